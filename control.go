@@ -16,8 +16,16 @@ const (
 	MoveSplit     // Node runs Split from its next clock on
 )
 
+// These make the next version of the route, too. HeirLane of Heir takes over the counts of who leaves.
+const (
+	RemoveLane   ControlKind = iota + 10 // Lane of Node takes part no more, and held nothing
+	RemoveClient                         // Node runs no tasks any more, and had no split
+)
+
 // ChangesRoute reports whether such a record makes the next version of the route.
-func (k ControlKind) ChangesRoute() bool { return k >= AddLane && k <= MoveSplit }
+func (k ControlKind) ChangesRoute() bool {
+	return k >= AddLane && k <= MoveSplit || k == RemoveLane || k == RemoveClient
+}
 
 // Control is what the controller's numbered stream of records says besides which flushes count.
 type Control struct {
@@ -32,4 +40,6 @@ type Control struct {
 	Partition  PartitionID
 	Generation Generation
 	Split      SplitID
+	Heir       NodeID // of a node or lane that is removed: where the lane is that takes over its counts
+	HeirLane   uint16
 }

@@ -22,6 +22,8 @@ var strayWords = []strayWord{
 	{"epoch", "cli/internal/watch", "an epoch has come"},
 	{"executor", "app/lda", "the application's executors"},
 	{"executor", "app/mlr", "the application's executors"},
+	{"plan", "sim/internal/schedule", "faults and commands of a schedule that is played: the plan of a simulation, not of a cluster"},
+	{"plan", "sim/lab", "when the jobs of a machine of the laboratory are done"},
 	{"report", "train", "a node's report has what its runner has counted"},
 }
 

@@ -43,7 +43,8 @@ func sample() api.Status {
 	return api.Status{Job: "mf-1", App: "mf", State: api.Running, PID: 4711, Model: "runs/mf-1",
 		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Elapsed: 3.5, Epoch: 4, Metrics: map[string]float64{"train_rmse": 0.5, "test_rmse": 0.75},
 		Progress: api.Progress{Clock: 39, Furthest: 40, Commit: 81, Splits: 8, Seconds: 2.5, Counters: api.Count(&all),
-			Nodes: []api.Node{node("node-0", "controller"), worker}},
+			Nodes: []api.Node{node("node-0", "controller"), worker},
+			Moves: []api.Move{{What: "partition 1 of weights", From: "node-0", To: "node-1", Bytes: 4096, Copied: 1024, Seconds: 0.5, Rate: 2048}}},
 		Events: []json.RawMessage{json.RawMessage(`{"seq":1,"kind":"started"}`)}}
 }
 

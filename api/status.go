@@ -45,7 +45,37 @@ type Progress struct {
 	Seconds  float64 `json:"seconds"` // of training alone, as in train --json
 	Counters
 	Nodes []Node `json:"nodes"`
+	// Moves are the partitions and the splits on their way to another node: partitions first, each in the order in which they were asked for.
+	Moves []Move `json:"moves"`
+	// Plan is the way to another shape of the job that is under way; nil: none is.
+	Plan *Plan `json:"plan,omitempty"`
 }
+
+// Plan is how far a change of a job's shape is.
+type Plan struct {
+	Reason  string  `json:"reason"`
+	Steps   int     `json:"steps"` // that are done
+	Of      int     `json:"of"`    // of so many
+	Bytes   int64   `json:"bytes"` // that have moved
+	All     int64   `json:"all_bytes"`
+	Seconds float64 `json:"seconds"`          // since it was asked for
+	Rate    float64 `json:"bytes_per_second"` // of moves that have ended; 0: none has
+}
+
+// Move is a split or a partition on its way to another node. What is known of its copy is what the node that has it said last, four times a second at most; it may be late, and is
+// of this move alone.
+type Move struct {
+	What    string  `json:"what"` // "split 3", "partition 0 of weights"
+	From    string  `json:"from"` // "node-1"
+	To      string  `json:"to"`
+	Bytes   int64   `json:"bytes"`            // how many travel, those that have to be copied again included; 0: none, or nobody knows
+	Copied  int64   `json:"copied_bytes"`     // that are there: it only grows, up to Bytes
+	Seconds float64 `json:"seconds"`          // since it was asked for
+	Rate    float64 `json:"bytes_per_second"` // that came there over the last RateSeconds
+}
+
+// RateSeconds is over how long the rate of a move is taken.
+const RateSeconds = 3
 
 // Counters are the figures of a node, or of all together.
 type Counters struct {

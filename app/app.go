@@ -88,13 +88,29 @@ type Input struct {
 	Goal      *Goal // nil: none
 	Staleness *int  // nil: the application's choice; 0 BSP; -1 async
 	Slots     int   // compute slots that will be used, as a hint for the number of splits
+	SlotsMost int   // compute slots that the job may get while it runs; 0: nobody says. See SplitsLeast
 	Settings  map[string]string
 	// Meter is told how far NewRun is, and the job's Prepare after it; its errors end them. nil: nobody waits.
 	Meter *progress.Meter
 	From  *model.Model // the run begins with it; nil: with first values
 	// Spend lets NewRun use the memory of Data's columns for what it makes of them: then Data has no rows any more, see data.Set.Mapped.
 	Spend bool
+	// Shared says that several nodes run the job. NewRun may then leave the layout of splits to the job's Prepare, which is told those that are active on
+	// a node: what it leaves is made of the columns of Data and Test, which stay as long as the job runs where the Run is not Copied.
+	Shared bool
 }
+
+// SplitsEach is how many splits a compute slot has, at least, where the run may come to use as many slots as it can: with fewer some would often have
+// nothing to do.
+const SplitsEach = 4
+
+// SplitsLeast is the least number of splits that an application is to choose, as far as the data can be cut into so many: a run never has more than in the
+// beginning. Where nobody has said how many slots it may get, the data decide alone: see docs/decisions/0055-the-data-decide-how-far-a-job-spreads.md.
+func (in *Input) SplitsLeast() int { return SplitsEach * in.SlotsMost }
+
+// SlotsEnough is for how many compute slots so many splits are enough: each has SplitsEach of them, or there are no more slots than the run begins with and each
+// has one.
+func SlotsEnough(splits, slots int) int { return max(splits/SplitsEach, min(splits, slots)) }
 
 // Consistency is that of a run's tables: what is asked for, else the application's choice.
 func (in *Input) Consistency(otherwise table.Consistency) table.Consistency {

@@ -53,7 +53,8 @@ func TestMessages(t *testing.T) {
 	t.Setenv(insideVariable, "1")
 	mistakenFiles(t)
 	t.Setenv("HOME", t.TempDir())
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, line := range []string{"train mf good.tsv --epochs 2 --out model", "train mlr good.svm --epochs 2 --out classes", "train mlr table.csv --label b --epochs 2 --out named"} {
 		if code, out := say(mistake{line: line}); code != 0 {
@@ -65,6 +66,7 @@ func TestMessages(t *testing.T) {
 	said := map[string]string{}
 	for _, m := range mistakes {
 		code, text := say(m)
+		text = strings.ReplaceAll(text, state, "STATE")
 		fmt.Fprintf(&b, "%s$ bellows %s    [%d]\n%s\n", strings.TrimLeft(m.env+" ", " "), m.line, code, text)
 		checkMessage(t, m, code, text)
 		said[m.env+m.line] = text

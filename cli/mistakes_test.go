@@ -49,6 +49,8 @@ var mistakes = []mistake{
 	{line: "train mf - --processes 2", in: "a b 3\n"},
 	{line: "train mf good.tsv --workers none"},
 	{line: "train mf good.tsv --workers 0"},
+	{line: "train mf good.tsv --workers 4:2"},
+	{line: "train mf good.tsv --workers 2:many"},
 	{line: "train mf good.tsv --servers some --processes 2"},
 	{line: "train mf good.tsv --servers 5 --processes 2"},
 	{line: "train mf good.tsv --transport carrier"},
@@ -220,6 +222,14 @@ var mistakes = []mistake{
 	{line: "report model --out good.tsv"},
 	{line: "report model --out empty"},
 	{line: "report model --out nowhere/page.html"},
+	{line: "up --workers 0"}, {line: "up --servers -1"}, {line: "up --slots 4000"}, {line: "up --listen 0.0.0.0:7070"}, {line: "up --listen here"}, {line: "up 3"},
+	{line: "up --workers many"}, {line: "down now"}, {line: "join"}, {line: "join elsewhere"}, {line: "join local"}, {line: "join 127.0.0.1:1"},
+	{line: "submit"}, {line: "submit version"}, {line: "submit train"}, {line: "submit train mf"}, {line: "submit train mf good.tsv --epocs 2"}, {line: "submit train mf good.tsv"},
+	{line: "jobs"}, {line: "jobs --cluster elsewhere"}, {line: "jobs --cluster 127.0.0.1:1 --token none"}, {line: "scale"}, {line: "scale --workers 3"}, {line: "scale --workers three"},
+	{line: "drain"}, {line: "drain node-1"}, {line: "drain node-1 --notice soon"},
+	{line: "train mf good.tsv --cluster local"}, {line: "train mf - --cluster local", in: "a x 3\n"}, {line: "train mf good.tsv --cluster local --processes 2"},
+	{line: "train mf good.tsv --cluster local --workers 2"}, {line: "train mf good.tsv --cluster local --servers 2"}, {line: "train mf good.tsv --cluster local --cv 3"},
+	{line: "demo mf", env: "BELLOWS_CLUSTER=elsewhere"}, {line: "cluster-manager"}, {line: "cluster-agent"},
 }
 
 // badFiles are the files of the cases.

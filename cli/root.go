@@ -41,27 +41,29 @@ func execute(c *screen.Console, apps ...app.Application) int {
 // safe point; the second one ends the process at once, but for SIGHUP, of which a terminal that is closed sends several. Whoever starts
 // it with SIGHUP ignored, as nohup does, wants it to go on.
 func untilSignal(c *screen.Console) (ctx context.Context, end func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	signals, hangups := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(hangups, syscall.SIGHUP) // until the process ends
 	}
 	go func() {
+		var why error
 		select {
 		case <-signals:
 		case <-hangups:
+			why = screen.ErrHungUp
 		case <-ctx.Done():
 			signal.Stop(signals)
 			return
 		}
 		signal.Stop(signals)
-		cancel()
+		cancel(why)
 		if !c.Calm.Load() {
 			c.Talk("stopping at a safe point; once more stops at once")
 		}
 	}()
-	return ctx, cancel
+	return ctx, func() { cancel(nil) }
 }
 
 // sink is standard output for package cobra, which would say itself what cannot be written: execute says it.

@@ -76,8 +76,11 @@ func TestEveryCommandHasASchema(t *testing.T) {
 		if !strings.HasPrefix(cmd.Example, "  bellows "+name) {
 			t.Errorf("the example of %s is %q", name, cmd.Example)
 		}
-		if cmd.HasSubCommands() && (name == "model" || name == "cache") {
+		switch {
+		case cmd.HasSubCommands() && (name == "model" || name == "cache"):
 			name += "-show"
+		case cmd.HasSubCommands() && name == "plan":
+			name += "-shape"
 		}
 		if !strings.Contains("\n"+listed.String(), "\n"+name+"\n") {
 			t.Errorf("%s has no schema", name)

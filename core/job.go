@@ -44,6 +44,14 @@ func (j *Job) UnitsOf(split bellows.SplitID, clock bellows.Clock) int {
 	return max(1, min(j.Units(split, clock), j.Items(split, clock).Len()))
 }
 
+// Barrier reports whether the clocks of a table become visible as a whole.
+func (j *Job) Barrier(t bellows.TableID) bool { return j.Tables[t].Consistency == table.BSP }
+
+// SetStaleness changes how many clocks reads of a table may lag, as table.Consistency has it. The list of tables is the caller's own.
+func (j *Job) SetStaleness(t bellows.TableID, clocks int32) {
+	j.Tables[t].Consistency = table.Consistency(clocks)
+}
+
 // Numbers is above the numbers of all nodes that the job may ever have.
 func (j *Job) Numbers() int { return max(j.Nodes, j.NodesMost) }
 

@@ -29,14 +29,14 @@ func (r *reader) assemble() (*Set, error) {
 		rows += p.rows
 	}
 	set := &Set{Kind: r.kind, Detected: Detection{
-		Format: r.plan.format.shown(), Header: r.plan.header, Files: len(r.ins), Rows: rows,
+		Format: r.layout.format.shown(), Header: r.layout.header, Files: len(r.ins), Rows: rows,
 	}}
-	set.Detected.ofTimes(r.plan)
-	if r.plan.separator != "" {
-		set.Detected.Separator = lines.SeparatorName(r.plan.separator)
+	set.Detected.ofTimes(r.layout)
+	if r.layout.separator != "" {
+		set.Detected.Separator = lines.SeparatorName(r.layout.separator)
 	}
 	if r.kind == Ratings {
-		set.Ratings, set.Detected.Columns = r.ratings(starts), r.plan.ratingColumns()
+		set.Ratings, set.Detected.Columns = r.ratings(starts), r.layout.ratingColumns()
 		set.Detected.Users, set.Detected.Items = len(set.Ratings.Users), len(set.Ratings.Items)
 		set.Reading, set.Time = r.reading(set), r.columns.times
 		return set, nil
@@ -45,7 +45,7 @@ func (r *reader) assemble() (*Set, error) {
 		set.Reading = r.reading(set)
 		return set, r.documents(set)
 	}
-	if set.Examples = (&ExampleSet{Label: make([]float32, rows)}); r.plan.times != nil {
+	if set.Examples = (&ExampleSet{Label: make([]float32, rows)}); r.layout.times != nil {
 		for _, p := range r.pieces {
 			set.Time = append(set.Time, p.Time...)
 		}
@@ -53,7 +53,7 @@ func (r *reader) assemble() (*Set, error) {
 	if err := r.mergeLabels(set.Examples); err != nil {
 		return nil, err
 	}
-	if r.plan.table != nil {
+	if r.layout.table != nil {
 		if err := r.joinTable(set, rows, starts); err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (r *reader) assemble() (*Set, error) {
 	if set.Examples.Features == 0 {
 		return nil, &Error{File: r.ins[0].shown(), What: "there are labels but no features", How: "give each row at least one feature"}
 	}
-	if set.Detected.describe(set.Examples); r.plan.format.columnar() && r.plan.label < 0 {
+	if set.Detected.describe(set.Examples); r.layout.format.columnar() && r.layout.label < 0 {
 		set.Detected.Classes = 0 // nobody has looked for labels
 	}
 	set.Reading = r.reading(set)
@@ -148,7 +148,7 @@ func (r *reader) base(low int32) int {
 	switch {
 	case r.opt.IndexBase != "":
 		return int(r.opt.IndexBase[0] - '0')
-	case r.plan.format == LibFM:
+	case r.layout.format == LibFM:
 		return 0
 	}
 	return int(low)

@@ -69,18 +69,20 @@ type storedFile struct {
 	CRC32C uint32
 }
 
-// The files of a slot. Ratings have all, examples no lists of ids.
+// The files of a slot. Ratings have all but words, documents columns and words, examples columns alone.
 const (
 	manifestName = cache.Manifest
 	columnsName  = "columns.arrow"
 	usersName    = "users.arrow"
 	itemsName    = "items.arrow"
+	wordsName    = "words.arrow"
 )
 
 // newSlot finds the slot of a read, nil when it has none: without a cache, and
-// for standard input, which cannot be told from another, and for documents.
+// for standard input, which cannot be told from another, and for documents whose
+// words are told, by a model or a training set.
 func newSlot(ins []input, kind Kind, opt *Options) *slot {
-	if opt.Cache == "" || kind == Documents {
+	if opt.Cache == "" || opt.Words != nil {
 		return nil
 	}
 	s := &slot{ins: ins, kind: kind, opt: opt, asked: time.Now()}
@@ -91,6 +93,9 @@ func newSlot(ins []input, kind Kind, opt *Options) *slot {
 	}
 	if opt.Grow {
 		key = append(key, "grow")
+	}
+	if kind == Documents {
+		key = append(key, opt.Vocab)
 	}
 	for _, in := range ins {
 		path, err := filepath.Abs(in.path)
@@ -114,7 +119,7 @@ func digest(parts []any) string {
 }
 
 // state is a fingerprint of the inputs as they are now, label files of images
-// included, and the time of their last change.
+// and vocabularies included, and the time of their last change.
 func (s *slot) state() (fingerprint string, changed time.Time) {
 	paths := make([]string, 0, len(s.ins)+1)
 	for _, in := range s.ins {
@@ -122,6 +127,9 @@ func (s *slot) state() (fingerprint string, changed time.Time) {
 		if idxName(filepath.Base(in.path)) || s.opt.Format == IDX {
 			paths = append(paths, labelNames(in.path)...)
 		}
+	}
+	if s.kind == Documents {
+		paths = append(paths, vocabPaths(s.ins[0].path, s.opt)...)
 	}
 	parts := []any{cacheVersion}
 	for _, path := range append(paths, s.opt.Label) {
@@ -144,7 +152,7 @@ func (s *slot) open() (set *Set, ok bool) {
 	if err != nil || m.Version != cacheVersion || m.Fingerprint != s.fingerprint || m.Kind != s.kind {
 		return nil, false
 	}
-	l := &loader{dir: s.dir, m: m, meter: s.opt.Meter}
+	l := &loader{dir: s.dir, m: m, meter: s.opt.Meter, idles: s.opt.Mapped}
 	s.opt.Meter.Begin(progress.Part{Doing: "opening the stored columns of " + shownAll(s.ins), Unit: "bytes", Total: m.bytes()})
 	set, err = l.load()
 	if err != nil {
@@ -193,6 +201,7 @@ type loader struct {
 	m     *manifest
 	maps  []*columnfile.Mapping
 	meter *progress.Meter
+	idles bool // what was looked at is given back
 }
 
 func (l *loader) close() error {
@@ -202,6 +211,12 @@ func (l *loader) close() error {
 	}
 	l.maps = nil
 	return errors.Join(errs...)
+}
+
+func (l *loader) idle() {
+	for _, m := range l.maps {
+		m.Idle()
+	}
 }
 
 // file maps one file and checks its length and checksum.
@@ -215,7 +230,7 @@ func (l *loader) file(name string) ([]byte, columnfile.Layout, error) {
 		return nil, f.Layout, err
 	}
 	l.maps = append(l.maps, m)
-	sum, err := l.sum(m.Bytes)
+	sum, err := l.sum(m)
 	if err != nil {
 		return nil, f.Layout, err
 	}
@@ -226,9 +241,12 @@ func (l *loader) file(name string) ([]byte, columnfile.Layout, error) {
 }
 
 // sum is the checksum of a file, which comes from the disk as it is summed: some megabytes after the other, with a look whether to go on.
-func (l *loader) sum(file []byte) (sum uint32, err error) {
-	for piece := range slices.Chunk(file, storeStep) {
+func (l *loader) sum(m *columnfile.Mapping) (sum uint32, err error) {
+	for piece := range slices.Chunk(m.Bytes, storeStep) {
 		sum = columnfile.Update(sum, piece)
+		if l.idles {
+			m.Idle()
+		}
 		if err = l.meter.Add(int64(len(piece))); err != nil {
 			break
 		}
@@ -247,7 +265,7 @@ func (l *loader) names(name string) ([]string, error) {
 func (l *loader) load() (*Set, error) {
 	detected := l.m.Detected
 	detected.FromCache = true
-	shape := columnfile.Shape{Ratings: l.m.Kind == Ratings, Sparse: l.m.Sparse, Times: l.m.Times, Features: detected.Features}
+	shape := columnfile.Contents{Ratings: l.m.Kind == Ratings, Sparse: l.m.Sparse, Times: l.m.Times, Features: detected.Features}
 	var users, items []string
 	if shape.Ratings {
 		var err error
@@ -258,6 +276,13 @@ func (l *loader) load() (*Set, error) {
 			return nil, err
 		}
 		shape.Users, shape.Items = len(users), len(items)
+	}
+	if shape.Documents = l.m.Kind == Documents; shape.Documents {
+		var err error
+		if items, err = l.names(wordsName); err != nil {
+			return nil, err
+		}
+		shape.Features = len(items)
 	}
 	file, layout, err := l.file(columnsName)
 	if err != nil {
@@ -270,10 +295,13 @@ func (l *loader) load() (*Set, error) {
 	if c.Rows() != detected.Rows {
 		return nil, fmt.Errorf("there are %d rows, not %d", c.Rows(), detected.Rows)
 	}
-	set := &Set{Kind: l.m.Kind, Detected: detected, Reading: l.m.Reading, Time: c.Time, unmap: l.close}
-	if shape.Ratings {
+	set := &Set{Kind: l.m.Kind, Detected: detected, Reading: l.m.Reading, Time: c.Time, unmap: l.close, idle: l.idle}
+	switch {
+	case shape.Documents:
+		set.Documents = &DocumentSet{Offset: c.Offset, Word: c.Index, Count: c.Count, Vocab: items}
+	case shape.Ratings:
 		set.Ratings = &RatingSet{User: c.User, Item: c.Item, Rating: c.Rating, Users: users, Items: items}
-	} else {
+	default:
 		set.Examples = &ExampleSet{Label: c.Label, Features: shape.Features, Dense: c.Dense, Offset: c.Offset,
 			Index: c.Index, Value: c.Value, LabelNames: l.m.LabelNames, FeatureNames: l.m.FeatureNames, IndexBase: detected.IndexBase}
 		if detected.Filled > 0 && l.m.Reading != nil {
@@ -402,20 +430,29 @@ func (s *Set) size() int64 {
 	if s.Ratings != nil {
 		ids = len(s.Ratings.Users) + len(s.Ratings.Items)
 	}
-	return int64(4*(len(c.User)+len(c.Item)+len(c.Rating)+len(c.Label)+len(c.Dense)+len(c.Index)+len(c.Value)) + 8*(len(c.Offset)+len(c.Time)) + 16*ids)
+	if s.Documents != nil {
+		ids = len(s.Documents.Vocab)
+	}
+	return int64(4*(len(c.User)+len(c.Item)+len(c.Rating)+len(c.Label)+len(c.Dense)+len(c.Index)+len(c.Value)+len(c.Count)) + 8*(len(c.Offset)+len(c.Time)) + 16*ids)
 }
 
 func (w *storer) columns(set *Set) error {
 	meta := map[string]string{"bellows.kind": set.Kind.String(), "bellows.format": set.Detected.Format,
 		"bellows.index_base": strconv.Itoa(set.Detected.IndexBase)}
-	shape := columnfile.Shape{Ratings: set.Ratings != nil, Features: set.Detected.Features}
+	shape := columnfile.Contents{Ratings: set.Ratings != nil, Features: set.Detected.Features}
 	w.m.Times = set.Time != nil
 	shape.Times = w.m.Times
-	if r := set.Ratings; r != nil {
+	switch r := set.Ratings; {
+	case set.Documents != nil:
+		shape.Documents, shape.Features = true, len(set.Documents.Vocab)
+		if err := w.names(wordsName, set.Documents.Vocab); err != nil {
+			return err
+		}
+	case r != nil:
 		if err := errors.Join(w.names(usersName, r.Users), w.names(itemsName, r.Items)); err != nil {
 			return err
 		}
-	} else {
+	default:
 		shape.Sparse = set.Examples.Sparse()
 		w.m.Sparse, w.m.LabelNames, w.m.FeatureNames = shape.Sparse, set.Examples.LabelNames, set.Examples.FeatureNames
 		if names, err := json.Marshal(set.Examples.FeatureNames); err == nil && set.Examples.FeatureNames != nil {
@@ -429,6 +466,9 @@ func (w *storer) columns(set *Set) error {
 func (s *Set) columns() *columnfile.Columns {
 	if r := s.Ratings; r != nil {
 		return &columnfile.Columns{User: r.User, Item: r.Item, Rating: r.Rating, Time: s.Time}
+	}
+	if d := s.Documents; d != nil {
+		return &columnfile.Columns{Offset: d.Offset, Index: d.Word, Count: d.Count}
 	}
 	e := s.Examples
 	return &columnfile.Columns{Label: e.Label, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value, Time: s.Time}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func samples() map[string]struct {
 	text string
 } {
 	rng := rand.New(rand.NewPCG(11, 12))
-	var sparse, dense, ratings strings.Builder
+	var sparse, dense, ratings, text strings.Builder
 	dense.WriteString("y,first,\"second, quoted\"\n")
 	for row := range 100 {
 		fmt.Fprintf(&sparse, "%d", row%3)
@@ -52,12 +53,15 @@ func samples() map[string]struct {
 		sparse.WriteString("\n")
 		fmt.Fprintf(&dense, "%d,%g,%g\n", row, rng.Float32(), rng.Float32())
 		fmt.Fprintf(&ratings, "user %d\titem-é%d\t%g\n", rng.IntN(9), rng.IntN(20), rng.Float32())
+		fmt.Fprintf(&text, "ape%d bee%d cat%d ape%d\n", row%7, row%5, row%3, row%4)
 	}
+	text.WriteString("nothing\n")
 	return map[string]struct {
 		kind Kind
 		text string
 	}{
 		"a.svm": {Examples, sparse.String()}, "a.csv": {Examples, dense.String()}, "a.tsv": {Ratings, ratings.String()},
+		"a.txt": {Documents, text.String()}, "docword.a.txt": {Documents, "6\n4\n5\n1 1 2\n1 4 1\n3 2 1\n3 4 7\n6 1 1\n"},
 	}
 }
 
@@ -73,8 +77,17 @@ func TestStoredSetIsTheSame(t *testing.T) {
 		if fresh.Detected.FromCache || fresh.Detected.CacheProblem != "" || !stored.Detected.FromCache {
 			t.Fatalf("%s: %+v then %+v", name, fresh.Detected, stored.Detected)
 		}
-		for _, s := range []*Set{fresh, stored} {
-			if s.Rows() != plain.Rows() || !reflect.DeepEqual(s.Ratings, plain.Ratings) || !reflect.DeepEqual(s.Examples, plain.Examples) {
+		idle := mustRead(t, path, c.kind, opt)
+		idle.Idle()
+		opt.Cache, opt.Mapped = filepath.Join(dir, "another"), true
+		mapped := mustRead(t, path, c.kind, opt)
+		if mapped.Detected.FromCache || !mapped.Mapped() {
+			t.Errorf("%s: what was parsed is still there", name)
+		}
+		mapped.Idle()
+		for _, s := range []*Set{fresh, stored, idle, mapped} {
+			if s.Rows() != plain.Rows() || !reflect.DeepEqual(s.Ratings, plain.Ratings) || !reflect.DeepEqual(s.Examples, plain.Examples) ||
+				!reflect.DeepEqual(s.Documents, plain.Documents) || s.Detected.String() != plain.Detected.String() {
 				t.Errorf("%s: differs from what was parsed", name)
 			}
 		}
@@ -280,5 +293,41 @@ func TestAbandonedWritersAreSwept(t *testing.T) {
 	_, young := os.Stat(slots[0] + ".part-young")
 	if old == nil || young != nil {
 		t.Errorf("old: %v, young: %v", old, young)
+	}
+}
+
+// TestVocabulariesAreStoredWithTheirBags changes the words beside a bag, takes them away, and names others.
+func TestVocabulariesAreStoredWithTheirBags(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"docword.x.txt": "2\n2\n2\n1 1 2\n2 2 1\n", "vocab.x.txt": "ape\nbee\n", "other.txt": "cat\ndog\n"})
+	bag, vocab := filepath.Join(dir, "docword.x.txt"), filepath.Join(dir, "vocab.x.txt")
+	settle(t, bag, time.Hour)
+	settle(t, vocab, time.Hour)
+	settle(t, filepath.Join(dir, "other.txt"), time.Hour)
+	opt := Options{Cache: t.TempDir()}
+	read := func(opt Options, stored bool, words ...string) {
+		t.Helper()
+		if s := mustRead(t, bag, Documents, opt); s.Detected.FromCache != stored || !slices.Equal(s.Documents.Vocab, words) {
+			t.Errorf("words are %v, from the cache: %v", s.Documents.Vocab, s.Detected.FromCache)
+		}
+	}
+	read(opt, false, "ape", "bee")
+	read(opt, true, "ape", "bee")
+	named := opt
+	named.Vocab = filepath.Join(dir, "other.txt")
+	read(named, false, "cat", "dog")
+	read(named, true, "cat", "dog")
+	writeFile(t, vocab, []byte("eel\nfox\n"))
+	settle(t, vocab, time.Minute)
+	read(opt, false, "eel", "fox")
+	read(opt, true, "eel", "fox")
+	if err := os.Remove(vocab); err != nil {
+		t.Fatal(err)
+	}
+	read(opt, false, "1", "2")
+	known := opt
+	known.Words = []string{"9", "2"}
+	if s := mustRead(t, bag, Documents, known); s.Detected.FromCache || !slices.Equal(s.Documents.Vocab, known.Words) {
+		t.Errorf("told words are not those of the stored set: %+v", s.Detected)
 	}
 }

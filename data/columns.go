@@ -20,8 +20,8 @@ func RatingColumns() (user, item, rating []string) {
 // TimeColumns lists by what names in a header the time of a row is found, for help.
 func TimeColumns() []string { return roles.TimeNames }
 
-// triples completes the plan of a ratings file.
-func (d *detector) triples(p *plan, line []byte) *lines.Fault {
+// triples completes the layout of a ratings file.
+func (d *detector) triples(p *layout, line []byte) *lines.Fault {
 	fields, f := d.fields(p, line)
 	if f != nil {
 		return f
@@ -52,7 +52,7 @@ func (d *detector) triples(p *plan, line []byte) *lines.Fault {
 }
 
 // find finds the columns, and whether the line names them: where nothing else says so, the rating decides.
-func (d *detector) find(p *plan, n *roles.Finder) *lines.Fault {
+func (d *detector) find(p *layout, n *roles.Finder) *lines.Fault {
 	named, f := n.Options()
 	if f != nil {
 		return f
@@ -76,7 +76,7 @@ func (d *detector) find(p *plan, n *roles.Finder) *lines.Fault {
 }
 
 // times is how the column at a position says when rows are from: as it does in the first of them. A row that says it otherwise is refused where it stands.
-func (d *detector) times(p *plan, at int, line []byte) *lines.Times {
+func (d *detector) times(p *layout, at int, line []byte) *lines.Times {
 	t := &lines.Times{At: at, Place: fmt.Sprintf(" of column %d", at+1)}
 	if p.names != nil && p.names[at] != "" {
 		t.Place = " of column " + lines.Quoted([]byte(p.names[at]))
@@ -96,7 +96,7 @@ func (d *detector) times(p *plan, at int, line []byte) *lines.Times {
 }
 
 // ratingColumns says which columns were taken for what, for the screen.
-func (p *plan) ratingColumns() string {
+func (p *layout) ratingColumns() string {
 	var parts []string
 	take := func(noun string, at int) {
 		column := strconv.Itoa(at + 1)

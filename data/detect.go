@@ -13,9 +13,9 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// plan is how the lines of an input are to be read. The first file makes it;
+// layout is how the lines of an input are to be read. The first file makes it;
 // the first line of every further file must make the same one.
-type plan struct {
+type layout struct {
 	format    Format
 	separator string
 	columns   int // fields a line; 0 where lines differ
@@ -24,9 +24,9 @@ type plan struct {
 	item      int
 	roles     []lines.Role // of all columns of ratings; nil where they stand as usual
 	header    bool
-	names     []string      // of all columns, from the header
-	table     *columns.Plan // of CSV and TSV, else nil
-	times     *lines.Times  // nil: nobody asks
+	names     []string        // of all columns, from the header
+	table     *columns.Choice // of CSV and TSV, else nil
+	times     *lines.Times    // nil: nobody asks
 
 	wordLabels bool // labels are text
 }
@@ -34,7 +34,7 @@ type plan struct {
 // bagName is how files of bags of words are called, for which that of their words is found.
 var bagName = regexp.MustCompile(`^docword\..*\.txt`)
 
-// detector makes the plan of one file from its name and first line.
+// detector makes the layout of one file from its name and first line.
 type detector struct {
 	kind  Kind
 	opt   *Options
@@ -42,8 +42,8 @@ type detector struct {
 	below []byte // the lines below the first that are looked at, too
 }
 
-// plan looks at the first line (without its newline).
-func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
+// layout looks at the first line (without its newline).
+func (d *detector) layout(line []byte) (*layout, *lines.Fault) {
 	if at := bytes.IndexByte(line, 0); at >= 0 {
 		return nil, &lines.Fault{At: at, Width: 1, What: "the text holds a NUL byte", How: "this is not a text file in UTF-8; if it is IDX, say so with --format"}
 	}
@@ -58,7 +58,7 @@ func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 	if bagName.MatchString(path.Base(d.in.name)) && d.opt.Format == "" {
 		return nil, &lines.Fault{Width: len(line), What: "the file is named as bags of words are, which hold documents, not " + d.kind.String(), How: "train an app for documents, such as lda; or say with --format what else it is"}
 	}
-	p := &plan{format: d.format(line), label: -1}
+	p := &layout{format: d.format(line), label: -1}
 	if p.format.documents() {
 		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " holds documents, not " + d.kind.String(), How: "name another format, or train an app for documents"}
 	}
@@ -85,8 +85,8 @@ func (d *detector) plan(line []byte) (*plan, *lines.Fault) {
 	return p, d.indexed(p, line)
 }
 
-// indexed completes the plan of LIBSVM rows: it finds out whether labels are text, and refuses options for columns.
-func (d *detector) indexed(p *plan, line []byte) *lines.Fault {
+// indexed completes the layout of LIBSVM rows: it finds out whether labels are text, and refuses options for columns.
+func (d *detector) indexed(p *layout, line []byte) *lines.Fault {
 	switch {
 	case d.opt.Label != "":
 		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " begin with their label, and none of their columns is one", How: "leave out --label"}
@@ -115,9 +115,9 @@ func (d *detector) indexed(p *plan, line []byte) *lines.Fault {
 	return nil
 }
 
-// further makes the plan of a file behind the first one: its label stands
+// further makes the layout of a file behind the first one: its label stands
 // where the first file has it, whether or not it repeats the header.
-func (d *detector) further(first *plan, line []byte) (*plan, *lines.Fault) {
+func (d *detector) further(first *layout, line []byte) (*layout, *lines.Fault) {
 	if first.table != nil {
 		return d.furtherTable(first, line)
 	}
@@ -133,7 +133,7 @@ func (d *detector) further(first *plan, line []byte) (*plan, *lines.Fault) {
 	}
 	next := *d
 	next.opt = &opt
-	p, f := next.plan(line)
+	p, f := next.layout(line)
 	if f == nil {
 		p.wordLabels, p.times = first.wordLabels, first.times
 	}
@@ -175,9 +175,9 @@ func isEntry(field []byte) bool {
 	return found && lines.IsDigits(index)
 }
 
-// fields cuts the first line into fields by the separator of the plan, which
+// fields cuts the first line into fields by the separator of the layout, which
 // it chooses first when no option does.
-func (d *detector) fields(p *plan, line []byte) ([]lines.Field, *lines.Fault) {
+func (d *detector) fields(p *layout, line []byte) ([]lines.Field, *lines.Fault) {
 	switch {
 	case d.opt.Separator != "":
 		p.separator, _ = lines.SeparatorOf(d.opt.Separator)
@@ -192,7 +192,7 @@ func (d *detector) fields(p *plan, line []byte) ([]lines.Field, *lines.Fault) {
 }
 
 // known reports whether the line has the separator that the model's data had.
-func (d *detector) known(p *plan, line []byte) bool {
+func (d *detector) known(p *layout, line []byte) bool {
 	as := d.opt.As
 	if as == nil || as.Separator == "" || as.Format != p.format {
 		return false
@@ -203,7 +203,7 @@ func (d *detector) known(p *plan, line []byte) bool {
 
 // header decides whether the first line names the columns. A label that only
 // looks like a number gone wrong is refused: a header would lose that row.
-func (d *detector) header(p *plan, fields []lines.Field, noun string) *lines.Fault {
+func (d *detector) header(p *layout, fields []lines.Field, noun string) *lines.Fault {
 	switch d.opt.Header {
 	case HeaderYes:
 		p.header = true
@@ -227,7 +227,7 @@ func (d *detector) header(p *plan, fields []lines.Field, noun string) *lines.Fau
 }
 
 // headerAgain says of a faulty line that repeats the header what it is.
-func (p *plan) headerAgain(text []byte, f *lines.Fault) {
+func (p *layout) headerAgain(text []byte, f *lines.Fault) {
 	at := min(f.At, len(text)-1)
 	line := text[bytes.LastIndexByte(text[:at], '\n')+1:]
 	line = bytes.TrimSuffix(line[:bytes.IndexByte(line, '\n')], []byte("\r"))
@@ -239,8 +239,8 @@ func (p *plan) headerAgain(text []byte, f *lines.Fault) {
 	}
 }
 
-// agree compares the plan of a further file with that of the first.
-func (p *plan) agree(next *plan, first string) *lines.Fault {
+// agree compares the layout of a further file with that of the first.
+func (p *layout) agree(next *layout, first string) *lines.Fault {
 	how := "read files of different kinds in separate runs"
 	switch {
 	case p.format != next.format:
@@ -262,7 +262,7 @@ func (p *plan) agree(next *plan, first string) *lines.Fault {
 }
 
 // parser makes the parser of one worker.
-func (p *plan) parser(opt *Options, w *worker) lines.Parser {
+func (p *layout) parser(opt *Options, w *worker) lines.Parser {
 	if p.wordLabels {
 		w.labels = &lines.Levels{Max: classesMax, Buckets: 1}
 	}

@@ -2,10 +2,8 @@ package data
 
 import (
 	"fmt"
-	"hash/fnv"
-	"math"
 
-	"bellows/random"
+	"bellows/data/internal/checksum"
 )
 
 // Digest is a line that two readings of the same input have in common, and readings of others hardly: the kind, the numbers
@@ -15,67 +13,33 @@ func (s *Set) Digest() string {
 	if s.digest != "" {
 		return s.digest
 	}
-	var d checksum
+	var d checksum.Sum
 	switch {
 	case s.Ratings != nil:
 		r := s.Ratings
-		addColumn(&d, r.User)
-		addColumn(&d, r.Item)
-		addColumn(&d, r.Rating)
-		d.names(r.Users)
-		d.names(r.Items)
+		checksum.Column(&d, r.User)
+		checksum.Column(&d, r.Item)
+		checksum.Column(&d, r.Rating)
+		d.Names(r.Users)
+		d.Names(r.Items)
 	case s.Examples != nil:
 		e := s.Examples
-		addColumn(&d, e.Label)
-		addColumn(&d, e.Dense)
-		addColumn(&d, e.Offset)
-		addColumn(&d, e.Index)
-		addColumn(&d, e.Value)
-		d.names(e.LabelNames)
-		d.names(e.FeatureNames)
-		d.add(uint64(e.Features))
+		checksum.Column(&d, e.Label)
+		checksum.Column(&d, e.Dense)
+		checksum.Column(&d, e.Offset)
+		checksum.Column(&d, e.Index)
+		checksum.Column(&d, e.Value)
+		d.Names(e.LabelNames)
+		d.Names(e.FeatureNames)
+		d.Add(uint64(e.Features))
 	case s.Documents != nil:
-		addColumn(&d, s.Documents.Offset)
-		addColumn(&d, s.Documents.Word)
-		addColumn(&d, s.Documents.Count)
-		d.names(s.Documents.Vocab)
+		checksum.Column(&d, s.Documents.Offset)
+		checksum.Column(&d, s.Documents.Word)
+		checksum.Column(&d, s.Documents.Count)
+		d.Names(s.Documents.Vocab)
 	}
 	return fmt.Sprintf("kind %d, %d rows, %016x", s.Kind, s.Rows(), uint64(d))
 }
 
 // Freeze finds the digest while there are columns. They must stay as they are from then on, until Release.
 func (s *Set) Freeze() { s.digest = s.Digest() }
-
-// sampleMost is how many values of a column go into a checksum.
-const sampleMost = 1 << 16
-
-// checksum depends on the order of what is added.
-type checksum uint64
-
-func (s *checksum) add(x uint64) { *s = checksum(random.Mix(uint64(*s) + x)) }
-
-// spread adds the length of a column and at most sampleMost values of it, spread evenly, the last among them.
-func (s *checksum) spread(n int, at func(i int) uint64) {
-	s.add(uint64(n))
-	k := min(n, sampleMost)
-	for i := range k {
-		s.add(at(int(int64(i+1)*int64(n)/int64(k)) - 1))
-	}
-}
-
-func addColumn[T int32 | int64 | float32](s *checksum, column []T) {
-	s.spread(len(column), func(i int) uint64 {
-		if v, ok := any(column[i]).(float32); ok {
-			return uint64(math.Float32bits(v))
-		}
-		return uint64(column[i])
-	})
-}
-
-func (s *checksum) names(list []string) {
-	s.spread(len(list), func(i int) uint64 {
-		h := fnv.New64a()
-		h.Write([]byte(list[i]))
-		return h.Sum64()
-	})
-}

@@ -43,13 +43,13 @@ func (s *DocumentSet) Tokens() int64 {
 
 // documentPlan tells a bag of words from text. What is neither is refused: lines of numbers are
 // ratings, tables or examples, and a tokeniser would make nonsense of them.
-func (d *detector) documentPlan(line []byte) (*plan, *lines.Fault) {
+func (d *detector) documentPlan(line []byte) (*layout, *lines.Fault) {
 	if d.opt.Format == "" {
 		if f := foreign.Text(line, true, false); f != nil {
 			return nil, f
 		}
 	}
-	p := &plan{format: d.opt.Format, label: -1}
+	p := &layout{format: d.opt.Format, label: -1}
 	fields := bytes.Fields(line)
 	switch {
 	case p.format.documents():
@@ -80,7 +80,7 @@ func onlyNumbers(line []byte) bool {
 	return len(parts) > 1
 }
 
-// beginDocuments makes or checks the plan of an input of documents from its first block.
+// beginDocuments makes or checks the layout of an input of documents from its first block.
 func (r *reader) beginDocuments(n int, j *job) error {
 	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[n]}
 	line := bytes.TrimSuffix(j.text[:bytes.IndexByte(j.text, '\n')], []byte("\r"))
@@ -88,8 +88,8 @@ func (r *reader) beginDocuments(n int, j *job) error {
 	if f == nil && next.format == Text && r.opt.Vocab != "" {
 		f = &lines.Fault{Width: 1, What: "the documents are text, whose words are in it", How: "leave out --vocab, which is for bags of words"}
 	}
-	if f == nil && r.plan != nil {
-		f = r.plan.agree(next, r.ins[0].shown())
+	if f == nil && r.layout != nil {
+		f = r.layout.agree(next, r.ins[0].shown())
 	}
 	rest := j.text
 	if f == nil && next.format == Docword {
@@ -102,8 +102,8 @@ func (r *reader) beginDocuments(n int, j *job) error {
 	if f != nil {
 		return lines.Locate(r.ins[n].shown(), j.text, f)
 	}
-	if r.plan == nil { // workers look at it from the first block on
-		r.plan = next
+	if r.layout == nil { // workers look at it from the first block on
+		r.layout = next
 	}
 	j.skipped = bytes.Count(j.text[:len(j.text)-len(rest)], []byte("\n"))
 	j.text = rest
@@ -114,7 +114,7 @@ func (r *reader) beginDocuments(n int, j *job) error {
 func (r *reader) documents(set *Set) (err error) {
 	s, d := &DocumentSet{}, &set.Detected
 	var b *bags.Bags
-	if r.plan.format == Docword {
+	if r.layout.format == Docword {
 		if b, err = r.bagDocuments(); err == nil {
 			s.Vocab, err = r.vocabulary()
 		}
@@ -128,7 +128,7 @@ func (r *reader) documents(set *Set) (err error) {
 	case r.opt.Words != nil:
 		d.Dropped = b.Renumber(bags.Numbers(s.Vocab, r.opt.Words))
 		s.Vocab = r.opt.Words
-	case r.plan.format == Text:
+	case r.layout.format == Text:
 		var kept []int32
 		kept, d.Rare, d.Common = b.Prune(len(s.Vocab))
 		for i, w := range kept {
@@ -282,12 +282,20 @@ func (r *reader) vocabFile() (in input, found bool, err error) {
 		in, err = stat(r.opt.Vocab)
 		return in, err == nil, err
 	}
-	folder, name := filepath.Split(r.ins[0].path)
-	if !strings.Contains(name, "docword") {
-		return input{}, false, nil
-	}
-	in, found = statAny(packings(folder + strings.Replace(name, "docword", "vocab", 1)))
+	in, found = statAny(vocabPaths(r.ins[0].path, r.opt))
 	return in, found, nil
+}
+
+// vocabPaths are the places of the vocabulary of a bag: the file that the option names, or its neighbours.
+func vocabPaths(bag string, opt *Options) []string {
+	if opt.Vocab != "" {
+		return []string{opt.Vocab}
+	}
+	folder, name := filepath.Split(bag)
+	if !strings.Contains(name, "docword") {
+		return nil
+	}
+	return packings(folder + strings.Replace(name, "docword", "vocab", 1))
 }
 
 func (r *reader) readVocabulary(in input, count int) ([]string, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // tableParser makes the parser of one worker.
-func (p *plan) tableParser(w *worker) lines.Parser {
+func (p *layout) tableParser(w *worker) lines.Parser {
 	t := p.table
 	csv := lines.CSV{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
 	if p.times == nil && p.table.Plain() {
@@ -66,7 +66,7 @@ func (t levelTables) join(names, known []string) []string {
 
 // joinTable joins the pieces of a table: values of text become numbers that all workers share, those that are missing are filled in.
 func (r *reader) joinTable(set *Set, rows int, starts []int) error {
-	e, t := set.Examples, r.plan.table
+	e, t := set.Examples, r.layout.table
 	t.Features = slices.Clone(t.Features) // the model's stay as they are
 	tables := make([]levelTables, len(t.Features))
 	for j := range t.Features {
@@ -115,7 +115,7 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	if missing > 0 {
 		e.gaps = columns.FillIn(e.Dense, t.Features)
 	}
-	set.Detected.ofPlan(r.plan, missing)
+	set.Detected.ofPlan(r.layout, missing)
 	constant, counting := columns.Odd(e.Dense, t.Features)
 	set.Detected.Constant, set.Detected.Counting = append(set.Detected.Constant, constant...), counting
 	e.Features = width
@@ -125,7 +125,7 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 		e.gaps = s.Gaps
 		set.Detected.Unknown = s.Unknown
 	}
-	if r.plan.names != nil || e.Sparse() {
+	if r.layout.names != nil || e.Sparse() {
 		e.FeatureNames = columns.Names(t.Features)
 	}
 	return nil
@@ -134,8 +134,8 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 // singularLeast is the number of a column's values from which it is no accident that most rows have their own.
 const singularLeast = 20
 
-// ofPlan fills in what the plan of a table says, in which so many numbers are missing.
-func (d *Detection) ofPlan(p *plan, missing int) {
+// ofPlan fills in what the layout of a table says, in which so many numbers are missing.
+func (d *Detection) ofPlan(p *layout, missing int) {
 	d.Filled, d.Ignored, d.Choice = missing, len(p.table.Ignored), p.table.Choice
 	switch {
 	case p.label >= 0 && p.names != nil:
@@ -160,8 +160,8 @@ func (d *Detection) ofPlan(p *plan, missing int) {
 	}
 }
 
-// ofTimes fills in where the plan has found times.
-func (d *Detection) ofTimes(p *plan) {
+// ofTimes fills in where the layout has found times.
+func (d *Detection) ofTimes(p *layout) {
 	switch t := p.times; {
 	case t == nil:
 	case p.names != nil:
@@ -191,7 +191,7 @@ func (r *reader) mergeLevels(of func(*worker) *lines.Levels) (names []string, ta
 
 // mergeLabels settles labels that are text.
 func (r *reader) mergeLabels(e *ExampleSet) error {
-	if !r.plan.wordLabels {
+	if !r.layout.wordLabels {
 		return nil
 	}
 	if e.LabelNames, r.labels = r.mergeLevels(func(w *worker) *lines.Levels { return w.labels }); e.LabelNames == nil {

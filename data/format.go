@@ -9,7 +9,7 @@ import (
 // Format is how the rows of an input are written, by its name as an option. "" is not known yet.
 type Format string
 
-// The formats. A new one is a line here and in formats, and a case where a detector makes its plan and a plan its parser.
+// The formats. A new one is a line here and in formats, and a case where a detector makes its layout and a layout its parser.
 const (
 	LIBSVM  Format = "libsvm"
 	LibFM   Format = "libfm"

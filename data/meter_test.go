@@ -76,7 +76,7 @@ func TestAReadIsTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if set.Detected.FromCache != (cached && in.kind != Documents) {
+			if set.Detected.FromCache != cached {
 				t.Errorf("%s: from the cache %v", name, set.Detected.FromCache)
 			}
 			r := m.Read()
@@ -88,7 +88,7 @@ func TestAReadIsTold(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if in.kind != Documents && (parts[false] != "storing columns for the next time" || parts[true] != "opening the stored columns of "+filepath.Base(in.file)) {
+		if parts[false] != "storing columns for the next time" || parts[true] != "opening the stored columns of "+filepath.Base(in.file) {
 			t.Errorf("%s: it ends with %v", name, parts)
 		}
 	}

@@ -66,6 +66,7 @@ type Options struct {
 
 	Cache      string // folder for parsed columns; "" stores nothing
 	CacheBytes int64  // what the cache may hold; 0 is cache.Most of the folder
+	Mapped     bool   // columns that were parsed are given back once they are stored, and are those that lie in the cache
 
 	Workers int       // parsing goroutines; 0 is one a processor
 	Stdin   io.Reader // what "-" reads; nil is os.Stdin

@@ -42,6 +42,12 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 		return nil, err
 	}
 	set.Detected.CacheProblem = slot.store(set)
+	if opt.Mapped && set.Detected.CacheProblem == "" {
+		if stored, ok := slot.open(); ok {
+			stored.Detected.FromCache = false
+			set = stored
+		}
+	}
 	if err := opt.ended(ctx); err != nil {
 		return nil, err
 	}
@@ -144,7 +150,7 @@ const blockBytes = 256 << 10
 // parsed and the first error in the order of the input is always known.
 //
 // Invariants: pieces has one for each block, in the order of the input; a piece is written by the worker that was handed its block
-// and read only after stop, which waits for all (TestFirstErrorInOrder, TestCancelledRead). The plan is made before the first
+// and read only after stop, which waits for all (TestFirstErrorInOrder, TestCancelledRead). The layout is made before the first
 // block is handed out and never changed; as many buffers are about as free has room for, so that memory does not follow the
 // file's size.
 //
@@ -155,7 +161,7 @@ type reader struct {
 	kind    Kind
 	ins     []input
 	opt     *Options
-	plan    *plan
+	layout  *layout
 	bags    []lines.BagHeader // of each bag of words begun
 	workers []*worker
 	labels  levelTables // of labels that are text, else nil
@@ -232,7 +238,7 @@ func (r *reader) stop() {
 // parse parses one block into its piece, and gives its buffer back when nobody needs it any more.
 func (w *worker) parse(r *reader, j *job) {
 	if w.parser == nil {
-		w.parser = r.plan.parser(r.opt, w)
+		w.parser = r.layout.parser(r.opt, w)
 	}
 	switch p := w.parser.(type) {
 	case *lines.Triples:
@@ -244,7 +250,7 @@ func (w *worker) parse(r *reader, j *job) {
 	}
 	w.scratch.Reset()
 	if f := w.parser.Parse(j.text, &w.scratch); f != nil {
-		r.plan.headerAgain(j.text, f)
+		r.layout.headerAgain(j.text, f)
 		j.piece.err = lines.Locate(r.ins[j.piece.source].shown(), j.text, f)
 		j.piece.err.Line += j.skipped
 		r.failed.Store(true)
@@ -335,7 +341,7 @@ func (r *reader) file(ctx context.Context, n int, s *stream) error {
 // byteOrderMark may begin a UTF-8 text.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// begin makes the plan of an input from its first block and takes what comes
+// begin makes the layout of an input from its first block and takes what comes
 // before the first record off it.
 func (r *reader) begin(n int, j *job) error {
 	j.text = bytes.TrimPrefix(j.text, byteOrderMark)
@@ -354,13 +360,13 @@ func (r *reader) begin(n int, j *job) error {
 		}
 		return &Error{File: r.ins[n].shown(), What: what, How: "name a file with data, or leave it out"}
 	}
-	var next *plan
+	var next *layout
 	var f *lines.Fault
-	if r.plan == nil {
-		next, f = d.plan(line)
-		r.plan = next
-	} else if next, f = d.further(r.plan, line); f == nil {
-		f = r.plan.agree(next, r.ins[0].shown())
+	if r.layout == nil {
+		next, f = d.layout(line)
+		r.layout = next
+	} else if next, f = d.further(r.layout, line); f == nil {
+		f = r.layout.agree(next, r.ins[0].shown())
 	}
 	if f != nil {
 		f.At += start

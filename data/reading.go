@@ -50,9 +50,9 @@ func ParseReading(text []byte) (*Reading, error) {
 	return r, nil
 }
 
-// reading is how the reader has read: what the plan says, and the base that the rows have turned out to have.
+// reading is how the reader has read: what the layout says, and the base that the rows have turned out to have.
 func (r *reader) reading(set *Set) *Reading {
-	p := r.plan
+	p := r.layout
 	out := &Reading{Format: p.format, FormatGiven: r.opt.Format != "", Header: p.header, TextLabels: p.wordLabels}
 	if p.separator != "" {
 		out.Separator = lines.SeparatorOption(p.separator)
@@ -76,7 +76,7 @@ func (r *reader) reading(set *Set) *Reading {
 }
 
 // column is the column at position i, from 0.
-func (p *plan) column(i int) *Column {
+func (p *layout) column(i int) *Column {
 	c := &Column{Number: i + 1}
 	if p.names != nil {
 		c.Name = p.names[i]

@@ -41,6 +41,7 @@ type Set struct {
 	Time []float64
 
 	unmap   func() error // releases mapped files; nil when columns are on the heap
+	idle    func()       // lets go of their memory; nil like unmap
 	digest  string       // once the set is frozen
 	settled int          // tables: so many columns, the first, are those of a model
 }
@@ -111,8 +112,16 @@ func (s *Set) Close() error {
 		return nil
 	}
 	unmap := s.unmap
-	s.unmap = nil
+	s.unmap, s.idle = nil, nil
 	return unmap()
+}
+
+// Idle lets the system take back what of mapped files lies in memory, for who will not look at the set for long. It stays as it is: what is looked at comes
+// from the files again.
+func (s *Set) Idle() {
+	if s.idle != nil {
+		s.idle()
+	}
 }
 
 // Release is Close for who still needs the set's ids, names, words, digest and what was detected: its columns are given back, mapped or not, and it has

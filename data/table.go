@@ -11,8 +11,8 @@ import (
 // sampleBytes is how much of the first file is looked at: what the columns hold is settled by the rows that end in them.
 const sampleBytes = 64 << 10
 
-// columns completes the plan of a CSV or TSV file.
-func (d *detector) columns(p *plan, line []byte) *lines.Fault {
+// columns completes the layout of a CSV or TSV file.
+func (d *detector) columns(p *layout, line []byte) *lines.Fault {
 	fields, f := d.fields(p, line)
 	if f != nil {
 		return f
@@ -82,9 +82,9 @@ func (d *detector) headed(fields []lines.Field, seen []columns.Sampled) (bool, *
 	return columns.Headed(fields, seen, d.opt.As.trained() != nil)
 }
 
-// furtherTable makes the plan of a table behind the first one, which has settled everything. It may repeat the header.
-func (d *detector) furtherTable(first *plan, line []byte) (*plan, *lines.Fault) {
-	p := &plan{format: d.format(line), label: first.label, table: first.table, wordLabels: first.wordLabels, times: first.times}
+// furtherTable makes the layout of a table behind the first one, which has settled everything. It may repeat the header.
+func (d *detector) furtherTable(first *layout, line []byte) (*layout, *lines.Fault) {
+	p := &layout{format: d.format(line), label: first.label, table: first.table, wordLabels: first.wordLabels, times: first.times}
 	if !p.format.columnar() {
 		return p, nil
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -62,8 +63,20 @@ type Cluster struct {
 // Invitation is what node 0 tells a node that joins while the job runs, beside the cluster that the job began with.
 type Invitation struct {
 	join.Newcomer
-	Gone []bellows.NodeID    // lower numbers of nodes that are not there any more
+	Gone []bellows.NodeID    // lower numbers of nodes that are not there any more; known when it is the node's turn (Await)
 	Job  bellows.Fingerprint // what it must have made, too
+	turn <-chan []bellows.NodeID
+}
+
+// Await waits until it is the node's turn to call the others, which node 0 says, and fills in Gone. Its process may start and read its data meanwhile,
+// beside those of others. The end of ctx is an error: the node is given up, or nobody waits for it any more.
+func (i *Invitation) Await(ctx context.Context) error {
+	select {
+	case i.Gone = <-i.turn:
+		return nil
+	case <-ctx.Done():
+		return bellows.Errorf(bellows.Interrupted, "add a node", fmt.Sprintf("node %d", i.Node), "it was not told whom to call: %w", context.Cause(ctx))
+	}
 }
 
 // Accept is the cluster as the invited node sees it.
@@ -141,8 +154,8 @@ func (c *Cluster) validate() error {
 	return nil
 }
 
-// me is this process.
-func (c *Cluster) me() Member {
+// Me is this process.
+func (c *Cluster) Me() Member {
 	if i := c.Invited; i != nil {
 		return Member{i.Node, i.Slots, i.Lanes}
 	}

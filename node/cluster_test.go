@@ -205,10 +205,11 @@ func TestInterruptAndResumeAcrossNodes(t *testing.T) {
 			})
 		}
 		var r *node.Result
+		seen := watchVisits(t, job(rounds, drift))
 		if stop%2 == 0 {
-			r, _, err = gang{members: members, job: stopping}.run(ctx, t)
+			r, _, err = gang{members: members, job: stopping, lead: node.Options{OnVisits: seen.take}}.run(ctx, t)
 		} else {
-			r, err = node.Train(ctx, stopping(0), node.Options{})
+			r, err = node.Train(ctx, stopping(0), node.Options{OnVisits: seen.take})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -216,9 +217,11 @@ func TestInterruptAndResumeAcrossNodes(t *testing.T) {
 		switch {
 		case r.Image == nil: // it had ended before it heard of the interruption
 		case stop%2 == 0:
-			r, err = node.Train(context.Background(), job(rounds, drift), node.Options{Resume: r.Image})
+			seen.goesOn(t, r.Image)
+			r, err = node.Train(context.Background(), job(rounds, drift), node.Options{Resume: r.Image, OnVisits: seen.take})
 		default:
-			r = gang{members: members, job: func(bellows.NodeID) train.Job { return job(rounds, drift) }, resume: r.Image}.done(t)
+			seen.goesOn(t, r.Image)
+			r = gang{members: members, job: func(bellows.NodeID) train.Job { return job(rounds, drift) }, resume: r.Image, lead: node.Options{OnVisits: seen.take}}.done(t)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -226,6 +229,8 @@ func TestInterruptAndResumeAcrossNodes(t *testing.T) {
 		if !slices.Equal(r.Tables[0], whole.Tables[0]) {
 			t.Errorf("stopped in clock %d: ends at %v, not %v", stop, r.Tables[0], whole.Tables[0])
 		}
+		seen.epochs = rounds
+		seen.ended(t)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/api"
 	"bellows/core/join"
 )
 
@@ -20,13 +21,17 @@ type Commands struct{ lead atomic.Pointer[lead] }
 
 // Change is something that was changed while the job ran.
 type Change struct {
-	Kind     ChangeKind
-	Node     bellows.NodeID    // that came, or to which something went
-	Process  int               // of Joined: the system's number of the node's process
-	From     bellows.NodeID    // of Moved: where it was
-	Splits   []bellows.SplitID // of Moved, ascending
-	Seconds  float64           // from the command, of several the first
-	Sentence string
+	Kind    ChangeKind
+	Node    bellows.NodeID    // that came, or to which something went
+	Process int               // of Joined: the system's number of the node's process
+	From    bellows.NodeID    // of Moved: where it was
+	Splits  []bellows.SplitID // of Moved, ascending; or
+	// Partitions are what went.
+	Partitions []bellows.PartitionRef
+	Seconds    float64  // from the command, of several the first
+	Steps      []string // of Planned: what is to be done
+	Bytes      int64    // of Planned: how much is to move, or has; of Moved, how much partitions took
+	Sentence   string
 }
 
 // ChangeKind is a kind of change.
@@ -34,13 +39,16 @@ type ChangeKind uint8
 
 // The kinds of changes.
 const (
-	Joined ChangeKind = iota // a node takes part
-	Moved                    // some splits are another node's
+	Joined  ChangeKind = iota // a node takes part
+	Moved                     // some splits, or a partition, are another node's
+	Planned                   // it was decided how the job's shape is to change, or what has become of it
+	Left                      // a node takes part no more, and its process ends
 )
 
 // Add lets a node join the job, with so many compute slots and lanes, and returns its number when it takes part. come has
 // it come: it is told what that node is to be told, and may return before it has joined. It is not called where no node can
-// join, and its context ends when the node is given up. An error is why no node has joined: nothing is changed by it.
+// join, and its context ends when the node is given up. Several nodes may be on their way at a time, join.GuestsMost at most: they
+// start and read their data side by side, and call the others one after the other (Invitation.Await). An error is why no node has joined: nothing is changed by it.
 func (c *Commands) Add(ctx context.Context, slots, lanes int, come func(context.Context, Invitation) error) (bellows.NodeID, error) {
 	coming, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -57,8 +65,9 @@ func (c *Commands) Add(ctx context.Context, slots, lanes int, come func(context.
 		if err != nil {
 			return err
 		}
-		i = Invitation{Newcomer: who, Gone: l.absent(who.Node), Job: l.fingerprint}
-		l.guests = append(l.guests, invited{who.Node, time.Now(), func() error { return abandoned(coming) }, func(err error) {
+		turn := make(chan []bellows.NodeID, 1)
+		i = Invitation{Newcomer: who, Job: l.fingerprint, turn: turn}
+		l.guests = append(l.guests, invited{who.Node, time.Now(), turn, func() error { return abandoned(coming) }, func(err error) {
 			outcome <- err
 			giveUp(err)
 		}})
@@ -81,6 +90,9 @@ func (c *Commands) MoveSplit(ctx context.Context, s bellows.SplitID, to bellows.
 	return told, c.ask(ctx, "move a split", func(l *lead) error {
 		if l.finished {
 			return errOver("move a split")
+		}
+		if why := l.job.Stays; why != "" && int(s) < l.job.Splits && to != l.route.Node(s) {
+			return bellows.Errorf(bellows.Config, "move a split", fmt.Sprint(s), "it stays at node %d: %s, and cannot be saved", l.route.Node(s), why)
 		}
 		if err := l.shell.MoveSplit(s, to, &l.fx); err != nil {
 			return bellows.Errorf(bellows.Config, "move a split", "", "%w", err)
@@ -139,13 +151,18 @@ func errOver(what string) error {
 type commands struct {
 	guests []invited
 	moves  []moving
+	shifts []shifting
+	plan   *api.Plan // that is under way, as its driver told last; nil: none is
+	planAt time.Time // when it did
+	leaves []leaving
 }
 
 // invited is a node that was invited, and who is told what becomes of it.
 type invited struct {
 	node   bellows.NodeID
 	since  time.Time
-	left   func() error // not nil: nobody waits for it any more
+	turn   chan<- []bellows.NodeID // has room
+	left   func() error            // not nil: nobody waits for it any more
 	answer func(error)
 }
 
@@ -155,16 +172,6 @@ type moving struct {
 	from, to bellows.NodeID
 	since    time.Time
 	answer   chan<- error // has room
-}
-
-// absent are the numbers below one that no node of the job has now.
-func (l *lead) absent(below bellows.NodeID) (list []bellows.NodeID) {
-	for n := range below {
-		if !slices.ContainsFunc(l.members, func(m Member) bool { return m.Node == n }) {
-			list = append(list, n)
-		}
-	}
-	return list
 }
 
 // supersede answers who has asked for another move of the split, which is not made any more.
@@ -182,12 +189,24 @@ func (l *lead) settle() {
 	for _, g := range l.guests {
 		if why := g.left(); why != nil {
 			l.shell.Uninvite(g.node, why)
-		} else if l.fx.Outcome != nil {
-			l.shell.Uninvite(g.node, errOver("join"))
 		}
 	}
 	for _, o := range l.shell.Joins {
 		l.joined(o)
+	}
+	for _, c := range l.shell.Calls {
+		at := slices.IndexFunc(l.guests, func(g invited) bool { return g.node == c.Node })
+		l.guests[at].turn <- c.Gone
+	}
+	l.shell.Calls = l.shell.Calls[:0]
+	for _, n := range l.fx.Left {
+		l.left(n)
+	}
+	if l.fx.Outcome != nil {
+		for _, r := range l.leaves {
+			r.answer <- errOver("remove a node")
+		}
+		l.leaves = nil
 	}
 	l.shell.Joins = l.shell.Joins[:0]
 	var changes []Change
@@ -211,6 +230,7 @@ func (l *lead) settle() {
 		}
 		l.change(c)
 	}
+	l.settleShifts()
 }
 
 // made adds a move to the changes of a step, with others between the same nodes. One that was there already is none.

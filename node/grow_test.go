@@ -42,7 +42,8 @@ type growth struct {
 	others sync.WaitGroup
 }
 
-var members = []node.Member{{Slots: 1, Lanes: 1}}
+// Every node has a slot more than the script, which waits in one: a task that leases what is to move, and had no slot, would wait for the script and the script for it.
+var members = []node.Member{{Slots: 2, Lanes: 1}}
 
 // listen opens a node's transport.
 func (g *growth) listen(n bellows.NodeID, token byte) (transport.Transport, transport.Listener) {
@@ -76,6 +77,9 @@ func (g *growth) below(n bellows.NodeID) []string {
 
 // serve is a node that has been invited, to its end.
 func (g *growth) serve(ctx context.Context, i node.Invitation, job train.Job, token byte) error {
+	if err := i.Await(ctx); err != nil {
+		return err
+	}
 	c := node.Cluster{Members: members}.Accept(i)
 	tr, l := g.listen(i.Node, token)
 	defer l.Close()
@@ -86,14 +90,19 @@ func (g *growth) serve(ctx context.Context, i node.Invitation, job train.Job, to
 	return node.Serve(context.Background(), job, c, conns, node.Options{Links: &fabric.Links{Transport: tr, Listener: l, Addresses: g.below(i.Node)}})
 }
 
+// come has an invited node come, which stays until the end.
+func (g *growth) come(ctx context.Context, i node.Invitation) {
+	g.others.Go(func() {
+		if err := g.serve(ctx, i, g.scripted(), 1); err != nil {
+			g.t.Errorf("node %d: %v", i.Node, err)
+		}
+	})
+}
+
 // add has a node join, which stays until the end.
 func (g *growth) add(slots, lanes int) bellows.NodeID {
 	n, err := g.commands.Add(context.Background(), slots, lanes, func(ctx context.Context, i node.Invitation) error {
-		g.others.Go(func() {
-			if err := g.serve(ctx, i, g.scripted(), 1); err != nil {
-				g.t.Errorf("node %d: %v", i.Node, err)
-			}
-		})
+		g.come(ctx, i)
 		return nil
 	})
 	if err != nil {
@@ -112,6 +121,28 @@ func (g *growth) move(s bellows.SplitID, to bellows.NodeID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.moving = append(g.moving, moved)
+}
+
+// shift has every partition go to a node, by its place among them, and returns when they have: who calls has leased nothing, and leaves others a slot, so that nothing waits for it.
+func (g *growth) shift(to func(i int) bellows.NodeID) {
+	now, err := g.commands.Layout(context.Background())
+	if err != nil || len(now.Partitions) == 0 {
+		g.t.Errorf("%d partitions: %v", len(now.Partitions), err)
+	}
+	var all []<-chan error
+	for i, p := range now.Partitions {
+		moved, err := g.commands.MovePartition(context.Background(), p.PartitionRef, to(i))
+		if err != nil {
+			g.t.Errorf("partition %v to node %d: %v", p.PartitionRef, to(i), err)
+			continue
+		}
+		all = append(all, moved)
+	}
+	for _, moved := range all {
+		if err := <-moved; err != nil {
+			g.t.Error(err)
+		}
+	}
 }
 
 // rests reports whether all splits have gone that were to. Its caller holds the lock.
@@ -186,10 +217,10 @@ func (g *growth) run(opt node.Options) (*node.Result, error) {
 	return r, err
 }
 
-// oneToThree grows a job of so many splits from one node to three, moves splits there and back.
+// oneToThree grows a job of so many splits from one node to three, of which two have lanes, and moves splits and partitions there and back.
 func (g *growth) oneToThree(splits int) {
 	g.script = []func(){
-		func() { g.add(1, 0) },
+		func() { g.add(2, 0) },
 		func() {
 			for s := range splits / 2 {
 				g.move(bellows.SplitID(s), 1)
@@ -200,12 +231,15 @@ func (g *growth) oneToThree(splits int) {
 			for s := range splits {
 				g.move(bellows.SplitID(s), bellows.NodeID(s%3))
 			}
+			g.shift(func(i int) bellows.NodeID { return bellows.NodeID(2 * (i % 2)) })
 		},
 		func() {
 			for s := range splits {
 				g.move(bellows.SplitID(s), bellows.NodeID((s+1)%3))
 			}
+			g.shift(func(int) bellows.NodeID { return 2 })
 		},
+		func() { g.shift(func(i int) bellows.NodeID { return bellows.NodeID(2 - 2*(i%2)) }) },
 		func() {
 			for s := range splits {
 				g.move(bellows.SplitID(s), 0)
@@ -217,10 +251,15 @@ func (g *growth) oneToThree(splits int) {
 // check holds the result against that of a quiet run.
 func (g *growth) check(quiet *node.Result, splits int) {
 	g.t.Helper()
-	r, err := g.run(node.Options{})
+	seen := watchVisits(g.t, g.job())
+	r, err := g.run(node.Options{OnVisits: seen.take, OnEpoch: seen.epoch})
 	if err != nil {
 		g.t.Fatal(err)
 	}
+	if seen.epochs == 0 { // the driver tells of none: each clock is one
+		seen.epochs = 40
+	}
+	seen.ended(g.t)
 	for i := range quiet.Tables {
 		if !slices.Equal(r.Tables[i], quiet.Tables[i]) {
 			g.t.Errorf("table %d is not that of a job in which nobody came or went", i)
@@ -229,15 +268,20 @@ func (g *growth) check(quiet *node.Result, splits int) {
 	if r.Audit.Sent == 0 || r.Audit.Disagreements(true) != nil {
 		g.t.Errorf("audit %+v", r.Audit)
 	}
-	count := map[node.ChangeKind]int{}
+	count, shifted := map[node.ChangeKind]int{}, 0
 	for _, c := range g.changes {
-		if c.Sentence == "" || c.Kind == node.Joined && c.Process != os.Getpid() || c.Kind == node.Moved && len(c.Splits) == 0 {
+		if c.Sentence == "" || c.Kind == node.Joined && c.Process != os.Getpid() || c.Kind == node.Moved && len(c.Splits)+len(c.Partitions) == 0 {
 			g.t.Errorf("told is %+v", c)
 		}
-		count[c.Kind] += max(1, len(c.Splits))
+		if shifted += len(c.Partitions); len(c.Partitions) == 0 {
+			count[c.Kind] += max(1, len(c.Splits))
+		}
 	}
 	if g.next != len(g.script) || count[node.Joined] != 2 || count[node.Moved] < 2*splits {
 		g.t.Errorf("%d steps of %d were taken: %d nodes came and %d splits moved", g.next, len(g.script), count[node.Joined], count[node.Moved])
+	}
+	if shifted < len(quiet.Tables) {
+		g.t.Errorf("%d partitions moved, of %d tables", shifted, len(quiet.Tables))
 	}
 }
 
@@ -291,20 +335,20 @@ func TestApplicationsGrow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			make := func() train.Job {
-				run, err := c.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: 4, Slots: 2, Settings: c.settings})
+			make := func(shared bool) train.Job {
+				run, err := c.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: 4, Slots: 2, Settings: c.settings, Shared: shared})
 				if err != nil {
 					t.Error(err)
 					return train.Job{}
 				}
 				return run.Job
 			}
-			quiet, err := node.Train(context.Background(), make(), node.Options{})
+			quiet, err := node.Train(context.Background(), make(false), node.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			splits := make().Splits
-			g := &growth{t: t, job: make}
+			splits := make(false).Splits
+			g := &growth{t: t, job: func() train.Job { return make(true) }}
 			g.oneToThree(splits)
 			g.check(quiet, splits)
 		})
@@ -344,31 +388,19 @@ func TestWhoMayNotJoinIsRefusedByName(t *testing.T) {
 		}),
 		fails("it has no more", func(ctx context.Context, i node.Invitation) error {
 			tr, l := g.listen(i.Node, 1)
+			if err := i.Await(ctx); err != nil {
+				return err
+			}
 			conns, err := fabric.Connect(ctx, tr, l, node.Cluster{Members: members}.Accept(i).Joining(), g.below(i.Node), liveness.Times{}, func(string) {})
 			return errors.Join(errors.New("it has no more"), err, fabric.HangUp(conns), l.Close())
 		}),
+		g.unwanted,
 		func() {
-			ctx, cancel := context.WithCancelCause(context.Background())
-			_, err := g.commands.Add(ctx, 1, 0, func(context.Context, node.Invitation) error {
-				if _, err := g.commands.Add(context.Background(), 1, 0, nil); !says(err, "one joins at a time") {
-					t.Errorf("a second one at a time: %v", err)
-				}
-				cancel(errors.New("nobody waits"))
-				return nil
-			})
-			if !says(err, "nobody waits") {
-				t.Error(err)
-			}
-			if _, err := g.commands.Add(context.Background(), 0, 0, nil); err == nil {
-				t.Error("a node joins that hosts nothing")
-			}
-		},
-		func() {
-			if n := g.add(1, 1); n != 6 {
+			if n := g.add(2, 1); n != 7 {
 				t.Errorf("the next is node %d", n)
 			}
 			for s := range bellows.SplitID(4) {
-				g.move(s, 6)
+				g.move(s, 7)
 			}
 			if _, err := g.commands.MoveSplit(context.Background(), 0, 3); err == nil {
 				t.Error("a split goes to a node that takes no part")
@@ -406,6 +438,82 @@ func TestWhoMayNotJoinIsRefusedByName(t *testing.T) {
 	}
 	if _, err := g.commands.MoveSplit(context.Background(), 0, 0); bellows.KindOf(err) != bellows.Interrupted {
 		t.Errorf("a split of a job that is over moves: %v", err)
+	}
+}
+
+// TestNodesJoinTogether has two nodes on their way at a time, of which the first does not come before the second is invited: both take part, and run splits.
+func TestNodesJoinTogether(t *testing.T) {
+	t.Parallel()
+	g := &growth{t: t, job: func() train.Job { return job(30, drift) }}
+	nodes := make(chan bellows.NodeID, 2)
+	g.script = []func(){
+		func() {
+			both := make(chan struct{})
+			invited := sync.OnceFunc(func() { close(both) })
+			var all sync.WaitGroup
+			all.Go(func() {
+				n, err := g.commands.Add(context.Background(), 1, 0, func(ctx context.Context, i node.Invitation) error {
+					<-both
+					g.come(ctx, i)
+					return nil
+				})
+				if nodes <- n; err != nil {
+					t.Error(err)
+				}
+			})
+			all.Go(func() {
+				n, err := g.commands.Add(context.Background(), 1, 1, func(ctx context.Context, i node.Invitation) error {
+					invited()
+					g.come(ctx, i)
+					return nil
+				})
+				invited() // also where it was refused
+				if nodes <- n; err != nil {
+					t.Error(err)
+				}
+			})
+			all.Wait()
+		},
+		func() {
+			a, b := <-nodes, <-nodes
+			if a+b != 3 {
+				t.Errorf("they are nodes %d and %d", a, b)
+			}
+			for s := range bellows.SplitID(4) {
+				g.move(s, 1+bellows.NodeID(s)%2)
+			}
+		},
+	}
+	r, err := g.run(node.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet, err := node.Train(context.Background(), job(30, drift), node.Options{})
+	if err != nil || !slices.Equal(r.Tables[0], quiet.Tables[0]) || g.next != len(g.script) {
+		t.Errorf("%v, ends at %v, not %v; %d steps", err, r.Tables[0], quiet.Tables[0], g.next)
+	}
+}
+
+// unwanted has two nodes come for which nobody waits, the second while the first is on its way, and one that hosts nothing.
+func (g *growth) unwanted() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	_, err := g.commands.Add(ctx, 1, 0, func(context.Context, node.Invitation) error {
+		behind, leave := context.WithCancelCause(context.Background())
+		_, err := g.commands.Add(behind, 1, 0, func(ctx context.Context, i node.Invitation) error {
+			leave(errors.New("nobody waits for the second"))
+			return i.Await(ctx) // whose turn does not come
+		})
+		if !says(err, "nobody waits for the second") {
+			g.t.Errorf("a second one at a time: %v", err)
+		}
+		cancel(errors.New("nobody waits"))
+		return nil
+	})
+	if !says(err, "nobody waits") {
+		g.t.Error(err)
+	}
+	if _, err := g.commands.Add(context.Background(), 0, 0, nil); err == nil {
+		g.t.Error("a node joins that hosts nothing")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"bellows/core/route"
 	"bellows/core/shell"
 	"bellows/core/tally"
+	"bellows/core/visits"
 	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/wire"
@@ -73,6 +74,7 @@ type lead struct {
 	members     []Member            // that take part now
 	route       *route.Route        // of now
 	fingerprint bellows.Fingerprint // of the job
+	visits      *visits.Gatherer    // of what counts; nil: nobody is told
 	books       []book              // by node: the last reports; not of this one
 	begun       bool                // the first tasks have left
 	stopping    bool                // it was told that the job is interrupted
@@ -136,6 +138,9 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	if on := l.shell.Training(); on != l.training.On() {
 		l.training.Set(time.Since(l.began), on)
 	}
+	if l.checker != nil {
+		l.checker.Meet(l.fx.Met)
+	}
 	if r := l.fx.Route; r != nil { // before what is said by it leaves
 		l.route = r
 		if l.checker != nil {
@@ -143,6 +148,7 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 		}
 	}
 	l.settle()
+	l.gather()
 	for _, e := range l.fx.Epochs {
 		l.reportEpoch(e)
 	}
@@ -209,6 +215,7 @@ func (l *lead) take(e wire.Envelope) bool {
 			default: // it is known
 			}
 		}
+		l.meterCopies()
 	default:
 		return false
 	}

@@ -18,6 +18,7 @@ import (
 	"bellows/core/audit"
 	"bellows/core/liveness"
 	"bellows/core/tally"
+	"bellows/core/visits"
 	"bellows/link/fabric"
 	"bellows/train"
 	"bellows/vec"
@@ -32,12 +33,18 @@ type Options struct {
 	OnEpoch  func(e train.Epoch, so Spent) // nil: not told
 	OnStart  func(nodes []api.Node)        // of Lead: all nodes have joined; nil: not told
 	OnChange func(Change)                  // of Lead: nodes that came, splits that moved; nil: not told
-	OnStop   func(left int)                // it is interrupted, and visits so many items more, 0 when its state is collected; nil: not told
-	Notice   func(sentence string)         // long waits, by name; nil: not told
-	Resume   *train.Image                  // continue from here instead of the beginning
-	Watch    *Watch                        // of Train and Lead: shows the job to other goroutines; nil: to none
-	Commands *Commands                     // of Lead: changes who takes part and who runs what; nil: nobody does
-	Deaths   <-chan Death                  // of Lead: processes that have ended; nil: only their connections tell
+	// OnVisits is told what counts, by the records of it: up to the end of an epoch before that is told, and of the job before it is over.
+	OnVisits func(visits.Batch) // nil: not told
+	OnStop   func(left int)     // it is interrupted, and visits so many items more, 0 when its state is collected; nil: not told
+	// OnWarning is told, by Lead, of a node whose process is to be gone in so long (Warned); nil: nobody is.
+	OnWarning func(n bellows.NodeID, notice time.Duration)
+	// Warned tells Serve that its process is to be gone in so long: it goes on meanwhile, and node 0 is told. nil: nobody does.
+	Warned   <-chan time.Duration
+	Notice   func(sentence string) // long waits, by name; nil: not told
+	Resume   *train.Image          // continue from here instead of the beginning
+	Watch    *Watch                // of Train and Lead: shows the job to other goroutines; nil: to none
+	Commands *Commands             // of Lead: changes who takes part and who runs what; nil: nobody does
+	Deaths   <-chan Death          // of Lead: processes that have ended; nil: only their connections tell
 	// Wire is how values of float32 tables travel between nodes. In 16 bits they are rounded on their way: the model is
 	// then not that of one process, nor of another number of them, but still repeats. All nodes of a job have the same,
 	// or are told that they run different jobs.

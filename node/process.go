@@ -54,6 +54,8 @@ type process struct {
 	runner  *train.Runner // nil: runs no tasks
 	lead    *lead         // nil: not node 0
 	ended   atomic.Bool   // a lane knows that the job is over
+	removed atomic.Int32  // lanes that take part no more
+	goneBy  atomic.Int64  // when the process is to be gone, as of millis; 0: it was not told
 	closed  chan error    // no task runs any more, and why an executor did not close; has room
 	keySeed uint64        // of the hashes of keys: no peer knows it, or could choose keys that collide
 	began   time.Time
@@ -89,7 +91,7 @@ func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process,
 		return nil, err
 	}
 	if m != nil && opt.Alone {
-		fabric.Places(c.me().Slots)
+		fabric.Places(c.Me().Slots)
 	}
 	p.bus = fabric.NewBus(c.Self, m)
 	if err := p.addRoles(); err != nil {
@@ -138,7 +140,7 @@ func (p *process) addRoles() error {
 			return err
 		}
 	}
-	if p.cluster.me().Slots > 0 {
+	if p.cluster.Me().Slots > 0 {
 		if err := p.addRunner(); err != nil {
 			return err
 		}
@@ -160,7 +162,7 @@ func (p *process) addLanes() error {
 	if p.mesh == nil {
 		limits.Tail = -1
 	}
-	for i := range p.cluster.me().Lanes {
+	for i := range p.cluster.Me().Lanes {
 		a := wire.LaneAt(p.cluster.Self, i)
 		l, err := server.NewLane(p.common, a, server.Options{HeldBytesMax: heldMost, KeySeed: p.keySeed, Limits: limits})
 		if err != nil {
@@ -175,10 +177,15 @@ func (p *process) addLanes() error {
 // stepLane is the step of a lane, and of what its node learns from it: one without a client has nobody else who is told that
 // the job is over.
 func (p *process) stepLane(l *server.Lane) func(batch []wire.Envelope, out *wire.Outbox) {
+	removed, pace := false, newPace(l, p.bus)
 	return func(batch []wire.Envelope, out *wire.Outbox) {
-		l.Step(batch, out)
+		l.Step(pace.due(batch), out)
 		if l.Ending() {
 			p.ended.Store(true)
+		}
+		if !removed && l.Removed() {
+			removed = true
+			p.removed.Add(1)
 		}
 		p.reportLast(out)
 	}
@@ -188,14 +195,14 @@ func (p *process) stepLane(l *server.Lane) func(batch []wire.Envelope, out *wire
 // the last tick would not be in the job's totals. At node 0 the books are open to the end.
 func (p *process) reportLast(out *wire.Outbox) {
 	last := len(out.Envelopes) - 1
-	if p.lead != nil || last < 0 || !p.ended.Load() {
+	if p.lead != nil || last < 0 || !p.ended.Load() && p.removed.Load() == 0 {
 		return
 	}
 	e := out.Envelopes[last]
 	switch e.Message.(type) {
 	case *wire.Closed, *wire.Collected:
 		out.Envelopes = out.Envelopes[:last]
-		out.Send(e.From, e.To, p.report())
+		out.Send(e.From, wire.ControllerAt(), p.report())
 		out.Envelopes = append(out.Envelopes, e)
 	}
 }
@@ -228,7 +235,7 @@ func (p *process) addRunner() error {
 			active = append(active, s)
 		}
 	}
-	r, err := train.NewRunner(c, p.job, active, p.cluster.me().Slots, p.bus, p.notice)
+	r, err := train.NewRunner(c, p.job, active, p.cluster.Me().Slots, p.bus, p.notice)
 	p.runner = r
 	if p.mesh != nil {
 		r.Share()
@@ -255,9 +262,8 @@ func (p *process) notice(sentence string) {
 func (p *process) start(lost func(fabric.Loss), met func()) {
 	p.checker = validate.New(p.common, p.cluster.Self)
 	if i := p.cluster.Invited; i != nil { // no route has it yet
-		p.checker.Host(wire.ClientAt(i.Node))
-		for n := range i.Lanes {
-			p.checker.Host(wire.LaneAt(i.Node, n))
+		for _, a := range shell.Brings(i.Newcomer) {
+			p.checker.Host(a)
 		}
 	}
 	links := p.opt.Links
@@ -290,19 +296,21 @@ func (p *process) closeTasks() {
 	p.closed <- err
 }
 
-// over reports whether this node has been told that the job is over: a connection to node 0 that ends then is its leave,
-// and before it a loss. Nobody tells a node that hosts nothing, and nothing is lost with it
-// (TestWhoHostsNothingLeavesInPeace).
+// over reports whether this node has been told that the job is over, or goes on without it: a connection to node 0 that ends
+// then is its leave, and before it a loss. Nobody tells a node that hosts nothing, and nothing is lost with it
+// (TestWhoHostsNothingLeavesInPeace). Of one that leaves, the client and all lanes have been removed.
 func (p *process) over() bool {
-	if p.runner == nil {
-		return p.ended.Load() || len(p.lanes) == 0
+	if p.runner != nil {
+		select {
+		case <-p.runner.Ended():
+		default:
+			return false
+		}
+		if !p.runner.Removed() {
+			return true
+		}
 	}
-	select {
-	case <-p.runner.Ended():
-		return true
-	default:
-		return false
-	}
+	return p.ended.Load() || int(p.removed.Load()) == len(p.lanes)
 }
 
 // unfinished are the tasks that run in this process.

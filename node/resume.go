@@ -11,6 +11,9 @@ import (
 // (TestInterruptAndResumeAcrossNodes). Lanes begin with the clocks that were complete; what was not counts nowhere, and is
 // done again.
 func (p *process) resume(im *train.Image) error {
+	if why := p.job.Stays; why != "" {
+		return bellows.Errorf(bellows.Refused, "resume", "", "%s, and cannot be saved: such a job does not go on from a saved run, so start it over", why)
+	}
 	if err := p.fits(im); err != nil {
 		return err
 	}

@@ -89,6 +89,9 @@ type member struct {
 	fx    members.Effects
 }
 
+// noticeMost bounds what a report says, in milliseconds: weeks.
+const noticeMost = 1<<31 - 1
+
 // run keeps the node's time until it is let go. A turn ends with what the shell has to send, before the next thing is waited
 // for, and so with its last words before it returns.
 func (s *member) run(ctx context.Context) error {
@@ -115,6 +118,9 @@ func (s *member) run(ctx context.Context) error {
 			s.shell.TasksEnded(&s.fx)
 		case <-s.met:
 			s.shell.Start(train.Fingerprint(s.job, s.opt.Wire), &s.fx)
+		case notice := <-s.opt.Warned:
+			s.goneBy.Store(max(1, s.millis()+min(notice.Milliseconds(), noticeMost)))
+			s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report())
 		case <-ticker.C:
 			s.tick()
 		case n := <-s.lost:

@@ -13,7 +13,7 @@ import (
 // something to do, they would wait for the end of a task.
 func (p *process) computeOnly() {
 	if p.inTurns() {
-		runtime.GOMAXPROCS(p.cluster.me().Slots)
+		runtime.GOMAXPROCS(p.cluster.Me().Slots)
 	}
 }
 
@@ -31,7 +31,7 @@ func (p *process) inTurns() bool {
 		}
 	}
 	invited := p.cluster.Invited != nil && p.cluster.Invited.Lanes > 0 // to hold some, though it does not yet
-	return p.cluster.me().Slots > 0 && !invited
+	return p.cluster.Me().Slots > 0 && !invited
 }
 
 // holds reports whether one of this node's lanes has a partition.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"bellows"
 	"bellows/api"
@@ -26,7 +27,7 @@ func (w *Watch) Look(ctx context.Context) (api.Progress, error) {
 	l := w.lead.Load()
 	if l == nil {
 		none := int(bellows.NoClock)
-		return api.Progress{Clock: none, Furthest: none, Counters: api.Count(&tally.Tally{}), Nodes: []api.Node{}}, nil
+		return api.Progress{Clock: none, Furthest: none, Counters: api.Count(&tally.Tally{}), Nodes: []api.Node{}, Moves: []api.Move{}}, nil
 	}
 	answer := make(chan api.Progress, 1)
 	l.tell(&look{answer: answer})
@@ -64,6 +65,9 @@ func (p *process) report() *wire.Report {
 // fill adds to a report what the runner does not know: the process, its time, and what its mesh has carried.
 func (p *process) fill(m *wire.Report) {
 	m.Process, m.Millis = uint32(os.Getpid()), p.millis()
+	if by := p.goneBy.Load(); by != 0 {
+		m.Leaves = uint32(max(1, by-m.Millis))
+	}
 	if p.mesh != nil {
 		p.mesh.Traffic(&m.Tally.Sent, &m.Tally.Received)
 	}
@@ -79,7 +83,17 @@ type book struct {
 // their own, and may post them the other way round (TestALaterReportStands).
 func (l *lead) enter(n bellows.NodeID, m *wire.Report) {
 	if b := l.bookOf(n); b.report == nil || b.report.Millis <= m.Millis {
+		if m.Leaves > 0 && (b.report == nil || b.report.Leaves == 0) {
+			l.warned(n, time.Duration(m.Leaves)*time.Millisecond)
+		}
 		*b = book{m, l.millis()}
+	}
+}
+
+// warned tells that a node's process is to be gone soon.
+func (l *lead) warned(n bellows.NodeID, notice time.Duration) {
+	if l.opt.OnWarning != nil {
+		l.reporter.say(func() { l.opt.OnWarning(n, notice) })
 	}
 }
 
@@ -111,7 +125,7 @@ func (l *lead) spent() (all tally.Spent) {
 func (l *lead) progress() api.Progress {
 	complete, furthest, commit := l.shell.Progress()
 	p := api.Progress{Clock: int(complete), Furthest: int(furthest), Commit: uint64(commit), Splits: l.job.Splits,
-		Seconds: l.trainedFor().Seconds(), Nodes: make([]api.Node, len(l.members))}
+		Seconds: l.trainedFor().Seconds(), Nodes: make([]api.Node, len(l.members)), Moves: l.underWay(), Plan: l.planned()}
 	splits, partitions := l.owned()
 	now := l.millis()
 	var all tally.Tally
@@ -120,7 +134,7 @@ func (l *lead) progress() api.Progress {
 		if m.Node == l.cluster.Self {
 			b = book{l.report(), now}
 		}
-		n := api.Node{ID: fmt.Sprintf("node-%d", m.Node), Roles: roles(m), Tier: api.Reliable, State: l.state(m.Node),
+		n := api.Node{ID: nodeName(m.Node), Roles: roles(m), Tier: api.Reliable, State: l.state(m.Node),
 			Slots: m.Slots, Splits: splits[m.Node], Partitions: partitions[m.Node], Heard: -1}
 		var own tally.Tally
 		if b.report != nil {
@@ -146,6 +160,9 @@ func (l *lead) owned() (splits, partitions []int) {
 	}
 	return splits, partitions
 }
+
+// nodeName is a node as people name it.
+func nodeName(n bellows.NodeID) string { return fmt.Sprintf("node-%d", n) }
 
 // roles are what a node runs, as people name it: none for one that hosts nothing.
 func roles(m Member) []string {

@@ -19,19 +19,23 @@
 //	internal/virtual, time
 //	world.go      actors, and the mail between them
 //	node.go       what drives the actors of a process and the shell around them, as packages node and fabric do in production
-//	link.go       the connections between two nodes
+//	network.go    what connections know of a node, and tell it
+//	internal/transit, the connections between nodes, and the messages on their way over them
 //	internal/msgcopy, messages as a codec would copy them, and their digests
-//	worker.go     the shell of a client; script.go and step.go, the tasks that it runs
+//	worker.go     the shell of a client; script.go, the tasks that it runs
+//	internal/steps, what these read, change and lease
 //	internal/places, their compute slots, given by the scheduler that ships
-//	words.go      the steps of tasks on the sparse table, and its checks
 //	stage.go      which protocol stages a node is in; fault.go and inject.go, what goes wrong within them
+//	invade.go     nodes that say what no sound one would; loss.go, a message that is lost
+//	grow.go       lanes and clients that join later, and splits that move
+//	guest.go      nodes that join, and what becomes of them
 //	failover.go   other controllers, which follow one that is gone
 //	collect.go    the state on its way to node 0, and the next life of a job that was interrupted
 //	internal/account, row deltas and leases, counted from the messages alone
 //	internal/await, the waits that must be named, and those that nobody names yet
-//	internal/witness, promises held against the model, read by read; check.go, what it is shown
+//	internal/witness, promises held against the model, read by read
 //	final.go      promises held against what is left when the job is over
-//	internal/coverage, what the schedule has brought about
+//	internal/coverage, what the schedule has brought about; internal/moving and internal/visiting, of moves and of guests
 //	run.go        one schedule, and its result; trace.go, its hash and its log
 //
 // The oracle shares no code with the core: it replays the controller's records through the job's

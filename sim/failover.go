@@ -6,11 +6,13 @@ import (
 	"bellows"
 	"bellows/core/coord"
 	"bellows/core/shell"
+	"bellows/core/validate"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/schedule"
 )
 
 // failover is what the world knows of the controllers of a life: one may be thrown away at any step, or in the midst of what it says, and another
@@ -22,14 +24,16 @@ import (
 // finds is the core's to do. The world only repeats what nodes would: that they are ready, of whom they have lost, and that their tasks have
 // ended; and asks again for what was asked of the one before and is in no record (regrow).
 type failover struct {
-	term     bellows.Term // of the newest
-	known    bellows.Term // of the newest that knows what was recorded
-	begun    savepoint    // with which the life began
-	saved    savepoint    // the newest that every lane covers
-	asked    savepoint    // of which they were asked
-	broken   bool         // the next words of the controller do not all leave
-	heard    int          // words of what lanes hold
-	cutShort bool         // the job ended before the controller knew what was recorded
+	term     bellows.Term      // of the newest
+	known    bellows.Term      // of the newest that knows what was recorded
+	begun    savepoint         // with which the life began
+	saved    savepoint         // the newest that every lane covers
+	asked    savepoint         // of which they were asked
+	fresh    *validate.Checker // of a process that would begin to lead with the newest; nil: the first leads
+	broken   bool              // the next words of the controller do not all leave
+	unsaid   bool              // and none of its own does
+	heard    int               // words of what lanes hold
+	cutShort bool              // the job ended before the controller knew what was recorded
 
 	barrier bool // that of the oracle, as the life began
 	epochs  driver.Shown
@@ -43,7 +47,7 @@ type savepoint struct {
 
 // controllerOptions are those of every controller.
 func (w *world) controllerOptions() coord.Options {
-	return coord.Options{Term: w.failover.term, Driver: w.driver, Limits: w.Limits.Coord}
+	return coord.Options{Term: w.failover.term, Driver: w.driver, Limits: w.Limits.Coord, Fingerprint: w.ownJob()}
 }
 
 // begin takes note of how a life begins.
@@ -77,17 +81,59 @@ func (f *failover) breaks(w *world) bool {
 	if !f.broken || len(list) == 0 {
 		return false
 	}
-	f.broken = false
+	unsaid := f.unsaid
+	f.broken, f.unsaid = false, false
 	if !w.mayLoseController() || w.fx.Outcome != nil {
 		return false
 	}
 	w.coverage.Hit(coverage.FollowedBroken)
 	f.epochs.Lost(len(w.fx.Epochs))
-	said := 1 + w.Chances.IntN(len(list))
+	said := 1
+	if !unsaid {
+		said += w.Chances.IntN(len(list))
+	}
 	w.fx.Envelopes = slices.DeleteFunc(list, func(e wire.Envelope) bool { said--; return said <= 0 && e.From == wire.ControllerAt() })
 	w.post(w.nodes[0], &w.fx.Outbox)
 	w.follow()
 	return true
+}
+
+// begins makes the checker that a process would have which begins to lead here: of the job as the controller before was saved, or as the life began.
+func (f *failover) begins(w *world, from coord.Saved) {
+	job := w.common
+	if len(from.Whole) > 0 {
+		var err error
+		if job.Route, err = job.Route.Rebuilt(from.Route, from.Whole); err != nil {
+			w.violated("the route that was saved cannot be made: %v", err)
+		}
+	}
+	f.fresh = validate.New(job, 0)
+}
+
+// judges has that checker judge what lanes answer the controller of this term. Whatever else comes in a life was for the process before.
+func (f *failover) judges(w *world, peer bellows.NodeID, h wire.Header, e wire.Envelope) {
+	switch m := e.Message.(type) {
+	case *wire.Holding:
+		if m.Term != f.term {
+			return
+		}
+	case *wire.Records:
+		if m.Term != f.term {
+			return
+		}
+	default:
+		return
+	}
+	if f.fresh == nil || e.To != wire.ControllerAt() {
+		return
+	}
+	err := f.fresh.Header(peer, h)
+	if err == nil {
+		err = f.fresh.Message(h, e)
+	}
+	if err != nil {
+		w.violated("the checker of a process that begins to lead refuses what a lane answers: %v", err)
+	}
 }
 
 // follow has another controller follow the one that there is.
@@ -101,6 +147,8 @@ func (w *world) follow() {
 	for _, l := range w.lanes {
 		l.gaveAt = 0
 	}
+	w.askAgain()
+	w.followGuests()
 	w.moved()
 	w.fx = coord.Effects{}
 	from := &f.begun
@@ -114,11 +162,12 @@ func (w *world) follow() {
 	}
 	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
 	var err error
-	if w.lead, err = shell.RecoverLead(w.common, w.controllerOptions(), from.Saved); err != nil {
+	if w.lead, err = shell.RecoverLead(w.lead, w.common, w.controllerOptions(), from.Saved); err != nil {
 		w.violated("no controller follows: %v", err)
 		return
 	}
 	w.driver.Follow(&from.driver)
+	f.begins(w, from.Saved)
 	f.asked = savepoint{}
 	if w.Limits.Lane.Tail > 0 {
 		w.faults.ends.May("the job cannot be recovered: records from")
@@ -142,17 +191,31 @@ func (w *world) follow() {
 	for range 3 {
 		w.sendOldRecord(w.lanes[w.Chances.IntN(len(w.lanes))], f.term-1)
 	}
+	w.failFollowed()
+}
+
+// failFollowed lets a task fail in some of the jobs that have grown, while the controller that follows asks what the lanes hold, and does not know all of these yet.
+func (w *world) failFollowed() {
+	if w.ending || len(w.route.Lanes()) <= len(w.common.Lanes) || w.Chances.IntN(8) > 0 {
+		return
+	}
+	for _, k := range w.workers {
+		if k.victim() != nil {
+			w.inject(schedule.Plan{Fault: schedule.Kill, Node: k.node.id})
+			return
+		}
+	}
 }
 
 // sayAgain has a node tell another controller that it is ready, and of whom it has lost.
 func (n *node) sayAgain() {
-	for _, p := range n.pairs {
-		if p != nil && p.told {
-			n.disconnected(p.to, p.reason)
+	for p := range n.peers() {
+		if reason, told := p.Lost(); told {
+			n.Disconnected(p.To().id, reason)
 		}
 	}
 	if n.id != 0 && n.ready && !n.done() {
-		n.shell.Start(bellows.Fingerprint{}, &n.fx)
+		n.shell.Start(n.fingerprint(), &n.fx)
 		n.obey()
 	}
 }
@@ -202,7 +265,7 @@ func (w *world) wholeHeld(id bellows.FlushID) bool {
 	if w.failover.term == term {
 		return false
 	}
-	whole := w.ledger.Whole(w.LaneAt, id)
+	whole := w.ledger.Whole(w.route.Lanes(), id)
 	w.coverage.HitIf(coverage.HeldCommitted, whole)
 	return whole
 }

@@ -116,8 +116,11 @@ func (w *world) victim(n *node) *node {
 
 // mayLose allows the job to end because a node is lost; without node 0, all others may give up.
 func (w *world) mayLose(n *node) {
-	n.gone = true
 	w.faults.ends.Lose(n.id)
+	if n.guest != nil && !n.guest.takesPart { // it may yet
+		return
+	}
+	n.gone = true
 	for _, o := range w.nodes {
 		o.severed = o.severed || n.id == 0 || o == n
 	}

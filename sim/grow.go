@@ -32,7 +32,7 @@ func (w *world) grow() {
 // no route yet is asked again.
 func (w *world) take(e schedule.Entry) {
 	n := w.nodes[e.Actor.Node]
-	if w.ending || n.done() || w.lead.Gone(n.id) {
+	if w.ending || n.done() || w.lead.Gone(n.id) || !e.Leaves && (n.departed || slices.Contains(w.removed, e.Actor)) {
 		return
 	}
 	if !w.lead.Begun() || e.Gives && w.actor(e.Actor) != nil && !slices.Contains(w.route.Clients(), e.Actor) {
@@ -43,11 +43,13 @@ func (w *world) take(e schedule.Entry) {
 		w.taken = append(w.taken, e)
 	}
 	if l := w.nodes[0].pairs[e.Behind]; e.Deaf > 0 {
-		l.muteUntil = max(l.muteUntil, w.Now+e.Deaf)
+		l.MuteUntil = max(l.MuteUntil, w.Now+e.Deaf)
 	}
 	w.failover.broken = w.failover.broken || e.Broken && w.mayLoseController()
 	var err error
 	switch {
+	case e.Leaves:
+		err = w.remove(e)
 	case e.Gives:
 		if w.actor(e.Actor) == nil {
 			return // it could not begin
@@ -97,6 +99,11 @@ func (w *world) regrow() {
 	w.coverage.HitIf(coverage.FollowedRoute, w.route.Version() > 0)
 	list := w.taken
 	w.taken = nil
+	for _, n := range w.nodes {
+		if n.guest != nil && n.guest.sent {
+			w.After(1+w.Visiting.Int64N(20), w.nodes[0], func() { w.dismissNode(n) })
+		}
+	}
 	for _, e := range list {
 		e.Broken, e.Deaf = false, 0
 		if e.Made(w.route) {
@@ -112,7 +119,7 @@ func (w *world) regrow() {
 // which the job began it knows.
 func (w *world) dismiss() {
 	for _, k := range w.workers {
-		if a := wire.ClientAt(k.node.id); !k.told && !slices.Contains(w.common.Clients, a) {
+		if a := wire.ClientAt(k.node.id); !k.told && k.node.hosts() && !slices.Contains(w.common.Clients, a) {
 			k.told = true
 			w.forged(wire.Envelope{From: wire.ControllerAt(), To: wire.ClientAt(k.node.id), Message: &wire.End{Term: w.failover.term, Reason: "it takes no part"}, Era: w.era()})
 		}
@@ -121,11 +128,12 @@ func (w *world) dismiss() {
 
 // checkUnfit sees that the controller does not take who takes part already, and that no route follows by a change that does not fit.
 func (w *world) checkUnfit() {
-	if w.lead.AddLane(w.LaneAt[0], &w.fx) == nil || w.lead.AddClient(w.ClientAt[0].Node, &w.fx) == nil {
+	if r := w.lead.Route(); w.lead.AddLane(r.Lanes()[0], &w.fx) == nil || w.lead.AddClient(r.Clients()[0].Node, &w.fx) == nil {
 		w.violated("the controller takes who takes part already")
 	}
-	r, nobody := w.route, bellows.NodeID(w.NodeCount)
-	for _, c := range []bellows.Control{r.MoveSplit(bellows.SplitID(w.Job.Splits), w.ClientAt[0].Node), r.MoveSplit(0, nobody),
+	r, nobody := w.lead.Route(), nobodyAt
+	owner, runner := r.Owner(bellows.PartitionRef{}).Lane, r.Node(0)
+	for _, c := range []bellows.Control{r.MoveSplit(bellows.SplitID(w.Job.Splits), runner), r.MoveSplit(0, nobody), r.RemoveLane(owner, owner), r.RemoveClient(runner, owner),
 		r.MovePartition(bellows.PartitionRef{}, wire.LaneAt(nobody, 0))} {
 		if next, err := r.Next(c); err == nil {
 			w.violated("P5: route %d follows by %+v", next.Version(), c)

@@ -19,6 +19,9 @@ func (w *world) peer(n *node) *node {
 	if other == n || w.Rng.IntN(4) == 0 {
 		other = w.nodes[(int(n.id)+1+w.Rng.IntN(len(w.nodes)-1))%len(w.nodes)]
 	}
+	for n.to(other.id) == nil || other.guest != nil && !other.hosts() { // a guest that is on its way has its own fate
+		other = w.nodes[(int(other.id)+1)%len(w.nodes)]
+	}
 	return other
 }
 
@@ -33,19 +36,15 @@ func (w *world) direction(n *node) *pair {
 
 // cut silences one direction for a while, of one connection or of all.
 func (w *world) cut(n *node, millis int64) {
-	for _, l := range w.direction(n).targets() {
-		l.muteUntil = max(l.muteUntil, w.Now+millis)
-	}
+	w.direction(n).Silence(w.Now + millis)
 }
 
 // halfOpen silences one direction from now on: whoever speaks into it learns nothing.
 func (w *world) halfOpen(n *node) {
 	p := w.direction(n)
-	for _, l := range p.targets() {
-		l.muteUntil = int64(schedule.Never)
-	}
+	p.Silence(int64(schedule.Never))
 	w.faults.ends.May("has said nothing for") // where there are other connections, and a node stops before it finds out
-	w.mayPart(p.from, p.to)
+	w.mayPart(p.From(), p.To())
 }
 
 // muteToLeader keeps node 0 from hearing a node for longer than a lease.
@@ -53,62 +52,25 @@ func (w *world) muteToLeader(n *node) {
 	for n.id == 0 || !n.hosts() {
 		n = w.nodes[1+w.Rng.IntN(len(w.nodes)-1)]
 	}
-	n.pairs[0].muteUntil = w.Now + schedule.LeaseMillis + 2*beatEvery + w.Rng.Int64N(800)
+	n.pairs[0].MuteUntil = w.Now + schedule.LeaseMillis + 2*beatEvery + w.Rng.Int64N(800)
 	w.mayLose(n)
-	w.judge(n, n.pairs[0].muteUntil)
+	w.judge(n, n.pairs[0].MuteUntil)
 }
 
 // reset breaks one connection between two nodes, or all, with all that is under way; for good, if it is severed.
 func (w *world) reset(f schedule.Fault, n *node) {
 	p := n.pairs[w.peer(n).id]
 	if f == schedule.Sever {
-		w.mayPart(p.from, p.to)
+		w.mayPart(p.From(), p.To())
 	}
-	for _, l := range p.targets() {
-		if f == schedule.Sever {
-			l.parted, l.back.parted = true, true
-		}
-		l.breaks("connection reset by peer")
-	}
+	p.Reset(f == schedule.Sever)
 }
 
 // garble damages the next frame of a stream, or has its sender say what cannot be: the receiver refuses it and ends the connection.
 func (w *world) garble(n *node) {
 	p := w.direction(n)
-	p.one()[0].garble = true
-	w.mayPart(p.from, p.to)
-}
-
-// refuse is what becomes of a frame that is damaged on its way, to the end that takes it: it is refused for its bits, for what it says, or for what it
-// says of the session.
-func (w *world) refuse(at *link, f frame) {
-	switch w.Rng.IntN(3) {
-	case 0:
-		if err := hostile.TooMany(&at.end, uint64(at.to.id)+1, w.Rng); err == nil {
-			w.violated("P10: a session is told of more than was sent, and goes on")
-		}
-	case 1:
-		judge := func(h wire.Header, e wire.Envelope) error { return w.judges(at.from, at.to.id, h, e) }
-		if err, wrong := hostile.Wrong(f.envelope, w.Rng, judge); wrong {
-			w.note("%v", err)
-			break
-		}
-		fallthrough
-	default:
-		w.decodeDamaged(f.envelope)
-	}
-	at.refused = true
-	at.ends("a frame was refused", false)
-}
-
-// decodeDamaged sees that a frame with a bit turned over is refused by the codec, whatever the bit.
-func (w *world) decodeDamaged(e wire.Envelope) {
-	b := msgcopy.Encode(e, w.sent[e.Message], w.Formats)[0]
-	at := w.Rng.IntN(8 * len(b))
-	b[at/8] ^= 1 << (at % 8)
-	if got, err := msgcopy.Decode(new(wire.Joiner), b); err == nil {
-		w.violated("P10: a frame of %T with bit %d turned over is taken for %s", e.Message, at, msgcopy.Describe(got.Message))
-	}
+	p.Garble()
+	w.mayPart(p.From(), p.To())
 }
 
 // halt stops a node: for a while that nobody may mind, for too long, or for good.
@@ -144,8 +106,8 @@ func (w *world) crash(n *node) {
 	w.mayLose(n)
 	n.vanished = w.Rng.IntN(2) == 0
 	if !n.vanished {
-		for l := range n.links() {
-			l.die()
+		for p := range n.peers() {
+			p.Die()
 		}
 	}
 	n.crashed = true
@@ -158,7 +120,7 @@ func (w *world) crash(n *node) {
 // judge lets node 0 be watched, since a fault that nobody notices is as bad as one that breaks something: when another node has been silent for a lease, until some time at least, and was alive
 // to it before, the job must be on its way to an end (P8).
 func (w *world) judge(n *node, until int64) {
-	if n.id != 0 && w.begun && w.Now >= beatEvery {
+	if n.id != 0 && w.begun && w.Now >= beatEvery && (n.guest == nil || n.hosts()) {
 		w.judgeAt(w.Now+silenceMax, n, until)
 	}
 }
@@ -174,7 +136,7 @@ func (w *world) judgeAt(by int64, n *node, until int64) {
 			return
 		}
 		awake := w.nodes[0].pausedUntil < by-silenceMax
-		if awake && w.outcome == nil && (!w.ending || w.lead.Collecting() && w.lead.State.Owes(n.id)) {
+		if awake && !n.departed && w.outcome == nil && (!w.ending || w.lead.Collecting() && w.lead.State.Owes(n.id)) {
 			w.violated("P8: node %d has been silent for %d ms, and nothing has followed", n.id, silenceMax)
 		}
 	})
@@ -298,7 +260,7 @@ func (w *world) otherGeneration() bellows.Generation {
 func (w *world) forgeState() {
 	open := w.lead.State.Open()
 	from := open[w.Rng.IntN(len(open))]
-	l := w.lanes[slices.Index(w.LaneAt, from)]
+	l := w.lanes[slices.IndexFunc(w.lanes, func(l *lane) bool { return l.address == from })]
 	l.lied = true
 	owned := slices.Collect(w.owned(l))
 	ref := owned[w.Rng.IntN(len(owned))]
@@ -349,34 +311,4 @@ func (w *world) answerForged(e wire.Envelope) {
 	default:
 		w.violated("P5: a push of another generation is answered by %s", msgcopy.Describe(e.Message))
 	}
-}
-
-// copied is a message as another node gets it, and its digest.
-func (w *world) copied(e wire.Envelope) (wire.Envelope, uint64) {
-	got, digest, err := msgcopy.Copy(e)
-	w.verifySent(e, digest)
-	if err != nil {
-		w.violated("P10: a sound %T is refused: %v", e.Message, err)
-	}
-	return got, digest
-}
-
-// receive decodes a frame: it must be the last of a message, which is as it was sent, with that digest, or no message yet.
-func (w *world) receive(j *wire.Joiner, f frame) (got wire.Envelope, digest uint64) {
-	e := f.envelope
-	got, err := msgcopy.Decode(j, f.bytes)
-	if !f.more {
-		digest = msgcopy.Digest(e.Message)
-		w.verifySent(e, digest)
-	}
-	switch {
-	case err != nil:
-		w.violated("P10: a sound %T is refused: %v", e.Message, err)
-	case f.more != (got.Message == nil):
-		w.violated("a %T ends before its last part, or not with it", e.Message)
-	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || msgcopy.Digest(got.Message) != digest):
-		w.violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
-	}
-	w.coverage.HitIf(coverage.Narrowed, coverage.InSixteen(got.Message))
-	return got, digest
 }

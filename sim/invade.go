@@ -70,7 +70,8 @@ func (w *world) assail(h wire.Header, e wire.Envelope, to *victims) {
 		to.fx.Reset()
 		return
 	}
-	n.lanes[h.To.Index].Step(batch, &to.out)
+	l := n.lanes[slices.IndexFunc(n.lanes, func(l *lane) bool { return l.address == h.To })]
+	l.Step(batch, &to.out)
 	w.notes(to.out.Envelopes)
 	to.out = wire.Outbox{}
 }

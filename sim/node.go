@@ -2,9 +2,11 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"bellows"
+	"bellows/core/join"
 	"bellows/core/liveness"
 	"bellows/core/members"
 	"bellows/core/shell"
@@ -12,6 +14,7 @@ import (
 	"bellows/sim/internal/await"
 	"bellows/sim/internal/closing"
 	"bellows/sim/internal/coverage"
+	"bellows/sim/internal/moving"
 	"bellows/sim/internal/schedule"
 )
 
@@ -39,6 +42,9 @@ type node struct {
 	reason   string // why it has given up; empty: it was let go
 	gone     bool   // lost to the job, or about to be: its last word may be missing
 	severed  bool   // a fault may have parted it from node 0
+	departed bool   // the job has nothing of it any more
+	guest    *guest // nil: the job has begun with it
+	doors    *join.Newcomers
 
 	expects     bool          // a client, later
 	ready       bool          // has said so
@@ -54,7 +60,7 @@ type node struct {
 }
 
 // times are those of production, but for a shorter lease and task.
-var times = liveness.Times{Lease: schedule.LeaseMillis, Task: schedule.TaskMillis, Collect: schedule.TaskMillis, Ready: schedule.ReadyMillis, Answer: schedule.AnswerMillis, Tasks: schedule.TasksMillis}.Or()
+var times = liveness.Times{Lease: schedule.LeaseMillis, Task: schedule.TaskMillis, Collect: schedule.TaskMillis, Ready: schedule.ReadyMillis, Answer: schedule.AnswerMillis, Tasks: schedule.TasksMillis, Join: schedule.ReadyMillis}.Or()
 
 // done reports whether nothing happens at a node any more.
 func (n *node) done() bool { return n.crashed || n.left }
@@ -69,7 +75,12 @@ func (n *node) local() int64 { return n.w.Now * (1000 + n.drift) / 1000 }
 func (n *node) period(millis int64) int64 { return max(1, millis*1000/(1000+n.drift)) }
 
 // hosts reports whether the node has a part in the job.
-func (n *node) hosts() bool { return n.worker != nil || len(n.lanes) > 0 || n.id == 0 }
+func (n *node) hosts() bool {
+	if n.guest != nil {
+		return n.guest.takesPart
+	}
+	return n.worker != nil || len(n.lanes) > 0 || n.id == 0
+}
 
 // begin sets a node going. Those that host nothing have left already.
 func (n *node) begin() {
@@ -77,8 +88,8 @@ func (n *node) begin() {
 	switch {
 	case !n.hosts():
 		n.left = true
-		for l := range n.links() { // nobody speaks to it
-			l.dead, l.back.dead = true, true
+		for p := range n.peers() { // nobody speaks to it
+			p.Unused()
 		}
 	case n.id == 0:
 		w.After(0, n, w.start)
@@ -100,7 +111,7 @@ func (n *node) sayReady() {
 		return
 	}
 	n.ready = true
-	n.shell.Start(bellows.Fingerprint{}, &n.fx)
+	n.shell.Start(n.fingerprint(), &n.fx)
 	n.obey()
 	if n.w.Rng.IntN(3) == 0 {
 		n.w.After(1+n.w.Rng.Int64N(20), n, n.sayReady)
@@ -133,9 +144,8 @@ func (n *node) tick() {
 
 // tickLinks tells the sessions of a node that time has passed.
 func (n *node) tickLinks() {
-	for l := range n.links() {
-		l.end.Tick()
-		l.pump()
+	for p := range n.peers() {
+		p.Tick()
 	}
 }
 
@@ -201,45 +211,44 @@ func (n *node) gaveUp(why string) {
 	}
 }
 
-// disconnected tells the shell that a connection has ended.
-func (n *node) disconnected(peer *node, reason string) {
+// Disconnected tells the shell that a node is lost to this one.
+func (n *node) Disconnected(peer bellows.NodeID, reason string) {
 	w := n.w
 	switch {
 	case n.done(), w.released && n.id == 0:
+	case n.guest != nil && n.shell == nil:
+		n.guest.ended = append(n.guest.ended, func() { n.Disconnected(peer, reason) })
 	case n.id == 0:
-		w.lead.Disconnected(peer.id, reason, n.refuses(peer.id), &w.fx)
+		w.lead.Disconnected(peer, reason, n.refuses(peer), &w.fx)
 		w.obey()
 	default:
-		if peer.id == 0 {
+		if peer == 0 {
 			n.lastSaid = reason
 		}
-		n.shell.Disconnected(peer.id, reason, n.refuses(peer.id), n.told(), &n.fx)
+		n.shell.Disconnected(peer, reason, n.refuses(peer), n.told(), &n.fx)
 		n.obey()
 	}
 }
 
 // refuses reports whether the node has ended its connections to another for what came.
 func (n *node) refuses(peer bellows.NodeID) bool {
-	p := n.pairs[peer]
-	return p != nil && p.refused
+	p := n.to(peer)
+	return p != nil && p.Refused()
 }
 
-// told reports whether the node knows that the job is over: then nothing is lost with node 0.
+// told reports whether the node knows that the job is over, or has been removed and was let go, or the job has ended meanwhile: then nothing is lost with node 0.
 func (n *node) told() bool {
-	if n.worker != nil {
-		return n.worker.client.Ended() != nil
+	if k := n.worker; k != nil && !k.client.Removed() {
+		return k.client.Ended() != nil
 	}
-	for _, l := range n.lanes {
-		if l.Ending() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.lanes, func(l *lane) bool { return l.Ending() }) || !slices.ContainsFunc(n.lanes, func(l *lane) bool { return l.TakesPart() }) && (n.departed || n.id == 0 || n.w.released)
 }
 
 // checkLeave sees that a node gives up on node 0 only when something has parted them, and is let go only when it knows why.
 func (n *node) checkLeave(reason string) {
 	switch {
+	case n.guest != nil && (!n.guest.takesPart || n.w.failover.cutShort): // or it is not known to who ended the job
+		return
 	case closing.Given(reason):
 		n.gaveUp(reason)
 		n.w.coverage.Hit(coverage.TasksLeft)
@@ -247,11 +256,11 @@ func (n *node) checkLeave(reason string) {
 	case reason == "" && !n.closed:
 		n.w.violated("P1: node %d is let go, and its tasks run", n.id)
 	}
-	if !n.severed && !n.gone && !(n.told() && n.w.released) {
+	if !n.severed && !n.gone && !(n.told() && (n.w.released || n.departed)) {
 		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
 	}
 	// one that had not answered on its first connection when it was lost could not be told
-	if to := n.w.nodes[0].pairs[n.id].links[0]; n.w.released && !n.told() && !to.refused && to.heard && strings.HasSuffix(n.lastSaid, "EOF") {
+	if to := n.w.nodes[0].pairs[n.id]; n.w.released && !n.told() && !to.Refused() && to.Answered() && strings.HasSuffix(n.lastSaid, "EOF") {
 		n.w.violated("P8: node %d is let go and was not told why the job is over", n.id)
 	}
 }
@@ -265,11 +274,11 @@ func (n *node) leave(reason string) {
 	w.note("node %d leaves: %q", n.id, reason)
 	w.moved()
 	n.left, n.reason = true, reason
-	for l := range n.links() {
-		l.close()
+	for p := range n.peers() {
+		p.Close()
 	}
 	w.coverage.HitIf(coverage.GaveUp, reason != "")
-	if !w.released {
+	if !w.released && !n.departed {
 		w.mayLose(n)
 	}
 	if w.outcome == nil && w.Rng.IntN(2) == 0 {
@@ -279,7 +288,9 @@ func (n *node) leave(reason string) {
 
 // reportDeath tells node 0 that a process has died, as whoever started it can.
 func (w *world) reportDeath(n *node) {
-	w.mayLose(n)
+	if !n.departed {
+		w.mayLose(n)
+	}
 	w.After(1+w.Rng.Int64N(300), w.nodes[0], func() {
 		w.coverage.Hit(coverage.DeathTold)
 		w.lead.Lost(n.id, fmt.Sprintf("node %d died", n.id), &w.fx)
@@ -328,18 +339,26 @@ func (w *world) waitsFor() (kind await.Wait, mark int) {
 		return await.Tails, w.failover.heard
 	case !w.lead.Begun(): // another controller begins its wait anew
 		return await.Ready, int(w.followedAt)
-	case w.begun:
-		return await.Tasks, len(w.oracle.Log)
+	case w.begun: // likewise
+		return await.Tasks, w.oracle.Flushes + int(w.followedAt)
 	}
 	return await.Ready, 0
 }
 
 // obey carries out what the controller wants.
 func (w *world) obey() {
+	w.nodes[0].checker.Meet(w.fx.Met)
+	if fresh := w.failover.fresh; fresh != nil {
+		fresh.Meet(w.fx.Met)
+	}
 	if r := w.fx.Route; r != nil {
 		w.route = r
 		w.nodes[0].checker.Learn(r)
+		if fresh := w.failover.fresh; fresh != nil {
+			fresh.Learn(r)
+		}
 	}
+	w.settle()
 	if w.failover.breaks(w) {
 		return
 	}
@@ -357,14 +376,21 @@ func (w *world) obey() {
 	}
 	if w.failover.term > term && w.failover.known != w.failover.term && w.lead.Begun() {
 		w.failover.known = w.failover.term
+		w.checkAdmitted()
 		w.regrow()
 	}
+	for _, m := range w.fx.Moves {
+		w.coverage.Moves.HitIf(moving.GivenUp, m.Reason != "")
+	}
 	w.losses += len(w.fx.Losses)
+	w.checkLost()
+	w.depart()
 	if o := w.fx.Outcome; o != nil {
 		w.coverage.HitIf(coverage.TailCut, strings.Contains(o.Reason, "cannot be recovered"))
 		w.note("outcome %q after %d commits, uncollected %v", o.Reason, o.Commits, o.Uncollected)
 		w.outcome = o
 		w.moved()
+		w.checkSettled()
 		w.checkClosed()
 		w.checkSilenceNamed()
 		w.checkCollected()
@@ -392,14 +418,8 @@ func (w *world) letGo() {
 // drain ends the connections of node 0 to which all has been said, and waits a while for those that are being made again.
 func (w *world) drain(until int64) {
 	leader, open := w.nodes[0], false
-	for l := range leader.links() {
-		switch {
-		case l.dead:
-		case l.end.Unsaid() && w.Now < until:
-			open = true
-		default:
-			l.close()
-		}
+	for p := range leader.peers() {
+		open = p.Drain(w.Now < until) || open
 	}
 	if leader.left = !open; open {
 		w.After(resendEvery, leader, func() { w.drain(until) })

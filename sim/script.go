@@ -7,112 +7,34 @@ import (
 	"bellows"
 	"bellows/core/client"
 	"bellows/sim/internal/coverage"
-	"bellows/sim/internal/model"
-	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
-	"bellows/sim/internal/witness"
+	"bellows/sim/internal/steps"
 )
 
 // script is one task as the executor runs it: steps, one after the other.
 //
 // It computes, in a slot; has asked (the question has left and it still has the slot); is parked, without one; has been answered and wants one again
-// (worker.places has the account); or is stuck, if it is the task without end. A step that must wait reports false, has changed nothing but what it has drawn,
-// and is tried again when the answer has come: reads are made twice, as an executor's are. The order of steps is drawn, but for those of one table, so that
-// a task reads before it writes, and reads what it has written.
+// (worker.places has the account); or is stuck, if it is the task without end. A step that must wait is tried again when the answer has come.
 type script struct {
+	steps.Script
 	w          *world
 	k          *worker
 	task       *client.Task
 	unit       bellows.Unit
-	steps      []step
-	leases     []model.LeaseOf // that the task takes, in the order of slabs
-	goOn       func()          // run
-	at         int
-	stuckAt    int   // the step before which it does not go on; -1: none
-	stuckSince int64 // since when it does not; 0: it goes on
+	goOn       func() // run
+	stuckAt    int    // the step before which it does not go on; -1: none
+	stuckSince int64  // since when it does not; 0: it goes on
 	waiting    bool
 	since      int64 // when the wait began
 	named      bool  // the wait was named
-	drawn      bool  // what the step is about has been drawn: first and end, or list
-	first      int
-	end        int
-	list       []bellows.RowID
-	see        witness.Task
-	slabs      []slab
-	sum        msgcopy.Hash // of what it has read
 }
-
-// slab is a lease of the task and what it saw there.
-type slab struct {
-	model.LeaseOf
-	values []float32
-	copy   []float32
-}
-
-// groups are the steps of a task that have to do with one table. Those of a group are done in order.
-var groups = [...][]step{
-	{readCells, pushSums, readSums},
-	{readWeights, pushWeights, readWeights},
-	{readColumns(model.Counts), pushColumns(model.Counts), readColumns(model.Counts)},
-	{readColumns(model.Free), pushColumns(model.Free), readColumns(model.Free)},
-	{readState, pushState, readState},
-	{readWords, pushWords, readWords},
-}
-
-// prefetches is the group of a task that asks for rows ahead, groupsMost how many groups a task has.
-var prefetches = []step{prefetch}
-
-const groupsMost = 12
-
-// step does one thing and reports whether it could; if not, it is tried again when the task is woken.
-type step func(s *script) bool
 
 func (w *world) newScript(k *worker, t *client.Task) *script {
-	s := &script{w: w, k: k, task: t, unit: t.Unit, see: w.witness.Task(t.Unit, k.node.id), stuckAt: -1}
+	s := &script{Script: w.steps.Draw(t, k.node.id, k.client, &k.fx), w: w, k: k, task: t, unit: t.Unit, stuckAt: -1}
 	s.goOn = s.run
-	var memory [groupsMost][]step
-	groups := memory[:copy(memory[:], groups[:])]
-	if w.Job.Loose {
-		groups = groups[2:]
-	}
-	reads := w.Rng.IntN(len(groups)) // of brief tasks
-	unit, units := w.Job.Share(t.Unit)
-	adds, _ := w.Job.AddsSums(t.Unit)
-	for i, all := range groups {
-		if w.Chance(300) {
-			groups[i] = all[:2]
-		}
-		if i > 0 && w.Chance(300) {
-			groups[i] = groups[i][1:]
-		}
-		switch {
-		case i != reads && (w.Job.Brief || units > 1 && i > 0):
-			groups[i] = all[1:2]
-		case i == 0 && !adds && !w.Job.Loose:
-			groups[i] = all[2:]
-		}
-	}
-	for w.Prefetches > 0 && len(groups) < groupsMost && w.Chances.IntN(1000) < w.Prefetches {
-		groups = append(groups, prefetches)
-	}
-	s.leases = w.Job.Leases(s.unit)
-	count := len(s.leases)
-	for _, g := range groups {
-		count += len(g)
-	}
-	s.steps = make([]step, 0, count)
-	for len(groups) > 0 {
-		i := w.Rng.IntN(len(groups))
-		s.steps = append(s.steps, groups[i][0])
-		if groups[i] = groups[i][1:]; len(groups[i]) == 0 {
-			groups = append(groups[:i], groups[i+1:]...)
-		}
-	}
-	for range s.leases {
-		s.steps = append(s.steps, takeLease)
-	}
+	unit, _ := w.Job.Share(t.Unit)
 	if e := w.Endless; e.Split == s.unit.Split && e.Clock == s.unit.Clock && unit == 0 {
-		s.stuckAt = w.Chances.IntN(len(s.steps))
+		s.stuckAt = w.Chances.IntN(s.Len())
 	}
 	return s
 }
@@ -140,9 +62,9 @@ func (s *script) answered() {
 // noticeMax is when a wait must have been named: after 2 s and two ticks, by the slowest clock.
 const noticeMax = (2000 + 2*beatEvery + 10) * (1000 + 2*schedule.DriftMax) / 1000
 
-// checkNamed sees that a wait that has lasted was named (P8), unless the node itself did not run meanwhile.
+// checkNamed sees that a wait that has lasted was named (P8), unless the node itself did not run meanwhile, or has ended the job.
 func (s *script) checkNamed() {
-	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && !s.w.loss.done && s.k.node.pausedUntil < s.since {
+	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && !s.w.loss.done && !s.k.failed && s.k.node.pausedUntil < s.since {
 		s.w.violated("P8: %v has waited for %d ms and nobody said so", s.unit, waited)
 	}
 }
@@ -150,7 +72,7 @@ func (s *script) checkNamed() {
 // stick does not go on, until the job is interrupted or loses a node, node 0 has named what it waits for, or the time has come.
 func (s *script) stick() {
 	w := s.w
-	w.note("%v does not go on", &s.see)
+	w.note("%v does not go on", &s.Script)
 	w.coverage.Hit(coverage.Endless)
 	w.coverage.Families[schedule.OfTasks] = true
 	s.k.obey()
@@ -178,22 +100,21 @@ func (s *script) run() {
 		return // killed meanwhile
 	}
 	for s.k.client.Ended() == nil && s.w.violation == "" {
-		if s.at == s.stuckAt {
+		if s.At() == s.stuckAt {
 			s.stick()
 			return
 		}
-		if s.at == len(s.steps) {
-			s.checkSlabs()
+		if s.At() == s.Len() {
+			s.CheckSlabs()
 			s.k.finish(s, nil)
 			return
 		}
-		if !s.steps[s.at](s) {
+		if !s.Take() {
 			s.waiting, s.since, s.named = true, s.w.Now, false
 			s.k.obey()
 			s.ask()
 			return
 		}
-		s.at, s.drawn = s.at+1, false
 		if s.w.Rng.IntN(4) == 0 {
 			s.k.obey()
 			s.w.After(1+s.w.Rng.Int64N(12), s.k.node, s.goOn)

@@ -41,12 +41,13 @@ func (w *world) sees(e wire.Envelope) {
 	if w.faults.hostile != nil {
 		w.faults.hostile.Remember(e)
 	}
+	w.seesMove(e)
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.enter(e.From.Node, schedule.PushUnderWay)
 		w.ledger.Sent(e.To, m, func(t bellows.TableID) int { return w.Job.Schemas[t].Width })
 		kind := await.HeldAlone
-		if w.ledger.SeveralLanes(m) {
+		if w.ledger.SeveralLanes(m, w.moves.owner) {
 			kind = await.Held
 		}
 		w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush}, kind)
@@ -59,6 +60,8 @@ func (w *world) sees(e wire.Envelope) {
 		if !w.begun {
 			w.begun = true
 			w.grow()
+			w.shift()
+			w.host(false)
 		}
 	case *wire.Records:
 		w.coverage.HitIf(coverage.RecordsFull, len(m.List) == w.Limits.Coord.Records)
@@ -77,13 +80,20 @@ func (w *world) sees(e wire.Envelope) {
 			w.enter(m.List[i].Flush.Client, schedule.RecordUnderWay)
 		}
 		w.moved()
+	case *wire.Recalled:
+		w.coverage.HitIf(coverage.GivenBack, m.Clock+1 < w.driver.Handed(m.Split))
 	case *wire.Route:
 		w.coverage.HitIf(coverage.BegunMidClock, e.To.Role == wire.Lane && m.Begin != nil && len(m.Begin.Open) > 0)
 	case *wire.End:
 		w.failover.cutShort = w.failover.cutShort || w.failover.term > term && !w.lead.Begun()
+		w.coverage.HitIf(coverage.EndedAdded, w.failover.cutShort && e.From == wire.ControllerAt() && e.To.Role == wire.Lane && !slices.Contains(w.common.Lanes, e.To))
 		w.ending, w.endedBy = true, max(w.endedBy, m.Term)
 		if e.To.Role == wire.Client && e.From == wire.ControllerAt() {
 			w.nodes[e.To.Node].worker.told = true
+		}
+	case *wire.Failed:
+		if e.From.Role == wire.Client && m.Kind == bellows.Lost {
+			w.nodes[e.From.Node].worker.failed = true
 		}
 	case *wire.Collect:
 		w.asked = true
@@ -101,6 +111,7 @@ func (w *world) sees(e wire.Envelope) {
 
 // delivers takes note of a message that an actor is about to take.
 func (w *world) delivers(e wire.Envelope) {
+	w.deliversMove(e)
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.leave(e.From.Node, schedule.PushUnderWay)
@@ -110,6 +121,8 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Done:
 		w.leave(m.Flush.Client, schedule.DoneUnderWay)
 		w.ledger.Done[m.Flush] = true
+	case *wire.Ready:
+		w.breakWord(e.From.Node)
 	case *wire.Records:
 		for i := range m.List {
 			if m.List[i].Control.Kind == bellows.NoControl {
@@ -124,7 +137,9 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Rows:
 		w.checkVersions(e.To.Node, m)
 	case *wire.Closed:
-		w.lastWords++
+		if e.To == wire.ControllerAt() {
+			w.lastWords++
+		}
 		w.checkCounts(e.From, m)
 	case *wire.Holding:
 		w.failover.heard++
@@ -150,6 +165,7 @@ func (w *world) beforeLane(l *lane, batch []wire.Envelope) {
 		if t := e.Term(); t > l.term && e.From == wire.ControllerAt() {
 			l.term = t
 		}
+		w.learnsMove(l, e)
 		switch m := e.Message.(type) {
 		case *wire.Push:
 			if !l.closed {
@@ -170,7 +186,7 @@ func (w *world) beforeLane(l *lane, batch []wire.Envelope) {
 		case *wire.Fence:
 			if !slices.Contains(l.fenced, m.Node) {
 				l.fenced = append(l.fenced, m.Node)
-				w.ledger.Fenced(e.To, m.Node)
+				w.ledger.Fenced(e.To, m.Node, w.moves.at(l.Applied()))
 			}
 		case *wire.Release:
 			if slices.Contains(l.fenced, e.From.Node) {
@@ -182,8 +198,8 @@ func (w *world) beforeLane(l *lane, batch []wire.Envelope) {
 	}
 }
 
-func (w *world) flushHeld(l *lane, id bellows.FlushID) {
-	if w.ledger.Voted(l.part(id)) {
+func (w *world) flushHeld(l *lane, id bellows.FlushID, pairs []wire.Pair) {
+	if w.ledger.Voted(l.part(id), pairs) {
 		w.enter(id.Client, schedule.FlushHeld)
 	}
 }
@@ -207,11 +223,11 @@ func (w *world) afterLane(l *lane, out []wire.Envelope) {
 		case *wire.Committed:
 			w.coverage.HitIf(coverage.CommitsSplit, len(m.List) == w.Limits.Lane.Commitments)
 		case *wire.Held:
-			w.flushHeld(l, m.Flush)
+			w.flushHeld(l, m.Flush, m.Pairs)
 		case *wire.Done: // passed on
-			w.flushHeld(l, m.Flush)
+			w.flushHeld(l, m.Flush, nil)
 		case *wire.Stale:
-			w.ledger.Refused(l.part(m.Flush))
+			w.ledger.Refused(l.part(m.Flush), m.Pairs)
 		case *wire.Full:
 			w.coverage.Hit(coverage.LaneFull)
 			w.ledger.Full(l.part(m.Flush))
@@ -243,5 +259,23 @@ func (w *world) checkParted(l *lane, e wire.Envelope) {
 	}
 	if slices.Contains(l.fenced[:l.parted], client) {
 		w.violated("P11: %v answers node %d with %T, which was declared gone", l.address, client, e.Message)
+	}
+}
+
+// checkVersions sees that what a client is told of a partition never goes back (P3).
+func (w *world) checkVersions(to bellows.NodeID, m *wire.Rows) {
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if !w.moves.newest(to, p.Pair) {
+			continue // of an owner of the past, which the client knows to be that
+		}
+		was := w.ledger.Shown(to, p.Ref)
+		if p.Commit < was.Commit || p.Complete < was.Clock {
+			w.violated("P3: node %d is shown %v at commit %d, clock %d after commit %d, clock %d", to, p.Ref, p.Commit, p.Complete, was.Commit, was.Clock)
+		}
+		if int(p.Commit) > len(w.oracle.Log) || int(p.Complete) >= len(w.oracle.ClockAt) {
+			w.violated("P1: node %d is shown %v at commit %d, clock %d; neither more than %d nor %d is recorded", to, p.Ref, p.Commit, p.Complete, len(w.oracle.Log), len(w.oracle.ClockAt)-1)
+		}
+		*was = wire.Need{Commit: p.Commit, Clock: p.Complete}
 	}
 }

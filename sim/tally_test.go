@@ -2,15 +2,19 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"bellows/link/wire"
 	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/moving"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
+	"bellows/sim/internal/visiting"
 )
 
 // tally is what many schedules had in common.
@@ -23,6 +27,9 @@ type tally struct {
 	covered                                       [schedule.FaultKinds][schedule.Stages]int
 	nodes                                         [schedule.FaultKinds][schedule.Parties]int
 	events                                        [coverage.Events]int
+	moves                                         [moving.Events]int
+	guests                                        [visiting.Events]int
+	came                                          [moving.Steps][moving.Kinds]int
 	families                                      [schedule.Families]int
 	began                                         time.Duration // processor time of this process before
 	messages, clocks, splits                      []int         // of each schedule
@@ -52,6 +59,17 @@ func (a *tally) add(t *testing.T, r *Result) {
 	for e := range coverage.Events {
 		a.events[e] += count(r.coverage.Events[e])
 	}
+	for e := range moving.Events {
+		a.moves[e] += count(r.coverage.Moves.Events[e])
+	}
+	for e := range visiting.Events {
+		a.guests[e] += count(r.coverage.Guests.Events[e])
+	}
+	for s := range moving.Steps {
+		for k := range moving.Kinds {
+			a.came[s][k] += count(r.coverage.Moves.Came[s][k])
+		}
+	}
 	if r.Violation != "" {
 		if a.failures++; a.failures <= 10 {
 			complain(t, *r)
@@ -77,12 +95,12 @@ func count(b bool) int {
 }
 
 // judge holds the schedules together. Where there are enough for that, each fault was injected in each stage, and rare
-// events have happened, in at least one of a hundred; where there are few, at all.
+// events have happened, in about one of a hundred at least (0.95 %); where there are few, at all.
 func (a *tally) judge(t *testing.T) {
 	enough := a.schedules >= 5000
 	least := 1
 	if enough {
-		least = a.schedules / 100
+		least = a.schedules * 95 / 10_000
 	}
 	if a.finished < a.schedules/5 || a.finished > 9*a.schedules/10 {
 		t.Errorf("%d of %d schedules finished: the faults that end jobs are drawn too often or too seldom", a.finished, a.schedules)
@@ -125,7 +143,56 @@ func (a *tally) judge(t *testing.T) {
 			t.Errorf("%v: in %d of %d schedules", coverage.Event(e), n, a.schedules)
 		}
 	}
+	for e, n := range a.moves {
+		if enough && n < least {
+			t.Errorf("%v: in %d of %d schedules", moving.Event(e), n, a.schedules)
+		}
+	}
+	for e, n := range a.guests {
+		if enough && n < least {
+			t.Errorf("%v: in %d of %d schedules", visiting.Event(e), n, a.schedules)
+		}
+	}
+	a.judgeGrid(t, enough)
 	t.Log(a.String())
+}
+
+// judgeGrid sees that messages of every kind came while a move was at each of its steps, but where it is said why none can.
+func (a *tally) judgeGrid(t *testing.T, enough bool) {
+	for k, name := range kinds() {
+		for step := range moving.Steps {
+			switch n, why := a.came[step][k], moving.Cannot(step, name); {
+			case n > 0 && why != "":
+				t.Errorf("%s came while a move was %v in %d schedules, and cannot: %s", name, step, n, why)
+			case n == 0 && why == "" && enough && !moving.Seldom(name):
+				t.Errorf("%s came while a move was %v in none of %d schedules", name, step, a.schedules)
+			}
+		}
+	}
+}
+
+// kinds are the names of the kinds of messages, by number.
+func kinds() map[uint8]string {
+	names := map[uint8]string{}
+	for k := range uint8(moving.Kinds) {
+		if name, _, _ := strings.Cut(wire.Header{Kind: k}.String(), " of "); !strings.HasPrefix(name, "message kind") {
+			names[k] = name
+		}
+	}
+	return names
+}
+
+// TestReasonsAreOfKinds sees that whatever cannot come is a kind of message, so that no cell of the grid is excused by a name that nothing has.
+func TestReasonsAreOfKinds(t *testing.T) {
+	excused := 0
+	for _, name := range kinds() {
+		for step := range moving.Steps {
+			excused += count(moving.Cannot(step, name) != "")
+		}
+	}
+	if want := 5*int(moving.Steps) + 3; excused != want {
+		t.Errorf("%d cells of the grid are excused, not %d", excused, want)
+	}
 }
 
 func (a *tally) String() string {
@@ -162,6 +229,20 @@ func (a *tally) String() string {
 	s.WriteString("\nthose in which it came about:")
 	for e, n := range a.events {
 		fmt.Fprintf(&s, "\n%-27v %d", coverage.Event(e), n)
+	}
+	for e, n := range a.moves {
+		fmt.Fprintf(&s, "\n%-27v %d", moving.Event(e), n)
+	}
+	for e, n := range a.guests {
+		fmt.Fprintf(&s, "\n%-27v %d", visiting.Event(e), n)
+	}
+	s.WriteString("\nthose in which a message came while a move was")
+	names := kinds()
+	for _, k := range slices.Sorted(maps.Keys(names)) {
+		fmt.Fprintf(&s, "\n%-12s", names[k])
+		for step := range moving.Steps {
+			fmt.Fprintf(&s, " %v %d", step, a.came[step][k])
+		}
 	}
 	return s.String()
 }

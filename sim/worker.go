@@ -31,6 +31,7 @@ type worker struct {
 	places  places.Places // where tasks compute
 	begun   bool          // it has been given tasks
 	told    bool          // of the end, by the controller
+	failed  bool          // it has ended the job for a loss, and says no more
 	unheld  await.Parts[account.PartAt]
 }
 
@@ -43,6 +44,10 @@ func (w *world) addWorker(a wire.Address, slots int) {
 		for _, e := range batch {
 			if m, held := e.Message.(*wire.Held); held {
 				k.unheld.Holds(account.PartAt{Lane: e.From, Flush: m.Flush}, k.checkNamed)
+			}
+			if m, stale := e.Message.(*wire.Stale); stale && m.Request == 0 {
+				at := account.PartAt{Lane: e.From, Flush: m.Flush}
+				k.unheld.Refused(at, w.ledger.Rests(at), w.Now, k.checkNamed)
 			}
 			if m, committed := e.Message.(*wire.Committed); committed && e.In(w.era()) {
 				for i := range m.List {
@@ -69,7 +74,7 @@ func (k *worker) tick(now int64) {
 		k.client.Computes(s, millis, &k.fx)
 	}
 	k.obey()
-	k.unheld.ForgetHeld(func(at account.PartAt) bool { return k.w.ledger.Parts[at].Held })
+	k.unheld.ForgetHeld(func(at account.PartAt) bool { return k.w.ledger.Parts[at].AllHeld() })
 	k.unheld.Each(k.checkNamed)
 }
 
@@ -82,7 +87,7 @@ func (k *worker) checkNamed(u await.Part[account.PartAt]) {
 
 // pushes takes note of a part of a flush that leaves, for the first time or again.
 func (k *worker) pushes(at account.PartAt, kind await.Wait) {
-	if !k.w.ledger.Parts[at].Held {
+	if !k.w.ledger.Parts[at].AllHeld() {
 		k.unheld.Leaves(at, kind, k.w.Now)
 	}
 }
@@ -115,11 +120,12 @@ func (k *worker) notice(sentence string) {
 	if strings.HasPrefix(sentence, "flush ") {
 		k.w.coverage.Hit(coverage.FlushNamed)
 		k.unheld.Name(func(at account.PartAt) bool {
-			return strings.HasPrefix(sentence, fmt.Sprintf("%v has waited ", at.Flush)) && strings.Contains(sentence, fmt.Sprintf(" s for %v to hold", at.Lane))
+			return strings.HasPrefix(sentence, fmt.Sprintf("%v has waited ", at.Flush)) && strings.Contains(sentence, fmt.Sprintf(" s for %v to hold", at.Lane)) ||
+				strings.Contains(sentence, " s for route ") // for which others may wait, too
 		})
 		return
 	}
-	if !strings.Contains(sentence, " at lane ") {
+	if !strings.Contains(sentence, " at lane ") && !strings.Contains(sentence, " for route ") { // that is node 0's
 		k.w.violated("P8: a wait is named without whom it is for: %q", sentence)
 	}
 	for _, s := range k.scripts {
@@ -164,11 +170,11 @@ var errKilled = errors.New("killed by the schedule")
 // finish ends a task, with its result or with an error.
 func (k *worker) finish(s *script, err error) {
 	k.drop(s)
-	for range s.slabs {
+	for range s.Leases() {
 		k.w.leave(k.node.id, schedule.LeaseHeld)
 	}
 	r := k.w.Job.Result(s.unit)
-	k.w.trace(3, uint64(s.unit.Split)<<32|uint64(s.unit.Clock), uint64(s.sum))
+	k.w.trace(3, uint64(s.unit.Split)<<32|uint64(s.unit.Clock), s.Sum())
 	k.client.Finish(s.task, r[:], err, &k.fx)
 	k.obey()
 	k.give(k.places.End(s.unit.Split))

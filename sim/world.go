@@ -8,6 +8,7 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/coord"
+	"bellows/core/join"
 	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/shell"
@@ -21,6 +22,8 @@ import (
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
+	"bellows/sim/internal/steps"
+	"bellows/sim/internal/transit"
 	"bellows/sim/internal/virtual"
 	"bellows/sim/internal/witness"
 )
@@ -73,6 +76,8 @@ type world struct {
 	surrendered int  // messages with state that have come
 	losses      int  // nodes that it knows to be lost
 	failover    failover
+	moves       moves
+	net         *transit.Network[*node]
 	whole       bool   // the state has come together
 	life        int    // how often the job has gone on after an interruption
 	before      *image // what the life before has left; nil: none
@@ -81,24 +86,22 @@ type world struct {
 
 	oracle      *model.Oracle
 	witness     *witness.Witness
+	steps       *steps.Life
 	ledger      account.Ledger
 	faults      faults
 	loss        loss
 	stages      [][schedule.Stages]int // per node
 	begun       bool                   // tasks have been dispatched
+	removed     []wire.Address         // actors that were to take part no more
 	ending      bool                   // a controller has said End
 	endedBy     bellows.Term           // of the last that has
 	interrupted bool                   // the user wants out
 	invaded     bool                   // a node has said what no sound one would: nothing counts any more
 
-	numbers []float32     // memory for a step
-	keys    []bellows.Key // likewise
-
 	messages  int // posted
 	sum       msgcopy.Hash
 	bits      msgcopy.Hash // of the tables at the end
 	coverage  coverage.Coverage
-	sent      map[wire.Message]uint64 // digests of messages under way between nodes; for look-ups only
 	log       io.Writer
 	violation string
 	only      string // how the format of a violation begins; others are not heard
@@ -157,9 +160,9 @@ func newWorld(seed uint64, log io.Writer) *world {
 
 // build makes the nodes and actors that the schedule decides on.
 func (w *world) build() {
-	w.sent = map[wire.Message]uint64{}
 	for i := range w.NodeCount {
-		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.Schedule.Drift[i], heard: make([]uint64, w.NodeCount)})
+		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.Schedule.Drift[i], heard: make([]uint64, w.NodeCount),
+			doors: join.NewNewcomers(bellows.NodeID(w.NodeCount), w.Connections)})
 	}
 	w.stages = make([][schedule.Stages]int, len(w.nodes))
 	w.connect()
@@ -167,7 +170,7 @@ func (w *world) build() {
 	for _, a := range w.ClientAt {
 		nodes = append(nodes, a.Node)
 	}
-	w.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(w.nodes), Lanes: w.LaneAt, Clients: w.ClientAt, Era: w.era(),
+	w.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(w.nodes), NodesMost: w.nodesMost(), Lanes: w.LaneAt, Clients: w.ClientAt, Era: w.era(),
 		Incarnations: slices.Repeat([]uint32{w.incarnation()}, len(w.ClientAt)), Tables: w.Job.Schemas,
 		Route: route.Spread(w.Job.Schemas, w.Job.Splits, w.LaneAt, nodes), Items: w.Job.Items, Units: w.Job.Units, Times: times}
 	for _, n := range w.nodes {
@@ -175,6 +178,8 @@ func (w *world) build() {
 	}
 	w.ledger = account.NewLedger(w.common.Route)
 	w.witness = witness.New(w.Schedule, w.oracle, w.violated)
+	w.steps = &steps.Life{Schedule: w.Schedule, Route: w.common.Route, Witness: w.witness, Coverage: &w.coverage, Violated: w.violated,
+		Leased: func(n bellows.NodeID) { w.enter(n, schedule.LeaseHeld) }}
 	w.addLanes()
 	w.addController()
 	for i, a := range w.ClientAt {
@@ -185,6 +190,7 @@ func (w *world) build() {
 		w.faults.hostile = new(hostile.Memory)
 	}
 	w.route = w.common.Route
+	w.moves.begin(w.route)
 	w.expect()
 }
 
@@ -223,10 +229,22 @@ func (w *world) addLane(a wire.Address) {
 	var out wire.Outbox
 	w.addActor(a, func(batch []wire.Envelope) {
 		w.beforeLane(at, batch)
-		l.Step(batch, &out)
+		l.Step(at.due(batch), &out)
 		w.afterLane(at, out.Envelopes)
 		w.post(at.node, &out)
 	})
+}
+
+// due is a batch as a node gives it to a lane that copies partitions: without words of which a later one says all that they do.
+func (l *lane) due(batch []wire.Envelope) []wire.Envelope {
+	said := func(e wire.Envelope) bool {
+		m, ok := e.Message.(*wire.Taken)
+		return ok && l.CopyOf(e.From, m) == server.CopyUnderWay
+	}
+	if !slices.ContainsFunc(batch, said) {
+		return batch
+	}
+	return slices.DeleteFunc(slices.Clone(batch), said)
 }
 
 func (w *world) addController() {
@@ -261,26 +279,20 @@ func (w *world) post(from *node, out *wire.Outbox) {
 			w.answerForged(e)
 		case to.node == from:
 			to.put(letter{envelope: e, digest: sum})
+		case from.to(to.node.id) == nil:
+			w.unreachable(e)
 		default:
-			w.sent[e.Message] = sum
-			from.pairs[to.node.id].send(e)
+			from.pairs[to.node.id].Send(e, sum)
 		}
 	}
 	clear(out.Envelopes)
 	out.Envelopes = out.Envelopes[:0]
 }
 
-// put leaves mail for an actor, which takes all it has at once, soon. Some pushes come in two halves, the first of which the world makes up.
+// put leaves mail for an actor, which takes all it has at once, soon.
 func (a *actor) put(l letter) {
 	if a.node.done() {
 		return
-	}
-	if m, ok := l.envelope.Message.(*wire.Push); ok && l.envelope.From.Node != a.node.id && !l.forged && l.digest%3 == 0 {
-		if first, ok := msgcopy.Halves(m); ok {
-			a.w.coverage.Hit(coverage.Halved)
-			l.digest = msgcopy.Digest(m)
-			a.inbox = append(a.inbox, letter{wire.Envelope{From: l.envelope.From, To: a.address, Message: first, Era: l.envelope.Era}, msgcopy.Digest(first), true})
-		}
 	}
 	a.inbox = append(a.inbox, l)
 	if !a.awake {
@@ -314,13 +326,6 @@ func (a *actor) wake() {
 	clear(batch)
 }
 
-// verifySent compares what has been read of a message that was under way between two nodes with what was sent.
-func (w *world) verifySent(e wire.Envelope, digest uint64) {
-	if digest != w.sent[e.Message] {
-		w.violated("a message changed while it was under way: %T from %v to %v", e.Message, e.From, e.To)
-	}
-}
-
 // moved notes that something has come about which others may have waited for.
 func (w *world) moved() { w.movedAt = w.Now }
 
@@ -329,6 +334,7 @@ func (w *world) run() {
 	for _, n := range w.nodes {
 		n.begin()
 	}
+	w.host(true)
 	for w.violation == "" && !w.invaded {
 		e, ok := w.Next()
 		switch {
@@ -367,7 +373,7 @@ func (w *world) hanging() string {
 	for _, k := range w.workers {
 		for _, s := range k.scripts {
 			if s != nil && s.waiting && !k.node.done() && k.client.Ended() == nil {
-				return fmt.Sprintf("%v at node %d waits in step %d since %d ms; %d commits", s.unit, k.node.id, s.at, s.since, len(w.oracle.Log))
+				return fmt.Sprintf("%v at node %d waits in step %d since %d ms; %d commits", s.unit, k.node.id, s.At(), s.since, len(w.oracle.Log))
 			}
 		}
 	}

@@ -30,7 +30,8 @@
 // to another (Litz §4, co-operative multitasking). A call that cannot be answered because the job
 // has ended does not return: the runtime unwinds the task.
 //
-// The package refuses to guess: an executor's lasting state is rows of a table partitioned by
-// split, everything else in an executor is scratch that may vanish between two tasks; and random
-// numbers must be functions of (seed, split, clock, item).
+// The package refuses to guess: an executor's lasting state is rows of a table, which SaveExecutors
+// makes of what a Stateful one saves, everything else in an executor is scratch that may vanish
+// between two tasks, unless Job.Stays keeps the splits where they are; and random numbers must be
+// functions of (seed, split, clock, item).
 package train

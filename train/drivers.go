@@ -39,6 +39,9 @@ func (d *Clocks) HandleTaskCompletion(c Completion, to *Dispatcher) {
 // Save is the number of splits that have run all their clocks.
 func (d *Clocks) Save() []float64 { return []float64{float64(d.done)} }
 
+// Cycle says that each clock is an epoch (visits.Cycler).
+func (d *Clocks) Cycle() (opens, clocks int) { return 0, 1 }
+
 // Restore is Save's way back.
 func (d *Clocks) Restore(state []float64) error {
 	if len(state) != 1 {
@@ -113,6 +116,9 @@ func (d *Rounds) HandleTaskCompletion(c Completion, to *Dispatcher) {
 	}
 	to.Finish()
 }
+
+// Cycle says that each round is an epoch (visits.Cycler).
+func (d *Rounds) Cycle() (opens, clocks int) { return 0, 1 }
 
 // Save is the number of rounds done and, in the middle of one, what has come of it: split after
 // split the length of its result and the result; -1 where none has come, and as much less as

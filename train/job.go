@@ -43,7 +43,12 @@ type Job struct {
 	Prepare func(active []bellows.SplitID) error
 	// NewExecutor makes the executor of a split on the node where the split is active. The split may
 	// go to another node between two of its clocks, and come back: it gets another executor each time.
+	// What one keeps is scratch, unless SaveExecutors saves it.
 	NewExecutor func(split bellows.SplitID) (Executor, error)
+	// Stays says why the splits cannot go on elsewhere: their executors keep something that cannot be
+	// saved. It is the end of a sentence, such as "each holds a game that is being played". Moves of such splits are
+	// refused by it, policies leave them where they are, and an interrupted run cannot go on. Empty: they can.
+	Stays string
 	// Release gives back the memory of what was prepared for a split that has gone to another node,
 	// when its executor is closed. nil: nothing is to be done.
 	Release func(split bellows.SplitID)

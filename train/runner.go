@@ -263,6 +263,14 @@ func (r *Runner) Unfinished() (list []bellows.Unit) {
 // Ended is closed when the client has been told that the job is over.
 func (r *Runner) Ended() <-chan struct{} { return r.ended }
 
+// Removed reports whether the client takes part no more, and the job goes on. It is for when Ended is
+// closed.
+func (r *Runner) Removed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.client.Removed()
+}
+
 // Close waits until no task runs any more, and closes the executors that are io.Closers. The job
 // must have ended.
 func (r *Runner) Close() error {

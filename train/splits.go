@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -40,13 +41,26 @@ func (s *splits) begin(active []bellows.SplitID) error {
 		return err
 	}
 	for _, split := range active {
-		e, err := s.job.NewExecutor(split)
+		e, err := s.make(split)
 		if err != nil {
 			return err
 		}
 		s.executors[split] = e
 	}
 	return nil
+}
+
+// make makes the executor of a split. One that saves what it keeps where nothing keeps it would begin anew wherever
+// its split goes.
+func (s *splits) make(split bellows.SplitID) (Executor, error) {
+	e, err := s.job.NewExecutor(split)
+	if err != nil {
+		return nil, err
+	}
+	if _, saves := e.(Stateful); saves && s.job.Stays == "" {
+		return nil, bellows.Errorf(bellows.Bug, "make the executor", fmt.Sprintf("of split %d", split), "a %T has Save and Restore, which nobody calls: give the job to SaveExecutors", e)
+	}
+	return e, nil
 }
 
 func (s *splits) prepare(active []bellows.SplitID) error {
@@ -69,7 +83,7 @@ func (s *splits) executor(split bellows.SplitID) (Executor, error) {
 	if err := s.prepare([]bellows.SplitID{split}); err != nil {
 		return nil, err
 	}
-	e, err := s.job.NewExecutor(split)
+	e, err := s.make(split)
 	if err != nil {
 		return nil, err
 	}

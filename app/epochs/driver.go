@@ -90,6 +90,9 @@ func (d *Driver) DispatchInitialTasks(to *train.Dispatcher) { d.Begin(to) }
 // HandleTaskCompletion implements train.Driver.
 func (d *Driver) HandleTaskCompletion(c train.Completion, to *train.Dispatcher) { d.Complete(c, to) }
 
+// Cycle is what the clocks are for (visits.Cycler): so many before the first epoch, and so many of each, of which the last scores.
+func (d *Driver) Cycle() (opens, clocks int) { return d.layout.Opens, d.layout.Clocks + 1 }
+
 // Begin begins the run.
 func (d *Driver) Begin(to Dispatcher) {
 	if d.layout.Opens > 0 {

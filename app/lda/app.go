@@ -28,7 +28,7 @@ func (application) Describe() app.Description {
 }
 
 // NewRun implements app.Application. It copies what it needs: the sets may be closed afterwards, but
-// for the vocabulary.
+// for the vocabulary, and where several nodes share the job.
 func (application) NewRun(in app.Input) (*app.Run, error) {
 	if in.Data == nil || in.Data.Kind != data.Documents || in.Test != nil && in.Test.Kind != data.Documents {
 		return nil, bellows.Errorf(bellows.BadData, "train", name, "the data must be documents")
@@ -51,11 +51,15 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 // run is the problem's training job, and the way to its model.
 func (p *problem) run(in *app.Input) *app.Run {
 	k, settings := newPolicy(p), p.settled()
+	job := train.Job{
+		Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(),
+		NewExecutor: func(bellows.SplitID) (train.Executor, error) { return &executor{p: p}, nil },
+	}
+	if p.apart {
+		job.Prepare, job.Release = p.prepare, p.release
+	}
 	return &app.Run{
-		Job: train.Job{
-			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(),
-			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return &executor{p: p}, nil },
-		},
+		Job:       job,
 		Settings:  settings,
 		Headline:  p.headline(in),
 		Items:     p.tokens,

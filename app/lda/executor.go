@@ -26,11 +26,55 @@ type executor struct{ p *problem }
 
 // RunTask implements train.Executor.
 func (e *executor) RunTask(t *train.Task) error {
+	e.await(t)
 	w := e.p.spaces.take(e.p)
 	err := e.run(t, w)
 	// A task that is unwound keeps its space: who knows what is in it.
-	e.p.spaces.pool.Put(w)
+	e.p.spaces.give(w)
 	return err
+}
+
+// await waits under BSP for all that the task reads and leases, so that it has a space only when nothing keeps it from computing: all tasks of a
+// clock begin by waiting for the same counts, and each would have a space by then (TestATaskThatWaitsHasNoSpace).
+//
+// Where reads may differ tasks hardly wait, and what they have added lies over the counts in a copy: these are looked at once, in run.
+func (e *executor) await(t *train.Task) {
+	p, split := e.p, int(t.Split())
+	at := p.work().Place(t.Clock())
+	if at >= 0 && at < p.clocks && t.Args()[argAdd] != 0 {
+		e.add(t)
+	}
+	if p.consistency != table.BSP {
+		return
+	}
+	mode := train.Exclusive
+	switch {
+	case at == epochs.Opening && int(t.Clock()) < int(p.growth.joins[split]):
+		return
+	case at == epochs.Opening && t.Clock() == 0: // topics without counts
+	case at == epochs.Opening:
+		e.read(t, wordTable, topicTable, p.portionsOf(split), nil)
+	case at == p.clocks && len(p.scored[split].words) == 0:
+		return
+	case at == p.clocks:
+		words, topics, _ := e.scoredBy(t)
+		e.read(t, words, topics, nil, p.scored[split].words)
+		mode = train.Shared
+	default:
+		e.read(t, wordTable, topicTable, p.portionsOf(split)[at:at+1], nil)
+	}
+	e.state(t, mode)
+}
+
+// read waits for the totals of the topics, and for the counts of the words of some portions and of a list.
+func (e *executor) read(t *train.Task, words, topics train.Table, portions []portion, list []int32) {
+	t.Prefetch(topics, 0, 1)
+	nothing := func(int, int, int, []int32) {}
+	for i := range portions {
+		e.p.eachPart(t, words, portions[i].words, nothing)
+	}
+	e.p.eachPart(t, words, list, nothing)
+	t.PullRange(topics, 0, 1)
 }
 
 func (e *executor) run(t *train.Task, w *space) error {
@@ -41,7 +85,7 @@ func (e *executor) run(t *train.Task, w *space) error {
 	case e.p.clocks:
 		e.score(t, w, split)
 	default:
-		return e.sweep(t, w, &e.p.portions[split*e.p.clocks+at])
+		return e.sweep(t, w, &e.p.portionsOf(split)[at])
 	}
 	return nil
 }
@@ -64,7 +108,7 @@ func (e *executor) giveTopics(t *train.Task, w *space) {
 	state := e.state(t, train.Exclusive)
 	clear(w.moved)
 	for c := range e.p.clocks {
-		u := &e.p.portions[int(t.Split())*e.p.clocks+c]
+		u := &e.p.portionsOf(int(t.Split()))[c]
 		w.head = reserve(w.head, len(u.words))
 		clear(w.head)
 		w.events = w.events[:0]
@@ -99,9 +143,6 @@ func (e *executor) totals(t *train.Task) []int32 { return table.Counts(t.PullRan
 // sweep is a task of an epoch.
 func (e *executor) sweep(t *train.Task, w *space, u *portion) error {
 	args := t.Args()
-	if args[argAdd] != 0 {
-		e.add(t)
-	}
 	learns := args[argLearn] != 0
 	if err := e.draw(t, w, u, args[argAlpha:], learns); err != nil {
 		return err
@@ -120,7 +161,7 @@ func (e *executor) draw(t *train.Task, w *space, u *portion, alpha []float64, le
 		w.loadMH(t, u)
 		sample = w.sampleMH
 	} else {
-		w.loadSparse(t, u)
+		w.loadSparse(t, u, e.p.round(t.Clock()))
 	}
 	z := e.state(t, train.Exclusive)[u.first:]
 	for i := range u.ends {

@@ -60,7 +60,8 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 			return nil, err
 		}
 		word, count := docs.Doc(d)
-		b := newBag(word, count, table, &scored)
+		b := newBag(word, count, table)
+		scored += scoredOf(word, count, table)
 		p.learnWords(b.word)
 		sum += p.completed(b)
 	}

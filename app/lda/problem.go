@@ -15,7 +15,8 @@ import (
 	"bellows/train"
 )
 
-// problem is a run's data as its executors work on it. It does not change after newProblem.
+// problem is a run's data as its executors work on it. newProblem measures all documents, and lays out the splits; of a job on several nodes each lays
+// out those that are active there, when it is told of them (prepare), from the columns of the data. Executors read what belongs to their own split.
 //
 // Invariants: each training document is in one portion, and its tokens have consecutive places in its split's rows of the state
 // table; all rows of a word are in one partition of the word table, so that a task reads a word at once.
@@ -29,6 +30,7 @@ type problem struct {
 	tokens   int64     // of training
 	average  float64   // tokens of a training document
 	portions []portion // per split and clock
+	corpus   corpus
 	growth   growth
 	first    []float64 // α at first, by topic
 	state    []bellows.RowID
@@ -42,6 +44,7 @@ type problem struct {
 	chunks int // rows of a word
 	bounds []bellows.RowID
 	spaces spaces
+	lists  lists
 	bits   uint // of a topic in a packed entry
 	base   float64
 }
@@ -49,6 +52,7 @@ type problem struct {
 // portion is what one split samples in one clock: documents one behind the other as tokens, each the
 // number of a word among the portion's own.
 type portion struct {
+	size  int     // tokens
 	ends  []int32 // behind the last token of each document
 	token []int32
 	words []int32 // the portion's words, ascending
@@ -88,6 +92,7 @@ func newProblem(in app.Input, c config, from *warm) (*problem, error) {
 	p.average = float64(p.tokens) / float64(len(train))
 	if p.splits == 0 {
 		p.splits = int(min(max(p.tokens/splitTokens&^1, splitsLeast), splitsMost))
+		p.splits = max(p.splits, p.least)
 	}
 	p.splits = min(p.splits, len(train))
 	p.clocks = min(p.clocks, len(train)/p.splits)
@@ -98,17 +103,27 @@ func newProblem(in app.Input, c config, from *warm) (*problem, error) {
 	p.growth = newGrowth(p.splits, p.tokens, begin)
 	p.first = p.firstAlpha()
 	p.layout()
-	if err := p.build(set, train); err != nil {
+	p.lists = p.newLists()
+	p.corpus = newCorpus(set, train, held, in.Test, p.vocab)
+	if err := p.measure(); err != nil {
 		return nil, err
 	}
-	if err := p.chooseSampler(); err != nil {
+	freq := p.frequencies()
+	if err := p.chooseSampler(slices.Max(freq)); err != nil {
 		return nil, err
 	}
-	if err := p.buildScores(in, set, held); err != nil {
-		return nil, err
+	p.scored = make([]scoreBatch, p.splits)
+	p.base = p.unigramOf(freq)
+	if p.apart {
+		return p, nil
 	}
-	p.base = p.unigramOf(set, train, held, in.Test)
-	return p, nil
+	all := make([]bellows.SplitID, p.splits)
+	for s := range all {
+		all[s] = bellows.SplitID(s)
+	}
+	err := p.prepare(all)
+	p.corpus = corpus{} // it is needed no more
+	return p, err
 }
 
 // divide keeps documents out of training and shuffles the others, leaving out empty ones.
@@ -162,35 +177,119 @@ func (p *problem) layout() {
 	p.bits = uint(bits.Len(uint(p.topics - 1)))
 }
 
-// build deals the documents to portions.
-func (p *problem) build(set *data.DocumentSet, docs []int32) error {
-	p.meter.Begin(progress.Part{Doing: "dealing documents", Unit: "tokens", Total: p.tokens})
+// corpus is the documents that portions and scores are made of.
+type corpus struct {
+	set         *data.DocumentSet
+	train, held []int32 // those that are trained on in the order of splits and clocks, those held out
+	test        *data.DocumentSet
+	number      []int32 // of the test's words; nil: the same
+}
+
+func newCorpus(set *data.DocumentSet, train, held []int32, test *data.Set, vocab []string) corpus {
+	s := corpus{set: set, train: train, held: held}
+	if test != nil {
+		s.test = test.Documents
+		s.number = renumber(s.test.Vocab, vocab)
+	}
+	return s
+}
+
+// every is how many documents of the splits that score have one whose likelihood is scored.
+func (p *problem) every() int {
+	return int(max(1, p.tokens*int64(p.scorers())/int64(p.splits)/trainScored))
+}
+
+// measure deals the documents to portions, and counts what these and the scores will have.
+func (p *problem) measure() error {
+	p.meter.Begin(progress.Part{Doing: "counting tokens", Unit: "tokens", Total: p.tokens})
 	p.portions = make([]portion, p.splits*p.clocks)
 	p.state = make([]bellows.RowID, p.splits+1)
-	every := max(1, p.tokens*int64(p.scorers())/int64(p.splits)/trainScored) // documents for one whose likelihood is scored
-	local := make([]int32, len(p.vocab))
+	docs, every := p.corpus.train, p.every()
 	for s := range p.splits {
 		own, lo := app.Part(docs, s, p.splits), app.Share(len(docs), s, p.splits)
 		first := 0
 		for c := range p.clocks {
 			u := &p.portions[s*p.clocks+c]
-			u.begin = app.Share(len(own), c, p.clocks)
-			u.first = first
-			u.fill(set, app.Part(own, c, p.clocks), local)
-			if err := p.meter.Add(int64(len(u.token))); err != nil {
-				return err
-			}
-			first += len(u.token)
-			for i := range u.ends {
-				if s < p.scorers() && (lo+u.begin+i)%int(every) == 0 {
-					u.train = append(u.train, int32(i))
-					p.sampled += int64(len(u.doc(i)))
+			u.begin, u.first = app.Share(len(own), c, p.clocks), first
+			for i, d := range app.Part(own, c, p.clocks) {
+				_, count := p.corpus.set.Doc(int(d))
+				tokens := 0
+				for _, n := range count {
+					tokens += int(n)
+				}
+				u.size += tokens
+				if p.samples(s, lo+u.begin+i, every) {
+					p.sampled += int64(tokens)
 				}
 			}
+			if err := p.meter.Add(int64(u.size)); err != nil {
+				return err
+			}
+			first += u.size
 		}
 		p.state[s+1] = p.state[s] + bellows.RowID((first+stateWidth-1)/stateWidth)
 	}
+	for _, d := range p.corpus.held {
+		word, count := p.corpus.set.Doc(int(d))
+		p.held += scoredOf(word, count, nil)
+	}
+	if t := p.corpus.test; t != nil {
+		for d := range t.Rows() {
+			word, count := t.Doc(d)
+			p.tested += scoredOf(word, count, p.corpus.number)
+		}
+	}
+	return p.meter.Err()
+}
+
+// portionsOf is a split's portions, by clock.
+func (p *problem) portionsOf(split int) []portion {
+	return p.portions[split*p.clocks : (split+1)*p.clocks]
+}
+
+// samples says whether the likelihood of a split's training document is scored, by its number among all.
+func (p *problem) samples(split, number, every int) bool {
+	return split < p.scorers() && number%every == 0
+}
+
+// prepare is the job's Prepare where splits are laid out apart: it lays out some.
+func (p *problem) prepare(active []bellows.SplitID) error {
+	p.meter.Begin(progress.Part{Doing: "laying out documents", Total: int64(len(active))})
+	local := make([]int32, len(p.vocab))
+	for _, s := range active {
+		if err := p.meter.Add(1); err != nil {
+			return err
+		}
+		p.fill(int(s), local)
+		if int(s) < p.scorers() {
+			p.fillScored(int(s), local)
+		}
+	}
 	return nil
+}
+
+// release is the job's Release: what prepare has laid out of a split goes.
+func (p *problem) release(split bellows.SplitID) {
+	for c := range p.clocks {
+		u := &p.portions[int(split)*p.clocks+c]
+		u.ends, u.token, u.words, u.count, u.train = nil, nil, nil, nil, nil
+	}
+	p.scored[split] = scoreBatch{}
+}
+
+// fill makes the portions of a split. local is scratch of a vocabulary's length, all zeros.
+func (p *problem) fill(split int, local []int32) {
+	docs, every := p.corpus.train, p.every()
+	own, lo := app.Part(docs, split, p.splits), app.Share(len(docs), split, p.splits)
+	for c := range p.clocks {
+		u := &p.portions[split*p.clocks+c]
+		u.fill(p.corpus.set, app.Part(own, c, p.clocks), local)
+		for i := range u.ends {
+			if p.samples(split, lo+u.begin+i, every) {
+				u.train = append(u.train, int32(i))
+			}
+		}
+	}
 }
 
 // doc is the tokens of document i of the portion.
@@ -211,6 +310,7 @@ func (u *portion) fill(set *data.DocumentSet, docs, local []int32) {
 		}
 	}
 	u.words, u.count = numbered(local)
+	u.token, u.ends = make([]int32, 0, u.size), make([]int32, 0, len(docs))
 	for _, d := range docs {
 		word, count := set.Doc(int(d))
 		for i, w := range word {
@@ -236,16 +336,20 @@ func numbered(local []int32) (words, count []int32) {
 	return words, count
 }
 
-// chooseSampler settles the sampler: sparse packs a count and a topic into 32 bits.
-func (p *problem) chooseSampler() error {
-	most := make([]int64, len(p.vocab))
-	top := int64(0)
-	for i := range p.portions {
-		for j, w := range p.portions[i].words {
-			most[w] += int64(p.portions[i].count[j])
-			top = max(top, most[w])
+// frequencies is how often each word is in the training documents.
+func (p *problem) frequencies() []int64 {
+	freq := make([]int64, len(p.vocab))
+	for _, d := range p.corpus.train {
+		word, count := p.corpus.set.Doc(int(d))
+		for i, w := range word {
+			freq[w] += int64(count[i])
 		}
 	}
+	return freq
+}
+
+// chooseSampler settles the sampler: sparse packs a count and a topic into 32 bits. The most frequent word has top tokens.
+func (p *problem) chooseSampler(top int64) error {
 	fits := top < 1<<(32-p.bits)
 	switch {
 	case p.sampler == samplerSparse && !fits:
@@ -302,7 +406,7 @@ func (p *problem) items(s bellows.SplitID, clock bellows.Clock) bellows.Range {
 		first, last = 0, p.clocks-1
 	}
 	a, b := &p.portions[int(s)*p.clocks+first], &p.portions[int(s)*p.clocks+last]
-	return bellows.Range{Begin: a.first, End: b.first + len(b.token)}
+	return bellows.Range{Begin: a.first, End: b.first + b.size}
 }
 
 // before is how many tokens are visited before the first epoch.
@@ -323,34 +427,25 @@ func (p *problem) unigram() *train.Metric {
 	return &train.Metric{Name: "word frequencies", Value: p.base}
 }
 
-func (p *problem) unigramOf(set *data.DocumentSet, training, held []int32, test *data.Set) float64 {
-	freq := make([]float64, len(p.vocab))
-	for _, d := range training {
-		word, count := set.Doc(int(d))
-		for i, w := range word {
-			freq[w] += float64(count[i])
-		}
-	}
+func (p *problem) unigramOf(freq []int64) float64 {
 	all := float64(p.tokens) + p.beta*float64(len(p.vocab))
 	sum, n := 0.0, 0.0
-	add := func(set *data.DocumentSet, d int, table []int32) {
+	add := func(set *data.DocumentSet, d int, number []int32) {
 		word, count := set.Doc(d)
-		var scored int64
-		b := newBag(word, count, table, &scored)
+		b, scored := newBag(word, count, number), int64(0)
 		for i, w := range b.word {
-			sum += float64(b.score[i]) * math.Log((freq[w]+p.beta)/all)
+			scored += int64(b.score[i])
+			sum += float64(b.score[i]) * math.Log((float64(freq[w])+p.beta)/all)
 		}
 		n += float64(scored)
 	}
-	if test != nil {
-		t := test.Documents
-		table := renumber(t.Vocab, p.vocab)
+	if t := p.corpus.test; t != nil {
 		for d := range t.Rows() {
-			add(t, d, table)
+			add(t, d, p.corpus.number)
 		}
 	} else {
-		for _, d := range held {
-			add(set, int(d), nil)
+		for _, d := range p.corpus.held {
+			add(p.corpus.set, int(d), nil)
 		}
 	}
 	return sum / n

@@ -120,7 +120,7 @@ func TestSamplersDrawFromThePosterior(t *testing.T) {
 			w.begin(alpha, all, len(u.words))
 			rng := newStream(7, 0, sweep, 0)
 			if sampler == samplerSparse {
-				w.loadSparse(m, u)
+				w.loadSparse(m, u, round{})
 				w.sampleSparse(doc, z, rng)
 			} else {
 				w.loadMH(m, u)
@@ -179,7 +179,7 @@ func TestRowsFollowTheirTokens(t *testing.T) {
 			alpha[k] = 0.1
 		}
 		w.begin(alpha, totals, len(u.words))
-		w.loadSparse(m, u)
+		w.loadSparse(m, u, round{})
 		for i := range u.ends {
 			at := int(u.ends[i]) - len(u.doc(i))
 			w.sampleSparse(u.doc(i), z[at:u.ends[i]], newStream(1, 0, 1, i))
@@ -335,7 +335,7 @@ func TestSamplersTakeNoMemory(t *testing.T) {
 		sweep := func() {
 			clear(z)
 			w.begin(alpha, totals, len(u.words))
-			load, sample := w.loadSparse, w.sampleSparse
+			load, sample := func(t source, u *portion) { w.loadSparse(t, u, round{}) }, w.sampleSparse
 			if sampler == samplerMH {
 				load, sample = w.loadMH, w.sampleMH
 			}

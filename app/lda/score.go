@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"bellows/data"
-	"bellows/progress"
 	"bellows/table"
 	"bellows/train"
 
@@ -44,36 +43,21 @@ type scoreBatch struct {
 	portions [][]int32 // per clock: number among words of each word of the portion
 }
 
-// buildScores deals the documents that are scored to splits.
-func (p *problem) buildScores(in app.Input, set *data.DocumentSet, held []int32) error {
-	p.meter.Begin(progress.Part{Doing: "dealing documents that are scored", Total: int64(p.scorers())})
-	p.scored = make([]scoreBatch, p.splits)
-	local := make([]int32, len(p.vocab))
-	var test *data.DocumentSet
-	var table []int32
-	if in.Test != nil {
-		test = in.Test.Documents
-		table = renumber(test.Vocab, p.vocab)
+// fillScored lays out what a split scores.
+func (p *problem) fillScored(split int, local []int32) {
+	b, n, from := scoreBatch{}, p.scorers(), &p.corpus
+	for _, d := range app.Part(from.held, split, n) {
+		word, count := from.set.Doc(int(d))
+		b.held = append(b.held, newBag(word, count, nil))
 	}
-	n := p.scorers()
-	for s := range n {
-		if err := p.meter.Add(1); err != nil {
-			return err
+	if t := from.test; t != nil {
+		for d := app.Share(t.Rows(), split, n); d < app.Share(t.Rows(), split+1, n); d++ {
+			word, count := t.Doc(d)
+			b.test = append(b.test, newBag(word, count, from.number))
 		}
-		b := &p.scored[s]
-		for _, d := range app.Part(held, s, n) {
-			word, count := set.Doc(int(d))
-			b.held = append(b.held, newBag(word, count, nil, &p.held))
-		}
-		if test != nil {
-			for d := app.Share(test.Rows(), s, n); d < app.Share(test.Rows(), s+1, n); d++ {
-				word, count := test.Doc(d)
-				b.test = append(b.test, newBag(word, count, table, &p.tested))
-			}
-		}
-		b.number(p.portions[s*p.clocks:(s+1)*p.clocks], local)
 	}
-	return nil
+	b.number(p.portions[split*p.clocks:(split+1)*p.clocks], local)
+	p.scored[split] = b
 }
 
 // scorers is the number of splits that score: not all of them, since each needs the topics of most
@@ -81,14 +65,23 @@ func (p *problem) buildScores(in app.Input, set *data.DocumentSet, held []int32)
 func (p *problem) scorers() int { return (p.splits + 3) / 4 }
 
 // newBag is a document of another vocabulary, whose words table renumbers; nil: the same one.
-func newBag(word, count, table []int32, scored *int64) bag {
+func newBag(word, count, table []int32) bag {
 	word, count = knownOf(word, count, table)
 	b := bag{word: word}
 	b.fold, b.score = halves(count)
-	for _, n := range b.score {
-		*scored += int64(n)
-	}
 	return b
+}
+
+// scoredOf is how many tokens of the document newBag would score.
+func scoredOf(word, count, table []int32) (n int64) {
+	odd := int32(0)
+	for i, c := range count {
+		if table == nil || table[word[i]] >= 0 {
+			n += int64((c + odd) / 2)
+			odd = (odd + c) & 1
+		}
+	}
+	return n
 }
 
 // knownOf is the words of a document that table has a number for, with their counts; both are copies.
@@ -282,10 +275,7 @@ func (e *executor) score(t *train.Task, w *space, split int) {
 		t.SignalTaskCompletion(0, 0, 0)
 		return
 	}
-	words, topics, beta := wordTable, topicTable, e.p.beta
-	if samples := t.Args()[argSamples]; samples > 0 {
-		words, topics, beta = sumTable, sumTopicTable, samples*beta
-	}
+	words, topics, beta := e.scoredBy(t)
 	w.begin(t.Args()[argScoreAlpha:], table.Counts(t.PullRange(topics, 0, 1)), 0)
 	w.smooth(beta)
 	x := &w.score
@@ -303,6 +293,14 @@ func (e *executor) score(t *train.Task, w *space, split int) {
 		trained += e.scoreTrained(w, &e.p.portions[split*e.p.clocks+c], names, z)
 	}
 	t.SignalTaskCompletion(held, test, trained)
+}
+
+// scoredBy is the tables of counts that a scoring task scores by, and their β: those of now, or sums of samples.
+func (e *executor) scoredBy(t *train.Task) (words, topics train.Table, beta float64) {
+	if samples := t.Args()[argSamples]; samples > 0 {
+		return sumTable, sumTopicTable, samples * e.p.beta
+	}
+	return wordTable, topicTable, e.p.beta
 }
 
 // scoreTrained is the log-likelihood of the portion's training documents that are scored, with the

@@ -12,7 +12,7 @@ var settings = []app.Setting{
 	{Name: "alpha", Default: app.Auto, Reason: "weight of each topic in a document before its words are seen; auto starts at 5/topics, at most 0.1, and then follows the documents, topic by topic, so that common words find a topic of their own"},
 	{Name: "beta", Default: "0.05", Reason: "weight of each word in a topic before its documents are seen; small values make topics of fewer words"},
 	{Name: "sampler", Default: app.Auto, Reason: "sparse (SparseLDA) or mh (Metropolis-Hastings, LightLDA), whose cost does not grow with topics; auto is sparse up to 10,000 topics"},
-	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is one for 100,000 tokens, 8 to 64, and never depends on the machine"},
+	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is one for 100,000 tokens, 8 to 64, or four for each slot that --workers A:B allows, and never depends on the machine"},
 	{Name: "clocks", Default: "1", Reason: "exchanges a sweep; more of them make fresher counts and cost time"},
 	{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out documents are predicted no better, and keep the best epoch; auto is on unless the number of epochs is given"},
 	{Name: "patience", Default: "10", Reason: "epochs that must gain 0.0005 of held-out likelihood per token each, on the mean, for the run to go on; fewer are noisy, more take longer"},
@@ -43,6 +43,8 @@ type config struct {
 	consistency    table.Consistency
 	epochs.Ending
 	meter *progress.Meter
+	apart bool // splits are laid out where they are active, and when
+	least int  // of the splits, where they are chosen
 }
 
 func newConfig(in app.Input) (config, error) {
@@ -60,6 +62,8 @@ func newConfig(in app.Input) (config, error) {
 		consistency: in.Consistency(table.BSP),
 		Ending:      epochs.ReadEnding(&in, v, epochsDefault),
 		meter:       in.Meter,
+		apart:       in.Shared,
+		least:       in.SplitsLeast(),
 	}
 	if !v.IsAuto("alpha") {
 		c.alpha = v.Float("alpha", 1e-6, 1e3)

@@ -52,19 +52,33 @@ type event struct {
 	from, to uint16
 }
 
-// spaces is a store of workspaces.
-type spaces struct{ pool sync.Pool }
+// spaces is workspaces that no task has: as many as have computed at once.
+//
+// Lock: mu guards the list, while a space is taken or given.
+type spaces struct {
+	mu   sync.Mutex
+	free []*space
+}
 
 func (s *spaces) take(p *problem) *space {
-	w, ok := s.pool.Get().(*space)
-	if !ok {
-		k := p.topics
-		w = &space{
-			p: p, alpha: make([]float32, k), total: make([]int32, k), inv: make([]float32, k), ndt: make([]int32, k),
-			moved: make([]float32, k), delta: make([]float32, p.width*p.chunks), stats: make([]float64, k+1),
-		}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.free); n > 0 {
+		w := s.free[n-1]
+		s.free = s.free[:n-1]
+		return w
 	}
-	return w
+	k := p.topics
+	return &space{
+		p: p, alpha: make([]float32, k), total: make([]int32, k), inv: make([]float32, k), ndt: make([]int32, k),
+		moved: make([]float32, k), delta: make([]float32, p.width*p.chunks), stats: make([]float64, k+1),
+	}
+}
+
+func (s *spaces) give(w *space) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, w)
 }
 
 // reserve is memory for n values, what was there or more.
@@ -162,21 +176,37 @@ type source interface {
 // eachWord calls f for every word of a list, ascending, with its counts in a table as the task pulled them:
 // p.chunks rows, of which the first p.topics values count.
 func (p *problem) eachWord(t source, from train.Table, words []int32, f func(j int, counts []int32)) {
+	p.eachPart(t, from, words, func(b, j, end int, part []int32) {
+		for ; j < end; j++ {
+			f(j, p.countsOf(part, int(words[j])-p.firstWord(b)))
+		}
+	})
+}
+
+// eachPart calls f for every partition that has words of a list, ascending: words[from:end], and the partition's counts as the task pulled them.
+func (p *problem) eachPart(t source, tab train.Table, words []int32, f func(b, from, end int, part []int32)) {
 	if len(words) == 0 {
 		return
 	}
-	stride := p.width * p.chunks
-	t.Prefetch(from, bellows.RowID(int(words[0])*p.chunks), bellows.RowID((int(words[len(words)-1])+1)*p.chunks))
-	j := 0
-	for b := 0; b+1 < len(p.bounds) && j < len(words); b++ {
-		first, end := int(p.bounds[b])/p.chunks, int(p.bounds[b+1])/p.chunks
-		if int(words[j]) >= end {
-			continue
+	t.Prefetch(tab, bellows.RowID(int(words[0])*p.chunks), bellows.RowID((int(words[len(words)-1])+1)*p.chunks))
+	from := 0
+	for b := 0; b+1 < len(p.bounds) && from < len(words); b++ {
+		end, behind := from, p.firstWord(b+1)
+		for end < len(words) && int(words[end]) < behind {
+			end++
 		}
-		view := table.Counts(t.PullRange(from, p.bounds[b], p.bounds[b+1]))
-		for ; j < len(words) && int(words[j]) < end; j++ {
-			at := (int(words[j]) - first) * stride
-			f(j, view[at:at+p.topics])
+		if end > from {
+			f(b, from, end, table.Counts(t.PullRange(tab, p.bounds[b], p.bounds[b+1])))
 		}
+		from = end
 	}
+}
+
+// firstWord is the first word of a partition of the word table.
+func (p *problem) firstWord(b int) int { return int(p.bounds[b]) / p.chunks }
+
+// countsOf is the counts of a word, by its number in its partition.
+func (p *problem) countsOf(part []int32, word int) []int32 {
+	at := word * p.width * p.chunks
+	return part[at : at+p.topics]
 }

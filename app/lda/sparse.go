@@ -1,6 +1,9 @@
 package lda
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // sparse is SparseLDA (Yao, Mimno and McCallum 2009): the probability of a topic falls into three
 // sums,
@@ -25,8 +28,8 @@ type sparse struct {
 // reachOf is the number of topics that a word's row may come to have.
 func reachOf(has, tokens, topics int) int { return min(topics, has+tokens) }
 
-// loadSparse packs the counts of the portion's words.
-func (w *space) loadSparse(t source, u *portion) {
+// loadSparse packs the counts of the portion's words, or copies them from the lists that the tasks of a round share.
+func (w *space) loadSparse(t source, u *portion, shared round) {
 	x := &w.sparse
 	x.coef = reserve(x.coef, w.p.topics)
 	x.start, x.size = reserve(x.start, len(u.words)), reserve(x.size, len(u.words))
@@ -36,13 +39,20 @@ func (w *space) loadSparse(t source, u *portion) {
 		x.coef[k] = a * w.inv[k]
 		x.s += float64(a * float32(w.p.beta) * w.inv[k])
 	}
-	w.p.eachWord(t, wordTable, u.words, func(j int, counts []int32) {
-		at := len(x.rows)
-		x.start[j] = int32(at)
-		x.rows = pack(x.rows, w.found.in(counts), w.p.bits)
-		x.size[j] = int32(len(x.rows) - at)
-		for room := reachOf(len(x.rows)-at, int(u.count[j]), w.p.topics); len(x.rows) < at+room; {
-			x.rows = append(x.rows, 0)
+	w.p.eachPart(t, wordTable, u.words, func(b, from, end int, part []int32) {
+		list := shared.enter(b)
+		defer list.leave()
+		for j := from; j < end; j++ {
+			at, word := len(x.rows), int(u.words[j])-w.p.firstWord(b)
+			if list == nil {
+				x.rows = pack(x.rows, w.found.in(w.p.countsOf(part, word)), w.p.bits)
+			} else {
+				x.rows = append(x.rows, list.row(w, part, word)...)
+			}
+			size := len(x.rows) - at
+			x.start[j], x.size[j] = int32(at), int32(size)
+			reach := reachOf(size, int(u.count[j]), w.p.topics)
+			x.rows = slices.Grow(x.rows, reach)[:at+reach]
 		}
 	})
 }

@@ -1,6 +1,10 @@
 package mf
 
-import "slices"
+import (
+	"slices"
+
+	"bellows/app/mf/internal/seen"
+)
 
 // columns are ratings in the order of their visits: user and item as rows of a slab, the rating
 // standardised.
@@ -55,6 +59,6 @@ func (b *blocks) share(split, splits int) blocks {
 type share struct {
 	blocks
 	held, test probes
-	rest       hads   // held out, of a user or an item without a training rating; where its ids are the items'
-	pulls      []pull // schedule ssp: the items of each clock
+	rest       seen.Pairs // held out, of a user or an item without a training rating; where its ids are the items'
+	pulls      []pull     // schedule ssp: the items of each clock
 }

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/mf/internal/toplist"
 	"bellows/data"
 	"bellows/train"
 )
@@ -104,7 +105,7 @@ func idealGain(n int) (gain float64) {
 }
 
 // judge groups the rows by user: those with a relevant item, and what each has seen without the items that the data have.
-func (d *predictor) judge(user, item []int32, rating []float32) []ranked {
+func (d *predictor) judge(user, item []int32, rating []float32) []toplist.User {
 	items, relevant := make([][]int32, len(d.ub)), make([][]int32, len(d.ub))
 	least, bare := d.mean, d.implicit && len(rating) > 0 && impliesNothing(rating)
 	for r, u := range user {
@@ -116,14 +117,14 @@ func (d *predictor) judge(user, item []int32, rating []float32) []ranked {
 			relevant[u] = append(relevant[u], item[r])
 		}
 	}
-	var list []ranked
+	var list []toplist.User
 	for u := range items {
 		if len(relevant[u]) == 0 {
 			continue
 		}
 		slices.Sort(items[u])
 		slices.Sort(relevant[u])
-		list = append(list, ranked{int32(u), slices.Compact(relevant[u]), difference(nil, d.seen.of(int32(u)), items[u])})
+		list = append(list, toplist.User{Row: int32(u), Relevant: slices.Compact(relevant[u]), Without: difference(nil, d.seen.Of(int32(u)), items[u])})
 	}
 	return list
 }
@@ -134,13 +135,13 @@ func (d *predictor) rankAll(asked []ranking, user, item []int32, rating []float3
 	if list == nil {
 		return bellows.Errorf(bellows.BadData, "evaluate", name, "no user whom the model knows has an item that counts as relevant: one with a rating above %g", d.mean)
 	}
-	r := ranker{rank: d.rank, stride: d.rank, users: d.uf, items: d.qf, bias: d.qb, meter: d.meter}
+	r := toplist.Ranker{Rank: d.rank, Stride: d.rank, Users: d.uf, Items: d.qf, Bias: d.qb, Meter: d.meter}
 	for _, a := range asked {
-		r.most = max(r.most, a.k)
+		r.Most = max(r.Most, a.k)
 	}
-	err := r.judge(list, func(u *ranked, hits []int) {
+	err := r.Judge(list, func(u *toplist.User, hits []int) {
 		for i := range asked {
-			asked[i].add(hits, len(u.relevant))
+			asked[i].add(hits, len(u.Relevant))
 		}
 	})
 	if err != nil {

@@ -47,8 +47,9 @@ func (h heldRows) others(rating []float32) iter.Seq[[]float32] {
 // countStep is how many rows are counted before somebody asks whether to go on.
 const countStep = 1 << 20
 
-// countOthers is the number of rows by id, without those held out; when the meter's context ends it is any numbers.
-func (h heldRows) countOthers(m *progress.Meter, ids []int32, n int) []int32 {
+// countOthers is the number of rows by id, without those held out; when the meter's context ends it is any numbers. It calls idle whenever it has counted
+// so many.
+func (h heldRows) countOthers(m *progress.Meter, idle func(), ids []int32, n int) []int32 {
 	c := make([]int32, n)
 	for some := range slices.Chunk(ids, countStep) {
 		if m.Add(int64(len(some))) != nil {
@@ -56,6 +57,9 @@ func (h heldRows) countOthers(m *progress.Meter, ids []int32, n int) []int32 {
 		}
 		for _, id := range some {
 			c[id]++
+		}
+		if idle != nil {
+			idle()
 		}
 	}
 	for _, row := range h {

@@ -209,7 +209,7 @@ func TestProbesGroupByItemPart(t *testing.T) {
 	for _, v := range list {
 		c.user, c.item, c.rating = append(c.user, v.user), append(c.item, v.item), append(c.rating, v.rating)
 	}
-	grouped, err := (&planner[uint16]{problem: p, stages: make([]stage[uint16], 1)}).group(c)
+	grouped, err := (&planner[uint16]{problem: p, stages: make([]stage[uint16], 1)}).group(c, func(i int) int { return i })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"bellows/app/mf/internal/seen"
 	"bellows/data"
 )
 
@@ -36,7 +37,7 @@ func TestTheLayoutKnowsWhatUsersHaveSeen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := p.encodeSeen(), encodeSeen(set, seenRows); !slices.Equal(got, want) {
+			if got, want := p.encodeSeen(), seen.Encode(set, seen.RowsMost); !slices.Equal(got, want) {
 				t.Errorf("%s, %d items: %d bytes are not the %d of the data", c.schedule, items, len(got), len(want))
 			}
 		}

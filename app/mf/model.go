@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/mf/internal/seen"
 	"bellows/data"
 	"bellows/model"
 	"bellows/progress"
@@ -54,7 +55,7 @@ func (p *problem) model(set *data.RatingSet, settings map[string]string, folding
 		IDs: []model.IDs{{File: usersFile, Names: set.Users}, {File: itemsFile, Names: set.Items}},
 	}
 	if p.seen {
-		m.Tensors = append(m.Tensors, model.Tensor{Name: seenTensor, Shape: []int{0}, Bytes: p.encodeSeen()})
+		m.Tensors = append(m.Tensors, model.Tensor{Name: seenTensor, Shape: []int{0}, Bytes: p.seenBy(set)})
 		last := &m.Tensors[len(m.Tensors)-1]
 		last.Shape[0] = len(last.Bytes)
 	}
@@ -88,7 +89,7 @@ type predictor struct {
 	known    data.RatingSet // its ids alone
 	uf, qf   []float32      // factors of users and of items
 	ub, qb   []float32      // their biases
-	seen     *seen          // nil where the model does not say
+	seen     *seen.Items    // nil where the model does not say
 	implicit bool           // pairs are no ratings: loss=weighted
 	folding  details        // how somebody new is given factors; zero in models that do not say
 	meter    *progress.Meter

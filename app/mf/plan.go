@@ -22,8 +22,11 @@ func newPlanner[T local](p *problem, set *data.RatingSet, held heldRows) *planne
 	return &planner[T]{p, held, set, make([]stage[T], pieces(set.Rows()))}
 }
 
-// plan lays out all that is trained on and scored.
-func (p *planner[T]) plan(test *data.RatingSet) error {
+// lay lays out all that is trained on and scored.
+func (p *planner[T]) lay(test *data.RatingSet) error {
+	if p.apart {
+		return p.planApart(test)
+	}
 	cut := p.cutStrata
 	if p.schedule == ssp {
 		cut = p.cutClocks
@@ -38,13 +41,7 @@ func (p *planner[T]) plan(test *data.RatingSet) error {
 // then by chance.
 func (p *planner[T]) cutStrata() error {
 	order, n := p.rotation(), p.clocks
-	blockOf := make([]int32, p.splits*n) // by split and part of the items
-	for s := range p.splits {
-		for c := range n {
-			blockOf[s*n+order.part(s, c)] = int32(s*n + c)
-		}
-	}
-	all, err := p.train(blockOf, spots[T](&p.items), func(b int) tiling { return p.tiling(b/n, order.part(b/n, b%n)) })
+	all, err := p.train(p.strataBlocks(), spots[T](&p.items), func(b int) tiling { return p.tiling(b/n, order.part(b/n, b%n)) })
 	if err != nil {
 		return err
 	}
@@ -52,6 +49,18 @@ func (p *planner[T]) cutStrata() error {
 		p.shares[s].blocks = all.share(s, p.splits)
 	}
 	return nil
+}
+
+// strataBlocks is the blocks by split and part of the items.
+func (p *problem) strataBlocks() []int32 {
+	order, n := p.rotation(), p.clocks
+	blockOf := make([]int32, p.splits*n)
+	for s := range p.splits {
+		for c := range n {
+			blockOf[s*n+order.part(s, c)] = int32(s*n + c)
+		}
+	}
+	return blockOf
 }
 
 // train lays out the ratings that are not held out, those of a block by chance and then by tiles. blockOf is the blocks by the parts of users and items.
@@ -150,11 +159,12 @@ func (p *planner[T]) score(test *data.RatingSet) error {
 	}
 	p.tested = len(tested.rating)
 	p.restOf(held)
-	heldOf, err := p.group(held)
+	itself := func(i int) int { return i }
+	heldOf, err := p.group(held, itself)
 	if err != nil {
 		return err
 	}
-	testOf, err := p.group(tested)
+	testOf, err := p.group(tested, itself)
 	if err != nil {
 		return err
 	}
@@ -187,7 +197,7 @@ func (p *planner[T]) restOf(held columns) {
 		if item := held.item[i]; !p.users.seen(user) || !p.items.seen(item) {
 			at := p.users.place[user]
 			rest := &p.shares[at.part].rest
-			rest.user, rest.item, rest.ids = append(rest.user, at.local), append(rest.item, item), items
+			rest.User, rest.Item, rest.IDs = append(rest.User, at.local), append(rest.Item, item), items
 		}
 	}
 }

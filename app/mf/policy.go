@@ -67,8 +67,8 @@ func (c *policy) Score(*epochs.Progress, []float64) []float64 { return nil }
 // End implements epochs.Policy, given the sums of squared errors in standard units: of the visits as they
 // were made, of the held-out ratings and of the test ratings.
 func (c *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdict {
-	trainRMSE, heldRMSE := rms(trained[0], int(c.problem.trained)), rms(scores[0], c.problem.held.Rows())
-	if !(trainRMSE <= divergedAbove) || (c.problem.held.Rows() > 0 && !(heldRMSE < math.Inf(1))) {
+	trainRMSE, heldRMSE := rms(trained[0], int(c.problem.trained)), rms(scores[0], c.problem.heldOut)
+	if !(trainRMSE <= divergedAbove) || (c.problem.heldOut > 0 && !(heldRMSE < math.Inf(1))) {
 		return epochs.Verdict{Void: true, Stop: !c.restart(p)}
 	}
 	c.reset = 0
@@ -79,7 +79,7 @@ func (c *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 // Without such ratings the last epoch is as good as any.
 func (c *policy) judge(p *epochs.Progress, heldRMSE float64) bool {
 	_, l2 := c.problem.at(c.problem.startEpoch+p.Epoch-1, c.noise)
-	if c.problem.held.Rows() == 0 {
+	if c.problem.heldOut == 0 {
 		c.noise, c.l2 = 1, l2
 		return false
 	}
@@ -114,7 +114,7 @@ func (c *policy) metrics(trained, held, tested float64) []train.Metric {
 	switch {
 	case c.problem.tested > 0:
 		list = append(list, train.Metric{Name: "test_rmse", Value: tested * deviation})
-	case c.problem.held.Rows() > 0:
+	case c.problem.heldOut > 0:
 		list = append(list, train.Metric{Name: "test_rmse", Value: held * deviation})
 	}
 	return list

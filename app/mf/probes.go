@@ -14,8 +14,8 @@ type group struct{ pairs, rest columns }
 func (g group) size() int { return len(g.pairs.rating) + len(g.rest.rating) }
 
 // group sorts ratings into the probes of each split, by their users; unseen users go round. Users and items are ids of the training data, or -1 where it
-// does not know them. Pairs lie as visits do, to find their rows in the cache.
-func (p *planner[T]) group(c columns) ([]probes, error) {
+// does not know them, and numbered by number. Pairs lie as visits do, to find their rows in the cache.
+func (p *planner[T]) group(c columns, number func(i int) int) ([]probes, error) {
 	parts, n := p.parts(), len(c.rating)
 	each := 2*parts + 1
 	users, items := seenSpots[T](&p.users), seenSpots[T](&p.items)
@@ -25,9 +25,11 @@ func (p *planner[T]) group(c columns) ([]probes, error) {
 		ratings: n, blocks: p.splits * each, columns: makeColumns,
 		deal: func(s *stage[T], begin, end int) {
 			for i := begin; i < end; i++ {
-				user, item := spot[T]{T(i % p.splits), unseen}, spot[T]{0, unseen}
+				user, item := spot[T]{0, unseen}, spot[T]{0, unseen}
 				if id := c.user[i]; id >= 0 && users[id].local != unseen {
 					user = users[id]
+				} else {
+					user.part = T(number(i) % p.splits)
 				}
 				if id := c.item[i]; id >= 0 {
 					item = items[id]

@@ -28,18 +28,19 @@ const (
 // (TestTheTestFileDecidesNothing). Everything is a function of the ratings, the settings and the seed, so that each process makes
 // the same one.
 //
-// Turned down: blocks cut when a task first needs them. The order by chance within a block would then depend on who cut it,
-// or each process would sort all ratings again.
+// A job on several nodes lays out on each the splits that are active there, and no others (apart).
 type problem struct {
 	config
 	stepSchedule
 	scale        scale
 	users, items axis
-	shares       []share         // by split
-	width        int             // values of a row
-	trained      int64           // ratings visited in an epoch
-	held         *data.RatingSet // held out
-	tested       int             // ratings of the test
+	shares       []share                              // by split
+	width        int                                  // values of a row
+	trained      int64                                // ratings visited in an epoch
+	heldOut      int                                  // ratings held out
+	held         *data.RatingSet                      // those; nil where splits are laid out apart
+	prepare      func(active []bellows.SplitID) error // lays out splits; nil: all are
+	tested       int                                  // ratings of the test
 	baseline     *train.Metric
 	inits        [2]table.Init
 	start        *start // nil without a model to begin with
@@ -88,16 +89,16 @@ func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	if trained == 0 {
 		return nil, bellows.Errorf(bellows.BadData, "train", "mf", "%d ratings leave none to train on after %d %% are held out", rows, percent)
 	}
-	p := &problem{config: c, trained: int64(trained), width: rowWidth(c.rank, c.biases), startNoise: 1}
+	p := &problem{config: c, trained: int64(trained), heldOut: len(held), width: rowWidth(c.rank, c.biases), startNoise: 1}
 	if err := p.chooseParts(trained, len(set.Users), len(set.Items)); err != nil {
 		return nil, err
 	}
 	m := c.meter
 	m.Begin(progress.Part{Doing: "counting ratings", Unit: "ratings", Total: 2 * int64(rows)})
 	together(func() {
-		p.users = balance(held.countOthers(m, set.User, len(set.Users)), p.splits, random.Of(c.seed, 1))
+		p.users = balance(held.countOthers(m, c.idle, set.User, len(set.Users)), p.splits, random.Of(c.seed, 1))
 	}, func() {
-		p.items = balance(held.countOthers(m, set.Item, len(set.Items)), p.parts(), random.Of(c.seed, 2))
+		p.items = balance(held.countOthers(m, c.idle, set.Item, len(set.Items)), p.parts(), random.Of(c.seed, 2))
 	}, func() { p.scale = newScale(set.Rating, held) }, func() {
 		if p.spent != nil {
 			p.spent.Freeze()
@@ -109,9 +110,9 @@ func newProblem(c config, set, test *data.RatingSet) (*problem, error) {
 	p.stepSchedule = newStepSchedule(c, trained, p.users.rated(), p.items.rated())
 	p.shares = make([]share, p.splits)
 	if p.schedule == strata && p.users.narrow() && p.items.narrow() {
-		return p, newPlanner[uint16](p, set, held).plan(test)
+		return p, newPlanner[uint16](p, set, held).lay(test)
 	}
-	return p, newPlanner[int32](p, set, held).plan(test)
+	return p, newPlanner[int32](p, set, held).lay(test)
 }
 
 // taskRatings is the size of a task that auto splits aim at: 150 to 300 µs at rank 32, so that the price of a
@@ -147,7 +148,7 @@ func (p *problem) chooseParts(ratings, users, items int) error {
 	}
 	if p.splits == 0 {
 		even := 2 * int(math.Round(math.Sqrt(float64(ratings)/taskRatings)/2)) // so that two slots end an epoch together
-		p.splits = min(max(even, splitsAutoMin), splitsAutoMax, users, items)
+		p.splits = min(max(min(max(even, splitsAutoMin), splitsAutoMax), p.least), users, items)
 	}
 	if p.clocks == 0 {
 		fed := ratings / p.splits / ratingsLeast
@@ -162,7 +163,7 @@ func (p *problem) chooseClocks(ratings, most int) {
 		p.clocks = sspClocks
 	}
 	if p.splits == 0 {
-		p.splits = min(max(ratings/taskRatings/p.clocks, splitsAutoMin), splitsAutoMax, most)
+		p.splits = min(max(min(max(ratings/taskRatings/p.clocks, splitsAutoMin), splitsAutoMax), p.least), most)
 	}
 }
 

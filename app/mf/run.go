@@ -49,11 +49,15 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	}
 	p.settle(values, p.stepSchedule.step)
 	k := newPolicy(p)
-	return &app.Run{
+	run := &app.Run{
 		Job: p.job(k), Settings: values.All(), Headline: p.headline(heldOut), Items: p.trained, Objective: "train_rmse",
-		Baseline: p.baseline, Copied: true, Held: &data.Set{Kind: data.Ratings, Ratings: p.held},
+		Baseline: p.baseline, Copied: !p.apart,
 		Model: func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), k.folding(), tables) },
-	}, nil
+	}
+	if p.held != nil {
+		run.Held = &data.Set{Kind: data.Ratings, Ratings: p.held}
+	}
+	return run, nil
 }
 
 // headline says in words what the table's first line adds to the data. Held-out ratings are needed even where they stop nothing:
@@ -85,8 +89,8 @@ func (p *problem) job(k *policy) train.Job {
 	if p.schedule == strata { // the tasks of the first epoch fill them in, on all slots
 		tables[usersTable].Init, tables[itemsTable].Init = table.Init{}, table.Init{}
 	}
-	return train.Job{
-		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: k.driver(),
+	job := train.Job{
+		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: k.driver(), Prepare: p.prepare,
 		NewExecutor: func(split bellows.SplitID) (train.Executor, error) {
 			if p.schedule == ssp {
 				return newSSPExecutor(p, split), nil
@@ -94,4 +98,8 @@ func (p *problem) job(k *policy) train.Job {
 			return &strataExecutor{newWorker(p, split)}, nil
 		},
 	}
+	if p.apart {
+		job.Release = p.release
+	}
+	return job
 }

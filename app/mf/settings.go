@@ -45,7 +45,7 @@ func (application) Describe() app.Description {
 			{Name: "unobserved", Default: "0.3", Reason: "with loss=weighted the weight of a pair that is not in the data, where those that are have 1"},
 			{Name: "biases", Default: "true", Reason: "learn how far each user and item is above the mean; turn off for plain p·q"},
 			{Name: "schedule", Default: strata, Reason: "strata: blocks that share no row, repeatable; ssp: data-parallel with bounded staleness"},
-			{Name: "splits", Default: app.Auto, Reason: "parts of the users, each one executor; auto makes tasks of about 32,000 ratings, and at least four splits"},
+			{Name: "splits", Default: app.Auto, Reason: "parts of the users, each one executor; auto makes tasks of about 32,000 ratings, and at least four splits, or four for each slot that --workers A:B allows"},
 			{Name: "clocks", Default: app.Auto, Reason: "clocks of a split in an epoch; auto is 10 under ssp; under strata also the parts of the items, auto is splits, or fewer where tasks would be small"},
 			{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out ratings are predicted no better; auto is on unless the number of epochs is given"},
 			{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping; fewer may stop in a dip of the noise"},
@@ -69,6 +69,9 @@ type config struct {
 	seed        uint64
 	seen        bool // the model keeps who has rated what
 	meter       *progress.Meter
+	least       int       // of the splits, where they are chosen
+	apart       bool      // splits are laid out where they are active, and when; see apart
+	idle        func()    // gives back what of the data was looked at; nil unless apart
 	spent       *data.Set // whose columns' memory the run may use; nil: it makes its own
 	epochs.Ending
 }
@@ -93,9 +96,12 @@ func configure(in *app.Input) (config, app.Values, error) {
 		rank: v.Int("rank", 1, rankMax), biases: v.Bool("biases"), seen: v.Bool("seen"),
 		loss: v.Choice("loss", app.Auto, lossSquared, lossWeighted), schedule: v.Choice("schedule", strata, ssp), Ending: epochs.ReadEnding(in, v, epochsDefault),
 		splits: v.IntOrAuto("splits", 1, splitsMax), clocks: v.IntOrAuto("clocks", 1, clocksMax), seed: in.Seed, consistency: in.Consistency(table.BSP),
-		meter: in.Meter,
+		meter: in.Meter, least: in.SplitsLeast(),
 	}
-	if in.Spend {
+	if c.apart = in.Shared && c.schedule == strata; c.apart {
+		c.idle = in.Data.Idle
+	}
+	if in.Spend && !c.apart {
 		c.spent = in.Data
 	}
 	if !v.IsAuto("lr") {

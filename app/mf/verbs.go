@@ -12,6 +12,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/mf/internal/toplist"
 	"bellows/data"
 	"bellows/vec"
 )
@@ -112,7 +113,7 @@ func (d *predictor) without(q *app.Question, users []string, known []int32) ([][
 		q.Note("the model does not keep what users have seen, so nothing is left out; --seen FILE leaves out what a file has")
 	}
 	for k, user := range known {
-		out[k] = d.seen.of(user)
+		out[k] = d.seen.Of(user)
 	}
 	return out, nil
 }
@@ -148,9 +149,9 @@ func (d *predictor) withoutFile(q *app.Question, file string, users []string) ([
 }
 
 // list appends the rows of one user's answer.
-func (d *predictor) list(rows [][]any, user string, best []scored) [][]any {
+func (d *predictor) list(rows [][]any, user string, best []toplist.Scored) [][]any {
 	for k, s := range best {
-		rows = append(rows, []any{user, k + 1, d.known.Items[s.item], s.score})
+		rows = append(rows, []any{user, k + 1, d.known.Items[s.Item], s.Score})
 	}
 	return rows
 }
@@ -289,15 +290,15 @@ func similar(q *app.Question) ([][]any, error) {
 			Hinted("its items are in items.txt of its folder")
 	}
 	length := func(i int) float32 { return float32(math.Sqrt(float64(vec.SumSquares(d.item(i))))) }
-	t, own := top{most: most}, length(of)
+	t, own := toplist.Top{Most: most}, length(of)
 	for i := range d.qb {
 		if other := length(i); i != of && other > 0 {
-			t.offer(scored{int32(i), vec.Dot(d.item(of), d.item(i)) / own / other})
+			t.Offer(toplist.Scored{Item: int32(i), Score: vec.Dot(d.item(of), d.item(i)) / own / other})
 		}
 	}
 	var rows [][]any
-	for k, s := range t.sorted() {
-		rows = append(rows, []any{k + 1, d.known.Items[s.item], s.score})
+	for k, s := range t.Sorted() {
+		rows = append(rows, []any{k + 1, d.known.Items[s.Item], s.Score})
 	}
 	return rows, nil
 }

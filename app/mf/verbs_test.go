@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/app/mf/internal/seen"
+	"bellows/app/mf/internal/toplist"
 	"bellows/data"
 )
 
@@ -36,18 +38,18 @@ func TestSeenComesBack(t *testing.T) {
 		set.User, set.Item = append(set.User, u, u), append(set.Item, i, i)
 		want[u] = append(want[u], i)
 	}
-	text := encodeSeen(set, 1000)
-	if whole := encodeSeen(set, seenRows); !slices.Equal(text, whole) {
+	text := seen.Encode(set, 1000)
+	if whole := seen.Encode(set, seen.RowsMost); !slices.Equal(text, whole) {
 		t.Error("the pieces show")
 	}
-	got, ok := decodeSeen(text, len(set.Users), len(set.Items))
+	got, ok := seen.Open(text, len(set.Users), len(set.Items))
 	if !ok {
 		t.Fatal("refused")
 	}
 	for u := range want {
 		slices.Sort(want[u])
-		if !slices.Equal(got.of(int32(u)), slices.Compact(want[u])) {
-			t.Fatalf("user %d: %v", u, got.of(int32(u)))
+		if !slices.Equal(got.Of(int32(u)), slices.Compact(want[u])) {
+			t.Fatalf("user %d: %v", u, got.Of(int32(u)))
 		}
 	}
 	for _, bad := range [][]byte{text[:len(text)-1], append(slices.Clone(text), 0), {1, 5}, {2, 3, 0}, {1, 0x80}, {9}} {
@@ -55,11 +57,11 @@ func TestSeenComesBack(t *testing.T) {
 		if len(bad) < 10 {
 			users, items = 1, 4
 		}
-		if _, ok := decodeSeen(bad, users, items); ok {
+		if _, ok := seen.Open(bad, users, items); ok {
 			t.Errorf("%v is taken", bad[:min(len(bad), 9)])
 		}
 	}
-	if got.of(-1) != nil || (*seen)(nil).of(0) != nil {
+	if got.Of(-1) != nil || (*seen.Items)(nil).Of(0) != nil {
 		t.Error("strangers have seen something")
 	}
 }
@@ -75,14 +77,14 @@ func TestBestAreTheBest(t *testing.T) {
 	without := []int32{0, 5, scoreBlock, 2*scoreBlock + 16}
 	for _, most := range []int{1, 10, 3 * scoreBlock} {
 		for u := range int32(3) {
-			var want []scored
+			var want []toplist.Scored
 			for i := range int32(len(d.qb)) {
 				if i != 7 && !slices.Contains(without, i) {
-					want = append(want, scored{i, d.rating(u, i)})
+					want = append(want, toplist.Scored{Item: i, Score: d.rating(u, i)})
 				}
 			}
-			slices.SortFunc(want, func(a, b scored) int {
-				return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.item, b.item))
+			slices.SortFunc(want, func(a, b toplist.Scored) int {
+				return cmp.Or(-cmp.Compare(a.Score, b.Score), cmp.Compare(a.Item, b.Item))
 			})
 			want = want[:min(most, len(want))]
 			got := d.best(taste{d.uf[int(u)*d.rank:][:d.rank], d.ub[u]}, most, without)
@@ -90,7 +92,7 @@ func TestBestAreTheBest(t *testing.T) {
 				t.Fatalf("%d, want %d", len(got), len(want))
 			}
 			for k := range want {
-				if math.Abs(float64(got[k].score-want[k].score)) > 1e-5 {
+				if math.Abs(float64(got[k].Score-want[k].Score)) > 1e-5 {
 					t.Fatalf("rank %d is %v, want %v", k, got[k], want[k])
 				}
 			}
@@ -161,7 +163,7 @@ func TestRankingsByTheBook(t *testing.T) {
 			}
 		}
 	}
-	d.seen, _ = decodeSeen(encodeSeen(had, seenRows), users, items)
+	d.seen, _ = seen.Open(seen.Encode(had, seen.RowsMost), users, items)
 	asked := []ranking{{"ndcg", 10, 0}, {"precision", 5, 0}, {"recall", 50, 0}}
 	if err := d.rankAll(asked, set.User, set.Item, set.Rating); err != nil {
 		t.Fatal(err)
@@ -178,7 +180,7 @@ func TestRankingsByTheBook(t *testing.T) {
 		relevant := 0
 		for i := range int32(items) {
 			_, there := rating[i]
-			if there || !slices.Contains(d.seen.of(u), i) {
+			if there || !slices.Contains(d.seen.Of(u), i) {
 				order = append(order, i)
 			}
 			if rating[i] > d.mean {

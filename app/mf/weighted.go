@@ -8,8 +8,10 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/epochs"
+	"bellows/app/mf/internal/toplist"
 	"bellows/data"
 	"bellows/model"
+	"bellows/progress"
 	"bellows/random"
 	"bellows/table"
 	"bellows/train"
@@ -28,6 +30,8 @@ import (
 // Tables, all under BSP: users and items, of which each row is pushed by the one split that owns it; and the two Gram matrices, to which
 // each split pushes what its rows have changed. So the result has the same bits for any number of slots and processes.
 //
+// A job on several nodes lays out on each the splits that are active there, and no others (prepare).
+//
 // Invariants: a split pushes rows of its own parts alone; each pair trained on is in one row of either side (TestEveryPairIsInBothSides); the Gram matrix
 // of a side is that of its rows, up to rounding (TestGramFollowsTheRows).
 //
@@ -36,20 +40,28 @@ import (
 type weighted struct {
 	config
 	unobserved float64
+	set        *data.RatingSet // the data; nil where all splits are laid out
+	weigh      weigher
+	percent    int // of the rows are held out
 	sides      [2]side
 	pairs      int64   // trained on
 	total      float64 // their weight
 	start      *start  // nil without a model to begin with
 	tested     bool    // there are test pairs, which are shown
-	scored     [][2][]ranked
+	scored     [][2][]toplist.User
 	counts     [2]int // users who are scored: by held-out pairs, by test pairs
 }
 
-// side is the users or the items: axis, and for each row of the table what it is paired with in training.
+// side is the users or the items: axis, and what rows are paired with in training.
 type side struct {
 	axis
-	ids    []int32 // of the rows
-	start  []int   // row r has pairs start[r] to start[r+1]
+	size  []int    // pairs of each split
+	parts []paired // by split; empty where it is not laid out
+}
+
+// paired is what the rows of a split's part of a side are paired with in training.
+type paired struct {
+	start  []int   // row r of the part has pairs start[r] to start[r+1]
 	other  []int32 // rows of the other side
 	weight []float32
 }
@@ -79,110 +91,220 @@ func impliesNothing(rating []float32) bool {
 	return !slices.ContainsFunc(rating, func(r float32) bool { return r != rating[0] })
 }
 
-// weights are those of pairs: their ratings in units of the mean of those above zero, or 1 where all are equal. A pair of weight 0 is
-// none.
-func weights(rating []float32) ([]float32, error) {
-	out := make([]float32, len(rating))
+// weigher gives pairs their weights: their ratings in units of the mean of those above zero, or 1 where all are equal. A pair of weight 0 is none.
+type weigher struct {
+	alike  bool
+	sum, n float64 // of the ratings above zero
+}
+
+func newWeigher(rating []float32) (weigher, error) {
 	if impliesNothing(rating) {
-		for i := range out {
-			out[i] = 1
-		}
-		return out, nil
+		return weigher{alike: true}, nil
 	}
-	sum, n := 0.0, 0
+	var g weigher
 	for r, v := range rating {
 		if v < 0 {
-			return nil, bellows.Errorf(bellows.BadData, "train", name, "rating %d is %g, and loss=weighted takes ratings as weights of pairs, which are not negative", r+1, v).
+			return g, bellows.Errorf(bellows.BadData, "train", name, "rating %d is %g, and loss=weighted takes ratings as weights of pairs, which are not negative", r+1, v).
 				Hinted("leave out what users did not want, or use loss=squared")
 		}
 		if v > 0 {
-			sum, n = sum+float64(v), n+1
+			g.sum, g.n = g.sum+float64(v), g.n+1
 		}
 	}
-	for i, v := range rating {
-		if v > 0 {
-			out[i] = float32(min(max(float64(v)*float64(n)/sum, weightLeast), weightMost))
-		}
-	}
-	return out, nil
+	return g, nil
 }
 
-// newWeighted lays out the data.
+func (g weigher) of(rating float32) float32 {
+	switch {
+	case g.alike:
+		return 1
+	case rating > 0:
+		return float32(min(max(float64(rating)*g.n/g.sum, weightLeast), weightMost))
+	}
+	return 0
+}
+
+// newWeighted measures the data, and lays out all splits unless they are laid out apart.
 func newWeighted(c config, set, test *data.RatingSet) (*weighted, error) {
-	weight, err := weights(set.Rating)
+	weigh, err := newWeigher(set.Rating)
 	if err != nil {
 		return nil, err
 	}
-	rows, held := data.HoldOut(c.seed, set.Rows(), data.HeldPercent(test != nil, true))
-	none := func(r int32) bool { return weight[r] == 0 }
-	rows, held = slices.DeleteFunc(rows, none), slices.DeleteFunc(held, none)
-	if len(rows) == 0 {
+	w := &weighted{config: c, set: set, weigh: weigh, percent: data.HeldPercent(test != nil, true), tested: test != nil}
+	users, items := make([]int32, len(set.Users)), make([]int32, len(set.Items))
+	w.eachPair(func(row int, weight float32) {
+		w.pairs++
+		w.total += float64(weight)
+		users[set.User[row]]++
+		items[set.Item[row]]++
+	})
+	if w.pairs == 0 {
 		return nil, bellows.Errorf(bellows.BadData, "train", name, "%d pairs leave none to train on", set.Rows())
 	}
-	w := &weighted{config: c, pairs: int64(len(rows)), tested: test != nil}
 	if w.splits == 0 {
-		w.splits = min(max((len(set.Users)+len(set.Items))/weightedRows, splitsAutoMin), splitsAutoMax)
+		w.splits = max(min(max((len(set.Users)+len(set.Items))/weightedRows, splitsAutoMin), splitsAutoMax), c.least)
 	}
 	w.splits = min(w.splits, len(set.Users), len(set.Items))
 	w.clocks = weightedClocks
-	for _, r := range rows {
-		w.total += float64(weight[r])
+	w.sides[usersTable] = newSide(balance(users, w.splits, random.Of(c.seed, 1)))
+	w.sides[itemsTable] = newSide(balance(items, w.splits, random.Of(c.seed, 2)))
+	w.chooseScored(test)
+	if w.apart {
+		return w, nil
 	}
-	users := balance(countRows(set.User, rows, len(set.Users)), w.splits, random.Of(c.seed, 1))
-	items := balance(countRows(set.Item, rows, len(set.Items)), w.splits, random.Of(c.seed, 2))
-	w.sides[usersTable] = newSide(users, items.row, set.User, set.Item, weight, rows)
-	w.sides[itemsTable] = newSide(items, users.row, set.Item, set.User, weight, rows)
-	w.prepareScores(set, test, held)
-	return w, nil
+	all := make([]bellows.SplitID, w.splits)
+	for s := range all {
+		all[s] = bellows.SplitID(s)
+	}
+	err = w.prepare(all)
+	w.set = nil // it is needed no more
+	return w, err
 }
 
-// countRows is the number of chosen rows by id.
-func countRows(ids, rows []int32, n int) []int32 {
-	count := make([]int32, n)
-	for _, r := range rows {
-		count[ids[r]]++
+// eachPair calls f for each row of the data that is trained on, in order, with its weight.
+func (w *weighted) eachPair(f func(row int, weight float32)) {
+	rows := w.set.Rows()
+	for first := 0; first < rows; first += idleStep {
+		end := min(first+idleStep, rows)
+		held := data.HeldBetween(w.seed, first, end, w.percent)
+		for r := first; r < end; r++ {
+			if len(held) > 0 && int(held[0]) == r {
+				held = held[1:]
+				continue
+			}
+			if weight := w.weigh.of(w.set.Rating[r]); weight > 0 {
+				f(r, weight)
+			}
+		}
+		if w.idle != nil {
+			w.idle()
+		}
 	}
-	return count
 }
 
-// newSide sorts pairs by the rows of one side.
-func newSide(a axis, otherRow, own, other []int32, weight []float32, rows []int32) side {
-	s := side{axis: a, ids: make([]int32, len(a.row)), start: make([]int, len(a.row)+1), other: make([]int32, len(rows)), weight: make([]float32, len(rows))}
-	for id, row := range a.row {
-		s.ids[row] = int32(id)
-		s.start[row+1] = int(a.count[id])
-	}
-	for r := range a.row {
-		s.start[r+1] += s.start[r]
-	}
-	place := slices.Clone(s.start)
-	for _, r := range rows {
-		at := &place[a.row[own[r]]]
-		s.other[*at], s.weight[*at] = otherRow[other[r]], weight[r]
-		*at++
+// newSide is a side of whose splits none is laid out.
+func newSide(a axis) side {
+	s := side{axis: a, size: make([]int, len(a.bounds)-1), parts: make([]paired, len(a.bounds)-1)}
+	for id, at := range a.place {
+		s.size[at.part] += int(a.count[id])
 	}
 	return s
 }
 
-// of is what a row is paired with.
-func (s *side) of(row int) (other []int32, weight []float32) {
-	return s.other[s.start[row]:s.start[row+1]], s.weight[s.start[row]:s.start[row+1]]
+// prepare lays out some splits, each in memory of its own. As train.Job.Prepare it is the job's where splits are laid out apart.
+func (w *weighted) prepare(active []bellows.SplitID) error {
+	if len(active) == 0 {
+		return nil
+	}
+	w.meter.Begin(progress.Part{Doing: "sorting pairs by users and items", Total: 2 * w.pairs})
+	users, items := w.sides[usersTable].lay(active), w.sides[itemsTable].lay(active)
+	added := 0
+	w.eachPair(func(row int, weight float32) {
+		user, item := w.set.User[row], w.set.Item[row]
+		users.put(user, items.row[item], weight)
+		items.put(item, users.row[user], weight)
+		if added++; added == dealStep {
+			_ = w.meter.Add(2 * dealStep) // what ends the meter is asked below
+			added = 0
+		}
+	})
+	if err := w.meter.Err(); err != nil {
+		return err
+	}
+	users.done()
+	items.done()
+	for _, s := range active {
+		w.withoutHad(int(s))
+	}
+	return nil
 }
 
-// prepareScores chooses the users whose rankings are scored after an epoch: by held-out pairs, and by those of the test. What they have in training
+// release is the job's Release: what prepare has laid out of a split goes.
+func (w *weighted) release(split bellows.SplitID) {
+	for place := range w.sides {
+		w.sides[place].parts[split] = paired{}
+	}
+	for which := range w.scored[split] {
+		for i := range w.scored[split][which] {
+			w.scored[split][which][i].Without = nil
+		}
+	}
+}
+
+// layer lays out the parts of some splits of a side.
+type layer struct {
+	*side
+	here []*paired // by split; nil: it is not laid out
+	next []int     // by row: the place of its next pair in the split's part
+}
+
+func (s *side) lay(active []bellows.SplitID) *layer {
+	l := &layer{side: s, here: make([]*paired, len(s.parts)), next: make([]int, len(s.row))}
+	for _, split := range active {
+		l.here[split] = &paired{start: make([]int, s.rows(int(split))+1), other: make([]int32, s.size[split]), weight: make([]float32, s.size[split])}
+	}
+	for id, at := range s.place {
+		if own := l.here[at.part]; own != nil {
+			own.start[at.local+1] = int(s.count[id])
+		}
+	}
+	for split, own := range l.here {
+		if own == nil {
+			continue
+		}
+		for r := range own.start[1:] {
+			own.start[r+1] += own.start[r]
+		}
+		copy(l.next[s.bounds[split]:], own.start[:len(own.start)-1])
+	}
+	return l
+}
+
+// put adds a pair to the row of an id, if it is here.
+func (l *layer) put(id, otherRow int32, weight float32) {
+	own := l.here[l.place[id].part]
+	if own == nil {
+		return
+	}
+	at := &l.next[l.row[id]]
+	own.other[*at], own.weight[*at] = otherRow, weight
+	*at++
+}
+
+func (l *layer) done() {
+	for split, own := range l.here {
+		if own != nil {
+			l.parts[split] = *own
+		}
+	}
+}
+
+// of is what a row is paired with, by its number in the part.
+func (p *paired) of(row int) (other []int32, weight []float32) {
+	return p.other[p.start[row]:p.start[row+1]], p.weight[p.start[row]:p.start[row+1]]
+}
+
+// chooseScored chooses the users whose rankings are scored after an epoch: by held-out pairs, and by those of the test. What they have in training
 // is left out.
-func (w *weighted) prepareScores(set, test *data.RatingSet, held []int32) {
-	w.scored = make([][2][]ranked, w.splits)
-	relevant := make([][]int32, len(set.Users))
-	for _, r := range held {
-		relevant[set.User[r]] = append(relevant[set.User[r]], set.Item[r])
+func (w *weighted) chooseScored(test *data.RatingSet) {
+	w.scored = make([][2][]toplist.User, w.splits)
+	relevant := make([][]int32, len(w.set.Users))
+	for first := 0; first < w.set.Rows(); first += idleStep {
+		for _, r := range data.HeldBetween(w.seed, first, min(first+idleStep, w.set.Rows()), w.percent) {
+			if w.weigh.of(w.set.Rating[r]) > 0 {
+				relevant[w.set.User[r]] = append(relevant[w.set.User[r]], w.set.Item[r])
+			}
+		}
+		if w.idle != nil {
+			w.idle()
+		}
 	}
 	w.choose(0, relevant)
 	if test == nil {
 		return
 	}
 	clear(relevant)
-	user, item := test.IndicesIn(set)
+	user, item := test.IndicesIn(w.set)
 	bare := impliesNothing(test.Rating)
 	for r, u := range user {
 		if u >= 0 && item[r] >= 0 && (bare || test.Rating[r] > 0) {
@@ -213,18 +335,27 @@ func (w *weighted) choose(which int, relevant [][]int32) {
 	}
 	w.counts[which] = len(chosen)
 	for _, u := range chosen {
-		one := ranked{row: users.place[u].local}
+		one := toplist.User{Row: users.place[u].local}
 		for _, i := range relevant[u] {
-			one.relevant = append(one.relevant, items.row[i])
+			one.Relevant = append(one.Relevant, items.row[i])
 		}
-		slices.Sort(one.relevant)
-		one.relevant = slices.Compact(one.relevant)
-		had, _ := users.of(int(users.row[u]))
-		had = slices.Clone(had)
-		slices.Sort(had)
-		one.without = difference(nil, had, one.relevant)
+		slices.Sort(one.Relevant)
+		one.Relevant = slices.Compact(one.Relevant)
 		to := &w.scored[users.place[u].part][which]
 		*to = append(*to, one)
+	}
+}
+
+// withoutHad leaves out of the rankings of a split's users what they have in training.
+func (w *weighted) withoutHad(split int) {
+	for which := range w.scored[split] {
+		for i := range w.scored[split][which] {
+			one := &w.scored[split][which][i]
+			had, _ := w.sides[usersTable].parts[split].of(int(one.Row))
+			had = slices.Clone(had)
+			slices.Sort(had)
+			one.Without = difference(nil, had, one.Relevant)
+		}
 	}
 }
 
@@ -253,8 +384,7 @@ func (w *weighted) itemsOf(split bellows.SplitID, c bellows.Clock) bellows.Range
 	if place < 0 || place >= len(w.sides) {
 		return bellows.Range{}
 	}
-	s := &w.sides[place]
-	return bellows.Range{End: s.start[s.bounds[split+1]] - s.start[s.bounds[split]]}
+	return bellows.Range{End: w.sides[place].size[split]}
 }
 
 // newWeightedRun makes the training job.
@@ -273,13 +403,16 @@ func newWeightedRun(c config, v app.Values, in *app.Input, set, test *data.Ratin
 		w.start = newStart(from, &w.sides[usersTable].axis, &w.sides[itemsTable].axis)
 	}
 	policy := &weightedPolicy{w}
+	job := train.Job{
+		Tables: w.tables(), Splits: w.splits, Items: w.itemsOf,
+		Driver:      epochs.New(w.work(), epochs.AtOnce{}, w.Ending, epochs.Results{Train: 1, Score: 2}, policy),
+		NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newWeightedExecutor(w), nil },
+	}
+	if w.apart {
+		job.Prepare, job.Release = w.prepare, w.release
+	}
 	return &app.Run{
-		Job: train.Job{
-			Tables: w.tables(), Splits: w.splits, Items: w.itemsOf,
-			Driver:      epochs.New(w.work(), epochs.AtOnce{}, w.Ending, epochs.Results{Train: 1, Score: 2}, policy),
-			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newWeightedExecutor(w), nil },
-		},
-		Settings: v.All(), Headline: w.headline(in, set.Rating), Items: 2 * w.pairs,
+		Job: job, Settings: v.All(), Headline: w.headline(in, set.Rating), Items: 2 * w.pairs,
 		Metrics: weightedMetrics, Objective: "train_loss",
 		Model: func(tables [][]float32) (*model.Model, error) { return w.model(set, v.All(), tables) },
 	}, v.Err()

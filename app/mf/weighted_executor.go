@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/app/epochs"
+	"bellows/app/mf/internal/toplist"
 	"bellows/train"
 	"bellows/vec"
 )
@@ -85,7 +86,7 @@ func (e *weightedExecutor) square(sign float32, rows []float32) {
 // solveAll solves the split's rows of one side, and pushes what changed. It returns their part of the loss, where it is the items that
 // were solved: then users and items are as they are after the epoch.
 func (e *weightedExecutor) solveAll(t *train.Task, place int) (loss float64) {
-	own, opposite := &e.sides[place], 1-place
+	own, opposite := &e.sides[place].parts[t.Split()], 1-place
 	first, end := e.first(place, t.Split()), e.first(place, t.Split()+1)
 	old := t.PullRange(train.Table(place), first, end)
 	other := t.PullRange(train.Table(opposite), 0, bellows.RowID(len(e.sides[opposite].row)))
@@ -101,7 +102,7 @@ func (e *weightedExecutor) solveAll(t *train.Task, place int) (loss float64) {
 	clear(rows)
 	all := e.unobserved * float64(len(e.sides[opposite].row))
 	for r := first; r < end; r++ {
-		idx, weight := own.of(int(r))
+		idx, weight := own.of(int(r - first))
 		if len(idx) == 0 {
 			continue
 		}
@@ -163,12 +164,12 @@ func (e *weightedExecutor) score(t *train.Task) {
 	var sums [2]float64
 	list := &e.scored[t.Split()]
 	if len(list[0])+len(list[1]) > 0 {
-		r := ranker{rank: e.rank, stride: e.width, most: rankedFirst,
-			users: t.PullRange(usersTable, e.first(usersTable, t.Split()), e.first(usersTable, t.Split()+1)),
-			items: t.PullRange(itemsTable, 0, bellows.RowID(len(e.sides[itemsTable].row)))}
+		r := toplist.Ranker{Rank: e.rank, Stride: e.width, Most: rankedFirst,
+			Users: t.PullRange(usersTable, e.first(usersTable, t.Split()), e.first(usersTable, t.Split()+1)),
+			Items: t.PullRange(itemsTable, 0, bellows.RowID(len(e.sides[itemsTable].row)))}
 		for k := range list {
 			ndcg := ranking{"ndcg", rankedFirst, 0}
-			_ = r.judge(list[k], func(u *ranked, hits []int) { ndcg.add(hits, len(u.relevant)) })
+			_ = r.Judge(list[k], func(u *toplist.User, hits []int) { ndcg.add(hits, len(u.Relevant)) })
 			sums[k] = ndcg.sum
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/app/epochs"
+	"bellows/app/mf/internal/seen"
 	"bellows/data"
 	"bellows/model"
 	"bellows/train"
@@ -66,7 +67,7 @@ func (w *weighted) model(set *data.RatingSet, settings map[string]string, tables
 	if err != nil {
 		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
 	}
-	had := encodeSeen(set, seenRows)
+	had := seen.Encode(set, seen.RowsMost)
 	return &model.Model{
 		App: name, Settings: settings, Details: about,
 		Tensors: []model.Tensor{

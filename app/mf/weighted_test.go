@@ -4,11 +4,13 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/epochs"
 	"bellows/data"
 	"bellows/node"
@@ -66,19 +68,24 @@ func TestEveryPairIsInBothSides(t *testing.T) {
 	for _, r := range rows {
 		want = append(want, [2]int32{set.Ratings.User[r], set.Ratings.Item[r]})
 	}
-	for row, u := range w.sides[usersTable].ids {
-		other, weight := w.sides[usersTable].of(row)
+	byRow := [2][]int32{idsOf(&w.sides[usersTable].axis), idsOf(&w.sides[itemsTable].axis)}
+	of := func(tab int, id int32) ([]int32, []float32) {
+		at := w.sides[tab].place[id]
+		return w.sides[tab].parts[at.part].of(int(at.local))
+	}
+	for _, u := range byRow[usersTable] {
+		other, weight := of(usersTable, u)
 		for k, i := range other {
-			users = append(users, [2]int32{u, w.sides[itemsTable].ids[i]})
+			users = append(users, [2]int32{u, byRow[itemsTable][i]})
 			if weight[k] != 1 {
 				t.Errorf("weight %v", weight[k])
 			}
 		}
 	}
-	for row, i := range w.sides[itemsTable].ids {
-		other, _ := w.sides[itemsTable].of(row)
+	for _, i := range byRow[itemsTable] {
+		other, _ := of(itemsTable, i)
 		for _, u := range other {
-			items = append(items, [2]int32{w.sides[usersTable].ids[u], i})
+			items = append(items, [2]int32{byRow[usersTable][u], i})
 		}
 	}
 	for _, list := range [][][2]int32{want, users, items} {
@@ -214,12 +221,12 @@ func TestClubsAreFound(t *testing.T) {
 	own := func(of taste, club int32, without []int32) {
 		t.Helper()
 		for _, s := range d.best(of, 5, without) {
-			if s.item%3 != club {
-				t.Errorf("item %d for club %d", s.item, club)
+			if s.Item%3 != club {
+				t.Errorf("item %d for club %d", s.Item, club)
 			}
 		}
 	}
-	own(taste{d.uf[7*8 : 8*8], 0}, 1, d.seen.of(7))
+	own(taste{d.uf[7*8 : 8*8], 0}, 1, d.seen.Of(7))
 	own(d.fold([]given{{2, 1}, {8, 1}, {20, 1}}), 2, []int32{2, 8, 20})
 	scores, err := d.Evaluate(set)
 	if err != nil || scores[0].Name != "ndcg_at_10" || scores[0].Value < 0.8 {
@@ -271,4 +278,60 @@ func TestWeightedCanBeSaved(t *testing.T) {
 			return []float64{by, 2 * by}
 		},
 	})
+}
+
+// TestWeightedSplitsApartLieAlike lays splits out one by one and some at a time, lets them go, and lays them out again: each lies as where all are laid out
+// together, and of one that is not here nothing lies there.
+func TestWeightedSplitsApartLieAlike(t *testing.T) {
+	t.Parallel()
+	set := clubs(90, 70)
+	for r := range set.Ratings.Rating {
+		set.Ratings.Rating[r] = float32(r % 4) // of weight 0 is no pair
+	}
+	test := set.Select([]int32{5, 9, 2, 70, 5, 134, 3, 1, 11, 13})
+	for _, tested := range []*data.Set{nil, test} {
+		made := func(shared bool) *weighted {
+			in := app.Input{Data: set, Test: tested, Seed: 3, Shared: shared, Settings: map[string]string{"splits": "5", "loss": "weighted"}}
+			c, v, err := configure(&in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.chooseLoss(&in, v, set.Ratings)
+			var of *data.RatingSet
+			if tested != nil {
+				of = tested.Ratings
+			}
+			w, err := newWeighted(c, set.Ratings, of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w
+		}
+		want, got := made(false), made(true)
+		if got.counts != want.counts || got.total != want.total || got.pairs != want.pairs || got.counts[0] == 0 {
+			t.Errorf("%v are scored, %d pairs of %v, and not %v, %d, %v", got.counts, got.pairs, got.total, want.counts, want.pairs, want.total)
+		}
+		apptest.ComeAndGo(t, got.splits, got.prepare, got.release, func(s int, is bool) {
+			for place := range got.sides {
+				lies := want.sides[place].parts[s]
+				if !is {
+					lies = paired{}
+				}
+				if !reflect.DeepEqual(got.sides[place].parts[s], lies) || got.sides[place].size[s] != want.sides[place].size[s] {
+					t.Fatalf("split %d, here: %v, is laid out in another way", s, is)
+				}
+			}
+			for which, list := range got.scored[s] {
+				for i, one := range list {
+					w := want.scored[s][which][i]
+					if w.Without != nil && !is {
+						w.Without = nil
+					}
+					if !reflect.DeepEqual(one, w) {
+						t.Fatalf("split %d, here: %v, scores something else", s, is)
+					}
+				}
+			}
+		})
+	}
 }

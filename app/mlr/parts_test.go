@@ -44,6 +44,7 @@ func TestRowsAreLedOnceAClock(t *testing.T) {
 	if p.full {
 		t.Fatal("units work on whole tables")
 	}
+	laidOut(t, p)
 	waited := make([]int, p.features+1)
 	for at := range p.clocks {
 		led := make([]int, p.features+1)
@@ -109,6 +110,7 @@ func TestDenseAndSparseWalkAlike(t *testing.T) {
 func TestWalksAllocateNothing(t *testing.T) {
 	p := problemOf(t, app.Input{Data: setOf(made(2000, 20, 4, 1, 0, 1)), Seed: 1})
 	q := problemOf(t, app.Input{Data: setOf(rarely(2000, 300, 4, 1)), Seed: 1, Settings: map[string]string{"batch": "3"}})
+	laidOut(t, q)
 	dense, sparse := newExecutor(p), newExecutor(q)
 	w, v := make([]float32, 21*4), make([]float32, 301*4)
 	if n := testing.AllocsPerRun(10, func() {

@@ -44,6 +44,7 @@ type problem struct {
 
 	denseUnits  []denseUnit  // per split and clock; empty where rows are scaled as they are visited
 	sparseUnits []sparseUnit // per split and clock
+	lastUse     []int32      // by feature: 1 + the last clock of an epoch in which it occurs; nil unless units work on rows of their own
 	scored      [][2]scoreUnit
 	cut         table.Cut // of the tables
 	part        float32   // of a split's way that it pushes
@@ -181,6 +182,7 @@ func (p *problem) layout() {
 		for p.splits = splitsAuto; p.splits > splitsLeast && 4*p.splits > units; {
 			p.splits /= 2
 		}
+		p.splits = max(p.splits, p.least)
 	}
 	p.splits = min(p.splits, len(p.rows))
 	if p.clocks == 0 {
@@ -246,7 +248,7 @@ func (p *problem) unitRows(split, at int) []int32 {
 	return app.Part(app.Part(p.rows, split, p.splits), at, p.clocks)
 }
 
-// build measures the rows, and lays sparse ones out for the kernels: which split leads a row depends on all.
+// build measures the rows.
 func (p *problem) build() {
 	p.cut = p.tables()[weightsTable].Cut()
 	if p.full = p.dense; p.dense {
@@ -261,6 +263,8 @@ func (p *problem) build() {
 func (p *problem) prepare(active []bellows.SplitID) error {
 	if p.dense {
 		p.keepDense(active)
+	} else {
+		p.keepSparse(active)
 	}
 	if p.scored == nil {
 		p.scored = make([][2]scoreUnit, p.splits)
@@ -279,11 +283,13 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 	return p.meter.Err()
 }
 
-// release gives back what prepare has laid out of a split. Its sparse units stay: they are cut with those of all others.
+// release gives back what prepare has laid out of a split.
 func (p *problem) release(split bellows.SplitID) {
 	for at := range p.clocks {
-		if len(p.denseUnits) > 0 {
-			p.denseUnits[int(split)*p.clocks+at] = denseUnit{}
+		if unit := int(split)*p.clocks + at; len(p.denseUnits) > 0 {
+			p.denseUnits[unit] = denseUnit{}
+		} else if !p.dense {
+			p.sparseUnits[unit] = sparseUnit{}
 		}
 	}
 	p.scored[split] = [2]scoreUnit{}

@@ -13,7 +13,7 @@ var settings = []app.Setting{
 	{Name: "class_weights", Default: weightsNone, Reason: "how much the rows of a class count in training: balanced is rows/(classes*rows of the class), so that rare classes are not missed; or label:weight,..., 1 for other labels; test figures count all rows alike"},
 	{Name: "batch", Default: app.Auto, Reason: "rows of a local step; auto is 1 for sparse rows and, for dense ones, 8 to 64 so that a clock has about five steps"},
 	{Name: "rule", Default: ruleAverage, Reason: "average: splits take local steps that are averaged with momentum, the fastest; sgd, momentum, adagrad, adam: splits push gradients and the server steps"},
-	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 16, fewer for small data, and never depends on the machine"},
+	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 16, fewer for small data, or four for each slot that --workers A:B allows, and never depends on the machine"},
 	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch; auto is 10, fewer for small data"},
 	{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out rows are predicted no better, and keep the best epoch; auto is on unless the number of epochs is given"},
 	{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping; a cut of the step needs two or three to show, and where rows are many only epochs of short steps count"},
@@ -43,6 +43,7 @@ type config struct {
 	consistency    table.Consistency
 	epochs.Ending
 	meter *progress.Meter
+	least int // of the splits, where they are chosen
 }
 
 func newConfig(in app.Input) (config, error) {
@@ -52,6 +53,7 @@ func newConfig(in app.Input) (config, error) {
 	}
 	c := config{
 		values: v,
+		least:  in.SplitsLeast(),
 		lr:     v.Float("lr", 1e-9, 1e9),
 		l2:     -1,
 		rule:   v.Choice("rule", ruleAverage, ruleSGD, ruleMomentum, ruleAdaGrad, ruleAdam),

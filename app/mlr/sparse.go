@@ -38,16 +38,42 @@ const stepStable = 4
 // fullShare is the part of a table, one in so many rows, from which units work on all of it.
 const fullShare = 10
 
-// buildSparse makes the units of all splits and clocks, and says who leads which row.
+// buildSparse decides how units work, and finds the last clock of an epoch in which each row of the tables is used: who leads a row, and since when, depends on all
+// splits.
 func (p *problem) buildSparse() {
 	p.full = p.usedRows()*fullShare >= p.features*p.splits
 	p.sparseUnits = make([]sparseUnit, p.splits*p.clocks)
-	p.meter.Begin(progress.Part{Doing: "laying out rows", Unit: "rows", Total: int64(len(p.rows))})
-	app.ForEach(p.splits, func(s int) {
+	if p.full {
+		return
+	}
+	p.lastUse = make([]int32, p.features)
+	for at := p.clocks - 1; at >= 0 && p.meter.Err() == nil; at-- {
+		for s := range p.splits {
+			for _, r := range p.unitRows(s, at) {
+				index, _ := p.src.sparse(int(r))
+				for _, j := range index {
+					if p.lastUse[j] == 0 {
+						p.lastUse[j] = int32(at + 1)
+					}
+				}
+			}
+		}
+	}
+}
+
+// keepSparse lays out the units of some splits.
+func (p *problem) keepSparse(splits []bellows.SplitID) {
+	rows := int64(0)
+	for _, s := range splits {
+		rows += int64(len(app.Part(p.rows, int(s), p.splits)))
+	}
+	p.meter.Begin(progress.Part{Doing: "laying out rows", Unit: "rows", Total: rows})
+	app.ForEach(len(splits), func(i int) {
 		var place []int32
 		if !p.full {
 			place = make([]int32, p.features)
 		}
+		s := int(splits[i])
 		for at := range p.clocks {
 			if p.meter.Add(int64(len(p.unitRows(s, at)))) != nil {
 				return
@@ -55,14 +81,8 @@ func (p *problem) buildSparse() {
 			p.sparseUnits[s*p.clocks+at] = p.sparseUnit(p.src, p.unitRows(s, at), p.class, place)
 		}
 	})
-	if p.full {
-		return
-	}
-	last := make([]int32, p.features+1) // clock of a row's last use plus 1; after one round, of the round before
-	for round := range 2 {
-		for at := range p.clocks {
-			p.lead(last, at, round*p.clocks+at+1)
-		}
+	if !p.full && p.meter.Err() == nil {
+		p.lead(splits)
 	}
 }
 
@@ -83,17 +103,40 @@ func (p *problem) usedRows() (n int) {
 	return n
 }
 
-// lead gives the rows of a clock to the first split that uses each. It runs twice, so that the gap
-// reaches back into the epoch before.
-func (p *problem) lead(last []int32, at, now int) {
-	for s := range p.splits {
-		u := &p.sparseUnits[s*p.clocks+at]
-		for k, r := range u.rows {
-			u.gap[k] = 0
-			if last[r] != int32(now) {
-				u.gap[k] = uint16(int32(now) - last[r])
-				last[r] = int32(now)
+// lead gives the rows of each clock to the first split that uses them, and counts the clocks since their last use, which reaches back into the epoch before. It
+// tells the units of some splits, and walks over the rows of all others in the data.
+func (p *problem) lead(splits []bellows.SplitID) {
+	here := make([]bool, p.splits)
+	for _, s := range splits {
+		here[s] = true
+	}
+	bias := p.features
+	last := append(slices.Clone(p.lastUse), int32(p.clocks)) // clock of a row's last use plus 1, counted from the epoch before
+	for at := range p.clocks {
+		now := int32(p.clocks + at + 1)
+		for s := range p.splits {
+			if here[s] {
+				p.sparseUnits[s*p.clocks+at].lead(last, now)
+				continue
 			}
+			for _, r := range p.unitRows(s, at) {
+				index, _ := p.src.sparse(int(r))
+				for _, j := range index {
+					last[j] = now
+				}
+			}
+			last[bias] = now
+		}
+	}
+}
+
+// lead gives the unit the rows that no unit of the clock had before it.
+func (u *sparseUnit) lead(last []int32, now int32) {
+	for k, r := range u.rows {
+		u.gap[k] = 0
+		if last[r] != now {
+			u.gap[k] = uint16(now - last[r])
+			last[r] = now
 		}
 	}
 }

@@ -20,10 +20,24 @@
 //	                              succeeds: a next step that was printed works as it stands. As COMMAND of interrupt it is interrupted
 //	start COMMAND...              a training command with --json is started, is past its first epoch, and goes on until its third or fourth
 //	halt SIGNAL                   the one that was started last gets INT or KILL, and has ended
+//	slay FILE KEY.KEY...          the process whose number the last line of the file has there is killed, and has ended; a number in the path counts in a list
+//	terminate FILE KEY.KEY...     likewise it gets TERM, and ends when it likes
+//	gate close|reach|open NAME... a run waits at the gate while it is closed, as said below; reach returns when one does; without a name open opens all
+//	through RUN COMMAND...        the command succeeds, which has splits or partitions of that run move: whenever some are on their way, and the run waits at
+//	                              the first gate that is closed, that is opened. What it wrote is in through.out
+//	machines NAME...              each is a network namespace, at the address in the variable of its name and _AT; all reach each other. The condition [machines] says
+//	                              whether this user can make them: root, where there is ip
+//	finish                        the command that was started last is let go, and succeeds
+//	over FILE                     no process runs that the last line of the file names, as "pid" or as "agent", anywhere
+//	await TEXT COMMAND...         the command is carried out again and again until its output has the text
 //	halt NODE FILE                that node's process is killed, by the status of the job in FILE, and the command has ended
 //
+// A cluster that a script has brought up is brought down at its end, at the latest.
+//
 // Every script has folders of its own: home, cache, state and temporary files. Where a script has CLITEST_HOLD=FILE in the environment of a
-// training command, that waits in its third or fourth epoch while FILE is locked, as flock does; interrupt does so by itself.
+// training command, that waits in its third or fourth epoch while FILE is locked, as flock does; interrupt does so by itself. A process waits for FILE
+// when it has visited the items of three epochs, for FILE.2 behind six, and so on; where there is no such file it does not wait. A job of a cluster
+// waits for the gates of the command that brought that up.
 package clitest
 
 import (
@@ -31,11 +45,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -45,6 +63,7 @@ import (
 	"bellows/api"
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/verbs"
+	"bellows/vec"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -53,18 +72,40 @@ import (
 // somebody has locked it. Whoever interrupts a run that is held cannot come too late, however few epochs it has.
 const holdVariable = "CLITEST_HOLD"
 
-// Main runs the tests of m, with a program that scripts can call.
-func Main(m *testing.M, program string, main func()) {
-	testscript.Main(m, map[string]func(){program: func() {
-		if name := os.Getenv(holdVariable); name != "" {
-			verbs.Pause = func() { await(name) }
+// Main runs the tests of m, with a program that scripts can call, and maybe others, by their names.
+func Main(m *testing.M, program string, main func(), others ...Program) {
+	held := func(main func()) func() {
+		return func() {
+			if name := os.Getenv(holdVariable); name != "" {
+				verbs.Pause = func(epochs int64) { await(name, epochs/holdEach) }
+			}
+			main()
 		}
-		main()
-	}})
+	}
+	programs := map[string]func(){program: held(main)}
+	for _, o := range others {
+		programs[o.Name] = held(o.Main)
+	}
+	testscript.Main(m, programs)
 }
 
-// await waits until nobody has locked the file.
-func await(name string) {
+// Program is one that scripts can call.
+type Program struct {
+	Name string
+	Main func()
+}
+
+// holdEach is how many epochs there are between two gates.
+const holdEach = 3
+
+// await waits until nobody has locked the gate of that number, the first of which is 1.
+func await(name string, gate int64) {
+	switch {
+	case gate < 1:
+		return
+	case gate > 1:
+		name += "." + strconv.FormatInt(gate, 10)
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return
@@ -76,6 +117,9 @@ func await(name string) {
 
 // Run runs the scripts of a folder that call the program, all at once.
 func Run(t *testing.T, program, dir string) {
+	if signal.Ignored(syscall.SIGHUP) { // under nohup: what a script starts must hear it nevertheless, and what is caught here is not inherited
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	schemas := schemas{program: program}
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
@@ -84,8 +128,19 @@ func Run(t *testing.T, program, dir string) {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 			env.Setenv("TMPDIR", env.WorkDir)
-			env.Values["started"] = &started{}
+			env.Values["started"], env.Values["gates"] = &started{}, map[string]io.Closer{}
+			env.Defer(func() { down(env, program) })
 			return age(env.WorkDir)
+		},
+		Condition: func(word string) (bool, error) { // [avx2]: there are kernels for this processor that one without them has not
+			switch word {
+			case "avx2":
+				return slices.Contains(vec.Sets(), word), nil
+			case "machines":
+				_, err := exec.LookPath("ip")
+				return err == nil && os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("there is no condition %q", word)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":     exits,
@@ -97,6 +152,14 @@ func Run(t *testing.T, program, dir string) {
 			"start":     start,
 			"halt":      halt,
 			"follow":    follow,
+			"slay":      slay,
+			"over":      over,
+			"await":     awaits,
+			"terminate": terminate,
+			"gate":      gate,
+			"finish":    finish,
+			"through":   through,
+			"machines":  machines,
 		},
 	})
 }
@@ -131,11 +194,233 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// lastLine is the last line of a file, as JSON.
+func lastLine(ts *testscript.TestScript, file string) (v any) {
+	lines := strings.Split(strings.TrimSuffix(ts.ReadFile(file), "\n"), "\n")
+	ts.Check(json.Unmarshal([]byte(lines[len(lines)-1]), &v))
+	return v
+}
+
+// awaits is `await TEXT COMMAND...`: the command is carried out until its output has the text.
+func awaits(ts *testscript.TestScript, _ bool, args []string) {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		out, err := command(ts, args[1:]).Output()
+		if err == nil && strings.Contains(string(out), args[0]) {
+			return
+		}
+		if time.Since(began) > slayWithin {
+			ts.Fatalf("after %v its output has no %q: %v\n%s", slayWithin, args[0], err, out)
+		}
+	}
+}
+
+// gate is `gate close|reach|open NAME...`: runs wait at gates that are closed.
+func gate(ts *testscript.TestScript, _ bool, args []string) {
+	gates := ts.Value("gates").(map[string]io.Closer)
+	names := args[1:]
+	if len(names) == 0 {
+		names = slices.Collect(maps.Keys(gates))
+	}
+	for _, name := range names {
+		switch args[0] {
+		case "open":
+			ts.Check(gates[name].Close())
+			delete(gates, name)
+			continue
+		case "reach":
+			reach(ts, gates[name].(*os.File))
+			continue
+		}
+		f, err := os.Create(ts.MkAbs(name))
+		ts.Check(err)
+		ts.Check(syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+		ts.Defer(func() { f.Close() }) // it may be open
+		gates[name] = f
+	}
+}
+
+// reach waits until somebody waits for the lock of a file.
+func reach(ts *testscript.TestScript, f *os.File) {
+	info, err := f.Stat()
+	ts.Check(err)
+	inode := fmt.Sprintf(":%d ", info.Sys().(*syscall.Stat_t).Ino)
+	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+		locks, err := os.ReadFile("/proc/locks")
+		ts.Check(err)
+		for line := range strings.Lines(string(locks)) {
+			if strings.Contains(line, "-> FLOCK") && strings.Contains(line, inode) {
+				return
+			}
+		}
+		if time.Since(began) > slayWithin {
+			ts.Fatalf("after %v nobody waits at %s", slayWithin, f.Name())
+		}
+	}
+}
+
+// machines is `machines NAME...`: network namespaces on one bridge, which is in the first of them.
+func machines(ts *testscript.TestScript, _ bool, args []string) {
+	ip := func(words ...string) {
+		if out, err := exec.Command("ip", words...).CombinedOutput(); err != nil {
+			ts.Fatalf("ip %s: %v\n%s", strings.Join(words, " "), err, out)
+		}
+	}
+	space := func(i int) string { return fmt.Sprintf("bellows-%d-%s", os.Getpid(), args[i]) }
+	for i, name := range args {
+		at := fmt.Sprintf("10.90.0.%d", i+1)
+		ip("netns", "add", space(i))
+		ts.Defer(func() { exec.Command("ip", "netns", "del", space(i)).Run() }) // it holds nothing up
+		ip("-n", space(i), "link", "set", "lo", "up")
+		device := "eth0"
+		if i == 0 {
+			device = "bridge0"
+			ip("-n", space(0), "link", "add", device, "type", "bridge")
+		} else {
+			port := fmt.Sprintf("port%d", i)
+			ip("link", "add", port, "netns", space(0), "type", "veth", "peer", "name", device, "netns", space(i))
+			ip("-n", space(0), "link", "set", port, "master", "bridge0", "up")
+		}
+		ip("-n", space(i), "addr", "add", at+"/24", "dev", device)
+		ip("-n", space(i), "link", "set", device, "up")
+		ts.Setenv(name, space(i))
+		ts.Setenv(name+"_AT", at)
+	}
+}
+
+// through is `through RUN COMMAND...`: gates are opened as long as the command has the run's splits or partitions move.
+func through(ts *testscript.TestScript, _ bool, args []string) {
+	gates := ts.Value("gates").(map[string]io.Closer)
+	cmd := command(ts, args[1:])
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	ts.Check(cmd.Start())
+	over := make(chan error, 1)
+	go func() { over <- cmd.Wait() }()
+	for began := time.Now(); ; {
+		select {
+		case err := <-over:
+			if err != nil {
+				ts.Fatalf("%v\n%s", err, said.String())
+			}
+			ts.Check(os.WriteFile(ts.MkAbs("through.out"), said.Bytes(), 0o666))
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+		status, err := command(ts, []string{args[1], "status", args[0], "--json"}).Output()
+		if err == nil && bytes.Contains(status, []byte(`"what":"`)) && len(gates) > 0 {
+			name := slices.Min(slices.Collect(maps.Keys(gates)))
+			reach(ts, gates[name].(*os.File))
+			ts.Check(gates[name].Close())
+			delete(gates, name)
+		}
+		if time.Since(began) > slayWithin {
+			cmd.Process.Kill()
+			ts.Fatalf("it has not ended after %v; its run: %v\n%s", slayWithin, err, status)
+		}
+	}
+}
+
+// process is the one whose number the last line of a file has behind some keys.
+func process(ts *testscript.TestScript, args []string) int {
+	at := lastLine(ts, args[0])
+	for key := range strings.SplitSeq(args[1], ".") {
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[key]
+		case []any:
+			n, err := strconv.Atoi(key)
+			ts.Check(err)
+			at = v[n]
+		}
+	}
+	pid, is := at.(float64)
+	if !is || pid < 2 {
+		ts.Fatalf("%s of %s is no process: %v", args[1], args[0], at)
+	}
+	return int(pid)
+}
+
+// terminate is `terminate FILE KEY.KEY...`: the process is told to end whose number is there.
+func terminate(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(syscall.Kill(process(ts, args), syscall.SIGTERM))
+}
+
+// slay is `slay FILE KEY.KEY...`: the process is killed whose number is there.
+func slay(ts *testscript.TestScript, _ bool, args []string) {
+	pid := process(ts, args)
+	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+	for began := time.Now(); runs(pid); time.Sleep(time.Millisecond) {
+		if time.Since(began) > slayWithin {
+			ts.Fatalf("process %v was killed, and has not ended after %v", pid, slayWithin)
+		}
+	}
+}
+
+// slayWithin is how long a process that is killed may take to end.
+const slayWithin = 30 * time.Second
+
+// over is `over FILE`: no process that the last line of the file names runs any more.
+func over(ts *testscript.TestScript, _ bool, args []string) {
+	seen := 0
+	var look func(key string, v any)
+	look = func(key string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for k, inner := range v {
+				look(k, inner)
+			}
+		case []any:
+			for _, inner := range v {
+				look(key, inner)
+			}
+		case float64:
+			if (key == "pid" || key == "agent") && v > 1 {
+				seen++
+				for began := time.Now(); runs(int(v)); time.Sleep(time.Millisecond) { // who has let go of its files has not ended yet
+					if time.Since(began) > slayWithin {
+						ts.Fatalf("process %v of %s runs still", v, args[0])
+					}
+				}
+			}
+		}
+	}
+	look("", lastLine(ts, args[0]))
+	if seen == 0 {
+		ts.Fatalf("%s names no process", args[0])
+	}
+}
+
+// runs reports whether there is a process of that number that has not ended. One that has, and that nobody has waited for, is in state Z; its first thread
+// alone may be, while others end, and with them what the process has open.
+func runs(pid int) bool {
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return false
+	}
+	at := "/proc/" + strconv.Itoa(pid)
+	stat, err := os.ReadFile(at + "/stat")
+	if err != nil || !bytes.Contains(stat, []byte(") Z ")) {
+		return true
+	}
+	threads, err := os.ReadDir(at + "/task")
+	return err == nil && len(threads) > 1
+}
+
+// down ends the cluster of a script that has left one.
+func down(env *testscript.Env, program string) {
+	if _, err := os.Stat(filepath.Join(env.Getenv("XDG_STATE_HOME"), "bellows", "cluster")); err != nil {
+		return
+	}
+	path := filepath.Join(strings.Split(env.Getenv("PATH"), string(os.PathListSeparator))[0], program)
+	cmd := exec.Command(path, "down")
+	cmd.Args[0], cmd.Env = program, append(os.Environ(), "XDG_STATE_HOME="+env.Getenv("XDG_STATE_HOME"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		env.T().Log(string(out))
+	}
+}
+
 // last is `last FILE KEY.KEY... VALUE`: the last line of the file is an object that has the value there.
 func last(ts *testscript.TestScript, _ bool, args []string) {
-	lines := strings.Split(strings.TrimSuffix(ts.ReadFile(args[0]), "\n"), "\n")
-	var at any
-	ts.Check(json.Unmarshal([]byte(lines[len(lines)-1]), &at))
+	at := lastLine(ts, args[0])
 	for key := range strings.SplitSeq(args[1], ".") {
 		object, ok := at.(map[string]any)
 		if !ok {
@@ -218,6 +503,7 @@ func folders(ts *testscript.TestScript, cmd *exec.Cmd) *exec.Cmd {
 // epoch, behind which the command is held; it sends the signal, waits until the command says on standard
 // error that it has got it, lets go of it, and reads the rest. The command must end with code 130. Its
 // output is left in interrupted.out and interrupted.err.
+// It is killed, and the script fails, where it has not ended after interruptWithin.
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := command(ts, args[1:])
 	lock := hold(ts, cmd)
@@ -228,6 +514,7 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Check(cmd.Start())
 	defer cmd.Process.Kill()
+	defer time.AfterFunc(interruptWithin, func() { cmd.Process.Kill() }).Stop()
 	var stdout, stderr bytes.Buffer
 	lines := bufio.NewReader(io.TeeReader(out, &stdout))
 	until(ts, lines, firstEpoch)
@@ -251,8 +538,14 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("interrupted.err"), stderr.Bytes(), 0o666))
 }
 
-// hold has a training command wait in its third or fourth epoch, until what it returns is closed.
+const interruptWithin = 2 * time.Minute
+
+// hold has a training command wait in its third or fourth epoch, until what it returns is closed; where the script has gates of its own, at those.
 func hold(ts *testscript.TestScript, cmd *exec.Cmd) io.Closer {
+	if own := ts.Getenv(holdVariable); own != "" {
+		cmd.Env = append(cmd.Env, holdVariable+"="+own)
+		return io.NopCloser(nil)
+	}
 	lock, err := os.CreateTemp(ts.MkAbs("."), ".hold-*")
 	ts.Check(err)
 	ts.Check(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
@@ -316,6 +609,16 @@ func halt(ts *testscript.TestScript, _ bool, args []string) {
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != code {
 		ts.Fatalf("the command ended with %v, not with code %d", err, code)
 	}
+}
+
+// finish is `finish`: the command that was started last goes on to its end.
+func finish(ts *testscript.TestScript, _ bool, _ []string) {
+	running := ts.Value("started").(*started)
+	last := len(running.list) - 1
+	cmd := running.list[last]
+	running.list = running.list[:last]
+	ts.Check(cmd.hold.Close())
+	ts.Check(cmd.Wait())
 }
 
 // processOf is the process of a node, as a file with a status has it.

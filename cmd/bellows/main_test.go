@@ -1,15 +1,84 @@
 package main
 
 import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"syscall"
 	"testing"
 
+	"bellows"
+	"bellows/app"
+	"bellows/app/mlr"
+	"bellows/cli"
 	"bellows/cli/clitest"
+	"bellows/table"
+	"bellows/train"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, "bellows", main) }
+func TestMain(m *testing.M) {
+	clitest.Main(m, "bellows", main, clitest.Program{Name: "leasing", Main: func() { cli.Main(leasing{mlr.New()}) }})
+}
 
 // TestScripts runs the command lines of testdata/script, one file per verb.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	clitest.Run(t, "bellows", "testdata/script")
+}
+
+// leasing is an application whose tasks lease a table beside what they do: from some clock on they wait with the leases while somebody has locked the file $CLITEST_HOLD.leased. So a
+// partition that is told to go elsewhere is copied, and stays until the file is let go.
+type leasing struct{ app.Application }
+
+// NewRun implements app.Application.
+func (l leasing) NewRun(in app.Input) (*app.Run, error) {
+	run, err := l.Application.NewRun(in)
+	if err != nil {
+		return nil, err
+	}
+	leased := table.Schema{Name: "leased", Rows: 1 << 16, Width: 1, Partitions: 2, Consistency: table.Async}
+	at := train.Table(len(run.Job.Tables))
+	run.Job.Tables = append(slices.Clip(run.Job.Tables), leased)
+	made := run.Job.NewExecutor
+	run.Job.NewExecutor = func(split bellows.SplitID) (train.Executor, error) {
+		e, err := made(split)
+		return &leaseTasks{e, at, leased.Partitions}, err
+	}
+	return run, nil
+}
+
+type leaseTasks struct {
+	train.Executor
+	table      train.Table
+	partitions int
+}
+
+// heldFrom is the first clock whose tasks wait.
+const heldFrom = 20
+
+// RunTask implements train.Executor. Leases of a table come behind reads of those before it.
+func (l *leaseTasks) RunTask(t *train.Task) error {
+	if err := l.Executor.RunTask(t); err != nil || t.Clock() < heldFrom {
+		return err
+	}
+	for p := range l.partitions {
+		t.Lease(l.table, bellows.PartitionID(p), train.Shared)
+	}
+	f, err := os.Open(os.Getenv("CLITEST_HOLD") + ".leased")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH), syscall.EINTR) {
+	}
+	return nil
+}
+
+// Close implements io.Closer.
+func (l *leaseTasks) Close() error {
+	if c, ok := l.Executor.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/lists"
 	"bellows/link/wire"
 )
 
@@ -75,7 +76,7 @@ func (w rowSet) len() int {
 // coveredBy reports whether a set of rows (ascending; nil: all) or of keys contains these.
 func (w rowSet) coveredBy(rows []uint32, list []bellows.Key) bool {
 	if w.keys != nil {
-		return contains(list, w.keys)
+		return lists.Contains(list, w.keys)
 	}
 	if rows == nil {
 		return true
@@ -85,21 +86,21 @@ func (w rowSet) coveredBy(rows []uint32, list []bellows.Key) bool {
 		last := i + w.end - w.first - 1
 		return ok && last < len(rows) && rows[last] == uint32(w.end-1)
 	}
-	return contains(rows, w.list)
+	return lists.Contains(rows, w.list)
 }
 
 // join adds the rows of an older block that b lacks, and takes its version: a row that is newer
 // than its block says does no harm.
 func (b *block) join(old *block, width int) {
 	n := len(old.rows) + len(b.rows)
-	b.rows, b.values = joined(old.rows, b.rows, old.values, b.values, width, make([]uint32, 0, n), make([]float32, 0, n*width))
+	b.rows, b.values = lists.Joined(old.rows, b.rows, old.values, b.values, width, make([]uint32, 0, n), make([]float32, 0, n*width))
 	b.commit, b.complete = old.commit, old.complete
 }
 
 // joinKeys is join for the rows of a list of keys, into the block's own memory.
 func (b *block) joinKeys(old *block, list []bellows.Key, width int) {
 	n := len(old.keys) + len(list)
-	b.keys, b.own = joined(old.keys, list, old.values, b.values, width, slices.Grow(b.keys, n), slices.Grow(b.own, n*width))
+	b.keys, b.own = lists.Joined(old.keys, list, old.values, b.values, width, slices.Grow(b.keys, n), slices.Grow(b.own, n*width))
 	b.commit, b.complete, b.values = old.commit, old.complete, b.own
 }
 
@@ -119,9 +120,9 @@ func (b *block) lift(r *wire.RowsPart, width int) {
 	b.commit, b.complete = r.Commit, r.Complete
 	switch {
 	case r.Keys != nil:
-		replace(b.keys, r.Keys, b.values, r.Values, width)
+		lists.Replace(b.keys, r.Keys, b.values, r.Values, width)
 	case b.rows != nil:
-		replace(b.rows, r.Rows, b.values, r.Values, width)
+		lists.Replace(b.rows, r.Rows, b.values, r.Values, width)
 	default:
 		for i, row := range r.Rows {
 			copy(b.values[int(row)*width:(int(row)+1)*width], r.Values[i*width:])

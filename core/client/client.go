@@ -1,6 +1,5 @@
-// Package client is the worker's half of a parameter server on one node. It runs the units that the
-// controller dispatches, answers their reads from a cache or from the lanes that own the rows, and
-// sends what finished tasks changed.
+// Package client is the worker's half of a parameter server on one node. It runs the units that the controller dispatches, answers their reads from
+// a cache or from the lanes that own the rows, and sends what finished tasks changed.
 //
 // A Client is a step function: no goroutine, no clock, no I/O. Its shell (train.Runner), one
 // goroutine at a time,
@@ -12,22 +11,18 @@
 //     for;
 //  4. calls Finish for every task that has run.
 //
-// A task asks before it looks. Read, ReadRows, ReadKeys (after Group) and Lease report whether what
-// it needs is there; if not, the task waits to be woken and asks the same again. What it does then
-// (View, Gather, AddRange, AddRow; of sparse tables ViewKey, GatherKeys, AddKeys; Leased) touches
+// A task asks before it looks. Read, ReadRows, ReadKeys (after Group) and Lease report whether what it needs is there; if not, the task waits to be
+// woken and asks the same again. What it does then (View, Gather, AddRange, AddRow; of sparse tables ViewKey, GatherKeys, AddKeys; Leased) touches
 // only what it has pinned and its own deltas, and is done without the shell's lock.
 //
-// The way of a unit is told by the files: dispatch.go until it runs; read.go, with cache.go,
-// subscribe.go and lease.go, what it sees; task.go what it looks at and changes; push.go from its
-// end to the commit, with flush.go for what is known of a flush meanwhile. Apart from that way
-// stand route.go (what goes elsewhere by a newer route), enquire.go and waits.go (what takes long)
-// and end.go.
+// The way of a unit is told by the files: dispatch.go until it runs; read.go, with cache.go, subscribe.go and lease.go, what it sees; task.go what
+// it looks at and changes; push.go from its end to the commit, with flush.go for what is known of a flush meanwhile. Apart from that way stand
+// route.go (what goes elsewhere by a newer route), enquire.go and waits.go (what takes long) and end.go.
 //
-// The client refuses to guess: it acts on a commit only when a lane has said it, answers no read
-// with rows whose version it does not know, and waits for nothing without asking, in the end, what
-// became of it. Frames from other nodes have passed package validate; what a lane or controller
-// cannot say all the same, such as that it grants a lease which nobody asked for, is a breach, and
-// ends the job by a wire.Complaint that names the sender (end.go).
+// The client refuses to guess: it acts on a commit only when a lane has said it, answers no read with rows whose version it does not know, and
+// waits for nothing without asking, in the end, what became of it. Frames from other nodes have passed package validate; what a lane or controller
+// cannot say all the same, such as that it grants a lease which nobody asked for, is a breach, and ends the job by a wire.Complaint that names the
+// sender (end.go).
 package client
 
 import (
@@ -81,6 +76,8 @@ type Limits struct {
 	// DeferrableValues is how many values a flush may have whose record waits for its clock, by
 	// default 65,536: lanes hold it until then, so that large ones would fill their memory.
 	DeferrableValues int
+	// LeasedValues is how many values of leases of other nodes wait to leave with a clock, by default 16 million: 64 MB.
+	LeasedValues int
 }
 
 // The defaults of Limits; that of Subscribed is the table's.
@@ -88,6 +85,7 @@ const (
 	retainedMax    = 64
 	unreadMost     = 4
 	deferrableMost = 64 << 10
+	leasedMost     = 16 << 20
 )
 
 // orDefault is the limits as they apply.
@@ -100,6 +98,7 @@ func (l Limits) orDefault() Limits {
 	}
 	l.Unread = cmp.Or(l.Unread, unreadMost)
 	l.DeferrableValues = cmp.Or(l.DeferrableValues, deferrableMost)
+	l.LeasedValues = cmp.Or(l.LeasedValues, leasedMost)
 	return l
 }
 
@@ -132,10 +131,9 @@ func (fx *Effects) Reset() {
 //	(record)   the controller's decision, which goes to lanes and not to clients
 //	Committed  a lane has the decision: the flush's number, and whether it can be seen there
 //
-// A unit is queued, executing or waiting, and finished (dispatch.go). Its deltas join the write set
-// of its clock, which leaves as a flush; each part of that goes from sent to visible (partState). A
-// block of the cache is pinned by the tasks that read it, and gives its memory back behind the
-// last.
+// A unit is queued, executing or waiting, and finished (dispatch.go). Its deltas join the write set of its clock, which leaves as a flush; each
+// part of that goes from sent to visible (partState). A block of the cache is pinned by the tasks that read it, and gives its memory back behind
+// the last.
 //
 // Invariants, and what holds them:
 //   - No split sees a partition's version go back, by reads, subscriptions or leases:
@@ -152,9 +150,8 @@ func (fx *Effects) Reset() {
 //   - Of eras other than its own and of terms that are over nothing is taken:
 //     TestOtherErasAreNothing, TestALowerTermIsNotObeyed.
 //
-// It has no lock: one goroutine at a time calls it, except that tasks read pinned blocks and write
-// their own deltas meanwhile. That is why a pinned block does not change, and why own deltas are
-// kept apart from it. Turned down:
+// It has no lock: one goroutine at a time calls it, except that tasks read pinned blocks and write their own deltas meanwhile. That is why a pinned
+// block does not change, and why own deltas are kept apart from it. Turned down:
 //   - to add own deltas to cached blocks, which readers would have to lock (docs/decisions/0007);
 //   - to account for a flush by push, or by a number of the client's that answers echo: the next
 //     owner of a partition, which has got the part with it, knows neither (0030);
@@ -166,6 +163,7 @@ type Client struct {
 	partitions []partition // by route.Number
 	splits     []*split
 	lanes      []wire.Address         // every lane that owns a partition, or has; an index stays that lane's for good
+	parting    []wire.Address         // lanes that leave and from which something is to come yet
 	relays     []int                  // per lane: pushes that are sure to be recorded and show at once (lanePush.countedAsCertain)
 	relayed    []bellows.CommitNumber // per lane: the newest flush of this node's that it has recorded
 	fetches    []*fetch
@@ -194,7 +192,8 @@ type Client struct {
 	routeless       int64        // milliseconds for which something has waited for a route
 	counts          wire.Counts
 	ended           *wire.End
-	barriers        bool // some table is BSP, so that every task has a subtree of deltas, though perhaps empty
+	passed          []wire.Address // lanes to which the end was passed on
+	barriers        bool           // some table is BSP, so that every task has a subtree of deltas, though perhaps empty
 
 	complaint wire.Message // why the client does not go on, as the controller was told; nil: it does
 
@@ -204,11 +203,9 @@ type Client struct {
 
 // partition is what the client knows of one partition: who owns it, and what the cache holds of it.
 //
-// It is not cached (block is nil), cached, or subscribed to: the lane sends what changes of certain
-// rows, and block has no row that is not one of them, so that each message lifts the version of all
-// of it (TestAnOlderBlockIsAskedForAsAWhole; planted: subscribed-to-less). A subscription ends when
-// nobody reads (unsubscribe) or when the partition gets another owner, who knows of none
-// (TestAMoveEndsASubscription).
+// It is not cached (block is nil), cached, or subscribed to: the lane sends what changes of certain rows, and block has no row that is not one of
+// them, so that each message lifts the version of all of it (TestAnOlderBlockIsAskedForAsAWhole; planted: subscribed-to-less). A subscription ends
+// when nobody reads (unsubscribe) or when the partition gets another owner, who knows of none (TestAMoveEndsASubscription).
 type partition struct {
 	ref        bellows.PartitionRef
 	pair       wire.Pair
@@ -257,9 +254,8 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 	return c
 }
 
-// setBarriers marks the partitions of tables whose clocks become visible as a whole. A driver may
-// change a table's staleness while no task is out (coord.Dispatcher.SetStaleness), so that tasks
-// look at the marks without a lock.
+// setBarriers marks the partitions of tables whose clocks become visible as a whole. A driver may change a table's staleness while no task is out
+// (coord.Dispatcher.SetStaleness), so that tasks look at the marks without a lock.
 func (c *Client) setBarriers() {
 	c.barriers = false
 	for i := range c.partitions {
@@ -280,9 +276,8 @@ func (p *partition) buffer() *delta.Buffer {
 	return delta.NewBuffer(p.schema, p.rows)
 }
 
-// Deliver takes one message that has arrived. What is of another era, of a controller that has been
-// replaced, or comes behind the end is dropped here, so that no handler asks; messages from
-// controllers that were not heard before get the complaint again, which the one before has perhaps
+// Deliver takes one message that has arrived. What is of another era, of a controller that has been replaced, or comes behind the end is dropped
+// here, so that no handler asks; messages from controllers that were not heard before get the complaint again, which the one before has perhaps
 // told nobody.
 func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	fx.Era = c.cfg.Era
@@ -299,9 +294,8 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		}
 	}
 	end, isEnd := e.Message.(*wire.End)
-	if c.ended != nil && isEnd && end.Term > c.ended.Term && !planted.On("last-word-not-repeated") {
-		c.ended = end
-		c.lastWord(fx)
+	if c.ended != nil && isEnd {
+		c.endAgain(end, fx)
 	}
 	if c.ended != nil || c.broken && !isEnd {
 		return
@@ -309,6 +303,13 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	if c.enquiring > 0 {
 		c.hears(e.From)
 	}
+	if c.take(e, fx); len(c.parting) > 0 && c.ended == nil {
+		c.part(fx)
+	}
+}
+
+// take gives a message to whom it is for.
+func (c *Client) take(e wire.Envelope, fx *Effects) {
 	switch m := e.Message.(type) {
 	case *wire.Dispatch:
 		for i := range m.Tasks {
@@ -320,6 +321,8 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 		}
 		c.startQueued(fx)
 		wire.Free(m)
+	case *wire.Recall:
+		c.takeRecall(m, fx)
 	case *wire.Rows:
 		c.takeRows(m, e.From, fx)
 	case *wire.Granted:
@@ -336,6 +339,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 			c.takeCommitted(&m.List[i], e.From, fx)
 		}
 		c.acquireDelayed(fx)
+		c.tryAgain(fx)
 		c.startQueued(fx)
 		wire.Free(m)
 	case *wire.Standing:
@@ -353,9 +357,8 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	}
 }
 
-// outranked reports whether a message of a controller is of an earlier term: another has taken its
-// place (bellows.Term), and it is dropped (TestALowerTermIsNotObeyed). Kinds without a term are of
-// any.
+// outranked reports whether a message of a controller is of an earlier term: another has taken its place (bellows.Term), and it is dropped
+// (TestALowerTermIsNotObeyed). Kinds without a term are of any.
 func (c *Client) outranked(term bellows.Term) bool {
 	if term > 0 && term < c.term && !planted.On("old-term-obeyed") {
 		c.dropped++

@@ -42,8 +42,8 @@ func newDeskWithin(t *testing.T, limits client.Limits, more ...table.Schema) *de
 	}
 	tables = append(tables, more...)
 	r := route.Spread(tables, 2, lanes, []bellows.NodeID{1})
-	return &desk{Client: client.New(core.Job{Controller: controller, Tables: tables, Route: r}, self, client.Options{Limits: limits}), t: t,
-		tasks: map[bellows.SplitID]*client.Task{}}
+	return &desk{Client: client.New(core.Job{Controller: controller, Tables: tables, Route: r, Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }},
+		self, client.Options{Limits: limits}), t: t, tasks: map[bellows.SplitID]*client.Task{}}
 }
 
 // said is what the client has done since the last call, one line each.
@@ -516,4 +516,58 @@ func TestAFlushCountsBeforeItsClientSaysSo(t *testing.T) {
 	if got := d.Waits(); got.Pushes+got.Commits != 0 {
 		t.Errorf("%+v is waited for", got)
 	}
+}
+
+// recall asks for what is not begun of a split, and says what the client then has: the last clock that it keeps.
+func (d *desk) recall(s bellows.SplitID) (kept bellows.Clock) {
+	d.t.Helper()
+	d.deliver(controller, &wire.Recall{Term: 1, Split: s})
+	for i, e := range d.fx.Envelopes {
+		if m, is := e.Message.(*wire.Recalled); is && m.Split == s && m.Term == 1 && e.To == controller {
+			d.fx.Envelopes = slices.Delete(d.fx.Envelopes, i, i+1)
+			return m.Clock
+		}
+	}
+	d.t.Fatal("a recall has no answer")
+	return 0
+}
+
+// TestWhatIsNotBegunIsGivenBack recalls a split of which one unit runs and two wait: these may be dispatched again. What another split has finished of their clock waits for them no longer.
+func TestWhatIsNotBegunIsGivenBack(t *testing.T) {
+	d := newDesk(t)
+	d.dispatch(0, 0, 0)
+	d.dispatch(1, 0, 0, 1)
+	d.dispatch(2, 0, 0)
+	d.expect("run split 0 clock 0 items [0,1)", "run split 1 clock 1 items [0,1)")
+	d.finish(1)
+	d.expect()
+	if kept := d.recall(0); kept != 0 {
+		t.Errorf("it keeps clocks up to %d", kept)
+	}
+	d.expect("lane 0 of node 0: push flush 1 of node 1, done: 1 results, 0 pairs")
+	d.dispatch(0, 0, 0) // is known
+	d.finish(0)
+	d.expect("lane 0 of node 0: push flush 2 of node 1, done: 1 results, 0 pairs")
+	if kept := d.recall(0); kept != 0 {
+		t.Errorf("when nothing waits it has clocks up to %d", kept)
+	}
+	d.dispatch(1, 0, 0)
+	d.expect("run split 0 clock 1 items [0,1)")
+}
+
+// TestAClockThatIsBegunIsKept recalls a split between two units of a clock, and before the first.
+func TestAClockThatIsBegunIsKept(t *testing.T) {
+	d := newUnitDesk(t)
+	d.dispatchUnits(0, 0, 2)
+	d.dispatchUnits(0, 1, 2)
+	d.dispatchUnits(0, 2, 2)
+	d.expect("run split 0 clock 0 items [0,1)")
+	if kept := d.recall(0); kept != 0 {
+		t.Errorf("it keeps clocks up to %d", kept)
+	}
+	d.dispatchUnits(0, 0, 2) // is known
+	d.finish(0)
+	d.expect("run split 0 clock 0 items [1,2)")
+	d.finish(0)
+	d.expect("lane 0 of node 0: push flush 1 of node 1, done: 2 results, 0 pairs")
 }

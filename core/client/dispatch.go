@@ -61,9 +61,8 @@ func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 	c.writeSetOf(t.Unit.Clock).open++
 }
 
-// firstDispatch takes note of a unit, and reports whether it was not dispatched before
-// (TestAUnitIsRunOnce). Those of a split come in the order of clocks, so that the last clock is all
-// there is to remember.
+// firstDispatch takes note of a unit, and reports whether it was not dispatched before (TestAUnitIsRunOnce). Those of a
+// split come in the order of clocks, so that the last clock is all there is to remember.
 func (s *split) firstDispatch(u *bellows.Unit) bool {
 	switch {
 	case u.Clock < s.clock:
@@ -75,6 +74,60 @@ func (s *split) firstDispatch(u *bellows.Unit) bool {
 	}
 	s.units = append(s.units, u.Items)
 	return true
+}
+
+// takeRecall gives back the units of a split that are not begun, so that the split can move before they are run: those
+// of clocks of which nothing was. They may be dispatched here again, by another controller or because the split stays.
+// What they would have left together with others leaves without them.
+func (c *Client) takeRecall(m *wire.Recall, fx *Effects) {
+	s := c.splits[m.Split]
+	if s == nil {
+		c.breach(c.cfg.Controller, fx, "a recall of split %d, which is not this node's by route %d", m.Split, c.now.Route.Version())
+		return
+	}
+	begun := s.begun(c)
+	rest := s.queue[:0]
+	for i := range s.queue {
+		if q := &s.queue[i]; q.unit.Clock <= begun {
+			rest = append(rest, *q)
+		} else {
+			c.writeSetOf(q.unit.Clock).open--
+		}
+	}
+	if len(rest) < len(s.queue) {
+		clear(s.queue[len(rest):]) // those that are left have the memory of their arguments
+		s.queue = rest
+		s.clock, s.units = begun, c.unitsOf(m.Split, begun, s.units[:0])
+	}
+	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Recalled{Term: m.Term, Split: m.Split, Clock: begun})
+	c.flushReady(fx)
+}
+
+// begun is the last clock of which a unit was begun, of those that were dispatched here.
+func (s *split) begun(c *Client) bellows.Clock {
+	switch {
+	case len(s.queue) == 0:
+		return s.clock
+	case s.running:
+		return s.task.Unit.Clock
+	}
+	next := &s.queue[0].unit
+	if next.Items.Begin > c.cfg.Items(next.Split, next.Clock).Begin {
+		return next.Clock
+	}
+	return next.Clock - 1
+}
+
+// unitsOf appends the units of a clock of a split, which are dispatched together.
+func (c *Client) unitsOf(s bellows.SplitID, clock bellows.Clock, to []bellows.Range) []bellows.Range {
+	if clock == bellows.NoClock {
+		return to
+	}
+	all, n := c.cfg.Items(s, clock), c.cfg.UnitsOf(s, clock)
+	for i := range n {
+		to = append(to, all.Part(i, n))
+	}
+	return to
 }
 
 // endsClock takes note of a unit that has run, and reports whether all of its clock's have.
@@ -107,9 +160,9 @@ func (c *Client) startQueued(fx *Effects) {
 	}
 }
 
-// dropVisibleOwn lets go of the split's flushes that are known to be committed: from its next task
-// on it must see them in the tables (minCommit; planted: own-commit-forgotten). It is done between
-// two tasks, since a task that has pinned older rows still lays them over.
+// dropVisibleOwn lets go of the split's flushes that are known to be committed: from its next task on it must see them
+// in the tables (minCommit; planted: own-commit-forgotten). It is done between two tasks, since a task that has pinned
+// older rows still lays them over.
 func (s *split) dropVisibleOwn(c *Client) {
 	keep := s.retained[:0]
 	for _, b := range s.retained {

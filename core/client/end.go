@@ -79,28 +79,99 @@ func (c *Client) complainAgain(fx *Effects) {
 // end passes the end on. Tasks that wait are woken to find out; those that run are unwound when
 // they ask next, and what they finish is dropped.
 func (c *Client) end(m *wire.End, fx *Effects) {
-	c.ended = m
-	fx.Ended = m
+	c.ended, fx.Ended = m, m
 	for _, s := range c.splits {
 		if s != nil && s.running && s.task.waits > 0 {
 			fx.Wake = append(fx.Wake, s.task)
 		}
 	}
-	for _, l := range c.now.Route.Lanes() {
-		if planted.On("end-not-passed-on") {
-			break
-		}
-		fx.Send(c.cfg.Self, l, &wire.End{Commit: m.Commit, Reason: m.Reason})
-	}
+	c.pass(slices.Concat(c.now.Route.Lanes(), c.parting, m.Added()), fx)
 	c.lastWord(fx)
+}
+
+// endAgain says the last word to another controller, too, and passes the end on to lanes of which that has heard since.
+func (c *Client) endAgain(m *wire.End, fx *Effects) {
+	if m.Term > c.ended.Term && !planted.On("last-word-not-repeated") {
+		c.ended = m
+		c.lastWord(fx)
+	}
+	c.pass(m.Added(), fx)
+}
+
+// pass passes the end on to lanes, each once.
+func (c *Client) pass(lanes []wire.Address, fx *Effects) {
+	for _, l := range lanes {
+		if !slices.Contains(c.passed, l) && !planted.On("end-not-passed-on") {
+			c.passed = append(c.passed, l)
+			fx.Send(c.cfg.Self, l, &wire.End{Commit: c.ended.Commit, Reason: c.ended.Reason})
+		}
+	}
+}
+
+// takeLeave takes note of lanes that are removed, and to which End is to be said. A whole route has the
+// removals of those that have not gone, since the client may not have heard of them.
+func (c *Client) takeLeave(m *wire.Route, fx *Effects) {
+	for i := range m.Changes {
+		if who, removed := c.now.Route.Removed(m.Changes[i]); removed && who.Role == wire.Lane && !planted.On("leaver-not-parted") {
+			c.nothingAgain(who, fx)
+			if !slices.Contains(c.parting, who) {
+				c.parting = append(c.parting, who)
+			}
+		}
+	}
+}
+
+// part says End to lanes that leave and of which nothing is expected any more, so that nothing comes to
+// them either (server.Lane says what for; TestALaneThatLeavesIsPartedFromWhenItHasAnswered).
+func (c *Client) part(fx *Effects) {
+	c.parting = slices.DeleteFunc(c.parting, func(who wire.Address) bool {
+		if lane := slices.Index(c.lanes, who); lane >= 0 && c.expects(lane) {
+			return false
+		}
+		fx.Send(c.cfg.Self, who, &wire.End{Parts: true})
+		return true
+	})
+}
+
+// expects reports whether something is to come from a lane.
+func (c *Client) expects(lane int) bool {
+	return c.enquiries[lane].open > 0 ||
+		slices.ContainsFunc(c.fetches, func(f *fetch) bool { return f.lane == lane && f.request > 0 && !f.stale }) ||
+		slices.ContainsFunc(c.flushes, func(f *flush) bool {
+			return slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.lane == lane && p.below(f, partVisible) })
+		})
+}
+
+// leave ends the client if the route has no place for it any more: it runs no split, and all that it sent has a number. Its last
+// word goes to its heir.
+func (c *Client) leave(changes []bellows.Control, fx *Effects) {
+	for i := range changes {
+		if who, removed := c.now.Route.Removed(changes[i]); removed && who == c.cfg.Self && !c.broken {
+			for _, l := range c.parting { // which take no record of this removal, behind their own
+				fx.Send(c.cfg.Self, l, &wire.End{Parts: true})
+			}
+			c.parting = nil
+			c.ended = &wire.End{Reason: "its node takes part no more"}
+			fx.Ended = c.ended
+			fx.Send(c.cfg.Self, c.now.Route.Heir(changes[i]), &wire.Closed{Counts: c.audited(), Route: changes[i].Route})
+		}
+	}
 }
 
 // lastWord tells the controller that nothing more comes, with the counts that the audit compares.
 func (c *Client) lastWord(fx *Effects) {
-	counts := c.counts
-	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's
-	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Closed{Counts: counts})
+	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Closed{Counts: c.audited()})
 }
+
+// audited is the client's counts for a message, which is its receiver's.
+func (c *Client) audited() wire.Counts {
+	counts := c.counts
+	counts.Ledgers = slices.Clone(counts.Ledgers)
+	return counts
+}
+
+// Removed reports whether the client takes part no more: its last word is its heir's.
+func (c *Client) Removed() bool { return c.ended != nil && c.ended.Term == 0 }
 
 // Ended is the controller's last word, or nil.
 func (c *Client) Ended() *wire.End { return c.ended }

@@ -10,9 +10,8 @@ import (
 	"bellows/link/wire"
 )
 
-// A wait at a lane ends, whatever becomes of the question. When it has lasted for half of the time
-// after which it is named, the client asks the lane what it has of it, and again while it lasts
-// (wire.Inquiry). Answers come in order, so there are three cases:
+// A wait at a lane ends, whatever becomes of the question. When it has lasted for half of the time after which it is named, the client asks the
+// lane what it has of it, and again while it lasts (wire.Inquiry). Answers come in order, so there are three cases:
 //
 //   - The lane has it, and says what it is behind. That has an end: a task that computes, which may
 //     take Times.Task; or a record, which the controller makes as soon as it can, and it gives a
@@ -46,9 +45,8 @@ type wait struct {
 // old reports whether the lane is to be asked about a wait.
 func (w *wait) old(c *Client) bool { return c.nowMillis-w.sinceMillis > c.cfg.Times.Notice/2 }
 
-// enquire asks lanes about waits that last, a lane at most once in half of Times.Notice, and gives
-// the job up when one has said nothing for too long. It is told how long the node was awake since
-// the last call: while it slept, nobody could be heard.
+// enquire asks lanes about waits that last, a lane at most once in half of Times.Notice, and gives the job up when one has said nothing for too
+// long. It is told how long the node was awake since the last call: while it slept, nobody could be heard.
 func (c *Client) enquire(awakeMillis int64, fx *Effects) {
 	for _, f := range c.fetches {
 		f.wait.begin(c.nowMillis)
@@ -93,10 +91,10 @@ func (c *Client) inquire(lane int, fx *Effects) {
 	}
 	for _, f := range c.flushes {
 		for i := range f.pushes {
-			if p := &f.pushes[i]; p.lane == lane && p.below(f, partVisible) && p.wait.old(c) && !c.outgrown(f, p) {
+			if p := &f.pushes[i]; p.lane == lane && p.below(f, partVisible) && p.wait.old(c) && !p.has(f, partStale) {
 				var pair wire.Pair
-				if p.first != none { // else it is of nothing
-					pair = f.parts[p.first].pair
+				if k := p.last(f); k != none { // else it is of nothing
+					pair = f.parts[k].pair
 				}
 				p.asked = p.resent
 				add(pending.Wait{Of: pending.Flush, Number: f.id.Seq, Ref: pair.Ref, Generation: pair.Generation})
@@ -106,6 +104,17 @@ func (c *Client) inquire(lane int, fx *Effects) {
 	if len(list) > 0 {
 		c.sendInquiry(lane, list, fx)
 	}
+}
+
+// last is the part of a push that is least far: one may wait for room where another is held.
+func (p *lanePush) last(f *flush) int {
+	at := p.first
+	for k := p.first; k != none; k = f.parts[k].next {
+		if f.parts[k].state < f.parts[at].state {
+			at = k
+		}
+	}
+	return at
 }
 
 // sureToCome is what of the rows that come unasked a lane is sure to send, as a pending.Wait has
@@ -206,9 +215,8 @@ func (p *lanePush) brings(f *flush, pair wire.Pair) (partState, bool) {
 	return partHeld, p.first == none && pair.Generation == 0
 }
 
-// contradicts reports whether what a lane says of a push, some part of which is not known to be
-// visible, means that a message is lost: what it has said to come to this would have come before.
-// The state is that of the part by which the lane was asked
+// contradicts reports whether what a lane says of a push, some part of which is not known to be visible, means that a message is lost: what it has
+// said to come to this would have come before. The state is that of the part by which the lane was asked
 // (TestAPushThatIsLostWhenSentAgainEndsTheJob).
 func (p *lanePush) contradicts(f *flush, state partState, w *pending.Wait) bool {
 	switch w.Behind {

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/core/delta"
+	"bellows/core/planted"
 	"bellows/link/wire"
 )
 
@@ -38,6 +39,21 @@ func (u *update) merge(o *update, c *Client) {
 	for _, n := range o.touched {
 		u.buffer(n, c).Merge(o.buffers[n])
 	}
+}
+
+// take moves the deltas of a partition from o, of whose list its caller takes it out.
+func (u *update) take(n int, o *update, c *Client) {
+	d := o.buffers[n]
+	o.buffers[n] = nil
+	if u.buffers[n] == nil {
+		u.buffers[n], u.touched = d, append(u.touched, n)
+		return
+	}
+	if !planted.On("counts-of-one") {
+		u.buffers[n].Merge(d)
+	}
+	d.Reset()
+	c.partitions[n].buffers.Put(d)
 }
 
 // mergeThree adds the deltas of o, and those of p and q to that, along the tree; it may change p,
@@ -92,18 +108,19 @@ func (c *Client) newBundle() *bundle {
 	return b
 }
 
-// writeSet is what finished tasks of one clock leave for the next flush. At most one is open for
-// each clock, besides those of tasks with leases, which leave alone; it is open from the first unit
-// that is dispatched. It leaves when no unit of its clock is left here, or when no task executes
-// (flushReady): waiting longer could be waiting for oneself. Then it belongs to its flush, whose
-// deltas are sent from here, again too (pushAgain).
+// writeSet is what finished tasks of one clock leave for the next flush. At most one is open for each clock, besides
+// those of tasks with leases, which leave alone; it is open from the first unit that is dispatched. It leaves when no
+// unit of its clock is left here, or when no task executes (flushReady): waiting longer could be waiting for oneself.
+// Then it belongs to its flush, whose deltas are sent from here, again too (pushAgain).
 type writeSet struct {
 	clock   bellows.Clock
 	open    int        // units of the clock that are dispatched here and not finished
 	done    *wire.Done // the results so far; nil: none, or they have been handed out (done)
 	tree    []subtree  // BSP deltas: sums of aligned groups of splits
+	counts  *bundle    // BSP deltas of counts, of all of these: they join the first when it leaves; nil: none
 	members []*bundle  // deltas of the other tables, a split each
 	leases  []leaseGrant
+	leased  int // values of these that are copies
 }
 
 // subtree is the sum of the deltas of the splits below a node of the tree (package delta), or of
@@ -146,9 +163,8 @@ func (c *Client) newWriteSet(clock bellows.Clock) *writeSet {
 	return w
 }
 
-// writeSetOf is the open write set of a clock. They stand in the order of clocks, in which they
-// leave where they leave together: a lane above its cap relies on that (server, hasRoom;
-// TestWhatLeavesTogetherLeavesInTheOrderOfClocks).
+// writeSetOf is the open write set of a clock. They stand in the order of clocks, in which they leave where they leave
+// together: a lane above its cap relies on that (server, hasRoom; TestWhatLeavesTogetherLeavesInTheOrderOfClocks).
 func (c *Client) writeSetOf(clock bellows.Clock) *writeSet {
 	at := len(c.writeSets)
 	for at > 0 && c.writeSets[at-1].clock >= clock {
@@ -201,7 +217,9 @@ type lanePush struct {
 	lane             int
 	push             *wire.Push
 	first            int  // of its parts, the others are linked to it (next); none: they have all been sent elsewhere
+	moved            bool // it brought nothing, and another lane was sent that: its own has left
 	again            bool // it brings again what was stale: answers to it name their pairs
+	parted           bool // some of it was refused and sent elsewhere: a lane may say so before it comes, where it came once before
 	waited           bool // its lane had no room for some of it, and may say Room
 	visibleOnCommit  bool // some of it shows as soon as it is recorded, and the lane sends subscribed rows then
 	countedAsCertain bool // it is sure to be recorded: counted in Client.relays
@@ -264,10 +282,20 @@ func (c *Client) find(id bellows.FlushID) *flush {
 // below reports whether some part of a push is not known to be so far.
 func (p *lanePush) below(f *flush, s partState) bool {
 	if len(f.parts) == 0 { // of nothing, which is over when it is recorded
-		return true
+		return !p.moved
 	}
 	for k := p.first; k != none; k = f.parts[k].next {
 		if f.parts[k].state < s {
+			return true
+		}
+	}
+	return false
+}
+
+// links reports whether a part was sent last with a push.
+func (p *lanePush) links(f *flush, pair wire.Pair) bool {
+	for k := p.first; k != none; k = f.parts[k].next {
+		if f.parts[k].pair == pair {
 			return true
 		}
 	}
@@ -284,17 +312,15 @@ func (p *lanePush) has(f *flush, s partState) bool {
 	return false
 }
 
-// What lanes say of a flush they say of pairs (wire.Held), or of all that the first push brought.
-// An answer about a pair at another generation than that at which it was sent last is of an owner
-// of the past, or of one that this client has not heard of yet: it changes nothing, except that a
-// commit by the latter counts. Nor does one about a flush that is visible everywhere, or of the
-// process before this one (TestAnswersToTheProcessBeforeAreNothing). What no lane can say is that
-// it has something of a flush that was not sent, or that was sent to another lane:
+// What lanes say of a flush they say of pairs (wire.Held), or of all that the first push brought. An answer about a pair
+// at another generation than that at which it was sent last is of an owner of the past, or of one that this client has
+// not heard of yet: it changes nothing, except that a commit by the latter counts. Nor does one about a flush that is
+// visible everywhere, or of the process before this one (TestAnswersToTheProcessBeforeAreNothing). What no lane can say
+// is that it has something of a flush that was not sent, or that was sent to another lane:
 // TestAnswersToNoQuestionAreNamed.
 
-// spokenOf is the flush that a lane speaks of, and the parts that it means, in c.named. Nil: it is
-// past, or was a breach, which the sentence describes. newer says that an owner that is not known
-// yet may say it.
+// spokenOf is the flush that a lane speaks of, and the parts that it means, in c.named. Nil: it is past, or was a
+// breach, which the sentence describes. newer says that an owner that is not known yet may say it.
 func (c *Client) spokenOf(id bellows.FlushID, pairs []wire.Pair, lane wire.Address, newer bool, fx *Effects, sentence string) *flush {
 	f := c.find(id)
 	own := c.cfg.Incarnation

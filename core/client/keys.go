@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/lists"
 )
 
 // Rows of sparse tables are named by keys, on the wire and in the cache (docs/decisions/0010): a
@@ -124,7 +125,7 @@ func (t *Task) AddKeys(tab bellows.TableID, list []bellows.Key, deltas []float32
 // row is the row of a key in place: most likely the one behind that of the key before, for tasks
 // that go through keys as they ascend.
 func (p *pin) row(key bellows.Key, width int) []float32 {
-	at := seek(p.block.keys, p.near, key)
+	at := lists.Seek(p.block.keys, p.near, key)
 	p.near = at + 1
 	return p.block.values[at*width : (at+1)*width : (at+1)*width]
 }

@@ -9,11 +9,10 @@ import (
 	"bellows/link/wire"
 )
 
-// A lease is asked for like rows, but of one partition at a time, and not before the split's own
-// updates of it are committed (acquire). While it is out its lane keeps commits out of the
-// partition: behind a shared one until the task ends (unpin), behind an exclusive one until the
-// flush is committed whose push brings the slab back. Within a node the grant is the slab itself
-// and writes are in place; between nodes both are copies (docs/decisions/0004).
+// A lease is asked for like rows, but of one partition at a time, and not before the split's own updates of it are
+// committed (acquire). While it is out its lane keeps commits out of the partition: behind a shared one until the task
+// ends (unpin), behind an exclusive one until the flush is committed whose push brings the slab back. Within a node the
+// grant is the slab itself and writes are in place; between nodes both are copies (docs/decisions/0004).
 
 // leaseGrant is a lease that the task has.
 type leaseGrant struct {
@@ -73,9 +72,8 @@ func (c *Client) MayWait(t *Task) error {
 	return nil
 }
 
-// Lease asks for a lease on a partition and reports whether the task has it; if not, the task waits
-// until it is woken and asks again. An error ends the task: the table has keys, or it might wait
-// for ever (wouldDeadlock).
+// Lease asks for a lease on a partition and reports whether the task has it; if not, the task waits until it is woken
+// and asks again. An error ends the task: the table has keys, or it might wait for ever (wouldDeadlock).
 func (c *Client) Lease(t *Task, ref bellows.PartitionRef, mode wire.Mode, fx *Effects) (bool, error) {
 	fx.Era = c.cfg.Era
 	n := c.cfg.Route.Number(ref)

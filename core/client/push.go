@@ -7,6 +7,7 @@ import (
 	"bellows/core/delta"
 	"bellows/core/planted"
 	"bellows/link/wire"
+	"bellows/table"
 )
 
 // The way of a push: Finish → accumulate → flushReady → flush → load → sendFlush; then, as lanes
@@ -23,10 +24,10 @@ import (
 // no room holds its part; and lanes that vote at the controller, to which clients times lanes
 // frames would come (0022).
 
-// Finish takes a task that has run, with what it signalled. With an error the task's work is
-// dropped and the controller told. A task with exclusive leases is a flush of its own, at once:
-// they keep everybody else out until it is committed. What waits to leave with other units of its
-// clock leaves before it, since the units of a split count in their order (sendEarlier).
+// Finish takes a task that has run, with what it signalled. With an error the task's work is dropped and the controller
+// told. A task with exclusive leases is a flush of its own, at once: they keep everybody else out until it is committed.
+// What waits to leave with other units of its clock leaves before it, since the units of a split count in their order
+// (sendEarlier). One whose deltas show with its whole clock leaves with that all the same (leavesWithClock).
 func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if c.ended != nil {
@@ -36,6 +37,7 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	s.running = false
 	c.executing--
 	c.unpin(t, fx)
+	ends := c.barriers && (c.endsClock(t.Unit) || planted.On("sum-for-each-unit"))
 	w := c.writeSetOf(t.Unit.Clock)
 	w.open--
 	if err != nil {
@@ -44,21 +46,45 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 		c.complain(&wire.Failed{Unit: t.Unit, Reason: err.Error(), Err: err}, fx)
 		return
 	}
-	if len(t.leases) > 0 {
+	if len(t.leases) > 0 && !c.leavesWithClock(w, t, ends) {
 		c.sendEarlier(w, t.Unit.Split, fx)
 		one := c.newWriteSet(t.Unit.Clock)
-		c.accumulate(one, t, result)
+		c.accumulate(one, t, result, ends)
 		c.flush(one, fx)
 	} else {
-		c.accumulate(w, t, result)
+		c.accumulate(w, t, result, ends)
 	}
 	c.startQueued(fx)
 	c.flushReady(fx)
 }
 
-// sendEarlier sends a write set that has units of a split, and puts an empty one in its place: the
-// split's next unit is a flush of its own, and would otherwise wait at the controller for what
-// waits here, perhaps for a third (TestALeasedUnitPassesNone).
+// leavesWithClock reports whether a task with exclusive leases leaves with the others of its clock on this node: where
+// all that it adds shows with the whole clock, so that it is a part of one sum instead of a message of its own, which
+// every lane would keep until then (TestLeasedTasksOfAClockAreOneSum). Its leases end that much later: who waits for one waits
+// for tasks of this clock, and for no longer than some task executes here (flushReady; planted: clock-keeps-leases). What
+// comes back of leases of other nodes is in memory until then, so that it has a bound (Limits.LeasedValues).
+func (c *Client) leavesWithClock(w *writeSet, t *Task, ends bool) bool {
+	if !ends || len(t.bspDeltas.touched) == 0 || len(t.streamDeltas.touched) > 0 {
+		return false
+	}
+	leased := w.leased
+	for _, l := range t.leases {
+		leased += c.copied(l)
+	}
+	return leased <= c.cfg.Limits.LeasedValues
+}
+
+// copied is how many values of a lease are a copy, which goes back to its lane.
+func (c *Client) copied(l leaseGrant) int {
+	if c.lanes[l.lane].Node == c.cfg.Self.Node {
+		return 0
+	}
+	return len(l.grant.Values)
+}
+
+// sendEarlier sends a write set that has units of a split, and puts an empty one in its place: the split's next unit is
+// a flush of its own, and would otherwise wait at the controller for what waits here, perhaps for a third
+// (TestALeasedUnitPassesNone).
 func (c *Client) sendEarlier(w *writeSet, s bellows.SplitID, fx *Effects) {
 	if w.done == nil || !slices.ContainsFunc(w.done.Results, func(r wire.Result) bool { return r.Unit.Split == s }) || planted.On("leased-unit-passes") {
 		return
@@ -79,16 +105,22 @@ func (c *Client) sendEarlier(w *writeSet, s bellows.SplitID, fx *Effects) {
 // that is one unit, a unit sees what those before it have added, and nothing is lost by waiting,
 // since it shows with the whole clock (TestUnitsOfAClockAreOneSum). Turned down: a chunk for each
 // unit, for which lanes would need an order of units (docs/decisions/0033).
-func (c *Client) accumulate(w *writeSet, t *Task, result []float64) {
+//
+// The task ends its split's clock, or units of that are to come.
+func (c *Client) accumulate(w *writeSet, t *Task, result []float64, ends bool) {
 	if w.done == nil {
 		w.done = wire.New[wire.Done]()
 	}
 	w.done.Append(t.Unit, result)
+	for _, l := range t.leases {
+		w.leased += c.copied(l)
+	}
 	w.leases = append(w.leases, t.leases...)
 	t.leases = t.leases[:0]
-	if c.barriers && (c.endsClock(t.Unit) || planted.On("sum-for-each-unit")) {
+	if ends {
 		b := c.newBundle()
 		b.update, t.bspDeltas = t.bspDeltas, b.update
+		w.addCounts(b, c)
 		w.addSubtree(subtree{at: delta.Leaf(t.Unit.Split), bundle: b}, c)
 	}
 	if len(t.streamDeltas.touched) > 0 {
@@ -101,12 +133,29 @@ func (c *Client) accumulate(w *writeSet, t *Task, result []float64) {
 	}
 }
 
-// addSubtree adds a subtree's sum and joins it with its sibling, as long as that is here, into
-// their parent's: what a node sends are sums over aligned groups of splits
-// (TestAFlushIsSummedAlongTheTree). Only siblings are joined, so that the sum is that of the one
-// tree, whichever splits run here (delta.Sum; planted: cousins-merged). A subtree whose sibling has
-// no splits stands for its parent. Two siblings are joined without being added; four in a row are
-// added at once, which reads and writes about half of what three additions do.
+// addCounts moves the deltas of counts from a split's to the write set's own, which leave as a part of its first
+// subtree: integers have one sum in whatever order, so that nothing waits in memory for its sibling
+// (TestCountsAreOneSum; planted: counts-of-one).
+func (w *writeSet) addCounts(b *bundle, c *Client) {
+	rest := b.update.touched[:0]
+	for _, n := range b.update.touched {
+		if c.partitions[n].schema.DType != table.Int32 {
+			rest = append(rest, n)
+			continue
+		}
+		if w.counts == nil {
+			w.counts = c.newBundle()
+		}
+		w.counts.update.take(n, &b.update, c)
+	}
+	b.update.touched = rest
+}
+
+// addSubtree adds a subtree's sum and joins it with its sibling, as long as that is here, into their parent's: what a
+// node sends are sums over aligned groups of splits (TestAFlushIsSummedAlongTheTree). Only siblings are joined, so that
+// the sum is that of the one tree, whichever splits run here (delta.Sum; planted: cousins-merged). A subtree whose
+// sibling has no splits stands for its parent. Two siblings are joined without being added; four in a row are added at
+// once, which reads and writes about half of what three additions do.
 func (w *writeSet) addSubtree(s subtree, c *Client) {
 	for merged := true; merged; {
 		merged = false
@@ -131,14 +180,13 @@ func (w *writeSet) addSubtree(s subtree, c *Client) {
 	w.tree = append(w.tree, s)
 }
 
-// flushReady sends the write set of every clock that has no unit left here; and every one that has
-// finished units where no task executes, since what waits may wait for these (Litz §4). The rest of
-// such a clock is another flush.
+// flushReady sends the write set of every clock that has no unit left here; and every one that has finished units where
+// no task executes, since what waits may wait for these (Litz §4). The rest of such a clock is another flush.
 func (c *Client) flushReady(fx *Effects) {
 	rest := c.writeSets[:0]
 	for _, w := range c.writeSets {
 		switch {
-		case w.done != nil && (w.open == 0 || c.executing == 0):
+		case w.done != nil && (w.open == 0 || c.executing == 0 && !(len(w.leases) > 0 && planted.On("clock-keeps-leases"))):
 			open := w.open
 			c.flush(w, fx)
 			if open > 0 {
@@ -164,6 +212,14 @@ func (c *Client) flush(w *writeSet, fx *Effects) {
 	for i := range w.tree {
 		w.tree[i].add(c)
 	}
+	if w.counts != nil { // some split has ended its clock
+		for _, n := range w.counts.update.touched {
+			w.tree[0].bundle.update.take(n, &w.counts.update, c)
+		}
+		w.counts.update.touched = w.counts.update.touched[:0]
+		w.counts.drop(c)
+		w.counts = nil
+	}
 	if len(w.members) > 1 {
 		f.sum = c.newBundle()
 		for _, m := range w.members {
@@ -173,6 +229,7 @@ func (c *Client) flush(w *writeSet, fx *Effects) {
 	for u := range f.updates {
 		c.account(f, u)
 	}
+	slices.SortFunc(w.leases, func(a, b leaseGrant) int { return a.number - b.number }) // as a push has them
 	for _, l := range w.leases {
 		c.accountLease(l, w.clock)
 	}
@@ -196,9 +253,8 @@ func (f *flush) updates(yield func(*update, wire.Subtree) bool) {
 	}
 }
 
-// load puts a flush's deltas and ends of leases into the pushes that to names for their partitions;
-// nil: not sent. What it puts there is memory of the write set's, which stays as it is until the
-// flush is closed.
+// load puts a flush's deltas and ends of leases into the pushes that to names for their partitions; nil: not sent. What
+// it puts there is memory of the write set's, which stays as it is until the flush is closed.
 func (c *Client) load(f *flush, to func(number int) *lanePush) {
 	for u, at := range f.updates {
 		for _, n := range u.touched {
@@ -276,20 +332,42 @@ func (c *Client) sendFlush(f *flush, fx *Effects) {
 	}
 }
 
-// pushNothing has a lane, one of this node where there is one, hold a flush that changes nothing,
-// as it holds any other: what its tasks have signalled is known to somebody besides the controller
-// then (TestAFlushOfNothingIsHeld).
+// pushNothing has a lane, one of this node where there is one, hold a flush that changes nothing, as it holds any other:
+// what its tasks have signalled is known to somebody besides the controller then (TestAFlushOfNothingIsHeld).
 func (c *Client) pushNothing(f *flush) {
-	lane := max(0, slices.IndexFunc(c.lanes, func(a wire.Address) bool { return a.Node == c.cfg.Self.Node }))
+	lane := none
+	for i, a := range c.lanes {
+		if takes := slices.Contains(c.now.Route.Lanes(), a); takes && (lane == none || a.Node == c.cfg.Self.Node && c.lanes[lane].Node != c.cfg.Self.Node) {
+			lane = i
+		}
+	}
 	m := wire.New[wire.Push]()
 	m.Flush, m.Clock = f.id, f.clock
 	f.pushes = append(f.pushes, lanePush{lane: lane, push: m, first: none})
 }
 
-// fillDone completes what is said of a flush when all of it is held: the results of its units, and
-// its pairs, which the controller compares with its route. A record that shows nothing before its
-// clock is complete, and holds up no lease and little memory, may leave with the record that
-// completes the clock (Deferrable; TestOnlyBarrierDeltasAreDeferrable).
+// nothingAgain has another lane hold what changes nothing and was sent to one that leaves: that takes
+// no records any more. It may have told this node its number all the same.
+func (c *Client) nothingAgain(leaver wire.Address, fx *Effects) {
+	for _, f := range c.flushes {
+		last := len(f.pushes) - 1
+		if len(f.parts) > 0 || c.lanes[f.pushes[last].lane] != leaver {
+			continue
+		}
+		f.pushes[last].moved = true
+		c.reopen(f)
+		c.pushNothing(f)
+		p := &f.pushes[last+1]
+		p.again, p.push.Again, p.asked = true, true, -1
+		p.push.Done = c.done(f)
+		fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
+	}
+}
+
+// fillDone completes what is said of a flush when all of it is held: the results of its units, and its pairs, which the
+// controller compares with its route. A record that shows nothing before its clock is complete, and holds up no lease
+// and little memory, may leave with the record that completes the clock (Deferrable;
+// TestOnlyBarrierDeltasAreDeferrable).
 func (c *Client) fillDone(f *flush) *wire.Done {
 	d := f.writes.done
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs[:0])
@@ -320,9 +398,9 @@ func (c *Client) takeFull(m *wire.Full, lane wire.Address, fx *Effects) {
 	}
 }
 
-// noRoom notes that a lane had no room for a flush that was done as soon as it was sent: it is not
-// sure to be recorded, since it may have to wait for the very tasks that wait for what its record
-// would bring. Those ask instead (TestWhoWaitsForAFlushWithoutRoomAsks).
+// noRoom notes that a lane had no room for a flush that was done as soon as it was sent: it is not sure to be recorded,
+// since it may have to wait for the very tasks that wait for what its record would bring. Those ask instead
+// (TestWhoWaitsForAFlushWithoutRoomAsks).
 func (c *Client) noRoom(p *lanePush, fx *Effects) {
 	if !p.countedAsCertain {
 		return
@@ -359,9 +437,14 @@ func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
 	c.startQueued(fx)
 }
 
-// sendAgain sends a push for which there was no room. The message is the one that was sent before:
-// the lane has not kept it.
+// sendAgain sends a push for which there was no room. The message is the one that was sent before, which the lane has
+// not kept, without what was sent elsewhere since: two pushes that bring the same part would each be taken for all that
+// waits (TestWhatIsSentAgainBringsAPartOnce).
 func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
+	if f.staleUntil > 0 || c.outgrown(f, p) {
+		c.sendRest(f, p, fx)
+		return
+	}
 	p.resent++
 	for k := p.first; k != none; k = f.parts[k].next {
 		if part := &f.parts[k]; part.state == partFull {
@@ -369,13 +452,27 @@ func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
 			c.full--
 		}
 	}
+	p.push.Chunks = slices.DeleteFunc(p.push.Chunks, func(m wire.Chunk) bool { return !p.links(f, m.Pair) })
+	p.push.Leases = slices.DeleteFunc(p.push.Leases, func(m wire.LeaseEnd) bool { return !p.links(f, m.Pair) })
 	if f.writes.done == nil {
 		c.expectRelay(p)
 	}
-	if f.staleUntil > 0 { // reopened: its Done is the client's to say, and the lane names the pairs that it speaks of
-		p.push.Done, p.push.Again = nil, true
-	}
 	fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
+}
+
+// sendRest sends again, in a push of its own, what a lane had no room for of a push of which other parts have gone elsewhere, or are to: the message that was sent before has them, too.
+func (c *Client) sendRest(f *flush, p *lanePush, fx *Effects) {
+	for k := p.first; k != none; k = f.parts[k].next {
+		if part := &f.parts[k]; part.state == partFull {
+			part.state = partStale
+			c.full--
+			f.stale++
+		}
+	}
+	f.staleUntil = max(f.staleUntil, c.now.Route.Version())
+	c.noRoom(p, fx)
+	c.reopen(f)
+	c.tryAgain(fx)
 }
 
 // takeHeld counts a lane's votes; when all are in, the controller is told (planted:
@@ -430,10 +527,9 @@ func (c *Client) expectRelay(p *lanePush) {
 	}
 }
 
-// takeCommitted learns a flush's number, and counts the parts that are visible. When all are, its
-// memory is free again. A lane says the number as soon as it has the record, though parts may have
-// to wait for a clock or a lease: rows that it shows from then on may hold the flush, and a split
-// that did not know would lay its deltas over them once more.
+// takeCommitted learns a flush's number, and counts the parts that are visible. When all are, its memory is free again.
+// A lane says the number as soon as it has the record, though parts may have to wait for a clock or a lease: rows that
+// it shows from then on may hold the flush, and a split that did not know would lay its deltas over them once more.
 func (c *Client) takeCommitted(m *wire.Commitment, lane wire.Address, fx *Effects) {
 	const sentence = "is committed, of which it held nothing more"
 	f := c.spokenOf(m.Flush, m.Pairs, lane, true, fx, sentence)
@@ -491,8 +587,14 @@ func (c *Client) recordedAt(p *lanePush, n bellows.CommitNumber) {
 }
 
 // close ends a flush that is visible everywhere. Nobody looks at its memory any more but splits at
-// what they retain (bundle), so it is used again.
+// what they retain (bundle), so it is used again. A push that was sent once more when there was room may
+// still be on its way, where its lane has refused it meanwhile by what it knew of it: then all of
+// the flush is left to the garbage collector (TestAPushOnItsWayKeepsItsMemory).
 func (c *Client) close(f *flush) {
+	if slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.parted }) {
+		c.flushes = slices.DeleteFunc(c.flushes, func(o *flush) bool { return o == f })
+		return
+	}
 	w := f.writes
 	for _, s := range w.tree {
 		s.bundle.drop(c)

@@ -183,9 +183,8 @@ func (a *readOp) want(n int, w rowSet) {
 	a.request(n, w, cached, need)
 }
 
-// serves reports whether the answer to a question that another task asked will do for a need, and
-// comes as soon: the gate opens for commits that are recorded already, whatever their number, but
-// for a clock only when its tasks are done.
+// serves reports whether the answer to a question that another task asked will do for a need, and comes as soon: the gate opens for commits
+// that are recorded already, whatever their number, but for a clock only when its tasks are done.
 func (f *fetch) serves(n wire.Need) bool {
 	if planted.On("later-clock-shared") {
 		return f.need.Commit >= n.Commit && f.need.Clock >= n.Clock
@@ -200,11 +199,10 @@ func (a *readOp) join(f *fetch) {
 	}
 }
 
-// request adds a question about a partition to the pull for its lane. Where a quarter of a dense
-// partition or more is wanted, all of it is fetched, since other tasks will want the rest. Rows
-// that the cache holds in an older version are asked for again, with all that it holds, and
-// subscribed to: so what is subscribed to is what is cached. The need is the one by which the
-// answer may be joined with what is cached; it may be more than the lane is told (pin.notBefore).
+// request adds a question about a partition to the pull for its lane. Where a quarter of a dense partition or more is
+// wanted, all of it is fetched, since other tasks will want the rest. Rows that the cache holds in an older version are
+// asked for again, with all that it holds, and subscribed to: so what is subscribed to is what is cached. The need is
+// the one by which the answer may be joined with what is cached; it may be more than the lane is told (pin.notBefore).
 func (a *readOp) request(n int, w rowSet, cached bool, need wire.Need) {
 	c, p := a.c, &a.c.partitions[n]
 	if a.pulls == nil {
@@ -283,9 +281,8 @@ func (a *readOp) done(fx *Effects) bool {
 	return false
 }
 
-// suspend counts a task as waiting for answers, the last of which is about a partition. If nothing
-// executes any more, the write sets leave as they are: their units may be what others wait for, and
-// these what this task waits for.
+// suspend counts a task as waiting for answers, the last of which is about a partition. If nothing executes any more,
+// the write sets leave as they are: their units may be what others wait for, and these what this task waits for.
 func (c *Client) suspend(t *Task, answers, number int, fx *Effects) {
 	if t.waits == 0 {
 		c.executing--
@@ -297,11 +294,10 @@ func (c *Client) suspend(t *Task, answers, number int, fx *Effects) {
 	c.flushReady(fx)
 }
 
-// takeRows puts the rows of a message, answers or sent unasked, into the cache and pins them for
-// those who wait. An answer to no question is passed over: its question was asked again of another
-// owner. One of an owner of the past is asked for again: what it says was so, and others may have
-// seen newer rows since (TestWhatAnOwnerOfThePastSaysChangesNothing). Other rows than were asked
-// for are a breach.
+// takeRows puts the rows of a message, answers or sent unasked, into the cache and pins them for those who wait. An
+// answer to no question is passed over: its question was asked again of another owner. One of an owner of the past is
+// asked for again: what it says was so, and others may have seen newer rows since
+// (TestWhatAnOwnerOfThePastSaysChangesNothing). Other rows than were asked for are a breach.
 func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 	if m.Incarnation != c.cfg.Incarnation { // for the process before this one
 		wire.Free(m)
@@ -319,6 +315,10 @@ func (c *Client) takeRows(m *wire.Rows, lane wire.Address, fx *Effects) {
 		if f := c.findFetch(m.Request, n); f != nil {
 			if c.partitions[n].outdated(r.Generation) && !f.lease {
 				c.ask(f, fx)
+				continue
+			}
+			if c.unsure(n, r.Generation) && !planted.On("new-owner-overtakes") {
+				f.stale, f.staleUntil = true, 0
 				continue
 			}
 			if f.lease || !sameRows(r.Rows, f.rows) || !f.fits(r, c.partitions[n].schema.Width) {
@@ -359,10 +359,10 @@ func sameRows(got, asked []uint32) bool {
 	return len(got) == 0 || &got[0] == &asked[0] || slices.Equal(got, asked)
 }
 
-// cache makes the rows of an answer the partition's block, together with those of the block before
-// where that is still new enough for who asked, and no update of this node came between the two.
-// Rows of a partition that is subscribed to, which are not part of the subscription, are shown to
-// the tasks that asked and not kept: nobody would lift their version.
+// cache makes the rows of an answer the partition's block, together with those of the block before where that is still
+// new enough for who asked, and no update of this node came between the two. Rows of a partition that is subscribed to,
+// which are not part of the subscription, are shown to the tasks that asked and not kept: nobody would lift their
+// version.
 func (c *Client) cache(p *partition, r *wire.RowsPart, f *fetch, a *answer) *block {
 	old, sparse := p.block, p.schema.Sparse
 	begins := f.subscribe && !p.subscribed
@@ -411,10 +411,11 @@ func (c *Client) changedBetween(p *partition, after, upTo bellows.CommitNumber) 
 	return false
 }
 
-// pin makes a block what the task sees of a partition, and measures how stale it is. Which of the
-// split's retained deltas it lacks is decided here, once: the lane has told a flush's number before
-// it showed any row that has it, on the same connection, so that a number that is not known yet is
-// one that the block does not contain (docs/decisions/0007).
+// pin makes a block what the task sees of a partition, and measures how stale it is. Which of the split's retained
+// deltas it lacks is decided here, once: the lane has told a flush's number before it showed any row that has it, on the
+// same connection, so that a number that is not known yet is one that the block does not contain (docs/decisions/0007).
+// Where the partition has moved the lane that told is another than the one that shows, whose rows may come first
+// (unsure).
 func (c *Client) pin(t *Task, n int, b *block) {
 	at := &t.pins[n]
 	if at.block == nil {
@@ -433,6 +434,18 @@ func (c *Client) pin(t *Task, n int, b *block) {
 	}
 	lag := max(0, int(t.Unit.Clock-1-b.complete))
 	c.counts.Staleness[min(lag, len(c.counts.Staleness)-1)]++
+}
+
+// unsure reports whether rows of an owner at a generation may or may not have updates that this node lays over what it
+// reads: an owner of the past held them, and its word whether they count, which comes apart, has not come
+// (TestANewOwnerIsBelievedBehindTheOneBefore).
+func (c *Client) unsure(n int, g bellows.Generation) bool {
+	ref := c.partitions[n].ref
+	return slices.ContainsFunc(c.flushes, func(f *flush) bool {
+		return len(f.writes.members) > 0 && f.writes.members[0].commit == 0 && slices.ContainsFunc(f.parts, func(p flushPart) bool {
+			return p.pair.Ref == ref && p.pair.Generation < g && p.state < partRecorded && p.state != partStale
+		})
+	})
 }
 
 // resume ends a fetch: tasks that wait for nothing else are woken.

@@ -97,6 +97,30 @@ func TestPullsAndPushesGoByTheRouteOfNow(t *testing.T) {
 	}
 }
 
+// TestTheEndIsPassedOnToLanesOfNoRoute tells a client of lanes with the end, and again with more: it passes the end on to each once, and has one last word.
+func TestTheEndIsPassedOnToLanesOfNoRoute(t *testing.T) {
+	d := newDesk(t)
+	more := wire.LaneAt(9, 1)
+	for _, added := range [][]wire.LaneName{{{Node: laneAdded.Node}}, {{Node: laneAdded.Node}, {Node: 9, Index: 1}}, {{Node: laneAdded.Node}, {Node: 9, Index: 1}}} {
+		d.deliver(controller, &wire.End{Term: 2, Reason: "it failed", Lanes: added})
+	}
+	var told []wire.Address
+	words := 0
+	for _, e := range d.fx.Envelopes {
+		switch m := e.Message.(type) {
+		case *wire.End:
+			if told = append(told, e.To); m.Term != 0 || m.Reason != "it failed" {
+				t.Errorf("it passes on %+v", m)
+			}
+		case *wire.Closed:
+			words++
+		}
+	}
+	if want := append(slices.Clone(lanes), laneAdded, more); !slices.Equal(told, want) || words != 1 {
+		t.Errorf("the end is passed on to %v, with %d last words", told, words)
+	}
+}
+
 // TestWhatIsStaleWaitsForTheRoute refuses a read, a lease and a push by a route that the client does not know yet, or knows already. Each is made again once, by the
 // route for which it waited, at the owner of then; the flush under its name, with all that its push had.
 func TestWhatIsStaleWaitsForTheRoute(t *testing.T) {
@@ -135,13 +159,13 @@ func TestWhatIsStaleWaitsForTheRoute(t *testing.T) {
 			tell()
 		}
 		want := []string{"lane 0 of node 2: pull t1/p0 [] after commit 0 clock -1", "lane 0 of node 2: *wire.Acquire",
-			"lane 0 of node 2: push flush 1 of node 1 t0/p0 [1 2][1 2] of splits 0<<1 t1/p0 [3][4] of splits 0<<0"}
+			"lane 0 of node 2: push flush 1 of node 1 t0/p0 [1 2][1 2] of splits 0<<1 t1/p0 [3][4] of splits 0<<0, done: 2 results, 2 pairs"}
 		got := strings.Split(d.said(), "\n")
 		if !slices.Equal(got, want) {
 			t.Errorf("said\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		again := d.sent[1]
-		if again.Route != 3 || !again.Again || again.Done != nil || !slices.Equal(again.Pairs, []wire.Pair{pairAt(0, 0, 2), pairAt(1, 0, 2)}) {
+		if again.Route != 3 || !again.Again || again.Done == nil || !slices.Equal(again.Pairs, []wire.Pair{pairAt(0, 0, 2), pairAt(1, 0, 2)}) {
 			t.Errorf("sent again is %+v", again)
 		}
 		d.deliver(lanes[0], &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(0, 0, 1)}}) // what an owner of the past says changes nothing
@@ -186,7 +210,7 @@ func TestAStaleDoneIsDoneAgain(t *testing.T) {
 		t.Errorf("%+v: a flush that is not held is counted as held", w)
 	}
 	r.tell(r.addLane, r.move(0, 1, laneAdded))
-	d.expect("lane 0 of node 2: push flush 1 of node 1 t0/p1 [1][2] of splits 0<<0")
+	d.expect("lane 0 of node 2: push flush 1 of node 1 t0/p1 [1][2] of splits 0<<0, done: 1 results, 2 pairs")
 	d.deliver(laneAdded, &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(0, 1, 2)}})
 	again := done()
 	if len(again.Results) != 1 || !slices.Equal(again.Results[0].Values, []float64{7, 8}) || again.Flush != id || !slices.Equal(again.Pairs, []wire.Pair{pairAt(0, 0, 1), pairAt(0, 1, 2)}) {
@@ -242,7 +266,7 @@ func TestAStaleDoneOfOneLane(t *testing.T) {
 	r.tell(r.addLane, r.move(1, 0, laneAdded))
 	d.expect("") // all may be well
 	d.deliver(controller, &wire.Stale{Route: 2, Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 1)}})
-	d.expect("lane 0 of node 2: push flush 1 of node 1 t1/p0 [1][2] of splits 0<<0")
+	d.expect("lane 0 of node 2: push flush 1 of node 1 t1/p0 [1][2] of splits 0<<0, done: 1 results, 2 pairs")
 	d.deliver(laneAdded, &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 2)}})
 	d.expect("") // the rest is held, though nobody has said so to this client
 	d.deliver(lanes[0], &wire.Held{Flush: id})
@@ -350,6 +374,8 @@ func TestAClientBeginsWithoutSplits(t *testing.T) {
 	d.said()
 	r.tell(func() bellows.Control { return r.MoveSplit(1, 3) })
 	d.expect("")
+	d.Computes(1, 10_000_000, &d.fx) // its goroutine ends yet, and the time is told
+	d.expect("")
 	d.deliver(laneAdded, committed(wire.Commitment{Flush: d.sent[0].Flush, Commit: 10}))
 	if w := d.Waits(); w.Pushes+w.Commits != 0 {
 		t.Errorf("%+v is waited for", w)
@@ -420,6 +446,44 @@ func TestRoutesThatCannotBe(t *testing.T) {
 		say(d, newRoads(d))
 		if got := d.said(); got != "the controller: *wire.Complaint" {
 			t.Errorf("%s: %s", name, fmt.Sprintf("%q", got))
+		}
+	}
+}
+
+// TestANewOwnerIsBelievedBehindTheOneBefore moves a partition of which a lane holds an update, and lets the new owner's rows, which have the update, come before that
+// lane's word that it counts: they are asked for again behind it, and the update is not laid over them. The same where it is to come again: then they lack it.
+func TestANewOwnerIsBelievedBehindTheOneBefore(t *testing.T) {
+	for counts, want := range map[bool]float32{true: 15, false: 15} {
+		d := newDesk(t)
+		r := newRoads(d)
+		d.dispatch(0, 0, 0)
+		d.dispatch(1, 0, 0)
+		d.said()
+		d.tasks[0].AddRow(1, 0, []float32{5})
+		d.finish(0)
+		d.said()
+		r.tell(r.addLane, r.move(1, 0, laneAdded))
+		d.said()
+		if d.read(0, 1, 0, 1) {
+			t.Fatal("rows that nobody has sent")
+		}
+		d.expect("lane 0 of node 2: pull t1/p0 [] after commit 0 clock -1")
+		d.answer(15, 1, -1)
+		d.expect("")
+		flush := bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}
+		again := "lane 0 of node 2: pull t1/p0 [] after commit 0 clock -1"
+		if counts {
+			d.deliver(lanes[0], committed(wire.Commitment{Flush: flush, Commit: 1}))
+			d.expect(again)
+			d.answer(15, 1, -1)
+		} else {
+			d.deliver(lanes[0], &wire.Stale{Route: 2, Flush: flush, Pairs: []wire.Pair{pairAt(1, 0, 1)}})
+			d.expect(again, "lane 0 of node 2: push flush 1 of node 1 t1/p0 [0][5] of splits 0<<0, done: 1 results, 1 pairs")
+			d.answer(10, 0, -1)
+		}
+		d.expect("wake split 0 clock 1 items [0,1)")
+		if v := d.tasks[0].View(1, 0, 1); v[0] != want {
+			t.Errorf("the update counts: %v; the task sees %v, not %v", counts, v, want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/core/gate"
+	"bellows/core/lists"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -25,12 +26,11 @@ import (
 // a bound, and must earn its keep: see keySubscription. Turned down: to subscribe at the first
 // read, since most rows of sparse data are read once (docs/decisions/0022).
 
-// relayComes reports whether the lane is sure to send the subscribed rows of a partition in a
-// version that the cache does not hold yet and that a task needs. With a barrier they come with each
-// clock, but what a unit has left under a lease the next of its clock needs before that
-// (TestAUnitSeesWhatTheOneBeforeHasLeased; planted: own-clock-awaited). Without, they come with each
-// commit of this node's own: a flush that is done is sure to be recorded (Client.relays), and one that
-// is recorded has them under way until the cache has its commit (Client.relayed).
+// relayComes reports whether the lane is sure to send the subscribed rows of a partition in a version that the cache
+// does not hold yet and that a task needs. With a barrier they come with each clock, but what a unit has left under a
+// lease the next of its clock needs before that (TestAUnitSeesWhatTheOneBeforeHasLeased; planted: own-clock-awaited).
+// Without, they come with each commit of this node's own: a flush that is done is sure to be recorded (Client.relays),
+// and one that is recorded has them under way until the cache has its commit (Client.relayed).
 func (c *Client) relayComes(p *partition, need wire.Need) bool {
 	if p.barrier {
 		return need.Clock > p.block.complete || planted.On("own-clock-awaited")
@@ -55,9 +55,8 @@ func (a *readOp) awaitPush(n int, need wire.Need) {
 	a.join(f)
 }
 
-// takeUnasked takes rows that came for a subscription. They are memory of the message's: all rows
-// become a block that uses it, some are copied into the block that there is. A subscription that
-// does not pay is given up here.
+// takeUnasked takes rows that came for a subscription. They are memory of the message's: all rows become a block that
+// uses it, some are copied into the block that there is. A subscription that does not pay is given up here.
 func (c *Client) takeUnasked(r *wire.RowsPart, a *answer, fx *Effects) {
 	n := c.cfg.Route.Number(r.Ref)
 	p := &c.partitions[n]
@@ -125,9 +124,8 @@ func (c *Client) askAll(p *partition, f *fetch, fx *Effects) {
 	c.ask(f, fx)
 }
 
-// unsubscribe gives up a subscription, and the cached rows with it: they grow old, and the next
-// read of them is not yet a second one, which would subscribe at once. What is under way of it is
-// passed over when it comes.
+// unsubscribe gives up a subscription, and the cached rows with it: they grow old, and the next read of them is not yet
+// a second one, which would subscribe at once. What is under way of it is passed over when it comes.
 func (c *Client) unsubscribe(p *partition, fx *Effects) {
 	p.subscribed = false
 	p.keySub = keySubscription{most: p.keySub.most}
@@ -173,7 +171,7 @@ func (p *partition) keysToAsk(wanted []bellows.Key, need wire.Need, to []bellows
 	if b == nil {
 		return append(to, wanted...), false
 	}
-	fresh := lacking(b.keys, wanted)
+	fresh := lists.Lacking(b.keys, wanted)
 	more := fresh
 	switch {
 	case p.subscribed:
@@ -187,7 +185,7 @@ func (p *partition) keysToAsk(wanted []bellows.Key, need wire.Need, to []bellows
 	}
 	p.keySub.asked += more
 	if fresh == 0 || !p.barrier && !gate.Admits(need, b.commit, b.complete) {
-		return merged(b.keys, wanted, to), true
+		return lists.Merged(b.keys, wanted, to), true
 	}
 	return append(to, wanted...), true
 }

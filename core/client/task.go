@@ -66,10 +66,9 @@ func newTask(c *Client) *Task {
 	return t
 }
 
-// need is what the task's reads of a table must see: all updates of the clocks that the table's
-// staleness asks for, and, but under BSP, the commits that were known when it was dispatched and
-// those of its own split. Under BSP the clocks say all: a commit of a clock that is not complete
-// shows nowhere.
+// need is what the task's reads of a table must see: all updates of the clocks that the table's staleness asks for, and,
+// but under BSP, the commits that were known when it was dispatched and those of its own split. Under BSP the clocks say
+// all: a commit of a clock that is not complete shows nowhere.
 func (t *Task) need(s *table.Schema) wire.Need {
 	n := wire.Need{Clock: s.Consistency.Needs(t.Unit.Clock)}
 	if s.Consistency != table.BSP {
@@ -78,10 +77,9 @@ func (t *Task) need(s *table.Schema) wire.Need {
 	return n
 }
 
-// View is the rows [first, end) as the task sees them, with its own deltas laid over
-// (read-my-writes). Read must have said that they are there. The slice is read-only and valid until
-// the task ends. It is the cache's own memory where the rows lie in one partition and nothing is to
-// be laid over them.
+// View is the rows [first, end) as the task sees them, with its own deltas laid over (read-my-writes). Read must have
+// said that they are there. The slice is read-only and valid until the task ends. It is the cache's own memory where the
+// rows lie in one partition and nothing is to be laid over them.
 func (t *Task) View(tab bellows.TableID, first, end bellows.RowID) []float32 {
 	if first == end {
 		return nil // of no partition, behind the last row
@@ -138,9 +136,9 @@ func (t *Task) room(n int) []float32 {
 	return t.arena[at : at+n : at+n]
 }
 
-// Version is how new what the task sees of a partition is, under a lease if it has one: it has
-// every commit up to one, and every clock up to another of all splits. Read must have said that
-// some of the partition is there, or Lease that it is leased.
+// Version is how new what the task sees of a partition is, under a lease if it has one: it has every commit up to one,
+// and every clock up to another of all splits. Read must have said that some of the partition is there, or Lease that it
+// is leased.
 func (t *Task) Version(ref bellows.PartitionRef) wire.Need {
 	n := t.client.cfg.Route.Number(ref)
 	if l := t.leaseOn(n); l != nil {
@@ -150,9 +148,8 @@ func (t *Task) Version(ref bellows.PartitionRef) wire.Need {
 	return wire.Need{Commit: b.commit, Clock: b.complete}
 }
 
-// overlaid reports whether the task has deltas of its own to lay over a partition's rows. Other
-// rules than additive ones show a split its updates from their commit on, since what they make of a
-// delta is known only there.
+// overlaid reports whether the task has deltas of its own to lay over a partition's rows. Other rules than additive ones
+// show a split its updates from their commit on, since what they make of a delta is known only there.
 func (t *Task) overlaid(n int) bool {
 	p := &t.client.partitions[n]
 	if !p.additive || planted.On("own-updates-forgotten") {
@@ -188,9 +185,8 @@ func (t *Task) overlay(n, first, end int, dst []float32) {
 	}
 }
 
-// notBefore is a need that what the cache holds must meet, so that the split does not see the
-// partition as it was before. A lane is not told of it: it answers with rows as they are, never
-// older than what it has sent before.
+// notBefore is a need that what the cache holds must meet, so that the split does not see the partition as it was
+// before. A lane is not told of it: it answers with rows as they are, never older than what it has sent before.
 func (p *pin) notBefore(n wire.Need) wire.Need {
 	return wire.Need{Commit: max(n.Commit, p.seen.Commit), Clock: max(n.Clock, p.seen.Clock)}
 }

@@ -45,9 +45,12 @@ func (c *Client) Tick(nowMillis int64, fx *Effects) (awakeMillis int64) {
 // ended after Times.Task, nor asked for anything, ends the job
 // (TestATaskThatComputesForTooLongEndsTheJob).
 func (c *Client) Computes(s bellows.SplitID, millis int64, fx *Effects) {
+	if at := c.splits[s]; at == nil || !at.running { // its task has ended meanwhile, and the split may have gone
+		return
+	}
 	u := c.splits[s].task.Unit
 	switch {
-	case c.ended != nil || c.broken || !c.splits[s].running:
+	case c.ended != nil || c.broken:
 	case millis > c.cfg.Times.Task:
 		c.stop(&wire.Failed{Unit: u, Kind: bellows.Lost, Reason: fmt.Sprintf("it has computed for %s without an end", seconds(millis))}, fx)
 	case millis > c.cfg.Times.Notice/2 && (u != c.computing || c.nowMillis-c.computingMillis > c.cfg.Times.Notice/2):
@@ -97,7 +100,7 @@ func (t *Task) describeWait() string {
 // taskUntil says until when a task waits: by what it waits for last.
 func (c *Client) taskUntil(t *Task) string {
 	for _, f := range c.fetches {
-		if f.number == t.waitsFor && slices.Contains(f.waiters, t) {
+		if f.number == t.waitsFor && !(f.stale && f.staleUntil == 0) && slices.Contains(f.waiters, t) {
 			return c.givesUp(f.lane, &f.wait)
 		}
 	}
@@ -110,7 +113,7 @@ func (c *Client) nameFlushes(fx *Effects) {
 		for i := range f.pushes {
 			p := &f.pushes[i]
 			held := p.wait.known && p.wait.behind != pending.Room || !p.below(f, partHeld)
-			if held || c.outgrown(f, p) || !p.wait.exhausted(c.nowMillis, c.cfg.Times.Notice) || planted.On("alone-unnamed") && len(f.pushes) == 1 {
+			if held || p.has(f, partStale) || !p.wait.exhausted(c.nowMillis, c.cfg.Times.Notice) || planted.On("alone-unnamed") && len(f.pushes) == 1 {
 				continue
 			}
 			fx.Notices = append(fx.Notices, fmt.Sprintf("%v has waited %.1f s for %v to hold its part%s",

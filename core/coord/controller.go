@@ -12,6 +12,7 @@ import (
 	"bellows/core/members"
 	"bellows/core/planted"
 	"bellows/core/route"
+	"bellows/core/visits"
 	"bellows/link/wire"
 )
 
@@ -51,9 +52,17 @@ type Effects struct {
 	Epochs  []Epoch
 	Notices []string // sentences about what is waited for long, and whom
 	Losses  []string // sentences about nodes that are lost from now on
+	// Visits is the units of the flushes that got their numbers, in the order of these: what counts
+	// from now on. What is replayed counted before.
+	Visits []visits.Visit
+	// Left are nodes that may go: nothing of the job is there any more.
+	Left  []bellows.NodeID
+	Moves []Moved // moves of partitions that have come to their end
 	// Route, where it is set, is the job's from now on: the checker of this node learns of it
 	// before what is sent here leaves.
-	Route   *route.Route
+	Route *route.Route
+	// Met are actors that are asked and that the route does not have: likewise (validate.Checker.Meet).
+	Met     []wire.Address
 	Outcome *Outcome // set once, when the job is over, everybody has closed, and the state has been collected
 }
 
@@ -61,7 +70,7 @@ type Effects struct {
 func (fx *Effects) Reset() {
 	clear(fx.Envelopes)
 	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Epochs: fx.Epochs[:0], Notices: fx.Notices[:0],
-		Losses: fx.Losses[:0]}
+		Losses: fx.Losses[:0], Left: fx.Left[:0], Visits: fx.Visits[:0], Moves: fx.Moves[:0], Met: fx.Met[:0]}
 }
 
 // Controller is the state of one job: the coordinator of the commit protocol, the other half of the
@@ -124,8 +133,13 @@ type Controller struct {
 	// Who takes part.
 	roll     *members.Roll
 	clientOf []int             // by node: its place in core.Job.Clients; -1: none
+	first    []wire.Address    // lanes with which the job began
 	changes  []bellows.Control // of the route, of which clients have not been told
 	moves    []move            // that wait for their splits to rest
+	leaving  []bellows.Control // removals of those whose counts no heir has yet
+	removed  []wire.Address    // all who were removed: no address is given again
+	moving   []moving          // partitions that are copied
+	asked    uint64            // moves of partitions, so far
 
 	// Where the job is.
 	opened     bool      // Start was called
@@ -137,13 +151,15 @@ type Controller struct {
 	queue      []wire.Task
 	ending     *Outcome
 	open       []wire.Address // actors that have not said Closed
+	words      []word         // of those who have
 	collecting bool           // everybody has closed, and the state is on its way
 	over       bool           // the outcome is out
 
 	// How long it has waited for what is next.
-	waits     waits
-	timeless  bool       // it follows another, and has not been told the time
-	computing []computed // by split; nil: no node has said anything
+	waits      waits
+	departures waits      // of those who are leaving
+	timeless   bool       // it follows another, and has not been told the time
+	computing  []computed // by split; nil: no node has said anything
 }
 
 // New makes the controller of a job.
@@ -152,7 +168,7 @@ func New(job core.Job, opt Options) *Controller {
 	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
 	n := cfg.Route.Splits()
 	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n), out: make([]inFlight, n),
-		newest: make([]int, len(cfg.Clients)), horizon: bellows.NoClock,
+		newest: make([]int, len(cfg.Clients)), horizon: bellows.NoClock, first: cfg.Lanes,
 		roll: members.NewRoll(cfg.Controller.Node, slices.Concat(cfg.Clients, cfg.Lanes), cfg.Times)}
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
 	c.dispatcher.c = c
@@ -192,11 +208,21 @@ func (c *Controller) Start(fx *Effects) {
 // begin dispatches the first tasks, if nobody is waited for and it has not been done. One that
 // follows another asks the lanes instead, and begins when it knows what they know.
 func (c *Controller) begin(fx *Effects) {
-	if c.begun || !c.opened || !c.roll.AllReady() || c.ending != nil {
+	if c.begun || !c.opened || c.ending != nil {
 		return
 	}
 	if c.recovery != nil {
-		c.ask(fx)
+		if r := c.recovery; c.roll.AllReady() && !r.ready {
+			r.ready = true
+			c.waits.end(c.nowMillis)
+		}
+		if c.roll.AllReady() {
+			c.ask(fx)
+		}
+		c.chooseTail(fx)
+		return
+	}
+	if !c.roll.AllReady() {
 		return
 	}
 	c.begun = true
@@ -248,6 +274,8 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 			c.takeDone(e.From, m, fx)
 		case *wire.Computing:
 			c.takeComputing(m)
+		case *wire.Recalled:
+			c.takeRecalled(e.From, m, fx)
 		case *wire.Failed:
 			c.fail(e.From, m, fx)
 		case *wire.Ready:
@@ -264,6 +292,10 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 			c.takeTail(e.From, m, fx)
 		case *wire.Closed:
 			c.takeClosed(e.From, m, fx)
+		case *wire.Adopted:
+			c.takeAdopted(m.List, fx)
+		case *wire.Prepared:
+			c.takePrepared(e.From, m, fx)
 		case *wire.Slab:
 			c.takeSlab(e.From, m, fx)
 		case *wire.Collected:
@@ -274,7 +306,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 }
 
 // fail ends the job by what a task or an actor has said, whose cause is kept where it was in this
-// process.
+// process. A controller that follows another knows first who takes part and what counts (decided).
 func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
 	if c.ending != nil {
 		return
@@ -287,7 +319,12 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
 	if m.Unit != (bellows.Unit{}) {
 		who = fmt.Sprintf("%v on %v", m.Unit, from)
 	}
-	c.end(&Outcome{Kind: kind, Reason: fmt.Sprintf("%s failed: %s", who, m.Reason), Err: m.Err}, fx)
+	o := &Outcome{Kind: kind, Reason: fmt.Sprintf("%s failed: %s", who, m.Reason), Err: m.Err}
+	if r := c.recovery; r != nil && !planted.On("failed-too-soon") {
+		r.failed = cmp.Or(r.failed, o)
+		return
+	}
+	c.end(o, fx)
 }
 
 // Interrupt winds the job down to a point from which it can continue: clocks that have begun are
@@ -341,8 +378,11 @@ func (c *Controller) Left() (items int) {
 // Begun reports whether the first tasks have left: all nodes were ready.
 func (c *Controller) Begun() bool { return c.begun }
 
-// Recovering reports whether the controller follows another, and has asked lanes how far that had come.
-func (c *Controller) Recovering() bool { return c.recovery != nil && c.recovery.asked }
+// Recovering reports whether the controller follows another, all nodes are ready, and it waits for
+// lanes to say how far that had come.
+func (c *Controller) Recovering() bool {
+	return c.opened && c.recovery != nil && c.roll.AllReady()
+}
 
 // Collecting reports whether everybody has closed and the state is on its way.
 func (c *Controller) Collecting() bool { return c.collecting && !c.over }

@@ -109,9 +109,16 @@ func (d *desk) said() []string {
 				lines = append(lines, fmt.Sprintf("%v: run %v %v after commit %d", e.To, t.Unit, t.Args, m.Commit))
 			}
 		case *wire.End:
-			lines = append(lines, fmt.Sprintf("%v: end after commit %d: %q gone %v", e.To, m.Commit, m.Reason, m.Gone))
+			line := fmt.Sprintf("%v: end after commit %d: %q gone %v", e.To, m.Commit, m.Reason, m.Gone)
+			if len(m.Lanes) > 0 {
+				line += fmt.Sprintf(" passed on to %v", m.Lanes)
+			}
+			lines = append(lines, line)
 		case *wire.Beat, *wire.Fence: // TestTheLostAreFenced
 		default:
+			if h, handoff := m.(*wire.Handoff); handoff && h.Number == 0 { // of each recovery: TestAnotherControllerVoidsCopies
+				continue
+			}
 			lines = append(lines, fmt.Sprintf("%v: %T", e.To, m))
 		}
 	}

@@ -33,16 +33,20 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	if c.tasks == 0 {
 		c.waits.began(c.nowMillis)
 	}
-	if c.finishMove(executor, d.fx); c.recovery != nil {
+	if c.recovery != nil {
 		c.replayMove(executor)
+	} else if c.progress.Split(executor)+1 == u.Clock {
+		c.finishMove(executor, d.fx)
 	}
+	m := c.moveOf(executor)
+	withheld := m != nil && m.asked && !planted.On("dispatched-while-recalled")
 	c.horizon = max(c.horizon, u.Clock)
 	all, n := c.cfg.Items(executor, u.Clock), c.cfg.UnitsOf(executor, u.Clock)
 	for i := range n {
 		u.Items = all.Part(i, n)
 		c.started(u)
 		c.out[executor].add(u, c.number, args)
-		if c.recovery == nil {
+		if c.recovery == nil && !withheld {
 			c.dispatchTo(c.clientOf[c.cfg.Route.Node(executor)], c.number).Append(u, args)
 		}
 	}

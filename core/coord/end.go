@@ -18,6 +18,9 @@ import (
 // end closes the job: everybody is told the last commit that counts, and answers with its counts. Those
 // who are lost are told too, for when they come back, but not waited for.
 func (c *Controller) end(o *Outcome, fx *Effects) {
+	if c.recovery != nil && c.recovery.failed != nil { // before this
+		o = c.recovery.failed
+	}
 	o.Commits, o.State = c.number, c.state()
 	if c.recovery != nil { // what is not replayed counts, and nothing else does
 		o.Commits, c.records = c.recovery.last(), nil
@@ -25,15 +28,53 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 	c.ending = o
 	c.waits.end(c.nowMillis)
 	c.sendRecords(fx)
-	for _, list := range [][]wire.Address{c.cfg.Lanes, c.cfg.Clients} {
-		for _, a := range list {
-			if !c.roll.Lost(a.Node) {
-				c.open = append(c.open, a)
-			} else if planted.On("gone-not-told") {
-				continue
-			}
+	if c.recovery != nil {
+		c.ask(fx) // the answer comes before the last word
+	}
+	told := slices.Concat(c.cfg.Lanes, c.cfg.Clients)
+	for _, a := range c.leavers() {
+		if !slices.Contains(told, a) {
+			told = append(told, a)
+		}
+	}
+	c.tellEnd(told, fx)
+	c.closeWhenAll(fx)
+}
+
+// tellEnd tells actors the end, and waits for their last words.
+func (c *Controller) tellEnd(list []wire.Address, fx *Effects) {
+	for _, a := range list {
+		switch {
+		case planted.On("gone-not-told") && c.roll.Lost(a.Node):
+			continue
+		case !c.roll.Lost(a.Node) && !c.roll.HasLeft(a.Node): // who has left may not know it yet
+			c.open = append(c.open, a)
+		}
+		c.sendEnd(a, fx)
+	}
+}
+
+// endAdded takes what a lane holds of a job that was over before its controller knew what the one
+// before had recorded, since somebody was lost: who has begun since, by that lane, is told the end,
+// too, and its last word is waited for. Clients are told of lanes to which they perhaps have not
+// passed the end on, and lanes of nodes that have left.
+func (c *Controller) endAdded(m *wire.Holding, fx *Effects) {
+	if c.over || planted.On("failed-too-soon") {
+		return
+	}
+	lanes, clients, left := len(c.cfg.Lanes), len(c.cfg.Clients), len(c.roll.AllLeft())
+	c.askAdded(m, fx)
+	c.excuse(m.Adopted)
+	c.spare(m.Adopted)
+	if added := c.cfg.Lanes[lanes:]; len(added) > 0 {
+		for _, a := range c.cfg.Clients[:clients] {
 			c.sendEnd(a, fx)
 		}
+		c.tellEnd(added, fx)
+	}
+	c.tellEnd(c.cfg.Clients[clients:], fx)
+	if len(c.roll.AllLeft()) > left {
+		c.tellLoss(c.open, fx)
 	}
 	c.closeWhenAll(fx)
 }
@@ -45,24 +86,39 @@ func (c *Controller) sendEnd(to wire.Address, fx *Effects) {
 	if lost := c.roll.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
 		m.Gone = slices.Clone(lost) // a message is its receiver's
 	}
-	if r := c.recovery; r != nil && slices.Index(c.cfg.Lanes, to) >= r.first { // which clients know only by a route that they were perhaps not told
-		for _, a := range c.cfg.Clients {
-			m.Gone = append(m.Gone, a.Node)
+	if c.recovery != nil { // a lane that is behind does not know who has left
+		m.Gone = append(m.Gone, c.roll.AllLeft()...)
+	}
+	if to.Role == wire.Client && c.cfg.Term > 1 { // one that has ended for the controller before takes no route
+		for _, l := range c.cfg.Lanes {
+			if !slices.Contains(c.first, l) {
+				m.Lanes = append(m.Lanes, wire.LaneName{Node: l.Node, Index: l.Index})
+			}
 		}
 	}
 	fx.Send(c.cfg.Controller, to, m)
 }
 
-// takeClosed adds the counts of an actor's last word to the audit. It is said to each controller
-// once; what comes twice is nothing.
+// takeClosed takes an actor's last word. It is said to each controller once; what comes twice is
+// nothing. Whose counts are in it is not waited for: he may have left, of which a controller that
+// follows another and ends at once has not heard.
 func (c *Controller) takeClosed(from wire.Address, m *wire.Closed, fx *Effects) {
 	i := slices.Index(c.open, from)
 	if c.ending == nil || i < 0 {
 		return
 	}
-	c.ending.Counts.Add(&m.Counts)
+	c.words = append(c.words, word{from, m})
 	c.open = slices.Delete(c.open, i, i+1)
+	c.spare(m.Adopted)
 	c.closeWhenAll(fx)
+}
+
+// spare waits no more for the last words of those whose counts a lane has.
+func (c *Controller) spare(adopted []bellows.Control) {
+	for _, r := range adopted {
+		a, _ := c.cfg.Route.Removed(r)
+		c.open = slices.DeleteFunc(c.open, func(b wire.Address) bool { return a == b })
+	}
 }
 
 // closeWhenAll goes on when nobody's last word is waited for any more: to the state, if there is
@@ -71,6 +127,7 @@ func (c *Controller) closeWhenAll(fx *Effects) {
 	if len(c.open) > 0 || c.over || c.collecting {
 		return
 	}
+	c.ending.Counts = c.total()
 	if c.cfg.Collector == nil || c.ending.Reason != "" && !c.ending.Interrupted {
 		c.conclusion(fx)
 		return

@@ -5,8 +5,11 @@ import (
 	"bellows/link/wire"
 )
 
-// MovePartition gives a partition to another lane at once, with nothing of its state.
-func (c *Controller) MovePartition(p bellows.PartitionRef, to wire.Address, fx *Effects) error {
+// Whole is the route as another controller tells it.
+func (c *Controller) Whole() []bellows.Control { return c.whole() }
+
+// GivePartition gives a partition to another lane at once, with nothing of its state.
+func (c *Controller) GivePartition(p bellows.PartitionRef, to wire.Address, fx *Effects) error {
 	defer c.conclude(fx)
 	return c.change(c.cfg.Route.MovePartition(p, to), fx)
 }

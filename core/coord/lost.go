@@ -25,6 +25,10 @@ func (c *Controller) Broken(n bellows.NodeID, reason string) {
 // node any more.
 func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
 	fx.Era = c.cfg.Era
+	if c.mayHaveLeft(n) {
+		c.roll.Suspect(n, reason, 0)
+		return
+	}
 	c.lose(n, reason, fx)
 }
 

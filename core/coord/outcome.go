@@ -15,8 +15,11 @@ type Outcome struct {
 	Err         error        // its cause, where that is in this process
 	Interrupted bool         // by the user, at a point from which State continues
 	Commits     bellows.CommitNumber
-	Counts      wire.Counts
-	State       State
+	// Counts are what all have counted. They do not add up where a controller that follows another ends
+	// the job before it knows what the one before has recorded: lanes have come to different records
+	// then, and each counts by its own.
+	Counts wire.Counts
+	State  State
 	// Uncollected is why Options.Collector has no state though the job has finished, or was
 	// interrupted; nil: it has.
 	Uncollected error

@@ -3,6 +3,7 @@ package coord
 import (
 	"bellows"
 	"bellows/core/planted"
+	"bellows/core/visits"
 	"bellows/link/wire"
 )
 
@@ -20,6 +21,9 @@ func (c *Controller) record(m *wire.Done, fx *Effects) {
 	}
 	c.number++
 	c.counted.Add(m.Flush)
+	for i := range m.Results {
+		fx.Visits = append(fx.Visits, visits.Visit{Commit: c.number, Unit: m.Results[i].Unit})
+	}
 	c.more().Append(c.number, m)
 }
 

@@ -14,28 +14,34 @@ import (
 
 // recovery is a controller that follows another and does not know yet how far that had come.
 //
-// It goes from asking, when all nodes are ready, to reading, when every lane has promised its term
-// and said what it holds; and is over when the records have come and were replayed. It numbers
-// nothing before (TestNothingIsNumberedBeforeEveryPromise): a lane that has not promised may still
-// take a record of the controller before, which nobody else knows. Whatever reaches a controller
-// meanwhile waits, or is said again.
+// It asks the lanes when all nodes are ready, or a tick later those of the ones that are; and goes on
+// to reading when all nodes are ready and every lane has promised its term and said what it holds; it is over when the records have come and were
+// replayed. It numbers nothing before (TestNothingIsNumberedBeforeEveryPromise): a lane that has not
+// promised may still take a record of the controller before, which nobody else knows. Whatever
+// reaches a controller meanwhile waits, or is said again.
+//
+// Nodes may have left, of which only those know that have their counts: a lane's word excuses them
+// from being ready and from promising (excuse). As long as a lane that can be heard has not said its
+// word, nobody else is judged (mayHaveLeft).
 //
 // Of all tails the longest is the truth, since whoever acted on a record has heard of it from a
 // lane. Records that no lane has count nothing: their flushes are still held.
 type recovery struct {
 	from     Saved
-	asked    bool
+	ready    bool            // all nodes are
+	asked    []bool          // by lane
 	holdings []*wire.Holding // by lane; nil: it has not promised
-	first    int             // lanes with which the job began
 	best     int             // the lane that is asked for its tail
 	need     bellows.CommitNumber
 	upTo     bellows.CommitNumber // what that lane has
 	tail     []wire.Record        // from need on, in messages
 	kept     []*wire.Records
-	dones    []sent           // that came meanwhile
-	driver   error            // what the driver did not do again
-	end      *wire.End        // what a lane was told of the job's end; nil: none was
-	gone     []bellows.NodeID // who was declared gone
+	dones    []sent            // that came meanwhile
+	adopted  []bellows.Control // removals of those of whom nothing is needed
+	driver   error             // what the driver did not do again
+	end      *wire.End         // what a lane was told of the job's end; nil: none was
+	failed   *Outcome          // the first failure since; nil: there is none
+	gone     []bellows.NodeID  // who was declared gone
 }
 
 // donesMost bounds what may come before a recovery is over: as many flushes as a lane lets wait.
@@ -68,22 +74,25 @@ func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 	c.covered, c.forgotten = from.Commit, from.Commit
 	c.roll.Expect()
 	c.timeless = true
-	c.recovery = &recovery{from: from, best: none, holdings: make([]*wire.Holding, len(c.cfg.Lanes)), first: len(job.Lanes)}
+	c.recovery = &recovery{from: from, best: none, holdings: make([]*wire.Holding, len(c.cfg.Lanes)), asked: make([]bool, len(c.cfg.Lanes))}
 	return c, nil
 }
 
 // none is no lane.
 const none = -1
 
-// ask asks every lane what it holds.
+// ask asks the lanes of nodes that are ready what they hold, each once; of a job that has failed all.
 func (c *Controller) ask(fx *Effects) {
-	if c.recovery.asked {
-		return
-	}
-	c.recovery.asked = true
-	c.waits.end(c.nowMillis)
-	for _, l := range c.cfg.Lanes {
-		fx.Send(c.cfg.Controller, l, &wire.Query{Term: c.cfg.Term})
+	r := c.recovery
+	for i, l := range c.cfg.Lanes {
+		if i == len(r.asked) {
+			r.asked, r.holdings = append(r.asked, false), append(r.holdings, nil)
+		}
+		if !r.asked[i] && (!c.roll.Awaits(l.Node) || c.ending != nil) {
+			r.asked[i] = true
+			fx.meet(l, c.cfg.Route.Lanes())
+			fx.Send(c.cfg.Controller, l, &wire.Query{Term: c.cfg.Term})
+		}
 	}
 }
 
@@ -91,21 +100,79 @@ func (c *Controller) ask(fx *Effects) {
 func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects) {
 	i, r := slices.Index(c.cfg.Lanes, from), c.recovery
 	switch {
-	case i < 0 || m.Term != c.cfg.Term || c.ending != nil:
+	case i < 0 || m.Term != c.cfg.Term:
 		return
 	case r == nil:
-		c.takeCover(from, m)
+		if c.ending == nil {
+			c.takeCover(from, m)
+		}
+		return
+	case c.ending != nil:
+		r.holdings[i] = m
+		c.endAdded(m, fx)
 		return
 	}
 	c.waits.end(c.nowMillis)
 	r.holdings[i] = m
 	c.askAdded(m, fx)
 	r.hears(m)
-	if r.best != none || slices.Contains(r.holdings, nil) && !planted.On("recover-without-promise") {
-		return
-	}
+	c.excuse(m.Adopted)
 	c.chooseTail(fx)
 }
+
+// excuse waits no more for those whose counts a lane has. Their node may be gone, where nobody else of
+// the job is.
+func (c *Controller) excuse(adopted []bellows.Control) {
+	r := c.recovery
+	for _, one := range adopted {
+		if !slices.Contains(r.adopted, one) {
+			r.adopted = append(r.adopted, one)
+		}
+	}
+	for _, one := range r.adopted {
+		a, _ := c.cfg.Route.Removed(one)
+		if i := slices.Index(c.cfg.Lanes, a); i >= 0 && r.holdings[i] == nil {
+			r.holdings[i] = &absent
+		}
+		stays := func(b wire.Address) bool { return b.Node == a.Node && !c.hasAdopted(b) }
+		if a.Node != c.cfg.Controller.Node && !slices.ContainsFunc(slices.Concat(c.cfg.Lanes, c.cfg.Clients), stays) {
+			c.roll.Leave(a.Node)
+		}
+	}
+}
+
+// mayHaveLeft reports whether a node is perhaps one that has left, as a lane may say that has not
+// said its word: one that can be heard, or one that is lost first, since it owes that word and the
+// node owes none. Two that both owe theirs and are silent do not speak for each other.
+func (c *Controller) mayHaveLeft(n bellows.NodeID) bool {
+	if c.recovery == nil || c.ending != nil || planted.On("leaver-judged") {
+		return false
+	}
+	owes, silent := false, false
+	for i, l := range c.cfg.Lanes {
+		switch {
+		case c.recovery.holdings[i] != nil:
+		case l.Node == n:
+			owes = true
+		case !c.roll.Due(l.Node):
+			return true
+		default:
+			silent = true
+		}
+	}
+	return silent && !owes
+}
+
+// hasAdopted reports whether a lane has said that it has the counts of an actor.
+func (c *Controller) hasAdopted(a wire.Address) bool {
+	return slices.ContainsFunc(c.recovery.adopted, func(one bellows.Control) bool {
+		who, _ := c.cfg.Route.Removed(one)
+		return who == a
+	})
+}
+
+// absent stands for the promise of a lane that has left.
+var absent wire.Holding
 
 // askAdded asks the lanes that have begun since, as a lane says. It has said so before the record
 // that adds another is needed by anybody.
@@ -118,10 +185,18 @@ func (c *Controller) askAdded(m *wire.Holding, fx *Effects) {
 		if add.Kind == bellows.AddLane {
 			a = wire.LaneAt(add.Node, int(add.Lane))
 		}
-		if c.enrol(a); len(c.cfg.Lanes) > len(c.recovery.holdings) {
-			c.recovery.holdings = append(c.recovery.holdings, nil)
-			fx.Send(c.cfg.Controller, a, &wire.Query{Term: c.cfg.Term})
+		c.enrol(a)
+		if a.Role == wire.Client {
+			fx.meet(a, c.cfg.Route.Clients())
 		}
+	}
+	c.ask(fx)
+}
+
+// meet tells the checker of an actor that the route does not have which the controller goes by.
+func (fx *Effects) meet(a wire.Address, known []wire.Address) {
+	if !slices.Contains(known, a) && !planted.On("asked-unmet") {
+		fx.Met = append(fx.Met, a)
 	}
 }
 
@@ -138,7 +213,9 @@ func (r *recovery) hears(m *wire.Holding) {
 }
 
 // decided does again what the one before had decided: who was declared gone is, and a job that had
-// failed does. One that had finished, or was interrupted, comes to the same end by its records.
+// failed does. One that had finished, or was interrupted, comes to the same end by its records. A job
+// that has failed since fails now, when all lanes have the same records and are known, so that its
+// audit is whole: a lane that is behind takes what it holds for counted where it was sent first.
 func (c *Controller) decided(r *recovery, fx *Effects) {
 	for _, n := range r.gone {
 		if r.end == nil && !planted.On("fence-forgotten") {
@@ -148,19 +225,26 @@ func (c *Controller) decided(r *recovery, fx *Effects) {
 	if r.end != nil && c.ending == nil && c.tasks > 0 {
 		c.end(&Outcome{Kind: r.end.Kind, Reason: r.end.Reason}, fx)
 	}
+	if r.failed != nil && c.ending == nil && c.tasks > 0 {
+		c.end(r.failed, fx)
+	}
 }
 
 // fresh reports whether a lane was added and has not begun: no record is a lane's of which it knows none.
-func (r *recovery) fresh(lane int) bool {
-	return lane >= r.first && r.holdings[lane] != nil && r.holdings[lane].Last == 0
+func (c *Controller) fresh(r *recovery, lane int) bool {
+	h := r.holdings[lane]
+	return lane >= len(c.first) && h != nil && h.Last == 0
 }
 
-// chooseTail asks the lane that has come furthest for the records that some lane or the saved state lacks.
+// chooseTail asks the lane that has come furthest for the records that some lane or the saved state lacks, when all nodes are ready and all lanes have promised.
 func (c *Controller) chooseTail(fx *Effects) {
 	r := c.recovery
+	if r.best != none || !c.roll.AllReady() || slices.Contains(r.holdings, nil) && !planted.On("recover-without-promise") {
+		return
+	}
 	r.need = r.from.Commit + 1
 	for i, h := range r.holdings {
-		if h == nil || r.fresh(i) {
+		if h == nil || h == &absent || c.fresh(r, i) {
 			continue
 		}
 		r.need = min(r.need, h.Last+1)
@@ -237,13 +321,16 @@ func (c *Controller) recovered(fx *Effects) {
 		return
 	}
 	c.recovery, c.begun = nil, true
+	c.departures.end(c.nowMillis)
 	fx.Route = c.cfg.Route
 	c.catchUp(r, fx)
+	c.partAll(r, fx)
 	c.sendRecords(fx)
+	c.voidMoves(fx)
 	c.announced = len(c.staleness)
-	for _, a := range c.cfg.Clients {
-		if !planted.On("client-not-told-again") {
-			c.welcome(a, fx)
+	for _, a := range append(slices.Clone(c.cfg.Clients), c.leavers()...) {
+		if a.Role == wire.Client && !planted.On("client-not-told-again") {
+			c.welcome(a, c.whole(), fx)
 		}
 	}
 	if c.decided(r, fx); c.ending == nil && !planted.On("dispatch-not-repeated") {
@@ -282,7 +369,7 @@ func (c *Controller) replay(fx *Effects) {
 		case bellows.Drain:
 			c.number++
 			c.draining = true
-		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit:
+		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient:
 			c.replayRoute(&one.Control)
 		default:
 			r.driver = fmt.Errorf("record %d is %+v, for which it has not asked", one.Number, one.Control)
@@ -315,11 +402,41 @@ func (c *Controller) replayRoute(change *bellows.Control) {
 		return
 	}
 	c.cfg.Route = next
+	if _, removed := c.cfg.Route.Removed(*change); removed {
+		c.parts(*change)
+	}
+	if change.Kind == bellows.MoveSplit {
+		c.renew(change.Split)
+	}
+}
+
+// partAll counts those who were removed no more among the job's; those whom an heir has are not
+// leaving either, and their nodes may go.
+func (c *Controller) partAll(r *recovery, fx *Effects) {
+	for _, list := range [][]wire.Address{slices.Clone(c.cfg.Lanes), slices.Clone(c.cfg.Clients)} {
+		for _, a := range list {
+			if !slices.Contains(c.cfg.Route.Lanes(), a) && !slices.Contains(c.cfg.Route.Clients(), a) {
+				c.drop(a)
+			}
+		}
+	}
+	c.leaving = slices.DeleteFunc(c.leaving, func(one bellows.Control) bool { return slices.Contains(r.adopted, one) })
+	for _, one := range r.adopted {
+		if a, _ := c.cfg.Route.Removed(one); !slices.Contains(c.removed, a) {
+			c.removed = append(c.removed, a)
+		}
+		if !planted.On("left-not-told-again") {
+			c.release(one.Node, fx)
+		}
+	}
 }
 
 // replayMove takes the record of a split that moved between two of its clocks: it stands before
 // what follows the dispatch of the second.
 func (c *Controller) replayMove(s bellows.SplitID) {
+	if c.progress.Split(s)+1 < c.next[s] {
+		return // it moved since what was out of it was given back
+	}
 	if one := c.recovery.at(c.number + 1); one != nil && one.Control.Kind == bellows.MoveSplit && one.Control.Split == s {
 		c.replayRoute(&one.Control)
 	}
@@ -344,10 +461,10 @@ func (c *Controller) repeats(r bellows.Control) bool {
 func (c *Controller) catchUp(r *recovery, fx *Effects) {
 	for i, l := range c.cfg.Lanes {
 		switch {
-		case r.holdings[i] == nil || planted.On("lane-left-behind"):
+		case r.holdings[i] == nil || r.holdings[i] == &absent || planted.On("lane-left-behind"):
 			continue
-		case r.fresh(i):
-			c.welcome(l, fx)
+		case c.fresh(r, i):
+			c.welcome(l, c.whole(), fx)
 			continue
 		}
 		var m *wire.Records
@@ -377,11 +494,7 @@ func (c *Controller) catchUp(r *recovery, fx *Effects) {
 // whole are the flushes that the lanes hold and nobody has numbered, as if their clients said that
 // they are done: every part of them is held. They come in the order of clocks.
 func (r *recovery) whole() (list []sent) {
-	type parts struct {
-		wire.HeldFlush
-		held int
-	}
-	var all []parts
+	var all []wire.HeldFlush
 	at := map[bellows.FlushID]int{}
 	for _, h := range r.holdings {
 		if h == nil || planted.On("held-not-asked") {
@@ -392,20 +505,21 @@ func (r *recovery) whole() (list []sent) {
 			if !known {
 				i = len(all)
 				at[f.Flush] = i
-				all = append(all, parts{HeldFlush: f})
+				all = append(all, f)
+				all[i].Held = nil
 			}
-			all[i].held += len(f.Held)
+			all[i].Held = union(all[i].Held, f.Held)
 			if len(f.Done) > 0 {
 				all[i].Done = f.Done
 			}
 		}
 	}
 	for _, p := range all {
-		if len(p.Done) == 0 || p.held < len(p.Pairs) && !planted.On("part-taken-for-whole") {
+		if len(p.Done) == 0 || len(p.Held) < len(p.Pairs) && !planted.On("part-taken-for-whole") {
 			continue
 		}
 		d := wire.New[wire.Done]()
-		d.Flush, d.Clock, d.Pairs = p.Flush, p.Clock, append(d.Pairs, p.Pairs...)
+		d.Flush, d.Clock, d.Pairs = p.Flush, p.Clock, append(d.Pairs, p.Held...)
 		for _, one := range p.Done {
 			d.Append(one.Unit, one.Values)
 		}
@@ -415,6 +529,20 @@ func (r *recovery) whole() (list []sent) {
 		f, g := a.done.Flush, b.done.Flush
 		return cmp.Or(cmp.Compare(a.done.Clock, b.done.Clock), cmp.Compare(f.Client, g.Client), cmp.Compare(f.Incarnation, g.Incarnation), cmp.Compare(f.Seq, g.Seq))
 	})
+	return list
+}
+
+// union adds pairs to others. Of a partition that has moved meanwhile a lane that is behind may have
+// a part, too: the owner of now counts.
+func union(list, more []wire.Pair) []wire.Pair {
+	for _, p := range more {
+		switch i := slices.IndexFunc(list, func(o wire.Pair) bool { return o.Ref == p.Ref }); {
+		case i < 0:
+			list = append(list, p)
+		case p.Generation > list[i].Generation:
+			list[i] = p
+		}
+	}
 	return list
 }
 

@@ -163,8 +163,8 @@ func TestEpochsAppearOnce(t *testing.T) {
 		f := newFollow(t, &rounds{want: 1})
 		f.done(1, 0)
 		f.done(2, 0)
-		if len(f.fx.Epochs) != 1 {
-			t.Fatalf("epochs %v", f.fx.Epochs)
+		if len(f.fx.Epochs) != 1 || len(f.fx.Visits) != 2 {
+			t.Fatalf("epochs %v, visits %v", f.fx.Epochs, f.fx.Visits)
 		}
 		f.hear()
 		last := bellows.CommitNumber(3)
@@ -177,8 +177,8 @@ func TestEpochsAppearOnce(t *testing.T) {
 		f.holds(1, last, 1)
 		f.gives(0, 1)
 		got := f.said()
-		if len(f.fx.Epochs) > 0 {
-			t.Errorf("epochs %v appear again", f.fx.Epochs)
+		if len(f.fx.Epochs) > 0 || len(f.fx.Visits) > 0 {
+			t.Errorf("epochs %v and visits %v appear again", f.fx.Epochs, f.fx.Visits)
 		}
 		var want []string
 		if lost {
@@ -404,8 +404,8 @@ func count(b bool) int {
 	return 0
 }
 
-// TestEverybodyIsToldOfAFailedRecovery has lanes that have let go of what is needed: the lane that was added waits for no client, since clients know it only by a route
-// that they were perhaps not told.
+// TestEverybodyIsToldOfAFailedRecovery has lanes that have let go of what is needed: clients are to pass the end on to the lane that was added, which they know only by a
+// route that they were perhaps not told.
 func TestEverybodyIsToldOfAFailedRecovery(t *testing.T) {
 	f, _, _ := grown(t)
 	f.next(&rounds{want: 4}, coord.Saved{})
@@ -415,7 +415,102 @@ func TestEverybodyIsToldOfAFailedRecovery(t *testing.T) {
 	f.said()
 	f.knows(freshLane, 7, 4)
 	const end = `: end after commit 7: "the job cannot be recovered: records from 1 on are needed, and lane 0 of node 0 has kept those from 2 on" gone `
-	expect(t, f.said(), "lane 0 of node 0"+end+"[]", "lane 1 of node 0"+end+"[]", "lane 0 of node 3"+end+"[1 2 3]", "node 1"+end+"[]", "node 2"+end+"[]", "node 3"+end+"[]")
+	const pass = " passed on to [{3 0}]"
+	expect(t, f.said(), "lane 0 of node 0"+end+"[]", "lane 1 of node 0"+end+"[]", "lane 0 of node 3"+end+"[]", "node 1"+end+"[]"+pass, "node 2"+end+"[]"+pass, "node 3"+end+"[]"+pass)
+}
+
+// TestAFailureWaitsForTheRecovery lets a task fail before the controller that follows knows what was recorded: the job fails when it does, for the first failure, and everybody has the same
+// records then.
+func TestAFailureWaitsForTheRecovery(t *testing.T) {
+	f, _, _ := grown(t)
+	tail := f.tail
+	f.next(&rounds{want: 4}, coord.Saved{})
+	for _, reason := range []string{"no such row", "no such file"} {
+		f.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Failed{Reason: reason}}}, &f.fx)
+	}
+	expect(t, f.said())
+	added := []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
+	f.knows(twoLanes[0], 7, 1, added...)
+	f.knows(twoLanes[1], 7, 1, added...)
+	f.knows(freshLane, 5, 4)
+	f.said()
+	for _, m := range tail {
+		f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
+	}
+	const end, pass = `: end after commit 7: "node 1 failed: no such row" gone []`, " passed on to [{3 0}]"
+	said := f.said()
+	expect(t, said[len(said)-6:], "lane 0 of node 0"+end, "lane 1 of node 0"+end, "lane 0 of node 3"+end, "node 1"+end+pass, "node 2"+end+pass, "node 3"+end+pass)
+	f, _, _ = grown(t)
+	f.next(&rounds{want: 4}, coord.Saved{})
+	f.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Failed{Reason: "no such row"}}, {From: clients[0], To: self, Message: &wire.Complaint{Node: 1, Reason: "it gives up"}}}, &f.fx)
+	if got := f.said(); len(got) != 4 || !strings.Contains(got[0], `"node 1 failed: no such row" gone [1]`) {
+		t.Errorf("said %q", got) // nobody says what lanes hold
+	}
+	if caughtUp := slices.IndexFunc(said, func(s string) bool { return strings.HasPrefix(s, "lane 0 of node 3: record 7") }); caughtUp < 0 {
+		t.Errorf("said %q", said)
+	}
+}
+
+// failedAtOnce is a controller that follows, of a job that has grown, and to which a node is lost before it has asked anybody.
+func failedAtOnce(t *testing.T) *follow {
+	f, _, _ := grown(t)
+	c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, coord.Saved{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.desk = &desk{Controller: c}
+	f.Start(&f.fx)
+	f.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Complaint{Node: 2, Reason: "it speaks nonsense", Breach: true}}}, &f.fx)
+	return f
+}
+
+// TestWhoWasAddedIsToldTheEndOfAFailedRecovery has a node lost before the controller that follows has heard of the lane and the client that were added: it asks even lanes whose
+// nodes are not ready, tells those whom they name, has clients pass the end on, and waits for all, so that the audit has their counts.
+func TestWhoWasAddedIsToldTheEndOfAFailedRecovery(t *testing.T) {
+	f := failedAtOnce(t)
+	const end, pass = `: end after commit 0: "it speaks nonsense" gone [2]`, " passed on to [{3 0}]"
+	expect(t, f.said(), "lane 0 of node 0: *wire.Query", "lane 1 of node 0: *wire.Query",
+		"lane 0 of node 0"+end, "lane 1 of node 0"+end, "node 1"+end, "node 2"+end)
+	f.closed(clients[0], 7, 0)
+	f.knows(twoLanes[1], 0, 1) // it is behind
+	f.closed(twoLanes[1], 0, 1)
+	expect(t, f.said())
+	added := []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
+	f.knows(twoLanes[0], 7, 1, added...)
+	expect(t, f.said(), "lane 0 of node 3: *wire.Query", "node 1"+end+pass, "node 2"+end+pass, "lane 0 of node 3"+end, "node 3"+end+pass)
+	f.closed(twoLanes[0], 0, 2)
+	f.knows(freshLane, 7, 4, added...)
+	expect(t, f.said()) // it names nobody else
+	f.closed(freshLane, 0, 9)
+	if f.fx.Outcome != nil {
+		t.Fatal("it does not wait for the client that was added")
+	}
+	f.closed(freshClient, 5, 0)
+	if o := f.fx.Outcome; o == nil || o.Counts.Sent != 12 || o.Counts.Applied != 12 {
+		t.Errorf("outcome %+v", o)
+	}
+	f.fx.Reset()
+	if f.knows(freshLane, 7, 4, bellows.Control{Kind: bellows.AddLane, Node: 4}); len(f.said()) > 0 {
+		t.Error("it asks on though all is over")
+	}
+}
+
+// TestWhoHasLeftIsNotWaitedForByAFailedRecovery has a lane name who was added, and another say that it has the counts of these.
+func TestWhoHasLeftIsNotWaitedForByAFailedRecovery(t *testing.T) {
+	f := failedAtOnce(t)
+	added := []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
+	f.knows(twoLanes[0], 7, 1, added...)
+	f.said()
+	gone := []bellows.Control{{Kind: bellows.RemoveLane, Node: 3, Route: 5}, {Kind: bellows.RemoveClient, Node: 3, Route: 4}}
+	f.Step([]wire.Envelope{{From: twoLanes[1], To: self, Message: &wire.Holding{Term: 2, Last: 9, Tail: 1, Added: added, Adopted: gone}}}, &f.fx)
+	const end = `: end after commit 0: "it speaks nonsense" gone [2 3]`
+	expect(t, f.said(), "lane 0 of node 0"+end, "lane 1 of node 0"+end) // which may wait for node 3
+	for _, a := range []wire.Address{clients[0], twoLanes[0], twoLanes[1]} {
+		f.closed(a, 0, 0)
+	}
+	if f.fx.Outcome == nil || len(f.fx.Losses) > 1 {
+		t.Errorf("outcome %+v, lost %q", f.fx.Outcome, f.fx.Losses)
+	}
 }
 
 // TestARouteThatDoesNotFollowIsNamed replays changes of the route of which one is missing.

@@ -61,7 +61,7 @@ func TestALaneBeginsBehindItsRecord(t *testing.T) {
 	if d.fx.Route == nil || d.fx.Route.Version() != 1 {
 		t.Error("the checker of node 0 is not told of the route")
 	}
-	add := "{Kind:4 Table:0 Clocks:0 Clock:0 Route:1 Node:3 Lane:0 Partition:0 Generation:0 Split:0}"
+	add := "{Kind:4 Table:0 Clocks:0 Clock:0 Route:1 Node:3 Lane:0 Partition:0 Generation:0 Split:0 Heir:0 HeirLane:0}"
 	expect(t, d.routes(),
 		"lane 0 of node 0: record 2 route 1",
 		"lane 0 of node 3: route 1 as a whole of 7, after record 2, clocks [-1 0], staleness [0], flushes [{2 1 1 []}]",
@@ -107,7 +107,7 @@ func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
 	d.done(1, 0)
 	expect(t, d.routes(), "lane 0 of node 0: record 2 [split 0 clock 0 items [0,1)]") // the split goes only when it rests
 	d.done(2, 0)
-	move := "{Kind:7 Table:0 Clocks:0 Clock:0 Route:2 Node:3 Lane:0 Partition:0 Generation:0 Split:1}"
+	move := "{Kind:7 Table:0 Clocks:0 Clock:0 Route:2 Node:3 Lane:0 Partition:0 Generation:0 Split:1 Heir:0 HeirLane:0}"
 	expect(t, d.routes(),
 		"lane 0 of node 0: record 3 [split 1 clock 0 items [0,1)]",
 		"lane 0 of node 0: record 4 route 2",
@@ -125,8 +125,8 @@ func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
 	}
 	d.done(1, 1)
 	expect(t, d.routes()[3:], // the lane has two records, and three clients the route
-		"node 2: route 3, {Kind:7 Table:0 Clocks:0 Clock:0 Route:3 Node:2 Lane:0 Partition:0 Generation:0 Split:1}",
-		"node 3: route 3, {Kind:7 Table:0 Clocks:0 Clock:0 Route:3 Node:2 Lane:0 Partition:0 Generation:0 Split:1}",
+		"node 2: route 3, {Kind:7 Table:0 Clocks:0 Clock:0 Route:3 Node:2 Lane:0 Partition:0 Generation:0 Split:1 Heir:0 HeirLane:0}",
+		"node 3: route 3, {Kind:7 Table:0 Clocks:0 Clock:0 Route:3 Node:2 Lane:0 Partition:0 Generation:0 Split:1 Heir:0 HeirLane:0}",
 		"lane 0 of node 0: record 7 [split 0 clock 1 items [0,1)]",
 		"node 1: run split 0 clock 2 items [0,1) [1.5] after commit 7",
 		"node 2: run split 1 clock 2 items [0,1) [2.5] after commit 7")
@@ -165,7 +165,7 @@ func TestADoneAtAnOldGenerationIsStale(t *testing.T) {
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: &rounds{want: 2}})}
 	d.Start(&d.fx)
 	moved := bellows.PartitionRef{}
-	if err := d.MovePartition(moved, freshLane, &d.fx); err != nil {
+	if err := d.GivePartition(moved, freshLane, &d.fx); err != nil {
 		t.Fatal(err)
 	}
 	d.routes()
@@ -203,5 +203,69 @@ func TestWhoTakesPartIsWatched(t *testing.T) {
 	}
 	if err := d.AddClient(3, &d.fx); err == nil {
 		t.Error("a node that is lost takes part")
+	}
+}
+
+// newAhead is a controller whose driver dispatches three clocks of split 0 at once, of which node 3 takes part.
+func newAhead(t *testing.T) *desk {
+	d := newDesk(&eager{}, 0)
+	d.Start(&d.fx)
+	if err := d.AddClient(3, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	d.routes()
+	return d
+}
+
+// moveTo asks for a move of split 0.
+func (d *desk) moveTo(t *testing.T, n bellows.NodeID) {
+	t.Helper()
+	if err := d.MoveSplit(0, n, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recalled gives back what is behind a clock.
+func (d *desk) recalled(term bellows.Term, begun bellows.Clock) {
+	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Recalled{Term: term, Split: 0, Clock: begun}}}, &d.fx)
+}
+
+// TestASplitThatIsFarAheadMovesAtOnce moves a split of which three clocks are out and one is begun: the other two are run by its new node, behind the record of the move.
+func TestASplitThatIsFarAheadMovesAtOnce(t *testing.T) {
+	d := newAhead(t)
+	d.moveTo(t, 3)
+	d.moveTo(t, 3) // asks once
+	expect(t, d.routes(), "node 1: *wire.Recall")
+	d.recalled(7, -1) // says who was asked by another controller
+	d.recalled(1, 0)
+	expect(t, d.routes()) // clock 0 is under way
+	d.done(1, 0)
+	move := "{Kind:7 Table:0 Clocks:0 Clock:0 Route:2 Node:3 Lane:0 Partition:0 Generation:0 Split:0 Heir:0 HeirLane:0}"
+	expect(t, d.routes(),
+		"lane 0 of node 0: record 2 [split 0 clock 0 items [0,1)]",
+		"lane 0 of node 0: record 3 route 2",
+		"node 1: route 2, "+move, "node 2: route 2, "+move, "node 3: route 2, "+move,
+		"node 3: run split 0 clock 1 items [0,1) [] after commit 3",
+		"node 3: run split 0 clock 2 items [0,1) [] after commit 3")
+	d.recalled(1, 0) // is past
+	expect(t, d.routes())
+}
+
+// TestWhatWasGivenBackIsDispatchedWhereTheSplitIs recalls, and has the split stay. A job that is over dispatches nothing.
+func TestWhatWasGivenBackIsDispatchedWhereTheSplitIs(t *testing.T) {
+	d := newAhead(t)
+	d.moveTo(t, 3)
+	d.moveTo(t, 1)
+	d.done(1, 0)
+	d.routes()
+	d.recalled(1, 0)
+	expect(t, d.routes(),
+		"node 1: run split 0 clock 1 items [0,1) [] after commit 0",
+		"node 1: run split 0 clock 2 items [0,1) [] after commit 0")
+	d.moveTo(t, 3)
+	d.Lost(3, "it died", &d.fx)
+	d.recalled(1, 0) // of a job that is over
+	if said := strings.Join(d.said(), "; "); !strings.Contains(said, "it died") || strings.Contains(said, "run") {
+		t.Errorf("said %s", said)
 	}
 }

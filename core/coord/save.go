@@ -32,6 +32,7 @@ type Saved struct {
 	State
 	Commit    bellows.CommitNumber // the record; 0: there is none, and the job begins as State says
 	Route     bellows.RouteVersion
+	Leaving   []bellows.Control // removals of those whose counts no heir had
 	Whole     []bellows.Control // of which the route is rebuilt; none: it is the job's first
 	Open      []bellows.Unit    // that count, of clocks that are not complete
 	Out       []Out             // tasks that were dispatched and have no number
@@ -48,7 +49,7 @@ func (c *Controller) Save() (Saved, bool) {
 		return Saved{}, false
 	}
 	s := Saved{Commit: c.number, Open: c.progress.Open(), Out: c.outstanding(), Counted: c.counted.Clone(), Horizon: c.horizon, Draining: c.draining, Finishing: c.finishing}
-	s.State = c.state()
+	s.State, s.Leaving = c.state(), slices.Clone(c.leaving)
 	if s.Route = c.cfg.Route.Version(); s.Route > 0 {
 		s.Whole = c.cfg.Route.Whole()
 	}
@@ -90,6 +91,10 @@ func (c *Controller) restore(s Saved) error {
 		for _, a := range slices.Concat(saved.Lanes(), saved.Clients()) {
 			c.enrol(a)
 		}
+	}
+	for _, r := range s.Leaving {
+		c.parts(r)
+		c.enrol(c.removed[len(c.removed)-1]) // who has not left is asked, too
 	}
 	c.number, c.horizon, c.draining, c.finishing, c.counted = s.Commit, s.Horizon, s.Draining, s.Finishing, s.Counted.Clone()
 	for i := range s.Out {

@@ -22,14 +22,19 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	fx.Era = c.cfg.Era
 	c.nowMillis = nowMillis
 	c.sendRecords(fx)
-	c.waits.slept(c.roll.Tick(nowMillis, heard))
-	if c.timeless {
+	slept := c.roll.Tick(nowMillis, heard)
+	c.waits.slept(slept)
+	c.departures.slept(slept)
+	switch {
+	case c.timeless:
 		c.timeless = false
 		c.waits.end(nowMillis)
+	case c.opened && c.recovery != nil && c.ending == nil: // who is not ready by now may have left
+		c.ask(fx)
 	}
 	c.roll.Beat(c.cfg.Controller, &fx.Outbox)
 	for c.ending == nil || !planted.On("ending-unwatched") {
-		loss, found := c.roll.Verdict()
+		loss, found := c.roll.Verdict(c.mayHaveLeft)
 		if !found {
 			break
 		}
@@ -40,6 +45,9 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	}
 	for s := c.roll.NameSilent(); s != ""; s = c.roll.NameSilent() {
 		fx.Notices = append(fx.Notices, s)
+	}
+	if c.ending == nil {
+		c.awaitLeavers(fx)
 	}
 	switch {
 	case c.collecting:

@@ -6,8 +6,8 @@
 // again; a call that is not expected is turned away, and so is the second of two that claim one
 // place.
 //
-// A job that runs is joined likewise, by one node at a time, which dials all that are there:
-// Admission is node 0's half of that, and Newcomers that of whoever is called.
+// A job that runs is joined likewise, by nodes of which several may be on their way, and one at a time
+// dials all that are there: Admission is node 0's half of that, and Newcomers that of whoever is called.
 //
 // The caller's duties, in order:
 //

@@ -13,7 +13,7 @@ import (
 	"bellows/core/liveness"
 )
 
-// village is a job that runs, and nodes that join it one after the other, in an order that a seed decides.
+// village is a job that runs, and nodes that join it, several on their way at a time, in an order that a seed decides.
 type village struct {
 	town
 	admission   *join.Admission
@@ -23,6 +23,7 @@ type village struct {
 	visitors    []*visitor
 	invited     int
 	outcomes    int
+	together    int // invited while others were on their way
 }
 
 // resident is a node that takes part.
@@ -41,6 +42,8 @@ type visitor struct {
 	dead    bool
 	died    int64
 	sound   bool // nothing happens to it
+	up      bool // its process has started
+	called  bool // it was its turn
 	there   []bellows.NodeID
 	outcome *join.Outcome
 }
@@ -58,16 +61,17 @@ func newVillage(t *testing.T, seed uint64) *village {
 	}
 	v.rude = v.rng.IntN(4) == 0
 	for range 1 + v.rng.IntN(6) {
-		v.after(v.rng.Int64N(20_000), v.invite)
+		at := v.rng.Int64N(20_000)
+		for range 1 + v.rng.IntN(3) {
+			v.after(at, v.invite)
+		}
 	}
 	for range v.rng.IntN(20) {
 		if v.rude {
 			v.after(v.rng.Int64N(20_000), v.stranger)
 		}
 	}
-	for at := int64(250); at < 40_000; at += 250 {
-		v.after(at, v.tick)
-	}
+	v.after(250, v.tick)
 	return v
 }
 
@@ -85,33 +89,72 @@ func (v *village) at(n bellows.NodeID) *resident {
 	return nil
 }
 
-// tick is node 0's clock.
+// tick is node 0's clock, until nobody comes any more.
 func (v *village) tick() {
+	if v.now < 25_000 || v.first() != nil {
+		v.after(250, v.tick)
+	}
 	notice, away := v.admission.Tick(v.now)
-	if notice != "" && v.onTheWay() == nil {
-		v.fail("node 0 says %q and waits for nobody", notice)
+	if g := v.first(); notice != "" && (g == nil || !g.called || !strings.Contains(notice, fmt.Sprintf("node %d to join", g.who.Node))) {
+		v.fail("node 0 says %q and waits for %+v", notice, g)
 	}
 	v.turned(away)
 }
 
-// onTheWay is the visitor that has no outcome yet.
-func (v *village) onTheWay() *visitor {
+// onTheWay are the visitors that have no outcome yet.
+func (v *village) onTheWay() (list []*visitor) {
 	for _, g := range v.visitors {
 		if g.outcome == nil {
-			return g
+			list = append(list, g)
 		}
+	}
+	return list
+}
+
+// first is the first of them; nil: there is none.
+func (v *village) first() *visitor {
+	if list := v.onTheWay(); len(list) > 0 {
+		return list[0]
 	}
 	return nil
 }
 
+// turn lets the next call those who take part now.
+func (v *village) turn() {
+	who, ok := v.admission.Turn(v.now)
+	switch g := v.first(); {
+	case !ok && g != nil && !g.called:
+		v.fail("it is nobody's turn, and node %d waits", g.who.Node)
+	case !ok:
+	case g == nil || g.called || g.who != who:
+		v.fail("it is the turn of %+v, and the first is %+v", who, g)
+	default:
+		g.called = true
+		for n := range who.Node {
+			if v.at(n) != nil {
+				g.there = append(g.there, n)
+			}
+		}
+		if again, ok := v.admission.Turn(v.now); ok {
+			v.fail("it is the turn of %+v and of %+v", who, again)
+		}
+		g.comes()
+	}
+}
+
 func (v *village) invite() {
-	who, err := v.admission.Invite(1, v.rng.IntN(2), v.now)
-	if busy := v.onTheWay(); (err != nil) != (busy != nil) {
-		v.fail("an invitation while %v is on the way: %v", busy, err)
+	others := len(v.onTheWay())
+	who, err := v.admission.Invite(1, v.rng.IntN(2))
+	if (err != nil) != (others >= join.GuestsMost) {
+		v.fail("an invitation while %d are on the way: %v", others, err)
 	}
 	if err != nil {
 		return
 	}
+	if others > 0 {
+		v.together++
+	}
+	defer v.turn()
 	g := &visitor{who: who, village: v, wrong: v.rng.IntN(6) == 0}
 	if n := len(v.visitors); n > 0 && v.visitors[n-1].who.Node >= who.Node || v.at(who.Node) != nil {
 		v.fail("number %d is given again", who.Node)
@@ -129,16 +172,17 @@ func (v *village) invite() {
 	default:
 		g.sound = !g.wrong && !v.rude
 	}
-	for n := range who.Node {
-		if v.at(n) != nil {
-			g.there = append(g.there, n)
-		}
-	}
-	v.after(v.rng.Int64N(500), g.come)
+	v.after(v.rng.Int64N(500), func() {
+		g.up = true
+		g.comes()
+	})
 }
 
-// come dials all that are there.
-func (g *visitor) come() {
+// comes dials all that are there, when its process has started and it is its turn.
+func (g *visitor) comes() {
+	if !g.up || !g.called || g.outcome != nil {
+		return
+	}
 	c := join.Cluster{Self: g.who.Node, Nodes: int(g.who.Node) + 1, Connections: g.village.connections}
 	for n := range g.who.Node {
 		if !slices.Contains(g.there, n) {
@@ -224,9 +268,9 @@ func (v *village) admit() {
 	if !ok {
 		return
 	}
-	g := v.onTheWay()
-	if g == nil || g.who != who || g.wrong {
-		v.fail("%+v is due, and %+v on the way", who, g)
+	g := v.first()
+	if g == nil || g.who != who || g.wrong || !g.called {
+		v.fail("%+v is due, and %+v is the first", who, g)
 	}
 	o := v.admission.Admitted()
 	g.outcome = &o
@@ -240,6 +284,7 @@ func (v *village) admit() {
 		v.fail("node %d takes part, and is a guest, or not: %v", who.Node, o.Err)
 	}
 	v.settles(who.Node)
+	v.turn()
 }
 
 // dies ends a process: node 0 is told, later, perhaps by the end of a connection first. Then it waits for a better reason, and takes part no more.
@@ -266,15 +311,17 @@ func (v *village) turned(o *join.Outcome) {
 	if o == nil {
 		return
 	}
-	g := v.onTheWay()
-	if g == nil || g.who != o.Newcomer || o.Err == nil || g.sound || !v.admission.Guest(o.Node) {
-		v.fail("%+v is turned away, and %+v is on the way", o, g)
+	at := slices.IndexFunc(v.visitors, func(g *visitor) bool { return g.who == o.Newcomer && g.outcome == nil })
+	if at < 0 || o.Err == nil || v.visitors[at].sound || !v.admission.Guest(o.Node) {
+		v.fail("%+v is turned away, and is not on the way, or is sound", o)
 	}
+	g := v.visitors[at]
 	if g.dead && strings.HasSuffix(o.Err.Error(), "EOF") && v.now < g.died+v.times.Broken {
 		v.fail("node %d is turned away for want of a better reason %d ms after its end", o.Node, v.now-g.died)
 	}
 	g.outcome, v.outcomes = o, v.outcomes+1
 	v.away = append(v.away, o.Node)
+	v.turn()
 }
 
 // stranger calls somebody, in any name; it knows the token.
@@ -286,19 +333,19 @@ func (v *village) stranger() {
 	}
 }
 
-// TestNodesJoinWhileOthersRun plays thousands of jobs that nodes join: one at a time, each under a number of its own, each with one outcome. Who takes
+// TestNodesJoinWhileOthersRun plays thousands of jobs that nodes join: several at a time, each under a number of its own, each with one outcome. They call one after the other. Who takes
 // part has made the same job and has all its connections at all others; some die, do not come, have made another job, or find strangers in their place.
 func TestNodesJoinWhileOthersRun(t *testing.T) {
 	seeds := uint64(10_000)
 	if testing.Short() {
 		seeds = 1500
 	}
-	var joined, away int
+	var joined, away, together int
 	for seed := uint64(1); seed <= seeds; seed++ {
 		v := newVillage(t, seed)
 		for v.next() {
 		}
-		if g := v.onTheWay(); g != nil || v.outcomes != v.invited {
+		if g := v.first(); g != nil || v.outcomes != v.invited {
 			v.fail("%d were invited and have %d outcomes; on the way is %+v", v.invited, v.outcomes, g)
 		}
 		for _, n := range v.away {
@@ -308,9 +355,10 @@ func TestNodesJoinWhileOthersRun(t *testing.T) {
 		}
 		away += len(v.away)
 		joined += v.invited - len(v.away)
+		together += v.together
 	}
-	if joined < int(seeds) || away < int(seeds)/2 {
-		t.Errorf("%d nodes have joined and %d were turned away: that is no test of both", joined, away)
+	if joined < int(seeds) || away < int(seeds)/2 || together < int(seeds) {
+		t.Errorf("%d nodes have joined, %d were turned away and %d were on their way with others: that is no test of all", joined, away, together)
 	}
 }
 
@@ -321,27 +369,51 @@ func TestAnInvitationThatCannotBe(t *testing.T) {
 		t.Error("it takes notice of who was not invited")
 	}
 	for _, c := range [][2]int{{0, 0}, {-1, 2}, {1, -1}} {
-		if who, err := a.Invite(c[0], c[1], 0); bellows.KindOf(err) != bellows.Config {
+		if who, err := a.Invite(c[0], c[1]); bellows.KindOf(err) != bellows.Config {
 			t.Errorf("%v: %+v, %v", c, who, err)
 		}
 	}
-	who, err := a.Invite(1, 1, 0)
+	who, err := a.Invite(1, 1)
 	if err != nil || who != (join.Newcomer{Node: 2, Slots: 1, Lanes: 1}) {
 		t.Fatalf("%+v, %v", who, err)
+	}
+	if coming := a.Coming(); !slices.Equal(coming, []join.Newcomer{who}) {
+		t.Errorf("on the way are %+v", coming)
+	}
+	if calling, some := a.Calling(); some {
+		t.Errorf("%+v calls before its turn", calling)
 	}
 	if o := a.Lost(2, errors.New("the job is over")); o == nil || o.Err.Error() != "add a node node 2: the job is over" {
 		t.Errorf("at the end: %+v", o)
 	}
+	if coming := a.Coming(); len(coming) > 0 {
+		t.Errorf("who was turned away is on its way: %+v", coming)
+	}
 	a.TakesPart(7) // whom a controller before has admitted
-	if who, err := a.Invite(1, 0, 0); err != nil || who.Node != 8 || a.Guest(7) {
+	if who, err := a.Invite(1, 0); err != nil || who.Node != 8 || a.Guest(7) {
 		t.Errorf("%+v, %v", who, err)
 	}
 	a.TakesPart(8)
 	if _, ok := a.Due(); ok || a.Guest(8) {
 		t.Error("who takes part is on the way")
 	}
+	early, err := a.Invite(1, 0)
+	if o := a.Ready(early.Node, ownJob); err != nil || o == nil || bellows.KindOf(o.Err) != bellows.Bug {
+		t.Errorf("who says that it is ready before its turn: %+v, %v", o, err)
+	}
+	for range join.GuestsMost {
+		if _, err := a.Invite(1, 0); err != nil {
+			t.Error(err)
+		}
+	}
+	if who, err := a.Invite(1, 0); bellows.KindOf(err) != bellows.Unavailable {
+		t.Errorf("%+v is one too many: %v", who, err)
+	}
+	for _, who := range a.Coming() {
+		a.TakesPart(who.Node)
+	}
 	a.TakesPart(join.NodesMost - 1)
-	if who, err := a.Invite(1, 0, 0); err == nil {
+	if who, err := a.Invite(1, 0); err == nil {
 		t.Errorf("node %d joins a job without numbers: %s", who.Node, fmt.Sprint(err))
 	}
 }

@@ -123,8 +123,13 @@ func (t *Detector) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, s
 // Expired is the first node, in the order of Add, whose lease has run out, and how long it has been
 // silent.
 func (t *Detector) Expired(nowMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {
+	return t.ExpiredBut(nowMillis, func(bellows.NodeID) bool { return false })
+}
+
+// ExpiredBut is Expired among those who are not spared.
+func (t *Detector) ExpiredBut(nowMillis int64, spared func(bellows.NodeID) bool) (n bellows.NodeID, silentMillis int64, found bool) {
 	for _, l := range t.peers {
-		if nowMillis-l.last > t.ttlMillis {
+		if nowMillis-l.last > t.ttlMillis && !spared(l.node) {
 			return l.node, nowMillis - l.last, true
 		}
 	}

@@ -39,6 +39,7 @@ type Roll struct {
 	contact  []wire.Address // of each, an actor to speak to
 	awaited  []bellows.NodeID
 	suspects []suspect
+	left     []bellows.NodeID // the job has nothing of theirs any more
 	lost     []bellows.NodeID
 	reasons  []string // why each of them is
 	heard    []uint64 // by node: bytes that had come at the last tick
@@ -82,9 +83,31 @@ func (r *Roll) Add(a wire.Address) {
 	if !r.leased || a.Node == r.self || slices.Contains(r.nodes, a.Node) {
 		return
 	}
+	r.left = slices.DeleteFunc(r.left, func(m bellows.NodeID) bool { return m == a.Node })
 	r.nodes, r.contact = append(r.nodes, a.Node), append(r.contact, a)
 	r.leases.Add(a.Node, r.now)
 }
+
+// Leave takes out a node of which the job has nothing any more: it is not watched, and whatever
+// becomes of it is no loss (TestWhoHasLeftIsNotLost).
+func (r *Roll) Leave(n bellows.NodeID) {
+	if r.HasLeft(n) {
+		return
+	}
+	r.leases.Remove(n)
+	if i := slices.Index(r.nodes, n); i >= 0 {
+		r.nodes, r.contact = slices.Delete(r.nodes, i, i+1), slices.Delete(r.contact, i, i+1)
+	}
+	r.awaited = slices.DeleteFunc(r.awaited, func(m bellows.NodeID) bool { return m == n })
+	r.suspects = slices.DeleteFunc(r.suspects, func(s suspect) bool { return s.node == n })
+	r.left = append(r.left, n)
+}
+
+// AllLeft are the nodes that have left. The list is the roll's.
+func (r *Roll) AllLeft() []bellows.NodeID { return r.left }
+
+// HasLeft reports whether a node has left.
+func (r *Roll) HasLeft(n bellows.NodeID) bool { return slices.Contains(r.left, n) }
 
 // AllReady reports whether nobody is awaited.
 func (r *Roll) AllReady() bool { return len(r.awaited) == 0 }
@@ -127,6 +150,9 @@ func (r *Roll) Heard(n bellows.NodeID) {
 // reason, so that what others say takes no more memory than there are nodes; the time is the sooner
 // of the two.
 func (r *Roll) Suspect(n bellows.NodeID, reason string, patienceMillis int64) {
+	if r.HasLeft(n) {
+		return
+	}
 	due := r.now + patienceMillis
 	for i := range r.suspects {
 		if s := &r.suspects[i]; s.node == n {
@@ -158,15 +184,15 @@ func (r *Roll) Tick(nowMillis int64, heard []uint64) (sleptMillis int64) {
 	return slept
 }
 
-// Verdict is the next node that is lost by now: a suspect whose time has come, or one whose lease
-// has run out. Its caller takes it by Lose, and asks again: each loss changes what the next one
-// means to the job.
-func (r *Roll) Verdict() (Loss, bool) {
+// Verdict is the next node that is lost by now and not spared: a suspect whose time has come, or one
+// whose lease has run out. Its caller takes it by Lose, and asks again: each loss changes what the
+// next one means to the job.
+func (r *Roll) Verdict(spared func(bellows.NodeID) bool) (Loss, bool) {
 	for i, s := range r.suspects {
-		if s.dueMillis <= r.now && !planted.On("rumour-ignored") {
+		if s.dueMillis <= r.now && !spared(s.node) && !planted.On("rumour-ignored") {
 			r.suspects = slices.Delete(r.suspects, i, i+1)
 			if r.Lost(s.node) {
-				return r.Verdict()
+				return r.Verdict(spared)
 			}
 			return Loss{s.node, s.reason}, true
 		}
@@ -174,9 +200,15 @@ func (r *Roll) Verdict() (Loss, bool) {
 	if planted.On("silence-ignored") {
 		return Loss{}, false
 	}
-	n, silent, found := r.leases.Expired(r.now)
+	n, silent, found := r.leases.ExpiredBut(r.now, func(n bellows.NodeID) bool { return r.Lost(n) || r.HasLeft(n) || spared(n) }) // once (TestTheLostAreLostOnce)
 	return Loss{n, fmt.Sprintf("node %d has been silent for %.1f s and is declared gone; nothing of its unfinished clock counts", n,
 		float64(silent)/1000)}, found
+}
+
+// Due reports whether a node is lost by now if it is not spared.
+func (r *Roll) Due(n bellows.NodeID) bool {
+	_, _, expired := r.leases.ExpiredBut(r.now, func(m bellows.NodeID) bool { return m != n })
+	return expired || slices.ContainsFunc(r.suspects, func(s suspect) bool { return s.node == n && s.dueMillis <= r.now })
 }
 
 // Why is the reason for which a node is lost.
@@ -184,7 +216,7 @@ func (r *Roll) Why(n bellows.NodeID) string { return r.reasons[slices.Index(r.lo
 
 // Lose notes that a node is lost, and why, and reports whether it was not before.
 func (r *Roll) Lose(n bellows.NodeID, reason string) bool {
-	if r.Lost(n) {
+	if r.Lost(n) || r.HasLeft(n) {
 		return false
 	}
 	r.lost, r.reasons = append(r.lost, n), append(r.reasons, reason)

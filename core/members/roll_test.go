@@ -42,9 +42,11 @@ func ticks(r *members.Roll, from, to int64, heard ...bellows.NodeID) {
 	}
 }
 
+func nobody(bellows.NodeID) bool { return false }
+
 // verdicts loses all that are to be lost by now, one line each.
 func verdicts(r *members.Roll) (lines []string) {
-	for l, found := r.Verdict(); found; l, found = r.Verdict() {
+	for l, found := r.Verdict(nobody); found; l, found = r.Verdict(nobody) {
 		lines = append(lines, fmt.Sprintf("%d: %s", l.Node, l.Reason))
 		if !r.Lose(l.Node, l.Reason) {
 			lines = append(lines, "was lost before")
@@ -227,6 +229,44 @@ func TestASuspectHasItsTime(t *testing.T) {
 	expect(t, verdicts(r), "2: node 1 cannot reach it")
 	r.Tick(3000, nil)
 	expect(t, verdicts(r))
+}
+
+// TestTheLostAreLostOnce has a node that was lost, and has left, be named once more by another controller's records: its silence behind that is no loss again, for which whoever
+// asks would ask for ever.
+func TestTheLostAreLostOnce(t *testing.T) {
+	r := readyRoll()
+	r.Lose(2, "it died")
+	r.Leave(2)
+	r.Add(lane(2))
+	ticks(r, 500, 30_000, 1, 3)
+	if l, found := r.Verdict(nobody); found {
+		t.Errorf("node %d is lost: %s", l.Node, l.Reason)
+	}
+}
+
+// TestWhoHasLeftIsNotLost lets a node go: neither its silence, nor the end of its connections, nor a report of its death is a loss then, and nobody waits for it.
+func TestWhoHasLeftIsNotLost(t *testing.T) {
+	r := newRoll()
+	r.Tick(0, nil)
+	r.Ready(1)
+	r.Ready(2)
+	r.Suspect(3, "its connection ended", 100)
+	r.Leave(3)
+	r.Leave(3)
+	if !r.AllReady() || !r.HasLeft(3) || r.HasLeft(2) {
+		t.Error("it is waited for")
+	}
+	r.Suspect(3, "its connection ended", 100)
+	if r.Lose(3, "its process died") || r.Lost(3) {
+		t.Error("it is lost")
+	}
+	ticks(r, 500, 30_000, 1, 2)
+	expect(t, verdicts(r))
+	r.Add(lane(3)) // another controller hears that it takes part
+	ticks(r, 30_500, 60_000, 1, 2)
+	if got := verdicts(r); len(got) != 1 || !strings.HasPrefix(got[0], "3: node 3 has been silent") {
+		t.Error(got)
+	}
 }
 
 // TestSuspicionsTakeNoMemory has others say of one node, again and again, that they cannot reach it.

@@ -9,7 +9,7 @@ import (
 )
 
 // A change is made in two steps by two: the controller makes it of its newest route (AddLane …
-// MoveSplit) and records it; everybody, the controller included, follows the record with Next. That
+// RemoveClient) and records it; everybody, the controller included, follows the record with Next. That
 // a move is wise, or safe to make now, is the controller's to judge; Next refuses only what would
 // break an invariant of Route.
 
@@ -21,6 +21,31 @@ func (r *Route) AddLane(a wire.Address) bellows.Control {
 // AddClient is the change by which a node runs tasks, though no split yet.
 func (r *Route) AddClient(n bellows.NodeID) bellows.Control {
 	return bellows.Control{Kind: bellows.AddClient, Route: r.version + 1, Node: n}
+}
+
+// RemoveLane is the change by which a lane takes part no more, which holds nothing. Its heir takes
+// over what it has counted.
+func (r *Route) RemoveLane(a, heir wire.Address) bellows.Control {
+	return bellows.Control{Kind: bellows.RemoveLane, Route: r.version + 1, Node: a.Node, Lane: a.Index, Heir: heir.Node, HeirLane: heir.Index}
+}
+
+// RemoveClient is the change by which a node runs no tasks any more, which runs no split.
+func (r *Route) RemoveClient(n bellows.NodeID, heir wire.Address) bellows.Control {
+	return bellows.Control{Kind: bellows.RemoveClient, Route: r.version + 1, Node: n, Heir: heir.Node, HeirLane: heir.Index}
+}
+
+// Heir is the lane that takes over the counts of who is removed by a change of the job's routes.
+func (*Route) Heir(c bellows.Control) wire.Address { return wire.LaneAt(c.Heir, int(c.HeirLane)) }
+
+// Removed is who takes part no more by a change of the job's routes, if anybody.
+func (*Route) Removed(c bellows.Control) (who wire.Address, removes bool) {
+	switch c.Kind {
+	case bellows.RemoveLane:
+		return laneOf(c), true
+	case bellows.RemoveClient:
+		return wire.ClientAt(c.Node), true
+	}
+	return wire.Address{}, false
 }
 
 // MovePartition is the change by which another lane holds a partition, at the generation behind
@@ -95,9 +120,32 @@ func (r *Route) change(c bellows.Control) error {
 			return fmt.Errorf("%v runs no tasks", wire.ClientAt(c.Node))
 		}
 		r.nodes[c.Split] = c.Node
+	case bellows.RemoveLane, bellows.RemoveClient:
+		return r.remove(c)
 	default:
 		return fmt.Errorf("control %d changes no route", c.Kind)
 	}
+	return nil
+}
+
+// remove takes a lane or a client out, which must own nothing, and whose heir must stay.
+func (r *Route) remove(c bellows.Control) error {
+	who, _ := r.Removed(c)
+	list := &r.lanes
+	if who.Role == wire.Client {
+		list = &r.clients
+	}
+	switch {
+	case !slices.Contains(*list, who):
+		return fmt.Errorf("%v takes no part", who)
+	case who.Role == wire.Client && slices.Contains(r.nodes, who.Node):
+		return fmt.Errorf("%v runs a split", who)
+	case who.Role == wire.Lane && slices.ContainsFunc(r.owners, func(o Owner) bool { return o.Lane == who }):
+		return fmt.Errorf("%v holds a partition", who)
+	case r.Heir(c) == who || !slices.Contains(r.lanes, r.Heir(c)):
+		return fmt.Errorf("%v, which is to be the heir of %v, takes no part", r.Heir(c), who)
+	}
+	*list = slices.DeleteFunc(slices.Clone(*list), func(a wire.Address) bool { return a == who })
 	return nil
 }
 

@@ -23,7 +23,7 @@ func changes(seed uint64, r *route.Route, each func(before, after *route.Route, 
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for range 60 {
 		var c bellows.Control
-		switch rng.IntN(4) {
+		switch rng.IntN(6) {
 		case 0:
 			c = r.AddLane(wire.Address{Node: bellows.NodeID(rng.IntN(6)), Role: wire.Lane, Index: uint16(rng.IntN(2))})
 		case 1:
@@ -32,6 +32,10 @@ func changes(seed uint64, r *route.Route, each func(before, after *route.Route, 
 			c = r.MovePartition(bellows.PartitionRef{Table: 1, Partition: bellows.PartitionID(rng.IntN(7))}, r.Lanes()[rng.IntN(len(r.Lanes()))])
 		case 3:
 			c = r.MoveSplit(bellows.SplitID(rng.IntN(8)), r.Clients()[rng.IntN(len(r.Clients()))].Node)
+		case 4:
+			c = r.RemoveLane(r.Lanes()[rng.IntN(len(r.Lanes()))], r.Lanes()[rng.IntN(len(r.Lanes()))])
+		case 5:
+			c = r.RemoveClient(r.Clients()[rng.IntN(len(r.Clients()))].Node, r.Lanes()[rng.IntN(len(r.Lanes()))])
 		}
 		after, err := r.Next(c)
 		if err != nil {
@@ -97,6 +101,13 @@ func TestOnlyWhoTakesPartOwns(t *testing.T) {
 					t.Fatalf("seed %d: split %d is run by node %d", seed, s, n)
 				}
 			}
+			if c.Kind == bellows.RemoveLane || c.Kind == bellows.RemoveClient {
+				who, _ := after.Removed(c)
+				if slices.Contains(after.Lanes(), who) || slices.Contains(after.Clients(), who) || !slices.Contains(after.Lanes(), after.Heir(c)) {
+					t.Fatalf("seed %d: %v takes part still, or its heir %v does not", seed, who, after.Heir(c))
+				}
+				return
+			}
 			for i, a := range before.Lanes() {
 				if after.Lanes()[i] != a {
 					t.Fatalf("seed %d: lanes change their places", seed)
@@ -138,6 +149,10 @@ func TestAChangeThatDoesNotFitIsRefused(t *testing.T) {
 		"there is no split 8":             r.MoveSplit(8, 4),
 		"runs no tasks":                   r.MoveSplit(7, 6),
 		"control 1 changes no ro":         {Kind: bellows.KeepTables, Route: 1},
+		"lane 0 of node 3 takes no part":  r.RemoveLane(nowhere, firstLanes[0]),
+		"holds a partition":               r.RemoveLane(firstLanes[0], firstLanes[1]),
+		"node 5 runs a split":             r.RemoveClient(5, firstLanes[0]),
+		"node 6 takes no part":            r.RemoveClient(6, firstLanes[0]),
 		"route 2 does not follow route 0": {Kind: bellows.AddClient, Route: 2, Node: 6},
 	} {
 		if next, err := r.Next(c); err == nil || next != nil || !strings.Contains(err.Error(), want) {

@@ -36,7 +36,8 @@ type Owner struct {
 //     of partition and generation has one owner in all routes (TestAPairHasOneOwner). That is why
 //     receivers judge what they are sent by the pair and not by the version: what names an old
 //     generation is stale, however far behind the sender is.
-//   - Lanes and clients are added behind the others, so that their places stay.
+//   - Lanes and clients are added behind the others, and those that are left when one is removed keep
+//     their order. Who is removed owns nothing (TestOnlyWhoTakesPartOwns).
 //   - A route shares with the one before what the change has left alone, and changes none of it
 //     (TestNextLeavesTheRouteBeforeAsItIs).
 type Route struct {
@@ -127,10 +128,10 @@ func (r *Route) Runs(n bellows.NodeID, t wire.Subtree) bool {
 	return first < end && r.nodes[first] == n && uint64(r.until[first]) >= end
 }
 
-// Lanes are all lanes of the job, those that own nothing included.
+// Lanes are all lanes that take part, those that own nothing included.
 func (r *Route) Lanes() []wire.Address { return r.lanes }
 
-// Clients are all clients of the job, those that run no split included.
+// Clients are all clients that take part, those that run no split included.
 func (r *Route) Clients() []wire.Address { return r.clients }
 
 // Cut is the division of a table.
@@ -150,6 +151,21 @@ func (r *Route) All() iter.Seq[bellows.PartitionRef] {
 			}
 		}
 	}
+}
+
+// Owned is what a node has: splits that it runs, and partitions that its lanes own.
+func (r *Route) Owned(n bellows.NodeID) (splits []bellows.SplitID, partitions []bellows.PartitionRef) {
+	for s, at := range r.nodes {
+		if at == n {
+			splits = append(splits, bellows.SplitID(s))
+		}
+	}
+	for ref := range r.All() {
+		if r.Owner(ref).Lane.Node == n {
+			partitions = append(partitions, ref)
+		}
+	}
+	return splits, partitions
 }
 
 // Number is a partition's place among the partitions of all tables, by which actors have their

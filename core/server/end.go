@@ -19,18 +19,18 @@ import (
 // takeEnd waits for the end from the controller and from every client that can still send it.
 func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 	l.noteEnd(from)
+	l.over = l.over || !m.Parts
 	if from == l.cfg.Controller {
 		l.abandon()
 	}
 	for _, n := range m.Gone {
 		l.noteEnd(wire.ClientAt(n))
+		l.forsake(n)
 	}
 	if from == l.cfg.Controller {
 		l.closing, l.told = true, m
 	}
-	if l.closing && !l.closed && l.open == 0 {
-		l.end(out)
-	}
+	l.closeWhenAll(out)
 }
 
 // noteEnd notes that nothing more comes from a client. One that is not known yet may be so later,
@@ -49,26 +49,36 @@ func (l *Lane) noteEnd(from wire.Address) {
 // waits for a clock that will not complete.
 func (l *Lane) end(out *wire.Outbox) {
 	l.closed = true
+	l.endCopies(out)
 	for _, f := range l.held {
 		if planted.On("held-applied-at-end") {
 			l.applyFlush(f, out)
 			continue
 		}
 		if planted.On("held-counted-applied") {
-			l.counts.Applied += pushRows(f.push, l)
+			for _, one := range l.parts(f.push) {
+				l.counts.Applied += one.Rows
+			}
 			continue
 		}
-		l.countDropped(pushRows(f.push, l), l.bits(f.push))
+		l.drop(f.push)
 	}
 	l.held = nil
 	for _, w := range l.waiting {
 		if !planted.On("full-uncounted") {
-			l.countDropped(w.rows, w.bits)
+			l.miss(w.parts)
 		}
+	}
+	if !planted.On("missed-uncounted") && l.removal == nil {
+		l.countMissed()
 	}
 	l.count()
 	l.final = l.counts
 	l.final.Ledgers = slices.Clone(l.counts.Ledgers)
+	if l.removal != nil && l.told == nil {
+		l.bequeath(out)
+		return
+	}
 	l.lastWord(out)
 }
 
@@ -77,12 +87,14 @@ func (l *Lane) end(out *wire.Outbox) {
 func (l *Lane) lastWord(out *wire.Outbox) {
 	counts := l.final
 	counts.Ledgers = slices.Clone(counts.Ledgers) // a message is its receiver's
-	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: counts})
+	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Closed{Counts: counts, Adopted: slices.Clone(l.adopted), Missed: l.bequest()})
 }
 
 // closeAgain says the last word to a controller that follows another, which ends the job once more.
 func (l *Lane) closeAgain(e wire.Envelope, out *wire.Outbox) {
-	if m, end := e.Message.(*wire.End); end && e.From == l.cfg.Controller && m.Term > l.told.Term && !planted.On("last-word-not-repeated") {
+	m, end := e.Message.(*wire.End)
+	l.over = l.over || end && !m.Parts
+	if end && e.From == l.cfg.Controller && (l.told == nil || m.Term > l.told.Term) && !planted.On("last-word-not-repeated") {
 		l.told = m
 		l.lastWord(out)
 	}
@@ -90,4 +102,9 @@ func (l *Lane) closeAgain(e wire.Envelope, out *wire.Outbox) {
 
 // Ending reports whether the controller, or a client, has told the lane that the job is over: so a
 // node without a client knows.
-func (l *Lane) Ending() bool { return l.closing || l.open < len(l.ended) }
+func (l *Lane) Ending() bool {
+	return l.over
+}
+
+// Removed reports whether the lane takes part no more: its last word is its heir's, or will be.
+func (l *Lane) Removed() bool { return l.removal != nil }

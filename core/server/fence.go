@@ -138,8 +138,7 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 			rest = append(rest, f)
 			continue
 		}
-		l.countDropped(pushRows(f.push, l), l.bits(f.push))
-		l.forgo(f.push.Flush, l.least(f.push))
+		l.drop(f.push)
 		l.heldBytes -= f.bytes
 	}
 	l.held = rest
@@ -147,8 +146,7 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 		if !gone(sender(w.from, w.flush)) {
 			return false
 		}
-		l.countDropped(w.rows, w.bits)
-		l.forgo(w.flush, w.first)
+		l.miss(w.parts)
 		return true
 	})
 	l.disregard(gone)
@@ -161,24 +159,8 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 			}
 		}
 	}
+	l.forsake(m.Node)
 	l.admitWaiting(out)
-}
-
-// forgone is a push of a fenced client that never counts: parts of one flush come in several, each
-// known by its least partition.
-type forgone struct {
-	flush bellows.FlushID
-	first int // by route.Number
-}
-
-// forgo notes that a push never counts, so that it is accounted for once, and reports whether that is new.
-func (l *Lane) forgo(id bellows.FlushID, first int) bool {
-	one := forgone{id, first}
-	if l.counted.Has(id) || slices.Contains(l.forgone, one) || len(l.forgone) >= l.cfg.Limits.Parked {
-		return false
-	}
-	l.forgone = append(l.forgone, one)
-	return true
 }
 
 // keepsOut reports whether a message is of a client behind a fence. What it pushes is accounted for
@@ -191,8 +173,10 @@ func (l *Lane) keepsOut(e *wire.Envelope) bool {
 	of := l.incarnationOf(e.From)
 	switch m := e.Message.(type) {
 	case *wire.Push:
-		if l.isFenced(e.From.Node, m.Flush.Incarnation) && (m.Flush.Incarnation == of || of == 0) && l.checkPush(m) == nil && l.forgo(m.Flush, l.least(m)) {
-			l.countDropped(pushRows(m, l), l.bits(m))
+		if l.isFenced(e.From.Node, m.Flush.Incarnation) && (m.Flush.Incarnation == of || of == 0) {
+			if err := l.checkPush(m); (err == nil || err == errStale) && len(l.missed) < missedMost {
+				l.drop(m)
+			}
 		}
 		of = m.Flush.Incarnation
 	case *wire.Pull:

@@ -10,11 +10,12 @@ import (
 	"bellows/core"
 	"bellows/core/audit"
 	"bellows/core/checkpoint"
+	"bellows/core/delta"
 	"bellows/core/gate"
 	"bellows/core/planted"
 	"bellows/core/store"
+	"bellows/core/tail"
 	"bellows/link/wire"
-	"bellows/table"
 )
 
 // Options are what is a lane's own beside its job. None of them changes a result.
@@ -67,8 +68,14 @@ type Limits struct {
 	// package store finds worth it.
 	Digits int
 	// Slab is how many values of a partition go into one message of its state: by default as many
-	// as checkpoint.Sender has it.
+	// as checkpoint.Sender has it, and 65,536 where the partition goes to another lane.
 	Slab int
+	// Window is how many bytes of rows may be on their way to a lane that is to own their
+	// partition: by default 1 MiB, little beside what training sends.
+	Window int
+	// Behind is how many bytes of what changes a partition may be on their way to such a lane: by
+	// default 1 GiB. Above that the move is given up.
+	Behind int
 }
 
 // The defaults of Limits; that of Commitments is wire's.
@@ -78,6 +85,10 @@ const (
 	unreadMost = 8 << 20
 	tailMost   = 4 << 20
 	aheadMost  = 32 << 20
+
+	handoffSlab   = 64 << 10
+	handoffWindow = 1 << 20
+	handoffBehind = 1 << 30
 )
 
 // orDefault is the limits as they apply.
@@ -88,6 +99,7 @@ func (l Limits) orDefault() Limits {
 	l.Unread = cmp.Or(l.Unread, unreadMost)
 	l.Tail = cmp.Or(l.Tail, tailMost)
 	l.Ahead = cmp.Or(l.Ahead, aheadMost)
+	l.Window, l.Behind = cmp.Or(l.Window, handoffWindow), cmp.Or(l.Behind, handoffBehind)
 	return l
 }
 
@@ -133,7 +145,7 @@ type Lane struct {
 	counted  gate.Counted         // flushes that have a number
 	applied  bellows.CommitNumber // records up to this have been taken
 	barrier  bellows.CommitNumber // applied when the last clock became complete
-	tail     tail
+	tail     tail.Tail
 
 	// What is here.
 	owned    []*partition
@@ -161,24 +173,35 @@ type Lane struct {
 	dropped      int          // how many such messages
 	incarnations []uint32     // per client: its newest incarnation
 	fenced       []fenced     // processes that were declared gone
-	forgone      []forgone    // what they sent that never counts
 	silence      silence
 
 	// The route: what waits for newer ones.
-	begun   bool                         // it takes part by the route; before that it knows no records
-	first   struct{ lanes, clients int } // with which the job began
+	begun   bool              // it takes part by the route; before that it knows no records
+	added   []bellows.Control // who takes part since the job's beginning, or did: he may be leaving
 	ahead   []ahead
 	awaited int // partitions that were given to it and are not here yet
+	missed  []missed
+
+	// What goes to other lanes, and comes from them.
+	outs    []*partition // copied from here; in the order in which that was asked for
+	copies  uint64       // that have begun here
+	offers  []offer
+	shadows []*partition // copied to here, and not served yet
 
 	// The end.
-	closing    bool            // the controller has ended the job
-	closed     bool            // and nothing more can come
-	broken     bool            // only the end counts any more
-	complaint  *wire.Complaint // why: somebody sent what cannot be
-	told       *wire.End       // by the controller, last
-	ended      []bool          // per client: it has said or will not say that the job is over
-	open       int             // clients that may still say so
-	left       []wire.Address  // clients that said that the job is over, and are not known
+	closing    bool              // the controller has ended the job
+	closed     bool              // and nothing more can come
+	broken     bool              // only the end counts any more
+	complaint  *wire.Complaint   // why: somebody sent what cannot be
+	told       *wire.End         // by the controller, last
+	ended      []bool            // per client: it has said or will not say that the job is over
+	open       int               // clients that may still say so
+	over       bool              // somebody has said that the job is over
+	left       []wire.Address    // clients that said that the job is over, and are not known
+	removal    *bellows.Control  // of this lane, while the job goes on; nil: it takes part
+	adopted    []bellows.Control // removals of those whose counts are among its own
+	bequests   []bequest         // that are ahead of the route
+	heirOf     []bellows.Control // removals of those whose counts are to come
 	counts     wire.Counts
 	final      wire.Counts // as it has closed
 	tasksEnded bool        // at this node
@@ -200,7 +223,6 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
 		byNumber: make([]*partition, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
 	l.state.Most = cfg.Limits.Slab
-	l.first.lanes, l.first.clients = len(cfg.Route.Lanes()), len(cfg.Route.Clients())
 	for _, a := range cfg.Clients {
 		l.incarnations = append(l.incarnations, cfg.Incarnation(a))
 	}
@@ -221,25 +243,42 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 // stand in the order of their numbers, which is that in which clocks are applied and rows relayed:
 // the same in every run.
 func (l *Lane) own(ref bellows.PartitionRef) error {
+	p, err := l.make(ref, false)
+	if err == nil {
+		l.insert(p)
+	}
+	return err
+}
+
+// make makes a partition that is filled by its initialiser; or blank, to be filled by a copy.
+func (l *Lane) make(ref bellows.PartitionRef, blank bool) (*partition, error) {
 	s, cut := &l.cfg.Tables[ref.Table], l.cfg.Route.Cut(ref.Table)
-	st, err := store.New(s, cut, ref.Partition)
+	filled := store.New
+	if blank {
+		filled = store.Blank
+	}
+	st, err := filled(s, cut, ref.Partition)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	st.SeedKeys(l.cfg.KeySeed)
 	if n := l.cfg.Limits.Digits; n > 0 {
 		st.SortDigits(n)
 	}
-	p := &partition{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), generation: l.cfg.Route.Owner(ref).Generation, schema: s, store: st,
-		subscribedMost: cut.SubscribedMost(s.Width), barrier: s.Consistency == table.BSP, reached: l.progress.Complete()}
-	at := l.cfg.Route.Number(ref)
+	return &partition{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), generation: l.cfg.Route.Owner(ref).Generation, width: s.Width, store: st,
+		newBuffer:      func() *delta.Buffer { return delta.NewBuffer(s, st.Rows()) },
+		subscribedMost: cut.SubscribedMost(s.Width), barrier: l.cfg.Barrier(ref.Table), reached: l.progress.Complete()}, nil
+}
+
+// insert makes a partition the lane's own.
+func (l *Lane) insert(p *partition) {
+	at := l.cfg.Route.Number(p.ref)
 	after := slices.IndexFunc(l.owned, func(o *partition) bool { return l.cfg.Route.Number(o.ref) > at })
 	if after < 0 {
 		after = len(l.owned)
 	}
 	l.owned = slices.Insert(l.owned, after, p)
 	l.byNumber[at] = p
-	return nil
 }
 
 // Step takes messages in the order in which they arrived and appends the answers to out.
@@ -258,9 +297,12 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 	}
 	l.takeAhead(out)
 	if !l.broken {
+		l.takeOffers(out)
 		l.relay(out)
 		l.serve(out)
+		l.stream(out)
 	}
+	l.tellTaken(out)
 	l.surrender(out)
 }
 
@@ -295,6 +337,11 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *Tick:
 		l.Tick(m.NowMillis, m.Heard, out)
 		return
+	case *wire.Taken:
+		if !l.broken {
+			l.takeTaken(e.From, m, out)
+		}
+		return
 	}
 	if l.closed { // what else comes now has come before
 		l.closeAgain(e, out)
@@ -310,15 +357,21 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		l.takePush(e.From, m, out)
+	case *wire.Closed:
+		l.takeBequest(bequest{e.From, m}, out)
 	case *wire.Records:
 		for i := range m.List {
+			if l.removal != nil && !planted.On("removed-goes-on") { // another controller has not heard of that
+				m.List = m.List[:i]
+				break
+			}
 			if !l.broken {
 				l.takeRecord(e.From, &m.List[i], out)
 			}
 		}
 		if !l.broken { // by what it has
-			l.tail.add(m, l.cfg.Limits.Tail)
-			l.tail.forget(m.Keep)
+			l.tail.Add(m, l.cfg.Limits.Tail)
+			l.tail.Forget(m.Keep)
 		}
 		wire.Free(m)
 	case *wire.Pull:
@@ -338,6 +391,10 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		l.begin(e.From, m, out)
 	case *wire.Fence:
 		l.takeFence(m, out)
+	case *wire.Handoff:
+		l.takeHandoff(m, out)
+	case *wire.Piece:
+		l.takePiece(e.From, m, out)
 	case *wire.End:
 		l.takeEnd(e.From, m, out)
 	}

@@ -109,9 +109,23 @@ func describe(m wire.Message) string {
 	case *wire.Complaint:
 		return fmt.Sprintf("breach by node %d: %s", m.Node, m.Reason)
 	case *wire.Closed:
-		return fmt.Sprintf("closed: applied %d dropped %d", m.Counts.Applied, m.Counts.Dropped)
+		s := fmt.Sprintf("closed: applied %d dropped %d", m.Counts.Applied, m.Counts.Dropped)
+		if m.Route > 0 || len(m.Adopted) > 0 {
+			s += fmt.Sprintf(" sent %d, removed by route %d, with those who were removed by %v", m.Counts.Sent, m.Route, versions(m.Adopted))
+		}
+		return s
+	case *wire.Adopted:
+		return fmt.Sprintf("has the counts of those who were removed by %v", versions(m.List))
 	}
 	return fmt.Sprintf("%T", m)
+}
+
+// versions are the routes that changes make.
+func versions(changes []bellows.Control) (list []bellows.RouteVersion) {
+	for _, c := range changes {
+		list = append(list, c.Route)
+	}
+	return list
 }
 
 // named is the pairs that an answer speaks of; empty: it does not say.

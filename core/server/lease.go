@@ -39,7 +39,7 @@ func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox)
 // does not read: the clock for which it waits may need those behind it.
 func (p *partition) grantQueued(l *Lane, out *wire.Outbox) {
 	rest := p.queue[:0]
-	blocked := false
+	blocked := p.held
 	for _, r := range p.queue {
 		v := p.visible(l)
 		switch {
@@ -48,6 +48,8 @@ func (p *partition) grantQueued(l *Lane, out *wire.Outbox) {
 		case blocked || len(p.deferred) > 0 || !p.leases.Free(r.acquire.Mode):
 			blocked = true
 			rest = append(rest, r)
+		case r.acquire == holdMark:
+			p.held, blocked = true, true
 		default:
 			p.grant(r, l, out)
 		}
@@ -58,6 +60,9 @@ func (p *partition) grantQueued(l *Lane, out *wire.Outbox) {
 // grant gives a lease, which counts against its node's credit as the answer to a read does.
 func (p *partition) grant(r request, l *Lane, out *wire.Outbox) {
 	p.leases.Grant(r.acquire.Mode, r.from)
+	if r.acquire.Mode == wire.Exclusive && p.streams() {
+		p.out.Torn()
+	}
 	p.remote = r.from.Node != l.cfg.Self.Node
 	g := wire.New[wire.Granted]()
 	v := p.visible(l)

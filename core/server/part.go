@@ -4,10 +4,10 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/delta"
+	"bellows/core/handoff"
 	"bellows/core/lease"
 	"bellows/core/store"
 	"bellows/link/wire"
-	"bellows/table"
 )
 
 // partition is one partition at its lane: state, leases, and what waits to be applied.
@@ -38,7 +38,8 @@ type partition struct {
 	gone       bool                 // another lane owns it; what was recorded before is still applied, since its clients and the audit wait for it
 	awaited    bool                 // it was given to this lane, and its state is not here yet: nobody is served
 	applied    bellows.CommitNumber // the newest record that has something for it: its own, since it may move
-	schema     *table.Schema
+	width      int
+	newBuffer  func() *delta.Buffer
 	store      *store.Partition
 	barrier    bool // BSP: the deltas of a clock become visible together
 
@@ -46,6 +47,18 @@ type partition struct {
 	deferred []entry // recorded while a lease kept them out
 	reached  bellows.Clock
 	lag      wire.Need // while deferred is not empty: what is visible
+
+	// To another lane, and from one.
+	out      *handoff.Source // nil: it is not copied
+	held     bool            // nobody gets a lease any more: all that is out has ended
+	prepared bool            // the controller was told that it may go
+	due      *wire.Handoff   // it is awaited, and to be copied on then
+	in       *handoff.Target // nil: it was not copied here
+	gained   bellows.CommitNumber
+	adopted  bool
+	forsaken bool          // its state will not come
+	marks    []mark        // while it is awaited: what records ask for
+	before   store.Written // by the copy, before it was served: it counts elsewhere
 
 	leases lease.Holders
 	ended  bellows.CommitNumber // the record that ended the last exclusive lease: what its holder changed shows from there on, with a barrier too
@@ -97,7 +110,7 @@ func (p *partition) buffer() *delta.Buffer {
 		p.buffers = p.buffers[:n-1]
 		return b
 	}
-	return delta.NewBuffer(p.schema, p.store.Rows())
+	return p.newBuffer()
 }
 
 func (p *partition) giveBuffer(b *delta.Buffer) {

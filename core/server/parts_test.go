@@ -57,7 +57,7 @@ func pullOf(p bellows.PartitionID) *wire.Pull {
 }
 
 // TestPartsOfAFlushWaitOneByOne has no room for two parts of one flush that come in two pushes, above a flush that is held: each waits, both are asked
-// for together, and the done that came with one of them goes on when both are held.
+// for together, and the done that came with one of them stays: of what comes again it is its client's to say.
 func TestPartsOfAFlushWaitOneByOne(t *testing.T) {
 	s := newScript(t, 1)
 	s.push(2, 1, 0, ref(1, 0), 8)
@@ -76,7 +76,7 @@ func TestPartsOfAFlushWaitOneByOne(t *testing.T) {
 		{clients[0], second(), "to node 1: full, flush 1 of node 1 must wait [{t1/p1 1}]"},
 		{controller, record(1, 2), "to node 1: room for flush 1 of node 1 [{t1/p0 1} {t1/p1 1}]\n    to node 2: flush 1 of node 2 is commit 1"},
 		{clients[0], second(), "to node 1: held flush 1 of node 1 [{t1/p1 1}]"},
-		{clients[0], partsPush(true, 3, 0), "to the controller: done flush 1 of node 1"},
+		{clients[0], partsPush(true, 3, 0), "to node 1: held flush 1 of node 1 [{t1/p1 1} {t1/p0 1}]"},
 	}
 	for i, c := range steps {
 		if got := s.said(c.from, c.m); got != c.want {

@@ -3,10 +3,10 @@ package server
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"bellows"
-	"bellows/core/audit"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -42,6 +42,7 @@ type flush struct {
 	named bool // what is said of it names its pairs
 	// several: more of it may have come before, or come later: this push has not all of what the lane will hold
 	several bool
+	moved   *wire.Piece          // it is one chunk that came with its partition: nobody here is told of it
 	number  bellows.CommitNumber // 0: not recorded
 	open    int                  // chunks and lease ends not applied yet
 	rows    []uint32             // memory for the numbers of the rows that its keys name
@@ -57,9 +58,8 @@ type waiter struct {
 	pairs []wire.Pair // of it
 	named bool        // what is said of it names them
 	from  wire.Address
-	rows  int64
-	bits  []audit.Ledger // of the job's tables: what of them would be dropped
-	asked bool           // to come again
+	parts []missed // what would be dropped
+	asked bool     // to come again
 }
 
 // takePush holds the parts of a flush, or says that it cannot yet, or never.
@@ -68,10 +68,14 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 		wire.Free(m)
 		return
 	}
+	if l.counted.Has(m.Flush) && !planted.On("push-twice") { // whoever owns what it names by now
+		l.answerHeld(from, m, out)
+		return
+	}
 	switch err := l.checkPush(m); {
 	case err == errStale:
-		out.Send(l.cfg.Self, from, &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: pushed(m)})
-		l.arrived(m) // it comes again under the same name, to where it belongs
+		l.sayStale(from, &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: pushed(m)}, out)
+		l.refused(from, m, out) // it comes again under the same name, to where it belongs
 		l.admitWaiting(out)
 		return
 	case err != nil:
@@ -81,6 +85,9 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	known, fresh := l.dedupe(m)
 	if !fresh {
 		l.answerHeld(from, m, out)
+		if m.Again && len(m.Pairs) == 0 && l.counted.Has(m.Flush) { // it was another lane's, which has left
+			out.Send(l.cfg.Self, from, &wire.Committed{List: []wire.Commitment{{Flush: m.Flush, Commit: l.applied}}})
+		}
 		return
 	}
 	if err := l.fits(from, m); err != nil {
@@ -100,7 +107,7 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	f := l.newFlush()
 	*f = flush{push: m, from: from, bytes: bytes, above: above && !known, named: m.Again || known, several: m.Again || known, open: len(m.Chunks) + len(m.Leases), rows: f.rows}
 	if err := l.reserve(f); err != nil {
-		l.countDropped(pushRows(m, l), l.bits(m))
+		l.drop(m)
 		out.Send(l.cfg.Self, from, refusal(m.Flush, err))
 		return
 	}
@@ -158,6 +165,7 @@ func (l *Lane) dedupe(m *wire.Push) (known, fresh bool) {
 		}
 		if known = true; m.Again {
 			if w.shares(l.pairsOf(m)) {
+				l.miss(w.parts)
 				l.waiting = slices.Delete(l.waiting, i, i+1)
 				i--
 			}
@@ -274,7 +282,7 @@ func rank(a, b waiter) int {
 // full tells a client that there is no room for a push, and notes that it must come again.
 func (l *Lane) full(from wire.Address, m *wire.Push, known bool, out *wire.Outbox) {
 	w := waiter{flush: m.Flush, clock: m.Clock, first: l.least(m), pairs: slices.Clone(l.pairsOf(m)), named: m.Again || known, from: from,
-		rows: pushRows(m, l), bits: l.bits(m)}
+		parts: l.parts(m)}
 	if !l.enqueue(w) {
 		l.breach(from, out, "%d flushes wait for room already", l.cfg.Limits.Parked)
 		return
@@ -306,6 +314,9 @@ func (w *waiter) shares(pairs []wire.Pair) bool {
 func (l *Lane) enqueue(w waiter) bool {
 	i, again := slices.BinarySearchFunc(l.waiting, w, rank)
 	if again {
+		if w.parts == nil { // sent again: what came first counts
+			l.miss(l.waiting[i].parts)
+		}
 		l.waiting[i] = w
 		return true
 	}
@@ -320,8 +331,30 @@ func (l *Lane) enqueue(w waiter) bool {
 func (l *Lane) arrived(m *wire.Push) {
 	if len(l.waiting) > 0 {
 		pairs := pushed(m)
-		l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool { return w.flush == m.Flush && w.shares(pairs) })
+		l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
+			gone := w.flush == m.Flush && w.shares(pairs)
+			if gone && m.Again {
+				l.miss(w.parts)
+			}
+			return gone
+		})
 	}
+}
+
+// refused forgets of what a stale push brings that it waits, where it waits at the generation at
+// which it is refused: what has come again since waits on.
+func (l *Lane) refused(from wire.Address, m *wire.Push, out *wire.Outbox) {
+	if !l.miss(l.parts(m)) {
+		l.breach(from, out, "parts of %d flushes, of which it knows that they belong elsewhere", missedMost)
+	}
+	pairs := pushed(m)
+	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
+		gone := w.flush == m.Flush && (slices.ContainsFunc(w.pairs, func(p wire.Pair) bool { return slices.Contains(pairs, p) }) || planted.On("refused-erases") && w.shares(pairs))
+		if gone {
+			l.miss(w.parts)
+		}
+		return gone
+	})
 }
 
 // admitWaiting tells the lowest waiting flush to come again, in all pushes of it that wait. One
@@ -338,6 +371,9 @@ func (l *Lane) admitWaiting(out *wire.Outbox) {
 	}
 	to, room := l.waiting[i].from, &wire.Room{Flush: id, Pairs: l.waiting[i].said()}
 	l.waiting[i].asked = true
+	if next := i + 1; room.Pairs == nil && next < len(l.waiting) && l.waiting[next].flush == id && !planted.On("room-for-one") {
+		room.Pairs = slices.Clone(l.waiting[i].pairs) // beside others all are named
+	}
 	for i++; i < len(l.waiting) && l.waiting[i].flush == id; i++ { // in one word: what waits may be one push at its client
 		if w := &l.waiting[i]; !w.asked {
 			w.asked = true
@@ -409,6 +445,9 @@ func (l *Lane) hold(f *flush, out *wire.Outbox) {
 // it did: the word that it is done came with one of the pushes of it, which may not be the last.
 // The push keeps it until the flush has a number, for another controller that asks.
 func (l *Lane) passDone(m *wire.Push, several bool, out *wire.Outbox) bool {
+	if m.Again && !planted.On("old-done-passed") { // then the word is its client's
+		return false
+	}
 	with, here := m, len(l.pairsOf(m))
 	if several {
 		for _, f := range l.held {
@@ -470,8 +509,12 @@ func (l *Lane) pairsOf(m *wire.Push) []wire.Pair {
 
 // least is the first of the partitions of which a push has parts.
 func (l *Lane) least(m *wire.Push) int {
+	return l.leastOf(pairs(m))
+}
+
+func (l *Lane) leastOf(list iter.Seq[wire.Pair]) int {
 	first := l.cfg.Route.Partitions()
-	for p := range pairs(m) {
+	for p := range list {
 		first = min(first, l.cfg.Route.Number(p.Ref))
 	}
 	return first

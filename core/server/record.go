@@ -8,7 +8,6 @@ import (
 	"bellows/core/delta"
 	"bellows/core/planted"
 	"bellows/link/wire"
-	"bellows/table"
 )
 
 // The second phase: the controller has decided. takeRecord is read downwards. Progress comes first,
@@ -45,6 +44,7 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		l.progress.Commit(u)
 	}
 	l.unhold(r.Flush)
+	l.forgetMissed(r.Flush)
 	for _, f := range l.numbered {
 		f.number = r.Number
 		if l.mayShow(f) {
@@ -117,9 +117,10 @@ func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
 
 // entry is one chunk of a recorded flush, or one of the marks.
 type entry struct {
-	flush *flush
-	chunk int
-	clock bellows.Clock
+	flush  *flush
+	chunk  int
+	clock  bellows.Clock
+	passed bool // where its partition is copied, the other lane has it
 }
 
 // The marks: entries that are no chunk.
@@ -157,10 +158,10 @@ func (p *partition) apply(e entry, l *Lane, out *wire.Outbox) {
 		p.applyClocks(e.clock, l, out)
 		return
 	case keepMark:
-		p.store.Save(&p.image)
-		p.kept = true
+		p.keepNow(l, out)
 		return
 	}
+	p.pass(e, l, out)
 	p.give(&e.flush.push.Chunks[e.chunk], e.clock)
 	l.finish(e.flush)
 }
@@ -192,6 +193,10 @@ func (p *partition) write(rows []uint32, deltas []float32, clock bellows.Clock) 
 // mark among the deferred entries does so later: catchUp goes through these in the order of their
 // records.
 func (p *partition) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
+	if p.awaited {
+		p.marks = append(p.marks, mark{entry: entry{chunk: clockMark, clock: c}})
+		return
+	}
 	if p.barrier && (p.leases.Out() || len(p.deferred) > 0) {
 		if !planted.On("clock-mark-lost") {
 			p.postpone(entry{chunk: clockMark, clock: c}, l)
@@ -209,6 +214,10 @@ func (p *partition) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
 // the tree and given to the rule once. Several are there where a lease has kept them out, or where
 // the table's consistency has changed (setStaleness).
 func (p *partition) applyClocks(c bellows.Clock, l *Lane, out *wire.Outbox) {
+	if p.streams() && len(p.later) > 0 && !planted.On("handoff-clocks-lost") {
+		p.passWaiting(c, l, out)
+		l.say(p, p.out.Clocks(c), out)
+	}
 	for len(p.later) > 0 && !l.broken {
 		clock := p.later[0].clock
 		for _, e := range p.later[1:] {
@@ -286,7 +295,11 @@ func (l *Lane) finish(f *flush) {
 // closeFlush gives the chunks' memory back: to the client by wire.Committed, and the push to its
 // pool. Until here the lane looks into that memory, which in one process is the client's own.
 func (l *Lane) closeFlush(f *flush) {
-	l.note(f, false)
+	if f.moved != nil { // the lane that had it has told its client
+		wire.Free(f.moved)
+	} else {
+		l.note(f, false)
+	}
 	wire.Free(f.push)
 	*f = flush{rows: f.rows[:0]}
 	l.spare = append(l.spare, f)
@@ -345,25 +358,29 @@ func (l *Lane) takeControl(from wire.Address, c *bellows.Control, out *wire.Outb
 		for _, p := range l.owned {
 			p.applied = l.applied
 			if !p.gone {
-				p.keep()
+				p.keep(l, out)
 			}
 		}
 	case bellows.SetStaleness:
-		l.setStaleness(c.Table, table.Consistency(c.Clocks), out)
-	case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit:
+		l.setStaleness(c.Table, c.Clocks, out)
+	case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient:
 		l.reroute(from, c, out)
 	}
 }
 
 // setStaleness changes a table's consistency. No task is out, so that nothing waits for a clock; what is
 // visible never goes back.
-func (l *Lane) setStaleness(t bellows.TableID, c table.Consistency, out *wire.Outbox) {
-	l.cfg.Tables[t].Consistency = c
+func (l *Lane) setStaleness(t bellows.TableID, clocks int32, out *wire.Outbox) {
+	l.cfg.SetStaleness(t, clocks)
 	l.barrier = l.applied
 	for _, p := range l.owned {
 		if p.ref.Table == t {
 			p.applied = l.applied
-			p.barrier = c == table.BSP
+			if p.awaited {
+				p.marks = append(p.marks, mark{entry{chunk: barrierMark, clock: math.MaxInt32}, l.cfg.Barrier(t)})
+				continue
+			}
+			p.barrier = l.cfg.Barrier(t)
 			p.applyClocks(math.MaxInt32, l, out)
 		}
 	}
@@ -372,14 +389,58 @@ func (l *Lane) setStaleness(t bellows.TableID, c table.Consistency, out *wire.Ou
 
 // keep saves an image of the state. What a lease still keeps out belongs in it: its release may be under
 // way when the controller, which knows that no task is out, asks.
-func (p *partition) keep() {
-	if len(p.deferred) > 0 && !planted.On("keep-at-once") {
+func (p *partition) keep(l *Lane, out *wire.Outbox) {
+	switch {
+	case p.awaited:
+		p.marks = append(p.marks, mark{entry: entry{chunk: keepMark}})
+	case len(p.deferred) > 0 && !planted.On("keep-at-once"):
 		p.deferred = append(p.deferred, entry{chunk: keepMark})
-		return
+	default:
+		p.keepNow(l, out)
 	}
+}
+
+// keepNow saves the image, and has a lane to which the partition is copied do so.
+func (p *partition) keepNow(l *Lane, out *wire.Outbox) {
+	p.save()
+	if p.streams() {
+		l.say(p, p.out.Keep(p.store), out)
+	}
+}
+
+func (p *partition) save() {
 	p.store.Save(&p.image)
 	p.kept = true
 	if planted.On("kept-without-slots") {
 		p.image.Slots = nil
+	}
+}
+
+// streams reports whether what changes is passed on.
+func (p *partition) streams() bool { return p.out != nil && p.out.Begun() && !p.gone }
+
+// pass passes a chunk on that becomes part of the state now, if the partition is copied.
+func (p *partition) pass(e entry, l *Lane, out *wire.Outbox) {
+	if p.streams() && !planted.On("handoff-chunk-lost") {
+		for m := range p.out.Chunk(p.store, &e.flush.push.Chunks[e.chunk], e.clock, false) {
+			l.say(p, m, out)
+		}
+	}
+}
+
+// passWaiting passes on what waits for clocks up to c and was not passed on. That is as late as may be, when they become part of the state or when all rows are copied, since the rows
+// that are copied meanwhile need nothing of it.
+func (p *partition) passWaiting(c bellows.Clock, l *Lane, out *wire.Outbox) {
+	for i := range p.later {
+		e := &p.later[i]
+		if e.passed || e.clock > c {
+			continue
+		}
+		if e.passed = true; c == math.MaxInt32 && planted.On("handoff-later-forgotten") {
+			continue
+		}
+		for m := range p.out.Chunk(p.store, &e.flush.push.Chunks[e.chunk], e.clock, true) {
+			l.say(p, m, out)
+		}
 	}
 }

@@ -65,7 +65,7 @@ func TestASubscriptionTakesNoMoreThanItIsSaidTo(t *testing.T) {
 			t.Fatal(err)
 		}
 		changed := []uint32{0, 1, 2, 3, 4, 5}
-		if p.schema.Sparse {
+		if p.store.Keyed() {
 			if changed, err = p.store.Reserve([]bellows.Key{4, 9}, nil); err != nil {
 				t.Fatal(err)
 			}

@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/core/audit"
 	"bellows/core/planted"
 	"bellows/link/wire"
-	"bellows/table"
 )
 
 // A lane goes by the route as its records make it. A client may be ahead of it, or behind:
@@ -23,7 +21,7 @@ import (
 // A lane that the job's route does not have begins when the controller says so, behind the record
 // that adds it (TestALaneBeginsAtARecord). A partition that another lane gets is not served from
 // that record on; what was recorded of it before is still applied here. One that this lane gets is
-// served when its state has come (Load): how it comes is not for this package.
+// served when its state has come (handoff.go; Load).
 
 // ahead is a message by a route that the lane does not know yet, or about a partition that is not
 // here yet; or, of a push for which there was no room, what is said of it when the lane has caught
@@ -33,8 +31,6 @@ type ahead struct {
 	envelope wire.Envelope
 	bytes    int
 	refused  *wire.Stale // nil: the message is here
-	rows     int64       // of a refused push, for the audit of a job that ends before it comes again
-	bits     []audit.Ledger
 }
 
 // isAhead reports whether a message of a client must wait: by itself, or since something of the
@@ -94,11 +90,15 @@ func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
 			break
 		}
 		refused := &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: pushed(m)}
-		if full {
-			out.Send(l.cfg.Self, e.From, refused)
+		if !l.miss(l.parts(m)) {
+			l.breach(e.From, out, "parts of %d flushes, of which it knows that they belong elsewhere", missedMost)
 			return
 		}
-		one = ahead{envelope: wire.Envelope{From: e.From}, refused: refused, rows: pushRows(m, l), bits: l.bits(m)}
+		if full {
+			l.sayStale(e.From, refused, out)
+			return
+		}
+		one = ahead{envelope: wire.Envelope{From: e.From}, refused: refused}
 	case *wire.Pull:
 		if full {
 			l.refuse(e.From, m.Request, errStale, out)
@@ -130,8 +130,22 @@ func (l *Lane) takeAhead(out *wire.Outbox) {
 			l.ahead = append(l.ahead, a) // it is no further
 		default:
 			a.refused.Route = l.cfg.Route.Version()
-			out.Send(l.cfg.Self, a.envelope.From, a.refused)
+			l.sayStale(a.envelope.From, a.refused, out)
 		}
+	}
+}
+
+// sayStale tells a client what of a push is to come again: nothing of a flush that has a number, nor
+// of what is held of it, since this was perhaps a copy.
+func (l *Lane) sayStale(to wire.Address, m *wire.Stale, out *wire.Outbox) {
+	for _, f := range l.held {
+		if f.push.Flush == m.Flush {
+			here := pushed(f.push)
+			m.Pairs = slices.DeleteFunc(m.Pairs, func(p wire.Pair) bool { return slices.Contains(here, p) })
+		}
+	}
+	if len(m.Pairs) > 0 && !l.counted.Has(m.Flush) {
+		out.Send(l.cfg.Self, to, m)
 	}
 }
 
@@ -140,12 +154,11 @@ func (l *Lane) abandon() {
 	list := l.ahead
 	l.ahead = nil
 	for _, a := range list {
-		if a.refused != nil {
-			l.countDropped(a.rows, a.bits)
-		}
 		switch m := a.envelope.Message.(type) {
 		case *wire.Push:
-			l.countDropped(pushRows(m, l), l.bits(m))
+			if !l.counted.Has(m.Flush) {
+				l.miss(l.parts(m))
+			}
 		case *wire.End:
 			l.noteEnd(a.envelope.From)
 		}
@@ -184,7 +197,7 @@ func pairs(m *wire.Push) iter.Seq[wire.Pair] {
 func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 	r, err := l.cfg.Route.Rebuilt(m.Version, m.Changes)
 	switch {
-	case l.begun || m.Begin == nil || err != nil || !slices.Contains(r.Lanes(), l.cfg.Self):
+	case l.begun || m.Begin == nil || err != nil || !slices.Contains(r.Lanes(), l.cfg.Self) && l.removedBy(m.Changes) == nil:
 		l.breach(from, out, "route %d, with which it does not begin", m.Version)
 		return
 	case !planted.On("begun-at-one"):
@@ -194,10 +207,16 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 		l.breach(from, out, "%v", err)
 		return
 	}
+	first := l.cfg.Route
 	l.begun, l.cfg.Route = true, r
 	l.counted.Load(m.Begin.Recorded)
 	for t, clocks := range m.Begin.Staleness {
-		l.cfg.Tables[t].Consistency = table.Consistency(clocks)
+		l.cfg.SetStaleness(bellows.TableID(t), clocks)
+	}
+	for _, a := range l.cfg.Clients {
+		if !slices.Contains(r.Clients(), a) {
+			l.part(a, out) // before this lane began
+		}
 	}
 	for _, a := range r.Clients() {
 		l.admit(a)
@@ -207,6 +226,16 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 			l.gain(from, ref, out)
 		}
 	}
+	for _, c := range m.Changes {
+		if c.Kind == bellows.AddLane && !slices.Contains(first.Lanes(), wire.LaneAt(c.Node, int(c.Lane))) || c.Kind == bellows.AddClient && !slices.Contains(first.Clients(), wire.ClientAt(c.Node)) {
+			l.added = append(l.added, c)
+		}
+		l.expectBequest(&c)
+	}
+	if c := l.removedBy(m.Changes); c != nil {
+		l.leave(c, out)
+	}
+	l.inherit(out)
 }
 
 // reroute takes the next route.
@@ -217,18 +246,29 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		return
 	}
 	l.cfg.Route = next
+	l.expectBequest(c)
 	switch c.Kind {
+	case bellows.AddLane:
+		l.added = append(l.added, *c)
 	case bellows.AddClient:
+		l.added = append(l.added, *c)
 		l.admit(wire.ClientAt(c.Node))
 	case bellows.MovePartition:
 		ref := bellows.PartitionRef{Table: c.Table, Partition: c.Partition}
 		if t := l.at(ref); t != nil && !t.gone {
-			l.lose(t, out)
+			l.lose(from, t, next.Owner(ref).Lane, out)
 		}
-		if next.Owner(ref).Lane == l.cfg.Self {
+		if next.Owner(ref).Lane == l.cfg.Self && !l.broken {
 			l.gain(from, ref, out)
 		}
+	case bellows.RemoveClient:
+		l.part(wire.ClientAt(c.Node), out)
+	case bellows.RemoveLane:
+		if who, _ := l.cfg.Route.Removed(*c); who == l.cfg.Self {
+			l.leave(c, out)
+		}
 	}
+	l.inherit(out)
 }
 
 // admit takes in a client, whose pushes and subscriptions are taken from now on.
@@ -244,26 +284,47 @@ func (l *Lane) admit(a wire.Address) {
 	}
 }
 
-// gain makes a partition that this lane owns from now on, and waits for its state.
+// gain makes a partition that this lane owns from now on, and waits for its state: for the rest of
+// the copy that was sent here.
 func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbox) {
-	if err := l.own(ref); err != nil {
-		l.breach(from, out, "%v", err)
+	p := l.shadow(ref)
+	if p == nil {
+		if err := l.own(ref); err != nil {
+			l.breach(from, out, "%v", err)
+			return
+		}
+		l.at(ref).awaited = true
+		l.awaited++
 		return
 	}
-	l.at(ref).awaited = true
+	p.generation, p.gained, p.reached = l.cfg.Route.Owner(ref).Generation, l.applied, l.progress.Complete()
+	p.barrier = l.cfg.Barrier(ref.Table)
+	p.awaited = true
 	l.awaited++
+	l.insert(p)
+	if p.in.Last() != nil || planted.On("handoff-adopted-early") {
+		l.adopt(p, out)
+	}
 }
 
 // lose takes leave of a partition: what waits here for it is to be asked again of its owner, and so
 // is what is held of it and not recorded. It is not leased. Recorded entries stay until they are
 // applied: they count here.
-func (l *Lane) lose(p *partition, out *wire.Outbox) {
+func (l *Lane) lose(from wire.Address, p *partition, to wire.Address, out *wire.Outbox) {
+	if p.out != nil {
+		if l.hand(from, p, to, out); l.broken {
+			return
+		}
+	}
 	p.gone, p.subs = true, nil
 	if p.awaited {
 		p.awaited = false
 		l.awaited--
 	}
 	for _, r := range p.queue {
+		if r.acquire == holdMark {
+			continue
+		}
 		l.refuse(r.from, r.acquire.Request, errStale, out)
 		wire.Free(r.acquire)
 	}
@@ -277,18 +338,67 @@ func (l *Lane) lose(p *partition, out *wire.Outbox) {
 		return true
 	})
 	for _, f := range l.held {
-		l.forget(f, p.ref)
+		l.forget(f, p, out)
 	}
+	l.forgetWaiting(p.ref, out)
 	l.held = slices.DeleteFunc(l.held, func(f *flush) bool { return f.open == 0 && len(f.push.Pairs) > 0 })
 	l.admitWaiting(out) // what is held of it no more has no record here, which would make room
 }
 
-// forget takes the parts of a partition out of what is held of a flush. They are not counted as
-// dropped: their client sends them again, to the partition's owner.
-func (l *Lane) forget(f *flush, ref bellows.PartitionRef) {
+// forget takes the parts of a partition out of what is held of a flush, and tells its client, who
+// sends them again to the partition's owner, so that nothing hangs on a controller that is lost. What
+// is left is voted for: perhaps the vote went with a done, which is done no more.
+func (l *Lane) forget(f *flush, p *partition, out *wire.Outbox) {
 	m, bytes := f.push, pushBytes(f.push)
-	m.Chunks = slices.DeleteFunc(m.Chunks, func(c wire.Chunk) bool { return c.Ref == ref })
+	if !slices.ContainsFunc(m.Chunks, func(c wire.Chunk) bool { return c.Ref == p.ref }) {
+		return
+	}
+	for _, one := range l.parts(m) {
+		if one.Ref == p.ref {
+			l.miss([]missed{one})
+		}
+	}
+	m.Chunks = slices.DeleteFunc(m.Chunks, func(c wire.Chunk) bool { return c.Ref == p.ref })
 	l.heldBytes -= bytes - pushBytes(m)
 	f.bytes -= bytes - pushBytes(m)
 	f.open = len(m.Chunks) + len(m.Leases)
+	f.named, f.several = true, true
+	if !planted.On("forgotten-untold") {
+		out.Send(l.cfg.Self, f.from, &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: []wire.Pair{p.pair()}})
+	}
+	if f.open > 0 && !planted.On("rest-unvoted") {
+		h := wire.New[wire.Held]()
+		h.Flush, h.Pairs = m.Flush, append(h.Pairs, l.pairsOf(m)...)
+		out.Send(l.cfg.Self, f.from, h)
+	}
+}
+
+// forgetWaiting tells clients of parts of a partition that wait for room here that they belong
+// elsewhere now: what waits with them waits on.
+func (l *Lane) forgetWaiting(ref bellows.PartitionRef, out *wire.Outbox) {
+	for i := range l.waiting {
+		w := &l.waiting[i]
+		at := slices.IndexFunc(w.pairs, func(p wire.Pair) bool { return p.Ref == ref })
+		if at < 0 {
+			continue
+		}
+		out.Send(l.cfg.Self, w.from, &wire.Stale{Route: l.cfg.Route.Version(), Flush: w.flush, Pairs: []wire.Pair{w.pairs[at]}})
+		w.named, w.pairs = true, slices.Delete(slices.Clone(w.pairs), at, at+1)
+		for k, one := range w.parts {
+			if one.Ref == ref {
+				l.miss([]missed{one})
+				w.parts = slices.Delete(slices.Clone(w.parts), k, k+1)
+				break
+			}
+		}
+	}
+	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool { return len(w.pairs) == 0 })
+	for i := range l.waiting { // of one flush they stand in the order of what is left
+		w := &l.waiting[i]
+		w.first = l.cfg.Route.Partitions()
+		for _, p := range w.pairs {
+			w.first = min(w.first, l.cfg.Route.Number(p.Ref))
+		}
+	}
+	slices.SortFunc(l.waiting, rank)
 }

@@ -27,6 +27,9 @@ func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox)
 	if l.outlived(who) || planted.On("inquiry-ignored") {
 		return
 	}
+	if l.told != nil { // what was ahead is given up, and nothing of it is lost: the end is on its way to that client, too
+		return
+	}
 	a := &wire.Standing{Incarnation: m.Incarnation, List: slices.Clone(m.List)}
 	for i := range a.List {
 		w := &a.List[i]
@@ -63,6 +66,9 @@ func (l *Lane) answerBehind(who subscriber, request uint64) (pending.Behind, uin
 			}
 			if v := p.visible(l); p.leases.Out() || !gate.Admits(r.acquire.Need, v.Commit, v.Clock) {
 				return l.partBehind(p, r.acquire.Need)
+			}
+			if p.out != nil { // it goes to another lane by the next
+				return pending.Record, 0
 			}
 			return l.readyBehind()
 		}

@@ -18,18 +18,19 @@ import (
 // step on.
 func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 	p := l.at(ref)
+	err := p.store.Load(im)
 	if p.awaited {
-		p.awaited = false
-		l.awaited--
+		var nobody wire.Outbox
+		l.settle(p, &nobody)
 	}
-	return p.store.Load(im)
+	return err
 }
 
 // LoadKept gives a partition the kept image of a saved run.
 func (l *Lane) LoadKept(ref bellows.PartitionRef, im *store.Image) {
 	p := l.at(ref)
 	p.image, p.kept = *im, true
-	if p.schema.Sparse && im.Keys == nil {
+	if p.store.Keyed() && im.Keys == nil {
 		p.image.Keys = []bellows.Key{} // there were none
 	}
 }
@@ -82,6 +83,8 @@ func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
 	switch {
 	case p == nil || p.gone:
 		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
+	case p.awaited:
+		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(), "it was on its way to %v from a lane that is gone", l.cfg.Self)
 	case p.torn():
 		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
 			"a task died inside its exclusive lease")
@@ -106,7 +109,7 @@ func (p *partition) applyDeferred(l *Lane) {
 // what a lease kept out whose holder died before it said that it had ended.
 func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
 	p := l.at(ref)
-	if p == nil || p.gone {
+	if p == nil || p.gone || p.awaited {
 		return nil
 	}
 	if l.closed && !p.torn() {

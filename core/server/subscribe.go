@@ -57,7 +57,7 @@ func (p *partition) wrote(rows []uint32) {
 		return
 	}
 	p.writes++
-	if p.schema.Sparse {
+	if p.store.Keyed() {
 		for i := range p.subs {
 			for _, r := range rows {
 				p.subs[i].keys.Mark(p.store.Key(r))
@@ -209,11 +209,11 @@ func (l *Lane) unaskedTo(who subscriber) *unasked {
 func (p *partition) words(s *subscription) int {
 	switch {
 	case s.keys != nil:
-		return s.keys.Len() * (2 + p.schema.Width)
+		return s.keys.Len() * (2 + p.width)
 	case s.rows != nil:
-		return len(s.rows) * (1 + p.schema.Width)
+		return len(s.rows) * (1 + p.width)
 	}
-	return p.store.Rows() * (1 + p.schema.Width)
+	return p.store.Rows() * (1 + p.width)
 }
 
 // fill writes to a part what has changed of a subscription. A write of everything, as by the end of

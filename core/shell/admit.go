@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"bellows"
@@ -8,6 +10,8 @@ import (
 	"bellows/core/coord"
 	"bellows/core/join"
 	"bellows/core/members"
+	"bellows/core/planted"
+	"bellows/core/route"
 	"bellows/link/wire"
 )
 
@@ -16,14 +20,127 @@ import (
 // that it says, or that others say of it, is told the controller, to which it would be a node of the
 // job that is lost (TestAGuestThatIsLostHarmsNobody).
 
-// Invite gives the next node that is to join its number. What becomes of it is told in Joins.
-func (l *Lead) Invite(slots, lanes int) (join.Newcomer, error) {
-	return l.admission.Invite(slots, lanes, l.nowMillis)
+// Call is a newcomer whose turn it is: it is to call all of lower number but those that are gone.
+type Call struct {
+	join.Newcomer
+	Gone []bellows.NodeID
 }
 
-// Uninvite turns away a newcomer that is not to come any more, as when the job is over, and says
-// why. Who takes part stays.
+// Invite gives the next node that is to join its number. When it is to call the others is told in
+// Calls, and what becomes of it in Joins. A controller that follows another invites nobody before it
+// knows what was recorded.
+func (l *Lead) Invite(slots, lanes int) (who join.Newcomer, err error) {
+	if l.over {
+		return who, errOver
+	}
+	if !l.knows() {
+		return who, bellows.Errorf(bellows.Unavailable, "add a node", "", "the job's controller has been replaced, and does not know yet who takes part: ask again")
+	}
+	who, err = l.admission.Invite(slots, lanes)
+	l.call()
+	return who, err
+}
+
+// knows reports whether it is known who takes part: also who was admitted by the controller before.
+func (l *Lead) knows() bool { return !l.follows || l.known }
+
+// call tells the guest whose turn it is whom it is not to call: no node of the job has those numbers
+// now, or will not have them for long.
+func (l *Lead) call() {
+	for !l.over && l.knows() {
+		who, ok := l.admission.Turn(l.nowMillis)
+		if !ok {
+			return
+		}
+		var gone []bellows.NodeID
+		here := actors(l.Route())
+		for n := range who.Node {
+			if n != l.self && !slices.ContainsFunc(here, func(a wire.Address) bool { return a.Node == n }) {
+				gone = append(gone, n)
+			}
+		}
+		l.uncalled = gone
+		l.Calls = append(l.Calls, Call{who, gone})
+	}
+}
+
+// Uninvite turns away a newcomer that is not to come any more, and says why. Who takes part stays.
 func (l *Lead) Uninvite(n bellows.NodeID, why error) { l.turned(l.admission.Lost(n, why)) }
+
+// Owner refuses the leave of a node, by what it owns still.
+type Owner struct {
+	Splits     []bellows.SplitID
+	Partitions []bellows.PartitionRef
+}
+
+// Error is the sentence for who does not know the tables' names.
+func (o *Owner) Error() string {
+	return fmt.Sprintf("it has splits %v and partitions %v: move them to other nodes first", o.Splits, o.Partitions)
+}
+
+// Remove lets a node leave, with all that it has in the job, which must own nothing, else the error is an Owner: it is told in
+// Effects.Left when it may go.
+func (l *Lead) Remove(n bellows.NodeID, fx *coord.Effects) error {
+	r := l.Route()
+	if n == l.self {
+		return errors.New("it leads the job, and stays until the end")
+	}
+	if !slices.ContainsFunc(actors(r), func(a wire.Address) bool { return a.Node == n }) {
+		return errors.New("it takes no part")
+	}
+	if splits, partitions := r.Owned(n); len(splits)+len(partitions) > 0 {
+		return &Owner{splits, partitions}
+	}
+	if slices.Contains(r.Clients(), wire.ClientAt(n)) {
+		if err := l.RemoveClient(n, fx); err != nil {
+			return err
+		}
+	}
+	for _, a := range lanesAt(core.Job{Lanes: r.Lanes()}, n) {
+		if err := l.RemoveLane(a, fx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RemoveLane is the controller's, but while it is the turn of a node that joins, which calls all that are there.
+func (l *Lead) RemoveLane(a wire.Address, fx *coord.Effects) error {
+	if err := l.awaitsGuest(); err != nil {
+		return err
+	}
+	err := l.Controller.RemoveLane(a, fx)
+	l.leaves(a, err)
+	return err
+}
+
+// RemoveClient is likewise.
+func (l *Lead) RemoveClient(n bellows.NodeID, fx *coord.Effects) error {
+	if err := l.awaitsGuest(); err != nil {
+		return err
+	}
+	err := l.Controller.RemoveClient(n, fx)
+	l.leaves(wire.ClientAt(n), err)
+	return err
+}
+
+// awaitsGuest refuses to let anybody leave while a node calls (TestNobodyLeavesWhoIsCalled).
+func (l *Lead) awaitsGuest() error {
+	if who, some := l.admission.Calling(); some && !planted.On("callee-removed") {
+		return bellows.Errorf(bellows.Unavailable, "remove a node", "", "node %d is about to join, and calls all that are there: ask again when it has", who.Node)
+	}
+	return nil
+}
+
+// leaves notes that an actor was told to leave, if it was: no controller that follows lets it take part again.
+func (l *Lead) leaves(a wire.Address, err error) {
+	if err == nil {
+		l.came = slices.DeleteFunc(l.came, func(b wire.Address) bool { return a == b })
+	}
+}
+
+// actors are all that take part.
+func actors(r *route.Route) []wire.Address { return slices.Concat(r.Lanes(), r.Clients()) }
 
 // Step is the controller's, without what concerns guests.
 func (l *Lead) Step(batch []wire.Envelope, fx *coord.Effects) {
@@ -71,6 +188,7 @@ func (l *Lead) hearGuest(e wire.Envelope) {
 func (l *Lead) Lost(n bellows.NodeID, reason string, fx *coord.Effects) {
 	if !l.guestLost(n, reason) {
 		l.Controller.Lost(n, reason, fx)
+		l.admit(fx)
 	}
 }
 
@@ -92,51 +210,116 @@ func (l *Lead) suspectGuest(n bellows.NodeID, reason string) bool {
 	return true
 }
 
-// turned notes a newcomer that is turned away, if there is one.
+// turned notes a newcomer that is turned away, if there is one. The next may call.
 func (l *Lead) turned(away *join.Outcome) {
 	if away != nil {
 		l.Joins = append(l.Joins, *away)
+		l.Calls = slices.DeleteFunc(l.Calls, func(c Call) bool { return c.Node == away.Node })
+		l.call()
 	}
 }
 
-// admit lets a newcomer take part that is ready, when the job has begun.
+// admit lets a newcomer take part that is ready, when the job has begun, and turns it away when the
+// job is over.
 func (l *Lead) admit(fx *coord.Effects) {
+	if l.over = l.over || fx.Outcome != nil; l.over {
+		for _, who := range l.admission.Coming() {
+			l.turned(l.admission.Lost(who.Node, errOver))
+		}
+		return
+	}
 	if fx.Route != nil {
-		for _, a := range slices.Concat(fx.Route.Lanes(), fx.Route.Clients()) {
+		for _, a := range actors(fx.Route) {
 			l.admission.TakesPart(a.Node)
 		}
 	}
-	who, ok := l.admission.Due()
-	if !ok || !l.Begun() {
+	if !l.Begun() {
 		return
 	}
-	err := l.add(who, fx)
-	if err != nil {
+	l.admitAgain(fx)
+	l.refuseUnjoined()
+	l.call()
+	who, ok := l.admission.Due()
+	if !ok {
+		return
+	}
+	actors := Brings(who)
+	if planted.On("newcomer-divided") {
+		actors = actors[:1]
+	}
+	if added, err := l.add(actors, fx); added == 0 { // else the job has ended in the midst of it, and waits for those that were added
 		l.turned(l.admission.Lost(who.Node, err))
 		return
 	}
+	l.came = append(l.came, actors...)
 	l.Joins = append(l.Joins, l.admission.Admitted())
+	l.call()
 }
 
-// add adds a newcomer's actors: lanes first, as every node makes them.
-func (l *Lead) add(who join.Newcomer, fx *coord.Effects) error {
-	for i := range who.Lanes {
-		if err := l.AddLane(wire.LaneAt(who.Node, i), fx); err != nil {
-			return err
+// admitAgain lets those take part whom the controller before has admitted, and of whom no record is
+// left: they were told that they do (TestWhoWasAdmittedTakesPartUnderTheNextController).
+func (l *Lead) admitAgain(fx *coord.Effects) {
+	if l.knows() {
+		return
+	}
+	l.known = true
+	if planted.On("admission-unrepeated") {
+		return
+	}
+	for _, a := range l.came {
+		if !slices.Contains(actors(l.Route()), a) {
+			l.add([]wire.Address{a}, fx) // or the job is over, or its node is lost
 		}
 	}
-	if who.Slots == 0 {
-		return nil
+}
+
+// refuseUnjoined turns a guest away that has not called somebody who takes part: whose removal had no
+// record when the controller was lost (TestAGuestThatHasNotCalledAllIsTurnedAway).
+func (l *Lead) refuseUnjoined() {
+	who, some := l.admission.Calling()
+	if !some || !l.follows {
+		return
 	}
-	return l.AddClient(who.Node, fx)
+	for _, a := range actors(l.Route()) {
+		if slices.Contains(l.uncalled, a.Node) {
+			l.turned(l.admission.Lost(who.Node, bellows.Errorf(bellows.Unavailable, "join", "", "it has not called node %d, which was about to leave when it was invited, and takes part: invite another", a.Node)))
+			return
+		}
+	}
+}
+
+var errOver = bellows.Errorf(bellows.Interrupted, "join", "", "the job is over")
+
+// Brings are a newcomer's actors: lanes first, as every node makes them.
+func Brings(who join.Newcomer) (list []wire.Address) {
+	for i := range who.Lanes {
+		list = append(list, wire.LaneAt(who.Node, i))
+	}
+	if who.Slots > 0 {
+		list = append(list, wire.ClientAt(who.Node))
+	}
+	return list
+}
+
+// add adds actors, and returns how many it has.
+func (l *Lead) add(list []wire.Address, fx *coord.Effects) (added int, err error) {
+	for ; added < len(list); added++ {
+		if a := list[added]; a.Role == wire.Lane {
+			err = l.AddLane(a, fx)
+		} else {
+			err = l.AddClient(a.Node, fx)
+		}
+		if err != nil {
+			return added, err
+		}
+	}
+	return added, nil
 }
 
 // NewGuest is NewMember for a node that joins a job which runs: its lanes are not of the job's first
 // route.
 func NewGuest(job core.Job, who join.Newcomer) *Member {
 	m := &Member{follower: members.NewFollower(who.Node, job.Controller, job.Times)}
-	for i := range who.Lanes {
-		m.lanes = append(m.lanes, wire.LaneAt(who.Node, i))
-	}
+	m.lanes = lanesAt(core.Job{Lanes: Brings(who)}, who.Node)
 	return m
 }

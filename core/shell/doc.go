@@ -14,8 +14,9 @@
 //  5. Say Disconnected when the connections to a node have ended for good, and at node 0 Lost when a
 //     process has died for sure.
 //  6. Say TasksEnded once, when the client has ended and no task runs any more, executors closed.
-//  7. Where a node is to join later, Invite it at node 0, and make its shell with NewGuest. End the
-//     connections to who is turned away (Joins).
+//  7. Where a node is to join later, Invite it at node 0, tell it whom not to call, and make its shell
+//     with NewGuest. End the connections to who is turned away (Joins). One that is to leave is
+//     Removed, and goes when Effects.Left says so.
 //  8. Carry out the effects of each call before the next.
 //
 // The package refuses to judge what a loss means to the job (package coord does), and to know where

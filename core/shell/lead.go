@@ -21,8 +21,15 @@ type Lead struct {
 	State *checkpoint.Collector // the tables, when the outcome is there and says so
 	// Joins is what has become of newcomers (Invite) since the caller has taken it. The connections
 	// to one that takes no part are to end.
-	Joins     []join.Outcome
+	Joins []join.Outcome
+	// Calls are newcomers that are to call the others now, since the caller has taken it.
+	Calls     []Call
 	admission *join.Admission
+	came      []wire.Address   // actors that were admitted since the job's beginning, and were not told to leave
+	uncalled  []bellows.NodeID // whom the guest whose turn it is does not call
+	follows   bool             // the controller follows another,
+	known     bool             // and has the records
+	over      bool             // there is an outcome
 	nowMillis int64
 	closing   members.Closing
 	self      bellows.NodeID
@@ -35,11 +42,20 @@ func NewLead(job core.Job, opt coord.Options) (*Lead, error) {
 	return newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.New(job, opt), nil })
 }
 
-// RecoverLead is NewLead with a controller that follows another (coord.Recover). Every node is to
-// say once more that it is ready, and of whom it has lost; this one, too, and that its tasks have
-// ended, if they have.
-func RecoverLead(job core.Job, opt coord.Options, from coord.Saved) (*Lead, error) {
-	return newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.Recover(job, opt, from) })
+// RecoverLead is NewLead with a controller that follows that of another Lead (coord.Recover). Every
+// node is to say once more that it is ready, and of whom it has lost; this one, too, and that its
+// tasks have ended, if they have. Who is on its way stays so, and who was admitted takes part: no
+// controller is asked for that, whose records need not have left.
+func RecoverLead(before *Lead, job core.Job, opt coord.Options, from coord.Saved) (*Lead, error) {
+	l, err := newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.Recover(job, opt, from) })
+	if err != nil {
+		return nil, err
+	}
+	l.follows, l.nowMillis = true, before.nowMillis
+	if !planted.On("guest-forgotten") {
+		l.admission, l.Joins, l.Calls, l.came, l.uncalled = before.admission, before.Joins, before.Calls, before.came, before.uncalled
+	}
+	return l, nil
 }
 
 func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*coord.Controller, error)) (*Lead, error) {
@@ -69,7 +85,6 @@ func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bel
 		fx.Notices = append(fx.Notices, named)
 	}
 	l.turned(away)
-	l.admit(fx)
 	if over {
 		l.closing.Over(nowMillis)
 	}
@@ -77,13 +92,13 @@ func (l *Lead) Tick(nowMillis int64, heard []uint64, over bool, unfinished []bel
 	if sentence != "" {
 		fx.Notices = append(fx.Notices, fmt.Sprintf("node %d %s", l.self, sentence))
 	}
-	if why == "" {
-		return ""
+	if why != "" {
+		givenUp = fmt.Sprintf("node %d waits no longer: %s", l.self, why)
+		if !planted.On("own-tasks-awaited") {
+			l.Controller.Withholds(l.self, givenUp, fx)
+		}
 	}
-	givenUp = fmt.Sprintf("node %d waits no longer: %s", l.self, why)
-	if !planted.On("own-tasks-awaited") {
-		l.Controller.Withholds(l.self, givenUp, fx)
-	}
+	l.admit(fx)
 	return givenUp
 }
 

@@ -25,7 +25,7 @@ func NewMember(job core.Job, self bellows.NodeID) *Member {
 // lanesAt are a node's lanes.
 func lanesAt(job core.Job, n bellows.NodeID) (list []wire.Address) {
 	for _, a := range job.Lanes {
-		if a.Node == n {
+		if a.Node == n && a.Role == wire.Lane {
 			list = append(list, a)
 		}
 	}

@@ -1,6 +1,7 @@
 package shell_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -193,10 +194,23 @@ func leading(t *testing.T) (*shell.Lead, *coord.Effects, bellows.NodeID) {
 	fx := &coord.Effects{}
 	l.Start(fx)
 	who, err := l.Invite(1, 2)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(l.Calls) != 1 || l.Calls[0].Newcomer != who {
+		t.Fatalf("%+v is invited, and it is the turn of %+v: %v", who, l.Calls, err)
 	}
+	l.Calls = nil
 	return l, fx, who.Node
+}
+
+// calls is the one whose turn it is since they were asked last.
+func calls(t *testing.T, l *shell.Lead) (c shell.Call) {
+	t.Helper()
+	if len(l.Calls) == 1 {
+		c = l.Calls[0]
+	} else {
+		t.Errorf("it is the turn of %+v", l.Calls)
+	}
+	l.Calls = nil
+	return c
 }
 
 // begins says for the others that they are ready.
@@ -273,4 +287,174 @@ func TestAGuestTakesPartWhenTheJobHasBegun(t *testing.T) {
 	if !slices.Contains(fx.Losses, "its process died") {
 		t.Errorf("the job has lost %v", fx.Losses)
 	}
+}
+
+// TestNobodyLeavesWhoIsCalled asks for the leave of nodes while a guest calls them, and again when it was turned away. Who owns something stays, and so does who leads.
+func TestNobodyLeavesWhoIsCalled(t *testing.T) {
+	l, fx, n := leading(t)
+	begins(l, fx)
+	lane := wire.LaneAt(2, 1)
+	for _, err := range []error{l.RemoveLane(lane, fx), l.RemoveClient(1, fx)} {
+		if bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "node 3 is about to join") {
+			t.Errorf("it leaves while it is called: %v", err)
+		}
+	}
+	l.Uninvite(n, fmt.Errorf("nobody wants it"))
+	for who, want := range map[bellows.NodeID]string{0: "it leads the job", 1: "it has splits [0] and partitions []", 7: "it takes no part", n: "it takes no part"} {
+		if err := l.Remove(who, fx); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("node %d leaves: %v", who, err)
+		}
+	}
+	if err := l.Remove(2, fx); err != nil {
+		t.Errorf("nobody calls it any more, and it does not leave: %v", err)
+	}
+	moved, fx := job(), &coord.Effects{}
+	moved.Tables[0].Partitions = 4
+	moved.Route = route.Spread(moved.Tables, 1, moved.Lanes, []bellows.NodeID{1})
+	if l, err := shell.NewLead(moved, coord.Options{Driver: idle{}}); err != nil {
+		t.Fatal(err)
+	} else if err := l.Remove(2, fx); err == nil || !strings.Contains(err.Error(), "it has splits [] and partitions [t0/p") {
+		t.Errorf("it leaves with what it owns: %v", err)
+	}
+}
+
+// TestAGuestIsToldWhomNotToCall has a node join and leave: the next does not call it, nor who has nothing in the job. When the job is over nobody is invited any more, and who was is turned away.
+func TestAGuestIsToldWhomNotToCall(t *testing.T) {
+	l, fx, n := leading(t)
+	begins(l, fx)
+	l.Step(from(n, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
+	who, err := l.Invite(1, 0)
+	if c := calls(t, l); err != nil || who.Node != n+1 || c.Newcomer != who || len(c.Gone) > 0 {
+		t.Fatalf("%+v; the turn is %+v: %v", who, c, err)
+	}
+	l.Uninvite(who.Node, fmt.Errorf("nobody wants it"))
+	if err := l.Remove(n, fx); err != nil {
+		t.Fatal(err)
+	}
+	who, err = l.Invite(1, 0)
+	if c := calls(t, l); err != nil || c.Newcomer != who || !slices.Equal(c.Gone, []bellows.NodeID{n, n + 1}) {
+		t.Fatalf("%+v; the turn is %+v: %v", who, c, err)
+	}
+	second, err := l.Invite(1, 0) // its turn comes when that of the other is over, and the job is before
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Joins = nil
+	fx.Outcome = &coord.Outcome{}
+	l.Tick(250, nil, false, nil, fx)
+	if len(l.Joins) != 2 || l.Joins[0].Node != who.Node || l.Joins[1].Node != second.Node || bellows.KindOf(l.Joins[0].Err) != bellows.Interrupted || len(l.Calls) > 0 {
+		t.Errorf("behind the outcome: %+v; it is the turn of %+v", l.Joins, l.Calls)
+	}
+	if _, err := l.Invite(1, 0); bellows.KindOf(err) != bellows.Interrupted {
+		t.Errorf("a node is invited to a job that is over: %v", err)
+	}
+}
+
+// TestWhoWasAdmittedTakesPartUnderTheNextController loses a controller with all that it has said of a guest that it let take part, while another is on its way: under the next the first takes part, and the
+// second is awaited as before. Nobody is invited before the next knows what was recorded.
+func TestWhoWasAdmittedTakesPartUnderTheNextController(t *testing.T) {
+	before, fx, n := leading(t)
+	begins(before, fx)
+	ready := &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}
+	before.Step(from(n, ready), fx)
+	second, err := before.Invite(2, 0)
+	third, other := before.Invite(1, 0)
+	if err := errors.Join(err, other); err != nil || calls(t, before).Newcomer != second {
+		t.Fatal(err)
+	}
+	l, fx := follows(t, before)
+	if len(l.Joins) != 1 || l.Joins[0].Node != n {
+		t.Errorf("of what has become of guests it tells %+v", l.Joins)
+	}
+	if r := l.Route(); !l.Begun() || !slices.Contains(r.Lanes(), wire.LaneAt(n, 0)) || !slices.Contains(r.Lanes(), wire.LaneAt(n, 1)) || !slices.Contains(r.Clients(), wire.ClientAt(n)) {
+		t.Fatalf("begun: %v; lanes %v, clients %v", l.Begun(), r.Lanes(), r.Clients())
+	}
+	l.Joins = nil
+	l.Step(from(second.Node, ready), fx)
+	if len(l.Joins) != 1 || l.Joins[0].Newcomer != second || l.Joins[0].Err != nil {
+		t.Errorf("of the second it tells %+v", l.Joins)
+	}
+	if c := calls(t, l); c.Newcomer != third || len(c.Gone) > 0 {
+		t.Errorf("then it is the turn of %+v", c)
+	}
+}
+
+// TestGuestsCallOneAfterTheOther has three nodes come at a time: each is told to call those who take part, which those before it do by then, or were turned away.
+func TestGuestsCallOneAfterTheOther(t *testing.T) {
+	l, fx, first := leading(t)
+	begins(l, fx)
+	second, err := l.Invite(1, 1)
+	third, other := l.Invite(1, 0)
+	if err := errors.Join(err, other); err != nil || len(l.Calls) > 0 {
+		t.Fatalf("it is the turn of %+v: %v", l.Calls, err)
+	}
+	l.Step(from(first, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
+	if c := calls(t, l); c.Newcomer != second || len(c.Gone) > 0 || len(l.Joins) != 1 {
+		t.Errorf("when the first takes part it is the turn of %+v", c)
+	}
+	if err := l.RemoveLane(wire.LaneAt(2, 1), fx); bellows.KindOf(err) != bellows.Unavailable {
+		t.Errorf("it leaves while it is called: %v", err)
+	}
+	l.Lost(third.Node, "its process died", fx)
+	if len(l.Calls) > 0 || len(l.Joins) != 2 || l.Joins[1].Newcomer != third {
+		t.Errorf("who waits and dies: %+v, and it is the turn of %+v", l.Joins, l.Calls)
+	}
+	if third, err = l.Invite(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	l.Lost(second.Node, "its process died", fx)
+	if c := calls(t, l); c.Newcomer != third || !slices.Equal(c.Gone, []bellows.NodeID{second.Node, second.Node + 1}) {
+		t.Errorf("when those before it were turned away it is the turn of %+v", c)
+	}
+	l.Step(from(third.Node, &wire.Ready{Fingerprint: bellows.Fingerprint{Data: 1}}), fx)
+	if len(l.Joins) != 4 || l.Joins[3].Newcomer != third || l.Joins[3].Err != nil || len(l.Calls) > 0 {
+		t.Errorf("of the third it tells %+v", l.Joins)
+	}
+}
+
+// TestAGuestThatHasNotCalledAllIsTurnedAway invites a node while another leaves, which it is not to call, and loses the controller with the record of that: the other one takes part yet, and the guest cannot.
+func TestAGuestThatHasNotCalledAllIsTurnedAway(t *testing.T) {
+	before, fx, n := leading(t)
+	begins(before, fx)
+	before.Uninvite(n, fmt.Errorf("nobody wants it"))
+	before.Joins = nil
+	if err := before.Remove(2, fx); err != nil {
+		t.Fatal(err)
+	}
+	who, err := before.Invite(1, 0)
+	if c := calls(t, before); err != nil || !slices.Contains(c.Gone, 2) {
+		t.Fatalf("%+v; the turn is %+v: %v", who, c, err)
+	}
+	next, err := before.Invite(1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, fx := follows(t, before)
+	if !l.Begun() || len(l.Joins) != 1 || l.Joins[0].Newcomer != who || l.Joins[0].Err == nil || !strings.Contains(l.Joins[0].Err.Error(), "it has not called node 2") {
+		t.Errorf("begun: %v; of the guest it tells %+v", l.Begun(), l.Joins)
+	}
+	if c := calls(t, l); c.Newcomer != next || slices.Contains(c.Gone, 2) || fx.Outcome != nil {
+		t.Errorf("then it is the turn of %+v", c)
+	}
+}
+
+// follows has a controller follow that finds no record.
+func follows(t *testing.T, before *shell.Lead) (*shell.Lead, *coord.Effects) {
+	t.Helper()
+	j := job()
+	j.NodesMost = 9
+	l, err := shell.RecoverLead(before, j, coord.Options{Term: 2, Driver: idle{}, Fingerprint: bellows.Fingerprint{Data: 1}}, coord.Saved{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fx := &coord.Effects{}
+	l.Start(fx)
+	begins(l, fx)
+	if _, err := l.Invite(1, 0); bellows.KindOf(err) != bellows.Unavailable {
+		t.Errorf("a node is invited and it is not known who takes part: %v", err)
+	}
+	for _, a := range j.Lanes {
+		l.Step([]wire.Envelope{{From: a, To: wire.ControllerAt(), Message: &wire.Holding{Term: 2, Tail: 1}}}, fx)
+	}
+	return l, fx
 }

@@ -158,10 +158,15 @@ func (t *Partition) apply(rows []uint32, deltas []float32) {
 		i = end
 	}
 	for _, r := range rows {
-		if bit := uint64(1) << (r & 63); p.live[r>>6]&bit == 0 {
-			p.live[r>>6] |= bit
-			p.fresh = append(p.fresh, r)
-		}
+		p.count(r)
+	}
+}
+
+// count makes a row live.
+func (p *sparse) count(r uint32) {
+	if bit := uint64(1) << (r & 63); p.live[r>>6]&bit == 0 {
+		p.live[r>>6] |= bit
+		p.fresh = append(p.fresh, r)
 	}
 }
 

@@ -60,6 +60,19 @@ type Written struct {
 // New makes a partition of a table with the rows that its cut gives it, filled by the initialiser:
 // none where rows have keys.
 func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, error) {
+	t, err := Blank(s, cut, p)
+	if err != nil || t.sparse != nil {
+		return t, err
+	}
+	for i := range t.rows {
+		s.Init.Fill(t.first+bellows.RowID(i), t.values[i*s.Width:(i+1)*s.Width])
+	}
+	return t, nil
+}
+
+// Blank is New with rows that are to come from elsewhere (Put): until then they are nobody's to
+// read. So it takes no time, however large the partition is.
+func Blank(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, error) {
 	r, err := rule.For(s)
 	if err != nil {
 		return nil, err
@@ -67,9 +80,6 @@ func New(s *table.Schema, cut table.Cut, p bellows.PartitionID) (*Partition, err
 	first, end := cut.Rows(p)
 	n := int(end - first)
 	t := &Partition{id: p, first: first, rows: n, width: s.Width, rule: r, values: make([]float32, n*s.Width)}
-	for i := range n {
-		s.Init.Fill(first+bellows.RowID(i), t.values[i*s.Width:(i+1)*s.Width])
-	}
 	t.widths = r.Slots()
 	t.row = make([][]float32, len(t.widths))
 	if s.Sparse {

@@ -30,14 +30,15 @@ type Checker struct {
 	self  bellows.NodeID
 	cfg   core.Job
 	slots []int // by table: slots of its rule
+	above []int // by table: values that these keep of a row
 	now   atomic.Pointer[known]
 }
 
 // known is a route and what follows from it. It is never changed, only replaced.
 type known struct {
 	route *route.Route
-	lanes []int          // by node: how many it hosts; those behind host none
-	works []bool         // by node: it runs tasks; those behind run none
+	lanes [][]bool       // by node and index: it takes part, or has; those behind do not
+	works []bool         // by node: it runs tasks, or has; those behind run none
 	here  []wire.Address // actors of this node, whether or not the route has them
 	ran   []ran          // splits that have moved
 }
@@ -56,8 +57,13 @@ func (k *known) with(r *route.Route, here []wire.Address) *known {
 			to.ran = append(slices.Clip(to.ran), one)
 		}
 	}
+	if k.route != nil && k.route.Version() <= r.Version() {
+		for _, list := range k.lanes { // who was removed may still speak
+			to.lanes = append(to.lanes, slices.Clone(list))
+		}
+	}
 	for _, a := range r.Lanes() {
-		*at(&to.lanes, a.Node)++
+		to.takesPart(a)
 	}
 	for _, a := range r.Clients() {
 		*at(&to.works, a.Node) = true
@@ -68,6 +74,15 @@ func (k *known) with(r *route.Route, here []wire.Address) *known {
 		}
 	}
 	return to
+}
+
+// takesPart enters a lane into what is known and nobody has yet.
+func (k *known) takesPart(a wire.Address) {
+	list := at(&k.lanes, a.Node)
+	for len(*list) <= int(a.Index) {
+		*list = append(*list, false)
+	}
+	(*list)[a.Index] = true
 }
 
 // at is what a list says of a node. The list is as long as it has to be.
@@ -90,11 +105,14 @@ func New(cfg core.Job, self bellows.NodeID) *Checker {
 	}
 	ck.now.Store(first.with(cfg.Route, nil))
 	for i := range cfg.Tables {
-		slots := 0
+		slots, above := 0, 0
 		if r, err := rule.For(&cfg.Tables[i]); err == nil { // a lane refuses the table else
 			slots = len(r.Slots())
+			for _, width := range r.Slots() {
+				above += width
+			}
 		}
-		ck.slots = append(ck.slots, slots)
+		ck.slots, ck.above = append(ck.slots, slots), append(ck.above, above)
 	}
 	return ck
 }
@@ -123,6 +141,26 @@ func (ck *Checker) hear(r *route.Route) {
 	})
 }
 
+// Meet takes note of actors that take part by a route which is not known here: those that a controller asks which follows another in
+// a new process, and knows the route only when they have answered. It is told before the question leaves
+// (TestWhoIsAskedByANewProcessIsHeard).
+func (ck *Checker) Meet(actors []wire.Address) {
+	ck.replace(func(k *known) *known {
+		if len(actors) == 0 {
+			return nil
+		}
+		to := k.with(k.route, k.here)
+		for _, a := range actors {
+			if a.Role == wire.Lane {
+				to.takesPart(a)
+			} else {
+				*at(&to.works, a.Node) = true
+			}
+		}
+		return to
+	})
+}
+
 // replace puts something else in the place of what is known, unless that is nil. Two that replace
 // at once are put one behind the other, so that no change is lost.
 func (ck *Checker) replace(by func(*known) *known) {
@@ -138,7 +176,7 @@ func (ck *Checker) replace(by func(*known) *known) {
 // here, or whose sender's role may not say that to its receiver's.
 func (ck *Checker) Header(peer bellows.NodeID, h wire.Header) error {
 	switch {
-	case h.From.Node != peer || !ck.exists(h.From, ck.now.Load()):
+	case h.From.Node != peer || !ck.exists(h.From, ck.now.Load()) && !ck.between(h):
 		return refuse(peer, h, "the sender", h.From, fmt.Sprintf("an actor of node %d", peer))
 	case h.To.Node != ck.self || !ck.hosts(h.To, ck.now.Load()):
 		return refuse(peer, h, "the receiver", h.To, fmt.Sprintf("an actor of node %d", ck.self))
@@ -146,6 +184,12 @@ func (ck *Checker) Header(peer bellows.NodeID, h wire.Header) error {
 		return refuse(peer, h, "the way", fmt.Sprintf("from %v to %v", h.From, h.To), "one that its kind takes")
 	}
 	return nil
+}
+
+// between reports whether a frame is from a lane to a lane, of a node that the job may have: the sender may take part by a newer route than is known here, and what it says
+// is for the lane, which has not asked for it then.
+func (ck *Checker) between(h wire.Header) bool {
+	return h.From.Role == wire.Lane && h.To.Role == wire.Lane && int(h.From.Node) < ck.cfg.Numbers()
 }
 
 // refuse is the error about a header: nothing of its frame has been decoded.
@@ -160,7 +204,7 @@ func (ck *Checker) exists(a wire.Address, k *known) bool {
 	case wire.Client:
 		return int(a.Node) < ck.cfg.Numbers() && a.Index == 0
 	case wire.Lane:
-		return int(a.Node) < len(k.lanes) && int(a.Index) < k.lanes[a.Node]
+		return int(a.Node) < len(k.lanes) && int(a.Index) < len(k.lanes[a.Node]) && k.lanes[a.Node][a.Index]
 	}
 	return a == wire.ControllerAt()
 }

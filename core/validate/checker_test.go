@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/core"
+	"bellows/core/handoff"
 	"bellows/core/pending"
 	"bellows/core/route"
 	"bellows/core/validate"
@@ -294,16 +295,55 @@ var control = []attempt{
 	{controller, lane1, &wire.Staleness{Table: 1, Clocks: -3}, "the staleness is -3"},
 	{controller, lane1, &wire.End{Gone: []bellows.NodeID{1}}, ""},
 	{controller, lane1, &wire.End{Gone: []bellows.NodeID{1, 2}}, "the node gone of part 1 is 2"},
+	{controller, worker, &wire.End{Lanes: []wire.LaneName{{Node: 1, Index: 3}}}, ""},
+	{controller, worker, &wire.End{Lanes: []wire.LaneName{{Node: 1, Index: 3}, {Node: 2}}}, "the node of the lane added of part 1 is 2"},
 	{controller, lane1, ruled(bellows.Control{Kind: bellows.KeepTables}), ""},
 	{controller, lane1, ruled(bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: 3}), ""},
 	{controller, lane1, ruled(bellows.Control{Kind: bellows.SetStaleness, Table: 3, Clocks: 3}), "the table of part 0 is 3"},
 	{controller, lane1, ruled(bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: -3}), "the staleness of part 0 is -3"},
-	{controller, lane1, ruled(bellows.Control{Kind: bellows.MoveSplit + 1}), "the kind of control of part 0 is 8, not from 1 to 7"},
+	{controller, lane1, ruled(bellows.Control{Kind: bellows.MoveSplit + 1}), "the kind of control of part 0 is 8, not from 1 to 7, or from 10 to 11"},
 	{controller, lane1, &wire.Records{List: []wire.Record{{Number: 1, Flush: own, Control: bellows.Control{Kind: bellows.Drain}}}}, "the flush of part 0 is flush 3 of node 1, not none beside a control"},
 	{controller, lane1, &wire.Records{List: []wire.Record{{Number: 1, Flush: own, Pairs: []wire.Pair{pair(0, 9)}}}}, "the partition of part 0 is 9"},
 	{controller, lane1, &wire.Records{List: []wire.Record{{Number: 1, Flush: own, Results: chatter()}}}, "the number of results of part 0 is 65538, not from 0 to 65536"},
 	{worker, controller, &wire.Done{Flush: own, Results: chatter()}, "the number of results is 65538, not from 0 to 65536"},
 	{controller, lane1, &wire.Collect{}, ""},
+	{controller, lane1, &wire.Handoff{Number: 1, Pair: pair(0, 1), Node: 1}, ""},
+	{controller, lane1, &wire.Handoff{Number: 1, Pair: pair(0, 3), Node: 1}, "the partition is 3, not from 0 to 2"},
+	{controller, lane1, &wire.Handoff{Number: 1, Pair: pair(0, 1), Node: 2}, "the node that is to own it is 2, not from 0 to 1"},
+	{lane1, controller, &wire.Prepared{Pair: pair(1, 1)}, ""},
+	{lane1, controller, &wire.Prepared{Pair: pair(1, 2)}, "the partition is 2, not from 0 to 1"},
+	{lane1, controller, &wire.Prepared{Pair: pair(1, 1), Copied: 8, Of: 8}, ""},
+	{lane1, controller, &wire.Prepared{Pair: pair(1, 1), Copied: 9, Of: 8}, "how many bytes are copied is 9, not from 0 to 8"},
+	{lane1, controller, &wire.Prepared{Pair: pair(1, 1), Copied: 1 << 63, Of: 1 << 63}, "how many bytes are copied is -9223372036854775808, not from 0 to -9223372036854775808"},
+	{lane1, lane0, &wire.Taken{Pair: pair(2, 0)}, ""},
+	{lane1, lane0, &wire.Taken{Pair: pair(3, 0)}, "the table is 3"},
+	{lane1, lane0, piece(handoff.Offer, pair(0, 1), nil), ""},
+	{lane1, lane0, piece(handoff.Offer, pair(0, 1), func(m *wire.Piece) { m.Values = make([]float32, 1) }), "the number of values is 1, not 0"},
+	{lane1, lane0, piece(handoff.Last, pair(9, 1), nil), "the table is 9"},
+	{lane1, lane0, piece(handoff.Rows, pair(1, 0), func(m *wire.Piece) { m.First, m.Count, m.Values = 1, 1, make([]float32, 2) }), ""},
+	{lane1, lane0, piece(handoff.Rows, pair(1, 0), func(m *wire.Piece) { m.First, m.Count, m.Values = 1, 1, make([]float32, 1) }), "the number of values is 1, not 2"},
+	{lane1, lane0, piece(handoff.Image, pair(1, 0), func(m *wire.Piece) { m.First, m.Count, m.Values = 1, 1, make([]float32, 1) }), ""},
+	{lane1, lane0, piece(handoff.Rows, pair(1, 0), func(m *wire.Piece) { m.First, m.Count, m.Values = 1, 2, make([]float32, 4) }), "the number of rows is 2, not from 0 to 1"},
+	{lane1, lane0, piece(handoff.Rows, pair(1, 0), func(m *wire.Piece) { m.First = 3 }), "the first row is 3, not from 0 to 2"},
+	{lane1, lane0, piece(handoff.Rows, pair(1, 0), func(m *wire.Piece) { m.Keys = []bellows.Key{1} }), "the list is of keys, not of numbers as those of table n"},
+	{lane1, lane0, piece(handoff.Rows, pair(2, 0), func(m *wire.Piece) { m.Count, m.Keys, m.Values = 1, []bellows.Key{1}, make([]float32, 64) }), ""},
+	{lane1, lane0, piece(handoff.Rows, pair(2, 0), func(m *wire.Piece) { m.Count, m.Keys, m.Values = 2, []bellows.Key{1}, make([]float32, 64) }), "the number of rows is 2, not 1"},
+	{lane1, lane0, piece(handoff.Chunk, pair(0, 1), func(m *wire.Piece) { m.Rows, m.Values = []uint32{2}, make([]float32, 2) }), ""},
+	{lane1, lane0, piece(handoff.Chunk, pair(0, 1), func(m *wire.Piece) { m.Rows, m.Values = []uint32{3}, make([]float32, 2) }), "a row is 3, not from 0 to 2"},
+	{lane1, lane0, piece(handoff.Chunk, pair(0, 1), func(m *wire.Piece) { m.Count, m.Rows, m.Values = 3, []uint32{2}, make([]float32, 2) }), ""},
+	{lane1, lane0, piece(handoff.Chunk, pair(0, 1), func(m *wire.Piece) { m.Count, m.Rows, m.Values = 4, []uint32{2}, make([]float32, 2) }), "the number of rows of the change is 4, not from 0 to 3"},
+	{lane1, lane0, piece(handoff.Chunk, pair(2, 0), func(m *wire.Piece) { m.Count, m.Keys = 1<<30, []bellows.Key{} }), "the number of rows of the change is 1073741824, not from 0 to"},
+	{lane1, lane0, piece(handoff.Chunk, pair(0, 1), func(m *wire.Piece) { m.Clock, m.Rows = -1, []uint32{} }), "the clock is -1"},
+	{lane1, lane0, piece(handoff.Chunk, pair(0, 1), func(m *wire.Piece) { m.Subtree.Index, m.Rows = 4, []uint32{} }), "the first split is 4, not from 0 to 3"},
+}
+
+// piece is one of a copy.
+func piece(kind uint8, of wire.Pair, change func(*wire.Piece)) *wire.Piece {
+	m := &wire.Piece{Copy: 1, Kind: kind, Pair: of}
+	if change != nil {
+		change(m)
+	}
+	return m
 }
 
 // TestMessages wants each message to pass, or to be refused with one sentence that names it, its sender, the field,
@@ -362,6 +402,12 @@ func TestHeaders(t *testing.T) {
 		{1, attempt{lane1, lane0, &wire.Rows{}, "the way is from lane 0 of node 1 to lane 0 of node 0"}},
 		{1, attempt{lane1, controller, beat, "the way is from lane 0 of node 1 to the controller"}},
 		{1, attempt{worker, lane0, &wire.Records{}, "the way is from node 1 to lane 0 of node 0"}},
+		{1, attempt{lane1, lane0, &wire.Piece{}, ""}},
+		{1, attempt{wire.LaneAt(1, 7), lane0, &wire.Piece{}, ""}}, // which may take part by a newer route
+		{1, attempt{wire.LaneAt(2, 7), lane0, &wire.Piece{}, "the sender is lane 7 of node 2, not an actor of node 1"}},
+		{1, attempt{lane1, wire.LaneAt(0, 7), &wire.Taken{}, "the receiver is lane 7 of node 0"}},
+		{1, attempt{worker, lane0, &wire.Piece{}, "the way is from node 1 to lane 0 of node 0"}},
+		{1, attempt{lane1, controller, &wire.Handoff{}, "the way is from lane 0 of node 1 to the controller"}},
 	} {
 		err := newChecker(0).Header(c.peer, header(t, c.attempt))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -400,7 +446,7 @@ func TestANodeWithoutTasksSpeaksForItselfOnly(t *testing.T) {
 	t.Parallel()
 	leader := wire.Address{}
 	ck := newChecker(1)
-	for _, m := range []wire.Message{&wire.Beat{}, &wire.Ready{}, &wire.Notice{}, &wire.Complaint{}, &wire.Failed{}} {
+	for _, m := range []wire.Message{&wire.Beat{}, &wire.Ready{}, &wire.Notice{}, &wire.Complaint{}, &wire.Failed{}, &wire.Inquiry{Incarnation: 1}} {
 		if err := ck.Message(wire.Header{}, wire.Envelope{From: leader, To: lane1, Message: m}); err != nil {
 			t.Error(err)
 		}

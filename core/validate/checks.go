@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/core/handoff"
 	"bellows/link/wire"
 )
 
@@ -57,7 +58,7 @@ var checks = byKind(
 	of(func(ck *Checker, _ wire.Envelope, m *wire.Unsubscribe) *breach {
 		return ck.ref("the partition", -1, m.Ref)
 	}),
-	of(func(ck *Checker, _ wire.Envelope, m *wire.Inquiry) *breach { return ck.waits(m.Incarnation, m.List) }),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Inquiry) *breach { return ck.waits(m.Incarnation, m.List) }).evenIdle(), // a client that is ahead of this node
 	of(func(ck *Checker, _ wire.Envelope, m *wire.Standing) *breach { return ck.waits(m.Incarnation, m.List) }),
 	of(func(ck *Checker, e wire.Envelope, m *wire.Done) *breach { return ck.done(e.From, m, true) }),
 	of(func(ck *Checker, e wire.Envelope, m *wire.Computing) *breach {
@@ -68,10 +69,21 @@ var checks = byKind(
 	of((*Checker).records),
 	of((*Checker).staleness),
 	of((*Checker).dispatch),
+	of(func(ck *Checker, e wire.Envelope, m *wire.Recall) *breach {
+		return ck.unit(-1, bellows.Unit{Split: m.Split}, !ck.ran(m.Split, e.To.Node), e.To.Node)
+	}),
+	of(func(ck *Checker, e wire.Envelope, m *wire.Recalled) *breach {
+		return cmp.Or(ck.unit(-1, bellows.Unit{Split: m.Split}, !ck.ran(m.Split, e.From.Node), e.From.Node),
+			within("the clock", -1, int64(m.Clock), int64(bellows.NoClock), math.MaxInt32))
+	}),
 	of((*Checker).end).evenIdle(), // a client that has said nothing else to this node
 	of(func(ck *Checker, _ wire.Envelope, m *wire.Closed) *breach {
-		return within("the tables of its ledgers", -1, int64(len(m.Counts.Ledgers)), 0, int64(len(ck.cfg.Tables)))
-	}),
+		if b := each(m.Missed, func(i int, o *wire.Missed) *breach { return ck.ref("the part missed", i, o.Ref) }); b != nil {
+			return b
+		}
+		return cmp.Or(within("the tables of its ledgers", -1, int64(len(m.Counts.Ledgers)), 0, int64(len(ck.cfg.Tables))), each(m.Adopted, ck.named))
+	}).evenIdle(), // a client that was removed, and that this node has never heard of
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Adopted) *breach { return each(m.List, ck.named) }),
 	anything[*wire.Collect](),
 	of(func(ck *Checker, _ wire.Envelope, m *wire.Fence) *breach {
 		return cmp.Or(ck.node("the node gone", -1, m.Node), within("its incarnation", -1, int64(m.Incarnation), 1, math.MaxUint32))
@@ -83,6 +95,16 @@ var checks = byKind(
 	anything[*wire.Notice]().evenIdle(),
 	of(func(ck *Checker, _ wire.Envelope, m *wire.Complaint) *breach { return ck.node("the node", -1, m.Node) }).evenIdle(),
 	anything[*wire.Report]().evenIdle(),
+	of((*Checker).piece),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Taken) *breach {
+		return ck.ref("the partition", -1, m.Pair.Ref)
+	}),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Handoff) *breach {
+		return cmp.Or(ck.ref("the partition", -1, m.Pair.Ref), ck.node("the node that is to own it", -1, m.Node))
+	}),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Prepared) *breach {
+		return cmp.Or(ck.ref("the partition", -1, m.Pair.Ref), within("how many bytes are copied", -1, int64(m.Copied), 0, int64(m.Of)))
+	}),
 	of((*Checker).route),
 	of(func(ck *Checker, e wire.Envelope, m *wire.Stale) *breach {
 		if m.Flush == (bellows.FlushID{}) {
@@ -112,9 +134,45 @@ func (ck *Checker) image(e wire.Envelope, m *wire.Slab) *breach {
 	return within("the slot", -1, int64(m.Slot), 0, int64(ck.slots[m.Ref.Table]))
 }
 
+// piece is of a partition of the job: rows that it has, with all that is kept of each, or a chunk as clients push them. Whether the receiver takes a copy of it is for that.
+func (ck *Checker) piece(_ wire.Envelope, m *wire.Piece) *breach {
+	if b := ck.ref("the partition", -1, m.Pair.Ref); b != nil {
+		return b
+	}
+	switch t := m.Pair.Ref.Table; m.Kind {
+	case handoff.Rows, handoff.Image:
+		rows, width := ck.size(m.Pair.Ref)
+		if b := ck.way(-1, m.Pair.Ref, m.Keys); b != nil {
+			return b
+		}
+		if m.Keys != nil {
+			cut := ck.cfg.Route.Cut(t)
+			if b := cmp.Or(within("the number of keys", -1, int64(len(m.Keys)), 0, int64(cut.Most())), exactly("the number of rows", -1, int64(m.Count), int64(len(m.Keys))),
+				ownKeys(cut, -1, m.Pair.Ref, m.Keys)); b != nil {
+				return b
+			}
+		} else if b := cmp.Or(within("the first row", -1, int64(m.First), 0, int64(rows)), within("the number of rows", -1, int64(m.Count), 0, int64(rows)-int64(m.First))); b != nil {
+			return b
+		}
+		if m.Kind == handoff.Image && len(m.Values) == int(m.Count)*width {
+			return nil
+		}
+		return exactly("the number of values", -1, int64(len(m.Values)), int64(m.Count)*int64(width+ck.above[t]))
+	case handoff.Chunk:
+		c := wire.Chunk{Pair: m.Pair, Subtree: m.Subtree, Rows: m.Rows, Keys: m.Keys, Values: m.Values}
+		most, _ := ck.size(m.Pair.Ref)
+		if m.Keys != nil {
+			most = ck.cfg.Route.Cut(t).Most()
+		}
+		return cmp.Or(within("the number of rows of the change", -1, int64(m.Count), 0, int64(most)), clock(-1, m.Clock), within("the first split", -1, int64(m.Subtree.Index)<<m.Subtree.Level, 0, int64(ck.cfg.Route.Splits()-1)), ck.chunk(-1, &c))
+	}
+	return exactly("the number of values", -1, int64(len(m.Values)+len(m.Rows)+len(m.Keys)), 0)
+}
+
 // holding is of partitions that the lane holds, and of flushes that clients may have sent it. What
 // a lane says of lanes and clients that were added is about nodes of the cluster; the controller
-// asks those, by address.
+// asks those, by address (Meet). Whose splits the units are is for the controller: it asks before it
+// knows the route.
 func (ck *Checker) holding(e wire.Envelope, m *wire.Holding) *breach {
 	if m.Tail == 0 || m.Tail > m.Last+1 {
 		return &breach{"the first record kept", -1, fmt.Sprint(m.Tail), fmt.Sprintf("from 1 to %d", m.Last+1)}
@@ -122,10 +180,11 @@ func (ck *Checker) holding(e wire.Envelope, m *wire.Holding) *breach {
 	b := cmp.Or(
 		each(m.Flushes, func(i int, h *wire.HeldFlush) *breach {
 			done := wire.Done{Flush: h.Flush, Clock: h.Clock, Pairs: h.Pairs, Results: h.Done}
-			return cmp.Or(ck.node("the flush's client", i, h.Flush.Client), ck.done(e.From, &done, true), ck.pairs(h.Held))
+			return cmp.Or(ck.node("the flush's client", i, h.Flush.Client), ck.done(e.From, &done, false), ck.pairs(h.Held))
 		}),
 		each(m.Owned, func(i int, p *wire.Owned) *breach { return ck.ref("the partition", i, p.Ref) }),
 		each(m.Added, func(i int, c *bellows.Control) *breach { return ck.node("the node added", i, c.Node) }),
+		each(m.Adopted, ck.named),
 		each(m.Gone, func(i int, f *wire.Fence) *breach { return ck.node("the node gone", i, f.Node) }))
 	if b != nil || m.End == nil {
 		return b
@@ -138,7 +197,9 @@ func (ck *Checker) staleness(_ wire.Envelope, m *wire.Staleness) *breach {
 	return ck.consistency(-1, m.Table, m.Clocks)
 }
 
-// end is of clients of the job that are gone.
+// end is of clients of the job that are gone, and of lanes at nodes of the cluster, which the route
+// of this checker may not have yet.
 func (ck *Checker) end(_ wire.Envelope, m *wire.End) *breach {
-	return each(m.Gone, func(i int, n *bellows.NodeID) *breach { return ck.node("the node gone", i, *n) })
+	return cmp.Or(each(m.Gone, func(i int, n *bellows.NodeID) *breach { return ck.node("the node gone", i, *n) }),
+		each(m.Lanes, func(i int, a *wire.LaneName) *breach { return ck.node("the node of the lane added", i, a.Node) }))
 }

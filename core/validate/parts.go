@@ -405,7 +405,7 @@ func (ck *Checker) whole(client wire.Address, f bellows.FlushID, c bellows.Clock
 func (ck *Checker) done(from wire.Address, m *wire.Done, own bool) *breach {
 	client := from
 	if from.Role == wire.Lane {
-		if !ck.now.Load().worksAt(m.Flush.Client) {
+		if own && !ck.now.Load().worksAt(m.Flush.Client) {
 			return &breach{"the flush's client", -1, fmt.Sprint(m.Flush.Client), "a node that runs tasks"}
 		}
 		client = wire.ClientAt(m.Flush.Client)
@@ -449,8 +449,8 @@ func (ck *Checker) control(at int, r *wire.Record) *breach {
 	if r.Flush != (bellows.FlushID{}) || len(r.Pairs)+len(r.Results) > 0 {
 		return &breach{"the flush", at, r.Flush.String(), "none beside a control"}
 	}
-	if b := within("the kind of control", at, int64(c.Kind), int64(bellows.KeepTables), int64(bellows.MoveSplit)); b != nil {
-		return b
+	if c.Kind == bellows.NoControl || c.Kind > bellows.MoveSplit && !c.Kind.ChangesRoute() {
+		return &breach{"the kind of control", at, fmt.Sprint(c.Kind), fmt.Sprintf("from %d to %d, or from %d to %d", bellows.KeepTables, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient)}
 	}
 	if b := ck.consistency(at, c.Table, c.Clocks); b != nil || !c.Kind.ChangesRoute() {
 		return b
@@ -461,7 +461,7 @@ func (ck *Checker) control(at int, r *wire.Record) *breach {
 // change is one of the route that can be made in the one that is known, or is known to have been
 // made. It is known then.
 func (ck *Checker) change(at int, c *bellows.Control) (b *breach) {
-	if b := ck.node("the node of the route", at, c.Node); b != nil {
+	if b := ck.named(at, c); b != nil {
 		return b
 	}
 	ck.replace(func(k *known) *known {
@@ -479,12 +479,17 @@ func (ck *Checker) change(at int, c *bellows.Control) (b *breach) {
 	return b
 }
 
+// named is a change whose nodes are of the cluster.
+func (ck *Checker) named(at int, c *bellows.Control) *breach {
+	return cmp.Or(ck.node("the node of the route", at, c.Node), ck.node("the node of the heir", at, c.Heir))
+}
+
 // route is changes that can be made, or a route of the job as a whole and how far that is.
 func (ck *Checker) route(_ wire.Envelope, m *wire.Route) *breach {
 	if m.Begin == nil {
 		return each(m.Changes, ck.change)
 	}
-	if b := each(m.Changes, func(i int, c *bellows.Control) *breach { return ck.node("the node of the route", i, c.Node) }); b != nil {
+	if b := each(m.Changes, ck.named); b != nil {
 		return b
 	}
 	whole, err := ck.cfg.Route.Rebuilt(m.Version, m.Changes)

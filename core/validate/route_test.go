@@ -229,3 +229,30 @@ func TestACheckerGoesBackToARouteThatWasRecorded(t *testing.T) {
 		t.Error("it goes by a route that there is not")
 	}
 }
+
+// TestWhoIsAskedByANewProcessIsHeard has a checker of node 0 that knows the first route alone, as in a process that leads what another has led. Whom the controller
+// asks may answer, nobody else; and a lane may hold what a client has sent of a split that has moved.
+func TestWhoIsAskedByANewProcessIsHeard(t *testing.T) {
+	t.Parallel()
+	ck := newChecker(0)
+	hears := func(index int) bool {
+		answer := wire.Envelope{Message: &wire.Holding{}}
+		return ck.Header(1, wire.Header{Kind: answer.Kind(), From: wire.LaneAt(1, index), To: controller}) == nil
+	}
+	mine := attempt{wire.ClientAt(0), controller, &wire.Done{Flush: bellows.FlushID{Incarnation: 1, Seq: 1}}, ""}
+	if hears(5) || asked(ck, mine) == "" {
+		t.Fatal("the first route is not what the test thinks it is")
+	}
+	ck.Meet([]wire.Address{wire.LaneAt(1, 5), wire.ClientAt(0)})
+	if !hears(5) || hears(4) || hears(6) {
+		t.Errorf("of lanes 4 to 6 of node 1, %v, %v and %v are heard", hears(4), hears(5), hears(6))
+	}
+	moved := holding(bellows.FlushID{Client: 0, Incarnation: 1, Seq: 1}, unit(3, 0, 5, 15))
+	if refused := asked(ck, mine, attempt{lane1, controller, moved, ""}); refused != "" {
+		t.Errorf("the client that was added is not heard: %s", refused)
+	}
+	next, _ := after(first(), addClient)
+	if ck.Learn(next); !hears(5) {
+		t.Error("who was asked is forgotten when the route is known, and may have been removed since")
+	}
+}

@@ -14,6 +14,7 @@ package fabric
 
 import (
 	"sync"
+	"time"
 
 	"bellows"
 	"bellows/link/wire"
@@ -83,7 +84,7 @@ func newBus(self bellows.NodeID, post func(wire.Envelope), ship func()) *Bus {
 	return b
 }
 
-// Close ends the drainer.
+// Close ends the drainer, and what After has begun.
 func (b *Bus) Close() {
 	close(b.quit)
 	b.ended.Wait()
@@ -137,6 +138,19 @@ func (b *Bus) Send(from, to wire.Address, m wire.Message) {
 	out.Send(from, to, m)
 	b.Enqueue(&out)
 	b.Drain()
+}
+
+// After is Send when a time has passed, unless the bus is closed before. Only actors call it.
+func (b *Bus) After(d time.Duration, e wire.Envelope) {
+	b.ended.Go(func() { // an actor is run by somebody for whom Close waits, or who has ended before it
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			b.Send(e.From, e.To, e.Message)
+		case <-b.quit:
+		}
+	})
 }
 
 // How many actors whoever drains runs: until what was posted leaves though there are more, and until the drainer goes

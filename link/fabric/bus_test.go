@@ -3,6 +3,7 @@ package fabric
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"bellows/link/wire"
 )
@@ -99,4 +100,23 @@ func TestALineThatNeverEndsTakesNoMemory(t *testing.T) {
 	if n := cap(b.ready); n > 16 {
 		t.Errorf("the line has room for %d", n)
 	}
+}
+
+// TestWhatIsSentLaterEndsWithTheBus: it comes when its time has passed, and not to an actor whose bus is closed.
+func TestWhatIsSentLaterEndsWithTheBus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lane, began := wire.LaneAt(0, 0), time.Now()
+		var came []time.Duration
+		b := newBus(0, func(wire.Envelope) {}, func() {})
+		b.Add(lane, func([]wire.Envelope, *wire.Outbox) { came = append(came, time.Since(began)) })
+		for _, d := range []time.Duration{time.Hour, time.Second} {
+			b.After(d, wire.Envelope{From: lane, To: lane, Message: &wire.Beat{}})
+		}
+		<-time.After(time.Minute)
+		b.Close()
+		<-time.After(2 * time.Hour)
+		if len(came) != 1 || came[0] != time.Second {
+			t.Errorf("the actor was run at %v", came)
+		}
+	})
 }

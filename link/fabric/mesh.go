@@ -190,7 +190,7 @@ type Options struct {
 	// of these nodes has this one among its own by then. nil: not told.
 	Met func()
 
-	PartMost, MessageMost int // of tests: bytes of a part of a message, and of a message; 0: as wire has it
+	PartMost, MessageMost int // of tests: bytes of a part of a message, and of a message; 0: as session.Cuts and wire have it
 }
 
 // Loss is a node that cannot be reached any more.
@@ -229,6 +229,10 @@ func (m *Mesh) prepare(p *peer) {
 	p.batch.Narrow(m.formats)
 	p.aside.Narrow(m.formats)
 	p.batch.Shorten(m.partMost, m.messageMost)
+	p.mu.Lock()
+	p.end.Shorten(m.partMost)
+	p.mu.Unlock()
+	p.adapts = m.partMost == 0
 }
 
 // begin starts the reading and the writing of a pair.

@@ -52,9 +52,9 @@ func (c *slowConn) Close() error {
 func (c *slowConn) Remote() string        { return "node 1" }
 func (c *slowConn) Peer() transport.Hello { return transport.Hello{Node: 1} }
 
-// TestTheControllersWordOvertakesALongMessage posts a push in parts and, while the first part is written, a word of the controller and
-// another of a lane: the controller's leaves before the next part, the lane's behind the last.
-func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
+// TestWhatOthersSayOvertakesALongMessage posts a push in parts and, while the first part is written, a word of the controller, one of a lane and one of who
+// pushes: those of others leave before the next part, its own behind the last.
+func TestWhatOthersSayOvertakesALongMessage(t *testing.T) {
 	t.Parallel()
 	conn := &slowConn{closed: make(chan struct{})}
 	m := NewMesh([]transport.Conn{conn})
@@ -64,6 +64,7 @@ func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
 	posted := make(chan struct{})
 	conn.meanwhile = func() {
 		defer close(posted)
+		b.Send(wire.ClientAt(0), to, &wire.Release{})
 		b.Send(wire.LaneAt(0, 0), wire.ClientAt(1), &wire.Held{})
 		b.Send(wire.ControllerAt(), to, &wire.Collect{Slabs: 7})
 	}
@@ -81,8 +82,8 @@ func TestTheControllersWordOvertakesALongMessage(t *testing.T) {
 		stream = stream[wire.HeaderSize+int(h.Length):]
 	}
 	part, last := "part of a push, 100 bytes from node 0 to lane 0 of node 1", "part of a push, 68 bytes from node 0 to lane 0 of node 1"
-	want := []string{"resume of 2 bytes from node 0 to node 0", part, "collect of 2 bytes from the controller to lane 0 of node 1", part, part, part, last,
-		"held of 20 bytes from lane 0 of node 0 to node 1", "bye of 0 bytes from node 0 to node 0"}
+	want := []string{"resume of 2 bytes from node 0 to node 0", part, "collect of 2 bytes from the controller to lane 0 of node 1", "held of 20 bytes from lane 0 of node 0 to node 1",
+		part, part, part, last, "release of 12 bytes from node 0 to lane 0 of node 1", "bye of 0 bytes from node 0 to node 0"}
 	if !slices.Equal(got, want) {
 		t.Errorf("what left is\n%q, not\n%q", got, want)
 	}

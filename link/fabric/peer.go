@@ -88,7 +88,9 @@ type peer struct {
 
 	// Of whoever has the writing.
 	batch  wire.Batch      // what is being written
-	aside  wire.Batch      // what is urgent while batch is written
+	aside  wire.Batch      // what overtakes while batch is written
+	cuts   session.Cuts    // how long parts are
+	adapts bool            // they are by cuts
 	rest   [][]byte        // of batch: what has not left of the turn
 	first  []wire.Envelope // scratch: what is urgent
 	queued []wire.Envelope // taken, the ordinary ones

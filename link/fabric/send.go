@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"fmt"
+	"time"
 
 	"bellows"
 	"bellows/link/session"
@@ -114,15 +115,20 @@ func (p *peer) try() bool {
 const takeMost = 256
 
 // fill encodes what is urgent, and then the rest, until the batch has so many bytes. That is looked at before a message
-// and not in it: a long one makes the batch as long as it takes, and leaves in parts (wire.Batch).
+// and not in it: a long one makes the batch as long as it takes, and leaves in parts (wire.Batch). One in parts is the last of its batch, as of what was taken: what passes it is known by that.
 func (p *peer) fill(most int) {
+	if p.adapts {
+		p.batch.Cut(p.cuts.Parts())
+	}
 	p.fillUrgent(&p.batch)
 	for p.batch.Len() < most {
 		if p.next == len(p.queued) && !p.take() {
 			break
 		}
 		p.encode(&p.batch, p.queued[p.next])
-		p.next++
+		if p.next++; p.batch.InParts() {
+			break
+		}
 	}
 	p.rest = p.batch.Next()
 }
@@ -173,10 +179,17 @@ func (p *peer) sent() {
 	p.batch.Reset()
 }
 
-// overtake sends what is urgent between two parts of a message: a record or a sign of life does not wait for the state of a
-// partition (TestTheControllersWordOvertakesALongMessage). It has a batch of its own, since the other is half written.
+// overtake sends what is urgent between two parts of a message, and short messages of other actors: a record, a sign of life or an answer does not wait for the state of a
+// partition (TestWhatOthersSayOvertakesALongMessage). It has a batch of its own, since the other is half written.
 func (p *peer) overtake(conn transport.Conn) error {
 	p.fillUrgent(&p.aside)
+	p.mu.Lock()
+	p.first = p.end.Beside(p.first[:0])
+	p.mu.Unlock()
+	for _, e := range p.first {
+		p.encode(&p.aside, e)
+	}
+	clear(p.first)
 	if p.aside.Len() == 0 {
 		return nil
 	}
@@ -286,9 +299,15 @@ func (p *peer) send(conn transport.Conn) error {
 // writeBatch writes what is in the batch, a part of a long message at a time.
 func (p *peer) writeBatch(conn transport.Conn) error {
 	for len(p.rest) > 0 {
+		n := 0
+		for _, b := range p.rest {
+			n += len(b)
+		}
+		began := time.Now()
 		if err := conn.WriteFrames(p.rest); err != nil {
 			return err
 		}
+		p.cuts.Wrote(n, time.Since(began).Nanoseconds())
 		if p.rest = p.batch.Next(); len(p.rest) > 0 {
 			if err := p.overtake(conn); err != nil {
 				return err

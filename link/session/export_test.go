@@ -1,5 +1,7 @@
 package session
 
+import "bellows/link/wire"
+
 // Idle reports whether everything that was posted has been acknowledged, and the other end knows what has come.
 func (e *End) Idle() bool {
 	for i := range e.streams {
@@ -9,3 +11,6 @@ func (e *End) Idle() bool {
 	}
 	return e.received == e.told
 }
+
+// Short reports whether a message is short.
+func (e *End) Short(m wire.Message) bool { return e.short(&wire.Envelope{Message: m}) }

@@ -4,14 +4,14 @@
 // A connection keeps order and loses nothing until it ends, and then loses what was under way. So nothing is numbered on the
 // wire: each side counts the messages of a stream that have come whole, says so now and then (wire.Ack), and begins every
 // connection with what it has (wire.Resume); the other goes on behind that. What the controller says and hears is a stream of its own,
-// which overtakes the other, also between the parts of a long message.
+// which overtakes the other, also between the parts of a long message. Within the other, two actors keep the order of what one says to the other, and no more.
 //
 // The caller's duties, in order:
 //
 //  1. Post every message for the other node, under a lock of its own.
 //  2. When a connection is there, call Connected, write what Hello gives, and nothing else before the other side's Resume has gone to
 //     Resume.
-//  3. Take what may be written, in pieces as it likes, first of the urgent stream. What was taken stays the session's until it
+//  3. Take what may be written, in pieces as it likes, first of the urgent stream; and what is Beside, between the parts of the last that was taken. What was taken stays the session's until it
 //     is acknowledged; the caller neither frees nor changes it, but may free what Acknowledge and Resume give back.
 //  4. Count every message that has come whole with Received, call Tick a few times a second, write an Ack when Due says so, and give
 //     every Ack that comes to Acknowledge.
@@ -65,6 +65,9 @@ type End struct {
 	peer     uint64 // the process at the other end; 0: none has come yet
 	synced   bool   // this connection's Resume has come
 	late     int    // bytes that have come since the other end was last told
+
+	shortMost int
+	waiting   []pairOf // scratch: pairs of actors of which something has been passed over
 }
 
 type stream struct {
@@ -72,6 +75,9 @@ type stream struct {
 	head  int    // of list: the first that is not acknowledged
 	next  int    // of list: the first that this connection has not been given
 	acked uint64 // messages before head, since the beginning
+
+	last   pairOf // of the last long message
+	passed int    // bytes that have passed the next long one
 }
 
 // Post adds a message for the other node. A *wire.Mark comes back from Acknowledge or Resume when all before it has been acknowledged, or
@@ -90,17 +96,25 @@ func (e *End) Post(m wire.Envelope) (back bool) {
 	return false
 }
 
-// Take appends the messages of a stream that may be written now, at most so many.
+// Take appends the messages of a stream that may be written now, at most so many, and none behind a long one: between its parts others may leave (Beside).
 func (e *End) Take(stream, most int, to []wire.Envelope) []wire.Envelope {
 	s := &e.streams[stream]
 	if !e.synced {
 		return to
 	}
-	for ; s.next < len(s.list) && most > 0; s.next++ {
+	for s.next < len(s.list) && most > 0 {
 		if _, mark := s.list[s.next].Message.(*wire.Mark); mark {
+			s.next++
 			continue
 		}
-		to = append(to, s.list[s.next])
+		at := s.next
+		if stream == Ordinary {
+			at = e.choose(s)
+		}
+		m, long := e.give(s, at)
+		if to = append(to, m); long {
+			break
+		}
 		most--
 	}
 	return to

@@ -147,11 +147,20 @@ func appendGreeting(b []byte, h Hello, r *Refusal) []byte {
 // clip makes a sentence safe for a terminal, and cuts it to what a greeting holds.
 func clip(s string) string { return bellows.Printable(strings.ReplaceAll(s, "\n", "?"), sentenceMax) }
 
-// errStranger is what speaks another protocol. It gets no answer.
-var errStranger = errors.New("its first bytes are not a bellows greeting: another program, or a damaged stream")
+// errStranger is what speaks another protocol, and errSealed what speaks TLS where nobody does. They get no answer.
+var (
+	errStranger = errors.New("its first bytes are not a bellows greeting: another program, or a damaged stream")
+	errSealed   = errors.New("it speaks TLS, and here nobody does: it takes this for another host, or runs another release")
+)
+
+// sealedMark is how a connection of TLS begins.
+const sealedMark = "\x16\x03"
 
 // parseGreeting reads the greetingSize bytes of b.
 func parseGreeting(b []byte) (greeting, error) {
+	if string(b[:2]) == sealedMark {
+		return greeting{}, errSealed
+	}
 	if string(b[:8]) != greetingMagic || binary.LittleEndian.Uint32(b[36:]) != crc32.Checksum(b[:36], castagnoli) {
 		return greeting{}, errStranger
 	}

@@ -15,8 +15,8 @@
 //  6. After any error Close the Conn: its stream may be torn in the middle of a frame, and every later call fails alike.
 //     To end in peace, agree on it in a message first: Close drops what the peer has not read yet.
 //
-// The package refuses to reconnect, to queue, to number or repeat frames, and to look into payloads. It does not encrypt:
-// the token keeps out strangers and nodes of other jobs, not somebody who listens on the wire.
+// The package refuses to reconnect, to queue, to number or repeat frames, and to look into payloads. The token keeps
+// out strangers and nodes of other jobs, not somebody who listens on the wire: an implementation that reaches other hosts may encrypt (package sock).
 package transport
 
 import (

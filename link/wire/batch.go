@@ -47,14 +47,19 @@ type Batch struct {
 	traffic  tally.Traffic
 	fields   fields.Codec // writes control messages
 
+	cutting               bool // a message is in parts
 	lent                  bool // messages stay their sender's
 	alone                 bool // payloads only: nothing that was encoded before is used
 	partMost, messageMost int  // of what is cut, in bytes; 0: partMax, messageMax
+	into                  int  // bytes of a part of what is longer than partMost; 0: partMost
 }
 
 // Shorten makes parts, and messages in parts, at most so many bytes long from now on; 0: as long as the format lets them
 // be. It is for those who test.
-func (b *Batch) Shorten(part, message int) { b.partMost, b.messageMost = part, message }
+func (b *Batch) Shorten(part, message int) { b.partMost, b.messageMost, b.into = part, message, 0 }
+
+// Cut has messages that are added from now on, where they are longer than whole bytes (0: than a frame may hold), travel in parts of so many bytes, which are no more than that.
+func (b *Batch) Cut(whole, part int) { b.partMost, b.into = whole, part }
 
 // Lend makes the messages that are added from now on stay their sender's, who frees them: what is sent again when a connection breaks.
 func (b *Batch) Lend() { b.lent = true }
@@ -93,7 +98,9 @@ func (b *Batch) Add(e Envelope) error {
 	}
 	h := Header{Kind: kind, From: e.From, To: e.To, Era: e.Era}
 	if length > most {
-		b.cut(h, at+HeaderSize, pieces, (length-1)/most, most)
+		b.cutting = true
+		part := cmp.Or(b.into, most)
+		b.cut(h, at+HeaderSize, pieces, (length-1)/part, part)
 	} else {
 		b.head(h, b.scratch[at:], length, b.pieces.Sum(b.scratch, at+HeaderSize, pieces))
 	}
@@ -194,6 +201,9 @@ func (b *Batch) cut(h Header, at, pieces, more, most int) {
 	})
 }
 
+// InParts reports whether a message that was added is in parts.
+func (b *Batch) InParts() bool { return b.cutting }
+
 // Len is the number of bytes to write.
 func (b *Batch) Len() int { return len(b.scratch) + b.pieces.Bytes() }
 
@@ -220,7 +230,7 @@ func (b *Batch) Reset() {
 		b.scratch = nil
 	}
 	*b = Batch{scratch: b.scratch[:0], pieces: b.pieces, messages: b.messages[:0], formats: b.formats, owned: b.owned,
-		lent: b.lent, partMost: b.partMost, messageMost: b.messageMost}
+		lent: b.lent, partMost: b.partMost, messageMost: b.messageMost, into: b.into}
 }
 
 // disown gives the batch's own pieces back, from the nth on.

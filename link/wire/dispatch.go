@@ -17,6 +17,27 @@ func (d *Dispatch) fields(c *fields.Codec) error {
 	return nil
 }
 
+const kindRecall uint8 = 98
+
+func (*Recall) kind() uint8 { return kindRecall }
+
+func (m *Recall) fields(c *fields.Codec) error {
+	fields.Num(c, 1, &m.Term)
+	fields.Num(c, 2, &m.Split)
+	return nil
+}
+
+const kindRecalled uint8 = 99
+
+func (*Recalled) kind() uint8 { return kindRecalled }
+
+func (m *Recalled) fields(c *fields.Codec) error {
+	fields.Num(c, 1, &m.Term)
+	fields.Num(c, 2, &m.Split)
+	fields.Zigzag(c, 3, &m.Clock)
+	return nil
+}
+
 func (d *Dispatch) recycle() *sync.Pool {
 	*d = Dispatch{Tasks: d.Tasks[:0], args: d.args[:0]}
 	return &pools[kindDispatch]

@@ -70,7 +70,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	list := strings.Join(cut[:len(cut)-1], ", ") + " and " + cut[len(cut)-1]
-	if !strings.Contains(strings.ToLower(page), fmt.Sprintf("%s may be longer than what a frame may hold, which for these four is %d bytes", list, partMax)) {
+	if !strings.Contains(strings.ToLower(page), fmt.Sprintf("%s may be longer than what a frame may hold, which for these five is %d bytes", list, partMax)) {
 		t.Errorf("the page does not say that %s have frames of %d bytes", list, partMax)
 	}
 	_, shown, _ := strings.Cut(page, "```\n")

@@ -88,7 +88,7 @@ func (w *widened) values(r *reader, t bellows.TableID, f vec.Format, n, ids uint
 	if f == vec.Float32 {
 		return r.Values(n, ids)
 	}
-	r.Shape(n, ids)
+	r.Divided(n, ids)
 	b := r.Take(2 * uint64(n))
 	r.Reserved(uint64(narrowSize(int(n)) - 2*int(n)))
 	if len(w.tables) == 0 || w.tables[len(w.tables)-1] != t {

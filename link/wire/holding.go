@@ -32,8 +32,9 @@ type Holding struct {
 	Tail    bellows.CommitNumber // the first of those up to Last that it has kept; Last+1: none
 	Flushes []HeldFlush          // held and not recorded, each once
 	Owned   []Owned              // partitions
-	Added   []bellows.Control    // who takes part by the records up to Last and did not at the job's beginning
+	Added   []bellows.Control    // who takes part by the records up to Last, or did, and did not at the job's beginning
 	Gone    []Fence              // who was declared gone
+	Adopted []bellows.Control    // the removals of those whose counts are among the lane's own
 	End     *End                 // what the lane was told of the job's end; nil: it is not over
 
 	pairs   []Pair
@@ -89,6 +90,7 @@ func (m *Holding) fields(c *fields.Codec) error {
 	})
 	fields.List(c, 7, &m.Gone, func(g *Fence) error { return g.fields(c) })
 	fields.Optional(c, 8, &m.End, func(e *End) error { return e.fields(c) })
+	removals(c, 9, &m.Adopted)
 	return nil
 }
 

@@ -65,6 +65,12 @@ func (m *End) fields(c *fields.Codec) error {
 	fields.Numbers(c, 3, &m.Gone, math.MaxUint16)
 	fields.Num(c, 4, &m.Term)
 	errorKind(c, 5, &m.Kind)
+	c.Flag(6, &m.Parts)
+	fields.List(c, 7, &m.Lanes, func(a *LaneName) error {
+		fields.Num(c, 1, &a.Node)
+		fields.Num(c, 2, &a.Index)
+		return nil
+	})
 	return nil
 }
 
@@ -79,6 +85,38 @@ func (m *Closed) fields(c *fields.Codec) error {
 	fields.Num(c, 3, &n.Dropped)
 	c.Array(4, len(n.Staleness), func(i int) *int64 { return &n.Staleness[i] })
 	ledgers(c, 5, &n.Ledgers)
+	fields.Num(c, 6, &m.Route)
+	removals(c, 7, &m.Adopted)
+	fields.List(c, 8, &m.Missed, func(o *Missed) error {
+		flushID(c, 1, &o.Flush)
+		fields.Num(c, 2, &o.Ref.Table)
+		fields.Num(c, 3, &o.Ref.Partition)
+		fields.Num(c, 4, &o.Rows)
+		fields.Num(c, 5, &o.Bits)
+		if o.Flush.Seq == 0 || o.Flush.Incarnation == 0 || o.Rows < 0 {
+			return errNumber
+		}
+		return nil
+	})
+	return nil
+}
+
+// removals are changes by which somebody was removed.
+func removals(c *fields.Codec, number protowire.Number, list *[]bellows.Control) {
+	fields.List(c, number, list, func(x *bellows.Control) error {
+		if err := controlFields(c, x); x.Kind == bellows.RemoveLane || x.Kind == bellows.RemoveClient {
+			return err
+		}
+		return errNumber
+	})
+}
+
+const kindAdopted uint8 = 94
+
+func (*Adopted) kind() uint8 { return kindAdopted }
+
+func (m *Adopted) fields(c *fields.Codec) error {
+	removals(c, 1, &m.List)
 	return nil
 }
 

@@ -17,7 +17,7 @@ var errPart = errors.New("it is a part of a message only")
 // Joiner is ready.
 //
 // It is between two messages, where parts is empty, or within one, of which before is the last part that came. Within one, a whole message may come only
-// where it is of those that overtake, what the controller says and hears, and it is handed out at once (TestPartsKeepTheirPlace); a
+// where it is of those that overtake, what the controller says and hears or other actors say to each other, and it is handed out at once (TestPartsKeepTheirPlace); a
 // part must be of the message that has begun (TestJoinerRefusals). An error ends it: what follows in the stream means nothing.
 //
 // Turned down: numbers for the parts, and several messages in parts at a time. A connection keeps order, so there is nothing to number; and messages that do not
@@ -62,11 +62,11 @@ func (j *Joiner) Decode(h Header, payload []byte) (Envelope, error) {
 }
 
 // follows refuses a frame that cannot come now. Between the parts of a message come whole messages that the controller says
-// or hears, or a session, and no others: these keep the order in which they were sent.
+// or hears, or a session, or that are between other actors; what its own sender says to its receiver keeps the order in which it was sent.
 func (j *Joiner) follows(h Header) error {
 	begun := j.parts.Len() > 0
 	if begun && h.Part == partWhole {
-		if h.From.Role == Controller || h.To.Role == Controller || h.BelowActors() {
+		if h.From.Role == Controller || h.To.Role == Controller || h.BelowActors() || h.From != j.before.From || h.To != j.before.To {
 			return nil
 		}
 		return fmt.Errorf("it comes between the parts of a %s from %v to %v", kindName(j.before.Kind), j.before.From, j.before.To)

@@ -317,7 +317,7 @@ type page struct {
 // take is the message that a frame ends, if it ends one, and whether it may come.
 func (p *page) take(f cutFrame) (e Envelope, sound bool) {
 	h := f.h
-	if o := p.open; o != nil && h.Part == partWhole && !ofController(Envelope{From: h.From, To: h.To}) {
+	if o := p.open; o != nil && h.Part == partWhole && !ofController(Envelope{From: h.From, To: h.To}) && h.From == o.From && h.To == o.To {
 		return e, false
 	} else if h.Part == partWhole {
 		e, err := Decode(h, alignedCopy(f.payload))

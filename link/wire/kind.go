@@ -32,6 +32,7 @@ var (
 	clientToController = way(Client, Controller)
 	laneToClient       = way(Lane, Client)
 	laneToController   = way(Lane, Controller)
+	laneToLane         = way(Lane, Lane)
 	controllerToClient = way(Controller, Client)
 	controllerToLane   = way(Controller, Lane)
 )
@@ -85,6 +86,8 @@ var kinds = [...]kind{
 	kindUnsubscribe: {"unsubscribe", unsubscribeSize, clientToLane, tally.Pulls, false, made[Unsubscribe]},
 	kindInquiry:     {"inquiry", standingMax, clientToLane, tally.Pulls, false, made[Inquiry]},
 	kindStanding:    {"standing", standingMax, laneToClient, tally.Receipts, false, made[Standing]},
+	kindPiece:       {"piece", messageMax, laneToLane, tally.Model, true, fromPool[Piece]},
+	kindTaken:       {"taken", takenSize, laneToLane, tally.Model, false, made[Taken]},
 
 	kindDone:      {"done", controlMax, clientToController | laneToController, tally.Control, false, fromPool[Done]},
 	kindFailed:    {"failed", textMax, clientToController, tally.Control, false, made[Failed]},
@@ -93,7 +96,7 @@ var kinds = [...]kind{
 	kindStaleness: {"staleness", smallMax, controllerToClient, tally.Control, false, made[Staleness]},
 	kindDispatch:  {"dispatch", controlMax, controllerToClient, tally.Control, false, fromPool[Dispatch]},
 	kindEnd:       {"end", 1 << 20, controllerToClient | controllerToLane | clientToLane, tally.Control, false, made[End]},
-	kindClosed:    {"closed", controlMax, clientToController | laneToController, tally.Control, false, made[Closed]},
+	kindClosed:    {"closed", controlMax, clientToController | laneToController | clientToLane | laneToLane, tally.Control, false, made[Closed]},
 	kindCollect:   {"collect", smallMax, controllerToLane, tally.Control, false, made[Collect]},
 	kindCollected: {"collected", textMax, laneToController, tally.Control, false, made[Collected]},
 	kindReady:     {"ready", smallMax, clientToController, tally.Control, false, made[Ready]},
@@ -108,6 +111,11 @@ var kinds = [...]kind{
 	kindQuery:     {"query", smallMax, controllerToLane, tally.Control, false, made[Query]},
 	kindHolding:   {"holding", controlMax, laneToController, tally.Control, false, made[Holding]},
 	kindComputing: {"computing", smallMax, clientToController, tally.Control, false, made[Computing]},
+	kindAdopted:   {"adopted", controlMax, laneToController, tally.Control, false, made[Adopted]},
+	kindRecall:    {"recall", smallMax, controllerToClient, tally.Control, false, made[Recall]},
+	kindRecalled:  {"recalled", smallMax, clientToController, tally.Control, false, made[Recalled]},
+	kindHandoff:   {"handoff", smallMax, controllerToLane, tally.Control, false, made[Handoff]},
+	kindPrepared:  {"prepared", textMax, laneToController, tally.Control, false, made[Prepared]},
 	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, false, made[Report]},
 }
 

@@ -332,6 +332,21 @@ type Computing struct {
 	Millis int64
 }
 
+// Recall asks a client for the units of a split back that it has not begun, since the split is to
+// move: those of clocks of which it has begun nothing. Recalled answers it.
+type Recall struct {
+	Term  bellows.Term
+	Split bellows.SplitID
+}
+
+// Recalled says that a client has given back what it had not begun of a split, and runs nothing of
+// it behind a clock. The term is that of the controller that has asked.
+type Recalled struct {
+	Term  bellows.Term
+	Split bellows.SplitID
+	Clock bellows.Clock // the last that it has begun, or had before; those behind are given back
+}
+
 // Beat says that a node lives: to the controller, and from it to the other nodes.
 type Beat struct{}
 
@@ -392,13 +407,30 @@ func (d *Dispatch) Append(u bellows.Unit, args []float64) {
 
 // End tells an actor that the job is over: what is not recorded up to Commit never counts. A client
 // passes it on to the lanes, behind all that it sent them, so that a lane knows when it has seen
-// everything that it must account for.
+// everything that it must account for. A controller that has learned more of who takes part says it
+// again.
 type End struct {
 	Term   bellows.Term // 0: a client passes it on
 	Commit bellows.CommitNumber
 	Reason string           // empty: the job finished
 	Gone   []bellows.NodeID // clients that will pass on nothing
 	Kind   bellows.Kind     // of a failure
+	Parts  bool             // from a client to a lane that leaves: nothing more comes to that, and the job goes on
+	Lanes  []LaneName       // added since the job's beginning, of which a client has perhaps not heard: it passes the end on to these, too
+}
+
+// Added is the addresses of Lanes.
+func (m *End) Added() (list []Address) {
+	for _, l := range m.Lanes {
+		list = append(list, LaneAt(l.Node, int(l.Index)))
+	}
+	return list
+}
+
+// LaneName is a lane by its node and its index there.
+type LaneName struct {
+	Node  bellows.NodeID
+	Index uint16
 }
 
 // Fence tells a lane that a process of a node is declared gone: nothing of its client is taken any more, nor of those before it. One that
@@ -409,8 +441,25 @@ type Fence struct {
 	Incarnation uint32
 }
 
-// Closed is the last word of a lane or client: its counts for the audit.
-type Closed struct{ Counts Counts }
+// Closed is the last word of a lane or client: its counts for the audit. At the job's end the controller is told; who is removed before
+// tells its heir, which adds the counts to its own.
+type Closed struct {
+	Counts  Counts
+	Route   bellows.RouteVersion // to an heir: by which the sender was removed
+	Adopted []bellows.Control    // the removals of those whose counts are in these
+	Missed  []Missed             // of a lane that was removed: not in its counts, since their flushes may get numbers yet
+}
+
+// Missed is a part of a flush that a lane has seen and does not hold: where the flush never gets a number its row deltas are dropped.
+type Missed struct {
+	Flush bellows.FlushID
+	Ref   bellows.PartitionRef
+	Rows  int64
+	Bits  audit.Sum
+}
+
+// Adopted tells the controller of whom a lane has the counts among its own: they were removed by these changes, and are needed no more.
+type Adopted struct{ List []bellows.Control }
 
 // Counts are row deltas after aggregation, counted where they pass (architecture, "Exact and early").
 type Counts struct {

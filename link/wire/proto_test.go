@@ -163,8 +163,8 @@ func TestProtoForms(t *testing.T) {
 		want    Message
 	}{
 		{[]byte{0x18, 2, 0x18, 3, 0x1a, 2, 4, 5}, &End{Gone: []bellows.NodeID{2, 3, 4, 5}}},
-		{slices.Concat([]byte{0x2a, 16}, numbers[:16], []byte{0x29}, numbers[16:24], []byte{0x2a, 16}, numbers[24:]), &Closed{Counts{Ledgers: []audit.Ledger{{Sent: 1, Taken: 2, Dropped: 3, Yielded: 4, Written: 5}}}}},
-		{[]byte{0x20, 7, 0x22, 1, 8}, &Closed{Counts{Staleness: [tally.StalenessBins]int64{7, 8}}}},
+		{slices.Concat([]byte{0x2a, 16}, numbers[:16], []byte{0x29}, numbers[16:24], []byte{0x2a, 16}, numbers[24:]), &Closed{Counts: Counts{Ledgers: []audit.Ledger{{Sent: 1, Taken: 2, Dropped: 3, Yielded: 4, Written: 5}}}}},
+		{[]byte{0x20, 7, 0x22, 1, 8}, &Closed{Counts: Counts{Staleness: [tally.StalenessBins]int64{7, 8}}}},
 		{append([]byte{0x12, byte(len(task))}, task...), func() Message {
 			d := &Dispatch{}
 			d.Append(bellows.Unit{Split: 5, Items: bellows.Range{End: 9}}, []float64{1, 1})

@@ -157,6 +157,8 @@ func controlFields(c *fields.Codec, x *bellows.Control) error {
 	fields.Num(c, 8, &x.Generation)
 	fields.Num(c, 9, &x.Split)
 	fields.Num(c, 10, &x.Route)
+	fields.Num(c, 11, &x.Heir)
+	fields.Num(c, 12, &x.HeirLane)
 	return nil
 }
 

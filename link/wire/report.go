@@ -13,6 +13,7 @@ type Report struct {
 	Process uint32 // the system's number of the node's process
 	Millis  int64  // when it was made, by the node's own clock
 	Tally   tally.Tally
+	Leaves  uint32 // in how many milliseconds the process will be gone, as it was told; 0: it was not
 }
 
 const kindReport uint8 = 78
@@ -27,6 +28,7 @@ func (m *Report) fields(c *fields.Codec) error {
 	flows(c, 4, &t.Sent)
 	flows(c, 5, &t.Received)
 	c.Array(6, len(t.Staleness), func(i int) *int64 { return &t.Staleness[i] })
+	fields.Num(c, 7, &m.Leaves)
 	return nil
 }
 

@@ -140,12 +140,16 @@ func (s sampler) messages() []Message {
 		&Beat{},
 		&Records{Term: bellows.Term(s.Uint32()), Keep: bellows.CommitNumber(s.Uint64()), List: list(s, 6, s.record)},
 		&Staleness{bellows.TableID(s.Uint32()), int32(s.Uint32()), bellows.Term(s.Uint32())},
-		&End{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) }), bellows.Kind(s.IntN(11))},
-		&Closed{counts}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason(), bellows.Term(s.Uint32())}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
+		&End{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64()), s.reason(), list(s, 5, func() bellows.NodeID { return bellows.NodeID(s.Uint32()) }), bellows.Kind(s.IntN(11)), s.IntN(2) == 1,
+			list(s, 3, func() LaneName { return LaneName{bellows.NodeID(s.Uint32()), uint16(s.IntN(1 << 16))} })},
+		&Closed{counts, s.version(), s.removals(), list(s, 3, func() Missed { return Missed{s.flush(), s.ref(), s.Int64() >> 1 & 0xffffffff, s.sum()} })}, &Adopted{s.removals()}, &Collect{bellows.Term(s.Uint32()), s.IntN(2) == 1, s.Uint32()}, &Collected{s.reason(), bellows.Term(s.Uint32())}, &Ready{bellows.Fingerprint{Tables: s.Uint64(), Program: s.Uint64() >> 40}}, &Notice{s.reason()},
 		&Complaint{bellows.NodeID(s.Uint32()), s.reason(), s.IntN(2) == 1},
 		&Fence{bellows.Term(s.Uint32()), bellows.NodeID(s.Uint32()), s.Uint32()}, &Computing{s.unit(), s.Int64()},
+		&Recall{bellows.Term(s.Uint32()), bellows.SplitID(s.Uint32())}, &Recalled{bellows.Term(s.Uint32()), bellows.SplitID(s.Uint32()), bellows.Clock(s.Int32())},
 		&Query{bellows.Term(s.Uint32()), bellows.CommitNumber(s.Uint64())}, s.holding(),
-		&Report{s.Uint32(), s.Int64(), s.tally()},
+		&Report{s.Uint32(), s.Int64(), s.tally(), s.Uint32()},
+		&Handoff{bellows.Term(s.Uint32()), s.Uint64(), s.pair(), bellows.NodeID(s.Uint32()), uint16(s.Uint32()), s.IntN(2) == 1, s.IntN(2) == 1},
+		&Prepared{bellows.Term(s.Uint32()), s.Uint64(), s.pair(), s.Uint64(), s.Uint64(), s.IntN(2) == 1, s.reason()},
 		s.route(), &Stale{bellows.Term(s.Uint32()), s.version(), s.Uint64(), s.flush(), list(s, 5, s.pair)},
 		&Ack{[2]uint64{s.Uint64(), s.Uint64()}}, &Resume{s.Uint64(), [2]uint64{s.Uint64(), s.Uint64()}}, &Bye{})
 }
@@ -183,7 +187,15 @@ func (s sampler) record() Record {
 
 func (s sampler) control() bellows.Control {
 	return bellows.Control{Kind: bellows.ControlKind(1 + s.IntN(255)), Table: bellows.TableID(s.Uint32()), Clocks: int32(s.Uint32()), Clock: s.clock(),
-		Node: bellows.NodeID(s.Uint32()), Lane: uint16(s.Uint32()), Partition: bellows.PartitionID(s.Uint32()), Generation: bellows.Generation(s.Uint32()), Split: bellows.SplitID(s.Uint32()), Route: s.version()}
+		Node: bellows.NodeID(s.Uint32()), Lane: uint16(s.Uint32()), Partition: bellows.PartitionID(s.Uint32()), Generation: bellows.Generation(s.Uint32()), Split: bellows.SplitID(s.Uint32()), Route: s.version(), Heir: bellows.NodeID(s.Uint32()), HeirLane: uint16(s.Uint32())}
+}
+
+func (s sampler) removals() []bellows.Control {
+	return list(s, 3, func() bellows.Control {
+		c := s.control()
+		c.Kind = bellows.RemoveLane + bellows.ControlKind(s.IntN(2))
+		return c
+	})
 }
 
 func (s sampler) route() *Route {
@@ -205,7 +217,7 @@ func (s sampler) holding() *Holding {
 			return HeldFlush{id, s.clock(), list(s, 4, s.pair), list(s, 4, s.pair), list(s, 3, func() Result { return Result{s.unit(), list(s, 4, s.number)} })}
 		}), Owned: list(s, 5, func() Owned { return Owned{s.pair(), bellows.CommitNumber(s.Uint64())} }), Added: list(s, 3, func() bellows.Control {
 			return bellows.Control{Kind: bellows.AddLane + bellows.ControlKind(s.IntN(2)), Route: s.version(), Node: bellows.NodeID(s.Uint32()), Lane: uint16(s.Uint32())}
-		}), Gone: list(s, 3, func() Fence { return Fence{Node: bellows.NodeID(s.Uint32()), Incarnation: s.Uint32()} }), End: &End{Commit: bellows.CommitNumber(s.Uint64()), Reason: s.reason()}}
+		}), Gone: list(s, 3, func() Fence { return Fence{Node: bellows.NodeID(s.Uint32()), Incarnation: s.Uint32()} }), Adopted: s.removals(), End: &End{Commit: bellows.CommitNumber(s.Uint64()), Reason: s.reason()}}
 }
 
 // data makes one of each kind of data message.
@@ -236,7 +248,7 @@ func (s sampler) data() []Message {
 			return Commitment{s.flush(), bellows.CommitNumber(s.Uint64()), s.IntN(2) == 1, list(s, 3, s.pair)}
 		})},
 		&Refused{s.flush(), bellows.Kind(s.IntN(int(bellows.Interrupted) + 1)), s.reason()},
-		s.slab(),
+		s.slab(), s.piece(), &Taken{s.Uint64(), s.Uint64(), s.pair(), s.IntN(2) == 1},
 	}
 }
 
@@ -265,6 +277,14 @@ func (s sampler) slab() *Slab {
 	if _, m.Keys = s.ids(); m.Keys == nil {
 		m.Values = s.values(nil, nil)
 	}
+	return m
+}
+
+func (s sampler) piece() *Piece {
+	m := &Piece{Copy: s.Uint64(), Number: s.Uint64(), Pair: s.pair(), Kind: uint8(s.IntN(pieceKinds)), Route: s.version(), Waits: s.IntN(2) == 1, Clock: s.clock(), Subtree: s.subtree(),
+		First: s.Uint32(), Count: s.Uint32(), Commit: bellows.CommitNumber(s.Uint64()), Newest: bellows.CommitNumber(s.Uint64()), Ended: bellows.CommitNumber(s.Uint64()), Sum: s.sum()}
+	m.Rows, m.Keys = s.ids()
+	m.Values = s.values(m.Rows, m.Keys)
 	return m
 }
 

@@ -12,6 +12,8 @@ func (e Envelope) Term() bellows.Term {
 		return m.Term
 	case *Dispatch:
 		return m.Term
+	case *Recall:
+		return m.Term
 	case *Staleness:
 		return m.Term
 	case *End:
@@ -25,6 +27,8 @@ func (e Envelope) Term() bellows.Term {
 	case *Stale:
 		return m.Term
 	case *Query:
+		return m.Term
+	case *Handoff:
 		return m.Term
 	}
 	return 0

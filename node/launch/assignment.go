@@ -1,12 +1,18 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net"
+	"os"
 	"path/filepath"
+	"time"
 
+	"bellows"
 	"bellows/core/liveness"
 	"bellows/link/fabric"
+	"bellows/link/secure"
 	"bellows/link/transport"
 	"bellows/link/transport/sock"
 	"bellows/node"
@@ -19,48 +25,65 @@ import (
 type assignment struct {
 	node.Cluster
 	Transport string // "unix" or "tcp"
+	Host      string // of tcp: where it listens; "": at the loopback device
 	Folder    string // for sockets, of mode 0700
 	Token     transport.Token
 	Wire      vec.Format
 	Image     string // file of a saved run to go on from; "": none
 	Times     liveness.Times
+	Notice    time.Duration // how long a process that is told to end is there still
+	Authority []byte        // of tcp: the certificate of the job's, in DER
 }
 
-// address is where a process listens.
-type address struct{ Address string }
+// address is where a process listens, and with tcp the public key that it wants certified.
+type address struct {
+	Address string
+	Key     []byte
+}
 
-// addresses is where all processes listen, by node.
-type addresses struct{ Addresses []string }
+// addresses is where all processes listen, by node, with the certificate of the process that reads it. One that joins while the job runs is told when
+// it is to call the others, and who of them is gone. A later line has a certificate alone, before the one in use runs out.
+type addresses struct {
+	Addresses   []string
+	Gone        []bellows.NodeID
+	Certificate []byte
+}
 
 // endpoint is a process that has its assignment: it listens, and can join the others. The listener stays open while the job
 // runs, since connections that break are made again through it; whoever has made the endpoint closes that. Connections live
 // on. A child's learns from its input where the others are; node 0's knows.
 type endpoint struct {
 	assignment
+	identity  *secure.Identity // nil: not with tcp
 	transport transport.Transport
 	listener  transport.Listener
-	addresses <-chan []string
+	addresses <-chan addresses
 	known     []string // the addresses, when they have come
 }
 
-// listen opens the process's listener, which turns away whoever does not know the token.
-func (s assignment) listen() (*endpoint, error) {
-	t, err := sock.New(transport.Config{Self: transport.Hello{Node: s.Self, Token: s.Token}})
+// listen opens the process's listener, which turns away whoever does not know the token, and from other hosts whoever has no certificate.
+func (s assignment) listen() (c *endpoint, err error) {
+	c = &endpoint{assignment: s}
+	config := transport.Config{Self: transport.Hello{Node: s.Self, Token: s.Token}}
+	if s.Authority == nil {
+		c.transport, err = sock.New(config)
+	} else if c.identity, err = secure.NewIdentity(); err == nil {
+		c.transport, err = sock.Secured(config, c.identity)
+	}
 	if err != nil {
 		return nil, err
 	}
-	l, err := t.Listen(s.place())
-	if err != nil {
+	if c.listener, err = c.transport.Listen(s.place()); err != nil {
 		return nil, err
 	}
-	return &endpoint{assignment: s, transport: t, listener: l}, nil
+	return c, nil
 }
 
 // place is where the process listens: a socket in its folder, which nobody else on the machine may enter, or a free port of the
-// loopback device, to which anybody may talk, and which the token guards alone.
+// loopback device or of another address, to which anybody may talk who reaches it: the token guards it, and certificates do against other hosts.
 func (s assignment) place() string {
 	if s.Transport == "tcp" {
-		return "tcp:127.0.0.1:0"
+		return "tcp:" + net.JoinHostPort(cmp.Or(os.Getenv(hostVariable), s.Host, "127.0.0.1"), "0")
 	}
 	return "unix:" + filepath.Join(s.Folder, fmt.Sprintf("node-%d.sock", s.Self))
 }

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"bellows"
+	"bellows/core/join"
 	"bellows/link/transport"
 	"bellows/node"
 	"bellows/train"
@@ -21,10 +23,17 @@ import (
 //
 // Its context ends with the input, whatever it is doing: a process whose parent was killed does not read a file to its end
 // first. What it has to say to a person goes to standard error, which the parent keeps the last lines of.
+//
+// Once the process takes part, the end of ctx is a warning: it will be gone after the notice of the Processes, and node 0, if it has a Control,
+// has its work and its partitions go elsewhere, and lets it go. The process goes on until then.
 func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (train.Job, *train.Image, error)) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+	asked := ctx
+	parent, letGo := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer letGo(nil)
+	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	self, err := takeAssignment(in, out, cancel)
+	defer context.AfterFunc(asked, func() { cancel(context.Cause(asked)) })()
+	self, err := takeAssignment(in, out, letGo)
 	if err != nil {
 		return err
 	}
@@ -48,7 +57,10 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 	if err != nil {
 		return err
 	}
-	return node.Serve(ctx, job, self.Cluster, conns, node.Options{Resume: image, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true})
+	warned := make(chan time.Duration, 1)
+	defer context.AfterFunc(asked, func() { warned <- self.Notice })()
+	return node.Serve(parent, job, self.Cluster, conns,
+		node.Options{Resume: image, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true, Warned: warned})
 }
 
 // takeAssignment takes the place that the process which started this one has for it, as read from in, and listens. The answer
@@ -63,14 +75,18 @@ func takeAssignment(in io.Reader, out io.Writer, letGo context.CancelCauseFunc) 
 	if err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(address{c.listener.Address()})
+	at := address{Address: c.listener.Address()}
+	if c.identity != nil {
+		at.Key = c.identity.Public()
+	}
+	line, err := json.Marshal(at)
 	if err == nil {
 		_, err = fmt.Fprintf(out, "%s\n", line)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.listener.Close())
 	}
-	told := make(chan []string, 1)
+	told := make(chan addresses, 1)
 	c.addresses = told
 	go func() {
 		c.hear(lines, told)
@@ -79,8 +95,8 @@ func takeAssignment(in io.Reader, out io.Writer, letGo context.CancelCauseFunc) 
 	return c, nil
 }
 
-// hear learns where the others are, and then the end. What comes between is passed over: nothing does, today.
-func (c *endpoint) hear(lines *bufio.Reader, told chan<- []string) {
+// hear learns where the others are, who this process is to them, again and again, and then the end.
+func (c *endpoint) hear(lines *bufio.Reader, told chan<- addresses) {
 	var a addresses
 	others := len(c.Members)
 	if c.Invited != nil {
@@ -89,12 +105,28 @@ func (c *endpoint) hear(lines *bufio.Reader, told chan<- []string) {
 	if err := hear(lines, &a); err != nil || len(a.Addresses) != others {
 		return
 	}
-	told <- a.Addresses
+	if c.hold(a) {
+		told <- a
+	}
 	for {
-		if _, err := lines.ReadByte(); err != nil {
+		var a addresses
+		if hear(lines, &a) != nil {
 			return
 		}
+		c.hold(a)
 	}
+}
+
+// hold takes a certificate into use. What is none is said, and the one in use stays: without any, whoever calls from another host is turned away.
+func (c *endpoint) hold(a addresses) bool {
+	if c.identity == nil {
+		return true
+	}
+	err := c.identity.Hold(a.Certificate, c.Authority)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return err == nil
 }
 
 // hear reads a line of JSON. A process that a person has started by hand ends here, and says what it is for.
@@ -110,16 +142,23 @@ func hear(lines *bufio.Reader, to any) error {
 }
 
 // join connects the process to all others, once it has been told where they are. It has been told when all listen, so that
-// the slowest to start is waited for here, by name (TestTheWaitForAddressesIsNamedAndEnds).
+// the slowest to start is waited for here, by name (TestTheWaitForAddressesIsNamedAndEnds). One that joins while the job runs is told when it is its turn.
 func (c *endpoint) join(ctx context.Context, notice func(string)) ([]transport.Conn, error) {
-	w := newWait(c.Self, c.Times, c.Times.Or().Join, notice)
+	within := c.Times.Or().Join
+	if c.Invited != nil {
+		within = join.WaitMillis(c.Times)
+	}
+	w := newWait(c.Self, c.Times, within, notice)
 	bounded, cancel := w.bound(ctx)
 	defer cancel()
 	for {
 		select {
 		case a := <-c.addresses:
-			c.known = a
-			return c.joinAt(ctx, a, notice)
+			c.known = a.Addresses
+			if c.Invited != nil {
+				c.Invited.Gone = a.Gone
+			}
+			return c.joinAt(ctx, c.known, notice)
 		case <-bounded.Done():
 			return nil, bellows.Errorf(bellows.Lost, "join the nodes of the job", "node 0, to say where the others are", "%w", context.Cause(bounded))
 		case <-w.next():

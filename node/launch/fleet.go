@@ -5,17 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"bellows"
 	"bellows/link/fabric"
+	"bellows/link/secure"
 	"bellows/link/transport"
+	"bellows/link/transport/sock"
 	"bellows/node"
 )
 
@@ -37,7 +37,8 @@ type fleet struct {
 	deaths   chan node.Death // processes that ended before close
 	ending   chan struct{}   // closed by close: nobody reads deaths any more
 	waits    sync.WaitGroup
-	patience time.Duration // how long one that is asked to end may take
+	patience time.Duration     // how long one that is asked to end may take
+	issues   *secure.Authority // of the processes' certificates; nil: they have none
 
 	mu        sync.Mutex
 	children  []*child
@@ -45,16 +46,13 @@ type fleet struct {
 	closed    bool
 }
 
-// child is a process, as its parent sees it: RunChild is its own side. It is alive until over is closed; shut is set before
+// child is a process, as its parent sees it: RunChild is its own side. It is alive until it is over; shut is set before
 // its end is asked for, so that the end is then no death.
 type child struct {
-	node  bellows.NodeID
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	first first
-	tail  tail
-	over  chan struct{} // it has ended and was waited for
-	shut  atomic.Bool   // its end is wanted
+	node bellows.NodeID
+	Process
+	shut atomic.Bool // its end is wanted
+	key  []byte      // of its certificates; nil: it has none, or not yet. Behind the fleet's lock
 }
 
 // closeWait is how long a process that is asked to end may take. It has nothing left to save: the job is over, or lost.
@@ -62,10 +60,10 @@ const closeWait = 3 * time.Second
 
 // startFleet starts a process for every member of the cluster but the one that is assigned, which listens at address. When it
 // returns each knows where all others are.
-func startFleet(ctx context.Context, l Processes, own assignment, address string, notice func(string)) (*fleet, error) {
-	f := &fleet{deaths: make(chan node.Death, len(own.Members)), ending: make(chan struct{}), addresses: make([]string, len(own.Members)), patience: closeWait}
+func startFleet(ctx context.Context, l Processes, own assignment, issues *secure.Authority, address string, notice func(string)) (*fleet, error) {
+	f := &fleet{issues: issues, deaths: make(chan node.Death, len(own.Members)), ending: make(chan struct{}), addresses: make([]string, len(own.Members)), patience: closeWait}
 	f.addresses[own.Self] = address
-	err := f.start(l.Program, l.Args, own, l.Roam)
+	err := f.start(l.starter(), own, l.Roam)
 	if err == nil {
 		err = f.introduce(ctx, newWait(own.Self, own.Times, own.Times.Or().Start, notice))
 	}
@@ -73,14 +71,67 @@ func startFleet(ctx context.Context, l Processes, own assignment, address string
 		f.close()
 		return nil, err
 	}
+	if issues != nil {
+		f.waits.Go(f.renew)
+	}
 	return f, nil
+}
+
+// renewEvery is how often the processes get new certificates: three times in the life of one.
+const renewEvery = 8 * time.Hour
+
+// renew has them all get new certificates now and then, until the fleet is closed.
+func (f *fleet) renew() {
+	ticker := time.NewTicker(renewEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-f.ending:
+			return
+		case <-ticker.C:
+			f.certifyAll()
+		}
+	}
+}
+
+// certifyAll gives each process that has a certificate another one. One that cannot be told has ended, or is about to.
+func (f *fleet) certifyAll() {
+	f.mu.Lock()
+	of := map[*child][]byte{}
+	for _, c := range f.children {
+		if c.key != nil {
+			of[c] = c.key
+		}
+	}
+	f.mu.Unlock()
+	for c, key := range of {
+		_ = f.tell(c, addresses{}, key)
+	}
+}
+
+// tell tells a process where others listen, which it is told once, and certifies its key.
+func (f *fleet) tell(c *child, a addresses, key []byte) (err error) {
+	if f.issues != nil {
+		if a.Certificate, err = f.issues.Issue(key, sock.NodeName(c.node)); err != nil {
+			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w", err)
+		}
+	}
+	if err := c.say(a); err != nil {
+		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w%s", err, c.Last())
+	}
+	if f.issues != nil {
+		f.mu.Lock()
+		c.key = key // and from now on it is told again
+		f.mu.Unlock()
+	}
+	return nil
 }
 
 // start starts the processes, each on its share of the processors where it computes and does not roam: under BSP all of them
 // sleep and wake together, and where the system puts one in a hurry, two may share a processor while another idles. Nodes
 // that only hold tables go anywhere. A process that computes may thus be short of a processor that something else on the
 // machine takes: --pin=false is for those.
-func (f *fleet) start(program string, args []string, each assignment, roam bool) error {
+func (f *fleet) start(by Starter, each assignment, roam bool) error {
 	own, placed, computing := each.Self, 0, 0
 	for _, m := range each.Members {
 		if m.Slots > 0 {
@@ -97,7 +148,7 @@ func (f *fleet) start(program string, args []string, each assignment, roam bool)
 			place = placed
 			placed++
 		}
-		if err := f.startOne(program, args, each, place, computing); err != nil {
+		if err := f.startOne(by, each, place, computing); err != nil {
 			return err
 		}
 	}
@@ -105,48 +156,41 @@ func (f *fleet) start(program string, args []string, each assignment, roam bool)
 }
 
 // startOne starts a process, in its place among so many that compute, and tells it who it is.
-func (f *fleet) startOne(program string, args []string, each assignment, place, computing int) error {
-	c := &child{node: each.Self, cmd: exec.Command(program), over: make(chan struct{}), first: first{line: make(chan []byte, 1)}}
-	c.cmd.Args, c.cmd.Stdout, c.cmd.Stderr, c.cmd.SysProcAttr = args, &c.first, &c.tail, apart()
-	c.cmd.Env = append(os.Environ(), started+"=1")
-	in, err := c.cmd.StdinPipe()
-	if err == nil {
-		c.in = in
-		err = f.enlist(c, place, computing)
-	}
-	if err != nil {
-		if c.in != nil {
-			err = errors.Join(err, c.in.Close())
-		}
+func (f *fleet) startOne(by Starter, each assignment, place, computing int) error {
+	c := &child{node: each.Self}
+	if err := f.enlist(c, by, each.Cluster.Me(), place, computing); err != nil {
 		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w", err)
 	}
 	if err := c.say(each); err != nil {
-		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w%s", err, c.tail.last())
+		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w%s", err, c.Last())
 	}
 	return nil
 }
 
 // enlist starts a process as one of the fleet.
-func (f *fleet) enlist(c *child, place, computing int) error {
+func (f *fleet) enlist(c *child, by Starter, m node.Member, place, computing int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
 		return errors.New("the job is over")
 	}
-	if err := startPlaced(c.cmd, place, computing); err != nil {
+	p, err := by.Start(m, place, computing)
+	if err != nil {
 		return err
 	}
+	c.Process = p
 	f.children = append(f.children, c)
 	f.waits.Go(func() { f.wait(c) })
 	return nil
 }
 
-// add starts a process that is invited, and tells it where those of lower number listen. It has the whole machine: shares are
+// add starts a process that is invited, and tells it where those of lower number listen when it is its turn to call them: it starts and reads its data
+// beside others that are invited. It has the whole machine: shares are
 // of those that the job began with. What it waits for is named by node 0, which waits for the process to join.
 func (f *fleet) add(ctx context.Context, l Processes, own assignment, i node.Invitation) error {
 	each := own
 	each.Cluster = own.Cluster.Accept(i)
-	if err := f.startOne(l.Program, l.Args, each, -1, 0); err != nil {
+	if err := f.startOne(l.starter(), each, -1, 0); err != nil {
 		return err
 	}
 	c := f.child(i.Node)
@@ -154,20 +198,23 @@ func (f *fleet) add(ctx context.Context, l Processes, own assignment, i node.Inv
 		return errors.New("the job is over")
 	}
 	w := newWait(own.Self, own.Times, own.Times.Or().Start, func(string) {})
-	ctx, cancel := w.bound(ctx)
+	bounded, cancel := w.bound(ctx)
 	defer cancel()
-	at, err := c.listens(ctx, w)
+	at, err := c.listens(bounded, w)
 	if err != nil {
+		return err
+	}
+	if err := i.Await(ctx); err != nil { // which ends with the process, too
 		return err
 	}
 	f.mu.Lock()
 	for len(f.addresses) <= int(i.Node) {
 		f.addresses = append(f.addresses, "")
 	}
-	f.addresses[i.Node] = at
+	f.addresses[i.Node] = at.Address
 	below := slices.Clone(f.addresses[:i.Node])
 	f.mu.Unlock()
-	return c.told(below)
+	return f.tell(c, addresses{Addresses: below, Gone: i.Gone}, at.Key)
 }
 
 // child is the process of a node; nil: there is none.
@@ -189,12 +236,33 @@ func (f *fleet) dismiss(n bellows.NodeID) {
 		return
 	}
 	c.end()
-	late := time.AfterFunc(f.patience, c.kill)
-	<-c.over
+	late := time.AfterFunc(f.patience, c.Kill)
+	<-c.Over()
 	late.Stop()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.children = slices.DeleteFunc(f.children, func(o *child) bool { return o == c })
+}
+
+// left waits for the end of a process whose node takes part no more, and forgets it. It ends by itself; one that does not is
+// made to, and no harm is done.
+func (f *fleet) left(n bellows.NodeID) error {
+	c := f.child(n)
+	if c == nil {
+		return nil
+	}
+	slow := time.AfterFunc(f.patience, c.end)
+	late := time.AfterFunc(2*f.patience, c.Kill)
+	<-c.Over()
+	slow.Stop()
+	late.Stop()
+	f.mu.Lock()
+	f.children = slices.DeleteFunc(f.children, func(o *child) bool { return o == c })
+	f.mu.Unlock()
+	if how := c.How(); !strings.HasSuffix(how, "exit status 0") {
+		return bellows.Errorf(bellows.Lost, "remove a node", c.name(), "it has left, and its process %s%s", how, c.Last())
+	}
+	return nil
 }
 
 func (c *child) name() string { return fmt.Sprintf("node %d", c.node) }
@@ -206,8 +274,7 @@ func (c *child) say(v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.in.Write(append(line, '\n'))
-	return err
+	return c.Say(append(line, '\n'))
 }
 
 // introduce learns where the processes listen and tells all of them. They are asked one after the other, which costs nothing:
@@ -215,15 +282,16 @@ func (c *child) say(v any) error {
 func (f *fleet) introduce(ctx context.Context, w *wait) error {
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
-	for _, c := range f.children {
+	keys := make([][]byte, len(f.children))
+	for i, c := range f.children {
 		at, err := c.listens(ctx, w)
 		if err != nil {
 			return err
 		}
-		f.addresses[c.node] = at
+		f.addresses[c.node], keys[i] = at.Address, at.Key
 	}
-	for _, c := range f.children {
-		if err := c.told(f.addresses); err != nil {
+	for i, c := range f.children {
+		if err := f.tell(c, addresses{Addresses: f.addresses}, keys[i]); err != nil {
 			return err
 		}
 	}
@@ -231,24 +299,15 @@ func (f *fleet) introduce(ctx context.Context, w *wait) error {
 }
 
 // listens is where the process says that it does.
-func (c *child) listens(ctx context.Context, w *wait) (string, error) {
+func (c *child) listens(ctx context.Context, w *wait) (a address, err error) {
 	line, err := c.answer(ctx, w)
 	if err != nil {
-		return "", err
+		return a, err
 	}
-	var a address
 	if err := json.Unmarshal(line, &a); err != nil {
-		return "", bellows.Errorf(bellows.Lost, "start a process", c.name(), "it says %q and not where it listens", line)
+		return a, bellows.Errorf(bellows.Lost, "start a process", c.name(), "it says %q and not where it listens", line)
 	}
-	return a.Address, nil
-}
-
-// told tells the process where others listen.
-func (c *child) told(list []string) error {
-	if err := c.say(addresses{list}); err != nil {
-		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w%s", err, c.tail.last())
-	}
-	return nil
+	return a, nil
 }
 
 // answer is the first line that the process says. One that has died instead is named with its last lines; it has left a word
@@ -256,12 +315,12 @@ func (c *child) told(list []string) error {
 func (c *child) answer(ctx context.Context, w *wait) ([]byte, error) {
 	for {
 		select {
-		case line := <-c.first.line:
+		case line := <-c.Answer():
 			return line, nil
-		case <-c.over:
+		case <-c.Over():
 			return nil, bellows.Errorf(bellows.Lost, "start a process", c.name(), "%s", c.death())
 		case <-ctx.Done():
-			return nil, bellows.Errorf(bellows.Lost, "start a process", c.name(), "it has not said where it listens: %w%s", context.Cause(ctx), c.tail.last())
+			return nil, bellows.Errorf(bellows.Lost, "start a process", c.name(), "it has not said where it listens: %w%s", context.Cause(ctx), c.Last())
 		case <-w.next():
 			w.name(c.name() + " to say where it listens")
 		}
@@ -296,15 +355,9 @@ func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *n
 	}
 }
 
-// wait reports the end of a process, if nobody asked for it. An error of Wait that is no exit status, as one of a pipe, is
-// added to what the process said last.
+// wait reports the end of a process, if nobody asked for it.
 func (f *fleet) wait(c *child) {
-	err := c.cmd.Wait()
-	close(c.over)
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		c.tail.note(err.Error())
-	}
+	c.Wait()
 	if !c.shut.Load() {
 		select {
 		case f.deaths <- node.Death{Node: c.node, Reason: c.death()}:
@@ -314,13 +367,7 @@ func (f *fleet) wait(c *child) {
 }
 
 // death says how a process ended, with its last lines: the reason is mostly there, in the words of the process itself.
-func (c *child) death() string {
-	how := "ended"
-	if state := c.cmd.ProcessState; state != nil {
-		how = "ended with " + state.String()
-	}
-	return fmt.Sprintf("node %d (process %d) %s%s", c.node, c.cmd.Process.Pid, how, c.tail.last())
-}
+func (c *child) death() string { return fmt.Sprintf("node %d %s%s", c.node, c.How(), c.Last()) }
 
 // close ends the processes: it asks all of them first, and kills those that do not follow, all at the same time.
 func (f *fleet) close() {
@@ -336,7 +383,7 @@ func (f *fleet) close() {
 	}
 	late := time.AfterFunc(f.patience, func() {
 		for _, c := range children {
-			c.kill()
+			c.Kill()
 		}
 	})
 	f.waits.Wait()
@@ -345,17 +392,7 @@ func (f *fleet) close() {
 
 // end asks a process to end, once.
 func (c *child) end() {
-	if c.shut.Swap(true) {
-		return
-	}
-	if err := c.in.Close(); err != nil {
-		c.tail.note(err.Error())
-	}
-}
-
-// kill ends a process that does not follow.
-func (c *child) kill() {
-	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		c.tail.note(err.Error())
+	if !c.shut.Swap(true) {
+		c.End()
 	}
 }

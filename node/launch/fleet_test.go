@@ -72,11 +72,11 @@ func TestADeathEndsTheJoining(t *testing.T) {
 func TestTheWaitForAnAddressIsNamedAndEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		quick := &child{node: 1, in: &sink{}, over: make(chan struct{}), first: first{line: make(chan []byte, 1)}}
-		mute := &child{node: 2, in: &sink{}, over: make(chan struct{}), first: first{line: make(chan []byte, 1)}}
+		quick := &local{in: &sink{}, over: make(chan struct{}), first: first{line: make(chan []byte, 1)}}
+		mute := &local{in: &sink{}, over: make(chan struct{}), first: first{line: make(chan []byte, 1)}}
 		io.WriteString(&quick.first, `{"Address":"there"}`+"\n")
 		mute.tail.note("is thinking")
-		f := &fleet{children: []*child{quick, mute}, addresses: make([]string, 3)}
+		f := &fleet{children: []*child{{node: 1, Process: quick}, {node: 2, Process: mute}}, addresses: make([]string, 3)}
 		var notices []string
 		began := time.Now()
 		err := f.introduce(t.Context(), newWait(0, liveness.Times{}, 20_000, func(s string) { notices = append(notices, s) }))

@@ -15,14 +15,14 @@ import (
 func TestWhoDoesNotFollowIsKilled(t *testing.T) {
 	t.Parallel()
 	f := &fleet{deaths: make(chan node.Death, 2), patience: time.Millisecond}
-	if err := f.start("/bin/sh", []string{"sh", "-c", "exec sleep 3600"}, assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1}}}}, true); err != nil {
+	if err := f.start(Local{Program: "/bin/sh", Args: []string{"sh", "-c", "exec sleep 3600"}}, assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1}}}}, true); err != nil {
 		t.Fatal(err)
 	}
-	if group, err := syscall.Getpgid(f.children[0].cmd.Process.Pid); err != nil || group == syscall.Getpgrp() {
+	if group, err := syscall.Getpgid(f.children[0].Process.(*local).cmd.Process.Pid); err != nil || group == syscall.Getpgrp() {
 		t.Errorf("it is of this process's group, which a terminal interrupts as a whole: %v", err)
 	}
 	f.close()
-	if state := f.children[0].cmd.ProcessState; state == nil || !strings.Contains(state.String(), "killed") {
+	if state := f.children[0].Process.(*local).cmd.ProcessState; state == nil || !strings.Contains(state.String(), "killed") {
 		t.Errorf("the process %v", state)
 	}
 	if len(f.deaths) != 0 {

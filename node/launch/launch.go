@@ -8,21 +8,27 @@
 //  1. A process that is started reads a line: who it is, who the others are, and the token of the job (assignment). It is not
 //     on the command line, which others on the machine can read.
 //  2. It listens, and writes a line to its standard output: where. No address is fixed, or two jobs would meet.
-//  3. When all have, it reads a second line: where all of them listen. Then each connects to all others.
+//  3. When all have, it reads a second line: where all of them listen. Then each connects to all others. With tcp its answer has a public key, and the
+//     second line a certificate of that, by which the nodes of other hosts know it. Later lines have another, before that runs out.
 //  4. The end of its standard input is the order to end. So a leader that is killed leaves nobody behind.
 //
 // The package refuses to reach for other machines, and to judge what the death of a process means: it tells whoever leads.
 package launch
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"bellows"
+	"bellows/link/secure"
 	"bellows/link/transport"
+	"bellows/link/transport/sock"
 	"bellows/node"
 	"bellows/train"
 )
@@ -39,8 +45,17 @@ type Processes struct {
 	// Roam lets the system move processes between processors; otherwise each that computes keeps to its share.
 	Roam  bool
 	Image []byte // a saved run to go on from, for RunChild to pass on; nil: none
+	// Starter starts the others, in the place of Program and Args; nil: these, on this machine.
+	Starter Starter
+	// Host is the address of this machine at which the others reach it, with tcp; "": that of the loopback device.
+	Host string
+	// Output is where what a node's process says on its standard error goes, beside its last lines; nil, or for a node nil: nowhere. Whoever is
+	// written to takes it all: no process is held up by it. A Starter of the caller's keeps what it likes.
+	Output func(bellows.NodeID) io.Writer
 	// Control changes the job while it runs; nil: nobody does.
 	Control *Control
+	// Notice is how long a process that is told to end, as by SIGTERM, is there still: by then a Control drains it. 0: 30 seconds.
+	Notice time.Duration
 }
 
 // started names the variable of the environment that marks a process which a Run has started. Such a one starts no others: a
@@ -66,15 +81,24 @@ func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*n
 	if err != nil {
 		return nil, err
 	}
+	issues, err := own.certify(l.Transport)
+	if err != nil {
+		return nil, err
+	}
 	self, err := own.listen()
 	if err != nil {
 		return nil, err
 	}
 	defer self.listener.Close()
+	if issues != nil {
+		if err := issues.Certify(self.identity, sock.NodeName(own.Self)); err != nil {
+			return nil, err
+		}
+	}
 	if opt.Notice == nil {
 		opt.Notice = func(string) {}
 	}
-	fleet, err := startFleet(ctx, l, own, self.listener.Address(), opt.Notice)
+	fleet, err := startFleet(ctx, l, own, issues, self.listener.Address(), opt.Notice)
 	if err != nil {
 		return nil, err
 	}
@@ -89,16 +113,38 @@ func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*n
 	opt.Links, opt.Alone = self.links(slices.Clone(fleet.addresses)), true
 	if l.Control != nil {
 		opt.Commands = &l.Control.Commands
-		l.Control.grow.Store(&grower{fleet, l, own})
+		opt.OnWarning = l.Control.warned
+		defer l.Control.begins(fleet, l, own)()
 	}
 	return node.Lead(ctx, job, own.Cluster, conns, opt)
+}
+
+// certify draws the authority of a job whose nodes are joined by TCP, and so may be on several hosts: its key stays in this process.
+func (s *assignment) certify(transport string) (*secure.Authority, error) {
+	if transport != "tcp" {
+		return nil, nil
+	}
+	a, err := secure.NewAuthority("a job")
+	if err != nil {
+		return nil, err
+	}
+	s.Authority = a.Certificate()
+	return a, nil
+}
+
+// starter is what starts the others.
+func (l Processes) starter() Starter {
+	if l.Starter != nil {
+		return l.Starter
+	}
+	return Local{Program: l.Program, Args: l.Args, Output: l.Output}
 }
 
 // assign is node 0's assignment, with what the others need to know. The token is drawn for the job: whoever cannot show it
 // is turned away at the door of every node. A saved run goes by way of a file, since each process reads all of it.
 func (l Processes) assign(folder string, opt node.Options) (assignment, error) {
-	s := assignment{Cluster: node.Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Folder: folder,
-		Wire: opt.Wire, Times: opt.Times}
+	s := assignment{Cluster: node.Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Host: l.Host, Folder: folder,
+		Wire: opt.Wire, Times: opt.Times, Notice: cmp.Or(l.Notice, 30*time.Second)}
 	if _, err := rand.Read(s.Token[:]); err != nil {
 		return s, bellows.Errorf(bellows.IO, "make", "the job's token", "%w", err)
 	}

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"sync"
 
@@ -31,7 +32,8 @@ func (w *first) Write(b []byte) (int, error) {
 // who makes a sentence of it. A tail of a process that says much forgets the beginning; all of it is shown to nobody, since
 // a job has one screen, and node 0 writes there.
 type tail struct {
-	mu   sync.Mutex // of text
+	all  io.Writer  // gets all of it; nil: nobody does
+	mu   sync.Mutex // of text, and of writing to all: notes come while the process still writes
 	text []byte
 }
 
@@ -44,6 +46,9 @@ const (
 func (w *tail) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.all != nil {
+		_, _ = w.all.Write(b) // what cannot be kept is no reason to hold a process up
+	}
 	w.text = append(w.text, b...)
 	if n := len(w.text) - tailMost; n > 0 {
 		w.text = append(w.text[:0], w.text[n:]...)

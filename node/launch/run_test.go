@@ -166,7 +166,7 @@ func TestAddressesOfOthersAreNotTaken(t *testing.T) {
 	own.Self = 2
 	in, tell := io.Pipe()
 	var out bytes.Buffer
-	c := child{in: tell}
+	c := child{Process: &local{in: tell}}
 	go c.say(own)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	self, err := takeAssignment(in, &out, cancel)
@@ -177,7 +177,7 @@ func TestAddressesOfOthersAreNotTaken(t *testing.T) {
 	if !strings.HasPrefix(out.String(), `{"Address":"tcp:127.0.0.1:`) || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("it answers %q", out.String())
 	}
-	if err := c.say(addresses{[]string{"one", "two"}}); err != nil {
+	if err := c.say(addresses{Addresses: []string{"one", "two"}}); err != nil {
 		t.Error(err)
 	}
 	if _, err := self.join(ctx, func(string) {}); !errors.Is(err, errLetGo) {

@@ -77,7 +77,7 @@ func TestSharesOfProcessors(t *testing.T) {
 func TestEachProcessThatComputesHasItsShare(t *testing.T) {
 	f := &fleet{deaths: make(chan node.Death, 3), patience: closeWait}
 	members := []node.Member{{}, {Node: 1, Slots: 1}, {Node: 2}, {Node: 3, Slots: 1}}
-	if err := f.start("/bin/sh", []string{"sh", "-c", "grep Cpus_allowed: /proc/self/status; read end"}, assignment{Cluster: node.Cluster{Members: members}}, false); err != nil {
+	if err := f.start(Local{Program: "/bin/sh", Args: []string{"sh", "-c", "grep Cpus_allowed: /proc/self/status; read end"}}, assignment{Cluster: node.Cluster{Members: members}}, false); err != nil {
 		t.Fatal(err)
 	}
 	defer f.close()
@@ -87,7 +87,7 @@ func TestEachProcessThatComputesHasItsShare(t *testing.T) {
 	}
 	want := []unix.CPUSet{share(&all, 0, 2), all, share(&all, 1, 2)}
 	for i, c := range f.children {
-		if got := string(<-c.first.line); strings.TrimSpace(strings.TrimPrefix(got, "Cpus_allowed:")) != mask(&want[i]) {
+		if got := string(<-c.Answer()); strings.TrimSpace(strings.TrimPrefix(got, "Cpus_allowed:")) != mask(&want[i]) {
 			t.Errorf("node %d: %q, want %s", c.node, got, mask(&want[i]))
 		}
 	}

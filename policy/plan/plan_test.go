@@ -58,6 +58,40 @@ func owns(s *shape.Shape, n bellows.NodeID) bool {
 	return slices.Contains(s.Splits, n) || slices.ContainsFunc(s.Partitions, func(p shape.Place) bool { return p.Node == n })
 }
 
+// TestWhoLeavesMovesMoreAtOnce empties a node that leaves, and one that stays: of the first as many small partitions go at once as together are no more than the limit.
+func TestWhoLeavesMovesMoreAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		bytes  []int64
+		stays  bool
+		hurry  int64
+		begins int
+	}{
+		{[]int64{1000, 1000, 1000, 1000, 1000, 1000}, false, 4000, 4},
+		{[]int64{1000, 1000, 1000, 1000, 1000, 1000}, true, 4000, 2},
+		{[]int64{9000, 1000, 1000, 1000, 1000, 1000}, false, 4000, 2}, // the largest goes first
+		{[]int64{1000, 1000, 1000, 1000, 1000, 1000}, false, 0, 6},
+	} {
+		now := shape.Shape{Nodes: []shape.Node{{ID: 0, Slots: 1, Lanes: 1}, {ID: 1, Slots: 1, Lanes: 1}}, Splits: []bellows.NodeID{0}}
+		want := shape.Decision{Shape: shape.Shape{Nodes: now.Nodes[:1], Splits: now.Splits}, Reason: "a test"}
+		if c.stays {
+			want.Nodes = now.Nodes
+		}
+		for range c.bytes {
+			now.Partitions, want.Partitions = append(now.Partitions, shape.Place{Node: 1}), append(want.Partitions, shape.Place{})
+		}
+		job := shape.Job{Tables: []int{len(c.bytes)}}
+		r := plan.NewRun(plan.Between(now, want, job, plan.Sizes{Partitions: c.bytes}), plan.Limits{Hurried: c.hurry})
+		first := r.Begin()
+		if len(first) != c.begins {
+			t.Errorf("%+v: %d moves begin", c, len(first))
+		}
+		for all := first; !r.Over(); all = append(all, r.Begin()...) { // and the others behind them
+			r.Done(all[0])
+			all = all[1:]
+		}
+	}
+}
+
 // TestAnyOrderLeavesAShape carries plans out in any order that a run allows, and looks at the shape behind each step.
 func TestAnyOrderLeavesAShape(t *testing.T) {
 	kinds := map[plan.Kind]int{}
@@ -66,7 +100,7 @@ func TestAnyOrderLeavesAShape(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		limit := 1 + rng.IntN(3)
 		p := plan.Between(now.Shape, want, now.Job, sizes)
-		r := plan.NewRun(p, plan.Limits{OfNode: limit})
+		r := plan.NewRun(p, plan.Limits{OfNode: limit, Hurried: 1})
 		s := now.Shape
 		var open []int
 		moves := map[bellows.NodeID]int{}
@@ -81,7 +115,7 @@ func TestAnyOrderLeavesAShape(t *testing.T) {
 				started[i] = true
 				kinds[step.Kind]++
 				open = append(open, i)
-				if step.Kind == plan.Move {
+				if step.Kind == plan.Move && step.Bytes > 0 {
 					moves[step.Node]++
 					if step.From.Node != step.Node {
 						moves[step.From.Node]++
@@ -109,7 +143,7 @@ func TestAnyOrderLeavesAShape(t *testing.T) {
 				t.Fatalf("seed %d: %v, done twice, makes %+v of %+v", seed, step, again, s)
 			}
 			r.Done(open[k])
-			if step.Kind == plan.Move {
+			if step.Kind == plan.Move && step.Bytes > 0 {
 				moves[step.Node]--
 				if step.From.Node != step.Node {
 					moves[step.From.Node]--
@@ -340,5 +374,40 @@ func TestStepsAreSaid(t *testing.T) {
 		if got := s.String(); got != want || !strings.HasPrefix(want, s.Kind.String()) {
 			t.Errorf("%q, not %q", got, want)
 		}
+	}
+}
+
+// TestStepsNameWhatTheyAreOf: a split or a partition, or neither; the state of a split, whichever it is, goes before it.
+func TestStepsNameWhatTheyAreOf(t *testing.T) {
+	two := []shape.Node{{Slots: 1, Lanes: 1}, {ID: 1, Slots: 1, Lanes: 1}}
+	now := shape.Shape{Nodes: append(two, shape.Node{ID: 2, Slots: 1, Lanes: 1}), Splits: make([]bellows.NodeID, 2), Partitions: make([]shape.Place, 3)}
+	want := shape.Decision{Shape: shape.Shape{Nodes: []shape.Node{{Slots: 1, Lanes: 1}, {ID: 1, Slots: 1, Lanes: 1}, {ID: 2, Lanes: 1}},
+		Splits: []bellows.NodeID{1, 1}, Partitions: []shape.Place{{Node: 1}, {Node: 1}, {}}}, Reason: "so"}
+	job := shape.Job{Tables: []int{1, 2}, Near: []int{-1, 0, 1}}
+	p := plan.Between(now, want, job, plan.Sizes{})
+	state := map[int]int{} // by split: the step by which its state goes
+	for i, s := range p.Steps {
+		switch {
+		case s.Kind != plan.Move && (s.Partition != -1 || s.Split != -1), s.Kind == plan.Move && (s.Partition < 0) == (s.Split < 0):
+			t.Errorf("step %d is of partition %d and split %d: %v", i, s.Partition, s.Split, &s)
+		case s.Kind == plan.Move && s.Partition == 1:
+			state[0] = i
+		}
+	}
+	for i, s := range p.Steps {
+		if at, moves := state[s.Split]; s.Kind == plan.Move && s.Split >= 0 && slices.Contains(s.After, at) != moves {
+			t.Errorf("step %d of split %d waits for %v", i, s.Split, s.After)
+		}
+	}
+	if len(p.Steps) != 5 || len(state) != 1 {
+		t.Errorf("%d steps: %v", len(p.Steps), p.Steps)
+	}
+	before := slices.Clone(now.Partitions)
+	s := now
+	for i := range p.Steps {
+		s = plan.Apply(s, &p.Steps[i])
+	}
+	if !reflect.DeepEqual(s, want.Shape) || !slices.Equal(now.Partitions, before) || now.Splits[0] != 0 || now.Nodes[2].Slots != 1 {
+		t.Errorf("they come to %+v, and what they begin with has become %+v", s, now)
 	}
 }

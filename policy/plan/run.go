@@ -19,24 +19,36 @@ const (
 
 // Limits bound what is done at once; zeros: the defaults.
 type Limits struct {
-	// OfNode is how many moves come to a node, or go from it, at once: by default 2, since more
+	// OfNode is how many moves that carry bytes come to a node, or go from it, at once: by default 2, since more
 	// share its link and finish no sooner.
 	OfNode int
+	// Hurried is how many bytes the moves of a node may carry at once beyond that number, where they are from a node that leaves: by default 16 MiB,
+	// what two copies of one that leaves have on their way. Of small partitions one after the other, most of the time would go by with messages.
+	Hurried int64
+	// Adds is how many nodes come at once: by default 1. A job says how many may be on their way to it.
+	Adds int
 }
 
-const movesOfNode = 2
+const (
+	movesOfNode  = 2
+	hurriedBytes = 16 << 20
+	addsAtOnce   = 1
+)
 
 // Run is a plan that is being carried out: a step function over the ends of its steps.
 //
 // A step waits, then it is begun, then done or failed; or it is dropped. Invariants, held by
 // TestAnyOrderLeavesAShape and TestARunEnds: a step begins once, when all that it waits for is done; no
-// node has more moves than Limits allow; of the moves that may begin the largest does; what waits for
+// node has more moves, or more bytes of hurried ones, and no more nodes come at once, than Limits allow; of the moves that may begin the largest does; what waits for
 // a step that failed or was dropped is dropped; a run ends when no step is begun and none may be.
 type Run struct {
 	Plan   Plan
 	limits Limits
 	states []state
-	moves  map[bellows.NodeID]int // that are begun, from a node or to it
+	moves  map[bellows.NodeID]int   // that are begun, from a node or to it
+	bytes  map[bellows.NodeID]int64 // that these carry
+	leaves map[bellows.NodeID]bool  // nodes that leave
+	adds   int                      // that are begun
 }
 
 // NewRun is a plan of which no step has begun.
@@ -44,39 +56,83 @@ func NewRun(p Plan, limits Limits) *Run {
 	if limits.OfNode == 0 {
 		limits.OfNode = movesOfNode
 	}
-	return &Run{Plan: p, limits: limits, states: make([]state, len(p.Steps)), moves: map[bellows.NodeID]int{}}
+	if limits.Adds == 0 {
+		limits.Adds = addsAtOnce
+	}
+	if limits.Hurried == 0 {
+		limits.Hurried = hurriedBytes
+	}
+	r := &Run{Plan: p, limits: limits, states: make([]state, len(p.Steps)), moves: map[bellows.NodeID]int{}, bytes: map[bellows.NodeID]int64{}, leaves: map[bellows.NodeID]bool{}}
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.Kind == Delete {
+			r.leaves[s.Node] = true
+		}
+	}
+	return r
 }
 
 // Begin is what begins now, by places in the plan. The caller does these, and says when each is done
 // or has failed.
-func (r *Run) Begin() (list []int) {
+func (r *Run) Begin() (list []int) { return r.BeginIf(func(*Step) bool { return true }) }
+
+// BeginIf is Begin without those steps that may not begin yet, for a reason that the caller has.
+func (r *Run) BeginIf(may func(*Step) bool) (list []int) {
 	for i := range r.Plan.Steps {
 		s := &r.Plan.Steps[i]
-		if r.states[i] != waiting || !r.ready(s) {
+		if r.states[i] != waiting || !r.ready(s) || !r.room(s) || !may(s) {
 			continue
 		}
-		if s.Kind == Move {
-			if r.moves[s.Node] >= r.limits.OfNode || r.moves[s.From.Node] >= r.limits.OfNode {
-				continue
-			}
-			r.count(s, 1)
-		}
-		r.states[i] = begun
+		r.Adopt(i)
 		list = append(list, i)
 	}
 	return list
 }
 
-func (r *Run) ready(s *Step) bool {
-	return !slices.ContainsFunc(s.After, func(i int) bool { return r.states[i] != done })
+// Adopt says that a step has begun already, by a run of an earlier plan.
+func (r *Run) Adopt(i int) {
+	r.states[i] = begun
+	r.Carry(&r.Plan.Steps[i], 1)
 }
 
-// count notes a move that begins or ends, at both its ends.
-func (r *Run) count(s *Step, by int) {
-	r.moves[s.Node] += by
-	if s.From.Node != s.Node {
-		r.moves[s.From.Node] += by
+// Carry counts a step that is under way though it is none of the plan's, as one more or one less: it takes part of what the
+// limits allow.
+func (r *Run) Carry(s *Step, by int) {
+	switch {
+	case s.Kind == Move && s.Bytes > 0:
+		for _, n := range s.ends() {
+			r.moves[n] += by
+			r.bytes[n] += int64(by) * s.Bytes
+		}
+	case s.Kind == Add:
+		r.adds += by
 	}
+}
+
+// room reports whether the limits allow one more such step.
+func (r *Run) room(s *Step) bool {
+	switch {
+	case s.Kind == Move && s.Bytes > 0:
+		for _, n := range s.ends() {
+			if r.moves[n] >= r.limits.OfNode && !(r.leaves[s.From.Node] && r.bytes[n]+s.Bytes <= r.limits.Hurried) {
+				return false
+			}
+		}
+	case s.Kind == Add:
+		return r.adds < r.limits.Adds
+	}
+	return true
+}
+
+// ends are the nodes of a move.
+func (s *Step) ends() []bellows.NodeID {
+	if s.From.Node == s.Node {
+		return []bellows.NodeID{s.Node}
+	}
+	return []bellows.NodeID{s.Node, s.From.Node}
+}
+
+func (r *Run) ready(s *Step) bool {
+	return !slices.ContainsFunc(s.After, func(i int) bool { return r.states[i] != done })
 }
 
 // Done says that a step that was begun is done.
@@ -98,9 +154,7 @@ func (r *Run) end(i int, to state) {
 		return
 	}
 	r.states[i] = to
-	if s := &r.Plan.Steps[i]; s.Kind == Move {
-		r.count(s, -1)
-	}
+	r.Carry(&r.Plan.Steps[i], -1)
 }
 
 // Cancel drops what has not begun. The list is what has: each ends still, done or failed.
@@ -140,4 +194,14 @@ func (r *Run) Share() (moved, all int64) {
 		}
 	}
 	return moved, all
+}
+
+// Waiting are the steps that have not begun and still may.
+func (r *Run) Waiting() (list []int) {
+	for i, s := range r.states {
+		if s == waiting {
+			list = append(list, i)
+		}
+	}
+	return list
 }

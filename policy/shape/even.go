@@ -2,6 +2,7 @@ package shape
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"bellows"
@@ -19,20 +20,49 @@ import (
 // Whoever has too many gives those of the highest numbers, so that what it keeps and what another
 // gets are consecutive: sums over consecutive splits of a node travel as one.
 func Even(now Snapshot) (Decision, error) {
-	nodes, err := Resize(now.Nodes, now.Want)
-	if err == nil {
-		err = validNodes(nodes)
-	}
+	nodes, err := Resize(now.Nodes, now.Hosts, now.Want)
 	if err != nil {
+		return Decision{}, err
+	}
+	return Deal(now, nodes)
+}
+
+// Deal is Even where the nodes and their roles are decided.
+func Deal(now Snapshot, nodes []Node) (Decision, error) {
+	if err := validNodes(nodes); err != nil {
+		return Decision{}, err
+	}
+	if err := now.stay(nodes); err != nil {
 		return Decision{}, err
 	}
 	return Decision{now.deal(nodes), now.resized(nodes)}, nil
 }
 
+// stay refuses nodes and roles that are not to be had where splits stay: who runs some goes on, and nobody comes who would
+// have none.
+func (s *Snapshot) stay(nodes []Node) error {
+	if s.Stays == "" {
+		return nil
+	}
+	for p, n := range s.Splits {
+		if at, found := find(nodes, n); !found || nodes[at].Slots == 0 {
+			return fmt.Errorf("split %d cannot go from node-%d to another node: %s, and cannot be saved", p, n, s.Stays)
+		}
+	}
+	for _, n := range nodes {
+		if was, _ := s.Node(n.ID); n.Slots > 0 && was.Slots == 0 && !slices.Contains(s.Splits, n.ID) {
+			return fmt.Errorf("a worker that comes would have nothing to run: the job's splits stay where they are, since %s, and cannot be saved", s.Stays)
+		}
+	}
+	return nil
+}
+
 // deal is what Even deals over some nodes.
 func (s *Snapshot) deal(nodes []Node) Shape {
 	want := Shape{Nodes: nodes}
-	want.Splits = dealTo(s.Splits, workersOf(nodes), make(map[bellows.NodeID]int))
+	if want.Splits = s.Splits; s.Stays == "" {
+		want.Splits = dealTo(s.Splits, workersOf(nodes), make(map[bellows.NodeID]int))
+	}
 	want.Partitions = dealPartitions(s.Job, s.Shape, &want)
 	return want
 }

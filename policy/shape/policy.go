@@ -14,6 +14,9 @@ type Snapshot struct {
 	Job
 	Shape      // of now
 	Want  Want // of whoever asked last
+	// Hosts is what the nodes can run, whatever roles they have, by number: who can run no tasks gets no other role than it has. A node that is
+	// not among them can run what Want says. Nil: all can.
+	Hosts []Node
 }
 
 // Decision is a shape that is to be, and why: a sentence for people, without its end.
@@ -82,8 +85,8 @@ func Random(seed uint64, more int) Policy {
 			want.Nodes = append(want.Nodes, Node{now.Want.Next + bellows.NodeID(i), rng.IntN(2) * now.Want.Slots, now.Want.Lanes})
 		}
 		want.Nodes = slices.DeleteFunc(want.Nodes, func(n Node) bool { return n.Slots+n.Lanes == 0 && n.ID != now.Want.Stays })
-		if err := validNodes(want.Nodes); err != nil {
-			return Even(now) // it has come to nothing
+		if validNodes(want.Nodes) != nil || now.Stays != "" {
+			return Even(now) // it has come to nothing, or the splits are not to be dealt
 		}
 		workers, servers := workersOf(want.Nodes), serversOf(want.Nodes)
 		for s := range want.Splits {

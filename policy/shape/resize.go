@@ -23,8 +23,8 @@ type Want struct {
 }
 
 // Resize is the nodes that are wanted, of those of now. A node that is too many in one role and missing in the other is
-// switched, and not sent away for another to come. Who goes is who came last.
-func Resize(now []Node, w Want) ([]Node, error) {
+// switched, and not sent away for another to come. Who goes is who came last. hosts is what the nodes can run, as of a Snapshot.
+func Resize(now, hosts []Node, w Want) ([]Node, error) {
 	if w.Beside {
 		w.Servers = w.Workers
 	}
@@ -59,12 +59,16 @@ func Resize(now []Node, w Want) ([]Node, error) {
 		}
 	}
 	for i := range nodes { // who has lost its role takes the other
+		host := Node{Slots: w.Slots, Lanes: w.Lanes}
+		if of, known := find(hosts, nodes[i].ID); known {
+			host = hosts[of]
+		}
 		switch n := &nodes[i]; {
-		case n.ID == w.Stays && !w.Beside:
-		case n.Slots == 0 && workers < w.Workers && (n.Lanes == 0 || w.Beside):
-			n.Slots, workers = w.Slots, workers+1
-		case n.Lanes == 0 && servers < w.Servers && (n.Slots == 0 || w.Beside):
-			n.Lanes, servers = w.Lanes, servers+1
+		case n.ID == w.Stays: // it keeps what it has
+		case n.Slots == 0 && host.Slots > 0 && workers < w.Workers && (n.Lanes == 0 || w.Beside):
+			n.Slots, workers = host.Slots, workers+1
+		case n.Lanes == 0 && host.Lanes > 0 && servers < w.Servers && (n.Slots == 0 || w.Beside):
+			n.Lanes, servers = host.Lanes, servers+1
 		}
 	}
 	nodes = slices.DeleteFunc(nodes, func(n Node) bool { return n.Slots+n.Lanes == 0 && n.ID != w.Stays })

@@ -44,6 +44,8 @@ type Job struct {
 	Tables []int // partitions of each
 	// Near is the split whose state a partition holds, for which it is moved along; -1: that of none. Nil: no partition is near a split.
 	Near []int
+	// Stays says why splits stay where they are, as a sentence's end; empty: they can move.
+	Stays string
 }
 
 // near is the split near which a partition is to be, or -1.

@@ -240,11 +240,11 @@ func TestOneIsAddedAndOneIsDeleted(t *testing.T) {
 // TestARoleIsSwitched: what is too many in one role serves in the other, and nobody comes or goes.
 func TestARoleIsSwitched(t *testing.T) {
 	now := []shape.Node{{ID: 0, Lanes: 1}, {ID: 1, Slots: 2}, {ID: 2, Slots: 2}, {ID: 5, Slots: 2}}
-	got, err := shape.Resize(now, shape.Want{Workers: 2, Servers: 2, Slots: 2, Lanes: 1, Next: 6})
+	got, err := shape.Resize(now, nil, shape.Want{Workers: 2, Servers: 2, Slots: 2, Lanes: 1, Next: 6})
 	if want := []shape.Node{{ID: 0, Lanes: 1}, {ID: 1, Slots: 2}, {ID: 2, Slots: 2}, {ID: 5, Lanes: 1}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
-	got, err = shape.Resize(now, shape.Want{Workers: 3, Servers: 1, Slots: 2, Lanes: 1, Next: 6, Leaves: []bellows.NodeID{2}})
+	got, err = shape.Resize(now, nil, shape.Want{Workers: 3, Servers: 1, Slots: 2, Lanes: 1, Next: 6, Leaves: []bellows.NodeID{2}})
 	if want := []shape.Node{{ID: 0, Lanes: 1}, {ID: 1, Slots: 2}, {ID: 5, Slots: 2}, {ID: 6, Slots: 2}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
@@ -258,7 +258,7 @@ func TestWhatCannotBeWantedIsRefused(t *testing.T) {
 		"leads the job":             {Workers: 1, Servers: 1, Slots: 1, Lanes: 1, Leaves: []bellows.NodeID{0}},
 		"there is no node 7":        {Workers: 1, Servers: 1, Slots: 1, Lanes: 1, Leaves: []bellows.NodeID{7}},
 	} {
-		if got, err := shape.Resize(now, w); err == nil || !strings.Contains(err.Error(), want) {
+		if got, err := shape.Resize(now, nil, w); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v makes %+v, %v; want %q", w, got, err, want)
 		}
 	}
@@ -282,6 +282,76 @@ func TestWhatIsNoShapeIsRefused(t *testing.T) {
 		spoil(&s)
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", s, err, want)
+		}
+	}
+}
+
+// TestTheLeaderKeepsItsRoles: a node that leads and does nothing else does not get to work when more is wanted, in whatever way.
+func TestTheLeaderKeepsItsRoles(t *testing.T) {
+	t.Parallel()
+	for _, beside := range []bool{false, true} {
+		now := []shape.Node{{ID: 0}, {ID: 1, Slots: 1, Lanes: 1}}
+		nodes, err := shape.Resize(now, nil, shape.Want{Workers: 3, Servers: 3, Slots: 2, Lanes: 2, Beside: beside, Next: 2})
+		if err != nil || nodes[0] != now[0] {
+			t.Errorf("beside %v: node 0 becomes %+v, %v", beside, nodes, err)
+		}
+	}
+}
+
+// TestNodesOfOtherRoles: a node that runs tasks holds partitions too only where all do; who comes for the one does not come for the other.
+func TestNodesOfOtherRoles(t *testing.T) {
+	leads, worker, server := shape.Node{Slots: 1, Lanes: 1}, shape.Node{ID: 1, Slots: 1}, shape.Node{ID: 2, Lanes: 1}
+	for name, c := range map[string]struct {
+		now  []shape.Node
+		want shape.Want
+		then []shape.Node
+	}{
+		"a server beside one that does both": {[]shape.Node{leads, worker}, shape.Want{Workers: 3, Servers: 2}, []shape.Node{leads, worker, {ID: 9, Slots: 1}, {ID: 10, Lanes: 1}}},
+		"a server is no worker":              {[]shape.Node{leads, server}, shape.Want{Workers: 2, Servers: 2}, []shape.Node{leads, server, {ID: 9, Slots: 1}}},
+		"nor a worker a server":              {[]shape.Node{leads, worker}, shape.Want{Workers: 2, Servers: 2}, []shape.Node{leads, worker, {ID: 9, Lanes: 1}}},
+		"all do both":                        {[]shape.Node{leads, worker, server}, shape.Want{Workers: 4, Beside: true}, []shape.Node{leads, {ID: 1, Slots: 1, Lanes: 1}, {ID: 2, Slots: 1, Lanes: 1}, {ID: 9, Slots: 1, Lanes: 1}}},
+		"one is switched":                    {[]shape.Node{leads, worker, {ID: 3, Slots: 1}}, shape.Want{Workers: 2, Servers: 2}, []shape.Node{leads, worker, {ID: 3, Lanes: 1}}},
+	} {
+		c.want.Slots, c.want.Lanes, c.want.Next = 1, 1, 9
+		if got, err := shape.Resize(c.now, nil, c.want); err != nil || !slices.Equal(got, c.then) {
+			t.Errorf("%s: %v, %v, want %v", name, got, err, c.then)
+		}
+	}
+}
+
+// TestReasonsSayWhatChanges: numbers that are not those there are, and nodes that leave.
+func TestReasonsSayWhatChanges(t *testing.T) {
+	for name, c := range map[string]struct {
+		want   shape.Want
+		reason string
+	}{
+		"nothing":   {shape.Want{Workers: 3, Servers: 2}, "what there is is spread evenly"},
+		"a worker":  {shape.Want{Workers: 4, Servers: 2}, "4 workers and 2 servers are wanted, there are 3 and 2"},
+		"a server":  {shape.Want{Workers: 3, Servers: 3}, "3 workers and 3 servers are wanted, there are 3 and 2"},
+		"one comes": {shape.Want{Workers: 3, Servers: 2, Leaves: []bellows.NodeID{1}}, "3 workers and 2 servers are wanted, there are 3 and 2, node-1 to leave"},
+	} {
+		s := shape.Snapshot{Job: shape.Job{Tables: []int{2}, Near: []int{-1, -1}}, Want: c.want}
+		s.Nodes = []shape.Node{{Slots: 1, Lanes: 1}, {ID: 1, Slots: 1}, {ID: 2, Slots: 1}, {ID: 3, Lanes: 1}}
+		s.Splits, s.Partitions = make([]bellows.NodeID, 4), make([]shape.Place, 2)
+		s.Want.Slots, s.Want.Lanes, s.Want.Next = 1, 1, 9
+		if d, err := shape.Even(s); err != nil || d.Reason != c.reason {
+			t.Errorf("%s: %q, %v, want %q", name, d.Reason, err, c.reason)
+		}
+	}
+}
+
+// TestPlacesThatAreNotThereAreRefused.
+func TestPlacesThatAreNotThereAreRefused(t *testing.T) {
+	for at, right := range map[shape.Place]bool{{}: true, {Node: 1, Lane: 1}: true, {Lane: 1}: false, {Node: 1, Lane: 2}: false, {Node: 1, Lane: -1}: false, {Node: 2}: false, {Node: 2, Lane: -1}: false} {
+		s := shape.Shape{Nodes: []shape.Node{{Slots: 1, Lanes: 1}, {ID: 1, Lanes: 2}}, Splits: []bellows.NodeID{0}, Partitions: []shape.Place{at}}
+		if err := s.Validate(); (err == nil) != right {
+			t.Errorf("%+v: %v", at, err)
+		}
+	}
+	for at, right := range map[bellows.NodeID]bool{0: true, 1: false, 2: false} {
+		s := shape.Shape{Nodes: []shape.Node{{Slots: 1, Lanes: 1}, {ID: 1, Lanes: 2}}, Splits: []bellows.NodeID{at}}
+		if err := s.Validate(); (err == nil) != right {
+			t.Errorf("a split at node %d: %v", at, err)
 		}
 	}
 }

@@ -22,6 +22,12 @@ type Config struct {
 	// Tick is how often nodes are told the time, and say that they live; 0: as often as in production.
 	Tick    time.Duration
 	OnEpoch func(Epoch) // called in order, during Run; nil: not told
+	// Growth are nodes that join while the job runs. They have the numbers behind those of the site, in the order of their times.
+	// Each gets an even share of the splits.
+	Growth []Arrival
+	// SplitBytes is how many bytes of a split's data must be at a node before the split is told to move there. They come from the
+	// node where it runs. nil: none, so that only the protocol takes time.
+	SplitBytes func(bellows.SplitID) int
 }
 
 const limitDefault = 1000 * time.Hour
@@ -129,7 +135,32 @@ func (c *Config) validate() error {
 			return bad("machine %d is %+v; it needs a core, and nothing negative", i, m)
 		}
 	}
-	return c.validateNodes(bad)
+	if err := c.validateNodes(bad); err != nil {
+		return err
+	}
+	return c.validateGrowth(bad)
+}
+
+func (c *Config) validateGrowth(bad func(string, ...any) error) error {
+	workers := 0
+	for _, n := range c.Site.Nodes {
+		if n.Slots > 0 {
+			workers++
+		}
+	}
+	for i, a := range c.Growth {
+		n := a.Node
+		if n.Machine < 0 || n.Machine >= len(c.Site.Machines) || n.Slots < 0 || n.Lanes < 0 || n.Slots+n.Lanes == 0 || n.Lanes >= nodesMost || a.At < 0 || a.Start < 0 {
+			return bad("arrival %d is %+v, on one of %d machines", i, a, len(c.Site.Machines))
+		}
+		if n.Slots > 0 {
+			workers++
+		}
+	}
+	if workers > c.Job.Splits {
+		return bad("%d nodes are to compute in the end and the job has %d splits; set splits", workers, c.Job.Splits)
+	}
+	return nil
 }
 
 func (c *Config) validateNodes(bad func(string, ...any) error) error {

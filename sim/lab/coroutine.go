@@ -58,7 +58,13 @@ type turns struct{ node *node }
 
 // Begin implements train.Turns. It is called when the runner is stepped, or by a task in its turn.
 func (s turns) Begin(t *train.Task) {
-	s.node.w.coroutines[t.Split()].task = t
+	c := s.node.w.coroutines[t.Split()]
+	if c.node != s.node { // the split has come here
+		c.dismiss()
+		c = &taskCoroutine{node: s.node, learnt: c.learnt}
+		s.node.w.coroutines[t.Split()] = c
+	}
+	c.task = t
 	s.node.give(s.node.slots.Begin(t.Split()))
 }
 
@@ -243,4 +249,11 @@ func (c *taskCoroutine) abandon() {
 		}
 	}
 	close(c.begin)
+}
+
+// dismiss ends the goroutine of a split that runs at another node from now on. No task of it is out.
+func (c *taskCoroutine) dismiss() {
+	if c.begin != nil {
+		close(c.begin)
+	}
 }

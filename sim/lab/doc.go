@@ -11,7 +11,8 @@
 //  2. Say in Costs what work costs on one core. Figures come from measurement: bench/lab fits them to real runs
 //     of a machine.
 //  3. Choose a Pattern of slow nodes, or none, and a Seed, which decides everything that is left to chance.
-//  4. Run. The job of a Config is used up by that.
+//  4. Say in Growth which nodes join while the job runs, and in SplitBytes how much goes to them with a split.
+//  5. Run. The job of a Config is used up by that.
 //
 // How time passes:
 //

@@ -43,6 +43,15 @@ func (l *lead) obey() {
 	if l.fx.Outcome != nil {
 		l.outcome = l.fx.Outcome
 	}
+	if l.fx.Route != nil {
+		w.route = l.fx.Route
+	}
 	l.node.post(&l.fx.Outbox)
 	l.fx.Reset()
+	w.followMoves()
+	joins := l.Joins
+	l.Joins = nil
+	for _, o := range joins {
+		w.admitted(o)
+	}
 }

@@ -18,9 +18,15 @@ type frame struct {
 	before  *frame // the part before it; nil: none
 	from    *node
 	to      *node
+
+	copying    *copying // it is no message, but a piece of a split's data
+	pieceBytes int
 }
 
 func (f *frame) len() int {
+	if f.copying != nil {
+		return wire.HeaderSize + f.pieceBytes
+	}
 	n := wire.HeaderSize + len(f.payload)
 	if f.before != nil {
 		n += f.before.len()

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/core/client"
+	"bellows/core/join"
 	"bellows/core/members"
 	"bellows/core/server"
 	"bellows/core/shell"
@@ -40,6 +41,8 @@ type node struct {
 	slots slots.Scheduler
 	turns []slots.Turn // given, and not carried out
 	meter tally.Meter
+
+	newcomers *join.Newcomers // who else is let in
 
 	sent, received tally.Traffic
 	heard          []uint64   // by node: bytes that have come
@@ -81,9 +84,9 @@ func (n *node) addClient(places int) error {
 	c := client.New(n.w.common, wire.ClientAt(n.id), client.Options{})
 	var active []bellows.SplitID
 	for s := range bellows.SplitID(job.Splits) {
-		if n.w.common.Route.Node(s) == n.id {
-			active = append(active, s)
+		if n.w.common.Route.Node(s) == n.id { // none of a node that joins later
 			n.w.coroutines[s] = &taskCoroutine{node: n}
+			active = append(active, s)
 		}
 	}
 	r, err := train.NewRunner(c, job, active, places, bus{n}, func(string) {})
@@ -256,6 +259,11 @@ func (n *node) finishService() {
 // open puts a message before its actor.
 func (n *node) open(m *mail) {
 	e := m.envelope
+	if f := m.frame; f != nil && f.copying != nil {
+		n.w.trace(uint64(f.from.id)<<32|uint64(n.id), uint64(f.copying.split)<<32|uint64(f.pieceBytes))
+		n.w.pieceCame(f)
+		return
+	}
 	if f := m.frame; f != nil {
 		n.w.trace(uint64(f.from.id)<<32|uint64(n.id), uint64(f.header.Checksum)<<32|uint64(f.header.Kind))
 		var err error

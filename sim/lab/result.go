@@ -23,10 +23,11 @@ type Result struct {
 	Events    int64         // how many things that was
 	Kernels   string        // the kernel set that computed
 	Commits   bellows.CommitNumber
-	Sent      int64   // row deltas, by clients
-	Applied   int64   // of these, by lanes
-	Dropped   int64   // of these, never recorded
-	Staleness []int64 // reads by the clocks that they missed, the last bin being that and more
+	Sent      int64     // row deltas, by clients
+	Applied   int64     // of these, by lanes
+	Dropped   int64     // of these, never recorded
+	Staleness []int64   // reads by the clocks that they missed, the last bin being that and more
+	Arrivals  []Arrived // in the order of their numbers
 }
 
 // Epoch is what the driver reported, and where the cluster stood.
@@ -83,7 +84,7 @@ func (w *world) result() (*Result, error) {
 	}
 	r := &Result{Epochs: w.epochs, Time: w.now(), Trained: l.training.Total(w.now()), Cores: time.Duration(w.work),
 		Events: w.events, Kernels: vec.Kernels(), Commits: o.Commits, Sent: o.Counts.Sent, Applied: o.Counts.Applied,
-		Dropped: o.Counts.Dropped, Staleness: o.Counts.Staleness[:]}
+		Dropped: o.Counts.Dropped, Staleness: o.Counts.Staleness[:], Arrivals: w.arrivals()}
 	for _, n := range w.nodes {
 		spent := n.meter.Spent(w.now())
 		r.Phases.Add(&spent)

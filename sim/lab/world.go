@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/core"
+	"bellows/core/join"
 	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/shell"
@@ -22,7 +23,9 @@ import (
 type world struct {
 	cfg        *Config
 	agenda     agenda.Agenda[event]
-	common     core.Job // what the actors are made of
+	common     core.Job     // what the actors are made of, and the route that the job began with
+	route      *route.Route // of now
+	growth     growth
 	machines   []*machine
 	nodes      []*node
 	coroutines []*taskCoroutine // per split
@@ -61,6 +64,9 @@ const (
 	frameIn                 // the frame is at the receiver
 	nodeWakes               // the node looks at its mail again
 	allTick                 // all nodes are told the time
+	nodeCalled              // node 0 is told to have another node come
+	nodeStarts              // the process of a node that joins is up
+	nodeAnswers             // the node answers its call
 )
 
 // Run runs an experiment to its end. An error says why the job ended early, as it would in production; or what is
@@ -77,14 +83,16 @@ func Run(cfg Config) (*Result, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	cfg.Job = together(cfg.Job)
 	w, err := newWorld(&cfg)
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range w.nodes {
+	here := len(cfg.Site.Nodes) // others come later
+	for _, n := range w.nodes[:here] {
 		n.meter.Compute(0, 0) // slots are idle from the beginning on
 	}
-	for _, n := range w.nodes {
+	for _, n := range w.nodes[:here] {
 		n.begin()
 	}
 	w.agenda.After(int64(cfg.Tick), event{what: allTick})
@@ -102,10 +110,9 @@ func newWorld(cfg *Config) (*world, error) {
 	}
 	var workers []bellows.NodeID
 	var counts []int // of lanes
-	for i, n := range cfg.Site.Nodes {
-		at := &node{w: w, id: bellows.NodeID(i), machine: w.machines[n.Machine], heard: make([]uint64, len(cfg.Site.Nodes))}
-		at.service.node = at
-		w.nodes, counts = append(w.nodes, at), append(counts, n.Lanes)
+	for _, n := range cfg.Site.Nodes {
+		at := w.addNode(n)
+		counts = append(counts, n.Lanes)
 		if n.Slots > 0 {
 			workers = append(workers, at.id)
 		}
@@ -113,7 +120,8 @@ func newWorld(cfg *Config) (*world, error) {
 	lanes := route.Lanes(counts)
 	w.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(w.nodes), Lanes: lanes, Clients: route.Clients(workers),
 		Tables: cfg.Job.Tables, Route: route.Spread(cfg.Job.Tables, cfg.Job.Splits, lanes, workers), Items: cfg.Job.Items, Units: cfg.Job.Units,
-		Times: cfg.patience()}
+		Times: cfg.patience(), NodesMost: len(cfg.Site.Nodes) + len(cfg.Growth)}
+	w.route = w.common.Route
 	if err := w.nodes[0].addLead(); err != nil {
 		return nil, err
 	}
@@ -128,7 +136,18 @@ func newWorld(cfg *Config) (*world, error) {
 			return nil, err
 		}
 	}
+	w.addGrowth()
 	return w, nil
+}
+
+// addNode makes a node that has nothing yet.
+func (w *world) addNode(n Node) *node {
+	first, all := len(w.cfg.Site.Nodes), len(w.cfg.Site.Nodes)+len(w.cfg.Growth)
+	at := &node{w: w, id: bellows.NodeID(len(w.nodes)), machine: w.machines[n.Machine], heard: make([]uint64, all)}
+	at.newcomers = join.NewNewcomers(max(bellows.NodeID(first), at.id+1), 1)
+	at.service.node = at
+	w.nodes = append(w.nodes, at)
+	return at
 }
 
 // now is the time since the job began.
@@ -158,6 +177,12 @@ func (w *world) run() {
 			e.node.awake()
 		case allTick:
 			w.tick()
+		case nodeCalled:
+			w.invite()
+		case nodeStarts:
+			w.starts(e.node)
+		case nodeAnswers:
+			w.answers(e.node)
 		}
 	}
 }

@@ -187,3 +187,43 @@ func drawn(r *rand.Rand, score []float64) int {
 	}
 	return at
 }
+
+// Bags makes a bag of words from a seed, of so many documents with about so many tokens each: a document mixes three of a hundred topics, of sixty words
+// each, with words that all documents share. It has no test file.
+func (s *Shelf) Bags(documents, words, tokens int) Pair {
+	const topics, own = 100, 60
+	r := rand.New(rand.NewPCG(21, 22))
+	skewed := func(n int) int { return int(float64(n) * square(r)) }
+	var home [topics][own]int
+	for k := range home {
+		for i := range home[k] {
+			home[k][i] = skewed(words)
+		}
+	}
+	type entry struct{ document, word, count int }
+	var entries []entry
+	count := make([]int, words)
+	for d := range documents {
+		mixed := [...]int{skewed(topics), skewed(topics), skewed(topics)}
+		for range tokens/2 + r.IntN(tokens) {
+			w := home[mixed[skewed(len(mixed))]][skewed(own)]
+			if r.IntN(5) == 0 {
+				w = skewed(words)
+			}
+			count[w]++
+		}
+		for w, n := range count {
+			if n > 0 {
+				entries = append(entries, entry{d + 1, w + 1, n})
+				count[w] = 0
+			}
+		}
+	}
+	path := s.write("docword.generated.txt", func(w *bufio.Writer) {
+		fmt.Fprintf(w, "%d\n%d\n%d\n", documents, words, len(entries))
+		for _, e := range entries {
+			fmt.Fprintf(w, "%d %d %d\n", e.document, e.word, e.count)
+		}
+	})
+	return Pair{Name: "bags", Train: path, Origin: fmt.Sprintf("bags: %d documents of about %d tokens made from a seed", documents, tokens)}
+}

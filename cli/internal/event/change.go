@@ -13,11 +13,18 @@ func Of(c node.Change) Event {
 	switch c.Kind {
 	case node.Joined:
 		e.Kind, e.Processes = Joined, map[string]int{e.Node: c.Process}
+	case node.Left:
+		e.Kind = Left
 	case node.Moved:
 		e.Kind, e.From = Moved, name(c.From)
 		for _, s := range c.Splits {
 			e.Splits = append(e.Splits, int(s))
 		}
+		for _, p := range c.Partitions { // one
+			e.Cargo = &Cargo{int(p.Table), int(p.Partition), c.Bytes, c.Seconds}
+		}
+	case node.Planned:
+		e.Kind, e.Node, e.Decision = Plan, Leader, &Decision{Steps: c.Steps, Bytes: c.Bytes, Took: c.Seconds}
 	}
 	return e
 }

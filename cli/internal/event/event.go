@@ -15,9 +15,13 @@ type Kind string
 // The kinds, in the order in which a run may come to them.
 const (
 	Started     Kind = "started"
+	Stated      Kind = "stated"  // what the job says of its clocks
+	Visited     Kind = "visited" // units that count
 	Resumed     Kind = "resumed" // an unfinished run was taken up
 	Joined      Kind = "joined"  // all processes of the job are there, or one came later
+	Left        Kind = "left"    // a node takes part no more, and its process ends
 	Moved       Kind = "moved"   // work has gone from one node to another
+	Plan        Kind = "plan"    // it was decided how the job's shape changes, or what has become of that
 	Epoch       Kind = "epoch"
 	Fold        Kind = "fold"    // of a cross-validation: its model is scored
 	Waiting     Kind = "waiting" // for somebody who is named
@@ -38,15 +42,37 @@ type Event struct {
 	Node     string    `json:"node"` // where it happened; of Moved, where it went
 	Sentence string    `json:"sentence"`
 
-	Model     string         `json:"model,omitempty"`     // the run's folder; of all kinds but Joined, Epoch, Fold and Waiting
-	Epoch     *int           `json:"epoch,omitempty"`     // the last that is over, 0 for none; of Epoch and Interrupted
-	Fold      int            `json:"fold,omitempty"`      // from 1; of Fold, and of Epoch in a cross-validation
-	Processes map[string]int `json:"processes,omitempty"` // by node; of Joined
-	From      string         `json:"from,omitempty"`      // of Moved, where it was
-	Splits    []int          `json:"splits,omitempty"`    // of Moved
-	*Start                   // of Started
-	*Figures                 // of Epoch, and of Fold
-	*Scored                  // of Fold
+	Model      string         `json:"model,omitempty"`     // the run's folder; of all kinds but Joined, Epoch, Fold and Waiting
+	Epoch      *int           `json:"epoch,omitempty"`     // the last that is over, 0 for none; of Epoch and Interrupted
+	Fold       int            `json:"fold,omitempty"`      // from 1; of Fold, and of Epoch, Stated and Visited in a cross-validation
+	Processes  map[string]int `json:"processes,omitempty"` // by node; of Joined
+	From       string         `json:"from,omitempty"`      // of Moved, where it was
+	Splits     []int          `json:"splits,omitempty"`    // of Moved; or
+	*Cargo                    // of Moved
+	*Decision                 // of Plan
+	*Start                    // of Started
+	*Figures                  // of Epoch, and of Fold
+	*Scored                   // of Fold
+	*Statement                // of Stated
+	*Visits                   // of Visited
+
+	// Digest is of the event without it and of the digest of the event before, so that a line that was altered, added or taken out is seen.
+	Digest string `json:"digest,omitempty"`
+}
+
+// Cargo is a partition that has gone from one node to another: of Moved.
+type Cargo struct {
+	Table  int     `json:"table"` // by its place in the job
+	Number int     `json:"partition"`
+	Copied int64   `json:"copied_bytes"`
+	Within float64 `json:"moved_seconds"` // from the command on
+}
+
+// Decision is what was decided about a job's shape: of Plan.
+type Decision struct {
+	Steps []string `json:"steps,omitempty"`        // what is to be done; at the end, what was not
+	Bytes int64    `json:"bytes"`                  // that are to move, or have
+	Took  float64  `json:"took_seconds,omitempty"` // at the end
 }
 
 // Start is what a run begins with.
@@ -58,6 +84,7 @@ type Start struct {
 	Settings    map[string]string `json:"settings"` // all, with their resolved values
 	LoadSeconds float64           `json:"load_seconds"`
 	Workers     int               `json:"workers"`
+	WorkersMost int               `json:"workers_most"` // compute slots that its splits are enough for
 	Baseline    *Baseline         `json:"baseline,omitempty"`
 }
 

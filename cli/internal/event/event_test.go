@@ -51,8 +51,11 @@ func TestWhatIsNoJSONIsABug(t *testing.T) {
 func TestChangesAreEvents(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]node.Change{
-		`"kind":"joined","node":"node-3","sentence":"it came","processes":{"node-3":77}}`:       {Kind: node.Joined, Node: 3, Process: 77, Seconds: 1, Sentence: "it came"},
-		`"kind":"moved","node":"node-2","sentence":"they went","from":"node-1","splits":[0,4]}`: {Kind: node.Moved, Node: 2, From: 1, Splits: []bellows.SplitID{0, 4}, Sentence: "they went"},
+		`"kind":"joined","node":"node-3","sentence":"it came","processes":{"node-3":77}}`:                                                      {Kind: node.Joined, Node: 3, Process: 77, Seconds: 1, Sentence: "it came"},
+		`"kind":"moved","node":"node-2","sentence":"they went","from":"node-1","splits":[0,4]}`:                                                {Kind: node.Moved, Node: 2, From: 1, Splits: []bellows.SplitID{0, 4}, Sentence: "they went"},
+		`"kind":"moved","node":"node-2","sentence":"it went","from":"node-1","table":1,"partition":3,"copied_bytes":4096,"moved_seconds":0.5}`: {Kind: node.Moved, Node: 2, From: 1, Partitions: []bellows.PartitionRef{{Table: 1, Partition: 3}}, Bytes: 4096, Seconds: 0.5, Sentence: "it went"},
+		`"kind":"plan","node":"node-0","sentence":"they are to","steps":["move split 1"],"bytes":7,"took_seconds":2}`:                          {Kind: node.Planned, Steps: []string{"move split 1"}, Bytes: 7, Seconds: 2, Sentence: "they are to"},
+		`"kind":"left","node":"node-3","sentence":"it went"}`:                                                                                  {Kind: node.Left, Node: 3, Seconds: 1, Sentence: "it went"},
 	} {
 		text, err := json.Marshal(Of(c))
 		if err != nil || !strings.HasSuffix(string(text), want) {

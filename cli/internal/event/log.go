@@ -23,7 +23,7 @@ type Log struct {
 	file  *os.File // nil until Begin
 	kept  int64    // bytes of the file that stay
 	early []byte   // lines of before Begin
-	seq   uint64
+	chain Chain
 }
 
 // OpenLog looks at the log of a run's folder. To go on it keeps the whole lines that are there, and cuts off a last one
@@ -70,22 +70,23 @@ func (l *Log) recount(r io.Reader) (size int64, err error) {
 	}
 	size = int64(bytes.LastIndexByte(text, '\n') + 1)
 	for line := range bytes.Lines(text[:size]) {
-		var e struct{ Seq uint64 }
+		var e struct {
+			Seq    uint64
+			Digest string
+		}
 		if json.Unmarshal(line, &e) == nil {
-			l.seq = max(l.seq, e.Seq)
+			l.chain.seq, l.chain.digest = max(l.chain.seq, e.Seq), e.Digest
 		}
 	}
 	return size, nil
 }
 
-// Append numbers, dates and stores an event, and returns it for showing. The event is good even if
+// Append numbers, dates, seals and stores an event, and returns it for showing. The event is good even if
 // the disk refuses it, which is an error of kind IO.
 func (l *Log) Append(e Event) (Event, error) {
-	l.seq++
-	e.Seq, e.Time = l.seq, time.Now().UTC()
-	line, err := json.Marshal(e)
+	e, line, err := l.chain.Link(e, time.Now().UTC())
 	if err != nil {
-		return e, bellows.Errorf(bellows.Bug, "write event", string(e.Kind), "%w", err)
+		return e, err
 	}
 	if l.file == nil {
 		l.early = append(append(l.early, line...), '\n')

@@ -107,6 +107,11 @@ func Metric(name string) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
+// Spread says how far a job of so many splits can spread: for how many workers they are enough.
+func Spread(splits, workers int) string {
+	return Plural(splits, "split") + " for up to " + Plural(workers, "worker")
+}
+
 // Plural is "1 argument" or "2 arguments", "2 processes".
 func Plural(n int, noun string) string {
 	if n == 1 {

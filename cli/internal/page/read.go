@@ -120,6 +120,8 @@ func (r *Run) take(e event.Event) {
 			r.thin()
 		}
 		return
+	case e.Kind == event.Stated, e.Kind == event.Visited:
+		return
 	case e.Kind == event.Started && e.Start != nil:
 		r.Start = &e
 	}

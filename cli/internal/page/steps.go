@@ -14,6 +14,7 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/screen"
+	"bellows/port/blob/file"
 	"bellows/vec"
 )
 
@@ -33,16 +34,7 @@ func WriteFile(name string, text []byte) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return refuse(bellows.CannotWrite, err, "give --out another name")
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".page-*")
-	if err == nil {
-		_, err = f.Write(text)
-		if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-			err = os.Rename(f.Name(), name)
-		}
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}
+	err = file.Replace(name, func(w io.Writer) error { _, err := w.Write(text); return err })
 	if err != nil {
 		return refuse(bellows.CannotWrite, err, "give --out a place that can be written")
 	}

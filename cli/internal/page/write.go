@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/cli/internal/chart"
+	"bellows/chart"
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
 	"bellows/core/audit"

@@ -15,6 +15,7 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/event"
+	"bellows/port/blob/file"
 	"bellows/train"
 )
 
@@ -31,6 +32,7 @@ type Folder struct {
 	Image   []byte   // what its runtime saved, nil when it starts over
 	Before  Progress // what led to the image; zero without one
 	Log     *event.Log
+	Output  Output   // of its processes
 	made    []string // folders that Claim made, Dir the last
 	goesOn  bool     // from an image
 	begun   bool
@@ -221,6 +223,9 @@ func (f *Folder) Begin() error {
 		err = f.Log.Begin()
 	}
 	if err == nil {
+		err = f.Output.begin(f.Dir, f.goesOn)
+	}
+	if err == nil {
 		err = f.record.write(f.Dir)
 	}
 	if err == nil {
@@ -308,7 +313,7 @@ func (f *Folder) Interrupted(image Content, so Progress) error {
 	var err error
 	f.record.Progress = so
 	if image != nil {
-		err = replaceFile(filepath.Join(f.Dir, imageFile), func(w io.Writer) error {
+		err = file.Replace(filepath.Join(f.Dir, imageFile), func(w io.Writer) error {
 			sum := sha256.New()
 			if err := image(io.MultiWriter(w, sum)); err != nil {
 				return err
@@ -329,7 +334,7 @@ func (f *Folder) Measured(figures any) error {
 	}
 	text, err := json.Marshal(figures)
 	if err == nil {
-		err = replaceFile(filepath.Join(f.Dir, metricsFile), bytesOf(append(text, '\n')))
+		err = file.Replace(filepath.Join(f.Dir, metricsFile), bytesOf(append(text, '\n')))
 	}
 	if err != nil {
 		return &bellows.Error{Kind: bellows.IO, Op: "write run folder", Subject: f.Dir, Err: err}
@@ -380,6 +385,7 @@ func (f *Folder) Close() error {
 	if f.Log != nil {
 		err = f.Log.Close()
 	}
+	err = errors.Join(err, f.Output.close())
 	for _, lock := range append(f.old, f.lock) {
 		if lock != nil {
 			err = errors.Join(err, lock.Close())

@@ -6,7 +6,7 @@
 //  1. Fill in a Config: the application, the data, and every setting with its resolved value.
 //  2. Claim gives the folder and keeps others out of it. An unfinished run of the same Config is
 //     taken up again: Folder.Image then holds what its runtime saved, if it came to that, and Decode reads it.
-//  3. Folder.Log records what happens (package event).
+//  3. Folder.Log records what happens (package event), and Folder.Output what the run's processes say.
 //  4. Begin, when the job has started. Before it nothing in the folder changes.
 //  5. Measured stores what the run was measured to be, when its training is over.
 //  6. Interrupted keeps the runtime's image for the next Claim; Done drops it. Without either the
@@ -15,7 +15,7 @@
 //
 // Look is for those who only read what is there.
 //
-// A folder holds run.json (the Config and the state), events.jsonl, metrics.json, and while a run is interrupted
+// A folder holds run.json (the Config and the state), events.jsonl, metrics.json, output.log where processes have said something, and while a run is interrupted
 // resume.image. The model that package model saves lies beside them.
 //
 // The package refuses to touch the folder of a run that is going on in another process; that of an unfinished run, or
@@ -26,7 +26,6 @@ package run
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -37,6 +36,7 @@ import (
 	"time"
 
 	"bellows/core/audit"
+	"bellows/port/blob/file"
 )
 
 // Config is a run's resolved configuration. Two runs are the same when these are equal: the number
@@ -168,36 +168,14 @@ func (r *runFile) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(dir, recordFile), bytesOf(append(text, '\n')))
+	return file.Replace(filepath.Join(dir, recordFile), bytesOf(append(text, '\n')))
 }
-
-// partial ends the name of a file that is being written.
-const partial = ".partial"
 
 // Content writes what a file is to have.
 type Content func(w io.Writer) error
 
 // bytesOf is content that is there.
 func bytesOf(b []byte) Content { return func(w io.Writer) error { _, err := w.Write(b); return err } }
-
-// replaceFile writes a file whole or not at all.
-func replaceFile(name string, content Content) error {
-	f, err := os.Create(name + partial)
-	if err != nil {
-		return err
-	}
-	err = content(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(name+partial, name)
-	}
-	if err != nil {
-		os.Remove(name + partial) // half a file is of no use
-	}
-	return err
-}
 
 // folderNumber is N of a folder called APP-N, or 0.
 func folderNumber(app, dir string) int {

@@ -203,7 +203,7 @@ func TestStrangersAreNeverReplaced(t *testing.T) {
 		{"run.json", "may write: run.json;", "may write: run.json;"},
 		{"events.jsonl", "may write: events.jsonl;", "may write: events.jsonl;"},
 		{"resume.image", "may write: resume.image;", "may write: resume.image;"},
-		{"metrics.json.partial", "may write: metrics.json.partial;", "may write: metrics.json.partial;"},
+		{"metrics.json.partial", "no run's: metrics.json.partial;", ""},
 		{"model.safetensors", "may write: model.safetensors;", "may write: model.safetensors;"},
 		{"manifest.json", "may write: manifest.json;", "may write: manifest.json;"},
 	} {

@@ -13,7 +13,7 @@ import (
 )
 
 // ownFiles are the names that every run writes, its model's apart.
-var ownFiles = []string{recordFile, event.File, metricsFile, imageFile}
+var ownFiles = []string{recordFile, event.File, metricsFile, imageFile, OutputFile}
 
 // mayBeOfModel are the names that a model's files may have (model.IDs), which nobody knows before it is trained.
 var mayBeOfModel = regexp.MustCompile(`^(model\.safetensors|manifest\.json|[a-z][a-z0-9_]*\.txt)(\.next)?(\.partial)?$`)
@@ -37,7 +37,7 @@ func (f *Folder) yield(r *runFile, fresh bool) error {
 			continue // hidden files are in nobody's way
 		}
 		strange = append(strange, name)
-		if slices.Contains(ownFiles, strings.TrimSuffix(name, partial)) || mayBeOfModel.MatchString(name) {
+		if slices.Contains(ownFiles, name) || mayBeOfModel.MatchString(name) {
 			blocking = append(blocking, name)
 		}
 	}
@@ -62,7 +62,7 @@ func (f *Folder) yield(r *runFile, fresh bool) error {
 
 // ownOf says whether a run writes a file of that name, or leaves it when it is cut short.
 func ownOf(name string) bool {
-	return name == PageFile || slices.Contains(ownFiles, strings.TrimSuffix(name, partial)) || strings.HasSuffix(name, ".next") && mayBeOfModel.MatchString(name)
+	return name == PageFile || slices.Contains(ownFiles, name) || strings.HasSuffix(name, ".next") && mayBeOfModel.MatchString(name)
 }
 
 func (f *Folder) refuse(hint, format string, args ...any) error {

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,8 @@ type Console struct {
 	Args     []string    // what follows the name
 	Calm     atomic.Bool // an interruption loses nothing, so that nothing is said about it
 	Began    time.Time   // when the program was called
+
+	Remote *Terminal // at which somebody follows a command that runs elsewhere; nil: it writes where it is read
 
 	lost atomic.Pointer[bellows.Error] // the first failure of Out
 	live atomic.Pointer[Live]          // what stands on the terminal's last line, nil: nothing
@@ -69,8 +72,32 @@ func (c *Console) aside(to io.Writer, write func()) {
 	write()
 }
 
+// Terminal is a screen, as the two streams of a command see it: which of them it shows.
+type Terminal struct {
+	Columns int  `json:"columns"`
+	Out     bool `json:"out"`
+	Err     bool `json:"err"`
+}
+
+// Terminal is the screen of the console; nil where there is none, or one that obeys nothing.
+func (c *Console) Terminal() *Terminal {
+	if c.Remote != nil {
+		return c.Remote
+	}
+	t := &Terminal{max(widthOf(c.Out), widthOf(c.Err)), terminal(c.Out), terminal(c.Err)}
+	if !Obeys() || !t.Out && !t.Err {
+		return nil
+	}
+	return t
+}
+
 // Width is how many characters a line of standard output has, 0 where it is no terminal.
-func (c *Console) Width() int { return widthOf(c.Out) }
+func (c *Console) Width() int {
+	if c.Remote != nil && c.Remote.Out {
+		return c.Remote.Columns
+	}
+	return widthOf(c.Out)
+}
 
 // terminal says whether w is a screen that a person looks at.
 func terminal(w io.Writer) bool {
@@ -173,6 +200,14 @@ type Told struct{ Err error }
 func (t Told) Error() string { return t.Err.Error() }
 func (t Told) Unwrap() error { return t.Err }
 
+// ErrHungUp is why the context of a command ends whose terminal has gone.
+var ErrHungUp = fmt.Errorf("the terminal has gone: %w", context.Canceled)
+
+// Said is the end of a command that another process has carried out, with all that is to be said of it but the exit code.
+type Said struct{ Code int }
+
+func (s Said) Error() string { return fmt.Sprintf("it ended with exit code %d", s.Code) }
+
 // fault is the JSON line of an error, the last of a command that failed.
 type fault struct {
 	Error struct {
@@ -184,6 +219,9 @@ type fault struct {
 
 // Fail shows an error, the cause last on the screen, and returns the exit code.
 func (c *Console) Fail(err error) int {
+	if said := (Said{}); errors.As(err, &said) {
+		return said.Code
+	}
 	kind := line.KindOf(err)
 	message := err.Error()
 	var bad *data.Error

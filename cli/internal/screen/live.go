@@ -60,9 +60,14 @@ const (
 
 // NewLive tells of what the meter counts, from Start to Stop.
 func NewLive(c *Console, m *progress.Meter) *Live {
-	capable := Obeys()
-	return &Live{c: c, meter: m, now: time.Now, width: func() int { return widthOf(c.Err) },
-		moves: terminal(c.Err) && capable, clears: terminal(c.Out) && capable, patience: patienceLeast}
+	l := &Live{c: c, meter: m, now: time.Now, width: func() int { return widthOf(c.Err) }, patience: patienceLeast}
+	if t := c.Terminal(); t != nil {
+		l.moves, l.clears = t.Err, t.Out
+	}
+	if t := c.Remote; t != nil {
+		l.width = func() int { return t.Columns }
+	}
+	return l
 }
 
 // Obeys says whether the terminal, if there is one, takes commands: to erase a line, say.

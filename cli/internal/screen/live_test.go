@@ -276,3 +276,21 @@ func TestWithin(t *testing.T) {
 		}
 	}
 }
+
+// TestTheScreenOfWhoFollows has a command write for a terminal that is elsewhere.
+func TestTheScreenOfWhoFollows(t *testing.T) {
+	c := &Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}
+	for _, far := range []*Terminal{{40, true, true}, {50, false, true}, {60, true, false}} {
+		c.Remote = far
+		columns := 0
+		if far.Out {
+			columns = far.Columns
+		}
+		if l := NewLive(c, nil); l.moves != far.Err || l.clears != far.Out || l.width() != far.Columns || c.Width() != columns {
+			t.Errorf("%+v: it moves: %v, clears: %v, %d and %d columns", far, l.moves, l.clears, l.width(), c.Width())
+		}
+	}
+	if c.Remote = nil; c.Terminal() != nil {
+		t.Error("a buffer is a terminal")
+	}
+}

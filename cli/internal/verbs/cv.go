@@ -20,6 +20,7 @@ import (
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/core/audit"
+	"bellows/core/visits"
 	"bellows/node"
 	"bellows/train"
 )
@@ -38,7 +39,7 @@ type validation struct {
 	*training
 	folds.Deal
 	table   *screen.FoldTable
-	seq     uint64 // of events
+	chain   event.Chain
 	done    []folds.Result
 	account audit.Account
 	unknown map[string]int64
@@ -131,6 +132,7 @@ func (v *validation) one(ctx context.Context, n int) error {
 		return err
 	}
 	v.begin(t, n)
+	v.tellOf(n, event.OfJob(&t.made.Job, t.made.Job.Driver, nil))
 	t.counted = newCountedDriver(t.made.Job.Driver, t.stages.meter)
 	t.made.Job.Driver = t.counted
 	t.epochs = &epochs{training: t, members: membership(t.members).String(), wait: math.NaN()}
@@ -139,8 +141,9 @@ func (v *validation) one(ctx context.Context, n int) error {
 			t.stages.enter(learning)
 			t.epochs.follow()
 		},
-		OnStop:  t.epochs.stop,
-		OnEpoch: func(e train.Epoch, so node.Spent) { v.heard(t.epochs, n, e, so) }})
+		OnStop:   t.epochs.stop,
+		OnVisits: func(b visits.Batch) { v.tellOf(n, event.OfVisits(b)) },
+		OnEpoch:  func(e train.Epoch, so node.Spent) { v.heard(t.epochs, n, e, so) }})
 	if err != nil {
 		return err
 	}
@@ -207,15 +210,21 @@ func (v *validation) begin(t *training, n int) {
 // heard tells of an epoch of a fold.
 func (v *validation) heard(p *epochs, n int, e train.Epoch, so node.Spent) {
 	_, told := p.hear(e, so)
-	told.Fold, told.Sentence = n+1, fmt.Sprintf("fold %d of %d: %s", n+1, v.Folds, told.Sentence)
-	v.tell(told)
+	v.tellOf(n, told)
+}
+
+// tellOf tells of a fold.
+func (v *validation) tellOf(n int, e event.Event) {
+	e.Fold, e.Sentence = n+1, fmt.Sprintf("fold %d of %d: %s", n+1, v.Folds, e.Sentence)
+	v.tell(e)
 }
 
 // tell writes an event as a JSON line. There is no folder to keep it in.
 func (v *validation) tell(e event.Event) {
-	v.seq++
-	e.Seq, e.Time, e.Node = v.seq, time.Now().UTC(), event.Leader
-	_ = v.Object(e) // the command ends with what could not be written
+	e.Node = event.Leader
+	if e, _, err := v.chain.Link(e, time.Now().UTC()); err == nil {
+		_ = v.Object(e) // the command ends with what could not be written
+	}
 }
 
 // scored tells what a fold came to.

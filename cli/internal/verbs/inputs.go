@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"bellows"
@@ -51,7 +52,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 	if err != nil {
 		return err
 	}
-	opt.Unlabelled = o.about.Bare
+	opt.Unlabelled, opt.Mapped = o.about.Bare, o.shared()
 	opt.Timed, opt.Time, opt.TimeKept = o.opt.holdout == holdoutTime, o.opt.time, o.opt.timeKept
 	if in.set, err = data.Read(ctx, o.files, o.about.Data, opt); err != nil {
 		return interruptedWhile(ctx, "reading", err)
@@ -106,12 +107,26 @@ func (in *inputs) settle(made *app.Run, seed uint64) error {
 	return nil
 }
 
+// large is so many rows that what is left of them is worth a collection.
+const large = 1 << 20
+
 // collect gives back what reading, preparing or training has left. After large columns the next collection would come only when as much memory
 // again is taken.
 func (in *inputs) collect() {
-	const large = 1 << 20
 	if in.rows >= large {
 		runtime.GC()
+	}
+}
+
+// idle gives back what the application has looked at of columns that it leaves where they are, and what it has left behind.
+func (in *inputs) idle() {
+	for _, set := range []*data.Set{in.set, in.test} {
+		if set != nil {
+			set.Idle()
+		}
+	}
+	if in.rows >= large {
+		debug.FreeOSMemory()
 	}
 }
 

@@ -37,7 +37,10 @@ func (j *journal) begin(f *run.Folder) error {
 }
 
 // shownOtherwise are the events that people read elsewhere on the screen.
-var shownOtherwise = []event.Kind{event.Started, event.Joined, event.Epoch, event.Finished, event.Failed, event.Lost}
+var shownOtherwise = []event.Kind{event.Started, event.Joined, event.Epoch, event.Finished, event.Failed, event.Lost, event.Stated, event.Visited}
+
+// unwatched are the events that are for the proof of a log, and that nobody watches.
+var unwatched = []event.Kind{event.Stated, event.Visited}
 
 // tell records something that happened, at the node that leads if it names none, and shows it.
 func (j *journal) tell(e event.Event) {
@@ -51,8 +54,10 @@ func (j *journal) tell(e event.Event) {
 		j.failed = true
 		j.table.Sentence(err.Error())
 	}
-	if err := j.board.Event(e); err != nil {
-		j.table.Sentence(err.Error())
+	if !slices.Contains(unwatched, e.Kind) {
+		if err := j.board.Event(e); err != nil {
+			j.table.Sentence(err.Error())
+		}
 	}
 	_ = j.console.Object(e) // the command ends with what could not be written
 	if !slices.Contains(shownOtherwise, e.Kind) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
@@ -26,6 +27,7 @@ type order struct {
 	files     []string // empty: the demo's data
 	opt       *trainOptions
 	slots     int
+	most      int // slots that the job may get; 0: nobody says
 	members   []node.Member
 	goal      *app.Goal
 	staleness *int
@@ -39,11 +41,14 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	if err != nil {
 		return nil, err
 	}
-	if o.slots, err = opt.slots(); err != nil {
+	if o.slots, o.most, err = opt.slots(); err != nil {
 		return nil, err
 	}
 	if o.members, err = opt.cluster.members(o.slots); err != nil {
 		return nil, err
+	}
+	if opt.cluster.At != "" && slices.Contains(slices.Concat(files, opt.test), "-") {
+		return nil, line.BadFlag("cluster", opt.cluster.At, "the cluster's processes read the data, and none has this standard input; write it to a file")
 	}
 	if len(o.members) > 1 && slices.Contains(slices.Concat(files, opt.test), "-") {
 		return nil, line.BadFlag("processes", fmt.Sprint(opt.cluster.processes), "every process reads the data, and standard input can be read once; write it to a file")
@@ -97,7 +102,8 @@ func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
 	in.same = in.test != nil && sameRows(in.set, in.test)
 	input := app.Input{
 		Data: in.set, Test: in.test, Seed: o.opt.seed, Epochs: o.opt.epochs, Goal: o.goal,
-		Staleness: o.staleness, Slots: o.slots, Settings: o.opt.set, Meter: m, From: o.from, Spend: true,
+		Staleness: o.staleness, Slots: o.slots, SlotsMost: o.most, Settings: o.opt.set, Meter: m, From: o.from, Spend: true,
+		Shared: o.shared(),
 	}
 	made, err := o.app.NewRun(input)
 	if err != nil {
@@ -106,11 +112,26 @@ func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
 	if made.Job.Data == "" {
 		made.Job.Data = input.Identity(made.Settings)
 	}
-	if o.opt.cluster.servers == "auto" {
+	if o.opt.cluster.auto() {
 		o.members = node.Place(o.members, made.Job.Tables)
 	}
-	return made, in.settle(made, o.opt.seed)
+	if prepare := made.Job.Prepare; o.shared() && prepare != nil {
+		made.Job.Prepare = func(active []bellows.SplitID) error {
+			defer in.idle()
+			return prepare(active)
+		}
+	}
+	if err := in.settle(made, o.opt.seed); err != nil {
+		return nil, err
+	}
+	if o.shared() {
+		in.idle()
+	}
+	return made, nil
 }
+
+// shared says whether several nodes run the job.
+func (o *order) shared() bool { return o.opt.cluster.apart() }
 
 // config is the resolved configuration that run.json stores.
 func (o *order) config(settings map[string]string) run.Config {

@@ -9,10 +9,10 @@ import (
 	"bellows/train"
 )
 
-// Pause, where it is set, is called by tasks of a run's third or fourth epoch, before they do anything: whoever tests interruptions holds the run there
-// until the signal has been taken, so that none comes too late; and who looks at a run that is held costs no processor time. Package clitest sets
-// it, before a command begins.
-var Pause func()
+// Pause, where it is set, is called by tasks before they do anything, with how many epochs' items this process has visited: whoever tests
+// interruptions and changes holds the run there until what is to come has come, so that nothing comes too late; and who looks at a run that is held
+// costs no processor time. Package clitest sets it, before a command begins.
+var Pause func(epochs int64)
 
 // pausable lets the tasks of a run be paused.
 func pausable(r *app.Run) {
@@ -23,22 +23,20 @@ func pausable(r *app.Run) {
 	newExecutor := r.Job.NewExecutor
 	r.Job.NewExecutor = func(split bellows.SplitID) (train.Executor, error) {
 		e, err := newExecutor(split)
-		return &pausing{e, 3 * r.Items, &visited}, err
+		return &pausing{e, r.Items, &visited}, err
 	}
 }
 
-// pausing is an executor whose tasks call Pause when more than so many items have been visited.
+// pausing is an executor whose tasks call Pause.
 type pausing struct {
 	train.Executor
-	after   int64
+	items   int64 // of an epoch
 	visited *atomic.Int64
 }
 
 // RunTask implements train.Executor.
 func (h *pausing) RunTask(t *train.Task) error {
-	if h.visited.Add(int64(t.Items().Len())) > h.after {
-		Pause()
-	}
+	Pause((h.visited.Add(int64(t.Items().Len())) - 1) / h.items)
 	return h.Executor.RunTask(t)
 }
 

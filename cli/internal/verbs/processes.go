@@ -10,7 +10,9 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/cli/internal/clusterverbs"
 	"bellows/cli/internal/figures"
+	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
 	"bellows/node"
@@ -32,6 +34,22 @@ type clusterOptions struct {
 	connections int
 	pin         bool // each process keeps to its share of the processors
 	child       bool // this process was started for a part of another's job
+	notice      time.Duration
+	clusterverbs.Where
+	lead *lead.Lead // this process was started to lead a job of a cluster
+}
+
+// apart reports whether the job runs in more processes than this one.
+func (o *clusterOptions) apart() bool {
+	return o.processes > 0 || o.At != "" || o.lead != nil || o.child
+}
+
+// auto reports whether small tables may stay with the process that leads.
+func (o *clusterOptions) auto() bool {
+	if o.lead != nil {
+		return !o.lead.Apart()
+	}
+	return o.servers == "auto"
 }
 
 // alone is why flags that say how processes talk mean nothing for one.
@@ -51,7 +69,7 @@ func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 	}
 	if f, err := vec.ParseFormat(o.wire); err != nil {
 		return nil, line.BadFlag("wire", o.wire, "%v", err)
-	} else if o.format = f; f != vec.Float32 && o.processes == 0 {
+	} else if o.format = f; f != vec.Float32 && !o.apart() {
 		return nil, line.BadFlag("wire", o.wire, alone)
 	}
 	var err error
@@ -59,11 +77,17 @@ func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 		return nil, line.BadFlag("connections", o.pairs, "%v", err)
 	}
 	switch {
-	case o.processes > 0:
+	case o.apart():
 	case o.transport != "unix":
 		return nil, line.BadFlag("transport", o.transport, alone)
 	case o.pairs != "auto":
 		return nil, line.BadFlag("connections", o.pairs, alone)
+	}
+	if o.notice < 0 {
+		return nil, line.BadFlag("notice", o.notice.String(), "it is how long a process is there still")
+	}
+	if o.At != "" || o.lead != nil {
+		return o.placed(slots)
 	}
 	servers := 0
 	if o.servers != "auto" {
@@ -92,6 +116,19 @@ func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 		list = append(list, m)
 	}
 	return list, nil
+}
+
+// placed are the members of a job that runs in a cluster, whose nodes are what they are.
+func (o *clusterOptions) placed(slots int) ([]node.Member, error) {
+	switch {
+	case o.processes > 0:
+		return nil, line.BadFlag("processes", strconv.Itoa(o.processes), "the job runs in the nodes of a cluster, as many as it has; leave one of --cluster and --processes out")
+	case o.servers != "auto":
+		return nil, line.BadFlag("servers", o.servers, "the cluster's nodes have their roles already; `scale --servers` changes how many there are")
+	case o.lead == nil: // it runs elsewhere
+		return []node.Member{{Slots: slots, Lanes: slots}}, nil
+	}
+	return o.lead.Members(o.connections), nil
 }
 
 // membership is the members in numbers.
@@ -124,8 +161,19 @@ func (t *training) lead(ctx context.Context, opt node.Options, saved []byte) (*n
 	}
 	opt.Times.Join = joinWithin(time.Since(t.began), len(t.members)).Milliseconds()
 	c := &t.opt.cluster
+	if l := c.lead; l != nil {
+		if err := l.Reads(saved); err != nil {
+			return nil, err
+		}
+		args := clusterverbs.With(slices.Concat(os.Args[:1], t.Args), "--child", t.workers(), "--kernels="+vec.Kernels())
+		control := &launch.Control{}
+		l.Serve(control)
+		return launch.Processes{Program: program, Control: control, Starter: l.Processes(args, t.folder.Output.Of), Host: l.Host, Members: t.members, Connections: c.connections, Transport: "tcp",
+			Roam: !c.pin, Image: saved, Notice: c.notice}.Run(ctx, t.made.Job, opt)
+	}
 	return launch.Processes{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--child"}),
-		Members: t.members, Connections: c.connections, Transport: c.transport, Roam: !c.pin, Image: saved}.Run(ctx, t.made.Job, opt)
+		Members: t.members, Connections: c.connections, Transport: c.transport, Roam: !c.pin, Image: saved,
+		Control: &launch.Control{}, Notice: c.notice, Output: t.folder.Output.Of}.Run(ctx, t.made.Job, opt)
 }
 
 // joinWithin is how long processes may take to join: a minute, and twice what reading and preparing took here for each of

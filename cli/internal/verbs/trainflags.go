@@ -1,12 +1,14 @@
 package verbs
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"bellows/app"
 	"bellows/cli/internal/line"
@@ -50,7 +52,7 @@ func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.Uint64Var(&o.seed, "seed", 1, "seed of everything random; the same seed gives the same model")
 	f.Var(&o.set, "set", "set a hyperparameter; may be given again")
 	f.StringVar(&o.staleness, "staleness", "", "clocks that a read may lag: 0 (BSP), a number, or async (default: the application's)")
-	f.StringVar(&o.workers, "workers", "auto", "`number` of compute slots in all, or auto for one per CPU granted")
+	f.StringVar(&o.workers, "workers", "auto", "`number` of compute slots in all, or auto for one per CPU granted; A:B is A now and at most B later, for which there are splits")
 	f.BoolVar(&o.fresh, "fresh", false, "start over instead of going on with an unfinished run, and take the place of another run in --out")
 	f.StringVar(&o.from, "from", "", "begin with this `model`: train it on, or on more data; users, items, words, features and classes that it knows keep what it has of them")
 	f.StringVar(&o.metrics, "metrics", "", "loopback `address` to serve metrics for Prometheus at, such as 127.0.0.1:9090")
@@ -65,6 +67,8 @@ func (o *clusterOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.wire, "wire", "fp32", "how float values travel between processes: fp32, fp16 or bf16")
 	f.StringVar(&o.pairs, "connections", "auto", "`number` of connections between each two processes, 1 to 4, or auto")
 	f.BoolVar(&o.pin, "pin", true, "keep each process to its share of the processors")
+	o.Where.Flags(f)
+	f.DurationVar(&o.notice, "notice", 30*time.Second, "how `long` a process of --processes that is told to end (SIGTERM) is there still: its work and its part of the tables go to others")
 	f.BoolVar(&o.child, "child", false, "take the assignment that standard input names")
 	if err := f.MarkHidden("child"); err != nil {
 		panic(err) // it was declared in the line above
@@ -197,16 +201,47 @@ func (r readOptions) given() map[string]string {
 	return out
 }
 
-// slots is the number of compute slots that --workers asks for.
-func (o *trainOptions) slots() (int, error) {
-	if o.workers == "auto" {
-		return runtime.GOMAXPROCS(0), nil
+const slotsLimit = 1024 // of --workers
+
+// slots is the number of compute slots that --workers asks for, and how many the job may get while it runs; 0: nobody says.
+func (o *trainOptions) slots() (slots, most int, err error) {
+	begin, upTo, bounded := strings.Cut(o.workers, ":")
+	refuse := func() (int, int, error) {
+		return 0, 0, line.BadFlag("workers", o.workers, "it must be auto or a number from 1 to %d, and behind a colon the most that the job may get, such as 2:16", slotsLimit)
 	}
-	n, err := strconv.Atoi(o.workers)
-	if err != nil || n < 1 || n > 1024 {
-		return 0, line.BadFlag("workers", o.workers, "it must be auto or a number from 1 to 1024")
+	if bounded {
+		if most, err = strconv.Atoi(upTo); err != nil || most < 1 || most > slotsLimit {
+			return refuse()
+		}
 	}
-	return n, nil
+	switch {
+	case o.cluster.lead != nil:
+		if slots = o.cluster.lead.Slots(); bounded {
+			most = max(slots, most)
+		}
+		return slots, most, nil
+	case begin != "auto" && o.cluster.At != "" && !o.cluster.child:
+		return 0, 0, line.BadFlag("workers", o.workers, "the cluster's nodes have their compute slots already; `scale --workers` changes how many nodes there are")
+	case begin == "auto" && bounded:
+		return min(runtime.GOMAXPROCS(0), most), most, nil
+	case begin == "auto":
+		return runtime.GOMAXPROCS(0), 0, nil
+	}
+	if slots, err = strconv.Atoi(begin); err != nil || slots < 1 || slots > slotsLimit {
+		return refuse()
+	}
+	if bounded && slots > most {
+		return 0, 0, line.BadFlag("workers", o.workers, "it begins with more than the %d that it may get; give the smaller number first", most)
+	}
+	return slots, most, nil
+}
+
+// workers is the flag of a process that is started for a part of the job, so that it makes the same one.
+func (o *order) workers() string {
+	if o.most > 0 {
+		return fmt.Sprintf("--workers=%d:%d", o.slots, o.most)
+	}
+	return fmt.Sprintf("--workers=%d", o.slots)
 }
 
 // stale is --staleness as app.Input has it.

@@ -15,13 +15,17 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/app"
+	"bellows/cli/internal/cluster"
+	"bellows/cli/internal/clusterverbs"
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
+	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/watch"
 	"bellows/core/tally"
+	"bellows/core/visits"
 	"bellows/data"
 	"bellows/node"
 	"bellows/train"
@@ -71,6 +75,24 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	if opt.cluster.child {
 		return c.runChild(ctx, a, files, opt)
 	}
+	if remote := opt.cluster.At != "" || clusterverbs.Detached(ctx); remote || lead.Leads() {
+		if opt.cv != "" {
+			return line.BadFlag("cv", opt.cv, "folds are trained one after the other in one process, and not in a cluster; leave one of them out")
+		}
+		if !lead.Leads() {
+			return c.submit(ctx, a, files, opt)
+		}
+		l, err := lead.Take(ctx, c.In, c.Talk)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		c.Remote = l.Terminal
+		var end context.CancelFunc
+		ctx, end = l.Context(ctx)
+		defer end()
+		opt.cluster.lead = l
+	}
 	if opt.cv != "" {
 		return c.validate(ctx, a, files, opt)
 	}
@@ -109,12 +131,24 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	return t.explain(ctx, t.run(ctx))
 }
 
+// submit hands the command to a cluster, once its flags make sense here.
+func (c *Tool) submit(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
+	if opt.cluster.At == "" { // of submit
+		opt.cluster.At = cluster.Local
+	}
+	if _, err := newOrder(a, files, opt); err != nil {
+		return err
+	}
+	opt.cluster.State = opt.state
+	return clusterverbs.Submit(ctx, c.Console, c.names(), opt.cluster.Where, a.Describe().Name, opt.out)
+}
+
 // slotsMany is how many compute slots a processor may have before something is said.
 const slotsMany = 4
 
 // warn says what of the flags is allowed and hardly meant.
 func (t *training) warn() {
-	if cpus := runtime.GOMAXPROCS(0); t.slots > slotsMany*cpus {
+	if cpus := runtime.GOMAXPROCS(0); t.opt.cluster.lead == nil && t.slots > slotsMany*cpus {
 		t.Talk("--workers %d on %s: they take turns, which is slower than --workers auto, here %d", t.slots, figures.Plural(cpus, "processor"), cpus)
 	}
 }
@@ -155,20 +189,27 @@ func (t *training) claim(table *screen.EpochTable) error {
 		return bellows.Errorf(bellows.IO, "find", t.folder.Dir, "%w", err)
 	}
 	before, members := t.folder.Before.Seconds, membership(t.members)
+	if l := t.opt.cluster.lead; l != nil {
+		if err := l.Began(t.folder.Dir); err != nil {
+			return err
+		}
+	}
 	board := watch.NewBoard(api.Status{Job: filepath.Base(whole), App: t.about.Name, PID: os.Getpid(),
 		Model: t.folder.Dir, Started: t.began}, before, t.look.Look)
 	t.journal = &journal{console: t.Console, table: table, log: t.folder.Log, board: board}
 	t.epochs = &epochs{training: t, members: members.String(), before: before, resumed: t.saved != nil, wait: math.NaN()}
 	detected := t.inputs.set.Detected
-	table.Headline(detected.String()+" · "+t.made.Headline, members.place())
+	table.Headline(detected.String()+" · "+t.made.Headline, members.place()+", "+figures.Spread(t.made.Job.Splits, app.SlotsEnough(t.made.Job.Splits, members.Workers)))
 	if t.folder.Resumed {
 		t.journal.tell(event.Event{Kind: event.Resumed, Model: t.folder.Dir, Sentence: t.resumedSentence()})
+		t.journal.tell(event.OfJob(&t.made.Job, t.counted.Driver, t.saved))
 		return nil
 	}
 	t.journal.tell(event.Event{Kind: event.Started, Model: t.folder.Dir, Sentence: fmt.Sprintf("%s: %s", t.data(), detected), Start: &event.Start{
 		App: t.about.Name, Data: t.files, Rows: t.inputs.rows, Items: t.made.Items, Settings: t.made.Settings,
-		LoadSeconds: t.inputs.seconds, Workers: members.Workers, Baseline: t.baseline(),
+		LoadSeconds: t.inputs.seconds, Workers: members.Workers, WorkersMost: app.SlotsEnough(t.made.Job.Splits, members.Workers), Baseline: t.baseline(),
 	}})
+	t.journal.tell(event.OfJob(&t.made.Job, t.counted.Driver, nil))
 	return nil
 }
 
@@ -229,6 +270,7 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, OnStop: t.epochs.stop, Resume: t.saved,
 		OnStart:  func(nodes []api.Node) { t.started(nodes, giveUp) },
 		OnChange: func(c node.Change) { t.journal.tell(event.Of(c)) },
+		OnVisits: func(b visits.Batch) { t.journal.tell(event.OfVisits(b)) },
 		Notice:   func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
 	saved := t.folder.Image
 	t.saved, t.folder.Image = nil, nil

@@ -18,14 +18,20 @@ import (
 	"golang.org/x/term"
 )
 
+// Beside is what status shows beside jobs, as lines and as an object for JSON; neither: nothing. It is told what the jobs' nodes are.
+type Beside func(ctx context.Context, state string, of []api.Node) ([]string, any, error)
+
 // Commands are status and top. job is the name of a job, for their examples.
-func Commands(c *screen.Console, job string) []*cobra.Command {
-	w := watcher{c}
+func Commands(c *screen.Console, job string, beside Beside) []*cobra.Command {
+	w := watcher{c, beside}
 	return []*cobra.Command{w.statusCommand(job), w.topCommand(job)}
 }
 
 // watcher shows jobs on a console.
-type watcher struct{ *screen.Console }
+type watcher struct {
+	*screen.Console
+	beside Beside
+}
 
 const stateHelp = "`folder` for what concerns running jobs (default bellows/ in the user's state folder)"
 
@@ -100,6 +106,12 @@ func (c watcher) write(lines []string, object any) error {
 
 func (c watcher) status(ctx context.Context, state, word string) error {
 	answers, err := ask(ctx, state, word)
+	if word == "" {
+		shown, wrong := c.showBeside(ctx, state, answers)
+		if wrong != nil || shown && err != nil {
+			return wrong
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -120,6 +132,22 @@ func (c watcher) status(ctx context.Context, state, word string) error {
 		}
 	}
 	return silent
+}
+
+// showBeside shows what there is beside the jobs, if anything.
+func (c watcher) showBeside(ctx context.Context, state string, answers []answer) (shown bool, err error) {
+	if c.beside == nil {
+		return false, nil
+	}
+	var nodes []api.Node
+	for _, a := range answers {
+		nodes = append(nodes, a.Nodes...)
+	}
+	lines, object, err := c.beside(ctx, state, nodes)
+	if err != nil || object == nil {
+		return false, err
+	}
+	return true, c.write(lines, object)
 }
 
 // top is one call of that command.

@@ -24,8 +24,8 @@ import (
 	"bellows/link/transport/sock"
 )
 
-// jobsFolder is where the sockets of running jobs are: below the state folder that was given, or the user's.
-func jobsFolder(state string) (string, error) {
+// Folder is the state folder that was given, or the user's.
+func Folder(state string) (string, error) {
 	if state == "" {
 		if state = os.Getenv("XDG_STATE_HOME"); !filepath.IsAbs(state) {
 			home, err := os.UserHomeDir()
@@ -35,6 +35,15 @@ func jobsFolder(state string) (string, error) {
 			state = filepath.Join(home, ".local", "state")
 		}
 		state = filepath.Join(state, "bellows")
+	}
+	return state, nil
+}
+
+// jobsFolder is where the sockets of running jobs are: below the state folder.
+func jobsFolder(state string) (string, error) {
+	state, err := Folder(state)
+	if err != nil {
+		return "", err
 	}
 	return filepath.Join(state, "jobs"), nil
 }

@@ -30,6 +30,8 @@ func render(now, before *api.Status, width int) []string {
 	v.head()
 	v.totals()
 	v.nodes()
+	v.plan()
+	v.moves()
 	v.events()
 	return v.lines
 }
@@ -171,6 +173,64 @@ func staleness(reads []int64) string {
 	return strings.Join(list, ", ")
 }
 
+// movesMost is how many moves are shown; more are counted.
+const movesMost = 8
+
+// plan is the change of the job's shape that is under way: how far it is, and at which rate.
+func (v *view) plan() {
+	p := v.now.Plan
+	if p == nil {
+		return
+	}
+	rate, bytes := "", ""
+	if p.Rate > 0 {
+		rate = speed(p.Rate)
+	}
+	if p.All > 0 {
+		bytes = share(p.Bytes, p.All, "moved")
+	}
+	v.line(bellows.Printable(p.Reason, 200), fmt.Sprintf("%d of %d steps", p.Steps, p.Of), bytes, rate, figures.Duration(p.Seconds)+" s")
+}
+
+// moves are what is on its way now: how much of each is there, and how fast it comes.
+func (v *view) moves() {
+	for i, m := range v.now.Moves {
+		if i == movesMost {
+			v.line(fmt.Sprintf("  and %d more on their way", len(v.now.Moves)-i))
+			break
+		}
+		copied, rate := "", ""
+		if m.Bytes > 0 {
+			copied, rate = share(m.Copied, m.Bytes, "copied"), speed(m.Rate)
+		}
+		v.line(fmt.Sprintf("  %s from %s to %s", bellows.Printable(m.What, 80), m.From, m.To), copied, rate, figures.Duration(m.Seconds)+" s")
+	}
+}
+
+// moving is all that is on its way, in a few words.
+func moving(moves []api.Move) string {
+	if len(moves) == 0 {
+		return ""
+	}
+	var all api.Move
+	for _, m := range moves {
+		all.Bytes, all.Copied, all.Rate = all.Bytes+m.Bytes, all.Copied+m.Copied, all.Rate+m.Rate
+	}
+	text := figures.Plural(len(moves), "move") + " under way"
+	if all.Bytes > 0 {
+		text += ", " + share(all.Copied, all.Bytes, "copied") + ", " + speed(all.Rate)
+	}
+	return text
+}
+
+// share is a part of some bytes: "1.0 MiB of 4.0 MiB copied (25 %)".
+func share(part, whole int64, verb string) string {
+	return fmt.Sprintf("%s of %s %s (%s)", figures.Bytes(uint64(max(0, part))), figures.Bytes(uint64(max(0, whole))), verb, percent(float64(part), float64(whole)))
+}
+
+// speed is bytes a second.
+func speed(rate float64) string { return figures.Bytes(uint64(max(0, rate))) + "/s" }
+
 // nodes is the table of nodes.
 func (v *view) nodes() {
 	if len(v.now.Nodes) == 0 {
@@ -290,5 +350,5 @@ func brief(s *api.Status) string {
 // pulse is what a job has done since before, in one line.
 func pulse(now, before *api.Status) string {
 	v := &view{now: now, before: before}
-	return join(figures.Duration(now.Elapsed)+" s", string(now.State), fmt.Sprintf("epoch %d", now.Epoch), clocks(now), v.shares(), v.traffic())
+	return join(figures.Duration(now.Elapsed)+" s", string(now.State), fmt.Sprintf("epoch %d", now.Epoch), clocks(now), v.shares(), v.traffic(), moving(now.Moves))
 }

@@ -61,6 +61,12 @@ func TestScreens(t *testing.T) {
 	early, late := moment(10), moment(20)
 	fresh := api.Status{Job: "mlr-2", App: "mlr", State: api.Starting, PID: 1, Model: "runs/mlr-2", Metrics: map[string]float64{},
 		Progress: api.Progress{Clock: -1, Furthest: -1, Counters: api.Count(&tally.Tally{}), Nodes: []api.Node{}}}
+	late.Plan = &api.Plan{Reason: "3 workers and 2 servers are wanted, there are 1 and 1", Steps: 3, Of: 16, Bytes: 3 << 20, All: 12 << 20, Seconds: 2.5, Rate: 1 << 20}
+	late.Moves = []api.Move{{What: "partition 3 of user_factors", From: "node-1", To: "node-2", Bytes: 1 << 20, Copied: 1 << 18, Rate: 1 << 19, Seconds: 1.5}, {What: "split 4", From: "node-1", To: "node-2", Seconds: 0.5},
+		{What: "partition 0 of item_factors", From: "node-1", To: "node-2", Bytes: 3 << 20, Seconds: 0.5}}
+	for i := range 8 {
+		late.Moves = append(late.Moves, api.Move{What: fmt.Sprintf("split %d", 8+i), From: "node-1", To: "node-3"})
+	}
 	for name, lines := range map[string][]string{
 		"status": render(&early, nil, 0), "between": render(&late, &early, 0), "starting": render(&fresh, nil, 0),
 		"lines": {brief(&early), brief(&fresh), pulse(&early, nil), pulse(&late, &early), pulse(&late, &late)},
@@ -155,7 +161,7 @@ func posted(t *testing.T, state, name string, look func(context.Context) (api.Pr
 func shown(t *testing.T, asJSON bool, run func(watcher) error) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := run(watcher{&screen.Console{Out: &out, JSON: asJSON}})
+	err := run(watcher{Console: &screen.Console{Out: &out, JSON: asJSON}})
 	return out.String(), err
 }
 
@@ -347,7 +353,7 @@ func TestTopEndsWithTheJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := &ends{after: 3, end: func() { b.Close(); p.Close() }}
-		run := top{watcher: watcher{&screen.Console{Out: out, JSON: asJSON}}, state: state, interval: time.Millisecond}
+		run := top{watcher: watcher{Console: &screen.Console{Out: out, JSON: asJSON}}, state: state, interval: time.Millisecond}
 		if err := run.run(t.Context(), "mf-1"); err != nil {
 			t.Errorf("JSON %v: %v", asJSON, err)
 		}
@@ -366,7 +372,7 @@ func TestTopEndsWhenItsUserHasEnough(t *testing.T) {
 	posted(t, state, "mf-1", progress)
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &ends{after: 2, end: cancel}
-	run := top{watcher: watcher{&screen.Console{Out: out}}, state: state, interval: time.Millisecond}
+	run := top{watcher: watcher{Console: &screen.Console{Out: out}}, state: state, interval: time.Millisecond}
 	if err := run.run(ctx, ""); err != nil {
 		t.Error(err)
 	}

@@ -7,7 +7,7 @@
 //     length, checksum and Layout (see Locate) elsewhere, and move it into
 //     place when it is whole.
 //  2. Map the file, compare length and checksum, then ReadColumns with the
-//     Shape and the Layout that were written. The columns point into the
+//     Contents and the Layout that were written. The columns point into the
 //     mapping: a write to them ends the process, and they are gone when the
 //     mapping is closed.
 //
@@ -16,7 +16,8 @@
 // the lists of names) and rating (float32). Examples are label (float32) and
 // features, a fixed_size_list<float32> where rows are dense, and a
 // large_list<struct<index: int32, value: float32>> where they are sparse.
-// Behind them may be a time (float64).
+// Documents are words, a large_list<struct<word: int32, count: int32>>, words
+// by their positions in the list of names. Behind them may be a time (float64).
 //
 // The package refuses layouts that do not fit the file, and positions that
 // point outside their list or width: whoever walks the columns may trust them.
@@ -35,18 +36,20 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// Shape says which columns a file has.
-type Shape struct {
-	Ratings  bool
-	Sparse   bool // examples only
-	Times    bool // there is a time, float64, behind the other columns
-	Features int  // examples only, at least 1
-	Users    int  // ratings only: bound of the users' positions
-	Items    int
+// Contents says which columns a file has.
+type Contents struct {
+	Ratings   bool
+	Documents bool
+	Sparse    bool // examples only
+	Times     bool // there is a time, float64, behind the other columns
+	Features  int  // examples: at least 1; documents: the bound of the words' positions
+	Users     int  // ratings only: bound of the users' positions
+	Items     int
 }
 
 // Columns are the rows of a set. Ratings use the first three, examples the
-// rest: Dense, or Offset (rows+1 positions in Index and Value), Index, Value.
+// next: Dense, or Offset (rows+1 positions in Index and Value), Index, Value.
+// Documents are Offset, Index and Count, at least 1.
 type Columns struct {
 	User, Item []int32
 	Rating     []float32
@@ -57,10 +60,14 @@ type Columns struct {
 	Offset []int64
 	Index  []int32
 	Value  []float32
+	Count  []int32
 }
 
 // Rows is the number of rows.
-func (c *Columns) Rows() int { return max(len(c.Label), len(c.Rating)) }
+func (c *Columns) Rows() int { return max(len(c.Label), len(c.Rating), len(c.Offset)-1) }
+
+// tally is one word of a document.
+var tally = arrow.StructOf(required("word", arrow.PrimitiveTypes.Int32), required("count", arrow.PrimitiveTypes.Int32))
 
 // entry is one feature of a sparse row.
 var entry = arrow.StructOf(required("index", arrow.PrimitiveTypes.Int32), required("value", arrow.PrimitiveTypes.Float32))
@@ -68,12 +75,14 @@ var entry = arrow.StructOf(required("index", arrow.PrimitiveTypes.Int32), requir
 func required(name string, t arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: t} }
 
 // schema is the schema of a shape.
-func (s Shape) schema(meta map[string]string) *arrow.Schema {
+func (s Contents) schema(meta map[string]string) *arrow.Schema {
 	var fields []arrow.Field
 	switch {
 	case s.Ratings:
 		fields = []arrow.Field{required("user", arrow.PrimitiveTypes.Int32),
 			required("item", arrow.PrimitiveTypes.Int32), required("rating", arrow.PrimitiveTypes.Float32)}
+	case s.Documents:
+		fields = []arrow.Field{required("words", arrow.LargeListOfNonNullable(tally))}
 	case s.Sparse:
 		fields = []arrow.Field{required("label", arrow.PrimitiveTypes.Float32),
 			required("features", arrow.LargeListOfNonNullable(entry))}
@@ -89,10 +98,10 @@ func (s Shape) schema(meta map[string]string) *arrow.Schema {
 }
 
 // spans is how many buffers the columns of a shape have.
-func (s Shape) spans() int {
+func (s Contents) spans() int {
 	n := 2
 	switch {
-	case s.Ratings:
+	case s.Ratings, s.Documents:
 		n = 3
 	case s.Sparse:
 		n = 4
@@ -104,15 +113,18 @@ func (s Shape) spans() int {
 }
 
 // WriteColumns writes one file; meta goes into its schema.
-func WriteColumns(w io.Writer, s Shape, c *Columns, meta map[string]string) error {
+func WriteColumns(w io.Writer, s Contents, c *Columns, meta map[string]string) error {
 	var columns []arrow.ArrayData
 	rows := c.Rows()
 	switch {
 	case s.Ratings:
 		columns = []arrow.ArrayData{column(arrow.PrimitiveTypes.Int32, c.User),
 			column(arrow.PrimitiveTypes.Int32, c.Item), column(arrow.PrimitiveTypes.Float32, c.Rating)}
+	case s.Documents:
+		columns = []arrow.ArrayData{c.runs(tally, column(arrow.PrimitiveTypes.Int32, c.Index), column(arrow.PrimitiveTypes.Int32, c.Count))}
 	case s.Sparse:
-		columns = []arrow.ArrayData{column(arrow.PrimitiveTypes.Float32, c.Label), c.sparse()}
+		columns = []arrow.ArrayData{column(arrow.PrimitiveTypes.Float32, c.Label),
+			c.runs(entry, column(arrow.PrimitiveTypes.Int32, c.Index), column(arrow.PrimitiveTypes.Float32, c.Value))}
 	default:
 		list := arrow.FixedSizeListOfNonNullable(int32(s.Features), arrow.PrimitiveTypes.Float32)
 		values := column(arrow.PrimitiveTypes.Float32, c.Dense)
@@ -125,11 +137,10 @@ func WriteColumns(w io.Writer, s Shape, c *Columns, meta map[string]string) erro
 	return write(w, s.schema(meta), columns, rows)
 }
 
-// sparse is the features column.
-func (c *Columns) sparse() arrow.ArrayData {
-	entries := array.NewData(entry, len(c.Index), []*memory.Buffer{nil}, []arrow.ArrayData{
-		column(arrow.PrimitiveTypes.Int32, c.Index), column(arrow.PrimitiveTypes.Float32, c.Value)}, 0, 0)
-	return array.NewData(arrow.LargeListOfNonNullable(entry), len(c.Offset)-1,
+// runs is a column of lists, of what two columns have between the offsets.
+func (c *Columns) runs(of arrow.DataType, index, value arrow.ArrayData) arrow.ArrayData {
+	entries := array.NewData(of, len(c.Index), []*memory.Buffer{nil}, []arrow.ArrayData{index, value}, 0, 0)
+	return array.NewData(arrow.LargeListOfNonNullable(of), len(c.Offset)-1,
 		[]*memory.Buffer{nil, memory.NewBufferBytes(bytesOf(c.Offset))}, []arrow.ArrayData{entries}, 0, 0)
 }
 
@@ -172,7 +183,8 @@ var namesSchema = arrow.NewSchema([]arrow.Field{required("name", arrow.BinaryTyp
 type Span struct{ Offset, Bytes int64 }
 
 // Layout is where the columns of a file lie, in this order: user, item,
-// rating; or label, values; or label, offsets, indices, values; each with the
+// rating; or label, values; or label, offsets, indices, values; or offsets,
+// words, counts; each with the
 // times behind them, if there are any; or, for names, offsets, text.
 type Layout struct {
 	Rows  int
@@ -245,8 +257,8 @@ func ReadNames(file []byte, l Layout) ([]string, error) {
 }
 
 // ReadColumns returns the columns of a file, which point into it.
-func ReadColumns(file []byte, l Layout, s Shape) (*Columns, error) {
-	if l.Rows < 0 || !s.Ratings && (s.Features < 1 || l.Rows > math.MaxInt64/s.Features) || len(l.Spans) != s.spans() {
+func ReadColumns(file []byte, l Layout, s Contents) (*Columns, error) {
+	if l.Rows < 0 || !s.Ratings && !s.Documents && (s.Features < 1 || l.Rows > math.MaxInt64/s.Features) || len(l.Spans) != s.spans() {
 		return nil, fmt.Errorf("columnfile: %d rows of %d features in %d buffers", l.Rows, s.Features, len(l.Spans))
 	}
 	c, v, rows := &Columns{}, viewer{file: file, Layout: l}, int64(l.Rows)
@@ -255,6 +267,15 @@ func ReadColumns(file []byte, l Layout, s Shape) (*Columns, error) {
 		c.User, c.Item, c.Rating = view[int32](&v, 0, rows), view[int32](&v, 1, rows), view[float32](&v, 2, rows)
 		v.checkBelow(c.User, s.Users)
 		v.checkBelow(c.Item, s.Items)
+	case s.Documents:
+		if c.Offset = view[int64](&v, 0, rows+1); v.err == nil {
+			v.checkOffsets(c.Offset, int64(len(file)))
+		}
+		if v.err == nil {
+			c.Index, c.Count = view[int32](&v, 1, c.Offset[rows]), view[int32](&v, 2, c.Offset[rows])
+		}
+		v.checkBelow(c.Index, s.Features)
+		v.checkCounts(c.Count)
 	case s.Sparse:
 		c.Label, c.Offset = view[float32](&v, 0, rows), view[int64](&v, 1, rows+1)
 		v.checkOffsets(c.Offset, int64(len(file)))
@@ -352,5 +373,15 @@ func (v *viewer) checkBelow(values []int32, n int) {
 	}
 	if len(values) > 0 && int64(worst) >= int64(n) {
 		v.fail("position %d of %d", int32(worst), n)
+	}
+}
+
+// checkCounts wants values of 1 and more.
+func (v *viewer) checkCounts(values []int32) {
+	for _, n := range values {
+		if n < 1 {
+			v.fail("count %d", n)
+			return
+		}
 	}
 }

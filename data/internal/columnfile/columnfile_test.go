@@ -13,16 +13,17 @@ import (
 )
 
 // samples are small columns of every shape.
-func samples() map[Shape]*Columns {
-	return map[Shape]*Columns{
+func samples() map[Contents]*Columns {
+	return map[Contents]*Columns{
 		{Ratings: true, Users: 2, Items: 3}: {User: []int32{0, 1, 1}, Item: []int32{2, 0, 1}, Rating: []float32{1, 2.5, -3}},
 		{Features: 2}:                       {Label: []float32{1, 0}, Dense: []float32{1, 2, 3, 4}},
 		{Sparse: true, Features: 9}: {Label: []float32{1, 0, 2}, Offset: []int64{0, 2, 2, 3},
 			Index: []int32{0, 8, 4}, Value: []float32{1, 2, 3}},
+		{Documents: true, Features: 9}: {Offset: []int64{0, 0, 2, 3}, Index: []int32{2, 8, 8}, Count: []int32{1, 3, 2}},
 	}
 }
 
-func encode(t testing.TB, s Shape, c *Columns) []byte {
+func encode(t testing.TB, s Contents, c *Columns) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := WriteColumns(&b, s, c, map[string]string{"made": "here"}); err != nil {
@@ -41,7 +42,7 @@ func locate(t testing.TB, file []byte) Layout {
 }
 
 // decode reads a file that was just written.
-func decode(t testing.TB, file []byte, s Shape) (*Columns, error) {
+func decode(t testing.TB, file []byte, s Contents) (*Columns, error) {
 	t.Helper()
 	return ReadColumns(file, locate(t, file), s)
 }
@@ -68,7 +69,7 @@ func TestRoundTrip(t *testing.T) {
 // Other tools see what the package comment says.
 func TestSchemaIsPlainArrow(t *testing.T) {
 	t.Parallel()
-	s := Shape{Sparse: true, Features: 9}
+	s := Contents{Sparse: true, Features: 9}
 	in, err := ipc.NewFileReader(bytes.NewReader(encode(t, s, samples()[s])))
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +104,7 @@ func TestPositionsAreChecked(t *testing.T) {
 		}
 	}
 	bad := &Columns{Label: []float32{1, 0}, Offset: []int64{0, 5, 3}, Index: []int32{0, 1, 2, 3, 4}, Value: make([]float32, 5)}
-	s := Shape{Sparse: true, Features: 9}
+	s := Contents{Sparse: true, Features: 9}
 	if got, err := decode(t, encode(t, s, bad), s); err == nil {
 		t.Errorf("descending offsets read as %+v", got)
 	}
@@ -132,7 +133,7 @@ func TestDamagedBytes(t *testing.T) {
 }
 
 // checkRead reads a file that may be anything and walks what comes out.
-func checkRead(t *testing.T, file []byte, l Layout, s Shape) {
+func checkRead(t *testing.T, file []byte, l Layout, s Contents) {
 	t.Helper()
 	c, err := ReadColumns(file, l, s)
 	if err != nil {

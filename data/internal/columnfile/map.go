@@ -27,6 +27,13 @@ func Map(path string) (*Mapping, error) {
 	return mapFile(f, info.Size())
 }
 
+// Idle lets the system take the memory back until the bytes are read again, which then come from its cache of the file, or the file itself.
+func (m *Mapping) Idle() {
+	if m.unmap != nil {
+		idle(m.Bytes)
+	}
+}
+
 // Close releases the memory.
 func (m *Mapping) Close() error {
 	m.Bytes = nil

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 func mapFile(f *os.File, size int64) (*Mapping, error) {
@@ -18,3 +20,5 @@ func mapFile(f *os.File, size int64) (*Mapping, error) {
 	}
 	return &Mapping{Bytes: b, unmap: func() error { return syscall.Munmap(b) }}, nil
 }
+
+func idle(mapped []byte) { _ = unix.Madvise(mapped, unix.MADV_DONTNEED) } // a hint

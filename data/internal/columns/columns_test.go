@@ -25,7 +25,7 @@ func table(t *testing.T, text string) (first []lines.Field, seen []Sampled) {
 }
 
 // settled is what becomes of the columns of a text with a header.
-func settled(t *testing.T, text string, want Wanted) (*Plan, *lines.Fault) {
+func settled(t *testing.T, text string, want Wanted) (*Choice, *lines.Fault) {
 	t.Helper()
 	first, seen := table(t, text)
 	return Settle(NamesOf(first), seen, &want)

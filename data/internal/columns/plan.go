@@ -10,14 +10,14 @@ import (
 	"bellows/data/internal/roles"
 )
 
-// Plan is what becomes of the columns of a table.
+// Choice is what becomes of the columns of a table.
 //
 // Invariant: Features and Place say the same, and depend on what was sampled of the first file alone, so neither on the number of
 // workers nor on the size of blocks (TestColumnsDoNotDependOnBlocks).
 //
 // Turned down: columns settled when the whole input has been seen. Numbers would have to be parsed again as text, or kept
 // as text for all rows, because of one word near the end; that word is an error with its place and both remedies instead.
-type Plan struct {
+type Choice struct {
 	Names      []string // of all columns, from the header; nil without one
 	Count      int      // of columns
 	Label      int      // the label's column, -1 for none
@@ -73,8 +73,8 @@ func (k *Known) Names(fields []lines.Field) bool {
 }
 
 // Settle says what becomes of the columns. names is nil without a header; the samples are of all columns. Faults are of the whole first line.
-func Settle(names []string, seen []Sampled, want *Wanted) (*Plan, *lines.Fault) {
-	p := &Plan{Names: names, Count: len(seen), Place: make([]int, len(seen)), Time: -1, want: want}
+func Settle(names []string, seen []Sampled, want *Wanted) (*Choice, *lines.Fault) {
+	p := &Choice{Names: names, Count: len(seen), Place: make([]int, len(seen)), Time: -1, want: want}
 	ignored, f := p.named(want.Ignore)
 	if f == nil && want.Timed {
 		ignored, f = p.putTimeAside(ignored)
@@ -90,7 +90,7 @@ func Settle(names []string, seen []Sampled, want *Wanted) (*Plan, *lines.Fault) 
 }
 
 // column is the column at position i, from 0.
-func (p *Plan) column(i int) Column {
+func (p *Choice) column(i int) Column {
 	c := Column{Number: i + 1}
 	if p.Names != nil {
 		c.Name = p.Names[i]
@@ -99,7 +99,7 @@ func (p *Plan) column(i int) Column {
 }
 
 // width compares the columns with what a model has that says nothing of its columns.
-func (p *Plan) width() *lines.Fault {
+func (p *Choice) width() *lines.Fault {
 	if n := len(p.Features); p.want.Features > 0 && n != p.want.Features {
 		return &lines.Fault{What: fmt.Sprintf("the first row has %s, the model has %d", lines.Plural(n, "feature"), p.want.Features),
 			How: "give the same columns as in training, the label among them"}
@@ -117,7 +117,7 @@ func NamesOf(fields []lines.Field) []string {
 }
 
 // named is the positions of columns that an option lists by name or number.
-func (p *Plan) named(list []string) ([]int, *lines.Fault) {
+func (p *Choice) named(list []string) ([]int, *lines.Fault) {
 	var at []int
 	for _, name := range list {
 		i, f := p.find(name)
@@ -130,7 +130,7 @@ func (p *Plan) named(list []string) ([]int, *lines.Fault) {
 }
 
 // find is the position of a column by its name or its number from 1.
-func (p *Plan) find(name string) (int, *lines.Fault) {
+func (p *Choice) find(name string) (int, *lines.Fault) {
 	if i := slices.Index(p.Names, name); i >= 0 {
 		return i, nil
 	}
@@ -153,7 +153,7 @@ func (p *Plan) find(name string) (int, *lines.Fault) {
 }
 
 // choose says what becomes of the columns of training data.
-func (p *Plan) choose(seen []Sampled, ignored []int) *lines.Fault {
+func (p *Choice) choose(seen []Sampled, ignored []int) *lines.Fault {
 	texts, f := p.named(p.want.Categorical)
 	if f != nil {
 		return f
@@ -191,7 +191,7 @@ func (p *Plan) choose(seen []Sampled, ignored []int) *lines.Fault {
 }
 
 // putTimeAside finds the column of times and adds it to those that are left out, unless it is asked for as a feature.
-func (p *Plan) putTimeAside(ignored []int) ([]int, *lines.Fault) {
+func (p *Choice) putTimeAside(ignored []int) ([]int, *lines.Fault) {
 	f := p.chooseTime()
 	if f != nil {
 		return nil, f
@@ -204,7 +204,7 @@ func (p *Plan) putTimeAside(ignored []int) ([]int, *lines.Fault) {
 }
 
 // chooseTime finds the column of times: the one that the option names, or the only one with a name that times have.
-func (p *Plan) chooseTime() (f *lines.Fault) {
+func (p *Choice) chooseTime() (f *lines.Fault) {
 	if p.want.Time != "" {
 		p.Time, f = p.find(p.want.Time)
 		return f
@@ -234,7 +234,7 @@ func (p *Plan) chooseTime() (f *lines.Fault) {
 var labelTitles = []string{"label", "target", "class", "y"}
 
 // chooseLabel finds the label's column: the one that the option names, or one with a name that labels have, or the first.
-func (p *Plan) chooseLabel(ignored []int) (f *lines.Fault) {
+func (p *Choice) chooseLabel(ignored []int) (f *lines.Fault) {
 	p.Label, p.Fresh = -1, true
 	if p.want.Label != "" {
 		switch p.Label, f = p.find(p.want.Label); {
@@ -269,7 +269,7 @@ func (p *Plan) chooseLabel(ignored []int) (f *lines.Fault) {
 }
 
 // match finds the columns of the model's data: by name, in any order, where both have a header, else by position.
-func (p *Plan) match(seen []Sampled, ignored []int) *lines.Fault {
+func (p *Choice) match(seen []Sampled, ignored []int) *lines.Fault {
 	as := p.want.As
 	p.Features = as.Features
 	for i := range p.Place {
@@ -289,7 +289,7 @@ func (p *Plan) match(seen []Sampled, ignored []int) *lines.Fault {
 }
 
 // matchNames is match by name.
-func (p *Plan) matchNames(ignored []int) (extra []int, f *lines.Fault) {
+func (p *Choice) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 	as := p.want.As
 	label, f := p.matchLabel()
 	if f != nil {
@@ -338,7 +338,7 @@ func (p *Plan) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 
 // grow takes what the model does not know: columns, which become features behind its own, and further values of its columns of text. Columns
 // get the numbers that they have here.
-func (p *Plan) grow(extra []int, seen []Sampled) *lines.Fault {
+func (p *Choice) grow(extra []int, seen []Sampled) *lines.Fault {
 	texts, f := p.named(p.want.Categorical)
 	if f != nil {
 		return f
@@ -365,7 +365,7 @@ func (p *Plan) grow(extra []int, seen []Sampled) *lines.Fault {
 }
 
 // matchLabel is the position of the label, -1 where there is none. Rows to predict need none, and theirs is not looked at.
-func (p *Plan) matchLabel() (at int, f *lines.Fault) {
+func (p *Choice) matchLabel() (at int, f *lines.Fault) {
 	as := p.want.As
 	at = -1
 	switch {
@@ -388,7 +388,7 @@ func (p *Plan) matchLabel() (at int, f *lines.Fault) {
 }
 
 // matchPlaces is match by position, where a header is missing here or was missing in training.
-func (p *Plan) matchPlaces(ignored []int) (extra []int, f *lines.Fault) {
+func (p *Choice) matchPlaces(ignored []int) (extra []int, f *lines.Fault) {
 	as := p.want.As
 	var rest []int // positions in the file that are not ignored here
 	for i := range p.Count {
@@ -430,7 +430,7 @@ func columnsNamed(names []string) string {
 }
 
 // option is how a flag names a column.
-func (p *Plan) option(i int) string {
+func (p *Choice) option(i int) string {
 	if p.Names != nil && lines.IsPlain(p.Names[i]) {
 		return p.Names[i]
 	}
@@ -438,7 +438,7 @@ func (p *Plan) option(i int) string {
 }
 
 // Plain reports whether all columns are numbers, in the order of the rows, but for a label that is one, too.
-func (p *Plan) Plain() bool {
+func (p *Choice) Plain() bool {
 	next := 0
 	for i, at := range p.Place {
 		if i == p.Label {
@@ -469,7 +469,7 @@ func Listed(names []string) string {
 }
 
 // Repeated reports whether the first line of a further file is a header, too: the same one, or one with a word above a column of numbers.
-func (p *Plan) Repeated(fields []lines.Field) bool {
+func (p *Choice) Repeated(fields []lines.Field) bool {
 	if slices.Equal(p.Names, NamesOf(fields)) {
 		return true
 	}

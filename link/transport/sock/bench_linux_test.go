@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/link/secure"
 	"bellows/link/transport"
 	"bellows/link/transport/sock"
 	"bellows/link/wire"
@@ -19,13 +20,17 @@ import (
 
 // BenchmarkPush sends pushes of one size one way, as nodes do: encoded, batched, written, read, decoded, freed. Beside it
 // runs the loop that copies the same number of bytes with plain writes and reads of that size. The ratio of the two is
-// what frames cost; cpu-s/GB is of both sides together.
+// what frames cost, and that of frames over tls to those over tcp what encryption does; cpu-s/GB is of both sides together.
 func BenchmarkPush(b *testing.B) {
-	for _, address := range []string{"tcp:127.0.0.1:0", "unix:"} {
+	for _, address := range []string{"tcp:127.0.0.1:0", otherHost, "unix:"} {
 		for _, size := range []int{1 << 10, 64 << 10, 1 << 20} {
 			network, _, _ := strings.Cut(address, ":")
 			if network == "unix" {
 				address = "unix:" + filepath.Join(b.TempDir(), "s", "s")
+			}
+			if address == otherHost {
+				b.Run(fmt.Sprintf("tls/%dKiB/frames in %v", size>>10, vec.Float32), func(b *testing.B) { pushFrames(b, address, size, vec.Float32) })
+				continue
 			}
 			for f := range vec.Formats { // cpu-s/GB is of values as they are in memory, whatever their format on the way
 				b.Run(fmt.Sprintf("%s/%dKiB/frames in %v", network, size>>10, f), func(b *testing.B) { pushFrames(b, address, size, f) })
@@ -60,6 +65,9 @@ func BenchmarkRoundTrip(b *testing.B) {
 		})
 	}
 }
+
+// otherHost is an address of this host whose caller has another one, so that the two are taken for two hosts.
+const otherHost = "tcp:127.0.0.2:0"
 
 // alternate does one and then the other, n times.
 func alternate(n int, one, other func() error) error {
@@ -200,12 +208,19 @@ func processorTime(b *testing.B) time.Duration {
 func connected(b *testing.B, address string) (from, to transport.Conn) {
 	b.Helper()
 	transports := [2]transport.Transport{}
+	issues, err := secure.NewAuthority("a benchmark")
+	if err != nil {
+		b.Fatal(err)
+	}
 	for i := range transports {
-		t, err := sock.New(node(bellows.NodeID(i + 1)))
+		n := bellows.NodeID(i + 1)
+		who, err := issues.Member(sock.NodeName(n))
 		if err != nil {
 			b.Fatal(err)
 		}
-		transports[i] = t
+		if transports[i], err = sock.Secured(node(n), who); err != nil {
+			b.Fatal(err)
+		}
 	}
 	l, err := transports[1].Listen(address)
 	if err != nil {

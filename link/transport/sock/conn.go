@@ -23,14 +23,15 @@ const (
 
 type conn struct {
 	net    net.Conn
+	over   *sealed // what is written and read leaves and comes by way of it; nil: as it is
 	source *source
 	reader *transport.Reader
 	peer   transport.Hello
 	remote string
 
-	raw    syscall.RawConn // of net; nil: it has none
-	trying [][]byte        // what try writes, and then what is left
-	try    func(fd uintptr) bool
+	raw    syscall.RawConn       // of net; nil: it has none
+	trying [][]byte              // what try writes, and then what is left
+	try    func(fd uintptr) bool // nil: nothing can be tried
 
 	// The writer's.
 	stall   time.Duration
@@ -40,9 +41,10 @@ type conn struct {
 	broken  error       // the stream ends in the middle of a frame, or is closed
 }
 
-func newConn(c net.Conn, config transport.Config, peer transport.Hello, place string) *conn {
+func newConn(c net.Conn, over *sealed, config transport.Config, peer transport.Hello, place string) *conn {
 	n := &conn{
 		net:     c,
+		over:    over,
 		source:  &source{net: c, silence: config.ReadSilence},
 		peer:    peer,
 		remote:  transport.Name(peer, place),
@@ -50,9 +52,16 @@ func newConn(c net.Conn, config transport.Config, peer transport.Hello, place st
 		scratch: make([]byte, 0, scratchSize),
 	}
 	n.reader = transport.NewReader(n.source)
+	if over != nil {
+		over.begin(n.source, config.WriteStall)
+		n.reader = transport.NewReader(over)
+	}
 	if s, ok := c.(syscall.Conn); ok {
 		if raw, err := s.SyscallConn(); err == nil {
-			n.raw, n.try = raw, n.tryWrite
+			n.raw = raw
+			if over == nil { // else what is tried would be encrypted while somebody reads
+				n.try = n.tryWrite
+			}
 		}
 	}
 	return n
@@ -63,7 +72,7 @@ func (c *conn) BeforeWait(f func()) { c.source.listen(c.raw, f) }
 
 // TryFrames is as transport.NonBlockingConn says.
 func (c *conn) TryFrames(buffers [][]byte) (rest [][]byte) {
-	if len(buffers) == 0 || c.raw == nil || c.broken != nil || len(buffers) > tryMost {
+	if len(buffers) == 0 || c.try == nil || c.broken != nil || len(buffers) > tryMost {
 		return buffers
 	}
 	c.trying = buffers
@@ -228,6 +237,9 @@ func (c *conn) sendVector() error {
 		clear(c.vector)
 		c.vector, c.scratch = c.vector[:0], c.scratch[:0]
 	}()
+	if c.over != nil {
+		return c.over.send(c.rest)
+	}
 	for len(c.rest) > 0 {
 		c.net.SetWriteDeadline(time.Now().Add(c.stall)) // fails only where WriteTo does
 		n, err := c.rest.WriteTo(c.net)

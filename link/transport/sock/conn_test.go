@@ -35,7 +35,7 @@ func (c *taker) Write(b []byte) (int, error) {
 }
 
 func writer(c net.Conn) *conn {
-	return newConn(c, transport.Config{WriteStall: time.Second}, transport.Hello{}, "here")
+	return newConn(c, nil, transport.Config{WriteStall: time.Second}, transport.Hello{}, "here")
 }
 
 // TestWritesKeepOrder joins and hands over buffers of all sizes, twice over the same connection.

@@ -3,6 +3,7 @@ package sock
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -95,17 +96,22 @@ func (l *listener) greet(ctx context.Context, c net.Conn, known func()) (transpo
 		place = l.address
 	}
 	foreign, admit := l.sockets.check(c), config.Admit
-	config.Admit = func(peer transport.Hello) error {
-		if foreign != nil { // told in the handshake, so that the other side can print it
-			return foreign
-		}
-		known()
-		if admit == nil {
-			return nil
-		}
-		return admit(peer)
-	}
 	ctx, cancel := l.sockets.bounded(ctx)
 	defer cancel()
-	return l.sockets.open(ctx, "accept at", place, c, config.Answer)
+	return l.sockets.open(ctx, "accept at", place, c, false, func(rw io.ReadWriter, is identified) (transport.Hello, error) {
+		config.Admit = func(peer transport.Hello) error {
+			if foreign != nil { // told in the handshake, so that the other side can print it
+				return foreign
+			}
+			if err := is.node(peer); err != nil { // likewise
+				return err
+			}
+			known()
+			if admit == nil {
+				return nil
+			}
+			return admit(peer)
+		}
+		return config.Answer(rw)
+	})
 }

@@ -139,7 +139,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 			"":                                 "no handshake within 20ms",
 			"BELLOWS\n":                        "no handshake within 20ms",
 			strings.Repeat("GET / HTTP", 10):   "another program",
-			strings.Repeat("\x16\x03\x01", 20): "another program",
+			strings.Repeat("\x16\x03\x01", 20): "it speaks TLS, and here nobody does",
 		} {
 			c, err := net.Dial(network, place)
 			if err != nil {

@@ -12,12 +12,16 @@
 // minute even without Config.ReadSilence. Where bytes are under way to it that takes the system's own patience, which
 // Linux is told to bound likewise, and others may stretch to many minutes.
 //
-// Make a Transport with New for each Config, and see package transport for what to do with it. Listeners shake hands as
+// Between hosts a Transport of Secured encrypts; within one it does not, and writes and reads are the same as without it.
+//
+// Make a Transport with New, or with Secured, for each Config, and see package transport for what to do with it. Listeners shake hands as
 // package door does; otherwise the package starts no goroutine: it works in those that call it.
 package sock
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -26,6 +30,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/link/secure"
 	"bellows/link/transport"
 )
 
@@ -40,8 +45,10 @@ func unacknowledged(stall time.Duration) time.Duration { return max(25*time.Seco
 var past = time.Unix(1, 0)
 
 type sockets struct {
-	config transport.Config
-	check  func(net.Conn) error // refuses a process of another user, where the system can tell
+	config   transport.Config
+	check    func(net.Conn) error // refuses a process of another user, where the system can tell
+	identity *secure.Identity     // nil: nothing is encrypted
+	plain    func(net.Conn) bool  // connections that are not
 }
 
 // New is the transport of one node. It fails if the configuration is wrong.
@@ -50,7 +57,24 @@ func New(c transport.Config) (transport.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sockets{c, sameUser}, nil
+	return &sockets{config: c, check: sameUser}, nil
+}
+
+// Secured is New for a node whose job may be on several hosts: connections between two of them are of TLS 1.3, at which both sides show
+// certificates of the job's authority, each of the node that it says it is. A caller who is not known yet costs what TLS keeps of a handshake besides, at most
+// 64 KiB, and 256 KiB where it sends that much of a certificate. Within a host they are as those of New. Both sides see from the
+// addresses of a connection's ends which it is.
+func Secured(c transport.Config, i *secure.Identity) (transport.Transport, error) {
+	c, err := c.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &sockets{config: c, check: sameUser, identity: i, plain: secure.SameHost}, nil
+}
+
+// NodeName is the name in the certificate of a node.
+func NodeName(n bellows.NodeID) secure.Name {
+	return secure.Name{Role: secure.Node, ID: fmt.Sprintf("node-%d", n)}
 }
 
 // cut divides an address into network and place.
@@ -79,7 +103,13 @@ func (s *sockets) Dial(ctx context.Context, address string) (transport.Conn, err
 		c.Close()
 		return nil, &bellows.Error{Kind: bellows.Refused, Op: "dial", Subject: address, Err: err}
 	}
-	return s.open(ctx, "dial", address, c, s.config.Greet)
+	return s.open(ctx, "dial", address, c, true, func(rw io.ReadWriter, is identified) (transport.Hello, error) {
+		peer, err := s.config.Greet(rw)
+		if err == nil {
+			err = is.node(peer)
+		}
+		return peer, err
+	})
 }
 
 func (s *sockets) Number(n, of uint8) transport.Transport {
@@ -102,20 +132,68 @@ func because(ctx context.Context, err error) error {
 	return plain(err)
 }
 
+// identified is what a certificate says of the other side: who it is, or why that is not known. Of a connection without TLS it says nothing.
+type identified struct {
+	sealed bool
+	name   secure.Name
+	err    error
+}
+
+// node refuses a peer that is not whom its certificate is of.
+func (i identified) node(peer transport.Hello) error {
+	if i.sealed && i.err == nil && i.name != NodeName(peer.Node) {
+		return &secure.Stranger{Err: fmt.Errorf("it says that it is node %d, and its certificate is of %s", peer.Node, i.name)}
+	}
+	return i.err
+}
+
+// seal encrypts a connection with another host. Who has called may not be known then: its caller says so in the handshake of ours.
+func (s *sockets) seal(ctx context.Context, c net.Conn, dials bool) (*sealed, identified, error) {
+	if _, tcp := c.(*net.TCPConn); !tcp || s.identity == nil || s.plain(c) {
+		return nil, identified{}, nil
+	}
+	l := &sealed{below: &below{Conn: c}}
+	if dials {
+		l.stream = tls.Client(l.below, s.identity.Client(secure.Is(secure.Node)))
+	} else {
+		l.stream = tls.Server(l.below, s.identity.Server())
+	}
+	if err := l.stream.HandshakeContext(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil, identified{}, err
+		}
+		return nil, identified{}, secure.Explain(err)
+	}
+	is := identified{sealed: true}
+	is.name, is.err = s.identity.Peer(l.stream.ConnectionState())
+	return l, is, nil
+}
+
 // open shakes hands over a new connection while ctx lives.
-func (s *sockets) open(ctx context.Context, op, place string, c net.Conn, hands func(io.ReadWriter) (transport.Hello, error)) (transport.Conn, error) {
+func (s *sockets) open(ctx context.Context, op, place string, c net.Conn, dials bool, hands func(io.ReadWriter, identified) (transport.Hello, error)) (transport.Conn, error) {
 	if err := bound(c, unacknowledged(s.config.WriteStall)); err != nil {
 		c.Close()
 		return nil, transport.OpenFault(op, place, err)
 	}
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(past) })
-	peer, err := hands(c)
+	over, is, err := s.seal(ctx, c, dials)
+	var peer transport.Hello
+	switch {
+	case err != nil:
+	case over != nil:
+		peer, err = hands(over.stream, is)
+	default:
+		peer, err = hands(c, is)
+	}
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
 		c.Close()
+		if stranger := (*secure.Stranger)(nil); errors.As(err, &stranger) && ctx.Err() == nil {
+			return nil, &bellows.Error{Kind: bellows.Refused, Op: op, Subject: place, Err: stranger}
+		}
 		return nil, transport.OpenFault(op, place, because(ctx, err))
 	}
-	return newConn(c, s.config, peer, place), nil
+	return newConn(c, over, s.config, peer, place), nil
 }

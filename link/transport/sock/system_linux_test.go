@@ -56,7 +56,7 @@ func as(t *testing.T, node bellows.NodeID, check func(net.Conn) error) *sockets 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &sockets{c, check}
+	return &sockets{config: c, check: check}
 }
 
 // meet connects two transports.

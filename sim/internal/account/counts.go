@@ -35,15 +35,31 @@ func Staleness(c *wire.Counts, clocks, tasks int) error {
 	return nil
 }
 
-// Closed holds an actor's last word against what it was seen to do: rows that came late may be in it or not. Of a lane least and most row deltas count.
-func (l *Ledger) Closed(from wire.Address, m *wire.Counts, count func() (least, most int64)) error {
+// Closed holds an actor's last word against what it was seen to do, and those to have done whose counts it has adopted: rows that came late may be in it or not. Of a
+// lane least and most row deltas count.
+func (l *Ledger) Closed(from wire.Address, m *wire.Counts, adopted []bellows.Control, moved bool, count func() (least, most int64)) error {
+	l.left[from] = *m
 	if from.Role == wire.Client {
 		if sent := l.SentRows[from.Node]; m.Sent != sent {
 			return fmt.Errorf("audit: node %d says that it sent %d row deltas; it sent %d", from.Node, m.Sent, sent)
 		}
 		return nil
 	}
+	if moved { // what is sent to several lanes counts at one of them: the audit of all sees to that
+		return nil
+	}
 	came, late := l.LaneRows[from], l.LateRows[from]
+	own := *m
+	m = &own
+	for _, c := range adopted {
+		a, _ := l.route.Removed(c)
+		rows := l.left[a]
+		own.Applied, own.Dropped, own.Sent = own.Applied-rows.Applied, own.Dropped-rows.Dropped, own.Sent-rows.Sent
+	}
+	l.left[from] = own
+	if own.Sent != 0 {
+		return fmt.Errorf("audit: the clients whose heir is %v sent %d row deltas less than it says", from, own.Sent)
+	}
 	if n := m.Applied + m.Dropped; n < came || n > came+late {
 		return fmt.Errorf("audit: %d row deltas came to %v; it applied %d and dropped %d", came, from, m.Applied, m.Dropped)
 	}
@@ -64,8 +80,10 @@ func Holding(from wire.Address, m *wire.Holding, touched func(bellows.PartitionR
 }
 
 // SeveralLanes reports whether parts of a push's flush are for other lanes too: then its lane says that it holds its own.
-func (l *Ledger) SeveralLanes(m *wire.Push) bool {
-	return slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool {
-		return l.route.Owner(p.Ref).Lane != l.route.Owner(m.Pairs[0].Ref).Lane
+func (l *Ledger) SeveralLanes(m *wire.Push, owner func(wire.Pair) (wire.Address, bool)) bool {
+	return m.Again || slices.ContainsFunc(m.Pairs, func(p wire.Pair) bool {
+		of, _ := owner(p)
+		first, _ := owner(m.Pairs[0])
+		return of != first
 	})
 }

@@ -7,6 +7,7 @@ package account
 
 import (
 	"fmt"
+	"slices"
 
 	"bellows"
 	"bellows/core/route"
@@ -24,6 +25,7 @@ type Ledger struct {
 	Leases   []Out                  // per partition, by route.Number
 	sharing  map[sharer]int         // shared leases that are out
 	last     map[bellows.NodeID][]wire.Need
+	left     map[wire.Address]wire.Counts // last words, without what was adopted
 }
 
 // sharer is a node with shared leases on a partition, by route.Number.
@@ -46,11 +48,12 @@ type entry struct {
 	clock    bellows.Clock
 	shares   []share
 	came     bool
-	Held     bool
+	voted    bool // for some of it
 	recorded bool
 	full     bool // the lane had no room for it, and has not taken it since
 	asked    bool // to come again
 	refused  bool // by a lane behind the route, once
+	parted   bool // all of it is to go elsewhere
 }
 
 // share is what a part has for one partition.
@@ -58,6 +61,12 @@ type share struct {
 	ref   bellows.PartitionRef
 	rows  int64
 	lease bool // the end of an exclusive lease
+	held  bool
+}
+
+// AllHeld reports whether the lane holds all of a part.
+func (e *entry) AllHeld() bool {
+	return e.voted && !slices.ContainsFunc(e.shares, func(x share) bool { return !x.held })
 }
 
 // Out is the leases on a partition that are out, as its lane sees it.
@@ -70,20 +79,29 @@ type Out struct {
 // NewLedger is the empty account of a job with a route.
 func NewLedger(r *route.Route) Ledger {
 	return Ledger{route: r, Parts: map[PartAt]*entry{}, Done: map[bellows.FlushID]bool{}, SentRows: map[bellows.NodeID]int64{}, LaneRows: map[wire.Address]int64{}, LateRows: map[wire.Address]int64{},
-		Leases: make([]Out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}, sharing: map[sharer]int{}}
+		Leases: make([]Out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}, sharing: map[sharer]int{}, left: map[wire.Address]wire.Counts{}}
 }
 
 // Sent takes a push on its way from its client. The same part may be sent again, after Room.
 func (l *Ledger) Sent(to wire.Address, m *wire.Push, width func(bellows.TableID) int) {
 	at := PartAt{to, m.Flush}
-	if l.Parts[at] != nil {
+	e := l.Parts[at]
+	if e != nil && !m.Again {
 		return
 	}
-	e := &entry{clock: m.Clock, shares: make([]share, 0, len(m.Chunks)+len(m.Leases))}
+	if e == nil {
+		e = &entry{clock: m.Clock, shares: make([]share, 0, len(m.Chunks)+len(m.Leases))}
+	} else {
+		e.full, e.parted = false, false // more of it comes
+	}
+	before, known := e.rows, e.shares
 	add := func(ref bellows.PartitionRef, values int, lease bool) {
 		rows := int64(values / width(ref.Table))
+		if m.Again && slices.ContainsFunc(known, func(x share) bool { return x.ref == ref && x.lease == lease }) {
+			return
+		}
 		e.rows += rows
-		e.shares = append(e.shares, share{ref, rows, lease})
+		e.shares = append(e.shares, share{ref: ref, rows: rows, lease: lease})
 	}
 	for i := range m.Chunks {
 		add(m.Chunks[i].Ref, len(m.Chunks[i].Values), false)
@@ -92,7 +110,9 @@ func (l *Ledger) Sent(to wire.Address, m *wire.Push, width func(bellows.TableID)
 		add(m.Leases[i].Ref, len(m.Leases[i].Values), true)
 	}
 	l.Parts[at] = e
-	l.SentRows[m.Flush.Client] += e.rows
+	if !m.Again { // else it was sent before
+		l.SentRows[m.Flush.Client] += e.rows - before
+	}
 }
 
 // Came takes a part on its arrival at its lane, for the first time or again. A stranger's is none. Late is
@@ -110,8 +130,14 @@ func (l *Ledger) Came(at PartAt, late bool) {
 	e.came = true
 }
 
-// Refused takes a lane's word that a part is to come again by another route: it may not, where its client is lost.
-func (l *Ledger) Refused(at PartAt) {
+// Refused takes a lane's word that pairs of a part are another's, and are to come again by another route: they may not, where their client is lost.
+func (l *Ledger) Refused(at PartAt, pairs []wire.Pair) {
+	if e := l.Parts[at]; e != nil {
+		e.shares = slices.DeleteFunc(e.shares, func(x share) bool {
+			return slices.ContainsFunc(pairs, func(p wire.Pair) bool { return p.Ref == x.ref })
+		})
+		e.parted = e.parted || len(e.shares) == 0
+	}
 	if e := l.Parts[at]; e != nil && e.came && !e.refused {
 		e.refused = true
 		l.LaneRows[at.Lane] -= e.rows
@@ -119,14 +145,22 @@ func (l *Ledger) Refused(at PartAt) {
 	}
 }
 
-// Voted takes a lane's word that it holds a part.
-func (l *Ledger) Voted(at PartAt) bool {
+// Rests reports whether a lane has been sent something of a flush that it has not refused.
+func (l *Ledger) Rests(at PartAt) bool { e := l.Parts[at]; return e != nil && !e.parted }
+
+// Voted takes a lane's word that it holds a part, or some pairs of it. It reports whether that is its first word.
+func (l *Ledger) Voted(at PartAt, pairs []wire.Pair) bool {
 	e := l.Parts[at]
-	if e == nil || e.Held {
+	if e == nil {
 		return false
 	}
-	e.Held = true
-	return true
+	for i := range e.shares {
+		x := &e.shares[i]
+		x.held = x.held || len(pairs) == 0 || slices.ContainsFunc(pairs, func(p wire.Pair) bool { return p.Ref == x.ref })
+	}
+	first := !e.voted
+	e.voted = true
+	return first
 }
 
 // Full takes a lane's word that it has no room for a part, and Room that it has.
@@ -146,13 +180,13 @@ func (l *Ledger) Room(at PartAt) {
 // Expects reports whether a lane will take what comes for a part: it is the first time, or it has asked.
 func (l *Ledger) Expects(at PartAt) bool {
 	e := l.Parts[at]
-	return e == nil || !e.Held && (!e.full || e.asked)
+	return e == nil || !e.AllHeld() && (!e.full || e.asked)
 }
 
 // Recorded takes a record on its arrival at a lane, and reports whether the lane holds a part of the flush.
 func (l *Ledger) Recorded(at PartAt) bool {
 	e := l.Parts[at]
-	if e == nil || !e.Held || e.recorded {
+	if e == nil || !e.voted || e.recorded {
 		return false
 	}
 	e.recorded = true
@@ -189,7 +223,10 @@ func (l *Ledger) Applied(lane wire.Address, complete bellows.Clock, barrier, uns
 func (l *Ledger) Whole(lanes []wire.Address, id bellows.FlushID) (whole bool) {
 	for _, at := range lanes {
 		if e := l.Parts[PartAt{at, id}]; e != nil {
-			if !e.Held {
+			if e.parted {
+				continue
+			}
+			if !e.AllHeld() {
 				return false
 			}
 			whole = true
@@ -216,9 +253,9 @@ func (l *Ledger) Released(from wire.Address, ref bellows.PartitionRef) {
 }
 
 // Fenced takes a lane's leave of a node that was declared gone: its shared leases there are over.
-func (l *Ledger) Fenced(lane wire.Address, n bellows.NodeID) {
+func (l *Ledger) Fenced(lane wire.Address, n bellows.NodeID, by *route.Route) {
 	for ref := range l.route.All() {
-		if s := (sharer{n, l.route.Number(ref)}); l.route.Owner(ref).Lane == lane {
+		if s := (sharer{n, l.route.Number(ref)}); by.Owner(ref).Lane == lane {
 			l.Leases[s.partition].shared -= l.sharing[s]
 			l.sharing[s] = 0
 		}

@@ -28,6 +28,18 @@ func (p *Parts[P]) Holds(at P, last func(Part[P])) {
 	}
 }
 
+// Refused takes note of a lane's word that some of a part is another's: it leaves again, or for elsewhere. One that was named already waits on, for what is left of it; and
+// one of which something is (rest) waits anew, now for the route as well.
+func (p *Parts[P]) Refused(at P, rest bool, now int64, last func(Part[P])) {
+	switch i := slices.IndexFunc(p.list, func(u Part[P]) bool { return u.At == at && !u.Named }); {
+	case i >= 0 && rest:
+		last(p.list[i])
+		p.list[i].Since = now
+	case i >= 0:
+		p.Holds(at, last)
+	}
+}
+
 // ForgetHeld forgets parts of flushes for one lane that are held: of these a client learns with the commit.
 func (p *Parts[P]) ForgetHeld(held func(P) bool) {
 	p.list = slices.DeleteFunc(p.list, func(u Part[P]) bool { return u.kind == HeldAlone && held(u.At) })

@@ -24,6 +24,9 @@ func (r *Reasons) Lose(n bellows.NodeID) {
 	for _, how := range []string{"node %d has been silent", "node %d has not been ready after", "node %d is gone", "node %d died", "lost its connection to node %d:"} {
 		r.May(how, n)
 	}
+	if n == 0 {
+		r.May("which has not come in") // a route, of which node 0 would tell
+	}
 }
 
 // Part allows two nodes to lose each other. Node 0 hears of it or is one of them.

@@ -10,7 +10,9 @@ import (
 
 	"bellows"
 	"bellows/link/wire"
+	"bellows/sim/internal/moving"
 	"bellows/sim/internal/schedule"
+	"bellows/sim/internal/visiting"
 )
 
 // Coverage is what one schedule has brought about, in all lives of its job.
@@ -19,6 +21,8 @@ type Coverage struct {
 	Faults   [schedule.FaultKinds][schedule.Stages]bool
 	Nodes    [schedule.FaultKinds][schedule.Parties]bool // of the faults that concern whole nodes
 	Families [schedule.Families]bool                     // of faults
+	Moves    moving.Coverage
+	Guests   visiting.Coverage
 }
 
 // Hit takes note of an event.
@@ -48,6 +52,7 @@ const (
 	GaveUp                          // a node gave up on node 0
 	Overtaken                       // what the controller says or hears overtook the rest
 	PartsOvertaken                  // and came between the parts of a message
+	PartsPassed                     // what other actors say did
 	KeysSubscribed                  // a client subscribed to keys
 	KeysRelayed                     // and was sent some that had changed
 	KeysGivenUp                     // and wanted no more of them
@@ -68,7 +73,6 @@ const (
 	NewerForged                     // somebody named a generation that is not there yet
 	Resumed                         // a job went on from its image after an interruption
 	PastLifeReplayed                // and was sent a push of the life before
-	Halved                          // parts of a flush came to a lane one by one
 	LossInjected                    // a message between a client and a lane was lost
 	LossFound                       // and the job ended for it
 	NeverReady                      // a node was waited for until the job was given up
@@ -101,20 +105,26 @@ const (
 	UnitsTogether                   // and in one
 	BegunMidClock                   // a lane began when some of a clock's units counted, and not all
 	SavedMidClock                   // a controller was followed from a state that was saved then
+	LaneRemoved                     // a lane was told to leave
+	ClientRemoved                   // a client was
+	NodeLeft                        // a node was let go of which the job had nothing any more
+	GivenBack                       // a client gave units back that it had not begun, since their split moves
+	EndedAdded                      // a lane was told the end whose controller had not heard of it when the job failed
 	Events
 )
 
 var names = [Events]string{"lane full", "exclusive lease in place", "exclusive lease on a copy", "shared lease",
 	"flush of several splits", "tables kept",
 	"staleness changed", "wait named", "stranger refused", "torn partition refused",
-	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts",
+	"death told", "node named", "flush named", "node 0 given up", "controller first", "controller between parts", "others between parts",
 	"keys subscribed to", "keys sent unasked", "keys given up", "answered early", "session resumed", "connected again", "push again", "slots compared", "audit after a loss", "far ahead", "rows asked for ahead", "values of 16 bits",
 	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed",
-	"push of the life before", "push in halves", "message lost", "loss found", "never ready", "culprit named", "earlier term", "refused by a checker", "called a breach",
+	"push of the life before", "message lost", "loss found", "never ready", "culprit named", "earlier term", "refused by a checker", "called a breach",
 	"slots of words compared", "closing takes time", "damaged image refused", "lane added", "client added", "split moved",
 	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off",
 	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks",
-	"changed route followed", "ending followed", "change unmade", "units apart", "units together", "lane begun in mid-clock", "saved in mid-clock"}
+	"changed route followed", "ending followed", "change unmade", "units apart", "units together", "lane begun in mid-clock", "saved in mid-clock", "lane removed", "client removed", "node let go",
+	"units given back", "added lane told the end"}
 
 func (e Event) String() string { return names[e] }
 

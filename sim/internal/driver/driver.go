@@ -55,6 +55,9 @@ func (d *Driver) Follow(o *Driver) {
 // clocks is how many clocks of a split are committed.
 func (d *Driver) clocks(s bellows.SplitID) bellows.Clock { return d.Job.ClocksIn(int(s), d.done[s]) }
 
+// Handed is how many clocks of a split were handed out.
+func (d *Driver) Handed(s bellows.SplitID) bellows.Clock { return d.next[s] }
+
 // Args are what the tasks of a split's clock are given.
 func (d *Driver) Args(u bellows.Unit) []float64 {
 	switch d.Drive {

@@ -20,6 +20,7 @@ import (
 type Oracle struct {
 	job         *Job
 	Log         []known                                    // log[i] is commit i+1
+	Flushes     int                                        // of these, flushes
 	DoneAt      [][SplitsMax]Step                          // by commit: how many units each split has committed
 	ClockAt     []bellows.CommitNumber                     // by clock: the commit that completed it over all splits
 	weights     []float32                                  // where weights is not BSP: the table now
@@ -131,6 +132,9 @@ func (o *Oracle) Record(r *wire.Record) error {
 		done[u.Split]++
 	}
 	o.Log = append(o.Log, one)
+	if one.control.Kind == bellows.NoControl {
+		o.Flushes++
+	}
 	o.DoneAt = append(o.DoneAt, done)
 	for int(o.Complete(r.Number)) > len(o.ClockAt) {
 		o.ClockAt = append(o.ClockAt, r.Number)

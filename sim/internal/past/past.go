@@ -65,7 +65,7 @@ func again(e wire.Envelope) (wire.Envelope, bool) {
 func OfStranger(e *wire.Envelope, by bellows.Generation, rng *rand.Rand) {
 	m := e.Message.(*wire.Push)
 	e.From.Node = Stranger
-	m.Flush.Client = Stranger
+	m.Flush.Client, m.Route = Stranger, 0 // he is told of no route
 	which := rng.IntN(3)
 	for i := range m.Chunks {
 		if which != 1 || len(m.Leases) == 0 {

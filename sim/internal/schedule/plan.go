@@ -148,6 +148,8 @@ func (s *Schedule) drawPlans() {
 		s.plan(Kill, TheEnd)
 	case 5:
 		s.plan(s.fatal(), Joining)
+	case 6:
+		s.plan(s.fatal(), short[s.Rng.IntN(len(short))])
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"bellows/core/server"
 	"bellows/link/wire"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/visiting"
 	"bellows/vec"
 )
 
@@ -20,16 +21,22 @@ type Play struct {
 	Formats     []vec.Format // how values travel in the codec, by table; all that do so in 16 bits are exact in them
 	Endless     Endless
 	Loss        Loss
-	losses      *rand.Rand     // of Loss alone
-	divides     bool           // the job's clocks are divided into units
-	KeySeed     uint64         // of the lanes' indexes of keys
-	Growth      []Entry        // who takes part later
-	growing     *rand.Rand     // decides that: a stream of its own, too
-	Connections int            // of every two nodes
-	further     *rand.Rand     // decides that: another
-	Failovers   int            // how often the controller is to be followed by another
-	Closing     []int64        // by node, how long its tasks and executors take to end when the job is over; Never: they do not
-	Unready     bellows.NodeID // never says that it is ready; 0: they all do
+	losses      *rand.Rand       // of Loss alone
+	divides     bool             // the job's clocks are divided into units
+	KeySeed     uint64           // of the lanes' indexes of keys
+	Growth      []Entry          // who takes part later
+	growing     *rand.Rand       // decides that: a stream of its own, too
+	Connections int              // of every two nodes
+	further     *rand.Rand       // decides that: another
+	leaving     *rand.Rand       // who takes part no more: one more
+	Shifts      []Shift          // partitions that move
+	Meddle      int              // chance of a step of a move to have something befall it, in thousandths
+	moving      *rand.Rand       // decides that: another
+	Guests      []visiting.Guest // nodes that join
+	Visiting    *rand.Rand       // decides that: one more
+	Failovers   int              // how often the controller is to be followed by another
+	Closing     []int64          // by node, how long its tasks and executors take to end when the job is over; Never: they do not
+	Unready     bellows.NodeID   // never says that it is ready; 0: they all do
 	Limits      struct {
 		Client client.Limits
 		Lane   server.Limits
@@ -95,12 +102,15 @@ func (l Lost) Takes(m wire.Message) bool {
 }
 
 // divided is how many schedules in a hundred are of a job whose clocks are divided into units.
-const divided = 20
+const divided = 23
 
 func (p *Play) begin(seed uint64) {
 	p.Chances, p.losses = rand.New(rand.NewPCG(seed, 0x706c6179)), rand.New(rand.NewPCG(seed, 0x6c6f7373))
 	p.divides = rand.New(rand.NewPCG(seed, 0x756e6974)).IntN(100) < divided
+	p.leaving = rand.New(rand.NewPCG(seed, 0x6c656176))
 	p.growing, p.further = rand.New(rand.NewPCG(seed, 0x67726f77)), rand.New(rand.NewPCG(seed, 0x77697265))
+	p.moving = rand.New(rand.NewPCG(seed, 0x6d6f7665))
+	p.Visiting = rand.New(rand.NewPCG(seed, 0x67756573))
 }
 
 // drawLoss lets a message be lost in some lives, and a node never get ready in others.
@@ -168,7 +178,10 @@ func (s *Schedule) drawPlay() {
 	s.drawLimits()
 	s.drawLoss()
 	s.drawGrowth()
+	s.drawMoves()
 	s.drawFailovers()
+	s.drawLeaving()
+	s.drawGuests()
 }
 
 // drawFailovers lets other controllers follow in a third of the lives, some of which have little memory for what these go by.
@@ -225,4 +238,5 @@ func (s *Schedule) drawLimits() {
 	if small(0) > 0 {
 		l.Lane.Parked = 24 * s.Job.Splits // no sound job comes so far
 	}
+	l.Client.LeasedValues = l.Client.DeferrableValues
 }

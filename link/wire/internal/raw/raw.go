@@ -163,12 +163,12 @@ func Ascending[T memory.Word](r *Reader, list []T) {
 
 // Values takes n values in place, which must divide among the rows or keys where these are listed.
 func (r *Reader) Values(n, ids uint32) []float32 {
-	r.Shape(n, ids)
+	r.Divided(n, ids)
 	return Words[float32](r, n)
 }
 
-// Shape refuses values that do not divide among the rows or keys where these are listed.
-func (r *Reader) Shape(n, ids uint32) {
+// Divided refuses values that do not divide among the rows or keys where these are listed.
+func (r *Reader) Divided(n, ids uint32) {
 	if ids == AllRows {
 		return
 	}

@@ -1,0 +1,79 @@
+package mlr
+
+import (
+	"reflect"
+	"testing"
+
+	"bellows"
+	"bellows/app"
+	"bellows/app/apptest"
+)
+
+// laidOut lays out all splits of a problem.
+func laidOut(t *testing.T, p *problem) {
+	t.Helper()
+	all := make([]bellows.SplitID, p.splits)
+	for s := range all {
+		all[s] = bellows.SplitID(s)
+	}
+	if err := p.prepare(all); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSplitsApartLieAlike lays splits out one by one and some at a time, lets them go, and lays them out again: each lies as where all are laid out together, the
+// rows that it leads included, and of one that is not here nothing lies there.
+func TestSplitsApartLieAlike(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]app.Input{
+		"rows of their own": {Data: setOf(rarely(400, 3000, 3, 1)), Test: setOf(rarely(50, 3000, 3, 2)), Settings: map[string]string{"clocks": "6"}},
+		"one clock":         {Data: setOf(rarely(400, 3000, 3, 1)), Settings: map[string]string{"clocks": "1", "splits": "60"}},
+		"whole tables":      {Data: setOf(rarely(2000, 300, 3, 1)), Settings: map[string]string{"splits": "6"}},
+		"dense":             {Data: setOf(made(400, 5, 3, 1, 0, 1)), Settings: map[string]string{"splits": "6"}},
+	} {
+		in.Seed = 4
+		want, got := problemOf(t, in), problemOf(t, in)
+		laidOut(t, want)
+		if want.full != (name == "whole tables" || name == "dense") || want.dense != (name == "dense") {
+			t.Fatalf("%s: full %v, dense %v", name, want.full, want.dense)
+		}
+		if err := got.prepare(nil); err != nil {
+			t.Fatal(err)
+		}
+		apptest.ComeAndGo(t, got.splits, got.prepare, got.release, func(s int, here bool) { liesAs(t, name, got, want, s, here) })
+	}
+}
+
+// liesAs holds what lies there of a split against a problem that has all.
+func liesAs(t *testing.T, name string, got, want *problem, s int, here bool) {
+	t.Helper()
+	scored := want.scored[s]
+	if !here {
+		scored = [2]scoreUnit{}
+	}
+	for i, u := range got.scored[s] {
+		if w := scored[i]; !reflect.DeepEqual(u.rows, w.rows) || !reflect.DeepEqual(u.dense, w.dense) || !reflect.DeepEqual(u.sparse, w.sparse) {
+			t.Fatalf("%s: split %d, here: %v, scores something else", name, s, here)
+		}
+	}
+	for at := range got.clocks {
+		unit := s*got.clocks + at
+		if got.dense {
+			w := want.denseUnits[unit]
+			if !here {
+				w = denseUnit{}
+			}
+			if len(got.denseUnits) > 0 && !reflect.DeepEqual(got.denseUnits[unit], w) {
+				t.Fatalf("%s: split %d clock %d, here: %v, is laid out in another way", name, s, at, here)
+			}
+			continue
+		}
+		w := want.sparseUnits[unit]
+		if !here {
+			w = sparseUnit{}
+		}
+		if !reflect.DeepEqual(got.sparseUnits[unit], w) {
+			t.Fatalf("%s: split %d clock %d, here: %v, is laid out in another way", name, s, at, here)
+		}
+	}
+}

@@ -1,0 +1,413 @@
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"bellows"
+	"bellows/link/secure"
+)
+
+// Client asks the manager of a cluster.
+type Client struct {
+	Address  string // HOST:PORT
+	token    secure.Token
+	identity *secure.Identity // in the place of the token; nil: a user
+	tls      *tls.Config
+	http     *http.Client
+	pid      int           // of a manager of this machine, whose lock was held; 0: it may be anywhere
+	program  string        // what the user calls, where there is a pid
+	stopped  time.Duration // after which a manager that is stopped is not waited for
+}
+
+// How long a question may take, but for those that end when something is done.
+const (
+	dialWithin   = 5 * time.Second
+	answerWithin = 10 * time.Second
+	// stoppedWithin is how long it may take where the manager's process is stopped: somebody may just let it go on.
+	stoppedWithin = 2 * time.Second
+)
+
+// Local is what --cluster calls the cluster of the state folder.
+const Local = "local"
+
+// Find is a client of the cluster that where names: Local for that of a state folder, or HOST:PORT, with its token. program is what the user calls.
+func Find(state, where, token, program string) (*Client, error) {
+	folder, err := In(state)
+	if err != nil {
+		return nil, err
+	}
+	record, err := folder.Read()
+	if err != nil && where == Local {
+		return nil, err
+	}
+	up, err := folder.Up()
+	if err != nil && where == Local {
+		return nil, err
+	}
+	if where != Local {
+		if _, port, err := net.SplitHostPort(where); err != nil || port == "" {
+			return nil, bellows.Errorf(bellows.Usage, "find", "cluster "+where, "it must be %s or HOST:PORT, such as 127.0.0.1:7070", Local)
+		}
+		if token == "" && (!up || record == nil || record.Address != where) {
+			return nil, bellows.Errorf(bellows.Refused, "find", "cluster "+where, "its token is wanted").Hinted("give it with --token or BELLOWS_TOKEN: it is in the file token of the cluster's state folder")
+		}
+		given, err := secure.Token{}, error(nil)
+		if token == "" {
+			given, err = folder.Token()
+		} else {
+			given, err = secure.ParseToken(token)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return NewClient(where, given), nil
+	}
+	if !up || record == nil {
+		none := bellows.Errorf(bellows.Unavailable, "find", "the local cluster", "none is up in %s", folder.Path).Hinted("`" + program + " up` starts one")
+		if record != nil {
+			none.Err = fmt.Errorf("its manager (process %d) has ended without `down`", record.PID)
+			none.Hint = "`" + program + " up` starts another"
+		}
+		return nil, none
+	}
+	given, err := folder.Token()
+	if err != nil {
+		return nil, err
+	}
+	c := NewClient(record.Address, given)
+	c.pid, c.program = record.PID, program
+	return c, nil
+}
+
+// NewClient is a user's client of the manager at an address. The token is shown to nobody but that one, whom it knows by its authority.
+func NewClient(address string, token secure.Token) *Client {
+	c := &Client{Address: address, token: token, tls: secure.Pinned(token)}
+	return c.begin()
+}
+
+// NewMember is the client of a process of the cluster, which has a certificate.
+func NewMember(address string, i *secure.Identity) *Client {
+	c := &Client{Address: address, identity: i, tls: i.Client(secure.Is(secure.Manager))}
+	return c.begin()
+}
+
+func (c *Client) begin() *Client {
+	c.stopped = stoppedWithin
+	c.http = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx) }},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c
+}
+
+// dial connects to the manager, and knows then that it is the cluster's.
+func (c *Client) dial(ctx context.Context) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: dialWithin}).DialContext(ctx, "tcp", c.Address)
+	if err != nil {
+		return nil, err
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, dialWithin, fmt.Errorf("no handshake within %v", dialWithin))
+	defer cancel()
+	sealed := tls.Client(conn, c.tls)
+	if err := sealed.HandshakeContext(bounded); err != nil {
+		if bounded.Err() != nil {
+			err = context.Cause(bounded)
+		}
+		return nil, errors.Join(secure.Explain(err), conn.Close())
+	}
+	return sealed, nil
+}
+
+// halted is why a manager is not waited for that cannot answer.
+type halted struct {
+	pid    int
+	within time.Duration
+}
+
+func (h *halted) Error() string {
+	return fmt.Sprintf("its manager (process %d) is stopped, and did not go on within %v", h.pid, h.within)
+}
+
+// look looks now and then whether the manager is stopped, for which nobody waits: then the context ends, with that as its
+// cause. end ends it.
+func (c *Client) look(parent context.Context) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	if c.pid == 0 {
+		return ctx, func() { cancel(nil) }
+	}
+	was := stopped(c.pid)
+	var again *time.Timer
+	made := make(chan struct{}) // closed when it is
+	again = time.AfterFunc(c.stopped, func() {
+		<-made
+		is := stopped(c.pid)
+		if is && was {
+			cancel(&halted{c.pid, c.stopped})
+			return
+		}
+		was = is
+		if ctx.Err() == nil {
+			again.Reset(c.stopped)
+		}
+	})
+	close(made)
+	return ctx, func() { again.Stop(); cancel(nil) }
+}
+
+// unreachable is the error of a manager that does not answer.
+func (c *Client) unreachable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if errors.Is(err, context.Canceled) {
+		return bellows.Errorf(bellows.Interrupted, "ask", "the cluster at "+c.Address, "%w", err)
+	}
+	if h := (*halted)(nil); errors.As(err, &h) {
+		return bellows.Errorf(bellows.Unavailable, "ask", "the cluster at "+c.Address, "%w", err).
+			Hinted(fmt.Sprintf("`kill -CONT %d` lets it go on, and `%s down` ends the cluster", h.pid, c.program))
+	}
+	if stranger := (*secure.Stranger)(nil); errors.As(err, &stranger) {
+		return bellows.Errorf(bellows.Refused, "ask", "the cluster at "+c.Address, "%w", stranger).
+			Hinted("take address and token from one cluster, and the same release on both sides: the token is in the file token of its state folder")
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	return bellows.Errorf(bellows.Unavailable, "ask", "the cluster at "+c.Address, "%w", err).Hinted("see whether it is up there, and whether this machine reaches it")
+}
+
+// request makes one.
+func (c *Client) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, bellows.Errorf(bellows.Bug, "ask", path, "%w", err)
+	}
+	var content io.Reader
+	if body != nil {
+		content = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "https://"+c.Address+path, content)
+	if err != nil {
+		return nil, bellows.Errorf(bellows.Usage, "ask", "the cluster at "+c.Address, "%w", err)
+	}
+	if c.identity == nil {
+		r.Header.Set("Authorization", Bearer(c.token))
+	}
+	return r, nil
+}
+
+// Bearer is how a question shows a token.
+func Bearer(t secure.Token) string { return "Bearer " + t.Text() }
+
+// answerMost is how many bytes an answer may have.
+const answerMost = 16 << 20
+
+// ask sends a question and takes the answer, within a time.
+func (c *Client) ask(ctx context.Context, within time.Duration, method, path string, body, to any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v", within))
+	defer cancel()
+	ctx, end := c.look(ctx)
+	defer end()
+	r, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	answer, err := c.http.Do(r)
+	if err != nil {
+		return c.unreachable(ctx, err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, answerMost))
+	if err != nil {
+		return c.unreachable(ctx, err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return c.refused(answer.StatusCode, text)
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return c.stranger(err)
+	}
+	return nil
+}
+
+func (c *Client) refused(code int, text []byte) error {
+	var f fault
+	if err := decode(text, &f); err != nil || f.Code == 0 {
+		return c.stranger(fmt.Errorf("it answers %d %s", code, http.StatusText(code)))
+	}
+	return f.err()
+}
+
+// stranger is the error of an answer that is none of a manager.
+func (c *Client) stranger(err error) error {
+	return bellows.Errorf(bellows.Unavailable, "ask", "the cluster at "+c.Address, "what answers there is no manager of a cluster: %w", err).Hinted("see whether the address is right")
+}
+
+// Status asks for the cluster as it is now.
+func (c *Client) Status(ctx context.Context) (s Status, err error) {
+	return s, c.ask(ctx, answerWithin, http.MethodGet, "/v1/cluster", nil, &s)
+}
+
+// Submit hands a job in.
+func (c *Client) Submit(ctx context.Context, s Submission) (j Job, err error) {
+	return j, c.ask(ctx, answerWithin, http.MethodPost, "/v1/jobs", s, &j)
+}
+
+// Interrupt ends a job at a safe point, or takes it out of the queue.
+func (c *Client) Interrupt(ctx context.Context, job int) error {
+	return c.ask(ctx, answerWithin, http.MethodPost, fmt.Sprintf("/v1/jobs/%d/interrupt", job), nil, &struct{}{})
+}
+
+// Scale changes how many nodes there are, and returns when they are there, at the latest after a time.
+func (c *Client) Scale(ctx context.Context, s Scale, within time.Duration) (d Done, err error) {
+	return d, c.ask(ctx, within, http.MethodPost, "/v1/scale", s, &d)
+}
+
+// Drain lets a node leave, and returns when it has.
+func (c *Client) Drain(ctx context.Context, s Drain, within time.Duration) (d Done, err error) {
+	return d, c.ask(ctx, within, http.MethodPost, "/v1/drain", s, &d)
+}
+
+// Down ends the cluster, and returns what became of its jobs when all but the manager has ended.
+func (c *Client) Down(ctx context.Context, within time.Duration) (d Done, err error) {
+	return d, c.ask(ctx, within, http.MethodPost, "/v1/down", nil, &d)
+}
+
+// Output follows what a job writes, from its beginning to its end, and returns its exit code. The manager sends an empty frame now and then, so that its
+// silence is noticed.
+func (c *Client) Output(ctx context.Context, job int, take func(Frame) error) (code int, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r, err := c.request(ctx, http.MethodGet, fmt.Sprintf("/v1/jobs/%d/output", job), nil)
+	if err != nil {
+		return 0, err
+	}
+	silence := time.AfterFunc(silenceMost, func() { cancel(fmt.Errorf("nothing came for %v", silenceMost)) })
+	defer silence.Stop()
+	answer, err := c.http.Do(r)
+	if err != nil {
+		return 0, c.unreachable(ctx, err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		text, err := io.ReadAll(io.LimitReader(answer.Body, answerMost))
+		if err != nil {
+			return 0, c.unreachable(ctx, err)
+		}
+		return 0, c.refused(answer.StatusCode, text)
+	}
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, lineMost)
+	for lines.Scan() {
+		silence.Reset(silenceMost)
+		var f Frame
+		if err := decode(lines.Bytes(), &f); err != nil {
+			return 0, c.stranger(err)
+		}
+		if f.Exit != nil {
+			return *f.Exit, nil
+		}
+		if err := take(f); err != nil {
+			return 0, err
+		}
+	}
+	if err = lines.Err(); err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	if ctx.Err() == nil {
+		return 0, bellows.Errorf(bellows.Lost, "follow", fmt.Sprintf("job %d", job), "the cluster's manager has gone: %w", err).Hinted("the job is interrupted then: when a cluster is up again, the same command goes on with it")
+	}
+	return 0, c.unreachable(ctx, err)
+}
+
+// Upgrade is the name of the protocol of sessions.
+const Upgrade = "bellows-session"
+
+// Session calls the manager for a session, and says hello; the answer has been looked at.
+func (c *Client) Session(ctx context.Context, path string, hello Hello) (*Session, *Welcome, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer within %v", answerWithin))
+	defer cancel()
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return nil, nil, c.unreachable(ctx, err)
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	s, err := c.upgrade(ctx, conn, path, hello)
+	if err != nil {
+		stop()
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	m, err := s.Receive()
+	if err == nil {
+		err = m.Err()
+	}
+	if err == nil && m.Welcome == nil {
+		err = c.stranger(errors.New("it does not welcome this process"))
+	}
+	if !stop() { // the connection is closed for that
+		err = c.unreachable(ctx, context.Cause(ctx))
+	}
+	if err != nil {
+		s.Close()
+		return nil, nil, err
+	}
+	return s, m.Welcome, nil
+}
+
+func (c *Client) upgrade(ctx context.Context, conn net.Conn, path string, hello Hello) (*Session, error) {
+	r, err := c.request(ctx, http.MethodPost, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", Upgrade)
+	if err := r.Write(conn); err != nil {
+		return nil, c.unreachable(ctx, err)
+	}
+	early := bufio.NewReader(conn)
+	answer, err := http.ReadResponse(early, r)
+	if err != nil {
+		return nil, c.unreachable(ctx, err)
+	}
+	if answer.StatusCode != http.StatusSwitchingProtocols {
+		text, err := io.ReadAll(io.LimitReader(answer.Body, answerMost))
+		if err != nil {
+			return nil, c.unreachable(ctx, err)
+		}
+		return nil, c.refused(answer.StatusCode, text)
+	}
+	begun, err := early.Peek(early.Buffered())
+	if err != nil {
+		return nil, c.unreachable(ctx, err)
+	}
+	s := NewSession(conn, bytes.NewReader(bytes.Clone(begun)))
+	if err := s.Send(Message{Hello: &hello}); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// WriteFault answers a question with an error.
+func WriteFault(w http.ResponseWriter, status int, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(faultOf(err)) // who has gone needs no answer
+}
+
+// Decode reads the body of a question.
+func Decode(text []byte, to any) error {
+	if err := decode(text, to); err != nil {
+		return bellows.Errorf(bellows.Usage, "read", "the question", "%w", err)
+	}
+	return nil
+}

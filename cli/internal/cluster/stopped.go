@@ -1,0 +1,17 @@
+package cluster
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+)
+
+// stopped reports whether a process of this machine is stopped, by a signal or a debugger. Where there is no /proc nobody is known to be.
+func stopped(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, state, found := bytes.Cut(text[max(0, bytes.LastIndexByte(text, ')')):], []byte(") ")) // behind the name, which may have any bytes
+	return found && len(state) > 0 && (state[0] == 'T' || state[0] == 't')
+}

@@ -1,0 +1,315 @@
+// Package clusterverbs is the commands of a local cluster: up, down, join, submit, jobs, scale, drain, and what `train --cluster` does where it
+// was called. Those that are a cluster's own processes are hidden.
+//
+// Its caller puts Commands below the root of the program. Submit hands a training command to a cluster; Beside is what status shows of it.
+package clusterverbs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bellows"
+	"bellows/api"
+	"bellows/cli/internal/cluster"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/screen"
+	"bellows/cli/internal/watch"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// commands are those of a program with some applications.
+type commands struct {
+	*screen.Console
+	apps   []string
+	sample string // a training command, for examples
+}
+
+// Commands are the commands, of a program with these applications. sample is a training command, without the program's name.
+func Commands(c *screen.Console, apps []string, sample string) []*cobra.Command {
+	t := commands{c, apps, sample}
+	return []*cobra.Command{t.upCommand(), t.downCommand(), t.joinCommand(), t.submitCommand(), t.jobsCommand(), t.scaleCommand(), t.drainCommand(),
+		t.managerCommand(), t.agentCommand()}
+}
+
+// Where is which cluster a command means.
+type Where struct{ At, Token, State string }
+
+const tokenHelp = "`token` of the cluster (default: that of the state folder); better in BELLOWS_TOKEN, since others see command lines"
+
+// Flags declares --cluster and --token, of a command that runs where the first is empty.
+func (w *Where) Flags(f *pflag.FlagSet) {
+	f.StringVar(&w.At, "cluster", "", "`cluster` to train in: local, for that of `up`, or HOST:PORT")
+	f.StringVar(&w.Token, "token", "", tokenHelp)
+}
+
+// flags declares all, for a command of a cluster.
+func (w *Where) flags(f *pflag.FlagSet) {
+	f.StringVar(&w.At, "cluster", cluster.Local, "`cluster` that is meant: local, for that of `up`, or HOST:PORT")
+	f.StringVar(&w.Token, "token", "", tokenHelp)
+	watch.StateFlag(f, &w.State)
+}
+
+// find is a client of the cluster.
+func (c commands) find(w Where) (*cluster.Client, error) {
+	return cluster.Find(w.State, w.At, w.Token, c.Program())
+}
+
+// How long a change may take: nodes that come read a job's data first.
+const changeWithin = 10 * time.Minute
+
+func (c commands) scaleCommand() *cobra.Command {
+	var w Where
+	var workers, servers, job int
+	cmd := &cobra.Command{
+		Use:   "scale",
+		Short: "Change how many workers and servers the cluster has",
+		Long: "Start nodes, or let the last ones leave, until there are as many as wanted. It returns when they are there, or\n" +
+			"have left. A job that runs takes nodes, or gives them up, first; --job makes sure which one it is.",
+		Example: "scale --workers 5\nscale --workers 2 --servers 1",
+		Args:    line.Exactly(),
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s := cluster.Scale{Job: job}
+		if cmd.Flags().Changed("workers") {
+			s.Workers = &workers
+		}
+		if cmd.Flags().Changed("servers") {
+			s.Servers = &servers
+		}
+		if s.Workers == nil && s.Servers == nil {
+			return bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "a number is wanted").Hinted("give --workers, --servers or both")
+		}
+		client, err := c.find(w)
+		if err != nil {
+			return err
+		}
+		done, err := client.Scale(cmd.Context(), s, changeWithin)
+		if err != nil {
+			return err
+		}
+		return c.done(done)
+	}
+	cmd.Flags().IntVar(&workers, "workers", 0, "`number` of nodes that compute")
+	cmd.Flags().IntVar(&servers, "servers", 0, "`number` of nodes that hold tables alone")
+	cmd.Flags().IntVar(&job, "job", 0, "`number` of the job that is meant; it is refused if another one runs")
+	w.flags(cmd.Flags())
+	return cmd
+}
+
+func (c commands) drainCommand() *cobra.Command {
+	var w Where
+	var notice time.Duration
+	cmd := &cobra.Command{
+		Use:   "drain NODE",
+		Short: "Let a node leave the cluster",
+		Long: "Let a node leave: what a job has there goes to other nodes first, as far as the notice allows. It returns when\n" +
+			"the node has left.",
+		Example: "drain node-3 --notice 30s\ndrain node-3",
+		Args:    line.Exactly("NODE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := c.find(w)
+			if err != nil {
+				return err
+			}
+			done, err := client.Drain(cmd.Context(), cluster.Drain{Node: args[0], NoticeMillis: notice.Milliseconds()}, notice+changeWithin)
+			if err != nil {
+				return err
+			}
+			return c.done(done)
+		},
+	}
+	cmd.Flags().DurationVar(&notice, "notice", 30*time.Second, "`time` that the node has left")
+	w.flags(cmd.Flags())
+	return cmd
+}
+
+// done tells what was changed.
+func (c commands) done(d cluster.Done) error {
+	for _, s := range d.Sentences {
+		c.Printf("%s\n", s)
+	}
+	c.Printf("%s\n", nodes(d.Workers, d.Servers))
+	if d.Sentences == nil {
+		d.Sentences = []string{}
+	}
+	return c.Object(d)
+}
+
+// nodes says how many there are.
+func nodes(workers, servers int) string {
+	s := figures.Plural(workers, "worker")
+	if servers > 0 {
+		s += ", " + figures.Plural(servers, "server")
+	}
+	return s
+}
+
+// jobList is what `jobs --json` prints.
+type jobList struct {
+	Cluster string        `json:"cluster"`
+	Jobs    []cluster.Job `json:"jobs"`
+}
+
+func (c commands) jobsCommand() *cobra.Command {
+	var w Where
+	var cancel, follow int
+	cmd := &cobra.Command{
+		Use:   "jobs",
+		Short: "List the jobs of the cluster",
+		Long: "List the jobs that the cluster was given since it is up, the first one first. They run one after the other, each on\n" +
+			"all nodes. --cancel takes one out of the queue, or interrupts it at a safe point, so that the same command goes on with it. --follow\n" +
+			"shows what one has written, and writes until its end; Ctrl-C leaves it.",
+		Example: "jobs\njobs --json\njobs --cancel 3\njobs --follow 3",
+		Args:    line.Exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("follow") && cmd.Flags().Changed("cancel") {
+				return bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "--cancel and --follow are two things").Hinted("give one of them")
+			}
+			client, err := c.find(w)
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("follow") {
+				return c.output(cmd.Context(), client, follow)
+			}
+			if cmd.Flags().Changed("cancel") {
+				if err := client.Interrupt(cmd.Context(), cancel); err != nil {
+					return err
+				}
+			}
+			s, err := client.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for i := range s.Jobs {
+				c.Printf("%s\n", jobLine(&s.Jobs[i]))
+			}
+			if failed := slices.IndexFunc(s.Jobs, func(j cluster.Job) bool { return j.State == cluster.Failed }); failed >= 0 {
+				c.Talk("`%s jobs --follow %d` shows what job %[2]d has written", c.Program(), s.Jobs[failed].Job)
+			}
+			if len(s.Jobs) == 0 {
+				c.Talk("there is none; `%s submit %s` hands one in", c.Program(), c.sample)
+			}
+			return c.Object(jobList{s.Cluster, s.Jobs})
+		},
+	}
+	cmd.Flags().IntVar(&cancel, "cancel", 0, "`number` of a job that is to end")
+	cmd.Flags().IntVar(&follow, "follow", 0, "`number` of a job whose output is shown")
+	w.flags(cmd.Flags())
+	return cmd
+}
+
+// output shows what a job writes, to its end or until somebody leaves.
+func (c commands) output(ctx context.Context, client *cluster.Client, job int) error {
+	c.Calm.Store(true)
+	_, err := client.Output(ctx, job, c.pass)
+	if ctx.Err() != nil {
+		return nil // as it is meant to end
+	}
+	return err
+}
+
+// pass writes what a job has written.
+func (c commands) pass(f cluster.Frame) error {
+	if f.Err != nil {
+		c.Err.Write(f.Err) // nobody is left to tell
+	}
+	_, _ = c.Write(f.Out) // the end of the command says what could not be written
+	return nil
+}
+
+// jobLine is a job in one line.
+func jobLine(j *cluster.Job) string {
+	s := fmt.Sprintf("job %d · %s", j.Job, j.State)
+	switch {
+	case j.State == cluster.Queued:
+		s += fmt.Sprintf(" behind %s", figures.Plural(j.Ahead, "job"))
+	case j.ExitCode != nil && *j.ExitCode != 0:
+		s += fmt.Sprintf(" with exit code %d", *j.ExitCode)
+	}
+	if j.Began != nil {
+		end := time.Now()
+		if j.Ended != nil {
+			end = *j.Ended
+		}
+		s += fmt.Sprintf(" · %s s", figures.Duration(end.Sub(*j.Began).Seconds()))
+	}
+	if j.Run != "" {
+		s += " · " + j.Run
+	}
+	return s + " · " + j.Command
+}
+
+// Beside is what `status` shows beside the jobs of the state folder: the cluster that is up there, if one is. of is what the jobs say of their nodes.
+func Beside(ctx context.Context, state string, of []api.Node) ([]string, any, error) {
+	folder, err := cluster.In(state)
+	if err != nil {
+		return nil, nil, err
+	}
+	if up, err := folder.Up(); err != nil || !up {
+		return nil, nil, err
+	}
+	client, err := cluster.Find(state, cluster.Local, "", "bellows")
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := client.Status(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	lines := []string{fmt.Sprintf("cluster at %s · %s · %s", s.Cluster, nodes(s.Count("worker"), len(s.Nodes)-s.Count("worker")-gone(&s)), jobsOf(&s))}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if at := slices.IndexFunc(of, func(o api.Node) bool { return n.Job != 0 && o.PID == n.PID }); at >= 0 {
+			n.Splits, n.Partitions = of[at].Splits, of[at].Partitions
+		}
+		lines = append(lines, nodeLine(n))
+	}
+	return lines, s, nil
+}
+
+// nodeLine is a node in one line.
+func nodeLine(n *cluster.Node) string {
+	if n.State == cluster.Gone {
+		return fmt.Sprintf("%s is lost: %s", n.ID, n.Why)
+	}
+	line := fmt.Sprintf("%-8s  process %-8d %-14s %-8s %s", n.ID, n.PID, strings.Join(n.Roles, " "), n.State, figures.Plural(n.Slots, "slot"))
+	if n.Job != 0 {
+		line += fmt.Sprintf("  job %d: %s, %s", n.Job, figures.Plural(n.Splits, "split"), figures.Plural(n.Partitions, "partition"))
+	}
+	return line
+}
+
+func gone(s *cluster.Status) (n int) {
+	for i := range s.Nodes {
+		if s.Nodes[i].State == cluster.Gone {
+			n++
+		}
+	}
+	return n
+}
+
+func jobsOf(s *cluster.Status) string {
+	running, queued := 0, 0
+	for i := range s.Jobs {
+		switch s.Jobs[i].State {
+		case cluster.Running:
+			running = s.Jobs[i].Job
+		case cluster.Queued:
+			queued++
+		}
+	}
+	switch {
+	case running == 0:
+		return "no job"
+	case queued == 0:
+		return fmt.Sprintf("job %d runs", running)
+	}
+	return fmt.Sprintf("job %d runs, %s behind it", running, figures.Plural(queued, "job"))
+}

@@ -1,0 +1,201 @@
+package clusterverbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bellows"
+	"bellows/cli/internal/cluster"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/screen"
+
+	"github.com/spf13/cobra"
+)
+
+// detached marks the context of a command that submit hands in.
+type detached struct{}
+
+// detachment is where submit hands a command in, and which words it is.
+type detachment struct {
+	Where
+	args []string
+}
+
+// Detached is the cluster that `submit` hands a training command to, if it does.
+func Detached(ctx context.Context) bool { return ctx.Value(detached{}) != nil }
+
+func (c commands) submitCommand() *cobra.Command {
+	var w Where
+	cmd := &cobra.Command{
+		Use:   "submit COMMAND...",
+		Short: "Hand a training command to the cluster, and return",
+		Long: "Hand a training command to the cluster and return at once, with its number and its run folder. Its flags come\n" +
+			"behind it. Jobs run one after the other; jobs lists them, status and top show how far they are.",
+		Example: "submit " + c.sample + "\nsubmit --cluster 10.0.0.7:7070 " + c.sample,
+		Args:    line.AtLeastOne("COMMAND"),
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		sub, rest, err := cmd.Root().Find(args)
+		top := sub
+		for top != nil && top.Parent() != nil && top.Parent().HasParent() {
+			top = top.Parent()
+		}
+		if err != nil || sub == nil || sub == top || top.Name() != "train" && top.Name() != "demo" {
+			return bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "%q is no training command", strings.Join(args, " ")).Hinted("call it as " + cmd.CommandPath() + " " + c.sample)
+		}
+		json := c.JSON
+		sub.InheritedFlags() // so that those of the root are known
+		if err := sub.ParseFlags(rest); err != nil {
+			return sub.FlagErrorFunc()(sub, err)
+		}
+		if err := line.Fill(sub, os.Environ()); err != nil {
+			return err
+		}
+		words := sub.Flags().Args()
+		if err := sub.ValidateArgs(words); err != nil {
+			return err
+		}
+		c.JSON = c.JSON || json
+		sub.SetContext(context.WithValue(cmd.Context(), detached{}, &detachment{w, args}))
+		return sub.RunE(sub, words)
+	}
+	cmd.Flags().SetInterspersed(false)
+	w.flags(cmd.Flags())
+	return cmd
+}
+
+// Submit hands a training command to a cluster. One of `train --cluster` is followed to its end, as if it ran here; one of `submit` is not. out is its run folder, where the
+// command names it.
+func Submit(ctx context.Context, c *screen.Console, apps []string, w Where, app, out string) error {
+	t := commands{Console: c, apps: apps}
+	request := cluster.Submission{App: app, Word: os.Args[0], Args: c.Args, Run: out}
+	d, away := ctx.Value(detached{}).(*detachment)
+	if away {
+		w, request.Args = d.Where, d.args
+	}
+	client, err := t.find(w)
+	if err != nil {
+		return err
+	}
+	if request.Dir, err = os.Getwd(); err != nil {
+		return bellows.Errorf(bellows.IO, "find", "the working directory", "%w", err)
+	}
+	for _, v := range os.Environ() {
+		if strings.HasPrefix(v, "BELLOWS_") && !strings.HasPrefix(v, "BELLOWS_TOKEN=") {
+			request.Env = append(request.Env, v)
+		}
+	}
+	if request.Program, err = cluster.ThisProgram(c.Name, apps); err != nil {
+		return err
+	}
+	if !away {
+		request.Terminal = c.Terminal()
+	}
+	if away && out == "" {
+		if err := t.name(ctx, client, &request); err != nil {
+			return err
+		}
+	}
+	j, err := client.Submit(ctx, request)
+	if err != nil {
+		return err
+	}
+	if !away {
+		return t.follow(ctx, client, j)
+	}
+	c.Printf("%s\n", jobLine(&j))
+	next := "status"
+	if j.State == cluster.Queued {
+		c.Talk("jobs run one after the other: it begins when %s before it %s ended", figures.Plural(j.Ahead, "job"), hasOrHave(j.Ahead))
+		next = fmt.Sprintf("jobs --cancel %d", j.Job)
+	}
+	c.Printf("next:  %s jobs  ·  %[1]s %s\n", c.Program(), next)
+	return c.Object(j)
+}
+
+func hasOrHave(n int) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
+}
+
+// name gives a job the next run folder that is free: nobody could tell it before it runs, else.
+func (c commands) name(ctx context.Context, client *cluster.Client, r *cluster.Submission) error {
+	s, err := client.Status(ctx)
+	if err != nil {
+		return err
+	}
+	old, err := filepath.Glob(filepath.Join("runs", r.App+"-*"))
+	if err != nil {
+		return bellows.Errorf(bellows.IO, "look into", "runs", "%w", err)
+	}
+	for i := range s.Jobs {
+		if s.Jobs[i].Dir == r.Dir {
+			old = append(old, s.Jobs[i].Run)
+		}
+	}
+	last := 0
+	for _, dir := range old {
+		if digits, is := strings.CutPrefix(filepath.Base(dir), r.App+"-"); is {
+			if n, err := strconv.Atoi(digits); err == nil {
+				last = max(last, n)
+			}
+		}
+	}
+	r.Run = filepath.Join("runs", fmt.Sprintf("%s-%d", r.App, last+1))
+	r.Args = With(r.Args, "--out="+r.Run)
+	return nil
+}
+
+// With is the words of a command with more flags, which go before others of their name.
+func With(args []string, flags ...string) []string {
+	at := slices.Index(args, "--")
+	if at < 0 {
+		at = len(args)
+	}
+	return slices.Concat(args[:at], flags, args[at:])
+}
+
+// interruptWithin is how long the manager may take to hear of an interruption.
+const interruptWithin = 10 * time.Second
+
+// follow shows a job as if it ran here, to its end. An interruption is the job's; the end of the terminal is this command's alone.
+func (c commands) follow(ctx context.Context, client *cluster.Client, j cluster.Job) error {
+	c.Calm.Store(true) // the job says what an interruption does
+	if j.State == cluster.Queued {
+		c.Talk("job %d waits: jobs run one after the other, and it begins when %s before it %s ended; Ctrl-C takes it out of the queue", j.Job, figures.Plural(j.Ahead, "job"), hasOrHave(j.Ahead))
+	}
+	reading, leave := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer leave(nil)
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), screen.ErrHungUp) {
+			leave(screen.ErrHungUp)
+			return
+		}
+		asking, cancel := context.WithTimeout(reading, interruptWithin)
+		defer cancel()
+		if err := client.Interrupt(asking, j.Job); err != nil {
+			c.Talk("%v", err)
+		}
+	})
+	defer stop()
+	code, err := client.Output(reading, j.Job, c.pass)
+	switch {
+	case errors.Is(context.Cause(reading), screen.ErrHungUp):
+		return bellows.Errorf(bellows.Interrupted, "follow", fmt.Sprintf("job %d", j.Job), "the terminal has gone, and the job goes on")
+	case err != nil:
+		return err
+	case code != 0:
+		return screen.Said{Code: code}
+	}
+	return nil
+}

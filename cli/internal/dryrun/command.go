@@ -1,0 +1,363 @@
+package dryrun
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bellows"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/screen"
+	"bellows/policy/shape"
+
+	"github.com/spf13/cobra"
+)
+
+// Command is plan, with its command.
+func Command(c *screen.Console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "plan",
+		Short:   "Print what would be done, and do nothing",
+		Example: "plan shape --workers 3 --servers 2 --to workers=5\nplan shape --nodes 4 --to leave=node-2",
+	}
+	line.Choose(cmd, "plan")
+	cmd.AddCommand(shapeCommand(c))
+	return cmd
+}
+
+// options are the flags of `plan shape`.
+type options struct {
+	snapshot       string
+	print          bool
+	nodes, servers int
+	workers        string
+	slots, lanes   int
+	splits         int
+	partitions     string
+	partitionBytes int64
+	splitBytes     int64
+	to, policy     string
+	seed           uint64
+	atOnce         int
+}
+
+// policies are those that may be asked, by name, given a seed; even takes none.
+var policies = map[string]func(seed uint64) shape.Policy{
+	"even":       func(uint64) shape.Policy { return shape.Even },
+	"random":     func(seed uint64) shape.Policy { return shape.Random(seed, randomMore) },
+	"add-one":    shape.AddOne,
+	"delete-one": shape.DeleteOne,
+}
+
+// randomMore is how many nodes may come at once by chance.
+const randomMore = 2
+
+func policyNames() []string { return slices.Sorted(maps.Keys(policies)) }
+
+func shapeCommand(c *screen.Console) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:   "shape",
+		Short: "The steps from a cluster to the one that is wanted",
+		Long: "Print the steps by which nodes would come, go and change roles, and partitions and splits would move. A cluster is given by\n" +
+			"numbers or by a snapshot. Steps of one round would run at once; each waits for those that it names.\n\n" +
+			"Node 0 leads. With --nodes each other node runs tasks and holds partitions; with --workers and --servers it does one of these.\n" +
+			"--to is what is wanted: workers=5,servers=2, or nodes=4, and leave=node-3 for each node that is to go. Policy even spreads\n" +
+			"evenly and moves no more than it must; random, add-one and delete-one draw by --seed, for tests.",
+		Example: "plan shape --workers 3 --servers 2 --to workers=5,servers=2\nplan shape --nodes 4 --splits 32 --partitions 64 --to leave=node-2\n" +
+			"plan shape --workers 3:8 --servers 2 --print-snapshot\nplan shape --snapshot now.json --to workers=5 --json",
+		Args: line.Exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(c, cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.snapshot, "snapshot", "", "JSON `file` of the cluster and its job, or \"-\" for standard input")
+	f.BoolVar(&o.print, "print-snapshot", false, "print the cluster as a snapshot, and plan nothing")
+	f.IntVar(&o.nodes, "nodes", 0, "`number` of nodes, each of which runs tasks and holds partitions")
+	f.StringVar(&o.workers, "workers", "", "`number` of nodes that run tasks, or A:B for A now and at most B")
+	f.IntVar(&o.servers, "servers", 0, "`number` of nodes that hold partitions")
+	f.IntVar(&o.slots, "slots", 1, "compute slots of a node that runs tasks")
+	f.IntVar(&o.lanes, "lanes", 1, "lanes of a node that holds partitions")
+	f.IntVar(&o.splits, "splits", 0, "`number` of splits (default 4 for each compute slot of the most nodes)")
+	f.StringVar(&o.partitions, "partitions", "16", "`number` of partitions, or a number for each table: 16,16,1")
+	f.Int64Var(&o.partitionBytes, "partition-bytes", 1<<20, "size of each partition")
+	f.Int64Var(&o.splitBytes, "split-bytes", 0, "bytes that travel with each split; 0: whoever gets it has them")
+	f.StringVar(&o.to, "to", "", "what is `wanted`: workers=N, servers=N, nodes=N, leave=node-N, with commas between")
+	f.StringVar(&o.policy, "policy", "even", "one of "+strings.Join(policyNames(), ", "))
+	f.Uint64Var(&o.seed, "seed", 1, "of policies that draw")
+	f.IntVar(&o.atOnce, "at-once", 2, "moves of bytes to a node, or from it, that run at once; nodes come one after the other")
+	return cmd
+}
+
+// described are the flags that tell of a cluster, beside --snapshot.
+var described = []string{"nodes", "workers", "servers", "slots", "lanes", "splits", "partitions", "partition-bytes", "split-bytes"}
+
+func (o *options) run(c *screen.Console, cmd *cobra.Command) error {
+	policy, known := policies[o.policy]
+	switch {
+	case !known:
+		return line.BadFlag("policy", o.policy, "it must be %s%s", strings.Join(policyNames(), ", "), line.DidYouMean(o.policy, policyNames()))
+	case o.policy == "even" && cmd.Flag("seed").Changed:
+		return line.BadFlag("seed", strconv.FormatUint(o.seed, 10), "policy even draws nothing; give another --policy, or leave this out")
+	case o.policy != "even" && o.to != "":
+		return line.BadFlag("to", o.to, "policy %s decides by its seed alone; give --policy even, or leave this out", o.policy)
+	case o.atOnce < 1 || o.atOnce > 1<<10:
+		return line.BadFlag("at-once", strconv.Itoa(o.atOnce), "it must be from 1 to %d", 1<<10)
+	}
+	st, most, err := o.state(c, cmd)
+	if err == nil && o.to != "" {
+		err = o.wanted(st, most)
+	}
+	if err != nil {
+		return err
+	}
+	if o.print {
+		text, err := json.Marshal(st.snapshot())
+		if err == nil {
+			_, err = c.Write(append(text, '\n'))
+		}
+		return err
+	}
+	p, err := st.planned(policy(o.seed), o.atOnce)
+	if err != nil {
+		return err
+	}
+	p.Policy = o.policy
+	if o.policy != "even" {
+		p.Seed = &o.seed
+	}
+	p.write(c)
+	return c.Object(p)
+}
+
+// state is the cluster that the flags tell of, and how many nodes it may have that run tasks; 0: nobody says.
+func (o *options) state(c *screen.Console, cmd *cobra.Command) (*state, int, error) {
+	if o.snapshot != "" {
+		for _, name := range described {
+			if f := cmd.Flag(name); f.Changed {
+				return nil, 0, line.BadFlag(name, f.Value.String(), "the snapshot says it; leave this out, or leave out --snapshot")
+			}
+		}
+		st, err := readSnapshot(o.snapshot, c.In)
+		return st, 0, err
+	}
+	beside := cmd.Flag("nodes").Changed
+	switch {
+	case beside && (o.workers != "" || cmd.Flag("servers").Changed):
+		return nil, 0, line.BadFlag("nodes", strconv.Itoa(o.nodes), "each of these runs tasks and holds partitions; leave this out, or leave out --workers and --servers")
+	case !beside && (o.workers == "" || !cmd.Flag("servers").Changed):
+		return nil, 0, bellows.Errorf(bellows.Usage, "plan", "", "nothing says what there is").Hinted("give --nodes, or --workers and --servers, or --snapshot")
+	}
+	workers, most := o.nodes, o.nodes
+	if !beside {
+		var err error
+		if workers, most, err = parseWorkers(o.workers); err != nil {
+			return nil, 0, line.BadFlag("workers", o.workers, "%v", err)
+		}
+	}
+	servers := o.servers
+	if beside {
+		servers = 0
+	}
+	for _, f := range []struct {
+		name        string
+		value, most int
+		applies     bool
+	}{
+		{"nodes", o.nodes, nodesMost, beside}, {"workers", workers, nodesMost, !beside}, {"workers", most, nodesMost, !beside}, {"servers", o.servers, nodesMost, !beside},
+		{"slots", o.slots, slotsMost, true}, {"lanes", o.lanes, slotsMost, true}, {"splits", o.splits, partsMost, cmd.Flag("splits").Changed},
+	} {
+		if f.applies && (f.value < 1 || f.value > f.most) {
+			return nil, 0, line.BadFlag(f.name, cmd.Flag(f.name).Value.String(), "it must be from 1 to %d", f.most)
+		}
+	}
+	if workers+servers > nodesMost {
+		return nil, 0, line.BadFlag("servers", strconv.Itoa(servers), "with %d workers these are more than %d nodes", workers, nodesMost)
+	}
+	for name, n := range map[string]int64{"partition-bytes": o.partitionBytes, "split-bytes": o.splitBytes} {
+		if n < 0 || n > bytesMost {
+			return nil, 0, line.BadFlag(name, strconv.FormatInt(n, 10), "it must be from 0 to %d", int64(bytesMost))
+		}
+	}
+	splits := o.splits
+	if splits == 0 {
+		splits = min(4*o.slots*most, partsMost)
+	}
+	tables, all, err := parseTables(o.partitions)
+	if err != nil {
+		return nil, 0, line.BadFlag("partitions", o.partitions, "%v", err)
+	}
+	st, err := o.dealt(workers, servers, splits, tables, all)
+	if !strings.Contains(o.workers, ":") {
+		most = 0
+	}
+	return st, most, err
+}
+
+// dealt is a cluster in which everything is spread evenly.
+func (o *options) dealt(workers, servers, splits int, tables []int, partitions int) (*state, error) {
+	st := &state{}
+	st.Nodes = []shape.Node{{}} // it leads
+	for i := range workers + servers {
+		n := shape.Node{ID: bellows.NodeID(i + 1)}
+		if i < workers {
+			n.Slots = o.slots
+		}
+		if servers == 0 || i >= workers {
+			n.Lanes = o.lanes
+		}
+		st.Nodes = append(st.Nodes, n)
+	}
+	st.Tables, st.Near = tables, slices.Repeat([]int{-1}, partitions)
+	st.Splits, st.Partitions = make([]bellows.NodeID, splits), make([]shape.Place, partitions)
+	st.sizes.Splits, st.sizes.Partitions = slices.Repeat([]int64{o.splitBytes}, splits), slices.Repeat([]int64{o.partitionBytes}, partitions)
+	st.Want = shape.Want{Workers: workers, Servers: servers, Slots: o.slots, Lanes: o.lanes, Beside: servers == 0, Next: bellows.NodeID(workers + servers + 1)}
+	d, err := shape.Even(st.Snapshot)
+	if err != nil {
+		return nil, bellows.Errorf(bellows.Bug, "plan", "", "%w", err)
+	}
+	st.Shape = d.Shape
+	return st, nil
+}
+
+// parseWorkers reads A or A:B.
+func parseWorkers(text string) (now, most int, err error) {
+	a, b, ranged := strings.Cut(text, ":")
+	now, err = strconv.Atoi(a)
+	if most = now; err == nil && ranged {
+		most, err = strconv.Atoi(b)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("it must be a number, or two as in 3:8")
+	}
+	if most < now {
+		return 0, 0, fmt.Errorf("there are %d, which is more than the %d that there may be", now, most)
+	}
+	return now, most, nil
+}
+
+// parseTables reads the partitions of tables.
+func parseTables(text string) (tables []int, all int, err error) {
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n < 1 || n > partsMost || all+n > partsMost {
+			return nil, 0, fmt.Errorf("it must be numbers from 1, of %d in all", partsMost)
+		}
+		tables, all = append(tables, n), all+n
+	}
+	return tables, all, nil
+}
+
+// wanted takes what --to says.
+func (o *options) wanted(st *state, most int) error {
+	w := &st.Want
+	for word := range strings.SplitSeq(o.to, ",") {
+		key, value, _ := strings.Cut(strings.TrimSpace(word), "=")
+		if key == "leave" {
+			n, err := strconv.ParseUint(strings.TrimPrefix(value, "node-"), 10, 16)
+			if err != nil || slices.Contains(w.Leaves, bellows.NodeID(n)) {
+				return line.BadFlag("to", o.to, "%s must name a node once, as in leave=node-3", word)
+			}
+			w.Leaves = append(w.Leaves, bellows.NodeID(n))
+			continue
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > nodesMost {
+			return line.BadFlag("to", o.to, "%q must be a number from 1 to %d behind workers=, servers= or nodes=, or leave=node-N", word, nodesMost)
+		}
+		switch {
+		case key == "nodes" && w.Beside, key == "workers" && !w.Beside:
+			if most > 0 && n > most {
+				return line.BadFlag("to", o.to, "--workers %s allows %d", o.workers, most)
+			}
+			w.Workers = n
+		case key == "servers" && !w.Beside:
+			w.Servers = n
+		case w.Beside:
+			return line.BadFlag("to", o.to, "each node runs tasks and holds partitions: say nodes=%d, or leave=node-N", n)
+		default:
+			return line.BadFlag("to", o.to, "%s= is nothing that can be wanted here: say workers=, servers= or leave=node-N", key)
+		}
+	}
+	if !strings.Contains(o.to, "nodes=") && !strings.Contains(o.to, "workers=") && !strings.Contains(o.to, "servers=") {
+		o.fewer(st)
+	}
+	return nil
+}
+
+// fewer wants as many as are there without those that leave, where nothing says how many.
+func (o *options) fewer(st *state) {
+	for _, id := range st.Want.Leaves {
+		n, _ := st.Node(id)
+		if n.Slots > 0 && st.Want.Workers > 1 {
+			st.Want.Workers--
+		}
+		if n.Lanes > 0 && st.Want.Servers > 1 {
+			st.Want.Servers--
+		}
+	}
+}
+
+// write writes the plan for people: the rounds, and in each its steps.
+func (p *planned) write(c *screen.Console) {
+	c.Printf("%s\n", p.Reason)
+	c.Printf("now %s; then %s\n", p.Now, p.Then)
+	if len(p.Steps) == 0 {
+		c.Printf("nothing is to be done\n")
+		return
+	}
+	for r := range p.Rounds {
+		c.Printf("round %d\n", r+1)
+		for i := range p.Steps {
+			if s := &p.Steps[i]; s.Round == r+1 {
+				c.Printf("%5d  %s%s\n", s.Step, s.says(), s.beside())
+			}
+		}
+	}
+	c.Printf("%s in %s, %s to move; steps of a round run at once\n", figures.Plural(len(p.Steps), "step"), figures.Plural(p.Rounds, "round"), figures.Bytes(uint64(p.Bytes)))
+}
+
+func (n counts) String() string {
+	return fmt.Sprintf("%s, of which %d run tasks and %d hold partitions", figures.Plural(n.Nodes, "node"), n.Workers, n.Servers)
+}
+
+// says is what the step does.
+func (s *step) says() string {
+	switch {
+	case s.Split != nil:
+		return fmt.Sprintf("move split %d from %s to %s", *s.Split, s.From, s.Node)
+	case s.Partition != nil:
+		return fmt.Sprintf("move partition %d from %s to lane %d of %s", *s.Partition, s.From, *s.Lane, s.Node)
+	case s.Slots == nil:
+		return s.Kind + " " + s.Node
+	}
+	roles := figures.Plural(*s.Slots, "compute slot") + " and " + figures.Plural(*s.Lanes, "lane")
+	if s.Kind == "add" {
+		return "add " + s.Node + " with " + roles
+	}
+	return s.Kind + " " + s.Node + " to " + roles
+}
+
+// beside is what stands behind a step.
+func (s *step) beside() string {
+	out := ""
+	if s.Bytes > 0 {
+		out = ", " + figures.Bytes(uint64(s.Bytes))
+	}
+	if len(s.After) == 0 {
+		return out
+	}
+	const shown = 6
+	list := make([]string, min(len(s.After), shown))
+	for i := range list {
+		list[i] = strconv.Itoa(s.After[i])
+	}
+	out += ", after " + strings.Join(list, " ")
+	if n := len(s.After) - shown; n > 0 {
+		out += fmt.Sprintf(" and %d more", n)
+	}
+	return out
+}

@@ -1,0 +1,469 @@
+package manager
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"bellows"
+	"bellows/cli/internal/cluster"
+	"bellows/cli/internal/lead"
+	"bellows/link/secure"
+)
+
+// job is a job of the cluster. It is queued, runs in a process that leads it, and ends; over is closed then.
+type job struct {
+	number    int
+	request   cluster.Submission
+	state     cluster.State
+	run       string
+	submitted time.Time
+	began     time.Time
+	ended     time.Time
+	exit      int
+	process   *os.Process
+	session   *cluster.Session  // of the process that leads
+	processes map[uint64]uint64 // of its nodes, by the numbers that it has drawn: ours
+	highest   int               // number of a node that it may have met
+	spool     *spool
+	started   chan struct{} // closed when its process has been
+	led       chan struct{} // closed when that has called
+	over      chan struct{}
+}
+
+// relayed is a process at an agent that a job has.
+type relayed struct {
+	job    *job
+	number uint64 // which the job has drawn
+	at     *member
+	pid    int
+}
+
+// name is what the certificate of the process says that leads the job.
+func (j *job) name() string { return fmt.Sprintf("job-%d", j.number) }
+
+func (m *manager) describe(j *job) cluster.Job {
+	d := cluster.Job{Job: j.number, State: j.state, App: j.request.App, Command: command(&j.request), Run: j.run, Dir: j.request.Dir, Submitted: j.submitted}
+	if j.process != nil && j.ended.IsZero() {
+		d.PID = j.process.Pid
+	}
+	if !j.began.IsZero() {
+		d.Began = &j.began
+	}
+	if !j.ended.IsZero() {
+		d.Ended, d.ExitCode = &j.ended, &j.exit
+	}
+	if j.state == cluster.Queued {
+		for _, o := range m.jobs {
+			if o.number < j.number && o.ended.IsZero() {
+				d.Ahead++
+			}
+		}
+	}
+	return d
+}
+
+func command(s *cluster.Submission) string { return strings.Join(s.Args, " ") }
+
+// jobsMost is how many jobs may wait, and spoolsKept of how many that have ended the output is kept.
+const (
+	jobsMost   = 256
+	spoolsKept = 32
+	argsMost   = 1 << 16 // bytes of a command
+)
+
+// submit takes a job into the queue.
+func (m *manager) submit(s cluster.Submission) (d cluster.Job, err error) {
+	if err := m.Program.Takes(&s); err != nil {
+		return d, err
+	}
+	if len(s.Args) == 0 || !filepath.IsAbs(s.Dir) || len(command(&s)) > argsMost {
+		return d, bellows.Errorf(bellows.Usage, "submit", s.App, "the command or its folder is missing or too long")
+	}
+	for _, v := range s.Env {
+		if !strings.HasPrefix(v, "BELLOWS_") {
+			return d, bellows.Errorf(bellows.Refused, "submit", s.App, "the variable %.40q is no flag's", v)
+		}
+	}
+	j := &job{request: s, state: cluster.Queued, run: s.Run, submitted: time.Now(), processes: map[uint64]uint64{}, started: make(chan struct{}), led: make(chan struct{}), over: make(chan struct{})}
+	if j.spool, err = newSpool(m.Folder.Path); err != nil {
+		return d, err
+	}
+	number, err := m.enqueue(j)
+	if err != nil {
+		j.spool.close()
+		return d, err
+	}
+	m.logf("job %d: %s", number, command(&s))
+	m.next()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.describe(j), nil
+}
+
+// enqueue gives a job its number and place in the queue, if there is one: several may be submitted at once.
+func (m *manager) enqueue(j *job) (number int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	waiting := 0
+	for _, o := range m.jobs {
+		if o.ended.IsZero() {
+			waiting++
+		}
+	}
+	switch {
+	case m.closing:
+		return 0, bellows.Errorf(bellows.Unavailable, "submit", j.request.App, "the cluster is on its way down").Hinted("bring it up again")
+	case waiting >= jobsMost:
+		return 0, bellows.Errorf(bellows.Unavailable, "submit", j.request.App, "%d jobs wait already", waiting).Hinted("submit it later")
+	}
+	j.number = len(m.jobs) + 1
+	m.jobs = append(m.jobs, j)
+	m.trim()
+	return j.number, nil
+}
+
+// trim drops the output of old jobs.
+func (m *manager) trim() {
+	kept := 0
+	for _, j := range slices.Backward(m.jobs) {
+		if j.ended.IsZero() {
+			continue
+		}
+		if kept++; kept > spoolsKept {
+			j.spool.close()
+		}
+	}
+}
+
+// job is the one of that number.
+func (m *manager) job(number int) (*job, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if number < 1 || number > len(m.jobs) {
+		return nil, bellows.Errorf(bellows.Usage, "find", fmt.Sprintf("job %d", number), "there is none of that number").Hinted("`jobs` lists them")
+	}
+	return m.jobs[number-1], nil
+}
+
+// next starts the first job of the queue, if none runs and nothing of one before does.
+func (m *manager) next() {
+	m.mu.Lock()
+	if m.current != nil || len(m.processes) > 0 || m.closing {
+		m.mu.Unlock()
+		return
+	}
+	at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.state == cluster.Queued })
+	if at < 0 {
+		m.mu.Unlock()
+		return
+	}
+	j := m.jobs[at]
+	j.state, j.began = cluster.Running, time.Now()
+	m.current = j
+	assignment := m.assign(j)
+	m.mu.Unlock()
+	identity, err := m.issues.Member(secure.Name{Role: secure.Controller, ID: j.name()})
+	if err == nil {
+		assignment.Identity = identity
+		err = m.lead(j, assignment)
+	}
+	if err != nil {
+		j.spool.say(err.Error())
+		m.ended(j, bellows.KindOf(err).ExitCode())
+	}
+}
+
+// assign is what the process that leads a job is told.
+func (m *manager) assign(j *job) lead.Assignment {
+	host, _, err := net.SplitHostPort(m.address)
+	if err != nil {
+		m.logf("job %d: %v", j.number, err) // of the address that a listener has
+	}
+	a := lead.Assignment{Address: m.address, Job: j.number, Host: host, Program: m.Program, Terminal: j.request.Terminal}
+	workers, servers := m.live()
+	for _, n := range append(workers, servers...) {
+		if n.state == cluster.Idle {
+			a.Places = append(a.Places, n.place)
+			j.highest = max(j.highest, nodeNumber(n.place.Node))
+		}
+	}
+	slices.SortFunc(a.Places, func(x, y cluster.Place) int { return cmp.Compare(nodeNumber(x.Node), nodeNumber(y.Node)) })
+	return a
+}
+
+// lead starts the process that leads a job.
+func (m *manager) lead(j *job, a lead.Assignment) error {
+	if !slices.ContainsFunc(a.Places, func(p cluster.Place) bool { return p.Slots > 0 }) {
+		return bellows.Errorf(bellows.Unavailable, "start", fmt.Sprintf("job %d", j.number), "no worker of the cluster is left").Hinted("`scale --workers 2` starts some")
+	}
+	info, err := os.Stat(j.request.Dir)
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is no folder")
+	}
+	if err != nil {
+		return bellows.Errorf(bellows.NoInput, "start", fmt.Sprintf("job %d", j.number), "in %s: %w", j.request.Dir, bellows.Pathless(err)).Hinted("a job runs where it was submitted")
+	}
+	line, err := json.Marshal(a)
+	if err != nil {
+		return bellows.Errorf(bellows.Bug, "start", fmt.Sprintf("job %d", j.number), "%w", err)
+	}
+	cmd := exec.Command(m.path, j.request.Args...)
+	cmd.Args[0] = j.request.Word
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = j.request.Dir, environment(j.request.Env, lead.Variable+"=1"), apart()
+	cmd.Stdout, cmd.Stderr = j.spool.writer(true), j.spool.writer(false)
+	if t := j.request.Terminal; t != nil && t.Out && t.Err {
+		cmd.Stderr = cmd.Stdout // one stream, in order
+	}
+	cmd.ExtraFiles = []*os.File{m.members}
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return bellows.Errorf(bellows.Lost, "start", fmt.Sprintf("job %d", j.number), "%w", err)
+	}
+	m.mu.Lock()
+	j.process = cmd.Process
+	m.mu.Unlock()
+	close(j.started)
+	m.waits.Go(func() {
+		err := cmd.Wait()
+		in.Close()
+		code := cmd.ProcessState.ExitCode()
+		if err != nil && code < 0 {
+			j.spool.say(fmt.Sprintf("job %d: the process that leads it (%d) ended: %v", j.number, cmd.Process.Pid, err))
+			code = bellows.Lost.ExitCode()
+		}
+		m.ended(j, code)
+	})
+	if _, err := in.Write(append(line, '\n')); err != nil {
+		m.logf("job %d: %v", j.number, err)
+	}
+	return nil
+}
+
+// environment is this process's without flags, with those of a job and one more.
+func environment(flags []string, more string) []string {
+	list := slices.DeleteFunc(Mark(), func(v string) bool { return strings.HasPrefix(v, "BELLOWS_") })
+	return append(append(list, flags...), more)
+}
+
+// ended takes note that a job is over, with its exit code. Processes that it has left are told to end.
+func (m *manager) ended(j *job, code int) {
+	m.mu.Lock()
+	j.ended, j.exit = time.Now(), code
+	switch code {
+	case 0:
+		j.state = cluster.Ended
+	case bellows.Interrupted.ExitCode():
+		j.state = cluster.Interrupted
+	default:
+		j.state = cluster.Failed
+	}
+	list := m.abandon(j)
+	if m.current == j {
+		m.current = nil
+	}
+	m.mu.Unlock()
+	m.logf("job %d has ended with exit code %d", j.number, code)
+	j.spool.end(code)
+	close(j.over)
+	send(list)
+	m.next()
+}
+
+// abandon tells the processes of a job to end. The agents say when they have.
+func (m *manager) abandon(j *job) (list []outgoing) {
+	for _, id := range j.processes {
+		if p := m.processes[id]; p != nil {
+			list = append(list, outgoing{p.at.session, cluster.Message{Process: id, End: true}})
+		}
+	}
+	j.session = nil
+	return list
+}
+
+// cancel ends a job that is queued, or that runs: at a safe point first, at once when asked again.
+func (m *manager) cancel(j *job) error {
+	m.mu.Lock()
+	if j.state == cluster.Queued {
+		j.state, j.ended, j.exit = cluster.Interrupted, time.Now(), bellows.Interrupted.ExitCode()
+		m.mu.Unlock()
+		j.spool.say(fmt.Sprintf("job %d had not begun, and is dropped", j.number))
+		j.spool.end(j.exit)
+		close(j.over)
+		return nil
+	}
+	state := j.state
+	m.mu.Unlock()
+	if state != cluster.Running {
+		return bellows.Errorf(bellows.Refused, "cancel", fmt.Sprintf("job %d", j.number), "it is over already: %s", state)
+	}
+	return j.signal(os.Interrupt)
+}
+
+// signal sends one to the process that leads, once it has been started, unless the job is over.
+func (j *job) signal(s os.Signal) error {
+	select {
+	case <-j.over:
+		return nil
+	case <-j.started: // at once: what runs is being started
+	}
+	if err := j.process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
+		return bellows.Errorf(bellows.Unavailable, "interrupt", fmt.Sprintf("job %d", j.number), "%w", err)
+	}
+	return nil
+}
+
+// conduct hears the process that leads a job until it goes.
+func (m *manager) conduct(s *cluster.Session, j *job) error {
+	again := false
+	m.mu.Lock()
+	select {
+	case <-j.led:
+		again = true
+	default:
+	}
+	if m.current != j || again {
+		m.mu.Unlock()
+		return bellows.Errorf(bellows.Refused, "lead", fmt.Sprintf("job %d", j.number), "it is led already, or does not run")
+	}
+	j.session = s
+	close(j.led)
+	m.mu.Unlock()
+	if err := s.Send(cluster.Message{Welcome: &cluster.Welcome{Node: "node-0"}}); err != nil {
+		return nil
+	}
+	for {
+		msg, err := s.Receive()
+		if err != nil {
+			break
+		}
+		m.fromLeader(j, msg)
+	}
+	m.mu.Lock()
+	list := m.abandon(j)
+	for id, answer := range m.asked {
+		answer <- cluster.Reply{} // it wants no node any more
+		delete(m.asked, id)
+	}
+	m.mu.Unlock()
+	send(list)
+	return nil
+}
+
+// fromLeader passes on what a job says to an agent.
+func (m *manager) fromLeader(j *job, msg cluster.Message) {
+	m.mu.Lock()
+	var list []outgoing
+	id, known := j.processes[msg.Process]
+	switch {
+	case msg.Run != "":
+		j.run = msg.Run
+	case msg.Answer != nil:
+		if answer := m.asked[msg.Question]; answer != nil {
+			answer <- *msg.Answer // it has room for one
+			delete(m.asked, msg.Question)
+		}
+	case msg.Start != nil && !known:
+		at := slices.IndexFunc(m.nodes, func(n *member) bool { return n.place.Node == msg.Start.Node && n.state != cluster.Gone })
+		if at < 0 {
+			how := fmt.Sprintf("was not started: there is no %s any more", msg.Start.Node)
+			list = append(list, outgoing{j.session, cluster.Message{Process: msg.Process, Over: &cluster.Over{How: how}}})
+			break
+		}
+		n := m.nodes[at]
+		m.drawn++
+		j.processes[msg.Process] = m.drawn
+		m.processes[m.drawn] = &relayed{j, msg.Process, n, 0}
+		n.running++
+		n.job = j
+		if n.state == cluster.Idle {
+			n.state = cluster.Running
+		}
+		start := *msg.Start
+		start.Env, start.Dir = j.request.Env, j.request.Dir
+		list = append(list, outgoing{n.session, cluster.Message{Process: m.drawn, Start: &start}})
+	case known && m.processes[id] != nil:
+		msg.Process = id
+		list = append(list, outgoing{m.processes[id].at.session, msg})
+	}
+	m.mu.Unlock()
+	send(list)
+}
+
+// fromAgent passes on what an agent says of a process to the job that has it.
+func (m *manager) fromAgent(n *member, msg cluster.Message) {
+	m.mu.Lock()
+	p := m.processes[msg.Process]
+	if p == nil || p.at != n {
+		m.mu.Unlock()
+		return
+	}
+	if msg.PID != 0 {
+		p.pid, n.nodePID = msg.PID, msg.PID
+	}
+	session := p.job.session
+	if msg.Over != nil {
+		delete(m.processes, msg.Process)
+		delete(p.job.processes, p.number)
+		if n.running--; n.running == 0 {
+			n.job, n.nodePID = nil, 0
+			if n.state == cluster.Running {
+				n.state = cluster.Idle
+			}
+		}
+	}
+	msg.Process = p.number
+	m.mu.Unlock()
+	send([]outgoing{{session, msg}})
+	if msg.Over != nil {
+		m.next()
+	}
+}
+
+// ask asks the process that leads a job, and waits for its answer. A job that has ended, or ends meanwhile, has nothing to say: it neither wants
+// nodes nor has any.
+func (m *manager) ask(ctx context.Context, j *job, msg cluster.Message) (cluster.Reply, error) {
+	late := func() error {
+		return bellows.Errorf(bellows.Unavailable, "ask", fmt.Sprintf("job %d", j.number), "it has not answered: %w", context.Cause(ctx))
+	}
+	select {
+	case <-j.led:
+	case <-j.over:
+	case <-ctx.Done():
+		return cluster.Reply{}, late()
+	}
+	answer := make(chan cluster.Reply, 1)
+	m.mu.Lock()
+	session := j.session
+	if session == nil {
+		m.mu.Unlock()
+		return cluster.Reply{}, nil
+	}
+	m.drawn++
+	msg.Question = m.drawn
+	m.asked[msg.Question] = answer
+	m.mu.Unlock()
+	send([]outgoing{{session, msg}})
+	select {
+	case r := <-answer:
+		return r, r.Err()
+	case <-ctx.Done():
+		m.mu.Lock()
+		delete(m.asked, msg.Question)
+		m.mu.Unlock()
+		return cluster.Reply{}, late()
+	}
+}

@@ -1,0 +1,148 @@
+package manager
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"bellows"
+	"bellows/cli/internal/cluster"
+)
+
+// spool is what a job writes, in order, kept in a file without a name, for whoever follows it: a watcher that is slow, or gone, holds nobody up.
+//
+// Lock: mu, of all below it. The file is appended to under it, and read without: bytes below size do not change.
+type spool struct {
+	file *os.File
+
+	mu     sync.Mutex
+	size   int64
+	more   chan struct{} // closed when there is more, or the end
+	ended  bool
+	closed bool
+	full   bool
+}
+
+// spoolMost is how many bytes of output are kept; what comes behind is dropped, and that is said.
+const spoolMost = 256 << 20
+
+func newSpool(folder string) (*spool, error) {
+	f, err := os.CreateTemp(folder, ".output-*")
+	if err == nil {
+		err = os.Remove(f.Name())
+	}
+	if err != nil {
+		return nil, bellows.Errorf(bellows.CannotWrite, "make", "a file for the job's output", "%w", err)
+	}
+	return &spool{file: f, more: make(chan struct{})}, nil
+}
+
+func (s *spool) append(f cluster.Frame) error {
+	line, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.ended || s.full && f.Exit == nil {
+		return nil
+	}
+	if s.size+int64(len(line)) > spoolMost && f.Exit == nil {
+		s.full = true
+		if line, err = json.Marshal(cluster.Frame{Err: []byte("\nwhat the job wrote behind this is not kept: it is too long\n")}); err != nil {
+			return err
+		}
+	}
+	if _, err := s.file.WriteAt(append(line, '\n'), s.size); err != nil {
+		return err
+	}
+	s.size += int64(len(line)) + 1
+	s.ended = f.Exit != nil
+	close(s.more)
+	s.more = make(chan struct{})
+	return nil
+}
+
+// stream is one of the two streams of a job.
+type stream struct {
+	*spool
+	out bool
+}
+
+func (s *spool) writer(out bool) io.Writer { return stream{s, out} }
+
+func (s stream) Write(b []byte) (int, error) {
+	f := cluster.Frame{Err: b}
+	if s.out {
+		f = cluster.Frame{Out: b}
+	}
+	if err := s.append(f); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// say adds a line of talk.
+func (s *spool) say(text string) { _ = s.append(cluster.Frame{Err: []byte(text + "\n")}) } // on a full disk nobody hears it
+
+// end adds the exit code, behind which nothing comes.
+func (s *spool) end(code int) {
+	if s.append(cluster.Frame{Exit: &code}) != nil {
+		s.close()
+	}
+}
+
+// close drops the output.
+func (s *spool) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed, s.ended = true, true
+		close(s.more)
+		s.more = make(chan struct{})
+		s.file.Close()
+	}
+}
+
+// pulseEvery is how often something is sent where nothing happens.
+const pulseEvery = 5 * time.Second
+
+// follow writes all that there is and comes, up to the end.
+func (s *spool) follow(ctx context.Context, write func([]byte) error) error {
+	ticker := time.NewTicker(pulseEvery)
+	defer ticker.Stop()
+	buffer := make([]byte, 64<<10)
+	for at := int64(0); ; {
+		s.mu.Lock()
+		size, more, ended, closed := s.size, s.more, s.ended, s.closed
+		s.mu.Unlock()
+		if closed {
+			return bellows.Errorf(bellows.Unavailable, "read", "the job's output", "it is not kept any more")
+		}
+		for at < size {
+			n, err := s.file.ReadAt(buffer[:min(int64(len(buffer)), size-at)], at)
+			if n == 0 && err != nil {
+				return bellows.Errorf(bellows.IO, "read", "the job's output", "%w", err)
+			}
+			if err := write(buffer[:n]); err != nil {
+				return err
+			}
+			at += int64(n)
+		}
+		if ended {
+			return nil
+		}
+		select {
+		case <-more:
+		case <-ticker.C:
+			if err := write([]byte("{}\n")); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

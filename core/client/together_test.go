@@ -1,0 +1,119 @@
+package client_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core/client"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// clockOf runs both splits in clock 0. The tasks lease a partition of the async table each, and stay to be ended.
+func (d *desk) clockOf() {
+	d.dispatch(0, 0, 0, 1)
+	d.said()
+	for s := range bellows.SplitID(2) {
+		d.leases(s, bellows.PartitionRef{Table: 1, Partition: bellows.PartitionID(1 - s)}, wire.Need{Clock: bellows.NoClock})
+	}
+}
+
+// TestLeasedTasksOfAClockAreOneSum ends two tasks with leases that have added to the same BSP row: they are one flush with one sum, both leases in the order of
+// partitions. A task whose updates show sooner leaves at once, and so does one that has added nothing.
+func TestLeasedTasksOfAClockAreOneSum(t *testing.T) {
+	d := newDesk(t)
+	d.clockOf()
+	for s := range bellows.SplitID(2) {
+		d.tasks[s].AddRow(0, 2, []float32{1 + 2*float32(s)})
+		if d.finish(s); s == 0 {
+			d.expect()
+		}
+	}
+	d.said()
+	if len(d.sent) != 2 || len(d.sent[0].Chunks) != 1 || d.sent[0].Chunks[0].Values[0] != 4 || d.sent[0].Chunks[0].Subtree != (wire.Subtree{Level: 1}) {
+		t.Fatalf("%d pushes, the first has %+v", len(d.sent), d.sent[0].Chunks)
+	}
+	if l := append(d.sent[0].Leases, d.sent[1].Leases...); len(l) != 2 || l[0].Ref.Partition != 0 || l[1].Ref.Partition != 1 {
+		t.Errorf("the leases that end are %+v", l)
+	}
+	for _, adds := range []bellows.TableID{1, 0} {
+		d := newDesk(t)
+		d.clockOf()
+		if adds == 1 {
+			d.tasks[0].AddRow(0, 2, []float32{1})
+			d.tasks[0].AddRow(1, 0, []float32{1})
+		}
+		if d.finish(0); !strings.Contains(d.said(), "push") {
+			t.Error("others wait for what shows at once, and for a lease alone")
+		}
+	}
+}
+
+// TestLeasesDoNotWaitForAClockThatWaits has the second task of a clock wait, perhaps for the first one's lease: what the first has done leaves.
+func TestLeasesDoNotWaitForAClockThatWaits(t *testing.T) {
+	d := newDesk(t, table.Schema{Name: "s", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async})
+	d.clockOf()
+	d.tasks[0].AddRow(0, 2, []float32{1})
+	d.finish(0)
+	d.expect()
+	if has, err := d.Lease(d.tasks[1], bellows.PartitionRef{Table: 2}, wire.Exclusive, &d.fx); has || err != nil {
+		t.Fatal(has, err)
+	}
+	if said := d.said(); strings.Count(said, "push") != 2 || len(d.sent[1].Leases) != 1 {
+		t.Errorf("said:\n%s", said)
+	}
+}
+
+// TestCopiesOfLeasesThatGatherHaveABound ends tasks whose leases are of another node: as many of their values wait for the clock as may.
+func TestCopiesOfLeasesThatGatherHaveABound(t *testing.T) {
+	for most, want := range map[int]int{3: 1, 4: 0, 7: 0} {
+		d := newDeskWithin(t, client.Limits{LeasedValues: most})
+		d.clockOf()
+		d.tasks[0].AddRow(0, 2, []float32{1})
+		d.finish(0)
+		if d.said(); min(1, len(d.sent)) != want {
+			t.Errorf("of %d values, four of them leased, %d pushes have left", most, len(d.sent))
+		}
+		d.tasks[1].AddRow(0, 2, []float32{1})
+		d.finish(1)
+		d.said()
+		if flushes := int(d.sent[len(d.sent)-1].Flush.Seq); flushes != 2 {
+			t.Errorf("of %d values, four of them leased twice, %d flushes have left", most, flushes)
+		}
+	}
+}
+
+// TestCountsAreOneSum ends tasks of four splits out of order, which add to counts and to floats: counts are one sum at once, so that nothing of them waits for
+// a sibling, and floats are summed along the tree. What leaves before the clock ends leaves the rest of it as it is.
+func TestCountsAreOneSum(t *testing.T) {
+	counts := func(n ...int32) []float32 {
+		v := make([]float32, len(n))
+		copy(table.Counts(v), n)
+		return v
+	}
+	d := newDesk(t, table.Schema{Name: "c", Rows: 4, Width: 2, Partitions: 1, DType: table.Int32})
+	d.dispatch(0, 0, 0, 1)
+	d.said()
+	d.tasks[1].AddRow(2, 3, counts(math.MaxInt32, 1))
+	d.tasks[1].AddRow(0, 2, []float32{1})
+	d.finish(1)
+	d.tasks[0].AddRow(2, 3, counts(1, 5))
+	d.tasks[0].AddRow(2, 0, counts(7, 7))
+	d.tasks[0].AddRow(0, 2, []float32{2})
+	d.finish(0)
+	d.said()
+	var got []wire.Chunk
+	for _, p := range d.sent {
+		for _, c := range p.Chunks {
+			if c.Ref.Table == 2 {
+				got = append(got, c)
+			}
+		}
+	}
+	if len(got) != 1 || !slices.Equal(got[0].Rows, []uint32{3, 0}) || !slices.Equal(table.Counts(got[0].Values), []int32{math.MinInt32, 6, 7, 7}) {
+		t.Errorf("counts leave as %+v", got)
+	}
+}

@@ -1,0 +1,44 @@
+package coord_test
+
+import (
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/coord"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// TestWhoLeavesMayBeAnHeir has a lane leave and then its heir, before either's counts are with another. Whom another controller tells of the route can make it: who is
+// to be an heir takes part in it until it goes, too.
+func TestWhoLeavesMayBeAnHeir(t *testing.T) {
+	list := []wire.Address{{Node: 1, Role: wire.Lane}, {Node: 2, Role: wire.Lane}, {Role: wire.Lane}}
+	tables := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 1}}
+	job := core.Job{Controller: self, Lanes: list, Clients: clients, Tables: tables, Route: route.Spread(tables, 2, list[:1], []bellows.NodeID{1, 2}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
+	for _, a := range list[1:] {
+		next, err := job.Route.Next(job.Route.AddLane(a))
+		if err != nil {
+			t.Fatal(err)
+		}
+		job.Route = next
+	}
+	d := &desk{Controller: coord.New(job, coord.Options{Driver: &rounds{want: 3}})}
+	d.ready(clients...)
+	d.ready(list[0], list[1])
+	d.Start(&d.fx)
+	for _, a := range list[1:] { // the heir of node 2's is at node 0
+		if err := d.RemoveLane(a, &d.fx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if gone := d.removals(); len(gone) != 2 || gone[0].Heir != list[2].Node {
+		t.Fatalf("the removals are %+v", gone)
+	}
+	told, err := job.Route.Rebuilt(9, d.Whole())
+	if err != nil || len(told.Lanes()) != 1 || told.Lanes()[0] != list[0] {
+		t.Errorf("the lanes are %v: %v", told.Lanes(), err)
+	}
+}

@@ -1,0 +1,287 @@
+package coord_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/coord"
+	"bellows/core/liveness"
+	"bellows/link/wire"
+)
+
+// adopted has a lane say whose counts it has.
+func (d *desk) adopted(from wire.Address, list ...bellows.Control) {
+	d.Step([]wire.Envelope{{From: from, To: self, Message: &wire.Adopted{List: list}}}, &d.fx)
+}
+
+// removals are those among the changes that leave.
+func (d *desk) removals() (list []bellows.Control) {
+	for _, e := range d.fx.Envelopes {
+		if m, ok := e.Message.(*wire.Records); ok {
+			for _, r := range m.List {
+				if k := r.Control.Kind; (k == bellows.RemoveLane || k == bellows.RemoveClient) && !slices.Contains(list, r.Control) {
+					list = append(list, r.Control)
+				}
+			}
+		}
+	}
+	d.fx.Reset()
+	return list
+}
+
+// TestANodeGoesWhenItsHeirHasItsCounts lets a node with a client and a lane join and leave. It may go when the counts of both are with a lane that stays, and is watched until then.
+func TestANodeGoesWhenItsHeirHasItsCounts(t *testing.T) {
+	d := newDesk(&rounds{want: 3}, 10_000)
+	d.ready(clients...)
+	d.Start(&d.fx)
+	for _, err := range []error{d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.fx.Reset()
+	if err := d.RemoveLane(lanes[0], &d.fx); err == nil || !strings.Contains(err.Error(), "holds a partition") {
+		t.Errorf("a lane with a partition is removed: %v", err)
+	}
+	if err := d.RemoveClient(2, &d.fx); err == nil || !strings.Contains(err.Error(), "runs a split") {
+		t.Errorf("a client with a split is removed: %v", err)
+	}
+	if err := d.MoveSplit(1, 3, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.RemoveClient(3, &d.fx); err == nil || !strings.Contains(err.Error(), "on its way") {
+		t.Errorf("a client to which a split goes is removed: %v", err)
+	}
+	if err := d.MoveSplit(1, 2, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	d.fx.Reset()
+	for _, err := range []error{d.RemoveLane(freshLane, &d.fx), d.RemoveClient(3, &d.fx)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := d.removals()
+	if len(gone) != 2 {
+		t.Fatalf("recorded %+v", gone)
+	}
+	for _, err := range []error{d.RemoveLane(freshLane, &d.fx), d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx)} {
+		if err == nil {
+			t.Error("one who was removed is removed, or takes part, again")
+		}
+	}
+	d.adopted(lanes[0], gone[1])
+	if len(d.fx.Left) > 0 {
+		t.Error("the node goes before its lane has been heard")
+	}
+	d.adopted(lanes[0], gone[1], gone[0])
+	if !slices.Equal(d.fx.Left, []bellows.NodeID{3}) {
+		t.Errorf("%v may go", d.fx.Left)
+	}
+	d.fx.Reset()
+	d.adopted(lanes[0], gone...)
+	d.Lost(3, "node 3 died", &d.fx)
+	d.Broken(3, "its connection ended")
+	d.ticks(500, 30_000, clients...)
+	if len(d.fx.Losses) > 0 || len(d.fx.Left) > 0 {
+		t.Errorf("lost %q, and %v go once more", d.fx.Losses, d.fx.Left)
+	}
+	d.fx.Reset()
+	if err := d.AddClient(3, &d.fx); err == nil || !strings.Contains(err.Error(), "let it join as another") {
+		t.Errorf("its address is given again: %v", err)
+	}
+	if err := d.AddClient(4, &d.fx); err != nil {
+		t.Errorf("it does not come as another: %v", err)
+	}
+}
+
+// TestTheLastDoNotLeave keeps the last lane, which is nobody's to inherit from.
+func TestTheLastDoNotLeave(t *testing.T) {
+	d := newDesk(&rounds{want: 3}, 0)
+	d.Start(&d.fx)
+	if err := d.RemoveLane(lanes[0], &d.fx); err == nil || !strings.Contains(err.Error(), "last lane") {
+		t.Errorf("the last lane leaves: %v", err)
+	}
+}
+
+// TestCountsOfWhoLeavesCountOnce ends a job while somebody leaves: what he says himself, and his heir for him, counts once, and nobody waits for who has gone.
+func TestCountsOfWhoLeavesCountOnce(t *testing.T) {
+	for _, inherits := range []bool{false, true} {
+		d := newDesk(&rounds{want: 1}, 0)
+		d.Start(&d.fx)
+		if err := d.AddClient(3, &d.fx); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.RemoveClient(3, &d.fx); err != nil {
+			t.Fatal(err)
+		}
+		gone := d.removals()
+		d.done(1, 0)
+		d.done(2, 0)
+		said := &wire.Closed{}
+		said.Counts.Sent = 5
+		if inherits {
+			said.Adopted = gone
+		}
+		d.closed(clients[0], 0, 0)
+		d.closed(clients[1], 0, 0)
+		d.closed(freshClient, 5, 0)
+		d.fx.Outcome = nil
+		d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: said}}, &d.fx)
+		want := int64(10)
+		if inherits {
+			want = 5
+		}
+		if d.fx.Outcome == nil || d.fx.Outcome.Counts.Sent != want {
+			t.Errorf("the outcome is %+v; want %d sent", d.fx.Outcome, want)
+		}
+	}
+}
+
+// TestAnotherControllerKnowsWhoHasLeft has a controller follow one that let a node of the job's beginning go, of which it knows nothing. The node is not ready, silent, and said to be dead: nobody is
+// judged before the lanes have been asked, and the one that has its counts speaks for it.
+func TestAnotherControllerKnowsWhoHasLeft(t *testing.T) {
+	f := newFollow(t, &rounds{want: 3})
+	f.commit(0)
+	if err := f.MoveSplit(1, 1, &f.fx); err != nil {
+		t.Fatal(err)
+	}
+	f.hear()
+	if err := f.RemoveClient(2, &f.fx); err == nil { // a task of its split is out
+		t.Fatal("a client whose split has not gone is removed")
+	}
+	f.commit(1)
+	if err := f.RemoveClient(2, &f.fx); err != nil {
+		t.Fatal(err)
+	}
+	var gone bellows.Control
+	for _, e := range f.fx.Envelopes {
+		if m, ok := e.Message.(*wire.Records); ok {
+			gone = m.List[len(m.List)-1].Control
+		}
+	}
+	f.hear()
+	newest := f.tail[len(f.tail)-1].List
+	for _, late := range []bool{false, true} { // the heir has its counts when it is asked, or later
+		c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 3}, Term: 2}, coord.Saved{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &desk{Controller: c}
+		d.Start(&d.fx)
+		d.ready(clients[0])
+		expect(t, d.said())
+		d.Tick(100, nil, &d.fx)
+		d.Tick(200, nil, &d.fx)
+		if got := d.said(); !slices.Contains(got, "lane 0 of node 0: *wire.Query") || !slices.Contains(got, "lane 1 of node 0: *wire.Query") {
+			t.Errorf("said %q", got)
+		}
+		d.Lost(2, "node 2 died", &d.fx)
+		d.Broken(2, "its connection ended")
+		d.ticks(500, 15_000, clients[0])
+		if len(d.fx.Losses) > 0 {
+			t.Fatalf("lost %q", d.fx.Losses)
+		}
+		d.fx.Reset()
+		holds := func(lane int, adopted ...bellows.Control) {
+			d.Step([]wire.Envelope{{From: twoLanes[lane], To: self, Message: &wire.Holding{Term: 2, Last: newest[len(newest)-1].Number, Tail: 1, Adopted: adopted}}}, &d.fx)
+		}
+		if !late {
+			holds(0, gone)
+			holds(1)
+		} else {
+			holds(0)
+			d.adopted(twoLanes[0], gone)
+			holds(1)
+		}
+		for _, m := range f.tail {
+			d.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, List: slices.Clone(m.List)}}}, &d.fx)
+		}
+		if !slices.Equal(d.fx.Left, []bellows.NodeID{2}) || len(d.fx.Losses) > 0 {
+			t.Errorf("%v may go; lost %q", d.fx.Left, d.fx.Losses)
+		}
+		d.fx.Reset()
+		d.ticks(15_500, 40_000, clients[0])
+		if len(d.fx.Losses) > 0 {
+			t.Errorf("lost %q", d.fx.Losses)
+		}
+		if err := d.AddClient(2, &d.fx); err == nil {
+			t.Error("its address is given again")
+		}
+	}
+}
+
+// followed is a controller that follows, and of whose lanes none has said its word.
+func followed(t *testing.T, lanes ...wire.Address) *desk {
+	f := newFollow(t, &rounds{want: 3})
+	job := core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: 10_000}, Tables: f.job.Tables, Route: f.job.Route, Items: f.job.Items}
+	c, err := coord.Recover(job, coord.Options{Driver: &rounds{want: 3}, Term: 2}, coord.Saved{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &desk{Controller: c}
+	d.Start(&d.fx)
+	d.ready(clients...)
+	return d
+}
+
+// TestTwoThatAreSilentDoNotSpeakForEachOther has a controller follow, and lanes' nodes silent: they are lost, and not spared since another might say that they have left.
+func TestTwoThatAreSilentDoNotSpeakForEachOther(t *testing.T) {
+	d := followed(t, wire.LaneAt(1, 0), wire.LaneAt(2, 0))
+	for now := int64(0); now < 20_000 && len(d.fx.Losses) == 0; now += 500 {
+		d.Tick(now, nil, &d.fx)
+	}
+	if len(d.fx.Losses) == 0 || !strings.Contains(d.fx.Losses[0], "silent") {
+		t.Errorf("lost %q", d.fx.Losses)
+	}
+}
+
+// TestWhoMayHaveLeftIsNotBlamedForASilentHeir has a controller follow, and the lanes' node silent: that is lost, and not one whose connection has ended before, and which may have left.
+func TestWhoMayHaveLeftIsNotBlamedForASilentHeir(t *testing.T) {
+	d := followed(t, wire.LaneAt(1, 0))
+	d.Broken(2, "its connection ended")
+	for now := int64(0); now < 20_000 && len(d.fx.Losses) == 0; now += 500 {
+		d.Tick(now, nil, &d.fx)
+	}
+	if len(d.fx.Losses) == 0 || !strings.Contains(d.fx.Losses[0], "node 1 has been silent") {
+		t.Errorf("lost %q", d.fx.Losses)
+	}
+}
+
+// TestWhoLeavesForLongIsNamed removes a client of which nothing is heard: it is named once, and who is removed then as well.
+func TestWhoLeavesForLongIsNamed(t *testing.T) {
+	d := newDesk(&rounds{want: 3}, 10_000)
+	d.ready(clients...)
+	d.Start(&d.fx)
+	for _, err := range []error{d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx), d.RemoveClient(3, &d.fx), d.RemoveLane(freshLane, &d.fx)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := d.removals()
+	named := func() (list []string) {
+		for _, s := range d.fx.Notices {
+			if strings.Contains(s, "has been leaving for") {
+				list = append(list, s)
+			}
+		}
+		d.fx.Reset()
+		return list
+	}
+	d.ticks(500, 2000, append(clients, freshClient)...)
+	if got := named(); len(got) > 0 {
+		t.Errorf("named %q", got)
+	}
+	d.ticks(2500, 20_000, append(clients, freshClient)...)
+	if got := named(); len(got) != 1 || !strings.HasPrefix(got[0], "node 3 has been leaving for 2.5 s: what it has counted is not with lane 0 of node 0 yet") {
+		t.Errorf("named %q", got)
+	}
+	d.adopted(lanes[0], gone[0])
+	d.ticks(20_500, 30_000, append(clients, freshClient)...)
+	if got := named(); len(got) != 1 || !strings.HasPrefix(got[0], "lane 0 of node 3 has been leaving") {
+		t.Errorf("named %q", got)
+	}
+}

@@ -1,0 +1,229 @@
+package coord_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/coord"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// mover is a controller whose job has a table of two partitions, at lanes of nodes 0 and 3.
+func mover() *desk {
+	tables, two := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}, []wire.Address{lanes[0], freshLane}
+	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: two, Clients: clients, Route: route.Spread(tables, 2, two, []bellows.NodeID{1, 2}), Tables: tables,
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: &rounds{want: 2}})}
+}
+
+// handoffs is what lanes are told of moves, and which records are made; the rest that is said is passed over.
+func (d *desk) handoffs() (lines []string) {
+	for _, e := range d.fx.Envelopes {
+		switch m := e.Message.(type) {
+		case *wire.Handoff:
+			lines = append(lines, fmt.Sprintf("%v: move %d of %v at %d to %v, urgent %v, cancel %v, term %d", e.To, m.Number, m.Pair.Ref, m.Pair.Generation, m.To(), m.Urgent, m.Cancel, m.Term))
+		case *wire.Records:
+			for _, r := range m.List {
+				if c := r.Control; c.Kind == bellows.MovePartition {
+					lines = append(lines, fmt.Sprintf("%v: record %d: t%d/p%d to node %d at %d", e.To, r.Number, c.Table, c.Partition, c.Node, c.Generation))
+				}
+			}
+		}
+	}
+	for _, m := range d.fx.Moves {
+		lines = append(lines, fmt.Sprintf("moved %v from %v to %v, %d of %d bytes: %q", m.Ref, m.From, m.To, m.Copied, m.Of, m.Reason))
+	}
+	d.fx.Envelopes, d.fx.Moves = d.fx.Envelopes[:0], nil
+	return lines
+}
+
+func prepared(number uint64, generation bellows.Generation, change func(*wire.Prepared)) *wire.Prepared {
+	m := &wire.Prepared{Term: 1, Number: number, Pair: wire.Pair{Generation: generation}, Copied: 8, Of: 16}
+	if change != nil {
+		change(m)
+	}
+	return m
+}
+
+func whole(m *wire.Prepared) { m.Whole = true }
+
+// TestAMoveIsRecordedWhenItsOwnerIsReady asks for moves: what cannot be is refused, the owner copies, and only its word that all is there makes the record, once.
+func TestAMoveIsRecordedWhenItsOwnerIsReady(t *testing.T) {
+	d := mover()
+	ref := bellows.PartitionRef{}
+	if err := d.MovePartition(ref, freshLane, false, &d.fx); err == nil {
+		t.Error("it moves before the job begins")
+	}
+	d.Start(&d.fx)
+	for what, err := range map[string]error{
+		"takes no part":         d.MovePartition(ref, wire.LaneAt(7, 0), false, &d.fx),
+		"there is no partition": d.MovePartition(bellows.PartitionRef{Partition: 2}, freshLane, false, &d.fx),
+	} {
+		if err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	d.handoffs()
+	say := func(from wire.Address, m *wire.Prepared, want ...string) {
+		t.Helper()
+		d.Step([]wire.Envelope{{From: from, To: self, Message: m}}, &d.fx)
+		if got := d.handoffs(); !slices.Equal(got, want) {
+			t.Errorf("%+v: said %q, want %q", m, got, want)
+		}
+	}
+	move := func(to wire.Address, urgent bool, want ...string) {
+		t.Helper()
+		if err := d.MovePartition(ref, to, urgent, &d.fx); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.handoffs(); !slices.Equal(got, want) {
+			t.Errorf("move to %v: said %q, want %q", to, got, want)
+		}
+	}
+	move(lanes[0], false) // where it is
+	move(freshLane, false, "lane 0 of node 0: move 1 of t0/p0 at 1 to lane 0 of node 3, urgent false, cancel false, term 1")
+	move(freshLane, false)
+	say(lanes[0], prepared(1, 1, nil))
+	if got := d.Moving(); len(got) != 1 || got[0].Copied != 8 || got[0].Of != 16 || got[0].To != freshLane {
+		t.Errorf("moving is %+v", got)
+	}
+	move(freshLane, true, "lane 0 of node 0: move 2 of t0/p0 at 1 to lane 0 of node 3, urgent true, cancel false, term 1")
+	say(lanes[0], prepared(1, 1, whole)) // of the move before
+	say(freshLane, prepared(2, 1, whole))
+	say(lanes[0], prepared(2, 1, func(m *wire.Prepared) { m.Whole, m.Term = true, 9 }))
+	move(lanes[0], false, "lane 0 of node 0: move 2 of t0/p0 at 1 to lane 0 of node 3, urgent true, cancel true, term 1")
+	say(lanes[0], prepared(2, 1, whole)) // which has crossed the word that it is given up
+	move(freshLane, false, "lane 0 of node 0: move 3 of t0/p0 at 1 to lane 0 of node 3, urgent false, cancel false, term 1")
+	say(lanes[0], prepared(3, 1, func(m *wire.Prepared) { m.Reason = "too far behind" }), `moved t0/p0 from lane 0 of node 0 to lane 0 of node 3, 8 of 16 bytes: "too far behind"`)
+	say(lanes[0], prepared(3, 1, whole))
+	move(freshLane, false, "lane 0 of node 0: move 4 of t0/p0 at 1 to lane 0 of node 3, urgent false, cancel false, term 1")
+	say(lanes[0], prepared(4, 1, whole), "lane 0 of node 0: record 1: t0/p0 to node 3 at 2", "lane 0 of node 3: record 1: t0/p0 to node 3 at 2",
+		`moved t0/p0 from lane 0 of node 0 to lane 0 of node 3, 8 of 16 bytes: ""`)
+	say(lanes[0], prepared(4, 1, whole))
+	move(lanes[0], false, "lane 0 of node 3: move 5 of t0/p0 at 2 to lane 0 of node 0, urgent false, cancel false, term 1")
+	d.CancelMove(bellows.PartitionRef{Partition: 1}, &d.fx)
+	if len(d.Moving()) != 1 {
+		t.Errorf("moving is %+v", d.Moving())
+	}
+}
+
+// TestHowFarAMoveIs has an owner say how far a copy is: what it has said of a move that was given up, or has been asked for anew, what is said of another controller's move, and what comes late is nothing, and what has come to
+// its end is not shown.
+func TestHowFarAMoveIs(t *testing.T) {
+	d := mover()
+	d.Start(&d.fx)
+	say := func(number, copied, of uint64, change func(*wire.Prepared)) {
+		m := prepared(number, 1, func(m *wire.Prepared) { m.Copied, m.Of = copied, of })
+		if change != nil {
+			change(m)
+		}
+		d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: m}}, &d.fx)
+	}
+	move := func(to wire.Address, urgent bool) {
+		t.Helper()
+		if err := d.MovePartition(bellows.PartitionRef{}, to, urgent, &d.fx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is := func(when string, copied, of uint64) {
+		t.Helper()
+		if got := d.Moving(); len(got) != 1 || got[0].Copied != copied || got[0].Of != of {
+			t.Errorf("%s it is %+v, want %d bytes of %d", when, got, copied, of)
+		}
+	}
+	move(freshLane, false)
+	is("asked for,", 0, 0)
+	say(1, 0, 16, nil)
+	is("begun,", 0, 16)
+	say(1, 12, 24, nil)
+	say(1, 8, 16, nil)
+	is("behind a word that came late", 12, 24)
+	move(freshLane, false)
+	is("asked for once more,", 12, 24)
+	move(freshLane, true)
+	is("asked for anew,", 0, 0)
+	say(1, 16, 24, nil)
+	is("behind a word of the one before", 0, 0)
+	say(2, 4, 16, func(m *wire.Prepared) { m.Term = 9 })
+	is("behind a word for another controller", 0, 0)
+	say(2, 4, 16, nil)
+	is("copied,", 4, 16)
+	d.CancelMove(bellows.PartitionRef{}, &d.fx)
+	say(2, 8, 16, nil)
+	if got := d.Moving(); len(got) > 0 {
+		t.Errorf("given up, it is %+v", got)
+	}
+	move(freshLane, true)
+	say(2, 8, 16, nil)
+	is("behind a word of the one given up", 0, 0)
+	say(3, 16, 16, whole)
+	if got := d.Moving(); len(got) > 0 {
+		t.Errorf("made, it is %+v", got)
+	}
+}
+
+// TestAnotherControllerVoidsCopies follows a controller that was asked for a move: what lanes copy is given up behind the records that they lack, and words about it are nothing.
+func TestAnotherControllerVoidsCopies(t *testing.T) {
+	d := mover()
+	d.Start(&d.fx)
+	job := core.Job{Controller: self, Lanes: []wire.Address{lanes[0], freshLane}, Clients: clients, Tables: []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}},
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
+	job.Route = route.Spread(job.Tables, 2, job.Lanes, []bellows.NodeID{1, 2})
+	c, err := coord.Recover(job, coord.Options{Driver: &rounds{want: 2}, Term: 2}, coord.Saved{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d = &desk{Controller: c}
+	d.Start(&d.fx)
+	d.ready(clients...)
+	d.ready(job.Lanes...)
+	d.handoffs()
+	for _, l := range job.Lanes {
+		d.Step([]wire.Envelope{{From: l, To: self, Message: &wire.Holding{Term: 2, Tail: 1}}}, &d.fx)
+	}
+	want := []string{"lane 0 of node 0: move 0 of t0/p0 at 0 to lane 0 of node 0, urgent false, cancel false, term 2", "lane 0 of node 3: move 0 of t0/p0 at 0 to lane 0 of node 0, urgent false, cancel false, term 2"}
+	if got := d.handoffs(); !slices.Equal(got, want) {
+		t.Errorf("said %q, want %q", got, want)
+	}
+	if err := d.MovePartition(bellows.PartitionRef{}, freshLane, false, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	d.handoffs()
+	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: prepared(1, 1, whole)}}, &d.fx) // of term 1, as the move of that number then
+	if got := d.handoffs(); got != nil {
+		t.Errorf("said %q", got)
+	}
+}
+
+// TestTheNewestDoneWaits has a flush be done before its split's turn, and again when its partition has moved: in whichever order the words come, it counts at the owner of now.
+func TestTheNewestDoneWaits(t *testing.T) {
+	for _, order := range [][2]bellows.Generation{{1, 2}, {2, 1}} {
+		tables, two := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}, []wire.Address{lanes[0], freshLane}
+		driver := &eager{}
+		d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: two, Clients: clients, Route: route.Spread(tables, 2, two, []bellows.NodeID{1, 2}), Tables: tables,
+			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: driver})}
+		d.Start(&d.fx)
+		if err := d.GivePartition(bellows.PartitionRef{}, freshLane, &d.fx); err != nil {
+			t.Fatal(err)
+		}
+		say := func(clock bellows.Clock, g bellows.Generation) {
+			m := wire.New[wire.Done]()
+			m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: uint64(clock) + 1}
+			m.Pairs = append(m.Pairs, wire.Pair{Generation: g})
+			m.Append(bellows.Unit{Clock: clock, Items: bellows.Range{Begin: 0, End: 1}}, nil)
+			d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
+		}
+		for _, g := range order {
+			say(1, g)
+		}
+		say(0, 2)
+		if want := []bellows.Clock{0, 1}; !slices.Equal(driver.came, want) {
+			t.Errorf("%v: clocks %v count", order, driver.came)
+		}
+	}
+}

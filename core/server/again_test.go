@@ -1,0 +1,114 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core/store"
+	"bellows/link/wire"
+)
+
+// twoParts is a push of both partitions of the free table, by a route.
+func twoParts(v bellows.RouteVersion, from wire.Address, seq int) *wire.Push {
+	m := pushBy(v, from, seq, ref(1, 0), wire.Subtree{}, 1)
+	m.Pairs = append(m.Pairs, ref(1, 1))
+	m.Chunks = append(m.Chunks, wire.Chunk{Pair: ref(1, 1), Rows: []uint32{0}, Values: []float32{8}})
+	return m
+}
+
+// TestRoomIsForAllThatWaits has no room for the push of a flush, nor for more of it that comes again: there is room for both, and both are named.
+func TestRoomIsForAllThatWaits(t *testing.T) {
+	s := newScript(t, 1)
+	s.push(1, 1, 0, ref(1, 0), 8)
+	s.send(clients[1], "push t1/p0", pushBy(0, clients[1], 1, ref(1, 0), wire.Subtree{}, 1))
+	s.send(clients[1], "push t1/p1, again", again(pushBy(0, clients[1], 1, ref(1, 1), wire.Subtree{}, 1)))
+	at := s.text.Len()
+	s.record(1, 1, 1, 0)
+	s.expect(at, "room for flush 1 of node 2 [{t1/p0 1} {t1/p1 1}]")
+}
+
+// TestWhatIsForgottenIsToldAndTheRestHeld gives a partition away of which a flush is held that its lane has passed on as done: its client is told what to send again, and
+// that the rest is held. The flush counts here once, whoever it comes to.
+func TestWhatIsForgottenIsToldAndTheRestHeld(t *testing.T) {
+	s, r := newScript(t, 0), firstRoads(routeTables)
+	r.next(r.AddLane(addedLane))
+	s.change(1, r.lastAddsLane())
+	m := twoParts(1, clients[0], 1)
+	m.Done = &wire.Done{Flush: m.Flush, Pairs: m.Pairs}
+	at := s.text.Len()
+	s.send(clients[0], "push both", m)
+	s.expect(at, "to the controller: done flush 1 of node 1")
+	at = s.text.Len()
+	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
+	s.expect(at, "flush 1 of node 1 is stale by route 2: [{t1/p0 1}]\n    to node 1: held flush 1 of node 1 [{t1/p1 1}]")
+}
+
+// TestACountedFlushIsKnown pushes a flush once more that has a number, to a lane that its partition has left: it is nothing new.
+func TestACountedFlushIsKnown(t *testing.T) {
+	s, r := newScript(t, 0), firstRoads(routeTables)
+	r.next(r.AddLane(addedLane))
+	s.change(1, r.lastAddsLane())
+	s.push(1, 1, 0, ref(1, 0), 1)
+	s.record(2, 1, 1, 0)
+	s.change(3, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
+	at := s.text.Len()
+	s.send(clients[0], "push flush 1 once more", pushBy(1, clients[0], 1, ref(1, 0), wire.Subtree{}, 1))
+	if got := s.text.String()[at:]; strings.Contains(got, "to node") {
+		t.Errorf("says %s", got)
+	}
+}
+
+// TestWhatIsRefusedWaitsAtItsNewPlace has a part wait for room at the owner of now while a copy of it comes that names the owner of before: that is refused, and the part is asked for when there is room.
+func TestWhatIsRefusedWaitsAtItsNewPlace(t *testing.T) {
+	s, r := newScript(t, 1), firstRoads(routeTables)
+	r.next(r.AddLane(addedLane))
+	s.change(1, r.lastAddsLane())
+	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
+	s.change(3, r.next(r.MovePartition(ref(1, 0).Ref, laneAt)))
+	s.come()
+	s.push(1, 1, 0, ref(1, 1), 8)
+	back := wire.Pair{Ref: ref(1, 0).Ref, Generation: 3}
+	at := s.text.Len()
+	s.send(clients[1], "push t1/p0 at generation 3, again", again(pushBy(3, clients[1], 1, back, wire.Subtree{}, 1)))
+	s.expect(at, "full, flush 1 of node 2 must wait [{t1/p0 3}]")
+	at = s.text.Len()
+	s.send(clients[1], "push t1/p0 at generation 1", pushBy(1, clients[1], 1, ref(1, 0), wire.Subtree{}, 1))
+	s.expect(at, "stale by route 3: [{t1/p0 1}]")
+	at = s.text.Len()
+	s.record(4, 1, 1, 0)
+	s.expect(at, "room for flush 1 of node 2 [{t1/p0 3}]")
+}
+
+// TestWhatIsSentAgainIsDroppedOnce ends the job when a part was refused and came again, when one was forgotten, and when one waited: each is dropped where it came first.
+func TestWhatIsSentAgainIsDroppedOnce(t *testing.T) {
+	s, r := newScript(t, 0), firstRoads(routeTables)
+	r.next(r.AddLane(addedLane))
+	s.change(1, r.lastAddsLane())
+	s.send(clients[0], "push both", twoParts(1, clients[0], 1))
+	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
+	s.send(clients[1], "push both", twoParts(1, clients[1], 1)) // refused
+	s.send(clients[1], "push both", twoParts(1, clients[1], 1)) // once more
+	s.change(3, r.next(r.MovePartition(ref(1, 0).Ref, laneAt)))
+	s.come()
+	back := wire.Pair{Ref: ref(1, 0).Ref, Generation: 3}
+	for i, c := range clients {
+		s.send(c, "push t1/p0, again", again(pushBy(3, c, 1, back, wire.Subtree{}, 1)))
+		if i == 1 {
+			s.send(c, "push t1/p1, again", again(pushBy(3, c, 1, ref(1, 1), wire.Subtree{}, 8)))
+		}
+	}
+	s.end(clients[0])
+	s.end(clients[1])
+	at := s.text.Len()
+	s.end(controller)
+	s.expect(at, "closed: applied 0 dropped 4")
+}
+
+// come brings the state of a partition of the free table that has come back.
+func (s *script) come() {
+	s.t.Helper()
+	if err := s.lane.Load(ref(1, 0).Ref, &store.Image{Values: []float32{5, 6}}); err != nil {
+		s.t.Fatal(err)
+	}
+}

@@ -1,0 +1,164 @@
+package server_test
+
+import (
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/route"
+	"bellows/core/server"
+	"bellows/link/wire"
+)
+
+// leaver is a lane of a job with another, which holds all, and takes over the counts of who leaves.
+func leaver(t *testing.T, self wire.Address) (*script, *roads) {
+	s := newScript(t, 0)
+	r := &roads{route.Spread(routeTables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2})}
+	r.next(r.AddLane(addedLane))
+	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: routeTables, Route: r.Route,
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, self, server.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.lane = l
+	return s, r
+}
+
+// gives is the last word of somebody who was removed by a route.
+func gives(by bellows.RouteVersion, sent, dropped int64, adopted ...bellows.Control) *wire.Closed {
+	return &wire.Closed{Counts: wire.Counts{Sent: sent, Dropped: dropped}, Route: by, Adopted: adopted}
+}
+
+// TestALaneLeavesWhenNothingMoreComes removes a lane: those who do not know it yet are told that they are behind, until each client has said its last word or was removed itself. What it has counted goes to its heir; and to the
+// controller, if the job ends then.
+func TestALaneLeavesWhenNothingMoreComes(t *testing.T) {
+	s, r := leaver(t, addedLane)
+	s.send(clients[0], "push t1/p0 as at generation 0", pushBy(1, clients[0], 1, wire.Pair{Ref: bellows.PartitionRef{Table: 1}}, wire.Subtree{}, 1))
+	s.change(1, r.next(r.RemoveLane(addedLane, laneAt)))
+	if !s.lane.Removed() || s.lane.TakesPart() || s.lane.Ending() {
+		t.Error("it does not leave, or takes the job for over")
+	}
+	s.send(clients[0], "push t1/p0 as at generation 0", pushBy(1, clients[0], 2, wire.Pair{Ref: bellows.PartitionRef{Table: 1}}, wire.Subtree{}, 1))
+	s.send(clients[0], "pull t1/p0 as at generation 0 by a newer route", pullBy(7, 1, wire.Pair{Ref: bellows.PartitionRef{Table: 1}}))
+	s.end(clients[0])
+	s.note("the other one is not waited for: it has left")
+	s.end(clients[1])
+	s.note("the job ends, and ends again")
+	s.send(controller, "the job is over", &wire.End{Term: 1})
+	s.send(controller, "the job is over", &wire.End{Term: 2})
+	if !s.lane.Ending() {
+		t.Error("it has not heard the end")
+	}
+	s.check()
+}
+
+// TestALaneThatLeavesTakesNoRecordBehindIt has another controller, which has not heard of the removal, send records behind it: a client that takes part from then on never heard of the lane, and is not waited for.
+func TestALaneThatLeavesTakesNoRecordBehindIt(t *testing.T) {
+	s, r := leaver(t, addedLane)
+	both := wire.New[wire.Records]()
+	both.Term = 2
+	both.AppendControl(1, r.next(r.RemoveLane(addedLane, laneAt)))
+	both.AppendControl(2, r.next(r.AddClient(4)))
+	late := wire.New[wire.Records]()
+	late.Term = 2
+	late.AppendControl(3, r.next(r.AddClient(5)))
+	var out wire.Outbox
+	for _, m := range []wire.Message{both, late, &wire.Query{Term: 2}} {
+		s.lane.Step([]wire.Envelope{{From: controller, To: addedLane, Message: m}}, &out)
+	}
+	if h := out.Envelopes[0].Message.(*wire.Holding); s.lane.Applied() != 1 || h.Last != 1 || h.Tail != 1 {
+		t.Errorf("it is at record %d, and holds %+v", s.lane.Applied(), h)
+	}
+	out = wire.Outbox{}
+	for _, c := range clients {
+		s.lane.Step([]wire.Envelope{{From: c, To: addedLane, Message: &wire.End{Parts: true}}}, &out)
+	}
+	if n := len(out.Envelopes); n != 1 || out.Envelopes[0].To != laneAt {
+		t.Errorf("behind the last words of all that it knew it says %+v", out.Envelopes)
+	}
+}
+
+// TestAnHeirTakesOverCounts gives a lane the counts of others: one before it has the record that says so, one twice, one with what he has inherited. It says whose it has, to each controller, and they are
+// in its last word.
+func TestAnHeirTakesOverCounts(t *testing.T) {
+	s, r := leaver(t, laneAt)
+	s.change(1, r.next(r.AddClient(4)))
+	of := r.RemoveClient(4, laneAt)
+	s.note("ahead of the record")
+	s.send(addedClient, "its counts, by route 3", gives(3, 5, 0))
+	s.change(2, r.next(of))
+	s.send(addedClient, "its counts, once more", gives(3, 5, 0))
+	one := r.RemoveLane(addedLane, laneAt)
+	s.change(3, r.next(one))
+	s.note("with those of one whose heir it was")
+	s.send(addedLane, "its counts, by route 4", gives(4, 2, 3, bellows.Control{Kind: bellows.RemoveClient, Route: 2, Node: 9, Heir: 3}))
+	var out wire.Outbox
+	s.lane.Step([]wire.Envelope{{From: controller, To: laneAt, Message: &wire.Query{Term: 1}}}, &out)
+	if h := out.Envelopes[0].Message.(*wire.Holding); len(h.Adopted) != 3 || h.Adopted[0] != of || h.Adopted[2] != one || len(h.Added) != 1 {
+		t.Errorf("it holds %+v", h)
+	}
+	s.send(controller, "the job is over", &wire.End{Term: 1})
+	s.end(clients[0])
+	s.end(clients[1])
+	s.check()
+}
+
+// TestAnHeirThatLeavesWaitsForItsInheritance removes a lane that is somebody's heir: it leaves when it has his counts.
+func TestAnHeirThatLeavesWaitsForItsInheritance(t *testing.T) {
+	s, r := leaver(t, addedLane)
+	s.change(1, r.next(r.AddClient(4)))
+	s.change(2, r.next(r.RemoveClient(4, addedLane)))
+	s.change(3, r.next(r.RemoveLane(addedLane, laneAt)))
+	s.end(clients[0])
+	s.end(clients[1])
+	s.note("it has heard all clients")
+	s.send(addedClient, "its counts, by route 3", gives(3, 5, 0))
+	s.check()
+}
+
+// TestWhatIsNotSentAgainCountsAsDropped refuses a push for want of room behind the route, and others that are ahead; the job ends before they come again, or behind the record. What comes twice counts once, and what
+// a process before this one has pushed not at all.
+func TestWhatIsNotSentAgainCountsAsDropped(t *testing.T) {
+	s, r := newScript(t, 0), firstRoads(routeTables)
+	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: routeTables, Route: r.Route, Incarnations: []uint32{0, 2, 2},
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{Limits: server.Limits{Ahead: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.lane = l
+	push := func(seq int, incarnation uint32, to wire.Pair) *wire.Push {
+		m := pushBy(1, clients[0], seq, to, wire.Subtree{}, 1)
+		m.Flush.Incarnation = incarnation
+		return m
+	}
+	s.send(clients[0], "push t1/p0, which is kept", push(1, 2, ref(1, 0)))
+	s.send(clients[0], "the same", push(1, 2, ref(1, 0)))
+	s.send(clients[0], "push t1/p1, for which there is no room", push(2, 2, ref(1, 1)))
+	s.send(clients[0], "push t1/p0 of the process before", push(1, 1, ref(1, 0)))
+	s.change(1, r.next(r.AddClient(4)))
+	s.send(clients[0], "push t1/p1, once more", push(3, 2, ref(1, 1)))
+	s.send(controller, "the job is over", &wire.End{Term: 1})
+	s.send(clients[0], "the first again", push(1, 2, ref(1, 0)))
+	s.end(clients[0])
+	s.end(clients[1])
+	s.end(wire.ClientAt(4))
+	s.check()
+}
+
+// TestWhatALeaverHasMissedIsItsHeirs removes a lane that has refused pushes to others. It cannot know whether their flushes get numbers, and its heir does: what has one by then, or gets one later, is not
+// dropped.
+func TestWhatALeaverHasMissedIsItsHeirs(t *testing.T) {
+	s, r := leaver(t, laneAt)
+	s.change(1, r.next(r.RemoveLane(addedLane, laneAt)))
+	s.record(2, 1, 1, 0)
+	m := gives(2, 0, 0)
+	for seq := range uint64(3) {
+		m.Missed = append(m.Missed, wire.Missed{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: seq + 1}, Ref: bellows.PartitionRef{Table: 1}, Rows: 1 << seq})
+	}
+	s.send(addedLane, "its counts: it has missed three flushes, of which the first counts", m)
+	s.record(3, 1, 2, 1)
+	s.send(controller, "the job is over", &wire.End{Term: 1})
+	s.end(clients[0])
+	s.end(clients[1])
+	s.check()
+}

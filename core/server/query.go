@@ -1,0 +1,50 @@
+package server
+
+import (
+	"slices"
+
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// takeQuery answers what the lane holds. The term of the one that asks has been taken note of
+// (take): the lane hears none below it any more, so that no record comes behind those of which it
+// speaks here but by that controller. It says everything that a controller cannot know from
+// records: flushes that are held, with what they have finished; who was added and fenced; and what
+// it was told of the end.
+func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
+	h := &wire.Holding{Term: l.term, Last: l.applied, Tail: l.tail.Oldest(l.applied)}
+	for _, f := range l.held {
+		at := slices.IndexFunc(h.Flushes, func(o wire.HeldFlush) bool { return o.Flush == f.push.Flush })
+		if at < 0 {
+			at = len(h.Flushes)
+			h.Flushes = append(h.Flushes, wire.HeldFlush{Flush: f.push.Flush, Clock: f.push.Clock, Pairs: slices.Clone(f.push.Pairs)})
+		}
+		one := &h.Flushes[at]
+		one.Held = append(one.Held, l.pairsOf(f.push)...)
+		if d := f.push.Done; d != nil {
+			one.Done = d.Copy().Results // a message is its receiver's
+		}
+	}
+	for _, p := range l.owned {
+		if p.awaited {
+			continue
+		}
+		h.Owned = append(h.Owned, wire.Owned{Pair: p.pair(), Newest: p.applied})
+	}
+	h.Added = slices.Clone(l.added) // a message is its receiver's
+	h.Adopted = slices.Clone(l.adopted)
+	for _, f := range l.fenced {
+		h.Gone = append(h.Gone, wire.Fence{Node: f.node, Incarnation: f.incarnation})
+	}
+	if l.told != nil && !planted.On("end-unsaid") {
+		h.End = &wire.End{Commit: l.told.Commit, Reason: l.told.Reason, Kind: l.told.Kind}
+	}
+	out.Send(l.cfg.Self, from, h)
+	if l.complaint != nil {
+		l.complain(out)
+	}
+	if m.From > 0 {
+		l.tail.Since(m.From, l.term, func(r *wire.Records) { out.Send(l.cfg.Self, from, r) })
+	}
+}

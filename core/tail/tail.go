@@ -1,0 +1,228 @@
+// Package tail is what a lane keeps of the log: the records that it has taken, so that another
+// controller can go on from them. It decides nothing about which of them counts.
+package tail
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"bellows"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// Tail is the records that a lane has taken and keeps, so that another controller can go on from
+// them, oldest first. They are let go when the controller says that it is saved behind them
+// (Records.Keep), and the oldest when they take more than the limit of Add: a job whose controller is
+// not saved before that cannot be recovered, and goes on all the same (TestTheTailIsBounded of package server). The
+// tail has no gaps: every record that the lane takes becomes part of it.
+//
+// A record is a length in four bytes, and then numbers, nearly all of one byte: with eight units
+// that is 60 bytes. Records are never cut by the end of a chunk.
+//
+// Turned down: keeping the messages. They are ten times as large and full of pointers, and the pool
+// has none left to give, so that each record of a job is written to memory that no cache has. And
+// keeping what travels: that takes five times as long to make.
+type Tail struct {
+	chunks [][]byte // oldest first
+	spare  []byte   // one that has been let go
+	head   int      // of the first chunk: where the oldest record is
+	first  bellows.CommitNumber
+	n      int // records, from first on
+	bytes  int // that these take
+}
+
+// chunkRoom is how much memory a chunk has, unless it is of one record that takes more.
+const chunkRoom = 16 << 10
+
+// Add keeps the records of a message, of all that is kept at most so many bytes; negative: none.
+func (t *Tail) Add(m *wire.Records, bytesMax int) {
+	if bytesMax < 0 {
+		return
+	}
+	if t.n == 0 && len(m.List) > 0 {
+		t.first = m.List[0].Number
+	}
+	for i := range m.List {
+		t.append(&m.List[i])
+	}
+	for t.bytes > bytesMax {
+		t.dropOldest()
+	}
+}
+
+// append adds a record: a length, the counts of its lists, and its numbers. Of a unit what differs
+// from the one before is written, which for units of one flush is little.
+func (t *Tail) append(r *wire.Record) {
+	most := 4 + binary.MaxVarintLen64*(6+3*len(r.Pairs)+5*len(r.Results))
+	for i := range r.Results {
+		most += 8 * len(r.Results[i].Values)
+	}
+	chunk := t.room(most) // also for a control, which comes with no flush and takes less than the numbers of one may
+	b, at := *chunk, len(*chunk)
+	b = append(b, 0, 0, 0, 0)
+	b = put(put(put(b, uint64(r.Flush.Client)), uint64(r.Flush.Incarnation)), r.Flush.Seq)
+	b = put(put(b, uint64(len(r.Pairs))), uint64(len(r.Results)))
+	for _, p := range r.Pairs {
+		b = put(put(put(b, uint64(p.Ref.Table)), uint64(p.Ref.Partition)), uint64(p.Generation))
+	}
+	last := bellows.Unit{}
+	for i := range r.Results {
+		b = keepUnit(b, &r.Results[i], &last)
+	}
+	if r.Control.Kind != bellows.NoControl {
+		b = keepControl(b, &r.Control)
+	}
+	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at))
+	*chunk = b
+	t.n++
+	t.bytes += len(b) - at
+}
+
+// put adds a number.
+func put(b []byte, x uint64) []byte {
+	if x < 0x80 {
+		return append(b, byte(x))
+	}
+	return binary.AppendUvarint(b, x)
+}
+
+// keepUnit adds a result, whose unit is likely to be near that of the last one.
+func keepUnit(b []byte, r *wire.Result, last *bellows.Unit) []byte {
+	u := &r.Unit
+	split, clock, length := uint64(u.Split-last.Split), uint64(uint32(u.Clock-last.Clock)), uint64(u.Items.Len())
+	begin, numbers := uint64(u.Items.Begin), uint64(len(r.Values))
+	*last = *u
+	if split|clock|begin|length|numbers < 0x80 {
+		b = append(b, byte(split), byte(clock), byte(begin), byte(length), byte(numbers))
+	} else {
+		b = put(put(put(put(put(b, split), clock), begin), length), numbers)
+	}
+	for _, x := range r.Values {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
+}
+
+func keepControl(b []byte, c *bellows.Control) []byte {
+	for _, x := range [...]uint64{uint64(c.Kind), uint64(c.Table), uint64(uint32(c.Clocks)), uint64(uint32(c.Clock)), uint64(c.Route), uint64(c.Node),
+		uint64(c.Lane), uint64(c.Partition), uint64(c.Generation), uint64(c.Split), uint64(c.Heir), uint64(c.HeirLane)} {
+		b = put(b, x)
+	}
+	return b
+}
+
+// room is a chunk with as much room.
+func (t *Tail) room(most int) *[]byte {
+	n := len(t.chunks)
+	if n > 0 && cap(t.chunks[n-1])-len(t.chunks[n-1]) >= most {
+		return &t.chunks[n-1]
+	}
+	chunk := t.spare
+	if t.spare = nil; cap(chunk) < most {
+		chunk = make([]byte, 0, max(most, chunkRoom))
+	}
+	t.chunks = append(t.chunks, chunk)
+	return &t.chunks[n]
+}
+
+// dropOldest lets the oldest record go, and a chunk with its last.
+func (t *Tail) dropOldest() {
+	chunk := t.chunks[0]
+	length := int(binary.LittleEndian.Uint32(chunk[t.head:]))
+	t.first, t.n, t.bytes = t.first+1, t.n-1, t.bytes-length
+	if t.head += length; t.head == len(chunk) {
+		t.chunks, t.head = slices.Delete(t.chunks, 0, 1), 0
+		if cap(chunk) == chunkRoom {
+			t.spare = chunk[:0]
+		}
+	}
+}
+
+// Forget lets go of the records below a number.
+func (t *Tail) Forget(below bellows.CommitNumber) {
+	for t.n > 0 && (t.first < below || t.n > 1 && planted.On("tail-freed-early")) {
+		t.dropOldest()
+	}
+}
+
+// Oldest is the first record that is kept; what follows the last one, if none is.
+func (t *Tail) Oldest(last bellows.CommitNumber) bellows.CommitNumber {
+	if t.n == 0 {
+		return last + 1
+	}
+	return t.first
+}
+
+// sinceMost is how many records go into a message for who asks.
+const sinceMost = 256
+
+// Since are messages with the records from a number on, made as they leave: the tail of a long job
+// is many messages.
+func (t *Tail) Since(from bellows.CommitNumber, term bellows.Term, yield func(*wire.Records)) {
+	var m *wire.Records
+	number, head := t.first, t.head
+	for _, chunk := range t.chunks {
+		for rest := chunk[head:]; len(rest) > 0; number++ {
+			length := binary.LittleEndian.Uint32(rest)
+			one := rest[4:length]
+			if rest = rest[length:]; number < from {
+				continue
+			}
+			done, control := given(one)
+			if m != nil && (len(m.List) == sinceMost || !m.Room(done)) {
+				yield(m)
+				m = nil
+			}
+			if m == nil {
+				m = wire.New[wire.Records]()
+				m.Term = term
+			}
+			if control.Kind != bellows.NoControl {
+				m.AppendControl(number, control)
+			} else {
+				m.Append(number, done)
+			}
+			wire.Free(done)
+		}
+		head = 0
+	}
+	if m != nil {
+		yield(m)
+	}
+}
+
+// given is what keep has made a record of.
+func given(b []byte) (d *wire.Done, c bellows.Control) {
+	next := func() (x uint64) {
+		x, n := binary.Uvarint(b)
+		b = b[n:]
+		return x
+	}
+	d = wire.New[wire.Done]()
+	d.Flush = bellows.FlushID{Client: bellows.NodeID(next()), Incarnation: uint32(next()), Seq: next()}
+	pairs, results := next(), next()
+	for range pairs {
+		ref := bellows.PartitionRef{Table: bellows.TableID(next()), Partition: bellows.PartitionID(next())}
+		d.Pairs = append(d.Pairs, wire.Pair{Ref: ref, Generation: bellows.Generation(next())})
+	}
+	u := bellows.Unit{}
+	for range results {
+		u.Split, u.Clock = u.Split+bellows.SplitID(next()), u.Clock+bellows.Clock(next())
+		u.Items.Begin = int(next())
+		u.Items.End = u.Items.Begin + int(next())
+		values := make([]float64, next())
+		for i := range values {
+			values[i] = math.Float64frombits(binary.LittleEndian.Uint64(b))
+			b = b[8:]
+		}
+		d.Append(u, values)
+	}
+	if len(b) > 0 {
+		c = bellows.Control{Kind: bellows.ControlKind(next()), Table: bellows.TableID(next()), Clocks: int32(next()), Clock: bellows.Clock(next()),
+			Route: bellows.RouteVersion(next()), Node: bellows.NodeID(next()), Lane: uint16(next()), Partition: bellows.PartitionID(next()),
+			Generation: bellows.Generation(next()), Split: bellows.SplitID(next()), Heir: bellows.NodeID(next()), HeirLane: uint16(next())}
+	}
+	return d, c
+}

@@ -1,0 +1,114 @@
+package session
+
+import (
+	"cmp"
+	"slices"
+
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// What two actors say to each other keeps its order, and nobody relies on more (docs/5-wire.md). So short messages of others pass a long one, also between its parts (Beside), and of
+// long ones those of two pairs of actors take turns: an answer does not wait for the state of a partition that another lane sends, nor a push for all of it. What passes one long message is
+// bounded, so that it gets its turn.
+//
+// A message that passes another comes before it in the list, as it will at the other end: the counts of both ends mean the same messages. It only ever goes towards the head, so that a
+// mark stays behind all that was posted before it.
+//
+// Turned down: a queue for each pair of actors, with shares of bytes: as many lists as a node has actors, and a message would be in one of them and in that of what is not acknowledged; and a
+// stream of their own for short messages: what a lane says to a client would be of two streams, and the numbers of flushes come before rows that have them.
+const (
+	shortMost = 128 << 10 // bytes of a short message: with half of it, pushes of 64 KiB cost a tenth more, since each is looked for anew
+	passMost  = 256 << 10 // bytes that pass a long one at a time
+	lookMost  = 512       // messages that are looked at for one that may pass
+)
+
+// Shorten makes messages long from so many bytes on; 0: as many as are worth it. No message that travels in parts may be short.
+func (e *End) Shorten(most int) { e.shortMost = most }
+
+// pairOf is two actors, in the order of what one says to the other.
+type pairOf struct{ from, to wire.Address }
+
+func of(e *wire.Envelope) pairOf { return pairOf{e.From, e.To} }
+
+// pass is what one that passes costs.
+const pass = 64
+
+func (e *End) short(m *wire.Envelope) bool {
+	return weight(m.Message) <= cmp.Or(e.shortMost, shortMost)
+}
+
+// choose is the place of the next message of the ordinary stream, which has one that is no mark at its next.
+func (e *End) choose(s *stream) int {
+	if e.short(&s.list[s.next]) {
+		return s.next
+	}
+	e.waiting = e.waiting[:0]
+	other := s.next
+	for i := s.next; i < min(len(s.list), s.next+lookMost); i++ {
+		m := &s.list[i]
+		if _, mark := m.Message.(*wire.Mark); mark || e.waits(of(m)) {
+			continue
+		}
+		if e.short(m) && s.passed < passMost {
+			return i
+		}
+		if other == s.next && of(m) != s.last && !e.short(m) {
+			other = i
+		}
+		e.waiting = append(e.waiting, of(m))
+	}
+	if of(&s.list[s.next]) != s.last {
+		return s.next
+	}
+	return other
+}
+
+// waits reports whether something of two actors has been passed over, which what follows of them must not pass.
+func (e *End) waits(p pairOf) bool {
+	return slices.Contains(e.waiting, p) && !planted.On("own-order-passed")
+}
+
+// give has the message at a place leave next, and reports whether it is long.
+func (e *End) give(s *stream, at int) (m wire.Envelope, long bool) {
+	m = s.list[at]
+	copy(s.list[s.next+1:at+1], s.list[s.next:at])
+	s.list[s.next] = m
+	s.next++
+	if long = !e.short(&m); long {
+		s.last, s.passed = of(&m), 0
+	} else if at >= s.next {
+		s.passed += pass + weight(m.Message)
+	}
+	return m, long
+}
+
+// Beside appends the messages that may be written between two parts of the one that Take gave last: short ones of other pairs of actors, which are then before it.
+func (e *End) Beside(to []wire.Envelope) []wire.Envelope {
+	s := &e.streams[Ordinary]
+	if !e.synced || s.next == s.head || s.next == len(s.list) {
+		return to
+	}
+	e.waiting = append(e.waiting[:0], of(&s.list[s.next-1]))
+	passed := 0
+	for i := s.next; i < min(len(s.list), s.next+lookMost) && passed < passMost; i++ {
+		m := s.list[i]
+		if _, mark := m.Message.(*wire.Mark); mark || e.waits(of(&m)) {
+			continue
+		}
+		if !e.short(&m) {
+			e.waiting = append(e.waiting, of(&m))
+			continue
+		}
+		copy(s.list[s.next:i+1], s.list[s.next-1:i])
+		if planted.On("beside-behind") {
+			s.list[s.next-1], s.list[s.next] = s.list[s.next], m
+		} else {
+			s.list[s.next-1] = m
+		}
+		s.next++
+		passed += pass + weight(m.Message)
+		to = append(to, m)
+	}
+	return to
+}

@@ -1,0 +1,255 @@
+// Package elastic changes the shape of a job while it runs: how many nodes work and serve, who leaves, and what a node is for. These are
+// EPS's four functions (EPS §3: adding and removing workers, adding and removing servers) and the switch of a role, as one API.
+//
+// What decides is package reshape, a step function; this package carries it: it looks at the job, begins what is to
+// begin, each step on a goroutine of its own, and answers who has asked. Its caller's duties, in order:
+//
+//  1. Make a Shaper of a Job, when the job's nodes begin to join. launch.Control has one; others give node.Commands and how a process
+//     comes for a node (Of).
+//  2. Scale, Drain, Switch, by any goroutine, several at once: each returns when it has come about, or says what has not. What is asked later
+//     supersedes what was asked before, but for drains. Nothing is undone by an error or by the end of a context: the job is whole behind each
+//     step.
+//  3. Close it when the job is over.
+//
+// A node that comes can run tasks and hold partitions, whatever it is for at first, so that it can be switched. One that the job
+// began with can be switched to what it was started with.
+//
+// The package refuses to end processes: who has them hears that a node has left by the end of its process.
+package elastic
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"bellows"
+	"bellows/api"
+	"bellows/core/join"
+	"bellows/node"
+	"bellows/policy/plan"
+	"bellows/policy/reshape"
+	"bellows/policy/shape"
+)
+
+// Job is what a Shaper does to a job. Each returns when the job's controller has taken it, or says why it does not. A channel is told
+// when it has come about, or never will.
+type Job interface {
+	Layout(ctx context.Context) (node.Layout, error)
+	// Add has a node come, and returns its number when it takes part.
+	Add(ctx context.Context, slots, lanes int) (bellows.NodeID, error)
+	MoveSplit(ctx context.Context, s bellows.SplitID, to bellows.NodeID) (moved <-chan error, err error)
+	// StaySplit takes back a move of a split that has not been made.
+	StaySplit(ctx context.Context, s bellows.SplitID) error
+	MovePartition(ctx context.Context, p bellows.PartitionRef, to bellows.NodeID) (moved <-chan error, err error)
+	// HurryPartition is MovePartition as fast as it goes, whatever the job's clocks take meanwhile.
+	HurryPartition(ctx context.Context, p bellows.PartitionRef, to bellows.NodeID) (moved <-chan error, err error)
+	// StayPartition takes back a move of a partition that has not been made.
+	StayPartition(ctx context.Context, p bellows.PartitionRef) error
+	// Remove has a node leave that has nothing any more, and returns when it has left.
+	Remove(ctx context.Context, n bellows.NodeID) error
+	// Planned tells how far the way to another shape is, and what was decided since.
+	Planned(ctx context.Context, p *api.Plan, decided []node.Change) error
+}
+
+// Role is what a node is for.
+type Role = reshape.Role
+
+// The roles.
+const (
+	Worker = reshape.Worker // it runs tasks
+	Server = reshape.Server // it holds partitions
+	Both   = reshape.Both
+)
+
+// Of is the Job of Commands, where come has the process of a node come, as of node.Commands.Add.
+func Of(c *node.Commands, come func(context.Context, node.Invitation) error) Job {
+	return &invited{c, come}
+}
+
+type invited struct {
+	*node.Commands
+	come func(context.Context, node.Invitation) error
+}
+
+func (j *invited) Add(ctx context.Context, slots, lanes int) (bellows.NodeID, error) {
+	return j.Commands.Add(ctx, slots, lanes, j.come)
+}
+
+// Options are the choices of a Shaper; zeros: the defaults.
+type Options struct {
+	Slots int // compute slots of a node that comes; 0: one
+	Lanes int // lanes of it; 0: one
+}
+
+// Result is what has come of something that was asked.
+type Result struct {
+	Moved   int      // splits and partitions
+	Bytes   int64    // that moved
+	Seconds float64  // since it was asked
+	Left    []string // what was not done, and why, if that is told as an error
+}
+
+// Shaper changes the shape of one job.
+//
+// States: open, and closed, when nothing is begun any more. What was begun ends still: Close waits for it.
+//
+// Invariants:
+//   - The machine is stepped by one goroutine at a time, and nobody waits for the job with the lock held (TestNobodyWaitsWithTheLock).
+//   - What was decided is told in its order (TestDecisionsAreToldInTheirOrder).
+//   - Whoever asks is answered once, by the end of its context at the latest (TestWhoHasAskedIsAnswered).
+//
+// Locks: mu guards all that follows it.
+type Shaper struct {
+	job   Job
+	lanes int
+	ctx   context.Context
+	end   context.CancelFunc
+	began time.Time
+	ops   sync.WaitGroup
+
+	mu      sync.Mutex
+	machine *reshape.Machine
+	refs    []bellows.PartitionRef                   // by their numbers
+	waiting map[reshape.AskID]chan<- reshape.Outcome // with room
+	under   map[reshape.OpID]context.CancelFunc
+	timer   *time.Timer // of the machine's next tick; nil: none is needed
+	decided []node.Change
+	telling bool // somebody tells
+	changed bool // there is something to tell
+	closed  bool
+}
+
+// New is a Shaper of a job.
+func New(job Job, opt Options) *Shaper {
+	ctx, end := context.WithCancel(context.Background())
+	host := shape.Node{Slots: max(1, opt.Slots), Lanes: 1}
+	return &Shaper{job: job, lanes: max(1, opt.Lanes), ctx: ctx, end: end, began: time.Now(), machine: reshape.New(reshape.Limits{Host: host, Limits: plan.Limits{Adds: join.GuestsMost}}),
+		waiting: map[reshape.AskID]chan<- reshape.Outcome{}, under: map[reshape.OpID]context.CancelFunc{}}
+}
+
+// Scale has so many nodes run tasks, and so many hold partitions; 0: as many as there are. Where every node does both, and servers are 0, those
+// that come do both, too. An error of kind Config is of what cannot be; of kind Interrupted, that something else was asked since; and
+// of kind Unavailable, that not all of it came about.
+func (s *Shaper) Scale(ctx context.Context, workers, servers int) (Result, error) {
+	return s.ask(ctx, "scale", reshape.Ask{Scale: &reshape.Scale{Workers: workers, Servers: servers}})
+}
+
+// Drain has a node leave: what it has goes to others, and nobody comes in its place. With a notice it is over by then, and an
+// error says what the node still has; what has no copy goes first. 0: it takes as long as it takes. Errors are as of Scale.
+func (s *Shaper) Drain(ctx context.Context, n bellows.NodeID, notice time.Duration) (Result, error) {
+	if notice < 0 || notice > 0 && notice < time.Millisecond {
+		return Result{}, bellows.Errorf(bellows.Config, "drain", fmt.Sprintf("node %d", n), "a notice of %v; it must be at least 1ms", notice)
+	}
+	return s.ask(ctx, "drain", reshape.Ask{Drain: &reshape.Drain{Node: n, NoticeMillis: notice.Milliseconds()}})
+}
+
+// Warn is Drain for whoever does not wait: what becomes of it is told as a decision.
+func (s *Shaper) Warn(n bellows.NodeID, notice time.Duration) {
+	s.ops.Go(func() {
+		if _, err := s.Drain(s.ctx, n, max(notice, time.Millisecond)); err != nil {
+			s.remark(err.Error())
+		}
+	})
+}
+
+// Switch has a node be a worker, a server or both, without a restart. Errors are as of Scale.
+func (s *Shaper) Switch(ctx context.Context, n bellows.NodeID, role Role) (Result, error) {
+	return s.ask(ctx, "switch", reshape.Ask{Switch: &reshape.Switch{Node: n, Role: role}})
+}
+
+// Shape has the job take whatever shape a policy decides.
+func (s *Shaper) Shape(ctx context.Context, p shape.Policy) (Result, error) {
+	return s.ask(ctx, "reshape", reshape.Ask{Shape: p})
+}
+
+// ask asks the machine, and waits for its answer.
+func (s *Shaper) ask(ctx context.Context, what string, a reshape.Ask) (Result, error) {
+	layout, err := s.job.Layout(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	answer := make(chan reshape.Outcome, 1)
+	var id reshape.AskID
+	s.step(func(m *reshape.Machine, fx *reshape.Effects) {
+		m.Observe(s.facts(&layout), fx)
+		id = m.Ask(a, fx)
+		s.waiting[id] = answer
+	})
+	select {
+	case o := <-answer:
+		return result(what, &o)
+	case <-ctx.Done():
+		s.step(func(m *reshape.Machine, fx *reshape.Effects) { m.Withdraw(id, fx) })
+		o := <-answer // of that step, or of one before
+		r, err := result(what, &o)
+		if err != nil {
+			err = bellows.Errorf(bellows.Interrupted, what, "", "%w", context.Cause(ctx))
+		}
+		return r, err
+	}
+}
+
+// result is the answer as callers want it.
+func result(what string, o *reshape.Outcome) (Result, error) {
+	r := Result{Moved: o.Moved, Bytes: o.Bytes, Seconds: float64(o.Millis) / 1000}
+	for i := range o.Left {
+		r.Left = append(r.Left, fmt.Sprintf("%s: %s", o.Left[i].Step.String(), o.Left[i].Why))
+	}
+	kind := bellows.Unavailable
+	switch {
+	case o.Err == "":
+		return r, nil
+	case o.Bad:
+		kind = bellows.Config
+	case o.Superseded:
+		kind = bellows.Interrupted
+	}
+	return r, bellows.Errorf(kind, what, "", "%s", o.Err)
+}
+
+// facts is a layout as the machine takes it.
+func (s *Shaper) facts(l *node.Layout) reshape.Facts {
+	f := reshape.Facts{Version: uint64(l.Version), Splits: l.Splits}
+	for _, m := range l.Members {
+		f.Nodes = append(f.Nodes, shape.Node{ID: m.Node, Slots: m.Slots, Lanes: m.Lanes})
+	}
+	f.Stays, f.Tables = l.Stays, make([]int, len(l.Tables))
+	s.refs = s.refs[:0]
+	for _, h := range l.Partitions {
+		f.Tables[h.Table]++
+		f.Partitions = append(f.Partitions, h.Node)
+		f.Sizes.Partitions = append(f.Sizes.Partitions, h.Bytes)
+		s.refs = append(s.refs, h.PartitionRef)
+	}
+	return f
+}
+
+// step steps the machine, and carries out its effects.
+func (s *Shaper) step(do func(*reshape.Machine, *reshape.Effects)) {
+	s.mu.Lock()
+	var fx reshape.Effects
+	s.machine.Tick(time.Since(s.began).Milliseconds(), &fx)
+	do(s.machine, &fx)
+	for _, op := range fx.Begin {
+		s.begin(op)
+	}
+	for _, id := range fx.Abandon { // behind Begin: the time may begin what the rest of the step does not want
+		if abandon := s.under[id]; abandon != nil { // else it has ended in this step
+			abandon()
+		}
+	}
+	for _, o := range fx.Outcomes {
+		if answer := s.waiting[o.Ask]; answer != nil {
+			answer <- o
+			delete(s.waiting, o.Ask)
+		}
+	}
+	for i := range fx.Notes {
+		s.decided = append(s.decided, s.change(&fx.Notes[i]))
+	}
+	s.wake()
+	s.changed = s.changed || len(fx.Begin)+len(fx.Outcomes)+len(fx.Notes) > 0
+	s.mu.Unlock()
+	s.tell()
+}

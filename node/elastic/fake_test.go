@@ -1,0 +1,398 @@
+package elastic_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bellows"
+	"bellows/api"
+	"bellows/node"
+	"bellows/node/elastic"
+	"bellows/policy/reshape"
+)
+
+// fake is a job of which all is decided here: steps come about at once, or when the test lets them.
+type fake struct {
+	mu      sync.Mutex
+	layout  node.Layout
+	next    bellows.NodeID
+	held    chan struct{} // not nil: moves of partitions come about when it is closed
+	begun   chan struct{} // one word for each that waits for held
+	stay    map[bellows.PartitionRef]chan struct{}
+	told    []node.Change
+	plans   []*api.Plan
+	removed []bellows.NodeID
+	refuses int           // so many moves of partitions
+	refused chan struct{} // one word for each that is told
+	over    error
+	hurried int // moves of partitions that were to be as fast as they go
+	moved   int // and all
+}
+
+func newFake() *fake {
+	f := &fake{next: 1, begun: make(chan struct{}, 100), refused: make(chan struct{}, 100), stay: map[bellows.PartitionRef]chan struct{}{}}
+	f.layout = node.Layout{Version: 1, Members: []node.Member{{Slots: 2, Lanes: 2}}, Splits: make([]bellows.NodeID, 8), Tables: []string{"w"}}
+	for p := range 4 {
+		f.layout.Partitions = append(f.layout.Partitions, node.Holding{PartitionRef: bellows.PartitionRef{Partition: bellows.PartitionID(p)}, Bytes: 100})
+	}
+	return f
+}
+
+func (f *fake) change(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do()
+	f.layout.Version++
+}
+
+func (f *fake) Layout(context.Context) (node.Layout, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.layout
+	l.Members, l.Splits, l.Partitions = slices.Clone(l.Members), slices.Clone(l.Splits), slices.Clone(l.Partitions)
+	return l, f.over
+}
+
+func (f *fake) Add(_ context.Context, slots, lanes int) (n bellows.NodeID, err error) {
+	f.change(func() {
+		n = f.next
+		f.next++
+		f.layout.Members = append(f.layout.Members, node.Member{Node: n, Slots: slots, Lanes: lanes})
+	})
+	return n, nil
+}
+
+func (f *fake) MoveSplit(_ context.Context, s bellows.SplitID, to bellows.NodeID) (<-chan error, error) {
+	f.change(func() { f.layout.Splits[s] = to })
+	moved := make(chan error, 1)
+	moved <- nil
+	return moved, nil
+}
+
+func (f *fake) StaySplit(context.Context, bellows.SplitID) error { return nil }
+
+func (f *fake) HurryPartition(ctx context.Context, p bellows.PartitionRef, to bellows.NodeID) (<-chan error, error) {
+	f.change(func() { f.hurried++ })
+	return f.MovePartition(ctx, p, to)
+}
+
+func (f *fake) MovePartition(_ context.Context, p bellows.PartitionRef, to bellows.NodeID) (<-chan error, error) {
+	f.mu.Lock()
+	held, refused := f.held, f.refuses > 0
+	f.refuses = max(0, f.refuses-1)
+	f.moved++
+	f.mu.Unlock()
+	if refused {
+		return nil, bellows.Errorf(bellows.Unavailable, "move", "a partition", "not now")
+	}
+	moved, stays := make(chan error, 1), make(chan struct{})
+	if held == nil {
+		f.change(func() { f.layout.Partitions[p.Partition].Node = to })
+		moved <- nil
+		return moved, nil
+	}
+	f.mu.Lock()
+	f.stay[p] = stays
+	f.mu.Unlock()
+	f.begun <- struct{}{}
+	go func() {
+		select {
+		case <-held:
+			f.change(func() { f.layout.Partitions[p.Partition].Node = to })
+			moved <- nil
+		case <-stays:
+			moved <- errors.New("it stays")
+		}
+	}()
+	return moved, nil
+}
+
+func (f *fake) StayPartition(_ context.Context, p bellows.PartitionRef) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.stay[p])
+	return nil
+}
+
+func (f *fake) Remove(_ context.Context, n bellows.NodeID) error {
+	f.change(func() {
+		f.removed = append(f.removed, n)
+		f.layout.Members = slices.DeleteFunc(f.layout.Members, func(m node.Member) bool { return m.Node == n })
+	})
+	return nil
+}
+
+func (f *fake) Planned(_ context.Context, p *api.Plan, decided []node.Change) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.plans, f.told = append(f.plans, p), append(f.told, decided...)
+	for _, c := range decided {
+		if strings.Contains(c.Sentence, "was refused") {
+			f.refused <- struct{}{}
+		}
+	}
+	return nil
+}
+
+func (f *fake) counts() (workers, servers int) {
+	w, s := map[bellows.NodeID]bool{}, map[bellows.NodeID]bool{}
+	l, _ := f.Layout(context.Background())
+	for _, n := range l.Splits {
+		w[n] = true
+	}
+	for _, p := range l.Partitions {
+		s[p.Node] = true
+	}
+	return len(w), len(s)
+}
+
+// TestEPSFunctions adds and removes workers and servers, drains a node, and switches roles.
+func TestEPSFunctions(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := elastic.New(f, elastic.Options{Slots: 2, Lanes: 3})
+	defer s.Close()
+	ctx := t.Context()
+	for _, c := range []struct{ ask, workers, servers int }{{0, 4, 2}, {1, 2, 4}, {2, 1, 1}, {3, 3, 3}} {
+		if r, err := s.Scale(ctx, c.workers, c.servers); err != nil || len(r.Left) > 0 {
+			t.Fatalf("%+v: %+v, %v", c, r, err)
+		}
+		if w, v := f.counts(); w != c.workers || v != c.servers {
+			t.Fatalf("%d workers and %d servers, not %+v", w, v, c)
+		}
+	}
+	last := f.next - 1
+	if r, err := s.Drain(ctx, last, 0); err != nil || r.Moved == 0 || !slices.Contains(f.removed, last) {
+		t.Errorf("node %d: %+v, %v; gone are %v", last, r, err, f.removed)
+	}
+	if w, v := f.counts(); w+v >= 6 || w < 2 || v < 2 {
+		t.Errorf("%d workers and %d servers", w, v)
+	}
+	if _, err := s.Scale(ctx, 2, 2); err != nil {
+		t.Fatal(err)
+	}
+	l, _ := f.Layout(ctx)
+	n := l.Members[1].Node
+	for _, role := range []reshape.Role{reshape.Server, reshape.Worker, reshape.Both} {
+		if _, err := s.Switch(ctx, n, role); err != nil {
+			t.Fatalf("%v: %v", role, err)
+		}
+		l, _ := f.Layout(ctx)
+		works := slices.Contains(l.Splits, n)
+		serves := slices.ContainsFunc(l.Partitions, func(h node.Holding) bool { return h.Node == n })
+		if works != (role&reshape.Worker != 0) || serves != (role&reshape.Server != 0) {
+			t.Errorf("node %d is %v: it works %v and serves %v", n, role, works, serves)
+		}
+	}
+	for want, err := range map[string]error{
+		"leads the job": second(s.Drain(ctx, 0, 0)), "no node 99": second(s.Drain(ctx, 99, time.Second)), "more than the 8 splits": second(s.Scale(ctx, 9, 0)),
+		"at least 1ms": second(s.Drain(ctx, n, time.Microsecond)), "no node 77": second(s.Switch(ctx, 77, reshape.Worker)), "no role 8": second(s.Switch(ctx, n, 8)),
+	} {
+		if bellows.KindOf(err) != bellows.Config || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func second(_ elastic.Result, err error) error { return err }
+
+// TestWhoHasAskedIsAnswered is answered when something else is asked, when its context ends, when a notice does, and when the job is over.
+func TestWhoHasAskedIsAnswered(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := elastic.New(f, elastic.Options{})
+	f.held = make(chan struct{})
+	first := make(chan error, 1)
+	go func() { first <- second(s.Scale(t.Context(), 1, 2)) }()
+	<-f.begun
+	ctx, cancel := context.WithCancelCause(t.Context())
+	other := make(chan error, 1)
+	go func() { other <- second(s.Scale(ctx, 1, 3)) }()
+	if err := <-first; bellows.KindOf(err) != bellows.Interrupted || !strings.Contains(err.Error(), "since") {
+		t.Errorf("superseded: %v", err)
+	}
+	cancel(errors.New("nobody waits"))
+	if err := <-other; bellows.KindOf(err) != bellows.Interrupted || !strings.Contains(err.Error(), "nobody waits") {
+		t.Errorf("withdrawn: %v", err)
+	}
+	f.mu.Lock()
+	held := f.held
+	f.held = nil
+	f.mu.Unlock()
+	close(held)
+	if _, err := s.Scale(t.Context(), 2, 2); err != nil {
+		t.Fatal(err)
+	}
+	f.mu.Lock()
+	f.held = make(chan struct{})
+	f.mu.Unlock()
+	l, _ := f.Layout(t.Context())
+	n := slices.IndexFunc(l.Partitions, func(h node.Holding) bool { return h.Node != 0 })
+	if r, err := s.Drain(t.Context(), l.Partitions[n].Node, 20*time.Millisecond); bellows.KindOf(err) != bellows.Unavailable || len(r.Left) == 0 || !strings.Contains(err.Error(), "did not fit into its notice") {
+		t.Errorf("a notice that is too short: %+v, %v", r, err)
+	}
+	f.mu.Lock()
+	held, f.held = f.held, nil
+	f.mu.Unlock()
+	close(held)
+	last := make(chan error, 1)
+	go func() { last <- second(s.Scale(t.Context(), 1, 1)) }()
+	for done := false; !done; {
+		select {
+		case <-f.begun:
+		case err := <-last: // what was left has gone
+			last <- err
+			done = true
+		}
+	}
+	<-last
+	f.mu.Lock()
+	f.over = bellows.Errorf(bellows.Interrupted, "look", "", "the job is over")
+	f.mu.Unlock()
+	if _, err := s.Scale(t.Context(), 2, 1); bellows.KindOf(err) != bellows.Interrupted {
+		t.Errorf("a job that is over: %v", err)
+	}
+	s.Close()
+}
+
+// TestDecisionsAreToldInTheirOrder: what was decided, and then what became of it; and how far it is.
+func TestDecisionsAreToldInTheirOrder(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := elastic.New(f, elastic.Options{})
+	for range 3 {
+		for _, n := range []int{3, 1} {
+			if _, err := s.Scale(t.Context(), n, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.Close()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.told) != 12 {
+		t.Fatalf("%d are told: %+v", len(f.told), f.told)
+	}
+	for i, c := range f.told {
+		want := []string{"to move", "done in"}[i%2]
+		if c.Kind != node.Planned || !strings.Contains(c.Sentence, want) || i%2 == 0 && len(c.Steps) == 0 {
+			t.Errorf("%d: %+v, want %q", i, c, want)
+		}
+	}
+	if f.plans[len(f.plans)-1] != nil {
+		t.Errorf("at the end it is at %+v", f.plans[len(f.plans)-1])
+	}
+	if !slices.ContainsFunc(f.plans, func(p *api.Plan) bool { return p != nil && p.Reason != "" && p.Of > 0 }) {
+		t.Error("how far it is is never told")
+	}
+}
+
+// TestNobodyWaitsWithTheLock asks for something while a move does not end.
+func TestNobodyWaitsWithTheLock(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.held = make(chan struct{})
+	s := elastic.New(f, elastic.Options{})
+	first := make(chan error, 1)
+	go func() { first <- second(s.Scale(t.Context(), 1, 2)) }()
+	<-f.begun
+	if _, err := s.Drain(t.Context(), 55, 0); err == nil {
+		t.Error("a node leaves that there is not")
+	}
+	close(f.held)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	s.Close()
+}
+
+// TestANoticeIsOverWithTheLastMove: a move comes about in the step in which its notice is over.
+func TestANoticeIsOverWithTheLastMove(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := elastic.New(f, elastic.Options{})
+	if _, err := s.Scale(t.Context(), 1, 2); err != nil {
+		t.Fatal(err)
+	}
+	l, _ := f.Layout(t.Context())
+	n := l.Partitions[slices.IndexFunc(l.Partitions, func(h node.Holding) bool { return h.Node != 0 })].Node
+	held := make(chan struct{})
+	f.mu.Lock()
+	f.held = held
+	f.mu.Unlock()
+	left := make(chan error, 1)
+	go func() { left <- second(s.Drain(t.Context(), n, time.Hour)) }()
+	<-f.begun
+	<-f.begun
+	s.Later(time.Hour)
+	close(held)
+	if err := <-left; bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "did not fit into its notice") {
+		t.Errorf("a notice that is over: %v", err)
+	}
+	s.Close()
+}
+
+// TestAStepEndsWhatItBegins: the time begins moves again in the step in which nobody wants them any more.
+func TestAStepEndsWhatItBegins(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := elastic.New(f, elastic.Options{})
+	f.held, f.refuses = make(chan struct{}), 2
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() { left <- second(s.Scale(ctx, 1, 2)) }()
+	for range 2 {
+		<-f.refused
+	}
+	s.Later(time.Minute)
+	cancel()
+	if err := <-left; bellows.KindOf(err) != bellows.Interrupted {
+		t.Errorf("withdrawn: %v", err)
+	}
+	for range 2 {
+		<-f.begun
+	}
+	f.mu.Lock()
+	stay := slices.Collect(maps.Values(f.stay))
+	f.mu.Unlock()
+	for _, stays := range stay {
+		<-stays
+	}
+	s.Close()
+}
+
+// TestWhoLeavesHurriesWhatMoves: what a node has that comes stands back behind the job's work, and what a node has that leaves does not.
+func TestWhoLeavesHurriesWhatMoves(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(*elastic.Shaper, bellows.NodeID) error{
+		"drain":  func(s *elastic.Shaper, n bellows.NodeID) error { return second(s.Drain(t.Context(), n, 0)) },
+		"notice": func(s *elastic.Shaper, n bellows.NodeID) error { return second(s.Drain(t.Context(), n, time.Hour)) },
+		"scale":  func(s *elastic.Shaper, _ bellows.NodeID) error { return second(s.Scale(t.Context(), 1, 1)) },
+	} {
+		f := newFake()
+		s := elastic.New(f, elastic.Options{})
+		if _, err := s.Scale(t.Context(), 2, 2); err != nil {
+			t.Fatal(err)
+		}
+		if f.moved == 0 || f.hurried > 0 {
+			t.Errorf("of %d moves to a node that comes %d hurry", f.moved, f.hurried)
+		}
+		l, _ := f.Layout(t.Context())
+		n := slices.IndexFunc(l.Partitions, func(h node.Holding) bool { return h.Node != 0 })
+		f.moved = 0
+		if err := leave(s, l.Partitions[n].Node); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if f.moved == 0 || f.hurried != f.moved {
+			t.Errorf("%s: of %d moves %d hurry", name, f.moved, f.hurried)
+		}
+		s.Close()
+	}
+}

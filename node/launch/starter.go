@@ -1,0 +1,121 @@
+package launch
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+
+	"bellows"
+	"bellows/node"
+)
+
+// Starter starts the processes of a job's nodes: Local on this machine, others where they know a way. What a process is told, and what it
+// answers, is the fleet's and the same for all.
+type Starter interface {
+	// Start starts the process of a member, in its place among so many that compute; -1: in none. It waits for nobody: a process
+	// that cannot be started after all has ended.
+	Start(m node.Member, place, computing int) (Process, error)
+}
+
+// Process is a process of a job, as whoever leads sees it. All but Wait may be called by any goroutine, at any time.
+type Process interface {
+	Say(text []byte) error // to its standard input; text is shorter than a pipe's buffer
+	PID() int              // the system's number, on its machine; 0: not known
+	Answer() <-chan []byte // the first line of its standard output, once
+	Wait()                 // for its end; it is called once, and Over is closed when it returns
+	Over() <-chan struct{} // closed when it has ended
+	How() string           // which process it was and how it has ended, as "(process 4711) ended with exit status 1"; once it is over
+	Last() string          // its last lines, as the end of a sentence; empty: none
+	End()                  // closes its standard input
+	Kill()
+}
+
+// Local starts processes of this machine.
+type Local struct {
+	Program string
+	Args    []string                       // the first its name
+	Env     []string                       // beside the mark of a process that was started; nil: this process's
+	Dir     string                         // where they run; "": where this process does
+	Output  func(bellows.NodeID) io.Writer // as Processes has it
+	Host    string                         // the address at which the others reach them, with tcp; "": that which node 0 says
+}
+
+// hostVariable names the variable of the environment that tells a process its Host: whoever starts it knows that, and node 0 does not.
+const hostVariable = "_BELLOWS_HOST"
+
+// Start starts a process, with the bytes of its standard error that are kept for who asks.
+func (l Local) Start(m node.Member, place, computing int) (Process, error) {
+	p := &local{cmd: exec.Command(l.Program), over: make(chan struct{}), first: first{line: make(chan []byte, 1)}}
+	p.cmd.Args, p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = l.Args, &p.first, &p.tail, apart()
+	if l.Output != nil {
+		p.tail.all = l.Output(m.Node)
+	}
+	p.cmd.Dir, p.cmd.Env = l.Dir, l.Env
+	if l.Env == nil {
+		p.cmd.Env = os.Environ()
+	}
+	p.cmd.Env = append(p.cmd.Env[:len(p.cmd.Env):len(p.cmd.Env)], started+"=1", hostVariable+"="+l.Host)
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.in = in
+	if err := startPlaced(p.cmd, place, computing); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return p, nil
+}
+
+// local is a process of this machine.
+type local struct {
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	first first
+	tail  tail
+	over  chan struct{}
+}
+
+func (p *local) Say(text []byte) error {
+	_, err := p.in.Write(text)
+	return err
+}
+
+func (p *local) PID() int              { return p.cmd.Process.Pid }
+func (p *local) Answer() <-chan []byte { return p.first.line }
+func (p *local) Over() <-chan struct{} { return p.over }
+func (p *local) Last() string          { return p.tail.last() }
+
+// Wait waits for the end. An error that is no exit status, as one of a pipe, is added to what the process said last.
+func (p *local) Wait() {
+	err := p.cmd.Wait()
+	close(p.over)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.tail.note(err.Error())
+	}
+	if p.tail.all != nil {
+		_, _ = io.WriteString(p.tail.all, p.How()+"\n")
+	}
+}
+
+func (p *local) How() string {
+	how := "ended"
+	if state := p.cmd.ProcessState; state != nil {
+		how = "ended with " + state.String()
+	}
+	return "(process " + strconv.Itoa(p.cmd.Process.Pid) + ") " + how
+}
+
+func (p *local) End() {
+	if err := p.in.Close(); err != nil && !errors.Is(err, os.ErrClosed) { // it has ended, and was waited for
+		p.tail.note(err.Error())
+	}
+}
+
+func (p *local) Kill() {
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.tail.note(err.Error())
+	}
+}

@@ -1,0 +1,253 @@
+package reshape
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"bellows"
+	"bellows/policy/plan"
+	"bellows/policy/shape"
+)
+
+// Ask takes what somebody wants; its Outcome comes with the effects of this step or of a later one. What was asked before
+// is superseded, but for drains: who is told to leave leaves.
+func (m *Machine) Ask(a Ask, fx *Effects) AskID {
+	m.lastAsk++
+	new := asked{m.lastAsk, a, m.clock}
+	if m.over != "" || !m.known {
+		why := m.over
+		if why == "" {
+			why = "the job has not begun"
+		}
+		m.answer(&new, Outcome{Err: why}, fx)
+		return new.AskID
+	}
+	want, leaves, err := m.decide(&new)
+	if err != nil {
+		m.answer(&new, Outcome{Err: err.Error(), Bad: true}, fx)
+		return new.AskID
+	}
+	m.asks = slices.DeleteFunc(m.asks, func(old asked) bool {
+		if old.Drain != nil && old.Drain.Node != drained(&a) {
+			return false
+		}
+		m.answer(&old, Outcome{Err: "something else was asked since", Superseded: true}, fx)
+		return true
+	})
+	m.asks = append(m.asks, new)
+	m.goal = &goal{want: want, leaves: leaves, stale: true, began: m.clock, places: map[OpID]int{}, stuck: map[subject]stuck{}, tries: map[subject]tries{}}
+	m.forgive(a.Drain)
+	for _, n := range m.now.Nodes {
+		m.goal.newest = max(m.goal.newest, n.ID)
+	}
+	m.advance(fx)
+	return new.AskID
+}
+
+// forgive lets nodes be emptied whose notice has run out, where nobody waits for that any more, or waits anew: they were told to leave, and
+// are there still (TestWhoCouldNotLeaveInTimeLeavesLater).
+func (m *Machine) forgive(anew *Drain) {
+	for n := range m.dead {
+		if anew != nil && anew.Node == n || m.noticed(n) == nil {
+			delete(m.dead, n)
+			m.late[n] = true
+		}
+	}
+}
+
+// drained is the node that is told to leave; where none is, one that never leaves.
+func drained(a *Ask) bellows.NodeID {
+	if a.Drain == nil {
+		return Leader
+	}
+	return a.Drain.Node
+}
+
+// base is the nodes from which it goes on: those that are there, with the roles that they are to have, those that are on their way, and not
+// those that are to leave.
+func (m *Machine) base(leaves []bellows.NodeID) (nodes []shape.Node) {
+	for _, n := range m.now.Nodes {
+		if slices.Contains(leaves, n.ID) {
+			continue
+		}
+		role := m.roles[n.ID]
+		if m.goal != nil {
+			if to, found := m.goal.want.Node(n.ID); found {
+				role = to
+			}
+		}
+		nodes = append(nodes, role)
+	}
+	for _, u := range m.open {
+		if u.Kind == plan.Add && !u.abandoned {
+			nodes = append(nodes, shape.Node{ID: u.Node, Slots: u.Slots, Lanes: u.Lanes})
+		}
+	}
+	slices.SortFunc(nodes, func(a, b shape.Node) int { return int(a.ID) - int(b.ID) })
+	return nodes
+}
+
+// decide makes a shape of what is asked.
+func (m *Machine) decide(a *asked) (want shape.Decision, leaves []bellows.NodeID, err error) {
+	for i := range m.asks {
+		if d := m.asks[i].Drain; d != nil && m.there(d.Node) {
+			leaves = append(leaves, d.Node)
+		}
+	}
+	for _, late := range []map[bellows.NodeID]bool{m.dead, m.late} {
+		for _, n := range slices.Sorted(maps.Keys(late)) {
+			if !slices.Contains(leaves, n) {
+				leaves = append(leaves, n)
+			}
+		}
+	}
+	if d := a.Drain; d != nil {
+		switch {
+		case d.Node == Leader:
+			return want, nil, fmt.Errorf("node %d leads the job and cannot leave", d.Node)
+		case !m.there(d.Node):
+			return want, nil, fmt.Errorf("there is no node %d", d.Node)
+		case d.NoticeMillis < 0:
+			return want, nil, fmt.Errorf("a notice of %d ms", d.NoticeMillis)
+		}
+		if !slices.Contains(leaves, d.Node) {
+			leaves = append(leaves, d.Node)
+		}
+	}
+	nodes := m.base(leaves)
+	w := shape.Want{Slots: m.limits.Host.Slots, Lanes: m.limits.Host.Lanes, Stays: Leader, Next: m.newcomer + 1}
+	switch {
+	case a.Shape != nil:
+		s := m.snapshot(w)
+		s.Want.Workers, s.Want.Servers = s.Counts()
+		if want, err = a.Shape(s); err == nil {
+			want, err = m.able(s, want, leaves)
+		}
+	case a.Switch != nil:
+		if nodes, err = m.switched(nodes, a.Switch); err == nil {
+			want, err = shape.Deal(m.snapshot(w), nodes)
+			want.Reason = fmt.Sprintf("node-%d is to be %v", a.Switch.Node, a.Switch.Role)
+		}
+	default:
+		m.counts(&w, nodes, leaves, a)
+		if a.Scale != nil && w.Workers > len(m.now.Splits) {
+			return want, nil, fmt.Errorf("%d workers are more than the %d splits that the data is cut into: some would have none", w.Workers, len(m.now.Splits))
+		}
+		s := m.snapshot(w)
+		if nodes, err = shape.Resize(nodes, m.now.Nodes, w); err == nil {
+			want, err = shape.Deal(s, nodes)
+		}
+		if err == nil {
+			want.Reason = m.reason(a, &want.Shape)
+		}
+	}
+	if err != nil {
+		return want, nil, err
+	}
+	for _, n := range want.Nodes {
+		m.newcomer = max(m.newcomer, n.ID)
+	}
+	return want, leaves, nil
+}
+
+// able is what a policy wants, dealt anew where nodes are to leave, or can not run what they are to.
+func (m *Machine) able(s shape.Snapshot, want shape.Decision, leaves []bellows.NodeID) (shape.Decision, error) {
+	var nodes []shape.Node
+	for _, n := range want.Nodes {
+		for _, host := range m.now.Nodes {
+			if host.ID == n.ID {
+				n.Slots, n.Lanes = min(n.Slots, host.Slots), min(n.Lanes, host.Lanes)
+			}
+		}
+		if !slices.Contains(leaves, n.ID) && (n.Slots+n.Lanes > 0 || n.ID == Leader) {
+			nodes = append(nodes, n)
+		}
+	}
+	if slices.Equal(nodes, want.Nodes) {
+		return want, nil
+	}
+	dealt, err := shape.Deal(s, nodes)
+	dealt.Reason = want.Reason
+	return dealt, err
+}
+
+// counts is how many nodes of each role are wanted: as many as there are, but for what is asked and for those who leave.
+func (m *Machine) counts(w *shape.Want, nodes []shape.Node, leaves []bellows.NodeID, a *asked) {
+	s := shape.Shape{Nodes: nodes}
+	w.Workers, w.Servers = s.Counts()
+	w.Beside = !slices.ContainsFunc(nodes, func(n shape.Node) bool { return (n.Slots > 0) != (n.Lanes > 0) })
+	if m.goal != nil { // nodes that the goal has yet to add
+		w.Workers, w.Servers = m.goal.want.Counts()
+		for _, n := range leaves {
+			if of, still := m.goal.want.Node(n); still {
+				w.Workers, w.Servers = w.Workers-min(1, of.Slots), w.Servers-min(1, of.Lanes)
+			}
+		}
+	}
+	if a.Scale != nil {
+		if a.Scale.Workers != 0 {
+			w.Workers = a.Scale.Workers
+		}
+		if a.Scale.Servers != 0 {
+			w.Servers, w.Beside = a.Scale.Servers, false
+		}
+		return
+	}
+	w.Workers, w.Servers = max(1, w.Workers), max(1, w.Servers)
+}
+
+// reason says why the shape is wanted.
+func (m *Machine) reason(a *asked, want *shape.Shape) string {
+	if a.Drain == nil {
+		now := m.shape()
+		w, s := now.Counts()
+		workers, servers := want.Counts()
+		return fmt.Sprintf("%d workers and %d servers are wanted, there are %d and %d", workers, servers, w, s)
+	}
+	if a.Drain.NoticeMillis == 0 {
+		return fmt.Sprintf("node-%d is to leave", a.Drain.Node)
+	}
+	return fmt.Sprintf("node-%d is to leave within %.1f s", a.Drain.Node, float64(a.Drain.NoticeMillis)/1000)
+}
+
+// switched is the nodes, one of which has another role.
+func (m *Machine) switched(nodes []shape.Node, s *Switch) ([]shape.Node, error) {
+	if s.Role == 0 || s.Role > Both {
+		return nil, fmt.Errorf("there is no %v", s.Role)
+	}
+	i := slices.IndexFunc(nodes, func(n shape.Node) bool { return n.ID == s.Node })
+	host := slices.IndexFunc(m.now.Nodes, func(n shape.Node) bool { return n.ID == s.Node })
+	if i < 0 || host < 0 {
+		return nil, fmt.Errorf("there is no node %d, or it leaves", s.Node)
+	}
+	can := m.now.Nodes[host]
+	switch {
+	case s.Role&Worker != 0 && can.Slots == 0:
+		return nil, fmt.Errorf("node %d cannot be %v: it was started without compute slots", s.Node, s.Role)
+	case s.Role&Server != 0 && can.Lanes == 0:
+		return nil, fmt.Errorf("node %d cannot be %v: it was started without lanes", s.Node, s.Role)
+	}
+	if s.Role&Worker == 0 {
+		can.Slots = 0
+	}
+	if s.Role&Server == 0 {
+		can.Lanes = 0
+	}
+	nodes[i] = can
+	return nodes, nil
+}
+
+// snapshot is what a policy looks at.
+func (m *Machine) snapshot(w shape.Want) shape.Snapshot {
+	return shape.Snapshot{Job: m.now.Job, Shape: m.shape(), Want: w, Hosts: m.now.Nodes}
+}
+
+// answer tells what has become of an Ask.
+func (m *Machine) answer(a *asked, o Outcome, fx *Effects) {
+	o.Ask, o.Millis = a.AskID, m.clock-a.since
+	if g := m.goal; g != nil {
+		o.Moved, o.Bytes = g.moved, g.bytes
+	}
+	fx.Outcomes = append(fx.Outcomes, o)
+}

@@ -1,0 +1,261 @@
+package reshape_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/policy/plan"
+	"bellows/policy/reshape"
+	"bellows/policy/shape"
+)
+
+// small is a job that does all that it is told at once.
+type small struct {
+	*reshape.Machine
+	facts reshape.Facts
+	did   []string
+	notes []reshape.Note
+	last  reshape.Outcome
+}
+
+// newSmall has a leader and two nodes, of which each can be both, four splits and three partitions.
+func newSmall(l reshape.Limits) *small {
+	s := &small{Machine: reshape.New(l)}
+	s.facts = reshape.Facts{Version: 1, Job: shape.Job{Tables: []int{3}, Near: []int{-1, -1, -1}}, Nodes: []shape.Node{{Slots: 1, Lanes: 1}, {ID: 1, Slots: 1, Lanes: 1}, {ID: 2, Slots: 1, Lanes: 1}},
+		Splits: []bellows.NodeID{0, 0, 1, 2}, Partitions: []bellows.NodeID{0, 1, 2}, Sizes: plan.Sizes{Partitions: []int64{1 << 30, 1 << 30, 1 << 30}, Splits: make([]int64, 4)}}
+	var fx reshape.Effects
+	s.Observe(s.facts, &fx)
+	return s
+}
+
+// does carries out what is to begin, and what follows from that.
+func (s *small) does(fx *reshape.Effects) {
+	for {
+		s.notes = append(s.notes, fx.Notes...)
+		if len(fx.Outcomes) > 0 {
+			s.last = fx.Outcomes[len(fx.Outcomes)-1]
+		}
+		begin := fx.Begin
+		*fx = reshape.Effects{}
+		if len(begin) == 0 {
+			return
+		}
+		for _, op := range begin {
+			s.did = append(s.did, op.Kind.String())
+			end := reshape.End{}
+			s.facts.Version++
+			switch s.facts.Splits, s.facts.Partitions = slices.Clone(s.facts.Splits), slices.Clone(s.facts.Partitions); {
+			case op.Kind == plan.Add:
+				end.Node = s.facts.Nodes[len(s.facts.Nodes)-1].ID + 1
+				s.facts.Nodes = append(slices.Clone(s.facts.Nodes), shape.Node{ID: end.Node, Slots: op.Slots, Lanes: op.Lanes})
+			case op.Kind == plan.Delete:
+				s.facts.Nodes = slices.DeleteFunc(slices.Clone(s.facts.Nodes), func(n shape.Node) bool { return n.ID == op.Node })
+			case op.Split >= 0:
+				s.facts.Splits[op.Split] = op.Node
+			default:
+				s.facts.Partitions[op.Partition] = op.Node
+			}
+			s.Ended(op.ID, end, s.facts, fx)
+		}
+	}
+}
+
+// TestASwitchTakesOneRole, and what goes with it, and no more.
+func TestASwitchTakesOneRole(t *testing.T) {
+	for role, want := range map[reshape.Role][2][]bellows.NodeID{
+		reshape.Server: {{0, 0, 2, 2}, {0, 1, 2}},
+		reshape.Worker: {{0, 0, 1, 2}, {0, 0, 2}},
+		reshape.Both:   {{0, 0, 1, 2}, {0, 1, 2}},
+	} {
+		s := newSmall(reshape.Limits{})
+		var fx reshape.Effects
+		s.Ask(reshape.Ask{Switch: &reshape.Switch{Node: 1, Role: role}}, &fx)
+		s.does(&fx)
+		splits, partitions := 0, 0
+		for i := range want[0] {
+			splits += min(1, int(want[0][i]^s.facts.Splits[i]))
+		}
+		for i := range want[1] {
+			partitions += min(1, int(want[1][i]^s.facts.Partitions[i]))
+		}
+		has := slices.Contains(s.facts.Splits, 1) != (role&reshape.Worker != 0) || slices.Contains(s.facts.Partitions, 1) != (role&reshape.Server != 0)
+		if s.last.Err != "" || has || splits > 1 || partitions > 1 || len(s.facts.Nodes) != 3 {
+			t.Errorf("%v: splits are at %v, partitions at %v: %+v", role, s.facts.Splits, s.facts.Partitions, s.last)
+		}
+	}
+}
+
+// TestEachIsAnsweredOnce, when the job is over; what cannot be asked for is bad.
+func TestEachIsAnsweredOnce(t *testing.T) {
+	s := newSmall(reshape.Limits{})
+	var fx reshape.Effects
+	for name, a := range map[string]reshape.Ask{
+		"the leader":      {Drain: &reshape.Drain{Node: 0}},
+		"a stranger":      {Drain: &reshape.Drain{Node: 9}},
+		"a past notice":   {Drain: &reshape.Drain{Node: 1, NoticeMillis: -1}},
+		"no role":         {Switch: &reshape.Switch{Node: 1}},
+		"too many":        {Scale: &reshape.Scale{Workers: 5}},
+		"a role too many": {Switch: &reshape.Switch{Node: 1, Role: 4}},
+	} {
+		fx = reshape.Effects{}
+		id := s.Ask(a, &fx)
+		if len(fx.Outcomes) != 1 || fx.Outcomes[0].Ask != id || !fx.Outcomes[0].Bad || fx.Outcomes[0].Err == "" || len(fx.Begin) > 0 {
+			t.Errorf("%s: %+v", name, fx)
+		}
+	}
+	fx = reshape.Effects{}
+	id := s.Ask(reshape.Ask{Drain: &reshape.Drain{Node: 1}}, &fx)
+	for range 2 {
+		s.Over("it has ended", &fx)
+	}
+	if len(fx.Outcomes) != 1 || fx.Outcomes[0].Ask != id || fx.Outcomes[0].Err != "it has ended" || fx.Outcomes[0].Bad {
+		t.Errorf("it is answered by %+v", fx.Outcomes)
+	}
+}
+
+// TestWhatDoesNotFitIsNamed: what is left at a node whose notice is over, also if that is one thing.
+func TestWhatDoesNotFitIsNamed(t *testing.T) {
+	s := newSmall(reshape.Limits{})
+	s.facts.Version, s.facts.Splits = 2, []bellows.NodeID{0, 0, 2, 2}
+	var fx reshape.Effects
+	s.Observe(s.facts, &fx)
+	s.Ask(reshape.Ask{Drain: &reshape.Drain{Node: 1, NoticeMillis: 1000}}, &fx)
+	if len(fx.Begin) != 1 || fx.Begin[0].Partition != 1 {
+		t.Fatalf("it begins %+v", fx.Begin)
+	}
+	move := fx.Begin[0]
+	fx = reshape.Effects{}
+	s.Tick(900, &fx)
+	if len(fx.Outcomes) != 0 || !slices.Equal(fx.Abandon, []reshape.OpID{move.ID}) {
+		t.Errorf("when nothing may be under way any more: %+v", fx)
+	}
+	fx = reshape.Effects{}
+	s.Tick(1000, &fx)
+	if len(fx.Outcomes) != 1 || len(fx.Outcomes[0].Left) != 1 || fx.Outcomes[0].Left[0].Partition != 1 || fx.Outcomes[0].Left[0].From.Node != 1 ||
+		!strings.HasPrefix(fx.Outcomes[0].Err, "node 1 still has ") || !strings.HasSuffix(fx.Outcomes[0].Err, ", which did not fit into its notice of 1.0 s") {
+		t.Errorf("when the notice is over: %+v", fx.Outcomes)
+	}
+}
+
+// TestARefusedNodeIsSaidWithItsRole: what it was to be for.
+func TestARefusedNodeIsSaidWithItsRole(t *testing.T) {
+	for want, scale := range map[string]reshape.Scale{
+		"to add a node with the role of a server is given up: no room":              {Servers: 4},
+		"to add a node with the role of a worker and a server is given up: no room": {Workers: 4},
+	} {
+		s := newSmall(reshape.Limits{})
+		var fx reshape.Effects
+		s.Ask(reshape.Ask{Scale: &scale}, &fx)
+		if len(fx.Begin) != 1 || fx.Begin[0].Kind != plan.Add {
+			t.Fatalf("it begins %+v", fx.Begin)
+		}
+		op := fx.Begin[0]
+		fx = reshape.Effects{}
+		s.Ended(op.ID, reshape.End{Err: "no room", Final: true}, s.facts, &fx)
+		if !slices.ContainsFunc(fx.Notes, func(n reshape.Note) bool { return n.Kind == reshape.Refused && n.Sentence == want }) {
+			t.Errorf("%+v, want %q", fx.Notes, want)
+		}
+	}
+}
+
+// TestNodesOnTheirWayAreWaitedFor by whoever asks next, each of them, whatever numbers it has for them.
+func TestNodesOnTheirWayAreWaitedFor(t *testing.T) {
+	s := newSmall(reshape.Limits{Limits: plan.Limits{Adds: 2}})
+	s.facts.Version, s.facts.Splits = 2, []bellows.NodeID{0, 0, 1, 2, 0, 1, 2}
+	s.facts.Sizes.Splits = make([]int64, 7)
+	var fx reshape.Effects
+	s.Observe(s.facts, &fx)
+	s.Ask(reshape.Ask{Scale: &reshape.Scale{Workers: 5}}, &fx)
+	if len(fx.Begin) != 2 {
+		t.Fatalf("it begins %+v", fx.Begin)
+	}
+	come := fx.Begin
+	fx = reshape.Effects{}
+	s.Ask(reshape.Ask{Shape: func(now shape.Snapshot) (shape.Decision, error) {
+		now.Want.Workers, now.Want.Beside = 5, true
+		return shape.Even(now)
+	}}, &fx)
+	if len(fx.Begin)+len(fx.Abandon) != 0 {
+		t.Fatalf("it begins %+v and abandons %v", fx.Begin, fx.Abandon)
+	}
+	fx = reshape.Effects{Begin: come}
+	s.does(&fx)
+	if len(s.facts.Nodes) != 5 || s.last.Err != "" || s.last.Ask != 2 || slices.Index(s.did, "add") != 0 || !slices.Contains(s.facts.Splits, 3) || !slices.Contains(s.facts.Splits, 4) {
+		t.Errorf("there are %v, splits are at %v: %v, %+v", s.facts.Nodes, s.facts.Splits, s.did, s.last)
+	}
+}
+
+// TestSplitsThatStayAreLeftWhereTheyAre: what would move them is refused with the reason, before anything is begun; partitions move, and so do servers.
+func TestSplitsThatStayAreLeftWhereTheyAre(t *testing.T) {
+	const why = "each holds a game that is being played"
+	for _, c := range []struct {
+		name string
+		reshape.Ask
+		want string
+	}{
+		{"drain", reshape.Ask{Drain: &reshape.Drain{Node: 1}}, "split 2 cannot go from node-1"},
+		{"notice", reshape.Ask{Drain: &reshape.Drain{Node: 2, NoticeMillis: 1000}}, "split 3 cannot go from node-2"},
+		{"fewer workers", reshape.Ask{Scale: &reshape.Scale{Workers: 2}}, "split 3 cannot go from node-2"},
+		{"more workers", reshape.Ask{Scale: &reshape.Scale{Workers: 4}}, "would have nothing to run"},
+		{"switch", reshape.Ask{Switch: &reshape.Switch{Node: 1, Role: reshape.Server}}, "split 2 cannot go"},
+		{"random", reshape.Ask{Shape: shape.Random(1, 0)}, ""},
+		{"even", reshape.Ask{Shape: shape.Even}, ""},
+		{"fewer servers", reshape.Ask{Scale: &reshape.Scale{Servers: 2}}, ""},
+		{"more servers", reshape.Ask{Scale: &reshape.Scale{Servers: 4}}, ""},
+	} {
+		s := newSmall(reshape.Limits{})
+		s.facts.Stays, s.facts.Version = why, 2
+		if c.want == "" { // where others would be dealt anew
+			s.facts.Splits = []bellows.NodeID{0, 0, 0, 1}
+		}
+		before := slices.Clone(s.facts.Splits)
+		var fx reshape.Effects
+		s.Observe(s.facts, &fx)
+		s.Ask(c.Ask, &fx)
+		s.does(&fx)
+		if refused := c.want != ""; s.last.Bad != refused || !strings.Contains(s.last.Err, c.want) || refused && (!strings.Contains(s.last.Err, why) || len(s.did) > 0) || !refused && s.last.Err != "" {
+			t.Errorf("%s: %+v, did %v", c.name, s.last, s.did)
+		}
+		if !slices.Equal(s.facts.Splits, before) {
+			t.Errorf("%s: splits went from %v to %v", c.name, before, s.facts.Splits)
+		}
+	}
+}
+
+// TestWhoCouldNotLeaveInTimeLeavesLater: a drain whose notice was too short is over, and its node stays with what did not fit. What is asked next empties it
+// and has it leave; it is given nothing.
+func TestWhoCouldNotLeaveInTimeLeavesLater(t *testing.T) {
+	for name, ask := range map[string]reshape.Ask{
+		"as many workers as are left": {Scale: &reshape.Scale{Workers: 2}},
+		"more":                        {Scale: &reshape.Scale{Workers: 3}},
+		"even":                        {Shape: shape.Even},
+		"another leaves":              {Drain: &reshape.Drain{Node: 2}},
+		"the same again":              {Drain: &reshape.Drain{Node: 1}},
+	} {
+		s := newSmall(reshape.Limits{})
+		var fx reshape.Effects
+		s.Ask(reshape.Ask{Drain: &reshape.Drain{Node: 1, NoticeMillis: 1000}}, &fx)
+		begun := fx.Begin
+		fx = reshape.Effects{}
+		s.Tick(1000, &fx)
+		for _, op := range begun { // none of them in time
+			s.Ended(op.ID, reshape.End{Err: "it was given up"}, s.facts, &fx)
+		}
+		s.does(&fx)
+		if len(begun) == 0 || !strings.HasPrefix(s.last.Err, "node 1 still has ") {
+			t.Fatalf("%s: the drain: %+v, %+v", name, begun, s.last)
+		}
+		fx = reshape.Effects{}
+		id := s.Ask(ask, &fx)
+		s.does(&fx)
+		gone := !slices.ContainsFunc(s.facts.Nodes, func(n shape.Node) bool { return n.ID == 1 })
+		if s.last.Ask != id || s.last.Err != "" || !gone || slices.Contains(s.facts.Splits, 1) || slices.Contains(s.facts.Partitions, 1) {
+			t.Errorf("%s: %+v; nodes %v, splits at %v, partitions at %v", name, s.last, s.facts.Nodes, s.facts.Splits, s.facts.Partitions)
+		}
+		if ask.Scale != nil && len(s.facts.Nodes) != ask.Scale.Workers {
+			t.Errorf("%s: there are %v", name, s.facts.Nodes)
+		}
+	}
+}

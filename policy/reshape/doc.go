@@ -1,0 +1,156 @@
+// Package reshape drives a job from the shape that it has to the one that is wanted, while it runs: a step function, which
+// says what is to begin and hears what has ended.
+//
+// The caller's duties, in order:
+//
+//  1. Make a Machine, and Observe the job as it is.
+//  2. Give it what is asked (Ask): to scale, to drain a node, to switch a node's role. A policy makes a shape of it (package
+//     shape), and package plan the way there.
+//  3. Begin what Effects say, each Op on its own, and tell the end of each, with the job as it is then (Ended). An Op that is to be
+//     abandoned ends too, as soon as it can: done, or not.
+//  4. Tell the time (Tick): what was refused is asked again, and a notice runs out.
+//  5. Answer who has asked: each Ask has one Outcome.
+//
+// It is driven by what there is and not by what was planned: behind whatever it did not expect, a step that failed, a node that is
+// gone, a newer Ask, it plans anew from the shape of now. What is under way and still wanted goes on; what is not
+// wanted any more is abandoned. So nothing has to be undone, and nobody who leads later needs what the one before had in mind
+// (TestAnyOrderComesToWhatIsWanted).
+//
+// The package refuses to bring back what a lost node had: its partitions and splits stay with it until somebody else has given them to another.
+package reshape
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/policy/plan"
+	"bellows/policy/shape"
+)
+
+// Facts is a job as it is.
+type Facts struct {
+	// Version grows with each change: of two Facts the one with the higher is newer.
+	Version uint64
+	shape.Job
+	Nodes      []shape.Node     // what each can run, by number
+	Splits     []bellows.NodeID // where each is active
+	Partitions []bellows.NodeID // who owns each, as in shape.Shape
+	Sizes      plan.Sizes
+}
+
+// Leader is the node that never leaves.
+const Leader bellows.NodeID = 0
+
+// AskID names something that was asked, from 1.
+type AskID int
+
+// Ask is what somebody wants. Exactly one of Scale, Drain, Switch and Shape is set.
+type Ask struct {
+	Scale  *Scale
+	Drain  *Drain
+	Switch *Switch
+	Shape  shape.Policy // whatever it decides
+}
+
+// Scale asks for numbers of nodes that run tasks, and that hold partitions; 0: as many as there are. Where every worker
+// holds partitions, and no other node does, Servers may be 0 only, and those who come do both.
+type Scale struct{ Workers, Servers int }
+
+// Drain asks for a node to leave. Nobody comes in its place.
+type Drain struct {
+	Node bellows.NodeID
+	// NoticeMillis is how long the node will be there; 0: as long as it takes. What does not fit is left.
+	NoticeMillis int64
+}
+
+// Role is what a node is for.
+type Role uint8
+
+// The roles.
+const (
+	Worker Role = 1 << iota // it runs tasks
+	Server                  // it holds partitions
+	Both   = Worker | Server
+)
+
+// String is the word of people.
+func (r Role) String() string {
+	switch r {
+	case Worker:
+		return "a worker"
+	case Server:
+		return "a server"
+	case Both:
+		return "a worker and a server"
+	}
+	return fmt.Sprintf("role %d", uint8(r))
+}
+
+// Switch asks for a node to have a role, and no other.
+type Switch struct {
+	Node bellows.NodeID
+	Role Role
+}
+
+// OpID names something that is under way, from 1.
+type OpID int
+
+// Op is a step that is to begin: to add, to move or to delete. A node that is added has no number yet: Step.Node is one that no node has.
+type Op struct {
+	ID OpID
+	plan.Step
+	Urgent bool // of Move: its node is to leave, so that it does not stand back behind the job's work
+}
+
+// End is how an Op has ended.
+type End struct {
+	Node  bellows.NodeID // of Add: who has come
+	Err   string         // a sentence without its end; empty: it is done
+	Final bool           // of Err: to ask again is of no use
+}
+
+// Effects are what is to be done by the caller, in order.
+type Effects struct {
+	Begin    []Op
+	Abandon  []OpID // to be ended soon; they end still
+	Notes    []Note
+	Outcomes []Outcome
+}
+
+// NoteKind is what a note is about.
+type NoteKind uint8
+
+// The kinds of notes.
+const (
+	Planned NoteKind = iota // it was decided what to do
+	Refused                 // a step was refused, and is asked again, or is given up
+	Ended                   // what was planned has ended
+)
+
+// Note is a decision, or what has become of one: a sentence for the log of events, with its figures.
+type Note struct {
+	Kind     NoteKind
+	Sentence string
+	Steps    []plan.Step // of Planned: all; of Ended: what was left
+	Bytes    int64       // that are to move, or have
+	Millis   int64       // of Ended: since it was asked
+}
+
+// Outcome answers an Ask.
+type Outcome struct {
+	Ask AskID
+	// Err says why it has not come about, or not all; empty: it has.
+	Err        string
+	Bad        bool // Err is that it cannot be asked for; nothing was begun for it
+	Superseded bool // Err is that something else was asked since
+	Left       []Left
+	Moved      int   // splits and partitions
+	Bytes      int64 // that moved
+	Millis     int64 // since it was asked
+}
+
+// Left is something that was to be done and was not.
+type Left struct {
+	plan.Step
+	Why string
+}

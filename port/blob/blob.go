@@ -1,0 +1,92 @@
+// Package blob is the port to where bytes are kept under names: a folder, a bucket. It is what such places have in common, and no more.
+//
+// The caller's duties, in order:
+//
+//  1. Open a Store by its URI, through the Schemes that the program knows.
+//  2. To keep something, Create it, write, and Publish. Until Publish returns nobody sees anything of it, and from then on everybody sees
+//     all of it. Close a Writer that is not to be published; closing one that was is allowed.
+//  3. To use something, Open it, read at any places, and Close it.
+//  4. Make no name the folder of another: where "a/b" is, there is no blob "a". Some stores cannot have both.
+//
+// An error of Publish leaves open whether the blob is there: the answer may be what was lost. Publishing the same again is right.
+//
+// Blobs are never changed in place: one is replaced whole, or deleted. Whoever reads one that is replaced meanwhile reads what was there, or
+// gets ErrReplaced; never a part of each.
+//
+// The package refuses names that some store could not have: see CheckName.
+package blob
+
+import (
+	"context"
+	"io"
+	"iter"
+	"net/url"
+	"slices"
+	"strings"
+
+	"bellows"
+)
+
+// Store is a place with blobs. Its methods may be called by several goroutines. A context that ends, ends what it was given to, with its error.
+type Store interface {
+	// URI names the store, or a blob in it, in words that Schemes and people understand; "" is the store itself.
+	URI(name string) string
+	// Create begins a blob, to be seen when it is published. It replaces what has the name by then. The context is for all that is
+	// done with the Writer.
+	Create(ctx context.Context, name string) (Writer, error)
+	// Open finds a blob to read. The context is for all that is read of it.
+	Open(ctx context.Context, name string) (Reader, error)
+	// Stat tells of a blob. fs.ErrNotExist: there is none.
+	Stat(ctx context.Context, name string) (Info, error)
+	// List yields the blobs whose names begin with a prefix, in the order of their names' bytes, and ends with the first error. A blob
+	// that comes or goes meanwhile may be among them.
+	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
+	// Delete removes a blob. That there is none is no error.
+	Delete(ctx context.Context, name string) error
+}
+
+// Info is what is known of a blob without reading it.
+type Info struct {
+	Name  string
+	Bytes int64
+}
+
+// Reader reads one blob, as it was when it was opened. ReadAt may be called by several goroutines.
+type Reader interface {
+	io.ReaderAt
+	io.Closer
+	// Bytes is the blob's size.
+	Bytes() int64
+}
+
+// Writer writes one blob, from its beginning to its end. One goroutine at a time may call it.
+type Writer interface {
+	io.Writer
+	// Publish makes the blob seen, whole and for good: when it returns nil the blob outlasts a power cut. Nothing may be written after it.
+	Publish() error
+	// PublishNew is Publish where nobody has the name yet; else it fails with fs.ErrExist. Of several that are published so at once, one is.
+	PublishNew() error
+	// Close gives up what is not published.
+	Close() error
+}
+
+// Schemes are the kinds of stores that a program knows, by the schemes of their URIs.
+type Schemes map[string]func(ctx context.Context, at *url.URL) (Store, error)
+
+// Open opens the store that a URI names, such as file:///home/me/bellows. Errors are of kind Config, or what the store says.
+func (s Schemes) Open(ctx context.Context, uri string) (Store, error) {
+	at, err := url.Parse(uri)
+	if err != nil {
+		return nil, bellows.Errorf(bellows.Config, "open storage", uri, "it is no URI").Hinted("write one such as file:///folder")
+	}
+	open, ok := s[at.Scheme]
+	if !ok {
+		var known []string
+		for scheme := range s {
+			known = append(known, scheme+"://")
+		}
+		slices.Sort(known)
+		return nil, bellows.Errorf(bellows.Config, "open storage", uri, "there is no storage of that kind").Hinted("known are " + strings.Join(known, ", "))
+	}
+	return open(ctx, at)
+}

@@ -1,0 +1,27 @@
+package blob
+
+import (
+	"fmt"
+	"regexp"
+
+	"bellows"
+)
+
+// nameBytesMost is the longest name: of what a bucket allows (1,024 bytes) it leaves a quarter to the prefix that a store may have. A part may have
+// partBytesMost, so that a file system has room for what marks unfinished files.
+const (
+	nameBytesMost = 768
+	partBytesMost = 200
+)
+
+var nameForm = regexp.MustCompile(fmt.Sprintf(`^[a-z0-9_=][a-z0-9_=.-]{0,%d}(/[a-z0-9_=][a-z0-9_=.-]{0,%[1]d})*$`, partBytesMost-1))
+
+// CheckName refuses a name that some store could not have: parts between slashes, each of small letters, digits, "_", "=", "." and "-", of which it begins
+// with neither of the last two. File systems that take A for a, or that keep hidden files apart, have no surprises for such names.
+func CheckName(name string) error {
+	if len(name) > nameBytesMost || !nameForm.MatchString(name) {
+		return bellows.Errorf(bellows.Bug, "name blob", bellows.Printable(name, nameBytesMost),
+			"it is not of at most %d bytes, in parts of at most %d: small letters, digits, _ = . -", nameBytesMost, partBytesMost)
+	}
+	return nil
+}

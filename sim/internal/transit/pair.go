@@ -1,0 +1,143 @@
+package transit
+
+import (
+	"slices"
+
+	"bellows/link/session"
+	"bellows/link/wire"
+	"bellows/sim/internal/coverage"
+	"bellows/sim/internal/schedule"
+)
+
+// Pair is one node's end of all its connections with another. Which of them a message takes, and what their ends mean, is decided by the code that
+// production has (session.ConnectionOf, session.Pair). It is lost once: to the first connection that ends otherwise than in peace, or to the last that
+// ends in peace; from then on told and reason are what a controller that follows is told again.
+type Pair[N Node] struct {
+	MuteUntil int64 // what is sent before is lost, over whichever
+
+	w        *Network[N]
+	from, to N
+	profile  schedule.LinkProfile // of all together
+	links    []*link[N]           // by number
+	open     session.Pair
+	told     bool   // the node knows that the other is lost
+	reason   string // what it was told
+	refused  bool   // this end has ended a connection for what came: it says no more
+}
+
+// From is the node whose end this is.
+func (p *Pair[N]) From() N { return p.from }
+
+// To is the other node.
+func (p *Pair[N]) To() N { return p.to }
+
+// Lost reports whether the node knows that the other is lost, and what it was told.
+func (p *Pair[N]) Lost() (reason string, told bool) { return p.reason, p.told }
+
+// Refused reports whether this end has ended a connection for what came.
+func (p *Pair[N]) Refused() bool { return p.refused }
+
+// Met reports whether the other end's first word has come over every connection, at some time.
+func (p *Pair[N]) Met() bool {
+	return !slices.ContainsFunc(p.links, func(l *link[N]) bool { return !l.heard })
+}
+
+// Answered reports whether the other end's first word has come over the first connection, at some time.
+func (p *Pair[N]) Answered() bool { return p.links[0].heard }
+
+// Send posts a message, which has the digest.
+func (p *Pair[N]) Send(e wire.Envelope, digest uint64) {
+	p.w.sent[e.Message] = digest
+	number := session.ConnectionOf(e, len(p.links))
+	p.w.Coverage.HitIf(coverage.SeveralConnections, number > 0)
+	p.links[number].send(e)
+}
+
+// Tick tells the sessions that time has passed.
+func (p *Pair[N]) Tick() {
+	for _, l := range p.links {
+		l.end.Tick()
+		l.pump()
+	}
+}
+
+// Unused ends both ends, over which nobody has spoken or ever will.
+func (p *Pair[N]) Unused() {
+	for _, l := range p.links {
+		l.dead, l.back.dead = true, true
+	}
+}
+
+// Close ends this end in peace, behind all that was posted.
+func (p *Pair[N]) Close() {
+	for _, l := range p.links {
+		l.close()
+	}
+}
+
+// Drain closes the connections to which all has been said, and all if it is not to wait for the others. It reports whether some are still open.
+func (p *Pair[N]) Drain(wait bool) (open bool) {
+	for _, l := range p.links {
+		switch {
+		case l.dead:
+		case l.end.Unsaid() && wait:
+			open = true
+		default:
+			l.close()
+		}
+	}
+	return open
+}
+
+// Die ends this end without a word, as the end of its process does. The system tells the other one.
+func (p *Pair[N]) Die() {
+	for _, l := range p.links {
+		l.die()
+	}
+}
+
+// Silence loses what is sent until some time, over one connection or all.
+func (p *Pair[N]) Silence(until int64) {
+	for _, l := range p.targets() {
+		l.muteUntil = max(l.muteUntil, until)
+	}
+}
+
+// Reset breaks one connection, or all, with all that is under way; for good, if it is severed.
+func (p *Pair[N]) Reset(sever bool) {
+	for _, l := range p.targets() {
+		if sever {
+			l.parted, l.back.parted = true, true
+		}
+		l.breaks("connection reset by peer")
+	}
+}
+
+// Garble damages the next frame of a connection.
+func (p *Pair[N]) Garble() { p.one()[0].garble = true }
+
+// targets are the connections that a fault concerns: one, or all.
+func (p *Pair[N]) targets() []*link[N] {
+	if len(p.links) > 1 && p.w.Rng.IntN(2) == 0 {
+		return p.one()
+	}
+	return p.links
+}
+
+// one is any of the connections.
+func (p *Pair[N]) one() []*link[N] {
+	if len(p.links) == 1 {
+		return p.links
+	}
+	i := p.w.Rng.IntN(len(p.links))
+	return p.links[i : i+1]
+}
+
+// lost ends all connections, and tells the node why.
+func (p *Pair[N]) lost(reason string) {
+	p.Die()
+	if !p.told {
+		p.told, p.reason = true, reason
+		p.from.Disconnected(p.to.ID(), reason)
+	}
+}

@@ -1,0 +1,85 @@
+package sim
+
+import (
+	"slices"
+
+	"bellows/link/wire"
+	"bellows/sim/internal/coverage"
+	"bellows/sim/internal/schedule"
+	"bellows/sim/internal/visiting"
+)
+
+// remove has the controller remove an actor, as an operator would: a client's splits go to others first. What is not possible yet is asked for again.
+func (w *world) remove(e schedule.Entry) error {
+	r := w.lead.Route()
+	moves, last := e.Empties(r, w.removed)
+	if e.Made(r) || last {
+		return nil // it never took part, or is the last who can run tasks
+	}
+	w.removed = append(w.removed, e.Actor) // nothing is given to it any more
+	if e.Actor.Role == wire.Lane {
+		return w.removeLane(e)
+	}
+	for s, to := range moves {
+		if err := w.lead.MoveSplit(s, to, &w.fx); err != nil {
+			return err
+		}
+	}
+	if w.lead.RemoveClient(e.Actor.Node, &w.fx) == nil {
+		w.coverage.Hit(coverage.ClientRemoved)
+		return nil
+	}
+	e.Broken, e.Deaf = false, 0 // a split has not rested yet, or is on its way there
+	w.After(10, w.nodes[0], func() { w.take(e) })
+	return nil
+}
+
+// removeLane is remove for a lane: what it owns goes to others first.
+func (w *world) removeLane(e schedule.Entry) error {
+	if w.lead.RemoveLane(e.Actor, &w.fx) == nil {
+		w.coverage.Hit(coverage.LaneRemoved)
+		return nil
+	}
+	for _, m := range w.lead.Moving() {
+		if m.To == e.Actor {
+			w.lead.CancelMove(m.Ref, &w.fx)
+		}
+	}
+	r := w.lead.Route()
+	if to := w.stay(r.Lanes()); len(to) > 0 {
+		for ref := range r.All() {
+			if r.Owner(ref).Lane != e.Actor {
+				continue
+			}
+			if err := w.lead.MovePartition(ref, to[r.Number(ref)%len(to)], false, &w.fx); err != nil {
+				return err
+			}
+		}
+		e.Broken, e.Deaf = false, 0
+		w.After(20, w.nodes[0], func() { w.take(e) })
+	}
+	return nil
+}
+
+// stay is those of some lanes that are not to leave, and whose nodes are not lost.
+func (w *world) stay(lanes []wire.Address) []wire.Address {
+	return slices.DeleteFunc(slices.Clone(lanes), func(a wire.Address) bool { return slices.Contains(w.removed, a) || w.lead.Gone(a.Node) })
+}
+
+// depart lets nodes go of which the job has nothing any more.
+func (w *world) depart() {
+	for _, id := range w.fx.Left {
+		if r := w.lead.Route(); slices.ContainsFunc(slices.Concat(r.Lanes(), r.Clients()), func(a wire.Address) bool { return a.Node == id }) {
+			w.violated("P9: node %d is let go and takes part", id)
+		}
+		for _, n := range w.onTheWay() {
+			if n.guest.called && !slices.Contains(n.guest.gone, id) {
+				w.violated("E2: node %d is let go while it is the turn of node %d, which calls it", id, n.id)
+			}
+		}
+		w.coverage.Hit(coverage.NodeLeft)
+		w.coverage.Guests.HitIf(visiting.Left, w.nodes[id].guest != nil)
+		w.nodes[id].departed = true
+		w.After(w.Chances.Int64N(40), w.nodes[0], w.nodes[0].pairs[id].Close)
+	}
+}

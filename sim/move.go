@@ -1,0 +1,288 @@
+package sim
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/core/coord"
+	"bellows/core/handoff"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/sim/internal/model"
+	"bellows/sim/internal/moving"
+	"bellows/sim/internal/schedule"
+)
+
+// moves is what the world knows of partitions that go to other lanes, from messages alone: who owns what behind which record, how far each move is, and where the state is that was
+// on its way. At any step something may befall a move: it is given up, asked for anew, the controller is lost, or the job ends.
+type moves struct {
+	routes []routeAt                           // each route, with the record that made it
+	phases map[bellows.PartitionRef]*moveState // for look-ups only, but for those that are counted
+	came   []bellows.CommitNumber              // by partition: the record whose last piece its lane has been given
+	flips  int
+	kept   bellows.CommitNumber   // the last record that keeps the tables
+	shown  [][]bellows.Generation // by node and partition: the newest of which the node has had rows
+}
+
+// routeAt is a route from a record on.
+type routeAt struct {
+	number bellows.CommitNumber
+	route  *route.Route
+}
+
+// moveState is a move that has not come to its end.
+type moveState struct {
+	phase  moving.Step
+	leased bool // somebody got a lease since it began
+}
+
+func (m *moves) begin(r *route.Route) {
+	m.routes, m.phases, m.came = []routeAt{{0, r}}, map[bellows.PartitionRef]*moveState{}, make([]bellows.CommitNumber, r.Partitions())
+}
+
+// at is the route behind a record.
+func (m *moves) at(n bellows.CommitNumber) *route.Route {
+	i := len(m.routes) - 1
+	for m.routes[i].number > n {
+		i--
+	}
+	return m.routes[i].route
+}
+
+// owner is the lane of a pair; false: no route has had it.
+func (m *moves) owner(p wire.Pair) (wire.Address, bool) {
+	for i := len(m.routes) - 1; i >= 0; i-- {
+		if o := m.routes[i].route.Owner(p.Ref); o.Generation == p.Generation {
+			return o.Lane, true
+		}
+	}
+	return wire.Address{}, false
+}
+
+// newest reports whether rows for a node are of the newest owner of which it has had any.
+func (m *moves) newest(n bellows.NodeID, p wire.Pair) bool {
+	for len(m.shown) <= int(n) {
+		m.shown = append(m.shown, make([]bellows.Generation, len(m.came)))
+	}
+	was := &m.shown[n][m.routes[0].route.Number(p.Ref)]
+	if p.Generation < *was {
+		return false
+	}
+	*was = p.Generation
+	return true
+}
+
+// shift lets partitions move, from now on, as the schedule has it.
+func (w *world) shift() {
+	for _, e := range w.Shifts {
+		w.After(e.Millis, w.nodes[0], func() { w.ask(e) })
+	}
+}
+
+// ask asks the controller for a move, as an operator would.
+func (w *world) ask(e schedule.Shift) {
+	if w.outcome != nil {
+		w.refused("the job is over", e.Ref, w.LaneAt[0])
+	}
+	if w.ending || w.outcome != nil {
+		return
+	}
+	if !w.lead.Begun() {
+		w.refused("the job has not begun", e.Ref, w.LaneAt[0])
+		w.After(10, w.nodes[0], func() { w.ask(e) })
+		return
+	}
+	lanes := w.stay(w.route.Lanes())
+	if len(lanes) == 0 {
+		return
+	}
+	to := lanes[e.To%len(lanes)]
+	if w.lead.Gone(w.route.Owner(e.Ref).Lane.Node) {
+		return
+	}
+	w.refused("it takes no part", e.Ref, wire.LaneAt(nobodyAt, 0))
+	w.refused("there is no such partition", bellows.PartitionRef{Table: e.Ref.Table, Partition: 1 << 20}, to)
+	w.note("%v is to go to %v", e.Ref, to)
+	if err := w.lead.MovePartition(e.Ref, to, e.Urgent, &w.fx); err != nil {
+		w.violated("the controller does not move %v to %v: %v", e.Ref, to, err)
+	}
+	w.moved()
+	w.obey()
+	if e.Cancel > 0 {
+		w.After(e.Cancel, w.nodes[0], func() { w.unask(e.Ref) })
+	}
+}
+
+// refused sees that the controller does not take a move that cannot be.
+func (w *world) refused(why string, ref bellows.PartitionRef, to wire.Address) {
+	var nobody coord.Effects
+	if w.lead.MovePartition(ref, to, false, &nobody) == nil || len(nobody.Envelopes) > 0 {
+		w.violated("the controller moves %v to %v, and %s", ref, to, why)
+	}
+}
+
+// unask gives a move up.
+func (w *world) unask(ref bellows.PartitionRef) {
+	if !w.ending && w.lead.Begun() {
+		w.note("%v is to stay", ref)
+		w.lead.CancelMove(ref, &w.fx)
+		w.obey()
+	}
+}
+
+// meddle has something befall a move, in a step of its own.
+func (w *world) meddle(ref bellows.PartitionRef, p moving.Step) {
+	m, some := w.Meddles()
+	if !some {
+		return
+	}
+	w.After(w.Chances.Int64N(4), w.nodes[0], func() {
+		if w.ending || !w.lead.Begun() {
+			return
+		}
+		w.coverage.Moves.Hit(moving.Meddled + moving.Event(p))
+		w.note("move of %v, which is %v, is %v", ref, p, m)
+		switch m {
+		case schedule.MoveCancelled:
+			w.unask(ref)
+		case schedule.MoveSuperseded:
+			w.ask(schedule.Shift{Ref: ref, To: w.Another(len(w.route.Lanes()))})
+		case schedule.MoveFollowed:
+			if w.Failovers > 0 && w.mayLoseController() {
+				w.loseController()
+			}
+		case schedule.MoveEnded:
+			if w.Another(4) == 0 {
+				w.interrupted = true
+				w.faults.ends.May("interrupted")
+				w.lead.Interrupt(&w.fx)
+				w.obey()
+			}
+		}
+	})
+}
+
+// seesMove takes note of a message about a move that an actor posts.
+func (w *world) seesMove(e wire.Envelope) {
+	step := func(ref bellows.PartitionRef, p moving.Step) {
+		s := w.moves.phases[ref]
+		if s == nil {
+			s = &moveState{phase: -1}
+			w.moves.phases[ref] = s
+		}
+		if s.phase != p || p == moving.Copied {
+			s.phase = p
+			w.meddle(ref, p)
+		}
+	}
+	switch m := e.Message.(type) {
+	case *wire.Piece:
+		w.moved()
+		switch m.Kind {
+		case handoff.Offer:
+			delete(w.moves.phases, m.Pair.Ref)
+			step(m.Pair.Ref, moving.Offered)
+		case handoff.Rows:
+			w.coverage.Moves.Hit(moving.RowsCopied)
+			step(m.Pair.Ref, moving.Copied)
+		case handoff.Image:
+			w.coverage.Moves.Hit(moving.ImageCopied)
+		case handoff.Chunk, handoff.Clocks, handoff.Keep:
+			w.coverage.Moves.Hit(moving.ChangePassed)
+		case handoff.Void:
+			delete(w.moves.phases, m.Pair.Ref)
+		}
+	case *wire.Prepared:
+		if m.Whole {
+			s := w.moves.phases[m.Pair.Ref]
+			w.coverage.Moves.HitIf(moving.BehindLease, s != nil && s.leased)
+			step(m.Pair.Ref, moving.Prepared)
+		}
+	case *wire.Granted:
+		if s := w.moves.phases[m.Pair.Ref]; s != nil {
+			s.leased = true
+		}
+	case *wire.Push:
+		w.coverage.Moves.HitIf(moving.SentAgain, m.Again)
+	case *wire.End:
+		w.coverage.Moves.HitIf(moving.Ended, len(w.moves.phases) > 0)
+	case *wire.Records:
+		for i := range m.List {
+			r := &m.List[i]
+			if r.Control.Kind == bellows.KeepTables && r.Number > w.moves.kept {
+				w.moves.kept = r.Number
+				for _, e := range w.MovesKept() {
+					w.After(e.Millis, w.nodes[0], func() { w.ask(e) })
+				}
+			}
+			if !r.Control.Kind.ChangesRoute() || r.Number <= w.moves.routes[len(w.moves.routes)-1].number {
+				continue
+			}
+			before := w.moves.routes[len(w.moves.routes)-1].route
+			next, err := before.Next(r.Control)
+			if err != nil {
+				w.violated("P5: record %d changes the route: %v", r.Number, err)
+				return
+			}
+			w.moves.routes = append(w.moves.routes, routeAt{r.Number, next})
+			w.enters(r.Control)
+			if r.Control.Kind == bellows.MovePartition {
+				ref := bellows.PartitionRef{Table: r.Control.Table, Partition: r.Control.Partition}
+				w.moves.flips++
+				w.coverage.Moves.Hit(moving.Moved)
+				w.coverage.Moves.HitIf(moving.MovedKeys, ref.Table == model.Words)
+				w.coverage.Moves.HitIf(moving.MovedBack, r.Control.Generation > 2)
+				step(ref, moving.Recorded)
+			}
+		}
+	}
+}
+
+// deliversMove takes note of what comes while partitions move.
+func (w *world) deliversMove(e wire.Envelope) {
+	for _, s := range w.moves.phases { // in any order
+		w.coverage.Moves.While(s.phase, e.Kind())
+	}
+}
+
+// learnsMove takes note of what a lane is about to learn of partitions that come to it.
+func (w *world) learnsMove(l *lane, e wire.Envelope) {
+	switch m := e.Message.(type) {
+	case *wire.Piece:
+		if m.Kind != handoff.Last || l.closed {
+			return
+		}
+		w.moves.came[w.common.Route.Number(m.Pair.Ref)] = max(w.moves.came[w.common.Route.Number(m.Pair.Ref)], m.Commit)
+		w.coverage.Moves.HitIf(moving.AtLast, l.Applied() >= m.Commit)
+		w.coverage.Moves.HitIf(moving.AtRecord, l.Applied() < m.Commit)
+		delete(w.moves.phases, m.Pair.Ref)
+	}
+}
+
+// awaits reports whether the state of a partition that a lane owns by its records has not come to it, and from whom it was to come.
+func (w *world) awaits(l *lane, ref bellows.PartitionRef) (from wire.Address, awaits bool) {
+	list := w.moves.routes
+	i := len(list) - 1
+	for list[i].number > l.Applied() {
+		i--
+	}
+	g := list[i].route.Owner(ref).Generation
+	for i > 0 && list[i-1].route.Owner(ref).Generation == g {
+		i--
+	}
+	if i == 0 || w.moves.came[w.common.Route.Number(ref)] >= list[i].number {
+		return from, false
+	}
+	return list[i-1].route.Owner(ref).Lane, true
+}
+
+// askAgain asks another controller for what the one before was asked for.
+func (w *world) askAgain() {
+	w.coverage.Moves.HitIf(moving.Followed, len(w.moves.phases) > 0)
+	for _, m := range w.lead.Moving() {
+		if w.Another(2) == 0 {
+			to := slices.Index(w.route.Lanes(), m.To)
+			w.After(1+w.Chances.Int64N(20), w.nodes[0], func() { w.ask(schedule.Shift{Ref: m.Ref, To: to, Urgent: m.Urgent}) })
+		}
+	}
+}

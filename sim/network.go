@@ -1,0 +1,81 @@
+package sim
+
+import (
+	"iter"
+
+	"bellows"
+	"bellows/link/wire"
+	"bellows/sim/internal/transit"
+)
+
+// pair is one node's end of all its connections with another.
+type pair = transit.Pair[*node]
+
+// connect joins every two nodes.
+func (w *world) connect() {
+	w.net = &transit.Network[*node]{Schedule: w.Schedule, Queue: &w.Queue, Times: times, Coverage: &w.coverage, Violated: w.violated, Note: w.note, Fault: w.countFault, Joined: w.joins, Moved: w.moved}
+	for i, pairs := range w.net.Connect(w.nodes) {
+		w.nodes[i].pairs = pairs
+	}
+}
+
+// to is a node's end of its connections with another; nil: there are none.
+func (n *node) to(peer bellows.NodeID) *pair {
+	if int(peer) >= len(n.pairs) {
+		return nil
+	}
+	return n.pairs[peer]
+}
+
+// peers are a node's ends of its connections with all others.
+func (n *node) peers() iter.Seq[*pair] {
+	return func(yield func(*pair) bool) {
+		for _, p := range n.pairs {
+			if p != nil && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// What follows is what connections know of a node (transit.Node).
+
+func (n *node) ID() bellows.NodeID { return n.id }
+
+func (n *node) Stopped() bool { return n.stopped() }
+
+func (n *node) Ended() bool { return n.crashed && !n.vanished || n.left }
+
+func (n *node) Vanished() bool { return n.vanished }
+
+func (n *node) Judge(peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
+	return n.w.judges(n, peer, h, e)
+}
+
+// Deliver gives a message that has arrived to its actor, as it was received.
+func (n *node) Deliver(peer bellows.NodeID, sent, received wire.Envelope, digest uint64) {
+	n.heard[peer]++
+	if peer == 0 {
+		n.heardMillis = n.local()
+		for _, at := range n.lanes {
+			at.deaf = false
+		}
+	}
+	h := wire.Header{Kind: sent.Kind(), From: sent.From, To: sent.To}
+	err := n.checker.Header(peer, h)
+	if err == nil {
+		err = n.checker.Message(h, sent)
+	}
+	if err != nil {
+		n.w.violated("the checker refuses what a node sends: %v", err)
+	}
+	n.w.failover.judges(n.w, peer, h, sent)
+	if a := n.w.actor(sent.To); a != nil && received.Message != nil {
+		a.put(letter{envelope: received, digest: digest})
+	}
+}
+
+// Return gives a mark back to its sender.
+func (n *node) Return(e wire.Envelope) {
+	n.w.actor(e.From).put(letter{envelope: wire.Envelope{From: e.To, To: e.From, Message: e.Message}})
+}
