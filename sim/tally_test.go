@@ -95,12 +95,12 @@ func count(b bool) int {
 }
 
 // judge holds the schedules together. Where there are enough for that, each fault was injected in each stage, and rare
-// events have happened, in about one of a hundred at least (0.95 %); where there are few, at all.
+// events have happened, in one of a hundred at least; where there are few, at all.
 func (a *tally) judge(t *testing.T) {
 	enough := a.schedules >= 5000
 	least := 1
 	if enough {
-		least = a.schedules * 95 / 10_000
+		least = a.schedules / 100
 	}
 	if a.finished < a.schedules/5 || a.finished > 9*a.schedules/10 {
 		t.Errorf("%d of %d schedules finished: the faults that end jobs are drawn too often or too seldom", a.finished, a.schedules)

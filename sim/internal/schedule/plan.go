@@ -135,7 +135,7 @@ func (s *Schedule) drawPlans() {
 		s.plan(f, Joining)
 		return
 	}
-	short := [...]Stage{DoneUnderWay, LeaseHeld, PullParked, RecordUnderWay}
+	short := [...]Stage{DoneUnderWay, LeaseHeld, LeaseHeld, PullParked, RecordUnderWay}
 	if s.Rng.IntN(8) < 3 {
 		s.plan(s.fatal(), short[s.Rng.IntN(len(short))])
 	} else {
