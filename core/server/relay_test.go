@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/core"
+	"bellows/core/handoff"
 	"bellows/core/route"
 	"bellows/link/wire"
 	"bellows/table"
@@ -78,5 +79,26 @@ func TestASubscriptionTakesNoMoreThanItIsSaidTo(t *testing.T) {
 		if got, want := words(&m), p.words(s); got != want || got == 0 {
 			t.Errorf("subscription %d takes %d words, and was said to take %d", i, got, want)
 		}
+	}
+}
+
+// TestACopyThatIsGivenUpTakesNoMemory offers a lane a copy of a partition of another, and gives it up.
+func TestACopyThatIsGivenUpTakesNoMemory(t *testing.T) {
+	tables := []table.Schema{{Name: "rows", Rows: 6, Width: 3, Partitions: 1, Consistency: table.Async}}
+	from, at, client := wire.LaneAt(0, 0), wire.LaneAt(1, 0), wire.ClientAt(1)
+	l, err := NewLane(core.Job{Nodes: 2, Clients: []wire.Address{client}, Lanes: []wire.Address{from, at}, Tables: tables, Route: route.Spread(tables, 1, []wire.Address{from, at}, []bellows.NodeID{1})}, at, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := handoff.NewSource(&wire.Handoff{Term: 1, Number: 1, Pair: wire.Pair{Generation: 1}, Node: 1}, 1, handoff.Limits{Slab: 4, Window: 150, Behind: 1000})
+	var out wire.Outbox
+	l.Step([]wire.Envelope{{From: from, To: at, Message: s.Offer(0)}}, &out)
+	if len(l.shadows) != 1 {
+		t.Fatalf("it has %d copies of what it was offered: %v", len(l.shadows), out.Envelopes)
+	}
+	s.Begin(false)
+	l.Step([]wire.Envelope{{From: from, To: at, Message: s.Void()}}, &out)
+	if len(l.shadows) != 0 {
+		t.Error("it keeps a copy that was given up")
 	}
 }
