@@ -302,7 +302,8 @@ func (c *Client) awaitRoute(awake int64, fx *Effects) {
 	}
 }
 
-// stale is something that waits for a route, and for which; "": nothing does.
+// stale is something that waits for a route, and for which; "": nothing does. A question whose route is there waits for a flush
+// (unsure), which has a wait of its own (TestAQuestionBehindAFlushWaitsForNoRoute).
 func (c *Client) stale() (what string, until bellows.RouteVersion) {
 	for _, f := range c.flushes {
 		if f.stale > 0 {
@@ -310,7 +311,7 @@ func (c *Client) stale() (what string, until bellows.RouteVersion) {
 		}
 	}
 	for _, f := range c.fetches {
-		if f.stale && f.staleUntil > 0 {
+		if f.stale && f.staleUntil > c.now.Route.Version() {
 			return fmt.Sprintf("a question about %v", c.partitions[f.number].ref), f.staleUntil
 		}
 	}

@@ -487,3 +487,34 @@ func TestANewOwnerIsBelievedBehindTheOneBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestAQuestionBehindAFlushWaitsForNoRoute has a lane refuse a question by a route that is there, while the owner before has not said whether an update of the reader counts: what is
+// asked again is behind that flush, and its wait is the flush's.
+func TestAQuestionBehindAFlushWaitsForNoRoute(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	d.dispatch(0, 0, 0)
+	d.dispatch(1, 0, 0)
+	d.said()
+	d.tasks[0].AddRow(1, 0, []float32{5})
+	d.finish(0)
+	d.said()
+	if d.read(0, 1, 0, 1) {
+		t.Fatal("rows that nobody has sent")
+	}
+	d.said()
+	r.tell(r.addLane, r.move(1, 0, laneAdded))
+	d.deliver(lanes[0], &wire.Stale{Route: 2, Request: d.pulls[len(d.pulls)-1].Request})
+	d.said()
+	for now := int64(500); now < 60_000; now += 500 {
+		d.Tick(now, &d.fx)
+		for _, n := range d.fx.Notices {
+			if strings.Contains(n, "route") {
+				t.Fatalf("at %d ms: %s", now, n)
+			}
+		}
+		if got := d.said(); strings.Contains(got, "failed") && strings.Contains(got, "route") {
+			t.Fatalf("at %d ms: %s", now, got)
+		}
+	}
+}

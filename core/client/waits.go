@@ -100,7 +100,7 @@ func (t *Task) describeWait() string {
 // taskUntil says until when a task waits: by what it waits for last.
 func (c *Client) taskUntil(t *Task) string {
 	for _, f := range c.fetches {
-		if f.number == t.waitsFor && !(f.stale && f.staleUntil == 0) && slices.Contains(f.waiters, t) {
+		if f.number == t.waitsFor && !(f.stale && f.staleUntil <= c.now.Route.Version()) && slices.Contains(f.waiters, t) {
 			return c.givesUp(f.lane, &f.wait)
 		}
 	}
