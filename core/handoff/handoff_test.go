@@ -272,7 +272,7 @@ func TestAnImageIsCopiedOrKept(t *testing.T) {
 	}
 }
 
-// TestATargetTakesPiecesInTheirOrder refuses gaps, pieces that come twice, and any behind the last.
+// TestATargetTakesPiecesInTheirOrder refuses gaps, pieces that come twice, any behind the last, and rows of another partition, which may have more than this one.
 func TestATargetTakesPiecesInTheirOrder(t *testing.T) {
 	from, other := wire.LaneAt(1, 0), wire.LaneAt(2, 0)
 	p := partition(t, false)
@@ -296,6 +296,9 @@ func TestATargetTakesPiecesInTheirOrder(t *testing.T) {
 		t.Errorf("clocks are %+v", clocks)
 	}
 	take(clocks, "piece 2 of a copy of t1/p0 behind piece 0")
+	elsewhere := *rows
+	elsewhere.Pair.Ref.Partition++
+	take(&elsewhere, "piece 1 of a copy of t1/p0 is of t1/p1, generation")
 	take(rows, "")
 	take(rows, "piece 1 of a copy of t1/p0 behind piece 1")
 	if m := g.Tell(); m == nil || m.Number != 1 || g.Tell() != nil {

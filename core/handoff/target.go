@@ -33,6 +33,9 @@ func (t *Target) Is(from wire.Address, m *wire.Piece) bool { return t.From == fr
 
 // Take takes the next piece. Rows it writes to the partition, those of an image to that; what other pieces ask for is the caller's to do.
 func (t *Target) Take(m *wire.Piece, p *store.Partition, image *store.Image) error {
+	if m.Pair != t.Pair { // whose rows were checked as another partition's
+		return fmt.Errorf("piece %d of a copy of %v is of %v, generation %d", m.Number, t.Pair.Ref, m.Pair.Ref, m.Pair.Generation)
+	}
 	if m.Number != t.number+1 {
 		return fmt.Errorf("piece %d of a copy of %v behind piece %d", m.Number, t.Pair.Ref, t.number)
 	}
