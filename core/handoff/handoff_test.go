@@ -416,7 +416,7 @@ func TestALargeChangeTravelsInPieces(t *testing.T) {
 // TestWhatIsNotOneChangeIsRefused has pieces of a change come that do not fit to those before.
 func TestWhatIsNotOneChangeIsRefused(t *testing.T) {
 	first := func() *wire.Piece {
-		return &wire.Piece{Kind: handoff.Chunk, Number: 1, Waits: true, Clock: 3, Count: 3, Rows: []uint32{1}, Values: []float32{1, 2}}
+		return &wire.Piece{Pair: pair, Kind: handoff.Chunk, Number: 1, Waits: true, Clock: 3, Count: 3, Rows: []uint32{1}, Values: []float32{1, 2}}
 	}
 	for name, change := range map[string]func(m *wire.Piece){
 		"":                    func(*wire.Piece) {},
@@ -440,7 +440,7 @@ func TestWhatIsNotOneChangeIsRefused(t *testing.T) {
 		if whole, err := g.Gather(m); whole != nil || err != nil {
 			t.Fatalf("%s: %v of a part: %v", name, whole, err)
 		}
-		if err := g.Take(&wire.Piece{Kind: handoff.Clocks, Number: 2}, p, nil); err == nil || !strings.Contains(err.Error(), "before the rest of a change") {
+		if err := g.Take(&wire.Piece{Pair: pair, Kind: handoff.Clocks, Number: 2}, p, nil); err == nil || !strings.Contains(err.Error(), "before the rest of a change") {
 			t.Errorf("%s: clocks within a change: %v", name, err)
 		}
 		next := first()
