@@ -101,6 +101,7 @@ var rooms = []room{
 	{path: "train/traintest", floor: 4, sees: 3, also: []string{"train"}, fake: true},
 	{path: "model", floor: 4, sees: 3},
 	{path: "data/cache", floor: 4, sees: 3},
+	{path: "node/archive", floor: 4, sees: 3, tests: []string{"port/blob/file"}},
 	{path: "data/demo", floor: 4, sees: 3},
 
 	// Floor 5, apps: they see what an app is (app), the rules and the training floor (the programming model, the

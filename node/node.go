@@ -41,7 +41,7 @@ type Options struct {
 	// Warned tells Serve that its process is to be gone in so long: it goes on meanwhile, and node 0 is told. nil: nobody does.
 	Warned   <-chan time.Duration
 	Notice   func(sentence string) // long waits, by name; nil: not told
-	Resume   *train.Image          // continue from here instead of the beginning
+	Resume   train.Saved           // continue from here instead of the beginning; nil: from there
 	Watch    *Watch                // of Train and Lead: shows the job to other goroutines; nil: to none
 	Commands *Commands             // of Lead: changes who takes part and who runs what; nil: nobody does
 	Deaths   <-chan Death          // of Lead: processes that have ended; nil: only their connections tell

@@ -7,39 +7,45 @@ import (
 )
 
 // resume gives the lanes of this process what a saved run had, and the controller, if it is here. Every process has all of
-// the image and takes what it owns, so that a run may go on in another number of processes than it began in
+// what was saved and takes what it owns, so that a run may go on in another number of processes than it began in
 // (TestInterruptAndResumeAcrossNodes). Lanes begin with the clocks that were complete; what was not counts nowhere, and is
 // done again.
-func (p *process) resume(im *train.Image) error {
+func (p *process) resume(saved train.Saved) error {
 	if why := p.job.Stays; why != "" {
 		return bellows.Errorf(bellows.Refused, "resume", "", "%s, and cannot be saved: such a job does not go on from a saved run, so start it over", why)
 	}
-	if err := p.fits(im); err != nil {
-		return err
+	if im, ok := saved.(*train.Image); ok {
+		if err := p.fits(im); err != nil {
+			return err
+		}
 	}
 	for ref := range p.common.Route.All() {
-		t, i := ref.Table, int(ref.Partition)
 		owner := p.common.Route.Owner(ref).Lane
 		if owner.Node != p.cluster.Self {
 			continue
 		}
-		l := p.lanes[owner.Index]
-		if im.Kept != nil {
-			l.LoadKept(ref, &im.Kept[t][i])
+		live, kept, err := saved.Partition(ref)
+		if err != nil {
+			return err
 		}
-		if err := l.Load(ref, &im.Tables[t][i]); err != nil {
+		l := p.lanes[owner.Index]
+		if kept != nil {
+			l.LoadKept(ref, kept)
+		}
+		if err := l.Load(ref, live); err != nil {
 			return err
 		}
 	}
+	state := saved.Controller()
 	for _, l := range p.lanes {
-		if err := l.Resume(im.State.Complete); err != nil {
+		if err := l.Resume(state.Complete); err != nil {
 			return err
 		}
 	}
 	if p.lead == nil {
 		return nil
 	}
-	return p.lead.shell.Resume(im.State)
+	return p.lead.shell.Resume(state)
 }
 
 // fits refuses a saved run of other tables or partitions (TestAnImageOfAnotherJobIsRefused). What is within a partition is

@@ -62,10 +62,53 @@ type Executor interface {
 	RunTask(t *Task) error
 }
 
-// Image is a job at rest, as an interrupted run leaves it: with the same job, all that another run
-// needs to go on as if nothing had happened.
+// Saved is a job at rest: with the same job, all that another run needs to go on as if nothing had happened. Each
+// process reads what it will hold, so that it lies where all of them can.
+type Saved interface {
+	// Controller is the state of the job's controller.
+	Controller() coord.State
+	// Partition is a partition, and what the driver last kept of it; nil: it never did. What is returned is the caller's.
+	// It fails where there is no such partition, or it cannot be read.
+	Partition(ref bellows.PartitionRef) (live, kept *store.Image, err error)
+}
+
+// Image is a job at rest in memory, as an interrupted run leaves it.
 type Image struct {
 	Tables [][]store.Image // per table and partition
 	Kept   [][]store.Image // the tables as the driver last kept them; nil: never
 	State  coord.State
+}
+
+// Bytes is how many bytes its values and keys have.
+func (im *Image) Bytes() (n int64) {
+	for _, side := range [][][]store.Image{im.Tables, im.Kept} {
+		for _, table := range side {
+			for i := range table {
+				n += int64(4*len(table[i].Values) + 8*len(table[i].Keys))
+				for _, slot := range table[i].Slots {
+					n += int64(4 * len(slot))
+				}
+			}
+		}
+	}
+	return n
+}
+
+// Controller implements Saved.
+func (im *Image) Controller() coord.State { return im.State }
+
+// Partition implements Saved.
+func (im *Image) Partition(ref bellows.PartitionRef) (live, kept *store.Image, err error) {
+	t, i := int(ref.Table), int(ref.Partition)
+	for _, tables := range [][][]store.Image{im.Tables, im.Kept} {
+		if (tables != nil || live == nil) && (t >= len(tables) || i >= len(tables[t])) {
+			return nil, nil, bellows.Errorf(bellows.BadData, "resume", "", "the saved run has no %v", ref)
+		}
+		if live == nil {
+			live = &tables[t][i]
+		} else if tables != nil {
+			kept = &tables[t][i]
+		}
+	}
+	return live, kept, nil
 }

@@ -34,7 +34,7 @@ func main() {
 	child := flag.String("child", "", "`order` of another's job, to run a part of it; for internal use")
 	flag.Parse()
 	if *child != "" {
-		err := launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, *train.Image, error) {
+		err := launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, train.Saved, error) {
 			job, _, err := jobOf(*child)
 			return job, nil, err
 		})

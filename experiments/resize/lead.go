@@ -86,17 +86,22 @@ func (p paced) Close() error {
 
 // serve runs a part of a job.
 func (l *led) serve() error {
-	return launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(_ context.Context, saved []byte) (train.Job, *train.Image, error) {
+	return launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(_ context.Context, saved []byte) (train.Job, train.Saved, error) {
 		job, err := l.job()
 		if err != nil || saved == nil {
 			return job, nil, err
 		}
-		image, err := decode(saved)
+		image, err := load(string(saved))
 		return job, image, err
 	})
 }
 
-func decode(saved []byte) (*train.Image, error) {
+// load reads a saved run.
+func load(path string) (*train.Image, error) {
+	saved, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
 	image := new(train.Image)
 	return image, gob.NewDecoder(bytes.NewReader(saved)).Decode(image)
 }
@@ -125,10 +130,8 @@ func (l *led) lead(in io.Reader, out io.Writer) error {
 	opt := node.Options{OnEpoch: func(e train.Epoch, _ node.Spent) { v.say(said{Epoch: e.Number}) }}
 	p := launch.Processes{Program: program, Args: []string{program, serves, string(text)}, Members: members, Transport: "unix", Roam: true, Control: &launch.Control{}}
 	if l.Resume {
-		if p.Image, err = os.ReadFile(l.Image); err != nil {
-			return err
-		}
-		if opt.Resume, err = decode(p.Image); err != nil {
+		p.Saved = []byte(l.Image)
+		if opt.Resume, err = load(l.Image); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func serve(args []string) (served bool, err error) {
 	if err := json.Unmarshal([]byte(args[1]), &o); err != nil {
 		return true, err
 	}
-	return true, launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, *train.Image, error) {
+	return true, launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, train.Saved, error) {
 		run, err := o.Make()
 		if err != nil {
 			return train.Job{}, nil, err

@@ -29,7 +29,7 @@ type assignment struct {
 	Folder    string // for sockets, of mode 0700
 	Token     transport.Token
 	Wire      vec.Format
-	Image     string // file of a saved run to go on from; "": none
+	Saved     []byte // where a saved run lies; nil: nowhere
 	Times     liveness.Times
 	Notice    time.Duration // how long a process that is told to end is there still
 	Authority []byte        // of tcp: the certificate of the job's, in DER

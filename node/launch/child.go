@@ -18,7 +18,7 @@ import (
 )
 
 // RunChild takes this process's assignment in the job of the process that started it from standard input in, and runs its part
-// until it is let go. prepare makes the same job as there, from the saved run if there is one. It listens before it prepares,
+// until it is let go. prepare makes the same job as there, and finds the saved run if there is one. It listens before it prepares,
 // which may take a while: node 0 then knows where everybody is, and can tell, while others still read their data.
 //
 // Its context ends with the input, whatever it is doing: a process whose parent was killed does not read a file to its end
@@ -26,7 +26,7 @@ import (
 //
 // Once the process takes part, the end of ctx is a warning: it will be gone after the notice of the Processes, and node 0, if it has a Control,
 // has its work and its partitions go elsewhere, and lets it go. The process goes on until then.
-func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (train.Job, *train.Image, error)) error {
+func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (train.Job, train.Saved, error)) error {
 	asked := ctx
 	parent, letGo := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer letGo(nil)
@@ -38,13 +38,7 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 		return err
 	}
 	defer self.listener.Close()
-	var saved []byte
-	if self.Image != "" {
-		if saved, err = os.ReadFile(self.Image); err != nil {
-			return bellows.Errorf(bellows.IO, "read", self.Image, "%w", err)
-		}
-	}
-	job, image, err := prepare(ctx, saved)
+	job, saved, err := prepare(ctx, self.Saved)
 	if err != nil {
 		return err
 	}
@@ -60,7 +54,7 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 	warned := make(chan time.Duration, 1)
 	defer context.AfterFunc(asked, func() { warned <- self.Notice })()
 	return node.Serve(parent, job, self.Cluster, conns,
-		node.Options{Resume: image, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true, Warned: warned})
+		node.Options{Resume: saved, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true, Warned: warned})
 }
 
 // takeAssignment takes the place that the process which started this one has for it, as read from in, and listens. The answer

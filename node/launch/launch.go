@@ -21,7 +21,6 @@ import (
 	"crypto/rand"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -44,7 +43,7 @@ type Processes struct {
 	Connections int
 	// Roam lets the system move processes between processors; otherwise each that computes keeps to its share.
 	Roam  bool
-	Image []byte // a saved run to go on from, for RunChild to pass on; nil: none
+	Saved []byte // where a saved run lies to go on from, and what is saved of this one, for RunChild to pass on; nil: nowhere
 	// Starter starts the others, in the place of Program and Args; nil: these, on this machine.
 	Starter Starter
 	// Host is the address of this machine at which the others reach it, with tcp; "": that of the loopback device.
@@ -141,19 +140,13 @@ func (l Processes) starter() Starter {
 }
 
 // assign is node 0's assignment, with what the others need to know. The token is drawn for the job: whoever cannot show it
-// is turned away at the door of every node. A saved run goes by way of a file, since each process reads all of it.
+// is turned away at the door of every node.
 func (l Processes) assign(folder string, opt node.Options) (assignment, error) {
 	s := assignment{Cluster: node.Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Host: l.Host, Folder: folder,
 		Wire: opt.Wire, Times: opt.Times, Notice: cmp.Or(l.Notice, 30*time.Second)}
 	if _, err := rand.Read(s.Token[:]); err != nil {
 		return s, bellows.Errorf(bellows.IO, "make", "the job's token", "%w", err)
 	}
-	if l.Image == nil {
-		return s, nil
-	}
-	s.Image = filepath.Join(folder, "image")
-	if err := os.WriteFile(s.Image, l.Image, 0o600); err != nil {
-		return s, bellows.Errorf(bellows.IO, "write", s.Image, "%w", err)
-	}
+	s.Saved = l.Saved
 	return s, nil
 }

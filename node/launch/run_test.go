@@ -45,7 +45,7 @@ func startedByTest(role string) error {
 	case "dead":
 		return errors.New("out of memory")
 	}
-	return RunChild(context.Background(), os.Stdin, os.Stdout, func(_ context.Context, saved []byte) (train.Job, *train.Image, error) {
+	return RunChild(context.Background(), os.Stdin, os.Stdout, func(_ context.Context, saved []byte) (train.Job, train.Saved, error) {
 		if name, ok := strings.CutPrefix(role, "grows "); ok {
 			job, err := gated(name, os.Getenv(gateFolder))
 			return job, nil, err
@@ -94,7 +94,7 @@ func processes(t *testing.T, role, transport string, image []byte) Processes {
 		t.Fatal(err)
 	}
 	t.Setenv(childRole, role)
-	return Processes{Program: program, Args: []string{program}, Transport: transport, Image: image,
+	return Processes{Program: program, Args: []string{program}, Transport: transport, Saved: image,
 		Members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1}}}
 }
 
@@ -103,7 +103,7 @@ func TestAJobRunsInProcesses(t *testing.T) {
 	for _, c := range []struct{ transport, image string }{{"unix", ""}, {"tcp", "as it was"}} {
 		l := processes(t, "part"+c.image, c.transport, nil)
 		if c.image != "" {
-			l.Image = []byte(c.image)
+			l.Saved = []byte(c.image)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		r, err := l.Run(ctx, counts(), node.Options{})

@@ -31,7 +31,7 @@ func RunChild(order string, job func(order string) (train.Job, error)) (ran bool
 	if order == "" {
 		return false, nil
 	}
-	return true, launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, *train.Image, error) {
+	return true, launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, train.Saved, error) {
 		j, err := job(order)
 		return j, nil, err
 	})

@@ -15,13 +15,15 @@ type Kind string
 // The kinds, in the order in which a run may come to them.
 const (
 	Started     Kind = "started"
-	Stated      Kind = "stated"  // what the job says of its clocks
-	Visited     Kind = "visited" // units that count
-	Resumed     Kind = "resumed" // an unfinished run was taken up
-	Joined      Kind = "joined"  // all processes of the job are there, or one came later
-	Left        Kind = "left"    // a node takes part no more, and its process ends
-	Moved       Kind = "moved"   // work has gone from one node to another
-	Plan        Kind = "plan"    // it was decided how the job's shape changes, or what has become of that
+	Stated      Kind = "stated"     // what the job says of its clocks
+	Visited     Kind = "visited"    // units that count
+	Passed      Kind = "passed-by"  // a damaged checkpoint
+	Resumed     Kind = "resumed"    // an unfinished run was taken up
+	Checkpoint  Kind = "checkpoint" // all that is needed to go on from there is stored
+	Joined      Kind = "joined"     // all processes of the job are there, or one came later
+	Left        Kind = "left"       // a node takes part no more, and its process ends
+	Moved       Kind = "moved"      // work has gone from one node to another
+	Plan        Kind = "plan"       // it was decided how the job's shape changes, or what has become of that
 	Epoch       Kind = "epoch"
 	Fold        Kind = "fold"    // of a cross-validation: its model is scored
 	Waiting     Kind = "waiting" // for somebody who is named
@@ -42,19 +44,20 @@ type Event struct {
 	Node     string    `json:"node"` // where it happened; of Moved, where it went
 	Sentence string    `json:"sentence"`
 
-	Model      string         `json:"model,omitempty"`     // the run's folder; of all kinds but Joined, Epoch, Fold and Waiting
-	Epoch      *int           `json:"epoch,omitempty"`     // the last that is over, 0 for none; of Epoch and Interrupted
-	Fold       int            `json:"fold,omitempty"`      // from 1; of Fold, and of Epoch, Stated and Visited in a cross-validation
-	Processes  map[string]int `json:"processes,omitempty"` // by node; of Joined
-	From       string         `json:"from,omitempty"`      // of Moved, where it was
-	Splits     []int          `json:"splits,omitempty"`    // of Moved; or
-	*Cargo                    // of Moved
-	*Decision                 // of Plan
-	*Start                    // of Started
-	*Figures                  // of Epoch, and of Fold
-	*Scored                   // of Fold
-	*Statement                // of Stated
-	*Visits                   // of Visited
+	Model         string         `json:"model,omitempty"`     // the run's folder; of all kinds but Joined, Epoch, Fold and Waiting
+	Epoch         *int           `json:"epoch,omitempty"`     // the last that is over, 0 for none; of Epoch and Interrupted
+	Fold          int            `json:"fold,omitempty"`      // from 1; of Fold, and of Epoch, Stated and Visited in a cross-validation
+	Processes     map[string]int `json:"processes,omitempty"` // by node; of Joined
+	From          string         `json:"from,omitempty"`      // of Moved, where it was
+	Splits        []int          `json:"splits,omitempty"`    // of Moved; or
+	*Cargo                       // of Moved
+	*Decision                    // of Plan
+	*Start                       // of Started
+	*Figures                     // of Epoch, and of Fold
+	*Scored                      // of Fold
+	*Statement                   // of Stated
+	*Visits                      // of Visited
+	*Checkpointed                // of Checkpoint
 
 	// Digest is of the event without it and of the digest of the event before, so that a line that was altered, added or taken out is seen.
 	Digest string `json:"digest,omitempty"`
@@ -66,6 +69,14 @@ type Cargo struct {
 	Number int     `json:"partition"`
 	Copied int64   `json:"copied_bytes"`
 	Within float64 `json:"moved_seconds"` // from the command on
+}
+
+// Checkpointed is what a checkpoint came to.
+type Checkpointed struct {
+	Commit  uint64  `json:"commit"`             // the last of which it has what was changed
+	Written int64   `json:"checkpoint_bytes"`   // for it
+	Within  float64 `json:"checkpoint_seconds"` // from its beginning until it was verified
+	Every   float64 `json:"interval_seconds"`   // until the next
 }
 
 // Decision is what was decided about a job's shape: of Plan.

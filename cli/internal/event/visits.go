@@ -32,8 +32,8 @@ type Visits struct {
 	Visits  []Passage `json:"visits"`
 }
 
-// OfJob is the event of what a job says of its clocks. driver is the application's, and im what the job goes on from; nil: it begins.
-func OfJob(job *train.Job, driver train.Driver, im *train.Image) Event {
+// OfJob is the event of what a job says of its clocks. driver is the application's, and from what the job goes on from; nil: it begins.
+func OfJob(job *train.Job, driver train.Driver, from train.Saved) Event {
 	opens, clocks := 0, 0
 	if c, ok := driver.(visits.Cycler); ok {
 		opens, clocks = c.Cycle()
@@ -44,8 +44,8 @@ func OfJob(job *train.Job, driver train.Driver, im *train.Image) Event {
 			Sentence: "how often each item is visited is not stated: " + err.Error()}
 	}
 	told := &Statement{SplitCount: s.Splits, OpeningClocks: s.Opens, EpochClocks: s.Clocks, Opening: passagees(s.Opening), EpochVisits: passagees(s.Epoch)}
-	if im != nil {
-		told.Complete = im.State.Complete
+	if from != nil {
+		told.Complete = from.Controller().Complete
 	}
 	return Event{Kind: Stated, Statement: told, Sentence: fmt.Sprintf("an epoch visits %s items of %s once, in %s",
 		figures.Grouped(visits.Items(s.Epoch)), figures.Plural(s.Splits, "split"), figures.Plural(s.Clocks, "clock"))}

@@ -161,9 +161,9 @@ func (l *Lead) Members(connections int) []node.Member {
 }
 
 // Reads refuses to go on from a saved run where nodes are of other machines: it is a file of this one.
-func (l *Lead) Reads(saved []byte) error {
+func (l *Lead) Reads(saved bool) error {
 	for _, p := range l.Places {
-		if saved != nil && p.Host != l.Host {
+		if saved && p.Host != l.Host {
 			return bellows.Errorf(bellows.Config, "go on with", "the unfinished run", "what was saved is a file of this machine, and %s is of another one (%s)", p.Node, p.Host).
 				Hinted("drain such nodes, or start over with --fresh")
 		}

@@ -140,14 +140,14 @@ func TestMembersAreItsNodes(t *testing.T) {
 		}
 	}
 	l := &Lead{Assignment: Assignment{Host: "here", Places: places}}
-	if err := l.Reads([]byte{1}); bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "node-4 is of another one (there)") {
+	if err := l.Reads(true); bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "node-4 is of another one (there)") {
 		t.Errorf("a node elsewhere: %v", err)
 	}
-	if err := l.Reads(nil); err != nil {
+	if err := l.Reads(false); err != nil {
 		t.Errorf("nothing is saved: %v", err)
 	}
 	l.Places = l.Places[:2]
-	if err := l.Reads([]byte{1}); err != nil {
+	if err := l.Reads(true); err != nil {
 		t.Errorf("all are here: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -127,7 +128,7 @@ func TestRunsThatDidNotEnd(t *testing.T) {
 		change     func(dir string)
 	}{
 		{"killed", "ended without a word", func(string) {}},
-		{"interrupted", "interrupted, and can go on", func(dir string) { put(t, dir, "resume.image", "x") }},
+		{"interrupted", "interrupted, and can go on", func(dir string) { put(t, dir, "checkpoint/cuts/e0000000000-c00000000000000000001.json", "x") }},
 		{"failed", ">failed<", func(dir string) { add(t, dir, event.Event{Kind: event.Lost, Sentence: "node 2 is lost"}) }},
 		{"damaged model", "model.safetensors: it is truncated", func(dir string) { put(t, dir, "model.safetensors", "x") }},
 		{"no model", "none was saved yet", func(dir string) { remove(t, dir, "manifest.json") }},
@@ -161,7 +162,8 @@ func TestLongLogsAreThinned(t *testing.T) {
 
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+	name = filepath.Join(dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)); err != nil {
 		t.Fatal(err)
 	}
 }

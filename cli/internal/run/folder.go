@@ -2,11 +2,10 @@ package run
 
 import (
 	"cmp"
-	"crypto/sha256"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,8 +14,9 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/event"
+	"bellows/node/archive"
 	"bellows/port/blob/file"
-	"bellows/train"
+	"bellows/table"
 )
 
 // Folder is the folder of one run, held by this process.
@@ -28,17 +28,30 @@ import (
 // the manifest of its model lists (TestStrangersAreNeverReplaced).
 type Folder struct {
 	Dir     string
-	Resumed bool     // an unfinished run of the same Config was found and is going on here
-	Image   []byte   // what its runtime saved, nil when it starts over
-	Before  Progress // what led to the image; zero without one
+	Resumed bool              // an unfinished run of the same Config was found and is going on here
+	Saved   *archive.Manifest // the cut that it goes on from, nil when it starts over
+	Passed  []archive.Passed  // newer cuts, which are damaged
+	Life    bellows.Era       // of the cuts from now on: newer than that of all that are there
+	Before  Progress          // what led to the cut; zero without one
 	Log     *event.Log
 	Output  Output   // of its processes
 	made    []string // folders that Claim made, Dir the last
-	goesOn  bool     // from an image
+	goesOn  bool     // from a cut
 	begun   bool
 	lock    *os.File
-	old     []*os.File // locks of folders before Elsewhere
+	old     []earlier // folders before Elsewhere
 	record  runFile
+	id      archive.ID
+	tables  []table.Schema
+	cuts    *archive.Archive // nil: not opened yet
+	given   string           // where another run has cuts that this one's beginning gives up; "": there is none
+}
+
+// earlier is a folder that Elsewhere has left.
+type earlier struct {
+	lock       *os.File
+	checkpoint string
+	cuts       *archive.Archive
 }
 
 // Request says which folder Claim is to give.
@@ -47,6 +60,9 @@ type Request struct {
 	Out      string // --out; "" is runs/APP-N, the N of an unfinished run of Config or the next free one
 	Fresh    bool   // start over: give up what an unfinished run has, or the model of another command
 	Versions map[string]string
+	Tables   []table.Schema // of the job
+	// Checkpoint is where cuts are to be kept: the URI of a store, or the path of a folder; "": in the run's folder; or NoCheckpoints.
+	Checkpoint string
 }
 
 // runsFolder holds the folders that nobody named.
@@ -54,7 +70,7 @@ const runsFolder = "runs"
 
 var errHeld = errors.New("another process is training in it")
 
-// Claim finds or makes the run's folder and locks it. Errors are of kind CannotWrite; BadData for a saved run that is damaged; or
+// Claim finds or makes the run's folder and locks it. Errors are of kind CannotWrite; BadData for a run whose checkpoints are all damaged; or
 // Refused for a folder that is in use, or holds what is not this run's.
 func Claim(req Request) (*Folder, error) {
 	if req.Out != "" {
@@ -188,15 +204,22 @@ func open(dir string) (*Folder, error) {
 func (f *Folder) take(req Request) (*Folder, error) {
 	r := readRecord(f.Dir)
 	same := r != nil && r.Config.same(&req.Config)
-	var err error
+	f.id, f.tables = identity(&req.Config, req.Tables), req.Tables
+	was := ""
+	if r != nil {
+		was = r.Checkpoint
+	}
+	f.Resumed = same && r.State != done && !req.Fresh
+	err := f.settle(req, was)
 	switch {
-	case same && r.State != done && !req.Fresh:
-		f.Resumed = true
-		if f.Image, err = f.readImage(); f.Image != nil {
-			f.Before, f.goesOn = r.Progress, true
-		}
+	case err != nil:
+	case f.Resumed:
+		err = f.latest(context.Background())
 	case !same:
 		err = f.yield(r, req.Fresh)
+	}
+	if !f.Resumed {
+		f.given = was
 	}
 	if err == nil {
 		f.Log, err = event.OpenLog(f.Dir, f.goesOn)
@@ -204,7 +227,7 @@ func (f *Folder) take(req Request) (*Folder, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	f.record = runFile{Format: recordFormat, State: running, Config: req.Config, Versions: req.Versions, Progress: f.Before}
+	f.record.Format, f.record.State, f.record.Config, f.record.Versions, f.record.Progress = recordFormat, running, req.Config, req.Versions, f.Before
 	return f, nil
 }
 
@@ -217,7 +240,10 @@ func (f *Folder) Begin() error {
 	f.begun = true
 	var err error
 	if !f.goesOn {
-		err = errors.Join(f.drop(imageFile), f.drop(metricsFile))
+		err = errors.Join(f.drop(imageFile), f.drop(metricsFile), clearCuts(context.Background(), filepath.Join(f.Dir, checkpointFolder)))
+		if f.given != "" {
+			err = errors.Join(err, clearCuts(context.Background(), f.given))
+		}
 	}
 	if err == nil {
 		err = f.Log.Begin()
@@ -243,25 +269,6 @@ func (f *Folder) Begin() error {
 // Begun says whether the run has begun.
 func (f *Folder) Begun() bool { return f.begun }
 
-// readImage is the image that an interrupted run left, without its checksum; nil when there is none, in which case the run starts
-// over. One that is damaged is an error, and stays where it is: it may be all that is left of days of work.
-func (f *Folder) readImage() ([]byte, error) {
-	b, err := os.ReadFile(filepath.Join(f.Dir, imageFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, f.badImage(bellows.IO, err)
-	}
-	if len(b) >= sha256.Size {
-		image := b[:len(b)-sha256.Size]
-		if sum := sha256.Sum256(image); string(sum[:]) == string(b[len(image):]) {
-			return image, nil
-		}
-	}
-	return nil, f.badImage(bellows.BadData, errors.New("it is damaged: it does not have the checksum at its end"))
-}
-
 // Elsewhere makes a new folder below parent the run's, where its own cannot be written any more: what is stored from now on goes there, and the
 // same command goes on with what an interruption leaves in it, if it is named (--out). The log stays where it is, and so does what the old folder has.
 func (f *Folder) Elsewhere(parent string) error {
@@ -273,8 +280,8 @@ func (f *Folder) Elsewhere(parent string) error {
 	if err != nil {
 		return err
 	}
-	f.Dir, f.old = dir, append(f.old, f.lock)
-	f.lock = g.lock
+	f.Dir, f.old = dir, append(f.old, earlier{f.lock, f.record.Checkpoint, f.cuts})
+	f.lock, f.record.Checkpoint, f.cuts = g.lock, "", nil
 	return nil
 }
 
@@ -283,48 +290,8 @@ func (f *Folder) Back(dir string) error {
 	gone := f.Dir
 	last := len(f.old) - 1
 	err := f.lock.Close()
-	f.Dir, f.lock, f.old = dir, f.old[last], f.old[:last]
+	f.Dir, f.lock, f.record.Checkpoint, f.cuts, f.old = dir, f.old[last].lock, f.old[last].checkpoint, f.old[last].cuts, f.old[:last]
 	return errors.Join(err, os.RemoveAll(gone))
-}
-
-func (f *Folder) badImage(kind bellows.Kind, err error) error {
-	return &bellows.Error{Kind: kind, Op: "go on from", Subject: filepath.Join(f.Dir, imageFile), Err: err,
-		Hint: "add --fresh to give that run up and start over; until then it stays as it is"}
-}
-
-// Decode is the job in Image, nil without one.
-func (f *Folder) Decode() (*train.Image, error) {
-	if f.Image == nil {
-		return nil, nil
-	}
-	im, err := DecodeImage(f.Image)
-	if err != nil {
-		return nil, f.badImage(bellows.BadData, errors.Unwrap(err))
-	}
-	return im, nil
-}
-
-// Interrupted stores what the runtime needs to go on, for the next Claim of the same Config, and
-// what it has cost so far. A nil image makes that start over.
-func (f *Folder) Interrupted(image Content, so Progress) error {
-	if err := f.Begin(); err != nil {
-		return err
-	}
-	var err error
-	f.record.Progress = so
-	if image != nil {
-		err = file.Replace(filepath.Join(f.Dir, imageFile), func(w io.Writer) error {
-			sum := sha256.New()
-			if err := image(io.MultiWriter(w, sum)); err != nil {
-				return err
-			}
-			_, err := w.Write(sum.Sum(nil))
-			return err
-		})
-	} else {
-		err = f.drop(imageFile)
-	}
-	return f.end(interrupted, err)
 }
 
 // Measured stores the run's figures as JSON, in place of those of an earlier process. A run that has not begun has none.
@@ -348,7 +315,7 @@ func (f *Folder) Done(so Progress) error {
 		return err
 	}
 	f.record.Progress = so
-	// The state first: a finished run with an image is harmless, the other way round is a restart.
+	// The state first: a finished run with cuts is harmless, the other way round is a restart.
 	return f.end(done, nil)
 }
 
@@ -358,7 +325,7 @@ func (f *Folder) end(s state, err error) error {
 		err = f.record.write(f.Dir)
 	}
 	if err == nil && s == done {
-		err = f.drop(imageFile)
+		err = clearCuts(context.Background(), f.place())
 	}
 	if err == nil {
 		return nil
@@ -386,11 +353,24 @@ func (f *Folder) Close() error {
 		err = f.Log.Close()
 	}
 	err = errors.Join(err, f.Output.close())
-	for _, lock := range append(f.old, f.lock) {
-		if lock != nil {
-			err = errors.Join(err, lock.Close())
+	for _, h := range append(f.old, earlier{lock: f.lock}) {
+		if h.lock != nil {
+			err = errors.Join(err, h.lock.Close())
 		}
 	}
 	f.lock, f.old = nil, nil
 	return err
+}
+
+// Places are where there may be room, the most lasting first.
+func Places() (list []string) {
+	home, err := os.UserHomeDir()
+	if err == nil {
+		list = append(list, home)
+	}
+	list = append(list, os.TempDir())
+	if here, err := filepath.Abs("."); err == nil {
+		list = append(list, here)
+	}
+	return list
 }

@@ -48,9 +48,8 @@ func Look(dir string) (*Past, error) {
 		return nil, &bellows.Error{Kind: bellows.BadData, Op: "look at run", Subject: name, Err: err, Hint: "copy the folder again from where it came from"}
 	}
 	p := &Past{Config: r.Config, Versions: r.Versions, Progress: r.Progress, Finished: r.State == done}
-	if _, err := os.Stat(filepath.Join(dir, imageFile)); err == nil {
-		p.Kept = !p.Finished
-	}
+	f := Folder{Dir: dir, record: r}
+	p.Kept = !p.Finished && f.hasCuts()
 	p.Busy = locked(dir)
 	if p.Figures, err = os.ReadFile(filepath.Join(dir, metricsFile)); err != nil {
 		p.Figures = nil

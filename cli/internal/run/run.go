@@ -5,18 +5,18 @@
 //
 //  1. Fill in a Config: the application, the data, and every setting with its resolved value.
 //  2. Claim gives the folder and keeps others out of it. An unfinished run of the same Config is
-//     taken up again: Folder.Image then holds what its runtime saved, if it came to that, and Decode reads it.
+//     taken up again: GoOn is then the cut that it goes on from, if it came to that.
 //  3. Folder.Log records what happens (package event), and Folder.Output what the run's processes say.
 //  4. Begin, when the job has started. Before it nothing in the folder changes.
 //  5. Measured stores what the run was measured to be, when its training is over.
-//  6. Interrupted keeps the runtime's image for the next Claim; Done drops it. Without either the
-//     run stays unfinished and starts over at the next Claim.
+//  6. Interrupted keeps the runtime's image as the last cut, for the next Claim; Done drops all cuts. Without either the
+//     run stays unfinished, and the next Claim goes on from the newest cut that is whole, or starts over where there is none.
 //  7. Close lets others in.
 //
 // Look is for those who only read what is there.
 //
-// A folder holds run.json (the Config and the state), events.jsonl, metrics.json, output.log where processes have said something, and while a run is interrupted
-// resume.image. The model that package model saves lies beside them.
+// A folder holds run.json (the Config and the state), events.jsonl, metrics.json, output.log where processes have said something, and while a run is not finished
+// its cuts, in checkpoint/ (package archive), unless they are kept elsewhere. The model that package model saves lies beside them.
 //
 // The package refuses to touch the folder of a run that is going on in another process; that of an unfinished run, or
 // of a model, of another command, and one with files that are no run's, unless it is told to start afresh; and it never
@@ -128,7 +128,7 @@ const (
 const (
 	recordFile   = "run.json"
 	metricsFile  = "metrics.json"
-	imageFile    = "resume.image"
+	imageFile    = "resume.image" // of older versions
 	recordFormat = "bellows run 1"
 )
 
@@ -146,7 +146,9 @@ type runFile struct {
 	State    state             `json:"state"`
 	Config   Config            `json:"config"`
 	Versions map[string]string `json:"versions"`
-	Progress Progress          `json:"progress"` // up to the image; of a finished run, to its end
+	Progress Progress          `json:"progress"` // up to the interruption; of a finished run, to its end
+	// Checkpoint is where the run's cuts are; "": in its folder.
+	Checkpoint string `json:"checkpoint,omitempty"`
 }
 
 // readRecord is the record in dir, or nil when there is none that can be read: a folder whose

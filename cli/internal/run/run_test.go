@@ -1,18 +1,23 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"bellows"
 	"bellows/cli/internal/event"
+	"bellows/core/store"
 	"bellows/model"
+	"bellows/table"
+	"bellows/train"
 )
 
 // config is the Config of a run on one file.
@@ -20,8 +25,32 @@ func config(epochs int) Config {
 	return Config{App: "mf", Data: []string{"r.tsv"}, Seed: 1, Epochs: epochs, Settings: map[string]string{"rank": "2"}}
 }
 
+// tables are those of the job.
+var tables = []table.Schema{{Name: "a", Rows: 2, Width: 1, Partitions: 2}}
+
+// stop interrupts a run, whose first value is what it is told by.
+func stop(f *Folder, mark float32, so Progress) error {
+	im := &train.Image{Tables: [][]store.Image{{{Values: []float32{mark}}, {Values: []float32{1}}}}}
+	return f.Interrupted(context.Background(), im, 3, so, func(int64) {})
+}
+
+// mark is what an interruption has left; 0: nothing.
+func mark(t *testing.T, f *Folder) float32 {
+	t.Helper()
+	from := f.GoOn(t.Context())
+	if from == nil {
+		return 0
+	}
+	live, _, err := from.Partition(bellows.PartitionRef{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return live.Values[0]
+}
+
 func claim(t *testing.T, req Request) *Folder {
 	t.Helper()
+	req.Tables = tables
 	f, err := Claim(req)
 	if err != nil {
 		t.Fatal(err)
@@ -45,21 +74,21 @@ func TestUnnamedFolders(t *testing.T) {
 	if second.Dir != "runs/mf-2" || second.Resumed {
 		t.Errorf("while the first is in use the folder is %+v", second)
 	}
-	if err := errors.Join(first.Interrupted(bytesOf([]byte("image")), Progress{Seconds: 3}), first.Close()); err != nil {
+	if err := errors.Join(stop(first, 7, Progress{Seconds: 3}), first.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if other := claim(t, Request{Config: config(2)}); other.Dir != "runs/mf-3" || other.Resumed {
 		t.Errorf("another command's folder is %+v", other)
 	}
 	again := claim(t, Request{Config: config(1)})
-	if again.Dir != "runs/mf-1" || !again.Resumed || string(again.Image) != "image" || again.Before.Seconds != 3 {
+	if again.Dir != "runs/mf-1" || !again.Resumed || mark(t, again) != 7 || again.Before.Seconds != 3 {
 		t.Errorf("the unfinished run is taken up as %+v", again)
 	}
 	if err := errors.Join(again.Done(Progress{}), again.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat("runs/mf-1/resume.image"); !errors.Is(err, os.ErrNotExist) {
-		t.Error("the image of a finished run is still there")
+	if _, err := os.Stat("runs/mf-1/checkpoint"); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the checkpoint of a finished run is still there")
 	}
 	if err := os.MkdirAll("runs/mf-10", 0o777); err != nil {
 		t.Fatal(err)
@@ -72,72 +101,149 @@ func TestUnnamedFolders(t *testing.T) {
 // TestTheOldestUnfinishedRunGoesOn has two, whose folders' names sort the other way round.
 func TestTheOldestUnfinishedRunGoesOn(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, dir := range []string{"runs/mf-2", "runs/mf-10"} {
+	for i, dir := range []string{"runs/mf-2", "runs/mf-10"} {
 		f := claim(t, Request{Config: config(1), Out: dir})
-		if err := errors.Join(f.Interrupted(bytesOf([]byte(dir)), Progress{}), f.Close()); err != nil {
+		if err := errors.Join(stop(f, float32(i+1), Progress{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"runs/mf-2", "runs/mf-10"} {
-		if f := claim(t, Request{Config: config(1)}); f.Dir != want || string(f.Image) != want {
-			t.Errorf("%s goes on from %q, want %s", f.Dir, f.Image, want)
+	for i, want := range []string{"runs/mf-2", "runs/mf-10"} {
+		if f := claim(t, Request{Config: config(1)}); f.Dir != want || mark(t, f) != float32(i+1) {
+			t.Errorf("%s goes on from %v, want %s", f.Dir, mark(t, f), want)
 		}
 	}
 }
 
-// TestADamagedImageIsRefused cuts an image at some bytes, and changes one: it is named and stays, and only --fresh gives it up.
-func TestADamagedImageIsRefused(t *testing.T) {
+// manifests are those of a run's folder, oldest first.
+func manifests(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, checkpointFolder, "cuts", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestADamagedCheckpointIsNamed damages the newest of two, and then both: the one before is gone on from, and where none is whole both stay, until --fresh gives them up.
+func TestADamagedCheckpointIsNamed(t *testing.T) {
 	t.Parallel()
-	for what, change := range map[string]func(b []byte) []byte{
-		"cut":           func(b []byte) []byte { return b[:len(b)-1] },
-		"all but a bit": func(b []byte) []byte { return b[:5] },
-		"all of it":     func(b []byte) []byte { return nil },
-		"a byte":        func(b []byte) []byte { b[2] ^= 4; return b },
-	} {
-		dir := t.TempDir()
-		name := filepath.Join(dir, imageFile)
+	dir := t.TempDir()
+	for life := range 2 {
 		f := claim(t, Request{Config: config(1), Out: dir})
-		if err := errors.Join(f.Interrupted(bytesOf([]byte("an image")), Progress{Seconds: 3}), f.Close()); err != nil {
+		if err := errors.Join(stop(f, float32(life+1), Progress{Seconds: float64(life + 1)}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
+	}
+	cuts := manifests(t, dir)
+	if len(cuts) != 2 {
+		t.Fatal(cuts)
+	}
+	damage := func(name string) {
 		b, err := os.ReadFile(name)
+		if err == nil {
+			b[len(b)/2] ^= 4
+			err = os.WriteFile(name, b, 0o666)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		bad := change(b)
-		if err := os.WriteFile(name, bad, 0o666); err != nil {
-			t.Fatal(err)
+	}
+	damage(cuts[1])
+	f := claim(t, Request{Config: config(1), Out: dir})
+	if len(f.Passed) != 1 || !strings.Contains(f.Passed[0].Why.Error(), cuts[1]) || mark(t, f) != 1 || f.Before.Seconds != 1 || f.Life != 2 {
+		t.Errorf("passed by %v, and gone on from %v after %v s, in life %d", f.Passed, mark(t, f), f.Before.Seconds, f.Life)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage(cuts[0])
+	before := manifests(t, dir)
+	for range 2 {
+		_, err := Claim(Request{Config: config(1), Out: dir, Tables: tables})
+		if bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), cuts[1]) || !strings.Contains(err.Error(), "--fresh") {
+			t.Error(err)
 		}
-		for range 2 {
-			_, err := Claim(Request{Config: config(1), Out: dir})
-			if bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "--fresh") {
-				t.Errorf("%s: %v", what, err)
-			}
-		}
-		if now, err := os.ReadFile(name); err != nil || string(now) != string(bad) {
-			t.Errorf("%s: of the image is left %q, %v", what, now, err)
-		}
-		fresh := claim(t, Request{Config: config(1), Out: dir, Fresh: true})
-		if err := fresh.Begin(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) || fresh.Image != nil {
-			t.Errorf("%s: --fresh leaves the image: %v", what, err)
-		}
+	}
+	if now := manifests(t, dir); !slices.Equal(now, before) {
+		t.Errorf("left are %v", now)
+	}
+	fresh := claim(t, Request{Config: config(1), Out: dir, Fresh: true})
+	if err := fresh.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	if now := manifests(t, dir); len(now) > 0 || fresh.Saved != nil {
+		t.Errorf("--fresh leaves %v", now)
 	}
 }
 
-// TestAnImageOfAnotherVersionIsRefused has a whole one whose bytes are no image.
-func TestAnImageOfAnotherVersionIsRefused(t *testing.T) {
+// TestAnOlderVersionsImageIsRefused by name, and stays until --fresh gives it up.
+func TestAnOlderVersionsImageIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	name := filepath.Join(dir, imageFile)
 	f := claim(t, Request{Config: config(1), Out: dir})
-	if err := errors.Join(f.Interrupted(bytesOf([]byte("bellowsr\x01")), Progress{}), f.Close()); err != nil {
+	if err := errors.Join(f.Begin(), f.Close(), os.WriteFile(name, []byte("bellowsr"), 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := claim(t, Request{Config: config(1), Out: dir}).Decode()
-	if bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), imageFile) || !strings.Contains(err.Error(), "version") {
+	_, err := Claim(Request{Config: config(1), Out: dir, Tables: tables})
+	if bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "older version") {
 		t.Error(err)
+	}
+	if err := claim(t, Request{Config: config(1), Out: dir, Fresh: true}).Begin(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("--fresh leaves it: %v", err)
+	}
+}
+
+// TestCheckpointsElsewhere keeps the cuts of two runs of one command at one place, which the runs find again, and which is empty in the end.
+func TestCheckpointsElsewhere(t *testing.T) {
+	t.Parallel()
+	place := t.TempDir()
+	out := []string{t.TempDir(), t.TempDir()}
+	for i, asked := range []string{place, "file://" + place} {
+		f := claim(t, Request{Config: config(1), Out: out[i], Checkpoint: asked})
+		if err := errors.Join(stop(f, float32(i+1), Progress{}), f.Close()); err != nil || len(manifests(t, out[i])) > 0 {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Claim(Request{Config: config(1), Out: out[0], Checkpoint: t.TempDir(), Tables: tables}); bellows.KindOf(err) != bellows.Refused {
+		t.Errorf("another place: %v", err)
+	}
+	if _, err := Claim(Request{Config: config(1), Out: t.TempDir(), Checkpoint: "s4://a", Tables: tables}); bellows.KindOf(err) != bellows.Config {
+		t.Errorf("no place: %v", err)
+	}
+	for i, asked := range []string{"", place} {
+		if i == 1 {
+			asked = "file://" + place
+		}
+		f := claim(t, Request{Config: config(1), Out: out[i], Checkpoint: asked})
+		if mark(t, f) != float32(i+1) {
+			t.Errorf("run %d goes on from %v", i, mark(t, f))
+		}
+		reference, err := f.Reference()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, saved, err := Refer(t.Context(), reference, tables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if live, _, err := saved.Partition(bellows.PartitionRef{}); err != nil || live.Values[0] != float32(i+1) {
+			t.Errorf("another process reads %v, %v", live, err)
+		}
+		if err := errors.Join(f.Done(Progress{}), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := os.ReadDir(place); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	for _, bad := range []string{"", "{}", `{"ID":"00"}`} {
+		if _, _, err := Refer(t.Context(), []byte(bad), tables); bellows.KindOf(err) != bellows.Usage {
+			t.Errorf("%q refers to something: %v", bad, err)
+		}
 	}
 }
 
@@ -159,7 +265,7 @@ func TestAStartThatFailsLeavesNothing(t *testing.T) {
 		t.Fatalf("left is %v, %v", left, err)
 	}
 	f := claim(t, Request{Config: config(1), Out: "a/b"})
-	if err := errors.Join(f.Interrupted(bytesOf([]byte("image")), Progress{Seconds: 3}), f.Close()); err != nil {
+	if err := errors.Join(stop(f, 7, Progress{Seconds: 3}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	before := contents(t, "a/b")
@@ -174,17 +280,21 @@ func TestAStartThatFailsLeavesNothing(t *testing.T) {
 // contents is the files of a folder.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		name, err = filepath.Rel(dir, name)
+		out[name] = string(b)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[e.Name()] = string(b)
 	}
 	return out
 }
@@ -203,6 +313,7 @@ func TestStrangersAreNeverReplaced(t *testing.T) {
 		{"run.json", "may write: run.json;", "may write: run.json;"},
 		{"events.jsonl", "may write: events.jsonl;", "may write: events.jsonl;"},
 		{"resume.image", "may write: resume.image;", "may write: resume.image;"},
+		{"checkpoint", "may write: checkpoint;", "may write: checkpoint;"},
 		{"metrics.json.partial", "no run's: metrics.json.partial;", ""},
 		{"model.safetensors", "may write: model.safetensors;", "may write: model.safetensors;"},
 		{"manifest.json", "may write: manifest.json;", "may write: manifest.json;"},
@@ -259,21 +370,21 @@ func TestAFinishedModelIsAnothersWithoutFresh(t *testing.T) {
 	}
 }
 
-func TestFreshGivesUpTheImage(t *testing.T) {
+func TestFreshGivesUpTheCheckpoint(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f := claim(t, Request{Config: config(1)})
-	if err := errors.Join(f.Interrupted(bytesOf([]byte("image")), Progress{Seconds: 3}), f.Close()); err != nil {
+	if err := errors.Join(stop(f, 7, Progress{Seconds: 3}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	fresh := claim(t, Request{Config: config(1), Fresh: true})
 	if err := fresh.Begin(); err != nil {
 		t.Fatal(err)
 	}
-	if fresh.Dir != f.Dir || fresh.Resumed || fresh.Image != nil || !reflect.DeepEqual(fresh.Before, Progress{}) {
+	if fresh.Dir != f.Dir || fresh.Resumed || fresh.Saved != nil || !reflect.DeepEqual(fresh.Before, Progress{}) {
 		t.Errorf("--fresh got %+v", fresh)
 	}
-	if _, err := os.Stat(filepath.Join(f.Dir, imageFile)); !errors.Is(err, os.ErrNotExist) {
-		t.Error("the old image is still there")
+	if left := manifests(t, f.Dir); len(left) > 0 {
+		t.Errorf("the old checkpoint is still there: %v", left)
 	}
 }
 
@@ -293,7 +404,7 @@ func TestNamedFolderRefusals(t *testing.T) {
 		t.Errorf("of another command's unfinished run the error is %v", err)
 	}
 	// The refusal has let go of the folder.
-	if f := claim(t, Request{Config: config(1), Out: dir}); !f.Resumed || f.Image != nil {
+	if f := claim(t, Request{Config: config(1), Out: dir}); !f.Resumed || f.Saved != nil {
 		t.Errorf("the same command gets %+v", f)
 	}
 	file := filepath.Join(t.TempDir(), "file")
@@ -396,15 +507,19 @@ func TestWhatWasMeasuredIsStored(t *testing.T) {
 func TestAnInterruptionWithoutAnImageStartsOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, c := range []struct{ found, leave []byte }{{nil, []byte("image")}, {[]byte("image"), nil}, {nil, nil}} {
+	for _, c := range []struct{ found, leave float32 }{{0, 7}, {7, 0}, {0, 0}} {
 		f := claim(t, Request{Config: config(1), Out: dir})
-		if string(f.Image) != string(c.found) {
-			t.Errorf("it goes on from %q, want %q", f.Image, c.found)
+		if got := mark(t, f); got != c.found {
+			t.Errorf("it goes on from %v, want %v", got, c.found)
 		}
 		if e, err := f.Log.Append(event.Event{Kind: event.Epoch}); err != nil || e.Seq == 0 {
 			t.Errorf("its log: %+v, %v", e, err)
 		}
-		if err := errors.Join(f.Interrupted(bytesOf(c.leave), Progress{}), f.Close()); err != nil {
+		err := f.Interrupted(t.Context(), nil, 0, Progress{}, nil)
+		if c.leave != 0 {
+			err = stop(f, c.leave, Progress{})
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -424,7 +539,7 @@ func TestAFileThatIsNotThereIsAnInput(t *testing.T) {
 func TestAFolderElsewhere(t *testing.T) {
 	t.Parallel()
 	own, other := filepath.Join(t.TempDir(), "own"), t.TempDir()
-	f, err := Claim(Request{Config: Config{App: "mf"}, Out: own})
+	f, err := Claim(Request{Config: Config{App: "mf"}, Out: own, Tables: tables})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -438,10 +553,10 @@ func TestAFolderElsewhere(t *testing.T) {
 	if _, err := os.Stat(given); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder that was given up: %v", err)
 	}
-	if _, err := Claim(Request{Config: Config{App: "mf"}, Out: own}); bellows.KindOf(err) != bellows.Refused {
+	if _, err := Claim(Request{Config: Config{App: "mf"}, Out: own, Tables: tables}); bellows.KindOf(err) != bellows.Refused {
 		t.Errorf("the run's own folder is not held any more: %v", err)
 	}
-	if err := errors.Join(f.Elsewhere(other), f.Interrupted(bytesOf([]byte("image")), Progress{Seconds: 3})); err != nil {
+	if err := errors.Join(f.Elsewhere(other), stop(f, 7, Progress{Seconds: 3})); err != nil {
 		t.Fatal(err)
 	}
 	if name := filepath.Base(f.Dir); !strings.HasPrefix(name, "own-saved-") || filepath.Dir(f.Dir) != other {
@@ -450,15 +565,15 @@ func TestAFolderElsewhere(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	g, err := Claim(Request{Config: Config{App: "mf"}, Out: f.Dir})
+	g, err := Claim(Request{Config: Config{App: "mf"}, Out: f.Dir, Tables: tables})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	if !g.Resumed || string(g.Image) != "image" || g.Before.Seconds != 3 {
-		t.Errorf("resumed %v, image %q, before %+v", g.Resumed, g.Image, g.Before)
+	if !g.Resumed || mark(t, g) != 7 || g.Before.Seconds != 3 {
+		t.Errorf("resumed %v, before %+v", g.Resumed, g.Before)
 	}
-	if g, err := Claim(Request{Config: Config{App: "mf"}, Out: own}); err != nil || g.Close() != nil {
+	if g, err := Claim(Request{Config: Config{App: "mf"}, Out: own, Tables: tables}); err != nil || g.Close() != nil {
 		t.Errorf("the run's own folder is held: %v", err)
 	}
 }

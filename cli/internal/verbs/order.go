@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,9 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	}
 	if err := splits.Check(opt.cache); err != nil {
 		return nil, err
+	}
+	if err := run.CheckPlace(context.Background(), opt.checkpoint); err != nil {
+		return nil, line.BadFlag("checkpoint", opt.checkpoint, "%v", err)
 	}
 	if slices.Contains(opt.test, "-") && slices.Contains(files, "-") {
 		return nil, line.BadFlag("test", "-", "standard input is DATA already, and can be read once; name a file")

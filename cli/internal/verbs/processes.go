@@ -153,8 +153,12 @@ func (m members) place() string {
 
 func (m members) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Servers) }
 
-// lead runs the job as node 0 of processes that it starts and ends. saved is the image that it goes on from, if any.
-func (t *training) lead(ctx context.Context, opt node.Options, saved []byte) (*node.Result, error) {
+// lead runs the job as node 0 of processes that it starts and ends.
+func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, error) {
+	saved, err := t.folder.Reference()
+	if err != nil {
+		return nil, err
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, bellows.Errorf(bellows.IO, "find", "this program", "%w", err)
@@ -162,17 +166,17 @@ func (t *training) lead(ctx context.Context, opt node.Options, saved []byte) (*n
 	opt.Times.Join = joinWithin(time.Since(t.began), len(t.members)).Milliseconds()
 	c := &t.opt.cluster
 	if l := c.lead; l != nil {
-		if err := l.Reads(saved); err != nil {
+		if err := l.Reads(t.folder.Saved != nil); err != nil {
 			return nil, err
 		}
 		args := clusterverbs.With(slices.Concat(os.Args[:1], t.Args), "--child", t.workers(), "--kernels="+vec.Kernels())
 		control := &launch.Control{}
 		l.Serve(control)
 		return launch.Processes{Program: program, Control: control, Starter: l.Processes(args, t.folder.Output.Of), Host: l.Host, Members: t.members, Connections: c.connections, Transport: "tcp",
-			Roam: !c.pin, Image: saved, Notice: c.notice}.Run(ctx, t.made.Job, opt)
+			Roam: !c.pin, Saved: saved, Notice: c.notice}.Run(ctx, t.made.Job, opt)
 	}
 	return launch.Processes{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--child"}),
-		Members: t.members, Connections: c.connections, Transport: c.transport, Roam: !c.pin, Image: saved,
+		Members: t.members, Connections: c.connections, Transport: c.transport, Roam: !c.pin, Saved: saved,
 		Control: &launch.Control{}, Notice: c.notice, Output: t.folder.Output.Of}.Run(ctx, t.made.Job, opt)
 }
 
@@ -187,7 +191,7 @@ func joinWithin(prepared time.Duration, processes int) time.Duration {
 func (c *Tool) runChild(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
 	var in inputs
 	defer in.close()
-	return launch.RunChild(ctx, c.In, c.Out, func(ctx context.Context, saved []byte) (job train.Job, im *train.Image, err error) {
+	return launch.RunChild(ctx, c.In, c.Out, func(ctx context.Context, reference []byte) (job train.Job, saved train.Saved, err error) {
 		meter := progress.New(ctx)
 		o, err := newOrder(a, files, opt)
 		if err == nil {
@@ -197,13 +201,13 @@ func (c *Tool) runChild(ctx context.Context, a app.Application, files []string, 
 			return job, nil, err
 		}
 		made, err := o.job(&in, meter)
-		if err == nil && saved != nil {
-			im, err = run.DecodeImage(saved)
+		if err == nil {
+			_, saved, err = run.Refer(ctx, reference, made.Job.Tables)
 		}
 		if err != nil {
 			return job, nil, err
 		}
 		pausable(made)
-		return made.Job, im, nil
+		return made.Job, saved, nil
 	})
 }

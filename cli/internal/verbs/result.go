@@ -1,8 +1,8 @@
 package verbs
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,7 +19,6 @@ import (
 	"bellows/model"
 	"bellows/node"
 	"bellows/progress"
-	"bellows/train"
 )
 
 // result is the last line of `train --json`. Its figures are not all of one span:
@@ -86,7 +85,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	checked := judge(res, so)
 	if res.Image != nil {
 		so.Stages = t.stages.named()
-		if err := t.store(func() error { return t.folder.Interrupted(t.image(res.Image), so) }); err != nil {
+		if err := t.store(func() error { return t.interrupt(res, so) }); err != nil {
 			return err
 		}
 	}
@@ -150,15 +149,15 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	return screen.Told{Err: t.movedError()}
 }
 
-// image writes what an interrupted run goes on from, and tells how far it is; nil where no command could go on.
-func (t *training) image(im *train.Image) run.Content {
+// interrupt keeps what an interrupted run goes on from, and tells how far it is; nothing where no command could go on.
+func (t *training) interrupt(res *node.Result, so run.Progress) error {
+	im := res.Image
 	if !t.repeatable() {
-		return nil
+		im = nil
+	} else {
+		t.stages.meter.Begin(progress.Part{Doing: "saving what is needed to go on", Unit: "bytes", Total: im.Bytes()})
 	}
-	return func(w io.Writer) error {
-		t.stages.meter.Begin(progress.Part{Doing: "saving what is needed to go on", Unit: "bytes", Total: run.ImageBytes(im)})
-		return run.WriteImage(t.stages.meter.Counts(w), im)
-	}
+	return t.folder.Interrupted(context.Background(), im, res.Commits, so, func(n int64) { _ = t.stages.meter.Add(n) })
 }
 
 // verdict is an error when the audit does not agree: a promise was broken.

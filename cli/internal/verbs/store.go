@@ -2,11 +2,10 @@ package verbs
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 
 	"bellows"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/run"
 )
 
 // store stores what a run has trained: in its folder or, where that cannot be written, since its disk is full say, below the first of some
@@ -23,7 +22,7 @@ func (t *training) store(write func() error) error {
 		return err
 	}
 	own := t.folder.Dir
-	for _, place := range places() {
+	for _, place := range run.Places() {
 		if t.folder.Elsewhere(place) != nil {
 			continue
 		}
@@ -36,19 +35,6 @@ func (t *training) store(write func() error) error {
 		}
 	}
 	return err
-}
-
-// places are where there may be room, the most lasting first.
-func places() (list []string) {
-	home, err := os.UserHomeDir()
-	if err == nil {
-		list = append(list, home)
-	}
-	list = append(list, os.TempDir())
-	if here, err := filepath.Abs("."); err == nil {
-		list = append(list, here)
-	}
-	return list
 }
 
 // movedError is how a run ends that has finished, and whose model is not where it should be.

@@ -59,8 +59,8 @@ type training struct {
 	counted *countedDriver // of the job
 	// Claimed.
 	folder  *run.Folder
-	saved   *train.Image // what the job goes on from, nil when it starts over
-	look    node.Watch   // at the job while it runs
+	saved   train.Saved // what the job goes on from, nil when it starts over
+	look    node.Watch  // at the job while it runs
 	journal *journal
 	epochs  *epochs
 	// Run.
@@ -177,13 +177,12 @@ func (t *training) claim(table *screen.EpochTable) error {
 	var err error
 	t.folder, err = run.Claim(run.Request{
 		Config: t.config(t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: currentVersion().versions(),
+		Tables: t.made.Job.Tables, Checkpoint: t.opt.checkpoint,
 	})
-	if err == nil {
-		t.saved, err = t.folder.Decode()
-	}
 	if err != nil {
 		return err
 	}
+	t.saved = t.folder.GoOn(context.Background())
 	whole, err := filepath.Abs(t.folder.Dir)
 	if err != nil {
 		return bellows.Errorf(bellows.IO, "find", t.folder.Dir, "%w", err)
@@ -201,6 +200,9 @@ func (t *training) claim(table *screen.EpochTable) error {
 	detected := t.inputs.set.Detected
 	table.Headline(detected.String()+" · "+t.made.Headline, members.place()+", "+figures.Spread(t.made.Job.Splits, app.SlotsEnough(t.made.Job.Splits, members.Workers)))
 	if t.folder.Resumed {
+		for _, p := range t.folder.Passed {
+			t.journal.tell(event.Event{Kind: event.Passed, Model: t.folder.Dir, Sentence: fmt.Sprintf("%v; this checkpoint is not used, but the one before it", p.Why)})
+		}
 		t.journal.tell(event.Event{Kind: event.Resumed, Model: t.folder.Dir, Sentence: t.resumedSentence()})
 		t.journal.tell(event.OfJob(&t.made.Job, t.counted.Driver, t.saved))
 		return nil
@@ -264,19 +266,17 @@ func (t *training) run(ctx context.Context) error {
 	return err
 }
 
-// drive runs the job, until its end or until its folder cannot be written. The saved job is let go, and its bytes, which only other processes
-// need: they are as large as the model.
+// drive runs the job, until its end or until its folder cannot be written.
 func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*node.Result, error) {
 	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, OnStop: t.epochs.stop, Resume: t.saved,
 		OnStart:  func(nodes []api.Node) { t.started(nodes, giveUp) },
 		OnChange: func(c node.Change) { t.journal.tell(event.Of(c)) },
 		OnVisits: func(b visits.Batch) { t.journal.tell(event.OfVisits(b)) },
 		Notice:   func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
-	saved := t.folder.Image
-	t.saved, t.folder.Image = nil, nil
+	t.saved = nil
 	defer t.journal.table.End()
 	if len(t.members) > 1 {
-		return t.lead(ctx, opt, saved)
+		return t.lead(ctx, opt)
 	}
 	res, err := node.Train(ctx, t.made.Job, opt)
 	if errors.Is(err, context.Canceled) { // of the job's Prepare: a job that has begun comes to an end of its own

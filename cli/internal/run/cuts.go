@@ -1,0 +1,285 @@
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bellows"
+	"bellows/node/archive"
+	"bellows/port/blob"
+	"bellows/port/blob/file"
+	"bellows/table"
+	"bellows/train"
+)
+
+// checkpointFolder holds the cuts of a run in its folder, unless the run keeps them elsewhere.
+const checkpointFolder = "checkpoint"
+
+// NoCheckpoints is the place of a run that keeps none while it trains.
+const NoCheckpoints = "none"
+
+// schemes are the places that a run can keep its cuts at.
+var schemes = blob.Schemes{"file": file.Open}
+
+// openStore opens a place by its URI, or by the path of a folder.
+func openStore(ctx context.Context, place string) (blob.Store, error) {
+	if !strings.Contains(place, "://") {
+		return file.At(place), nil
+	}
+	return schemes.Open(ctx, place)
+}
+
+// CheckPlace refuses a place that --checkpoint cannot name.
+func CheckPlace(ctx context.Context, place string) error {
+	if place == "" || place == NoCheckpoints {
+		return nil
+	}
+	_, err := openStore(ctx, place)
+	return err
+}
+
+// identity is what makes a job the same: its command, and its tables, which follow from that and from the program.
+func identity(c *Config, tables []table.Schema) archive.ID {
+	h := sha256.New()
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	h.Write(text)
+	for i := range tables {
+		s := &tables[i]
+		fmt.Fprintf(h, "\n%q %v %d %d %d %d %+v", s.Name, s.Sparse, s.Rows, s.Width, s.DType, s.Cut().Len(), s.Rule)
+	}
+	return archive.ID(h.Sum(nil))
+}
+
+// place is where the run's cuts are, as openStore takes it.
+func (f *Folder) place() string {
+	if f.record.Checkpoint != "" {
+		return f.record.Checkpoint
+	}
+	return filepath.Join(f.Dir, checkpointFolder)
+}
+
+// settle says where the cuts of this run are from now on: where the run that goes on has them, or where the command wants them. There the run has a
+// folder of its own, so that several may be given one place.
+func (f *Folder) settle(req Request, was string) error {
+	switch asked := req.Checkpoint; {
+	case f.Resumed && (asked == "" || asked == NoCheckpoints || strings.HasPrefix(was, strings.TrimSuffix(asked, "/")+"/")):
+		f.record.Checkpoint = was
+	case f.Resumed:
+		where := was
+		if was == "" {
+			where = filepath.Join(f.Dir, checkpointFolder)
+		}
+		return bellows.Errorf(bellows.Refused, "keep checkpoints at", asked, "the unfinished run in %s has its own at %s", f.Dir, where).
+			Hinted("leave --checkpoint out, or add --fresh to give that run up and start over")
+	case asked != "" && asked != NoCheckpoints:
+		if err := CheckPlace(context.Background(), asked); err != nil {
+			return err
+		}
+		if !strings.Contains(asked, "://") {
+			whole, err := filepath.Abs(asked)
+			if err != nil {
+				return bellows.Errorf(bellows.IO, "find", asked, "%w", err)
+			}
+			asked = whole
+		}
+		f.record.Checkpoint = strings.TrimSuffix(asked, "/") + "/" + req.Config.App + "-" + strings.ToLower(rand.Text()[:12])
+	}
+	return nil
+}
+
+// openCuts opens the archive of the run's cuts.
+func (f *Folder) openCuts(ctx context.Context) error {
+	s, err := openStore(ctx, f.place())
+	if err != nil {
+		return err
+	}
+	f.cuts, err = archive.Open(s, f.id, f.tables)
+	return err
+}
+
+// latest finds what an unfinished run goes on from. One that has cuts and none of them whole is an error, and all stays where it is: it may be all that is left of days
+// of work.
+func (f *Folder) latest(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(f.Dir, imageFile)); err == nil {
+		return &bellows.Error{Kind: bellows.BadData, Op: "go on from", Subject: filepath.Join(f.Dir, imageFile), Err: errors.New("an older version of this program has saved it, and this one reads checkpoints alone"),
+			Hint: "go on with that version, or add --fresh to give that run up and start over; until then it stays as it is"}
+	}
+	if err := f.openCuts(ctx); err != nil {
+		return err
+	}
+	era, any, err := f.cuts.Era(ctx)
+	if err == nil && any {
+		f.Life = era + 1
+		f.Saved, f.Passed, err = f.cuts.Latest(ctx)
+	}
+	if err == nil && f.Saved != nil {
+		if err = json.Unmarshal(f.Saved.Run, &f.Before); err != nil {
+			err = bellows.Errorf(bellows.BadData, "go on from", f.place(), "what its run has cost cannot be read: %w", err)
+		}
+		f.goesOn = true
+	}
+	if err == nil {
+		return nil
+	}
+	var e *bellows.Error
+	if errors.As(err, &e) && e.Hint == "" {
+		e.Hint = "add --fresh to give that run up and start over; until then it stays as it is"
+		if e.Kind != bellows.BadData {
+			e.Hint = "try again, or " + e.Hint
+		}
+	}
+	return err
+}
+
+// hasCuts reports whether there is one, whole or not. Nobody knows of a store that cannot be asked.
+func (f *Folder) hasCuts() bool {
+	if f.openCuts(context.Background()) != nil {
+		return false
+	}
+	_, any, err := f.cuts.Era(context.Background())
+	return any && err == nil
+}
+
+// clearCuts removes all cuts that are at a place, and the folders in which they were.
+func clearCuts(ctx context.Context, place string) error {
+	s, err := openStore(ctx, place)
+	if err != nil {
+		return err
+	}
+	a, err := archive.Open(s, archive.ID{}, nil)
+	if err == nil {
+		err = a.Clear(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if path, ok := strings.CutPrefix(s.URI(""), "file://"); ok {
+		for _, dir := range []string{"cuts", "shards", ""} {
+			if err := os.Remove(filepath.Join(filepath.FromSlash(path), dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				break // somebody has something there
+			}
+		}
+	}
+	return nil
+}
+
+// Reference is what another process needs to go on from the same cut, and to write to the same archive: as JSON.
+type Reference struct {
+	Place string
+	ID    string
+	Life  bellows.Era
+	From  *archive.At `json:",omitempty"` // nil: it begins
+}
+
+// Reference is that of this run.
+func (f *Folder) Reference() ([]byte, error) {
+	place := f.place()
+	if !strings.Contains(place, "://") {
+		whole, err := filepath.Abs(place)
+		if err != nil {
+			return nil, bellows.Errorf(bellows.IO, "find", place, "%w", err)
+		}
+		place = whole
+	}
+	r := Reference{Place: place, ID: hex.EncodeToString(f.id[:]), Life: f.Life}
+	if f.Saved != nil {
+		r.From = &f.Saved.At
+	}
+	return json.Marshal(r)
+}
+
+// Refer opens what a reference says, for a job with these tables. saved is nil where it begins.
+func Refer(ctx context.Context, reference []byte, tables []table.Schema) (a *archive.Archive, saved train.Saved, err error) {
+	var r Reference
+	var id archive.ID
+	err = json.Unmarshal(reference, &r)
+	if err == nil {
+		if n, wrong := hex.Decode(id[:], []byte(r.ID)[:min(len(r.ID), 2*len(id))]); wrong != nil || n != len(id) {
+			err = errors.New("it names no job")
+		}
+	}
+	if err != nil {
+		return nil, nil, bellows.Errorf(bellows.Usage, "take assignment", "its checkpoint", "%w", err)
+	}
+	s, err := openStore(ctx, r.Place)
+	if err == nil {
+		a, err = archive.Open(s, id, tables)
+	}
+	if err != nil || r.From == nil {
+		return a, nil, err
+	}
+	m, err := a.Cut(ctx, *r.From)
+	if err != nil {
+		return nil, nil, err
+	}
+	return a, a.Saved(ctx, m), nil
+}
+
+// GoOn is the cut that the run goes on from; nil: it begins.
+func (f *Folder) GoOn(ctx context.Context) train.Saved {
+	if f.Saved == nil {
+		return nil
+	}
+	return f.cuts.Saved(ctx, f.Saved)
+}
+
+// Interrupted stores what the runtime needs to go on, for the next Claim of the same Config, and what it has cost so far: as the run's last cut, behind so many
+// commits of this life. wrote is told of bytes that were. A nil image makes that start over.
+func (f *Folder) Interrupted(ctx context.Context, im *train.Image, commits bellows.CommitNumber, so Progress, wrote func(bytes int64)) error {
+	if err := f.Begin(); err != nil {
+		return err
+	}
+	f.record.Progress = so
+	var err error
+	if im == nil {
+		err = clearCuts(ctx, f.place())
+	} else {
+		err = f.keep(ctx, im, archive.At{Era: f.Life, Commit: commits + 1}, so, wrote) // a cut that was taken while it ran may be of the last commit
+	}
+	return f.end(interrupted, err)
+}
+
+// keep writes an image as a cut.
+func (f *Folder) keep(ctx context.Context, im *train.Image, at archive.At, so Progress, wrote func(bytes int64)) error {
+	if f.cuts == nil {
+		if err := f.openCuts(ctx); err != nil {
+			return err
+		}
+	}
+	note, err := json.Marshal(so)
+	if err != nil {
+		return err
+	}
+	c, err := f.cuts.Begin(at)
+	if err != nil {
+		return err
+	}
+	for t := range f.tables {
+		for p := range f.tables[t].Cut().Len() {
+			ref, before := bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(p)}, c.Written()
+			live, kept, err := im.Partition(ref)
+			if err == nil {
+				err = c.Put(ctx, ref, live, kept)
+			}
+			if err != nil {
+				return err
+			}
+			wrote(c.Written() - before)
+		}
+	}
+	_, _, err = c.Publish(ctx, &im.State, note, time.Now()) // what is not needed any more goes with the run
+	return err
+}

@@ -1,0 +1,782 @@
+package archive_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bellows"
+	"bellows/core/coord"
+	"bellows/core/keys"
+	"bellows/core/store"
+	"bellows/link/wire"
+	"bellows/node/archive"
+	"bellows/port/blob"
+	"bellows/port/blob/file"
+	"bellows/port/blob/mem"
+	"bellows/table"
+)
+
+// The tables of the tests: a dense one whose second partition has no rows, and a sparse one whose rule keeps slots.
+var tables = []table.Schema{
+	{Name: "dense", Rows: 3, Width: 2, Bounds: []bellows.RowID{0, 1, 1, 3}},
+	{Name: "sparse", Sparse: true, Rows: 9, Width: 1, Partitions: 2, Rule: table.Rule{Name: "momentum", Step: 1, Momentum: 0.5}},
+}
+
+var job = archive.ID{1, 2, 3}
+
+func refs() []bellows.PartitionRef {
+	return []bellows.PartitionRef{{Table: 0}, {Table: 0, Partition: 1}, {Table: 0, Partition: 2}, {Table: 1}, {Table: 1, Partition: 1}}
+}
+
+// image is a partition as some commit has left it.
+func image(ref bellows.PartitionRef, changed bellows.CommitNumber) *store.Image {
+	x := float32(100*ref.Table) + 10*float32(ref.Partition) + float32(changed)/8
+	if ref.Table == 0 {
+		rows := []int{1, 0, 2}[ref.Partition]
+		im := &store.Image{Slots: [][]float32{}}
+		for i := range rows * 2 {
+			im.Values = append(im.Values, x+float32(i))
+		}
+		return im
+	}
+	im := &store.Image{Keys: []bellows.Key{}, Slots: [][]float32{nil}}
+	for k := bellows.Key(1); len(im.Keys) < 2 && ref.Partition == 1; k++ { // the first has none
+		if keys.Partition(k, 2) == ref.Partition {
+			im.Keys, im.Values, im.Slots[0] = append(im.Keys, k), append(im.Values, x), append(im.Slots[0], -x)
+		}
+	}
+	return im
+}
+
+// cut is what one is to have: by partition the last commit that has changed it, and what was kept.
+type cut struct {
+	archive.At
+	changed map[bellows.PartitionRef]bellows.CommitNumber
+	kept    bool
+}
+
+func (c *cut) state() *coord.State {
+	return &coord.State{Complete: []bellows.Clock{bellows.Clock(c.Commit), bellows.NoClock}, Driver: []float64{math.Inf(1), float64(c.Commit)},
+		Queue:     []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 5}}, Args: []float64{math.Pi}}},
+		Staleness: []wire.Staleness{{Table: 1, Clocks: -3}}}
+}
+
+// life is cuts that follow each other. The first partition of each table never changes, the others with every cut.
+func life(era bellows.Era, commits ...bellows.CommitNumber) (list []*cut) {
+	for _, n := range commits {
+		c := &cut{At: archive.At{Era: era, Commit: n}, changed: map[bellows.PartitionRef]bellows.CommitNumber{}, kept: era > 1}
+		for _, ref := range refs() {
+			if ref.Partition > 0 {
+				c.changed[ref] = n
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// publish writes a cut. What has not changed since the last one is taken from there.
+func publish(ctx context.Context, a *archive.Archive, c *cut, last *cut) (*archive.Manifest, error) {
+	w, err := a.Begin(c.At)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range refs() {
+		var kept *store.Image
+		if c.kept {
+			kept = image(ref, 0)
+		}
+		if last != nil && last.Era == c.Era && last.changed[ref] == c.changed[ref] {
+			err = w.Same(ctx, ref, last.Commit)
+		} else {
+			err = w.Put(ctx, ref, image(ref, c.changed[ref]), kept)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	m, uncollected, err := w.Publish(ctx, c.state(), json.RawMessage(`{"seconds":2.5}`), time.Unix(int64(c.Commit), 0))
+	return m, errors.Join(err, uncollected)
+}
+
+func open(t *testing.T, s blob.Store) *archive.Archive {
+	t.Helper()
+	a, err := archive.Open(s, job, tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// holds wants a cut to be as it was.
+func holds(t *testing.T, a *archive.Archive, m *archive.Manifest, want *cut) {
+	t.Helper()
+	if m == nil || m.At != want.At || !reflect.DeepEqual(m.State(), *want.state()) || m.HasKept() != want.kept || string(m.Run) != `{"seconds":2.5}` {
+		t.Fatalf("the cut is %+v, not that of %+v", m, want)
+	}
+	same := func(im, was *store.Image) bool {
+		return slices.Equal(im.Keys, was.Keys) && (im.Keys == nil) == (was.Keys == nil) && slices.Equal(im.Values, was.Values) && slices.EqualFunc(im.Slots, was.Slots, slices.Equal)
+	}
+	for _, ref := range refs() {
+		live, kept, err := a.Partition(t.Context(), m, ref)
+		if err != nil || !same(live, image(ref, want.changed[ref])) || (kept != nil) != want.kept || kept != nil && !same(kept, image(ref, 0)) {
+			t.Fatalf("%v of %+v is %+v, and was kept as %+v: %v", ref, want.At, live, kept, err)
+		}
+	}
+}
+
+func names(t *testing.T, s blob.Store, prefix string) (list []string) {
+	t.Helper()
+	for info, err := range s.List(t.Context(), prefix) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, info.Name)
+	}
+	return list
+}
+
+// TestACutComesBack from a folder and from memory, through lives and what was kept.
+func TestACutComesBack(t *testing.T) {
+	t.Parallel()
+	for _, s := range []blob.Store{mem.New("a"), file.At(t.TempDir())} {
+		var last *cut
+		for _, c := range append(life(1, 3, 5, 6, 9), life(3, 1, 2)...) {
+			a := open(t, s)
+			m, passed, err := a.Latest(t.Context())
+			if err != nil || passed != nil || last == nil && m != nil {
+				t.Fatal(m, passed, err)
+			}
+			if last != nil {
+				holds(t, a, m, last)
+			}
+			m, err = publish(t.Context(), a, c, last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			holds(t, a, m, c)
+			if era, any, err := a.Era(t.Context()); era != c.Era || !any || err != nil {
+				t.Error(era, any, err)
+			}
+			last = c
+		}
+		a := open(t, s)
+		if err := a.Clear(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if m, passed, err := a.Latest(t.Context()); m != nil || passed != nil || err != nil || len(names(t, s, "")) > 0 {
+			t.Errorf("what was cleared has %v: %v, %v, %v", names(t, s, ""), m, passed, err)
+		}
+		if _, any, err := a.Era(t.Context()); any || err != nil {
+			t.Error(any, err)
+		}
+	}
+}
+
+// TestNoDamageTakesTwoCuts: cuts that follow each other share no shard; what does not change is written twice, and then no more; what no cut needs goes.
+func TestNoDamageTakesTwoCuts(t *testing.T) {
+	t.Parallel()
+	s := mem.New("a")
+	a := open(t, s)
+	var before *archive.Manifest
+	var last *cut
+	wrote := map[bellows.PartitionRef]int{}
+	for i, c := range life(2, 1, 2, 3, 4, 5, 6) {
+		m, err := publish(t.Context(), a, c, last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds(t, a, m, c)
+		has := map[string]bool{}
+		for _, e := range m.Shards {
+			if has[e.Name] = true; e.At == c.At {
+				wrote[e.Ref()]++
+			}
+		}
+		if before != nil {
+			for _, e := range before.Shards {
+				if has[e.Name] {
+					t.Errorf("cuts %d and %d have both %s", i, i+1, e.Name)
+				}
+				has[e.Name] = true
+			}
+		}
+		if left := names(t, s, "shards/"); len(left) != len(has) || len(names(t, s, "cuts/")) != min(i+1, 2) {
+			t.Errorf("behind cut %d there are %v, and needed are %d", i+1, names(t, s, ""), len(has))
+		}
+		before, last = m, c
+	}
+	for _, ref := range refs() {
+		want := 6
+		if ref.Partition == 0 {
+			want = 2
+		}
+		if wrote[ref] != want {
+			t.Errorf("%v was written %d times, not %d", ref, wrote[ref], want)
+		}
+	}
+}
+
+func mustBegin(t *testing.T, a *archive.Archive, at archive.At) *archive.Cut {
+	t.Helper()
+	c, err := a.Begin(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// content is the bytes of a blob.
+func content(t *testing.T, s blob.Store, name string) []byte {
+	t.Helper()
+	r, err := s.Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	b, err := io.ReadAll(io.NewSectionReader(r, 0, r.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func replace(t *testing.T, s blob.Store, name string, b []byte) {
+	t.Helper()
+	w, err := s.Create(t.Context(), name)
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	if err == nil {
+		err = w.Publish()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEveryFlippedBitIsRefusedByName flips every bit of every blob of the newest cut, cuts every blob short at every byte, and takes each away: the blob is named, and the cut
+// before is used.
+func TestEveryFlippedBitIsRefusedByName(t *testing.T) {
+	t.Parallel()
+	s := mem.New("a")
+	a := open(t, s)
+	cuts := life(1, 1, 2, 3)
+	var newest *archive.Manifest
+	for _, c := range cuts {
+		m, err := publish(t.Context(), a, c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest = m
+	}
+	blobs := []string{names(t, s, "cuts/")[1]}
+	for _, e := range newest.Shards {
+		blobs = append(blobs, e.Name)
+	}
+	flipped := 0
+	for _, name := range blobs {
+		whole := content(t, s, name)
+		refused := func(what string, i int) {
+			m, passed, err := a.Latest(t.Context())
+			if err != nil || len(passed) != 1 || passed[0].At != cuts[2].At || !strings.Contains(passed[0].Why.Error(), s.URI(name)) || m.At != cuts[1].At {
+				t.Fatalf("%s %d of %s: %v, %v, %v", what, i, name, m, passed, err)
+			}
+		}
+		for i := range 8 * len(whole) {
+			whole[i/8] ^= 1 << (i % 8)
+			replace(t, s, name, slices.Clone(whole))
+			refused("bit", i)
+			whole[i/8] ^= 1 << (i % 8)
+			flipped++
+		}
+		for i := range whole {
+			replace(t, s, name, whole[:i:i])
+			refused("cut at byte", i)
+		}
+		replace(t, s, name, append(slices.Clone(whole), 0))
+		refused("longer than", len(whole))
+		if name != blobs[0] {
+			if err := s.Delete(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+			refused("without byte", 0)
+		}
+		replace(t, s, name, whole)
+	}
+	t.Logf("%d bits of %d blobs", flipped, len(blobs))
+	m, passed, err := a.Latest(t.Context())
+	if err != nil || passed != nil {
+		t.Fatal(passed, err)
+	}
+	holds(t, a, m, cuts[2])
+}
+
+// TestADamagedCutMakesRoom: one that was passed by goes with the next, and that is not of the shards of the damaged one.
+func TestADamagedCutMakesRoom(t *testing.T) {
+	t.Parallel()
+	s := mem.New("a")
+	a := open(t, s)
+	cuts := life(1, 1, 2, 3)
+	for _, c := range cuts {
+		if _, err := publish(t.Context(), a, c, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage := names(t, s, "cuts/")[1]
+	replace(t, s, damage, []byte("{}"))
+	a = open(t, s)
+	m, passed, err := a.Latest(t.Context())
+	if err != nil || len(passed) != 1 || m.At != cuts[1].At {
+		t.Fatal(m, passed, err)
+	}
+	next := life(2, 1)[0]
+	if _, err := publish(t.Context(), a, next, nil); err != nil {
+		t.Fatal(err)
+	}
+	if left := names(t, s, "cuts/"); len(left) != 2 || slices.Contains(left, damage) {
+		t.Errorf("there are %v", left)
+	}
+	for _, name := range names(t, s, "cuts/")[:2] { // the rest is as it was
+		replace(t, s, name, []byte("{"))
+	}
+	m, passed, err = a.Latest(t.Context())
+	if m != nil || len(passed) != 2 || bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), s.URI("")) {
+		t.Errorf("where no cut is whole: %v, %v, %v", m, passed, err)
+	}
+}
+
+// TestAnErrorOfTheStoreIsNoDamage: what may pass does not cost a cut.
+func TestAnErrorOfTheStoreIsNoDamage(t *testing.T) {
+	t.Parallel()
+	s := mem.New("a")
+	a := open(t, s)
+	for _, c := range life(1, 1, 2) {
+		if _, err := publish(t.Context(), a, c, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, op := range []string{"list", "open", "read"} {
+		broken := errors.New("the cable is out")
+		s.Fail = func(o, name string) error {
+			if o == op {
+				return broken
+			}
+			return nil
+		}
+		m, passed, err := a.Latest(t.Context())
+		if m != nil || len(passed) > 0 || !errors.Is(err, broken) || bellows.KindOf(err) != bellows.IO {
+			t.Errorf("%s: %v, %v, %v", op, m, passed, err)
+		}
+	}
+}
+
+// TestWhatIsNoCutIsRefused: one that lacks a partition, or what was kept of one; one that is not newer; shards of another cut, or of no partition; pieces out of order, and of other sizes.
+func TestWhatIsNoCutIsRefused(t *testing.T) {
+	t.Parallel()
+	s := mem.New("a")
+	a := open(t, s)
+	c := life(1, 4)[0]
+	w := mustBegin(t, a, c.At)
+	for _, ref := range refs()[1:] {
+		if err := w.Put(t.Context(), ref, image(ref, 0), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ends := func(what string) {
+		t.Helper()
+		m, _, err := w.Publish(t.Context(), c.state(), nil, time.Unix(1, 0))
+		if m != nil || bellows.KindOf(err) != bellows.Bug || !strings.Contains(err.Error(), "it lacks t0/p") || len(names(t, s, "cuts/")) > 0 {
+			t.Errorf("%s: %v, %v", what, m, err)
+		}
+	}
+	ends("one lacks")
+	if err := w.Put(t.Context(), refs()[0], image(refs()[0], 0), image(refs()[0], 0)); err != nil {
+		t.Fatal(err)
+	}
+	ends("one was kept")
+	refused := func(what string, err error) {
+		t.Helper()
+		if bellows.KindOf(err) != bellows.Bug {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("a partition that the job has not", w.Put(t.Context(), bellows.PartitionRef{Table: 7}, image(refs()[0], 0), nil))
+	refused("an image of another partition", w.Put(t.Context(), refs()[2], image(refs()[0], 0), nil))
+	refused("the same as before, of which there is none", w.Same(t.Context(), refs()[0], 3))
+	refused("a shard without a digest", w.AddWritten(refs()[0], false, 200, "x"))
+	for what, pieces := range map[string][]archive.Piece{
+		"a hole":               {{Count: 1, Values: []float32{1, 2}}, {First: 2, Count: 1, Values: []float32{3, 4}}},
+		"another width":        {{Count: 2, Values: []float32{1, 2, 3}}},
+		"keys of a dense one":  {{Count: 1, Values: []float32{1, 2}, Keys: []bellows.Key{1}}},
+		"a row too few":        {{Count: 1, Values: []float32{1, 2}}},
+		"nothing":              {},
+		"only what was kept":   {{Kept: true, Count: 2, Values: []float32{1, 2, 3, 4}}},
+		"behind what was kept": {{Count: 1, Values: []float32{1, 2}}, {Kept: true, Count: 2, Values: []float32{1, 2, 3, 4}}, {First: 1, Count: 1, Values: []float32{1, 2}}},
+	} {
+		shard, err := a.Create(t.Context(), c.At, refs()[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range pieces {
+			_ = shard.Add(&pieces[i])
+		}
+		_, err = shard.Close()
+		refused(what, err)
+	}
+	other, err := a.Create(t.Context(), archive.At{Era: 1, Commit: 3}, refs()[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Add(&archive.Piece{}); err != nil {
+		t.Fatal(err)
+	}
+	e, err := other.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("a shard of another cut", w.Add(e))
+	given, err := a.Create(t.Context(), c.At, refs()[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	given.GiveUp()
+	if _, err := given.Close(); err == nil {
+		t.Error("a shard that was given up is published")
+	}
+
+	m, err := publish(t.Context(), a, c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.Begin(c.At)
+	refused("a cut that is there", err)
+	_, _, err = a.Partition(t.Context(), m, bellows.PartitionRef{Table: 7})
+	refused("a partition that is not there", err)
+	if _, err := archive.Open(s, job, []table.Schema{{Rule: table.Rule{Name: "none"}}}); err == nil {
+		t.Error("a table of no rule is kept")
+	}
+}
+
+// TestAnotherJobsCutsAreRefused, and those of other tables.
+func TestAnotherJobsCutsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := mem.New("a")
+	if _, err := publish(t.Context(), open(t, s), life(1, 4)[0], nil); err != nil {
+		t.Fatal(err)
+	}
+	other, err := archive.Open(s, archive.ID{9}, tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, _, err := other.Latest(t.Context()); m != nil || bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "of another job") {
+		t.Errorf("another job: %v, %v", m, err)
+	}
+	wider := slices.Clone(tables)
+	wider[0].Width = 3
+	if other, err = archive.Open(s, job, wider); err != nil {
+		t.Fatal(err)
+	}
+	m, _, err := other.Latest(t.Context())
+	if m != nil || bellows.KindOf(err) != bellows.BadData {
+		t.Errorf("rows of another width: %v", err)
+	}
+	if other, err = archive.Open(s, job, tables[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if m, _, err := other.Latest(t.Context()); m != nil || bellows.KindOf(err) != bellows.BadData {
+		t.Errorf("fewer tables: %v, %v", m, err)
+	}
+}
+
+// TestLongPartitionsComeBack in pieces of all sizes, as they were put or added.
+func TestLongPartitionsComeBack(t *testing.T) {
+	t.Parallel()
+	large := []table.Schema{{Name: "large", Rows: 200_001, Width: 1, Partitions: 1}, {Name: "many", Sparse: true, Rows: 100_000, Width: 1, Partitions: 1}}
+	values, list := make([]float32, 200_001), make([]bellows.Key, 100_000)
+	for i := range values {
+		values[i] = float32(i)
+	}
+	for i := range list {
+		list[i] = bellows.Key(i * 3)
+	}
+	for _, piece := range []int{0, 65_536, 7777} {
+		a, err := archive.Open(mem.New("a"), job, large)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := archive.At{Era: 1, Commit: 1}
+		c := mustBegin(t, a, at)
+		for tab := range bellows.TableID(2) {
+			im := &store.Image{Values: values}
+			if tab == 1 {
+				im = &store.Image{Keys: list, Values: values[:len(list)]}
+			}
+			ref := bellows.PartitionRef{Table: tab}
+			if piece == 0 {
+				if err := c.Put(t.Context(), ref, im, nil); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			shard, err := a.Create(t.Context(), at, ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for first := 0; first < len(im.Values); first += piece {
+				end := min(first+piece, len(im.Values))
+				p := archive.Piece{First: first, Count: end - first, Values: im.Values[first:end]}
+				if tab == 1 {
+					p.Keys = im.Keys[first:end]
+				}
+				err = errors.Join(err, shard.Add(&p))
+			}
+			e, closed := shard.Close()
+			if err := errors.Join(err, closed, c.AddWritten(e.Ref(), e.Kept, e.Bytes, e.SHA256)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, _, err := c.Publish(t.Context(), &coord.State{}, nil, time.Unix(1, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		im, _, err := a.Partition(t.Context(), m, bellows.PartitionRef{})
+		if err != nil || !slices.Equal(im.Values, values) {
+			t.Fatalf("of pieces of %d: %v", piece, err)
+		}
+		if im, _, err = a.Partition(t.Context(), m, bellows.PartitionRef{Table: 1}); err != nil || !slices.Equal(im.Keys, list) || !slices.Equal(im.Values, values[:len(list)]) {
+			t.Fatalf("of pieces of %d: %v", piece, err)
+		}
+		if c.Written() != m.Bytes() {
+			t.Error(c.Written(), m.Bytes())
+		}
+	}
+}
+
+// fault is what becomes of one call of the store.
+type fault int
+
+const (
+	killed  fault = iota // it and all that follow do nothing
+	broken               // it fails: EIO
+	full                 // it fails: ENOSPC
+	short                // a write takes half
+	unheard              // it is done, and fails
+	stalled              // it takes until its context ends
+	faults
+)
+
+func (f fault) String() string {
+	return []string{"killed", "broken", "full", "short", "unheard", "stalled"}[f]
+}
+
+// faulty is a store of which one call, counted over all, goes wrong.
+type faulty struct {
+	blob.Store
+	at     int // the call; none: < 0
+	fault  fault
+	calls  int
+	cancel func()
+}
+
+var errGone = errors.New("the process is gone")
+
+// call is one: do does it.
+func (s *faulty) call(ctx context.Context, do func() error) error {
+	n := s.calls
+	s.calls++
+	switch {
+	case s.at < 0 || n < s.at || n > s.at && s.fault != killed:
+		return do()
+	case s.fault == broken, s.fault == short:
+		return blob.Fault("use", "it", errors.New("input/output error"))
+	case s.fault == full:
+		return blob.Fault("use", "it", blob.ErrFull)
+	case s.fault == unheard:
+		return errors.Join(do(), blob.Fault("use", "it", errors.New("no answer")))
+	case s.fault == stalled:
+		s.cancel()
+		<-ctx.Done()
+		return blob.Fault("use", "it", ctx.Err())
+	}
+	return blob.Fault("use", "it", errGone)
+}
+
+func (s *faulty) Create(ctx context.Context, name string) (w blob.Writer, err error) {
+	err = s.call(ctx, func() error { w, err = s.Store.Create(ctx, name); return err })
+	return &faultyWriter{w, s, ctx}, err
+}
+
+func (s *faulty) Open(ctx context.Context, name string) (r blob.Reader, err error) {
+	err = s.call(ctx, func() error { r, err = s.Store.Open(ctx, name); return err })
+	return &faultyReader{r, s, ctx}, err
+}
+
+func (s *faulty) Delete(ctx context.Context, name string) error {
+	return s.call(ctx, func() error { return s.Store.Delete(ctx, name) })
+}
+
+func (s *faulty) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
+	return func(yield func(blob.Info, error) bool) {
+		if err := s.call(ctx, func() error { return nil }); err != nil {
+			yield(blob.Info{}, err)
+			return
+		}
+		s.Store.List(ctx, prefix)(yield)
+	}
+}
+
+type faultyWriter struct {
+	blob.Writer
+	s   *faulty
+	ctx context.Context
+}
+
+func (w *faultyWriter) Write(p []byte) (n int, err error) {
+	if w.s.at == w.s.calls && w.s.fault == short {
+		w.s.calls++
+		return w.Writer.Write(p[:len(p)/2])
+	}
+	err = w.s.call(w.ctx, func() error { n, err = w.Writer.Write(p); return err })
+	return n, err
+}
+
+func (w *faultyWriter) Publish() error { return w.s.call(w.ctx, w.Writer.Publish) }
+
+func (w *faultyWriter) Close() error {
+	if w.Writer == nil {
+		return nil
+	}
+	return w.s.call(w.ctx, w.Writer.Close)
+}
+
+type faultyReader struct {
+	blob.Reader
+	s   *faulty
+	ctx context.Context
+}
+
+func (r *faultyReader) ReadAt(p []byte, at int64) (n int, err error) {
+	err = r.s.call(r.ctx, func() error { n, err = r.Reader.ReadAt(p, at); return err })
+	if r.s.at >= 0 && err != nil && err != io.EOF && n > 0 {
+		n = 0
+	}
+	return n, err
+}
+
+// TestKilledAtEveryCall lets each call of the store go wrong in each way, while cuts of two lives are written: the newest cut that was published without an
+// error is there, or a newer one, whole; and the next cut is, with nothing left that it does not need.
+func TestKilledAtEveryCall(t *testing.T) {
+	t.Parallel()
+	for f := range faults {
+		t.Run(f.String(), func(t *testing.T) {
+			t.Parallel()
+			calls := 1 << 30
+			for n := -1; n < calls; n++ {
+				if c := killAt(t, n, f); n < 0 {
+					calls = c
+				}
+			}
+			t.Logf("%d calls", calls)
+		})
+	}
+}
+
+// killAt plays it with one call that goes wrong, and says how many there were.
+func killAt(t *testing.T, n int, f fault) (calls int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	below := mem.New("a")
+	s := &faulty{Store: below, at: n, fault: f, cancel: cancel}
+	cuts := append(life(1, 1, 2, 3, 4), life(2, 1, 2)...)
+	published := -1
+	var a *archive.Archive
+	var last *cut // since which something is unchanged
+	for i, c := range cuts {
+		if a == nil || c.Commit == 1 {
+			a = open(t, s)
+			if _, _, err := a.Latest(ctx); err != nil {
+				a = nil
+				continue // it is tried again by another process
+			}
+			last = nil
+		}
+		if m, _ := publish(ctx, a, c, last); m != nil {
+			published, last = i, c
+		}
+	}
+	calls = s.calls
+	a = open(t, below)
+	m, passed, err := a.Latest(t.Context())
+	if err != nil || len(passed) > 0 {
+		t.Fatalf("call %d: %v, %v", n, passed, err)
+	}
+	switch {
+	case m == nil && published >= 0:
+		t.Fatalf("call %d: no cut is left, and number %d was published", n, published)
+	case m != nil:
+		at := slices.IndexFunc(cuts, func(c *cut) bool { return c.At == m.At })
+		if at < published {
+			t.Fatalf("call %d: cut %d is the newest, and number %d was published", n, at, published)
+		}
+		holds(t, a, m, cuts[at])
+	}
+	next := life(7, 1)[0]
+	if m, err = publish(t.Context(), a, next, nil); err != nil {
+		t.Fatalf("call %d: then no cut can be written: %v", n, err)
+	}
+	holds(t, a, m, next)
+	needed := map[string]bool{}
+	for range 2 {
+		was := next
+		next = life(7, next.Commit+1)[0]
+		if m, err = publish(t.Context(), a, next, was); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range m.Shards {
+			needed[e.Name] = true
+		}
+	}
+	if left := names(t, below, ""); len(left) != len(needed)+2 {
+		t.Fatalf("call %d: %d blobs are left, and %d needed: %v", n, len(left), len(needed)+2, left)
+	}
+	return calls
+}
+
+// TestAFullStoreCostsNoCut: the cuts before stay.
+func TestAFullStoreCostsNoCut(t *testing.T) {
+	t.Parallel()
+	s := mem.New("a")
+	a := open(t, s)
+	cuts := life(1, 1, 2, 3)
+	if _, err := publish(t.Context(), a, cuts[0], nil); err != nil {
+		t.Fatal(err)
+	}
+	s.Most = 1 << 10
+	if m, err := publish(t.Context(), a, cuts[1], nil); m != nil || !errors.Is(err, blob.ErrFull) || bellows.KindOf(err) != bellows.CannotWrite {
+		t.Fatal(m, err)
+	}
+	m, passed, err := open(t, s).Latest(t.Context())
+	if err != nil || passed != nil || m.At != cuts[0].At {
+		t.Fatal(m, passed, err)
+	}
+	s.Most = math.MaxInt64
+	if m, err = publish(t.Context(), a, cuts[2], nil); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, a, m, cuts[2])
+	if errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,111 @@
+package archive
+
+import (
+	"fmt"
+	"math"
+
+	"bellows"
+	"bellows/core/rule"
+	"bellows/core/store"
+	"bellows/table"
+)
+
+// mold is what the image of a partition must be: by its table, which the job declares, and not by what a shard says.
+type mold struct {
+	cut    table.Cut
+	part   bellows.PartitionID
+	widths []int // of a row's values, and of each slot
+	row    int   // values of a row in all
+	sparse bool  // rows have keys
+}
+
+// moldOf is the mold of a partition's image.
+func (a *Archive) moldOf(ref bellows.PartitionRef) *mold {
+	s := &mold{cut: a.cuts[ref.Table], part: ref.Partition, widths: a.widths[ref.Table], sparse: a.tables[ref.Table].Sparse}
+	for _, w := range s.widths {
+		s.row += w
+	}
+	return s
+}
+
+// fixed is how many rows the image has; false: as many as keys.
+func (s *mold) fixed() (int, bool) {
+	first, end := s.cut.Rows(s.part)
+	return int(end - first), !s.sparse
+}
+
+// bytes are those of so many rows in a block.
+func (s *mold) bytes(rows int) int64 {
+	n := int64(4 * s.row)
+	if s.sparse {
+		n += 8
+	}
+	return int64(rows) * n
+}
+
+// most is how many bytes the rows of a block may have.
+func (s *mold) most() int64 { return max(blockMost, s.bytes(1)) }
+
+// empty is an image in which nothing has come. A sparse one has keys, though there be none.
+func (s *mold) empty() *store.Image {
+	im := &store.Image{Slots: make([][]float32, len(s.widths)-1)}
+	if s.sparse {
+		im.Keys = []bellows.Key{}
+		return im
+	}
+	rows, _ := s.fixed()
+	im.Values = make([]float32, 0, rows*s.widths[0])
+	for i := range im.Slots {
+		im.Slots[i] = make([]float32, 0, rows*s.widths[i+1])
+	}
+	return im
+}
+
+// take adds the rows of a block to an image. It takes no more memory than the partition may have.
+func (s *mold) take(im *store.Image, rows int, b []byte) error {
+	have := len(im.Values) / s.widths[0]
+	if n, fixed := s.fixed(); fixed && have+rows > n {
+		return fmt.Errorf("%d rows follow %d, and the partition has %d", rows, have, n)
+	}
+	if s.sparse {
+		if have+rows > s.cut.Most() {
+			return fmt.Errorf("%d rows follow %d, and the partition has at most %d", rows, have, s.cut.Most())
+		}
+		for ; rows > len(im.Keys)-have; b = b[8:] {
+			k := bellows.Key(order.Uint64(b))
+			if n := len(im.Keys); n > 0 && k <= im.Keys[n-1] || s.cut.FindKey(k) != s.part {
+				return fmt.Errorf("the key %d is not behind the one before, or not of its partition", k)
+			}
+			im.Keys = append(im.Keys, k)
+		}
+	}
+	for i, w := range s.widths {
+		to := &im.Values
+		if i > 0 {
+			to = &im.Slots[i-1]
+		}
+		for range rows * w {
+			*to = append(*to, math.Float32frombits(order.Uint32(b)))
+			b = b[4:]
+		}
+	}
+	return nil
+}
+
+// whole refuses an image of which something has not come.
+func (s *mold) whole(im *store.Image) error {
+	have := len(im.Values) / s.widths[0]
+	if rows, fixed := s.fixed(); fixed && have != rows {
+		return fmt.Errorf("it has %d rows of %d", have, rows)
+	}
+	return nil
+}
+
+// widthsOf are those of a table's rows, and of the slots that its rule keeps.
+func widthsOf(s *table.Schema) ([]int, error) {
+	r, err := rule.For(s)
+	if err != nil {
+		return nil, err
+	}
+	return append([]int{s.Width}, r.Slots()...), nil
+}

@@ -1,0 +1,168 @@
+package archive
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"bellows"
+	"bellows/core/coord"
+	"bellows/link/wire"
+)
+
+// stateMagic begins the bytes of a controller's state; its last byte is the version of the format.
+const stateMagic = "bellowsq\x01"
+
+// encodeState is a controller's state as bytes. All numbers are little-endian; a list is its length as 32 bits, then its entries.
+func encodeState(s *coord.State) []byte {
+	e := encoder{b: []byte(stateMagic)}
+	clocks.put(&e, s.Complete)
+	tasks.put(&e, s.Queue)
+	lags.put(&e, s.Staleness)
+	doubles.put(&e, s.Driver)
+	return e.b
+}
+
+// decodeState reads what encodeState wrote. Memory is taken only for entries whose bytes are there.
+func decodeState(b []byte) (s coord.State, err error) {
+	d := &decoder{rest: b}
+	if string(d.take(len(stateMagic))) != stateMagic {
+		d.fail("its state does not begin like one of this version")
+	}
+	s.Complete, s.Queue, s.Staleness, s.Driver = clocks.get(d), tasks.get(d), lags.get(d), doubles.get(d)
+	if len(d.rest) > 0 {
+		d.fail(fmt.Sprintf("%d bytes follow the end of its state", len(d.rest)))
+	}
+	return s, d.err
+}
+
+var order = binary.LittleEndian
+
+// form is how a value lies in a state: what appends it, what takes it off the front, and the least bytes that it has.
+type form[T any] struct {
+	put   func(e *encoder, v T)
+	get   func(d *decoder) T
+	least int
+}
+
+// The forms of a state, from single numbers up.
+var (
+	doubles = listOf(form[float64]{
+		put:   func(e *encoder, v float64) { e.long(math.Float64bits(v)) },
+		get:   func(d *decoder) float64 { return math.Float64frombits(d.long()) },
+		least: 8,
+	})
+	clocks = listOf(form[bellows.Clock]{
+		put:   func(e *encoder, c bellows.Clock) { e.word(uint32(c)) },
+		get:   func(d *decoder) bellows.Clock { return bellows.Clock(d.word()) },
+		least: 4,
+	})
+	lags = listOf(form[wire.Staleness]{
+		put: func(e *encoder, s wire.Staleness) {
+			e.word(uint32(s.Table))
+			e.word(uint32(s.Clocks))
+		},
+		get:   func(d *decoder) wire.Staleness { return wire.Staleness{Table: d.table(), Clocks: int32(d.word())} },
+		least: 8,
+	})
+	units = form[bellows.Unit]{
+		put: func(e *encoder, u bellows.Unit) {
+			e.word(uint32(u.Split))
+			e.word(uint32(u.Clock))
+			e.long(uint64(u.Items.Begin))
+			e.long(uint64(u.Items.End))
+		},
+		get: func(d *decoder) bellows.Unit {
+			u := bellows.Unit{Split: bellows.SplitID(d.word()), Clock: bellows.Clock(d.word())}
+			u.Items = bellows.Range{Begin: int(d.long()), End: int(d.long())}
+			return u
+		},
+		least: 24,
+	}
+	tasks = listOf(form[wire.Task]{
+		put: func(e *encoder, t wire.Task) {
+			units.put(e, t.Unit)
+			doubles.put(e, t.Args)
+		},
+		get: func(d *decoder) wire.Task {
+			u := units.get(d)
+			return wire.Task{Unit: u, Args: doubles.get(d)}
+		},
+		least: 28,
+	})
+)
+
+// listOf is the form of a list, nil where it is empty.
+func listOf[T any](entry form[T]) form[[]T] {
+	return form[[]T]{
+		put: func(e *encoder, list []T) {
+			e.word(uint32(len(list)))
+			for _, v := range list {
+				entry.put(e, v)
+			}
+		},
+		get: func(d *decoder) []T {
+			list := make([]T, d.length(entry.least))
+			for i := range list {
+				list[i] = entry.get(d)
+			}
+			if len(list) == 0 || d.err != nil {
+				return nil
+			}
+			return list
+		},
+		least: 4,
+	}
+}
+
+// encoder writes values one behind the other.
+type encoder struct{ b []byte }
+
+func (e *encoder) word(v uint32) { e.b = order.AppendUint32(e.b, v) }
+func (e *encoder) long(v uint64) { e.b = order.AppendUint64(e.b, v) }
+
+// decoder takes values off the front of its bytes; after the first failure it returns zeros.
+type decoder struct {
+	rest []byte
+	err  error
+}
+
+func (d *decoder) fail(why string) {
+	if d.err == nil {
+		d.err = errors.New(why)
+	}
+	d.rest = nil
+}
+
+func (d *decoder) take(n int) []byte {
+	if n > len(d.rest) {
+		d.fail("its state is cut short")
+		return make([]byte, n)
+	}
+	b := d.rest[:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+// length is that of a list that follows, whose entries have at least so many bytes; 0 when there are not so many.
+func (d *decoder) length(least int) int {
+	n := int(d.word())
+	if n > len(d.rest)/least {
+		d.fail("a list of its state is longer than what follows")
+		return 0
+	}
+	return n
+}
+
+func (d *decoder) word() uint32 { return order.Uint32(d.take(4)) }
+func (d *decoder) long() uint64 { return order.Uint64(d.take(8)) }
+
+// table is a table's number, of which there are at most 2^16.
+func (d *decoder) table() bellows.TableID {
+	n := d.word()
+	if n > math.MaxUint16 {
+		d.fail(fmt.Sprintf("its state has no table %d", n))
+	}
+	return bellows.TableID(n)
+}
