@@ -41,6 +41,7 @@ type known struct {
 	works []bool         // by node: it runs tasks, or has; those behind run none
 	here  []wire.Address // actors of this node, whether or not the route has them
 	ran   []ran          // splits that have moved
+	met   []wire.Address // who was asked by a controller that did not know whether he takes part, whatever the route
 }
 
 // ran is a split and a node that ran it by an earlier route.
@@ -51,7 +52,7 @@ type ran struct {
 
 // with is what is known with another route, or other actors here.
 func (k *known) with(r *route.Route, here []wire.Address) *known {
-	to := &known{route: r, here: here, ran: k.ran}
+	to := &known{route: r, here: here, ran: k.ran, met: k.met}
 	for s := bellows.SplitID(0); k.route != nil && int(s) < r.Splits(); s++ {
 		if one := (ran{s, k.route.Node(s)}); one.node != r.Node(s) && !slices.Contains(to.ran, one) {
 			to.ran = append(slices.Clip(to.ran), one)
@@ -73,7 +74,19 @@ func (k *known) with(r *route.Route, here []wire.Address) *known {
 			*at(&to.works, bellows.NodeID(n)) = true
 		}
 	}
+	to.hears(k.met)
 	return to
+}
+
+// hears enters actors that take part, whatever the route.
+func (k *known) hears(actors []wire.Address) {
+	for _, a := range actors {
+		if a.Role == wire.Lane {
+			k.takesPart(a)
+		} else {
+			*at(&k.works, a.Node) = true
+		}
+	}
 }
 
 // takesPart enters a lane into what is known and nobody has yet.
@@ -142,21 +155,16 @@ func (ck *Checker) hear(r *route.Route) {
 }
 
 // Meet takes note of actors that take part by a route which is not known here: those that a controller asks which follows another in
-// a new process, and knows the route only when they have answered. It is told before the question leaves
-// (TestWhoIsAskedByANewProcessIsHeard).
+// a new process, and knows the route only when they have answered: one may answer so late that the controller goes by a route already, older than what was
+// known here. It is told before the question leaves (TestWhoIsAskedByANewProcessIsHeard).
 func (ck *Checker) Meet(actors []wire.Address) {
 	ck.replace(func(k *known) *known {
 		if len(actors) == 0 {
 			return nil
 		}
 		to := k.with(k.route, k.here)
-		for _, a := range actors {
-			if a.Role == wire.Lane {
-				to.takesPart(a)
-			} else {
-				*at(&to.works, a.Node) = true
-			}
-		}
+		to.hears(actors)
+		to.met = append(slices.Clip(to.met), actors...)
 		return to
 	})
 }

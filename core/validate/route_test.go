@@ -255,4 +255,7 @@ func TestWhoIsAskedByANewProcessIsHeard(t *testing.T) {
 	if ck.Learn(next); !hears(5) {
 		t.Error("who was asked is forgotten when the route is known, and may have been removed since")
 	}
+	if ck.Learn(first()); !hears(5) || hears(4) {
+		t.Error("who was asked is forgotten with a route that nobody has recorded, and may answer still")
+	}
 }
