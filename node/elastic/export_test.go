@@ -8,3 +8,10 @@ func (s *Shaper) Later(d time.Duration) {
 	defer s.mu.Unlock()
 	s.began = s.began.Add(-d)
 }
+
+// Open is how many asks wait for their answer, and how many ops are under way.
+func (s *Shaper) Open() (waiting, under int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.waiting), len(s.under)
+}

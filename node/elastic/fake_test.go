@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bellows"
@@ -32,8 +33,9 @@ type fake struct {
 	refuses int           // so many moves of partitions
 	refused chan struct{} // one word for each that is told
 	over    error
-	hurried int // moves of partitions that were to be as fast as they go
-	moved   int // and all
+	deaf    bool // a move that is to stay goes on
+	hurried int  // moves of partitions that were to be as fast as they go
+	moved   int  // and all
 }
 
 func newFake() *fake {
@@ -117,7 +119,9 @@ func (f *fake) MovePartition(_ context.Context, p bellows.PartitionRef, to bello
 func (f *fake) StayPartition(_ context.Context, p bellows.PartitionRef) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	close(f.stay[p])
+	if !f.deaf {
+		close(f.stay[p])
+	}
 	return nil
 }
 
@@ -204,8 +208,9 @@ func TestEPSFunctions(t *testing.T) {
 func second(_ elastic.Result, err error) error { return err }
 
 // TestWhoHasAskedIsAnswered is answered when something else is asked, when its context ends, when a notice does, and when the job is over.
-func TestWhoHasAskedIsAnswered(t *testing.T) {
-	t.Parallel()
+func TestWhoHasAskedIsAnswered(t *testing.T) { synctest.Test(t, whoHasAskedIsAnswered) }
+
+func whoHasAskedIsAnswered(t *testing.T) {
 	f := newFake()
 	s := elastic.New(f, elastic.Options{})
 	f.held = make(chan struct{})
@@ -395,4 +400,61 @@ func TestWhoLeavesHurriesWhatMoves(t *testing.T) {
 		}
 		s.Close()
 	}
+}
+
+// TestNothingOfWhatIsOverIsKept has asks end in each way, and closes what has ended: nobody is waited for, and no op is under way. What closes waits for ops that take their time.
+func TestNothingOfWhatIsOverIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := elastic.New(f, elastic.Options{Slots: 3})
+		if _, err := s.Scale(t.Context(), 3, 3); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Drain(t.Context(), 99, 0); err == nil {
+			t.Error("a node that is not there is drained")
+		}
+		if waiting, under := s.Open(); waiting != 0 || under != 0 {
+			t.Errorf("%d are waited for, and %d ops are under way", waiting, under)
+		}
+		if l, _ := f.Layout(t.Context()); l.Members[1].Slots != 3 {
+			t.Errorf("who came has %d slots, not 3", l.Members[1].Slots)
+		}
+		f.mu.Lock()
+		f.held, f.deaf = make(chan struct{}), true
+		held := f.held
+		f.mu.Unlock()
+		asked := make(chan error, 1)
+		go func() { asked <- second(s.Scale(t.Context(), 1, 1)) }()
+		<-f.begun
+		closed := make(chan struct{})
+		go func() { s.Close(); close(closed) }()
+		synctest.Wait()
+		select {
+		case <-closed:
+			t.Error("it has closed while a partition moves")
+		default:
+		}
+		if err := <-asked; err == nil || !strings.Contains(err.Error(), "the job is over") {
+			t.Errorf("who asked is told %v", err)
+		}
+		close(held)
+		<-closed
+	})
+}
+
+// TestWhatNobodyWaitsForIsTold warns of a node that is not there: whoever looks at the job is told that, and the next thing that is decided.
+func TestWhatNobodyWaitsForIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := elastic.New(f, elastic.Options{})
+		s.Warn(99, time.Second)
+		synctest.Wait()
+		if len(f.told) != 1 || f.told[0].Kind != node.Planned || !strings.Contains(f.told[0].Sentence, "no node 99") {
+			t.Errorf("told %+v", f.told)
+		}
+		if _, err := s.Scale(t.Context(), 2, 2); err != nil {
+			t.Error(err)
+		}
+		s.Close()
+	})
 }
