@@ -65,6 +65,9 @@ var rooms = []room{
 	{path: "port/blob", floor: 1, sees: 0},
 	{path: "port/blob/mem", floor: 1, sees: 0, also: []string{"port/blob"}, fake: true},
 	{path: "port/blob/blobtest", floor: 1, sees: 0, also: []string{"port/blob"}, fake: true},
+	{path: "port/registry", floor: 1, sees: 0},
+	{path: "port/registry/mem", floor: 1, sees: 0, also: []string{"port/registry"}, fake: true},
+	{path: "port/registry/registrytest", floor: 1, sees: 0, also: []string{"port/registry"}, fake: true},
 
 	// Floor 2, rules: pure decisions. Siblings only as listed in edges.
 	{path: "core/keys", floor: 2, sees: 0},
@@ -117,6 +120,8 @@ var rooms = []room{
 	{path: "link/secure", floor: 6, sees: 0},
 	{path: "link/transport/sock", floor: 6, sees: 0, also: []string{"link/transport", "link/transport/door", "link/wire", "link/secure"}, leaf: true},
 	{path: "port/blob/file", floor: 6, sees: 0, also: []string{"port/blob"}, leaf: true},
+	{path: "port/registry/etcd", floor: 6, sees: 0, also: []string{"port/registry"}, leaf: true},
+	{path: "port/registry/etcd/member", floor: 6, sees: 0, leaf: true},
 
 	// Floor 7, assembly; floor 8, the command line that any application gets; floor 9, the binary.
 	{path: "node", floor: 7, sees: 6, big: true},

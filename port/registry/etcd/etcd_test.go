@@ -1,0 +1,374 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bellows"
+	"bellows/port/registry"
+	"bellows/port/registry/etcd/member"
+	"bellows/port/registry/registrytest"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// asMember marks a process of this test that is a member of a cluster: NAME CLUSTER.
+const asMember = "_REGISTRY_MEMBER"
+
+// TestMain is a member where it was started as one. It ends with its standard input.
+func TestMain(m *testing.M) {
+	name, cluster, is := strings.Cut(os.Getenv(asMember), " ")
+	if !is {
+		os.Exit(m.Run())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // its end is what is waited for
+		cancel()
+	}()
+	err := member.Run(ctx, member.Config{Folder: "data-" + name, Name: name, Client: "unix://" + name + ":1", Peer: "unix://" + name + ":2", Cluster: cluster}, func() { fmt.Println("ready") })
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+const patience = 2 * time.Minute
+
+// members is a cluster of three processes, which talk by Unix sockets of one folder.
+type members struct {
+	*testing.T
+	ctx     context.Context
+	folder  string
+	names   []string
+	running map[string]*exec.Cmd
+	inputs  map[string]io.Closer
+	opened  atomic.Int64
+}
+
+func startMembers(t *testing.T) *members {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "etcd") // that of a test would be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, fmt.Errorf("the test has waited for %v", patience))
+	m := &members{T: t, ctx: ctx, folder: folder, names: []string{"a", "b", "c"}, running: map[string]*exec.Cmd{}, inputs: map[string]io.Closer{}}
+	t.Cleanup(func() {
+		m.kill(m.names...)
+		cancel()
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	m.start(m.names...)
+	return m
+}
+
+// start starts members and waits until all are ready.
+func (m *members) start(names ...string) {
+	m.Helper()
+	var cluster []string
+	for _, name := range m.names {
+		cluster = append(cluster, name+"=unix://"+name+":2")
+	}
+	ready := make(chan error, len(names))
+	for _, name := range names {
+		cmd := exec.Command(os.Args[0])
+		cmd.Dir, cmd.Stderr = m.folder, os.Stderr
+		cmd.Env = append(os.Environ(), asMember+"="+name+" "+strings.Join(cluster, ","))
+		in, err := cmd.StdinPipe()
+		out, err2 := cmd.StdoutPipe()
+		if err := errors.Join(err, err2); err != nil {
+			m.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			m.Fatal(err)
+		}
+		m.running[name], m.inputs[name] = cmd, in
+		go func() {
+			word := make([]byte, len("ready\n"))
+			_, err := io.ReadFull(out, word)
+			ready <- err
+		}()
+	}
+	for range names {
+		if err := <-ready; err != nil {
+			m.Fatal("a member has ended: ", err)
+		}
+	}
+}
+
+// kill kills members by their process ids, and waits for their ends.
+func (m *members) kill(names ...string) {
+	for _, name := range names {
+		cmd := m.running[name]
+		if cmd == nil {
+			continue
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			m.Error(err)
+		}
+		_ = cmd.Wait() // it says that it was killed
+		_ = m.inputs[name].Close()
+		delete(m.running, name)
+	}
+}
+
+func (m *members) endpoint(name string) string { return "unix://" + filepath.Join(m.folder, name+":1") }
+
+func (m *members) config(prefix string) Config {
+	c := Config{Prefix: prefix}
+	for _, name := range m.names {
+		c.Endpoints = append(c.Endpoints, m.endpoint(name))
+	}
+	return c
+}
+
+func (m *members) open(c Config) *client {
+	m.Helper()
+	r, err := Open(m.ctx, c)
+	if err != nil {
+		m.Fatal(err)
+	}
+	m.Cleanup(func() { _ = r.Close() })
+	return r.(*client)
+}
+
+// leader is the member that leads the others.
+func (m *members) leader(c *client) string {
+	m.Helper()
+	for m.ctx.Err() == nil {
+		for name := range m.running {
+			ctx, cancel := context.WithTimeout(m.ctx, WithinDefault)
+			s, err := clientv3.NewMaintenance(c.etcd).Status(ctx, m.endpoint(name))
+			cancel()
+			if err == nil && s.Leader == s.Header.MemberId {
+				return name
+			}
+		}
+	}
+	m.Fatal(context.Cause(m.ctx))
+	return ""
+}
+
+// follower is a member that leads none.
+func (m *members) follower(c *client) string {
+	leader := m.leader(c)
+	for name := range m.running {
+		if name != leader {
+			return name
+		}
+	}
+	return ""
+}
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	m := startMembers(t)
+	registrytest.Run(t, registrytest.Place{
+		New: func(t *testing.T) func() registry.Registry {
+			c := m.config(fmt.Sprintf("suite-%d", m.opened.Add(1)))
+			return func() registry.Registry {
+				r, err := Open(t.Context(), c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+		},
+		Compact: func(t *testing.T) {
+			c := m.open(m.config("compact"))
+			r, err := c.etcd.Get(m.ctx, "x")
+			if err == nil {
+				_, err = c.etcd.Compact(m.ctx, r.Header.Revision)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+		Play: func(t *testing.T, test func(*testing.T)) { test(t) },
+	})
+}
+
+// counter counts in a registry, and holds what a watch has seen against it.
+type counter struct {
+	*members
+	reg  *client
+	at   registry.Revision
+	n    int
+	seen registry.Watch
+}
+
+func (m *members) counter(reg *client) *counter {
+	m.Helper()
+	w, err := m.open(m.config("count")).Watch("n", 0)
+	if err != nil {
+		m.Fatal(err)
+	}
+	m.Cleanup(w.Close)
+	return &counter{members: m, reg: reg, seen: w}
+}
+
+// count counts on to n.
+func (c *counter) count(n int) {
+	c.Helper()
+	for c.n < n {
+		at, err := registry.Settle(c.ctx, c.reg, "n", fmt.Append(nil, c.n+1), 0, c.at)
+		if err != nil {
+			c.Fatalf("at %d: %v", c.n, err)
+		}
+		c.n++
+		c.at = at
+	}
+}
+
+// check wants each number to have been seen once, in order.
+func (c *counter) check() {
+	c.Helper()
+	for next := 1; next <= c.n; {
+		list, err := c.seen.Next(c.ctx)
+		if err != nil {
+			c.Fatal(err)
+		}
+		for _, change := range list {
+			if string(change.Value) != fmt.Sprint(next) {
+				c.Fatalf("seen was %s, next is %d", change.Value, next)
+			}
+			next++
+		}
+	}
+}
+
+// TestMembersDie: a client counts, leads, and holds a lease, while a member is killed, and then the one that leads the others.
+func TestMembersDie(t *testing.T) {
+	t.Parallel()
+	m := startMembers(t)
+	reg := m.open(m.config("count"))
+	lease, err := reg.Grant(m.ctx, 30*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	office, err := registry.Campaign(m.ctx, reg, "office", []byte("the test"), lease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := m.counter(reg)
+	stop, renewing := make(chan struct{}), sync.WaitGroup{}
+	renewing.Go(func() {
+		for !isClosed(stop) {
+			if err := lease.Renew(m.ctx); err != nil && bellows.KindOf(err) != bellows.Unavailable {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	c.count(20)
+	lost := m.follower(reg)
+	m.kill(lost)
+	c.count(40)
+	m.start(lost)
+	c.count(60)
+	m.kill(m.leader(reg))
+	c.count(80)
+	close(stop)
+	renewing.Wait()
+	c.check()
+	if _, err := reg.Put(m.ctx, "state", nil, 0, office.Holds()); err != nil {
+		t.Errorf("who leads does no more: %v", err)
+	}
+}
+
+// TestTheRegistryIsGone: without members each call ends by itself and says who does not answer; with them all is there again, and a watch goes on.
+func TestTheRegistryIsGone(t *testing.T) {
+	t.Parallel()
+	m := startMembers(t)
+	config := m.config("count")
+	config.Within = time.Second
+	reg := m.open(config)
+	c := m.counter(reg)
+	c.count(10)
+	m.kill(m.names...)
+	_, err := reg.Get(context.Background(), "n")
+	_, err2 := reg.Put(context.Background(), "other", nil, 0)
+	_, err3 := reg.Grant(context.Background(), time.Minute)
+	for i, err := range []error{err, err2, err3} {
+		if bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), m.endpoint("a")) && i != 1 {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if _, err := Open(context.Background(), config); bellows.KindOf(err) != bellows.Unavailable {
+		t.Errorf("it is opened: %v", err)
+	}
+	m.start(m.names...)
+	c.count(20)
+	c.check()
+}
+
+// TestAWatchHoldsLittle: of what nobody takes some waits here, and the rest at etcd.
+func TestAWatchHoldsLittle(t *testing.T) {
+	t.Parallel()
+	m := startMembers(t)
+	reg := m.open(m.config("bounded"))
+	const most, n, bytes = 32 << 10, 300, 1 << 10
+	w, err := reg.watch("k", 0, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	for i := range n {
+		if _, err := reg.Put(m.ctx, fmt.Sprintf("k/%d", i), make([]byte, bytes), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := w.(*watch)
+	var got []registry.Change
+	for len(got) < n {
+		list, err := w.Next(m.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, list...)
+	}
+	for i, c := range got {
+		if c.Key != fmt.Sprintf("k/%d", i) || len(c.Value) != bytes {
+			t.Fatalf("change %d is of %s", i, c.Key)
+		}
+	}
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	if held.bytes != 0 || len(got) != n {
+		t.Errorf("%d changes were seen, %d bytes are held", len(got), held.bytes)
+	}
+}
+
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"https://10.0.0.5:2379", "https://etcd.example:2379/", "http://127.0.0.1:2379", "http://[::1]:2379", "http://localhost:1", "unix:///run/etcd.sock", "unix://registry:1"} {
+		if err := CheckEndpoint(at); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, at := range []string{"", "10.0.0.5:2379", "http://10.0.0.5:2379", "http://example:2379", "https://host", "ftp://127.0.0.1:1", "https://me:secret@host:1", "https://host:1?a", "https://host:1#a", "unix://", "https://host:1/a", "http://[::1"} {
+		err := CheckEndpoint(at)
+		if bellows.KindOf(err) != bellows.Config || err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	for _, c := range []Config{{}, {Endpoints: make([]string, endpointsMost+1), Prefix: "a"}, {Endpoints: []string{"unix://a:1"}, Prefix: "A"}, {Endpoints: []string{"http://10.0.0.5:1"}, Prefix: "a"}} {
+		if _, err := Open(context.Background(), c); err == nil || bellows.KindOf(err) == bellows.Unavailable {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+// Package member runs a member of an etcd cluster: the real server, from its module.
+//
+// It is for a process of its own, since etcd ends its process when it finds its files damaged: call Run, which returns when the member is over. The data in its folder outlive any end of the process. The
+// server listens where Config says, and asks nobody who he is: a Unix socket in a folder that nobody else may enter, or a loopback address of a test.
+package member
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"bellows"
+
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// Config is what a member needs.
+type Config struct {
+	Folder  string // of its data, made where it is not there
+	Name    string
+	Client  string // address at which clients are heard
+	Peer    string // and members
+	Cluster string // NAME=PEER of all members, with commas; "": it is alone
+}
+
+// Times and limits. With these a member that is alone is ready in some tens of milliseconds more than it takes to read its data, and three have another leader within a second.
+const (
+	tickMillis     = 50
+	electionMillis = 500
+	quotaBytes     = 256 << 20
+	requestBytes   = 1 << 20
+	historyKept    = "4096" // changes that watches may be behind; looked at every five minutes
+	readyWithin    = 30 * time.Second
+)
+
+// Run is a member until ctx ends or it fails. ready is called when it answers.
+func Run(ctx context.Context, c Config, ready func()) error {
+	fail := func(kind bellows.Kind, err error) error {
+		return bellows.Errorf(kind, "run", "registry member "+c.Name, "%w", bellows.Pathless(err))
+	}
+	if err := os.MkdirAll(c.Folder, 0o700); err != nil {
+		return fail(bellows.CannotWrite, err)
+	}
+	client, err := url.Parse(c.Client)
+	if err != nil {
+		return fail(bellows.Config, err)
+	}
+	peer, err := url.Parse(c.Peer)
+	if err != nil {
+		return fail(bellows.Config, err)
+	}
+	e := embed.NewConfig()
+	e.Name, e.Dir = c.Name, filepath.Clean(c.Folder)
+	e.ListenClientUrls, e.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
+	e.ListenPeerUrls, e.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
+	e.InitialCluster, e.InitialClusterToken = c.Cluster, "bellows"
+	if c.Cluster == "" {
+		e.InitialCluster = c.Name + "=" + c.Peer
+	}
+	e.TickMs, e.ElectionMs = tickMillis, electionMillis
+	e.QuotaBackendBytes, e.MaxRequestBytes = quotaBytes, requestBytes
+	e.AutoCompactionMode, e.AutoCompactionRetention = "revision", historyKept
+	e.EnableGRPCGateway = false
+	e.LogLevel, e.LogOutputs = "error", []string{"stderr"}
+	server, err := embed.StartEtcd(e)
+	if err != nil {
+		return fail(bellows.Unavailable, err)
+	}
+	defer server.Server.HardStop() // all that was answered is on disk; an orderly end would wait for clients
+	late := time.NewTimer(readyWithin)
+	defer late.Stop()
+	select {
+	case <-server.Server.ReadyNotify():
+		ready()
+	case err := <-server.Err():
+		return fail(bellows.Unavailable, err)
+	case <-late.C:
+		return fail(bellows.Unavailable, fmt.Errorf("it is not ready within %v: the other members are missing", readyWithin))
+	case <-ctx.Done():
+		return nil
+	}
+	select {
+	case err := <-server.Err():
+		return fail(bellows.Unavailable, err)
+	case <-ctx.Done():
+		return nil
+	}
+}

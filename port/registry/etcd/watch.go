@@ -1,0 +1,179 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"bellows/port/registry"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// queueMost is how many bytes of changes wait for Next. Above it etcd is asked for no more, and later again from there.
+const queueMost = 4 << 20
+
+// entryBytes is what a change takes beside key and value.
+const entryBytes = 128
+
+// watch follows keys with one goroutine, pump, which waits for etcd and puts changes into the queue. It ends with the watch or the client.
+//
+// Invariant: after is the revision of the last change in the queue or given away, and pump asks etcd for those that follow it: none is left out, and none comes twice.
+//
+// Lock: mu. wake has a place for "there is something", room for "the queue is empty".
+type watch struct {
+	client *client
+	prefix string
+	most   int // bytes of the queue
+	end    context.CancelFunc
+	closed chan struct{}
+	once   sync.Once
+	wake   chan struct{}
+	room   chan struct{}
+
+	mu    sync.Mutex
+	queue []registry.Change
+	bytes int
+	after registry.Revision
+	err   error // there is no more
+}
+
+func (c *client) Watch(prefix string, after registry.Revision) (registry.Watch, error) {
+	return c.watch(prefix, after, queueMost)
+}
+
+func (c *client) watch(prefix string, after registry.Revision, most int) (registry.Watch, error) {
+	if err := registry.CheckPrefix(prefix); err != nil {
+		return nil, err
+	}
+	if isClosed(c.closed) {
+		return nil, registry.Fault("watch", prefix, registry.ErrClosed)
+	}
+	ctx, end := context.WithCancel(clientv3.WithRequireLeader(c.etcd.Ctx()))
+	w := &watch{client: c, prefix: prefix, most: most, after: after, end: end, closed: make(chan struct{}), wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	go w.pump(ctx)
+	return w, nil
+}
+
+func (w *watch) Close() {
+	w.once.Do(func() {
+		w.end()
+		close(w.closed)
+	})
+}
+
+func (w *watch) Next(ctx context.Context) ([]registry.Change, error) {
+	for {
+		switch {
+		case isClosed(w.closed), isClosed(w.client.closed):
+			return nil, registry.Fault("watch", w.prefix, registry.ErrClosed)
+		case ctx.Err() != nil:
+			return nil, registry.Fault("watch", w.prefix, ctx.Err())
+		}
+		if list, err := w.take(); err != nil || len(list) > 0 {
+			return list, err
+		}
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+		case <-w.closed:
+		case <-w.client.closed:
+		}
+	}
+}
+
+// take empties the queue.
+func (w *watch) take() ([]registry.Change, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.queue
+	w.queue, w.bytes = nil, 0
+	signal(w.room)
+	if len(list) == 0 && w.err != nil {
+		return nil, registry.Fault("watch", w.prefix, w.err)
+	}
+	return list, nil
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// pump asks etcd for changes until ctx ends, or etcd does not know them any more.
+func (w *watch) pump(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := w.follow(ctx)
+		switch {
+		case errors.Is(err, registry.ErrBehind):
+			w.mu.Lock()
+			w.err = err
+			w.mu.Unlock()
+			signal(w.wake)
+			return
+		case err != nil:
+			pause(ctx, again) // another member is asked
+		default:
+			w.awaitRoom(ctx)
+		}
+	}
+}
+
+// awaitRoom waits until the queue is empty.
+func (w *watch) awaitRoom(ctx context.Context) {
+	for {
+		w.mu.Lock()
+		empty := len(w.queue) == 0
+		w.mu.Unlock()
+		if empty {
+			return
+		}
+		select {
+		case <-w.room:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// errInterrupted says that etcd has ended a watch, which is to be begun again.
+var errInterrupted = errors.New("the watch was interrupted")
+
+// follow puts changes into the queue until it is full (nil), or why there are no more.
+func (w *watch) follow(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	w.mu.Lock()
+	from := int64(w.after) + 1
+	w.mu.Unlock()
+	for r := range w.client.etcd.Watch(ctx, w.client.prefix+w.prefix, clientv3.WithPrefix(), clientv3.WithRev(from)) {
+		if r.CompactRevision != 0 || errors.Is(r.Err(), rpctypes.ErrCompacted) {
+			return registry.ErrBehind
+		}
+		if err := r.Err(); err != nil {
+			return err
+		}
+		if full := w.add(r.Events); full {
+			return nil
+		}
+	}
+	return errInterrupted
+}
+
+// add puts the changes of whole revisions into the queue, and says whether it is full.
+func (w *watch) add(events []*clientv3.Event) (full bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range events {
+		c := registry.Change{Entry: w.client.entry(e.Kv.Key, e.Kv.Value, e.Kv.ModRevision, e.Kv.Lease), Gone: e.Type == mvccpb.Event_DELETE}
+		w.queue = append(w.queue, c)
+		w.bytes += entryBytes + len(c.Key) + len(c.Value)
+		w.after = c.Revision
+	}
+	signal(w.wake)
+	return w.bytes > w.most
+}

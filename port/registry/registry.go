@@ -1,0 +1,102 @@
+// Package registry is the port to what the processes of a cluster agree on: small values under keys, leases by which who has gone is suspected,
+// and who leads.
+//
+// The caller's duties, in order:
+//
+//  1. Open a Registry through an implementation, and Close it in the end.
+//  2. Put values, and hand what was read before as a condition where others may write too. What must not outlive its writer is put with a Lease,
+//     which the writer renews well before its time is over.
+//  3. To follow what others do, List, and Watch from the revision that List has told. After ErrBehind do both again.
+//  4. Who is to be the only one campaigns (Campaign) and hands Leadership.Holds as a condition with all that it writes.
+//
+// An error of Put, Delete, Grant or Revoke that is neither ErrChanged nor ErrExpired leaves open whether it was done: the answer may be what was lost. A Put with a
+// condition on its own key may be repeated: it is not done twice, and ErrChanged then asks to look.
+//
+// A lease only suspects. That it has expired does not show that its holder has stopped, and a holder may learn of it late: what only one may do is
+// guarded by a term, which whoever is asked compares. Terms grow and none comes twice.
+//
+// The package refuses keys that some registry could not have (CheckKey), values above ValueBytesMost, and lists above EntriesMost.
+package registry
+
+import (
+	"context"
+	"time"
+)
+
+// Limits of what a registry takes, whichever it is.
+const (
+	ValueBytesMost  = 1 << 16
+	EntriesMost     = 1024 // that one List returns
+	ConditionsMost  = 8    // of one Put or Delete
+	LeaseLeast      = time.Second
+	LeaseMost       = time.Hour
+	keyBytesMost    = 512
+	prefixBytesMost = keyBytesMost
+)
+
+// Revision counts the changes of a registry, of all its keys. It never goes back.
+type Revision int64
+
+// LeaseID names a lease. 0 is none.
+type LeaseID int64
+
+// Entry is a key with its value.
+type Entry struct {
+	Key      string
+	Value    []byte
+	Revision Revision // of its last change
+	Lease    LeaseID  // with which it ends
+}
+
+// Change is what became of a key.
+type Change struct {
+	Entry      // without a value where it is gone
+	Gone  bool // deleted, or ended with its lease
+}
+
+// Is is a condition: the key's last change is that of the revision. 0: nobody has the key.
+type Is struct {
+	Key      string
+	Revision Revision
+}
+
+// Registry is a client of one. Its methods may be called by several goroutines, and each ends: with its context, or when the implementation finds that it has waited
+// long enough for an answer, which is an error of kind Unavailable that says who does not answer.
+type Registry interface {
+	// Name says which registry it is, in words that people understand.
+	Name() string
+	// Get finds a key's value, as new as any that was put before. fs.ErrNotExist: there is none.
+	Get(ctx context.Context, key string) (Entry, error)
+	// List are the entries whose keys begin with a prefix, in the order of their keys' bytes, all as they were at one revision. ErrTooMany: there are more than EntriesMost.
+	List(ctx context.Context, prefix string) ([]Entry, Revision, error)
+	// Put sets a key's value, with a lease or 0, where all conditions hold; it returns the revision of that. ErrChanged: one does not hold. ErrExpired: there is no such lease.
+	Put(ctx context.Context, key string, value []byte, lease LeaseID, where ...Is) (Revision, error)
+	// Delete removes a key where all conditions hold. That there is none is no error.
+	Delete(ctx context.Context, key string, where ...Is) error
+	// Watch follows the changes of keys with a prefix, from the first after a revision. It returns at once.
+	Watch(prefix string, after Revision) (Watch, error)
+	// Grant begins a lease of a time from LeaseLeast to LeaseMost.
+	Grant(ctx context.Context, least time.Duration) (Lease, error)
+	// Close ends the client, its watches and what waits for them. Its leases expire by themselves.
+	Close() error
+}
+
+// Watch is the changes of keys, in order. One goroutine at a time may call Next.
+type Watch interface {
+	// Next waits for changes and returns the next ones: whole revisions, each once, none left out. It bridges lost connections. ErrBehind: the registry does not know all
+	// changes since any more, and the watch is over. It says nothing of a registry that is silent: Renew does.
+	Next(ctx context.Context) ([]Change, error)
+	// Close ends it, and a Next that waits.
+	Close()
+}
+
+// Lease is a promise to say every now and then that one is there. Its keys end with it.
+type Lease interface {
+	ID() LeaseID
+	// TTL is how long it holds from Grant or Renew on, at least: registries may give more than was asked for, and may notice later.
+	TTL() time.Duration
+	// Renew begins its time anew. ErrExpired: it is over, and another one is needed.
+	Renew(ctx context.Context) error
+	// Revoke ends it. That it is over is no error.
+	Revoke(ctx context.Context) error
+}
