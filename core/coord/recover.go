@@ -327,6 +327,7 @@ func (c *Controller) recovered(fx *Effects) {
 	c.partAll(r, fx)
 	c.sendRecords(fx)
 	c.voidMoves(fx)
+	c.voidCuts(fx)
 	c.announced = len(c.staleness)
 	for _, a := range append(slices.Clone(c.cfg.Clients), c.leavers()...) {
 		if a.Role == wire.Client && !planted.On("client-not-told-again") {
@@ -369,6 +370,8 @@ func (c *Controller) replay(fx *Effects) {
 		case bellows.Drain:
 			c.number++
 			c.draining = true
+		case bellows.CutTables:
+			c.number++
 		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient:
 			c.replayRoute(&one.Control)
 		default:
@@ -381,6 +384,7 @@ func (c *Controller) replay(fx *Effects) {
 func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
 	c.number++
 	c.counted.Add(one.Flush)
+	c.gather(one.Pairs, one.Results)
 	for i := range one.Results {
 		if err := c.completeUnit(one.Results[i].Unit); err != nil {
 			c.recovery.driver = fmt.Errorf("record %d: %w", one.Number, err)
