@@ -94,6 +94,13 @@ func (g *Giver) Take(m *wire.Cut) {
 	}
 }
 
+// Follow gives up the cut of a controller that is no more.
+func (g *Giver) Follow() {
+	if !planted.On("cut-of-another") {
+		g.End(false)
+	}
+}
+
 // End frees what the cut has.
 func (g *Giver) End(whole bool) {
 	if g.commit > 0 {

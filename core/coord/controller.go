@@ -120,6 +120,7 @@ type Controller struct {
 	covered   bellows.CommitNumber
 	forgotten bellows.CommitNumber // lanes need not keep the records up to this
 	gathered  bellows.Clock        // the last of which a flush has a number that has deltas for tables with a barrier
+	barriers  barriers
 	cut       cutting
 
 	// The driver's work.

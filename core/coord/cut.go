@@ -20,7 +20,7 @@ import (
 //	stored    all is; the caller writes down what it is told (Effects.Cuts), and says so (CutKept) or that it cannot (CutLost)
 //
 // and can be given up in each, by name, which harms nothing: the next one is a new attempt. Being armed is no record, since nothing follows from it
-// but when the record is made: a controller that follows another gives up what it finds.
+// but when the record is made. Lanes give a cut up when they hear of another controller.
 //
 // What may be half gathered is a clock of a table with a barrier, whose deltas wait at lanes for the rest; and a clock that is divided into units, since what
 // its units add to such tables is with their client until the last has run. So the record waits until what has been gathered is complete, and until no clock of a
@@ -170,17 +170,28 @@ func (c *Controller) releaseHeld(fx *Effects) {
 	}
 }
 
-// gathers reports whether pairs are of a table with a barrier.
+// gathers reports whether pairs are of a table with a barrier, by the staleness of now.
 func (c *Controller) gathers(pairs []wire.Pair) bool {
-	return slices.ContainsFunc(pairs, func(p wire.Pair) bool {
-		consistency := c.cfg.Tables[p.Ref.Table].Consistency
-		for _, s := range c.staleness {
-			if s.Table == p.Ref.Table {
-				consistency = table.Consistency(s.Clocks)
-			}
+	k := &c.barriers
+	if k.of == nil {
+		k.of = make([]bool, len(c.cfg.Tables))
+		for t := range c.cfg.Tables {
+			k.of[t] = c.cfg.Barrier(bellows.TableID(t))
 		}
-		return consistency == table.BSP
-	})
+	}
+	for ; k.changes < len(c.staleness); k.changes++ {
+		m := &c.staleness[k.changes]
+		if int(m.Table) < len(k.of) {
+			k.of[m.Table] = table.Consistency(m.Clocks) == table.BSP
+		}
+	}
+	return slices.Contains(k.of, true) && slices.ContainsFunc(pairs, func(p wire.Pair) bool { return int(p.Ref.Table) < len(k.of) && k.of[p.Ref.Table] })
+}
+
+// barriers is which tables have one, as of so many changes of staleness.
+type barriers struct {
+	of      []bool
+	changes int
 }
 
 // gather takes note of what a flush that has a number leaves gathered at lanes until its clock is complete.
@@ -257,16 +268,6 @@ func (c *Controller) giveUpCut(reason string, fx *Effects) {
 	c.cut = cutting{attempt: k.attempt, kept: k.kept}
 	c.cut.held = held
 	c.releaseHeld(fx)
-}
-
-// voidCuts has every lane give up the cut that an earlier controller has begun.
-func (c *Controller) voidCuts(fx *Effects) {
-	if planted.On("cut-left-behind") {
-		return
-	}
-	for _, l := range c.cfg.Lanes {
-		fx.Send(c.cfg.Controller, l, &wire.Cut{Term: c.cfg.Term})
-	}
 }
 
 // awaitCut gives up a cut that does not go on: that keeps flushes waiting for a lease, or in which nothing has come about for as long as state is waited for.

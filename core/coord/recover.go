@@ -327,7 +327,6 @@ func (c *Controller) recovered(fx *Effects) {
 	c.partAll(r, fx)
 	c.sendRecords(fx)
 	c.voidMoves(fx)
-	c.voidCuts(fx)
 	c.announced = len(c.staleness)
 	for _, a := range append(slices.Clone(c.cfg.Clients), c.leavers()...) {
 		if a.Role == wire.Client && !planted.On("client-not-told-again") {

@@ -325,6 +325,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 			return
 		} else if term > l.term {
 			l.term = term
+			l.cuts.Follow()
 		}
 		l.silence.Hears()
 	} else if len(l.fenced) > 0 && l.keepsOut(&e) {
