@@ -67,6 +67,9 @@ func (w *world) sees(e wire.Envelope) {
 		w.coverage.HitIf(coverage.RecordsFull, len(m.List) == w.Limits.Coord.Records)
 		for i := range m.List {
 			w.must(w.oracle.Record(&m.List[i]))
+			if m.List[i].Control.Kind == bellows.CutTables {
+				w.cuts.Numbered(m.List[i].Number, *w.driver)
+			}
 			if m.List[i].Control.Kind != bellows.NoControl {
 				continue
 			}

@@ -145,7 +145,8 @@ func (g *Giver) Begin(ref bellows.PartitionRef, m *Mark, t *store.Partition, sti
 	}
 	p := &part{ref: ref, mark: m, image: t.Snapshot(), table: t}
 	if kept {
-		p.kept = image
+		was := *image // whose lists are not written while they are given away (Mark.Keep)
+		p.kept = &was
 	}
 	if still {
 		p.image.Still()
@@ -181,15 +182,12 @@ func (g *Giver) Lease(m *Mark, t *store.Partition) {
 // Before is the table as it was when the lease was given that is out; nil: that was before the lane was armed.
 func (m *Mark) Before() *store.Partition { return m.before }
 
-// Keep notes that the image that was kept is about to be replaced: what was to be given of it goes with it.
+// Keep notes that the image that was kept is about to be replaced: while it is given away, its memory is not used again.
 func (m *Mark) Keep(image *store.Image) {
 	m.Write([]uint32{})
-	if m.part == nil || m.part.kept == nil || planted.On("cut-kept-late") {
-		return
+	if m.part != nil && !planted.On("cut-kept-late") {
+		*image = store.Image{}
 	}
-	was := *image
-	m.part.kept = &was
-	*image = store.Image{}
 }
 
 // Ended notes that the exclusive lease has ended.

@@ -292,14 +292,15 @@ func (c *Controller) awaitCut(fx *Effects) {
 
 // lacking is who keeps what is half gathered from being whole.
 func (c *Controller) lacking() string {
-	if list := c.progress.Open(); len(list) > 0 {
-		return fmt.Sprintf("the rest of split %d clock %d on node %d", list[0].Split, list[0].Clock, c.cfg.Route.Node(list[0].Split))
-	}
-	slow := bellows.SplitID(0)
+	behind := bellows.SplitID(0)
 	for s := range c.next {
-		if c.progress.Split(bellows.SplitID(s)) < c.progress.Split(slow) {
-			slow = bellows.SplitID(s)
+		if c.progress.Split(bellows.SplitID(s)) < c.progress.Split(behind) {
+			behind = bellows.SplitID(s)
 		}
 	}
-	return fmt.Sprintf("split %d clock %d on node %d", slow, c.progress.Split(slow)+1, c.cfg.Route.Node(slow))
+	if list := c.progress.Open(); len(list) > 0 {
+		behind = list[0].Split
+	}
+	split, clock := c.culprit(behind, c.progress.Split(behind)+1)
+	return fmt.Sprintf("split %d clock %d on node %d", split, clock, c.cfg.Route.Node(split))
 }
