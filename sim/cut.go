@@ -48,10 +48,9 @@ func (w *world) keepCut(c *cutting.Cut) {
 	}
 	w.moved()
 	w.lead.CutKept(c.Commit, &w.fx)
-	if c.Commit > w.failover.saved.Commit {
-		w.failover.saved = savepoint{c.Saved, c.Driver.(driver.Driver)}
+	if w.obey(); w.failover.saved.Commit < c.Commit {
+		w.failover.asked = savepoint{c.Saved, c.Driver.(driver.Driver)} // which is covered soon
 	}
-	w.obey()
 	if w.cuts.Loss {
 		w.cuts.Loss = false
 		w.After(w.Cutting.Int64N(1500), nil, func() { w.lost = w.outcome == nil })

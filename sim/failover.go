@@ -247,10 +247,7 @@ func (w *world) saveController() {
 		return
 	}
 	if f.asked.Commit > 0 && w.lead.Covered() >= f.asked.Commit {
-		if f.asked.Commit > f.saved.Commit { // else a cut was kept meanwhile
-			f.saved = f.asked
-		}
-		f.asked = savepoint{}
+		f.saved, f.asked = f.asked, savepoint{}
 		w.lead.LetGo(f.saved.Commit)
 	}
 	if w.Chances.IntN(6) >= w.Job.Saves() || f.asked.Commit > 0 {

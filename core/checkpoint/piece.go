@@ -105,7 +105,7 @@ func (b *Builder) Add(p *Piece) error {
 	for _, w := range b.slots {
 		beside += w
 	}
-	bare := p.Kept && len(p.Values) == p.Count*b.width && (p.Count > 0 || im.Slots == nil) // one that was loaded may be without slots
+	bare := p.Kept && p.Count > 0 && len(p.Values) == p.Count*b.width // one that was loaded may be without slots
 	switch {
 	case b.state >= built, p.Kept != (b.state == buildingKept), p.First != b.rows, p.Count < 0:
 		return fmt.Errorf("rows from %d on, kept %v, behind %d", p.First, p.Kept, b.rows)

@@ -34,7 +34,6 @@ type cutting struct {
 	saved                   Saved
 	shards                  []wire.Shard
 	sinceMillis, heldMillis int64
-	kept                    bellows.CommitNumber // the last that was kept
 }
 
 type cutState uint8
@@ -62,7 +61,7 @@ func (c *Controller) Cut(fx *Effects) error {
 	if c.cut.state != noCut {
 		return errCutting
 	}
-	c.cut = cutting{state: arming, attempt: c.cut.attempt + 1, unarmed: slices.Clone(c.cfg.Lanes), sinceMillis: c.nowMillis, kept: c.cut.kept}
+	c.cut = cutting{state: arming, attempt: c.cut.attempt + 1, unarmed: slices.Clone(c.cfg.Lanes), sinceMillis: c.nowMillis}
 	for _, a := range c.cfg.Lanes {
 		c.armLane(a, fx)
 	}
@@ -223,8 +222,8 @@ func (c *Controller) opens(results []wire.Result) bool {
 	return false
 }
 
-// CutKept is the caller's word that a cut is safe. Lanes forget what they hold of it, and records before it, when all of them have it; another controller goes on from it
-// from now on.
+// CutKept is the caller's word that a cut is safe. Lanes forget what they hold of it, and are asked whether they all have its record: when Covered says so, another controller may
+// go on from it, and records before it may be let go (LetGo).
 func (c *Controller) CutKept(commit bellows.CommitNumber, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if c.cut.state != stored || c.cut.saved.Commit != commit || c.ending != nil {
@@ -234,7 +233,7 @@ func (c *Controller) CutKept(commit bellows.CommitNumber, fx *Effects) {
 	for _, a := range c.cfg.Lanes {
 		fx.Send(c.cfg.Controller, a, &wire.Cut{Term: c.cfg.Term, Attempt: c.cut.attempt, Commit: commit, Whole: true})
 	}
-	c.cut = cutting{attempt: c.cut.attempt, kept: commit}
+	c.cut = cutting{attempt: c.cut.attempt}
 	c.Covers(commit, fx)
 }
 
@@ -265,7 +264,7 @@ func (c *Controller) giveUpCut(reason string, fx *Effects) {
 		}
 	}
 	held := k.held
-	c.cut = cutting{attempt: k.attempt, kept: k.kept}
+	c.cut = cutting{attempt: k.attempt}
 	c.cut.held = held
 	c.releaseHeld(fx)
 }

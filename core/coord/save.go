@@ -141,8 +141,6 @@ func (c *Controller) takeCover(from wire.Address, m *wire.Holding) {
 	}
 	c.uncovered = slices.DeleteFunc(c.uncovered, func(a wire.Address) bool { return a == from })
 	if len(c.uncovered) == 0 {
-		if c.covered = max(c.covered, c.covering); c.covered >= c.cut.kept {
-			c.LetGo(c.cut.kept)
-		}
+		c.covered = max(c.covered, c.covering)
 	}
 }
