@@ -34,13 +34,6 @@ func (w *world) checkCut(at wire.Address, ref bellows.PartitionRef, live, kept *
 	}
 }
 
-// takeCut begins a cut now and then.
-func (w *world) takeCut() {
-	if w.outcome == nil && w.cuts.Tick() && w.lead.Cut(&w.fx) == nil {
-		w.obey()
-	}
-}
-
 // keepCut tells the controller that a cut is kept, from which a controller that follows goes on, and another life if all nodes are lost.
 func (w *world) keepCut(c *cutting.Cut) {
 	if w.outcome != nil {
@@ -60,12 +53,8 @@ func (w *world) keepCut(c *cutting.Cut) {
 // goesOnFrom is what the next life begins with: what the last has left, or the last cut where all nodes were lost.
 func (w *world) goesOnFrom() (coord.State, *image) {
 	if w.lost {
-		c := w.cuts.Last
+		c := w.cuts.Lost()
 		w.note("all nodes are lost; the job goes on from cut %d", c.Commit)
-		w.coverage.Cuts[cutting.LostAll] = true
-		for _, clock := range c.Complete {
-			w.coverage.Cuts[cutting.Apart] = w.coverage.Cuts[cutting.Apart] || clock != c.Complete[0]
-		}
 		live, kept := c.Images(w.common.Route)
 		return c.State, &image{live, kept}
 	}

@@ -16,60 +16,16 @@ import (
 // moves is what the world knows of partitions that go to other lanes, from messages alone: who owns what behind which record, how far each move is, and where the state is that was
 // on its way. At any step something may befall a move: it is given up, asked for anew, the controller is lost, or the job ends.
 type moves struct {
-	routes []routeAt                           // each route, with the record that made it
+	moving.History
 	phases map[bellows.PartitionRef]*moveState // for look-ups only, but for those that are counted
-	came   []bellows.CommitNumber              // by partition: the record whose last piece its lane has been given
 	flips  int
-	kept   bellows.CommitNumber   // the last record that keeps the tables
-	shown  [][]bellows.Generation // by node and partition: the newest of which the node has had rows
-}
-
-// routeAt is a route from a record on.
-type routeAt struct {
-	number bellows.CommitNumber
-	route  *route.Route
+	kept   bellows.CommitNumber // the last record that keeps the tables
 }
 
 // moveState is a move that has not come to its end.
 type moveState struct {
 	phase  moving.Step
 	leased bool // somebody got a lease since it began
-}
-
-func (m *moves) begin(r *route.Route) {
-	m.routes, m.phases, m.came = []routeAt{{0, r}}, map[bellows.PartitionRef]*moveState{}, make([]bellows.CommitNumber, r.Partitions())
-}
-
-// at is the route behind a record.
-func (m *moves) at(n bellows.CommitNumber) *route.Route {
-	i := len(m.routes) - 1
-	for m.routes[i].number > n {
-		i--
-	}
-	return m.routes[i].route
-}
-
-// owner is the lane of a pair; false: no route has had it.
-func (m *moves) owner(p wire.Pair) (wire.Address, bool) {
-	for i := len(m.routes) - 1; i >= 0; i-- {
-		if o := m.routes[i].route.Owner(p.Ref); o.Generation == p.Generation {
-			return o.Lane, true
-		}
-	}
-	return wire.Address{}, false
-}
-
-// newest reports whether rows for a node are of the newest owner of which it has had any.
-func (m *moves) newest(n bellows.NodeID, p wire.Pair) bool {
-	for len(m.shown) <= int(n) {
-		m.shown = append(m.shown, make([]bellows.Generation, len(m.came)))
-	}
-	was := &m.shown[n][m.routes[0].route.Number(p.Ref)]
-	if p.Generation < *was {
-		return false
-	}
-	*was = p.Generation
-	return true
 }
 
 // shift lets partitions move, from now on, as the schedule has it.
@@ -215,16 +171,16 @@ func (w *world) seesMove(e wire.Envelope) {
 					w.After(e.Millis, w.nodes[0], func() { w.ask(e) })
 				}
 			}
-			if !r.Control.Kind.ChangesRoute() || r.Number <= w.moves.routes[len(w.moves.routes)-1].number {
+			last, before := w.moves.Last()
+			if !r.Control.Kind.ChangesRoute() || r.Number <= last {
 				continue
 			}
-			before := w.moves.routes[len(w.moves.routes)-1].route
 			next, err := before.Next(r.Control)
 			if err != nil {
 				w.violated("P5: record %d changes the route: %v", r.Number, err)
 				return
 			}
-			w.moves.routes = append(w.moves.routes, routeAt{r.Number, next})
+			w.moves.Made(r.Number, next)
 			w.enters(r.Control)
 			if r.Control.Kind == bellows.MovePartition {
 				ref := bellows.PartitionRef{Table: r.Control.Table, Partition: r.Control.Partition}
@@ -252,28 +208,11 @@ func (w *world) learnsMove(l *lane, e wire.Envelope) {
 		if m.Kind != handoff.Last || l.closed {
 			return
 		}
-		w.moves.came[w.common.Route.Number(m.Pair.Ref)] = max(w.moves.came[w.common.Route.Number(m.Pair.Ref)], m.Commit)
+		w.moves.Came(m.Pair.Ref, m.Commit)
 		w.coverage.Moves.HitIf(moving.AtLast, l.Applied() >= m.Commit)
 		w.coverage.Moves.HitIf(moving.AtRecord, l.Applied() < m.Commit)
 		delete(w.moves.phases, m.Pair.Ref)
 	}
-}
-
-// awaits reports whether the state of a partition that a lane owns by its records has not come to it, and from whom it was to come.
-func (w *world) awaits(l *lane, ref bellows.PartitionRef) (from wire.Address, awaits bool) {
-	list := w.moves.routes
-	i := len(list) - 1
-	for list[i].number > l.Applied() {
-		i--
-	}
-	g := list[i].route.Owner(ref).Generation
-	for i > 0 && list[i-1].route.Owner(ref).Generation == g {
-		i--
-	}
-	if i == 0 || w.moves.came[w.common.Route.Number(ref)] >= list[i].number {
-		return from, false
-	}
-	return list[i-1].route.Owner(ref).Lane, true
 }
 
 // askAgain asks another controller for what the one before was asked for.

@@ -320,7 +320,9 @@ func (w *world) tickController() {
 	}
 	w.obey()
 	w.saveController()
-	w.takeCut()
+	if w.outcome == nil && w.cuts.Tick() && w.lead.Cut(&w.fx) == nil {
+		w.obey()
+	}
 	if kind, mark := w.waitsFor(); w.outcome == nil {
 		if err := w.await.See(kind, mark, w.Now, n.pausedUntil, noticeMax, beatEvery); err != nil {
 			w.violated("P8: %v", err)

@@ -47,7 +47,7 @@ func (w *world) sees(e wire.Envelope) {
 		w.enter(e.From.Node, schedule.PushUnderWay)
 		w.ledger.Sent(e.To, m, func(t bellows.TableID) int { return w.Job.Schemas[t].Width })
 		kind := await.HeldAlone
-		if w.ledger.SeveralLanes(m, w.moves.owner) {
+		if w.ledger.SeveralLanes(m, w.moves.Owner) {
 			kind = await.Held
 		}
 		w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush}, kind)
@@ -189,7 +189,7 @@ func (w *world) beforeLane(l *lane, batch []wire.Envelope) {
 		case *wire.Fence:
 			if !slices.Contains(l.fenced, m.Node) {
 				l.fenced = append(l.fenced, m.Node)
-				w.ledger.Fenced(e.To, m.Node, w.moves.at(l.Applied()))
+				w.ledger.Fenced(e.To, m.Node, w.moves.At(l.Applied()))
 			}
 		case *wire.Release:
 			if slices.Contains(l.fenced, e.From.Node) {
@@ -269,7 +269,7 @@ func (w *world) checkParted(l *lane, e wire.Envelope) {
 func (w *world) checkVersions(to bellows.NodeID, m *wire.Rows) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if !w.moves.newest(to, p.Pair) {
+		if !w.moves.Newest(to, p.Pair) {
 			continue // of an owner of the past, which the client knows to be that
 		}
 		was := w.ledger.Shown(to, p.Ref)

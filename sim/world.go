@@ -194,7 +194,7 @@ func (w *world) build() {
 		w.faults.hostile = new(hostile.Memory)
 	}
 	w.route = w.common.Route
-	w.moves.begin(w.route)
+	w.moves.History, w.moves.phases = moving.NewHistory(w.route), map[bellows.PartitionRef]*moveState{}
 	w.expect()
 }
 

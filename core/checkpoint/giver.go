@@ -221,7 +221,7 @@ func (g *Giver) Say(ready func() bool) (list []*wire.Shard) {
 		g.End(false)
 		return append(list, m)
 	}
-	if g.unsaid && (ready() || planted.On("cut-early-lease")) {
+	if g.unsaid && (ready() || planted.On("cut-old-lease")) {
 		g.unsaid = false
 		list = append(list, &wire.Shard{Term: g.term, Attempt: g.attempt})
 	}

@@ -121,7 +121,7 @@ func (c *Controller) tryCut(fx *Effects) {
 	if c.ending != nil || c.recovery != nil || !c.begun || c.tasks == 0 {
 		return
 	}
-	if k.state == arming && (len(k.unarmed) == 0 || planted.On("cut-unarmed")) {
+	if k.state == arming && len(k.unarmed) == 0 {
 		k.state, k.upTo, k.sinceMillis = holding, c.gathered, c.nowMillis
 	}
 	if k.state != holding || (c.progress.Complete() < k.upTo || len(c.progress.Open()) > 0) && !planted.On("cut-half-gathered") {

@@ -35,7 +35,7 @@ func (p *partition) cutNow(l *Lane) { l.cuts.Begin(p.ref, &p.cut, p.store, false
 // cutLeased gives away what the partition would be if its exclusive lease had not begun.
 func (p *partition) cutLeased(l *Lane) {
 	was := p.cut.Before()
-	if p.remote && l.cuts.At() > 0 {
+	if l.cuts.At() > 0 && (p.remote || was == nil && planted.On("cut-old-lease")) {
 		was = p.store.Clone()
 	}
 	if was == nil {

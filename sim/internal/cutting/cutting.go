@@ -171,6 +171,17 @@ func count(list []*store.Image, x *store.Image) (n int) {
 	return n
 }
 
+// Lost is what a job goes on from of which all nodes are lost.
+func (s *Shells) Lost() *Cut {
+	s.Hit(LostAll)
+	for _, clock := range s.Last.Complete {
+		if clock != s.Last.Complete[0] {
+			s.Hit(Apart)
+		}
+	}
+	return s.Last
+}
+
 // Images are all partitions of a cut, by table and number.
 func (c *Cut) Images(r *route.Route) (live, kept [][]store.Image) {
 	for ref := range r.All() {
