@@ -3,9 +3,9 @@ package sim
 import (
 	"slices"
 
-	"bellows"
 	"bellows/link/wire"
 	"bellows/sim/internal/coverage"
+	"bellows/sim/internal/moving"
 	"bellows/sim/internal/schedule"
 )
 

@@ -6,7 +6,6 @@ import (
 	"bellows"
 	"bellows/core/coord"
 	"bellows/core/handoff"
-	"bellows/core/route"
 	"bellows/link/wire"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/moving"

@@ -21,6 +21,7 @@ import (
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/moving"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/steps"
