@@ -158,6 +158,9 @@ func (s *Shells) Done(d *coord.CutDone) {
 		c.whole = true
 		s.Last = c
 		s.Hit(Whole)
+		if slices.ContainsFunc(c.Complete, func(clock bellows.Clock) bool { return clock != c.Complete[0] }) {
+			s.Hit(Apart)
+		}
 		s.Kept(c)
 	})
 }
@@ -174,11 +177,6 @@ func count(list []*store.Image, x *store.Image) (n int) {
 // Lost is what a job goes on from of which all nodes are lost.
 func (s *Shells) Lost() *Cut {
 	s.Hit(LostAll)
-	for _, clock := range s.Last.Complete {
-		if clock != s.Last.Complete[0] {
-			s.Hit(Apart)
-		}
-	}
 	return s.Last
 }
 
@@ -209,7 +207,7 @@ const (
 	GivenUp                // one was given up
 	Unchanged              // a partition was as it was in the cut before
 	LostAll                // all nodes were lost, and the job went on from a cut
-	Apart                  // from one at which splits were at different clocks
+	Apart                  // splits were at different clocks at a cut that was kept
 	Events
 )
 

@@ -219,7 +219,7 @@ func (s *Schedule) drawCuts() {
 	if s.Cutting.IntN(4) > 0 {
 		return
 	}
-	s.Cuts, s.LoseAll = 5+s.Cutting.IntN(60), s.Cutting.IntN(5) == 0
+	s.Cuts, s.LoseAll = 5+s.Cutting.IntN(60), s.Cutting.IntN(7) == 0
 	if s.Cutting.IntN(12) == 0 {
 		s.Limits.Lane.Copies = 1 << (5 + s.Cutting.IntN(6))
 	}
