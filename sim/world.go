@@ -237,7 +237,7 @@ func (w *world) addLane(a wire.Address) {
 		l.Step(at.due(batch), &out)
 		w.afterLane(at, out.Envelopes)
 		w.post(at.node, &out)
-		w.cuts.Lane(l, a)
+		w.cuts.Hear(l, a)
 	})
 }
 

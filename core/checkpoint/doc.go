@@ -13,7 +13,7 @@
 // It is also a lane's end of a cut (Giver): the state of its partitions as it was at one record, given away in bounded pieces while the job goes on
 // changing it. The controller arms its lanes, numbers the record, and is told of each partition that is stored (package coord). A lane
 //
-//  1. has a Mark for each partition, which is told before anything is written (Write), before an exclusive lease is worked on in place (Giver.Lease), and
+//  1. has a Mark for each partition, which is told before anything is written (Write), before an exclusive lease is worked on in place (Giver.InPlace), and
 //     before an image that the driver has kept is replaced (Keep);
 //  2. Begins each partition at the record, as soon as it is as it was there;
 //  3. lets its shell take the News, ask for Pieces one after the other, and say Stored; or Failed, which gives the cut up and harms nothing else;

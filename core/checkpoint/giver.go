@@ -169,9 +169,9 @@ func (m *Mark) Write(rows []uint32) {
 	}
 }
 
-// Lease notes that an exclusive lease is about to be given, whose holder works on the table itself. Until a cut comes for which the lane is armed, that
+// InPlace notes that an exclusive lease is about to be given, whose holder works on the table itself. Until a cut comes for which the lane is armed, that
 // may be as the table was before.
-func (g *Giver) Lease(m *Mark, t *store.Partition) {
+func (g *Giver) InPlace(m *Mark, t *store.Partition) {
 	m.Write(nil)
 	if m.before = nil; g.armed {
 		m.before = t.Clone()

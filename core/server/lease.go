@@ -64,7 +64,7 @@ func (p *partition) grant(r request, l *Lane, out *wire.Outbox) {
 		p.out.Torn()
 	}
 	if p.remote = r.from.Node != l.cfg.Self.Node; r.acquire.Mode == wire.Exclusive && !p.remote {
-		l.cuts.Lease(&p.cut, p.store)
+		l.cuts.InPlace(&p.cut, p.store)
 	}
 	g := wire.New[wire.Granted]()
 	v := p.visible(l)

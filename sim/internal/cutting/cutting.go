@@ -1,7 +1,7 @@
 // Package cutting is what shells do about cuts of a job (package checkpoint), in memory: they begin them, take the pieces of partitions one after the
 // other, at any moment of what goes on, and keep what they make of them. Each partition is held against the model at the cut's record as soon as it is there.
 //
-// Tell Shells of the time (Tick), of what lanes have for them (Lane) and of what the controller has (Done). It refuses to look at anything but what an archive
+// Tell Shells of the time (Tick), of what lanes have for them (Hear) and of what the controller has (Done). It refuses to look at anything but what an archive
 // would be given.
 package cutting
 
@@ -69,14 +69,14 @@ func (s *Shells) Numbered(n bellows.CommitNumber, driver any) {
 	}
 }
 
-// Lane is what the shell of a lane needs of it.
-type Lane interface {
+// Gives is what the shell of a lane needs of it.
+type Gives interface {
 	CutNews() []checkpoint.News
 	CutPiece(commit bellows.CommitNumber, ref bellows.PartitionRef, to *checkpoint.Piece) error
 }
 
-// Lane takes a lane's news, behind a step.
-func (s *Shells) Lane(l Lane, a wire.Address) {
+// Hear takes a lane's news, behind a step.
+func (s *Shells) Hear(l Gives, a wire.Address) {
 	for _, n := range l.CutNews() {
 		switch {
 		case n.Over:
@@ -101,7 +101,7 @@ func (s *Shells) Lane(l Lane, a wire.Address) {
 }
 
 // take asks for the next piece of a partition, sometime. Now and then a disk is full, or stands.
-func (s *Shells) take(l Lane, a wire.Address, n checkpoint.News, b *checkpoint.Builder, p *checkpoint.Piece) {
+func (s *Shells) take(l Gives, a wire.Address, n checkpoint.News, b *checkpoint.Builder, p *checkpoint.Piece) {
 	s.After(s.Rng.Int64N(12), a.Node, func() {
 		switch err := l.CutPiece(n.Commit, n.Ref, p); {
 		case err != nil:
