@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"slices"
 
 	"bellows"
 	"bellows/core/planted"
@@ -173,8 +174,10 @@ func (m *Mark) Write(rows []uint32) {
 // may be as the table was before.
 func (g *Giver) InPlace(m *Mark, t *store.Partition) {
 	m.Write(nil)
-	if m.before = nil; g.armed {
-		m.before = t.Clone()
+	if m.before = nil; !g.armed {
+		return
+	}
+	if m.before = t.Clone(); !slices.Contains(g.copies, m) {
 		g.copies = append(g.copies, m)
 	}
 }

@@ -113,3 +113,28 @@ func TestPiecesThatDoNotFollowAreRefused(t *testing.T) {
 		t.Error("a piece behind the last is taken")
 	}
 }
+
+// TestACopyForALeaseIsCountedOnce gives three exclusive leases on a partition while a lane is armed, which takes one copy at a time, and none when the cut is over.
+func TestACopyForALeaseIsCountedOnce(t *testing.T) {
+	s := &table.Schema{Name: "w", Rows: 8, Width: 2, Partitions: 1}
+	p, err := store.New(s, s.Cut(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g checkpoint.Giver
+	var m checkpoint.Mark
+	if g.InPlace(&m, p); g.Memory() > 0 || m.Before() != nil {
+		t.Error("a lease is copied for no cut")
+	}
+	g.Take(&wire.Cut{Term: 1, Attempt: 1})
+	for range 3 {
+		g.InPlace(&m, p)
+		m.Ended()
+	}
+	if g.InPlace(&m, p); g.Memory() != 64 {
+		t.Errorf("the copies take %d bytes, and a partition 64", g.Memory())
+	}
+	if g.End(false); g.Memory() > 0 || m.Before() != nil {
+		t.Errorf("%d bytes are left", g.Memory())
+	}
+}
