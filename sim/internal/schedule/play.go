@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"bellows"
 	"bellows/core/client"
@@ -220,6 +221,9 @@ func (s *Schedule) drawCuts() {
 		return
 	}
 	s.Cuts, s.LoseAll = 5+s.Cutting.IntN(60), s.Cutting.IntN(7) == 0
+	if slices.ContainsFunc(s.Plans, func(p Plan) bool { return p.Stage == Collecting }) { // to which a job that loses all hardly comes
+		s.LoseAll = false
+	}
 	if s.Cutting.IntN(12) == 0 {
 		s.Limits.Lane.Copies = 1 << (5 + s.Cutting.IntN(6))
 	}
