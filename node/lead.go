@@ -71,6 +71,7 @@ type lead struct {
 	kept     chan string         // why tasks of this node are waited for no more; has room
 	reporter *reporter
 	commands
+	saving
 	members     []Member            // that take part now
 	route       *route.Route        // of now
 	fingerprint bellows.Fingerprint // of the job
@@ -149,6 +150,7 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	}
 	l.settle()
 	l.gather()
+	l.takeCuts()
 	for _, e := range l.fx.Epochs {
 		l.reportEpoch(e)
 	}
@@ -206,6 +208,8 @@ func (l *lead) take(e wire.Envelope) bool {
 		l.shell.Disconnected(m.Node, m.Reason, m.Breach, &l.fx)
 	case *tasksEnded:
 		l.shell.TasksEnded(&l.fx)
+	case *written:
+		l.takeWritten(m)
 	case *start:
 		l.shell.Start(&l.fx)
 	case *tick:
@@ -216,6 +220,7 @@ func (l *lead) take(e wire.Envelope) bool {
 			}
 		}
 		l.meterCopies()
+		l.save()
 	default:
 		return false
 	}

@@ -275,6 +275,9 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 		Notice:   func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
 	t.saved = nil
 	defer t.journal.table.End()
+	if err := t.keep(&opt); err != nil {
+		return nil, err
+	}
 	if len(t.members) > 1 {
 		return t.lead(ctx, opt)
 	}
