@@ -134,6 +134,7 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	}
 	if !l.begun && l.shell.Begun() {
 		l.begun = true
+		l.beginSaving()
 		l.reportStart()
 	}
 	if on := l.shell.Training(); on != l.training.On() {
@@ -149,6 +150,7 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 		}
 	}
 	l.settle()
+	l.count()
 	l.gather()
 	l.takeCuts()
 	for _, e := range l.fx.Epochs {
@@ -301,6 +303,7 @@ func (l *lead) result(o *coord.Outcome) (*Result, error) {
 		names[i] = l.job.Tables[i].Name
 	}
 	r := &Result{Commits: o.Commits, Trained: l.trainedFor(), Total: time.Since(l.began),
+		Since: l.since(),
 		Audit: Audit{Account: o.Counts.Account(names), Staleness: o.Counts.Staleness[:]}}
 	if err := o.Failure("train"); err != nil {
 		return r, err

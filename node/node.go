@@ -85,6 +85,7 @@ type Result struct {
 	Image   *train.Image    // set if the job was interrupted: how to go on
 	Audit   Audit
 	Commits bellows.CommitNumber
+	Since   Since         // the last cut, or the beginning
 	Trained time.Duration // while a task that visits items was out
 	Total   time.Duration
 }

@@ -35,9 +35,56 @@ type saving struct {
 	every   time.Duration
 	note    *manifest            // of the cut that is under way; nil: none is
 	told    bellows.CommitNumber // the last cut up to which it was told what counts
+	so      Since                // the job's beginning
+	at      Since                // the cut that is under way, since the job's beginning
+	last    Since                // the last that is there, likewise
 	safe    bellows.CommitNumber
 	letGo   bellows.CommitNumber
 	refused bool // it was said that such a job cannot be saved
+}
+
+// Since is what was done since the last cut that is there: what a death costs.
+type Since struct {
+	Commit  bellows.CommitNumber // the cut; 0: there is none
+	Units   int64                // that count: of a split in a clock, or a part of it
+	Trained time.Duration
+}
+
+// count counts what the step has numbered.
+func (l *lead) count() {
+	s, at := &l.saving, l.shell.CutAt()
+	for _, v := range l.fx.Visits {
+		if at > s.at.Commit && v.Commit > at {
+			s.mark(at, l.trainedFor())
+		}
+		s.so.Units++
+	}
+	if at > s.at.Commit {
+		s.mark(at, l.trainedFor())
+	}
+}
+
+// mark notes how far the job was at a cut.
+func (s *saving) mark(at bellows.CommitNumber, trained time.Duration) {
+	s.at = Since{at, s.so.Units, trained}
+}
+
+// since is what was done since the last cut that is there.
+func (l *lead) since() Since {
+	s := &l.saving
+	return Since{s.last.Commit, s.so.Units - s.last.Units, l.trainedFor() - s.last.Trained}
+}
+
+// beginSaving settles when the first cut is due, at the job's beginning: nobody knows yet what one takes.
+func (l *lead) beginSaving() {
+	s := &l.saving
+	if l.scribe == nil {
+		return
+	}
+	if s.every = l.scribe.cuts.Every; s.every == 0 {
+		s.every = intervalLeast
+	}
+	s.due = time.Now().Add(s.every)
 }
 
 // save begins a cut when it is time, and lets go what the last one covers.
@@ -49,12 +96,6 @@ func (l *lead) save() {
 	if l.shell.Covered() >= s.safe && s.safe > s.letGo {
 		s.letGo = s.safe
 		l.shell.LetGo(s.safe)
-	}
-	if s.due.IsZero() {
-		if s.every = l.scribe.cuts.Every; s.every == 0 {
-			s.every = intervalLeast
-		}
-		s.due = now.Add(s.every)
 	}
 	if now.Before(s.due) || s.note != nil {
 		return
@@ -102,6 +143,9 @@ func (l *lead) takeWritten(w *written) {
 	}
 	l.shell.CutKept(w.commit, &l.fx)
 	l.saving.safe = w.commit
+	if l.saving.at.Commit == w.commit {
+		l.saving.last = l.saving.at
+	}
 	took := time.Since(w.began)
 	l.cutOver(w.began)
 	if w.trouble != nil {

@@ -14,6 +14,7 @@ import (
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/pause"
 	"bellows/cli/internal/run"
 	"bellows/node"
 	"bellows/node/launch"
@@ -203,7 +204,7 @@ func (c *Tool) runChild(ctx context.Context, a app.Application, files []string, 
 		if err != nil {
 			return part, err
 		}
-		pausable(made)
+		pause.Able(made)
 		part.Job = made.Job
 		part.Checkpoints, part.Saved, err = run.Refer(ctx, reference, made.Job.Tables)
 		return part, err

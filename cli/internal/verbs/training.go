@@ -21,6 +21,7 @@ import (
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/pause"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/watch"
@@ -122,7 +123,7 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	}
 	t.counted = newCountedDriver(t.made.Job.Driver, t.stages.meter)
 	t.made.Job.Driver = t.counted
-	pausable(t.made)
+	pause.Able(t.made)
 	if err := t.claim(table); err != nil {
 		return err
 	}
@@ -252,7 +253,8 @@ func (t *training) run(ctx context.Context) error {
 	switch {
 	case err != nil:
 		end = api.Failed
-		t.failed(err)
+		t.failed(err, res)
+		err = t.goOn(err, res)
 	case res.Image != nil:
 		end = api.Interrupted
 	}
@@ -306,7 +308,7 @@ func (t *training) started(nodes []api.Node, giveUp context.CancelCauseFunc) {
 }
 
 // failed records why the job ended before its time.
-func (t *training) failed(err error) {
+func (t *training) failed(err error, res *node.Result) {
 	kind := event.Failed
 	switch line.KindOf(err) {
 	case bellows.Lost:
@@ -315,6 +317,10 @@ func (t *training) failed(err error) {
 		return
 	}
 	sentence, _, _ := strings.Cut(err.Error(), "\n")
+	if kind == event.Lost && res != nil {
+		sentence += "; " + t.undone(res.Since)
+		t.Talk("%s", t.undone(res.Since))
+	}
 	t.journal.tell(event.Event{Kind: kind, Model: t.folder.Dir, Sentence: sentence})
 }
 
