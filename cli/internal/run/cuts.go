@@ -242,7 +242,7 @@ const everyLeast = 10 * time.Millisecond
 
 // ParseEvery is the time between two checkpoints that a setting names; 0 for "auto": as node.Interval has it.
 func ParseEvery(text string) (time.Duration, error) {
-	if text == "auto" {
+	if text == "auto" || text == "" {
 		return 0, nil
 	}
 	d, err := time.ParseDuration(text)

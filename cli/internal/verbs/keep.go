@@ -2,12 +2,10 @@ package verbs
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"bellows"
 	"bellows/cli/internal/event"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
 	"bellows/node"
@@ -30,17 +28,6 @@ func (t *training) keep(opt *node.Options) error {
 		opt.Checkpoints.OnCut = func(c node.Checkpoint) { t.journal.tell(event.OfCheckpoint(c)) }
 	}
 	return err
-}
-
-// undone says what the loss of nodes has cost.
-func (t *training) undone(since node.Since) string {
-	from := "the last checkpoint"
-	if since.Commit == 0 && t.folder.Saved == nil {
-		from = "the beginning, since there is no checkpoint yet"
-	} else if since.Commit == 0 {
-		from = "this command began"
-	}
-	return fmt.Sprintf("lost is what was done since %s: %s, %s s", from, figures.Plural(int(since.Units), "unit"), figures.Duration(since.Trained.Seconds()))
 }
 
 // goOn says how to go on with a job that has ended by the loss of nodes.

@@ -318,8 +318,9 @@ func (t *training) failed(err error, res *node.Result) {
 	}
 	sentence, _, _ := strings.Cut(err.Error(), "\n")
 	if kind == event.Lost && res != nil {
-		sentence += "; " + t.undone(res.Since)
-		t.Talk("%s", t.undone(res.Since))
+		undone := event.Undone(res.Since, t.folder.Saved != nil)
+		sentence += "; " + undone
+		t.Talk("%s", undone)
 	}
 	t.journal.tell(event.Event{Kind: kind, Model: t.folder.Dir, Sentence: sentence})
 }
