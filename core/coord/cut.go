@@ -80,6 +80,9 @@ func (c *Controller) armLane(a wire.Address, fx *Effects) {
 // Cutting reports whether a cut is under way.
 func (c *Controller) Cutting() bool { return c.cut.state != noCut }
 
+// CutAt is the record of the cut that is under way; 0: it has none yet, or none is under way.
+func (c *Controller) CutAt() bellows.CommitNumber { return c.cut.saved.Commit }
+
 // takeShard takes a lane's word about the cut.
 func (c *Controller) takeShard(from wire.Address, m *wire.Shard, fx *Effects) {
 	k := &c.cut
