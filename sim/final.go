@@ -140,7 +140,7 @@ func (w *world) checkAudit() {
 		return
 	}
 	for _, n := range w.nodes {
-		if n.gone { // of those who are not, lane by lane, checkCounts has seen to it
+		if n.gone && !n.buried { // of those who are not, lane by lane, checkCounts has seen to it
 			w.checkLossy(c)
 			return
 		}

@@ -136,7 +136,7 @@ func (w *world) judgeAt(by int64, n *node, until int64) {
 			return
 		}
 		awake := w.nodes[0].pausedUntil < by-silenceMax
-		if awake && !n.departed && w.outcome == nil && (!w.ending || w.lead.Collecting() && w.lead.State.Owes(n.id)) {
+		if awake && !n.departed && !n.buried && w.outcome == nil && (!w.ending || w.lead.Collecting() && w.lead.State.Owes(n.id)) {
 			w.violated("P8: node %d has been silent for %d ms, and nothing has followed", n.id, silenceMax)
 		}
 	})

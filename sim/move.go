@@ -226,6 +226,7 @@ func (w *world) seesMove(e wire.Envelope) {
 			}
 			w.moves.routes = append(w.moves.routes, routeAt{r.Number, next})
 			w.enters(r.Control)
+			w.buried(r.Control)
 			if r.Control.Kind == bellows.MovePartition {
 				ref := bellows.PartitionRef{Table: r.Control.Table, Partition: r.Control.Partition}
 				w.moves.flips++

@@ -42,6 +42,7 @@ func (w *world) sees(e wire.Envelope) {
 		w.faults.hostile.Remember(e)
 	}
 	w.seesMove(e)
+	w.wokeLost(e)
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.enter(e.From.Node, schedule.PushUnderWay)
@@ -177,10 +178,13 @@ func (w *world) beforeLane(l *lane, batch []wire.Envelope) {
 				if m.List[k].Control.Kind == bellows.KeepTables {
 					l.kept, l.look = m.List[k].Number-1, true
 				}
+				w.fences(l, &m.List[k].Control)
 				if w.ledger.Recorded(l.part(m.List[k].Flush)) {
 					w.leave(m.List[k].Flush.Client, schedule.FlushHeld)
 				}
 			}
+		case *wire.Route:
+			w.hearsOfLost(l, m)
 		case *wire.End:
 			l.told = l.told || e.From == wire.ControllerAt()
 		case *wire.Fence:

@@ -119,6 +119,7 @@ type lane struct {
 	kept    bellows.CommitNumber // what its images show; 0: it has none
 	deaf    bool                 // it has been told a time at which it had not heard node 0 for a lease, and has not heard it since
 	fenced  []bellows.NodeID     // whose clients it was told are gone
+	buried  []bellows.NodeID     // of these, by a record
 	parted  int                  // of these, before the batch that it is taking
 	look    bool                 // at its images, after the step
 	term    bellows.Term         // it has heard

@@ -64,7 +64,7 @@ func (l *Lane) closeWhenAll(out *wire.Outbox) {
 
 // expectBequest notes that somebody is removed whose heir this lane is.
 func (l *Lane) expectBequest(c *bellows.Control) {
-	if who, removed := l.cfg.Route.Removed(*c); removed && l.cfg.Route.Heir(*c) == l.cfg.Self && who != l.cfg.Self && !slices.Contains(l.adopted, *c) {
+	if who, removed := l.cfg.Route.Removed(*c); removed && c.Kind != bellows.LoseClient && l.cfg.Route.Heir(*c) == l.cfg.Self && who != l.cfg.Self && !slices.Contains(l.adopted, *c) {
 		l.heirOf = append(l.heirOf, *c)
 	}
 }
@@ -112,7 +112,11 @@ func (l *Lane) takeBequest(b bequest, out *wire.Outbox) {
 	}
 	l.heirOf = slices.DeleteFunc(l.heirOf, func(c bellows.Control) bool { return c == one })
 	list := append(b.closed.Adopted, one)
-	l.adopted = append(l.adopted, list...)
+	for _, c := range list {
+		if !slices.Contains(l.adopted, c) { // who is lost is known to all
+			l.adopted = append(l.adopted, c)
+		}
+	}
 	if !planted.On("bequest-lost") {
 		l.counts.Add(&b.closed.Counts)
 		l.miss(b.closed.Missed)

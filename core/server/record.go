@@ -363,7 +363,7 @@ func (l *Lane) takeControl(from wire.Address, c *bellows.Control, out *wire.Outb
 		}
 	case bellows.SetStaleness:
 		l.setStaleness(c.Table, c.Clocks, out)
-	case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient:
+	case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient, bellows.LoseClient:
 		l.reroute(from, c, out)
 	}
 }

@@ -231,6 +231,9 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 			l.added = append(l.added, c)
 		}
 		l.expectBequest(&c)
+		if c.Kind == bellows.LoseClient {
+			l.bury(&c, out)
+		}
 	}
 	if c := l.removedBy(m.Changes); c != nil {
 		l.leave(c, out)
@@ -263,6 +266,8 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		}
 	case bellows.RemoveClient:
 		l.part(wire.ClientAt(c.Node), out)
+	case bellows.LoseClient:
+		l.bury(c, out)
 	case bellows.RemoveLane:
 		if who, _ := l.cfg.Route.Removed(*c); who == l.cfg.Self {
 			l.leave(c, out)

@@ -85,6 +85,19 @@ func results(c *fields.Codec, number protowire.Number, list, memory *[]Result, n
 	fields.ListIn(c, number, list, memory, func(r *Result) error { return numbered(c, &r.Unit, &r.Values, numbers) })
 }
 
+// sent is what flushes have of tables, in the memory of several lists.
+func sent(c *fields.Codec, number protowire.Number, list, memory *[]Sent) {
+	fields.ListIn(c, number, list, memory, func(s *Sent) error {
+		fields.Num(c, 1, &s.Table)
+		fields.Num(c, 2, &s.Rows)
+		fields.Num(c, 3, &s.Bits)
+		if s.Rows < 0 {
+			return errNumber
+		}
+		return nil
+	})
+}
+
 // runs is pairs as a packed list of four numbers for each run of partitions of one table and generation: the table, the first
 // of them, the generation, and how many there are. A flush of a dense table names all of its partitions, in few bytes. The pairs lie in
 // the memory of several lists, which together have no more elements than others have.
