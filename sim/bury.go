@@ -19,7 +19,6 @@ func (w *world) buries() {
 		w.moved()
 		w.coverage.Hit(coverage.WorkerLost)
 		w.coverage.HitIf(coverage.LostWithUnits, b.Units > 0)
-		w.coverage.HitIf(coverage.LostAgain, b.Again)
 		w.After(w.Chances.Int64N(40), w.nodes[0], w.nodes[0].pairs[b.Node].Close)
 	}
 }

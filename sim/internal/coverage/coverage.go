@@ -113,7 +113,6 @@ const (
 	WorkerLost                      // a node that only ran tasks was lost, and the job went on
 	LostWithUnits                   // and units of it were run again
 	LostWoke                        // and it said something afterwards
-	LostAgain                       // and another controller followed, which knew it by its record
 	Events
 )
 
@@ -128,7 +127,7 @@ var names = [Events]string{"lane full", "exclusive lease in place", "exclusive l
 	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off",
 	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks",
 	"changed route followed", "ending followed", "change unmade", "units apart", "units together", "lane begun in mid-clock", "saved in mid-clock", "lane removed", "client removed", "node let go",
-	"units given back", "added lane told the end", "worker lost", "lost with units", "lost and spoke", "lost by a record"}
+	"units given back", "added lane told the end", "worker lost", "lost with units", "lost and spoke"}
 
 func (e Event) String() string { return names[e] }
 

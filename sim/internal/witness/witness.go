@@ -148,8 +148,15 @@ func (t *Task) Block(ref bellows.PartitionRef, at wire.Need) {
 		return
 	}
 	if b := (*was).at; at.Commit < b.Commit || at.Clock < b.Clock {
-		t.w.violated("P3: %v is shown %v at commit %d, clock %d; its split's clock %d was shown commit %d, clock %d",
+		t.violated("P3: %v is shown %v at commit %d, clock %d; its split's clock %d was shown commit %d, clock %d",
 			t, ref, at.Commit, at.Clock, (*was).by.Clock, b.Commit, b.Clock)
 	}
 	**was = blockBefore{t.unit, at}
+}
+
+// violated says what was broken, but of a task of a node that is lost: it may work on what came before it was.
+func (t *Task) violated(format string, args ...any) {
+	if t.w.lost[t.node] == nil {
+		t.w.violated(format, args...)
+	}
 }
