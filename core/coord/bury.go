@@ -31,10 +31,10 @@ import (
 type Buried struct {
 	Node   bellows.NodeID
 	Reason string
-	Splits int              // that it ran
-	Units  int              // that were out at it and are run again
-	To     []bellows.NodeID // who has its splits now, each once
-	Again  bool             // the controller before had done so
+	Splits []bellows.SplitID // that it ran, ascending
+	Units  int               // that were out at it and are run again
+	To     []bellows.NodeID  // who has its splits now, each once
+	Again  bool              // the controller before had done so
 }
 
 // needs is why the job cannot go on without a node; empty: it can.
@@ -83,14 +83,14 @@ func (c *Controller) barriers() bool {
 // bury has the job go on without a node that is lost, and of which it needs nothing. What was under way before
 // in this step has left.
 func (c *Controller) bury(n bellows.NodeID, reason string, fx *Effects) {
-	one := Buried{Node: n, Reason: reason}
 	splits, _ := c.cfg.Route.Owned(n)
+	one := Buried{Node: n, Reason: reason, Splits: splits}
 	for _, s := range splits {
 		c.moves = slices.DeleteFunc(c.moves, func(m move) bool { return m.split == s })
 		to := c.successor(n)
 		c.mustChange(c.cfg.Route.MoveSplit(s, to), fx)
 		c.renew(s)
-		one.Splits, one.Units = one.Splits+1, one.Units+len(c.out[s])
+		one.Units += len(c.out[s])
 		if !slices.Contains(one.To, to) {
 			one.To = append(one.To, to)
 		}
