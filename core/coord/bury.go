@@ -33,7 +33,7 @@ type Buried struct {
 	Reason string
 	Splits []bellows.SplitID // that it ran, ascending
 	Units  int               // that were out at it and are run again
-	To     []bellows.NodeID  // who has its splits now, each once
+	To     []bellows.NodeID  // who has its splits now, ascending
 	Again  bool              // the controller before had done so
 }
 
@@ -98,6 +98,7 @@ func (c *Controller) bury(n bellows.NodeID, reason string, fx *Effects) {
 			c.computing[s] = computed{}
 		}
 	}
+	slices.Sort(one.To)
 	lost := c.cfg.Route.LoseClient(n)
 	c.mustChange(lost, fx)
 	c.parted(lost)
