@@ -217,7 +217,7 @@ func (w *world) owned(l *lane) iter.Seq[bellows.PartitionRef] {
 		for t := range w.Job.Schemas {
 			for p := range w.common.Route.Cut(bellows.TableID(t)).Len() {
 				ref := bellows.PartitionRef{Table: bellows.TableID(t), Partition: bellows.PartitionID(p)}
-				if w.moves.at(l.Applied()).Owner(ref).Lane == l.address && !yield(ref) {
+				if w.moves.At(l.Applied()).Owner(ref).Lane == l.address && !yield(ref) {
 					return
 				}
 			}

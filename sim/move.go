@@ -16,18 +16,12 @@ import (
 // moves is what the world knows of partitions that go to other lanes, from messages alone: who owns what behind which record, how far each move is, and where the state is that was
 // on its way. At any step something may befall a move: it is given up, asked for anew, the controller is lost, or the job ends.
 type moves struct {
-	routes []routeAt                           // each route, with the record that made it
+	moving.History
 	phases map[bellows.PartitionRef]*moveState // for look-ups only, but for those that are counted
 	came   []bellows.CommitNumber              // by partition: the record whose last piece its lane has been given
 	flips  int
 	kept   bellows.CommitNumber   // the last record that keeps the tables
 	shown  [][]bellows.Generation // by node and partition: the newest of which the node has had rows
-}
-
-// routeAt is a route from a record on.
-type routeAt struct {
-	number bellows.CommitNumber
-	route  *route.Route
 }
 
 // moveState is a move that has not come to its end.
@@ -37,26 +31,7 @@ type moveState struct {
 }
 
 func (m *moves) begin(r *route.Route) {
-	m.routes, m.phases, m.came = []routeAt{{0, r}}, map[bellows.PartitionRef]*moveState{}, make([]bellows.CommitNumber, r.Partitions())
-}
-
-// at is the route behind a record.
-func (m *moves) at(n bellows.CommitNumber) *route.Route {
-	i := len(m.routes) - 1
-	for m.routes[i].number > n {
-		i--
-	}
-	return m.routes[i].route
-}
-
-// owner is the lane of a pair; false: no route has had it.
-func (m *moves) owner(p wire.Pair) (wire.Address, bool) {
-	for i := len(m.routes) - 1; i >= 0; i-- {
-		if o := m.routes[i].route.Owner(p.Ref); o.Generation == p.Generation {
-			return o.Lane, true
-		}
-	}
-	return wire.Address{}, false
+	m.History, m.phases, m.came = moving.Begin(r), map[bellows.PartitionRef]*moveState{}, make([]bellows.CommitNumber, r.Partitions())
 }
 
 // newest reports whether rows for a node are of the newest owner of which it has had any.
@@ -64,7 +39,7 @@ func (m *moves) newest(n bellows.NodeID, p wire.Pair) bool {
 	for len(m.shown) <= int(n) {
 		m.shown = append(m.shown, make([]bellows.Generation, len(m.came)))
 	}
-	was := &m.shown[n][m.routes[0].route.Number(p.Ref)]
+	was := &m.shown[n][m.At(0).Number(p.Ref)]
 	if p.Generation < *was {
 		return false
 	}
@@ -215,18 +190,17 @@ func (w *world) seesMove(e wire.Envelope) {
 					w.After(e.Millis, w.nodes[0], func() { w.ask(e) })
 				}
 			}
-			if !r.Control.Kind.ChangesRoute() || r.Number <= w.moves.routes[len(w.moves.routes)-1].number {
+			if !r.Control.Kind.ChangesRoute() || r.Number <= w.moves.Newest() {
 				continue
 			}
-			before := w.moves.routes[len(w.moves.routes)-1].route
+			before := w.moves.At(w.moves.Newest())
 			next, err := before.Next(r.Control)
 			if err != nil {
 				w.violated("P5: record %d changes the route: %v", r.Number, err)
 				return
 			}
-			w.moves.routes = append(w.moves.routes, routeAt{r.Number, next})
+			w.moves.Add(r.Number, next)
 			w.enters(r.Control)
-			w.buried(r.Control)
 			if r.Control.Kind == bellows.MovePartition {
 				ref := bellows.PartitionRef{Table: r.Control.Table, Partition: r.Control.Partition}
 				w.moves.flips++
@@ -262,19 +236,8 @@ func (w *world) learnsMove(l *lane, e wire.Envelope) {
 
 // awaits reports whether the state of a partition that a lane owns by its records has not come to it, and from whom it was to come.
 func (w *world) awaits(l *lane, ref bellows.PartitionRef) (from wire.Address, awaits bool) {
-	list := w.moves.routes
-	i := len(list) - 1
-	for list[i].number > l.Applied() {
-		i--
-	}
-	g := list[i].route.Owner(ref).Generation
-	for i > 0 && list[i-1].route.Owner(ref).Generation == g {
-		i--
-	}
-	if i == 0 || w.moves.came[w.common.Route.Number(ref)] >= list[i].number {
-		return from, false
-	}
-	return list[i-1].route.Owner(ref).Lane, true
+	came := w.moves.came[w.common.Route.Number(ref)]
+	return w.moves.From(l.Applied(), ref, came)
 }
 
 // askAgain asks another controller for what the one before was asked for.

@@ -42,13 +42,13 @@ func (w *world) sees(e wire.Envelope) {
 		w.faults.hostile.Remember(e)
 	}
 	w.seesMove(e)
-	w.wokeLost(e)
+	w.coverage.HitIf(coverage.LostWoke, w.nodes[e.From.Node].buried && e.From.Node != e.To.Node)
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.enter(e.From.Node, schedule.PushUnderWay)
 		w.ledger.Sent(e.To, m, func(t bellows.TableID) int { return w.Job.Schemas[t].Width })
 		kind := await.HeldAlone
-		if w.ledger.SeveralLanes(m, w.moves.owner) {
+		if w.ledger.SeveralLanes(m, w.moves.Owner) {
 			kind = await.Held
 		}
 		w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush}, kind)
@@ -184,13 +184,15 @@ func (w *world) beforeLane(l *lane, batch []wire.Envelope) {
 				}
 			}
 		case *wire.Route:
-			w.hearsOfLost(l, m)
+			for k := range m.Changes {
+				w.fences(l, &m.Changes[k])
+			}
 		case *wire.End:
 			l.told = l.told || e.From == wire.ControllerAt()
 		case *wire.Fence:
 			if !slices.Contains(l.fenced, m.Node) {
 				l.fenced = append(l.fenced, m.Node)
-				w.ledger.Fenced(e.To, m.Node, w.moves.at(l.Applied()))
+				w.ledger.Fenced(e.To, m.Node, w.moves.At(l.Applied()))
 			}
 		case *wire.Release:
 			if slices.Contains(l.fenced, e.From.Node) {

@@ -56,13 +56,13 @@ func (c *Client) accountLease(f *flush, l leaseGrant) {
 }
 
 // of is what a flush says of a table.
-func (f *flush) of(t bellows.TableID) *wire.Sent {
+func (f *flush) of(t bellows.TableID) *audit.Sent {
 	for i := range f.sent {
 		if f.sent[i].Table == t {
 			return &f.sent[i]
 		}
 	}
-	f.sent = append(f.sent, wire.Sent{Table: t})
+	f.sent = append(f.sent, audit.Sent{Table: t})
 	return &f.sent[len(f.sent)-1]
 }
 

@@ -20,7 +20,7 @@ import (
 // are dispatched again behind these records, and the new nodes go by the route that these make, so that
 // what they send waits at a lane for the fence.
 //
-// The node says no last word. What it had sent is what its records have (wire.Sent): the rest is
+// The node says no last word. What it had sent is what its records have (audit.Sent): the rest is
 // dropped by lanes, and in nobody's account. Whatever comes of it here is not heard any more.
 //
 // Turned down: wire.Fence, as for a job that ends: it comes between records, so that two lanes would
@@ -164,13 +164,13 @@ func (c *Controller) successor(lost bellows.NodeID) (to bellows.NodeID) {
 }
 
 // counts adds up what a client's records say that it has sent, for when it is lost.
-func (c *Controller) counts(client bellows.NodeID, list []wire.Sent) {
+func (c *Controller) counts(client bellows.NodeID, list []audit.Sent) {
 	for len(c.sent) <= int(client) {
 		c.sent = append(c.sent, nil)
 	}
 	to := c.sent[client]
 	for _, s := range list {
-		i := slices.IndexFunc(to, func(o wire.Sent) bool { return o.Table == s.Table })
+		i := slices.IndexFunc(to, func(o audit.Sent) bool { return o.Table == s.Table })
 		if i < 0 {
 			to = append(to, s)
 			continue

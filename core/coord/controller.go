@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/core"
+	"bellows/core/audit"
 	"bellows/core/checkpoint"
 	"bellows/core/gate"
 	"bellows/core/members"
@@ -145,7 +146,7 @@ type Controller struct {
 	moving   []moving          // partitions that are copied
 	asked    uint64            // moves of partitions, so far
 	buried   []bellows.Control // who was lost while the job went on
-	sent     [][]wire.Sent     // by client: what its records have of each table
+	sent     [][]audit.Sent    // by client: what its records have of each table
 
 	// Where the job is.
 	opened     bool      // Start was called

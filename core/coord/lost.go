@@ -33,8 +33,8 @@ func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
 	c.lose(n, reason, false, fx)
 }
 
-// Breach tells the controller that a node has sent what cannot be: whatever it runs, the job ends.
-func (c *Controller) Breach(n bellows.NodeID, reason string, fx *Effects) {
+// Mistrust tells the controller that a node has sent what cannot be: whatever it runs, the job ends.
+func (c *Controller) Mistrust(n bellows.NodeID, reason string, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if c.mayHaveLeft(n) {
 		c.roll.Suspect(n, reason, 0)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/core/gate"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -33,7 +34,7 @@ type Saved struct {
 	Commit    bellows.CommitNumber // the record; 0: there is none, and the job begins as State says
 	Route     bellows.RouteVersion
 	Lost      []bellows.Control // who was lost while the job went on
-	Sent      [][]wire.Sent     // by client: what its records have of each table
+	Sent      [][]audit.Sent    // by client: what its records have of each table
 	Leaving   []bellows.Control // removals of those whose counts no heir had
 	Whole     []bellows.Control // of which the route is rebuilt; none: it is the job's first
 	Open      []bellows.Unit    // that count, of clocks that are not complete

@@ -8,12 +8,8 @@ import (
 	"bellows/link/wire"
 )
 
-// A client that is lost while the job goes on is fenced by a record, between those of what counts of it
-// and those of what is run again in its place: so every lane parts from it at the same point of the log, and
-// no lane holds something of it that another has given up (docs/decisions/0060). What it has sent and
-// is not recorded is in nobody's account: the records are its last word (wire.Sent), and have what counts.
-
-// bury parts from a client that is lost.
+// bury parts from a client that is lost while the job goes on, by a record, so that every lane does so at the same point of the log
+// (docs/decisions/0060). What it has sent and is not recorded is in nobody's account: its records are its last word (audit.Sent).
 func (l *Lane) bury(c *bellows.Control, out *wire.Outbox) {
 	a := wire.ClientAt(c.Node)
 	if !planted.On("lost-not-fenced") {
@@ -25,9 +21,7 @@ func (l *Lane) bury(c *bellows.Control, out *wire.Outbox) {
 			p.catchUp(l, out)
 		}
 	}
-	if !slices.Contains(l.adopted, *c) {
-		l.adopted = append(l.adopted, *c) // so another controller does not wait for it
-	}
+	l.adopted = append(l.adopted, *c) // so another controller does not wait for it
 	if !planted.On("lost-awaited") {
 		l.part(a, out)
 	}

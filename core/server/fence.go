@@ -9,7 +9,7 @@ import (
 	"bellows/link/wire"
 )
 
-// Who is heard: the controller as long as it is (silence), the newest process of each node
+// Who is heard: the controller as long as it is (core.Silence), the newest process of each node
 // (outlived), and nobody who was declared gone (takeFence). Silence only makes a suspect; these are
 // what makes a verdict hold, however late a suspect wakes (P11). Messages that name their
 // incarnation are judged by that; others are of the newest process that the lane knows, which holds
@@ -22,47 +22,16 @@ type Tick struct {
 	Heard     uint64
 }
 
-// silence is how a lane knows whether the controller can still reach it. One that has not heard it
-// for a lease may have been replaced: it serves no reads and grants no leases until it hears it
-// again (TestALaneThatHearsNobodyServesNoReads). Between two ticks a lane knows no time: one that
-// its process has stopped may serve until the first tick after.
-type silence struct {
-	sinceMillis int64  // when the controller was last heard, or the tick before that
-	atMillis    int64  // of the last tick
-	heard       uint64 // bytes at the last tick
-	spoken      bool   // the controller has said something to this lane since then
-	begun       bool   // there was a tick
-	named       bool
-	cut         bool // longer than a lease
-}
-
-// Tick tells the lane the time, and how many bytes have come from the controller's node: any byte
-// is a sign of life, also one of a long message that is still on its way. A long silence is named
-// to the controller, once.
+// Tick tells the lane the time, and how many bytes have come from the controller's node. A long silence is named, once.
 func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
-	s := &l.silence
 	if l.cfg.Times.Lease == 0 || l.closed || !l.begun {
 		return
 	}
-	switch {
-	case !s.begun:
-		*s = silence{sinceMillis: nowMillis, heard: heard, begun: true}
-	case s.spoken || heard != s.heard: // at any time since the tick before, which is long ago where the node was stopped
-		*s = silence{sinceMillis: s.atMillis, heard: heard, begun: true}
-	}
-	s.atMillis = nowMillis
-	silent := nowMillis - s.sinceMillis
-	s.cut = silent > l.cfg.Times.Lease && !planted.On("unheard-lane-serves")
-	if silent > l.cfg.Times.Notice && !s.named {
-		s.named = true
+	if silent, name := l.silence.Tick(nowMillis, heard, &l.cfg.Times); name {
 		out.Send(l.cfg.Self, l.cfg.Controller, &wire.Notice{Sentence: fmt.Sprintf("%v has not heard the controller for %.1f s, and after %.1f s serves no reads until it does",
 			l.cfg.Self, float64(silent)/1000, float64(l.cfg.Times.Lease)/1000)})
 	}
 }
-
-// hears notes a word of the controller, after which the lane serves again at once, and does not
-// wait for a tick.
-func (s *silence) hears() { s.spoken, s.cut = true, false }
 
 // outlived reports whether a newer process of a client's node is known. What the one before it
 // sends any more is nothing: a flush of which a part is not held then never will be whole. It takes

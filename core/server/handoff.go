@@ -199,7 +199,7 @@ func (l *Lane) stream(out *wire.Outbox) {
 			if !slices.ContainsFunc(p.queue, func(r request) bool { return r.acquire == holdMark }) {
 				p.queue = append(p.queue, request{l.cfg.Self, holdMark})
 			}
-			if !l.silence.cut {
+			if !l.silence.Cut() {
 				p.grantQueued(l, out)
 			}
 			if p.held {

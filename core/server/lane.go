@@ -173,7 +173,7 @@ type Lane struct {
 	dropped      int          // how many such messages
 	incarnations []uint32     // per client: its newest incarnation
 	fenced       []fenced     // processes that were declared gone
-	silence      silence
+	silence      core.Silence
 
 	// The route: what waits for newer ones.
 	begun   bool              // it takes part by the route; before that it knows no records
@@ -317,7 +317,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		} else if term > l.term {
 			l.term = term
 		}
-		l.silence.hears()
+		l.silence.Hears()
 	} else if len(l.fenced) > 0 && l.keepsOut(&e) {
 		return
 	}

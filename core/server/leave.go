@@ -112,11 +112,7 @@ func (l *Lane) takeBequest(b bequest, out *wire.Outbox) {
 	}
 	l.heirOf = slices.DeleteFunc(l.heirOf, func(c bellows.Control) bool { return c == one })
 	list := append(b.closed.Adopted, one)
-	for _, c := range list {
-		if !slices.Contains(l.adopted, c) { // who is lost is known to all
-			l.adopted = append(l.adopted, c)
-		}
-	}
+	l.adopted = append(l.adopted, list...)
 	if !planted.On("bequest-lost") {
 		l.counts.Add(&b.closed.Counts)
 		l.miss(b.closed.Missed)

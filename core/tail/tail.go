@@ -225,7 +225,7 @@ func given(b []byte) (d *wire.Done, c bellows.Control) {
 		d.Append(u, values)
 	}
 	for range sent {
-		d.Sent = append(d.Sent, wire.Sent{Table: bellows.TableID(next()), Rows: int64(next()), Bits: audit.Sum(next())})
+		d.Sent = append(d.Sent, audit.Sent{Table: bellows.TableID(next()), Rows: int64(next()), Bits: audit.Sum(next())})
 	}
 	if len(b) > 0 {
 		c = bellows.Control{Kind: bellows.ControlKind(next()), Table: bellows.TableID(next()), Clocks: int32(next()), Clock: bellows.Clock(next()),

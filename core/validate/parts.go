@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/core/pending"
 	"bellows/link/wire"
 	"bellows/table"
@@ -423,12 +424,12 @@ func (ck *Checker) done(from wire.Address, m *wire.Done, own bool) *breach {
 }
 
 // sent is of tables that the job has, each once.
-func (ck *Checker) sent(at int, list []wire.Sent) *breach {
+func (ck *Checker) sent(at int, list []audit.Sent) *breach {
 	for i, s := range list {
 		if b := within("the table sent", at, int64(s.Table), 0, int64(len(ck.cfg.Tables)-1)); b != nil {
 			return b
 		}
-		if slices.ContainsFunc(list[:i], func(o wire.Sent) bool { return o.Table == s.Table }) {
+		if slices.ContainsFunc(list[:i], func(o audit.Sent) bool { return o.Table == s.Table }) {
 			return &breach{"the table sent", at, fmt.Sprint(s.Table), "one that was not named"}
 		}
 	}

@@ -29,7 +29,7 @@ func golden() map[string]Message {
 	values := []float32{1, -2, float32(math.Inf(1))}
 	done := &Done{Flush: flush, Clock: 16, Pairs: []Pair{pair}, Deferrable: true}
 	done.Append(unit, []float64{0.5, math.Inf(-1)})
-	done.Sent = []Sent{{1, 300, 1<<63 | 5}, {2, 1, 0}}
+	done.Sent = []audit.Sent{{Table: 1, Rows: 300, Bits: 1<<63 | 5}, {Table: 2, Rows: 1}}
 	pushed := *done
 	dispatch := &Dispatch{Term: 2, Commit: 20}
 	dispatch.Append(unit, []float64{0.25})
@@ -64,7 +64,7 @@ func golden() map[string]Message {
 		"beat":       &Beat{},
 		"records": &Records{Term: 2, Keep: 30, List: []Record{
 			{32, flush, []Pair{pair, {bellows.PartitionRef{Table: 1, Partition: 0x020305}, 5}, {bellows.PartitionRef{Table: 2}, 5}},
-				[]Result{{unit, []float64{0.5, math.Inf(1)}}, {}}, []Sent{{1, 300, 1<<63 | 5}}, bellows.Control{}},
+				[]Result{{unit, []float64{0.5, math.Inf(1)}}, {}}, []audit.Sent{{Table: 1, Rows: 300, Bits: 1<<63 | 5}}, bellows.Control{}},
 			{33, flush, nil, nil, nil, bellows.Control{}},
 			{34, bellows.FlushID{}, nil, nil, nil, bellows.Control{Kind: bellows.KeepTables}},
 			{35, bellows.FlushID{}, nil, nil, nil, bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: -1}},
@@ -91,7 +91,7 @@ func golden() map[string]Message {
 		"piece.last":  &Piece{Copy: 9, Number: 13, Pair: pair, Kind: 7, Commit: 40, Newest: 39, Ended: 38, Sum: 1 << 63},
 		"fence":       &Fence{2, 3, 4}, "computing": &Computing{unit, 4200}, "recall": &Recall{2, 5}, "recalled": &Recalled{2, 5, 16},
 		"query": &Query{2, 36},
-		"holding": &Holding{Term: 2, Last: 36, Tail: 30, Flushes: []HeldFlush{{flush, 16, []Pair{pair}, []Pair{pair, {bellows.PartitionRef{Table: 2}, 5}}, []Result{{unit, []float64{0.5}}}, []Sent{{1, 300, 7}}},
+		"holding": &Holding{Term: 2, Last: 36, Tail: 30, Flushes: []HeldFlush{{flush, 16, []Pair{pair}, []Pair{pair, {bellows.PartitionRef{Table: 2}, 5}}, []Result{{unit, []float64{0.5}}}, []audit.Sent{{Table: 1, Rows: 300, Bits: 7}}},
 			{bellows.FlushID{Client: 3, Incarnation: 1, Seq: 8}, -1, nil, nil, nil, nil}}, Owned: []Owned{{pair, 35}, {}},
 			Added: []bellows.Control{{Kind: bellows.AddLane, Route: 1, Node: 3, Lane: 2}}, Gone: []Fence{{Node: 2, Incarnation: 1}}, Adopted: []bellows.Control{{Kind: bellows.RemoveClient, Route: 2, Node: 3}}, End: &End{2, 36, "lost", []bellows.NodeID{2}, bellows.Lost, false, []LaneName{{3, 2}}}},
 		"report": &Report{41, 42000, reported(), 30_000},

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bellows"
+	"bellows/core/audit"
 	"bellows/link/wire/internal/fields"
 )
 
@@ -39,7 +40,7 @@ type Holding struct {
 
 	pairs   []Pair
 	results []Result
-	sent    []Sent
+	sent    []audit.Sent
 	numbers []float64
 }
 
@@ -53,10 +54,10 @@ type Owned struct {
 type HeldFlush struct {
 	Flush bellows.FlushID
 	Clock bellows.Clock
-	Held  []Pair   // parts of which are here
-	Pairs []Pair   // of the whole flush, over all lanes
-	Done  []Result // what it finished, where that came with a part that is here; else none
-	Sent  []Sent   // what it has of each table, where Done is here
+	Held  []Pair       // parts of which are here
+	Pairs []Pair       // of the whole flush, over all lanes
+	Done  []Result     // what it finished, where that came with a part that is here; else none
+	Sent  []audit.Sent // what it has of each table, where Done is here
 }
 
 const kindHolding uint8 = 89

@@ -283,16 +283,8 @@ type Done struct {
 	// Deferrable says that nobody waits for the flush's record before its clock is complete: all of its deltas are for BSP
 	// tables, and it ends no lease.
 	Deferrable bool
-	Sent       []Sent // what the flush has of each table, as its client counted it: the record keeps it
+	Sent       []audit.Sent // what the flush has of each table, as its client counted it: the record keeps it
 	numbers    []float64
-}
-
-// Sent is what a flush has of a table: the client's own count, which the record keeps. Of a client that
-// is lost the records are its last word.
-type Sent struct {
-	Table bellows.TableID
-	Rows  int64
-	Bits  audit.Sum
 }
 
 // Append adds a result, copying its values.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/link/wire/internal/fields"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -86,8 +87,8 @@ func results(c *fields.Codec, number protowire.Number, list, memory *[]Result, n
 }
 
 // sent is what flushes have of tables, in the memory of several lists.
-func sent(c *fields.Codec, number protowire.Number, list, memory *[]Sent) {
-	fields.ListIn(c, number, list, memory, func(s *Sent) error {
+func sent(c *fields.Codec, number protowire.Number, list, memory *[]audit.Sent) {
+	fields.ListIn(c, number, list, memory, func(s *audit.Sent) error {
 		fields.Num(c, 1, &s.Table)
 		fields.Num(c, 2, &s.Rows)
 		fields.Num(c, 3, &s.Bits)

@@ -209,7 +209,7 @@ func (d *Done) decodeSent(r *reader) {
 	}
 	for range n {
 		table := list.U32()
-		s := Sent{Table: bellows.TableID(table), Rows: int64(list.U64()), Bits: audit.Sum(list.U64())}
+		s := audit.Sent{Table: bellows.TableID(table), Rows: int64(list.U64()), Bits: audit.Sum(list.U64())}
 		if s.Rows < 0 || table > math.MaxUint16 {
 			r.Fail(errNumber)
 		}

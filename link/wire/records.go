@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/link/wire/internal/crc"
 	"bellows/link/wire/internal/fields"
 
@@ -18,7 +19,7 @@ type Record struct {
 	Flush   bellows.FlushID // none: the record is its Control
 	Pairs   []Pair          // of the whole flush, over all lanes: a lane that has none of it knows whether it must have some
 	Results []Result        // the units that the flush finished, and what their tasks signalled
-	Sent    []Sent          // what the flush has of each table
+	Sent    []audit.Sent    // what the flush has of each table
 	Control bellows.Control
 }
 
@@ -37,7 +38,7 @@ type Records struct {
 	List    []Record
 	pairs   []Pair
 	results []Result
-	sent    []Sent
+	sent    []audit.Sent
 	numbers []float64
 
 	more    atomic.Int32 // receivers besides one that have not freed it

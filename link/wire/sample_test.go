@@ -186,8 +186,10 @@ func (s sampler) record() Record {
 	return one
 }
 
-func (s sampler) sent() []Sent {
-	return list(s, 3, func() Sent { return Sent{bellows.TableID(s.Uint32()), s.Int64(), s.sum()} })
+func (s sampler) sent() []audit.Sent {
+	return list(s, 3, func() audit.Sent {
+		return audit.Sent{Table: bellows.TableID(s.Uint32()), Rows: s.Int64(), Bits: s.sum()}
+	})
 }
 
 func (s sampler) control() bellows.Control {
