@@ -148,7 +148,10 @@ func (l *Ledger) Refused(at PartAt, pairs []wire.Pair) {
 }
 
 // Rests reports whether a lane has been sent something of a flush that it has neither refused nor said to hold.
-func (l *Ledger) Rests(at PartAt) bool { e := l.Parts[at]; return e != nil && !e.parted && !e.AllHeld() }
+func (l *Ledger) Rests(at PartAt) bool {
+	e := l.Parts[at]
+	return e != nil && !e.parted && !e.AllHeld()
+}
 
 // Voted takes a lane's word that it holds a part, or some pairs of it. It reports whether that is its first word.
 func (l *Ledger) Voted(at PartAt, pairs []wire.Pair) bool {
