@@ -20,7 +20,7 @@ const aside = 10
 // Ceilings of one package.
 const (
 	linesMax    = 4000 // without tests and generated files
-	exportedMax = 88   // constants, variables, types and functions; methods not counted. wire needs them: a type for each kind of message and for what lists in them hold
+	exportedMax = 90   // constants, variables, types and functions; methods not counted. wire needs them: a type for each kind of message and for what lists in them hold
 	importsMax  = 13   // distinct packages of this module; assembly is free of it
 	funcMax     = 100  // lines from "func" to the closing brace, tests included
 )

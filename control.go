@@ -1,6 +1,6 @@
 package bellows
 
-// ControlKind is what a control record changes. Numbers 8 and 9 are for cuts and eras.
+// ControlKind is what a control record changes. Number 9 is for eras.
 type ControlKind uint8
 
 const (
@@ -15,6 +15,9 @@ const (
 	MovePartition // Lane of Node holds Partition of Table from now on, at Generation
 	MoveSplit     // Node runs Split from its next clock on
 )
+
+// CutTables is a cut: lanes give away their partitions as they are after the records before, while they go on changing (package checkpoint).
+const CutTables ControlKind = 8
 
 // These make the next version of the route, too. HeirLane of Heir takes over the counts of who leaves.
 const (

@@ -33,7 +33,7 @@ type gang struct {
 	job     func(n bellows.NodeID) train.Job
 	wrap    func(from, to bellows.NodeID, c transport.Conn) transport.Conn // nil: as it is
 	lead    node.Options
-	resume  *train.Image
+	resume  train.Saved
 	// connections of each pair; 0: one
 	connections int
 	// open and address are another network than memory

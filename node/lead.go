@@ -71,6 +71,7 @@ type lead struct {
 	kept     chan string         // why tasks of this node are waited for no more; has room
 	reporter *reporter
 	commands
+	saving
 	members     []Member            // that take part now
 	route       *route.Route        // of now
 	fingerprint bellows.Fingerprint // of the job
@@ -133,6 +134,7 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	}
 	if !l.begun && l.shell.Begun() {
 		l.begun = true
+		l.beginSaving()
 		l.reportStart()
 	}
 	if on := l.shell.Training(); on != l.training.On() {
@@ -148,7 +150,9 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 		}
 	}
 	l.settle()
+	l.count()
 	l.gather()
+	l.takeCuts()
 	for _, e := range l.fx.Epochs {
 		l.reportEpoch(e)
 	}
@@ -206,6 +210,8 @@ func (l *lead) take(e wire.Envelope) bool {
 		l.shell.Disconnected(m.Node, m.Reason, m.Breach, &l.fx)
 	case *tasksEnded:
 		l.shell.TasksEnded(&l.fx)
+	case *written:
+		l.takeWritten(m)
 	case *start:
 		l.shell.Start(&l.fx)
 	case *tick:
@@ -216,6 +222,7 @@ func (l *lead) take(e wire.Envelope) bool {
 			}
 		}
 		l.meterCopies()
+		l.save()
 	default:
 		return false
 	}
@@ -296,6 +303,7 @@ func (l *lead) result(o *coord.Outcome) (*Result, error) {
 		names[i] = l.job.Tables[i].Name
 	}
 	r := &Result{Commits: o.Commits, Trained: l.trainedFor(), Total: time.Since(l.began),
+		Since: l.since(),
 		Audit: Audit{Account: o.Counts.Account(names), Staleness: o.Counts.Staleness[:]}}
 	if err := o.Failure("train"); err != nil {
 		return r, err

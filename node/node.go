@@ -39,12 +39,14 @@ type Options struct {
 	// OnWarning is told, by Lead, of a node whose process is to be gone in so long (Warned); nil: nobody is.
 	OnWarning func(n bellows.NodeID, notice time.Duration)
 	// Warned tells Serve that its process is to be gone in so long: it goes on meanwhile, and node 0 is told. nil: nobody does.
-	Warned   <-chan time.Duration
-	Notice   func(sentence string) // long waits, by name; nil: not told
-	Resume   train.Saved           // continue from here instead of the beginning; nil: from there
-	Watch    *Watch                // of Train and Lead: shows the job to other goroutines; nil: to none
-	Commands *Commands             // of Lead: changes who takes part and who runs what; nil: nobody does
-	Deaths   <-chan Death          // of Lead: processes that have ended; nil: only their connections tell
+	Warned <-chan time.Duration
+	Notice func(sentence string) // long waits, by name; nil: not told
+	Resume train.Saved           // continue from here instead of the beginning; nil: from there
+	// Checkpoints are how the job is saved while it runs; nil: it is not.
+	Checkpoints *Checkpoints
+	Watch       *Watch       // of Train and Lead: shows the job to other goroutines; nil: to none
+	Commands    *Commands    // of Lead: changes who takes part and who runs what; nil: nobody does
+	Deaths      <-chan Death // of Lead: processes that have ended; nil: only their connections tell
 	// Wire is how values of float32 tables travel between nodes. In 16 bits they are rounded on their way: the model is
 	// then not that of one process, nor of another number of them, but still repeats. All nodes of a job have the same,
 	// or are told that they run different jobs.
@@ -83,6 +85,7 @@ type Result struct {
 	Image   *train.Image    // set if the job was interrupted: how to go on
 	Audit   Audit
 	Commits bellows.CommitNumber
+	Since   Since         // the last cut, or the beginning
 	Trained time.Duration // while a task that visits items was out
 	Total   time.Duration
 }

@@ -53,6 +53,7 @@ type process struct {
 	lanes   []*server.Lane
 	runner  *train.Runner // nil: runs no tasks
 	lead    *lead         // nil: not node 0
+	scribe  *scribe       // nil: the job is not saved while it runs
 	ended   atomic.Bool   // a lane knows that the job is over
 	removed atomic.Int32  // lanes that take part no more
 	goneBy  atomic.Int64  // when the process is to be gone, as of millis; 0: it was not told
@@ -98,6 +99,7 @@ func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process,
 		p.bus.Close()
 		return nil, err
 	}
+	p.addScribe()
 	return p, nil
 }
 
@@ -169,17 +171,18 @@ func (p *process) addLanes() error {
 			return err
 		}
 		p.lanes = append(p.lanes, l)
-		p.bus.Add(a, p.stepLane(l))
+		p.bus.Add(a, p.stepLane(l, a))
 	}
 	return nil
 }
 
 // stepLane is the step of a lane, and of what its node learns from it: one without a client has nobody else who is told that
 // the job is over.
-func (p *process) stepLane(l *server.Lane) func(batch []wire.Envelope, out *wire.Outbox) {
+func (p *process) stepLane(l *server.Lane, a wire.Address) func(batch []wire.Envelope, out *wire.Outbox) {
 	removed, pace := false, newPace(l, p.bus)
 	return func(batch []wire.Envelope, out *wire.Outbox) {
-		l.Step(pace.due(batch), out)
+		l.Step(pace.due(p.give(l, batch)), out)
+		p.hearOfCuts(l, a)
 		if l.Ending() {
 			p.ended.Store(true)
 		}
@@ -277,6 +280,7 @@ func (p *process) start(lost func(fabric.Loss), met func()) {
 // close ends what the process has started, behind all that it has sent: the mesh first, since the last words of actors are
 // in it, and readers run actors on the bus until they have ended.
 func (p *process) close() {
+	p.scribe.close()
 	if p.mesh != nil {
 		p.mesh.Close()
 	}

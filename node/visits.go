@@ -1,6 +1,9 @@
 package node
 
-import "bellows/core/visits"
+import (
+	"bellows"
+	"bellows/core/visits"
+)
 
 // visitsMost is how many passagees wait for the end of their epoch: some 30 KiB of a log.
 const visitsMost = 1 << 10
@@ -13,8 +16,17 @@ func (l *lead) gather() {
 	if l.visits == nil {
 		l.visits = visits.NewGatherer(l.job.Splits)
 	}
+	at := l.shell.CutAt()
+	stops := at > l.saving.told
 	for _, v := range l.fx.Visits {
+		if stops && v.Commit > at {
+			l.tellStop(at)
+			stops = false
+		}
 		l.visits.Add(v)
+	}
+	if stops {
+		l.tellStop(at)
 	}
 	if len(l.fx.Epochs) == 0 && l.fx.Outcome == nil && l.visits.Len() < visitsMost {
 		return
@@ -22,4 +34,15 @@ func (l *lead) gather() {
 	if b, some := l.visits.Take(); some {
 		l.reporter.say(func() { l.opt.OnVisits(b) })
 	}
+}
+
+// tellStop tells what counts up to a cut, from which the job may go on.
+func (l *lead) tellStop(at bellows.CommitNumber) {
+	l.saving.told = at
+	b, some := l.visits.Take()
+	if !some {
+		b.First, b.Last = at, at
+	}
+	b.Stop = true
+	l.reporter.say(func() { l.opt.OnVisits(b) })
 }

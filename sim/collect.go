@@ -82,24 +82,27 @@ func (w *world) checkImage(ref bellows.PartitionRef, im *store.Image, n bellows.
 // again is the next life of a job that was interrupted: on other nodes, from the image that was collected. Nil: there
 // is none.
 func (w *world) again() *world {
-	if w.violation != "" || w.invaded || w.outcome == nil || !w.outcome.Interrupted || !w.whole || w.life == livesMax {
+	if w.violation != "" || w.invaded || w.life == livesMax || !w.lost && (w.outcome == nil || !w.outcome.Interrupted || !w.whole) {
 		return nil
 	}
 	w.Schedule.DrawLife()
-	live, kept := w.lead.State.Images()
-	n := &world{Schedule: w.Schedule, log: w.log, only: w.only, sum: w.sum, life: w.life + 1, before: &image{live, kept},
+	state, before := w.goesOnFrom()
+	n := &world{Schedule: w.Schedule, log: w.log, only: w.only, sum: w.sum, life: w.life + 1, before: before,
 		coverage: w.coverage, messages: w.messages}
-	n.coverage.Hit(coverage.Resumed)
-	n.oracle = w.oracle.Again()
+	if n.oracle = w.oracle.Again(); w.lost {
+		n.oracle = w.oracle.AgainAt(w.cuts.Last.Commit)
+	} else {
+		n.coverage.Hit(coverage.Resumed)
+	}
 	n.faults.past = w.faults.memory
 	n.build()
 	n.note("life %d", n.life)
-	n.load(w.outcome.State.Complete)
-	n.failover.epochs = w.failover.epochs
-	if err := n.lead.Resume(w.outcome.State); err != nil {
+	n.load(state.Complete)
+	if err := n.lead.Resume(state); err != nil {
 		n.violated("the controller does not resume: %v", err)
 	}
-	n.failover.resumes(n, w.outcome.State)
+	n.failover.epochs = n.driver.Shown()
+	n.failover.resumes(n, state)
 	n.After(n.Rng.Int64N(200), nil, n.replayPastLife)
 	return n
 }

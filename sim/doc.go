@@ -29,6 +29,8 @@
 //	invade.go     nodes that say what no sound one would; loss.go, a message that is lost
 //	grow.go       lanes and clients that join later, and splits that move
 //	guest.go      nodes that join, and what becomes of them
+//	cut.go        cuts of the job, and what goes on from them
+//	internal/cutting, the shells that take them
 //	failover.go   other controllers, which follow one that is gone
 //	collect.go    the state on its way to node 0, and the next life of a job that was interrupted
 //	internal/account, row deltas and leases, counted from the messages alone

@@ -198,7 +198,7 @@ func (w *world) checkLane(l *lane) {
 // checkKept holds the images that a lane has kept against the model. One of a partition with a lease out may still be to come.
 func (w *world) checkKept(l *lane) {
 	for ref := range w.owned(l) {
-		if _, awaits := w.awaits(l, ref); awaits || l.kept == 0 || w.ledger.Leases[w.common.Route.Number(ref)] != (account.Out{}) {
+		if _, awaits := w.moves.Awaits(l.Applied(), ref); awaits || l.kept == 0 || w.ledger.Leases[w.common.Route.Number(ref)] != (account.Out{}) {
 			continue
 		}
 		w.coverage.Hit(coverage.KeptImage)
@@ -229,7 +229,7 @@ func (w *world) owned(l *lane) iter.Seq[bellows.PartitionRef] {
 func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 	lease := w.ledger.Leases[w.common.Route.Number(ref)]
 	im, err := l.Partition(ref)
-	if from, awaits := w.awaits(l, ref); awaits {
+	if from, awaits := w.moves.Awaits(l.Applied(), ref); awaits {
 		w.whole = false // its bits
 		if n := w.nodes[from.Node]; err == nil || bellows.KindOf(err) != bellows.Lost || l.closed && !n.gone && !l.node.gone && !w.failover.cutShort {
 			w.violated("P1: %v, whose state %v has not sent to %v: %v", ref, from, l.address, err)

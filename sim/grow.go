@@ -3,9 +3,9 @@ package sim
 import (
 	"slices"
 
-	"bellows"
 	"bellows/link/wire"
 	"bellows/sim/internal/coverage"
+	"bellows/sim/internal/moving"
 	"bellows/sim/internal/schedule"
 )
 
@@ -131,12 +131,5 @@ func (w *world) checkUnfit() {
 	if r := w.lead.Route(); w.lead.AddLane(r.Lanes()[0], &w.fx) == nil || w.lead.AddClient(r.Clients()[0].Node, &w.fx) == nil {
 		w.violated("the controller takes who takes part already")
 	}
-	r, nobody := w.lead.Route(), nobodyAt
-	owner, runner := r.Owner(bellows.PartitionRef{}).Lane, r.Node(0)
-	for _, c := range []bellows.Control{r.MoveSplit(bellows.SplitID(w.Job.Splits), runner), r.MoveSplit(0, nobody), r.RemoveLane(owner, owner), r.RemoveClient(runner, owner),
-		r.MovePartition(bellows.PartitionRef{}, wire.LaneAt(nobody, 0))} {
-		if next, err := r.Next(c); err == nil {
-			w.violated("P5: route %d follows by %+v", next.Version(), c)
-		}
-	}
+	w.must(moving.Unfit(w.lead.Route(), w.Job.Splits, nobodyAt))
 }

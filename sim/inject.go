@@ -168,21 +168,8 @@ func (w *world) sendOldTerm() bool {
 		return false
 	}
 	w.coverage.Hit(coverage.OldTermSent)
-	e := wire.Envelope{From: wire.ControllerAt(), To: to[w.Rng.IntN(len(to))], Era: w.era()}
-	switch what := w.Rng.IntN(2); {
-	case what == 0:
-		e.Message = &wire.End{Term: term - 1, Commit: 1, Reason: "of the controller before"}
-	case e.To.Role == wire.Lane:
-		e.Message = &wire.Fence{Term: term - 1, Node: w.ClientAt[w.Rng.IntN(len(w.ClientAt))].Node}
-	default:
-		m := &wire.Dispatch{Term: term - 1}
-		for s := range bellows.SplitID(w.Job.Splits) {
-			if w.common.Route.Node(s) == e.To.Node {
-				m.Append(bellows.Unit{Split: s, Items: w.Job.Items(s, 0)}, nil)
-			}
-		}
-		e.Message = m
-	}
+	at, gone := to[w.Rng.IntN(len(to))], func() bellows.NodeID { return w.ClientAt[w.Rng.IntN(len(w.ClientAt))].Node }
+	e := wire.Envelope{From: wire.ControllerAt(), To: at, Era: w.era(), Message: past.OldTerm(w.Rng, at, term-1, gone, w.common.Route, w.Job.Items)}
 	w.forged(e)
 	return true
 }

@@ -6,7 +6,6 @@ import (
 	"bellows"
 	"bellows/core/coord"
 	"bellows/core/handoff"
-	"bellows/core/route"
 	"bellows/link/wire"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/moving"
@@ -18,33 +17,14 @@ import (
 type moves struct {
 	moving.History
 	phases map[bellows.PartitionRef]*moveState // for look-ups only, but for those that are counted
-	came   []bellows.CommitNumber              // by partition: the record whose last piece its lane has been given
 	flips  int
-	kept   bellows.CommitNumber   // the last record that keeps the tables
-	shown  [][]bellows.Generation // by node and partition: the newest of which the node has had rows
+	kept   bellows.CommitNumber // the last record that keeps the tables
 }
 
 // moveState is a move that has not come to its end.
 type moveState struct {
 	phase  moving.Step
 	leased bool // somebody got a lease since it began
-}
-
-func (m *moves) begin(r *route.Route) {
-	m.History, m.phases, m.came = moving.Begin(r), map[bellows.PartitionRef]*moveState{}, make([]bellows.CommitNumber, r.Partitions())
-}
-
-// newest reports whether rows for a node are of the newest owner of which it has had any.
-func (m *moves) newest(n bellows.NodeID, p wire.Pair) bool {
-	for len(m.shown) <= int(n) {
-		m.shown = append(m.shown, make([]bellows.Generation, len(m.came)))
-	}
-	was := &m.shown[n][m.At(0).Number(p.Ref)]
-	if p.Generation < *was {
-		return false
-	}
-	*was = p.Generation
-	return true
 }
 
 // shift lets partitions move, from now on, as the schedule has it.
@@ -190,16 +170,16 @@ func (w *world) seesMove(e wire.Envelope) {
 					w.After(e.Millis, w.nodes[0], func() { w.ask(e) })
 				}
 			}
-			if !r.Control.Kind.ChangesRoute() || r.Number <= w.moves.Newest() {
+			last, before := w.moves.Last()
+			if !r.Control.Kind.ChangesRoute() || r.Number <= last {
 				continue
 			}
-			before := w.moves.At(w.moves.Newest())
 			next, err := before.Next(r.Control)
 			if err != nil {
 				w.violated("P5: record %d changes the route: %v", r.Number, err)
 				return
 			}
-			w.moves.Add(r.Number, next)
+			w.moves.Made(r.Number, next)
 			w.enters(r.Control)
 			if r.Control.Kind == bellows.MovePartition {
 				ref := bellows.PartitionRef{Table: r.Control.Table, Partition: r.Control.Partition}
@@ -227,17 +207,11 @@ func (w *world) learnsMove(l *lane, e wire.Envelope) {
 		if m.Kind != handoff.Last || l.closed {
 			return
 		}
-		w.moves.came[w.common.Route.Number(m.Pair.Ref)] = max(w.moves.came[w.common.Route.Number(m.Pair.Ref)], m.Commit)
+		w.moves.Came(m.Pair.Ref, m.Commit)
 		w.coverage.Moves.HitIf(moving.AtLast, l.Applied() >= m.Commit)
 		w.coverage.Moves.HitIf(moving.AtRecord, l.Applied() < m.Commit)
 		delete(w.moves.phases, m.Pair.Ref)
 	}
-}
-
-// awaits reports whether the state of a partition that a lane owns by its records has not come to it, and from whom it was to come.
-func (w *world) awaits(l *lane, ref bellows.PartitionRef) (from wire.Address, awaits bool) {
-	came := w.moves.came[w.common.Route.Number(ref)]
-	return w.moves.From(l.Applied(), ref, came)
 }
 
 // askAgain asks another controller for what the one before was asked for.

@@ -321,6 +321,9 @@ func (w *world) tickController() {
 	}
 	w.obey()
 	w.saveController()
+	if w.outcome == nil && w.cuts.Tick() && w.lead.Cut(&w.fx) == nil {
+		w.obey()
+	}
 	if kind, mark := w.waitsFor(); w.outcome == nil {
 		if err := w.await.See(kind, mark, w.Now, n.pausedUntil, noticeMax, beatEvery); err != nil {
 			w.violated("P8: %v", err)
@@ -382,6 +385,9 @@ func (w *world) obey() {
 	}
 	for _, m := range w.fx.Moves {
 		w.coverage.Moves.HitIf(moving.GivenUp, m.Reason != "")
+	}
+	for i := range w.fx.Cuts {
+		w.cuts.Done(&w.fx.Cuts[i])
 	}
 	w.losses += len(w.fx.Losses)
 	w.checkLost()

@@ -49,7 +49,7 @@ func run(seed uint64, log io.Writer, only string) (r Result) {
 		w.run()
 		w.coverage.HitIf(coverage.StalenessTurned, w.driver.Turned)
 		w.coverage.HitIf(coverage.FarAhead, w.driver.Ahead > 64)
-		if w.violation == "" && !w.invaded {
+		if w.violation == "" && !w.invaded && !w.lost {
 			w.checkEnd()
 		}
 	}

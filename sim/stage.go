@@ -68,6 +68,9 @@ func (w *world) sees(e wire.Envelope) {
 		w.coverage.HitIf(coverage.RecordsFull, len(m.List) == w.Limits.Coord.Records)
 		for i := range m.List {
 			w.must(w.oracle.Record(&m.List[i]))
+			if m.List[i].Control.Kind == bellows.CutTables {
+				w.cuts.Numbered(m.List[i].Number, *w.driver)
+			}
 			if m.List[i].Control.Kind != bellows.NoControl {
 				continue
 			}
@@ -272,7 +275,7 @@ func (w *world) checkParted(l *lane, e wire.Envelope) {
 func (w *world) checkVersions(to bellows.NodeID, m *wire.Rows) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if !w.moves.newest(to, p.Pair) {
+		if !w.moves.Newest(to, p.Pair) {
 			continue // of an owner of the past, which the client knows to be that
 		}
 		was := w.ledger.Shown(to, p.Ref)

@@ -10,6 +10,7 @@ import (
 
 	"bellows/link/wire"
 	"bellows/sim/internal/coverage"
+	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/moving"
 	"bellows/sim/internal/msgcopy"
@@ -29,6 +30,7 @@ type tally struct {
 	events                                        [coverage.Events]int
 	moves                                         [moving.Events]int
 	guests                                        [visiting.Events]int
+	cuts                                          [cutting.Events]int
 	came                                          [moving.Steps][moving.Kinds]int
 	families                                      [schedule.Families]int
 	began                                         time.Duration // processor time of this process before
@@ -61,6 +63,9 @@ func (a *tally) add(t *testing.T, r *Result) {
 	}
 	for e := range moving.Events {
 		a.moves[e] += count(r.coverage.Moves.Events[e])
+	}
+	for e := range cutting.Events {
+		a.cuts[e] += count(r.coverage.Cuts[e])
 	}
 	for e := range visiting.Events {
 		a.guests[e] += count(r.coverage.Guests.Events[e])
@@ -153,6 +158,11 @@ func (a *tally) judge(t *testing.T) {
 			t.Errorf("%v: in %d of %d schedules", visiting.Event(e), n, a.schedules)
 		}
 	}
+	for e, n := range a.cuts {
+		if enough && n < least {
+			t.Errorf("%v: in %d of %d schedules", cutting.Event(e), n, a.schedules)
+		}
+	}
 	a.judgeGrid(t, enough)
 	t.Log(a.String())
 }
@@ -235,6 +245,9 @@ func (a *tally) String() string {
 	}
 	for e, n := range a.guests {
 		fmt.Fprintf(&s, "\n%-27v %d", visiting.Event(e), n)
+	}
+	for e, n := range a.cuts {
+		fmt.Fprintf(&s, "\n%-27v %d", cutting.Event(e), n)
 	}
 	s.WriteString("\nthose in which a message came while a move was")
 	names := kinds()

@@ -17,9 +17,11 @@ import (
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
 	"bellows/sim/internal/coverage"
+	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/moving"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/steps"
@@ -76,6 +78,8 @@ type world struct {
 	surrendered int  // messages with state that have come
 	losses      int  // nodes that it knows to be lost
 	failover    failover
+	cuts        cutting.Shells
+	lost        bool // all nodes are, at once
 	moves       moves
 	net         *transit.Network[*node]
 	whole       bool   // the state has come together
@@ -181,6 +185,7 @@ func (w *world) build() {
 	w.witness = witness.New(w.Schedule, w.oracle, w.violated)
 	w.steps = &steps.Life{Schedule: w.Schedule, Route: w.common.Route, Witness: w.witness, Coverage: &w.coverage, Violated: w.violated,
 		Leased: func(n bellows.NodeID) { w.enter(n, schedule.LeaseHeld) }}
+	w.cutShells()
 	w.addLanes()
 	w.addController()
 	for i, a := range w.ClientAt {
@@ -191,7 +196,7 @@ func (w *world) build() {
 		w.faults.hostile = new(hostile.Memory)
 	}
 	w.route = w.common.Route
-	w.moves.begin(w.route)
+	w.moves.History, w.moves.phases = moving.NewHistory(w.route), map[bellows.PartitionRef]*moveState{}
 	w.expect()
 }
 
@@ -233,6 +238,7 @@ func (w *world) addLane(a wire.Address) {
 		l.Step(at.due(batch), &out)
 		w.afterLane(at, out.Envelopes)
 		w.post(at.node, &out)
+		w.cuts.Hear(l, a)
 	})
 }
 
@@ -336,7 +342,7 @@ func (w *world) run() {
 		n.begin()
 	}
 	w.host(true)
-	for w.violation == "" && !w.invaded {
+	for w.violation == "" && !w.invaded && !w.lost {
 		e, ok := w.Next()
 		switch {
 		case w.over > 0 && (!ok || w.Now > w.over+afterwards):

@@ -34,9 +34,9 @@ func main() {
 	child := flag.String("child", "", "`order` of another's job, to run a part of it; for internal use")
 	flag.Parse()
 	if *child != "" {
-		err := launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, train.Saved, error) {
+		err := launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (launch.Part, error) {
 			job, _, err := jobOf(*child)
-			return job, nil, err
+			return launch.Part{Job: job}, err
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -64,7 +64,7 @@ import (
 
 	"bellows/api"
 	"bellows/cli/internal/event"
-	"bellows/cli/internal/verbs"
+	"bellows/cli/internal/pause"
 	"bellows/vec"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -79,7 +79,7 @@ func Main(m *testing.M, program string, main func(), others ...Program) {
 	held := func(main func()) func() {
 		return func() {
 			if name := os.Getenv(holdVariable); name != "" {
-				verbs.Pause = func(epochs int64) { await(name, epochs/holdEach) }
+				pause.Task = func(epochs int64) { await(name, epochs/holdEach) }
 			}
 			main()
 		}

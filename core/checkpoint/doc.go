@@ -1,4 +1,4 @@
-// Package checkpoint brings the state of a job's partitions to node 0 when the job is over: both ends
+// Package checkpoint gives the state of a job's partitions away. It brings it to node 0 when the job is over: both ends
 // of it, as step functions.
 //
 // The controller has a Collector. It calls Begin when everybody has said the last word, sends what
@@ -9,6 +9,18 @@
 // A lane sends only what it was asked for: Window slabs at first, and one more for each that has
 // been taken. So a model of any size needs memory for a few slabs on its way, other traffic passes
 // between two of them, and a lane that goes on shows it with every slab.
+//
+// It is also a lane's end of a cut (Giver): the state of its partitions as it was at one record, given away in bounded pieces while the job goes on
+// changing it. The controller arms its lanes, numbers the record, and is told of each partition that is stored (package coord). A lane
+//
+//  1. has a Mark for each partition, which is told before anything is written (Write), before an exclusive lease is worked on in place (Giver.InPlace), and
+//     before an image that the driver has kept is replaced (Keep);
+//  2. Begins each partition at the record, as soon as it is as it was there;
+//  3. lets its shell take the News, ask for Pieces one after the other, and say Stored; or Failed, which gives the cut up and harms nothing else;
+//  4. asks Say behind each step what the controller is to be told.
+//
+// What a cut takes of memory is copies of what changes meanwhile (store.Snapshot), as many bytes as Giver.Most: above it the cut is given up, and never the
+// job. A Builder makes images of pieces.
 //
 // The package refuses to judge who is lost: its caller does, and asks Owes whether that matters.
 package checkpoint

@@ -57,15 +57,15 @@ func (c *Controller) needs(n bellows.NodeID) string {
 		return "its splits cannot go to others: " + c.cfg.Stays
 	}
 	for _, u := range c.progress.Open() {
-		if c.cfg.Route.Node(u.Split) == n && c.barriers() && !planted.On("half-clock-run-again") {
+		if c.cfg.Route.Node(u.Split) == n && c.anyBarrier() && !planted.On("half-clock-run-again") {
 			return fmt.Sprintf("a part of split %d clock %d counts, and what that adds to BSP tables is with the node alone", u.Split, u.Clock)
 		}
 	}
 	return ""
 }
 
-// barriers reports whether the clocks of some table become visible as a whole.
-func (c *Controller) barriers() bool {
+// anyBarrier reports whether the clocks of some table become visible as a whole.
+func (c *Controller) anyBarrier() bool {
 	for t := range c.cfg.Tables {
 		now := c.cfg.Tables[t].Consistency
 		for _, m := range c.staleness {

@@ -59,10 +59,10 @@ type Effects struct {
 	// from now on. What is replayed counted before.
 	Visits []visits.Visit
 	// Left are nodes that may go: nothing of the job is there any more.
-	Left []bellows.NodeID
-	// Buried are nodes that are lost while the job goes on: nothing that they say is heard any more.
-	Buried []Buried
-	Moves  []Moved // moves of partitions that have come to their end
+	Left   []bellows.NodeID
+	Buried []Buried  // nodes that are lost while the job goes on: nothing that they say is heard any more
+	Moves  []Moved   // moves of partitions that have come to their end
+	Cuts   []CutDone // cuts that are stored, or were given up
 	// Route, where it is set, is the job's from now on: the checker of this node learns of it
 	// before what is sent here leaves.
 	Route *route.Route
@@ -75,7 +75,7 @@ type Effects struct {
 func (fx *Effects) Reset() {
 	clear(fx.Envelopes)
 	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Epochs: fx.Epochs[:0], Notices: fx.Notices[:0],
-		Losses: fx.Losses[:0], Buried: fx.Buried[:0], Left: fx.Left[:0], Visits: fx.Visits[:0], Moves: fx.Moves[:0], Met: fx.Met[:0]}
+		Losses: fx.Losses[:0], Buried: fx.Buried[:0], Left: fx.Left[:0], Visits: fx.Visits[:0], Moves: fx.Moves[:0], Cuts: fx.Cuts[:0], Met: fx.Met[:0]}
 }
 
 // Controller is the state of one job: the coordinator of the commit protocol, the other half of the
@@ -123,6 +123,9 @@ type Controller struct {
 	uncovered []wire.Address       // those who have not said so
 	covered   bellows.CommitNumber
 	forgotten bellows.CommitNumber // lanes need not keep the records up to this
+	gathered  bellows.Clock        // the last of which a flush has a number that has deltas for tables with a barrier
+	barriers  barriers
+	cut       cutting
 
 	// The driver's work.
 	next       []bellows.Clock // per split: the clock that its next task gets
@@ -155,6 +158,7 @@ type Controller struct {
 	finishing  bool      // the driver has no more tasks
 	interrupt  bool      // the user wants out
 	draining   bool      // clocks that have begun are the last
+	resumed    []Out     // what a saved run had out, to be run again
 	queue      []wire.Task
 	ending     *Outcome
 	open       []wire.Address // actors that have not said Closed
@@ -175,7 +179,7 @@ func New(job core.Job, opt Options) *Controller {
 	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
 	n := cfg.Route.Splits()
 	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n), out: make([]inFlight, n),
-		newest: make([]int, len(cfg.Clients)), horizon: bellows.NoClock, first: cfg.Lanes,
+		newest: make([]int, len(cfg.Clients)), horizon: bellows.NoClock, gathered: bellows.NoClock, first: cfg.Lanes,
 		roll: members.NewRoll(cfg.Controller.Node, slices.Concat(cfg.Clients, cfg.Lanes), cfg.Times)}
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
 	c.dispatcher.c = c
@@ -196,7 +200,7 @@ func (c *Controller) Resume(s State) error {
 	if err := c.cfg.Driver.Restore(s.Driver); err != nil {
 		return err
 	}
-	c.queue = s.Queue
+	c.queue, c.finishing, c.resumed = s.Queue, s.Finishing, s.Out
 	if !planted.On("staleness-forgotten") {
 		c.staleness = s.Staleness
 	}
@@ -252,7 +256,8 @@ func (c *Controller) dispatchFirst(fx *Effects) {
 	for _, m := range c.staleness {
 		c.control(staleness(m))
 	}
-	if c.queue == nil {
+	c.dispatchAgain()
+	if c.queue == nil && c.tasks == 0 {
 		c.dispatcher.fx = fx
 		c.cfg.Driver.DispatchInitialTasks(&c.dispatcher)
 	} else {
@@ -263,6 +268,24 @@ func (c *Controller) dispatchFirst(fx *Effects) {
 				break
 			}
 			c.dispatcher.DispatchTask(t.Unit.Split, t.Args...)
+		}
+	}
+}
+
+// dispatchAgain dispatches what a saved run had out.
+func (c *Controller) dispatchAgain() {
+	list := c.resumed
+	c.resumed = nil
+	if len(list) > 0 {
+		c.waits.began(c.nowMillis)
+	}
+	for i := range list {
+		t := &list[i]
+		c.horizon = max(c.horizon, t.Unit.Clock)
+		c.started(t.Unit)
+		c.out[t.Unit.Split].add(t.Unit, c.number, t.Args)
+		if c.recovery == nil {
+			c.dispatchTo(c.clientOf[c.cfg.Route.Node(t.Unit.Split)], c.number).Append(t.Unit, t.Args)
 		}
 	}
 }
@@ -303,6 +326,8 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 			c.takeAdopted(m.List, fx)
 		case *wire.Prepared:
 			c.takePrepared(e.From, m, fx)
+		case *wire.Shard:
+			c.takeShard(e.From, m, fx)
 		case *wire.Slab:
 			c.takeSlab(e.From, m, fx)
 		case *wire.Collected:

@@ -14,6 +14,7 @@
 //  2. Start, once. The first tasks leave when all nodes of the job are ready.
 //  3. Step with the messages that arrive, Tick a few times a second, Broken and Lost when a node
 //     cannot be reached, Interrupt when the user wants out.
+//     Cut, now and then, where the job is to outlive its nodes; then CutKept or CutLost, as Effects.Cuts asks.
 //  4. Carry out what Effects hold, in their order, before the next call. The job is over when there
 //     is an Outcome.
 //

@@ -46,6 +46,9 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 		}
 		return
 	}
+	if c.holds(sent{from, m}, fx) {
+		return
+	}
 	if s, ahead := c.mustCatchUp(m); ahead {
 		c.keepEarly(s, sent{from, m}, fx)
 		return

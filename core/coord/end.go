@@ -26,6 +26,7 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 		o.Commits, c.records = c.recovery.last(), nil
 	}
 	c.ending = o
+	c.giveUpCut("the job is over", fx)
 	c.waits.end(c.nowMillis)
 	c.sendRecords(fx)
 	if c.recovery != nil {

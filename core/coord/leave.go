@@ -58,6 +58,7 @@ func (c *Controller) remove(a wire.Address, change func(heir wire.Address) bello
 	c.parts(removal)
 	if c.ending == nil {
 		c.drop(a)
+		c.disarm(a, fx)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ func (c *Controller) record(m *wire.Done, fx *Effects) {
 	}
 	c.number++
 	c.counted.Add(m.Flush)
+	c.gather(m.Pairs, m.Results)
 	c.counts(m.Flush.Client, m.Sent)
 	for i := range m.Results {
 		fx.Visits = append(fx.Visits, visits.Visit{Commit: c.number, Unit: m.Results[i].Unit})
@@ -60,6 +61,7 @@ func staleness(m wire.Staleness) bellows.Control {
 // on them, so that whoever follows this controller, and is told by lanes what was recorded, knows
 // of every route that a client can have heard of. Then it sees whether the job is over.
 func (c *Controller) conclude(fx *Effects) {
+	c.tryCut(fx)
 	if planted.On("route-told-first") {
 		c.announceRoute(fx)
 	}

@@ -370,6 +370,8 @@ func (c *Controller) replay(fx *Effects) {
 		case bellows.Drain:
 			c.number++
 			c.draining = true
+		case bellows.CutTables:
+			c.number++
 		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient, bellows.LoseClient:
 			c.replayRoute(&one.Control)
 		default:
@@ -382,6 +384,7 @@ func (c *Controller) replay(fx *Effects) {
 func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
 	c.number++
 	c.counted.Add(one.Flush)
+	c.gather(one.Pairs, one.Results)
 	c.counts(one.Flush.Client, one.Sent)
 	for i := range one.Results {
 		if err := c.completeUnit(one.Results[i].Unit); err != nil {

@@ -44,6 +44,7 @@ func (c *Controller) AddLane(a wire.Address, fx *Effects) error {
 	c.sendRecords(fx) // to those that there were
 	c.enrol(a)
 	c.welcome(a, c.withBuried(c.cfg.Route.Whole()), fx)
+	c.armLane(a, fx)
 	c.conclude(fx)
 	return nil
 }

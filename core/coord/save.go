@@ -24,6 +24,8 @@ type State struct {
 	Driver   []float64
 	// Staleness is what the driver changed, in order.
 	Staleness []wire.Staleness
+	Out       []Out // tasks that were dispatched and have no number: run again. None where the job was interrupted
+	Finishing bool  // the driver has no more tasks
 }
 
 // Saved is a controller as it is after one of its records. With the records behind that one, which
@@ -31,18 +33,17 @@ type State struct {
 // only when every lane has its record: see Covers.
 type Saved struct {
 	State
-	Commit    bellows.CommitNumber // the record; 0: there is none, and the job begins as State says
-	Route     bellows.RouteVersion
-	Lost      []bellows.Control // who was lost while the job went on
-	Sent      [][]audit.Sent    // by client: what its records have of each table
-	Leaving   []bellows.Control // removals of those whose counts no heir had
-	Whole     []bellows.Control // of which the route is rebuilt; none: it is the job's first
-	Open      []bellows.Unit    // that count, of clocks that are not complete
-	Out       []Out             // tasks that were dispatched and have no number
-	Counted   gate.Counted
-	Horizon   bellows.Clock
-	Draining  bool
-	Finishing bool
+	Commit   bellows.CommitNumber // the record; 0: there is none, and the job begins as State says
+	Route    bellows.RouteVersion
+	Lost     []bellows.Control // who was lost while the job went on
+	Sent     [][]audit.Sent    // by client: what its records have of each table
+	Leaving  []bellows.Control // removals of those whose counts no heir had
+	Whole    []bellows.Control // of which the route is rebuilt; none: it is the job's first
+	Open     []bellows.Unit    // that count, of clocks that are not complete
+	Counted  gate.Counted
+	Horizon  bellows.Clock
+	Gathered bellows.Clock
+	Draining bool
 }
 
 // Save is the controller as it is, between any two steps; false where there is nothing behind its
@@ -51,11 +52,13 @@ func (c *Controller) Save() (Saved, bool) {
 	if c.number == 0 || !c.begun || c.ending != nil {
 		return Saved{}, false
 	}
-	s := Saved{Commit: c.number, Open: c.progress.Open(), Out: c.outstanding(), Counted: c.counted.Clone(), Horizon: c.horizon, Draining: c.draining, Finishing: c.finishing}
-	s.State, s.Leaving, s.Lost = c.state(), slices.Clone(c.leaving), slices.Clone(c.buried)
+	s := Saved{Commit: c.number, Open: c.progress.Open(), Counted: c.counted.Clone(), Horizon: c.horizon, Gathered: c.gathered, Draining: c.draining}
+	s.State, s.Leaving = c.state(), slices.Clone(c.leaving)
+	s.Lost = slices.Clone(c.buried)
 	for _, list := range c.sent {
 		s.Sent = append(s.Sent, slices.Clone(list))
 	}
+	s.Out, s.Finishing = c.outstanding(), c.finishing
 	if s.Route = c.cfg.Route.Version(); s.Route > 0 {
 		s.Whole = c.cfg.Route.Whole()
 	}
@@ -83,6 +86,7 @@ func (c *Controller) restore(s Saved) error {
 	if s.Commit == 0 {
 		return nil
 	}
+	c.resumed = nil
 	if !planted.On("saved-units-forgotten") {
 		if err := c.progress.Restore(s.Complete, s.Open); err != nil {
 			return err
@@ -111,7 +115,7 @@ func (c *Controller) restore(s Saved) error {
 		c.parts(r)
 		c.enrol(c.removed[len(c.removed)-1]) // who has not left is asked, too
 	}
-	c.number, c.horizon, c.draining, c.finishing, c.counted = s.Commit, s.Horizon, s.Draining, s.Finishing, s.Counted.Clone()
+	c.number, c.horizon, c.draining, c.counted, c.gathered = s.Commit, s.Horizon, s.Draining, s.Counted.Clone(), s.Gathered
 	for i := range s.Out {
 		t := &s.Out[i]
 		c.started(t.Unit)

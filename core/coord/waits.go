@@ -25,6 +25,7 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	slept := c.roll.Tick(nowMillis, heard)
 	c.waits.slept(slept)
 	c.departures.slept(slept)
+	c.cut.sinceMillis, c.cut.heldMillis = c.cut.sinceMillis+slept, c.cut.heldMillis+slept
 	switch {
 	case c.timeless:
 		c.timeless = false
@@ -48,6 +49,7 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	}
 	if c.ending == nil {
 		c.awaitLeavers(fx)
+		c.awaitCut(fx)
 	}
 	switch {
 	case c.collecting:

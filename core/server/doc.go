@@ -25,6 +25,7 @@
 //     sender are in order and lose nothing while both ends live.
 //  3. A Tick every few hundred milliseconds, where the lane is in another process than the
 //     controller.
+//     CutNews behind each step, and CutPiece as it says (package checkpoint).
 //  4. TasksEnded, when no task of the node runs any more: the state is sent to who asks for it
 //     (package checkpoint) then, and not before.
 //

@@ -29,6 +29,7 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 	}
 	if from == l.cfg.Controller {
 		l.closing, l.told = true, m
+		l.cuts.End(false)
 	}
 	l.closeWhenAll(out)
 }

@@ -22,12 +22,12 @@ type Tick struct {
 	Heard     uint64
 }
 
-// Tick tells the lane the time, and how many bytes have come from the controller's node. A long silence is named, once.
+// Tick tells the lane the time, and how many bytes have come from the controller's node. A long silence is named to the controller, once.
 func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 	if l.cfg.Times.Lease == 0 || l.closed || !l.begun {
 		return
 	}
-	if silent, name := l.silence.Tick(nowMillis, heard, &l.cfg.Times); name {
+	if silent, name := l.silence.Tick(nowMillis, heard, l.cfg.Times.Lease, l.cfg.Times.Notice); name {
 		out.Send(l.cfg.Self, l.cfg.Controller, &wire.Notice{Sentence: fmt.Sprintf("%v has not heard the controller for %.1f s, and after %.1f s serves no reads until it does",
 			l.cfg.Self, float64(silent)/1000, float64(l.cfg.Times.Lease)/1000)})
 	}
@@ -42,9 +42,7 @@ func (l *Lane) outlived(who subscriber) bool {
 		return i >= 0 && who.incarnation < l.incarnations[i]
 	}
 	l.incarnations[i] = who.incarnation
-	if c := l.creditOf(who.address.Node); c != nil {
-		*c = credit{incarnation: who.incarnation}
-	}
+	l.credits.Renew(who.address.Node, who.incarnation)
 	l.disregard(func(s subscriber) bool { return s.address == who.address })
 	return false
 }

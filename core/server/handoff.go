@@ -199,7 +199,7 @@ func (l *Lane) stream(out *wire.Outbox) {
 			if !slices.ContainsFunc(p.queue, func(r request) bool { return r.acquire == holdMark }) {
 				p.queue = append(p.queue, request{l.cfg.Self, holdMark})
 			}
-			if !l.silence.Cut() {
+			if !l.silence.Cut {
 				p.grantQueued(l, out)
 			}
 			if p.held {
@@ -427,6 +427,8 @@ func (l *Lane) settle(p *partition, out *wire.Outbox) {
 		case planted.On("handoff-marks-lost"):
 		case m.chunk == keepMark:
 			p.save()
+		case m.chunk == cutMark:
+			p.cutNow(l)
 		case m.chunk == barrierMark:
 			p.barrier = m.barrier
 			p.applyClocks(m.clock, l, out)

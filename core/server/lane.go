@@ -76,6 +76,9 @@ type Limits struct {
 	// Behind is how many bytes of what changes a partition may be on their way to such a lane: by
 	// default 1 GiB. Above that the move is given up.
 	Behind int
+	// Copies is how many bytes a cut may take here, of what has changed since: by default 1 GiB.
+	// Above that the cut is given up.
+	Copies int
 }
 
 // The defaults of Limits; that of Commitments is wire's.
@@ -89,6 +92,8 @@ const (
 	handoffSlab   = 64 << 10
 	handoffWindow = 1 << 20
 	handoffBehind = 1 << 30
+
+	copiesMost = 1 << 30
 )
 
 // orDefault is the limits as they apply.
@@ -99,6 +104,7 @@ func (l Limits) orDefault() Limits {
 	l.Unread = cmp.Or(l.Unread, unreadMost)
 	l.Tail = cmp.Or(l.Tail, tailMost)
 	l.Ahead = cmp.Or(l.Ahead, aheadMost)
+	l.Copies = cmp.Or(l.Copies, copiesMost)
 	l.Window, l.Behind = cmp.Or(l.Window, handoffWindow), cmp.Or(l.Behind, handoffBehind)
 	return l
 }
@@ -156,24 +162,23 @@ type Lane struct {
 	heldBytes int
 	waiting   []waiter // flushes told Full, by rank
 	pulls     []parkedPull
-	owing     bool     // somebody's subscription is owed rows
-	credits   []credit // by node
+	owing     bool // somebody's subscription is owed rows
+	credits   gate.Credits
 
 	// Of the message or the step that is being taken, and memory that is used again.
 	news     []news    // what has been committed
 	numbered []*flush  // by the record
 	unasked  []unasked // per subscriber, while relay runs
 	spare    []*flush
-	marks    []*wire.Mark // have come back
-	pairs    []wire.Pair  // scratch
-	stamps   uint64       // that have been given to partitions
+	pairs    []wire.Pair // scratch
+	stamps   uint64      // that have been given to partitions
 
 	// Who is heard.
 	term         bellows.Term // of the controller; what one of a lower term says is dropped
 	dropped      int          // how many such messages
 	incarnations []uint32     // per client: its newest incarnation
 	fenced       []fenced     // processes that were declared gone
-	silence      core.Silence
+	silence      gate.Silence
 
 	// The route: what waits for newer ones.
 	begun   bool              // it takes part by the route; before that it knows no records
@@ -187,6 +192,7 @@ type Lane struct {
 	copies  uint64       // that have begun here
 	offers  []offer
 	shadows []*partition // copied to here, and not served yet
+	cuts    checkpoint.Giver
 
 	// The end.
 	closing    bool              // the controller has ended the job
@@ -223,6 +229,8 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
 		byNumber: make([]*partition, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
 	l.state.Most = cfg.Limits.Slab
+	l.credits = gate.Credits{Self: self.Node, Unread: cfg.Limits.Unread}
+	l.cuts.Most = cfg.Limits.Copies
 	for _, a := range cfg.Clients {
 		l.incarnations = append(l.incarnations, cfg.Incarnation(a))
 	}
@@ -301,6 +309,7 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 		l.relay(out)
 		l.serve(out)
 		l.stream(out)
+		l.sayCut(out)
 	}
 	l.tellTaken(out)
 	l.surrender(out)
@@ -316,6 +325,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 			return
 		} else if term > l.term {
 			l.term = term
+			l.cuts.Follow()
 		}
 		l.silence.Hears()
 	} else if len(l.fenced) > 0 && l.keepsOut(&e) {
@@ -329,7 +339,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		l.takeQuery(e.From, m, out)
 		return
 	case *wire.Mark:
-		l.takeMark(e.From, m)
+		l.credits.Take(e.From.Node, m)
 		return
 	case *TasksEnded:
 		l.tasksEnded = true
@@ -395,6 +405,14 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		l.takeHandoff(m, out)
 	case *wire.Piece:
 		l.takePiece(e.From, m, out)
+	case *wire.Cut:
+		l.cuts.Take(m)
+	case *checkpoint.Stored:
+		l.cuts.Stored(m)
+	case *checkpoint.Failed:
+		if m.Commit == l.cuts.At() {
+			l.cuts.Fail(m.Reason)
+		}
 	case *wire.End:
 		l.takeEnd(e.From, m, out)
 	}

@@ -43,7 +43,7 @@ func (p *partition) grantQueued(l *Lane, out *wire.Outbox) {
 	for _, r := range p.queue {
 		v := p.visible(l)
 		switch {
-		case !gate.Admits(r.acquire.Need, v.Commit, v.Clock) || l.choked(r.from.Node):
+		case !gate.Admits(r.acquire.Need, v.Commit, v.Clock) || l.credits.Choked(r.from.Node):
 			rest = append(rest, r)
 		case blocked || len(p.deferred) > 0 || !p.leases.Free(r.acquire.Mode):
 			blocked = true
@@ -63,7 +63,9 @@ func (p *partition) grant(r request, l *Lane, out *wire.Outbox) {
 	if r.acquire.Mode == wire.Exclusive && p.streams() {
 		p.out.Torn()
 	}
-	p.remote = r.from.Node != l.cfg.Self.Node
+	if p.remote = r.from.Node != l.cfg.Self.Node; r.acquire.Mode == wire.Exclusive && !p.remote {
+		l.cuts.InPlace(&p.cut, p.store)
+	}
 	g := wire.New[wire.Granted]()
 	v := p.visible(l)
 	g.Request, g.Pair, g.Mode, g.Commit, g.Complete = r.acquire.Request, p.pair(), r.acquire.Mode, v.Commit, v.Clock
@@ -92,6 +94,8 @@ func (p *partition) release(from wire.Address, l *Lane, out *wire.Outbox) {
 // endExclusive ends an exclusive lease with the commit of its flush: the values of a copy are taken
 // over, those of the slab are there.
 func (p *partition) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
+	p.cut.Write(nil)
+	p.cut.Ended()
 	if !p.remote || !planted.On("copy-forgotten") {
 		p.store.Adopt(f.push.Leases[lease].Values)
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"bellows"
 	"bellows/core/audit"
+	"bellows/core/checkpoint"
 	"bellows/core/delta"
 	"bellows/core/handoff"
 	"bellows/core/lease"
@@ -66,13 +67,12 @@ type partition struct {
 	queue  []request
 
 	subs           []subscription
-	subscribedMost int      // keys to which a client may be subscribed
-	writes         uint64   // how often something has changed since somebody subscribed
-	all            uint64   // at which of these every row did
-	changed        []uint64 // per row: at which it did last; nil: none has, on its own
+	subscribedMost int           // keys to which a client may be subscribed
+	changes        store.Changes // of a dense table, since somebody subscribed
 
 	stamp uint64 // the last that Lane.mark or Lane.pairsOf gave it
 
+	cut     checkpoint.Mark
 	image   store.Image
 	kept    bool
 	sums    []wire.Chunk

@@ -39,7 +39,7 @@ func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 // serves nobody: it may have been replaced, and would show a past that others have left
 // (TestALaneThatHearsNobodyServesNoReads).
 func (l *Lane) serve(out *wire.Outbox) {
-	if l.silence.Cut() || l.closed && !planted.On("served-after-end") { // nobody reads any more (relay)
+	if l.silence.Cut || l.closed && !planted.On("served-after-end") { // nobody reads any more (relay)
 		return
 	}
 	for _, p := range l.owned {
@@ -49,7 +49,7 @@ func (l *Lane) serve(out *wire.Outbox) {
 	}
 	rest := l.pulls[:0]
 	for _, r := range l.pulls {
-		if l.readable(r.pull) && !l.choked(r.from.Node) {
+		if l.readable(r.pull) && !l.credits.Choked(r.from.Node) {
 			l.answer(r, out)
 		} else {
 			rest = append(rest, r)
@@ -109,4 +109,23 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 	out.Send(l.cfg.Self, r.from, a)
 	l.charge(r.from, n, out)
 	wire.Free(r.pull)
+}
+
+// words is how many a message of rows has, about.
+func words(m *wire.Rows) (n int) {
+	for i := range m.Parts {
+		n += wordsOf(&m.Parts[i])
+	}
+	return n
+}
+
+func wordsOf(p *wire.RowsPart) int {
+	return len(p.Rows) + 2*len(p.Keys) + len(p.Values)
+}
+
+// charge notes that so many words were sent to a client.
+func (l *Lane) charge(to wire.Address, words int, out *wire.Outbox) {
+	if m := l.credits.Charge(to.Node, words); m != nil {
+		out.Send(l.cfg.Self, to, m)
+	}
 }

@@ -127,6 +127,7 @@ type entry struct {
 const (
 	clockMark = -1 // the clocks up to this are complete
 	keepMark  = -2 // an image is to be kept
+	cutMark   = -4 // a cut
 )
 
 // accept takes in a chunk of a recorded flush. With a barrier all of it waits for its clock, leased
@@ -160,6 +161,9 @@ func (p *partition) apply(e entry, l *Lane, out *wire.Outbox) {
 	case keepMark:
 		p.keepNow(l, out)
 		return
+	case cutMark:
+		p.cutNow(l)
+		return
 	}
 	p.pass(e, l, out)
 	p.give(&e.flush.push.Chunks[e.chunk], e.clock)
@@ -176,6 +180,9 @@ func (p *partition) give(c *wire.Chunk, clock bellows.Clock) {
 
 // write gives deltas of a clock to the rule.
 func (p *partition) write(rows []uint32, deltas []float32, clock bellows.Clock) {
+	if !planted.On("cut-copied-late") {
+		p.cut.Write(rows)
+	}
 	apply := p.store.Apply
 	if p.sample.Has(clock) {
 		apply = p.store.ApplySummed
@@ -185,6 +192,9 @@ func (p *partition) write(rows []uint32, deltas []float32, clock bellows.Clock) 
 	}
 	if p.reached&1 == 0 && planted.On("write-doubled") {
 		apply(rows, deltas)
+	}
+	if planted.On("cut-copied-late") {
+		p.cut.Write(rows)
 	}
 	p.wrote(rows)
 }
@@ -361,6 +371,11 @@ func (l *Lane) takeControl(from wire.Address, c *bellows.Control, out *wire.Outb
 				p.keep(l, out)
 			}
 		}
+	case bellows.CutTables:
+		l.cuts.Cut(l.applied)
+		for _, p := range l.owned {
+			p.cutAt(l)
+		}
 	case bellows.SetStaleness:
 		l.setStaleness(c.Table, c.Clocks, out)
 	case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient, bellows.LoseClient:
@@ -409,6 +424,7 @@ func (p *partition) keepNow(l *Lane, out *wire.Outbox) {
 }
 
 func (p *partition) save() {
+	p.cut.Keep(&p.image)
 	p.store.Save(&p.image)
 	p.kept = true
 	if planted.On("kept-without-slots") {

@@ -78,7 +78,7 @@ func (l *Lane) answerBehind(who subscriber, request uint64) (pending.Behind, uin
 
 // readyBehind is what keeps an answer back that could be given.
 func (l *Lane) readyBehind() (pending.Behind, uint32) {
-	if l.silence.Cut() {
+	if l.silence.Cut {
 		return pending.Silence, 0
 	}
 	return pending.Room, 0

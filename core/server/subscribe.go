@@ -17,8 +17,8 @@ import (
 // stay while a lease keeps the partition's newest out, or the client's node does not read: nothing
 // is lost by that, since what is sent is what has changed since the last time, and not each change.
 //
-// Which rows those are is known by numbers: each write has one (writes), a row that of its last, a
-// subscription that of its last message. For keys a store.Watch says the same.
+// Which rows those are is known by numbers of writes (store.Changes), of which a subscription has that
+// of its last message. For keys a store.Watch says the same.
 //
 // Turned down: subscribing at the first read, since most rows of sparse data are read once
 // (docs/decisions/0022); a list of changed rows for each subscription, which is written as often as
@@ -34,7 +34,7 @@ type subscription struct {
 	to   subscriber
 	rows []uint32     // ascending; nil: all, or those of keys. A list is never changed, only replaced: messages borrow it
 	keys *store.Watch // of a sparse table, in place of rows
-	seen uint64       // part.writes when the client was last sent what had changed
+	seen uint64       // changes.Now() when the client was last sent what had changed
 	owed bool
 }
 
@@ -56,7 +56,6 @@ func (p *partition) wrote(rows []uint32) {
 	if len(p.subs) == 0 {
 		return
 	}
-	p.writes++
 	if p.store.Keyed() {
 		for i := range p.subs {
 			for _, r := range rows {
@@ -65,16 +64,7 @@ func (p *partition) wrote(rows []uint32) {
 		}
 		return
 	}
-	if rows == nil {
-		p.all = p.writes
-		return
-	}
-	if p.changed == nil {
-		p.changed = make([]uint64, p.store.Rows())
-	}
-	for _, r := range rows {
-		p.changed[r] = p.writes
-	}
+	p.changes.Wrote(rows, p.store.Rows())
 }
 
 // subscribe adds rows to what a client is sent of a partition.
@@ -85,7 +75,7 @@ func (l *Lane) subscribe(p *partition, who subscriber, rows []uint32) {
 	i := p.subscriber(who)
 	switch {
 	case i < 0:
-		p.subs = append(p.subs, subscription{to: who, rows: slices.Clone(rows), seen: p.writes, owed: len(p.deferred) > 0})
+		p.subs = append(p.subs, subscription{to: who, rows: slices.Clone(rows), seen: p.changes.Now(), owed: len(p.deferred) > 0})
 	case rows == nil:
 		p.subs[i].rows = nil
 	case p.subs[i].rows != nil:
@@ -108,7 +98,7 @@ func (l *Lane) subscribeKeys(p *partition, who subscriber, list []bellows.Key) e
 	i := p.subscriber(who)
 	if i < 0 {
 		i = len(p.subs)
-		p.subs = append(p.subs, subscription{to: who, keys: p.store.Watch(), seen: p.writes})
+		p.subs = append(p.subs, subscription{to: who, keys: p.store.Watch(), seen: p.changes.Now()})
 	} else if planted.On("union-forgotten") {
 		return nil
 	}
@@ -163,7 +153,7 @@ func (l *Lane) relay(out *wire.Outbox) {
 			s := &p.subs[i]
 			switch {
 			case !s.owed:
-			case p.leases.Exclusive() || len(p.deferred) > 0 || l.choked(s.to.address.Node):
+			case p.leases.Exclusive() || len(p.deferred) > 0 || l.credits.Choked(s.to.address.Node):
 				l.owing = true
 			default:
 				l.relayPart(p, s, out)
@@ -190,7 +180,7 @@ func (l *Lane) relayPart(p *partition, s *subscription, out *wire.Outbox) {
 	to := u.rows.Extend()
 	to.Pair, to.Commit, to.Complete = p.pair(), v.Commit, v.Clock
 	p.fill(to, s)
-	s.owed, s.seen = false, p.writes
+	s.owed, s.seen = false, p.changes.Now()
 	u.words += wordsOf(to)
 }
 
@@ -227,37 +217,16 @@ func (p *partition) fill(to *wire.RowsPart, s *subscription) {
 		}
 		to.Values = p.store.ReadKeys(to.Keys, to.Values)
 		return
-	case p.all > s.seen:
+	case p.changes.AllSince(s.seen):
 		to.Rows = s.rows
 	default:
-		to.Own(p.changedSince(s, to.Scratch()))
+		to.Own(p.changes.Since(s.seen, s.rows, to.Scratch()))
 	}
 	if !planted.On("relay-without-rows") || to.Rows == nil {
 		to.Values = p.store.Read(to.Rows, to.Values)
 	} else {
 		to.Own(to.Scratch())
 	}
-}
-
-// changedSince appends the subscribed rows that have changed since the client was sent any.
-func (p *partition) changedSince(s *subscription, list []uint32) []uint32 {
-	if p.changed == nil {
-		return list
-	}
-	if s.rows == nil {
-		for r, w := range p.changed {
-			if w > s.seen {
-				list = append(list, uint32(r))
-			}
-		}
-		return list
-	}
-	for _, r := range s.rows {
-		if p.changed[r] > s.seen {
-			list = append(list, r)
-		}
-	}
-	return list
 }
 
 // send sends what has been filled.

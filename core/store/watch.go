@@ -83,3 +83,51 @@ func (w *Watch) Take(to []bellows.Key) []bellows.Key {
 	}
 	return to
 }
+
+// Changes is which rows of a dense partition have changed since somebody last looked: each write has a number, and a row that of its last.
+type Changes struct {
+	writes uint64   // so far
+	all    uint64   // at which of these every row changed
+	rows   []uint64 // per row: at which it did last; nil: none has, on its own
+}
+
+// Now is the number of the last write.
+func (c *Changes) Now() uint64 { return c.writes }
+
+// Wrote notes a write of rows (nil: all) of so many.
+func (c *Changes) Wrote(rows []uint32, of int) {
+	if c.writes++; rows == nil {
+		c.all = c.writes
+		return
+	}
+	if c.rows == nil {
+		c.rows = make([]uint64, of)
+	}
+	for _, r := range rows {
+		c.rows[r] = c.writes
+	}
+}
+
+// AllSince reports whether all rows have changed in one write behind one.
+func (c *Changes) AllSince(write uint64) bool { return c.all > write }
+
+// Since appends those of some rows (nil: of all) that have changed behind a write, on their own.
+func (c *Changes) Since(write uint64, of, list []uint32) []uint32 {
+	if c.rows == nil {
+		return list
+	}
+	if of == nil {
+		for r, w := range c.rows {
+			if w > write {
+				list = append(list, uint32(r))
+			}
+		}
+		return list
+	}
+	for _, r := range of {
+		if c.rows[r] > write {
+			list = append(list, r)
+		}
+	}
+	return list
+}

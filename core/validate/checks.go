@@ -105,6 +105,8 @@ var checks = byKind(
 	of(func(ck *Checker, _ wire.Envelope, m *wire.Prepared) *breach {
 		return cmp.Or(ck.ref("the partition", -1, m.Pair.Ref), within("how many bytes are copied", -1, int64(m.Copied), 0, int64(m.Of)))
 	}),
+	anything[*wire.Cut](),
+	of(func(ck *Checker, _ wire.Envelope, m *wire.Shard) *breach { return ck.ref("the partition", -1, m.Ref) }),
 	of((*Checker).route),
 	of(func(ck *Checker, e wire.Envelope, m *wire.Stale) *breach {
 		if m.Flush == (bellows.FlushID{}) {

@@ -463,8 +463,8 @@ func (ck *Checker) control(at int, r *wire.Record) *breach {
 	if r.Flush != (bellows.FlushID{}) || len(r.Pairs)+len(r.Results)+len(r.Sent) > 0 {
 		return &breach{"the flush", at, r.Flush.String(), "none beside a control"}
 	}
-	if c.Kind == bellows.NoControl || c.Kind > bellows.MoveSplit && !c.Kind.ChangesRoute() {
-		return &breach{"the kind of control", at, fmt.Sprint(c.Kind), fmt.Sprintf("from %d to %d, or from %d to %d", bellows.KeepTables, bellows.MoveSplit, bellows.RemoveLane, bellows.LoseClient)}
+	if c.Kind == bellows.NoControl || c.Kind > bellows.CutTables && !c.Kind.ChangesRoute() {
+		return &breach{"the kind of control", at, fmt.Sprint(c.Kind), fmt.Sprintf("from %d to %d, or from %d to %d", bellows.KeepTables, bellows.CutTables, bellows.RemoveLane, bellows.LoseClient)}
 	}
 	if b := ck.consistency(at, c.Table, c.Clocks); b != nil || !c.Kind.ChangesRoute() {
 		return b

@@ -97,8 +97,12 @@ func (p *Proof) at(c *cursor, s bellows.SplitID) Passage {
 	return r
 }
 
-// Take goes through a batch. It must follow the one before without a gap.
+// Take goes through a batch. It must follow the one before without a gap. One without visits is behind the one before.
 func (p *Proof) Take(b Batch) error {
+	if b.Stop && len(b.List) == 0 {
+		p.Stop()
+		return nil
+	}
 	if b.First != p.commit+1 || b.Last < b.First {
 		return fmt.Errorf("what counted by records %d to %d is told behind record %d: something is left out, or told again", b.First, b.Last, p.commit)
 	}
@@ -108,6 +112,9 @@ func (p *Proof) Take(b Batch) error {
 			return err
 		}
 		p.visited += int64(b.List[i].Items.Len())
+	}
+	if b.Stop {
+		p.Stop()
 	}
 	return nil
 }

@@ -58,6 +58,7 @@ func of(u bellows.Unit) Passage { return Passage{u.Split, u.Clock, u.Clock, u.It
 type Batch struct {
 	First, Last bellows.CommitNumber // records; what else has a number among them visits nothing
 	List        []Passage            // of each split in the order of their numbers
+	Stop        bool                 // the job may go on from behind it
 }
 
 // Items is how many items a list of passagees visits.

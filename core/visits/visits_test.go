@@ -445,7 +445,7 @@ func TestAProofKnowsWhereTheJobIs(t *testing.T) {
 	if err := p.Over(1); err == nil {
 		t.Error("the first is over")
 	}
-	if err := p.Take(Batch{1, 1, []Passage{{0, 0, 0, bellows.Range{End: 3}}}}); err != nil {
+	if err := p.Take(Batch{First: 1, Last: 1, List: []Passage{{0, 0, 0, bellows.Range{End: 3}}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Over(0); err == nil {
@@ -454,7 +454,7 @@ func TestAProofKnowsWhereTheJobIs(t *testing.T) {
 	if err := p.Resume([]bellows.Clock{0}); err != nil {
 		t.Errorf("killed behind clock 0: %v", err)
 	}
-	if err := p.Take(Batch{1, 1, []Passage{{0, 1, 1, bellows.Range{Begin: 3, End: 4}}}}); err != nil {
+	if err := p.Take(Batch{First: 1, Last: 1, List: []Passage{{0, 1, 1, bellows.Range{Begin: 3, End: 4}}}}); err != nil {
 		t.Errorf("and goes on: %v", err)
 	}
 	if err := p.Over(1); err != nil || p.Account().Void != 0 || p.Account().Lives != 2 {
@@ -462,7 +462,7 @@ func TestAProofKnowsWhereTheJobIs(t *testing.T) {
 	}
 	for _, v := range []Passage{{0, 1, 0, bellows.Range{}}, {0, -1, 0, bellows.Range{}}, {1, 0, 0, bellows.Range{}}, {0, 0, 0, bellows.Range{Begin: -1}}, {0, 0, 0, bellows.Range{Begin: 1}}} {
 		var f *Fault
-		if err := begin().Take(Batch{1, 1, []Passage{v}}); !errors.As(err, &f) || f.Kind != Stranger {
+		if err := begin().Take(Batch{First: 1, Last: 1, List: []Passage{v}}); !errors.As(err, &f) || f.Kind != Stranger {
 			t.Errorf("%+v: %v", v, err)
 		}
 	}

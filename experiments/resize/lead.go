@@ -86,13 +86,13 @@ func (p paced) Close() error {
 
 // serve runs a part of a job.
 func (l *led) serve() error {
-	return launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(_ context.Context, saved []byte) (train.Job, train.Saved, error) {
+	return launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(_ context.Context, saved []byte) (launch.Part, error) {
 		job, err := l.job()
 		if err != nil || saved == nil {
-			return job, nil, err
+			return launch.Part{Job: job}, err
 		}
 		image, err := load(string(saved))
-		return job, image, err
+		return launch.Part{Job: job, Saved: image}, err
 	})
 }
 

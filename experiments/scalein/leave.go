@@ -32,12 +32,12 @@ func serve(args []string) (served bool, err error) {
 	if err := json.Unmarshal([]byte(args[1]), &o); err != nil {
 		return true, err
 	}
-	return true, launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, train.Saved, error) {
+	return true, launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (launch.Part, error) {
 		run, err := o.Make()
 		if err != nil {
-			return train.Job{}, nil, err
+			return launch.Part{}, err
 		}
-		return run.Job, nil, nil
+		return launch.Part{Job: run.Job}, nil
 	})
 }
 

@@ -85,6 +85,7 @@ func golden() map[string]Message {
 		"slab.keys": &Slab{bellows.PartitionRef{Table: 1, Partition: 2}, true, 0, []bellows.Key{1, 1 << 63}, nil, 2},
 		"collect":   &Collect{2, true, 4}, "collected": &Collected{"torn", 2}, "ready": &Ready{bellows.Fingerprint{Tables: 42, Splits: 43, Data: 44, Formats: 45, Kernels: 46, Program: 1<<64 - 1}}, "notice": &Notice{"waits"}, "complaint": &Complaint{4, "gone", false},
 		"handoff": &Handoff{2, 9, pair, 300, 2, true, true}, "prepared": &Prepared{2, 9, pair, 1 << 20, 1 << 40, true, "too far behind"}, "taken": &Taken{9, 10, pair, true},
+		"cut": &Cut{2, 9, 40, true}, "shard": &Shard{2, 9, 40, pair.Ref, "40/t1-p2", 1 << 40, 1 << 63, 30, "no space left"},
 		"piece":       &Piece{Copy: 9, Number: 10, Pair: pair, Kind: 1, Route: 7, First: 30, Count: 1, Values: values},
 		"piece.chunk": &Piece{Copy: 9, Number: 11, Pair: pair, Kind: 3, Waits: true, Clock: 16, Subtree: Subtree{2, 7}, Rows: []uint32{29, 28, 30}, Values: values},
 		"piece.keys":  &Piece{Copy: 9, Number: 12, Pair: pair, Kind: 2, Count: 3, Keys: []bellows.Key{1<<63 | 29, 28, 30}, Values: values},

@@ -116,6 +116,8 @@ var kinds = [...]kind{
 	kindRecalled:  {"recalled", smallMax, clientToController, tally.Control, false, made[Recalled]},
 	kindHandoff:   {"handoff", smallMax, controllerToLane, tally.Control, false, made[Handoff]},
 	kindPrepared:  {"prepared", textMax, laneToController, tally.Control, false, made[Prepared]},
+	kindCut:       {"cut", smallMax, controllerToLane, tally.Control, false, made[Cut]},
+	kindShard:     {"shard", textMax, laneToController, tally.Control, false, made[Shard]},
 	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, false, made[Report]},
 }
 

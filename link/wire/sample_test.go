@@ -150,6 +150,8 @@ func (s sampler) messages() []Message {
 		&Report{s.Uint32(), s.Int64(), s.tally(), s.Uint32()},
 		&Handoff{bellows.Term(s.Uint32()), s.Uint64(), s.pair(), bellows.NodeID(s.Uint32()), uint16(s.Uint32()), s.IntN(2) == 1, s.IntN(2) == 1},
 		&Prepared{bellows.Term(s.Uint32()), s.Uint64(), s.pair(), s.Uint64(), s.Uint64(), s.IntN(2) == 1, s.reason()},
+		&Cut{bellows.Term(s.Uint32()), s.Uint64(), bellows.CommitNumber(s.Uint64()), s.IntN(2) == 1},
+		&Shard{bellows.Term(s.Uint32()), s.Uint64(), bellows.CommitNumber(s.Uint64()), s.ref(), s.reason(), s.Uint64(), s.Uint64(), bellows.CommitNumber(s.Uint64()), s.reason()},
 		s.route(), &Stale{bellows.Term(s.Uint32()), s.version(), s.Uint64(), s.flush(), list(s, 5, s.pair)},
 		&Ack{[2]uint64{s.Uint64(), s.Uint64()}}, &Resume{s.Uint64(), [2]uint64{s.Uint64(), s.Uint64()}}, &Bye{})
 }

@@ -30,6 +30,8 @@ func (e Envelope) Term() bellows.Term {
 		return m.Term
 	case *Handoff:
 		return m.Term
+	case *Cut:
+		return m.Term
 	}
 	return 0
 }

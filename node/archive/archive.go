@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"sync"
 
 	"bellows"
 	"bellows/core/coord"
@@ -26,14 +27,18 @@ import (
 //   - No shard belongs to two cuts that follow each other (TestNoDamageTakesTwoCuts).
 //   - What was removed by Clear or forgotten is not read again: a manifest goes before its shards.
 //
-// One goroutine at a time may use it, but Create and the shards that come of it.
+// Several goroutines may use it; one cut is written at a time.
+//
+// Lock: mu, of kept, and over what is written and removed. A store that stalls keeps it.
 type Archive struct {
 	store  blob.Store
 	id     ID
 	tables []table.Schema
 	cuts   []table.Cut
-	widths [][]int     // by table
-	kept   []*Manifest // newest first, at most keepMost; what cuts that follow may refer to
+	widths [][]int // by table
+
+	mu   sync.Mutex
+	kept []*Manifest // newest first, at most keepMost; what cuts that follow may refer to
 }
 
 // keepMost is how many cuts there are at least: the newest, and the one to use where that is damaged.
@@ -96,6 +101,8 @@ type Passed struct {
 // Latest is the newest whole cut, every byte of which was read and held against its checksums; nil where there is none. Newer ones that are not whole are passed by.
 // Where there are cuts and none is whole it is an error of kind BadData. An error of the store, other than that a blob is missing, is returned: it may pass, and the cut be whole.
 func (a *Archive) Latest(ctx context.Context) (*Manifest, []Passed, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.kept = nil
 	list, err := a.names(ctx)
 	if err != nil {
@@ -252,6 +259,8 @@ func (s *Saved) Partition(ref bellows.PartitionRef) (live, kept *store.Image, er
 
 // Clear removes all cuts.
 func (a *Archive) Clear(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.kept = nil
 	return a.collect(ctx)
 }

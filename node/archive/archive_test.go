@@ -68,7 +68,8 @@ type cut struct {
 func (c *cut) state() *coord.State {
 	return &coord.State{Complete: []bellows.Clock{bellows.Clock(c.Commit), bellows.NoClock}, Driver: []float64{math.Inf(1), float64(c.Commit)},
 		Queue:     []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 5}}, Args: []float64{math.Pi}}},
-		Staleness: []wire.Staleness{{Table: 1, Clocks: -3}}}
+		Out:       []coord.Out{{Task: wire.Task{Unit: bellows.Unit{Split: 1, Clock: 3, Items: bellows.Range{Begin: 3, End: 5}}}, Commit: 7}},
+		Staleness: []wire.Staleness{{Table: 1, Clocks: -3}}, Finishing: c.Era > 1}
 }
 
 // life is cuts that follow each other. The first partition of each table never changes, the others with every cut.

@@ -25,6 +25,8 @@ type Cut struct {
 
 // Begin begins a cut. It must be newer than all that are there.
 func (a *Archive) Begin(at At) (*Cut, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if len(a.kept) > 0 && at.Compare(a.kept[0].At) <= 0 {
 		last := a.kept[0].At
 		return nil, bellows.Errorf(bellows.Bug, "write checkpoint", a.store.URI(at.name()), "record %d of era %d is not behind record %d of era %d", at.Commit, at.Era, last.Commit, last.Era)
@@ -73,13 +75,20 @@ func (c *Cut) Put(ctx context.Context, ref bellows.PartitionRef, live, kept *sto
 // Same takes a partition as the last cut has it, which must be of this era: nothing of it has changed since. Where the cut before that has the same, its shard is taken; else the last
 // one's is copied, so that no two cuts that follow each other have a shard together.
 func (c *Cut) Same(ctx context.Context, ref bellows.PartitionRef, since bellows.CommitNumber) error {
-	kept := c.archive.kept
-	if len(kept) == 0 || kept[0].At != (At{c.Era, since}) {
-		return bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()), "%v is as at record %d, which is not the last checkpoint's", ref, since)
+	c.archive.mu.Lock()
+	kept := slices.Clone(c.archive.kept)
+	c.archive.mu.Unlock()
+	at := slices.IndexFunc(kept, func(m *Manifest) bool { return m.At == At{c.Era, since} })
+	if at < 0 {
+		return bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()), "%v is as at record %d, of which there is no checkpoint", ref, since)
 	}
-	last := kept[0].find(ref)
+	last := kept[at].find(ref)
 	if last == nil {
 		return bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()), "%v is as at record %d, which has none", ref, since)
+	}
+	if at > 0 { // the last one is not known to whoever asks, and has another shard
+		c.shards[ref] = *last
+		return nil
 	}
 	if len(kept) == keepMost {
 		if e := kept[keepMost-1].find(ref); e != nil && e.SHA256 == last.SHA256 && e.Bytes == last.Bytes {
@@ -120,6 +129,8 @@ func (c *Cut) Written() (n int64) {
 // there or not, and those before it are. uncollected is why what is not needed was not removed: the cut is there, and the next tries again.
 func (c *Cut) Publish(ctx context.Context, state *coord.State, run json.RawMessage, now time.Time) (m *Manifest, uncollected, err error) {
 	a := c.archive
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	m = &Manifest{Format: manifestFormat, Job: hex.EncodeToString(a.id[:]), At: c.At, Time: now.UTC(), Controller: encodeState(state), Run: run, state: *state}
 	if m.Shards, err = c.list(); err != nil {
 		return nil, nil, err

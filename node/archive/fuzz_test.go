@@ -173,7 +173,8 @@ func takeManifest(t *testing.T, a *Archive, text []byte) {
 func FuzzState(f *testing.F) {
 	f.Add(encodeState(&coord.State{}))
 	f.Add(encodeState(&coord.State{Complete: []bellows.Clock{1, bellows.NoClock}, Driver: []float64{1, 2}, Staleness: []wire.Staleness{{Table: 3, Clocks: -1}},
-		Queue: []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 4}}, Args: []float64{5}}}}))
+		Queue: []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 4}}, Args: []float64{5}}},
+		Out:   []coord.Out{{Task: wire.Task{Args: []float64{6}}, Commit: 8}}, Finishing: true}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := decodeState(b)
 		if err == nil && !bytes.Equal(encodeState(&s), b) {

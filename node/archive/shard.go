@@ -12,6 +12,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/core/checkpoint"
 	"bellows/core/store"
 	"bellows/port/blob"
 )
@@ -59,15 +60,8 @@ func (s *stamp) bytes() []byte {
 	return order.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// Piece is some rows of a partition. Pieces follow each other: first those of the partition as it was, then those of what the driver kept of it, if it did. A partition without rows
-// has one piece without rows.
-type Piece struct {
-	Kept   bool
-	First  int // rows of this image before it
-	Count  int // rows
-	Keys   []bellows.Key
-	Values []float32 // of the rows, then slot by slot of the rule
-}
+// Piece is some rows of a partition, as lanes give them away.
+type Piece = checkpoint.Piece
 
 // Shard is one that is being written, piece by piece. One goroutine at a time may use it.
 type Shard struct {

@@ -21,6 +21,8 @@ func encodeState(s *coord.State) []byte {
 	tasks.put(&e, s.Queue)
 	lags.put(&e, s.Staleness)
 	doubles.put(&e, s.Driver)
+	outs.put(&e, s.Out)
+	e.word(uint32(bit(s.Finishing)))
 	return e.b
 }
 
@@ -30,7 +32,11 @@ func decodeState(b []byte) (s coord.State, err error) {
 	if string(d.take(len(stateMagic))) != stateMagic {
 		d.fail("its state does not begin like one of this version")
 	}
-	s.Complete, s.Queue, s.Staleness, s.Driver = clocks.get(d), tasks.get(d), lags.get(d), doubles.get(d)
+	s.Complete, s.Queue, s.Staleness, s.Driver, s.Out = clocks.get(d), tasks.get(d), lags.get(d), doubles.get(d), outs.get(d)
+	finishing := d.word()
+	if s.Finishing = finishing == 1; finishing > 1 {
+		d.fail("its state says neither that the driver has tasks nor that it has none")
+	}
 	if len(d.rest) > 0 {
 		d.fail(fmt.Sprintf("%d bytes follow the end of its state", len(d.rest)))
 	}
@@ -80,7 +86,7 @@ var (
 		},
 		least: 24,
 	}
-	tasks = listOf(form[wire.Task]{
+	task = form[wire.Task]{
 		put: func(e *encoder, t wire.Task) {
 			units.put(e, t.Unit)
 			doubles.put(e, t.Args)
@@ -90,6 +96,18 @@ var (
 			return wire.Task{Unit: u, Args: doubles.get(d)}
 		},
 		least: 28,
+	}
+	tasks = listOf(task)
+	outs  = listOf(form[coord.Out]{
+		put: func(e *encoder, o coord.Out) {
+			task.put(e, o.Task)
+			e.long(uint64(o.Commit))
+		},
+		get: func(d *decoder) coord.Out {
+			t := task.get(d)
+			return coord.Out{Task: t, Commit: bellows.CommitNumber(d.long())}
+		},
+		least: 36,
 	})
 )
 

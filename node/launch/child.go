@@ -17,6 +17,13 @@ import (
 	"bellows/train"
 )
 
+// Part is what a process that was started makes of its arguments, and of where the saved run lies.
+type Part struct {
+	Job         train.Job
+	Saved       train.Saved       // what it goes on from; nil: the job begins
+	Checkpoints *node.Checkpoints // where it is saved; nil: nowhere
+}
+
 // RunChild takes this process's assignment in the job of the process that started it from standard input in, and runs its part
 // until it is let go. prepare makes the same job as there, and finds the saved run if there is one. It listens before it prepares,
 // which may take a while: node 0 then knows where everybody is, and can tell, while others still read their data.
@@ -26,7 +33,7 @@ import (
 //
 // Once the process takes part, the end of ctx is a warning: it will be gone after the notice of the Processes, and node 0, if it has a Control,
 // has its work and its partitions go elsewhere, and lets it go. The process goes on until then.
-func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (train.Job, train.Saved, error)) error {
+func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (Part, error)) error {
 	asked := ctx
 	parent, letGo := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer letGo(nil)
@@ -38,12 +45,12 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 		return err
 	}
 	defer self.listener.Close()
-	job, saved, err := prepare(ctx, self.Saved)
+	part, err := prepare(ctx, self.Saved)
 	if err != nil {
 		return err
 	}
 	if i := self.Invited; i != nil {
-		if err := i.Check(&job, self.Wire); err != nil {
+		if err := i.Check(&part.Job, self.Wire); err != nil {
 			return err
 		}
 	}
@@ -53,8 +60,8 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 	}
 	warned := make(chan time.Duration, 1)
 	defer context.AfterFunc(asked, func() { warned <- self.Notice })()
-	return node.Serve(parent, job, self.Cluster, conns,
-		node.Options{Resume: saved, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true, Warned: warned})
+	return node.Serve(parent, part.Job, self.Cluster, conns,
+		node.Options{Resume: part.Saved, Checkpoints: part.Checkpoints, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true, Warned: warned})
 }
 
 // takeAssignment takes the place that the process which started this one has for it, as read from in, and listens. The answer

@@ -45,20 +45,20 @@ func startedByTest(role string) error {
 	case "dead":
 		return errors.New("out of memory")
 	}
-	return RunChild(context.Background(), os.Stdin, os.Stdout, func(_ context.Context, saved []byte) (train.Job, train.Saved, error) {
+	return RunChild(context.Background(), os.Stdin, os.Stdout, func(_ context.Context, saved []byte) (Part, error) {
 		if name, ok := strings.CutPrefix(role, "grows "); ok {
 			job, err := gated(name, os.Getenv(gateFolder))
-			return job, nil, err
+			return Part{Job: job}, err
 		}
 		if role == "dies" {
 			job := counts()
 			job.NewExecutor = func(s bellows.SplitID) (train.Executor, error) { return death{}, nil }
-			return job, nil, nil
+			return Part{Job: job}, nil
 		}
 		if string(saved) != strings.TrimPrefix(role, "part") {
-			return train.Job{}, nil, fmt.Errorf("the saved run is %q", saved)
+			return Part{}, fmt.Errorf("the saved run is %q", saved)
 		}
-		return counts(), nil, nil
+		return Part{Job: counts()}, nil
 	})
 }
 

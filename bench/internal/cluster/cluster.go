@@ -31,9 +31,9 @@ func RunChild(order string, job func(order string) (train.Job, error)) (ran bool
 	if order == "" {
 		return false, nil
 	}
-	return true, launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (train.Job, train.Saved, error) {
+	return true, launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (launch.Part, error) {
 		j, err := job(order)
-		return j, nil, err
+		return launch.Part{Job: j}, err
 	})
 }
 

@@ -70,6 +70,10 @@ type Status struct {
 	Started time.Time `json:"started"`
 	Nodes   []Node    `json:"nodes"`
 	Jobs    []Job     `json:"jobs"`
+	// Registry says why the registry does not answer; "": it does.
+	Registry string `json:"registry,omitempty"`
+	// Recovered is what became of the jobs of a manager that has ended without `down`.
+	Recovered []string `json:"recovered,omitempty"`
 }
 
 // Count is how many nodes with a role take part.

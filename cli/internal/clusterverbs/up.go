@@ -44,10 +44,13 @@ const (
 
 // order is what a manager reads from its standard input.
 type order struct {
-	State, Listen           string
-	Asked                   bool
-	Workers, Servers, Slots int
-	Notice                  time.Duration
+	State, Listen             string
+	Asked                     bool
+	Workers, Servers, Slots   int
+	Notice                    time.Duration
+	Etcd                      []string // addresses of a cluster of others; none: a registry of its own
+	EtcdPrefix                string
+	EtcdCA, EtcdCert, EtcdKey string // files
 }
 
 // isUp is what `up --json` prints, and down.
@@ -82,6 +85,7 @@ func (c commands) upCommand() *cobra.Command {
 	f.IntVar(&u.Slots, "slots", 0, "compute slots of each worker (default: its share of the processors)")
 	noticeFlag(f, &u.Notice)
 	f.StringVar(&u.Listen, "listen", defaultAddress, "`address` of the manager; nodes of other machines join at one that they reach")
+	u.etcdFlags(f)
 	watch.StateFlag(f, &u.order.State)
 	return cmd
 }
@@ -137,6 +141,9 @@ func (u *up) check() error {
 		return line.BadFlag("slots", fmt.Sprint(u.Slots), "it must be from 1 to 1024, or 0 for a share of the processors")
 	}
 	if err := checkNotice(u.Notice); err != nil {
+		return err
+	}
+	if err := u.checkEtcd(); err != nil {
 		return err
 	}
 	host, port, err := net.SplitHostPort(u.Listen)
@@ -287,6 +294,11 @@ func (u *up) tell(s cluster.Status, folder cluster.Folder, already bool) error {
 			u.sentences = append(u.sentences, fmt.Sprintf("`%s scale` changes how many nodes it has", u.Program()))
 		}
 	}
+	if !already {
+		for _, said := range s.Recovered {
+			u.Talk("%s", said)
+		}
+	}
 	for _, said := range u.sentences {
 		if !strings.HasPrefix(said, "a cluster that was up here") {
 			u.Talk("%s", said)
@@ -339,7 +351,12 @@ func (c commands) manage(ctx context.Context, ready func(cluster.Status)) error 
 	if err != nil {
 		return err
 	}
-	return manager.Run(ctx, manager.Config{Folder: folder, Listen: o.Listen, Asked: o.Asked, Workers: o.Workers, Servers: o.Servers,
+	reg, end, err := c.registry(ctx, folder, &o)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return manager.Run(ctx, manager.Config{Folder: folder, Registry: reg, Own: len(o.Etcd) == 0, Listen: o.Listen, Asked: o.Asked, Workers: o.Workers, Servers: o.Servers,
 		Slots: o.Slots, Notice: o.Notice, Program: program, Log: os.Stderr}, ready)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"bellows"
+	"bellows/cli/internal/figures"
 	"bellows/node"
 )
 
@@ -32,6 +33,25 @@ func Of(c node.Change) Event {
 		e.Kind, e.Node, e.Decision = Plan, Leader, &Decision{Steps: c.Steps, Bytes: c.Bytes, Took: c.Seconds}
 	}
 	return e
+}
+
+// OfCheckpoint is the event of a checkpoint.
+func OfCheckpoint(c node.Checkpoint) Event {
+	return Event{Kind: Checkpoint, Checkpointed: &Checkpointed{Commit: uint64(c.Commit), Written: c.Written, Within: c.Within.Seconds(), Every: c.Every.Seconds()},
+		Sentence: fmt.Sprintf("a checkpoint at record %s: %s in %s s; the next in %s s", figures.Grouped(int64(c.Commit)), figures.Bytes(uint64(c.Written)), figures.Duration(c.Within.Seconds()), figures.Duration(c.Every.Seconds()))}
+}
+
+// Undone says what the loss of nodes has cost; goesOn: the run had gone on from a checkpoint.
+func Undone(since node.Since, goesOn bool) string {
+	from := "the last checkpoint"
+	switch {
+	case since.Commit > 0:
+	case goesOn:
+		from = "this command began"
+	default:
+		from = "the beginning, since there is no checkpoint yet"
+	}
+	return fmt.Sprintf("lost is what was done since %s: %s, %s s", from, figures.Plural(int(since.Units), "unit"), figures.Duration(since.Trained.Seconds()))
 }
 
 func name(n bellows.NodeID) string { return fmt.Sprintf("node-%d", n) }

@@ -30,6 +30,7 @@ type Visits struct {
 	Records [2]uint64 `json:"records"` // the first and the last
 	Visited int64     `json:"visited"` // items
 	Visits  []Passage `json:"visits"`
+	Stop    bool      `json:"stop,omitempty"` // the run may go on from behind it: a checkpoint is taken there
 }
 
 // OfJob is the event of what a job says of its clocks. driver is the application's, and from what the job goes on from; nil: it begins.
@@ -54,7 +55,7 @@ func OfJob(job *train.Job, driver train.Driver, from train.Saved) Event {
 // OfVisits is the event of what counts.
 func OfVisits(b visits.Batch) Event {
 	n := visits.Items(b.List)
-	return Event{Kind: Visited, Visits: &Visits{Records: [2]uint64{uint64(b.First), uint64(b.Last)}, Visited: n, Visits: passagees(b.List)},
+	return Event{Kind: Visited, Visits: &Visits{Records: [2]uint64{uint64(b.First), uint64(b.Last)}, Visited: n, Visits: passagees(b.List), Stop: b.Stop},
 		Sentence: fmt.Sprintf("%s items of %s count, by records %d to %d", figures.Grouped(n), figures.Plural(visits.Splits(b.List), "split"), b.First, b.Last)}
 }
 
@@ -79,7 +80,7 @@ func (s *Statement) Statement() (*visits.Statement, error) {
 // Batch is the batch itself. One with numbers that nothing can have, or other items than it says, is an error.
 func (v *Visits) Batch() (visits.Batch, error) {
 	list, err := read(v.Visits)
-	b := visits.Batch{First: bellows.CommitNumber(v.Records[0]), Last: bellows.CommitNumber(v.Records[1]), List: list}
+	b := visits.Batch{First: bellows.CommitNumber(v.Records[0]), Last: bellows.CommitNumber(v.Records[1]), List: list, Stop: v.Stop}
 	if n := visits.Items(list); err == nil && n != v.Visited {
 		err = fmt.Errorf("its visits are of %d items, and it says %d", n, v.Visited)
 	}

@@ -105,6 +105,7 @@ func (m *manager) submit(s cluster.Submission) (d cluster.Job, err error) {
 		return d, err
 	}
 	m.logf("job %d: %s", number, command(&s))
+	m.keep(j)
 	m.next()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,7 +128,10 @@ func (m *manager) enqueue(j *job) (number int, err error) {
 	case waiting >= jobsMost:
 		return 0, bellows.Errorf(bellows.Unavailable, "submit", j.request.App, "%d jobs wait already", waiting).Hinted("submit it later")
 	}
-	j.number = len(m.jobs) + 1
+	j.number = 1
+	if n := len(m.jobs); n > 0 {
+		j.number = m.jobs[n-1].number + 1
+	}
 	m.jobs = append(m.jobs, j)
 	m.trim()
 	return j.number, nil
@@ -150,10 +154,11 @@ func (m *manager) trim() {
 func (m *manager) job(number int) (*job, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if number < 1 || number > len(m.jobs) {
+	at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.number == number })
+	if at < 0 {
 		return nil, bellows.Errorf(bellows.Usage, "find", fmt.Sprintf("job %d", number), "there is none of that number").Hinted("`jobs` lists them")
 	}
-	return m.jobs[number-1], nil
+	return m.jobs[at], nil
 }
 
 // next starts the first job of the queue, if none runs and nothing of one before does.
@@ -173,6 +178,7 @@ func (m *manager) next() {
 	m.current = j
 	assignment := m.assign(j)
 	m.mu.Unlock()
+	m.note(j)
 	identity, err := m.issues.Member(secure.Name{Role: secure.Controller, ID: j.name()})
 	if err == nil {
 		assignment.Identity = identity
@@ -276,6 +282,7 @@ func (m *manager) ended(j *job, code int) {
 		m.current = nil
 	}
 	m.mu.Unlock()
+	m.note(j)
 	m.logf("job %d has ended with exit code %d", j.number, code)
 	j.spool.end(code)
 	close(j.over)
@@ -300,6 +307,7 @@ func (m *manager) cancel(j *job) error {
 	if j.state == cluster.Queued {
 		j.state, j.ended, j.exit = cluster.Interrupted, time.Now(), bellows.Interrupted.ExitCode()
 		m.mu.Unlock()
+		m.note(j)
 		j.spool.say(fmt.Sprintf("job %d had not begun, and is dropped", j.number))
 		j.spool.end(j.exit)
 		close(j.over)
@@ -371,6 +379,7 @@ func (m *manager) fromLeader(j *job, msg cluster.Message) {
 	switch {
 	case msg.Run != "":
 		j.run = msg.Run
+		m.keeper.want(j.number)
 	case msg.Answer != nil:
 		if answer := m.asked[msg.Question]; answer != nil {
 			answer <- *msg.Answer // it has room for one

@@ -15,12 +15,14 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"bellows"
 	"bellows/cli/internal/cluster"
 	"bellows/link/secure"
+	"bellows/port/registry"
 )
 
 // Config is how a cluster begins.
@@ -33,6 +35,8 @@ type Config struct {
 	Notice           time.Duration // of nodes that it starts, when they are told to end: how long a job has to give one up; 0: cluster.NoticeOfLeave
 	Program          cluster.Program
 	Log              *os.File // for agents, too
+	Registry         registry.Registry
+	Own              bool // the registry is this folder's, and no other manager's
 }
 
 // manager is a cluster that is up.
@@ -66,6 +70,10 @@ type manager struct {
 	guests    int    // the last number of a certificate for who joins by itself
 	closing   bool
 	asked     map[uint64]chan cluster.Reply // questions to the process that leads
+
+	keeper     *keeper
+	deposed    atomic.Bool // another manager leads
+	recoveries []string    // what became of the jobs of a manager before
 }
 
 // marker names the variable of the environment that marks processes of a cluster. None of them brings one up: a program that does not
@@ -108,6 +116,17 @@ func Run(ctx context.Context, c Config, ready func(cluster.Status)) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Folder.Forget()) }()
+	if err := m.take(ctx); err != nil {
+		return err
+	}
+	keeping, kept := context.WithCancel(context.Background())
+	go m.keeper.run(keeping)
+	orderly := false
+	defer func() {
+		kept()
+		<-m.keeper.done
+		m.keeper.end(orderly)
+	}()
 	if err := m.listen(); err != nil {
 		return err
 	}
@@ -122,12 +141,17 @@ func Run(ctx context.Context, c Config, ready func(cluster.Status)) (err error) 
 		}
 	}
 	m.logf("up at %s: %d workers, %d servers", m.address, c.Workers, c.Servers)
+	for _, said := range m.recoveries {
+		m.logf("%s", said)
+	}
 	ready(m.status())
+	m.next()
 	select {
 	case <-ctx.Done():
 		m.logf("told to end")
 		m.down(orderlyWithin)
 	case <-m.downed:
+		orderly = !m.deposed.Load()
 	}
 	m.logf("down")
 	return nil
@@ -189,7 +213,8 @@ func send(list []outgoing) {
 func (m *manager) status() cluster.Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := cluster.Status{Cluster: m.address, PID: os.Getpid(), Program: m.Program.Name, Started: m.began, Nodes: []cluster.Node{}, Jobs: []cluster.Job{}}
+	s := cluster.Status{Cluster: m.address, PID: os.Getpid(), Program: m.Program.Name, Started: m.began, Nodes: []cluster.Node{}, Jobs: []cluster.Job{},
+		Registry: m.keeper.silent, Recovered: m.recoveries}
 	for _, n := range m.nodes {
 		s.Nodes = append(s.Nodes, n.describe())
 	}

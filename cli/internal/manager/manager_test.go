@@ -27,6 +27,7 @@ import (
 	"bellows/cli/internal/screen"
 	"bellows/link/secure"
 	"bellows/node"
+	"bellows/port/registry/mem"
 	"bellows/vec"
 )
 
@@ -154,6 +155,12 @@ func bringUp(t *testing.T) *up { return bringUpWith(t, 0, 0) }
 // bringUpWith brings up a cluster with nodes of its own.
 func bringUpWith(t *testing.T, workers, servers int) *up {
 	t.Helper()
+	return bringUpAt(t, mem.New("test"), workers, servers)
+}
+
+// bringUpAt brings one up that has this registry.
+func bringUpAt(t *testing.T, store *mem.Store, workers, servers int) *up {
+	t.Helper()
 	state := t.TempDir()
 	folder, err := cluster.In(state)
 	if err == nil {
@@ -170,7 +177,7 @@ func bringUpWith(t *testing.T, workers, servers int) *up {
 	u := &up{t: t, folder: folder, end: end, over: make(chan error, 1), log: log, program: own}
 	ready := make(chan cluster.Status, 1)
 	go func() {
-		u.over <- Run(ctx, Config{Folder: folder, Listen: "127.0.0.1:0", Workers: workers, Servers: servers, Program: u.program, Log: log}, func(s cluster.Status) { ready <- s })
+		u.over <- Run(ctx, Config{Folder: folder, Listen: "127.0.0.1:0", Workers: workers, Servers: servers, Program: u.program, Log: log, Registry: store.Open(), Own: true}, func(s cluster.Status) { ready <- s })
 	}()
 	select {
 	case <-ready:
@@ -473,7 +480,7 @@ func TestTheEndIsTold(t *testing.T) {
 // TestTwoManagersOfAFolder: the second says so.
 func TestTwoManagersOfAFolder(t *testing.T) {
 	u := bringUp(t)
-	err := Run(t.Context(), Config{Folder: u.folder, Listen: "127.0.0.1:0", Program: u.program, Log: u.log}, func(cluster.Status) { t.Error("it is up") })
+	err := Run(t.Context(), Config{Folder: u.folder, Listen: "127.0.0.1:0", Program: u.program, Log: u.log, Registry: mem.New("test").Open(), Own: true}, func(cluster.Status) { t.Error("it is up") })
 	if bellows.KindOf(err) != bellows.Refused {
 		t.Error(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/node"
 	"bellows/node/archive"
 	"bellows/port/blob"
 	"bellows/port/blob/file"
@@ -181,11 +182,12 @@ type Reference struct {
 	Place string
 	ID    string
 	Life  bellows.Era
+	Keep  bool        // the job is saved while it runs
 	From  *archive.At `json:",omitempty"` // nil: it begins
 }
 
-// Reference is that of this run.
-func (f *Folder) Reference() ([]byte, error) {
+// Reference is that of this run; keep: it is saved while it runs.
+func (f *Folder) Reference(keep bool) ([]byte, error) {
 	place := f.place()
 	if !strings.Contains(place, "://") {
 		whole, err := filepath.Abs(place)
@@ -194,7 +196,7 @@ func (f *Folder) Reference() ([]byte, error) {
 		}
 		place = whole
 	}
-	r := Reference{Place: place, ID: hex.EncodeToString(f.id[:]), Life: f.Life}
+	r := Reference{Place: place, ID: hex.EncodeToString(f.id[:]), Life: f.Life, Keep: keep}
 	if f.Saved != nil {
 		r.From = &f.Saved.At
 	}
@@ -202,7 +204,8 @@ func (f *Folder) Reference() ([]byte, error) {
 }
 
 // Refer opens what a reference says, for a job with these tables. saved is nil where it begins.
-func Refer(ctx context.Context, reference []byte, tables []table.Schema) (a *archive.Archive, saved train.Saved, err error) {
+func Refer(ctx context.Context, reference []byte, tables []table.Schema) (c *node.Checkpoints, saved train.Saved, err error) {
+	var a *archive.Archive
 	var r Reference
 	var id archive.ID
 	err = json.Unmarshal(reference, &r)
@@ -218,14 +221,52 @@ func Refer(ctx context.Context, reference []byte, tables []table.Schema) (a *arc
 	if err == nil {
 		a, err = archive.Open(s, id, tables)
 	}
-	if err != nil || r.From == nil {
-		return a, nil, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Keep {
+		c = &node.Checkpoints{Archive: a, Life: r.Life}
+	}
+	if r.From == nil {
+		return c, nil, nil
 	}
 	m, err := a.Cut(ctx, *r.From)
 	if err != nil {
 		return nil, nil, err
 	}
-	return a, a.Saved(ctx, m), nil
+	return c, a.Saved(context.WithoutCancel(ctx), m), nil
+}
+
+// everyLeast is the least time between two checkpoints: each is several files that are synced.
+const everyLeast = 10 * time.Millisecond
+
+// ParseEvery is the time between two checkpoints that a setting names; 0 for "auto": as node.Interval has it.
+func ParseEvery(text string) (time.Duration, error) {
+	if text == "auto" || text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < everyLeast {
+		return 0, fmt.Errorf("it must be auto or a time of at least %v, such as 60s", everyLeast)
+	}
+	return d, nil
+}
+
+// Checkpoints are how the run is saved while it runs: nowhere but where its cuts are. With each is kept what the run has cost until then, and of the audit what was
+// known when this life began: what this life has sent and applied by then only its end can say.
+func (f *Folder) Checkpoints(every time.Duration) (*node.Checkpoints, error) {
+	if f.cuts == nil {
+		if err := f.openCuts(context.Background()); err != nil {
+			return nil, err
+		}
+	}
+	return &node.Checkpoints{Archive: f.cuts, Life: f.Life, Every: every, Note: func(so node.Spent) json.RawMessage {
+		text, err := json.Marshal(Progress{Seconds: f.Before.Seconds + so.Trained.Seconds(), Account: f.Before.Account})
+		if err != nil {
+			panic(err) // numbers
+		}
+		return text
+	}}, nil
 }
 
 // GoOn is the cut that the run goes on from; nil: it begins.

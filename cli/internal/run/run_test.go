@@ -222,7 +222,7 @@ func TestCheckpointsElsewhere(t *testing.T) {
 		if mark(t, f) != float32(i+1) {
 			t.Errorf("run %d goes on from %v", i, mark(t, f))
 		}
-		reference, err := f.Reference()
+		reference, err := f.Reference(false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func (j *journal) begin(f *run.Folder) error {
 }
 
 // shownOtherwise are the events that people read elsewhere on the screen.
-var shownOtherwise = []event.Kind{event.Started, event.Joined, event.Epoch, event.Finished, event.Failed, event.Lost, event.Stated, event.Visited}
+var shownOtherwise = []event.Kind{event.Started, event.Joined, event.Epoch, event.Finished, event.Failed, event.Lost, event.Stated, event.Visited, event.Checkpoint}
 
 // unwatched are the events that are for the proof of a log, and that nobody watches.
 var unwatched = []event.Kind{event.Stated, event.Visited}

@@ -57,6 +57,9 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	if err := splits.Check(opt.cache); err != nil {
 		return nil, err
 	}
+	if _, err := run.ParseEvery(opt.checkpointEvery); err != nil {
+		return nil, line.BadFlag("checkpoint-every", opt.checkpointEvery, "%v", err)
+	}
 	if err := run.CheckPlace(context.Background(), opt.checkpoint); err != nil {
 		return nil, line.BadFlag("checkpoint", opt.checkpoint, "%v", err)
 	}

@@ -14,11 +14,11 @@ import (
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/pause"
 	"bellows/cli/internal/run"
 	"bellows/node"
 	"bellows/node/launch"
 	"bellows/progress"
-	"bellows/train"
 	"bellows/vec"
 )
 
@@ -155,7 +155,7 @@ func (m members) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Se
 
 // lead runs the job as node 0 of processes that it starts and ends.
 func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, error) {
-	saved, err := t.folder.Reference()
+	saved, err := t.folder.Reference(opt.Checkpoints != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -191,23 +191,22 @@ func joinWithin(prepared time.Duration, processes int) time.Duration {
 func (c *Tool) runChild(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
 	var in inputs
 	defer in.close()
-	return launch.RunChild(ctx, c.In, c.Out, func(ctx context.Context, reference []byte) (job train.Job, saved train.Saved, err error) {
+	return launch.RunChild(ctx, c.In, c.Out, func(ctx context.Context, reference []byte) (part launch.Part, err error) {
 		meter := progress.New(ctx)
 		o, err := newOrder(a, files, opt)
 		if err == nil {
 			err = in.read(ctx, o, c.In, meter)
 		}
 		if err != nil {
-			return job, nil, err
+			return part, err
 		}
 		made, err := o.job(&in, meter)
-		if err == nil {
-			_, saved, err = run.Refer(ctx, reference, made.Job.Tables)
-		}
 		if err != nil {
-			return job, nil, err
+			return part, err
 		}
-		pausable(made)
-		return made.Job, saved, nil
+		pause.Able(made)
+		part.Job = made.Job
+		part.Checkpoints, part.Saved, err = run.Refer(ctx, reference, made.Job.Tables)
+		return part, err
 	})
 }

@@ -21,26 +21,27 @@ import (
 
 // trainOptions are the flags of train and demo as they were given.
 type trainOptions struct {
-	test       []string
-	out        string
-	epochs     int
-	until      string
-	seed       uint64
-	set        line.Settings
-	staleness  string
-	workers    string
-	fresh      bool
-	cache      string
-	reading    readOptions
-	cluster    clusterOptions
-	state      string
-	metrics    string
-	from       string
-	holdout    string
-	cv         string
-	time       string
-	timeKept   bool
-	checkpoint string
+	test            []string
+	out             string
+	epochs          int
+	until           string
+	seed            uint64
+	set             line.Settings
+	staleness       string
+	workers         string
+	fresh           bool
+	cache           string
+	reading         readOptions
+	cluster         clusterOptions
+	state           string
+	metrics         string
+	from            string
+	holdout         string
+	cv              string
+	time            string
+	timeKept        bool
+	checkpoint      string
+	checkpointEvery string
 }
 
 // readOptions are the flags that overrule what is detected in DATA.
@@ -55,6 +56,7 @@ func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.staleness, "staleness", "", "clocks that a read may lag: 0 (BSP), a number, or async (default: the application's)")
 	f.StringVar(&o.workers, "workers", "auto", "`number` of compute slots in all, or auto for one per CPU granted; A:B is A now and at most B later, for which there are splits")
 	f.StringVar(&o.checkpoint, "checkpoint", "", "`place` for checkpoints: a folder, a URI such as file:///folder, or none (default: checkpoint/ in the run folder)")
+	f.StringVar(&o.checkpointEvery, "checkpoint-every", "auto", "`time` from one checkpoint to the next, such as 60s, or auto: by what one takes and how long machines live")
 	f.BoolVar(&o.fresh, "fresh", false, "start over instead of going on with an unfinished run, and take the place of another run in --out")
 	f.StringVar(&o.from, "from", "", "begin with this `model`: train it on, or on more data; users, items, words, features and classes that it knows keep what it has of them")
 	f.StringVar(&o.metrics, "metrics", "", "loopback `address` to serve metrics for Prometheus at, such as 127.0.0.1:9090")

@@ -21,6 +21,7 @@ import (
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/pause"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/watch"
@@ -122,7 +123,7 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	}
 	t.counted = newCountedDriver(t.made.Job.Driver, t.stages.meter)
 	t.made.Job.Driver = t.counted
-	pausable(t.made)
+	pause.Able(t.made)
 	if err := t.claim(table); err != nil {
 		return err
 	}
@@ -252,7 +253,8 @@ func (t *training) run(ctx context.Context) error {
 	switch {
 	case err != nil:
 		end = api.Failed
-		t.failed(err)
+		t.failed(err, res)
+		err = t.goOn(err, res)
 	case res.Image != nil:
 		end = api.Interrupted
 	}
@@ -275,6 +277,9 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 		Notice:   func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
 	t.saved = nil
 	defer t.journal.table.End()
+	if err := t.keep(&opt); err != nil {
+		return nil, err
+	}
 	if len(t.members) > 1 {
 		return t.lead(ctx, opt)
 	}
@@ -303,7 +308,7 @@ func (t *training) started(nodes []api.Node, giveUp context.CancelCauseFunc) {
 }
 
 // failed records why the job ended before its time.
-func (t *training) failed(err error) {
+func (t *training) failed(err error, res *node.Result) {
 	kind := event.Failed
 	switch line.KindOf(err) {
 	case bellows.Lost:
@@ -312,6 +317,11 @@ func (t *training) failed(err error) {
 		return
 	}
 	sentence, _, _ := strings.Cut(err.Error(), "\n")
+	if kind == event.Lost && res != nil {
+		undone := event.Undone(res.Since, t.folder.Saved != nil)
+		sentence += "; " + undone
+		t.Talk("%s", undone)
+	}
 	t.journal.tell(event.Event{Kind: kind, Model: t.folder.Dir, Sentence: sentence})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"bellows"
 	"bellows/link/wire"
+	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/moving"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/visiting"
@@ -23,6 +24,7 @@ type Coverage struct {
 	Families [schedule.Families]bool                     // of faults
 	Moves    moving.Coverage
 	Guests   visiting.Coverage
+	Cuts     cutting.Coverage
 }
 
 // Hit takes note of an event.

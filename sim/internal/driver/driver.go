@@ -231,6 +231,9 @@ type Shown struct {
 	lost bool
 }
 
+// Shown is the epochs that a job has shown which goes on where the driver is.
+func (d *Driver) Shown() Shown { return Shown{last: d.epochs} }
+
 // Lost takes note of epochs that may not appear.
 func (s *Shown) Lost(n int) { s.lost = s.lost || n > 0 }
 

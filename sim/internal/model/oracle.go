@@ -69,19 +69,36 @@ func NewOracle(j *Job) *Oracle {
 }
 
 // Again is the model of the same job in its next life, which goes on from here and counts its commits from 1.
-func (o *Oracle) Again() *Oracle {
+func (o *Oracle) Again() *Oracle { return o.AgainAt(bellows.CommitNumber(len(o.Log))) }
+
+// AgainAt is Again for a life that goes on from a commit: what came after it has not been.
+func (o *Oracle) AgainAt(at bellows.CommitNumber) *Oracle {
 	n := NewOracle(o.job)
-	n.DoneAt[0] = *o.Done()
-	n.ClockAt = make([]bellows.CommitNumber, len(o.ClockAt))
-	n.weights, n.squares = slices.Clone(o.weights), slices.Clone(o.squares)
+	n.DoneAt[0] = o.DoneAt[at]
+	n.ClockAt = make([]bellows.CommitNumber, o.Complete(at))
 	for r := range n.Rows {
-		n.Rows[r] = []Version{{Values: Last(o.Rows[r]).Values, squares: Last(o.Rows[r]).squares}}
+		v := o.Rows[r][At(o.Rows[r], at)]
+		n.Rows[r] = []Version{{Values: v.Values, squares: v.squares}}
+		copy(n.weights[r*WeightWidth:], v.Values[:])
+		if n.squares != nil {
+			copy(n.squares[r*WeightWidth:], v.squares[:])
+		}
 	}
 	for p := range n.Parts {
-		n.Parts[p] = []Version{{Values: Last(o.Parts[p]).Values}}
+		n.Parts[p] = []Version{{Values: o.Parts[p][At(o.Parts[p], at)].Values}}
 	}
-	n.Barrier, n.wordsBefore = o.Barrier, o.wordMemory()
+	n.Barrier, n.wordsBefore = o.Barrier && at >= o.BarrierFrom, o.wordMemory(at)
 	return n
+}
+
+// KeptAt is what the tables show that were kept by the last record up to a commit that says so; 0: none does.
+func (o *Oracle) KeptAt(at bellows.CommitNumber) bellows.CommitNumber {
+	for ; at > 0; at-- {
+		if o.Log[at-1].control.Kind == bellows.KeepTables {
+			return at - 1
+		}
+	}
+	return 0
 }
 
 // Knows reports whether a change of a table's staleness has a number.

@@ -174,15 +174,15 @@ func (o *Oracle) lastCommit(row int, n bellows.CommitNumber, to []float32) {
 	}
 }
 
-// wordMemory is the rule's memory of all rows of words at the end of a life, for the next.
-func (o *Oracle) wordMemory() []float32 {
+// wordMemory is the rule's memory of all rows of words after a commit, for the life that goes on from there.
+func (o *Oracle) wordMemory(at bellows.CommitNumber) []float32 {
 	j := o.job
 	if j.WordsAdd() || j.Schemas[Words].Consistency == table.BSP {
 		return nil
 	}
 	all := make([]float32, WordRows*j.Splits)
 	for row := range WordRows {
-		o.lastCommit(row, bellows.CommitNumber(len(o.Log)), all[row*j.Splits:(row+1)*j.Splits])
+		o.lastCommit(row, at, all[row*j.Splits:(row+1)*j.Splits])
 	}
 	return all
 }

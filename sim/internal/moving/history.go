@@ -1,13 +1,19 @@
 package moving
 
 import (
+	"fmt"
+
 	"bellows"
 	"bellows/core/route"
 	"bellows/link/wire"
 )
 
-// History is the routes of a job, each with the record that made it.
-type History struct{ list []routeAt }
+// History is who has owned which partition behind which record, and where the state is that was on its way, from messages alone.
+type History struct {
+	routes []routeAt              // each route, with the record that made it
+	came   []bellows.CommitNumber // by partition: the record whose last piece its lane has been given
+	shown  [][]bellows.Generation // by node and partition: the newest of which the node has had rows
+}
 
 // routeAt is a route from a record on.
 type routeAt struct {
@@ -15,21 +21,28 @@ type routeAt struct {
 	route  *route.Route
 }
 
-// Begin is the history of a job that begins.
-func Begin(r *route.Route) History { return History{[]routeAt{{0, r}}} }
+// NewHistory begins with a job's first route.
+func NewHistory(r *route.Route) History {
+	return History{routes: []routeAt{{0, r}}, came: make([]bellows.CommitNumber, r.Partitions())}
+}
 
-// Add takes in the route that a record makes.
-func (h *History) Add(n bellows.CommitNumber, r *route.Route) { h.list = append(h.list, routeAt{n, r}) }
+// Last is the newest route, and the record that made it.
+func (h *History) Last() (bellows.CommitNumber, *route.Route) {
+	last := &h.routes[len(h.routes)-1]
+	return last.number, last.route
+}
 
-// Newest is the record that made the newest route.
-func (h *History) Newest() bellows.CommitNumber { return h.list[len(h.list)-1].number }
+// Made takes note of the next route.
+func (h *History) Made(n bellows.CommitNumber, r *route.Route) {
+	h.routes = append(h.routes, routeAt{n, r})
+}
 
 // At is the route behind a record.
-func (h *History) At(n bellows.CommitNumber) *route.Route { return h.list[h.place(n)].route }
+func (h *History) At(n bellows.CommitNumber) *route.Route { return h.routes[h.place(n)].route }
 
 func (h *History) place(n bellows.CommitNumber) int {
-	i := len(h.list) - 1
-	for h.list[i].number > n {
+	i := len(h.routes) - 1
+	for h.routes[i].number > n {
 		i--
 	}
 	return i
@@ -37,34 +50,64 @@ func (h *History) place(n bellows.CommitNumber) int {
 
 // Owner is the lane of a pair; false: no route has had it.
 func (h *History) Owner(p wire.Pair) (wire.Address, bool) {
-	for i := len(h.list) - 1; i >= 0; i-- {
-		if o := h.list[i].route.Owner(p.Ref); o.Generation == p.Generation {
+	for i := len(h.routes) - 1; i >= 0; i-- {
+		if o := h.routes[i].route.Owner(p.Ref); o.Generation == p.Generation {
 			return o.Lane, true
 		}
 	}
 	return wire.Address{}, false
 }
 
-// From reports whether the state of a partition has not come to who owns it behind a record, of which the newest that has come is as of a
-// record, too, and from whom it was to come.
-func (h *History) From(n bellows.CommitNumber, ref bellows.PartitionRef, came bellows.CommitNumber) (from wire.Address, awaits bool) {
+// Newest reports whether rows for a node are of the newest owner of which it has had any.
+func (h *History) Newest(n bellows.NodeID, p wire.Pair) bool {
+	for len(h.shown) <= int(n) {
+		h.shown = append(h.shown, make([]bellows.Generation, len(h.came)))
+	}
+	was := &h.shown[n][h.routes[0].route.Number(p.Ref)]
+	if p.Generation < *was {
+		return false
+	}
+	*was = p.Generation
+	return true
+}
+
+// Came takes note of the last piece of a partition, whose owner a record has made who got it.
+func (h *History) Came(ref bellows.PartitionRef, n bellows.CommitNumber) {
+	at := h.routes[0].route.Number(ref)
+	h.came[at] = max(h.came[at], n)
+}
+
+// Awaits reports whether the state of a partition has not come to who owns it behind a record, and from whom it was to come.
+func (h *History) Awaits(n bellows.CommitNumber, ref bellows.PartitionRef) (from wire.Address, awaits bool) {
 	i := h.place(n)
-	g := h.list[i].route.Owner(ref).Generation
-	for i > 0 && h.list[i-1].route.Owner(ref).Generation == g {
+	g := h.routes[i].route.Owner(ref).Generation
+	for i > 0 && h.routes[i-1].route.Owner(ref).Generation == g {
 		i--
 	}
-	if i == 0 || came >= h.list[i].number {
+	if i == 0 || h.came[h.routes[0].route.Number(ref)] >= h.routes[i].number {
 		return from, false
 	}
-	return h.list[i-1].route.Owner(ref).Lane, true
+	return h.routes[i-1].route.Owner(ref).Lane, true
+}
+
+// Unfit sees that no route follows by a change that does not fit. nobody is a node that takes no part.
+func Unfit(r *route.Route, splits int, nobody bellows.NodeID) error {
+	owner, runner := r.Owner(bellows.PartitionRef{}).Lane, r.Node(0)
+	for _, c := range []bellows.Control{r.MoveSplit(bellows.SplitID(splits), runner), r.MoveSplit(0, nobody), r.RemoveLane(owner, owner), r.RemoveClient(runner, owner),
+		r.MovePartition(bellows.PartitionRef{}, wire.LaneAt(nobody, 0))} {
+		if next, err := r.Next(c); err == nil {
+			return fmt.Errorf("P5: route %d follows by %+v", next.Version(), c)
+		}
+	}
+	return nil
 }
 
 // RanLast are the splits that a node ran which is lost by the newest record: they went to others by those before it.
 func (h *History) RanLast(n bellows.NodeID) (splits []bellows.SplitID) {
-	for i := len(h.list) - 2; i > 0; i-- {
+	for i := len(h.routes) - 2; i > 0; i-- {
 		was := len(splits)
-		for s := range bellows.SplitID(h.list[i].route.Splits()) {
-			if h.list[i-1].route.Node(s) == n && h.list[i].route.Node(s) != n {
+		for s := range bellows.SplitID(h.routes[i].route.Splits()) {
+			if h.routes[i-1].route.Node(s) == n && h.routes[i].route.Node(s) != n {
 				splits = append(splits, s)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/gate"
 	"bellows/core/route"
 	"bellows/link/wire"
 	"bellows/sim/internal/msgcopy"
@@ -93,4 +94,21 @@ func (m *Memory) PastLife(r *route.Route) (e wire.Envelope, ok bool) {
 	p.Chunks = slices.DeleteFunc(p.Chunks, func(c wire.Chunk) bool { return r.Owner(c.Ref).Lane != e.To })
 	p.Leases, p.Done = nil, nil
 	return e, true
+}
+
+// OldTerm is a word of the controller of an earlier term, to a lane or a client: that the job is over, that a node is gone, or a task of each of the client's splits.
+func OldTerm(rng *rand.Rand, to wire.Address, term bellows.Term, gone func() bellows.NodeID, r *route.Route, items gate.Items) wire.Message {
+	switch what := rng.IntN(2); {
+	case what == 0:
+		return &wire.End{Term: term, Commit: 1, Reason: "of the controller before"}
+	case to.Role == wire.Lane:
+		return &wire.Fence{Term: term, Node: gone()}
+	}
+	m := &wire.Dispatch{Term: term}
+	for s := range bellows.SplitID(r.Splits()) {
+		if r.Node(s) == to.Node {
+			m.Append(bellows.Unit{Split: s, Items: items(s, 0)}, nil)
+		}
+	}
+	return m
 }

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"bellows"
 	"bellows/core/client"
@@ -34,6 +35,9 @@ type Play struct {
 	moving      *rand.Rand       // decides that: another
 	Guests      []visiting.Guest // nodes that join
 	Visiting    *rand.Rand       // decides that: one more
+	Cuts        int              // chance of a tick to begin a cut of the job, in hundredths
+	LoseAll     bool             // all nodes are lost at once when there is one
+	Cutting     *rand.Rand       // decides that, and how they are taken: its own, too
 	Failovers   int              // how often the controller is to be followed by another
 	Closing     []int64          // by node, how long its tasks and executors take to end when the job is over; Never: they do not
 	Unready     bellows.NodeID   // never says that it is ready; 0: they all do
@@ -110,6 +114,7 @@ func (p *Play) begin(seed uint64) {
 	p.leaving = rand.New(rand.NewPCG(seed, 0x6c656176))
 	p.growing, p.further = rand.New(rand.NewPCG(seed, 0x67726f77)), rand.New(rand.NewPCG(seed, 0x77697265))
 	p.moving = rand.New(rand.NewPCG(seed, 0x6d6f7665))
+	p.Cutting = rand.New(rand.NewPCG(seed, 0x637574))
 	p.Visiting = rand.New(rand.NewPCG(seed, 0x67756573))
 }
 
@@ -180,6 +185,7 @@ func (s *Schedule) drawPlay() {
 	s.drawGrowth()
 	s.drawMoves()
 	s.drawFailovers()
+	s.drawCuts()
 	s.drawLeaving()
 	s.drawGuests()
 }
@@ -205,6 +211,21 @@ func (s *Schedule) drawFailovers() {
 			skip %= 8
 		}
 		s.Plans = append(s.Plans, Plan{Failover, node, p, skip})
+	}
+}
+
+// drawCuts takes cuts of a quarter of the lives, of some of which all nodes are lost then; in some there is little memory for what changes meanwhile.
+func (s *Schedule) drawCuts() {
+	s.Cuts, s.LoseAll, s.Limits.Lane.Copies = 0, false, 0
+	if s.Cutting.IntN(4) > 0 {
+		return
+	}
+	s.Cuts, s.LoseAll = 5+s.Cutting.IntN(60), s.Cutting.IntN(7) == 0
+	if slices.ContainsFunc(s.Plans, func(p Plan) bool { return p.Stage == Collecting }) { // to which a job that loses all hardly comes
+		s.LoseAll = false
+	}
+	if s.Cutting.IntN(12) == 0 {
+		s.Limits.Lane.Copies = 1 << (5 + s.Cutting.IntN(6))
 	}
 }
 

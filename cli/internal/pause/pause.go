@@ -1,4 +1,7 @@
-package verbs
+// Package pause lets whoever tests training commands hold them.
+//
+// Set Task before a command begins; Able then makes the tasks of a run call it. Without Task nothing changes.
+package pause
 
 import (
 	"io"
@@ -9,14 +12,14 @@ import (
 	"bellows/train"
 )
 
-// Pause, where it is set, is called by tasks before they do anything, with how many epochs' items this process has visited: whoever tests
+// Task, where it is set, is called by tasks before they do anything, with how many epochs' items this process has visited: whoever tests
 // interruptions and changes holds the run there until what is to come has come, so that nothing comes too late; and who looks at a run that is held
 // costs no processor time. Package clitest sets it, before a command begins.
-var Pause func(epochs int64)
+var Task func(epochs int64)
 
-// pausable lets the tasks of a run be paused.
-func pausable(r *app.Run) {
-	if Pause == nil {
+// Able lets the tasks of a run be paused.
+func Able(r *app.Run) {
+	if Task == nil {
 		return
 	}
 	var visited atomic.Int64 // items, by tasks of this process
@@ -27,7 +30,7 @@ func pausable(r *app.Run) {
 	}
 }
 
-// pausing is an executor whose tasks call Pause.
+// pausing is an executor whose tasks call Task.
 type pausing struct {
 	train.Executor
 	items   int64 // of an epoch
@@ -36,7 +39,7 @@ type pausing struct {
 
 // RunTask implements train.Executor.
 func (h *pausing) RunTask(t *train.Task) error {
-	Pause((h.visited.Add(int64(t.Items().Len())) - 1) / h.items)
+	Task((h.visited.Add(int64(t.Items().Len())) - 1) / h.items)
 	return h.Executor.RunTask(t)
 }
 

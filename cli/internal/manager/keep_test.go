@@ -1,0 +1,172 @@
+//go:build unix
+
+package manager
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bellows/cli/internal/cluster"
+	"bellows/port/registry"
+	"bellows/port/registry/mem"
+)
+
+// TestAManagerFindsItsJobs: one that follows a manager that was killed has its jobs, with their numbers. What was over is as it was, what ran is interrupted, what waited runs.
+func TestAManagerFindsItsJobs(t *testing.T) {
+	store := mem.New("test")
+	r := store.Open()
+	now := time.Now()
+	work := func(words ...string) cluster.Submission {
+		return cluster.Submission{App: "mf", Word: os.Args[0], Args: words, Dir: t.TempDir(), Program: own}
+	}
+	other := work("say=never")
+	other.Program.Fingerprint = "of another build"
+	for _, e := range []entry{
+		{Number: 3, Request: work("a"), State: cluster.Failed, Run: "runs/3", Submitted: now, Began: now, Ended: now, Exit: 66},
+		{Number: 4, Request: work("b"), State: cluster.Running, Run: "runs/4", Submitted: now, Began: now},
+		{Number: 5, Request: other, State: cluster.Queued, Submitted: now},
+		{Number: 6, Request: work("say=found"), State: cluster.Queued, Submitted: now},
+		{Number: 7, Request: work("(cut)"), Cut: true, State: cluster.Queued, Submitted: now},
+	} {
+		text, err := json.Marshal(e)
+		if err == nil {
+			_, err = r.Put(t.Context(), jobKey(e.Number), text, 0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := r.Put(t.Context(), officeKey, []byte("who was killed"), 0); err != nil {
+		t.Fatal(err)
+	}
+	u := bringUpAt(t, store, 1, 0)
+	s, err := u.client.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"job 4 was interrupted when its manager ended, in runs/4; the same command goes on with it", "job 5 had not begun when its manager ended, and cannot begin now",
+		"job 6 waits as before", "job 7 had not begun when its manager ended, and cannot begin now"}
+	if got := strings.Join(s.Recovered, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("it says\n%s", got)
+	}
+	if out, _, code := u.output(6); out != "found\n" || code != 0 {
+		t.Errorf("what waited: %q, %d", out, code)
+	}
+	next := u.submit("say=next")
+	if out, _, code := u.output(next.Job); next.Job != 8 || out != "next\n" || code != 0 {
+		t.Errorf("the next: %+v, %q, %d", next, out, code)
+	}
+	states := func() (all string) {
+		list, _, err := r.List(t.Context(), jobsPrefix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			var j entry
+			if err := json.Unmarshal(e.Value, &j); err != nil {
+				t.Fatal(err)
+			}
+			all += fmt.Sprintf("%d %s %d, ", j.Number, j.State, j.Exit)
+		}
+		return all
+	}
+	w, err := r.Watch(jobsPrefix, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for states() != "3 failed 66, 4 interrupted 130, 5 interrupted 130, 6 ended 0, 7 interrupted 130, 8 ended 0, " {
+		if _, err := w.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := u.client.Down(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	u.over <- <-u.over
+	if left := states(); left != "" {
+		t.Errorf("after down there are %s", left)
+	}
+}
+
+// TestASilentRegistryIsNamed: jobs run without it, and are written when it answers.
+func TestASilentRegistryIsNamed(t *testing.T) {
+	store, silent := mem.New("test"), atomic.Bool{}
+	store.Fail = func(op, key string) error {
+		if silent.Load() {
+			return errors.New("nobody answers")
+		}
+		return nil
+	}
+	u := bringUpAt(t, store, 1, 0)
+	silent.Store(true)
+	u.until(func(s *cluster.Status) bool { return strings.Contains(s.Registry, "nobody answers") })
+	job := u.submit("say=on")
+	if out, _, code := u.output(job.Job); out != "on\n" || code != 0 {
+		t.Errorf("a job without a registry: %q, %d", out, code)
+	}
+	silent.Store(false)
+	u.until(func(s *cluster.Status) bool { return s.Registry == "" })
+	w, err := store.Open().Watch(jobsPrefix, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for done := false; !done; {
+		list, err := w.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			done = done || strings.Contains(string(c.Value), `"state":"ended"`)
+		}
+	}
+}
+
+// TestAManagerThatWasFollowedGoesDown, and says who leads.
+func TestAManagerThatWasFollowedGoesDown(t *testing.T) {
+	store := mem.New("test")
+	u := bringUpAt(t, store, 0, 0)
+	if _, err := store.Open().Put(t.Context(), officeKey, []byte("another manager"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-u.over; err != nil {
+		t.Error(err)
+	}
+	u.over <- nil
+	if text, err := os.ReadFile(u.folder.Log()); err != nil || !strings.Contains(string(text), "another manager leads: this cluster goes down") {
+		t.Errorf("it says %s, %v", text, err)
+	}
+}
+
+// TestAManagerLeadsAgain where its office was lost and nobody else has it.
+func TestAManagerLeadsAgain(t *testing.T) {
+	store := mem.New("test")
+	u := bringUpAt(t, store, 1, 0)
+	r := store.Open()
+	old, err := r.Get(t.Context(), officeKey)
+	if err == nil {
+		err = r.Delete(t.Context(), officeKey)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := r.Watch(officeKey, old.Revision)
+	for again := false; !again && err == nil; {
+		var list []registry.Change
+		list, err = w.Next(t.Context())
+		for _, c := range list {
+			again = again || !c.Gone
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, _, code := u.output(u.submit("say=on").Job); out != "on\n" || code != 0 {
+		t.Errorf("a job: %q, %d", out, code)
+	}
+}

@@ -1,0 +1,40 @@
+package verbs
+
+import (
+	"errors"
+	"os"
+
+	"bellows"
+	"bellows/cli/internal/event"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/run"
+	"bellows/node"
+)
+
+// keep has the job saved while it runs, where a command could go on with it and all of its processes have the place.
+func (t *training) keep(opt *node.Options) error {
+	if t.opt.checkpoint == run.NoCheckpoints || !t.repeatable() || t.made.Job.Stays != "" {
+		return nil
+	}
+	if l := t.opt.cluster.lead; l != nil && l.Reads(true) != nil {
+		t.Talk("no checkpoints are written: some nodes are on other machines than the run's folder")
+		return nil
+	}
+	every, err := run.ParseEvery(t.opt.checkpointEvery)
+	if err != nil {
+		return err
+	}
+	if opt.Checkpoints, err = t.folder.Checkpoints(every); err == nil {
+		opt.Checkpoints.OnCut = func(c node.Checkpoint) { t.journal.tell(event.OfCheckpoint(c)) }
+	}
+	return err
+}
+
+// goOn says how to go on with a job that has ended by the loss of nodes.
+func (t *training) goOn(err error, res *node.Result) error {
+	var e *bellows.Error
+	if !errors.As(err, &e) || e.Kind != bellows.Lost || res == nil || !t.folder.Begun() || !t.repeatable() {
+		return err
+	}
+	return e.Hinted("go on with the same command: " + t.Again(t.opt.fresh && line.Beneath(t.Args, os.Environ(), "fresh")))
+}

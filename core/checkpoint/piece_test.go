@@ -1,0 +1,140 @@
+package checkpoint_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"bellows"
+	"bellows/core/checkpoint"
+	"bellows/core/store"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// given is all pieces of a partition, of so many values at most, and the images that they make.
+func given(t *testing.T, g *checkpoint.Giver, s *table.Schema, n bellows.CommitNumber, most int) (pieces int, live store.Image, kept *store.Image) {
+	t.Helper()
+	b, err := checkpoint.NewBuilder(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p := (&checkpoint.Piece{}); !p.Last; pieces++ {
+		if err := g.Piece(n, bellows.PartitionRef{}, most, p); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Add(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if live, kept, err = b.Images(); err != nil {
+		t.Fatal(err)
+	}
+	return pieces, live, kept
+}
+
+// TestPiecesMakeThePartitionAgain gives partitions away in pieces of every size, dense and sparse, with an image that was kept and without, while they change; among them one
+// without rows. An image that is kept meanwhile takes no memory of the one before.
+func TestPiecesMakeThePartitionAgain(t *testing.T) {
+	for i := range 64 {
+		s := &table.Schema{Name: "w", Rows: 20 * (i & 1), Width: 2, Partitions: 1, Rule: table.Rule{Name: "adagrad", Step: 0.5, Epsilon: 1e-3}, Sparse: i&2 > 0}
+		if s.Sparse {
+			s.Rows = 20
+		}
+		p, err := store.New(s, s.Cut(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write := func() {
+			var rows []uint32
+			if s.Sparse && i&1 > 0 {
+				rows, _ = p.Reserve([]bellows.Key{9, 4, 7, 1, 3}, nil)
+			}
+			if n := len(rows) + p.Rows(); !s.Sparse || len(rows) > 0 {
+				if rows != nil {
+					n = len(rows)
+				}
+				p.Apply(rows, slices.Repeat([]float32{1}, 2*n))
+			}
+		}
+		var mark checkpoint.Mark
+		var image, was, then store.Image
+		write()
+		p.Save(&image)
+		p.Save(&was)
+		write()
+		p.Save(&then)
+		var g checkpoint.Giver
+		g.Take(&wire.Cut{Term: 1, Attempt: 1})
+		g.Cut(5)
+		g.Begin(bellows.PartitionRef{}, &mark, p, false, i&4 > 0, &image)
+		mark.Write(nil)
+		write()
+		mark.Keep(&image)
+		p.Save(&image)
+		_, live, kept := given(t, &g, s, 5, 1+i>>3*7)
+		if fmt.Sprint(live) != fmt.Sprint(then) {
+			t.Errorf("%d: it is %v, and was %v", i, live, then)
+		}
+		if (kept != nil) != (i&4 > 0) || kept != nil && fmt.Sprint(*kept) != fmt.Sprint(was) {
+			t.Errorf("%d: the image that was kept is %v, and was %v", i, kept, was)
+		}
+		if g.Memory() > 0 {
+			t.Errorf("%d: copies take %d bytes when all was given", i, g.Memory())
+		}
+	}
+}
+
+// TestPiecesThatDoNotFollowAreRefused adds pieces that cannot be: none of them is taken.
+func TestPiecesThatDoNotFollowAreRefused(t *testing.T) {
+	for sparse, list := range map[bool][]checkpoint.Piece{
+		false: {{First: 1, Count: 1, Values: make([]float32, 2)}, {Kept: true, First: 2, Count: 1, Values: make([]float32, 2)}, {Count: -1}, {Count: 1, Values: make([]float32, 3)},
+			{Count: 1, Keys: []bellows.Key{1}, Values: make([]float32, 2)}},
+		true: {{Count: 1, Values: make([]float32, 2)}, {Count: 1, Keys: []bellows.Key{1, 2}, Values: make([]float32, 2)}},
+	} {
+		for _, p := range list {
+			b, err := checkpoint.NewBuilder(&table.Schema{Name: "w", Rows: 4, Width: 2, Sparse: sparse})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.Add(&p) == nil {
+				t.Errorf("%+v is taken", p)
+			}
+			if _, _, err := b.Images(); err == nil {
+				t.Error("there are images before the last piece")
+			}
+		}
+	}
+	if _, err := checkpoint.NewBuilder(&table.Schema{Name: "w", Rule: table.Rule{Name: "none"}}); err == nil {
+		t.Error("a table of no rule is built")
+	}
+	b, _ := checkpoint.NewBuilder(&table.Schema{Name: "w", Width: 1})
+	if b.Add(&checkpoint.Piece{Last: true}) != nil || b.Add(&checkpoint.Piece{Last: true}) == nil {
+		t.Error("a piece behind the last is taken")
+	}
+}
+
+// TestACopyForALeaseIsCountedOnce gives three exclusive leases on a partition while a lane is armed, which takes one copy at a time, and none when the cut is over.
+func TestACopyForALeaseIsCountedOnce(t *testing.T) {
+	s := &table.Schema{Name: "w", Rows: 8, Width: 2, Partitions: 1}
+	p, err := store.New(s, s.Cut(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g checkpoint.Giver
+	var m checkpoint.Mark
+	if g.InPlace(&m, p); g.Memory() > 0 || m.Before() != nil {
+		t.Error("a lease is copied for no cut")
+	}
+	g.Take(&wire.Cut{Term: 1, Attempt: 1})
+	for range 3 {
+		g.InPlace(&m, p)
+		m.Ended()
+	}
+	if g.InPlace(&m, p); g.Memory() != 64 {
+		t.Errorf("the copies take %d bytes, and a partition 64", g.Memory())
+	}
+	if g.End(false); g.Memory() > 0 || m.Before() != nil {
+		t.Errorf("%d bytes are left", g.Memory())
+	}
+}

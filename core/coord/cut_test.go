@@ -1,0 +1,187 @@
+package coord_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/coord"
+	"bellows/core/liveness"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// ahead dispatches the next clock of a split when its last one counts.
+type ahead struct{ rounds }
+
+func (d *ahead) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
+	d.done++
+	to.DispatchTask(c.Split)
+}
+
+// cutter is a controller with a table that has a barrier and one that has none.
+func cutter(units int) *desk {
+	tables := []table.Schema{{Name: "b", Rows: 1, Width: 1}, {Name: "f", Rows: 1, Width: 1, Consistency: table.Async}}
+	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: 1000}, Tables: tables,
+		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}), Units: func(bellows.SplitID, bellows.Clock) int { return units },
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 4} }}, coord.Options{Driver: &ahead{}, Stays: stays})}
+}
+
+// flush is done by a client for a table: the items of its split's clock.
+func (d *desk) flush(client, seq int, clock bellows.Clock, of bellows.TableID, items bellows.Range) {
+	m := wire.New[wire.Done]()
+	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}, clock
+	m.Pairs = append(m.Pairs, wire.Pair{Ref: bellows.PartitionRef{Table: of}, Generation: 1})
+	m.Append(bellows.Unit{Split: bellows.SplitID(client - 1), Clock: clock, Items: items}, nil)
+	d.Step([]wire.Envelope{{From: clients[client-1], To: self, Message: m}}, &d.fx)
+}
+
+func (d *desk) shard(m wire.Shard) {
+	m.Term = 1
+	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &m}}, &d.fx)
+}
+
+// cuts is what is told of cuts, and which records are made.
+func (d *desk) cuts() (lines []string) {
+	for _, e := range d.fx.Envelopes {
+		switch m := e.Message.(type) {
+		case *wire.Cut:
+			lines = append(lines, fmt.Sprintf("attempt %d, cut %d, whole %v", m.Attempt, m.Commit, m.Whole))
+		case *wire.Records:
+			for _, r := range m.List {
+				if r.Control.Kind == bellows.CutTables {
+					lines = append(lines, fmt.Sprintf("record %d is the cut", r.Number))
+				} else {
+					lines = append(lines, fmt.Sprintf("record %d is %v", r.Number, r.Flush))
+				}
+			}
+		}
+	}
+	for _, c := range d.fx.Cuts {
+		lines = append(lines, fmt.Sprintf("cut %d with %d shards: %s", c.Saved.Commit, len(c.Shards), c.Reason))
+	}
+	d.fx.Envelopes, d.fx.Cuts = d.fx.Envelopes[:0], nil
+	return lines
+}
+
+var fourItems = bellows.Range{End: 4}
+
+// TestACutIsABoundaryOfClocks cuts a job of which one split has a clock of a table with a barrier more than the other: flushes of later clocks for that table wait for their numbers, others do
+// not, and the record is made when the clock is complete. Units that are out go with it.
+func TestACutIsABoundaryOfClocks(t *testing.T) {
+	d := cutter(1)
+	if err := d.Cut(&d.fx); err == nil {
+		t.Error("it is cut before it begins")
+	}
+	d.Start(&d.fx)
+	d.ready(clients...)
+	d.flush(1, 1, 0, 0, fourItems)
+	d.said()
+	if err := d.Cut(&d.fx); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Cut(&d.fx); err == nil {
+		t.Error("two cuts are under way")
+	}
+	expect(t, d.cuts(), "attempt 1, cut 0, whole false")
+	d.shard(wire.Shard{Attempt: 1}) // armed: from now on flushes wait
+	d.flush(1, 2, 1, 0, fourItems)
+	d.flush(1, 2, 1, 0, fourItems) // by its lane, too
+	expect(t, d.cuts())
+	d.flush(2, 1, 0, 1, fourItems)
+	expect(t, d.cuts(), "record 2 is flush 1 of node 2", "record 3 is the cut", "record 4 is flush 2 of node 1")
+	d.shard(wire.Shard{Attempt: 1, Commit: 3, Name: "b"})
+	expect(t, d.cuts())
+	d.shard(wire.Shard{Attempt: 1, Commit: 3, Ref: bellows.PartitionRef{Table: 1}, Unchanged: 1})
+	saved := d.fx.Cuts[0].Saved
+	expect(t, d.cuts(), "cut 3 with 2 shards: ")
+	if want := []bellows.Clock{0, 0}; !slices.Equal(saved.Complete, want) || len(saved.Out) != 2 || saved.Out[0].Unit.Clock != 1 || len(saved.Open) > 0 {
+		t.Errorf("saved: %+v", saved)
+	}
+	d.CutKept(3, &d.fx)
+	expect(t, d.cuts(), "attempt 1, cut 3, whole true")
+
+	next := cutter(1)
+	if err := next.Resume(saved.State); err != nil {
+		t.Fatal(err)
+	}
+	next.Start(&next.fx)
+	next.ready(clients...)
+	expect(t, next.said(), "node 1: run split 0 clock 1 items [0,4) [] after commit 0", "node 2: run split 1 clock 1 items [0,4) [] after commit 0")
+}
+
+// TestACutLeavesNoClockHalfDone cuts a job whose clocks are divided in two: a flush that begins a clock waits, and one that ends one does not.
+func TestACutLeavesNoClockHalfDone(t *testing.T) {
+	d := cutter(2)
+	d.Start(&d.fx)
+	d.ready(clients...)
+	d.flush(1, 1, 0, 1, bellows.Range{End: 2})
+	d.said()
+	if err := d.Cut(&d.fx); err != nil {
+		t.Fatal(err)
+	}
+	d.shard(wire.Shard{Attempt: 1})
+	d.flush(2, 1, 0, 1, bellows.Range{End: 2})
+	expect(t, d.cuts(), "attempt 1, cut 0, whole false")
+	d.flush(1, 2, 0, 1, bellows.Range{Begin: 2, End: 4})
+	expect(t, d.cuts(), "record 2 is flush 2 of node 1", "record 3 is the cut", "record 4 is flush 1 of node 2")
+}
+
+// TestACutThatCannotComeIsGivenUp holds a flush back for longer than it may wait; has a lane say that it cannot; removes what is kept by no more than its caller; and ends the job. Each
+// time the cut is given up by name, and what waited has its number.
+func TestACutThatCannotComeIsGivenUp(t *testing.T) {
+	for name, do := range map[string]func(d *desk){
+		"1 flushes have waited 1.5 s for split 1 clock 0 on node 2": func(d *desk) { d.ticks(500, 2000, clients...) },
+		"lane 0 of node 0: disk full":                               func(d *desk) { d.shard(wire.Shard{Attempt: 1, Reason: "disk full"}) },
+		"the job is over":                                           func(d *desk) { d.Lost(1, "gone", &d.fx) },
+	} {
+		d := cutter(1)
+		d.Start(&d.fx)
+		d.ready(clients...)
+		d.Tick(500, nil, &d.fx)
+		d.flush(1, 1, 0, 0, fourItems)
+		if err := d.Cut(&d.fx); err != nil {
+			t.Fatal(err)
+		}
+		d.shard(wire.Shard{Attempt: 1})
+		d.flush(1, 2, 1, 0, fourItems)
+		d.cuts()
+		do(d)
+		said := strings.Join(d.cuts(), "; ")
+		if !strings.Contains(said, "cut 0 with 0 shards: a cut was given up, and the next is tried at its time: "+name) {
+			t.Errorf("%s: said %s", name, said)
+		}
+		if over := name == "the job is over"; strings.Contains(said, "record 2 is flush 2 of node 1") == over || d.Cutting() {
+			t.Errorf("%s: said %s", name, said)
+		}
+		if name != "the job is over" && (len(d.fx.Notices) == 0 || d.Cut(&d.fx) != nil) {
+			t.Errorf("%s: named as %q", name, d.fx.Notices)
+		}
+	}
+}
+
+// TestWhatIsSaidOfAnotherCutIsNothing says that partitions of another attempt, or of another controller's, are stored; and that a cut is kept that is not stored.
+func TestWhatIsSaidOfAnotherCutIsNothing(t *testing.T) {
+	d := cutter(1)
+	d.Start(&d.fx)
+	d.ready(clients...)
+	d.flush(1, 1, 0, 1, fourItems)
+	d.Cut(&d.fx)
+	d.cuts()
+	d.shard(wire.Shard{Attempt: 2})
+	expect(t, d.cuts())
+	d.shard(wire.Shard{Attempt: 1})
+	expect(t, d.cuts(), "record 2 is the cut")
+	for table := range bellows.TableID(2) {
+		d.shard(wire.Shard{Attempt: 2, Commit: 2, Ref: bellows.PartitionRef{Table: table}})
+		d.shard(wire.Shard{Attempt: 1, Commit: 1, Ref: bellows.PartitionRef{Table: table}})
+	}
+	d.CutKept(2, &d.fx)
+	expect(t, d.cuts())
+	d.CutLost(2, "no manifest", &d.fx)
+	expect(t, d.cuts(), "attempt 0, cut 0, whole false", "cut 2 with 0 shards: the cut at record 2 was given up, and the next is tried at its time: no manifest")
+}

@@ -1,0 +1,158 @@
+package node
+
+import (
+	"math"
+	"time"
+
+	"bellows"
+	"bellows/core/coord"
+)
+
+// What the time between two cuts is made of, where nobody says it.
+const (
+	// FailureTime is how long a node is taken to live, at the mean: a day, which is how long the machines live that are sold to be taken away
+	// (preemptible ones of Google's cloud: 24 hours at most). Who has better ones loses little: at ten times that cuts are three times as rare, and cost a third of little.
+	FailureTime = 24 * time.Hour
+	// costMost is the share of a run's time that cuts may take, whatever a node's life is: 2 %.
+	costMost = 50
+	// intervalLeast and intervalMost bound what comes out: a small job need not be saved many times a second, and a run that is killed by its user, which no mean time foresees,
+	// should not lose an hour.
+	intervalLeast, intervalMost = 10 * time.Second, 10 * time.Minute
+)
+
+// Interval is the time from one cut to the next for a cut that takes so long, in a job of so many nodes: sqrt(2·Ts·Tf/N) (Bösen §3.2.4), by which what
+// cuts cost and what deaths lose are least together. It is at least 50 times what a cut takes.
+func Interval(cut time.Duration, nodes int) time.Duration {
+	best := math.Sqrt(2 * cut.Seconds() * FailureTime.Seconds() / float64(max(1, nodes)))
+	return max(min(max(time.Duration(best*float64(time.Second)), intervalLeast), intervalMost), costMost*cut)
+}
+
+// saving is when the controller of a job that is saved takes cuts.
+//
+// States: due at some time; cutting, from the word to begin one until it is written, or given up; over, with the job. All of it is of the controller's steps.
+type saving struct {
+	due     time.Time
+	every   time.Duration
+	note    *manifest            // of the cut that is under way; nil: none is
+	told    bellows.CommitNumber // the last cut up to which it was told what counts
+	so      Since                // the job's beginning
+	at      Since                // the cut that is under way, since the job's beginning
+	last    Since                // the last that is there, likewise
+	safe    bellows.CommitNumber
+	letGo   bellows.CommitNumber
+	refused bool // it was said that such a job cannot be saved
+}
+
+// Since is what was done since the last cut that is there: what a death costs.
+type Since struct {
+	Commit  bellows.CommitNumber // the cut; 0: there is none
+	Units   int64                // that count: of a split in a clock, or a part of it
+	Trained time.Duration
+}
+
+// count counts what the step has numbered.
+func (l *lead) count() {
+	s, at := &l.saving, l.shell.CutAt()
+	for _, v := range l.fx.Visits {
+		if at > s.at.Commit && v.Commit > at {
+			s.mark(at, l.trainedFor())
+		}
+		s.so.Units++
+	}
+	if at > s.at.Commit {
+		s.mark(at, l.trainedFor())
+	}
+}
+
+// mark notes how far the job was at a cut.
+func (s *saving) mark(at bellows.CommitNumber, trained time.Duration) {
+	s.at = Since{at, s.so.Units, trained}
+}
+
+// since is what was done since the last cut that is there.
+func (l *lead) since() Since {
+	s := &l.saving
+	return Since{s.last.Commit, s.so.Units - s.last.Units, l.trainedFor() - s.last.Trained}
+}
+
+// beginSaving settles when the first cut is due, at the job's beginning: nobody knows yet what one takes.
+func (l *lead) beginSaving() {
+	s := &l.saving
+	if l.scribe == nil {
+		return
+	}
+	if s.every = l.scribe.cuts.Every; s.every == 0 {
+		s.every = intervalLeast
+	}
+	s.due = time.Now().Add(s.every)
+}
+
+// save begins a cut when it is time, and lets go what the last one covers.
+func (l *lead) save() {
+	if l.scribe == nil || !l.begun || l.stopping || l.finished || l.job.Stays != "" {
+		return
+	}
+	s, now := &l.saving, time.Now()
+	if l.shell.Covered() >= s.safe && s.safe > s.letGo {
+		s.letGo = s.safe
+		l.shell.LetGo(s.safe)
+	}
+	if now.Before(s.due) || s.note != nil {
+		return
+	}
+	if l.shell.Cut(&l.fx) != nil { // something else is under way: at the next tick
+		return
+	}
+	s.note = &manifest{began: now}
+	if note := l.scribe.cuts.Note; note != nil {
+		s.note.note = note(Spent{l.trainedFor(), l.spent()})
+	}
+}
+
+// takeCuts has cuts written down that are stored. One that was given up is told of by the controller.
+func (l *lead) takeCuts() {
+	for i := range l.fx.Cuts {
+		c, s := &l.fx.Cuts[i], &l.saving
+		if c.Reason != "" || s.note == nil || l.scribe == nil {
+			l.cutOver(time.Time{})
+			continue
+		}
+		m := *s.note
+		m.CutDone = coord.CutDone{Saved: c.Saved, Shards: c.Shards}
+		l.scribe.publish(&m)
+	}
+}
+
+// cutOver settles when the next is due.
+func (l *lead) cutOver(began time.Time) {
+	s := &l.saving
+	if s.note = nil; l.scribe == nil {
+		return
+	}
+	if l.scribe.cuts.Every == 0 && !began.IsZero() {
+		s.every = Interval(time.Since(began), len(l.members))
+	}
+	s.due = time.Now().Add(s.every)
+}
+
+// takeWritten takes the word that a manifest is there, or cannot be.
+func (l *lead) takeWritten(w *written) {
+	if w.err != nil {
+		l.shell.CutLost(w.commit, w.err.Error(), &l.fx)
+		return
+	}
+	l.shell.CutKept(w.commit, &l.fx)
+	l.saving.safe = w.commit
+	if l.saving.at.Commit == w.commit {
+		l.saving.last = l.saving.at
+	}
+	took := time.Since(w.began)
+	l.cutOver(w.began)
+	if w.trouble != nil {
+		l.notice("what the last checkpoint makes needless is still there: " + w.trouble.Error())
+	}
+	if tell := l.scribe.cuts.OnCut; tell != nil {
+		c := Checkpoint{Commit: w.commit, Written: w.bytes, Within: took, Every: l.saving.every}
+		l.reporter.say(func() { tell(c) })
+	}
+}

@@ -1,0 +1,92 @@
+package node_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"bellows/node"
+	"bellows/node/archive"
+	"bellows/port/blob/mem"
+)
+
+// TestTheIntervalIsWhereCostAndLossAreLeast: by the formula between its bounds, and never so short that cuts take more than 2 %.
+func TestTheIntervalIsWhereCostAndLossAreLeast(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cut   time.Duration
+		nodes int
+		want  time.Duration
+	}{
+		{0, 1, 10 * time.Second},
+		{200 * time.Microsecond, 1, 10 * time.Second},
+		{500 * time.Millisecond, 1, 293938 * time.Millisecond}, // sqrt(2 * 0.5 * 86400)
+		{500 * time.Millisecond, 100, 29393 * time.Millisecond},
+		{500 * time.Millisecond, 1_000_000, 25 * time.Second},
+		{10 * time.Second, 1, 10 * time.Minute},
+		{20 * time.Second, 4, 1000 * time.Second},
+		{time.Second, 0, 415692 * time.Millisecond},
+	} {
+		if got := node.Interval(c.cut, c.nodes); got.Truncate(time.Millisecond) != c.want {
+			t.Errorf("a cut of %v on %d nodes: each %v, want %v", c.cut, c.nodes, got, c.want)
+		}
+	}
+}
+
+// TestAJobIsSavedWhileItRuns interrupts a job when a cut of it is there, forgets what the interruption has left, and goes on from the cut: the result is that of a job that ran
+// through, bit for bit. What cannot be written any more costs neither the job nor that cut.
+func TestAJobIsSavedWhileItRuns(t *testing.T) {
+	t.Parallel()
+	s := mem.New("a")
+	open := func() *archive.Archive {
+		a, err := archive.Open(s, archive.ID{1}, job(1, drift).Tables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var mu sync.Mutex
+	gone := false // nothing is written any more
+	s.Fail = func(op, _ string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if gone && (op == "create" || op == "delete") {
+			return errors.New("the process is gone")
+		}
+		return nil
+	}
+	_, err := node.Train(ctx, job(1<<20, drift), node.Options{Slots: 2, Lanes: 3, Checkpoints: &node.Checkpoints{Archive: open(), Life: 3, Every: time.Millisecond,
+		Note: func(node.Spent) json.RawMessage { return json.RawMessage(`"so"`) },
+		OnCut: func(c node.Checkpoint) {
+			if c.Commit == 0 || c.Written == 0 || c.Every != time.Millisecond {
+				t.Errorf("%+v", c)
+			}
+			mu.Lock()
+			gone = true
+			mu.Unlock()
+			stop()
+		}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := open()
+	m, passed, err := a.Latest(t.Context())
+	if err != nil || len(passed) > 0 || m == nil || m.Era != 3 || string(m.Run) != `"so"` {
+		t.Fatalf("%+v, %v, %v", m, passed, err)
+	}
+	rounds := int(slices.Max(m.State().Complete)) + 7
+	whole, err := node.Train(t.Context(), job(rounds, drift), node.Options{Slots: 2, Lanes: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := node.Train(t.Context(), job(rounds, drift), node.Options{Slots: 1, Lanes: 2, Resume: a.Saved(t.Context(), m)})
+	if err != nil || !slices.Equal(r.Tables[0], whole.Tables[0]) || r.Commits >= whole.Commits {
+		t.Errorf("after %d rounds it has %v by %d records, and %v by %d without: %v", rounds, r.Tables, r.Commits, whole.Tables, whole.Commits, err)
+	}
+}

@@ -1,0 +1,289 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"bellows"
+	"bellows/core/checkpoint"
+	"bellows/core/coord"
+	"bellows/core/server"
+	"bellows/link/wire"
+	"bellows/node/archive"
+)
+
+// Checkpoints are how a job is saved while it runs. Every process of the job has its own, of the same store and life.
+type Checkpoints struct {
+	// Archive is where; nil: the job is not saved while it runs.
+	Archive *archive.Archive
+	// Life is the number of this life of the job: above those of all cuts that are there.
+	Life bellows.Era
+	// Every is how long the job runs from one cut to the next, of Train and Lead; 0: by what a cut takes (Interval).
+	Every time.Duration
+	// Note is what the caller wants to have back with a cut (archive.Manifest.Run): it is asked when one begins; nil: nothing. So is what it has spent until then.
+	Note func(so Spent) json.RawMessage
+	// OnCut is told of each that is there; nil: it is not told.
+	OnCut func(Checkpoint)
+}
+
+// Checkpoint is a cut that is there.
+type Checkpoint struct {
+	Commit  bellows.CommitNumber
+	Written int64         // bytes
+	Within  time.Duration // from the word to begin it until it was verified
+	Every   time.Duration // until the next
+}
+
+// scribe writes what the lanes of this process give away of a cut, and at node 0 the manifest, on a goroutine of its own: lanes never wait for a disk. What it
+// wants of a lane it asks by a word in that one's queue.
+//
+// States: idle; writing, while something waits; ended, when the process's part of the job is over. What is left unwritten then is no cut.
+//
+// Invariants:
+//   - One piece of one partition is in memory at a time.
+//   - Nothing of a cut that is over is begun. What is being written of it ends at the next piece, unless the store stalls: then the controller has given the
+//     cut up by name, and no other is written until the store answers.
+//
+// Lock: mu, of the list of what is to be written. Nothing is called while it is held.
+type scribe struct {
+	*process
+	cuts  *Checkpoints
+	ctx   context.Context
+	end   context.CancelFunc
+	ended chan struct{} // closed when the goroutine has
+
+	mu   sync.Mutex
+	list []errand
+	wake chan struct{} // has room: something was added
+	over bellows.CommitNumber
+	busy bool
+}
+
+// errand is something to write: a partition of a lane, or the manifest.
+type errand struct {
+	commit   bellows.CommitNumber
+	lane     wire.Address
+	ref      bellows.PartitionRef
+	manifest *manifest // nil: a partition
+}
+
+// manifest is what one is made of.
+type manifest struct {
+	coord.CutDone
+	note  json.RawMessage
+	began time.Time
+}
+
+// want is the word to a lane to give the next piece.
+type want struct {
+	wire.Local
+	errand
+	piece *checkpoint.Piece
+	given chan error // has room
+}
+
+// written is the word to node 0 what has become of a manifest.
+type written struct {
+	wire.Local
+	commit  bellows.CommitNumber
+	bytes   int64
+	began   time.Time
+	trouble error // why what is not needed any more was not removed; nil: it was
+	err     error
+}
+
+// addScribe makes the scribe of a job that is to be saved.
+func (p *process) addScribe() {
+	c := p.opt.Checkpoints
+	if c == nil || c.Archive == nil {
+		return
+	}
+	s := &scribe{process: p, cuts: c, ended: make(chan struct{}), wake: make(chan struct{}, 1)}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	p.scribe = s
+	go s.run()
+}
+
+// close ends the scribe, and waits until it writes nothing any more, which a store that stalls may keep it from for a while.
+func (s *scribe) close() {
+	if s == nil {
+		return
+	}
+	s.end()
+	late := time.NewTimer(scribeWait)
+	defer late.Stop()
+	select {
+	case <-s.ended:
+	case <-late.C: // what it writes yet belongs to no cut
+	}
+}
+
+// scribeWait is how long the end of a write is waited for.
+const scribeWait = 3 * time.Second
+
+// hear takes what a lane says of cuts, behind its step.
+func (s *scribe) hear(lane wire.Address, news []checkpoint.News) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range news {
+		switch {
+		case n.Over:
+			s.over = max(s.over, n.Commit)
+		case n.Unchanged == 0:
+			s.list = append(s.list, errand{commit: n.Commit, lane: lane, ref: n.Ref})
+		}
+	}
+	s.rouse()
+}
+
+// publish has the manifest of a cut written.
+func (s *scribe) publish(m *manifest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, errand{commit: m.Saved.Commit, manifest: m})
+	s.rouse()
+}
+
+// rouse tells the goroutine that there is something to do. Its caller holds the lock.
+func (s *scribe) rouse() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it knows
+	}
+}
+
+// next is what is to be written next; false: nothing.
+func (s *scribe) next() (e errand, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.list) > 0 {
+		e, s.list = s.list[0], s.list[1:]
+		if e.manifest != nil || e.commit > s.over {
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// run is the scribe's goroutine.
+func (s *scribe) run() {
+	defer close(s.ended)
+	for {
+		for e, ok := s.next(); ok && s.ctx.Err() == nil; e, ok = s.next() {
+			if e.manifest != nil {
+				s.sign(e.manifest)
+				continue
+			}
+			if err := s.copy(e); err != nil {
+				s.bus.Send(e.lane, e.lane, &checkpoint.Failed{Commit: e.commit, Reason: err.Error()})
+			}
+		}
+		select {
+		case <-s.wake:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// copy writes a partition, and tells its lane.
+func (s *scribe) copy(e errand) error {
+	shard, err := s.cuts.Archive.Create(s.ctx, archive.At{Era: s.cuts.Life, Commit: e.commit}, e.ref)
+	if err != nil {
+		return err
+	}
+	w := &want{errand: e, piece: &checkpoint.Piece{}, given: make(chan error, 1)}
+	for !w.piece.Last {
+		s.bus.Send(e.lane, e.lane, w)
+		select {
+		case err = <-w.given:
+		case <-s.ctx.Done():
+			err = s.ctx.Err()
+		}
+		if err != nil { // the cut is over
+			shard.GiveUp()
+			return nil
+		}
+		if err := shard.Add(w.piece); err != nil {
+			shard.GiveUp()
+			return err
+		}
+	}
+	entry, err := shard.Close()
+	if err != nil {
+		return err
+	}
+	s.bus.Send(e.lane, e.lane, &checkpoint.Stored{Commit: e.commit, Ref: e.ref, Name: digest(&entry), Bytes: uint64(entry.Bytes)})
+	return nil
+}
+
+// keptMark marks the digest of a shard that has what the driver kept, too.
+const keptMark = "kept "
+
+// digest is what node 0 must know of a shard to have it in the manifest, beside its size.
+func digest(e *archive.Entry) string {
+	if e.Kept {
+		return keptMark + e.SHA256
+	}
+	return e.SHA256
+}
+
+// sign writes the manifest of a cut whose shards are all there, and tells the controller.
+func (s *scribe) sign(m *manifest) {
+	w := &written{commit: m.Saved.Commit, began: m.began}
+	c, err := s.cuts.Archive.Begin(archive.At{Era: s.cuts.Life, Commit: m.Saved.Commit})
+	for i := range m.Shards {
+		if err != nil {
+			break
+		}
+		one := &m.Shards[i]
+		if one.Unchanged > 0 {
+			err = c.Same(s.ctx, one.Ref, one.Unchanged)
+			continue
+		}
+		sum, kept := strings.CutPrefix(one.Name, keptMark)
+		err = c.AddWritten(one.Ref, kept, int64(one.Bytes), sum)
+	}
+	if err == nil {
+		_, w.trouble, err = c.Publish(s.ctx, &m.Saved.State, m.note, time.Now())
+	}
+	if w.err = err; err == nil {
+		w.bytes = c.Written()
+	}
+	s.lead.tell(w)
+}
+
+// give takes the scribe's words out of what a lane is to be stepped with, and gives what they want.
+func (p *process) give(l *server.Lane, batch []wire.Envelope) []wire.Envelope {
+	if p.scribe == nil {
+		return batch
+	}
+	rest := batch[:0]
+	for _, e := range batch {
+		if w, ok := e.Message.(*want); ok {
+			w.given <- l.CutPiece(w.commit, w.ref, w.piece)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	return rest
+}
+
+// hearOfCuts passes on what a lane says of cuts. Where nobody writes them, they are given up.
+func (p *process) hearOfCuts(l *server.Lane, self wire.Address) {
+	news := l.CutNews()
+	switch {
+	case len(news) == 0:
+	case p.scribe != nil:
+		p.scribe.hear(self, news)
+	case !news[0].Over:
+		var out wire.Outbox
+		out.Send(self, self, &checkpoint.Failed{Commit: news[0].Commit, Reason: fmt.Sprintf("node %d has no place for checkpoints", self.Node)})
+		p.bus.Enqueue(&out)
+		p.bus.Leave()
+	}
+}

@@ -1,0 +1,219 @@
+// Package cutting is what shells do about cuts of a job (package checkpoint), in memory: they begin them, take the pieces of partitions one after the
+// other, at any moment of what goes on, and keep what they make of them. Each partition is held against the model at the cut's record as soon as it is there.
+//
+// Tell Shells of the time (Tick), of what lanes have for them (Hear) and of what the controller has (Done). It refuses to look at anything but what an archive
+// would be given.
+package cutting
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"bellows"
+	"bellows/core/checkpoint"
+	"bellows/core/coord"
+	"bellows/core/route"
+	"bellows/core/store"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// World is what the shells of a life are in.
+type World struct {
+	Rng    *rand.Rand
+	Route  *route.Route // that the life began with
+	Tables []table.Schema
+	After  func(millis int64, n bellows.NodeID, do func()) // at a node
+	Say    func(to wire.Address, m wire.Message)           // to a lane of its own node
+	Check  func(at wire.Address, ref bellows.PartitionRef, live, kept *store.Image, n bellows.CommitNumber)
+	Kept   func(c *Cut) // the controller may be told that a cut is kept
+	Wrong  func(format string, args ...any)
+	Hit    func(Event)
+}
+
+// Shells are those of all nodes in one life of a job.
+type Shells struct {
+	World
+	Chance int  // of a tick to begin a cut, in hundredths; 0: there are none
+	Loss   bool // all nodes are lost when there is a cut
+	cuts   []*Cut
+	Last   *Cut // the newest that was kept; nil: none
+}
+
+// Cut is a cut as it is kept.
+type Cut struct {
+	coord.Saved
+	commit     bellows.CommitNumber
+	live, kept []*store.Image // by route.Number
+	whole      bool
+	Driver     any // what the caller keeps with it
+}
+
+// Tick reports whether a cut is to begin now.
+func (s *Shells) Tick() bool { return s.Chance > 0 && s.Rng.IntN(100) < s.Chance }
+
+// at is a cut by its number.
+func (s *Shells) at(n bellows.CommitNumber) *Cut {
+	if i := slices.IndexFunc(s.cuts, func(c *Cut) bool { return c.commit == n }); i >= 0 {
+		return s.cuts[i]
+	}
+	c := &Cut{commit: n, live: make([]*store.Image, s.Route.Partitions()), kept: make([]*store.Image, s.Route.Partitions())}
+	s.cuts = append(s.cuts, c)
+	return c
+}
+
+// Numbered takes note that a cut has its record.
+func (s *Shells) Numbered(n bellows.CommitNumber, driver any) {
+	if c := s.at(n); c.Driver == nil {
+		c.Driver = driver
+	}
+}
+
+// Gives is what the shell of a lane needs of it.
+type Gives interface {
+	CutNews() []checkpoint.News
+	CutPiece(commit bellows.CommitNumber, ref bellows.PartitionRef, to *checkpoint.Piece) error
+}
+
+// Hear takes a lane's news, behind a step.
+func (s *Shells) Hear(l Gives, a wire.Address) {
+	for _, n := range l.CutNews() {
+		switch {
+		case n.Over:
+		case n.Unchanged > 0:
+			s.Hit(Unchanged)
+			from, to, at := s.at(n.Unchanged), s.at(n.Commit), s.Route.Number(n.Ref)
+			if !from.whole {
+				s.Wrong("P6: %v says that %v is as it was at cut %d, which is not whole", a, n.Ref, n.Unchanged)
+				return
+			}
+			to.live[at], to.kept[at] = from.live[at], from.kept[at]
+			s.Check(a, n.Ref, to.live[at], to.kept[at], n.Commit)
+		default:
+			b, err := checkpoint.NewBuilder(&s.Tables[n.Ref.Table])
+			if err != nil {
+				s.Wrong("%v", err)
+				return
+			}
+			s.take(l, a, n, b, &checkpoint.Piece{})
+		}
+	}
+}
+
+// take asks for the next piece of a partition, sometime. Now and then a disk is full, or stands.
+func (s *Shells) take(l Gives, a wire.Address, n checkpoint.News, b *checkpoint.Builder, p *checkpoint.Piece) {
+	s.After(s.Rng.Int64N(12), a.Node, func() {
+		switch err := l.CutPiece(n.Commit, n.Ref, p); {
+		case err != nil:
+			return // it is over
+		case s.Rng.IntN(4000) == 0:
+			s.Say(a, &checkpoint.Failed{Commit: n.Commit, Reason: "no space left on device"})
+			return
+		case s.Rng.IntN(8000) == 0:
+			return
+		}
+		if err := b.Add(p); err != nil {
+			s.Wrong("P6: a piece of %v at cut %d: %v", n.Ref, n.Commit, err)
+			return
+		}
+		if !p.Last {
+			s.take(l, a, n, b, p)
+			return
+		}
+		live, kept, err := b.Images()
+		if err != nil {
+			s.Wrong("P6: %v at cut %d: %v", n.Ref, n.Commit, err)
+			return
+		}
+		s.Check(a, n.Ref, &live, kept, n.Commit)
+		c, at := s.at(n.Commit), s.Route.Number(n.Ref)
+		c.live[at], c.kept[at] = &live, kept
+		s.After(s.Rng.Int64N(20), a.Node, func() {
+			s.Say(a, &checkpoint.Stored{Commit: n.Commit, Ref: n.Ref, Name: n.Ref.String(), Bytes: 1, Sum: 2})
+		})
+	})
+}
+
+// Done takes a cut that is stored, or was given up.
+func (s *Shells) Done(d *coord.CutDone) {
+	if d.Reason != "" {
+		s.Hit(GivenUp)
+		return
+	}
+	c := s.at(d.Saved.Commit)
+	c.Saved = d.Saved
+	if slices.Contains(c.live, nil) {
+		s.Wrong("P6: cut %d is said to be stored, and partition %d is not", c.commit, slices.Index(c.live, nil))
+		return
+	}
+	for i := range d.Shards {
+		if u := d.Shards[i].Unchanged; u > 0 && !s.at(u).whole {
+			s.Wrong("P6: cut %d has a partition of cut %d, which is not whole", c.commit, u)
+		}
+	}
+	if n := len(c.kept) - count(c.kept, nil); n > 0 && n < len(c.kept) {
+		s.Wrong("keep: cut %d has %d of %d images that were kept", c.commit, n, len(c.kept))
+	}
+	s.After(s.Rng.Int64N(60), 0, func() {
+		c.whole = true
+		s.Last = c
+		s.Hit(Whole)
+		if slices.ContainsFunc(c.Complete, func(clock bellows.Clock) bool { return clock != c.Complete[0] }) {
+			s.Hit(Apart)
+		}
+		s.Kept(c)
+	})
+}
+
+func count(list []*store.Image, x *store.Image) (n int) {
+	for _, i := range list {
+		if i == x {
+			n++
+		}
+	}
+	return n
+}
+
+// Lost is what a job goes on from of which all nodes are lost.
+func (s *Shells) Lost() *Cut {
+	s.Hit(LostAll)
+	return s.Last
+}
+
+// Images are all partitions of a cut, by table and number.
+func (c *Cut) Images(r *route.Route) (live, kept [][]store.Image) {
+	for ref := range r.All() {
+		for len(live) <= int(ref.Table) {
+			live, kept = append(live, nil), append(kept, nil)
+		}
+		at := r.Number(ref)
+		live[ref.Table] = append(live[ref.Table], *c.live[at])
+		if c.kept[at] != nil {
+			kept[ref.Table] = append(kept[ref.Table], *c.kept[at])
+		}
+	}
+	if c.kept[0] == nil {
+		kept = nil
+	}
+	return live, kept
+}
+
+// Event is something about cuts that a schedule may or may not bring about.
+type Event int
+
+// The events.
+const (
+	Whole     Event = iota // a cut was kept
+	GivenUp                // one was given up
+	Unchanged              // a partition was as it was in the cut before
+	LostAll                // all nodes were lost, and the job went on from a cut
+	Apart                  // splits were at different clocks at a cut that was kept
+	Events
+)
+
+func (e Event) String() string {
+	return [Events]string{"cut kept", "cut given up", "partition unchanged", "all lost", "cut between clocks"}[e]
+}
+
+// Coverage is what a schedule has brought about.
+type Coverage [Events]bool
