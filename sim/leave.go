@@ -104,8 +104,6 @@ func (w *world) buries() {
 func (w *world) fences(l *lane, c *bellows.Control) {
 	if c.Kind == bellows.LoseClient && !l.Removed() && !slices.Contains(l.buried, c.Node) {
 		l.fenced, l.buried = append(l.fenced, c.Node), append(l.buried, c.Node)
-		by := w.moves.At(l.Applied())
-		w.ledger.Fenced(l.address, c.Node, by)
-		w.ledger.Buried(l.address, c.Node, by)
+		w.ledger.Buried(l.address, c.Node, w.moves.At(l.Applied()))
 	}
 }

@@ -12,9 +12,8 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// What the world sees of messages is the only source of what follows: sees is told of each where it is posted, delivers where it is about to be taken,
-// beforeLane and afterLane around the step of a lane. Each notes what keeps nodes in a stage, keeps the account, and checks what can be
-// checked there. What the world itself forges is posted past sees, and is in nobody's account.
+// What the world sees of messages is the only source of what follows: sees is told of each where it is posted, delivers where it is about to be taken, beforeLane and afterLane around the step of a lane.
+// Each notes what keeps nodes in a stage, keeps the account, and checks what can be checked there. What the world itself forges is posted past sees, and is in nobody's account.
 
 // enter and leave count what keeps a node in a stage.
 func (w *world) enter(n bellows.NodeID, p schedule.Stage) { w.stages[n][p]++ }

@@ -270,6 +270,7 @@ func (l *Ledger) Fenced(lane wire.Address, n bellows.NodeID, by *route.Route) {
 // Buried takes a lane's leave of a node that is lost while the job goes on: an exclusive lease of it is over, too, and what came of it
 // and is not recorded is nobody's.
 func (l *Ledger) Buried(lane wire.Address, n bellows.NodeID, by *route.Route) {
+	l.Fenced(lane, n, by)
 	for ref := range l.route.All() {
 		if o := &l.Leases[l.route.Number(ref)]; o.Exclusive && o.owner == n && by.Owner(ref).Lane == lane {
 			*o = Out{}
