@@ -23,11 +23,12 @@ const CutTables ControlKind = 8
 const (
 	RemoveLane   ControlKind = iota + 10 // Lane of Node takes part no more, and held nothing
 	RemoveClient                         // Node runs no tasks any more, and had no split
+	LoseClient                           // Node is lost, and the job goes on: what it has sent and is not recorded never counts
 )
 
 // ChangesRoute reports whether such a record makes the next version of the route.
 func (k ControlKind) ChangesRoute() bool {
-	return k >= AddLane && k <= MoveSplit || k == RemoveLane || k == RemoveClient
+	return k >= AddLane && k <= MoveSplit || k >= RemoveLane && k <= LoseClient
 }
 
 // Control is what the controller's numbered stream of records says besides which flushes count.

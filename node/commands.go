@@ -25,7 +25,8 @@ type Change struct {
 	Node    bellows.NodeID    // that came, or to which something went
 	Process int               // of Joined: the system's number of the node's process
 	From    bellows.NodeID    // of Moved: where it was
-	Splits  []bellows.SplitID // of Moved, ascending; or
+	Splits  []bellows.SplitID // of Moved, ascending, and of Gone, those that others run; or
+	Units   int               // of Gone: tasks that were out at the node and are run again
 	// Partitions are what went.
 	Partitions []bellows.PartitionRef
 	Seconds    float64  // from the command, of several the first
@@ -43,6 +44,7 @@ const (
 	Moved                     // some splits, or a partition, are another node's
 	Planned                   // it was decided how the job's shape is to change, or what has become of it
 	Left                      // a node takes part no more, and its process ends
+	Gone                      // a node is lost, and the job goes on
 )
 
 // Add lets a node join the job, with so many compute slots and lanes, and returns its number when it takes part. come has
@@ -201,6 +203,9 @@ func (l *lead) settle() {
 	l.shell.Calls = l.shell.Calls[:0]
 	for _, n := range l.fx.Left {
 		l.left(n)
+	}
+	for _, b := range l.fx.Buried {
+		l.mourn(b)
 	}
 	if l.fx.Outcome != nil {
 		for _, r := range l.leaves {

@@ -217,7 +217,7 @@ func (p *process) addController() error {
 	if p.mesh != nil {
 		fingerprint = train.Fingerprint(p.job, p.opt.Wire)
 	}
-	made, err := shell.NewLead(p.common, coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint})
+	made, err := shell.NewLead(p.common, coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint, Stays: p.job.Stays})
 	if err != nil {
 		return err
 	}

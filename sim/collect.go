@@ -14,8 +14,7 @@ import (
 // image is what a life of the job has left, by table and partition.
 type image struct{ live, kept [][]store.Image }
 
-// checkCollected holds the state that has come to node 0 against the model. A job that finished, or was interrupted, has one, unless a
-// node is lost that had a part of it.
+// checkCollected holds the state that has come to node 0 against the model. A job that finished, or was interrupted, has one, unless a node is lost that had a part of it.
 func (w *world) checkCollected() {
 	o := w.outcome
 	if o.Uncollected != nil && w.asked && !slices.ContainsFunc(w.lanes, func(l *lane) bool {
@@ -71,16 +70,14 @@ func (w *world) uncollected() string {
 	return w.outcome.Uncollected.Error()
 }
 
-// checkImage holds what has come of a partition against the model after exactly the commits up to n. What an earlier life kept is
-// checked where it was made.
+// checkImage holds what has come of a partition against the model after exactly the commits up to n. What an earlier life kept is checked where it was made.
 func (w *world) checkImage(ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber) {
 	if n > 0 || w.before == nil {
 		w.compare(wire.ControllerAt(), ref, im, n, false)
 	}
 }
 
-// again is the next life of a job that was interrupted: on other nodes, from the image that was collected. Nil: there
-// is none.
+// again is the next life of a job that was interrupted: on other nodes, from the image that was collected. Nil: there is none.
 func (w *world) again() *world {
 	if w.violation != "" || w.invaded || w.life == livesMax || !w.lost && (w.outcome == nil || !w.outcome.Interrupted || !w.whole) {
 		return nil

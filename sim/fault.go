@@ -96,8 +96,7 @@ func (w *world) inject(p schedule.Plan) {
 	}
 }
 
-// victim is the node itself or any other that has a part in the job. Those that have only lanes, which are few, are
-// hit as often as others.
+// victim is the node itself or any other that has a part in the job. Those that have only lanes, which are few, are hit as often as others.
 func (w *world) victim(n *node) *node {
 	if w.Rng.IntN(2) == 0 {
 		return n

@@ -27,10 +27,9 @@ func (w *world) checkCounts(from wire.Address, m *wire.Closed) {
 	}))
 }
 
-// checkEnd holds what is left when the job is over against the model. Every lane has the state of exactly the commits that it knows, whoever woke up late
-// (P11), and one whose node has crashed of those that it knew then. So nothing has to be known of what a fault did to be checked after it: a lane says how many
-// commits it has applied, and the model says what exactly these make of its partitions. Only the bits of a job whose lanes are all there, and whose state came
-// together, are compared with those of other schedules.
+// checkEnd holds what is left when the job is over against the model. Every lane has the state of exactly the commits that it knows, whoever woke up late (P11), and one whose
+// node has crashed of those that it knew then. So nothing has to be known of what a fault did to be checked after it: a lane says how many commits it has applied, and the model
+// says what exactly these make of its partitions. Only the bits of a job whose lanes are all there, and whose state came together, are compared with those of other schedules.
 func (w *world) checkEnd() {
 	w.checkReason()
 	w.checkLoss()
@@ -140,7 +139,7 @@ func (w *world) checkAudit() {
 		return
 	}
 	for _, n := range w.nodes {
-		if n.gone { // of those who are not, lane by lane, checkCounts has seen to it
+		if n.gone && !n.buried { // of those who are not, lane by lane, checkCounts has seen to it
 			w.checkLossy(c)
 			return
 		}
@@ -161,8 +160,7 @@ func (w *world) checkLossy(c *wire.Counts) {
 	w.coverage.HitIf(coverage.LossyAudit, c.Applied > 0)
 }
 
-// checkFinished holds a job that has finished against its promises: every unit once, nothing dropped, all
-// that was sent applied, and a plausible account of staleness.
+// checkFinished holds a job that has finished against its promises: every unit once, nothing dropped, all that was sent applied, and a plausible account of staleness.
 func (w *world) checkFinished() {
 	o := w.outcome
 	if !w.driver.Finished || int(w.oracle.Complete(o.Commits)) != w.Job.Clocks {

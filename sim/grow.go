@@ -28,8 +28,7 @@ func (w *world) grow() {
 // Who takes part is asked for as an operator would: of the controller, which may refuse, may be lost before it has recorded anything, or may be followed by one
 // that has heard nothing of it. What was taken is kept until the route shows it, and asked for again where it does not.
 
-// take has the controller take an entry. An actor is there before it is told to begin: its node has made it and is joined to all others. A controller that knows
-// no route yet is asked again.
+// take has the controller take an entry. An actor is there before it is told to begin: its node has made it and is joined to all others. A controller that knows no route yet is asked again.
 func (w *world) take(e schedule.Entry) {
 	n := w.nodes[e.Actor.Node]
 	if w.ending || n.done() || w.lead.Gone(n.id) || !e.Leaves && (n.departed || slices.Contains(w.removed, e.Actor)) {
@@ -115,8 +114,7 @@ func (w *world) regrow() {
 	}
 }
 
-// dismiss tells clients that were added, and that the controller does not know, since it follows one that had recorded nothing of them, that the job is over. Those with
-// which the job began it knows.
+// dismiss tells clients that were added, and that the controller does not know, since it follows one that had recorded nothing of them, that the job is over. Those with which the job began it knows.
 func (w *world) dismiss() {
 	for _, k := range w.workers {
 		if a := wire.ClientAt(k.node.id); !k.told && k.node.hosts() && !slices.Contains(w.common.Clients, a) {

@@ -383,6 +383,9 @@ func (w *world) enters(c bellows.Control) {
 			w.mayLose(n)
 			w.judge(n, int64(schedule.Never))
 		}
+	case bellows.LoseClient:
+		n.buried = true
+		w.witness.Lose(c.Node, w.moves.RanLast(c.Node))
 	case bellows.MoveSplit:
 		w.coverage.Guests.HitIf(visiting.Runs, n.guest != nil)
 	case bellows.MovePartition:

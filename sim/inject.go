@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 
 	"bellows"
@@ -136,22 +137,20 @@ func (w *world) judgeAt(by int64, n *node, until int64) {
 			return
 		}
 		awake := w.nodes[0].pausedUntil < by-silenceMax
-		if awake && !n.departed && w.outcome == nil && (!w.ending || w.lead.Collecting() && w.lead.State.Owes(n.id)) {
+		if awake && !n.departed && !n.buried && w.outcome == nil && (!w.ending || w.lead.Collecting() && w.lead.State.Owes(n.id)) {
 			w.violated("P8: node %d has been silent for %d ms, and nothing has followed", n.id, silenceMax)
 		}
 	})
 }
 
-// silenceMax is when the silence of a node must have had its consequence: after a lease by the slowest clock, two ticks,
-// and what was under way when it fell silent.
+// silenceMax is when the silence of a node must have had its consequence: after a lease by the slowest clock, two ticks, and what was under way when it fell silent.
 const silenceMax = (schedule.LeaseMillis+2*beatEvery)*(1000+2*schedule.DriftMax)/1000 + 2*schedule.LateMax
 
 // term is that of the controller; the one before it is a controller that another has followed. A life begins with the second, so that there is one of the past
 // in whose name something can be said, though it was never played.
 const term = 2
 
-// sendOldTerm gives a client or a lane, which has heard the controller, a word of the one before it: that the job is over, or a task, or that a node is gone. It
-// reports whether there is any.
+// sendOldTerm gives a client or a lane, which has heard the controller, a word of the one before it: that the job is over, or a task, or that a node is gone. It reports whether there is any.
 func (w *world) sendOldTerm() bool {
 	var to []wire.Address
 	for _, k := range w.workers {
@@ -177,8 +176,7 @@ func (w *world) sendOldTerm() bool {
 // remember keeps a copy of some push, some done and some word that a part is held.
 func (w *world) remember(e wire.Envelope) { w.faults.memory.Remember(e, w.Rng) }
 
-// replay gives a lane a push for the second time, or one that names another generation; or a client a lane's word
-// that it holds a part.
+// replay gives a lane a push for the second time, or one that names another generation; or a client a lane's word that it holds a part.
 func (w *world) replay() {
 	if w.life > 0 && w.Rng.IntN(2) == 0 {
 		w.replayPastLife()
@@ -212,8 +210,7 @@ func (w *world) replay() {
 	})
 }
 
-// replayPastLife sends something of the life before: a push of its era, or of a process that is no more, whose number is that of a push to come; or the word
-// that one is done, or held.
+// replayPastLife sends something of the life before: a push of its era, or of a process that is no more, whose number is that of a push to come; or the word that one is done, or held.
 func (w *world) replayPastLife() {
 	past := &w.faults.past
 	if e, ok := past.Done(); ok && w.Rng.IntN(3) == 0 {
@@ -242,8 +239,7 @@ func (w *world) otherGeneration() bellows.Generation {
 	return older - 1
 }
 
-// forgeState gives the controller a piece of the state that no sound lane sends, in the name of one that it waits for: that lane is lost to
-// the job.
+// forgeState gives the controller a piece of the state that no sound lane sends, in the name of one that it waits for: that lane is lost to the job.
 func (w *world) forgeState() {
 	open := w.lead.State.Open()
 	from := open[w.Rng.IntN(len(open))]
@@ -298,4 +294,41 @@ func (w *world) answerForged(e wire.Envelope) {
 	default:
 		w.violated("P5: a push of another generation is answered by %s", msgcopy.Describe(e.Message))
 	}
+}
+
+// loss is the message that a schedule has lost, if it has. No transport loses one, so this is a bug of ours that is made up: the job must find it and end by name, where it would otherwise wait for ever.
+// Whoever waits asks (Inquiry), and the answer is what tells a lane that is slow from one that was never asked; where the questions are lost, too, the silence itself must end the wait.
+type loss struct {
+	done bool
+	push bool          // it was a push: what it had is in nobody's account
+	mute wire.Envelope // whose questions to whom are lost, too; zero: nobody's
+}
+
+// loses reports whether a message that an actor posts is lost.
+func (w *world) loses(e wire.Envelope) bool {
+	if m := &w.loss.mute; m.Message != nil && e.From == m.From && e.To == m.To {
+		_, asks := e.Message.(*wire.Inquiry)
+		return asks
+	}
+	if w.loss.done || w.Loss.Skip < 0 || !w.Loss.Of.Takes(e.Message) {
+		return false
+	}
+	if w.Loss.Skip--; w.Loss.Skip >= 0 {
+		return false
+	}
+	w.note("%T from %v to %v is lost", e.Message, e.From, e.To)
+	w.coverage.Hit(coverage.LossInjected)
+	w.loss.done = true
+	w.faults.ends.May("a message is lost")
+	w.faults.ends.May("has said nothing for")
+	if _, w.loss.push = e.Message.(*wire.Push); w.Loss.Of == schedule.LostSpeech {
+		w.loss.mute = e
+	}
+	return true
+}
+
+// checkLoss takes note of jobs that have ended for a message that was lost, or for a node that was never ready.
+func (w *world) checkLoss() {
+	w.coverage.HitIf(coverage.NeverReady, w.outcome != nil && w.ended(fmt.Sprintf("node %d has not been ready after", w.Unready)))
+	w.coverage.HitIf(coverage.LossFound, w.loss.done && w.outcome != nil && slices.ContainsFunc([]string{"a message is lost", "has said nothing for"}, w.ended))
 }

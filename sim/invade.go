@@ -32,9 +32,8 @@ type victims struct {
 // A job that has been invaded proves nothing else, so that the schedule ends there; but it ends anywhere, so that messages meet actors in every state that sound
 // schedules bring about. That is what a fuzz target of one actor does not have.
 
-// invade lets nodes say what no sound one would, in whatever state the job is. What the checker of the receiver passes goes to the actor,
-// which may take it, refuse it or call it a breach, and must not panic (P10). What it breaks besides is not looked at: there the schedule
-// ends.
+// invade lets nodes say what no sound one would, in whatever state the job is. What the checker of the receiver passes goes to the actor, which may take it, refuse it or call it a breach, and must not
+// panic (P10). What it breaks besides is not looked at: there the schedule ends.
 func (w *world) invade() {
 	w.invaded = true
 	if w.only == "" {

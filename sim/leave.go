@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"bellows"
 	"bellows/link/wire"
 	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/schedule"
@@ -81,5 +82,28 @@ func (w *world) depart() {
 		w.coverage.Guests.HitIf(visiting.Left, w.nodes[id].guest != nil)
 		w.nodes[id].departed = true
 		w.After(w.Chances.Int64N(40), w.nodes[0], w.nodes[0].pairs[id].Close)
+	}
+}
+
+// buries has node 0 hang up on nodes that are lost while the job goes on, and sees that it is said of who only ran tasks.
+func (w *world) buries() {
+	for _, b := range w.fx.Buried {
+		n := w.nodes[b.Node]
+		if slices.ContainsFunc(w.route.Lanes(), func(a wire.Address) bool { return a.Node == n.id }) || n.id == 0 || !n.gone {
+			w.violated("P9: node %d is lost (%s), has a part of the model or nothing was injected at it, and the job goes on", n.id, b.Reason)
+		}
+		w.note("the job goes on without node %d: %s", n.id, b.Reason)
+		w.moved()
+		w.coverage.Hit(coverage.WorkerLost)
+		w.coverage.HitIf(coverage.LostWithUnits, b.Units > 0)
+		w.After(w.Chances.Int64N(40), w.nodes[0], w.nodes[0].pairs[b.Node].Close)
+	}
+}
+
+// fences takes note of a record by which a lane parts from a node that is lost: its leases there are over.
+func (w *world) fences(l *lane, c *bellows.Control) {
+	if c.Kind == bellows.LoseClient && !l.Removed() && !slices.Contains(l.buried, c.Node) {
+		l.fenced, l.buried = append(l.fenced, c.Node), append(l.buried, c.Node)
+		w.ledger.Buried(l.address, c.Node, w.moves.At(l.Applied()))
 	}
 }

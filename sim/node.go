@@ -43,6 +43,7 @@ type node struct {
 	gone     bool   // lost to the job, or about to be: its last word may be missing
 	severed  bool   // a fault may have parted it from node 0
 	departed bool   // the job has nothing of it any more
+	buried   bool   // there is a record by which it is lost and the job goes on
 	guest    *guest // nil: the job has begun with it
 	doors    *join.Newcomers
 
@@ -260,7 +261,7 @@ func (n *node) checkLeave(reason string) {
 		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
 	}
 	// one that had not answered on its first connection when it was lost could not be told
-	if to := n.w.nodes[0].pairs[n.id]; n.w.released && !n.told() && !to.Refused() && to.Answered() && strings.HasSuffix(n.lastSaid, "EOF") {
+	if to := n.w.nodes[0].pairs[n.id]; n.w.released && !n.buried && !n.told() && !to.Refused() && to.Answered() && strings.HasSuffix(n.lastSaid, "EOF") {
 		n.w.violated("P8: node %d is let go and was not told why the job is over", n.id)
 	}
 }
@@ -390,6 +391,7 @@ func (w *world) obey() {
 	}
 	w.losses += len(w.fx.Losses)
 	w.checkLost()
+	w.buries()
 	w.depart()
 	if o := w.fx.Outcome; o != nil {
 		w.coverage.HitIf(coverage.TailCut, strings.Contains(o.Reason, "cannot be recovered"))

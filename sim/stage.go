@@ -12,9 +12,8 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// What the world sees of messages is the only source of what follows: sees is told of each where it is posted, delivers where it is about to be taken,
-// beforeLane and afterLane around the step of a lane. Each notes what keeps nodes in a stage, keeps the account, and checks what can be
-// checked there. What the world itself forges is posted past sees, and is in nobody's account.
+// What the world sees of messages is the only source of what follows: sees is told of each where it is posted, delivers where it is about to be taken, beforeLane and afterLane around the step of a lane.
+// Each notes what keeps nodes in a stage, keeps the account, and checks what can be checked there. What the world itself forges is posted past sees, and is in nobody's account.
 
 // enter and leave count what keeps a node in a stage.
 func (w *world) enter(n bellows.NodeID, p schedule.Stage) { w.stages[n][p]++ }
@@ -42,6 +41,7 @@ func (w *world) sees(e wire.Envelope) {
 		w.faults.hostile.Remember(e)
 	}
 	w.seesMove(e)
+	w.coverage.HitIf(coverage.LostWoke, w.nodes[e.From.Node].buried && e.From.Node != e.To.Node)
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.enter(e.From.Node, schedule.PushUnderWay)
@@ -180,9 +180,14 @@ func (w *world) beforeLane(l *lane, batch []wire.Envelope) {
 				if m.List[k].Control.Kind == bellows.KeepTables {
 					l.kept, l.look = m.List[k].Number-1, true
 				}
+				w.fences(l, &m.List[k].Control)
 				if w.ledger.Recorded(l.part(m.List[k].Flush)) {
 					w.leave(m.List[k].Flush.Client, schedule.FlushHeld)
 				}
+			}
+		case *wire.Route:
+			for k := range m.Changes {
+				w.fences(l, &m.Changes[k])
 			}
 		case *wire.End:
 			l.told = l.told || e.From == wire.ControllerAt()

@@ -123,6 +123,7 @@ type lane struct {
 	kept    bellows.CommitNumber // what its images show; 0: it has none
 	deaf    bool                 // it has been told a time at which it had not heard node 0 for a lease, and has not heard it since
 	fenced  []bellows.NodeID     // whose clients it was told are gone
+	buried  []bellows.NodeID     // of these, by a record
 	parted  int                  // of these, before the batch that it is taking
 	look    bool                 // at its images, after the step
 	term    bellows.Term         // it has heard
@@ -133,9 +134,8 @@ func (l *lane) part(id bellows.FlushID) account.PartAt {
 	return account.PartAt{Lane: l.address, Flush: id}
 }
 
-// actor is one state machine's mailbox. What comes is taken all at once, a moment after the first of it has come, so that batches have
-// one message or many, as in production; messages of one sender stay in their order. Every message has a digest from where it was posted, and some are
-// looked at again here: what an actor goes on writing into after it has sent it shows.
+// actor is one state machine's mailbox. What comes is taken all at once, a moment after the first of it has come, so that batches have one message or many, as in production; messages of one sender stay
+// in their order. Every message has a digest from where it was posted, and some are looked at again here: what an actor goes on writing into after it has sent it shows.
 type actor struct {
 	w       *world
 	address wire.Address
@@ -147,8 +147,7 @@ type actor struct {
 	step    func(batch []wire.Envelope)
 }
 
-// letter is mail, with the digest that it had when it was posted. What the world forges is nobody's to
-// account for.
+// letter is mail, with the digest that it had when it was posted. What the world forges is nobody's to account for.
 type letter struct {
 	envelope wire.Envelope
 	digest   uint64

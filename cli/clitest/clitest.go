@@ -22,6 +22,8 @@
 //	halt SIGNAL                   the one that was started last gets INT or KILL, and has ended
 //	slay FILE KEY.KEY...          the process whose number the last line of the file has there is killed, and has ended; a number in the path counts in a list
 //	terminate FILE KEY.KEY...     likewise it gets TERM, and ends when it likes
+//	freeze FILE KEY.KEY...        likewise it is stopped, and goes on when it is thawed
+//	thaw FILE KEY.KEY...
 //	gate close|reach|open NAME... a run waits at the gate while it is closed, as said below; reach returns when one does; without a name open opens all
 //	through RUN COMMAND...        the command succeeds, which has splits or partitions of that run move: whenever some are on their way, and the run waits at
 //	                              the first gate that is closed, that is opened. What it wrote is in through.out
@@ -156,6 +158,8 @@ func Run(t *testing.T, program, dir string) {
 			"over":      over,
 			"await":     awaits,
 			"terminate": terminate,
+			"freeze":    freeze,
+			"thaw":      thaw,
 			"gate":      gate,
 			"finish":    finish,
 			"through":   through,
@@ -343,6 +347,16 @@ func process(ts *testscript.TestScript, args []string) int {
 // terminate is `terminate FILE KEY.KEY...`: the process is told to end whose number is there.
 func terminate(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(syscall.Kill(process(ts, args), syscall.SIGTERM))
+}
+
+// freeze is `freeze FILE KEY.KEY...`: the process is stopped whose number is there.
+func freeze(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(syscall.Kill(process(ts, args), syscall.SIGSTOP))
+}
+
+// thaw is `thaw FILE KEY.KEY...`: it goes on.
+func thaw(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(syscall.Kill(process(ts, args), syscall.SIGCONT))
 }
 
 // slay is `slay FILE KEY.KEY...`: the process is killed whose number is there.

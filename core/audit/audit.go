@@ -44,6 +44,14 @@ type Ledger struct {
 	Written Sum `json:"written"` // by stores, inside Apply
 }
 
+// Sent is what a flush has of a table, as its client has counted it: the record keeps it, and of a client that is lost the records are
+// the last word.
+type Sent struct {
+	Table bellows.TableID
+	Rows  int64
+	Bits  Sum
+}
+
 // Add adds another ledger of the table.
 func (l *Ledger) Add(o *Ledger) {
 	l.Sent += o.Sent

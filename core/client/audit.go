@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/delta"
+	"bellows/link/wire"
 	"bellows/vec"
 )
 
@@ -20,31 +21,54 @@ func (c *Client) account(f *flush, u *update) {
 	for _, n := range u.touched {
 		b, p := u.buffers[n], &c.partitions[n]
 		c.counts.Sent += int64(b.Len())
+		said := f.of(p.ref.Table)
+		said.Rows += int64(b.Len())
 		f.values += b.Len() * p.schema.Width
 		if !p.sample.Has(f.clock) {
 			continue
 		}
 		rows, values := b.Chunk()
-		to := &c.counts.Ledgers[p.ref.Table].Sent
+		sum := audit.Sum(0)
 		switch {
 		case p.format != vec.Float32:
-			*to += c.narrowed(p, b)
+			sum = c.narrowed(p, b)
 		case p.schema.Sparse:
-			*to += audit.Keys(p.ref.Partition, p.schema.Width, b.Keys(), values)
+			sum = audit.Keys(p.ref.Partition, p.schema.Width, b.Keys(), values)
 		default:
-			*to += audit.Rows(p.ref.Partition, p.schema.Width, rows, values)
+			sum = audit.Rows(p.ref.Partition, p.schema.Width, rows, values)
 		}
+		c.counts.Ledgers[p.ref.Table].Sent += sum
+		said.Bits += sum
 	}
 }
 
 // accountLease counts the end of an exclusive lease.
-func (c *Client) accountLease(l leaseGrant, clock bellows.Clock) {
+func (c *Client) accountLease(f *flush, l leaseGrant) {
 	p := &c.partitions[l.number]
 	c.counts.Sent += int64(p.rows)
-	if p.sample.Has(clock) {
-		c.counts.Ledgers[p.ref.Table].Sent += audit.Range(p.ref.Partition, 0, l.grant.Values)
+	said := f.of(p.ref.Table)
+	said.Rows += int64(p.rows)
+	if p.sample.Has(f.clock) {
+		sum := audit.Range(p.ref.Partition, 0, l.grant.Values)
+		c.counts.Ledgers[p.ref.Table].Sent += sum
+		said.Bits += sum
 	}
 }
+
+// of is what a flush says of a table.
+func (f *flush) of(t bellows.TableID) *audit.Sent {
+	for i := range f.sent {
+		if f.sent[i].Table == t {
+			return &f.sent[i]
+		}
+	}
+	f.sent = append(f.sent, audit.Sent{Table: t})
+	return &f.sent[len(f.sent)-1]
+}
+
+// say adds what the flush has of each table to what the controller is told of it, so that its record has it: this node's
+// own word at the job's end does not come if the node is lost.
+func (f *flush) say(d *wire.Done) { d.Sent = append(d.Sent[:0], f.sent...) }
 
 // roundedMost is how many values are rounded at a time, while they are near.
 const roundedMost = 4 << 10

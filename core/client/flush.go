@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/core/delta"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -205,6 +206,7 @@ type flush struct {
 	values     int // of all deltas
 	writes     *writeSet
 	sum        *bundle              // the stream deltas, where they are of several splits
+	sent       []audit.Sent         // what it has of each table, as the audit counts it
 	results    *wire.Done           // a copy, for a Done that has to be said again (reopen)
 	stale      int                  // parts that wait for a route
 	staleUntil bellows.RouteVersion // the newest that they wait for; not 0: the flush was reopened

@@ -231,7 +231,7 @@ func (c *Client) flush(w *writeSet, fx *Effects) {
 	}
 	slices.SortFunc(w.leases, func(a, b leaseGrant) int { return a.number - b.number }) // as a push has them
 	for _, l := range w.leases {
-		c.accountLease(l, w.clock)
+		c.accountLease(f, l)
 	}
 	c.load(f, func(number int) *lanePush { return c.pushTo(f, number) })
 	c.sendFlush(f, fx)
@@ -371,6 +371,7 @@ func (c *Client) nothingAgain(leaver wire.Address, fx *Effects) {
 func (c *Client) fillDone(f *flush) *wire.Done {
 	d := f.writes.done
 	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs[:0])
+	f.say(d)
 	d.Deferrable = len(f.writes.leases) == 0 && f.values <= c.cfg.Limits.DeferrableValues && !slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.visibleOnCommit })
 	return d
 }
@@ -623,6 +624,6 @@ func (c *Client) close(f *flush) {
 	}
 	wire.Free(f.results)
 	clear(f.pushes)
-	*f = flush{pushes: f.pushes[:0], parts: f.parts[:0]}
+	*f = flush{pushes: f.pushes[:0], parts: f.parts[:0], sent: f.sent[:0]}
 	c.spare.flushes.put(f)
 }

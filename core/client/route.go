@@ -250,6 +250,7 @@ func (c *Client) pushAgain(f *flush, fx *Effects) {
 			if i == old && !planted.On("results-left-behind") { // for another controller: who had it has perhaps nothing of the flush any more
 				d := copyResults(f.results)
 				d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs)
+				f.say(d)
 				p.push.Done = d
 			}
 			fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)

@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/core"
+	"bellows/core/audit"
 	"bellows/core/checkpoint"
 	"bellows/core/gate"
 	"bellows/core/members"
@@ -27,7 +28,9 @@ type Options struct {
 	// Fingerprint is what this node's job is; others must show the same when they are ready. Zero:
 	// they are not asked.
 	Fingerprint bellows.Fingerprint
-	Limits      Limits
+	// Stays is why splits cannot go to other nodes; empty: they can.
+	Stays  string
+	Limits Limits
 }
 
 // config is what a controller is made of.
@@ -56,9 +59,10 @@ type Effects struct {
 	// from now on. What is replayed counted before.
 	Visits []visits.Visit
 	// Left are nodes that may go: nothing of the job is there any more.
-	Left  []bellows.NodeID
-	Moves []Moved   // moves of partitions that have come to their end
-	Cuts  []CutDone // cuts that are stored, or were given up
+	Left   []bellows.NodeID
+	Buried []Buried  // nodes that are lost while the job goes on: nothing that they say is heard any more
+	Moves  []Moved   // moves of partitions that have come to their end
+	Cuts   []CutDone // cuts that are stored, or were given up
 	// Route, where it is set, is the job's from now on: the checker of this node learns of it
 	// before what is sent here leaves.
 	Route *route.Route
@@ -71,7 +75,7 @@ type Effects struct {
 func (fx *Effects) Reset() {
 	clear(fx.Envelopes)
 	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Epochs: fx.Epochs[:0], Notices: fx.Notices[:0],
-		Losses: fx.Losses[:0], Left: fx.Left[:0], Visits: fx.Visits[:0], Moves: fx.Moves[:0], Cuts: fx.Cuts[:0], Met: fx.Met[:0]}
+		Losses: fx.Losses[:0], Buried: fx.Buried[:0], Left: fx.Left[:0], Visits: fx.Visits[:0], Moves: fx.Moves[:0], Cuts: fx.Cuts[:0], Met: fx.Met[:0]}
 }
 
 // Controller is the state of one job: the coordinator of the commit protocol, the other half of the
@@ -144,6 +148,8 @@ type Controller struct {
 	removed  []wire.Address    // all who were removed: no address is given again
 	moving   []moving          // partitions that are copied
 	asked    uint64            // moves of partitions, so far
+	buried   []bellows.Control // who was lost while the job went on
+	sent     [][]audit.Sent    // by client: what its records have of each table
 
 	// Where the job is.
 	opened     bool      // Start was called
@@ -289,7 +295,7 @@ func (c *Controller) dispatchAgain() {
 func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	fx.Era = c.cfg.Era
 	for _, e := range batch {
-		if !e.In(c.cfg.Era) {
+		if !e.In(c.cfg.Era) || c.isBuried(e.From.Node) && !planted.On("lost-heard") {
 			continue
 		}
 		c.roll.Heard(e.From.Node)
@@ -306,9 +312,9 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 			c.takeReady(e.From.Node, m.Fingerprint, fx)
 		case *wire.Complaint:
 			if m.Breach || m.Node == e.From.Node { // no reason is better
-				c.lose(m.Node, m.Reason, fx)
+				c.lose(m.Node, m.Reason, m.Breach, fx)
 			} else {
-				c.roll.Suspect(m.Node, m.Reason, c.cfg.Times.Complaint)
+				c.roll.Accuse(e.From.Node, m.Node, m.Reason, c.cfg.Times.Complaint)
 			}
 		case *wire.Holding:
 			c.takeHolding(e.From, m, fx)
@@ -417,4 +423,4 @@ func (c *Controller) Collecting() bool { return c.collecting && !c.over }
 func (c *Controller) Awaits(n bellows.NodeID) bool { return c.roll.Awaits(n) }
 
 // Gone reports whether a node is lost.
-func (c *Controller) Gone(n bellows.NodeID) bool { return c.roll.Lost(n) }
+func (c *Controller) Gone(n bellows.NodeID) bool { return c.roll.Lost(n) || c.isBuried(n) }

@@ -52,11 +52,14 @@ type desk struct {
 	fx coord.Effects
 }
 
+// stays is why jobs of these tests end when a node is lost that only runs tasks.
+const stays = "they keep what cannot be saved"
+
 func newDesk(d coord.Driver, leaseMillis int64) *desk {
 	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
 	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: leaseMillis},
 		Tables: tables, Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: d})}
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: d, Stays: stays})}
 }
 
 // ready lets the nodes of clients say so.

@@ -28,7 +28,7 @@ func cutter(units int) *desk {
 	tables := []table.Schema{{Name: "b", Rows: 1, Width: 1}, {Name: "f", Rows: 1, Width: 1, Consistency: table.Async}}
 	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: 1000}, Tables: tables,
 		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}), Units: func(bellows.SplitID, bellows.Clock) int { return units },
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 4} }}, coord.Options{Driver: &ahead{}})}
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 4} }}, coord.Options{Driver: &ahead{}, Stays: stays})}
 }
 
 // flush is done by a client for a table: the items of its split's clock.

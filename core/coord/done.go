@@ -32,6 +32,10 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 		wire.Free(m)
 		return
 	}
+	if c.isBuried(m.Flush.Client) && !planted.On("done-of-the-lost-counted") { // a lane has passed it on before the fence
+		wire.Free(m)
+		return
+	}
 	if c.counted.Has(m.Flush) && !planted.On("done-counted-twice") { // its client has said so, and a lane
 		wire.Free(m)
 		return

@@ -169,7 +169,7 @@ func (c *Controller) takeSlab(from wire.Address, m *wire.Slab, fx *Effects) {
 		return
 	}
 	if err := c.collector().Take(from, m); err != nil {
-		c.lose(from.Node, err.Error(), fx)
+		c.lose(from.Node, err.Error(), true, fx)
 		return
 	}
 	c.waits.moved(c.nowMillis)
@@ -181,7 +181,7 @@ func (c *Controller) takeCollected(from wire.Address, m *wire.Collected, fx *Eff
 		return
 	}
 	if err := c.collector().End(from, m); err != nil {
-		c.lose(from.Node, err.Error(), fx)
+		c.lose(from.Node, err.Error(), true, fx)
 		return
 	}
 	c.waits.moved(c.nowMillis)

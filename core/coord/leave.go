@@ -167,7 +167,7 @@ func (c *Controller) addMissed(to *wire.Counts, list []wire.Missed) {
 		to.Ledgers = audit.Add(to.Ledgers, make([]audit.Ledger, len(c.cfg.Tables)))
 	}
 	for _, o := range list {
-		if !c.counted.Has(o.Flush) {
+		if !c.counted.Has(o.Flush) && !c.isBuried(o.Flush.Client) {
 			to.Dropped += o.Rows
 			to.Ledgers[o.Ref.Table].Dropped += o.Bits
 		}
@@ -189,5 +189,6 @@ func (c *Controller) total() (counts wire.Counts) {
 			c.addMissed(&counts, w.closed.Missed)
 		}
 	}
+	c.addBuried(&counts)
 	return counts
 }

@@ -13,7 +13,8 @@ import (
 // it, for which a better reason may still come (members.Roll); lose is the verdict. It is told to
 // the lanes first: behind the records of what counts of the node they are fenced from it (fence),
 // so that nothing of it changes state any more, however late it wakes. Then the job ends by its
-// name; or, where it was ending, goes on without the node.
+// name; or, where it was ending, goes on without the node. One that only runs tasks costs these tasks:
+// others run them again, and the job goes on (bury).
 
 // Broken tells the controller that the connection to a node has ended, and why: the node is lost soon, if
 // no better reason comes.
@@ -21,25 +22,41 @@ func (c *Controller) Broken(n bellows.NodeID, reason string) {
 	c.roll.Suspect(n, reason, c.cfg.Times.Broken)
 }
 
-// Lost tells the controller that a node is dead, and why: the job ends, and nothing is expected of the
-// node any more.
+// Lost tells the controller that a node is dead, and why: nothing is expected of it any more, and the
+// job ends if it needs the node.
 func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if c.mayHaveLeft(n) {
 		c.roll.Suspect(n, reason, 0)
 		return
 	}
-	c.lose(n, reason, fx)
+	c.lose(n, reason, false, fx)
+}
+
+// Mistrust tells the controller that a node has sent what cannot be: whatever it runs, the job ends.
+func (c *Controller) Mistrust(n bellows.NodeID, reason string, fx *Effects) {
+	fx.Era = c.cfg.Era
+	if c.mayHaveLeft(n) {
+		c.roll.Suspect(n, reason, 0)
+		return
+	}
+	c.lose(n, reason, true, fx)
 }
 
 // lose declares a node lost, once. A job that is ending waits for it no more, and one that has
 // finished loses its state only if the node still owes some of it
 // (TestWhoHoldsNothingMayDieWhileTheStateIsCollected).
-func (c *Controller) lose(n bellows.NodeID, reason string, fx *Effects) {
+func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effects) {
 	if !c.roll.Lose(n, reason) {
 		return
 	}
 	fx.Losses = append(fx.Losses, reason)
+	if c.ending == nil && !breach && c.needs(n) == "" {
+		if c.conclude(fx); c.ending == nil { // a dispatch names a client by its place
+			c.bury(n, reason, fx)
+			return
+		}
+	}
 	c.fence(n, fx)
 	switch {
 	case c.ending == nil:

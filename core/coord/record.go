@@ -22,6 +22,7 @@ func (c *Controller) record(m *wire.Done, fx *Effects) {
 	c.number++
 	c.counted.Add(m.Flush)
 	c.gather(m.Pairs, m.Results)
+	c.counts(m.Flush.Client, m.Sent)
 	for i := range m.Results {
 		fx.Visits = append(fx.Visits, visits.Visit{Commit: c.number, Unit: m.Results[i].Unit})
 	}

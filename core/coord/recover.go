@@ -219,7 +219,7 @@ func (r *recovery) hears(m *wire.Holding) {
 func (c *Controller) decided(r *recovery, fx *Effects) {
 	for _, n := range r.gone {
 		if r.end == nil && !planted.On("fence-forgotten") {
-			c.lose(n, fmt.Sprintf("node %d is gone: the controller before has declared it so", n), fx)
+			c.lose(n, fmt.Sprintf("node %d is gone: the controller before has declared it so", n), false, fx)
 		}
 	}
 	if r.end != nil && c.ending == nil && c.tasks > 0 {
@@ -280,7 +280,7 @@ func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
 		switch n := m.List[i].Number; {
 		case n < next:
 		case n > next:
-			c.lose(from.Node, fmt.Sprintf("%v has kept record %d behind record %d", from, n, next-1), fx)
+			c.lose(from.Node, fmt.Sprintf("%v has kept record %d behind record %d", from, n, next-1), true, fx)
 			return
 		default:
 			r.tail = append(r.tail, m.List[i])
@@ -327,6 +327,7 @@ func (c *Controller) recovered(fx *Effects) {
 	c.partAll(r, fx)
 	c.sendRecords(fx)
 	c.voidMoves(fx)
+	c.sayBuried(fx)
 	c.announced = len(c.staleness)
 	for _, a := range append(slices.Clone(c.cfg.Clients), c.leavers()...) {
 		if a.Role == wire.Client && !planted.On("client-not-told-again") {
@@ -371,7 +372,7 @@ func (c *Controller) replay(fx *Effects) {
 			c.draining = true
 		case bellows.CutTables:
 			c.number++
-		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient:
+		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient, bellows.LoseClient:
 			c.replayRoute(&one.Control)
 		default:
 			r.driver = fmt.Errorf("record %d is %+v, for which it has not asked", one.Number, one.Control)
@@ -384,6 +385,7 @@ func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
 	c.number++
 	c.counted.Add(one.Flush)
 	c.gather(one.Pairs, one.Results)
+	c.counts(one.Flush.Client, one.Sent)
 	for i := range one.Results {
 		if err := c.completeUnit(one.Results[i].Unit); err != nil {
 			c.recovery.driver = fmt.Errorf("record %d: %w", one.Number, err)
@@ -405,7 +407,10 @@ func (c *Controller) replayRoute(change *bellows.Control) {
 		return
 	}
 	c.cfg.Route = next
-	if _, removed := c.cfg.Route.Removed(*change); removed {
+	if change.Kind == bellows.LoseClient {
+		c.roll.Leave(change.Node)
+		c.parted(*change)
+	} else if _, removed := c.cfg.Route.Removed(*change); removed {
 		c.parts(*change)
 	}
 	if change.Kind == bellows.MoveSplit {
@@ -428,7 +433,7 @@ func (c *Controller) partAll(r *recovery, fx *Effects) {
 		if a, _ := c.cfg.Route.Removed(one); !slices.Contains(c.removed, a) {
 			c.removed = append(c.removed, a)
 		}
-		if !planted.On("left-not-told-again") {
+		if one.Kind != bellows.LoseClient && !planted.On("left-not-told-again") {
 			c.release(one.Node, fx)
 		}
 	}
@@ -473,7 +478,7 @@ func (c *Controller) catchUp(r *recovery, fx *Effects) {
 		var m *wire.Records
 		for n := r.holdings[i].Last + 1; r.at(n) != nil; n++ {
 			one := r.at(n)
-			done := wire.Done{Flush: one.Flush, Pairs: one.Pairs, Results: one.Results}
+			done := wire.Done{Flush: one.Flush, Pairs: one.Pairs, Results: one.Results, Sent: one.Sent}
 			if m != nil && (len(m.List) >= c.cfg.Limits.Records || !m.Room(&done)) {
 				fx.Send(c.cfg.Controller, l, m)
 				m = nil
@@ -513,7 +518,7 @@ func (r *recovery) whole() (list []sent) {
 			}
 			all[i].Held = union(all[i].Held, f.Held)
 			if len(f.Done) > 0 {
-				all[i].Done = f.Done
+				all[i].Done, all[i].Sent = f.Done, f.Sent
 			}
 		}
 	}
@@ -526,6 +531,7 @@ func (r *recovery) whole() (list []sent) {
 		for _, one := range p.Done {
 			d.Append(one.Unit, one.Values)
 		}
+		d.Sent = append(d.Sent, p.Sent...)
 		list = append(list, sent{wire.ClientAt(p.Flush.Client), d})
 	}
 	slices.SortFunc(list, func(a, b sent) int {

@@ -31,7 +31,7 @@ func newFollow(t *testing.T, driver coord.Driver) *follow {
 	f := &follow{t: t, job: core.Job{Controller: self, Lanes: twoLanes, Clients: clients, Times: liveness.Times{Lease: 10_000}, Tables: tables,
 		Route: route.Spread(tables, 2, twoLanes, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}}
-	f.desk = &desk{Controller: coord.New(f.job, coord.Options{Driver: driver})}
+	f.desk = &desk{Controller: coord.New(f.job, coord.Options{Driver: driver, Stays: stays})}
 	f.ready(clients...)
 	f.Start(&f.fx)
 	f.hear()
@@ -60,7 +60,7 @@ func (f *follow) commit(clocks ...int) {
 // next is the controller that follows, which has asked the lanes.
 func (f *follow) next(driver coord.Driver, from coord.Saved) {
 	f.t.Helper()
-	c, err := coord.Recover(f.job, coord.Options{Driver: driver, Term: 2}, from)
+	c, err := coord.Recover(f.job, coord.Options{Driver: driver, Term: 2, Stays: stays}, from)
 	if err != nil {
 		f.t.Fatal(err)
 	}

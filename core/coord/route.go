@@ -43,7 +43,7 @@ func (c *Controller) AddLane(a wire.Address, fx *Effects) error {
 	}
 	c.sendRecords(fx) // to those that there were
 	c.enrol(a)
-	c.welcome(a, c.cfg.Route.Whole(), fx)
+	c.welcome(a, c.withBuried(c.cfg.Route.Whole()), fx)
 	c.armLane(a, fx)
 	c.conclude(fx)
 	return nil
@@ -258,7 +258,7 @@ func (c *Controller) welcome(a wire.Address, whole []bellows.Control, fx *Effect
 // so that whoever has not heard of the removal does. All come before any goes: one may be the heir of
 // another (TestWhoLeavesMayBeAnHeir).
 func (c *Controller) whole() []bellows.Control {
-	list := c.cfg.Route.Whole()
+	list := c.withBuried(c.cfg.Route.Whole())
 	for _, a := range c.leavers() {
 		if a.Role == wire.Lane {
 			list = append(list, c.cfg.Route.AddLane(a))

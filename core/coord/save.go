@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/core/gate"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -34,6 +35,8 @@ type Saved struct {
 	State
 	Commit   bellows.CommitNumber // the record; 0: there is none, and the job begins as State says
 	Route    bellows.RouteVersion
+	Lost     []bellows.Control // who was lost while the job went on
+	Sent     [][]audit.Sent    // by client: what its records have of each table
 	Leaving  []bellows.Control // removals of those whose counts no heir had
 	Whole    []bellows.Control // of which the route is rebuilt; none: it is the job's first
 	Open     []bellows.Unit    // that count, of clocks that are not complete
@@ -51,6 +54,10 @@ func (c *Controller) Save() (Saved, bool) {
 	}
 	s := Saved{Commit: c.number, Open: c.progress.Open(), Counted: c.counted.Clone(), Horizon: c.horizon, Gathered: c.gathered, Draining: c.draining}
 	s.State, s.Leaving = c.state(), slices.Clone(c.leaving)
+	s.Lost = slices.Clone(c.buried)
+	for _, list := range c.sent {
+		s.Sent = append(s.Sent, slices.Clone(list))
+	}
 	s.Out, s.Finishing = c.outstanding(), c.finishing
 	if s.Route = c.cfg.Route.Version(); s.Route > 0 {
 		s.Whole = c.cfg.Route.Whole()
@@ -93,6 +100,15 @@ func (c *Controller) restore(s Saved) error {
 		c.cfg.Route = saved
 		for _, a := range slices.Concat(saved.Lanes(), saved.Clients()) {
 			c.enrol(a)
+		}
+	}
+	for _, b := range s.Lost {
+		c.roll.Leave(b.Node)
+		c.parted(b)
+	}
+	if !planted.On("saved-word-of-the-lost-forgotten") {
+		for n, list := range s.Sent {
+			c.counts(bellows.NodeID(n), list)
 		}
 	}
 	for _, r := range s.Leaving {

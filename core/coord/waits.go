@@ -39,7 +39,7 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 		if !found {
 			break
 		}
-		c.lose(loss.Node, loss.Reason, fx)
+		c.lose(loss.Node, loss.Reason, false, fx)
 	}
 	if c.over {
 		return
@@ -114,7 +114,7 @@ func (c *Controller) awaitReady(fx *Effects) {
 		fx.Notices = append(fx.Notices, sentence)
 	}
 	if isLate {
-		c.lose(late.Node, late.Reason, fx)
+		c.lose(late.Node, late.Reason, false, fx)
 	}
 }
 

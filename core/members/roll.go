@@ -55,6 +55,8 @@ type suspect struct {
 	node      bellows.NodeID
 	reason    string
 	dueMillis int64
+	own       bool             // not only others say so
+	by        []bellows.NodeID // these
 }
 
 // Loss is a node that is lost from now on, and why.
@@ -150,17 +152,41 @@ func (r *Roll) Heard(n bellows.NodeID) {
 // reason, so that what others say takes no more memory than there are nodes; the time is the sooner
 // of the two.
 func (r *Roll) Suspect(n bellows.NodeID, reason string, patienceMillis int64) {
+	if s := r.suspect(n, reason, patienceMillis); s != nil {
+		s.own = true
+	}
+}
+
+// Accuse is Suspect by the word of another node. It is taken back with that node (Retract).
+func (r *Roll) Accuse(by, n bellows.NodeID, reason string, patienceMillis int64) {
+	if s := r.suspect(n, reason, patienceMillis); s != nil && !slices.Contains(s.by, by) {
+		s.by = append(s.by, by)
+	}
+}
+
+// Retract takes back what a node has said of others, which is lost itself: most likely it was the one that
+// nobody could reach (TestWhoIsLostAccusesNobody).
+func (r *Roll) Retract(by bellows.NodeID) {
+	r.suspects = slices.DeleteFunc(r.suspects, func(s suspect) bool {
+		s.by = slices.DeleteFunc(slices.Clone(s.by), func(n bellows.NodeID) bool { return n == by })
+		return len(s.by) == 0 && !s.own
+	})
+}
+
+// suspect is the suspicion of a node, made where there is none; nil: it has left.
+func (r *Roll) suspect(n bellows.NodeID, reason string, patienceMillis int64) *suspect {
 	if r.HasLeft(n) {
-		return
+		return nil
 	}
 	due := r.now + patienceMillis
 	for i := range r.suspects {
 		if s := &r.suspects[i]; s.node == n {
 			s.dueMillis = min(s.dueMillis, due)
-			return
+			return s
 		}
 	}
-	r.suspects = append(r.suspects, suspect{n, reason, due})
+	r.suspects = append(r.suspects, suspect{node: n, reason: reason, dueMillis: due})
+	return &r.suspects[len(r.suspects)-1]
 }
 
 // Tick tells the time, and by node how many bytes have come from it so far; nil where nobody

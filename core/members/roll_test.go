@@ -244,6 +244,26 @@ func TestTheLostAreLostOnce(t *testing.T) {
 	}
 }
 
+// TestWhoIsLostAccusesNobody takes back what a node has said of others that is lost itself, and not what others have said, or node 0 has seen.
+func TestWhoIsLostAccusesNobody(t *testing.T) {
+	r := readyRoll()
+	r.Accuse(2, 1, "node 2 lost its connection to node 1", 3000)
+	r.Accuse(2, 3, "node 2 lost its connection to node 3", 3000)
+	r.Accuse(1, 3, "node 1 lost its connection to node 3", 3000)
+	r.Lose(2, "it died")
+	r.Retract(2)
+	ticks(r, 500, 4000, 1, 3)
+	expect(t, verdicts(r), "3: node 2 lost its connection to node 3")
+	r = readyRoll()
+	r.Accuse(2, 1, "node 2 lost its connection to node 1", 3000)
+	r.Suspect(1, "EOF", 1000)
+	r.Retract(2)
+	ticks(r, 500, 4000, 1, 3)
+	if got := verdicts(r); len(got) == 0 || !strings.HasPrefix(got[0], "1: ") {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestWhoHasLeftIsNotLost lets a node go: neither its silence, nor the end of its connections, nor a report of its death is a loss then, and nobody waits for it.
 func TestWhoHasLeftIsNotLost(t *testing.T) {
 	r := newRoll()

@@ -34,6 +34,12 @@ func (r *Route) RemoveClient(n bellows.NodeID, heir wire.Address) bellows.Contro
 	return bellows.Control{Kind: bellows.RemoveClient, Route: r.version + 1, Node: n, Heir: heir.Node, HeirLane: heir.Index}
 }
 
+// LoseClient is the change by which a node that is lost runs no tasks any more, whose splits have gone
+// to others. It leaves no counts, and so has no heir.
+func (r *Route) LoseClient(n bellows.NodeID) bellows.Control {
+	return bellows.Control{Kind: bellows.LoseClient, Route: r.version + 1, Node: n}
+}
+
 // Heir is the lane that takes over the counts of who is removed by a change of the job's routes.
 func (*Route) Heir(c bellows.Control) wire.Address { return wire.LaneAt(c.Heir, int(c.HeirLane)) }
 
@@ -42,7 +48,7 @@ func (*Route) Removed(c bellows.Control) (who wire.Address, removes bool) {
 	switch c.Kind {
 	case bellows.RemoveLane:
 		return laneOf(c), true
-	case bellows.RemoveClient:
+	case bellows.RemoveClient, bellows.LoseClient:
 		return wire.ClientAt(c.Node), true
 	}
 	return wire.Address{}, false
@@ -120,7 +126,7 @@ func (r *Route) change(c bellows.Control) error {
 			return fmt.Errorf("%v runs no tasks", wire.ClientAt(c.Node))
 		}
 		r.nodes[c.Split] = c.Node
-	case bellows.RemoveLane, bellows.RemoveClient:
+	case bellows.RemoveLane, bellows.RemoveClient, bellows.LoseClient:
 		return r.remove(c)
 	default:
 		return fmt.Errorf("control %d changes no route", c.Kind)
@@ -128,7 +134,7 @@ func (r *Route) change(c bellows.Control) error {
 	return nil
 }
 
-// remove takes a lane or a client out, which must own nothing, and whose heir must stay.
+// remove takes a lane or a client out, which must own nothing, and whose heir, if it has one, must stay.
 func (r *Route) remove(c bellows.Control) error {
 	who, _ := r.Removed(c)
 	list := &r.lanes
@@ -142,7 +148,7 @@ func (r *Route) remove(c bellows.Control) error {
 		return fmt.Errorf("%v runs a split", who)
 	case who.Role == wire.Lane && slices.ContainsFunc(r.owners, func(o Owner) bool { return o.Lane == who }):
 		return fmt.Errorf("%v holds a partition", who)
-	case r.Heir(c) == who || !slices.Contains(r.lanes, r.Heir(c)):
+	case c.Kind != bellows.LoseClient && (r.Heir(c) == who || !slices.Contains(r.lanes, r.Heir(c))):
 		return fmt.Errorf("%v, which is to be the heir of %v, takes no part", r.Heir(c), who)
 	}
 	*list = slices.DeleteFunc(slices.Clone(*list), func(a wire.Address) bool { return a == who })

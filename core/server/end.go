@@ -34,8 +34,7 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 	l.closeWhenAll(out)
 }
 
-// noteEnd notes that nothing more comes from a client. One that is not known yet may be so later,
-// by a record that is under way: it is not waited for then.
+// noteEnd notes that nothing more comes from a client. One that is not known yet may be so later, by a record that is under way: it is not waited for then.
 func (l *Lane) noteEnd(from wire.Address) {
 	switch i := slices.Index(l.cfg.Clients, from); {
 	case i < 0 && from.Role == wire.Client && !slices.Contains(l.left, from):
@@ -46,8 +45,7 @@ func (l *Lane) noteEnd(from wire.Address) {
 	}
 }
 
-// end closes the lane: what is held and not recorded never counts, nor what found no room, nor what
-// waits for a clock that will not complete.
+// end closes the lane: what is held and not recorded never counts, nor what found no room, nor what waits for a clock that will not complete.
 func (l *Lane) end(out *wire.Outbox) {
 	l.closed = true
 	l.endCopies(out)
@@ -101,8 +99,7 @@ func (l *Lane) closeAgain(e wire.Envelope, out *wire.Outbox) {
 	}
 }
 
-// Ending reports whether the controller, or a client, has told the lane that the job is over: so a
-// node without a client knows.
+// Ending reports whether the controller, or a client, has told the lane that the job is over: so a node without a client knows.
 func (l *Lane) Ending() bool {
 	return l.over
 }

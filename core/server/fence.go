@@ -9,11 +9,9 @@ import (
 	"bellows/link/wire"
 )
 
-// Who is heard: the controller as long as it is (silence), the newest process of each node
-// (outlived), and nobody who was declared gone (takeFence). Silence only makes a suspect; these are
-// what makes a verdict hold, however late a suspect wakes (P11). Messages that name their
-// incarnation are judged by that; others are of the newest process that the lane knows, which holds
-// as long as no node is added twice (docs/decisions/0031).
+// Who is heard: the controller as long as it is (gate.Silence), the newest process of each node (outlived), and nobody who was declared gone (takeFence). Silence
+// only makes a suspect; these are what makes a verdict hold, however late a suspect wakes (P11). Messages that name their incarnation are judged by that; others
+// are of the newest process that the lane knows, which holds as long as no node is added twice (docs/decisions/0031).
 
 // Tick is the shell's word to a lane: the time, and how many bytes have come from the controller's node so far.
 type Tick struct {
@@ -33,9 +31,8 @@ func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 	}
 }
 
-// outlived reports whether a newer process of a client's node is known. What the one before it
-// sends any more is nothing: a flush of which a part is not held then never will be whole. It takes
-// note of a newer one, and that the one before wants no rows any more.
+// outlived reports whether a newer process of a client's node is known. What the one before it sends any more is nothing: a flush of which a part is not held then
+// never will be whole. It takes note of a newer one, and that the one before wants no rows any more.
 func (l *Lane) outlived(who subscriber) bool {
 	i := slices.Index(l.cfg.Clients, who.address)
 	if i < 0 || who.incarnation <= l.incarnations[i] {
@@ -55,8 +52,7 @@ func (l *Lane) disregard(gone func(subscriber) bool) {
 	}
 }
 
-// past reports whether an incarnation of a client is known not to be the newest. Unlike outlived it
-// takes note of nothing.
+// past reports whether an incarnation of a client is known not to be the newest. Unlike outlived it takes note of nothing.
 func (l *Lane) past(client wire.Address, incarnation uint32) bool {
 	i := slices.Index(l.cfg.Clients, client)
 	return i >= 0 && incarnation < l.incarnations[i]
@@ -130,9 +126,8 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 	l.admitWaiting(out)
 }
 
-// keepsOut reports whether a message is of a client behind a fence. What it pushes is accounted for
-// as dropped. A message that does not say which incarnation it is of is of the newest that the lane
-// knows.
+// keepsOut reports whether a message is of a client behind a fence. What it pushes is accounted for as dropped. A message that does not say which incarnation it
+// is of is of the newest that the lane knows.
 func (l *Lane) keepsOut(e *wire.Envelope) bool {
 	if e.From.Role != wire.Client {
 		return false

@@ -6,11 +6,10 @@ import (
 	"bellows/link/wire"
 )
 
-// A lease is asked for as a read is, waits for the gate as a read does, and then for its turn
-// (package lease has the rule). It is given with the partition's values: the slab itself where its
-// holder is in this process, else a copy (docs/decisions/0004). A shared one ends by wire.Release,
-// an exclusive one when the flush that ends it has its number: the end of the lease is the commit.
-// What is recorded meanwhile is deferred, and applied by catchUp when the last lease has ended.
+// A lease is asked for as a read is, waits for the gate as a read does, and then for its turn (package lease has the rule). It is given with the partition's
+// values: the slab itself where its holder is in this process, else a copy (docs/decisions/0004). A shared one ends by wire.Release, an exclusive one when the
+// flush that ends it has its number: the end of the lease is the commit. What is recorded meanwhile is deferred, and applied by catchUp when the last lease has
+// ended.
 
 // request is a lease that somebody has asked for and does not have yet.
 type request struct {
@@ -33,10 +32,9 @@ func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox)
 	p.queue = append(p.queue, request{from, m})
 }
 
-// grantQueued serves the queue of leases, in order: a request that must wait makes those behind it
-// wait, so that a stream of shared leases does not starve an exclusive one
-// (TestAnExclusiveRequestIsNotPassed). It does not where the gate alone holds it back, or its node
-// does not read: the clock for which it waits may need those behind it.
+// grantQueued serves the queue of leases, in order: a request that must wait makes those behind it wait, so that a stream of shared leases does not starve an
+// exclusive one (TestAnExclusiveRequestIsNotPassed). It does not where the gate alone holds it back, or its node does not read: the clock for which it waits may
+// need those behind it.
 func (p *partition) grantQueued(l *Lane, out *wire.Outbox) {
 	rest := p.queue[:0]
 	blocked := p.held
@@ -91,8 +89,7 @@ func (p *partition) release(from wire.Address, l *Lane, out *wire.Outbox) {
 	}
 }
 
-// endExclusive ends an exclusive lease with the commit of its flush: the values of a copy are taken
-// over, those of the slab are there.
+// endExclusive ends an exclusive lease with the commit of its flush: the values of a copy are taken over, those of the slab are there.
 func (p *partition) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox) {
 	p.cut.Write(nil)
 	p.cut.Ended()
@@ -114,7 +111,6 @@ func (p *partition) endExclusive(f *flush, lease int, l *Lane, out *wire.Outbox)
 	}
 }
 
-// torn reports whether the partition's values are neither before nor after a lease: its holder
-// works on the slab itself, and is gone or goes on. Such a partition has no state to collect
-// (TestAFencedExclusiveLeaseTearsItsPartition).
+// torn reports whether the partition's values are neither before nor after a lease: its holder works on the slab itself, and is gone or goes on. Such a partition
+// has no state to collect (TestAFencedExclusiveLeaseTearsItsPartition).
 func (p *partition) torn() bool { return p.leases.Exclusive() && !p.remote }

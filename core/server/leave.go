@@ -64,7 +64,7 @@ func (l *Lane) closeWhenAll(out *wire.Outbox) {
 
 // expectBequest notes that somebody is removed whose heir this lane is.
 func (l *Lane) expectBequest(c *bellows.Control) {
-	if who, removed := l.cfg.Route.Removed(*c); removed && l.cfg.Route.Heir(*c) == l.cfg.Self && who != l.cfg.Self && !slices.Contains(l.adopted, *c) {
+	if who, removed := l.cfg.Route.Removed(*c); removed && c.Kind != bellows.LoseClient && l.cfg.Route.Heir(*c) == l.cfg.Self && who != l.cfg.Self && !slices.Contains(l.adopted, *c) {
 		l.heirOf = append(l.heirOf, *c)
 	}
 }

@@ -23,7 +23,8 @@ func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 		one := &h.Flushes[at]
 		one.Held = append(one.Held, l.pairsOf(f.push)...)
 		if d := f.push.Done; d != nil {
-			one.Done = d.Copy().Results // a message is its receiver's
+			d = d.Copy() // a message is its receiver's
+			one.Done, one.Sent = d.Results, d.Sent
 		}
 	}
 	for _, p := range l.owned {

@@ -150,9 +150,9 @@ func TestALaneSaysWhatItHolds(t *testing.T) {
 	}
 	h, _ := s.holds(1, 0)
 	want := []string{
-		"{flush 1 of node 2 0 [{t1/p1 1}] [{t1/p1 1}] []}",
-		"{flush 2 of node 1 1 [{t1/p0 1} {t1/p1 1}] [{t1/p0 1} {t1/p1 1} {t0/p1 9}] [{split 0 clock 1 items [0,1) [0.5]}]}",
-		"{flush 3 of node 1 2 [] [] []}"}
+		"{flush 1 of node 2 0 [{t1/p1 1}] [{t1/p1 1}] [] []}",
+		"{flush 2 of node 1 1 [{t1/p0 1} {t1/p1 1}] [{t1/p0 1} {t1/p1 1} {t0/p1 9}] [{split 0 clock 1 items [0,1) [0.5]}] []}",
+		"{flush 3 of node 1 2 [] [] [] []}"}
 	for i := range max(len(want), len(h.Flushes)) {
 		if i >= len(want) || i >= len(h.Flushes) || fmt.Sprint(h.Flushes[i]) != want[i] {
 			t.Fatalf("it holds %v; want %v", h.Flushes, want)

@@ -20,9 +20,8 @@ import (
 // each it is counted when it is written and not before, and its flush is closed with the last of
 // them (finish).
 
-// takeRecord applies one record: it makes a flush count, whose deltas become visible at once, or
-// with their whole clock where the table has a barrier. A record out of order, or of units that no
-// split can have done, is a breach: numbers have no gaps, and links are in order.
+// takeRecord applies one record: it makes a flush count, whose deltas become visible at once, or with their whole clock where the table has a barrier. A record
+// out of order, or of units that no split can have done, is a breach: numbers have no gaps, and links are in order.
 func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 	if r.Number != l.applied+1 {
 		l.breach(from, out, "record %d after %d", r.Number, l.applied)
@@ -143,8 +142,7 @@ func (p *partition) accept(e entry, l *Lane, out *wire.Outbox) {
 	}
 }
 
-// postpone puts an entry behind the leases that are out. What is visible stays as it was before
-// this record.
+// postpone puts an entry behind the leases that are out. What is visible stays as it was before this record.
 func (p *partition) postpone(e entry, l *Lane) {
 	if len(p.deferred) == 0 {
 		p.lag = wire.Need{Commit: l.applied - 1, Clock: p.reached}
@@ -199,9 +197,8 @@ func (p *partition) write(rows []uint32, deltas []float32, clock bellows.Clock) 
 	p.wrote(rows)
 }
 
-// reach makes the clocks up to c visible. Where a lease keeps them out of a table with a barrier, a
-// mark among the deferred entries does so later: catchUp goes through these in the order of their
-// records.
+// reach makes the clocks up to c visible. Where a lease keeps them out of a table with a barrier, a mark among the deferred entries does so later: catchUp goes
+// through these in the order of their records.
 func (p *partition) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
 	if p.awaited {
 		p.marks = append(p.marks, mark{entry: entry{chunk: clockMark, clock: c}})
@@ -220,9 +217,8 @@ func (p *partition) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
 	}
 }
 
-// applyClocks applies the recorded deltas of the clocks up to c, clock by clock, each summed along
-// the tree and given to the rule once. Several are there where a lease has kept them out, or where
-// the table's consistency has changed (setStaleness).
+// applyClocks applies the recorded deltas of the clocks up to c, clock by clock, each summed along the tree and given to the rule once. Several are there where a
+// lease has kept them out, or where the table's consistency has changed (setStaleness).
 func (p *partition) applyClocks(c bellows.Clock, l *Lane, out *wire.Outbox) {
 	if p.streams() && len(p.later) > 0 && !planted.On("handoff-clocks-lost") {
 		p.passWaiting(c, l, out)
@@ -240,10 +236,8 @@ func (p *partition) applyClocks(c bellows.Clock, l *Lane, out *wire.Outbox) {
 	}
 }
 
-// applyClock sums the chunks of a clock along the binary tree over split ids and writes the root:
-// the same bits in whichever order the chunks came and by whichever nodes they were sent (P7). A
-// chunk that is alone is written as it came. Two that are of one split are nobody's correct sum: a
-// breach.
+// applyClock sums the chunks of a clock along the binary tree over split ids and writes the root: the same bits in whichever order the chunks came and by
+// whichever nodes they were sent (P7). A chunk that is alone is written as it came. Two that are of one split are nobody's correct sum: a breach.
 func (p *partition) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
 	p.sums = p.sums[:0]
 	for _, e := range p.later {
@@ -294,8 +288,7 @@ func (p *partition) catchUp(l *Lane, out *wire.Outbox) {
 	p.deferred = p.deferred[:0]
 }
 
-// finish ends one chunk or lease end of a flush: it is part of the state. With the last the flush
-// is closed, and may not be looked at any more.
+// finish ends one chunk or lease end of a flush: it is part of the state. With the last the flush is closed, and may not be looked at any more.
 func (l *Lane) finish(f *flush) {
 	if f.open--; f.open == 0 {
 		l.closeFlush(f)
@@ -331,9 +324,8 @@ type news struct {
 	committed *wire.Committed
 }
 
-// note keeps for tell that a flush counts: when all of it is visible, or, waiting, when reads may
-// see some of it before. The client must know the number by then, to lay its own deltas over rows
-// that lack them, and over no others (P2).
+// note keeps for tell that a flush counts: when all of it is visible, or, waiting, when reads may see some of it before. The client must know the number by then,
+// to lay its own deltas over rows that lack them, and over no others (P2).
 func (l *Lane) note(f *flush, waiting bool) {
 	one := wire.Commitment{Flush: f.push.Flush, Commit: f.number, Waiting: waiting}
 	if f.named && !planted.On("pairs-unnamed") {
@@ -378,13 +370,12 @@ func (l *Lane) takeControl(from wire.Address, c *bellows.Control, out *wire.Outb
 		}
 	case bellows.SetStaleness:
 		l.setStaleness(c.Table, c.Clocks, out)
-	case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient:
+	case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient, bellows.LoseClient:
 		l.reroute(from, c, out)
 	}
 }
 
-// setStaleness changes a table's consistency. No task is out, so that nothing waits for a clock; what is
-// visible never goes back.
+// setStaleness changes a table's consistency. No task is out, so that nothing waits for a clock; what is visible never goes back.
 func (l *Lane) setStaleness(t bellows.TableID, clocks int32, out *wire.Outbox) {
 	l.cfg.SetStaleness(t, clocks)
 	l.barrier = l.applied

@@ -23,19 +23,16 @@ import (
 // that record on; what was recorded of it before is still applied here. One that this lane gets is
 // served when its state has come (handoff.go; Load).
 
-// ahead is a message by a route that the lane does not know yet, or about a partition that is not
-// here yet; or, of a push for which there was no room, what is said of it when the lane has caught
-// up. Turned down: to say so at once, upon which the client, whose route is newer, sends it again
-// at once.
+// ahead is a message by a route that the lane does not know yet, or about a partition that is not here yet; or, of a push for which there was no room, what is
+// said of it when the lane has caught up. Turned down: to say so at once, upon which the client, whose route is newer, sends it again at once.
 type ahead struct {
 	envelope wire.Envelope
 	bytes    int
 	refused  *wire.Stale // nil: the message is here
 }
 
-// isAhead reports whether a message of a client must wait: by itself, or since something of the
-// same client waits. So a client's messages are taken in the order in which it sent them, as if it
-// had sent them later.
+// isAhead reports whether a message of a client must wait: by itself, or since something of the same client waits. So a client's messages are taken in the order
+// in which it sent them, as if it had sent them later.
 func (l *Lane) isAhead(e *wire.Envelope) bool {
 	if e.From.Role != wire.Client || l.closing {
 		return false
@@ -46,8 +43,7 @@ func (l *Lane) isAhead(e *wire.Envelope) bool {
 	return l.mustWait(e)
 }
 
-// mustWait reports whether a message is by a newer route, or about a partition that is not here
-// yet. What is of a process that is no more waits for nothing.
+// mustWait reports whether a message is by a newer route, or about a partition that is not here yet. What is of a process that is no more waits for nothing.
 func (l *Lane) mustWait(e *wire.Envelope) bool {
 	v := l.cfg.Route.Version()
 	if planted.On("route-version-ignored") {
@@ -69,10 +65,9 @@ func (l *Lane) awaits(p wire.Pair) bool {
 	return t != nil && t.awaited && t.generation == p.Generation
 }
 
-// keepAhead keeps a message, if there is room. Else a push is refused as stale, though it is not,
-// so that its client sends it again. That is said when the lane has moved on (takeAhead), and not
-// at once: the client, whose route is newer, would send it at once. Only where even the list of
-// what is to be said is full there is no other way.
+// keepAhead keeps a message, if there is room. Else a push is refused as stale, though it is not, so that its client sends it again. That is said when the lane
+// has moved on (takeAhead), and not at once: the client, whose route is newer, would send it at once. Only where even the list of what is to be said is full there
+// is no other way.
 func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
 	one, all, full := ahead{envelope: e}, 0, len(l.ahead) >= l.cfg.Limits.Parked
 	for _, a := range l.ahead {
@@ -113,8 +108,7 @@ func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
 	l.ahead = append(l.ahead, one)
 }
 
-// takeAhead takes what need not wait any more, in the order in which it came. What still must is
-// kept again by take.
+// takeAhead takes what need not wait any more, in the order in which it came. What still must is kept again by take.
 func (l *Lane) takeAhead(out *wire.Outbox) {
 	if len(l.ahead) == 0 || !l.begun || l.broken {
 		return
@@ -135,8 +129,7 @@ func (l *Lane) takeAhead(out *wire.Outbox) {
 	}
 }
 
-// sayStale tells a client what of a push is to come again: nothing of a flush that has a number, nor
-// of what is held of it, since this was perhaps a copy.
+// sayStale tells a client what of a push is to come again: nothing of a flush that has a number, nor of what is held of it, since this was perhaps a copy.
 func (l *Lane) sayStale(to wire.Address, m *wire.Stale, out *wire.Outbox) {
 	for _, f := range l.held {
 		if f.push.Flush == m.Flush {
@@ -191,9 +184,8 @@ func pairs(m *wire.Push) iter.Seq[wire.Pair] {
 	}
 }
 
-// begin takes part behind a record: all before it is no business of this lane, which has no
-// partition and no flush from before. It takes over how far each split is and which flushes have a
-// number, so that it judges what comes as the others do.
+// begin takes part behind a record: all before it is no business of this lane, which has no partition and no flush from before. It takes over how far each split
+// is and which flushes have a number, so that it judges what comes as the others do.
 func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 	r, err := l.cfg.Route.Rebuilt(m.Version, m.Changes)
 	switch {
@@ -231,6 +223,9 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 			l.added = append(l.added, c)
 		}
 		l.expectBequest(&c)
+		if c.Kind == bellows.LoseClient {
+			l.bury(&c, out)
+		}
 	}
 	if c := l.removedBy(m.Changes); c != nil {
 		l.leave(c, out)
@@ -263,6 +258,8 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		}
 	case bellows.RemoveClient:
 		l.part(wire.ClientAt(c.Node), out)
+	case bellows.LoseClient:
+		l.bury(c, out)
 	case bellows.RemoveLane:
 		if who, _ := l.cfg.Route.Removed(*c); who == l.cfg.Self {
 			l.leave(c, out)
@@ -284,8 +281,7 @@ func (l *Lane) admit(a wire.Address) {
 	}
 }
 
-// gain makes a partition that this lane owns from now on, and waits for its state: for the rest of
-// the copy that was sent here.
+// gain makes a partition that this lane owns from now on, and waits for its state: for the rest of the copy that was sent here.
 func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbox) {
 	p := l.shadow(ref)
 	if p == nil {
@@ -307,9 +303,8 @@ func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbo
 	}
 }
 
-// lose takes leave of a partition: what waits here for it is to be asked again of its owner, and so
-// is what is held of it and not recorded. It is not leased. Recorded entries stay until they are
-// applied: they count here.
+// lose takes leave of a partition: what waits here for it is to be asked again of its owner, and so is what is held of it and not recorded. It is not leased.
+// Recorded entries stay until they are applied: they count here.
 func (l *Lane) lose(from wire.Address, p *partition, to wire.Address, out *wire.Outbox) {
 	if p.out != nil {
 		if l.hand(from, p, to, out); l.broken {

@@ -222,6 +222,7 @@ func (l *Lead) turned(away *join.Outcome) {
 // admit lets a newcomer take part that is ready, when the job has begun, and turns it away when the
 // job is over.
 func (l *Lead) admit(fx *coord.Effects) {
+	l.mourn(fx)
 	if l.over = l.over || fx.Outcome != nil; l.over {
 		for _, who := range l.admission.Coming() {
 			l.turned(l.admission.Lost(who.Node, errOver))
@@ -254,6 +255,17 @@ func (l *Lead) admit(fx *coord.Effects) {
 	l.came = append(l.came, actors...)
 	l.Joins = append(l.Joins, l.admission.Admitted())
 	l.call()
+}
+
+// mourn takes note of nodes that are lost while the job goes on: no controller that follows lets them take
+// part again, and a guest that calls one of them cannot join (TestAGuestThatCallsTheLostIsTurnedAway).
+func (l *Lead) mourn(fx *coord.Effects) {
+	for _, b := range fx.Buried {
+		l.leaves(wire.ClientAt(b.Node), nil)
+		if who, some := l.admission.Calling(); some && !l.over && !slices.Contains(l.uncalled, b.Node) && b.Node < who.Node && !planted.On("lost-called") {
+			l.turned(l.admission.Lost(who.Node, bellows.Errorf(bellows.Unavailable, "join", "", "node %d, which it is to call, is lost: invite another", b.Node)))
+		}
+	}
 }
 
 // admitAgain lets those take part whom the controller before has admitted, and of whom no record is

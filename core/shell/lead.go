@@ -109,7 +109,8 @@ func (l *Lead) Disconnected(n bellows.NodeID, reason string, breach bool, fx *co
 		return
 	}
 	if breach {
-		l.Lost(n, fmt.Sprintf("node %d is not heard any more: %s", n, reason), fx)
+		l.Mistrust(n, fmt.Sprintf("node %d is not heard any more: %s", n, reason), fx)
+		l.admit(fx)
 		return
 	}
 	l.Broken(n, fmt.Sprintf("node %d is gone: %s", n, reason))

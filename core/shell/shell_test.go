@@ -318,6 +318,35 @@ func TestNobodyLeavesWhoIsCalled(t *testing.T) {
 	}
 }
 
+// TestAGuestThatCallsTheLostIsTurnedAway loses a node that only runs tasks while a guest calls it. No controller that follows lets the lost take part again.
+func TestAGuestThatCallsTheLostIsTurnedAway(t *testing.T) {
+	some := job()
+	some.Clients = route.Clients([]bellows.NodeID{1, 2, 3})
+	some.Nodes = 4
+	some.Route = route.Spread(some.Tables, 2, some.Lanes, []bellows.NodeID{1, 2, 3})
+	fx := &coord.Effects{}
+	l, err := shell.NewLead(some, coord.Options{Driver: &train.Clocks{Splits: 1, Count: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Start(fx)
+	for n := range bellows.NodeID(3) {
+		l.Step(from(n+1, &wire.Ready{}), fx)
+	}
+	who, err := l.Invite(1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls(t, l)
+	l.Lost(1, "node 1 died", fx)
+	if len(fx.Buried) != 1 || len(l.Joins) != 1 || l.Joins[0].Node != who.Node || l.Joins[0].Err == nil || !strings.Contains(l.Joins[0].Err.Error(), "node 1, which it is to call, is lost") {
+		t.Fatalf("lost %+v, and of guests %+v", fx.Buried, l.Joins)
+	}
+	if next, err := l.Invite(1, 0); err != nil || !slices.Contains(calls(t, l).Gone, 1) {
+		t.Errorf("node %d calls the lost: %v", next.Node, err)
+	}
+}
+
 // TestAGuestIsToldWhomNotToCall has a node join and leave: the next does not call it, nor who has nothing in the job. When the job is over nobody is invited any more, and who was is turned away.
 func TestAGuestIsToldWhomNotToCall(t *testing.T) {
 	l, fx, n := leading(t)

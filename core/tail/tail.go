@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -55,7 +56,7 @@ func (t *Tail) Add(m *wire.Records, bytesMax int) {
 // append adds a record: a length, the counts of its lists, and its numbers. Of a unit what differs
 // from the one before is written, which for units of one flush is little.
 func (t *Tail) append(r *wire.Record) {
-	most := 4 + binary.MaxVarintLen64*(6+3*len(r.Pairs)+5*len(r.Results))
+	most := 4 + binary.MaxVarintLen64*(6+3*len(r.Pairs)+5*len(r.Results)+3*len(r.Sent))
 	for i := range r.Results {
 		most += 8 * len(r.Results[i].Values)
 	}
@@ -64,12 +65,16 @@ func (t *Tail) append(r *wire.Record) {
 	b = append(b, 0, 0, 0, 0)
 	b = put(put(put(b, uint64(r.Flush.Client)), uint64(r.Flush.Incarnation)), r.Flush.Seq)
 	b = put(put(b, uint64(len(r.Pairs))), uint64(len(r.Results)))
+	b = put(b, uint64(len(r.Sent)))
 	for _, p := range r.Pairs {
 		b = put(put(put(b, uint64(p.Ref.Table)), uint64(p.Ref.Partition)), uint64(p.Generation))
 	}
 	last := bellows.Unit{}
 	for i := range r.Results {
 		b = keepUnit(b, &r.Results[i], &last)
+	}
+	for _, s := range r.Sent {
+		b = put(put(put(b, uint64(s.Table)), uint64(s.Rows)), uint64(s.Bits))
 	}
 	if r.Control.Kind != bellows.NoControl {
 		b = keepControl(b, &r.Control)
@@ -202,7 +207,7 @@ func given(b []byte) (d *wire.Done, c bellows.Control) {
 	}
 	d = wire.New[wire.Done]()
 	d.Flush = bellows.FlushID{Client: bellows.NodeID(next()), Incarnation: uint32(next()), Seq: next()}
-	pairs, results := next(), next()
+	pairs, results, sent := next(), next(), next()
 	for range pairs {
 		ref := bellows.PartitionRef{Table: bellows.TableID(next()), Partition: bellows.PartitionID(next())}
 		d.Pairs = append(d.Pairs, wire.Pair{Ref: ref, Generation: bellows.Generation(next())})
@@ -218,6 +223,9 @@ func given(b []byte) (d *wire.Done, c bellows.Control) {
 			b = b[8:]
 		}
 		d.Append(u, values)
+	}
+	for range sent {
+		d.Sent = append(d.Sent, audit.Sent{Table: bellows.TableID(next()), Rows: int64(next()), Bits: audit.Sum(next())})
 	}
 	if len(b) > 0 {
 		c = bellows.Control{Kind: bellows.ControlKind(next()), Table: bellows.TableID(next()), Clocks: int32(next()), Clock: bellows.Clock(next()),

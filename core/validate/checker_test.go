@@ -301,7 +301,7 @@ var control = []attempt{
 	{controller, lane1, ruled(bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: 3}), ""},
 	{controller, lane1, ruled(bellows.Control{Kind: bellows.SetStaleness, Table: 3, Clocks: 3}), "the table of part 0 is 3"},
 	{controller, lane1, ruled(bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: -3}), "the staleness of part 0 is -3"},
-	{controller, lane1, ruled(bellows.Control{Kind: bellows.CutTables + 1}), "the kind of control of part 0 is 9, not from 1 to 8, or from 10 to 11"},
+	{controller, lane1, ruled(bellows.Control{Kind: bellows.CutTables + 1}), "the kind of control of part 0 is 9, not from 1 to 8, or from 10 to 12"},
 	{controller, lane1, &wire.Records{List: []wire.Record{{Number: 1, Flush: own, Control: bellows.Control{Kind: bellows.Drain}}}}, "the flush of part 0 is flush 3 of node 1, not none beside a control"},
 	{controller, lane1, &wire.Records{List: []wire.Record{{Number: 1, Flush: own, Pairs: []wire.Pair{pair(0, 9)}}}}, "the partition of part 0 is 9"},
 	{controller, lane1, &wire.Records{List: []wire.Record{{Number: 1, Flush: own, Results: chatter()}}}, "the number of results of part 0 is 65538, not from 0 to 65536"},

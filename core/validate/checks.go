@@ -181,7 +181,7 @@ func (ck *Checker) holding(e wire.Envelope, m *wire.Holding) *breach {
 	}
 	b := cmp.Or(
 		each(m.Flushes, func(i int, h *wire.HeldFlush) *breach {
-			done := wire.Done{Flush: h.Flush, Clock: h.Clock, Pairs: h.Pairs, Results: h.Done}
+			done := wire.Done{Flush: h.Flush, Clock: h.Clock, Pairs: h.Pairs, Results: h.Done, Sent: h.Sent}
 			return cmp.Or(ck.node("the flush's client", i, h.Flush.Client), ck.done(e.From, &done, false), ck.pairs(h.Held))
 		}),
 		each(m.Owned, func(i int, p *wire.Owned) *breach { return ck.ref("the partition", i, p.Ref) }),

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/core/pending"
 	"bellows/link/wire"
 	"bellows/table"
@@ -419,7 +420,20 @@ func (ck *Checker) done(from wire.Address, m *wire.Done, own bool) *breach {
 			return b
 		}
 	}
-	return signalled(-1, m.Results)
+	return cmp.Or(ck.sent(-1, m.Sent), signalled(-1, m.Results))
+}
+
+// sent is of tables that the job has, each once.
+func (ck *Checker) sent(at int, list []audit.Sent) *breach {
+	for i, s := range list {
+		if b := within("the table sent", at, int64(s.Table), 0, int64(len(ck.cfg.Tables)-1)); b != nil {
+			return b
+		}
+		if slices.ContainsFunc(list[:i], func(o audit.Sent) bool { return o.Table == s.Table }) {
+			return &breach{"the table sent", at, fmt.Sprint(s.Table), "one that was not named"}
+		}
+	}
+	return nil
 }
 
 // records are of flushes that some client may have had, or of changes that this node can make. They
@@ -436,7 +450,7 @@ func (ck *Checker) records(_ wire.Envelope, m *wire.Records) *breach {
 		if b := cmp.Or(ck.node("the flush's client", i, r.Flush.Client), numbered(i, r.Flush),
 			each(r.Pairs, func(_ int, p *wire.Pair) *breach { return ck.ref("the partition", i, p.Ref) }),
 			each(r.Results, func(_ int, r *wire.Result) *breach { return ck.unit(i, r.Unit, false, 0) }),
-			signalled(i, r.Results)); b != nil {
+			ck.sent(i, r.Sent), signalled(i, r.Results)); b != nil {
 			return b
 		}
 	}
@@ -446,11 +460,11 @@ func (ck *Checker) records(_ wire.Envelope, m *wire.Records) *breach {
 // control is a change that this node knows how to make, and no flush besides.
 func (ck *Checker) control(at int, r *wire.Record) *breach {
 	c := &r.Control
-	if r.Flush != (bellows.FlushID{}) || len(r.Pairs)+len(r.Results) > 0 {
+	if r.Flush != (bellows.FlushID{}) || len(r.Pairs)+len(r.Results)+len(r.Sent) > 0 {
 		return &breach{"the flush", at, r.Flush.String(), "none beside a control"}
 	}
 	if c.Kind == bellows.NoControl || c.Kind > bellows.CutTables && !c.Kind.ChangesRoute() {
-		return &breach{"the kind of control", at, fmt.Sprint(c.Kind), fmt.Sprintf("from %d to %d, or from %d to %d", bellows.KeepTables, bellows.CutTables, bellows.RemoveLane, bellows.RemoveClient)}
+		return &breach{"the kind of control", at, fmt.Sprint(c.Kind), fmt.Sprintf("from %d to %d, or from %d to %d", bellows.KeepTables, bellows.CutTables, bellows.RemoveLane, bellows.LoseClient)}
 	}
 	if b := ck.consistency(at, c.Table, c.Clocks); b != nil || !c.Kind.ChangesRoute() {
 		return b

@@ -18,7 +18,7 @@ import (
 //
 // What a message says about tables, partitions, widths and rows is for its receiver to check.
 //
-// What a peer says costs no more than 14 times its bytes in memory, whatever it boasts of (TestMemory): the number of elements that a payload announces
+// What a peer says costs no more than 17 times its bytes in memory, whatever it boasts of (TestMemory): the number of elements that a payload announces
 // is held against the bytes that there are before any memory is taken, and lists are grown once, for what the payload can have. Nothing
 // that was refused leaves a trace: its memory goes back to where it came from.
 func Decode(h Header, payload []byte) (Envelope, error) {

@@ -29,6 +29,7 @@ func golden() map[string]Message {
 	values := []float32{1, -2, float32(math.Inf(1))}
 	done := &Done{Flush: flush, Clock: 16, Pairs: []Pair{pair}, Deferrable: true}
 	done.Append(unit, []float64{0.5, math.Inf(-1)})
+	done.Sent = []audit.Sent{{Table: 1, Rows: 300, Bits: 1<<63 | 5}, {Table: 2, Rows: 1}}
 	pushed := *done
 	dispatch := &Dispatch{Term: 2, Commit: 20}
 	dispatch.Append(unit, []float64{0.25})
@@ -63,15 +64,15 @@ func golden() map[string]Message {
 		"beat":       &Beat{},
 		"records": &Records{Term: 2, Keep: 30, List: []Record{
 			{32, flush, []Pair{pair, {bellows.PartitionRef{Table: 1, Partition: 0x020305}, 5}, {bellows.PartitionRef{Table: 2}, 5}},
-				[]Result{{unit, []float64{0.5, math.Inf(1)}}, {}}, bellows.Control{}},
-			{33, flush, nil, nil, bellows.Control{}},
-			{34, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.KeepTables}},
-			{35, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: -1}},
-			{36, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.Drain, Clock: -1}}}},
+				[]Result{{unit, []float64{0.5, math.Inf(1)}}, {}}, []audit.Sent{{Table: 1, Rows: 300, Bits: 1<<63 | 5}}, bellows.Control{}},
+			{33, flush, nil, nil, nil, bellows.Control{}},
+			{34, bellows.FlushID{}, nil, nil, nil, bellows.Control{Kind: bellows.KeepTables}},
+			{35, bellows.FlushID{}, nil, nil, nil, bellows.Control{Kind: bellows.SetStaleness, Table: 1, Clocks: -1}},
+			{36, bellows.FlushID{}, nil, nil, nil, bellows.Control{Kind: bellows.Drain, Clock: -1}}}},
 		"staleness": &Staleness{1, -1, 2},
 		"records.route": &Records{Term: 2, List: []Record{
-			{37, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.MovePartition, Table: 1, Partition: 0x020304, Generation: 6, Node: 300, Lane: 2, Route: 7}},
-			{38, bellows.FlushID{}, nil, nil, bellows.Control{Kind: bellows.MoveSplit, Split: 15, Node: 3}}}},
+			{37, bellows.FlushID{}, nil, nil, nil, bellows.Control{Kind: bellows.MovePartition, Table: 1, Partition: 0x020304, Generation: 6, Node: 300, Lane: 2, Route: 7}},
+			{38, bellows.FlushID{}, nil, nil, nil, bellows.Control{Kind: bellows.MoveSplit, Split: 15, Node: 3}}}},
 		"route": &Route{2, 7, []bellows.Control{{Kind: bellows.AddLane, Node: 3, Lane: 1}, {Kind: bellows.AddClient, Node: 3}}, nil},
 		"route.whole": &Route{2, 7, []bellows.Control{{Kind: bellows.AddLane, Node: 3, Lane: 1}}, &Begin{36, []bellows.Clock{bellows.NoClock, 16, 17}, []int32{0, 3, math.MaxInt32},
 			[]Recorded{{3, 1, 8, []uint64{10, 1 << 40}}, {4, 2, 0, nil}}, nil}},
@@ -91,8 +92,8 @@ func golden() map[string]Message {
 		"piece.last":  &Piece{Copy: 9, Number: 13, Pair: pair, Kind: 7, Commit: 40, Newest: 39, Ended: 38, Sum: 1 << 63},
 		"fence":       &Fence{2, 3, 4}, "computing": &Computing{unit, 4200}, "recall": &Recall{2, 5}, "recalled": &Recalled{2, 5, 16},
 		"query": &Query{2, 36},
-		"holding": &Holding{Term: 2, Last: 36, Tail: 30, Flushes: []HeldFlush{{flush, 16, []Pair{pair}, []Pair{pair, {bellows.PartitionRef{Table: 2}, 5}}, []Result{{unit, []float64{0.5}}}},
-			{bellows.FlushID{Client: 3, Incarnation: 1, Seq: 8}, -1, nil, nil, nil}}, Owned: []Owned{{pair, 35}, {}},
+		"holding": &Holding{Term: 2, Last: 36, Tail: 30, Flushes: []HeldFlush{{flush, 16, []Pair{pair}, []Pair{pair, {bellows.PartitionRef{Table: 2}, 5}}, []Result{{unit, []float64{0.5}}}, []audit.Sent{{Table: 1, Rows: 300, Bits: 7}}},
+			{bellows.FlushID{Client: 3, Incarnation: 1, Seq: 8}, -1, nil, nil, nil, nil}}, Owned: []Owned{{pair, 35}, {}},
 			Added: []bellows.Control{{Kind: bellows.AddLane, Route: 1, Node: 3, Lane: 2}}, Gone: []Fence{{Node: 2, Incarnation: 1}}, Adopted: []bellows.Control{{Kind: bellows.RemoveClient, Route: 2, Node: 3}}, End: &End{2, 36, "lost", []bellows.NodeID{2}, bellows.Lost, false, []LaneName{{3, 2}}}},
 		"report": &Report{41, 42000, reported(), 30_000},
 		"ack":    &Ack{[2]uint64{51, 52}}, "resume": &Resume{53, [2]uint64{54, 55}}, "bye": &Bye{},

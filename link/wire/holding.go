@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bellows"
+	"bellows/core/audit"
 	"bellows/link/wire/internal/fields"
 )
 
@@ -39,6 +40,7 @@ type Holding struct {
 
 	pairs   []Pair
 	results []Result
+	sent    []audit.Sent
 	numbers []float64
 }
 
@@ -52,9 +54,10 @@ type Owned struct {
 type HeldFlush struct {
 	Flush bellows.FlushID
 	Clock bellows.Clock
-	Held  []Pair   // parts of which are here
-	Pairs []Pair   // of the whole flush, over all lanes
-	Done  []Result // what it finished, where that came with a part that is here; else none
+	Held  []Pair       // parts of which are here
+	Pairs []Pair       // of the whole flush, over all lanes
+	Done  []Result     // what it finished, where that came with a part that is here; else none
+	Sent  []audit.Sent // what it has of each table, where Done is here
 }
 
 const kindHolding uint8 = 89
@@ -72,6 +75,7 @@ func (m *Holding) fields(c *fields.Codec) error {
 		runs(c, 3, &h.Held, &m.pairs)
 		runs(c, 4, &h.Pairs, &m.pairs)
 		results(c, 5, &h.Done, &m.results, &m.numbers)
+		sent(c, 6, &h.Sent, &m.sent)
 		if h.Flush.Seq == 0 || h.Flush.Incarnation == 0 {
 			return errNumber
 		}
@@ -96,12 +100,13 @@ func (m *Holding) fields(c *fields.Codec) error {
 
 // tooMany refuses lists that have together more elements than the receiver takes.
 func (m *Holding) tooMany() error {
-	pairs, results := 0, 0
+	pairs, results, sent := 0, 0, 0
 	for i := range m.Flushes {
 		pairs += len(m.Flushes[i].Held) + len(m.Flushes[i].Pairs)
 		results += len(m.Flushes[i].Done)
+		sent += len(m.Flushes[i].Sent)
 	}
-	if max(pairs, results) > listMax {
+	if max(pairs, results, sent) > listMax {
 		return errMany
 	}
 	return nil

@@ -101,10 +101,10 @@ func (m *Closed) fields(c *fields.Codec) error {
 	return nil
 }
 
-// removals are changes by which somebody was removed.
+// removals are changes by which somebody was removed, or lost.
 func removals(c *fields.Codec, number protowire.Number, list *[]bellows.Control) {
 	fields.List(c, number, list, func(x *bellows.Control) error {
-		if err := controlFields(c, x); x.Kind == bellows.RemoveLane || x.Kind == bellows.RemoveClient {
+		if err := controlFields(c, x); x.Kind >= bellows.RemoveLane && x.Kind <= bellows.LoseClient {
 			return err
 		}
 		return errNumber

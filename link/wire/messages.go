@@ -283,6 +283,7 @@ type Done struct {
 	// Deferrable says that nobody waits for the flush's record before its clock is complete: all of its deltas are for BSP
 	// tables, and it ends no lease.
 	Deferrable bool
+	Sent       []audit.Sent // what the flush has of each table, as its client counted it: the record keeps it
 	numbers    []float64
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/link/wire/internal/fields"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -83,6 +84,19 @@ func numbered(c *fields.Codec, u *bellows.Unit, list, memory *[]float64) error {
 // results is a list of them, with their numbers, in the memory of several.
 func results(c *fields.Codec, number protowire.Number, list, memory *[]Result, numbers *[]float64) {
 	fields.ListIn(c, number, list, memory, func(r *Result) error { return numbered(c, &r.Unit, &r.Values, numbers) })
+}
+
+// sent is what flushes have of tables, in the memory of several lists.
+func sent(c *fields.Codec, number protowire.Number, list, memory *[]audit.Sent) {
+	fields.ListIn(c, number, list, memory, func(s *audit.Sent) error {
+		fields.Num(c, 1, &s.Table)
+		fields.Num(c, 2, &s.Rows)
+		fields.Num(c, 3, &s.Bits)
+		if s.Rows < 0 {
+			return errNumber
+		}
+		return nil
+	})
 }
 
 // runs is pairs as a packed list of four numbers for each run of partitions of one table and generation: the table, the first

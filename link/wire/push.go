@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/link/wire/internal/memory"
 	"bellows/link/wire/internal/raw"
 	"bellows/vec"
@@ -29,7 +30,7 @@ const kindPush uint8 = 6
 func (*Push) kind() uint8 { return kindPush }
 
 func (m *Push) encode(b *Batch) {
-	if m.Done != nil && len(m.Done.Results) > listMax {
+	if m.Done != nil && max(len(m.Done.Results), len(m.Done.Sent)) > listMax {
 		b.tooMany(m)
 		return
 	}
@@ -138,6 +139,15 @@ func (b *Batch) pushedDone(m *Push) {
 			b.u64(math.Float64bits(x))
 		}
 	}
+	if m.Done == nil {
+		return
+	}
+	b.count(len(d.Sent))
+	for _, s := range d.Sent {
+		b.u32(uint32(s.Table))
+		b.u64(uint64(s.Rows))
+		b.u64(uint64(s.Bits))
+	}
 }
 
 func (m *Push) decodeDone(r *reader) {
@@ -181,6 +191,29 @@ func (m *Push) decodeDone(r *reader) {
 	}
 	if h.Err != nil {
 		r.Fail(h.Err)
+	}
+	d.decodeSent(r)
+}
+
+// sentSize is the bytes of what a done says of one table.
+const sentSize = 20
+
+func (d *Done) decodeSent(r *reader) {
+	n := r.U32()
+	if n > listMax {
+		r.Fail(errMany)
+	}
+	list := readerOf(r.Take(uint64(n) * sentSize))
+	if r.Err != nil {
+		return
+	}
+	for range n {
+		table := list.U32()
+		s := audit.Sent{Table: bellows.TableID(table), Rows: int64(list.U64()), Bits: audit.Sum(list.U64())}
+		if s.Rows < 0 || table > math.MaxUint16 {
+			r.Fail(errNumber)
+		}
+		d.Sent = append(d.Sent, s)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/link/wire/internal/crc"
 	"bellows/link/wire/internal/fields"
 
@@ -18,6 +19,7 @@ type Record struct {
 	Flush   bellows.FlushID // none: the record is its Control
 	Pairs   []Pair          // of the whole flush, over all lanes: a lane that has none of it knows whether it must have some
 	Results []Result        // the units that the flush finished, and what their tasks signalled
+	Sent    []audit.Sent    // what the flush has of each table
 	Control bellows.Control
 }
 
@@ -36,6 +38,7 @@ type Records struct {
 	List    []Record
 	pairs   []Pair
 	results []Result
+	sent    []audit.Sent
 	numbers []float64
 
 	more    atomic.Int32 // receivers besides one that have not freed it
@@ -55,16 +58,17 @@ func (r *Records) Share(receivers int) {
 
 // Room reports whether the record of a flush still fits: a message has a bounded number of elements.
 func (r *Records) Room(d *Done) bool {
-	return max(len(r.List)+1, len(r.pairs)+len(d.Pairs), len(r.results)+len(d.Results), len(r.numbers)+len(d.numbers)) <= listMax
+	return max(len(r.List)+1, len(r.pairs)+len(d.Pairs), len(r.results)+len(d.Results), len(r.sent)+len(d.Sent), len(r.numbers)+len(d.numbers)) <= listMax
 }
 
 // Append adds the record of a flush, copying what its done says.
 func (r *Records) Append(n bellows.CommitNumber, d *Done) {
-	pairs, results := len(r.pairs), len(r.results)
+	pairs, results, sent := len(r.pairs), len(r.results), len(r.sent)
 	r.pairs = append(r.pairs, d.Pairs...)
+	r.sent = append(r.sent, d.Sent...)
 	r.results = appendResults(r.results, d.Results, &r.numbers)
 	r.List = append(r.List, Record{Number: n, Flush: d.Flush, Pairs: r.pairs[pairs:len(r.pairs):len(r.pairs)],
-		Results: r.results[results:len(r.results):len(r.results)]})
+		Results: r.results[results:len(r.results):len(r.results)], Sent: r.sent[sent:len(r.sent):len(r.sent)]})
 }
 
 // AppendControl adds a control record.
@@ -110,12 +114,13 @@ func (r *Records) encode(b *Batch) {
 
 // encodeList adds the records one by one.
 func (r *Records) encodeList(b *Batch) {
-	pairs, results := 0, 0
+	pairs, results, sent := 0, 0, 0
 	for i := range r.List {
 		pairs += len(r.List[i].Pairs)
 		results += len(r.List[i].Results)
+		sent += len(r.List[i].Sent)
 	}
-	if max(pairs, results) > listMax {
+	if max(pairs, results, sent) > listMax {
 		b.tooMany(r)
 		return
 	}
@@ -131,6 +136,7 @@ func (r *Records) fields(c *fields.Codec) error {
 		results(c, 3, &one.Results, &r.results, &r.numbers)
 		runs(c, 4, &one.Pairs, &r.pairs)
 		change(c, 5, &one.Control)
+		sent(c, 6, &one.Sent, &r.sent)
 		if one.Number == 0 || one.Flush == (bellows.FlushID{}) && one.Control.Kind == bellows.NoControl {
 			return errNumber
 		}
@@ -170,6 +176,6 @@ func (r *Records) recycle() *sync.Pool {
 	if r.encoded != nil {
 		r.encoded.made = false
 	}
-	*r = Records{List: r.List[:0], pairs: r.pairs[:0], results: r.results[:0], numbers: r.numbers[:0], encoded: r.encoded}
+	*r = Records{List: r.List[:0], pairs: r.pairs[:0], results: r.results[:0], sent: r.sent[:0], numbers: r.numbers[:0], encoded: r.encoded}
 	return &pools[kindRecords]
 }

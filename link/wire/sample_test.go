@@ -184,7 +184,14 @@ func (s sampler) record() Record {
 		}
 	}
 	one.Results = list(s, 30, func() Result { return Result{s.unit(), list(s, 4, s.number)} })
+	one.Sent = s.sent()
 	return one
+}
+
+func (s sampler) sent() []audit.Sent {
+	return list(s, 3, func() audit.Sent {
+		return audit.Sent{Table: bellows.TableID(s.Uint32()), Rows: s.Int64(), Bits: s.sum()}
+	})
 }
 
 func (s sampler) control() bellows.Control {
@@ -195,7 +202,7 @@ func (s sampler) control() bellows.Control {
 func (s sampler) removals() []bellows.Control {
 	return list(s, 3, func() bellows.Control {
 		c := s.control()
-		c.Kind = bellows.RemoveLane + bellows.ControlKind(s.IntN(2))
+		c.Kind = bellows.RemoveLane + bellows.ControlKind(s.IntN(3))
 		return c
 	})
 }
@@ -216,7 +223,7 @@ func (s sampler) holding() *Holding {
 		Flushes: list(s, 4, func() HeldFlush {
 			id := s.flush()
 			id.Seq, id.Incarnation = max(id.Seq, 1), max(id.Incarnation, 1)
-			return HeldFlush{id, s.clock(), list(s, 4, s.pair), list(s, 4, s.pair), list(s, 3, func() Result { return Result{s.unit(), list(s, 4, s.number)} })}
+			return HeldFlush{id, s.clock(), list(s, 4, s.pair), list(s, 4, s.pair), list(s, 3, func() Result { return Result{s.unit(), list(s, 4, s.number)} }), s.sent()}
 		}), Owned: list(s, 5, func() Owned { return Owned{s.pair(), bellows.CommitNumber(s.Uint64())} }), Added: list(s, 3, func() bellows.Control {
 			return bellows.Control{Kind: bellows.AddLane + bellows.ControlKind(s.IntN(2)), Route: s.version(), Node: bellows.NodeID(s.Uint32()), Lane: uint16(s.Uint32())}
 		}), Gone: list(s, 3, func() Fence { return Fence{Node: bellows.NodeID(s.Uint32()), Incarnation: s.Uint32()} }), Adopted: s.removals(), End: &End{Commit: bellows.CommitNumber(s.Uint64()), Reason: s.reason()}}
@@ -264,6 +271,7 @@ func (s sampler) done() *Done {
 	for range s.IntN(6) {
 		d.Append(s.unit(), list(s, 4, s.number))
 	}
+	d.Sent = s.sent()
 	return d
 }
 

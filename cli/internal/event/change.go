@@ -16,6 +16,11 @@ func Of(c node.Change) Event {
 		e.Kind, e.Processes = Joined, map[string]int{e.Node: c.Process}
 	case node.Left:
 		e.Kind = Left
+	case node.Gone:
+		e.Kind, e.Units = Gone, c.Units
+		for _, s := range c.Splits {
+			e.Splits = append(e.Splits, int(s))
+		}
 	case node.Moved:
 		e.Kind, e.From = Moved, name(c.From)
 		for _, s := range c.Splits {

@@ -22,6 +22,7 @@ const (
 	Checkpoint  Kind = "checkpoint" // all that is needed to go on from there is stored
 	Joined      Kind = "joined"     // all processes of the job are there, or one came later
 	Left        Kind = "left"       // a node takes part no more, and its process ends
+	Gone        Kind = "gone"       // a node is lost, and the job goes on
 	Moved       Kind = "moved"      // work has gone from one node to another
 	Plan        Kind = "plan"       // it was decided how the job's shape changes, or what has become of that
 	Epoch       Kind = "epoch"
@@ -49,7 +50,8 @@ type Event struct {
 	Fold          int            `json:"fold,omitempty"`      // from 1; of Fold, and of Epoch, Stated and Visited in a cross-validation
 	Processes     map[string]int `json:"processes,omitempty"` // by node; of Joined
 	From          string         `json:"from,omitempty"`      // of Moved, where it was
-	Splits        []int          `json:"splits,omitempty"`    // of Moved; or
+	Units         int            `json:"units,omitempty"`     // of Gone: tasks that had not counted and run again
+	Splits        []int          `json:"splits,omitempty"`    // of Gone, and of Moved; or
 	*Cargo                       // of Moved
 	*Decision                    // of Plan
 	*Start                       // of Started

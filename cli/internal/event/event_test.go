@@ -56,6 +56,7 @@ func TestChangesAreEvents(t *testing.T) {
 		`"kind":"moved","node":"node-2","sentence":"it went","from":"node-1","table":1,"partition":3,"copied_bytes":4096,"moved_seconds":0.5}`: {Kind: node.Moved, Node: 2, From: 1, Partitions: []bellows.PartitionRef{{Table: 1, Partition: 3}}, Bytes: 4096, Seconds: 0.5, Sentence: "it went"},
 		`"kind":"plan","node":"node-0","sentence":"they are to","steps":["move split 1"],"bytes":7,"took_seconds":2}`:                          {Kind: node.Planned, Steps: []string{"move split 1"}, Bytes: 7, Seconds: 2, Sentence: "they are to"},
 		`"kind":"left","node":"node-3","sentence":"it went"}`:                                                                                  {Kind: node.Left, Node: 3, Seconds: 1, Sentence: "it went"},
+		`"kind":"gone","node":"node-3","sentence":"it died","units":2,"splits":[5]}`:                                                           {Kind: node.Gone, Node: 3, Splits: []bellows.SplitID{5}, Units: 2, Sentence: "it died"},
 	} {
 		text, err := json.Marshal(Of(c))
 		if err != nil || !strings.HasSuffix(string(text), want) {

@@ -26,6 +26,7 @@ type Ledger struct {
 	sharing  map[sharer]int         // shared leases that are out
 	last     map[bellows.NodeID][]wire.Need
 	left     map[wire.Address]wire.Counts // last words, without what was adopted
+	buried   map[parting]bool             // lanes that have parted from clients which are lost while the job goes on
 }
 
 // sharer is a node with shared leases on a partition, by route.Number.
@@ -74,12 +75,13 @@ type Out struct {
 	shared    int
 	Exclusive bool
 	Local     bool // the exclusive holder works on the slab itself
+	owner     bellows.NodeID
 }
 
 // NewLedger is the empty account of a job with a route.
 func NewLedger(r *route.Route) Ledger {
 	return Ledger{route: r, Parts: map[PartAt]*entry{}, Done: map[bellows.FlushID]bool{}, SentRows: map[bellows.NodeID]int64{}, LaneRows: map[wire.Address]int64{}, LateRows: map[wire.Address]int64{},
-		Leases: make([]Out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}, sharing: map[sharer]int{}, left: map[wire.Address]wire.Counts{}}
+		Leases: make([]Out, r.Partitions()), last: map[bellows.NodeID][]wire.Need{}, sharing: map[sharer]int{}, left: map[wire.Address]wire.Counts{}, buried: map[parting]bool{}}
 }
 
 // Sent takes a push on its way from its client. The same part may be sent again, after Room.
@@ -120,7 +122,7 @@ func (l *Ledger) Sent(to wire.Address, m *wire.Push, width func(bellows.TableID)
 func (l *Ledger) Came(at PartAt, late bool) {
 	e := l.Parts[at]
 	switch {
-	case e == nil || e.came:
+	case e == nil || e.came || l.buried[parting{at.Lane, at.Flush.Client}]:
 		return
 	case late:
 		l.LateRows[at.Lane] += e.rows
@@ -265,6 +267,30 @@ func (l *Ledger) Fenced(lane wire.Address, n bellows.NodeID, by *route.Route) {
 	}
 }
 
+// Buried takes a lane's leave of a node that is lost while the job goes on: an exclusive lease of it is over, too, and what came of it
+// and is not recorded is nobody's.
+func (l *Ledger) Buried(lane wire.Address, n bellows.NodeID, by *route.Route) {
+	l.Fenced(lane, n, by)
+	for ref := range l.route.All() {
+		if o := &l.Leases[l.route.Number(ref)]; o.Exclusive && o.owner == n && by.Owner(ref).Lane == lane {
+			*o = Out{}
+		}
+	}
+	l.buried[parting{lane, n}] = true
+	for at, e := range l.Parts { // in any order: it is a sum
+		if at.Lane == lane && at.Flush.Client == n && e.came && !e.recorded && !e.refused {
+			l.LaneRows[lane] -= e.rows
+			l.LateRows[lane] += e.rows
+		}
+	}
+}
+
+// parting is a lane and a client that it parts from.
+type parting struct {
+	lane   wire.Address
+	client bellows.NodeID
+}
+
 // Granted takes a lease that a lane gives.
 func (l *Ledger) Granted(from, to wire.Address, m *wire.Granted) error {
 	o := &l.Leases[l.route.Number(m.Ref)]
@@ -272,7 +298,7 @@ func (l *Ledger) Granted(from, to wire.Address, m *wire.Granted) error {
 		return fmt.Errorf("leases: %v gets %v while another lease excludes it", to, m.Ref)
 	}
 	if m.Mode == wire.Exclusive {
-		*o = Out{Exclusive: true, Local: from.Node == to.Node}
+		*o = Out{Exclusive: true, Local: from.Node == to.Node, owner: to.Node}
 	} else {
 		o.shared++
 		l.sharing[sharer{to.Node, l.route.Number(m.Ref)}]++

@@ -112,6 +112,9 @@ const (
 	NodeLeft                        // a node was let go of which the job had nothing any more
 	GivenBack                       // a client gave units back that it had not begun, since their split moves
 	EndedAdded                      // a lane was told the end whose controller had not heard of it when the job failed
+	WorkerLost                      // a node that only ran tasks was lost, and the job went on
+	LostWithUnits                   // and units of it were run again
+	LostWoke                        // and it said something afterwards
 	Events
 )
 
@@ -126,7 +129,7 @@ var names = [Events]string{"lane full", "exclusive lease in place", "exclusive l
 	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off",
 	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks",
 	"changed route followed", "ending followed", "change unmade", "units apart", "units together", "lane begun in mid-clock", "saved in mid-clock", "lane removed", "client removed", "node let go",
-	"units given back", "added lane told the end"}
+	"units given back", "added lane told the end", "worker lost", "lost with units", "lost and spoke"}
 
 func (e Event) String() string { return names[e] }
 

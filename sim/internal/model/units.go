@@ -64,7 +64,7 @@ func (j *Job) Step(u bellows.Unit) (Step, bool) {
 // Saves is how often in six ticks a controller of the job is saved: more often where that may be in the middle of a clock.
 func (j *Job) Saves() int {
 	if j.Divided {
-		return 3
+		return 4
 	}
 	return 1
 }

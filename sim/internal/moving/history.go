@@ -101,3 +101,19 @@ func Unfit(r *route.Route, splits int, nobody bellows.NodeID) error {
 	}
 	return nil
 }
+
+// RanLast are the splits that a node ran which is lost by the newest record: they went to others by those before it.
+func (h *History) RanLast(n bellows.NodeID) (splits []bellows.SplitID) {
+	for i := len(h.routes) - 2; i > 0; i-- {
+		was := len(splits)
+		for s := range bellows.SplitID(h.routes[i].route.Splits()) {
+			if h.routes[i-1].route.Node(s) == n && h.routes[i].route.Node(s) != n {
+				splits = append(splits, s)
+			}
+		}
+		if len(splits) == was {
+			break
+		}
+	}
+	return splits
+}

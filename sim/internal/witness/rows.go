@@ -25,7 +25,7 @@ func (t *Task) Sum(row int, got []float32) {
 			want = float32(want + d[col])
 		}
 		if v != want {
-			t.w.violated("P4, P7: %v reads sums[%d,%d] = %v; under BSP it is %v", t, row, col, v, want)
+			t.violated("P4, P7: %v reads sums[%d,%d] = %v; under BSP it is %v", t, row, col, v, want)
 		}
 	}
 }
@@ -36,14 +36,14 @@ func (t *Task) Weights(row int, got [model.WeightWidth]float32) {
 	o, j, c := t.w.oracle, t.w.Job, t.unit.Clock
 	if j.Barrier() {
 		if want := [model.WeightWidth]float32(j.WeightsAt[c][row*model.WeightWidth:]); got != want {
-			t.w.violated("P4, P7: %v reads weights[%d] = %v; under BSP it is %v", t, row, got, want)
+			t.violated("P4, P7: %v reads weights[%d] = %v; under BSP it is %v", t, row, got, want)
 		}
 		return
 	}
 	need := o.Dispatched[t.unit.Split][c]
 	if clock := j.Schemas[model.Weights].Consistency.Needs(c); clock != bellows.NoClock {
 		if int(clock) >= len(o.ClockAt) {
-			t.w.violated("P4: %v reads weights before clock %d is complete", t, clock)
+			t.violated("P4: %v reads weights before clock %d is complete", t, clock)
 			return
 		}
 		need = max(need, o.ClockAt[clock])
@@ -57,14 +57,14 @@ func (t *Task) Weights(row int, got [model.WeightWidth]float32) {
 func (t *Task) version(promise string, read func() string, list []model.Version, from bellows.CommitNumber, seen *int, is func(model.Version) bool) bool {
 	at := place(list, model.At(list, from), is)
 	if at < 0 {
-		t.w.violated(promise+": %v reads %s, which no version from commit %d on is: %v", t, read(), from, list)
+		t.violated(promise+": %v reads %s, which no version from commit %d on is: %v", t, read(), from, list)
 		return false
 	}
 	if at < *seen {
 		at = place(list, *seen, is)
 	}
 	if at < 0 {
-		t.w.violated("P3: %v reads %s; its split has seen version %d: %v", t, read(), *seen, list)
+		t.violated("P3: %v reads %s; its split has seen version %d: %v", t, read(), *seen, list)
 		return false
 	}
 	*seen = at
@@ -95,7 +95,7 @@ func (t *Task) Columns(tab bellows.TableID, row int, values []float32) {
 		added := t.w.Job.Columns(tab)[split][row]
 		if split == int(t.unit.Split) {
 			if own := added[t.steps(tab)]; n != own {
-				t.w.violated("P2: %v reads its own column of %s[%d] = %d; it has added %d", t, name, row, n, own)
+				t.violated("P2: %v reads its own column of %s[%d] = %d; it has added %d", t, name, row, n, own)
 			}
 			continue
 		}
@@ -108,11 +108,11 @@ func (t *Task) Columns(tab bellows.TableID, row int, values []float32) {
 func (t *Task) number(name string, row, split int, n, least, most, seen int32) {
 	switch {
 	case n < least:
-		t.w.violated("P2, P4: %v reads %s[%d,%d] = %d; it must see %d", t, name, row, split, n, least)
+		t.violated("P2, P4: %v reads %s[%d,%d] = %d; it must see %d", t, name, row, split, n, least)
 	case n > most:
-		t.w.violated("P1, P2: %v reads %s[%d,%d] = %d; only %d is recorded", t, name, row, split, n, most)
+		t.violated("P1, P2: %v reads %s[%d,%d] = %d; only %d is recorded", t, name, row, split, n, most)
 	case n < seen:
-		t.w.violated("P3: %v reads %s[%d,%d] = %d; its split has seen %d", t, name, row, split, n, seen)
+		t.violated("P3: %v reads %s[%d,%d] = %d; its split has seen %d", t, name, row, split, n, seen)
 	}
 }
 
@@ -159,7 +159,7 @@ func (t *Task) State(row int, held, added float32) {
 func (t *Task) total(row int, got float32, least, most *[model.SplitsMax]model.Step) {
 	a, b := t.w.Job.Total(row, least), t.w.Job.Total(row, most)
 	if int32(got) < a || int32(got) > b {
-		t.w.violated("P2, P4: %v reads state[%d,1] = %v; it must be between %d and %d", t, row, got, a, b)
+		t.violated("P2, P4: %v reads state[%d,1] = %v; it must be between %d and %d", t, row, got, a, b)
 	}
 }
 
@@ -167,7 +167,7 @@ func (t *Task) total(row int, got float32, least, most *[model.SplitsMax]model.S
 func (t *Task) others(row int, n int32) {
 	was := &t.seen().others[row]
 	if n < *was {
-		t.w.violated("P3: %v reads %d of others in state[%d,1]; its split has seen %d", t, n, row, *was)
+		t.violated("P3: %v reads %d of others in state[%d,1]; its split has seen %d", t, n, row, *was)
 	}
 	*was = n
 }
@@ -187,12 +187,12 @@ func (t *Task) Slab(p bellows.PartitionID, v []float32, at wire.Need) {
 	for i := range model.StateRows {
 		row := int(p)*model.StateRows + i
 		if v[i*model.StateWidth] != want[i] {
-			t.w.violated("leases: %v leases state/p%d with %v in row %d; the last lease left %v", t, p, v[i*model.StateWidth], i, want[i])
+			t.violated("leases: %v leases state/p%d with %v in row %d; the last lease left %v", t, p, v[i*model.StateWidth], i, want[i])
 		}
 		got := v[i*model.StateWidth+1]
 		t.total(row, got, &least, &most)
 		if n := int32(got) - t.w.Job.OwnTotal(row, t.unit.Split, own); n < t.seen().others[row] {
-			t.w.violated("P3: %v leases state/p%d with %d of others in row %d of column 1; its split has seen %d", t, p, n, i, t.seen().others[row])
+			t.violated("P3: %v leases state/p%d with %d of others in row %d of column 1; its split has seen %d", t, p, n, i, t.seen().others[row])
 		} else {
 			t.seen().others[row] = n
 		}

@@ -25,6 +25,20 @@ type Witness struct {
 	oracle   *model.Oracle
 	violated func(string, ...any)
 	splits   [model.SplitsMax]seen
+	lost     map[bellows.NodeID]*[model.SplitsMax]seen // by nodes that are lost, whose tasks may go on
+}
+
+// Lose takes note of a node that is lost while the job goes on: what its tasks see is nobody's any more, and its splits begin
+// anew at other nodes, where they may see less than what does not count has seen.
+func (w *Witness) Lose(n bellows.NodeID, splits []bellows.SplitID) {
+	if w.lost == nil {
+		w.lost = map[bellows.NodeID]*[model.SplitsMax]seen{}
+	}
+	was := w.splits
+	w.lost[n] = &was
+	for _, s := range splits {
+		w.splits[s] = seen{}
+	}
 }
 
 // seen is the newest that a split has seen, so that it may not see anything older (P3).
@@ -95,7 +109,12 @@ func (t *Task) steps(tab bellows.TableID) model.Step {
 	return t.step
 }
 
-func (t *Task) seen() *seen { return &t.w.splits[t.unit.Split] }
+func (t *Task) seen() *seen {
+	if own := t.w.lost[t.node]; own != nil {
+		return &own[t.unit.Split]
+	}
+	return &t.w.splits[t.unit.Split]
+}
 
 // mustSee is how many units of every split the task must see in a table (P4 and Litz).
 func (t *Task) mustSee(tab bellows.TableID) [model.SplitsMax]model.Step {
@@ -129,8 +148,15 @@ func (t *Task) Block(ref bellows.PartitionRef, at wire.Need) {
 		return
 	}
 	if b := (*was).at; at.Commit < b.Commit || at.Clock < b.Clock {
-		t.w.violated("P3: %v is shown %v at commit %d, clock %d; its split's clock %d was shown commit %d, clock %d",
+		t.violated("P3: %v is shown %v at commit %d, clock %d; its split's clock %d was shown commit %d, clock %d",
 			t, ref, at.Commit, at.Clock, (*was).by.Clock, b.Commit, b.Clock)
 	}
 	**was = blockBefore{t.unit, at}
+}
+
+// violated says what was broken, but of a task of a node that is lost: it may work on what came before it was.
+func (t *Task) violated(format string, args ...any) {
+	if t.w.lost[t.node] == nil {
+		t.w.violated(format, args...)
+	}
 }

@@ -205,7 +205,7 @@ func (c *Codec) fits(n int) {
 // grow makes room for the elements of a list that are to come, the first of which has come: once, and for no more memory than
 // so many times the bytes that they have, whatever they are.
 func grow[T any](c *Codec, memory *[]T) {
-	const times = 14
+	const times = 17
 	n, rest := 1, c.in
 	for key := rest.Key; rest.Next(); {
 		if rest.Key == key {

@@ -1,0 +1,228 @@
+package coord_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/audit"
+	"bellows/core/coord"
+	"bellows/core/liveness"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// newMortal is a job of nodes 1 to 3, which run a split each and have no part of the model.
+func newMortal(change func(*core.Job, *coord.Options)) *desk {
+	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
+	nodes := []bellows.NodeID{1, 2, 3}
+	job := core.Job{Controller: self, Lanes: lanes, Clients: route.Clients(nodes), Times: liveness.Times{Lease: 10_000}, Tables: tables, Route: route.Spread(tables, 3, lanes, nodes),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}
+	opt := coord.Options{Driver: &three{}}
+	if change != nil {
+		change(&job, &opt)
+	}
+	d := &desk{Controller: coord.New(job, opt)}
+	d.ready(job.Clients...)
+	d.Start(&d.fx)
+	d.said()
+	return d
+}
+
+// three dispatches a clock of each of three splits, and another behind each.
+type three struct{ done int }
+
+func (d *three) DispatchInitialTasks(to *coord.Dispatcher) {
+	for s := range bellows.SplitID(3) {
+		to.DispatchTask(s)
+	}
+}
+
+func (d *three) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
+	if d.done++; c.Unit.Clock == 0 {
+		to.DispatchTask(c.Unit.Split)
+	} else if d.done == 6 {
+		to.Finish()
+	}
+}
+
+func (d *three) Save() []float64           { return []float64{float64(d.done)} }
+func (d *three) Restore(s []float64) error { d.done = int(s[0]); return nil }
+
+// sends has a client say that a flush of one of its units is done, which had so many rows.
+func (d *desk) sends(client, clock, seq int, rows int64) {
+	m := wire.New[wire.Done]()
+	m.Flush = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}
+	m.Append(bellows.Unit{Split: bellows.SplitID(client - 1), Clock: bellows.Clock(clock), Items: bellows.Range{End: 1}}, nil)
+	m.Sent = append(m.Sent, audit.Sent{Rows: rows, Bits: audit.Sum(100 * rows)})
+	d.Step([]wire.Envelope{{From: wire.ClientAt(bellows.NodeID(client)), To: self, Message: m}}, &d.fx)
+}
+
+// TestALostWorkerCostsItsUnits loses a node that only runs tasks: records move its split and part from it, in this order, and
+// before others hear of the route and get what was out at it. Nothing that is said of it or by it later is heard.
+func TestALostWorkerCostsItsUnits(t *testing.T) {
+	d := newMortal(nil)
+	d.sends(3, 0, 1, 7)
+	d.said()
+	d.Step([]wire.Envelope{{From: wire.ClientAt(3), To: self, Message: &wire.Complaint{Node: 1, Reason: "node 3 lost its connection to node 1: reset"}}}, &d.fx)
+	d.Lost(3, "node 3 died", &d.fx)
+	var changes []bellows.Control
+	for _, e := range d.fx.Envelopes {
+		if m, is := e.Message.(*wire.Records); is {
+			for i := range m.List {
+				changes = append(changes, m.List[i].Control)
+			}
+		}
+	}
+	want := []bellows.Control{{Kind: bellows.MoveSplit, Route: 1, Split: 2, Node: 1}, {Kind: bellows.LoseClient, Route: 2, Node: 3}}
+	if !slices.Equal(changes, want) {
+		t.Errorf("recorded %+v", changes)
+	}
+	expect(t, d.said(), "lane 0 of node 0: record 2 route 1", "node 1: *wire.Route", "node 2: *wire.Route", "node 1: run split 2 clock 1 items [0,1) [] after commit 2")
+	if b := d.fx.Buried; len(b) != 1 || fmt.Sprint(b[0]) != "{3 node 3 died [2] 1 [1] false}" || !d.Gone(3) {
+		t.Errorf("lost %+v", b)
+	}
+	d.sends(3, 1, 2, 9) // which a lane had passed on
+	d.Step([]wire.Envelope{{From: wire.LaneAt(0, 0), To: self, Message: &wire.Done{Flush: bellows.FlushID{Client: 3, Incarnation: 1, Seq: 2},
+		Results: []wire.Result{{Unit: bellows.Unit{Split: 2, Clock: 1, Items: bellows.Range{End: 1}}}}}},
+		{From: wire.ClientAt(3), To: self, Message: &wire.Failed{Reason: "it has lost node 0"}}}, &d.fx)
+	d.Lost(3, "node 3 died again", &d.fx)
+	for now := int64(500); now < 9000; now += 500 { // nor what it has said of others
+		d.Tick(now, nil, &d.fx)
+		d.beat(wire.ClientAt(1), wire.ClientAt(2))
+	}
+	expect(t, d.said())
+	if err := d.AddClient(3, &d.fx); err == nil {
+		t.Error("it takes part again")
+	}
+	d.sends(1, 0, 1, 1)
+	d.sends(2, 0, 1, 1)
+	d.sends(1, 1, 2, 1)
+	d.sends(2, 1, 2, 1)
+	m := wire.New[wire.Done]()
+	m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 3}
+	m.Append(bellows.Unit{Split: 2, Clock: 1, Items: bellows.Range{End: 1}}, nil)
+	d.Step([]wire.Envelope{{From: wire.ClientAt(1), To: self, Message: m}}, &d.fx)
+	if said := strings.Join(d.said(), "\n"); strings.Contains(said, "node 3: end") || !strings.Contains(said, `lane 0 of node 0: end after commit 8: "" gone [3]`) {
+		t.Errorf("at the end, said %s", said)
+	}
+	d.closed(lanes[0], 0, 20)
+	d.closed(wire.ClientAt(1), 9, 0)
+	d.closed(wire.ClientAt(2), 4, 0)
+	if o := d.fx.Outcome; o == nil || o.Reason != "" || o.Counts.Sent != 20 || o.Counts.Ledgers[0].Sent != 700 {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+// TestWhoIsNeededEndsTheJob loses nodes that have more than tasks, or that nobody can stand in for.
+func TestWhoIsNeededEndsTheJob(t *testing.T) {
+	lost := func(d *desk) { d.Lost(3, "node 3 died", &d.fx) }
+	for name, c := range map[string]struct {
+		change func(*core.Job, *coord.Options)
+		lose   func(*desk)
+		goesOn bool
+	}{
+		"a worker": {nil, lost, true},
+		"with a lane": {func(job *core.Job, _ *coord.Options) {
+			job.Lanes = append(slices.Clone(lanes), wire.LaneAt(3, 0))
+			job.Route = route.Spread(job.Tables, 3, job.Lanes, []bellows.NodeID{1, 2, 3})
+		}, lost, false},
+		"splits stay":    {func(_ *core.Job, opt *coord.Options) { opt.Stays = stays }, lost, false},
+		"it was refused": {nil, func(d *desk) { d.Mistrust(3, "node 3 sends what cannot be", &d.fx) }, false},
+		"so others say": {nil, func(d *desk) {
+			d.Step([]wire.Envelope{{From: wire.ClientAt(1), To: self, Message: &wire.Complaint{Node: 3, Breach: true, Reason: "node 3 sends what cannot be"}}}, &d.fx)
+		}, false},
+		"the last": {nil, func(d *desk) {
+			d.Lost(1, "node 1 died", &d.fx)
+			d.Lost(2, "node 2 died", &d.fx)
+			d.said()
+			lost(d)
+		}, false},
+		"the last but one": {nil, func(d *desk) {
+			d.Lost(1, "node 1 died", &d.fx)
+			d.said()
+			lost(d)
+		}, true},
+		"half of a clock": {func(job *core.Job, _ *coord.Options) {
+			job.Items = func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 2} }
+			job.Units = func(bellows.SplitID, bellows.Clock) int { return 2 }
+		}, func(d *desk) { d.sends(3, 0, 1, 1); d.said(); lost(d) }, false},
+		"half of a clock of no barrier": {func(job *core.Job, _ *coord.Options) {
+			job.Tables = []table.Schema{{Name: "w", Rows: 1, Width: 1, Consistency: table.Async}}
+			job.Items = func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 2} }
+			job.Units = func(bellows.SplitID, bellows.Clock) int { return 2 }
+		}, func(d *desk) { d.sends(3, 0, 1, 1); d.said(); lost(d) }, true},
+	} {
+		d := newMortal(c.change)
+		c.lose(d)
+		if said := strings.Join(d.said(), "\n"); strings.Contains(said, "end after") == c.goesOn || strings.Contains(said, "run split 2") != c.goesOn {
+			t.Errorf("%s: said %s", name, said)
+		}
+	}
+	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
+	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: 10_000}, Tables: tables,
+		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}), Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }},
+		coord.Options{Driver: &rounds{want: 2}})}
+	d.Start(&d.fx)
+	d.ready(clients[0])
+	d.Lost(2, "node 2 died", &d.fx)
+	if said := strings.Join(d.said(), "\n"); !strings.Contains(said, "node 2 died") {
+		t.Errorf("before the job has begun: said %s", said)
+	}
+}
+
+// TestAnotherControllerKnowsWhoIsLost follows one that has lost a node, by its records or from a state that was saved: the
+// node is not waited for, is parted from once more, and what counts of it is in the total.
+func TestAnotherControllerKnowsWhoIsLost(t *testing.T) {
+	for _, fromSaved := range []bool{false, true} {
+		d := newMortal(nil)
+		d.sends(3, 0, 1, 7)
+		d.Lost(3, "node 3 died", &d.fx)
+		var tail []wire.Record
+		for _, e := range d.fx.Envelopes {
+			if m, is := e.Message.(*wire.Records); is {
+				tail = append(tail, m.List...)
+			}
+		}
+		saved, ok := d.Save()
+		if !fromSaved {
+			saved = coord.Saved{}
+		}
+		nodes := []bellows.NodeID{1, 2, 3}
+		tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
+		job := core.Job{Controller: self, Lanes: lanes, Clients: route.Clients(nodes), Times: liveness.Times{Lease: 10_000}, Tables: tables, Route: route.Spread(tables, 3, lanes, nodes),
+			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}
+		c, err := coord.Recover(job, coord.Options{Driver: &three{}, Term: 2}, saved)
+		if err != nil || !ok {
+			t.Fatal(err, ok)
+		}
+		d = &desk{Controller: c}
+		d.Start(&d.fx)
+		d.ready(wire.ClientAt(1), wire.ClientAt(2))
+		d.Tick(500, nil, &d.fx)
+		d.said()
+		d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Holding{Term: 2, Last: 3, Tail: 1, Adopted: []bellows.Control{{Kind: bellows.LoseClient, Route: 2, Node: 3}},
+			Gone: []wire.Fence{{Node: 3, Incarnation: 1}}}}}, &d.fx)
+		if !fromSaved {
+			d.said()
+			d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Records{Term: 2, List: tail}}}, &d.fx)
+		}
+		if said := strings.Join(d.said(), "\n"); !strings.Contains(said, "node 1: run split 2 clock 1 items [0,1) [] after commit 2") || strings.Contains(said, "node 3") || strings.Contains(said, "end after") {
+			t.Errorf("saved %v: said %s", fromSaved, said)
+		}
+		if b := d.fx.Buried; len(b) != 1 || !b[0].Again || b[0].Node != 3 {
+			t.Errorf("saved %v: lost %+v", fromSaved, b)
+		}
+		d.Step([]wire.Envelope{{From: wire.ClientAt(1), To: self, Message: &wire.Failed{Reason: "enough"}}}, &d.fx)
+		d.closed(lanes[0], 0, 7)
+		d.closed(wire.ClientAt(1), 0, 0)
+		d.closed(wire.ClientAt(2), 0, 0)
+		if o := d.fx.Outcome; o == nil || o.Counts.Sent != 7 {
+			t.Errorf("saved %v: outcome %+v", fromSaved, o)
+		}
+	}
+}

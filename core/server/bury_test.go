@@ -1,0 +1,38 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/link/wire"
+)
+
+// TestALaneBuriesByARecord parts from a client that is lost while the job goes on, which has a copy of a partition under an exclusive lease and
+// a part of a flush held: the lease is over, nothing of it counts anywhere, others are served, and nobody waits for it, nor does another controller.
+func TestALaneBuriesByARecord(t *testing.T) {
+	s := newScript(t, 0)
+	s.push(2, 1, 0, ref(1, 0), 2)
+	s.record(1, 2, 1, 0)
+	s.acquire(2, ref(1, 1), wire.Exclusive)
+	s.acquire(1, ref(1, 1), wire.Exclusive)
+	s.push(2, 2, 1, ref(1, 0), 8)
+	s.change(2, bellows.Control{Kind: bellows.MoveSplit, Route: 1, Split: 1, Node: 1})
+	at := s.text.Len()
+	s.change(3, bellows.Control{Kind: bellows.LoseClient, Route: 2, Node: 2})
+	s.expect(at, "to node 1: granted t1/p1")
+	at = s.text.Len()
+	s.push(2, 3, 2, ref(1, 0), 16)
+	s.pull(2, ref(1, 0), wire.Need{Clock: bellows.NoClock})
+	if said := s.saidSince(at); strings.Contains(said, "to node 2") {
+		t.Errorf("the lost is answered: %s", said)
+	}
+	h, _ := s.holds(1, 0)
+	if len(h.Flushes) != 0 || len(h.Adopted) != 1 || h.Adopted[0] != (bellows.Control{Kind: bellows.LoseClient, Route: 2, Node: 2}) {
+		t.Errorf("it holds %+v, and says of %+v that nobody waits for them", h.Flushes, h.Adopted)
+	}
+	s.end(clients[0])
+	at = s.text.Len()
+	s.end(controller)
+	s.expect(at, "closed: applied 1 dropped 0")
+}
