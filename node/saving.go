@@ -31,16 +31,15 @@ func Interval(cut time.Duration, nodes int) time.Duration {
 //
 // States: due at some time; cutting, from the word to begin one until it is written, or given up; over, with the job. All of it is of the controller's steps.
 type saving struct {
-	due     time.Time
-	every   time.Duration
-	note    *manifest            // of the cut that is under way; nil: none is
-	told    bellows.CommitNumber // the last cut up to which it was told what counts
-	so      Since                // the job's beginning
-	at      Since                // the cut that is under way, since the job's beginning
-	last    Since                // the last that is there, likewise
-	safe    bellows.CommitNumber
-	letGo   bellows.CommitNumber
-	refused bool // it was said that such a job cannot be saved
+	due   time.Time
+	every time.Duration
+	note  *manifest            // of the cut that is under way; nil: none is
+	told  bellows.CommitNumber // the last cut up to which it was told what counts
+	so    Since                // the job's beginning
+	at    Since                // the cut that is under way, since the job's beginning
+	last  Since                // the last that is there, likewise
+	safe  bellows.CommitNumber
+	letGo bellows.CommitNumber
 }
 
 // Since is what was done since the last cut that is there: what a death costs.
@@ -80,6 +79,9 @@ func (l *lead) beginSaving() {
 	s := &l.saving
 	if l.scribe == nil {
 		return
+	}
+	if why := l.job.Stays; why != "" {
+		l.notice("no checkpoint is written of this job: " + why)
 	}
 	if s.every = l.scribe.cuts.Every; s.every == 0 {
 		s.every = intervalLeast

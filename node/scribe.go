@@ -60,7 +60,6 @@ type scribe struct {
 	list []errand
 	wake chan struct{} // has room: something was added
 	over bellows.CommitNumber
-	busy bool
 }
 
 // errand is something to write: a partition of a lane, or the manifest.

@@ -46,7 +46,6 @@ type entry struct {
 type keeper struct {
 	m      *manager
 	reg    registry.Registry
-	alone  bool // no other folder's manager can lead
 	lease  registry.Lease
 	office registry.Leadership
 	have   map[int]registry.Revision // of records
