@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bellows"
+	"bellows/bench/internal/pair"
+	"bellows/node"
+	"bellows/node/archive"
+	"bellows/port/blob/file"
+	"bellows/table"
+	"bellows/train"
+)
+
+// The two lives of the job that is recovered.
+const (
+	first  = "first"
+	second = "second"
+)
+
+// recoverySeconds is what a recovery may take beside reading.
+const recoverySeconds = 5
+
+// recovery kills a job behind its first checkpoint, starts it again, and shows when it has committed something new. What was written is taken out of the system's memory
+// before, so that it comes from the disk.
+func (c *check) recovery(size int64) {
+	if size == 0 {
+		size = 64 << 20
+		if c.Full {
+			size = 1_000_000_000
+		}
+	}
+	turns := max(1, min(c.Turns, 5))
+	program := pair.Must(os.Executable())
+	c.Section(fmt.Sprintf("a job of a model of %.3g MB is killed, and goes on", float64(size)/1e6))
+	var took, bounds, reading []float64
+	for range turns {
+		folder := pair.Must(os.MkdirTemp(c.shelf.Path("."), "killed-"))
+		pair.Must(play(program, first, folder, size))
+		list, bytes, err := files(folder)
+		pair.Check(err)
+		pair.Check(forget(list))
+		began := time.Now()
+		pair.Check(readAll(list))
+		read := time.Since(began).Seconds()
+		pair.Check(forget(list))
+		took = append(took, pair.Must(play(program, second, folder, size)).Seconds())
+		reading = append(reading, float64(bytes)/read/1e6)
+		bounds = append(bounds, read*float64(size)/float64(bytes)+recoverySeconds)
+		pair.Check(os.RemoveAll(folder))
+	}
+	c.Note("the disk reads %.0f MB/s (least %.0f, most %.0f)", pair.SpreadOf(reading).Median, pair.SpreadOf(reading).Min, pair.SpreadOf(reading).Max)
+	all := pair.SpreadOf(took)
+	c.Note("start to first new commit: median %.2f s, least %.2f, most %.2f of %d", all.Median, all.Min, all.Max, turns)
+	c.AddFact(pair.Fact{Figure: fmt.Sprintf("%.3g MB, from start to first new commit, most of %d", float64(size)/1e6, turns), Unit: "s", Ours: all.Max, Peer: "5 s and bytes by read speed",
+		Bound: pair.SpreadOf(bounds).Median})
+}
+
+// play starts a life of the job, and kills it when it has said what is waited for: that it is saved, or that it goes on. It returns how long that took.
+func play(program, life, folder string, size int64) (time.Duration, error) {
+	cmd := exec.Command(program, "--life", life, "--folder", folder, "--bytes", strconv.FormatInt(size, 10))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	took := time.Since(began)
+	_ = cmd.Process.Kill() // it may have ended
+	_ = cmd.Wait()         // it was killed
+	if err != nil || strings.TrimSpace(line) != life {
+		return 0, fmt.Errorf("the %s life of the job says %q: %w", life, line, err)
+	}
+	return took, nil
+}
+
+// forget takes files that are on the disk out of the system's memory.
+func forget(list []string) error {
+	for _, name := range list {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED), f.Close())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readAll(list []string) error {
+	b := make([]byte, 1<<20)
+	for _, name := range list {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		for err == nil {
+			_, err = f.Read(b)
+		}
+		if err = errors.Join(f.Close(), ignore(err, io.EOF)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ignore is an error, unless it is the one that ends what went well.
+func ignore(err, end error) error {
+	if errors.Is(err, end) {
+		return nil
+	}
+	return err
+}
+
+// some is how many rows a task reads and changes.
+const some = 64
+
+// live plays a life of the job, in this process: the first until it is killed, and says when it is saved; the second from there, and says when something new is committed.
+func live(life, folder string, size int64) error {
+	ctx, schema := context.Background(), tableOf(size)
+	say := func() { fmt.Println(life) }
+	a, err := archive.Open(file.At(filepath.Join(folder, "checkpoint")), archive.ID{1}, []table.Schema{schema})
+	if err != nil {
+		return err
+	}
+	opt := node.Options{Slots: 2, Checkpoints: &node.Checkpoints{Archive: a, Life: 1, Every: 100 * time.Millisecond}}
+	if life == first {
+		said := false
+		opt.Checkpoints.OnCut = func(node.Checkpoint) {
+			if !said {
+				said = true
+				say()
+			}
+		}
+	} else {
+		m, passed, err := a.Latest(ctx)
+		if err == nil && m == nil {
+			err = fmt.Errorf("there is no checkpoint: %v", passed)
+		}
+		if err != nil {
+			return err
+		}
+		opt.Checkpoints.Life, opt.Checkpoints.Every, opt.Resume = m.Era+1, time.Hour, a.Saved(ctx, m)
+	}
+	begun := false
+	_, err = node.Train(ctx, train.Job{
+		Tables: []table.Schema{schema},
+		Splits: 2,
+		Items:  func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} },
+		Driver: &train.Rounds{Splits: 2, Each: func(int, [][]float64, *train.Dispatcher) bool {
+			if !begun && life == second { // a round that has begun in this life has ended
+				say()
+			}
+			begun = true
+			return true
+		}},
+		NewExecutor: func(split bellows.SplitID) (train.Executor, error) { return toucher{int(split), schema.Rows}, nil },
+	}, opt)
+	return err
+}
+
+// toucher is the executor of a split: each task reads and changes other rows than the one before.
+type toucher struct{ split, rows int }
+
+// RunTask reads and changes some rows.
+func (s toucher) RunTask(t *train.Task) error {
+	n := min(some, s.rows)
+	from := bellows.RowID((2*int(t.Clock()) + s.split) * n % (s.rows - n + 1))
+	t.PullRange(0, from, from+bellows.RowID(n))
+	t.PushRange(0, from, make([]float32, n*width))
+	return nil
+}

@@ -1,0 +1,323 @@
+// Command resume kills runs of `bellows` with signal 9 at moments that a seed draws, gives the same command until the run is over, and refuses a model that is not that
+// of a run that nobody killed, bit for bit.
+//
+// It builds the program and trains the demonstrations of mf, mlr and lda, every other run in several processes. Whoever is killed is drawn, too: the command itself, which
+// with its processes is the whole job, or one of the processes. The moment is a part of the time that an undisturbed run takes, or right behind a checkpoint; some are killed
+// again while they go on. What a seed draws is the same each time, and what the run is doing then is not, so that no two runs of this command are the same; a kill that comes when a run has ended
+// does not count, and is drawn again. One JSON object says what was done. It ends with an error where a model differs, a log does not hold or a run does not end.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"bellows"
+	"bellows/bench/internal/pair"
+)
+
+func main() {
+	seed := flag.Uint64("seed", 1, "seed of all that is drawn")
+	kills := flag.Int("kills", 3, "kills of each application")
+	apps := flag.String("apps", "mf,mlr,lda", "`applications`, with commas")
+	program := flag.String("program", "", "a built `bellows` (default: it is built)")
+	flag.Parse()
+	report, err := all(*program, *seed, *kills, strings.Split(*apps, ","))
+	if text, e := json.MarshalIndent(report, "", "  "); e == nil {
+		fmt.Println(string(text))
+	} else {
+		err = errors.Join(err, e)
+	}
+	pair.Exit(err)
+}
+
+// Report is what was done.
+type Report struct {
+	Seed    uint64         `json:"seed"`
+	Seconds float64        `json:"seconds"`
+	Kills   map[string]int `json:"kills"`        // by application
+	Killed  map[string]int `json:"killed"`       // by who: the command of one process or of several, or one of its processes
+	WentOn  int            `json:"went_on"`      // runs that went on from a checkpoint; the others were killed before there was one
+	Late    int            `json:"ended_before"` // draws that do not count
+	Equal   int            `json:"equal"`        // models that are those of an undisturbed run, bit for bit
+}
+
+// kind is runs of one application.
+type kind struct {
+	app   string
+	words []string
+}
+
+var kinds = []kind{
+	{"mf", []string{"--epochs", "1500", "--set", "early_stop=false", "--seed", "3"}},
+	{"mlr", []string{"--epochs", "400", "--set", "early_stop=false"}},
+	{"lda", []string{"--epochs", "120", "--set", "early_stop=false", "--set", "topics=5"}},
+}
+
+// all kills runs of each application, as often as is wanted.
+func all(program string, seed uint64, kills int, apps []string) (*Report, error) {
+	began := time.Now()
+	r := &Report{Seed: seed, Kills: map[string]int{}, Killed: map[string]int{}}
+	defer func() { r.Seconds = time.Since(began).Seconds() }()
+	folder, err := os.MkdirTemp("", "bellows-resume-")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(folder)
+	if program == "" {
+		program = filepath.Join(folder, "bellows")
+		if err := pair.Build(program); err != nil {
+			return r, err
+		}
+	}
+	for _, app := range apps {
+		k := -1
+		for i := range kinds {
+			if kinds[i].app == app {
+				k = i
+			}
+		}
+		if k < 0 {
+			return r, fmt.Errorf("--apps: there is no %q", app)
+		}
+		t := &trial{kinds[k], program, folder, rand.New(rand.NewPCG(seed, uint64(k))), r, nil, 0}
+		if err := t.run(kills); err != nil {
+			return r, fmt.Errorf("%s, seed %d: %w", app, seed, err)
+		}
+	}
+	return r, nil
+}
+
+// trial is the runs of one application.
+type trial struct {
+	kind
+	program, folder string
+	rng             *rand.Rand
+	report          *Report
+	want            []byte        // the model of an undisturbed run
+	whole           time.Duration // that it takes
+}
+
+// The bounds of what is tried.
+const (
+	commandWithin = 3 * time.Minute // a command ends, whatever is done to it
+	lateMost      = 20              // draws in a row that come too late
+	againMost     = 2               // kills of one run
+)
+
+// run kills as many runs as is wanted.
+func (t *trial) run(kills int) error {
+	out := filepath.Join(t.folder, t.app)
+	began := time.Now()
+	if a, err := t.command(out, 0, nil); err != nil || a.code != 0 {
+		return fmt.Errorf("an undisturbed run ends with %d: %w; %s", a.code, err, a.said)
+	}
+	t.whole = time.Since(began)
+	var err error
+	if t.want, err = os.ReadFile(filepath.Join(out, "model.safetensors")); err != nil {
+		return err
+	}
+	late := 0
+	for number := 0; t.report.Kills[t.app] < kills; number++ {
+		if err := os.RemoveAll(out); err != nil {
+			return err
+		}
+		before := t.report.Kills[t.app]
+		if err := t.one(out, number%2*(1+t.rng.IntN(2)), kills); err != nil {
+			return fmt.Errorf("run %d: %w", number, err)
+		}
+		if late++; t.report.Kills[t.app] > before {
+			late = 0
+		}
+		if late == lateMost {
+			return fmt.Errorf("%d runs have ended before they were killed: that shows nothing", late)
+		}
+	}
+	return nil
+}
+
+// one kills a run, and gives its command until it is over.
+func (t *trial) one(out string, processes, kills int) error {
+	again := 1 + t.rng.IntN(againMost)
+	for {
+		var p *plan
+		if again > 0 && t.report.Kills[t.app] < kills {
+			p = t.draw(processes)
+			again--
+		}
+		a, err := t.command(out, processes, p)
+		if err != nil {
+			return err
+		}
+		if a.wentOn {
+			t.report.WentOn++
+		}
+		switch {
+		case a.code == 0:
+			if p != nil {
+				t.report.Late++
+			}
+			return t.hold(out)
+		case p == nil || !a.killed || a.code != -1 && a.code != bellows.Lost.ExitCode():
+			return fmt.Errorf("the command ends with %d: %s", a.code, a.said)
+		}
+		t.report.Kills[t.app]++
+		t.report.Killed[a.who]++
+	}
+}
+
+// hold refuses what a run has left that is not as an undisturbed one leaves it.
+func (t *trial) hold(out string) error {
+	got, err := os.ReadFile(filepath.Join(out, "model.safetensors"))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(got, t.want) {
+		return errors.New("the model is not that of a run that nobody killed")
+	}
+	if text, err := exec.Command(t.program, "events", out, "--verify").CombinedOutput(); err != nil {
+		return fmt.Errorf("its log does not hold: %w; %s", err, text)
+	}
+	t.report.Equal++
+	return nil
+}
+
+// plan is when which process is killed.
+type plan struct {
+	after time.Duration // from the start
+	cuts  int           // or behind so many checkpoints; 0: by the time
+	node  int           // 0: the command itself
+}
+
+// draw draws a plan.
+func (t *trial) draw(processes int) *plan {
+	p := &plan{after: time.Duration(t.rng.Float64() * float64(t.whole))}
+	if t.rng.IntN(2) == 0 {
+		p.cuts = 1 + t.rng.IntN(3)
+	}
+	if processes > 0 && t.rng.IntN(2) == 0 {
+		p.node = 1 + t.rng.IntN(processes)
+	}
+	return p
+}
+
+// answer is how a command ended: -1 is by a signal.
+type answer struct {
+	code   int
+	killed bool // somebody was
+	who    string
+	wentOn bool   // from a checkpoint
+	said   string // all but events
+}
+
+// command gives the command of the run, and kills by a plan; nil: nobody.
+func (t *trial) command(out string, processes int, p *plan) (a answer, err error) {
+	words := append([]string{"demo", t.app, "--out", out, "--checkpoint-every", "10ms", "--json"}, t.words...)
+	a.who = "command of one process"
+	if processes > 0 {
+		words = append(words, "--processes", strconv.Itoa(processes))
+		a.who = "command of several processes"
+	}
+	cmd := exec.Command(t.program, words...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	lines, err := cmd.StdoutPipe()
+	if err != nil {
+		return a, err
+	}
+	if err := cmd.Start(); err != nil {
+		return a, err
+	}
+	late := time.AfterFunc(commandWithin, func() { _ = cmd.Process.Kill() }) // it may have ended
+	defer late.Stop()
+	seen := make(chan line)
+	go read(lines, seen)
+	var when <-chan time.Time
+	if p != nil && p.cuts == 0 {
+		when = time.After(p.after)
+	}
+	victim, cuts, rest := cmd.Process.Pid, 0, []string(nil)
+	if p != nil && p.node > 0 {
+		victim, a.who = 0, "one of several processes"
+	}
+	due := false
+	for open := true; open; {
+		var l line
+		select {
+		case l, open = <-seen:
+		case <-when:
+			due = true
+		}
+		if !open {
+			break
+		}
+		if l.Kind == "" && l.text != "" {
+			rest = append(rest, l.text)
+		}
+		if pid := l.Processes[nodeName(p)]; pid != 0 {
+			victim = pid
+		}
+		switch l.Kind {
+		case "checkpoint":
+			cuts++
+		case "resumed":
+			a.wentOn = true
+		}
+		if p == nil || a.killed || victim == 0 || !due && (p.cuts == 0 || cuts < p.cuts) {
+			continue
+		}
+		if process, err := os.FindProcess(victim); err == nil {
+			a.killed = process.Kill() == nil
+		}
+	}
+	err = cmd.Wait()
+	a.code = cmd.ProcessState.ExitCode()
+	a.said = strings.Join(rest, "\n") + said.String()
+	if !late.Stop() {
+		return a, fmt.Errorf("the command does not end: %s", a.said)
+	}
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		err = nil
+	}
+	return a, err
+}
+
+// nodeName is the name of the node that a plan kills.
+func nodeName(p *plan) string {
+	if p == nil || p.node == 0 {
+		return ""
+	}
+	return fmt.Sprint("node-", p.node)
+}
+
+// line is an event, or something else that a command says.
+type line struct {
+	Kind      string
+	Processes map[string]int
+	text      string
+}
+
+// read reads what a command says.
+func read(from io.Reader, to chan<- line) {
+	defer close(to)
+	scanner := bufio.NewScanner(from)
+	scanner.Buffer(nil, 1<<24)
+	for scanner.Scan() {
+		l := line{}
+		if json.Unmarshal(scanner.Bytes(), &l) != nil || l.Kind == "" {
+			l.text = scanner.Text()
+		}
+		to <- l
+	}
+}
