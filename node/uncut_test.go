@@ -1,0 +1,162 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bellows"
+	"bellows/node"
+	"bellows/node/archive"
+	"bellows/port/blob/mem"
+	"bellows/table"
+	"bellows/train"
+)
+
+// archiveOf is an archive of a job's tables.
+func archiveOf(t *testing.T, s *mem.Store, j train.Job) *archive.Archive {
+	t.Helper()
+	a, err := archive.Open(s, archive.ID{1}, j.Tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestACutWithoutAManifestIsGivenUp has the first manifest fail: that is said by name, the job goes on, and the next cut is there.
+func TestACutWithoutAManifestIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := mem.New("a")
+	var mu sync.Mutex
+	failed := ""
+	s.Fail = func(op, name string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if op == "create" && strings.HasPrefix(name, "cuts/") && (failed == "" || failed == name) {
+			failed = name
+			return errors.New("no room by the test")
+		}
+		return nil
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	a := archiveOf(t, s, job(1, drift))
+	said, cuts := "", 0
+	_, err := node.Train(ctx, job(1<<20, drift), node.Options{Slots: 2, Lanes: 2, Notice: func(sentence string) { said += sentence + "\n" },
+		Checkpoints: &node.Checkpoints{Archive: a, Life: 1, Every: time.Millisecond, OnCut: func(node.Checkpoint) {
+			cuts++
+			stop()
+		}}})
+	if err != nil || cuts == 0 || failed == "" || !strings.Contains(said, "was given up") || !strings.Contains(said, "no room by the test") {
+		t.Errorf("%d cuts, %q failed, %q was said: %v", cuts, failed, said, err)
+	}
+	if m, _, err := a.Latest(t.Context()); err != nil || m == nil {
+		t.Errorf("the next is not there: %v", err)
+	}
+}
+
+// TestAStalledStoreKeepsNobody has a store that does not answer: the job trains to its end, which waits for the store for some seconds only.
+func TestAStalledStoreKeepsNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, answer, asked := mem.New("a"), make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		s.Fail = func(op, _ string) error {
+			if op == "create" {
+				once.Do(func() { close(asked) })
+				<-answer
+			}
+			return nil
+		}
+		const rounds = 40
+		slow := func(t *train.Task) error {
+			if t.Clock() == rounds-1 { // not over before the store stalls
+				<-asked
+			}
+			<-time.After(time.Millisecond)
+			return drift(t)
+		}
+		began := time.Now()
+		r, err := node.Train(t.Context(), job(rounds, slow), node.Options{Lanes: 2, Checkpoints: &node.Checkpoints{Archive: archiveOf(t, s, job(1, drift)), Life: 1, Every: 5 * time.Millisecond,
+			OnCut: func(c node.Checkpoint) { t.Errorf("%+v", c) }}})
+		took := time.Since(began)
+		if err != nil || r == nil || took < 3*time.Second || took > 5*time.Second {
+			t.Errorf("after %v: %v", took, err)
+		}
+		close(answer)
+	})
+}
+
+// TestANodeWithoutAPlaceCutsNothing has a node that was given no place for checkpoints: each is given up, which names it, and the job ends as it would.
+func TestANodeWithoutAPlaceCutsNothing(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	said := ""
+	r, errs, err := gang{members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}}, job: func(bellows.NodeID) train.Job { return job(1<<20, drift) },
+		lead: node.Options{
+			Notice: func(sentence string) {
+				if said += sentence + "\n"; strings.Contains(said, "given up") {
+					stop()
+				}
+			},
+			Checkpoints: &node.Checkpoints{Archive: archiveOf(t, mem.New("a"), job(1, drift)), Life: 1, Every: time.Millisecond, OnCut: func(c node.Checkpoint) {
+				t.Errorf("%+v", c)
+			}}}}.run(ctx, t)
+	if err = errors.Join(append(errs, err)...); err != nil || r == nil || !strings.Contains(said, "node 1 has no place for checkpoints") {
+		t.Errorf("%q was said: %v", said, err)
+	}
+}
+
+// TestWhatHasNotChangedIsNotWrittenAgain has a table that changes in the first clock only: a later cut has its partitions from an earlier one, and goes on with them.
+func TestWhatHasNotChangedIsNotWrittenAgain(t *testing.T) {
+	t.Parallel()
+	once := func(rounds int) train.Job {
+		j := job(rounds, func(t *train.Task) error {
+			if t.Clock() == 0 {
+				t.PushRange(1, bellows.RowID(t.Split()), []float32{float32(t.Split()) + 1})
+			}
+			return drift(t)
+		})
+		j.Tables = append(j.Tables, table.Schema{Name: "once", Rows: 4, Width: 1, Partitions: 2})
+		return j
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	a, cuts := archiveOf(t, mem.New("a"), once(1)), 0
+	_, err := node.Train(ctx, once(1<<20), node.Options{Slots: 2, Lanes: 2, Checkpoints: &node.Checkpoints{Archive: a, Life: 1, Every: time.Millisecond, OnCut: func(node.Checkpoint) {
+		if cuts++; cuts == 6 {
+			stop()
+		}
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _, err := a.Latest(t.Context())
+	if err != nil || m == nil {
+		t.Fatal(m, err)
+	}
+	old := 0
+	for i := range m.Shards {
+		switch e := &m.Shards[i]; {
+		case e.At != m.At && e.Table == 0:
+			t.Errorf("%v changes in each clock, and is of record %d of %d", e.Ref(), e.Commit, m.Commit)
+		case e.At != m.At:
+			old++
+		}
+	}
+	if old != 2 {
+		t.Errorf("%d partitions of two are of an earlier cut", old)
+	}
+	for p := range 2 {
+		ref := bellows.PartitionRef{Table: 1, Partition: bellows.PartitionID(p)}
+		live, _, err := a.Partition(t.Context(), m, ref)
+		if err != nil || len(live.Values) != 2 || live.Values[0] != float32(2*p)+1 || live.Values[1] != float32(2*p)+2 {
+			t.Errorf("%v: %+v, %v", ref, live, err)
+		}
+	}
+}
