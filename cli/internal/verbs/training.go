@@ -280,6 +280,8 @@ func (t *training) run(ctx context.Context) error {
 	}
 	end := api.Ended
 	switch {
+	case err != nil && res == nil && len(t.recoveries) > 0 && ctx.Err() != nil:
+		end, err = api.Interrupted, t.interrupted("while its processes were started again;")
 	case err != nil:
 		end = api.Failed
 		t.failed(err, res)
