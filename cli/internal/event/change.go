@@ -44,14 +44,20 @@ func OfCheckpoint(c node.Checkpoint) Event {
 // Undone says what the loss of nodes has cost; goesOn: the run had gone on from a checkpoint.
 func Undone(since node.Since, goesOn bool) string {
 	from := "the last checkpoint"
-	switch {
-	case since.Commit > 0:
-	case goesOn:
-		from = "this command began"
-	default:
+	if since.Commit == 0 && !goesOn {
 		from = "the beginning, since there is no checkpoint yet"
 	}
 	return fmt.Sprintf("lost is what was done since %s: %s, %s s", from, figures.Plural(int(since.Units), "unit"), figures.Duration(since.Trained.Seconds()))
+}
+
+// OfRollback is the event of a rollback; undone says what it costs, as Undone does, and most is how many there may be in a row.
+func OfRollback(b *Rollback, model, undone string, most int) Event {
+	to := "starts over"
+	if b.ToCommit > 0 {
+		to = fmt.Sprintf("goes on from the checkpoint at record %s of era %d", figures.Grouped(int64(b.ToCommit)), b.ToEra)
+	}
+	return Event{Kind: RolledBack, Node: Leader, Model: model, Rollback: b,
+		Sentence: fmt.Sprintf("%s; %s: the run %s, in era %d, with processes that are started anew (%d of at most %d times in a row without a new checkpoint)", b.Reason, undone, to, b.Era, b.InRow, most)}
 }
 
 func name(n bellows.NodeID) string { return fmt.Sprintf("node-%d", n) }

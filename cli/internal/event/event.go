@@ -15,16 +15,17 @@ type Kind string
 // The kinds, in the order in which a run may come to them.
 const (
 	Started     Kind = "started"
-	Stated      Kind = "stated"     // what the job says of its clocks
-	Visited     Kind = "visited"    // units that count
-	Passed      Kind = "passed-by"  // a damaged checkpoint
-	Resumed     Kind = "resumed"    // an unfinished run was taken up
-	Checkpoint  Kind = "checkpoint" // all that is needed to go on from there is stored
-	Joined      Kind = "joined"     // all processes of the job are there, or one came later
-	Left        Kind = "left"       // a node takes part no more, and its process ends
-	Gone        Kind = "gone"       // a node is lost, and the job goes on
-	Moved       Kind = "moved"      // work has gone from one node to another
-	Plan        Kind = "plan"       // it was decided how the job's shape changes, or what has become of that
+	Stated      Kind = "stated"      // what the job says of its clocks
+	Visited     Kind = "visited"     // units that count
+	Passed      Kind = "passed-by"   // a damaged checkpoint
+	Resumed     Kind = "resumed"     // an unfinished run was taken up
+	RolledBack  Kind = "rolled-back" // nodes were lost with what they held, and the run goes on from a checkpoint by itself
+	Checkpoint  Kind = "checkpoint"  // all that is needed to go on from there is stored
+	Joined      Kind = "joined"      // all processes of the job are there, or one came later
+	Left        Kind = "left"        // a node takes part no more, and its process ends
+	Gone        Kind = "gone"        // a node is lost, and the job goes on
+	Moved       Kind = "moved"       // work has gone from one node to another
+	Plan        Kind = "plan"        // it was decided how the job's shape changes, or what has become of that
 	Epoch       Kind = "epoch"
 	Fold        Kind = "fold"    // of a cross-validation: its model is scored
 	Waiting     Kind = "waiting" // for somebody who is named
@@ -60,6 +61,7 @@ type Event struct {
 	*Statement                   // of Stated
 	*Visits                      // of Visited
 	*Checkpointed                // of Checkpoint
+	*Rollback                    // of RolledBack
 
 	// Digest is of the event without it and of the digest of the event before, so that a line that was altered, added or taken out is seen.
 	Digest string `json:"digest,omitempty"`
@@ -79,6 +81,17 @@ type Checkpointed struct {
 	Written int64   `json:"checkpoint_bytes"`   // for it
 	Within  float64 `json:"checkpoint_seconds"` // from its beginning until it was verified
 	Every   float64 `json:"interval_seconds"`   // until the next
+}
+
+// Rollback is how a run goes on by itself that has lost nodes with what they held.
+type Rollback struct {
+	Reason   string  `json:"reason"`       // who is lost, and how that was noticed
+	ToEra    uint32  `json:"to_era"`       // of the checkpoint that it goes on from
+	ToCommit uint64  `json:"to_commit"`    // its record; 0: there is none, and the run starts over
+	Era      uint32  `json:"era"`          // that begins: it is behind those of all checkpoints, and nothing of an older one counts
+	Units    int64   `json:"lost_units"`   // that had counted since the checkpoint, and are done again
+	Lost     float64 `json:"lost_seconds"` // of training since then
+	InRow    int     `json:"in_a_row"`     // rollbacks with no new checkpoint in between, this one included
 }
 
 // Decision is what was decided about a job's shape: of Plan.

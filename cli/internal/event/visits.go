@@ -52,6 +52,17 @@ func OfJob(job *train.Job, driver train.Driver, from train.Saved) Event {
 		figures.Grouped(visits.Items(s.Epoch)), figures.Plural(s.Splits, "split"), figures.Plural(s.Clocks, "clock"))}
 }
 
+// Again is a statement of a job that starts over, though what came before may have counted.
+func Again(e Event) Event {
+	if s := e.Statement; s.Unstated == "" {
+		s.Complete = make([]bellows.Clock, s.SplitCount)
+		for i := range s.Complete {
+			s.Complete[i] = bellows.NoClock
+		}
+	}
+	return e
+}
+
 // OfVisits is the event of what counts.
 func OfVisits(b visits.Batch) Event {
 	n := visits.Items(b.List)

@@ -214,6 +214,11 @@ func TestARunThatGoesOnIsProved(t *testing.T) {
 			t.Errorf("it goes on %s where it stopped: %v", name, err)
 		}
 	}
+	back := append(slices.Clone(first), event.Event{Kind: event.RolledBack}, event.Again(event.OfJob(&job, cycle{}, nil)))
+	r, err = verify(log(t, append(append(back, trained(&job, 0, 3)...), event.Event{Kind: event.Finished})), false)
+	if err != nil || r.Proofs[0].Lives != 2 || r.Proofs[0].Visited != 270 || r.Proofs[0].Void == 0 {
+		t.Errorf("a run that starts over by itself: %+v, %v", r, err)
+	}
 	other := goOn(first, 5, 3, event.Finished)
 	other[len(first)+1].Statement.EpochClocks = 4
 	if _, err := verify(log(t, other), false); err == nil || !strings.Contains(err.Error(), "the job is another than before") {

@@ -145,6 +145,24 @@ func (f *Folder) latest(ctx context.Context) error {
 	return err
 }
 
+// RollBack takes up the run that this process has begun and whose life has ended, as the same command would: from its newest whole cut, or from its beginning
+// where there is none. The life that begins is newer than all before it.
+func (f *Folder) RollBack(ctx context.Context) error {
+	ended := f.Life
+	f.Saved, f.Passed, f.Before = nil, nil, Progress{}
+	err := f.latest(ctx)
+	f.Life = max(f.Life, ended+1)
+	return err
+}
+
+// Same refuses a life of the run whose data are not those that it began with.
+func (f *Folder) Same(c Config) error {
+	if f.record.Config.same(&c) {
+		return nil
+	}
+	return bellows.Errorf(bellows.Refused, "go on with", f.Dir, "its data were changed while it was trained")
+}
+
 // hasCuts reports whether there is one, whole or not. Nobody knows of a store that cannot be asked.
 func (f *Folder) hasCuts() bool {
 	if f.openCuts(context.Background()) != nil {

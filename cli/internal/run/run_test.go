@@ -577,3 +577,34 @@ func TestAFolderElsewhere(t *testing.T) {
 		t.Errorf("the run's own folder is held: %v", err)
 	}
 }
+
+// TestAFolderIsRolledBack: to its newest cut, or to its beginning where it has none, in a life that is newer each time; and not with other data.
+func TestAFolderIsRolledBack(t *testing.T) {
+	t.Parallel()
+	f := claim(t, Request{Config: config(2), Out: filepath.Join(t.TempDir(), "a")})
+	if err := f.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	for life := range bellows.Era(2) {
+		if err := f.RollBack(t.Context()); err != nil || f.Saved != nil || f.Life != life+1 {
+			t.Fatalf("rolled back without a cut: life %d from %v, %v", f.Life, f.Saved, err)
+		}
+	}
+	if err := stop(f, 7, Progress{Seconds: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.RollBack(t.Context()); err != nil || f.Saved == nil || f.Saved.At.Era != 2 || f.Life != 3 || f.Before.Seconds != 3 {
+		t.Fatalf("rolled back: life %d from %+v, %v", f.Life, f.Saved, err)
+	}
+	if got := mark(t, f); got != 7 {
+		t.Errorf("it goes on from %v", got)
+	}
+	if err := f.Same(config(2)); err != nil {
+		t.Error(err)
+	}
+	other := config(2)
+	other.Inputs = []Input{{Path: "r.tsv", Bytes: 1}}
+	if err := f.Same(other); bellows.KindOf(err) != bellows.Refused {
+		t.Errorf("with other data: %v", err)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/app"
+	"bellows/cli/internal/counted"
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/folds"
@@ -133,7 +134,7 @@ func (v *validation) one(ctx context.Context, n int) error {
 	}
 	v.begin(t, n)
 	v.tellOf(n, event.OfJob(&t.made.Job, t.made.Job.Driver, nil))
-	t.counted = newCountedDriver(t.made.Job.Driver, t.stages.meter)
+	t.counted = counted.New(t.made.Job.Driver, t.stages.meter)
 	t.made.Job.Driver = t.counted
 	t.epochs = &epochs{training: t, members: membership(t.members).String(), wait: math.NaN()}
 	res, err := node.Train(ctx, t.made.Job, node.Options{Slots: t.slots,

@@ -51,7 +51,7 @@ func (p *epochs) hear(e train.Epoch, so node.Spent) (screen.Row, event.Event) {
 	}
 	items := e.Items - p.last.Items
 	if p.resumed && p.last.Number == 0 {
-		items = p.counted.first.Load()
+		items = p.counted.First()
 	}
 	rate := math.NaN()
 	if items > 0 && seconds > 0 {

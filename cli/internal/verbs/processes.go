@@ -163,7 +163,7 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 	if err != nil {
 		return nil, bellows.Errorf(bellows.IO, "find", "this program", "%w", err)
 	}
-	opt.Times.Join = joinWithin(time.Since(t.began), len(t.members)).Milliseconds()
+	opt.Times.Join = joinWithin(t.prepared, len(t.members)).Milliseconds()
 	c := &t.opt.cluster
 	if l := c.lead; l != nil {
 		if err := l.Reads(t.folder.Saved != nil); err != nil {

@@ -42,7 +42,7 @@ type result struct {
 	Bytes             traffic            `json:"bytes"`
 	Audit             audited            `json:"audit"`
 	Reconfigurations  []any              `json:"reconfigurations"`
-	Recoveries        []any              `json:"recoveries"`
+	Recoveries        []recovery         `json:"recoveries"`
 	Warnings          []string           `json:"warnings"` // what may be wrong with the model or with its figures
 	Interrupted       bool               `json:"interrupted"`
 	Model             string             `json:"model"`
@@ -217,7 +217,7 @@ func (t *training) result(m *model.Model, res *node.Result, so run.Progress, che
 		App: m.App, Seconds: so.Seconds, LoadSeconds: t.inputs.seconds, Epochs: last.Number, Examples: last.Items,
 		Metrics: finiteMetrics(last.Metrics), Members: membership(t.members), Bytes: moved,
 		Audit:            checked,
-		Reconfigurations: []any{}, Recoveries: []any{}, Model: t.folder.Dir,
+		Reconfigurations: []any{}, Recoveries: append([]recovery{}, t.recoveries...), Model: t.folder.Dir,
 	}
 	if so.Seconds > 0 {
 		r.ExamplesPerSecond = float64(r.Examples) / so.Seconds

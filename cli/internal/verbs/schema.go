@@ -43,7 +43,7 @@ func (c *Tool) schemaNames() []string {
 func (c *Tool) schema(name string) ([]byte, error) {
 	for _, v := range c.added {
 		if v.Name == name {
-			return v.schema()
+			return v.Schema()
 		}
 	}
 	if same := sameSchema[name]; same != "" {

@@ -3,12 +3,10 @@ package verbs
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"bellows/cli/internal/screen"
 	"bellows/progress"
-	"bellows/train"
 )
 
 // stage is what a command does at a moment.
@@ -114,29 +112,4 @@ func (s *stages) named() map[string]float64 {
 		out[string(name)] = seconds
 	}
 	return out
-}
-
-// countedDriver tells a meter how many items the tasks of a job have visited.
-type countedDriver struct {
-	train.Driver
-	meter   *progress.Meter
-	visited int64        // by this process's tasks; of the controller's step
-	first   atomic.Int64 // how many of them before the first task that scored, -1 while there is none
-}
-
-func newCountedDriver(d train.Driver, m *progress.Meter) *countedDriver {
-	c := &countedDriver{Driver: d, meter: m}
-	c.first.Store(-1)
-	return c
-}
-
-// HandleTaskCompletion implements train.Driver.
-func (d *countedDriver) HandleTaskCompletion(c train.Completion, to *train.Dispatcher) {
-	if n := int64(c.Items.Len()); n > 0 {
-		d.visited += n
-		_ = d.meter.Add(n) // the job ends with the same context
-	} else if d.first.Load() < 0 {
-		d.first.Store(d.visited)
-	}
-	d.Driver.HandleTaskCompletion(c, to)
 }

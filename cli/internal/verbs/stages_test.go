@@ -6,10 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"bellows"
 	"bellows/cli/internal/screen"
-	"bellows/progress"
-	"bellows/train"
 )
 
 // TestStagesAreAllOfTheTime goes through stages, some more than once, with a clock of its own: their seconds are those of the whole, at any moment.
@@ -43,26 +40,5 @@ func TestStagesAreAllOfTheTime(t *testing.T) {
 	}
 	if len(got.Stages) != len(want) || math.Abs(got.Wall-all) > 1e-9 || math.Abs(got.Wall-sum) > 1e-9 {
 		t.Errorf("%+v: %v s in all, and %v by stages", got, all, sum)
-	}
-}
-
-// still is a driver that does nothing.
-type still struct{ train.Driver }
-
-func (still) HandleTaskCompletion(train.Completion, *train.Dispatcher) {}
-
-// TestTheFirstEpochAfterAResume counts the items that this process has visited of it, and none of the next.
-func TestTheFirstEpochAfterAResume(t *testing.T) {
-	t.Parallel()
-	m := progress.New(t.Context())
-	d := newCountedDriver(still{}, m)
-	for _, items := range []int{30, 20, 0, 0, 100, 0} {
-		d.HandleTaskCompletion(train.Completion{Unit: bellows.Unit{Items: bellows.Range{Begin: 5, End: 5 + items}}}, nil)
-	}
-	if got := d.first.Load(); got != 50 {
-		t.Errorf("%d items, not 50", got)
-	}
-	if r := m.Read(); r.Done != 150 {
-		t.Errorf("the meter counts %d", r.Done)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/cluster"
 	"bellows/cli/internal/clusterverbs"
+	"bellows/cli/internal/counted"
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/lead"
@@ -56,8 +58,9 @@ type training struct {
 	// Read.
 	inputs inputs
 	// Made.
-	made    *app.Run
-	counted *countedDriver // of the job
+	made     *app.Run
+	prepared time.Duration   // what reading and making took
+	counted  *counted.Driver // of the job
 	// Claimed.
 	folder  *run.Folder
 	saved   train.Saved // what the job goes on from, nil when it starts over
@@ -66,7 +69,8 @@ type training struct {
 	epochs  *epochs
 	// Run.
 	unwritten error // why the folder could not be begun
-	unstored  error // why what was trained is in another folder; nil: it is in its own
+	recovered
+	unstored error // why what was trained is in another folder; nil: it is in its own
 	// At any time.
 	warnings []string
 }
@@ -108,28 +112,39 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	defer table.Close()
 	defer t.close()
 	table.Begin(t.about.Title + " · " + t.data() + ": ")
-	t.stages.enter(reading)
-	if err := t.inputs.read(ctx, t.order, c.In, t.stages.meter); err != nil {
+	if err := t.make(ctx, c.In); err != nil {
 		return err
 	}
 	t.tellCache()
-	t.stages.enter(preparing)
-	if t.made, err = t.job(&t.inputs, t.stages.meter); err != nil {
-		return interruptedWhile(ctx, "preparing", t.settingsHint(err))
-	}
 	if t.made.Metrics != nil {
 		t.about.Metrics = t.made.Metrics
 		table.Measure(t.about)
 	}
-	t.counted = newCountedDriver(t.made.Job.Driver, t.stages.meter)
-	t.made.Job.Driver = t.counted
-	pause.Able(t.made)
 	if err := t.claim(table); err != nil {
 		return err
 	}
 	t.examine()
 	t.remark()
 	return t.explain(ctx, t.run(ctx))
+}
+
+// make reads the data, and has the application cut them into a job: for each life of the run anew.
+func (t *training) make(ctx context.Context, in io.Reader) error {
+	began := time.Now()
+	t.stages.enter(reading)
+	err := t.inputs.read(ctx, t.order, in, t.stages.meter)
+	if err != nil {
+		return err
+	}
+	t.stages.enter(preparing)
+	if t.made, err = t.job(&t.inputs, t.stages.meter); err != nil {
+		return interruptedWhile(ctx, "preparing", t.settingsHint(err))
+	}
+	t.counted = counted.New(t.made.Job.Driver, t.stages.meter)
+	t.made.Job.Driver = t.counted
+	pause.Able(t.made)
+	t.prepared = time.Since(began)
+	return nil
 }
 
 // submit hands the command to a cluster, once its flags make sense here.
@@ -197,13 +212,11 @@ func (t *training) claim(table *screen.EpochTable) error {
 	board := watch.NewBoard(api.Status{Job: filepath.Base(whole), App: t.about.Name, PID: os.Getpid(),
 		Model: t.folder.Dir, Started: t.began}, before, t.look.Look)
 	t.journal = &journal{console: t.Console, table: table, log: t.folder.Log, board: board}
-	t.epochs = &epochs{training: t, members: members.String(), before: before, resumed: t.saved != nil, wait: math.NaN()}
+	t.epochs = t.life()
 	detected := t.inputs.set.Detected
 	table.Headline(detected.String()+" · "+t.made.Headline, members.place()+", "+figures.Spread(t.made.Job.Splits, app.SlotsEnough(t.made.Job.Splits, members.Workers)))
 	if t.folder.Resumed {
-		for _, p := range t.folder.Passed {
-			t.journal.tell(event.Event{Kind: event.Passed, Model: t.folder.Dir, Sentence: fmt.Sprintf("%v; this checkpoint is not used, but the one before it", p.Why)})
-		}
+		t.passed()
 		t.journal.tell(event.Event{Kind: event.Resumed, Model: t.folder.Dir, Sentence: t.resumedSentence()})
 		t.journal.tell(event.OfJob(&t.made.Job, t.counted.Driver, t.saved))
 		return nil
@@ -214,6 +227,18 @@ func (t *training) claim(table *screen.EpochTable) error {
 	}})
 	t.journal.tell(event.OfJob(&t.made.Job, t.counted.Driver, nil))
 	return nil
+}
+
+// life is what tells of epochs in a life of the run.
+func (t *training) life() *epochs {
+	return &epochs{training: t, members: membership(t.members).String(), before: t.folder.Before.Seconds, resumed: t.saved != nil, wait: math.NaN()}
+}
+
+// passed tells of damaged checkpoints.
+func (t *training) passed() {
+	for _, p := range t.folder.Passed {
+		t.journal.tell(event.Event{Kind: event.Passed, Model: t.folder.Dir, Sentence: fmt.Sprintf("%v; this checkpoint is not used, but the one before it", p.Why)})
+	}
 }
 
 // baseline is what the first test metric is compared with, nil where the application has nothing.
@@ -246,11 +271,17 @@ func (t *training) run(ctx context.Context) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	res, err := t.drive(ctx, giveUp)
+	for t.rollBack(ctx, res, err) {
+		res, err = t.drive(ctx, giveUp)
+	}
+	t.journal.table.End()
 	if t.unwritten != nil {
 		return t.unwritten
 	}
 	end := api.Ended
 	switch {
+	case err != nil && res == nil && len(t.recoveries) > 0 && ctx.Err() != nil:
+		end, err = api.Interrupted, t.interrupted("while its processes were started again;")
 	case err != nil:
 		end = api.Failed
 		t.failed(err, res)
@@ -276,7 +307,6 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 		OnVisits: func(b visits.Batch) { t.journal.tell(event.OfVisits(b)) },
 		Notice:   func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
 	t.saved = nil
-	defer t.journal.table.End()
 	if err := t.keep(&opt); err != nil {
 		return nil, err
 	}
@@ -294,6 +324,7 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 func (t *training) started(nodes []api.Node, giveUp context.CancelCauseFunc) {
 	t.stages.enter(learning)
 	t.epochs.follow()
+	t.goesOn()
 	if t.unwritten = t.journal.begin(t.folder); t.unwritten != nil {
 		giveUp(t.unwritten)
 	}

@@ -14,12 +14,12 @@ const eventsShown = 10
 
 // Board is what a training command shows of its job. Any goroutine may use it.
 type Board struct {
-	look   func(context.Context) (api.Progress, error)
-	before float64 // seconds of training before this process took the run up
-	feed   *api.Feed
+	look func(context.Context) (api.Progress, error)
+	feed *api.Feed
 
-	mu    sync.Mutex
-	fixed api.Status // what look does not say
+	mu     sync.Mutex
+	before float64    // seconds of training that led to what the job goes on from
+	fixed  api.Status // what look does not say
 }
 
 // NewBoard makes the board of a job of which Job, App, PID, Model and Started are given. look says how far it
@@ -45,6 +45,13 @@ func (b *Board) Epoch(number int, metrics map[string]float64) {
 	b.fixed.Epoch, b.fixed.Metrics = number, metrics
 }
 
+// GoesOn says that the job goes on from a point to which that many seconds of training have led.
+func (b *Board) GoesOn(before float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.before = before
+}
+
 // End says that the job is over, and how.
 func (b *Board) End(s api.State) {
 	b.mu.Lock()
@@ -56,10 +63,10 @@ func (b *Board) End(s api.State) {
 func (b *Board) Status(ctx context.Context) (api.Status, error) {
 	p, err := b.look(ctx)
 	b.mu.Lock()
-	s := b.fixed
+	s, before := b.fixed, b.before
 	b.mu.Unlock()
 	s.Progress = p
-	s.Seconds += b.before
+	s.Seconds += before
 	s.Elapsed = time.Since(s.Started).Seconds()
 	s.Events = b.feed.Last(eventsShown)
 	if s.State == api.Starting && running(p.Nodes) {

@@ -1,0 +1,41 @@
+// Package counted lets who follows a run see how many items its tasks have visited.
+//
+// The caller puts a Driver around that of the application before the job begins, one for each life of the job. The package refuses to change what
+// the application's driver decides.
+package counted
+
+import (
+	"sync/atomic"
+
+	"bellows/progress"
+	"bellows/train"
+)
+
+// Driver tells a meter how many items the tasks of a job have visited.
+type Driver struct {
+	train.Driver
+	meter   *progress.Meter
+	visited int64        // by this process's tasks; of the controller's step
+	first   atomic.Int64 // how many of them before the first task that scored, -1 while there is none
+}
+
+// New is a driver around another.
+func New(d train.Driver, m *progress.Meter) *Driver {
+	c := &Driver{Driver: d, meter: m}
+	c.first.Store(-1)
+	return c
+}
+
+// First is how many items were visited before the first task that scored; -1 while there is none.
+func (d *Driver) First() int64 { return d.first.Load() }
+
+// HandleTaskCompletion implements train.Driver.
+func (d *Driver) HandleTaskCompletion(c train.Completion, to *train.Dispatcher) {
+	if n := int64(c.Items.Len()); n > 0 {
+		d.visited += n
+		_ = d.meter.Add(n) // the job ends with the same context
+	} else if d.first.Load() < 0 {
+		d.first.Store(d.visited)
+	}
+	d.Driver.HandleTaskCompletion(c, to)
+}
