@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
 
 	"bellows"
 	"bellows/bench/internal/pair"
@@ -90,14 +89,14 @@ func play(program, life, folder string, size int64) (time.Duration, error) {
 	return took, nil
 }
 
-// forget takes files that are on the disk out of the system's memory.
+// forget takes files that are on the disk out of the system's memory, where that can be done.
 func forget(list []string) error {
 	for _, name := range list {
 		f, err := os.Open(name)
 		if err != nil {
 			return err
 		}
-		err = errors.Join(f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED), f.Close())
+		err = errors.Join(f.Sync(), forgetFile(f), f.Close())
 		if err != nil {
 			return err
 		}
