@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-
 	"bellows"
 	"bellows/bench/internal/pair"
 	"bellows/node"
