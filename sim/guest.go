@@ -241,8 +241,7 @@ func (w *world) uninvite(n *node) {
 // settle takes note of what has become of guests.
 func (w *world) settle() {
 	list := w.lead.Joins
-	w.lead.Joins = nil
-	for _, o := range list {
+	for _, o := range list { // all of them, before a connection that ends has the controller take another step
 		n := w.nodes[o.Node]
 		if n.guest == nil || n.guest.outcome != nil || o.Newcomer != n.guest.who {
 			w.violated("E2: of %+v it was told before what becomes of it, or it was never invited", o)
@@ -250,7 +249,10 @@ func (w *world) settle() {
 		}
 		n.guest.outcome = &o
 		w.moved()
-		if o.Err != nil {
+	}
+	w.lead.Joins = nil
+	for _, o := range list {
+		if n := w.nodes[o.Node]; o.Err != nil {
 			w.turnedAway(n, o.Err)
 		} else {
 			w.admitted(n)
@@ -268,16 +270,14 @@ func (w *world) settle() {
 
 // turnedAway ends the connections of a guest that takes no part; its process is ended by whoever has it come.
 func (w *world) turnedAway(n *node, why error) {
-	g := n.guest
 	w.note("node %d is turned away: %v", n.id, why)
-	w.coverage.Guests.Refuse(g.Fate, n.ready, n.crashed, w.ending)
-	if n.done() {
-		return
-	}
-	if p := w.nodes[0].to(n.id); p != nil {
+	w.coverage.Guests.Refuse(n.guest.Fate, n.ready, n.crashed, w.ending)
+	if p := w.nodes[0].to(n.id); p != nil && !n.done() {
 		p.Close()
 	}
-	w.After(w.Visiting.Int64N(400), n, func() { n.leave("it was turned away") })
+	if !n.done() {
+		w.After(w.Visiting.Int64N(400), n, func() { n.leave("it was turned away") })
+	}
 }
 
 // admitted gives work to a guest that takes part.
