@@ -91,8 +91,8 @@ func (c *check) steady(list []interval) {
 		return r
 	}
 	const short = 20
-	run(short, "--checkpoint", "none") // parses the set
-	epoch := run(short, "--checkpoint", "none").trained / short
+	run(short, "--checkpoint", "none")                                  // parses the set
+	epoch := run(10*short, "--checkpoint", "none").trained / 10 / short // the first epochs of a run take longer than the rest
 	for _, i := range list {
 		epochs := max(short, int(i.run.Seconds()/epoch))
 		c.Section(fmt.Sprintf("checkpoints every %s: mf, %s, %d epochs", i.every, set.Origin, epochs))
