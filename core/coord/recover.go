@@ -314,6 +314,9 @@ func (r *recovery) at(n bellows.CommitNumber) *wire.Record {
 func (c *Controller) recovered(fx *Effects) {
 	r := c.recovery
 	c.replay(fx)
+	if told := c.cfg.TellFrom; told > c.number+1 && c.ending == nil && !planted.On("told-and-lost") {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: the controller before has told of record %d, and no lane has more than %d", told-1, c.number)}, fx)
+	}
 	if r.driver != nil && c.ending == nil {
 		c.end(&Outcome{Kind: bellows.Bug, Err: r.driver, Reason: "the job cannot be recovered: the driver does not do again what it did"}, fx)
 	}
@@ -386,6 +389,9 @@ func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
 	c.counted.Add(one.Flush)
 	c.gather(one.Pairs, one.Results)
 	c.counts(one.Flush.Client, one.Sent)
+	if c.tells() {
+		c.tellVisits(one.Results, fx)
+	}
 	for i := range one.Results {
 		if err := c.completeUnit(one.Results[i].Unit); err != nil {
 			c.recovery.driver = fmt.Errorf("record %d: %w", one.Number, err)
