@@ -123,6 +123,7 @@ func (w *world) loseProcess(n *node) {
 	clear(n.actors[0].inbox)
 	n.actors[0].inbox = n.actors[0].inbox[:0]
 	w.oracle.Forget(w.heard())
+	w.moves.Forget(w.heard())
 	w.faults.ends.May("the job cannot be recovered: the controller before has told")
 	w.faults.ends.May("the controller of now knows")
 	w.failover.another = true

@@ -283,6 +283,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 		case to == nil: // whoever the world forged mail from
 			w.answerForged(e)
 		case to.node == from:
+			w.must(w.failover.fresh.Judge(from.id, wire.Header{Kind: e.Kind(), From: e.From, To: e.To}, e))
 			to.put(letter{envelope: e, digest: sum})
 		case from.to(to.node.id) == nil:
 			w.unreachable(e)
