@@ -25,8 +25,31 @@ type mortal struct {
 	left atomic.Int64
 	once sync.Once
 	dead chan struct{} // closed when it has died
-	at   transport.Listener
-	all  []transport.Conn
+	transport.Listener
+	mu  sync.Mutex
+	all []transport.Conn
+}
+
+// mortal makes a connection one of the process's.
+func (m *mortal) mortal(c transport.Conn) transport.Conn {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = append(m.all, c)
+	select {
+	case <-m.dead:
+		c.Close()
+	default:
+	}
+	return mortalConn{c, m}
+}
+
+// Accept takes a call, as of a node whose connection has broken.
+func (m *mortal) Accept(ctx context.Context) (transport.Conn, error) {
+	c, err := m.Listener.Accept(ctx)
+	if err == nil {
+		c = m.mortal(c)
+	}
+	return c, err
 }
 
 // mortalConn is one of them.
@@ -47,11 +70,13 @@ func (c mortalConn) WriteFrames(buffers [][]byte) error {
 
 func (m *mortal) dies() {
 	m.once.Do(func() {
-		m.at.Close() // before anybody calls again
+		m.Close() // before anybody calls again
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		close(m.dead)
 		for _, c := range m.all {
 			c.Close()
 		}
-		close(m.dead)
 	})
 }
 
@@ -94,12 +119,12 @@ func (s *succession) leads(term bellows.Term, frames int64) (r *node.Result, err
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	m := &mortal{dead: make(chan struct{}), at: links.Listener}
+	m := &mortal{dead: make(chan struct{}), Listener: links.Listener}
+	links.Listener = m
 	m.left.Store(frames)
 	for i, c := range conns {
 		if c != nil {
-			m.all = append(m.all, c)
-			conns[i] = mortalConn{c, m}
+			conns[i] = m.mortal(c)
 		}
 	}
 	deaths := make(chan node.Death, len(s.members))
@@ -147,11 +172,12 @@ func (s *succession) leads(term bellows.Term, frames int64) (r *node.Result, err
 // what counts is told once and in order, and so are its epochs.
 func TestAnotherProcessLeads(t *testing.T) {
 	t.Parallel()
-	one, err := node.Train(context.Background(), busy(60), node.Options{})
+	visited := int64(0)
+	one, err := node.Train(context.Background(), busy(60), node.Options{OnVisits: func(b visits.Batch) { visited += visits.Items(b.List) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for seed := range uint64(6) {
+	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(seed, 7))
@@ -172,6 +198,7 @@ func TestAnotherProcessLeads(t *testing.T) {
 				})
 			}
 			var r *node.Result
+			var err error
 			died, leaders := true, 0
 			for died && leaders < 5 {
 				leaders++
@@ -186,7 +213,9 @@ func TestAnotherProcessLeads(t *testing.T) {
 			if err != nil || errors.Join(errs...) != nil {
 				t.Fatalf("node 0: %v; others: %v", err, errs)
 			}
-			t.Logf("%d processes have led", leaders)
+			if leaders < 3 {
+				t.Errorf("%d processes have led: they died too late", leaders)
+			}
 			for i := range one.Tables {
 				if !slices.Equal(r.Tables[i], one.Tables[i]) {
 					t.Errorf("table %d ends at %v, one node at %v", i, r.Tables[i], one.Tables[i])
@@ -195,17 +224,16 @@ func TestAnotherProcessLeads(t *testing.T) {
 			if r.Audit.Sent == 0 || r.Audit.Sent != r.Audit.Applied || r.Audit.Dropped != 0 {
 				t.Errorf("audit %+v", r.Audit)
 			}
-			next := bellows.CommitNumber(1)
-			items := int64(0)
+			last, items := bellows.CommitNumber(0), int64(0)
 			for _, b := range s.told {
-				if b.First < next || b.Last < b.First {
-					t.Errorf("told of records %d to %d behind %d", b.First, b.Last, next-1)
+				if b.Last <= last {
+					t.Errorf("told of records up to %d behind %d", b.Last, last)
 				}
-				next = b.Last + 1
+				last = b.Last
 				items += visits.Items(b.List)
 			}
-			if want := int64(one.Audit.Sent); items == 0 && want > 0 {
-				t.Error("it was told of nothing")
+			if items != visited {
+				t.Errorf("told of %d items, %d were visited", items, visited)
 			}
 			for i, n := range s.epochs {
 				if n != i+1 {
