@@ -36,6 +36,7 @@ type failover struct {
 	cutShort bool                 // the job ended before the controller knew what was recorded
 	another  bool                 // the next is of another process
 	told     bellows.CommitNumber // the newest record of which was told that it counts
+	untrue   bool                 // of that nobody has the record
 
 	barrier bool // that of the oracle, as the life began
 	epochs  driver.Shown
@@ -122,8 +123,10 @@ func (w *world) loseProcess(n *node) {
 	}
 	clear(n.actors[0].inbox)
 	n.actors[0].inbox = n.actors[0].inbox[:0]
-	w.oracle.Forget(w.heard())
-	w.moves.Forget(w.heard())
+	last := w.heard()
+	w.oracle.Forget(last)
+	w.moves.Forget(last)
+	w.failover.untrue = w.failover.told > last
 	w.faults.ends.May("the job cannot be recovered: the controller before has told")
 	w.faults.ends.May("the controller of now knows")
 	w.failover.another = true
