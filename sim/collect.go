@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 
 	"bellows"
@@ -32,8 +33,8 @@ func (w *world) checkCollected() {
 			w.checkImage(ref, &live[ref.Table][ref.Partition], o.Commits)
 		}
 	}
-	if o.Reason == "" && w.before == nil {
-		w.checkTables()
+	if o.Reason == "" && w.before == nil { // tables as a whole, of those that were kept last or as they ended
+		w.must(w.oracle.CheckTables(cmp.Or(w.driver.Kept, o.Commits), w.lead.State.Tables))
 	}
 	if w.driver.Kept > 0 && kept == nil {
 		w.violated("keep: the tables of commit %d were kept, and are not among what was collected", w.driver.Kept)
@@ -121,16 +122,5 @@ func (w *world) checkStillKept(l *lane) {
 	}
 	for ref := range w.owned(l) {
 		w.must(w.before.Still(ref, l.Kept(ref)))
-	}
-}
-
-// checkTables holds what the job returns against the model: tables as a whole, of those that were kept last or as they ended.
-func (w *world) checkTables() {
-	n := w.outcome.Commits
-	if w.driver.Kept > 0 {
-		n = w.driver.Kept
-	}
-	if err := w.oracle.CheckTables(n, w.lead.State.Tables); err != nil {
-		w.violated("P1: the job returns %v", err)
 	}
 }
