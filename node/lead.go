@@ -40,7 +40,7 @@ func Lead(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn,
 	}
 	defer p.close()
 	p.lead.ctx = ctx
-	p.start(p.lead.disconnected, nil)
+	p.start(p.lead.disconnected, nil, nil)
 	return p.lead.run()
 }
 
@@ -81,6 +81,7 @@ type lead struct {
 	stopping    bool                // it was told that the job is interrupted
 	collecting  bool                // it was told that what has begun is finished, and that the state is on its way
 	finished    bool                // the outcome is out
+	recovered   bool                // it follows another, and knows what was recorded
 	training    tally.Stopwatch     // while a task that visits items is out
 }
 
@@ -149,12 +150,15 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 			l.checker.Learn(r)
 		}
 	}
+	l.known()
 	l.settle()
 	l.count()
 	l.gather()
 	l.takeCuts()
 	for _, e := range l.fx.Epochs {
-		l.reportEpoch(e)
+		if f := l.opt.Follow; f == nil || e.Number > f.Epochs {
+			l.reportEpoch(e)
+		}
 	}
 	for _, sentence := range l.fx.Notices {
 		l.notice(sentence)

@@ -42,6 +42,9 @@ type Options struct {
 	Warned <-chan time.Duration
 	Notice func(sentence string) // long waits, by name; nil: not told
 	Resume train.Saved           // continue from here instead of the beginning; nil: from there
+	// Follow has Lead take the place of a process that led the job and has died, while the others go on; nil: the job begins, or goes on from Resume. Resume
+	// is then what the other began with.
+	Follow *Follow
 	// Checkpoints are how the job is saved while it runs; nil: it is not.
 	Checkpoints *Checkpoints
 	Watch       *Watch       // of Train and Lead: shows the job to other goroutines; nil: to none

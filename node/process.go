@@ -217,7 +217,12 @@ func (p *process) addController() error {
 	if p.mesh != nil {
 		fingerprint = train.Fingerprint(p.job, p.opt.Wire)
 	}
-	made, err := shell.NewLead(p.common, coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint, Stays: p.job.Stays})
+	opt := coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint, Stays: p.job.Stays}
+	begin := p.addFollower
+	if p.opt.Follow == nil {
+		begin = func(opt coord.Options) (*shell.Lead, error) { return shell.NewLead(p.common, opt) }
+	}
+	made, err := begin(opt)
 	if err != nil {
 		return err
 	}
@@ -262,8 +267,11 @@ func (p *process) notice(sentence string) {
 
 // start starts the mesh: lost is told of a node whose connections have ended, and met when all others have this one among
 // their own. From here on actors run.
-func (p *process) start(lost func(fabric.Loss), met func()) {
+func (p *process) start(lost func(fabric.Loss), met, followed func()) {
 	p.checker = validate.New(p.common, p.cluster.Self)
+	if f := p.opt.Follow; f != nil {
+		f.meet(p.checker)
+	}
 	if i := p.cluster.Invited; i != nil { // no route has it yet
 		for _, a := range shell.Brings(i.Newcomer) {
 			p.checker.Host(a)
@@ -273,7 +281,7 @@ func (p *process) start(lost func(fabric.Loss), met func()) {
 	if links != nil {
 		links = &fabric.Links{Transport: links.Transport, Listener: links.Listener, Addresses: links.Addresses, Connections: p.cluster.connections()}
 	}
-	p.mesh.Start(p.bus, fabric.Options{Checker: p.checker, Formats: p.formats(), Links: links, Times: p.opt.Times, Lost: lost, Met: met,
+	p.mesh.Start(p.bus, fabric.Options{Checker: p.checker, Formats: p.formats(), Links: links, Times: p.opt.Times, Lost: lost, Met: met, Followed: followed,
 		PartMost: p.opt.partMost, MessageMost: p.opt.messageMost})
 }
 

@@ -42,7 +42,7 @@ func (p *process) resume(saved train.Saved) error {
 			return err
 		}
 	}
-	if p.lead == nil {
+	if p.lead == nil || p.opt.Follow != nil {
 		return nil
 	}
 	return p.lead.shell.Resume(state)

@@ -248,7 +248,7 @@ func (s *scribe) sign(m *manifest) {
 		err = c.AddWritten(one.Ref, kept, int64(one.Bytes), sum)
 	}
 	if err == nil {
-		_, w.trouble, err = c.Publish(s.ctx, &m.Saved.State, m.note, time.Now())
+		_, w.trouble, err = c.Publish(s.ctx, &m.Saved, m.note, time.Now())
 	}
 	if w.err = err; err == nil {
 		w.bytes = c.Written()

@@ -35,14 +35,14 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 	if opt.Alone {
 		p.computeOnly()
 	}
-	s := &member{process: p, lost: make(chan fabric.Loss), met: make(chan struct{}, 1), left: make(chan struct{})}
+	s := &member{process: p, lost: make(chan fabric.Loss), met: make(chan struct{}, 1), follows: make(chan struct{}, 1), left: make(chan struct{})}
 	if c.Invited != nil {
 		s.shell = shell.NewGuest(p.common, c.Invited.Newcomer)
 	} else {
 		s.shell = shell.NewMember(p.common, c.Self)
 		s.met <- struct{}{} // all others wait for it
 	}
-	p.start(s.disconnected, s.meets)
+	p.start(s.disconnected, s.meets, s.followed)
 	defer close(s.left)
 	return s.run(ctx)
 }
@@ -60,6 +60,14 @@ func (s *member) meets() {
 	select {
 	case s.met <- struct{}{}:
 	default: // it is known: the node is no guest
+	}
+}
+
+// followed is told by the mesh that another process leads.
+func (s *member) followed() {
+	select {
+	case s.follows <- struct{}{}:
+	default: // what is said again then is for the newest
 	}
 }
 
@@ -82,11 +90,12 @@ func (s *member) meets() {
 // Locks: none.
 type member struct {
 	*process
-	lost  chan fabric.Loss
-	met   chan struct{} // has room; it may say that it is ready
-	left  chan struct{} // closed when run has returned
-	shell *shell.Member
-	fx    members.Effects
+	lost    chan fabric.Loss
+	met     chan struct{} // has room; it may say that it is ready
+	follows chan struct{} // has room; another process leads
+	left    chan struct{} // closed when run has returned
+	shell   *shell.Member
+	fx      members.Effects
 }
 
 // noticeMost bounds what a report says, in milliseconds: weeks.
@@ -118,6 +127,9 @@ func (s *member) run(ctx context.Context) error {
 			s.shell.TasksEnded(&s.fx)
 		case <-s.met:
 			s.shell.Start(train.Fingerprint(s.job, s.opt.Wire), &s.fx)
+		case <-s.follows:
+			s.shell.Followed(&s.fx)
+			s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report())
 		case notice := <-s.opt.Warned:
 			s.goneBy.Store(max(1, s.millis()+min(notice.Milliseconds(), noticeMost)))
 			s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report())

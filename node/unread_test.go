@@ -43,7 +43,7 @@ func TestWhoDoesNotReadIsNotAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.start(func(fabric.Loss) {}, nil)
+	p.start(func(fabric.Loss) {}, nil, nil)
 	defer p.close()
 	defer conn.Close()
 	heap := func() int64 {

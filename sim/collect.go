@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 
 	"bellows"
@@ -8,11 +9,7 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/closing"
 	"bellows/sim/internal/coverage"
-	"bellows/sim/internal/hostile"
 )
-
-// image is what a life of the job has left, by table and partition.
-type image struct{ live, kept [][]store.Image }
 
 // checkCollected holds the state that has come to node 0 against the model. A job that finished, or was interrupted, has one, unless a node is lost that had a part of it.
 func (w *world) checkCollected() {
@@ -36,8 +33,8 @@ func (w *world) checkCollected() {
 			w.checkImage(ref, &live[ref.Table][ref.Partition], o.Commits)
 		}
 	}
-	if o.Reason == "" && w.before == nil {
-		w.checkTables()
+	if o.Reason == "" && w.before == nil { // tables as a whole, of those that were kept last or as they ended
+		w.must(w.oracle.CheckTables(cmp.Or(w.driver.Kept, o.Commits), w.lead.State.Tables))
 	}
 	if w.driver.Kept > 0 && kept == nil {
 		w.violated("keep: the tables of commit %d were kept, and are not among what was collected", w.driver.Kept)
@@ -110,22 +107,10 @@ const livesMax = 3
 // load gives the lanes what the life before has left.
 func (w *world) load(complete []bellows.Clock) {
 	for _, l := range w.lanes {
-		for ref := range w.owned(l) {
-			if w.Chances.IntN(4) == 0 {
-				w.refusesDamage(l, ref)
-			}
-			if err := l.Load(ref, &w.before.live[ref.Table][ref.Partition]); err != nil {
-				w.violated("%v does not load %v: %v", l.address, ref, err)
-			}
-			if w.before.kept != nil {
-				l.LoadKept(ref, &w.before.kept[ref.Table][ref.Partition])
-			}
-		}
-		if err := l.Resume(append(slices.Clone(complete), 0)); err == nil {
-			w.violated("P1: %v goes on from the clocks of a job of more splits", l.address)
-		}
-		if err := l.Resume(complete); err != nil {
-			w.violated("%v does not resume: %v", l.address, err)
+		damaged, err := w.before.Load(l.Lane, w.owned(l), w.common.Route.Cut, complete, w.Chances)
+		w.coverage.HitIf(coverage.DamageRefused, damaged > 0)
+		if err != nil {
+			w.violated("%v: %v", l.address, err)
 		}
 	}
 }
@@ -136,39 +121,6 @@ func (w *world) checkStillKept(l *lane) {
 		return
 	}
 	for ref := range w.owned(l) {
-		is := l.Kept(ref)
-		if w.before.kept == nil {
-			if is != nil {
-				w.violated("keep: %v has an image of %v, which no life has kept", l.address, ref)
-			}
-			continue
-		}
-		was := &w.before.kept[ref.Table][ref.Partition]
-		if is == nil || !(slices.Equal(was.Keys, is.Keys) && slices.Equal(was.Values, is.Values)) {
-			w.violated("keep: %v has another image of %v than the life before has left", l.address, ref)
-		}
-	}
-}
-
-// checkTables holds what the job returns against the model: tables as a whole, of those that were kept last or as they ended.
-func (w *world) checkTables() {
-	n := w.outcome.Commits
-	if w.driver.Kept > 0 {
-		n = w.driver.Kept
-	}
-	if err := w.oracle.CheckTables(n, w.lead.State.Tables); err != nil {
-		w.violated("P1: the job returns %v", err)
-	}
-}
-
-// refusesDamage sees that a partition is not restored from an image that has been damaged, and is none the worse.
-func (w *world) refusesDamage(l *lane, ref bellows.PartitionRef) {
-	im := w.before.live[ref.Table][ref.Partition]
-	if !hostile.Damage(&im, w.Chances, func(k bellows.Key) bool { return w.common.Route.Cut(ref.Table).FindKey(k) == ref.Partition }) {
-		return
-	}
-	w.coverage.Hit(coverage.DamageRefused)
-	if err := l.Load(ref, &im); bellows.KindOf(err) != bellows.BadData {
-		w.violated("P1: %v is restored from an image that was damaged: %v", ref, err)
+		w.must(w.before.Still(ref, l.Kept(ref)))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/driver"
+	"bellows/sim/internal/image"
 )
 
 // cutShells makes the shells that take cuts of the job.
@@ -29,7 +30,7 @@ func (w *world) checkCut(at wire.Address, ref bellows.PartitionRef, live, kept *
 		w.violated("keep: %v has no image of %v at cut %d, which was kept at %d", at, ref, n, was)
 	case was > 0:
 		w.compare(at, ref, kept, was, true)
-	case (kept != nil) != (w.before != nil && w.before.kept != nil):
+	case (kept != nil) != (w.before != nil && w.before.Kept != nil):
 		w.violated("keep: %v has an image of %v at cut %d, which no life has kept, or lacks one", at, ref, n)
 	}
 }
@@ -51,13 +52,13 @@ func (w *world) keepCut(c *cutting.Cut) {
 }
 
 // goesOnFrom is what the next life begins with: what the last has left, or the last cut where all nodes were lost.
-func (w *world) goesOnFrom() (coord.State, *image) {
+func (w *world) goesOnFrom() (coord.State, *image.Image) {
 	if w.lost {
 		c := w.cuts.Lost()
 		w.note("all nodes are lost; the job goes on from cut %d", c.Commit)
 		live, kept := c.Images(w.common.Route)
-		return c.State, &image{live, kept}
+		return c.State, &image.Image{Live: live, Kept: kept}
 	}
 	live, kept := w.lead.State.Images()
-	return w.outcome.State, &image{live, kept}
+	return w.outcome.State, &image.Image{Live: live, Kept: kept}
 }

@@ -6,11 +6,11 @@ import (
 	"bellows"
 	"bellows/core/coord"
 	"bellows/core/shell"
-	"bellows/core/validate"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/driver"
+	"bellows/sim/internal/fresh"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/schedule"
 )
@@ -24,16 +24,19 @@ import (
 // finds is the core's to do. The world only repeats what nodes would: that they are ready, of whom they have lost, and that their tasks have
 // ended; and asks again for what was asked of the one before and is in no record (regrow).
 type failover struct {
-	term     bellows.Term      // of the newest
-	known    bellows.Term      // of the newest that knows what was recorded
-	begun    savepoint         // with which the life began
-	saved    savepoint         // the newest that every lane covers
-	asked    savepoint         // of which they were asked
-	fresh    *validate.Checker // of a process that would begin to lead with the newest; nil: the first leads
-	broken   bool              // the next words of the controller do not all leave
-	unsaid   bool              // and none of its own does
-	heard    int               // words of what lanes hold
-	cutShort bool              // the job ended before the controller knew what was recorded
+	term     bellows.Term         // of the newest
+	known    bellows.Term         // of the newest that knows what was recorded
+	begun    savepoint            // with which the life began
+	saved    savepoint            // the newest that every lane covers
+	asked    savepoint            // of which they were asked
+	fresh    fresh.Checker        // of a process that would begin to lead with the newest
+	broken   bool                 // the next words of the controller do not all leave
+	unsaid   bool                 // and none of its own does
+	heard    int                  // words of what lanes hold
+	cutShort bool                 // the job ended before the controller knew what was recorded
+	another  bool                 // the next is of another process
+	told     bellows.CommitNumber // the newest record of which was told that it counts
+	untrue   bool                 // of that nobody has the record
 
 	barrier bool // that of the oracle, as the life began
 	epochs  driver.Shown
@@ -45,9 +48,40 @@ type savepoint struct {
 	driver driver.Driver
 }
 
+// tells takes note of what node 0 has told of the job.
+func (w *world) tells() {
+	for _, v := range w.fx.Visits {
+		w.failover.told = max(w.failover.told, v.Commit)
+	}
+	for _, e := range w.fx.Epochs {
+		w.must(w.failover.epochs.See(e.Number))
+	}
+}
+
+// heard is the newest record that a lane has, or finds in its mail.
+func (w *world) heard() (last bellows.CommitNumber) {
+	for _, l := range w.lanes {
+		last = max(last, l.Applied())
+	}
+	for _, n := range w.nodes {
+		for _, a := range n.actors {
+			for _, m := range a.inbox {
+				if r, ok := m.envelope.Message.(*wire.Records); ok && len(r.List) > 0 && !m.forged {
+					last = max(last, r.List[len(r.List)-1].Number)
+				}
+			}
+		}
+	}
+	return last
+}
+
 // controllerOptions are those of every controller.
 func (w *world) controllerOptions() coord.Options {
-	return coord.Options{Term: w.failover.term, Driver: w.driver, Limits: w.Limits.Coord, Fingerprint: w.ownJob()}
+	opt := coord.Options{Term: w.failover.term, Driver: w.driver, Limits: w.Limits.Coord, Fingerprint: w.ownJob()}
+	if w.failover.another {
+		opt.TellFrom = w.failover.told + 1
+	}
+	return opt
 }
 
 // begin takes note of how a life begins.
@@ -66,13 +100,40 @@ func (w *world) mayLoseController() bool {
 	return w.outcome == nil && !w.nodes[0].done() && w.nodes[0].pausedUntil <= w.Now && !w.lead.Recovering()
 }
 
-// loseController loses the controller, at once or in the midst of its next words.
+// loseController loses the controller, at once or in the midst of its next words; or, of a node that has nothing else, its process.
 func (w *world) loseController() {
+	if n := w.nodes[0]; len(n.actors) == 1 && len(w.Guests) == 0 && w.Chances.IntN(2) == 0 {
+		w.loseProcess(n)
+		return
+	}
 	if w.Chances.IntN(2) == 0 {
 		w.failover.broken = true
 		return
 	}
 	w.follow()
+}
+
+// loseProcess puts another process in the place of that of node 0, which takes a while to begin: whatever was under way to the one before or from it is lost, in any part.
+func (w *world) loseProcess(n *node) {
+	w.note("node 0 is another process")
+	w.coverage.Hit(coverage.FollowedProcess)
+	for p := range n.peers() {
+		p.To().severed = p.To().severed || !p.Stands() // it may have waited long already
+		p.Reborn()
+	}
+	clear(n.actors[0].inbox)
+	n.actors[0].inbox = n.actors[0].inbox[:0]
+	last := w.heard()
+	w.oracle.Forget(last)
+	w.moves.Forget(last)
+	w.failover.untrue = w.failover.told > last
+	w.faults.ends.May("the job cannot be recovered: the controller before has told")
+	w.faults.ends.May("the controller of now knows")
+	w.failover.another = true
+	w.failover.epochs.Again()
+	w.follow()
+	w.failover.another = false
+	n.pausedUntil = w.Now + w.Chances.Int64N(schedule.LeaseMillis)
 }
 
 // breaks lets the controller be lost in the midst of its words, and reports whether it was. What leaves is a beginning of them.
@@ -96,44 +157,6 @@ func (f *failover) breaks(w *world) bool {
 	w.post(w.nodes[0], &w.fx.Outbox)
 	w.follow()
 	return true
-}
-
-// begins makes the checker that a process would have which begins to lead here: of the job as the controller before was saved, or as the life began.
-func (f *failover) begins(w *world, from coord.Saved) {
-	job := w.common
-	if len(from.Whole) > 0 {
-		var err error
-		if job.Route, err = job.Route.Rebuilt(from.Route, from.Whole); err != nil {
-			w.violated("the route that was saved cannot be made: %v", err)
-		}
-	}
-	f.fresh = validate.New(job, 0)
-}
-
-// judges has that checker judge what lanes answer the controller of this term. Whatever else comes in a life was for the process before.
-func (f *failover) judges(w *world, peer bellows.NodeID, h wire.Header, e wire.Envelope) {
-	switch m := e.Message.(type) {
-	case *wire.Holding:
-		if m.Term != f.term {
-			return
-		}
-	case *wire.Records:
-		if m.Term != f.term {
-			return
-		}
-	default:
-		return
-	}
-	if f.fresh == nil || e.To != wire.ControllerAt() {
-		return
-	}
-	err := f.fresh.Header(peer, h)
-	if err == nil {
-		err = f.fresh.Message(h, e)
-	}
-	if err != nil {
-		w.violated("the checker of a process that begins to lead refuses what a lane answers: %v", err)
-	}
 }
 
 // follow has another controller follow the one that there is.
@@ -162,12 +185,26 @@ func (w *world) follow() {
 	}
 	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
 	var err error
-	if w.lead, err = shell.RecoverLead(w.lead, w.common, w.controllerOptions(), from.Saved); err != nil {
+	if f.another {
+		w.lead, err = shell.FollowLead(w.common, w.controllerOptions(), from.Saved, len(w.nodes))
+	} else {
+		w.lead, err = shell.RecoverLead(w.lead, w.common, w.controllerOptions(), from.Saved)
+	}
+	if err != nil {
 		w.violated("no controller follows: %v", err)
 		return
 	}
 	w.driver.Follow(&from.driver)
-	f.begins(w, from.Saved)
+	f.fresh, err = fresh.New(w.common, from.Saved, f.term)
+	w.must(err)
+	if f.another {
+		w.nodes[0].checker = f.fresh.Checker
+		for _, n := range w.nodes[1:] {
+			for _, a := range n.actors {
+				w.nodes[0].checker.Meet([]wire.Address{a.address})
+			}
+		}
+	}
 	f.asked = savepoint{}
 	if w.Limits.Lane.Tail > 0 {
 		w.faults.ends.May("the job cannot be recovered: records from")
@@ -186,7 +223,9 @@ func (w *world) follow() {
 	}
 	w.obey()
 	for _, n := range w.nodes {
-		w.After(1+w.Chances.Int64N(20), n, n.sayAgain)
+		if n.id == 0 || !f.another { // else it hears of it by its connection
+			w.After(1+w.Chances.Int64N(20), n, n.sayAgain)
+		}
 	}
 	for range 3 {
 		w.sendOldRecord(w.lanes[w.Chances.IntN(len(w.lanes))], f.term-1)
@@ -209,16 +248,20 @@ func (w *world) failFollowed() {
 
 // sayAgain has a node tell another controller that it is ready, and of whom it has lost.
 func (n *node) sayAgain() {
-	for p := range n.peers() {
-		if reason, told := p.Lost(); told {
-			n.Disconnected(p.To().id, reason)
+	if n.id == 0 {
+		for p := range n.peers() {
+			if reason, told := p.Lost(); told {
+				n.Disconnected(p.To().id, reason)
+			}
 		}
-	}
-	if n.id != 0 && n.ready && !n.done() {
-		n.shell.Start(n.fingerprint(), &n.fx)
+	} else if n.shell != nil && !n.done() {
+		n.shell.Followed(&n.fx)
 		n.obey()
 	}
 }
+
+// Followed takes note that another process leads.
+func (n *node) Followed(bellows.NodeID) { n.sayAgain() }
 
 // sendOldRecord has a lane hear the controller before, once it has heard of the one that follows: it must refuse that.
 func (w *world) sendOldRecord(l *lane, old bellows.Term) {

@@ -69,7 +69,7 @@ func (n *node) Deliver(peer bellows.NodeID, sent, received wire.Envelope, digest
 	if err != nil {
 		n.w.violated("the checker refuses what a node sends: %v", err)
 	}
-	n.w.failover.judges(n.w, peer, h, sent)
+	n.w.must(n.w.failover.fresh.Judge(peer, h, sent))
 	if a := n.w.actor(sent.To); a != nil && received.Message != nil {
 		a.put(letter{envelope: received, digest: digest})
 	}

@@ -352,23 +352,16 @@ func (w *world) waitsFor() (kind await.Wait, mark int) {
 // obey carries out what the controller wants.
 func (w *world) obey() {
 	w.nodes[0].checker.Meet(w.fx.Met)
-	if fresh := w.failover.fresh; fresh != nil {
-		fresh.Meet(w.fx.Met)
-	}
+	w.failover.fresh.Learn(w.fx.Met, w.fx.Route)
 	if r := w.fx.Route; r != nil {
 		w.route = r
 		w.nodes[0].checker.Learn(r)
-		if fresh := w.failover.fresh; fresh != nil {
-			fresh.Learn(r)
-		}
 	}
 	w.settle()
 	if w.failover.breaks(w) {
 		return
 	}
-	for _, e := range w.fx.Epochs {
-		w.must(w.failover.epochs.See(e.Number))
-	}
+	w.tells()
 	for _, n := range w.fx.Notices {
 		w.coverage.Hit(coverage.NodeNamed)
 		w.named = append(w.named, n)
@@ -380,6 +373,9 @@ func (w *world) obey() {
 	}
 	if w.failover.term > term && w.failover.known != w.failover.term && w.lead.Begun() {
 		w.failover.known = w.failover.term
+		if w.failover.untrue {
+			w.violated("P1: it was told what counts by record %d, which nobody has, and the job goes on", w.failover.told)
+		}
 		w.checkAdmitted()
 		w.regrow()
 	}

@@ -20,6 +20,7 @@ import (
 	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/hostile"
+	"bellows/sim/internal/image"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/moving"
 	"bellows/sim/internal/msgcopy"
@@ -82,11 +83,11 @@ type world struct {
 	lost        bool // all nodes are, at once
 	moves       moves
 	net         *transit.Network[*node]
-	whole       bool   // the state has come together
-	life        int    // how often the job has gone on after an interruption
-	before      *image // what the life before has left; nil: none
-	over        int64  // when everybody had left; 0: not yet
-	movedAt     int64  // when something last came about
+	whole       bool         // the state has come together
+	life        int          // how often the job has gone on after an interruption
+	before      *image.Image // what the life before has left; nil: none
+	over        int64        // when everybody had left; 0: not yet
+	movedAt     int64        // when something last came about
 
 	oracle      *model.Oracle
 	witness     *witness.Witness
@@ -283,6 +284,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 		case to == nil: // whoever the world forged mail from
 			w.answerForged(e)
 		case to.node == from:
+			w.must(w.failover.fresh.Judge(from.id, wire.Header{Kind: e.Kind(), From: e.From, To: e.To}, e))
 			to.put(letter{envelope: e, digest: sum})
 		case from.to(to.node.id) == nil:
 			w.unreachable(e)

@@ -162,6 +162,7 @@ type Client struct {
 	now        core.Job    // its route is that of now, by which everything is sent
 	partitions []partition // by route.Number
 	splits     []*split
+	told       bellows.CommitNumber   // the newest record that a dispatch has named
 	lanes      []wire.Address         // every lane that owns a partition, or has; an index stays that lane's for good
 	parting    []wire.Address         // lanes that leave and from which something is to come yet
 	relays     []int                  // per lane: pushes that are sure to be recorded and show at once (lanePush.countedAsCertain)
@@ -312,6 +313,7 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 func (c *Client) take(e wire.Envelope, fx *Effects) {
 	switch m := e.Message.(type) {
 	case *wire.Dispatch:
+		c.told = max(c.told, m.Commit)
 		for i := range m.Tasks {
 			if s := m.Tasks[i].Unit.Split; int(s) >= len(c.splits) || c.splits[s] == nil {
 				c.breach(e.From, fx, "a task of split %d, which is not this node's by route %d", s, c.now.Route.Version())

@@ -38,8 +38,9 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 		for i := 0; i < len(m.Changes) && err == nil; i++ {
 			next, err = next.Next(m.Changes[i])
 		}
-	case m.Version < next.Version():
-		err = fmt.Errorf("route %d as that of now, behind route %d, which nobody has recorded", m.Version, next.Version())
+	case m.Version < next.Version() || m.Begin.Commit < c.told && !planted.On("told-more-overlooked"):
+		c.giveUp(fx, "the controller of now knows %d records and route %d, and the one before has told of %d and route %d: a decision is lost", m.Begin.Commit, m.Version, c.told, next.Version())
+		return
 	default:
 		next, err = c.cfg.Route.Rebuilt(m.Version, m.Changes)
 	}

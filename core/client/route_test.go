@@ -391,7 +391,7 @@ func TestARouteIsToldAgain(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	again := func() {
-		d.deliver(controller, &wire.Route{Version: r.Version(), Changes: r.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
+		d.deliver(controller, &wire.Route{Version: r.Version(), Changes: r.Whole(), Begin: &wire.Begin{Commit: 3, Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
 	}
 	d.dispatch(0, 3, 0)
 	d.said()
@@ -413,9 +413,17 @@ func TestARouteOfNoRecordEndsTheJob(t *testing.T) {
 	recorded := r.Route
 	r.tell(r.addLane)
 	d.deliver(controller, &wire.Route{Version: recorded.Version(), Changes: recorded.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
-	if m, ok := d.fx.Envelopes[0].Message.(*wire.Complaint); !ok || !strings.Contains(m.Reason, "route 0 as that of now, behind route 1, which nobody has recorded") {
-		t.Errorf("said %q", d.said())
-	}
+	d.expect("the controller: failed: the controller of now knows 0 records and route 0, and the one before has told of 0 and route 1: a decision is lost")
+}
+
+// TestARecordThatNobodyHasEndsTheJob has another controller know fewer records than a dispatch of the one before has named: what has that number from now on is another.
+func TestARecordThatNobodyHasEndsTheJob(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	d.dispatch(0, 3, 0)
+	d.said()
+	d.deliver(controller, &wire.Route{Changes: r.Whole(), Begin: &wire.Begin{Commit: 2, Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
+	d.expect("the controller: failed: the controller of now knows 2 records and route 0, and the one before has told of 3 and route 0: a decision is lost")
 }
 
 // TestRoutesThatCannotBe are breaches.

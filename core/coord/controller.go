@@ -29,8 +29,11 @@ type Options struct {
 	// they are not asked.
 	Fingerprint bellows.Fingerprint
 	// Stays is why splits cannot go to other nodes; empty: they can.
-	Stays  string
-	Limits Limits
+	Stays string
+	// TellFrom is the first record of which a controller that follows another tells again what it has come to, epochs and visits: the one before may have told of
+	// it, or not. It has told of those before, which must be there. 0: of none.
+	TellFrom bellows.CommitNumber
+	Limits   Limits
 }
 
 // config is what a controller is made of.

@@ -245,6 +245,7 @@ func (c *Controller) CutLost(commit bellows.CommitNumber, reason string, fx *Eff
 	fx.Era = c.cfg.Era
 	if c.cut.state != noCut && c.cut.saved.Commit == commit && commit > 0 {
 		c.giveUpCut(reason, fx)
+		c.conclude(fx)
 	}
 }
 

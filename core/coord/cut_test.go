@@ -151,6 +151,10 @@ func TestACutThatCannotComeIsGivenUp(t *testing.T) {
 		d.flush(1, 2, 1, 0, fourItems)
 		d.cuts()
 		do(d)
+		dispatched := slices.ContainsFunc(d.fx.Envelopes, func(e wire.Envelope) bool { _, ok := e.Message.(*wire.Dispatch); return ok })
+		if over := name == "the job is over"; dispatched == over { // what waited has a number now, and its split goes on
+			t.Errorf("%s: a task is dispatched: %v", name, dispatched)
+		}
 		said := strings.Join(d.cuts(), "; ")
 		if !strings.Contains(said, "cut 0 with 0 shards: a cut was given up, and the next is tried at its time: "+name) {
 			t.Errorf("%s: said %s", name, said)

@@ -23,10 +23,20 @@ func (c *Controller) record(m *wire.Done, fx *Effects) {
 	c.counted.Add(m.Flush)
 	c.gather(m.Pairs, m.Results)
 	c.counts(m.Flush.Client, m.Sent)
-	for i := range m.Results {
-		fx.Visits = append(fx.Visits, visits.Visit{Commit: c.number, Unit: m.Results[i].Unit})
-	}
+	c.tellVisits(m.Results, fx)
 	c.more().Append(c.number, m)
+}
+
+// tellVisits tells of what counts by the record that was numbered last.
+func (c *Controller) tellVisits(results []wire.Result, fx *Effects) {
+	for i := range results {
+		fx.Visits = append(fx.Visits, visits.Visit{Commit: c.number, Unit: results[i].Unit})
+	}
+}
+
+// tells reports whether what the last record has come to is told of: in a replay nothing is that the one before has told for sure.
+func (c *Controller) tells() bool {
+	return c.recovery == nil || c.cfg.TellFrom > 0 && c.number >= c.cfg.TellFrom
 }
 
 // control numbers a control record, but for one that was numbered by the controller before. Lanes

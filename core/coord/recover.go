@@ -28,12 +28,12 @@ import (
 // lane. Records that no lane has count nothing: their flushes are still held.
 type recovery struct {
 	from     Saved
-	ready    bool            // all nodes are
-	asked    []bool          // by lane
-	holdings []*wire.Holding // by lane; nil: it has not promised
-	best     int             // the lane that is asked for its tail
-	need     bellows.CommitNumber
-	upTo     bellows.CommitNumber // what that lane has
+	ready    bool                 // all nodes are
+	asked    []bool               // by lane
+	holdings []*wire.Holding      // by lane; nil: it has not promised
+	best     int                  // the lane that is asked for its tail
+	need     bellows.CommitNumber // the first record that is wanted; 0: it is not known yet
+	upTo     bellows.CommitNumber // the last that a lane has
 	tail     []wire.Record        // from need on, in messages
 	kept     []*wire.Records
 	dones    []sent            // that came meanwhile
@@ -236,10 +236,10 @@ func (c *Controller) fresh(r *recovery, lane int) bool {
 	return lane >= len(c.first) && h != nil && h.Last == 0
 }
 
-// chooseTail asks the lane that has come furthest for the records that some lane or the saved state lacks, when all nodes are ready and all lanes have promised.
+// chooseTail says which records are wanted, when all nodes are ready and all lanes have promised: those that some lane or the saved state lacks.
 func (c *Controller) chooseTail(fx *Effects) {
 	r := c.recovery
-	if r.best != none || !c.roll.AllReady() || slices.Contains(r.holdings, nil) && !planted.On("recover-without-promise") {
+	if r.need > 0 || !c.roll.AllReady() || slices.Contains(r.holdings, nil) && !planted.On("recover-without-promise") {
 		return
 	}
 	r.need = r.from.Commit + 1
@@ -248,23 +248,46 @@ func (c *Controller) chooseTail(fx *Effects) {
 			continue
 		}
 		r.need = min(r.need, h.Last+1)
-		if r.best == none || cmp.Or(cmp.Compare(r.holdings[r.best].Last, h.Last), cmp.Compare(h.Tail, r.holdings[r.best].Tail)) < 0 {
+		r.upTo = max(r.upTo, h.Last)
+	}
+	if r.upTo < r.from.Commit {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: its controller was saved after record %d, and no lane has more than %d", r.from.Commit, r.upTo)}, fx)
+		return
+	}
+	c.askTail(fx)
+}
+
+// askTail asks a lane for the next of the records that are wanted: of those that have kept it the one that has come furthest. That need not be the furthest of all, which may have begun
+// late (TestARecoveryIsOfSeveralTails). When there is none left to ask for, the recovery has what it needs.
+func (c *Controller) askTail(fx *Effects) {
+	r := c.recovery
+	next := r.next()
+	if next > r.upTo {
+		c.recovered(fx)
+		return
+	}
+	kept := bellows.CommitNumber(0) // by whoever has kept most
+	r.best = none
+	for i, h := range r.holdings {
+		if h == nil || h == &absent || c.fresh(r, i) || h.Last < next {
+			continue
+		}
+		if kept == 0 || h.Tail < kept {
+			kept = h.Tail
+		}
+		if h.Tail <= next && (r.best == none || h.Last > r.holdings[r.best].Last) && (len(r.tail) == 0 || !planted.On("one-tail")) {
 			r.best = i
 		}
 	}
-	best, lane := r.holdings[r.best], c.cfg.Lanes[r.best]
-	r.upTo = best.Last
-	switch {
-	case best.Last < r.from.Commit:
-		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: its controller was saved after record %d, and no lane has more than %d", r.from.Commit, best.Last)}, fx)
-	case best.Last < r.need:
-		c.recovered(fx)
-	case best.Tail > r.need:
-		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: records from %d on are needed, and %v has kept those from %d on", r.need, lane, best.Tail)}, fx)
-	default:
-		fx.Send(c.cfg.Controller, lane, &wire.Query{Term: c.cfg.Term, From: r.need})
+	if r.best == none {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: records from %d on are needed, and lanes have kept those from %d on", next, kept)}, fx)
+		return
 	}
+	fx.Send(c.cfg.Controller, c.cfg.Lanes[r.best], &wire.Query{Term: c.cfg.Term, From: next})
 }
+
+// next is the first record that is wanted and has not come.
+func (r *recovery) next() bellows.CommitNumber { return r.need + bellows.CommitNumber(len(r.tail)) }
 
 // takeTail takes records that a lane has kept. It gives them in their order.
 func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
@@ -275,20 +298,18 @@ func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
 	}
 	c.waits.end(c.nowMillis)
 	r.kept = append(r.kept, m)
-	next := r.need + bellows.CommitNumber(len(r.tail))
 	for i := range m.List {
 		switch n := m.List[i].Number; {
-		case n < next:
-		case n > next:
-			c.lose(from.Node, fmt.Sprintf("%v has kept record %d behind record %d", from, n, next-1), true, fx)
+		case n < r.next():
+		case n > r.next():
+			c.lose(from.Node, fmt.Sprintf("%v has kept record %d behind record %d", from, n, r.next()-1), true, fx)
 			return
 		default:
 			r.tail = append(r.tail, m.List[i])
-			next++
 		}
 	}
-	if next > r.upTo {
-		c.recovered(fx)
+	if r.next() > r.holdings[r.best].Last {
+		c.askTail(fx)
 	}
 }
 
@@ -314,6 +335,9 @@ func (r *recovery) at(n bellows.CommitNumber) *wire.Record {
 func (c *Controller) recovered(fx *Effects) {
 	r := c.recovery
 	c.replay(fx)
+	if told := c.cfg.TellFrom; told > c.number+1 && c.ending == nil && !planted.On("told-and-lost") {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: the controller before has told of record %d, and no lane has more than %d", told-1, c.number)}, fx)
+	}
 	if r.driver != nil && c.ending == nil {
 		c.end(&Outcome{Kind: bellows.Bug, Err: r.driver, Reason: "the job cannot be recovered: the driver does not do again what it did"}, fx)
 	}
@@ -386,6 +410,9 @@ func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
 	c.counted.Add(one.Flush)
 	c.gather(one.Pairs, one.Results)
 	c.counts(one.Flush.Client, one.Sent)
+	if c.tells() {
+		c.tellVisits(one.Results, fx)
+	}
 	for i := range one.Results {
 		if err := c.completeUnit(one.Results[i].Unit); err != nil {
 			c.recovery.driver = fmt.Errorf("record %d: %w", one.Number, err)

@@ -60,7 +60,13 @@ func (f *follow) commit(clocks ...int) {
 // next is the controller that follows, which has asked the lanes.
 func (f *follow) next(driver coord.Driver, from coord.Saved) {
 	f.t.Helper()
-	c, err := coord.Recover(f.job, coord.Options{Driver: driver, Term: 2, Stays: stays}, from)
+	f.nextTelling(driver, from, 0)
+}
+
+// nextTelling is next with a controller that tells again of records from one on.
+func (f *follow) nextTelling(driver coord.Driver, from coord.Saved, tell bellows.CommitNumber) {
+	f.t.Helper()
+	c, err := coord.Recover(f.job, coord.Options{Driver: driver, Term: 2, Stays: stays, TellFrom: tell}, from)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -192,6 +198,60 @@ func TestEpochsAppearOnce(t *testing.T) {
 	}
 }
 
+// TestWhatWasNotToldIsTold has a process follow another that has told of some records, or of more than any lane has: it tells of what is behind
+// that, and of the epoch that it ends; and does not go on where something was told that nobody has.
+func TestWhatWasNotToldIsTold(t *testing.T) {
+	for told, want := range map[bellows.CommitNumber]string{0: "visits [1 2 3 4] epochs 0", 2: "visits [3 4] epochs 0", 4: "visits [] epochs 0", 5: ""} {
+		f := newFollow(t, &rounds{want: 3})
+		f.commit(0, 1)
+		f.nextTelling(&rounds{want: 3}, coord.Saved{}, told+1)
+		f.holds(0, 4, 1)
+		f.holds(1, 4, 1)
+		f.gives(0, 1)
+		var visits []bellows.CommitNumber
+		for _, v := range f.fx.Visits {
+			visits = append(visits, v.Commit)
+		}
+		if got := fmt.Sprintf("visits %v epochs %d", visits, len(f.fx.Epochs)); want != "" && got != want {
+			t.Errorf("behind record %d it tells %s, want %s", told, got, want)
+		}
+		if said := strings.Join(f.said(), "\n"); want == "" && !strings.Contains(said, "the controller before has told of record 5, and no lane has more than 4") {
+			t.Errorf("behind record %d it says %s", told, said)
+		}
+	}
+	f := newFollow(t, &rounds{want: 1})
+	f.commit(0)
+	f.nextTelling(&rounds{want: 1}, coord.Saved{}, 2)
+	f.holds(0, 3, 1)
+	f.holds(1, 3, 1)
+	f.gives(0, 1)
+	if len(f.fx.Epochs) != 1 || len(f.fx.Visits) != 1 {
+		t.Errorf("of the last of its records it tells epochs %v and visits %v", f.fx.Epochs, f.fx.Visits)
+	}
+}
+
+// TestARecoveryIsOfSeveralTails has the lane that has come furthest begin late: what it has not kept another has.
+func TestARecoveryIsOfSeveralTails(t *testing.T) {
+	f := newFollow(t, &rounds{want: 3})
+	f.commit(0, 1)
+	after := &rounds{want: 3}
+	f.next(after, coord.Saved{})
+	f.holds(0, 3, 1)
+	f.holds(1, 4, 3)
+	all := f.tail
+	f.tail = nil
+	for _, m := range all {
+		m.List = slices.DeleteFunc(slices.Clone(m.List), func(r wire.Record) bool { return r.Number > 3 })
+		f.tail = append(f.tail, m)
+	}
+	f.gives(0, 1)
+	f.tail = all
+	for i := range f.tail {
+		f.tail[i].List = slices.Clone(f.tail[i].List)
+	}
+	f.expectQuery(1, 4)
+}
+
 // TestAnInterruptIsRemembered drains a job and loses its controller: the next one drains it, too, and begins no clock that had not begun.
 func TestAnInterruptIsRemembered(t *testing.T) {
 	for _, again := range []bool{false, true} {
@@ -275,7 +335,7 @@ func TestWhatCannotBeRecoveredIsNamed(t *testing.T) {
 		holds  func(f *follow)
 		want   string
 	}{
-		"freed":     {&rounds{want: 3}, 0, func(f *follow) { f.holds(0, 2, 2); f.holds(1, 2, 2) }, "records from 1 on are needed, and lane 0 of node 0 has kept those from 2 on"},
+		"freed":     {&rounds{want: 3}, 0, func(f *follow) { f.holds(0, 2, 2); f.holds(1, 2, 2) }, "records from 1 on are needed, and lanes have kept those from 2 on"},
 		"uncovered": {&rounds{want: 3}, 2, func(f *follow) { f.holds(0, 1, 1); f.holds(1, 1, 1) }, "its controller was saved after record 2, and no lane has more than 1"},
 		"other driver": {&rounds{want: 1}, 0, func(f *follow) {
 			f.commit(0)
@@ -414,7 +474,7 @@ func TestEverybodyIsToldOfAFailedRecovery(t *testing.T) {
 	f.knows(twoLanes[1], 7, 2, added...)
 	f.said()
 	f.knows(freshLane, 7, 4)
-	const end = `: end after commit 7: "the job cannot be recovered: records from 1 on are needed, and lane 0 of node 0 has kept those from 2 on" gone `
+	const end = `: end after commit 7: "the job cannot be recovered: records from 1 on are needed, and lanes have kept those from 2 on" gone `
 	const pass = " passed on to [{3 0}]"
 	expect(t, f.said(), "lane 0 of node 0"+end+"[]", "lane 1 of node 0"+end+"[]", "lane 0 of node 3"+end+"[]", "node 1"+end+"[]"+pass, "node 2"+end+"[]"+pass, "node 3"+end+"[]"+pass)
 }

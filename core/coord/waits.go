@@ -49,7 +49,9 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	}
 	if c.ending == nil {
 		c.awaitLeavers(fx)
-		c.awaitCut(fx)
+		if c.awaitCut(fx); !planted.On("released-unconcluded") {
+			c.conclude(fx) // what waited for a cut that was given up
+		}
 	}
 	switch {
 	case c.collecting:

@@ -20,6 +20,9 @@ type Times struct {
 	// Leader is how long the others wait for node 0: longer than a lease, since without it none of
 	// them can go on, so that nothing is gained by haste.
 	Leader int64
+	// Successor is how long another process may take to come in the place of node 0's, which has
+	// died; 0: none comes, and the others end as soon as they know.
+	Successor int64
 	// Notice is how long a wait may last before it is named.
 	Notice int64
 	// Start is how long a process that was started may take to say where it listens: it has read

@@ -43,19 +43,38 @@ type Follower struct {
 	letGo   bool // node 0 has let it go, and its tasks have not ended
 	saidWhy bool // it leaves with the next tick, since they do not
 	left    bool
+	ready   *wire.Ready      // what it has said; nil: it is joining
+	lost    []wire.Complaint // what it has said of others
 }
 
 // NewFollower makes the membership of a node.
 func NewFollower(self bellows.NodeID, leader wire.Address, times liveness.Times) *Follower {
 	f := &Follower{self: wire.ClientAt(self), leader: leader, times: times.Or()}
-	f.watch = liveness.NewDetector(f.times.Leader)
+	f.watch = liveness.NewDetector(max(f.times.Leader, f.times.Successor))
 	f.watch.Add(leader.Node, 0)
 	f.closing.times = f.times
 	return f
 }
 
 // Start says that the node has assembled its roles and is joined to every other.
-func (f *Follower) Start(ready *wire.Ready, fx *Effects) { fx.Send(f.self, f.leader, ready) }
+func (f *Follower) Start(ready *wire.Ready, fx *Effects) {
+	again := *ready
+	f.ready = &again
+	fx.Send(f.self, f.leader, ready)
+}
+
+// Followed tells that another process is in the place of node 0. It has heard nothing of what was said to the one before: what counts is said again
+// (TestWhoLeadsFromNowOnIsToldAgain). What is heard of it counts as of node 0.
+func (f *Follower) Followed(fx *Effects) {
+	for i := range f.lost {
+		again := f.lost[i]
+		fx.Send(f.self, f.leader, &again)
+	}
+	if f.ready != nil {
+		again := *f.ready
+		fx.Send(f.self, f.leader, &again)
+	}
+}
 
 // Tick says that the node lives and watches over node 0. heard is how many bytes have come from
 // there so far; unfinished are the tasks that run here.
@@ -97,10 +116,16 @@ func (f *Follower) Disconnected(n bellows.NodeID, reason string, breach bool, fx
 	case n == f.leader.Node:
 		f.lostLeader(reason, fx)
 	case breach:
-		fx.Send(f.self, f.leader, &wire.Complaint{Node: n, Breach: true, Reason: fmt.Sprintf("node %d hears no more of node %d: %s", f.self.Node, n, reason)})
+		f.complain(wire.Complaint{Node: n, Breach: true, Reason: fmt.Sprintf("node %d hears no more of node %d: %s", f.self.Node, n, reason)}, fx)
 	default:
-		fx.Send(f.self, f.leader, &wire.Complaint{Node: n, Reason: fmt.Sprintf("node %d lost its connection to node %d: %s", f.self.Node, n, reason)})
+		f.complain(wire.Complaint{Node: n, Reason: fmt.Sprintf("node %d lost its connection to node %d: %s", f.self.Node, n, reason)}, fx)
 	}
+}
+
+// complain tells node 0 of the loss of another.
+func (f *Follower) complain(m wire.Complaint, fx *Effects) {
+	f.lost = append(f.lost, m)
+	fx.Send(f.self, f.leader, &m)
 }
 
 // Over tells that an actor of this node knows that the job is over.

@@ -2,6 +2,7 @@ package members_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -258,5 +259,29 @@ func TestASlowFollowerComesToTheEnd(t *testing.T) {
 		if got := d.said(); !strings.Contains(got[len(got)-1], c.want) || now > 700_000 {
 			t.Errorf("%s: after %d ms %q", name, now, got[len(got)-1])
 		}
+	}
+}
+
+// TestWhoLeadsFromNowOnIsToldAgain has other processes take the place of node 0, before a node is ready and afterwards: each is told that the node is ready, once it is, and
+// whom it has lost.
+func TestWhoLeadsFromNowOnIsToldAgain(t *testing.T) {
+	d := newFollower()
+	d.Followed(&d.fx)
+	if got := d.said(); len(got) != 0 {
+		t.Errorf("who is not ready says %q", got)
+	}
+	d.Disconnected(3, "EOF", false, &d.fx)
+	d.Disconnected(4, "a frame was refused", true, &d.fx)
+	d.Start(&wire.Ready{Fingerprint: bellows.Fingerprint{Data: 7}}, &d.fx)
+	want := d.said()
+	for range 2 {
+		d.Followed(&d.fx)
+		if got := d.said(); len(got) != 3 || !slices.Equal(got, want) {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+	d.Followed(&d.fx)
+	if m := d.fx.Envelopes[2].Message.(*wire.Ready); m.Fingerprint.Data != 7 {
+		t.Errorf("it shows the job %+v", m.Fingerprint)
 	}
 }

@@ -58,6 +58,18 @@ func RecoverLead(before *Lead, job core.Job, opt coord.Options, from coord.Saved
 	return l, nil
 }
 
+// FollowLead is RecoverLead in another process, of which all that the one before knew besides is gone: nodes that it had invited and that take no part are nobody's guests,
+// and whom they call turns them away. Numbers of nodes below nodes were given. Every node is to say once more that it is ready, as Member.Followed does.
+func FollowLead(job core.Job, opt coord.Options, from coord.Saved, nodes int) (*Lead, error) {
+	l, err := newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.Recover(job, opt, from) })
+	if err != nil {
+		return nil, err
+	}
+	l.follows = true
+	l.admission = join.NewAdmission(l.self, nodes, opt.Fingerprint, job.Times)
+	return l, nil
+}
+
 func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*coord.Controller, error)) (*Lead, error) {
 	state, err := checkpoint.New(job.Tables, job.Route)
 	if err != nil {

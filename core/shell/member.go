@@ -37,6 +37,10 @@ func (m *Member) Start(job bellows.Fingerprint, fx *members.Effects) {
 	m.follower.Start(&wire.Ready{Fingerprint: job}, fx)
 }
 
+// Followed tells that another process leads, which knows nothing of what this node has told the one before: it says once more that it is ready, if it was, and
+// of whom it has lost.
+func (m *Member) Followed(fx *members.Effects) { m.follower.Followed(fx) }
+
 // Tick tells the time. heard is how many bytes have come from node 0; over, that the node knows
 // that the job is over; unfinished are the tasks that run here.
 func (m *Member) Tick(nowMillis int64, heard uint64, over bool, unfinished []bellows.Unit, fx *members.Effects) {

@@ -66,6 +66,7 @@ type Mesh struct {
 	pairs   atomic.Pointer[[]*pair] // by node; nil: this node, or one that never came. Replaced as a whole, under mu
 	lost    func(Loss)
 	met     func()
+	follows func()         // told of another process in the place of node 0
 	ends    sync.WaitGroup // of readers and writers
 
 	accepting sync.WaitGroup
@@ -189,6 +190,9 @@ type Options struct {
 	// Met is told once, by a reader, when the other ends of all connections that the mesh was made with have spoken: each
 	// of these nodes has this one among its own by then. nil: not told.
 	Met func()
+	// Followed is told, by a reader, that another process is in the place of node 0, where one may be (Times.Successor): nothing that was
+	// said to the one before comes to it. nil: not told.
+	Followed func()
 
 	PartMost, MessageMost int // of tests: bytes of a part of a message, and of a message; 0: as session.Cuts and wire have it
 }
@@ -204,6 +208,7 @@ type Loss struct {
 // made. Calls are taken from here on, since one that comes is for a peer that is known.
 func (m *Mesh) Start(b *Bus, opt Options) {
 	m.bus, m.checker, m.links, m.times, m.lost, m.met = b, opt.Checker, opt.Links, opt.Times, opt.Lost, opt.Met
+	m.follows = opt.Followed
 	m.formats, m.partMost, m.messageMost = opt.Formats, opt.PartMost, opt.MessageMost
 	first := *m.pairs.Load() // others begin when they are added
 	for p := range m.all() {
@@ -231,6 +236,9 @@ func (m *Mesh) prepare(p *peer) {
 	p.batch.Shorten(m.partMost, m.messageMost)
 	p.mu.Lock()
 	p.end.Shorten(m.partMost)
+	if p.node == 0 && m.times.Successor > 0 {
+		p.end.Renews()
+	}
 	p.mu.Unlock()
 	p.adapts = m.partMost == 0
 }

@@ -102,7 +102,7 @@ func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	}
 	p.mu.Lock()
 	p.back = p.back[:0]
-	synced := p.end.Synced()
+	synced, renewals := p.end.Synced(), p.end.Renewals()
 	switch w := e.Message.(type) {
 	case *wire.Ack:
 		p.back, err = p.end.Acknowledge(w, p.back)
@@ -114,6 +114,7 @@ func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	fresh := !synced && p.end.Synced()
 	first := fresh && !p.spoke
 	p.spoke = p.spoke || fresh
+	renewed := p.end.Renewals() > renewals && p.number == 0
 	p.mu.Unlock()
 	wire.Free(e.Message)
 	if err != nil {
@@ -125,6 +126,9 @@ func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 	}
 	if first {
 		m.meet(p)
+	}
+	if renewed && m.follows != nil {
+		m.follows()
 	}
 	return nil
 }

@@ -20,12 +20,13 @@ const (
 	mostMillis  = 250
 )
 
-// NewRedial begins with a connection that has just broken. One to node 0 is tried for as long as that may be silent.
+// NewRedial begins with a connection that has just broken. One to node 0 is tried for as long as that may be silent, and where another process may come in
+// its place for as long as that may take.
 func NewRedial(times liveness.Times, leader bool, nowMillis int64) Redial {
 	times = times.Or()
 	r := Redial{patience: times.Lease, broken: times.Broken, beganMillis: nowMillis, lastMillis: nowMillis}
 	if leader {
-		r.patience = times.Leader
+		r.patience, r.broken = max(times.Leader, times.Successor), max(times.Broken, times.Successor)
 	}
 	return r
 }

@@ -113,3 +113,19 @@ func TestWhoSleptTriesOn(t *testing.T) {
 		t.Error("not given up when nobody has listened for a second awake")
 	}
 }
+
+// TestASuccessorIsWaitedFor tries node 0 for as long as another process may take to come, though nobody listens there meanwhile.
+func TestASuccessorIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	times := times
+	times.Successor = 20_000
+	always := func(int64) bool { return true }
+	at := tries(t, session.NewRedial(times, true, 0), 0, always)
+	if last := at[len(at)-1]; last < 20_000 || last >= 20_250 {
+		t.Errorf("it is given up after %d ms, not after 20000", last)
+	}
+	at = tries(t, session.NewRedial(times, false, 0), 0, always)
+	if last := at[len(at)-1]; last >= 1250 {
+		t.Errorf("a node that is not node 0 is given up after %d ms", last)
+	}
+}

@@ -62,7 +62,10 @@ type End struct {
 	streams  [Streams]stream
 	received Counts // messages that have come whole
 	told     Counts // of these, as the other end was last told
+	own      uint64 // this process
 	peer     uint64 // the process at the other end; 0: none has come yet
+	renews   bool   // another may come in its place
+	renewals int    // how often one has
 	synced   bool   // this connection's Resume has come
 	late     int    // bytes that have come since the other end was last told
 
@@ -233,24 +236,42 @@ func (s *stream) acknowledge(n uint64, to []wire.Envelope) ([]wire.Envelope, err
 // Connected begins a connection: nothing may be taken before the other end's Resume.
 func (e *End) Connected() { e.synced = false }
 
+// Renews lets another process come in the place of that at the other end, as one does in that of node 0. The session then begins anew:
+// nothing that was said before comes to it, or from there.
+func (e *End) Renews() { e.renews = true }
+
+// Renewals is how often another process has come.
+func (e *End) Renewals() int { return e.renewals }
+
 // Hello is what a connection begins with, from a process of that number, which no other process has.
 func (e *End) Hello(process uint64) *wire.Resume {
-	e.told, e.late = e.received, 0
-	return &wire.Resume{Process: process, Received: e.received}
+	e.own, e.told, e.late = process, e.received, 0
+	return &wire.Resume{Process: process, Of: e.peer, Received: e.received}
 }
 
 // Resume takes the other end's first word on a connection, and appends what that acknowledges, as Acknowledge does. The session goes on behind what
-// the other end has. An error is a breach, or another process than before: that one has nothing of what was said.
+// the other end has. An error is a breach, or another process than before where none may come (Renews): that one has nothing of what was said. Where one
+// may, all that was posted is given back. What the other end has of a process that was here before says nothing of this one.
 func (e *End) Resume(m *wire.Resume, to []wire.Envelope) ([]wire.Envelope, error) {
 	if e.peer == 0 {
 		e.peer = m.Process
 	}
 	if m.Process != e.peer {
-		return to, fmt.Errorf("another process answers than before")
+		if !e.renews {
+			return to, fmt.Errorf("another process answers than before")
+		}
+		to = e.renew(m.Process, to)
+	}
+	has := m.Received
+	if m.Of == 0 && has != (Counts{}) && e.own != 0 {
+		return to, fmt.Errorf("%d messages have come from nobody", has)
+	}
+	if m.Of != e.own && !planted.On("counts-of-another") {
+		has = Counts{}
 	}
 	var err error
 	if !planted.On("resent-from-start") {
-		to, err = e.Acknowledge(&wire.Ack{Received: m.Received}, to)
+		to, err = e.Acknowledge(&wire.Ack{Received: has}, to)
 	}
 	if err != nil {
 		return to, err
@@ -263,4 +284,20 @@ func (e *End) Resume(m *wire.Resume, to []wire.Envelope) ([]wire.Envelope, error
 	}
 	e.synced = true
 	return to, nil
+}
+
+// renew begins anew with another process, and appends all that was for the one before.
+func (e *End) renew(process uint64, to []wire.Envelope) []wire.Envelope {
+	for i := range e.streams {
+		s := &e.streams[i]
+		if !planted.On("kept-for-another") {
+			to = append(to, s.list[s.head:]...)
+			clear(s.list)
+			s.list = s.list[:0]
+		}
+		*s = stream{list: s.list}
+	}
+	e.peer, e.received, e.told, e.late = process, Counts{}, Counts{}, 0
+	e.renewals++
+	return to
 }

@@ -319,3 +319,63 @@ func TestWhatIsAcknowledgedIsLetGo(t *testing.T) {
 	}
 	runtime.KeepAlive(&e)
 }
+
+// TestAnotherProcessBeginsAnew puts another process at the other end of a session that allows it: what was posted for the one before comes back, nothing of it is sent, and both count from 0,
+// though this end's first word still counts what the one before had sent.
+func TestAnotherProcessBeginsAnew(t *testing.T) {
+	t.Parallel()
+	const own, first, second = 5, 7, 8
+	post := func(e *session.End) *wire.Beat {
+		m := &wire.Beat{}
+		e.Post(wire.Envelope{From: wire.ClientAt(1), To: wire.ControllerAt(), Message: m})
+		return m
+	}
+	var e session.End
+	e.Renews()
+	e.Hello(own)
+	if _, err := e.Resume(&wire.Resume{Process: first}, nil); err != nil {
+		t.Fatal(err)
+	}
+	sent := post(&e)
+	if got := e.Take(session.Urgent, 9, nil); len(got) != 1 {
+		t.Fatalf("took %v", got)
+	}
+	e.Received(session.Counts{session.Urgent: 3}, 100)
+	unsent := post(&e)
+	e.Connected()
+	hello := e.Hello(own)
+	if hello.Of != first || hello.Received[session.Urgent] != 3 {
+		t.Errorf("it says %+v", hello)
+	}
+	back, err := e.Resume(&wire.Resume{Process: second}, nil)
+	if err != nil || e.Renewals() != 1 || len(back) != 2 || back[0].Message != sent || back[1].Message != unsent {
+		t.Errorf("back came %v, %v; %d renewals", back, err, e.Renewals())
+	}
+	if got := e.Take(session.Urgent, 9, nil); len(got) != 0 {
+		t.Errorf("to the other process goes %v", got)
+	}
+
+	var other session.End // of the second process
+	other.Hello(second)
+	post(&other)
+	if back, err := other.Resume(hello, nil); err != nil || len(back) != 0 || len(other.Take(session.Urgent, 9, nil)) != 1 {
+		t.Errorf("the second process hears %+v: %v, %v", hello, back, err)
+	}
+	post(&e)
+	if got := e.Take(session.Urgent, 9, nil); len(got) != 1 {
+		t.Errorf("from now on goes %v", got)
+	}
+	if _, err := e.Acknowledge(&wire.Ack{Received: session.Counts{session.Urgent: 2}}, nil); err == nil {
+		t.Error("more is acknowledged than the second process was sent")
+	}
+}
+
+// TestCountsOfNobodyAreRefused: who has heard of no process has had nothing.
+func TestCountsOfNobodyAreRefused(t *testing.T) {
+	t.Parallel()
+	var e session.End
+	e.Hello(5)
+	if _, err := e.Resume(&wire.Resume{Process: 7, Received: session.Counts{1}}, nil); err == nil {
+		t.Error("it goes on")
+	}
+}

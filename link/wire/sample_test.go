@@ -153,7 +153,7 @@ func (s sampler) messages() []Message {
 		&Cut{bellows.Term(s.Uint32()), s.Uint64(), bellows.CommitNumber(s.Uint64()), s.IntN(2) == 1},
 		&Shard{bellows.Term(s.Uint32()), s.Uint64(), bellows.CommitNumber(s.Uint64()), s.ref(), s.reason(), s.Uint64(), s.Uint64(), bellows.CommitNumber(s.Uint64()), s.reason()},
 		s.route(), &Stale{bellows.Term(s.Uint32()), s.version(), s.Uint64(), s.flush(), list(s, 5, s.pair)},
-		&Ack{[2]uint64{s.Uint64(), s.Uint64()}}, &Resume{s.Uint64(), [2]uint64{s.Uint64(), s.Uint64()}}, &Bye{})
+		&Ack{[2]uint64{s.Uint64(), s.Uint64()}}, &Resume{s.Uint64(), s.Uint64(), [2]uint64{s.Uint64(), s.Uint64()}}, &Bye{})
 }
 
 func (s sampler) tally() (t tally.Tally) {

@@ -15,6 +15,7 @@ type Ack struct{ Received [2]uint64 }
 // Resume begins every connection of a session: it says what has come over the connections before.
 type Resume struct {
 	Process  uint64 // of the sender: no other process of the job has the number
+	Of       uint64 // the process at the other end from which that has come; 0: none has spoken yet
 	Received [2]uint64
 }
 
@@ -52,6 +53,7 @@ func (m *Resume) fields(c *fields.Codec) error {
 	fields.Num(c, 1, &m.Process)
 	fields.Num(c, 2, &m.Received[0])
 	fields.Num(c, 3, &m.Received[1])
+	fields.Num(c, 4, &m.Of)
 	return nil
 }
 

@@ -250,7 +250,7 @@ type Saved struct {
 func (a *Archive) Saved(ctx context.Context, m *Manifest) *Saved { return &Saved{ctx, a, m} }
 
 // Controller is the state of the job's controller.
-func (s *Saved) Controller() coord.State { return s.manifest.state }
+func (s *Saved) Controller() coord.State { return s.manifest.saved.State }
 
 // Partition is that of the archive.
 func (s *Saved) Partition(ref bellows.PartitionRef) (live, kept *store.Image, err error) {

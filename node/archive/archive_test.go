@@ -65,11 +65,11 @@ type cut struct {
 	kept    bool
 }
 
-func (c *cut) state() *coord.State {
-	return &coord.State{Complete: []bellows.Clock{bellows.Clock(c.Commit), bellows.NoClock}, Driver: []float64{math.Inf(1), float64(c.Commit)},
+func (c *cut) state() *coord.Saved {
+	return &coord.Saved{Commit: c.Commit, State: coord.State{Complete: []bellows.Clock{bellows.Clock(c.Commit), bellows.NoClock}, Driver: []float64{math.Inf(1), float64(c.Commit)},
 		Queue:     []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 5}}, Args: []float64{math.Pi}}},
 		Out:       []coord.Out{{Task: wire.Task{Unit: bellows.Unit{Split: 1, Clock: 3, Items: bellows.Range{Begin: 3, End: 5}}}, Commit: 7}},
-		Staleness: []wire.Staleness{{Table: 1, Clocks: -3}}, Finishing: c.Era > 1}
+		Staleness: []wire.Staleness{{Table: 1, Clocks: -3}}, Finishing: c.Era > 1}, Lost: []bellows.Control{{Kind: bellows.LoseClient, Node: 3, Lane: 2, Heir: 1, HeirLane: 4}}, Open: []bellows.Unit{{Split: 2}}, Gathered: 5}
 }
 
 // life is cuts that follow each other. The first partition of each table never changes, the others with every cut.
@@ -547,7 +547,7 @@ func TestLongPartitionsComeBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		m, _, err := c.Publish(t.Context(), &coord.State{}, nil, time.Unix(1, 0))
+		m, _, err := c.Publish(t.Context(), &coord.Saved{}, nil, time.Unix(1, 0))
 		if err != nil {
 			t.Fatal(err)
 		}

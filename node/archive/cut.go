@@ -127,11 +127,11 @@ func (c *Cut) Written() (n int64) {
 
 // Publish makes the cut one: it writes the manifest, reads back what was written, and removes what is not needed any more. After an error the cut may be
 // there or not, and those before it are. uncollected is why what is not needed was not removed: the cut is there, and the next tries again.
-func (c *Cut) Publish(ctx context.Context, state *coord.State, run json.RawMessage, now time.Time) (m *Manifest, uncollected, err error) {
+func (c *Cut) Publish(ctx context.Context, saved *coord.Saved, run json.RawMessage, now time.Time) (m *Manifest, uncollected, err error) {
 	a := c.archive
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	m = &Manifest{Format: manifestFormat, Job: hex.EncodeToString(a.id[:]), At: c.At, Time: now.UTC(), Controller: encodeState(state), Run: run, state: *state}
+	m = &Manifest{Format: manifestFormat, Job: hex.EncodeToString(a.id[:]), At: c.At, Time: now.UTC(), Controller: encodeState(saved), Run: run, saved: *saved}
 	if m.Shards, err = c.list(); err != nil {
 		return nil, nil, err
 	}
@@ -150,7 +150,7 @@ func (c *Cut) Publish(ctx context.Context, state *coord.State, run json.RawMessa
 	if err != nil { // what is damaged already is no cut
 		return nil, nil, errors.Join(err, a.store.Delete(ctx, name))
 	}
-	read.state = *state
+	read.saved = *saved
 	a.kept = slices.Insert(a.kept, 0, read)
 	a.kept = a.kept[:min(len(a.kept), keepMost)]
 	return read, a.collect(ctx), nil

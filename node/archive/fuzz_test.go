@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/core/coord"
 	"bellows/core/store"
 	"bellows/link/wire"
@@ -130,7 +131,7 @@ func FuzzManifest(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	m, _, err := c.Publish(f.Context(), &coord.State{Driver: []float64{1}}, []byte(`{"a":1}`), time.Unix(1, 0))
+	m, _, err := c.Publish(f.Context(), &coord.Saved{State: coord.State{Driver: []float64{1}}}, []byte(`{"a":1}`), time.Unix(1, 0))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -171,10 +172,11 @@ func takeManifest(t *testing.T, a *Archive, text []byte) {
 
 // FuzzState wants every state that is taken to be the one that is written.
 func FuzzState(f *testing.F) {
-	f.Add(encodeState(&coord.State{}))
-	f.Add(encodeState(&coord.State{Complete: []bellows.Clock{1, bellows.NoClock}, Driver: []float64{1, 2}, Staleness: []wire.Staleness{{Table: 3, Clocks: -1}},
+	f.Add(encodeState(&coord.Saved{}))
+	f.Add(encodeState(&coord.Saved{State: coord.State{Complete: []bellows.Clock{1, bellows.NoClock}, Driver: []float64{1, 2}, Staleness: []wire.Staleness{{Table: 3, Clocks: -1}},
 		Queue: []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 4}}, Args: []float64{5}}},
-		Out:   []coord.Out{{Task: wire.Task{Args: []float64{6}}, Commit: 8}}, Finishing: true}))
+		Out:   []coord.Out{{Task: wire.Task{Args: []float64{6}}, Commit: 8}}, Finishing: true}, Commit: 9, Route: 2, Lost: []bellows.Control{{Kind: bellows.LoseClient, Node: 2}}, Sent: [][]audit.Sent{nil, {{Table: 1, Rows: 3, Bits: 7}}},
+		Whole: []bellows.Control{{Kind: bellows.MoveSplit, Split: 3, Route: 1, Generation: 2}}, Open: []bellows.Unit{{Split: 1, Clock: 2}}, Horizon: 3, Gathered: bellows.NoClock, Draining: true}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := decodeState(b)
 		if err == nil && !bytes.Equal(encodeState(&s), b) {

@@ -90,11 +90,14 @@ type Manifest struct {
 	Shards []Entry         `json:"shards"` // in the order of tables and partitions
 	SHA256 string          `json:"sha256"`
 
-	state coord.State
+	saved coord.Saved
 }
 
-// State is the controller's.
-func (m *Manifest) State() coord.State { return m.state }
+// State is what the controller of another life begins with.
+func (m *Manifest) State() coord.State { return m.saved.State }
+
+// Saved is what another controller of this life goes on from.
+func (m *Manifest) Saved() coord.Saved { return m.saved }
 
 // Bytes are those of all its shards.
 func (m *Manifest) Bytes() (n int64) {
@@ -164,8 +167,11 @@ func (a *Archive) parse(text []byte, where At) (*Manifest, error) {
 		return nil, fmt.Errorf("it is of another job, or of another cut: record %d of era %d", m.Commit, m.Era)
 	}
 	var err error
-	if m.state, err = decodeState(m.Controller); err != nil {
+	if m.saved, err = decodeState(m.Controller); err != nil {
 		return nil, err
+	}
+	if c := m.saved.Commit; c != 0 && c != m.Commit {
+		return nil, fmt.Errorf("its controller is as of record %d, and its tables of %d", c, m.Commit)
 	}
 	return m, a.checkShards(m)
 }

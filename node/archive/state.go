@@ -7,15 +7,18 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/core/coord"
+	"bellows/core/join"
 	"bellows/link/wire"
 )
 
 // stateMagic begins the bytes of a controller's state; its last byte is the version of the format.
-const stateMagic = "bellowsq\x01"
+const stateMagic = "bellowsq\x02"
 
-// encodeState is a controller's state as bytes. All numbers are little-endian; a list is its length as 32 bits, then its entries.
-func encodeState(s *coord.State) []byte {
+// encodeState is a saved controller as bytes: what another life begins with, and what another controller of the same life goes on from. All numbers are
+// little-endian; a list is its length as 32 bits, then its entries.
+func encodeState(s *coord.Saved) []byte {
 	e := encoder{b: []byte(stateMagic)}
 	clocks.put(&e, s.Complete)
 	tasks.put(&e, s.Queue)
@@ -23,20 +26,33 @@ func encodeState(s *coord.State) []byte {
 	doubles.put(&e, s.Driver)
 	outs.put(&e, s.Out)
 	e.word(uint32(bit(s.Finishing)))
+	e.long(uint64(s.Commit))
+	e.long(uint64(s.Route))
+	controls.put(&e, s.Lost)
+	words.put(&e, s.Sent)
+	controls.put(&e, s.Leaving)
+	controls.put(&e, s.Whole)
+	unitLists.put(&e, s.Open)
+	recorded.put(&e, s.Counted.List())
+	e.word(uint32(s.Horizon))
+	e.word(uint32(s.Gathered))
+	e.word(uint32(bit(s.Draining)))
 	return e.b
 }
 
 // decodeState reads what encodeState wrote. Memory is taken only for entries whose bytes are there.
-func decodeState(b []byte) (s coord.State, err error) {
+func decodeState(b []byte) (s coord.Saved, err error) {
 	d := &decoder{rest: b}
 	if string(d.take(len(stateMagic))) != stateMagic {
 		d.fail("its state does not begin like one of this version")
 	}
 	s.Complete, s.Queue, s.Staleness, s.Driver, s.Out = clocks.get(d), tasks.get(d), lags.get(d), doubles.get(d), outs.get(d)
-	finishing := d.word()
-	if s.Finishing = finishing == 1; finishing > 1 {
-		d.fail("its state says neither that the driver has tasks nor that it has none")
-	}
+	s.Finishing = d.bit("that the driver has tasks nor that it has none")
+	s.Commit, s.Route = bellows.CommitNumber(d.long()), bellows.RouteVersion(d.long())
+	s.Lost, s.Sent, s.Leaving, s.Whole, s.Open = controls.get(d), words.get(d), controls.get(d), controls.get(d), unitLists.get(d)
+	s.Counted.Load(recorded.get(d))
+	s.Horizon, s.Gathered = bellows.Clock(d.word()), bellows.Clock(d.word())
+	s.Draining = d.bit("that somebody wants out nor that nobody does")
 	if len(d.rest) > 0 {
 		d.fail(fmt.Sprintf("%d bytes follow the end of its state", len(d.rest)))
 	}
@@ -109,6 +125,53 @@ var (
 		},
 		least: 36,
 	})
+	unitLists = listOf(units)
+	controls  = listOf(form[bellows.Control]{
+		put: func(e *encoder, c bellows.Control) {
+			for _, v := range [...]uint32{uint32(c.Kind), uint32(c.Table), uint32(c.Clocks), uint32(c.Clock), uint32(c.Node), uint32(c.Lane), uint32(c.Partition),
+				uint32(c.Split), uint32(c.Heir), uint32(c.HeirLane)} {
+				e.word(v)
+			}
+			e.long(uint64(c.Route))
+			e.long(uint64(c.Generation))
+		},
+		get: func(d *decoder) (c bellows.Control) {
+			c.Kind, c.Table, c.Clocks, c.Clock = bellows.ControlKind(d.small(math.MaxUint8)), d.table(), int32(d.word()), bellows.Clock(d.word())
+			c.Node, c.Lane, c.Partition = bellows.NodeID(d.word()), uint16(d.small(math.MaxUint16)), bellows.PartitionID(d.word())
+			c.Split, c.Heir, c.HeirLane = bellows.SplitID(d.word()), bellows.NodeID(d.word()), uint16(d.small(math.MaxUint16))
+			c.Route, c.Generation = bellows.RouteVersion(d.long()), bellows.Generation(d.long())
+			return c
+		},
+		least: 56,
+	})
+	words = listOf(listOf(form[audit.Sent]{
+		put: func(e *encoder, s audit.Sent) {
+			e.word(uint32(s.Table))
+			e.long(uint64(s.Rows))
+			e.long(uint64(s.Bits))
+		},
+		get: func(d *decoder) audit.Sent {
+			return audit.Sent{Table: d.table(), Rows: int64(d.long()), Bits: audit.Sum(d.long())}
+		},
+		least: 20,
+	}))
+	longs = listOf(form[uint64]{
+		put:   func(e *encoder, v uint64) { e.long(v) },
+		get:   func(d *decoder) uint64 { return d.long() },
+		least: 8,
+	})
+	recorded = listOf(form[wire.Recorded]{
+		put: func(e *encoder, r wire.Recorded) {
+			e.word(uint32(r.Client))
+			e.word(r.Incarnation)
+			e.long(r.UpTo)
+			longs.put(e, r.Above)
+		},
+		get: func(d *decoder) wire.Recorded {
+			return wire.Recorded{Client: d.client(), Incarnation: d.word(), UpTo: d.long(), Above: longs.get(d)}
+		},
+		least: 20,
+	})
 )
 
 // listOf is the form of a list, nil where it is empty.
@@ -175,6 +238,27 @@ func (d *decoder) length(least int) int {
 
 func (d *decoder) word() uint32 { return order.Uint32(d.take(4)) }
 func (d *decoder) long() uint64 { return order.Uint64(d.take(8)) }
+
+// bit is 0 or 1, of which neither would say what.
+func (d *decoder) bit(what string) bool {
+	n := d.word()
+	if n > 1 {
+		d.fail("its state says neither " + what)
+	}
+	return n == 1
+}
+
+// small is a number up to another.
+func (d *decoder) small(most uint32) uint32 {
+	n := d.word()
+	if n > most {
+		d.fail(fmt.Sprintf("its state has %d where at most %d can be", n, most))
+	}
+	return n
+}
+
+// client is the number of a node that counts are of: of those there are few, and a list is made by it.
+func (d *decoder) client() bellows.NodeID { return bellows.NodeID(d.small(join.NodesMost)) }
 
 // table is a table's number, of which there are at most 2^16.
 func (d *decoder) table() bellows.TableID {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/core/coord"
 	"bellows/node"
 	"bellows/node/archive"
 	"bellows/port/blob"
@@ -339,6 +340,6 @@ func (f *Folder) keep(ctx context.Context, im *train.Image, at archive.At, so Pr
 			wrote(c.Written() - before)
 		}
 	}
-	_, _, err = c.Publish(ctx, &im.State, note, time.Now()) // what is not needed any more goes with the run
+	_, _, err = c.Publish(ctx, &coord.Saved{State: im.State}, note, time.Now()) // what is not needed any more goes with the run
 	return err
 }

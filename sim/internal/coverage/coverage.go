@@ -91,6 +91,7 @@ const (
 	Followed                        // another controller followed
 	FollowedSaved                   // from a state that was saved, behind which lanes had let records go
 	FollowedBroken                  // one whose last words had not all left
+	FollowedProcess                 // one whose process was lost with it
 	CaughtUp                        // a lane had fewer records than others
 	HeldCommitted                   // flushes were numbered that lanes held
 	OldTermRefused                  // a lane refused a record of the controller before
@@ -126,7 +127,7 @@ var names = [Events]string{"lane full", "exclusive lease in place", "exclusive l
 	"task without end", "commitments split", "rows unasked split", "records full", "task named", "newer generation", "resumed",
 	"push of the life before", "message lost", "loss found", "never ready", "culprit named", "earlier term", "refused by a checker", "called a breach",
 	"slots of words compared", "closing takes time", "damaged image refused", "lane added", "client added", "split moved",
-	"controller followed", "followed from a save", "followed in mid-word", "lane caught up", "held flush numbered", "old term refused", "tail cut off",
+	"controller followed", "followed from a save", "followed in mid-word", "followed by a process", "lane caught up", "held flush numbered", "old term refused", "tail cut off",
 	"several connections", "broken beside another", "ended before another", "tasks left", "model left with tasks",
 	"changed route followed", "ending followed", "change unmade", "units apart", "units together", "lane begun in mid-clock", "saved in mid-clock", "lane removed", "client removed", "node let go",
 	"units given back", "added lane told the end", "worker lost", "lost with units", "lost and spoke"}

@@ -227,8 +227,9 @@ func (d *Driver) Restore(state []float64) error {
 
 // Shown is the epochs that were shown: each once, in their order, but for those of steps whose words did not all leave.
 type Shown struct {
-	last int
-	lost bool
+	last  int
+	lost  bool
+	again bool // those up to last may come again, and nobody is told
 }
 
 // Shown is the epochs that a job has shown which goes on where the driver is.
@@ -237,8 +238,14 @@ func (d *Driver) Shown() Shown { return Shown{last: d.epochs} }
 // Lost takes note of epochs that may not appear.
 func (s *Shown) Lost(n int) { s.lost = s.lost || n > 0 }
 
+// Again takes note of another process that shows what was not shown: it comes to what was once more, and leaves that out.
+func (s *Shown) Again() { s.again = true }
+
 // See takes note of an epoch.
 func (s *Shown) See(n int) error {
+	if s.again && n <= s.last {
+		return nil
+	}
 	if n <= s.last || n > s.last+1 && !s.lost {
 		return fmt.Errorf("epoch %d is shown after epoch %d", n, s.last)
 	}

@@ -60,12 +60,12 @@ func (o *Oracle) CheckTables(n bellows.CommitNumber, tables func() ([][]float32,
 		if id == Words {
 			list, want := o.Words(n, func(bellows.Key) bool { return true })
 			if !slices.Equal(keys[t], list) || !slices.Equal(values[t], want) {
-				return fmt.Errorf("words %x, %v; commits up to %d make it %x, %v", keys[t], values[t], n, list, want)
+				return fmt.Errorf("P1: the job returns words %x, %v; commits up to %d make it %x, %v", keys[t], values[t], n, list, want)
 			}
 			continue
 		}
 		if want := o.Table(id, n); keys[t] != nil || !sameBits(values[t], want) {
-			return fmt.Errorf("table %d as %v; commits up to %d make it %v", t, values[t], n, want)
+			return fmt.Errorf("P1: the job returns table %d as %v; commits up to %d make it %v", t, values[t], n, want)
 		}
 	}
 	return nil

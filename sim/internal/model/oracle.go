@@ -123,6 +123,28 @@ func (o *Oracle) Touched(p bellows.PartitionRef, upTo bellows.CommitNumber) bell
 	return 0
 }
 
+// Forget takes back the records behind a commit: nobody has them any more.
+func (o *Oracle) Forget(after bellows.CommitNumber) {
+	for _, k := range o.Log[after:] {
+		if k.control.Kind == bellows.NoControl {
+			o.Flushes--
+		}
+	}
+	o.Log, o.DoneAt = o.Log[:after], o.DoneAt[:after+1]
+	o.ClockAt = slices.DeleteFunc(o.ClockAt, func(n bellows.CommitNumber) bool { return n > after })
+	for row := range o.Rows {
+		o.Rows[row] = o.Rows[row][:At(o.Rows[row], after)+1]
+		v := Last(o.Rows[row])
+		copy(o.weights[row*WeightWidth:], v.Values[:])
+		if o.squares != nil {
+			copy(o.squares[row*WeightWidth:], v.squares[:])
+		}
+	}
+	for p := range o.Parts {
+		o.Parts[p] = o.Parts[p][:At(o.Parts[p], after)+1]
+	}
+}
+
 // Done is how many units each split has committed.
 func (o *Oracle) Done() *[SplitsMax]Step { return &o.DoneAt[len(o.Log)] }
 

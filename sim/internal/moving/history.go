@@ -37,6 +37,9 @@ func (h *History) Made(n bellows.CommitNumber, r *route.Route) {
 	h.routes = append(h.routes, routeAt{n, r})
 }
 
+// Forget takes back what records behind one have made: nobody has them any more.
+func (h *History) Forget(after bellows.CommitNumber) { h.routes = h.routes[:h.place(after)+1] }
+
 // At is the route behind a record.
 func (h *History) At(n bellows.CommitNumber) *route.Route { return h.routes[h.place(n)].route }
 

@@ -172,7 +172,7 @@ func (l *link[N]) size(f frame) int {
 func (l *link[N]) next() (frame, bool) {
 	if l.hello {
 		l.hello = false
-		return frame{envelope: wire.Envelope{Message: l.end.Hello(uint64(l.from.ID()) + 1)}, below: true}, true
+		return frame{envelope: wire.Envelope{Message: l.end.Hello(l.process)}, below: true}, true
 	}
 	if a := l.end.Ack(); a != nil {
 		return frame{envelope: wire.Envelope{Message: a}, below: true}, true
@@ -303,7 +303,11 @@ func (l *link[N]) takeBelow(m wire.Message) {
 		l.w.Coverage.HitIf(coverage.SessionResumed, m.Received != [2]uint64{})
 		l.heard = true
 		l.from.Met()
+		before := l.end.Renewals()
 		l.acked, err = l.end.Resume(m, l.acked)
+		if l.end.Renewals() > before && l.number == 0 {
+			defer l.from.Followed(l.to.ID())
+		}
 	case *wire.Bye:
 		l.w.After(goodbye, l.from, func() { l.ends("EOF", true) })
 	}
@@ -468,7 +472,7 @@ func (l *link[N]) refuse(f frame) {
 	w := l.w
 	switch w.Rng.IntN(3) {
 	case 0:
-		if err := hostile.TooMany(&l.end, uint64(l.to.ID())+1, w.Rng); err == nil {
+		if err := hostile.TooMany(&l.end, l.back.process, w.Rng); err == nil {
 			w.Violated("P10: a session is told of more than was sent, and goes on")
 		}
 	case 1:

@@ -45,6 +45,9 @@ type Node interface {
 	// Met takes note that the other end of a connection has spoken, for the first time or again.
 	Met()
 
+	// Followed takes note that another process is in the place of a peer, over the first connection.
+	Followed(peer bellows.NodeID)
+
 	// Doors is whom the node lets in that was not there.
 	Doors() *join.Newcomers
 
@@ -99,13 +102,21 @@ func (w *Network[N]) pair(a, b N) (at, back *Pair[N]) {
 }
 
 func (w *Network[N]) end(from, to N) *Pair[N] {
-	p := &Pair[N]{w: w, from: from, to: to, profile: w.Links[from.ID()][to.ID()], open: session.NewPair(w.Connections)}
+	p := &Pair[N]{w: w, from: from, to: to, process: uint64(from.ID()) + 1, profile: w.Links[from.ID()][to.ID()], open: session.NewPair(w.Connections)}
 	for number := range w.Connections {
 		l := &link[N]{Pair: p, number: number}
-		l.end.Shorten(w.shortMost(from.ID(), to.ID()))
+		w.prepare(l)
 		p.links = append(p.links, l)
 	}
 	return p
+}
+
+// prepare makes an end's session ready, which is a new one.
+func (w *Network[N]) prepare(l *link[N]) {
+	l.end.Shorten(w.shortMost(l.from.ID(), l.to.ID()))
+	if l.to.ID() == 0 {
+		l.end.Renews()
+	}
 }
 
 // shortMost is how many bytes a short message has, here and there another number, since the tables of schedules are small. Where messages pass through the codec none may be that could

@@ -23,6 +23,7 @@ type Pair[N Node] struct {
 	told     bool   // the node knows that the other is lost
 	reason   string // what it was told
 	refused  bool   // this end has ended a connection for what came: it says no more
+	process  uint64 // of this end: no other has the number
 }
 
 // From is the node whose end this is.
@@ -95,6 +96,31 @@ func (p *Pair[N]) Die() {
 		l.die()
 	}
 }
+
+// Stands reports whether all connections do, as far as this end knows.
+func (p *Pair[N]) Stands() bool {
+	return !slices.ContainsFunc(p.links, func(l *link[N]) bool { return !l.up })
+}
+
+// Reborn puts another process in the place of the one at this end: all connections break, and nothing of their sessions is left here. What had been written arrives, as
+// a rule, since the system has it; all else that was under way does not.
+func (p *Pair[N]) Reborn() {
+	p.process += reborn
+	for _, l := range p.links {
+		if l.dead {
+			continue
+		}
+		for whole := p.w.Rng.IntN(4) > 0; whole && len(l.pipe) > 0; {
+			l.arrive()
+		}
+		l.breaks("connection reset by peer")
+		l.end = session.End{}
+		p.w.prepare(l)
+	}
+}
+
+// reborn is by how much the number of a process is above that of the one before it at its node.
+const reborn = 1 << 16
 
 // Silence loses what is sent until some time, over one connection or all.
 func (p *Pair[N]) Silence(until int64) {

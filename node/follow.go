@@ -1,0 +1,75 @@
+package node
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/core/coord"
+	"bellows/core/shell"
+	"bellows/core/validate"
+	"bellows/link/wire"
+)
+
+// Follow is what a process goes on from that leads a job in the place of one that has died. Lanes have kept all records of what that one decided since Saved,
+// so that nothing is decided anew, and nobody else begins again.
+type Follow struct {
+	// Term is above that of all that have led this life of the job.
+	Term bellows.Term
+	// Saved is the controller as it was at the last cut of this life; zero: as the life began.
+	Saved coord.Saved
+	// Members are the nodes that may be there, those that joined since the job's beginning, too. Numbers below Nodes were given.
+	Members []Member
+	Nodes   int
+	// Told is the last record up to which it was told what counts (Options.OnVisits), and Epochs the number of the last epoch that was told.
+	Told   bellows.CommitNumber
+	Epochs int
+}
+
+// addFollower makes the controller of a process that takes the place of another, which must have had no part of the job but that.
+func (p *process) addFollower(opt coord.Options) (*shell.Lead, error) {
+	f := p.opt.Follow
+	if me := p.cluster.Me(); me.Lanes > 0 || me.Slots > 0 {
+		return nil, bellows.Errorf(bellows.Lost, "follow", "the process that led", "it held a part of the tables, or ran tasks, which died with it: the job goes back to its last checkpoint")
+	}
+	saved := f.Saved
+	if saved.Commit == 0 && p.opt.Resume != nil {
+		saved.State = p.opt.Resume.Controller()
+	}
+	opt.Term, opt.TellFrom = f.Term, f.Told+1
+	return shell.FollowLead(p.common, opt, saved, f.Nodes)
+}
+
+// meet has the checker of a process that follows hear all that may be there: what lanes say of who takes part comes later.
+func (f *Follow) meet(c *validate.Checker) {
+	for _, m := range f.Members {
+		var list []wire.Address
+		for i := range m.Lanes {
+			list = append(list, wire.LaneAt(m.Node, i))
+		}
+		if m.Slots > 0 {
+			list = append(list, wire.ClientAt(m.Node))
+		}
+		c.Meet(list)
+	}
+}
+
+// known are the members by the route that was recovered, and whom it does not have: they are to go.
+func (l *lead) known() {
+	f := l.opt.Follow
+	if f == nil || l.recovered || !l.shell.Begun() {
+		return
+	}
+	l.recovered = true
+	here := func(m Member) bool {
+		at := func(a wire.Address) bool { return a.Node == m.Node }
+		return m.Node == l.cluster.Self || slices.ContainsFunc(l.route.Lanes(), at) || slices.ContainsFunc(l.route.Clients(), at)
+	}
+	l.members = nil
+	for _, m := range f.Members {
+		if here(m) {
+			l.members = append(l.members, m)
+		} else {
+			l.mesh.Drop(m.Node)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"bellows"
+	"bellows/core/liveness"
+	"bellows/core/visits"
+	"bellows/link/fabric"
+	"bellows/link/transport"
+	"bellows/link/transport/mem"
+	"bellows/node"
+	"bellows/train"
+)
+
+// mortal is a process's end of all its connections: when it has written so many frames it dies, and nothing that it writes leaves it any more.
+type mortal struct {
+	left atomic.Int64
+	once sync.Once
+	dead chan struct{} // closed when it has died
+	transport.Listener
+	mu  sync.Mutex
+	all []transport.Conn
+}
+
+// mortal makes a connection one of the process's.
+func (m *mortal) mortal(c transport.Conn) transport.Conn {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = append(m.all, c)
+	select {
+	case <-m.dead:
+		c.Close()
+	default:
+	}
+	return mortalConn{c, m}
+}
+
+// Accept takes a call, as of a node whose connection has broken.
+func (m *mortal) Accept(ctx context.Context) (transport.Conn, error) {
+	c, err := m.Listener.Accept(ctx)
+	if err == nil {
+		c = m.mortal(c)
+	}
+	return c, err
+}
+
+// mortalConn is one of them.
+type mortalConn struct {
+	transport.Conn
+	of *mortal
+}
+
+var errDead = errors.New("the process has died")
+
+func (c mortalConn) WriteFrames(buffers [][]byte) error {
+	if c.of.left.Add(-1) <= 0 {
+		c.of.dies()
+		return errDead
+	}
+	return c.Conn.WriteFrames(buffers)
+}
+
+func (m *mortal) dies() {
+	m.once.Do(func() {
+		m.Close() // before anybody calls again
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		close(m.dead)
+		for _, c := range m.all {
+			c.Close()
+		}
+	})
+}
+
+// succession is a job of which one process after the other leads.
+type succession struct {
+	t       *testing.T
+	network *mem.Network
+	members []node.Member
+	told    []visits.Batch
+	epochs  []int
+}
+
+func (s *succession) cluster(self bellows.NodeID) node.Cluster {
+	return node.Cluster{Self: self, Members: s.members}
+}
+
+var successionTimes = liveness.Times{Successor: 60_000}
+
+// joins connects a node to the others.
+func (s *succession) joins(self bellows.NodeID) (*fabric.Links, []transport.Conn, error) {
+	tr, err := s.network.Join(transport.Config{Self: transport.Hello{Node: self, Token: transport.Token{1}}})
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := tr.Listen(inMemory(int(self)))
+	if err != nil {
+		return nil, nil, err
+	}
+	addresses := make([]string, len(s.members))
+	for n := range addresses {
+		addresses[n] = inMemory(n)
+	}
+	conns, err := fabric.Connect(context.Background(), tr, l, s.cluster(self).Joining(), addresses, liveness.Times{}, func(string) {})
+	return &fabric.Links{Transport: tr, Listener: l, Addresses: addresses}, conns, err
+}
+
+// leads has a process lead until it has written so many frames, or to the end, in the place of the one before, if there is one.
+func (s *succession) leads(term bellows.Term, frames int64) (r *node.Result, err error, died bool) {
+	links, conns, err := s.joins(0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	m := &mortal{dead: make(chan struct{}), Listener: links.Listener}
+	links.Listener = m
+	m.left.Store(frames)
+	for i, c := range conns {
+		if c != nil {
+			conns[i] = m.mortal(c)
+		}
+	}
+	deaths := make(chan node.Death, len(s.members))
+	opt := node.Options{Links: links, Times: successionTimes, Deaths: deaths}
+	alive := func() bool {
+		select {
+		case <-m.dead:
+			return false
+		default:
+			return true
+		}
+	}
+	opt.OnVisits = func(b visits.Batch) {
+		if alive() {
+			s.told = append(s.told, b)
+		}
+	}
+	opt.OnEpoch = func(e train.Epoch, _ node.Spent) {
+		if alive() {
+			s.epochs = append(s.epochs, e.Number)
+		}
+	}
+	if term > 1 {
+		opt.Follow = &node.Follow{Term: term, Members: s.members, Nodes: len(s.members)}
+		if n := len(s.told); n > 0 {
+			opt.Follow.Told = s.told[n-1].Last
+		}
+		if n := len(s.epochs); n > 0 {
+			opt.Follow.Epochs = s.epochs[n-1]
+		}
+	}
+	go func() {
+		<-m.dead
+		for n := 1; n < len(s.members); n++ { // nobody is there any more, as far as it knows
+			deaths <- node.Death{Node: bellows.NodeID(n), Reason: fmt.Sprintf("node %d is gone", n)}
+		}
+	}()
+	r, err = node.Lead(context.Background(), busy(60), s.cluster(0), conns, opt)
+	died = !alive()
+	m.dies()
+	return r, err, died
+}
+
+// TestAnotherProcessLeads kills the process that leads a job again and again, at drawn moments, and has another one take its place. The others go on; the job ends with the bits of one process,
+// what counts is told once and in order, and so are its epochs.
+func TestAnotherProcessLeads(t *testing.T) {
+	t.Parallel()
+	visited := int64(0)
+	one, err := node.Train(context.Background(), busy(60), node.Options{OnVisits: func(b visits.Batch) { visited += visits.Items(b.List) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(seed, 7))
+			s := &succession{t: t, network: mem.New(), members: shapes["leader leads"]}
+			var others sync.WaitGroup
+			errs := make([]error, len(s.members))
+			here, letGo := context.WithCancel(context.Background()) // as the end of its standard input lets a process go: it waits for no other leader
+			defer letGo()
+			for n := 1; n < len(s.members); n++ {
+				others.Go(func() {
+					self := bellows.NodeID(n)
+					links, conns, err := s.joins(self)
+					if err == nil {
+						err = node.Serve(here, busy(60), s.cluster(self), conns, node.Options{Times: successionTimes, Links: links})
+						links.Listener.Close()
+					}
+					errs[n] = err
+				})
+			}
+			var r *node.Result
+			var err error
+			died, leaders := true, 0
+			for died && leaders < 5 {
+				leaders++
+				frames := 3 + rng.Int64N(60)
+				if leaders == 5 {
+					frames = 1 << 40
+				}
+				r, err, died = s.leads(bellows.Term(leaders), frames)
+			}
+			letGo()
+			others.Wait()
+			if err != nil || errors.Join(errs...) != nil {
+				t.Fatalf("node 0: %v; others: %v", err, errs)
+			}
+			if leaders < 3 {
+				t.Errorf("%d processes have led: they died too late", leaders)
+			}
+			for i := range one.Tables {
+				if !slices.Equal(r.Tables[i], one.Tables[i]) {
+					t.Errorf("table %d ends at %v, one node at %v", i, r.Tables[i], one.Tables[i])
+				}
+			}
+			if r.Audit.Sent == 0 || r.Audit.Sent != r.Audit.Applied || r.Audit.Dropped != 0 {
+				t.Errorf("audit %+v", r.Audit)
+			}
+			last, items := bellows.CommitNumber(0), int64(0)
+			for _, b := range s.told {
+				if b.Last <= last {
+					t.Errorf("told of records up to %d behind %d", b.Last, last)
+				}
+				last = b.Last
+				items += visits.Items(b.List)
+			}
+			if items != visited {
+				t.Errorf("told of %d items, %d were visited", items, visited)
+			}
+			for i, n := range s.epochs {
+				if n != i+1 {
+					t.Fatalf("told of epochs %v", s.epochs)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,66 @@
+// Package fresh is the checker that a process has which begins to lead a job that runs: it knows the job as the controller before was saved, and judges what lanes answer
+// its own.
+package fresh
+
+import (
+	"fmt"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/coord"
+	"bellows/core/route"
+	"bellows/core/validate"
+	"bellows/link/wire"
+)
+
+// Checker is that of a process which leads with a controller of a term. The zero Checker is of none, and takes whatever comes.
+type Checker struct {
+	*validate.Checker
+	term bellows.Term
+}
+
+// New makes that of a job that has been saved, or has begun.
+func New(job core.Job, from coord.Saved, term bellows.Term) (Checker, error) {
+	if len(from.Whole) > 0 {
+		var err error
+		if job.Route, err = job.Route.Rebuilt(from.Route, from.Whole); err != nil {
+			return Checker{}, fmt.Errorf("the route that was saved cannot be made: %w", err)
+		}
+	}
+	return Checker{validate.New(job, 0), term}, nil
+}
+
+// Learn takes note of whom the controller asks, and of the route that it goes by; nil: of the one before.
+func (c *Checker) Learn(met []wire.Address, r *route.Route) {
+	if c.Checker == nil {
+		return
+	}
+	c.Meet(met)
+	if r != nil {
+		c.Checker.Learn(r)
+	}
+}
+
+// Judge has it judge what lanes answer its controller. Whatever else comes in a life was for the process before.
+func (c *Checker) Judge(peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
+	var term bellows.Term
+	switch m := e.Message.(type) {
+	case *wire.Holding:
+		term = m.Term
+	case *wire.Records:
+		term = m.Term
+	default:
+		return nil
+	}
+	if c.Checker == nil || e.To != wire.ControllerAt() || term != c.term {
+		return nil
+	}
+	err := c.Header(peer, h)
+	if err == nil {
+		err = c.Message(h, e)
+	}
+	if err != nil {
+		return fmt.Errorf("the checker of a process that begins to lead refuses what a lane answers: %w", err)
+	}
+	return nil
+}

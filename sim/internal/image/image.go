@@ -1,0 +1,60 @@
+// Package image is what a life of a job has left for the next one: its lanes are loaded with it, and what the driver has kept is to stay as it was.
+package image
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+
+	"bellows"
+	"bellows/core/server"
+	"bellows/core/store"
+	"bellows/sim/internal/hostile"
+	"bellows/table"
+)
+
+// Image is all tables, by table and partition.
+type Image struct{ Live, Kept [][]store.Image }
+
+// Load gives a lane the partitions that it owns, and the clocks that were complete. Here and there it is offered an image that has been damaged, too, which it must refuse, and be none the
+// worse; as it must clocks of a job of more splits. damaged is how many it has refused.
+func (im *Image) Load(l *server.Lane, owned iter.Seq[bellows.PartitionRef], cut func(bellows.TableID) table.Cut, complete []bellows.Clock, chances *rand.Rand) (damaged int, err error) {
+	for ref := range owned {
+		live := &im.Live[ref.Table][ref.Partition]
+		if chances.IntN(4) == 0 {
+			wrong := *live
+			if hostile.Damage(&wrong, chances, func(k bellows.Key) bool { return cut(ref.Table).FindKey(k) == ref.Partition }) {
+				damaged++
+				if err := l.Load(ref, &wrong); bellows.KindOf(err) != bellows.BadData {
+					return damaged, fmt.Errorf("P1: %v is restored from an image that was damaged: %w", ref, err)
+				}
+			}
+		}
+		if err := l.Load(ref, live); err != nil {
+			return damaged, fmt.Errorf("%v is not loaded: %w", ref, err)
+		}
+		if im.Kept != nil {
+			l.LoadKept(ref, &im.Kept[ref.Table][ref.Partition])
+		}
+	}
+	if err := l.Resume(append(slices.Clone(complete), 0)); err == nil {
+		return damaged, fmt.Errorf("P1: it goes on from the clocks of a job of more splits")
+	}
+	return damaged, l.Resume(complete)
+}
+
+// Still sees that what was kept of a partition is as it was.
+func (im *Image) Still(ref bellows.PartitionRef, is *store.Image) error {
+	switch {
+	case im.Kept == nil && is == nil:
+		return nil
+	case im.Kept == nil:
+		return fmt.Errorf("keep: there is an image of %v, which no life has kept", ref)
+	}
+	was := &im.Kept[ref.Table][ref.Partition]
+	if is == nil || !slices.Equal(was.Keys, is.Keys) || !slices.Equal(was.Values, is.Values) {
+		return fmt.Errorf("keep: there is another image of %v than the life before has left", ref)
+	}
+	return nil
+}
