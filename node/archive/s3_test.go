@@ -1,7 +1,6 @@
 package archive_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"bellows"
 	"bellows/node/archive"
 	"bellows/port/blob"
 	"bellows/port/blob/s3/s3test"
@@ -144,7 +144,13 @@ func TestEveryDamagedByteOfAnObjectIsRefusedByName(t *testing.T) {
 					}
 					return f
 				})
-				m, passed, err := a.Latest(context.Background())
+				if _, err := a.Cut(t.Context(), newest.At); strings.HasPrefix(name, "cuts/") && i%64 > 0 { // Latest asks for much more
+					if bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), s.URI(name)) {
+						t.Fatalf("byte %d of %s: %v", i, name, err)
+					}
+					continue
+				}
+				m, passed, err := a.Latest(t.Context())
 				if err != nil || len(passed) != 1 || passed[0].At != cuts[1].At || !strings.Contains(passed[0].Why.Error(), s.URI(name)) || m.At != cuts[0].At {
 					t.Fatalf("byte %d of %s: %v, %v, %v", i, name, m, passed, err)
 				}
