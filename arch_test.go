@@ -104,7 +104,7 @@ var rooms = []room{
 	{path: "train/traintest", floor: 4, sees: 3, also: []string{"train"}, fake: true},
 	{path: "model", floor: 4, sees: 3},
 	{path: "data/cache", floor: 4, sees: 3},
-	{path: "node/archive", floor: 4, sees: 3, tests: []string{"port/blob/file"}},
+	{path: "node/archive", floor: 4, sees: 3, tests: []string{"port/blob/file", "port/blob/s3/s3test"}},
 	{path: "data/demo", floor: 4, sees: 3},
 
 	// Floor 5, apps: they see what an app is (app), the rules and the training floor (the programming model, the
@@ -120,6 +120,8 @@ var rooms = []room{
 	{path: "link/secure", floor: 6, sees: 0},
 	{path: "link/transport/sock", floor: 6, sees: 0, also: []string{"link/transport", "link/transport/door", "link/wire", "link/secure"}, leaf: true},
 	{path: "port/blob/file", floor: 6, sees: 0, also: []string{"port/blob"}, leaf: true},
+	{path: "port/blob/s3", floor: 6, sees: 0, also: []string{"port/blob"}, leaf: true},
+	{path: "port/blob/s3/s3test", floor: 6, sees: 0, also: []string{"port/blob", "port/blob/s3"}, fake: true},
 	{path: "port/registry/etcd", floor: 6, sees: 0, also: []string{"port/registry"}, leaf: true},
 	{path: "port/registry/etcd/member", floor: 6, sees: 0, leaf: true},
 

@@ -10,7 +10,7 @@ import (
 )
 
 // floorRoom is a room in the table of floors.
-var floorRoom = regexp.MustCompile("`([a-z/]+)/`")
+var floorRoom = regexp.MustCompile("`([a-z0-9/]+)/`")
 
 // TestFloorsAreDrawn holds the table of floors in docs/1 against rooms: every room stands in the row of its floor, by itself or by
 // the folder above it that is on the same floor, and nothing else does.

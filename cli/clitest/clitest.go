@@ -117,8 +117,8 @@ func await(name string, gate int64) {
 	}
 }
 
-// Run runs the scripts of a folder that call the program, all at once.
-func Run(t *testing.T, program, dir string) {
+// Run runs the scripts of a folder that call the program, all at once. Their environment has these variables, too, written as NAME=VALUE.
+func Run(t *testing.T, program, dir string, variables ...string) {
 	if signal.Ignored(syscall.SIGHUP) { // under nohup: what a script starts must hear it nevertheless, and what is caught here is not inherited
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
@@ -130,6 +130,7 @@ func Run(t *testing.T, program, dir string) {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 			env.Setenv("TMPDIR", env.WorkDir)
+			env.Vars = append(env.Vars, variables...)
 			env.Values["started"], env.Values["gates"] = &started{}, map[string]io.Closer{}
 			env.Defer(func() { down(env, program) })
 			return age(env.WorkDir)

@@ -13,6 +13,7 @@ import (
 	"bellows/app/mlr"
 	"bellows/cli"
 	"bellows/cli/clitest"
+	"bellows/port/blob/s3/s3test"
 	"bellows/table"
 	"bellows/train"
 )
@@ -21,10 +22,11 @@ func TestMain(m *testing.M) {
 	clitest.Main(m, "bellows", main, clitest.Program{Name: "leasing", Main: func() { cli.Main(leasing{mlr.New()}) }})
 }
 
-// TestScripts runs the command lines of testdata/script, one file per verb.
+// TestScripts runs the command lines of testdata/script, one file per verb. Those of s3.txtar keep checkpoints in a service of S3 that is here.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	clitest.Run(t, "bellows", "testdata/script")
+	s3 := s3test.Start(t)
+	clitest.Run(t, "bellows", "testdata/script", "S3_PLACE="+s3.Place("runs"), "S3_ENDPOINT="+s3.Endpoint, "S3_KEY="+s3test.Key, "S3_SECRET="+s3test.Secret)
 }
 
 // leasing is an application whose tasks lease a table beside what they do: from some clock on they wait with the leases while somebody has locked the file $CLITEST_HOLD.leased. So a

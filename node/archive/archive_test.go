@@ -23,6 +23,7 @@ import (
 	"bellows/port/blob"
 	"bellows/port/blob/file"
 	"bellows/port/blob/mem"
+	"bellows/port/blob/s3/s3test"
 	"bellows/table"
 )
 
@@ -147,10 +148,10 @@ func names(t *testing.T, s blob.Store, prefix string) (list []string) {
 	return list
 }
 
-// TestACutComesBack from a folder and from memory, through lives and what was kept.
+// TestACutComesBack from a folder, from memory and from S3, through lives and what was kept.
 func TestACutComesBack(t *testing.T) {
 	t.Parallel()
-	for _, s := range []blob.Store{mem.New("a"), file.At(t.TempDir())} {
+	for _, s := range []blob.Store{mem.New("a"), file.At(t.TempDir()), s3test.Start(t).Store(t, "a")} {
 		var last *cut
 		for _, c := range append(life(1, 3, 5, 6, 9), life(3, 1, 2)...) {
 			a := open(t, s)

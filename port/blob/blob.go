@@ -77,7 +77,7 @@ type Schemes map[string]func(ctx context.Context, at *url.URL) (Store, error)
 func (s Schemes) Open(ctx context.Context, uri string) (Store, error) {
 	at, err := url.Parse(uri)
 	if err != nil {
-		return nil, bellows.Errorf(bellows.Config, "open storage", uri, "it is no URI").Hinted("write one such as file:///folder")
+		return nil, bellows.Errorf(bellows.Config, "open storage", Shown(uri), "it is no URI").Hinted("write one such as file:///folder")
 	}
 	open, ok := s[at.Scheme]
 	if !ok {
@@ -86,7 +86,16 @@ func (s Schemes) Open(ctx context.Context, uri string) (Store, error) {
 			known = append(known, scheme+"://")
 		}
 		slices.Sort(known)
-		return nil, bellows.Errorf(bellows.Config, "open storage", uri, "there is no storage of that kind").Hinted("known are " + strings.Join(known, ", "))
+		return nil, bellows.Errorf(bellows.Config, "open storage", Shown(uri), "there is no storage of that kind").Hinted("known are " + strings.Join(known, ", "))
 	}
 	return open(ctx, at)
+}
+
+// Shown is a URI, or what was meant to be one, without the user and the password that it may have, nor what stands behind them up to the next "@": keys have slashes.
+func Shown(uri string) string {
+	scheme, rest, ok := strings.Cut(uri, "://")
+	if at := strings.LastIndex(rest, "@"); ok && at >= 0 {
+		return scheme + "://…" + rest[at:]
+	}
+	return uri
 }

@@ -32,11 +32,25 @@ func TestSchemesOpenByURI(t *testing.T) {
 	}
 }
 
+func TestNoPasswordIsTold(t *testing.T) {
+	t.Parallel()
+	for uri, want := range map[string]string{"s3://me:a/b@c/d@bucket/x": "s3://…@bucket/x", "s3://bucket/x": "s3://bucket/x", "/a@b": "/a@b", "": ""} {
+		if got := blob.Shown(uri); got != want {
+			t.Errorf("%q is shown as %q", uri, got)
+		}
+	}
+	for _, uri := range []string{"no://me:secret@a", "s3://me:sec/ret@%zz"} {
+		if _, err := (blob.Schemes{}).Open(t.Context(), uri); err == nil || strings.Contains(err.Error(), "sec") {
+			t.Errorf("a password is told: %v", err)
+		}
+	}
+}
+
 func TestFaultsGoByTheirCauses(t *testing.T) {
 	t.Parallel()
 	for cause, kind := range map[error]bellows.Kind{
 		fs.ErrNotExist: bellows.NoInput, fs.ErrExist: bellows.Refused, fs.ErrPermission: bellows.Refused, blob.ErrFull: bellows.CannotWrite,
-		blob.ErrReplaced: bellows.IO, context.Canceled: bellows.Interrupted, blob.ErrClosed: bellows.Bug, errors.New("another"): bellows.IO,
+		blob.ErrReplaced: bellows.IO, blob.ErrDamaged: bellows.BadData, context.Canceled: bellows.Interrupted, blob.ErrClosed: bellows.Bug, errors.New("another"): bellows.IO,
 	} {
 		err := blob.Fault("read", "mem://a/b", fmt.Errorf("below: %w", cause))
 		if bellows.KindOf(err) != kind || !errors.Is(err, cause) || !strings.HasPrefix(err.Error(), "read mem://a/b: ") {

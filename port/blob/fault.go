@@ -14,6 +14,8 @@ var (
 	ErrFull = errors.New("no space is left")
 	// ErrReplaced says that the blob was replaced or deleted while it was read, and the store has the old one no more.
 	ErrReplaced = errors.New("it was replaced while it was read")
+	// ErrDamaged says that what was read is not what was published.
+	ErrDamaged = errors.New("it is damaged")
 	// ErrClosed says that a Reader or Writer was used after its end.
 	ErrClosed = errors.New("it is closed")
 )
@@ -36,6 +38,8 @@ func Fault(op, uri string, err error) error {
 		e.Kind, e.Hint = bellows.Refused, "see who may read and write there"
 	case errors.Is(err, ErrFull):
 		e.Kind, e.Hint = bellows.CannotWrite, "free some space"
+	case errors.Is(err, ErrDamaged):
+		e.Kind = bellows.BadData
 	case errors.Is(err, ErrClosed):
 		e.Kind = bellows.Bug
 	}

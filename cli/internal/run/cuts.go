@@ -20,6 +20,7 @@ import (
 	"bellows/node/archive"
 	"bellows/port/blob"
 	"bellows/port/blob/file"
+	"bellows/port/blob/s3"
 	"bellows/table"
 	"bellows/train"
 )
@@ -31,7 +32,7 @@ const checkpointFolder = "checkpoint"
 const NoCheckpoints = "none"
 
 // schemes are the places that a run can keep its cuts at.
-var schemes = blob.Schemes{"file": file.Open}
+var schemes = blob.Schemes{"file": file.Open, "s3": s3.Open}
 
 // openStore opens a place by its URI, or by the path of a folder.
 func openStore(ctx context.Context, place string) (blob.Store, error) {
@@ -48,6 +49,63 @@ func CheckPlace(ctx context.Context, place string) error {
 	}
 	_, err := openStore(ctx, place)
 	return err
+}
+
+// Shown is a place as it may be shown: without a user and a password.
+func Shown(place string) string { return blob.Shown(place) }
+
+// isFolder reports whether a place is a folder of this machine, by its path or as file://.
+func isFolder(place string) bool {
+	return !strings.Contains(place, "://") || strings.HasPrefix(place, "file://")
+}
+
+// Reach asks a place that is not of this machine whether it answers, so that nobody trains until the first checkpoint is due to learn that it does not.
+func Reach(ctx context.Context, place string) error {
+	if place == "" || place == NoCheckpoints || isFolder(place) {
+		return nil
+	}
+	s, err := openStore(ctx, place)
+	if err != nil {
+		return err
+	}
+	for _, err := range s.List(ctx, cutsOfNobody) {
+		return err
+	}
+	return nil
+}
+
+// cutsOfNobody begins no blob's name.
+const cutsOfNobody = "none/"
+
+// beneath is a place below another. Of a URI the query stays behind.
+func beneath(place, name string) string {
+	query := ""
+	if strings.Contains(place, "://") {
+		if at := strings.IndexByte(place, '?'); at >= 0 {
+			place, query = place[:at], place[at:]
+		}
+	}
+	return strings.TrimSuffix(place, "/") + "/" + name + query
+}
+
+// named is a place as it is kept: the path of a folder is whole.
+func named(place string) (string, error) {
+	if strings.Contains(place, "://") {
+		return place, nil
+	}
+	whole, err := filepath.Abs(place)
+	if err != nil {
+		return "", bellows.Errorf(bellows.IO, "find", place, "%w", err)
+	}
+	return whole, nil
+}
+
+// lastOf is the folder of a run below the place that was asked for.
+func lastOf(place string) string {
+	if strings.Contains(place, "://") {
+		place, _, _ = strings.Cut(place, "?")
+	}
+	return place[strings.LastIndexByte(place, '/')+1:]
 }
 
 // identity is what makes a job the same: its command, and its tables, which follow from that and from the program.
@@ -76,28 +134,31 @@ func (f *Folder) place() string {
 // settle says where the cuts of this run are from now on: where the run that goes on has them, or where the command wants them. There the run has a
 // folder of its own, so that several may be given one place.
 func (f *Folder) settle(req Request, was string) error {
-	switch asked := req.Checkpoint; {
-	case f.Resumed && (asked == "" || asked == NoCheckpoints || strings.HasPrefix(was, strings.TrimSuffix(asked, "/")+"/")):
+	asked := req.Checkpoint
+	if asked == "" || asked == NoCheckpoints {
+		if f.Resumed {
+			f.record.Checkpoint = was
+		}
+		return nil
+	}
+	asked, err := named(asked)
+	switch {
+	case err != nil:
+		return err
+	case f.Resumed && was != "" && was == beneath(asked, lastOf(was)):
 		f.record.Checkpoint = was
 	case f.Resumed:
 		where := was
 		if was == "" {
 			where = filepath.Join(f.Dir, checkpointFolder)
 		}
-		return bellows.Errorf(bellows.Refused, "keep checkpoints at", asked, "the unfinished run in %s has its own at %s", f.Dir, where).
+		return bellows.Errorf(bellows.Refused, "keep checkpoints at", blob.Shown(asked), "the unfinished run in %s has its own at %s", f.Dir, where).
 			Hinted("leave --checkpoint out, or add --fresh to give that run up and start over")
-	case asked != "" && asked != NoCheckpoints:
-		if err := CheckPlace(context.Background(), asked); err != nil {
+	default:
+		if err := Reach(context.Background(), asked); err != nil {
 			return err
 		}
-		if !strings.Contains(asked, "://") {
-			whole, err := filepath.Abs(asked)
-			if err != nil {
-				return bellows.Errorf(bellows.IO, "find", asked, "%w", err)
-			}
-			asked = whole
-		}
-		f.record.Checkpoint = strings.TrimSuffix(asked, "/") + "/" + req.Config.App + "-" + strings.ToLower(rand.Text()[:12])
+		f.record.Checkpoint = beneath(asked, req.Config.App+"-"+strings.ToLower(rand.Text()[:12]))
 	}
 	return nil
 }
@@ -164,12 +225,20 @@ func (f *Folder) Same(c Config) error {
 	return bellows.Errorf(bellows.Refused, "go on with", f.Dir, "its data were changed while it was trained")
 }
 
+// Shared reports whether other machines have the place of the run's cuts, too.
+func (f *Folder) Shared() bool { return !isFolder(f.place()) }
+
+// hasCutsMost is how long whoever only looks at a run waits for a store.
+const hasCutsMost = 3 * time.Second
+
 // hasCuts reports whether there is one, whole or not. Nobody knows of a store that cannot be asked.
 func (f *Folder) hasCuts() bool {
-	if f.openCuts(context.Background()) != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), hasCutsMost)
+	defer cancel()
+	if f.openCuts(ctx) != nil {
 		return false
 	}
-	_, any, err := f.cuts.Era(context.Background())
+	_, any, err := f.cuts.Era(ctx)
 	return any && err == nil
 }
 
@@ -207,13 +276,9 @@ type Reference struct {
 
 // Reference is that of this run; keep: it is saved while it runs.
 func (f *Folder) Reference(keep bool) ([]byte, error) {
-	place := f.place()
-	if !strings.Contains(place, "://") {
-		whole, err := filepath.Abs(place)
-		if err != nil {
-			return nil, bellows.Errorf(bellows.IO, "find", place, "%w", err)
-		}
-		place = whole
+	place, err := named(f.place())
+	if err != nil {
+		return nil, err
 	}
 	r := Reference{Place: place, ID: hex.EncodeToString(f.id[:]), Life: f.Life, Keep: keep}
 	if f.Saved != nil {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"bellows/cli/internal/event"
 	"bellows/core/store"
 	"bellows/model"
+	"bellows/port/blob/s3/s3test"
 	"bellows/table"
 	"bellows/train"
 )
@@ -243,6 +245,91 @@ func TestCheckpointsElsewhere(t *testing.T) {
 	for _, bad := range []string{"", "{}", `{"ID":"00"}`} {
 		if _, _, err := Refer(t.Context(), []byte(bad), tables); bellows.KindOf(err) != bellows.Usage {
 			t.Errorf("%q refers to something: %v", bad, err)
+		}
+	}
+}
+
+// TestCheckpointsInABucket keeps the cuts of two runs of one command below one prefix, at the same time: each finds its own, other machines have the place too, and nothing is left in the end. No record has a
+// credential, and a place that cannot be used is refused before anything is trained.
+func TestCheckpointsInABucket(t *testing.T) {
+	server := s3test.Start(t)
+	t.Setenv("AWS_ACCESS_KEY_ID", s3test.Key)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.Secret)
+	place := server.Place("runs")
+	out := []string{t.TempDir(), t.TempDir()}
+	for i := range out {
+		f := claim(t, Request{Config: config(1), Out: out[i], Checkpoint: place})
+		if !f.Shared() || !strings.HasPrefix(f.place(), "s3://"+s3test.Bucket+"/runs/mf-") {
+			t.Errorf("its place is %s", f.place())
+		}
+		if err := errors.Join(stop(f, float32(i+1), Progress{}), f.Close()); err != nil || len(manifests(t, out[i])) > 0 {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(filepath.Join(out[i], recordFile)); err != nil || bytes.Contains(text, []byte(s3test.Secret)) || bytes.Contains(text, []byte(s3test.Key)) {
+			t.Errorf("%s, %v", text, err)
+		}
+		if p, err := Look(out[i]); err != nil || !p.Kept {
+			t.Errorf("who looks sees %+v, %v", p, err)
+		}
+	}
+	if _, err := Claim(Request{Config: config(1), Out: out[0], Checkpoint: server.Place("others"), Tables: tables}); bellows.KindOf(err) != bellows.Refused {
+		t.Errorf("another place: %v", err)
+	}
+	for i, asked := range []string{"", place} {
+		f := claim(t, Request{Config: config(1), Out: out[i], Checkpoint: asked})
+		if mark(t, f) != float32(i+1) {
+			t.Errorf("run %d goes on from %v", i, mark(t, f))
+		}
+		reference, err := f.Reference(true)
+		if err != nil || bytes.Contains(reference, []byte(s3test.Secret)) {
+			t.Fatal(string(reference), err)
+		}
+		c, saved, err := Refer(t.Context(), reference, tables)
+		if err != nil || c == nil {
+			t.Fatal(c, err)
+		}
+		if live, _, err := saved.Partition(bellows.PartitionRef{}); err != nil || live.Values[0] != float32(i+1) {
+			t.Errorf("another process reads %v, %v", live, err)
+		}
+		if err := errors.Join(f.Done(Progress{}), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for info, err := range server.Store(t, "").List(t.Context(), "") {
+		t.Errorf("%+v is left: %v", info, err)
+	}
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "a guess")
+	folder := filepath.Join(t.TempDir(), "a")
+	if _, err := Claim(Request{Config: config(1), Out: folder, Checkpoint: place, Tables: tables}); bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), "credentials") {
+		t.Errorf("a place that cannot be used: %v", err)
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it leaves a folder: %v", err)
+	}
+}
+
+// TestAPlaceIsNamedAgain: the same command names the same place, by a path from where it runs, too; another place is refused, also one above.
+func TestAPlaceIsNamedAgain(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f := claim(t, Request{Config: config(1), Out: "out", Checkpoint: "kept/here"})
+	if err := errors.Join(stop(f, 1, Progress{}), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{"kept", "kept/here/more", "here"} {
+		if _, err := Claim(Request{Config: config(1), Out: "out", Checkpoint: other, Tables: tables}); bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), "has its own at") {
+			t.Errorf("%s: %v", other, err)
+		}
+	}
+	f = claim(t, Request{Config: config(1), Out: "out", Checkpoint: "kept/here/"})
+	if mark(t, f) != 1 {
+		t.Errorf("it goes on from %v", mark(t, f))
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for place, want := range map[string]string{"/a?b": "/a?b/c", "s3://a/b?x=y/z": "s3://a/b/c?x=y/z", "s3://a": "s3://a/c", "file:///a/": "file:///a/c"} {
+		if got := beneath(place, "c"); got != want || lastOf(got) != "c" {
+			t.Errorf("below %s is %s, which ends with %s", place, got, lastOf(got))
 		}
 	}
 }

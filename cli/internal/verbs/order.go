@@ -61,7 +61,7 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 		return nil, line.BadFlag("checkpoint-every", opt.checkpointEvery, "%v", err)
 	}
 	if err := run.CheckPlace(context.Background(), opt.checkpoint); err != nil {
-		return nil, line.BadFlag("checkpoint", opt.checkpoint, "%v", err)
+		return nil, line.BadFlag("checkpoint", run.Shown(opt.checkpoint), "%v", err)
 	}
 	if slices.Contains(opt.test, "-") && slices.Contains(files, "-") {
 		return nil, line.BadFlag("test", "-", "standard input is DATA already, and can be read once; name a file")

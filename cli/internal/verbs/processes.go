@@ -166,7 +166,7 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 	opt.Times.Join = joinWithin(t.prepared, len(t.members)).Milliseconds()
 	c := &t.opt.cluster
 	if l := c.lead; l != nil {
-		if err := l.Reads(t.folder.Saved != nil); err != nil {
+		if err := l.Reads(t.folder.Saved != nil && !t.folder.Shared()); err != nil {
 			return nil, err
 		}
 		args := clusterverbs.With(slices.Concat(os.Args[:1], t.Args), "--child", t.workers(), "--kernels="+vec.Kernels())

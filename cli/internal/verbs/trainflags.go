@@ -55,7 +55,7 @@ func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.Var(&o.set, "set", "set a hyperparameter; may be given again")
 	f.StringVar(&o.staleness, "staleness", "", "clocks that a read may lag: 0 (BSP), a number, or async (default: the application's)")
 	f.StringVar(&o.workers, "workers", "auto", "`number` of compute slots in all, or auto for one per CPU granted; A:B is A now and at most B later, for which there are splits")
-	f.StringVar(&o.checkpoint, "checkpoint", "", "`place` for checkpoints: a folder, a URI such as file:///folder, or none (default: checkpoint/ in the run folder)")
+	f.StringVar(&o.checkpoint, "checkpoint", "", "`place` for checkpoints: a folder, a URI such as file:///folder or s3://bucket/prefix, or none (default: checkpoint/ in the run folder)")
 	f.StringVar(&o.checkpointEvery, "checkpoint-every", "auto", "`time` from one checkpoint to the next, such as 60s, or auto: by what one takes and how long machines live")
 	f.BoolVar(&o.fresh, "fresh", false, "start over instead of going on with an unfinished run, and take the place of another run in --out")
 	f.StringVar(&o.from, "from", "", "begin with this `model`: train it on, or on more data; users, items, words, features and classes that it knows keep what it has of them")

@@ -1,0 +1,332 @@
+// Package s3 is the blob port over a bucket of Amazon's S3, or of another service that speaks its protocol: a blob is the object of its name below a prefix.
+//
+// Open a Store by a URI such as s3://bucket/prefix. A query behind it may say
+//
+//	endpoint        where the service is, such as http://127.0.0.1:9000, if it is not Amazon's
+//	region          of the bucket
+//	use_path_style  true: requests name the bucket in their path; false: in their host. Without it: true where there is an endpoint
+//
+// What it does not say, and who asks, is found where Amazon's own tools look: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE
+// and the files of ~/.aws, or the role of the machine. Credentials are in no URI, so that no log, command line or manifest has them.
+//
+// A blob of up to 8 MiB is put in one request. A longer one is sent in parts of that size, which are seen when the last request says so. Both are sent with their CRC-32C, which
+// the service holds against what came. What is left of a longer one when a process is killed is seen by nobody; the next that sends a long one below the same prefix removes what is
+// a day old.
+//
+// A read asks for stretches of 8 MiB of the object that was opened and of no other. A blob of up to 8 MiB is held against its checksum before any byte of it is given; a longer one when
+// it was read from its beginning to its end.
+//
+// Every call ends: a request after attemptMost, with its repetitions after callMost, of which there are at most attempts-1.
+//
+// The package refuses URIs with a user or a password, and blobs of more than 10,000 parts. It lists no object whose name is no blob's.
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"bellows"
+	"bellows/port/blob"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go/logging"
+)
+
+// The times that bound a call. A part of 8 MiB passes in attemptMost where 280 KB pass in a second.
+const (
+	dialMost    = 5 * time.Second
+	attemptMost = 30 * time.Second
+	callMost    = 90 * time.Second
+	backoffMost = 5 * time.Second
+	attempts    = 5
+)
+
+// prefixBytesMost is the longest prefix: of the 1,024 bytes of a key names may have 768.
+const prefixBytesMost = 255
+
+var (
+	bucketForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$`)
+	prefixForm = regexp.MustCompile(`^([A-Za-z0-9_=][A-Za-z0-9_=.-]*(/[A-Za-z0-9_=][A-Za-z0-9_=.-]*)*)?$`)
+)
+
+// Store is a prefix of a bucket.
+//
+// Lock: swept, for the time of one look for what killed processes have left, which is bounded.
+type Store struct {
+	client *s3.Client
+	bucket string
+	prefix string // "", or with a slash at its end
+	swept  sync.Once
+}
+
+// Options are what a program may say beside the URI; its zero value is right for all but tests.
+type Options struct {
+	Dial        func(ctx context.Context, network, address string) (net.Conn, error) // nil: as usual
+	Credentials aws.CredentialsProvider                                              // nil: found as the package says
+}
+
+// Open is the store of a URI, as the package says. It asks nobody: whether there is such a bucket shows with the first call. Errors are of kind Config.
+func Open(ctx context.Context, at *url.URL) (blob.Store, error) { return Options{}.Open(ctx, at) }
+
+// Open is the store of a URI, with these options.
+func (o Options) Open(ctx context.Context, at *url.URL) (blob.Store, error) {
+	p, err := placeOf(at)
+	if err != nil {
+		return nil, err
+	}
+	client := awshttp.NewBuildableClient().WithTimeout(attemptMost).WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialMost }).WithTransportOptions(func(t *http.Transport) {
+		if t.TLSHandshakeTimeout = dialMost; o.Dial != nil {
+			t.DialContext = o.Dial
+		}
+	})
+	set := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(client), config.WithLogger(logging.Nop{}),
+		config.WithRetryer(func() aws.Retryer {
+			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = attempts, backoffMost })
+		}),
+		// Checksums are given and held here: those of the library are others', and of whole responses alone.
+		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
+		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
+	}
+	if o.Credentials != nil {
+		set = append(set, config.WithCredentialsProvider(o.Credentials))
+	}
+	if p.region != "" {
+		set = append(set, config.WithRegion(p.region))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, set...)
+	if err != nil {
+		return nil, bellows.Errorf(bellows.Config, "open storage", p.uri(), "what AWS tools are set to cannot be used: %w", err).Hinted("see AWS_PROFILE and the files of ~/.aws")
+	}
+	return &Store{bucket: p.bucket, prefix: p.prefix, client: s3.NewFromConfig(cfg, func(o *s3.Options) {
+		if p.endpoint != "" {
+			o.BaseEndpoint = &p.endpoint
+		}
+		elsewhere := o.BaseEndpoint != nil
+		if o.UsePathStyle = elsewhere; p.pathStyle != nil {
+			o.UsePathStyle = *p.pathStyle
+		}
+		if elsewhere && o.Region == "" {
+			o.Region = "us-east-1" // what is not Amazon's wants some, and mostly no certain one
+		}
+	})}, nil
+}
+
+// place is what a URI says.
+type place struct {
+	bucket, prefix   string
+	endpoint, region string
+	pathStyle        *bool
+}
+
+func (p *place) uri() string {
+	return strings.TrimSuffix("s3://"+p.bucket+"/"+p.prefix, "/")
+}
+
+// placeOf reads a URI. What it says of one names no user, who may be a secret.
+func placeOf(at *url.URL) (*place, error) {
+	p := &place{bucket: at.Host, prefix: strings.Trim(at.Path, "/")}
+	refuse := func(hint, format string, args ...any) (*place, error) {
+		shown := place{bucket: at.Host, prefix: p.prefix}
+		return nil, bellows.Errorf(bellows.Config, "open storage", shown.uri(), format, args...).Hinted(hint)
+	}
+	const form = "write it as s3://bucket/prefix, and behind that ?endpoint=…&region=… where they are needed"
+	switch {
+	case at.User != nil:
+		return refuse("give them in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or by AWS_PROFILE", "a URI has no credentials: it is logged")
+	case !bucketForm.MatchString(p.bucket):
+		return refuse(form, "%q is no name of a bucket", bellows.Printable(p.bucket, 80))
+	case !prefixForm.MatchString(p.prefix) || len(p.prefix) > prefixBytesMost:
+		return refuse(form, "a prefix has at most %d bytes, in parts of letters, digits, _ = . -", prefixBytesMost)
+	case at.Fragment != "":
+		return refuse(form, "it has a part behind #")
+	}
+	if p.prefix != "" {
+		p.prefix += "/"
+	}
+	query, err := url.ParseQuery(at.RawQuery)
+	if err != nil {
+		return refuse(form, "what stands behind ? cannot be read")
+	}
+	for name, values := range query {
+		value := values[0]
+		switch {
+		case len(values) > 1:
+			return refuse(form, "it says %s twice", bellows.Printable(name, 40))
+		case name == "region" && value != "":
+			p.region = value
+		case name == "use_path_style" && (value == "true" || value == "false"):
+			b := value == "true"
+			p.pathStyle = &b
+		case name == "endpoint":
+			e, err := url.Parse(value)
+			if err != nil || e.Scheme != "http" && e.Scheme != "https" || e.Host == "" || e.User != nil || e.RawQuery != "" || e.Fragment != "" {
+				return refuse("write it such as endpoint=http://127.0.0.1:9000", "its endpoint is no address of a service")
+			}
+			p.endpoint = value
+		default:
+			return refuse("known are endpoint, region and use_path_style=true or false", "it says %s, which means nothing, or with a value that it cannot have", bellows.Printable(name, 40))
+		}
+	}
+	return p, nil
+}
+
+// URI implements blob.Store. It is without the query.
+func (s *Store) URI(name string) string {
+	p := place{bucket: s.bucket, prefix: s.prefix + name}
+	return p.uri()
+}
+
+// at is the object of a blob.
+func (s *Store) at(name string) *string { return aws.String(s.prefix + name) }
+
+// Stat implements blob.Store.
+func (s *Store) Stat(ctx context.Context, name string) (blob.Info, error) {
+	o, err := s.look(ctx, "look at", name)
+	return blob.Info{Name: name, Bytes: o.bytes}, err
+}
+
+// object is one as it was when it was looked at.
+type object struct {
+	bytes  int64
+	etag   string
+	writer string // the random word of whoever published it
+	sum    checksum
+}
+
+// look asks for an object. The answer has no text: what an error means is found out by a list.
+func (s *Store) look(ctx context.Context, op, name string) (o object, err error) {
+	if err := blob.CheckName(name); err != nil {
+		return o, err
+	}
+	err = s.call(ctx, op, name, func(ctx context.Context) error {
+		out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: s.at(name), ChecksumMode: types.ChecksumModeEnabled})
+		if err != nil {
+			return s.why(ctx, name, err)
+		}
+		o = object{bytes: aws.ToInt64(out.ContentLength), etag: aws.ToString(out.ETag), writer: out.Metadata[writerKey], sum: checksumOf(out)}
+		return nil
+	})
+	return o, err
+}
+
+// why is what the error of a HEAD means.
+func (s *Store) why(ctx context.Context, name string, err error) error {
+	status := statusOf(err)
+	if status < http.StatusMovedPermanently || status >= http.StatusInternalServerError {
+		return err
+	}
+	one := int32(1)
+	if _, listed := s.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: s.at(name), MaxKeys: &one}); listed != nil {
+		return listed
+	}
+	if status == http.StatusNotFound {
+		return fs.ErrNotExist
+	}
+	return err
+}
+
+// List implements blob.Store.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
+	return func(yield func(blob.Info, error) bool) {
+		var next *string
+		for {
+			var page *s3.ListObjectsV2Output
+			err := s.call(ctx, "list", "", func(ctx context.Context) (err error) {
+				page, err = s.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: s.at(prefix), ContinuationToken: next})
+				return err
+			})
+			if err != nil {
+				yield(blob.Info{}, err)
+				return
+			}
+			for i := range page.Contents {
+				o := &page.Contents[i]
+				name := strings.TrimPrefix(aws.ToString(o.Key), s.prefix)
+				if blob.CheckName(name) == nil && !yield(blob.Info{Name: name, Bytes: aws.ToInt64(o.Size)}, nil) {
+					return
+				}
+			}
+			if !aws.ToBool(page.IsTruncated) {
+				return
+			}
+			was := next
+			if next = page.NextContinuationToken; aws.ToString(next) == "" || aws.ToString(next) == aws.ToString(was) {
+				yield(blob.Info{}, s.fault(ctx, "list", "", errors.New("the service says that there is more, and not where")))
+				return
+			}
+		}
+	}
+}
+
+// Delete implements blob.Store.
+func (s *Store) Delete(ctx context.Context, name string) error {
+	if err := blob.CheckName(name); err != nil {
+		return err
+	}
+	return s.call(ctx, "delete", name, func(ctx context.Context) error {
+		_, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: s.at(name)})
+		if codeOf(err) == "NoSuchKey" {
+			return nil
+		}
+		return err
+	})
+}
+
+var errLate = fmt.Errorf("there was no answer within %v", callMost)
+
+// call does something, repetitions included, for at most callMost.
+func (s *Store) call(ctx context.Context, op, name string, do func(ctx context.Context) error) error {
+	err := ctx.Err()
+	if err == nil {
+		bounded, cancel := context.WithTimeout(ctx, callMost)
+		defer cancel()
+		if err = do(bounded); err != nil && bounded.Err() != nil && ctx.Err() == nil {
+			err = errLate
+		}
+	}
+	return s.fault(ctx, op, name, err)
+}
+
+// abandoned is the age at which an upload that did not end is removed, and sweepMost how long that is looked for.
+const (
+	abandoned = 24 * time.Hour
+	sweepMost = 10 * time.Second
+)
+
+// sweep removes what killed processes have left of long blobs. What fails is left to the next: nobody reads it.
+func (s *Store) sweep(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, sweepMost)
+	defer cancel()
+	in := &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &s.prefix}
+	for range 100 {
+		page, err := s.client.ListMultipartUploads(ctx, in)
+		if err != nil {
+			return
+		}
+		old := slices.DeleteFunc(page.Uploads, func(u types.MultipartUpload) bool { return time.Since(aws.ToTime(u.Initiated)) < abandoned })
+		for i := range old {
+			_, _ = s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.bucket, Key: old[i].Key, UploadId: old[i].UploadId})
+		}
+		if !aws.ToBool(page.IsTruncated) {
+			return
+		}
+		in.KeyMarker, in.UploadIdMarker = page.NextKeyMarker, page.NextUploadIdMarker
+	}
+}

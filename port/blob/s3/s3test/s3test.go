@@ -1,0 +1,400 @@
+// Package s3test is a service that speaks the protocol of S3, for tests: gofakes3, which keeps buckets in memory, behind a door that does what it leaves out and real services do.
+//
+// A test's duties, in order:
+//
+//  1. Start a Server at loopback, or Pipe one in memory, which is for bubbles of testing/synctest: there stalls take no time.
+//  2. Store opens a place in its only bucket, as Key, which it knows with Secret. A program of its own is given Endpoint, and these by its environment.
+//  3. Upset, where requests are to go wrong: it is asked of each, by its number from 0, and says what becomes of it.
+//
+// The door refuses requests that are not signed with Secret, and bodies that do not have the SHA-256 or CRC-32C that they come with. It keeps the CRC-32C of objects, those of many parts
+// included, and honours If-Match of reads and If-None-Match of the end of an upload.
+package s3test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/xml"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bellows/port/blob"
+	"bellows/port/blob/s3"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+)
+
+// Who may ask, and for what.
+const (
+	Bucket = "tests"
+	Key    = "AKIATESTTESTTESTTEST"
+	Secret = "a-secret-that-nobody-may-see/+in-a-log"
+)
+
+// What may become of a request.
+type What int
+
+// They are done when a Fault says so.
+const (
+	Served   What = iota // as it should
+	Unasked              // the connection ends, and nothing was done
+	Unheard              // it was done, and the connection ends
+	Short                // what is read ends in the middle; else Unheard
+	Damaged              // a bit of what is read, or of what is sent, is another
+	Stalled              // there is no answer, and nothing is done, until whoever asks gives up
+	Answered             // with an error of the protocol, and nothing is done
+)
+
+// Fault is what becomes of a request.
+type Fault struct {
+	What   What
+	Status int    // of Answered
+	Code   string // of Answered
+	Bit    int    // of Damaged: which one, counted through what passes
+}
+
+// Server is a service with one bucket.
+type Server struct {
+	// Endpoint is its address.
+	Endpoint string
+	// Sumless says that it keeps no checksums. It is set before the first request.
+	Sumless bool
+
+	inner http.Handler
+	pipes *pipes // nil: it is at loopback
+
+	mu       sync.Mutex
+	upset    func(n int, r *http.Request) Fault
+	requests int
+	sums     map[string]string // by path
+
+	writing sync.Mutex // held by the end of an upload, between the look whether somebody has the name and the answer
+}
+
+func newServer() *Server {
+	s := &Server{sums: map[string]string{}}
+	backend := s3mem.New()
+	if err := backend.CreateBucket(Bucket); err != nil {
+		panic(err) // it is empty
+	}
+	s.inner = gofakes3.New(backend).Server()
+	return s
+}
+
+// Start serves at loopback until the test has ended.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer()
+	s.Endpoint = "http://" + l.Addr().String()
+	s.serve(t, l)
+	return s
+}
+
+// Pipe serves in memory until the test has ended.
+func Pipe(t testing.TB) *Server {
+	t.Helper()
+	s, l := newServer(), &pipes{made: make(chan net.Conn), closed: make(chan struct{})}
+	s.Endpoint, s.pipes = "http://s3.invalid", l
+	s.serve(t, l)
+	return s
+}
+
+func (s *Server) serve(t testing.TB, l net.Listener) {
+	h := &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = h.Serve(l)
+	}()
+	t.Cleanup(func() {
+		_ = h.Close()
+		<-ended
+	})
+}
+
+// Place is the URI of a prefix.
+func (s *Server) Place(prefix string) string {
+	return "s3://" + Bucket + "/" + prefix + "?region=us-east-1&endpoint=" + url.QueryEscape(s.Endpoint)
+}
+
+// Store opens a prefix, as who may.
+func (s *Server) Store(t testing.TB, prefix string) blob.Store {
+	t.Helper()
+	return s.StoreAs(t, s.Place(prefix), Key, Secret)
+}
+
+// StoreAs opens a place of the server, as somebody.
+func (s *Server) StoreAs(t testing.TB, place, key, secret string) blob.Store {
+	t.Helper()
+	o := s3.Options{Credentials: credentials.NewStaticCredentialsProvider(key, secret, "")}
+	if s.pipes != nil {
+		o.Dial = s.pipes.dial
+	}
+	store, err := blob.Schemes{"s3": o.Open}.Open(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// Hang has nobody reach a server in memory, for this reason. It is called before the first request.
+func (s *Server) Hang(why error) {
+	s.pipes.fail = why
+}
+
+// Upset has requests go wrong from now on, and counts them from 0 again; nil: none does.
+func (s *Server) Upset(upset func(n int, r *http.Request) Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.upset, s.requests = upset, 0
+}
+
+// Requests is how many there were since the last Upset.
+func (s *Server) Requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests
+}
+
+func (s *Server) next(r *http.Request) (f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.upset != nil {
+		f = s.upset(s.requests, r)
+	}
+	s.requests++
+	return f
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	f := s.next(r)
+	reads := r.Method == http.MethodGet && r.Header.Get("Range") != ""
+	switch f.What {
+	case Unasked:
+		panic(http.ErrAbortHandler)
+	case Stalled:
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	case Answered:
+		refuse(w, r, f.Status, f.Code)
+		return
+	case Damaged:
+		if !reads && len(body) > 0 {
+			flip(body, f.Bit)
+		}
+	}
+	answer := httptest.NewRecorder()
+	s.answer(answer, r, body)
+	out := answer.Body.Bytes()
+	if f.What == Unheard || f.What == Short && !reads {
+		panic(http.ErrAbortHandler)
+	}
+	if f.What == Damaged && reads && len(out) > 0 {
+		flip(out, f.Bit)
+	}
+	for name, values := range answer.Header() {
+		w.Header()[name] = values
+	}
+	if r.Method != http.MethodHead {
+		w.Header().Set("Content-Length", strconv.Itoa(len(out)))
+	}
+	w.WriteHeader(answer.Code)
+	if f.What == Short {
+		_, _ = w.Write(out[:len(out)/2])
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = w.Write(out)
+}
+
+func flip(b []byte, bit int) { b[bit/8%len(b)] ^= 1 << (bit % 8) }
+
+// answer does what is asked.
+func (s *Server) answer(w *httptest.ResponseRecorder, r *http.Request, body []byte) {
+	if status, code := door(r, body); code != "" {
+		refuse(w, r, status, code)
+		return
+	}
+	uploaded := r.Method == http.MethodPost && r.URL.Query().Has("uploadId")
+	if uploaded {
+		s.writing.Lock()
+		defer s.writing.Unlock()
+	}
+	now := s.ask(r, http.MethodHead)
+	switch {
+	case r.Method == http.MethodGet && r.Header.Get("If-Match") != "" && now.Code == http.StatusOK && now.Header().Get("ETag") != r.Header.Get("If-Match"),
+		uploaded && r.Header.Get("If-None-Match") == "*" && now.Code == http.StatusOK:
+		refuse(w, r, http.StatusPreconditionFailed, "PreconditionFailed")
+		return
+	}
+	sum := r.Header.Get("X-Amz-Checksum-Crc32c")
+	in := r.Clone(r.Context())
+	in.Body, in.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	for name := range in.Header {
+		if strings.HasPrefix(name, "X-Amz-") && !strings.HasPrefix(name, "X-Amz-Meta-") && name != "X-Amz-Date" {
+			in.Header.Del(name) // it would be kept as if it were metadata
+		}
+	}
+	s.inner.ServeHTTP(w, in)
+	if w.Code >= http.StatusMultipleChoices {
+		return
+	}
+	switch {
+	case uploaded && sum != "" && sum != sumOf(s.ask(r, http.MethodGet).Body.Bytes()):
+		s.ask(r, http.MethodDelete)
+		w.Body.Reset()
+		refuse(w, r, http.StatusBadRequest, "BadDigest")
+	case uploaded, r.Method == http.MethodPut && !r.URL.Query().Has("partNumber"):
+		s.keep(r.URL.Path, sum)
+	case r.Method == http.MethodHead && r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED":
+		if sum := s.kept(r.URL.Path); sum != "" {
+			w.Header().Set("X-Amz-Checksum-Crc32c", sum)
+			w.Header().Set("X-Amz-Checksum-Type", "FULL_OBJECT")
+		}
+	}
+}
+
+// ask asks the service behind the door for the object of a request.
+func (s *Server) ask(r *http.Request, method string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.inner.ServeHTTP(w, httptest.NewRequest(method, r.URL.EscapedPath(), nil))
+	return w
+}
+
+func (s *Server) keep(path, sum string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sums[path] = sum
+}
+
+func (s *Server) kept(path string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Sumless {
+		return ""
+	}
+	return s.sums[path]
+}
+
+func sumOf(b []byte) string {
+	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))))
+}
+
+// door refuses who is not known, and what came otherwise than it left.
+func door(r *http.Request, body []byte) (status int, code string) {
+	given := r.Header.Get("Authorization")
+	if !strings.Contains(given, "Credential="+Key+"/") {
+		return http.StatusForbidden, "InvalidAccessKeyId"
+	}
+	if given != signed(r) {
+		return http.StatusForbidden, "SignatureDoesNotMatch"
+	}
+	whole := sha256.Sum256(body)
+	if sum := r.Header.Get("X-Amz-Content-Sha256"); len(sum) == 2*len(whole) && sum != hex.EncodeToString(whole[:]) {
+		return http.StatusBadRequest, "XAmzContentSHA256Mismatch"
+	}
+	if sum := r.Header.Get("X-Amz-Checksum-Crc32c"); sum != "" && r.Method == http.MethodPut && sum != sumOf(body) {
+		return http.StatusBadRequest, "BadDigest"
+	}
+	return 0, ""
+}
+
+// signed is the Authorization that a request should have.
+func signed(r *http.Request) string {
+	_, names, _ := strings.Cut(r.Header.Get("Authorization"), "SignedHeaders=")
+	names, _, _ = strings.Cut(names, ",")
+	again := &http.Request{Method: r.Method, URL: r.URL, Host: r.Host, Header: http.Header{}, ContentLength: r.ContentLength}
+	for name := range strings.SplitSeq(names, ";") {
+		if name = http.CanonicalHeaderKey(name); name != "Host" && name != "Content-Length" {
+			again.Header[name] = r.Header[name]
+		}
+	}
+	at, _ := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
+	who := aws.Credentials{AccessKeyID: Key, SecretAccessKey: Secret}
+	signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })
+	if signer.SignHTTP(context.Background(), who, again, r.Header.Get("X-Amz-Content-Sha256"), "s3", "us-east-1", at) != nil {
+		return ""
+	}
+	return again.Header.Get("Authorization")
+}
+
+// refuse answers with an error of the protocol. That of a HEAD has no text.
+func refuse(w http.ResponseWriter, r *http.Request, status int, code string) {
+	type answer struct {
+		XMLName       xml.Name `xml:"Error"`
+		Code, Message string
+	}
+	w.Header().Set("Content-Type", "application/xml")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_ = xml.NewEncoder(w).Encode(answer{Code: code, Message: fmt.Sprintf("by the test, to %s", r.Method)})
+	}
+}
+
+// pipes is a listener in memory.
+type pipes struct {
+	made   chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+	fail   error // set before the first call
+}
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	if p.fail != nil {
+		return nil, &net.OpError{Op: "dial", Net: "pipe", Addr: p.Addr(), Err: p.fail}
+	}
+	here, there := net.Pipe()
+	select {
+	case p.made <- there:
+		return here, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Accept implements net.Listener.
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.made:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "a pipe", Net: "pipe"} }
