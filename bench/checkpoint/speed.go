@@ -67,7 +67,7 @@ func (c *check) writes(size int64) {
 				}
 				began := time.Now()
 				defer func() { safe = append(safe, time.Since(began).Seconds()) }()
-				m, old, err := w.Publish(ctx, &coord.State{Complete: []bellows.Clock{0}}, nil, time.Now())
+				m, old, err := w.Publish(ctx, &coord.Saved{State: coord.State{Complete: []bellows.Clock{0}}}, nil, time.Now())
 				pair.Check(errors.Join(err, old))
 				shards = shards[:0]
 				for i := range m.Shards {
