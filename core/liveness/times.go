@@ -60,10 +60,10 @@ const awakeMillis = 1000
 // slept: so much that who is always slow comes to the end of its waits, too.
 func (Times) Awake(gapMillis int64) int64 { return min(gapMillis, awakeMillis) }
 
-// Or fills in the defaults: 2.8 s for a lease, and the others as they follow from it or from what
+// Or fills in the defaults: 2.75 s for a lease, and the others as they follow from it or from what
 // people wait for.
 func (t Times) Or() Times {
-	t.Lease = cmp.Or(t.Lease, 2800)
+	t.Lease = cmp.Or(t.Lease, 2750)
 	t.Broken = cmp.Or(t.Broken, 1000)
 	t.Complaint = cmp.Or(t.Complaint, 3000)
 	t.Leader = cmp.Or(t.Leader, 3*t.Lease)

@@ -19,7 +19,11 @@ type cluster struct {
 	workers, servers int
 	aside            *aside // a command that was given and has not ended; nil: none
 	manager          process
+	network          *network // nil: all nodes are of this machine
 }
+
+// state is the cluster's folder for what concerns it.
+func (c *cluster) state() string { return filepath.Join(c.j.folder, "state") }
 
 // The bounds of what is asked of a cluster.
 const (
@@ -29,7 +33,11 @@ const (
 
 // up brings the cluster up, or up again.
 func (c *cluster) up() error {
-	text, err := c.call(upMost, "up", "--workers", strconv.Itoa(c.workers), "--servers", strconv.Itoa(c.servers), "--slots", "1", "--json")
+	args := []string{"up", "--workers", strconv.Itoa(c.workers), "--servers", strconv.Itoa(c.servers), "--slots", "1", "--json"}
+	if c.network != nil {
+		args = append(args, "--listen", at(0)+":7070")
+	}
+	text, err := c.call(upMost, args...)
 	if err != nil {
 		return fmt.Errorf("up: %w; %s", err, text)
 	}
@@ -52,7 +60,12 @@ func number(text, behind string) (n int, err error) {
 // ready brings the cluster up again if its manager has ended, and has it have all its nodes.
 func (c *cluster) ready() error {
 	if !c.manager.alive() {
-		return c.up()
+		if err := c.up(); err != nil || c.network == nil {
+			return err
+		}
+	}
+	if c.network != nil {
+		return c.join()
 	}
 	text, err := c.call(asideMost, "scale", "--workers", strconv.Itoa(c.workers), "--servers", strconv.Itoa(c.servers))
 	if err != nil {
@@ -64,9 +77,15 @@ func (c *cluster) ready() error {
 // down ends the cluster.
 func (c *cluster) down() error {
 	err := c.settle()
+	if c.network != nil {
+		err = errors.Join(err, c.network.leave())
+	}
 	text, wrong := c.call(asideMost, "down")
 	if wrong != nil {
 		err = errors.Join(err, fmt.Errorf("down: %w; %s", wrong, text))
+	}
+	if c.network != nil {
+		err = errors.Join(err, c.network.close())
 	}
 	return err
 }
@@ -89,13 +108,17 @@ type aside struct {
 }
 
 // give gives a command.
-func (c *cluster) give(args ...string) (*aside, error) {
+func (c *cluster) give(args ...string) (*aside, error) { return c.giveIn(0, c.env, args...) }
+
+// giveIn gives a command in a namespace, where there are some.
+func (c *cluster) giveIn(i int, env []string, args ...string) (*aside, error) {
 	f, err := os.CreateTemp(c.j.folder, "aside-")
 	if err != nil {
 		return nil, err
 	}
-	a := &aside{cmd: exec.Command(c.j.program, args...), out: f.Name(), over: make(chan struct{})}
-	a.cmd.Dir, a.cmd.Env, a.cmd.Stdout, a.cmd.Stderr = c.j.folder, c.env, f, f
+	args = c.words(i, args)
+	a := &aside{cmd: exec.Command(args[0], args[1:]...), out: f.Name(), over: make(chan struct{})}
+	a.cmd.Dir, a.cmd.Env, a.cmd.Stdout, a.cmd.Stderr = c.j.folder, env, f, f
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := a.cmd.Start(); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -105,6 +128,15 @@ func (c *cluster) give(args ...string) (*aside, error) {
 		close(a.over)
 	}()
 	return a, nil
+}
+
+// words is a command of this program, in a namespace where there are some.
+func (c *cluster) words(i int, args []string) []string {
+	args = append([]string{c.j.program}, args...)
+	if c.network != nil {
+		return c.network.within(i, args)
+	}
+	return args
 }
 
 // wait waits for its end. One that does not end writes down what its goroutines do.
@@ -152,9 +184,9 @@ var clusterActs = []act{
 
 // inCluster makes the job one of a cluster of its own.
 func (j *job) inCluster() {
-	state := filepath.Join(j.folder, "state")
-	j.cluster = &cluster{j: j, env: append(os.Environ(), "XDG_STATE_HOME="+state), workers: 2 + j.rng.IntN(2), servers: j.rng.IntN(3)}
-	j.words = append([]string{"demo", j.app.name, "--out", "run", "--json", "--checkpoint-every", "50ms", "--cluster", "local"}, j.app.words...)
+	j.cluster = &cluster{j: j, workers: 2 + j.rng.IntN(2), servers: j.rng.IntN(3)}
+	j.cluster.env = append(os.Environ(), "XDG_STATE_HOME="+j.cluster.state())
+	j.words = append([]string{"demo", j.app.name, "--out", "run", "--json", "--checkpoint-every", "50ms", "--cluster", "local"}, j.app.args()...)
 	j.processes, j.servers = 0, 0
 }
 

@@ -47,7 +47,10 @@ func (j *job) disturb(l *life) (came, error) {
 // draw draws an act.
 func (j *job) draw() act {
 	list, sum := acts, 0
-	if j.cluster != nil {
+	switch {
+	case j.linked:
+		list = networkActs
+	case j.cluster != nil:
 		list = clusterActs
 	}
 	for _, a := range list {

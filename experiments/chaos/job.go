@@ -16,14 +16,23 @@ import (
 
 // application is one that is trained, on the set that it makes of a seed, for as long as a job needs to be disturbed.
 type application struct {
-	name  string
-	words []string
+	name   string
+	epochs int
+	words  []string
 }
 
 var applications = []application{
-	{"mf", []string{"--set", "splits=12", "--epochs", "1500", "--set", "early_stop=false", "--seed", "3"}},
-	{"mlr", []string{"--set", "splits=12", "--epochs", "700", "--set", "early_stop=false"}},
-	{"lda", []string{"--set", "splits=8", "--epochs", "600", "--set", "early_stop=false", "--set", "topics=5"}},
+	{"mf", 1500, []string{"--set", "splits=12", "--set", "early_stop=false", "--seed", "3"}},
+	{"mlr", 700, []string{"--set", "splits=12", "--set", "early_stop=false"}},
+	{"lda", 600, []string{"--set", "splits=8", "--set", "early_stop=false", "--set", "topics=5"}},
+}
+
+// overLinks is the part of its epochs that an application trains for where links are narrow.
+const overLinks = 5
+
+// args are the flags that decide its model.
+func (a application) args() []string {
+	return append([]string{"--epochs", strconv.Itoa(a.epochs)}, a.words...)
 }
 
 // The bounds of a job.
@@ -51,6 +60,9 @@ type job struct {
 	most      int
 	done      []string // what that was, for people
 	cluster   *cluster // nil: its processes are the command's
+	linked    bool     // its cluster has links
+	cuts      int      // of them
+	narrowed  int      // links that were given another bandwidth
 	frozen    []process
 	seen      []process
 	lives     [][]byte // logs that were begun anew
@@ -66,14 +78,23 @@ func newJob(b *bench, number int) *job {
 	if b.quick {
 		j.most = 3
 	}
-	j.words = append([]string{"demo", j.app.name, "--out", "run", "--json", "--checkpoint-every", []string{"10ms", "50ms", "250ms"}[rng.IntN(3)], "--processes", strconv.Itoa(j.processes)}, j.app.words...)
+	j.words = append([]string{"demo", j.app.name, "--out", "run", "--json", "--checkpoint-every", []string{"10ms", "50ms", "250ms"}[rng.IntN(3)], "--processes", strconv.Itoa(j.processes)}, j.app.args()...)
 	if j.servers > 0 {
 		j.words = append(j.words, "--servers", strconv.Itoa(j.servers))
 	}
 	if rng.IntN(3) == 0 {
 		j.words = append(j.words, "--transport", "tcp")
 	}
-	if number%4 == 3 {
+	switch {
+	case number%4 != 3:
+	case number%8 == 7 && b.links:
+		j.app.epochs /= overLinks
+		j.inCluster()
+		j.linked = true
+		j.most = min(j.most, 6)
+		j.words = append(j.words, "--fresh") // other machines write no checkpoint to a folder of this one: each life starts over
+		j.cluster.workers, j.cluster.servers = 1, 0
+	default:
 		j.inCluster()
 	}
 	return j
@@ -86,6 +107,11 @@ func (j *job) run() (counts, error) {
 		return counts{}, err
 	}
 	var err error
+	if j.linked {
+		if j.cluster.network, err = newNetwork(fmt.Sprintf("chaos-%d-%d", os.Getpid(), j.number)); err != nil {
+			return counts{}, err
+		}
+	}
 	for range livesMost {
 		var more bool
 		if more, err = j.live(time.Until(began.Add(jobMost))); err != nil || !more {
@@ -118,7 +144,11 @@ func (j *job) live(within time.Duration) (again bool, err error) {
 			return false, err
 		}
 	}
-	l, err := start(j.folder, j.silent, env, append([]string{j.program}, j.words...)...)
+	words := append([]string{j.program}, j.words...)
+	if j.cluster != nil {
+		words = j.cluster.words(0, j.words)
+	}
+	l, err := start(j.folder, j.silent, env, words...)
 	if err != nil {
 		return false, err
 	}

@@ -29,7 +29,7 @@ type life struct {
 	seen  []process          // all that ever were
 	said  *os.File           // what it writes to standard error
 	last  string             // line that is no event: the answer of `train --json`
-	news  time.Time          // when the last event came
+	news  time.Time          // when the last event came; zero: none has
 	next  int                // of events, to be looked at
 	mine  bool               // its end was brought about: a signal to the process that leads
 	quiet time.Duration      // how long it may say nothing
@@ -93,7 +93,7 @@ func start(folder string, quiet time.Duration, env []string, args ...string) (*l
 	if err != nil {
 		return nil, err
 	}
-	l := &life{cmd: exec.Command(args[0], args[1:]...), began: time.Now(), news: time.Now(), nodes: map[string]process{}, said: said, quiet: quiet,
+	l := &life{cmd: exec.Command(args[0], args[1:]...), began: time.Now(), nodes: map[string]process{}, said: said, quiet: quiet,
 		wake: make(chan struct{}, 1), over: make(chan struct{})}
 	fmt.Fprintf(said, "== %s\n", strings.Join(args, " "))
 	l.cmd.Dir, l.cmd.Stderr, l.cmd.Env = folder, said, env
@@ -174,7 +174,7 @@ func (l *life) await(within time.Duration, wanted func(event) bool) (came, event
 				return met, e, nil
 			}
 		}
-		silent := time.NewTimer(time.Until(l.news.Add(l.quiet)))
+		silent := time.NewTimer(l.patience())
 		select {
 		case <-l.wake:
 		case <-timer.C:
@@ -194,6 +194,14 @@ func (l *life) await(within time.Duration, wanted func(event) bool) (came, event
 		}
 		silent.Stop()
 	}
+}
+
+// patience is how long it may say nothing from now on. What it says first has another bound: that its processes join.
+func (l *life) patience() time.Duration {
+	if l.news.IsZero() {
+		return max(l.quiet, 2*noticeMost)
+	}
+	return time.Until(l.news.Add(l.quiet))
 }
 
 // note keeps the list of the job's processes.

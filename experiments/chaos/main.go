@@ -34,6 +34,7 @@ type bench struct {
 	program string
 	folder  string // of all jobs, taken away at the end but for those that failed
 	quick   bool
+	links   bool              // network namespaces can be made
 	silent  time.Duration     // how long a job may say nothing
 	models  map[string][]byte // of undisturbed runs, by application
 }
@@ -61,9 +62,11 @@ type figures struct {
 	Jobs    int     `json:"jobs"`
 	Equal   int     `json:"equal"` // models that are those of an undisturbed run, bit for bit, with an exact audit and a log that holds
 	counts
-	Acts  map[string]int `json:"acts"`   // what was done, as often as it was tried
-	Load  []string       `json:"load"`   // of the machine, at the beginning and at the end
-	Fails []string       `json:"failed"` // jobs, and why
+	Cuts     int            `json:"links_cut"`     // by this program, since no log knows of them
+	Narrowed int            `json:"links_changed"` // in their bandwidth, likewise
+	Acts     map[string]int `json:"acts"`          // what was done, as often as it was tried
+	Load     []string       `json:"load"`          // of the machine, at the beginning and at the end
+	Fails    []string       `json:"failed"`        // jobs, and why
 }
 
 // all runs jobs.
@@ -77,6 +80,11 @@ func (b *bench) all(r *report.Run, long time.Duration, full bool, only int) (o *
 			return nil, fmt.Errorf("build the program: %w; %s", err, text)
 		}
 	}
+	if err := mayNetwork(); err != nil {
+		r.Say("no links are cut or made narrow: %v", err)
+	} else {
+		b.links = true
+	}
 	f := &figures{Seed: b.seed, Acts: map[string]int{}, Load: []string{load()}}
 	began := time.Now()
 	p := &picture{}
@@ -88,6 +96,7 @@ func (b *bench) all(r *report.Run, long time.Duration, full bool, only int) (o *
 		c, wrong := j.run()
 		f.Jobs++
 		f.add(c)
+		f.Cuts, f.Narrowed = f.Cuts+j.cuts, f.Narrowed+j.narrowed
 		for _, a := range j.done {
 			f.Acts[a]++
 		}
@@ -131,6 +140,7 @@ func (b *bench) say(r *report.Run, f *figures, full bool) {
 	r.Say("counted from the event logs: %d kills%s: %d workers, %d nodes that were needed, %d of the process that leads%s", f.all(), of(wantKills), f.Kills[aWorker], f.Kills[aHolder], f.Kills[aLeader], of(wantLeading))
 	r.Say("  %d in a clock with updates that had not counted%s, %d inside a migration%s, %d of these with a part of it moved", f.InClock, of(f.all()/wantInClock), f.InPlan, of(wantInside), f.Between)
 	r.Say("  %d migrations%s: %d splits, %d partitions; %d drains, %d scales; %d nodes left, %d came", f.Migrations, of(wantMigrations), f.Splits, f.Partitions, f.Drains, f.Scales, f.Left, f.Joined)
+	r.Say("  %d cuts of links and %d changes of their bandwidth, which no log knows of", f.Cuts, f.Narrowed)
 	r.Say("  %d nodes given up for their silence, %d rollbacks, %d runs gone on with by the same command", f.Silent, f.RolledBack, f.Resumed)
 }
 
@@ -146,20 +156,21 @@ func load() string {
 
 // quiet is the model of a run that nobody disturbs, in one process.
 func (b *bench) quiet(a application) ([]byte, error) {
-	if m := b.models[a.name]; m != nil {
+	name := fmt.Sprint(a.name, "-", a.epochs)
+	if m := b.models[name]; m != nil {
 		return m, nil
 	}
-	folder := filepath.Join(b.folder, "quiet-"+a.name)
+	folder := filepath.Join(b.folder, "quiet-"+name)
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(b.program, append([]string{"demo", a.name, "--out", "run", "--checkpoint", "none"}, a.words...)...)
+	cmd := exec.Command(b.program, append([]string{"demo", a.name, "--out", "run", "--checkpoint", "none"}, a.args()...)...)
 	cmd.Dir = folder
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("an undisturbed run: %w; %s", err, text)
 	}
 	m, err := os.ReadFile(filepath.Join(folder, "run", "model.safetensors"))
-	b.models[a.name] = m
+	b.models[name] = m
 	return m, err
 }
 
