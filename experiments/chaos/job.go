@@ -22,13 +22,13 @@ type application struct {
 }
 
 var applications = []application{
-	{"mf", 1500, []string{"--set", "splits=12", "--set", "early_stop=false", "--seed", "3"}},
-	{"mlr", 700, []string{"--set", "splits=12", "--set", "early_stop=false"}},
-	{"lda", 600, []string{"--set", "splits=8", "--set", "early_stop=false", "--set", "topics=5"}},
+	{"mf", 900, []string{"--set", "splits=12", "--set", "early_stop=false", "--seed", "3"}},
+	{"mlr", 500, []string{"--set", "splits=12", "--set", "early_stop=false"}},
+	{"lda", 450, []string{"--set", "splits=8", "--set", "early_stop=false", "--set", "topics=5"}},
 }
 
 // overLinks is the part of its epochs that an application trains for where links are narrow.
-const overLinks = 5
+const overLinks = 3
 
 // args are the flags that decide its model.
 func (a application) args() []string {
@@ -40,7 +40,7 @@ const (
 	jobMost     = 5 * time.Minute  // in all
 	noticeMost  = 45 * time.Second // until the log tells that a node is gone
 	livesMost   = 40               // calls of its command
-	actsMost    = 12               // that are done to it
+	actsMost    = 14               // that are done to it
 	endMost     = 15 * time.Second // until each of its processes has ended behind it
 	anewMost    = 3                // draws that find nobody to be done to, one after the other
 	leasePassed = 11 * time.Second // a process that leads and is stopped for as long is given up by the others
@@ -74,7 +74,7 @@ func newJob(b *bench, number int) *job {
 	j := &job{bench: b, number: number, rng: rng, app: applications[number%len(applications)], folder: filepath.Join(b.folder, fmt.Sprint("job-", number))}
 	j.processes = 3 + rng.IntN(3)
 	j.servers = rng.IntN(3)
-	j.most = 4 + rng.IntN(actsMost-3)
+	j.most = 6 + rng.IntN(actsMost-5)
 	if b.quick {
 		j.most = 3
 	}

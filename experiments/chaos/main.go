@@ -7,6 +7,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -116,11 +117,11 @@ func (b *bench) all(r *report.Run, long time.Duration, full bool, only int) (o *
 	}
 	f.Load = append(f.Load, load())
 	b.say(r, f, full)
+	o = &report.Outcome{Figures: f, Pictures: []report.Picture{{Lines: p.lines()}}}
 	if len(f.Fails) > 0 {
-		text, _ := json.MarshalIndent(f, "", "  ")
-		return nil, fmt.Errorf("%d of %d jobs failed, and are kept in %s: %s", len(f.Fails), f.Jobs, b.folder, text)
+		return nil, errors.Join(fmt.Errorf("%d of %d jobs failed, and are kept in %s", len(f.Fails), f.Jobs, b.folder), r.Write("chaos", b.folder, o))
 	}
-	return &report.Outcome{Figures: f, Pictures: []report.Picture{{Lines: p.lines()}}}, os.RemoveAll(b.folder)
+	return o, os.RemoveAll(b.folder)
 }
 
 // enough reports whether all that is wanted of the long form was reached.

@@ -88,7 +88,7 @@ func TestAnAuditThatIsNotExactIsRefused(t *testing.T) {
 // TestAnotherModelIsRefused has a job leave a model that has one bit of another.
 func TestAnotherModelIsRefused(t *testing.T) {
 	t.Parallel()
-	b := &bench{folder: t.TempDir(), models: map[string][]byte{"mf-1500": {1, 2, 7}}}
+	b := &bench{folder: t.TempDir(), models: map[string][]byte{"mf-900": {1, 2, 7}}}
 	j := newJob(b, 0)
 	if err := os.MkdirAll(filepath.Join(j.folder, "run"), 0o777); err != nil {
 		t.Fatal(err)
