@@ -62,7 +62,7 @@ type Plan struct {
 	Rate    float64 `json:"bytes_per_second"` // of moves that have ended; 0: none has
 }
 
-// Move is a split or a partition on its way to another node. What is known of its copy is what the node that has it said last, four times a second at most; it may be late, and is
+// Move is a split or a partition on its way to another node. What is known of its copy is what the node that has it said last, ten times a second at most; it may be late, and is
 // of this move alone.
 type Move struct {
 	What    string  `json:"what"` // "split 3", "partition 0 of weights"

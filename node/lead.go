@@ -309,6 +309,7 @@ func (l *lead) result(o *coord.Outcome) (*Result, error) {
 	r := &Result{Commits: o.Commits, Trained: l.trainedFor(), Total: time.Since(l.began),
 		Since: l.since(),
 		Audit: Audit{Account: o.Counts.Account(names), Staleness: o.Counts.Staleness[:]}}
+	r.Since.Out = o.Out
 	if err := o.Failure("train"); err != nil {
 		return r, err
 	}

@@ -47,6 +47,7 @@ type Since struct {
 	Commit  bellows.CommitNumber // the cut; 0: there is none
 	Units   int64                // that count: of a split in a clock, or a part of it
 	Trained time.Duration
+	Out     int // units that were out at the job's end, and whose updates count nowhere
 }
 
 // count counts what the step has numbered.
@@ -65,13 +66,13 @@ func (l *lead) count() {
 
 // mark notes how far the job was at a cut.
 func (s *saving) mark(at bellows.CommitNumber, trained time.Duration) {
-	s.at = Since{at, s.so.Units, trained}
+	s.at = Since{Commit: at, Units: s.so.Units, Trained: trained}
 }
 
 // since is what was done since the last cut that is there.
 func (l *lead) since() Since {
 	s := &l.saving
-	return Since{s.last.Commit, s.so.Units - s.last.Units, l.trainedFor() - s.last.Trained}
+	return Since{Commit: s.last.Commit, Units: s.so.Units - s.last.Units, Trained: l.trainedFor() - s.last.Trained}
 }
 
 // beginSaving settles when the first cut is due, at the job's beginning: nobody knows yet what one takes.

@@ -182,7 +182,7 @@ func TestExecutorsMayTakeTheirTimeToClose(t *testing.T) {
 			if r.Total < 45*time.Second || r.Total > 46*time.Second {
 				t.Errorf("it took %v", r.Total)
 			}
-			want := "node 1 has waited 2.2 s for its executors to close"
+			want := "node 1 has waited 2.1 s for its executors to close"
 			if slow < 2 { // split 1 and 2 are the leader's
 				want = "node 0 has waited"
 			}
@@ -224,7 +224,7 @@ func TestTasksThatNeverReturnAreGivenUp(t *testing.T) {
 			if errors.Join(others...) != nil {
 				t.Errorf("the others are not let go: %v", others)
 			}
-			if want := "node 0 has waited 2.2 s for split 0 clock 1 items [0,10) to return; the job is over"; !strings.Contains(said.all(), want) {
+			if want := "node 0 has waited 2.1 s for split 0 clock 1 items [0,10) to return; the job is over"; !strings.Contains(said.all(), want) {
 				t.Errorf("nobody says %q: %s", want, said.all())
 			}
 		})
@@ -327,7 +327,7 @@ func TestANodeWhoseTasksHangLeaves(t *testing.T) {
 		if others[0] == nil || !strings.Contains(others[0].Error(), "its executors have not closed 5.0 s after the job's end") || bellows.KindOf(others[0]) != bellows.Lost {
 			t.Errorf("node 1: %v", others[0])
 		}
-		if want := "node 1 has waited 2.2 s for its executors to close; the job is over, and this is given up after 5.0 s"; !strings.Contains(said.all(), want) {
+		if want := "node 1 has waited 2.1 s for its executors to close; the job is over, and this is given up after 5.0 s"; !strings.Contains(said.all(), want) {
 			t.Errorf("nobody says %q: %s", want, said.all())
 		}
 	})
@@ -434,7 +434,7 @@ func TestTheEndThatWaitsForATaskIsNamed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "item 7 is broken") {
 			t.Error(err)
 		}
-		if want := "node 0 has waited 2.2 s for split 2 clock 1 items [0,10) to return; the job is over"; !strings.Contains(said.all(), want) {
+		if want := "node 0 has waited 2.1 s for split 2 clock 1 items [0,10) to return; the job is over"; !strings.Contains(said.all(), want) {
 			t.Errorf("nobody says whom the end waits for: %s", said.all())
 		}
 	})

@@ -3,7 +3,8 @@
 //
 // It builds the program and trains the demonstrations of mf, mlr and lda, every other run in several processes. Whoever is killed is drawn, too: the command itself, which
 // with its processes is the whole job, or one of the processes. The moment is a part of the time that an undisturbed run takes, or right behind a checkpoint; some are killed
-// again while they go on. What a seed draws is the same each time, and what the run is doing then is not, so that no two runs of this command are the same; a kill that comes when a run has ended
+// again while they go on. With --consistency, where runs do not repeat bit for bit, each seed has a run that nobody kills and one that is killed: the means of their objectives may not differ by more than half a
+// percent, nor by more than two standard errors. What a seed draws is the same each time, and what the run is doing then is not, so that no two runs of this command are the same; a kill that comes when a run has ended
 // does not count, and is drawn again. One JSON object says what was done. It ends with an error where a model differs, a log does not hold or a run does not end.
 package main
 
@@ -32,8 +33,12 @@ func main() {
 	kills := flag.Int("kills", 3, "kills of each application")
 	apps := flag.String("apps", "mf,mlr,lda", "`applications`, with commas")
 	program := flag.String("program", "", "a built `bellows` (default: it is built)")
+	consistency := flag.String("consistency", "bsp", "bsp, `ssp:N` or async: the last two compare means over --runs seeds, and --kills says nothing")
+	runs := flag.Int("runs", 20, "seeds of each application with another consistency than bsp")
 	flag.Parse()
-	report, err := all(*program, *seed, *kills, strings.Split(*apps, ","))
+	stale, err := staleness(*consistency)
+	pair.Check(err)
+	report, err := all(*program, *seed, *kills, strings.Split(*apps, ","), stale, *runs)
 	if text, e := json.MarshalIndent(report, "", "  "); e == nil {
 		fmt.Println(string(text))
 	} else {
@@ -51,6 +56,10 @@ type Report struct {
 	WentOn  int            `json:"went_on"`      // runs that went on from a checkpoint; the others were killed before there was one
 	Late    int            `json:"ended_before"` // draws that do not count
 	Equal   int            `json:"equal"`        // models that are those of an undisturbed run, bit for bit
+
+	Consistency string   `json:"consistency,omitempty"`
+	Means       []*means `json:"means,omitempty"`
+	Load        string   `json:"load"` // of the machine, at the beginning and at the end
 }
 
 // kind is runs of one application.
@@ -66,10 +75,10 @@ var kinds = []kind{
 }
 
 // all kills runs of each application, as often as is wanted.
-func all(program string, seed uint64, kills int, apps []string) (*Report, error) {
+func all(program string, seed uint64, kills int, apps []string, stale string, runs int) (*Report, error) {
 	began := time.Now()
-	r := &Report{Seed: seed, Kills: map[string]int{}, Killed: map[string]int{}}
-	defer func() { r.Seconds = time.Since(began).Seconds() }()
+	r := &Report{Seed: seed, Kills: map[string]int{}, Killed: map[string]int{}, Consistency: stale, Load: load()}
+	defer func() { r.Seconds, r.Load = time.Since(began).Seconds(), r.Load+" to "+load() }()
 	folder, err := os.MkdirTemp("", "bellows-resume-")
 	if err != nil {
 		return r, err
@@ -92,7 +101,11 @@ func all(program string, seed uint64, kills int, apps []string) (*Report, error)
 			return r, fmt.Errorf("--apps: there is no %q", app)
 		}
 		t := &trial{kinds[k], program, folder, rand.New(rand.NewPCG(seed, uint64(k))), r, nil, 0}
-		if err := t.run(kills); err != nil {
+		run := func() error { return t.run(kills) }
+		if stale != "" {
+			run = func() error { return t.compare(stale, runs) }
+		}
+		if err := run(); err != nil {
 			return r, fmt.Errorf("%s, seed %d: %w", app, seed, err)
 		}
 	}
@@ -218,6 +231,7 @@ type answer struct {
 	killed bool // somebody was
 	who    string
 	wentOn bool   // from a checkpoint
+	last   string // line that is no event: what a run that is over says of itself
 	said   string // all but events
 }
 
@@ -284,6 +298,9 @@ func (t *trial) command(out string, processes int, p *plan) (a answer, err error
 	err = cmd.Wait()
 	a.code = cmd.ProcessState.ExitCode()
 	a.said = strings.Join(rest, "\n") + said.String()
+	if len(rest) > 0 {
+		a.last = rest[len(rest)-1]
+	}
 	if !late.Stop() {
 		return a, fmt.Errorf("the command does not end: %s", a.said)
 	}

@@ -424,7 +424,7 @@ func TestALostNodeIsNotWaitedFor(t *testing.T) {
 	d.closed(clients[1], 9, 0) // too late to count
 	d.closed(lanes[0], 0, 3)
 	d.closed(clients[0], 3, 0)
-	if o := d.fx.Outcome; o == nil || o.Reason != "node 2 died: signal: killed" || o.Counts.Sent != 3 {
+	if o := d.fx.Outcome; o == nil || o.Reason != "node 2 died: signal: killed" || o.Counts.Sent != 3 || o.Out != 2 {
 		t.Errorf("outcome %+v", o)
 	}
 }

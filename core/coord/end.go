@@ -22,6 +22,9 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 		o = c.recovery.failed
 	}
 	o.Commits, o.State = c.number, c.state()
+	for s := range c.out {
+		o.Out += len(c.out[s])
+	}
 	if c.recovery != nil { // what is not replayed counts, and nothing else does
 		o.Commits, c.records = c.recovery.last(), nil
 	}

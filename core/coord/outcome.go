@@ -15,6 +15,9 @@ type Outcome struct {
 	Err         error        // its cause, where that is in this process
 	Interrupted bool         // by the user, at a point from which State continues
 	Commits     bellows.CommitNumber
+	// Out is how many units were out when the job ended before its time: what they have done counts
+	// nowhere, though perhaps lanes hold it.
+	Out int
 	// Counts are what all have counted. They do not add up where a controller that follows another ends
 	// the job before it knows what the one before has recorded: lanes have come to different records
 	// then, and each counts by its own.

@@ -152,8 +152,8 @@ func TestASilenceIsExcusedForTwoSeconds(t *testing.T) {
 
 // TestTimesHaveDefaults holds each time to what its comment says, alone and where the lease is another; what is set stays.
 func TestTimesHaveDefaults(t *testing.T) {
-	want := liveness.Times{Lease: 10_000, Broken: 1000, Complaint: 3000, Leader: 30_000, Notice: 2000, Start: 20_000, Join: 60_000, Ready: 600_000,
-		Task: 3_600_000, Answer: 600_000, End: 20_000, Collect: 300_000, Tasks: 60_000}
+	want := liveness.Times{Lease: 2750, Broken: 1000, Complaint: 3000, Leader: 8250, Notice: 2000, Start: 20_000, Join: 60_000, Ready: 600_000,
+		Task: 3_600_000, Answer: 600_000, End: 5500, Collect: 300_000, Tasks: 60_000}
 	if got := (liveness.Times{}).Or(); got != want {
 		t.Errorf("the defaults are %+v, want %+v", got, want)
 	}

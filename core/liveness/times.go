@@ -10,7 +10,9 @@ import "cmp"
 type Times struct {
 	// Lease is how long a node of several may be silent before it is declared gone. Shorter finds
 	// the dead sooner; a machine that stops for as long, under load or in a debugger, is taken for
-	// dead.
+	// dead. By default it is as much less than 3 s as passes until that is seen, a tick or two, so
+	// that who falls silent is gone within 3 s; and as much more than 2.5 s as passes between the
+	// last sign of life before a stop and the first behind it (docs/decisions/0073).
 	Lease int64
 	// Broken is how long the end of a connection waits for a better reason: that its process died.
 	Broken int64
@@ -61,10 +63,10 @@ const awakeMillis = 1000
 // slept: so much that who is always slow comes to the end of its waits, too.
 func (Times) Awake(gapMillis int64) int64 { return min(gapMillis, awakeMillis) }
 
-// Or fills in the defaults: 10 s for a lease, and the others as they follow from it or from what
+// Or fills in the defaults: 2.75 s for a lease, and the others as they follow from it or from what
 // people wait for.
 func (t Times) Or() Times {
-	t.Lease = cmp.Or(t.Lease, 10_000)
+	t.Lease = cmp.Or(t.Lease, 2750)
 	t.Broken = cmp.Or(t.Broken, 1000)
 	t.Complaint = cmp.Or(t.Complaint, 3000)
 	t.Leader = cmp.Or(t.Leader, 3*t.Lease)

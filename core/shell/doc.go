@@ -23,6 +23,6 @@
 // messages travel.
 package shell
 
-// TickMillis is how often a node's shell tells its actors the time: some times in each of the waits
+// TickMillis is how often a node's shell tells its actors the time, and says that it lives: many times in each of the waits
 // of liveness.Times, and seldom enough that an idle node costs nothing.
-const TickMillis = 250
+const TickMillis = 100

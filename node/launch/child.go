@@ -32,14 +32,16 @@ type Part struct {
 // first. What it has to say to a person goes to standard error, which the parent keeps the last lines of.
 //
 // Once the process takes part, the end of ctx is a warning: it will be gone after the notice of the Processes, and node 0, if it has a Control,
-// has its work and its partitions go elsewhere, and lets it go. The process goes on until then.
+// has its work and its partitions go elsewhere, and lets it go. The process goes on until then, and so does the context that prepare was given: it may be given other splits
+// meanwhile, if others die (TestWhoIsWarnedGoesOn).
 func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (Part, error)) error {
 	asked := ctx
 	parent, letGo := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer letGo(nil)
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	defer context.AfterFunc(asked, func() { cancel(context.Cause(asked)) })()
+	unasked := context.AfterFunc(asked, func() { cancel(context.Cause(asked)) })
+	defer unasked()
 	self, err := takeAssignment(in, out, letGo)
 	if err != nil {
 		return err
@@ -57,6 +59,9 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 	conns, err := self.join(ctx, func(sentence string) { fmt.Fprintln(os.Stderr, sentence) })
 	if err != nil {
 		return err
+	}
+	if !unasked() { // from here on a warning ends nothing: what prepare has made may read on by its context
+		return context.Cause(asked)
 	}
 	warned := make(chan time.Duration, 1)
 	defer context.AfterFunc(asked, func() { warned <- self.Notice })()

@@ -189,7 +189,7 @@ func (f *fleet) enlist(c *child, by Starter, m node.Member, place, computing int
 // of those that the job began with. What it waits for is named by node 0, which waits for the process to join.
 func (f *fleet) add(ctx context.Context, l Processes, own assignment, i node.Invitation) error {
 	each := own
-	each.Cluster = own.Cluster.Accept(i)
+	each.Cluster, each.Saved = own.Cluster.Accept(i), l.Later
 	if err := f.startOne(l.starter(), each, -1, 0); err != nil {
 		return err
 	}

@@ -44,6 +44,9 @@ type Processes struct {
 	// Roam lets the system move processes between processors; otherwise each that computes keeps to its share.
 	Roam  bool
 	Saved []byte // where a saved run lies to go on from, and what is saved of this one, for RunChild to pass on; nil: nowhere
+	// Later is in the place of Saved for a process that is added while the job runs: it owns nothing when it comes, and what the job went on from may be gone by then.
+	// nil: nowhere.
+	Later []byte
 	// Starter starts the others, in the place of Program and Args; nil: these, on this machine.
 	Starter Starter
 	// Host is the address of this machine at which the others reach it, with tcp; "": that of the loopback device.

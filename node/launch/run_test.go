@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -45,7 +46,14 @@ func startedByTest(role string) error {
 	case "dead":
 		return errors.New("out of memory")
 	}
-	return RunChild(context.Background(), os.Stdin, os.Stdout, func(_ context.Context, saved []byte) (Part, error) {
+	asked, warn := context.WithCancel(context.Background())
+	defer warn()
+	return RunChild(asked, os.Stdin, os.Stdout, func(prepared context.Context, saved []byte) (Part, error) {
+		if role == "warned" {
+			job := counts()
+			job.NewExecutor = func(s bellows.SplitID) (train.Executor, error) { return reads{counter(s), warn, prepared}, nil }
+			return Part{Job: job}, nil
+		}
 		if name, ok := strings.CutPrefix(role, "grows "); ok {
 			job, err := gated(name, os.Getenv(gateFolder))
 			return Part{Job: job}, err
@@ -74,6 +82,24 @@ type counter bellows.SplitID
 func (c counter) RunTask(t *train.Task) error {
 	t.PushRange(0, bellows.RowID(c), []float32{1})
 	return nil
+}
+
+// reads is an executor whose process is told to end while it runs, and which reads on by the context that its job was made in.
+type reads struct {
+	counter
+	warn context.CancelFunc
+	by   context.Context
+}
+
+func (r reads) RunTask(t *train.Task) error {
+	r.warn()
+	for range 1000 { // so that whoever hears it has its turn
+		if err := r.by.Err(); err != nil {
+			return err
+		}
+		runtime.Gosched()
+	}
+	return r.counter.RunTask(t)
 }
 
 // death is an executor whose process ends on node 1.
@@ -113,6 +139,19 @@ func TestAJobRunsInProcesses(t *testing.T) {
 		if want := []float32{3, 3, 3, 3}; !slices.Equal(r.Tables[0], want) {
 			t.Errorf("%s: counted %v, want %v", c.transport, r.Tables[0], want)
 		}
+	}
+}
+
+// TestWhoIsWarnedGoesOn tells processes to end while their tasks run, with nobody who would take over: the job goes on to its end, and what they have made of it may be read.
+func TestWhoIsWarnedGoesOn(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := processes(t, "warned", "unix", nil).Run(ctx, counts(), node.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []float32{3, 3, 3, 3}; !slices.Equal(r.Tables[0], want) {
+		t.Errorf("the table is %v, want %v", r.Tables[0], want)
 	}
 }
 

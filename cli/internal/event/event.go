@@ -51,7 +51,7 @@ type Event struct {
 	Fold          int            `json:"fold,omitempty"`      // from 1; of Fold, and of Epoch, Stated and Visited in a cross-validation
 	Processes     map[string]int `json:"processes,omitempty"` // by node; of Joined
 	From          string         `json:"from,omitempty"`      // of Moved, where it was
-	Units         int            `json:"units,omitempty"`     // of Gone: tasks that had not counted and run again
+	Units         int            `json:"units,omitempty"`     // of Gone: tasks that had not counted and run again; of Lost: those under way that count nowhere
 	Splits        []int          `json:"splits,omitempty"`    // of Gone, and of Moved; or
 	*Cargo                       // of Moved
 	*Decision                    // of Plan
@@ -92,6 +92,7 @@ type Rollback struct {
 	Units    int64   `json:"lost_units"`   // that had counted since the checkpoint, and are done again
 	Lost     float64 `json:"lost_seconds"` // of training since then
 	InRow    int     `json:"in_a_row"`     // rollbacks with no new checkpoint in between, this one included
+	Out      int     `json:"out_units"`    // that were under way and had not counted, beside Units
 }
 
 // Decision is what was decided about a job's shape: of Plan.

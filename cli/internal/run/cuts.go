@@ -274,17 +274,22 @@ type Reference struct {
 	From  *archive.At `json:",omitempty"` // nil: it begins
 }
 
-// Reference is that of this run; keep: it is saved while it runs.
-func (f *Folder) Reference(keep bool) ([]byte, error) {
+// Reference is that of this run; keep: it is saved while it runs. later is for a process that joins while it runs: it names no cut, since the one that the run goes on from is taken away
+// when it has others, and whoever joins owns nothing yet.
+func (f *Folder) Reference(keep bool) (first, later []byte, err error) {
 	place, err := named(f.place())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r := Reference{Place: place, ID: hex.EncodeToString(f.id[:]), Life: f.Life, Keep: keep}
+	if later, err = json.Marshal(r); err != nil {
+		return nil, nil, err
+	}
 	if f.Saved != nil {
 		r.From = &f.Saved.At
 	}
-	return json.Marshal(r)
+	first, err = json.Marshal(r)
+	return first, later, err
 }
 
 // Refer opens what a reference says, for a job with these tables. saved is nil where it begins.

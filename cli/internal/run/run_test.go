@@ -224,9 +224,12 @@ func TestCheckpointsElsewhere(t *testing.T) {
 		if mark(t, f) != float32(i+1) {
 			t.Errorf("run %d goes on from %v", i, mark(t, f))
 		}
-		reference, err := f.Reference(false)
+		reference, later, err := f.Reference(false)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if _, none, err := Refer(t.Context(), later, tables); err != nil || none != nil {
+			t.Errorf("a process that joins later reads %v, %v", none, err)
 		}
 		_, saved, err := Refer(t.Context(), reference, tables)
 		if err != nil {

@@ -155,7 +155,7 @@ func (m members) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Se
 
 // lead runs the job as node 0 of processes that it starts and ends.
 func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, error) {
-	saved, err := t.folder.Reference(opt.Checkpoints != nil)
+	saved, later, err := t.folder.Reference(opt.Checkpoints != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -173,10 +173,10 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 		control := &launch.Control{}
 		l.Serve(control)
 		return launch.Processes{Program: program, Control: control, Starter: l.Processes(args, t.folder.Output.Of), Host: l.Host, Members: t.members, Connections: c.connections, Transport: "tcp",
-			Roam: !c.pin, Saved: saved, Notice: c.notice}.Run(ctx, t.made.Job, opt)
+			Roam: !c.pin, Saved: saved, Later: later, Notice: c.notice}.Run(ctx, t.made.Job, opt)
 	}
 	return launch.Processes{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--child"}),
-		Members: t.members, Connections: c.connections, Transport: c.transport, Roam: !c.pin, Saved: saved,
+		Members: t.members, Connections: c.connections, Transport: c.transport, Roam: !c.pin, Saved: saved, Later: later,
 		Control: &launch.Control{}, Notice: c.notice, Output: t.folder.Output.Of}.Run(ctx, t.made.Job, opt)
 }
 

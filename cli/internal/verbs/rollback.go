@@ -64,7 +64,7 @@ func (t *training) again(ctx context.Context, lost error, since node.Since) erro
 		return err
 	}
 	reason, _, _ := strings.Cut(lost.Error(), "\n")
-	b := &event.Rollback{Reason: reason, Era: uint32(t.folder.Life), Units: since.Units, Lost: since.Trained.Seconds(), InRow: t.inRow}
+	b := &event.Rollback{Reason: reason, Era: uint32(t.folder.Life), Units: since.Units, Lost: since.Trained.Seconds(), InRow: t.inRow, Out: since.Out}
 	if m := t.folder.Saved; m != nil {
 		t.saved, b.ToEra, b.ToCommit = t.folder.GoOn(context.Background()), uint32(m.At.Era), uint64(m.At.Commit)
 	}

@@ -353,7 +353,11 @@ func (t *training) failed(err error, res *node.Result) {
 		sentence += "; " + undone
 		t.Talk("%s", undone)
 	}
-	t.journal.tell(event.Event{Kind: kind, Model: t.folder.Dir, Sentence: sentence})
+	e := event.Event{Kind: kind, Model: t.folder.Dir, Sentence: sentence}
+	if kind == event.Lost && res != nil {
+		e.Units = res.Since.Out
+	}
+	t.journal.tell(e)
 }
 
 // measured stores the figures of the run, whatever its end was, and says what went between nodes.

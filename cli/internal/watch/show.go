@@ -267,7 +267,7 @@ func widest(lines []string) (n int) {
 	return n
 }
 
-// silentAfter is how many seconds old a node's counters are before that is shown: they come four times a second.
+// silentAfter is how many seconds old a node's counters are before that is shown: they come ten times a second.
 const silentAfter = 2
 
 func (v *view) node(i int) []string {

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test's binary be the process that keeps a processor busy.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == busily {
+		spin()
+	}
+	os.Exit(m.Run())
+}
+
+// TestLossesAreTimed loses a few nodes of each kind, and stops one for a moment. How long each takes is this machine's; that it is told, and that the job goes on, is wanted.
+func TestLossesAreTimed(t *testing.T) {
+	b := &bench{seed: 3, at: 2}
+	r, err := b.all(3, 1, 1, 2, 50*time.Millisecond, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*series{"killed": r.Killed, "stopped": r.Stopped, "server": r.Server} {
+		want := map[string]int{"killed": 3, "stopped": 1, "server": 1}[name]
+		if len(s.Detected.figures) != want || len(s.Recovered.figures) != want || s.Detected.Most > s.Recovered.Most || s.Detected.Tail.Value != s.Detected.Most {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	if s := r.Short; s.Count != 2 || s.Survived > 2 || s.Busy != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestWhatIsAboveIsCounted settles times of which one is too long.
+func TestWhatIsAboveIsCounted(t *testing.T) {
+	s := times{figures: []float64{1, 4, 2}}
+	if s.settle(3); s.Misses != 1 || s.Most != 4 || s.Median.Value != 2 || s.Tail.Value != 4 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// act is something that is done to a job.
+type act struct {
+	name   string
+	weight int
+	do     func(j *job, l *life) (came, error)
+}
+
+// The acts on a job that runs in processes of its command. What each is drawn for is in its weight: servers and the process that leads cost a new start.
+var acts = []act{
+	{"kill a worker", 6, func(j *job, l *life) (came, error) { return j.kill(l, j.worker(l)) }},
+	{"kill a node that holds tables", 5, func(j *job, l *life) (came, error) { return j.kill(l, j.server(l)) }},
+	{"kill the command", 3, func(j *job, l *life) (came, error) { return j.kill(l, l.leads()) }},
+	{"kill while a node leaves", 8, (*job).killMoving},
+	{"have a node leave", 4, func(j *job, l *life) (came, error) { return j.drain(l, j.any(l), false) }},
+	{"stop a process for a moment", 3, (*job).pause},
+	{"stop a node until it is given up", 1, (*job).freeze},
+	{"stop the command until it is given up", 0, (*job).sleep},
+}
+
+// disturb does what is drawn to a life of the job, until enough has been done to the job.
+func (j *job) disturb(l *life) (came, error) {
+	c, _, err := l.await(noticeMost, func(e event) bool { return e.Kind == "joined" })
+	if c == late && err == nil {
+		err = fmt.Errorf("%w: its processes have not joined after %v", errHangs, noticeMost)
+	}
+	for c != over && err == nil && j.acts < j.most {
+		if c, err = j.moment(l); c == over || err != nil {
+			break
+		}
+		a := j.draw()
+		j.acts++
+		j.done = append(j.done, a.name)
+		c, err = a.do(j, l)
+	}
+	return c, err
+}
+
+// draw draws an act.
+func (j *job) draw() act {
+	list, sum := acts, 0
+	switch {
+	case j.linked:
+		list = networkActs
+	case j.cluster != nil:
+		list = clusterActs
+	}
+	for _, a := range list {
+		sum += a.weight
+	}
+	n := j.rng.IntN(sum)
+	for _, a := range list {
+		if n -= a.weight; n < 0 {
+			return a
+		}
+	}
+	panic("the weights are not what they were")
+}
+
+// moment waits for when something is to be done: after some time, right behind a checkpoint or an epoch, or when nodes have just joined.
+func (j *job) moment(l *life) (came, error) {
+	within := time.Duration(j.rng.IntN(400)) * time.Millisecond
+	var wanted func(event) bool
+	switch j.rng.IntN(4) {
+	case 0:
+		wanted = func(e event) bool { return e.Kind == "checkpoint" }
+	case 1:
+		wanted = func(e event) bool { return e.Kind == "epoch" }
+	}
+	c, _, err := l.await(within, wanted)
+	return c, err
+}
+
+// serves reports whether a node is one of those that hold tables and run no tasks: they have the last numbers.
+func (j *job) serves(p process) bool {
+	var n int
+	_, err := fmt.Sscanf(p.node, "node-%d", &n)
+	return err == nil && n > j.processes-j.servers
+}
+
+// worker draws a node that runs tasks, server one that holds tables, any one of both.
+func (j *job) worker(l *life) process {
+	return j.among(slices.DeleteFunc(l.others(), func(p process) bool { return j.serves(p) }))
+}
+
+func (j *job) server(l *life) process {
+	return j.among(slices.DeleteFunc(l.others(), func(p process) bool { return !j.serves(p) }))
+}
+
+func (j *job) any(l *life) process { return j.among(l.others()) }
+
+// among draws a process; of none it is none.
+func (j *job) among(list []process) process {
+	if len(list) == 0 {
+		return process{}
+	}
+	return list[j.rng.IntN(len(list))]
+}
+
+// kill kills a process with signal 9, and waits until the log says what became of that. Of no process it does nothing.
+func (j *job) kill(l *life, p process) (came, error) {
+	if p.pid == 0 {
+		return late, nil
+	}
+	leads := p.node == leader
+	if leads {
+		l.mine = true
+	} else {
+		l.hurt = true
+	}
+	if !p.signal(syscall.SIGKILL) {
+		return late, nil
+	}
+	c, _, err := l.await(noticeMost, func(e event) bool { return !leads && parted(e, p.node) })
+	if c == late && err == nil {
+		err = fmt.Errorf("%w: %s (process %d) was killed, and after %v nothing tells of it", errHangs, p.node, p.pid, noticeMost)
+	}
+	if c == met {
+		return j.goesOn(l)
+	}
+	return c, err
+}
+
+// parted reports whether an event tells that a node takes part no more, or that a life of the job is over.
+func parted(e event, node string) bool {
+	return (e.Kind == "gone" || e.Kind == "left") && e.Node == node || e.Kind == "rolled-back" || e.Kind == "lost"
+}
+
+// goesOn waits until processes that were started anew have joined, if they were.
+func (j *job) goesOn(l *life) (came, error) {
+	if len(l.nodes) > 0 {
+		return met, nil
+	}
+	c, _, err := l.await(noticeMost, func(e event) bool { return e.Kind == "joined" })
+	if c == late && err == nil {
+		err = fmt.Errorf("%w: it was rolled back, and its processes have not joined after %v", errHangs, noticeMost)
+	}
+	return c, err
+}
+
+// drain has a node leave, as who is told to end does; moving: it returns as soon as that has been decided.
+func (j *job) drain(l *life, p process, moving bool) (came, error) {
+	if p.pid == 0 {
+		return late, nil
+	}
+	l.hurt = true // one that has not left in time takes what it has with it
+	if !p.signal(syscall.SIGTERM) {
+		return late, nil
+	}
+	if !moving && j.rng.IntN(2) == 0 { // something else is done meanwhile
+		return late, nil
+	}
+	c, _, err := l.await(5*time.Second, func(e event) bool { return e.Kind == "plan" || parted(e, p.node) })
+	return c, err
+}
+
+// killMoving kills somebody while a node leaves: that node, another one, or the command.
+func (j *job) killMoving(l *life) (came, error) {
+	leaver := j.any(l)
+	if j.servers > 1 && j.rng.IntN(2) == 0 {
+		leaver = j.server(l)
+	}
+	c, err := j.drain(l, leaver, true)
+	if c == over || err != nil {
+		return c, err
+	}
+	if c, _, err = l.await(time.Duration(j.rng.IntN(4))*time.Millisecond, nil); c == over || err != nil {
+		return c, err
+	}
+	switch j.rng.IntN(4) {
+	case 0:
+		return j.kill(l, l.leads())
+	case 1:
+		return j.kill(l, leaver)
+	}
+	return j.kill(l, j.among(slices.DeleteFunc(l.others(), func(p process) bool { return p == leaver })))
+}
+
+// pause stops a process for less than a lease.
+func (j *job) pause(l *life) (came, error) {
+	p := j.any(l)
+	if j.rng.IntN(3) == 0 {
+		p = l.leads()
+	}
+	if !p.signal(syscall.SIGSTOP) {
+		return late, nil
+	}
+	l.hurt = true // a busy machine may make it longer
+	c, _, err := l.await(time.Duration(20+j.rng.IntN(1500))*time.Millisecond, nil)
+	p.signal(syscall.SIGCONT)
+	return c, err
+}
+
+// freeze stops a node until it is given up, and lets it wake then.
+func (j *job) freeze(l *life) (came, error) {
+	p := j.any(l)
+	if p.pid == 0 || !p.signal(syscall.SIGSTOP) {
+		return late, nil
+	}
+	l.hurt = true
+	j.frozen = append(j.frozen, p)
+	c, _, err := l.await(noticeMost, func(e event) bool { return parted(e, p.node) })
+	p.signal(syscall.SIGCONT)
+	if c == late && err == nil {
+		err = fmt.Errorf("%w: %s (process %d) was stopped, and after %v nothing tells of it", errHangs, p.node, p.pid, noticeMost)
+	}
+	if c == met {
+		return j.goesOn(l)
+	}
+	return c, err
+}
+
+// sleep stops the process that leads for so long that the others give it up.
+func (j *job) sleep(l *life) (came, error) {
+	p := l.leads()
+	if !p.signal(syscall.SIGSTOP) {
+		return late, nil
+	}
+	l.hurt = true
+	c, _, err := l.await(leasePassed+time.Duration(j.rng.IntN(2000))*time.Millisecond, nil)
+	p.signal(syscall.SIGCONT)
+	return c, err
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// application is one that is trained, on the set that it makes of a seed, for as long as a job needs to be disturbed.
+type application struct {
+	name   string
+	epochs int
+	words  []string
+}
+
+var applications = []application{
+	{"mf", 900, []string{"--set", "splits=12", "--set", "early_stop=false", "--seed", "3"}},
+	{"mlr", 500, []string{"--set", "splits=12", "--set", "early_stop=false"}},
+	{"lda", 450, []string{"--set", "splits=8", "--set", "early_stop=false", "--set", "topics=5"}},
+}
+
+// overLinks is the part of its epochs that an application trains for where links are narrow.
+const overLinks = 3
+
+// args are the flags that decide its model.
+func (a application) args() []string {
+	return append([]string{"--epochs", strconv.Itoa(a.epochs)}, a.words...)
+}
+
+// The bounds of a job.
+const (
+	jobMost     = 5 * time.Minute  // in all
+	noticeMost  = 45 * time.Second // until the log tells that a node is gone
+	livesMost   = 40               // calls of its command
+	actsMost    = 14               // that are done to it
+	endMost     = 15 * time.Second // until each of its processes has ended behind it
+	anewMost    = 3                // draws that find nobody to be done to, one after the other
+	leasePassed = 11 * time.Second // a process that leads and is stopped for as long is given up by the others
+)
+
+// job is one job, with all that is done to it.
+type job struct {
+	*bench
+	number    int
+	rng       *rand.Rand
+	app       application
+	processes int
+	servers   int // of these; 0: the process that leads has the tables, or all have
+	words     []string
+	folder    string // of its own: the run's is in it
+	acts      int    // what was done so far
+	most      int
+	done      []string // what that was, for people
+	cluster   *cluster // nil: its processes are the command's
+	linked    bool     // its cluster has links
+	cuts      int      // of them
+	narrowed  int      // links that were given another bandwidth
+	frozen    []process
+	seen      []process
+	lives     [][]byte // logs that were begun anew
+}
+
+// newJob draws a job.
+func newJob(b *bench, number int) *job {
+	rng := rand.New(rand.NewPCG(b.seed, uint64(number)))
+	j := &job{bench: b, number: number, rng: rng, app: applications[number%len(applications)], folder: filepath.Join(b.folder, fmt.Sprint("job-", number))}
+	j.processes = 3 + rng.IntN(3)
+	j.servers = rng.IntN(3)
+	j.most = 6 + rng.IntN(actsMost-5)
+	if b.quick {
+		j.most = 3
+	}
+	j.words = append([]string{"demo", j.app.name, "--out", "run", "--json", "--checkpoint-every", []string{"10ms", "50ms", "250ms"}[rng.IntN(3)], "--processes", strconv.Itoa(j.processes)}, j.app.args()...)
+	if j.servers > 0 {
+		j.words = append(j.words, "--servers", strconv.Itoa(j.servers))
+	}
+	if rng.IntN(3) == 0 {
+		j.words = append(j.words, "--transport", "tcp")
+	}
+	switch {
+	case number%4 != 3:
+	case number%8 == 7 && b.links:
+		j.app.epochs /= overLinks
+		j.inCluster()
+		j.linked = true
+		j.most = min(j.most, 6)
+		j.words = append(j.words, "--fresh") // other machines write no checkpoint to a folder of this one: each life starts over
+		j.cluster.workers, j.cluster.servers = 1, 0
+	default:
+		j.inCluster()
+	}
+	return j
+}
+
+// run runs the job to its end, and holds what it leaves against an undisturbed run.
+func (j *job) run() (counts, error) {
+	began := time.Now()
+	if err := os.MkdirAll(j.folder, 0o777); err != nil {
+		return counts{}, err
+	}
+	var err error
+	if j.linked {
+		if j.cluster.network, err = newNetwork(fmt.Sprintf("chaos-%d-%d", os.Getpid(), j.number)); err != nil {
+			return counts{}, err
+		}
+	}
+	for range livesMost {
+		var more bool
+		if more, err = j.live(time.Until(began.Add(jobMost))); err != nil || !more {
+			break
+		}
+		err = fmt.Errorf("its command was called %d times, and it is not over", livesMost)
+	}
+	if j.cluster != nil {
+		err = errors.Join(err, j.cluster.down())
+	}
+	if err == nil {
+		err = j.hold()
+	}
+	c, wrong := j.count()
+	if err = errors.Join(err, wrong); err != nil {
+		err = fmt.Errorf("job %d (%s), %s, behind %s: %w", j.number, strings.Join(j.words, " "), j.folder, strings.Join(j.done, ", "), err)
+	}
+	return c, err
+}
+
+// live calls the command, disturbs it, and reports whether it is to be called again.
+func (j *job) live(within time.Duration) (again bool, err error) {
+	before, err := os.ReadFile(j.log())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	env := os.Environ()
+	if j.cluster != nil {
+		if env, err = j.cluster.env, j.cluster.ready(); err != nil {
+			return false, err
+		}
+	}
+	words := append([]string{j.program}, j.words...)
+	if j.cluster != nil {
+		words = j.cluster.words(0, j.words)
+	}
+	l, err := start(j.folder, j.silent, env, words...)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		for _, p := range j.frozen {
+			p.signal(syscall.SIGCONT)
+		}
+		j.frozen = nil
+		j.seen = append(j.seen, l.seen...)
+	}()
+	end := time.Now().Add(within)
+	came, err := j.disturb(l)
+	if err == nil && came != over {
+		came, _, err = l.await(time.Until(end), nil)
+		if err == nil && came != over {
+			err = fmt.Errorf("%w: it has not ended within %v", errHangs, jobMost)
+		}
+	}
+	if err != nil {
+		l.dump()
+		return false, err
+	}
+	after, err := os.ReadFile(j.log())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	if !bytes.HasPrefix(after, before) {
+		j.lives = append(j.lives, before)
+	}
+	switch code := l.code(); {
+	case code == 0:
+		return false, audited(l.last)
+	case code == -1 && l.mine:
+		return true, nil
+	case code == lostNodes && l.hurt, code == interrupted && l.mine:
+		return true, nil
+	default:
+		return false, fmt.Errorf("the command ends with exit code %d, though no more was done to it; the end of what it said: %s", code, tail(filepath.Join(j.folder, "said")))
+	}
+}
+
+// lostNodes is the exit code of a job that has ended by the loss of nodes: the same command goes on.
+const lostNodes = 75
+
+// interrupted is that of a job whose cluster has gone, likewise.
+const interrupted = 130
+
+func (j *job) log() string { return filepath.Join(j.folder, "run", "events.jsonl") }
+
+// tail is the end of a file.
+func tail(name string) string {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-2000):])
+}
+
+// count counts what the job's logs tell.
+func (j *job) count() (c counts, err error) {
+	c.Kills = map[string]int{}
+	text, err := os.ReadFile(j.log())
+	for i, t := range append(j.lives, text) {
+		one, wrong := count(t, i < len(j.lives))
+		err = errors.Join(err, wrong)
+		c.add(one)
+	}
+	return c, err
+}
+
+// hold refuses what the job has left that is not as an undisturbed run leaves it.
+func (j *job) hold() error {
+	want, err := j.quiet(j.app)
+	if err != nil {
+		return err
+	}
+	got, err := os.ReadFile(filepath.Join(j.folder, "run", "model.safetensors"))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return errors.New("the model is not that of a run that nobody disturbed")
+	}
+	if text, err := exec.Command(j.program, "events", filepath.Join(j.folder, "run"), "--verify").CombinedOutput(); err != nil {
+		return fmt.Errorf("its log does not hold: %w; %s", err, text)
+	}
+	if left := awaitEnd(j.seen, endMost); left != nil {
+		return fmt.Errorf("the job is over, and process %d, %s of it, has not ended after %v", left[0].pid, left[0].node, endMost)
+	}
+	return nil
+}

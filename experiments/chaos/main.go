@@ -1,0 +1,199 @@
+// Command chaos trains mf, mlr and lda in real processes, one job after the other, while it kills, stops and takes away their nodes as a seed draws: signal 9 to workers, to nodes that hold
+// tables and to the command itself, which is then given again; stops for a moment, and for longer than a lease; nodes that leave, and kills while they do.
+//
+// Each job must end, by exit codes as documented, with an exact audit, a log that `events --verify` takes and the model of an undisturbed run, bit for bit, and no process of it may be left. One that hangs
+// is a failure: its processes write down what their goroutines do, and what is left of it is kept. What was done is counted from the event logs alone.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bellows/experiments/internal/report"
+)
+
+// What is wanted of the long form.
+const (
+	wantKills      = 300
+	wantMigrations = 300
+	wantInClock    = 2 // one of so many kills
+	wantInside     = 40
+	wantLeading    = 40
+	failuresMost   = 3 // jobs that fail before no other is begun
+)
+
+// bench is a run of this command.
+type bench struct {
+	seed    uint64
+	program string
+	folder  string // of all jobs, taken away at the end but for those that failed
+	quick   bool
+	links   bool              // network namespaces can be made
+	silent  time.Duration     // how long a job may say nothing
+	models  map[string][]byte // of undisturbed runs, by application
+}
+
+func main() {
+	b := &bench{models: map[string][]byte{}, silent: silentMost}
+	var seconds float64
+	var full bool
+	var only int
+	flag.Uint64Var(&b.seed, "seed", 1, "seed of all that is drawn; what the machine's speed decides repeats only roughly")
+	flag.Float64Var(&seconds, "seconds", 60, "how long jobs are begun; one of each application is, whatever it takes")
+	flag.BoolVar(&full, "full", false, "jobs are begun until there were as many kills and migrations as are wanted, or the time is over")
+	flag.IntVar(&only, "only", -1, "`number` of the one job that is run, to play it again")
+	flag.StringVar(&b.program, "program", "", "a built `bellows` (default: it is built)")
+	report.Main("chaos", func(r *report.Run) (*report.Outcome, error) {
+		b.quick = r.Quick
+		return b.all(r, time.Duration(seconds*float64(time.Second)), full, only)
+	})
+}
+
+// figures are what a run of this command came to.
+type figures struct {
+	Seed    uint64  `json:"seed"`
+	Seconds float64 `json:"seconds"`
+	Jobs    int     `json:"jobs"`
+	Equal   int     `json:"equal"` // models that are those of an undisturbed run, bit for bit, with an exact audit and a log that holds
+	counts
+	Cuts     int            `json:"links_cut"`     // by this program, since no log knows of them
+	Narrowed int            `json:"links_changed"` // in their bandwidth, likewise
+	Acts     map[string]int `json:"acts"`          // what was done, as often as it was tried
+	Load     []string       `json:"load"`          // of the machine, at the beginning and at the end
+	Fails    []string       `json:"failed"`        // jobs, and why
+}
+
+// all runs jobs.
+func (b *bench) all(r *report.Run, long time.Duration, full bool, only int) (o *report.Outcome, err error) {
+	if b.folder, err = os.MkdirTemp("", "bellows-chaos-"); err != nil {
+		return nil, err
+	}
+	if b.program == "" {
+		b.program = filepath.Join(b.folder, "bellows")
+		if text, err := exec.Command("go", "build", "-o", b.program, "bellows/cmd/bellows").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build the program: %w; %s", err, text)
+		}
+	}
+	if err := mayNetwork(); err != nil {
+		r.Say("no links are cut or made narrow: %v", err)
+	} else {
+		b.links = true
+	}
+	f := &figures{Seed: b.seed, Acts: map[string]int{}, Load: []string{load()}}
+	began := time.Now()
+	p := &picture{}
+	for n := max(0, only); len(f.Fails) < failuresMost; n++ {
+		if enough := f.enough(); only >= 0 && n > only || only < 0 && n >= len(applications) && (time.Since(began) > long || full && enough) {
+			break
+		}
+		j := newJob(b, n)
+		c, wrong := j.run()
+		f.Jobs++
+		f.add(c)
+		f.Cuts, f.Narrowed = f.Cuts+j.cuts, f.Narrowed+j.narrowed
+		for _, a := range j.done {
+			f.Acts[a]++
+		}
+		if wrong != nil {
+			f.Fails = append(f.Fails, wrong.Error())
+			r.Say("job %d failed: %v", n, wrong)
+		} else {
+			f.Equal++
+			wrong = os.RemoveAll(j.folder)
+		}
+		f.Seconds = time.Since(began).Seconds()
+		p.point(f)
+		r.Say("job %d, %s: %s; in all %d kills, %d migrations", n, j.app.name, strings.Join(j.done, ", "), f.all(), f.Migrations)
+		if wrong != nil && len(f.Fails) == 0 {
+			return nil, wrong
+		}
+	}
+	f.Load = append(f.Load, load())
+	b.say(r, f, full)
+	o = &report.Outcome{Figures: f, Pictures: []report.Picture{{Lines: p.lines()}}}
+	if len(f.Fails) > 0 {
+		return nil, errors.Join(fmt.Errorf("%d of %d jobs failed, and are kept in %s", len(f.Fails), f.Jobs, b.folder), r.Write("chaos", b.folder, o))
+	}
+	return o, os.RemoveAll(b.folder)
+}
+
+// enough reports whether all that is wanted of the long form was reached.
+func (f *figures) enough() bool {
+	return f.all() >= wantKills && f.Migrations >= wantMigrations && f.InClock*wantInClock >= f.all() && f.InPlan >= wantInside && f.Kills[aLeader] >= wantLeading
+}
+
+// say prints what was done, beside what is wanted.
+func (b *bench) say(r *report.Run, f *figures, full bool) {
+	r.Say("%d jobs in %.0f s, load %s: %d with the model of an undisturbed run, bit for bit, an exact audit and a log that holds", f.Jobs, f.Seconds, strings.Join(f.Load, " and "), f.Equal)
+	of := func(n int) string {
+		if full {
+			return fmt.Sprintf(" (wanted %d)", n)
+		}
+		return ""
+	}
+	r.Say("counted from the event logs: %d kills%s: %d workers, %d nodes that were needed, %d of the process that leads%s", f.all(), of(wantKills), f.Kills[aWorker], f.Kills[aHolder], f.Kills[aLeader], of(wantLeading))
+	r.Say("  %d in a clock with updates that had not counted%s, %d inside a migration%s, %d of these with a part of it moved", f.InClock, of(f.all()/wantInClock), f.InPlan, of(wantInside), f.Between)
+	r.Say("  %d migrations%s: %d splits, %d partitions; %d drains, %d scales; %d nodes left, %d came", f.Migrations, of(wantMigrations), f.Splits, f.Partitions, f.Drains, f.Scales, f.Left, f.Joined)
+	r.Say("  %d cuts of links and %d changes of their bandwidth, which no log knows of", f.Cuts, f.Narrowed)
+	r.Say("  %d nodes given up for their silence, %d rollbacks, %d runs gone on with by the same command", f.Silent, f.RolledBack, f.Resumed)
+}
+
+// load is that of the machine.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	one, _, _ := strings.Cut(string(text), " ")
+	return one
+}
+
+// quiet is the model of a run that nobody disturbs, in one process.
+func (b *bench) quiet(a application) ([]byte, error) {
+	name := fmt.Sprint(a.name, "-", a.epochs)
+	if m := b.models[name]; m != nil {
+		return m, nil
+	}
+	folder := filepath.Join(b.folder, "quiet-"+name)
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(b.program, append([]string{"demo", a.name, "--out", "run", "--checkpoint", "none"}, a.args()...)...)
+	cmd.Dir = folder
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("an undisturbed run: %w; %s", err, text)
+	}
+	m, err := os.ReadFile(filepath.Join(folder, "run", "model.safetensors"))
+	b.models[name] = m
+	return m, err
+}
+
+// answer is the last line of `train --json`.
+type answer struct {
+	Audit *struct {
+		Sent, Applied, Dropped *int64
+		Disagreements          []string
+	}
+}
+
+// audited refuses an answer whose audit is not exact.
+func audited(line string) error {
+	var a answer
+	if err := json.Unmarshal([]byte(line), &a); err != nil {
+		return fmt.Errorf("its answer %q: %w", line, err)
+	}
+	switch u := a.Audit; {
+	case u == nil || u.Sent == nil || u.Applied == nil || u.Dropped == nil:
+		return fmt.Errorf("its answer has no audit: %s", line)
+	case *u.Sent != *u.Applied+*u.Dropped || len(u.Disagreements) > 0:
+		return fmt.Errorf("its audit is not exact: %s", line)
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bellows/experiments/internal/report"
+)
+
+// TestJobsSurvive runs a job of each application while it is disturbed. What is done to them a seed draws, when it hits them this machine's speed decides, and what is wanted neither.
+func TestJobsSurvive(t *testing.T) {
+	b := &bench{seed: 5, models: map[string][]byte{}, quick: true, silent: silentMost}
+	o, err := b.all(&report.Run{Out: io.Discard, Quick: true}, 0, false, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := o.Figures.(*figures); f.Jobs != len(applications) || f.Equal != f.Jobs || f.all() == 0 || len(o.Pictures) != 1 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestLogsAreCounted counts a log that has each of what is counted, and lines that are nothing of it.
+func TestLogsAreCounted(t *testing.T) {
+	t.Parallel()
+	lines := []string{
+		`{"seq":1,"kind":"started","node":"node-0","sentence":"mlr begins"}`,
+		`{"seq":2,"kind":"joined","node":"node-0","processes":{"node-0":1,"node-1":2,"node-2":3}}`,
+		`{"seq":3,"kind":"gone","node":"node-2","sentence":"the job goes on without node 2 (node 2 (process 3) ended with signal: killed)","units":2}`,
+		`{"seq":4,"kind":"plan","node":"node-0","sentence":"node-1 is to leave within 30.0 s: 2 steps","steps":["move split 1"]}`,
+		`{"seq":5,"kind":"plan","node":"node-0","sentence":"node-1 is to leave within 30.0 s: 1 step","steps":["move split 2"]}`,
+		`{"seq":6,"kind":"moved","node":"node-3","from":"node-1","sentence":"2 splits","splits":[1,2]}`,
+		`{"seq":7,"kind":"rolled-back","node":"node-0","sentence":"goes on","reason":"train: node 1 (process 2) ended with signal: killed","out_units":1}`,
+		`{"seq":8,"kind":"joined","node":"node-3","processes":{"node-3":9}}`,
+		`{"seq":9,"kind":"plan","node":"node-0","sentence":"3 workers and 0 servers are wanted, there are 2 and 0: 1 step","steps":["move"]}`,
+		`{"seq":10,"kind":"moved","node":"node-3","from":"node-1","sentence":"a partition","table":0,"partition":1}`,
+		`{"seq":11,"kind":"plan","node":"node-0","sentence":"3 workers and 0 servers are wanted, there are 2 and 0: done in 1.0 s, 1 moved","took_seconds":1}`,
+		`{"seq":12,"kind":"gone","node":"node-3","sentence":"the job goes on without node 3 (node 3 has been silent for 2.9 s)","units":2}`,
+		`{"seq":13,"kind":"left","node":"node-1","sentence":"node 1 has left"}`,
+		`{"seq":14,"kind":"resumed","node":"node-0","sentence":"goes on"}`,
+		`{"seq":15,"kind":"lost","node":"node-0","sentence":"train: node 2 (process 3) ended with signal: killed","units":4}`,
+		`{"seq":16,"kind":"resumed","node":"node-0","sentence":"goes on"}`,
+		`{"seq":17,"kind":"finished","node":"node-0","sentence":"is over"}`,
+	}
+	got, err := count([]byte(strings.Join(lines, "\n")+"\n"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Kills[aWorker] != 1 || got.Kills[aHolder] != 2 || got.Kills[aLeader] != 1 || got.all() != 4 || got.InClock != 3 || got.InPlan != 1 || got.Between != 1 || got.Silent != 1 ||
+		got.Migrations != 2 || got.Splits != 2 || got.Partitions != 1 || got.Drains != 1 || got.Scales != 1 || got.RolledBack != 1 || got.Resumed != 2 || got.Joined != 1 || got.Left != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got, err = count([]byte(lines[0]+"\n"), true); err != nil || got.Kills[aLeader] != 1 {
+		t.Errorf("a run that was begun anew: %+v, %v", got, err)
+	}
+	if _, err := count([]byte("half a li"), false); err == nil {
+		t.Error("what is no log is counted")
+	}
+	var sum counts
+	sum.add(got)
+	sum.add(got)
+	if sum.Kills[aLeader] != 2 || sum.InPlan != 2*got.InPlan {
+		t.Errorf("%+v", sum)
+	}
+}
+
+// TestAnAuditThatIsNotExactIsRefused gives answers of which one only is right.
+func TestAnAuditThatIsNotExactIsRefused(t *testing.T) {
+	t.Parallel()
+	for answer, right := range map[string]bool{
+		`{"audit":{"sent":3,"applied":3,"dropped":0,"disagreements":[]}}`:      true,
+		`{"audit":{"sent":3,"applied":2,"dropped":0,"disagreements":[]}}`:      false,
+		`{"audit":{"sent":3,"applied":3,"dropped":0,"disagreements":["one"]}}`: false,
+		`{"audit":{"sent":3,"applied":3,"disagreements":[]}}`:                  false,
+		`{}`: false,
+		`x`:  false,
+	} {
+		if err := audited(answer); (err == nil) != right {
+			t.Errorf("%s: %v", answer, err)
+		}
+	}
+}
+
+// TestAnotherModelIsRefused has a job leave a model that has one bit of another.
+func TestAnotherModelIsRefused(t *testing.T) {
+	t.Parallel()
+	b := &bench{folder: t.TempDir(), models: map[string][]byte{"mf-900": {1, 2, 7}}}
+	j := newJob(b, 0)
+	if err := os.MkdirAll(filepath.Join(j.folder, "run"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(j.folder, "run", "model.safetensors"), []byte{1, 2, 3}, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.hold(); err == nil || !strings.Contains(err.Error(), "not that of a run that nobody disturbed") {
+		t.Errorf("it is taken: %v", err)
+	}
+}
+
+// TestAJobThatHangsIsAFailure runs a program that joins and says nothing more: it is told to write down what it does, and the failure names it.
+func TestAJobThatHangsIsAFailure(t *testing.T) {
+	t.Parallel()
+	b := &bench{folder: t.TempDir(), silent: time.Millisecond}
+	b.program = filepath.Join(b.folder, "hangs")
+	text := "#!/bin/sh\ntrap 'echo dumped >&2; exit 2' QUIT\necho '{\"kind\":\"joined\",\"node\":\"node-0\",\"processes\":{}}'\nwhile :; do sleep 0.01; done\n"
+	if err := os.WriteFile(b.program, []byte(text), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	j := newJob(b, 0)
+	_, err := j.run()
+	if !errors.Is(err, errHangs) {
+		t.Fatalf("it is taken: %v", err)
+	}
+	if said, err := os.ReadFile(filepath.Join(j.folder, "said")); err != nil || !strings.Contains(string(said), "dumped") {
+		t.Errorf("it was not told to write down what it does: %s, %v", said, err)
+	}
+}
+
+// TestASeedDrawsTheSame draws the same jobs of the same seed, and others of another.
+func TestASeedDrawsTheSame(t *testing.T) {
+	t.Parallel()
+	drawn := func(seed uint64) (all string) {
+		for n := range 8 {
+			j := newJob(&bench{seed: seed}, n)
+			all += strings.Join(j.words, " ") + " " + j.draw().name + " " + j.draw().name + "\n"
+		}
+		return all
+	}
+	if drawn(1) != drawn(1) || drawn(1) == drawn(2) {
+		t.Errorf("%s%s", drawn(1), drawn(2))
+	}
+}
