@@ -363,6 +363,7 @@ func (w *world) obey() {
 		}
 	}
 	w.settle()
+	w.hooks.Says(w.fx.Envelopes)
 	if w.failover.breaks(w) {
 		return
 	}
