@@ -238,8 +238,9 @@ func (d *directed) begin() {
 	case grid.Leave:
 		d.from, d.to, d.third = w.nodes[schedule.DirectedLanes], w.nodes[1], w.nodes[2]
 		s.Node = d.from.id
-		for _, a := range []wire.Address{wire.ClientAt(s.Node), wire.LaneAt(s.Node, 0)} {
-			w.take(schedule.Entry{Leaves: true, Actor: a})
+		w.take(schedule.Entry{Leaves: true, Actor: wire.LaneAt(s.Node, 0)})
+		if d.seed%4 != 1 { // else it only gives up its part of the model
+			w.After(80*int64(d.seed%2), w.nodes[0], func() { w.take(schedule.Entry{Leaves: true, Actor: wire.ClientAt(s.Node)}) })
 		}
 	case grid.Join:
 		if len(w.onTheWay()) > 0 {
@@ -297,7 +298,7 @@ func (d *directed) comes(m grid.Moment) {
 				d.strike()
 			}
 		})
-	case m == grid.Before && c.Role != grid.Controller:
+	case m == grid.Before && c.Role < grid.Controller:
 		d.strike()
 	default:
 		w.After(0, nil, d.strike)
@@ -318,9 +319,30 @@ func (d *directed) strike() {
 		w.follow()
 		return
 	}
+	if d.cell.Role == grid.Parted {
+		d.part()
+		return
+	}
 	if n := d.has(d.cell.Role); n != nil && !n.done() {
 		d.strikes(fmt.Sprintf("node %d", n.id), func() { w.crash(n) })
 	}
+}
+
+// part has a worker and a server lose each other for good.
+func (d *directed) part() {
+	w := d.world
+	n, server := works(w, grid.Writer, d.from, d.to), d.third
+	if n == nil {
+		n = works(w, grid.Leaser, d.from, d.to)
+	}
+	if n == nil || server == nil || server.done() || n.to(server.id) == nil {
+		return
+	}
+	d.strikes(fmt.Sprintf("between nodes %d and %d all", n.id, server.id), func() {
+		p := n.pairs[server.id]
+		w.mayPart(p.From(), p.To())
+		p.Reset(true)
+	})
 }
 
 func (d *directed) strikes(who string, how func()) {

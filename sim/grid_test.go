@@ -109,7 +109,9 @@ func TestEveryDeath(t *testing.T) {
 			if v.millis > slowest {
 				slowest, slow = v.millis, fmt.Sprintf("%v, seed %d", f.cell, f.played[k])
 			}
-			judgeDeath(t, f, k, quiet)
+			for _, s := range v.cost(f.cell, quiet) {
+				t.Errorf("%v, seed %d: %s", f.cell, f.played[k], s)
+			}
 		}
 		fmt.Fprintf(&list, "%-50v %3d seeds, %d deaths, %d went back to a cut\n", f.cell, f.seeds, len(f.verdicts), back)
 	}
@@ -117,23 +119,23 @@ func TestEveryDeath(t *testing.T) {
 		len(cells), len(grid.Phases), played, cannot, deaths, seeds, lives, slowest, slow, list.String())
 }
 
-// judgeDeath holds the end of a job against what its death may cost.
-func judgeDeath(t *testing.T, f *filled, k int, quiet map[uint64]uint64) {
-	v, c := &f.verdicts[k], f.cell
+// cost is what a death has cost more than it may: the deadline, the bits, or, where a worker or a controller has died, a life.
+func (v *verdict) cost(c grid.Cell, quiet map[uint64]uint64) (more []string) {
 	if v.millis > livenessMax {
-		t.Errorf("%v, seed %d: the job takes %d ms to its end", c, f.played[k], v.millis)
+		more = append(more, fmt.Sprintf("the job takes %d ms to its end", v.millis))
 	}
 	if !v.same(quiet) {
-		t.Errorf("%v, seed %d: the tables end with bits %016x, and %016x in the quiet job", c, f.played[k], v.bits, quiet[v.shape])
+		more = append(more, fmt.Sprintf("the tables end with bits %016x, and %016x in the quiet job", v.bits, quiet[v.shape]))
 	}
-	worker := c.Role == grid.Writer || c.Role == grid.Leaser || c.Phase.Change == grid.Split && c.Role <= grid.Target
+	worker := c.Role == grid.Writer || c.Role == grid.Leaser || c.Role == grid.Parted || c.Phase.Change == grid.Split && c.Role <= grid.Target
 	switch {
 	case v.lives == 1:
 	case c.Role == grid.Controller:
-		t.Errorf("%v, seed %d: the loss of a controller costs a life: %s", c, f.played[k], v.why)
-	case worker && c.Phase.Change != grid.Follow && !v.divided: // who follows does not know yet what was recorded (coord.needs)
-		t.Errorf("%v, seed %d: the loss of a worker costs a life: %s", c, f.played[k], v.why)
+		more = append(more, "the loss of a controller costs a life: "+v.why)
+	case worker && c.Phase.Change != grid.Follow && !v.divided: // who follows does not know yet what was recorded, and half a divided clock is with its worker (coord.needs)
+		more = append(more, "the loss of a worker costs a life: "+v.why)
 	}
+	return more
 }
 
 // same reports whether a job has ended with the bits of the quiet one. Where a server has died behind its last word, all tables have been held against the model when they had been collected.
@@ -143,6 +145,7 @@ func (v *verdict) same(quiet map[uint64]uint64) bool {
 
 // quietBits are the tables of each shape when nothing befalls it.
 func quietBits(t *testing.T) map[uint64]uint64 {
+	t.Helper()
 	list := make([]verdict, model.Shapes)
 	each(len(list), func(i int) {
 		d := newDirected(grid.Cells()[0], uint64(i), nil)

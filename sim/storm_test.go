@@ -25,8 +25,8 @@ func TestTwoAndThreeDeaths(t *testing.T) {
 		gap           int
 	}
 	var pairs []pair
-	for a := range grid.Roles {
-		for b := range grid.Roles {
+	for a := range grid.Parted {
+		for b := range grid.Parted {
 			for g := range gaps {
 				pairs = append(pairs, pair{a, b, g})
 			}
@@ -56,7 +56,7 @@ func TestTwoAndThreeDeaths(t *testing.T) {
 			d.more = []blow{{p.second, span(gaps[p.gap])}}
 			three := len(all[i])%2 == 1
 			if three {
-				d.more = append(d.more, blow{grid.Role(rng.IntN(int(grid.Roles))), span(gaps[rng.IntN(len(gaps))])})
+				d.more = append(d.more, blow{grid.Role(rng.IntN(int(grid.Parted))), span(gaps[rng.IntN(len(gaps))])})
 			}
 			if v := d.play(); v.violation != "" || v.struck && len(d.more) == 0 {
 				all[i] = append(all[i], outcome{v, c, seed, three})

@@ -26,7 +26,7 @@ func (c Change) String() string {
 	return [Changes]string{"move", "undo", "split", "leave", "join", "cut", "follow"}[c]
 }
 
-// Role is who dies, as seen from a change.
+// Role is who dies, as seen from a change, or what else is lost.
 type Role int
 
 // The roles.
@@ -37,11 +37,12 @@ const (
 	Writer                 // a worker, a flush of which is on its way, or held and not numbered
 	Leaser                 // a worker with a lease
 	Controller             // the state of the controller: its process goes on, and another one follows
+	Parted                 // nobody: a worker and a server lose each other for good, and nobody else
 	Roles
 )
 
 func (r Role) String() string {
-	return [Roles]string{"source", "target", "third server", "writer", "leaser", "controller"}[r]
+	return [Roles]string{"source", "target", "third server", "writer", "leaser", "controller", "parted"}[r]
 }
 
 // Moment is when in a phase. Where one step of an actor ends a phase and begins the next, the end of the one and the beginning of the other are the same moment.
