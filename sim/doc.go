@@ -13,32 +13,25 @@
 //
 // The package is read in the order in which a schedule is made:
 //
-//	internal/model, what the job computes, and what the recorded commits make of that
-//	internal/schedule, what a seed decides before the first event
-//	internal/driver, three ways to dispatch the job's clocks
-//	internal/virtual, time
+//	internal/model, what the job computes, and what the recorded commits make of that; internal/schedule, what a seed decides before the first event
+//	internal/driver, three ways to dispatch the job's clocks; internal/virtual, time
 //	world.go      actors, and the mail between them
 //	node.go       what drives the actors of a process and the shell around them, as packages node and fabric do in production
-//	network.go    what connections know of a node, and tell it
-//	internal/transit, the connections between nodes, and the messages on their way over them
-//	internal/msgcopy, messages as a codec would copy them, and their digests
+//	network.go    what connections know of a node, and tell it; internal/transit, these and the messages on their way over them; internal/msgcopy, copies of messages
 //	worker.go     the shell of a client; script.go, the tasks that it runs
-//	internal/steps, what these read, change and lease
-//	internal/places, their compute slots, given by the scheduler that ships
+//	internal/steps, what these read, change and lease; internal/places, their compute slots, given by the scheduler that ships
 //	stage.go      which protocol stages a node is in; fault.go and inject.go, what goes wrong within them
-//	invade.go     nodes that say what no sound one would; loss.go, a message that is lost
+//	invade.go     nodes that say what no sound one would
 //	grow.go       lanes and clients that join later, and splits that move
 //	guest.go      nodes that join, and what becomes of them
-//	cut.go        cuts of the job, and what goes on from them
-//	internal/cutting, the shells that take them
+//	cut.go        cuts of the job, and what goes on from them; internal/cutting, the shells that take them
 //	failover.go   other controllers, which follow one that is gone
 //	collect.go    the state on its way to node 0, and the next life of a job that was interrupted
-//	internal/account, row deltas and leases, counted from the messages alone
-//	internal/await, the waits that must be named, and those that nobody names yet
+//	internal/account, row deltas and leases, counted from the messages alone; internal/await, the waits that must be named
 //	internal/witness, promises held against the model, read by read
-//	final.go      promises held against what is left when the job is over
+//	final.go      promises held against what is left when the job is over; run.go, one schedule, and its result, with its hash and its log
 //	internal/coverage, what the schedule has brought about; internal/moving and internal/visiting, of moves and of guests
-//	run.go        one schedule, and its result; trace.go, its hash and its log
+//	internal/grid, deaths that are played one by one: in each phase of each change, of each role (TestEveryDeath)
 //
 // The oracle shares no code with the core: it replays the controller's records through the job's
 // functions. Some jobs have clocks of several units, of which each does its share. Columns of the count tables belong to splits, so that a value read says how many units of

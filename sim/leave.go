@@ -89,10 +89,11 @@ func (w *world) depart() {
 func (w *world) buries() {
 	for _, b := range w.fx.Buried {
 		n := w.nodes[b.Node]
-		if slices.ContainsFunc(w.route.Lanes(), func(a wire.Address) bool { return a.Node == n.id }) || n.id == 0 || !n.gone {
+		if slices.ContainsFunc(w.route.Lanes(), func(a wire.Address) bool { return a.Node == n.id }) || n.id == 0 || !n.gone && !w.faults.ends.Allow(b.Reason) {
 			w.violated("P9: node %d is lost (%s), has a part of the model or nothing was injected at it, and the job goes on", n.id, b.Reason)
 		}
 		w.note("the job goes on without node %d: %s", n.id, b.Reason)
+		w.mayLose(n) // of two that have lost each other it may be the one to which nothing was done
 		w.moved()
 		w.coverage.Hit(coverage.WorkerLost)
 		w.coverage.HitIf(coverage.LostWithUnits, b.Units > 0)

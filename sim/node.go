@@ -358,6 +358,7 @@ func (w *world) obey() {
 		w.nodes[0].checker.Learn(r)
 	}
 	w.settle()
+	w.hooks.Says(w.fx.Envelopes)
 	if w.failover.breaks(w) {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"bellows/core/planted"
+	"bellows/sim/internal/grid"
 )
 
 var mutantSeedsFlag = flag.Int("sim.mutants", 1000, "how many seeds may be played to detect a planted bug that the seed on record does not show")
@@ -42,6 +43,7 @@ func TestPlanted(t *testing.T) {
 	fmt.Fprintf(&table, "%-28s %6s %9s  %s\n", "bug", "seed", "shown by", "what caught it")
 	var first []uint64
 	found := map[string]uint64{}
+	quiet := quietBits(t)
 	killed, survivors, known := 0, explained(t), detections(t)
 	bugs := plantedBugs(t)
 	if some := regexp.MustCompile(*bugsFlag); *bugsFlag != "" {
@@ -55,7 +57,7 @@ func TestPlanted(t *testing.T) {
 		if slices.Contains(survivors, b) { // it is known why no schedule shows it: how long it is sought proves nothing
 			seeds /= 5
 		}
-		d := detect(b, seeds, known[b])
+		d := detect(b, seeds, known[b], !slices.Contains(survivors, b), quiet)
 		if !d.found {
 			fmt.Fprintf(&table, "%-28s %6s %9s  survives %d seeds\n", b, "-", "-", seeds)
 			if !slices.Contains(survivors, b) {
@@ -83,12 +85,12 @@ func TestPlanted(t *testing.T) {
 }
 
 // detect plays seeds with a bug planted, until one shows it: the known one, unless it is 0, and then few at a time, since
-// half of the bugs are shown by the first.
-func detect(b string, seeds int, known uint64) detection {
+// half of the bugs are shown by the first. deaths: what no seed shows is sought in the grid of deaths, too, one of each cell; quiet is what the tables of quiet jobs end with.
+func detect(b string, seeds int, known uint64, deaths bool, quiet map[uint64]uint64) detection {
 	planted.Plant(b)
 	defer planted.Plant("")
 	if known != 0 {
-		if r := Run(known, nil); r.Violation != "" {
+		if r := again(known, quiet); r.Violation != "" {
 			return detection{bug: b, result: r, found: true, shown: 1, played: 1}
 		}
 	}
@@ -107,7 +109,42 @@ func detect(b string, seeds int, known uint64) detection {
 			return d
 		}
 	}
-	return detection{bug: b}
+	if !deaths {
+		return detection{bug: b}
+	}
+	d := detection{bug: b}
+	list := make([]Result, len(grid.Cells()))
+	each(len(list), func(i int) { // what only a death at its moment shows
+		if grid.Cells()[i].Cannot() == "" {
+			list[i] = again(cellSeeds+uint64(i)<<20+uint64(i), quiet)
+		}
+	})
+	for _, r := range list {
+		if d.played++; r.Violation == "" {
+			continue
+		}
+		if d.shown++; !d.found {
+			d.found, d.result = true, r
+		}
+	}
+	return d
+}
+
+// cellSeeds is the number of the first death of the grid that is played as a schedule is, by one number: of each cell, in its order, there are as many as a cell has seeds.
+const cellSeeds = 1 << 41
+
+// again plays the schedule of a seed, or a death.
+func again(seed uint64, quiet map[uint64]uint64) Result {
+	if seed < cellSeeds {
+		return Run(seed, nil)
+	}
+	c := grid.Cells()[(seed-cellSeeds)>>20]
+	v := newDirected(c, seed&(1<<20-1), nil).play()
+	r := Result{Seed: seed, Violation: v.violation}
+	if r.Violation == "" && v.struck {
+		r.Violation = strings.Join(v.cost(c, quiet), "; ")
+	}
+	return r
 }
 
 // detectionsFile has a line for each planted bug that a schedule showed: its name and the seed. It is a hint, no more: a

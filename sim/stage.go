@@ -37,9 +37,8 @@ func (w *world) sees(e wire.Envelope) {
 	if k, is := coverage.OfWords(e.Message, model.Words); is {
 		w.coverage.Hit(k)
 	}
-	if w.faults.hostile != nil {
-		w.faults.hostile.Remember(e)
-	}
+	w.faults.hostile.Remember(e)
+	w.hooks.Posted(e)
 	w.seesMove(e)
 	w.coverage.HitIf(coverage.LostWoke, w.nodes[e.From.Node].buried && e.From.Node != e.To.Node)
 	switch m := e.Message.(type) {
@@ -88,6 +87,9 @@ func (w *world) sees(e wire.Envelope) {
 	case *wire.Route:
 		w.coverage.HitIf(coverage.BegunMidClock, e.To.Role == wire.Lane && m.Begin != nil && len(m.Begin.Open) > 0)
 	case *wire.End:
+		if m.Parts { // to a lane that leaves: the job goes on
+			break
+		}
 		w.failover.cutShort = w.failover.cutShort || w.failover.term > term && !w.lead.Begun()
 		w.coverage.HitIf(coverage.EndedAdded, w.failover.cutShort && e.From == wire.ControllerAt() && e.To.Role == wire.Lane && !slices.Contains(w.common.Lanes, e.To))
 		w.ending, w.endedBy = true, max(w.endedBy, m.Term)
@@ -114,6 +116,7 @@ func (w *world) sees(e wire.Envelope) {
 
 // delivers takes note of a message that an actor is about to take.
 func (w *world) delivers(e wire.Envelope) {
+	w.hooks.Taken(e)
 	w.deliversMove(e)
 	switch m := e.Message.(type) {
 	case *wire.Push:

@@ -19,6 +19,7 @@ import (
 	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/driver"
+	"bellows/sim/internal/grid"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/image"
 	"bellows/sim/internal/model"
@@ -109,6 +110,7 @@ type world struct {
 	coverage  coverage.Coverage
 	log       io.Writer
 	violation string
+	hooks     grid.Hooks
 	only      string // how the format of a violation begins; others are not heard
 }
 

@@ -64,6 +64,9 @@ func (c *Controller) needs(n bellows.NodeID) string {
 	return ""
 }
 
+// spares reports whether the job goes on without a node.
+func (c *Controller) spares(n bellows.NodeID) bool { return c.ending == nil && c.needs(n) == "" }
+
 // anyBarrier reports whether the clocks of some table become visible as a whole.
 func (c *Controller) anyBarrier() bool {
 	for t := range c.cfg.Tables {

@@ -90,7 +90,7 @@ func (c *Controller) sendEnd(to wire.Address, fx *Effects) {
 	if lost := c.roll.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
 		m.Gone = slices.Clone(lost) // a message is its receiver's
 	}
-	if c.recovery != nil { // a lane that is behind does not know who has left
+	if c.recovery != nil || slices.Contains(c.leavers(), to) && !planted.On("left-awaited-by-leaver") { // a lane that is behind, or takes no record any more, does not know who has left
 		m.Gone = append(m.Gone, c.roll.AllLeft()...)
 	}
 	if to.Role == wire.Client && c.cfg.Term > 1 { // one that has ended for the controller before takes no route

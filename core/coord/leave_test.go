@@ -285,3 +285,35 @@ func TestWhoLeavesForLongIsNamed(t *testing.T) {
 		t.Errorf("named %q", got)
 	}
 }
+
+// TestALaneThatLeavesIsToldWhoHasLeft ends a job while a lane is leaving, and a node has left behind its removal: the lane takes no record of that, and would wait for the
+// node's client to say that nothing more comes.
+func TestALaneThatLeavesIsToldWhoHasLeft(t *testing.T) {
+	d := newDesk(&rounds{want: 3}, 10_000)
+	d.ready(clients...)
+	d.Start(&d.fx)
+	for _, err := range []error{d.AddLane(freshLane, &d.fx), d.AddClient(4, &d.fx), d.RemoveLane(freshLane, &d.fx), d.RemoveClient(4, &d.fx)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := d.removals()
+	d.adopted(lanes[0], gone[1])
+	if !slices.Equal(d.fx.Left, []bellows.NodeID{4}) {
+		t.Fatalf("%v may go", d.fx.Left)
+	}
+	d.fx.Reset()
+	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Failed{Reason: "no more"}}}, &d.fx)
+	told := map[wire.Address][]bellows.NodeID{}
+	for _, e := range d.fx.Envelopes {
+		if m, ok := e.Message.(*wire.End); ok {
+			told[e.To] = m.Gone
+		}
+	}
+	if got := told[freshLane]; !slices.Equal(got, []bellows.NodeID{4}) {
+		t.Errorf("the lane that leaves is told that %v are gone", got)
+	}
+	if got := told[lanes[0]]; len(got) > 0 {
+		t.Errorf("a lane that stays is told that %v are gone", got)
+	}
+}

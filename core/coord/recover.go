@@ -247,7 +247,9 @@ func (c *Controller) chooseTail(fx *Effects) {
 		if h == nil || h == &absent || c.fresh(r, i) {
 			continue
 		}
-		r.need = min(r.need, h.Last+1)
+		if !c.hasLeft(r, i) || planted.On("leaver-caught-up") {
+			r.need = min(r.need, h.Last+1)
+		}
 		r.upTo = max(r.upTo, h.Last)
 	}
 	if r.upTo < r.from.Commit {
@@ -288,6 +290,13 @@ func (c *Controller) askTail(fx *Effects) {
 
 // next is the first record that is wanted and has not come.
 func (r *recovery) next() bellows.CommitNumber { return r.need + bellows.CommitNumber(len(r.tail)) }
+
+// hasLeft reports whether a lane that has answered had left before the controller was saved: it takes no records behind its removal, and the others may have let go those that follow
+// (TestALaneThatHasLeftNeedsNoRecords).
+func (c *Controller) hasLeft(r *recovery, lane int) bool {
+	h := r.holdings[lane]
+	return h.Last > 0 && h.Last < r.from.Commit && !slices.Contains(c.cfg.Route.Lanes(), c.cfg.Lanes[lane])
+}
 
 // takeTail takes records that a lane has kept. It gives them in their order.
 func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {

@@ -327,6 +327,23 @@ func TestAControllerFollowsFromASavedOne(t *testing.T) {
 	expect(t, f.said())
 }
 
+// TestALaneThatHasLeftNeedsNoRecords has a lane answer that left before the controller was saved, since its process is there for others: what the other lanes have let go
+// since is not asked for.
+func TestALaneThatHasLeftNeedsNoRecords(t *testing.T) {
+	f := newFollow(t, &rounds{want: 3})
+	f.commit(0)
+	f.done(1, 1)
+	saved, _ := f.Save()
+	f.hear()
+	f.tail = nil
+	f.done(2, 1)
+	f.hear()
+	f.next(&rounds{want: 3}, saved)
+	f.holds(1, 1, 1)
+	f.holds(0, 4, 4)
+	f.expectQuery(0, 4)
+}
+
 // TestWhatCannotBeRecoveredIsNamed has lanes that have not what is needed, a driver that does something else, and lanes that do not answer.
 func TestWhatCannotBeRecoveredIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {

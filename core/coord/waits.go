@@ -35,7 +35,7 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	}
 	c.roll.Beat(c.cfg.Controller, &fx.Outbox)
 	for c.ending == nil || !planted.On("ending-unwatched") {
-		loss, found := c.roll.Verdict(c.mayHaveLeft)
+		loss, found := c.roll.Verdict(c.mayHaveLeft, c.spares)
 		if !found {
 			break
 		}

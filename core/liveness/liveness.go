@@ -108,6 +108,14 @@ func (t *Detector) Beat(n bellows.NodeID, nowMillis int64) {
 	}
 }
 
+// Silent is for how long a node has been silent; 0 for one that has no lease.
+func (t *Detector) Silent(n bellows.NodeID, nowMillis int64) int64 {
+	if i := t.place(n); i >= 0 {
+		return nowMillis - t.peers[i].last
+	}
+	return 0
+}
+
 // Suspect is a node that has been silent for longer than a caller's patience, and for how long. It
 // names every silence once; ask again until it finds none.
 func (t *Detector) Suspect(nowMillis, patienceMillis int64) (n bellows.NodeID, silentMillis int64, found bool) {

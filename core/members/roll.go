@@ -213,12 +213,19 @@ func (r *Roll) Tick(nowMillis int64, heard []uint64) (sleptMillis int64) {
 // Verdict is the next node that is lost by now and not spared: a suspect whose time has come, or one
 // whose lease has run out. Its caller takes it by Lose, and asks again: each loss changes what the
 // next one means to the job.
-func (r *Roll) Verdict(spared func(bellows.NodeID) bool) (Loss, bool) {
+//
+// Of two nodes that have lost each other, and nobody else, one must go. The job may spare one and
+// need the other (spare says whom it can spare): then it is the one who can be spared, whoever has
+// spoken first (TestOfTwoWhoLoseEachOtherTheOneThatCanBeSparedGoes). Its loss takes back what it has said.
+func (r *Roll) Verdict(spared, spare func(bellows.NodeID) bool) (Loss, bool) {
 	for i, s := range r.suspects {
 		if s.dueMillis <= r.now && !spared(s.node) && !planted.On("rumour-ignored") {
+			if by, alone := r.accuser(s); alone && !spare(s.node) && !spared(by) && spare(by) {
+				return Loss{by, fmt.Sprintf("node %d is gone: only it has lost node %d, which is heard and which the job needs (%s)", by, s.node, s.reason)}, true
+			}
 			r.suspects = slices.Delete(r.suspects, i, i+1)
 			if r.Lost(s.node) {
-				return r.Verdict(spared)
+				return r.Verdict(spared, spare)
 			}
 			return Loss{s.node, s.reason}, true
 		}
@@ -229,6 +236,15 @@ func (r *Roll) Verdict(spared func(bellows.NodeID) bool) (Loss, bool) {
 	n, silent, found := r.leases.ExpiredBut(r.now, func(n bellows.NodeID) bool { return r.Lost(n) || r.HasLeft(n) || spared(n) }) // once (TestTheLostAreLostOnce)
 	return Loss{n, fmt.Sprintf("node %d has been silent for %.1f s and is declared gone; nothing of its unfinished clock counts", n,
 		float64(silent)/1000)}, found
+}
+
+// accuser is who alone suspects a node that node 0 hears, and is not lost itself.
+func (r *Roll) accuser(s suspect) (by bellows.NodeID, alone bool) {
+	if s.own || len(s.by) != 1 || r.Lost(s.by[0]) || r.HasLeft(s.by[0]) || r.Lost(s.node) ||
+		r.leases.Silent(s.node, r.now) > r.times.Notice || planted.On("accused-needed-lost") {
+		return 0, false
+	}
+	return s.by[0], true
 }
 
 // Due reports whether a node is lost by now if it is not spared.

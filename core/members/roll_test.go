@@ -46,7 +46,7 @@ func nobody(bellows.NodeID) bool { return false }
 
 // verdicts loses all that are to be lost by now, one line each.
 func verdicts(r *members.Roll) (lines []string) {
-	for l, found := r.Verdict(nobody); found; l, found = r.Verdict(nobody) {
+	for l, found := r.Verdict(nobody, nobody); found; l, found = r.Verdict(nobody, nobody) {
 		lines = append(lines, fmt.Sprintf("%d: %s", l.Node, l.Reason))
 		if !r.Lose(l.Node, l.Reason) {
 			lines = append(lines, "was lost before")
@@ -239,7 +239,7 @@ func TestTheLostAreLostOnce(t *testing.T) {
 	r.Leave(2)
 	r.Add(lane(2))
 	ticks(r, 500, 30_000, 1, 3)
-	if l, found := r.Verdict(nobody); found {
+	if l, found := r.Verdict(nobody, nobody); found {
 		t.Errorf("node %d is lost: %s", l.Node, l.Reason)
 	}
 }
@@ -356,6 +356,56 @@ func TestWhoIsAlwaysSlowComesToTheEnd(t *testing.T) {
 		}
 		if now > 100_000_000 {
 			t.Fatal("waits without end")
+		}
+	}
+}
+
+// TestOfTwoWhoLoseEachOtherTheOneThatCanBeSparedGoes has a worker and a server lose each other, whichever says so first: where the server is heard, and nobody else has lost it, the
+// worker goes. A server that is silent, that two have lost, or that node 0 has lost itself, goes as it did.
+func TestOfTwoWhoLoseEachOtherTheOneThatCanBeSparedGoes(t *testing.T) {
+	worker := func(n bellows.NodeID) bool { return n != 2 }
+	for name, c := range map[string]struct {
+		say   func(r *members.Roll)
+		heard []bellows.NodeID
+		want  string
+	}{
+		"the worker first": {func(r *members.Roll) {
+			r.Accuse(1, 2, "node 1 lost its connection to node 2: EOF", 3000)
+			r.Accuse(2, 1, "node 2 lost its connection to node 1: EOF", 3400)
+		}, []bellows.NodeID{1, 2, 3}, "1: node 1 is gone: only it has lost node 2, which is heard and which the job needs (node 1 lost its connection to node 2: EOF)"},
+		"the server first": {func(r *members.Roll) {
+			r.Accuse(2, 1, "node 2 lost its connection to node 1: EOF", 3000)
+			r.Accuse(1, 2, "node 1 lost its connection to node 2: EOF", 3400)
+		}, []bellows.NodeID{1, 2, 3}, "1: node 2 lost its connection to node 1: EOF"},
+		"two workers": {func(r *members.Roll) {
+			r.Accuse(1, 2, "node 1 lost its connection to node 2: EOF", 3000)
+			r.Accuse(3, 2, "node 3 lost its connection to node 2: EOF", 3000)
+		}, []bellows.NodeID{1, 2, 3}, "2: node 1 lost its connection to node 2: EOF"},
+		"node 0, too": {func(r *members.Roll) {
+			r.Accuse(1, 2, "node 1 lost its connection to node 2: EOF", 3000)
+			r.Suspect(2, "EOF", 3000)
+		}, []bellows.NodeID{1, 2, 3}, "2: node 1 lost its connection to node 2: EOF"},
+		"a server that is silent": {func(r *members.Roll) {
+			r.Accuse(1, 2, "node 1 lost its connection to node 2: EOF", 3000)
+		}, []bellows.NodeID{1, 3}, "2: node 1 lost its connection to node 2: EOF"},
+		"two servers": {func(r *members.Roll) {
+			r.Accuse(2, 1, "node 2 lost its connection to node 1: EOF", 3000)
+			r.Lose(3, "it died")
+		}, []bellows.NodeID{1, 2}, "1: node 2 lost its connection to node 1: EOF"},
+	} {
+		r := readyRoll()
+		c.say(r)
+		ticks(r, 500, 3500, c.heard...)
+		l, found := r.Verdict(nobody, worker)
+		if got := fmt.Sprintf("%d: %s", l.Node, l.Reason); !found || got != c.want {
+			t.Errorf("%s: %s, not %s", name, got, c.want)
+		}
+		if r.Lose(l.Node, l.Reason); l.Node == 1 {
+			r.Retract(1)
+			ticks(r, 4000, 8000, c.heard...)
+			if l, found := r.Verdict(nobody, worker); found {
+				t.Errorf("%s: node %d goes, too: %s", name, l.Node, l.Reason)
+			}
 		}
 	}
 }

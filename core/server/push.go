@@ -70,6 +70,9 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	}
 	if l.counted.Has(m.Flush) && !planted.On("push-twice") { // whoever owns what it names by now
 		l.answerHeld(from, m, out)
+		if m.Again && len(m.Pairs) == 0 && !planted.On("left-behind-untold") { // it was another lane's, which has left
+			out.Send(l.cfg.Self, from, &wire.Committed{List: []wire.Commitment{{Flush: m.Flush, Commit: l.applied}}})
+		}
 		return
 	}
 	switch err := l.checkPush(m); {
@@ -85,9 +88,6 @@ func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
 	known, fresh := l.dedupe(m)
 	if !fresh {
 		l.answerHeld(from, m, out)
-		if m.Again && len(m.Pairs) == 0 && l.counted.Has(m.Flush) { // it was another lane's, which has left
-			out.Send(l.cfg.Self, from, &wire.Committed{List: []wire.Commitment{{Flush: m.Flush, Commit: l.applied}}})
-		}
 		return
 	}
 	if err := l.fits(from, m); err != nil {

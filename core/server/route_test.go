@@ -220,6 +220,20 @@ func TestALaneFarBehindKeepsOnlySoMuch(t *testing.T) {
 	s.check()
 }
 
+// TestAFlushOfNothingCountsWhereItIsSentAgain has a flush that changes nothing come from a lane that has left, which had taken its done and not its record. That is here before it: the client is told
+// that the flush counts, though nothing of it was ever held here, and waits for nobody.
+func TestAFlushOfNothingCountsWhereItIsSentAgain(t *testing.T) {
+	s := newScript(t, 0)
+	s.record(1, 1, 1, 0)
+	at := s.text.Len()
+	m := wire.New[wire.Push]()
+	m.Flush, m.Again = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, true
+	s.send(clients[0], "nothing, again", m)
+	if said := s.saidSince(at); !strings.Contains(said, "to node 1: flush 1 of node 1 is commit 1") {
+		t.Error(said)
+	}
+}
+
 // TestAFlushOfNothingIsNotRefused has no room for what is ahead of the route: a flush of nothing waits all the same, since no pair would name it.
 func TestAFlushOfNothingIsNotRefused(t *testing.T) {
 	s, r := newScript(t, 0), firstRoads(routeTables)

@@ -283,7 +283,7 @@ func TestCheckpointsInABucket(t *testing.T) {
 		if mark(t, f) != float32(i+1) {
 			t.Errorf("run %d goes on from %v", i, mark(t, f))
 		}
-		reference, err := f.Reference(true)
+		reference, _, err := f.Reference(true)
 		if err != nil || bytes.Contains(reference, []byte(s3test.Secret)) {
 			t.Fatal(string(reference), err)
 		}

@@ -20,8 +20,11 @@ func (p *Parts[P]) Leaves(at P, kind Wait, now int64) {
 	}
 }
 
-// Holds takes note of a lane's word that it holds a part, which is looked at for the last time.
-func (p *Parts[P]) Holds(at P, last func(Part[P])) {
+// Holds takes note of a lane's word that it holds a part, which is looked at for the last time; or some of it, where it has been sent more (rest): that waits on, as it did.
+func (p *Parts[P]) Holds(at P, rest bool, last func(Part[P])) {
+	if rest {
+		return
+	}
 	if i := slices.IndexFunc(p.list, func(u Part[P]) bool { return u.At == at }); i >= 0 {
 		last(p.list[i])
 		p.list = slices.Delete(p.list, i, i+1)
@@ -36,7 +39,7 @@ func (p *Parts[P]) Refused(at P, rest bool, now int64, last func(Part[P])) {
 		last(p.list[i])
 		p.list[i].Since = now
 	case i >= 0:
-		p.Holds(at, last)
+		p.Holds(at, false, last)
 	}
 }
 

@@ -42,10 +42,10 @@ type frame struct {
 	payload []byte
 }
 
-// Remember keeps the last messages, the first of a kind, and then some, in the place of others.
+// Remember keeps the last messages, the first of a kind, and then some, in the place of others. No memory keeps none.
 func (m *Memory) Remember(e wire.Envelope) {
 	kind := e.Kind()
-	if kind == 0 {
+	if m == nil || kind == 0 {
 		return
 	}
 	list := m.past[kind]

@@ -40,6 +40,8 @@ type Schedule struct {
 	Linger  int64           // how long node 0 keeps connections after a job that has failed
 	Plans   []Plan
 
+	directed, complete bool // Directed has made it
+
 	Play // what else the job does
 }
 
@@ -104,6 +106,9 @@ func (s *Schedule) DrawLife() {
 	s.Plans = nil
 	s.drawPlans()
 	s.drawPlay()
+	if s.directed {
+		s.direct()
+	}
 }
 
 // Never is a clock, or a time, that does not come.

@@ -1,0 +1,435 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"bellows"
+	"bellows/link/wire"
+	"bellows/sim/internal/grid"
+	"bellows/sim/internal/model"
+	"bellows/sim/internal/schedule"
+	"bellows/sim/internal/visiting"
+)
+
+// directed is a life of a job in which one thing is changed again and again until somebody has died in a phase of that, as a cell of the grid says. Nothing else befalls it by itself.
+//
+// It begins with a cut, so that there is something to go back to. A job that ends for the death goes on from its last cut in another life, on as many nodes, as it does for the
+// command that leads it; there nothing befalls it any more.
+type directed struct {
+	*world
+	cell    grid.Cell
+	seed    uint64
+	watch   grid.Watch
+	from    *node // who gives
+	to      *node // who gets
+	third   *node
+	begunAt int64 // when the change was begun last; 0: never
+	undoAt  int64 // when a move is given up
+	term    bellows.Term
+	struck  bool
+	at      int64  // when somebody has died last,
+	of      *world // and in which life
+	who     string
+	more    []blow       // what befalls the job besides, one behind the other: in this life or, where it is over, in the next
+	also    func(*world) // something else that befalls each life from its beginning; nil: nothing
+}
+
+// blow is a death that follows another.
+type blow struct {
+	role grid.Role
+	gap  int64 // after the one before, or the beginning of the life
+}
+
+// verdict is what became of a directed job.
+type verdict struct {
+	violation string
+	struck    bool
+	who       string // who has died
+	why       string // the job has ended, and went back to its last cut; empty: it went on
+	lives     int
+	millis    int64 // from the death to the end
+	shape     uint64
+	divided   bool
+	bits      uint64
+	collected bool // the state has come together
+	commits   int
+}
+
+// newDirected makes the first life of such a job.
+func newDirected(cell grid.Cell, seed uint64, log io.Writer) *directed {
+	c := cell.Phase.Change
+	s := schedule.Directed(seed, c == grid.Split || seed%3 == 0, c == grid.Leave)
+	w := &world{Schedule: s, log: log}
+	w.oracle = model.NewOracle(w.Job)
+	w.build()
+	d := &directed{world: w, cell: cell, seed: seed}
+	d.watch = grid.Watch{Phase: cell.Phase, Comes: d.comes}
+	w.hooks = grid.Hooks{OnPosted: d.watch.Posted, OnTaken: d.watch.Taken, OnSays: d.says}
+	w.After(1, w.nodes[0], d.poll)
+	return d
+}
+
+// play plays the job, and what goes on from its last cut where it has ended for the death.
+func (d *directed) play() (v verdict) {
+	w := d.world
+	defer func() {
+		if p := recover(); p != nil {
+			w.violated("P10: the core panics: %v", p)
+			v.violation = w.violation
+			if w.log != nil {
+				panic(p)
+			}
+		}
+	}()
+	var base *world // the last life that has a cut to go back to
+	for {
+		w.run()
+		if w.violation == "" {
+			w.checkEnd()
+		}
+		v.lives++
+		if w == d.of {
+			v.millis = w.over - d.at
+		} else {
+			v.millis += w.over
+		}
+		if w.violation != "" {
+			v.violation = w.violation
+			break
+		}
+		if reason := w.ends(); reason != "" {
+			if v.why += reason + "; "; w.cuts.Last != nil {
+				base = w
+			}
+			if v.lives > livesMax {
+				v.violation = "no life follows: " + v.why
+				break
+			}
+			if w = d.again(base); w == nil {
+				v.violation = "no life follows: " + v.why
+				break
+			}
+			if len(d.more) > 0 {
+				w.After(1, w.nodes[0], func() { d.next(w) })
+			}
+			if d.also != nil {
+				d.also(w)
+			}
+			continue
+		}
+		break
+	}
+	if strings.Contains(v.why, errKilled.Error()) { // a task has failed besides, as tasks do while a controller asks what lanes hold
+		return verdict{lives: v.lives}
+	}
+	v.struck, v.who, v.shape, v.divided, v.commits = d.struck, d.who, w.Job.Shape, w.Job.Divided, len(w.oracle.Log)
+	v.bits, v.collected = uint64(w.bits), w.whole
+	return v
+}
+
+// again is the life that goes on from the last cut, or, without one, begins anew.
+func (d *directed) again(base *world) *world {
+	if base == nil {
+		n := newDirected(d.cell, d.seed, d.log)
+		n.struck = true // nothing is changed in it
+		return n.world
+	}
+	base.lost = true
+	return base.again()
+}
+
+// ends is why a life has not come to its model.
+func (w *world) ends() string {
+	if w.outcome == nil {
+		return "node 0 is gone"
+	}
+	if w.outcome.Reason != "" {
+		return w.outcome.Reason
+	}
+	return w.uncollected()
+}
+
+// poll begins what is to change, when the job has run so far that it can go back, and again where nobody has died in it.
+func (d *directed) poll() {
+	w := d.world
+	if d.struck || w.ending || w.outcome != nil {
+		return
+	}
+	w.After(2, w.nodes[0], d.poll)
+	if w.lead.Recovering() || !w.lead.Begun() || !w.begun {
+		return
+	}
+	if w.cuts.Last == nil {
+		d.cut()
+		return
+	}
+	if g := d.guest(); g != nil {
+		switch {
+		case g.called && !g.visits:
+			d.watch.Pass(grid.Before)
+		case g.visits && !g.joined:
+			d.watch.Pass(grid.Midst)
+		case g.joined:
+			d.watch.Pass(grid.After)
+		}
+	}
+	if d.undoAt > 0 && w.Now >= d.undoAt {
+		d.undoAt = 0
+		w.unask(d.watch.Subject.Ref)
+	}
+	if d.begunAt == 0 || w.Now > d.begunAt+d.pause() {
+		d.begunAt = w.Now
+		d.watch.Reset()
+		d.begin()
+	}
+}
+
+// pause is how long a change takes at most before it is begun again.
+func (d *directed) pause() int64 {
+	switch d.cell.Phase.Change {
+	case grid.Leave: // which it does once
+		return int64(schedule.Never)
+	case grid.Join:
+		return 300
+	}
+	return 120
+}
+
+func (d *directed) cut() {
+	if w := d.world; !w.lead.Cutting() && w.lead.Cut(&w.fx) == nil {
+		w.obey()
+	}
+}
+
+// guest is the node that joins; nil: it has not been invited.
+func (d *directed) guest() *guest {
+	if d.cell.Phase.Change != grid.Join || d.to == nil {
+		return nil
+	}
+	return d.to.guest
+}
+
+// begin begins the change.
+func (d *directed) begin() {
+	w, s := d.world, &d.watch.Subject
+	lanes := w.stay(w.lead.Route().Lanes())
+	d.from, d.to, d.third = w.nodes[1], w.nodes[2], w.nodes[3]
+	switch d.cell.Phase.Change {
+	case grid.Move, grid.Undo:
+		s.Ref = d.ref()
+		at := slices.Index(lanes, w.lead.Route().Owner(s.Ref).Lane)
+		to := lanes[(at+1)%len(lanes)]
+		d.from, d.to, d.third = w.nodes[lanes[at].Node], w.nodes[to.Node], w.nodes[lanes[(at+2)%len(lanes)].Node]
+		w.ask(schedule.Shift{Ref: s.Ref, To: (at + 1) % len(lanes)})
+		if d.cell.Phase.Change == grid.Undo {
+			d.undoAt = w.Now + 4 + w.Rng.Int64N(40)
+		}
+	case grid.Split:
+		s.Split = bellows.SplitID(d.seed) % bellows.SplitID(w.Job.Splits)
+		clients := w.lead.Route().Clients()
+		at := slices.Index(clients, wire.ClientAt(w.lead.Route().Node(s.Split)))
+		s.Node = clients[(at+1)%len(clients)].Node
+		d.from, d.to, d.third = w.nodes[clients[at].Node], w.nodes[s.Node], w.nodes[1]
+		w.must(w.lead.MoveSplit(s.Split, s.Node, &w.fx))
+		w.obey()
+	case grid.Leave:
+		d.from, d.to, d.third = w.nodes[schedule.DirectedLanes], w.nodes[1], w.nodes[2]
+		s.Node = d.from.id
+		w.take(schedule.Entry{Leaves: true, Actor: wire.LaneAt(s.Node, 0)})
+		if d.seed%4 != 1 { // else it only gives up its part of the model
+			w.After(80*int64(d.seed%2), w.nodes[0], func() { w.take(schedule.Entry{Leaves: true, Actor: wire.ClientAt(s.Node)}) })
+		}
+	case grid.Join:
+		if len(w.onTheWay()) > 0 {
+			return
+		}
+		s.Node = bellows.NodeID(len(w.nodes))
+		g := visiting.Guest{Slots: 1 + int(d.seed%2), Lanes: 1, Start: 3, Stays: visiting.Forever}
+		for i := range w.Job.Splits / 2 {
+			g.Splits = append(g.Splits, bellows.SplitID(2*i))
+		}
+		g.Parts = []bellows.PartitionRef{d.ref()}
+		w.invite(g)
+		if int(s.Node) < len(w.nodes) {
+			d.to = w.nodes[s.Node]
+		}
+	case grid.Cut:
+		d.cut()
+	case grid.Follow:
+		if s.Term = w.failover.term + 1; w.Rng.IntN(3) > 0 { // with words that some lanes have and others have not
+			w.failover.broken = true
+			return
+		}
+		w.follow()
+	}
+}
+
+// ref is the partition that moves.
+func (d *directed) ref() bellows.PartitionRef {
+	t := bellows.TableID(d.seed/model.Shapes) % model.Tables
+	cut := d.Job.Schemas[t].Cut()
+	return bellows.PartitionRef{Table: t, Partition: bellows.PartitionID(d.seed) % bellows.PartitionID(cut.Len())}
+}
+
+// says sees to the loss of a controller before what it says has left, or in the midst of that.
+func (d *directed) says(list []wire.Envelope) {
+	w, c := d.world, d.cell
+	if d.struck || c.Role != grid.Controller || !c.Phase.Says || c.Moment == grid.After || !d.watch.Says(list) || !w.mayLoseController() || w.fx.Outcome != nil {
+		return
+	}
+	w.failover.broken, w.failover.unsaid = true, c.Moment == grid.Before
+	d.strikes("the controller", nil)
+}
+
+// comes strikes when its moment has come.
+func (d *directed) comes(m grid.Moment) {
+	c, w := d.cell, d.world
+	if d.struck || m != c.Moment || w.ending {
+		return
+	}
+	switch {
+	case c.Role == grid.Controller && c.Phase.Says && m != grid.After:
+	case m == grid.Midst && c.Phase.Single():
+		w.After(2, nil, func() {
+			if d.watch.Out() {
+				d.strike()
+			}
+		})
+	case m == grid.Before && c.Role < grid.Controller:
+		d.strike()
+	default:
+		w.After(0, nil, d.strike)
+	}
+}
+
+// strike has whoever has the role now die, if anybody has.
+func (d *directed) strike() {
+	w := d.world
+	if d.struck || w.ending || w.outcome != nil {
+		return
+	}
+	if d.cell.Role == grid.Controller {
+		if w.nodes[0].done() || w.fx.Outcome != nil {
+			return
+		}
+		d.strikes("the controller", nil)
+		w.follow()
+		return
+	}
+	if d.cell.Role == grid.Parted {
+		d.part()
+		return
+	}
+	if n := d.has(d.cell.Role); n != nil && !n.done() {
+		d.strikes(fmt.Sprintf("node %d", n.id), func() { w.crash(n) })
+	}
+}
+
+// part has a worker and a server lose each other for good.
+func (d *directed) part() {
+	w := d.world
+	n, server := works(w, grid.Writer, d.from, d.to), d.third
+	if n == nil {
+		n = works(w, grid.Leaser, d.from, d.to)
+	}
+	if n == nil || server == nil || server.done() || n.to(server.id) == nil {
+		return
+	}
+	d.strikes(fmt.Sprintf("between nodes %d and %d all", n.id, server.id), func() {
+		p := n.pairs[server.id]
+		w.mayPart(p.From(), p.To())
+		p.Reset(true)
+	})
+}
+
+func (d *directed) strikes(who string, how func()) {
+	d.struck, d.at, d.of, d.who = true, d.Now, d.world, who
+	d.note("%v: %s dies", d.cell, who)
+	d.moved()
+	if how != nil {
+		how()
+	}
+	if len(d.more) > 0 {
+		w := d.world
+		w.After(d.more[0].gap, nil, func() { d.next(w) })
+	}
+}
+
+// next has the next one die, as soon as somebody has its role.
+func (d *directed) next(w *world) {
+	if len(d.more) == 0 || w.outcome != nil || w.nodes[0].done() {
+		return
+	}
+	b := d.more[0]
+	again := func() { w.After(3, nil, func() { d.next(w) }) }
+	switch {
+	case !w.begun || !w.lead.Begun() && b.role != grid.Controller:
+		again()
+		return
+	case b.role == grid.Controller:
+		d.note("and the controller dies")
+		w.follow()
+		d.who += ", the controller"
+	default:
+		n := d.hasIn(w, b.role)
+		if n == nil || n.done() {
+			again()
+			return
+		}
+		d.who += fmt.Sprintf(", node %d", n.id)
+		w.note("and node %d dies, a %v", n.id, b.role)
+		w.moved()
+		w.crash(n)
+	}
+	d.at, d.of = w.Now, w
+	if d.more = d.more[1:]; len(d.more) > 0 {
+		w.After(d.more[0].gap, nil, func() { d.next(w) })
+	}
+}
+
+// has is who has a role now; nil: nobody.
+func (d *directed) has(r grid.Role) *node {
+	switch r {
+	case grid.Source:
+		return d.from
+	case grid.Target:
+		return d.to
+	case grid.Third:
+		return d.third
+	}
+	return works(d.world, r, d.from, d.to)
+}
+
+// works is a worker that has a role now, and is none of some; nil: there is none.
+func works(w *world, r grid.Role, but ...*node) *node {
+	for _, n := range w.nodes {
+		if slices.Contains(but, n) || n.done() || n.worker == nil || len(n.lanes) > 0 || n.guest != nil && !n.guest.takesPart {
+			continue
+		}
+		if r == grid.Writer && (w.in(n.id, schedule.PushUnderWay) || w.in(n.id, schedule.FlushHeld)) || r == grid.Leaser && w.in(n.id, schedule.LeaseHeld) {
+			return n
+		}
+	}
+	return nil
+}
+
+// hasIn is who has a role when another has died: of the servers one that lives.
+func (d *directed) hasIn(w *world, r grid.Role) *node {
+	if r == grid.Writer || r == grid.Leaser {
+		return works(w, r)
+	}
+	if w == d.world {
+		if n := d.has(r); n != nil && !n.done() && n.hosts() {
+			return n
+		}
+	}
+	for i := range schedule.DirectedLanes {
+		if n := w.nodes[1+(int(r)+i)%schedule.DirectedLanes]; !n.done() {
+			return n
+		}
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"bellows/sim/internal/grid"
+	"bellows/sim/internal/model"
+)
+
+var (
+	cellsFlag = flag.Int("sim.cells", 1, "how often each cell of the grid of deaths is filled")
+	cellFlag  = flag.String("sim.cell", "", "a regular expression: only cells whose names match are played; with -sim.seed, that one with its trace")
+)
+
+// gridSeeds is how many seeds a cell is sought in. What is sought is somebody who has the role when the moment comes: the moment itself comes in almost every one.
+const gridSeeds = 60
+
+// livenessMax is the deadline of a job from the last fault on, in milliseconds of its time: what silence, suspicion and the ends of waits take, the rest of the job, and another life of
+// it from a cut.
+const livenessMax = 60000
+
+// filled is what has become of one cell.
+type filled struct {
+	cell     grid.Cell
+	seeds    int // that were played
+	verdicts []verdict
+	played   []uint64
+	broken   *verdict
+	seed     uint64
+}
+
+// fill plays a cell with one seed after the other until it has been filled so many times.
+func fill(at int, c grid.Cell, times int) (f filled) {
+	f.cell = c
+	for k := range uint64(gridSeeds * times) {
+		f.seed = uint64(at)*7919 + k
+		v := newDirected(c, f.seed, nil).play()
+		f.seeds++
+		if v.violation != "" {
+			f.broken = &v
+			return f
+		}
+		if v.struck {
+			f.verdicts, f.played = append(f.verdicts, v), append(f.played, f.seed)
+		}
+		if len(f.verdicts) == times {
+			return f
+		}
+	}
+	return f
+}
+
+// TestEveryDeath plays the death of each role in each phase of everything that changes while a job runs, before the first message of the phase, in its midst and behind its last one.
+// A cell is filled when the death was in it; those that nothing can fill have a reason by name. After the death nothing else befalls the job: it must come to its end before a deadline (liveness),
+// with the bits of the quiet job and an exact audit; where it ends for the loss of a server, in another life from the last cut. What a worker or a controller costs is no life.
+func TestEveryDeath(t *testing.T) {
+	cells := grid.Cells()
+	some := regexp.MustCompile(*cellFlag)
+	if *seedFlag != 0 && *cellFlag != "" {
+		for _, c := range cells {
+			if some.MatchString(c.String()) {
+				v := newDirected(c, *seedFlag, os.Stdout).play()
+				t.Logf("%v, seed %d: %+v", c, *seedFlag, v)
+				return
+			}
+		}
+	}
+	quiet := quietBits(t)
+	all := make([]filled, len(cells))
+	each(len(cells), func(i int) {
+		if cells[i].Cannot() == "" && some.MatchString(cells[i].String()) {
+			all[i] = fill(i, cells[i], *cellsFlag)
+		}
+	})
+	deaths, lives, seeds, slowest, cannot, played := 0, 0, 0, int64(0), 0, 0
+	var slow string
+	var list strings.Builder
+	for i := range all {
+		f := &all[i]
+		switch {
+		case cells[i].Cannot() != "":
+			cannot++
+			continue
+		case f.cell.Phase == nil:
+			continue
+		case f.broken != nil:
+			t.Errorf("%v, seed %d: %s dies: %s\n  to see it again: go test ./sim -run TestEveryDeath -v -sim.seed %d -sim.cell '^%v$'", f.cell, f.seed, f.broken.who, f.broken.violation, f.seed, f.cell)
+			continue
+		case len(f.verdicts) < *cellsFlag:
+			t.Errorf("%v: the cell is empty after %d seeds, or filled too seldom: %d of %d times", f.cell, f.seeds, len(f.verdicts), *cellsFlag)
+		}
+		played++
+		seeds += f.seeds
+		back := 0
+		for k := range f.verdicts {
+			v := &f.verdicts[k]
+			deaths++
+			lives += v.lives - 1
+			if v.lives > 1 {
+				back++
+			}
+			if v.millis > slowest {
+				slowest, slow = v.millis, fmt.Sprintf("%v, seed %d", f.cell, f.played[k])
+			}
+			for _, s := range v.cost(f.cell, quiet) {
+				t.Errorf("%v, seed %d: %s", f.cell, f.played[k], s)
+			}
+		}
+		fmt.Fprintf(&list, "%-50v %3d seeds, %d deaths, %d went back to a cut\n", f.cell, f.seeds, len(f.verdicts), back)
+	}
+	t.Logf("%d cells of %d phases: %d filled, %d cannot be; %d deaths in %d jobs, %d went back to a cut; the longest to the end took %d ms (%s)\n%s",
+		len(cells), len(grid.Phases), played, cannot, deaths, seeds, lives, slowest, slow, list.String())
+}
+
+// cost is what a death has cost more than it may: the deadline, the bits, or, where a worker or a controller has died, a life.
+func (v *verdict) cost(c grid.Cell, quiet map[uint64]uint64) (more []string) {
+	if v.millis > livenessMax {
+		more = append(more, fmt.Sprintf("the job takes %d ms to its end", v.millis))
+	}
+	if !v.same(quiet) {
+		more = append(more, fmt.Sprintf("the tables end with bits %016x, and %016x in the quiet job", v.bits, quiet[v.shape]))
+	}
+	worker := c.Role == grid.Writer || c.Role == grid.Leaser || c.Role == grid.Parted || c.Phase.Change == grid.Split && c.Role <= grid.Target
+	switch {
+	case v.lives == 1:
+	case c.Role == grid.Controller:
+		more = append(more, "the loss of a controller costs a life: "+v.why)
+	case worker && c.Phase.Change != grid.Follow && !v.divided: // who follows does not know yet what was recorded, and half a divided clock is with its worker (coord.needs)
+		more = append(more, "the loss of a worker costs a life: "+v.why)
+	}
+	return more
+}
+
+// same reports whether a job has ended with the bits of the quiet one. Where a server has died behind its last word, all tables have been held against the model when they had been collected.
+func (v *verdict) same(quiet map[uint64]uint64) bool {
+	return v.bits == quiet[v.shape] || v.bits == 0 && v.collected
+}
+
+// quietBits are the tables of each shape when nothing befalls it.
+func quietBits(t *testing.T) map[uint64]uint64 {
+	t.Helper()
+	list := make([]verdict, model.Shapes)
+	each(len(list), func(i int) {
+		d := newDirected(grid.Cells()[0], uint64(i), nil)
+		d.struck = true // nothing is changed, and nobody dies
+		list[i] = d.play()
+	})
+	bits := map[uint64]uint64{}
+	for i := range list {
+		if v := &list[i]; v.violation != "" || v.lives > 1 || v.bits == 0 {
+			t.Fatalf("the quiet job of shape %d: %+v", i, *v)
+		}
+		bits[list[i].shape] = list[i].bits
+	}
+	return bits
+}
+
+// each does something n times, on all cores.
+func each(n int, do func(i int)) {
+	var group sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+}
+
+// TestCellsHaveReasons counts the cells that cannot be filled, so that none is excused unseen.
+func TestCellsHaveReasons(t *testing.T) {
+	why := map[string]int{}
+	for _, c := range grid.Cells() {
+		if r := c.Cannot(); r != "" {
+			why[r]++
+		}
+	}
+	total := 0
+	for _, n := range why {
+		total += n
+	}
+	if len(why) != 3 || total != 3*(5+6+5) {
+		t.Errorf("%d cells are excused for %d reasons: %v", total, len(why), why)
+	}
+}

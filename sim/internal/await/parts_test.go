@@ -1,0 +1,27 @@
+package await
+
+import "testing"
+
+// TestAPartOfWhichSomeIsHeldWaitsOn has a lane hold some of what it was sent, and have no room for the rest, which is named and sent again: that is one wait, which need not be named twice.
+func TestAPartOfWhichSomeIsHeldWaitsOn(t *testing.T) {
+	var p Parts[string]
+	last := 0
+	look := func(Part[string]) { last++ }
+	p.Leaves("a", Held, 10)
+	p.Holds("a", true, look) // one pair of several
+	p.Name(func(at string) bool { return at == "a" })
+	p.Leaves("a", Held, 3000) // when there is room
+	all := 0
+	p.Each(func(u Part[string]) {
+		if all++; u.Since != 10 || !u.Named {
+			t.Errorf("%+v", u)
+		}
+	})
+	if all != 1 || last != 0 {
+		t.Errorf("%d parts wait, %d were looked at for the last time", all, last)
+	}
+	p.Holds("a", false, look)
+	if p.Each(func(u Part[string]) { t.Errorf("%+v waits", u) }); last != 1 {
+		t.Errorf("%d were looked at for the last time", last)
+	}
+}

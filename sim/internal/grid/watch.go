@@ -1,0 +1,103 @@
+package grid
+
+import (
+	"slices"
+
+	"bellows/link/wire"
+)
+
+// Watch sees a phase come and go, by its messages.
+type Watch struct {
+	Phase   *Phase
+	Subject Subject
+	Comes   func(m Moment) // a moment of the phase has come: of Midst a message that stands alone has only been posted, and is on its way a little later
+
+	posted, taken int
+}
+
+// Says reports whether what a controller is about to say begins the phase.
+func (w *Watch) Says(list []wire.Envelope) bool {
+	return w.posted == 0 && w.Phase.of != nil && slices.ContainsFunc(list, func(e wire.Envelope) bool { return w.Phase.of(&w.Subject, e) })
+}
+
+// Posted takes note of a message that an actor posts.
+func (w *Watch) Posted(e wire.Envelope) {
+	p := w.Phase
+	if p.of == nil {
+		return
+	}
+	if p.until != nil && w.posted > 0 && p.until(&w.Subject, e) {
+		w.Reset()
+		w.Comes(After)
+		return
+	}
+	if !p.of(&w.Subject, e) {
+		return
+	}
+	if w.posted++; w.posted == 1 {
+		w.Comes(Before)
+		if p.single {
+			w.Comes(Midst)
+		}
+	}
+}
+
+// Taken takes note of a message that an actor is about to take.
+func (w *Watch) Taken(e wire.Envelope) {
+	p := w.Phase
+	if p.of == nil || w.posted == 0 || !p.of(&w.Subject, e) {
+		return
+	}
+	w.taken++
+	last := p.until == nil && w.taken >= w.posted && (p.ends == nil || p.ends(e))
+	switch {
+	case last:
+		w.Reset()
+		w.Comes(After)
+	case !p.single && w.taken < w.posted || w.taken == 1 && (p.ends != nil || p.until != nil):
+		w.Comes(Midst)
+	}
+}
+
+// Pass takes note of a moment of a phase that has no messages.
+func (w *Watch) Pass(m Moment) {
+	if w.Phase.of == nil {
+		w.Comes(m)
+	}
+}
+
+// Single reports whether the phase is one message, which is on its way a little after Midst.
+func (p *Phase) Single() bool { return p.single }
+
+// Out reports whether a message of the phase is on its way.
+func (w *Watch) Out() bool { return w.posted > w.taken }
+
+// Reset has the Watch wait for the phase anew.
+func (w *Watch) Reset() { w.posted, w.taken = 0, 0 }
+
+// Hooks are what looks at a life of a job without being a part of it. Those that are nil see nothing.
+type Hooks struct {
+	OnPosted, OnTaken func(e wire.Envelope)
+	OnSays            func(list []wire.Envelope) // the controller is about to say all of it
+}
+
+// Posted is told of a message that an actor posts.
+func (h *Hooks) Posted(e wire.Envelope) {
+	if h.OnPosted != nil {
+		h.OnPosted(e)
+	}
+}
+
+// Taken is told of a message that an actor is about to take.
+func (h *Hooks) Taken(e wire.Envelope) {
+	if h.OnTaken != nil {
+		h.OnTaken(e)
+	}
+}
+
+// Says is told of what the controller wants said, before any of it leaves.
+func (h *Hooks) Says(list []wire.Envelope) {
+	if h.OnSays != nil {
+		h.OnSays(list)
+	}
+}

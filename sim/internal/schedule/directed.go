@@ -1,0 +1,62 @@
+package schedule
+
+import (
+	"bellows"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/sim/internal/model"
+	"bellows/sim/internal/visiting"
+)
+
+// The nodes of a directed schedule: node 0 has the controller alone, then come so many with a lane each, and so many with a client each.
+const (
+	DirectedLanes   = 3
+	DirectedClients = 4
+)
+
+// Directed is the schedule of a seed in which nothing befalls the job by itself: whoever plays it says what does (package grid). What the job computes and in which order, its
+// limits and the times of its messages are drawn as in any other. ahead: splits are dispatched several clocks ahead; complete: the last server has a client, too.
+func Directed(seed uint64, ahead, complete bool) *Schedule {
+	s := New(seed)
+	if s.Job = model.Jobs[seed%model.Shapes](); s.divides {
+		s.Job = model.Divided[seed%model.Shapes]()
+	}
+	s.KeepFrom, s.TurnAt = Never, Never
+	s.directed, s.complete = true, complete
+	if s.Drive, s.Ahead = running, 1; ahead {
+		s.Drive, s.Ahead = pipelined, 4
+	}
+	s.DrawLife()
+	return s
+}
+
+// direct takes out of a life all that befalls it by itself.
+func (s *Schedule) direct() {
+	s.NodeCount = 1 + DirectedLanes + DirectedClients
+	s.LaneAt, s.Slots, s.Plans = nil, nil, nil
+	s.ReadyAt, s.Drift, s.Closing = make([]int64, s.NodeCount), make([]int64, s.NodeCount), make([]int64, s.NodeCount)
+	var nodes []bellows.NodeID
+	for n := 1; n < s.NodeCount; n++ {
+		if n <= DirectedLanes {
+			s.LaneAt = append(s.LaneAt, wire.LaneAt(bellows.NodeID(n), 0))
+		}
+		if n > DirectedLanes || n == DirectedLanes && s.complete {
+			nodes, s.Slots = append(nodes, bellows.NodeID(n)), append(s.Slots, 2)
+		}
+	}
+	s.ClientAt = route.Clients(nodes)
+	s.Streams, s.CalmAt, s.Linger, s.Links = true, 0, 0, nil
+	for range s.NodeCount {
+		row := make([]LinkProfile, s.NodeCount)
+		for to := range row {
+			row[to] = LinkProfile{Delay: 4 + s.Rng.Int64N(5)} // so that some of several messages have come while others are on their way
+		}
+		s.Links = append(s.Links, row)
+	}
+	s.Endless, s.Loss, s.Unready = Endless{Clock: Never}, Loss{Skip: -1}, 0
+	s.Growth, s.Shifts, s.Meddle, s.Cuts, s.LoseAll = nil, nil, 0, 0, false
+	s.Limits.Lane.Tail, s.Limits.Lane.Copies, s.Limits.Lane.Behind, s.Limits.Lane.Parked = 0, 0, 0, 0
+	s.Limits.Lane.Slab, s.Limits.Lane.Window = 8, 200 // a partition is several pieces
+	s.Failovers = s.Rng.IntN(2)                       // whether controllers are saved now and then
+	s.Guests = []visiting.Guest{{Millis: int64(Never), Slots: 1, Lanes: 1, Stays: visiting.Forever}}
+}

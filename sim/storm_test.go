@@ -1,0 +1,248 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/link/wire"
+	"bellows/sim/internal/grid"
+	"bellows/sim/internal/schedule"
+	"bellows/sim/internal/visiting"
+)
+
+// gaps are how long after one death another follows, at least and at most: in the same moment, while nobody knows of it, when it is just known, and when its silence has had its
+// consequence, or in the next life.
+var gaps = [...][2]int64{{0, 0}, {1, 60}, {60, 1200}, {2500, 4000}}
+
+// TestTwoAndThreeDeaths has others die behind the first: each role behind each, after each of four gaps, and in half of the jobs a third one of any role. Each is in some phase of some change.
+// Then nothing befalls the job any more, and it must come to its end before the deadline, with the bits of the quiet job.
+func TestTwoAndThreeDeaths(t *testing.T) {
+	type pair struct {
+		first, second grid.Role
+		gap           int
+	}
+	var pairs []pair
+	for a := range grid.Parted {
+		for b := range grid.Parted {
+			for g := range gaps {
+				pairs = append(pairs, pair{a, b, g})
+			}
+		}
+	}
+	quiet := quietBits(t)
+	cells := grid.Cells()
+	type outcome struct {
+		verdict
+		cell  grid.Cell
+		seed  uint64
+		three bool
+	}
+	times := 2 * *cellsFlag
+	all := make([][]outcome, len(pairs))
+	each(len(pairs), func(i int) {
+		p := pairs[i]
+		rng := rand.New(rand.NewPCG(uint64(i), 0x74776f))
+		for tries := 0; len(all[i]) < times && tries < gridSeeds*times; tries++ {
+			c := cells[rng.IntN(len(cells))]
+			if c.Role = p.first; c.Cannot() != "" {
+				continue
+			}
+			seed := rng.Uint64N(1 << 20)
+			d := newDirected(c, seed, nil)
+			span := func(g [2]int64) int64 { return g[0] + rng.Int64N(g[1]-g[0]+1) }
+			d.more = []blow{{p.second, span(gaps[p.gap])}}
+			three := len(all[i])%2 == 1
+			if three {
+				d.more = append(d.more, blow{grid.Role(rng.IntN(int(grid.Parted))), span(gaps[rng.IntN(len(gaps))])})
+			}
+			if v := d.play(); v.violation != "" || v.struck && len(d.more) == 0 {
+				all[i] = append(all[i], outcome{v, c, seed, three})
+			}
+		}
+	})
+	two, three, lives, slowest := 0, 0, 0, int64(0)
+	for i, list := range all {
+		if len(list) < times {
+			t.Errorf("%v behind %v after %v ms: played %d times, and not %d", pairs[i].second, pairs[i].first, gaps[pairs[i].gap], len(list), times)
+		}
+		for _, o := range list {
+			switch {
+			case o.violation != "":
+				t.Errorf("%v, seed %d, %v behind %v after %v ms (%s): %s", o.cell, o.seed, pairs[i].second, pairs[i].first, gaps[pairs[i].gap], o.who, o.violation)
+			case !o.same(quiet):
+				t.Errorf("%v, seed %d (%s): the tables end with bits %016x, and %016x in the quiet job", o.cell, o.seed, o.who, o.bits, quiet[o.shape])
+			case o.millis > livenessMax:
+				t.Errorf("%v, seed %d (%s): the job takes %d ms to its end", o.cell, o.seed, o.who, o.millis)
+			}
+			two, three, lives, slowest = two+count(!o.three), three+count(o.three), lives+o.lives, max(slowest, o.millis)
+		}
+	}
+	t.Logf("%d jobs with two deaths and %d with three, all %d pairs of roles and gaps; %d lives; the longest to the end took %d ms", two, three, len(pairs), lives, slowest)
+}
+
+// TestRevocations drains a node with a lane and a client, which dies when its notice is over: after anything from nothing to longer than it takes to leave. Whoever has left costs nothing; who has not
+// costs what it had, as any other.
+func TestRevocations(t *testing.T) {
+	quiet := quietBits(t)
+	const step, notices = 3, 140
+	list := make([]verdict, notices)
+	left := make([]bool, notices)
+	each(notices, func(i int) {
+		cell := grid.Cell{Phase: phase(t, grid.Leave, "emptied"), Role: grid.Source, Moment: grid.Before}
+		d := newDirected(cell, uint64(i), nil)
+		d.watch.Comes = func(m grid.Moment) { // the drain has begun
+			if m == grid.Before && d.at == 0 {
+				d.at, d.of = d.Now, d.world
+				d.After(int64(step*i), nil, func() {
+					if left[i] = d.from.departed; !d.from.done() && !d.ending {
+						d.strikes(fmt.Sprintf("node %d", d.from.id), func() { d.crash(d.from) })
+					}
+				})
+			}
+		}
+		list[i] = d.play()
+	})
+	gone, back, on := 0, 0, 0
+	for i, v := range list {
+		if v.violation != "" || !v.same(quiet) || v.millis > livenessMax {
+			t.Errorf("a notice of %d ms: %+v", i*step, v)
+		}
+		switch {
+		case left[i] && v.lives > 1:
+			t.Errorf("a notice of %d ms: the node had left, and its death costs a life: %s", i*step, v.why)
+		case left[i]:
+			gone++
+		case v.lives > 1:
+			back++
+		default:
+			on++
+		}
+	}
+	if gone < notices/20 || back < notices/4 {
+		t.Errorf("of %d nodes that were drained %d had left when their notice was over, and for %d the job went back to a cut", notices, gone, back)
+	}
+	t.Logf("of %d nodes that were drained %d had left when their notice was over; for %d the job went back to its last cut, and for %d it went on", notices, gone, back, on)
+}
+
+// phase is a phase by its name.
+func phase(t *testing.T, c grid.Change, name string) *grid.Phase {
+	for i := range grid.Phases {
+		if p := &grid.Phases[i]; p.Change == c && p.Name == name {
+			return p
+		}
+	}
+	t.Fatalf("%v has no phase %s", c, name)
+	return nil
+}
+
+// TestRejoinStorms has workers die and others join for them, many at once, of which some never come, have made another job, stop for a while, or die: invited, started, calling, joined or at work.
+// None of it costs more than what these had not finished: the job ends in its first life, with the bits of the quiet one.
+func TestRejoinStorms(t *testing.T) {
+	quiet := quietBits(t)
+	storms := 60 * *cellsFlag
+	list := make([]verdict, storms)
+	var died [storms0][]string
+	joined := make([]int, storms)
+	each(storms, func(i int) {
+		rng := rand.New(rand.NewPCG(uint64(i), 0x73746f726d))
+		d := newDirected(grid.Cells()[0], uint64(i), nil)
+		d.struck = true // nothing is changed but what follows
+		w := d.world
+		note := func(n *node) {
+			how := "invited"
+			switch g := n.guest; {
+			case g.takesPart:
+				how = "at work"
+			case n.ready:
+				how = "ready"
+			case g.joined:
+				how = "joined"
+			case g.visits:
+				how = "calling"
+			case g.up:
+				how = "started"
+			}
+			died[i%storms0] = append(died[i%storms0], how)
+		}
+		invite := func() {
+			g := visiting.Guest{Slots: 1 + rng.IntN(2), Start: rng.Int64N(30), Stays: visiting.Forever, Fate: visiting.Fate(rng.IntN(int(visiting.Slow) + 1))}
+			g.At = rng.Int64N(1 << rng.IntN(6))
+			for range 1 + rng.IntN(3) {
+				g.Splits = append(g.Splits, bellows.SplitID(rng.IntN(w.Job.Splits)))
+			}
+			fate := g.Fate
+			if fate == visiting.Mortal { // it is killed here, so that it is known how far it was
+				g.Fate, g.At = visiting.Sound, rng.Int64N(1<<rng.IntN(11))
+			}
+			at := len(w.nodes)
+			if len(w.onTheWay()) > 12 || w.outcome != nil || w.ending {
+				return
+			}
+			w.invite(g)
+			if fate == visiting.Mortal && at < len(w.nodes) {
+				n := w.nodes[at]
+				w.After(g.At, nil, func() {
+					if !n.done() && !w.ending && w.outcome == nil {
+						note(n)
+						w.crash(n)
+						d.at, d.of = w.Now, w
+					}
+				})
+			}
+		}
+		for wave := range int64(3) {
+			w.After(50+wave*250+rng.Int64N(60), w.nodes[0], func() {
+				if n := works(w, grid.Writer); n != nil && !w.ending && w.lead.Begun() && spared(w, n) {
+					w.crash(n)
+					d.at, d.of = w.Now, w
+				}
+				for range 3 + rng.IntN(5) {
+					w.After(rng.Int64N(40), w.nodes[0], invite)
+				}
+			})
+		}
+		list[i] = d.play()
+		for _, n := range w.nodes {
+			joined[i] += count(n.guest != nil && n.guest.takesPart)
+		}
+	})
+	states, all := map[string]int{}, 0
+	for i := range died {
+		for _, how := range died[i] {
+			states[how]++
+		}
+	}
+	for i, v := range list {
+		if v.violation != "" || v.lives > 1 || !v.same(quiet) || v.millis > livenessMax {
+			t.Errorf("storm %d: %+v", i, v)
+		}
+		all += joined[i]
+	}
+	for _, how := range []string{"invited", "started", "calling", "at work"} {
+		if states[how] == 0 {
+			t.Errorf("nobody who joins has died %s: %v", how, states)
+		}
+	}
+	if all < 2*storms {
+		t.Errorf("%d nodes have joined in %d storms", all, storms)
+	}
+	t.Logf("%d storms: %d nodes have joined; those that died on their way: %v", storms, all, states)
+}
+
+// storms0 keeps what dies in parallel storms apart.
+const storms0 = 1 << 12
+
+// spared reports whether the job goes on without a worker: another lives, and of no clock that is divided a part counts.
+func spared(w *world, n *node) bool {
+	if w.Job.Divided || strings.Contains(w.violation, "P") {
+		return false
+	}
+	others := 0
+	for _, o := range w.nodes {
+		others += count(o != n && !o.done() && o.worker != nil && (o.guest == nil || o.guest.takesPart))
+	}
+	return others > 0 && wire.ClientAt(n.id).Node > schedule.DirectedLanes
+}
