@@ -78,7 +78,7 @@ func (w *world) heard() (last bellows.CommitNumber) {
 // controllerOptions are those of every controller.
 func (w *world) controllerOptions() coord.Options {
 	opt := coord.Options{Term: w.failover.term, Driver: w.driver, Limits: w.Limits.Coord, Fingerprint: w.ownJob()}
-	if w.failover.another {
+	if w.failover.another || w.failover.untrue {
 		opt.TellFrom = w.failover.told + 1
 	}
 	return opt

@@ -332,16 +332,26 @@ func TestAControllerFollowsFromASavedOne(t *testing.T) {
 func TestALaneThatHasLeftNeedsNoRecords(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
+	for _, err := range []error{f.AddLane(freshLane, &f.fx), f.RemoveLane(freshLane, &f.fx)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	f.done(1, 1)
-	saved, _ := f.Save()
+	saved, _ := f.Save() // behind record 5
 	f.hear()
-	f.tail = nil
-	f.done(2, 1)
-	f.hear()
-	f.next(&rounds{want: 3}, saved)
-	f.holds(1, 1, 1)
-	f.holds(0, 4, 4)
-	f.expectQuery(0, 4)
+	c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 3}, Term: 2, Stays: stays}, saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.desk = &desk{Controller: c}
+	f.Start(&f.fx)
+	f.ready(append(slices.Clone(clients), wire.ClientAt(freshLane.Node))...)
+	f.said()
+	f.Step([]wire.Envelope{{From: freshLane, To: self, Message: &wire.Holding{Term: 2, Last: 4, Tail: 4}}}, &f.fx)
+	f.holds(1, 5, 5)
+	f.holds(0, 6, 6)
+	f.expectQuery(0, 6)
 }
 
 // TestWhatCannotBeRecoveredIsNamed has lanes that have not what is needed, a driver that does something else, and lanes that do not answer.
