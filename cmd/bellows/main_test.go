@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	clitest.Main(m, "bellows", main, clitest.Program{Name: "leasing", Main: func() { cli.Main(leasing{mlr.New()}) }})
+	clitest.Main(m, "bellows", main, clitest.Program{Name: "leasing", Main: func() { cli.Main(leasing{mlr.New()}) }}, clitest.Program{Name: "members", Main: members})
 }
 
 // TestScripts runs the command lines of testdata/script, one file per verb.
