@@ -29,6 +29,7 @@ import (
 type Folder struct {
 	Dir     string
 	Resumed bool              // an unfinished run of the same Config was found and is going on here
+	Orderly bool              // it was interrupted at a safe point: nothing is lost
 	Saved   *archive.Manifest // the cut that it goes on from, nil when it starts over
 	Passed  []archive.Passed  // newer cuts, which are damaged
 	Life    bellows.Era       // of the cuts from now on: newer than that of all that are there
@@ -63,12 +64,17 @@ type Request struct {
 	Tables   []table.Schema // of the job
 	// Checkpoint is where cuts are to be kept: the URI of a store, or the path of a folder; "": in the run's folder; or NoCheckpoints.
 	Checkpoint string
+	// Order names the job of a cluster that wants it; "": none. What that job has begun it goes on with, even with Fresh.
+	Order string
 }
 
 // runsFolder holds the folders that nobody named.
 const runsFolder = "runs"
 
 var errHeld = errors.New("another process is training in it")
+
+// Occupied reports whether an error of Claim is that another process trains in the folder.
+func Occupied(err error) bool { return errors.Is(err, errHeld) }
 
 // Claim finds or makes the run's folder and locks it. Errors are of kind CannotWrite; BadData for a run whose checkpoints are all damaged; or
 // Refused for a folder that is in use, or holds what is not this run's.
@@ -209,14 +215,16 @@ func (f *Folder) take(req Request) (*Folder, error) {
 	if r != nil {
 		was = r.Checkpoint
 	}
-	f.Resumed = same && r.State != done && !req.Fresh
+	own := r != nil && req.Order != "" && r.Order == req.Order
+	f.Resumed = same && r.State != done && (!req.Fresh || own)
+	f.Orderly = f.Resumed && r.State == interrupted
 	err := f.settle(req, was)
 	switch {
 	case err != nil:
 	case f.Resumed:
 		err = f.latest(context.Background())
 	case !same:
-		err = f.yield(r, req.Fresh)
+		err = f.yield(r, req.Fresh && !own)
 	}
 	if !f.Resumed {
 		f.given = was
@@ -228,6 +236,7 @@ func (f *Folder) take(req Request) (*Folder, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	f.record.Format, f.record.State, f.record.Config, f.record.Versions, f.record.Progress = recordFormat, running, req.Config, req.Versions, f.Before
+	f.record.Order = req.Order
 	return f, nil
 }
 
