@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -24,6 +25,7 @@ type job struct {
 	left                int // times that are wanted still
 	detected, recovered []float64
 	stopped, lost       int
+	cuts                []float64
 
 	cmd    *exec.Cmd
 	events chan event
@@ -37,6 +39,7 @@ type event struct {
 	Node      string
 	Sentence  string
 	Processes map[string]int
+	Within    float64 `json:"checkpoint_seconds"`
 }
 
 // The bounds of what is waited for, and the processes of a job.
@@ -48,42 +51,64 @@ const (
 
 // run calls the command, has something done to it until it is of no use any more, and ends it.
 func (j *job) run(do func(j *job) error) error {
-	words := []string{"demo", "mlr", "--epochs", "1000000", "--set", "early_stop=false", "--json", "--fresh", "--out", filepath.Join(j.folder, j.name), "--checkpoint-every", "100ms"}
-	if j.name == "server-0" {
+	err := j.start("--fresh")
+	if err == nil {
+		err = do(j)
+	}
+	if err != nil {
+		text, _ := os.ReadFile(j.said())
+		err = fmt.Errorf("%s: %w; the command said: %s", j.name, err, text[max(0, len(text)-2000):])
+	}
+	return errors.Join(err, j.kill())
+}
+
+// said is the file that the command says things to people in.
+func (j *job) said() string { return filepath.Join(j.folder, j.name+".said") }
+
+// start calls the command and waits until its processes have joined.
+func (j *job) start(more ...string) error {
+	words := append([]string{"demo", "mlr", "--epochs", "1000000", "--set", "early_stop=false", "--json", "--out", filepath.Join(j.folder, j.name), "--checkpoint-every", "100ms"}, more...)
+	if strings.HasPrefix(j.name, "server") {
 		words = append(words, "--processes", strconv.Itoa(toServers+1), "--servers", "1")
 	} else {
 		words = append(words, "--processes", strconv.Itoa(workers))
 	}
 	j.cmd, j.events, j.nodes = exec.Command(j.program, words...), make(chan event, 1<<16), map[int]int{}
-	said, err := os.OpenFile(filepath.Join(j.folder, j.name+".said"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o666)
+	said, err := os.OpenFile(j.said(), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o666)
 	if err != nil {
 		return err
 	}
-	defer said.Close()
+	defer said.Close() // the command has its own
 	j.cmd.Stderr = said
 	out, err := j.cmd.StdoutPipe()
 	if err == nil {
 		err = j.cmd.Start()
 	}
 	if err != nil {
+		close(j.events)
+		j.cmd = nil
 		return err
 	}
 	go j.read(out)
 	_, err = j.await("its processes to join", func(e event) bool { return e.Kind == "joined" })
-	if err == nil {
-		err = do(j)
+	return err
+}
+
+// kill kills the command, if it runs, and waits for its end.
+func (j *job) kill() error {
+	if j.cmd == nil {
+		return nil
 	}
-	if err != nil {
-		text, _ := os.ReadFile(said.Name())
-		err = fmt.Errorf("%s: %w; the command said: %s", j.name, err, text[max(0, len(text)-2000):])
+	err := j.cmd.Process.Kill()
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
 	}
-	killed := j.cmd.Process.Kill()
 	for range j.events { // until its end
 	}
 	if wait := j.cmd.Wait(); wait != nil && !errors.As(wait, new(*exec.ExitError)) {
 		err = errors.Join(err, wait)
 	}
-	return errors.Join(err, killed)
+	return err
 }
 
 // read reads what the command tells, until its end.
@@ -131,6 +156,8 @@ func (j *job) awaitFor(long time.Duration, wanted func(event) bool) (_ event, me
 // note keeps the list of processes.
 func (j *job) note(e event) {
 	switch e.Kind {
+	case "checkpoint":
+		j.cuts = append(j.cuts, e.Within)
 	case "rolled-back":
 		clear(j.nodes)
 	case "joined":
@@ -215,6 +242,32 @@ func (j *job) killServers() error {
 		if err := j.lose(j.nodes[toServers+1], syscall.SIGKILL, func(e event) bool { return e.Kind == "rolled-back" }); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// killCommands kills the command, and gives it again at once, again and again: the times are until all have joined, and until something new counts.
+func (j *job) killCommands() error {
+	for j.left > 0 {
+		if _, err := j.await("a checkpoint", func(e event) bool { return e.Kind == "checkpoint" }); err != nil {
+			return err
+		}
+		if err := j.moment(); err != nil {
+			return err
+		}
+		at := time.Now()
+		if err := j.kill(); err != nil {
+			return err
+		}
+		if err := j.start(); err != nil {
+			return err
+		}
+		joined := time.Since(at)
+		if _, err := j.await("something to count", func(e event) bool { return e.Kind == "visited" }); err != nil {
+			return err
+		}
+		j.detected, j.recovered = append(j.detected, joined.Seconds()), append(j.recovered, time.Since(at).Seconds())
+		j.left--
 	}
 	return nil
 }

@@ -3,7 +3,7 @@
 //
 // What work costs is taken from --costs, a file that --calibrate has saved; without it, it is measured on this machine
 // first. --calibrate runs the same training for real, in one process and in several, fits the costs to some of the runs,
-// predicts all of them, and prints predicted against measured. --scale runs 64 and 1,024 nodes.
+// predicts all of them, and prints predicted against measured. --scale runs 64 and 1,024 nodes. --losses lays deaths over the job.
 package main
 
 import (
@@ -30,6 +30,9 @@ type bench struct {
 	scale     bool
 	costsFile string
 	save      string
+	losses    string // file; "": no deaths
+	picture   string
+	hours     float64
 
 	order  jobs.Order
 	site   site
@@ -68,6 +71,8 @@ func main() {
 			b.compare()
 		case b.scale:
 			b.grow()
+		case b.losses != "":
+			b.die()
 		default:
 			b.experiment()
 		}
@@ -78,6 +83,9 @@ func (b *bench) flags() {
 	flag.BoolVar(&b.calibrate, "calibrate", false, "run for real, fit the costs, and print predicted against measured")
 	flag.BoolVar(&b.scale, "scale", false, "run 64 and 1,024 nodes")
 	flag.StringVar(&b.costsFile, "costs", "", "`file` of costs and runs that --save has written (default: measured now)")
+	flag.StringVar(&b.losses, "losses", "", "`file` that bench/detection has written: lay deaths over the job, and say how long it takes to the same objective by what is done about them")
+	flag.StringVar(&b.picture, "picture", "", "with --losses, a `file` for the picture")
+	flag.Float64Var(&b.hours, "hours", 1, "with --losses, how long the job takes when nobody dies")
 	flag.StringVar(&b.save, "save", "", "`file` to write costs and runs to")
 	flag.StringVar(&b.order.Kernels, "kernels", "", "pin the kernel `set`: "+strings.Join(vec.Sets(), ", "))
 	flag.StringVar(&b.order.App, "app", "mlr", "what to train: mf, mlr or lda")

@@ -29,7 +29,7 @@ func staleness(consistency string) (string, error) {
 }
 
 // shorter is the part of its epochs for which an application trains where means are compared: each seed takes two runs and what was killed of one.
-const shorter = 4
+var shorter = map[string]int{"mf": 4, "mlr": 4, "lda": 1}
 
 // ofOthers is the flags of applications that are wanted for another consistency than theirs.
 var ofOthers = map[string][]string{"mf": {"--set", "schedule=ssp"}}
@@ -92,7 +92,7 @@ func (t *trial) compare(stale string, runs int) error {
 	if err != nil {
 		return err
 	}
-	words[at] = strconv.Itoa(epochs / shorter)
+	words[at] = strconv.Itoa(epochs / shorter[t.app])
 	words = append(append(words, "--staleness", stale), ofOthers[t.app]...)
 	var name string
 	var whole, killed []float64
@@ -129,7 +129,7 @@ func (t *trial) objective(kill bool) (name string, value float64, err error) {
 			if kill && again > 0 {
 				p = t.draw(2)
 				if kills == 0 { // the whole job, behind a checkpoint: the same command goes on
-					p.node, p.cuts = 0, 1+t.rng.IntN(20)
+					p.node, p.cuts = 0, 1+t.rng.IntN(3)
 				}
 				again--
 			}
