@@ -20,6 +20,7 @@ import (
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
+	"bellows/cli/internal/stage"
 	"bellows/core/audit"
 	"bellows/core/visits"
 	"bellows/node"
@@ -57,7 +58,7 @@ type validated struct {
 	Baseline    *folds.Measure     `json:"baseline,omitempty"`
 	Seconds     float64            `json:"seconds"` // of all folds
 	LoadSeconds float64            `json:"load_seconds"`
-	timing
+	stage.Timing
 	Examples          int64    `json:"examples"` // of all folds
 	ExamplesPerSecond float64  `json:"examples_per_second"`
 	Members           members  `json:"members"`
@@ -72,9 +73,9 @@ var errStopped = errors.New("stopped")
 // validate carries out one training command with --cv.
 func (c *Tool) validate(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
 	v := &validation{unknown: map[string]int64{},
-		training: &training{Console: c.Console, began: time.Now(), stages: newStages(ctx, c.Console, starting, reading, preparing, learning, scoring)}}
-	v.stages.lost = true
-	defer v.stages.live.Stop()
+		training: &training{Console: c.Console, began: time.Now(), stages: stage.New(ctx, c.Console, stage.Starting, stage.Reading, stage.Preparing, stage.Learning, stage.Scoring)}}
+	v.stages.Lost = true
+	defer v.stages.Live.Stop()
 	count, err := opt.folds()
 	if err == nil {
 		err = opt.checkFolds()
@@ -86,24 +87,24 @@ func (c *Tool) validate(ctx context.Context, a app.Application, files []string, 
 		return err
 	}
 	v.warn()
-	v.table = screen.NewFoldTable(c.Console, v.stages.live, v.about, c.Width())
+	v.table = screen.NewFoldTable(c.Console, v.stages.Live, v.about, c.Width())
 	defer v.table.Close()
 	defer v.close()
 	v.table.Begin(v.about.Title + " · " + v.data() + ": ")
-	v.stages.enter(reading)
-	if err := v.inputs.read(ctx, v.order, c.In, v.stages.meter); err != nil {
+	v.stages.Enter(stage.Reading)
+	if err := v.inputs.read(ctx, v.order, c.In, v.stages.Meter); err != nil {
 		return err
 	}
 	v.tellCache()
-	v.stages.enter(preparing)
+	v.stages.Enter(stage.Preparing)
 	if count > v.inputs.rows {
 		return line.BadFlag("cv", opt.cv, "DATA has %s, which are dealt to no more folds; it must be from 2 to that", figures.Plural(v.inputs.rows, "row"))
 	}
-	if v.Deal, err = folds.New(opt.seed, count, v.inputs.set, v.stages.meter); err != nil {
+	if v.Deal, err = folds.New(opt.seed, count, v.inputs.set, v.stages.Meter); err != nil {
 		return interruptedWhile(ctx, "preparing", err)
 	}
 	for n := range v.Folds {
-		v.stages.live.Within(fmt.Sprintf("fold %d of %d: ", n+1, v.Folds))
+		v.stages.Live.Within(fmt.Sprintf("fold %d of %d: ", n+1, v.Folds))
 		err := v.one(ctx, n)
 		switch {
 		case err == nil: // if the user wants to stop, the next one does
@@ -113,33 +114,33 @@ func (c *Tool) validate(ctx context.Context, a app.Application, files []string, 
 			return v.settingsHint(err)
 		}
 	}
-	v.stages.live.Within("")
+	v.stages.Live.Within("")
 	return v.conclude()
 }
 
 // one trains and scores the model of a fold.
 func (v *validation) one(ctx context.Context, n int) error {
-	v.stages.enter(preparing)
+	v.stages.Enter(stage.Preparing)
 	t := &training{Console: v.Console, order: v.order, stages: v.stages}
 	training, held := v.Divide(n)
 	var err error
-	if t.inputs.set, t.inputs.test, err = v.inputs.set.Divide(training, held, v.stages.meter); err != nil {
+	if t.inputs.set, t.inputs.test, err = v.inputs.set.Divide(training, held, v.stages.Meter); err != nil {
 		return err
 	}
 	t.inputs.fill(t.opt.seed, true)
 	t.inputs.rows = t.inputs.set.Rows()
 	f := folds.Result{Fold: n + 1, TrainRows: t.inputs.rows, TestRows: t.inputs.test.Rows()}
-	if t.made, err = t.job(&t.inputs, t.stages.meter); err != nil {
+	if t.made, err = t.job(&t.inputs, t.stages.Meter); err != nil {
 		return err
 	}
 	v.begin(t, n)
 	v.tellOf(n, event.OfJob(&t.made.Job, t.made.Job.Driver, nil))
-	t.counted = counted.New(t.made.Job.Driver, t.stages.meter)
+	t.counted = counted.New(t.made.Job.Driver, t.stages.Meter)
 	t.made.Job.Driver = t.counted
 	t.epochs = &epochs{training: t, members: membership(t.members).String(), wait: math.NaN()}
 	res, err := node.Train(ctx, t.made.Job, node.Options{Slots: t.slots,
 		OnStart: func([]api.Node) {
-			t.stages.enter(learning)
+			t.stages.Enter(stage.Learning)
 			t.epochs.follow()
 		},
 		OnStop:   t.epochs.stop,
@@ -161,12 +162,12 @@ func (v *validation) one(ctx context.Context, n int) error {
 	if b := t.made.Baseline; b != nil {
 		f.Baseline = &folds.Measure{Name: b.Name, Value: b.Value}
 	}
-	t.stages.enter(scoring)
+	t.stages.Enter(stage.Scoring)
 	m, err := t.made.Model(res.Tables)
 	if err != nil {
 		return err
 	}
-	if err := t.inputs.score(t.app, m, t.opt.seed, f.Metrics, t.stages.meter); err != nil {
+	if err := t.inputs.score(t.app, m, t.opt.seed, f.Metrics, t.stages.Meter); err != nil {
 		return err
 	}
 	for what, n := range t.inputs.unknown {
@@ -290,7 +291,7 @@ func (v *validation) conclude() error {
 	if !v.JSON && v.repeatable() && !line.Beneath(v.Args, os.Environ(), "cv") {
 		v.Talk("next:  %s  # trains a model", v.Without("cv"))
 	}
-	r.Warnings, r.timing = append([]string{}, v.warnings...), v.stages.timing()
+	r.Warnings, r.Timing = append([]string{}, v.warnings...), v.stages.Timing()
 	return v.Object(r)
 }
 
@@ -302,7 +303,7 @@ func (v *validation) stopped(n int) error {
 		return err
 	}
 	r := v.result()
-	r.Interrupted, r.Warnings, r.timing = true, append([]string{}, v.warnings...), v.stages.timing()
+	r.Interrupted, r.Warnings, r.Timing = true, append([]string{}, v.warnings...), v.stages.Timing()
 	if lost := v.Object(r); lost != nil {
 		return lost
 	}

@@ -88,31 +88,31 @@ func (p *epochs) follow() {
 	if p.last.Number == 0 && !p.resumed {
 		next.Total += p.made.Before
 	}
-	p.stages.meter.Begin(next)
+	p.stages.Meter.Begin(next)
 	outlook := ""
 	if left := p.all() - p.last.Number; left > 1 && p.last.Items > 0 {
 		outlook = fmt.Sprintf("%s for all", figures.Left((p.before+p.spent.Trained.Seconds())/float64(p.last.Items)*float64(p.made.Items)*float64(left)))
 	}
-	p.stages.live.Outlook(outlook)
+	p.stages.Live.Outlook(outlook)
 }
 
 // stop tells the live line what is finished of an interrupted job, and how long it may take by what epochs took; and then that its tables are
 // collected, which takes as long as copying them.
 func (p *epochs) stop(left int) {
 	if p.ends && left == 0 {
-		p.stages.live.Outlook("then saving")
-		p.stages.meter.Begin(progress.Part{Doing: "collecting the tables"})
+		p.stages.Live.Outlook("then saving")
+		p.stages.Meter.Begin(progress.Part{Doing: "collecting the tables"})
 		return
 	}
 	p.ends = true
-	p.stages.live.Turn("Ctrl-C stops at once")
-	p.stages.meter.Begin(progress.Part{Doing: "finishing what has begun", Unit: p.about.Unit, Total: int64(left)})
+	p.stages.Live.Turn("Ctrl-C stops at once")
+	p.stages.Meter.Begin(progress.Part{Doing: "finishing what has begun", Unit: p.about.Unit, Total: int64(left)})
 	if left > 0 && p.rate > 0 {
 		outlook := "about " + figures.Left(float64(left)/p.rate) + " in all"
-		if !p.stages.lost {
+		if !p.stages.Lost {
 			outlook += ", then saving"
 		}
-		p.stages.live.Outlook(outlook)
+		p.stages.Live.Outlook(outlook)
 	}
 }
 

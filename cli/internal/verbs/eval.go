@@ -8,6 +8,7 @@ import (
 	"bellows"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/scores"
+	"bellows/cli/internal/stage"
 
 	"github.com/spf13/cobra"
 )
@@ -24,7 +25,7 @@ type evalReport struct {
 	Classes   []scores.Class `json:"classes,omitempty"`
 	Confusion [][]int64      `json:"confusion,omitempty"` // by the class of rows, then by the class that they are said to be of
 	Seconds   float64        `json:"seconds"`             // of scoring, without reading
-	timing
+	stage.Timing
 }
 
 // metricWidth is that of the names, unless one is longer.
@@ -37,7 +38,7 @@ func (c *Tool) evalCommand() *cobra.Command {
 		Use:     "eval MODEL DATA...",
 		Short:   "Score a saved model on labelled data",
 		Example: "eval " + one.model() + " " + one.labelled + "\neval " + other.model() + " " + other.labelled + " --json",
-	}, false, scoring, func(q *question) error { return c.eval(q, metrics) })
+	}, false, stage.Scoring, func(q *question) error { return c.eval(q, metrics) })
 	cmd.Flags().StringVar(&metrics, "metrics", "", "`names` of metrics, separated by commas (default: those that fit the model); a name that is not known lists them")
 	return cmd
 }
@@ -48,14 +49,14 @@ func (c *Tool) eval(q *question, metrics string) error {
 			Hinted("its labels are in labels.txt of " + q.name + "; name the column of the labels with --label, or give rows of its classes")
 	}
 	start := time.Now()
-	q.stages.enter(scoring)
-	pace(q.predictor, q.stages.meter)
+	q.stages.Enter(stage.Scoring)
+	pace(q.predictor, q.stages.Meter)
 	found, err := scores.Examine(q.predictor, q.set, metrics)
 	if err = cmp.Or(q.ctx.Err(), err); err != nil {
 		return interruptedWhile(q.ctx, "scoring", err)
 	}
 	r := evalReport{Model: q.name, App: q.model.App, Data: q.files, Rows: q.set.Rows(), Metrics: finiteMetrics(found.Metrics), Unknown: q.unknown,
-		Classes: scores.Classes(found.Classes), Confusion: found.Confusion, Seconds: time.Since(start).Seconds(), timing: q.stages.timing()}
+		Classes: scores.Classes(found.Classes), Confusion: found.Confusion, Seconds: time.Since(start).Seconds(), Timing: q.stages.Timing()}
 	width := metricWidth
 	for _, m := range found.Metrics {
 		width = max(width, len(m.Name))

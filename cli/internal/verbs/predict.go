@@ -13,6 +13,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/stage"
 	"bellows/progress"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ type predictReport struct {
 	Rows    int              `json:"rows"`
 	Unknown map[string]int64 `json:"unknown"` // what the model does not know, by what it is: "users"
 	Seconds float64          `json:"seconds"` // of predicting, without reading
-	timing
+	stage.Timing
 }
 
 type predictionLine struct {
@@ -73,7 +74,7 @@ func (c *Tool) predictCommand() *cobra.Command {
 		Long: "Predict each row of DATA with a saved model, one line per row, in the order of DATA.\n" +
 			"The rows may lack what is predicted: ratings of two fields, tables without a label.",
 		Example: "predict " + one.model() + " " + one.asked + " > " + one.answer + "\npredict " + other.model() + " - < " + other.asked,
-	}, true, answering, func(q *question) error { return c.predict(q, names) })
+	}, true, stage.Answering, func(q *question) error { return c.predict(q, names) })
 	cmd.Flags().BoolVar(&names, "names", false, "begin with a line that names the fields; JSON has the names in any case")
 	return cmd
 }
@@ -94,9 +95,9 @@ func writeNames(out io.Writer, q *question) error {
 
 func (c *Tool) predict(q *question, names bool) error {
 	start := time.Now()
-	q.stages.enter(answering)
-	q.stages.live.Yield()
-	q.stages.meter.Begin(progress.Part{Doing: "predicting", Unit: "rows", Total: int64(q.set.Rows())})
+	q.stages.Enter(stage.Answering)
+	q.stages.Live.Yield()
+	q.stages.Meter.Begin(progress.Part{Doing: "predicting", Unit: "rows", Total: int64(q.set.Rows())})
 	b := bufio.NewWriterSize(c.Console, 1<<16)
 	var out io.Writer = b
 	if c.JSON {
@@ -110,7 +111,7 @@ func (c *Tool) predict(q *question, names bool) error {
 			return err
 		}
 	}
-	err := q.predictor.Predict(q.set, &meteredLines{to: out, meter: q.stages.meter})
+	err := q.predictor.Predict(q.set, &meteredLines{to: out, meter: q.stages.Meter})
 	if err == nil {
 		err = b.Flush()
 	}
@@ -123,7 +124,7 @@ func (c *Tool) predict(q *question, names bool) error {
 	if err != nil {
 		return err
 	}
-	return c.Object(predictReport{q.name, q.model.App, q.set.Rows(), q.unknown, time.Since(start).Seconds(), q.stages.timing()})
+	return c.Object(predictReport{q.name, q.model.App, q.set.Rows(), q.unknown, time.Since(start).Seconds(), q.stages.Timing()})
 }
 
 // meteredLines counts the lines that pass through it, and stops when its meter says so.

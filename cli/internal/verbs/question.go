@@ -11,6 +11,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/stage"
 	"bellows/data"
 	"bellows/model"
 
@@ -25,13 +26,13 @@ type question struct {
 	predictor app.Predictor
 	set       *data.Set
 	ctx       context.Context // of the command
-	stages    *stages
+	stages    *stage.Stages
 	unknown   map[string]int64 // what in the data the model does not know, by what it is; without zeros
 }
 
 // questionCommand gives a command its arguments, the flags that say how DATA is read, and what it does with the two. The
 // rows may lack what is predicted where unlabelled is set.
-func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, last stage, answer func(*question) error) *cobra.Command {
+func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, last stage.Stage, answer func(*question) error) *cobra.Command {
 	var flags readOptions
 	flags.register(cmd.Flags(), 0)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -41,8 +42,8 @@ func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, last stage, 
 		return line.Exactly("MODEL", "DATA")(cmd, args)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		q := &question{name: args[0], files: args[1:], ctx: cmd.Context(), stages: newStages(cmd.Context(), c.Console, starting, reading, last)}
-		defer q.stages.live.Stop()
+		q := &question{name: args[0], files: args[1:], ctx: cmd.Context(), stages: stage.New(cmd.Context(), c.Console, stage.Starting, stage.Reading, last)}
+		defer q.stages.Live.Stop()
 		if err := c.fill(q, flags, unlabelled); err != nil {
 			return err
 		}
@@ -78,8 +79,8 @@ func (c *Tool) fill(q *question, flags readOptions, unlabelled bool) (err error)
 	if opt, err = flags.apply(opt); err != nil {
 		return err
 	}
-	opt.Unlabelled, opt.Stdin, opt.Meter = opt.Unlabelled || unlabelled, c.In, q.stages.meter
-	q.stages.enter(reading)
+	opt.Unlabelled, opt.Stdin, opt.Meter = opt.Unlabelled || unlabelled, c.In, q.stages.Meter
+	q.stages.Enter(stage.Reading)
 	if q.set, err = data.Read(q.ctx, q.files, kind, opt); err != nil {
 		return interruptedWhile(q.ctx, "reading", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
+	"bellows/cli/internal/stage"
 	"bellows/train"
 )
 
@@ -65,21 +66,21 @@ func TestEpochsOfAll(t *testing.T) {
 // TestWhatAnInterruptedRunFinishesIsCounted wants a share of what has begun from the live line, and no epoch over it.
 func TestWhatAnInterruptedRunFinishesIsCounted(t *testing.T) {
 	t.Parallel()
-	s := newStages(t.Context(), &screen.Console{Err: io.Discard, Out: io.Discard, JSON: true}, learning)
-	defer s.live.Stop()
+	s := stage.New(t.Context(), &screen.Console{Err: io.Discard, Out: io.Discard, JSON: true}, stage.Learning)
+	defer s.Live.Stop()
 	p := &epochs{training: &training{order: &order{opt: &trainOptions{}, about: app.Description{Unit: "rows"}}, stages: s, made: &app.Run{Items: 100}}}
 	p.follow()
-	if r := s.meter.Read(); r.Doing != "epoch 1" || r.Total != 100 {
+	if r := s.Meter.Read(); r.Doing != "epoch 1" || r.Total != 100 {
 		t.Errorf("the meter says %+v", r)
 	}
 	p.stop(40)
-	_ = s.meter.Add(10)
+	_ = s.Meter.Add(10)
 	p.follow()
-	if r := s.meter.Read(); r.Doing != "finishing what has begun" || r.Total != 40 || r.Done != 10 || r.Unit != "rows" {
+	if r := s.Meter.Read(); r.Doing != "finishing what has begun" || r.Total != 40 || r.Done != 10 || r.Unit != "rows" {
 		t.Errorf("the meter says %+v", r)
 	}
 	p.stop(0)
-	if r := s.meter.Read(); r.Doing != "collecting the tables" {
+	if r := s.Meter.Read(); r.Doing != "collecting the tables" {
 		t.Errorf("the meter says %+v", r)
 	}
 }

@@ -1,4 +1,4 @@
-package verbs
+package stage
 
 import (
 	"bytes"
@@ -14,23 +14,23 @@ func TestStagesAreAllOfTheTime(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
 	c := &screen.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, JSON: true, Began: now}
-	s := newStages(t.Context(), c, starting, reading, preparing, learning, scoring, saving)
-	defer s.live.Stop()
+	s := New(t.Context(), c, Starting, Reading, Preparing, Learning, Scoring, Saving)
+	defer s.Live.Stop()
 	s.now, s.since = func() time.Time { return now }, now
-	want := map[stage]float64{starting: 0, reading: 0, preparing: 0, learning: 0, scoring: 0, saving: 0}
-	in, all := starting, 0.0
-	for i, next := range []stage{reading, preparing, learning, learning, saving, scoring, saving} {
+	want := map[Stage]float64{Starting: 0, Reading: 0, Preparing: 0, Learning: 0, Scoring: 0, Saving: 0}
+	in, all := Starting, 0.0
+	for i, next := range []Stage{Reading, Preparing, Learning, Learning, Saving, Scoring, Saving} {
 		pass := float64(i+1) / 4
 		now = now.Add(time.Duration(pass * float64(time.Second)))
 		want[in] += pass
 		all += pass
 		if i%2 == 0 { // a look changes nothing
-			s.timing()
+			s.Timing()
 		}
-		s.enter(next)
+		s.Enter(next)
 		in = next
 	}
-	got := s.timing()
+	got := s.Timing()
 	sum := 0.0
 	for name, seconds := range want {
 		if math.Abs(got.Stages[name]-seconds) > 1e-9 {
