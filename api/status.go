@@ -49,6 +49,18 @@ type Progress struct {
 	Moves []Move `json:"moves"`
 	// Plan is the way to another shape of the job that is under way; nil: none is.
 	Plan *Plan `json:"plan,omitempty"`
+	// Checkpoint is the last from which the job would go on, and what a death would cost now; nil: nobody has looked at the job yet.
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+}
+
+// Checkpoint is the last cut of a job that is there, and what was done since.
+type Checkpoint struct {
+	Era     uint32  `json:"era"`    // of the run's lives
+	Commit  uint64  `json:"commit"` // its record; 0: there is none yet
+	Bytes   int64   `json:"bytes"`  // that were written for it
+	Age     float64 `json:"age_seconds"`
+	Units   int64   `json:"units_since"`   // that count: of a split in a clock, or a part of it
+	Seconds float64 `json:"seconds_since"` // of training
 }
 
 // Plan is how far a change of a job's shape is.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/api"
 	"bellows/core/coord"
 )
 
@@ -40,6 +41,8 @@ type saving struct {
 	last  Since                // the last that is there, likewise
 	safe  bellows.CommitNumber
 	letGo bellows.CommitNumber
+	there time.Time // when the last was
+	bytes int64     // that were written for it
 }
 
 // Since is what was done since the last cut that is there: what a death costs.
@@ -72,6 +75,19 @@ func (s *saving) mark(at bellows.CommitNumber, trained time.Duration) {
 func (l *lead) since() Since {
 	s := &l.saving
 	return Since{s.last.Commit, s.so.Units - s.last.Units, l.trainedFor() - s.last.Trained}
+}
+
+// checkpoint is the last cut that is there, for who looks.
+func (l *lead) checkpoint() *api.Checkpoint {
+	s, since := &l.saving, l.since()
+	c := &api.Checkpoint{Commit: uint64(since.Commit), Bytes: s.bytes, Units: since.Units, Seconds: since.Trained.Seconds()}
+	if l.scribe != nil {
+		c.Era = uint32(l.scribe.cuts.Life)
+	}
+	if since.Commit > 0 {
+		c.Age = time.Since(s.there).Seconds()
+	}
+	return c
 }
 
 // beginSaving settles when the first cut is due, at the job's beginning: nobody knows yet what one takes.
@@ -145,8 +161,8 @@ func (l *lead) takeWritten(w *written) {
 	}
 	l.shell.CutKept(w.commit, &l.fx)
 	l.saving.safe = w.commit
-	if l.saving.at.Commit == w.commit {
-		l.saving.last = l.saving.at
+	if s := &l.saving; s.at.Commit == w.commit {
+		s.last, s.there, s.bytes = s.at, time.Now(), w.bytes
 	}
 	took := time.Since(w.began)
 	l.cutOver(w.began)

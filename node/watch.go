@@ -125,7 +125,7 @@ func (l *lead) spent() (all tally.Spent) {
 func (l *lead) progress() api.Progress {
 	complete, furthest, commit := l.shell.Progress()
 	p := api.Progress{Clock: int(complete), Furthest: int(furthest), Commit: uint64(commit), Splits: l.job.Splits,
-		Seconds: l.trainedFor().Seconds(), Nodes: make([]api.Node, len(l.members)), Moves: l.underWay(), Plan: l.planned()}
+		Seconds: l.trainedFor().Seconds(), Nodes: make([]api.Node, len(l.members)), Moves: l.underWay(), Plan: l.planned(), Checkpoint: l.checkpoint()}
 	splits, partitions := l.owned()
 	now := l.millis()
 	var all tally.Tally
