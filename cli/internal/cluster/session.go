@@ -32,7 +32,9 @@ type Message struct {
 	Wrote   []byte `json:"wrote,omitempty"` // to its standard error
 	Over    *Over  `json:"over,omitempty"`  // it has ended
 
-	Run string `json:"run,omitempty"` // the job's folder
+	Run      string    `json:"run,omitempty"`      // the job's folder
+	Progress *Progress `json:"progress,omitempty"` // of the job
+	Nodes    *Nodes    `json:"nodes,omitempty"`    // asked for by a job that has lost some, and the answer
 
 	Question uint64 `json:"question,omitempty"` // of Scale, Drain and Answer
 	Scale    *Grow  `json:"scale,omitempty"`
@@ -96,6 +98,11 @@ type Place struct {
 	Host  string `json:"host"` // from which it came
 	// Kernels are the kernel sets that its processor has.
 	Kernels []string `json:"kernels"`
+}
+
+// Nodes are those that a job may have processes at.
+type Nodes struct {
+	Places []Place `json:"places"`
 }
 
 // Grow asks a job to take nodes.

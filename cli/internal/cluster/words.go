@@ -60,6 +60,12 @@ type Job struct {
 	Began     *time.Time `json:"began,omitempty"`
 	Ended     *time.Time `json:"ended,omitempty"`
 	ExitCode  *int       `json:"exit_code,omitempty"`
+	// Term counts the processes that have led it, of all managers.
+	Term int `json:"term"`
+	// Checkpoint is the last from which it would go on; nil: there is none, or nobody has told of it.
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+	// Recoveries are the deaths that it has survived, the last ones.
+	Recoveries []Recovery `json:"recoveries,omitempty"`
 }
 
 // Status is a cluster at one moment.

@@ -165,6 +165,9 @@ func (u *up) already(ctx context.Context, folder cluster.Folder) (bool, error) {
 	}
 	s, err := client.Status(ctx)
 	if err != nil {
+		if there, wrong := folder.Up(); wrong == nil && !there { // it was killed just now
+			return false, nil
+		}
 		return true, err
 	}
 	return true, u.tell(s, folder, true)

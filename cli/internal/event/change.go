@@ -57,7 +57,7 @@ func OfRollback(b *Rollback, model, undone string, most int) Event {
 		to = fmt.Sprintf("goes on from the checkpoint at record %s of era %d", figures.Grouped(int64(b.ToCommit)), b.ToEra)
 	}
 	return Event{Kind: RolledBack, Node: Leader, Model: model, Rollback: b,
-		Sentence: fmt.Sprintf("%s; %s: the run %s, in era %d, with processes that are started anew (%d of at most %d times in a row without a new checkpoint)", b.Reason, undone, to, b.Era, b.InRow, most)}
+		Sentence: fmt.Sprintf("%s; %s: the run %s, in era %d, with %s (%d of at most %d times in a row without a new checkpoint)", b.Reason, undone, to, b.Era, b.TookOver, b.InRow, most)}
 }
 
 func name(n bellows.NodeID) string { return fmt.Sprintf("node-%d", n) }

@@ -19,7 +19,7 @@ const (
 	Visited     Kind = "visited"     // units that count
 	Passed      Kind = "passed-by"   // a damaged checkpoint
 	Resumed     Kind = "resumed"     // an unfinished run was taken up
-	RolledBack  Kind = "rolled-back" // nodes were lost with what they held, and the run goes on from a checkpoint by itself
+	RolledBack  Kind = "rolled-back" // somebody was lost with what they held, and the run goes on from a checkpoint by itself
 	Checkpoint  Kind = "checkpoint"  // all that is needed to go on from there is stored
 	Joined      Kind = "joined"      // all processes of the job are there, or one came later
 	Left        Kind = "left"        // a node takes part no more, and its process ends
@@ -85,13 +85,15 @@ type Checkpointed struct {
 
 // Rollback is how a run goes on by itself that has lost nodes with what they held.
 type Rollback struct {
-	Reason   string  `json:"reason"`       // who is lost, and how that was noticed
-	ToEra    uint32  `json:"to_era"`       // of the checkpoint that it goes on from
-	ToCommit uint64  `json:"to_commit"`    // its record; 0: there is none, and the run starts over
-	Era      uint32  `json:"era"`          // that begins: it is behind those of all checkpoints, and nothing of an older one counts
-	Units    int64   `json:"lost_units"`   // that had counted since the checkpoint, and are done again
-	Lost     float64 `json:"lost_seconds"` // of training since then
-	InRow    int     `json:"in_a_row"`     // rollbacks with no new checkpoint in between, this one included
+	Reason    string  `json:"reason"`       // who is lost, and how
+	NoticedBy string  `json:"noticed_by"`   // that
+	TookOver  string  `json:"took_over"`    // what goes on in the place of who is lost
+	ToEra     uint32  `json:"to_era"`       // of the checkpoint that it goes on from
+	ToCommit  uint64  `json:"to_commit"`    // its record; 0: there is none, and the run starts over
+	Era       uint32  `json:"era"`          // that begins: it is behind those of all checkpoints, and nothing of an older one counts
+	Units     int64   `json:"lost_units"`   // that had counted since the checkpoint, and are done again, as far as it is known
+	Lost      float64 `json:"lost_seconds"` // of training since then, likewise
+	InRow     int     `json:"in_a_row"`     // with no new checkpoint in between, this one included
 }
 
 // Decision is what was decided about a job's shape: of Plan.

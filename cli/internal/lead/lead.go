@@ -5,7 +5,8 @@
 //
 //  1. Leads says whether this process was started by a manager. Take then reads where it is from standard input, and calls it.
 //  2. Members are the nodes that the job has; a Lead is the launch.Starter of their processes.
-//  3. Tell the manager the run's folder with Began, and close the Lead at the end.
+//  3. Tell the manager the run's folder with Began, and how far it is with HowFar; close the Lead at the end.
+//  4. A job that has lost nodes with what they held, and whose processes have all ended, asks with Renew which nodes it may have now.
 //
 // Where the manager goes, the job is interrupted: Context ends. The package refuses to lead without a manager, and to start processes at nodes
 // that the job was not given.
@@ -24,6 +25,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"bellows"
 	"bellows/cli/internal/cluster"
@@ -50,6 +52,18 @@ type Assignment struct {
 	Program  cluster.Program
 	// Terminal is the screen at which somebody follows the job.
 	Terminal *screen.Terminal
+	// Order names the job in the record of its run, for good: whoever leads it knows its run by that.
+	Order string
+	// Term counts the processes that have led the job, this one included.
+	Term int
+	// Run is the job's folder, where a process before this one has told of it.
+	Run string
+	// Checkpoint is the last that a process before this one has told of; nil: none.
+	Checkpoint *cluster.Checkpoint
+	// Died is what became of the process before this one, and what that has cost; nil: this is the first.
+	Died *cluster.Recovery
+	// InRow is how often in a row the job was taken up again with no new checkpoint in between.
+	InRow int
 }
 
 // Lead is a session with the manager.
@@ -59,7 +73,8 @@ type Lead struct {
 	Assignment
 	Refused []string // why nodes of the cluster take no part, a sentence each
 	session *cluster.Session
-	gone    chan struct{} // closed when the manager has gone
+	gone    chan struct{}        // closed when the manager has gone
+	places  chan []cluster.Place // the answer to Renew
 
 	mu        sync.Mutex
 	processes map[uint64]*remote
@@ -72,7 +87,7 @@ type Lead struct {
 
 // Take reads the assignment and calls the manager. talk is told which nodes of the cluster cannot take part, and why.
 func Take(ctx context.Context, in io.Reader, talk func(format string, args ...any)) (*Lead, error) {
-	l := &Lead{gone: make(chan struct{}), processes: map[uint64]*remote{}, at: map[string]*remote{}, late: map[string]bool{}}
+	l := &Lead{gone: make(chan struct{}), places: make(chan []cluster.Place, 1), processes: map[uint64]*remote{}, at: map[string]*remote{}, late: map[string]bool{}}
 	line, err := bufio.NewReader(in).ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &l.Assignment)
@@ -129,9 +144,16 @@ func (l *Lead) Context(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, cancel
 }
 
+// nodes are the places as they are now.
+func (l *Lead) nodes() []cluster.Place {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.Places)
+}
+
 // Slots is how many compute slots the nodes have in all.
 func (l *Lead) Slots() (n int) {
-	for _, p := range l.Places {
+	for _, p := range l.nodes() {
 		n += p.Slots
 	}
 	return n
@@ -139,7 +161,7 @@ func (l *Lead) Slots() (n int) {
 
 // Apart reports whether some nodes hold tables and run no tasks.
 func (l *Lead) Apart() bool {
-	return slices.ContainsFunc(l.Places, func(p cluster.Place) bool { return p.Slots == 0 && p.Lanes > 0 })
+	return slices.ContainsFunc(l.nodes(), func(p cluster.Place) bool { return p.Slots == 0 && p.Lanes > 0 })
 }
 
 // Members are the job's nodes: this process, which leads, and one for each place, in order. Where no node is a server alone, workers hold tables as well. Each
@@ -147,7 +169,7 @@ func (l *Lead) Apart() bool {
 func (l *Lead) Members(connections int) []node.Member {
 	list := []node.Member{{}}
 	apart := l.Apart()
-	for i, p := range l.Places {
+	for i, p := range l.nodes() {
 		m := node.Member{Node: bellows.NodeID(i + 1), Slots: p.Slots, Lanes: p.Lanes}
 		switch {
 		case !apart:
@@ -162,7 +184,7 @@ func (l *Lead) Members(connections int) []node.Member {
 
 // Reads refuses to go on from a saved run where nodes are of other machines: it is a file of this one.
 func (l *Lead) Reads(saved bool) error {
-	for _, p := range l.Places {
+	for _, p := range l.nodes() {
 		if saved && p.Host != l.Host {
 			return bellows.Errorf(bellows.Config, "go on with", "the unfinished run", "what was saved is a file of this machine, and %s is of another one (%s)", p.Node, p.Host).
 				Hinted("drain such nodes, or start over with --fresh")
@@ -173,6 +195,61 @@ func (l *Lead) Reads(saved bool) error {
 
 // Began tells the manager the run's folder.
 func (l *Lead) Began(folder string) error { return l.session.Send(cluster.Message{Run: folder}) }
+
+// HowFar tells the manager how far the job is. A manager that has gone is noticed otherwise.
+func (l *Lead) HowFar(p cluster.Progress) { _ = l.session.Send(cluster.Message{Progress: &p}) }
+
+// renewWithin is how long the manager may take to say which nodes there are.
+const renewWithin = 10 * time.Second
+
+// Renew asks the manager which nodes the job may have now, for another life of it whose processes are all started anew: those that are left, and others that have come.
+// most is how many compute slots it may have in all, as far as that can be chosen; 0: any number. talk is told which cannot take part. One process
+// asks at a time, and none of the job's is at a node.
+func (l *Lead) Renew(ctx context.Context, most int, talk func(format string, args ...any)) error {
+	l.Serve(nil) // changes wait for the next life
+	ctx, cancel := context.WithTimeoutCause(ctx, renewWithin, fmt.Errorf("it has not said within %v which nodes there are", renewWithin))
+	defer cancel()
+	err := l.session.Send(cluster.Message{Nodes: &cluster.Nodes{}})
+	var places []cluster.Place
+	if err == nil {
+		select {
+		case places = <-l.places:
+		case <-l.gone:
+			err = errors.New("it has gone")
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
+	if err != nil {
+		return bellows.Errorf(bellows.Lost, "ask", "the cluster's manager", "%w", err)
+	}
+	can, refused := able(places)
+	for _, sentence := range refused {
+		talk("%s", sentence)
+	}
+	can = within(can, most)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Places = can
+	clear(l.late)
+	if !slices.ContainsFunc(can, func(p cluster.Place) bool { return p.Slots > 0 }) {
+		return bellows.Errorf(bellows.Lost, "go on with", fmt.Sprintf("job %d", l.Job), "no worker of the cluster is left").Hinted("`scale --workers 2` starts some")
+	}
+	return nil
+}
+
+// within leaves the last workers out that would make it more than so many compute slots; the first one stays.
+func within(places []cluster.Place, most int) (list []cluster.Place) {
+	slots := 0
+	for _, p := range places {
+		if most > 0 && slots > 0 && p.Slots > 0 && slots+p.Slots > most {
+			continue
+		}
+		slots += p.Slots
+		list = append(list, p)
+	}
+	return list
+}
 
 // Processes is what starts the processes of the job's nodes, with these arguments. What they write to standard error goes to output.
 func (l *Lead) Processes(args []string, output func(bellows.NodeID) io.Writer) launch.Starter {
@@ -235,6 +312,13 @@ func (l *Lead) hear() {
 func (l *Lead) take(m cluster.Message) {
 	if m.Question != 0 {
 		go l.answer(m) // it may take long
+		return
+	}
+	if m.Nodes != nil {
+		select {
+		case l.places <- m.Nodes.Places:
+		default: // nobody has asked
+		}
 		return
 	}
 	l.mu.Lock()

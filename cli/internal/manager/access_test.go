@@ -260,3 +260,21 @@ func TestAControllerLeadsItsOwnJob(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
+
+// TestWhoLedAnOlderTermIsTurnedAway, and what was under way from it when it died does nothing.
+func TestWhoLedAnOlderTermIsTurnedAway(t *testing.T) {
+	t.Parallel()
+	j := &job{number: 1, recovering: recovering{term: 3}, processes: map[uint64]uint64{}}
+	m := &manager{jobs: []*job{j}, current: j}
+	if err := m.conduct(nil, secure.Name{Role: secure.Controller, ID: "job-1-2"}, j); bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), "controller job-1-2 leads another one, or led it once") {
+		t.Errorf("who led it in term 2: %v", err)
+	}
+	old, now := &cluster.Session{}, &cluster.Session{}
+	j.session = now
+	m.fromLeader(j, old, cluster.Message{Process: 1, Start: &cluster.Start{Node: "node-1"}})
+	m.fromLeader(j, old, cluster.Message{Progress: &cluster.Progress{Checkpoint: &cluster.Checkpoint{Era: 9, Commit: 9}}})
+	m.fromLeader(j, old, cluster.Message{Run: "elsewhere"})
+	if len(j.processes) != 0 || j.checkpoint != nil || j.run != "" || j.session != now {
+		t.Errorf("it was heard: %+v", j)
+	}
+}

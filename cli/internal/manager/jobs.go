@@ -3,6 +3,7 @@ package manager
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,9 +22,11 @@ import (
 	"bellows/link/secure"
 )
 
-// job is a job of the cluster. It is queued, runs in a process that leads it, and ends; over is closed then.
+// job is a job of the cluster. It is queued, runs in a process that leads it, and ends; over is closed then. One whose leading process dies, or whose manager has, is queued
+// again, before those that came later, and goes on in another process (recover.go).
 type job struct {
 	number    int
+	order     string // names it in its run's record, for good
 	request   cluster.Submission
 	state     cluster.State
 	run       string
@@ -36,9 +39,10 @@ type job struct {
 	processes map[uint64]uint64 // of its nodes, by the numbers that it has drawn: ours
 	highest   int               // number of a node that it may have met
 	spool     *spool
-	started   chan struct{} // closed when its process has been
-	led       chan struct{} // closed when that has called
+	started   chan struct{} // closed when its process has been; of each process another
+	led       chan struct{} // closed when that has called; likewise
 	over      chan struct{}
+	recovering
 }
 
 // relayed is a process at an agent that a job has.
@@ -49,11 +53,15 @@ type relayed struct {
 	pid    int
 }
 
-// name is what the certificate of the process says that leads the job.
-func (j *job) name() string { return fmt.Sprintf("job-%d", j.number) }
+// name is what the certificate of the process says that leads the job in this term.
+func (j *job) name() string { return fmt.Sprintf("job-%d-%d", j.number, j.term) }
 
 func (m *manager) describe(j *job) cluster.Job {
-	d := cluster.Job{Job: j.number, State: j.state, App: j.request.App, Command: command(&j.request), Run: j.run, Dir: j.request.Dir, Submitted: j.submitted}
+	d := cluster.Job{Job: j.number, State: j.state, App: j.request.App, Command: command(&j.request), Run: j.run, Dir: j.request.Dir, Submitted: j.submitted,
+		Term: j.term, Recoveries: slices.Clone(j.recoveries)}
+	if c := j.checkpoint; c != nil {
+		d.Checkpoint = &cluster.Checkpoint{Era: c.Era, Commit: c.Commit, Bytes: c.Bytes, At: c.At, Age: time.Since(c.At).Seconds()}
+	}
 	if j.process != nil && j.ended.IsZero() {
 		d.PID = j.process.Pid
 	}
@@ -95,7 +103,7 @@ func (m *manager) submit(s cluster.Submission) (d cluster.Job, err error) {
 			return d, bellows.Errorf(bellows.Refused, "submit", s.App, "the variable %.40q is no flag's", v)
 		}
 	}
-	j := &job{request: s, state: cluster.Queued, run: s.Run, submitted: time.Now(), processes: map[uint64]uint64{}, started: make(chan struct{}), led: make(chan struct{}), over: make(chan struct{})}
+	j := &job{order: rand.Text(), request: s, state: cluster.Queued, run: s.Run, submitted: time.Now(), processes: map[uint64]uint64{}, started: make(chan struct{}), led: make(chan struct{}), over: make(chan struct{})}
 	if j.spool, err = newSpool(m.Folder.Path); err != nil {
 		return d, err
 	}
@@ -161,31 +169,41 @@ func (m *manager) job(number int) (*job, error) {
 	return m.jobs[at], nil
 }
 
-// next starts the first job of the queue, if none runs and nothing of one before does.
+// next starts the first job of the queue, if none runs and nothing of one before does. One that was begun waits for a worker, and those behind it for that one.
 func (m *manager) next() {
 	m.mu.Lock()
-	if m.current != nil || len(m.processes) > 0 || m.closing {
+	if !m.opened || m.current != nil || len(m.processes) > 0 || m.closing {
 		m.mu.Unlock()
 		return
 	}
 	at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.state == cluster.Queued })
-	if at < 0 {
+	if at < 0 || m.jobs[at].begun() && !slices.ContainsFunc(m.nodes, func(n *member) bool { return n.state == cluster.Idle && n.place.Slots > 0 }) {
 		m.mu.Unlock()
 		return
 	}
 	j := m.jobs[at]
-	j.state, j.began = cluster.Running, time.Now()
+	j.state, j.term = cluster.Running, j.term+1
+	if j.began.IsZero() {
+		j.began = time.Now()
+	}
+	j.started, j.led = make(chan struct{}), make(chan struct{})
 	m.current = j
 	assignment := m.assign(j)
 	m.mu.Unlock()
-	m.note(j)
+	m.waits.Go(func() { m.begin(j, assignment) })
+}
+
+// begin starts the process that leads a job in its new term, which is written down before, unless the registry is silent.
+func (m *manager) begin(j *job, a lead.Assignment) {
+	m.keep(j)
 	identity, err := m.issues.Member(secure.Name{Role: secure.Controller, ID: j.name()})
 	if err == nil {
-		assignment.Identity = identity
-		err = m.lead(j, assignment)
+		a.Identity = identity
+		err = m.lead(j, a)
 	}
 	if err != nil {
 		j.spool.say(err.Error())
+		m.logf("%v", err)
 		m.ended(j, bellows.KindOf(err).ExitCode())
 	}
 }
@@ -196,16 +214,26 @@ func (m *manager) assign(j *job) lead.Assignment {
 	if err != nil {
 		m.logf("job %d: %v", j.number, err) // of the address that a listener has
 	}
-	a := lead.Assignment{Address: m.address, Job: j.number, Host: host, Program: m.Program, Terminal: j.request.Terminal}
+	a := lead.Assignment{Address: m.address, Job: j.number, Host: host, Program: m.Program, Terminal: j.request.Terminal,
+		Order: j.order, Term: j.term, Checkpoint: j.checkpoint, Died: j.died, InRow: j.inRow}
+	if j.begun() {
+		a.Run = j.run
+	}
+	a.Places = m.places(j)
+	return a
+}
+
+// places are the nodes where a job may have processes, in the order of their numbers.
+func (m *manager) places(j *job) (list []cluster.Place) {
 	workers, servers := m.live()
 	for _, n := range append(workers, servers...) {
-		if n.state == cluster.Idle {
-			a.Places = append(a.Places, n.place)
+		if n.state == cluster.Idle || n.state == cluster.Running && n.job == j {
+			list = append(list, n.place)
 			j.highest = max(j.highest, nodeNumber(n.place.Node))
 		}
 	}
-	slices.SortFunc(a.Places, func(x, y cluster.Place) int { return cmp.Compare(nodeNumber(x.Node), nodeNumber(y.Node)) })
-	return a
+	slices.SortFunc(list, func(x, y cluster.Place) int { return cmp.Compare(nodeNumber(x.Node), nodeNumber(y.Node)) })
+	return list
 }
 
 // lead starts the process that leads a job.
@@ -241,17 +269,16 @@ func (m *manager) lead(j *job, a lead.Assignment) error {
 	}
 	m.mu.Lock()
 	j.process = cmd.Process
-	m.mu.Unlock()
 	close(j.started)
+	m.mu.Unlock()
 	m.waits.Go(func() {
 		err := cmd.Wait()
 		in.Close()
-		code := cmd.ProcessState.ExitCode()
-		if err != nil && code < 0 {
-			j.spool.say(fmt.Sprintf("job %d: the process that leads it (%d) ended: %v", j.number, cmd.Process.Pid, err))
-			code = bellows.Lost.ExitCode()
+		if code := cmd.ProcessState.ExitCode(); err == nil || code >= 0 {
+			m.ended(j, code)
+			return
 		}
-		m.ended(j, code)
+		m.fell(j, fmt.Sprintf("the process that leads job %d (%d) ended: %v", j.number, cmd.Process.Pid, err))
 	})
 	if _, err := in.Write(append(line, '\n')); err != nil {
 		m.logf("job %d: %v", j.number, err)
@@ -272,10 +299,13 @@ func (m *manager) ended(j *job, code int) {
 	switch code {
 	case 0:
 		j.state = cluster.Ended
-	case bellows.Interrupted.ExitCode():
+	case bellows.Interrupted.ExitCode(), bellows.Lost.ExitCode(): // the same command goes on
 		j.state = cluster.Interrupted
 	default:
 		j.state = cluster.Failed
+	}
+	if m.suspended && !j.cancelled && j.state == cluster.Interrupted { // by this manager, and the next one goes on with it
+		j.state, j.ended, j.exit = cluster.Queued, time.Time{}, 0
 	}
 	list := m.abandon(j)
 	if m.current == j {
@@ -290,7 +320,8 @@ func (m *manager) ended(j *job, code int) {
 	m.next()
 }
 
-// abandon tells the processes of a job to end. The agents say when they have.
+// abandon tells the processes of a job's nodes to end, and hears no more of the process that led it. The agents say when they have ended; next waits for that.
+// A process that takes over and follows those that run, instead of starting all anew, would do without this step.
 func (m *manager) abandon(j *job) (list []outgoing) {
 	for _, id := range j.processes {
 		if p := m.processes[id]; p != nil {
@@ -298,6 +329,10 @@ func (m *manager) abandon(j *job) (list []outgoing) {
 		}
 	}
 	j.session = nil
+	for id, answer := range m.asked {
+		answer <- cluster.Reply{} // it wants no node any more
+		delete(m.asked, id)
+	}
 	return list
 }
 
@@ -308,36 +343,68 @@ func (m *manager) cancel(j *job) error {
 		j.state, j.ended, j.exit = cluster.Interrupted, time.Now(), bellows.Interrupted.ExitCode()
 		m.mu.Unlock()
 		m.note(j)
-		j.spool.say(fmt.Sprintf("job %d had not begun, and is dropped", j.number))
+		j.spool.say(j.dropped())
 		j.spool.end(j.exit)
 		close(j.over)
+		m.next() // what waits behind it
 		return nil
 	}
 	state := j.state
+	j.cancelled = j.cancelled || state == cluster.Running
 	m.mu.Unlock()
 	if state != cluster.Running {
 		return bellows.Errorf(bellows.Refused, "cancel", fmt.Sprintf("job %d", j.number), "it is over already: %s", state)
 	}
-	return j.signal(os.Interrupt)
+	m.keep(j) // whatever dies from now on, nobody goes on with it
+	return m.signal(j, os.Interrupt)
 }
 
-// signal sends one to the process that leads, once it has been started, unless the job is over.
-func (j *job) signal(s os.Signal) error {
+// dropped says that a job was taken out of the queue.
+func (j *job) dropped() string {
+	if j.begun() {
+		return fmt.Sprintf("job %d waited to go on, and is interrupted; the same command goes on with it", j.number)
+	}
+	return fmt.Sprintf("job %d had not begun, and is dropped", j.number)
+}
+
+// signal sends one to the process that leads, once it has been started, unless the job is over or waits for another.
+func (m *manager) signal(j *job, s os.Signal) error {
+	m.mu.Lock()
+	started := j.started
+	m.mu.Unlock()
 	select {
 	case <-j.over:
 		return nil
-	case <-j.started: // at once: what runs is being started
+	case <-started: // at once: what runs is being started
 	}
-	if err := j.process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
+	m.mu.Lock()
+	process := j.process
+	m.mu.Unlock()
+	if process == nil {
+		return nil
+	}
+	if err := process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
 		return bellows.Errorf(bellows.Unavailable, "interrupt", fmt.Sprintf("job %d", j.number), "%w", err)
 	}
 	return nil
 }
 
+// leads refuses who does not lead a job in its present term. The manager's lock is held.
+func (j *job) leads(by secure.Name) error {
+	if by.ID != j.name() {
+		return bellows.Errorf(bellows.Refused, "lead", fmt.Sprintf("job %d", j.number), "%s leads another one, or led it once", by)
+	}
+	return nil
+}
+
 // conduct hears the process that leads a job until it goes.
-func (m *manager) conduct(s *cluster.Session, j *job) error {
+func (m *manager) conduct(s *cluster.Session, by secure.Name, j *job) error {
 	again := false
 	m.mu.Lock()
+	if err := j.leads(by); err != nil {
+		m.mu.Unlock()
+		return err
+	}
 	select {
 	case <-j.led:
 		again = true
@@ -358,13 +425,12 @@ func (m *manager) conduct(s *cluster.Session, j *job) error {
 		if err != nil {
 			break
 		}
-		m.fromLeader(j, msg)
+		m.fromLeader(j, s, msg)
 	}
 	m.mu.Lock()
-	list := m.abandon(j)
-	for id, answer := range m.asked {
-		answer <- cluster.Reply{} // it wants no node any more
-		delete(m.asked, id)
+	var list []outgoing
+	if j.session == s { // else another leads it
+		list = m.abandon(j)
 	}
 	m.mu.Unlock()
 	send(list)
@@ -372,14 +438,24 @@ func (m *manager) conduct(s *cluster.Session, j *job) error {
 }
 
 // fromLeader passes on what a job says to an agent.
-func (m *manager) fromLeader(j *job, msg cluster.Message) {
+func (m *manager) fromLeader(j *job, by *cluster.Session, msg cluster.Message) {
 	m.mu.Lock()
+	if j.session != by { // it has died, and this is what was under way
+		m.mu.Unlock()
+		return
+	}
 	var list []outgoing
 	id, known := j.processes[msg.Process]
 	switch {
 	case msg.Run != "":
 		j.run = msg.Run
 		m.keeper.want(j.number)
+	case msg.Progress != nil:
+		if j.hears(msg.Progress) {
+			m.keeper.want(j.number)
+		}
+	case msg.Nodes != nil:
+		list = append(list, outgoing{j.session, cluster.Message{Nodes: &cluster.Nodes{Places: m.places(j)}}})
 	case msg.Answer != nil:
 		if answer := m.asked[msg.Question]; answer != nil {
 			answer <- *msg.Answer // it has room for one
@@ -448,8 +524,11 @@ func (m *manager) ask(ctx context.Context, j *job, msg cluster.Message) (cluster
 	late := func() error {
 		return bellows.Errorf(bellows.Unavailable, "ask", fmt.Sprintf("job %d", j.number), "it has not answered: %w", context.Cause(ctx))
 	}
+	m.mu.Lock()
+	led := j.led
+	m.mu.Unlock()
 	select {
-	case <-j.led:
+	case <-led:
 	case <-j.over:
 	case <-ctx.Done():
 		return cluster.Reply{}, late()

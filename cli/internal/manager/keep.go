@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,6 +39,13 @@ type entry struct {
 	Began     time.Time          `json:"began"`
 	Ended     time.Time          `json:"ended"`
 	Exit      int                `json:"exit"`
+
+	Order      string              `json:"order,omitempty"` // names it in its run's record
+	Term       int                 `json:"term,omitempty"`  // counts the processes that have led it
+	Cancelled  bool                `json:"cancelled,omitempty"`
+	Checkpoint *cluster.Checkpoint `json:"checkpoint,omitempty"` // the last that was told of
+	InRow      int                 `json:"in_a_row,omitempty"`
+	Recoveries []cluster.Recovery  `json:"recoveries,omitempty"`
 }
 
 // keeper has in the registry what a manager that follows must know. One goroutine, run, writes; all its writes are under the manager's term.
@@ -74,12 +82,12 @@ func (m *manager) take(ctx context.Context) error {
 		return err
 	}
 	for _, e := range list {
-		var r entry
-		if err := json.Unmarshal(e.Value, &r); err != nil || r.Number < 1 || e.Key != jobKey(r.Number) {
-			return bellows.Errorf(bellows.BadData, "read", e.Key+" of "+k.reg.Name(), "it is no job").Hinted("`down` forgets all jobs")
+		r, err := decodeEntry(e.Key, e.Value)
+		if err != nil {
+			return bellows.Errorf(bellows.BadData, "read", e.Key+" of "+k.reg.Name(), "it is no job: %w", err).Hinted("`down` forgets all jobs")
 		}
 		k.have[r.Number] = e.Revision
-		m.jobs = append(m.jobs, m.recovered(&r))
+		m.jobs = append(m.jobs, m.recovered(r))
 	}
 	slices.SortFunc(m.jobs, func(a, b *job) int { return a.number - b.number })
 	m.keeper = k
@@ -104,32 +112,103 @@ func (k *keeper) campaign(ctx context.Context) (err error) {
 
 func jobKey(number int) string { return fmt.Sprintf("%s%08d", jobsPrefix, number) }
 
-// recovered is a job of a manager that has gone. One that ran was interrupted with it, at a safe point; one that was queued is queued.
+// decodeEntry reads a job as the registry has it under a key. What no manager has written is refused: who writes there may start processes as this user.
+func decodeEntry(key string, value []byte) (*entry, error) {
+	r := &entry{}
+	if err := json.Unmarshal(value, r); err != nil {
+		return nil, err
+	}
+	states := []cluster.State{cluster.Queued, cluster.Running, cluster.Ended, cluster.Failed, cluster.Interrupted}
+	switch {
+	case r.Number < 1 || key != jobKey(r.Number):
+		return nil, fmt.Errorf("it is of job %d", r.Number)
+	case !slices.Contains(states, r.State):
+		return nil, fmt.Errorf("its state is %.20q", string(r.State))
+	case r.Term < 0 || r.InRow < 0 || r.InRow > cluster.InRowMost || len(r.Recoveries) > cluster.RecoveriesKept:
+		return nil, fmt.Errorf("it was led %d times, and lost %d times in a row", r.Term, r.InRow)
+	case r.Term > 0 && !r.Cut && len(r.Request.Args) == 0:
+		return nil, errors.New("it has no command")
+	case len(r.Order) > orderMost || strings.Trim(r.Order, orderLetters) != "":
+		return nil, fmt.Errorf("its order is %.40q", r.Order)
+	}
+	return r, nil
+}
+
+// An order is drawn: letters and digits of base 32.
+const (
+	orderMost    = 64
+	orderLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+)
+
+// recovered is a job of a manager that has gone. One that waited waits; one that ran goes on from its last checkpoint, before those that came later; one that was cancelled or is over stays so.
 func (m *manager) recovered(r *entry) *job {
-	j := &job{number: r.Number, request: r.Request, state: r.State, run: r.Run, submitted: r.Submitted, began: r.Began, ended: r.Ended, exit: r.Exit,
-		processes: map[uint64]uint64{}, started: make(chan struct{}), led: make(chan struct{}), over: make(chan struct{})}
+	j := &job{number: r.Number, order: r.Order, request: r.Request, state: r.State, run: r.Run, submitted: r.Submitted, began: r.Began, ended: r.Ended, exit: r.Exit,
+		processes: map[uint64]uint64{}, started: make(chan struct{}), led: make(chan struct{}), over: make(chan struct{}),
+		recovering: recovering{term: r.Term, cancelled: r.Cancelled, checkpoint: r.Checkpoint, inRow: r.InRow, recoveries: r.Recoveries}}
+	if r.State == cluster.Running {
+		j.term = max(1, j.term)
+	}
+	if j.order == "" {
+		j.order = rand.Text()
+	}
 	j.spool = &spool{closed: true, ended: true, more: make(chan struct{})}
-	waits := r.State == cluster.Queued && !r.Cut && m.Program.Takes(&r.Request) == nil
-	if waits {
-		if s, err := newSpool(m.Folder.Path); err == nil {
-			j.spool = s
-			m.recoveries = append(m.recoveries, fmt.Sprintf("job %d waits as before", j.number))
-			return j
-		}
+	if !j.ended.IsZero() || r.State != cluster.Queued && r.State != cluster.Running {
+		close(j.over)
+		return j
 	}
-	if j.ended.IsZero() {
-		how := "was interrupted when its manager ended"
-		if r.State == cluster.Queued {
-			how = "had not begun when its manager ended, and cannot begin now"
-		}
-		if j.run != "" {
-			how += fmt.Sprintf(", in %s; the same command goes on with it", j.run)
-		}
-		m.recoveries = append(m.recoveries, fmt.Sprintf("job %d %s", j.number, how))
-		j.state, j.ended, j.exit = cluster.Interrupted, time.Now(), bellows.Interrupted.ExitCode()
+	why := m.resume(j, r)
+	if why == "" {
+		return j
 	}
+	if j.run != "" {
+		why += fmt.Sprintf(", in %s; the same command goes on with it", j.run)
+	}
+	m.recoveries = append(m.recoveries, fmt.Sprintf("job %d %s", j.number, why))
+	j.state, j.ended, j.exit = cluster.Interrupted, time.Now(), bellows.Interrupted.ExitCode()
 	close(j.over)
 	return j
+}
+
+// resume queues a job of a manager that has gone, and says why not, if it cannot.
+func (m *manager) resume(j *job, r *entry) (why string) {
+	how := "was interrupted when its manager ended, and cannot go on by itself"
+	if !j.begun() {
+		how = "had not begun when its manager ended, and cannot begin now"
+	}
+	var other error
+	if !r.Cut {
+		other = m.Program.Takes(&r.Request)
+	}
+	switch {
+	case r.Cancelled:
+		return "was interrupted, as it was asked to be, when its manager ended"
+	case r.Cut:
+		return how + ": its command is too long for the registry"
+	case other != nil:
+		return how + ": " + other.Error()
+	}
+	s, err := newSpool(m.Folder.Path)
+	if err != nil {
+		return how + ": " + err.Error()
+	}
+	j.spool, j.state = s, cluster.Queued
+	if !j.begun() {
+		m.recoveries = append(m.recoveries, fmt.Sprintf("job %d waits as before", j.number))
+		return ""
+	}
+	from := "its beginning, since there is no checkpoint of it"
+	if c := j.checkpoint; c != nil {
+		from = fmt.Sprintf("its last checkpoint, at record %d", c.Commit)
+	}
+	said := fmt.Sprintf("job %d ran when its manager ended, and goes on from %s", j.number, from)
+	if j.run != "" {
+		said += ", in " + j.run
+	}
+	m.recoveries = append(m.recoveries, said)
+	d := cluster.Recovery{Time: time.Now(), Died: "the cluster's manager, with the job's processes", NoticedBy: "the manager that follows it", TookOver: fmt.Sprintf("another process, the %s that leads the job", ordinal(j.term+1)), InRow: j.inRow}
+	j.died = &d
+	j.survives(d)
+	return ""
 }
 
 // want has a job written, and returns what is closed when it is. The manager's lock is held, or nobody else has the manager yet.
@@ -298,12 +377,13 @@ func (k *keeper) wrote(number int, text []byte) {
 
 // entry is the job for the registry: without tokens, and without its words where they are too long for that. The manager's lock is held.
 func (j *job) entry() ([]byte, error) {
-	r := entry{Number: j.number, Request: j.request, State: j.state, Run: j.run, Submitted: j.submitted, Began: j.began, Ended: j.ended, Exit: j.exit}
+	r := entry{Number: j.number, Request: j.request, State: j.state, Run: j.run, Submitted: j.submitted, Began: j.began, Ended: j.ended, Exit: j.exit,
+		Order: j.order, Term: j.term, Cancelled: j.cancelled, Checkpoint: j.checkpoint, InRow: j.inRow, Recoveries: j.recoveries}
 	r.Request.Terminal = nil
 	r.Request.Env = slices.DeleteFunc(slices.Clone(r.Request.Env), func(v string) bool { return strings.HasPrefix(v, "BELLOWS_TOKEN=") })
 	text, err := json.Marshal(r)
 	if err == nil && len(text) > registry.ValueBytesMost {
-		r.Cut, r.Request.Env, r.Request.Args = true, nil, []string{"(a command too long to keep)"}
+		r.Cut, r.Request.Env, r.Request.Args, r.Recoveries = true, nil, []string{"(a command too long to keep)"}, nil
 		text, err = json.Marshal(r)
 	}
 	return text, err

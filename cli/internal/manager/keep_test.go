@@ -17,7 +17,8 @@ import (
 	"bellows/port/registry/mem"
 )
 
-// TestAManagerFindsItsJobs: one that follows a manager that was killed has its jobs, with their numbers. What was over is as it was, what ran is interrupted, what waited runs.
+// TestAManagerFindsItsJobs: one that follows a manager that was killed has its jobs, with their numbers. What was over is as it was, what was to end has ended, what ran goes on, before
+// what waited, which runs.
 func TestAManagerFindsItsJobs(t *testing.T) {
 	store := mem.New("test")
 	r := store.Open()
@@ -29,10 +30,12 @@ func TestAManagerFindsItsJobs(t *testing.T) {
 	other.Program.Fingerprint = "of another build"
 	for _, e := range []entry{
 		{Number: 3, Request: work("a"), State: cluster.Failed, Run: "runs/3", Submitted: now, Began: now, Ended: now, Exit: 66},
-		{Number: 4, Request: work("b"), State: cluster.Running, Run: "runs/4", Submitted: now, Began: now},
+		{Number: 4, Request: work("led"), State: cluster.Running, Run: "runs/4", Submitted: now, Began: now, Order: "ABC", Term: 2, InRow: 1, Checkpoint: &cluster.Checkpoint{Era: 1, Commit: 77}},
 		{Number: 5, Request: other, State: cluster.Queued, Submitted: now},
 		{Number: 6, Request: work("say=found"), State: cluster.Queued, Submitted: now},
 		{Number: 7, Request: work("(cut)"), Cut: true, State: cluster.Queued, Submitted: now},
+		{Number: 8, Request: work("b"), State: cluster.Running, Run: "runs/8", Submitted: now, Began: now, Term: 1, Cancelled: true},
+		{Number: 9, Request: other, State: cluster.Running, Run: "runs/9", Submitted: now, Began: now, Term: 1},
 	} {
 		text, err := json.Marshal(e)
 		if err == nil {
@@ -50,16 +53,23 @@ func TestAManagerFindsItsJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"job 4 was interrupted when its manager ended, in runs/4; the same command goes on with it", "job 5 had not begun when its manager ended, and cannot begin now",
-		"job 6 waits as before", "job 7 had not begun when its manager ended, and cannot begin now"}
+	build := "submit mf: the cluster runs another build of bellows (1234) than this one (of another build); `bellows down` and `bellows up` start it with this one"
+	want := []string{"job 4 ran when its manager ended, and goes on from its last checkpoint, at record 77, in runs/4",
+		"job 5 had not begun when its manager ended, and cannot begin now: " + build, "job 6 waits as before",
+		"job 7 had not begun when its manager ended, and cannot begin now: its command is too long for the registry",
+		"job 8 was interrupted, as it was asked to be, when its manager ended, in runs/8; the same command goes on with it",
+		"job 9 was interrupted when its manager ended, and cannot go on by itself: " + build + ", in runs/9; the same command goes on with it"}
 	if got := strings.Join(s.Recovered, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("it says\n%s", got)
+	}
+	if out, _, code := u.output(4); out != "ABC, term 3, in runs/4 from 77, lost 1 in a row: the cluster's manager, with the job's processes\n" || code != 0 {
+		t.Errorf("what ran: %q, %d", out, code)
 	}
 	if out, _, code := u.output(6); out != "found\n" || code != 0 {
 		t.Errorf("what waited: %q, %d", out, code)
 	}
 	next := u.submit("say=next")
-	if out, _, code := u.output(next.Job); next.Job != 8 || out != "next\n" || code != 0 {
+	if out, _, code := u.output(next.Job); next.Job != 10 || out != "next\n" || code != 0 {
 		t.Errorf("the next: %+v, %q, %d", next, out, code)
 	}
 	states := func() (all string) {
@@ -80,10 +90,14 @@ func TestAManagerFindsItsJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for states() != "3 failed 66, 4 interrupted 130, 5 interrupted 130, 6 ended 0, 7 interrupted 130, 8 ended 0, " {
+	for states() != "3 failed 66, 4 ended 0, 5 interrupted 130, 6 ended 0, 7 interrupted 130, 8 interrupted 130, 9 interrupted 130, 10 ended 0, " {
 		if _, err := w.Next(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+	}
+	after, err := u.client.Status(t.Context())
+	if err != nil || after.Jobs[1].Began == nil || after.Jobs[3].Began == nil || after.Jobs[3].Began.Before(*after.Jobs[1].Ended) {
+		t.Errorf("what waited began before what ran had ended: %+v", after.Jobs)
 	}
 	if _, err := u.client.Down(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)

@@ -69,6 +69,8 @@ type manager struct {
 	drawn     uint64 // the last number of a process, or of a question
 	guests    int    // the last number of a certificate for who joins by itself
 	closing   bool
+	opened    bool                          // all that it began with is there: jobs may begin
+	suspended bool                          // it goes down, and its jobs wait for the next manager
 	asked     map[uint64]chan cluster.Reply // questions to the process that leads
 
 	keeper     *keeper
@@ -145,10 +147,16 @@ func Run(ctx context.Context, c Config, ready func(cluster.Status)) (err error) 
 		m.logf("%s", said)
 	}
 	ready(m.status())
+	m.mu.Lock()
+	m.opened = true
+	m.mu.Unlock()
 	m.next()
 	select {
 	case <-ctx.Done():
 		m.logf("told to end")
+		m.mu.Lock()
+		m.suspended = true
+		m.mu.Unlock()
 		m.down(orderlyWithin)
 	case <-m.downed:
 		orderly = !m.deposed.Load()
@@ -238,7 +246,7 @@ func (m *manager) down(within time.Duration) cluster.Done {
 	m.closing = true
 	var queued []*job
 	for _, j := range m.jobs {
-		if j.state == cluster.Queued {
+		if j.state == cluster.Queued && !m.suspended {
 			queued = append(queued, j)
 		}
 	}
@@ -247,7 +255,7 @@ func (m *manager) down(within time.Duration) cluster.Done {
 	said := []string{}
 	for _, j := range queued {
 		if m.cancel(j) == nil {
-			said = append(said, fmt.Sprintf("job %d had not begun, and is dropped", j.number))
+			said = append(said, j.dropped())
 		}
 	}
 	if current != nil {
@@ -264,7 +272,7 @@ func (m *manager) finish(j *job, within time.Duration) string {
 		signal os.Signal
 		within time.Duration
 	}{{os.Interrupt, within}, {os.Interrupt, endWithin}, {os.Kill, endWithin}} {
-		if err := j.signal(step.signal); err != nil {
+		if err := m.signal(j, step.signal); err != nil {
 			m.logf("job %d: %v", j.number, err)
 		}
 		late := time.NewTimer(step.within)
@@ -286,6 +294,8 @@ func (m *manager) describeEnd(j *job) string {
 		where = " in " + j.run
 	}
 	switch {
+	case j.state == cluster.Queued:
+		return fmt.Sprintf("job %d was interrupted%s; the next cluster that is up here goes on with it", j.number, where)
 	case j.state == cluster.Interrupted:
 		return fmt.Sprintf("job %d was interrupted%s; the same command goes on with it", j.number, where)
 	case j.state == cluster.Ended:

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -134,6 +135,19 @@ func leads(words []string) int {
 			}
 		case "fail":
 			return 66
+		case "led": // what it is told of those before it
+			fmt.Printf("%s, term %d, in %s from %d, lost %d in a row: %s\n", l.Order, l.Term, l.Run, l.Checkpoint.Commit, l.InRow, l.Died.Died)
+		case "cut": // a checkpoint, whose number is its term
+			l.HowFar(cluster.Progress{Checkpoint: &cluster.Checkpoint{Era: uint32(l.Term), Commit: 5, Bytes: 7, At: time.Now()}, Units: 12, Seconds: 1.5})
+		case "awaits": // until the manager has heard of so much
+			if err := l.Renew(ctx, 0, func(string, ...any) {}); err != nil { // answers come in order
+				return 70
+			}
+		case "die": // in terms up to that, or in every one
+			if most, err := strconv.Atoi(rest); err != nil || l.Term <= most {
+				fmt.Println("dies in term", l.Term)
+				syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
 		}
 	}
 	return 0

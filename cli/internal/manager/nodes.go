@@ -386,6 +386,7 @@ func (m *manager) welcome(s *cluster.Session, by secure.Name, h *cluster.Hello) 
 		m.logf("%s has joined from %s", n.place.Node, n.host)
 		m.waits.Go(func() { m.offer(n) })
 	}
+	m.next() // a job may wait for a worker
 	for {
 		msg, err := s.Receive()
 		if err != nil {

@@ -221,14 +221,17 @@ func (m *manager) serveInterrupt(w http.ResponseWriter, r *http.Request) {
 // serveLead takes the session of the process that leads a job, and of no other.
 func (m *manager) serveLead(w http.ResponseWriter, r *http.Request) {
 	j, err := m.jobOf(r)
-	if by := callerOf(r); err == nil && by.ID != j.name() {
-		err = bellows.Errorf(bellows.Refused, "lead", fmt.Sprintf("job %d", j.number), "%s leads another one", by)
+	by := callerOf(r)
+	if err == nil {
+		m.mu.Lock()
+		err = j.leads(by)
+		m.mu.Unlock()
 	}
 	if err != nil {
 		reply(w, nil, err)
 		return
 	}
-	m.session(w, func(s *cluster.Session, _ *cluster.Hello) error { return m.conduct(s, j) })
+	m.session(w, func(s *cluster.Session, _ *cluster.Hello) error { return m.conduct(s, by, j) })
 }
 
 func (m *manager) serveOutput(w http.ResponseWriter, r *http.Request) {

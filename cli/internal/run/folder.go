@@ -29,6 +29,7 @@ import (
 type Folder struct {
 	Dir     string
 	Resumed bool              // an unfinished run of the same Config was found and is going on here
+	Orderly bool              // it was interrupted at a safe point: nothing is lost
 	Saved   *archive.Manifest // the cut that it goes on from, nil when it starts over
 	Passed  []archive.Passed  // newer cuts, which are damaged
 	Life    bellows.Era       // of the cuts from now on: newer than that of all that are there
@@ -63,6 +64,8 @@ type Request struct {
 	Tables   []table.Schema // of the job
 	// Checkpoint is where cuts are to be kept: the URI of a store, or the path of a folder; "": in the run's folder; or NoCheckpoints.
 	Checkpoint string
+	// Order names the job of a cluster that wants it; "": none. What that job has begun it goes on with, even with Fresh.
+	Order string
 }
 
 // runsFolder holds the folders that nobody named.
@@ -209,14 +212,16 @@ func (f *Folder) take(req Request) (*Folder, error) {
 	if r != nil {
 		was = r.Checkpoint
 	}
-	f.Resumed = same && r.State != done && !req.Fresh
+	own := r != nil && req.Order != "" && r.Order == req.Order
+	f.Resumed = same && r.State != done && (!req.Fresh || own)
+	f.Orderly = f.Resumed && r.State == interrupted
 	err := f.settle(req, was)
 	switch {
 	case err != nil:
 	case f.Resumed:
 		err = f.latest(context.Background())
 	case !same:
-		err = f.yield(r, req.Fresh)
+		err = f.yield(r, req.Fresh && !own)
 	}
 	if !f.Resumed {
 		f.given = was
@@ -228,6 +233,7 @@ func (f *Folder) take(req Request) (*Folder, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	f.record.Format, f.record.State, f.record.Config, f.record.Versions, f.record.Progress = recordFormat, running, req.Config, req.Versions, f.Before
+	f.record.Order = req.Order
 	return f, nil
 }
 

@@ -21,6 +21,7 @@ type Past struct {
 	Versions map[string]string
 	Progress Progress // of a finished run the whole, of an interrupted one up to what is kept of it, else nothing
 	Finished bool
+	Order    string // the job of a cluster that it is; "": none
 	Kept     bool   // the same command goes on where it was interrupted
 	Busy     bool   // a process is training in it
 	Figures  []byte // metrics.json, nil where there is none
@@ -47,7 +48,7 @@ func Look(dir string) (*Past, error) {
 	if err != nil {
 		return nil, &bellows.Error{Kind: bellows.BadData, Op: "look at run", Subject: name, Err: err, Hint: "copy the folder again from where it came from"}
 	}
-	p := &Past{Config: r.Config, Versions: r.Versions, Progress: r.Progress, Finished: r.State == done}
+	p := &Past{Config: r.Config, Versions: r.Versions, Progress: r.Progress, Finished: r.State == done, Order: r.Order}
 	f := Folder{Dir: dir, record: r}
 	p.Kept = !p.Finished && f.hasCuts()
 	p.Busy = locked(dir)

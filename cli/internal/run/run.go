@@ -149,6 +149,8 @@ type runFile struct {
 	Progress Progress          `json:"progress"` // up to the interruption; of a finished run, to its end
 	// Checkpoint is where the run's cuts are; "": in its folder.
 	Checkpoint string `json:"checkpoint,omitempty"`
+	// Order is the job of a cluster that the run is; "": none.
+	Order string `json:"order,omitempty"`
 }
 
 // readRecord is the record in dir, or nil when there is none that can be read: a folder whose

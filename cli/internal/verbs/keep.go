@@ -25,7 +25,10 @@ func (t *training) keep(opt *node.Options) error {
 		return err
 	}
 	if opt.Checkpoints, err = t.folder.Checkpoints(every); err == nil {
-		opt.Checkpoints.OnCut = func(c node.Checkpoint) { t.journal.tell(event.OfCheckpoint(c)) }
+		opt.Checkpoints.OnCut = func(c node.Checkpoint) {
+			t.journal.tell(event.OfCheckpoint(c))
+			t.Cut()
+		}
 	}
 	return err
 }

@@ -13,8 +13,10 @@ import (
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/lives"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
+	"bellows/cli/internal/stage"
 	"bellows/core/audit"
 	"bellows/model"
 	"bellows/node"
@@ -31,7 +33,7 @@ type result struct {
 	App               string             `json:"app"`
 	Seconds           float64            `json:"seconds"` // of training alone
 	LoadSeconds       float64            `json:"load_seconds"`
-	timing                               // of this command
+	stage.Timing                         // of this command
 	Epochs            int                `json:"epochs"`
 	Examples          int64              `json:"examples"` // items visited in training
 	ExamplesPerSecond float64            `json:"examples_per_second"`
@@ -42,7 +44,7 @@ type result struct {
 	Bytes             traffic            `json:"bytes"`
 	Audit             audited            `json:"audit"`
 	Reconfigurations  []any              `json:"reconfigurations"`
-	Recoveries        []recovery         `json:"recoveries"`
+	Recoveries        []lives.Recovery   `json:"recoveries"`
 	Warnings          []string           `json:"warnings"` // what may be wrong with the model or with its figures
 	Interrupted       bool               `json:"interrupted"`
 	Model             string             `json:"model"`
@@ -80,11 +82,11 @@ type audited struct {
 // steps: the image before the model, since it is what cannot be made again; the model before the run is done, since done drops the image. A
 // run that was interrupted before an epoch ended has an image and no model.
 func (t *training) conclude(res *node.Result, moved traffic) error {
-	t.stages.enter(saving)
+	t.stages.Enter(stage.Saving)
 	so := t.progress(res)
 	checked := judge(res, so)
 	if res.Image != nil {
-		so.Stages = t.stages.named()
+		so.Stages = t.stages.Named()
 		if err := t.store(func() error { return t.interrupt(res, so) }); err != nil {
 			return err
 		}
@@ -111,14 +113,14 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	}
 	r.Interrupted = res.Image != nil
 	m.Metrics, m.Versions = r.Metrics, currentVersion().versions()
-	save := func() error { return model.SaveWith(t.folder.Dir, m, t.stages.meter) }
+	save := func() error { return model.SaveWith(t.folder.Dir, m, t.stages.Meter) }
 	if res.Image != nil {
 		if err := save(); err != nil { // what is needed to go on is there
 			t.Talk("%v", err)
 			return t.interrupted(fmt.Sprintf("after epoch %d; its model could not be saved, but", t.epochs.last.Number))
 		}
 		t.lastLine(r)
-		r.timing = t.stages.timing()
+		r.Timing = t.stages.Timing()
 		err := checked.verdict()
 		if err == nil {
 			err = screen.Told{Err: t.interrupted(fmt.Sprintf("after epoch %d; the model so far is in %s,", t.epochs.last.Number, t.folder.Dir))}
@@ -131,7 +133,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	if err := t.store(save); err != nil {
 		return err
 	}
-	so.Stages = t.stages.named()
+	so.Stages = t.stages.Named()
 	if err := t.store(func() error { return t.folder.Done(so) }); err != nil {
 		return err
 	}
@@ -139,7 +141,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		Sentence: fmt.Sprintf("finished after %s: %s", figures.Plural(t.epochs.last.Number, "epoch"), t.folder.Dir)})
 	t.lastLine(r)
 	t.next()
-	r.timing = t.stages.timing()
+	r.Timing = t.stages.Timing()
 	if err := t.Object(r); err != nil {
 		return err
 	}
@@ -155,9 +157,9 @@ func (t *training) interrupt(res *node.Result, so run.Progress) error {
 	if !t.repeatable() {
 		im = nil
 	} else {
-		t.stages.meter.Begin(progress.Part{Doing: "saving what is needed to go on", Unit: "bytes", Total: im.Bytes()})
+		t.stages.Meter.Begin(progress.Part{Doing: "saving what is needed to go on", Unit: "bytes", Total: im.Bytes()})
 	}
-	return t.folder.Interrupted(context.Background(), im, res.Commits, so, func(n int64) { _ = t.stages.meter.Add(n) })
+	return t.folder.Interrupted(context.Background(), im, res.Commits, so, func(n int64) { _ = t.stages.Meter.Add(n) })
 }
 
 // verdict is an error when the audit does not agree: a promise was broken.
@@ -217,7 +219,7 @@ func (t *training) result(m *model.Model, res *node.Result, so run.Progress, che
 		App: m.App, Seconds: so.Seconds, LoadSeconds: t.inputs.seconds, Epochs: last.Number, Examples: last.Items,
 		Metrics: finiteMetrics(last.Metrics), Members: membership(t.members), Bytes: moved,
 		Audit:            checked,
-		Reconfigurations: []any{}, Recoveries: append([]recovery{}, t.recoveries...), Model: t.folder.Dir,
+		Reconfigurations: []any{}, Recoveries: append([]lives.Recovery{}, t.Recoveries...), Model: t.folder.Dir,
 	}
 	if so.Seconds > 0 {
 		r.ExamplesPerSecond = float64(r.Examples) / so.Seconds
@@ -244,10 +246,10 @@ func (t *training) score(m *model.Model, r *result, interrupted bool) error {
 		drop()
 		return nil
 	}
-	t.stages.enter(scoring)
-	defer t.stages.enter(saving)
-	err := t.inputs.score(t.app, m, t.opt.seed, r.Metrics, t.stages.meter)
-	if err != nil && t.stages.meter.Err() != nil {
+	t.stages.Enter(stage.Scoring)
+	defer t.stages.Enter(stage.Saving)
+	err := t.inputs.score(t.app, m, t.opt.seed, r.Metrics, t.stages.Meter)
+	if err != nil && t.stages.Meter.Err() != nil {
 		drop()
 		return nil
 	}

@@ -3,53 +3,34 @@ package verbs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
-	"time"
 
 	"bellows"
 	"bellows/cli/internal/event"
+	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/lives"
 	"bellows/cli/internal/run"
 	"bellows/node"
 )
 
-// rollbacksMost is how many times in a row a run is rolled back with no new checkpoint in between: who loses nodes as often as that does not come forward.
-const rollbacksMost = 5
-
-// recovered is how often the run was rolled back, and since when it is.
-type recovered struct {
-	recoveries []recovery
-	inRow      int
-	lostAt     time.Time // zero: it trains
-}
-
-// recovery is what a loss of nodes has cost, in the last line of `train --json`.
-type recovery struct {
-	Kind string `json:"kind"` // "rolled-back"
-	*event.Rollback
-	Seconds float64 `json:"seconds"` // from the loss until the first tasks left; 0: there were none
-}
-
 // rollBack prepares another life of a run whose nodes were lost, and reports whether there is to be one: from the last checkpoint, or from the beginning, as the
-// same command would go on, with all processes started anew. Who keeps no checkpoints has nothing to go back to, and jobs of a cluster end as before. Those of the life before have ended by now (launch.Processes.Run).
+// same command would go on, with all processes started anew, in a cluster at the nodes that it has now. Who keeps no checkpoints has nothing to go back to. Those of the life before have
+// ended by now (launch.Processes.Run).
 func (t *training) rollBack(ctx context.Context, res *node.Result, lost error) bool {
-	if line.KindOf(lost) != bellows.Lost || ctx.Err() != nil || !t.folder.Begun() || res != nil && res.Tables != nil ||
-		t.opt.cluster.lead != nil || t.opt.checkpoint == run.NoCheckpoints || len(t.members) < 2 || !t.repeatable() || t.made.Job.Stays != "" {
+	if line.KindOf(lost) != bellows.Lost || ctx.Err() != nil || !t.folder.Begun() && len(t.Recoveries) == 0 || res != nil && res.Tables != nil ||
+		t.opt.checkpoint == run.NoCheckpoints || len(t.members) < 2 || !t.repeatable() || t.made.Job.Stays != "" {
 		return false
 	}
 	since := node.Since{}
 	if res != nil {
 		since = res.Since
 	}
-	if since.Commit > 0 {
-		t.inRow = 0
-	}
-	if t.inRow == rollbacksMost {
-		t.Talk("the run was rolled back %d times in a row without a new checkpoint, and is not again", t.inRow)
+	if !t.May(since) {
+		t.Talk("the run was rolled back %d times in a row without a new checkpoint, and is not again", t.InRow)
 		return false
 	}
-	t.inRow++
-	t.lostAt = time.Now()
 	if err := t.again(ctx, lost, since); err != nil {
 		t.Talk("the run cannot be rolled back: %v", err)
 		return false
@@ -59,20 +40,22 @@ func (t *training) rollBack(ctx context.Context, res *node.Result, lost error) b
 
 // again goes back to the last checkpoint, says so, and makes the job anew, of data that are read anew.
 func (t *training) again(ctx context.Context, lost error, since node.Since) error {
-	undone := event.Undone(since, t.folder.Saved != nil)
-	if err := t.folder.RollBack(ctx); err != nil {
+	err := t.folder.RollBack(ctx)
+	if err == nil {
+		err = t.refit(ctx)
+	}
+	if err != nil {
 		return err
 	}
-	reason, _, _ := strings.Cut(lost.Error(), "\n")
-	b := &event.Rollback{Reason: reason, Era: uint32(t.folder.Life), Units: since.Units, Lost: since.Trained.Seconds(), InRow: t.inRow}
-	if m := t.folder.Saved; m != nil {
-		t.saved, b.ToEra, b.ToCommit = t.folder.GoOn(context.Background()), uint32(m.At.Era), uint64(m.At.Commit)
+	if t.folder.Saved != nil {
+		t.saved = t.folder.GoOn(context.Background())
 	}
-	t.recoveries = append(t.recoveries, recovery{Kind: string(event.RolledBack), Rollback: b})
+	reason, _, _ := strings.Cut(lost.Error(), "\n")
+	e := t.Rolled(t.folder, reason, t.anew(), since)
 	t.passed()
-	t.journal.tell(event.OfRollback(b, t.folder.Dir, undone, rollbacksMost))
+	t.journal.tell(e)
 	read := t.inputs.seconds
-	err := t.inputs.close()
+	err = t.inputs.close()
 	t.inputs = inputs{}
 	if err = errors.Join(err, t.make(ctx, nil)); err == nil {
 		err = t.folder.Same(t.config(t.made.Settings))
@@ -86,13 +69,39 @@ func (t *training) again(ctx context.Context, lost error, since node.Since) erro
 	}
 	t.journal.tell(stated)
 	t.journal.board.GoesOn(t.folder.Before.Seconds)
+	lives.Base(t.journal.board, t.folder)
 	t.epochs = t.life()
 	return nil
 }
 
-// goesOn notes that the first tasks of a life have left.
-func (t *training) goesOn() {
-	if n := len(t.recoveries); n > 0 && !t.lostAt.IsZero() {
-		t.recoveries[n-1].Seconds, t.lostAt = time.Since(t.lostAt).Seconds(), time.Time{}
+// refit takes the nodes that the cluster has now. The number of compute slots may change, but not above what makes other splits.
+func (t *training) refit(ctx context.Context) (err error) {
+	l := t.Lead
+	if l == nil {
+		return nil
 	}
+	if err := l.Renew(ctx, t.most, t.Talk); err != nil {
+		return err
+	}
+	t.slots = l.Slots()
+	t.members, err = t.opt.cluster.members(t.slots)
+	return err
+}
+
+// anew is what goes on in the place of processes that were lost.
+func (t *training) anew() string {
+	if t.Lead == nil {
+		return "processes that are started anew"
+	}
+	return fmt.Sprintf("processes that are started anew at %s of the cluster", figures.Plural(membership(t.members).Processes, "node"))
+}
+
+// takeUp tells that an unfinished run is taken up: by the same command, or in the place of a process of the cluster that was lost.
+func (t *training) takeUp() {
+	t.passed()
+	e, lost := t.TookOver(t.folder)
+	if !lost {
+		e = event.Event{Kind: event.Resumed, Model: t.folder.Dir, Sentence: t.resumedSentence()}
+	}
+	t.journal.tell(e)
 }

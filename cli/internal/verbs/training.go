@@ -23,9 +23,11 @@ import (
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/lives"
 	"bellows/cli/internal/pause"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
+	"bellows/cli/internal/stage"
 	"bellows/cli/internal/watch"
 	"bellows/core/tally"
 	"bellows/core/visits"
@@ -54,7 +56,7 @@ type training struct {
 	*screen.Console
 	*order
 	began  time.Time
-	stages *stages
+	stages *stage.Stages
 	// Read.
 	inputs inputs
 	// Made.
@@ -69,7 +71,7 @@ type training struct {
 	epochs  *epochs
 	// Run.
 	unwritten error // why the folder could not be begun
-	recovered
+	lives.Lives
 	unstored error // why what was trained is in another folder; nil: it is in its own
 	// At any time.
 	warnings []string
@@ -93,6 +95,10 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 		}
 		defer l.Close()
 		c.Remote = l.Terminal
+		if lives.Over(l) {
+			c.Talk("job %d had finished before who led it was lost: its model is in %s", l.Job, l.Run)
+			return nil
+		}
 		var end context.CancelFunc
 		ctx, end = l.Context(ctx)
 		defer end()
@@ -101,14 +107,14 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	if opt.cv != "" {
 		return c.validate(ctx, a, files, opt)
 	}
-	t := &training{Console: c.Console, began: time.Now(), stages: newStages(ctx, c.Console, starting, reading, preparing, learning, scoring, saving)}
-	defer t.stages.live.Stop()
+	t := &training{Console: c.Console, began: time.Now(), stages: stage.New(ctx, c.Console, stage.Starting, stage.Reading, stage.Preparing, stage.Learning, stage.Scoring, stage.Saving)}
+	defer t.stages.Live.Stop()
 	var err error
 	if t.order, err = newOrder(a, files, opt); err != nil {
 		return err
 	}
 	t.warn()
-	table := screen.NewEpochTable(c.Console, t.stages.live, t.about, c.Width())
+	table := screen.NewEpochTable(c.Console, t.stages.Live, t.about, c.Width())
 	defer table.Close()
 	defer t.close()
 	table.Begin(t.about.Title + " · " + t.data() + ": ")
@@ -131,16 +137,16 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 // make reads the data, and has the application cut them into a job: for each life of the run anew.
 func (t *training) make(ctx context.Context, in io.Reader) error {
 	began := time.Now()
-	t.stages.enter(reading)
-	err := t.inputs.read(ctx, t.order, in, t.stages.meter)
+	t.stages.Enter(stage.Reading)
+	err := t.inputs.read(ctx, t.order, in, t.stages.Meter)
 	if err != nil {
 		return err
 	}
-	t.stages.enter(preparing)
-	if t.made, err = t.job(&t.inputs, t.stages.meter); err != nil {
+	t.stages.Enter(stage.Preparing)
+	if t.made, err = t.job(&t.inputs, t.stages.Meter); err != nil {
 		return interruptedWhile(ctx, "preparing", t.settingsHint(err))
 	}
-	t.counted = counted.New(t.made.Job.Driver, t.stages.meter)
+	t.counted = counted.New(t.made.Job.Driver, t.stages.Meter)
 	t.made.Job.Driver = t.counted
 	pause.Able(t.made)
 	t.prepared = time.Since(began)
@@ -191,10 +197,15 @@ func (t *training) settingsHint(err error) error {
 // claim takes the run's folder and completes the headline.
 func (t *training) claim(table *screen.EpochTable) error {
 	var err error
-	t.folder, err = run.Claim(run.Request{
+	request := run.Request{
 		Config: t.config(t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: currentVersion().versions(),
 		Tables: t.made.Job.Tables, Checkpoint: t.opt.checkpoint,
-	})
+	}
+	t.Lead = t.opt.cluster.lead
+	t.Order(&request)
+	if t.folder, err = run.Claim(request); err == nil {
+		err = t.There(t.folder, t.opt.checkpoint != run.NoCheckpoints)
+	}
 	if err != nil {
 		return err
 	}
@@ -211,13 +222,13 @@ func (t *training) claim(table *screen.EpochTable) error {
 	}
 	board := watch.NewBoard(api.Status{Job: filepath.Base(whole), App: t.about.Name, PID: os.Getpid(),
 		Model: t.folder.Dir, Started: t.began}, before, t.look.Look)
+	lives.Base(board, t.folder)
 	t.journal = &journal{console: t.Console, table: table, log: t.folder.Log, board: board}
 	t.epochs = t.life()
 	detected := t.inputs.set.Detected
 	table.Headline(detected.String()+" · "+t.made.Headline, members.place()+", "+figures.Spread(t.made.Job.Splits, app.SlotsEnough(t.made.Job.Splits, members.Workers)))
 	if t.folder.Resumed {
-		t.passed()
-		t.journal.tell(event.Event{Kind: event.Resumed, Model: t.folder.Dir, Sentence: t.resumedSentence()})
+		t.takeUp()
 		t.journal.tell(event.OfJob(&t.made.Job, t.counted.Driver, t.saved))
 		return nil
 	}
@@ -270,6 +281,7 @@ func (t *training) run(ctx context.Context) error {
 	defer board.Close()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
+	go t.Tell(ctx, board)
 	res, err := t.drive(ctx, giveUp)
 	for t.rollBack(ctx, res, err) {
 		res, err = t.drive(ctx, giveUp)
@@ -280,7 +292,7 @@ func (t *training) run(ctx context.Context) error {
 	}
 	end := api.Ended
 	switch {
-	case err != nil && res == nil && len(t.recoveries) > 0 && ctx.Err() != nil:
+	case err != nil && res == nil && len(t.Recoveries) > 0 && ctx.Err() != nil:
 		end, err = api.Interrupted, t.interrupted("while its processes were started again;")
 	case err != nil:
 		end = api.Failed
@@ -322,9 +334,9 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 
 // started tells that the first tasks have left: it begins the run's folder, and records the nodes of a job in many processes.
 func (t *training) started(nodes []api.Node, giveUp context.CancelCauseFunc) {
-	t.stages.enter(learning)
+	t.stages.Enter(stage.Learning)
 	t.epochs.follow()
-	t.goesOn()
+	t.GoesOn()
 	if t.unwritten = t.journal.begin(t.folder); t.unwritten != nil {
 		giveUp(t.unwritten)
 	}

@@ -20,6 +20,8 @@ type Board struct {
 	mu     sync.Mutex
 	before float64    // seconds of training that led to what the job goes on from
 	fixed  api.Status // what look does not say
+	from   *api.Checkpoint
+	at     time.Time // when that was made
 }
 
 // NewBoard makes the board of a job of which Job, App, PID, Model and Started are given. look says how far it
@@ -52,6 +54,13 @@ func (b *Board) GoesOn(before float64) {
 	b.before = before
 }
 
+// Saved says which checkpoint the job goes on from, and when that was made; nil: none. It stands until the job has one of its own.
+func (b *Board) Saved(c *api.Checkpoint, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.from, b.at = c, at
+}
+
 // End says that the job is over, and how.
 func (b *Board) End(s api.State) {
 	b.mu.Lock()
@@ -63,9 +72,12 @@ func (b *Board) End(s api.State) {
 func (b *Board) Status(ctx context.Context) (api.Status, error) {
 	p, err := b.look(ctx)
 	b.mu.Lock()
-	s, before := b.fixed, b.before
+	s, before, from, at := b.fixed, b.before, b.from, b.at
 	b.mu.Unlock()
 	s.Progress = p
+	if c := s.Checkpoint; c != nil && c.Commit == 0 && from != nil {
+		s.Checkpoint = &api.Checkpoint{Era: from.Era, Commit: from.Commit, Bytes: from.Bytes, Age: time.Since(at).Seconds(), Units: c.Units, Seconds: c.Seconds}
+	}
 	s.Seconds += before
 	s.Elapsed = time.Since(s.Started).Seconds()
 	s.Events = b.feed.Last(eventsShown)

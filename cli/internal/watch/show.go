@@ -77,6 +77,18 @@ func (v *view) totals() {
 	if r := staleness(v.now.Staleness); r != "" {
 		v.line("reads by the clocks that they missed: " + r)
 	}
+	if c := v.now.Checkpoint; c != nil && (c.Commit > 0 || c.Units > 0) {
+		v.line(checkpointed(c))
+	}
+}
+
+// checkpointed says what a job would go on from, and what a death would cost now.
+func checkpointed(c *api.Checkpoint) string {
+	since := fmt.Sprintf("since then %s, %s s of training", figures.Plural(int(c.Units), "unit"), figures.Duration(c.Seconds))
+	if c.Commit == 0 {
+		return "no checkpoint yet; " + strings.Replace(since, "then", "the beginning", 1)
+	}
+	return fmt.Sprintf("last checkpoint: record %s of era %d, %s, %s s ago; %s", figures.Grouped(int64(c.Commit)), c.Era, figures.Bytes(uint64(c.Bytes)), figures.Duration(c.Age), since)
 }
 
 // phaseNames are the phases as JSON names them, in order.

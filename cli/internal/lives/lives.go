@@ -1,0 +1,181 @@
+// Package lives is how a run goes on behind a death: how often it did, what that has cost, and what the manager of a cluster is told of it and tells.
+//
+// The caller's duties, in order:
+//
+//  1. In a cluster Over says whether there is nothing left to do, Order puts the job's name into the request for its run's folder, and There refuses a folder that is not the run's.
+//  2. TookOver is what is told where another process has led the job before this one.
+//  3. Tell runs beside the job; Cut is called at each checkpoint, GoesOn when tasks leave.
+//  4. When nodes are lost with what they held, May says whether the run may be rolled back once more, and Rolled takes note of it.
+//
+// The package refuses to start and to end processes: whoever calls it does.
+package lives
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"bellows"
+	"bellows/api"
+	"bellows/cli/internal/cluster"
+	"bellows/cli/internal/event"
+	"bellows/cli/internal/lead"
+	"bellows/cli/internal/run"
+	"bellows/cli/internal/watch"
+	"bellows/node"
+)
+
+// Lives are those of one run in this process. The zero value, with the Lead of a cluster's job, is ready.
+//
+// The goroutine of the command owns it, but for Tell, Cut and GoesOn, which any may call while the job runs.
+type Lives struct {
+	Lead       *lead.Lead // nil: it is no job of a cluster
+	Recoveries []Recovery
+	InRow      int           // with no new checkpoint in between
+	lostAt     time.Time     // zero: it trains
+	cut        chan struct{} // has room for one: the manager is to be told without delay
+}
+
+// Recovery is what a death has cost, in the last line of `train --json`.
+type Recovery struct {
+	Kind string `json:"kind"` // "rolled-back"
+	*event.Rollback
+	Seconds float64 `json:"seconds"` // from the loss until the first tasks left; 0: there were none
+}
+
+// Over reports whether a job that another process has led had finished before that was lost: its model is there.
+func Over(l *lead.Lead) bool {
+	if l.Term < 2 || l.Run == "" {
+		return false
+	}
+	p, err := run.Look(l.Run)
+	return err == nil && p.Finished && p.Order == l.Order
+}
+
+// Order asks for the folder of a cluster's job, by its name and where another process has begun it.
+func (v *Lives) Order(req *run.Request) {
+	v.cut = make(chan struct{}, 1)
+	l := v.Lead
+	if l == nil {
+		return
+	}
+	req.Order, v.InRow = l.Order, l.InRow
+	if l.Term > 1 && l.Run != "" {
+		req.Out = l.Run
+	}
+}
+
+// There refuses to start a job of a cluster over that had come further, and whose run has gone, or of which nothing is kept to go on from.
+func (v *Lives) There(f *run.Folder, kept bool) error {
+	l := v.Lead
+	switch {
+	case l == nil || l.Died == nil || f.Saved != nil:
+		return nil
+	case !kept:
+		return bellows.Errorf(bellows.Lost, "go on with", fmt.Sprintf("job %d", l.Job), "%s, and no checkpoints are kept of it", l.Died.Died).Hinted("give the command again to start over, and leave --checkpoint none out")
+	case l.Checkpoint == nil || f.Resumed:
+		return nil
+	}
+	return bellows.Errorf(bellows.NoInput, "go on with", fmt.Sprintf("job %d", l.Job), "its run is not in %s any more, and had a checkpoint at record %d", l.Run, l.Checkpoint.Commit).
+		Hinted("bring the folder back and give the command again, or submit it again to start over")
+}
+
+// TookOver is the event of a job of a cluster that this process leads in the place of one that was lost; ok: it is such a one, and was not interrupted at a safe point.
+func (v *Lives) TookOver(f *run.Folder) (e event.Event, ok bool) {
+	l := v.Lead
+	if l == nil || l.Died == nil || f.Orderly {
+		return e, false
+	}
+	d := l.Died
+	b := &event.Rollback{Reason: d.Died, NoticedBy: d.NoticedBy, TookOver: d.TookOver, Units: d.Units, Lost: d.Seconds, InRow: max(1, v.InRow)}
+	v.lostAt = d.Time
+	return v.event(b, f, node.Since{Units: d.Units, Trained: time.Duration(d.Seconds * float64(time.Second))}), true
+}
+
+// event completes what is said of a rollback, and keeps it.
+func (v *Lives) event(b *event.Rollback, f *run.Folder, since node.Since) event.Event {
+	b.Era = uint32(f.Life)
+	if m := f.Saved; m != nil {
+		b.ToEra, b.ToCommit = uint32(m.At.Era), uint64(m.At.Commit)
+	}
+	v.Recoveries = append(v.Recoveries, Recovery{Kind: string(event.RolledBack), Rollback: b})
+	return event.OfRollback(b, f.Dir, event.Undone(since, f.Saved != nil), cluster.InRowMost)
+}
+
+// May reports whether the run may be rolled back once more, behind a life that ended so.
+func (v *Lives) May(since node.Since) bool {
+	if since.Commit > 0 {
+		v.InRow = 0
+	}
+	if v.InRow >= cluster.InRowMost {
+		return false
+	}
+	v.InRow++
+	v.lostAt = time.Now()
+	return true
+}
+
+// Rolled is the event of a rollback to what the folder says, and tells the manager of a cluster.
+func (v *Lives) Rolled(f *run.Folder, reason, tookOver string, since node.Since) event.Event {
+	b := &event.Rollback{Reason: reason, NoticedBy: event.Leader, TookOver: tookOver, Units: since.Units, Lost: since.Trained.Seconds(), InRow: v.InRow}
+	e := v.event(b, f, since)
+	if v.Lead != nil {
+		v.Lead.HowFar(cluster.Progress{InRow: b.InRow, Recovery: &cluster.Recovery{Time: v.lostAt, Died: b.Reason, NoticedBy: b.NoticedBy,
+			Units: b.Units, Seconds: b.Lost, TookOver: b.TookOver, InRow: b.InRow}})
+	}
+	return e
+}
+
+// GoesOn notes that the first tasks of a life have left.
+func (v *Lives) GoesOn() {
+	if n := len(v.Recoveries); n > 0 && !v.lostAt.IsZero() {
+		v.Recoveries[n-1].Seconds, v.lostAt = time.Since(v.lostAt).Seconds(), time.Time{}
+	}
+}
+
+// tellEvery is how often the manager is told how far the job is.
+const tellEvery = time.Second
+
+// Tell tells the manager of a cluster how far the job is, until ctx ends: what a death of this process would cost.
+func (v *Lives) Tell(ctx context.Context, b *watch.Board) {
+	if v.Lead == nil {
+		return
+	}
+	tick := time.NewTicker(tellEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-v.cut:
+		}
+		s, err := b.Status(ctx)
+		c := s.Checkpoint
+		if err != nil || c == nil {
+			continue
+		}
+		p := cluster.Progress{Units: c.Units, Seconds: c.Seconds}
+		if c.Commit > 0 {
+			p.Checkpoint = &cluster.Checkpoint{Era: c.Era, Commit: c.Commit, Bytes: c.Bytes, At: time.Now().Add(-time.Duration(c.Age * float64(time.Second)))}
+		}
+		v.Lead.HowFar(p)
+	}
+}
+
+// Cut has the manager told of a checkpoint without delay.
+func (v *Lives) Cut() {
+	select {
+	case v.cut <- struct{}{}:
+	default: // it is being told
+	}
+}
+
+// Base tells who watches a job which checkpoint it goes on from.
+func Base(b *watch.Board, f *run.Folder) {
+	if m := f.Saved; m != nil {
+		b.Saved(&api.Checkpoint{Era: uint32(m.At.Era), Commit: uint64(m.At.Commit), Bytes: m.Bytes()}, m.Time)
+		return
+	}
+	b.Saved(nil, time.Time{})
+}

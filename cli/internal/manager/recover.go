@@ -1,0 +1,113 @@
+package manager
+
+import (
+	"fmt"
+	"time"
+
+	"bellows"
+	"bellows/cli/internal/cluster"
+	"bellows/cli/internal/figures"
+)
+
+// recovering is what of a job lets it go on behind a death: of the process that leads it, or of the manager. All of it but report is in the registry.
+//
+// The states of such a job are those of any: it is queued again, with a term above 0, and so comes before all that were submitted later; next starts another process when
+// every process of the one before has ended, and a worker is there. The new term is written before it starts, under the manager's own. That process is told which run is the job's,
+// by the order that the run's record has, and goes on there from the last checkpoint.
+type recovering struct {
+	term       int // counts the processes that have led it
+	cancelled  bool
+	checkpoint *cluster.Checkpoint // the last that was told of
+	inRow      int                 // deaths with no newer one in between
+	recoveries []cluster.Recovery  // the last ones
+	died       *cluster.Recovery   // what the next process is told; nil: none has led it before
+	report     cluster.Progress    // the last
+}
+
+// begun reports whether a process has led the job.
+func (r *recovering) begun() bool { return r.term > 0 }
+
+// hears takes note of how far the job is, and reports whether the registry is to know. The manager's lock is held.
+func (r *recovering) hears(p *cluster.Progress) (news bool) {
+	r.report = *p
+	if p.Checkpoint.Newer(r.checkpoint) {
+		r.checkpoint, r.inRow, news = p.Checkpoint, 0, true
+	}
+	if p.Recovery != nil {
+		r.inRow, news = p.InRow, true
+		r.survives(*p.Recovery)
+	}
+	return news
+}
+
+func (r *recovering) survives(d cluster.Recovery) {
+	r.recoveries = append(r.recoveries, d)
+	if n := len(r.recoveries) - cluster.RecoveriesKept; n > 0 {
+		r.recoveries = r.recoveries[n:]
+	}
+}
+
+// falls takes note of the death of the process that led the job, and says who takes over; "": nobody, since that came too often with no new checkpoint in between.
+func (r *recovering) falls(died string, now time.Time) (tookOver string) {
+	if r.inRow >= cluster.InRowMost {
+		return ""
+	}
+	r.inRow++
+	tookOver = fmt.Sprintf("another process, the %s that leads the job", ordinal(r.term+1))
+	d := cluster.Recovery{Time: now, Died: died, NoticedBy: "the cluster's manager", Units: r.report.Units, Seconds: r.report.Seconds, TookOver: tookOver, InRow: r.inRow}
+	r.died, r.report = &d, cluster.Progress{}
+	r.survives(d)
+	return tookOver
+}
+
+// ordinal is a number in an order.
+func ordinal(n int) string {
+	switch end := "th"; {
+	case n%100/10 == 1:
+		return fmt.Sprint(n) + end
+	case n%10 == 1:
+		return fmt.Sprintf("%dst", n)
+	case n%10 == 2:
+		return fmt.Sprintf("%dnd", n)
+	case n%10 == 3:
+		return fmt.Sprintf("%drd", n)
+	default:
+		return fmt.Sprint(n) + end
+	}
+}
+
+// fell sees to a job whose leading process was killed: what it has at nodes is told to end, and another process leads it when that has ended. One that was to end, or dies again
+// and again, has ended.
+func (m *manager) fell(j *job, died string) {
+	m.mu.Lock()
+	list := m.abandon(j)
+	j.process = nil
+	code, said := 0, ""
+	switch lost := j.report; {
+	case j.cancelled || m.closing:
+		code, said = bellows.Interrupted.ExitCode(), died+"; it was to end"
+	default:
+		took := j.falls(died, time.Now())
+		cost := fmt.Sprintf("lost is what was done since the last checkpoint: %s, %s s", figures.Plural(int(lost.Units), "unit"), figures.Duration(lost.Seconds))
+		if j.checkpoint == nil {
+			cost = fmt.Sprintf("lost is what was done since the beginning, since there is no checkpoint yet: %s, %s s", figures.Plural(int(lost.Units), "unit"), figures.Duration(lost.Seconds))
+		}
+		if took == "" {
+			code = bellows.Lost.ExitCode()
+			said = fmt.Sprintf("%s; %s; the job was taken up again %d times in a row without a new checkpoint, and is not again: the same command goes on with it", died, cost, j.inRow)
+			break
+		}
+		said = fmt.Sprintf("%s; %s; %s takes over (%d of at most %d times in a row without a new checkpoint)", died, cost, took, j.inRow, cluster.InRowMost)
+		j.state, m.current = cluster.Queued, nil
+	}
+	m.mu.Unlock()
+	m.logf("%s", said)
+	j.spool.say(said)
+	send(list)
+	if code != 0 {
+		m.ended(j, code)
+		return
+	}
+	m.note(j)
+	m.next()
+}

@@ -1,0 +1,196 @@
+//go:build unix
+
+package manager
+
+import (
+	"encoding/json"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bellows"
+	"bellows/cli/internal/cluster"
+	"bellows/port/registry/mem"
+)
+
+// TestAnotherProcessTakesOver where that which leads a job is killed: it knows which job it is, how far that was and what was lost, and whoever follows the output misses nothing.
+// What the one before had at a node has ended by then.
+func TestAnotherProcessTakesOver(t *testing.T) {
+	store := mem.New("test")
+	u := bringUpAt(t, store, 1, 0)
+	job := u.submit("run=runs/one", "start", "cut", "awaits", "die=2", "led", "say=done")
+	behind := u.submit("say=behind")
+	out, talk, code := u.output(job.Job)
+	if code != 0 || strings.Count(out, "dies in term") != 2 || !strings.HasSuffix(out, "done\n") || !strings.Contains(out, "term 3, in runs/one from 5, lost 1 in a row: the process that leads job 1 (") {
+		t.Errorf("%q, %d", out, code)
+	}
+	if strings.Count(talk, "lost is what was done since the last checkpoint: 12 units, 1.50 s; another process, the ") != 2 || !strings.Contains(talk, "the 3rd that leads the job takes over (1 of at most 5 times in a row without a new checkpoint)") {
+		t.Errorf("it is said %q", talk)
+	}
+	if out, _, code := u.output(behind.Job); out != "behind\n" || code != 0 {
+		t.Errorf("the next: %q, %d", out, code)
+	}
+	s, err := u.client.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := s.Jobs[0]
+	if j.Term != 3 || j.State != cluster.Ended || j.Checkpoint == nil || j.Checkpoint.Era != 3 || len(j.Recoveries) != 2 || s.Jobs[1].Began.Before(*j.Ended) {
+		t.Fatalf("%+v", j)
+	}
+	if r := j.Recoveries[1]; r.Units != 12 || r.Seconds != 1.5 || r.NoticedBy != "the cluster's manager" || r.InRow != 1 || !strings.HasSuffix(r.Died, "signal: killed") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestWhoDiesAgainAndAgainIsGivenUp: five times in a row with no new checkpoint another process takes over; then the job is interrupted, with the exit code of lost nodes. Those behind it run.
+func TestWhoDiesAgainAndAgainIsGivenUp(t *testing.T) {
+	u := bringUpAt(t, mem.New("test"), 1, 0)
+	job := u.submit("die=always")
+	behind := u.submit("say=behind")
+	out, talk, code := u.output(job.Job)
+	if code != bellows.Lost.ExitCode() || strings.Count(out, "dies in term") != 1+cluster.InRowMost {
+		t.Errorf("%q, %d", out, code)
+	}
+	if !strings.Contains(talk, "the job was taken up again 5 times in a row without a new checkpoint, and is not again: the same command goes on with it") {
+		t.Errorf("it is said %q", talk)
+	}
+	if out, _, code := u.output(behind.Job); out != "behind\n" || code != 0 {
+		t.Errorf("the next: %q, %d", out, code)
+	}
+	s, err := u.client.Status(t.Context())
+	if err != nil || s.Jobs[0].State != cluster.Interrupted || s.Jobs[0].Term != 6 {
+		t.Errorf("%+v, %v", s.Jobs[0], err)
+	}
+}
+
+// TestWhatIsCancelledIsNotTakenUp: a job that was to end, and whose process is killed before it has, is interrupted.
+func TestWhatIsCancelledIsNotTakenUp(t *testing.T) {
+	store := mem.New("test")
+	u := bringUpAt(t, store, 1, 0)
+	job := u.submit("wait=" + t.TempDir() + "/never")
+	u.until(func(s *cluster.Status) bool { return s.Jobs[0].PID != 0 })
+	s, err := u.client.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(s.Jobs[0].PID, syscall.SIGSTOP); err != nil { // so that it does not end by itself
+		t.Fatal(err)
+	}
+	if err := u.client.Interrupt(t.Context(), job.Job); err != nil {
+		t.Fatal(err)
+	}
+	list, _, err := store.Open().List(t.Context(), jobsPrefix)
+	var e entry
+	if err == nil {
+		err = json.Unmarshal(list[0].Value, &e)
+	}
+	if err != nil || !e.Cancelled {
+		t.Errorf("the registry has %+v, %v", e, err)
+	}
+	if err := syscall.Kill(s.Jobs[0].PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, code := u.output(job.Job); code != bellows.Interrupted.ExitCode() {
+		t.Errorf("it ends with %d", code)
+	}
+	if s, err := u.client.Status(t.Context()); err != nil || s.Jobs[0].Term != 1 || s.Jobs[0].State != cluster.Interrupted {
+		t.Errorf("%+v, %v", s.Jobs[0], err)
+	}
+}
+
+// TestTheNextManagerGoesOn where one was told to end by a signal, and not by `down`.
+func TestTheNextManagerGoesOn(t *testing.T) {
+	store := mem.New("test")
+	u := bringUpAt(t, store, 1, 0)
+	job := u.submit("wait=" + t.TempDir() + "/gone")
+	waits := u.submit("say=later")
+	u.until(func(s *cluster.Status) bool { return s.Jobs[0].PID != 0 })
+	u.end()
+	if err := <-u.over; err != nil {
+		t.Error(err)
+	}
+	u.over <- nil
+	r := store.Open()
+	for _, number := range []int{job.Job, waits.Job} {
+		var e entry
+		at, err := r.Get(t.Context(), jobKey(number))
+		if err == nil {
+			err = json.Unmarshal(at.Value, &e)
+		}
+		if err != nil || e.State != cluster.Queued || !e.Ended.IsZero() || (e.Term > 0) != (number == job.Job) {
+			t.Errorf("job %d: %+v, %v", number, e, err)
+		}
+	}
+}
+
+// TestDeathsAreCounted by checkpoints in between, and the last are kept.
+func TestDeathsAreCounted(t *testing.T) {
+	now := time.Unix(1000, 0)
+	var r recovering
+	r.term = 20
+	for i := range cluster.InRowMost {
+		if took := r.falls("it died", now); took != "another process, the 21st that leads the job" || r.inRow != i+1 || r.died.InRow != i+1 {
+			t.Fatalf("%d: %q, %+v", i, took, r)
+		}
+	}
+	if took := r.falls("it died", now); took != "" {
+		t.Errorf("once more: %q", took)
+	}
+	cut := func(era uint32, commit uint64) bool {
+		return r.hears(&cluster.Progress{Checkpoint: &cluster.Checkpoint{Era: era, Commit: commit}, Units: 3})
+	}
+	if !cut(2, 9) || r.inRow != 0 || cut(2, 9) || cut(1, 10) || !cut(3, 1) {
+		t.Errorf("%+v", r)
+	}
+	if !r.hears(&cluster.Progress{InRow: 4, Recovery: &cluster.Recovery{Died: "node 3"}}) || r.inRow != 4 {
+		t.Errorf("%+v", r)
+	}
+	for range 2 * cluster.RecoveriesKept {
+		r.inRow = 0
+		r.falls("it died", now)
+	}
+	if len(r.recoveries) != cluster.RecoveriesKept {
+		t.Errorf("%d are kept", len(r.recoveries))
+	}
+	for n, want := range map[int]string{1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 11: "11th", 12: "12th", 13: "13th", 22: "22nd", 101: "101st", 111: "111th"} {
+		if ordinal(n) != want {
+			t.Errorf("%d: %s", n, ordinal(n))
+		}
+	}
+}
+
+// FuzzEntry reads what a registry has of a job: what is taken can be written, and is read as the same again.
+func FuzzEntry(f *testing.F) {
+	whole := entry{Number: 7, Request: cluster.Submission{App: "mf", Word: "bellows", Args: []string{"train", "mf", "x"}, Dir: "/"}, State: cluster.Running, Run: "runs/mf-1", Submitted: time.Unix(1, 0).UTC(),
+		Order: "ABC234", Term: 2, InRow: 1, Checkpoint: &cluster.Checkpoint{Era: 1, Commit: 9}, Recoveries: []cluster.Recovery{{Died: "node 1"}}}
+	text, err := json.Marshal(whole)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(jobKey(7), text)
+	f.Add(jobKey(8), text)
+	f.Add(jobKey(1), []byte(`{"number":1,"state":"queued","term":-1}`))
+	f.Add("jobs/1", []byte(`{"number":1,"state":"gone","order":"../x"}`))
+	f.Fuzz(func(t *testing.T, key string, value []byte) {
+		r, err := decodeEntry(key, value)
+		if err != nil {
+			return
+		}
+		if key != jobKey(r.Number) || r.Term < 0 || strings.ContainsAny(r.Order, "/.") {
+			t.Fatalf("%q: %+v", key, r)
+		}
+		again, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := decodeEntry(key, again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if twice, err := json.Marshal(o); err != nil || string(twice) != string(again) {
+			t.Fatalf("%s is read as %s, %v", again, twice, err)
+		}
+	})
+}
