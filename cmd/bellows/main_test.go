@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	clitest.Main(m, "bellows", main, clitest.Program{Name: "leasing", Main: func() { cli.Main(leasing{mlr.New()}) }})
+	clitest.Main(m, "bellows", main, clitest.Program{Name: "leasing", Main: func() { cli.Main(leasing{mlr.New()}) }}, clitest.Program{Name: "members", Main: members})
 }
 
 // TestScripts runs the command lines of testdata/script, one file per verb. Those of s3.txtar keep checkpoints in a service of S3 that is here.

@@ -2,7 +2,7 @@
 //
 // The caller's duties, in order:
 //
-//  1. In a cluster Over says whether there is nothing left to do, Order puts the job's name into the request for its run's folder, and There refuses a folder that is not the run's.
+//  1. In a cluster Over says whether there is nothing left to do. Claim gives the run's folder, by the name that the job has, and There refuses one that is not the run's.
 //  2. TookOver is what is told where another process has led the job before this one.
 //  3. Tell runs beside the job; Cut is called at each checkpoint, GoesOn when tasks leave.
 //  4. When nodes are lost with what they held, May says whether the run may be rolled back once more, and Rolled takes note of it.
@@ -178,4 +178,35 @@ func Base(b *watch.Board, f *run.Folder) {
 		return
 	}
 	b.Saved(nil, time.Time{})
+}
+
+// How long the process that led a job before this one may take to leave its run's folder, and how often that is tried: a manager of another folder, or host, has not seen it end.
+const (
+	leavesWithin = time.Minute
+	tryEvery     = 200 * time.Millisecond
+)
+
+// Claim is the run's folder. Where another process has led the job, it waits for that to leave it, and says so.
+func (v *Lives) Claim(ctx context.Context, req run.Request, talk func(format string, args ...any)) (*run.Folder, error) {
+	v.Order(&req)
+	f, err := run.Claim(req)
+	if v.Lead == nil || v.Lead.Term < 2 || !run.Held(err) {
+		return f, err
+	}
+	talk("the process that led job %d before is in %s still: it is waited for, %v at most", v.Lead.Job, req.Out, leavesWithin)
+	late := time.NewTimer(leavesWithin)
+	defer late.Stop()
+	tick := time.NewTicker(tryEvery)
+	defer tick.Stop()
+	for run.Held(err) {
+		select {
+		case <-tick.C:
+		case <-late.C:
+			return nil, err
+		case <-ctx.Done():
+			return nil, bellows.Errorf(bellows.Interrupted, "wait for", req.Out, "%w", ctx.Err())
+		}
+		f, err = run.Claim(req)
+	}
+	return f, err
 }

@@ -126,7 +126,7 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 		t.about.Metrics = t.made.Metrics
 		table.Measure(t.about)
 	}
-	if err := t.claim(table); err != nil {
+	if err := t.claim(ctx, table); err != nil {
 		return err
 	}
 	t.examine()
@@ -195,15 +195,14 @@ func (t *training) settingsHint(err error) error {
 }
 
 // claim takes the run's folder and completes the headline.
-func (t *training) claim(table *screen.EpochTable) error {
+func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	var err error
 	request := run.Request{
 		Config: t.config(t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: currentVersion().versions(),
 		Tables: t.made.Job.Tables, Checkpoint: t.opt.checkpoint,
 	}
 	t.Lead = t.opt.cluster.lead
-	t.Order(&request)
-	if t.folder, err = run.Claim(request); err == nil {
+	if t.folder, err = t.Claim(ctx, request, t.Talk); err == nil {
 		err = t.There(t.folder, t.opt.checkpoint != run.NoCheckpoints)
 	}
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -93,6 +94,9 @@ func Open(ctx context.Context, c Config) (registry.Registry, error) {
 	}
 	if err := registry.CheckKey(c.Prefix); err != nil {
 		return nil, err
+	}
+	if !slices.ContainsFunc(c.Endpoints, func(at string) bool { return strings.HasPrefix(at, "https://") }) {
+		c.TLS = nil // else its client would speak TLS over a Unix socket
 	}
 	name := "etcd at " + strings.Join(c.Endpoints, ",")
 	e, err := clientv3.New(clientv3.Config{Endpoints: c.Endpoints, TLS: c.TLS, Logger: zap.NewNop(),
