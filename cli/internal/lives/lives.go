@@ -190,7 +190,7 @@ const (
 func (v *Lives) Claim(ctx context.Context, req run.Request, talk func(format string, args ...any)) (*run.Folder, error) {
 	v.Order(&req)
 	f, err := run.Claim(req)
-	if v.Lead == nil || v.Lead.Term < 2 || !run.Held(err) {
+	if v.Lead == nil || v.Lead.Term < 2 || !run.Occupied(err) {
 		return f, err
 	}
 	talk("the process that led job %d before is in %s still: it is waited for, %v at most", v.Lead.Job, req.Out, leavesWithin)
@@ -198,7 +198,7 @@ func (v *Lives) Claim(ctx context.Context, req run.Request, talk func(format str
 	defer late.Stop()
 	tick := time.NewTicker(tryEvery)
 	defer tick.Stop()
-	for run.Held(err) {
+	for run.Occupied(err) {
 		select {
 		case <-tick.C:
 		case <-late.C:

@@ -73,8 +73,8 @@ const runsFolder = "runs"
 
 var errHeld = errors.New("another process is training in it")
 
-// Held reports whether an error of Claim is that another process trains in the folder.
-func Held(err error) bool { return errors.Is(err, errHeld) }
+// Occupied reports whether an error of Claim is that another process trains in the folder.
+func Occupied(err error) bool { return errors.Is(err, errHeld) }
 
 // Claim finds or makes the run's folder and locks it. Errors are of kind CannotWrite; BadData for a run whose checkpoints are all damaged; or
 // Refused for a folder that is in use, or holds what is not this run's.
