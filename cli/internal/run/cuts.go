@@ -226,9 +226,6 @@ func (f *Folder) Same(c Config) error {
 	return bellows.Errorf(bellows.Refused, "go on with", f.Dir, "its data were changed while it was trained")
 }
 
-// Shared reports whether other machines have the place of the run's cuts, too.
-func (f *Folder) Shared() bool { return !isFolder(f.place()) }
-
 // hasCutsMost is how long whoever only looks at a run waits for a store.
 const hasCutsMost = 3 * time.Second
 
