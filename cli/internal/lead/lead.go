@@ -187,7 +187,7 @@ func (l *Lead) Reads(saved bool) error {
 	for _, p := range l.nodes() {
 		if saved && p.Host != l.Host {
 			return bellows.Errorf(bellows.Config, "go on with", "the unfinished run", "what was saved is a file of this machine, and %s is of another one (%s)", p.Node, p.Host).
-				Hinted("drain such nodes, or start over with --fresh")
+				Hinted("drain such nodes, or start over with --fresh, and with --checkpoint at a place that all of them reach")
 		}
 	}
 	return nil

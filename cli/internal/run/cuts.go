@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -225,9 +226,6 @@ func (f *Folder) Same(c Config) error {
 	return bellows.Errorf(bellows.Refused, "go on with", f.Dir, "its data were changed while it was trained")
 }
 
-// Shared reports whether other machines have the place of the run's cuts, too.
-func (f *Folder) Shared() bool { return !isFolder(f.place()) }
-
 // hasCutsMost is how long whoever only looks at a run waits for a store.
 const hasCutsMost = 3 * time.Second
 
@@ -252,11 +250,14 @@ func clearCuts(ctx context.Context, place string) error {
 	if err == nil {
 		err = a.Clear(ctx)
 	}
+	if err == nil {
+		err = clearProofs(ctx, s)
+	}
 	if err != nil {
 		return err
 	}
 	if path, ok := strings.CutPrefix(s.URI(""), "file://"); ok {
-		for _, dir := range []string{"cuts", "shards", ""} {
+		for _, dir := range []string{"cuts", "shards", "proof", ""} {
 			if err := os.Remove(filepath.Join(filepath.FromSlash(path), dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				break // somebody has something there
 			}
@@ -272,6 +273,64 @@ type Reference struct {
 	Life  bellows.Era
 	Keep  bool        // the job is saved while it runs
 	From  *archive.At `json:",omitempty"` // nil: it begins
+	// Proof is a blob that is at the place while this life runs: a process of another machine that does not find it looks at another place of the same name. "": it is known to be of this machine.
+	Proof string `json:",omitempty"`
+	Named bool   `json:",omitempty"` // the command names the place, so that all are to reach it
+}
+
+// Named reports whether the cuts are at a place of their own, and not in the run's folder.
+func (f *Folder) Named() bool { return f.record.Checkpoint != "" }
+
+// proofs begins the names of blobs that prove to a process which place is meant.
+const proofs = "proof/"
+
+// Prove puts at the place of the run's cuts what a process that is to write there must find, in place of what another life has left. It is gone with the cuts.
+func (f *Folder) Prove(ctx context.Context) error {
+	s, err := openStore(ctx, f.place())
+	if err == nil {
+		err = clearProofs(ctx, s)
+	}
+	if err != nil {
+		return err
+	}
+	f.proof = proofs + strings.ToLower(rand.Text())
+	return f.prove(ctx)
+}
+
+// prove writes the proof that was drawn, if one was.
+func (f *Folder) prove(ctx context.Context) error {
+	if f.proof == "" {
+		return nil
+	}
+	s, err := openStore(ctx, f.place())
+	if err != nil {
+		return err
+	}
+	w, err := s.Create(ctx, f.proof)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, "a run keeps its checkpoints here\n")
+	if err == nil {
+		err = w.Publish()
+	}
+	return errors.Join(err, w.Close())
+}
+
+func clearProofs(ctx context.Context, s blob.Store) error {
+	var old []string
+	for info, err := range s.List(ctx, proofs) {
+		if err != nil {
+			return err
+		}
+		old = append(old, info.Name)
+	}
+	for _, name := range old {
+		if err := s.Delete(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Reference is that of this run; keep: it is saved while it runs. later is for a process that joins while it runs: it names no cut, since the one that the run goes on from is taken away
@@ -281,7 +340,7 @@ func (f *Folder) Reference(keep bool) (first, later []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r := Reference{Place: place, ID: hex.EncodeToString(f.id[:]), Life: f.Life, Keep: keep}
+	r := Reference{Place: place, ID: hex.EncodeToString(f.id[:]), Life: f.Life, Keep: keep, Proof: f.proof, Named: f.Named()}
 	if later, err = json.Marshal(r); err != nil {
 		return nil, nil, err
 	}
@@ -312,6 +371,19 @@ func Refer(ctx context.Context, reference []byte, tables []table.Schema) (c *nod
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if r.Proof != "" {
+		_, err := s.Stat(ctx, r.Proof)
+		elsewhere := errors.Is(err, fs.ErrNotExist)
+		switch {
+		case elsewhere && (r.Named || r.From != nil):
+			return nil, nil, bellows.Errorf(bellows.Config, "keep checkpoints at", Shown(r.Place), "this machine has another place of that name than node 0, or none").
+				Hinted("give --checkpoint a place that all machines of the job reach, such as a folder that they share")
+		case elsewhere: // what this node holds is in no cut, which is said at each
+			r.Keep = false
+		case err != nil:
+			return nil, nil, err
+		}
 	}
 	if r.Keep {
 		c = &node.Checkpoints{Archive: a, Life: r.Life}

@@ -45,6 +45,7 @@ type Folder struct {
 	id      archive.ID
 	tables  []table.Schema
 	cuts    *archive.Archive // nil: not opened yet
+	proof   string           // what processes of other machines must find where the cuts are; "": none is asked
 	given   string           // where another run has cuts that this one's beginning gives up; "": there is none
 }
 
@@ -252,6 +253,9 @@ func (f *Folder) Begin() error {
 		err = errors.Join(f.drop(imageFile), f.drop(metricsFile), clearCuts(context.Background(), filepath.Join(f.Dir, checkpointFolder)))
 		if f.given != "" {
 			err = errors.Join(err, clearCuts(context.Background(), f.given))
+		}
+		if err == nil {
+			err = f.prove(context.Background())
 		}
 	}
 	if err == nil {

@@ -262,7 +262,7 @@ func TestCheckpointsInABucket(t *testing.T) {
 	out := []string{t.TempDir(), t.TempDir()}
 	for i := range out {
 		f := claim(t, Request{Config: config(1), Out: out[i], Checkpoint: place})
-		if !f.Shared() || !strings.HasPrefix(f.place(), "s3://"+s3test.Bucket+"/runs/mf-") {
+		if !f.Named() || !strings.HasPrefix(f.place(), "s3://"+s3test.Bucket+"/runs/mf-") {
 			t.Errorf("its place is %s", f.place())
 		}
 		if err := errors.Join(stop(f, float32(i+1), Progress{}), f.Close()); err != nil || len(manifests(t, out[i])) > 0 {

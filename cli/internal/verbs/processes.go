@@ -155,6 +155,11 @@ func (m members) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Se
 
 // lead runs the job as node 0 of processes that it starts and ends.
 func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, error) {
+	if t.Lead != nil && (opt.Checkpoints != nil || t.folder.Saved != nil) {
+		if err := t.folder.Prove(ctx); err != nil {
+			return nil, err
+		}
+	}
 	saved, later, err := t.folder.Reference(opt.Checkpoints != nil)
 	if err != nil {
 		return nil, err
@@ -166,7 +171,7 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 	opt.Times.Join = joinWithin(t.prepared, len(t.members)).Milliseconds()
 	c := &t.opt.cluster
 	if l := c.lead; l != nil {
-		if err := l.Reads(t.folder.Saved != nil && !t.folder.Shared()); err != nil {
+		if err := l.Reads(t.folder.Saved != nil && !t.folder.Named()); err != nil {
 			return nil, err
 		}
 		args := clusterverbs.With(slices.Concat(os.Args[:1], t.Args), "--child", t.workers(), "--kernels="+vec.Kernels())
