@@ -91,19 +91,6 @@ func (l *lead) checkpoint() *api.Checkpoint {
 	return c
 }
 
-// checkpoint is the last cut that is there, for who looks.
-func (l *lead) checkpoint() *api.Checkpoint {
-	s, since := &l.saving, l.since()
-	c := &api.Checkpoint{Commit: uint64(since.Commit), Bytes: s.bytes, Units: since.Units, Seconds: since.Trained.Seconds()}
-	if l.scribe != nil {
-		c.Era = uint32(l.scribe.cuts.Life)
-	}
-	if since.Commit > 0 {
-		c.Age = time.Since(s.there).Seconds()
-	}
-	return c
-}
-
 // beginSaving settles when the first cut is due, at the job's beginning: nobody knows yet what one takes.
 func (l *lead) beginSaving() {
 	s := &l.saving
