@@ -24,7 +24,7 @@ func TestAPlaceOfAnotherMachineIsNone(t *testing.T) {
 		}
 		refer := func() (bool, error) {
 			t.Helper()
-			reference, err := f.Reference(true)
+			reference, _, err := f.Reference(true)
 			if err != nil {
 				t.Fatal(err)
 			}
