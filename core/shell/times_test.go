@@ -13,6 +13,7 @@ import (
 // TestTheDefaultTimesFindTheSilentWithinThreeSeconds has a node beat and another one tick, as far apart from each other as they can be, until the first stops at any moment between two beats: it is
 // declared gone within 3 s when it stops for good, and never when it stops for 2.5 s and its next beat is 100 ms late.
 func TestTheDefaultTimesFindTheSilentWithinThreeSeconds(t *testing.T) {
+	nobody := func(bellows.NodeID) bool { return false }
 	const tick, begin = shell.TickMillis, 10 * shell.TickMillis
 	for phase := int64(0); phase < tick; phase += 3 {
 		for stops := int64(begin); stops < begin+tick; stops += 7 {
@@ -26,7 +27,7 @@ func TestTheDefaultTimesFindTheSilentWithinThreeSeconds(t *testing.T) {
 					}
 					if now%tick == phase {
 						r.Tick(now, []uint64{0, heard})
-						if _, gone := r.Verdict(func(bellows.NodeID) bool { return false }); gone {
+						if _, gone := r.Verdict(nobody, nobody); gone {
 							lost = now
 						}
 					}
