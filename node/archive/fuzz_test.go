@@ -184,9 +184,9 @@ func TestEveryEditOfAManifest(t *testing.T) {
 // fuzzedManifests are those of two cuts in the archive: one with what was kept and a controller in the midst of its work, and a newer one, which has shards of the first.
 func fuzzedManifests(tb testing.TB, a *Archive) (list [][]byte) {
 	states := []coord.Saved{
-		{State: coord.State{Driver: []float64{1}, Finishing: true}},
+		{State: coord.State{Driver: []float64{1}, Finishing: true}, Commit: 1},
 		{State: coord.State{Complete: []bellows.Clock{1, bellows.NoClock}, Driver: []float64{1, math.Inf(1)}, Staleness: []wire.Staleness{{Table: 1, Clocks: -1}},
-			Queue: []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 4}}, Args: []float64{5}}}, Out: []coord.Out{{Commit: 8}}}, Commit: 9, Route: 2, Lost: []bellows.Control{{Kind: bellows.LoseClient, Node: 2}}, Sent: [][]audit.Sent{nil, {{Table: 1, Rows: 3, Bits: 7}}},
+			Queue: []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 4}}, Args: []float64{5}}}, Out: []coord.Out{{Commit: 8}}}, Commit: 2, Route: 2, Lost: []bellows.Control{{Kind: bellows.LoseClient, Node: 2}}, Sent: [][]audit.Sent{nil, {{Table: 1, Rows: 3, Bits: 7}}},
 			Whole: []bellows.Control{{Kind: bellows.MoveSplit, Split: 3, Route: 1, Generation: 2}}, Open: []bellows.Unit{{Split: 1, Clock: 2}}, Horizon: 3, Gathered: bellows.NoClock, Draining: true},
 	}
 	for i, at := range []At{{1, 1}, {1, 2}} {
