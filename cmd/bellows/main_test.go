@@ -19,7 +19,17 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	clitest.Main(m, "bellows", main, clitest.Program{Name: "leasing", Main: func() { cli.Main(leasing{mlr.New()}) }}, clitest.Program{Name: "members", Main: members})
+	clitest.Main(m, "bellows", main, clitest.Program{Name: "leasing", Main: func() { cli.Main(leasing{mlr.New()}) }}, clitest.Program{Name: "members", Main: members}, clitest.Program{Name: "s3serve", Main: serveS3})
+}
+
+// serveS3 is `s3serve ADDRESS FILE`: a service of S3 for scripts whose machines do not reach the one of TestScripts. The file has its address when it is there.
+func serveS3() {
+	err := s3test.Serve(os.Args[1], func(s *s3test.Server) {
+		if err := os.WriteFile(os.Args[2], []byte(s.Endpoint), 0o666); err != nil {
+			panic(err)
+		}
+	})
+	panic(err)
 }
 
 // TestScripts runs the command lines of testdata/script, one file per verb. Those of s3.txtar keep checkpoints in a service of S3 that is here.

@@ -123,7 +123,7 @@ func open(t *testing.T, s blob.Store) *archive.Archive {
 // holds wants a cut to be as it was.
 func holds(t *testing.T, a *archive.Archive, m *archive.Manifest, want *cut) {
 	t.Helper()
-	if m == nil || m.At != want.At || !reflect.DeepEqual(m.State(), *want.state()) || m.HasKept() != want.kept || string(m.Run) != `{"seconds":2.5}` {
+	if m == nil || m.At != want.At || !reflect.DeepEqual(m.Saved(), *want.state()) || !reflect.DeepEqual(m.State(), want.state().State) || m.HasKept() != want.kept || string(m.Run) != `{"seconds":2.5}` {
 		t.Fatalf("the cut is %+v, not that of %+v", m, want)
 	}
 	same := func(im, was *store.Image) bool {

@@ -3,7 +3,10 @@ package archive
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"hash/crc32"
 	"math"
 	"reflect"
@@ -119,37 +122,185 @@ func mend(b []byte, s *mold) []byte {
 	return out
 }
 
-// FuzzManifest wants every manifest that is taken to be written as it was read. Texts are given the checksum that they should have, too.
+// FuzzManifest wants every manifest that is taken to be written as it was read, and to lead to the partitions that were published or to an error that names what is wrong. They are published ones, changed value by value
+// (edit), so that they stay JSON, and are given the checksum that they should have, so that what is behind that is reached.
 func FuzzManifest(f *testing.F) {
 	a := fuzzedArchive(f)
-	c, err := a.Begin(At{1, 2})
-	if err != nil {
-		f.Fatal(err)
-	}
-	for t, im := range fuzzedImages {
-		if err := c.Put(f.Context(), bellows.PartitionRef{Table: bellows.TableID(t)}, im, nil); err != nil {
-			f.Fatal(err)
+	texts := fuzzedManifests(f, a)
+	for which := range texts {
+		f.Add(byte(which), []byte{})
+		for i := range byte(64) { // each value is changed in each way
+			for how := range byte(editsHow) {
+				f.Add(byte(which), []byte{i, how, i*7 + 1})
+			}
 		}
 	}
-	m, _, err := c.Publish(f.Context(), &coord.Saved{State: coord.State{Driver: []float64{1}}}, []byte(`{"a":1}`), time.Unix(1, 0))
-	if err != nil {
-		f.Fatal(err)
-	}
-	text, err := m.encode()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(text)
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if i := bytes.LastIndex(text, []byte(`"sha256":"`)); i >= 0 && len(text) >= i+10+64 {
-			mended := bytes.Clone(text)
-			copy(mended[i+10:], noSum)
-			sum := sha256.Sum256(mended)
-			hex.Encode(mended[i+10:], sum[:])
-			takeManifest(t, a, mended)
-		}
+	f.Fuzz(func(t *testing.T, which byte, edits []byte) {
+		text := texts[int(which)%len(texts)]
 		takeManifest(t, a, text)
+		for range editsMost {
+			if len(edits) < 3 {
+				break
+			}
+			text, edits = edit(text, edits[0], edits[1], edits[2]), edits[3:]
+			takeManifest(t, a, text)
+			takeManifest(t, a, mendSum(text))
+		}
 	})
+}
+
+// editsMost is how many edits a text has, and editsHow how many ways there are to edit.
+const (
+	editsMost = 6
+	editsHow  = 14
+)
+
+// TestEveryEditOfAManifest changes each value of a manifest to each other one, and each bit of the controller's state, and wants of them what FuzzManifest does.
+func TestEveryEditOfAManifest(t *testing.T) {
+	t.Parallel()
+	a := fuzzedArchive(t)
+	for _, text := range fuzzedManifests(t, a) {
+		values := len(valuesIn(text))
+		for which := range values {
+			for with := range max(values, len(others)) {
+				for _, how := range []byte{0, 2} {
+					takeManifest(t, a, mendSum(edit(text, byte(which), how, byte(with))))
+				}
+			}
+			if at := valuesIn(text)[which]; which > 0 && string(text[max(0, at[0]-13):at[0]]) == `"controller":` {
+				for with := range at[1] - at[0] {
+					for how := byte(5); how < editsHow; how++ {
+						takeManifest(t, a, mendSum(edit(text, byte(which), how, byte(with))))
+					}
+				}
+			}
+			for how := range byte(5) {
+				takeManifest(t, a, mendSum(edit(text, byte(which), how, 1)))
+			}
+		}
+	}
+}
+
+// fuzzedManifests are those of two cuts in the archive: one with what was kept and a controller in the midst of its work, and a newer one, which has shards of the first.
+func fuzzedManifests(tb testing.TB, a *Archive) (list [][]byte) {
+	states := []coord.Saved{
+		{State: coord.State{Driver: []float64{1}, Finishing: true}, Commit: 1},
+		{State: coord.State{Complete: []bellows.Clock{1, bellows.NoClock}, Driver: []float64{1, math.Inf(1)}, Staleness: []wire.Staleness{{Table: 1, Clocks: -1}},
+			Queue: []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 4}}, Args: []float64{5}}}, Out: []coord.Out{{Commit: 8}}}, Commit: 2, Route: 2, Lost: []bellows.Control{{Kind: bellows.LoseClient, Node: 2}}, Sent: [][]audit.Sent{nil, {{Table: 1, Rows: 3, Bits: 7}}},
+			Whole: []bellows.Control{{Kind: bellows.MoveSplit, Split: 3, Route: 1, Generation: 2}}, Open: []bellows.Unit{{Split: 1, Clock: 2}}, Horizon: 3, Gathered: bellows.NoClock, Draining: true},
+	}
+	for i, at := range []At{{1, 1}, {1, 2}} {
+		c, err := a.Begin(at)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for t, im := range fuzzedImages {
+			ref := bellows.PartitionRef{Table: bellows.TableID(t)}
+			if i > 0 {
+				err = c.Same(tb.Context(), ref, 1)
+			} else {
+				err = c.Put(tb.Context(), ref, im, im)
+			}
+			if err != nil {
+				tb.Fatal(err)
+			}
+		}
+		m, _, err := c.Publish(tb.Context(), &states[i], []byte(`{"a":1}`), time.Unix(1, 0))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		text, err := m.encode()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// others are what a value of a manifest is made, beside the other values of its text.
+var others = []string{"0", "1", "-1", "2", "65535", "65536", "4294967295", "4294967296", "18446744073709551615", "18446744073709551616", "1e3", "0.5", `""`, `"0"`, `"AAAA"`, "null", "true", "false", "[]", "{}", `[{}]`, `{"era":1}`}
+
+// edit changes one value of a JSON text, or one name. What is none stays as it is.
+func edit(text []byte, which, how, with byte) []byte {
+	list := valuesIn(text)
+	if len(list) == 0 {
+		return text
+	}
+	at, from := list[int(which)%len(list)], list[int(with)%len(list)]
+	was := text[at[0]:at[1]]
+	var now []byte
+	switch how %= editsHow; how {
+	case 0: // another's
+		now = text[from[0]:from[1]]
+	case 1: // one more or less, also in the midst of digits and letters
+		if now = bytes.Clone(was); len(now) > 2 {
+			i := 1 + int(with)%(len(now)-2)
+			now[i] ^= 1
+		} else if now[0] ^= 1; with%2 > 0 {
+			now = append(now, '0')
+		}
+	case 2:
+		now = []byte(others[int(with)%len(others)])
+	case 3: // twice, as in a list
+		now = slices.Concat(was, []byte(","), was)
+	case 4: // not at all, as in a list
+		if end := at[1]; end < len(text) && text[end] == ',' {
+			at[1]++
+		} else if at[0] > 0 && text[at[0]-1] == ',' {
+			at[0]--
+		}
+	default: // in the controller's state: a bit of a byte is another, or a byte follows
+		now = was
+		if b, err := base64.StdEncoding.DecodeString(string(bytes.Trim(was, `"`))); err == nil && len(b) > 0 {
+			if bit := how - 5; bit < 8 {
+				b[int(with)%len(b)] ^= 1 << bit
+			} else {
+				b = append(b, with)
+			}
+			now = fmt.Appendf(nil, "%q", base64.StdEncoding.EncodeToString(b))
+		}
+	}
+	return slices.Concat(text[:at[0]], now, text[at[1]:])
+}
+
+// valuesIn is where the values and names of a JSON text begin and end, as far as it is one.
+func valuesIn(text []byte) (list [][2]int) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	var open []int // in list
+	for {
+		from := int(dec.InputOffset())
+		tok, err := dec.Token()
+		if err != nil {
+			return slices.DeleteFunc(list, func(at [2]int) bool { return at[1] == 0 })
+		}
+		end := int(dec.InputOffset())
+		from += len(text[from:end]) - len(bytes.TrimLeft(text[from:end], " \t\r\n,:"))
+		switch tok {
+		case json.Delim('{'), json.Delim('['):
+			open = append(open, len(list))
+			list = append(list, [2]int{from, 0})
+		case json.Delim('}'), json.Delim(']'):
+			list[open[len(open)-1]][1] = end
+			open = open[:len(open)-1]
+		default:
+			list = append(list, [2]int{from, end})
+		}
+	}
+}
+
+// mendSum gives a text the checksum that it should have, if it has room for one.
+func mendSum(text []byte) []byte {
+	const before = `"sha256":"`
+	i := bytes.LastIndex(text, []byte(before)) + len(before)
+	if i < len(before) || len(text) < i+2*sha256.Size {
+		return text
+	}
+	mended := bytes.Clone(text)
+	copy(mended[i:], noSum)
+	sum := sha256.Sum256(mended)
+	hex.Encode(mended[i:], sum[:])
+	return mended
 }
 
 func takeManifest(t *testing.T, a *Archive, text []byte) {
@@ -165,8 +316,21 @@ func takeManifest(t *testing.T, a *Archive, text []byte) {
 	if err != nil {
 		t.Fatalf("%s was taken, and %s is not: %v", text, again, err)
 	}
-	if !reflect.DeepEqual(n.Shards, m.Shards) || !bytes.Equal(n.Controller, m.Controller) || n.At != m.At {
+	if !reflect.DeepEqual(n.Shards, m.Shards) || !bytes.Equal(n.Controller, m.Controller) || n.At != m.At || !bytes.Equal(encodeState(&m.saved), m.Controller) {
 		t.Fatalf("%+v came back as %+v", m, n)
+	}
+	all := slices.Collect(a.partitions())
+	if len(m.Shards) != len(all) {
+		t.Fatalf("%s is taken, which lists %d shards of %d", text, len(m.Shards), len(all))
+	}
+	for i, ref := range all {
+		if e := m.Shards[i]; e.Ref() != ref || e.Kept != m.Shards[0].Kept || e.At.Compare(m.At) > 0 || e.Name != e.name() {
+			t.Fatalf("%s is taken, whose shard %d is %+v", text, i, e)
+		}
+		live, kept, err := a.Partition(t.Context(), m, ref)
+		if want := fuzzedImages[ref.Table]; err == nil && (!sameImage(live, want) || kept != nil && !sameImage(kept, want)) || err != nil && bellows.KindOf(err) != bellows.BadData && bellows.KindOf(err) != bellows.NoInput {
+			t.Fatalf("%s leads to %+v and %+v: %v", text, live, kept, err)
+		}
 	}
 }
 

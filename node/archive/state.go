@@ -48,7 +48,7 @@ func decodeState(b []byte) (s coord.Saved, err error) {
 	}
 	s.Complete, s.Queue, s.Staleness, s.Driver, s.Out = clocks.get(d), tasks.get(d), lags.get(d), doubles.get(d), outs.get(d)
 	s.Finishing = d.bit("that the driver has tasks nor that it has none")
-	s.Commit, s.Route = bellows.CommitNumber(d.long()), bellows.RouteVersion(d.long())
+	s.Commit, s.Route = bellows.CommitNumber(d.long()), bellows.RouteVersion(d.half())
 	s.Lost, s.Sent, s.Leaving, s.Whole, s.Open = controls.get(d), words.get(d), controls.get(d), controls.get(d), unitLists.get(d)
 	s.Counted.Load(recorded.get(d))
 	s.Horizon, s.Gathered = bellows.Clock(d.word()), bellows.Clock(d.word())
@@ -137,9 +137,9 @@ var (
 		},
 		get: func(d *decoder) (c bellows.Control) {
 			c.Kind, c.Table, c.Clocks, c.Clock = bellows.ControlKind(d.small(math.MaxUint8)), d.table(), int32(d.word()), bellows.Clock(d.word())
-			c.Node, c.Lane, c.Partition = bellows.NodeID(d.word()), uint16(d.small(math.MaxUint16)), bellows.PartitionID(d.word())
-			c.Split, c.Heir, c.HeirLane = bellows.SplitID(d.word()), bellows.NodeID(d.word()), uint16(d.small(math.MaxUint16))
-			c.Route, c.Generation = bellows.RouteVersion(d.long()), bellows.Generation(d.long())
+			c.Node, c.Lane, c.Partition = bellows.NodeID(d.small(math.MaxUint16)), uint16(d.small(math.MaxUint16)), bellows.PartitionID(d.word())
+			c.Split, c.Heir, c.HeirLane = bellows.SplitID(d.word()), bellows.NodeID(d.small(math.MaxUint16)), uint16(d.small(math.MaxUint16))
+			c.Route, c.Generation = bellows.RouteVersion(d.half()), bellows.Generation(d.half())
 			return c
 		},
 		least: 56,
@@ -255,6 +255,15 @@ func (d *decoder) small(most uint32) uint32 {
 		d.fail(fmt.Sprintf("its state has %d where at most %d can be", n, most))
 	}
 	return n
+}
+
+// half is a number of 32 bits that lies in 64.
+func (d *decoder) half() uint32 {
+	n := d.long()
+	if n > math.MaxUint32 {
+		d.fail(fmt.Sprintf("its state has %d where at most %d can be", n, uint32(math.MaxUint32)))
+	}
+	return uint32(n)
 }
 
 // client is the number of a node that counts are of: of those there are few, and a list is made by it.

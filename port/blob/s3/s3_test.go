@@ -35,10 +35,17 @@ func TestSuite(t *testing.T) {
 // TestTheWholeBucketMayBeTheStore: there need be no prefix.
 func TestTheWholeBucketMayBeTheStore(t *testing.T) {
 	t.Parallel()
-	s := s3test.Start(t).Store(t, "")
+	server := s3test.Start(t)
+	s := server.Store(t, "")
 	put(t, s, "a/b", []byte("b"))
 	for info, err := range s.List(t.Context(), "") {
 		if err != nil || info != (blob.Info{Name: "a/b", Bytes: 1}) {
+			t.Error(info, err)
+		}
+	}
+	put(t, server.Store(t, "Others"), "c", []byte("c")) // no blob of this store is called Others/c
+	for info, err := range s.List(t.Context(), "") {
+		if err != nil || info.Name != "a/b" {
 			t.Error(info, err)
 		}
 	}
@@ -171,6 +178,71 @@ func TestErrorsAreNamed(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestAskingAgainHasABound: what may pass is asked for five times, with pauses, and what cannot once.
+func TestAskingAgainHasABound(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]int{503: 5, 500: 5, 403: 1, 400: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			server := s3test.Pipe(t)
+			s := server.Store(t, "p")
+			server.Upset(func(int, *http.Request) s3test.Fault {
+				return s3test.Fault{What: s3test.Answered, Status: status, Code: "Whatever"}
+			})
+			began := time.Now()
+			err := s.Delete(t.Context(), "a")
+			if took := time.Since(began); err == nil || server.Requests() != want || took > 20*time.Second {
+				t.Errorf("%d: asked %d times in %v: %v", status, server.Requests(), took, err)
+			}
+		})
+	}
+}
+
+// TestAReplacedBlobIsNotRead, by a service that heeds which object is meant and by one that does not.
+func TestAReplacedBlobIsNotRead(t *testing.T) {
+	t.Parallel()
+	for _, heedless := range []bool{false, true} {
+		server := s3test.Start(t)
+		server.Heedless = heedless
+		s := server.Store(t, "p")
+		long := content(part + 5)
+		put(t, s, "a", long)
+		r, err := s.Open(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.ReadAt(make([]byte, 1), 0); err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, "a", long[1:])
+		if n, err := r.ReadAt(make([]byte, 5), part); n > 0 || !errors.Is(err, blob.ErrReplaced) {
+			t.Errorf("heedless %v: %d bytes of another: %v", heedless, n, err)
+		}
+		if err := s.Delete(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := r.ReadAt(make([]byte, 5), part); n > 0 || !errors.Is(err, blob.ErrReplaced) {
+			t.Errorf("%d bytes of what is gone: %v", n, err)
+		}
+	}
+}
+
+// TestALongNewOneTakesNobodysName, though its parts are there.
+func TestALongNewOneTakesNobodysName(t *testing.T) {
+	t.Parallel()
+	s := s3test.Start(t).Store(t, "p")
+	w, err := write(t.Context(), s, "a", content(part+5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, "a", []byte("first"))
+	if err := w.PublishNew(); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("it is published: %v", err)
+	}
+	if got, err := read(t.Context(), s, "a"); err != nil || string(got) != "first" {
+		t.Errorf("%d bytes are there: %v", len(got), err)
 	}
 }
 
