@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"bellows"
@@ -109,7 +110,7 @@ func Submit(ctx context.Context, c *screen.Console, apps []string, w Where, app,
 		return err
 	}
 	if !away {
-		return t.follow(ctx, client, j)
+		return t.follow(ctx, w, client, j)
 	}
 	c.Printf("%s\n", jobLine(&j))
 	next := "status"
@@ -168,12 +169,15 @@ func With(args []string, flags ...string) []string {
 // interruptWithin is how long the manager may take to hear of an interruption.
 const interruptWithin = 10 * time.Second
 
-// follow shows a job as if it ran here, to its end. An interruption is the job's; the end of the terminal is this command's alone.
-func (c commands) follow(ctx context.Context, client *cluster.Client, j cluster.Job) error {
+// follow shows a job as if it ran here, to its end. An interruption is the job's; the end of the terminal is this command's alone. Where the manager is lost, that which follows it in the same state folder is
+// asked, and what the job writes from then on is shown.
+func (c commands) follow(ctx context.Context, w Where, client *cluster.Client, j cluster.Job) error {
 	c.Calm.Store(true) // the job says what an interruption does
 	if j.State == cluster.Queued {
 		c.Talk("job %d waits: jobs run one after the other, and it begins when %s before it %s ended; Ctrl-C takes it out of the queue", j.Job, figures.Plural(j.Ahead, "job"), hasOrHave(j.Ahead))
 	}
+	var at atomic.Pointer[cluster.Client]
+	at.Store(client)
 	reading, leave := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer leave(nil)
 	stop := context.AfterFunc(ctx, func() {
@@ -183,12 +187,23 @@ func (c commands) follow(ctx context.Context, client *cluster.Client, j cluster.
 		}
 		asking, cancel := context.WithTimeout(reading, interruptWithin)
 		defer cancel()
-		if err := client.Interrupt(asking, j.Job); err != nil {
+		if err := at.Load().Interrupt(asking, j.Job); err != nil {
 			c.Talk("%v", err)
 		}
 	})
 	defer stop()
 	code, err := client.Output(reading, j.Job, c.pass)
+	for bellows.KindOf(err) == bellows.Lost && w.At == cluster.Local && ctx.Err() == nil {
+		next, why := c.another(ctx, w, &j, err)
+		if why != nil {
+			err = why
+			break
+		}
+		at.Store(next)
+		if code, err = next.Output(reading, j.Job, c.pass); err != nil && j.ExitCode != nil { // it was over when that manager came, which has nothing that it has written
+			code, err = *j.ExitCode, nil
+		}
+	}
 	switch {
 	case errors.Is(context.Cause(reading), screen.ErrHungUp):
 		return bellows.Errorf(bellows.Interrupted, "follow", fmt.Sprintf("job %d", j.Job), "the terminal has gone, and the job goes on")
@@ -198,4 +213,41 @@ func (c commands) follow(ctx context.Context, client *cluster.Client, j cluster.
 		return screen.Said{Code: code}
 	}
 	return nil
+}
+
+// How long a watcher waits for the manager that follows one that was lost, and how often it looks.
+const (
+	anotherWithin = 5 * time.Minute
+	lookEvery     = 500 * time.Millisecond
+)
+
+// another is the client of the manager that follows, when it is up and has the job that is meant, which is then as that one has it. lost is why another is wanted.
+func (c commands) another(ctx context.Context, w Where, j *cluster.Job, lost error) (*cluster.Client, error) {
+	c.Talk("the cluster's manager has gone: the next `%s up` goes on with job %d, which is waited for, %v at most; Ctrl-C leaves it", c.Program(), j.Job, anotherWithin)
+	tick, late := time.NewTicker(lookEvery), time.NewTimer(anotherWithin)
+	defer tick.Stop()
+	defer late.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-late.C:
+			return nil, lost
+		case <-ctx.Done():
+			return nil, bellows.Errorf(bellows.Interrupted, "follow", fmt.Sprintf("job %d", j.Job), "its manager has gone, and no other is up").Hinted(fmt.Sprintf("`%s up` goes on with it", c.Program()))
+		}
+		client, err := c.find(w)
+		if err != nil {
+			continue // not yet
+		}
+		s, err := client.Status(ctx)
+		if err != nil {
+			continue
+		}
+		at := slices.IndexFunc(s.Jobs, func(o cluster.Job) bool { return o.Job == j.Job && o.Submitted.Equal(j.Submitted) })
+		if at < 0 {
+			return nil, bellows.Errorf(bellows.Lost, "follow", fmt.Sprintf("job %d", j.Job), "the cluster that is up has not got it").Hinted("give the command again: it goes on from the last checkpoint")
+		}
+		*j = s.Jobs[at]
+		return client, nil
+	}
 }
