@@ -281,7 +281,7 @@ func (p *process) start(lost func(fabric.Loss), met, followed func()) {
 	if links != nil {
 		links = &fabric.Links{Transport: links.Transport, Listener: links.Listener, Addresses: links.Addresses, Connections: p.cluster.connections()}
 	}
-	p.mesh.Start(p.bus, fabric.Options{Checker: p.checker, Formats: p.formats(), Links: links, Times: p.opt.Times, Lost: lost, Met: met, Followed: followed,
+	p.mesh.Start(p.bus, fabric.Options{Checker: p.checker, Formats: p.formats(), Links: links, Times: p.opt.Times, Lost: lost, Met: met, Followed: followed, Parted: p.checker.Parted,
 		PartMost: p.opt.partMost, MessageMost: p.opt.messageMost})
 }
 

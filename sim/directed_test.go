@@ -14,7 +14,7 @@ import (
 	"bellows/sim/internal/visiting"
 )
 
-// directed is a life of a job in which one thing is changed again and again until somebody has died in a phase of that, as a cell of the grid says. Nothing else befalls it by itself.
+// directed is a life of a job in which one thing is changed again and again until somebody has died in a step of that, as a cell of the grid says. Nothing else befalls it by itself.
 //
 // It begins with a cut, so that there is something to go back to. A job that ends for the death goes on from its last cut in another life, on as many nodes, as it does for the
 // command that leads it; there nothing befalls it any more.
@@ -28,7 +28,6 @@ type directed struct {
 	third   *node
 	begunAt int64 // when the change was begun last; 0: never
 	undoAt  int64 // when a move is given up
-	term    bellows.Term
 	struck  bool
 	at      int64  // when somebody has died last,
 	of      *world // and in which life
@@ -60,13 +59,13 @@ type verdict struct {
 
 // newDirected makes the first life of such a job.
 func newDirected(cell grid.Cell, seed uint64, log io.Writer) *directed {
-	c := cell.Phase.Change
+	c := cell.Step.Change
 	s := schedule.Directed(seed, c == grid.Split || seed%3 == 0, c == grid.Leave)
 	w := &world{Schedule: s, log: log}
 	w.oracle = model.NewOracle(w.Job)
 	w.build()
 	d := &directed{world: w, cell: cell, seed: seed}
-	d.watch = grid.Watch{Phase: cell.Phase, Comes: d.comes}
+	d.watch = grid.Watch{Step: cell.Step, Comes: d.comes}
 	w.hooks = grid.Hooks{OnPosted: d.watch.Posted, OnTaken: d.watch.Taken, OnSays: d.says}
 	w.After(1, w.nodes[0], d.poll)
 	return d
@@ -189,7 +188,7 @@ func (d *directed) poll() {
 
 // pause is how long a change takes at most before it is begun again.
 func (d *directed) pause() int64 {
-	switch d.cell.Phase.Change {
+	switch d.cell.Step.Change {
 	case grid.Leave: // which it does once
 		return int64(schedule.Never)
 	case grid.Join:
@@ -206,7 +205,7 @@ func (d *directed) cut() {
 
 // guest is the node that joins; nil: it has not been invited.
 func (d *directed) guest() *guest {
-	if d.cell.Phase.Change != grid.Join || d.to == nil {
+	if d.cell.Step.Change != grid.Join || d.to == nil {
 		return nil
 	}
 	return d.to.guest
@@ -217,14 +216,14 @@ func (d *directed) begin() {
 	w, s := d.world, &d.watch.Subject
 	lanes := w.stay(w.lead.Route().Lanes())
 	d.from, d.to, d.third = w.nodes[1], w.nodes[2], w.nodes[3]
-	switch d.cell.Phase.Change {
+	switch d.cell.Step.Change {
 	case grid.Move, grid.Undo:
 		s.Ref = d.ref()
 		at := slices.Index(lanes, w.lead.Route().Owner(s.Ref).Lane)
 		to := lanes[(at+1)%len(lanes)]
 		d.from, d.to, d.third = w.nodes[lanes[at].Node], w.nodes[to.Node], w.nodes[lanes[(at+2)%len(lanes)].Node]
 		w.ask(schedule.Shift{Ref: s.Ref, To: (at + 1) % len(lanes)})
-		if d.cell.Phase.Change == grid.Undo {
+		if d.cell.Step.Change == grid.Undo {
 			d.undoAt = w.Now + 4 + w.Rng.Int64N(40)
 		}
 	case grid.Split:
@@ -277,7 +276,7 @@ func (d *directed) ref() bellows.PartitionRef {
 // says sees to the loss of a controller before what it says has left, or in the midst of that.
 func (d *directed) says(list []wire.Envelope) {
 	w, c := d.world, d.cell
-	if d.struck || c.Role != grid.Controller || !c.Phase.Says || c.Moment == grid.After || !d.watch.Says(list) || !w.mayLoseController() || w.fx.Outcome != nil {
+	if d.struck || c.Role != grid.Controller || !c.Step.Says || c.Moment == grid.After || !d.watch.Says(list) || !w.mayLoseController() || w.fx.Outcome != nil {
 		return
 	}
 	w.failover.broken, w.failover.unsaid = true, c.Moment == grid.Before
@@ -291,8 +290,8 @@ func (d *directed) comes(m grid.Moment) {
 		return
 	}
 	switch {
-	case c.Role == grid.Controller && c.Phase.Says && m != grid.After:
-	case m == grid.Midst && c.Phase.Single():
+	case c.Role == grid.Controller && c.Step.Says && m != grid.After:
+	case m == grid.Midst && c.Step.Single():
 		w.After(2, nil, func() {
 			if d.watch.Out() {
 				d.strike()

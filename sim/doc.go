@@ -31,7 +31,7 @@
 //	internal/witness, promises held against the model, read by read
 //	final.go      promises held against what is left when the job is over; run.go, one schedule, and its result, with its hash and its log
 //	internal/coverage, what the schedule has brought about; internal/moving and internal/visiting, of moves and of guests
-//	internal/grid, deaths that are played one by one: in each phase of each change, of each role (TestEveryDeath)
+//	internal/grid, deaths that are played one by one: in each step of each change, of each role (TestEveryDeath)
 //
 // The oracle shares no code with the core: it replays the controller's records through the job's
 // functions. Some jobs have clocks of several units, of which each does its share. Columns of the count tables belong to splits, so that a value read says how many units of

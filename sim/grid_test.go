@@ -57,7 +57,7 @@ func fill(at int, c grid.Cell, times int) (f filled) {
 	return f
 }
 
-// TestEveryDeath plays the death of each role in each phase of everything that changes while a job runs, before the first message of the phase, in its midst and behind its last one.
+// TestEveryDeath plays the death of each role in each step of everything that changes while a job runs, before the first message of the step, in its midst and behind its last one.
 // A cell is filled when the death was in it; those that nothing can fill have a reason by name. After the death nothing else befalls the job: it must come to its end before a deadline (liveness),
 // with the bits of the quiet job and an exact audit; where it ends for the loss of a server, in another life from the last cut. What a worker or a controller costs is no life.
 func TestEveryDeath(t *testing.T) {
@@ -88,7 +88,7 @@ func TestEveryDeath(t *testing.T) {
 		case cells[i].Cannot() != "":
 			cannot++
 			continue
-		case f.cell.Phase == nil:
+		case f.cell.Step == nil:
 			continue
 		case f.broken != nil:
 			t.Errorf("%v, seed %d: %s dies: %s\n  to see it again: go test ./sim -run TestEveryDeath -v -sim.seed %d -sim.cell '^%v$'", f.cell, f.seed, f.broken.who, f.broken.violation, f.seed, f.cell)
@@ -115,8 +115,8 @@ func TestEveryDeath(t *testing.T) {
 		}
 		fmt.Fprintf(&list, "%-50v %3d seeds, %d deaths, %d went back to a cut\n", f.cell, f.seeds, len(f.verdicts), back)
 	}
-	t.Logf("%d cells of %d phases: %d filled, %d cannot be; %d deaths in %d jobs, %d went back to a cut; the longest to the end took %d ms (%s)\n%s",
-		len(cells), len(grid.Phases), played, cannot, deaths, seeds, lives, slowest, slow, list.String())
+	t.Logf("%d cells of %d steps: %d filled, %d cannot be; %d deaths in %d jobs, %d went back to a cut; the longest to the end took %d ms (%s)\n%s",
+		len(cells), len(grid.Steps), played, cannot, deaths, seeds, lives, slowest, slow, list.String())
 }
 
 // cost is what a death has cost more than it may: the deadline, the bits, or, where a worker or a controller has died, a life.
@@ -127,12 +127,12 @@ func (v *verdict) cost(c grid.Cell, quiet map[uint64]uint64) (more []string) {
 	if !v.same(quiet) {
 		more = append(more, fmt.Sprintf("the tables end with bits %016x, and %016x in the quiet job", v.bits, quiet[v.shape]))
 	}
-	worker := c.Role == grid.Writer || c.Role == grid.Leaser || c.Role == grid.Parted || c.Phase.Change == grid.Split && c.Role <= grid.Target
+	worker := c.Role == grid.Writer || c.Role == grid.Leaser || c.Role == grid.Parted || c.Step.Change == grid.Split && c.Role <= grid.Target
 	switch {
 	case v.lives == 1:
 	case c.Role == grid.Controller:
 		more = append(more, "the loss of a controller costs a life: "+v.why)
-	case worker && c.Phase.Change != grid.Follow && !v.divided: // who follows does not know yet what was recorded, and half a divided clock is with its worker (coord.needs)
+	case worker && c.Step.Change != grid.Follow && !v.divided: // who follows does not know yet what was recorded, and half a divided clock is with its worker (coord.needs)
 		more = append(more, "the loss of a worker costs a life: "+v.why)
 	}
 	return more

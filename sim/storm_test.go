@@ -17,7 +17,7 @@ import (
 // consequence, or in the next life.
 var gaps = [...][2]int64{{0, 0}, {1, 60}, {60, 1200}, {2500, 4000}}
 
-// TestTwoAndThreeDeaths has others die behind the first: each role behind each, after each of four gaps, and in half of the jobs a third one of any role. Each is in some phase of some change.
+// TestTwoAndThreeDeaths has others die behind the first: each role behind each, after each of four gaps, and in half of the jobs a third one of any role. Each is in some step of some change.
 // Then nothing befalls the job any more, and it must come to its end before the deadline, with the bits of the quiet job.
 func TestTwoAndThreeDeaths(t *testing.T) {
 	type pair struct {
@@ -87,16 +87,16 @@ func TestTwoAndThreeDeaths(t *testing.T) {
 // costs what it had, as any other.
 func TestRevocations(t *testing.T) {
 	quiet := quietBits(t)
-	const step, notices = 3, 140
+	const every, notices = 3, 140
 	list := make([]verdict, notices)
 	left := make([]bool, notices)
 	each(notices, func(i int) {
-		cell := grid.Cell{Phase: phase(t, grid.Leave, "emptied"), Role: grid.Source, Moment: grid.Before}
+		cell := grid.Cell{Step: step(t, grid.Leave, "emptied"), Role: grid.Source, Moment: grid.Before}
 		d := newDirected(cell, uint64(i), nil)
 		d.watch.Comes = func(m grid.Moment) { // the drain has begun
 			if m == grid.Before && d.at == 0 {
 				d.at, d.of = d.Now, d.world
-				d.After(int64(step*i), nil, func() {
+				d.After(int64(every*i), nil, func() {
 					if left[i] = d.from.departed; !d.from.done() && !d.ending {
 						d.strikes(fmt.Sprintf("node %d", d.from.id), func() { d.crash(d.from) })
 					}
@@ -108,11 +108,11 @@ func TestRevocations(t *testing.T) {
 	gone, back, on := 0, 0, 0
 	for i, v := range list {
 		if v.violation != "" || !v.same(quiet) || v.millis > livenessMax {
-			t.Errorf("a notice of %d ms: %+v", i*step, v)
+			t.Errorf("a notice of %d ms: %+v", i*every, v)
 		}
 		switch {
 		case left[i] && v.lives > 1:
-			t.Errorf("a notice of %d ms: the node had left, and its death costs a life: %s", i*step, v.why)
+			t.Errorf("a notice of %d ms: the node had left, and its death costs a life: %s", i*every, v.why)
 		case left[i]:
 			gone++
 		case v.lives > 1:
@@ -127,14 +127,14 @@ func TestRevocations(t *testing.T) {
 	t.Logf("of %d nodes that were drained %d had left when their notice was over; for %d the job went back to its last cut, and for %d it went on", notices, gone, back, on)
 }
 
-// phase is a phase by its name.
-func phase(t *testing.T, c grid.Change, name string) *grid.Phase {
-	for i := range grid.Phases {
-		if p := &grid.Phases[i]; p.Change == c && p.Name == name {
+// step is a step by its name.
+func step(t *testing.T, c grid.Change, name string) *grid.Step {
+	for i := range grid.Steps {
+		if p := &grid.Steps[i]; p.Change == c && p.Name == name {
 			return p
 		}
 	}
-	t.Fatalf("%v has no phase %s", c, name)
+	t.Fatalf("%v has no step %s", c, name)
 	return nil
 }
 

@@ -144,6 +144,13 @@ func (ck *Checker) Learn(r *route.Route) {
 	ck.replace(func(k *known) *known { return k.with(r, k.here) })
 }
 
+// Parted reports whether a node ran tasks by an earlier route and takes no part by the newest: it was lost while the job went on, or has left.
+func (ck *Checker) Parted(n bellows.NodeID) bool {
+	k := ck.now.Load()
+	at := func(a wire.Address) bool { return a.Node == n }
+	return k.worksAt(n) && !slices.ContainsFunc(k.route.Clients(), at) && !slices.ContainsFunc(k.route.Lanes(), at)
+}
+
 // hear takes note of a route that a message has as a whole, if it is newer.
 func (ck *Checker) hear(r *route.Route) {
 	ck.replace(func(k *known) *known {

@@ -218,6 +218,27 @@ func TestWhoRanASplitMaySpeakOfIt(t *testing.T) {
 	}
 }
 
+// TestWhoIsPartedFromIsKnown loses a client while the job goes on: it is parted from, and nobody else is, who takes part, never came, or has a lane yet.
+func TestWhoIsPartedFromIsKnown(t *testing.T) {
+	t.Parallel()
+	ck := newChecker(0)
+	ck.Learn(must(after(first(), func(r *route.Route) bellows.Control { return r.AddClient(7) })))
+	if ck.Parted(7) || ck.Parted(1) || ck.Parted(9) {
+		t.Error("who takes part, or never came, is parted from")
+	}
+	ck.Learn(must(after(first(), func(r *route.Route) bellows.Control { return r.AddClient(7) }, func(r *route.Route) bellows.Control { return r.LoseClient(7) })))
+	if !ck.Parted(7) {
+		t.Error("who is lost is not")
+	}
+	ck.Learn(must(after(first(), addClient, func(r *route.Route) bellows.Control { return r.LoseClient(0) })))
+	if ck.Parted(0) {
+		t.Error("a node with lanes is parted from")
+	}
+}
+
+// must is a route without the changes that made it.
+func must(r *route.Route, _ []bellows.Control) *route.Route { return r }
+
 // TestACheckerGoesBackToARouteThatWasRecorded has another controller follow one that made a route and told nobody of it.
 func TestACheckerGoesBackToARouteThatWasRecorded(t *testing.T) {
 	t.Parallel()

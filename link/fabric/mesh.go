@@ -65,6 +65,7 @@ type Mesh struct {
 	process uint64                  // this one's number in sessions
 	pairs   atomic.Pointer[[]*pair] // by node; nil: this node, or one that never came. Replaced as a whole, under mu
 	lost    func(Loss)
+	parted  func(bellows.NodeID) bool // nil: nobody is
 	met     func()
 	follows func()         // told of another process in the place of node 0
 	ends    sync.WaitGroup // of readers and writers
@@ -187,6 +188,8 @@ type Options struct {
 	Times   liveness.Times
 
 	Lost func(Loss) // told once of each node, before Close, by a reader that then ends
+	// Parted reports whether the job has lost a node and goes on without it: nothing is left to say to that when the mesh is closed. nil: it is so of nobody.
+	Parted func(bellows.NodeID) bool
 	// Met is told once, by a reader, when the other ends of all connections that the mesh was made with have spoken: each
 	// of these nodes has this one among its own by then. nil: not told.
 	Met func()
@@ -208,7 +211,7 @@ type Loss struct {
 // made. Calls are taken from here on, since one that comes is for a peer that is known.
 func (m *Mesh) Start(b *Bus, opt Options) {
 	m.bus, m.checker, m.links, m.times, m.lost, m.met = b, opt.Checker, opt.Links, opt.Times, opt.Lost, opt.Met
-	m.follows = opt.Followed
+	m.follows, m.parted = opt.Followed, opt.Parted
 	m.formats, m.partMost, m.messageMost = opt.Formats, opt.PartMost, opt.MessageMost
 	first := *m.pairs.Load() // others begin when they are added
 	for p := range m.all() {

@@ -172,7 +172,8 @@ func (m *Mesh) resume(p *peer, conn transport.Conn) bool {
 }
 
 // farewellWait is how long a connection that is being made again, or whose other end has not spoken yet, may keep the end
-// of a mesh. The last word of node 0 to a node whose connection breaks just then is worth that much, and not a lease.
+// of a mesh. The last word of node 0 to a node whose connection breaks just then is worth that much, and not a lease. Who was lost while the job went on hears nothing
+// any more (TestWhoIsPartedFromKeepsNobody).
 const farewellWait = time.Second
 
 // shutdown lets no more be posted, and has the writer end the connection when what was posted has left.
@@ -183,7 +184,11 @@ func (m *Mesh) shutdown(p *peer) {
 	if p.conn == nil && m.links == nil || p.over {
 		p.giveUp(nil)
 	} else if !p.end.Synced() || p.end.Unsaid() { // while a connection is made again: not for long
-		p.late = time.AfterFunc(farewellWait, p.endDown)
+		wait := farewellWait
+		if m.parted != nil && m.parted(p.node) { // nobody is there to hear it
+			wait = 0
+		}
+		p.late = time.AfterFunc(wait, p.endDown)
 	}
 	if !p.writing && !p.over {
 		p.writing = true

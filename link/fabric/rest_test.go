@@ -8,7 +8,9 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"bellows"
 	"bellows/link/transport"
 	"bellows/link/wire"
 )
@@ -122,6 +124,32 @@ func TestTheRestIsSaidOverTheNextConnection(t *testing.T) {
 			t.Errorf("over the second connection kinds %v leave, want %v", got, want)
 		}
 	})
+}
+
+// TestWhoIsPartedFromKeepsNobody closes a mesh while a connection is made again, and something is unsaid: to a node without which the job goes on that ends at once, to others a second later.
+func TestWhoIsPartedFromKeepsNobody(t *testing.T) {
+	t.Parallel()
+	for _, parted := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			first := newScriptConn()
+			m := NewMesh([]transport.Conn{nil, first})
+			b := NewBus(0, m)
+			defer b.Close()
+			m.Start(b, Options{Checker: open{}, Links: &Links{Listener: make(caller)}, Lost: func(l Loss) { t.Errorf("lost: %v", l) }, Parted: func(n bellows.NodeID) bool { return parted && n == 1 }})
+			b.Send(wire.ClientAt(0), wire.LaneAt(1, 0), &wire.Held{})
+			synctest.Wait()
+			close(first.frames)
+			synctest.Wait()
+			began, want := time.Now(), time.Second
+			if parted {
+				want = 0
+			}
+			m.Close()
+			if took := time.Since(began); took != want {
+				t.Errorf("parted %v: closed after %v, want %v", parted, took, want)
+			}
+		})
+	}
 }
 
 // TestAConnectionThatComesTooLateIsClosed has the other node call again when its peer is over: in the moment before, so that the

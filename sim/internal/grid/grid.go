@@ -1,4 +1,4 @@
-// Package grid is the deaths that the simulation plays one by one: in each phase of everything that changes while a job runs, each role dies, before the first message of the phase, in the
+// Package grid is the deaths that the simulation plays one by one: in each step of everything that changes while a job runs, each role dies, before the first message of the step, in the
 // midst of it and behind its last. Every cell is filled, or has a reason here why it cannot be (Cannot).
 //
 // A caller begins a change, has a Watch see every message that is posted and taken, and carries out the death when the Watch says that its moment has come. So nothing is left to
@@ -7,7 +7,7 @@ package grid
 
 import "fmt"
 
-// Change is something that comes about in phases while a job runs.
+// Change is something that comes about in steps while a job runs.
 type Change int
 
 // The changes.
@@ -45,7 +45,7 @@ func (r Role) String() string {
 	return [Roles]string{"source", "target", "third server", "writer", "leaser", "controller", "parted"}[r]
 }
 
-// Moment is when in a phase. Where one step of an actor ends a phase and begins the next, the end of the one and the beginning of the other are the same moment.
+// Moment is when in a step. Where an actor ends one and begins the next at once, the end of the one and the beginning of the other are the same moment.
 type Moment int
 
 // The moments.
@@ -60,21 +60,21 @@ func (m Moment) String() string { return [Moments]string{"before", "midst", "aft
 
 // Cell is one death.
 type Cell struct {
-	Phase  *Phase
+	Step   *Step
 	Role   Role
 	Moment Moment
 }
 
 func (c Cell) String() string {
-	return fmt.Sprintf("%v %s, %v, %v", c.Phase.Change, c.Phase.Name, c.Role, c.Moment)
+	return fmt.Sprintf("%v %s, %v, %v", c.Step.Change, c.Step.Name, c.Role, c.Moment)
 }
 
 // Cells are all cells in order, those too that cannot be filled.
 func Cells() (list []Cell) {
-	for i := range Phases {
+	for i := range Steps {
 		for r := range Roles {
 			for m := range Moments {
-				list = append(list, Cell{&Phases[i], r, m})
+				list = append(list, Cell{&Steps[i], r, m})
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func Cells() (list []Cell) {
 
 // Cannot is why a cell cannot be filled; "": it can.
 func (c Cell) Cannot() string {
-	switch p := c.Phase; {
+	switch p := c.Step; {
 	case p.Change == Cut && c.Role == Target:
 		return "a cut goes to stores, which are no part of the job"
 	case p.Change == Follow && c.Role == Target:

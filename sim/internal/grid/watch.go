@@ -6,23 +6,23 @@ import (
 	"bellows/link/wire"
 )
 
-// Watch sees a phase come and go, by its messages.
+// Watch sees a step come and go, by its messages.
 type Watch struct {
-	Phase   *Phase
+	Step    *Step
 	Subject Subject
-	Comes   func(m Moment) // a moment of the phase has come: of Midst a message that stands alone has only been posted, and is on its way a little later
+	Comes   func(m Moment) // a moment of the step has come: of Midst a message that stands alone has only been posted, and is on its way a little later
 
 	posted, taken int
 }
 
-// Says reports whether what a controller is about to say begins the phase.
+// Says reports whether what a controller is about to say begins the step.
 func (w *Watch) Says(list []wire.Envelope) bool {
-	return w.posted == 0 && w.Phase.of != nil && slices.ContainsFunc(list, func(e wire.Envelope) bool { return w.Phase.of(&w.Subject, e) })
+	return w.posted == 0 && w.Step.of != nil && slices.ContainsFunc(list, func(e wire.Envelope) bool { return w.Step.of(&w.Subject, e) })
 }
 
 // Posted takes note of a message that an actor posts.
 func (w *Watch) Posted(e wire.Envelope) {
-	p := w.Phase
+	p := w.Step
 	if p.of == nil {
 		return
 	}
@@ -44,7 +44,7 @@ func (w *Watch) Posted(e wire.Envelope) {
 
 // Taken takes note of a message that an actor is about to take.
 func (w *Watch) Taken(e wire.Envelope) {
-	p := w.Phase
+	p := w.Step
 	if p.of == nil || w.posted == 0 || !p.of(&w.Subject, e) {
 		return
 	}
@@ -59,20 +59,20 @@ func (w *Watch) Taken(e wire.Envelope) {
 	}
 }
 
-// Pass takes note of a moment of a phase that has no messages.
+// Pass takes note of a moment of a step that has no messages.
 func (w *Watch) Pass(m Moment) {
-	if w.Phase.of == nil {
+	if w.Step.of == nil {
 		w.Comes(m)
 	}
 }
 
-// Single reports whether the phase is one message, which is on its way a little after Midst.
-func (p *Phase) Single() bool { return p.single }
+// Single reports whether the step is one message, which is on its way a little after Midst.
+func (p *Step) Single() bool { return p.single }
 
-// Out reports whether a message of the phase is on its way.
+// Out reports whether a message of the step is on its way.
 func (w *Watch) Out() bool { return w.posted > w.taken }
 
-// Reset has the Watch wait for the phase anew.
+// Reset has the Watch wait for the step anew.
 func (w *Watch) Reset() { w.posted, w.taken = 0, 0 }
 
 // Hooks are what looks at a life of a job without being a part of it. Those that are nil see nothing.

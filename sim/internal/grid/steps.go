@@ -8,7 +8,7 @@ import (
 	"bellows/link/wire"
 )
 
-// Subject is what a change is about, as far as its phases ask.
+// Subject is what a change is about, as far as its steps ask.
 type Subject struct {
 	Ref   bellows.PartitionRef // that moves
 	Split bellows.SplitID      // that moves
@@ -16,22 +16,22 @@ type Subject struct {
 	Term  bellows.Term         // of the controller that follows
 }
 
-// Phase is a part of a change: some messages that go together.
-type Phase struct {
+// Step is a part of a change: some messages that go together.
+type Step struct {
 	Change Change
 	Name   string
 	Says   bool // the controller says the first: it can be lost before that has left, and in the midst of what it says
 	single bool // it is one message
 
-	// of reports whether a message belongs to the phase. The phase ends when all that were posted have been taken, the last of them being one that ends it
+	// of reports whether a message belongs to the step. The step ends when all that were posted have been taken, the last of them being one that ends it
 	// (nil: any); or, where until is there, when a message is posted that begins something else.
 	of    func(s *Subject, e wire.Envelope) bool
 	ends  func(e wire.Envelope) bool
 	until func(s *Subject, e wire.Envelope) bool
 }
 
-// Phases are all phases of all changes, in their order.
-var Phases = [...]Phase{
+// Steps are all steps of all changes, in their order.
+var Steps = [...]Step{
 	{Change: Move, Name: "asked", Says: true, single: true, of: isHandoff(false)},
 	{Change: Move, Name: "offered", of: isOffer, ends: isTaken},
 	{Change: Move, Name: "copied", of: isCopy, until: isReady},
