@@ -224,7 +224,7 @@ func (w *world) follow() {
 	w.obey()
 	for _, n := range w.nodes {
 		if n.id == 0 || !f.another { // else it hears of it by its connection
-			w.After(1+w.Chances.Int64N(20), n, n.sayAgain)
+			w.After(1+w.Chances.Int64N(20), n, func() { n.Followed(0) })
 		}
 	}
 	for range 3 {
@@ -246,8 +246,8 @@ func (w *world) failFollowed() {
 	}
 }
 
-// sayAgain has a node tell another controller that it is ready, and of whom it has lost.
-func (n *node) sayAgain() {
+// Followed has a node tell another controller that it is ready, and of whom it has lost.
+func (n *node) Followed(bellows.NodeID) {
 	if n.id == 0 {
 		for p := range n.peers() {
 			if reason, told := p.Lost(); told {
@@ -259,9 +259,6 @@ func (n *node) sayAgain() {
 		n.obey()
 	}
 }
-
-// Followed takes note that another process leads.
-func (n *node) Followed(bellows.NodeID) { n.sayAgain() }
 
 // sendOldRecord has a lane hear the controller before, once it has heard of the one that follows: it must refuse that.
 func (w *world) sendOldRecord(l *lane, old bellows.Term) {

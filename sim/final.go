@@ -19,11 +19,15 @@ import (
 func (w *world) checkCounts(from wire.Address, m *wire.Closed) {
 	w.must(w.ledger.Closed(from, &m.Counts, m.Adopted, w.moves.flips > 0, func() (least, most int64) {
 		l := w.lanes[slices.IndexFunc(w.lanes, func(l *lane) bool { return l.address == from })]
-		return w.ledger.Applied(from, w.oracle.Complete(l.Applied())-1, func(t bellows.TableID) bool {
+		least, most = w.ledger.Applied(from, w.oracle.Complete(l.Applied())-1, func(t bellows.TableID) bool {
 			return w.Job.Schemas[t].Consistency == table.BSP || t == model.Counts && w.oracle.Barrier
 		}, func(t bellows.TableID) bool {
 			return t == model.State && slices.ContainsFunc(w.nodes, func(n *node) bool { return n.gone })
 		})
+		if w.failover.cutShort { // as in checkAudit
+			least = 0
+		}
+		return least, most
 	}))
 }
 

@@ -130,7 +130,8 @@ func TestASeedDrawsTheSame(t *testing.T) {
 		}
 		return all
 	}
-	if drawn(1) != drawn(1) || drawn(1) == drawn(2) {
-		t.Errorf("%s%s", drawn(1), drawn(2))
+	first, again, other := drawn(1), drawn(1), drawn(2)
+	if first != again || first == other {
+		t.Errorf("drawn were\n%sand again\n%sand of another seed\n%s", first, again, other)
 	}
 }
