@@ -235,15 +235,21 @@ func (j *job) killScaling(l *life) (came, error) {
 	return j.kill(l, j.any(l))
 }
 
-// killManager kills the process that has the cluster: the job is interrupted, and the same command goes on in the next.
+// killManager kills the process that has the cluster, and brings that up again: the job is interrupted, and goes on by itself, followed by the same command.
 func (j *job) killManager(l *life) (came, error) {
 	l.mine = true
+	if err := j.cluster.settle(); err != nil {
+		return late, err
+	}
 	if !j.cluster.manager.signal(syscall.SIGKILL) {
 		return late, nil
 	}
-	k, _, err := l.await(noticeMost, nil)
-	if k == late && err == nil {
-		err = fmt.Errorf("%w: the manager was killed, and after %v the command goes on", errHangs, noticeMost)
+	if left := awaitEnd([]process{j.cluster.manager}, noticeMost); left != nil {
+		return late, fmt.Errorf("the manager, process %d, was killed, and lives", left[0].pid)
 	}
-	return k, err
+	clear(l.nodes)
+	if err := j.cluster.up(); err != nil {
+		return late, err
+	}
+	return j.goesOn(l)
 }

@@ -215,7 +215,7 @@ func (l *life) note(e event) {
 		}
 	case "gone", "left":
 		delete(l.nodes, e.Node)
-	case "rolled-back":
+	case "rolled-back", "interrupted", "resumed":
 		clear(l.nodes)
 	}
 }
