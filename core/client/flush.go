@@ -221,7 +221,7 @@ type lanePush struct {
 	first            int  // of its parts, the others are linked to it (next); none: they have all been sent elsewhere
 	moved            bool // it brought nothing, and another lane was sent that: its own has left
 	again            bool // it brings again what was stale: answers to it name their pairs
-	parted           bool // some of it was refused and sent elsewhere: a lane may say so before it comes, where it came once before
+	parted           bool // it may be on its way when the flush counts: some of it was refused and sent elsewhere, which a lane may say before it comes, or the lane before has left and says last that it counts
 	waited           bool // its lane had no room for some of it, and may say Room
 	visibleOnCommit  bool // some of it shows as soon as it is recorded, and the lane sends subscribed rows then
 	countedAsCertain bool // it is sure to be recorded: counted in Client.relays

@@ -53,6 +53,31 @@ func TestAFlushOfNothingGoesToALaneThatStays(t *testing.T) {
 	}
 }
 
+// TestWhatIsSentAgainForALeaverKeepsItsMemory has the lane that leaves say last that a flush without deltas counts, which is on its way to another lane by then.
+func TestWhatIsSentAgainForALeaverKeepsItsMemory(t *testing.T) {
+	d := newDesk(t)
+	r := newRoads(d)
+	d.dispatch(0, 0, 0)
+	d.said()
+	d.finish(0)
+	d.said()
+	r.tell(r.addLane, r.move(0, 0, laneAdded), r.move(1, 0, laneAdded), func() bellows.Control { return r.RemoveLane(lanes[0], lanes[1]) })
+	again := d.fx.Envelopes[0].Message.(*wire.Push)
+	d.said()
+	id := again.Flush
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: id, Commit: 1}))
+	d.dispatch(1, 0, 0)
+	d.said()
+	d.finish(0)
+	d.said()
+	if again.Flush != id || !again.Again {
+		t.Errorf("what is on its way is %+v", again)
+	}
+	if w := d.Waits(); w.Pushes+w.Commits != 1 {
+		t.Errorf("%+v is waited for", w)
+	}
+}
+
 // TestAClientThatLeavesGivesItsCountsToItsHeir removes the client behind a lane, which it has parted from then, though it has not heard the last of it. To a job that
 // ends it says them once more.
 func TestAClientThatLeavesGivesItsCountsToItsHeir(t *testing.T) {

@@ -358,7 +358,7 @@ func (c *Client) nothingAgain(leaver wire.Address, fx *Effects) {
 		c.reopen(f)
 		c.pushNothing(f)
 		p := &f.pushes[last+1]
-		p.again, p.push.Again, p.asked = true, true, -1
+		p.again, p.parted, p.push.Again, p.asked = true, !planted.On("sent-again-freed"), true, -1
 		p.push.Done = c.done(f)
 		fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
 	}

@@ -153,6 +153,13 @@ func (l *Ledger) Rests(at PartAt) bool {
 	return e != nil && !e.parted && !e.AllHeld()
 }
 
+// Stays reports whether a lane takes part by a route, and something of its part of a flush is its own: else the client makes it again elsewhere, though a lane that is lost says nothing of that.
+func (l *Ledger) Stays(at PartAt, r *route.Route) bool {
+	e := l.Parts[at]
+	return slices.Contains(r.Lanes(), at.Lane) &&
+		(e == nil || len(e.shares) == 0 || slices.ContainsFunc(e.shares, func(x share) bool { return r.Owner(x.ref).Lane == at.Lane }))
+}
+
 // Voted takes a lane's word that it holds a part, or some pairs of it. It reports whether that is its first word.
 func (l *Ledger) Voted(at PartAt, pairs []wire.Pair) bool {
 	e := l.Parts[at]
