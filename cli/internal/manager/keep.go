@@ -97,17 +97,23 @@ func (m *manager) take(ctx context.Context) error {
 	return nil
 }
 
-func (k *keeper) campaign(ctx context.Context) (err error) {
-	if k.lease, err = k.reg.Grant(ctx, leaseTime); err != nil {
-		return err
-	}
+// campaign waits until this manager leads. Its lease may be over by then, since the one before may have been that of a manager which lived on for a while: then it has another
+// (TestAManagerWaitsLongerThanItsLease).
+func (k *keeper) campaign(ctx context.Context) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "a host without a name"
 	}
 	who := fmt.Sprintf("the manager of %s on %s (process %d)", k.m.Folder.Path, host, os.Getpid())
-	k.office, err = registry.Campaign(ctx, k.reg, officeKey, []byte(who), k.lease)
-	return err
+	for {
+		if k.lease, err = k.reg.Grant(ctx, leaseTime); err != nil {
+			return err
+		}
+		k.office, err = registry.Campaign(ctx, k.reg, officeKey, []byte(who), k.lease)
+		if !errors.Is(err, registry.ErrExpired) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 func jobKey(number int) string { return fmt.Sprintf("%s%08d", jobsPrefix, number) }

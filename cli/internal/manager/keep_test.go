@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bellows/cli/internal/cluster"
@@ -183,4 +184,42 @@ func TestAManagerLeadsAgain(t *testing.T) {
 	if out, _, code := u.output(u.submit("say=on").Job); out != "on\n" || code != 0 {
 		t.Errorf("a job: %q, %d", out, code)
 	}
+}
+
+// TestAManagerWaitsLongerThanItsLease: who waits to lead outlives its own lease, since whoever leads goes on for a while, and leads with another one when that has gone.
+func TestAManagerWaitsLongerThanItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := mem.New("test").Open()
+		first, err := r.Grant(t.Context(), leaseTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := registry.Campaign(t.Context(), r, officeKey, []byte("who leads"), first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for range 20 { // seconds for which it lives on
+				time.Sleep(time.Second)
+				if err := first.Renew(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := before.Resign(t.Context(), r); err != nil {
+				t.Error(err)
+			}
+		}()
+		k := &keeper{m: &manager{Config: Config{Folder: cluster.Folder{Path: "here"}}}, reg: r}
+		began := time.Now()
+		if err := k.campaign(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(began); waited < leaseTime || k.office.Term <= before.Term {
+			t.Errorf("it leads after %v, in term %d behind %d", waited, k.office.Term, before.Term)
+		}
+		if _, err := r.Put(t.Context(), "a", nil, 0, k.office.Holds()); err != nil {
+			t.Errorf("what it writes under its term: %v", err)
+		}
+		synctest.Wait()
+	})
 }
