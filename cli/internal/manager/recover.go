@@ -90,7 +90,7 @@ func (m *manager) fell(j *job, died string) {
 		took := j.falls(died, time.Now())
 		cost := fmt.Sprintf("lost is what was done since the last checkpoint: %s, %s s", figures.Plural(int(lost.Units), "unit"), figures.Duration(lost.Seconds))
 		if j.checkpoint == nil {
-			cost = fmt.Sprintf("lost is what was done since the beginning, since there is no checkpoint yet: %s, %s s", figures.Plural(int(lost.Units), "unit"), figures.Duration(lost.Seconds))
+			cost = fmt.Sprintf("lost is what was done since the last checkpoint, if there was one: as far as it is known %s, %s s", figures.Plural(int(lost.Units), "unit"), figures.Duration(lost.Seconds))
 		}
 		if took == "" {
 			code = bellows.Lost.ExitCode()
