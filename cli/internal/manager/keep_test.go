@@ -200,7 +200,7 @@ func TestAManagerWaitsLongerThanItsLease(t *testing.T) {
 		}
 		go func() {
 			for range 20 { // seconds for which it lives on
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				if err := first.Renew(t.Context()); err != nil {
 					t.Error(err)
 				}
