@@ -58,8 +58,8 @@ func (w *world) tells() {
 	}
 }
 
-// heard is the newest record that a lane has, or finds in its mail.
-func (w *world) heard() (last bellows.CommitNumber) {
+// recorded is the newest record that a lane has, or finds in its mail.
+func (w *world) recorded() (last bellows.CommitNumber) {
 	for _, l := range w.lanes {
 		last = max(last, l.Applied())
 	}
@@ -123,7 +123,7 @@ func (w *world) loseProcess(n *node) {
 	}
 	clear(n.actors[0].inbox)
 	n.actors[0].inbox = n.actors[0].inbox[:0]
-	last := w.heard()
+	last := w.recorded()
 	w.oracle.Forget(last)
 	w.moves.Forget(last)
 	w.failover.untrue = w.failover.told > last

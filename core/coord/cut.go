@@ -273,14 +273,16 @@ func (c *Controller) giveUpCut(reason string, fx *Effects) {
 	c.releaseHeld(fx)
 }
 
-// awaitCut gives up a cut that does not go on: that keeps flushes waiting for a lease, or in which nothing has come about for as long as state is waited for.
-func (c *Controller) awaitCut(fx *Effects) {
+// awaitCut gives up a cut that does not go on: that keeps flushes waiting for a lease, or in which nothing has come about for as long as state is waited for. It reports
+// whether it has.
+func (c *Controller) awaitCut(fx *Effects) (givenUp bool) {
 	k := &c.cut
 	waited := c.nowMillis - k.sinceMillis
 	switch {
 	case k.state == holding && len(k.held) > 0 && c.nowMillis-k.heldMillis > c.cfg.Times.Lease:
 		c.giveUpCut(fmt.Sprintf("%d flushes have waited %.1f s for %s", len(k.held), float64(c.nowMillis-k.heldMillis)/1000, c.lacking()), fx)
 	case waited <= c.cfg.Times.Collect:
+		return false
 	case k.state == arming:
 		c.giveUpCut(fmt.Sprintf("%v has had a lease from before for %.1f s", k.unarmed[0], float64(waited)/1000), fx)
 	case k.state == holding:
@@ -290,7 +292,10 @@ func (c *Controller) awaitCut(fx *Effects) {
 		c.giveUpCut(fmt.Sprintf("nothing has been stored for %.1f s, and partitions are missing, number %d the first", float64(waited)/1000, at), fx)
 	case k.state == stored:
 		c.giveUpCut(fmt.Sprintf("it has not been written down for %.1f s", float64(waited)/1000), fx)
+	default:
+		return false
 	}
+	return true
 }
 
 // lacking is who keeps what is half gathered from being whole.

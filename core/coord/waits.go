@@ -49,8 +49,8 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	}
 	if c.ending == nil {
 		c.awaitLeavers(fx)
-		if c.awaitCut(fx); !planted.On("released-unconcluded") {
-			c.conclude(fx) // what waited for a cut that was given up
+		if c.awaitCut(fx) && !planted.On("released-unconcluded") {
+			c.conclude(fx) // what waited for it
 		}
 	}
 	switch {
