@@ -7,14 +7,12 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -45,12 +43,7 @@ func main() {
 	flag.StringVar(&b.program, "program", "", "a built `bellows` (default: it is built)")
 	flag.Parse()
 	r, err := b.all(*kills, *stops, *servers, *commands, *short, *long, *busy)
-	if text, e := json.MarshalIndent(r, "", "  "); e == nil {
-		fmt.Println(string(text))
-	} else {
-		err = errors.Join(err, e)
-	}
-	pair.Exit(err)
+	pair.Tell(r, err)
 }
 
 // Report is what was measured.
@@ -151,13 +144,13 @@ func (b *bench) lose(what string, count int, lose func(j *job) error) (*series, 
 	if count == 0 {
 		return nil, nil
 	}
-	s := &series{Load: load()}
+	s := &series{Load: pair.Load()}
 	list, err := b.jobs(what, count, lose)
 	for _, j := range list {
 		b.cuts = append(b.cuts, j.cuts...)
 		s.Detected.figures, s.Recovered.figures = append(s.Detected.figures, j.detected...), append(s.Recovered.figures, j.recovered...)
 	}
-	s.Load += " to " + load()
+	s.Load += " to " + pair.Load()
 	s.Detected.settle(wantDetected)
 	s.Recovered.settle(wantRecovered)
 	return s, err
@@ -190,22 +183,12 @@ func (b *bench) survive(count int, long time.Duration, busy int) (s *stops, err 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	s = &stops{Seconds: long.Seconds(), Wanted: wantSurvived, Busy: busy, Load: load()}
+	s = &stops{Seconds: long.Seconds(), Wanted: wantSurvived, Busy: busy, Load: pair.Load()}
 	list, err := b.jobs("short", count, func(j *job) error { return j.stopShortly(long) })
 	for _, j := range list {
 		s.Count += j.stopped
 		s.Survived += j.stopped - j.lost
 	}
-	s.Load += " to " + load()
+	s.Load += " to " + pair.Load()
 	return s, err
-}
-
-// load is that of the machine.
-func load() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
-	}
-	one, _, _ := strings.Cut(string(text), " ")
-	return one
 }

@@ -39,12 +39,7 @@ func main() {
 	stale, err := staleness(*consistency)
 	pair.Check(err)
 	report, err := all(*program, *seed, *kills, strings.Split(*apps, ","), stale, *runs)
-	if text, e := json.MarshalIndent(report, "", "  "); e == nil {
-		fmt.Println(string(text))
-	} else {
-		err = errors.Join(err, e)
-	}
-	pair.Exit(err)
+	pair.Tell(report, err)
 }
 
 // Report is what was done.
@@ -77,8 +72,8 @@ var kinds = []kind{
 // all kills runs of each application, as often as is wanted.
 func all(program string, seed uint64, kills int, apps []string, stale string, runs int) (*Report, error) {
 	began := time.Now()
-	r := &Report{Seed: seed, Kills: map[string]int{}, Killed: map[string]int{}, Consistency: stale, Load: load()}
-	defer func() { r.Seconds, r.Load = time.Since(began).Seconds(), r.Load+" to "+load() }()
+	r := &Report{Seed: seed, Kills: map[string]int{}, Killed: map[string]int{}, Consistency: stale, Load: pair.Load()}
+	defer func() { r.Seconds, r.Load = time.Since(began).Seconds(), r.Load+" to "+pair.Load() }()
 	folder, err := os.MkdirTemp("", "bellows-resume-")
 	if err != nil {
 		return r, err

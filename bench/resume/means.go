@@ -168,13 +168,3 @@ func (t *trial) objective(kill bool) (name string, value float64, err error) {
 	}
 	return "", 0, fmt.Errorf("%d runs have ended before they were killed: that shows nothing", lateMost)
 }
-
-// load is that of the machine.
-func load() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
-	}
-	one, _, _ := strings.Cut(string(text), " ")
-	return one
-}

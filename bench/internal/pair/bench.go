@@ -1,6 +1,8 @@
 package pair
 
 import (
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -76,6 +78,15 @@ func Exit(err error) {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1)
 	}
+}
+
+// Tell prints what was found as JSON, and ends the program with 1 for an error, which may come beside it.
+func Tell(found any, err error) {
+	text, e := json.MarshalIndent(found, "", "  ")
+	if e == nil {
+		fmt.Println(string(text))
+	}
+	Exit(errors.Join(err, e))
 }
 
 // Interleave gives each side as many turns as the flags say.

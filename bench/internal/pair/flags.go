@@ -44,7 +44,7 @@ func (b *Bench) Header(format string, args ...any) {
 		form = "full"
 	}
 	fmt.Fprintf(b.out, format+"\n%s, %d cores, load %s, %s%s; %s form, %d turns a side, interleaved\n", append(args,
-		processor(), runtime.NumCPU(), load(), runtime.Version(), revision(), form, b.Turns)...)
+		processor(), runtime.NumCPU(), Load(), runtime.Version(), revision(), form, b.Turns)...)
 }
 
 func processor() string {
@@ -59,7 +59,8 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-func load() string {
+// Load is that of the machine, of the last minute.
+func Load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return "unknown"
