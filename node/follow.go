@@ -15,7 +15,7 @@ import (
 type Follow struct {
 	// Term is above that of all that have led this life of the job.
 	Term bellows.Term
-	// Saved is the controller as it was at the last cut of this life; zero: as the life began.
+	// Saved is the controller as it was at the last cut of this life, which the archive of Options.Checkpoints must have found, too (archive.Latest); zero: as the life began.
 	Saved coord.Saved
 	// Members are the nodes that may be there, those that joined since the job's beginning, too. Numbers below Nodes were given.
 	Members []Member
@@ -25,9 +25,12 @@ type Follow struct {
 	Epochs int
 }
 
-// addFollower makes the controller of a process that takes the place of another, which must have had no part of the job but that.
-func (p *process) addFollower(opt coord.Options) (*shell.Lead, error) {
+// newLead makes the controller, and what is around it: of the job's beginning, or in the place of a process that led and had no part of the job but that.
+func (p *process) newLead(opt coord.Options) (*shell.Lead, error) {
 	f := p.opt.Follow
+	if f == nil {
+		return shell.NewLead(p.common, opt)
+	}
 	if me := p.cluster.Me(); me.Lanes > 0 || me.Slots > 0 {
 		return nil, bellows.Errorf(bellows.Lost, "follow", "the process that led", "it held a part of the tables, or ran tasks, which died with it: the job goes back to its last checkpoint")
 	}
@@ -39,8 +42,13 @@ func (p *process) addFollower(opt coord.Options) (*shell.Lead, error) {
 	return shell.FollowLead(p.common, opt, saved, f.Nodes)
 }
 
-// meet has the checker of a process that follows hear all that may be there: what lanes say of who takes part comes later.
-func (f *Follow) meet(c *validate.Checker) {
+// meet has the checker of a process that follows hear all that may be there, behind the route of the last cut: what lanes say of who takes part comes later.
+func (l *lead) meet(c *validate.Checker) {
+	f := l.opt.Follow
+	if f == nil {
+		return
+	}
+	c.Learn(l.route)
 	for _, m := range f.Members {
 		var list []wire.Address
 		for i := range m.Lanes {

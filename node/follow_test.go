@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"bellows"
 	"bellows/core/liveness"
@@ -17,6 +18,9 @@ import (
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
 	"bellows/node"
+	"bellows/node/archive"
+	"bellows/port/blob"
+	blobs "bellows/port/blob/mem"
 	"bellows/train"
 )
 
@@ -68,6 +72,15 @@ func (c mortalConn) WriteFrames(buffers [][]byte) error {
 	return c.Conn.WriteFrames(buffers)
 }
 
+func (m *mortal) lives() bool {
+	select {
+	case <-m.dead:
+		return false
+	default:
+		return true
+	}
+}
+
 func (m *mortal) dies() {
 	m.once.Do(func() {
 		m.Close() // before anybody calls again
@@ -80,18 +93,79 @@ func (m *mortal) dies() {
 	})
 }
 
+// mortalStore is where a process keeps checkpoints until it dies.
+type mortalStore struct {
+	blob.Store
+	of *mortal
+}
+
+func (s mortalStore) Create(ctx context.Context, name string) (blob.Writer, error) {
+	if !s.of.lives() {
+		return nil, errDead
+	}
+	return s.Store.Create(ctx, name)
+}
+
+func (s mortalStore) Delete(ctx context.Context, name string) error {
+	if !s.of.lives() {
+		return errDead
+	}
+	return s.Store.Delete(ctx, name)
+}
+
 // succession is a job of which one process after the other leads.
 type succession struct {
 	t       *testing.T
 	network *mem.Network
 	members []node.Member
+	store   blob.Store // nil: no checkpoints are taken
+	gates   map[bellows.Clock]chan struct{}
+	cuts    int // processes that began to lead from one
 	told    []visits.Batch
 	epochs  []int
+}
+
+// gated is an executor whose task of a clock waits until it may go on.
+type gated struct {
+	train.Executor
+	gates map[bellows.Clock]chan struct{}
+}
+
+func (g gated) RunTask(t *train.Task) error {
+	if open, some := g.gates[t.Clock()]; some {
+		<-open
+	}
+	return g.Executor.RunTask(t)
+}
+
+// job is that of all processes: in some clocks its tasks wait, with nothing gathered, so that a checkpoint is sure to come.
+func (s *succession) job() train.Job {
+	j := busy(rounds)
+	plain := j.NewExecutor
+	j.NewExecutor = func(split bellows.SplitID) (train.Executor, error) {
+		e, err := plain(split)
+		return gated{e, s.gates}, err
+	}
+	return j
+}
+
+// archive is that of a process.
+func (s *succession) archive(store blob.Store) *archive.Archive {
+	a, err := archive.Open(store, archive.ID{1}, busy(1).Tables)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return a
 }
 
 func (s *succession) cluster(self bellows.NodeID) node.Cluster {
 	return node.Cluster{Self: self, Members: s.members}
 }
+
+const rounds = 60
+
+// gateOf is the clock whose tasks wait until the process that leads in a term has taken a checkpoint, and died of it.
+func gateOf(term bellows.Term) bellows.Clock { return bellows.Clock(15 * term) }
 
 var successionTimes = liveness.Times{Successor: 60_000}
 
@@ -129,26 +203,35 @@ func (s *succession) leads(term bellows.Term, frames int64) (r *node.Result, err
 	}
 	deaths := make(chan node.Death, len(s.members))
 	opt := node.Options{Links: links, Times: successionTimes, Deaths: deaths}
-	alive := func() bool {
-		select {
-		case <-m.dead:
-			return false
-		default:
-			return true
+	var cut *archive.Manifest
+	if s.store != nil {
+		a := s.archive(mortalStore{s.store, m})
+		if cut, _, err = a.Latest(context.Background()); err != nil {
+			s.t.Fatal(err)
 		}
+		opt.Checkpoints = &node.Checkpoints{Archive: a, Life: 1, Every: time.Millisecond, OnCut: func(node.Checkpoint) {
+			if gate := s.gates[gateOf(term)]; gate != nil && m.lives() {
+				m.dies()
+				close(gate)
+			}
+		}}
 	}
 	opt.OnVisits = func(b visits.Batch) {
-		if alive() {
+		if m.lives() {
 			s.told = append(s.told, b)
 		}
 	}
 	opt.OnEpoch = func(e train.Epoch, _ node.Spent) {
-		if alive() {
+		if m.lives() {
 			s.epochs = append(s.epochs, e.Number)
 		}
 	}
 	if term > 1 {
 		opt.Follow = &node.Follow{Term: term, Members: s.members, Nodes: len(s.members)}
+		if cut != nil {
+			s.cuts++
+			opt.Follow.Saved = cut.Saved()
+		}
 		if n := len(s.told); n > 0 {
 			opt.Follow.Told = s.told[n-1].Last
 		}
@@ -162,8 +245,8 @@ func (s *succession) leads(term bellows.Term, frames int64) (r *node.Result, err
 			deaths <- node.Death{Node: bellows.NodeID(n), Reason: fmt.Sprintf("node %d is gone", n)}
 		}
 	}()
-	r, err = node.Lead(context.Background(), busy(60), s.cluster(0), conns, opt)
-	died = !alive()
+	r, err = node.Lead(context.Background(), s.job(), s.cluster(0), conns, opt)
+	died = !m.lives()
 	m.dies()
 	return r, err, died
 }
@@ -173,7 +256,7 @@ func (s *succession) leads(term bellows.Term, frames int64) (r *node.Result, err
 func TestAnotherProcessLeads(t *testing.T) {
 	t.Parallel()
 	visited := int64(0)
-	one, err := node.Train(context.Background(), busy(60), node.Options{OnVisits: func(b visits.Batch) { visited += visits.Items(b.List) }})
+	one, err := node.Train(context.Background(), busy(rounds), node.Options{OnVisits: func(b visits.Batch) { visited += visits.Items(b.List) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,6 +265,9 @@ func TestAnotherProcessLeads(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(seed, 7))
 			s := &succession{t: t, network: mem.New(), members: shapes["leader leads"]}
+			if seed%2 == 0 {
+				s.store, s.gates = blobs.New("a"), map[bellows.Clock]chan struct{}{gateOf(1): make(chan struct{}), gateOf(2): make(chan struct{}), gateOf(3): make(chan struct{})}
+			}
 			var others sync.WaitGroup
 			errs := make([]error, len(s.members))
 			here, letGo := context.WithCancel(context.Background()) // as the end of its standard input lets a process go: it waits for no other leader
@@ -191,7 +277,11 @@ func TestAnotherProcessLeads(t *testing.T) {
 					self := bellows.NodeID(n)
 					links, conns, err := s.joins(self)
 					if err == nil {
-						err = node.Serve(here, busy(60), s.cluster(self), conns, node.Options{Times: successionTimes, Links: links})
+						opt := node.Options{Times: successionTimes, Links: links}
+						if s.store != nil {
+							opt.Checkpoints = &node.Checkpoints{Archive: s.archive(s.store), Life: 1}
+						}
+						err = node.Serve(here, s.job(), s.cluster(self), conns, opt)
 						links.Listener.Close()
 					}
 					errs[n] = err
@@ -203,7 +293,7 @@ func TestAnotherProcessLeads(t *testing.T) {
 			for died && leaders < 5 {
 				leaders++
 				frames := 3 + rng.Int64N(60)
-				if leaders == 5 {
+				if leaders == 5 || s.store != nil {
 					frames = 1 << 40
 				}
 				r, err, died = s.leads(bellows.Term(leaders), frames)
@@ -212,6 +302,9 @@ func TestAnotherProcessLeads(t *testing.T) {
 			others.Wait()
 			if err != nil || errors.Join(errs...) != nil {
 				t.Fatalf("node 0: %v; others: %v", err, errs)
+			}
+			if s.store != nil && s.cuts != 3 {
+				t.Errorf("of %d processes %d began at a checkpoint", leaders, s.cuts)
 			}
 			if leaders < 3 {
 				t.Errorf("%d processes have led: they died too late", leaders)

@@ -217,17 +217,12 @@ func (p *process) addController() error {
 	if p.mesh != nil {
 		fingerprint = train.Fingerprint(p.job, p.opt.Wire)
 	}
-	opt := coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint, Stays: p.job.Stays}
-	begin := p.addFollower
-	if p.opt.Follow == nil {
-		begin = func(opt coord.Options) (*shell.Lead, error) { return shell.NewLead(p.common, opt) }
-	}
-	made, err := begin(opt)
+	made, err := p.newLead(coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint, Stays: p.job.Stays})
 	if err != nil {
 		return err
 	}
 	p.lead = &lead{process: p, shell: made, outcome: make(chan *coord.Outcome, 1), kept: make(chan string, 1), books: make([]book, len(p.cluster.Members)),
-		members: slices.Clone(p.cluster.Members), route: p.common.Route, fingerprint: fingerprint}
+		members: slices.Clone(p.cluster.Members), route: made.Route(), fingerprint: fingerprint}
 	p.bus.Add(wire.ControllerAt(), p.lead.step)
 	return nil
 }
@@ -265,12 +260,12 @@ func (p *process) notice(sentence string) {
 	}
 }
 
-// start starts the mesh: lost is told of a node whose connections have ended, and met when all others have this one among
-// their own. From here on actors run.
+// start starts the mesh: lost is told of a node whose connections have ended, met when all others have this one among
+// their own, and followed when another process leads. From here on actors run.
 func (p *process) start(lost func(fabric.Loss), met, followed func()) {
 	p.checker = validate.New(p.common, p.cluster.Self)
-	if f := p.opt.Follow; f != nil {
-		f.meet(p.checker)
+	if p.lead != nil {
+		p.lead.meet(p.checker)
 	}
 	if i := p.cluster.Invited; i != nil { // no route has it yet
 		for _, a := range shell.Brings(i.Newcomer) {

@@ -47,11 +47,11 @@ func NewLead(job core.Job, opt coord.Options) (*Lead, error) {
 // tasks have ended, if they have. Who is on its way stays so, and who was admitted takes part: no
 // controller is asked for that, whose records need not have left.
 func RecoverLead(before *Lead, job core.Job, opt coord.Options, from coord.Saved) (*Lead, error) {
-	l, err := newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.Recover(job, opt, from) })
+	l, err := recoverLead(job, opt, from)
 	if err != nil {
 		return nil, err
 	}
-	l.follows, l.nowMillis = true, before.nowMillis
+	l.nowMillis = before.nowMillis
 	if !planted.On("guest-forgotten") {
 		l.admission, l.Joins, l.Calls, l.came, l.uncalled = before.admission, before.Joins, before.Calls, before.came, before.uncalled
 	}
@@ -61,13 +61,19 @@ func RecoverLead(before *Lead, job core.Job, opt coord.Options, from coord.Saved
 // FollowLead is RecoverLead in another process, of which all that the one before knew besides is gone: nodes that it had invited and that take no part are nobody's guests,
 // and whom they call turns them away. Numbers of nodes below nodes were given. Every node is to say once more that it is ready, as Member.Followed does.
 func FollowLead(job core.Job, opt coord.Options, from coord.Saved, nodes int) (*Lead, error) {
-	l, err := newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.Recover(job, opt, from) })
-	if err != nil {
-		return nil, err
+	l, err := recoverLead(job, opt, from)
+	if err == nil {
+		l.admission = join.NewAdmission(l.self, nodes, opt.Fingerprint, job.Times)
 	}
-	l.follows = true
-	l.admission = join.NewAdmission(l.self, nodes, opt.Fingerprint, job.Times)
-	return l, nil
+	return l, err
+}
+
+func recoverLead(job core.Job, opt coord.Options, from coord.Saved) (*Lead, error) {
+	l, err := newLead(job, opt, func(opt coord.Options) (*coord.Controller, error) { return coord.Recover(job, opt, from) })
+	if err == nil {
+		l.follows = true
+	}
+	return l, err
 }
 
 func newLead(job core.Job, opt coord.Options, controller func(coord.Options) (*coord.Controller, error)) (*Lead, error) {
