@@ -61,7 +61,7 @@ func (r *reader) assemble() (*Set, error) {
 		r.sparse(set, rows, starts)
 	}
 	if set.Examples.Features == 0 {
-		return nil, &Error{File: r.ins[0].shown(), What: "there are labels but no features", How: "give each row at least one feature"}
+		return nil, &Error{File: r.ins[0].Shown(), What: "there are labels but no features", How: "give each row at least one feature"}
 	}
 	if set.Detected.describe(set.Examples); r.layout.format.columnar() && r.layout.label < 0 {
 		set.Detected.Classes = 0 // nobody has looked for labels

@@ -18,6 +18,8 @@ import (
 
 	"bellows/data/cache"
 	"bellows/data/internal/columnfile"
+	"bellows/data/internal/idx"
+	"bellows/data/internal/source"
 	"bellows/progress"
 )
 
@@ -38,7 +40,7 @@ const settled = 50 * time.Millisecond
 // TestDamagedSlotIsRewritten): every byte is summed before it is believed. Folders need no lock. Two processes that store at once
 // each write one of their own, and either is good.
 type slot struct {
-	ins         []input
+	ins         []source.Input
 	kind        Kind
 	opt         *Options
 	dir         string
@@ -81,7 +83,7 @@ const (
 // newSlot finds the slot of a read, nil when it has none: without a cache, and
 // for standard input, which cannot be told from another, and for documents whose
 // words are told, by a model or a training set.
-func newSlot(ins []input, kind Kind, opt *Options) *slot {
+func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 	if opt.Cache == "" || opt.Words != nil {
 		return nil
 	}
@@ -98,8 +100,8 @@ func newSlot(ins []input, kind Kind, opt *Options) *slot {
 		key = append(key, opt.Vocab)
 	}
 	for _, in := range ins {
-		path, err := filepath.Abs(in.path)
-		if err != nil || in.path == "" {
+		path, err := filepath.Abs(in.Path)
+		if err != nil || in.Path == "" {
 			return nil
 		}
 		key = append(key, path)
@@ -123,13 +125,13 @@ func digest(parts []any) string {
 func (s *slot) state() (fingerprint string, changed time.Time) {
 	paths := make([]string, 0, len(s.ins)+1)
 	for _, in := range s.ins {
-		paths = append(paths, in.path)
-		if idxName(filepath.Base(in.path)) || s.opt.Format == IDX {
-			paths = append(paths, labelNames(in.path)...)
+		paths = append(paths, in.Path)
+		if idx.Named(filepath.Base(in.Path)) || s.opt.Format == IDX {
+			paths = append(paths, idx.LabelNames(in.Path)...)
 		}
 	}
 	if s.kind == Documents {
-		paths = append(paths, vocabPaths(s.ins[0].path, s.opt)...)
+		paths = append(paths, vocabPaths(s.ins[0].Path, s.opt)...)
 	}
 	parts := []any{cacheVersion}
 	for _, path := range append(paths, s.opt.Label) {
@@ -358,7 +360,7 @@ func (s *slot) write(set *Set) error {
 	defer os.RemoveAll(temporary)
 	m := &manifest{Version: cacheVersion, Fingerprint: s.fingerprint, Kind: s.kind, Detected: set.Detected, Reading: set.Reading, Files: map[string]storedFile{}}
 	for _, in := range s.ins {
-		m.Inputs = append(m.Inputs, in.path)
+		m.Inputs = append(m.Inputs, in.Path)
 	}
 	w := &storer{dir: temporary, m: m, meter: s.opt.Meter}
 	w.meter.Begin(progress.Part{Doing: "storing columns for the next time", Unit: "bytes", Total: set.size()})

@@ -11,6 +11,7 @@ import (
 	"bellows/data/internal/columns"
 	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
+	"bellows/data/internal/source"
 )
 
 // layout is how the lines of an input are to be read. The first file makes it;
@@ -38,7 +39,7 @@ var bagName = regexp.MustCompile(`^docword\..*\.txt`)
 type detector struct {
 	kind  Kind
 	opt   *Options
-	in    input
+	in    source.Input
 	below []byte // the lines below the first that are looked at, too
 }
 
@@ -55,7 +56,7 @@ func (d *detector) layout(line []byte) (*layout, *lines.Fault) {
 			return nil, f
 		}
 	}
-	if bagName.MatchString(path.Base(d.in.name)) && d.opt.Format == "" {
+	if bagName.MatchString(path.Base(d.in.Name)) && d.opt.Format == "" {
 		return nil, &lines.Fault{Width: len(line), What: "the file is named as bags of words are, which hold documents, not " + d.kind.String(), How: "train an app for documents, such as lda; or say with --format what else it is"}
 	}
 	p := &layout{format: d.format(line), label: -1}
@@ -148,7 +149,7 @@ func (d *detector) format(line []byte) Format {
 	if as := d.opt.As; as != nil && as.FormatGiven {
 		return as.Format
 	}
-	if named := formatOf(d.in.name); named != "" {
+	if named := formatOf(d.in.Name); named != "" {
 		return named
 	}
 	fields := bytes.Fields(line)
@@ -183,7 +184,7 @@ func (d *detector) fields(p *layout, line []byte) ([]lines.Field, *lines.Fault) 
 		p.separator, _ = lines.SeparatorOf(d.opt.Separator)
 	case d.known(p, line):
 		p.separator, _ = lines.SeparatorOf(d.opt.As.Separator)
-	case p.format == TSV || d.opt.Format == "" && formatOf(d.in.name) == TSV:
+	case p.format == TSV || d.opt.Format == "" && formatOf(d.in.Name) == TSV:
 		p.separator = "\t"
 	default:
 		p.separator = lines.Propose(line, p.format == Triples)

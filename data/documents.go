@@ -12,6 +12,7 @@ import (
 	"bellows/data/internal/bags"
 	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
+	"bellows/data/internal/source"
 )
 
 // DocumentSet is documents as bags of words: document d has Count[i] tokens of the word
@@ -89,18 +90,18 @@ func (r *reader) beginDocuments(n int, j *job) error {
 		f = &lines.Fault{Width: 1, What: "the documents are text, whose words are in it", How: "leave out --vocab, which is for bags of words"}
 	}
 	if f == nil && r.layout != nil {
-		f = r.layout.agree(next, r.ins[0].shown())
+		f = r.layout.agree(next, r.ins[0].Shown())
 	}
 	rest := j.text
 	if f == nil && next.format == Docword {
 		j.bag, rest, f = lines.ParseBagHeader(j.text, r.opt.Limits.Rows, int64(r.opt.Limits.Features))
 		if f == nil && n > 0 && r.bags[0].Words != j.bag.Words {
-			f = &lines.Fault{Width: 1, What: fmt.Sprintf("the bag has %s, %s has %d", lines.Plural(j.bag.Words, "word"), r.ins[0].shown(), r.bags[0].Words), How: "read bags of one vocabulary together"}
+			f = &lines.Fault{Width: 1, What: fmt.Sprintf("the bag has %s, %s has %d", lines.Plural(j.bag.Words, "word"), r.ins[0].Shown(), r.bags[0].Words), How: "read bags of one vocabulary together"}
 		}
 		r.bags = append(r.bags, j.bag)
 	}
 	if f != nil {
-		return lines.Locate(r.ins[n].shown(), j.text, f)
+		return lines.Locate(r.ins[n].Shown(), j.text, f)
 	}
 	if r.layout == nil { // workers look at it from the first block on
 		r.layout = next
@@ -146,7 +147,7 @@ func (r *reader) documents(set *Set) (err error) {
 		case d.Dropped > 0:
 			what, how = "the model knows none of the words", "give documents of the language and kind that it was trained on"
 		}
-		return &Error{File: r.ins[0].shown(), What: what, How: how}
+		return &Error{File: r.ins[0].Shown(), What: what, How: how}
 	}
 	set.Documents = s
 	d.Rows, d.Words, d.Tokens = s.Rows(), len(s.Vocab), s.Tokens()
@@ -182,7 +183,7 @@ func (r *reader) bagDocuments() (*bags.Bags, error) {
 	b := bags.New(entries)
 	next := 0
 	for source, h := range r.bags {
-		name, first, begun := r.ins[source].shown(), b.Len(), len(b.Word)
+		name, first, begun := r.ins[source].Shown(), b.Len(), len(b.Word)
 		for ; next < len(r.pieces) && r.pieces[next].source == source; next++ {
 			p := r.pieces[next]
 			if err := r.opt.Meter.Add(1); err != nil {
@@ -212,25 +213,25 @@ func (r *reader) bagDocuments() (*bags.Bags, error) {
 
 // twice is the error of a word that a document has twice, with the second line of the two if the input can be read again.
 func (r *reader) twice(err error) error {
-	e := &Error{File: r.ins[0].shown(), What: err.Error(), How: "add the counts of the two lines up on one"}
+	e := &Error{File: r.ins[0].Shown(), What: err.Error(), How: "add the counts of the two lines up on one"}
 	var at *bags.Twice
 	if !errors.As(err, &at) {
 		return e
 	}
-	source, doc := 0, at.Doc
-	for source < len(r.bags)-1 && doc >= r.bags[source].Docs {
-		doc -= r.bags[source].Docs
-		source++
+	which, doc := 0, at.Doc
+	for which < len(r.bags)-1 && doc >= r.bags[which].Docs {
+		doc -= r.bags[which].Docs
+		which++
 	}
-	e.File, e.What = r.ins[source].shown(), (&bags.Twice{Doc: doc, Word: at.Word}).Error()
-	if r.ins[source].path == "" {
+	e.File, e.What = r.ins[which].Shown(), (&bags.Twice{Doc: doc, Word: at.Word}).Error()
+	if r.ins[which].Path == "" {
 		return e
 	}
-	s, failed := openStream(r.ctx, r.ins[source], r.opt)
+	s, failed := source.Open(r.ctx, r.ins[which], r.opt.source())
 	if failed != nil {
 		return e
 	}
-	defer s.close()
+	defer s.Close()
 	entry := [2]string{strconv.Itoa(doc + 1), strconv.Itoa(at.Word + 1)}
 	in, before := bufio.NewScanner(s), false
 	for line := 1; in.Scan(); line++ {
@@ -265,7 +266,7 @@ func (r *reader) vocabulary() ([]string, error) {
 	}
 	if known := r.opt.Words; known != nil {
 		if count > len(known) {
-			return nil, &Error{File: r.ins[0].shown(), What: fmt.Sprintf("it has no vocabulary, and %d words where the model has %d", count, len(known)),
+			return nil, &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("it has no vocabulary, and %d words where the model has %d", count, len(known)),
 				How: "put its vocabulary beside it as vocab.NAME.txt, or name it with --vocab"}
 		}
 		return known[:count], nil
@@ -277,12 +278,12 @@ func (r *reader) vocabulary() ([]string, error) {
 	return names, nil
 }
 
-func (r *reader) vocabFile() (in input, found bool, err error) {
+func (r *reader) vocabFile() (in source.Input, found bool, err error) {
 	if r.opt.Vocab != "" {
-		in, err = stat(r.opt.Vocab)
+		in, err = source.Stat(r.opt.Vocab)
 		return in, err == nil, err
 	}
-	in, found = statAny(vocabPaths(r.ins[0].path, r.opt))
+	in, found = source.StatAny(vocabPaths(r.ins[0].Path, r.opt))
 	return in, found, nil
 }
 
@@ -295,18 +296,18 @@ func vocabPaths(bag string, opt *Options) []string {
 	if !strings.Contains(name, "docword") {
 		return nil
 	}
-	return packings(folder + strings.Replace(name, "docword", "vocab", 1))
+	return source.Packings(folder + strings.Replace(name, "docword", "vocab", 1))
 }
 
-func (r *reader) readVocabulary(in input, count int) ([]string, error) {
-	s, err := openStream(r.ctx, in, r.opt)
+func (r *reader) readVocabulary(in source.Input, count int) ([]string, error) {
+	s, err := source.Open(r.ctx, in, r.opt.source())
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
-	words, defect, err := bags.Vocabulary(s, count, r.ins[0].shown())
+	defer s.Close()
+	words, defect, err := bags.Vocabulary(s, count, r.ins[0].Shown())
 	if defect != nil {
-		return nil, &Error{File: in.shown(), Line: defect.Line, Column: min(1, defect.Line), What: defect.What, How: defect.How}
+		return nil, &Error{File: in.Shown(), Line: defect.Line, Column: min(1, defect.Line), What: defect.What, How: defect.How}
 	}
 	return words, err
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
+
+	"bellows/data/internal/source"
 )
 
 // files writes files into a folder of the test's own.
@@ -160,7 +162,7 @@ func TestFormatOfDocuments(t *testing.T) {
 		"12\n3\n4\n1 1 1\n": "docword", "12 apes\n": "text", "hello\n": "text", "\nx y\n": "text", "route 66\n": "text",
 		"1 2 3\n": "", "1\t2\t3.5\n": "", "3 1:0.5 7:2\n": "", "-1 4:1\n": "", "1::2::3\n": "", "1,2,3\n": "", "0.5;7\n": "",
 	} {
-		d := &detector{kind: Documents, opt: &Options{}, in: input{name: "x"}}
+		d := &detector{kind: Documents, opt: &Options{}, in: source.Input{Name: "x"}}
 		line, _, _ := strings.Cut(text, "\n")
 		p, f := d.documentPlan([]byte(line))
 		if want == "" && f == nil || want != "" && (f != nil || p.format != want) {

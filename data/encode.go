@@ -84,7 +84,7 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 		})
 		switch {
 		case c.Levels == nil && known != nil:
-			return &Error{File: r.ins[0].shown(), What: fmt.Sprintf("column %s has more than %d values, which are not told apart any more; the model tells its %d apart", c.Option(), columns.LevelsMax, len(known)),
+			return &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("column %s has more than %d values, which are not told apart any more; the model tells its %d apart", c.Option(), columns.LevelsMax, len(known)),
 				How: "give fewer rows, or train without the model"}
 		case c.Levels == nil:
 			c.Buckets = columns.Buckets
@@ -195,7 +195,7 @@ func (r *reader) mergeLabels(e *ExampleSet) error {
 		return nil
 	}
 	if e.LabelNames, r.labels = r.mergeLevels(func(w *worker) *lines.Levels { return w.labels }); e.LabelNames == nil {
-		return &Error{File: r.ins[0].shown(), What: fmt.Sprintf("the labels have more than %d values: they are no classes", classesMax),
+		return &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("the labels have more than %d values: they are no classes", classesMax),
 			How: "name the label's column with --label"}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"bellows/data/internal/idx"
 )
 
 // Format is how the rows of an input are written, by its name as an option. "" is not known yet.
@@ -71,7 +73,7 @@ func formatOf(name string) Format {
 	for _, packed := range []string{".gz", ".gzip", ".zst", ".zstd"} {
 		name = strings.TrimSuffix(name, packed)
 	}
-	if idxName(name) {
+	if idx.Named(name) {
 		return IDX
 	}
 	for _, f := range formats {

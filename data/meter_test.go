@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bellows/data/internal/source"
 	"bellows/progress"
 	"bellows/progress/progresstest"
 )
@@ -56,7 +57,7 @@ func TestAReadIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := progress.New(t.Context())
-		s, err := openStream(t.Context(), input{name: in.file, path: in.file, size: info.Size()}, &Options{Meter: m})
+		s, err := source.Open(t.Context(), source.Input{Name: in.file, Path: in.file, Size: info.Size()}, &source.Options{Meter: m})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,7 @@ func TestAReadIsTold(t *testing.T) {
 		if done := m.Read().Done; done != info.Size() {
 			t.Errorf("%s: %d of %d bytes", name, done, info.Size())
 		}
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 		opt := Options{Cache: t.TempDir(), Meter: m, blockBytes: 1 << 10}

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"bellows/data/internal/lines"
+	"bellows/data/internal/source"
 	"bellows/progress"
 )
 
@@ -120,7 +121,12 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-func (o Options) stdin() io.Reader {
+// source is the options with which inputs are opened.
+func (o *Options) source() *source.Options {
+	return &source.Options{Stdin: o.stdin(), OutputBytes: o.Limits.OutputBytes, Meter: o.Meter}
+}
+
+func (o *Options) stdin() io.Reader {
 	if o.Stdin != nil {
 		return o.Stdin
 	}

@@ -5,17 +5,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	"bellows/data/internal/foreign"
+	"bellows/data/internal/idx"
 	"bellows/data/internal/lines"
+	"bellows/data/internal/source"
 	"bellows/progress"
 )
 
@@ -28,7 +27,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if err := opt.complete(kind); err != nil {
 		return nil, err
 	}
-	ins, err := expand(inputs)
+	ins, err := source.Expand(inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -58,20 +57,20 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 func (o *Options) ended(ctx context.Context) error { return cmp.Or(ctx.Err(), o.Meter.Err()) }
 
 // shownAll names inputs in a few words.
-func shownAll(ins []input) string {
+func shownAll(ins []source.Input) string {
 	if len(ins) > 1 {
 		return fmt.Sprintf("%d files", len(ins))
 	}
-	return filepath.Base(ins[0].shown())
+	return filepath.Base(ins[0].Shown())
 }
 
 // sizeOf is the bytes of all inputs, as they lie on the disk; 0 where one of them does not say.
-func sizeOf(ins []input) (bytes int64) {
+func sizeOf(ins []source.Input) (bytes int64) {
 	for _, in := range ins {
-		if in.pipe {
+		if in.Pipe {
 			return 0
 		}
-		bytes += in.size
+		bytes += in.Size
 	}
 	return bytes
 }
@@ -104,23 +103,23 @@ func (o *Options) complete(kind Kind) error {
 }
 
 // parseInputs reads all inputs by parsing them.
-func parseInputs(ctx context.Context, ins []input, kind Kind, opt *Options) (*Set, error) {
-	head, err := openStream(ctx, ins[0], opt)
+func parseInputs(ctx context.Context, ins []source.Input, kind Kind, opt *Options) (*Set, error) {
+	head, err := source.Open(ctx, ins[0], opt.source())
 	if err != nil {
 		return nil, err
 	}
-	if kind == Documents && head.isIDX() {
-		head.close()
-		return nil, &Error{File: ins[0].shown(), What: "IDX files hold examples, not documents", How: "name a bag of words or a text; or train an app for examples"}
+	if kind == Documents && idx.Is(head.Head) {
+		head.Close()
+		return nil, &Error{File: ins[0].Shown(), What: "IDX files hold examples, not documents", How: "name a bag of words or a text; or train an app for examples"}
 	}
-	if kind != Documents && (opt.Format == IDX || opt.Format == "" && (head.isIDX() || formatOf(ins[0].name) == IDX)) {
+	if kind != Documents && (opt.Format == IDX || opt.Format == "" && (idx.Is(head.Head) || formatOf(ins[0].Name) == IDX)) {
 		return readIDX(ctx, ins, head, kind, opt)
 	}
 	return parseText(ctx, ins, head, kind, opt)
 }
 
 // parseText reads inputs of lines; head is the first, open.
-func parseText(ctx context.Context, ins []input, head *stream, kind Kind, opt *Options) (*Set, error) {
+func parseText(ctx context.Context, ins []source.Input, head *source.Stream, kind Kind, opt *Options) (*Set, error) {
 	r := newReader(ctx, kind, ins, opt)
 	r.start()
 	r.text(ctx, head)
@@ -159,7 +158,7 @@ const blockBytes = 256 << 10
 type reader struct {
 	ctx     context.Context
 	kind    Kind
-	ins     []input
+	ins     []source.Input
 	opt     *Options
 	layout  *layout
 	bags    []lines.BagHeader // of each bag of words begun
@@ -196,7 +195,7 @@ type worker struct {
 	parser       lines.Parser
 }
 
-func newReader(ctx context.Context, kind Kind, ins []input, opt *Options) *reader {
+func newReader(ctx context.Context, kind Kind, ins []source.Input, opt *Options) *reader {
 	r := &reader{ctx: ctx, kind: kind, ins: ins, opt: opt,
 		jobs: make(chan job, opt.Workers), free: make(chan []byte, 4*opt.Workers)}
 	for range cap(r.free) {
@@ -206,11 +205,11 @@ func newReader(ctx context.Context, kind Kind, ins []input, opt *Options) *reade
 		r.columns = newRatingColumns(r.free)
 	}
 	for _, in := range ins {
-		if in.path == "" {
+		if in.Path == "" {
 			r.total = 0
 			break
 		}
-		r.total += in.size
+		r.total += in.Size
 	}
 	for range opt.Workers {
 		r.workers = append(r.workers, &worker{})
@@ -251,7 +250,7 @@ func (w *worker) parse(r *reader, j *job) {
 	w.scratch.Reset()
 	if f := w.parser.Parse(j.text, &w.scratch); f != nil {
 		r.layout.headerAgain(j.text, f)
-		j.piece.err = lines.Locate(r.ins[j.piece.source].shown(), j.text, f)
+		j.piece.err = lines.Locate(r.ins[j.piece.source].Shown(), j.text, f)
 		j.piece.err.Line += j.skipped
 		r.failed.Store(true)
 		r.free <- j.buf
@@ -271,19 +270,19 @@ func (w *worker) parse(r *reader, j *job) {
 }
 
 // text hands out the blocks of all inputs; the first is open already.
-func (r *reader) text(ctx context.Context, head *stream) {
+func (r *reader) text(ctx context.Context, head *source.Stream) {
 	for n, in := range r.ins {
 		s := head
 		if n > 0 {
 			var err error
-			if s, err = openStream(ctx, in, r.opt); err != nil {
+			if s, err = source.Open(ctx, in, r.opt.source()); err != nil {
 				r.fail(n, err)
 				return
 			}
 		}
 		err := r.file(ctx, n, s)
-		s.close()
-		r.taken += in.size
+		s.Close()
+		r.taken += in.Size
 		if err != nil {
 			r.fail(n, err)
 			return
@@ -298,15 +297,15 @@ func (r *reader) text(ctx context.Context, head *stream) {
 func (r *reader) fail(source int, err error) {
 	e, ok := err.(*Error)
 	if !ok {
-		e = &Error{File: r.ins[source].shown(), What: err.Error(), Err: err}
+		e = &Error{File: r.ins[source].Shown(), What: err.Error(), Err: err}
 	}
 	r.pieces = append(r.pieces, &piece{source: source, err: e})
 	r.failed.Store(true)
 }
 
 // file hands out the blocks of one input.
-func (r *reader) file(ctx context.Context, n int, s *stream) error {
-	blocks := &lines.Blocks{From: s, File: s.in.shown(), LineMax: r.opt.Limits.LineBytes}
+func (r *reader) file(ctx context.Context, n int, s *source.Stream) error {
+	blocks := &lines.Blocks{From: s, File: s.In.Shown(), LineMax: r.opt.Limits.LineBytes}
 	for first := true; ctx.Err() == nil && !r.failed.Load(); first = false {
 		buf := <-r.free
 		if least := max(lines.HeaderBytes, r.opt.sampleBytes()); buf == nil || first && cap(buf) < least {
@@ -330,7 +329,7 @@ func (r *reader) file(ctx context.Context, n int, s *stream) error {
 			return nil
 		}
 		if r.total > 0 {
-			j.read = float64(r.taken+s.position()) / float64(r.total)
+			j.read = float64(r.taken+s.Position()) / float64(r.total)
 		}
 		r.pieces = append(r.pieces, j.piece)
 		r.jobs <- j
@@ -358,7 +357,7 @@ func (r *reader) begin(n int, j *job) error {
 		if len(j.text) > 0 {
 			what = "the file has no rows, only blank lines and comments"
 		}
-		return &Error{File: r.ins[n].shown(), What: what, How: "name a file with data, or leave it out"}
+		return &Error{File: r.ins[n].Shown(), What: what, How: "name a file with data, or leave it out"}
 	}
 	var next *layout
 	var f *lines.Fault
@@ -366,11 +365,11 @@ func (r *reader) begin(n int, j *job) error {
 		next, f = d.layout(line)
 		r.layout = next
 	} else if next, f = d.further(r.layout, line); f == nil {
-		f = r.layout.agree(next, r.ins[0].shown())
+		f = r.layout.agree(next, r.ins[0].Shown())
 	}
 	if f != nil {
 		f.At += start
-		return lines.Locate(r.ins[n].shown(), j.text, f)
+		return lines.Locate(r.ins[n].Shown(), j.text, f)
 	}
 	if next.header {
 		end := start + bytes.IndexByte(j.text[start:], '\n') + 1
@@ -390,7 +389,7 @@ func sampleBelow(text []byte, start, most int) []byte {
 // firstRecord finds the first line that is not blank, nor, where the format
 // can be LIBSVM, a comment. line is nil when there is none.
 func (d *detector) firstRecord(text []byte) (start int, line []byte) {
-	comments := d.kind == Examples && (d.opt.Format == "" && formatOf(d.in.name) == "" || d.format(nil).indexed())
+	comments := d.kind == Examples && (d.opt.Format == "" && formatOf(d.in.Name) == "" || d.format(nil).indexed())
 	for start < len(text) {
 		end := start + bytes.IndexByte(text[start:], '\n') + 1
 		line := bytes.TrimSuffix(text[start:end-1], []byte("\r"))
@@ -420,30 +419,11 @@ func (r *reader) firstError() error {
 		}
 		before += p.lines
 		if rows += int64(p.rows); rows > r.opt.Limits.Rows {
-			return &Error{File: r.ins[source].shown(), What: fmt.Sprintf("there are more than %d rows", r.opt.Limits.Rows), How: "raise the limit on rows, or read fewer files"}
+			return &Error{File: r.ins[source].Shown(), What: fmt.Sprintf("there are more than %d rows", r.opt.Limits.Rows), How: "raise the limit on rows, or read fewer files"}
 		}
 	}
 	if rows == 0 {
-		return &Error{File: r.ins[0].shown(), What: "there are no rows", How: "name a file with data below its header"}
+		return &Error{File: r.ins[0].Shown(), What: "there are no rows", How: "name a file with data below its header"}
 	}
-	return nil
-}
-
-// isIDX reports whether the stream begins like an IDX file.
-func (s *stream) isIDX() bool {
-	h := s.head
-	return len(h) >= 4 && h[0] == 0 && h[1] == 0 && idxTypes[h[2]].bytes > 0 && h[3] > 0 && h[3] < 8
-}
-
-// fillHead reads the first bytes of the decompressed stream.
-func (s *stream) fillHead() error {
-	head := make([]byte, foreign.HeadBytes)
-	n, err := lines.ReadFull(s, head)
-	if err != nil && err != io.EOF {
-		return err
-	}
-	s.head = head[:n]
-	s.r = io.MultiReader(bytes.NewReader(slices.Clone(s.head)), s.r)
-	s.out -= int64(n)
 	return nil
 }

@@ -1,0 +1,230 @@
+// Package idx reads arrays of IDX files (the MNIST page of LeCun, Cortes and Burges).
+//
+// The caller's duties, in order: ask Is of a file's first bytes, or Named of its name; Read it within limits; LabelNames are where the labels of images may be.
+//
+// The package refuses values that are no finite 32-bit numbers, and takes no memory on the word of a header.
+package idx
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"regexp"
+	"strings"
+
+	"bellows/data/internal/lines"
+	"bellows/data/internal/source"
+)
+
+// types are the element types of IDX files (the MNIST page of LeCun, Cortes
+// and Burges), by the third byte of the magic number.
+var types = [256]struct {
+	bytes int
+	name  string
+}{
+	0x08: {1, "unsigned bytes"}, 0x09: {1, "signed bytes"}, 0x0b: {2, "16-bit integers"},
+	0x0c: {4, "32-bit integers"}, 0x0d: {4, "32-bit floats"}, 0x0e: {8, "64-bit floats"},
+}
+
+// suffix is how names of IDX files end, as "-images-idx3-ubyte".
+var suffix = regexp.MustCompile(`[.-]idx\d?(-u?byte)?$`)
+
+// Named reports whether a file is called as IDX files are.
+func Named(name string) bool { return suffix.MatchString(name) }
+
+// Array is one IDX file: rows x width values.
+type Array struct {
+	In     source.Input
+	Dims   []int
+	Width  int // of a row
+	Values []float32
+}
+
+// Is reports whether a file that begins so is an IDX file.
+func Is(h []byte) bool {
+	return len(h) >= 4 && h[0] == 0 && h[1] == 0 && types[h[2]].bytes > 0 && h[3] > 0 && h[3] < 8
+}
+
+// LabelNames are the places where the labels of images may be: the name with
+// labels for images and idx1 for idx3, packed or not.
+func LabelNames(images string) []string {
+	at := strings.LastIndexByte(images, os.PathSeparator) + 1
+	name := strings.NewReplacer("images", "labels", "idx3", "idx1", "idx2", "idx1", "idx4", "idx1").Replace(images[at:])
+	if name == images[at:] || images == "" {
+		return nil
+	}
+	return source.Packings(images[:at] + name)
+}
+
+// Limits bound what a header may ask for.
+type Limits struct {
+	Rows     int64
+	Features int // values of a row
+}
+
+// Read reads one file. Its errors are *lines.Error, or the context's.
+func Read(ctx context.Context, s *source.Stream, opt Limits) (*Array, error) {
+	in := s.In
+	fail := func(what, how string) (*Array, error) {
+		return nil, &lines.Error{File: in.Shown(), What: what, How: how}
+	}
+	if len(s.Head) == 0 {
+		return fail("the file is empty", "name a file with data, or leave it out")
+	}
+	magic, err := header(s, 4)
+	if err != nil {
+		return nil, err
+	}
+	kind := types[magic[2]]
+	switch {
+	case magic[0] != 0 || magic[1] != 0:
+		return fail(fmt.Sprintf("the magic number % x is not that of an IDX file, 00 00 08 03 for images", magic), "copy the file again, or name its true format")
+	case kind.bytes == 0:
+		return fail(fmt.Sprintf("the element type 0x%02x is not known", magic[2]), "IDX types are 08 09 0b 0c 0d 0e; copy the file again")
+	case magic[3] == 0:
+		return fail("the array has no dimension", "copy the file again")
+	}
+	a := &Array{In: in, Width: 1}
+	if err := a.readDims(s, int(magic[3]), opt); err != nil {
+		return nil, err
+	}
+	return a, a.readValues(ctx, s, magic[2])
+}
+
+// header is the next bytes of a header.
+func header(s *source.Stream, bytes int) ([]byte, error) {
+	raw := make([]byte, bytes)
+	_, err := lines.ReadFull(s, raw)
+	if err == io.EOF {
+		err = &lines.Error{File: s.In.Shown(), What: "the IDX header ends early", How: "the file is truncated; copy it again"}
+	}
+	return raw, err
+}
+
+// readDims reads the sizes and bounds their product.
+func (a *Array) readDims(s *source.Stream, n int, opt Limits) error {
+	raw, err := header(s, 4*n)
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		d := binary.BigEndian.Uint32(raw[4*i:])
+		if d == 0 {
+			return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("dimension %d has size 0", i+1), How: "sizes are 1 or more; copy the file again"}
+		}
+		a.Dims = append(a.Dims, int(d))
+		if i == 0 {
+			if int64(d) > opt.Rows {
+				return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("the header claims %d rows, the limit is %d", d, opt.Rows), How: "copy the file again, or raise the limit on rows"}
+			}
+			continue
+		}
+		if a.Width > opt.Features/int(d) {
+			return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("the header claims more than %d values a row", opt.Features), How: "copy the file again: no image is so large"}
+		}
+		a.Width *= int(d)
+	}
+	return nil
+}
+
+// step is how many values are read at a time: memory follows the data that
+// is there, not the header's word.
+const step = 1 << 20
+
+// readValues reads all values as float32 and checks that nothing follows.
+func (a *Array) readValues(ctx context.Context, s *source.Stream, kind byte) error {
+	total, size := a.Dims[0]*a.Width, types[kind].bytes
+	raw := make([]byte, min(total, step)*size)
+	if total <= source.OutputFloor/4 && a.plausible(int64(total)*int64(size), s.Packing != "") {
+		a.Values = make([]float32, 0, total)
+	}
+	for len(a.Values) < total {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		want := raw[:min(total-len(a.Values), step)*size]
+		n, err := lines.ReadFull(s, want)
+		if err == io.EOF && n < len(want) {
+			return &lines.Error{File: a.In.Shown(),
+				What: fmt.Sprintf("the file holds %d values, its header claims %d", len(a.Values)+n/size, total),
+				How:  "the file is truncated; copy it again"}
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		at := len(a.Values)
+		a.grow(at+len(want)/size, total)
+		if bad := convert(a.Values[at:], want, kind); bad >= 0 {
+			return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("value %d is not a finite 32-bit number", at+bad+1), How: "replace it; missing values are not filled in"}
+		}
+	}
+	if n, err := lines.ReadFull(s, raw[:1]); n > 0 {
+		return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("data follows the %d values that the header claims", total), How: "the header or the file is damaged; copy it again"}
+	} else if err != io.EOF {
+		return err
+	}
+	return nil
+}
+
+// plausible reports whether a file of this size can hold the bytes that its
+// header claims: gzip packs at most 1032 to 1.
+func (a *Array) plausible(bytes int64, packed bool) bool {
+	if packed {
+		return bytes <= a.In.Size*1032
+	}
+	return bytes <= a.In.Size
+}
+
+// grow lengthens the values to n of total, at most doubling what is there.
+func (a *Array) grow(n, total int) {
+	if n > cap(a.Values) {
+		grown := make([]float32, len(a.Values), min(total, max(n, 2*cap(a.Values))))
+		copy(grown, a.Values)
+		a.Values = grown
+	}
+	a.Values = a.Values[:n]
+}
+
+// byteValues are the unsigned bytes as numbers: pixels are not scaled here.
+var byteValues = func() (values [256]float32) {
+	for i := range values {
+		values[i] = float32(i)
+	}
+	return values
+}()
+
+// convert converts big-endian values and returns the position of the first
+// that is not finite, or -1.
+func convert(out []float32, raw []byte, kind byte) int {
+	switch kind {
+	case 0x08:
+		for i, b := range raw[:len(out)] {
+			out[i] = byteValues[b]
+		}
+		return -1
+	case 0x09:
+		for i, b := range raw[:len(out)] {
+			out[i] = float32(int8(b))
+		}
+		return -1
+	}
+	for i := range out {
+		switch kind {
+		case 0x0b:
+			out[i] = float32(int16(binary.BigEndian.Uint16(raw[2*i:])))
+		case 0x0c:
+			out[i] = float32(int32(binary.BigEndian.Uint32(raw[4*i:])))
+		case 0x0d:
+			out[i] = math.Float32frombits(binary.BigEndian.Uint32(raw[4*i:]))
+		case 0x0e:
+			out[i] = float32(math.Float64frombits(binary.BigEndian.Uint64(raw[8*i:])))
+		}
+		if out[i]-out[i] != 0 {
+			return i
+		}
+	}
+	return -1
+}
