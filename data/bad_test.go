@@ -34,6 +34,12 @@ var badOptions = map[string]Options{
 	"gzip/long-line.svm.gz":          {Limits: Limits{LineBytes: 50_000}},
 	"zstd/bomb.svm.zst":              {Limits: Limits{OutputBytes: 100_000}},
 	"input/not-idx.txt":              {Format: "idx"},
+	"libfm/over-limit.libfm":         {Limits: Limits{Features: 1000}},
+	"libfm/base.libfm":               {IndexBase: "1"},
+	"libfm/text-labels.libfm":        {As: &Reading{Format: LIBSVM, TextLabels: true}},
+	"ldac/over-limit.ldac":           {Limits: Limits{Features: 1000}},
+	"ldac/vocabulary-short.ldac":     {Vocab: "ldac/short.vocab"},
+	"ldac/more-words.ldac":           {Words: []string{"ape", "bee"}},
 }
 
 // notBad are files that are only wrong together with others.
@@ -42,6 +48,7 @@ var notBad = []string{
 	"input/mixed-a.svm", "input/mixed-b.csv", "input/width-a.csv", "input/width-b.csv",
 	"input/names-a.csv", "input/names-b.csv", "input/tab-b.csv", "documents/docword.ok.txt",
 	"documents/vocab.short.txt", "documents/vocab.long.txt", "documents/vocab.twice.txt", "documents/vocab.blank.txt",
+	"ldac/short.vocab", "ldac/ok.ldac",
 }
 
 // badCase is one read that must fail with the message in golden.
@@ -91,6 +98,9 @@ var combined = []badCase{
 	{"csv/number-too-far", []string{"input/width-a.csv"}, Examples, Options{Categorical: []string{"9"}}},
 	{"libsvm/label-column", []string{"input/mixed-a.svm"}, Examples, Options{Label: "y"}},
 	{"libsvm/ignore", []string{"input/mixed-a.svm"}, Examples, Options{Ignore: []string{"1"}}},
+	{"libfm/for-ratings", []string{"libfm/base.libfm"}, Ratings, Options{}},
+	{"ldac/for-examples", []string{"ldac/ok.ldac"}, Examples, Options{}},
+	{"ldac/mixed", []string{"ldac/ok.ldac", "documents/docword.ok.txt"}, Documents, Options{}},
 	{"csv/other-columns", []string{"input/names-a.csv"}, Examples, Options{As: trainedOn("b")}},
 }
 
@@ -115,7 +125,7 @@ func badCases(t *testing.T) []badCase {
 		if strings.HasPrefix(path, "triples/") {
 			kind = Ratings
 		}
-		if strings.HasPrefix(path, "documents/") {
+		if strings.HasPrefix(path, "documents/") || strings.HasPrefix(path, "ldac/") {
 			kind = Documents
 		}
 		cases = append(cases, badCase{path, []string{path}, kind, badOptions[path]})

@@ -65,7 +65,7 @@ func (d *detector) layout(line []byte) (*layout, *lines.Fault) {
 	}
 	if d.kind == Ratings && p.format != IDX {
 		if p.format.indexed() {
-			return nil, &lines.Fault{Width: len(line), What: "LIBSVM lines hold examples, not ratings", How: "write lines of user, item, rating; or train an app for examples"}
+			return nil, &lines.Fault{Width: len(line), What: p.format.shown() + " lines hold examples, not ratings", How: "write lines of user, item, rating; or train an app for examples"}
 		}
 		p.format = Triples
 	}
@@ -103,8 +103,15 @@ func (d *detector) indexed(p *layout, line []byte) *lines.Fault {
 			how += "; or say with --base 0 or --base 1 what the first of them is called here"
 		}
 		return &lines.Fault{Width: len(line), What: "the model was trained on a table, and this is " + p.format.shown() + ", which does not name its columns", How: how}
+	case p.format == LibFM && d.opt.IndexBase == "1":
+		return &lines.Fault{Width: 1, What: "the features of libFM count from 0, and here they are to count from 1", How: "leave out --base; rows that count from 1 are LIBSVM: --format libsvm"}
+	case p.format == LibFM && d.opt.As != nil && d.opt.As.TextLabels && !d.opt.Unlabelled:
+		return &lines.Fault{Width: 1, What: "the labels of the model are text, and those of libFM are numbers", How: "give the rows as LIBSVM, with the labels that training had"}
 	case len(d.opt.Ignore)+len(d.opt.Categorical) > 0:
 		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " have no columns", How: "leave out --ignore and --categorical, which are for tables"}
+	}
+	if p.format == LibFM {
+		return nil
 	}
 	var labels columns.Sampled
 	for line := range bytes.Lines(slices.Concat(line, []byte("\n"), d.below)) {
@@ -272,12 +279,14 @@ func (p *layout) parser(opt *Options, w *worker) lines.Parser {
 		return p.tableParser(w)
 	case Docword:
 		return &lines.Docword{}
+	case LDAC:
+		return &lines.LDAC{WordMax: opt.Limits.Features - 1}
 	case Text:
 		return &lines.Text{Words: &w.items}
 	case Triples:
 		return &lines.Triples{Separator: p.separator, Fields: p.columns, Roles: p.roles, Times: p.times, Users: &w.users, Items: &w.items}
 	}
-	l := &lines.LIBSVM{IndexMax: opt.Limits.Features - 1, Labels: w.labels}
+	l := &lines.LIBSVM{LibFM: p.format == LibFM, IndexMax: opt.Limits.Features - 1, Labels: w.labels}
 	if opt.IndexBase == "1" {
 		l.Least, l.IndexMax = 1, opt.Limits.Features
 	}

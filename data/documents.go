@@ -55,12 +55,14 @@ func (d *detector) documentPlan(line []byte) (*layout, *lines.Fault) {
 	switch {
 	case p.format.documents():
 	case p.format != "":
-		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " does not hold documents", How: "use --format docword or text"}
+		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " does not hold documents", How: "use --format docword, ldac or text"}
+	case formatOf(d.in.Name) == LDAC, foreign.CountsItself(line):
+		p.format = LDAC
 	case len(fields) == 1 && lines.IsDigits(fields[0]):
 		p.format = Docword
 	case onlyNumbers(line):
 		return nil, &lines.Fault{Width: len(line), What: "the first line holds numbers, not words",
-			How: "documents are text, one a line, or a bag of words whose first three lines are the numbers of documents, words and entries"}
+			How: "documents are text, one a line, or a bag of words: docword, whose first three lines are the numbers of documents, words and entries, or LDA-C, a document on each line"}
 	default:
 		p.format = Text
 	}
@@ -115,11 +117,16 @@ func (r *reader) beginDocuments(n int, j *job) error {
 func (r *reader) documents(set *Set) (err error) {
 	s, d := &DocumentSet{}, &set.Detected
 	var b *bags.Bags
-	if r.layout.format == Docword {
+	switch r.layout.format {
+	case Docword:
 		if b, err = r.bagDocuments(); err == nil {
-			s.Vocab, err = r.vocabulary()
+			s.Vocab, err = r.vocabulary(r.bags[0].Words, true)
 		}
-	} else {
+	case LDAC:
+		var words int
+		b, words = r.countedDocuments()
+		s.Vocab, err = r.vocabulary(words, false)
+	default:
 		b, s.Vocab = r.textDocuments()
 	}
 	if err != nil {
@@ -211,6 +218,30 @@ func (r *reader) bagDocuments() (*bags.Bags, error) {
 	return b, nil
 }
 
+// countedDocuments joins the documents of LDA-C, which are sorted; words is one more than the largest.
+func (r *reader) countedDocuments() (b *bags.Bags, words int) {
+	entries, docs := make([]int, len(r.pieces)), make([]int, len(r.pieces)) // before each piece
+	n, rows := 0, 0
+	for i, p := range r.pieces {
+		entries[i], docs[i] = n, rows
+		n, rows = n+len(p.Index), rows+p.rows
+		words = max(words, int(p.High)+1)
+	}
+	b = &bags.Bags{Offset: make([]int64, rows+1), Word: make([]int32, n), Count: make([]int32, n)}
+	r.eachPiece(func(i int, p *piece) {
+		for d, end := range p.Ends {
+			b.Offset[docs[i]+1+d] = int64(entries[i]) + end
+		}
+		copy(b.Word[entries[i]:], p.Index)
+		count := b.Count[entries[i]:][:len(p.Value)]
+		for k, v := range p.Value {
+			count[k] = int32(v)
+		}
+		*p = piece{}
+	})
+	return b, words
+}
+
 // twice is the error of a word that a document has twice, with the second line of the two if the input can be read again.
 func (r *reader) twice(err error) error {
 	e := &Error{File: r.ins[0].Shown(), What: err.Error(), How: "add the counts of the two lines up on one"}
@@ -253,29 +284,39 @@ func (r *reader) twice(err error) error {
 // headerLines are those before the entries of a bag of words.
 const headerLines = 3
 
-// vocabulary is the words of a bag: the file that the option names, or the neighbour vocab.X.txt of
-// docword.X.txt; without either, words are called by their numbers.
-func (r *reader) vocabulary() ([]string, error) {
-	count := r.bags[0].Words
+// vocabulary is the words of a bag: the file that the option names, or a neighbour that its name finds; without either, words are called by their numbers. The
+// bag has as many, or where that is not exact as many and perhaps more, which no document has.
+func (r *reader) vocabulary(count int, exact bool) ([]string, error) {
 	in, found, err := r.vocabFile()
 	if err != nil {
 		return nil, err
 	}
 	if found {
-		return r.readVocabulary(in, count)
+		return r.readVocabulary(in, count, exact)
 	}
 	if known := r.opt.Words; known != nil {
 		if count > len(known) {
 			return nil, &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("it has no vocabulary, and %d words where the model has %d", count, len(known)),
-				How: "put its vocabulary beside it as vocab.NAME.txt, or name it with --vocab"}
+				How: "put its vocabulary beside it as " + vocabName(r.layout.format) + ", or name it with --vocab"}
 		}
 		return known[:count], nil
 	}
 	names := make([]string, count)
 	for i := range names {
-		names[i] = strconv.Itoa(i + 1)
+		names[i] = strconv.Itoa(i)
+		if exact {
+			names[i] = strconv.Itoa(i + 1)
+		}
 	}
 	return names, nil
+}
+
+// vocabName is how the vocabulary of a bag is called.
+func vocabName(f Format) string {
+	if f == LDAC {
+		return "NAME.vocab"
+	}
+	return "vocab.NAME.txt"
 }
 
 func (r *reader) vocabFile() (in source.Input, found bool, err error) {
@@ -284,7 +325,7 @@ func (r *reader) vocabFile() (in source.Input, found bool, err error) {
 		return in, err == nil, err
 	}
 	in, found = source.StatAny(vocabPaths(r.ins[0].Path, r.opt))
-	return in, found, nil
+	return in, found && in.Path != r.ins[0].Path, nil
 }
 
 // vocabPaths are the places of the vocabulary of a bag: the file that the option names, or its neighbours.
@@ -293,19 +334,23 @@ func vocabPaths(bag string, opt *Options) []string {
 		return []string{opt.Vocab}
 	}
 	folder, name := filepath.Split(bag)
-	if !strings.Contains(name, "docword") {
+	switch {
+	case strings.Contains(name, "docword"):
+		return source.Packings(folder + strings.Replace(name, "docword", "vocab", 1))
+	case bag == "":
 		return nil
 	}
-	return source.Packings(folder + strings.Replace(name, "docword", "vocab", 1))
+	stem := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	return source.Packings(folder + strings.TrimSuffix(stem, filepath.Ext(stem)) + ".vocab")
 }
 
-func (r *reader) readVocabulary(in source.Input, count int) ([]string, error) {
+func (r *reader) readVocabulary(in source.Input, count int, exact bool) ([]string, error) {
 	s, err := source.Open(r.ctx, in, r.opt.source())
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	words, defect, err := bags.Vocabulary(s, count, r.ins[0].Shown())
+	words, defect, err := bags.Vocabulary(s, count, exact, r.ins[0].Shown())
 	if defect != nil {
 		return nil, &Error{File: in.Shown(), Line: defect.Line, Column: min(1, defect.Line), What: defect.What, How: defect.How}
 	}

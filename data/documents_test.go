@@ -160,7 +160,7 @@ func TestFormatOfDocuments(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Format{
 		"12\n3\n4\n1 1 1\n": "docword", "12 apes\n": "text", "hello\n": "text", "\nx y\n": "text", "route 66\n": "text",
-		"1 2 3\n": "", "1\t2\t3.5\n": "", "3 1:0.5 7:2\n": "", "-1 4:1\n": "", "1::2::3\n": "", "1,2,3\n": "", "0.5;7\n": "",
+		"1 2 3\n": "", "1\t2\t3.5\n": "", "3 1:0.5 7:2\n": "", "-1 4:1\n": "", "1::2::3\n": "", "1,2,3\n": "", "0.5;7\n": "", "2 0:1 4:2\n": "ldac", "1 0:1 4:2\n": "",
 	} {
 		d := &detector{kind: Documents, opt: &Options{}, in: source.Input{Name: "x"}}
 		line, _, _ := strings.Cut(text, "\n")
@@ -184,5 +184,26 @@ func TestBlocksAndWorkersDoNotChangeDocuments(t *testing.T) {
 				t.Errorf("%s: %d workers give %q, not %q", name, workers, shown(got), shown(want))
 			}
 		}
+	}
+}
+
+// LDA-C counts words from 0 and calls them by the vocabulary beside it, which may have words that no document has.
+func TestLDAC(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"ap.ldac": "2 2:1 0:3\r\n\n0\n1 1:2\n", "ap.vocab": "ape\nbee\ncat\ndog\n", "bare.dat": "2 0:1 3:2\n1 1:1"})
+	set := readDocuments(t, Options{}, filepath.Join(dir, "ap.ldac"))
+	if got := shown(set.Documents); !slices.Equal(got, []string{"ape ape ape cat", "", "bee bee"}) || len(set.Documents.Vocab) != 4 {
+		t.Errorf("documents %q of %q", got, set.Documents.Vocab)
+	}
+	if got, want := set.Detected.String(), "3 documents × 4 words, 6 tokens, LDA-C"; got != want {
+		t.Errorf("detected %q, not %q", got, want)
+	}
+	bare := readDocuments(t, Options{}, filepath.Join(dir, "bare.dat"))
+	if got := shown(bare.Documents); !slices.Equal(got, []string{"0 3 3", "1"}) {
+		t.Errorf("by number %q", got)
+	}
+	like := readDocuments(t, Options{Words: []string{"cat", "ape"}}, filepath.Join(dir, "ap.ldac"))
+	if got := shown(like.Documents); !slices.Equal(got, []string{"cat ape ape ape", "", ""}) || like.Detected.Dropped != 2 {
+		t.Errorf("by a model's words %q, %d dropped", got, like.Detected.Dropped)
 	}
 }

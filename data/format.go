@@ -20,6 +20,7 @@ const (
 	Triples Format = "triples"
 	IDX     Format = "idx"
 	Docword Format = "docword"
+	LDAC    Format = "ldac"
 	Text    Format = "text"
 )
 
@@ -36,6 +37,7 @@ var formats = []struct {
 	{Triples, "triples", nil},
 	{IDX, "IDX", nil},
 	{Docword, "docword", nil},
+	{LDAC, "LDA-C", []string{".ldac", ".lda-c"}},
 	{Text, "text", nil},
 }
 
@@ -65,7 +67,7 @@ func (f Format) indexed() bool { return f == LIBSVM || f == LibFM }
 func (f Format) columnar() bool { return f == CSV || f == TSV }
 
 // documents says whether rows are documents.
-func (f Format) documents() bool { return f == Docword || f == Text }
+func (f Format) documents() bool { return f == Docword || f == LDAC || f == Text }
 
 // formatOf proposes a format by file name, "" when the name says nothing.
 func formatOf(name string) Format {

@@ -149,3 +149,16 @@ func FuzzDocuments(f *testing.F) {
 		fuzzText(t, content, Documents, Options{Format: "text", Unlabelled: true})
 	})
 }
+
+func FuzzLibFM(f *testing.F) {
+	seed(f, "libfm", "libsvm")
+	f.Fuzz(func(t *testing.T, content []byte) { fuzzText(t, content, Examples, Options{Format: LibFM}) })
+}
+
+func FuzzLDAC(f *testing.F) {
+	seed(f, "ldac")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		fuzzText(t, content, Documents, Options{Format: LDAC})
+		fuzzText(t, content, Documents, Options{Format: LDAC, Words: []string{"a", "b", "c"}})
+	})
+}

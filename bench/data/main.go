@@ -62,11 +62,15 @@ func generated(shelf *sets.Shelf, full bool) []input {
 	if full {
 		scale = 8
 	}
-	return []input{
+	inputs := []input{
 		{"triples", shelf.Ratings(6040, 3706, 1_000_000*scale).Train, data.Ratings},
 		{"LIBSVM", shelf.Documents(20_000*scale, 1, 17_561).Train, data.Examples},
 		{"CSV", shelf.Numbers(40_000*scale, 30).Train, data.Examples},
 	}
+	for _, m := range formats {
+		inputs = append(inputs, m.make(shelf, scale))
+	}
+	return inputs
 }
 
 func race(b *pair.Bench, in input) {

@@ -146,7 +146,7 @@ func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.categorical, "categorical", "", "`columns` to take as text whatever they hold, the label's among them, by names or numbers")
 	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
 	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
-	f.StringVar(&r.vocab, "vocab", "", "`file` of the words of docword, one a line (default: found by its name)")
+	f.StringVar(&r.vocab, "vocab", "", "`file` of the words of docword or LDA-C, one a line (default: found by its name)")
 	f.StringVar(&r.base, "base", "", "first index of LIBSVM: 0 or 1 (default: detected)")
 }
 

@@ -90,16 +90,19 @@ func TestRenumber(t *testing.T) {
 
 func TestVocabulary(t *testing.T) {
 	t.Parallel()
-	words, defect, err := Vocabulary(strings.NewReader("one\r\ntwo\nthree"), 3, "bag")
+	words, defect, err := Vocabulary(strings.NewReader("one\r\ntwo\nthree"), 3, true, "bag")
 	if !slices.Equal(words, []string{"one", "two", "three"}) || defect != nil || err != nil {
 		t.Error(words, defect, err)
 	}
 	for text, line := range map[string]int{"a\n\nc\n": 2, "a\na\nc\n": 2, "a\nb\nc\nd\n": 4, "a\n": 0, "\xff\nb\nc\n": 1} {
-		if _, defect, err := Vocabulary(strings.NewReader(text), 3, "bag"); err != nil || defect == nil || defect.Line != line {
+		if _, defect, err := Vocabulary(strings.NewReader(text), 3, true, "bag"); err != nil || defect == nil || defect.Line != line {
 			t.Errorf("%q: %v, %v", text, defect, err)
 		}
 	}
-	if _, _, err := Vocabulary(iotest.ErrReader(iotest.ErrTimeout), 3, "bag"); err != iotest.ErrTimeout {
+	if words, defect, err := Vocabulary(strings.NewReader("one\ntwo\nthree\n"), 2, false, "bag"); err != nil || defect != nil || len(words) != 3 {
+		t.Error(words, defect, err)
+	}
+	if _, _, err := Vocabulary(iotest.ErrReader(iotest.ErrTimeout), 3, true, "bag"); err != iotest.ErrTimeout {
 		t.Error(err)
 	}
 }

@@ -14,8 +14,11 @@ type Defect struct {
 	What, How string
 }
 
-// Vocabulary reads one word a line, as many as the bag of that name has. err is the reader's.
-func Vocabulary(from io.Reader, count int, bag string) (words []string, defect *Defect, err error) {
+// wordsMax bounds a vocabulary, like the widest row.
+const wordsMax = 1 << 27
+
+// Vocabulary reads one word a line, as many as the bag of that name has, or more where that is not exact. err is the reader's.
+func Vocabulary(from io.Reader, count int, exact bool, bag string) (words []string, defect *Defect, err error) {
 	words = make([]string, 0, min(count, 1<<20))
 	seen := make(map[string]int, min(count, 1<<20))
 	in := bufio.NewReaderSize(from, 64<<10)
@@ -36,8 +39,8 @@ func Vocabulary(from io.Reader, count int, bag string) (words []string, defect *
 			return nil, &Defect{line, "the word is not UTF-8 text", "is this the vocabulary?"}, nil
 		case twice:
 			return nil, &Defect{line, fmt.Sprintf("the word is that of line %d", before), "give each word one line"}, nil
-		case len(words) == count:
-			return nil, &Defect{line, fmt.Sprintf("there are more words than the %d of %s", count, bag), "name the vocabulary of this bag with --vocab"}, nil
+		case exact && len(words) == count, len(words) == wordsMax:
+			return nil, &Defect{line, fmt.Sprintf("there are more words than the %d of %s", len(words), bag), "name the vocabulary of this bag with --vocab"}, nil
 		}
 		seen[word] = line
 		words = append(words, word)

@@ -114,8 +114,6 @@ func Text(line []byte, documents, separated bool) *lines.Fault {
 	bare := bytes.TrimSpace(line)
 	switch {
 	case len(bare) == 0:
-	case documents && bagLine.Match(line) && countsItself(bare):
-		return whole("this is LDA-C, which is not read", "write a line for each entry, document word count, below three lines with the numbers of documents, words and entries")
 	case bare[0] == '{' && (!documents || json.Valid(bare)), bare[0] == '[' && (json.Valid(bare) || len(bare) == 1 && !documents):
 		how := "write CSV, for example with jq -r '[.user, .item, .rating] | @csv'"
 		if documents {
@@ -139,10 +137,10 @@ func Text(line []byte, documents, separated bool) *lines.Fault {
 	return nil
 }
 
-// countsItself reports whether a line begins with the number of its other fields.
-func countsItself(line []byte) bool {
+// CountsItself reports whether a line is a document of LDA-C: it begins with the number of its other fields.
+func CountsItself(line []byte) bool {
 	fields := bytes.Fields(line)
-	return string(fields[0]) == strconv.Itoa(len(fields)-1)
+	return bagLine.Match(line) && string(fields[0]) == strconv.Itoa(len(fields)-1)
 }
 
 // TrySeparator names the separator that would make as many fields of a line as are wanted, for an error about one that did not.

@@ -9,10 +9,14 @@ import (
 // LIBSVM parses "label index:value index:value ... # comment" lines.
 // Indices must ascend within a line and are kept as written: the base is known
 // when the whole input was seen. A line with a label alone is a row of zeros.
+//
+// Those of libFM are written alike and mean less and more: indices count from 0 and may stand in any order, labels are numbers.
 type LIBSVM struct {
+	LibFM    bool
 	Least    int     // smallest index allowed: the base, 0 while it is open
 	IndexMax int     // largest index allowed
 	Labels   *Levels // of labels that are text; nil where they are numbers
+	row      unsorted
 }
 
 // Parse appends the rows of a block.
@@ -52,7 +56,11 @@ func (l *LIBSVM) label(text []byte, i int) (label float32, end int, f *Fault) {
 	if l.Labels == nil {
 		y, err := Number(field)
 		if err != nil {
-			return 0, 0, badLabel(i, field)
+			f := badLabel(i, field)
+			if l.LibFM && f.How == decimal {
+				f.How = "labels of libFM are numbers; words are labels of LIBSVM, for which say --format libsvm"
+			}
+			return 0, 0, f
 		}
 		return y, end, nil
 	}
@@ -70,7 +78,7 @@ func (l *LIBSVM) label(text []byte, i int) (label float32, end int, f *Fault) {
 // position behind the newline.
 func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 	previous := l.Least - 1
-	indices, values, from := p.Index, p.Value, len(p.Index)
+	indices, values, from, loose := p.Index, p.Value, len(p.Index), false
 	for {
 		for text[i] == ' ' || text[i] == '\t' {
 			i++
@@ -88,6 +96,9 @@ func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 		if text[i] != ':' || i == first || i-first > 10 {
 			if next, ok := rowEnd(text, first); ok {
 				p.Index, p.Value = indices, values
+				if loose {
+					return next, l.order(text, first, indices[from:], values[from:], p)
+				}
 				if from < len(indices) { // ascending: the ends are the extremes
 					p.Low, p.High = min(p.Low, indices[from]), max(p.High, int32(previous))
 				}
@@ -96,7 +107,10 @@ func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 			return 0, l.badEntry(text, first)
 		}
 		if index <= previous || index > l.IndexMax {
-			return 0, l.badIndex(text[first:i], first, index, previous)
+			if !l.LibFM || index < l.Least || index > l.IndexMax {
+				return 0, l.badIndex(text[first:i], first, index, previous)
+			}
+			loose = true
 		}
 		previous = index
 		indices = append(indices, int32(index))
@@ -117,6 +131,16 @@ func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 		i = end
 		values = append(values, value)
 	}
+}
+
+// order sorts a row whose indices do not ascend, of the line that ends at end. None may stand twice.
+func (l *LIBSVM) order(text []byte, end int, indices []int32, values []float32, p *Piece) *Fault {
+	if index := l.row.sort(indices, values); index >= 0 {
+		at, width := entryAt(text, bytes.LastIndexByte(text[:end], '\n')+1, index)
+		return &Fault{At: at, Width: width, What: fmt.Sprintf("feature index %d occurs twice in a line", index), How: "keep one value a feature"}
+	}
+	p.Low, p.High = min(p.Low, indices[0]), max(p.High, indices[len(indices)-1])
+	return nil
 }
 
 // rowEnd reports whether the line ends at i, by a newline or a comment.
@@ -196,12 +220,15 @@ func (l *LIBSVM) badEntry(text []byte, at int) *Fault {
 		f.Width = colon
 		f.What = fmt.Sprintf("feature index %s is negative", field[:colon])
 		f.How = "indices count from 0 or 1"
+		if l.LibFM {
+			f.How = "indices count from 0"
+		}
 	case colon > 10 && IsDigits(field[:colon]):
 		return l.badIndex(field[:colon], at, math.MaxInt, 0)
 	default:
 		f.Width = colon
 		f.What = fmt.Sprintf("feature index %s is not a whole number", Quoted(field[:colon]))
-		f.How = "number the features from 1; names belong into a CSV header"
+		f.How = fmt.Sprintf("number the features from %d; names belong into a CSV header", l.first())
 	}
 	return f
 }
@@ -216,12 +243,20 @@ func IsDigits(field []byte) bool {
 	return len(field) > 0
 }
 
+// first is the index that the first feature is best called by.
+func (l *LIBSVM) first() int {
+	if l.LibFM {
+		return 0
+	}
+	return 1
+}
+
 func (l *LIBSVM) badIndex(field []byte, at, index, previous int) *Fault {
 	f := &Fault{At: at, Width: len(field)}
 	switch {
 	case index > l.IndexMax:
 		f.What = fmt.Sprintf("feature index %s is larger than %d", field[:min(24, len(field))], l.IndexMax)
-		f.How = "number the features anew, from 1 and in any order: only those that occur need a number"
+		f.How = fmt.Sprintf("number the features anew, from %d and in any order: only those that occur need a number", l.first())
 	case index < l.Least:
 		f.What = fmt.Sprintf("feature index %d in a file whose indices count from %d", index, l.Least)
 		f.How = "count from the same base in training and test files, or name the base"
