@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"iter"
@@ -582,21 +583,26 @@ func (f fault) String() string {
 	return []string{"killed", "broken", "full", "short", "unheard", "stalled"}[f]
 }
 
-// faulty is a store of which one call, counted over all, goes wrong.
+// faulty is a store whose calls are numbered, over all; one of them may go wrong.
 type faulty struct {
 	blob.Store
 	at     int // the call; none: < 0
 	fault  fault
 	calls  int
 	cancel func()
+	// begins is told of each call before it is done, and returns what is told of its end; nil: nobody is.
+	begins func(n int, op string) (ends func())
 }
 
 var errGone = errors.New("the process is gone")
 
 // call is one: do does it.
-func (s *faulty) call(ctx context.Context, do func() error) error {
+func (s *faulty) call(ctx context.Context, op string, do func() error) error {
 	n := s.calls
 	s.calls++
+	if s.begins != nil {
+		defer s.begins(n, op)()
+	}
 	switch {
 	case s.at < 0 || n < s.at || n > s.at && s.fault != killed:
 		return do()
@@ -615,26 +621,40 @@ func (s *faulty) call(ctx context.Context, do func() error) error {
 }
 
 func (s *faulty) Create(ctx context.Context, name string) (w blob.Writer, err error) {
-	err = s.call(ctx, func() error { w, err = s.Store.Create(ctx, name); return err })
+	err = s.call(ctx, "create", func() error { w, err = s.Store.Create(ctx, name); return err })
 	return &faultyWriter{w, s, ctx}, err
 }
 
 func (s *faulty) Open(ctx context.Context, name string) (r blob.Reader, err error) {
-	err = s.call(ctx, func() error { r, err = s.Store.Open(ctx, name); return err })
+	err = s.call(ctx, "open", func() error { r, err = s.Store.Open(ctx, name); return err })
 	return &faultyReader{r, s, ctx}, err
 }
 
 func (s *faulty) Delete(ctx context.Context, name string) error {
-	return s.call(ctx, func() error { return s.Store.Delete(ctx, name) })
+	return s.call(ctx, "delete", func() error { return s.Store.Delete(ctx, name) })
 }
 
 func (s *faulty) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
 	return func(yield func(blob.Info, error) bool) {
-		if err := s.call(ctx, func() error { return nil }); err != nil {
+		var list []blob.Info
+		err := s.call(ctx, "list", func() error {
+			for info, err := range s.Store.List(ctx, prefix) {
+				if err != nil {
+					return err
+				}
+				list = append(list, info)
+			}
+			return nil
+		})
+		if err != nil {
 			yield(blob.Info{}, err)
 			return
 		}
-		s.Store.List(ctx, prefix)(yield)
+		for _, info := range list {
+			if !yield(info, nil) {
+				return
+			}
+		}
 	}
 }
 
@@ -649,17 +669,17 @@ func (w *faultyWriter) Write(p []byte) (n int, err error) {
 		w.s.calls++
 		return w.Writer.Write(p[:len(p)/2])
 	}
-	err = w.s.call(w.ctx, func() error { n, err = w.Writer.Write(p); return err })
+	err = w.s.call(w.ctx, "write", func() error { n, err = w.Writer.Write(p); return err })
 	return n, err
 }
 
-func (w *faultyWriter) Publish() error { return w.s.call(w.ctx, w.Writer.Publish) }
+func (w *faultyWriter) Publish() error { return w.s.call(w.ctx, "publish", w.Writer.Publish) }
 
 func (w *faultyWriter) Close() error {
 	if w.Writer == nil {
 		return nil
 	}
-	return w.s.call(w.ctx, w.Writer.Close)
+	return w.s.call(w.ctx, "close", w.Writer.Close)
 }
 
 type faultyReader struct {
@@ -669,12 +689,14 @@ type faultyReader struct {
 }
 
 func (r *faultyReader) ReadAt(p []byte, at int64) (n int, err error) {
-	err = r.s.call(r.ctx, func() error { n, err = r.Reader.ReadAt(p, at); return err })
+	err = r.s.call(r.ctx, "read", func() error { n, err = r.Reader.ReadAt(p, at); return err })
 	if r.s.at >= 0 && err != nil && err != io.EOF && n > 0 {
 		n = 0
 	}
 	return n, err
 }
+
+func (r *faultyReader) Close() error { return r.s.call(r.ctx, "leave", r.Reader.Close) }
 
 // TestKilledAtEveryCall lets each call of the store go wrong in each way, while cuts of two lives are written: the newest cut that was published without an
 // error is there, or a newer one, whole; and the next cut is, with nothing left that it does not need.
@@ -703,40 +725,63 @@ func killAt(t *testing.T, n int, f fault) (calls int) {
 	s := &faulty{Store: below, at: n, fault: f, cancel: cancel}
 	cuts := append(life(1, 1, 2, 3, 4), life(2, 1, 2)...)
 	published := -1
+	if err := writeAll(ctx, s, cuts, 0, func(i int) { published = i }); err != nil {
+		t.Fatal(err)
+	}
+	comesBack(t, fmt.Sprintf("call %d", n), below, cuts, published)
+	return s.calls
+}
+
+// writeAll writes cuts from one on, those before being there, each life by an archive of its own, whatever goes wrong with some of them; told hears of those that were
+// published. An error is of the tests.
+func writeAll(ctx context.Context, s blob.Store, cuts []*cut, from int, told func(i int)) error {
 	var a *archive.Archive
 	var last *cut // since which something is unchanged
-	for i, c := range cuts {
+	for i, c := range cuts[from:] {
+		i += from
 		if a == nil || c.Commit == 1 {
-			a = open(t, s)
+			var err error
+			if a, err = archive.Open(s, job, tables); err != nil {
+				return err
+			}
 			if _, _, err := a.Latest(ctx); err != nil {
 				a = nil
 				continue // it is tried again by another process
 			}
-			last = nil
+			if last = nil; i == from && i > 0 {
+				last = cuts[i-1]
+			}
 		}
 		if m, _ := publish(ctx, a, c, last); m != nil {
-			published, last = i, c
+			told(i)
+			last = c
 		}
 	}
-	calls = s.calls
-	a = open(t, below)
+	return nil
+}
+
+// comesBack wants of a store in which cuts were written that the newest is whole, and at least the last that was published; and that cuts can be written behind it,
+// after which nothing is left that they do not need.
+func comesBack(t *testing.T, what string, below blob.Store, cuts []*cut, published int) {
+	t.Helper()
+	a := open(t, below)
 	m, passed, err := a.Latest(t.Context())
 	if err != nil || len(passed) > 0 {
-		t.Fatalf("call %d: %v, %v", n, passed, err)
+		t.Fatalf("%s: %v, %v", what, passed, err)
 	}
 	switch {
 	case m == nil && published >= 0:
-		t.Fatalf("call %d: no cut is left, and number %d was published", n, published)
+		t.Fatalf("%s: no cut is left, and number %d was published", what, published)
 	case m != nil:
 		at := slices.IndexFunc(cuts, func(c *cut) bool { return c.At == m.At })
 		if at < published {
-			t.Fatalf("call %d: cut %d is the newest, and number %d was published", n, at, published)
+			t.Fatalf("%s: cut %d is the newest, and number %d was published", what, at, published)
 		}
 		holds(t, a, m, cuts[at])
 	}
 	next := life(7, 1)[0]
 	if m, err = publish(t.Context(), a, next, nil); err != nil {
-		t.Fatalf("call %d: then no cut can be written: %v", n, err)
+		t.Fatalf("%s: then no cut can be written: %v", what, err)
 	}
 	holds(t, a, m, next)
 	needed := map[string]bool{}
@@ -751,9 +796,8 @@ func killAt(t *testing.T, n int, f fault) (calls int) {
 		}
 	}
 	if left := names(t, below, ""); len(left) != len(needed)+2 {
-		t.Fatalf("call %d: %d blobs are left, and %d needed: %v", n, len(left), len(needed)+2, left)
+		t.Fatalf("%s: %d blobs are left, and %d needed: %v", what, len(left), len(needed)+2, left)
 	}
-	return calls
 }
 
 // TestAFullStoreCostsNoCut: the cuts before stay.
