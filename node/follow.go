@@ -49,6 +49,7 @@ func (l *lead) meet(c *validate.Checker) {
 		return
 	}
 	c.Learn(l.route)
+	c.Follow()
 	for _, m := range f.Members {
 		var list []wire.Address
 		for i := range m.Lanes {

@@ -82,10 +82,10 @@ func (w *world) checkClosed() {
 	}
 }
 
-// checkSilenceNamed sees that a node whose silence ends the job was named before (P8).
+// checkSilenceNamed sees that a node whose silence ends the job was named before (P8), whoever passes on that it does.
 func (w *world) checkSilenceNamed() {
 	who, silent := strings.CutSuffix(strings.SplitAfter(w.outcome.Reason, " has been silent for ")[0], " for ")
-	if silent && w.nodes[0].pausedUntil < w.Now-2*beatEvery && !slices.ContainsFunc(w.named, func(n string) bool { return strings.HasPrefix(n, who) }) {
+	if who = who[max(0, strings.LastIndex(who, "node ")):]; silent && w.nodes[0].pausedUntil < w.Now-2*beatEvery && !slices.ContainsFunc(w.named, func(n string) bool { return strings.HasPrefix(n, who) }) {
 		w.violated("P8: %q, which nobody had said before", w.outcome.Reason)
 	}
 }

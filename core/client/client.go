@@ -285,16 +285,16 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	if !e.In(c.cfg.Era) {
 		return
 	}
+	end, isEnd := e.Message.(*wire.End)
 	if e.From == c.cfg.Controller {
 		before := c.term
 		if c.outranked(e.Term()) {
 			return
 		}
-		if before > 0 && c.term > before {
+		if before > 0 && c.term > before && !isEnd {
 			c.complainAgain(fx)
 		}
 	}
-	end, isEnd := e.Message.(*wire.End)
 	if c.ended != nil && isEnd {
 		c.endAgain(end, fx)
 	}

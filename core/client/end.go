@@ -21,7 +21,9 @@ import (
 //     last word, its counts, and nothing more.
 //
 // The first complaint is kept and said to each controller that follows, since the one before has
-// perhaps told nobody (TestEachControllerIsToldWhyAClientDoesNotGoOn), and so is the last word.
+// perhaps told nobody (TestEachControllerIsToldWhyAClientDoesNotGoOn), and so is the last word. An end that was no finish is such a
+// complaint: where the process of the one before died in the midst of it, this client may be the only one who was told
+// (TestWhoAloneWasToldTheEndSaysSo; planted: end-kept-to-oneself).
 //
 // Turned down: to count as sent only what was acknowledged as held, since the acknowledgement may
 // be under way too (0006).
@@ -80,6 +82,9 @@ func (c *Client) complainAgain(fx *Effects) {
 // they ask next, and what they finish is dropped.
 func (c *Client) end(m *wire.End, fx *Effects) {
 	c.ended, fx.Ended = m, m
+	if c.complaint == nil && m.Reason != "" && !planted.On("end-kept-to-oneself") {
+		c.complaint = &wire.Failed{Kind: m.Kind, Reason: "the controller before has told it that the job is over: " + m.Reason}
+	}
 	for _, s := range c.splits {
 		if s != nil && s.running && s.task.waits > 0 {
 			fx.Wake = append(fx.Wake, s.task)

@@ -34,26 +34,18 @@ type enquiry struct {
 	silentMillis int64 // how long the lane has said nothing since then, without what the node slept
 }
 
-// wait is how a wait at a lane stands.
-type wait struct {
-	patience
-	known  bool // the lane has said that it has it
-	behind pending.Behind
-	who    uint32
-}
-
 // old reports whether the lane is to be asked about a wait.
-func (w *wait) old(c *Client) bool { return c.nowMillis-w.sinceMillis > c.cfg.Times.Notice/2 }
+func (c *Client) old(w *pending.At) bool { return w.Lasted(c.nowMillis) > c.cfg.Times.Notice/2 }
 
 // enquire asks lanes about waits that last, a lane at most once in half of Times.Notice, and gives the job up when one has said nothing for too
 // long. It is told how long the node was awake since the last call: while it slept, nobody could be heard.
 func (c *Client) enquire(awakeMillis int64, fx *Effects) {
 	for _, f := range c.fetches {
-		f.wait.begin(c.nowMillis)
+		f.wait.Begin(c.nowMillis)
 	}
 	for _, f := range c.flushes {
 		for i := range f.pushes {
-			f.pushes[i].wait.begin(c.nowMillis)
+			f.pushes[i].wait.Begin(c.nowMillis)
 		}
 	}
 	for lane := range c.enquiries {
@@ -81,7 +73,7 @@ func (c *Client) inquire(lane int, fx *Effects) {
 		}
 	}
 	for _, f := range c.fetches {
-		if p := &c.partitions[f.number]; f.lane == lane && len(f.waiters) > 0 && f.wait.old(c) && !f.stale {
+		if p := &c.partitions[f.number]; f.lane == lane && len(f.waiters) > 0 && c.old(&f.wait) && !f.stale {
 			w := pending.Wait{Number: f.request, Ref: p.ref, Generation: p.pair.Generation}
 			if f.request == 0 {
 				w.Of, w.Number = pending.Relay, c.sureToCome(p, f)
@@ -91,7 +83,7 @@ func (c *Client) inquire(lane int, fx *Effects) {
 	}
 	for _, f := range c.flushes {
 		for i := range f.pushes {
-			if p := &f.pushes[i]; p.lane == lane && p.below(f, partVisible) && p.wait.old(c) && !p.has(f, partStale) {
+			if p := &f.pushes[i]; p.lane == lane && p.below(f, partVisible) && c.old(&p.wait) && !p.has(f, partStale) {
 				var pair wire.Pair
 				if k := p.last(f); k != none { // else it is of nothing
 					pair = f.parts[k].pair
@@ -178,7 +170,7 @@ func (c *Client) fetchStands(lane int, w *pending.Wait, fx *Effects) {
 		if f.lane != lane || !about || len(f.waiters) == 0 || f.stale {
 			continue
 		}
-		if f.wait.update(w); w.Behind == pending.Nothing {
+		if f.wait.Update(w); w.Behind == pending.Nothing {
 			c.lost(fmt.Sprintf("%v waits for %s", f.waiters[0].Unit, f.waiters[0].describeWait()), fx)
 			return
 		}
@@ -197,7 +189,7 @@ func (c *Client) flushStands(lane int, w *pending.Wait, fx *Effects) {
 		if p.lane != lane || p.asked < 0 || !brings || !p.below(f, partVisible) || c.outgrown(f, p) {
 			continue // it was not asked about this one, which was perhaps sent again since
 		}
-		if p.wait.update(w); p.contradicts(f, state, w) {
+		if p.wait.Update(w); p.contradicts(f, state, w) {
 			c.lost(fmt.Sprintf("%v waits for %v to hold its part", f.id, c.lanes[lane]), fx)
 			return
 		}
@@ -228,9 +220,4 @@ func (p *lanePush) contradicts(f *flush, state partState, w *pending.Wait) bool 
 		return f.writes.done != nil && state < partHeld
 	}
 	return p.visibleOnCommit && !p.has(f, partRecorded) && !p.has(f, partVisible) // Committed, which has the number
-}
-
-// update takes what a lane says of a wait.
-func (w *wait) update(m *pending.Wait) {
-	w.known, w.behind, w.who = m.Behind != pending.Nothing, m.Behind, m.Who
 }

@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/delta"
+	"bellows/core/pending"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -209,7 +210,8 @@ type flush struct {
 	sent       []audit.Sent         // what it has of each table, as the audit counts it
 	results    *wire.Done           // a copy, for a Done that has to be said again (reopen)
 	stale      int                  // parts that wait for a route
-	staleUntil bellows.RouteVersion // the newest that they wait for; not 0: the flush was reopened
+	staleUntil bellows.RouteVersion // the newest that they wait for
+	reopened   bool                 // its done was taken back (reopen)
 	preparing  bool                 // some vote is missing, as far as is known: counted in Client.preparing
 }
 
@@ -218,16 +220,16 @@ type flush struct {
 type lanePush struct {
 	lane             int
 	push             *wire.Push
-	first            int  // of its parts, the others are linked to it (next); none: they have all been sent elsewhere
-	moved            bool // it brought nothing, and another lane was sent that: its own has left
-	again            bool // it brings again what was stale: answers to it name their pairs
-	parted           bool // it may be on its way when the flush counts: some of it was refused and sent elsewhere, which a lane may say before it comes, or the lane before has left and says last that it counts
-	waited           bool // its lane had no room for some of it, and may say Room
-	visibleOnCommit  bool // some of it shows as soon as it is recorded, and the lane sends subscribed rows then
-	countedAsCertain bool // it is sure to be recorded: counted in Client.relays
-	wait             wait // how it stands at its lane, until all of it is visible
-	resent           int  // how often, because there was room
-	asked            int  // what resent was when its lane was asked about it last (enquire.go); -1: sent again, and not asked about
+	first            int        // of its parts, the others are linked to it (next); none: they have all been sent elsewhere
+	moved            bool       // it brought nothing, and another lane was sent that: its own has left
+	again            bool       // it brings again what was stale: answers to it name their pairs
+	parted           bool       // it may be on its way when the flush counts: some of it was refused and sent elsewhere, which a lane may say before it comes, or the lane before has left and says last that it counts
+	waited           bool       // its lane had no room for some of it, and may say Room
+	visibleOnCommit  bool       // some of it shows as soon as it is recorded, and the lane sends subscribed rows then
+	countedAsCertain bool       // it is sure to be recorded: counted in Client.relays
+	wait             pending.At // how it stands at its lane, until all of it is visible
+	resent           int        // how often, because there was room
+	asked            int        // what resent was when its lane was asked about it last (enquire.go); -1: sent again, and not asked about
 }
 
 // flushPart is a flush's part for one partition: what is accounted for, since partitions move. An

@@ -442,7 +442,7 @@ func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
 // not kept, without what was sent elsewhere since: two pushes that bring the same part would each be taken for all that
 // waits (TestWhatIsSentAgainBringsAPartOnce).
 func (c *Client) sendAgain(f *flush, p *lanePush, fx *Effects) {
-	if f.staleUntil > 0 || c.outgrown(f, p) {
+	if f.reopened || c.outgrown(f, p) {
 		c.sendRest(f, p, fx)
 		return
 	}

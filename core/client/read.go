@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/core/gate"
+	"bellows/core/pending"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -46,12 +47,12 @@ type fetch struct {
 	rows       []uint32      // nil: all
 	keys       []bellows.Key // of a sparse table, in place of rows
 	lease      bool
-	mode       wire.Mode // of a lease
-	subscribe  bool      // its answer begins a subscription, or adds to one
-	waiters    []*Task   // of a lease: one
-	wait       wait      // how that stands, where there are waiters
-	lane       int       // that was asked, or sends it unasked: index in Client.lanes
-	stale      bool      // it is to be asked again, by route staleUntil or a later one
+	mode       wire.Mode  // of a lease
+	subscribe  bool       // its answer begins a subscription, or adds to one
+	waiters    []*Task    // of a lease: one
+	wait       pending.At // how that stands, where there are waiters
+	lane       int        // that was asked, or sends it unasked: index in Client.lanes
+	stale      bool       // it is to be asked again, by route staleUntil or a later one
 	staleUntil bellows.RouteVersion
 }
 
@@ -251,7 +252,7 @@ func (f *fetch) question(p *partition) wire.PullPart {
 // ask puts a question of one fetch, as a new one, to the owner that is known now.
 func (c *Client) ask(f *fetch, fx *Effects) {
 	p := &c.partitions[f.number]
-	f.stale, f.lane, f.wait.known = false, p.lane, false
+	f.stale, f.lane, f.wait.Known = false, p.lane, false
 	if f.lease {
 		c.request++
 		f.request = c.request
@@ -287,7 +288,7 @@ func (c *Client) suspend(t *Task, answers, number int, fx *Effects) {
 	if t.waits == 0 {
 		c.executing--
 		c.waiting++
-		t.patience = patience{}
+		t.patience = pending.Patience{}
 	}
 	t.waits += answers
 	t.waitsFor = number

@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"bellows"
@@ -51,6 +52,7 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 	c.now.Route = next
 	c.takeLeave(m, fx)
 	if m.Begin != nil {
+		c.followed(fx)
 		for t, clocks := range m.Begin.Staleness {
 			c.setStaleness(bellows.TableID(t), clocks)
 		}
@@ -66,6 +68,27 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 	c.startQueued(fx)
 	c.part(fx)
 	c.leave(m.Changes, fx)
+}
+
+// followed makes up for what a controller that another has followed took with it, whose process may be gone. What is done is said again: the
+// word is lost, and lanes that have promised before all of it was held have not spoken of it (TestWhatIsDoneIsSaidToWhoFollows; planted:
+// done-unrepeated). And what was refused waits for no route that the one before has told nobody else of
+// (TestARouteThatNobodyHasIsNotAwaited; planted: lost-route-awaited).
+func (c *Client) followed(fx *Effects) {
+	until := c.now.Route.Version()
+	if planted.On("lost-route-awaited") {
+		until = math.MaxUint32
+	}
+	for _, f := range c.fetches {
+		f.staleUntil = min(f.staleUntil, until)
+	}
+	for _, f := range c.flushes {
+		f.staleUntil = min(f.staleUntil, until)
+		held := len(f.parts) > 0 && !slices.ContainsFunc(f.parts, func(p flushPart) bool { return p.state != partHeld })
+		if held && f.writes.done == nil && !planted.On("done-unrepeated") {
+			fx.Send(c.cfg.Self, c.cfg.Controller, c.doneAgain(f))
+		}
+	}
 }
 
 // setOwner takes note of the lane that owns a partition. Deltas for lanes of this node are not
@@ -177,6 +200,7 @@ func (c *Client) staleParts(f *flush, m *wire.Stale, from wire.Address, fx *Effe
 // reopen undoes that a flush is done: not all of it is held where it must be. What has been sent is
 // its receivers' and stays as it is, so the new Done is made of a copy of the results.
 func (c *Client) reopen(f *flush) {
+	f.reopened = true
 	if f.writes.done == nil {
 		f.writes.done = copyResults(f.results)
 	}
@@ -184,6 +208,14 @@ func (c *Client) reopen(f *flush) {
 		f.preparing = true
 		c.preparing++
 	}
+}
+
+// doneAgain is once more what was said of a flush when all of it was held.
+func (c *Client) doneAgain(f *flush) *wire.Done {
+	d := copyResults(f.results)
+	d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs)
+	f.say(d)
+	return d
 }
 
 // copyResults is a done with the results of another.
@@ -233,7 +265,7 @@ func (c *Client) pushAgain(f *flush, fx *Effects) {
 			now := &f.pushes[p.push]
 			now.again, now.push.Again, now.asked = true, true, -1
 			if was.lane == now.lane { // which is waited for all the same
-				now.wait.patience = was.wait.patience
+				now.wait.Patience = was.wait.Patience
 			}
 			p.next, now.first = now.first, k
 		case p.push < old:
@@ -249,10 +281,7 @@ func (c *Client) pushAgain(f *flush, fx *Effects) {
 			p := &f.pushes[i]
 			p.push.Pairs = f.pairs(p.push.Pairs)
 			if i == old && !planted.On("results-left-behind") { // for another controller: who had it has perhaps nothing of the flush any more
-				d := copyResults(f.results)
-				d.Flush, d.Clock, d.Pairs = f.id, f.clock, f.pairs(d.Pairs)
-				f.say(d)
-				p.push.Done = d
+				p.push.Done = c.doneAgain(f)
 			}
 			fx.Send(c.cfg.Self, c.lanes[p.lane], p.push)
 		}
@@ -286,7 +315,8 @@ func (c *Client) unlink(f *flush, p *lanePush) {
 }
 
 // awaitRoute names what waits for a route, and in the end gives it up (TestARouteThatDoesNotComeIsNamed): the controller told this node of the
-// route when it made it, so that a route which does not come means a controller that is lost.
+// route when it made it, so that a route which does not come means a controller that is lost. The one that follows tells of it when it knows
+// what all lanes hold, which takes as long as it takes to find that somebody is lost, and longer than node 0 may be silent.
 func (c *Client) awaitRoute(awake int64, fx *Effects) {
 	what, until := c.stale()
 	if what == "" {
@@ -296,11 +326,11 @@ func (c *Client) awaitRoute(awake int64, fx *Effects) {
 	before, times := c.routeless, &c.cfg.Times
 	c.routeless += awake
 	switch {
-	case c.routeless > times.Leader:
+	case c.routeless > times.Task:
 		c.giveUp(fx, "%s waits for route %d, which has not come in %s: node %d goes by route %d", what, until, seconds(c.routeless), c.cfg.Self.Node, c.now.Route.Version())
 	case before <= times.Notice && c.routeless > times.Notice:
 		fx.Notices = append(fx.Notices, fmt.Sprintf("%s has waited %s for route %d, and gives up after %s: node %d goes by route %d",
-			what, seconds(c.routeless), until, seconds(times.Leader), c.cfg.Self.Node, c.now.Route.Version()))
+			what, seconds(c.routeless), until, seconds(times.Task), c.cfg.Self.Node, c.now.Route.Version()))
 	}
 }
 

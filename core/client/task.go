@@ -3,6 +3,7 @@ package client
 import (
 	"bellows"
 	"bellows/core/delta"
+	"bellows/core/pending"
 	"bellows/core/planted"
 	"bellows/link/wire"
 	"bellows/table"
@@ -42,7 +43,7 @@ type Task struct {
 	waitsFor int       // the last partition that it waits for, by route.Number: the one that is named
 	delayed  bool      // it waits for its split's own commits before it asks for a lease on that
 	mode     wire.Mode // of the lease
-	patience patience
+	patience pending.Patience
 }
 
 // pin is one partition's rows as the task sees them.

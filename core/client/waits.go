@@ -67,7 +67,7 @@ func (c *Client) nameReads(fx *Effects) {
 		if s == nil || !s.running || s.task.waits == 0 {
 			continue
 		}
-		if t := s.task; t.patience.exhausted(c.nowMillis, c.cfg.Times.Notice) {
+		if t := s.task; t.patience.Exhausted(c.nowMillis, c.cfg.Times.Notice) {
 			if late++; first == nil {
 				first = t
 			}
@@ -76,7 +76,7 @@ func (c *Client) nameReads(fx *Effects) {
 	if first == nil {
 		return
 	}
-	sentence := fmt.Sprintf("%v has waited %.1f s for %s%s", first.Unit, first.patience.seconds(c.nowMillis), first.describeWait(), c.taskUntil(first))
+	sentence := fmt.Sprintf("%v has waited %s for %s%s", first.Unit, seconds(first.patience.Lasted(c.nowMillis)), first.describeWait(), c.taskUntil(first))
 	if late > 1 {
 		sentence += fmt.Sprintf("; %d other splits of node %d wait too", late-1, c.cfg.Self.Node)
 	}
@@ -104,7 +104,7 @@ func (c *Client) taskUntil(t *Task) string {
 			return c.givesUp(f.lane, &f.wait)
 		}
 	}
-	return c.givesUp(c.partitions[t.waitsFor].lane, &wait{known: true, behind: pending.Record}) // its own flush, which is named by itself
+	return c.givesUp(c.partitions[t.waitsFor].lane, &pending.At{Known: true, Behind: pending.Record}) // its own flush, which is named by itself
 }
 
 // nameFlushes names the lanes that have not said for long that they hold their part of a flush.
@@ -112,30 +112,30 @@ func (c *Client) nameFlushes(fx *Effects) {
 	for _, f := range c.flushes {
 		for i := range f.pushes {
 			p := &f.pushes[i]
-			held := p.wait.known && p.wait.behind != pending.Room || !p.below(f, partHeld)
-			if held || p.has(f, partStale) || !p.wait.exhausted(c.nowMillis, c.cfg.Times.Notice) || planted.On("alone-unnamed") && len(f.pushes) == 1 {
+			held := p.wait.Known && p.wait.Behind != pending.Room || !p.below(f, partHeld)
+			if held || p.has(f, partStale) || !p.wait.Exhausted(c.nowMillis, c.cfg.Times.Notice) || planted.On("alone-unnamed") && len(f.pushes) == 1 {
 				continue
 			}
-			fx.Notices = append(fx.Notices, fmt.Sprintf("%v has waited %.1f s for %v to hold its part%s",
-				f.id, p.wait.seconds(c.nowMillis), c.lanes[p.lane], c.givesUp(p.lane, &p.wait)))
+			fx.Notices = append(fx.Notices, fmt.Sprintf("%v has waited %s for %v to hold its part%s",
+				f.id, seconds(p.wait.Lasted(c.nowMillis)), c.lanes[p.lane], c.givesUp(p.lane, &p.wait)))
 		}
 	}
 }
 
 // givesUp says behind what a wait at a lane stands, and when it is given up.
-func (c *Client) givesUp(lane int, w *wait) string {
-	if !w.known {
+func (c *Client) givesUp(lane int, w *pending.At) string {
+	if !w.Known {
 		return fmt.Sprintf(", and gives up after %s without a word of that lane", seconds(c.cfg.Times.Answer))
 	}
 	task := seconds(c.cfg.Times.Task)
-	switch split := bellows.SplitID(w.who); {
-	case w.behind == pending.Clock && int(split) < c.cfg.Route.Splits():
+	switch split := bellows.SplitID(w.Who); {
+	case w.Behind == pending.Clock && int(split) < c.cfg.Route.Splits():
 		return fmt.Sprintf(", behind split %d on node %d, and gives up when a task has taken %s", split, c.now.Route.Node(split), task)
-	case w.behind == pending.Lease:
-		return fmt.Sprintf(", behind a lease of node %d, and gives up when a task has taken %s", w.who, task)
-	case w.behind == pending.Silence:
+	case w.Behind == pending.Lease:
+		return fmt.Sprintf(", behind a lease of node %d, and gives up when a task has taken %s", w.Who, task)
+	case w.Behind == pending.Silence:
 		return fmt.Sprintf(", and gives up after %s without a word of the controller there", seconds(c.cfg.Times.Leader))
-	case w.behind == pending.Room:
+	case w.Behind == pending.Room:
 		return fmt.Sprintf(", behind others for whom there is room, and gives up after %s without a commit", task)
 	}
 	return fmt.Sprintf(", behind commits to come, and gives up after %s without one", task)
@@ -143,28 +143,3 @@ func (c *Client) givesUp(lane int, w *wait) string {
 
 // seconds is how sentences have a time.
 func seconds(millis int64) string { return fmt.Sprintf("%.1f s", float64(millis)/1000) }
-
-// patience is how long something has waited, by the ticks: the client reads no clock. The zero
-// patience has not begun; a wait begins with the first tick that sees it.
-type patience struct {
-	sinceMillis int64
-	noticed     bool
-}
-
-func (p *patience) begin(nowMillis int64) {
-	if p.sinceMillis == 0 {
-		p.sinceMillis = nowMillis
-	}
-}
-
-// exhausted reports, once, that the wait has lasted too long to go unnamed.
-func (p *patience) exhausted(nowMillis, noticeMillis int64) bool {
-	p.begin(nowMillis)
-	if p.noticed || nowMillis-p.sinceMillis <= noticeMillis {
-		return false
-	}
-	p.noticed = true
-	return true
-}
-
-func (p *patience) seconds(nowMillis int64) float64 { return float64(nowMillis-p.sinceMillis) / 1000 }

@@ -127,7 +127,7 @@ func (c *Controller) announce(fx *Effects) {
 func (c *Controller) idle(fx *Effects) {
 	switch {
 	case len(c.queue) > 0:
-		c.end(&Outcome{Interrupted: true, Reason: "interrupted"}, fx)
+		c.end(&Outcome{Interrupted: true, Kind: bellows.Interrupted, Reason: "interrupted"}, fx)
 	case c.finishing:
 		c.end(&Outcome{}, fx)
 	default:

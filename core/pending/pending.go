@@ -1,8 +1,8 @@
 // Package pending names what a client waits for at a lane, and what the lane says of it.
 //
 // A wait there has an end because the lane says what it has of it: a client lists what has lasted (wire.Inquiry), and the lane's word (wire.Standing)
-// comes behind all that it has answered before. So what it has nothing of, and the client still waits for, is lost. The package refuses to know who
-// waits how long.
+// comes behind all that it has answered before. So what it has nothing of, and the client still waits for, is lost. What lasts is named once
+// (Patience). The package reads no clock, and refuses to say when a wait ends.
 package pending
 
 import "bellows"

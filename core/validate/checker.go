@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/core"
+	"bellows/core/planted"
 	"bellows/core/route"
 	"bellows/core/rule"
 	"bellows/link/wire"
@@ -42,6 +43,8 @@ type known struct {
 	here  []wire.Address // actors of this node, whether or not the route has them
 	ran   []ran          // splits that have moved
 	met   []wire.Address // who was asked by a controller that did not know whether he takes part, whatever the route
+
+	follows bool // routes have come and gone of which this checker has not heard
 }
 
 // ran is a split and a node that ran it by an earlier route.
@@ -52,7 +55,7 @@ type ran struct {
 
 // with is what is known with another route, or other actors here.
 func (k *known) with(r *route.Route, here []wire.Address) *known {
-	to := &known{route: r, here: here, ran: k.ran, met: k.met}
+	to := &known{route: r, here: here, ran: k.ran, met: k.met, follows: k.follows}
 	for s := bellows.SplitID(0); k.route != nil && int(s) < r.Splits(); s++ {
 		if one := (ran{s, k.route.Node(s)}); one.node != r.Node(s) && !slices.Contains(to.ran, one) {
 			to.ran = append(slices.Clip(to.ran), one)
@@ -134,6 +137,17 @@ func New(cfg core.Job, self bellows.NodeID) *Checker {
 // from the controller, and says so.
 func (ck *Checker) Host(a wire.Address) {
 	ck.replace(func(k *known) *known { return k.with(k.route, append(slices.Clip(k.here), a)) })
+}
+
+// Follow tells a checker of the controller's node that the job has run without it: another process led. Who has run a split since the route with
+// which it was made it does not know, so that it leaves to the controller, which compares, whose the units are of which clients speak
+// (TestWhoFollowsDoesNotKnowWhoRanASplit).
+func (ck *Checker) Follow() {
+	ck.replace(func(k *known) *known {
+		to := *k
+		to.follows = !planted.On("splits-of-the-past-judged")
+		return &to
+	})
 }
 
 // Learn takes note of a route: on the node of the controller, before the controller's messages

@@ -234,9 +234,10 @@ func clock(at int, c bellows.Clock) *breach {
 	return within("the clock", at, int64(c), 0, math.MaxInt32)
 }
 
-// ran reports whether a node has run a split by an earlier route.
+// ran reports whether a node has run a split by an earlier route, or may have.
 func (ck *Checker) ran(s bellows.SplitID, n bellows.NodeID) bool {
-	return slices.Contains(ck.now.Load().ran, ran{s, n})
+	k := ck.now.Load()
+	return k.follows || slices.Contains(k.ran, ran{s, n})
 }
 
 // unit is a split of the job with items that it may have. A node's own is one that it runs. Which

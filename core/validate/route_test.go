@@ -218,6 +218,30 @@ func TestWhoRanASplitMaySpeakOfIt(t *testing.T) {
 	}
 }
 
+// TestWhoFollowsDoesNotKnowWhoRanASplit has a process lead a job that ran without it: a split may have moved twice since the route that it knows, so that what clients say of it is for
+// the controller; whom a message is from is judged as ever, and what controllers say of splits.
+func TestWhoFollowsDoesNotKnowWhoRanASplit(t *testing.T) {
+	t.Parallel()
+	ck := newChecker(0)
+	next, _ := after(first(), addClient)
+	ck.Learn(next)
+	ck.Follow()
+	of := func(client, said bellows.NodeID) attempt {
+		m := &wire.Done{Flush: bellows.FlushID{Client: said, Incarnation: 1, Seq: 1}, Clock: 7, Results: []wire.Result{{Unit: unit(3, 7, 5, 15)}}}
+		return attempt{wire.ClientAt(client), controller, m, ""}
+	}
+	if refused := asked(ck, of(0, 0), of(1, 1)); refused != "" {
+		t.Errorf("before the controller knows the route: %s", refused)
+	}
+	ck.Learn(must(after(next, giveSplit)))
+	if refused := asked(ck, of(0, 0), of(1, 1)); refused != "" {
+		t.Errorf("when it does: %s", refused)
+	}
+	if asked(ck, of(0, 1)) == "" {
+		t.Error("one speaks for another")
+	}
+}
+
 // TestWhoIsPartedFromIsKnown loses a client while the job goes on: it is parted from, and nobody else is, who takes part, never came, or has a lane yet.
 func TestWhoIsPartedFromIsKnown(t *testing.T) {
 	t.Parallel()

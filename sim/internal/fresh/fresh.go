@@ -27,7 +27,9 @@ func New(job core.Job, from coord.Saved, term bellows.Term) (Checker, error) {
 			return Checker{}, fmt.Errorf("the route that was saved cannot be made: %w", err)
 		}
 	}
-	return Checker{validate.New(job, 0), term}, nil
+	c := validate.New(job, 0)
+	c.Follow()
+	return Checker{c, term}, nil
 }
 
 // Learn takes note of whom the controller asks, and of the route that it goes by; nil: of the one before.
