@@ -29,10 +29,10 @@ func (r *reader) assemble() (*Set, error) {
 		rows += p.rows
 	}
 	set := &Set{Kind: r.kind, Detected: Detection{
-		Format: r.layout.format.shown(), Header: r.layout.header, Files: len(r.ins), Rows: rows,
+		Format: r.layout.format.shown(), Header: r.layout.header && r.layout.keys == nil, Files: len(r.ins), Rows: rows,
 	}}
 	set.Detected.ofTimes(r.layout)
-	if r.layout.separator != "" {
+	if r.layout.separator != "" && r.layout.keys == nil {
 		set.Detected.Separator = lines.SeparatorName(r.layout.separator)
 	}
 	if r.kind == Ratings {
@@ -63,7 +63,7 @@ func (r *reader) assemble() (*Set, error) {
 	if set.Examples.Features == 0 {
 		return nil, &Error{File: r.ins[0].Shown(), What: "there are labels but no features", How: "give each row at least one feature"}
 	}
-	if set.Detected.describe(set.Examples); r.layout.format.columnar() && r.layout.label < 0 {
+	if set.Detected.describe(set.Examples); r.layout.table != nil && r.layout.label < 0 {
 		set.Detected.Classes = 0 // nobody has looked for labels
 	}
 	set.Reading = r.reading(set)

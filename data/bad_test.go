@@ -34,6 +34,14 @@ var badOptions = map[string]Options{
 	"gzip/long-line.svm.gz":          {Limits: Limits{LineBytes: 50_000}},
 	"zstd/bomb.svm.zst":              {Limits: Limits{OutputBytes: 100_000}},
 	"input/not-idx.txt":              {Format: "idx"},
+	"jsonl/many-keys.jsonl":          {Limits: Limits{Features: 50}},
+	"jsonl/sep.jsonl":                {Separator: ","},
+	"jsonl/header.jsonl":             {Header: HeaderNo},
+	"jsonl/base.jsonl":               {IndexBase: "1"},
+	"jsonl/lacks.jsonl":              {As: trainedOn("a", "b")},
+	"jsonl/nameless.jsonl":           {Features: 1},
+	"jsonl/documents-named.jsonl":    {Text: "body"},
+	"jsonl/documents-plain.txt":      {Text: "body"},
 	"libfm/over-limit.libfm":         {Limits: Limits{Features: 1000}},
 	"libfm/base.libfm":               {IndexBase: "1"},
 	"libfm/text-labels.libfm":        {As: &Reading{Format: LIBSVM, TextLabels: true}},
@@ -48,7 +56,7 @@ var notBad = []string{
 	"input/mixed-a.svm", "input/mixed-b.csv", "input/width-a.csv", "input/width-b.csv",
 	"input/names-a.csv", "input/names-b.csv", "input/tab-b.csv", "documents/docword.ok.txt",
 	"documents/vocab.short.txt", "documents/vocab.long.txt", "documents/vocab.twice.txt", "documents/vocab.blank.txt",
-	"ldac/short.vocab", "ldac/ok.ldac",
+	"ldac/short.vocab", "ldac/ok.ldac", "jsonl/ok.jsonl",
 }
 
 // badCase is one read that must fail with the message in golden.
@@ -101,6 +109,8 @@ var combined = []badCase{
 	{"libfm/for-ratings", []string{"libfm/base.libfm"}, Ratings, Options{}},
 	{"ldac/for-examples", []string{"ldac/ok.ldac"}, Examples, Options{}},
 	{"ldac/mixed", []string{"ldac/ok.ldac", "documents/docword.ok.txt"}, Documents, Options{}},
+	{"jsonl/behind-csv", []string{"input/names-a.csv", "jsonl/ok.jsonl"}, Examples, Options{}},
+	{"jsonl/before-csv", []string{"jsonl/ok.jsonl", "input/names-a.csv"}, Examples, Options{}},
 	{"csv/other-columns", []string{"input/names-a.csv"}, Examples, Options{As: trainedOn("b")}},
 }
 
@@ -122,10 +132,10 @@ func badCases(t *testing.T) []badCase {
 			return err
 		}
 		kind := Examples
-		if strings.HasPrefix(path, "triples/") {
+		if strings.HasPrefix(path, "triples/") || strings.HasPrefix(path, "jsonl/ratings-") {
 			kind = Ratings
 		}
-		if strings.HasPrefix(path, "documents/") || strings.HasPrefix(path, "ldac/") {
+		if strings.HasPrefix(path, "documents/") || strings.HasPrefix(path, "ldac/") || strings.HasPrefix(path, "jsonl/documents-") {
 			kind = Documents
 		}
 		cases = append(cases, badCase{path, []string{path}, kind, badOptions[path]})

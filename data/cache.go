@@ -24,7 +24,7 @@ import (
 )
 
 // cacheVersion changes when parsing or the stored form does.
-const cacheVersion = 5
+const cacheVersion = 6
 
 // settled is how old a file must be before its columns are stored: two writes
 // within one tick of a file system's clock look the same.
@@ -97,7 +97,7 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 		key = append(key, "grow")
 	}
 	if kind == Documents {
-		key = append(key, opt.Vocab)
+		key = append(key, opt.Vocab, opt.Text)
 	}
 	for _, in := range ins {
 		path, err := filepath.Abs(in.Path)

@@ -33,7 +33,7 @@ func (d *detector) triples(p *layout, line []byte) *lines.Fault {
 	}
 	n := &roles.Finder{Hint: foreign.TrySeparator(line, least, 4), Fields: fields, Width: len(line), Separator: p.separator, Asked: [...]string{d.opt.User, d.opt.Item, d.opt.Rating},
 		Headerless: d.opt.Header == HeaderNo, Unlabelled: d.opt.Unlabelled, Listed: columns.Listed(columns.NamesOf(fields)), At: roles.Unknown,
-		Timed: d.opt.Timed, AskedTime: d.opt.Time, Time: roles.Nowhere}
+		Keyed: d.keyed, Timed: d.opt.Timed, AskedTime: d.opt.Time, Time: roles.Nowhere}
 	if as := d.opt.As; as != nil {
 		for i, c := range [...]*Column{as.User, as.Item, as.Rating} {
 			if c != nil {

@@ -30,6 +30,11 @@ type layout struct {
 	times     *lines.Times    // nil: nobody asks
 
 	wordLabels bool // labels are text
+
+	keys  []string // JSON lines: the columns
+	used  []bool   // of them
+	order []int    // of them, as the parser of ratings has its fields; nil: as they stand
+	words bool     // the key is the text of documents
 }
 
 // bagName is how files of bags of words are called, for which that of their words is found.
@@ -41,6 +46,8 @@ type detector struct {
 	opt   *Options
 	in    source.Input
 	below []byte // the lines below the first that are looked at, too
+	first []byte // the first as it stands, and those
+	keyed bool   // the columns have no order, but names
 }
 
 // layout looks at the first line (without its newline).
@@ -81,7 +88,7 @@ func (d *detector) layout(line []byte) (*layout, *lines.Fault) {
 		return nil, &lines.Fault{Width: 1, What: "this is not an IDX file: it does not begin with two zero bytes", How: "name its true format"}
 	case "":
 		return nil, &lines.Fault{Width: len(line), What: "the format is not recognised",
-			How: "name it with --format: libsvm (label index:value ...), csv, tsv or idx"}
+			How: "name it with --format: libsvm (label index:value ...), csv, tsv, jsonl or idx"}
 	}
 	return p, d.indexed(p, line)
 }
@@ -161,6 +168,8 @@ func (d *detector) format(line []byte) Format {
 	}
 	fields := bytes.Fields(line)
 	switch {
+	case bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")):
+		return JSONL
 	case d.kind == Ratings:
 		return Triples
 	case len(fields) > 1 && isEntry(fields[1]) && !isEntry(fields[0]):
@@ -239,7 +248,7 @@ func (p *layout) headerAgain(text []byte, f *lines.Fault) {
 	at := min(f.At, len(text)-1)
 	line := text[bytes.LastIndexByte(text[:at], '\n')+1:]
 	line = bytes.TrimSuffix(line[:bytes.IndexByte(line, '\n')], []byte("\r"))
-	if p.names == nil {
+	if p.names == nil || p.keys != nil {
 		return
 	}
 	if fields, bad := lines.Fields(line, p.separator); bad == nil && slices.Equal(p.names, columns.NamesOf(fields)) {
@@ -271,19 +280,28 @@ func (p *layout) agree(next *layout, first string) *lines.Fault {
 
 // parser makes the parser of one worker.
 func (p *layout) parser(opt *Options, w *worker) lines.Parser {
+	w.inner = p.lineParser(opt, w)
+	if p.keys != nil {
+		return p.jsonParser(w.inner)
+	}
+	return w.inner
+}
+
+// lineParser makes the parser of lines, as which JSON lines are read, too.
+func (p *layout) lineParser(opt *Options, w *worker) lines.Parser {
 	if p.wordLabels {
 		w.labels = &lines.Levels{Max: classesMax, Buckets: 1}
 	}
-	switch p.format {
-	case CSV, TSV:
+	switch {
+	case p.table != nil:
 		return p.tableParser(w)
-	case Docword:
+	case p.format == Docword:
 		return &lines.Docword{}
-	case LDAC:
+	case p.format == LDAC:
 		return &lines.LDAC{WordMax: opt.Limits.Features - 1}
-	case Text:
+	case p.format == Text, p.words:
 		return &lines.Text{Words: &w.items}
-	case Triples:
+	case !p.format.indexed():
 		return &lines.Triples{Separator: p.separator, Fields: p.columns, Roles: p.roles, Times: p.times, Users: &w.users, Items: &w.items}
 	}
 	l := &lines.LIBSVM{LibFM: p.format == LibFM, IndexMax: opt.Limits.Features - 1, Labels: w.labels}

@@ -50,12 +50,18 @@ func (d *detector) documentPlan(line []byte) (*layout, *lines.Fault) {
 			return nil, f
 		}
 	}
+	if d.isJSON(line) {
+		return d.jsonDocuments(line)
+	}
+	if d.opt.Text != "" {
+		return nil, &lines.Fault{Width: len(line), What: "the documents are no JSON lines, and have no keys", How: "leave out --text"}
+	}
 	p := &layout{format: d.opt.Format, label: -1}
 	fields := bytes.Fields(line)
 	switch {
 	case p.format.documents():
 	case p.format != "":
-		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " does not hold documents", How: "use --format docword, ldac or text"}
+		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " does not hold documents", How: "use --format docword, ldac, jsonl or text"}
 	case formatOf(d.in.Name) == LDAC, foreign.CountsItself(line):
 		p.format = LDAC
 	case len(fields) == 1 && lines.IsDigits(fields[0]):
@@ -87,8 +93,9 @@ func onlyNumbers(line []byte) bool {
 func (r *reader) beginDocuments(n int, j *job) error {
 	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[n]}
 	line := bytes.TrimSuffix(j.text[:bytes.IndexByte(j.text, '\n')], []byte("\r"))
+	d.sample(j.text, 0, r.opt.sampleBytes()-(len(j.buf)-len(j.text)))
 	next, f := d.documentPlan(line)
-	if f == nil && next.format == Text && r.opt.Vocab != "" {
+	if f == nil && (next.format == Text || next.words) && r.opt.Vocab != "" {
 		f = &lines.Fault{Width: 1, What: "the documents are text, whose words are in it", How: "leave out --vocab, which is for bags of words"}
 	}
 	if f == nil && r.layout != nil {
@@ -136,7 +143,7 @@ func (r *reader) documents(set *Set) (err error) {
 	case r.opt.Words != nil:
 		d.Dropped = b.Renumber(bags.Numbers(s.Vocab, r.opt.Words))
 		s.Vocab = r.opt.Words
-	case r.layout.format == Text:
+	case r.layout.format == Text, r.layout.words:
 		var kept []int32
 		kept, d.Rare, d.Common = b.Prune(len(s.Vocab))
 		for i, w := range kept {

@@ -18,6 +18,7 @@ const (
 	CSV     Format = "csv"
 	TSV     Format = "tsv"
 	Triples Format = "triples"
+	JSONL   Format = "jsonl"
 	IDX     Format = "idx"
 	Docword Format = "docword"
 	LDAC    Format = "ldac"
@@ -35,6 +36,7 @@ var formats = []struct {
 	{CSV, "CSV", []string{".csv"}},
 	{TSV, "TSV", []string{".tsv", ".tab"}},
 	{Triples, "triples", nil},
+	{JSONL, "JSON lines", []string{".jsonl", ".ndjson"}},
 	{IDX, "IDX", nil},
 	{Docword, "docword", nil},
 	{LDAC, "LDA-C", []string{".ldac", ".lda-c"}},

@@ -162,3 +162,12 @@ func FuzzLDAC(f *testing.F) {
 		fuzzText(t, content, Documents, Options{Format: LDAC, Words: []string{"a", "b", "c"}})
 	})
 }
+
+func FuzzJSONLines(f *testing.F) {
+	seed(f, "jsonl")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		fuzzText(t, content, Examples, Options{Format: JSONL})
+		fuzzText(t, content, Ratings, Options{Format: JSONL})
+		fuzzText(t, content, Documents, Options{Format: JSONL, Text: "text"})
+	})
+}

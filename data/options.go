@@ -48,6 +48,8 @@ type Options struct {
 	// row of another width is an error.
 	Features int
 
+	Text string // documents in JSON lines: the key of their text; "" finds it by its name
+
 	Vocab string // bags of words: path of the vocabulary; "" is the file found by name
 
 	// Words fixes the vocabulary of documents; nil takes it from the input. Tokens of other words are

@@ -193,6 +193,7 @@ type worker struct {
 	levels       []*lines.Levels // tables: of each feature that is text, else nil
 	scratch      lines.Piece
 	parser       lines.Parser
+	inner        lines.Parser // it, or the one that it has its lines parsed by
 }
 
 func newReader(ctx context.Context, kind Kind, ins []source.Input, opt *Options) *reader {
@@ -239,7 +240,7 @@ func (w *worker) parse(r *reader, j *job) {
 	if w.parser == nil {
 		w.parser = r.layout.parser(r.opt, w)
 	}
-	switch p := w.parser.(type) {
+	switch p := w.inner.(type) {
 	case *lines.Triples:
 		p.Block = j.block
 	case *lines.Text:
@@ -350,7 +351,7 @@ func (r *reader) begin(n int, j *job) error {
 	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[n]}
 	start, line := d.firstRecord(j.text)
 	if line != nil {
-		d.below = sampleBelow(j.text, start, r.opt.sampleBytes()-(len(j.buf)-len(j.text)))
+		d.sample(j.text, start, r.opt.sampleBytes()-(len(j.buf)-len(j.text)))
 	}
 	if line == nil {
 		what := "the file is empty"
@@ -359,19 +360,15 @@ func (r *reader) begin(n int, j *job) error {
 		}
 		return &Error{File: r.ins[n].Shown(), What: what, How: "name a file with data, or leave it out"}
 	}
-	var next *layout
-	var f *lines.Fault
-	if r.layout == nil {
-		next, f = d.layout(line)
-		r.layout = next
-	} else if next, f = d.further(r.layout, line); f == nil {
-		f = r.layout.agree(next, r.ins[0].Shown())
-	}
+	next, f := d.begin(r.layout, line, r.ins[0].Shown())
 	if f != nil {
 		f.At += start
 		return lines.Locate(r.ins[n].Shown(), j.text, f)
 	}
-	if next.header {
+	if r.layout == nil { // workers look at it from the first block on
+		r.layout = next
+	}
+	if next.header && next.keys == nil {
 		end := start + bytes.IndexByte(j.text[start:], '\n') + 1
 		j.skipped = bytes.Count(j.text[:end], []byte("\n"))
 		j.text = j.text[end:]
@@ -379,11 +376,32 @@ func (r *reader) begin(n int, j *job) error {
 	return nil
 }
 
-// sampleBelow is the lines below that at start which end within most bytes: the same ones for any size of blocks.
-func sampleBelow(text []byte, start, most int) []byte {
+// begin makes the layout of an input from its first line, as it is in the first file where that has made one.
+func (d *detector) begin(first *layout, line []byte, name string) (next *layout, f *lines.Fault) {
+	json := d.isJSON(line)
+	switch {
+	case first == nil && json:
+		return d.json(line)
+	case first == nil:
+		return d.layout(line)
+	case json && first.keys != nil:
+		return first, nil
+	case json:
+		next = &layout{format: JSONL}
+	default:
+		next, f = d.further(first, line)
+	}
+	if f == nil {
+		f = first.agree(next, name)
+	}
+	return next, f
+}
+
+// sample takes the line at start and those below it which end within most bytes: the same ones for any size of blocks.
+func (d *detector) sample(text []byte, start, most int) {
 	from := start + bytes.IndexByte(text[start:], '\n') + 1
-	end := bytes.LastIndexByte(text[:min(len(text), most)], '\n') + 1
-	return text[from:max(from, end)]
+	end := max(from, bytes.LastIndexByte(text[:min(len(text), most)], '\n')+1)
+	d.first, d.below = text[start:end], text[from:end]
 }
 
 // firstRecord finds the first line that is not blank, nor, where the format
@@ -412,7 +430,7 @@ func (r *reader) firstError() error {
 			if p.err.Line > 0 {
 				p.err.Line += before
 			}
-			if p.err.Line == 1 && r.opt.Header == HeaderNo {
+			if p.err.Line == 1 && r.opt.Header == HeaderNo && !strings.Contains(p.err.How, "--header no") {
 				p.err.How += "; if this line names the columns, leave out --header no"
 			}
 			return p.err

@@ -24,6 +24,7 @@ type Reading struct {
 	TextLabels  bool     `json:"text_labels,omitempty"` // labels are text
 	Features    []Column `json:"features,omitempty"`    // tables: in the order of the model
 	Ignored     []Column `json:"ignored,omitempty"`     // tables: columns that were left out
+	Text        string   `json:"text,omitempty"`        // documents in JSON lines: the key of their text
 }
 
 // Column is a column of a file. A column of numbers is one feature. One of text is a feature for each of its values, 1 where a row has
@@ -54,19 +55,21 @@ func ParseReading(text []byte) (*Reading, error) {
 func (r *reader) reading(set *Set) *Reading {
 	p := r.layout
 	out := &Reading{Format: p.format, FormatGiven: r.opt.Format != "", Header: p.header, TextLabels: p.wordLabels}
-	if p.separator != "" {
+	if p.separator != "" && p.keys == nil {
 		out.Separator = lines.SeparatorOption(p.separator)
 	}
 	if p.format.indexed() {
 		out.IndexBase = new(set.Examples.IndexBase)
 	}
 	switch {
-	case p.format == Triples:
+	case r.kind == Ratings:
 		out.User, out.Item = p.column(p.user), p.column(p.item)
 		if p.label >= 0 {
 			out.Rating = p.column(p.label)
 		}
-	case p.format.columnar():
+	case p.words:
+		out.Text = p.keys[0]
+	case p.table != nil:
 		if p.label >= 0 {
 			out.Label = p.column(p.label)
 		}

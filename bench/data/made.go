@@ -13,20 +13,21 @@ import (
 type made struct {
 	name, file string
 	kind       data.Kind
+	wanted     float64
 	rows       int
 	row        func(w *bufio.Writer, r *rand.Rand)
 }
 
 // formats are those files.
 var formats = []made{
-	{"libFM", "rows.libfm", data.Examples, 20_000, func(w *bufio.Writer, r *rand.Rand) {
+	{"libFM", "rows.libfm", data.Examples, wanted, 20_000, func(w *bufio.Writer, r *rand.Rand) {
 		fmt.Fprintf(w, "%.3f", r.NormFloat64())
 		for at := r.IntN(500); at < 17_561; at += 1 + r.IntN(500) {
 			fmt.Fprintf(w, " %d:%.4g", at, r.Float64())
 		}
 		w.WriteByte('\n')
 	}},
-	{"LDA-C", "bags.ldac", data.Documents, 20_000, func(w *bufio.Writer, r *rand.Rand) {
+	{"LDA-C", "bags.ldac", data.Documents, wanted, 20_000, func(w *bufio.Writer, r *rand.Rand) {
 		n := 40 + r.IntN(80)
 		fmt.Fprintf(w, "%d", n)
 		for at := 0; n > 0; n-- {
@@ -35,6 +36,45 @@ var formats = []made{
 		}
 		w.WriteByte('\n')
 	}},
+	{"text", "text.txt", data.Documents, wantedText, 20_000, func(w *bufio.Writer, r *rand.Rand) {
+		words(w, r, 60+r.IntN(80))
+		w.WriteByte('\n')
+	}},
+	{"JSON lines, a table", "table.jsonl", data.Examples, wantedText, 40_000, func(w *bufio.Writer, r *rand.Rand) {
+		fmt.Fprintf(w, `{"label": %d`, r.IntN(2))
+		for column := range 12 {
+			fmt.Fprintf(w, `, "feature_%d": %.4f`, column, r.NormFloat64())
+		}
+		fmt.Fprintf(w, ", \"colour\": %q}\n", [...]string{"red", "green", "blue"}[r.IntN(3)])
+	}},
+	{"JSON lines, ratings", "ratings.jsonl", data.Ratings, wantedText, 150_000, func(w *bufio.Writer, r *rand.Rand) {
+		fmt.Fprintf(w, "{\"user_id\": %d, \"item_id\": \"B00%06X\", \"rating\": %d.0, \"timestamp\": %d}\n", r.IntN(6040), r.IntN(3706), 1+r.IntN(5), 956_703_932+r.IntN(90_000_000))
+	}},
+	{"JSON lines, documents", "documents.jsonl", data.Documents, wantedText, 20_000, func(w *bufio.Writer, r *rand.Rand) {
+		fmt.Fprintf(w, `{"id": %d, "text": "`, r.IntN(1e6))
+		words(w, r, 60+r.IntN(80))
+		w.WriteString("\"}\n")
+	}},
+}
+
+// words writes words of which the first are the most frequent.
+func words(w *bufio.Writer, r *rand.Rand, n int) {
+	for i := range n {
+		if i > 0 {
+			w.WriteByte(' ')
+		}
+		u := r.Float64()
+		at := uint32(u * u * u * 30_000)
+		for h := at*2654435761 + 97; ; h /= 26 {
+			w.WriteByte('a' + byte(h%26))
+			if h < 26*26*26 {
+				break
+			}
+		}
+		if r.IntN(12) == 0 {
+			w.WriteByte(',')
+		}
+	}
 }
 
 // make writes the file and returns what it is.
@@ -46,5 +86,5 @@ func (m made) make(shelf *sets.Shelf, scale int) input {
 			m.row(w, r)
 		}
 	})
-	return input{m.name, path, m.kind}
+	return input{m.name, path, m.kind, m.wanted}
 }

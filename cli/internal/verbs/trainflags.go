@@ -45,7 +45,7 @@ type trainOptions struct {
 }
 
 // readOptions are the flags that overrule what is detected in DATA.
-type readOptions struct{ format, label, ignore, categorical, user, item, rating, separator, header, base, vocab string }
+type readOptions struct{ format, label, ignore, categorical, user, item, rating, separator, header, base, vocab, text string }
 
 func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "run `folder` (default runs/APP-N)")
@@ -106,6 +106,7 @@ var meaning = map[string][]data.Kind{
 	"label": {data.Ratings, data.Examples}, "ignore": {data.Examples}, "categorical": {data.Examples},
 	"base":   {data.Examples},
 	"vocab":  {data.Documents},
+	"text":   {data.Documents},
 	"sep":    {data.Ratings, data.Examples},
 	"header": {data.Ratings, data.Examples},
 }
@@ -147,6 +148,7 @@ func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
 	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
 	f.StringVar(&r.vocab, "vocab", "", "`file` of the words of docword or LDA-C, one a line (default: found by its name)")
+	f.StringVar(&r.text, "text", "", "`key` of the documents' text in JSON lines (default: found by its name)")
 	f.StringVar(&r.base, "base", "", "first index of LIBSVM: 0 or 1 (default: detected)")
 }
 
@@ -173,7 +175,7 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 	for _, f := range []struct {
 		from string
 		to   *string
-	}{{r.label, &o.Label}, {r.user, &o.User}, {r.item, &o.Item}, {r.rating, &o.Rating}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}, {r.vocab, &o.Vocab}} {
+	}{{r.label, &o.Label}, {r.user, &o.User}, {r.item, &o.Item}, {r.rating, &o.Rating}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}, {r.vocab, &o.Vocab}, {r.text, &o.Text}} {
 		if f.from != "" {
 			*f.to = f.from
 		}
@@ -194,7 +196,7 @@ func listOf(text string) []string {
 func (r readOptions) given() map[string]string {
 	out := map[string]string{}
 	for name, v := range map[string]string{"format": r.format, "label": r.label, "ignore": r.ignore, "categorical": r.categorical,
-		"user": r.user, "item": r.item, "rating": r.rating, "sep": r.separator, "base": r.base, "vocab": r.vocab} {
+		"user": r.user, "item": r.item, "rating": r.rating, "sep": r.separator, "base": r.base, "vocab": r.vocab, "text": r.text} {
 		if v != "" {
 			out[name] = v
 		}

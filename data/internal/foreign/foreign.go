@@ -114,12 +114,8 @@ func Text(line []byte, documents, separated bool) *lines.Fault {
 	bare := bytes.TrimSpace(line)
 	switch {
 	case len(bare) == 0:
-	case bare[0] == '{' && (!documents || json.Valid(bare)), bare[0] == '[' && (json.Valid(bare) || len(bare) == 1 && !documents):
-		how := "write CSV, for example with jq -r '[.user, .item, .rating] | @csv'"
-		if documents {
-			how = "write a document on each line, for example with jq -r .text"
-		}
-		return whole("this is JSON, which is not read", how)
+	case bare[0] == '[' && (json.Valid(bare) || len(bare) == 1 && !documents):
+		return whole("this is a JSON array, which is not read", "write an object on each line, for example with jq -c '.[]'")
 	case documents:
 	case account.Match(bare):
 		return whole("this is a list of accounts, such as /etc/passwd, not data", "name a file of data; if : separates columns, say --sep :")

@@ -18,7 +18,7 @@ func TestTextIsKnown(t *testing.T) {
 		documents, separated bool
 		want                 string
 	}{
-		{line: `{"a": 1}`, want: "JSON"}, {line: "[", want: "JSON"}, {line: `{"a": 1}`, documents: true, want: "JSON"},
+		{line: `{"a": 1}`}, {line: "[", want: "JSON"}, {line: `{"a": 1}`, documents: true},
 		{line: "{cats} chase mice", documents: true}, {line: "[1] a footnote", documents: true},
 		{line: "1 |f a:1 b:2", want: "Vowpal"}, {line: "|f a b", want: "Vowpal"}, {line: "1 0.5 'tag|f a", want: "Vowpal"}, {line: "1 | a:2", want: "Vowpal"},
 		{line: "1|2|3"}, {line: "a|b|c"}, {line: "1 | 2 | 3", separated: true}, {line: "a | b", documents: true},

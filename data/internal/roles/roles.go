@@ -68,6 +68,7 @@ type Finder struct {
 	Trained    [3]Known  // of the model's data
 	Headerless bool      // the line is no header, whatever it looks like
 	Unlabelled bool      // there may be no rating
+	Keyed      bool      // the columns have no order, and so no usual one
 	Hint       string    // what else separates the fields, for a message
 	Listed     string    // the columns, as a message lists them
 	At         Positions // found so far: Nowhere at the start
@@ -209,6 +210,7 @@ func (n *Finder) Named() *lines.Fault {
 	switch {
 	case len(missing) == 0:
 		return nil
+	case n.Keyed:
 	case len(found) == 0 && n.Trained[0].Name == "" && slices.ContainsFunc(n.Fields[:min(3, len(n.Fields))], func(f lines.Field) bool { return len(f.Text) == 0 }):
 		return &lines.Fault{Width: n.Width, What: "the header names neither the user, the item nor the rating, and one of its columns has no name",
 			How: "name them with --user, --item and --rating; a matrix of users and items is written with a line for each rating: user, item, rating"}

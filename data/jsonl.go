@@ -1,0 +1,140 @@
+package data
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bellows/data/internal/columns"
+	"bellows/data/internal/jsonl"
+	"bellows/data/internal/lines"
+	"bellows/data/internal/roles"
+)
+
+// isJSON reports whether an input whose first line is given is JSON lines.
+func (d *detector) isJSON(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	switch as := d.opt.As; {
+	case d.opt.Format != "":
+		return d.opt.Format == JSONL
+	case as != nil && as.FormatGiven && d.kind != Documents:
+		return as.Format == JSONL
+	case formatOf(d.in.Name) != "":
+		return formatOf(d.in.Name) == JSONL
+	}
+	return bytes.HasPrefix(line, []byte("{")) && (d.kind != Documents || json.Valid(line))
+}
+
+// ofKeys is what tables say of their columns as it is said of keys.
+var ofKeys = strings.NewReplacer("the header names", "the keys name", "the header does not name", "the keys do not name", "the first line has", "the first lines have",
+	"the columns are", "the keys are", "the first row has", "the first objects have", "first line", "first lines", ", separated by comma", "")
+
+// json makes the layout of JSON lines from the first, and those below it that are looked at: that of a CSV file whose header is the keys.
+func (d *detector) json(line []byte) (*layout, *lines.Fault) {
+	whole := func(what, how string) *lines.Fault { return &lines.Fault{Width: len(line), What: what, How: how} }
+	switch {
+	case d.opt.Separator != "":
+		return nil, whole("JSON lines have no separator", "leave out --sep")
+	case d.opt.Header == HeaderNo:
+		return nil, whole("the columns of JSON lines are named by their keys", "leave out --header no")
+	case d.kind == Examples && (d.opt.Features > 0 && d.opt.As.trained() == nil || d.opt.As.trained() != nil && !d.opt.As.Header):
+		return nil, whole("the features of the model have no names, and those of JSON lines are found by their names", "give the rows in the form that training had")
+	case d.opt.IndexBase != "" && d.opt.As == nil:
+		return nil, whole("the keys of JSON lines have no indices that a base could count from", "leave out --base, which is for LIBSVM")
+	}
+	keys, f := jsonl.Keys(d.first, d.opt.Limits.Features)
+	if f != nil {
+		return nil, f
+	}
+	opt := *d.opt
+	opt.Format, opt.Separator, opt.Header = CSV, ",", HeaderYes
+	keys = d.furtherKeys(keys)
+	table := *d
+	table.opt, table.below, table.keyed = &opt, jsonl.Sample(d.first, keys), true
+	p, f := table.layout(jsonl.Header(keys))
+	if f != nil {
+		return nil, whole(ofKeys.Replace(f.What), ofKeys.Replace(f.How))
+	}
+	p.format, p.keys, p.used = JSONL, keys, make([]bool, len(keys))
+	if t := p.table; t != nil {
+		for i, at := range t.Place {
+			p.used[i] = at >= 0 || i == t.Label || i == t.Time
+		}
+		return p, nil
+	}
+	order := []int{p.user, p.item}
+	if p.label != roles.Nowhere {
+		order = append(order, p.label)
+	}
+	if p.times == nil { // the three alone, in the usual order, are read faster
+		p.order, p.columns, p.roles = order, len(order), nil
+	} else {
+		order = append(order, p.times.At)
+	}
+	for _, at := range order {
+		p.used[at] = true
+	}
+	return p, nil
+}
+
+// furtherKeys are keys that the first objects may lack: those to ignore, and those of the model, if the objects have one of them.
+func (d *detector) furtherKeys(keys []string) []string {
+	take := func(name string) {
+		if name != "" && !slices.Contains(keys, name) {
+			keys = append(keys, name)
+		}
+	}
+	if d.kind != Examples {
+		return keys
+	}
+	for _, name := range d.opt.Ignore {
+		if !lines.IsDigits([]byte(name)) {
+			take(name)
+		}
+	}
+	if as := d.opt.As.trained(); as != nil && as.Header && slices.ContainsFunc(as.Features, func(c Column) bool { return slices.Contains(keys, c.Name) }) {
+		for _, c := range as.Features {
+			take(c.Name)
+		}
+	}
+	return keys
+}
+
+// textKeys are what the text of a document is called when nobody says, the surest first.
+var textKeys = []string{"text", "document", "content", "body", "review", "reviewtext", "abstract", "message", "sentence", "doc"}
+
+// jsonDocuments makes the layout of documents that are a key of JSON lines.
+func (d *detector) jsonDocuments(line []byte) (*layout, *lines.Fault) {
+	p := &layout{format: JSONL, label: -1, words: true}
+	keys, f := jsonl.Keys(d.first, d.opt.Limits.Features)
+	if f != nil {
+		return nil, f
+	}
+	name := d.opt.Text
+	if as := d.opt.As; name == "" && as != nil && slices.Contains(keys, as.Text) {
+		name = as.Text
+	}
+	for _, known := range textKeys {
+		if name == "" {
+			if at := slices.IndexFunc(keys, func(key string) bool { return roles.PlainName(key) == known }); at >= 0 {
+				name = keys[at]
+			}
+		}
+	}
+	if !slices.Contains(keys, name) {
+		what := "no key is known to hold the text of the documents"
+		if name != "" {
+			what = "no key is named " + lines.Quoted([]byte(name))
+		}
+		return nil, &lines.Fault{Width: len(line), What: what, How: fmt.Sprintf("name it with --text; the keys are %s", columns.Listed(keys))}
+	}
+	p.keys, p.used = []string{name}, []bool{true}
+	return p, nil
+}
+
+// jsonParser makes the parser of one worker, around that of the lines as they would stand in a CSV file.
+func (p *layout) jsonParser(inner lines.Parser) lines.Parser {
+	return &jsonl.Rows{Keys: p.keys, Order: p.order, Used: p.used, Strict: p.table != nil, Words: p.words, To: inner}
+}
