@@ -48,6 +48,9 @@ type RouteVersion uint32
 // Era counts the histories of a job: a rollback starts a new one.
 type Era uint32
 
+// EraMost is the last era of a job: frames have 16 bits for it.
+const EraMost Era = 1<<16 - 1
+
 // Term counts the controllers of a job, from 1: what one of an earlier term says is not heard any more.
 type Term uint32
 

@@ -40,7 +40,8 @@ const (
 type Progress struct {
 	Clock    int     `json:"clock"`    // the last that every split has completed; -1: none
 	Furthest int     `json:"furthest"` // the last that has been dispatched to any split; -1: none
-	Commit   uint64  `json:"commit"`   // the number of the last commit
+	Commit   uint64  `json:"commit"`   // the number of the last commit, counted anew in each era
+	Era      uint32  `json:"era"`      // this life of the run: each rollback, and each command that goes on with it, begins another
 	Splits   int     `json:"splits"`
 	Seconds  float64 `json:"seconds"` // of training alone, as in train --json
 	Counters

@@ -55,6 +55,9 @@ func (g gang) cluster(self bellows.NodeID) node.Cluster {
 func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, error) {
 	t.Helper()
 	token := transport.Token{1}
+	if g.lead.Era == 0 {
+		g.lead.Era = 7 // as of any life but the first
+	}
 	if g.open == nil {
 		g.open, g.address = mem.New().Join, inMemory
 	}
@@ -64,7 +67,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 	connects := make([]func() ([]transport.Conn, error), len(g.members))
 	for n := range g.members {
 		self := bellows.NodeID(n)
-		tr, err := g.open(transport.Config{Self: transport.Hello{Node: self, Token: token}})
+		tr, err := g.open(transport.Config{Self: transport.Hello{Node: self, Token: token, Era: g.lead.Era}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +101,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 			if err == nil {
 				err = node.Serve(context.Background(), g.job(bellows.NodeID(n)),
 					g.cluster(bellows.NodeID(n)), conns,
-					node.Options{Resume: g.resume, Times: g.lead.Times, Links: links[n], Wire: g.lead.Wire}.Shorten(g.part, g.message))
+					node.Options{Era: g.lead.Era, Resume: g.resume, Times: g.lead.Times, Links: links[n], Wire: g.lead.Wire}.Shorten(g.part, g.message))
 			}
 			errs[n] = errors.Join(err, listeners[n].Close())
 		})

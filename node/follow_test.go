@@ -209,7 +209,7 @@ func (s *succession) leads(term bellows.Term, frames int64) (r *node.Result, err
 		if cut, _, err = a.Latest(context.Background()); err != nil {
 			s.t.Fatal(err)
 		}
-		opt.Checkpoints = &node.Checkpoints{Archive: a, Life: 1, Every: time.Millisecond, OnCut: func(node.Checkpoint) {
+		opt.Era, opt.Checkpoints = 1, &node.Checkpoints{Archive: a, Every: time.Millisecond, OnCut: func(node.Checkpoint) {
 			if gate := s.gates[gateOf(term)]; gate != nil && m.lives() {
 				m.dies()
 				close(gate)
@@ -279,7 +279,7 @@ func TestAnotherProcessLeads(t *testing.T) {
 					if err == nil {
 						opt := node.Options{Times: successionTimes, Links: links}
 						if s.store != nil {
-							opt.Checkpoints = &node.Checkpoints{Archive: s.archive(s.store), Life: 1}
+							opt.Era, opt.Checkpoints = 1, &node.Checkpoints{Archive: s.archive(s.store)}
 						}
 						err = node.Serve(here, s.job(), s.cluster(self), conns, opt)
 						links.Listener.Close()

@@ -113,6 +113,7 @@ func (l *lead) disconnected(n fabric.Loss) { l.tell(&cut{Loss: n}) }
 // are taken out of the batch first. The rest is one step of the controller's, so that all dones that have come make one list
 // of records.
 func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
+	l.fx.Era = l.opt.Era
 	if l.ctx.Err() != nil {
 		l.shell.Interrupt(&l.fx)
 		if l.begun && !l.stopping {

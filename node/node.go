@@ -41,7 +41,9 @@ type Options struct {
 	// Warned tells Serve that its process is to be gone in so long: it goes on meanwhile, and node 0 is told. nil: nobody does.
 	Warned <-chan time.Duration
 	Notice func(sentence string) // long waits, by name; nil: not told
-	Resume train.Saved           // continue from here instead of the beginning; nil: from there
+	// Era is this life of the job: above those of all that it had, and of all cuts that are there. What comes of another is refused, at the door and behind it.
+	Era    bellows.Era
+	Resume train.Saved // continue from here instead of the beginning; nil: from there
 	// Follow has Lead take the place of a process that led the job and has died, while the others go on; nil: the job begins, or goes on from Resume. Resume
 	// is then what the other began with.
 	Follow *Follow

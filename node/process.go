@@ -87,6 +87,10 @@ func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process,
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	if opt.Era > bellows.EraMost {
+		return nil, bellows.Errorf(bellows.Config, "start job", "", "it would be in era %d, and has gone back to a checkpoint or was gone on with %d times: no more than that can be told apart", opt.Era, bellows.EraMost).
+			Hinted("train on from its model, with --from, or start over with --fresh")
+	}
 	p := &process{job: job, opt: opt, cluster: c, mesh: m, closed: make(chan error, 1), began: time.Now(), keySeed: rand.Uint64()}
 	if err := p.agree(); err != nil {
 		return nil, err
@@ -94,7 +98,7 @@ func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process,
 	if m != nil && opt.Alone {
 		fabric.Places(c.Me().Slots)
 	}
-	p.bus = fabric.NewBus(c.Self, m)
+	p.bus = fabric.NewBus(c.Self, opt.Era, m)
 	if err := p.addRoles(); err != nil {
 		p.bus.Close()
 		return nil, err
@@ -111,7 +115,7 @@ func (p *process) agree() error {
 		return err
 	}
 	p.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(p.cluster.Members), Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
-		Tables: p.job.Tables, Route: way, Items: p.job.Items, Units: p.job.Units, Wire: p.formats(), Times: p.opt.Times.Or()}
+		Tables: p.job.Tables, Route: way, Items: p.job.Items, Units: p.job.Units, Wire: p.formats(), Times: p.opt.Times.Or(), Era: p.opt.Era}
 	if p.mesh == nil {
 		p.common.Times.Lease = 0 // where nobody can be silent
 	} else {
@@ -276,7 +280,7 @@ func (p *process) start(lost func(fabric.Loss), met, followed func()) {
 	if links != nil {
 		links = &fabric.Links{Transport: links.Transport, Listener: links.Listener, Addresses: links.Addresses, Connections: p.cluster.connections()}
 	}
-	p.mesh.Start(p.bus, fabric.Options{Checker: p.checker, Formats: p.formats(), Links: links, Times: p.opt.Times, Lost: lost, Met: met, Followed: followed, Parted: p.checker.Parted,
+	p.mesh.Start(p.bus, fabric.Options{Checker: p.checker, Formats: p.formats(), Links: links, Times: p.opt.Times, Lost: lost, Met: met, Followed: followed, Parted: p.checker.Parted, Stale: p.notice,
 		PartMost: p.opt.partMost, MessageMost: p.opt.messageMost})
 }
 

@@ -83,7 +83,7 @@ func (l *lead) checkpoint() *api.Checkpoint {
 	s, since := &l.saving, l.since()
 	c := &api.Checkpoint{Commit: uint64(since.Commit), Bytes: s.bytes, Units: since.Units, Seconds: since.Trained.Seconds()}
 	if l.scribe != nil {
-		c.Era = uint32(l.scribe.cuts.Life)
+		c.Era = uint32(l.opt.Era)
 	}
 	if since.Commit > 0 {
 		c.Age = time.Since(s.there).Seconds()

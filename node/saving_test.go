@@ -61,7 +61,7 @@ func TestAJobIsSavedWhileItRuns(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := node.Train(ctx, job(1<<20, drift), node.Options{Slots: 2, Lanes: 3, Checkpoints: &node.Checkpoints{Archive: open(), Life: 3, Every: time.Millisecond,
+	_, err := node.Train(ctx, job(1<<20, drift), node.Options{Slots: 2, Lanes: 3, Era: 3, Checkpoints: &node.Checkpoints{Archive: open(), Every: time.Millisecond,
 		Note: func(node.Spent) json.RawMessage { return json.RawMessage(`"so"`) },
 		OnCut: func(c node.Checkpoint) {
 			if c.Commit == 0 || c.Written == 0 || c.Every != time.Millisecond {

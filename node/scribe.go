@@ -16,12 +16,10 @@ import (
 	"bellows/node/archive"
 )
 
-// Checkpoints are how a job is saved while it runs. Every process of the job has its own, of the same store and life.
+// Checkpoints are how a job is saved while it runs. Every process of the job has its own, of the same store.
 type Checkpoints struct {
 	// Archive is where; nil: the job is not saved while it runs.
 	Archive *archive.Archive
-	// Life is the number of this life of the job: above those of all cuts that are there.
-	Life bellows.Era
 	// Every is how long the job runs from one cut to the next, of Train and Lead; 0: by what a cut takes (Interval).
 	Every time.Duration
 	// Note is what the caller wants to have back with a cut (archive.Manifest.Run): it is asked when one begins; nil: nothing. So is what it has spent until then.
@@ -191,7 +189,7 @@ func (s *scribe) run() {
 
 // copy writes a partition, and tells its lane.
 func (s *scribe) copy(e errand) error {
-	shard, err := s.cuts.Archive.Create(s.ctx, archive.At{Era: s.cuts.Life, Commit: e.commit}, e.ref)
+	shard, err := s.cuts.Archive.Create(s.ctx, archive.At{Era: s.opt.Era, Commit: e.commit}, e.ref)
 	if err != nil {
 		return err
 	}
@@ -234,7 +232,7 @@ func digest(e *archive.Entry) string {
 // sign writes the manifest of a cut whose shards are all there, and tells the controller.
 func (s *scribe) sign(m *manifest) {
 	w := &written{commit: m.Saved.Commit, began: m.began}
-	c, err := s.cuts.Archive.Begin(archive.At{Era: s.cuts.Life, Commit: m.Saved.Commit})
+	c, err := s.cuts.Archive.Begin(archive.At{Era: s.opt.Era, Commit: m.Saved.Commit})
 	for i := range m.Shards {
 		if err != nil {
 			break

@@ -36,6 +36,7 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 		p.computeOnly()
 	}
 	s := &member{process: p, lost: make(chan fabric.Loss), met: make(chan struct{}, 1), follows: make(chan struct{}, 1), left: make(chan struct{})}
+	s.fx = s.effects()
 	if c.Invited != nil {
 		s.shell = shell.NewGuest(p.common, c.Invited.Newcomer)
 	} else {
@@ -118,7 +119,7 @@ func (s *member) run(ctx context.Context) error {
 			}
 			return bellows.Errorf(bellows.Lost, "serve", fmt.Sprintf("node %d", s.cluster.Self), "%s", l.Reason)
 		}
-		s.fx = members.Effects{}
+		s.fx = s.effects()
 		select {
 		case err := <-s.closed:
 			if err != nil { // the model is whole all the same
@@ -145,6 +146,11 @@ func (s *member) run(ctx context.Context) error {
 			s.shell.Disconnected(0, ctx.Err().Error(), false, true, &s.fx)
 		}
 	}
+}
+
+// effects are those of no step yet, of this era.
+func (s *member) effects() members.Effects {
+	return members.Effects{Outbox: wire.Outbox{Era: s.opt.Era}}
 }
 
 // tick tells this node's actors the time. Others run them: who keeps the time waits for nobody.

@@ -47,7 +47,7 @@ func TestACutWithoutAManifestIsGivenUp(t *testing.T) {
 	a := archiveOf(t, s, job(1, drift))
 	said, cuts := "", 0
 	_, err := node.Train(ctx, job(1<<20, drift), node.Options{Slots: 2, Lanes: 2, Notice: func(sentence string) { said += sentence + "\n" },
-		Checkpoints: &node.Checkpoints{Archive: a, Life: 1, Every: time.Millisecond, OnCut: func(node.Checkpoint) {
+		Era: 1, Checkpoints: &node.Checkpoints{Archive: a, Every: time.Millisecond, OnCut: func(node.Checkpoint) {
 			cuts++
 			stop()
 		}}})
@@ -81,7 +81,7 @@ func TestAStalledStoreKeepsNobody(t *testing.T) {
 			return drift(t)
 		}
 		began := time.Now()
-		r, err := node.Train(t.Context(), job(rounds, slow), node.Options{Lanes: 2, Checkpoints: &node.Checkpoints{Archive: archiveOf(t, s, job(1, drift)), Life: 1, Every: 5 * time.Millisecond,
+		r, err := node.Train(t.Context(), job(rounds, slow), node.Options{Lanes: 2, Era: 1, Checkpoints: &node.Checkpoints{Archive: archiveOf(t, s, job(1, drift)), Every: 5 * time.Millisecond,
 			OnCut: func(c node.Checkpoint) { t.Errorf("%+v", c) }}})
 		took := time.Since(began)
 		if err != nil || r == nil || took < 3*time.Second || took > 5*time.Second {
@@ -104,7 +104,7 @@ func TestANodeWithoutAPlaceCutsNothing(t *testing.T) {
 					stop()
 				}
 			},
-			Checkpoints: &node.Checkpoints{Archive: archiveOf(t, mem.New("a"), job(1, drift)), Life: 1, Every: time.Millisecond, OnCut: func(c node.Checkpoint) {
+			Era: 1, Checkpoints: &node.Checkpoints{Archive: archiveOf(t, mem.New("a"), job(1, drift)), Every: time.Millisecond, OnCut: func(c node.Checkpoint) {
 				t.Errorf("%+v", c)
 			}}}}.run(ctx, t)
 	if err = errors.Join(append(errs, err)...); err != nil || r == nil || !strings.Contains(said, "node 1 has no place for checkpoints") {
@@ -128,7 +128,7 @@ func TestWhatHasNotChangedIsNotWrittenAgain(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	a, cuts := archiveOf(t, mem.New("a"), once(1)), 0
-	_, err := node.Train(ctx, once(1<<20), node.Options{Slots: 2, Lanes: 2, Checkpoints: &node.Checkpoints{Archive: a, Life: 1, Every: time.Millisecond, OnCut: func(node.Checkpoint) {
+	_, err := node.Train(ctx, once(1<<20), node.Options{Slots: 2, Lanes: 2, Era: 1, Checkpoints: &node.Checkpoints{Archive: a, Every: time.Millisecond, OnCut: func(node.Checkpoint) {
 		if cuts++; cuts == 6 {
 			stop()
 		}

@@ -124,7 +124,7 @@ func (l *lead) spent() (all tally.Spent) {
 // not told anything yet is there with zeros, and with -1 for when it was heard.
 func (l *lead) progress() api.Progress {
 	complete, furthest, commit := l.shell.Progress()
-	p := api.Progress{Clock: int(complete), Furthest: int(furthest), Commit: uint64(commit), Splits: l.job.Splits,
+	p := api.Progress{Clock: int(complete), Furthest: int(furthest), Commit: uint64(commit), Era: uint32(l.opt.Era), Splits: l.job.Splits,
 		Seconds: l.trainedFor().Seconds(), Nodes: make([]api.Node, len(l.members)), Moves: l.underWay(), Plan: l.planned(), Checkpoint: l.checkpoint()}
 	splits, partitions := l.owned()
 	now := l.millis()

@@ -173,9 +173,6 @@ func (w *world) sendOldTerm() bool {
 	return true
 }
 
-// remember keeps a copy of some push, some done and some word that a part is held.
-func (w *world) remember(e wire.Envelope) { w.faults.memory.Remember(e, w.Rng) }
-
 // replay gives a lane a push for the second time, or one that names another generation; or a client a lane's word that it holds a part.
 func (w *world) replay() {
 	if w.life > 0 && w.Rng.IntN(2) == 0 {
@@ -283,6 +280,9 @@ func (w *world) forge() {
 }
 
 func (w *world) forged(e wire.Envelope) {
+	if h := (wire.Header{Era: e.Era}); e.Era != w.era() && h.In(w.era()) { // a node asks before its actors do
+		w.violated("P11: node %d takes a frame of era %d in era %d", e.To.Node, e.Era, w.era())
+	}
 	w.actor(e.To).put(letter{envelope: e, digest: msgcopy.Digest(e.Message), forged: true})
 }
 

@@ -52,9 +52,9 @@ func (w *world) sees(e wire.Envelope) {
 		w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush}, kind)
 	case *wire.Done: // from its client, or passed on by a lane
 		w.enter(m.Flush.Client, schedule.DoneUnderWay)
-		w.remember(e)
+		w.faults.memory.Remember(e, w.Rng)
 	case *wire.Held:
-		w.remember(e)
+		w.faults.memory.Remember(e, w.Rng)
 	case *wire.Dispatch:
 		if !w.begun {
 			w.begun = true
@@ -121,7 +121,7 @@ func (w *world) delivers(e wire.Envelope) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.leave(e.From.Node, schedule.PushUnderWay)
-		w.remember(e)
+		w.faults.memory.Remember(e, w.Rng)
 	case *wire.Pull:
 		w.enter(e.From.Node, schedule.PullParked)
 	case *wire.Done:

@@ -139,7 +139,7 @@ func live(life, folder string, size int64) error {
 	if err != nil {
 		return err
 	}
-	opt := node.Options{Slots: 2, Checkpoints: &node.Checkpoints{Archive: a, Life: 1, Every: 100 * time.Millisecond}}
+	opt := node.Options{Slots: 2, Era: 1, Checkpoints: &node.Checkpoints{Archive: a, Every: 100 * time.Millisecond}}
 	if life == first {
 		said := false
 		opt.Checkpoints.OnCut = func(node.Checkpoint) {
@@ -156,7 +156,7 @@ func live(life, folder string, size int64) error {
 		if err != nil {
 			return err
 		}
-		opt.Checkpoints.Life, opt.Checkpoints.Every, opt.Resume = m.Era+1, time.Hour, a.Saved(ctx, m)
+		opt.Era, opt.Checkpoints.Every, opt.Resume = m.Era+1, time.Hour, a.Saved(ctx, m)
 	}
 	begun := false
 	_, err = node.Train(ctx, train.Job{

@@ -62,7 +62,7 @@ func serveFrames(address string) {
 		conn, err := l.Accept(context.Background())
 		if err == nil {
 			m := fabric.NewMesh([]transport.Conn{nil, conn})
-			b := fabric.NewBus(0, m)
+			b := fabric.NewBus(0, 0, m)
 			b.Add(laneAt, lane.Step)
 			m.Start(b, fabric.Options{Checker: open{}, Lost: func(fabric.Loss) {}})
 		}
@@ -76,7 +76,7 @@ func driveFrames(address string) {
 	conn := pair.Must(nodeTransport(1).Dial(context.Background(), address))
 	d := newDriver()
 	m := fabric.NewMesh([]transport.Conn{conn, nil})
-	d.bus = fabric.NewBus(1, m)
+	d.bus = fabric.NewBus(1, 0, m)
 	d.bus.Add(clientAt, d.step)
 	d.bus.Add(controllerAt, number)
 	m.Start(d.bus, fabric.Options{Checker: open{}, Lost: d.lost})

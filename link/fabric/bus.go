@@ -45,6 +45,7 @@ import (
 // record and acknowledgement, would wait for the scheduler five times.
 type Bus struct {
 	self   bellows.NodeID
+	era    bellows.Era         // of what Send says
 	post   func(wire.Envelope) // to another node; called in the order of enqueueing
 	ship   func()              // sends what was posted
 	actors [3][]*actor         // by role and index; they do not change any more when there are messages
@@ -69,12 +70,15 @@ type actor struct {
 	step  func(batch []wire.Envelope, out *wire.Outbox)
 }
 
-// NewBus starts a bus, which Close ends. What is for other nodes goes to the mesh; nil: there are none.
-func NewBus(self bellows.NodeID, m *Mesh) *Bus {
-	if m == nil {
-		return newBus(self, func(wire.Envelope) {}, func() {})
+// NewBus starts a bus, which Close ends, for a node of an era of its job. What is for other nodes goes to the mesh; nil: there are none.
+func NewBus(self bellows.NodeID, era bellows.Era, m *Mesh) *Bus {
+	post, ship := func(wire.Envelope) {}, func() {}
+	if m != nil {
+		m.era, post, ship = era, m.post, m.ship
 	}
-	return newBus(self, m.post, m.ship)
+	b := newBus(self, post, ship)
+	b.era = era
+	return b
 }
 
 func newBus(self bellows.NodeID, post func(wire.Envelope), ship func()) *Bus {
@@ -134,7 +138,7 @@ func (b *Bus) Enqueue(out *wire.Outbox) {
 
 // Send enqueues one message and drains.
 func (b *Bus) Send(from, to wire.Address, m wire.Message) {
-	var out wire.Outbox
+	out := wire.Outbox{Era: b.era}
 	out.Send(from, to, m)
 	b.Enqueue(&out)
 	b.Drain()

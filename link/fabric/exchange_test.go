@@ -29,7 +29,7 @@ type exchange struct {
 // exchangeOf starts a node with one actor. conns are by number and node, nil for the node itself.
 func exchangeOf(self bellows.NodeID, conns []transport.Conn, lost func(Loss), at wire.Address, step func(batch []wire.Envelope, out *wire.Outbox)) exchange {
 	m := NewMesh(conns)
-	x := exchange{NewBus(self, m), m}
+	x := exchange{NewBus(self, 0, m), m}
 	x.Add(at, step)
 	m.Start(x.Bus, Options{Checker: open{}, Lost: lost})
 	return x

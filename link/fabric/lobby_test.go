@@ -54,7 +54,7 @@ func (s *street) move(t *testing.T, gone ...bellows.NodeID) *house {
 		t.Fatal(err)
 	}
 	m := NewMesh(conns)
-	h.exchange = exchange{NewBus(h.self, m), m}
+	h.exchange = exchange{NewBus(h.self, 0, m), m}
 	h.Add(wire.ClientAt(h.self), h.take)
 	h.Add(wire.LaneAt(h.self, 0), h.take)
 	h.Add(wire.LaneAt(h.self, 1), h.take)
@@ -167,7 +167,7 @@ func TestWhoIsGoneIsForgotten(t *testing.T) {
 func TestNobodyJoinsAMeshThatIsClosed(t *testing.T) {
 	t.Parallel()
 	m := NewMesh(nil)
-	b := NewBus(0, m)
+	b := NewBus(0, 0, m)
 	m.Start(b, Options{Checker: open{}})
 	m.Close()
 	b.Close()
@@ -184,7 +184,7 @@ func TestNobodyJoinsAMeshThatIsClosed(t *testing.T) {
 func TestTheLobbyIsEmptied(t *testing.T) {
 	t.Parallel()
 	m := NewMesh(nil)
-	m.bus = NewBus(0, m)
+	m.bus = NewBus(0, 0, m)
 	defer m.bus.Close()
 	m.lobby.newcomers = join.NewNewcomers(1, 2)
 	isClosed := func(c *callConn) bool {

@@ -59,6 +59,7 @@ import (
 //     rest within the one instead.
 type Mesh struct {
 	bus     *Bus
+	era     bellows.Era // of the job, as the bus has it: of all that leaves and is taken
 	checker Admission
 	links   *Links // nil: a connection that ends is not made again
 	times   liveness.Times
@@ -68,6 +69,7 @@ type Mesh struct {
 	parted  func(bellows.NodeID) bool // nil: nobody is
 	met     func()
 	follows func()         // told of another process in the place of node 0
+	stale   func(string)   // told of a node that speaks of another era; nil: nobody is
 	ends    sync.WaitGroup // of readers and writers
 
 	accepting sync.WaitGroup
@@ -196,6 +198,8 @@ type Options struct {
 	// Followed is told, by a reader, that another process is in the place of node 0, where one may be (Times.Successor): nothing that was
 	// said to the one before comes to it. nil: not told.
 	Followed func()
+	// Stale is told, by a reader, once of each connection over which frames of another era of the job have come, in a sentence: nothing is taken of them. nil: not told.
+	Stale func(sentence string)
 
 	PartMost, MessageMost int // of tests: bytes of a part of a message, and of a message; 0: as session.Cuts and wire have it
 }
@@ -211,7 +215,7 @@ type Loss struct {
 // made. Calls are taken from here on, since one that comes is for a peer that is known.
 func (m *Mesh) Start(b *Bus, opt Options) {
 	m.bus, m.checker, m.links, m.times, m.lost, m.met = b, opt.Checker, opt.Links, opt.Times, opt.Lost, opt.Met
-	m.follows, m.parted = opt.Followed, opt.Parted
+	m.follows, m.parted, m.stale = opt.Followed, opt.Parted, opt.Stale
 	m.formats, m.partMost, m.messageMost = opt.Formats, opt.PartMost, opt.MessageMost
 	first := *m.pairs.Load() // others begin when they are added
 	for p := range m.all() {
@@ -233,7 +237,7 @@ func (m *Mesh) Start(b *Bus, opt Options) {
 
 // prepare tells a peer how messages leave.
 func (m *Mesh) prepare(p *peer) {
-	p.unsent = m.unsent
+	p.unsent, p.era = m.unsent, m.era
 	p.batch.Narrow(m.formats)
 	p.aside.Narrow(m.formats)
 	p.batch.Shorten(m.partMost, m.messageMost)

@@ -59,7 +59,7 @@ func TestWhatOthersSayOvertakesALongMessage(t *testing.T) {
 	conn := &slowConn{closed: make(chan struct{})}
 	m := NewMesh([]transport.Conn{conn})
 	m.pair(1).peers[0].hello.Process = 1
-	b := NewBus(0, m)
+	b := NewBus(0, 0, m)
 	to := wire.LaneAt(1, 0)
 	posted := make(chan struct{})
 	conn.meanwhile = func() {

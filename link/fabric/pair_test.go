@@ -45,7 +45,7 @@ func TestTheOthersOfAPairAreClosedFirst(t *testing.T) {
 	conns := []*endConn{newEndConn(), newEndConn(), newEndConn()}
 	m := NewMesh([]transport.Conn{nil, conns[0], nil, conns[1], nil, conns[2]})
 	lost := make(chan int, 3)
-	m.Start(NewBus(0, m), Options{Lost: func(Loss) {
+	m.Start(NewBus(0, 0, m), Options{Lost: func(Loss) {
 		open := 0
 		for _, c := range conns {
 			select {

@@ -54,6 +54,7 @@ type peer struct {
 	number uint8                      // of so many
 	of     uint8                      //
 	joined bool                       // while the mesh was started
+	era    bellows.Era                // of the job; set before the mesh starts it
 	heard  atomic.Uint64              // frames that have come
 	left   *traffic                   // the mesh's
 	unsent func(wire.Envelope, error) // told of what cannot travel
@@ -80,11 +81,12 @@ type peer struct {
 	calm    sync.Cond   // the writing was given back, or the peer is over
 
 	// Of the reader.
-	parts    wire.Joiner
-	received session.Counts // messages, and their bytes, that end has not been told of
-	bytes    int
-	back     []wire.Envelope // what was acknowledged
-	marks    wire.Outbox     // of these, what goes to actors
+	parts     wire.Joiner
+	staleSaid bool           // that frames of another era come over this connection
+	received  session.Counts // messages, and their bytes, that end has not been told of
+	bytes     int
+	back      []wire.Envelope // what was acknowledged
+	marks     wire.Outbox     // of these, what goes to actors
 
 	// Of whoever has the writing.
 	batch  wire.Batch      // what is being written

@@ -64,7 +64,7 @@ var postLane = wire.LaneAt(0, 0)
 // startPost begins with what has come over the connection already.
 func startPost(t *testing.T, conn transport.Conn, links *Links) *post {
 	p := &post{mesh: NewMesh([]transport.Conn{nil, conn})}
-	p.Bus = NewBus(0, p.mesh)
+	p.Bus = NewBus(0, 0, p.mesh)
 	p.Add(postLane, func(batch []wire.Envelope, _ *wire.Outbox) { p.batches = append(p.batches, slices.Clone(batch)) })
 	p.mesh.Start(p.Bus, Options{Checker: open{}, Links: links, Lost: func(Loss) {}})
 	return p
@@ -263,7 +263,7 @@ func TestAWriteThatFailsEndsItsConnection(t *testing.T) {
 		conn.hold <- nil
 		conn.hold <- errors.New("the cable is cut")
 		m := NewMesh([]transport.Conn{nil, conn})
-		b := NewBus(0, m)
+		b := NewBus(0, 0, m)
 		b.Add(postLane, func([]wire.Envelope, *wire.Outbox) {})
 		lost := make(chan Loss, 1)
 		m.Start(b, Options{Checker: open{}, Lost: func(n Loss) { lost <- n }})
@@ -285,7 +285,7 @@ func TestWhereNobodyListensIsGivenUpSoon(t *testing.T) {
 		first := newScriptConn()
 		var dialled []string
 		m := NewMesh([]transport.Conn{nil, first})
-		b := NewBus(2, m)
+		b := NewBus(2, 0, m)
 		lost := make(chan time.Duration, 1)
 		began := time.Now()
 		m.Start(b, Options{Checker: open{}, Links: &Links{Listener: make(caller), Transport: dialler{err: syscall.ECONNREFUSED, dialled: &dialled}, Addresses: []string{"zero", "one", "two"}},
@@ -328,7 +328,7 @@ func TestTheNodeOfTheHigherNumberCallsAgain(t *testing.T) {
 		first, second := newScriptConn(), newScriptConn()
 		var dialled []string
 		m := NewMesh([]transport.Conn{nil, first})
-		b := NewBus(2, m)
+		b := NewBus(2, 0, m)
 		m.Start(b, Options{Checker: open{}, Links: &Links{Listener: make(caller), Transport: dialler{conn: second, dialled: &dialled}, Addresses: []string{"zero", "one", "two"}},
 			Lost: func(Loss) {}})
 		close(first.frames)

@@ -56,6 +56,8 @@ func (m *Mesh) receive(p *peer, conn transport.Conn) error {
 		p.heard.Add(1)
 		switch {
 		case err != nil:
+		case !h.In(m.era):
+			m.refuseStale(p, h)
 		case h.BelowActors():
 			greeted = true
 			err = m.takeBelow(p, h, payload)
@@ -74,6 +76,17 @@ func (m *Mesh) receive(p *peer, conn transport.Conn) error {
 			drain()
 		}
 	}
+}
+
+// refuseStale takes nothing of a frame that is of another era, the session's own words included: it was under way when a rollback began this one, or its sender does not know of
+// that. No handshake lets such a node in (transport.StaleEra); here nobody relies on that. Turned down: to end the job, as a breach does, in the name of one that is of no concern to
+// it any more; and to end the connection, which a node that passes the handshake would make again, without end.
+func (m *Mesh) refuseStale(p *peer, h wire.Header) {
+	if p.staleSaid || m.stale == nil {
+		return
+	}
+	p.staleSaid = true
+	m.stale(fmt.Sprintf("StaleEra: what comes from node %d is of era %d of the job, and node %d is in era %d: nothing of it is taken (first a %v)", p.node, h.Era, m.bus.self, m.era, h))
 }
 
 // tell tells the session what has come, and has the other end told where that is due: it keeps what it has not been told
@@ -137,7 +150,7 @@ func (m *Mesh) takeBelow(p *peer, h wire.Header, payload []byte) error {
 func (m *Mesh) giveBack(p *peer) {
 	for _, e := range p.back {
 		if _, mark := e.Message.(*wire.Mark); mark {
-			p.marks.Send(e.To, e.From, e.Message)
+			p.marks.Envelopes = append(p.marks.Envelopes, wire.Envelope{From: e.To, To: e.From, Era: e.Era, Message: e.Message})
 			continue
 		}
 		release(e)

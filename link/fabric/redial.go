@@ -101,6 +101,9 @@ func (m *Mesh) remake(p *peer) (transport.Conn, error) {
 		if conn, last = m.dial(p); last == nil {
 			return conn, nil
 		}
+		if overtaken(last) {
+			return nil, last
+		}
 		try.Failed(time.Since(began).Milliseconds(), nobodyListens(last))
 	}
 }
@@ -113,6 +116,12 @@ func (m *Mesh) dial(p *peer) (transport.Conn, error) {
 		return nil, errors.Join(fmt.Errorf("at %s answers node %d, not node %d", address, conn.Peer().Node, p.node), conn.Close())
 	}
 	return conn, err
+}
+
+// overtaken reports whether the other side is of another era of the job: it will be for ever.
+func overtaken(err error) bool {
+	var refusal *transport.Refusal
+	return errors.As(err, &refusal) && refusal.Reason == transport.StaleEra
 }
 
 // nobodyListens reports whether the other machine has said that nobody listens at an address.

@@ -100,7 +100,7 @@ func TestTheRestIsSaidOverTheNextConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newScriptConn(), newScriptConn()
 		m := NewMesh([]transport.Conn{nil, first})
-		b := NewBus(0, m)
+		b := NewBus(0, 0, m)
 		defer b.Close()
 		calls := make(caller)
 		m.Start(b, Options{Checker: open{}, Links: &Links{Listener: calls}, Lost: func(l Loss) { t.Errorf("lost: %v", l) }})
@@ -133,7 +133,7 @@ func TestWhoIsPartedFromKeepsNobody(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			first := newScriptConn()
 			m := NewMesh([]transport.Conn{nil, first})
-			b := NewBus(0, m)
+			b := NewBus(0, 0, m)
 			defer b.Close()
 			m.Start(b, Options{Checker: open{}, Links: &Links{Listener: make(caller)}, Lost: func(l Loss) { t.Errorf("lost: %v", l) }, Parted: func(n bellows.NodeID) bool { return parted && n == 1 }})
 			b.Send(wire.ClientAt(0), wire.LaneAt(1, 0), &wire.Held{})

@@ -28,7 +28,7 @@ func (m *Mesh) post(e wire.Envelope) {
 	}
 	if p.end.Post(e) {
 		p.mu.Unlock()
-		m.bus.Enqueue(&wire.Outbox{Envelopes: []wire.Envelope{{From: e.To, To: e.From, Message: e.Message}}})
+		m.bus.Enqueue(&wire.Outbox{Envelopes: []wire.Envelope{{From: e.To, To: e.From, Era: e.Era, Message: e.Message}}})
 		return
 	}
 	first := !p.dirty
@@ -152,10 +152,10 @@ func (p *peer) fillUrgent(b *wire.Batch) {
 	p.first = p.end.Take(session.Urgent, takeMost, p.first[:0])
 	p.mu.Unlock()
 	if hello != nil {
-		p.encode(b, wire.Envelope{Message: hello})
+		p.encode(b, wire.Envelope{Era: p.era, Message: hello})
 	}
 	if ack != nil {
-		p.encode(b, wire.Envelope{Message: ack})
+		p.encode(b, wire.Envelope{Era: p.era, Message: ack})
 		wire.Free(ack)
 	}
 	for _, e := range p.first {
@@ -270,7 +270,7 @@ func (p *peer) sayBye(conn transport.Conn) bool {
 	if !left {
 		return false
 	}
-	p.encode(&p.batch, wire.Envelope{Message: &wire.Bye{}})
+	p.encode(&p.batch, wire.Envelope{Era: p.era, Message: &wire.Bye{}})
 	p.rest = p.batch.Next()
 	if p.writeBatch(conn) == nil {
 		p.sent()

@@ -154,3 +154,31 @@ func TestARefusalSaysWhatWasWrong(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoIsOfAnotherEraIsRefused has two nodes with one token shake hands of which one has not heard of a rollback, whichever calls: both hear why, by name.
+func TestWhoIsOfAnotherEraIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, eras := range [][2]bellows.Era{{1, 2}, {2, 1}, {2, 2}} {
+		near, far := net.Pipe()
+		a, b := config(t, 1), config(t, 2)
+		a.Self.Era, b.Self.Era = eras[0], eras[1]
+		answered := make(chan error, 1)
+		go func() {
+			_, err := b.Answer(far)
+			answered <- err
+		}()
+		_, called := a.Greet(near)
+		for i, err := range []error{called, <-answered} {
+			refusal := (*Refusal)(nil)
+			switch {
+			case eras[0] == eras[1] && err != nil:
+				t.Errorf("of one era: %v", err)
+			case eras[0] != eras[1] && (!errors.As(err, &refusal) || refusal.Reason != StaleEra || refusal.ByPeer != (i == 0) ||
+				!strings.Contains(err.Error(), "node 1 is of era") || !strings.Contains(err.Error(), "a rollback has ended")):
+				t.Errorf("eras %v, side %d: %v", eras, i, err)
+			}
+		}
+		near.Close()
+		far.Close()
+	}
+}

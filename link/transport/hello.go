@@ -28,6 +28,7 @@ func (Token) Format(f fmt.State, _ rune) { io.WriteString(f, "(secret)") }
 type Hello struct {
 	Lowest, Highest uint16 // versions of the protocol that it speaks
 	Token           Token
+	Era             bellows.Era // of the job, up to wire's limit: a rollback begins another, with other processes
 	Node            bellows.NodeID
 	Number          uint8 // of this connection within its pair of nodes, from 0: the dialling side's choice, which the other repeats
 	Of              uint8 // how many connections the pair has, as the dialling side says; 0: one
@@ -58,6 +59,7 @@ const (
 	WrongVersion               // no version of the protocol is common to both sides
 	WrongToken                 // the peer belongs to another job, or to none
 	Unexpected                 // Config.Admit did not want this node
+	StaleEra                   // the peer is of another era of the job: of before a rollback, mostly
 	reasons
 )
 
@@ -84,6 +86,10 @@ func (c *Config) judge(peer Hello) *Refusal {
 	if subtle.ConstantTimeCompare(self.Token[:], peer.Token[:]) == 0 {
 		return refuse(WrongToken, "node %d has not the token of node %d: they are of different jobs", peer.Node, self.Node)
 	}
+	if self.Era != peer.Era {
+		return refuse(StaleEra, "node %d is of era %d of the job, but node %d of era %d: what is left of an era that a rollback has ended is not heard",
+			peer.Node, peer.Era, self.Node, self.Era)
+	}
 	if c.Admit == nil {
 		return nil
 	}
@@ -108,7 +114,7 @@ func (h Hello) bare() Hello {
 //	                            15  1 how many the pair has; 0: one
 //	16 16 token; zero when refusing, so that asking does not reveal it
 //	32  1 reason; 0 is welcome  33  1 bytes of sentence that follow
-//	34  2 zero
+//	34  2 era of the job
 //	36  4 CRC32C of the 36 bytes before
 //	40    the sentence, UTF-8
 type greeting struct {
@@ -139,7 +145,8 @@ func appendGreeting(b []byte, h Hello, r *Refusal) []byte {
 	b = binary.LittleEndian.AppendUint16(b, uint16(h.Node))
 	b = append(b, h.Number, h.Of)
 	b = append(b, h.Token[:]...)
-	b = append(b, byte(reason), byte(len(sentence)), 0, 0)
+	b = append(b, byte(reason), byte(len(sentence)))
+	b = binary.LittleEndian.AppendUint16(b, uint16(h.Era))
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
 	return append(b, sentence...)
 }
@@ -172,6 +179,7 @@ func parseGreeting(b []byte) (greeting, error) {
 			Number:  b[14],
 			Of:      b[15],
 			Token:   Token(b[16:32]),
+			Era:     bellows.Era(binary.LittleEndian.Uint16(b[34:])),
 		},
 		reason:   Reason(b[32]),
 		sentence: int(b[33]),

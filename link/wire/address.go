@@ -80,8 +80,10 @@ type Envelope struct {
 
 // In reports whether the envelope is of an era. The receiver asks before anything else: what an older history of the job has to say would undo
 // this one, and what a newer one says is for those who have heard of it. Neither is a breach: it was under way.
-func (e Envelope) In(era bellows.Era) bool {
-	return e.Era == era || e.Era < era && planted.On("old-era-taken")
+func (e Envelope) In(era bellows.Era) bool { return in(e.Era, era) }
+
+func in(said, era bellows.Era) bool {
+	return said == era || said < era && planted.On("old-era-taken")
 }
 
 // Outbox collects what a step wants sent. Messages of one outbox to one address arrive in order.

@@ -72,8 +72,8 @@ func (b *Batch) Add(e Envelope) error {
 	if e.Kind() == 0 {
 		return doesNotTravel(m)
 	}
-	if e.Era > eraMost {
-		return bellows.Errorf(bellows.Config, "encode message", kindName(m.kind()), "era %d is over the limit of %d", e.Era, eraMost)
+	if e.Era > bellows.EraMost {
+		return bellows.Errorf(bellows.Config, "encode message", kindName(m.kind()), "era %d is over the limit of %d", e.Era, bellows.EraMost)
 	}
 	at, pieces, owned := len(b.scratch), b.pieces.Len(), len(b.owned)
 	b.zeros(HeaderSize)

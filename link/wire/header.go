@@ -24,9 +24,6 @@ const (
 	partLast
 )
 
-// eraMost is the last era whose number headers have room for.
-const eraMost = 1<<16 - 1
-
 // Header is the first 32 bytes of a frame: what its payload is, how long, from whom and for whom.
 //
 // It has a checksum of its own: without one a flipped bit of the length would have a receiver take memory for, and wait for, what nobody sends, before the
@@ -38,7 +35,7 @@ type Header struct {
 	Part     uint8  // of the message: 0 the whole, 1 a part that others follow, 2 the last part
 	From, To Address
 	Checksum uint32      // CRC-32C of the payload
-	Era      bellows.Era // of the sender: up to eraMost
+	Era      bellows.Era // of the sender: up to EraMost
 }
 
 func (h Header) String() string {
@@ -47,6 +44,9 @@ func (h Header) String() string {
 	}
 	return fmt.Sprintf("%s of %d bytes from %v to %v", kindName(h.Kind), h.Length, h.From, h.To)
 }
+
+// In reports whether the frame is of an era, as Envelope.In does of what it holds. A node asks before it decodes: a checker learns from what passes it.
+func (h Header) In(era bellows.Era) bool { return in(h.Era, era) }
 
 // put writes the header into b.
 func (h Header) put(b []byte) {

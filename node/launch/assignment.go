@@ -28,6 +28,7 @@ type assignment struct {
 	Host      string // of tcp: where it listens; "": at the loopback device
 	Folder    string // for sockets, of mode 0700
 	Token     transport.Token
+	Era       bellows.Era // as node.Options has it
 	Wire      vec.Format
 	Saved     []byte // where a saved run lies; nil: nowhere
 	Times     liveness.Times
@@ -64,7 +65,7 @@ type endpoint struct {
 // listen opens the process's listener, which turns away whoever does not know the token, and from other hosts whoever has no certificate.
 func (s assignment) listen() (c *endpoint, err error) {
 	c = &endpoint{assignment: s}
-	config := transport.Config{Self: transport.Hello{Node: s.Self, Token: s.Token}}
+	config := transport.Config{Self: transport.Hello{Node: s.Self, Token: s.Token, Era: s.Era}}
 	if s.Authority == nil {
 		c.transport, err = sock.New(config)
 	} else if c.identity, err = secure.NewIdentity(); err == nil {

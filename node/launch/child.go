@@ -66,7 +66,7 @@ func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx
 	warned := make(chan time.Duration, 1)
 	defer context.AfterFunc(asked, func() { warned <- self.Notice })()
 	return node.Serve(parent, part.Job, self.Cluster, conns,
-		node.Options{Resume: part.Saved, Checkpoints: part.Checkpoints, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true, Warned: warned})
+		node.Options{Era: self.Era, Resume: part.Saved, Checkpoints: part.Checkpoints, Wire: self.Wire, Times: self.Times, Links: self.links(self.known), Alone: true, Warned: warned})
 }
 
 // takeAssignment takes the place that the process which started this one has for it, as read from in, and listens. The answer

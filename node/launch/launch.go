@@ -146,7 +146,7 @@ func (l Processes) starter() Starter {
 // is turned away at the door of every node.
 func (l Processes) assign(folder string, opt node.Options) (assignment, error) {
 	s := assignment{Cluster: node.Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Host: l.Host, Folder: folder,
-		Wire: opt.Wire, Times: opt.Times, Notice: cmp.Or(l.Notice, 30*time.Second)}
+		Era: opt.Era, Wire: opt.Wire, Times: opt.Times, Notice: cmp.Or(l.Notice, 30*time.Second)}
 	if _, err := rand.Read(s.Token[:]); err != nil {
 		return s, bellows.Errorf(bellows.IO, "make", "the job's token", "%w", err)
 	}

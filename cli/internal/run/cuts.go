@@ -186,7 +186,7 @@ func (f *Folder) latest(ctx context.Context) error {
 	}
 	era, any, err := f.cuts.Era(ctx)
 	if err == nil && any {
-		f.Life = era + 1
+		f.Life = max(f.Life, era+1)
 		f.Saved, f.Passed, err = f.cuts.Latest(ctx)
 	}
 	if err == nil && f.Saved != nil {
@@ -211,11 +211,25 @@ func (f *Folder) latest(ctx context.Context) error {
 // RollBack takes up the run that this process has begun and whose life has ended, as the same command would: from its newest whole cut, or from its beginning
 // where there is none. The life that begins is newer than all before it.
 func (f *Folder) RollBack(ctx context.Context) error {
-	ended := f.Life
 	f.Saved, f.Passed, f.Before = nil, nil, Progress{}
-	err := f.latest(ctx)
-	f.Life = max(f.Life, ended+1)
-	return err
+	f.Life++
+	if err := f.latest(ctx); err != nil {
+		return err
+	}
+	return f.Enter()
+}
+
+// Enter writes down which life of the run is about to begin, where the run has a record: before its processes are started, so that those of no other have its number.
+func (f *Folder) Enter() error {
+	r := readRecord(f.Dir)
+	if r == nil || !f.begun && !f.Resumed || r.Era == f.Life {
+		return nil
+	}
+	r.Era, f.record.Era = f.Life, f.Life
+	if err := r.write(f.Dir); err != nil {
+		return cannotMake(f.Dir, err)
+	}
+	return nil
 }
 
 // Same refuses a life of the run whose data are not those that it began with.
@@ -270,7 +284,6 @@ func clearCuts(ctx context.Context, place string) error {
 type Reference struct {
 	Place string
 	ID    string
-	Life  bellows.Era
 	Keep  bool        // the job is saved while it runs
 	From  *archive.At `json:",omitempty"` // nil: it begins
 	// Proof is a blob that is at the place while this life runs: a process of another machine that does not find it looks at another place of the same name. "": it is known to be of this machine.
@@ -340,7 +353,7 @@ func (f *Folder) Reference(keep bool) (first, later []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r := Reference{Place: place, ID: hex.EncodeToString(f.id[:]), Life: f.Life, Keep: keep, Proof: f.proof, Named: f.Named()}
+	r := Reference{Place: place, ID: hex.EncodeToString(f.id[:]), Keep: keep, Proof: f.proof, Named: f.Named()}
 	if later, err = json.Marshal(r); err != nil {
 		return nil, nil, err
 	}
@@ -386,7 +399,7 @@ func Refer(ctx context.Context, reference []byte, tables []table.Schema) (c *nod
 		}
 	}
 	if r.Keep {
-		c = &node.Checkpoints{Archive: a, Life: r.Life}
+		c = &node.Checkpoints{Archive: a}
 	}
 	if r.From == nil {
 		return c, nil, nil
@@ -421,7 +434,7 @@ func (f *Folder) Checkpoints(every time.Duration) (*node.Checkpoints, error) {
 			return nil, err
 		}
 	}
-	return &node.Checkpoints{Archive: f.cuts, Life: f.Life, Every: every, Note: func(so node.Spent) json.RawMessage {
+	return &node.Checkpoints{Archive: f.cuts, Every: every, Note: func(so node.Spent) json.RawMessage {
 		text, err := json.Marshal(Progress{Seconds: f.Before.Seconds + so.Trained.Seconds(), Account: f.Before.Account})
 		if err != nil {
 			panic(err) // numbers

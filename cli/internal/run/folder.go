@@ -32,7 +32,7 @@ type Folder struct {
 	Orderly bool              // it was interrupted at a safe point: nothing is lost
 	Saved   *archive.Manifest // the cut that it goes on from, nil when it starts over
 	Passed  []archive.Passed  // newer cuts, which are damaged
-	Life    bellows.Era       // of the cuts from now on: newer than that of all that are there
+	Life    bellows.Era       // from now on: newer than all that the run had, and than those of all cuts that are there
 	Before  Progress          // what led to the cut; zero without one
 	Log     *event.Log
 	Output  Output   // of its processes
@@ -223,6 +223,7 @@ func (f *Folder) take(req Request) (*Folder, error) {
 	switch {
 	case err != nil:
 	case f.Resumed:
+		f.Life = r.Era + 1
 		err = f.latest(context.Background())
 	case !same:
 		err = f.yield(r, req.Fresh && !own)
@@ -237,7 +238,7 @@ func (f *Folder) take(req Request) (*Folder, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	f.record.Format, f.record.State, f.record.Config, f.record.Versions, f.record.Progress = recordFormat, running, req.Config, req.Versions, f.Before
-	f.record.Order = req.Order
+	f.record.Order, f.record.Era = req.Order, f.Life
 	return f, nil
 }
 

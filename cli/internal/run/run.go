@@ -35,6 +35,7 @@ import (
 	"strings"
 	"time"
 
+	"bellows"
 	"bellows/core/audit"
 	"bellows/port/blob/file"
 )
@@ -151,6 +152,8 @@ type runFile struct {
 	Checkpoint string `json:"checkpoint,omitempty"`
 	// Order is the job of a cluster that the run is; "": none.
 	Order string `json:"order,omitempty"`
+	// Era is the last that has begun: none has its number again, whether or not it came to a cut.
+	Era bellows.Era `json:"era,omitempty"`
 }
 
 // readRecord is the record in dir, or nil when there is none that can be read: a folder whose

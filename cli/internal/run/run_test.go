@@ -698,3 +698,41 @@ func TestAFolderIsRolledBack(t *testing.T) {
 		t.Errorf("with other data: %v", err)
 	}
 }
+
+// TestLivesHaveTheirNumbers, each above all before: of a command that goes on with a run, of a rollback, and behind lives that came to no cut, or not even to their first task.
+func TestLivesHaveTheirNumbers(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a")
+	said := func() bellows.Era { return readRecord(dir).Era }
+	f := claim(t, Request{Config: config(2), Out: dir})
+	if err := errors.Join(f.Enter(), f.Begin()); err != nil || f.Life != 0 || said() != 0 {
+		t.Fatalf("the first life is %d: %v", f.Life, err)
+	}
+	if err := errors.Join(f.RollBack(t.Context()), f.Enter()); err != nil || f.Life != 1 || said() != 1 {
+		t.Fatalf("rolled back: life %d, %v", f.Life, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for life := bellows.Era(2); life < 4; life++ { // killed before their first tasks
+		f = claim(t, Request{Config: config(2), Out: dir})
+		if err := f.Enter(); err != nil || f.Life != life || said() != life {
+			t.Fatalf("life %d: %d, %v", life, f.Life, err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f = claim(t, Request{Config: config(2), Out: dir})
+	if err := stop(f, 7, Progress{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f = claim(t, Request{Config: config(2), Out: dir})
+	defer f.Close()
+	if f.Saved == nil || f.Saved.At.Era != 4 || f.Life != 5 || said() != 4 {
+		t.Errorf("behind a cut of %+v life %d", f.Saved, f.Life)
+	}
+}

@@ -160,6 +160,9 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 			return nil, err
 		}
 	}
+	if err := t.folder.Enter(); err != nil {
+		return nil, err
+	}
 	saved, later, err := t.folder.Reference(opt.Checkpoints != nil)
 	if err != nil {
 		return nil, err

@@ -312,7 +312,7 @@ func (t *training) run(ctx context.Context) error {
 
 // drive runs the job, until its end or until its folder cannot be written.
 func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*node.Result, error) {
-	opt := node.Options{Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, OnStop: t.epochs.stop, Resume: t.saved,
+	opt := node.Options{Era: t.folder.Life, Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, OnStop: t.epochs.stop, Resume: t.saved,
 		OnStart:  func(nodes []api.Node) { t.started(nodes, giveUp) },
 		OnChange: func(c node.Change) { t.journal.tell(event.Of(c)) },
 		OnVisits: func(b visits.Batch) { t.journal.tell(event.OfVisits(b)) },

@@ -1,0 +1,86 @@
+package fabric
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"bellows"
+	"bellows/link/transport"
+	"bellows/link/wire"
+)
+
+// saysIn puts a message that comes of an era.
+func (c *scriptConn) saysIn(t *testing.T, era bellows.Era, m wire.Message) {
+	t.Helper()
+	var b wire.Batch
+	if err := b.Add(wire.Envelope{From: wire.ClientAt(1), To: wire.ControllerAt(), Era: era, Message: m}); err != nil {
+		t.Fatal(err)
+	}
+	c.frames <- slices.Concat(b.Buffers()...)
+}
+
+// TestFramesOfAnotherEraAreNothing has a node of the former life behind a connection, whatever the handshake has said: its messages come to no actor, its session's words end nothing and
+// are no first word, which is said by name, once; and the connection goes on. What leaves has the mesh's era, the session's own words, and those of who posts without an era of his own, included.
+func TestFramesOfAnotherEraAreNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		conn := newScriptConn()
+		m := NewMesh([]transport.Conn{nil, conn})
+		b := NewBus(0, 2, m)
+		defer b.Close()
+		var came []wire.Message
+		b.Add(wire.ControllerAt(), func(batch []wire.Envelope, _ *wire.Outbox) {
+			for _, e := range batch {
+				came = append(came, e.Message)
+			}
+		})
+		var said []string
+		m.Start(b, Options{Checker: open{}, Lost: func(l Loss) { t.Errorf("lost: %v", l) }, Stale: func(sentence string) { said = append(said, sentence) }})
+		for _, era := range []bellows.Era{1, 3} {
+			conn.saysIn(t, era, &wire.Resume{Process: 7})
+			conn.saysIn(t, era, &wire.Notice{Sentence: "of another era"})
+			conn.saysIn(t, era, &wire.Bye{})
+		}
+		synctest.Wait()
+		if p := m.pair(1).peers[0]; len(came) > 0 || p.end.Synced() || p.bye {
+			t.Errorf("%v came; the session was begun: %v, ended: %v", came, p.end.Synced(), p.bye)
+		}
+		if want := "StaleEra: what comes from node 1 is of era 1 of the job, and node 0 is in era 2: nothing of it is taken"; len(said) != 1 || !strings.HasPrefix(said[0], want) {
+			t.Errorf("%q was said", said)
+		}
+		conn.saysIn(t, 2, &wire.Resume{Process: 8})
+		conn.saysIn(t, 2, &wire.Notice{Sentence: "of this one"})
+		synctest.Wait()
+		if len(came) != 1 || came[0].(*wire.Notice).Sentence != "of this one" {
+			t.Errorf("of its own era %v came", came)
+		}
+		b.Send(wire.ClientAt(0), wire.LaneAt(1, 0), &wire.Held{})
+		m.Tick()
+		closed := make(chan struct{})
+		go func() {
+			m.Close()
+			close(closed)
+		}()
+		synctest.Wait()
+		close(conn.frames)
+		<-closed
+		kinds := 0
+		conn.mu.Lock()
+		defer conn.mu.Unlock()
+		for stream := conn.stream; len(stream) > 0; kinds++ {
+			h, err := wire.ParseHeader(stream)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h.Era != 2 {
+				t.Errorf("%v leaves as of era %d", h, h.Era)
+			}
+			stream = stream[wire.HeaderSize+int(h.Length):]
+		}
+		if kinds < 3 {
+			t.Errorf("%d frames have left", kinds)
+		}
+	})
+}
