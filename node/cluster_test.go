@@ -44,6 +44,8 @@ type gang struct {
 	dial func(transport.Transport) transport.Transport
 	// part and message are the bytes that these may have; 0: as the format has it
 	part, message int
+	// left is called when a node has left, by several at a time; nil: it is not
+	left func(n bellows.NodeID)
 }
 
 // cluster is it as a node sees it.
@@ -103,6 +105,9 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 					g.cluster(bellows.NodeID(n)), conns,
 					node.Options{Era: g.lead.Era, Resume: g.resume, Times: g.lead.Times, Links: links[n], Wire: g.lead.Wire}.Shorten(g.part, g.message))
 			}
+			if g.left != nil {
+				g.left(bellows.NodeID(n))
+			}
 			errs[n] = errors.Join(err, listeners[n].Close())
 		})
 	}
@@ -113,6 +118,9 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 	opt := g.lead.Shorten(g.part, g.message)
 	opt.Resume, opt.Links = g.resume, links[0]
 	r, err := node.Lead(ctx, g.job(0), g.cluster(0), conns, opt)
+	if g.left != nil {
+		g.left(0)
+	}
 	err = errors.Join(err, listeners[0].Close())
 	others.Wait()
 	return r, errs[1:], err

@@ -166,6 +166,9 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	}
 	if l.fx.Outcome != nil {
 		l.finished = true
+		if l.checker != nil { // nobody waits for what is left to be said to them
+			l.checker.Lose(l.gone())
+		}
 		l.outcome <- l.fx.Outcome
 	}
 	out.Envelopes = append(out.Envelopes, l.fx.Envelopes...)

@@ -26,6 +26,16 @@ func (l *lead) mourn(b coord.Buried) {
 	}
 }
 
+// gone are the members that are lost.
+func (l *lead) gone() (list []bellows.NodeID) {
+	for _, m := range l.members {
+		if l.shell.Gone(m.Node) {
+			list = append(list, m.Node)
+		}
+	}
+	return list
+}
+
 // withoutNode is a sentence about a node that is lost, what was lost with it, and who took over.
 func withoutNode(b coord.Buried) string {
 	s := fmt.Sprintf("the job goes on without node %d", b.Node)

@@ -43,6 +43,7 @@ type known struct {
 	here  []wire.Address // actors of this node, whether or not the route has them
 	ran   []ran          // splits that have moved
 	met   []wire.Address // who was asked by a controller that did not know whether he takes part, whatever the route
+	lost  []bellows.NodeID
 
 	follows bool // routes have come and gone of which this checker has not heard
 }
@@ -55,7 +56,7 @@ type ran struct {
 
 // with is what is known with another route, or other actors here.
 func (k *known) with(r *route.Route, here []wire.Address) *known {
-	to := &known{route: r, here: here, ran: k.ran, met: k.met, follows: k.follows}
+	to := &known{route: r, here: here, ran: k.ran, met: k.met, lost: k.lost, follows: k.follows}
 	for s := bellows.SplitID(0); k.route != nil && int(s) < r.Splits(); s++ {
 		if one := (ran{s, k.route.Node(s)}); one.node != r.Node(s) && !slices.Contains(to.ran, one) {
 			to.ran = append(slices.Clip(to.ran), one)
@@ -158,9 +159,24 @@ func (ck *Checker) Learn(r *route.Route) {
 	ck.replace(func(k *known) *known { return k.with(r, k.here) })
 }
 
-// Parted reports whether a node ran tasks by an earlier route and takes no part by the newest: it was lost while the job went on, or has left.
+// Lose takes note of nodes that are lost to a job that ends: at node 0, before its end is told. Others hear of them by that (TestWhoIsLostIsParted).
+func (ck *Checker) Lose(nodes []bellows.NodeID) {
+	if len(nodes) == 0 {
+		return
+	}
+	ck.replace(func(k *known) *known {
+		to := k.with(k.route, k.here)
+		to.lost = slices.Clone(nodes)
+		return to
+	})
+}
+
+// Parted reports whether nothing is left to say to a node: it is lost, or it ran tasks by an earlier route and takes no part by the newest, since it was lost while the job went on, or has left.
 func (ck *Checker) Parted(n bellows.NodeID) bool {
 	k := ck.now.Load()
+	if slices.Contains(k.lost, n) {
+		return true
+	}
 	at := func(a wire.Address) bool { return a.Node == n }
 	return k.worksAt(n) && !slices.ContainsFunc(k.route.Clients(), at) && !slices.ContainsFunc(k.route.Lanes(), at)
 }

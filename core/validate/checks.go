@@ -202,6 +202,10 @@ func (ck *Checker) staleness(_ wire.Envelope, m *wire.Staleness) *breach {
 // end is of clients of the job that are gone, and of lanes at nodes of the cluster, which the route
 // of this checker may not have yet.
 func (ck *Checker) end(_ wire.Envelope, m *wire.End) *breach {
-	return cmp.Or(each(m.Gone, func(i int, n *bellows.NodeID) *breach { return ck.node("the node gone", i, *n) }),
+	b := cmp.Or(each(m.Gone, func(i int, n *bellows.NodeID) *breach { return ck.node("the node gone", i, *n) }),
 		each(m.Lanes, func(i int, a *wire.LaneName) *breach { return ck.node("the node of the lane added", i, a.Node) }))
+	if b == nil {
+		ck.Lose(m.Gone)
+	}
+	return b
 }

@@ -304,3 +304,26 @@ func TestWhoIsAskedByANewProcessIsHeard(t *testing.T) {
 		t.Error("who was asked is forgotten with a route that nobody has recorded, and may answer still")
 	}
 }
+
+// TestWhoIsLostIsParted: nothing is left to say to a node that a job's end says is lost, and to one of which node 0 knows.
+func TestWhoIsLostIsParted(t *testing.T) {
+	t.Parallel()
+	ck := newChecker(0)
+	if refused := asked(ck, attempt{controller, worker, &wire.End{Gone: []bellows.NodeID{1}}, ""}); refused != "" {
+		t.Fatal(refused)
+	}
+	if !ck.Parted(1) || ck.Parted(0) {
+		t.Errorf("of nodes 0 and 1 those are parted from: %v, %v", ck.Parted(0), ck.Parted(1))
+	}
+	ck.Learn(first())
+	if !ck.Parted(1) {
+		t.Error("with another route it is back")
+	}
+	ck = newChecker(0)
+	if ck.Lose([]bellows.NodeID{1}); !ck.Parted(1) {
+		t.Error("it is not parted from")
+	}
+	if ck.Lose(nil); !ck.Parted(1) {
+		t.Error("it is back")
+	}
+}

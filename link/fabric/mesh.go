@@ -190,7 +190,7 @@ type Options struct {
 	Times   liveness.Times
 
 	Lost func(Loss) // told once of each node, before Close, by a reader that then ends
-	// Parted reports whether the job has lost a node and goes on without it: nothing is left to say to that when the mesh is closed. nil: it is so of nobody.
+	// Parted reports whether nothing is left to say to a node when the mesh is closed: the job has lost it, and ends or goes on without it. nil: it is so of nobody.
 	Parted func(bellows.NodeID) bool
 	// Met is told once, by a reader, when the other ends of all connections that the mesh was made with have spoken: each
 	// of these nodes has this one among its own by then. nil: not told.
