@@ -15,7 +15,8 @@ import (
 	"bellows/train"
 )
 
-// grave is what is left of a node that dies: connections that end, and nobody who calls or is called.
+// grave is what is left of node 3 when it dies: its connections end, and nobody calls or is called. The connections of the others but to node 0 break with it, as they do when
+// one of them ends before the next has read its last word.
 type grave struct {
 	mu    sync.Mutex
 	dead  bool
@@ -23,7 +24,7 @@ type grave struct {
 }
 
 func (g *grave) wrap(from, to bellows.NodeID, c transport.Conn) transport.Conn {
-	if from == 3 || to == 3 {
+	if from != 0 && to != 0 || from == 3 || to == 3 {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.conns = append(g.conns, c)

@@ -56,6 +56,7 @@ type process struct {
 	scribe  *scribe       // nil: the job is not saved while it runs
 	ended   atomic.Bool   // a lane knows that the job is over
 	removed atomic.Int32  // lanes that take part no more
+	letGo   atomic.Bool   // it leaves in peace, behind node 0: nobody waits for what it has to say to anybody
 	goneBy  atomic.Int64  // when the process is to be gone, as of millis; 0: it was not told
 	closed  chan error    // no task runs any more, and why an executor did not close; has room
 	keySeed uint64        // of the hashes of keys: no peer knows it, or could choose keys that collide
@@ -280,9 +281,12 @@ func (p *process) start(lost func(fabric.Loss), met, followed func()) {
 	if links != nil {
 		links = &fabric.Links{Transport: links.Transport, Listener: links.Listener, Addresses: links.Addresses, Connections: p.cluster.connections()}
 	}
-	p.mesh.Start(p.bus, fabric.Options{Checker: p.checker, Formats: p.formats(), Links: links, Times: p.opt.Times, Lost: lost, Met: met, Followed: followed, Parted: p.checker.Parted, Stale: p.notice,
+	p.mesh.Start(p.bus, fabric.Options{Checker: p.checker, Formats: p.formats(), Links: links, Times: p.opt.Times, Lost: lost, Met: met, Followed: followed, Parted: p.parted, Stale: p.notice,
 		PartMost: p.opt.partMost, MessageMost: p.opt.messageMost})
 }
+
+// parted reports whether nothing is left to say to a node (fabric.Options.Parted).
+func (p *process) parted(n bellows.NodeID) bool { return p.letGo.Load() || p.checker.Parted(n) }
 
 // close ends what the process has started, behind all that it has sent: the mesh first, since the last words of actors are
 // in it, and readers run actors on the bus until they have ended.

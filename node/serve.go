@@ -115,6 +115,7 @@ func (s *member) run(ctx context.Context) error {
 		s.bus.Leave()
 		if l := s.fx.Leave; l != nil {
 			if l.Reason == "" {
+				s.letGo.Store(true)
 				return nil
 			}
 			return bellows.Errorf(bellows.Lost, "serve", fmt.Sprintf("node %d", s.cluster.Self), "%s", l.Reason)
