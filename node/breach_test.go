@@ -42,7 +42,7 @@ func (c *addConn) ReadFrame() (wire.Header, []byte, error) {
 func frame(t *testing.T, from, to wire.Address, m wire.Message) []byte {
 	t.Helper()
 	var b wire.Batch
-	if err := b.Add(wire.Envelope{From: from, To: to, Message: m}); err != nil {
+	if err := b.Add(wire.Envelope{From: from, To: to, Era: gangEra, Message: m}); err != nil {
 		t.Fatal(err)
 	}
 	return slices.Concat(b.Buffers()...)
@@ -110,7 +110,7 @@ func TestPartsThatCannotComeEndTheJobByName(t *testing.T) {
 	two, lane := wire.Address{Node: 2}, wire.Address{Node: 1, Role: wire.Lane}
 	var b wire.Batch
 	b.Shorten(100, 0)
-	if err := b.Add(wire.Envelope{From: two, To: lane, Message: &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 60)}}}}); err != nil {
+	if err := b.Add(wire.Envelope{From: two, To: lane, Era: gangEra, Message: &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 60)}}}}); err != nil {
 		t.Fatal(err)
 	}
 	var parts [][]byte

@@ -27,6 +27,9 @@ var shapes = map[string][]node.Member{
 	"four of each kind": {{}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1, Lanes: 1}, {Node: 3, Slots: 1, Lanes: 1}, {Node: 4, Slots: 1, Lanes: 1}},
 }
 
+// gangEra is the era of a gang, where it says none: that of any life but the first.
+const gangEra = 7
+
 // gang runs a job on the nodes of a cluster, all in this process, joined by memory.
 type gang struct {
 	members []node.Member
@@ -58,7 +61,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 	t.Helper()
 	token := transport.Token{1}
 	if g.lead.Era == 0 {
-		g.lead.Era = 7 // as of any life but the first
+		g.lead.Era = gangEra
 	}
 	if g.open == nil {
 		g.open, g.address = mem.New().Join, inMemory
