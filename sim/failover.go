@@ -133,7 +133,7 @@ func (w *world) loseProcess(n *node) {
 	w.failover.epochs.Again()
 	w.follow()
 	w.failover.another = false
-	n.pausedUntil = w.Now + w.Chances.Int64N(schedule.LeaseMillis)
+	w.starts(n, w.Chances.Int64N(schedule.LeaseMillis))
 }
 
 // breaks lets the controller be lost in the midst of its words, and reports whether it was. What leaves is a beginning of them.

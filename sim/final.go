@@ -142,7 +142,7 @@ func (w *world) checkAudit() {
 	if w.failover.cutShort {
 		return // lanes that had come to different records disagree on what counts, and nobody tells them (coord.Outcome)
 	}
-	if w.loss.push {
+	if w.loss.Push {
 		w.checkLossy(c)
 		return
 	}
@@ -235,7 +235,7 @@ func (w *world) owned(l *lane) iter.Seq[bellows.PartitionRef] {
 func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 	lease := w.ledger.Leases[w.common.Route.Number(ref)]
 	im, err := l.Partition(ref)
-	if from, awaits := w.moves.Awaits(l.Applied(), ref); awaits {
+	if from, awaits := w.moves.Awaits(l.Applied(), ref); awaits && (err != nil || !w.moves.Late(l.Applied(), ref)) {
 		w.whole = false // its bits
 		if n := w.nodes[from.Node]; err == nil || bellows.KindOf(err) != bellows.Lost || l.closed && !n.gone && !l.node.gone && !w.failover.cutShort {
 			w.violated("P1: %v, whose state %v has not sent to %v: %v", ref, from, l.address, err)

@@ -9,6 +9,7 @@ import (
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/hostile"
+	"bellows/sim/internal/losing"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
@@ -98,8 +99,16 @@ func (w *world) halt(f schedule.Fault, n *node) {
 // sleep stops a node for a while. Stops that follow each other are no longer than one.
 func (w *world) sleep(n *node, millis int64) {
 	if n.pausedUntil == 0 || n.gone {
-		n.pausedUntil = max(n.pausedUntil, w.Now+millis)
+		n.quietSince, n.pausedUntil = w.Now, max(n.pausedUntil, w.Now+millis)
 	}
+}
+
+// starts keeps node 0 silent while another process takes its place: no longer than the others wait for it, with a stop before that has ended just now, and of which nobody has heard.
+func (w *world) starts(n *node, millis int64) {
+	if w.Now > n.pausedUntil+5*beatEvery {
+		n.quietSince = w.Now
+	}
+	n.pausedUntil = max(w.Now, min(w.Now+millis, n.quietSince+times.Leader-800))
 }
 
 // crash ends a node. If only its process dies, the system closes its connections, and whoever started it hears of it.
@@ -296,39 +305,21 @@ func (w *world) answerForged(e wire.Envelope) {
 	}
 }
 
-// loss is the message that a schedule has lost, if it has. No transport loses one, so this is a bug of ours that is made up: the job must find it and end by name, where it would otherwise wait for ever.
-// Whoever waits asks (Inquiry), and the answer is what tells a lane that is slow from one that was never asked; where the questions are lost, too, the silence itself must end the wait.
-type loss struct {
-	done bool
-	push bool          // it was a push: what it had is in nobody's account
-	mute wire.Envelope // whose questions to whom are lost, too; zero: nobody's
-}
-
 // loses reports whether a message that an actor posts is lost.
 func (w *world) loses(e wire.Envelope) bool {
-	if m := &w.loss.mute; m.Message != nil && e.From == m.From && e.To == m.To {
-		_, asks := e.Message.(*wire.Inquiry)
-		return asks
+	lost, first := w.loss.Loses(e, &w.Loss)
+	if first {
+		w.note("%T from %v to %v is lost", e.Message, e.From, e.To)
+		w.coverage.Hit(coverage.LossInjected)
+		for _, found := range losing.Found {
+			w.faults.ends.May("%s", found)
+		}
 	}
-	if w.loss.done || w.Loss.Skip < 0 || !w.Loss.Of.Takes(e.Message) {
-		return false
-	}
-	if w.Loss.Skip--; w.Loss.Skip >= 0 {
-		return false
-	}
-	w.note("%T from %v to %v is lost", e.Message, e.From, e.To)
-	w.coverage.Hit(coverage.LossInjected)
-	w.loss.done = true
-	w.faults.ends.May("a message is lost")
-	w.faults.ends.May("has said nothing for")
-	if _, w.loss.push = e.Message.(*wire.Push); w.Loss.Of == schedule.LostSpeech {
-		w.loss.mute = e
-	}
-	return true
+	return lost
 }
 
 // checkLoss takes note of jobs that have ended for a message that was lost, or for a node that was never ready.
 func (w *world) checkLoss() {
 	w.coverage.HitIf(coverage.NeverReady, w.outcome != nil && w.ended(fmt.Sprintf("node %d has not been ready after", w.Unready)))
-	w.coverage.HitIf(coverage.LossFound, w.loss.done && w.outcome != nil && slices.ContainsFunc([]string{"a message is lost", "has said nothing for"}, w.ended))
+	w.coverage.HitIf(coverage.LossFound, w.outcome != nil && w.loss.Ended(w.outcome.Reason))
 }

@@ -207,7 +207,7 @@ func (w *world) learnsMove(l *lane, e wire.Envelope) {
 		if m.Kind != handoff.Last || l.closed {
 			return
 		}
-		w.moves.Came(m.Pair.Ref, m.Commit)
+		w.moves.Came(m.Pair.Ref, m.Commit, slices.Contains(l.lost, e.From.Node))
 		w.coverage.Moves.HitIf(moving.AtLast, l.Applied() >= m.Commit)
 		w.coverage.Moves.HitIf(moving.AtRecord, l.Applied() < m.Commit)
 		delete(w.moves.phases, m.Pair.Ref)

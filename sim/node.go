@@ -35,6 +35,7 @@ type node struct {
 	actors      []*actor
 	drift       int64 // of its clock, in thousandths
 	pausedUntil int64
+	quietSince  int64 // when it was paused, or of node 0, when it may have been heard last
 
 	crashed  bool
 	vanished bool   // crashed, and its host with it: nobody says so
@@ -260,8 +261,8 @@ func (n *node) checkLeave(reason string) {
 	if !n.severed && !n.gone && !(n.told() && (n.w.released || n.departed)) {
 		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
 	}
-	// one that had not answered on its first connection when it was lost could not be told
-	if to := n.w.nodes[0].pairs[n.id]; n.w.released && !n.buried && !n.told() && !to.Refused() && to.Answered() && strings.HasSuffix(n.lastSaid, "EOF") {
+	// one that had not answered on its first connection when it was lost could not be told, nor one that stopped before it had on the last
+	if to := n.w.nodes[0].pairs[n.id]; n.w.released && !n.buried && !n.told() && !to.Refused() && to.Answered() && (!n.gone || to.Resumed()) && strings.HasSuffix(n.lastSaid, "EOF") {
 		n.w.violated("P8: node %d is let go and was not told why the job is over", n.id)
 	}
 }

@@ -64,7 +64,7 @@ const noticeMax = (2000 + 2*beatEvery + 10) * (1000 + 2*schedule.DriftMax) / 100
 
 // checkNamed sees that a wait that has lasted was named (P8), unless the node itself did not run meanwhile, or has ended the job.
 func (s *script) checkNamed() {
-	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && !s.w.loss.done && !s.k.failed && s.k.node.pausedUntil < s.since {
+	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && !s.w.loss.Done && !s.k.failed && s.k.node.pausedUntil < s.since {
 		s.w.violated("P8: %v has waited for %d ms and nobody said so", s.unit, waited)
 	}
 }

@@ -194,7 +194,9 @@ func (w *world) beforeLane(l *lane, batch []wire.Envelope) {
 			}
 		case *wire.End:
 			l.told = l.told || e.From == wire.ControllerAt()
+			l.lost = append(l.lost, m.Gone...)
 		case *wire.Fence:
+			l.lost = append(l.lost, m.Node)
 			if !slices.Contains(l.fenced, m.Node) {
 				l.fenced = append(l.fenced, m.Node)
 				w.ledger.Fenced(e.To, m.Node, w.moves.At(l.Applied()))

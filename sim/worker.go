@@ -80,7 +80,7 @@ func (k *worker) tick(now int64) {
 
 // checkNamed sees that a lane that does not hold its part for long is named (P8), unless it has left, or all of that is another's by now. Who has ended the job for a loss says no more.
 func (k *worker) checkNamed(u await.Part[account.PartAt]) {
-	if waited := k.w.Now - u.Since; waited > noticeMax && !u.Named && !k.w.loss.done && k.client.Ended() == nil && k.node.pausedUntil < u.Since && k.w.ledger.Stays(u.At, k.w.route) {
+	if waited := k.w.Now - u.Since; waited > noticeMax && !u.Named && !k.w.loss.Done && k.client.Ended() == nil && k.node.pausedUntil < u.Since && k.w.ledger.Stays(u.At, k.w.route) {
 		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.At.Flush, waited, u.At.Lane)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"bellows/sim/internal/grid"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/image"
+	"bellows/sim/internal/losing"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/moving"
 	"bellows/sim/internal/msgcopy"
@@ -95,7 +96,7 @@ type world struct {
 	steps       *steps.Life
 	ledger      account.Ledger
 	faults      faults
-	loss        loss
+	loss        losing.Loss
 	stages      [][schedule.Stages]int // per node
 	begun       bool                   // tasks have been dispatched
 	removed     []wire.Address         // actors that were to take part no more
@@ -125,6 +126,7 @@ type lane struct {
 	lied    bool                 // somebody has spoken in its name
 	kept    bellows.CommitNumber // what its images show; 0: it has none
 	deaf    bool                 // it has been told a time at which it had not heard node 0 for a lease, and has not heard it since
+	lost    []bellows.NodeID     // of which it was told that they are gone
 	fenced  []bellows.NodeID     // whose clients it was told are gone
 	buried  []bellows.NodeID     // of these, by a record
 	parted  int                  // of these, before the batch that it is taking

@@ -12,6 +12,7 @@ import (
 type History struct {
 	routes []routeAt              // each route, with the record that made it
 	came   []bellows.CommitNumber // by partition: the record whose last piece its lane has been given
+	late   []bellows.CommitNumber // likewise, behind the word that who sent it is gone: a lane that has closed upon that has not taken it
 	shown  [][]bellows.Generation // by node and partition: the newest of which the node has had rows
 }
 
@@ -23,7 +24,7 @@ type routeAt struct {
 
 // NewHistory begins with a job's first route.
 func NewHistory(r *route.Route) History {
-	return History{routes: []routeAt{{0, r}}, came: make([]bellows.CommitNumber, r.Partitions())}
+	return History{routes: []routeAt{{0, r}}, came: make([]bellows.CommitNumber, r.Partitions()), late: make([]bellows.CommitNumber, r.Partitions())}
 }
 
 // Last is the newest route, and the record that made it.
@@ -74,19 +75,34 @@ func (h *History) Newest(n bellows.NodeID, p wire.Pair) bool {
 	return true
 }
 
-// Came takes note of the last piece of a partition, whose owner a record has made who got it.
-func (h *History) Came(ref bellows.PartitionRef, n bellows.CommitNumber) {
-	at := h.routes[0].route.Number(ref)
-	h.came[at] = max(h.came[at], n)
+// Came takes note of the last piece of a partition, whose owner a record has made who got it; late: behind the word that who sent it is gone.
+func (h *History) Came(ref bellows.PartitionRef, n bellows.CommitNumber, late bool) {
+	to := &h.came[h.routes[0].route.Number(ref)]
+	if late {
+		to = &h.late[h.routes[0].route.Number(ref)]
+	}
+	*to = max(*to, n)
 }
 
-// Awaits reports whether the state of a partition has not come to who owns it behind a record, and from whom it was to come.
-func (h *History) Awaits(n bellows.CommitNumber, ref bellows.PartitionRef) (from wire.Address, awaits bool) {
+// Late reports whether the state of a partition has come late to who owns it behind a record: it has it then, or not.
+func (h *History) Late(n bellows.CommitNumber, ref bellows.PartitionRef) bool {
+	i := h.gained(n, ref)
+	return i > 0 && h.late[h.routes[0].route.Number(ref)] >= h.routes[i].number
+}
+
+// gained is the place of the route by which who owns a partition behind a record has got it.
+func (h *History) gained(n bellows.CommitNumber, ref bellows.PartitionRef) int {
 	i := h.place(n)
 	g := h.routes[i].route.Owner(ref).Generation
 	for i > 0 && h.routes[i-1].route.Owner(ref).Generation == g {
 		i--
 	}
+	return i
+}
+
+// Awaits reports whether the state of a partition has not come to who owns it behind a record, and from whom it was to come.
+func (h *History) Awaits(n bellows.CommitNumber, ref bellows.PartitionRef) (from wire.Address, awaits bool) {
+	i := h.gained(n, ref)
 	if i == 0 || h.came[h.routes[0].route.Number(ref)] >= h.routes[i].number {
 		return from, false
 	}

@@ -42,6 +42,7 @@ type link[N Node] struct {
 	epoch   int  // of the connection: what was under way when one broke does not arrive over the next
 	hello   bool // the connection's first word has not been written
 	heard   bool // the other end's first word has come, on this connection or one before
+	resumed bool // on this one: what waits may be written
 	redial  session.Redial
 	pumping bool            // a turn to write is due
 	busy    bool            // a frame is being written
@@ -80,7 +81,7 @@ const goodbye = 3
 
 // begin gives this end a connection.
 func (l *link[N]) begin() {
-	l.up, l.hello, l.doomed, l.latest = true, true, false, l.w.Now
+	l.up, l.hello, l.resumed, l.doomed, l.latest = true, true, false, false, l.w.Now
 	l.forget()
 	l.cut, l.beside, l.passed, l.joiner = nil, l.beside[:0], 0, wire.Joiner{}
 	l.end.Connected()
@@ -301,7 +302,7 @@ func (l *link[N]) takeBelow(m wire.Message) {
 		wire.Free(m)
 	case *wire.Resume:
 		l.w.Coverage.HitIf(coverage.SessionResumed, m.Received != [2]uint64{})
-		l.heard = true
+		l.heard, l.resumed = true, true
 		l.from.Met()
 		before := l.end.Renewals()
 		l.acked, err = l.end.Resume(m, l.acked)

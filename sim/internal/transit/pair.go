@@ -46,6 +46,11 @@ func (p *Pair[N]) Met() bool {
 // Answered reports whether the other end's first word has come over the first connection, at some time.
 func (p *Pair[N]) Answered() bool { return p.links[0].heard }
 
+// Resumed reports whether it has come over each connection as it is: else all that was posted since waits for it.
+func (p *Pair[N]) Resumed() bool {
+	return !slices.ContainsFunc(p.links, func(l *link[N]) bool { return !l.resumed })
+}
+
 // Send posts a message, which has the digest.
 func (p *Pair[N]) Send(e wire.Envelope, digest uint64) {
 	p.w.sent[e.Message] = digest
