@@ -93,9 +93,9 @@ func (c *Controller) sendEnd(to wire.Address, fx *Effects) {
 	if c.recovery != nil || slices.Contains(c.leavers(), to) && !planted.On("left-awaited-by-leaver") { // a lane that is behind, or takes no record any more, does not know who has left
 		m.Gone = append(m.Gone, c.roll.AllLeft()...)
 	}
-	if to.Role == wire.Client && c.cfg.Term > 1 { // one that has ended for the controller before takes no route
-		for _, l := range c.cfg.Lanes {
-			if !slices.Contains(c.first, l) {
+	if to.Role == wire.Client { // one that does not go on, or has ended for the controller before, takes no route (TestTheEndNamesLanesOfWhichAClientHasNotHeard)
+		for _, l := range slices.Concat(c.cfg.Lanes, c.leavers()) {
+			if l.Role == wire.Lane && !slices.Contains(c.first, l) && !planted.On("lane-unnamed-at-the-end") {
 				m.Lanes = append(m.Lanes, wire.LaneName{Node: l.Node, Index: l.Index})
 			}
 		}

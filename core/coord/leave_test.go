@@ -317,3 +317,31 @@ func TestALaneThatLeavesIsToldWhoHasLeft(t *testing.T) {
 		t.Errorf("a lane that stays is told that %v are gone", got)
 	}
 }
+
+// TestTheEndNamesLanesOfWhichAClientHasNotHeard lets a job fail whose lane that was added has just been removed, under the first controller: clients are told of it with the end,
+// since one that does not go on takes no route, and the lane waits for its word.
+func TestTheEndNamesLanesOfWhichAClientHasNotHeard(t *testing.T) {
+	d := newDesk(&rounds{want: 3}, 10_000)
+	d.ready(clients...)
+	d.Start(&d.fx)
+	for _, err := range []error{d.AddLane(freshLane, &d.fx), d.RemoveLane(freshLane, &d.fx)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.fx.Reset()
+	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Failed{Reason: "it cannot go on", Kind: bellows.Lost}}}, &d.fx)
+	told := 0
+	for _, e := range d.fx.Envelopes {
+		m, end := e.Message.(*wire.End)
+		if !end || e.To.Role != wire.Client {
+			continue
+		}
+		if told++; !slices.Equal(m.Added(), []wire.Address{freshLane}) {
+			t.Errorf("%v is told of %v", e.To, m.Added())
+		}
+	}
+	if told != len(clients) {
+		t.Errorf("%d clients are told", told)
+	}
+}
