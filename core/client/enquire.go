@@ -34,9 +34,6 @@ type enquiry struct {
 	silentMillis int64 // how long the lane has said nothing since then, without what the node slept
 }
 
-// old reports whether the lane is to be asked about a wait.
-func (c *Client) old(w *pending.At) bool { return w.Lasted(c.nowMillis) > c.cfg.Times.Notice/2 }
-
 // enquire asks lanes about waits that last, a lane at most once in half of Times.Notice, and gives the job up when one has said nothing for too
 // long. It is told how long the node was awake since the last call: while it slept, nobody could be heard.
 func (c *Client) enquire(awakeMillis int64, fx *Effects) {
@@ -66,6 +63,7 @@ func (c *Client) enquire(awakeMillis int64, fx *Effects) {
 // inquire asks a lane about all old waits there, in as many messages as they take.
 func (c *Client) inquire(lane int, fx *Effects) {
 	var list []pending.Wait
+	old := func(w *pending.At) bool { return w.Lasted(c.nowMillis) > c.cfg.Times.Notice/2 }
 	add := func(w pending.Wait) {
 		if list = append(list, w); len(list) == pending.Most {
 			c.sendInquiry(lane, list, fx)
@@ -73,17 +71,17 @@ func (c *Client) inquire(lane int, fx *Effects) {
 		}
 	}
 	for _, f := range c.fetches {
-		if p := &c.partitions[f.number]; f.lane == lane && len(f.waiters) > 0 && c.old(&f.wait) && !f.stale {
+		if p := &c.partitions[f.number]; f.lane == lane && len(f.waiters) > 0 && old(&f.wait) && !f.stale {
 			w := pending.Wait{Number: f.request, Ref: p.ref, Generation: p.pair.Generation}
 			if f.request == 0 {
-				w.Of, w.Number = pending.Relay, c.sureToCome(p, f)
+				w.Of, w.Number = c.sureToCome(p, f)
 			}
 			add(w)
 		}
 	}
 	for _, f := range c.flushes {
 		for i := range f.pushes {
-			if p := &f.pushes[i]; p.lane == lane && p.below(f, partVisible) && c.old(&p.wait) && !p.has(f, partStale) {
+			if p := &f.pushes[i]; p.lane == lane && p.below(f, partVisible) && old(&p.wait) && !p.has(f, partStale) {
 				var pair wire.Pair
 				if k := p.last(f); k != none { // else it is of nothing
 					pair = f.parts[k].pair
@@ -111,14 +109,14 @@ func (p *lanePush) last(f *flush) int {
 
 // sureToCome is what of the rows that come unasked a lane is sure to send, as a pending.Wait has
 // it: those of a clock, of a commit, or (0) of one that is not known yet.
-func (c *Client) sureToCome(p *partition, f *fetch) uint64 {
+func (c *Client) sureToCome(p *partition, f *fetch) (pending.Of, uint64) {
 	switch {
 	case p.barrier:
-		return uint64(f.need.Clock + 1)
+		return pending.Clocks, uint64(f.need.Clock + 1)
 	case c.relays[p.lane] > 0:
-		return 0
+		return pending.Relay, 0
 	}
-	return uint64(c.relayed[p.lane])
+	return pending.Relay, uint64(c.relayed[p.lane])
 }
 
 // sendInquiry asks a lane of some waits. Its silence counts from here.
@@ -164,8 +162,9 @@ func (c *Client) fetchStands(lane int, w *pending.Wait, fx *Effects) {
 	for _, f := range c.fetches {
 		p := &c.partitions[f.number]
 		about := f.request == w.Number
-		if w.Of == pending.Relay {
-			about = f.request == 0 && p.ref == w.Ref && p.pair.Generation == w.Generation && (w.Number == 0 || w.Number == c.sureToCome(p, f))
+		if w.Of != pending.Answer {
+			of, number := c.sureToCome(p, f)
+			about = f.request == 0 && p.ref == w.Ref && p.pair.Generation == w.Generation && w.Of == of && (w.Number == 0 || w.Number == number)
 		}
 		if f.lane != lane || !about || len(f.waiters) == 0 || f.stale {
 			continue

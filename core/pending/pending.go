@@ -14,7 +14,7 @@ const Most = 1 << 8
 type Wait struct {
 	Of Of
 	// Number is that of the question, or of the flush in its client. Of rows that come unasked it is what is sure to be sent: those of a
-	// commit, or of a clock, counted from 1, where the table has a barrier; 0: nothing is sure yet.
+	// commit, or of a clock, counted from 1; 0: nothing is sure yet.
 	Number uint64
 	// Ref and Generation are what it is about; of a question about several partitions, or of a flush, any of them.
 	Ref        bellows.PartitionRef
@@ -33,6 +33,7 @@ const (
 	Answer Of = iota // to a Pull or an Acquire
 	Relay            // rows that come unasked
 	Flush            // that all that a lane was sent of a flush is visible
+	Clocks           // rows that come unasked, as a Relay, of a table that has a barrier as far as the client knows
 )
 
 // Behind is what keeps a lane from answering.

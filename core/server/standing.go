@@ -36,7 +36,7 @@ func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox)
 		switch w.Of {
 		case pending.Answer:
 			w.Behind, w.Who = l.answerBehind(who, w.Number)
-		case pending.Relay:
+		case pending.Relay, pending.Clocks:
 			w.Behind, w.Who = l.relayBehind(who, w)
 		case pending.Flush:
 			w.Behind, w.Who = l.flushBehind(bellows.FlushID{Client: from.Node, Incarnation: m.Incarnation, Seq: w.Number}, wire.Pair{Ref: w.Ref, Generation: w.Generation})
@@ -125,7 +125,11 @@ func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uin
 		sent = uint64(v.Clock + 1)
 	}
 	switch {
-	case at < 0 || w.Number > 0 && w.Number <= sent && !p.subs[at].owed:
+	case at < 0:
+		return pending.Nothing, 0
+	case (w.Of == pending.Clocks) != p.barrier && !planted.On("clock-taken-for-commit"): // the record that changes the table's consistency is to come
+		return pending.Record, 0
+	case w.Number > 0 && w.Number <= sent && !p.subs[at].owed:
 		return pending.Nothing, 0
 	case p.leases.Exclusive() || len(p.deferred) > 0:
 		return l.partBehind(p, v)

@@ -93,3 +93,25 @@ func TestWhatIsAheadAtTheEndIsDropped(t *testing.T) {
 		t.Errorf("the last word is %+v", closed)
 	}
 }
+
+// TestALaneThatIsBehindTheConsistencyHasLostNothing subscribes to a table that the controller makes one with a barrier, of which the client has heard and the lane has not: what the
+// client waits for has the number of a clock, and nothing of that clock is said to have been sent. So it is the other way round.
+func TestALaneThatIsBehindTheConsistencyHasLostNothing(t *testing.T) {
+	s := newScript(t, 0)
+	expect := func(when string, of wire.Pair, w pending.Of, number uint64, want pending.Behind) {
+		t.Helper()
+		if b, _ := s.stands(1, 1, pending.Wait{Of: w, Number: number, Ref: of.Ref, Generation: of.Generation}); b != want {
+			t.Errorf("%s: it waits for %d, not %d", when, b, want)
+		}
+	}
+	stream, barrier := ref(1, 0), ref(0, 0)
+	for _, of := range []wire.Pair{stream, barrier} {
+		s.subscribe(1, of)
+	}
+	s.record(1, 1, 1, 0)
+	expect("a commit of a table without a barrier, which it has", stream, pending.Relay, 1, pending.Nothing)
+	expect("a clock of it", stream, pending.Clocks, 1, pending.Record)
+	expect("a clock of a table with one", barrier, pending.Clocks, 1, pending.Clock)
+	expect("a commit of it", barrier, pending.Relay, 1, pending.Record)
+	expect("what nobody has subscribed to", ref(1, 1), pending.Clocks, 1, pending.Nothing)
+}

@@ -170,7 +170,7 @@ func TestRefusals(t *testing.T) {
 		{"rows answered out of order", &Rows{Parts: []RowsPart{{Rows: []uint32{2, 1}}}}, nil, raw.ErrOrder},
 		{"mode of acquire", &Acquire{Mode: 2}, nil, errMode},
 		{"mode of granted", &Granted{Mode: 2}, nil, errMode},
-		{"kind of a wait", &Inquiry{List: []pending.Wait{{Of: pending.Flush + 1}}}, nil, errWait},
+		{"kind of a wait", &Inquiry{List: []pending.Wait{{Of: pending.Clocks + 1}}}, nil, errWait},
 		{"what a wait is behind", &Standing{List: []pending.Wait{{Behind: pending.Silence + 1}}}, nil, errWait},
 		{"more waits than bytes", &Standing{}, func(p []byte) []byte { p[0] = 1; return p }, raw.ErrShort},
 		{"more parts than bytes", &Pull{}, func(p []byte) []byte { le.PutUint32(p[24:], math.MaxUint32); return p }, raw.ErrShort},

@@ -262,7 +262,7 @@ func (s sampler) data() []Message {
 }
 
 func (s sampler) wait() pending.Wait {
-	return pending.Wait{Of: pending.Of(s.IntN(int(pending.Flush) + 1)), Number: s.Uint64(), Ref: s.ref(), Generation: bellows.Generation(s.Uint32()),
+	return pending.Wait{Of: pending.Of(s.IntN(int(pending.Clocks) + 1)), Number: s.Uint64(), Ref: s.ref(), Generation: bellows.Generation(s.Uint32()),
 		Behind: pending.Behind(s.IntN(int(pending.Silence) + 1)), Who: s.Uint32()}
 }
 

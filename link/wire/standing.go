@@ -52,7 +52,7 @@ func decodeWaits(incarnation *uint32, list *[]pending.Wait, payload []byte) erro
 	*list = slices.Grow((*list)[:0], int(n))
 	for range n {
 		w := pending.Wait{Of: pending.Of(waits.U8()), Behind: pending.Behind(waits.U8())}
-		if w.Of > pending.Flush || w.Behind > pending.Silence {
+		if w.Of > pending.Clocks || w.Behind > pending.Silence {
 			waits.Fail(errWait)
 		}
 		waits.Reserved(2)
