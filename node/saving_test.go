@@ -23,13 +23,13 @@ func TestTheIntervalIsWhereCostAndLossAreLeast(t *testing.T) {
 		want  time.Duration
 	}{
 		{0, 1, 10 * time.Second},
-		{200 * time.Microsecond, 1, 10 * time.Second},
-		{500 * time.Millisecond, 1, 293938 * time.Millisecond}, // sqrt(2 * 0.5 * 86400)
-		{500 * time.Millisecond, 100, 29393 * time.Millisecond},
-		{500 * time.Millisecond, 1_000_000, 25 * time.Second},
-		{10 * time.Second, 1, 10 * time.Minute},
+		{5 * time.Millisecond, 1, 10 * time.Second}, // sqrt(2 * 0.005 * 9000) = 9.5
+		{500 * time.Millisecond, 1, 94868 * time.Millisecond},
+		{500 * time.Millisecond, 4, 47434 * time.Millisecond},
+		{500 * time.Millisecond, 100, 25 * time.Second},
+		{10 * time.Second, 1, 500 * time.Second},
 		{20 * time.Second, 4, 1000 * time.Second},
-		{time.Second, 0, 415692 * time.Millisecond},
+		{time.Second, 0, 134164 * time.Millisecond},
 	} {
 		if got := node.Interval(c.cut, c.nodes); got.Truncate(time.Millisecond) != c.want {
 			t.Errorf("a cut of %v on %d nodes: each %v, want %v", c.cut, c.nodes, got, c.want)

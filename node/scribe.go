@@ -53,6 +53,8 @@ type scribe struct {
 	ctx   context.Context
 	end   context.CancelFunc
 	ended chan struct{} // closed when the goroutine has
+	// piece is what a lane is asked to fill in, of one partition after the other: the lane's from the word to it until it answers.
+	piece checkpoint.Piece
 
 	mu   sync.Mutex
 	list []errand
@@ -193,7 +195,8 @@ func (s *scribe) copy(e errand) error {
 	if err != nil {
 		return err
 	}
-	w := &want{errand: e, piece: &checkpoint.Piece{}, given: make(chan error, 1)}
+	w := &want{errand: e, piece: &s.piece, given: make(chan error, 1)}
+	s.piece.Keys, s.piece.Last = s.piece.Keys[:0], false
 	for !w.piece.Last {
 		s.bus.Send(e.lane, e.lane, w)
 		select {

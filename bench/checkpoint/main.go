@@ -4,7 +4,9 @@
 package main
 
 import (
+	"cmp"
 	"flag"
+	"strings"
 	"time"
 
 	"bellows/bench/internal/pair"
@@ -12,8 +14,13 @@ import (
 )
 
 func main() {
-	only := flag.String("only", "", "steady, speed or recovery alone")
+	only := flag.String("only", "", "steady, cuts, speed, recovery, deaths or lives alone")
 	every := flag.String("every", "", "`times` between two checkpoints, with commas; auto is the default one (default: 1s; with --full 1s,5s,auto,60s)")
+	count := flag.Int("cuts", 4, "how many single checkpoints are looked at")
+	jobs := flag.Int("jobs", 1, "jobs side by side whose single checkpoints are looked at, or that are killed")
+	kills := flag.Int("kills", 4, "how often jobs are killed, for each interval between checkpoints")
+	picture := flag.String("picture", "", "`file` for the picture of what deaths cost")
+	traces := flag.String("traces", "", "`folder` with recordings of how long machines live")
 	size := flag.Int64("bytes", 0, "`size` of the model to be recovered (default: 64 MiB; with --full 1 GB)")
 	life := flag.String("life", "", "`life` of the job to be recovered, to play it; for internal use")
 	folder := flag.String("folder", "", "where that one is saved; for internal use")
@@ -28,8 +35,15 @@ func main() {
 		c := &check{b, shelf}
 		b.Parts(*only,
 			pair.Part{Name: "steady", Run: func() { c.steady(intervals(*every, b.Full)) }},
+			pair.Part{Name: "cuts", Run: func() { c.cuts(strings.Split(cmp.Or(*every, "12s"), ","), *count, *jobs) }},
 			pair.Part{Name: "speed", Run: c.speed},
-			pair.Part{Name: "recovery", Run: func() { c.recovery(*size) }})
+			pair.Part{Name: "recovery", Run: func() { c.recovery(*size) }},
+			pair.Part{Name: "deaths", Run: func() { c.deaths(strings.Split(cmp.Or(*every, "1s,2s"), ","), *kills, *jobs, *picture) }},
+			pair.Part{Name: "lives", Run: func() {
+				if *traces != "" || *only == "lives" {
+					c.lives(*traces)
+				}
+			}})
 	})
 }
 

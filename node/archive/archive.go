@@ -186,7 +186,12 @@ func (a *Archive) read(ctx context.Context, e *Entry, take func(image uint32, ro
 	if r.Bytes() != e.Bytes {
 		return a.unusable(e.Name, fmt.Errorf("it is damaged: it has %d bytes, and its manifest says %d", r.Bytes(), e.Bytes))
 	}
-	want, shard := e.stamp(a.id), shardReader{from: io.NewSectionReader(r, 0, r.Bytes()), rest: r.Bytes()}
+	memory := blocks.Get().(*[]byte)
+	want, shard := e.stamp(a.id), shardReader{from: io.NewSectionReader(r, 0, r.Bytes()), rest: r.Bytes(), b: *memory}
+	defer func() {
+		*memory = shard.b
+		blocks.Put(memory)
+	}()
 	if err := shard.header(&want); err != nil {
 		return a.unusable(e.Name, err)
 	}

@@ -3,6 +3,7 @@ package archive
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"bellows"
 	"bellows/core/rule"
@@ -84,10 +85,15 @@ func (s *mold) take(im *store.Image, rows int, b []byte) error {
 		if i > 0 {
 			to = &im.Slots[i-1]
 		}
-		for range rows * w {
-			*to = append(*to, math.Float32frombits(order.Uint32(b)))
-			b = b[4:]
+		n := rows * w
+		*to = slices.Grow(*to, n)
+		have := len(*to)
+		*to = (*to)[:have+n]
+		from := b[:4*n]
+		for i := range (*to)[have:] {
+			(*to)[have+i] = math.Float32frombits(order.Uint32(from[4*i:]))
 		}
+		b = b[4*n:]
 	}
 	return nil
 }

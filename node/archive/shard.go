@@ -10,6 +10,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"sync"
 
 	"bellows"
 	"bellows/core/checkpoint"
@@ -38,6 +39,9 @@ const (
 	keptImage    = 1
 	endOfImages  = math.MaxUint32
 )
+
+// blocks has the memory of blocks that were written or read, for those that follow.
+var blocks = sync.Pool{New: func() any { return new([]byte) }}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -69,8 +73,9 @@ type Shard struct {
 	mold  *mold
 	to    blob.Writer
 	whole hash.Hash
-	b     []byte
-	rows  [2]int // so far, by image
+	b     []byte  // the block that is written
+	of    *[]byte // blocks has given it; nil: it has it again
+	rows  [2]int  // so far, by image
 	came  [2]bool
 	sum   uint32 // of the blocks so far
 	err   error  // the first
@@ -88,7 +93,8 @@ func (a *Archive) Create(ctx context.Context, at At, ref bellows.PartitionRef) (
 	if err != nil {
 		return nil, err
 	}
-	s := &Shard{entry: e, mold: a.moldOf(ref), to: to, whole: sha256.New()}
+	s := &Shard{entry: e, mold: a.moldOf(ref), to: to, whole: sha256.New(), of: blocks.Get().(*[]byte)}
+	s.b = *s.of
 	head := e.stamp(a.id)
 	s.write(head.bytes())
 	s.whole.Reset()
@@ -101,6 +107,16 @@ func (s *Shard) fail(err error) error {
 		s.err = err
 	}
 	return s.err
+}
+
+// letGo gives the block's memory back.
+func (s *Shard) letGo() {
+	if s.of == nil {
+		return
+	}
+	*s.of = s.b
+	blocks.Put(s.of)
+	s.b, s.of = nil, nil
 }
 
 // write hands bytes to the store and to the digest.
@@ -189,6 +205,7 @@ func (s *Shard) Close() (Entry, error) {
 	if err := s.to.Close(); err != nil {
 		_ = s.fail(err)
 	}
+	s.letGo()
 	s.entry.Kept = s.came[keptImage]
 	s.entry.SHA256 = hex.EncodeToString(s.whole.Sum(nil))
 	return s.entry, s.err
@@ -198,6 +215,7 @@ func (s *Shard) Close() (Entry, error) {
 func (s *Shard) GiveUp() {
 	_ = s.fail(errGivenUp)
 	_ = s.to.Close() // nobody sees it
+	s.letGo()
 }
 
 var errGivenUp = errors.New("it was given up")
@@ -218,8 +236,12 @@ func (s *Shard) put(im *store.Image, kept bool) error {
 		}
 	}
 	var p Piece
+	var values []float32
 	for step, first := max(1, pieceValues/s.mold.row), 0; first == 0 || first < rows; first += step {
-		p = s.mold.piece(im, kept, first, min(step, rows-first), p.Values)
+		p = s.mold.piece(im, kept, first, min(step, rows-first), values)
+		if len(s.mold.widths) > 1 {
+			values = p.Values
+		}
 		if err := s.Add(&p); err != nil {
 			return err
 		}
@@ -227,11 +249,15 @@ func (s *Shard) put(im *store.Image, kept bool) error {
 	return nil
 }
 
-// piece is so many rows of an image, in memory that is used again.
+// piece is so many rows of an image: in its own memory where rows have no slots, else in memory that is used again.
 func (s *mold) piece(im *store.Image, kept bool, first, rows int, values []float32) Piece {
 	p := Piece{Kept: kept, First: first, Count: rows, Values: values[:0]}
 	if s.sparse {
 		p.Keys = im.Keys[first : first+rows]
+	}
+	if len(s.widths) == 1 {
+		p.Values = im.Values[first*s.row : (first+rows)*s.row : (first+rows)*s.row]
+		return p
 	}
 	for i, w := range s.widths {
 		from := im.Values

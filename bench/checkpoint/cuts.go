@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"sync"
+	"time"
+
+	"bellows/bench/internal/pair"
+	"bellows/bench/internal/sets"
+)
+
+// What of a run belongs to a cut: from a little before its beginning until it has been there for a while; and how much before and behind that shows what the run costs without.
+const (
+	ahead  = 100 * time.Millisecond
+	behind = time.Second
+	beside = 2 * time.Second
+)
+
+// sample is how far a run was at a moment.
+type sample struct {
+	at    time.Time
+	cpu   time.Duration // of the process so far
+	epoch int
+}
+
+// course is a run, as it was seen from outside.
+type course struct {
+	samples []sample
+	cuts    []span // of checkpoints, from the word to begin one until it was verified
+	bytes   int64
+	every   float64 // seconds, as the last one says
+}
+
+// span is a stretch of time.
+type span struct{ begin, end time.Time }
+
+// cuts shows what single checkpoints cost, by what their runs do around each: CPU and wall time of the stretch that has one, beyond what as many epochs take before and behind it.
+// So the machine's slow and fast minutes weigh on both sides of a pair, which is three seconds long. Between two checkpoints is another stretch, with none, which is compared with
+// what is around it in the same way.
+func (c *check) cuts(list []string, count, jobs int) {
+	set := c.shelf.Ratings(users, items, ratings)
+	program := c.shelf.Path("bellows")
+	pair.Check(pair.Build(program))
+	for _, every := range list {
+		c.Section(fmt.Sprintf("single checkpoints, every %s: mf, %s, %d at a time", every, set.Origin, jobs))
+		var found around
+		var all sync.WaitGroup
+		runs, wrong := make([]*course, jobs), make([]error, jobs)
+		for i := range jobs {
+			all.Go(func() {
+				runs[i], wrong[i] = watch(program, set, c.shelf.Path(fmt.Sprintf("seen-%s-%d", every, i)), every, (count+jobs-1)/jobs)
+			})
+		}
+		all.Wait()
+		pair.Check(errors.Join(wrong...))
+		for _, r := range runs {
+			found.add(r)
+		}
+		if len(found.cpu) == 0 {
+			pair.Check(errors.New("checkpoints come too close to each other to tell what one costs: --every 12s or more"))
+		}
+		interval := pair.Median(found.interval).Value
+		c.Note("%d checkpoints, the last of %d bytes; each is there %.3f s after its beginning; from one to the next %.1f s, in which a run takes %.1f s of CPU time", len(found.cpu), runs[0].bytes,
+			pair.Median(found.took).Value, interval, pair.Median(found.spent).Value)
+		c.Note("the job's own choice would be one in %.0f s, or is", runs[0].every)
+		c.Note("CPU time of one: %v s; of a stretch of the same length without: %v s", pair.Median(found.cpu), pair.Median(found.cpuNone))
+		c.Note("wall time of one: %v s; of a stretch of the same length without: %v s", pair.Median(found.wall), pair.Median(found.wallNone))
+		for _, f := range []struct {
+			clock     string
+			one, none []float64
+		}{{"CPU time", found.cpuShare, found.cpuNoneShare}, {"wall time", found.wallShare, found.wallNoneShare}} {
+			q := pair.Median(f.one)
+			c.AddFact(pair.Fact{Figure: fmt.Sprintf("one in %.0f s, %s in times of none, %d pairs: end of the interval", interval, f.clock, len(f.one)), Ours: q.High, Peer: "limit", Bound: most, Exact: true})
+			c.Note("%s: %v of none; a stretch without, of its surroundings: %v", f.clock, q, pair.Median(f.none))
+		}
+	}
+}
+
+// around is what was found around checkpoints, and in the midst between two.
+type around struct {
+	cpu, wall, cpuNone, wallNone                     []float64 // seconds
+	cpuShare, wallShare, cpuNoneShare, wallNoneShare []float64 // of what a run takes from one checkpoint to the next without it, and 1
+	took, interval, spent                            []float64 // seconds
+}
+
+// add looks at a run. The last of its checkpoints only ends what is between it and the one before.
+func (a *around) add(r *course) {
+	for i := range len(r.cuts) - 1 {
+		at, next := r.cuts[i], r.cuts[i+1]
+		window := span{at.begin.Add(-ahead), at.end.Add(behind)}
+		mid := window.begin.Add(next.begin.Sub(at.begin) / 2)
+		cpu, wall, ok := r.beyond(window)
+		cpuNone, wallNone, okNone := r.beyond(span{mid, mid.Add(window.end.Sub(window.begin))})
+		if !ok || !okNone || mid.Sub(window.end) < beside || next.begin.Add(-ahead).Sub(mid.Add(window.end.Sub(window.begin))) < beside {
+			continue
+		}
+		from, to := r.find(at.begin), r.find(next.begin)
+		spent, long := (to.cpu - from.cpu).Seconds(), to.at.Sub(from.at).Seconds()
+		a.cpu, a.wall, a.cpuNone, a.wallNone = append(a.cpu, cpu), append(a.wall, wall), append(a.cpuNone, cpuNone), append(a.wallNone, wallNone)
+		a.cpuShare, a.wallShare = append(a.cpuShare, spent/(spent-cpu)), append(a.wallShare, long/(long-wall))
+		a.cpuNoneShare, a.wallNoneShare = append(a.cpuNoneShare, spent/(spent-cpuNone)), append(a.wallNoneShare, long/(long-wallNone))
+		a.took, a.interval, a.spent = append(a.took, at.end.Sub(at.begin).Seconds()), append(a.interval, next.begin.Sub(at.begin).Seconds()), append(a.spent, spent)
+	}
+}
+
+// beyond is the CPU and wall time of a stretch beyond what as many epochs take beside it.
+func (r *course) beyond(w span) (cpu, wall float64, ok bool) {
+	if len(r.samples) == 0 || w.begin.Add(-beside).Before(r.samples[0].at) || w.end.Add(beside).After(r.samples[len(r.samples)-1].at) {
+		return 0, 0, false
+	}
+	a, b, c, d := r.find(w.begin.Add(-beside)), r.find(w.begin), r.find(w.end), r.find(w.end.Add(beside))
+	epochs := float64(b.epoch - a.epoch + d.epoch - c.epoch)
+	if epochs == 0 {
+		return 0, 0, false
+	}
+	here := float64(c.epoch - b.epoch)
+	cpu = (c.cpu - b.cpu).Seconds() - here*(b.cpu-a.cpu+d.cpu-c.cpu).Seconds()/epochs
+	wall = c.at.Sub(b.at).Seconds() - here*(b.at.Sub(a.at)+d.at.Sub(c.at)).Seconds()/epochs
+	return cpu, wall, true
+}
+
+// find is the first sample at a time or behind it, or the last of all.
+func (r *course) find(at time.Time) sample {
+	i := sort.Search(len(r.samples), func(i int) bool { return !r.samples[i].at.Before(at) })
+	return r.samples[min(i, len(r.samples)-1)]
+}
+
+// told is a line of a run, as far as this program reads it.
+type told struct {
+	Kind    string
+	Time    time.Time
+	Epoch   *int
+	Bytes   int64   `json:"checkpoint_bytes"`
+	Seconds float64 `json:"checkpoint_seconds"`
+	Every   float64 `json:"interval_seconds"`
+}
+
+// watch runs a job until so many checkpoints have passed, the first one not counted, and ends it.
+func watch(program string, set sets.Pair, out, every string, count int) (r *course, err error) {
+	cmd := exec.Command(program, "train", "mf", set.Train, "--set", "early_stop=false", "--epochs", "10000000", "--cache", filepath.Join(filepath.Dir(out), "cache"), "--out", out, "--json",
+		"--checkpoint-every", every)
+	cmd.Stderr = os.Stderr
+	text, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_, _ = io.Copy(io.Discard, text)
+		_ = cmd.Wait() // it was killed
+		err = errors.Join(err, os.RemoveAll(out))
+	}()
+	r = &course{}
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var l told
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			return nil, fmt.Errorf("%s says %q: %w", "bellows train", lines.Text(), err)
+		}
+		switch {
+		case l.Kind == "epoch" && l.Epoch != nil:
+			cpu, err := pair.CPUTimeOf(cmd.Process.Pid)
+			if err != nil {
+				return nil, err
+			}
+			r.samples = append(r.samples, sample{time.Now(), cpu, *l.Epoch})
+		case l.Kind == "checkpoint":
+			r.cuts = append(r.cuts, span{l.Time.Add(-pair.Seconds(l.Seconds)), l.Time})
+			r.bytes, r.every = l.Bytes, l.Every
+		}
+		// The first is of a run that has just begun, and the last only ends what comes before it.
+		if len(r.cuts) == count+2 {
+			r.cuts = slices.Delete(r.cuts, 0, 1)
+			return r, nil
+		}
+	}
+	return nil, fmt.Errorf("bellows train has ended after %d checkpoints of %s: %w", len(r.cuts), strconv.Itoa(count+2), errors.Join(lines.Err(), errors.New("that shows nothing")))
+}

@@ -1,0 +1,211 @@
+// Command ticks shows what it costs a job in which nobody is lost that its processes look around, and say that they live, ten times a second: the same program, built with another time from one look to the next, runs in turns.
+//
+// It builds itself with core/shell.TickMillis replaced, and needs Go. Jobs are of several processes joined by Unix sockets: one that does nothing but exchange a table, by its CPU time for each clock, and one whose tasks only
+// wait, by its CPU time in each second.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"bellows"
+	"bellows/api"
+	"bellows/bench/internal/cluster"
+	"bellows/bench/internal/pair"
+	"bellows/node"
+	"bellows/table"
+	"bellows/train"
+)
+
+// The table of the busy job, and how many parts the work of each has.
+const (
+	rows, width = 785, 10
+	splits      = 4
+)
+
+// source is where the time is that is replaced, and was how it stands there.
+const (
+	source = "core/shell/doc.go"
+	was    = "const TickMillis = 100\n"
+)
+
+// most is what ten looks a second may cost, in times of four.
+const most = 1.02
+
+func main() {
+	child := cluster.Child()
+	play := flag.String("play", "", "`job` to be played: busy or idle; for internal use")
+	processes := flag.String("processes", "2,4", "`numbers` of processes of a job, with commas")
+	seconds := flag.Float64("seconds", 3, "how long a job runs")
+	other := flag.Int("beside", 250, "`milliseconds` from one look to the next that the usual ones are held against")
+	pair.Main(4, 15, func(b *pair.Bench) {
+		if pair.Must(cluster.RunChild(*child, func(order string) (train.Job, error) { return job(order, nil), nil })) {
+			return
+		}
+		if *play != "" {
+			pair.Check(lead(*play, pair.Must(strconv.Atoi(*processes)), pair.Seconds(*seconds)))
+			return
+		}
+		b.Header("ticks: what a look every 100 ms costs a job of several processes, beside one every %d ms", *other)
+		folder := pair.Must(os.MkdirTemp("", "bellows-ticks-"))
+		defer os.RemoveAll(folder)
+		usual, rare := filepath.Join(folder, "usual"), filepath.Join(folder, "rare")
+		pair.Check(build(usual, folder, 100))
+		pair.Check(build(rare, folder, *other))
+		for n := range strings.SplitSeq(*processes, ",") {
+			for _, kind := range []string{busy, idle} {
+				compare(b, kind, n, *seconds, usual, rare)
+			}
+		}
+	})
+}
+
+// build builds this program with another time from one look to the next.
+func build(program, folder string, millis int) error {
+	text, err := os.ReadFile(source)
+	if err != nil {
+		return fmt.Errorf("run it from the root of the repository: %w", err)
+	}
+	if bytes.Count(text, []byte(was)) != 1 {
+		return fmt.Errorf("%s does not say %q: adapt this program", source, was)
+	}
+	replaced, overlay := filepath.Join(folder, "doc.go"), filepath.Join(folder, "overlay.json")
+	if err := os.WriteFile(replaced, bytes.Replace(text, []byte(was), fmt.Appendf(nil, "const TickMillis = %d\n", millis), 1), 0o666); err != nil {
+		return err
+	}
+	here, err := filepath.Abs(source)
+	if err != nil {
+		return err
+	}
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{here: replaced}})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(overlay, list, 0o666); err != nil {
+		return err
+	}
+	if out, err := exec.Command("go", "build", "-overlay", overlay, "-o", program, "./bench/ticks").CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w: %s", err, out)
+	}
+	return nil
+}
+
+// compare runs a job by either program, in turns, and once more by the usual one.
+func compare(b *pair.Bench, kind, processes string, seconds float64, usual, rare string) {
+	run := func(program string) (cost float64) {
+		out, err := exec.Command(program, "--play", kind, "--processes", processes, "--seconds", fmt.Sprint(seconds)).Output()
+		if err != nil {
+			pair.Check(fmt.Errorf("%s %s: %w", program, kind, err))
+		}
+		var p played
+		pair.Check(json.Unmarshal(out, &p))
+		if kind == busy {
+			return p.CPU / float64(p.Clocks)
+		}
+		return p.CPU / p.Seconds
+	}
+	b.Section(fmt.Sprintf("%s, %s processes and node 0", kind, processes))
+	var over, again, often, seldom []float64
+	for turn := range b.Turns + 1 {
+		x, y, z := run(usual), run(rare), run(usual)
+		if turn == 0 {
+			continue // caches
+		}
+		over, again = append(over, x/y), append(again, z/x)
+		often, seldom = append(often, x), append(seldom, y)
+	}
+	unit := "s of CPU time a clock"
+	if kind == idle {
+		unit = "s of CPU time a second"
+	}
+	c, d := pair.Median(often), pair.Median(seldom)
+	b.Note("%.4g %s with a look every 100 ms, %.4g beside it", c.Value, unit, d.Value)
+	r := pair.Median(over)
+	b.Note("%v times; the usual one beside itself %v", r, pair.Median(again))
+	fact := pair.Fact{Figure: fmt.Sprintf("%s, %s processes, CPU time in times of fewer looks, %d pairs: end of the interval", kind, processes, b.Turns), Ours: r.High, Exact: true}
+	if kind == busy {
+		fact.Peer, fact.Bound = "limit", most
+	}
+	b.AddFact(fact)
+}
+
+// The jobs.
+const (
+	busy = "busy"
+	idle = "idle"
+)
+
+// played is what a job came to, from the end of its first clock until it was to end.
+type played struct {
+	Clocks  int
+	CPU     float64 // seconds, of all its processes
+	Seconds float64
+}
+
+// lead leads a job until its time is over, and prints what it came to.
+func lead(kind string, processes int, long time.Duration) error {
+	var p played
+	var began time.Time
+	var before time.Duration
+	var wrong error
+	var pids []int
+	joined := make(chan []api.Node, 1)
+	spent := func() (all time.Duration) {
+		for _, pid := range pids {
+			one, err := pair.CPUTimeOf(pid)
+			all, wrong = all+one, errors.Join(wrong, err)
+		}
+		return all
+	}
+	round := func(n int) bool {
+		if n == 0 {
+			for _, one := range <-joined {
+				pids = append(pids, one.PID)
+			}
+			began, before = time.Now(), spent()
+		}
+		if time.Since(began) < long {
+			return true
+		}
+		p = played{n, (spent() - before).Seconds(), time.Since(began).Seconds()}
+		return false
+	}
+	err := cluster.Launch{Processes: processes, Slots: processes, Order: kind, Transport: "unix"}.Run(job(kind, round), node.Options{OnStart: func(nodes []api.Node) { joined <- nodes }})
+	if err = errors.Join(err, wrong); err != nil {
+		return err
+	}
+	if len(pids) != processes+1 || p.Clocks == 0 {
+		return fmt.Errorf("%d processes are known and %d clocks have ended", len(pids), p.Clocks)
+	}
+	return json.NewEncoder(os.Stdout).Encode(p)
+}
+
+// job is the job of an order. A round that has ended is told to node 0 alone.
+func job(order string, round func(n int) bool) train.Job {
+	j := cluster.Exchange(table.Schema{Name: "weights", Rows: rows, Width: width}, splits, func(n int, _ *train.Dispatcher) bool { return round(n) })
+	if order == idle {
+		j.NewExecutor = func(bellows.SplitID) (train.Executor, error) { return waiter{}, nil }
+	}
+	return j
+}
+
+// waiter is the executor of splits that do nothing but wait, and so let looks be all that there is.
+type waiter struct{}
+
+// RunTask waits.
+func (waiter) RunTask(*train.Task) error {
+	ctx, end := context.WithTimeout(context.Background(), time.Second)
+	defer end()
+	<-ctx.Done()
+	return nil
+}
