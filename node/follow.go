@@ -2,6 +2,7 @@ package node
 
 import (
 	"slices"
+	"time"
 
 	"bellows"
 	"bellows/core/coord"
@@ -20,9 +21,15 @@ type Follow struct {
 	// Members are the nodes that may be there, those that joined since the job's beginning, too. Numbers below Nodes were given.
 	Members []Member
 	Nodes   int
-	// Told is the last record up to which it was told what counts (Options.OnVisits), and Epochs the number of the last epoch that was told.
-	Told   bellows.CommitNumber
-	Epochs int
+	// Told is the last record up to which it was told what counts (Options.OnVisits), Counted that of the last batch that has anything, and Epochs the number of the last epoch that was told.
+	Told, Counted bellows.CommitNumber
+	Epochs        int
+	// Since is what was done since the last cut of this life, of which it has the commit, as far as the one before has said; and There and Bytes are when that was there, and its size. They are told to who looks.
+	Since Since
+	There time.Time
+	Bytes int64
+	// Absent is told of each of Members that takes no part as far as was recorded: its process is to end. nil: nobody is.
+	Absent func(bellows.NodeID)
 }
 
 // newLead makes the controller, and what is around it: of the job's beginning, or in the place of a process that led and had no part of the job but that.
@@ -40,6 +47,15 @@ func (p *process) newLead(opt coord.Options) (*shell.Lead, error) {
 	}
 	opt.Term, opt.TellFrom = f.Term, f.Told+1
 	return shell.FollowLead(p.common, opt, saved, f.Nodes)
+}
+
+// goesOn is what is known of cuts where the process follows another.
+func (s *saving) goesOn(f *Follow) {
+	if f != nil {
+		s.so.Units = f.Since.Units
+		s.last = Since{Commit: f.Since.Commit, Trained: -f.Since.Trained}
+		s.there, s.bytes, s.told = f.There, f.Bytes, f.Told
+	}
 }
 
 // meet has the checker of a process that follows hear all that may be there, behind the route of the last cut: what lanes say of who takes part comes later.
@@ -79,6 +95,9 @@ func (l *lead) known() {
 			l.members = append(l.members, m)
 		} else {
 			l.mesh.Drop(m.Node)
+			if f.Absent != nil {
+				f.Absent(m.Node)
+			}
 		}
 	}
 }

@@ -234,6 +234,11 @@ func (s *succession) leads(term bellows.Term, frames int64) (r *node.Result, err
 		}
 		if n := len(s.told); n > 0 {
 			opt.Follow.Told = s.told[n-1].Last
+			for _, b := range s.told {
+				if len(b.List) > 0 {
+					opt.Follow.Counted = b.Last
+				}
+			}
 		}
 		if n := len(s.epochs); n > 0 {
 			opt.Follow.Epochs = s.epochs[n-1]
@@ -317,12 +322,15 @@ func TestAnotherProcessLeads(t *testing.T) {
 			if r.Audit.Sent == 0 || r.Audit.Sent != r.Audit.Applied || r.Audit.Dropped != 0 {
 				t.Errorf("audit %+v", r.Audit)
 			}
-			last, items := bellows.CommitNumber(0), int64(0)
+			last, counted, items := bellows.CommitNumber(0), bellows.CommitNumber(0), int64(0)
 			for _, b := range s.told {
-				if b.Last <= last {
-					t.Errorf("told of records up to %d behind %d", b.Last, last)
+				if b.Last <= last || len(b.List) > 0 && b.First != counted+1 {
+					t.Errorf("told of records %d to %d behind %d", b.First, b.Last, last)
 				}
 				last = b.Last
+				if len(b.List) > 0 {
+					counted = b.Last
+				}
 				items += visits.Items(b.List)
 			}
 			if items != visited {

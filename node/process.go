@@ -228,6 +228,7 @@ func (p *process) addController() error {
 	}
 	p.lead = &lead{process: p, shell: made, outcome: make(chan *coord.Outcome, 1), kept: make(chan string, 1), books: make([]book, len(p.cluster.Members)),
 		members: slices.Clone(p.cluster.Members), route: made.Route(), fingerprint: fingerprint}
+	p.lead.saving.goesOn(p.opt.Follow)
 	p.bus.Add(wire.ControllerAt(), p.lead.step)
 	return nil
 }

@@ -15,6 +15,9 @@ func (l *lead) gather() {
 	}
 	if l.visits == nil {
 		l.visits = visits.NewGatherer(l.job.Splits)
+		if f := l.opt.Follow; f != nil {
+			l.visits.Behind(f.Counted)
+		}
 	}
 	at := l.shell.CutAt()
 	stops := at > l.saving.told

@@ -15,8 +15,8 @@ type Cluster struct {
 	Self        bellows.NodeID
 	Nodes       int
 	Connections int // of each pair
-	// Gone are lower numbers of nodes that are not there any more, where this one joins a job that
-	// runs.
+	// Gone are numbers of nodes that are not there any more, where this one joins a job that runs, or
+	// follows node 0 of one.
 	Gone []bellows.NodeID
 }
 
@@ -34,7 +34,7 @@ func (c Cluster) lower() (list []bellows.NodeID) {
 // connections are by number and, of each number, by node. -1: it is not expected, since that node
 // does not call this one, or there is none.
 func (c Cluster) Place(n bellows.NodeID, number, of int) int {
-	if n <= c.Self || int(n) >= c.Nodes || number >= of || of != c.Connections {
+	if n <= c.Self || int(n) >= c.Nodes || number >= of || of != c.Connections || slices.Contains(c.Gone, n) {
 		return -1
 	}
 	return number*c.Nodes + int(n)
@@ -112,7 +112,7 @@ func (j *Joining) missing() string {
 	var list []string
 	for n := int(j.Self) + 1; n < j.Nodes; n++ {
 		for at := n; at < len(j.there); at += j.Nodes {
-			if !j.there[at] {
+			if !j.there[at] && !slices.Contains(j.Gone, bellows.NodeID(n)) {
 				list = append(list, fmt.Sprintf("node %d", n))
 				break
 			}

@@ -92,6 +92,9 @@ type Gatherer struct {
 // NewGatherer makes one for a job of so many splits, of which nothing counts yet.
 func NewGatherer(splits int) *Gatherer { return &Gatherer{first: 1, open: make([]int, splits)} }
 
+// Behind has the next batch begin behind a record, up to which others have told. It is called before the first Add.
+func (g *Gatherer) Behind(told bellows.CommitNumber) { g.first = told + 1 }
+
 // Add puts down a unit. Numbers do not fall. It allocates nothing but the memory of the batch.
 func (g *Gatherer) Add(v Visit) {
 	g.last = v.Commit

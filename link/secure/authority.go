@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"time"
@@ -43,6 +45,35 @@ func newAuthority(of string, now func() time.Time) (*Authority, error) {
 	t.IsCA, t.BasicConstraintsValid, t.MaxPathLenZero, t.KeyUsage = true, true, true, x509.KeyUsageCertSign
 	a.cert, err = sign(t, t, public, key)
 	return a, err
+}
+
+// inherited is an authority as it is given to a process that goes on in the place of the one that has it.
+type inherited struct{ Key, Certificate []byte }
+
+// MarshalJSON is the authority with its key, for pipes and sealed connections between processes of one user, and for nothing else.
+func (a *Authority) MarshalJSON() ([]byte, error) {
+	return json.Marshal(inherited{a.key.Seed(), a.cert.Raw})
+}
+
+// UnmarshalJSON takes what MarshalJSON has made.
+func (a *Authority) UnmarshalJSON(text []byte) error {
+	var p inherited
+	if err := json.Unmarshal(text, &p); err != nil {
+		return err
+	}
+	if len(p.Key) != ed25519.SeedSize {
+		return fmt.Errorf("the key of an authority has %d bytes, not %d", len(p.Key), ed25519.SeedSize)
+	}
+	cert, err := x509.ParseCertificate(p.Certificate)
+	if err != nil {
+		return err
+	}
+	key := ed25519.NewKeyFromSeed(p.Key)
+	if !cert.IsCA || !key.Public().(ed25519.PublicKey).Equal(cert.PublicKey) {
+		return errors.New("the certificate of an authority is of another key, or of none")
+	}
+	a.cert, a.key, a.now = cert, key, time.Now
+	return nil
 }
 
 // Certificate is the authority's own, in DER.

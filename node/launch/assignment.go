@@ -63,7 +63,10 @@ type endpoint struct {
 }
 
 // listen opens the process's listener, which turns away whoever does not know the token, and from other hosts whoever has no certificate.
-func (s assignment) listen() (c *endpoint, err error) {
+func (s assignment) listen() (*endpoint, error) { return s.listenAt(s.place()) }
+
+// listenAt is listen at an address.
+func (s assignment) listenAt(place string) (c *endpoint, err error) {
 	c = &endpoint{assignment: s}
 	config := transport.Config{Self: transport.Hello{Node: s.Self, Token: s.Token, Era: s.Era}}
 	if s.Authority == nil {
@@ -74,7 +77,7 @@ func (s assignment) listen() (c *endpoint, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.listener, err = c.transport.Listen(s.place()); err != nil {
+	if c.listener, err = c.transport.Listen(place); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -39,17 +39,24 @@ type fleet struct {
 	waits    sync.WaitGroup
 	patience time.Duration     // how long one that is asked to end may take
 	issues   *secure.Authority // of the processes' certificates; nil: they have none
+	own      assignment        // of the process that leads
+	succeed  func(Succession)  // told what another needs to follow this one; nil: nobody is
+	begun    atomic.Bool       // from now on
+	telling  sync.Mutex        // keeps what is told in order; before mu
 
 	mu        sync.Mutex
 	children  []*child
 	addresses []string // by node
+	nodes     int      // numbers below it were given
 	closed    bool
 }
 
 // child is a process, as its parent sees it: RunChild is its own side. It is alive until it is over; shut is set before
 // its end is asked for, so that the end is then no death.
 type child struct {
-	node bellows.NodeID
+	node   bellows.NodeID
+	member node.Member
+	told   bool // of the others, and they of it: it may take part. Behind the fleet's lock
 	Process
 	shut atomic.Bool // its end is wanted
 	key  []byte      // of its certificates; nil: it has none, or not yet. Behind the fleet's lock
@@ -61,7 +68,7 @@ const closeWait = 3 * time.Second
 // startFleet starts a process for every member of the cluster but the one that is assigned, which listens at address. When it
 // returns each knows where all others are.
 func startFleet(ctx context.Context, l Processes, own assignment, issues *secure.Authority, address string, notice func(string)) (*fleet, error) {
-	f := &fleet{issues: issues, deaths: make(chan node.Death, len(own.Members)), ending: make(chan struct{}), addresses: make([]string, len(own.Members)), patience: closeWait}
+	f := newFleet(l, own, issues)
 	f.addresses[own.Self] = address
 	err := f.start(l.starter(), own, l.Roam)
 	if err == nil {
@@ -75,6 +82,10 @@ func startFleet(ctx context.Context, l Processes, own assignment, issues *secure
 		f.waits.Go(f.renew)
 	}
 	return f, nil
+}
+
+func newFleet(l Processes, own assignment, issues *secure.Authority) *fleet {
+	return &fleet{issues: issues, own: own, succeed: l.Succeed, deaths: make(chan node.Death, len(own.Members)), ending: make(chan struct{}), addresses: make([]string, len(own.Members)), nodes: len(own.Members), patience: closeWait}
 }
 
 // renewEvery is how often the processes get new certificates: three times in the life of one.
@@ -157,7 +168,7 @@ func (f *fleet) start(by Starter, each assignment, roam bool) error {
 
 // startOne starts a process, in its place among so many that compute, and tells it who it is.
 func (f *fleet) startOne(by Starter, each assignment, place, computing int) error {
-	c := &child{node: each.Self}
+	c := &child{node: each.Self, member: each.Cluster.Me()}
 	if err := f.enlist(c, by, each.Cluster.Me(), place, computing); err != nil {
 		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w", err)
 	}
@@ -188,6 +199,10 @@ func (f *fleet) enlist(c *child, by Starter, m node.Member, place, computing int
 // beside others that are invited. It has the whole machine: shares are
 // of those that the job began with. What it waits for is named by node 0, which waits for the process to join.
 func (f *fleet) add(ctx context.Context, l Processes, own assignment, i node.Invitation) error {
+	f.mu.Lock()
+	f.nodes = max(f.nodes, int(i.Node)+1)
+	f.mu.Unlock()
+	f.heirs() // before anybody else hears of that number
 	each := own
 	each.Cluster, each.Saved = own.Cluster.Accept(i), l.Later
 	if err := f.startOne(l.starter(), each, -1, 0); err != nil {
@@ -213,7 +228,9 @@ func (f *fleet) add(ctx context.Context, l Processes, own assignment, i node.Inv
 	}
 	f.addresses[i.Node] = at.Address
 	below := slices.Clone(f.addresses[:i.Node])
+	c.told, c.key = true, at.Key
 	f.mu.Unlock()
+	f.heirs() // before it can take part
 	return f.tell(c, addresses{Addresses: below, Gone: i.Gone}, at.Key)
 }
 
@@ -239,9 +256,15 @@ func (f *fleet) dismiss(n bellows.NodeID) {
 	late := time.AfterFunc(f.patience, c.Kill)
 	<-c.Over()
 	late.Stop()
+	f.forget(c)
+}
+
+// forget takes a process out that has ended as it was to.
+func (f *fleet) forget(c *child) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.children = slices.DeleteFunc(f.children, func(o *child) bool { return o == c })
+	f.mu.Unlock()
+	f.heirs()
 }
 
 // left waits for the end of a process whose node takes part no more, and forgets it. It ends by itself; one that does not is
@@ -256,9 +279,7 @@ func (f *fleet) left(n bellows.NodeID) error {
 	<-c.Over()
 	slow.Stop()
 	late.Stop()
-	f.mu.Lock()
-	f.children = slices.DeleteFunc(f.children, func(o *child) bool { return o == c })
-	f.mu.Unlock()
+	f.forget(c)
 	if how := c.How(); !strings.HasSuffix(how, "exit status 0") {
 		return bellows.Errorf(bellows.Lost, "remove a node", c.name(), "it has left, and its process %s%s", how, c.Last())
 	}
@@ -289,6 +310,7 @@ func (f *fleet) introduce(ctx context.Context, w *wait) error {
 			return err
 		}
 		f.addresses[c.node], keys[i] = at.Address, at.Key
+		c.told = true
 	}
 	for i, c := range f.children {
 		if err := f.tell(c, addresses{Addresses: f.addresses}, keys[i]); err != nil {
@@ -331,6 +353,15 @@ func (c *child) answer(ctx context.Context, w *wait) ([]byte, error) {
 // waits a minute for the dead. One that dies later is left in deaths. Which of the two a death is is decided in one place,
 // by watch, so that it is never both or neither.
 func (f *fleet) join(ctx context.Context, connect func(ctx context.Context) ([]transport.Conn, error)) ([]transport.Conn, error) {
+	conns, dead, err := f.joinOnce(ctx, connect)
+	if dead != nil {
+		err = errors.Join(bellows.Errorf(bellows.Lost, "start the job", "", "%s", dead.Reason), err)
+	}
+	return conns, err
+}
+
+// joinOnce is join, and says who has died meanwhile: there are no connections then, and an error is of their end.
+func (f *fleet) joinOnce(ctx context.Context, connect func(ctx context.Context) ([]transport.Conn, error)) ([]transport.Conn, *node.Death, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	joined, watched := make(chan struct{}), make(chan *node.Death, 1)
@@ -338,9 +369,9 @@ func (f *fleet) join(ctx context.Context, connect func(ctx context.Context) ([]t
 	conns, err := connect(ctx)
 	close(joined)
 	if dead := <-watched; dead != nil {
-		return nil, errors.Join(bellows.Errorf(bellows.Lost, "start the job", "", "%s", dead.Reason), fabric.HangUp(conns))
+		return nil, dead, fabric.HangUp(conns)
 	}
-	return conns, err
+	return conns, nil, err
 }
 
 // watch gives the joining up when a process dies, and says which. It takes one death at most: others are left, and so is one

@@ -56,6 +56,11 @@ type Processes struct {
 	Output func(bellows.NodeID) io.Writer
 	// Control changes the job while it runs; nil: nobody does.
 	Control *Control
+	// Succeed is told what another process needs that is to lead in the place of this one, when the first tasks have left and whenever that changes, by one goroutine at a time; nil: nobody
+	// is. The others wait for such a one where the times have a Successor.
+	Succeed func(Succession)
+	// Following has Run go on with the processes of a Run that has died; nil: it starts some. Members, Connections, Transport and Saved are then those of the other, and need not be given.
+	Following *Following
 	// Notice is how long a process that is told to end, as by SIGTERM, is there still: by then a Control drains it. 0: 30 seconds.
 	Notice time.Duration
 }
@@ -70,6 +75,12 @@ const started = "_BELLOWS_CHILD"
 func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*node.Result, error) {
 	if os.Getenv(started) != "" {
 		return nil, bellows.Errorf(bellows.Config, "start", l.Program, "this process was itself started for a part of a job, and did not ask for it: the program must call RunChild, or cli.Main, before all else")
+	}
+	if opt.Notice == nil {
+		opt.Notice = func(string) {}
+	}
+	if l.Following != nil {
+		return l.follow(ctx, job, opt)
 	}
 	folder, err := os.MkdirTemp("", "bellows-")
 	if err != nil {
@@ -97,9 +108,6 @@ func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*n
 			return nil, err
 		}
 	}
-	if opt.Notice == nil {
-		opt.Notice = func(string) {}
-	}
 	fleet, err := startFleet(ctx, l, own, issues, self.listener.Address(), opt.Notice)
 	if err != nil {
 		return nil, err
@@ -112,11 +120,17 @@ func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*n
 	if err != nil {
 		return nil, err
 	}
-	opt.Links, opt.Alone = self.links(slices.Clone(fleet.addresses)), true
+	return l.lead(ctx, job, opt, own, self, fleet, conns)
+}
+
+// lead leads the job whose nodes have joined.
+func (l Processes) lead(ctx context.Context, job train.Job, opt node.Options, own assignment, self *endpoint, f *fleet, conns []transport.Conn) (*node.Result, error) {
+	opt.Links, opt.Alone = self.links(slices.Clone(f.addresses)), true
+	f.begins(&opt)
 	if l.Control != nil {
 		opt.Commands = &l.Control.Commands
 		opt.OnWarning = l.Control.warned
-		defer l.Control.begins(fleet, l, own)()
+		defer l.Control.begins(f, l, own)()
 	}
 	return node.Lead(ctx, job, own.Cluster, conns, opt)
 }
