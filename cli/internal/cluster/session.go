@@ -35,6 +35,8 @@ type Message struct {
 	Run      string    `json:"run,omitempty"`      // the job's folder
 	Progress *Progress `json:"progress,omitempty"` // of the job
 	Nodes    *Nodes    `json:"nodes,omitempty"`    // asked for by a job that has lost some, and the answer
+	// Succession is what another process needs that is to lead the job in the place of this one, for it alone. It has secrets.
+	Succession json.RawMessage `json:"succession,omitempty"`
 
 	Question uint64 `json:"question,omitempty"` // of Scale, Drain and Answer
 	Scale    *Grow  `json:"scale,omitempty"`
@@ -82,6 +84,15 @@ type Start struct {
 	Dir       string   `json:"dir"`
 	Place     int      `json:"place"` // among so many that compute; -1: none
 	Computing int      `json:"computing"`
+	Member    int      `json:"member"` // the node of the job that it is
+}
+
+// Process is one that a job has at a node, as another process is told that leads the job.
+type Process struct {
+	Number uint64 `json:"number"`
+	Node   string `json:"node"`
+	Member int    `json:"member"`
+	PID    int    `json:"pid"`
 }
 
 // Over is how a process has ended.

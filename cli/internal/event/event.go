@@ -20,6 +20,7 @@ const (
 	Passed      Kind = "passed-by"   // a damaged checkpoint
 	Resumed     Kind = "resumed"     // an unfinished run was taken up
 	RolledBack  Kind = "rolled-back" // somebody was lost with what they held, and the run goes on from a checkpoint by itself
+	TakenOver   Kind = "taken-over"  // the process that led was lost, another one leads, and the nodes have gone on
 	Checkpoint  Kind = "checkpoint"  // all that is needed to go on from there is stored
 	Joined      Kind = "joined"      // all processes of the job are there, or one came later
 	Left        Kind = "left"        // a node takes part no more, and its process ends
@@ -61,7 +62,7 @@ type Event struct {
 	*Statement                   // of Stated
 	*Visits                      // of Visited
 	*Checkpointed                // of Checkpoint
-	*Rollback                    // of RolledBack
+	*Rollback                    // of RolledBack, and of TakenOver
 
 	// Digest is of the event without it and of the digest of the event before, so that a line that was altered, added or taken out is seen.
 	Digest string `json:"digest,omitempty"`
@@ -83,7 +84,8 @@ type Checkpointed struct {
 	Every   float64 `json:"interval_seconds"`   // until the next
 }
 
-// Rollback is how a run goes on by itself that has lost nodes with what they held.
+// Rollback is how a run goes on by itself that has lost nodes with what they held. Where it was taken over, nothing is lost: its era is the one that it had, and it goes on from the last record of it that
+// was told.
 type Rollback struct {
 	Reason    string  `json:"reason"`       // who is lost, and how
 	NoticedBy string  `json:"noticed_by"`   // that

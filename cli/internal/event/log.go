@@ -45,6 +45,42 @@ func OpenLog(folder string, goOn bool) (*Log, error) {
 	return l, err
 }
 
+// Told is what a log has told of the life that goes on.
+type Told struct {
+	Record  uint64            // the last up to which it was told what counts; 0: nothing was
+	Counted uint64            // that of the last event that has anything
+	Epoch   *Event            // the last that has ended; nil: none has
+	Unseen  []json.RawMessage // the events behind one
+}
+
+// Told is what the log that was opened to go on has told: of the life that was stated last, and of all behind the event of a number.
+func (l *Log) Told(seen uint64) (t Told, err error) {
+	text, err := os.ReadFile(l.name)
+	if err != nil {
+		return t, err
+	}
+	for line := range bytes.Lines(text[:min(l.kept, int64(len(text)))]) {
+		e := &Event{}
+		if err := json.Unmarshal(line, e); err != nil {
+			return t, bellows.Errorf(bellows.BadData, "read", l.name, "event behind %d: %w", t.Record, err)
+		}
+		switch {
+		case e.Kind == Stated:
+			t.Record, t.Counted, t.Epoch = 0, 0, nil
+		case e.Kind == Visited && e.Visits != nil:
+			if t.Record = e.Records[1]; len(e.Visits.Visits) > 0 {
+				t.Counted = t.Record
+			}
+		case e.Kind == Epoch:
+			t.Epoch = e
+		}
+		if e.Seq > seen {
+			t.Unseen = append(t.Unseen, bytes.TrimSpace(bytes.Clone(line)))
+		}
+	}
+	return t, nil
+}
+
 // Begin starts to write, with what was appended before.
 func (l *Log) Begin() error {
 	f, err := os.OpenFile(l.name, os.O_RDWR|os.O_CREATE, 0o666)

@@ -64,6 +64,8 @@ type Assignment struct {
 	Died *cluster.Recovery
 	// InRow is how often in a row the job was taken up again with no new checkpoint in between.
 	InRow int
+	// Following is what it goes on with where the nodes of the process before this one go on; nil: it begins another life of the job.
+	Following *Following
 }
 
 // Lead is a session with the manager.
@@ -71,10 +73,11 @@ type Assignment struct {
 // Lock: mu, of all below it. Nothing is sent while it is held.
 type Lead struct {
 	Assignment
-	Refused []string // why nodes of the cluster take no part, a sentence each
-	session *cluster.Session
-	gone    chan struct{}        // closed when the manager has gone
-	places  chan []cluster.Place // the answer to Renew
+	succession *launch.Succession // of Following, until the job begins another life
+	Refused    []string           // why nodes of the cluster take no part, a sentence each
+	session    *cluster.Session
+	gone       chan struct{}        // closed when the manager has gone
+	places     chan []cluster.Place // the answer to Renew
 
 	mu        sync.Mutex
 	processes map[uint64]*remote
@@ -94,6 +97,9 @@ func Take(ctx context.Context, in io.Reader, talk func(format string, args ...an
 	}
 	if err == nil && l.Identity == nil {
 		err = errors.New("it has no certificate")
+	}
+	if err == nil {
+		err = l.inherit()
 	}
 	if err != nil {
 		return nil, bellows.Errorf(bellows.Usage, "take assignment", "standard input", "this process is started by a cluster's manager: %w", err)
@@ -151,8 +157,14 @@ func (l *Lead) nodes() []cluster.Place {
 	return slices.Clone(l.Places)
 }
 
-// Slots is how many compute slots the nodes have in all.
+// Slots is how many compute slots the nodes have in all: of a job that goes on, those with which its life began.
 func (l *Lead) Slots() (n int) {
+	if l.succession != nil {
+		for _, m := range l.succession.Begins() {
+			n += m.Slots
+		}
+		return n
+	}
 	for _, p := range l.nodes() {
 		n += p.Slots
 	}
@@ -167,6 +179,9 @@ func (l *Lead) Apart() bool {
 // Members are the job's nodes: this process, which leads, and one for each place, in order. Where no node is a server alone, workers hold tables as well. Each
 // connection of a pair but the first wants a lane.
 func (l *Lead) Members(connections int) []node.Member {
+	if l.succession != nil {
+		return l.succession.Begins()
+	}
 	list := []node.Member{{}}
 	apart := l.Apart()
 	for i, p := range l.nodes() {
@@ -230,7 +245,7 @@ func (l *Lead) Renew(ctx context.Context, most int, talk func(format string, arg
 	can = within(can, most)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.Places = can
+	l.Places, l.succession = can, nil
 	clear(l.late)
 	if !slices.ContainsFunc(can, func(p cluster.Place) bool { return p.Slots > 0 }) {
 		return bellows.Errorf(bellows.Lost, "go on with", fmt.Sprintf("job %d", l.Job), "no worker of the cluster is left").Hinted("`scale --workers 2` starts some")
@@ -274,7 +289,7 @@ func (s starter) Start(m node.Member, place, computing int) (launch.Process, err
 	p := &remote{lead: s.Lead, number: s.drawn, node: at.Node, member: m.Node, output: s.output(m.Node), answer: make(chan []byte, 1), over: make(chan struct{})}
 	s.processes[p.number], s.at[at.Node] = p, p
 	s.mu.Unlock()
-	return p, s.session.Send(cluster.Message{Process: p.number, Start: &cluster.Start{Node: at.Node, Args: s.args, Place: place, Computing: computing}})
+	return p, s.session.Send(cluster.Message{Process: p.number, Start: &cluster.Start{Node: at.Node, Args: s.args, Place: place, Computing: computing, Member: int(m.Node)}})
 }
 
 // free is the place for a member.
@@ -336,7 +351,7 @@ func (l *Lead) take(m cluster.Message) {
 		default: // one line is wanted
 		}
 	case m.Wrote != nil:
-		_, _ = p.output.Write(m.Wrote) // what cannot be kept is no reason to end a job
+		p.wrote(m.Wrote)
 	case m.Over != nil:
 		p.ended(*m.Over)
 	}
@@ -350,14 +365,15 @@ type remote struct {
 	number uint64
 	node   string
 	member bellows.NodeID
-	output io.Writer // what it writes to standard error
 	answer chan []byte
 	over   chan struct{}
 	once   sync.Once
 
-	mu  sync.Mutex
-	pid int
-	end cluster.Over
+	mu     sync.Mutex
+	pid    int
+	end    cluster.Over
+	output io.Writer // of what it writes to standard error; nil: not known yet
+	early  []byte    // of that
 }
 
 // ended takes note of its end.

@@ -168,7 +168,7 @@ func TestProcessesAreStartedElsewhere(t *testing.T) {
 		}
 		all = append(all, p.(*remote))
 		m := heard(t, s)
-		if m.Process != uint64(i+1) || m.Start == nil || !reflect.DeepEqual(*m.Start, cluster.Start{Node: c.want, Args: []string{"x", "y"}, Place: i, Computing: 7}) {
+		if m.Process != uint64(i+1) || m.Start == nil || !reflect.DeepEqual(*m.Start, cluster.Start{Node: c.want, Args: []string{"x", "y"}, Place: i, Computing: 7, Member: int(c.member.Node)}) {
 			t.Errorf("process %d: %+v, want %s", i, m.Start, c.want)
 		}
 	}

@@ -92,7 +92,10 @@ func (l *Lead) grow(ctx context.Context, c changer, places []cluster.Place) (sai
 	before := l.taken()
 	r, err := c.Scale(ctx, workers, servers)
 	l.prune(use)
-	took := strings.Join(slices.DeleteFunc(l.taken(), func(n string) bool { return slices.Contains(before, n) }), ", ")
+	took := strings.Join(slices.DeleteFunc(l.taken(), func(n string) bool {
+		wanted := slices.ContainsFunc(use, func(p cluster.Place) bool { return p.Node == n }) // taken by who led before, perhaps
+		return slices.Contains(before, n) && !wanted
+	}), ", ")
 	if err != nil {
 		return nil, l.refused(err, "the nodes are there for the next job")
 	}
@@ -104,12 +107,12 @@ func (l *Lead) grow(ctx context.Context, c changer, places []cluster.Place) (sai
 
 // extend adds places, and says how many nodes of each role the job has then. 0: as many as it has.
 func (l *Lead) extend(ctx context.Context, c changer, places []cluster.Place) (workers, servers int, err error) {
+	holders := map[bellows.NodeID]bool{}
 	if slices.ContainsFunc(places, func(p cluster.Place) bool { return p.Slots == 0 }) {
 		layout, err := c.Layout(ctx)
 		if err != nil {
 			return 0, 0, l.refused(err, "the nodes are there for the next job")
 		}
-		holders := map[bellows.NodeID]bool{}
 		for _, h := range layout.Partitions {
 			holders[h.Node] = true
 		}
@@ -117,14 +120,18 @@ func (l *Lead) extend(ctx context.Context, c changer, places []cluster.Place) (w
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.Places = append(l.Places, places...)
+	for _, p := range places {
+		if !slices.ContainsFunc(l.Places, func(o cluster.Place) bool { return o.Node == p.Node }) { // else it was asked for before, and who led then has taken it
+			l.Places = append(l.Places, p)
+		}
+	}
 	for _, p := range l.Places {
 		if p.Slots > 0 && !l.late[p.Node] { // the job gives those nothing any more
 			workers++
 		}
 	}
 	for _, p := range places {
-		if p.Slots == 0 {
+		if at := l.at[p.Node]; p.Slots == 0 && (at == nil || !holders[at.member]) {
 			servers++
 		}
 	}

@@ -33,12 +33,13 @@ type Lives struct {
 	Recoveries []Recovery
 	InRow      int           // with no new checkpoint in between
 	lostAt     time.Time     // zero: it trains
+	goesOn     *goingOn      // its nodes have gone on, since another process led; nil: they have not
 	cut        chan struct{} // has room for one: the manager is to be told without delay
 }
 
 // Recovery is what a death has cost, in the last line of `train --json`.
 type Recovery struct {
-	Kind string `json:"kind"` // "rolled-back"
+	Kind string `json:"kind"` // "rolled-back", or "taken-over"
 	*event.Rollback
 	Seconds float64 `json:"seconds"` // from the loss until the first tasks left; 0: there were none
 }
@@ -60,6 +61,9 @@ func (v *Lives) Order(req *run.Request) {
 		return
 	}
 	req.Order, v.InRow = l.Order, l.InRow
+	if s := l.Follows(); s != nil {
+		req.Follow = s.Saved()
+	}
 	if l.Term > 1 && l.Run != "" {
 		req.Out = l.Run
 	}
@@ -69,7 +73,7 @@ func (v *Lives) Order(req *run.Request) {
 func (v *Lives) There(f *run.Folder, kept bool) error {
 	l := v.Lead
 	switch {
-	case l == nil || l.Died == nil || f.Saved != nil:
+	case l == nil || l.Died == nil || f.Saved != nil || f.Live:
 		return nil
 	case !kept:
 		return bellows.Errorf(bellows.Lost, "go on with", fmt.Sprintf("job %d", l.Job), "%s, and no checkpoints are kept of it", l.Died.Died).Hinted("give the command again to start over, and leave --checkpoint none out")
@@ -89,6 +93,9 @@ func (v *Lives) TookOver(f *run.Folder) (e event.Event, ok bool) {
 	d := l.Died
 	b := &event.Rollback{Reason: d.Died, NoticedBy: d.NoticedBy, TookOver: d.TookOver, Units: d.Units, Lost: d.Seconds, InRow: max(1, v.InRow)}
 	v.lostAt = d.Time
+	if f.Live {
+		return v.followed(b, f), true
+	}
 	return v.event(b, f, node.Since{Units: d.Units, Trained: time.Duration(d.Seconds * float64(time.Second))}), true
 }
 
@@ -104,14 +111,14 @@ func (v *Lives) event(b *event.Rollback, f *run.Folder, since node.Since) event.
 
 // May reports whether the run may be rolled back once more, behind a life that ended so.
 func (v *Lives) May(since node.Since) bool {
-	if since.Commit > 0 {
+	if since.Commit > v.from() {
 		v.InRow = 0
 	}
 	if v.InRow >= cluster.InRowMost {
 		return false
 	}
 	v.InRow++
-	v.lostAt = time.Now()
+	v.lostAt, v.goesOn = time.Now(), nil
 	return true
 }
 

@@ -40,9 +40,12 @@ type job struct {
 	highest   int               // number of a node that it may have met
 	spool     *spool
 	started   chan struct{} // closed when its process has been; of each process another
-	led       chan struct{} // closed when that has called; likewise
+	led       chan struct{} // closed when that has called, and is heard, or when there is nobody to ask; likewise
+	heard     chan struct{} // closed when it is not any more; nil: it has not called. Likewise
+	exited    chan struct{} // closed when it has ended; likewise
 	over      chan struct{}
 	recovering
+	heritage
 }
 
 // relayed is a process at an agent that a job has.
@@ -51,6 +54,7 @@ type relayed struct {
 	number uint64 // which the job has drawn
 	at     *member
 	pid    int
+	member int // the node of the job that it is
 }
 
 // name is what the certificate of the process says that leads the job in this term.
@@ -186,11 +190,29 @@ func (m *manager) next() {
 	if j.began.IsZero() {
 		j.began = time.Now()
 	}
-	j.started, j.led = make(chan struct{}), make(chan struct{})
 	m.current = j
+	j.awaits()
+	j.heritage = heritage{}
 	assignment := m.assign(j)
 	m.mu.Unlock()
 	m.waits.Go(func() { m.begin(j, assignment) })
+}
+
+// awaits has another process be waited for that leads the job. The manager's lock is held.
+func (j *job) awaits() {
+	j.started, j.heard, j.exited = make(chan struct{}), nil, make(chan struct{})
+	if closed(j.led) {
+		j.led = make(chan struct{})
+	}
+}
+
+func closed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // begin starts the process that leads a job in its new term, which is written down before, unless the registry is silent.
@@ -255,8 +277,9 @@ func (m *manager) lead(j *job, a lead.Assignment) error {
 	cmd := exec.Command(m.path, j.request.Args...)
 	cmd.Args[0] = j.request.Word
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = j.request.Dir, environment(j.request.Env, lead.Variable+"=1"), apart()
-	cmd.Stdout, cmd.Stderr = j.spool.writer(true), j.spool.writer(false)
-	if t := j.request.Terminal; t != nil && t.Out && t.Err {
+	t := j.request.Terminal
+	cmd.Stdout, cmd.Stderr = j.spool.writer(true, t != nil && t.Out), j.spool.writer(false, true)
+	if t != nil && t.Out && t.Err {
 		cmd.Stderr = cmd.Stdout // one stream, in order
 	}
 	cmd.ExtraFiles = []*os.File{m.members}
@@ -270,9 +293,11 @@ func (m *manager) lead(j *job, a lead.Assignment) error {
 	m.mu.Lock()
 	j.process = cmd.Process
 	close(j.started)
+	exited := j.exited
 	m.mu.Unlock()
 	m.waits.Go(func() {
 		err := cmd.Wait()
+		close(exited)
 		in.Close()
 		if code := cmd.ProcessState.ExitCode(); err == nil || code >= 0 {
 			m.ended(j, code)
@@ -321,17 +346,19 @@ func (m *manager) ended(j *job, code int) {
 }
 
 // abandon tells the processes of a job's nodes to end, and hears no more of the process that led it. The agents say when they have ended; next waits for that.
-// A process that takes over and follows those that run, instead of starting all anew, would do without this step.
 func (m *manager) abandon(j *job) (list []outgoing) {
 	for _, id := range j.processes {
 		if p := m.processes[id]; p != nil {
 			list = append(list, outgoing{p.at.session, cluster.Message{Process: id, End: true}})
 		}
 	}
-	j.session = nil
-	for id, answer := range m.asked {
-		answer <- cluster.Reply{} // it wants no node any more
+	j.session, j.succession = nil, nil
+	for id, q := range m.asked {
+		q.answer <- cluster.Reply{} // it wants no node any more
 		delete(m.asked, id)
+	}
+	if !closed(j.led) {
+		close(j.led)
 	}
 	return list
 }
@@ -399,27 +426,33 @@ func (j *job) leads(by secure.Name) error {
 
 // conduct hears the process that leads a job until it goes.
 func (m *manager) conduct(s *cluster.Session, by secure.Name, j *job) error {
-	again := false
 	m.mu.Lock()
 	if err := j.leads(by); err != nil {
 		m.mu.Unlock()
 		return err
 	}
-	select {
-	case <-j.led:
-		again = true
-	default:
-	}
-	if m.current != j || again {
+	if m.current != j || j.heard != nil {
 		m.mu.Unlock()
 		return bellows.Errorf(bellows.Refused, "lead", fmt.Sprintf("job %d", j.number), "it is led already, or does not run")
 	}
-	j.session = s
-	close(j.led)
+	heard, exited, process := make(chan struct{}), j.exited, j.process
+	j.heard = heard
 	m.mu.Unlock()
+	defer close(heard)
 	if err := s.Send(cluster.Message{Welcome: &cluster.Welcome{Node: "node-0"}}); err != nil {
 		return nil
 	}
+	m.mu.Lock()
+	var list []outgoing
+	if j.leads(by) == nil && m.current == j {
+		j.session = s
+		list = m.meanwhile(j)
+		if !closed(j.led) {
+			close(j.led)
+		}
+	}
+	m.mu.Unlock()
+	send(list)
 	for {
 		msg, err := s.Receive()
 		if err != nil {
@@ -428,12 +461,11 @@ func (m *manager) conduct(s *cluster.Session, by secure.Name, j *job) error {
 		m.fromLeader(j, s, msg)
 	}
 	m.mu.Lock()
-	var list []outgoing
-	if j.session == s { // else another leads it
-		list = m.abandon(j)
+	if j.session == s { // else another leads it, or it is over
+		j.session, j.led = nil, make(chan struct{})
 	}
 	m.mu.Unlock()
-	send(list)
+	m.waits.Go(func() { m.outlives(j, process, exited) })
 	return nil
 }
 
@@ -454,11 +486,14 @@ func (m *manager) fromLeader(j *job, by *cluster.Session, msg cluster.Message) {
 		if j.hears(msg.Progress) {
 			m.keeper.want(j.number)
 		}
+	case msg.Succession != nil:
+		j.succession = msg.Succession
 	case msg.Nodes != nil:
+		j.succession = nil // of the life that has ended
 		list = append(list, outgoing{j.session, cluster.Message{Nodes: &cluster.Nodes{Places: m.places(j)}}})
 	case msg.Answer != nil:
-		if answer := m.asked[msg.Question]; answer != nil {
-			answer <- *msg.Answer // it has room for one
+		if q := m.asked[msg.Question]; q != nil {
+			q.answer <- *msg.Answer // it has room for one
 			delete(m.asked, msg.Question)
 		}
 	case msg.Start != nil && !known:
@@ -471,7 +506,7 @@ func (m *manager) fromLeader(j *job, by *cluster.Session, msg cluster.Message) {
 		n := m.nodes[at]
 		m.drawn++
 		j.processes[msg.Process] = m.drawn
-		m.processes[m.drawn] = &relayed{j, msg.Process, n, 0}
+		m.processes[m.drawn] = &relayed{j, msg.Process, n, 0, msg.Start.Member}
 		n.running++
 		n.job = j
 		if n.state == cluster.Idle {
@@ -499,7 +534,6 @@ func (m *manager) fromAgent(n *member, msg cluster.Message) {
 	if msg.PID != 0 {
 		p.pid, n.nodePID = msg.PID, msg.PID
 	}
-	session := p.job.session
 	if msg.Over != nil {
 		delete(m.processes, msg.Process)
 		delete(p.job.processes, p.number)
@@ -511,8 +545,9 @@ func (m *manager) fromAgent(n *member, msg cluster.Message) {
 		}
 	}
 	msg.Process = p.number
+	list := p.job.tell(msg)
 	m.mu.Unlock()
-	send([]outgoing{{session, msg}})
+	send(list)
 	if msg.Over != nil {
 		m.next()
 	}
@@ -542,7 +577,7 @@ func (m *manager) ask(ctx context.Context, j *job, msg cluster.Message) (cluster
 	}
 	m.drawn++
 	msg.Question = m.drawn
-	m.asked[msg.Question] = answer
+	m.asked[msg.Question] = &question{j, msg, answer}
 	m.mu.Unlock()
 	send([]outgoing{{session, msg}})
 	select {

@@ -43,7 +43,7 @@ type Config struct {
 //
 // Invariants:
 //   - One job runs at a time, the first of the queue; the next begins when no process of the one before runs any more.
-//   - A process of a job belongs to the session of the process that leads it: when that ends, they are told to.
+//   - A process of a job belongs to the process that leads it: when that ends, they are told to, unless it was killed and another one follows it.
 //   - Whatever was started is waited for, by a goroutine of its own.
 //
 // Lock: mu, of all below it. Nothing is sent and nobody is waited for while it is held.
@@ -69,9 +69,9 @@ type manager struct {
 	drawn     uint64 // the last number of a process, or of a question
 	guests    int    // the last number of a certificate for who joins by itself
 	closing   bool
-	opened    bool                          // all that it began with is there: jobs may begin
-	suspended bool                          // it goes down, and its jobs wait for the next manager
-	asked     map[uint64]chan cluster.Reply // questions to the process that leads
+	opened    bool                 // all that it began with is there: jobs may begin
+	suspended bool                 // it goes down, and its jobs wait for the next manager
+	asked     map[uint64]*question // to the process that leads
 
 	keeper     *keeper
 	deposed    atomic.Bool // another manager leads
@@ -106,7 +106,7 @@ func Run(ctx context.Context, c Config, ready func(cluster.Status)) (err error) 
 	}
 	defer lock.Close()
 	m := &manager{Config: c, began: time.Now(), change: make(chan struct{}, 1), downed: make(chan struct{}),
-		processes: map[uint64]*relayed{}, asked: map[uint64]chan cluster.Reply{}}
+		processes: map[uint64]*relayed{}, asked: map[uint64]*question{}}
 	if m.path, err = cluster.Path(); err != nil {
 		return err
 	}

@@ -540,7 +540,7 @@ func TestOutputIsKeptInOrder(t *testing.T) {
 		}
 		got <- b
 	}()
-	out, talk := s.writer(true), s.writer(false)
+	out, talk := s.writer(true, false), s.writer(false, true)
 	for i := range 100 {
 		fmt.Fprintf(out, "line %d\n", i)
 		fmt.Fprintf(talk, "talk %d\n", i)

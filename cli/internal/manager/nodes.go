@@ -352,10 +352,8 @@ func (m *manager) lost(n *member, why string) {
 		if p.at != n {
 			continue
 		}
-		if p.job.session != nil {
-			how := fmt.Sprintf("(process %d) is lost with %s of the cluster: %s", p.pid, n.place.Node, why)
-			list = append(list, outgoing{p.job.session, cluster.Message{Process: p.number, Over: &cluster.Over{How: how}}})
-		}
+		how := fmt.Sprintf("(process %d) is lost with %s of the cluster: %s", p.pid, n.place.Node, why)
+		list = append(list, p.job.tell(cluster.Message{Process: p.number, Over: &cluster.Over{How: how}})...)
 		delete(p.job.processes, p.number)
 		delete(m.processes, id)
 	}

@@ -7,6 +7,7 @@ import (
 	"bellows"
 	"bellows/cli/internal/cluster"
 	"bellows/cli/internal/figures"
+	"bellows/cli/internal/lead"
 )
 
 // recovering is what of a job lets it go on behind a death: of the process that leads it, or of the manager. All of it but report is in the registry.
@@ -47,15 +48,21 @@ func (r *recovering) survives(d cluster.Recovery) {
 	}
 }
 
-// falls takes note of the death of the process that led the job, and says who takes over; "": nobody, since that came too often with no new checkpoint in between.
-func (r *recovering) falls(died string, now time.Time) (tookOver string) {
+// falls takes note of the death of the process that led the job, and says who takes over; "": nobody, since that came too often with no new checkpoint in between. live: the job's nodes go on, and nothing is
+// lost.
+func (r *recovering) falls(died string, live bool, now time.Time) (tookOver string) {
 	if r.inRow >= cluster.InRowMost {
 		return ""
 	}
 	r.inRow++
 	tookOver = fmt.Sprintf("another process, the %s that leads the job", ordinal(r.term+1))
 	d := cluster.Recovery{Time: now, Died: died, NoticedBy: "the cluster's manager", Units: r.report.Units, Seconds: r.report.Seconds, TookOver: tookOver, InRow: r.inRow}
-	r.died, r.report = &d, cluster.Progress{}
+	if live {
+		d.Units, d.Seconds, d.TookOver = 0, 0, tookOver+"; its nodes go on"
+	} else {
+		r.report = cluster.Progress{}
+	}
+	r.died = &d
 	r.survives(d)
 	return tookOver
 }
@@ -76,18 +83,21 @@ func ordinal(n int) string {
 	}
 }
 
-// fell sees to a job whose leading process was killed: what it has at nodes is told to end, and another process leads it when that has ended. One that was to end, or dies again
-// and again, has ended.
+// fell sees to a job whose leading process was killed. Where what the job has at nodes can go on without it, another process follows it at once; else that is told to end, and another process begins a new life of the
+// job when it has. One that was to end, or dies again and again, has ended.
 func (m *manager) fell(j *job, died string) {
+	m.hearOut(j)
 	m.mu.Lock()
-	list := m.abandon(j)
 	j.process = nil
+	live := m.follows(j)
 	code, said := 0, ""
+	var list []outgoing
+	var assignment lead.Assignment
 	switch lost := j.report; {
 	case j.cancelled || m.closing:
 		code, said = bellows.Interrupted.ExitCode(), died+"; it was to end"
 	default:
-		took := j.falls(died, time.Now())
+		took := j.falls(died, live, time.Now())
 		cost := fmt.Sprintf("lost is what was done since the last checkpoint: %s, %s s", figures.Plural(int(lost.Units), "unit"), figures.Duration(lost.Seconds))
 		if j.checkpoint == nil {
 			cost = fmt.Sprintf("lost is what was done since the last checkpoint, if there was one: as far as it is known %s, %s s", figures.Plural(int(lost.Units), "unit"), figures.Duration(lost.Seconds))
@@ -97,17 +107,34 @@ func (m *manager) fell(j *job, died string) {
 			said = fmt.Sprintf("%s; %s; the job was taken up again %d times in a row without a new checkpoint, and is not again: the same command goes on with it", died, cost, j.inRow)
 			break
 		}
+		if live {
+			cost = fmt.Sprintf("nothing is lost, and what it has at %s goes on", figures.Plural(len(m.at(j)), "node"))
+		}
 		said = fmt.Sprintf("%s; %s; %s takes over (%d of at most %d times in a row without a new checkpoint)", died, cost, took, j.inRow, cluster.InRowMost)
+		if live {
+			j.term++
+			j.awaits()
+			j.spool.tear()
+			assignment = m.assign(j)
+			assignment.Places, assignment.Following = m.at(j), m.following(j)
+			break
+		}
 		j.state, m.current = cluster.Queued, nil
+	}
+	if assignment.Following == nil {
+		list = m.abandon(j)
 	}
 	m.mu.Unlock()
 	m.logf("%s", said)
 	j.spool.say(said)
 	send(list)
-	if code != 0 {
+	switch {
+	case code != 0:
 		m.ended(j, code)
-		return
+	case assignment.Following != nil:
+		m.begin(j, assignment)
+	default:
+		m.note(j)
+		m.next()
 	}
-	m.note(j)
-	m.next()
 }

@@ -131,11 +131,11 @@ func TestDeathsAreCounted(t *testing.T) {
 	var r recovering
 	r.term = 20
 	for i := range cluster.InRowMost {
-		if took := r.falls("it died", now); took != "another process, the 21st that leads the job" || r.inRow != i+1 || r.died.InRow != i+1 {
+		if took := r.falls("it died", false, now); took != "another process, the 21st that leads the job" || r.inRow != i+1 || r.died.InRow != i+1 {
 			t.Fatalf("%d: %q, %+v", i, took, r)
 		}
 	}
-	if took := r.falls("it died", now); took != "" {
+	if took := r.falls("it died", false, now); took != "" {
 		t.Errorf("once more: %q", took)
 	}
 	cut := func(era uint32, commit uint64) bool {
@@ -149,7 +149,7 @@ func TestDeathsAreCounted(t *testing.T) {
 	}
 	for range 2 * cluster.RecoveriesKept {
 		r.inRow = 0
-		r.falls("it died", now)
+		r.falls("it died", false, now)
 	}
 	if len(r.recoveries) != cluster.RecoveriesKept {
 		t.Errorf("%d are kept", len(r.recoveries))

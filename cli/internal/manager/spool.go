@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -24,6 +25,8 @@ type spool struct {
 	ended  bool
 	closed bool
 	full   bool
+	line   []byte // of the standard output, that has no end yet; it is kept back where no screen shows it
+	event  uint64 // the last that was written there
 }
 
 // spoolMost is how many bytes of output are kept; what comes behind is dropped, and that is said.
@@ -69,15 +72,22 @@ func (s *spool) append(f cluster.Frame) error {
 // stream is one of the two streams of a job.
 type stream struct {
 	*spool
-	out bool
+	out   bool
+	lines bool // it is passed on in whole lines
 }
 
-func (s *spool) writer(out bool) io.Writer { return stream{s, out} }
+// writer is a stream. On a screen all is shown at once; else the standard output comes in whole lines, so that none is told in part whose writer is killed.
+func (s *spool) writer(out, screen bool) io.Writer { return stream{s, out, out && !screen} }
 
 func (s stream) Write(b []byte) (int, error) {
 	f := cluster.Frame{Err: b}
 	if s.out {
 		f = cluster.Frame{Out: b}
+	}
+	if s.lines {
+		if f.Out = s.whole(b); f.Out == nil {
+			return len(b), nil
+		}
 	}
 	if err := s.append(f); err != nil {
 		return 0, err
@@ -85,11 +95,65 @@ func (s stream) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// lineMost is how long a line may be that is kept back.
+const lineMost = 1 << 20
+
+// whole are the lines that have ended with b, and takes note of the last event among them.
+func (s *spool) whole(b []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line = append(s.line, b...)
+	at := bytes.LastIndexByte(s.line, '\n') + 1
+	if at == 0 && len(s.line) < lineMost {
+		return nil
+	}
+	if at == 0 {
+		at = len(s.line)
+	}
+	lines := s.line[:at:at]
+	s.line = bytes.Clone(s.line[at:])
+	for line := range bytes.Lines(lines) {
+		var e struct {
+			Seq uint64 `json:"seq"`
+		}
+		if bytes.HasPrefix(line, []byte(`{"seq":`)) && json.Unmarshal(line, &e) == nil {
+			s.event = e.Seq
+		}
+	}
+	return lines
+}
+
+// tear drops a line that a process has begun which was killed: the next one tells it.
+func (s *spool) tear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line = nil
+}
+
+// rest passes on a line that has not ended, as of a process that has.
+func (s *spool) rest() {
+	s.mu.Lock()
+	line := s.line
+	s.line = nil
+	s.mu.Unlock()
+	if len(line) > 0 {
+		_ = s.append(cluster.Frame{Out: line}) // on a full disk nobody hears it
+	}
+}
+
+// shown is the last event that was written.
+func (s *spool) shown() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.event
+}
+
 // say adds a line of talk.
 func (s *spool) say(text string) { _ = s.append(cluster.Frame{Err: []byte(text + "\n")}) } // on a full disk nobody hears it
 
 // end adds the exit code, behind which nothing comes.
 func (s *spool) end(code int) {
+	s.rest()
 	if s.append(cluster.Frame{Exit: &code}) != nil {
 		s.close()
 	}

@@ -208,9 +208,35 @@ func (f *Folder) latest(ctx context.Context) error {
 	return err
 }
 
+// follow takes up a life of the run that another process led: its cuts go on, and so does its log.
+func (f *Folder) follow(reference []byte) error {
+	apart := func(format string, args ...any) error {
+		return bellows.Errorf(bellows.Lost, "go on with", f.Dir, format, args...)
+	}
+	var r Reference
+	if err := json.Unmarshal(reference, &r); err != nil {
+		return apart("what the process that led has left cannot be read: %w", err)
+	}
+	place, err := named(f.place())
+	switch {
+	case err != nil:
+		return apart("%w", err)
+	case f.Orderly:
+		return apart("it was interrupted at a safe point meanwhile")
+	case r.ID != hex.EncodeToString(f.id[:]) || r.Place != place:
+		return apart("its nodes run another job than the one that is there")
+	case f.Saved != nil && f.Saved.At.Era == r.Life: // of this life
+	case f.Saved == nil != (r.From == nil) || f.Saved != nil && f.Saved.At != *r.From:
+		return apart("the checkpoint that its nodes began with is not there any more")
+	}
+	f.Life, f.proof, f.goesOn = r.Life, r.Proof, true
+	return nil
+}
+
 // RollBack takes up the run that this process has begun and whose life has ended, as the same command would: from its newest whole cut, or from its beginning
 // where there is none. The life that begins is newer than all before it.
 func (f *Folder) RollBack(ctx context.Context) error {
+	f.Live = false
 	f.Saved, f.Passed, f.Before = nil, nil, Progress{}
 	f.Life++
 	if err := f.latest(ctx); err != nil {

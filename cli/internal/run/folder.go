@@ -30,6 +30,8 @@ type Folder struct {
 	Dir     string
 	Resumed bool              // an unfinished run of the same Config was found and is going on here
 	Orderly bool              // it was interrupted at a safe point: nothing is lost
+	Live    bool              // its life goes on, which another process led: its nodes are there
+	Apart   error             // why that is not so, where it was wanted
 	Saved   *archive.Manifest // the cut that it goes on from, nil when it starts over
 	Passed  []archive.Passed  // newer cuts, which are damaged
 	Life    bellows.Era       // from now on: newer than all that the run had, and than those of all cuts that are there
@@ -67,6 +69,8 @@ type Request struct {
 	Checkpoint string
 	// Order names the job of a cluster that wants it; "": none. What that job has begun it goes on with, even with Fresh.
 	Order string
+	// Follow is the Reference of a life that is to go on in this process: what this is not possible for begins another life, and Folder.Apart says why. nil: another life begins.
+	Follow []byte
 }
 
 // runsFolder holds the folders that nobody named.
@@ -225,6 +229,10 @@ func (f *Folder) take(req Request) (*Folder, error) {
 	case f.Resumed:
 		f.Life = r.Era + 1
 		err = f.latest(context.Background())
+		if err == nil && req.Follow != nil {
+			f.Apart = f.follow(req.Follow)
+			f.Live = f.Apart == nil
+		}
 	case !same:
 		err = f.yield(r, req.Fresh && !own)
 	}

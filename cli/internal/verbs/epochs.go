@@ -9,6 +9,7 @@ import (
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/screen"
+	"bellows/core/tally"
 	"bellows/node"
 	"bellows/progress"
 	"bellows/train"
@@ -32,6 +33,22 @@ type epochs struct {
 	wait  float64     // share of the slots' time, as last known
 	rate  float64     // items a second of the last epoch, 0 when nobody knows
 	ends  bool        // the job is interrupted, and finishes what has begun
+	live  bool        // another process has seen the beginning of the epoch that ends next: what it took is not known
+}
+
+// goOn is behind the last epoch that the process before has told, whose place this one has taken; nil: none.
+func (p *epochs) goOn(e *event.Event) {
+	p.live = true
+	if e == nil || e.Epoch == nil || e.Figures == nil {
+		return
+	}
+	p.last.Number, p.last.Items = *e.Epoch, e.Examples
+	for _, name := range p.about.Metrics {
+		if v, some := e.Metrics[name]; some {
+			p.last.Metrics = append(p.last.Metrics, train.Metric{Name: name, Value: v})
+		}
+	}
+	p.journal.board.Epoch(p.last.Number, e.Metrics)
 }
 
 // add shows an epoch. The runtime calls it in order.
@@ -46,6 +63,9 @@ func (p *epochs) add(e train.Epoch, so node.Spent) {
 func (p *epochs) hear(e train.Epoch, so node.Spent) (screen.Row, event.Event) {
 	seconds := (so.Trained - p.spent.Trained).Seconds()
 	slots := so.Slots.Since(&p.spent.Slots)
+	if p.live {
+		slots = tally.Spent{}
+	}
 	if slots.Total() > 0 { // else an epoch shorter than nodes report
 		p.wait = slots.Waited()
 	}
@@ -54,11 +74,11 @@ func (p *epochs) hear(e train.Epoch, so node.Spent) (screen.Row, event.Event) {
 		items = p.counted.First()
 	}
 	rate := math.NaN()
-	if items > 0 && seconds > 0 {
+	if items > 0 && seconds > 0 && !p.live {
 		rate = float64(items) / seconds
 		p.rate = rate
 	}
-	p.spent, p.last = so, e
+	p.spent, p.last, p.live = so, e, false
 	p.follow()
 	row := screen.Row{Epoch: e, Seconds: p.before + so.Trained.Seconds(), Rate: rate, Wait: p.wait, Members: p.members}
 	metrics := finiteMetrics(e.Metrics)

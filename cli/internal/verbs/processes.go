@@ -46,10 +46,7 @@ func (o *clusterOptions) apart() bool {
 
 // auto reports whether small tables may stay with the process that leads.
 func (o *clusterOptions) auto() bool {
-	if o.lead != nil {
-		return !o.lead.Apart()
-	}
-	return o.servers == "auto"
+	return o.lead == nil && o.servers == "auto" // of a cluster's job another process may take the place of that one, which has nothing of it then
 }
 
 // alone is why flags that say how processes talk mean nothing for one.
@@ -155,7 +152,7 @@ func (m members) String() string { return fmt.Sprintf("%dw %ds", m.Workers, m.Se
 
 // lead runs the job as node 0 of processes that it starts and ends.
 func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, error) {
-	if t.Lead != nil && (opt.Checkpoints != nil || t.folder.Saved != nil) {
+	if t.Lead != nil && !t.folder.Live && (opt.Checkpoints != nil || t.folder.Saved != nil) {
 		if err := t.folder.Prove(ctx); err != nil {
 			return nil, err
 		}
@@ -178,9 +175,14 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 			return nil, err
 		}
 		args := clusterverbs.With(slices.Concat(os.Args[:1], t.Args), "--child", t.workers(), "--kernels="+vec.Kernels())
+		following, err := t.Follow(t.folder, t.folder.Output.Of)
+		if err != nil {
+			return nil, err
+		}
+		opt.Times.Successor = opt.Times.Join
 		control := &launch.Control{}
 		l.Serve(control)
-		return launch.Processes{Program: program, Control: control, Starter: l.Processes(args, t.folder.Output.Of), Host: l.Host, Members: t.members, Connections: c.connections, Transport: "tcp",
+		return launch.Processes{Program: program, Control: control, Succeed: l.Succeed, Following: following, Starter: l.Processes(args, t.folder.Output.Of), Host: l.Host, Members: t.members, Connections: c.connections, Transport: "tcp",
 			Roam: !c.pin, Saved: saved, Later: later, Notice: c.notice}.Run(ctx, t.made.Job, opt)
 	}
 	return launch.Processes{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--child"}),

@@ -23,7 +23,7 @@ func (t *training) rollBack(ctx context.Context, res *node.Result, lost error) b
 		t.opt.checkpoint == run.NoCheckpoints || len(t.members) < 2 || !t.repeatable() || t.made.Job.Stays != "" {
 		return false
 	}
-	since := node.Since{}
+	since := t.Undone()
 	if res != nil {
 		since = res.Since
 	}

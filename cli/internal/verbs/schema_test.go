@@ -37,7 +37,7 @@ func TestTheSchemaKnowsEveryEvent(t *testing.T) {
 		}
 	}
 	slices.Sort(kinds)
-	known := []event.Kind{event.Started, event.Stated, event.Visited, event.Passed, event.Resumed, event.RolledBack, event.Checkpoint, event.Joined, event.Left, event.Gone, event.Moved, event.Plan, event.Epoch, event.Fold, event.Waiting, event.Lost, event.Failed, event.Interrupted, event.Finished}
+	known := []event.Kind{event.Started, event.Stated, event.Visited, event.Passed, event.Resumed, event.RolledBack, event.TakenOver, event.Checkpoint, event.Joined, event.Left, event.Gone, event.Moved, event.Plan, event.Epoch, event.Fold, event.Waiting, event.Lost, event.Failed, event.Interrupted, event.Finished}
 	slices.Sort(known)
 	if !slices.Equal(kinds, known) {
 		t.Errorf("the schema has the kinds %v, package event %v", kinds, known)

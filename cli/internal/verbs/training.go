@@ -208,6 +208,10 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	if err != nil {
 		return err
 	}
+	told, err := t.GoesOnFrom(t.folder)
+	if err != nil {
+		return err
+	}
 	t.saved = t.folder.GoOn(context.Background())
 	whole, err := filepath.Abs(t.folder.Dir)
 	if err != nil {
@@ -224,6 +228,14 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	lives.Base(board, t.folder)
 	t.journal = &journal{console: t.Console, table: table, log: t.folder.Log, board: board}
 	t.epochs = t.life()
+	if t.folder.Live {
+		for _, line := range told.Unseen {
+			_ = t.Object(line) // the command ends with what could not be written
+		}
+		t.epochs.goOn(told.Epoch)
+		t.takeUp()
+		return nil
+	}
 	detected := t.inputs.set.Detected
 	table.Headline(detected.String()+" · "+t.made.Headline, members.place()+", "+figures.Spread(t.made.Job.Splits, app.SlotsEnough(t.made.Job.Splits, members.Workers)))
 	if t.folder.Resumed {
@@ -339,7 +351,7 @@ func (t *training) started(nodes []api.Node, giveUp context.CancelCauseFunc) {
 	if t.unwritten = t.journal.begin(t.folder); t.unwritten != nil {
 		giveUp(t.unwritten)
 	}
-	if len(nodes) < 2 {
+	if len(nodes) < 2 || t.folder.Live {
 		return
 	}
 	processes := map[string]int{}

@@ -1,0 +1,83 @@
+package lives
+
+import (
+	"io"
+	"time"
+
+	"bellows"
+	"bellows/cli/internal/cluster"
+	"bellows/cli/internal/event"
+	"bellows/cli/internal/run"
+	"bellows/node"
+	"bellows/node/launch"
+)
+
+// goingOn is a life of the run whose nodes have gone on when the process that led it was lost.
+type goingOn struct {
+	told event.Told
+	cut  bellows.CommitNumber // the last of this life; 0: none is there
+}
+
+// GoesOnFrom reads what the process before has told of the life that goes on, and has the folder know how long that has trained. told is what of it nobody who follows the job has seen.
+func (v *Lives) GoesOnFrom(f *run.Folder) (told event.Told, err error) {
+	if !f.Live {
+		return told, nil
+	}
+	if told, err = f.Log.Told(v.Lead.Following.Shown); err != nil {
+		return told, err
+	}
+	f.Before.Seconds += v.Lead.Following.Seconds
+	v.goesOn = &goingOn{told: told}
+	if m := f.Saved; m != nil && m.At.Era == f.Life {
+		v.goesOn.cut = m.At.Commit
+	}
+	return told, nil
+}
+
+// from is the cut of this life that was there before this process led.
+func (v *Lives) from() bellows.CommitNumber {
+	if v.goesOn == nil {
+		return 0
+	}
+	return v.goesOn.cut
+}
+
+// followed is the event of a job that this process leads from now on, while its nodes have gone on.
+func (v *Lives) followed(b *event.Rollback, f *run.Folder) event.Event {
+	b.Era, b.ToEra, b.ToCommit = uint32(f.Life), uint32(f.Life), v.goesOn.told.Record
+	v.Recoveries = append(v.Recoveries, Recovery{Kind: string(event.TakenOver), Rollback: b})
+	return event.OfTakeover(b, f.Dir, len(v.Lead.Following.Processes), cluster.InRowMost)
+}
+
+// Undone is what a death costs that was seen before the job began to go on here: as far as the process before has told.
+func (v *Lives) Undone() node.Since {
+	if l := v.Lead; l != nil && l.Follows() != nil {
+		return node.Since{Units: l.Following.Units, Trained: trained(l.Following.Seconds)}
+	}
+	return node.Since{}
+}
+
+func trained(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+
+// Follow is what the job goes on with in this process; nil: it begins, or another life of it does. An error is why it cannot go on with the nodes that the process before had: they have ended then.
+func (v *Lives) Follow(f *run.Folder, output func(bellows.NodeID) io.Writer) (*launch.Following, error) {
+	l := v.Lead
+	if l == nil || l.Follows() == nil {
+		return nil, nil
+	}
+	if !f.Live {
+		l.Dismiss()
+		if f.Apart != nil {
+			return nil, f.Apart
+		}
+		return nil, bellows.Errorf(bellows.Lost, "go on with", f.Dir, "it is not the run any more that its nodes are of")
+	}
+	to := node.Follow{Term: bellows.Term(l.Term), Told: bellows.CommitNumber(v.goesOn.told.Record), Counted: bellows.CommitNumber(v.goesOn.told.Counted), Since: v.Undone()}
+	if e := v.goesOn.told.Epoch; e != nil && e.Epoch != nil {
+		to.Epochs = *e.Epoch
+	}
+	if v.goesOn.cut > 0 {
+		to.Saved, to.Since.Commit, to.There, to.Bytes = f.Saved.Saved(), v.goesOn.cut, f.Saved.Time, f.Saved.Bytes()
+	}
+	return &launch.Following{Succession: *l.Follows(), Processes: l.Adopt(output), Follow: to}, nil
+}
