@@ -42,6 +42,9 @@ type Following struct {
 // Begins are the members that the job began with.
 func (s *Succession) Begins() []node.Member { return slices.Clone(s.Own.Members) }
 
+// Era is that of the job's life.
+func (s *Succession) Era() bellows.Era { return s.Own.Era }
+
 // Saved is what the Run that began had as its Processes.Saved.
 func (s *Succession) Saved() []byte { return s.Own.Saved }
 
@@ -96,7 +99,7 @@ func (l Processes) follow(ctx context.Context, job train.Job, opt node.Options) 
 	}
 	who := own.Joining()
 	who.Nodes = max(s.Nodes, who.Nodes)
-	opt.Times, opt.Wire, opt.Deaths = own.Times, own.Wire, f.deaths
+	opt.Era, opt.Times, opt.Wire, opt.Deaths = own.Era, own.Times, own.Wire, f.deaths
 	conns, dead, err := f.rejoin(ctx, who, l.lost(), func(ctx context.Context, who join.Cluster) ([]transport.Conn, error) {
 		times := own.Times
 		times.Join = own.Times.Or().Start // they have read their data, and call again and again

@@ -62,7 +62,7 @@ func (v *Lives) Order(req *run.Request) {
 	}
 	req.Order, v.InRow = l.Order, l.InRow
 	if s := l.Follows(); s != nil {
-		req.Follow = s.Saved()
+		req.Follow, req.Era = s.Saved(), s.Era()
 	}
 	if l.Term > 1 && l.Run != "" {
 		req.Out = l.Run

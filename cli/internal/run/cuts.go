@@ -209,27 +209,30 @@ func (f *Folder) latest(ctx context.Context) error {
 }
 
 // follow takes up a life of the run that another process led: its cuts go on, and so does its log.
-func (f *Folder) follow(reference []byte) error {
+func (f *Folder) follow(begun bellows.Era, req Request) error {
+	life := req.Era
 	apart := func(format string, args ...any) error {
 		return bellows.Errorf(bellows.Lost, "go on with", f.Dir, format, args...)
 	}
 	var r Reference
-	if err := json.Unmarshal(reference, &r); err != nil {
+	if err := json.Unmarshal(req.Follow, &r); err != nil {
 		return apart("what the process that led has left cannot be read: %w", err)
 	}
 	place, err := named(f.place())
 	switch {
 	case err != nil:
 		return apart("%w", err)
+	case begun != life:
+		return apart("era %d of it has begun, and its nodes are in era %d", begun, life)
 	case f.Orderly:
 		return apart("it was interrupted at a safe point meanwhile")
 	case r.ID != hex.EncodeToString(f.id[:]) || r.Place != place:
 		return apart("its nodes run another job than the one that is there")
-	case f.Saved != nil && f.Saved.At.Era == r.Life: // of this life
+	case f.Saved != nil && f.Saved.At.Era == life: // of this life
 	case f.Saved == nil != (r.From == nil) || f.Saved != nil && f.Saved.At != *r.From:
 		return apart("the checkpoint that its nodes began with is not there any more")
 	}
-	f.Life, f.proof, f.goesOn = r.Life, r.Proof, true
+	f.Life, f.proof, f.goesOn = life, r.Proof, true
 	return nil
 }
 

@@ -71,6 +71,7 @@ type Request struct {
 	Order string
 	// Follow is the Reference of a life that is to go on in this process: what this is not possible for begins another life, and Folder.Apart says why. nil: another life begins.
 	Follow []byte
+	Era    bellows.Era // of that life
 }
 
 // runsFolder holds the folders that nobody named.
@@ -230,7 +231,7 @@ func (f *Folder) take(req Request) (*Folder, error) {
 		f.Life = r.Era + 1
 		err = f.latest(context.Background())
 		if err == nil && req.Follow != nil {
-			f.Apart = f.follow(req.Follow)
+			f.Apart = f.follow(r.Era, req)
 			f.Live = f.Apart == nil
 		}
 	case !same:
