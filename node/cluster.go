@@ -23,12 +23,12 @@ type Member struct {
 }
 
 // Place decides which of a job's nodes hold its tables. Where no table has as many partitions as there are members with
-// lanes, node 0 holds them all beside the controller: a record and what it changes then reach a worker in one write, and
-// nobody is told of records who holds nothing. Otherwise members stay as they are.
+// lanes, one node holds them all, so that nobody is told of records who holds nothing, and the loss of nobody else costs more than its units. Otherwise members stay as they are.
 //
-// One lane of node 0 runs nothing that the controller does not run itself, so that it is no more likely to die than before.
-// A client there was turned down: an application's code would run in the process that leads.
-func Place(members []Member, tables []table.Schema) []Member {
+// That one is node 0, beside the controller: a record and what it changes then reach a worker in one write. One lane of node 0 runs nothing that the controller does not run itself, so that it is no more likely to
+// die than before. A client there was turned down: an application's code would run in the process that leads. Where another process may take the place of node 0 it is node 1: node 0 has nothing that could die
+// with it (Follow).
+func Place(members []Member, tables []table.Schema, follows bool) []Member {
 	partitions, servers := 0, 0
 	for i := range tables {
 		partitions = max(partitions, tables[i].Cut().Len())
@@ -45,7 +45,11 @@ func Place(members []Member, tables []table.Schema) []Member {
 	for i := range placed {
 		placed[i].Lanes = 0
 	}
-	placed[0].Lanes = 1
+	holder := 0
+	if follows {
+		holder = 1
+	}
+	placed[holder].Lanes = 1
 	return placed
 }
 

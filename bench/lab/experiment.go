@@ -57,7 +57,7 @@ func placed(site lab.Site, tables []table.Schema) lab.Site {
 		members[i] = node.Member{Node: bellows.NodeID(i), Slots: n.Slots, Lanes: n.Lanes}
 	}
 	site.Nodes = slices.Clone(site.Nodes)
-	for i, m := range node.Place(members, tables) {
+	for i, m := range node.Place(members, tables, false) {
 		site.Nodes[i].Lanes = m.Lanes
 	}
 	return site

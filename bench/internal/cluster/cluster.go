@@ -64,7 +64,7 @@ func (l Launch) Run(job train.Job, opt node.Options) error {
 		m.Lanes = cmp.Or(m.Lanes, m.Slots)
 		members = append(members, m)
 	}
-	_, err = launch.Processes{Program: program, Args: []string{os.Args[0], "--child", l.Order}, Members: node.Place(members, job.Tables),
+	_, err = launch.Processes{Program: program, Args: []string{os.Args[0], "--child", l.Order}, Members: node.Place(members, job.Tables, false),
 		Transport: l.Transport, Connections: l.Connections}.Run(context.Background(), job, opt)
 	return err
 }

@@ -120,7 +120,7 @@ func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
 		made.Job.Data = input.Identity(made.Settings)
 	}
 	if o.opt.cluster.auto() {
-		o.members = node.Place(o.members, made.Job.Tables)
+		o.members = node.Place(o.members, made.Job.Tables, o.opt.cluster.lead != nil)
 	}
 	if prepare := made.Job.Prepare; o.shared() && prepare != nil {
 		made.Job.Prepare = func(active []bellows.SplitID) error {

@@ -44,9 +44,12 @@ func (o *clusterOptions) apart() bool {
 	return o.processes > 0 || o.At != "" || o.lead != nil || o.child
 }
 
-// auto reports whether small tables may stay with the process that leads.
+// auto reports whether small tables may be all at one node. Of a job whose nodes go on that was decided.
 func (o *clusterOptions) auto() bool {
-	return o.lead == nil && o.servers == "auto" // of a cluster's job another process may take the place of that one, which has nothing of it then
+	if o.lead != nil {
+		return !o.lead.Apart() && o.lead.Follows() == nil
+	}
+	return o.servers == "auto"
 }
 
 // alone is why flags that say how processes talk mean nothing for one.
