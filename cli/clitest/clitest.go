@@ -34,7 +34,8 @@
 //	await TEXT COMMAND...         the command is carried out again and again until its output has the text
 //	halt NODE FILE                that node's process is killed, by the status of the job in FILE, and the command has ended
 //
-// A cluster that a script has brought up is brought down at its end, at the latest.
+// A cluster that a script has brought up is brought down at its end, at the latest. What is left of a script then, since it failed or its cluster cannot be reached, is killed by its
+// number, and the log says so; where the test itself ends before its scripts do, all that they have started ends by itself.
 //
 // Every script has folders of its own: home, cache, state and temporary files. Where a script has CLITEST_HOLD=FILE in the environment of a
 // training command, that waits in its third or fourth epoch while FILE is locked, as flock does; interrupt does so by itself. A process waits for FILE
@@ -78,6 +79,9 @@ const holdVariable = "CLITEST_HOLD"
 func Main(m *testing.M, program string, main func(), others ...Program) {
 	held := func(main func()) func() {
 		return func() {
+			if name := os.Getenv(lifeVariable); name != "" {
+				go endWith(name)
+			}
 			if name := os.Getenv(holdVariable); name != "" {
 				pause.Task = func(epochs int64) { await(name, epochs/holdEach) }
 			}
@@ -117,13 +121,35 @@ func await(name string, gate int64) {
 	}
 }
 
+// lifeVariable names, in the environment of all that a script starts, a file that is locked as long as the script runs. The system lets go of it however the test ends.
+const lifeVariable = "CLITEST_LIFE"
+
+// endWith ends this process when nobody has locked the file any more.
+func endWith(name string) {
+	f, err := os.Open(name)
+	if err != nil {
+		return // the script is over, and has seen to what it left
+	}
+	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH)
+	}
+	os.Exit(lifeless)
+}
+
+// lifeless is the exit code of what outlives its script.
+const lifeless = 3
+
 // Run runs the scripts of a folder that call the program, all at once. Their environment has these variables, too, written as NAME=VALUE.
 func Run(t *testing.T, program, dir string, variables ...string) {
 	if signal.Ignored(syscall.SIGHUP) { // under nohup: what a script starts must hear it nevertheless, and what is caught here is not inherited
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
+	testscript.Run(t, params(program, dir, variables))
+}
+
+func params(program, dir string, variables []string) testscript.Params {
 	schemas := schemas{program: program}
-	testscript.Run(t, testscript.Params{
+	return testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
@@ -132,8 +158,23 @@ func Run(t *testing.T, program, dir string, variables ...string) {
 			env.Setenv("TMPDIR", env.WorkDir)
 			env.Vars = append(env.Vars, variables...)
 			env.Values["started"], env.Values["gates"] = &started{}, map[string]io.Closer{}
-			env.Defer(func() { down(env, program) })
-			return age(env.WorkDir)
+			if err := age(env.WorkDir); err != nil {
+				return err
+			}
+			life := filepath.Join(env.WorkDir, ".life")
+			lock, err := os.Create(life)
+			if err != nil {
+				return err
+			}
+			env.Setenv(lifeVariable, life)
+			env.Defer(func() {
+				down(env, program)
+				for _, left := range slayAll(lifeVariable + "=" + life) {
+					env.T().Log("left, and killed: " + left)
+				}
+				lock.Close()
+			})
+			return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
 		},
 		Condition: func(word string) (bool, error) { // [avx2]: there are kernels for this processor that one without them has not
 			switch word {
@@ -166,7 +207,7 @@ func Run(t *testing.T, program, dir string, variables ...string) {
 			"through":   through,
 			"machines":  machines,
 		},
-	})
+	}
 }
 
 // firstEpoch is in the line of the first epoch.
@@ -427,10 +468,34 @@ func down(env *testscript.Env, program string) {
 	}
 	path := filepath.Join(strings.Split(env.Getenv("PATH"), string(os.PathListSeparator))[0], program)
 	cmd := exec.Command(path, "down")
-	cmd.Args[0], cmd.Env = program, append(os.Environ(), "XDG_STATE_HOME="+env.Getenv("XDG_STATE_HOME"))
+	cmd.Args[0], cmd.Env = program, append(os.Environ(), "XDG_STATE_HOME="+env.Getenv("XDG_STATE_HOME"), lifeVariable+"="+env.Getenv(lifeVariable))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		env.T().Log(string(out))
 	}
+}
+
+// slayAll kills the processes of this machine that have started with a variable, and returns what they are. What one of them starts meanwhile is killed with the next.
+func slayAll(variable string) (list []string) {
+	began := time.Now()
+	for left := true; left && time.Since(began) < slayWithin; {
+		left = false
+		environs, _ := filepath.Glob("/proc/[0-9]*/environ") // elsewhere there are none
+		for _, name := range environs {
+			text, err := os.ReadFile(name)
+			pid, wrong := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+			if err != nil || wrong != nil || pid == os.Getpid() || !slices.Contains(strings.Split(string(text), "\x00"), variable) || !runs(pid) {
+				continue
+			}
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
+			if left = true; syscall.Kill(pid, syscall.SIGKILL) == nil {
+				list = append(list, fmt.Sprintf("process %d, %s", pid, strings.ReplaceAll(strings.TrimSuffix(string(line), "\x00"), "\x00", " ")))
+			}
+		}
+		if left {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return list
 }
 
 // last is `last FILE KEY.KEY... VALUE`: the last line of the file is an object that has the value there.
@@ -508,7 +573,7 @@ func command(ts *testscript.TestScript, args []string) *exec.Cmd {
 // folders gives a command the script's folders.
 func folders(ts *testscript.TestScript, cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "TMPDIR", "PATH"} {
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "TMPDIR", "PATH", lifeVariable} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	return cmd
