@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -37,10 +40,12 @@ func (c *cluster) up() error {
 	if c.network != nil {
 		args = append(args, "--listen", at(0)+":7070")
 	}
+	c.hear()
 	text, err := c.call(upMost, args...)
 	if err != nil {
 		return fmt.Errorf("up: %w; %s", err, text)
 	}
+	c.j.told = append(c.j.told, text...)
 	pid, err := number(text, `"pid":`)
 	c.manager = process{"manager", pid, startedAt(pid)}
 	return err
@@ -65,7 +70,7 @@ func (c *cluster) ready() error {
 		}
 	}
 	if c.network != nil {
-		return c.join()
+		return c.gather()
 	}
 	text, err := c.call(asideMost, "scale", "--workers", strconv.Itoa(c.workers), "--servers", strconv.Itoa(c.servers))
 	if err != nil {
@@ -74,9 +79,40 @@ func (c *cluster) ready() error {
 	return nil
 }
 
+// hear keeps what the cluster's log tells: that of a manager that was killed is taken away by the next one.
+func (c *cluster) hear() {
+	text, err := os.ReadFile(filepath.Join(c.state(), "bellows", "cluster", "manager.log"))
+	if err == nil { // there is none before the first
+		c.j.told = append(c.j.told, text...)
+	}
+}
+
+// gather has the other machines join, and waits until they have.
+func (c *cluster) gather() error {
+	if err := c.join(); err != nil {
+		return err
+	}
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		list, err := c.members()
+		there := 0
+		for _, m := range list {
+			if m.Host != at(0) && m.State != "gone" {
+				there++
+			}
+		}
+		if err != nil || there == apart {
+			return err
+		}
+		if time.Since(began) > upMost {
+			return fmt.Errorf("%w: after %v %d of %d other machines have joined", errHangs, upMost, there, apart)
+		}
+	}
+}
+
 // down ends the cluster.
 func (c *cluster) down() error {
 	err := c.settle()
+	c.hear()
 	if c.network != nil {
 		err = errors.Join(err, c.network.leave())
 	}
@@ -172,21 +208,15 @@ func (c *cluster) settle() error {
 	return nil
 }
 
-// The acts on a job of a cluster.
-var clusterActs = []act{
-	{"scale", 6, func(j *job, l *life) (came, error) { return j.scale(l, false) }},
-	{"kill while it scales", 7, (*job).killScaling},
-	{"drain", 3, (*job).drainNode},
-	{"kill a worker", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.any(l)) }},
-	{"stop a process for a moment", 2, (*job).pause},
-	{"kill the manager", 1, (*job).killManager},
-}
-
-// inCluster makes the job one of a cluster of its own.
+// inCluster makes the job one of a cluster of its own. Where that has links, its checkpoints are in a folder that all of its machines reach.
 func (j *job) inCluster() {
 	j.cluster = &cluster{j: j, workers: 2 + j.rng.IntN(2), servers: j.rng.IntN(3)}
 	j.cluster.env = append(os.Environ(), "XDG_STATE_HOME="+j.cluster.state())
-	j.words = append([]string{"demo", j.app.name, "--out", "run", "--json", "--checkpoint-every", "50ms", "--cluster", "local"}, j.app.args()...)
+	j.words = append(j.words, "--checkpoint-every", "50ms", "--cluster", "local")
+	if j.world == ofLinks {
+		j.words = append(j.words, "--checkpoint", filepath.Join(j.folder, "checkpoints"))
+		j.cluster.workers, j.cluster.servers = 1, 0
+	}
 	j.processes, j.servers = 0, 0
 }
 
@@ -215,7 +245,7 @@ func (j *job) askCluster(l *life, wait bool, args ...string) (k came, err error)
 func (j *job) drainNode(l *life) (came, error) {
 	p := j.any(l)
 	if p.pid == 0 {
-		return late, nil
+		return nobody, nil
 	}
 	if err := j.cluster.settle(); err != nil {
 		return late, err
@@ -236,20 +266,210 @@ func (j *job) killScaling(l *life) (came, error) {
 }
 
 // killManager kills the process that has the cluster, and brings that up again: the job is interrupted, and goes on by itself, followed by the same command.
-func (j *job) killManager(l *life) (came, error) {
+func (j *job) killManager(l *life) (came, error) { return j.fell(l, []process{j.cluster.manager}) }
+
+// killAll kills all that is of the cluster at once, as a power cut does, and brings it up again.
+func (j *job) killAll(l *life) (came, error) {
+	list := []process{j.cluster.manager}
+	if n := j.cluster.network; n != nil {
+		for _, a := range n.joined[1:] {
+			list = append(list, process{"agent", a.cmd.Process.Pid, startedAt(a.cmd.Process.Pid)})
+		}
+	}
+	return j.fell(l, below(list))
+}
+
+// fell kills processes of the cluster, the manager among them.
+func (j *job) fell(l *life, list []process) (came, error) {
 	l.mine = true
 	if err := j.cluster.settle(); err != nil {
 		return late, err
 	}
-	if !j.cluster.manager.signal(syscall.SIGKILL) {
-		return late, nil
+	for _, p := range list {
+		p.signal(syscall.SIGKILL)
 	}
-	if left := awaitEnd([]process{j.cluster.manager}, noticeMost); left != nil {
-		return late, fmt.Errorf("the manager, process %d, was killed, and lives", left[0].pid)
+	if left := awaitEnd(list, noticeMost); left != nil {
+		return late, fmt.Errorf("%s, process %d, was killed, and lives", left[0].node, left[0].pid)
 	}
 	clear(l.nodes)
 	if err := j.cluster.up(); err != nil {
 		return late, err
 	}
+	if j.cluster.network != nil {
+		if err := j.cluster.join(); err != nil {
+			return late, err
+		}
+	}
 	return j.goesOn(l)
+}
+
+// below are processes with all that descend from them.
+func below(list []process) []process {
+	parents := map[int][]int{}
+	for _, pid := range pids() {
+		if fields := stat(pid); len(fields) > 1 {
+			parent, _ := strconv.Atoi(fields[1])
+			parents[parent] = append(parents[parent], pid)
+		}
+	}
+	for i := 0; i < len(list); i++ {
+		for _, pid := range parents[list[i].pid] {
+			list = append(list, process{"what descends from " + list[0].node, pid, startedAt(pid)})
+		}
+		delete(parents, list[i].pid)
+	}
+	return list
+}
+
+// registry is the process of the cluster's registry.
+func (c *cluster) registry() process {
+	for _, p := range below([]process{c.manager})[1:] {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+		if err == nil && bytes.Contains(text, []byte("cluster-registry")) {
+			p.node = "registry"
+			return p
+		}
+	}
+	return process{}
+}
+
+// killRegistry kills the registry's process. The manager starts another, and the job does not notice.
+func (j *job) killRegistry(*life) (came, error) {
+	if !j.cluster.registry().signal(syscall.SIGKILL) {
+		return nobody, nil
+	}
+	return met, nil
+}
+
+// killLeader kills the process that leads the job, and waits until the log tells what became of that.
+func (j *job) killLeader(l *life) (came, error) {
+	l.hurt = true
+	if !l.leads().signal(syscall.SIGKILL) {
+		return nobody, nil
+	}
+	c, _, err := l.await(noticeMost, ledAnew)
+	if c == late && err == nil {
+		err = fmt.Errorf("%w: the process that leads it was killed, and after %v nothing tells of it", errHangs, noticeMost)
+	}
+	if c == met {
+		return j.goesOn(l)
+	}
+	return c, err
+}
+
+// ledAnew reports whether an event tells that another process leads the job, or that this life of it is over.
+func ledAnew(e event) bool { return e.Kind == "rolled-back" || e.Kind == "lost" || e.Kind == "resumed" }
+
+// member is a node of the cluster, as `status --json` tells.
+type member struct {
+	ID    string
+	PID   int // of its process in the job
+	Agent int
+	State string
+	Host  string
+}
+
+// members are the nodes of the cluster.
+func (c *cluster) members() ([]member, error) {
+	text, err := c.call(asideMost, "status", "--json")
+	if err != nil {
+		return nil, fmt.Errorf("status: %w; %s", err, text)
+	}
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		var s struct{ Nodes []member }
+		err := json.Unmarshal([]byte(line), &s)
+		return s.Nodes, err
+	}
+	return nil, fmt.Errorf("status: there is no line of JSON in %q", text)
+}
+
+// agent draws the agent of a node that takes part in the job, with the node's name there.
+func (j *job) agent(l *life) (p process, node string, err error) {
+	list, err := j.cluster.members()
+	if err != nil {
+		return p, "", err
+	}
+	of := map[int]int{}
+	for _, m := range list {
+		of[m.PID] = m.Agent
+	}
+	at := j.among(slices.DeleteFunc(l.others(), func(p process) bool { return of[p.pid] == 0 }))
+	if at.pid == 0 {
+		return p, "", nil
+	}
+	return process{"agent", of[at.pid], startedAt(of[at.pid])}, at.node, nil
+}
+
+// killAgent kills an agent, and may have another one started in its place.
+func (j *job) killAgent(l *life) (came, error) {
+	p, node, err := j.agent(l)
+	if err != nil {
+		return late, err
+	}
+	l.hurt = true
+	if p.pid == 0 || !p.signal(syscall.SIGKILL) {
+		return nobody, nil
+	}
+	c, _, err := l.await(noticeMost, func(e event) bool { return parted(e, node) })
+	if c == late && err == nil {
+		err = fmt.Errorf("%w: the agent of %s (process %d) was killed, and after %v nothing tells of it", errHangs, node, p.pid, noticeMost)
+	}
+	if c != met || err != nil {
+		return c, err
+	}
+	if j.cluster.network != nil {
+		if err := j.cluster.join(); err != nil {
+			return late, err
+		}
+	} else if j.rng.IntN(2) == 0 {
+		if err := j.cluster.settle(); err != nil {
+			return late, err
+		}
+		if j.cluster.aside, err = j.cluster.give("scale", "--workers", strconv.Itoa(j.cluster.workers)); err != nil {
+			return late, err
+		}
+	}
+	return j.goesOn(l)
+}
+
+// The times for which processes of a cluster are stopped: longer than it takes until others give them up.
+const (
+	leasePassed    = 11 * time.Second // of a process that leads, by the job's nodes
+	registryPassed = 17 * time.Second // of the registry: the manager's lease there
+	silencePassed  = 33 * time.Second // of an agent by its manager, and of the manager by its agents
+)
+
+// stopFor stops a process for a time, or until the command has ended.
+func (j *job) stopFor(l *life, p process, within time.Duration) (came, error) {
+	if p.pid == 0 || !p.signal(syscall.SIGSTOP) {
+		return nobody, nil
+	}
+	l.hurt = true
+	j.frozen = append(j.frozen, p)
+	c, _, err := l.await(within+time.Duration(j.rng.IntN(2000))*time.Millisecond, nil)
+	p.signal(syscall.SIGCONT)
+	return c, err
+}
+
+// stopRegistry stops the registry's process for longer than the manager's lease in it.
+func (j *job) stopRegistry(l *life) (came, error) {
+	return j.stopFor(l, j.cluster.registry(), registryPassed)
+}
+
+// stopAgent stops an agent until the manager has given it up.
+func (j *job) stopAgent(l *life) (came, error) {
+	p, _, err := j.agent(l)
+	if err != nil {
+		return late, err
+	}
+	return j.stopFor(l, p, silencePassed)
+}
+
+// stopManager stops the manager for so long that agents and jobs give it up.
+func (j *job) stopManager(l *life) (came, error) {
+	l.mine, l.mute = true, true
+	return j.stopFor(l, j.cluster.manager, silencePassed)
 }

@@ -25,6 +25,8 @@ type counts struct {
 	Resumed    int            `json:"resumed"` // by the same command
 	Joined     int            `json:"joined_later"`
 	Left       int            `json:"left"`
+	Full       int            `json:"cuts_without_room"` // checkpoints that were given up, since the disk was full
+	Mute       int            `json:"registry_silent"`   // times that a manager went on without its registry
 }
 
 // Who was killed, as logs tell it.
@@ -32,13 +34,42 @@ const (
 	aWorker = "worker"               // the job went on without it
 	aHolder = "node that was needed" // it held tables, was leaving, or was the last to run tasks
 	aLeader = "process that leads"   // the same command went on, or began anew
+	anAgent = "agent"                // with the process that the job had at its node
+
+	// Of the processes of a cluster, as its own log tells.
+	aRegistry = "registry"
+	aManager  = "manager"
+	aCluster  = "all of a cluster" // as the job's log tells, of one each
 )
 
-// byKill and bySilence are how sentences say that a node was killed, or fell silent.
+// How sentences say that a node was killed, or fell silent, that it is lost with its agent, and that who leads a cluster's job is lost, or all of the cluster.
 const (
 	byKill    = "signal: killed"
 	bySilence = "has been silent for"
+	byAgent   = "of the cluster: its agent "
+	byEnd     = "the other side has ended"
+	byTimeout = "i/o timeout"
+	ofLeader  = "the process that leads job "
+	ofAll     = "the cluster's manager, with the job's processes"
 )
+
+// Whom a reason tells of: killed, as one of these, or silent.
+func whom(reason, otherwise string) (killed string, silent bool) {
+	switch {
+	case strings.HasPrefix(reason, ofAll):
+		return aCluster, false
+	case strings.Contains(reason, ofLeader) && strings.Contains(reason, byKill):
+		return aLeader, false
+	case strings.Contains(reason, byAgent):
+		if strings.Contains(reason, byKill) || strings.Contains(reason, byEnd) {
+			return anAgent, false
+		}
+		return "", strings.Contains(reason, byTimeout)
+	case strings.Contains(reason, byKill):
+		return otherwise, false
+	}
+	return "", strings.Contains(reason, bySilence)
+}
 
 func (c *counts) kill(who string, units int, p *plan) {
 	if c.Kills == nil {
@@ -52,6 +83,32 @@ func (c *counts) kill(who string, units int, p *plan) {
 		c.InPlan++
 		if p.moved {
 			c.Between++
+		}
+	}
+}
+
+// lose counts who is lost, for a reason.
+func (c *counts) lose(reason, otherwise string, units int, p *plan) {
+	switch killed, silent := whom(reason, otherwise); {
+	case killed != "":
+		c.kill(killed, units, p)
+	case silent:
+		c.Silent++
+	}
+}
+
+// told counts what a cluster tells: `up` of a manager that has ended, and managers of their registry. Deaths of a manager with which all else died are in the job's log.
+func (c *counts) told(text []byte) {
+	managers := bytes.Count(text, []byte("has ended without `down`"))
+	if n := managers - c.Kills[aCluster]; n > 0 {
+		c.Kills[aManager] += n
+	}
+	for line := range bytes.Lines(text) {
+		if bytes.Contains(line, []byte("the registry has ended, and is started again")) && bytes.Contains(line, []byte(byKill)) {
+			c.Kills[aRegistry]++
+		}
+		if bytes.Contains(line, []byte("jobs go on without the registry")) {
+			c.Mute++
 		}
 	}
 }
@@ -73,7 +130,7 @@ func (c *counts) add(o counts) {
 		c.Kills[who] += n
 	}
 	for _, x := range [][2]*int{{&c.InClock, &o.InClock}, {&c.InPlan, &o.InPlan}, {&c.Between, &o.Between}, {&c.Silent, &o.Silent}, {&c.Migrations, &o.Migrations}, {&c.Splits, &o.Splits},
-		{&c.Partitions, &o.Partitions}, {&c.Drains, &o.Drains}, {&c.Scales, &o.Scales}, {&c.RolledBack, &o.RolledBack}, {&c.Resumed, &o.Resumed}, {&c.Joined, &o.Joined}, {&c.Left, &o.Left}} {
+		{&c.Partitions, &o.Partitions}, {&c.Drains, &o.Drains}, {&c.Scales, &o.Scales}, {&c.RolledBack, &o.RolledBack}, {&c.Resumed, &o.Resumed}, {&c.Joined, &o.Joined}, {&c.Left, &o.Left}, {&c.Full, &o.Full}, {&c.Mute, &o.Mute}} {
 		*x[0] += *x[1]
 	}
 }
@@ -129,24 +186,17 @@ func count(text []byte, behind bool) (c counts, err error) {
 				c.Joined++
 			}
 		case "gone":
-			switch {
-			case strings.Contains(e.Sentence, byKill):
-				c.kill(aWorker, e.Units, &p)
-			case strings.Contains(e.Sentence, bySilence):
-				c.Silent++
-			}
+			c.lose(e.Sentence, aWorker, e.Units, &p)
 		case "rolled-back", "lost":
-			reason := e.Reason + e.Sentence
-			switch {
-			case strings.Contains(reason, byKill):
-				c.kill(aHolder, e.Out+e.Units, &p)
-			case strings.Contains(reason, bySilence):
-				c.Silent++
-			}
+			c.lose(e.Reason+e.Sentence, aHolder, e.Out+e.Units, &p)
 			if e.Kind == "rolled-back" {
 				c.RolledBack++
 			}
 			p = plan{}
+		case "waiting":
+			if noSpace(e) {
+				c.Full++
+			}
 		case "started", "resumed":
 			if !first && !slices.Contains(ended, before.Kind) {
 				c.kill(aLeader, 0, &p)

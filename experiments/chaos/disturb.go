@@ -10,54 +10,120 @@ import (
 // act is something that is done to a job.
 type act struct {
 	name   string
-	weight int
+	weight int // of those that are drawn; 0: it comes in turn only, since it takes long
 	do     func(j *job, l *life) (came, error)
+	long   int // how many times the epochs a job has to which it is done; 0: one
 }
 
-// The acts on a job that runs in processes of its command. What each is drawn for is in its weight: servers and the process that leads cost a new start.
-var acts = []act{
-	{"kill a worker", 6, func(j *job, l *life) (came, error) { return j.kill(l, j.worker(l)) }},
-	{"kill a node that holds tables", 5, func(j *job, l *life) (came, error) { return j.kill(l, j.server(l)) }},
-	{"kill the command", 3, func(j *job, l *life) (came, error) { return j.kill(l, l.leads()) }},
-	{"kill while a node leaves", 8, (*job).killMoving},
-	{"have a node leave", 4, func(j *job, l *life) (came, error) { return j.drain(l, j.any(l), false) }},
-	{"stop a process for a moment", 3, (*job).pause},
-	{"stop a node until it is given up", 1, (*job).freeze},
-	{"stop the command until it is given up", 0, (*job).sleep},
+// world is where jobs run, with what can be done to them there. In the order of the list each act has its turn: the first acts of a job are those behind the ones that the job before
+// it in the same world has had. What follows them is drawn by weight.
+type world struct {
+	acts  []act
+	turns int // acts of a job that come in turn, in the long form; in the others all do
 }
 
-// disturb does what is drawn to a life of the job, until enough has been done to the job.
+// The worlds. What acts are drawn for is in their weight: servers and the process that leads cost a new start.
+var (
+	ofCommand = &world{[]act{
+		{"kill a worker", 6, func(j *job, l *life) (came, error) { return j.kill(l, j.worker(l)) }, 0},
+		{"kill a node that holds tables", 5, func(j *job, l *life) (came, error) { return j.kill(l, j.server(l)) }, 0},
+		{"kill while a node leaves", 8, (*job).killMoving, 0},
+		{"kill the command", 3, func(j *job, l *life) (came, error) { return j.kill(l, l.leads()) }, 0},
+		{"stop a process for a moment", 3, (*job).pause, 0},
+		{"have a node leave", 4, func(j *job, l *life) (came, error) { return j.drain(l, j.any(l), false) }, 0},
+		{"stop a node until it is given up", 1, (*job).freeze, 0},
+		{"stop the command until it is given up", 0, (*job).sleep, 0},
+	}, 1}
+	ofCluster = &world{[]act{
+		{"kill an agent", 4, (*job).killAgent, 0},
+		{"kill who leads a cluster's job", 5, (*job).killLeader, 0},
+		{"kill the registry", 2, (*job).killRegistry, 0},
+		{"kill while it scales", 7, (*job).killScaling, 0},
+		{"kill all at once", 1, (*job).killAll, 0},
+		{"kill the manager", 1, (*job).killManager, 0},
+		{"drain", 3, (*job).drainNode, 0},
+		{"scale", 4, func(j *job, l *life) (came, error) { return j.scale(l, false) }, 0},
+		{"stop who leads a cluster's job until it is given up", 0, (*job).sleep, 0},
+		{"kill a worker", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.any(l)) }, 0},
+		{"stop the registry beyond the manager's lease", 0, (*job).stopRegistry, 3},
+		{"stop a process for a moment", 2, (*job).pause, 0},
+		{"stop an agent until it is given up", 0, (*job).stopAgent, 5},
+		{"stop a node until it is given up", 1, (*job).freeze, 0},
+		{"stop the manager until it is given up", 0, (*job).stopManager, 5},
+	}, 2}
+	ofLinks = &world{[]act{
+		{"cut a link for a moment", 3, func(j *job, l *life) (came, error) { return j.cutLink(l, bothWays, false) }, 0},
+		{"cut one way of a link for a moment", 3, func(j *job, l *life) (came, error) { return j.cutLink(l, oneWay, false) }, 0},
+		{"reset connections", 4, (*job).resetConnections, 0},
+		{"narrow a link while something moves", 3, (*job).narrowMoving, 0},
+		{"cut a link until its node is given up", 1, func(j *job, l *life) (came, error) { return j.cutLink(l, bothWays, true) }, 0},
+		{"narrow a link while checkpoints are written", 3, (*job).narrowCheckpoints, 0},
+		{"cut one way of a link until its node is given up", 1, func(j *job, l *life) (came, error) { return j.cutLink(l, oneWay, true) }, 0},
+		{"cut two machines from each other", 2, func(j *job, l *life) (came, error) { return j.cutLink(l, apartOnly, true) }, 0},
+		{"kill an agent", 2, (*job).killAgent, 0},
+		{"kill who leads a cluster's job", 2, (*job).killLeader, 0},
+		{"kill a worker", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.any(l)) }, 0},
+		{"kill all at once", 0, (*job).killAll, 0},
+		{"drain", 1, (*job).drainNode, 0},
+	}, 2}
+	ofDisk = &world{[]act{
+		{"fill the disk", 2, func(j *job, l *life) (came, error) { return j.fill(l, nil) }, 0},
+		{"fill the disk, and kill a node that holds tables", 3, func(j *job, l *life) (came, error) {
+			return j.fill(l, func() (came, error) { return j.kill(l, j.server(l)) })
+		}, 0},
+		{"fill the disk, and kill the command", 2, func(j *job, l *life) (came, error) {
+			return j.fill(l, func() (came, error) { return j.kill(l, l.leads()) })
+		}, 0},
+		{"kill while a node leaves", 4, (*job).killMoving, 0},
+		{"kill a worker", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.worker(l)) }, 0},
+		{"kill a node that holds tables", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.server(l)) }, 0},
+	}, 1}
+)
+
+// Jobs go through the worlds in a row. That of the shorter forms has all of them at its beginning.
+var (
+	rowOfFull  = []*world{ofCommand, ofCluster, ofCommand, ofLinks, ofDisk, ofCluster, ofCommand, ofLinks}
+	rowOfShort = []*world{ofCommand, ofCluster, ofLinks, ofDisk, ofCluster}
+)
+
+// disturb does what is drawn to a life of the job, until enough has been done to the job. What finds nobody to be done to is not counted, and something else is drawn.
 func (j *job) disturb(l *life) (came, error) {
 	c, _, err := l.await(noticeMost, func(e event) bool { return e.Kind == "joined" })
 	if c == late && err == nil {
 		err = fmt.Errorf("%w: its processes have not joined after %v", errHangs, noticeMost)
 	}
-	for c != over && err == nil && j.acts < j.most {
+	for idle := 0; c != over && err == nil && j.acts < j.most; {
 		if c, err = j.moment(l); c == over || err != nil {
 			break
 		}
 		a := j.draw()
 		j.acts++
-		j.done = append(j.done, a.name)
 		c, err = a.do(j, l)
+		if c == nobody && err == nil {
+			if idle++; idle <= anewMost {
+				j.acts--
+			}
+			continue
+		}
+		idle = 0
+		j.done = append(j.done, a.name)
 	}
 	return c, err
 }
 
-// draw draws an act.
+// draw is the act whose turn it is, and when those are over one that is drawn.
 func (j *job) draw() act {
-	list, sum := acts, 0
-	switch {
-	case j.linked:
-		list = networkActs
-	case j.cluster != nil:
-		list = clusterActs
+	if j.turns > 0 {
+		j.turns--
+		j.turn++
+		return j.world.acts[(j.turn-1)%len(j.world.acts)]
 	}
-	for _, a := range list {
+	sum := 0
+	for _, a := range j.world.acts {
 		sum += a.weight
 	}
 	n := j.rng.IntN(sum)
-	for _, a := range list {
+	for _, a := range j.world.acts {
 		if n -= a.weight; n < 0 {
 			return a
 		}
@@ -108,7 +174,7 @@ func (j *job) among(list []process) process {
 // kill kills a process with signal 9, and waits until the log says what became of that. Of no process it does nothing.
 func (j *job) kill(l *life, p process) (came, error) {
 	if p.pid == 0 {
-		return late, nil
+		return nobody, nil
 	}
 	leads := p.node == leader
 	if leads {
@@ -117,7 +183,7 @@ func (j *job) kill(l *life, p process) (came, error) {
 		l.hurt = true
 	}
 	if !p.signal(syscall.SIGKILL) {
-		return late, nil
+		return nobody, nil
 	}
 	c, _, err := l.await(noticeMost, func(e event) bool { return !leads && parted(e, p.node) })
 	if c == late && err == nil {
@@ -149,11 +215,11 @@ func (j *job) goesOn(l *life) (came, error) {
 // drain has a node leave, as who is told to end does; moving: it returns as soon as that has been decided.
 func (j *job) drain(l *life, p process, moving bool) (came, error) {
 	if p.pid == 0 {
-		return late, nil
+		return nobody, nil
 	}
 	l.hurt = true // one that has not left in time takes what it has with it
 	if !p.signal(syscall.SIGTERM) {
-		return late, nil
+		return nobody, nil
 	}
 	if !moving && j.rng.IntN(2) == 0 { // something else is done meanwhile
 		return late, nil
@@ -169,7 +235,7 @@ func (j *job) killMoving(l *life) (came, error) {
 		leaver = j.server(l)
 	}
 	c, err := j.drain(l, leaver, true)
-	if c == over || err != nil {
+	if c == over || c == nobody || err != nil {
 		return c, err
 	}
 	if c, _, err = l.await(time.Duration(j.rng.IntN(4))*time.Millisecond, nil); c == over || err != nil {
@@ -191,7 +257,7 @@ func (j *job) pause(l *life) (came, error) {
 		p = l.leads()
 	}
 	if !p.signal(syscall.SIGSTOP) {
-		return late, nil
+		return nobody, nil
 	}
 	l.hurt = true // a busy machine may make it longer
 	c, _, err := l.await(time.Duration(20+j.rng.IntN(1500))*time.Millisecond, nil)
@@ -203,7 +269,7 @@ func (j *job) pause(l *life) (came, error) {
 func (j *job) freeze(l *life) (came, error) {
 	p := j.any(l)
 	if p.pid == 0 || !p.signal(syscall.SIGSTOP) {
-		return late, nil
+		return nobody, nil
 	}
 	l.hurt = true
 	j.frozen = append(j.frozen, p)
@@ -219,13 +285,4 @@ func (j *job) freeze(l *life) (came, error) {
 }
 
 // sleep stops the process that leads for so long that the others give it up.
-func (j *job) sleep(l *life) (came, error) {
-	p := l.leads()
-	if !p.signal(syscall.SIGSTOP) {
-		return late, nil
-	}
-	l.hurt = true
-	c, _, err := l.await(leasePassed+time.Duration(j.rng.IntN(2000))*time.Millisecond, nil)
-	p.signal(syscall.SIGCONT)
-	return c, err
-}
+func (j *job) sleep(l *life) (came, error) { return j.stopFor(l, l.leads(), leasePassed) }

@@ -37,13 +37,14 @@ func (a application) args() []string {
 
 // The bounds of a job.
 const (
-	jobMost     = 5 * time.Minute  // in all
-	noticeMost  = 45 * time.Second // until the log tells that a node is gone
-	livesMost   = 40               // calls of its command
-	actsMost    = 14               // that are done to it
-	endMost     = 15 * time.Second // until each of its processes has ended behind it
-	anewMost    = 3                // draws that find nobody to be done to, one after the other
-	leasePassed = 11 * time.Second // a process that leads and is stopped for as long is given up by the others
+	jobMost    = 8 * time.Minute  // in all
+	noticeMost = 45 * time.Second // until the log tells that a node is gone
+	livesMost  = 40               // calls of its command
+	actsMost   = 14               // that are done to it
+	shortMost  = 5                // in the form of a minute
+	quickMost  = 3                // in that of the tests
+	endMost    = 15 * time.Second // until each of its processes has ended behind it
+	anewMost   = 3                // draws that find nobody to be done to, one after the other
 )
 
 // job is one job, with all that is done to it.
@@ -59,10 +60,13 @@ type job struct {
 	acts      int    // what was done so far
 	most      int
 	done      []string // what that was, for people
+	world     *world
+	turn      int      // of which act of the world it is
+	turns     int      // acts that come in turn, yet
 	cluster   *cluster // nil: its processes are the command's
-	linked    bool     // its cluster has links
-	cuts      int      // of them
-	narrowed  int      // links that were given another bandwidth
+	disk      string   // a small one for its checkpoints; empty: they are in its folder
+	hits      hits     // what the kernel tells of its links
+	told      []byte   // by its cluster: what `up` has said, and the logs of managers
 	frozen    []process
 	seen      []process
 	lives     [][]byte // logs that were begun anew
@@ -75,29 +79,67 @@ func newJob(b *bench, number int) *job {
 	j.processes = 3 + rng.IntN(3)
 	j.servers = rng.IntN(3)
 	j.most = 6 + rng.IntN(actsMost-5)
-	if b.quick {
-		j.most = 3
-	}
-	j.words = append([]string{"demo", j.app.name, "--out", "run", "--json", "--checkpoint-every", []string{"10ms", "50ms", "250ms"}[rng.IntN(3)], "--processes", strconv.Itoa(j.processes)}, j.app.args()...)
-	if j.servers > 0 {
-		j.words = append(j.words, "--servers", strconv.Itoa(j.servers))
-	}
-	if rng.IntN(3) == 0 {
-		j.words = append(j.words, "--transport", "tcp")
-	}
-	switch {
-	case number%4 != 3:
-	case number%8 == 7 && b.links:
-		j.app.epochs /= overLinks
+	every := []string{"10ms", "50ms", "250ms"}[rng.IntN(3)]
+	tcp := rng.IntN(3) == 0
+	j.place()
+	j.words = []string{"demo", j.app.name, "--out", "run", "--json"}
+	switch j.world {
+	case ofCluster, ofLinks:
 		j.inCluster()
-		j.linked = true
-		j.most = min(j.most, 6)
-		j.words = append(j.words, "--fresh") // other machines write no checkpoint to a folder of this one: each life starts over
-		j.cluster.workers, j.cluster.servers = 1, 0
 	default:
-		j.inCluster()
+		j.words = append(j.words, "--checkpoint-every", every, "--processes", strconv.Itoa(j.processes))
+		if j.world == ofDisk {
+			j.servers = max(j.servers, 1)
+			j.disk = filepath.Join(j.folder, "disk")
+			j.words = append(j.words, "--checkpoint", filepath.Join("disk", "checkpoints"))
+		}
+		if j.servers > 0 {
+			j.words = append(j.words, "--servers", strconv.Itoa(j.servers))
+		}
+		if tcp {
+			j.words = append(j.words, "--transport", "tcp")
+		}
 	}
+	j.words = append(j.words, j.app.args()...)
 	return j
+}
+
+// place gives the job its world, and the acts whose turn it is there.
+func (j *job) place() {
+	row := rowOfFull
+	if !j.full {
+		row = rowOfShort
+	}
+	before := 0 // jobs of this world
+	for i := range j.number {
+		if row[i%len(row)] == row[j.number%len(row)] {
+			before++
+		}
+	}
+	j.world = row[j.number%len(row)]
+	switch { // where this user may not make what it needs, it is another one, in the same turn
+	case j.world == ofLinks && !j.links:
+		j.world = ofCluster
+	case j.world == ofDisk && !j.disks:
+		j.world = ofCommand
+	}
+	j.turns = j.world.turns
+	if !j.full {
+		j.most = shortMost
+		if j.quick {
+			j.most = quickMost
+		}
+		j.turns = j.most
+	}
+	j.turn = before * j.turns
+	times := 1
+	for i := range j.turns {
+		times = max(times, j.world.acts[(j.turn+i)%len(j.world.acts)].long)
+	}
+	j.app.epochs *= times
+	if j.world == ofLinks {
+		j.app.epochs /= overLinks
+	}
 }
 
 // run runs the job to its end, and holds what it leaves against an undisturbed run.
@@ -107,7 +149,12 @@ func (j *job) run() (counts, error) {
 		return counts{}, err
 	}
 	var err error
-	if j.linked {
+	if j.disk != "" {
+		if err = mount(j.disk); err != nil {
+			return counts{}, err
+		}
+	}
+	if j.world == ofLinks {
 		if j.cluster.network, err = newNetwork(fmt.Sprintf("chaos-%d-%d", os.Getpid(), j.number)); err != nil {
 			return counts{}, err
 		}
@@ -124,6 +171,9 @@ func (j *job) run() (counts, error) {
 	}
 	if err == nil {
 		err = j.hold()
+	}
+	if j.disk != "" {
+		err = errors.Join(err, unmount(j.disk))
 	}
 	c, wrong := j.count()
 	if err = errors.Join(err, wrong); err != nil {
@@ -183,7 +233,7 @@ func (j *job) live(within time.Duration) (again bool, err error) {
 		return false, audited(l.last)
 	case code == -1 && l.mine:
 		return true, nil
-	case code == lostNodes && (l.hurt || l.mine), code == interrupted && l.mine:
+	case code == lostNodes && (l.hurt || l.mine), code == interrupted && l.mine, code == unavailable && l.mute:
 		return true, nil
 	default:
 		return false, fmt.Errorf("the command ends with exit code %d, though no more was done to it; the end of what it said: %s", code, tail(filepath.Join(j.folder, "said")))
@@ -193,8 +243,11 @@ func (j *job) live(within time.Duration) (again bool, err error) {
 // lostNodes is the exit code of a job that has ended by the loss of nodes: the same command goes on.
 const lostNodes = 75
 
-// interrupted is that of a job whose cluster has gone, likewise.
-const interrupted = 130
+// interrupted is that of a job whose cluster has gone, unavailable that of a command whose manager says nothing, likewise.
+const (
+	interrupted = 130
+	unavailable = 69
+)
 
 func (j *job) log() string { return filepath.Join(j.folder, "run", "events.jsonl") }
 
@@ -216,6 +269,7 @@ func (j *job) count() (c counts, err error) {
 		err = errors.Join(err, wrong)
 		c.add(one)
 	}
+	c.told(j.told)
 	return c, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,6 +35,7 @@ type life struct {
 	mine  bool               // its end was brought about: a signal to the process that leads
 	quiet time.Duration      // how long it may say nothing
 	hurt  bool               // nodes were taken from it, so that it may end by their loss
+	mute  bool               // the manager was stopped for so long that who asks it gives up
 
 	mu     sync.Mutex
 	events []event
@@ -70,16 +72,35 @@ type process struct {
 
 // startedAt is when a process started, in the system's ticks; empty: there is none, or it has ended and is only not waited for.
 func startedAt(pid int) string {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	_, rest, _ := strings.Cut(string(text), ") ") // behind the name, which may have anything in it
-	fields := strings.Fields(rest)
+	fields := stat(pid)
 	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
 		return ""
 	}
 	return fields[19]
+}
+
+// stat is what the system tells of a process, from its state on: that, its parent, and more.
+func stat(pid int) []string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	_, rest, _ := strings.Cut(string(text), ") ") // behind the name, which may have anything in it
+	return strings.Fields(rest)
+}
+
+// pids are the numbers of all processes.
+func pids() (list []int) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			list = append(list, pid)
+		}
+	}
+	return list
 }
 
 func (p process) alive() bool { return p.started != "" && startedAt(p.pid) == p.started }
@@ -152,9 +173,10 @@ func (l *life) take() (e event, ok bool) {
 type came int
 
 const (
-	met  came = iota // what was waited for
-	late             // the time has passed
-	over             // the command has ended
+	met    came = iota // what was waited for
+	late               // the time has passed
+	over               // the command has ended
+	nobody             // there is none to whom it could be done
 )
 
 // silentMost is how long a job may say nothing at all. Each that is run here says something several times a second, unless it is stopped, for less than this.

@@ -13,6 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,9 +35,11 @@ const (
 type bench struct {
 	seed    uint64
 	program string
-	folder  string // of all jobs, taken away at the end but for those that failed
-	quick   bool
+	folder  string            // of all jobs, taken away at the end but for those that failed
+	quick   bool              // the tests' form
+	full    bool              // the long form
 	links   bool              // network namespaces can be made
+	disks   bool              // and disks in memory
 	silent  time.Duration     // how long a job may say nothing
 	models  map[string][]byte // of undisturbed runs, by application
 }
@@ -43,16 +47,15 @@ type bench struct {
 func main() {
 	b := &bench{models: map[string][]byte{}, silent: silentMost}
 	var seconds float64
-	var full bool
 	var only int
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of all that is drawn; what the machine's speed decides repeats only roughly")
-	flag.Float64Var(&seconds, "seconds", 60, "how long jobs are begun; one of each application is, whatever it takes")
-	flag.BoolVar(&full, "full", false, "jobs are begun until there were as many kills and migrations as are wanted, or the time is over")
+	flag.Float64Var(&seconds, "seconds", 60, "how long jobs are begun; one in each world is, whatever it takes")
+	flag.BoolVar(&b.full, "full", false, "jobs are begun until there were as many kills and migrations as are wanted, or the time is over")
 	flag.IntVar(&only, "only", -1, "`number` of the one job that is run, to play it again")
 	flag.StringVar(&b.program, "program", "", "a built `bellows` (default: it is built)")
 	report.Main("chaos", func(r *report.Run) (*report.Outcome, error) {
 		b.quick = r.Quick
-		return b.all(r, time.Duration(seconds*float64(time.Second)), full, only)
+		return b.all(r, time.Duration(seconds*float64(time.Second)), only)
 	})
 }
 
@@ -63,15 +66,14 @@ type figures struct {
 	Jobs    int     `json:"jobs"`
 	Equal   int     `json:"equal"` // models that are those of an undisturbed run, bit for bit, with an exact audit and a log that holds
 	counts
-	Cuts     int            `json:"links_cut"`     // by this program, since no log knows of them
-	Narrowed int            `json:"links_changed"` // in their bandwidth, likewise
-	Acts     map[string]int `json:"acts"`          // what was done, as often as it was tried
-	Load     []string       `json:"load"`          // of the machine, at the beginning and at the end
-	Fails    []string       `json:"failed"`        // jobs, and why
+	hits
+	Acts  map[string]map[string]int `json:"acts"`   // what was done, by application
+	Load  []string                  `json:"load"`   // of the machine, at the beginning and at the end
+	Fails []string                  `json:"failed"` // jobs, and why
 }
 
 // all runs jobs.
-func (b *bench) all(r *report.Run, long time.Duration, full bool, only int) (o *report.Outcome, err error) {
+func (b *bench) all(r *report.Run, long time.Duration, only int) (o *report.Outcome, err error) {
 	if b.folder, err = os.MkdirTemp("", "bellows-chaos-"); err != nil {
 		return nil, err
 	}
@@ -86,20 +88,28 @@ func (b *bench) all(r *report.Run, long time.Duration, full bool, only int) (o *
 	} else {
 		b.links = true
 	}
-	f := &figures{Seed: b.seed, Acts: map[string]int{}, Load: []string{load()}}
+	if err := mayMount(b.folder); err != nil {
+		r.Say("no disk is filled: %v", err)
+	} else {
+		b.disks = true
+	}
+	f := &figures{Seed: b.seed, Acts: map[string]map[string]int{}, Load: []string{load()}}
 	began := time.Now()
 	p := &picture{}
 	for n := max(0, only); len(f.Fails) < failuresMost; n++ {
-		if enough := f.enough(); only >= 0 && n > only || only < 0 && n >= len(applications) && (time.Since(began) > long || full && enough) {
+		if enough := f.enough(); only >= 0 && n > only || only < 0 && n >= b.least() && (time.Since(began) > long || b.full && enough) {
 			break
 		}
 		j := newJob(b, n)
 		c, wrong := j.run()
 		f.Jobs++
-		f.add(c)
-		f.Cuts, f.Narrowed = f.Cuts+j.cuts, f.Narrowed+j.narrowed
+		f.counts.add(c)
+		f.hits.add(j.hits)
 		for _, a := range j.done {
-			f.Acts[a]++
+			if f.Acts[a] == nil {
+				f.Acts[a] = map[string]int{}
+			}
+			f.Acts[a][j.app.name]++
 		}
 		if wrong != nil {
 			f.Fails = append(f.Fails, wrong.Error())
@@ -116,7 +126,7 @@ func (b *bench) all(r *report.Run, long time.Duration, full bool, only int) (o *
 		}
 	}
 	f.Load = append(f.Load, load())
-	b.say(r, f, full)
+	b.say(r, f)
 	o = &report.Outcome{Figures: f, Pictures: []report.Picture{{Lines: p.lines()}}}
 	if len(f.Fails) > 0 {
 		return nil, errors.Join(fmt.Errorf("%d of %d jobs failed, and are kept in %s", len(f.Fails), f.Jobs, b.folder), r.Write("chaos", b.folder, o))
@@ -129,20 +139,62 @@ func (f *figures) enough() bool {
 	return f.all() >= wantKills && f.Migrations >= wantMigrations && f.InClock*wantInClock >= f.all() && f.InPlan >= wantInside && f.Kills[aLeader] >= wantLeading
 }
 
+// least is how many jobs there are, whatever they take: one of each application, and but for the tests one in each world.
+func (b *bench) least() int {
+	if b.quick {
+		return len(applications)
+	}
+	return len(rowOfShort)
+}
+
 // say prints what was done, beside what is wanted.
-func (b *bench) say(r *report.Run, f *figures, full bool) {
+func (b *bench) say(r *report.Run, f *figures) {
 	r.Say("%d jobs in %.0f s, load %s: %d with the model of an undisturbed run, bit for bit, an exact audit and a log that holds", f.Jobs, f.Seconds, strings.Join(f.Load, " and "), f.Equal)
 	of := func(n int) string {
-		if full {
+		if b.full {
 			return fmt.Sprintf(" (wanted %d)", n)
 		}
 		return ""
 	}
-	r.Say("counted from the event logs: %d kills%s: %d workers, %d nodes that were needed, %d of the process that leads%s", f.all(), of(wantKills), f.Kills[aWorker], f.Kills[aHolder], f.Kills[aLeader], of(wantLeading))
+	r.Say("counted from the logs: %d kills%s", f.all(), of(wantKills))
+	for _, who := range []string{aWorker, aHolder, aLeader, anAgent, aRegistry, aManager, aCluster} {
+		want := ""
+		if who == aLeader {
+			want = of(wantLeading)
+		}
+		r.Say("  %6d %s%s", f.Kills[who], who, want)
+	}
 	r.Say("  %d in a clock with updates that had not counted%s, %d inside a migration%s, %d of these with a part of it moved", f.InClock, of(f.all()/wantInClock), f.InPlan, of(wantInside), f.Between)
 	r.Say("  %d migrations%s: %d splits, %d partitions; %d drains, %d scales; %d nodes left, %d came", f.Migrations, of(wantMigrations), f.Splits, f.Partitions, f.Drains, f.Scales, f.Left, f.Joined)
-	r.Say("  %d cuts of links and %d changes of their bandwidth, which no log knows of", f.Cuts, f.Narrowed)
 	r.Say("  %d nodes given up for their silence, %d rollbacks, %d runs gone on with by the same command", f.Silent, f.RolledBack, f.Resumed)
+	r.Say("  %d checkpoints given up on a full disk; a manager went on %d times without its registry", f.Full, f.Mute)
+	r.Say("counted by the kernel: %d packets dropped, %d that waited for a narrow link, %d connections reset", f.Dropped, f.Waited, f.Reset)
+	r.Say("what was done, by application")
+	line := "%8s %8s %8s  %s"
+	var heads []any
+	for _, a := range applications {
+		heads = append(heads, a.name)
+	}
+	r.Say(line, append(heads, "")...)
+	for _, name := range b.names() {
+		var cells []any
+		for _, a := range applications {
+			cells = append(cells, strconv.Itoa(f.Acts[name][a.name]))
+		}
+		r.Say(line, append(cells, name)...)
+	}
+}
+
+// names are those of all acts that can come here, whether they did or not.
+func (b *bench) names() (list []string) {
+	for _, w := range []*world{ofCommand, ofCluster, ofLinks, ofDisk} {
+		for _, a := range w.acts {
+			if !slices.Contains(list, a.name) {
+				list = append(list, a.name)
+			}
+		}
+	}
+	return list
 }
 
 // load is that of the machine.

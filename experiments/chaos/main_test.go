@@ -15,7 +15,7 @@ import (
 // TestJobsSurvive runs a job of each application while it is disturbed. What is done to them a seed draws, when it hits them this machine's speed decides, and what is wanted neither.
 func TestJobsSurvive(t *testing.T) {
 	b := &bench{seed: 5, models: map[string][]byte{}, quick: true, silent: silentMost}
-	o, err := b.all(&report.Run{Out: io.Discard, Quick: true}, 0, false, -1)
+	o, err := b.all(&report.Run{Out: io.Discard, Quick: true}, 0, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,14 +44,28 @@ func TestLogsAreCounted(t *testing.T) {
 		`{"seq":14,"kind":"resumed","node":"node-0","sentence":"goes on"}`,
 		`{"seq":15,"kind":"lost","node":"node-0","sentence":"train: node 2 (process 3) ended with signal: killed","units":4}`,
 		`{"seq":16,"kind":"resumed","node":"node-0","sentence":"goes on"}`,
-		`{"seq":17,"kind":"finished","node":"node-0","sentence":"is over"}`,
+		`{"seq":17,"kind":"joined","node":"node-0","processes":{"node-0":1,"node-1":2}}`,
+		`{"seq":18,"kind":"gone","node":"node-1","sentence":"the job goes on without node 1: split 4 went to node 2 (node 1 (process 2) is lost with node-2 of the cluster: its agent does not answer: read from 127.0.0.1:4: the other side has ended)","splits":[4]}`,
+		`{"seq":19,"kind":"rolled-back","node":"node-0","sentence":"goes on","reason":"train: node 3 (process 9) is lost with node-4 of the cluster: its agent (process 7) ended: signal: killed","out_units":4}`,
+		`{"seq":20,"kind":"gone","node":"node-1","sentence":"the job goes on without node 1 (node 1 (process 2) is lost with node-2 of the cluster: its agent does not answer: read from 127.0.0.1:4: i/o timeout)"}`,
+		`{"seq":21,"kind":"rolled-back","node":"node-0","sentence":"goes on","reason":"the process that leads job 1 (11514) ended: signal: killed","out_units":0}`,
+		`{"seq":22,"kind":"rolled-back","node":"node-0","sentence":"goes on","reason":"the cluster's manager, with the job's processes","out_units":0}`,
+		`{"seq":23,"kind":"waiting","node":"node-0","sentence":"the cut at record 5 was given up, and the next is tried at its time: lane 1 of node 4: write file:///a: no space is left: no space left on device; free some space"}`,
+		`{"seq":24,"kind":"waiting","node":"node-0","sentence":"node 0 has waited 2.1 s for node 3 to join"}`,
+		`{"seq":25,"kind":"finished","node":"node-0","sentence":"is over"}`,
 	}
 	got, err := count([]byte(strings.Join(lines, "\n")+"\n"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Kills[aWorker] != 1 || got.Kills[aHolder] != 2 || got.Kills[aLeader] != 1 || got.all() != 4 || got.InClock != 3 || got.InPlan != 1 || got.Between != 1 || got.Silent != 1 ||
-		got.Migrations != 2 || got.Splits != 2 || got.Partitions != 1 || got.Drains != 1 || got.Scales != 1 || got.RolledBack != 1 || got.Resumed != 2 || got.Joined != 1 || got.Left != 1 {
+	got.told([]byte("a cluster that was up here has ended without `down` (its manager was process 1); what it left is taken away\n" +
+		"a cluster that was up here has ended without `down`; what it left is taken away\n" +
+		"2026 the registry has ended, and is started again: run the registry (process 14027): signal: killed; what it said\n" +
+		"2026 the registry has ended, and is started again: run the registry (process 14027): exit status 1\n" +
+		"2026 put jobs/00000001: etcd has not answered; jobs go on without the registry\n2026 the registry answers again\n"))
+	if got.Kills[aWorker] != 1 || got.Kills[aHolder] != 2 || got.Kills[aLeader] != 2 || got.Kills[anAgent] != 2 || got.Kills[aCluster] != 1 || got.Kills[aManager] != 1 || got.Kills[aRegistry] != 1 ||
+		got.all() != 10 || got.InClock != 4 || got.InPlan != 1 || got.Between != 1 || got.Silent != 2 || got.Full != 1 || got.Mute != 1 ||
+		got.Migrations != 2 || got.Splits != 2 || got.Partitions != 1 || got.Drains != 1 || got.Scales != 1 || got.RolledBack != 4 || got.Resumed != 2 || got.Joined != 1 || got.Left != 1 {
 		t.Errorf("%+v", got)
 	}
 	if got, err = count([]byte(lines[0]+"\n"), true); err != nil || got.Kills[aLeader] != 1 {
@@ -65,6 +79,31 @@ func TestLogsAreCounted(t *testing.T) {
 	sum.add(got)
 	if sum.Kills[aLeader] != 2 || sum.InPlan != 2*got.InPlan {
 		t.Errorf("%+v", sum)
+	}
+}
+
+// TestEachActHasItsTurn goes through jobs of the short form, and of the long one: each act comes, in the first jobs of the short form those of all worlds.
+func TestEachActHasItsTurn(t *testing.T) {
+	t.Parallel()
+	for _, b := range []*bench{{links: true, disks: true}, {links: true, disks: true, full: true}} {
+		came, first := map[string]bool{}, map[*world]bool{}
+		for n := range 64 {
+			j := newJob(b, n)
+			if n < b.least() {
+				first[j.world] = true
+			}
+			for range j.turns {
+				came[j.draw().name] = true
+			}
+		}
+		for _, name := range b.names() {
+			if !came[name] {
+				t.Errorf("%q never has its turn, full %t", name, b.full)
+			}
+		}
+		if len(first) != 4 {
+			t.Errorf("the first jobs are in %d worlds, full %t", len(first), b.full)
+		}
 	}
 }
 
@@ -125,8 +164,8 @@ func TestASeedDrawsTheSame(t *testing.T) {
 	t.Parallel()
 	drawn := func(seed uint64) (all string) {
 		for n := range 8 {
-			j := newJob(&bench{seed: seed}, n)
-			all += strings.Join(j.words, " ") + " " + j.draw().name + " " + j.draw().name + "\n"
+			j := newJob(&bench{seed: seed, full: true, links: true, disks: true}, n)
+			all += strings.Join(j.words, " ") + " " + j.draw().name + " " + j.draw().name + " " + j.draw().name + " " + j.draw().name + "\n"
 		}
 		return all
 	}

@@ -26,17 +26,30 @@ func at(i int) string { return fmt.Sprintf("10.91.0.%d", i+1) }
 
 // ip carries out a command of iproute2.
 func ip(words string) error {
-	if said, err := exec.Command("ip", strings.Fields(words)...).CombinedOutput(); err != nil {
-		return fmt.Errorf("ip %s: %w: %s", words, err, strings.TrimSpace(string(said)))
+	_, err := asked("ip " + words)
+	return err
+}
+
+// asked carries out a command of the system, and returns what it says.
+func asked(words string) (string, error) {
+	list := strings.Fields(words)
+	said, err := exec.Command(list[0], list[1:]...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", words, err, strings.TrimSpace(string(said)))
 	}
-	return nil
+	return string(said), err
 }
 
 // mayNetwork is why no network namespaces can be made here; nil: they can.
 func mayNetwork() error {
+	for _, tool := range []string{"ip", "tc", "ss", "nft"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return fmt.Errorf("%w; it is of the packages iproute2 and nftables", err)
+		}
+	}
 	name := fmt.Sprintf("chaos-%d", os.Getpid())
 	if err := ip("netns add " + name); err != nil {
-		return fmt.Errorf("no network namespace can be made, which root can, with ip of iproute2: %w", err)
+		return fmt.Errorf("no network namespace can be made, which root can: %w", err)
 	}
 	return ip("netns del " + name)
 }
@@ -63,6 +76,9 @@ func newNetwork(name string) (n *network, err error) {
 			steps = []string{"-n " + s + " link set lo up", "link add " + port + " netns " + n.spaces[0] + " type veth peer name eth0 netns " + s,
 				"-n " + n.spaces[0] + " link set " + port + " master bridge0 up"}
 		}
+		for _, chain := range []string{"input", "output"} {
+			steps = append(steps, "netns exec "+s+" nft add table "+rules, fmt.Sprintf("netns exec %s nft add chain %s %s { type filter hook %s priority 0 ; }", s, rules, chain, chain))
+		}
 		for _, step := range append(steps, "-n "+s+" addr add "+at(i)+"/24 dev "+device, "-n "+s+" link set "+device+" up") {
 			if err := ip(step); err != nil {
 				return n, err
@@ -86,15 +102,84 @@ func (n *network) within(i int, args []string) []string {
 	return append([]string{"ip", "netns", "exec", n.spaces[i]}, args...)
 }
 
-// cut cuts the link of a namespace, or joins it again.
-func (n *network) cut(i int, state string) error {
-	return ip(fmt.Sprintf("-n %s link set port%d %s", n.spaces[0], i, state))
+// The table of rules that drop what passes a machine's link.
+const rules = "inet chaos"
+
+// inside carries out a command in a namespace.
+func (n *network) inside(i int, words string) (string, error) {
+	return asked("ip netns exec " + n.spaces[i] + " " + words)
 }
 
-// narrow limits the bandwidth of a link, in both directions.
+// ways are the directions in which a link is cut.
+type ways int
+
+const (
+	bothWays  ways = iota
+	oneWay         // what comes, or what goes, as it is drawn
+	apartOnly      // what passes between the two machines that have joined
+)
+
+// cut has packets of a machine dropped, by rules on what comes and what goes.
+func (n *network) cut(i int, comes, goes bool, only string) (err error) {
+	for _, side := range []struct {
+		wanted              bool
+		chain, device, peer string
+	}{{comes, "input", "iifname", "saddr"}, {goes, "output", "oifname", "daddr"}} {
+		if !side.wanted {
+			continue
+		}
+		rule := side.device + " eth0 counter drop"
+		if only != "" {
+			rule = "ip " + side.peer + " " + only + " counter drop"
+		}
+		_, wrong := n.inside(i, "nft add rule "+rules+" "+side.chain+" "+rule)
+		err = errors.Join(err, wrong)
+	}
+	return err
+}
+
+// whole takes the rules away again, and returns how many packets they have dropped.
+func (n *network) whole(i int) (dropped int, err error) {
+	text, err := n.inside(i, "nft list table "+rules)
+	for rest, there := text, true; there; {
+		if _, rest, there = strings.Cut(rest, "counter packets "); there {
+			var k int
+			_, _ = fmt.Sscanf(rest, "%d", &k) // of what is no number there are none
+			dropped += k
+		}
+	}
+	_, wrong := n.inside(i, "nft flush table "+rules)
+	return dropped, errors.Join(err, wrong)
+}
+
+// reset ends the connections of a machine, both ends of each with a reset; but: those with that port are spared.
+func (n *network) reset(i int, but string) (ended int, err error) {
+	text, err := n.inside(i, "ss -K -H -t state established sport != :"+but+" and dport != :"+but)
+	return strings.Count(text, "\n"), err
+}
+
+// narrow limits the bandwidth of a link, in both directions; wide takes the limits away, and returns how many packets have waited for them.
 func (n *network) narrow(i int, rate string) error {
-	return errors.Join(ip(fmt.Sprintf("netns exec %s tc qdisc replace dev port%d root tbf rate %s burst 64kb latency 50ms", n.spaces[0], i, rate)),
-		ip(fmt.Sprintf("netns exec %s tc qdisc replace dev eth0 root tbf rate %s burst 64kb latency 50ms", n.spaces[i], rate)))
+	_, err := n.inside(0, fmt.Sprintf("tc qdisc replace dev port%d root tbf rate %s burst 64kb latency 50ms", i, rate))
+	_, wrong := n.inside(i, fmt.Sprintf("tc qdisc replace dev eth0 root tbf rate %s burst 64kb latency 50ms", rate))
+	return errors.Join(err, wrong)
+}
+
+func (n *network) wide(i int) (waited int, err error) {
+	for _, at := range []struct {
+		space  int
+		device string
+	}{{0, fmt.Sprint("port", i)}, {i, "eth0"}} {
+		text, wrong := n.inside(at.space, "tc -s qdisc show dev "+at.device)
+		if _, rest, there := strings.Cut(text, "overlimits "); there {
+			var k int
+			_, _ = fmt.Sscanf(rest, "%d", &k)
+			waited += k
+		}
+		_, gone := n.inside(at.space, "tc qdisc del dev "+at.device+" root")
+		err = errors.Join(err, wrong, gone)
+	}
+	return waited, err
 }
 
 // join has the other namespaces join the cluster, where none of theirs runs.
@@ -123,7 +208,6 @@ func (c *cluster) join() error {
 // leave ends what has joined.
 func (n *network) leave() (err error) {
 	for i := 1; i < len(n.spaces); i++ {
-		err = errors.Join(err, n.cut(i, "up"))
 		if a := n.joined[i]; a != nil {
 			_ = a.cmd.Process.Signal(syscall.SIGINT) // it may have ended
 			if _, wrong := a.wait(asideMost); errors.Is(wrong, errHangs) {
@@ -134,42 +218,104 @@ func (n *network) leave() (err error) {
 	return err
 }
 
-// The acts on a job of a cluster with links.
-var networkActs = []act{
-	{"narrow a link", 3, (*job).narrowLink},
-	{"cut a link for a moment", 4, func(j *job, l *life) (came, error) { return j.cutLink(l, false) }},
-	{"cut a link until its node is given up", 3, func(j *job, l *life) (came, error) { return j.cutLink(l, true) }},
-	{"kill a worker", 2, func(j *job, l *life) (came, error) { return j.kill(l, j.any(l)) }},
-	{"drain", 1, (*job).drainNode},
+// hits are what the kernel has counted of what was done to links.
+type hits struct {
+	Dropped int `json:"packets_dropped"`
+	Waited  int `json:"packets_over_limit"`
+	Reset   int `json:"connections_reset"`
 }
 
-// narrowLink gives a link another bandwidth.
-func (j *job) narrowLink(*life) (came, error) {
-	rates := []string{"50mbit", "100mbit", "200mbit", "1gbit"}
-	j.narrowed++
-	return met, j.cluster.network.narrow(1+j.rng.IntN(apart), rates[j.rng.IntN(len(rates))])
+// add adds what another has counted.
+func (h *hits) add(o hits) {
+	h.Dropped, h.Waited, h.Reset = h.Dropped+o.Dropped, h.Waited+o.Waited, h.Reset+o.Reset
 }
 
 // cutLink cuts a link: for less than a lease, or for as long as it takes to give up who is behind it, which may be more than one node of the job, or none.
-func (j *job) cutLink(l *life, long bool) (k came, err error) {
+func (j *job) cutLink(l *life, which ways, long bool) (k came, err error) {
 	n, i := j.cluster.network, 1+j.rng.IntN(apart)
-	if err := n.cut(i, "down"); err != nil {
+	comes, goes, only := true, true, ""
+	switch which {
+	case oneWay:
+		comes = j.rng.IntN(2) == 0
+		goes = !comes
+	case apartOnly:
+		only = at(apart + 1 - i)
+	}
+	if err := n.cut(i, comes, goes, only); err != nil {
 		return late, err
 	}
-	j.cuts++
 	l.hurt = true
 	within := time.Duration(50+j.rng.IntN(1500)) * time.Millisecond
 	var wanted func(event) bool
 	if long {
 		within = longCut
-		wanted = func(e event) bool { return e.Kind == "gone" || e.Kind == "lost" }
+		wanted = func(e event) bool { return e.Kind == "gone" || e.Kind == "rolled-back" || e.Kind == "lost" }
 	}
 	k, _, err = l.await(within, wanted)
 	if k == met {
-		_, _, err = l.await(time.Duration(j.rng.IntN(1500))*time.Millisecond, nil) // the job goes on without it, and it wakes
+		k, _, err = l.await(time.Duration(j.rng.IntN(1500))*time.Millisecond, nil) // the job goes on without it, and it wakes
 	}
-	return k, errors.Join(err, n.cut(i, "up"))
+	dropped, wrong := n.whole(i)
+	j.hits.Dropped += dropped
+	if err = errors.Join(err, wrong); err != nil || k == over {
+		return k, err
+	}
+	return j.goesOn(l)
 }
 
 // longCut is how long a link is cut at most: the nodes behind it are given up sooner, if there are any.
 const longCut = 6 * time.Second
+
+// resetConnections ends connections of a machine: those of the job, which are made again and resumed, or all of them, its agent's to the manager too.
+func (j *job) resetConnections(l *life) (came, error) {
+	but := "7070"
+	if j.rng.IntN(6) == 0 {
+		but, l.mine = "0", true // who has lost its manager ends
+	}
+	ended, err := j.cluster.network.reset(j.rng.IntN(apart+1), but)
+	j.hits.Reset += ended
+	if err == nil && ended == 0 {
+		return nobody, nil
+	}
+	return met, err
+}
+
+// narrowly limits the bandwidth of a link while something is done.
+func (j *job) narrowly(do func() (came, error)) (came, error) {
+	n, i := j.cluster.network, 1+j.rng.IntN(apart)
+	if err := n.narrow(i, []string{"20mbit", "50mbit", "100mbit", "200mbit"}[j.rng.IntN(4)]); err != nil {
+		return late, err
+	}
+	c, err := do()
+	waited, wrong := n.wide(i)
+	j.hits.Waited += waited
+	return c, errors.Join(err, wrong)
+}
+
+// narrowMoving has a node leave over a narrow link, or from behind one.
+func (j *job) narrowMoving(l *life) (came, error) {
+	return j.narrowly(func() (came, error) {
+		c, err := j.drainNode(l)
+		if c == met && err == nil {
+			c, _, err = l.await(narrowMost, func(e event) bool { return e.Kind == "left" || e.Kind == "plan" && e.Took > 0 })
+		}
+		return c, err
+	})
+}
+
+// narrowCheckpoints leaves a link narrow until some checkpoints are written.
+func (j *job) narrowCheckpoints(l *life) (came, error) {
+	return j.narrowly(func() (came, error) {
+		more := 1 + j.rng.IntN(3)
+		c, _, err := l.await(narrowMost, func(e event) bool {
+			if e.Kind == "checkpoint" {
+				more--
+			}
+			return more == 0
+		})
+		return c, err
+	})
+}
+
+// narrowMost is how long a link is narrow at most.
+const narrowMost = 4 * time.Second
