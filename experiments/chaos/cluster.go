@@ -93,9 +93,9 @@ func (c *cluster) gather() error {
 		return err
 	}
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		list, err := c.members()
+		s, err := c.status()
 		there := 0
-		for _, m := range list {
+		for _, m := range s.Nodes {
 			if m.Host != at(0) && m.State != "gone" {
 				there++
 			}
@@ -341,26 +341,50 @@ func (j *job) killRegistry(*life) (came, error) {
 	return met, nil
 }
 
-// killLeader kills the process that leads the job, and waits until the log tells what became of that.
+// killLeader kills the process that leads the job, and waits until the log tells what became of that. Where another follows while the nodes go on, these are the same processes as before.
 func (j *job) killLeader(l *life) (came, error) {
+	p, err := j.leads(l)
+	if err != nil {
+		return late, err
+	}
+	before := l.others()
 	l.hurt = true
-	if !l.leads().signal(syscall.SIGKILL) {
+	if !p.signal(syscall.SIGKILL) {
 		return nobody, nil
 	}
-	c, _, err := l.await(noticeMost, ledAnew)
+	c, e, err := l.await(noticeMost, ledAnew)
 	if c == late && err == nil {
 		err = fmt.Errorf("%w: the process that leads it was killed, and after %v nothing tells of it", errHangs, noticeMost)
 	}
-	if c == met {
-		return j.goesOn(l)
+	if c != met || err != nil {
+		return c, err
 	}
-	return c, err
+	if e.Kind == "taken-over" && !slices.ContainsFunc(before, func(p process) bool { return !p.alive() }) {
+		j.unchanged++
+	}
+	return j.goesOn(l)
 }
 
 // ledAnew reports whether an event tells that another process leads the job, or that this life of it is over.
-func ledAnew(e event) bool { return e.Kind == "rolled-back" || e.Kind == "lost" || e.Kind == "resumed" }
+func ledAnew(e event) bool {
+	return slices.Contains([]string{"taken-over", "rolled-back", "lost", "resumed"}, e.Kind)
+}
 
-// member is a node of the cluster, as `status --json` tells.
+// leads is the process that leads the job: that of a cluster's job it has from the cluster, since another may have come in its place.
+func (j *job) leads(l *life) (process, error) {
+	if j.cluster == nil {
+		return l.leads(), nil
+	}
+	s, err := j.cluster.status()
+	for _, one := range s.Jobs {
+		if one.State == "running" && one.PID > 0 {
+			return process{leader, one.PID, startedAt(one.PID)}, err
+		}
+	}
+	return process{}, err
+}
+
+// member is a node of the cluster.
 type member struct {
 	ID    string
 	PID   int // of its process in the job
@@ -369,31 +393,38 @@ type member struct {
 	Host  string
 }
 
-// members are the nodes of the cluster.
-func (c *cluster) members() ([]member, error) {
+// status is what `status --json` tells of the cluster.
+type status struct {
+	Nodes []member
+	Jobs  []struct {
+		State string
+		PID   int
+	}
+}
+
+// status asks the cluster.
+func (c *cluster) status() (s status, err error) {
 	text, err := c.call(asideMost, "status", "--json")
 	if err != nil {
-		return nil, fmt.Errorf("status: %w; %s", err, text)
+		return s, fmt.Errorf("status: %w; %s", err, text)
 	}
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "{") {
 			continue
 		}
-		var s struct{ Nodes []member }
-		err := json.Unmarshal([]byte(line), &s)
-		return s.Nodes, err
+		return s, json.Unmarshal([]byte(line), &s)
 	}
-	return nil, fmt.Errorf("status: there is no line of JSON in %q", text)
+	return s, fmt.Errorf("status: there is no line of JSON in %q", text)
 }
 
 // agent draws the agent of a node that takes part in the job, with the node's name there.
 func (j *job) agent(l *life) (p process, node string, err error) {
-	list, err := j.cluster.members()
+	s, err := j.cluster.status()
 	if err != nil {
 		return p, "", err
 	}
 	of := map[int]int{}
-	for _, m := range list {
+	for _, m := range s.Nodes {
 		of[m.PID] = m.Agent
 	}
 	at := j.among(slices.DeleteFunc(l.others(), func(p process) bool { return of[p.pid] == 0 }))

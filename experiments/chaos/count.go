@@ -22,7 +22,8 @@ type counts struct {
 	Drains     int            `json:"drains"` // decided: a node is to leave
 	Scales     int            `json:"scales"` // decided: other numbers of nodes
 	RolledBack int            `json:"rolled_back"`
-	Resumed    int            `json:"resumed"` // by the same command
+	TakenOver  int            `json:"taken_over"` // by another process that leads, while the nodes went on
+	Resumed    int            `json:"resumed"`    // by the same command
 	Joined     int            `json:"joined_later"`
 	Left       int            `json:"left"`
 	Full       int            `json:"cuts_without_room"` // checkpoints that were given up, since the disk was full
@@ -130,7 +131,7 @@ func (c *counts) add(o counts) {
 		c.Kills[who] += n
 	}
 	for _, x := range [][2]*int{{&c.InClock, &o.InClock}, {&c.InPlan, &o.InPlan}, {&c.Between, &o.Between}, {&c.Silent, &o.Silent}, {&c.Migrations, &o.Migrations}, {&c.Splits, &o.Splits},
-		{&c.Partitions, &o.Partitions}, {&c.Drains, &o.Drains}, {&c.Scales, &o.Scales}, {&c.RolledBack, &o.RolledBack}, {&c.Resumed, &o.Resumed}, {&c.Joined, &o.Joined}, {&c.Left, &o.Left}, {&c.Full, &o.Full}, {&c.Mute, &o.Mute}} {
+		{&c.Partitions, &o.Partitions}, {&c.Drains, &o.Drains}, {&c.Scales, &o.Scales}, {&c.RolledBack, &o.RolledBack}, {&c.Resumed, &o.Resumed}, {&c.Joined, &o.Joined}, {&c.Left, &o.Left}, {&c.TakenOver, &o.TakenOver}, {&c.Full, &o.Full}, {&c.Mute, &o.Mute}} {
 		*x[0] += *x[1]
 	}
 }
@@ -187,6 +188,10 @@ func count(text []byte, behind bool) (c counts, err error) {
 			}
 		case "gone":
 			c.lose(e.Sentence, aWorker, e.Units, &p)
+		case "taken-over":
+			c.lose(e.Reason, aLeader, 0, &p)
+			c.TakenOver++
+			p = plan{}
 		case "rolled-back", "lost":
 			c.lose(e.Reason+e.Sentence, aHolder, e.Out+e.Units, &p)
 			if e.Kind == "rolled-back" {

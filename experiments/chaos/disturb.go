@@ -254,7 +254,10 @@ func (j *job) killMoving(l *life) (came, error) {
 func (j *job) pause(l *life) (came, error) {
 	p := j.any(l)
 	if j.rng.IntN(3) == 0 {
-		p = l.leads()
+		var err error
+		if p, err = j.leads(l); err != nil {
+			return late, err
+		}
 	}
 	if !p.signal(syscall.SIGSTOP) {
 		return nobody, nil
@@ -285,4 +288,10 @@ func (j *job) freeze(l *life) (came, error) {
 }
 
 // sleep stops the process that leads for so long that the others give it up.
-func (j *job) sleep(l *life) (came, error) { return j.stopFor(l, l.leads(), leasePassed) }
+func (j *job) sleep(l *life) (came, error) {
+	p, err := j.leads(l)
+	if err != nil {
+		return late, err
+	}
+	return j.stopFor(l, p, leasePassed)
+}

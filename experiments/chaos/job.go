@@ -67,6 +67,7 @@ type job struct {
 	disk      string   // a small one for its checkpoints; empty: they are in its folder
 	hits      hits     // what the kernel tells of its links
 	told      []byte   // by its cluster: what `up` has said, and the logs of managers
+	unchanged int      // times that another process led it, and all others were the same
 	frozen    []process
 	seen      []process
 	lives     [][]byte // logs that were begun anew

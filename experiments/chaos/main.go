@@ -67,9 +67,10 @@ type figures struct {
 	Equal   int     `json:"equal"` // models that are those of an undisturbed run, bit for bit, with an exact audit and a log that holds
 	counts
 	hits
-	Acts  map[string]map[string]int `json:"acts"`   // what was done, by application
-	Load  []string                  `json:"load"`   // of the machine, at the beginning and at the end
-	Fails []string                  `json:"failed"` // jobs, and why
+	Unchanged int                       `json:"nodes_unchanged"` // of jobs that were taken over: those whose nodes were all the same processes then, as the system tells
+	Acts      map[string]map[string]int `json:"acts"`            // what was done, by application
+	Load      []string                  `json:"load"`            // of the machine, at the beginning and at the end
+	Fails     []string                  `json:"failed"`          // jobs, and why
 }
 
 // all runs jobs.
@@ -105,6 +106,7 @@ func (b *bench) all(r *report.Run, long time.Duration, only int) (o *report.Outc
 		f.Jobs++
 		f.counts.add(c)
 		f.hits.add(j.hits)
+		f.Unchanged += j.unchanged
 		for _, a := range j.done {
 			if f.Acts[a] == nil {
 				f.Acts[a] = map[string]int{}
@@ -167,6 +169,7 @@ func (b *bench) say(r *report.Run, f *figures) {
 	r.Say("  %d in a clock with updates that had not counted%s, %d inside a migration%s, %d of these with a part of it moved", f.InClock, of(f.all()/wantInClock), f.InPlan, of(wantInside), f.Between)
 	r.Say("  %d migrations%s: %d splits, %d partitions; %d drains, %d scales; %d nodes left, %d came", f.Migrations, of(wantMigrations), f.Splits, f.Partitions, f.Drains, f.Scales, f.Left, f.Joined)
 	r.Say("  %d nodes given up for their silence, %d rollbacks, %d runs gone on with by the same command", f.Silent, f.RolledBack, f.Resumed)
+	r.Say("  %d times another process led while the nodes went on; %d times these were the same processes, as the system tells", f.TakenOver, f.Unchanged)
 	r.Say("  %d checkpoints given up on a full disk; a manager went on %d times without its registry", f.Full, f.Mute)
 	r.Say("counted by the kernel: %d packets dropped, %d that waited for a narrow link, %d connections reset", f.Dropped, f.Waited, f.Reset)
 	r.Say("what was done, by application")

@@ -52,7 +52,8 @@ func TestLogsAreCounted(t *testing.T) {
 		`{"seq":22,"kind":"rolled-back","node":"node-0","sentence":"goes on","reason":"the cluster's manager, with the job's processes","out_units":0}`,
 		`{"seq":23,"kind":"waiting","node":"node-0","sentence":"the cut at record 5 was given up, and the next is tried at its time: lane 1 of node 4: write file:///a: no space is left: no space left on device; free some space"}`,
 		`{"seq":24,"kind":"waiting","node":"node-0","sentence":"node 0 has waited 2.1 s for node 3 to join"}`,
-		`{"seq":25,"kind":"finished","node":"node-0","sentence":"is over"}`,
+		`{"seq":25,"kind":"taken-over","node":"node-0","sentence":"goes on","reason":"the process that leads job 1 (11515) ended: signal: killed","out_units":0}`,
+		`{"seq":26,"kind":"finished","node":"node-0","sentence":"is over"}`,
 	}
 	got, err := count([]byte(strings.Join(lines, "\n")+"\n"), false)
 	if err != nil {
@@ -63,8 +64,8 @@ func TestLogsAreCounted(t *testing.T) {
 		"2026 the registry has ended, and is started again: run the registry (process 14027): signal: killed; what it said\n" +
 		"2026 the registry has ended, and is started again: run the registry (process 14027): exit status 1\n" +
 		"2026 put jobs/00000001: etcd has not answered; jobs go on without the registry\n2026 the registry answers again\n"))
-	if got.Kills[aWorker] != 1 || got.Kills[aHolder] != 2 || got.Kills[aLeader] != 2 || got.Kills[anAgent] != 2 || got.Kills[aCluster] != 1 || got.Kills[aManager] != 1 || got.Kills[aRegistry] != 1 ||
-		got.all() != 10 || got.InClock != 4 || got.InPlan != 1 || got.Between != 1 || got.Silent != 2 || got.Full != 1 || got.Mute != 1 ||
+	if got.Kills[aWorker] != 1 || got.Kills[aHolder] != 2 || got.Kills[aLeader] != 3 || got.TakenOver != 1 || got.Kills[anAgent] != 2 || got.Kills[aCluster] != 1 || got.Kills[aManager] != 1 || got.Kills[aRegistry] != 1 ||
+		got.all() != 11 || got.InClock != 4 || got.InPlan != 1 || got.Between != 1 || got.Silent != 2 || got.Full != 1 || got.Mute != 1 ||
 		got.Migrations != 2 || got.Splits != 2 || got.Partitions != 1 || got.Drains != 1 || got.Scales != 1 || got.RolledBack != 4 || got.Resumed != 2 || got.Joined != 1 || got.Left != 1 {
 		t.Errorf("%+v", got)
 	}
