@@ -89,10 +89,10 @@ func (c *cluster) hear() {
 
 // gather has the other machines join, and waits until they have.
 func (c *cluster) gather() error {
-	if err := c.join(); err != nil {
-		return err
-	}
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		if err := c.join(); err != nil { // one that was killed may have ended only now
+			return err
+		}
 		s, err := c.status()
 		there := 0
 		for _, m := range s.Nodes {
@@ -132,7 +132,11 @@ func (c *cluster) call(within time.Duration, args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return a.wait(within)
+	text, err := a.wait(within)
+	if err == nil {
+		err = os.Remove(a.out)
+	}
+	return text, err
 }
 
 // aside is a command beside that of the job.

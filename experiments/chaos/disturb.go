@@ -29,8 +29,8 @@ var (
 		{"kill a node that holds tables", 5, func(j *job, l *life) (came, error) { return j.kill(l, j.server(l)) }, 0},
 		{"kill while a node leaves", 8, (*job).killMoving, 0},
 		{"kill the command", 3, func(j *job, l *life) (came, error) { return j.kill(l, l.leads()) }, 0},
-		{"stop a process for a moment", 3, (*job).pause, 0},
-		{"have a node leave", 4, func(j *job, l *life) (came, error) { return j.drain(l, j.any(l), false) }, 0},
+		{"stop a process for a moment", 2, (*job).pause, 0},
+		{"have a node leave", 2, func(j *job, l *life) (came, error) { return j.drain(l, j.any(l), false) }, 0},
 		{"stop a node until it is given up", 1, (*job).freeze, 0},
 		{"stop the command until it is given up", 0, (*job).sleep, 0},
 	}, 1}
@@ -45,11 +45,11 @@ var (
 		{"scale", 4, func(j *job, l *life) (came, error) { return j.scale(l, false) }, 0},
 		{"stop who leads a cluster's job until it is given up", 0, (*job).sleep, 0},
 		{"kill a worker", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.any(l)) }, 0},
-		{"stop the registry beyond the manager's lease", 0, (*job).stopRegistry, 3},
+		{"stop the registry beyond the manager's lease", 0, (*job).stopRegistry, 2},
 		{"stop a process for a moment", 2, (*job).pause, 0},
-		{"stop an agent until it is given up", 0, (*job).stopAgent, 5},
+		{"stop an agent until it is given up", 0, (*job).stopAgent, 3},
 		{"stop a node until it is given up", 1, (*job).freeze, 0},
-		{"stop the manager until it is given up", 0, (*job).stopManager, 5},
+		{"stop the manager until it is given up", 0, (*job).stopManager, 3},
 	}, 2}
 	ofLinks = &world{[]act{
 		{"cut a link for a moment", 3, func(j *job, l *life) (came, error) { return j.cutLink(l, bothWays, false) }, 0},
@@ -82,7 +82,7 @@ var (
 
 // Jobs go through the worlds in a row. That of the shorter forms has all of them at its beginning.
 var (
-	rowOfFull  = []*world{ofCommand, ofCluster, ofCommand, ofLinks, ofDisk, ofCluster, ofCommand, ofLinks}
+	rowOfFull  = []*world{ofCommand, ofCluster, ofCommand, ofLinks, ofDisk, ofCommand, ofCluster, ofCommand, ofLinks, ofCluster}
 	rowOfShort = []*world{ofCommand, ofCluster, ofLinks, ofDisk, ofCluster}
 )
 

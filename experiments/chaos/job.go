@@ -24,7 +24,7 @@ type application struct {
 var applications = []application{
 	{"mf", 900, []string{"--set", "splits=12", "--set", "early_stop=false", "--seed", "3"}},
 	{"mlr", 500, []string{"--set", "splits=12", "--set", "early_stop=false"}},
-	{"lda", 450, []string{"--set", "splits=8", "--set", "early_stop=false", "--set", "topics=5"}},
+	{"lda", 600, []string{"--set", "splits=8", "--set", "early_stop=false", "--set", "topics=5"}},
 }
 
 // overLinks is the part of its epochs that an application trains for where links are narrow.
@@ -289,6 +289,9 @@ func (j *job) hold() error {
 	}
 	if text, err := exec.Command(j.program, "events", filepath.Join(j.folder, "run"), "--verify").CombinedOutput(); err != nil {
 		return fmt.Errorf("its log does not hold: %w; %s", err, text)
+	}
+	if _, err := os.Stat(filepath.Join(j.folder, "run", "checkpoint")); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("the job is over, and has left a folder of checkpoints (%v)", err)
 	}
 	if left := awaitEnd(j.seen, endMost); left != nil {
 		return fmt.Errorf("the job is over, and process %d, %s of it, has not ended after %v", left[0].pid, left[0].node, endMost)

@@ -63,6 +63,15 @@ func (w *tail) note(line string) {
 	}
 }
 
+// lastLines are the words before the last lines of a process, of which each is in a line of its own.
+const lastLines = "; its last lines:"
+
+// Sentence is the message of an error in one line: without the last lines of a process that has ended.
+func Sentence(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	return strings.TrimSuffix(s, lastLines)
+}
+
 // last is the last lines, as the end of a sentence. Bytes that a terminal would obey are made visible.
 func (w *tail) last() string {
 	w.mu.Lock()
@@ -75,5 +84,5 @@ func (w *tail) last() string {
 	for i := range lines {
 		lines[i] = bellows.Printable(lines[i], tailMost)
 	}
-	return "; its last lines:\n  " + strings.Join(lines, "\n  ")
+	return lastLines + "\n  " + strings.Join(lines, "\n  ")
 }

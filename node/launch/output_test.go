@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -38,5 +39,18 @@ func TestOneWritesAtATime(t *testing.T) {
 	all.Wait()
 	if to.met.Load() {
 		t.Error("two write at once")
+	}
+}
+
+// TestASentenceHasNoLastLines shortens the reason of a death to one line, which ends as a sentence does.
+func TestASentenceHasNoLastLines(t *testing.T) {
+	t.Parallel()
+	w := &tail{}
+	const reason = "node 3 (process 7) ended with signal: killed"
+	for range 2 {
+		if got := Sentence(errors.New(reason + w.last())); got != reason {
+			t.Errorf("%q", got)
+		}
+		w.note("a line")
 	}
 }

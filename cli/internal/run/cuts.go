@@ -301,7 +301,9 @@ func clearCuts(ctx context.Context, place string) error {
 	}
 	if path, ok := strings.CutPrefix(s.URI(""), "file://"); ok {
 		for _, dir := range []string{"cuts", "shards", "proof", ""} {
-			if err := os.Remove(filepath.Join(filepath.FromSlash(path), dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			dir = filepath.Join(filepath.FromSlash(path), dir)
+			file.RemoveDrafts(dir)
+			if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				break // somebody has something there
 			}
 		}

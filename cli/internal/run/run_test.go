@@ -126,6 +126,30 @@ func manifests(t *testing.T, dir string) []string {
 	return list
 }
 
+// TestWhatTheKilledLeftIsNoCheckpoint has a run finish that was killed while it wrote a checkpoint: the file that it had begun goes with the others.
+func TestWhatTheKilledLeftIsNoCheckpoint(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := claim(t, Request{Config: config(1), Out: dir})
+	if err := errors.Join(stop(f, 1, Progress{}), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	begun := filepath.Join(dir, checkpointFolder, "shards", ".e0000000000-c1.part-AAAAAAAAAAAAAAAAAAAAAAAAAA")
+	if err := os.WriteFile(begun, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f = claim(t, Request{Config: config(1), Out: dir})
+	if err := errors.Join(f.Done(Progress{}), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, checkpointFolder, "*", ".*")); err != nil || len(left) > 0 {
+		t.Errorf("it has left %v: %v", left, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, checkpointFolder)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder of checkpoints is left: %v", err)
+	}
+}
+
 // TestADamagedCheckpointIsNamed damages the newest of two, and then both: the one before is gone on from, and where none is whole both stay, until --fresh gives them up.
 func TestADamagedCheckpointIsNamed(t *testing.T) {
 	t.Parallel()

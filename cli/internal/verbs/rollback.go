@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"bellows"
 	"bellows/cli/internal/event"
@@ -13,6 +12,7 @@ import (
 	"bellows/cli/internal/lives"
 	"bellows/cli/internal/run"
 	"bellows/node"
+	"bellows/node/launch"
 )
 
 // rollBack prepares another life of a run whose nodes were lost, and reports whether there is to be one: from the last checkpoint, or from the beginning, as the
@@ -50,8 +50,7 @@ func (t *training) again(ctx context.Context, lost error, since node.Since) erro
 	if t.folder.Saved != nil {
 		t.saved = t.folder.GoOn(context.Background())
 	}
-	reason, _, _ := strings.Cut(lost.Error(), "\n")
-	e := t.Rolled(t.folder, reason, t.anew(), since)
+	e := t.Rolled(t.folder, launch.Sentence(lost), t.anew(), since)
 	t.passed()
 	t.journal.tell(e)
 	read := t.inputs.seconds

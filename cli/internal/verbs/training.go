@@ -33,6 +33,7 @@ import (
 	"bellows/core/visits"
 	"bellows/data"
 	"bellows/node"
+	"bellows/node/launch"
 	"bellows/train"
 )
 
@@ -370,7 +371,7 @@ func (t *training) failed(err error, res *node.Result) {
 	case bellows.Interrupted: // before it had begun
 		return
 	}
-	sentence, _, _ := strings.Cut(err.Error(), "\n")
+	sentence := launch.Sentence(err)
 	if kind == event.Lost && res != nil {
 		undone := event.Undone(res.Since, t.folder.Saved != nil)
 		sentence += "; " + undone

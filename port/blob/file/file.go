@@ -269,6 +269,9 @@ func (w *writer) Close() error {
 	return w.store.fault("write", w.name, d.drop())
 }
 
+// RemoveDrafts removes what writers that were killed have left in a folder, however lately. Nobody may be writing there.
+func RemoveDrafts(folder string) { sweep(folder, time.Now().Add(abandoned)) }
+
 // draftForm is the name of an unfinished file; abandoned is the age at which it is removed.
 var draftForm = regexp.MustCompile(`^\..+\.part-[A-Z2-7]{26}$`)
 
@@ -284,7 +287,7 @@ func sweep(folder string, now time.Time) {
 		if !draftForm.MatchString(e.Name()) {
 			continue
 		}
-		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > abandoned {
+		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) >= abandoned {
 			_ = os.Remove(filepath.Join(folder, e.Name()))
 		}
 	}

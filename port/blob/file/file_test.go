@@ -222,6 +222,21 @@ func TestAbandonedDraftsAreSwept(t *testing.T) {
 	}
 }
 
+// TestDraftsOfTheKilledAreRemoved takes away what was just left, and nothing else.
+func TestDraftsOfTheKilledAreRemoved(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for name, stays := range map[string]bool{".c.part-AAAAAAAAAAAAAAAAAAAAAAAAAA": false, ".c.part-young": true, "c.part-AAAAAAAAAAAAAAAAAAAAAAAAAA": true, ".mine": true} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		RemoveDrafts(folder)
+		if _, err := os.Stat(filepath.Join(folder, name)); (err == nil) != stays {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "A file of the user's")
