@@ -79,7 +79,7 @@ func newJob(b *bench, number int) *job {
 	j := &job{bench: b, number: number, rng: rng, app: applications[number%len(applications)], folder: filepath.Join(b.folder, fmt.Sprint("job-", number))}
 	j.processes = 3 + rng.IntN(3)
 	j.servers = rng.IntN(3)
-	j.most = 6 + rng.IntN(actsMost-5)
+	j.most = 10 + rng.IntN(actsMost-9)
 	every := []string{"10ms", "50ms", "250ms"}[rng.IntN(3)]
 	tcp := rng.IntN(3) == 0
 	j.place()
