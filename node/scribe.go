@@ -36,15 +36,17 @@ type Checkpoint struct {
 	Every   time.Duration // until the next
 }
 
-// scribe writes what the lanes of this process give away of a cut, and at node 0 the manifest, on a goroutine of its own: lanes never wait for a disk. What it
-// wants of a lane it asks by a word in that one's queue.
+// scribe writes what the lanes of this process give away of a cut, and at node 0 the manifest, on goroutines of its own: lanes never wait for a disk. What they
+// want of a lane they ask by a word in that one's queue. One takes what is to be done in its order, and has each partition written by another, archive.Together at a time: while
+// the disk makes one last, the next is read and summed, and what lasts is settled for several at once.
 //
 // States: idle; writing, while something waits; ended, when the process's part of the job is over. What is left unwritten then is no cut.
 //
 // Invariants:
-//   - One piece of one partition is in memory at a time.
+//   - One piece of each partition that is being written is in memory.
 //   - Nothing of a cut that is over is begun. What is being written of it ends at the next piece, unless the store stalls: then the controller has given the
-//     cut up by name, and no other is written until the store answers.
+//     cut up by name, and no manifest is written until the store answers.
+//   - While a manifest is written, nothing else is: what is removed behind it is of no cut that is being written.
 //
 // Lock: mu, of the list of what is to be written. Nothing is called while it is held.
 type scribe struct {
@@ -52,9 +54,7 @@ type scribe struct {
 	cuts  *Checkpoints
 	ctx   context.Context
 	end   context.CancelFunc
-	ended chan struct{} // closed when the goroutine has
-	// piece is what a lane is asked to fill in, of one partition after the other: the lane's from the word to it until it answers.
-	piece checkpoint.Piece
+	ended chan struct{} // closed when the goroutines have
 
 	mu   sync.Mutex
 	list []errand
@@ -168,18 +168,29 @@ func (s *scribe) next() (e errand, ok bool) {
 	return e, false
 }
 
-// run is the scribe's goroutine.
+// run is the scribe's first goroutine.
 func (s *scribe) run() {
 	defer close(s.ended)
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	pieces := make(chan *checkpoint.Piece, archive.Together)
+	for range archive.Together {
+		pieces <- &checkpoint.Piece{}
+	}
 	for {
 		for e, ok := s.next(); ok && s.ctx.Err() == nil; e, ok = s.next() {
 			if e.manifest != nil {
+				writers.Wait()
 				s.sign(e.manifest)
 				continue
 			}
-			if err := s.copy(e); err != nil {
-				s.bus.Send(e.lane, e.lane, &checkpoint.Failed{Commit: e.commit, Reason: err.Error()})
-			}
+			piece := <-pieces // there is one again when a writer has ended, which the context makes them do
+			writers.Go(func() {
+				if err := s.copy(e, piece); err != nil {
+					s.bus.Send(e.lane, e.lane, &checkpoint.Failed{Commit: e.commit, Reason: err.Error()})
+				}
+				pieces <- piece
+			})
 		}
 		select {
 		case <-s.wake:
@@ -189,14 +200,14 @@ func (s *scribe) run() {
 	}
 }
 
-// copy writes a partition, and tells its lane.
-func (s *scribe) copy(e errand) error {
+// copy writes a partition, and tells its lane. The piece is the lane's from each word to it until it answers, and is of no more use where the scribe ends meanwhile.
+func (s *scribe) copy(e errand, piece *checkpoint.Piece) error {
 	shard, err := s.cuts.Archive.Create(s.ctx, archive.At{Era: s.opt.Era, Commit: e.commit}, e.ref)
 	if err != nil {
 		return err
 	}
-	w := &want{errand: e, piece: &s.piece, given: make(chan error, 1)}
-	s.piece.Keys, s.piece.Last = s.piece.Keys[:0], false
+	w := &want{errand: e, piece: piece, given: make(chan error, 1)}
+	piece.Last = false // it was another partition's
 	for !w.piece.Last {
 		s.bus.Send(e.lane, e.lane, w)
 		select {

@@ -91,6 +91,46 @@ func TestAStalledStoreKeepsNobody(t *testing.T) {
 	})
 }
 
+// TestShardsAreWrittenTogether has a disk that takes a while to make a shard last: as many as are worth it are written meanwhile, and the manifest when no other is.
+func TestShardsAreWrittenTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := mem.New("a")
+		var mu sync.Mutex
+		now, most, beside := 0, 0, 0
+		s.Fail = func(op, name string) error {
+			shard := strings.HasPrefix(name, "shards/")
+			mu.Lock()
+			if !shard {
+				beside = max(beside, now)
+			}
+			if op != "publish" || !shard {
+				mu.Unlock()
+				return nil
+			}
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			<-time.After(time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			now--
+			return nil
+		}
+		slow := func(t *train.Task) error {
+			<-time.After(time.Millisecond)
+			return drift(t)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		a := archiveOf(t, s, job(1, drift))
+		_, err := node.Train(ctx, job(1<<20, slow), node.Options{Lanes: 2, Era: 1, Checkpoints: &node.Checkpoints{Archive: a, Every: time.Second, OnCut: func(node.Checkpoint) { stop() }}})
+		if m, _, wrong := a.Latest(t.Context()); err != nil || wrong != nil || m == nil || len(m.Shards) < archive.Together || most != archive.Together || beside > 0 {
+			t.Errorf("%d shards are written at a time, and %d beside a manifest, of %+v: %v, %v", most, beside, m, err, wrong)
+		}
+	})
+}
+
 // TestANodeWithoutAPlaceCutsNothing has a node that was given no place for checkpoints: each is given up, which names it, and the job ends as it would.
 func TestANodeWithoutAPlaceCutsNothing(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"bellows"
@@ -62,9 +63,7 @@ func (c *check) writes(size int64) {
 		err = pair.Attempt(func() {
 			turn = pair.Must(pair.Measure(func() (float64, error) {
 				w := pair.Must(a.Begin(archive.At{Era: 1, Commit: commit}))
-				for p, im := range images {
-					pair.Check(w.Put(ctx, bellows.PartitionRef{Partition: bellows.PartitionID(p)}, im, nil))
-				}
+				pair.Check(putAll(ctx, w, images))
 				began := time.Now()
 				defer func() { safe = append(safe, time.Since(began).Seconds()) }()
 				m, old, err := w.Publish(ctx, &coord.Saved{State: coord.State{Complete: []bellows.Clock{0}}}, nil, time.Now())
@@ -98,6 +97,25 @@ func (c *check) writes(size int64) {
 	row := pair.Row{Figure: fmt.Sprintf("writing %d MiB", size>>20), Unit: "B/s", Clock: pair.Wall, Target: wantedSpeed}
 	c.Race(row, ours, peer)
 	c.Note("behind that the manifest, reading everything back, and removing what is old: %.3f s", pair.Median(safe).Value)
+}
+
+// putAll writes shards as a node does, so many at a time.
+func putAll(ctx context.Context, w *archive.Cut, images []*store.Image) error {
+	var all sync.WaitGroup
+	wrong, next := make([]error, archive.Together), make(chan int, len(images))
+	for p := range images {
+		next <- p
+	}
+	close(next)
+	for i := range wrong {
+		all.Go(func() {
+			for p := range next {
+				wrong[i] = errors.Join(wrong[i], w.Put(ctx, bellows.PartitionRef{Partition: bellows.PartitionID(p)}, images[p], nil))
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(wrong...)
 }
 
 // writePlain writes a file under a hidden name, syncs it, gives it its name, and syncs the folder: the least that keeps it, whenever power is cut.

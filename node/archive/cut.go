@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"bellows"
@@ -15,10 +16,18 @@ import (
 	"bellows/port/blob"
 )
 
+// Together is how many shards of a cut are worth writing at a time: while a disk makes one last, others are read and summed, and a file system settles several at once.
+const Together = 4
+
 // Cut is one that is being written. It is nothing until Publish has returned, and need not be ended otherwise: what is left of it goes with the next.
+// Several goroutines may put and add shards; then one publishes.
+//
+// Lock: mu, of what is in it.
 type Cut struct {
 	At
 	archive *Archive
+
+	mu      sync.Mutex
 	shards  map[bellows.PartitionRef]Entry
 	written []Entry
 }
@@ -39,6 +48,8 @@ func (c *Cut) Add(e Entry) error {
 	if e.At != c.At || e.Name != e.name() || !hexSum.MatchString(e.SHA256) || e.Bytes < headerBytes {
 		return bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()), "%.80q is no shard of it", e.Name)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.shards[e.Ref()] = e
 	c.written = append(c.written, e)
 	return nil
@@ -87,16 +98,23 @@ func (c *Cut) Same(ctx context.Context, ref bellows.PartitionRef, since bellows.
 		return bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()), "%v is as at record %d, which has none", ref, since)
 	}
 	if at > 0 { // the last one is not known to whoever asks, and has another shard
-		c.shards[ref] = *last
+		c.take(last)
 		return nil
 	}
 	if len(kept) == keepMost {
 		if e := kept[keepMost-1].find(ref); e != nil && e.SHA256 == last.SHA256 && e.Bytes == last.Bytes {
-			c.shards[ref] = *e
+			c.take(e)
 			return nil
 		}
 	}
 	return c.copy(ctx, last)
+}
+
+// take has the shard of another cut.
+func (c *Cut) take(e *Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shards[e.Ref()] = *e
 }
 
 // copy writes the shard of another cut once more, for this one: what is behind the header is the same.
