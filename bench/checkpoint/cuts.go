@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strconv"
 	"sync"
@@ -17,6 +16,7 @@ import (
 
 	"bellows/bench/internal/pair"
 	"bellows/bench/internal/sets"
+	"bellows/node"
 )
 
 // What of a run belongs to a cut: from a little before its beginning until it has been there for a while; and how much before and behind that shows what the run costs without.
@@ -38,7 +38,6 @@ type course struct {
 	samples []sample
 	cuts    []span // of checkpoints, from the word to begin one until it was verified
 	bytes   int64
-	every   float64 // seconds, as the last one says
 }
 
 // span is a stretch of time.
@@ -72,7 +71,8 @@ func (c *check) cuts(list []string, count, jobs int) {
 		interval := pair.Median(found.interval).Value
 		c.Note("%d checkpoints, the last of %d bytes; each is there %.3f s after its beginning; from one to the next %.1f s, in which a run takes %.1f s of CPU time", len(found.cpu), runs[0].bytes,
 			pair.Median(found.took).Value, interval, pair.Median(found.spent).Value)
-		c.Note("the job's own choice would be one in %.0f s, or is", runs[0].every)
+		own := node.Interval(pair.Seconds(pair.Median(found.took).Value), 1).Seconds()
+		c.Note("a job's own choice is one in %.0f s: of CPU time that is %.2g %%, a quotient and no measurement", own, 100*pair.Median(found.cpu).Value/own*interval/pair.Median(found.spent).Value)
 		c.Note("CPU time of one: %v s; of a stretch of the same length without: %v s", pair.Median(found.cpu), pair.Median(found.cpuNone))
 		c.Note("wall time of one: %v s; of a stretch of the same length without: %v s", pair.Median(found.wall), pair.Median(found.wallNone))
 		for _, f := range []struct {
@@ -145,7 +145,7 @@ type told struct {
 	Every   float64 `json:"interval_seconds"`
 }
 
-// watch runs a job until so many checkpoints have passed, the first one not counted, and ends it.
+// watch runs a job until so many checkpoints have passed and one more is there, and ends it.
 func watch(program string, set sets.Pair, out, every string, count int) (r *course, err error) {
 	cmd := exec.Command(program, "train", "mf", set.Train, "--set", "early_stop=false", "--epochs", "10000000", "--cache", filepath.Join(filepath.Dir(out), "cache"), "--out", out, "--json",
 		"--checkpoint-every", every)
@@ -180,13 +180,11 @@ func watch(program string, set sets.Pair, out, every string, count int) (r *cour
 			r.samples = append(r.samples, sample{time.Now(), cpu, *l.Epoch})
 		case l.Kind == "checkpoint":
 			r.cuts = append(r.cuts, span{l.Time.Add(-pair.Seconds(l.Seconds)), l.Time})
-			r.bytes, r.every = l.Bytes, l.Every
+			r.bytes = l.Bytes
 		}
-		// The first is of a run that has just begun, and the last only ends what comes before it.
-		if len(r.cuts) == count+2 {
-			r.cuts = slices.Delete(r.cuts, 0, 1)
+		if len(r.cuts) == count+1 { // the last only ends what comes before it
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("bellows train has ended after %d checkpoints of %s: %w", len(r.cuts), strconv.Itoa(count+2), errors.Join(lines.Err(), errors.New("that shows nothing")))
+	return nil, fmt.Errorf("bellows train has ended after %d checkpoints of %s: %w", len(r.cuts), strconv.Itoa(count+1), errors.Join(lines.Err(), errors.New("that shows nothing")))
 }
