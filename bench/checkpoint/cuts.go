@@ -80,7 +80,11 @@ func (c *check) cuts(list []string, count, jobs int) {
 			one, none []float64
 		}{{"CPU time", found.cpuShare, found.cpuNoneShare}, {"wall time", found.wallShare, found.wallNoneShare}} {
 			q := pair.Median(f.one)
-			c.AddFact(pair.Fact{Figure: fmt.Sprintf("one in %.0f s, %s in times of none, %d pairs: end of the interval", interval, f.clock, len(f.one)), Ours: q.High, Peer: "limit", Bound: most, Exact: true})
+			fact := pair.Fact{Figure: fmt.Sprintf("one in %.0f s, %s in times of none, %d pairs: end of the interval", interval, f.clock, len(f.one)), Ours: q.High, Exact: true}
+			if f.clock == "CPU time" || jobs == 1 { // jobs side by side wait for each other
+				fact.Peer, fact.Bound = "limit", most
+			}
+			c.AddFact(fact)
 			c.Note("%s: %v of none; a stretch without, of its surroundings: %v", f.clock, q, pair.Median(f.none))
 		}
 	}
