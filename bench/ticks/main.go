@@ -63,9 +63,9 @@ func main() {
 		pair.Check(build(usual, folder, 100))
 		pair.Check(build(rare, folder, *other))
 		for n := range strings.SplitSeq(*processes, ",") {
-			for _, kind := range []string{busy, idle} {
-				compare(b, kind, n, *seconds, usual, rare)
-			}
+			takes, _ := compare(b, busy, n, *seconds, usual, rare)
+			often, seldom := compare(b, idle, n, *seconds, usual, rare)
+			b.Note("what the idle job pays more is %.2f %% of what the busy one takes: a quotient and no measurement", 100*(often-seldom)/takes)
 		}
 	})
 }
@@ -100,36 +100,50 @@ func build(program, folder string, millis int) error {
 	return nil
 }
 
-// compare runs a job by either program, in turns, and once more by the usual one.
-func compare(b *pair.Bench, kind, processes string, seconds float64, usual, rare string) {
-	run := func(program string) (cost float64) {
+// compare runs a job by both programs at once, in turns with the usual one beside itself: what the machine does meanwhile is the same for both. It returns the CPU time in a second of either.
+func compare(b *pair.Bench, kind, processes string, seconds float64, usual, rare string) (often, seldom float64) {
+	type side struct {
+		played
+		err error
+	}
+	run := func(program string, to chan<- side) {
 		out, err := exec.Command(program, "--play", kind, "--processes", processes, "--seconds", fmt.Sprint(seconds)).Output()
-		if err != nil {
-			pair.Check(fmt.Errorf("%s %s: %w", program, kind, err))
+		s := side{}
+		if err == nil {
+			err = json.Unmarshal(out, &s.played)
 		}
-		var p played
-		pair.Check(json.Unmarshal(out, &p))
+		if err != nil {
+			s.err = fmt.Errorf("%s %s: %w", program, kind, err)
+		}
+		to <- s
+	}
+	both := func(first, second string) (x, y played) {
+		one, other := make(chan side, 1), make(chan side, 1)
+		go run(first, one)
+		go run(second, other)
+		p, q := <-one, <-other
+		pair.Check(errors.Join(p.err, q.err))
+		return p.played, q.played
+	}
+	cost := func(p played) float64 {
 		if kind == busy {
 			return p.CPU / float64(p.Clocks)
 		}
 		return p.CPU / p.Seconds
 	}
-	b.Section(fmt.Sprintf("%s, %s processes and node 0", kind, processes))
-	var over, again, often, seldom []float64
+	b.Section(fmt.Sprintf("%s, %s processes and node 0, two such jobs at a time", kind, processes))
+	var over, again, usually, rarely []float64
 	for turn := range b.Turns + 1 {
-		x, y, z := run(usual), run(rare), run(usual)
+		x, y := both(usual, rare)
+		z, w := both(usual, usual)
 		if turn == 0 {
 			continue // caches
 		}
-		over, again = append(over, x/y), append(again, z/x)
-		often, seldom = append(often, x), append(seldom, y)
+		over, again = append(over, cost(x)/cost(y)), append(again, cost(z)/cost(w))
+		usually, rarely = append(usually, x.CPU/x.Seconds), append(rarely, y.CPU/y.Seconds)
 	}
-	unit := "s of CPU time a clock"
-	if kind == idle {
-		unit = "s of CPU time a second"
-	}
-	c, d := pair.Median(often), pair.Median(seldom)
-	b.Note("%.4g %s with a look every 100 ms, %.4g beside it", c.Value, unit, d.Value)
+	often, seldom = pair.Median(usually).Value, pair.Median(rarely).Value
+	b.Note("%.4g s of CPU time in a second with a look every 100 ms, %.4g with fewer", often, seldom)
 	r := pair.Median(over)
 	b.Note("%v times; the usual one beside itself %v", r, pair.Median(again))
 	fact := pair.Fact{Figure: fmt.Sprintf("%s, %s processes, CPU time in times of fewer looks, %d pairs: end of the interval", kind, processes, b.Turns), Ours: r.High, Exact: true}
@@ -137,6 +151,7 @@ func compare(b *pair.Bench, kind, processes string, seconds float64, usual, rare
 		fact.Peer, fact.Bound = "limit", most
 	}
 	b.AddFact(fact)
+	return often, seldom
 }
 
 // The jobs.
