@@ -3,6 +3,7 @@ package mlr
 import (
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/progress"
 	"bellows/vec"
 )
@@ -40,7 +41,7 @@ func (p *problem) keepDense(splits []bellows.SplitID) {
 }
 
 // fill scales the rows into the unit, reusing its memory.
-func (p *problem) fill(u *denseUnit, s source, rows, class []int32) {
+func (p *problem) fill(u *denseUnit, s examples.Source, rows, class []int32) {
 	f := p.features
 	if need := len(rows) * f; cap(u.x) < need {
 		u.x = make([]float32, need)
@@ -48,7 +49,7 @@ func (p *problem) fill(u *denseUnit, s source, rows, class []int32) {
 	u.x, u.class = u.x[:len(rows)*f], u.class[:0]
 	for i, r := range rows {
 		dst := u.x[i*f : (i+1)*f]
-		p.scale.apply(s.dense(int(r), dst), dst)
+		p.scale.Apply(s.Vector(int(r), dst), dst)
 		u.class = append(u.class, class[r])
 	}
 }

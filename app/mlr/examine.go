@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/data"
 	"bellows/train"
 )
@@ -32,7 +33,7 @@ func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, 
 	if err != nil {
 		return nil, err
 	}
-	class := numbered(s.ExampleSet, p.labels)
+	class := examples.Numbered(s.ExampleSet, p.labels)
 	out := p.confusion(s, class)
 	auc := slices.Contains(metrics, "auc") || len(metrics) == 0 && len(class)*len(p.labels)*4 <= aucBytes
 	if auc {
@@ -52,7 +53,7 @@ func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, 
 }
 
 // confusion counts what rows of each class are said to be.
-func (p *predictor) confusion(s source, class []int32) *app.Examination {
+func (p *predictor) confusion(s examples.Source, class []int32) *app.Examination {
 	width := len(p.labels)
 	out := &app.Examination{Classes: make([]app.ClassFigures, width), Confusion: make([][]int64, width)}
 	for c := range out.Confusion {
@@ -62,7 +63,7 @@ func (p *predictor) confusion(s source, class []int32) *app.Examination {
 	for r, y := range class {
 		guess := best(p.chances(s, r))
 		named[guess]++
-		if y != unknownClass {
+		if y != examples.UnknownClass {
 			out.Confusion[y][guess]++
 		}
 	}
@@ -106,7 +107,7 @@ func macro(classes []app.ClassFigures, confusion [][]int64) []train.Metric {
 }
 
 // areas fills in the areas under the classes' curves, of some classes at a time.
-func (p *predictor) areas(s source, class []int32, to []app.ClassFigures) {
+func (p *predictor) areas(s examples.Source, class []int32, to []app.ClassFigures) {
 	each := min(len(to), max(1, aucBytes/4/max(1, len(class))))
 	chances, order := make([]float32, each*len(class)), make([]uint64, len(class))
 	for first := 0; first < len(to); first += each {

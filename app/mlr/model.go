@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"bellows"
+	"bellows/app/examples"
 	"bellows/data"
 	"bellows/model"
 )
@@ -27,12 +28,6 @@ type scalingDetails struct {
 	Center []float32 `json:"center,omitempty"`
 }
 
-// The lists of ids: line c of the labels is class c, and line j of the columns, where features have names, is what weights[c][j] is of.
-const (
-	labelsFile  = "labels.txt"
-	columnsFile = "columns.txt"
-)
-
 // newModel makes the model of a run's tables. What training came to is in ended.
 func newModel(p *problem, tables [][]float32, ended details) (*model.Model, error) {
 	if len(tables) == 0 || len(tables[0]) != (p.features+1)*p.width {
@@ -40,7 +35,7 @@ func newModel(p *problem, tables [][]float32, ended details) (*model.Model, erro
 	}
 	w := tables[0]
 	weights := make([]float32, p.width*p.features)
-	for j, factor := range p.scale.factor {
+	for j, factor := range p.scale.Factor {
 		for c := range p.width {
 			weights[c*p.features+j] = w[j*p.width+c] * factor
 		}
@@ -51,17 +46,17 @@ func newModel(p *problem, tables [][]float32, ended details) (*model.Model, erro
 		}
 	}
 	bias := append([]float32(nil), w[p.features*p.width:]...)
-	uncenter(bias, weights, p.scale.center)
+	uncenter(bias, weights, p.scale.Center)
 	if p.warm != nil {
 		p.warm.keep(p, weights, bias)
 	}
-	d, ids := ended, []model.IDs{{File: labelsFile, Names: p.classes}}
+	d, ids := ended, []model.IDs{{File: examples.LabelsFile, Names: p.classes}}
 	d.IndexBase, d.Data = p.src.IndexBase, p.digest
 	if p.narrow != nil {
 		d.Features = p.wide
-		ids = append(ids, model.IDs{File: featuresFile, Names: p.narrow.features()})
+		ids = append(ids, model.IDs{File: examples.FeaturesFile, Names: p.narrow.Features()})
 	} else if names := p.src.FeatureNames; names != nil {
-		ids = append(ids, model.IDs{File: columnsFile, Names: names})
+		ids = append(ids, model.IDs{File: examples.ColumnsFile, Names: names})
 	}
 	about, err := json.Marshal(d)
 	if err != nil {
@@ -91,13 +86,13 @@ func uncenter(bias, weights, center []float32) {
 
 // openModel checks the parts of a model against each other. The predictor's table is features + 1 rows of classes, as in training.
 func openModel(m *model.Model) (*predictor, error) {
-	r, labels := m.Reader(name), m.Names(labelsFile)
-	if err := checkLabels(labels); err != nil {
+	r, labels := m.Reader(name), m.Names(examples.LabelsFile)
+	if err := examples.CheckLabels(labels); err != nil {
 		return nil, err
 	}
 	width := len(labels)
 	if width < 2 {
-		return nil, r.Refuse("%s has %d labels; there are at least 2", labelsFile, width)
+		return nil, r.Refuse("%s has %d labels; there are at least 2", examples.LabelsFile, width)
 	}
 	weights, bias := r.Floats("weights", width, model.Any), slices.Clone(r.Floats("bias", width))
 	var d details
@@ -109,20 +104,20 @@ func openModel(m *model.Model) (*predictor, error) {
 	if d.IndexBase != 0 && d.IndexBase != 1 {
 		return nil, r.Refuse("its index_base is %d; it is 0 or 1", d.IndexBase)
 	}
-	narrow, err := parseFeatures(m.Names(featuresFile))
+	narrow, err := examples.ParseFeatures(m.Names(examples.FeaturesFile))
 	if err != nil {
 		return nil, err
 	}
 	wide := f
 	if narrow != nil {
-		if wide = d.Features; narrow.count != f || wide < f {
-			return nil, r.Refuse("%s has %d features of %d, and there are weights for %d", featuresFile, narrow.count, wide, f)
+		if wide = d.Features; narrow.Count != f || wide < f {
+			return nil, r.Refuse("%s has %d features of %d, and there are weights for %d", examples.FeaturesFile, narrow.Count, wide, f)
 		}
 	}
 	if len(bias) == width {
 		uncenter(bias, weights, d.Scaling.Center)
 	}
-	p := &predictor{about: d, columns: m.Names(columnsFile), narrow: narrow, wide: wide, labels: labels, features: f, base: d.IndexBase, table: make([]float32, (f+1)*width)}
+	p := &predictor{about: d, columns: m.Names(examples.ColumnsFile), narrow: narrow, wide: wide, labels: labels, features: f, base: d.IndexBase, table: make([]float32, (f+1)*width)}
 	for i, v := range weights {
 		p.table[i%f*width+i/f] = v
 	}

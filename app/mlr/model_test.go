@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/data"
 	"bellows/model"
 )
@@ -77,9 +78,9 @@ func TestPredictsWhatTheTensorsSay(t *testing.T) {
 		if len(lines) != set.Rows() {
 			t.Fatalf("%s: %d lines for %d rows", name, len(lines), set.Rows())
 		}
-		src, buf := source{set, set.Features}, make([]float32, set.Features)
+		src, buf := examples.Source{ExampleSet: set, Width: set.Features}, make([]float32, set.Features)
 		for r, line := range lines {
-			checkLine(t, line, m.Names("labels.txt"), chance(m, nil, src.dense(r, buf)))
+			checkLine(t, line, m.Names("labels.txt"), chance(m, nil, src.Vector(r, buf)))
 		}
 	}
 }

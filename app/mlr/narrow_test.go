@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/data"
 )
 
@@ -42,10 +43,10 @@ func TestWideRowsTrainOnWhatOccurs(t *testing.T) {
 	if got, want := a.Tensor("weights"), b.Tensor("weights"); !slices.Equal(got.Shape, want.Shape) || !slices.Equal(got.Floats, want.Floats) {
 		t.Errorf("the weights are %v, want %v", got, want)
 	}
-	if got, want := strings.Join(a.Names(featuresFile), " "), "3 64 127 128 5000000 100000000 134217727"; got != want {
+	if got, want := strings.Join(a.Names(examples.FeaturesFile), " "), "3 64 127 128 5000000 100000000 134217727"; got != want {
 		t.Errorf("the features are %s, want %s", got, want)
 	}
-	if b.Names(featuresFile) != nil {
+	if b.Names(examples.FeaturesFile) != nil {
 		t.Error("a model of all features lists them")
 	}
 	answers := func(p app.Predictor, set *data.ExampleSet) string {
@@ -78,26 +79,12 @@ func TestWideRowsTrainOnWhatOccurs(t *testing.T) {
 	}
 }
 
-func TestNarrowing(t *testing.T) {
+func TestAFeatureTooFew(t *testing.T) {
 	t.Parallel()
-	n := newNarrowing([]int32{9, 64, 9, 200})
-	for j, want := range map[int32]int32{0: 3, 9: 0, 63: 3, 64: 1, 65: 3, 200: 2, 201: 3, 1 << 30: 3} {
-		if got := n.number(j); got != want {
-			t.Errorf("feature %d is %d, want %d", j, got, want)
-		}
-	}
-	wide, narrow := wideAndNarrow()
-	if narrowingOf(wide, wide.Features, nil) == nil || narrowingOf(narrow, narrow.Features, nil) != nil {
-		t.Error("which rows are wide is wrong")
-	}
-	for _, lines := range [][]string{{"a"}, {"-1"}, {"3", "3"}, {"4", "3"}, {"4294967296"}} {
-		if _, err := parseFeatures(lines); bellows.KindOf(err) != bellows.BadData {
-			t.Errorf("%v: %v", lines, err)
-		}
-	}
+	wide, _ := wideAndNarrow()
 	m := modelOf(t, wide)
 	m.IDs[1].Names = m.IDs[1].Names[1:]
-	if _, err := New().Open(m); bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), featuresFile) {
+	if _, err := New().Open(m); bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), examples.FeaturesFile) {
 		t.Errorf("a feature too few: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/data"
 	"bellows/train"
 	"bellows/train/traintest"
@@ -81,15 +82,15 @@ func TestDenseAndSparseWalkAlike(t *testing.T) {
 	for _, classes := range []int{2, 5, 20} {
 		set := made(90, 12, classes, 1, 0, 1)
 		p := &problem{features: 12, width: classes}
-		p.scale = scaling{factor: slices.Repeat([]float32{0.3}, 12), center: make([]float32, 12), bias: 1}
+		p.scale = examples.Scaling{Factor: slices.Repeat([]float32{0.3}, 12), Center: make([]float32, 12), Bias: 1}
 		rows := make([]int32, 90)
 		for i := range rows {
 			rows[i] = int32(i)
 		}
-		class := numbered(set, names(set.Labels(classes)))
+		class := examples.Numbered(set, examples.Numerals(set.Labels(classes)))
 		var d denseUnit
-		p.fill(&d, source{set, 12}, rows, class)
-		u := p.sparseUnit(source{sparsely(set), 12}, rows, class, make([]int32, 12))
+		p.fill(&d, examples.Source{ExampleSet: set, Width: 12}, rows, class)
+		u := p.sparseUnit(examples.Source{ExampleSet: sparsely(set), Width: 12}, rows, class, make([]int32, 12))
 		e := newExecutor(p)
 		a, b := make([]float32, 13*classes), make([]float32, 13*classes)
 		d.walk(a, &e.scratch, 0.5, 0, 7, 3)
@@ -121,32 +122,6 @@ func TestWalksAllocateNothing(t *testing.T) {
 	}
 }
 
-func TestScalingOfOddFeatures(t *testing.T) {
-	t.Parallel()
-	set := &data.ExampleSet{Features: 3, Label: []float32{0, 1, 0, 1}, Dense: []float32{
-		5, 1e6 + 1, -2,
-		5, 1e6 - 1, 2,
-		5, 1e6 + 1, -2,
-		5, 1e6 - 1, 2,
-	}}
-	s := scaleDense(nil, source{set, 3}, []int32{0, 1, 2, 3})
-	want := []float32{0, 1, 1, 0, -1, 0, -1, 0.5, 0}
-	for i, row := range [][]float32{{5, 1e6 + 1, 2}, {9, 1e6 - 1, 0}, {5, 1e6 - 1, 1}} {
-		got := make([]float32, 3)
-		s.apply(row, got)
-		if i == 0 && !slices.Equal(got, want[:3]) || i == 2 && !slices.Equal(got, []float32{0, -1, 0.5}) {
-			t.Errorf("row %v scales to %v", row, got)
-		}
-	}
-	if !slices.Equal(s.square, []float64{0, 1, 1}) || s.length() != 3 {
-		t.Errorf("mean squares %v", s.square)
-	}
-	z := scaleSparse(nil, source{sparsely(set), 3}, []int32{0, 1, 2, 3})
-	if features := z.length() - z.bias; math.Abs(features-1) > 1e-6 {
-		t.Errorf("scaled sparse rows have mean squared length %v", features)
-	}
-}
-
 // TestSparseBiasIsAFeature holds the bias against a feature that is always the root of its factor.
 func TestSparseBiasIsAFeature(t *testing.T) {
 	t.Parallel()
@@ -155,7 +130,7 @@ func TestSparseBiasIsAFeature(t *testing.T) {
 	set := sparsely(made(8, 2, classes, 1, 0, 1))
 	with := &data.ExampleSet{Features: 3, Label: set.Label, Offset: []int64{0}}
 	for r := range rows {
-		index, value := source{set, 2}.sparse(r)
+		index, value := examples.Source{ExampleSet: set, Width: 2}.Entries(r)
 		with.Index = append(append(with.Index, index...), 2)
 		with.Value = append(append(with.Value, value...), always)
 		with.Offset = append(with.Offset, int64(len(with.Index)))
@@ -163,8 +138,8 @@ func TestSparseBiasIsAFeature(t *testing.T) {
 	class := []int32{0, 1, 2, 0, 1, 2, 0, 1}
 	walk := func(set *data.ExampleSet, bias float64) []float32 {
 		p := &problem{features: set.Features, width: classes}
-		p.scale = scaling{factor: slices.Repeat([]float32{1}, set.Features), bias: bias}
-		u := p.sparseUnit(source{set, set.Features}, rows, class, make([]int32, set.Features))
+		p.scale = examples.Scaling{Factor: slices.Repeat([]float32{1}, set.Features), Bias: bias}
+		u := p.sparseUnit(examples.Source{ExampleSet: set, Width: set.Features}, rows, class, make([]int32, set.Features))
 		w := make([]float32, (set.Features+1)*classes)
 		u.walk(w, &newExecutor(p).scratch, 0.5, 0, 1, 0)
 		return w
@@ -185,22 +160,6 @@ func TestCurvatureIsTheLargestEigenvalue(t *testing.T) {
 	}
 	if got := curvature(make([]float32, 8), 2); got != 0 {
 		t.Errorf("curvature of zeros %v", got)
-	}
-}
-
-func TestEvidence(t *testing.T) {
-	t.Parallel()
-	levels := newSpectrum([]float64{0.5, 0.5, 0.5, 0.5, 0})
-	if len(levels) != 1 || levels[0] != (level{0.5, 4}) {
-		t.Fatalf("levels %v", levels)
-	}
-	// One of two classes' weights is determined, with the trace of both: h = 2*20*0.5 = 20 from one class and 30 from the other;
-	// alpha 5: 4/2*(20/25 + 30/35) = 116/35 of 4 weights.
-	if got, want := evidence(levels, []float64{20, 30}, 2, 5), 58.0/35; math.Abs(got-want) > 1e-12 {
-		t.Errorf("evidence %v, not %v", got, want)
-	}
-	if got := evidence(levels, []float64{20, 30}, 0, 5); got != 5 {
-		t.Errorf("evidence of zero weights %v", got)
 	}
 }
 
@@ -301,10 +260,10 @@ func TestLongRowsStepNoFurtherThanTheyMay(t *testing.T) {
 	t.Parallel()
 	set := &data.ExampleSet{Features: 2, Label: []float32{0, 1}, Dense: []float32{10, 0, 0, 0.1}}
 	p := &problem{features: 2, width: 2}
-	p.scale = scaling{factor: []float32{1, 1}, center: make([]float32, 2), bias: 1}
+	p.scale = examples.Scaling{Factor: []float32{1, 1}, Center: make([]float32, 2), Bias: 1}
 	var d denseUnit
-	p.fill(&d, source{set, 2}, []int32{0}, []int32{0, 1})
-	u := p.sparseUnit(source{sparsely(set), 2}, []int32{0}, []int32{0, 1}, make([]int32, 2))
+	p.fill(&d, examples.Source{ExampleSet: set, Width: 2}, []int32{0}, []int32{0, 1})
+	u := p.sparseUnit(examples.Source{ExampleSet: sparsely(set), Width: 2}, []int32{0}, []int32{0, 1}, make([]int32, 2))
 	e := newExecutor(p)
 	a, b := make([]float32, 6), make([]float32, 6)
 	d.walk(a, &e.scratch, 2, 0, 1, 0)
@@ -322,17 +281,9 @@ func TestClasses(t *testing.T) {
 	if err != nil || !slices.Equal(classes, []string{"-1", "0.5", "2"}) || len(warnings) != 1 {
 		t.Fatalf("classes %v, %q, %v", classes, warnings, err)
 	}
-	if got := numbered(&data.ExampleSet{Label: []float32{2, 3, -1}}, classes); !slices.Equal(got, []int32{2, unknownClass, 0}) {
-		t.Errorf("numbers %v", got)
-	}
 	text := &data.ExampleSet{Label: slices.Repeat([]float32{1, 0}, 5), LabelNames: []string{"no", "yes"}}
 	if classes, warnings, err = classesOf(setOf(text)); err != nil || !slices.Equal(classes, text.LabelNames) || len(warnings) > 0 {
 		t.Errorf("classes %v, %q, %v", classes, warnings, err)
-	}
-	// Labels are found by their text, and else as numbers.
-	other := &data.ExampleSet{Label: []float32{0, 1, 2, 3}, LabelNames: []string{"1.0", "maybe", "no", "x"}}
-	if got := numbered(other, []string{"1", "no", "yes"}); !slices.Equal(got, []int32{0, unknownClass, 1, unknownClass}) {
-		t.Errorf("numbers %v", got)
 	}
 }
 

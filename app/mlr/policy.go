@@ -5,6 +5,7 @@ import (
 
 	"bellows/app"
 	"bellows/app/epochs"
+	"bellows/app/examples"
 	"bellows/train"
 )
 
@@ -51,10 +52,10 @@ const (
 
 func newPolicy(p *problem) *policy {
 	k := &policy{
-		p: p, pace: 1, alpha: alphaStart, loss: math.Inf(1), trusts: trusted(len(p.rows), p.features),
+		p: p, pace: 1, alpha: examples.AlphaStart, loss: math.Inf(1), trusts: examples.Trusted(len(p.rows), p.features),
 		best: make([]float64, heldBlocks), rows: make([]float64, heldBlocks),
 	}
-	k.grows = p.dense && len(p.rows) >= rowsMany*p.features
+	k.grows = p.dense && len(p.rows) >= examples.RowsMany*p.features
 	for s := range p.splits {
 		k.rows[s%heldBlocks] += p.weights.sum(app.Part(p.held, s, p.splits), p.class)
 	}
@@ -161,7 +162,7 @@ func (k *policy) compare(difference float64, blocks []float64) (more, doubt floa
 
 // regularise follows the evidence of an epoch, half way in the logarithm after the first.
 func (k *policy) regularise(epoch int, spread []float64, squares float64) {
-	next := k.p.belief * evidence(k.p.spectrum, spread, squares, k.alpha/k.p.belief)
+	next := k.p.belief * examples.Evidence(k.p.spectrum, spread, squares, k.alpha/k.p.belief)
 	if epoch > 1 || k.p.warm != nil {
 		next = math.Sqrt(k.alpha * next)
 	}

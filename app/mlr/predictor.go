@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/data"
 	"bellows/model"
 	"bellows/progress"
@@ -20,8 +21,8 @@ func (application) Open(m *model.Model) (app.Predictor, error) { return openMode
 type predictor struct {
 	labels   []string // by class
 	features int
-	narrow   *narrowing // of the features of the data, nil: none
-	wide     int        // features of the data
+	narrow   *examples.Narrowing // of the features of the data, nil: none
+	wide     int                 // features of the data
 	base     int
 	columns  []string // names of the features, nil: none
 	about    details
@@ -44,14 +45,14 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	if s.Rows() == 0 {
 		return nil, bellows.Errorf(bellows.BadData, "evaluate", name, "the data has no rows")
 	}
-	class := numbered(s.ExampleSet, p.labels)
+	class := examples.Numbered(s.ExampleSet, p.labels)
 	var t tally
 	for r, y := range class {
 		t.count(p.chances(s, r), y)
 	}
 	n := float64(s.Rows())
 	m := []train.Metric{{Name: "accuracy", Value: t.correct / n}, {Name: "logloss", Value: t.loss / n}}
-	if unknown := s.unknown(); unknown > 0 {
+	if unknown := s.Unknown(); unknown > 0 {
 		m = append(m, train.Metric{Name: "unknown_features", Value: float64(unknown)})
 	}
 	return m, nil
@@ -63,9 +64,9 @@ func (p *predictor) Unknown(set *data.Set, labelled bool) map[string]int64 {
 	if err != nil {
 		return nil
 	}
-	counts := map[string]int64{"features": s.unknown()}
+	counts := map[string]int64{"features": s.Unknown()}
 	if labelled {
-		counts["labels"] = strange(numbered(s.ExampleSet, p.labels))
+		counts["labels"] = examples.Strange(examples.Numbered(s.ExampleSet, p.labels))
 	}
 	return counts
 }
@@ -90,15 +91,15 @@ func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 // Fields implements app.Named.
 func (p *predictor) Fields() app.Fields { return app.Fields{Of: "probabilities", Names: p.labels} }
 
-func (p *predictor) source(set *data.Set, op string) (source, error) {
+func (p *predictor) source(set *data.Set, op string) (examples.Source, error) {
 	if set == nil || set.Kind != data.Examples {
-		return source{}, bellows.Errorf(bellows.BadData, op, name, "the data must be labelled examples")
+		return examples.Source{}, bellows.Errorf(bellows.BadData, op, name, "the data must be labelled examples")
 	}
-	return source{p.narrow.of(set.Examples), p.features}, nil
+	return examples.Source{ExampleSet: p.narrow.Of(set.Examples), Width: p.features}, nil
 }
 
 // chances are the probabilities of a row's classes. Rows are asked for in their order, from 0 on: they are done some at a time.
-func (p *predictor) chances(s source, r int) []float32 {
+func (p *predictor) chances(s examples.Source, r int) []float32 {
 	width, at := len(p.labels), r%batchMost
 	if at == 0 {
 		hi := min(s.Rows(), r+batchMost)
@@ -122,26 +123,26 @@ func (p *predictor) chances(s source, r int) []float32 {
 	return p.z[at*width : (at+1)*width]
 }
 
-func (p *predictor) sparseLogits(s source, lo, hi int, z []float32) {
+func (p *predictor) sparseLogits(s examples.Source, lo, hi int, z []float32) {
 	width := len(p.labels)
 	for r := lo; r < hi; r++ {
 		row := z[(r-lo)*width : (r-lo+1)*width]
 		copy(row, p.table[p.features*width:])
-		index, value := s.sparse(r)
+		index, value := s.Entries(r)
 		for i, j := range index {
 			addTo(value[i], p.table[int(j)*width:int(j)*width+width], row)
 		}
 	}
 }
 
-func (p *predictor) denseLogits(s source, lo, hi int, z []float32) {
+func (p *predictor) denseLogits(s examples.Source, lo, hi int, z []float32) {
 	f, width := p.features, len(p.labels)
 	if len(p.x) == 0 {
 		p.x = make([]float32, batchMost*f)
 	}
 	for r := lo; r < hi; r++ {
 		x := p.x[(r-lo)*f : (r-lo+1)*f]
-		copy(x, s.dense(r, x))
+		copy(x, s.Vector(r, x))
 		copy(z[(r-lo)*width:(r-lo+1)*width], p.table[f*width:])
 	}
 	vec.GemmNN(hi-lo, width, f, 1, p.x[:(hi-lo)*f], f, p.table, width, 1, z, width)

@@ -7,6 +7,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/epochs"
+	"bellows/app/examples"
 	"bellows/data"
 	"bellows/progress"
 	"bellows/table"
@@ -23,13 +24,13 @@ import (
 // would take more than keptBytes.
 type problem struct {
 	config
-	narrow   *narrowing // of the features of the data, nil: none
-	wide     int        // features of the data before it
-	src      source     // the data
-	class    []int32    // of each of its rows
-	rows     []int32    // training rows in the order of splits and clocks
-	held     []int32    // rows that stop the run
-	test     source     // rows to show; nil examples where they are the held ones
+	narrow   *examples.Narrowing // of the features of the data, nil: none
+	wide     int                 // features of the data before it
+	src      examples.Source     // the data
+	class    []int32             // of each of its rows
+	rows     []int32             // training rows in the order of splits and clocks
+	held     []int32             // rows that stop the run
+	test     examples.Source     // rows to show; nil examples where they are the held ones
 	testRow  []int32
 	testOf   []int32  // class of each test row
 	classes  []string // in the order of labels.txt
@@ -37,10 +38,10 @@ type problem struct {
 	features int
 	width    int // number of classes
 	dense    bool
-	scale    scaling
-	size     float64 // mean squared length of a scaled row
-	top      float64 // largest eigenvalue of the scaled second moments
-	spectrum []level // of square, for the evidence
+	scale    examples.Scaling
+	size     float64          // mean squared length of a scaled row
+	top      float64          // largest eigenvalue of the scaled second moments
+	spectrum []examples.Level // of square, for the evidence
 
 	denseUnits  []denseUnit  // per split and clock; empty where rows are scaled as they are visited
 	sparseUnits []sparseUnit // per split and clock
@@ -91,15 +92,15 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	p.chooseBatch()
 	p.chooseParts()
 	if p.dense {
-		p.scale = scaleDense(p.meter, p.src, p.rows)
+		p.scale = examples.ScaleDense(p.meter, p.src, p.rows)
 	} else {
-		p.scale = scaleSparse(p.meter, p.src, p.rows)
+		p.scale = examples.ScaleSparse(p.meter, p.src, p.rows)
 	}
 	if err := p.meter.Err(); err != nil {
 		return nil, err
 	}
-	p.belief = belief(p.dense, len(p.rows), p.features)
-	p.size, p.spectrum = p.scale.length(), newSpectrum(p.scale.square)
+	p.belief = examples.Belief(p.dense, len(p.rows), p.features)
+	p.size, p.spectrum = p.scale.Length(), examples.NewSpectrum(p.scale.Square)
 	p.build()
 	if err := p.meter.Err(); err != nil {
 		return nil, err
@@ -129,11 +130,11 @@ func (p *problem) know(in app.Input) (err error) {
 		}
 	}
 	p.features, p.width = p.wide, len(p.classes)
-	if p.narrow = narrowingOf(set, p.wide, p.warm.known()); p.narrow != nil {
-		set, p.features = p.narrow.of(set), p.narrow.count
+	if p.narrow = examples.NarrowingOf(set, p.wide, p.warm.known()); p.narrow != nil {
+		set, p.features = p.narrow.Of(set), p.narrow.Count
 	}
-	p.src = source{set, p.features}
-	p.class = numbered(set, p.classes)
+	p.src = examples.Source{ExampleSet: set, Width: p.features}
+	p.class = examples.Numbered(set, p.classes)
 	if p.warm != nil {
 		p.warnings = append(p.warnings, p.warm.missed(p.classes, p.class)...)
 	}
@@ -143,10 +144,10 @@ func (p *problem) know(in app.Input) (err error) {
 // divide says which rows train, which stop the run and which are shown.
 func (p *problem) divide(in app.Input) {
 	if in.Test != nil {
-		set := p.narrow.of(in.Test.Examples)
-		p.test = source{set, p.features}
-		p.testOf = numbered(set, p.classes)
-		if n := strange(p.testOf); n > 0 {
+		set := p.narrow.Of(in.Test.Examples)
+		p.test = examples.Source{ExampleSet: set, Width: p.features}
+		p.testOf = examples.Numbered(set, p.classes)
+		if n := examples.Strange(p.testOf); n > 0 {
 			p.warnings = append(p.warnings, fmt.Sprintf("%d of %d test rows have labels that no row of DATA has; they count as wrong", n, set.Rows()))
 		}
 		p.testRow = make([]int32, set.Rows())
@@ -154,7 +155,7 @@ func (p *problem) divide(in app.Input) {
 			p.testRow[i] = int32(i)
 		}
 	}
-	p.rows, p.held = divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.EarlyStop))
+	p.rows, p.held = examples.Divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.EarlyStop))
 }
 
 func (p *problem) check() error {

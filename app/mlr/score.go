@@ -2,13 +2,14 @@ package mlr
 
 import (
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/train"
 	"bellows/vec"
 )
 
 // scoreUnit is rows that a split scores at the end of every epoch.
 type scoreUnit struct {
-	src    source
+	src    examples.Source
 	rows   []int32
 	class  []int32 // of each row of src
 	dense  denseUnit
@@ -17,7 +18,7 @@ type scoreUnit struct {
 }
 
 // newScoreUnit lays rows out for scoring. Dense rows are kept scaled if training rows are.
-func (p *problem) newScoreUnit(s source, rows, class []int32) scoreUnit {
+func (p *problem) newScoreUnit(s examples.Source, rows, class []int32) scoreUnit {
 	u := scoreUnit{src: s, rows: rows, class: class, kept: p.warm.kept(p, s, rows)}
 	switch {
 	case len(rows) == 0:

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/progress"
 	"bellows/vec"
 )
@@ -50,7 +51,7 @@ func (p *problem) buildSparse() {
 	for at := p.clocks - 1; at >= 0 && p.meter.Err() == nil; at-- {
 		for s := range p.splits {
 			for _, r := range p.unitRows(s, at) {
-				index, _ := p.src.sparse(int(r))
+				index, _ := p.src.Entries(int(r))
 				for _, j := range index {
 					if p.lastUse[j] == 0 {
 						p.lastUse[j] = int32(at + 1)
@@ -91,7 +92,7 @@ func (p *problem) usedRows() (n int) {
 	seen := make([]int32, p.features)
 	for s := range p.splits {
 		for _, r := range p.unitRows(s, 0) {
-			index, _ := p.src.sparse(int(r))
+			index, _ := p.src.Entries(int(r))
 			for _, j := range index {
 				if seen[j] != int32(s+1) {
 					seen[j] = int32(s + 1)
@@ -120,7 +121,7 @@ func (p *problem) lead(splits []bellows.SplitID) {
 				continue
 			}
 			for _, r := range p.unitRows(s, at) {
-				index, _ := p.src.sparse(int(r))
+				index, _ := p.src.Entries(int(r))
 				for _, j := range index {
 					last[j] = now
 				}
@@ -143,23 +144,23 @@ func (u *sparseUnit) lead(last []int32, now int32) {
 
 // sparseUnit lays rows out, with their features renumbered unless place is nil: it is scratch of one
 // zero a feature.
-func (p *problem) sparseUnit(s source, rows, class, place []int32) sparseUnit {
+func (p *problem) sparseUnit(s examples.Source, rows, class, place []int32) sparseUnit {
 	u := sparseUnit{
-		bias: float32(p.scale.bias), offset: append(make([]int32, 0, len(rows)+1), 0),
+		bias: float32(p.scale.Bias), offset: append(make([]int32, 0, len(rows)+1), 0),
 		class: make([]int32, 0, len(rows)), most: make([]float32, 0, len(rows)),
 	}
 	entries := 0
 	for _, r := range rows {
-		index, _ := s.sparse(int(r))
+		index, _ := s.Entries(int(r))
 		entries += len(index)
 	}
 	u.index, u.value = make([]int32, 0, entries), make([]float32, 0, entries)
 	for _, r := range rows {
-		index, value := s.sparse(int(r))
+		index, value := s.Entries(int(r))
 		u.index = append(u.index, index...)
 		square := u.bias
 		for i, j := range index {
-			v := value[i] * p.scale.factor[j]
+			v := value[i] * p.scale.Factor[j]
 			u.value = append(u.value, v)
 			square += float32(v * v)
 		}

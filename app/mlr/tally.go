@@ -3,6 +3,7 @@ package mlr
 import (
 	"math"
 
+	"bellows/app/examples"
 	"bellows/vec"
 )
 
@@ -46,7 +47,7 @@ func (t *tally) residuals(z []float32, class []int32) {
 // count adds a row of probabilities; a tie goes to the class that comes first.
 func (t *tally) count(p []float32, y int32) {
 	chance := chanceLeast
-	if y != unknownClass {
+	if y != examples.UnknownClass {
 		chance = max(chanceLeast, float64(p[y]))
 		if best(p) == int(y) {
 			t.correct++

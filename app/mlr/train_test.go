@@ -39,10 +39,10 @@ func objective(p *problem, w []float64, l2 float64, g []float64) float64 {
 	value, n := 0.0, float64(len(p.rows))
 	x, raw := make([]float64, p.features+1), make([]float32, p.features)
 	for _, r := range p.rows {
-		for j, v := range p.src.dense(int(r), raw) {
-			x[j] = float64(v) * float64(p.scale.factor[j])
-			if p.scale.center != nil {
-				x[j] = (float64(v) - float64(p.scale.center[j])) * float64(p.scale.factor[j])
+		for j, v := range p.src.Vector(int(r), raw) {
+			x[j] = float64(v) * float64(p.scale.Factor[j])
+			if p.scale.Center != nil {
+				x[j] = (float64(v) - float64(p.scale.Center[j])) * float64(p.scale.Factor[j])
 			}
 		}
 		x[p.features] = 1

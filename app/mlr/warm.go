@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/data"
 	"bellows/train"
 )
@@ -23,7 +24,7 @@ type warm struct {
 	*predictor
 	named   []int32   // by feature of the data, the model's; -1 for none. nil: the same numbers
 	feature []int32   // by feature of the run, the model's column of weights; -1 for none
-	class   []int32   // by class of the run, the model's; unknownClass for none
+	class   []int32   // by class of the run, the model's; examples.UnknownClass for none
 	same    bool      // the rows are those that the model was trained on
 	first   []float32 // of the table of weights
 }
@@ -45,13 +46,13 @@ func (p *problem) begin(in *app.Input) (*warm, error) {
 
 // join is the classes of the model and of the data.
 func (w *warm) join(classes []string) ([]string, error) {
-	all, find := w.labels[:len(w.labels):len(w.labels)], newFinder(w.labels)
+	all, find := w.labels[:len(w.labels):len(w.labels)], examples.NewFinder(w.labels)
 	for c := range all {
 		w.class = append(w.class, int32(c))
 	}
 	for _, label := range classes {
-		if find.text(label) == unknownClass {
-			all, w.class = append(all, label), append(w.class, unknownClass)
+		if find.Text(label) == examples.UnknownClass {
+			all, w.class = append(all, label), append(w.class, examples.UnknownClass)
 		}
 	}
 	if len(all) > classesMax {
@@ -142,7 +143,7 @@ func (w *warm) column(j int32) int32 {
 		j = w.named[j]
 	}
 	if j >= 0 && w.predictor.narrow != nil {
-		j = w.predictor.narrow.number(j)
+		j = w.predictor.narrow.Number(j)
 	}
 	if j < 0 || int(j) >= w.features {
 		return -1
@@ -154,7 +155,7 @@ func (w *warm) column(j int32) int32 {
 func (w *warm) fill(p *problem) {
 	w.feature = make([]int32, p.features)
 	if p.narrow != nil {
-		for i, j := range p.narrow.list() {
+		for i, j := range p.narrow.List() {
 			w.feature[i] = w.column(j)
 		}
 	} else {
@@ -174,14 +175,14 @@ func (w *warm) fill(p *problem) {
 		}
 	})
 	for j, k := range w.feature {
-		factor := p.scale.factor[j]
+		factor := p.scale.Factor[j]
 		if k < 0 || factor == 0 {
 			continue
 		}
 		for c, v := range w.table[int(k)*old : (int(k)+1)*old] {
 			w.first[j*width+c] = v / factor
-			if p.scale.center != nil {
-				bias[c] += float64(v) * float64(p.scale.center[j])
+			if p.scale.Center != nil {
+				bias[c] += float64(v) * float64(p.scale.Center[j])
 			}
 		}
 	}
@@ -195,11 +196,11 @@ func (w *warm) fill(p *problem) {
 func (w *warm) eachConstant(p *problem, visit func(j int, value float64, row []float32)) {
 	var x []float32
 	if p.dense {
-		x = p.src.dense(int(p.rows[0]), make([]float32, p.features))
+		x = p.src.Vector(int(p.rows[0]), make([]float32, p.features))
 	}
 	old := len(w.labels)
 	for j, k := range w.feature {
-		if k < 0 || p.scale.factor[j] != 0 {
+		if k < 0 || p.scale.Factor[j] != 0 {
 			continue
 		}
 		value := 0.0
@@ -212,7 +213,7 @@ func (w *warm) eachConstant(p *problem, visit func(j int, value float64, row []f
 
 // kept is what the features that training does not touch add to the scores of rows, by row and class, beyond what they add to all training rows; nil
 // where they add nothing.
-func (w *warm) kept(p *problem, s source, rows []int32) (kept []float32) {
+func (w *warm) kept(p *problem, s examples.Source, rows []int32) (kept []float32) {
 	if w == nil || len(rows) == 0 {
 		return nil
 	}
@@ -228,9 +229,9 @@ func (w *warm) kept(p *problem, s source, rows []int32) (kept []float32) {
 	old := len(w.labels)
 	if !p.dense {
 		for i, r := range rows {
-			index, value := s.sparse(int(r))
+			index, value := s.Entries(int(r))
 			for at, j := range index {
-				if k := int(w.feature[j]); k >= 0 && p.scale.factor[j] == 0 {
+				if k := int(w.feature[j]); k >= 0 && p.scale.Factor[j] == 0 {
 					add(i, float64(value[at]), w.table[k*old:(k+1)*old])
 				}
 			}
@@ -242,7 +243,7 @@ func (w *warm) kept(p *problem, s source, rows []int32) (kept []float32) {
 	w.eachConstant(p, func(j int, value float64, _ []float32) { features, same = append(features, j), append(same, value) })
 	buf := make([]float32, p.features)
 	for i := 0; i < len(rows) && len(features) > 0; i++ {
-		x := s.dense(int(rows[i]), buf)
+		x := s.Vector(int(rows[i]), buf)
 		for at, j := range features {
 			k := int(w.feature[j])
 			add(i, float64(x[j])-same[at], w.table[k*old:(k+1)*old])
@@ -264,9 +265,9 @@ func (w *warm) keep(p *problem, weights, bias []float32) {
 // alpha is the precision of the weights that the model was trained with last, as the first of this run.
 func (w *warm) alpha(rows int) float64 {
 	if l2 := w.about.L2 * float64(rows); l2 > 0 {
-		return min(alphaMost, max(alphaLeast, l2))
+		return min(examples.AlphaMost, max(examples.AlphaLeast, l2))
 	}
-	return alphaStart
+	return examples.AlphaStart
 }
 
 // pace is that of the model's last epoch where the rows are the same; others are learned by the first steps of any run.

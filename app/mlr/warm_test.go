@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/data"
 	"bellows/model"
 )
@@ -17,14 +18,14 @@ import (
 func weightsByName(t *testing.T, m *model.Model) map[string]float32 {
 	t.Helper()
 	out := map[string]float32{}
-	columns, labels := m.Names(columnsFile), m.Names(labelsFile)
+	columns, labels := m.Names(examples.ColumnsFile), m.Names(examples.LabelsFile)
 	w := m.Tensor("weights")
 	for c, label := range labels {
 		for j, v := range w.Floats[c*w.Shape[1] : (c+1)*w.Shape[1]] {
 			feature := fmt.Sprint(j)
 			if columns != nil {
 				feature = columns[j]
-			} else if features := m.Names(featuresFile); features != nil {
+			} else if features := m.Names(examples.FeaturesFile); features != nil {
 				feature = features[j]
 			}
 			out[label+"·"+feature] = v
@@ -100,8 +101,8 @@ func TestAStartScoresAsItsModel(t *testing.T) {
 			if !c.narrowing && name != "dense becomes not" && news != c.news {
 				t.Errorf("%d values are new, want %d", news, c.news)
 			}
-			if !slices.Equal(m.Names(labelsFile)[:len(old.Names(labelsFile))], old.Names(labelsFile)) {
-				t.Errorf("labels %v, of the model %v", m.Names(labelsFile), old.Names(labelsFile))
+			if !slices.Equal(m.Names(examples.LabelsFile)[:len(old.Names(examples.LabelsFile))], old.Names(examples.LabelsFile)) {
+				t.Errorf("labels %v, of the model %v", m.Names(examples.LabelsFile), old.Names(examples.LabelsFile))
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bellows/app"
+	"bellows/app/examples"
 )
 
 // The values of the setting class_weights that are no list of labels and weights.
@@ -31,7 +32,7 @@ type classWeights []float32
 
 // of is the weight of a row of a class.
 func (w classWeights) of(class int32) float32 {
-	if w == nil || class == unknownClass {
+	if w == nil || class == examples.UnknownClass {
 		return 1
 	}
 	return w[class]
@@ -93,7 +94,7 @@ func balanced(rows []int, all int) []float64 {
 // readWeights reads label:weight, divided by commas; labels that are not named have weight 1. What lacks a weight is the beginning of a label that
 // has a comma.
 func (p *problem) readWeights(text string) []float64 {
-	weights, find, given := slices.Repeat([]float64{1}, p.width), newFinder(p.classes), make([]bool, p.width)
+	weights, find, given := slices.Repeat([]float64{1}, p.width), examples.NewFinder(p.classes), make([]bool, p.width)
 	refuse := func(format string, args ...any) { p.values.Refuse("class_weights", format, args...) }
 	begun := ""
 	for part := range strings.SplitSeq(text, ",") {
@@ -107,9 +108,9 @@ func (p *problem) readWeights(text string) []float64 {
 			continue
 		}
 		begun = ""
-		c := find.text(strings.TrimSpace(label))
+		c := find.Text(strings.TrimSpace(label))
 		switch {
-		case c == unknownClass:
+		case c == examples.UnknownClass:
 			refuse("DATA has no label %s%s", strings.TrimSpace(label), nearestLabel(strings.TrimSpace(label), p.classes))
 		case given[c]:
 			refuse("the label %s is there twice", p.classes[c])

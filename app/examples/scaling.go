@@ -1,14 +1,13 @@
-package mlr
+package examples
 
 import (
 	"math"
 
 	"bellows/app"
 	"bellows/progress"
-	"bellows/vec"
 )
 
-// scaling turns a feature x into (x - center) * factor, with factor = 1/√(spread · reach): spread is
+// Scaling turns a feature x into (x - center) * factor, with factor = 1/√(spread · reach): spread is
 // the root mean square of x - center over the training rows and reach its largest size. So the units
 // of a feature do not matter. Scaling by the spread alone lets rare features and outliers step too
 // far, by the reach alone leaves rare features behind; between them, 20 Newsgroups gains 1 to 2 points
@@ -24,11 +23,11 @@ import (
 // The bias of sparse rows, a feature that is always 1, is scaled by the root of that factor. Scaled like the others it would take
 // too many epochs where classes differ in size; unscaled it takes half of every step, so that single rows
 // swing the scores of all: 20 Newsgroups then needs two epochs more to the same accuracy.
-type scaling struct {
-	center []float32 // nil: zeros
-	factor []float32
-	square []float64 // mean square of each scaled feature
-	bias   float64   // likewise of the bias: what its steps are multiplied by
+type Scaling struct {
+	Center []float32 // nil: zeros
+	Factor []float32
+	Square []float64 // mean square of each scaled feature
+	Bias   float64   // likewise of the bias: what its steps are multiplied by
 }
 
 // parts is how many pieces sums over rows are cut into: their order is fixed by it, and not by the
@@ -38,10 +37,10 @@ const parts = 64
 // moments is sums over rows for every feature.
 type moments struct{ sum, low, high []float64 }
 
-// scaleDense measures the rows of a source.
-func scaleDense(meter *progress.Meter, s source, rows []int32) scaling {
+// ScaleDense measures the rows of a source.
+func ScaleDense(meter *progress.Meter, s Source, rows []int32) Scaling {
 	meter.Begin(progress.Part{Doing: "measuring columns", Unit: "rows", Total: 2 * int64(len(rows))})
-	f := s.features
+	f := s.Width
 	m := measure(meter, s, rows)
 	center, factor := make([]float32, f), make([]float32, f)
 	for j := range center {
@@ -58,7 +57,7 @@ func scaleDense(meter *progress.Meter, s source, rows []int32) scaling {
 		factor[j] = float32(1 / math.Sqrt(deviation*math.Sqrt(deviation*reach)))
 		square[j] = v * float64(factor[j]) * float64(factor[j])
 	}
-	return scaling{center, factor, square, 1}
+	return Scaling{center, factor, square, 1}
 }
 
 // overParts sums each of the pieces of rows, until the meter's context ends.
@@ -72,15 +71,15 @@ func overParts[T any](meter *progress.Meter, rows []int32, sum func(rows []int32
 	return part
 }
 
-func measure(meter *progress.Meter, s source, rows []int32) moments {
+func measure(meter *progress.Meter, s Source, rows []int32) moments {
 	part := overParts(meter, rows, func(rows []int32) moments {
-		m, buf := newMoments(s.features), make([]float32, s.features)
+		m, buf := newMoments(s.Width), make([]float32, s.Width)
 		for _, r := range rows {
-			m.add(s.dense(int(r), buf))
+			m.add(s.Vector(int(r), buf))
 		}
 		return m
 	})
-	all := newMoments(s.features)
+	all := newMoments(s.Width)
 	for _, m := range part {
 		for j, v := range m.sum {
 			all.sum[j] += v
@@ -114,11 +113,11 @@ func newMoments(f int) moments {
 }
 
 // spread is the mean square of every feature about its center.
-func spread(meter *progress.Meter, s source, rows []int32, center []float32) []float64 {
+func spread(meter *progress.Meter, s Source, rows []int32, center []float32) []float64 {
 	part := overParts(meter, rows, func(rows []int32) []float64 {
-		sum, buf := make([]float64, s.features), make([]float32, s.features)
+		sum, buf := make([]float64, s.Width), make([]float32, s.Width)
 		for _, r := range rows {
-			row := s.dense(int(r), buf)
+			row := s.Vector(int(r), buf)
 			sum, center := sum[:len(row)], center[:len(row)]
 			for j, x := range row {
 				d := float64(x) - float64(center[j])
@@ -127,7 +126,7 @@ func spread(meter *progress.Meter, s source, rows []int32, center []float32) []f
 		}
 		return sum
 	})
-	all := make([]float64, s.features)
+	all := make([]float64, s.Width)
 	for _, sum := range part {
 		for j, v := range sum {
 			all[j] += v
@@ -142,16 +141,16 @@ func spread(meter *progress.Meter, s source, rows []int32, center []float32) []f
 // measureStep is how many sparse rows are measured before somebody asks whether to go on.
 const measureStep = 4096
 
-// scaleSparse measures the rows of a sparse source.
-func scaleSparse(meter *progress.Meter, s source, rows []int32) scaling {
+// ScaleSparse measures the rows of a sparse source.
+func ScaleSparse(meter *progress.Meter, s Source, rows []int32) Scaling {
 	meter.Begin(progress.Part{Doing: "measuring columns", Unit: "rows", Total: int64(len(rows))})
-	factor, square := make([]float32, s.features), make([]float64, s.features)
-	reach := make([]float64, s.features)
+	factor, square := make([]float32, s.Width), make([]float64, s.Width)
+	reach := make([]float64, s.Width)
 	for at, r := range rows {
 		if at%measureStep == 0 && meter.Add(int64(min(measureStep, len(rows)-at))) != nil {
 			break
 		}
-		index, value := s.sparse(int(r))
+		index, value := s.Entries(int(r))
 		for i, j := range index {
 			v := float64(value[i])
 			square[j] += v * v
@@ -170,61 +169,29 @@ func scaleSparse(meter *progress.Meter, s source, rows []int32) scaling {
 	}
 	bias := 1 / math.Sqrt(1+total)
 	if total == 0 {
-		return scaling{nil, factor, square, bias}
+		return Scaling{nil, factor, square, bias}
 	}
 	for j := range square {
 		square[j] /= total
 		factor[j] = float32(reach[j] / math.Sqrt(total))
 	}
-	return scaling{nil, factor, square, bias}
+	return Scaling{nil, factor, square, bias}
 }
 
-// apply writes the scaled row to dst.
-func (s scaling) apply(row, dst []float32) {
-	factor, center := s.factor[:len(row)], s.center[:len(row)]
+// Apply writes the scaled row to dst.
+func (s Scaling) Apply(row, dst []float32) {
+	factor, center := s.Factor[:len(row)], s.Center[:len(row)]
 	dst = dst[:len(row)]
 	for j, x := range row {
 		dst[j] = (x - center[j]) * factor[j]
 	}
 }
 
-// length is the mean squared length of a scaled row, the bias included.
-func (s scaling) length() float64 {
-	sum := s.bias
-	for _, v := range s.square {
+// Length is the mean squared length of a scaled row, the bias included.
+func (s Scaling) Length() float64 {
+	sum := s.Bias
+	for _, v := range s.Square {
 		sum += v
 	}
 	return sum
 }
-
-// curvature is the largest eigenvalue of the scaled rows' second moments, from some of them by power
-// iteration; rows is a row-major sample. The log-loss bends by at most half of it.
-func curvature(rows []float32, width int) float64 {
-	n := len(rows) / width
-	v, u := make([]float32, width), make([]float32, width)
-	for j := range v {
-		v[j] = 1 + float32(j%7)/7 // in no eigenvector's null space but by accident
-	}
-	top := 0.0
-	for range powerSteps {
-		norm := math.Sqrt(float64(vec.SumSquares(v)))
-		if norm == 0 || math.IsInf(norm, 0) {
-			return top
-		}
-		vec.Scale(float32(1/norm), v)
-		clear(u)
-		for i := range n {
-			x := rows[i*width : (i+1)*width]
-			vec.Axpy(vec.Dot(x, v), x, u)
-		}
-		top = math.Sqrt(float64(vec.SumSquares(u))) / float64(n)
-		u, v = v, u
-	}
-	return top
-}
-
-// powerSteps and curvatureRows bound the work of curvature; ten per cent of error are no matter.
-const (
-	powerSteps    = 12
-	curvatureRows = 1024
-)

@@ -1,0 +1,133 @@
+package examples
+
+import (
+	"math/bits"
+	"strconv"
+
+	"bellows"
+	"bellows/data"
+)
+
+// FeaturesFile lists the features of a narrow model: line j is the index, from 0, that column j of the weights has in the data.
+const FeaturesFile = "features.txt"
+
+// Rows of more than wideLeast features of which at most one in wideShare occurs are trained on those that occur: the others' weights
+// would all be 0. Below, the tables are small anyway, and the model is what it was.
+const (
+	wideLeast = 1 << 20
+	wideShare = 4
+)
+
+// Narrowing numbers the features that occur in training data anew, in their order. nil numbers nothing.
+//
+// It is a set of bits, with the number of bits before each word: 12 bits for 64 features, of which most never occur. Turned down: a
+// map, which takes longer than training on rows of millions of features.
+type Narrowing struct {
+	words  []uint64
+	before []int32
+	Count  int // of those that occur
+}
+
+// NarrowingOf is that of a set so wide, nil where all features are to be trained. Those that a model knows are trained on whether they occur or not.
+func NarrowingOf(set *data.ExampleSet, wide int, known []int32) *Narrowing {
+	if !set.Sparse() || wide <= wideLeast {
+		return nil
+	}
+	if n := NewNarrowing(set.Index, known); n.Count > 0 && n.Count <= wide/wideShare {
+		return n
+	}
+	return nil
+}
+
+// NewNarrowing numbers the features that are listed.
+func NewNarrowing(lists ...[]int32) *Narrowing {
+	top := int32(-1)
+	for _, index := range lists {
+		for _, j := range index {
+			top = max(top, j)
+		}
+	}
+	n := &Narrowing{words: make([]uint64, top/64+1), before: make([]int32, top/64+1)}
+	for _, index := range lists {
+		for _, j := range index {
+			n.words[j/64] |= 1 << (j % 64)
+		}
+	}
+	for i, w := range n.words {
+		n.before[i] = int32(n.Count)
+		n.Count += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// Number is the new number of a feature, or Count when it does not occur.
+func (n *Narrowing) Number(j int32) int32 {
+	at := int(j / 64)
+	if at >= len(n.words) || n.words[at]&(1<<(j%64)) == 0 {
+		return int32(n.Count)
+	}
+	return n.before[at] + int32(bits.OnesCount64(n.words[at]&(1<<(j%64)-1)))
+}
+
+// List is the old numbers, in the order of the new.
+func (n *Narrowing) List() []int32 {
+	list := make([]int32, 0, n.Count)
+	for i, w := range n.words {
+		for ; w != 0; w &= w - 1 {
+			list = append(list, int32(64*i+bits.TrailingZeros64(w)))
+		}
+	}
+	return list
+}
+
+// Features is List, written out.
+func (n *Narrowing) Features() []string {
+	names := make([]string, 0, n.Count)
+	for _, j := range n.List() {
+		names = append(names, strconv.Itoa(int(j)))
+	}
+	return names
+}
+
+// Of is a set with its features numbered anew. Those that do not occur in training stand behind the others of their row, as features
+// that the model does not know (Source).
+func (n *Narrowing) Of(set *data.ExampleSet) *data.ExampleSet {
+	if n == nil || !set.Sparse() {
+		return set
+	}
+	out := *set
+	out.Features = n.Count + 1
+	out.Index, out.Value = make([]int32, 0, len(set.Index)), make([]float32, 0, len(set.Value))
+	for r := range set.Rows() {
+		lo, hi := set.Offset[r], set.Offset[r+1]
+		strange := 0
+		for i, j := range set.Index[lo:hi] {
+			k := n.Number(j)
+			if int(k) == n.Count {
+				strange++
+				continue
+			}
+			out.Index, out.Value = append(out.Index, k), append(out.Value, set.Value[lo+int64(i)])
+		}
+		for range strange {
+			out.Index, out.Value = append(out.Index, int32(n.Count)), append(out.Value, 0)
+		}
+	}
+	return &out
+}
+
+// ParseFeatures is the way back from Features: nil of a model that has them all.
+func ParseFeatures(lines []string) (*Narrowing, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	index := make([]int32, len(lines))
+	for i, s := range lines {
+		j, err := strconv.ParseInt(s, 10, 32)
+		if err != nil || j < 0 || i > 0 && int32(j) <= index[i-1] {
+			return nil, bellows.Errorf(bellows.BadData, "open model", FeaturesFile, "line %d, %q, is not a number above the one before", i+1, s)
+		}
+		index[i] = int32(j)
+	}
+	return NewNarrowing(index), nil
+}
