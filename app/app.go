@@ -71,7 +71,7 @@ func Falls(metric string) (falls, known bool) {
 		metric = strings.TrimPrefix(metric, part)
 	}
 	switch metric {
-	case "rmse", "mae", "logloss", "loss", "perplexity":
+	case "rmse", "mae", "logloss", "loss", "perplexity", "gap":
 		return true, true
 	case "accuracy", "auc", "f1", "r2", "loglik_per_token", "ndcg_at_10":
 		return false, true

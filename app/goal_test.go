@@ -5,6 +5,7 @@ import (
 
 	"bellows/app"
 	"bellows/app/lda"
+	"bellows/app/linear"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 )
@@ -12,7 +13,7 @@ import (
 // TestEveryMetricHasADirection wants to know of each metric of the applications which way is better.
 func TestEveryMetricHasADirection(t *testing.T) {
 	t.Parallel()
-	for _, a := range []app.Application{mf.New(), mlr.New(), lda.New()} {
+	for _, a := range []app.Application{mf.New(), mlr.New(), lda.New(), linear.New()} {
 		for _, name := range a.Describe().Metrics {
 			if _, known := app.Falls(name); !known {
 				t.Errorf("nothing is known of %s", name)

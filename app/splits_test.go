@@ -6,6 +6,7 @@ import (
 
 	"bellows/app"
 	"bellows/app/lda"
+	"bellows/app/linear"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/data/demo"
@@ -19,7 +20,7 @@ func TestSplitsAreEnoughForAllSlots(t *testing.T) {
 		app      app.Application
 		settings map[string]string
 	}{
-		{mf.New(), nil}, {mf.New(), map[string]string{"schedule": "ssp"}}, {mf.New(), map[string]string{"loss": "weighted"}}, {mlr.New(), nil}, {lda.New(), nil},
+		{mf.New(), nil}, {mf.New(), map[string]string{"schedule": "ssp"}}, {mf.New(), map[string]string{"loss": "weighted"}}, {mlr.New(), nil}, {lda.New(), nil}, {linear.New(), nil}, {linear.New(), map[string]string{"loss": "svr"}},
 	} {
 		about := c.app.Describe()
 		set, err := demo.Make(about.Data, 1)

@@ -40,6 +40,7 @@ type Finder struct {
 	byNumber map[float32]int32
 }
 
+// NewFinder is that of a list of labels, whose numbers are their places.
 func NewFinder(classes []string) Finder {
 	f := Finder{make(map[string]int32, len(classes)), make(map[float32]int32, len(classes))}
 	for i, label := range classes {

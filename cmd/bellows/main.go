@@ -4,9 +4,10 @@ package main
 
 import (
 	"bellows/app/lda"
+	"bellows/app/linear"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/cli"
 )
 
-func main() { cli.Main(mf.New(), mlr.New(), lda.New()) }
+func main() { cli.Main(mf.New(), mlr.New(), lda.New(), linear.New()) }

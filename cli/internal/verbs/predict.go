@@ -35,6 +35,7 @@ type predictionLine struct {
 	// What else an application says of a row, by name.
 	Probabilities map[string]float64 `json:"probabilities,omitempty"`
 	Shares        map[string]float64 `json:"shares,omitempty"`
+	Scores        map[string]float64 `json:"scores,omitempty"`
 }
 
 // name puts the fields behind the prediction under their names. A field that is no number, or more fields than names, are a bug of the application.
@@ -57,6 +58,8 @@ func (l *predictionLine) name(fields []string, of app.Fields) error {
 	switch of.Of {
 	case "probabilities":
 		l.Probabilities = values
+	case "scores":
+		l.Scores = values
 	case "shares":
 		l.Shares = values
 	default:

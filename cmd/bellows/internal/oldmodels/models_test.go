@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellows/app/lda"
+	"bellows/app/linear"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/cli"
@@ -14,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	clitest.Main(m, "bellows", func() { cli.Main(mf.New(), mlr.New(), lda.New()) })
+	clitest.Main(m, "bellows", func() { cli.Main(mf.New(), mlr.New(), lda.New(), linear.New()) })
 }
 
 // TestModelsOfOlderVersions runs the script of each folder of models, which names every model of it.

@@ -1,0 +1,172 @@
+package linear
+
+import (
+	"math"
+
+	"bellows"
+	"bellows/app"
+	"bellows/random"
+	"bellows/train"
+	"bellows/vec"
+)
+
+// The arguments of all tasks.
+const (
+	argL2 = iota
+	argL1
+	argCount
+)
+
+// The results of a task that measures.
+const (
+	gotLoss   = iota // of training rows
+	gotDual          // likewise
+	gotRight         // likewise: rows on the right side, or squared errors
+	gotSpread        // likewise: the curvature of the loss
+	gotTest          // loss of test rows
+	gotTestRight
+	gotSquares // of weights
+	gotSizes   // of weights
+	gotAll
+)
+
+// ascent runs the tasks of one split. All that it holds is scratch.
+type ascent struct {
+	p                           *problem
+	sums, before, duals, change []float32
+}
+
+// newExecutor is one for a split.
+func (p *problem) newExecutor() train.Executor {
+	if p.newton != nil {
+		return &newton{p: p, loss: p.newton}
+	}
+	return &ascent{p: p}
+}
+
+// reserve is scratch of n values, grown where needed.
+func reserve(s *[]float32, n int) []float32 {
+	if cap(*s) < n {
+		*s = make([]float32, n)
+	}
+	return (*s)[:n]
+}
+
+func (p *problem) penalty(args []float64) penalty {
+	n := float64(len(p.rows))
+	return penalty{factor: 1 / (args[argL2] * n), threshold: float32(args[argL1] * n)}
+}
+
+// RunTask implements train.Executor.
+func (e *ascent) RunTask(t *train.Task) error {
+	if at := e.p.work().Place(t.Clock()); at < e.p.clocks {
+		e.ascend(t, at)
+	} else {
+		e.measure(t)
+	}
+	return nil
+}
+
+// pull is the sums that a block uses, in memory of the executor's.
+func (e *ascent) pull(t *train.Task, u *block) []float32 {
+	if u.rows == nil {
+		sums := reserve(&e.sums, e.p.features+1)
+		copy(sums, t.PullRange(sumsTable, 0, bellows.RowID(len(sums))))
+		return sums
+	}
+	sums := reserve(&e.sums, len(u.rows))
+	t.Pull(sumsTable, u.rows, sums)
+	return sums
+}
+
+// ascend brings the dual variables of a block's rows to their best, one after the other, some times.
+func (e *ascent) ascend(t *train.Task, at int) {
+	home := int(t.Split())*e.p.visits + at
+	u, by := &e.p.blocks[home], e.p.penalty(t.Args())
+	sums := e.pull(t, u)
+	before := append(e.before[:0], sums...)
+	e.before = before
+	was := t.PullRow(dualsTable, bellows.RowID(home))
+	duals := append(e.duals[:0], was...)
+	e.duals = duals
+
+	n := len(u.target)
+	start := random.Of(e.p.seed, uint64(t.Split()), uint64(t.Clock()))
+	first, stride := int(start>>33)%n, coprime(int(start&0xffff), n)
+	for k, i := 0, first; k < passes*n; k++ {
+		dual := float64(duals[i])
+		next := float32(e.p.loss.Step(dual, u.score(sums, i, e.p.bias, by), by.factor*float64(u.square[i]), float64(u.target[i])))
+		if d := next - duals[i]; d != 0 {
+			u.step(sums, i, e.p.bias, d)
+			duals[i] = next
+		}
+		if i += stride; i >= n {
+			i -= n
+		}
+	}
+	vec.Axpy(-1, was, duals)
+	t.PushRow(dualsTable, bellows.RowID(home), duals)
+	vec.Axpy(-1, before, sums)
+	for j, k := range u.share {
+		sums[j] /= k
+	}
+	if u.rows == nil {
+		t.PushRange(sumsTable, 0, sums)
+	} else {
+		t.Push(sumsTable, u.rows, sums)
+	}
+	t.SignalTaskCompletion()
+}
+
+// passes is how often a split goes over its rows between two exchanges: more come closer to what the split alone can reach, and exchanges cost more than they do.
+const passes = 4
+
+// coprime is a number from 1 to n-1 (or 0 of 1) by which one comes to each of n places, from some number on.
+func coprime(from, n int) int {
+	for k := 1 + from%max(1, n-1); ; k++ {
+		if k%n == 0 && n > 1 {
+			k = 1
+		}
+		a, b := k, n
+		for b > 0 {
+			a, b = b, a%b
+		}
+		if a == 1 {
+			return k % n
+		}
+	}
+}
+
+// measure scores the split's training rows and its part of the test rows.
+func (e *ascent) measure(t *train.Task) {
+	var got [gotAll]float64
+	by, split := e.p.penalty(t.Args()), int(t.Split())
+	for at := range e.p.visits {
+		u := &e.p.blocks[split*e.p.visits+at]
+		sums := e.pull(t, u)
+		duals := t.PullRow(dualsTable, bellows.RowID(split*e.p.visits+at))
+		for i, y := range u.target {
+			score := u.score(sums, i, e.p.bias, by)
+			got[gotLoss] += e.p.loss.Value(score, float64(y))
+			got[gotDual] += e.p.loss.Dual(float64(duals[i]), float64(y))
+			got[gotRight] += e.p.judge(score, float64(y))
+		}
+	}
+	if u := &e.p.scored[split]; len(u.target) > 0 {
+		sums := e.pull(t, u)
+		for i, y := range u.target {
+			score := u.score(sums, i, e.p.bias, by)
+			got[gotTest] += e.p.cost(score, float64(y))
+			got[gotTestRight] += e.p.judge(score, float64(y))
+		}
+	}
+	lo, hi := app.Share(e.p.features+1, split, e.p.splits), app.Share(e.p.features+1, split+1, e.p.splits)
+	if lo < hi {
+		for _, sum := range t.PullRange(sumsTable, bellows.RowID(lo), bellows.RowID(hi)) {
+			w := by.factor * float64(by.soft(sum))
+			got[gotSquares] += w * w
+			got[gotSizes] += math.Abs(w)
+		}
+	}
+	t.SignalTaskCompletion(got[:]...)
+}

@@ -1,0 +1,186 @@
+package linear
+
+import (
+	"math"
+	"slices"
+
+	"bellows"
+	"bellows/app/examples"
+	"bellows/vec"
+)
+
+// block is scaled rows that a split visits in a clock, or scores at the end of an epoch: dense, or of which row i has the features
+// index[offset[i]:offset[i+1]].
+//
+// Where sparse blocks use a small part of the tables, features are renumbered: table row rows[k] is feature k of the block, and only these are pulled and
+// pushed. The last of rows is the bias. Else rows is nil, and the block works on whole tables.
+//
+// Splits step at once from the same sums. Of a feature that k of them use in the clock, each steps as if the other k-1 changed its sum as the split
+// does itself: share is k. For each feature the objective of the sum of all changes is then at least the mean of what the splits have reached by
+// themselves, since it is concave (Jensen), so that a clock never takes the dual objective down, however features are shared. For share = the number of splits
+// everywhere this is CoCoA+ with adding (Ma et al. 2015, "Adding vs. averaging in distributed primal-dual optimization"); rare features have less.
+type block struct {
+	rows   []bellows.RowID
+	x      []float32 // dense rows, one behind the other
+	offset []int32
+	index  []int32
+	value  []float32
+	target []float32
+	share  []float32 // by feature of the block, the bias last
+	square []float32 // by row: the squares of its features, each times its share
+}
+
+// block lays rows out, with their features renumbered unless place is nil: it is scratch of one zero a feature.
+func (p *problem) block(s examples.Source, rows []int32, target []float32, at int, place []int32) block {
+	u := block{target: make([]float32, len(rows))}
+	for i, r := range rows {
+		u.target[i] = target[r]
+	}
+	if p.dense {
+		p.fillDense(&u, s, rows)
+	} else {
+		p.fillSparse(&u, s, rows, at, place)
+	}
+	if p.newton != nil {
+		return u
+	}
+	u.square = make([]float32, len(rows))
+	own := u.share[len(u.share)-1] * p.bias * p.bias
+	for i := range rows {
+		if p.dense {
+			u.square[i] = own + u.share[0]*vec.SumSquares(u.row(i, p.features))
+			continue
+		}
+		sum := own
+		index, value := u.entries(i)
+		for k, j := range index {
+			sum += float32(u.share[j] * float32(value[k]*value[k]))
+		}
+		u.square[i] = sum
+	}
+	return u
+}
+
+func (p *problem) fillDense(u *block, s examples.Source, rows []int32) {
+	u.x, u.share = make([]float32, len(rows)*p.features), slices.Repeat([]float32{float32(p.splits)}, p.features+1)
+	for i, r := range rows {
+		dst := u.row(i, p.features)
+		p.scale.Apply(s.Vector(int(r), dst), dst)
+	}
+}
+
+func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, place []int32) {
+	u.offset = append(make([]int32, 0, len(rows)+1), 0)
+	for _, r := range rows {
+		index, value := s.Entries(int(r))
+		u.index = append(u.index, index...)
+		for i, j := range index {
+			u.value = append(u.value, value[i]*p.scale.Factor[j])
+		}
+		u.offset = append(u.offset, int32(len(u.index)))
+	}
+	if p.newton != nil {
+		return
+	}
+	sharing := p.sharing[at]
+	if place == nil {
+		for _, n := range sharing {
+			u.share = append(u.share, float32(max(1, n)))
+		}
+		u.share = append(u.share, float32(p.splits))
+		return
+	}
+	u.renumber(place)
+	for _, j := range u.rows[:len(u.rows)-1] {
+		u.share = append(u.share, float32(max(1, sharing[j])))
+	}
+	u.share = append(u.share, float32(p.splits))
+}
+
+// renumber counts the block's features from 0, in their order, and lists the table rows that they are.
+func (u *block) renumber(place []int32) {
+	for _, j := range u.index {
+		if place[j] == 0 {
+			place[j] = 1
+			u.rows = append(u.rows, bellows.RowID(j))
+		}
+	}
+	slices.Sort(u.rows)
+	for k, j := range u.rows {
+		place[j] = int32(k)
+	}
+	for i, j := range u.index {
+		u.index[i] = place[j]
+	}
+	for _, j := range u.rows {
+		place[j] = 0
+	}
+	u.rows = append(u.rows, bellows.RowID(len(place)))
+}
+
+// row is dense row i.
+func (u *block) row(i, features int) []float32 { return u.x[i*features : (i+1)*features] }
+
+// entries is sparse row i.
+func (u *block) entries(i int) ([]int32, []float32) {
+	lo, hi := u.offset[i], u.offset[i+1]
+	return u.index[lo:hi], u.value[lo:hi:hi]
+}
+
+// penalty is what weights cost, and so how they come from sums: weight = soft(sum, threshold) * factor, where soft takes the threshold off the size.
+type penalty struct {
+	factor    float64 // 1/(l2 rows)
+	threshold float32 // l1 rows
+}
+
+func (e penalty) soft(sum float32) float32 {
+	return float32(math.Copysign(float64(max(0, abs(sum)-e.threshold)), float64(sum)))
+}
+
+func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
+
+// score is row i's under sums, of which the last is the bias's.
+func (u *block) score(sums []float32, i int, bias float32, by penalty) float64 {
+	last := len(sums) - 1
+	if by.threshold > 0 {
+		return by.factor * (float64(bias*by.soft(sums[last])) + u.softScore(sums[:last], i, by))
+	}
+	own := float64(bias * sums[last])
+	if u.offset == nil {
+		return by.factor * (own + float64(vec.Dot(u.row(i, last), sums[:last])))
+	}
+	sum := float32(0)
+	index, value := u.entries(i)
+	for k, j := range index {
+		sum += float32(value[k] * sums[j])
+	}
+	return by.factor * (own + float64(sum))
+}
+
+func (u *block) softScore(sums []float32, i int, by penalty) (sum float64) {
+	if u.offset == nil {
+		for j, x := range u.row(i, len(sums)) {
+			sum += float64(x * by.soft(sums[j]))
+		}
+		return sum
+	}
+	index, value := u.entries(i)
+	for k, j := range index {
+		sum += float64(value[k] * by.soft(sums[j]))
+	}
+	return sum
+}
+
+// step changes sums as a change of row i's dual variable does, each feature as often as it is shared.
+func (u *block) step(sums []float32, i int, bias, change float32) {
+	last := len(sums) - 1
+	sums[last] += float32(u.share[last] * float32(change*bias))
+	if u.offset == nil {
+		vec.Axpy(u.share[0]*change, u.row(i, last), sums[:last])
+		return
+	}
+	index, value := u.entries(i)
+	for k, j := range index {
+		sums[j] += float32(u.share[j] * float32(change*value[k]))
+	}
+}

@@ -1,0 +1,24 @@
+// Package linear is linear models of one score: of numbers (regression), or of two classes. Rows of features have the score w x + b, and a loss says what
+// a wrong one costs (internal/loss).
+//
+// Training minimises the mean loss plus l2/2 |w|² + l1 |w|₁, over features that are scaled first and one that is the same in all rows, the bias, which
+// is pulled as the others are. There is one best, and a run ends when it is certain to be close to it: the smaller the setting gap, the closer. Where dual
+// ascent cannot prove that, it ends when it gains nothing any more, and the gap says how far from certain it is.
+//
+// The caller's duties, in order:
+//
+//  1. New().Describe for help; NewRun with examples whose labels are the loss's. It makes targets of labels (targets.go), scales the training rows, and
+//     deals them to splits in an order that the seed fixes.
+//  2. Train Run.Job. Few features and a loss that bends: Newton's method, with moments of all rows in a table (newton.go). Else dual coordinate ascent
+//     (ascent.go): each training row has a dual variable, in a table whose partitions are those of the splits, and a table has the sums of dual
+//     variables times features, of which the weights are a function. In a clock every split brings the dual variables of some of its rows to
+//     their best, one after the other, four times, and pushes how that changes the sums. What all splits do at once adds up (block.go).
+//  3. Run.Model makes the model, whose weights are of the features and labels as they are; Open makes a Predictor of it.
+//
+// Nothing has a step size. Both ways go to the same best, which tests hold against each other and against a slow reference.
+//
+// The result is the same bit for bit for any number of compute slots and processes: all sums run in the order of splits and clocks, and the order of rows
+// is a function of (seed, split, clock). An executor keeps nothing: all that lasts is in tables, and so moves, is copied and restored with them.
+//
+// The package refuses to guess: it takes no text for numbers and no more than two classes, and tables that lag behind.
+package linear

@@ -1,0 +1,635 @@
+package linear
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/app"
+	"bellows/app/apptest"
+	"bellows/app/examples"
+	"bellows/data"
+	"bellows/model"
+	"bellows/node"
+	"bellows/train"
+	"bellows/train/traintest"
+)
+
+// made is rows whose score lies along a hidden direction, with noise: as numbers about 40, or as classes 3 and 7.
+func made(rows, features int, seed uint64, classes bool) *data.ExampleSet {
+	rng, hidden := rand.New(rand.NewPCG(seed, 7)), rand.New(rand.NewPCG(99, 7))
+	direction := make([]float64, features)
+	for i := range direction {
+		direction[i] = hidden.NormFloat64()
+	}
+	e := &data.ExampleSet{Features: features, Dense: make([]float32, rows*features)}
+	for r := range rows {
+		score, common := 0.7*rng.NormFloat64(), rng.NormFloat64()
+		for j := range features {
+			x := float64(j)*10 + float64(1+j%3)*(rng.NormFloat64()+0.5*common)
+			e.Dense[r*features+j] = float32(x)
+			score += (x - float64(j)*10) * direction[j] / 2
+		}
+		y := 40 + 3*score
+		if classes {
+			y = 3
+			if score > 0.3 {
+				y = 7
+			}
+		}
+		e.Label = append(e.Label, float32(y))
+	}
+	return e
+}
+
+// rarely is sparse rows of many features, few of them in each, whose score is a sum of what features say.
+func rarely(rows, features int, seed uint64, classes bool) *data.ExampleSet {
+	rng := rand.New(rand.NewPCG(seed, 8))
+	e := &data.ExampleSet{Features: features, Offset: []int64{0}, IndexBase: 1}
+	for range rows {
+		score := 0.3 * rng.NormFloat64()
+		for at := rng.IntN(features / 3); at < features; at += 1 + rng.IntN(features/3) {
+			v := 0.2 + rng.Float32()
+			e.Index, e.Value = append(e.Index, int32(at)), append(e.Value, v)
+			score += float64(v) * float64(at%5-2)
+		}
+		if classes {
+			score = math.Copysign(1, score)
+		}
+		e.Label = append(e.Label, float32(score))
+		e.Offset = append(e.Offset, int64(len(e.Index)))
+	}
+	return e
+}
+
+func setOf(e *data.ExampleSet) *data.Set { return &data.Set{Kind: data.Examples, Examples: e} }
+
+func problemOf(t *testing.T, in app.Input) *problem {
+	t.Helper()
+	c, err := newConfig(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newProblem(in, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// trained runs a job to its end and returns its tables and epochs.
+func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []train.Epoch) {
+	t.Helper()
+	run, err := New().NewRun(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var epochs []train.Epoch
+	res, err := node.Train(context.Background(), run.Job, node.Options{
+		Slots: slots, OnEpoch: func(e train.Epoch, _ node.Spent) { epochs = append(epochs, e) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Audit.Disagreements(true) != nil || res.Audit.Sent == 0 {
+		t.Fatalf("audit: %q", res.Audit.Disagreements(true))
+	}
+	return run, res.Tables, epochs
+}
+
+func metric(t *testing.T, list []train.Metric, name string) float64 {
+	t.Helper()
+	for _, m := range list {
+		if m.Name == name {
+			return m.Value
+		}
+	}
+	t.Fatalf("no metric %s in %v", name, list)
+	return 0
+}
+
+// scaledRows is the training rows as the losses see them, the bias last, and their targets.
+func scaledRows(p *problem) (x [][]float64, y []float64) {
+	raw := make([]float32, p.features)
+	for _, r := range p.rows {
+		row := make([]float64, p.features+1)
+		for j, v := range p.src.Vector(int(r), raw) {
+			row[j] = float64(v) * float64(p.scale.Factor[j])
+			if p.scale.Center != nil {
+				row[j] = float64((v - p.scale.Center[j]) * p.scale.Factor[j])
+			}
+		}
+		row[p.features] = float64(p.bias)
+		x, y = append(x, row), append(y, float64(p.target[r]))
+	}
+	return x, y
+}
+
+// optimum is a slow reference: dual coordinate ascent in double precision, one row after the other, until the duality gap is next to nothing. It
+// returns the least objective.
+func optimum(t *testing.T, p *problem, l2, l1 float64) float64 {
+	t.Helper()
+	x, y := scaledRows(p)
+	n, size := float64(len(x)), p.features+1
+	sums, duals, w := make([]float64, size), make([]float64, len(x)), make([]float64, size)
+	weigh := func(j int) {
+		w[j] = math.Copysign(max(0, math.Abs(sums[j])-l1*n), sums[j]) / (l2 * n)
+	}
+	score := func(i int) (a float64) {
+		for j, v := range x[i] {
+			a += v * w[j]
+		}
+		return a
+	}
+	for range 4000 {
+		for i, row := range x {
+			square := 0.0
+			for _, v := range row {
+				square += v * v
+			}
+			next := p.loss.Step(duals[i], score(i), square/(l2*n), y[i])
+			for j, v := range row {
+				sums[j] += (next - duals[i]) * v
+				weigh(j)
+			}
+			duals[i] = next
+		}
+		primal, dual := 0.0, 0.0
+		for i := range x {
+			primal += p.loss.Value(score(i), y[i]) / n
+			dual += p.loss.Dual(duals[i], y[i]) / n
+		}
+		for _, v := range w {
+			primal += l2/2*v*v + l1*math.Abs(v)
+			dual -= l2 / 2 * v * v
+		}
+		if primal-dual < 1e-6*primal {
+			return primal
+		}
+	}
+	t.Fatal("the reference has not come to the best")
+	return 0
+}
+
+// objective is what the run's tables cost in double precision.
+func objective(p *problem, w []float64, l2, l1 float64) (sum float64) {
+	x, y := scaledRows(p)
+	for i, row := range x {
+		a := 0.0
+		for j, v := range row {
+			a += v * w[j]
+		}
+		sum += p.loss.Value(a, y[i]) / float64(len(x))
+	}
+	for _, v := range w {
+		sum += l2/2*v*v + l1*math.Abs(v)
+	}
+	return sum
+}
+
+// weightsOf are those of scaled features in a model, the bias left out.
+func weightsOf(t *testing.T, p *problem, run *app.Run, tables [][]float32) []float64 {
+	t.Helper()
+	m, err := run.Model(tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, bias := make([]float64, p.features+1), (float64(m.Tensor("bias").Floats[0])-p.center)/p.spread
+	for j, v := range m.Tensor("weights").Floats {
+		own := float64(v) / p.spread
+		if p.scale.Center != nil {
+			bias += own * float64(p.scale.Center[j])
+		}
+		if p.scale.Factor[j] != 0 {
+			w[j] = own / float64(p.scale.Factor[j])
+		}
+	}
+	w[p.features] = bias / float64(p.bias)
+	return w
+}
+
+// TestReachesTheOptimum trains every loss by every solver that it has, on dense and sparse rows, and holds the objective of the model against the least
+// one: within the gap that was asked for, whether dual ascent could prove that or not.
+func TestReachesTheOptimum(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, solvers, l1 string }{
+		{lossLogistic, "newton dual", "0"}, {lossHinge, "dual", "0"}, {lossSquaredHinge, "newton dual", "0"}, {lossSquared, "newton dual", "0"},
+		{lossHuber, "newton dual", "0"}, {lossInsensitive, "dual", "0"}, {lossLogistic, "dual", "0.01"}, {lossSquared, "dual", "0.02"},
+	} {
+		classes := c.name == lossLogistic || strings.Contains(c.name, "hinge")
+		for form, set := range map[string]*data.ExampleSet{"dense": made(400, 5, 1, classes), "sparse": rarely(400, 60, 1, classes)} {
+			for solver := range strings.FieldsSeq(c.solvers) {
+				t.Run(strings.Join([]string{c.name, form, solver, c.l1}, " "), func(t *testing.T) {
+					t.Parallel()
+					const l2, gap = 0.02, 5e-3
+					in := app.Input{Data: setOf(set), Seed: 3, Settings: map[string]string{
+						"loss": c.name, "solver": solver, "l1": c.l1, "l2": fmt.Sprint(l2), "gap": fmt.Sprint(gap)}}
+					p := problemOf(t, in)
+					if p.dense != (form == "dense") || (p.newton != nil) != (solver == "newton") {
+						t.Fatalf("dense %v, newton %v", p.dense, p.newton != nil)
+					}
+					run, tables, epochs := trained(t, in, 2)
+					if last := metric(t, epochs[len(epochs)-1].Metrics, "gap"); last > gap && p.newton != nil {
+						t.Errorf("after %d epochs the gap is %v", len(epochs), last)
+					}
+					got, want := objective(p, weightsOf(t, p, run, tables), l2, p.l1), optimum(t, p, l2, p.l1)
+					if got < want*(1-1e-5) || got > want*(1+gap)+1e-5 {
+						t.Errorf("objective %.6f after %d epochs; the least is %.6f", got, len(epochs), want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestTheGapIsCertain: whatever the epoch, no objective is closer to the best than a gap says that it may be far.
+func TestTheGapIsCertain(t *testing.T) {
+	t.Parallel()
+	const l2 = 0.01
+	in := app.Input{Data: setOf(rarely(500, 40, 1, true)), Seed: 3, Settings: map[string]string{"loss": "logistic", "solver": "dual", "l2": fmt.Sprint(l2)}}
+	p := problemOf(t, in)
+	best := optimum(t, p, l2, 0)
+	for n := 1; n <= 4; n++ {
+		in.Epochs = n
+		run, tables, epochs := trained(t, in, 1)
+		got := objective(p, weightsOf(t, p, run, tables), l2, 0)
+		if gap := metric(t, epochs[n-1].Metrics, "gap") * got; got-gap > best*(1+1e-5) {
+			t.Errorf("epoch %d: objective %.6f and gap %.6f say that the best is %.6f at least, and it is %.6f", n, got, gap, got-gap, best)
+		}
+	}
+}
+
+// TestL1MakesZeros: of features that say nothing most weights are exactly zero, and of those that do hardly any is.
+func TestL1MakesZeros(t *testing.T) {
+	t.Parallel()
+	set := made(500, 4, 1, false)
+	rng := rand.New(rand.NewPCG(5, 5))
+	wide := &data.ExampleSet{Label: set.Label, Features: 24, Dense: make([]float32, 500*24)}
+	for r := range 500 {
+		copy(wide.Dense[r*24:], set.Dense[r*4:(r+1)*4])
+		for j := 4; j < 24; j++ {
+			wide.Dense[r*24+j] = float32(rng.NormFloat64())
+		}
+	}
+	run, tables, _ := trained(t, app.Input{Data: setOf(wide), Seed: 1, Settings: map[string]string{"loss": "squared", "l1": "0.02", "l2": "0.001"}}, 2)
+	m, err := run.Model(tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := [2]int{}
+	for j, w := range m.Tensor("weights").Floats {
+		if w == 0 {
+			zeros[min(1, j/4)]++
+		}
+	}
+	if zeros[0] > 1 || zeros[1] < 12 {
+		t.Errorf("%d of the 4 weights that say something are zero, and %d of the 20 of noise", zeros[0], zeros[1])
+	}
+}
+
+// TestHuberIgnoresWhatIsFarOut: labels that are far out change the squared loss's weights, and hardly those of huber.
+func TestHuberIgnoresWhatIsFarOut(t *testing.T) {
+	t.Parallel()
+	test := made(300, 4, 2, false)
+	errors := map[string]float64{}
+	for _, name := range []string{"squared", "robust", "svr"} {
+		set := made(600, 4, 1, false)
+		for r := 0; r < 600; r += 10 {
+			set.Label[r] += 2000
+		}
+		_, _, epochs := trained(t, app.Input{Data: setOf(set), Test: setOf(test), Seed: 1, Settings: map[string]string{"loss": name}}, 2)
+		errors[name] = metric(t, epochs[len(epochs)-1].Metrics, "test_rmse")
+	}
+	if errors["robust"] > 3 || errors["svr"] > 3 || errors["squared"] < 20 {
+		t.Errorf("errors %v", errors)
+	}
+}
+
+// TestSameBitsForAnyNumberOfSlots: of each solver and form of rows.
+func TestSameBitsForAnyNumberOfSlots(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]app.Input{
+		"dense newton":  {Data: setOf(made(500, 6, 1, true))},
+		"sparse newton": {Data: setOf(rarely(500, 60, 1, true))},
+		"dense dual":    {Data: setOf(made(500, 6, 1, false)), Settings: map[string]string{"loss": "svr"}},
+		"whole tables":  {Data: setOf(rarely(800, 60, 1, true)), Settings: map[string]string{"loss": "svm"}},
+		"own rows":      {Data: setOf(rarely(800, 9000, 1, true)), Settings: map[string]string{"l1": "0.001"}},
+	} {
+		in.Epochs, in.Seed = 3, 5
+		_, want, epochs := trained(t, in, 1)
+		_, got, again := trained(t, in, 3)
+		if !reflect.DeepEqual(got, want) || fmt.Sprint(again) != fmt.Sprint(epochs) {
+			t.Errorf("%s: not the same on 1 and 3 slots", name)
+		}
+	}
+}
+
+// TestSharing counts by hand the splits that use each feature in a clock, and holds the shares of blocks against it.
+func TestSharing(t *testing.T) {
+	t.Parallel()
+	p := problemOf(t, app.Input{Data: setOf(rarely(300, 9000, 1, true)), Seed: 2, Settings: map[string]string{"loss": "svm", "splits": "7", "clocks": "3"}})
+	if p.whole {
+		t.Fatal("blocks work on whole tables")
+	}
+	all := make([]bellows.SplitID, p.splits)
+	for s := range all {
+		all[s] = bellows.SplitID(s)
+	}
+	if err := p.prepare(all); err != nil {
+		t.Fatal(err)
+	}
+	for at := range p.visits {
+		users := map[bellows.RowID]int{}
+		for s := range p.splits {
+			for _, j := range p.blocks[s*p.visits+at].rows {
+				users[j]++
+			}
+		}
+		for s := range p.splits {
+			u := &p.blocks[s*p.visits+at]
+			for k, j := range u.rows {
+				if int(u.share[k]) != users[j] {
+					t.Fatalf("clock %d: feature %d is shared by %v, and %d splits use it", at, j, u.share[k], users[j])
+				}
+			}
+			for i := range u.target {
+				index, value := u.entries(i)
+				want := float64(u.share[len(u.share)-1]) * float64(p.bias) * float64(p.bias)
+				for k, j := range index {
+					want += float64(u.share[j]) * float64(value[k]) * float64(value[k])
+				}
+				if math.Abs(float64(u.square[i])-want) > 1e-4*want {
+					t.Fatalf("row %d has the square %v, want %v", i, u.square[i], want)
+				}
+			}
+		}
+	}
+}
+
+// TestSplitsApartLieAlike lets splits come and go, and holds what lies there against a problem that has all.
+func TestSplitsApartLieAlike(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]app.Input{
+		"own rows": {Data: setOf(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6", "clocks": "3"}},
+		"newton":   {Data: setOf(made(300, 5, 1, true)), Test: setOf(made(50, 5, 2, true)), Settings: map[string]string{"splits": "6"}},
+	} {
+		want, got := problemOf(t, in), problemOf(t, in)
+		all := make([]bellows.SplitID, want.splits)
+		for s := range all {
+			all[s] = bellows.SplitID(s)
+		}
+		if err := want.prepare(all); err != nil {
+			t.Fatal(err)
+		}
+		apptest.ComeAndGo(t, got.splits, got.prepare, got.release, func(s int, here bool) {
+			for at := range got.visits {
+				w := want.blocks[s*want.visits+at]
+				if !here {
+					w = block{}
+				}
+				if !reflect.DeepEqual(got.blocks[s*got.visits+at], w) {
+					t.Fatalf("%s: split %d clock %d, here: %v, lies in another way", name, s, at, here)
+				}
+			}
+			if here && !reflect.DeepEqual(got.scored[s], want.scored[s]) || !here && got.scored[s].target != nil {
+				t.Fatalf("%s: split %d, here: %v, scores something else", name, s, here)
+			}
+		})
+	}
+}
+
+// TestCanBeSaved plays the drivers of both solvers from each of their records.
+func TestCanBeSaved(t *testing.T) {
+	t.Parallel()
+	for _, solver := range []string{"newton", "dual"} {
+		in := app.Input{Data: setOf(made(60, 3, 1, true)), Seed: 3, Epochs: 3, Settings: map[string]string{"splits": "3", "clocks": "2", "solver": solver}}
+		p := problemOf(t, in)
+		traintest.CanBeSaved(t, traintest.Job{
+			Job:   train.Job{Splits: p.splits, Tables: p.tables(), Items: p.items},
+			Fresh: func() train.Driver { return newPolicy(p).driver() },
+			Result: func(u bellows.Unit) []float64 {
+				if p.work().Place(u.Clock) < p.clocks {
+					return []float64{1 / float64(1+u.Clock)}
+				}
+				got := make([]float64, max(gotAll, triedAll))
+				for i := range got {
+					got[i] = float64(1+i%5+int(u.Split)) / float64(1+u.Clock)
+				}
+				return got[:newPolicy(p).results().Score]
+			},
+		})
+	}
+}
+
+// TestUnitsOfFeaturesAndLabelsDoNotMatter: predictions are the same in other units, by the defaults.
+func TestUnitsOfFeaturesAndLabelsDoNotMatter(t *testing.T) {
+	t.Parallel()
+	set := made(400, 5, 1, false)
+	other := *set
+	other.Dense, other.Label = slices.Clone(set.Dense), slices.Clone(set.Label)
+	for i := range other.Dense {
+		if i%5 == 0 {
+			other.Dense[i] = other.Dense[i]*1024 + 4096
+		}
+	}
+	for i := range other.Label {
+		other.Label[i] *= 1024
+	}
+	var errors []float64
+	for _, e := range []*data.ExampleSet{set, &other} {
+		_, _, epochs := trained(t, app.Input{Data: setOf(e), Seed: 2, Settings: map[string]string{"loss": "squared"}}, 1)
+		errors = append(errors, metric(t, epochs[len(epochs)-1].Metrics, "test_rmse"))
+	}
+	if math.Abs(errors[1]/errors[0]/1024-1) > 1e-3 {
+		t.Errorf("errors %v", errors)
+	}
+}
+
+// TestAModelAnswersAsItWasMeasured: the metrics of the last epoch are those of the model, and a model that does not fit is refused.
+func TestAModelAnswersAsItWasMeasured(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		loss  string
+		train *data.ExampleSet
+		test  *data.ExampleSet
+		line  string
+	}{
+		"numbers":          {"squared", made(400, 5, 1, false), made(100, 5, 2, false), ""},
+		"log-odds":         {"logistic", made(400, 5, 1, true), made(100, 5, 2, true), "\t0."},
+		"margins":          {"svm", rarely(400, 60, 1, true), rarely(100, 60, 2, true), "\t"},
+		"sparse log-odds":  {"logistic", rarely(400, 9000, 1, true), rarely(100, 9000, 2, true), "\t"},
+		"rows of no class": {"logistic", made(400, 5, 1, true), unknownLabels(made(100, 5, 2, true)), "\t0."},
+	} {
+		in := app.Input{Data: setOf(c.train), Test: setOf(c.test), Seed: 4, Settings: map[string]string{"loss": c.loss}}
+		run, tables, epochs := trained(t, in, 2)
+		m, err := run.Model(tables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := New().Open(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		figures, err := p.Evaluate(in.Test)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := epochs[len(epochs)-1].Metrics
+		for _, f := range figures {
+			if f.Name == "mae" || f.Name == "logloss" && name == "rows of no class" {
+				continue
+			}
+			if want := metric(t, last, "test_"+f.Name); math.Abs(f.Value-want) > 1e-4*(1+math.Abs(want)) {
+				t.Errorf("%s: %s is %v, and was %v", name, f.Name, f.Value, want)
+			}
+		}
+		var out strings.Builder
+		if err := p.Predict(in.Test, &out); err != nil || strings.Count(out.String(), "\n") != 100 || !strings.Contains(out.String(), c.line) {
+			t.Errorf("%s: predictions %q, %v", name, out.String(), err)
+		}
+		m.Tensors[0].Floats[0] = float32(math.NaN())
+		if _, err := New().Open(m); bellows.KindOf(err) != bellows.BadData {
+			t.Errorf("%s: a weight that is no number: %v", name, err)
+		}
+	}
+}
+
+func unknownLabels(e *data.ExampleSet) *data.ExampleSet {
+	for r := 0; r < e.Rows(); r += 4 {
+		e.Label[r] = 5
+	}
+	return e
+}
+
+// TestOpenRefuses models whose parts do not fit each other.
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ details, labels, want string }{
+		{`{"loss":"cubic"}`, "", "its loss \"cubic\" is none"},
+		{`{"loss":"logistic"}`, "3 5 7", "has 3 labels, and loss logistic tells 2 apart"},
+		{`{"loss":"squared"}`, "3 7", "it has labels, and loss squared predicts numbers"},
+		{`{"loss":"logistic"}`, "3 3", "line 2"},
+		{`{"loss":"logistic","index_base":2}`, "3 7", "its index_base is 2"},
+		{`{"loss":`, "3 7", "details"},
+	} {
+		in := app.Input{Data: setOf(made(60, 3, 1, true)), Epochs: 1}
+		run, tables, _ := trained(t, in, 1)
+		m, err := run.Model(tables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Details, m.IDs = []byte(c.details), nil
+		if c.labels != "" {
+			m.IDs = append(m.IDs, model.IDs{File: examples.LabelsFile, Names: strings.Fields(c.labels)})
+		}
+		if _, err := New().Open(m); bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with labels %s: %v", c.details, c.labels, err)
+		}
+	}
+}
+
+// TestRefuses holds what cannot be trained against its message: what, why, and what to do.
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+	three := made(60, 3, 1, true)
+	three.Label[5] = 9
+	text := made(60, 3, 1, true)
+	text.LabelNames, text.Label = []string{"ash", "elm", "oak"}, slices.Repeat([]float32{0, 1, 2}, 20)
+	same, numbers := made(60, 3, 1, true), made(2000, 3, 1, false)
+	for i := range same.Label {
+		same.Label[i] = 5
+	}
+	stale := 1
+	for _, c := range []struct {
+		set      *data.ExampleSet
+		settings string
+		want     string
+	}{
+		{three, "loss=logistic", "train linear: loss=logistic tells two classes apart, and there are 3 labels: 3, 7, 9; take train mlr for more classes, --set loss=squared to predict numbers"},
+		{text, "loss=svm", "train linear: loss=hinge tells two classes apart, and there are 3 labels: ash, elm, oak; take train mlr for more classes"},
+		{text, "loss=ridge", "train linear: loss=squared predicts numbers, and the labels are text: ash, elm, oak; take --set loss=logistic for two classes, train mlr for more"},
+		{same, "loss=robust", "train linear: loss=huber has nothing to learn: all labels are 5; give rows of other labels, too"},
+		{same, "", "train linear: loss=squared has nothing to learn: all labels are 5; give rows of other labels, too"},
+		{numbers, "loss=logistic", "train linear: loss=logistic tells two classes apart, and there are more than 1000 labels; take --set loss=squared to predict numbers"},
+		{&data.ExampleSet{Label: slices.Repeat([]float32{0, 1}, 20)}, "", "train linear: the rows have no features; give rows of a label and at least one feature"},
+		{three, "loss=logistik", "set linear: loss=logistik: must be one of logistic, hinge, squared_hinge, squared, huber, insensitive; did you mean logistic?"},
+		{three, "loss=softmax", "set linear: loss=softmax: softmax regression is an application of its own: train mlr"},
+		{three, "loss=lasso", "set linear: loss=lasso: say loss=squared and how strong the pull is that makes weights zero, such as l1=0.01"},
+		{three, "loss=hinge solver=newton", "set linear: solver=newton: loss=hinge has corners, where there is no curvature; solver=dual finds its best"},
+		{three, "loss=squared l1=1 solver=newton", "set linear: solver=newton: l1 has a corner at zero, where there is no curvature; solver=dual finds the best"},
+		{rarely(60, 9000, 1, true), "solver=newton", "train linear: solver=newton is for up to 512 features, and the rows have 9000; leave it out: solver=dual takes any number"},
+		{three, "l2=0", "set linear: l2=0: must be a number from 1e-12 to 1e+06"},
+		{nil, "", "train linear: there is no staleness but 0: that a step comes closer to the best is certain only where all splits begin a clock with the same weights; leave --staleness out"},
+	} {
+		in := app.Input{Data: setOf(c.set), Seed: 1, Settings: map[string]string{}}
+		if c.set == nil {
+			in.Data, in.Staleness = setOf(three), &stale
+		}
+		for s := range strings.FieldsSeq(c.settings) {
+			key, value, _ := strings.Cut(s, "=")
+			in.Settings[key] = value
+		}
+		if _, err := New().NewRun(in); err == nil || err.Error() != c.want {
+			t.Errorf("%s:\n%v, want\n%s", c.settings, err, c.want)
+		}
+	}
+}
+
+// TestSolve holds the solution of a linear system against the system, and refuses one that is not positive.
+func TestSolve(t *testing.T) {
+	t.Parallel()
+	a, b := []float64{4, 2, 1, 2, 5, 3, 1, 3, 6}, []float64{1, 2, 3}
+	system, want := slices.Clone(a), slices.Clone(b)
+	if !solve(a, b, 3) {
+		t.Fatal("refused")
+	}
+	for i := range 3 {
+		if got := system[3*i]*b[0] + system[3*i+1]*b[1] + system[3*i+2]*b[2]; math.Abs(got-want[i]) > 1e-12 {
+			t.Errorf("line %d gives %v, want %v", i, got, want[i])
+		}
+	}
+	if solve([]float64{1, 2, 2, 1}, []float64{1, 1}, 2) {
+		t.Error("solved a matrix that is not positive")
+	}
+}
+
+// TestCoprime: steps of it visit each of n places once.
+func TestCoprime(t *testing.T) {
+	t.Parallel()
+	for n := 1; n < 40; n++ {
+		for from := range 50 {
+			seen, at := make([]bool, n), 0
+			for range n {
+				seen[at] = true
+				at = (at + coprime(from, n)) % n
+			}
+			if slices.Contains(seen, false) {
+				t.Fatalf("steps of %d miss some of %d places", coprime(from, n), n)
+			}
+		}
+	}
+}
+
+// TestLossOfLabels: what is not said is found by the labels, and told where they may be something else.
+func TestLossOfLabels(t *testing.T) {
+	t.Parallel()
+	few := made(100, 3, 1, false)
+	for i := range few.Label {
+		few.Label[i] = float32(i % 5)
+	}
+	for _, c := range []struct {
+		set      *data.ExampleSet
+		loss     string
+		warnings int
+	}{{made(100, 3, 1, true), lossLogistic, 0}, {made(100, 3, 1, false), lossSquared, 0}, {few, lossSquared, 1}} {
+		if p := problemOf(t, app.Input{Data: setOf(c.set)}); p.name != c.loss || len(p.warnings) != c.warnings {
+			t.Errorf("loss %s with warnings %q, want %s with %d", p.name, p.warnings, c.loss, c.warnings)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package linear
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"bellows"
+	"bellows/app/examples"
+	"bellows/data"
+	"bellows/model"
+)
+
+// details is the application's part of the manifest.
+type details struct {
+	Loss      string  `json:"loss"`
+	L2        float64 `json:"l2"`                 // at the end of training
+	IndexBase int     `json:"index_base"`         // of sparse input
+	Features  int     `json:"features,omitempty"` // of the data, where the model has only those of features.txt
+}
+
+// newModel makes the model of a run's tables, whose weights are those that the policy measured last.
+func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
+	if len(tables) != len(p.tables()) || len(tables[0]) != p.features+1 {
+		return nil, bellows.Errorf(bellows.Bug, "make model", name, "the tables are not those of the job")
+	}
+	scaled, l2 := k.weights(tables), k.used
+	weights := make([]float32, p.features)
+	bias := scaled[p.features] * float64(p.bias)
+	for j, factor := range p.scale.Factor {
+		w := scaled[j] * float64(factor)
+		weights[j] = float32(w * p.spread)
+		if p.scale.Center != nil {
+			bias -= w * float64(p.scale.Center[j])
+		}
+	}
+	bias = p.center + bias*p.spread
+	for _, w := range append(weights[:p.features:p.features], float32(bias)) {
+		if math.IsNaN(float64(w)) || math.IsInf(float64(w), 0) {
+			return nil, bellows.Errorf(bellows.BadData, "train", name, "the weights grew without bound").Hinted("a larger l2 holds them")
+		}
+	}
+	d := details{Loss: p.name, L2: l2, IndexBase: p.src.IndexBase}
+	var ids []model.IDs
+	if p.classes {
+		ids = append(ids, model.IDs{File: examples.LabelsFile, Names: p.names})
+	}
+	if p.narrow != nil {
+		d.Features = p.wide
+		ids = append(ids, model.IDs{File: examples.FeaturesFile, Names: p.narrow.Features()})
+	} else if names := p.src.FeatureNames; names != nil {
+		ids = append(ids, model.IDs{File: examples.ColumnsFile, Names: names})
+	}
+	about, err := json.Marshal(d)
+	if err != nil {
+		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
+	}
+	return &model.Model{
+		App: name, Settings: p.values.All(), Metrics: map[string]float64{}, Details: about,
+		Tensors: []model.Tensor{
+			{Name: "weights", Shape: []int{p.features}, Floats: weights},
+			{Name: "bias", Shape: []int{1}, Floats: []float32{float32(bias)}},
+		},
+		IDs: ids,
+	}, nil
+}
+
+// openModel checks the parts of a model against each other.
+func openModel(m *model.Model) (*predictor, error) {
+	r := m.Reader(name)
+	var d details
+	r.ReadDetails(&d)
+	p := &predictor{weights: r.Floats("weights", model.Any), loss: d.Loss, base: d.IndexBase, targets: targets{names: m.Names(examples.LabelsFile), spread: 1}}
+	if bias := r.Floats("bias", 1); len(bias) == 1 {
+		p.bias = bias[0]
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	if err := examples.CheckLabels(p.names); err != nil {
+		return nil, err
+	}
+	classes := d.Loss == lossLogistic || d.Loss == lossHinge || d.Loss == lossSquaredHinge
+	switch {
+	case !classes && d.Loss != lossSquared && d.Loss != lossHuber && d.Loss != lossInsensitive:
+		return nil, r.Refuse("its loss %q is none that this version has", d.Loss)
+	case classes && len(p.names) != 2:
+		return nil, r.Refuse("%s has %d labels, and loss %s tells 2 apart", examples.LabelsFile, len(p.names), d.Loss)
+	case !classes && p.names != nil:
+		return nil, r.Refuse("it has labels, and loss %s predicts numbers", d.Loss)
+	case d.IndexBase != 0 && d.IndexBase != 1:
+		return nil, r.Refuse("its index_base is %d; it is 0 or 1", d.IndexBase)
+	}
+	narrow, err := examples.ParseFeatures(m.Names(examples.FeaturesFile))
+	if err != nil {
+		return nil, err
+	}
+	p.narrow, p.wide = narrow, len(p.weights)
+	if narrow != nil {
+		if p.wide = d.Features; narrow.Count != len(p.weights) || p.wide < narrow.Count {
+			return nil, r.Refuse("%s has %d features of %d, and there are weights for %d", examples.FeaturesFile, narrow.Count, p.wide, len(p.weights))
+		}
+	}
+	return p, nil
+}
+
+// Read implements app.Predictor.
+func (p *predictor) Read() (data.Kind, data.Options) {
+	return data.Examples, data.Options{Features: p.wide, IndexBase: strconv.Itoa(p.base)}
+}

@@ -1,0 +1,294 @@
+package linear
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"bellows"
+	"bellows/app"
+	"bellows/app/epochs"
+	"bellows/app/examples"
+	"bellows/app/linear/internal/loss"
+	"bellows/data"
+	"bellows/progress"
+	"bellows/table"
+	"bellows/train"
+)
+
+// problem is a run's data as its executors work on it. newProblem measures all rows; prepare lays out those of the splits that begin here, and may
+// be called again for others. Executors read what belongs to their own split.
+//
+// Invariants: each training row is in one block; sharing[at][j] is the number of splits whose blocks of clock at use feature j, whoever runs them
+// (TestSharing); nothing depends on the number of processors (TestSameBitsForAnyNumberOfSlots).
+type problem struct {
+	config
+	targets
+	narrow   *examples.Narrowing // of the features of the data, nil: none
+	wide     int                 // features of the data before it
+	src      examples.Source
+	target   []float32 // of each row of the data
+	rows     []int32   // training rows in the order of splits and clocks
+	held     []int32
+	test     examples.Source // rows to show; nil examples where they are the held ones
+	testOf   []float32       // target of each test row; NaN of a class that no training row has
+	testRow  []int32
+	warnings []string
+	features int
+	dense    bool
+	scale    examples.Scaling
+	bias     float32 // the value of the feature that is the same in all rows
+	spectrum []examples.Level
+	belief   float64
+	newton   loss.Curved // the loss, where Newton's method finds the best; nil: dual coordinate ascent
+	visits   int         // clocks of an epoch that visit rows, each of them a block
+	whole    bool        // blocks work on whole tables
+	sharing  [][]uint16  // by clock and feature, of sparse rows
+	blocks   []block     // by split and clock
+	scored   []block     // by split: rows to show
+}
+
+// The bounds of layout: rows of a clock of a split, rates of filling that make dense worth while.
+const (
+	splitsDense  = 4
+	splitsSparse = 16
+	splitsLeast  = 4
+	clocksAuto   = 10
+	clocksLeast  = 2
+	clocksMax    = 1000
+	blockLeast   = 64
+	denseFilling = 1.0 / 8
+	denseBytes   = 2 << 30 // of scaled rows
+	fullShare    = 10      // the part of a table, one in so many rows, from which blocks work on all of it
+)
+
+func newProblem(in app.Input, c config) (*problem, error) {
+	p := &problem{config: c}
+	if err := p.know(in); err != nil {
+		return nil, err
+	}
+	p.form()
+	if err := p.solve(); err != nil {
+		return nil, err
+	}
+	p.layout()
+	if err := p.measure(); err != nil {
+		return nil, err
+	}
+	p.aim()
+	p.blocks, p.scored = make([]block, p.splits*p.visits), make([]block, p.splits)
+	if !p.dense && p.newton == nil {
+		p.share()
+	}
+	return p, p.meter.Err()
+}
+
+// know finds out what rows and labels there are.
+func (p *problem) know(in app.Input) error {
+	set := in.Data.Examples
+	if err := p.readLabels(in.Data); err != nil {
+		return err
+	}
+	p.wide, p.features = set.Features, set.Features
+	if p.narrow = examples.NarrowingOf(set, p.wide, nil); p.narrow != nil {
+		set, p.features = p.narrow.Of(set), p.narrow.Count
+	}
+	p.src = examples.Source{ExampleSet: set, Width: p.features}
+	if in.Test != nil {
+		set := p.narrow.Of(in.Test.Examples)
+		p.test = examples.Source{ExampleSet: set, Width: p.features}
+		p.testRow = make([]int32, set.Rows())
+		for i := range p.testRow {
+			p.testRow[i] = int32(i)
+		}
+	}
+	p.rows, p.held = examples.Divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, false))
+	if in.Test == nil {
+		p.test, p.testRow = p.src, p.held
+	}
+	switch {
+	case len(p.rows) < 2:
+		return bellows.Errorf(bellows.BadData, "train", name, "%d of %d rows are left for training", len(p.rows), p.src.Rows()).Hinted("give more rows")
+	case p.features < 1:
+		return bellows.Errorf(bellows.BadData, "train", name, "the rows have no features").Hinted("give rows of a label and at least one feature")
+	}
+	return nil
+}
+
+// solve chooses the solver.
+func (p *problem) solve() error {
+	curved, ok := p.loss.(loss.Curved)
+	switch {
+	case p.solver == solverNewton && p.features > newtonMost:
+		return bellows.Errorf(bellows.Config, "train", name, "solver=newton is for up to %d features, and the rows have %d", newtonMost, p.features).
+			Hinted("leave it out: solver=dual takes any number")
+	case p.solver != solverDual && ok && p.l1 == 0 && p.features <= newtonMost:
+		p.newton = curved
+	}
+	return nil
+}
+
+// form decides between dense and sparse.
+func (p *problem) form() {
+	p.dense = true
+	if p.src.Sparse() {
+		cells := float64(p.src.Rows()) * float64(p.features)
+		p.dense = float64(len(p.src.Value)) >= denseFilling*cells && cells*4 <= denseBytes
+	}
+}
+
+// layout chooses splits and clocks so that a block has work enough to be worth its exchange.
+func (p *problem) layout() {
+	blocks := len(p.rows) / blockLeast
+	if p.splits == 0 {
+		p.splits = splitsSparse
+		if p.dense {
+			p.splits = splitsDense
+		}
+		for p.splits > splitsLeast && 4*p.splits > blocks {
+			p.splits /= 2
+		}
+		p.splits = max(p.splits, p.least)
+	}
+	p.splits = min(p.splits, len(p.rows))
+	if p.clocks == 0 {
+		p.clocks = min(clocksAuto, max(clocksLeast, blocks/p.splits))
+	}
+	p.clocks = min(p.clocks, max(1, len(p.rows)/p.splits))
+	if p.visits = p.clocks; p.newton != nil {
+		p.clocks, p.visits = newtonClocks, 1
+	}
+}
+
+// measure finds the scale of features.
+func (p *problem) measure() error {
+	switch {
+	case p.raw:
+		p.scale = examples.Scaling{Center: make([]float32, p.features), Factor: slices.Repeat([]float32{1}, p.features), Bias: 1}
+		if !p.dense {
+			p.scale.Center = nil
+		}
+	case p.dense:
+		p.scale = examples.ScaleDense(p.meter, p.src, p.rows)
+	default:
+		p.scale = examples.ScaleSparse(p.meter, p.src, p.rows)
+	}
+	p.bias = float32(math.Sqrt(p.scale.Bias))
+	p.belief = examples.Belief(p.dense, len(p.rows), p.features)
+	p.spectrum = examples.NewSpectrum(p.scale.Square)
+	return p.meter.Err()
+}
+
+// blockRows are the rows that a split visits in a clock.
+func (p *problem) blockRows(split, at int) []int32 {
+	return app.Part(app.Part(p.rows, split, p.splits), at, p.visits)
+}
+
+// work is the layout of a run as its driver and its executors see it.
+func (p *problem) work() epochs.Layout { return epochs.Layout{Splits: p.splits, Clocks: p.clocks} }
+
+// items implements train.Job.Items: an epoch is the clocks that step, and one that measures.
+func (p *problem) items(s bellows.SplitID, clock bellows.Clock) bellows.Range {
+	at := p.work().Place(clock)
+	if at >= p.visits {
+		return bellows.Range{}
+	}
+	n := len(app.Part(p.rows, int(s), p.splits))
+	return bellows.Range{Begin: app.Share(n, at, p.visits), End: app.Share(n, at+1, p.visits)}
+}
+
+// The tables of a job, in their order.
+const (
+	sumsTable  train.Table = iota // row j: the sum over training rows of dual variable times scaled feature j; last row: of the bias
+	dualsTable                    // row (split, clock): the dual variables of the block's rows
+)
+
+func (p *problem) tables() []table.Schema {
+	if size := p.features + 1; p.newton != nil {
+		return []table.Schema{
+			{Name: "weights", Rows: size, Width: 1},
+			{Name: "direction", Rows: size, Width: 1},
+			{Name: "moments", Rows: size, Width: size + 1},
+		}
+	}
+	most := 1
+	for s := range p.splits {
+		for at := range p.visits {
+			most = max(most, len(p.blockRows(s, at)))
+		}
+	}
+	return []table.Schema{
+		{Name: "sums", Rows: p.features + 1, Width: 1},
+		{Name: "duals", Rows: p.splits * p.visits, Width: most, Partitions: p.splits},
+	}
+}
+
+// share counts the splits that use each feature in each clock, over all rows whoever has them.
+func (p *problem) share() {
+	p.sharing = make([][]uint16, p.visits)
+	p.meter.Begin(progress.Part{Doing: "counting who shares features", Total: int64(p.visits)})
+	used := 0
+	app.ForEach(p.visits, func(at int) {
+		if p.meter.Add(1) != nil {
+			return
+		}
+		count, last := make([]uint16, p.features), make([]uint16, p.features)
+		for s := range p.splits {
+			for _, r := range p.blockRows(s, at) {
+				index, _ := p.src.Entries(int(r))
+				for _, j := range index {
+					if last[j] != uint16(s+1) {
+						last[j] = uint16(s + 1)
+						count[j]++
+					}
+				}
+			}
+		}
+		p.sharing[at] = count
+	})
+	for _, n := range p.sharing[0] {
+		used += int(n)
+	}
+	p.whole = used*fullShare >= p.features*p.splits
+}
+
+// prepare lays out what the executors of some splits visit, beside that of others.
+func (p *problem) prepare(active []bellows.SplitID) error {
+	p.meter.Begin(progress.Part{Doing: "laying out rows", Total: int64(len(active))})
+	app.ForEach(len(active), func(i int) {
+		if p.meter.Add(1) != nil {
+			return
+		}
+		s := int(active[i])
+		var place []int32
+		if !p.dense && !p.whole && p.newton == nil {
+			place = make([]int32, p.features)
+		}
+		for at := range p.visits {
+			p.blocks[s*p.visits+at] = p.block(p.src, p.blockRows(s, at), p.target, at, place)
+		}
+		p.scored[s] = p.block(p.test, app.Part(p.testRow, s, p.splits), p.testOf, 0, place)
+	})
+	return p.meter.Err()
+}
+
+// release gives back what prepare has laid out of a split.
+func (p *problem) release(split bellows.SplitID) {
+	clear(p.blocks[int(split)*p.visits : (int(split)+1)*p.visits])
+	p.scored[split] = block{}
+}
+
+func (p *problem) headline(in app.Input) string {
+	form := "dense"
+	if !p.dense {
+		form = "sparse"
+	}
+	if p.narrow != nil {
+		form += fmt.Sprintf(", of whose features %d occur", p.features)
+	}
+	aimed := "numbers"
+	if p.classes {
+		aimed = p.names[0] + " or " + p.names[1]
+	}
+	return fmt.Sprintf("loss %s · %s · %s · %s", p.name, aimed, form, in.HeldOut(false))
+}

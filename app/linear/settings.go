@@ -1,0 +1,161 @@
+package linear
+
+import (
+	"fmt"
+	"strconv"
+
+	"bellows"
+	"bellows/app"
+	"bellows/app/epochs"
+	"bellows/app/linear/internal/loss"
+	"bellows/data"
+	"bellows/progress"
+)
+
+var settings = []app.Setting{
+	{Name: "loss", Default: app.Auto, Reason: "what a wrong score costs, and so what labels are; auto is logistic where there are two, and squared where they are more numbers. Of two classes: logistic, whose scores are log-odds; hinge (or svm); squared_hinge. Of numbers: squared (or linreg, ridge); huber (or robust), which large errors pull less; insensitive (or svr), which small ones do not pull. More classes are train mlr"},
+	{Name: "l2", Default: app.Auto, Reason: "strength of the pull of weights towards zero, on scaled features and the mean loss, never 0; auto follows the evidence of the training rows for logistic and squared by Newton's method, and else is 1/rows, as C=1 of LIBLINEAR, for dense rows 0.001 at least"},
+	{Name: "l1", Default: "0", Reason: "strength of the pull that makes weights exactly zero, beside l2: an elastic net; 0 keeps all"},
+	{Name: "delta", Default: "0.5", Reason: "huber: errors beyond it count by their size and not by their square; a multiple of the labels' spread"},
+	{Name: "epsilon", Default: "0.1", Reason: "insensitive: errors up to it cost nothing; a multiple of the labels' spread"},
+	{Name: "scale", Default: scaleAuto, Reason: "auto scales features and labels by what training rows have, so that their units do not matter; none takes them as they are, with a feature that is always 1, as LIBLINEAR with -B 1"},
+	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, dual goes from row to row; auto is newton for up to 512 features and losses that bend smoothly (logistic, squared_hinge, squared, huber) without l1, where it needs a few epochs, else dual, which needs more and is cheap for sparse rows"},
+	{Name: "gap", Default: "0.01", Reason: "the run ends when the objective is certain to be within this part of the best there is; it mostly is far closer then, and smaller takes longer. Or by dual when it has fallen by less than a tenth of that in 20 epochs"},
+	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 4 for dense rows and 16 for sparse ones, fewer for small data, or four for each slot that --workers A:B allows, and never depends on the machine"},
+	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch by dual; auto is 10, fewer for small data. Newton's epochs always have 2"},
+}
+
+// The values of the setting loss.
+const (
+	lossLogistic     = "logistic"
+	lossHinge        = "hinge"
+	lossSquaredHinge = "squared_hinge"
+	lossSquared      = "squared"
+	lossHuber        = "huber"
+	lossInsensitive  = "insensitive"
+)
+
+// otherNames are the names that losses have elsewhere.
+var otherNames = map[string]string{"svm": lossHinge, "linreg": lossSquared, "ridge": lossSquared, "robust": lossHuber, "svr": lossInsensitive}
+
+// The values of the setting scale.
+const (
+	scaleAuto = "auto"
+	scaleNone = "none"
+)
+
+// The values of the setting solver beside auto.
+const (
+	solverNewton = "newton"
+	solverDual   = "dual"
+)
+
+// epochsDefault ends a run that names no number of epochs and does not come close enough to the best.
+const epochsDefault = 200
+
+// config is the settings of one run. Zero splits and clocks, and a zero l2, are to be chosen from the data.
+type config struct {
+	values         app.Values
+	name           string // of the loss
+	loss           loss.Loss
+	classes        bool // targets are classes
+	l2, l1, gap    float64
+	solver         string
+	raw            bool // features and labels as they are
+	splits, clocks int
+	seed           uint64
+	epochs.Ending
+	meter *progress.Meter
+	least int  // of the splits, where they are chosen
+	fixed bool // the number of epochs is given
+}
+
+func newConfig(in app.Input) (config, error) {
+	v, err := app.Resolve(application{}.Describe(), in.Settings)
+	if err != nil {
+		return config{}, err
+	}
+	if in.Staleness != nil && *in.Staleness != 0 {
+		return config{}, bellows.Errorf(bellows.Config, "train", name, "there is no staleness but 0: that a step comes closer to the best is certain only where all splits begin a clock with the same weights").
+			Hinted("leave --staleness out")
+	}
+	c := config{
+		values: v, name: v.Text("loss"), l1: v.Float("l1", 0, 1e6), gap: v.Float("gap", 1e-7, 1), raw: v.Choice("scale", scaleAuto, scaleNone) == scaleNone,
+		solver: v.Choice("solver", app.Auto, solverNewton, solverDual),
+		splits: v.IntOrAuto("splits", 1, 1<<14), clocks: v.IntOrAuto("clocks", 1, clocksMax),
+		seed: in.Seed, meter: in.Meter, least: in.SplitsLeast(),
+		Ending: epochs.Ending{Epochs: in.Epochs, Goal: in.Goal},
+	}
+	if c.fixed = in.Epochs > 0; !c.fixed {
+		c.Epochs = epochsDefault
+	}
+	if !v.IsAuto("l2") {
+		c.l2 = v.Float("l2", l2Least, 1e6)
+	}
+	delta, epsilon := v.Float("delta", 1e-6, 1e6), v.Float("epsilon", 0, 1e6)
+	if c.name == app.Auto {
+		c.name = lossOf(in.Data)
+	}
+	c.choose(delta, epsilon)
+	_, curved := c.loss.(loss.Curved)
+	switch {
+	case c.solver != solverNewton:
+	case !curved && c.loss != nil:
+		v.Refuse("solver", "loss=%s has corners, where there is no curvature; solver=dual finds its best", c.name)
+	case c.l1 > 0:
+		v.Refuse("solver", "l1 has a corner at zero, where there is no curvature; solver=dual finds the best")
+	}
+	return c, v.Err()
+}
+
+// lossOf is the loss that suits labels: two of them, or text, are classes.
+func lossOf(set *data.Set) string {
+	if values := set.Examples.Labels(2); len(values) == 2 || set.Examples.LabelNames != nil {
+		return lossLogistic
+	}
+	return lossSquared
+}
+
+// choose finds the loss by its name, one of them, or one that is used elsewhere.
+func (c *config) choose(delta, epsilon float64) {
+	if own, ok := otherNames[c.name]; ok {
+		c.name = own
+	}
+	switch c.name {
+	case lossLogistic:
+		c.loss, c.classes = loss.Logistic{}, true
+	case lossHinge:
+		c.loss, c.classes = loss.Hinge{}, true
+	case lossSquaredHinge:
+		c.loss, c.classes = loss.SquaredHinge{}, true
+	case lossSquared:
+		c.loss = loss.Squared{}
+	case lossHuber:
+		c.loss = loss.Huber{Delta: delta}
+	case lossInsensitive:
+		c.loss = loss.Insensitive{Epsilon: epsilon}
+	case "softmax":
+		c.values.Refuse("loss", "softmax regression is an application of its own: train mlr")
+	case "lasso":
+		c.values.Refuse("loss", "say loss=squared and how strong the pull is that makes weights zero, such as l1=0.01")
+	default:
+		names := []string{lossLogistic, lossHinge, lossSquaredHinge, lossSquared, lossHuber, lossInsensitive}
+		near := ""
+		if n := app.Nearest(c.name, names); n != "" {
+			near = fmt.Sprintf("; did you mean %s?", n)
+		}
+		c.values.Refuse("loss", "must be one of logistic, hinge, squared_hinge, squared, huber, insensitive%s", near)
+	}
+}
+
+// settle records what was chosen.
+func (p *problem) settle() map[string]string {
+	p.values.Settle("splits", strconv.Itoa(p.splits))
+	p.values.Settle("clocks", strconv.Itoa(p.clocks))
+	p.values.Settle("loss", p.name)
+	p.values.Settle("solver", solverDual)
+	if p.newton != nil {
+		p.values.Settle("solver", solverNewton)
+	}
+	return p.values.All()
+}

@@ -1,0 +1,202 @@
+package linear
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"bellows"
+	"bellows/app/examples"
+	"bellows/data"
+	"bellows/train"
+)
+
+// targets is what labels are to the loss: of two classes, in the order of labels.txt, the first is -1 and the second 1; a number is the multiple of
+// spread by which it is above center.
+type targets struct {
+	names          []string // of the classes; nil of numbers
+	center, spread float64
+}
+
+// labelsNamed is how many labels an error lists; labelsMost how many are told apart; classesLikely how many whole numbers may be classes that nobody has
+// said to be numbers, where there are rowsEach rows of each on the average.
+const (
+	labelsNamed   = 6
+	labelsMost    = 1000
+	classesLikely = 20
+	rowsEach      = 5
+)
+
+func whole(values []float32) bool {
+	return !slices.ContainsFunc(values, func(y float32) bool { return y != float32(math.Trunc(float64(y))) })
+}
+
+// readLabels finds the classes, and refuses labels that are none of the loss's.
+func (p *problem) readLabels(set *data.Set) error {
+	e, c := set.Examples, &p.config
+	refuse := func(hint, format string, args ...any) error {
+		if other := set.OtherLabel(); other != "" {
+			hint += ", or name the label's column with --label, such as --label " + other
+		}
+		return bellows.Errorf(bellows.BadData, "train", name, "loss=%s "+format, append([]any{c.name}, args...)...).Hinted(hint)
+	}
+	values := e.Labels(labelsMost)
+	labels := examples.Numerals(values)
+	if e.LabelNames != nil {
+		for i, y := range values {
+			labels[i] = e.LabelNames[int(y)]
+		}
+	}
+	listed := strings.Join(labels[:min(len(labels), labelsNamed)], ", ")
+	if len(labels) > labelsNamed {
+		listed += ", …"
+	}
+	switch {
+	case values != nil && len(labels) == 1:
+		return refuse("give rows of other labels, too", "has nothing to learn: all labels are %s", listed)
+	case !c.classes && e.LabelNames != nil:
+		return refuse("take --set loss=logistic for two classes, train mlr for more", "predicts numbers, and the labels are text: %s", listed)
+	case !c.classes:
+		if c.values.IsAuto("loss") && values != nil && len(labels) <= classesLikely && len(labels)*rowsEach <= e.Rows() && whole(values) {
+			p.warnings = append(p.warnings, fmt.Sprintf("labels are %d whole numbers, %s, which are predicted as numbers; if they are classes, take train mlr, else say loss=squared", len(labels), listed))
+		}
+		return nil
+	case values == nil:
+		return refuse("take --set loss=squared to predict numbers", "tells two classes apart, and there are more than %d labels", labelsMost)
+	case len(labels) > 2:
+		hint := "take train mlr for more classes, --set loss=squared to predict numbers"
+		if e.LabelNames != nil {
+			hint = "take train mlr for more classes"
+		}
+		return refuse(hint, "tells two classes apart, and there are %d labels: %s", len(labels), listed)
+	}
+	p.names = labels
+	return nil
+}
+
+// aim makes targets of the labels, by what training rows have.
+func (p *problem) aim() {
+	p.center, p.spread = 0, 1
+	if !p.classes && !p.raw {
+		labels := make([]float64, len(p.rows))
+		for i, r := range p.rows {
+			labels[i] = float64(p.src.Label[r])
+		}
+		p.center, p.spread = middle(labels, p.name != lossSquared)
+	}
+	p.target = p.targetsOf(p.src.ExampleSet)
+	p.testOf = p.target
+	if p.test.ExampleSet != p.src.ExampleSet {
+		p.testOf = p.targetsOf(p.test.ExampleSet)
+		strange := 0
+		for _, y := range p.testOf {
+			if math.IsNaN(float64(y)) {
+				strange++
+			}
+		}
+		if strange > 0 {
+			p.warnings = append(p.warnings, fmt.Sprintf("%d of %d test rows have labels that no row of DATA has; they count as wrong", strange, len(p.testOf)))
+		}
+	}
+}
+
+// madSpread makes the median distance from the median the standard deviation of normal labels.
+const madSpread = 1.4826
+
+// middle is the mean and the standard deviation of labels, or what takes their places where some may be far out: the median, and the median distance from it.
+func middle(labels []float64, robust bool) (center, spread float64) {
+	n := float64(len(labels))
+	if robust {
+		slices.Sort(labels)
+		center = labels[len(labels)/2]
+		for i, y := range labels {
+			labels[i] = math.Abs(y - center)
+		}
+		slices.Sort(labels)
+		if spread = madSpread * labels[len(labels)/2]; spread > 0 {
+			return center, spread
+		}
+		for _, d := range labels { // most are the same
+			spread += d
+		}
+		return center, positive(spread / n)
+	}
+	for _, y := range labels {
+		center += y
+	}
+	center /= n
+	for _, y := range labels {
+		spread += (y - center) * (y - center)
+	}
+	return center, positive(math.Sqrt(spread / n))
+}
+
+func positive(x float64) float64 {
+	if x > 0 {
+		return x
+	}
+	return 1
+}
+
+// targetsOf is the target of each row; of a class that the model does not know, NaN.
+func (t *targets) targetsOf(e *data.ExampleSet) []float32 {
+	out := make([]float32, len(e.Label))
+	if t.names == nil {
+		for i, y := range e.Label {
+			out[i] = float32((float64(y) - t.center) / t.spread)
+		}
+		return out
+	}
+	for i, c := range examples.Numbered(e, t.names) {
+		out[i] = float32(2*c - 1)
+		if c == examples.UnknownClass {
+			out[i] = float32(math.NaN())
+		}
+	}
+	return out
+}
+
+// judge is 1 for a score on the right side, and 0 on the other; of numbers the squared error, in their own units.
+func (t *targets) judge(score, target float64) float64 {
+	if t.names == nil {
+		d := (score - target) * t.spread
+		return d * d
+	}
+	if (score > 0) == (target > 0) && !math.IsNaN(target) {
+		return 1
+	}
+	return 0
+}
+
+// cost is the loss of a test row: of an unknown class, that of the class that is less likely.
+func (c *config) cost(score, target float64) float64 {
+	if math.IsNaN(target) {
+		return max(c.loss.Value(score, -1), c.loss.Value(score, 1))
+	}
+	return c.loss.Value(score, target)
+}
+
+// baseline is what one gets by always saying the same: the commoner class, or the mean of the training rows.
+func (p *problem) baseline() *train.Metric {
+	n := float64(len(p.rows))
+	if p.classes {
+		ones := 0.0
+		for _, r := range p.rows {
+			ones += float64(p.target[r]+1) / 2
+		}
+		return &train.Metric{Name: "majority class", Value: max(ones, n-ones) / n}
+	}
+	if len(p.testRow) == 0 {
+		return nil
+	}
+	mean, squares := 0.0, 0.0
+	for _, r := range p.rows {
+		mean += float64(p.src.Label[r]) / n
+	}
+	for _, r := range p.testRow {
+		d := float64(p.test.Label[r]) - mean
+		squares += d * d
+	}
+	return &train.Metric{Name: "mean predictor", Value: math.Sqrt(squares / float64(len(p.testRow)))}
+}
