@@ -14,6 +14,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/lda"
+	"bellows/app/linear"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/core/liveness"
@@ -325,9 +326,11 @@ func TestApplicationsGrow(t *testing.T) {
 		app      app.Application
 		settings map[string]string
 	}{
-		"mlr": {mlr.New(), nil},
-		"mf":  {mf.New(), map[string]string{"splits": "8"}},
-		"lda": {lda.New(), map[string]string{"splits": "4", "topics": "4"}},
+		"mlr":                       {mlr.New(), nil},
+		"mf":                        {mf.New(), map[string]string{"splits": "8"}},
+		"lda":                       {lda.New(), map[string]string{"splits": "4", "topics": "4"}},
+		"linear by Newton's method": {linear.New(), map[string]string{"loss": "squared"}},
+		"linear by dual ascent":     {linear.New(), map[string]string{"loss": "svr"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

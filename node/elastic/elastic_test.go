@@ -12,6 +12,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/lda"
+	"bellows/app/linear"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/data/demo"
@@ -29,9 +30,11 @@ type application struct {
 }
 
 var applications = map[string]application{
-	"mlr": {mlr.New(), nil, 100, 11},
-	"mf":  {mf.New(), map[string]string{"splits": "8"}, 100, 2},
-	"lda": {lda.New(), map[string]string{"splits": "6", "topics": "4", "clocks": "4"}, 100, 5},
+	"mlr":                       {mlr.New(), nil, 100, 11},
+	"mf":                        {mf.New(), map[string]string{"splits": "8"}, 100, 2},
+	"lda":                       {lda.New(), map[string]string{"splits": "6", "topics": "4", "clocks": "4"}, 100, 5},
+	"linear by Newton's method": {linear.New(), map[string]string{"loss": "squared", "splits": "8"}, 100, 3},
+	"linear by dual ascent":     {linear.New(), map[string]string{"loss": "svr", "splits": "8"}, 100, 11},
 }
 
 func (a *application) job(t *testing.T) train.Job {

@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/lda"
+	"bellows/app/linear"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/data/demo"
@@ -26,9 +27,11 @@ type grown struct {
 }
 
 var apps = map[string]grown{
-	"mlr": {mlr.New(), nil, 11},
-	"mf":  {mf.New(), map[string]string{"splits": "8"}, 2},
-	"lda": {lda.New(), map[string]string{"splits": "4", "topics": "4", "clocks": "4"}, 5},
+	"mlr":                       {mlr.New(), nil, 11},
+	"mf":                        {mf.New(), map[string]string{"splits": "8"}, 2},
+	"lda":                       {lda.New(), map[string]string{"splits": "4", "topics": "4", "clocks": "4"}, 5},
+	"linear by Newton's method": {linear.New(), map[string]string{"loss": "squared"}, 3},
+	"linear by dual ascent":     {linear.New(), map[string]string{"loss": "svr"}, 11},
 }
 
 // ungated is a job of an application.
