@@ -152,7 +152,7 @@ func (p *process) addRoles() error {
 			return err
 		}
 	}
-	if p.opt.Resume == nil || p.cluster.Invited != nil { // who comes later owns nothing yet
+	if !p.resumes() {
 		return nil
 	}
 	return p.resume(p.opt.Resume)
@@ -161,6 +161,9 @@ func (p *process) addRoles() error {
 // heldMost is how many bytes of flushes a lane holds that are not recorded: what comes above it waits at its sender. It
 // bounds senders that run far ahead of the controller.
 const heldMost = 1 << 30
+
+// resumes says whether lanes begin with what a saved run had. Who comes later owns nothing yet.
+func (p *process) resumes() bool { return p.opt.Resume != nil && p.cluster.Invited == nil }
 
 // addLanes makes the lanes of this node. Each keeps the last records for a controller that follows, but where that could
 // not be: alone, the lanes would be gone with the first.
@@ -171,7 +174,7 @@ func (p *process) addLanes() error {
 	}
 	for i := range p.cluster.Me().Lanes {
 		a := wire.LaneAt(p.cluster.Self, i)
-		l, err := server.NewLane(p.common, a, server.Options{HeldBytesMax: heldMost, KeySeed: p.keySeed, Limits: limits})
+		l, err := server.NewLane(p.common, a, server.Options{HeldBytesMax: heldMost, KeySeed: p.keySeed, Blank: p.resumes(), Limits: limits})
 		if err != nil {
 			return err
 		}

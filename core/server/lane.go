@@ -27,6 +27,7 @@ type Options struct {
 	// KeySeed is a number that no peer knows, so that none can choose keys that fall on one place
 	// of an index (keys.Index). It changes nothing that is seen. 0: everybody knows it.
 	KeySeed uint64
+	Blank   bool // partitions are loaded before the first step (Load), and so not filled by their initialisers
 	Limits  Limits
 }
 
@@ -215,7 +216,7 @@ type Lane struct {
 	state      checkpoint.Sender
 }
 
-// NewLane makes the lane whose address in the job is self, with its partitions filled by their initialisers.
+// NewLane makes the lane whose address in the job is self, with its partitions filled by their initialisers, or Blank.
 func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	cfg := config{job, opt, self}
 	if self.Node == cfg.Controller.Node {
@@ -247,11 +248,10 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	return l, nil
 }
 
-// own makes a partition that the route gives to the lane, filled by its initialiser. Partitions
-// stand in the order of their numbers, which is that in which clocks are applied and rows relayed:
-// the same in every run.
+// own makes a partition that the route gives to the lane. Partitions stand in the order of their numbers,
+// which is that in which clocks are applied and rows relayed: the same in every run.
 func (l *Lane) own(ref bellows.PartitionRef) error {
-	p, err := l.make(ref, false)
+	p, err := l.make(ref, l.cfg.Blank)
 	if err == nil {
 		l.insert(p)
 	}

@@ -325,6 +325,38 @@ func TestEveryFlippedBitIsRefusedByName(t *testing.T) {
 	holds(t, a, m, cuts[2])
 }
 
+// TestAPartitionIsVerifiedWhenItIsRead, too: every bit of its shard that flips behind Latest, which has read all of it, or where nobody has, is refused by name.
+func TestAPartitionIsVerifiedWhenItIsRead(t *testing.T) {
+	t.Parallel()
+	s := mem.New("a")
+	if _, err := publish(t.Context(), open(t, s), life(1, 1)[0], nil); err != nil {
+		t.Fatal(err)
+	}
+	a := open(t, s)
+	read, _, err := a.Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := open(t, s).Cut(t.Context(), read.At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := refs()[2]
+	at := slices.IndexFunc(read.Shards, func(e archive.Entry) bool { return e.Ref() == ref })
+	name := read.Shards[at].Name
+	whole := content(t, s, name)
+	for i := range 8 * len(whole) {
+		whole[i/8] ^= 1 << (i % 8)
+		replace(t, s, name, slices.Clone(whole))
+		for what, m := range map[string]*archive.Manifest{"behind Latest": read, "of a cut that is told": told} {
+			if _, _, err := a.Partition(t.Context(), m, ref); bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), s.URI(name)) {
+				t.Fatalf("bit %d, %s: %v", i, what, err)
+			}
+		}
+		whole[i/8] ^= 1 << (i % 8)
+	}
+}
+
 // TestADamagedCutMakesRoom: one that was passed by goes with the next, and that is not of the shards of the damaged one.
 func TestADamagedCutMakesRoom(t *testing.T) {
 	t.Parallel()

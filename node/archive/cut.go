@@ -123,7 +123,7 @@ func (c *Cut) copy(ctx context.Context, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	err = c.archive.read(ctx, e, s.again)
+	err = c.archive.read(ctx, e, true, s.again)
 	if err != nil {
 		s.GiveUp()
 		return err

@@ -91,6 +91,8 @@ type Manifest struct {
 	SHA256 string          `json:"sha256"`
 
 	saved coord.Saved
+	// summed says that Latest has held every byte of its shards against their digests.
+	summed bool
 }
 
 // State is what the controller of another life begins with.
