@@ -243,7 +243,7 @@ func badFiles(good string) map[string]string {
 		"list.json":  "[\n  {\"user\": \"a\", \"item\": \"x\", \"rating\": 3}\n]\n",
 		"rows.jsonl": "{\"label\": 1, \"a\": 2}\n{\"label\": 0, \"a\": [3]}\n",
 		"docs.jsonl": "{\"words\": \"cats chase mice\"}\n{\"words\": \"dogs chase cats\"}\n",
-		"vw.txt":     "1 |f a:1 b:2\n-1 |f b:1 c:1\n", "lda-c.txt": "2 0:1 4:2\n3 0:1 1:1\n",
+		"vw.txt":     "1 |f a:1 b:2\n-1 2.5 |f b:1 c:1\n", "lda-c.txt": "2 0:1 4:2\n3 0:1 1:1\n",
 		"sheet.xlsx":   "PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x13\x00\x08\x02[Content_Types].xml \x00",
 		"archive.zip":  "PK\x03\x04\x14\x00\x00\x00\x08\x00\x00\x00!\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x00rows.csv",
 		"picture.png":  "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",

@@ -59,6 +59,7 @@ func (r *reader) assemble() (*Set, error) {
 		}
 	} else {
 		r.sparse(set, rows, starts)
+		set.Detected.HashBits = r.layout.bits
 	}
 	if set.Examples.Features == 0 {
 		return nil, &Error{File: r.ins[0].Shown(), What: "there are labels but no features", How: "give each row at least one feature"}
@@ -123,6 +124,11 @@ func translate(to, from, table []int32) {
 // entries beyond a given width.
 func (r *reader) sparse(set *Set, rows int, starts []int) {
 	e := set.Examples
+	if bits := r.layout.bits; bits > 0 {
+		e.Features = 1 << bits
+		r.compressed(e, rows, starts)
+		return
+	}
 	low, high := int32(1), int32(-1)
 	for _, p := range r.pieces {
 		if len(p.Index) > 0 {

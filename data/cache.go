@@ -93,6 +93,9 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 	if opt.Timed {
 		key = append(key, "timed", opt.Time, opt.TimeKept)
 	}
+	if opt.HashBits > 0 {
+		key = append(key, "bits", opt.HashBits)
+	}
 	if opt.Grow {
 		key = append(key, "grow")
 	}

@@ -2,7 +2,9 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"math/bits"
 	"path"
 	"regexp"
 	"slices"
@@ -30,6 +32,9 @@ type layout struct {
 	times     *lines.Times    // nil: nobody asks
 
 	wordLabels bool // labels are text
+
+	bits       int      // Vowpal Wabbit: of the hash
+	namespaces []string // that are left out
 
 	keys  []string // JSON lines: the columns
 	used  []bool   // of them
@@ -59,7 +64,7 @@ func (d *detector) layout(line []byte) (*layout, *lines.Fault) {
 		return nil, &lines.Fault{At: at, Width: 1, What: "the first line holds control characters", How: "this is not a file of text in UTF-8; name another"}
 	}
 	if d.opt.Format == "" {
-		if f := foreign.Text(line, false, d.opt.Separator != ""); f != nil {
+		if f := foreign.Text(line, false, d.opt.Separator != "" || formatOf(d.in.Name) == VW); f != nil {
 			return nil, f
 		}
 	}
@@ -70,8 +75,11 @@ func (d *detector) layout(line []byte) (*layout, *lines.Fault) {
 	if p.format.documents() {
 		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " holds documents, not " + d.kind.String(), How: "name another format, or train an app for documents"}
 	}
+	if d.opt.HashBits > 0 && p.format != VW {
+		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " has no names to be hashed", How: "leave out --hash-bits, which is for Vowpal Wabbit text"}
+	}
 	if d.kind == Ratings && p.format != IDX {
-		if p.format.indexed() {
+		if p.format.sparse() {
 			return nil, &lines.Fault{Width: len(line), What: p.format.shown() + " lines hold examples, not ratings", How: "write lines of user, item, rating; or train an app for examples"}
 		}
 		p.format = Triples
@@ -86,15 +94,17 @@ func (d *detector) layout(line []byte) (*layout, *lines.Fault) {
 		return p, d.columns(p, line)
 	case IDX:
 		return nil, &lines.Fault{Width: 1, What: "this is not an IDX file: it does not begin with two zero bytes", How: "name its true format"}
+	case VW:
+		return p, d.vw(p, line)
 	case "":
 		return nil, &lines.Fault{Width: len(line), What: "the format is not recognised",
-			How: "name it with --format: libsvm (label index:value ...), csv, tsv, jsonl or idx"}
+			How: "name it with --format: libsvm (label index:value ...), vw, csv, tsv, jsonl or idx"}
 	}
 	return p, d.indexed(p, line)
 }
 
-// indexed completes the layout of LIBSVM rows: it finds out whether labels are text, and refuses options for columns.
-func (d *detector) indexed(p *layout, line []byte) *lines.Fault {
+// listed refuses options that mean nothing for lines of features, and models that know them otherwise.
+func (d *detector) listed(p *layout, line []byte) *lines.Fault {
 	switch {
 	case d.opt.Label != "":
 		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " begin with their label, and none of their columns is one", How: "leave out --label"}
@@ -104,6 +114,45 @@ func (d *detector) indexed(p *layout, line []byte) *lines.Fault {
 		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " have no header", How: "leave out --header yes"}
 	case d.opt.Separator != "" && d.opt.Separator != " " && d.opt.Separator != "space":
 		return &lines.Fault{Width: 1, What: "the fields of " + p.format.shown() + " are separated by blanks", How: "leave out --sep, or name another format with --format"}
+	}
+	return nil
+}
+
+// vw completes the layout of lines of Vowpal Wabbit.
+func (d *detector) vw(p *layout, line []byte) *lines.Fault {
+	whole := func(what, how string) *lines.Fault { return &lines.Fault{Width: len(line), What: what, How: how} }
+	as := d.opt.As
+	p.bits, p.namespaces = cmp.Or(d.opt.HashBits, lines.HashBits), d.opt.Ignore
+	if as != nil && as.HashBits > 0 {
+		p.bits = cmp.Or(d.opt.HashBits, as.HashBits)
+		for _, c := range as.Ignored {
+			p.namespaces = append(slices.Clip(p.namespaces), c.Name)
+		}
+	}
+	switch f := d.listed(p, line); {
+	case f != nil:
+		return f
+	case p.bits < 1 || p.bits > lines.HashBitsMost || 1<<p.bits > d.opt.Limits.Features:
+		return whole(fmt.Sprintf("features cannot be hashed to %d bits", p.bits), fmt.Sprintf("name 1 to %d with --hash-bits", min(lines.HashBitsMost, bits.Len(uint(d.opt.Limits.Features))-1)))
+	case as != nil && as.HashBits > 0 && p.bits != as.HashBits:
+		return whole(fmt.Sprintf("the features of the model are hashed to %d bits, and these are to be to %d", as.HashBits, p.bits), "leave out --hash-bits")
+	case (as != nil || d.opt.Features > 0) && (as == nil || as.HashBits == 0):
+		return whole("the features of the model are not hashed, and those of Vowpal Wabbit are names", "give the rows in the form that training had")
+	case d.opt.IndexBase != "" && as == nil:
+		return whole("the features of Vowpal Wabbit are names, and no indices that a base could count from", "leave out --base, which is for LIBSVM")
+	case len(d.opt.Categorical) > 0:
+		return whole("lines of Vowpal Wabbit have no columns", "leave out --categorical, which is for tables")
+	}
+	return nil
+}
+
+// indexed completes the layout of LIBSVM rows: it finds out whether labels are text, and refuses options for columns.
+func (d *detector) indexed(p *layout, line []byte) *lines.Fault {
+	switch f := d.listed(p, line); {
+	case f != nil:
+		return f
+	case d.opt.As != nil && d.opt.As.HashBits > 0:
+		return &lines.Fault{Width: len(line), What: "the features of the model are names that were hashed, and those of " + p.format.shown() + " are numbers", How: "give the rows as Vowpal Wabbit text, with the names that training had"}
 	case d.opt.As.trained() != nil && d.opt.IndexBase == "":
 		how := "give the rows as CSV with the columns that training had"
 		if !d.opt.Grow { // who trains the model further has to name the columns
@@ -168,6 +217,8 @@ func (d *detector) format(line []byte) Format {
 	}
 	fields := bytes.Fields(line)
 	switch {
+	case d.kind == Examples && d.opt.Separator == "" && lines.LooksVW(line):
+		return VW
 	case bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")):
 		return JSONL
 	case d.kind == Ratings:
@@ -299,6 +350,12 @@ func (p *layout) lineParser(opt *Options, w *worker) lines.Parser {
 		return &lines.Docword{}
 	case p.format == LDAC:
 		return &lines.LDAC{WordMax: opt.Limits.Features - 1}
+	case p.format == VW:
+		l := &lines.VW{Bits: p.bits, Unlabelled: opt.Unlabelled}
+		for _, name := range p.namespaces {
+			l.Ignore = append(l.Ignore, []byte(name))
+		}
+		return l
 	case p.format == Text, p.words:
 		return &lines.Text{Words: &w.items}
 	case !p.format.indexed():

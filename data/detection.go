@@ -11,6 +11,7 @@ type Detection struct {
 	Format    string // as it is shown: "LIBSVM", "libFM", "CSV", ...
 	Separator string // "tab", "comma", "space", ... ; "" for LIBSVM and IDX
 	IndexBase int    // LIBSVM and libFM
+	HashBits  int    // Vowpal Wabbit
 	Header    bool   // the first line names the columns
 	Label     string // the label's column: its name in quotes, or its number where there are no names; "" where labels have no column
 	Choice    string // how the label's column was chosen, when nobody named it; "" otherwise
@@ -61,6 +62,8 @@ func (d Detection) String() string {
 	switch {
 	case d.Format == LIBSVM.shown() || d.Format == LibFM.shown():
 		parts = append(parts, "base "+strconv.Itoa(d.IndexBase))
+	case d.HashBits > 0:
+		parts = append(parts, counted(d.HashBits, "bit")+" of hash")
 	case d.Separator != "":
 		parts = append(parts, d.Separator)
 	}

@@ -15,6 +15,7 @@ type Format string
 const (
 	LIBSVM  Format = "libsvm"
 	LibFM   Format = "libfm"
+	VW      Format = "vw"
 	CSV     Format = "csv"
 	TSV     Format = "tsv"
 	Triples Format = "triples"
@@ -33,6 +34,7 @@ var formats = []struct {
 }{
 	{LIBSVM, "LIBSVM", []string{".libsvm", ".svm", ".svmlight"}},
 	{LibFM, "libFM", []string{".libfm"}},
+	{VW, "Vowpal Wabbit", []string{".vw"}},
 	{CSV, "CSV", []string{".csv"}},
 	{TSV, "TSV", []string{".tsv", ".tab"}},
 	{Triples, "triples", nil},
@@ -64,6 +66,9 @@ func (f Format) shown() string {
 
 // indexed says whether lines are a label and pairs of an index and a value.
 func (f Format) indexed() bool { return f == LIBSVM || f == LibFM }
+
+// sparse says whether lines have features by an index or a name, and not the same fields.
+func (f Format) sparse() bool { return f.indexed() || f == VW }
 
 // columnar says whether lines have the same fields, one of them the label.
 func (f Format) columnar() bool { return f == CSV || f == TSV }

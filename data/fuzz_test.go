@@ -171,3 +171,11 @@ func FuzzJSONLines(f *testing.F) {
 		fuzzText(t, content, Documents, Options{Format: JSONL, Text: "text"})
 	})
 }
+
+func FuzzVW(f *testing.F) {
+	seed(f, "vw")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		fuzzText(t, content, Examples, Options{Format: VW, HashBits: 6})
+		fuzzText(t, content, Examples, Options{Format: VW, HashBits: 6, Unlabelled: true, Ignore: []string{"f"}})
+	})
+}

@@ -37,7 +37,8 @@ type Options struct {
 	TimeKept  bool   // tables: it is a feature, too, which else it is only when Categorical has it
 	Separator string // one character, "::", "tab", "space" (runs of blanks), "comma", "semicolon"; "" detects
 	Header    Header
-	Ignore    []string // CSV and TSV: columns to leave out, by name or number
+	Ignore    []string // tables: columns to leave out, by name or number; Vowpal Wabbit: namespaces
+	HashBits  int      // Vowpal Wabbit: bits of the hash that features get; 0 is 18
 	IndexBase string   // LIBSVM: "0" or "1"; "" is 0 when the index 0 occurs anywhere or the format is libFM, else 1
 
 	// Categorical names columns of a CSV or TSV file that are text whatever they hold; the label's may be among them.

@@ -189,6 +189,8 @@ func TestDetection(t *testing.T) {
 		{"a", "a;b,c,5\n", Ratings, Options{}, "1 rating, 1 × 1, triples, comma, columns user 1, item 2, rating 3"},
 		{"a", "1 1:2\n2 3:1\n", Examples, Options{}, "2 rows × 3 features, 2 classes, LIBSVM, base 1"},
 		{"a", "1 1:2\n2 0:1\n", Examples, Options{}, "2 rows × 2 features, 2 classes, LIBSVM, base 0"},
+		{"a.txt", "1 |f a:1 b\n-1 |g a\n", Examples, Options{}, "2 rows × 262 144 features, 2 classes, Vowpal Wabbit, 18 bits of hash"},
+		{"a.vw", "1 |f a:1 b\n2 |\n", Examples, Options{HashBits: 10, Ignore: []string{"g"}}, "2 rows × 1 024 features, 2 classes, Vowpal Wabbit, 10 bits of hash"},
 		{"c.libfm", "-0.5 7:2 0:1 3:4 # a\n2.5\n", Examples, Options{}, "2 rows × 8 features, libFM, base 0"},
 		{"a.libfm", "1 1:2\n2 2:1\n", Examples, Options{}, "2 rows × 3 features, 2 classes, libFM, base 0"},
 		{"a", "1\n2 3:1\n", Examples, Options{}, "2 rows × 3 features, 2 classes, LIBSVM, base 1"},

@@ -17,13 +17,14 @@ type Reading struct {
 	Separator   string   `json:"separator,omitempty"`    // as Options.Separator takes it; "" where lines have no columns
 	Header      bool     `json:"header"`                 // the first line named the columns
 	IndexBase   *int     `json:"index_base,omitempty"`   // LIBSVM and libFM
+	HashBits    int      `json:"hash_bits,omitempty"`    // Vowpal Wabbit
 	Label       *Column  `json:"label,omitempty"`        // tables
 	User        *Column  `json:"user,omitempty"`         // ratings
 	Item        *Column  `json:"item,omitempty"`
 	Rating      *Column  `json:"rating,omitempty"`
 	TextLabels  bool     `json:"text_labels,omitempty"` // labels are text
 	Features    []Column `json:"features,omitempty"`    // tables: in the order of the model
-	Ignored     []Column `json:"ignored,omitempty"`     // tables: columns that were left out
+	Ignored     []Column `json:"ignored,omitempty"`     // tables: columns that were left out; Vowpal Wabbit: namespaces, which have no number
 	Text        string   `json:"text,omitempty"`        // documents in JSON lines: the key of their text
 }
 
@@ -45,6 +46,9 @@ func ParseReading(text []byte) (*Reading, error) {
 			return nil, fmt.Errorf("%q cannot separate fields", r.Separator)
 		}
 	}
+	if r.HashBits < 0 || r.HashBits > lines.HashBitsMost {
+		return nil, fmt.Errorf("hash_bits is %d; it is 1 to %d", r.HashBits, lines.HashBitsMost)
+	}
 	if b := r.IndexBase; b != nil && *b != 0 && *b != 1 {
 		return nil, fmt.Errorf("index_base is %d; it is 0 or 1", *b)
 	}
@@ -60,6 +64,11 @@ func (r *reader) reading(set *Set) *Reading {
 	}
 	if p.format.indexed() {
 		out.IndexBase = new(set.Examples.IndexBase)
+	}
+	if out.HashBits = p.bits; p.bits > 0 {
+		for _, name := range p.namespaces {
+			out.Ignored = append(out.Ignored, Column{Name: name})
+		}
 	}
 	switch {
 	case r.kind == Ratings:

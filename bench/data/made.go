@@ -36,6 +36,14 @@ var formats = []made{
 		}
 		w.WriteByte('\n')
 	}},
+	{"Vowpal Wabbit", "rows.vw", data.Examples, wantedText, 20_000, func(w *bufio.Writer, r *rand.Rand) {
+		fmt.Fprintf(w, "%d |user id_%d age:%.2f |words", 2*r.IntN(2)-1, r.IntN(5000), r.Float64())
+		for range 20 + r.IntN(40) {
+			w.WriteByte(' ')
+			word(w, r)
+		}
+		fmt.Fprintf(w, " |numbers a:%.4g b:%.4g c:%.4g\n", r.Float64(), r.NormFloat64(), r.NormFloat64())
+	}},
 	{"text", "text.txt", data.Documents, wantedText, 20_000, func(w *bufio.Writer, r *rand.Rand) {
 		words(w, r, 60+r.IntN(80))
 		w.WriteByte('\n')
@@ -63,28 +71,20 @@ func words(w *bufio.Writer, r *rand.Rand, n int) {
 		if i > 0 {
 			w.WriteByte(' ')
 		}
-		u := r.Float64()
-		at := uint32(u * u * u * 30_000)
-		for h := at*2654435761 + 97; ; h /= 26 {
-			w.WriteByte('a' + byte(h%26))
-			if h < 26*26*26 {
-				break
-			}
-		}
-		if r.IntN(12) == 0 {
+		if word(w, r); r.IntN(12) == 0 {
 			w.WriteByte(',')
 		}
 	}
 }
 
-// make writes the file and returns what it is.
-func (m made) make(shelf *sets.Shelf, scale int) input {
-	path := shelf.Path(m.file)
-	r := rand.New(rand.NewPCG(31, 32))
-	sets.Write(path, func(w *bufio.Writer) {
-		for range m.rows * scale {
-			m.row(w, r)
+// word writes one of 30,000.
+func word(w *bufio.Writer, r *rand.Rand) {
+	u := r.Float64()
+	at := uint32(u * u * u * 30_000)
+	for h := at*2654435761 + 97; ; h /= 26 {
+		w.WriteByte('a' + byte(h%26))
+		if h < 26*26*26 {
+			break
 		}
-	})
-	return input{m.name, path, m.kind, m.wanted}
+	}
 }

@@ -45,7 +45,10 @@ type trainOptions struct {
 }
 
 // readOptions are the flags that overrule what is detected in DATA.
-type readOptions struct{ format, label, ignore, categorical, user, item, rating, separator, header, base, vocab, text string }
+type readOptions struct {
+	format, label, ignore, categorical, user, item, rating, separator, header, base, vocab, text string
+	hashBits                                                                                     int
+}
 
 func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "run `folder` (default runs/APP-N)")
@@ -104,7 +107,7 @@ func (o *trainOptions) registerHoldout(f *pflag.FlagSet, kind data.Kind) {
 var meaning = map[string][]data.Kind{
 	"user": {data.Ratings}, "item": {data.Ratings}, "rating": {data.Ratings},
 	"label": {data.Ratings, data.Examples}, "ignore": {data.Examples}, "categorical": {data.Examples},
-	"base":   {data.Examples},
+	"base": {data.Examples}, "hash-bits": {data.Examples},
 	"vocab":  {data.Documents},
 	"text":   {data.Documents},
 	"sep":    {data.Ratings, data.Examples},
@@ -143,7 +146,8 @@ func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.user, "user", "", "`column` of the users, by name or number from 1 (default: found by its name, else the first)")
 	f.StringVar(&r.item, "item", "", "`column` of the items, likewise (default: found by its name, else the second)")
 	f.StringVar(&r.rating, "rating", "", "`column` of the ratings, likewise (default: found by its name, else the third)")
-	f.StringVar(&r.ignore, "ignore", "", "`columns` to leave out, by names or numbers, separated by commas")
+	f.StringVar(&r.ignore, "ignore", "", "`columns` to leave out, by names or numbers, separated by commas; of Vowpal Wabbit namespaces")
+	f.IntVar(&r.hashBits, "hash-bits", 0, "`bits` of the hash that names of Vowpal Wabbit get as features, 1 to 27 (default 18, or those of the model)")
 	f.StringVar(&r.categorical, "categorical", "", "`columns` to take as text whatever they hold, the label's among them, by names or numbers")
 	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
 	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
@@ -180,6 +184,10 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 			*f.to = f.from
 		}
 	}
+	if r.hashBits < 0 || r.hashBits > 27 {
+		return o, line.BadFlag("hash-bits", strconv.Itoa(r.hashBits), "it must be 1 to 27")
+	}
+	o.HashBits = r.hashBits
 	o.Ignore, o.Categorical = listOf(r.ignore), listOf(r.categorical)
 	return o, nil
 }
@@ -200,6 +208,9 @@ func (r readOptions) given() map[string]string {
 		if v != "" {
 			out[name] = v
 		}
+	}
+	if r.hashBits != 0 {
+		out["hash-bits"] = strconv.Itoa(r.hashBits)
 	}
 	if r.header != "" && r.header != "auto" {
 		out["header"] = r.header

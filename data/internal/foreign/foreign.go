@@ -127,8 +127,8 @@ func Text(line []byte, documents, separated bool) *lines.Fault {
 		return whole("this is a web page or XML, not data", "look into it: it may be the answer of a server that had no file")
 	case bytes.HasPrefix(bare, []byte("%%MatrixMarket")):
 		return whole("this is a Matrix Market file, which is not read", "write it as LIBSVM or CSV")
-	case !separated && bytes.IndexByte(line, '|') >= 0 && namespace.Match(line):
-		return whole("this looks like Vowpal Wabbit text, which is not read", "write label index:value ...; if | separates columns, say --sep '|'")
+	case !separated && bytes.IndexByte(line, '|') >= 0 && namespace.Match(line) && !lines.LooksVW(line):
+		return whole("this may be Vowpal Wabbit text, or a table whose columns a bar separates", "say which: --format vw or --sep '|'")
 	}
 	return nil
 }

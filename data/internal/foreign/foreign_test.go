@@ -20,7 +20,7 @@ func TestTextIsKnown(t *testing.T) {
 	}{
 		{line: `{"a": 1}`}, {line: "[", want: "JSON"}, {line: `{"a": 1}`, documents: true},
 		{line: "{cats} chase mice", documents: true}, {line: "[1] a footnote", documents: true},
-		{line: "1 |f a:1 b:2", want: "Vowpal"}, {line: "|f a b", want: "Vowpal"}, {line: "1 0.5 'tag|f a", want: "Vowpal"}, {line: "1 | a:2", want: "Vowpal"},
+		{line: "1 |f a:1 b:2"}, {line: "|f a b"}, {line: "1 0.5 'tag|f a"}, {line: "1 | a:2"}, {line: "1 | 2 | 3", want: "Vowpal"}, {line: "a | b", want: "Vowpal"},
 		{line: "1|2|3"}, {line: "a|b|c"}, {line: "1 | 2 | 3", separated: true}, {line: "a | b", documents: true},
 		{line: "2 0:1 4:2", documents: true}, {line: "1 0:1 4:2", documents: true}, {line: "2 0:1 4:2"},
 		{line: "# user item", want: "comment"}, {line: "#winning at go", documents: true},

@@ -1,0 +1,281 @@
+package lines
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// The bits of the hash that features of Vowpal Wabbit get, as its -b.
+const (
+	HashBits     = 18 // unless others are named
+	HashBitsMost = 27
+)
+
+// VW parses lines of Vowpal Wabbit: "[label [importance]] ['tag]|namespace[:weight] name[:value] ... |namespace ...". A name without a value has 1.
+//
+// A feature is the lower Bits bits of the hash of its name, as Vowpal Wabbit has it by --hash strings, its default: MurmurHash3 (x86, 32 bits) of the name's bytes,
+// seeded with that of the namespace, which is seeded with 0; a name or namespace of decimal digits alone is that number plus its seed; the namespace without a
+// name is 0. There is no constant feature, and none of pairs of namespaces. Values of names that meet in a feature are added up, and those that are 0 left out.
+type VW struct {
+	Bits       int
+	Ignore     [][]byte // namespaces to leave out
+	Unlabelled bool     // rows need no label
+	row        []uint64 // features, above the bits of their values
+}
+
+// Parse appends the rows of a block.
+func (l *VW) Parse(text []byte, p *Piece) *Fault {
+	for i := 0; i < len(text); {
+		if text[i] <= ' ' {
+			if i = skipBlanks(text, i, ' '); text[i] == '\n' || crlf(text, i) {
+				i = lineEnd(text, i)
+				continue
+			}
+		}
+		label, bar, f := l.head(text, i)
+		if f != nil {
+			return f
+		}
+		if i, f = l.features(text, bar, p); f != nil {
+			return f
+		}
+		p.Label = append(p.Label, label)
+		p.Ends = append(p.Ends, int64(len(p.Index)))
+	}
+	return nil
+}
+
+const vwLine = "a line is label |namespace name:value ..., such as 1 |user age:0.4 city=rome"
+
+// head parses what stands before the first bar, from i.
+func (l *VW) head(text []byte, i int) (label float32, bar int, f *Fault) {
+	start := i
+	if value, end := ordinary(text, i); end > i && text[end] == ' ' && text[end+1] == '|' { // as most lines begin
+		return value, end + 1, nil
+	}
+	var fields [4]int // where they begin
+	n := 0
+	for text[i] != '|' {
+		if text[i] == '\n' {
+			return 0, 0, &Fault{At: start, Width: max(1, i-start), What: "the line has no bar, behind which its features are", How: vwLine}
+		}
+		end := i
+		for text[end] > ' ' && text[end] != '|' {
+			end++
+		}
+		if text[i] == '\'' || text[end] == '|' { // a tag
+			if i = skipBlanks(text, end, ' '); text[i] != '|' {
+				return 0, 0, &Fault{At: i, Width: max(1, len(token(text, i))), What: "something stands between the tag and the bar", How: vwLine}
+			}
+			if n == 0 && text[start] != '\'' && end > start && !l.Unlabelled {
+				return 0, 0, &Fault{At: start, Width: end - start, What: fmt.Sprintf("%s touches the bar, which makes it the tag of a line without a label", Quoted(text[start:end])), How: "write a blank between the label and the bar"}
+			}
+			break
+		}
+		if n == len(fields)-1 {
+			return 0, 0, &Fault{At: i, Width: end - i, What: "more than a label, an importance weight and an initial prediction stand before the bar", How: vwLine}
+		}
+		fields[n] = i
+		n++
+		i = skipBlanks(text, end, ' ')
+	}
+	for k := range n {
+		at, field := fields[k], token(text, fields[k])
+		if bytes.IndexByte(field, ':') >= 0 {
+			return 0, 0, &Fault{At: at, Width: len(field), What: "labels with costs are for cost-sensitive classes, which are not supported", How: "write one label a line"}
+		}
+		v, err := Number(field)
+		if err != nil {
+			return 0, 0, BadNumber(at, field, [...]string{"label", "importance weight", "initial prediction"}[k], "", "")
+		}
+		switch {
+		case k == 0:
+			label = v
+		case k == 1 && v != 1:
+			return 0, 0, &Fault{At: at, Width: len(field), What: fmt.Sprintf("the row has the importance weight %s, and no application here weighs rows", field), How: "write 1, or leave the weight out of all lines; where it is a class that counts for more, see --set class_weights of mlr"}
+		case k == 2 && v != 0:
+			return 0, 0, &Fault{At: at, Width: len(field), What: fmt.Sprintf("the row has the initial prediction %s, from which no application here begins", field), How: "leave it out of all lines"}
+		}
+	}
+	if n == 0 && !l.Unlabelled {
+		return 0, 0, &Fault{At: start, Width: 1, What: "label is missing", How: "write it before the bar, with a blank between them; what is missing is not guessed"}
+	}
+	return label, i, nil
+}
+
+// features parses the rest of a line, from its first bar, and returns the position behind it.
+func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
+	l.row = l.row[:0]
+	seed, weight, ignored := uint32(0), float32(1), false
+	mask := uint32(1)<<l.Bits - 1
+	for {
+		switch c := text[i]; c {
+		case ' ', '\t':
+			i++
+			continue
+		case '|':
+			var f *Fault
+			if seed, weight, ignored, i, f = l.namespace(text, i+1); f != nil {
+				return 0, f
+			}
+			continue
+		case '\n':
+			l.put(p)
+			return i + 1, nil
+		case '\r':
+			if text[i+1] == '\n' {
+				l.put(p)
+				return i + 2, nil
+			}
+		}
+		end := i
+		for text[end] > ':' && text[end] != '|' || text[end] > ' ' && text[end] < ':' {
+			end++
+		}
+		value, next := float32(1), end
+		if text[end] == ':' {
+			if end == i {
+				return 0, &Fault{At: i, Width: max(1, len(token(text, i))), What: "the feature has no name", How: "write name:value"}
+			}
+			var f *Fault
+			if value, next, f = l.value(text, i, end+1); f != nil {
+				return 0, f
+			}
+		}
+		if next == i || text[next] > ' ' && text[next] != '|' || text[next] < ' ' && text[next] != '\t' && text[next] != '\n' && !crlf(text, next) {
+			return 0, &Fault{At: next, Width: 1, What: "the name holds a control character", How: "remove it; is this a file of text?"}
+		}
+		if v := value * weight; v != 0 && !ignored {
+			if v-v != 0 {
+				return 0, &Fault{At: i, Width: next - i, What: "the value times the weight of its namespace does not fit a 32-bit float", How: "scale the namespace"}
+			}
+			l.row = append(l.row, uint64(hash(text[i:end], seed)&mask)<<32|uint64(math.Float32bits(v)))
+		}
+		i = next
+	}
+}
+
+// value parses what stands at a colon behind the name that begins at i.
+func (l *VW) value(text []byte, i, at int) (value float32, next int, f *Fault) {
+	if value, next = ordinary(text, at); next >= 0 && (text[next] <= ' ' || text[next] == '|') {
+		return value, next, nil
+	}
+	for next = at; text[next] > ' ' && text[next] != '|'; {
+		next++
+	}
+	value, err := Number(text[at:next])
+	if err != nil {
+		f := BadNumber(at, text[at:next], "feature value", "", string(text[i:min(at, i+quotedMax)]))
+		if f.How == decimal {
+			f.How = "write name:value with a number; a colon within a name is written otherwise, such as name=word"
+		}
+		return 0, 0, f
+	}
+	return value, next, nil
+}
+
+// namespace parses a namespace's name and weight, from behind the bar at i-1.
+func (l *VW) namespace(text []byte, i int) (seed uint32, weight float32, ignored bool, next int, f *Fault) {
+	end := i
+	for text[end] > ' ' && text[end] != ':' && text[end] != '|' {
+		end++
+	}
+	name := text[i:end]
+	if len(name) > 0 {
+		seed = hash(name, 0)
+	}
+	for _, other := range l.Ignore {
+		ignored = ignored || bytes.Equal(name, other)
+	}
+	if text[end] != ':' {
+		return seed, 1, ignored, end, nil
+	}
+	if end == i {
+		return 0, 0, false, 0, &Fault{At: i, Width: 1, What: "the weight belongs to a namespace without a name", How: "write |name:weight, or a blank behind the bar"}
+	}
+	for next = end + 1; text[next] > ' ' && text[next] != '|'; {
+		next++
+	}
+	weight, err := Number(text[end+1 : next])
+	if err != nil {
+		return 0, 0, false, 0, BadNumber(end+1, text[end+1:next], "weight of the namespace", "", string(text[i:min(end+1, i+quotedMax)]))
+	}
+	return seed, weight, ignored, next, nil
+}
+
+// put appends the row's features, ascending, with what meets added up.
+func (l *VW) put(p *Piece) {
+	slices.Sort(l.row)
+	from := len(p.Index)
+	for _, e := range l.row {
+		index, value := int32(e>>32), math.Float32frombits(uint32(e))
+		if last := len(p.Index) - 1; last >= from && p.Index[last] == index {
+			p.Value[last] += value
+			continue
+		}
+		p.Index, p.Value = append(p.Index, index), append(p.Value, value)
+	}
+}
+
+// Hashed is the feature of a name in a namespace, "" for that without a name.
+func Hashed(namespace, name string, bits int) int32 {
+	seed := uint32(0)
+	if namespace != "" {
+		seed = hash([]byte(namespace), 0)
+	}
+	return int32(hash([]byte(name), seed) & (1<<bits - 1))
+}
+
+// hash is the hash of a name: its number where it is one, else MurmurHash3 (x86, 32 bits, by Austin Appleby).
+func hash(name []byte, seed uint32) uint32 {
+	if c := name[0]; c >= '0' && c <= '9' {
+		n := uint32(0)
+		for i, c := range name {
+			if c < '0' || c > '9' {
+				break
+			}
+			if n = n*10 + uint32(c-'0'); i == len(name)-1 {
+				return n + seed
+			}
+		}
+	}
+	return murmur(name, seed)
+}
+
+func murmur(name []byte, seed uint32) uint32 {
+	const c1, c2 = 0xcc9e2d51, 0x1b873593
+	h, rest := seed, name
+	for ; len(rest) >= 4; rest = rest[4:] {
+		h ^= bits.RotateLeft32(binary.LittleEndian.Uint32(rest)*c1, 15) * c2
+		h = bits.RotateLeft32(h, 13)*5 + 0xe6546b64
+	}
+	k := uint32(0)
+	for i, c := range rest {
+		k |= uint32(c) << (8 * i)
+	}
+	h ^= bits.RotateLeft32(k*c1, 15) * c2
+	h ^= uint32(len(name))
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return h ^ h>>16
+}
+
+// LooksVW reports whether a line can only be one of Vowpal Wabbit: numbers and perhaps a tag before its first bar, and behind it a name with a letter.
+func LooksVW(line []byte) bool {
+	head, rest, found := bytes.Cut(line, []byte("|"))
+	if !found {
+		return false
+	}
+	fields := bytes.Fields(head)
+	if n := len(fields); n > 0 && (fields[n-1][0] == '\'' || n > 1 && head[len(head)-1] > ' ') {
+		fields = fields[:n-1]
+	}
+	if len(fields) > 3 || slices.ContainsFunc(fields, func(f []byte) bool { return !IsNumber(f) }) || len(rest) == 0 {
+		return false
+	}
+	return bytes.ContainsFunc(rest, func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' || r >= 0x80 }) && !bytes.ContainsAny(rest, ",;\t")
+}

@@ -1,0 +1,77 @@
+package lines
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestHash compares with values that MurmurHash3 is published with, and names of digits with their numbers.
+func TestHash(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name       string
+		seed, want uint32
+	}{
+		{"test", 0, 0xba6bd213}, {"test", 0x9747b28c, 0x704b81dc}, {"Hello, world!", 0, 0xc0363e43}, {"Hello, world!", 0x9747b28c, 0x24884cba},
+		{"The quick brown fox jumps over the lazy dog", 0, 0x2e4ff723}, {"aaaa", 0x9747b28c, 0x5a97808a}, {"aaa", 0x9747b28c, 0x283e0130},
+		{"aa", 0x9747b28c, 0x5d211726}, {"a", 0x9747b28c, 0x7fa09ea6}, {"123", 7, 130}, {"4294967297", 0, 1},
+	} {
+		if got := hash([]byte(c.name), c.seed); got != c.want {
+			t.Errorf("%q, %#x: %#x, not %#x", c.name, c.seed, got, c.want)
+		}
+	}
+	if hash([]byte("12a"), 0) != murmur([]byte("12a"), 0) || Hashed("", "5", 18) != 5 || Hashed("3", "5", 18) != 8 {
+		t.Error("what is a number, and what is not")
+	}
+}
+
+// TestVW parses lines of all forms.
+func TestVW(t *testing.T) {
+	t.Parallel()
+	at := func(namespace, name string) int32 { return Hashed(namespace, name, 10) }
+	for _, c := range []struct {
+		line  string
+		label float32
+		of    map[int32]float32
+	}{
+		{"1 |f a:2 b\n", 1, map[int32]float32{at("f", "a"): 2, at("f", "b"): 1}},
+		{"-1.5 1.0 'tag| a:0.5 | 7:3\n", -1.5, map[int32]float32{at("", "a"): 0.5, 7: 3}},
+		{"2 1 0 tag|ns:0.5 a:4 b |f c\r\n", 2, map[int32]float32{at("ns", "a"): 2, at("ns", "b"): 0.5, at("f", "c"): 1}},
+		{" 3 |f a a:2 zero:0 |out x y:3|f d\n", 3, map[int32]float32{at("f", "a"): 3, at("f", "d"): 1}},
+		{"0 |\n", 0, nil},
+		{"1 |12 5:2\n", 1, map[int32]float32{17: 2}},
+		{"1e2 |f é=ü:1e-1\n", 100, map[int32]float32{at("f", "é=ü"): 0.1}},
+	} {
+		var p Piece
+		l := &VW{Bits: 10, Ignore: [][]byte{[]byte("out")}}
+		if f := l.Parse([]byte("\n"+c.line), &p); f != nil {
+			t.Errorf("%q: %+v", c.line, f)
+			continue
+		}
+		got := map[int32]float32{}
+		for i, index := range p.Index {
+			got[index] = p.Value[i]
+		}
+		if !slices.IsSorted(p.Index) || len(got) != len(p.Index) || len(got) != len(c.of) || p.Label[0] != c.label || len(p.Ends) != 1 {
+			t.Errorf("%q: %+v", c.line, p)
+		}
+		for index, v := range c.of {
+			if got[index] != v {
+				t.Errorf("%q: feature %d is %g, not %g", c.line, index, got[index], v)
+			}
+		}
+	}
+}
+
+// TestLooksVW tells lines of Vowpal Wabbit from tables whose fields a bar separates.
+func TestLooksVW(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]bool{
+		"1 |f a:1 b:2": true, "|f a b": true, "1 0.5 'tag|f a": true, "1 | a:2": true, "-1 tag| b": true,
+		"1|2|3": false, "a|b|c": false, "1 | 2 | 3": false, "1,2": false, "x | a": false, "1 | a, b": false, "": false, "|": false,
+	} {
+		if LooksVW([]byte(line)) != want {
+			t.Errorf("%q: %v", line, !want)
+		}
+	}
+}

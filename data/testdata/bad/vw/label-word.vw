@@ -1,0 +1,2 @@
+1 |f a
+spam |f b
