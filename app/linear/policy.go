@@ -22,9 +22,11 @@ type policy struct {
 	total float64 // of squares of test labels about their mean
 }
 
-// Dual ascent ends, too, when the objective has not fallen by this part of the gap that is asked for in so many epochs: the dual objective may come up
-// slowly long after the weights are as good as they get, mostly that of hinge and insensitive.
+// Dual ascent ends, too, when the gap is not more than so many times as large as it is to be, and the objective has not fallen by this part of the gap that
+// is asked for in so many epochs: the dual objective may come up slowly long after the weights are as good as they get, mostly that of hinge and insensitive.
+// The epoch with the least objective is kept, which the dual objective's rise alone does not make the last. While the gap is large an objective that does not fall says nothing: that of early weights is as good by chance.
 const (
+	gapNear   = 10
 	gainLeast = 0.1
 	patience  = 20
 )
@@ -103,11 +105,12 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	gap /= max(objective, math.SmallestNonzeroFloat64)
 	k.used = k.l2
 	done := k.regularise(got) && gap <= k.p.gap
-	if k.p.newton == nil {
-		p.Judge(objective, (1-k.p.gap*gainLeast)*p.Marked, true)
-		done = done || p.Since >= patience
+	keep := false
+	if k.p.newton == nil { // l2 stays, so that objectives of different epochs are the same function of weights
+		keep = p.Judge(objective, (1-k.p.gap*gainLeast)*p.Marked, true)
+		done = done || gap <= gapNear*k.p.gap && p.Since >= patience
 	}
-	return epochs.Verdict{Metrics: k.metrics(got, gap), Stop: done && !k.p.fixed}
+	return epochs.Verdict{Metrics: k.metrics(got, gap), Keep: keep, Stop: done && !k.p.fixed}
 }
 
 // best chooses the length with the least objective, and gives its results in the places of those of a task that measures.

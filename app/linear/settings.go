@@ -20,7 +20,7 @@ var settings = []app.Setting{
 	{Name: "epsilon", Default: "0.1", Reason: "insensitive: errors up to it cost nothing; a multiple of the labels' spread"},
 	{Name: "scale", Default: scaleAuto, Reason: "auto scales features and labels by what training rows have, so that their units do not matter; none takes them as they are, with a feature that is always 1, as LIBLINEAR with -B 1"},
 	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, dual goes from row to row; auto is newton for up to 512 features and losses that bend smoothly (logistic, squared_hinge, squared, huber) without l1, where it needs a few epochs, else dual, which needs more and is cheap for sparse rows"},
-	{Name: "gap", Default: "0.01", Reason: "the run ends when the objective is certain to be within this part of the best there is; it mostly is far closer then, and smaller takes longer. Or by dual when it has fallen by less than a tenth of that in 20 epochs"},
+	{Name: "gap", Default: "0.01", Reason: "the run ends when the objective is certain to be within this part of the best there is; it mostly is far closer then, and smaller takes longer. Or by dual when it is within ten times that and has fallen by less than a tenth of it in 20 epochs"},
 	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 4 for dense rows and 16 for sparse ones, fewer for small data, or four for each slot that --workers A:B allows, and never depends on the machine"},
 	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch by dual; auto is 10, fewer for small data. Newton's epochs always have 2"},
 }
