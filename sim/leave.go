@@ -17,7 +17,9 @@ func (w *world) remove(e schedule.Entry) error {
 	if e.Made(r) || last {
 		return nil // it never took part, or is the last who can run tasks
 	}
-	w.removed = append(w.removed, e.Actor) // nothing is given to it any more
+	if !slices.Contains(w.removed, e.Actor) { // it is asked for again and again
+		w.removed = append(w.removed, e.Actor) // nothing is given to it any more
+	}
 	if e.Actor.Role == wire.Lane {
 		return w.removeLane(e)
 	}

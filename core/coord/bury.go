@@ -64,8 +64,19 @@ func (c *Controller) needs(n bellows.NodeID) string {
 	return ""
 }
 
-// spares reports whether the job goes on without a node.
-func (c *Controller) spares(n bellows.NodeID) bool { return c.ending == nil && c.needs(n) == "" }
+// spares reports whether the job goes on without a node; or, where it is ending, whether its state comes together without it: whoever else is lost then
+// takes along what has no last word yet (TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays; planted: state-not-spared).
+func (c *Controller) spares(n bellows.NodeID) bool {
+	switch {
+	case c.ending == nil:
+		return c.needs(n) == ""
+	case c.over || !c.collects() || planted.On("state-not-spared"):
+		return false
+	case c.collecting:
+		return !c.cfg.Collector.Owes(n)
+	}
+	return !slices.ContainsFunc(c.cfg.Route.Lanes(), func(a wire.Address) bool { return a.Node == n })
+}
 
 // anyBarrier reports whether the clocks of some table become visible as a whole.
 func (c *Controller) anyBarrier() bool {
@@ -137,13 +148,18 @@ func (c *Controller) mustChange(change bellows.Control, fx *Effects) {
 func (c *Controller) parted(lost bellows.Control) {
 	n := lost.Node
 	c.buried, c.removed = append(c.buried, lost), append(c.removed, wire.ClientAt(n))
-	if !planted.On("accusation-of-the-lost-believed") {
-		c.roll.Retract(n)
-	}
+	c.retract(n)
 	for s, list := range c.early.bySplit {
 		rest := slices.DeleteFunc(list, func(d sent) bool { return d.done.Flush.Client == n })
 		c.early.count -= len(list) - len(rest)
 		c.early.bySplit[s] = rest
+	}
+}
+
+// retract takes back what a node has said of others that is lost itself.
+func (c *Controller) retract(n bellows.NodeID) {
+	if !planted.On("accusation-of-the-lost-believed") {
+		c.roll.Retract(n)
 	}
 }
 

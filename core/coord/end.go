@@ -132,7 +132,7 @@ func (c *Controller) closeWhenAll(fx *Effects) {
 		return
 	}
 	c.ending.Counts = c.total()
-	if c.cfg.Collector == nil || c.ending.Reason != "" && !c.ending.Interrupted {
+	if !c.collects() {
 		c.conclusion(fx)
 		return
 	}
@@ -150,6 +150,11 @@ func (c *Controller) closeWhenAll(fx *Effects) {
 		c.collect(a, c.cfg.Collector.Ask(), fx)
 	}
 	c.collected(fx)
+}
+
+// collects reports whether a job that ends gives its state.
+func (c *Controller) collects() bool {
+	return c.cfg.Collector != nil && (c.ending.Reason == "" || c.ending.Interrupted)
 }
 
 // collector is who takes the state: one that has asked for nothing, if nobody wants it.

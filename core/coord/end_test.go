@@ -183,6 +183,45 @@ func TestWhoWasLostBeforeOwesTheState(t *testing.T) {
 	}
 }
 
+// TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays has a worker and the owner of the state lose each other, and nobody else, while the last words are waited for or the state is on its way:
+// the worker goes, whoever has spoken first, and the state comes. Where the owner is not heard either, it goes.
+func TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays(t *testing.T) {
+	says := func(by, n bellows.NodeID) wire.Envelope {
+		return wire.Envelope{From: wire.ClientAt(by), To: self, Message: &wire.Complaint{Node: n, Reason: fmt.Sprintf("node %d lost its connection to node %d: EOF", by, n)}}
+	}
+	for _, first := range []bellows.NodeID{1, 2} {
+		for _, silent := range []bool{false, true} {
+			for _, collecting := range []bool{false, true} {
+				d := newCollecting(t, liveness.Times{})
+				if collecting {
+					d.collecting(t)
+				} else {
+					d.ready(all...)
+					d.Start(&d.fx)
+					d.done(1, 0)
+					d.done(2, 0)
+				}
+				d.ticks(500, 1000, all...)
+				d.step(says(first, 3-first))
+				d.ticks(1500, 1500, all...)
+				d.step(says(3-first, first))
+				beating := all
+				if silent {
+					beating = []wire.Address{idle, clients[1]}
+				}
+				d.ticks(2000, 12_000, beating...)
+				for _, a := range beating {
+					d.closed(a, 0, 0)
+				}
+				d.step(slab(0, 2), slab(1, 2), collected(""))
+				if got := d.uncollected(); d.Gone(1) != silent || (got != "") != silent || !silent && !d.Gone(2) {
+					t.Errorf("node %d speaks first, node 1 is silent: %v, collecting: %v: nodes 1 and 2 are gone: %v %v, and %q", first, silent, collecting, d.Gone(1), d.Gone(2), got)
+				}
+			}
+		}
+	}
+}
+
 // TestALossIsToldToLanesThatOweTheState loses a client while the state is collected: a lane that is asked for it may wait for that client to
 // pass the end on, since its last word was not waited for.
 func TestALossIsToldToLanesThatOweTheState(t *testing.T) {

@@ -58,6 +58,7 @@ func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effe
 		}
 	}
 	c.fence(n, fx)
+	c.retract(n)
 	switch {
 	case c.ending == nil:
 		c.end(&Outcome{Kind: bellows.Lost, Reason: reason}, fx)

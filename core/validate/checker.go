@@ -40,7 +40,7 @@ type known struct {
 	route *route.Route
 	lanes [][]bool       // by node and index: it takes part, or has; those behind do not
 	works []bool         // by node: it runs tasks, or has; those behind run none
-	here  []wire.Address // actors of this node, whether or not the route has them
+	here  []wire.Address // actors of this node, whether or not the route has them; no route makes one (TestNoRouteMakesAnActor)
 	ran   []ran          // splits that have moved
 	met   []wire.Address // who was asked by a controller that did not know whether he takes part, whatever the route
 	lost  []bellows.NodeID
@@ -120,7 +120,13 @@ func New(cfg core.Job, self bellows.NodeID) *Checker {
 	for _, a := range cfg.Clients {
 		*at(&first.works, a.Node) = true
 	}
-	ck.now.Store(first.with(cfg.Route, nil))
+	var here []wire.Address
+	for _, a := range slices.Concat(cfg.Lanes, cfg.Clients, cfg.Route.Lanes(), cfg.Route.Clients()) {
+		if a.Node == self && !slices.Contains(here, a) {
+			here = append(here, a)
+		}
+	}
+	ck.now.Store(first.with(cfg.Route, here))
 	for i := range cfg.Tables {
 		slots, above := 0, 0
 		if r, err := rule.For(&cfg.Tables[i]); err == nil { // a lane refuses the table else
@@ -256,7 +262,7 @@ func (ck *Checker) exists(a wire.Address, k *known) bool {
 
 // hosts reports whether an actor is one of this node.
 func (ck *Checker) hosts(a wire.Address, k *known) bool {
-	return ck.exists(a, k) && (a.Role != wire.Client || k.worksAt(a.Node)) || slices.Contains(k.here, a)
+	return a == wire.ControllerAt() || slices.Contains(k.here, a) || planted.On("route-makes-actors") && ck.exists(a, k)
 }
 
 // breach is a field that is not as it must be. It is made only where one is not, so that a message

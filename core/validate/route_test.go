@@ -327,3 +327,33 @@ func TestWhoIsLostIsParted(t *testing.T) {
 		t.Error("it is back")
 	}
 }
+
+// TestNoRouteMakesAnActor has the checkers of a node with lanes, and of one that runs tasks, learn a route by which each has another lane and, if it had none, a client: nothing is delivered to who
+// is not there, until the node says that it is.
+func TestNoRouteMakesAnActor(t *testing.T) {
+	t.Parallel()
+	for _, self := range []bellows.NodeID{0, 1} {
+		ck := newChecker(self)
+		more := wire.LaneAt(self, 7)
+		changes := []func(r *route.Route) bellows.Control{func(r *route.Route) bellows.Control { return r.AddLane(more) }}
+		made := []wire.Address{more}
+		if self == 0 {
+			changes = append(changes, func(r *route.Route) bellows.Control { return r.AddClient(0) })
+			made = append(made, wire.ClientAt(0))
+		}
+		_, list := after(first(), changes...)
+		if refused := asked(ck, attempt{controller, wire.LaneAt(self, 0), controls(list), ""}); refused != "" {
+			t.Fatal(refused)
+		}
+		for _, a := range made {
+			h := wire.Header{Kind: wire.Envelope{Message: &wire.Beat{}}.Kind(), From: controller, To: a}
+			if ck.Header(0, h) == nil {
+				t.Errorf("node %d takes what is for %v, which it does not have", self, a)
+			}
+			ck.Host(a)
+			if err := ck.Header(0, h); err != nil {
+				t.Errorf("node %d has %v: %v", self, a, err)
+			}
+		}
+	}
+}
