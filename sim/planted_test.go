@@ -76,6 +76,9 @@ func TestPlanted(t *testing.T) {
 		median = first[len(first)/2]
 	}
 	t.Logf("%d of %d planted bugs detected, the median at seed %d\n%s", killed, len(bugs), median, table.String())
+	if *bugsFlag == "" {
+		judgeRecovery(t, bugs, found)
+	}
 	if 10*killed < 9*len(bugs) {
 		t.Errorf("%d of %d planted bugs detected; at least 90 %% must be", killed, len(bugs))
 	}
@@ -83,6 +86,42 @@ func TestPlanted(t *testing.T) {
 		record(t, found)
 	}
 }
+
+// judgeRecovery says how many of the bugs concern recovery, by what from, and how many of these schedules show: testdata/recovery has them by name. At least 30 there must be,
+// and of them as many shown as the floor says.
+func judgeRecovery(t *testing.T, bugs []string, found map[string]uint64) {
+	text, err := os.ReadFile("testdata/recovery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	all, shown := map[string]bool{}, 0
+	for line := range strings.Lines(string(text)) {
+		from, list, named := strings.Cut(line, ":")
+		if strings.HasPrefix(line, "#") || !named {
+			continue
+		}
+		some := 0
+		for _, b := range strings.Fields(list) {
+			if all[b] || !slices.Contains(bugs, b) {
+				t.Errorf("testdata/recovery: %s is planted nowhere, or named twice", b)
+			}
+			all[b] = true
+			if found[b] != 0 {
+				some++
+			}
+		}
+		shown += some
+		fmt.Fprintf(&table, "%-28s %3d of %2d\n", from, some, len(strings.Fields(list)))
+	}
+	t.Logf("%d of %d planted bugs of recovery detected (%d %%)\n%s", shown, len(all), 100*shown/max(len(all), 1), table.String())
+	if len(all) < 30 || 100*shown < recoveryFloor*len(all) {
+		t.Errorf("%d of %d planted bugs of recovery detected; at least 30 there must be, and %d %% detected", shown, len(all), recoveryFloor)
+	}
+}
+
+// recoveryFloor is how many of a hundred planted bugs of recovery schedules show at least.
+const recoveryFloor = 80
 
 // detect plays seeds with a bug planted, until one shows it: the known one, unless it is 0, and then few at a time, since
 // half of the bugs are shown by the first. deaths: what no seed shows is sought in the grid of deaths, too, one of each cell; quiet is what the tables of quiet jobs end with.
