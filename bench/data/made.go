@@ -88,3 +88,15 @@ func word(w *bufio.Writer, r *rand.Rand) {
 		}
 	}
 }
+
+// make writes the file and returns what it is.
+func (m made) make(shelf *sets.Shelf, scale int) input {
+	path := shelf.Path(m.file)
+	r := rand.New(rand.NewPCG(31, 32))
+	sets.Write(path, func(w *bufio.Writer) {
+		for range m.rows * scale {
+			m.row(w, r)
+		}
+	})
+	return input{m.name, path, m.kind, m.wanted}
+}
