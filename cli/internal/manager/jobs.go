@@ -44,6 +44,7 @@ type job struct {
 	heard     chan struct{} // closed when it is not any more; nil: it has not called. Likewise
 	exited    chan struct{} // closed when it has ended; likewise
 	over      chan struct{}
+	awaits    *time.Timer // ends its wait for a worker, behind its term; nil: it waits for none
 	recovering
 	heritage
 }
@@ -173,7 +174,7 @@ func (m *manager) job(number int) (*job, error) {
 	return m.jobs[at], nil
 }
 
-// next starts the first job of the queue, if none runs and nothing of one before does. One that was begun waits for a worker, and those behind it for that one.
+// next starts the first job of the queue, if none runs and nothing of one before does. One that was begun waits for a worker (awaitWorker), and those behind it for that one.
 func (m *manager) next() {
 	m.mu.Lock()
 	if !m.opened || m.current != nil || len(m.processes) > 0 || m.closing {
@@ -181,11 +182,17 @@ func (m *manager) next() {
 		return
 	}
 	at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.state == cluster.Queued })
-	if at < 0 || m.jobs[at].begun() && !slices.ContainsFunc(m.nodes, func(n *member) bool { return n.state == cluster.Idle && n.place.Slots > 0 }) {
+	if at < 0 {
 		m.mu.Unlock()
 		return
 	}
 	j := m.jobs[at]
+	if j.begun() && !slices.ContainsFunc(m.nodes, func(n *member) bool { return n.state == cluster.Idle && n.place.Slots > 0 }) {
+		m.awaitWorker(j)
+		m.mu.Unlock()
+		return
+	}
+	j.comes()
 	j.state, j.term = cluster.Running, j.term+1
 	if j.began.IsZero() {
 		j.began = time.Now()
