@@ -310,7 +310,7 @@ func (l *lead) result(o *coord.Outcome) (*Result, error) {
 	for i := range names {
 		names[i] = l.job.Tables[i].Name
 	}
-	r := &Result{Commits: o.Commits, Trained: l.trainedFor(), Total: time.Since(l.began),
+	r := &Result{Commits: o.Commits, Gone: l.gone(), Trained: l.trainedFor(), Total: time.Since(l.began),
 		Since: l.since(),
 		Audit: Audit{Account: o.Counts.Account(names), Staleness: o.Counts.Staleness[:]}}
 	r.Since.Out = o.Out

@@ -26,11 +26,11 @@ func (l *lead) mourn(b coord.Buried) {
 	}
 }
 
-// gone are the members that are lost.
+// gone are the nodes that are lost, those without which the job went on, too.
 func (l *lead) gone() (list []bellows.NodeID) {
-	for _, m := range l.members {
-		if l.shell.Gone(m.Node) {
-			list = append(list, m.Node)
+	for n := range bellows.NodeID(l.common.Numbers()) {
+		if l.shell.Gone(n) {
+			list = append(list, n)
 		}
 	}
 	return list

@@ -90,8 +90,9 @@ type Result struct {
 	Image   *train.Image    // set if the job was interrupted: how to go on
 	Audit   Audit
 	Commits bellows.CommitNumber
-	Since   Since         // the last cut, or the beginning
-	Trained time.Duration // while a task that visits items was out
+	Gone    []bellows.NodeID // nodes that were lost: whatever is left of their processes is of no use
+	Since   Since            // the last cut, or the beginning
+	Trained time.Duration    // while a task that visits items was out
 	Total   time.Duration
 }
 

@@ -267,6 +267,16 @@ func (f *fleet) forget(c *child) {
 	f.heirs()
 }
 
+// bury kills what is left of the processes of nodes that are lost: one that is stopped, or that nobody reaches, would not hear that it is to end, and be waited for.
+func (f *fleet) bury(gone []bellows.NodeID) {
+	for _, n := range gone {
+		if c := f.child(n); c != nil {
+			c.end()
+			c.Kill()
+		}
+	}
+}
+
 // left waits for the end of a process whose node takes part no more, and forgets it. It ends by itself; one that does not is
 // made to, and no harm is done.
 func (f *fleet) left(n bellows.NodeID) error {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bellows"
 	"bellows/node"
 )
 
@@ -21,6 +22,23 @@ func TestWhoDoesNotFollowIsKilled(t *testing.T) {
 	if group, err := syscall.Getpgid(f.children[0].Process.(*local).cmd.Process.Pid); err != nil || group == syscall.Getpgrp() {
 		t.Errorf("it is of this process's group, which a terminal interrupts as a whole: %v", err)
 	}
+	f.close()
+	if state := f.children[0].Process.(*local).cmd.ProcessState; state == nil || !strings.Contains(state.String(), "killed") {
+		t.Errorf("the process %v", state)
+	}
+	if len(f.deaths) != 0 {
+		t.Errorf("its end is told as a death: %v", <-f.deaths)
+	}
+}
+
+// TestWhoIsLostIsNotWaitedFor has a process not hear that it is to end, as one that is stopped does not: its node is lost, so that it is killed at once, and not when it has had its time.
+func TestWhoIsLostIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	f := &fleet{deaths: make(chan node.Death, 2), patience: time.Hour}
+	if err := f.start(Local{Program: "/bin/sh", Args: []string{"sh", "-c", "exec sleep 3600"}}, assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1}}}}, true); err != nil {
+		t.Fatal(err)
+	}
+	f.bury([]bellows.NodeID{1, 2})
 	f.close()
 	if state := f.children[0].Process.(*local).cmd.ProcessState; state == nil || !strings.Contains(state.String(), "killed") {
 		t.Errorf("the process %v", state)

@@ -132,7 +132,11 @@ func (l Processes) lead(ctx context.Context, job train.Job, opt node.Options, ow
 		opt.OnWarning = l.Control.warned
 		defer l.Control.begins(f, l, own)()
 	}
-	return node.Lead(ctx, job, own.Cluster, conns, opt)
+	res, err := node.Lead(ctx, job, own.Cluster, conns, opt)
+	if res != nil {
+		fleet.bury(res.Gone)
+	}
+	return res, err
 }
 
 // certify draws the authority of a job whose nodes are joined by TCP, and so may be on several hosts: its key stays in this process.
