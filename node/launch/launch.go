@@ -134,7 +134,7 @@ func (l Processes) lead(ctx context.Context, job train.Job, opt node.Options, ow
 	}
 	res, err := node.Lead(ctx, job, own.Cluster, conns, opt)
 	if res != nil {
-		fleet.bury(res.Gone)
+		f.bury(res.Gone)
 	}
 	return res, err
 }

@@ -21,10 +21,16 @@ type Recovery struct {
 	Time      time.Time `json:"time"` // when it was noticed
 	Died      string    `json:"died"` // who, and how
 	NoticedBy string    `json:"noticed_by"`
-	Units     int64     `json:"lost_units"`   // that had counted since the last checkpoint, as far as it is known
+	Units     int64     `json:"lost_units"`   // that had counted since the last checkpoint; -1: nobody is left who knows it
 	Seconds   float64   `json:"lost_seconds"` // of training since then, likewise
 	TookOver  string    `json:"took_over"`
 	InRow     int       `json:"in_a_row"` // with no new checkpoint in between, this one included
+}
+
+// Cost is what a death has undone, by the log of the job's run: at least so much.
+type Cost struct {
+	Units   int64   `json:"units"`
+	Seconds float64 `json:"seconds"`
 }
 
 // InRowMost is how many times in a row a job is taken up again with no new checkpoint in between: who dies as often as that does not come forward.
@@ -40,4 +46,5 @@ type Progress struct {
 	Seconds    float64     `json:"seconds"`              // of training since then
 	InRow      int         `json:"in_a_row"`
 	Recovery   *Recovery   `json:"recovery,omitempty"` // that it has just seen to by itself
+	Cost       *Cost       `json:"cost,omitempty"`     // of the death before this process, which nobody else knew
 }

@@ -41,15 +41,6 @@ func OfCheckpoint(c node.Checkpoint) Event {
 		Sentence: fmt.Sprintf("a checkpoint at record %s: %s in %s s; the next in %s s", figures.Grouped(int64(c.Commit)), figures.Bytes(uint64(c.Written)), figures.Duration(c.Within.Seconds()), figures.Duration(c.Every.Seconds()))}
 }
 
-// Undone says what the loss of nodes has cost; goesOn: the run had gone on from a checkpoint.
-func Undone(since node.Since, goesOn bool) string {
-	from := "the last checkpoint"
-	if since.Commit == 0 && !goesOn {
-		from = "the beginning, since there is no checkpoint yet"
-	}
-	return fmt.Sprintf("lost is what was done since %s: %s, %s s", from, figures.Plural(int(since.Units), "unit"), figures.Duration(since.Trained.Seconds()))
-}
-
 // OfRollback is the event of a rollback; undone says what it costs, as Undone does, and most is how many there may be in a row.
 func OfRollback(b *Rollback, model, undone string, most int) Event {
 	to := "starts over"

@@ -93,7 +93,7 @@ type Rollback struct {
 	ToEra     uint32  `json:"to_era"`       // of the checkpoint that it goes on from
 	ToCommit  uint64  `json:"to_commit"`    // its record; 0: there is none, and the run starts over
 	Era       uint32  `json:"era"`          // that begins: it is behind those of all checkpoints, and nothing of an older one counts
-	Units     int64   `json:"lost_units"`   // that had counted since the checkpoint, and are done again, as far as it is known
+	Units     int64   `json:"lost_units"`   // that had counted since the checkpoint, and are done again; Unknown: nobody is left who knows it
 	Lost      float64 `json:"lost_seconds"` // of training since then, likewise
 	InRow     int     `json:"in_a_row"`     // with no new checkpoint in between, this one included
 	Out       int     `json:"out_units"`    // that were under way and had not counted, beside Units

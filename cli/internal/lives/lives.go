@@ -90,13 +90,33 @@ func (v *Lives) TookOver(f *run.Folder) (e event.Event, ok bool) {
 	if l == nil || l.Died == nil || f.Orderly {
 		return e, false
 	}
-	d := l.Died
+	d := v.cost(f)
 	b := &event.Rollback{Reason: d.Died, NoticedBy: d.NoticedBy, TookOver: d.TookOver, Units: d.Units, Lost: d.Seconds, InRow: max(1, v.InRow)}
 	v.lostAt = d.Time
 	if f.Live {
 		return v.followed(b, f), true
 	}
 	return v.event(b, f, node.Since{Units: d.Units, Trained: time.Duration(d.Seconds * float64(time.Second))}), true
+}
+
+// cost is the death of who led the job before. What that has cost, where nobody knew it who lives, the run's log tells, and the manager hears of it.
+func (v *Lives) cost(f *run.Folder) *cluster.Recovery {
+	d := *v.Lead.Died
+	if d.Units >= 0 {
+		return &d
+	}
+	record := uint64(0)
+	if m := f.Saved; m != nil && m.At.Era+1 == f.Life { // of the life before this one
+		record = uint64(m.At.Commit)
+	}
+	units, took, known := event.ToldSince(f.Dir, record)
+	if !known {
+		d.Units, d.Seconds = event.Unknown, event.Unknown
+		return &d
+	}
+	d.Units, d.Seconds = units, took.Seconds()
+	v.Lead.HowFar(cluster.Progress{Cost: &cluster.Cost{Units: d.Units, Seconds: d.Seconds}})
+	return &d
 }
 
 // event completes what is said of a rollback, and keeps it.

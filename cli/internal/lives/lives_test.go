@@ -3,6 +3,7 @@ package lives
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,6 +108,11 @@ func TestWhatATakeoverCostsIsTold(t *testing.T) {
 	if !ok || e.Sentence != want || e.Units != 0 && e.Rollback.Units != 12 || e.NoticedBy != "the manager" || len(v.Recoveries) != 1 {
 		t.Errorf("%v %+v", ok, e)
 	}
+	v.Lead.Died.Units, v.Lead.Died.Seconds = -1, -1 // the manager died, too, and there is no log
+	if e, _ := v.TookOver(f); !strings.Contains(e.Sentence, "who led it; lost is what was done since the last checkpoint: how much that is nobody knows any more: the run goes on") || e.Rollback.Units != -1 || e.Rollback.Lost != -1 {
+		t.Errorf("%+v", e)
+	}
+	v.Recoveries = v.Recoveries[:1]
 	v.lostAt = time.Now()
 	v.GoesOn()
 	if v.Recoveries[0].Seconds <= 0 {

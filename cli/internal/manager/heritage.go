@@ -68,7 +68,7 @@ func (m *manager) follows(j *job) bool { return j.succession != nil && len(j.pro
 
 // following is what the next process goes on with. The manager's lock is held.
 func (m *manager) following(j *job) *lead.Following {
-	f := &lead.Following{Succession: j.succession, Units: j.report.Units, Seconds: j.report.Seconds, Shown: j.spool.shown()}
+	f := &lead.Following{Succession: j.succession, Units: j.told().Units, Seconds: j.told().Seconds, Shown: j.spool.shown()}
 	if t := j.request.Terminal; t != nil && t.Out {
 		f.Shown = math.MaxUint64 // nobody knows
 	}

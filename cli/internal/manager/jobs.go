@@ -44,7 +44,7 @@ type job struct {
 	heard     chan struct{} // closed when it is not any more; nil: it has not called. Likewise
 	exited    chan struct{} // closed when it has ended; likewise
 	over      chan struct{}
-	awaits    *time.Timer // ends its wait for a worker, behind its term; nil: it waits for none
+	lonely    *time.Timer // ends its wait for a worker, behind its term; nil: it waits for none
 	recovering
 	heritage
 }

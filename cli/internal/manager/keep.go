@@ -14,6 +14,7 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/cluster"
+	"bellows/cli/internal/event"
 	"bellows/port/registry"
 )
 
@@ -211,7 +212,7 @@ func (m *manager) resume(j *job, r *entry) (why string) {
 		said += ", in " + j.run
 	}
 	m.recoveries = append(m.recoveries, said)
-	d := cluster.Recovery{Time: time.Now(), Died: "the cluster's manager, with the job's processes", NoticedBy: "the manager that follows it", TookOver: fmt.Sprintf("another process, the %s that leads the job", ordinal(j.term+1)), InRow: j.inRow}
+	d := cluster.Recovery{Time: time.Now(), Died: "the cluster's manager, with the job's processes", NoticedBy: "the manager that follows it", TookOver: fmt.Sprintf("another process, the %s that leads the job", ordinal(j.term+1)), InRow: j.inRow, Units: event.Unknown, Seconds: event.Unknown}
 	j.died = &d
 	j.survives(d)
 	return ""

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/cluster"
+	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/lead"
 )
@@ -22,7 +23,7 @@ type recovering struct {
 	inRow      int                 // deaths with no newer one in between
 	recoveries []cluster.Recovery  // the last ones
 	died       *cluster.Recovery   // what the next process is told; nil: none has led it before
-	report     cluster.Progress    // the last
+	report     *cluster.Progress   // the last; nil: this manager has heard of none since the job was led last
 }
 
 // begun reports whether a process has led the job.
@@ -30,7 +31,13 @@ func (r *recovering) begun() bool { return r.term > 0 }
 
 // hears takes note of how far the job is, and reports whether the registry is to know. The manager's lock is held.
 func (r *recovering) hears(p *cluster.Progress) (news bool) {
-	r.report = *p
+	if n := len(r.recoveries); p.Cost != nil {
+		if news = n > 0 && r.recoveries[n-1].Units < 0; news {
+			r.recoveries[n-1].Units, r.recoveries[n-1].Seconds = p.Cost.Units, p.Cost.Seconds
+		}
+		return news
+	}
+	r.report = p
 	if p.Checkpoint.Newer(r.checkpoint) {
 		r.checkpoint, r.inRow, news = p.Checkpoint, 0, true
 	}
@@ -56,11 +63,15 @@ func (r *recovering) falls(died string, live bool, now time.Time) (tookOver stri
 	}
 	r.inRow++
 	tookOver = fmt.Sprintf("another process, the %s that leads the job", ordinal(r.term+1))
-	d := cluster.Recovery{Time: now, Died: died, NoticedBy: "the cluster's manager", Units: r.report.Units, Seconds: r.report.Seconds, TookOver: tookOver, InRow: r.inRow}
-	if live {
+	d := cluster.Recovery{Time: now, Died: died, NoticedBy: "the cluster's manager", Units: event.Unknown, Seconds: event.Unknown, TookOver: tookOver, InRow: r.inRow}
+	switch p := r.report; {
+	case live:
 		d.Units, d.Seconds, d.TookOver = 0, 0, tookOver+"; its nodes go on"
-	} else {
-		r.report = cluster.Progress{}
+	case p != nil:
+		d.Units, d.Seconds = p.Units, p.Seconds
+	}
+	if !live {
+		r.report = nil
 	}
 	r.died = &d
 	r.survives(d)
@@ -83,6 +94,30 @@ func ordinal(n int) string {
 	}
 }
 
+// told is how far the job is, as far as this manager was told.
+func (r *recovering) told() cluster.Progress {
+	if r.report == nil {
+		return cluster.Progress{}
+	}
+	return *r.report
+}
+
+// cost says what the death of the process that leads the job undoes.
+func (r *recovering) cost() string {
+	since := "lost is what was done since the last checkpoint"
+	if r.checkpoint == nil {
+		since += ", if there was one"
+	}
+	switch p := r.report; {
+	case p == nil:
+		return since + ": how much that is this manager has not been told"
+	case r.checkpoint == nil:
+		return fmt.Sprintf("%s: as far as it is known %s, %s s", since, figures.Plural(int(p.Units), "unit"), figures.Duration(p.Seconds))
+	default:
+		return fmt.Sprintf("%s: %s, %s s", since, figures.Plural(int(p.Units), "unit"), figures.Duration(p.Seconds))
+	}
+}
+
 // fell sees to a job whose leading process was killed. Where what the job has at nodes can go on without it, another process follows it at once; else that is told to end, and another process begins a new life of the
 // job when it has. One that was to end, or dies again and again, has ended.
 func (m *manager) fell(j *job, died string) {
@@ -93,15 +128,11 @@ func (m *manager) fell(j *job, died string) {
 	code, said := 0, ""
 	var list []outgoing
 	var assignment lead.Assignment
-	switch lost := j.report; {
+	switch cost := j.cost(); {
 	case j.cancelled || m.closing:
 		code, said = bellows.Interrupted.ExitCode(), died+"; it was to end"
 	default:
 		took := j.falls(died, live, time.Now())
-		cost := fmt.Sprintf("lost is what was done since the last checkpoint: %s, %s s", figures.Plural(int(lost.Units), "unit"), figures.Duration(lost.Seconds))
-		if j.checkpoint == nil {
-			cost = fmt.Sprintf("lost is what was done since the last checkpoint, if there was one: as far as it is known %s, %s s", figures.Plural(int(lost.Units), "unit"), figures.Duration(lost.Seconds))
-		}
 		if took == "" {
 			code = bellows.Lost.ExitCode()
 			said = fmt.Sprintf("%s; %s; the job was taken up again %d times in a row without a new checkpoint, and is not again: the same command goes on with it", died, cost, j.inRow)

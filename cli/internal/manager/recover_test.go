@@ -135,6 +135,12 @@ func TestDeathsAreCounted(t *testing.T) {
 			t.Fatalf("%d: %q, %+v", i, took, r)
 		}
 	}
+	if r.died.Units != -1 || r.died.Seconds != -1 || !strings.HasSuffix(r.cost(), "if there was one: how much that is this manager has not been told") {
+		t.Errorf("nothing was told of it, and it has cost %+v: %s", r.died, r.cost())
+	}
+	if !r.hears(&cluster.Progress{Cost: &cluster.Cost{Units: 7, Seconds: 2}}) || r.recoveries[cluster.InRowMost-1].Units != 7 || r.report != nil || r.hears(&cluster.Progress{Cost: &cluster.Cost{Units: 8}}) {
+		t.Errorf("its log has told what it has cost: %+v", r.recoveries)
+	}
 	if took := r.falls("it died", false, now); took != "" {
 		t.Errorf("once more: %q", took)
 	}
@@ -146,6 +152,12 @@ func TestDeathsAreCounted(t *testing.T) {
 	}
 	if !r.hears(&cluster.Progress{InRow: 4, Recovery: &cluster.Recovery{Died: "node 3"}}) || r.inRow != 4 {
 		t.Errorf("%+v", r)
+	}
+	if r.hears(&cluster.Progress{Checkpoint: &cluster.Checkpoint{Era: 3, Commit: 1}, Units: 3, Seconds: 2}); r.cost() != "lost is what was done since the last checkpoint: 3 units, 2.00 s" {
+		t.Error(r.cost())
+	}
+	if r.falls("it died", false, now); r.died.Units != 3 || r.died.Seconds != 2 {
+		t.Errorf("it has cost %+v", r.died)
 	}
 	for range 2 * cluster.RecoveriesKept {
 		r.inRow = 0
