@@ -31,6 +31,7 @@ func TestAJobWithoutAWorkerIsNamedAndEnds(t *testing.T) {
 			}
 			list := []*job{{number: 1, recovering: recovering{term: 1}}, {number: 2}}
 			for _, j := range list {
+				j.led, j.started = make(chan struct{}), make(chan struct{})
 				j.state, j.over, j.request = cluster.Queued, make(chan struct{}), cluster.Submission{Word: "bellows", Args: []string{"demo", "mf"}, Dir: "/"}
 				if j.spool, err = newSpool(m.Folder.Path); err != nil {
 					t.Fatal(err)
