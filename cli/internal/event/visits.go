@@ -41,8 +41,7 @@ func OfJob(job *train.Job, driver train.Driver, from train.Saved) Event {
 	}
 	s, err := visits.State(job.Splits, opens, clocks, job.Items)
 	if err != nil {
-		return Event{Kind: Stated, Statement: &Statement{SplitCount: job.Splits, Opening: []Passage{}, EpochVisits: []Passage{}, Unstated: err.Error()},
-			Sentence: "how often each item is visited is not stated: " + err.Error()}
+		return Unstated(job, err.Error())
 	}
 	told := &Statement{SplitCount: s.Splits, OpeningClocks: s.Opens, EpochClocks: s.Clocks, Opening: passagees(s.Opening), EpochVisits: passagees(s.Epoch)}
 	if from != nil {
@@ -50,6 +49,12 @@ func OfJob(job *train.Job, driver train.Driver, from train.Saved) Event {
 	}
 	return Event{Kind: Stated, Statement: told, Sentence: fmt.Sprintf("an epoch visits %s items of %s once, in %s",
 		figures.Grouped(visits.Items(s.Epoch)), figures.Plural(s.Splits, "split"), figures.Plural(s.Clocks, "clock"))}
+}
+
+// Unstated is the event of a job of which nothing is stated, and why.
+func Unstated(job *train.Job, why string) Event {
+	return Event{Kind: Stated, Statement: &Statement{SplitCount: job.Splits, Opening: []Passage{}, EpochVisits: []Passage{}, Unstated: why},
+		Sentence: "how often each item is visited is not stated: " + why}
 }
 
 // Again is a statement of a job that starts over, though what came before may have counted.

@@ -146,7 +146,7 @@ func (f *Folder) settle(req Request, was string) error {
 	switch {
 	case err != nil:
 		return err
-	case f.Resumed && was != "" && was == beneath(asked, lastOf(was)):
+	case f.Resumed && was != "" && (was == beneath(asked, lastOf(was)) || was == asked):
 		f.record.Checkpoint = was
 	case f.Resumed:
 		where := was
@@ -158,6 +158,12 @@ func (f *Folder) settle(req Request, was string) error {
 	default:
 		if err := Reach(context.Background(), asked); err != nil {
 			return err
+		}
+		if !req.Fresh {
+			if f.Found, err = f.find(context.Background(), asked, req.Config.App); err != nil || f.Found != "" {
+				f.record.Checkpoint = f.Found
+				return err
+			}
 		}
 		f.record.Checkpoint = beneath(asked, req.Config.App+"-"+strings.ToLower(rand.Text()[:12]))
 	}
@@ -295,6 +301,9 @@ func clearCuts(ctx context.Context, place string) error {
 	}
 	if err == nil {
 		err = clearProofs(ctx, s)
+	}
+	if err == nil {
+		err = disown(ctx, s)
 	}
 	if err != nil {
 		return err

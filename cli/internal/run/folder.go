@@ -29,6 +29,8 @@ import (
 type Folder struct {
 	Dir     string
 	Resumed bool              // an unfinished run of the same Config was found and is going on here
+	Found   string            // where cuts of this job are that goes on without the folder that it had; "": it has its own, or there are none
+	Left    []string          // why cuts of this job that were found are left alone, a sentence each
 	Orderly bool              // it was interrupted at a safe point: nothing is lost
 	Live    bool              // its life goes on, which another process led: its nodes are there
 	Apart   error             // why that is not so, where it was wanted
@@ -237,6 +239,10 @@ func (f *Folder) take(req Request) (*Folder, error) {
 	case !same:
 		err = f.yield(r, req.Fresh && !own)
 	}
+	if err == nil && f.Found != "" {
+		f.Resumed = true
+		err = f.latest(context.Background())
+	}
 	if !f.Resumed {
 		f.given = was
 	}
@@ -267,6 +273,9 @@ func (f *Folder) Begin() error {
 		if err == nil {
 			err = f.prove(context.Background())
 		}
+	}
+	if err == nil {
+		err = f.own(context.Background())
 	}
 	if err == nil {
 		err = f.Log.Begin()

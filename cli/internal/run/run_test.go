@@ -3,7 +3,9 @@ package run
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -758,5 +760,102 @@ func TestLivesHaveTheirNumbers(t *testing.T) {
 	defer f.Close()
 	if f.Saved == nil || f.Saved.At.Era != 4 || f.Life != 5 || said() != 4 {
 		t.Errorf("behind a cut of %+v life %d", f.Saved, f.Life)
+	}
+}
+
+// TestCutsAreFoundAgain at the place that the command names, when the run's folder is gone: by the same command, and by no other. Whose owner may go on with them is left alone, and is named; so is that of a process that lives. What has finished has none.
+func TestCutsAreFoundAgain(t *testing.T) {
+	t.Parallel()
+	place, out := t.TempDir(), filepath.Join(t.TempDir(), "a")
+	begin := func(n int, fresh bool) *Folder {
+		t.Helper()
+		f := claim(t, Request{Config: config(n), Out: out, Checkpoint: place, Fresh: fresh})
+		return f
+	}
+	lose := func(f *Folder) {
+		t.Helper()
+		if err := errors.Join(f.Close(), os.RemoveAll(out)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := begin(2, false)
+	if err := stop(f, 7, Progress{Seconds: 3}); err != nil {
+		t.Fatal(err)
+	}
+	kept := f.record.Checkpoint
+	set := func(by func(o *owner)) {
+		t.Helper()
+		s, err := openStore(t.Context(), kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := ownerAt(t.Context(), s)
+		if err != nil || o == nil {
+			t.Fatal(o, err)
+		}
+		by(o)
+		text, err := json.Marshal(o)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(kept, ownerBlob), text, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Its folder is there.
+	elsewhere := claim(t, Request{Config: config(2), Out: filepath.Join(t.TempDir(), "b"), Checkpoint: place})
+	if elsewhere.Resumed || elsewhere.Found != "" || len(elsewhere.Left) != 1 || !strings.Contains(elsewhere.Left[0], "it is of the run in "+out+"; --out "+out+" goes on with it") {
+		t.Errorf("found %q, and left alone %q", elsewhere.Found, elsewhere.Left)
+	}
+	lose(f)
+	if f := begin(3, false); f.Found != "" || len(f.Left) > 0 {
+		t.Errorf("another command has found %s, %q", f.Found, f.Left)
+	} else {
+		lose(f)
+	}
+	if f := begin(2, true); f.Found != "" {
+		t.Errorf("--fresh has found %s", f.Found)
+	} else {
+		lose(f)
+	}
+	parent := os.Getppid() // which lives
+	for want, by := range map[string]func(o *owner){
+		"on elsewhere, where that may be trained still; if it is not, --checkpoint " + kept + " goes on with it here": func(o *owner) { o.Host = "elsewhere" },
+		fmt.Sprintf("process %d, which trains the run that was in %s, has not ended", parent, out):                    func(o *owner) { o.Process = parent },
+	} {
+		var was owner
+		set(func(o *owner) { was = *o; by(o) })
+		if f := begin(2, false); f.Found != "" || len(f.Left) != 1 || !strings.Contains(f.Left[0], want) {
+			t.Errorf("found %q, and left alone %q; want %q", f.Found, f.Left, want)
+		} else {
+			lose(f)
+		}
+		set(func(o *owner) { *o = was })
+	}
+	// Of another host it is gone on with by its own name.
+	set(func(o *owner) { o.Host = "elsewhere" })
+	f = claim(t, Request{Config: config(2), Out: out, Checkpoint: kept})
+	if f.Found != kept || mark(t, f) != 7 {
+		t.Errorf("named, found %q, and goes on from %v", f.Found, mark(t, f))
+	}
+	lose(f)
+	set(func(o *owner) { o.Host, _ = os.Hostname() })
+	f = begin(2, false)
+	if f.Found != kept || !f.Resumed || mark(t, f) != 7 || f.Life != 1 || f.Before.Seconds != 3 {
+		t.Fatalf("found %q, life %d, goes on from %v after %+v", f.Found, f.Life, mark(t, f), f.Before)
+	}
+	if err := errors.Join(f.Begin(), stop(f, 8, Progress{Seconds: 4}), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f = begin(2, false) // in the folder that it has now
+	if f.Found != "" || !f.Resumed || mark(t, f) != 8 || f.Life != 2 {
+		t.Errorf("found %q, resumed %v in life %d from %v", f.Found, f.Resumed, f.Life, mark(t, f))
+	}
+	if err := f.Done(Progress{}); err != nil {
+		t.Fatal(err)
+	}
+	lose(f)
+	if f := begin(2, false); f.Found != "" || len(f.Left) > 0 {
+		t.Errorf("of what has finished it has found %q, %q", f.Found, f.Left)
 	}
 }

@@ -239,17 +239,32 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	}
 	detected := t.inputs.set.Detected
 	table.Headline(detected.String()+" · "+t.made.Headline, members.place()+", "+figures.Spread(t.made.Job.Splits, app.SlotsEnough(t.made.Job.Splits, members.Workers)))
+	for _, sentence := range t.folder.Left {
+		t.Talk("%s", sentence)
+	}
+	if t.folder.Found != "" { // its log is lost with its folder
+		t.begun(detected, members)
+	}
 	if t.folder.Resumed {
 		t.takeUp()
-		t.journal.tell(event.OfJob(&t.made.Job, t.counted.Driver, t.saved))
+		stated := event.OfJob(&t.made.Job, t.counted.Driver, t.saved)
+		if t.folder.Found != "" {
+			stated = event.Unstated(&t.made.Job, "what was visited before the checkpoint was in the log of the run's folder, which is gone")
+		}
+		t.journal.tell(stated)
 		return nil
 	}
+	t.begun(detected, members)
+	t.journal.tell(event.OfJob(&t.made.Job, t.counted.Driver, nil))
+	return nil
+}
+
+// begun tells what the run begins with.
+func (t *training) begun(detected data.Detection, members members) {
 	t.journal.tell(event.Event{Kind: event.Started, Model: t.folder.Dir, Sentence: fmt.Sprintf("%s: %s", t.data(), detected), Start: &event.Start{
 		App: t.about.Name, Data: t.files, Rows: t.inputs.rows, Items: t.made.Items, Settings: t.made.Settings,
 		LoadSeconds: t.inputs.seconds, Workers: members.Workers, WorkersMost: app.SlotsEnough(t.made.Job.Splits, members.Workers), Baseline: t.baseline(),
 	}})
-	t.journal.tell(event.OfJob(&t.made.Job, t.counted.Driver, nil))
-	return nil
 }
 
 // life is what tells of epochs in a life of the run.
@@ -277,6 +292,9 @@ func (t *training) baseline() *event.Baseline {
 func (t *training) resumedSentence() string {
 	if t.saved == nil {
 		return "an unfinished run of this command is in " + t.folder.Dir + ", but nothing to go on from; it starts over"
+	}
+	if t.folder.Found != "" {
+		return fmt.Sprintf("going on with the checkpoint at %s, whose run's folder is gone, after %s s of training; --fresh would start over", run.Shown(t.folder.Found), figures.Duration(t.folder.Before.Seconds))
 	}
 	return fmt.Sprintf("going on with the unfinished run in %s after %s s of training; --fresh would start over", t.folder.Dir, figures.Duration(t.folder.Before.Seconds))
 }
