@@ -30,6 +30,7 @@ type job struct {
 	cmd    *exec.Cmd
 	events chan event
 	nodes  map[int]int // processes that take part, by node
+	state  string      // of the cluster that it is a job of; "": none
 }
 
 // event is what `demo --json` tells.
@@ -50,7 +51,19 @@ const (
 )
 
 // run calls the command, has something done to it until it is of no use any more, and ends it.
-func (j *job) run(do func(j *job) error) error {
+func (j *job) run(do func(j *job) error) (err error) {
+	if strings.HasPrefix(j.name, "leader") {
+		end, up := j.inCluster()
+		if up != nil {
+			return up
+		}
+		defer func() { err = errors.Join(err, end()) }()
+	}
+	return j.inTurn(do)
+}
+
+// inTurn is run where all is there that the command needs.
+func (j *job) inTurn(do func(j *job) error) error {
 	err := j.start("--fresh")
 	if err == nil {
 		err = do(j)
@@ -68,7 +81,9 @@ func (j *job) said() string { return filepath.Join(j.folder, j.name+".said") }
 // start calls the command and waits until its processes have joined.
 func (j *job) start(more ...string) error {
 	words := append([]string{"demo", "mlr", "--epochs", "1000000", "--set", "early_stop=false", "--json", "--out", filepath.Join(j.folder, j.name), "--checkpoint-every", "100ms"}, more...)
-	if strings.HasPrefix(j.name, "server") {
+	if j.state != "" {
+		words = append(words, "--cluster", "local", "--state", j.state)
+	} else if strings.HasPrefix(j.name, "server") {
 		words = append(words, "--processes", strconv.Itoa(toServers+1), "--servers", "1")
 	} else {
 		words = append(words, "--processes", strconv.Itoa(workers))

@@ -1,5 +1,5 @@
 // Command detection takes the time from a signal to a process of a job until the job's log tells that it is lost, and until something new counts, in `bellows demo mlr` with several processes: workers
-// are killed, workers are stopped, and servers and commands are killed, each at moments that a seed draws. And it stops workers for less than a lease, on a machine whose processors are kept busy, and counts those that the
+// are killed, workers are stopped, and servers, processes that lead a job of a cluster, and commands are killed, each at moments that a seed draws. And it stops workers for less than a lease, on a machine whose processors are kept busy, and counts those that the
 // job has kept.
 //
 // What counts is told at the end of an epoch or of a checkpoint, so that the second time is too long by up to one of these: a few hundredths of a second here. One JSON object has the figures. It ends
@@ -35,14 +35,15 @@ func main() {
 	kills := flag.Int("kills", 10, "workers that are killed")
 	stops := flag.Int("stops", 5, "workers that are stopped until they are given up")
 	servers := flag.Int("servers", 5, "servers that are killed")
+	leaders := flag.Int("leaders", 5, "processes that lead a job of a cluster and are killed")
 	commands := flag.Int("commands", 2, "commands that are killed, and given again at once")
 	short := flag.Int("short", 5, "workers that are stopped for --for")
 	long := flag.Duration("for", 2500*time.Millisecond, "how long these are stopped")
 	busy := flag.Int("busy", 2, "processes that compute and do nothing else meanwhile")
-	flag.IntVar(&b.at, "jobs", 1, "jobs that run side by side, except where servers or commands are killed")
+	flag.IntVar(&b.at, "jobs", 1, "jobs that run side by side, except where servers, leaders or commands are killed")
 	flag.StringVar(&b.program, "program", "", "a built `bellows` (default: it is built)")
 	flag.Parse()
-	r, err := b.all(*kills, *stops, *servers, *commands, *short, *long, *busy)
+	r, err := b.all(*kills, *stops, *servers, *leaders, *commands, *short, *long, *busy)
 	pair.Tell(r, err)
 }
 
@@ -54,6 +55,7 @@ type Report struct {
 	Killed  *series `json:"worker_killed,omitempty"`
 	Stopped *series `json:"worker_stopped,omitempty"`
 	Server  *series `json:"server_killed,omitempty"`
+	Leader  *series `json:"leader_killed,omitempty"`      // "detected" is until the cluster's manager has noticed
 	Command *series `json:"command_killed,omitempty"`     // "detected" is until all processes have joined again
 	Cut     float64 `json:"checkpoint_seconds,omitempty"` // the median of what checkpoints of these jobs took
 	Short   *stops  `json:"stopped_for_a_moment,omitempty"`
@@ -105,7 +107,7 @@ type bench struct {
 	cuts    []float64 // seconds that checkpoints took
 }
 
-func (b *bench) all(kills, stopped, servers, commands, short int, long time.Duration, busy int) (r *Report, err error) {
+func (b *bench) all(kills, stopped, servers, leaders, commands, short int, long time.Duration, busy int) (r *Report, err error) {
 	began := time.Now()
 	r = &Report{Seed: b.seed, Jobs: b.at}
 	defer func() { r.Seconds = time.Since(began).Seconds() }()
@@ -128,6 +130,9 @@ func (b *bench) all(kills, stopped, servers, commands, short int, long time.Dura
 	at := b.at
 	b.at = 1 // what is started anew wants the processors
 	if r.Server, err = b.lose("server", servers, (*job).killServers); err != nil {
+		return r, err
+	}
+	if r.Leader, err = b.lose("leader", leaders, (*job).killLeaders); err != nil {
 		return r, err
 	}
 	if r.Command, err = b.lose("command", commands, (*job).killCommands); err != nil {

@@ -16,6 +16,34 @@ import (
 type goingOn struct {
 	told event.Told
 	cut  bellows.CommitNumber // the last of this life; 0: none is there
+	is   bool                 // its tasks have left here, too
+}
+
+// Apart ends the processes of nodes that have gone on, where the run that the folder has is not the one that they can go on with, and reports whether it is so: another life begins then.
+func (v *Lives) Apart(f *run.Folder) bool {
+	l := v.Lead
+	if l == nil || l.Follows() == nil || f.Live {
+		return false
+	}
+	if f.Apart == nil {
+		f.Apart = bellows.Errorf(bellows.Lost, "go on with", f.Dir, "it is not the run any more that its nodes are of")
+	}
+	l.Dismiss()
+	return true
+}
+
+// apart is what became of the process that led before, where its nodes cannot go on.
+func (v *Lives) apart(why string) string {
+	return v.Lead.Died.Died + "; its nodes cannot go on: " + why
+}
+
+// Cause is why the run is rolled back that has lost nodes: since the process that led before was lost, where they cannot go on without it.
+func (v *Lives) Cause(reason string) string {
+	if g := v.goesOn; g != nil && !g.is {
+		reason = v.apart(reason)
+	}
+	v.goesOn = nil
+	return reason
 }
 
 // GoesOnFrom reads what the process before has told of the life that goes on, and has the folder know how long that has trained. told is what of it nobody who follows the job has seen.
@@ -59,18 +87,11 @@ func (v *Lives) Undone() node.Since {
 
 func trained(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
-// Follow is what the job goes on with in this process; nil: it begins, or another life of it does. An error is why it cannot go on with the nodes that the process before had: they have ended then.
-func (v *Lives) Follow(f *run.Folder, output func(bellows.NodeID) io.Writer) (*launch.Following, error) {
+// Follow is what the job goes on with in this process; nil: it begins, or another life of it does.
+func (v *Lives) Follow(f *run.Folder, output func(bellows.NodeID) io.Writer) *launch.Following {
 	l := v.Lead
 	if l == nil || l.Follows() == nil {
-		return nil, nil
-	}
-	if !f.Live {
-		l.Dismiss()
-		if f.Apart != nil {
-			return nil, f.Apart
-		}
-		return nil, bellows.Errorf(bellows.Lost, "go on with", f.Dir, "it is not the run any more that its nodes are of")
+		return nil
 	}
 	to := node.Follow{Term: bellows.Term(l.Term), Told: bellows.CommitNumber(v.goesOn.told.Record), Counted: bellows.CommitNumber(v.goesOn.told.Counted), Since: v.Undone()}
 	if e := v.goesOn.told.Epoch; e != nil && e.Epoch != nil {
@@ -79,5 +100,5 @@ func (v *Lives) Follow(f *run.Folder, output func(bellows.NodeID) io.Writer) (*l
 	if v.goesOn.cut > 0 {
 		to.Saved, to.Since.Commit, to.There, to.Bytes = f.Saved.Saved(), v.goesOn.cut, f.Saved.Time, f.Saved.Bytes()
 	}
-	return &launch.Following{Succession: *l.Follows(), Processes: l.Adopt(output), Follow: to}, nil
+	return &launch.Following{Succession: *l.Follows(), Processes: l.Adopt(output), Follow: to}
 }

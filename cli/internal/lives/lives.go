@@ -94,9 +94,13 @@ func (v *Lives) TookOver(f *run.Folder) (e event.Event, ok bool) {
 	b := &event.Rollback{Reason: d.Died, NoticedBy: d.NoticedBy, TookOver: d.TookOver, Units: d.Units, Lost: d.Seconds, InRow: max(1, v.InRow)}
 	v.lostAt = d.Time
 	if f.Live {
+		v.goesOn.is = true
 		return v.followed(b, f), true
 	}
-	return v.event(b, f, node.Since{Units: d.Units, Trained: time.Duration(d.Seconds * float64(time.Second))}), true
+	if f.Apart != nil {
+		b.Reason, b.Units, b.Lost = v.apart(f.Apart.Error()), l.Following.Units, l.Following.Seconds
+	}
+	return v.event(b, f, node.Since{Units: b.Units, Trained: trained(b.Lost)}), true
 }
 
 // cost is the death of who led the job before. What that has cost, where nobody knew it who lives, the run's log tells, and the manager hears of it.
@@ -138,7 +142,7 @@ func (v *Lives) May(since node.Since) bool {
 		return false
 	}
 	v.InRow++
-	v.lostAt, v.goesOn = time.Now(), nil
+	v.lostAt = time.Now()
 	return true
 }
 

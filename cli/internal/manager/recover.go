@@ -138,11 +138,9 @@ func (m *manager) fell(j *job, died string) {
 			said = fmt.Sprintf("%s; %s; the job was taken up again %d times in a row without a new checkpoint, and is not again: the same command goes on with it", died, cost, j.inRow)
 			break
 		}
-		if live {
-			cost = fmt.Sprintf("nothing is lost, and what it has at %s goes on", figures.Plural(len(m.at(j)), "node"))
-		}
 		said = fmt.Sprintf("%s; %s; %s takes over (%d of at most %d times in a row without a new checkpoint)", died, cost, took, j.inRow, cluster.InRowMost)
 		if live {
+			said = fmt.Sprintf("%s; %s takes its place, with what the job has at %s (%d of at most %d times in a row without a new checkpoint)", died, took, figures.Plural(len(m.at(j)), "node"), j.inRow, cluster.InRowMost)
 			j.term++
 			j.awaits()
 			j.spool.tear()

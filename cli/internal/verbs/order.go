@@ -16,6 +16,7 @@ import (
 	"bellows/model"
 	"bellows/node"
 	"bellows/progress"
+	"bellows/table"
 	"bellows/vec"
 )
 
@@ -119,9 +120,7 @@ func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
 	if made.Job.Data == "" {
 		made.Job.Data = input.Identity(made.Settings)
 	}
-	if o.opt.cluster.auto() {
-		o.members = node.Place(o.members, made.Job.Tables, o.opt.cluster.lead != nil)
-	}
+	o.place(made.Job.Tables)
 	if prepare := made.Job.Prepare; o.shared() && prepare != nil {
 		made.Job.Prepare = func(active []bellows.SplitID) error {
 			defer in.idle()
@@ -135,6 +134,13 @@ func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
 		in.idle()
 	}
 	return made, nil
+}
+
+// place has small tables be all at one node, where no node is a server.
+func (o *order) place(tables []table.Schema) {
+	if o.opt.cluster.auto() {
+		o.members = node.Place(o.members, tables, o.opt.cluster.lead != nil)
+	}
 }
 
 // shared says whether several nodes run the job.

@@ -178,14 +178,10 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 			return nil, err
 		}
 		args := clusterverbs.With(slices.Concat(os.Args[:1], t.Args), "--child", t.workers(), "--kernels="+vec.Kernels())
-		following, err := t.Follow(t.folder, t.folder.Output.Of)
-		if err != nil {
-			return nil, err
-		}
 		opt.Times.Successor = opt.Times.Join
 		control := &launch.Control{}
 		l.Serve(control)
-		return launch.Processes{Program: program, Control: control, Succeed: l.Succeed, Following: following, Starter: l.Processes(args, t.folder.Output.Of), Host: l.Host, Members: t.members, Connections: c.connections, Transport: "tcp",
+		return launch.Processes{Program: program, Control: control, Succeed: l.Succeed, Following: t.Follow(t.folder, t.folder.Output.Of), Starter: l.Processes(args, t.folder.Output.Of), Host: l.Host, Members: t.members, Connections: c.connections, Transport: "tcp",
 			Roam: !c.pin, Saved: saved, Later: later, Notice: c.notice}.Run(ctx, t.made.Job, opt)
 	}
 	return launch.Processes{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--child"}),

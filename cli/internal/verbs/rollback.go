@@ -50,7 +50,7 @@ func (t *training) again(ctx context.Context, lost error, since node.Since) erro
 	if t.folder.Saved != nil {
 		t.saved = t.folder.GoOn(context.Background())
 	}
-	e := t.Rolled(t.folder, launch.Sentence(lost), t.anew(), since)
+	e := t.Rolled(t.folder, t.Cause(launch.Sentence(lost)), t.anew(), since)
 	t.passed()
 	t.journal.tell(e)
 	read := t.inputs.seconds

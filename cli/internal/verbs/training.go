@@ -206,6 +206,10 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	if t.folder, err = t.Claim(ctx, request, t.Talk); err == nil {
 		err = t.There(t.folder, t.opt.checkpoint != run.NoCheckpoints)
 	}
+	if err == nil && t.Apart(t.folder) {
+		err = t.refit(ctx)
+		t.place(t.made.Job.Tables)
+	}
 	if err != nil {
 		return err
 	}
@@ -234,8 +238,7 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 			_ = t.Object(line) // the command ends with what could not be written
 		}
 		t.epochs.goOn(told.Epoch)
-		t.takeUp()
-		return nil
+		return t.journal.begin(t.folder)
 	}
 	detected := t.inputs.set.Detected
 	table.Headline(detected.String()+" · "+t.made.Headline, members.place()+", "+figures.Spread(t.made.Job.Splits, app.SlotsEnough(t.made.Job.Splits, members.Workers)))
@@ -366,6 +369,9 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 func (t *training) started(nodes []api.Node, giveUp context.CancelCauseFunc) {
 	t.stages.Enter(stage.Learning)
 	t.epochs.follow()
+	if t.folder.Live {
+		t.takeUp()
+	}
 	t.GoesOn()
 	if t.unwritten = t.journal.begin(t.folder); t.unwritten != nil {
 		giveUp(t.unwritten)
