@@ -291,6 +291,49 @@ func TestAnIdentityPasses(t *testing.T) {
 	}
 }
 
+// TestAnAuthorityIsInherited by another process, whose certificates are taken for its own; what is none is refused.
+func TestAnAuthorityIsInherited(t *testing.T) {
+	t.Parallel()
+	a, err := NewAuthority("a job")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(a)
+	heir := &Authority{}
+	if err == nil {
+		err = json.Unmarshal(text, heir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := member(t, a, Node, "1"), member(t, heir, Node, "2")
+	s, c, _, _ := shake(t, before.Server(), after.Client(Is(Node)))
+	if who, err := before.Peer(s); err != nil || who.ID != "2" {
+		t.Errorf("the one before sees %v, %v", who, err)
+	}
+	if who, err := after.Peer(c); err != nil || who.ID != "1" {
+		t.Errorf("the heir's sees %v, %v", who, err)
+	}
+	other, err := NewAuthority("another")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, bad := range map[string]inherited{
+		"a short key":              {a.key.Seed()[1:], a.cert.Raw},
+		"no certificate":           {a.key.Seed(), []byte{1}},
+		"one of another key":       {a.key.Seed(), other.cert.Raw},
+		"one that is no authority": {before.key.Seed(), before.inUse.Load().own.Certificate[0]},
+	} {
+		text, err := json.Marshal(bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if json.Unmarshal(text, &Authority{}) == nil {
+			t.Errorf("%s is taken", what)
+		}
+	}
+}
+
 // TestWhatIsNoTLSIsSaid in words, at the side that hears it; and an error that is of something else stays as it is.
 func TestWhatIsNoTLSIsSaid(t *testing.T) {
 	t.Parallel()

@@ -28,6 +28,7 @@ import (
 	"bellows/cli/internal/screen"
 	"bellows/link/secure"
 	"bellows/node"
+	"bellows/node/launch"
 	"bellows/port/registry/mem"
 	"bellows/vec"
 )
@@ -130,8 +131,19 @@ func leads(words []string) int {
 			os.WriteFile(rest, []byte("interrupted"), 0o666)
 			return bellows.Interrupted.ExitCode()
 		case "start": // a process at a node
-			if _, err := l.Processes([]string{"bellows", "stay"}, func(bellows.NodeID) io.Writer { return io.Discard }).Start(node.Member{Slots: 1}, -1, 1); err != nil {
+			if l.Follows() != nil {
+				continue
+			}
+			if _, err := l.Processes([]string{"bellows", "stay"}, func(bellows.NodeID) io.Writer { return io.Discard }).Start(node.Member{Node: 1, Slots: 1}, -1, 1); err != nil {
 				return 70
+			}
+		case "succeed": // what another process needs
+			if l.Follows() == nil {
+				l.Succeed(launch.Succession{Nodes: 2})
+			}
+		case "followed": // what is there still of the process before
+			if f := l.Following; f != nil {
+				fmt.Printf("follows with %d numbers and %d processes, the first node %d at %s, behind %d units\n", l.Follows().Nodes, len(f.Processes), f.Processes[0].Member, f.Processes[0].Node, f.Units)
 			}
 		case "fail":
 			return 66
@@ -522,6 +534,46 @@ func TestAJobOnOneScreenIsOneStream(t *testing.T) {
 	}
 	if out, talk, code := u.output(j.Job); out != want || talk != "" || code != 0 {
 		t.Errorf("%d: %q, and %q", code, out, talk)
+	}
+}
+
+// TestWhatIsToldInPartIsNot: the standard output comes in whole lines where no screen shows it, what a killed process has begun is dropped, and the last event is known.
+func TestWhatIsToldInPartIsNot(t *testing.T) {
+	t.Parallel()
+	s, err := newSpool(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := s.writer(true, false)
+	for _, text := range []string{"{\"seq\":", "4,\"kind\":\"epoch\"}\n{\"seq\":5}\n{\"se", "q\":6"} {
+		if n, err := io.WriteString(out, text); n != len(text) || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+	}
+	if s.shown() != 5 {
+		t.Errorf("event %d is the last", s.shown())
+	}
+	s.tear()
+	fmt.Fprint(out, "{\"seq\":6}\nthe end")
+	if s.shown() != 6 {
+		t.Errorf("event %d is the last", s.shown())
+	}
+	s.end(0)
+	var told []byte
+	if err := s.follow(t.Context(), func(more []byte) error {
+		for line := range bytes.Lines(more) {
+			var f cluster.Frame
+			if err := json.Unmarshal(line, &f); err != nil {
+				return err
+			}
+			told = append(told, f.Out...)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "{\"seq\":4,\"kind\":\"epoch\"}\n{\"seq\":5}\n{\"seq\":6}\nthe end"; string(told) != want {
+		t.Errorf("%s, want %s", told, want)
 	}
 }
 

@@ -4,6 +4,7 @@ package manager
 
 import (
 	"encoding/json"
+	"net"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,6 +42,59 @@ func TestAnotherProcessTakesOver(t *testing.T) {
 	}
 	if r := j.Recoveries[1]; r.Units != 12 || r.Seconds != 1.5 || r.NoticedBy != "the cluster's manager" || r.InRow != 1 || !strings.HasSuffix(r.Died, "signal: killed") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestTheNodesOfWhoIsKilledGoOn, where that process has told what another one needs: that one is given the processes, which have not ended, and nothing is lost. Five times in a row is the most for it, too.
+func TestTheNodesOfWhoIsKilledGoOn(t *testing.T) {
+	u := bringUpAt(t, mem.New("test"), 1, 0)
+	job := u.submit("run=runs/one", "start", "cut", "succeed", "followed", "die=3", "say=done")
+	out, talk, code := u.output(job.Job)
+	if code != 0 || strings.Count(out, "dies in term") != 3 || strings.Count(out, "follows with 2 numbers and 1 processes, the first node 1 at node-1, behind 12 units") != 3 || !strings.HasSuffix(out, "done\n") {
+		t.Errorf("%q, %d", out, code)
+	}
+	if strings.Count(talk, " takes its place, with what the job has at 1 node (1 of at most 5 times in a row without a new checkpoint)") != 3 || strings.Contains(talk, "lost is") {
+		t.Errorf("it is said %q", talk)
+	}
+	s, err := u.client.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := s.Jobs[0]
+	if j.Term != 4 || j.State != cluster.Ended || len(j.Recoveries) != 3 {
+		t.Fatalf("%+v", j)
+	}
+	if r := j.Recoveries[2]; r.Units != 0 || r.Seconds != 0 || r.TookOver != "another process, the 4th that leads the job; its nodes go on" || r.InRow != 1 {
+		t.Errorf("%+v", r)
+	}
+	job = u.submit("start", "succeed", "die=always")
+	if out, _, code := u.output(job.Job); code != bellows.Lost.ExitCode() || strings.Count(out, "dies in term") != 1+cluster.InRowMost {
+		t.Errorf("%q, %d", out, code)
+	}
+}
+
+// TestWhatIsAskedIsAskedAgain of the process that takes the place of one which was killed and had not answered; and it is told what became of the job's processes meanwhile.
+func TestWhatIsAskedIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	theirs, ours := net.Pipe()
+	defer theirs.Close()
+	at := cluster.NewSession(ours, strings.NewReader(""))
+	defer at.Close()
+	j := &job{number: 3}
+	m := &manager{asked: map[uint64]*question{7: {j, cluster.Message{Question: 7, Drain: &cluster.Drop{}}, nil}, 5: {j, cluster.Message{Question: 5, Scale: &cluster.Grow{}}, nil}, 6: {&job{}, cluster.Message{Question: 6}, nil}}}
+	for range missedMost + 3 {
+		if list := j.tell(cluster.Message{Process: 1, Wrote: []byte("x")}); list != nil {
+			t.Fatal("somebody is told")
+		}
+	}
+	j.tell(cluster.Message{Process: 2, Over: &cluster.Over{}})
+	j.session = at
+	list := m.meanwhile(j)
+	if n := len(list); n != missedMost+3 || list[n-3].m.Over == nil || list[n-2].m.Question != 5 || list[n-1].m.Question != 7 {
+		t.Errorf("%d messages, the last %+v", n, list[n-3:])
+	}
+	if list := m.meanwhile(j); len(list) != 2 || len(j.tell(cluster.Message{})) != 1 {
+		t.Errorf("once more: %+v", list)
 	}
 }
 

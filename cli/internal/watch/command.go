@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -195,6 +197,7 @@ func (t *top) follow(ctx context.Context, j job, last *api.Status) error {
 	}
 	ticker := time.NewTicker(t.interval)
 	defer ticker.Stop()
+	before := last // that the next look is compared with; nil: with none
 	for {
 		select {
 		case <-ctx.Done():
@@ -209,15 +212,73 @@ func (t *top) follow(ctx context.Context, j job, last *api.Status) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil && j.dead(err):
-			return t.gone(j)
+			o, now, led := t.heir(ctx, j, last)
+			if !led {
+				return t.gone(j)
+			}
+			if err := t.follows(j, o); err != nil {
+				return err
+			}
+			j, last, before = o, &now, nil
+			continue
 		case err != nil:
 			return err
 		}
-		if err := t.show(&s, last); err != nil || t.once {
+		if err := t.show(&s, before); err != nil || t.once {
 			return err
 		}
-		last = &s
+		last, before = &s, &s
 	}
+}
+
+// How long another process may take to lead a job whose nodes go on, and one whose nodes have ended, and how often it is looked for.
+const (
+	heirWithin  = time.Minute
+	againWithin = 3 * time.Second
+	heirEvery   = 50 * time.Millisecond
+)
+
+// heir is a job as another process leads it, where the one that led it has died and it had other nodes, as in a cluster; false: there is none.
+func (t *top) heir(ctx context.Context, j job, last *api.Status) (_ job, s api.Status, led bool) {
+	others := slices.DeleteFunc(slices.Clone(last.Nodes), func(n api.Node) bool { return n.PID < 2 || n.PID == j.pid })
+	folder, err := jobsFolder(t.state)
+	if err != nil || last.State == api.Ended || len(others) == 0 {
+		return j, s, false
+	}
+	tick := time.NewTicker(heirEvery)
+	defer tick.Stop()
+	died := time.Now()
+	for alive := died; time.Since(died) < heirWithin && time.Since(alive) < againWithin; {
+		list, err := jobs(folder)
+		for _, o := range list {
+			if o.name != j.name || o.pid == j.pid {
+				continue
+			}
+			if s, err := o.status(ctx); err == nil && s.Model == last.Model {
+				return o, s, true
+			}
+		}
+		if slices.ContainsFunc(others, func(n api.Node) bool { return syscall.Kill(n.PID, 0) == nil }) {
+			alive = time.Now()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return j, s, false
+		}
+		if err != nil {
+			return j, s, false
+		}
+	}
+	return j, s, false
+}
+
+// follows says that another process leads the job.
+func (t *top) follows(j, o job) error {
+	if t.JSON {
+		return nil
+	}
+	return t.write([]string{fmt.Sprintf("%v has ended, and %v leads the job in its place", j, o)}, nil)
 }
 
 // gone says that the job does not run any more.
