@@ -108,7 +108,7 @@ func (l *Lead) grow(ctx context.Context, c changer, places []cluster.Place) (sai
 // extend adds places, and says how many nodes of each role the job has then. 0: as many as it has.
 func (l *Lead) extend(ctx context.Context, c changer, places []cluster.Place) (workers, servers int, err error) {
 	holders := map[bellows.NodeID]bool{}
-	if slices.ContainsFunc(places, func(p cluster.Place) bool { return p.Slots == 0 }) {
+	if slices.ContainsFunc(places, func(p cluster.Place) bool { return p.Slots == 0 }) || l.Follows() != nil && l.Apart() { // who led before may have let some in that have nothing yet, and are no servers
 		layout, err := c.Layout(ctx)
 		if err != nil {
 			return 0, 0, l.refused(err, "the nodes are there for the next job")
