@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"bellows/app/linear"
+	"bellows/bench/internal/pair"
+	"bellows/bench/internal/sets"
+	"bellows/bench/internal/trial"
+	"bellows/data"
+)
+
+// more is how far above LIBLINEAR's our objective may be.
+const more = 1.001
+
+// problems are LIBLINEAR's solvers of the same objective: 1/2 |w|² + C times the sum of the losses, C 1 and a bias of 1, features as they are.
+var problems = []struct {
+	loss   string
+	solver int
+	cost   func(margin float64) float64
+}{
+	{"logistic", 0, logistic},
+	{"squared_hinge", 2, func(m float64) float64 { return max(0, 1-m) * max(0, 1-m) }},
+	{"hinge", 3, func(m float64) float64 { return max(0, 1-m) }},
+}
+
+// optimum is the objective that is reached, and the time that it takes from rows in memory, beside LIBLINEAR's from its file.
+func optimum(b *pair.Bench, shelf *sets.Shelf, program string) {
+	for _, name := range []string{"a9a", "w8a"} {
+		p := shelf.Find(name)
+		train, _ := p.Read(data.Examples)
+		text := shelf.Plain(p.Train)
+		b.Section(p.Origin + ", " + train.Detected.String())
+		for _, c := range problems {
+			file := shelf.Path(fmt.Sprintf("%s.%d.model", name, c.solver))
+			_, turn, err := pair.Once("liblinear", program, nil, "-s", strconv.Itoa(c.solver), "-c", "1", "-B", "1", "-e", "0.0001", "-q", text, file)
+			pair.Check(err)
+			theirs := objective(train.Examples, readLiblinear(file, train.Examples.Features), c.cost)
+			// All rows train, so that both have the same objective: the test rows are some of them.
+			out := trial.Setup{App: linear.New(), Data: train, Test: train, Slots: 1, Settings: map[string]string{
+				"loss": c.loss, "scale": "none", "gap": "0.001", "l2": strconv.FormatFloat(1/float64(train.Rows()), 'g', -1, 64)}}.Train()
+			m := out.Model()
+			w := append(append([]float64(nil), doubles(m.Tensor("weights").Floats)...), float64(m.Tensor("bias").Floats[0]))
+			ours := objective(train.Examples, w, c.cost)
+			b.AddFact(pair.Fact{Figure: "objective, " + c.loss, Ours: ours, Peer: fmt.Sprintf("LIBLINEAR -s %d %.2f, times %g:", c.solver, theirs, more), Bound: theirs * more, Exact: true})
+			b.Note("%d epochs, %s; LIBLINEAR %.2f CPU-s with reading", len(out.Epochs), out.Times(), turn.CPU.Seconds())
+		}
+	}
+}
+
+func doubles(list []float32) []float64 {
+	out := make([]float64, len(list))
+	for i, v := range list {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+// objective is 1/2 |w|² + the costs of the margins; the last weight is the bias, which counts as the others. Labels are -1 and 1.
+func objective(e *data.ExampleSet, w []float64, cost func(margin float64) float64) (sum float64) {
+	for _, v := range w {
+		sum += v * v / 2
+	}
+	for r, y := range e.Label {
+		score := w[len(w)-1]
+		for i := e.Offset[r]; i < e.Offset[r+1]; i++ {
+			score += float64(e.Value[i]) * w[e.Index[i]]
+		}
+		sum += cost(float64(y) * score)
+	}
+	return sum
+}
+
+// readLiblinear is the weights and the bias of a model file, for scores that are positive for label 1.
+func readLiblinear(file string, features int) []float64 {
+	f := pair.Must(os.Open(file))
+	defer f.Close()
+	sign, inside := 1.0, false
+	var w []float64
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		line := strings.TrimSpace(lines.Text())
+		switch {
+		case inside:
+			w = append(w, sign*pair.Must(strconv.ParseFloat(line, 64)))
+		case line == "label -1 1":
+			sign = -1
+		case line == "w":
+			inside = true
+		}
+	}
+	if len(w) != features+1 {
+		pair.Check(fmt.Errorf("linear: LIBLINEAR's model has %d weights for %d features", len(w), features))
+	}
+	return w
+}
