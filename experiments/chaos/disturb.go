@@ -20,6 +20,7 @@ type act struct {
 type world struct {
 	acts  []act
 	turns int // acts of a job that come in turn, in the long form; in the others all do
+	last  int // which act it is that always finds somebody, and brings others: for when several have found nobody
 }
 
 // The worlds. What acts are drawn for is in their weight: servers and the process that leads cost a new start.
@@ -33,7 +34,7 @@ var (
 		{"have a node leave", 2, func(j *job, l *life) (came, error) { return j.drain(l, j.any(l), false) }, 0},
 		{"stop a node until it is given up", 1, (*job).freeze, 0},
 		{"stop the command until it is given up", 0, (*job).sleep, 0},
-	}, 1}
+	}, 1, 3}
 	ofCluster = &world{[]act{
 		{"kill an agent", 4, (*job).killAgent, 0},
 		{"kill who leads a cluster's job", 5, (*job).killLeader, 0},
@@ -50,7 +51,7 @@ var (
 		{"stop an agent until it is given up", 0, (*job).stopAgent, 3},
 		{"stop a node until it is given up", 1, (*job).freeze, 0},
 		{"stop the manager until it is given up", 0, (*job).stopManager, 3},
-	}, 2}
+	}, 2, 7}
 	ofLinks = &world{[]act{
 		{"cut a link for a moment", 3, func(j *job, l *life) (came, error) { return j.cutLink(l, bothWays, false) }, 0},
 		{"cut one way of a link for a moment", 3, func(j *job, l *life) (came, error) { return j.cutLink(l, oneWay, false) }, 0},
@@ -65,7 +66,7 @@ var (
 		{"kill a worker", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.any(l)) }, 0},
 		{"kill all at once", 0, (*job).killAll, 0},
 		{"drain", 1, (*job).drainNode, 0},
-	}, 2}
+	}, 2, 9}
 	ofDisk = &world{[]act{
 		{"fill the disk", 2, func(j *job, l *life) (came, error) { return j.fill(l, nil) }, 0},
 		{"fill the disk, and kill a node that holds tables", 3, func(j *job, l *life) (came, error) {
@@ -77,7 +78,7 @@ var (
 		{"kill while a node leaves", 4, (*job).killMoving, 0},
 		{"kill a worker", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.worker(l)) }, 0},
 		{"kill a node that holds tables", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.server(l)) }, 0},
-	}, 1}
+	}, 1, 2}
 )
 
 // Jobs go through the worlds in a row. That of the shorter forms has all of them at its beginning.
@@ -100,10 +101,12 @@ func (j *job) disturb(l *life) (came, error) {
 		j.acts++
 		c, err = a.do(j, l)
 		if c == nobody && err == nil {
-			if idle++; idle <= anewMost {
+			if idle++; idle < anewMost {
 				j.acts--
+				continue
 			}
-			continue
+			a = j.world.acts[j.world.last]
+			c, err = a.do(j, l)
 		}
 		idle = 0
 		j.done = append(j.done, a.name)

@@ -23,7 +23,7 @@ type application struct {
 
 var applications = []application{
 	{"mf", 900, []string{"--set", "splits=12", "--set", "early_stop=false", "--seed", "3"}},
-	{"mlr", 500, []string{"--set", "splits=12", "--set", "early_stop=false"}},
+	{"mlr", 700, []string{"--set", "splits=12", "--set", "early_stop=false"}},
 	{"lda", 600, []string{"--set", "splits=8", "--set", "early_stop=false", "--set", "topics=5"}},
 }
 

@@ -108,6 +108,16 @@ func TestEachActHasItsTurn(t *testing.T) {
 	}
 }
 
+// TestWhatIsDoneAtLastFindsSomebody names the acts that are done where others have found nobody.
+func TestWhatIsDoneAtLastFindsSomebody(t *testing.T) {
+	t.Parallel()
+	for w, name := range map[*world]string{ofCommand: "kill the command", ofCluster: "scale", ofLinks: "kill who leads a cluster's job", ofDisk: "fill the disk, and kill the command"} {
+		if got := w.acts[w.last].name; got != name {
+			t.Errorf("%q instead of %q", got, name)
+		}
+	}
+}
+
 // TestAnAuditThatIsNotExactIsRefused gives answers of which one only is right.
 func TestAnAuditThatIsNotExactIsRefused(t *testing.T) {
 	t.Parallel()
