@@ -100,17 +100,20 @@ func (c *counts) lose(reason, otherwise string, units int, p *plan) {
 
 // told counts what a cluster tells: `up` of a manager that has ended, and managers of their registry. Deaths of a manager with which all else died are in the job's log.
 func (c *counts) told(text []byte) {
-	managers := bytes.Count(text, []byte("has ended without `down`"))
-	if n := managers - c.Kills[aCluster]; n > 0 {
-		c.Kills[aManager] += n
-	}
+	managers := 0
 	for line := range bytes.Lines(text) {
+		if !bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line, []byte("has ended without `down`")) { // the line of JSON says it again
+			managers++
+		}
 		if bytes.Contains(line, []byte("the registry has ended, and is started again")) && bytes.Contains(line, []byte(byKill)) {
 			c.Kills[aRegistry]++
 		}
 		if bytes.Contains(line, []byte("jobs go on without the registry")) {
 			c.Mute++
 		}
+	}
+	if n := managers - c.Kills[aCluster]; n > 0 {
+		c.Kills[aManager] += n
 	}
 }
 

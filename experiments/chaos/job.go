@@ -68,6 +68,7 @@ type job struct {
 	hits      hits     // what the kernel tells of its links
 	told      []byte   // by its cluster: what `up` has said, and the logs of managers
 	unchanged int      // times that another process led it, and all others were the same
+	orphan    bool     // who led it was killed when all was stored, and before it had said so: nobody has its audit, and nobody has tidied up
 	frozen    []process
 	seen      []process
 	lives     [][]byte // logs that were begun anew
@@ -230,6 +231,9 @@ func (j *job) live(within time.Duration) (again bool, err error) {
 		j.lives = append(j.lives, before)
 	}
 	switch code := l.code(); {
+	case code == 0 && l.last == "" && strings.Contains(tail(filepath.Join(j.folder, "said")), "had finished before who led it was lost"):
+		j.orphan = true
+		return false, nil
 	case code == 0:
 		return false, audited(l.last)
 	case code == -1 && l.mine:
@@ -290,7 +294,7 @@ func (j *job) hold() error {
 	if text, err := exec.Command(j.program, "events", filepath.Join(j.folder, "run"), "--verify").CombinedOutput(); err != nil {
 		return fmt.Errorf("its log does not hold: %w; %s", err, text)
 	}
-	if _, err := os.Stat(filepath.Join(j.folder, "run", "checkpoint")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(j.folder, "run", "checkpoint")); !errors.Is(err, os.ErrNotExist) && !j.orphan {
 		return fmt.Errorf("the job is over, and has left a folder of checkpoints (%v)", err)
 	}
 	if left := awaitEnd(j.seen, endMost); left != nil {

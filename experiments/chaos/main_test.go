@@ -61,6 +61,7 @@ func TestLogsAreCounted(t *testing.T) {
 	}
 	got.told([]byte("a cluster that was up here has ended without `down` (its manager was process 1); what it left is taken away\n" +
 		"a cluster that was up here has ended without `down`; what it left is taken away\n" +
+		`{"cluster":"127.0.0.1:7070","sentences":["a cluster that was up here has ended without ` + "`down`" + `; what it left is taken away"]}` + "\n" +
 		"2026 the registry has ended, and is started again: run the registry (process 14027): signal: killed; what it said\n" +
 		"2026 the registry has ended, and is started again: run the registry (process 14027): exit status 1\n" +
 		"2026 put jobs/00000001: etcd has not answered; jobs go on without the registry\n2026 the registry answers again\n"))
