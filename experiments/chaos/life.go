@@ -73,8 +73,13 @@ type process struct {
 // startedAt is when a process started, in the system's ticks; empty: there is none, or it has ended and is only not waited for.
 func startedAt(pid int) string {
 	fields := stat(pid)
-	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+	if len(fields) < 20 || fields[0] == "X" {
 		return ""
+	}
+	if fields[0] == "Z" { // of its threads the first alone may have ended, and what the process has open is open still
+		if threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)); err != nil || len(threads) < 2 {
+			return ""
+		}
 	}
 	return fields[19]
 }
