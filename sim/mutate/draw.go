@@ -22,26 +22,31 @@ import (
 // pack is a package whose tests are judged.
 type pack struct {
 	dir     string // slash path from the root of the tree
+	name    string
 	drawn   []*mutant
 	sources map[string][]byte // by the file's slash path
 	state   string            // of its sources and tests together
-	played  bool              // by the simulation
+	suites  []*suite          // that judge it, once one of its mutants is not known
+	apart   bool              // its tests fail with copies in its functions, as those that count what is allocated may
 }
 
-// load reads a package and puts its mutants into the order in which they are drawn.
-func load(root, dir string, seed uint64) (*pack, error) {
+// load reads a package and puts its mutants, or those of some of its files, into the order in which they are drawn.
+func load(root, dir string, only []string, seed uint64) (*pack, error) {
 	dir = path.Clean(strings.TrimPrefix(filepath.ToSlash(dir), "./"))
-	list := exec.Command("go", "list", "-json=GoFiles,TestGoFiles,XTestGoFiles", "./"+dir)
+	list := exec.Command("go", "list", "-json=Name,GoFiles,TestGoFiles,XTestGoFiles", "./"+dir)
 	list.Dir, list.Stderr = root, os.Stderr
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s is no package that go list can read: %w", dir, err)
 	}
-	var files struct{ GoFiles, TestGoFiles, XTestGoFiles []string }
+	var files struct {
+		Name                               string
+		GoFiles, TestGoFiles, XTestGoFiles []string
+	}
 	if err := json.Unmarshal(out, &files); err != nil {
 		return nil, fmt.Errorf("what go list says of %s: %w", dir, err)
 	}
-	p := &pack{dir: dir, sources: map[string][]byte{}}
+	p := &pack{dir: dir, name: files.Name, sources: map[string][]byte{}}
 	sum := sha256.New()
 	for _, name := range slices.Concat(files.GoFiles, files.TestGoFiles, files.XTestGoFiles) {
 		text, err := os.ReadFile(filepath.Join(root, dir, name))
@@ -54,7 +59,15 @@ func load(root, dir string, seed uint64) (*pack, error) {
 		}
 	}
 	p.state = fmt.Sprintf("%x", sum.Sum(nil)[:8])
+	for _, name := range only {
+		if p.sources[path.Join(dir, name)] == nil {
+			return nil, fmt.Errorf("%s has no file %s that is written by hand and built here", dir, name)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.sources)) {
+		if len(only) > 0 && !slices.Contains(only, path.Base(name)) {
+			continue
+		}
 		found, err := mutants(name, p.sources[name])
 		if err != nil {
 			return nil, err

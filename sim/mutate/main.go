@@ -1,7 +1,7 @@
 // Command mutate measures tests: it makes small changes in a package, one at a time, and counts those that its tests or
 // short schedules of the simulation notice.
 //
-//	go run ./sim/mutate [--seed N] [--count N] [--budget MINUTES] [--jobs N] PACKAGE...
+//	go run ./sim/mutate [--seed N] [--count N] [--files NAME,...] [--budget MINUTES] [--jobs N] PACKAGE...
 //
 // A mutant is one change of one expression or statement (site.go says which). Mutants are drawn by a seed; those that do not
 // compile are none. Each is judged by the package's own tests with -short, and if they pass, by 300 schedules, where the
@@ -37,6 +37,7 @@ type config struct {
 	packages []string
 	seed     uint64
 	count    int           // mutants of each package
+	files    []string      // whose mutants are drawn, by their names in the package; none: all
 	budget   time.Duration // after which no mutant is begun
 	results  string
 	accepted string
@@ -52,10 +53,14 @@ const (
 	killedLeast    = 85
 )
 
+// togetherLeast is how many mutants are worth a program of their own.
+const togetherLeast = 4
+
 func main() {
 	c := config{root: ".", workers: runtime.NumCPU(), sim: "sim", shortest: 10 * time.Second}
 	flag.Uint64Var(&c.seed, "seed", 1, "draws the mutants")
 	flag.IntVar(&c.count, "count", 25, "mutants of each package")
+	files := flag.String("files", "", "draw mutants of these files of the package only, as in saving.go,resume.go")
 	minutes := flag.Float64("budget", 60, "minutes after which no mutant is begun")
 	flag.StringVar(&c.results, "results", "runs/mutate.jsonl", "what is known so far")
 	flag.StringVar(&c.accepted, "accepted", "sim/testdata/mutants.md", "mutants that are explained")
@@ -63,8 +68,11 @@ func main() {
 	flag.IntVar(&c.workers, "jobs", c.workers, "mutants judged at a time: more than processors where many of them hang")
 	flag.Parse()
 	c.packages, c.budget = flag.Args(), time.Duration(*minutes*float64(time.Minute))
+	if *files != "" {
+		c.files = strings.Split(*files, ",")
+	}
 	if len(c.packages) == 0 || c.count < 1 || c.workers < 1 {
-		fmt.Fprintln(os.Stderr, "usage: mutate [--seed N] [--count N] [--budget MINUTES] [--jobs N] PACKAGE...")
+		fmt.Fprintln(os.Stderr, "usage: mutate [--seed N] [--count N] [--files NAME,...] [--budget MINUTES] [--jobs N] PACKAGE...")
 		os.Exit(64)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -170,11 +178,7 @@ func (s score) judge() error {
 
 // pack judges the mutants of one package, several at a time, and prints each as it is judged.
 func (r *round) pack(ctx context.Context, dir string) (score, error) {
-	p, err := load(r.root, dir, r.seed)
-	if err != nil {
-		return score{}, err
-	}
-	suites, err := r.suites(ctx, p)
+	p, err := load(r.root, dir, r.files, r.seed)
 	if err != nil {
 		return score{}, err
 	}
@@ -184,7 +188,7 @@ func (r *round) pack(ctx context.Context, dir string) (score, error) {
 	for len(counted) < r.count && len(p.drawn) > 0 {
 		some := p.drawn[:min(len(p.drawn), r.count-len(counted))]
 		p.drawn = p.drawn[len(some):]
-		found, err := r.batch(ctx, p, some, suites)
+		found, err := r.batch(ctx, p, some)
 		if err != nil {
 			return score{}, err
 		}
@@ -198,31 +202,55 @@ func (r *round) pack(ctx context.Context, dir string) (score, error) {
 	return r.tell(p, counted, byID), nil
 }
 
-// suites are the tests that judge a package: its own, then schedules if the simulation plays it. They are built only when a
-// mutant is not known yet.
-func (r *round) suites(ctx context.Context, p *pack) ([]*suite, error) {
-	all := []*suite{{dir: p.dir, name: "tests"}}
-	if r.sim != "" && exists(r.root, r.sim) && p.dir != r.sim {
-		list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{.Dir}}", "./"+r.sim)
-		list.Dir = r.root
-		out, err := list.Output()
-		if err != nil {
-			return nil, fmt.Errorf("what the simulation plays: %w", err)
+// ready builds what judges a package, once a mutant is not known yet: its own tests, then schedules if the simulation plays
+// it. It returns the mutants that are in one program.
+func (r *round) ready(ctx context.Context, p *pack, todo []*mutant) (*together, error) {
+	var all *together
+	own := &suite{dir: p.dir, name: "tests"}
+	if len(todo) >= togetherLeast && !p.apart {
+		var err error
+		if all, err = r.judge.join(ctx, p, todo, own); err != nil {
+			return nil, err
 		}
-		p.played = slices.Contains(strings.Split(string(out), "\n"), filepath.Join(r.root, filepath.FromSlash(p.dir)))
 	}
-	if p.played {
-		if r.simDone == nil {
-			r.simDone = &suite{dir: r.sim, name: "schedules",
-				args: []string{"-test.run", "^(TestSchedules|TestSplitsRunAhead)$", "-sim.schedules", "300"}}
+	if len(p.suites) > 0 {
+		return all, nil
+	}
+	took, err := r.judge.prepare(ctx, own, all)
+	if err != nil && all != nil && ctx.Err() == nil {
+		fmt.Fprintf(r.out, "%s: its mutants are built one by one: %s\n", p.dir, strings.SplitN(err.Error(), "\n", 2)[0])
+		all, p.apart = nil, true
+		took, err = r.judge.prepare(ctx, own, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.suites = own.parts(took)
+	if r.sim == "" || !exists(r.root, r.sim) || p.dir == r.sim {
+		return all, nil
+	}
+	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{.Dir}}", "./"+r.sim)
+	list.Dir = r.root
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("what the simulation plays: %w", err)
+	}
+	if !slices.Contains(strings.Split(string(out), "\n"), filepath.Join(r.root, filepath.FromSlash(p.dir))) {
+		return all, nil
+	}
+	if r.simDone == nil {
+		r.simDone = &suite{dir: r.sim, name: "schedules",
+			args: []string{"-test.run", "^(TestSchedules|TestSplitsRunAhead)$", "-sim.schedules", "300"}}
+		if _, err := r.judge.prepare(ctx, r.simDone, nil); err != nil {
+			return nil, err
 		}
-		all = append(all, r.simDone)
 	}
+	p.suites = append(p.suites, r.simDone)
 	return all, nil
 }
 
 // batch judges some mutants, as many at a time as there are workers. One that the time does not suffice for is unclear.
-func (r *round) batch(ctx context.Context, p *pack, some []*mutant, suites []*suite) ([]result, error) {
+func (r *round) batch(ctx context.Context, p *pack, some []*mutant) ([]result, error) {
 	found := make([]result, len(some))
 	var todo []int
 	for i, m := range some {
@@ -238,12 +266,13 @@ func (r *round) batch(ctx context.Context, p *pack, some []*mutant, suites []*su
 	if len(todo) == 0 || time.Now().After(r.until) {
 		return found, nil
 	}
-	for _, s := range suites {
-		if s.sound == "" {
-			if err := r.judge.prepare(ctx, s); err != nil {
-				return nil, err
-			}
-		}
+	var unknown []*mutant
+	for _, i := range todo {
+		unknown = append(unknown, some[i])
+	}
+	all, err := r.ready(ctx, p, unknown)
+	if err != nil {
+		return nil, err
 	}
 	var group sync.WaitGroup
 	errs := make([]error, r.workers)
@@ -251,7 +280,7 @@ func (r *round) batch(ctx context.Context, p *pack, some []*mutant, suites []*su
 		group.Go(func() {
 			for _, i := range every(todo, w, r.workers) {
 				if errs[w] == nil && time.Now().Before(r.until) {
-					found[i], errs[w] = r.one(ctx, p, some[i], suites)
+					found[i], errs[w] = r.one(ctx, p, some[i], all)
 				}
 			}
 		})
@@ -268,8 +297,8 @@ func every(list []int, first, step int) (out []int) {
 	return out
 }
 
-func (r *round) one(ctx context.Context, p *pack, m *mutant, suites []*suite) (result, error) {
-	v, why, err := r.judge.judge(ctx, m, p.sources[m.file], suites)
+func (r *round) one(ctx context.Context, p *pack, m *mutant, all *together) (result, error) {
+	v, why, err := r.judge.judge(ctx, m, p.sources[m.file], p.suites, all)
 	if err != nil {
 		return result{}, fmt.Errorf("%s: %w", m.id(), err)
 	}

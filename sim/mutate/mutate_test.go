@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,6 +145,194 @@ func TestEachFate(t *testing.T) {
 	_ = measure(t.Context(), c, &again)
 	if again.String() != before {
 		t.Errorf("the second run says\n%s\nthe first\n%s", again.String(), before)
+	}
+}
+
+// What TestMutantsInOneProgram plays: functions of all kinds, and their tests, of which one starts a child.
+const (
+	kindsSource = `package x
+
+// None has nothing to return, and a comment for its end.
+func None(p *int) {
+	*p = 2 // at the end
+}
+
+// Twice declares its parameter anew for what it defers.
+func Twice(n int) (got int) {
+	defer func() { got = n }()
+	m, n := n+n, 0
+	return m
+}
+
+// Outer has a label.
+func Outer(n int) int {
+again:
+	for {
+		if n > 3 {
+			break again
+		}
+		n++
+	}
+	return n
+}
+
+// Some has a change that is no Go: an index that is known to be too large.
+func Some(a, b bool) bool {
+	list := [1]bool{b}
+	return a && list[0]
+}
+`
+
+	kindsTests = `package x
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+func TestAll(t *testing.T) {
+	n := 1
+	None(&n)
+	if n != 2 || Twice(1) != 0 || Outer(1) != 4 {
+		t.Error("wrong")
+	}
+}
+
+func TestChild(t *testing.T) {
+	if os.Getenv("CHILD") != "" {
+		if Some(true, false) || !Some(true, true) {
+			t.Error("wrong in the child")
+		}
+		return
+	}
+	name, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(name, "-test.run", "TestChild")
+	c.Env = []string{"CHILD=1"}
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+`
+)
+
+// TestMutantsInOneProgram builds functions of all kinds with copies of their bodies, finds the mutants that the compiler
+// refuses, and leaves out those whose copies would mean something else.
+func TestMutantsInOneProgram(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module one\n\ngo 1.26\n", "x/x.go": kindsSource, "x/x_test.go": kindsTests} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(root, "x"), 0o777), os.WriteFile(filepath.Join(root, name), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := load(root, "x", nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &judge{root: root, scratch: t.TempDir(), megabytes: 8 << 10, shortest: 20 * time.Second}
+	own := &suite{dir: "x", name: "tests"}
+	all, err := j.join(t.Context(), p, p.drawn, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.prepare(t.Context(), own, all); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"None": true, "Twice": false, "Outer": false, "Some": true} // in the program
+	for _, m := range p.drawn {
+		refused := m.operator == "0 to 1" && m.function == "Some"
+		if got := all.number[m] > 0; got != (want[m.function] && !refused) {
+			t.Errorf("%s is in the program: %v", m.id(), got)
+		}
+		if !want[m.function] {
+			continue
+		}
+		together, why, err := j.judge(t.Context(), m, p.sources[m.file], []*suite{own}, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, whyAlone, err := j.judge(t.Context(), m, p.sources[m.file], []*suite{own}, nil)
+		if err != nil || together != alone || (together == notGo) != refused {
+			t.Errorf("%s: together %s (%s), alone %s (%s), error %v", m.id(), together, why, alone, whyAlone, err)
+		}
+	}
+}
+
+// TestAFailureThatDoesNotRepeatKillsNothing: the test fails when it runs first, whatever the mutant is.
+func TestAFailureThatDoesNotRepeatKillsNothing(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module one\n\ngo 1.26\n", "x.go": "package x\n\nfunc F() {\n\tg()\n}\n\nfunc g() {}\n",
+		"x_test.go": "package x\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestOnce(t *testing.T) {\n\tif err := os.Mkdir(\"ran\", 0o777); err == nil {\n\t\tt.Error(\"the first\")\n\t}\n}\n"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := load(root, ".", nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &judge{root: root, scratch: t.TempDir(), megabytes: 8 << 10, shortest: 20 * time.Second}
+	v, why, err := j.judge(t.Context(), p.drawn[0], p.sources["x.go"], []*suite{{dir: ".", name: "tests"}}, nil)
+	if v != survived || err != nil {
+		t.Errorf("%s, %s, %v", v, why, err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "ran")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestQuickTestsComeFirst divides tests by their time, and leaves those alone that take little or are one.
+func TestQuickTestsComeFirst(t *testing.T) {
+	t.Parallel()
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	own := &suite{dir: "x", args: []string{"-x"}, usually: ms(9000)}
+	parts := own.parts(map[string]time.Duration{"TestA": ms(100), "TestB": ms(7000), "TestC": ms(500), "TestD": ms(900)})
+	if len(parts) != 2 || !slices.Equal(parts[0].args, []string{"-x", "-test.skip", "^(TestD|TestB)$"}) ||
+		!slices.Equal(parts[1].args, []string{"-x", "-test.run", "^(TestD|TestB)$"}) || parts[0].usually != ms(600) || parts[1].usually != ms(7900) {
+		t.Errorf("the parts: %+v", parts)
+	}
+	for _, took := range []map[string]time.Duration{{}, {"TestA": ms(9000)}, {"TestA": ms(1), "TestB": ms(1900)}} {
+		if parts := own.parts(took); len(parts) != 1 || parts[0] != own {
+			t.Errorf("%v: %+v", took, parts)
+		}
+	}
+	out := &tail{took: map[string]time.Duration{}}
+	for _, text := range []string{"=== RUN   TestA\n--- PASS: Te", "stA (0.12s)\n    --- PASS: TestA/sub (3.00s)\n", "--- PASS: FuzzB (1.50s)\nPASS\n"} {
+		_, _ = out.Write([]byte(text))
+	}
+	if want := map[string]time.Duration{"TestA": ms(120), "FuzzB": ms(1500)}; !maps.Equal(out.took, want) {
+		t.Errorf("the times: %v", out.took)
+	}
+}
+
+// TestSomeFilesOnly draws the mutants of the named files, in the order that they have among all, and refuses a name that is none.
+func TestSomeFilesOnly(t *testing.T) {
+	t.Parallel()
+	draw := func(only ...string) (ids []string) {
+		p, err := load("../..", "sim/mutate", only, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range p.drawn {
+			ids = append(ids, m.id())
+		}
+		return ids
+	}
+	want := slices.DeleteFunc(draw(), func(id string) bool {
+		return !strings.HasPrefix(id, "sim/mutate/draw.go: ") && !strings.HasPrefix(id, "sim/mutate/ledger.go: ")
+	})
+	if got := draw("ledger.go", "draw.go"); !slices.Equal(got, want) || len(got) == 0 {
+		t.Errorf("of two files %q\nwant %q", got, want)
+	}
+	for _, name := range []string{"other.go", "mutate_test.go", ""} {
+		if _, err := load("../..", "sim/mutate", []string{name}, 5); err == nil || !strings.Contains(err.Error(), "has no file "+name) {
+			t.Errorf("a file %q: %v", name, err)
+		}
 	}
 }
 

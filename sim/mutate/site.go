@@ -25,6 +25,9 @@ type mutant struct {
 	at         int // line number, for people; no part of the identity
 	start, end int // bytes of the file
 	text       string
+
+	body  body // of its function
+	alone bool // a copy of the body would not mean the same
 }
 
 // id names a mutant for as long as its own line stands: edits elsewhere do not change it.
@@ -78,8 +81,13 @@ func mutants(name string, source []byte) ([]*mutant, error) {
 	for _, d := range syntax.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && !forPeople(fn) {
 			f.function = functionName(fn)
+			before := len(f.found)
 			f.early(fn)
 			ast.Inspect(fn.Body, f.node)
+			b, alone := bodyOf(fn, f.file)
+			for _, m := range f.found[before:] {
+				m.body, m.alone = b, alone
+			}
 		}
 	}
 	slices.SortStableFunc(f.found, func(a, b *mutant) int { return cmp.Compare(a.start, b.start) })
