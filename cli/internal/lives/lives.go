@@ -169,9 +169,12 @@ const tellEvery = time.Second
 
 // Tell tells the manager of a cluster how far the job is, until ctx ends: what a death of this process would cost.
 func (v *Lives) Tell(ctx context.Context, b *watch.Board) {
-	if v.Lead == nil {
-		return
+	if v.Lead != nil {
+		v.tell(ctx, b, v.Lead.HowFar)
 	}
+}
+
+func (v *Lives) tell(ctx context.Context, b *watch.Board, howFar func(cluster.Progress)) {
 	tick := time.NewTicker(tellEvery)
 	defer tick.Stop()
 	for {
@@ -190,7 +193,7 @@ func (v *Lives) Tell(ctx context.Context, b *watch.Board) {
 		if c.Commit > 0 {
 			p.Checkpoint = &cluster.Checkpoint{Era: c.Era, Commit: c.Commit, Bytes: c.Bytes, At: time.Now().Add(-time.Duration(c.Age * float64(time.Second)))}
 		}
-		v.Lead.HowFar(p)
+		howFar(p)
 	}
 }
 

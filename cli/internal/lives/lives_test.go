@@ -1,16 +1,23 @@
 package lives
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bellows"
+	"bellows/api"
 	"bellows/cli/internal/cluster"
 	"bellows/cli/internal/lead"
 	"bellows/cli/internal/run"
+	"bellows/cli/internal/watch"
 	"bellows/node"
 	"bellows/node/archive"
 )
@@ -137,5 +144,144 @@ func TestARunIsRolledBackSoOften(t *testing.T) {
 	}
 	if e := v.Rolled(&run.Folder{Dir: "x", Life: 1}, "node 3 ended", "others", node.Since{Units: 2, Trained: time.Second}); e.Rollback.ToCommit != 0 || e.Rollback.InRow != 1 || e.Rollback.Lost != 1 {
 		t.Errorf("%+v", e)
+	}
+}
+
+// TestTheRunOfWhoLedBeforeIsAskedFor by who follows, once it is known: who leads first begins where it is told to.
+func TestTheRunOfWhoLedBeforeIsAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		term      int
+		run, want string
+	}{{1, "", "mine"}, {1, "runs/x", "mine"}, {2, "", "mine"}, {2, "runs/x", "runs/x"}} {
+		v := &Lives{Lead: &lead.Lead{Assignment: lead.Assignment{Order: "ABC", Term: c.term, Run: c.run, InRow: 3}}}
+		req := run.Request{Out: "mine"}
+		if v.Order(&req); req.Out != c.want || req.Order != "ABC" || v.InRow != 3 {
+			t.Errorf("term %d, run %q: it asks for %+v, %d in a row", c.term, c.run, req, v.InRow)
+		}
+	}
+	req := run.Request{Out: "mine"}
+	if (&Lives{}).Order(&req); req.Out != "mine" || req.Order != "" {
+		t.Errorf("no job of a cluster asks for %+v", req)
+	}
+}
+
+// TestTheManagerIsToldHowFarAJobIs once a second, and of a checkpoint without delay, for as long as the job runs; not where nobody knows.
+func TestTheManagerIsToldHowFarAJobIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shown *api.Checkpoint
+		var failed error
+		b := watch.NewBoard(api.Status{}, 0, func(context.Context) (api.Progress, error) { return api.Progress{Checkpoint: shown}, failed })
+		v := &Lives{}
+		v.Order(&run.Request{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var told []cluster.Progress
+		over := make(chan bool)
+		go func() {
+			v.tell(ctx, b, func(p cluster.Progress) { told = append(told, p) })
+			close(over)
+		}()
+		expect := func(when string, want ...cluster.Progress) {
+			t.Helper()
+			synctest.Wait()
+			if !reflect.DeepEqual(told, want) {
+				t.Errorf("%s it is told %+v, want %+v", when, told, want)
+			}
+			told = nil
+		}
+		<-time.After(tellEvery + time.Millisecond)
+		expect("of a job that keeps no checkpoints")
+		shown = &api.Checkpoint{Units: 5, Seconds: 2}
+		expect("before a second is over")
+		<-time.After(tellEvery)
+		expect("before the first checkpoint", cluster.Progress{Units: 5, Seconds: 2})
+		failed = errors.New("the job is closing")
+		v.Cut()
+		expect("while nobody knows how far it is")
+		failed = nil
+		shown = &api.Checkpoint{Era: 2, Commit: 9, Bytes: 70, Age: 0.25, Units: 1, Seconds: 0.5}
+		v.Cut()
+		expect("at a checkpoint", cluster.Progress{Units: 1, Seconds: 0.5, Checkpoint: &cluster.Checkpoint{Era: 2, Commit: 9, Bytes: 70, At: time.Now().Add(-250 * time.Millisecond)}})
+		v.Cut()
+		v.Cut() // it is being told
+		cancel()
+		<-over
+		told = nil
+		<-time.After(2 * tellEvery)
+		expect("behind its end")
+	})
+}
+
+// TestWhoIsNoJobOfAClusterTellsNobody: there is nothing to wait for.
+func TestWhoIsNoJobOfAClusterTellsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		(&Lives{}).Tell(ctx, watch.NewBoard(api.Status{}, 0, nil))
+		(&Lives{}).Cut()
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("it waits %v", waited)
+		}
+	})
+}
+
+// TestWhoLedBeforeIsWaitedFor until it has left the run's folder, for a minute at most, and who leads first waits for nobody.
+func TestWhoLedBeforeIsWaitedFor(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		lives       Lives
+		free, ended time.Duration // when the folder is left, and the command interrupted; 0: never
+		want        bellows.Kind  // of the error; 0: none
+		least, most time.Duration
+		says        bool
+	}{
+		{"it leaves", Lives{Lead: &lead.Lead{Assignment: lead.Assignment{Order: "ABC", Job: 7, Term: 2}}}, 3100 * time.Millisecond, 0, 0, 3100 * time.Millisecond, 3100*time.Millisecond + tryEvery, true},
+		{"it stays", Lives{Lead: &lead.Lead{Assignment: lead.Assignment{Order: "ABC", Job: 7, Term: 2}}}, 0, 0, bellows.Refused, leavesWithin, leavesWithin, true},
+		{"the command is interrupted", Lives{Lead: &lead.Lead{Assignment: lead.Assignment{Order: "ABC", Job: 7, Term: 2}}}, 0, time.Second, bellows.Interrupted, time.Second, time.Second, true},
+		{"it leads first", Lives{Lead: &lead.Lead{Assignment: lead.Assignment{Order: "ABC", Job: 7, Term: 1}}}, 0, 0, bellows.Refused, 0, 0, false},
+		{"it is no job of a cluster", Lives{}, 0, 0, bellows.Refused, 0, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				req := run.Request{Config: run.Config{App: "mf"}, Out: filepath.Join(t.TempDir(), "run"), Order: "ABC"}
+				folder := req.Out
+				before, err := run.Claim(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if l := c.lives.Lead; l != nil && l.Term > 1 { // the manager's word for it counts
+					req.Out, req.Order, l.Run = filepath.Join(t.TempDir(), "other"), "", folder
+				}
+				left := false
+				leave := func() {
+					if left = true; before.Close() != nil {
+						t.Error("it cannot leave")
+					}
+				}
+				if c.free > 0 {
+					time.AfterFunc(c.free, leave)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if c.ended > 0 {
+					time.AfterFunc(c.ended, cancel)
+				}
+				said := ""
+				began := time.Now()
+				f, err := c.lives.Claim(ctx, req, func(format string, args ...any) { said = fmt.Sprintf(format, args...) })
+				if waited := time.Since(began); (err != nil || c.want != 0) && bellows.KindOf(err) != c.want || waited < c.least || waited > c.most {
+					t.Errorf("after %v: %v", waited, err)
+				}
+				if want := fmt.Sprintf("the process that led job 7 before is in %s still: it is waited for, 1m0s at most", folder); c.says && said != want || !c.says && said != "" {
+					t.Errorf("it says %q", said)
+				}
+				if f != nil {
+					f.Close()
+				}
+				if !left {
+					leave()
+				}
+			})
+		})
 	}
 }
