@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -137,4 +138,62 @@ func TestACopyForALeaseIsCountedOnce(t *testing.T) {
 	if g.End(false); g.Memory() > 0 || m.Before() != nil {
 		t.Errorf("%d bytes are left", g.Memory())
 	}
+}
+
+// TestWhatALaneSaysOfACut, each thing once: that it is armed, as soon as no lease of before is out, what is stored, and why it gives the cut up, the first reason. Where it
+// has no cut there is nothing to give up, and what is stored of another is nothing.
+func TestWhatALaneSaysOfACut(t *testing.T) {
+	s := &table.Schema{Name: "w", Rows: 8, Width: 2, Partitions: 1}
+	p, err := store.New(s, s.Cut(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g checkpoint.Giver
+	var m checkpoint.Mark
+	ready := false
+	expect := func(when string, want ...*wire.Shard) {
+		t.Helper()
+		if got := g.Say(func() bool { return ready }); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s it says %+v, want %+v", when, got, want)
+		}
+	}
+	begin := func(attempt uint64, commit bellows.CommitNumber) {
+		t.Helper()
+		ready = false
+		g.Take(&wire.Cut{Term: 3, Attempt: attempt})
+		expect("while a lease is out")
+		ready = true
+		expect("when none is", &wire.Shard{Term: 3, Attempt: attempt})
+		expect("again")
+		g.Cut(commit)
+		g.Begin(bellows.PartitionRef{}, &m, p, false, false, nil)
+	}
+	g.Fail("there is none")
+	expect("without a cut")
+	begin(1, 1)
+	g.Stored(&checkpoint.Stored{Commit: 4, Name: "other"})
+	g.Stored(&checkpoint.Stored{Commit: 1, Ref: bellows.PartitionRef{Partition: 1}, Name: "other"})
+	expect("of what is stored of others")
+	image := store.Image{Values: []float32{1}}
+	if m.Keep(&image); image.Values != nil {
+		t.Error("the memory of an image is used again while that is given away")
+	}
+	g.Stored(&checkpoint.Stored{Commit: 1, Name: "blob", Bytes: 7, Sum: 9})
+	expect("when it is stored", &wire.Shard{Term: 3, Attempt: 1, Commit: 1, Name: "blob", Bytes: 7, Sum: 9})
+	expect("when that was said")
+	image = store.Image{Values: []float32{1}}
+	if m.Keep(&image); image.Values == nil {
+		t.Error("an image is forgotten for a partition that is safe")
+	}
+	g.Fail("the disk is full")
+	g.Fail("another reason")
+	expect("when it fails", &wire.Shard{Term: 3, Attempt: 1, Commit: 1, Reason: "the disk is full"})
+	expect("when that was said")
+	if g.At() != 0 || g.Memory() != 0 {
+		t.Errorf("it is at the cut of record %d still, with %d bytes", g.At(), g.Memory())
+	}
+	g.Take(&wire.Cut{Term: 3, Attempt: 2})
+	g.Fail("the disk is full")
+	expect("when it fails before the record", &wire.Shard{Term: 3, Attempt: 2, Reason: "the disk is full"})
+	begin(3, 2)
 }
