@@ -204,6 +204,26 @@ func TestTheOtherEndIsToldInTime(t *testing.T) {
 	}
 }
 
+// TestNothingIsToldBeforeTheOtherEndHasSpoken on a connection, however much has come: its first word says what it has of before.
+func TestNothingIsToldBeforeTheOtherEndHasSpoken(t *testing.T) {
+	t.Parallel()
+	var e session.End
+	first := &wire.Resume{Process: 7}
+	if _, err := e.Resume(first, nil); err != nil {
+		t.Fatal(err)
+	}
+	e.Received(session.Counts{3, 1000}, 1<<21)
+	if e.Connected(); e.Due() || e.Ack() != nil {
+		t.Error("it is told what has come, on a connection that it has not spoken on")
+	}
+	if _, err := e.Resume(first, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a := e.Ack(); a == nil || a.Received != (session.Counts{3, 1000}) {
+		t.Errorf("it is told %+v", a)
+	}
+}
+
 // TestAListThatIsAcknowledgedGoesOnInPlace: no memory is taken for a stream that keeps pace.
 func TestAListThatIsAcknowledgedGoesOnInPlace(t *testing.T) {
 	var e session.End
