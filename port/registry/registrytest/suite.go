@@ -325,6 +325,12 @@ func (s *suite) watches() {
 	if !slices.Equal(got, want) {
 		s.Errorf("seen were\n%v, wanted\n%v", got, want)
 	}
+	for _, value := range []string{"behind", "last"} { // none of before comes again
+		put := s.put("w/0", value, 0)
+		if list := s.next(early, 1); len(list) != 1 || list[0].Revision != put || string(list[0].Value) != value {
+			s.Errorf("behind them all comes %+v, wanted is %s at revision %d", list, value, put)
+		}
+	}
 }
 
 // listThenWatch follows a registry that is written to meanwhile: the list and the changes after it give what there is in the end.
