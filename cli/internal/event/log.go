@@ -23,6 +23,7 @@ type Log struct {
 	file  *os.File // nil until Begin
 	kept  int64    // bytes of the file that stay
 	early []byte   // lines of before Begin
+	last  Event    // of the file when it was opened
 	chain Chain
 }
 
@@ -114,8 +115,17 @@ func (l *Log) recount(r io.Reader) (size int64, err error) {
 			l.chain.seq, l.chain.digest = max(l.chain.seq, e.Seq), e.Digest
 		}
 	}
+	if lines := bytes.TrimRight(text[:size], "\n"); len(lines) > 0 {
+		last := Event{}
+		if json.Unmarshal(lines[bytes.LastIndexByte(lines, '\n')+1:], &last) == nil {
+			l.last = last
+		}
+	}
 	return size, nil
 }
+
+// Last is the last event of a log that was opened to go on; zero: there is none.
+func (l *Log) Last() Event { return l.last }
 
 // Append numbers, dates, seals and stores an event, and returns it for showing. The event is good even if
 // the disk refuses it, which is an error of kind IO.

@@ -19,7 +19,6 @@ type Following struct {
 	Processes  []cluster.Process // of the nodes
 	Units      int64             // that count since the last checkpoint, as far as the manager knows
 	Seconds    float64           // of training since then, likewise
-	Shown      uint64            // the last event that was written to standard output
 }
 
 // Follows is what the process that led the job before has left, whose nodes go on; nil: this one begins another life of the job.

@@ -64,6 +64,8 @@ type Assignment struct {
 	Died *cluster.Recovery
 	// InRow is how often in a row the job was taken up again with no new checkpoint in between.
 	InRow int
+	// Shown is the last event that was written to the job's standard output; the largest number: all of them, or nobody knows.
+	Shown uint64
 	// Following is what it goes on with where the nodes of the process before this one go on; nil: it begins another life of the job.
 	Following *Following
 }

@@ -51,7 +51,7 @@ func (v *Lives) GoesOnFrom(f *run.Folder) (told event.Told, err error) {
 	if !f.Live {
 		return told, nil
 	}
-	if told, err = f.Log.Told(v.Lead.Following.Shown); err != nil {
+	if told, err = f.Log.Told(v.Lead.Shown); err != nil {
 		return told, err
 	}
 	f.Before.Seconds += v.Lead.Following.Seconds

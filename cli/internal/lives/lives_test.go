@@ -65,7 +65,7 @@ func TestARunIsTheJobsByItsOrder(t *testing.T) {
 	}
 	f, err := run.Claim(run.Request{Config: run.Config{App: "mf"}, Out: dir, Order: "ABC"})
 	if err == nil {
-		err = f.Done(run.Progress{})
+		err = f.Done(run.Progress{}, run.End{})
 	}
 	if err == nil {
 		err = f.Close()

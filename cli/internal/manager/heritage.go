@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"math"
 	"os"
 	"slices"
 	"time"
@@ -68,10 +67,7 @@ func (m *manager) follows(j *job) bool { return j.succession != nil && len(j.pro
 
 // following is what the next process goes on with. The manager's lock is held.
 func (m *manager) following(j *job) *lead.Following {
-	f := &lead.Following{Succession: j.succession, Units: j.told().Units, Seconds: j.told().Seconds, Shown: j.spool.shown()}
-	if t := j.request.Terminal; t != nil && t.Out {
-		f.Shown = math.MaxUint64 // nobody knows
-	}
+	f := &lead.Following{Succession: j.succession, Units: j.told().Units, Seconds: j.told().Seconds}
 	for number, id := range j.processes {
 		if p := m.processes[id]; p != nil {
 			f.Processes = append(f.Processes, cluster.Process{Number: number, Node: p.at.place.Node, Member: p.member, PID: p.pid})

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -246,7 +247,10 @@ func (m *manager) assign(j *job) lead.Assignment {
 	a := lead.Assignment{Address: m.address, Job: j.number, Host: host, Program: m.Program, Terminal: j.request.Terminal,
 		Order: j.order, Term: j.term, Checkpoint: j.checkpoint, Died: j.died, InRow: j.inRow}
 	if j.begun() {
-		a.Run = j.run
+		a.Run, a.Shown = j.run, j.spool.shown()
+	}
+	if t := j.request.Terminal; t != nil && t.Out {
+		a.Shown = math.MaxUint64
 	}
 	a.Places = m.places(j)
 	return a

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -554,9 +555,14 @@ func TestWhatIsToldInPartIsNot(t *testing.T) {
 		t.Errorf("event %d is the last", s.shown())
 	}
 	s.tear()
-	fmt.Fprint(out, "{\"seq\":6}\nthe end")
+	fmt.Fprint(out, "{\"seq\":6}\n{\"app\":")
 	if s.shown() != 6 {
 		t.Errorf("event %d is the last", s.shown())
+	}
+	s.tear()
+	fmt.Fprint(out, "{\"app\":\"mf\"}\nthe end")
+	if s.shown() != math.MaxUint64 {
+		t.Errorf("behind the last line event %d is the last", s.shown())
 	}
 	s.end(0)
 	var told []byte
@@ -572,7 +578,7 @@ func TestWhatIsToldInPartIsNot(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "{\"seq\":4,\"kind\":\"epoch\"}\n{\"seq\":5}\n{\"seq\":6}\nthe end"; string(told) != want {
+	if want := "{\"seq\":4,\"kind\":\"epoch\"}\n{\"seq\":5}\n{\"seq\":6}\n{\"app\":\"mf\"}\nthe end"; string(told) != want {
 		t.Errorf("%s, want %s", told, want)
 	}
 }

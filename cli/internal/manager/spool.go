@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ type spool struct {
 	closed bool
 	full   bool
 	line   []byte // of the standard output, that has no end yet; it is kept back where no screen shows it
-	event  uint64 // the last that was written there
+	event  uint64 // the last that was written there; the largest number: the last line was
 }
 
 // spoolMost is how many bytes of output are kept; what comes behind is dropped, and that is said.
@@ -116,8 +117,11 @@ func (s *spool) whole(b []byte) []byte {
 		var e struct {
 			Seq uint64 `json:"seq"`
 		}
-		if bytes.HasPrefix(line, []byte(`{"seq":`)) && json.Unmarshal(line, &e) == nil {
+		switch {
+		case bytes.HasPrefix(line, []byte(`{"seq":`)) && json.Unmarshal(line, &e) == nil:
 			s.event = e.Seq
+		case bytes.HasPrefix(line, []byte(`{"app":`)): // the last
+			s.event = math.MaxUint64
 		}
 	}
 	return lines

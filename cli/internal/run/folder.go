@@ -341,12 +341,12 @@ func (f *Folder) Measured(figures any) error {
 	return nil
 }
 
-// Done marks the run as finished, and keeps what it has cost; the same command then starts another.
-func (f *Folder) Done(so Progress) error {
+// Done marks the run as finished, and keeps what it has cost and what is to be told of that (Finish); the same command then starts another.
+func (f *Folder) Done(so Progress, e End) error {
 	if err := f.Begin(); err != nil {
 		return err
 	}
-	f.record.Progress = so
+	f.record.Progress, f.record.End = so, &e
 	// The state first: a finished run with cuts is harmless, the other way round is a restart.
 	return f.end(done, nil)
 }

@@ -59,7 +59,7 @@ func TestAPlaceOfAnotherMachineIsNone(t *testing.T) {
 		if err := f.Prove(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Done(Progress{}); err != nil {
+		if err := f.Done(Progress{}, End{}); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := os.ReadDir(f.place()); !os.IsNotExist(err) {

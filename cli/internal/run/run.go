@@ -152,6 +152,8 @@ type runFile struct {
 	Checkpoint string `json:"checkpoint,omitempty"`
 	// Order is the job of a cluster that the run is; "": none.
 	Order string `json:"order,omitempty"`
+	// End is what a finished run has to tell; nil: an older version has not kept it.
+	End *End `json:"end,omitempty"`
 	// Era is the last that has begun: none has its number again, whether or not it came to a cut.
 	Era bellows.Era `json:"era,omitempty"`
 }

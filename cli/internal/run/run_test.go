@@ -88,7 +88,7 @@ func TestUnnamedFolders(t *testing.T) {
 	if again.Dir != "runs/mf-1" || !again.Resumed || mark(t, again) != 7 || again.Before.Seconds != 3 {
 		t.Errorf("the unfinished run is taken up as %+v", again)
 	}
-	if err := errors.Join(again.Done(Progress{}), again.Close()); err != nil {
+	if err := errors.Join(again.Done(Progress{}, End{}), again.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat("runs/mf-1/checkpoint"); !errors.Is(err, os.ErrNotExist) {
@@ -141,7 +141,7 @@ func TestWhatTheKilledLeftIsNoCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	f = claim(t, Request{Config: config(1), Out: dir})
-	if err := errors.Join(f.Done(Progress{}), f.Close()); err != nil {
+	if err := errors.Join(f.Done(Progress{}, End{}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, checkpointFolder, "*", ".*")); err != nil || len(left) > 0 {
@@ -264,7 +264,7 @@ func TestCheckpointsElsewhere(t *testing.T) {
 		if live, _, err := saved.Partition(bellows.PartitionRef{}); err != nil || live.Values[0] != float32(i+1) {
 			t.Errorf("another process reads %v, %v", live, err)
 		}
-		if err := errors.Join(f.Done(Progress{}), f.Close()); err != nil {
+		if err := errors.Join(f.Done(Progress{}, End{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -320,7 +320,7 @@ func TestCheckpointsInABucket(t *testing.T) {
 		if live, _, err := saved.Partition(bellows.PartitionRef{}); err != nil || live.Values[0] != float32(i+1) {
 			t.Errorf("another process reads %v, %v", live, err)
 		}
-		if err := errors.Join(f.Done(Progress{}), f.Close()); err != nil {
+		if err := errors.Join(f.Done(Progress{}, End{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -462,7 +462,7 @@ func TestAFinishedModelIsAnothersWithoutFresh(t *testing.T) {
 		dir := t.TempDir()
 		f := claim(t, Request{Config: config(1), Out: dir})
 		m := &model.Model{App: "mf", Tensors: []model.Tensor{{Name: "a", Shape: []int{1}, Floats: []float32{1}}}, IDs: []model.IDs{{File: "users.txt", Names: []string{"u"}}}}
-		if err := errors.Join(f.Begin(), model.Save(dir, m), f.Done(Progress{}), f.Close()); err != nil {
+		if err := errors.Join(f.Begin(), model.Save(dir, m), f.Done(Progress{}, End{}), f.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if bare {
@@ -851,7 +851,7 @@ func TestCutsAreFoundAgain(t *testing.T) {
 	if f.Found != "" || !f.Resumed || mark(t, f) != 8 || f.Life != 2 {
 		t.Errorf("found %q, resumed %v in life %d from %v", f.Found, f.Resumed, f.Life, mark(t, f))
 	}
-	if err := f.Done(Progress{}); err != nil {
+	if err := f.Done(Progress{}, End{}); err != nil {
 		t.Fatal(err)
 	}
 	lose(f)

@@ -2,8 +2,10 @@ package verbs
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"bellows"
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
+	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/lives"
 	"bellows/cli/internal/run"
@@ -133,12 +136,19 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	if err := t.store(save); err != nil {
 		return err
 	}
-	so.Stages = t.stages.Named()
-	if err := t.store(func() error { return t.folder.Done(so) }); err != nil {
+	so.Stages, r.Timing = t.stages.Named(), t.stages.Timing()
+	last, err := json.Marshal(r)
+	if err != nil {
+		return bellows.Errorf(bellows.Bug, "write", "JSON", "%w", err)
+	}
+	var finished event.Event
+	if err := t.store(func() error {
+		finished = event.Event{Kind: event.Finished, Node: event.Leader, Model: t.folder.Dir, Sentence: fmt.Sprintf("finished after %s: %s", figures.Plural(t.epochs.last.Number, "epoch"), t.folder.Dir)}
+		return t.folder.Done(so, run.End{Event: finished, Last: last})
+	}); err != nil {
 		return err
 	}
-	t.journal.tell(event.Event{Kind: event.Finished, Model: t.folder.Dir,
-		Sentence: fmt.Sprintf("finished after %s: %s", figures.Plural(t.epochs.last.Number, "epoch"), t.folder.Dir)})
+	t.journal.tell(finished)
 	t.lastLine(r)
 	t.next()
 	r.Timing = t.stages.Timing()
@@ -149,6 +159,29 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		return err
 	}
 	return screen.Told{Err: t.movedError()}
+}
+
+// finish tells what is left to be told of a run that had finished before the process was lost that led its job.
+func (c *Tool) finish(l *lead.Lead) error {
+	c.Talk("job %d had finished before who led it was lost: its model is in %s", l.Job, l.Run)
+	finished, last, err := run.Finish(l.Run)
+	if err != nil || last == nil {
+		return err
+	}
+	var r result
+	if err := json.Unmarshal(last, &r); err != nil {
+		return bellows.Errorf(bellows.BadData, "finish run", l.Run, "the last line in its record: %w", err)
+	}
+	if finished.Seq > l.Shown {
+		err = c.Object(finished)
+	}
+	if err == nil && l.Shown < math.MaxUint64 {
+		err = c.Object(last)
+	}
+	if err != nil {
+		return err
+	}
+	return r.Audit.verdict()
 }
 
 // interrupt keeps what an interrupted run goes on from, and tells how far it is; nothing where no command could go on.

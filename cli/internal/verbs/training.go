@@ -97,8 +97,7 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 		defer l.Close()
 		c.Remote = l.Terminal
 		if lives.Over(l) {
-			c.Talk("job %d had finished before who led it was lost: its model is in %s", l.Job, l.Run)
-			return nil
+			return c.finish(l)
 		}
 		var end context.CancelFunc
 		ctx, end = l.Context(ctx)
