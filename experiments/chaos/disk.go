@@ -27,18 +27,14 @@ func mount(at string) error {
 	if err := os.MkdirAll(at, 0o777); err != nil {
 		return err
 	}
-	if err := syscall.Mount("chaos", at, "tmpfs", 0, fmt.Sprint("size=", diskBytes)); err != nil {
-		return fmt.Errorf("mount %s: %w", at, err)
-	}
-	return nil
+	_, err := command("mount", "-t", "tmpfs", "-o", fmt.Sprint("size=", diskBytes), "chaos", at)
+	return err
 }
 
 // unmount takes it away.
 func unmount(at string) error {
-	if err := syscall.Unmount(at, 0); err != nil {
-		return fmt.Errorf("unmount %s: %w", at, err)
-	}
-	return nil
+	_, err := command("umount", at)
+	return err
 }
 
 // fill has no room left where checkpoints are written, until some were given up for that, does something meanwhile, and makes room again.

@@ -31,11 +31,12 @@ func ip(words string) error {
 }
 
 // asked carries out a command of the system, and returns what it says.
-func asked(words string) (string, error) {
-	list := strings.Fields(words)
-	said, err := exec.Command(list[0], list[1:]...).CombinedOutput()
+func asked(words string) (string, error) { return command(strings.Fields(words)...) }
+
+func command(words ...string) (string, error) {
+	said, err := exec.Command(words[0], words[1:]...).CombinedOutput()
 	if err != nil {
-		err = fmt.Errorf("%s: %w: %s", words, err, strings.TrimSpace(string(said)))
+		err = fmt.Errorf("%s: %w: %s", strings.Join(words, " "), err, strings.TrimSpace(string(said)))
 	}
 	return string(said), err
 }
