@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/cli/internal/audited"
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/lead"
@@ -20,7 +21,6 @@ import (
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/stage"
-	"bellows/core/audit"
 	"bellows/model"
 	"bellows/node"
 	"bellows/progress"
@@ -45,7 +45,7 @@ type result struct {
 	Baseline          *objective         `json:"baseline,omitempty"`
 	Members           members            `json:"members"`
 	Bytes             traffic            `json:"bytes"`
-	Audit             audited            `json:"audit"`
+	Audit             audited.Run        `json:"audit"`
 	Reconfigurations  []any              `json:"reconfigurations"`
 	Recoveries        []lives.Recovery   `json:"recoveries"`
 	Warnings          []string           `json:"warnings"` // what may be wrong with the model or with its figures
@@ -70,24 +70,13 @@ type traffic struct {
 	Pulled int64 `json:"pulled"`
 }
 
-// audited is what was sent and what became of it: row deltas, and by table sums over their bits. Dropped and the ledgers are
-// of all parts of a run that was interrupted; what such a part dropped, the next ran again.
-type audited struct {
-	audit.Account
-	Rerun      int64 `json:"rerun"`
-	HalfClocks int64 `json:"half_clocks"`
-	// Disagreements are sentences: none, if every update that was sent became part of the state, or was dropped with a clock
-	// that never counted in a part that was interrupted.
-	Disagreements []string `json:"disagreements"`
-}
-
 // conclude saves the model, and of an interrupted run what is needed to go on. The order matters to whoever loses power between two
 // steps: the image before the model, since it is what cannot be made again; the model before the run is done, since done drops the image. A
 // run that was interrupted before an epoch ended has an image and no model.
 func (t *training) conclude(res *node.Result, moved traffic) error {
 	t.stages.Enter(stage.Saving)
 	so := t.progress(res)
-	checked := judge(res, so)
+	checked := audited.Judge(res, so)
 	if res.Image != nil {
 		so.Stages = t.stages.Named()
 		if err := t.store(func() error { return t.interrupt(res, so) }); err != nil {
@@ -95,7 +84,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		}
 	}
 	if res.Image != nil && t.epochs.last.Number == 0 {
-		if err := checked.verdict(); err != nil {
+		if err := checked.Verdict(); err != nil {
 			return err
 		}
 		return t.interrupted("before the end of an epoch, so no model was saved;")
@@ -124,7 +113,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		}
 		t.lastLine(r)
 		r.Timing = t.stages.Timing()
-		err := checked.verdict()
+		err := checked.Verdict()
 		if err == nil {
 			err = screen.Told{Err: t.interrupted(fmt.Sprintf("after epoch %d; the model so far is in %s,", t.epochs.last.Number, t.folder.Dir))}
 		}
@@ -155,7 +144,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	if err := t.Object(r); err != nil {
 		return err
 	}
-	if err := r.Audit.verdict(); err != nil || t.unstored == nil {
+	if err := r.Audit.Verdict(); err != nil || t.unstored == nil {
 		return err
 	}
 	return screen.Told{Err: t.movedError()}
@@ -181,7 +170,7 @@ func (c *Tool) finish(l *lead.Lead) error {
 	if err != nil {
 		return err
 	}
-	return r.Audit.verdict()
+	return r.Audit.Verdict()
 }
 
 // interrupt keeps what an interrupted run goes on from, and tells how far it is; nothing where no command could go on.
@@ -193,27 +182,6 @@ func (t *training) interrupt(res *node.Result, so run.Progress) error {
 		t.stages.Meter.Begin(progress.Part{Doing: "saving what is needed to go on", Unit: "bytes", Total: im.Bytes()})
 	}
 	return t.folder.Interrupted(context.Background(), im, res.Commits, so, func(n int64) { _ = t.stages.Meter.Add(n) })
-}
-
-// verdict is an error when the audit does not agree: a promise was broken.
-func (a *audited) verdict() error {
-	if len(a.Disagreements) == 0 {
-		return nil
-	}
-	return bellows.Errorf(bellows.Bug, "audit", "", "%s", strings.Join(a.Disagreements, "; "))
-}
-
-// judge holds the job that has ended against its promises, and with it all that led to it. Of parts that were interrupted only the sums
-// are compared: what they dropped is no fault, since the next part ran it again.
-func judge(res *node.Result, so run.Progress) audited {
-	a := audited{Account: so.Account, Disagreements: res.Audit.Disagreements(res.Image == nil)}
-	if a.Disagreements == nil {
-		a.Disagreements = so.Disagreements(false)
-	}
-	if a.Disagreements == nil {
-		a.Disagreements = []string{}
-	}
-	return a
 }
 
 // interrupted records the interruption and makes the error that says how to go on, where that can be: what was read from a pipe is gone.
@@ -246,7 +214,7 @@ func (t *training) progress(res *node.Result) run.Progress {
 }
 
 // result is the figures of a run that made the model.
-func (t *training) result(m *model.Model, res *node.Result, so run.Progress, checked audited, moved traffic) (*result, error) {
+func (t *training) result(m *model.Model, res *node.Result, so run.Progress, checked audited.Run, moved traffic) (*result, error) {
 	last := &t.epochs.last
 	r := &result{
 		App: m.App, Seconds: so.Seconds, LoadSeconds: t.inputs.seconds, Epochs: last.Number, Examples: last.Items,

@@ -1,4 +1,4 @@
-package verbs
+package audited
 
 import (
 	"strings"
@@ -38,8 +38,8 @@ func TestTheAuditOfARun(t *testing.T) {
 		if c.interrupted {
 			res.Image = &train.Image{}
 		}
-		a := judge(res, run.Progress{Account: c.before.Plus(&c.last)})
-		err := a.verdict()
+		a := Judge(res, run.Progress{Account: c.before.Plus(&c.last)})
+		err := a.Verdict()
 		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || bellows.KindOf(err) != bellows.Bug) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
