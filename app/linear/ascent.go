@@ -32,8 +32,8 @@ const (
 
 // ascent runs the tasks of one split. All that it holds is scratch.
 type ascent struct {
-	p                           *problem
-	sums, before, duals, change []float32
+	p                   *problem
+	sums, before, duals []float32
 }
 
 // newExecutor is one for a split.
