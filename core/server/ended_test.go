@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"bellows"
@@ -9,58 +11,121 @@ import (
 	"bellows/link/wire"
 )
 
-// TestACopyEndsWithTheJob ends a job whose newest record, which moves a partition, has reached the lane that gets it and never comes to the one that had it: as where
-// a controller cannot recover. Who waits for the last piece is told that none comes, and closes.
-func TestACopyEndsWithTheJob(t *testing.T) {
+// halfMoved is two lanes, the newest record of which moves a partition: it has reached the lane that gets it, and not the one that had it.
+type halfMoved struct {
+	t        *testing.T
+	lanes    [2]*server.Lane
+	said     []wire.Message // to the controller
+	ref      bellows.PartitionRef
+	record   bellows.Control
+	from, to int
+}
+
+func newHalfMoved(t *testing.T) *halfMoved {
 	job := ferryJob(ferryLanes)
-	var lanes [2]*server.Lane
+	m := &halfMoved{t: t, ref: bellows.PartitionRef{Table: 1}}
 	for i, a := range ferryLanes {
 		l, err := server.NewLane(job, a, server.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		lanes[i] = l
+		m.lanes[i] = l
 	}
-	var said []wire.Message // to the controller
-	var give func(lane int, from wire.Address, m wire.Message)
-	give = func(lane int, from wire.Address, m wire.Message) {
-		var out wire.Outbox
-		lanes[lane].Step([]wire.Envelope{{From: from, To: ferryLanes[lane], Message: m}}, &out)
-		for _, e := range out.Envelopes {
-			if to := slices.Index(ferryLanes, e.To); to >= 0 {
-				give(to, e.From, e.Message)
-			} else {
-				said = append(said, e.Message)
-			}
-		}
+	owner := job.Route.Owner(m.ref)
+	m.from = slices.Index(ferryLanes, owner.Lane)
+	m.to = 1 - m.from
+	m.give(m.from, controller, &wire.Handoff{Term: 1, Number: 1, Pair: wire.Pair{Ref: m.ref, Generation: owner.Generation}, Node: ferryLanes[m.to].Node})
+	if !slices.ContainsFunc(m.said, func(m wire.Message) bool { p, ok := m.(*wire.Prepared); return ok && p.Whole }) {
+		t.Fatalf("the owner says %+v", m.said)
 	}
-	closed := func() (n int) {
-		for _, m := range said {
-			if _, ok := m.(*wire.Closed); ok {
-				n++
-			}
-		}
-		return n
-	}
-	ref := bellows.PartitionRef{Table: 1}
-	owner := job.Route.Owner(ref)
-	from := slices.Index(ferryLanes, owner.Lane)
-	to := 1 - from
-	give(from, controller, &wire.Handoff{Term: 1, Number: 1, Pair: wire.Pair{Ref: ref, Generation: owner.Generation}, Node: ferryLanes[to].Node})
-	if !slices.ContainsFunc(said, func(m wire.Message) bool { p, ok := m.(*wire.Prepared); return ok && p.Whole }) {
-		t.Fatalf("the owner says %+v", said)
-	}
+	m.record = job.Route.MovePartition(m.ref, ferryLanes[m.to])
+	m.learns(m.to)
+	return m
+}
+
+// learns has a lane take the record of the move.
+func (m *halfMoved) learns(lane int) {
 	records := wire.New[wire.Records]()
 	records.Term = 1
-	records.AppendControl(1, job.Route.MovePartition(ref, ferryLanes[to]))
-	give(to, controller, records)
+	records.AppendControl(1, m.record)
+	m.give(lane, controller, records)
+}
+
+// give has a lane take a message, and the other one what it is sent upon that.
+func (m *halfMoved) give(lane int, from wire.Address, message wire.Message) {
+	var out wire.Outbox
+	m.lanes[lane].Step([]wire.Envelope{{From: from, To: ferryLanes[lane], Message: message}}, &out)
+	for _, e := range out.Envelopes {
+		if to := slices.Index(ferryLanes, e.To); to >= 0 {
+			m.give(to, e.From, e.Message)
+		} else {
+			m.said = append(m.said, e.Message)
+		}
+	}
+}
+
+// closed is how many of the lanes have said their last word.
+func (m *halfMoved) closed() (n int) {
+	for _, said := range m.said {
+		if _, ok := said.(*wire.Closed); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// misses sees that the lane that got the partition says why it does not have it.
+func (m *halfMoved) misses(why string) {
+	m.t.Helper()
+	if _, err := m.lanes[m.to].Partition(m.ref); err == nil || !strings.Contains(err.Error(), why) {
+		m.t.Errorf("the partition that has not come: %v; want %q", err, why)
+	}
+}
+
+// TestACopyEndsWithTheJob ends a job whose newest record, which moves a partition, has reached the lane that gets it and never comes to the one that had it: as where
+// a controller cannot recover. Who waits for the last piece is told that none comes, and closes.
+func TestACopyEndsWithTheJob(t *testing.T) {
+	m := newHalfMoved(t)
 	end := &wire.End{Term: 1, Commit: 1, Reason: "the job cannot be recovered", Kind: bellows.Lost, Gone: []bellows.NodeID{3, 4}}
-	give(to, controller, end)
-	if closed() != 0 {
+	m.give(m.to, controller, end)
+	if m.closed() != 0 {
 		t.Fatal("who waits for the last piece has closed")
 	}
-	give(from, controller, end)
-	if closed() != 2 {
-		t.Errorf("%d of two lanes have closed", closed())
+	m.give(m.from, controller, end)
+	if m.closed() != 2 {
+		t.Errorf("%d of two lanes have closed", m.closed())
+	}
+	m.misses(fmt.Sprintf("the job ended at %v before that lane knew", ferryLanes[m.from]))
+}
+
+// TestWhoTookAPartitionAlongIsNamed loses the node that had a partition before it has heard that this is another's: who collects the state is told whose loss that was.
+func TestWhoTookAPartitionAlongIsNamed(t *testing.T) {
+	m := newHalfMoved(t)
+	lost := ferryLanes[m.from].Node
+	m.give(m.to, controller, &wire.End{Term: 1, Commit: 1, Reason: "interrupted", Kind: bellows.Interrupted, Gone: []bellows.NodeID{3, 4, lost}})
+	if m.closed() != 1 {
+		t.Fatalf("%d lanes have closed", m.closed())
+	}
+	m.misses(fmt.Sprintf("node %d is gone", lost))
+}
+
+// TestStateThatIsOnItsWayIsCollected asks a lane for its state by a controller that waits no more for the last word of the one that had a partition. That lane hears of the
+// record after all, and what it sends is collected.
+func TestStateThatIsOnItsWayIsCollected(t *testing.T) {
+	m := newHalfMoved(t)
+	m.give(m.to, controller, &wire.End{Term: 1, Commit: 1, Reason: "interrupted", Kind: bellows.Interrupted})
+	m.give(m.to, ferryLanes[m.to], &server.TasksEnded{})
+	m.give(m.to, controller, &wire.Collect{Term: 1, Slabs: 100})
+	collected := func(n int) {
+		t.Helper()
+		if i := slices.IndexFunc(m.said, func(said wire.Message) bool { _, ok := said.(*wire.Collected); return ok }); i < 0 && n > 0 || i >= 0 && (n == 0 || m.said[i].(*wire.Collected).Reason != "") {
+			t.Fatalf("the lane that is asked for its state says %+v", m.said)
+		}
+	}
+	collected(0)
+	m.learns(m.from)
+	collected(1)
+	if !slices.ContainsFunc(m.said, func(said wire.Message) bool { s, ok := said.(*wire.Slab); return ok && s.Ref == m.ref }) {
+		t.Errorf("nothing has come of %v", m.ref)
 	}
 }

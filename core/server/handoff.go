@@ -294,7 +294,7 @@ func (l *Lane) takePiece(from wire.Address, m *wire.Piece, out *wire.Outbox) {
 	case handoff.Keep:
 		p.save()
 	case handoff.Ended:
-		p.forsaken = true
+		p.forsaken = fmt.Sprintf("the job ended at %v before that lane knew of its move", from)
 		l.closeWhenAll(out)
 	case handoff.Last:
 		if p.awaited {
@@ -443,7 +443,9 @@ func (l *Lane) settle(p *partition, out *wire.Outbox) {
 // this process lives as long as this one, also where the process is told that it is gone itself.
 func (l *Lane) forsake(n bellows.NodeID) {
 	for _, p := range l.shadows {
-		p.forsaken = p.forsaken || p.in.From.Node == n && n != l.cfg.Self.Node
+		if p.forsaken == "" && p.in.From.Node == n && n != l.cfg.Self.Node {
+			p.forsaken = fmt.Sprintf("node %d is gone, which was to send it", n)
+		}
 	}
 }
 
@@ -460,7 +462,7 @@ func (l *Lane) endCopies(out *wire.Outbox) {
 
 // expects reports whether the state of a partition is still to come.
 func (l *Lane) expects() bool {
-	return l.awaited > 0 && !planted.On("handoff-end-unawaited") && slices.ContainsFunc(l.owned, func(p *partition) bool { return p.awaited && !p.forsaken })
+	return l.awaited > 0 && !planted.On("handoff-end-unawaited") && slices.ContainsFunc(l.owned, func(p *partition) bool { return p.awaited && p.forsaken == "" })
 }
 
 // Handing reports whether something of a partition that was this lane's is on its way still, or is about to be.

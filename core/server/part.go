@@ -57,7 +57,7 @@ type partition struct {
 	in       *handoff.Target // nil: it was not copied here
 	gained   bellows.CommitNumber
 	adopted  bool
-	forsaken bool          // its state will not come
+	forsaken string        // why its state will not come; empty: it may
 	marks    []mark        // while it is awaited: what records ask for
 	before   store.Written // by the copy, before it was served: it counts elsewhere
 

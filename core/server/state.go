@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 
 	"bellows"
 	"bellows/core/planted"
@@ -9,13 +10,11 @@ import (
 	"bellows/link/wire"
 )
 
-// State in and out, as a whole: before the first step from a saved run (Load, LoadKept, Resume),
-// and at the end to who asks for it (package checkpoint). Between these nobody copies a partition but
-// by reads, leases, and the images that the driver has kept (partition.keep).
+// State in and out, as a whole: before the first step from a saved run (Load, LoadKept, Resume), and at the end to who asks for it (package checkpoint). Between
+// these nobody copies a partition but by reads, leases, and the images that the driver has kept (partition.keep).
 
-// Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings
-// the state of one that the lane was given while the job runs, which is served then from the next
-// step on.
+// Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings the state of one that the lane was given while the job runs,
+// which is served then from the next step on.
 func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 	p := l.at(ref)
 	err := p.store.Load(im)
@@ -47,16 +46,17 @@ func (l *Lane) Resume(complete []bellows.Clock) error {
 	return err
 }
 
-// TasksEnded is the shell's word to a lane that no task of its node runs any more: from then on
-// nobody works in place on what it leased, so that the state may be looked at.
+// TasksEnded is the shell's word to a lane that no task of its node runs any more: nobody works in place on what it leased, and the state may be looked at.
 type TasksEnded struct{ wire.Local }
 
-// takeCollect notes who wants the state. It comes when the job is over, again and again: each asks
-// for more. Who has not passed the end on by then is waited for no more: the controller has given
-// up on them.
+// takeCollect notes who wants the state. It comes when the job is over, again and again: each asks for more. Who has not passed the end on by then is waited
+// for no more: the controller has given up on them. A partition that is on its way here is: who sends it has perhaps not heard of its record yet, and is
+// declared gone if he does not hear of it.
 func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox) {
 	if l.closing && !l.closed {
-		l.end(out)
+		if l.ended, l.open = slices.Repeat([]bool{true}, len(l.ended)), 0; !l.expects() || planted.On("state-on-its-way-unawaited") {
+			l.end(out)
+		}
 	}
 	refs := make([]bellows.PartitionRef, 0, len(l.owned))
 	for _, p := range l.owned {
@@ -68,8 +68,7 @@ func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox)
 	l.state.Ask(m, refs)
 }
 
-// surrender sends what has been asked for of the state, when it may be looked at: not before the
-// tasks of this node have ended, which may still work on a slab that they leased.
+// surrender sends what has been asked for of the state, when no task of this node works on a slab any more that it leased.
 func (l *Lane) surrender(out *wire.Outbox) {
 	if l.closed && l.tasksEnded && l.state.Asked() {
 		l.state.Send(l, l.cfg.Self, l.collector, out)
@@ -84,10 +83,9 @@ func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
 	case p == nil || p.gone:
 		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
 	case p.awaited:
-		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(), "it was on its way to %v from a lane that is gone", l.cfg.Self)
+		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(), "it has not come to %v: %s", l.cfg.Self, p.forsaken)
 	case p.torn():
-		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(),
-			"a task died inside its exclusive lease")
+		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(), "a task died inside its exclusive lease")
 	}
 	p.applyDeferred(l)
 	var im store.Image
