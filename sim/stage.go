@@ -44,7 +44,7 @@ func (w *world) sees(e wire.Envelope) {
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.enter(e.From.Node, schedule.PushUnderWay)
-		w.ledger.Sent(e.To, m, func(t bellows.TableID) int { return w.Job.Schemas[t].Width })
+		w.ledger.Sent(e.To, m, w.Now, func(t bellows.TableID) int { return w.Job.Schemas[t].Width })
 		kind := await.HeldAlone
 		if w.ledger.SeveralLanes(m, w.moves.Owner) {
 			kind = await.Held

@@ -43,7 +43,8 @@ func (w *world) addWorker(a wire.Address, slots int) {
 	w.addActor(a, func(batch []wire.Envelope) {
 		for _, e := range batch {
 			if m, held := e.Message.(*wire.Held); held {
-				k.unheld.Holds(account.PartAt{Lane: e.From, Flush: m.Flush}, w.ledger.Rests(account.PartAt{Lane: e.From, Flush: m.Flush}), k.checkNamed)
+				at := account.PartAt{Lane: e.From, Flush: m.Flush}
+				k.unheld.Holds(at, w.ledger.Rests(at), w.ledger.Heard(at, m.Pairs), k.checkNamed)
 			}
 			if m, stale := e.Message.(*wire.Stale); stale && m.Request == 0 {
 				at := account.PartAt{Lane: e.From, Flush: m.Flush}
@@ -53,7 +54,7 @@ func (w *world) addWorker(a wire.Address, slots int) {
 				for i := range m.List {
 					w.witness.Committed(m.List[i].Commit)
 					for _, l := range w.lanes { // all of it is held
-						k.unheld.Holds(account.PartAt{Lane: l.address, Flush: m.List[i].Flush}, false, k.checkNamed)
+						k.unheld.Holds(account.PartAt{Lane: l.address, Flush: m.List[i].Flush}, false, w.Now, k.checkNamed)
 					}
 				}
 			}

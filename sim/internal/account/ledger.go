@@ -63,6 +63,9 @@ type share struct {
 	rows  int64
 	lease bool // the end of an exclusive lease
 	held  bool
+	again bool  // it did not leave with the first push
+	heard bool  // its client has the lane's word that it is held
+	left  int64 // when it left first
 }
 
 // AllHeld reports whether the lane holds all of a part.
@@ -85,7 +88,7 @@ func NewLedger(r *route.Route) Ledger {
 }
 
 // Sent takes a push on its way from its client. The same part may be sent again, after Room.
-func (l *Ledger) Sent(to wire.Address, m *wire.Push, width func(bellows.TableID) int) {
+func (l *Ledger) Sent(to wire.Address, m *wire.Push, now int64, width func(bellows.TableID) int) {
 	at := PartAt{to, m.Flush}
 	e := l.Parts[at]
 	if e != nil && !m.Again {
@@ -103,7 +106,7 @@ func (l *Ledger) Sent(to wire.Address, m *wire.Push, width func(bellows.TableID)
 			return
 		}
 		e.rows += rows
-		e.shares = append(e.shares, share{ref: ref, rows: rows, lease: lease})
+		e.shares = append(e.shares, share{ref: ref, rows: rows, lease: lease, again: m.Again, left: now})
 	}
 	for i := range m.Chunks {
 		add(m.Chunks[i].Ref, len(m.Chunks[i].Values), false)
@@ -151,6 +154,24 @@ func (l *Ledger) Refused(at PartAt, pairs []wire.Pair) {
 func (l *Ledger) Rests(at PartAt) bool {
 	e := l.Parts[at]
 	return e != nil && !e.parted && !e.AllHeld()
+}
+
+// Heard takes a lane's word of what it holds on its arrival at the client: of pairs, or of all that the first push brought. It is when the first
+// left of what the client has no such word of.
+func (l *Ledger) Heard(at PartAt, pairs []wire.Pair) (left int64) {
+	e := l.Parts[at]
+	if e == nil {
+		return 0
+	}
+	left = -1
+	for i := range e.shares {
+		x := &e.shares[i]
+		x.heard = x.heard || len(pairs) == 0 && !x.again || slices.ContainsFunc(pairs, func(p wire.Pair) bool { return p.Ref == x.ref })
+		if !x.heard && (left < 0 || x.left < left) {
+			left = x.left
+		}
+	}
+	return max(left, 0)
 }
 
 // Stays reports whether a lane takes part by a route, and something of its part of a flush is its own: else the client makes it again elsewhere, though a lane that is lost says nothing of that.

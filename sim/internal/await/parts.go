@@ -20,14 +20,18 @@ func (p *Parts[P]) Leaves(at P, kind Wait, now int64) {
 	}
 }
 
-// Holds takes note of a lane's word that it holds a part, which is looked at for the last time; or some of it, where it has been sent more (rest): that waits on, as it did.
-func (p *Parts[P]) Holds(at P, rest bool, last func(Part[P])) {
-	if rest {
-		return
-	}
-	if i := slices.IndexFunc(p.list, func(u Part[P]) bool { return u.At == at }); i >= 0 {
+// Holds takes note of a lane's word that it holds a part, which is looked at for the last time; or some of it, where it has been sent more (rest): that waits on, as it did, or,
+// where all that is left of it left later, since then.
+func (p *Parts[P]) Holds(at P, rest bool, left int64, last func(Part[P])) {
+	i := slices.IndexFunc(p.list, func(u Part[P]) bool { return u.At == at })
+	switch {
+	case i < 0:
+	case !rest:
 		last(p.list[i])
 		p.list = slices.Delete(p.list, i, i+1)
+	case left > p.list[i].Since:
+		last(p.list[i])
+		p.list[i].Since = left
 	}
 }
 
@@ -39,7 +43,7 @@ func (p *Parts[P]) Refused(at P, rest bool, now int64, last func(Part[P])) {
 		last(p.list[i])
 		p.list[i].Since = now
 	case i >= 0:
-		p.Holds(at, false, last)
+		p.Holds(at, false, now, last)
 	}
 }
 
