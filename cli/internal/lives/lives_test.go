@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -168,21 +169,37 @@ func TestTheRunOfWhoLedBeforeIsAskedFor(t *testing.T) {
 // TestTheManagerIsToldHowFarAJobIs once a second, and of a checkpoint without delay, for as long as the job runs; not where nobody knows.
 func TestTheManagerIsToldHowFarAJobIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // of what follows, up to told
 		var shown *api.Checkpoint
 		var failed error
-		b := watch.NewBoard(api.Status{}, 0, func(context.Context) (api.Progress, error) { return api.Progress{Checkpoint: shown}, failed })
+		var told []cluster.Progress
+		show := func(c *api.Checkpoint, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			shown, failed = c, err
+		}
+		b := watch.NewBoard(api.Status{}, 0, func(context.Context) (api.Progress, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return api.Progress{Checkpoint: shown}, failed
+		})
 		v := &Lives{}
 		v.Order(&run.Request{})
 		ctx, cancel := context.WithCancel(t.Context())
-		var told []cluster.Progress
 		over := make(chan bool)
 		go func() {
-			v.tell(ctx, b, func(p cluster.Progress) { told = append(told, p) })
+			v.tell(ctx, b, func(p cluster.Progress) {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, p)
+			})
 			close(over)
 		}()
 		expect := func(when string, want ...cluster.Progress) {
 			t.Helper()
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if !reflect.DeepEqual(told, want) {
 				t.Errorf("%s it is told %+v, want %+v", when, told, want)
 			}
@@ -190,15 +207,14 @@ func TestTheManagerIsToldHowFarAJobIs(t *testing.T) {
 		}
 		<-time.After(tellEvery + time.Millisecond)
 		expect("of a job that keeps no checkpoints")
-		shown = &api.Checkpoint{Units: 5, Seconds: 2}
+		show(&api.Checkpoint{Units: 5, Seconds: 2}, nil)
 		expect("before a second is over")
 		<-time.After(tellEvery)
 		expect("before the first checkpoint", cluster.Progress{Units: 5, Seconds: 2})
-		failed = errors.New("the job is closing")
+		show(nil, errors.New("the job is closing"))
 		v.Cut()
 		expect("while nobody knows how far it is")
-		failed = nil
-		shown = &api.Checkpoint{Era: 2, Commit: 9, Bytes: 70, Age: 0.25, Units: 1, Seconds: 0.5}
+		show(&api.Checkpoint{Era: 2, Commit: 9, Bytes: 70, Age: 0.25, Units: 1, Seconds: 0.5}, nil)
 		v.Cut()
 		expect("at a checkpoint", cluster.Progress{Units: 1, Seconds: 0.5, Checkpoint: &cluster.Checkpoint{Era: 2, Commit: 9, Bytes: 70, At: time.Now().Add(-250 * time.Millisecond)}})
 		v.Cut()
@@ -252,12 +268,11 @@ func TestWhoLedBeforeIsWaitedFor(t *testing.T) {
 				if l := c.lives.Lead; l != nil && l.Term > 1 { // the manager's word for it counts
 					req.Out, req.Order, l.Run = filepath.Join(t.TempDir(), "other"), "", folder
 				}
-				left := false
-				leave := func() {
-					if left = true; before.Close() != nil {
+				leave := sync.OnceFunc(func() {
+					if before.Close() != nil {
 						t.Error("it cannot leave")
 					}
-				}
+				})
 				if c.free > 0 {
 					time.AfterFunc(c.free, leave)
 				}
@@ -278,9 +293,7 @@ func TestWhoLedBeforeIsWaitedFor(t *testing.T) {
 				if f != nil {
 					f.Close()
 				}
-				if !left {
-					leave()
-				}
+				leave()
 			})
 		})
 	}
