@@ -131,9 +131,11 @@ func (l Processes) adopt(own assignment) *fleet {
 			c.member, c.told = s.Members[i], true
 		}
 		f.children = append(f.children, c)
+	}
+	for _, c := range slices.Clone(f.children) { // from here on others see the fleet
 		f.waits.Go(func() { f.wait(c) })
 		if !c.told {
-			f.waits.Go(func() { f.dismiss(n) })
+			f.waits.Go(func() { f.dismiss(c.node) })
 		}
 	}
 	return f
