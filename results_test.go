@@ -31,7 +31,7 @@ const (
 
 var (
 	resultCall  = regexp.MustCompile("^`go run \\./bench/([a-z]+)((?: --?[^`]+)?)`$")
-	resultFlag  = regexp.MustCompile(`--([a-z]+)`)
+	resultFlag  = regexp.MustCompile(`--([a-z-]+)`)
 	machineLine = regexp.MustCompile(`(?m)^\* \*\*([A-Z])\*\*: `)
 )
 

@@ -225,7 +225,7 @@ func (p *process) addController() error {
 	if p.mesh != nil {
 		fingerprint = train.Fingerprint(p.job, p.opt.Wire)
 	}
-	made, err := p.newLead(coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint, Stays: p.job.Stays})
+	made, err := p.newLead(coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint, Stays: p.job.Stays, Confirms: p.opt.Times.Successor > 0})
 	if err != nil {
 		return err
 	}

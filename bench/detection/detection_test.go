@@ -17,12 +17,12 @@ func TestMain(m *testing.M) {
 // TestLossesAreTimed loses a few nodes of each kind, and stops one for a moment. How long each takes is this machine's; that it is told, and that the job goes on, is wanted.
 func TestLossesAreTimed(t *testing.T) {
 	b := &bench{seed: 3, at: 2}
-	r, err := b.all(3, 1, 1, 2, 1, 2, 50*time.Millisecond, 1)
+	r, err := b.all(3, 1, 1, 2, 1, 1, 2, 50*time.Millisecond, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, s := range map[string]*series{"killed": r.Killed, "stopped": r.Stopped, "server": r.Server, "leader": r.Leader, "command": r.Command} {
-		want := map[string]int{"killed": 3, "stopped": 1, "server": 1, "leader": 2, "command": 1}[name]
+	for name, s := range map[string]*series{"killed": r.Killed, "stopped": r.Stopped, "server": r.Server, "leader": r.Leader, "stopped leader": r.StoppedLeader, "command": r.Command} {
+		want := map[string]int{"killed": 3, "stopped": 1, "server": 1, "leader": 2, "stopped leader": 1, "command": 1}[name]
 		if len(s.Detected.figures) != want || len(s.Recovered.figures) != want || s.Detected.Most > s.Recovered.Most || s.Detected.Tail.Value != s.Detected.Most {
 			t.Errorf("%s: %+v", name, s)
 		}

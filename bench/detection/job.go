@@ -24,6 +24,7 @@ type job struct {
 	rng                 *rand.Rand
 	left                int // times that are wanted still
 	detected, recovered []float64
+	unfollowed          []string // why jobs were rolled back instead
 	stopped, lost       int
 	cuts                []float64
 

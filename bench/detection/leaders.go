@@ -50,8 +50,14 @@ func (j *job) leader() (led, error) {
 	return s.Jobs[0], nil
 }
 
-// killLeaders kills the process that leads a job of a cluster, again and again, each time behind a checkpoint. That it is lost is told when the manager has noticed it. Every death is to cost nothing: a rollback is an error.
-func (j *job) killLeaders() error {
+// killLeaders kills the process that leads a job of a cluster, again and again, each time behind a checkpoint. That it is lost is told when the manager has noticed it. A death that another
+// process could not follow, so that the job was rolled back, is counted apart.
+func (j *job) killLeaders() error { return j.loseLeaders(syscall.SIGKILL) }
+
+// stopLeaders is killLeaders with processes that are stopped, and do not go on.
+func (j *job) stopLeaders() error { return j.loseLeaders(syscall.SIGSTOP) }
+
+func (j *job) loseLeaders(by syscall.Signal) error {
 	for j.left > 0 {
 		if _, err := j.await("a checkpoint", func(e event) bool { return e.Kind == "checkpoint" }); err != nil {
 			return err
@@ -64,15 +70,16 @@ func (j *job) killLeaders() error {
 			return err
 		}
 		at := time.Now()
-		if err := syscall.Kill(is.PID, syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(is.PID, by); err != nil {
 			return err
 		}
 		e, err := j.await("another process to lead", func(e event) bool { return e.Kind == "taken-over" || e.Kind == "rolled-back" })
 		if err != nil {
 			return err
 		}
-		if e.Kind != "taken-over" {
-			return fmt.Errorf("the job was rolled back: %s", e.Sentence)
+		if j.left--; e.Kind != "taken-over" {
+			j.unfollowed = append(j.unfollowed, e.Sentence)
+			continue
 		}
 		over := e.Time
 		if e, err = j.await("something to count", func(e event) bool { return e.Kind == "visited" && e.Time.After(over) }); err != nil {
@@ -83,7 +90,6 @@ func (j *job) killLeaders() error {
 		}
 		noticed := is.Recoveries[len(is.Recoveries)-1].Time
 		j.detected, j.recovered = append(j.detected, noticed.Sub(at).Seconds()), append(j.recovered, e.Time.Sub(at).Seconds())
-		j.left--
 	}
 	return nil
 }

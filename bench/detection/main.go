@@ -36,6 +36,7 @@ func main() {
 	stops := flag.Int("stops", 5, "workers that are stopped until they are given up")
 	servers := flag.Int("servers", 5, "servers that are killed")
 	leaders := flag.Int("leaders", 5, "processes that lead a job of a cluster and are killed")
+	stoppedLeaders := flag.Int("stopped-leaders", 2, "processes that lead a job of a cluster and are stopped for good")
 	commands := flag.Int("commands", 2, "commands that are killed, and given again at once")
 	short := flag.Int("short", 5, "workers that are stopped for --for")
 	long := flag.Duration("for", 2500*time.Millisecond, "how long these are stopped")
@@ -43,22 +44,23 @@ func main() {
 	flag.IntVar(&b.at, "jobs", 1, "jobs that run side by side, except where servers, leaders or commands are killed")
 	flag.StringVar(&b.program, "program", "", "a built `bellows` (default: it is built)")
 	flag.Parse()
-	r, err := b.all(*kills, *stops, *servers, *leaders, *commands, *short, *long, *busy)
+	r, err := b.all(*kills, *stops, *servers, *leaders, *stoppedLeaders, *commands, *short, *long, *busy)
 	pair.Tell(r, err)
 }
 
 // Report is what was measured.
 type Report struct {
-	Seed    uint64  `json:"seed"`
-	Seconds float64 `json:"seconds"`
-	Jobs    int     `json:"jobs_at_once"`
-	Killed  *series `json:"worker_killed,omitempty"`
-	Stopped *series `json:"worker_stopped,omitempty"`
-	Server  *series `json:"server_killed,omitempty"`
-	Leader  *series `json:"leader_killed,omitempty"`      // "detected" is until the cluster's manager has noticed
-	Command *series `json:"command_killed,omitempty"`     // "detected" is until all processes have joined again
-	Cut     float64 `json:"checkpoint_seconds,omitempty"` // the median of what checkpoints of these jobs took
-	Short   *stops  `json:"stopped_for_a_moment,omitempty"`
+	Seed          uint64  `json:"seed"`
+	Seconds       float64 `json:"seconds"`
+	Jobs          int     `json:"jobs_at_once"`
+	Killed        *series `json:"worker_killed,omitempty"`
+	Stopped       *series `json:"worker_stopped,omitempty"`
+	Server        *series `json:"server_killed,omitempty"`
+	Leader        *series `json:"leader_killed,omitempty"` // "detected" is until the cluster's manager has noticed
+	StoppedLeader *series `json:"leader_stopped,omitempty"`
+	Command       *series `json:"command_killed,omitempty"`     // "detected" is until all processes have joined again
+	Cut           float64 `json:"checkpoint_seconds,omitempty"` // the median of what checkpoints of these jobs took
+	Short         *stops  `json:"stopped_for_a_moment,omitempty"`
 }
 
 // series is times of one kind of loss, in seconds from the signal.
@@ -66,6 +68,8 @@ type series struct {
 	Detected  times  `json:"detected"`
 	Recovered times  `json:"recovered"`
 	Load      string `json:"load"` // of the machine, before and behind it
+	// Unfollowed is why jobs were rolled back that lost who led them; none: each was followed.
+	Unfollowed []string `json:"unfollowed,omitempty"`
 }
 
 // times is what is said of some times.
@@ -107,7 +111,7 @@ type bench struct {
 	cuts    []float64 // seconds that checkpoints took
 }
 
-func (b *bench) all(kills, stopped, servers, leaders, commands, short int, long time.Duration, busy int) (r *Report, err error) {
+func (b *bench) all(kills, stopped, servers, leaders, stoppedLeaders, commands, short int, long time.Duration, busy int) (r *Report, err error) {
 	began := time.Now()
 	r = &Report{Seed: b.seed, Jobs: b.at}
 	defer func() { r.Seconds = time.Since(began).Seconds() }()
@@ -135,6 +139,9 @@ func (b *bench) all(kills, stopped, servers, leaders, commands, short int, long 
 	if r.Leader, err = b.lose("leader", leaders, (*job).killLeaders); err != nil {
 		return r, err
 	}
+	if r.StoppedLeader, err = b.lose("leader-stopped", stoppedLeaders, (*job).stopLeaders); err != nil {
+		return r, err
+	}
 	if r.Command, err = b.lose("command", commands, (*job).killCommands); err != nil {
 		return r, err
 	}
@@ -153,6 +160,7 @@ func (b *bench) lose(what string, count int, lose func(j *job) error) (*series, 
 	list, err := b.jobs(what, count, lose)
 	for _, j := range list {
 		b.cuts = append(b.cuts, j.cuts...)
+		s.Unfollowed = append(s.Unfollowed, j.unfollowed...)
 		s.Detected.figures, s.Recovered.figures = append(s.Detected.figures, j.detected...), append(s.Recovered.figures, j.recovered...)
 	}
 	s.Load += " to " + pair.Load()

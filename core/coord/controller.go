@@ -33,6 +33,8 @@ type Options struct {
 	// TellFrom is the first record of which a controller that follows another tells again what it has come to, epochs and visits: the one before may have told of
 	// it, or not. It has told of those before, which must be there. 0: of none.
 	TellFrom bellows.CommitNumber
+	// Confirms has epochs and visits wait until a lane has their records: where another process may follow this one, which must find whatever was told.
+	Confirms bool
 	Limits   Limits
 }
 
@@ -129,6 +131,7 @@ type Controller struct {
 	gathered  bellows.Clock        // the last of which a flush has a number that has deltas for tables with a barrier
 	barriers  barriers
 	cut       cutting
+	untold    untold
 
 	// The driver's work.
 	next       []bellows.Clock // per split: the clock that its next task gets

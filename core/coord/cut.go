@@ -80,8 +80,13 @@ func (c *Controller) armLane(a wire.Address, fx *Effects) {
 // Cutting reports whether a cut is under way.
 func (c *Controller) Cutting() bool { return c.cut.state != noCut }
 
-// CutAt is the record of the cut that is under way; 0: it has none yet, or none is under way.
-func (c *Controller) CutAt() bellows.CommitNumber { return c.cut.saved.Commit }
+// CutAt is the record of the cut that is under way, when what counts up to there was told of; 0: it has none yet, or none is under way.
+func (c *Controller) CutAt() bellows.CommitNumber {
+	if at := c.cut.saved.Commit; !c.cfg.Confirms || at <= c.untold.held {
+		return at
+	}
+	return 0
+}
 
 // takeShard takes a lane's word about the cut.
 func (c *Controller) takeShard(from wire.Address, m *wire.Shard, fx *Effects) {
@@ -96,6 +101,7 @@ func (c *Controller) takeShard(from wire.Address, m *wire.Shard, fx *Effects) {
 		k.unarmed = slices.DeleteFunc(k.unarmed, func(a wire.Address) bool { return a == from })
 	case k.state == storing && m.Commit == k.saved.Commit && c.cfg.Route.Has(m.Ref):
 		k.sinceMillis = c.nowMillis
+		c.confirmed(m.Commit)
 		if at := c.cfg.Route.Number(m.Ref); k.shards[at].Commit == 0 {
 			k.shards[at] = *m
 		}

@@ -88,7 +88,7 @@ func (c *Controller) dispatchTo(client int, commit bellows.CommitNumber) *wire.D
 // (TestEpochsAppearOnce).
 func (d *Dispatcher) ShowEpoch(e Epoch) {
 	if d.c.tells() || planted.On("replay-emits") {
-		d.fx.Epochs = append(d.fx.Epochs, e)
+		d.c.tellEpoch(e, d.fx)
 	}
 }
 

@@ -111,6 +111,9 @@ func (c *Controller) takeClosed(from wire.Address, m *wire.Closed, fx *Effects) 
 	if c.ending == nil || i < 0 {
 		return
 	}
+	if from.Role == wire.Lane && !c.failed() { // it has them all
+		c.confirmed(c.ending.Commits)
+	}
 	c.words = append(c.words, word{from, m})
 	c.open = slices.Delete(c.open, i, i+1)
 	c.spare(m.Adopted)
@@ -154,8 +157,11 @@ func (c *Controller) closeWhenAll(fx *Effects) {
 
 // collects reports whether a job that ends gives its state.
 func (c *Controller) collects() bool {
-	return c.cfg.Collector != nil && (c.ending.Reason == "" || c.ending.Interrupted)
+	return c.cfg.Collector != nil && !c.failed()
 }
+
+// failed reports whether a job that ends has neither finished nor been interrupted.
+func (c *Controller) failed() bool { return c.ending.Reason != "" && !c.ending.Interrupted }
 
 // collector is who takes the state: one that has asked for nothing, if nobody wants it.
 func (c *Controller) collector() *checkpoint.Collector {
@@ -225,6 +231,7 @@ func (c *Controller) collected(fx *Effects) {
 func (c *Controller) conclusion(fx *Effects) {
 	if !c.over {
 		c.over = true
+		c.tell(fx) // what is left
 		fx.Outcome = c.ending
 	}
 }

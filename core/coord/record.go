@@ -3,7 +3,6 @@ package coord
 import (
 	"bellows"
 	"bellows/core/planted"
-	"bellows/core/visits"
 	"bellows/link/wire"
 )
 
@@ -25,18 +24,6 @@ func (c *Controller) record(m *wire.Done, fx *Effects) {
 	c.counts(m.Flush.Client, m.Sent)
 	c.tellVisits(m.Results, fx)
 	c.more().Append(c.number, m)
-}
-
-// tellVisits tells of what counts by the record that was numbered last.
-func (c *Controller) tellVisits(results []wire.Result, fx *Effects) {
-	for i := range results {
-		fx.Visits = append(fx.Visits, visits.Visit{Commit: c.number, Unit: results[i].Unit})
-	}
-}
-
-// tells reports whether what the last record has come to is told of: in a replay nothing is that the one before has told for sure.
-func (c *Controller) tells() bool {
-	return c.recovery == nil || c.cfg.TellFrom > 0 && c.number >= c.cfg.TellFrom
 }
 
 // control numbers a control record, but for one that was numbered by the controller before. Lanes
@@ -85,6 +72,7 @@ func (c *Controller) conclude(fx *Effects) {
 	}
 	clear(c.dispatches)
 	c.dispatches = c.dispatches[:0]
+	c.tell(fx)
 	if c.ending == nil && c.tasks == 0 && c.begun {
 		c.idle(fx)
 	}

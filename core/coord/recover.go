@@ -103,6 +103,7 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 	case i < 0 || m.Term != c.cfg.Term:
 		return
 	case r == nil:
+		c.confirmed(m.Last)
 		if c.ending == nil {
 			c.takeCover(from, m)
 		}
@@ -354,6 +355,7 @@ func (c *Controller) recovered(fx *Effects) {
 		return
 	}
 	c.recovery, c.begun = nil, true
+	c.confirmed(r.upTo)
 	c.departures.end(c.nowMillis)
 	fx.Route = c.cfg.Route
 	c.catchUp(r, fx)

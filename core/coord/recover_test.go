@@ -27,11 +27,16 @@ var twoLanes = []wire.Address{{Role: wire.Lane}, {Role: wire.Lane, Index: 1}}
 
 // newFollow runs a job with a first controller; what it says to lanes is kept.
 func newFollow(t *testing.T, driver coord.Driver) *follow {
+	return newFollowOf(t, coord.Options{Driver: driver, Stays: stays})
+}
+
+// newFollowOf is newFollow with more of the controller's own.
+func newFollowOf(t *testing.T, opt coord.Options) *follow {
 	tables := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}
 	f := &follow{t: t, job: core.Job{Controller: self, Lanes: twoLanes, Clients: clients, Times: liveness.Times{Lease: 10_000}, Tables: tables,
 		Route: route.Spread(tables, 2, twoLanes, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}}
-	f.desk = &desk{Controller: coord.New(f.job, coord.Options{Driver: driver, Stays: stays})}
+	f.desk = &desk{Controller: coord.New(f.job, opt)}
 	f.ready(clients...)
 	f.Start(&f.fx)
 	f.hear()

@@ -22,6 +22,7 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	fx.Era = c.cfg.Era
 	c.nowMillis = nowMillis
 	c.sendRecords(fx)
+	c.confirm(fx)
 	slept := c.roll.Tick(nowMillis, heard)
 	c.waits.slept(slept)
 	c.departures.slept(slept)

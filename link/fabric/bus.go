@@ -52,8 +52,7 @@ type Bus struct {
 	outs   sync.Pool           // of *wire.Outbox: a drain takes one for all that it runs
 
 	mu    sync.Mutex
-	ready []*actor // the line: from head, in order
-	head  int
+	ready line[actor]
 
 	wake  chan struct{} // has room for one: the drainer is to look
 	quit  chan struct{}
@@ -210,15 +209,10 @@ func (b *Bus) drain(steps int) (more bool) {
 	return more
 }
 
-// lineUp puts an actor that has mail behind the others. A line is emptied from its front, and begins anew when it is
-// empty. One that never is moves to the front when half of it is behind head and it would grow: it takes no more memory
-// for never ending (TestALineThatNeverEndsTakesNoMemory).
+// lineUp puts an actor that has mail behind the others.
 func (b *Bus) lineUp(a *actor) {
 	b.mu.Lock()
-	if b.head > len(b.ready)/2 && len(b.ready) == cap(b.ready) {
-		b.ready, b.head = b.ready[:copy(b.ready, b.ready[b.head:])], 0
-	}
-	b.ready = append(b.ready, a)
+	b.ready.join(a)
 	b.mu.Unlock()
 }
 
@@ -226,14 +220,7 @@ func (b *Bus) lineUp(a *actor) {
 func (b *Bus) next() *actor {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.head == len(b.ready) {
-		return nil
-	}
-	a := b.ready[b.head]
-	if b.head++; b.head == len(b.ready) {
-		b.ready, b.head = b.ready[:0], 0
-	}
-	return a
+	return b.ready.next()
 }
 
 // run steps an actor once with all its mail. Its answers are enqueued before it is idle, so that they cannot be

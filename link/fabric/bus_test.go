@@ -97,7 +97,7 @@ func TestALineThatNeverEndsTakesNoMemory(t *testing.T) {
 	if ran != [3]int{rounds, rounds, rounds} {
 		t.Errorf("they are run %v times, want %d each", ran, rounds)
 	}
-	if n := cap(b.ready); n > 16 {
+	if n := cap(b.ready.list); n > 16 {
 		t.Errorf("the line has room for %d", n)
 	}
 }

@@ -17,12 +17,12 @@ func TestAPeerIsShippedOnceHoweverMuchIsPosted(t *testing.T) {
 		for _, from := range []wire.Address{lane, wire.ClientAt(0), lane, lane} {
 			m.post(wire.Envelope{From: from, To: client, Message: &wire.Held{}})
 		}
-		if len(m.dirty) != 2 || m.dirty[0] == m.dirty[1] {
-			t.Errorf("round %d: %d are to be shipped, want 2", round, len(m.dirty))
+		if m.dirty.len() != 2 || m.dirty.list[0].number == m.dirty.list[1].number {
+			t.Errorf("round %d: %d are to be shipped, want 2", round, m.dirty.len())
 		}
 		m.ship()
-		if len(m.dirty) != 0 {
-			t.Errorf("round %d: %d are still to be shipped", round, len(m.dirty))
+		if m.dirty.len() != 0 {
+			t.Errorf("round %d: %d are still to be shipped", round, m.dirty.len())
 		}
 		for p := range m.all() {
 			if p.dirty || !p.writing || len(p.wake) != 1 {

@@ -77,9 +77,9 @@ type Mesh struct {
 	lobby     lobby              // of the goroutine that takes them
 
 	mu     sync.Mutex
-	dirty  []*peer // have something posted that nobody has shipped
-	unmet  int     // connections that the mesh was made with whose other ends have not spoken
-	closed bool    // nobody joins any more
+	dirty  line[peer] // have something posted that nobody has shipped
+	unmet  int        // connections that the mesh was made with whose other ends have not spoken
+	closed bool       // nobody joins any more
 
 	formats               []vec.Format // as Options have it
 	partMost, messageMost int

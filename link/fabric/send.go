@@ -36,7 +36,7 @@ func (m *Mesh) post(e wire.Envelope) {
 	p.mu.Unlock()
 	if first {
 		m.mu.Lock()
-		m.dirty = append(m.dirty, p)
+		m.dirty.join(p)
 		m.mu.Unlock()
 	}
 }
@@ -48,19 +48,17 @@ func release(e wire.Envelope) {
 	}
 }
 
-// ship sends what is posted to all peers. It does not wait: what a system does not take at once is the writer's. A peer
+// ship sends what is posted to all peers, to those first that something was posted for first: what a controller says later rests on what it has said before, to lanes, and who dies in between
+// has said the latter. It does not wait: what a system does not take at once is the writer's. A peer
 // leaves the list before it is looked at, so that what is posted from then on puts it there again.
 func (m *Mesh) ship() {
 	for {
 		m.mu.Lock()
-		n := len(m.dirty)
-		if n == 0 {
-			m.mu.Unlock()
+		p := m.dirty.next()
+		m.mu.Unlock()
+		if p == nil {
 			return
 		}
-		p := m.dirty[n-1]
-		m.dirty = m.dirty[:n-1]
-		m.mu.Unlock()
 		p.ship()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -154,6 +155,14 @@ const (
 	silenceMost = 30 * time.Second
 )
 
+// Those of a process that leads a job, which is seen to be silent within three seconds, as a node is (docs/decisions/0073). The last half second of a silence is for what has come while whoever listens
+// did not run: that is read, and judged, first.
+const (
+	promptPulse   = 200 * time.Millisecond
+	promptSilence = 2750 * time.Millisecond
+	lateMost      = 500 * time.Millisecond
+)
+
 // Session is a connection of lines of JSON, both ways. Any goroutine may send; one receives. An empty line is a pulse.
 type Session struct {
 	conn  net.Conn
@@ -162,25 +171,38 @@ type Session struct {
 	over  chan struct{}
 	once  sync.Once
 
-	mu sync.Mutex // of writing
+	silence time.Duration // that ends it
+	mu      sync.Mutex    // of writing
 }
 
 // NewSession makes a session of a connection, of which early has been read already.
 func NewSession(conn net.Conn, early io.Reader) *Session {
-	s := &Session{conn: conn, lines: bufio.NewScanner(io.MultiReader(early, deadlined{conn})), quiet: time.NewTicker(pulseEvery), over: make(chan struct{})}
+	s := &Session{conn: conn, quiet: time.NewTicker(pulseEvery), over: make(chan struct{}), silence: silenceMost}
+	s.lines = bufio.NewScanner(io.MultiReader(early, deadlined{s}))
 	s.lines.Buffer(nil, lineMost)
 	go s.pulse()
 	return s
 }
 
-// deadlined gives each read of a connection its time.
-type deadlined struct{ net.Conn }
+// Prompt has this side say so often that it is there that the other may expect that of it (ExpectsPrompt).
+func (s *Session) Prompt() { s.quiet.Reset(promptPulse) }
 
-func (d deadlined) Read(b []byte) (int, error) {
-	if err := d.SetReadDeadline(time.Now().Add(silenceMost)); err != nil {
-		return 0, err
+// ExpectsPrompt has the other side be lost when it is silent for as long as a process that leads a job may be. It is called before the first Receive.
+func (s *Session) ExpectsPrompt() { s.silence = promptSilence }
+
+// deadlined gives each read of a session its time. Where that is over, what has come meanwhile still counts: this side may have been stopped itself.
+type deadlined struct{ *Session }
+
+func (d deadlined) Read(b []byte) (n int, err error) {
+	for _, within := range []time.Duration{d.silence - lateMost, lateMost} {
+		if err := d.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
+			return 0, err
+		}
+		if n, err = d.conn.Read(b); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
 	}
-	return d.Conn.Read(b)
+	return n, err
 }
 
 // pulse says again and again that this side is there.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -214,5 +215,49 @@ func TestErrorsTravel(t *testing.T) {
 	}
 	if err := (&Reply{}).Err(); err != nil {
 		t.Errorf("nothing is wrong: %v", err)
+	}
+}
+
+// TestAPromptSideIsMissedWithinThreeSeconds: it is there for as long as it says so, and gone within 3 s, but not within 2.5 s, of when it is stopped.
+func TestAPromptSideIsMissedWithinThreeSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pair(t)
+		go a.Receive() // its pulses are taken
+		a.Prompt()
+		b.ExpectsPrompt()
+		began := time.Now()
+		time.AfterFunc(time.Minute, a.quiet.Stop)
+		_, err := b.Receive()
+		took := time.Since(began) - time.Minute
+		if !errors.Is(err, os.ErrDeadlineExceeded) || took <= 2500*time.Millisecond || took > 3*time.Second {
+			t.Errorf("it is missed %v after it was stopped: %v", took, err)
+		}
+	})
+}
+
+// asleep is a connection whose reader slept for longer than the other side may be silent: the time is over, and all is there that has come meanwhile.
+type asleep struct {
+	net.Conn
+	slept bool
+}
+
+func (c *asleep) Read(b []byte) (int, error) {
+	if !c.slept {
+		c.slept = true
+		return 0, os.ErrDeadlineExceeded
+	}
+	return copy(b, "{\"pid\":3}\n"), nil
+}
+
+// TestWhoSleptMissesNobody: what has come meanwhile is read first.
+func TestWhoSleptMissesNobody(t *testing.T) {
+	t.Parallel()
+	x, _ := net.Pipe()
+	s := NewSession(&asleep{Conn: x}, strings.NewReader(""))
+	defer s.Close()
+	s.ExpectsPrompt()
+	if m, err := s.Receive(); err != nil || m.PID != 3 {
+		t.Errorf("%+v, %v", m, err)
 	}
 }

@@ -111,6 +111,7 @@ func Take(ctx context.Context, in io.Reader, talk func(format string, args ...an
 	if l.session, _, err = cluster.NewMember(l.Address, l.Identity).Session(ctx, fmt.Sprintf("/v1/jobs/%d/lead", l.Job), hello); err != nil {
 		return nil, err
 	}
+	l.session.Prompt()
 	var refused []string
 	if l.Places, refused = able(l.Places); !slices.ContainsFunc(l.Places, func(p cluster.Place) bool { return p.Slots > 0 }) {
 		l.Close()

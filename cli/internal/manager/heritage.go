@@ -106,9 +106,14 @@ func (m *manager) hearOut(j *job) {
 	}
 }
 
-// outlives ends a process that leads a job and is not heard any more, as one that was stopped: it would be in the way of the next.
-func (m *manager) outlives(j *job, process *os.Process, exited <-chan struct{}) {
-	late := time.NewTimer(endWithin)
+// outlives ends a process that leads a job and is not heard any more: at once where it was silent, as one that was stopped is, and else when it has had the time to end. It would be in the way
+// of the next.
+func (m *manager) outlives(j *job, process *os.Process, exited <-chan struct{}, silent bool) {
+	within := endWithin
+	if silent {
+		within = 0
+	}
+	late := time.NewTimer(within)
 	defer late.Stop()
 	select {
 	case <-exited:

@@ -464,9 +464,12 @@ func (m *manager) conduct(s *cluster.Session, by secure.Name, j *job) error {
 	}
 	m.mu.Unlock()
 	send(list)
+	s.ExpectsPrompt()
+	var silent bool
 	for {
 		msg, err := s.Receive()
 		if err != nil {
+			silent = errors.Is(err, os.ErrDeadlineExceeded)
 			break
 		}
 		m.fromLeader(j, s, msg)
@@ -476,7 +479,7 @@ func (m *manager) conduct(s *cluster.Session, by secure.Name, j *job) error {
 		j.session, j.led = nil, make(chan struct{})
 	}
 	m.mu.Unlock()
-	m.waits.Go(func() { m.outlives(j, process, exited) })
+	m.waits.Go(func() { m.outlives(j, process, exited, silent) })
 	return nil
 }
 
