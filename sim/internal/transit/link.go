@@ -54,6 +54,7 @@ type link[N Node] struct {
 	pumped  func()      // what happens a little after pump; nil: it has not been made
 	arrives func()      // when a frame has arrived over this connection; nil: it has not been made
 	written func()      // when one has been written, likewise
+	barren  int         // breaks since a message of this end has come whole
 	latest  int64       // when the last frame so far arrives
 	pipe    []frame     // under way, from the first that has not arrived on
 	arrived int         // of pipe
@@ -75,6 +76,9 @@ type frame struct {
 
 // stall is how long a peer may take no byte until a connection is given up, from the first lost byte on, as transport.Config has it.
 const stall = 3000
+
+// barrenMost is how often a connection breaks until a message comes whole: one of hundreds of parts never would, where each is as likely as any frame to be the last (seed 152806).
+const barrenMost = 32
 
 // goodbye is how long a node needs to see that a connection has ended, when its actors have taken what came before.
 const goodbye = 3
@@ -243,7 +247,8 @@ func (l *link[N]) write(f frame) {
 	case l.mute(), l.to.Vanished(), l.back.dead:
 		l.doom()
 		return
-	case !fair && w.Chance(l.profile.Break):
+	case !fair && l.barren < barrenMost && w.Chance(l.profile.Break):
+		l.barren++
 		w.Fault(schedule.Break, l.from, l.to)
 		l.breaks("connection reset by peer")
 		return
@@ -350,6 +355,7 @@ func (l *link[N]) count(e wire.Envelope) {
 	var one session.Counts
 	one[session.StreamOf(e)]++
 	l.end.Received(one, 100)
+	l.back.barren = 0
 	if l.end.Due() {
 		l.pump()
 	}
