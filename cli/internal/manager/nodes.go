@@ -508,7 +508,7 @@ func (m *manager) leave(ctx context.Context, d cluster.Drain) (done cluster.Done
 	job := m.current
 	m.mu.Unlock()
 	if n == nil {
-		return done, bellows.Errorf(bellows.Usage, "drain", fmt.Sprintf("%.40q", d.Node), "there is no such node").Hinted("there are " + strings.Join(names, ", "))
+		return done, bellows.Errorf(bellows.Usage, "drain", fmt.Sprintf("%.40q", d.Node), "there is no such node").Hinted(choice(names))
 	}
 	if len(workers) == 1 && workers[0] == n {
 		return done, bellows.Errorf(bellows.Refused, "drain", d.Node, "it is the last worker").Hinted("scale --workers 2 before, or bring the cluster down")
@@ -521,4 +521,12 @@ func (m *manager) leave(ctx context.Context, d cluster.Drain) (done cluster.Done
 	workers, servers := m.live()
 	done.Workers, done.Servers = len(workers), len(servers)
 	return done, nil
+}
+
+// choice says which nodes there are.
+func choice(names []string) string {
+	if len(names) == 0 {
+		return "the cluster has no nodes; `bellows scale --workers 1` starts one"
+	}
+	return "there are " + strings.Join(names, ", ")
 }

@@ -298,3 +298,14 @@ func TestTheQueueHasItsBound(t *testing.T) {
 		t.Errorf("the cluster ends, and takes it: %v", err)
 	}
 }
+
+// TestWhatThereIsToChooseIsNamed, and how to come by a node where there is none.
+func TestWhatThereIsToChooseIsNamed(t *testing.T) {
+	t.Parallel()
+	if got := choice([]string{"node-1", "node-3"}); got != "there are node-1, node-3" {
+		t.Error(got)
+	}
+	if got := choice(nil); !strings.Contains(got, "`bellows scale --workers 1`") {
+		t.Error(got)
+	}
+}
