@@ -60,9 +60,9 @@ func (c Consistency) Needs(at bellows.Clock) bellows.Clock {
 // Rule names the numeric update of a table: how a delta changes a row. Package rule says which
 // parameters each rule takes; those that its rule does not take stay zero.
 type Rule struct {
-	Name string  // "add", "sgd", "momentum", "adagrad" or "adam"
+	Name string  // "add", "sgd", "momentum", "adagrad", "adam" or "ftrl"
 	Step float32 // step size η (adam: α) of all rules but add; positive
-	// Epsilon is added to the root by which adagrad and adam divide, so that steps of a value without
+	// Epsilon is added to the root by which adagrad, adam and ftrl (there: β) divide, so that steps of a value without
 	// gradients stay finite. Positive; 1e-8 (Kingma and Ba) suits adam. Too large a value makes steps
 	// small where gradients are.
 	Epsilon float32
@@ -73,6 +73,9 @@ type Rule struct {
 	// Beta1 and Beta2 are the shares that adam's averages of gradients and of their squares keep in each
 	// update, from 0 (Beta2: above 0) to below 1; 0.9 and 0.999 are usual.
 	Beta1, Beta2 float32
+	// L1 and L2 are what weights w cost beside the loss whose gradients come: L1 |w| + L2/2 w². sgd, adagrad, adam and ftrl take it by
+	// proximal steps. With either, the last value of a row is no weight but what is due: a delta says there for how many updates the row is to be charged.
+	L1, L2 float32
 }
 
 // Schema is the declaration of one table.

@@ -10,6 +10,9 @@
 //	momentum  v = μ v + g; w -= η v, or with Nesterov w -= η (g + μ v)
 //	adagrad   s += g²; w -= η g / (√s + ε)
 //	adam      m = β1 m + (1-β1) g; v = β2 v + (1-β2) g²; w -= α m̂ / (√v̂ + ε)
+//	ftrl      σ = (√(s + g²) - √s)/η; s += g²; z += g - σ w; w = -z / ((ε + √s)/η)
+//
+// What weights cost, L1 and L2 of the schema, sgd, adagrad, adam and ftrl take by proximal steps: see proximal.
 //
 // A rule sees a row only when a delta for it comes. What it remembers of a row that gets none does
 // not fade meanwhile: a velocity waits, and adam's t counts the updates of that row alone. So a rare
@@ -46,6 +49,16 @@ func For(s *table.Schema) (Rule, error) {
 	if err := unused(s); err != nil {
 		return nil, err
 	}
+	rule, err := plain(s)
+	if err == nil && (charges(r) || r.Name == "ftrl") {
+		return newProximal(s)
+	}
+	return rule, err
+}
+
+// plain is the rule of weights that cost nothing.
+func plain(s *table.Schema) (Rule, error) {
+	r := &s.Rule
 	switch r.Name {
 	case "", "add":
 		if s.DType == table.Int32 {
@@ -66,8 +79,10 @@ func For(s *table.Schema) (Rule, error) {
 		return adagrad{s.Width, r.Step, r.Epsilon}, nil
 	case "adam":
 		return newAdam(s)
+	case "ftrl":
+		return nil, nil
 	default:
-		return nil, bad(s, "no rule %q; there are add, sgd, momentum, adagrad, adam", r.Name)
+		return nil, bad(s, "no rule %q; there are add, sgd, momentum, adagrad, adam, ftrl", r.Name)
 	}
 }
 
@@ -80,6 +95,8 @@ func unused(s *table.Schema) error {
 		return bad(s, "momentum and nesterov are parameters of rule momentum; the table has rule %q", r.Name)
 	case r.Name != "adam" && (r.Beta1 != 0 || r.Beta2 != 0):
 		return bad(s, "beta1 and beta2 are parameters of rule adam; the table has rule %q", r.Name)
+	case charges(r) && (r.Name == "" || r.Name == "add" || r.Name == "momentum"):
+		return bad(s, "l1 and l2 are parameters of the rules sgd, adagrad, adam and ftrl; the table has rule %q", r.Name)
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ var every = []table.Rule{
 	{Name: "adagrad", Step: 0.3, Epsilon: 1e-6},
 	{Name: "adam", Step: 0.1, Epsilon: 1e-8, Beta1: 0.9, Beta2: 0.999},
 	{Name: "adam", Step: 0.1, Epsilon: 1e-3, Beta2: 0.5},
+	{Name: "ftrl", Step: 0.2, Epsilon: 0.5},
 }
 
 // state is a table of some rows under a rule.
@@ -87,7 +88,7 @@ func gradients(r *rand.Rand, n int) []float32 {
 
 // exact is one value under a rule in double precision, in the words of the papers.
 func exact(r table.Rule, w float64, gradients []float64) float64 {
-	var m, v float64
+	var m, v, z float64
 	step, epsilon := float64(r.Step), float64(r.Epsilon)
 	for i, g := range gradients {
 		switch r.Name {
@@ -110,6 +111,10 @@ func exact(r table.Rule, w float64, gradients []float64) float64 {
 			m = beta1*m + (1-beta1)*g
 			v = beta2*v + (1-beta2)*g*g
 			w -= step * (m / (1 - math.Pow(beta1, t))) / (math.Sqrt(v/(1-math.Pow(beta2, t))) + epsilon)
+		case "ftrl":
+			z += g - (math.Sqrt(v+g*g)-math.Sqrt(v))/step*w
+			v += g * g
+			w = -z * step / (epsilon + math.Sqrt(v))
 		}
 	}
 	return w
@@ -221,7 +226,7 @@ func TestAdamBeyondItsCount(t *testing.T) {
 // However rows are cut into calls, under whichever kernels, the bits are the same.
 func TestCutsGiveTheSameBits(t *testing.T) {
 	const rows, width, times = 37, 11, 4
-	for _, r := range every {
+	for _, r := range slices.Concat(every, charged) {
 		var first *state
 		eachSet(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(5, 6))
@@ -241,7 +246,7 @@ func TestCutsGiveTheSameBits(t *testing.T) {
 			if first == nil {
 				first = whole
 			}
-			if r.Name != "sgd" && !whole.equal(first) { // sgd fuses where the kernels do
+			if (r.Name != "sgd" || r.L1 > 0) && !whole.equal(first) { // sgd fuses where the kernels do
 				t.Errorf("%+v: kernels %s differ from %s", r, vec.Kernels(), vec.Sets()[0])
 			}
 		})
@@ -331,7 +336,7 @@ func TestBadRulesAreRefused(t *testing.T) {
 		want string
 		rule table.Rule
 	}{
-		{`no rule "adma"; there are add, sgd, momentum, adagrad, adam`, table.Rule{Name: "adma"}},
+		{`no rule "adma"; there are add, sgd, momentum, adagrad, adam, ftrl`, table.Rule{Name: "adma"}},
 		{"positive step size, not 0", table.Rule{Name: "sgd"}},
 		{"positive step size, not NaN", table.Rule{Name: "sgd", Step: nan}},
 		{"positive step size, not +Inf", table.Rule{Name: "sgd", Step: inf}},
@@ -349,6 +354,12 @@ func TestBadRulesAreRefused(t *testing.T) {
 		{"beta1 from 0 to below 1, not NaN", adam(func(r *table.Rule) { r.Beta1 = nan })},
 		{"beta2 above 0 and below 1, not 0;", adam(func(r *table.Rule) { r.Beta2 = 0 })},
 		{"beta2 above 0 and below 1, not 1;", adam(func(r *table.Rule) { r.Beta2 = 1 })},
+		{"ftrl needs a positive step size and epsilon, not 1 and 0", table.Rule{Name: "ftrl", Step: 1}},
+		{"l1 and l2 are parameters of the rules sgd, adagrad, adam and ftrl; the table has rule \"momentum\"", table.Rule{Name: "momentum", Step: 1, L1: 1}},
+		{"l1 and l2 are parameters of the rules", table.Rule{L2: 1}},
+		{"numbers from 0, not -1 and 0", table.Rule{Name: "sgd", Step: 1, L1: -1}},
+		{"numbers from 0, not 0 and NaN", table.Rule{Name: "adagrad", Step: 1, Epsilon: 1, L2: nan}},
+		{"adagrad needs a positive step size and epsilon", table.Rule{Name: "adagrad", Step: 1, L2: 1}},
 	} {
 		_, err := rule.For(schema(c.rule, table.Float32))
 		if err == nil || !strings.Contains(err.Error(), c.want) || bellows.KindOf(err) != bellows.Config {
@@ -367,7 +378,7 @@ func TestOnlyAddIsAdditive(t *testing.T) {
 
 func TestApplyDoesNotAllocate(t *testing.T) {
 	eachSet(t, func(t *testing.T) {
-		for _, r := range every {
+		for _, r := range slices.Concat(every, charged) {
 			s := newState(t, r, 4, 9)
 			g := gradients(rand.New(rand.NewPCG(7, 8)), len(s.values))
 			if n := testing.AllocsPerRun(20, func() { s.rule.Apply(s.values, s.slots, g) }); n != 0 {
@@ -379,8 +390,8 @@ func TestApplyDoesNotAllocate(t *testing.T) {
 
 // BenchmarkApply runs each rule on a partition of 64 KiB: all rows in one call, and row by row.
 func BenchmarkApply(b *testing.B) {
-	for _, r := range every {
-		for _, width := range []int{1, 16, 256} {
+	for _, r := range slices.Concat(every, charged) {
+		for _, width := range []int{2, 16, 256} {
 			rows := 1 << 14 / width
 			s := newState(b, r, rows, width)
 			g := gradients(rand.New(rand.NewPCG(9, 10)), rows*width)
