@@ -38,8 +38,11 @@ type ascent struct {
 
 // newExecutor is one for a split.
 func (p *problem) newExecutor() train.Executor {
-	if p.newton != nil {
+	switch {
+	case p.newton != nil:
 		return &newton{p: p, loss: p.newton}
+	case p.steps != "":
+		return &steps{p: p}
 	}
 	return &ascent{p: p}
 }

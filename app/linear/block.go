@@ -27,6 +27,8 @@ type block struct {
 	value  []float32
 	target []float32
 	share  []float32 // by feature of the block, the bias last
+	due    []float32 // likewise, of first-order steps on rows of their own: what the split charges
+	weight []float32 // of each row; nil: 1
 	square []float32 // by row: the squares of its features, each times its share
 }
 
@@ -41,7 +43,7 @@ func (p *problem) block(s examples.Source, rows []int32, target []float32, at in
 	} else {
 		p.fillSparse(&u, s, rows, at, place)
 	}
-	if p.newton != nil {
+	if !p.dual() {
 		return u
 	}
 	u.square = make([]float32, len(rows))
@@ -79,7 +81,10 @@ func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, 
 		}
 		u.offset = append(u.offset, int32(len(u.index)))
 	}
-	if p.newton != nil {
+	if place != nil && !p.dual() {
+		u.renumber(place)
+	}
+	if !p.dual() {
 		return
 	}
 	sharing := p.sharing[at]
@@ -116,6 +121,14 @@ func (u *block) renumber(place []int32) {
 		place[j] = 0
 	}
 	u.rows = append(u.rows, bellows.RowID(len(place)))
+}
+
+// weigh is the weight of row i.
+func (u *block) weigh(i int) float64 {
+	if u.weight == nil {
+		return 1
+	}
+	return float64(u.weight[i])
 }
 
 // row is dense row i.

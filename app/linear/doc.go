@@ -15,10 +15,13 @@
 //     their best, one after the other, four times, and pushes how that changes the sums. What all splits do at once adds up (block.go).
 //  3. Run.Model makes the model, whose weights are of the features and labels as they are; Open makes a Predictor of it.
 //
-// Nothing has a step size. Both ways go to the same best, which tests hold against each other and against a slow reference.
+// Neither has a step size. Both go to the same best, which tests hold against each other and against a slow reference.
 //
-// The result is the same bit for bit for any number of compute slots and processes: all sums run in the order of splits and clocks, and the order of rows
+// Who asks for it gets steps by gradients instead (steps.go), by which tables may lag behind: sgd, adagrad, adam, ftrl, whose weights a rule of the table steps on
+// the server, l1 and l2 included. They come close to the same best, and cannot say how close.
+//
+// Under BSP the result is the same bit for bit for any number of compute slots and processes: all sums run in the order of splits and clocks, and the order of rows
 // is a function of (seed, split, clock). An executor keeps nothing: all that lasts is in tables, and so moves, is copied and restored with them.
 //
-// The package refuses to guess: it takes no text for numbers and no more than two classes, and tables that lag behind.
+// The package refuses to guess: it takes no text for numbers and no more than two classes, and no tables that lag behind where nothing would be certain any more.
 package linear

@@ -344,6 +344,9 @@ func TestSameBitsForAnyNumberOfSlots(t *testing.T) {
 		"dense dual":    {Data: setOf(made(500, 6, 1, false)), Settings: map[string]string{"loss": "svr"}},
 		"whole tables":  {Data: setOf(rarely(800, 60, 1, true)), Settings: map[string]string{"loss": "svm"}},
 		"own rows":      {Data: setOf(rarely(800, 9000, 1, true)), Settings: map[string]string{"l1": "0.001"}},
+		"dense steps":   {Data: setOf(made(500, 6, 1, true)), Settings: map[string]string{"solver": "adam"}},
+		"whole steps":   {Data: setOf(rarely(800, 60, 1, true)), Settings: map[string]string{"solver": "sgd"}},
+		"steps":         {Data: setOf(rarely(800, 9000, 1, true)), Settings: map[string]string{"solver": "adagrad", "l1": "0.001"}},
 	} {
 		in.Epochs, in.Seed = 3, 5
 		_, want, epochs := trained(t, in, 1)
@@ -401,6 +404,7 @@ func TestSplitsApartLieAlike(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]app.Input{
 		"own rows": {Data: setOf(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6", "clocks": "3"}},
+		"steps":    {Data: setOf(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6", "clocks": "3", "solver": "ftrl"}},
 		"newton":   {Data: setOf(made(300, 5, 1, true)), Test: setOf(made(50, 5, 2, true)), Settings: map[string]string{"splits": "6"}},
 	} {
 		want, got := problemOf(t, in), problemOf(t, in)
@@ -431,7 +435,7 @@ func TestSplitsApartLieAlike(t *testing.T) {
 // TestCanBeSaved plays the drivers of both solvers from each of their records.
 func TestCanBeSaved(t *testing.T) {
 	t.Parallel()
-	for _, solver := range []string{"newton", "dual"} {
+	for _, solver := range []string{"newton", "dual", "sgd"} {
 		in := app.Input{Data: setOf(made(60, 3, 1, true)), Seed: 3, Epochs: 3, Settings: map[string]string{"splits": "3", "clocks": "2", "solver": solver}}
 		p := problemOf(t, in)
 		traintest.CanBeSaved(t, traintest.Job{
@@ -439,7 +443,7 @@ func TestCanBeSaved(t *testing.T) {
 			Fresh: func() train.Driver { return newPolicy(p).driver() },
 			Result: func(u bellows.Unit) []float64 {
 				if p.work().Place(u.Clock) < p.clocks {
-					return []float64{1 / float64(1+u.Clock)}
+					return []float64{1 / float64(1+u.Clock), 1}[:newPolicy(p).results().Train]
 				}
 				got := make([]float64, max(gotAll, triedAll))
 				for i := range got {
@@ -590,7 +594,7 @@ func TestRefuses(t *testing.T) {
 		{three, "loss=squared l1=1 solver=newton", "set linear: solver=newton: l1 has a corner at zero, where there is no curvature; solver=dual finds the best"},
 		{rarely(60, 9000, 1, true), "solver=newton", "train linear: solver=newton is for up to 512 features, and the rows have 9000; leave it out: solver=dual takes any number"},
 		{three, "l2=0", "set linear: l2=0: must be a number from 1e-12 to 1e+06"},
-		{nil, "", "train linear: there is no staleness but 0: that a step comes closer to the best is certain only where all splits begin a clock with the same weights; leave --staleness out"},
+		{nil, "", "train linear: there is no staleness but 0: that a step comes closer to the best is certain only where all splits begin a clock with the same weights; leave --staleness out, or take --set solver=adagrad, which steps by gradients"},
 	} {
 		in := app.Input{Data: setOf(c.set), Seed: 1, Settings: map[string]string{}}
 		if c.set == nil {

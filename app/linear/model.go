@@ -21,7 +21,7 @@ type details struct {
 
 // newModel makes the model of a run's tables, whose weights are those that the policy measured last.
 func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
-	if len(tables) != len(p.tables()) || len(tables[0]) != p.features+1 {
+	if len(tables) != len(p.tables()) || len(tables[0]) != p.tables()[0].Rows*p.tables()[0].Width {
 		return nil, bellows.Errorf(bellows.Bug, "make model", name, "the tables are not those of the job")
 	}
 	scaled, l2 := k.weights(tables), k.used

@@ -20,6 +20,8 @@ type policy struct {
 	part  float64 // of the direction that belongs to the weights of the last epoch: Newton's method
 	loss  string  // the metrics' name of it
 	total float64 // of squares of test labels about their mean
+
+	pace, before float64 // of steps: see endSteps; the objective of the last epoch
 }
 
 // Dual ascent ends, too, when the gap is not more than so many times as large as it is to be, and the objective has not fallen by this part of the gap that
@@ -38,15 +40,10 @@ const (
 )
 
 func newPolicy(p *problem) *policy {
-	k := &policy{p: p, l2: p.l2, loss: "loss"}
-	if k.l2 == 0 {
-		if k.l2 = 1 / float64(len(p.rows)); p.dense {
-			k.l2 = max(k.l2, l2Dense)
-		}
-		if p.newton != nil && (p.name == lossLogistic || p.name == lossSquared) {
-			k.alpha = examples.AlphaStart
-			k.l2 = k.alpha / float64(len(p.rows))
-		}
+	k := &policy{p: p, l2: p.strength(), loss: "loss", pace: 1, before: math.Inf(1)}
+	if p.l2 == 0 && p.newton != nil && (p.name == lossLogistic || p.name == lossSquared) {
+		k.alpha = examples.AlphaStart
+		k.l2 = k.alpha / float64(len(p.rows))
 	}
 	if p.name == lossLogistic {
 		k.loss = "logloss"
@@ -64,21 +61,31 @@ func newPolicy(p *problem) *policy {
 
 // driver is that of the policy's run.
 func (k *policy) driver() *epochs.Driver {
-	return epochs.New(k.p.work(), epochs.AtOnce{}, k.p.Ending, k.results(), k)
+	order := epochs.Order(epochs.AtOnce{})
+	if k.p.steps != "" {
+		order = epochs.OrderOf(k.p.consistency)
+	}
+	return epochs.New(k.p.work(), order, k.p.Ending, k.results(), k)
 }
 
 // results is how many numbers tasks signal.
 func (k *policy) results() epochs.Results {
-	if k.p.newton != nil {
+	switch {
+	case k.p.newton != nil:
 		return epochs.Results{Train: 1, Score: triedAll}
+	case k.p.steps != "":
+		return epochs.Results{Train: seenAll, Score: gotAll}
 	}
 	return epochs.Results{Score: gotAll}
 }
 
 // args are those of every task: argL2, and argL1 or argLength.
 func (k *policy) args(to []float64) []float64 {
-	if k.p.newton != nil {
+	switch {
+	case k.p.newton != nil:
 		return append(to, k.l2, k.part)
+	case k.p.steps != "":
+		return append(to, k.l2, k.p.l1, k.pace, 1)
 	}
 	return append(to, k.l2, k.p.l1)
 }
@@ -95,20 +102,25 @@ func (k *policy) Score(*epochs.Progress, []float64) []float64 { return k.args(ni
 func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdict {
 	n, got := float64(len(k.p.rows)), scores
 	var gap float64
-	if k.p.newton != nil {
+	switch {
+	case k.p.newton != nil:
 		got = k.best(scores)
 		gap = trained[0] // before the step, and so after it, too
-	} else {
+	case k.p.dual():
 		gap = (got[gotLoss]-got[gotDual])/n + k.l2*got[gotSquares] + k.p.l1*got[gotSizes]
 	}
 	objective := got[gotLoss]/n + k.l2/2*got[gotSquares] + k.p.l1*got[gotSizes]
 	gap /= max(objective, math.SmallestNonzeroFloat64)
 	k.used = k.l2
-	done := k.regularise(got) && gap <= k.p.gap
+	done := k.regularise(got) && gap <= k.p.gap && k.p.steps == ""
 	keep := false
 	if k.p.newton == nil { // l2 stays, so that objectives of different epochs are the same function of weights
 		keep = p.Judge(objective, (1-k.p.gap*gainLeast)*p.Marked, true)
-		done = done || gap <= gapNear*k.p.gap && p.Since >= patience
+		if k.p.steps != "" {
+			k.endSteps(objective)
+			done = p.Since >= stepPatience
+		}
+		done = done || k.p.dual() && gap <= gapNear*k.p.gap && p.Since >= patience
 	}
 	return epochs.Verdict{Metrics: k.metrics(got, gap), Keep: keep, Stop: done && !k.p.fixed}
 }
@@ -146,6 +158,17 @@ func (k *policy) regularise(got []float64) (settled bool) {
 	return math.Abs(math.Log(k.l2/before)) < l2Settled
 }
 
+// strength is l2 as it is given, or where nothing else chooses it.
+func (p *problem) strength() float64 {
+	switch {
+	case p.l2 > 0:
+		return p.l2
+	case p.dense:
+		return max(l2Dense, 1/float64(len(p.rows)))
+	}
+	return 1 / float64(len(p.rows))
+}
+
 // l2Dense is the least l2 of dense rows where nothing else chooses it. Weights of scaled features hardly notice it, and dual ascent of many rows needs it.
 const l2Dense = 0.001
 
@@ -159,8 +182,22 @@ func (k *policy) metrics(got []float64, gap float64) []train.Metric {
 		if tested > 0 {
 			m = append(m, train.Metric{Name: "test_accuracy", Value: got[gotTestRight] / tested}, train.Metric{Name: "test_" + k.loss, Value: got[gotTest] / tested})
 		}
-		return append(m, train.Metric{Name: "gap", Value: gap})
+		return k.close(m, gap)
 	}
+	return k.close(k.regressed(got), gap)
+}
+
+// close adds the gap, where the solver knows it.
+func (k *policy) close(m []train.Metric, gap float64) []train.Metric {
+	if k.p.steps != "" {
+		return m
+	}
+	return append(m, train.Metric{Name: "gap", Value: gap})
+}
+
+// regressed is the metrics of numbers.
+func (k *policy) regressed(got []float64) []train.Metric {
+	n, tested := float64(len(k.p.rows)), float64(len(k.p.testRow))
 	m := []train.Metric{{Name: "train_rmse", Value: math.Sqrt(got[gotRight] / n)}}
 	if tested > 0 {
 		m = append(m, train.Metric{Name: "test_rmse", Value: math.Sqrt(got[gotTestRight] / tested)})
@@ -168,11 +205,18 @@ func (k *policy) metrics(got []float64, gap float64) []train.Metric {
 			m = append(m, train.Metric{Name: "test_r2", Value: 1 - got[gotTestRight]/k.total})
 		}
 	}
-	return append(m, train.Metric{Name: "gap", Value: gap})
+	return m
 }
 
 // weights are those of scaled features that were measured last, and of the bias.
 func (k *policy) weights(tables [][]float32) []float64 {
+	if k.p.steps != "" {
+		out := make([]float64, k.p.features+1)
+		for j := range out {
+			out[j] = float64(tables[weightsTable][charged*j])
+		}
+		return out
+	}
 	out := make([]float64, len(tables[0]))
 	if k.p.newton != nil {
 		for j, w := range tables[weightsTable] {
@@ -189,17 +233,25 @@ func (k *policy) weights(tables [][]float32) []float64 {
 
 // metricNames are the columns of a run with a loss.
 func metricNames(c config) []string {
+	names := []string{"train_rmse", "test_rmse", "test_r2", "gap"}
 	switch {
 	case c.name == lossLogistic:
-		return []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss", "gap"}
+		names = []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss", "gap"}
 	case c.classes:
-		return []string{"train_accuracy", "train_loss", "test_accuracy", "test_loss", "gap"}
+		names = []string{"train_accuracy", "train_loss", "test_accuracy", "test_loss", "gap"}
 	}
-	return []string{"train_rmse", "test_rmse", "test_r2", "gap"}
+	if rules[c.solver] != nil {
+		return names[:len(names)-1]
+	}
+	return names
 }
 
 // Save implements epochs.Policy.
-func (k *policy) Save() []float64 { return []float64{k.alpha, k.l2, k.used, k.part} }
+func (k *policy) Save() []float64 {
+	return []float64{k.alpha, k.l2, k.used, k.part, k.pace, k.before}
+}
 
 // Restore implements epochs.Policy.
-func (k *policy) Restore(s []float64) { k.alpha, k.l2, k.used, k.part = s[0], s[1], s[2], s[3] }
+func (k *policy) Restore(s []float64) {
+	k.alpha, k.l2, k.used, k.part, k.pace, k.before = s[0], s[1], s[2], s[3], s[4], s[5]
+}

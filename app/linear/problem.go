@@ -40,7 +40,10 @@ type problem struct {
 	bias     float32 // the value of the feature that is the same in all rows
 	spectrum []examples.Level
 	belief   float64
-	newton   loss.Curved // the loss, where Newton's method finds the best; nil: dual coordinate ascent
+	newton   loss.Curved // the loss, where Newton's method finds the best; nil: dual coordinate ascent, or steps
+	steps    string      // the solver, where it steps by a rule of the table; "": another
+	top      float64     // of steps: see bend
+	lastUse  []int32     // by feature, of steps on rows of their own: 1 + the last clock of an epoch in which it is used
 	visits   int         // clocks of an epoch that visit rows, each of them a block
 	whole    bool        // blocks work on whole tables
 	sharing  [][]uint16  // by clock and feature, of sparse rows
@@ -56,6 +59,7 @@ const (
 	clocksAuto   = 10
 	clocksLeast  = 2
 	clocksMax    = 1000
+	clocksSteps  = 100 // first-order steps an epoch, at most
 	blockLeast   = 64
 	denseFilling = 1.0 / 8
 	denseBytes   = 2 << 30 // of scaled rows
@@ -77,7 +81,12 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	}
 	p.aim()
 	p.blocks, p.scored = make([]block, p.splits*p.visits), make([]block, p.splits)
-	if !p.dense && p.newton == nil {
+	switch {
+	case p.steps != "":
+		if p.bend(); !p.dense {
+			p.use()
+		}
+	case !p.dense && p.newton == nil:
 		p.share()
 	}
 	return p, p.meter.Err()
@@ -119,6 +128,8 @@ func (p *problem) know(in app.Input) error {
 func (p *problem) solve() error {
 	curved, ok := p.loss.(loss.Curved)
 	switch {
+	case rules[p.solver] != nil:
+		p.steps = p.solver
 	case p.solver == solverNewton && p.features > newtonMost:
 		return bellows.Errorf(bellows.Config, "train", name, "solver=newton is for up to %d features, and the rows have %d", newtonMost, p.features).
 			Hinted("leave it out: solver=dual takes any number")
@@ -127,6 +138,9 @@ func (p *problem) solve() error {
 	}
 	return nil
 }
+
+// dual says whether the solver is dual coordinate ascent.
+func (p *problem) dual() bool { return p.newton == nil && p.steps == "" }
 
 // form decides between dense and sparse.
 func (p *problem) form() {
@@ -151,6 +165,9 @@ func (p *problem) layout() {
 		p.splits = max(p.splits, p.least)
 	}
 	p.splits = min(p.splits, len(p.rows))
+	if p.clocks == 0 && p.steps != "" {
+		p.clocks = min(clocksSteps, max(clocksLeast, len(p.rows)/(p.stepRows()*p.splits)))
+	}
 	if p.clocks == 0 {
 		p.clocks = min(clocksAuto, max(clocksLeast, blocks/p.splits))
 	}
@@ -204,6 +221,9 @@ const (
 )
 
 func (p *problem) tables() []table.Schema {
+	if p.steps != "" {
+		return []table.Schema{p.stepTable()}
+	}
 	if size := p.features + 1; p.newton != nil {
 		return []table.Schema{
 			{Name: "weights", Rows: size, Width: 1},
@@ -269,6 +289,9 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 		}
 		p.scored[s] = p.block(p.test, app.Part(p.testRow, s, p.splits), p.testOf, 0, place)
 	})
+	if p.lastUse != nil && p.meter.Err() == nil {
+		p.charge(active)
+	}
 	return p.meter.Err()
 }
 

@@ -10,6 +10,7 @@ import (
 	"bellows/app/linear/internal/loss"
 	"bellows/data"
 	"bellows/progress"
+	"bellows/table"
 )
 
 var settings = []app.Setting{
@@ -19,10 +20,11 @@ var settings = []app.Setting{
 	{Name: "delta", Default: "0.5", Reason: "huber: errors beyond it count by their size and not by their square; a multiple of the labels' spread"},
 	{Name: "epsilon", Default: "0.1", Reason: "insensitive: errors up to it cost nothing; a multiple of the labels' spread"},
 	{Name: "scale", Default: scaleAuto, Reason: "auto scales features and labels by what training rows have, so that their units do not matter; none takes them as they are, with a feature that is always 1, as LIBLINEAR with -B 1"},
-	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, dual goes from row to row; auto is newton for up to 512 features and losses that bend smoothly (logistic, squared_hinge, squared, huber) without l1, where it needs a few epochs, else dual, which needs more and is cheap for sparse rows"},
-	{Name: "gap", Default: "0.01", Reason: "the run ends when the objective is certain to be within this part of the best there is; it mostly is far closer then, and smaller takes longer. Or by dual when it is within ten times that and has fallen by less than a tenth of it in 20 epochs"},
+	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, dual goes from row to row, and both end close to the best; sgd, adagrad, adam and ftrl (FTRL-proximal) step by gradients, with l1 and l2 taken on the server, and allow --staleness; auto is newton for up to 512 features and losses that bend smoothly (logistic, squared_hinge, squared, huber) without l1, where it needs a few epochs, else dual, which needs more and is cheap for sparse rows"},
+	{Name: "lr", Default: "1", Reason: "sgd, adagrad, adam, ftrl: step size, as a multiple of what suits the data; it is cut when epochs gain little"},
+	{Name: "gap", Default: "0.01", Reason: "the run ends when the objective is certain to be within this part of the best there is; it mostly is far closer then, and smaller takes longer. Or by dual when it is within ten times that and has fallen by less than a tenth of it in 20 epochs; by steps, which prove nothing, when it has fallen by less than a tenth of it in 5"},
 	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 4 for dense rows and 16 for sparse ones, fewer for small data, or four for each slot that --workers A:B allows, and never depends on the machine"},
-	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch by dual; auto is 10, fewer for small data. Newton's epochs always have 2"},
+	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch: auto is 10 by dual and 100 by steps, each of them a step, fewer for small data. Newton's epochs always have 2"},
 }
 
 // The values of the setting loss.
@@ -46,8 +48,12 @@ const (
 
 // The values of the setting solver beside auto.
 const (
-	solverNewton = "newton"
-	solverDual   = "dual"
+	solverNewton  = "newton"
+	solverDual    = "dual"
+	solverSGD     = "sgd"
+	solverAdaGrad = "adagrad"
+	solverAdam    = "adam"
+	solverFTRL    = "ftrl"
 )
 
 // epochsDefault ends a run that names no number of epochs and does not come close enough to the best.
@@ -60,6 +66,8 @@ type config struct {
 	loss           loss.Loss
 	classes        bool // targets are classes
 	l2, l1, gap    float64
+	lr             float64
+	consistency    table.Consistency // of steps
 	solver         string
 	raw            bool // features and labels as they are
 	splits, clocks int
@@ -75,13 +83,14 @@ func newConfig(in app.Input) (config, error) {
 	if err != nil {
 		return config{}, err
 	}
-	if in.Staleness != nil && *in.Staleness != 0 {
+	if in.Staleness != nil && *in.Staleness != 0 && rules[v.Text("solver")] == nil {
 		return config{}, bellows.Errorf(bellows.Config, "train", name, "there is no staleness but 0: that a step comes closer to the best is certain only where all splits begin a clock with the same weights").
-			Hinted("leave --staleness out")
+			Hinted("leave --staleness out, or take --set solver=adagrad, which steps by gradients")
 	}
 	c := config{
 		values: v, name: v.Text("loss"), l1: v.Float("l1", 0, 1e6), gap: v.Float("gap", 1e-7, 1), raw: v.Choice("scale", scaleAuto, scaleNone) == scaleNone,
-		solver: v.Choice("solver", app.Auto, solverNewton, solverDual),
+		solver: v.Choice("solver", app.Auto, solverNewton, solverDual, solverSGD, solverAdaGrad, solverAdam, solverFTRL),
+		lr:     v.Float("lr", 1e-9, 1e9), consistency: in.Consistency(table.BSP),
 		splits: v.IntOrAuto("splits", 1, 1<<14), clocks: v.IntOrAuto("clocks", 1, clocksMax),
 		seed: in.Seed, meter: in.Meter, least: in.SplitsLeast(),
 		Ending: epochs.Ending{Epochs: in.Epochs, Goal: in.Goal},
@@ -97,6 +106,9 @@ func newConfig(in app.Input) (config, error) {
 		c.name = lossOf(in.Data)
 	}
 	c.choose(delta, epsilon)
+	if _, given := in.Settings["lr"]; given && rules[c.solver] == nil {
+		v.Refuse("lr", "there is no step size but that of solver=sgd, adagrad, adam or ftrl; the others need none")
+	}
 	_, curved := c.loss.(loss.Curved)
 	switch {
 	case c.solver != solverNewton:
@@ -153,9 +165,11 @@ func (p *problem) settle() map[string]string {
 	p.values.Settle("splits", strconv.Itoa(p.splits))
 	p.values.Settle("clocks", strconv.Itoa(p.clocks))
 	p.values.Settle("loss", p.name)
-	p.values.Settle("solver", solverDual)
-	if p.newton != nil {
+	switch {
+	case p.newton != nil:
 		p.values.Settle("solver", solverNewton)
+	case p.steps == "":
+		p.values.Settle("solver", solverDual)
 	}
 	return p.values.All()
 }

@@ -16,10 +16,10 @@ type denseUnit struct {
 
 // bend measures the curvature.
 func (p *problem) bend() {
-	sample := p.rows[:min(len(p.rows), curvatureRows)]
+	sample := p.rows[:min(len(p.rows), examples.CurvatureRows)]
 	var u denseUnit
 	p.fill(&u, p.src, sample, p.class)
-	p.top = min(p.size, max(1, curvature(u.x, p.features)))
+	p.top = min(p.size, max(1, examples.Curvature(u.x, p.features)))
 }
 
 // keepDense keeps the scaled rows of the splits' units, if all units' are not too many.

@@ -155,10 +155,10 @@ func TestSparseBiasIsAFeature(t *testing.T) {
 func TestCurvatureIsTheLargestEigenvalue(t *testing.T) {
 	t.Parallel()
 	rows := []float32{3, 0, -3, 0, 0, 1, 0, -1} // second moments: 18/4 and 2/4
-	if got := curvature(rows, 2); math.Abs(got-4.5) > 1e-3 {
+	if got := examples.Curvature(rows, 2); math.Abs(got-4.5) > 1e-3 {
 		t.Errorf("curvature %v", got)
 	}
-	if got := curvature(make([]float32, 8), 2); got != 0 {
+	if got := examples.Curvature(make([]float32, 8), 2); got != 0 {
 		t.Errorf("curvature of zeros %v", got)
 	}
 }

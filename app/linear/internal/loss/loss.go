@@ -19,6 +19,10 @@ type Loss interface {
 	// Step is the dual variable d that maximises Dual(d) - score*(d-dual) - square/2*(d-dual)², given the one before, the score before, and the
 	// square by which the score changes with it, which is positive.
 	Step(dual, score, square, target float64) float64
+	// Slope is the derivative by the score, and in a corner one of the slopes that touch it.
+	Slope(score, target float64) float64
+	// Bend is the most by which the slope rises with the score, or 1 where the loss has corners and there is no most.
+	Bend() float64
 }
 
 // Logistic is log(1 + exp(-y a)), whose scores are log-odds.

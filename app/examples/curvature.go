@@ -1,4 +1,4 @@
-package mlr
+package examples
 
 import (
 	"math"
@@ -6,9 +6,9 @@ import (
 	"bellows/vec"
 )
 
-// curvature is the largest eigenvalue of the scaled rows' second moments, from some of them by power
-// iteration; rows is a row-major sample. The log-loss bends by at most half of it.
-func curvature(rows []float32, width int) float64 {
+// Curvature is the largest eigenvalue of the scaled rows' second moments, from some of them by power
+// iteration; rows is a row-major sample. The log-loss of classes bends by at most half of it, that of one score by a quarter.
+func Curvature(rows []float32, width int) float64 {
 	n := len(rows) / width
 	v, u := make([]float32, width), make([]float32, width)
 	for j := range v {
@@ -32,8 +32,8 @@ func curvature(rows []float32, width int) float64 {
 	return top
 }
 
-// powerSteps and curvatureRows bound the work of curvature; ten per cent of error are no matter.
+// powerSteps bounds the work of Curvature, and CurvatureRows is a sample that is large enough; ten per cent of error are no matter.
 const (
 	powerSteps    = 12
-	curvatureRows = 1024
+	CurvatureRows = 1024
 )
