@@ -96,7 +96,8 @@ func (m *mortal) lives() bool {
 
 func (m *mortal) dies() {
 	m.once.Do(func() {
-		m.Close() // before anybody calls again
+		m.left.Store(0) // whoever is at the point of writing must not say that all others are gone
+		m.Close()       // before anybody calls again
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		close(m.dead)
@@ -136,6 +137,7 @@ type succession struct {
 	cuts    int // processes that began to lead from one
 	told    []visits.Batch
 	epochs  []int
+	seen    *visitsSeen // by all processes
 }
 
 // gated is an executor whose task of a clock waits until it may go on.
@@ -154,6 +156,10 @@ func (g gated) RunTask(t *train.Task) error {
 // job is that of all processes: in some clocks its tasks wait, with nothing gathered, so that a checkpoint is sure to come.
 func (s *succession) job() train.Job {
 	j := busy(rounds)
+	j.Driver = &train.Rounds{Splits: j.Splits, Each: func(r int, _ [][]float64, to *train.Dispatcher) bool {
+		to.ShowEpoch(train.Epoch{Number: r + 1})
+		return r+1 < rounds
+	}}
 	plain := j.NewExecutor
 	j.NewExecutor = func(split bellows.SplitID) (train.Executor, error) {
 		e, err := plain(split)
@@ -234,11 +240,13 @@ func (s *succession) leads(term bellows.Term, frames, slabs int64) (r *node.Resu
 	opt.OnVisits = func(b visits.Batch) {
 		if m.lives() {
 			s.told = append(s.told, b)
+			s.seen.take(b)
 		}
 	}
-	opt.OnEpoch = func(e train.Epoch, _ node.Spent) {
+	opt.OnEpoch = func(e train.Epoch, so node.Spent) {
 		if m.lives() {
 			s.epochs = append(s.epochs, e.Number)
+			s.seen.epoch(e, so)
 		}
 	}
 	if term > 1 {
@@ -285,6 +293,7 @@ func TestAnotherProcessLeads(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(seed, 7))
 			s := &succession{t: t, network: mem.New(), members: shapes["leader leads"]}
+			s.seen = watchVisits(t, s.job())
 			collects := seed == 4
 			if seed%2 == 0 && !collects {
 				s.store, s.gates = blobs.New("a"), map[bellows.Clock]chan struct{}{gateOf(1): make(chan struct{}), gateOf(2): make(chan struct{}), gateOf(3): make(chan struct{})}
@@ -360,6 +369,10 @@ func TestAnotherProcessLeads(t *testing.T) {
 					t.Fatalf("told of epochs %v", s.epochs)
 				}
 			}
+			if len(s.epochs) != rounds {
+				t.Errorf("told of %d epochs of %d", len(s.epochs), rounds)
+			}
+			s.seen.ended(t)
 		})
 	}
 }

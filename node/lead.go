@@ -156,11 +156,6 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	l.count()
 	l.gather()
 	l.takeCuts()
-	for _, e := range l.fx.Epochs {
-		if f := l.opt.Follow; f == nil || e.Number > f.Epochs {
-			l.reportEpoch(e)
-		}
-	}
 	for _, sentence := range l.fx.Notices {
 		l.notice(sentence)
 	}
@@ -192,9 +187,9 @@ func (l *lead) reportStop() {
 	}
 }
 
-// reportEpoch tells of an epoch, with the time it took so far: both as of the step in which the driver reported it.
+// reportEpoch tells of an epoch, with the time it took so far: both as of the step that tells of it. The process before has told of its own.
 func (l *lead) reportEpoch(e train.Epoch) {
-	if l.opt.OnEpoch != nil {
+	if f := l.opt.Follow; l.opt.OnEpoch != nil && (f == nil || e.Number > f.Epochs) {
 		so := Spent{l.trainedFor(), l.spent()}
 		e.Metrics = slices.Clone(e.Metrics) // which may be the driver's
 		l.reporter.say(func() { l.opt.OnEpoch(e, so) })

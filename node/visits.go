@@ -1,6 +1,8 @@
 package node
 
 import (
+	"math"
+
 	"bellows"
 	"bellows/core/visits"
 )
@@ -8,33 +10,46 @@ import (
 // visitsMost is how many passagees wait for the end of their epoch: some 30 KiB of a log.
 const visitsMost = 1 << 10
 
-// gather puts down what the step has numbered, and tells it where an epoch or the job has ended, or much has come together.
+// gather puts down what the step has numbered, and tells it where an epoch, a cut or the job has ended, or much has come together. Epochs and cuts are told in their place among it.
 func (l *lead) gather() {
-	if l.opt.OnVisits == nil {
-		return
-	}
 	if l.visits == nil {
 		l.visits = visits.NewGatherer(l.job.Splits)
 		if f := l.opt.Follow; f != nil {
 			l.visits.Behind(f.Counted)
 		}
 	}
-	at := l.shell.CutAt()
-	stops := at > l.saving.told
-	for _, v := range l.fx.Visits {
-		if stops && v.Commit > at {
-			l.tellStop(at)
-			stops = false
+	cut, epochs := l.shell.CutAt(), l.fx.Epochs
+	stops := cut > l.saving.told
+	before := func(n bellows.CommitNumber) {
+		for {
+			switch {
+			case stops && cut < n && (len(epochs) == 0 || cut < epochs[0].Commit):
+				l.tellStop(cut)
+				stops = false
+			case len(epochs) > 0 && epochs[0].Commit < n:
+				l.tellVisits()
+				l.reportEpoch(epochs[0])
+				epochs = epochs[1:]
+			default:
+				return
+			}
 		}
-		l.visits.Add(v)
 	}
-	if stops {
-		l.tellStop(at)
+	for _, v := range l.fx.Visits {
+		before(v.Commit)
+		if l.opt.OnVisits != nil {
+			l.visits.Add(v)
+		}
 	}
-	if len(l.fx.Epochs) == 0 && l.fx.Outcome == nil && l.visits.Len() < visitsMost {
-		return
+	before(math.MaxUint64)
+	if l.fx.Outcome != nil || l.visits.Len() >= visitsMost {
+		l.tellVisits()
 	}
-	if b, some := l.visits.Take(); some {
+}
+
+// tellVisits tells what has come together, if anything has.
+func (l *lead) tellVisits() {
+	if b, some := l.visits.Take(); some && l.opt.OnVisits != nil {
 		l.reporter.say(func() { l.opt.OnVisits(b) })
 	}
 }
@@ -47,5 +62,8 @@ func (l *lead) tellStop(at bellows.CommitNumber) {
 		b.First, b.Last = at, at
 	}
 	b.Stop = true
+	if l.opt.OnVisits == nil {
+		return
+	}
 	l.reporter.say(func() { l.opt.OnVisits(b) })
 }

@@ -31,7 +31,7 @@ type Options struct {
 	// Stays is why splits cannot go to other nodes; empty: they can.
 	Stays string
 	// TellFrom is the first record of which a controller that follows another tells again what it has come to, epochs and visits: the one before may have told of
-	// it, or not. It has told of those before, which must be there. 0: of none.
+	// it, or not. It has told of those before, which must be there; but of the epoch that ends by the last of these perhaps not, so that it is told again. 0: of none.
 	TellFrom bellows.CommitNumber
 	// Confirms has epochs and visits wait until a lane has their records: where another process may follow this one, which must find whatever was told.
 	Confirms bool
@@ -57,7 +57,7 @@ const recordsMost = 4096
 // Effects are what a step wants done.
 type Effects struct {
 	wire.Outbox
-	Epochs  []Epoch
+	Epochs  []Epoch  // that have ended: each behind the visits up to its record, and before those that follow
 	Notices []string // sentences about what is waited for long, and whom
 	Losses  []string // sentences about nodes that are lost from now on
 	// Visits is the units of the flushes that got their numbers, in the order of these: what counts

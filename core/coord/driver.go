@@ -38,4 +38,5 @@ type Epoch struct {
 	Expected int   // epochs that the job is thought to take in all, by now; 0: unknown
 	Items    int64 // items visited in training since the job's start
 	Metrics  []Metric
+	Commit   bellows.CommitNumber // the last record before it: the controller's to say
 }

@@ -224,14 +224,16 @@ func TestWhatWasNotToldIsTold(t *testing.T) {
 			t.Errorf("behind record %d it says %s", told, said)
 		}
 	}
-	f := newFollow(t, &rounds{want: 1})
-	f.commit(0)
-	f.nextTelling(&rounds{want: 1}, coord.Saved{}, 2)
-	f.holds(0, 3, 1)
-	f.holds(1, 3, 1)
-	f.gives(0, 1)
-	if len(f.fx.Epochs) != 1 || len(f.fx.Visits) != 1 {
-		t.Errorf("of the last of its records it tells epochs %v and visits %v", f.fx.Epochs, f.fx.Visits)
+	for told, want := range map[bellows.CommitNumber]string{1: "visits 1 epochs 1", 2: "visits 0 epochs 1", 3: "visits 0 epochs 0"} {
+		f := newFollow(t, &rounds{want: 1})
+		f.commit(0)
+		f.nextTelling(&rounds{want: 1}, coord.Saved{}, told+1)
+		f.holds(0, 3, 1)
+		f.holds(1, 3, 1)
+		f.gives(0, 1)
+		if got := fmt.Sprintf("visits %d epochs %d", len(f.fx.Visits), len(f.fx.Epochs)); got != want {
+			t.Errorf("of a job whose epoch ends by record 2 it tells behind record %d %s, want %s", told, got, want)
+		}
 	}
 }
 

@@ -17,16 +17,10 @@ import (
 // Invariant: what a process has told of is found by the next one, as long as the lane lives that has said so (the simulation, of a process that is lost; TestWhatIsToldALaneHas).
 type untold struct {
 	visits []visits.Visit
-	epochs []shown
+	epochs []Epoch
 	held   bellows.CommitNumber // the newest record of which a lane has said that it has it
 	asked  bellows.CommitNumber // the newest that a lane was asked about
 	lane   int                  // whose turn it is to be asked, counted on and on
-}
-
-// shown is an epoch with the record that it came by.
-type shown struct {
-	commit bellows.CommitNumber
-	epoch  Epoch
 }
 
 // untoldMost is how much that counts waits before a lane is asked though no epoch has ended.
@@ -45,16 +39,23 @@ func (c *Controller) tellVisits(results []wire.Result, fx *Effects) {
 
 // tellEpoch tells of an epoch that has ended by the record that was numbered last.
 func (c *Controller) tellEpoch(e Epoch, fx *Effects) {
+	e.Commit = c.number
 	if c.cfg.Confirms {
-		c.untold.epochs = append(c.untold.epochs, shown{c.number, e})
-		return
+		c.untold.epochs = append(c.untold.epochs, e)
+	} else {
+		fx.Epochs = append(fx.Epochs, e)
 	}
-	fx.Epochs = append(fx.Epochs, e)
 }
 
 // tells reports whether what the last record has come to is told of: in a replay nothing is that the one before has told for sure.
 func (c *Controller) tells() bool {
 	return c.recovery == nil || c.cfg.TellFrom > 0 && c.number >= c.cfg.TellFrom
+}
+
+// tellsEpochs is tells for the epoch that the last record ends: it is told behind what counts up to there, and the one before may have come to the one and not to the other. Who is told an epoch twice
+// takes no notice.
+func (c *Controller) tellsEpochs() bool {
+	return c.recovery == nil || c.cfg.TellFrom > 0 && c.number+1 >= c.cfg.TellFrom
 }
 
 // confirmed takes a lane's word that it has the records up to one.
@@ -74,10 +75,10 @@ func (c *Controller) tell(fx *Effects) {
 		fx.Visits = append(fx.Visits, u.visits[:n]...)
 		u.visits = append(u.visits[:0], u.visits[n:]...)
 	}
-	for n = 0; n < len(u.epochs) && may(u.epochs[n].commit); n++ {
-		fx.Epochs = append(fx.Epochs, u.epochs[n].epoch)
+	for n = 0; n < len(u.epochs) && may(u.epochs[n].Commit); n++ {
 	}
 	if n > 0 {
+		fx.Epochs = append(fx.Epochs, u.epochs[:n]...)
 		u.epochs = append(u.epochs[:0], u.epochs[n:]...)
 	}
 	if u.asked <= u.held && (len(u.epochs) > 0 || len(u.visits) >= untoldMost) {
