@@ -37,6 +37,7 @@ type failover struct {
 	another  bool                 // the next is of another process
 	confirms bool                 // one may come
 	told     bellows.CommitNumber // the newest record of which was told that it counts
+	forked   bool                 // a route was lost with the process that made it, of which clients may have heard: what the next one says they may refuse
 
 	barrier bool // that of the oracle, as the life began
 	epochs  driver.Shown
@@ -58,19 +59,23 @@ func (w *world) tells() {
 	}
 }
 
-// recorded is the newest record that a lane has, or finds in its mail.
+// recorded is the newest record that a lane has, or finds in its mail: but for what a controller of the past has said, which it refuses, and of lanes that others know of. One that was added by a
+// record that nobody else has nobody asks.
 func (w *world) recorded() (last bellows.CommitNumber) {
-	for _, l := range w.lanes {
-		last = max(last, l.Applied())
-	}
-	for _, n := range w.nodes {
-		for _, a := range n.actors {
-			for _, m := range a.inbox {
-				if r, ok := m.envelope.Message.(*wire.Records); ok && len(r.List) > 0 && !m.forged {
+	for more := true; more; {
+		known := last
+		for _, l := range w.lanes {
+			if !slices.Contains(w.common.Lanes, l.address) && !slices.Contains(w.moves.History.At(known).Lanes(), l.address) {
+				continue
+			}
+			last = max(last, l.Applied())
+			for _, m := range w.actor(l.address).inbox {
+				if r, ok := m.envelope.Message.(*wire.Records); ok && len(r.List) > 0 && !m.forged && r.Term >= l.term {
 					last = max(last, r.List[len(r.List)-1].Number)
 				}
 			}
 		}
+		more = last > known
 	}
 	return last
 }
@@ -126,7 +131,9 @@ func (w *world) loseProcess(n *node) {
 	n.actors[0].inbox = n.actors[0].inbox[:0]
 	last := w.recorded()
 	w.oracle.Forget(last)
+	made := w.route.Version()
 	w.moves.Forget(last)
+	w.failover.forked = w.failover.forked || w.moves.History.At(last).Version() < made
 	if told := w.failover.told; told > last {
 		w.violated("P1: it was told what counts by record %d, and no lane has more than %d", told, last)
 	}

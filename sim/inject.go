@@ -141,8 +141,12 @@ func (w *world) judgeAt(by int64, n *node, until int64) {
 		return
 	}
 	w.After(by-w.Now, w.nodes[0], func() {
-		if w.followedAt > by-silenceMax {
-			w.judgeAt(w.followedAt+silenceMax, n, until)
+		since := w.followedAt
+		if w.lead.Recovering() { // nobody is judged while a lane that can be heard owes its word, which has a deadline of its own (seed 26441)
+			since = w.Now
+		}
+		if since > by-silenceMax {
+			w.judgeAt(since+silenceMax, n, until)
 			return
 		}
 		awake := w.nodes[0].pausedUntil < by-silenceMax

@@ -66,6 +66,12 @@ func (n *node) Deliver(peer bellows.NodeID, sent, received wire.Envelope, digest
 	if err == nil {
 		err = n.checker.Message(h, sent)
 	}
+	if err != nil && n.w.failover.forked {
+		n.w.note("node %d refuses what node %d says of another route: %v", n.id, peer, err)
+		n.w.mayPart(n, n.w.nodes[peer])
+		n.to(peer).Refuse(sent)
+		return
+	}
 	if err != nil {
 		n.w.violated("the checker refuses what a node sends: %v", err)
 	}

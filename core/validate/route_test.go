@@ -218,6 +218,28 @@ func TestWhoRanASplitMaySpeakOfIt(t *testing.T) {
 	}
 }
 
+// TestAFlushOfNothingNamesNoRoute lets a client that runs a split by a route of which this node has not heard finish a unit of it that changes nothing: what changes something names the route.
+func TestAFlushOfNothingNamesNoRoute(t *testing.T) {
+	t.Parallel()
+	ck := newChecker(0)
+	next, _ := after(first(), addClient)
+	ck.Learn(next)
+	of := func(pairs []wire.Pair, at bellows.RouteVersion) attempt {
+		flush := bellows.FlushID{Client: 0, Incarnation: 1, Seq: 1}
+		return attempt{wire.ClientAt(0), lane1, &wire.Push{Flush: flush, Clock: 7, Pairs: pairs, Route: at,
+			Done: &wire.Done{Flush: flush, Clock: 7, Pairs: pairs, Results: []wire.Result{{Unit: unit(3, 7, 5, 15)}}}}, ""}
+	}
+	pairs := []wire.Pair{{Ref: bellows.PartitionRef{}}}
+	for name, c := range map[string]struct {
+		of      attempt
+		refused bool
+	}{"of nothing": {of(nil, 0), false}, "of something, by a route that is to come": {of(pairs, 9), false}, "of something, by the one of now": {of(pairs, 1), true}} {
+		if refused := asked(ck, c.of); strings.Contains(refused, "the split's node") != c.refused {
+			t.Errorf("%s: %q", name, refused)
+		}
+	}
+}
+
 // TestWhoFollowsDoesNotKnowWhoRanASplit has a process lead a job that ran without it: a split may have moved twice since the route that it knows, so that what clients say of it is for
 // the controller; whom a message is from is judged as ever, and what controllers say of splits.
 func TestWhoFollowsDoesNotKnowWhoRanASplit(t *testing.T) {

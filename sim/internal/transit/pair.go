@@ -38,6 +38,13 @@ func (p *Pair[N]) Lost() (reason string, told bool) { return p.reason, p.told }
 // Refused reports whether this end has ended a connection for what came.
 func (p *Pair[N]) Refused() bool { return p.refused }
 
+// Refuse ends the connections for a message that came over one of them, and cannot be.
+func (p *Pair[N]) Refuse(e wire.Envelope) {
+	l := p.links[session.ConnectionOf(e, len(p.links))]
+	l.refused = true
+	l.ends("a frame was refused", false)
+}
+
 // Met reports whether the other end's first word has come over every connection, at some time.
 func (p *Pair[N]) Met() bool {
 	return !slices.ContainsFunc(p.links, func(l *link[N]) bool { return !l.heard })
