@@ -1,9 +1,12 @@
 package lives
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,11 +19,14 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/cli/internal/cluster"
+	"bellows/cli/internal/cluster/clustertest"
 	"bellows/cli/internal/lead"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/watch"
+	"bellows/link/secure"
 	"bellows/node"
 	"bellows/node/archive"
+	"bellows/vec"
 )
 
 // led is the side of a job that a process takes over in its second term.
@@ -225,6 +231,59 @@ func TestTheManagerIsToldHowFarAJobIs(t *testing.T) {
 		<-time.After(2 * tellEvery)
 		expect("behind its end")
 	})
+}
+
+// TestAManagerHearsOfACheckpoint of a job that it has started.
+func TestAManagerHearsOfACheckpoint(t *testing.T) {
+	t.Parallel()
+	called := make(chan *cluster.Session, 1)
+	server := clustertest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", cluster.Upgrade)
+		s := cluster.NewSession(conn, strings.NewReader(""))
+		_, err = s.Receive() // its hello
+		if err == nil {
+			err = s.Send(cluster.Message{Welcome: &cluster.Welcome{Node: "node-0"}})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		called <- s
+	})
+	defer server.Close()
+	line, err := json.Marshal(lead.Assignment{Address: server.Address, Identity: server.Member(t, secure.Controller, "job-7"), Job: 7, Places: []cluster.Place{{Node: "node-1", Slots: 1, Kernels: []string{vec.Kernels()}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := lead.Take(t.Context(), bytes.NewReader(append(line, '\n')), t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := <-called
+	defer s.Close()
+	v := &Lives{Lead: l}
+	v.Order(&run.Request{})
+	v.Cut() // so that it waits for no second
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		v.Tell(ctx, watch.NewBoard(api.Status{}, 0, func(context.Context) (api.Progress, error) {
+			return api.Progress{Checkpoint: &api.Checkpoint{Era: 2, Commit: 9, Units: 4}}, nil
+		}))
+		s.Close() // where nothing was told
+		close(ended)
+	}()
+	if m, err := s.Receive(); err != nil || m.Progress == nil || m.Progress.Units != 4 || m.Progress.Checkpoint == nil || m.Progress.Checkpoint.Commit != 9 {
+		t.Errorf("the manager hears %+v, %v", m, err)
+	}
+	cancel()
+	<-ended
 }
 
 // TestWhoIsNoJobOfAClusterTellsNobody: there is nothing to wait for.
