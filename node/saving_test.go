@@ -7,11 +7,14 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"bellows/api"
 	"bellows/node"
 	"bellows/node/archive"
 	"bellows/port/blob/mem"
+	"bellows/train"
 )
 
 // TestTheIntervalIsWhereCostAndLossAreLeast: by the formula between its bounds, and never so short that cuts take more than 2 %.
@@ -89,4 +92,45 @@ func TestAJobIsSavedWhileItRuns(t *testing.T) {
 	if err != nil || !slices.Equal(r.Tables[0], whole.Tables[0]) || r.Commits >= whole.Commits {
 		t.Errorf("after %d rounds it has %v by %d records, and %v by %d without: %v", rounds, r.Tables, r.Commits, whole.Tables, whole.Commits, err)
 	}
+}
+
+// TestWhoLooksSeesTheLastCheckpoint, how old it is, and what was done since, in virtual time, in which each task takes a millisecond and nothing else any; the result has that, too.
+func TestWhoLooksSeesTheLastCheckpoint(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(t *train.Task) error {
+			<-time.After(time.Millisecond)
+			return drift(t)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var watch node.Watch
+		var last node.Checkpoint
+		cuts := 0
+		r, err := node.Train(ctx, job(1<<20, slow), node.Options{Lanes: 2, Watch: &watch, Era: 3, Checkpoints: &node.Checkpoints{Archive: archiveOf(t, mem.New("a"), job(1, drift)), Every: 100 * time.Millisecond,
+			OnCut: func(c node.Checkpoint) {
+				last = c
+				if cuts++; cuts == 3 {
+					defer stop()
+				}
+				at, err := watch.Look(t.Context())
+				<-time.After(50 * time.Millisecond)
+				later, wrong := watch.Look(t.Context())
+				if err != nil || wrong != nil {
+					t.Error(err, wrong)
+					return
+				}
+				for _, p := range []*api.Checkpoint{at.Checkpoint, later.Checkpoint} {
+					if p.Commit != uint64(c.Commit) || p.Bytes != c.Written || p.Bytes == 0 || p.Era != 3 {
+						t.Errorf("it is %+v, of %+v", p, c)
+					}
+				}
+				if a, b := at.Checkpoint, later.Checkpoint; a.Age != 0 || a.Units > 4 || b.Age != 0.05 || b.Units-a.Units < 48 || b.Units-a.Units > 52 || b.Seconds-a.Seconds != 0.05 {
+					t.Errorf("50 ms make %+v of %+v", b, a)
+				}
+			}}})
+		if s := r.Since; err != nil || s.Commit != last.Commit || s.Units < 48 || s.Units > 60 || s.Trained < 50*time.Millisecond || s.Trained > 60*time.Millisecond {
+			t.Errorf("behind its end it is %+v since %+v, %v", r.Since, last, err)
+		}
+	})
 }
