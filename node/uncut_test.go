@@ -200,3 +200,61 @@ func TestWhatHasNotChangedIsNotWrittenAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestAManifestWaitsForWhatIsStillWritten has one shard of the first cut stall, until that cut is given up: later ones have no manifest either, since what that removes would be written still. When the store answers, the next is there.
+func TestAManifestWaitsForWhatIsStillWritten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, answer := mem.New("a"), make(chan struct{})
+		var mu sync.Mutex
+		var once sync.Once
+		stalled, answered, shards := false, false, 0
+		s.Fail = func(op, name string) error {
+			mu.Lock()
+			if !answered && strings.HasPrefix(name, "cuts/") && op == "create" {
+				t.Errorf("%s is written beside a shard", name)
+			}
+			if op != "publish" || !strings.HasPrefix(name, "shards/") {
+				mu.Unlock()
+				return nil
+			}
+			shards++
+			first := !stalled
+			stalled = true
+			mu.Unlock()
+			if first {
+				<-answer
+			}
+			return nil
+		}
+		slow := func(t *train.Task) error {
+			<-time.After(time.Second)
+			return drift(t)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		a := archiveOf(t, s, job(1, drift))
+		cuts := 0
+		_, err := node.Train(ctx, job(1<<20, slow), node.Options{Lanes: 2, Era: 1, Notice: func(sentence string) {
+			if strings.Contains(sentence, "given up") {
+				once.Do(func() {
+					time.AfterFunc(time.Minute, func() {
+						mu.Lock()
+						defer mu.Unlock()
+						if shards != 8 {
+							t.Errorf("%d shards are asked for, of four each of a cut that was given up and the next", shards)
+						}
+						answered = true
+						close(answer)
+					})
+				})
+			}
+		}, Checkpoints: &node.Checkpoints{Archive: a, Every: 5 * time.Second, OnCut: func(node.Checkpoint) {
+			cuts++
+			stop()
+		}}})
+		if m, _, wrong := a.Latest(t.Context()); err != nil || wrong != nil || m == nil || cuts == 0 {
+			t.Errorf("%d cuts are told of, and %+v is there: %v, %v", cuts, m, err, wrong)
+		}
+	})
+}
