@@ -3,6 +3,8 @@ package secure
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -262,6 +264,33 @@ func TestOnlyItsOwnIsHeld(t *testing.T) {
 	}
 	if _, _, serverErr, _ := shake(t, fresh.Server(), i.Client(Is(Agent))); !strings.Contains(fmt.Sprint(serverErr), "holds no certificate yet") {
 		t.Errorf("one without a certificate serves: %v", serverErr)
+	}
+}
+
+// TestNamesAreReadFromCertificates of this program alone: another organization's, or one that has several, is none, whatever else it says.
+func TestNamesAreReadFromCertificates(t *testing.T) {
+	t.Parallel()
+	longest := strings.Repeat("a", idMost)
+	ours := func(change func(*pkix.Name)) *x509.Certificate {
+		c := &x509.Certificate{Subject: Name{Agent, longest}.subject()}
+		change(&c.Subject)
+		return c
+	}
+	if n, err := nameOf(ours(func(*pkix.Name) {})); err != nil || n != (Name{Agent, longest}) {
+		t.Errorf("%v, %v", n, err)
+	}
+	for what, change := range map[string]func(*pkix.Name){
+		"another organization": func(s *pkix.Name) { s.Organization[0] = "other" },
+		"none":                 func(s *pkix.Name) { s.Organization = nil },
+		"two":                  func(s *pkix.Name) { s.Organization = append(s.Organization, "other") },
+		"no role":              func(s *pkix.Name) { s.OrganizationalUnit = nil },
+		"two roles":            func(s *pkix.Name) { s.OrganizationalUnit = append(s.OrganizationalUnit, string(Manager)) },
+		"another role":         func(s *pkix.Name) { s.OrganizationalUnit[0] = "king" },
+		"a long name":          func(s *pkix.Name) { s.CommonName += "a" },
+	} {
+		if n, err := nameOf(ours(change)); err == nil {
+			t.Errorf("%s: it is of %v", what, n)
+		}
 	}
 }
 

@@ -157,6 +157,55 @@ func TestWhoCannotBeStartedIsNobody(t *testing.T) {
 	}
 }
 
+// TestTheNextKnowsWhoWasAdded while the job runs: the number before its process is there, and the node with its place before it takes part.
+func TestTheNextKnowsWhoWasAdded(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c, asked, begun := &Control{}, make(chan struct{}), make(chan struct{})
+	var mu sync.Mutex
+	var told []Succession
+	last := func() Succession {
+		mu.Lock()
+		defer mu.Unlock()
+		return told[len(told)-1]
+	}
+	job := counts()
+	job.NewExecutor = func(s bellows.SplitID) (train.Executor, error) {
+		return gatedTask{counter(s), func(*train.Task) error { <-asked; return nil }}, nil
+	}
+	var started, joined Succession
+	l := Processes{Transport: "unix", Members: []node.Member{{Slots: 1, Lanes: 1}}, Control: c, Succeed: func(s Succession) {
+		mu.Lock()
+		defer mu.Unlock()
+		if told = append(told, s); len(told) == 1 {
+			close(begun)
+		}
+	}, Starter: here{prepare: func(*hereProcess) (Part, error) {
+		started = last()
+		return Part{Job: job}, nil
+	}}}
+	var n bellows.NodeID
+	var failed error
+	_, err := l.Run(ctx, job, node.Options{OnStart: func([]api.Node) {
+		go func() {
+			defer close(asked)
+			<-begun
+			n, failed = c.Add(ctx, 1, 0)
+			joined = last()
+		}()
+	}})
+	if err != nil || failed != nil || n != 1 {
+		t.Fatalf("node %d has come: %v, %v", n, failed, err)
+	}
+	if len(started.Members) != 0 || started.Nodes != 2 {
+		t.Errorf("when its process starts, the next would know %+v, and %d numbers that were given", started.Members, started.Nodes)
+	}
+	if len(joined.Members) != 1 || joined.Members[0] != (node.Member{Node: 1, Slots: 1}) || joined.Nodes != 2 || len(joined.Addresses) != 2 || joined.Addresses[1] == "" {
+		t.Errorf("when it takes part, the next would know %+v at %q, and %d numbers that were given", joined.Members, joined.Addresses, joined.Nodes)
+	}
+}
+
 // noted is a process that says where it listens, with a key, and notes what it is told.
 type noted struct {
 	*stays

@@ -184,6 +184,11 @@ func TestAnAgentStartsProcesses(t *testing.T) {
 	ended(t, s, 3, "killed", "so")
 	tell(t, s, cluster.Message{Process: 4, Start: &cluster.Start{Args: []string{"child", "echo"}, Dir: filepath.Join(dir, "none"), Place: -1}})
 	ended(t, s, 4, "was not started: ", "")
+	tell(t, s, cluster.Message{Process: 7, Start: &cluster.Start{Args: []string{"child", "environment"}, Dir: dir, Place: 0, Computing: 1}}) // one that computes
+	if m := heard(t, s); m.Process != 7 || m.PID == 0 {
+		t.Errorf("it is not started: %+v", m)
+	}
+	ended(t, s, 7, "exit status 0", "")
 	tell(t, s, cluster.Message{Process: 6, Start: &cluster.Start{Args: []string{"child", "echo"}, Dir: dir}})
 	ended(t, s, 6, "was not started: it would be process 0 of 0 that compute", "")
 	pid, _ := start(t, s, 5, "echo")

@@ -351,6 +351,7 @@ func TestTheManagerIsAnswered(t *testing.T) {
 			if m := heard(t, s); m.Question != 7 || m.Answer == nil || bellows.KindOf(m.Answer.Err()) != bellows.Unavailable || !strings.Contains(m.Answer.Err().Error(), want) || time.Since(began) != after {
 				t.Errorf("after %v it answers %+v, want %s", time.Since(began), m.Answer.Err(), want)
 			}
+			l.nodes() // nobody is kept waiting
 		})
 	}
 }
