@@ -109,7 +109,31 @@ func TestWhoSettlesLooks(t *testing.T) {
 	if puts, gets, now, err := settle(t.Context(), "1", at); puts != 1 || gets != 0 || now != at+1 || err != nil {
 		t.Errorf("%d puts, %d looks, revision %d: %v", puts, gets, now, err)
 	}
-	if puts, gets, _, err := settle(t.Context(), "2", at); puts != 1 || gets != 0 || !errors.Is(err, registry.ErrChanged) {
+	lost := 1
+	s.Lose = func(op, _ string) error {
+		if lost--; op == "put" && lost >= 0 {
+			return context.DeadlineExceeded
+		}
+		return nil
+	}
+	if puts, gets, now, err := settle(t.Context(), "2", at+1); puts != 1 || gets != 1 || now != at+2 || err != nil {
+		t.Errorf("its answer is lost: %d puts, %d looks, revision %d: %v", puts, gets, now, err)
+	}
+	lost = 1
+	looks := 0
+	s.Fail = func(op, _ string) error {
+		if op == "get" {
+			if looks++; looks == 1 {
+				return context.DeadlineExceeded
+			}
+		}
+		return nil
+	}
+	if puts, gets, now, err := settle(t.Context(), "3", at+2); puts != 2 || gets != 2 || now != at+3 || err != nil {
+		t.Errorf("its answer is lost, and that of who looks: %d puts, %d looks, revision %d: %v", puts, gets, now, err)
+	}
+	s.Lose, s.Fail = nil, nil
+	if puts, gets, _, err := settle(t.Context(), "4", at); puts != 1 || gets != 0 || !errors.Is(err, registry.ErrChanged) {
 		t.Errorf("it had changed before: %d puts, %d looks, %v", puts, gets, err)
 	}
 	silent := func(op, _ string) error {
@@ -119,7 +143,7 @@ func TestWhoSettlesLooks(t *testing.T) {
 		return nil
 	}
 	s.Fail = silent
-	if puts, gets, _, err := settle(t.Context(), "1", at+1); puts != 8 || gets != 8 || bellows.KindOf(err) != bellows.Unavailable { // the value is there, but as it was
+	if puts, gets, _, err := settle(t.Context(), "3", at+3); puts != 8 || gets != 8 || bellows.KindOf(err) != bellows.Unavailable { // the value is there, but as it was
 		t.Errorf("a registry that is silent: %d puts, %d looks, %v", puts, gets, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -127,7 +151,7 @@ func TestWhoSettlesLooks(t *testing.T) {
 		cancel()
 		return silent(op, key)
 	}
-	if puts, gets, _, err := settle(ctx, "3", at+1); puts != 1 || gets > 1 || err == nil {
+	if puts, gets, _, err := settle(ctx, "5", at+3); puts != 1 || gets > 1 || err == nil {
 		t.Errorf("nobody waits: %d puts, %d looks, %v", puts, gets, err)
 	}
 	s.Fail = func(op, _ string) error {
@@ -136,7 +160,7 @@ func TestWhoSettlesLooks(t *testing.T) {
 		}
 		return context.DeadlineExceeded
 	}
-	if puts, gets, _, err := settle(t.Context(), "3", at+1); puts != 1 || gets != 1 || !errors.Is(err, registry.ErrClosed) {
+	if puts, gets, _, err := settle(t.Context(), "5", at+3); puts != 1 || gets != 1 || !errors.Is(err, registry.ErrClosed) {
 		t.Errorf("it is closed: %d puts, %d looks, %v", puts, gets, err)
 	}
 }
@@ -174,4 +198,68 @@ func TestWhoResignsLeadsNoMore(t *testing.T) {
 	if _, err := r.Get(t.Context(), "office"); err != nil {
 		t.Errorf("who has resigned ends another's leadership: %v", err)
 	}
+}
+
+// watching is a registry of which the watches that are open are counted.
+type watching struct {
+	registry.Registry
+	open int
+}
+
+type watched struct {
+	registry.Watch
+	of *watching
+}
+
+func (r *watching) Watch(prefix string, after registry.Revision) (registry.Watch, error) {
+	w, err := r.Registry.Watch(prefix, after)
+	if err == nil {
+		r.open++
+	}
+	return &watched{w, r}, err
+}
+
+func (w *watched) Close() {
+	w.of.open--
+	w.Watch.Close()
+}
+
+// TestWhoWaitsToLeadWatchesNoLonger than it waits.
+func TestWhoWaitsToLeadWatchesNoLonger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := mem.New("a")
+		r := &watching{Registry: s.Open()}
+		defer r.Close()
+		var leases []registry.Lease
+		for range 2 {
+			l, err := r.Grant(t.Context(), time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			leases = append(leases, l)
+		}
+		first, err := registry.Campaign(t.Context(), r, "office", []byte("first"), leases[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		won := make(chan registry.Leadership, 1)
+		go func() {
+			l, err := registry.Campaign(t.Context(), r, "office", []byte("second"), leases[1])
+			if err != nil {
+				t.Error(err)
+			}
+			won <- l
+		}()
+		synctest.Wait()
+		if r.open != 1 {
+			t.Errorf("it watches %d times", r.open)
+		}
+		if err := first.Resign(t.Context(), r); err != nil {
+			t.Error(err)
+		}
+		if second := <-won; second.Term <= first.Term || r.open != 0 {
+			t.Errorf("terms %d and %d; %d watches are left", first.Term, second.Term, r.open)
+		}
+	})
 }

@@ -3,6 +3,7 @@
 package manager
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,6 +107,50 @@ func TestAManagerFindsItsJobs(t *testing.T) {
 	u.over <- <-u.over
 	if left := states(); left != "" {
 		t.Errorf("after down there are %s", left)
+	}
+}
+
+// TestTheOldestRecordsGo, of jobs that are over, where there are too many; one that the registry does not let go of is tried again.
+func TestTheOldestRecordsGo(t *testing.T) {
+	t.Parallel()
+	store := mem.New("test")
+	r := store.Open()
+	lease, err := r.Grant(t.Context(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	office, err := registry.Campaign(t.Context(), r, officeKey, nil, lease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &manager{}
+	k := &keeper{m: m, reg: r, office: office, have: map[int]registry.Revision{}}
+	for n := 1; n <= recordsMost+2; n++ {
+		j := &job{number: n, ended: time.Unix(1, 0)}
+		if n == 1 || n == 3 {
+			j.ended = time.Time{} // it runs still
+		}
+		m.jobs = append(m.jobs, j)
+		if k.have[n], err = r.Put(t.Context(), jobKey(n), []byte("x"), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store.Fail = func(op, _ string) error {
+		if op == "delete" {
+			return context.DeadlineExceeded
+		}
+		return nil
+	}
+	if err := k.trim(t.Context()); err == nil || len(k.have) != recordsMost+2 {
+		t.Errorf("a registry that is silent: %d are known to be there, %v", len(k.have), err)
+	}
+	store.Fail = nil
+	if err := k.trim(t.Context()); err != nil {
+		t.Error(err)
+	}
+	list, _, err := r.List(t.Context(), jobsPrefix)
+	if err != nil || len(list) != recordsMost || len(k.have) != recordsMost || list[0].Key != jobKey(1) || list[1].Key != jobKey(3) || list[2].Key != jobKey(5) {
+		t.Errorf("%d are there, %d are known to be, the first %+v: %v", len(list), len(k.have), list[:3], err)
 	}
 }
 

@@ -3,11 +3,14 @@
 package manager
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bellows"
@@ -96,6 +99,35 @@ func TestWhatIsAskedIsAskedAgain(t *testing.T) {
 	if list := m.meanwhile(j); len(list) != 2 || len(j.tell(cluster.Message{})) != 1 {
 		t.Errorf("once more: %+v", list)
 	}
+}
+
+// TestWhoWaitsNoMoreKeepsNobody: what was asked of a job is forgotten with its asker, and the manager answers others.
+func TestWhoWaitsNoMoreKeepsNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		theirs, ours := net.Pipe()
+		go io.Copy(io.Discard, theirs)
+		j := &job{number: 3, led: make(chan struct{}), over: make(chan struct{}), session: cluster.NewSession(ours, strings.NewReader(""))}
+		m := &manager{asked: map[uint64]*question{}}
+		for _, led := range []bool{false, true} {
+			if led {
+				close(j.led)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if _, err := m.ask(ctx, j, cluster.Message{Scale: &cluster.Grow{}}); bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "ask job 3: it has not answered") {
+				t.Errorf("it says %v", err)
+			}
+			cancel()
+			if !m.mu.TryLock() {
+				t.Fatal("nobody else gets an answer")
+			}
+			if m.mu.Unlock(); len(m.asked) != 0 {
+				t.Errorf("%d questions are kept", len(m.asked))
+			}
+		}
+		j.session.Close()
+		theirs.Close()
+	})
 }
 
 // TestWhoDiesAgainAndAgainIsGivenUp: five times in a row with no new checkpoint another process takes over; then the job is interrupted, with the exit code of lost nodes. Those behind it run.
