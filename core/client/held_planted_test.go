@@ -1,0 +1,12 @@
+//go:build planted
+
+package client_test
+
+import (
+	"os"
+
+	"bellows/core/planted"
+)
+
+// Tests of a planted bug that no schedule shows are run by sim's TestSurvivorsAreHeld, which says which it is.
+func init() { planted.Plant(os.Getenv("BELLOWS_PLANTED")) }
