@@ -326,6 +326,70 @@ func TestAServiceThatIsNotThereIsNamed(t *testing.T) {
 	})
 }
 
+// TestRequestsNameTheirRegion, as the place says it.
+func TestRequestsNameTheirRegion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := s3test.Pipe(t)
+		for _, region := range []string{"eu-west-1", "us-east-1"} {
+			asked := 0
+			server.Upset(func(_ int, r *http.Request) s3test.Fault {
+				asked++
+				if by := r.Header.Get("Authorization"); !strings.Contains(by, "/"+region+"/s3/aws4_request") {
+					t.Errorf("it is asked in %s by %s", region, by)
+				}
+				return s3test.Fault{}
+			})
+			s := server.StoreAs(t, strings.Replace(server.Place("p"), "us-east-1", region, 1), s3test.Key, s3test.Secret)
+			_, err := s.Stat(t.Context(), "a") // the service knows one region
+			if want := region == "us-east-1"; errors.Is(err, fs.ErrNotExist) != want || asked == 0 {
+				t.Errorf("%s: %v, asked %d times", region, err, asked)
+			}
+		}
+	})
+}
+
+// TestABucketIsNamedInPathOrHost, as the place says it: in the path, where it names an endpoint and says nothing.
+func TestABucketIsNamedInPathOrHost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := s3test.Pipe(t)
+		for style, inHost := range map[string]bool{"": false, "&use_path_style=true": false, "&use_path_style=false": true} {
+			server.Upset(func(_ int, r *http.Request) s3test.Fault {
+				if strings.HasPrefix(r.Host, "tests.") != inHost || strings.HasPrefix(r.URL.Path+"/", "/tests/") == inHost {
+					t.Errorf("%q: it is asked at %s for %s", style, r.Host, r.URL.Path)
+				}
+				return s3test.Fault{What: s3test.Answered, Status: 404, Code: "NoSuchKey"}
+			})
+			s := server.StoreAs(t, server.Place("p")+style, s3test.Key, s3test.Secret)
+			if _, err := s.Stat(t.Context(), "a"); err == nil {
+				t.Errorf("%q: it is there", style)
+			}
+		}
+	})
+}
+
+// TestAServiceThatFailsIsAskedForNothingElse: only where it has refused is a list asked what that means.
+func TestAServiceThatFailsIsAskedForNothingElse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := s3test.Pipe(t)
+		s := server.Store(t, "p")
+		looks, lists := 0, 0
+		server.Upset(func(_ int, r *http.Request) s3test.Fault {
+			if r.Method != http.MethodHead {
+				lists++
+				return s3test.Fault{}
+			}
+			looks++
+			return s3test.Fault{What: s3test.Answered, Status: 500, Code: "InternalError"}
+		})
+		if _, err := s.Stat(t.Context(), "a"); bellows.KindOf(err) != bellows.IO || !strings.Contains(err.Error(), "the service fails") || looks != 5 || lists != 0 {
+			t.Errorf("after %d looks and %d lists: %v", looks, lists, err)
+		}
+	})
+}
+
 // TestOneFaultIsNotNoticed: an answer that fails, is cut short, lost or damaged is asked for again.
 func TestOneFaultIsNotNoticed(t *testing.T) {
 	t.Parallel()
