@@ -8,5 +8,5 @@ import (
 	"bellows/core/planted"
 )
 
-// Tests of a planted bug that no schedule shows are run by sim's TestSurvivorsAreHeld, which says which it is.
+// Tests of a planted bug that no schedule shows are run by TestSurvivorsAreHeld, which says which it is.
 func init() { planted.Plant(os.Getenv("BELLOWS_PLANTED")) }

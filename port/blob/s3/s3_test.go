@@ -493,6 +493,32 @@ func TestWhatIsDamagedIsNotGiven(t *testing.T) {
 	}
 }
 
+// TestAReaderOfWhatIsDamagedGivesNoMore: what it would give again may be what was damaged.
+func TestAReaderOfWhatIsDamagedGivesNoMore(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t)
+	s := server.Store(t, "p")
+	put(t, s, "long", content(part+5))
+	r, err := s.Open(t.Context(), "long")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	server.Upset(func(_ int, r *http.Request) (f s3test.Fault) {
+		if r.Header.Get("Range") != "" {
+			f.What = s3test.Damaged
+		}
+		return f
+	})
+	if _, err := io.ReadAll(io.NewSectionReader(r, 0, r.Bytes())); !errors.Is(err, blob.ErrDamaged) {
+		t.Errorf("it is given: %v", err)
+	}
+	server.Upset(nil)
+	if n, err := r.ReadAt(make([]byte, 9), 0); n != 0 || !errors.Is(err, blob.ErrDamaged) {
+		t.Errorf("%d bytes are given behind that: %v", n, err)
+	}
+}
+
 // TestAStallEnds has a service that never answers: each call ends within a minute and a half, and at once where nobody waits any more.
 func TestAStallEnds(t *testing.T) {
 	t.Parallel()

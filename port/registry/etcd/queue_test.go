@@ -1,0 +1,157 @@
+package etcd
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"bellows"
+	"bellows/port/registry"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// TestAQueueHasItsBound: behind it etcd is asked for no more, until all that waits was taken.
+func TestAQueueHasItsBound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const each = entryBytes + len("ab") + len("cde")
+		w := &watch{client: &client{prefix: "p/"}, most: 2 * each, wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+		put := func(revision int64) bool {
+			return w.add([]*clientv3.Event{{Type: mvccpb.Event_PUT, Kv: &mvccpb.KeyValue{Key: []byte("p/ab"), Value: []byte("cde"), ModRevision: revision, Lease: 7}}})
+		}
+		if put(3) || put(4) {
+			t.Error("it is full before its bound")
+		}
+		if !put(5) || w.after != 5 {
+			t.Errorf("it is not full above its bound, up to revision %d", w.after)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		waited := make(chan struct{})
+		go func() { w.awaitRoom(ctx); close(waited) }()
+		synctest.Wait()
+		select {
+		case <-waited:
+			t.Error("there is room in what is full")
+		default:
+		}
+		list, err := w.take()
+		if err != nil || len(list) != 3 || list[0].Key != "ab" || string(list[0].Value) != "cde" || list[0].Revision != 3 || list[0].Lease != 7 || list[0].Gone {
+			t.Errorf("%+v, %v", list, err)
+		}
+		<-waited
+		if put(6) || !w.add([]*clientv3.Event{{Type: mvccpb.Event_DELETE, Kv: &mvccpb.KeyValue{Key: []byte("p/" + strings.Repeat("k", 2*each)), ModRevision: 7}}}) {
+			t.Error("what was taken counts, or what waits does not")
+		}
+		cancel()
+		w.err = registry.ErrBehind
+		if list, err := w.take(); err != nil || len(list) != 2 || !list[1].Gone {
+			t.Errorf("what came before its end is %+v, %v", list, err)
+		}
+		if list, err := w.take(); bellows.KindOf(err) != bellows.Lost || list != nil {
+			t.Errorf("behind its end is %+v, %v", list, err)
+		}
+	})
+}
+
+// TestWhatAddressesAreWrongIsSaid, without what is secret in them, and how many there may be.
+func TestWhatAddressesAreWrongIsSaid(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[string]string{
+		"http://10.0.0.5:2379":              "use etcd at http://10.0.0.5:2379: whoever listens on the network would read and change what is said",
+		"https://me:secret@host:1?password": "use etcd at https://host:1: it is no address of etcd",
+		"ftp://127.0.0.1:1":                 "use etcd at ftp://127.0.0.1:1: it is no address of etcd",
+		"http://[::1":                       "use etcd at an address that is not shown: it is no address of etcd",
+	} {
+		if err := CheckEndpoint(at); err == nil || !strings.HasPrefix(err.Error(), want+";") {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	many := make([]string, endpointsMost)
+	for i := range many {
+		many[i] = "unix://nobody:1"
+	}
+	if _, err := Open(ctx, Config{Endpoints: many, Prefix: "a"}); err == nil || bellows.KindOf(err) == bellows.Config {
+		t.Errorf("as many as there may be: %v", err)
+	}
+}
+
+// electing is etcd while its members choose another leader: the first time that it is asked it does not answer.
+type electing struct {
+	clientv3.KV
+	clientv3.Lease
+	asked int
+}
+
+func (e *electing) answers() error {
+	if e.asked++; e.asked == 1 {
+		return rpctypes.ErrGRPCNoLeader
+	}
+	return nil
+}
+
+var header = &etcdserverpb.ResponseHeader{Revision: 5}
+
+func (e *electing) Get(context.Context, string, ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	kv := []*mvccpb.KeyValue{{Key: []byte("p/a"), Value: []byte("v"), ModRevision: 4}}
+	return &clientv3.GetResponse{Header: header, Kvs: kv, Count: 1}, e.answers()
+}
+
+func (e *electing) Grant(context.Context, int64) (*clientv3.LeaseGrantResponse, error) {
+	return &clientv3.LeaseGrantResponse{ID: 7, TTL: 9}, e.answers()
+}
+
+func (e *electing) KeepAliveOnce(context.Context, clientv3.LeaseID) (*clientv3.LeaseKeepAliveResponse, error) {
+	return nil, e.answers()
+}
+
+func (e *electing) Revoke(context.Context, clientv3.LeaseID) (*clientv3.LeaseRevokeResponse, error) {
+	return nil, e.answers()
+}
+
+func (e *electing) Txn(context.Context) clientv3.Txn { return &changing{of: e} }
+
+// changing is a change that it is asked for.
+type changing struct {
+	clientv3.Txn
+	of *electing
+}
+
+func (c *changing) If(...clientv3.Cmp) clientv3.Txn  { return c }
+func (c *changing) Then(...clientv3.Op) clientv3.Txn { return c }
+
+func (c *changing) Commit() (*clientv3.TxnResponse, error) {
+	return &clientv3.TxnResponse{Header: header, Succeeded: true}, c.of.answers()
+}
+
+// TestWhatIsHarmlessIsAskedAgain, and what may have been done is not.
+func TestWhatIsHarmlessIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		ask   func(context.Context, *client) error
+		asked int
+	}{
+		"get":    {func(ctx context.Context, c *client) error { _, err := c.Get(ctx, "a"); return err }, 2},
+		"list":   {func(ctx context.Context, c *client) error { _, _, err := c.List(ctx, "a"); return err }, 2},
+		"grant":  {func(ctx context.Context, c *client) error { _, err := c.Grant(ctx, registry.LeaseLeast); return err }, 2},
+		"renew":  {func(ctx context.Context, c *client) error { return (&granted{client: c}).Renew(ctx) }, 2},
+		"revoke": {func(ctx context.Context, c *client) error { return (&granted{client: c}).Revoke(ctx) }, 2},
+		"put":    {func(ctx context.Context, c *client) error { _, err := c.Put(ctx, "a", nil, 0); return err }, 1},
+		"delete": {func(ctx context.Context, c *client) error { return c.Delete(ctx, "a") }, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &electing{}
+			r := &client{etcd: &clientv3.Client{KV: e, Lease: e}, name: "a test", prefix: "p/", within: WithinDefault, closed: make(chan struct{})}
+			err := c.ask(t.Context(), r)
+			if e.asked != c.asked || (err == nil) != (c.asked == 2) || c.asked == 1 && bellows.KindOf(err) != bellows.Unavailable {
+				t.Errorf("%s: asked %d times, %v", what, e.asked, err)
+			}
+		})
+	}
+}
