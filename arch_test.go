@@ -208,6 +208,8 @@ var edges = []edge{
 	{"core/checkpoint", "link/wire", "state travels as slabs"},
 	{"core/members", "link/wire", "nodes tell each other that they live"},
 	{"link/session", "link/wire", "a session numbers envelopes and puts them in order"},
+
+	{"app/linear", "app/mlr", "softmax is a loss of linear models, and mlr its name of its own"},
 }
 
 // TestRoomsExist wants a folder with Go for every room: what is not built yet has none.

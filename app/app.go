@@ -26,6 +26,14 @@ type Setting struct {
 	Reason  string // what it does, and why the default is what it is
 }
 
+// Short is a name of an application with settings of its own, for whom the name of a model is nearer than that of the application.
+type Short struct {
+	Name     string            // the APP of the command line, instead
+	Title    string            // what it is, for help
+	Settings map[string]string // what the name means, by the names of --set: nobody sets them beside
+	Defaults map[string]string // others, where nobody sets them
+}
+
 // Description is what an application says of itself.
 type Description struct {
 	Name  string // the APP of the command line: "mf"
@@ -37,6 +45,8 @@ type Description struct {
 	// Warm says that a run can begin with a saved model: Input.From.
 	Warm     bool
 	Settings []Setting
+	// Short are other words for APP, with some settings made: "svm" for the application linear with loss=hinge.
+	Short []Short
 	// Metrics are the names of the table's columns, in order: "train_rmse", "test_rmse". The last
 	// is the one that early stopping and --until look at when nothing else is said.
 	Metrics []string

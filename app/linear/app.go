@@ -11,6 +11,20 @@ import (
 // name is the application's word on the command line and in the manifest.
 const name = "linear"
 
+// short are the names that people have for its losses.
+var short = []app.Short{
+	{Name: "logistic", Title: "logistic regression of two classes", Settings: map[string]string{"loss": lossLogistic}},
+	{Name: "svm", Title: "a linear support vector machine of two classes", Settings: map[string]string{"loss": lossHinge}},
+	{Name: "softmax", Title: "softmax regression of two or more classes", Settings: map[string]string{"loss": lossSoftmax}},
+	{Name: "linreg", Title: "linear regression by least squares", Settings: map[string]string{"loss": lossSquared}},
+	{Name: "ridge", Title: "ridge regression: least squares with l2", Settings: map[string]string{"loss": lossSquared}},
+	{Name: "lasso", Title: "lasso: least squares with l1, 0.01 unless another is set", Settings: map[string]string{"loss": lossSquared}, Defaults: map[string]string{"l1": lassoL1}},
+	{Name: "robust", Title: "robust regression: Huber's loss", Settings: map[string]string{"loss": lossHuber}},
+}
+
+// lassoL1 is the l1 of the lasso where none is set, on scaled features and labels.
+const lassoL1 = "0.01"
+
 // New is the application, for the list of the command line.
 func New() app.Application { return application{} }
 
@@ -19,7 +33,7 @@ type application struct{}
 // Describe implements app.Application.
 func (application) Describe() app.Description {
 	return app.Description{
-		Name: name, Title: "linear regression and classification", Unit: "rows", Data: data.Examples,
+		Name: name, Title: "linear regression and classification", Unit: "rows", Data: data.Examples, Warm: true, Short: short,
 		Settings: settings,
 		Metrics:  []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss", "gap"},
 		Other:    []string{"train_loss", "test_loss", "train_rmse", "test_rmse", "test_r2"},
@@ -30,6 +44,13 @@ func (application) Describe() app.Description {
 func (application) NewRun(in app.Input) (*app.Run, error) {
 	if in.Data == nil || in.Data.Kind != data.Examples {
 		return nil, bellows.Errorf(bellows.BadData, "train", name, "the data must be labelled examples")
+	}
+	v, err := app.Resolve(application{}.Describe(), in.Settings)
+	if err != nil {
+		return nil, err
+	}
+	if chosen := v.Text("loss"); chosen == lossSoftmax || chosen == app.Auto && lossOf(in.Data) == lossSoftmax {
+		return newSoftmax(in, v)
 	}
 	c, err := newConfig(in)
 	if err != nil {

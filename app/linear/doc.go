@@ -1,4 +1,4 @@
-// Package linear is linear models of one score: of numbers (regression), or of two classes. Rows of features have the score w x + b, and a loss says what
+// Package linear is linear models: of numbers (regression), of two classes, and of more (softmax, which is package mlr). But for softmax they have one score. Rows of features have the score w x + b, and a loss says what
 // a wrong one costs (internal/loss).
 //
 // Training minimises the mean loss plus l2/2 |w|² + l1 |w|₁, over features that are scaled first and one that is the same in all rows, the bias, which

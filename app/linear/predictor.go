@@ -17,7 +17,14 @@ import (
 )
 
 // Open implements app.Application. It refuses a model whose parts do not fit each other.
-func (application) Open(m *model.Model) (app.Predictor, error) { return openModel(m) }
+func (application) Open(m *model.Model) (app.Predictor, error) {
+	var d details
+	r := m.Reader(name)
+	if r.ReadDetails(&d); r.Err() == nil && d.Loss == lossSoftmax {
+		return softmax.Open(m)
+	}
+	return openModel(m)
+}
 
 // predictor answers for one model. It is not for several goroutines at once.
 type predictor struct {

@@ -14,17 +14,21 @@ import (
 )
 
 var settings = []app.Setting{
-	{Name: "loss", Default: app.Auto, Reason: "what a wrong score costs, and so what labels are; auto is logistic where there are two, and squared where they are more numbers. Of two classes: logistic, whose scores are log-odds; hinge (or svm); squared_hinge. Of numbers: squared (or linreg, ridge); huber (or robust), which large errors pull less; insensitive (or svr), which small ones do not pull. More classes are train mlr"},
+	{Name: "loss", Default: app.Auto, Reason: "what a wrong score costs, and so what labels are; auto is logistic where there are two, softmax where they are more and text, and squared where they are more numbers. Of two classes: logistic, whose scores are log-odds; hinge (or svm); squared_hinge. Of numbers: squared (or linreg, ridge); huber (or robust), which large errors pull less; insensitive (or svr), which small ones do not pull. Of any number of classes: softmax, which train mlr is a name of"},
 	{Name: "l2", Default: app.Auto, Reason: "strength of the pull of weights towards zero, on scaled features and the mean loss, never 0; auto follows the evidence of the training rows for logistic and squared by Newton's method, and else is 1/rows, as C=1 of LIBLINEAR, for dense rows 0.001 at least"},
 	{Name: "l1", Default: "0", Reason: "strength of the pull that makes weights exactly zero, beside l2: an elastic net; 0 keeps all"},
 	{Name: "delta", Default: "0.5", Reason: "huber: errors beyond it count by their size and not by their square; a multiple of the labels' spread"},
 	{Name: "epsilon", Default: "0.1", Reason: "insensitive: errors up to it cost nothing; a multiple of the labels' spread"},
 	{Name: "scale", Default: scaleAuto, Reason: "auto scales features and labels by what training rows have, so that their units do not matter; none takes them as they are, with a feature that is always 1, as LIBLINEAR with -B 1"},
-	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, dual goes from row to row, and both end close to the best; sgd, adagrad, adam and ftrl (FTRL-proximal) step by gradients, with l1 and l2 taken on the server, and allow --staleness; auto is newton for up to 512 features and losses that bend smoothly (logistic, squared_hinge, squared, huber) without l1, where it needs a few epochs, else dual, which needs more and is cheap for sparse rows"},
-	{Name: "lr", Default: "1", Reason: "sgd, adagrad, adam, ftrl: step size, as a multiple of what suits the data; it is cut when epochs gain little"},
+	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, dual goes from row to row, and both end close to the best; sgd, adagrad, adam and ftrl (FTRL-proximal) step by gradients, with l1 and l2 taken on the server, and allow --staleness; softmax has average (splits take local steps that are averaged with momentum), its choice, and sgd, momentum, adagrad, adam; auto is newton for up to 512 features and losses that bend smoothly (logistic, squared_hinge, squared, huber) without l1, where it needs a few epochs, else dual, which needs more and is cheap for sparse rows"},
+	{Name: "lr", Default: "1", Reason: "sgd, adagrad, adam, ftrl, and softmax: step size, as a multiple of what suits the data; it is cut when epochs gain little"},
+	{Name: "class_weights", Default: "none", Reason: "softmax: how much the rows of a class count in training: balanced, or label:weight,..., as in train mlr"},
 	{Name: "gap", Default: "0.01", Reason: "the run ends when the objective is certain to be within this part of the best there is; it mostly is far closer then, and smaller takes longer. Or by dual when it is within ten times that and has fallen by less than a tenth of it in 20 epochs; by steps, which prove nothing, when it has fallen by less than a tenth of it in 5"},
 	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 4 for dense rows and 16 for sparse ones, fewer for small data, or four for each slot that --workers A:B allows, and never depends on the machine"},
 	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch: auto is 10 by dual and 100 by steps, each of them a step, fewer for small data. Newton's epochs always have 2"},
+	{Name: "batch", Default: app.Auto, Reason: "softmax: rows of a local step; auto is 1 for sparse rows and 8 to 64 for dense ones"},
+	{Name: "early_stop", Default: app.Auto, Reason: "softmax: stop when held-out rows are predicted no better, and keep the best epoch; auto is on unless the number of epochs is given. The other losses have one best, and need no such rows"},
+	{Name: "patience", Default: "5", Reason: "softmax: epochs without improvement before stopping"},
 }
 
 // The values of the setting loss.
@@ -55,6 +59,9 @@ const (
 	solverAdam    = "adam"
 	solverFTRL    = "ftrl"
 )
+
+// solvers is all of them, those of softmax too.
+var solvers = []string{app.Auto, solverNewton, solverDual, solverSGD, solverAdaGrad, solverAdam, solverFTRL, solverAverage, solverMomentum}
 
 // epochsDefault ends a run that names no number of epochs and does not come close enough to the best.
 const epochsDefault = 200
@@ -87,9 +94,17 @@ func newConfig(in app.Input) (config, error) {
 		return config{}, bellows.Errorf(bellows.Config, "train", name, "there is no staleness but 0: that a step comes closer to the best is certain only where all splits begin a clock with the same weights").
 			Hinted("leave --staleness out, or take --set solver=adagrad, which steps by gradients")
 	}
+	if in.From != nil {
+		return config{}, bellows.Errorf(bellows.Config, "train", name, "only loss=softmax begins with a model").Hinted("leave --from out: the others come to the same best from anywhere")
+	}
+	for _, key := range append([]string{"class_weights"}, softmaxOnly...) {
+		if _, given := in.Settings[key]; given {
+			v.Refuse(key, "only loss=softmax has it")
+		}
+	}
 	c := config{
 		values: v, name: v.Text("loss"), l1: v.Float("l1", 0, 1e6), gap: v.Float("gap", 1e-7, 1), raw: v.Choice("scale", scaleAuto, scaleNone) == scaleNone,
-		solver: v.Choice("solver", app.Auto, solverNewton, solverDual, solverSGD, solverAdaGrad, solverAdam, solverFTRL),
+		solver: v.Choice("solver", solvers...),
 		lr:     v.Float("lr", 1e-9, 1e9), consistency: in.Consistency(table.BSP),
 		splits: v.IntOrAuto("splits", 1, 1<<14), clocks: v.IntOrAuto("clocks", 1, clocksMax),
 		seed: in.Seed, meter: in.Meter, least: in.SplitsLeast(),
@@ -111,6 +126,8 @@ func newConfig(in app.Input) (config, error) {
 	}
 	_, curved := c.loss.(loss.Curved)
 	switch {
+	case c.solver == solverAverage || c.solver == solverMomentum:
+		v.Refuse("solver", "only loss=softmax has it")
 	case c.solver != solverNewton:
 	case !curved && c.loss != nil:
 		v.Refuse("solver", "loss=%s has corners, where there is no curvature; solver=dual finds its best", c.name)
@@ -122,7 +139,13 @@ func newConfig(in app.Input) (config, error) {
 
 // lossOf is the loss that suits labels: two of them, or text, are classes.
 func lossOf(set *data.Set) string {
-	if values := set.Examples.Labels(2); len(values) == 2 || set.Examples.LabelNames != nil {
+	switch values := set.Examples.Labels(2); {
+	case len(values) == 2:
+		return lossLogistic
+	case set.Examples.LabelNames == nil:
+	case values == nil:
+		return lossSoftmax
+	default:
 		return lossLogistic
 	}
 	return lossSquared
@@ -146,17 +169,15 @@ func (c *config) choose(delta, epsilon float64) {
 		c.loss = loss.Huber{Delta: delta}
 	case lossInsensitive:
 		c.loss = loss.Insensitive{Epsilon: epsilon}
-	case "softmax":
-		c.values.Refuse("loss", "softmax regression is an application of its own: train mlr")
 	case "lasso":
 		c.values.Refuse("loss", "say loss=squared and how strong the pull is that makes weights zero, such as l1=0.01")
 	default:
-		names := []string{lossLogistic, lossHinge, lossSquaredHinge, lossSquared, lossHuber, lossInsensitive}
+		names := []string{lossSoftmax, lossLogistic, lossHinge, lossSquaredHinge, lossSquared, lossHuber, lossInsensitive}
 		near := ""
 		if n := app.Nearest(c.name, names); n != "" {
 			near = fmt.Sprintf("; did you mean %s?", n)
 		}
-		c.values.Refuse("loss", "must be one of logistic, hinge, squared_hinge, squared, huber, insensitive%s", near)
+		c.values.Refuse("loss", "must be one of softmax, logistic, hinge, squared_hinge, squared, huber, insensitive%s", near)
 	}
 }
 

@@ -56,18 +56,18 @@ func (p *problem) readLabels(set *data.Set) error {
 	case values != nil && len(labels) == 1:
 		return refuse("give rows of other labels, too", "has nothing to learn: all labels are %s", listed)
 	case !c.classes && e.LabelNames != nil:
-		return refuse("take --set loss=logistic for two classes, train mlr for more", "predicts numbers, and the labels are text: %s", listed)
+		return refuse("take --set loss=logistic for two classes, loss=softmax for more", "predicts numbers, and the labels are text: %s", listed)
 	case !c.classes:
 		if c.values.IsAuto("loss") && values != nil && len(labels) <= classesLikely && len(labels)*rowsEach <= e.Rows() && whole(values) {
-			p.warnings = append(p.warnings, fmt.Sprintf("labels are %d whole numbers, %s, which are predicted as numbers; if they are classes, take train mlr, else say loss=squared", len(labels), listed))
+			p.warnings = append(p.warnings, fmt.Sprintf("labels are %d whole numbers, %s, which are predicted as numbers; if they are classes, say loss=softmax, else loss=squared", len(labels), listed))
 		}
 		return nil
 	case values == nil:
 		return refuse("take --set loss=squared to predict numbers", "tells two classes apart, and there are more than %d labels", labelsMost)
 	case len(labels) > 2:
-		hint := "take train mlr for more classes, --set loss=squared to predict numbers"
+		hint := "take --set loss=softmax for more classes, loss=squared to predict numbers"
 		if e.LabelNames != nil {
-			hint = "take train mlr for more classes"
+			hint = "take --set loss=softmax for more classes"
 		}
 		return refuse(hint, "tells two classes apart, and there are %d labels: %s", len(labels), listed)
 	}

@@ -13,18 +13,19 @@ import (
 	"bellows/train"
 )
 
-// name is the application's word on the command line and in the manifest.
-const name = "mlr"
-
 // New is the application, for the list of the command line.
-func New() app.Application { return application{} }
+func New() app.Application { return application{"mlr"} }
 
-type application struct{}
+// As is the application by the name of another, of which it is one of the losses: models are of that name, and say which loss they are by.
+func As(name string) app.Application { return application{name} }
+
+// application has its word on the command line and in the manifest.
+type application struct{ name string }
 
 // Describe implements app.Application.
-func (application) Describe() app.Description {
+func (a application) Describe() app.Description {
 	return app.Description{
-		Name: name, Title: "softmax regression", Unit: "rows", Data: data.Examples, Warm: true,
+		Name: a.name, Title: "softmax regression", Unit: "rows", Data: data.Examples, Warm: true,
 		Settings: settings,
 		Metrics:  []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss"},
 	}
@@ -32,11 +33,11 @@ func (application) Describe() app.Description {
 
 // NewRun implements app.Application. Training metrics are those of the rows as they were visited,
 // so of weights that were still moving.
-func (application) NewRun(in app.Input) (*app.Run, error) {
+func (a application) NewRun(in app.Input) (*app.Run, error) {
 	if in.Data == nil || in.Data.Kind != data.Examples {
-		return nil, bellows.Errorf(bellows.BadData, "train", name, "the data must be labelled examples")
+		return nil, bellows.Errorf(bellows.BadData, "train", a.name, "the data must be labelled examples")
 	}
-	c, err := newConfig(in)
+	c, err := newConfig(in, a)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		Baseline:  p.majority(),
 		Objective: "train_logloss",
 		Model: func(tables [][]float32) (*model.Model, error) {
-			return newModel(p, tables, details{L2: k.alpha / float64(len(p.rows)), Pace: k.pace})
+			return newModel(p, tables, details{L2: k.alpha / float64(len(p.rows)), Pace: k.pace, Loss: a.loss()})
 		},
 	}, nil
 }
@@ -98,6 +99,14 @@ func (p *problem) tables() []table.Schema {
 	velocity := weights
 	velocity.Name = "velocity"
 	return []table.Schema{weights, velocity}
+}
+
+// loss is what a model says of its loss, where its application has others.
+func (a application) loss() string {
+	if a == New() {
+		return ""
+	}
+	return "softmax"
 }
 
 func (p *problem) settled() map[string]string {

@@ -18,7 +18,7 @@ const rowsEach = 5
 
 // classesOf is the distinct labels as labels.txt and predictions show them: numbers in their order, or text in its. What hardly can be classes is
 // refused, unless somebody has named the column and there are at least two rows for each: then it is a warning.
-func classesOf(set *data.Set) (classes, warnings []string, err error) {
+func classesOf(set *data.Set, name string) (classes, warnings []string, err error) {
 	e := set.Examples
 	values := e.Labels(classesMax)
 	hint := func(otherwise string) string {
@@ -30,7 +30,7 @@ func classesOf(set *data.Set) (classes, warnings []string, err error) {
 	refuse := func(otherwise, format string, args ...any) ([]string, []string, error) {
 		return nil, nil, bellows.Errorf(bellows.BadData, "train", name, format, args...).Hinted(hint(otherwise))
 	}
-	const numbers = "give labels that name classes; a number is not predicted by " + name
+	numbers := "give labels that name classes; a number is not predicted by " + name
 	if values == nil && e.Rows() > 0 {
 		return refuse(numbers, "more than %d distinct labels: that is a regression target, not a class", classesMax)
 	}

@@ -22,7 +22,7 @@ const aucBytes = 256 << 20
 func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, error) {
 	for _, m := range metrics {
 		if !slices.Contains(metricNames, m) {
-			return nil, app.UnknownMetric(name, m, metricNames...)
+			return nil, app.UnknownMetric(p.name, m, metricNames...)
 		}
 	}
 	plain, err := p.Evaluate(set)
@@ -47,7 +47,7 @@ func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, 
 		}
 	}
 	if slices.Contains(metrics, "auc") && !slices.ContainsFunc(out.Metrics, func(m train.Metric) bool { return m.Name == "auc" }) {
-		return nil, bellows.Errorf(bellows.BadData, "evaluate", name, "auc needs rows of at least two classes")
+		return nil, bellows.Errorf(bellows.BadData, "evaluate", p.name, "auc needs rows of at least two classes")
 	}
 	return out, nil
 }

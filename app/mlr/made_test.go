@@ -84,7 +84,7 @@ func setOf(e *data.ExampleSet) *data.Set { return &data.Set{Kind: data.Examples,
 
 func problemOf(t *testing.T, in app.Input) *problem {
 	t.Helper()
-	c, err := newConfig(in)
+	c, err := newConfig(in, application{"mlr"})
 	if err != nil {
 		t.Fatal(err)
 	}

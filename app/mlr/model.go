@@ -14,6 +14,7 @@ import (
 
 // details is the application's part of the manifest.
 type details struct {
+	Loss      string         `json:"loss,omitempty"`
 	Scaling   scalingDetails `json:"scaling,omitzero"`
 	IndexBase int            `json:"index_base"`         // of sparse input
 	Features  int            `json:"features,omitempty"` // of the data, where the model has only those of features.txt
@@ -31,7 +32,7 @@ type scalingDetails struct {
 // newModel makes the model of a run's tables. What training came to is in ended.
 func newModel(p *problem, tables [][]float32, ended details) (*model.Model, error) {
 	if len(tables) == 0 || len(tables[0]) != (p.features+1)*p.width {
-		return nil, bellows.Errorf(bellows.Bug, "make model", name, "the tables are not those of the job")
+		return nil, bellows.Errorf(bellows.Bug, "make model", p.name, "the tables are not those of the job")
 	}
 	w := tables[0]
 	weights := make([]float32, p.width*p.features)
@@ -42,7 +43,7 @@ func newModel(p *problem, tables [][]float32, ended details) (*model.Model, erro
 	}
 	for _, v := range w {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return nil, bellows.Errorf(bellows.BadData, "train", name, "the weights grew without bound").Hinted("lower lr, which is 1 by default")
+			return nil, bellows.Errorf(bellows.BadData, "train", p.name, "the weights grew without bound").Hinted("lower lr, which is 1 by default")
 		}
 	}
 	bias := append([]float32(nil), w[p.features*p.width:]...)
@@ -60,10 +61,10 @@ func newModel(p *problem, tables [][]float32, ended details) (*model.Model, erro
 	}
 	about, err := json.Marshal(d)
 	if err != nil {
-		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
+		return nil, bellows.Errorf(bellows.Bug, "make model", p.name, "%w", err)
 	}
 	return &model.Model{
-		App: name, Settings: p.values.All(), Metrics: map[string]float64{}, Details: about,
+		App: p.name, Settings: p.values.All(), Metrics: map[string]float64{}, Details: about,
 		Tensors: []model.Tensor{
 			{Name: "weights", Shape: []int{p.width, p.features}, Floats: weights},
 			{Name: "bias", Shape: []int{p.width}, Floats: bias},
@@ -85,7 +86,7 @@ func uncenter(bias, weights, center []float32) {
 }
 
 // openModel checks the parts of a model against each other. The predictor's table is features + 1 rows of classes, as in training.
-func openModel(m *model.Model) (*predictor, error) {
+func openModel(m *model.Model, name string) (*predictor, error) {
 	r, labels := m.Reader(name), m.Names(examples.LabelsFile)
 	if err := examples.CheckLabels(labels); err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func openModel(m *model.Model) (*predictor, error) {
 	if len(bias) == width {
 		uncenter(bias, weights, d.Scaling.Center)
 	}
-	p := &predictor{about: d, columns: m.Names(examples.ColumnsFile), narrow: narrow, wide: wide, labels: labels, features: f, base: d.IndexBase, table: make([]float32, (f+1)*width)}
+	p := &predictor{name: name, about: d, columns: m.Names(examples.ColumnsFile), narrow: narrow, wide: wide, labels: labels, features: f, base: d.IndexBase, table: make([]float32, (f+1)*width)}
 	for i, v := range weights {
 		p.table[i%f*width+i/f] = v
 	}

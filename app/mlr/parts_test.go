@@ -277,12 +277,12 @@ func TestLongRowsStepNoFurtherThanTheyMay(t *testing.T) {
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	numbers := &data.ExampleSet{Label: slices.Repeat([]float32{2, -1, 0.5}, 5)}
-	classes, warnings, err := classesOf(setOf(numbers))
+	classes, warnings, err := classesOf(setOf(numbers), "mlr")
 	if err != nil || !slices.Equal(classes, []string{"-1", "0.5", "2"}) || len(warnings) != 1 {
 		t.Fatalf("classes %v, %q, %v", classes, warnings, err)
 	}
 	text := &data.ExampleSet{Label: slices.Repeat([]float32{1, 0}, 5), LabelNames: []string{"no", "yes"}}
-	if classes, warnings, err = classesOf(setOf(text)); err != nil || !slices.Equal(classes, text.LabelNames) || len(warnings) > 0 {
+	if classes, warnings, err = classesOf(setOf(text), "mlr"); err != nil || !slices.Equal(classes, text.LabelNames) || len(warnings) > 0 {
 		t.Errorf("classes %v, %q, %v", classes, warnings, err)
 	}
 }
@@ -313,7 +313,7 @@ func TestLabelsThatAreNoClasses(t *testing.T) {
 		set := setOf(e)
 		set.Detected.Choice = c.choice
 		set.Reading = &data.Reading{Features: []data.Column{{Name: "kind", Number: 1, Levels: []string{"a"}}, {Name: "last", Number: 2}}}
-		_, warnings, err := classesOf(set)
+		_, warnings, err := classesOf(set, "mlr")
 		said := strings.Join(warnings, "; ")
 		if err != nil {
 			said = err.Error()

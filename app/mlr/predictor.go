@@ -15,10 +15,11 @@ import (
 )
 
 // Open implements app.Application. It refuses a model whose parts do not fit each other.
-func (application) Open(m *model.Model) (app.Predictor, error) { return openModel(m) }
+func (a application) Open(m *model.Model) (app.Predictor, error) { return openModel(m, a.name) }
 
 // predictor answers for one model. It is not for several goroutines at once.
 type predictor struct {
+	name     string   // of the application
 	labels   []string // by class
 	features int
 	narrow   *examples.Narrowing // of the features of the data, nil: none
@@ -43,7 +44,7 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 		return nil, err
 	}
 	if s.Rows() == 0 {
-		return nil, bellows.Errorf(bellows.BadData, "evaluate", name, "the data has no rows")
+		return nil, bellows.Errorf(bellows.BadData, "evaluate", p.name, "the data has no rows")
 	}
 	class := examples.Numbered(s.ExampleSet, p.labels)
 	var t tally
@@ -93,7 +94,7 @@ func (p *predictor) Fields() app.Fields { return app.Fields{Of: "probabilities",
 
 func (p *predictor) source(set *data.Set, op string) (examples.Source, error) {
 	if set == nil || set.Kind != data.Examples {
-		return examples.Source{}, bellows.Errorf(bellows.BadData, op, name, "the data must be labelled examples")
+		return examples.Source{}, bellows.Errorf(bellows.BadData, op, p.name, "the data must be labelled examples")
 	}
 	return examples.Source{ExampleSet: p.narrow.Of(set.Examples), Width: p.features}, nil
 }

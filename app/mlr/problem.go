@@ -114,7 +114,7 @@ func newProblem(in app.Input, c config) (*problem, error) {
 // know counts features and classes, of the data and of the model that the run begins with.
 func (p *problem) know(in app.Input) (err error) {
 	set := in.Data.Examples
-	if p.classes, p.warnings, err = classesOf(in.Data); err != nil {
+	if p.classes, p.warnings, err = classesOf(in.Data, p.name); err != nil {
 		return err
 	}
 	if p.warm, err = p.begin(&in); err != nil {
@@ -160,14 +160,14 @@ func (p *problem) divide(in app.Input) {
 
 func (p *problem) check() error {
 	if len(p.rows) < 2 {
-		return bellows.Errorf(bellows.BadData, "train", name, "%d of %d rows are left for training", len(p.rows), p.src.Rows()).
+		return bellows.Errorf(bellows.BadData, "train", p.name, "%d of %d rows are left for training", len(p.rows), p.src.Rows()).
 			Hinted("give more rows")
 	}
 	if p.features < 1 {
-		return bellows.Errorf(bellows.BadData, "train", name, "the rows have no features")
+		return bellows.Errorf(bellows.BadData, "train", p.name, "the rows have no features")
 	}
 	if p.width > math.MaxInt32/(p.features+1) {
-		return bellows.Errorf(bellows.BadData, "train", name, "%d classes times %d features are too many weights", p.width, p.features)
+		return bellows.Errorf(bellows.BadData, "train", p.name, "%d classes times %d features are too many weights", p.width, p.features)
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ const epochsDefault = 100
 // config is the settings of one run. Zero splits, clocks and batch, and a negative l2, are to be
 // chosen from the data.
 type config struct {
+	name           string // of the application
 	values         app.Values
 	lr, l2         float64
 	rule           string
@@ -46,12 +47,13 @@ type config struct {
 	least int // of the splits, where they are chosen
 }
 
-func newConfig(in app.Input) (config, error) {
-	v, err := app.Resolve(application{}.Describe(), in.Settings)
+func newConfig(in app.Input, a application) (config, error) {
+	v, err := app.Resolve(a.Describe(), in.Settings)
 	if err != nil {
 		return config{}, err
 	}
 	c := config{
+		name:   a.name,
 		values: v,
 		least:  in.SplitsLeast(),
 		lr:     v.Float("lr", 1e-9, 1e9),

@@ -34,7 +34,7 @@ func (p *problem) begin(in *app.Input) (*warm, error) {
 	if in.From == nil {
 		return nil, nil
 	}
-	old, err := openModel(in.From)
+	old, err := openModel(in.From, p.name)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (w *warm) join(classes []string) ([]string, error) {
 		}
 	}
 	if len(all) > classesMax {
-		return nil, bellows.Errorf(bellows.BadData, "train", name, "the model and the data have %d distinct labels together, and %d is the most", len(all), classesMax).
+		return nil, bellows.Errorf(bellows.BadData, "train", w.name, "the model and the data have %d distinct labels together, and %d is the most", len(all), classesMax).
 			Hinted("give data of the labels that the model knows")
 	}
 	return all, nil
@@ -84,7 +84,7 @@ func (w *warm) missed(classes []string, class []int32) []string {
 func (w *warm) match(e *data.ExampleSet) (wide int, err error) {
 	names, columns := e.FeatureNames, w.columns
 	refuse := func(hint, format string, args ...any) (int, error) {
-		return 0, bellows.Errorf(bellows.BadData, "train", name, format, args...).Hinted(hint)
+		return 0, bellows.Errorf(bellows.BadData, "train", w.name, format, args...).Hinted(hint)
 	}
 	const other = "give data of the columns that the model has, or train without --from"
 	switch {

@@ -18,6 +18,7 @@ import (
 	"bellows/cli/internal/asking"
 	"bellows/cli/internal/clusterverbs"
 	"bellows/cli/internal/dryrun"
+	"bellows/cli/internal/line"
 	"bellows/cli/internal/past"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/splits"
@@ -46,8 +47,9 @@ func New(c *screen.Console, apps ...app.Application) (*Tool, error) {
 	if len(apps) == 0 {
 		return wrong("there is no application")
 	}
-	for i, name := range t.names() {
-		if slices.Contains(t.names()[:i], name) {
+	words := line.Words(apps)
+	for i, name := range words {
+		if slices.Contains(words[:i], name) {
 			return wrong("two applications are called %s", name)
 		}
 	}

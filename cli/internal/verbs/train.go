@@ -27,6 +27,9 @@ func (c *Tool) trainCommand() *cobra.Command {
 	line.Choose(cmd, "application")
 	for _, a := range c.apps {
 		cmd.AddCommand(c.trainApplication(a))
+		for _, short := range a.Describe().Short {
+			cmd.AddCommand(line.Short(c.trainApplication(a), a.Describe().Name, short))
+		}
 	}
 	return cmd
 }
@@ -41,7 +44,7 @@ func (c *Tool) trainApplication(a app.Application) *cobra.Command {
 		Short: capital(s.Title),
 		Long: fmt.Sprintf("Train by %s. DATA is files, globs or \"-\" for standard input (%s).\n"+
 			"The table goes to standard output. The same command again goes on with a run that was interrupted.%s%s",
-			s.Title, s.holds, foldsHelp, columnsHelp(s.Data)+settingsHelp(s.Description)),
+			s.Title, s.holds, foldsHelp, columnsHelp(s.Data)+line.SettingsHelp(s.Description)),
 		Example: strings.Join(slices.Compact([]string{call, call + " --epochs 5 --json | tail -n 1", call + s.setting()}), "\n"),
 		Args:    line.AtLeastOne("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +69,7 @@ func (c *Tool) demoCommand() *cobra.Command {
 		sub := &cobra.Command{
 			Use:     d.Name,
 			Short:   capital(d.Title),
-			Long:    fmt.Sprintf("Train by %s on data generated from --seed.%s", d.Title, settingsHelp(d)),
+			Long:    fmt.Sprintf("Train by %s on data generated from --seed.%s", d.Title, line.SettingsHelp(d)),
 			Example: fmt.Sprintf("demo %[1]s\ndemo %[1]s --seed 2 --json", d.Name),
 			Args:    line.Exactly(),
 			RunE: func(cmd *cobra.Command, _ []string) error {
@@ -97,16 +100,4 @@ func columnsHelp(kind data.Kind) string {
 	return fmt.Sprintf("\n\nColumns stand in the order user, item, rating, or where a header has their names; letter case, blanks, - and _ in names do not matter:"+
 		"\n  %-8s %s\n  %-8s %s\n  %-8s %s\n  %-8s %s (used by --holdout time alone)\nOther columns are not used.",
 		"user", strings.Join(user, " "), "item", strings.Join(item, " "), "rating", strings.Join(rating, " "), "time", strings.Join(times, " "))
-}
-
-// settingsHelp lists an application's hyperparameters with their reasons, as a paragraph of its own.
-func settingsHelp(d app.Description) string {
-	var b strings.Builder
-	for _, s := range d.Settings {
-		fmt.Fprintf(&b, "\n  %-28s %s", s.Name+"="+s.Default, s.Reason)
-	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return "\n\nSettings (--set NAME=VALUE), with defaults good enough that nobody needs them:" + b.String()
 }

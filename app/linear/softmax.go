@@ -1,0 +1,72 @@
+package linear
+
+import (
+	"maps"
+	"strings"
+
+	"bellows/app"
+	"bellows/app/mlr"
+	"bellows/model"
+)
+
+// lossSoftmax is that of three classes and more, whose scores are several. It is mlr's, under this name: see docs/decisions/0089-mlr-is-linears-softmax.md.
+const lossSoftmax = "softmax"
+
+// The solvers of softmax beside sgd, adagrad and adam: its rule of that name.
+const (
+	solverAverage  = "average"
+	solverMomentum = "momentum"
+)
+
+var softmax = mlr.As(name)
+
+// softmaxOnly are settings that no other loss has.
+var softmaxOnly = []string{"batch", "early_stop", "patience"}
+
+// newSoftmax makes a run by mlr's settings of these values.
+func newSoftmax(in app.Input, v app.Values) (*app.Run, error) {
+	given := map[string]string{}
+	for _, key := range []string{"l2", "lr", "class_weights", "batch", "splits", "clocks", "early_stop", "patience"} {
+		given[key] = v.Text(key)
+	}
+	switch solver := v.Choice("solver", solvers...); solver {
+	case app.Auto:
+		given["rule"] = solverAverage
+	case solverNewton, solverDual, solverFTRL:
+		v.Refuse("solver", "loss=softmax has the solvers average, sgd, momentum, adagrad, adam")
+	default:
+		given["rule"] = solver
+	}
+	if v.Float("l1", 0, 1e6) > 0 {
+		v.Refuse("l1", "loss=softmax has l2 alone; of two classes loss=logistic takes l1")
+	}
+	if v.Choice("scale", scaleAuto, scaleNone) == scaleNone {
+		v.Refuse("scale", "loss=softmax scales features")
+	}
+	if err := v.Err(); err != nil {
+		return nil, err
+	}
+	in.Settings = given
+	run, err := softmax.NewRun(in)
+	if err != nil {
+		return nil, err
+	}
+	for key, value := range run.Settings {
+		if key == "rule" {
+			key = "solver"
+		}
+		v.Settle(key, value)
+	}
+	v.Settle("loss", lossSoftmax)
+	run.Settings, run.Metrics = v.All(), softmax.Describe().Metrics
+	run.Headline = strings.Join([]string{"loss " + lossSoftmax, run.Headline}, " · ")
+	inner := run.Model
+	run.Model = func(tables [][]float32) (*model.Model, error) {
+		m, err := inner(tables)
+		if err == nil {
+			m.Settings = maps.Clone(run.Settings)
+		}
+		return m, err
+	}
+	return run, nil
+}

@@ -1,0 +1,66 @@
+package line
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"bellows/app"
+
+	"github.com/spf13/cobra"
+)
+
+// Words are the names of applications, short ones too, as `train` takes them.
+func Words(apps []app.Application) (words []string) {
+	for _, a := range apps {
+		words = append(words, a.Describe().Name)
+		for _, short := range a.Describe().Short {
+			words = append(words, short.Name)
+		}
+	}
+	return words
+}
+
+// Short makes `train APP` of an application its `train NAME` by a short name. The settings that the name means may be given beside it, with the same values alone.
+func Short(cmd *cobra.Command, of string, short app.Short) *cobra.Command {
+	means := "train " + of
+	for _, set := range []map[string]string{short.Settings, short.Defaults} {
+		for _, key := range slices.Sorted(maps.Keys(set)) {
+			means += " --set " + key + "=" + set[key]
+		}
+	}
+	title := strings.ToUpper(short.Title[:1]) + short.Title[1:]
+	_, data, _ := strings.Cut(strings.Split(cmd.Example, "\n")[0], " "+of+" ")
+	cmd.Use, cmd.Short, cmd.Example = short.Name+" DATA...", title, "train "+short.Name+" "+data
+	cmd.Long = title + ".\nA short name of " + means + "; what else there is to set, train " + of + " --help lists."
+	settings, run := cmd.Flags().Lookup("set").Value.(*Settings), cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		for _, key := range slices.Sorted(maps.Keys(short.Settings)) {
+			if given, ok := (*settings)[key]; ok && given != short.Settings[key] {
+				return BadFlag("set", key+"="+given, "train %s sets %s=%s; leave it out, or say train %s", short.Name, key, short.Settings[key], of)
+			}
+		}
+		for _, set := range []map[string]string{short.Settings, short.Defaults} {
+			for key, value := range set {
+				if err := settings.fill(key + "=" + value); err != nil {
+					return err
+				}
+			}
+		}
+		return run(cmd, args)
+	}
+	return cmd
+}
+
+// SettingsHelp lists an application's hyperparameters with their reasons, as a paragraph of its own.
+func SettingsHelp(d app.Description) string {
+	var b strings.Builder
+	for _, s := range d.Settings {
+		fmt.Fprintf(&b, "\n  %-28s %s", s.Name+"="+s.Default, s.Reason)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n\nSettings (--set NAME=VALUE), with defaults good enough that nobody needs them:" + b.String()
+}
