@@ -36,7 +36,7 @@ func (application) Describe() app.Description {
 		Name: name, Title: "linear regression and classification", Unit: "rows", Data: data.Examples, Warm: true, Short: short,
 		Settings: settings,
 		Metrics:  []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss", "gap"},
-		Other:    []string{"train_loss", "test_loss", "train_rmse", "test_rmse", "test_r2"},
+		Other:    []string{"train_loss", "test_loss", "train_rmse", "test_rmse", "test_r2", "progressive_accuracy", "progressive_logloss", "progressive_loss", "progressive_rmse"},
 	}
 }
 

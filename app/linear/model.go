@@ -17,6 +17,8 @@ type details struct {
 	L2        float64 `json:"l2"`                 // at the end of training
 	IndexBase int     `json:"index_base"`         // of sparse input
 	Features  int     `json:"features,omitempty"` // of the data, where the model has only those of features.txt
+
+	Calibration *calibration `json:"calibration,omitempty"` // of scores
 }
 
 // newModel makes the model of a run's tables, whose weights are those that the policy measured last.
@@ -40,7 +42,11 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 			return nil, bellows.Errorf(bellows.BadData, "train", name, "the weights grew without bound").Hinted("a larger l2 holds them")
 		}
 	}
-	d := details{Loss: p.name, L2: l2, IndexBase: p.src.IndexBase}
+	fitted, err := p.calibrated(weights, float32(bias))
+	if err != nil {
+		return nil, err
+	}
+	d := details{Calibration: fitted, Loss: p.name, L2: l2, IndexBase: p.src.IndexBase}
 	var ids []model.IDs
 	if p.classes {
 		ids = append(ids, model.IDs{File: examples.LabelsFile, Names: p.names})
@@ -65,12 +71,14 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 	}, nil
 }
 
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
 // openModel checks the parts of a model against each other.
 func openModel(m *model.Model) (*predictor, error) {
 	r := m.Reader(name)
 	var d details
 	r.ReadDetails(&d)
-	p := &predictor{weights: r.Floats("weights", model.Any), loss: d.Loss, base: d.IndexBase, targets: targets{names: m.Names(examples.LabelsFile), spread: 1}}
+	p := &predictor{weights: r.Floats("weights", model.Any), loss: d.Loss, calibration: d.Calibration, base: d.IndexBase, targets: targets{names: m.Names(examples.LabelsFile), spread: 1}}
 	if bias := r.Floats("bias", 1); len(bias) == 1 {
 		p.bias = bias[0]
 	}
@@ -84,6 +92,8 @@ func openModel(m *model.Model) (*predictor, error) {
 	switch {
 	case !classes && d.Loss != lossSquared && d.Loss != lossHuber && d.Loss != lossInsensitive:
 		return nil, r.Refuse("its loss %q is none that this version has", d.Loss)
+	case p.calibration != nil && (!classes || !finite(p.Slope) || !finite(p.Offset)):
+		return nil, r.Refuse("its calibration is none of two classes")
 	case classes && len(p.names) != 2:
 		return nil, r.Refuse("%s has %d labels, and loss %s tells 2 apart", examples.LabelsFile, len(p.names), d.Loss)
 	case !classes && p.names != nil:

@@ -21,7 +21,8 @@ type policy struct {
 	loss  string  // the metrics' name of it
 	total float64 // of squares of test labels about their mean
 
-	pace, before float64 // of steps: see endSteps; the objective of the last epoch
+	pace, before float64          // of steps: see endSteps; the objective of the last epoch
+	first        [seenAll]float64 // of steps: what the first epoch saw of rows before it learned from them
 }
 
 // Dual ascent ends, too, when the gap is not more than so many times as large as it is to be, and the objective has not fallen by this part of the gap that
@@ -109,6 +110,9 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	case k.p.dual():
 		gap = (got[gotLoss]-got[gotDual])/n + k.l2*got[gotSquares] + k.p.l1*got[gotSizes]
 	}
+	if k.p.progressive && p.Epoch == 1 {
+		copy(k.first[:], trained)
+	}
 	objective := got[gotLoss]/n + k.l2/2*got[gotSquares] + k.p.l1*got[gotSizes]
 	gap /= max(objective, math.SmallestNonzeroFloat64)
 	k.used = k.l2
@@ -189,10 +193,16 @@ func (k *policy) metrics(got []float64, gap float64) []train.Metric {
 
 // close adds the gap, where the solver knows it.
 func (k *policy) close(m []train.Metric, gap float64) []train.Metric {
-	if k.p.steps != "" {
+	n := float64(len(k.p.rows))
+	switch {
+	case k.p.steps == "":
+		return append(m, train.Metric{Name: "gap", Value: gap})
+	case !k.p.progressive:
 		return m
+	case k.p.classes:
+		return append(m, train.Metric{Name: "progressive_accuracy", Value: k.first[seenRight] / n}, train.Metric{Name: "progressive_" + k.loss, Value: k.first[seenLoss] / n})
 	}
-	return append(m, train.Metric{Name: "gap", Value: gap})
+	return append(m, train.Metric{Name: "progressive_rmse", Value: math.Sqrt(k.first[seenRight] / n)})
 }
 
 // regressed is the metrics of numbers.
@@ -240,18 +250,29 @@ func metricNames(c config) []string {
 	case c.classes:
 		names = []string{"train_accuracy", "train_loss", "test_accuracy", "test_loss", "gap"}
 	}
-	if rules[c.solver] != nil {
-		return names[:len(names)-1]
+	if rules[c.solver] == nil {
+		return names
+	}
+	names = names[:len(names)-1]
+	switch {
+	case !c.progressive:
+	case !c.classes:
+		names = append(names, "progressive_rmse")
+	case c.name == lossLogistic:
+		names = append(names, "progressive_accuracy", "progressive_logloss")
+	default:
+		names = append(names, "progressive_accuracy", "progressive_loss")
 	}
 	return names
 }
 
 // Save implements epochs.Policy.
 func (k *policy) Save() []float64 {
-	return []float64{k.alpha, k.l2, k.used, k.part, k.pace, k.before}
+	return append([]float64{k.alpha, k.l2, k.used, k.part, k.pace, k.before}, k.first[:]...)
 }
 
 // Restore implements epochs.Policy.
 func (k *policy) Restore(s []float64) {
 	k.alpha, k.l2, k.used, k.part, k.pace, k.before = s[0], s[1], s[2], s[3], s[4], s[5]
+	copy(k.first[:], s[6:])
 }

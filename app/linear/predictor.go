@@ -3,6 +3,7 @@ package linear
 import (
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"bellows"
@@ -32,11 +33,12 @@ type predictor struct {
 	weights []float32
 	bias    float32
 	loss    string
-	narrow  *examples.Narrowing // of the features of the data, nil: none
-	wide    int                 // features of the data
-	base    int
-	x       []float32
-	meter   *progress.Meter
+	*calibration
+	narrow *examples.Narrowing // of the features of the data, nil: none
+	wide   int                 // features of the data
+	base   int
+	x      []float32
+	meter  *progress.Meter
 }
 
 // Pace implements app.Paced.
@@ -60,6 +62,11 @@ func (p *predictor) score(s examples.Source, r int) float64 {
 		}
 		_ = p.meter.Add(int64(min(paceStep, s.Rows()-r)))
 	}
+	return p.calibration.of(p.raw(s, r))
+}
+
+// raw is the score before it is calibrated.
+func (p *predictor) raw(s examples.Source, r int) float64 {
 	if !s.Sparse() {
 		if p.x == nil {
 			p.x = make([]float32, len(p.weights))
@@ -98,6 +105,9 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	return m, nil
 }
 
+// likely says whether scores are log-odds.
+func (p *predictor) likely() bool { return p.loss == lossLogistic || p.calibration != nil }
+
 // lossMost bounds the log-loss of a row, as mlr does: a class that the model does not know has no probability at all.
 var lossMost = -math.Log(1e-15)
 
@@ -113,7 +123,7 @@ func (p *predictor) evaluateClasses(s examples.Source) []train.Metric {
 		}
 	}
 	m := []train.Metric{{Name: "accuracy", Value: right / n}}
-	if p.loss == lossLogistic {
+	if p.likely() {
 		m = append(m, train.Metric{Name: "logloss", Value: cost / n})
 	}
 	return m
@@ -133,6 +143,46 @@ func (p *predictor) evaluateNumbers(s examples.Source) []train.Metric {
 		m = append(m, train.Metric{Name: "r2", Value: 1 - squares/total})
 	}
 	return m
+}
+
+// Examine implements app.Examiner: of classes what mlr tells, too, by scores where there are no probabilities.
+func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, error) {
+	plain, err := p.Evaluate(set)
+	if err != nil {
+		return nil, err
+	}
+	if p.names == nil {
+		return chosen(plain, metrics)
+	}
+	s, err := p.source(set, "evaluate")
+	if err != nil {
+		return nil, err
+	}
+	both := make([]float32, 2)
+	of := examples.Classified{App: name, Labels: p.names, Class: examples.Numbered(s.ExampleSet, p.names), Chances: func(r int) []float32 {
+		score := float32(p.score(s, r))
+		both[0], both[1] = -score, score
+		return both
+	}}
+	return of.Examine(plain, metrics)
+}
+
+// chosen is the metrics that are asked for, or all.
+func chosen(list []train.Metric, metrics []string) (*app.Examination, error) {
+	var known []string
+	out := &app.Examination{}
+	for _, m := range list {
+		known = append(known, m.Name)
+		if len(metrics) == 0 || slices.Contains(metrics, m.Name) {
+			out.Metrics = append(out.Metrics, m)
+		}
+	}
+	for _, m := range metrics {
+		if !slices.Contains(known, m) {
+			return nil, app.UnknownMetric(name, m, known...)
+		}
+	}
+	return out, nil
 }
 
 // Unknown implements app.Stranger.
@@ -165,7 +215,7 @@ func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 			at = 1
 		}
 		line = append(append(line, p.names[at]...), '\t')
-		if p.loss != lossLogistic {
+		if !p.likely() {
 			return strconv.AppendFloat(line, score, 'g', 6, 32)
 		}
 		line = strconv.AppendFloat(line, loss.Sigmoid(-score), 'g', 6, 32)
@@ -178,7 +228,7 @@ func (p *predictor) Fields() app.Fields {
 	switch {
 	case p.names == nil:
 		return app.Fields{}
-	case p.loss == lossLogistic:
+	case p.likely():
 		return app.Fields{Of: "probabilities", Names: p.names}
 	}
 	return app.Fields{Of: "scores", Names: p.names[1:]}

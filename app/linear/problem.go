@@ -111,7 +111,7 @@ func (p *problem) know(in app.Input) error {
 			p.testRow[i] = int32(i)
 		}
 	}
-	p.rows, p.held = examples.Divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, false))
+	p.rows, p.held = examples.Divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.calibrate))
 	if in.Test == nil {
 		p.test, p.testRow = p.src, p.held
 	}
@@ -313,5 +313,5 @@ func (p *problem) headline(in app.Input) string {
 	if p.classes {
 		aimed = p.names[0] + " or " + p.names[1]
 	}
-	return fmt.Sprintf("loss %s · %s · %s · %s", p.name, aimed, form, in.HeldOut(false))
+	return fmt.Sprintf("loss %s · %s · %s · %s", p.name, aimed, form, in.HeldOut(p.calibrate))
 }

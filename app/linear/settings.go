@@ -23,6 +23,8 @@ var settings = []app.Setting{
 	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, dual goes from row to row, and both end close to the best; sgd, adagrad, adam and ftrl (FTRL-proximal) step by gradients, with l1 and l2 taken on the server, and allow --staleness; softmax has average (splits take local steps that are averaged with momentum), its choice, and sgd, momentum, adagrad, adam; auto is newton for up to 512 features and losses that bend smoothly (logistic, squared_hinge, squared, huber) without l1, where it needs a few epochs, else dual, which needs more and is cheap for sparse rows"},
 	{Name: "lr", Default: "1", Reason: "sgd, adagrad, adam, ftrl, and softmax: step size, as a multiple of what suits the data; it is cut when epochs gain little"},
 	{Name: "class_weights", Default: "none", Reason: "softmax: how much the rows of a class count in training: balanced, or label:weight,..., as in train mlr"},
+	{Name: "calibrate", Default: calibrateNone, Reason: "two classes: platt fits the log-odds of classes to the scores of held-out rows, beside --test 5 % of DATA, so that predict and eval have probabilities by hinge and squared_hinge, too"},
+	{Name: "progressive", Default: "false", Reason: "sgd, adagrad, adam, ftrl: show the loss and the accuracy, or the error, of each row before it was learned from, in the first epoch: what the model would have been good for while it learned"},
 	{Name: "gap", Default: "0.01", Reason: "the run ends when the objective is certain to be within this part of the best there is; it mostly is far closer then, and smaller takes longer. Or by dual when it is within ten times that and has fallen by less than a tenth of it in 20 epochs; by steps, which prove nothing, when it has fallen by less than a tenth of it in 5"},
 	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 4 for dense rows and 16 for sparse ones, fewer for small data, or four for each slot that --workers A:B allows, and never depends on the machine"},
 	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch: auto is 10 by dual and 100 by steps, each of them a step, fewer for small data. Newton's epochs always have 2"},
@@ -74,6 +76,8 @@ type config struct {
 	classes        bool // targets are classes
 	l2, l1, gap    float64
 	lr             float64
+	calibrate      bool
+	progressive    bool
 	consistency    table.Consistency // of steps
 	solver         string
 	raw            bool // features and labels as they are
@@ -121,6 +125,13 @@ func newConfig(in app.Input) (config, error) {
 		c.name = lossOf(in.Data)
 	}
 	c.choose(delta, epsilon)
+	c.calibrate, c.progressive = v.Choice("calibrate", calibrateNone, calibratePlatt) == calibratePlatt, v.Bool("progressive")
+	if c.calibrate && !c.classes && c.loss != nil {
+		v.Refuse("calibrate", "loss=%s predicts numbers, which are not calibrated", c.name)
+	}
+	if c.progressive && rules[c.solver] == nil {
+		v.Refuse("progressive", "solver=%s does not learn row by row; take solver=sgd, adagrad, adam or ftrl", c.solver)
+	}
 	if _, given := in.Settings["lr"]; given && rules[c.solver] == nil {
 		v.Refuse("lr", "there is no step size but that of solver=sgd, adagrad, adam or ftrl; the others need none")
 	}

@@ -40,6 +40,12 @@ func newSoftmax(in app.Input, v app.Values) (*app.Run, error) {
 	if v.Float("l1", 0, 1e6) > 0 {
 		v.Refuse("l1", "loss=softmax has l2 alone; of two classes loss=logistic takes l1")
 	}
+	if v.Choice("calibrate", calibrateNone, calibratePlatt) == calibratePlatt {
+		v.Refuse("calibrate", "scores of loss=softmax are log-probabilities already")
+	}
+	if v.Bool("progressive") {
+		v.Refuse("progressive", "loss=softmax shows the loss of rows as they are visited, which in the first epoch is this")
+	}
 	if v.Choice("scale", scaleAuto, scaleNone) == scaleNone {
 		v.Refuse("scale", "loss=softmax scales features")
 	}

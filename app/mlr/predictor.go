@@ -59,6 +59,20 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	return m, nil
 }
 
+// Examine implements app.Examiner.
+func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, error) {
+	plain, err := p.Evaluate(set)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.source(set, "evaluate")
+	if err != nil {
+		return nil, err
+	}
+	of := examples.Classified{App: p.name, Labels: p.labels, Class: examples.Numbered(s.ExampleSet, p.labels), Chances: func(r int) []float32 { return p.chances(s, r) }}
+	return of.Examine(plain, metrics)
+}
+
 // Unknown implements app.Stranger.
 func (p *predictor) Unknown(set *data.Set, labelled bool) map[string]int64 {
 	s, err := p.source(set, "count")
@@ -81,7 +95,7 @@ func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 	}
 	return app.WriteLines(out, s.Rows(), func(line []byte, r int) []byte {
 		chances := p.chances(s, r)
-		line = append(line, p.labels[best(chances)]...)
+		line = append(line, p.labels[examples.Best(chances)]...)
 		for _, q := range chances {
 			line = strconv.AppendFloat(append(line, '\t'), float64(q), 'g', 6, 32)
 		}

@@ -49,22 +49,11 @@ func (t *tally) count(p []float32, y int32) {
 	chance := chanceLeast
 	if y != examples.UnknownClass {
 		chance = max(chanceLeast, float64(p[y]))
-		if best(p) == int(y) {
+		if examples.Best(p) == int(y) {
 			t.correct++
 		}
 	}
 	loss := -math.Log(chance)
 	t.loss += loss
 	t.weighed += float64(t.weights.of(y)) * loss
-}
-
-// best is the first of the largest values.
-func best(p []float32) int {
-	at := 0
-	for c, v := range p {
-		if v > p[at] {
-			at = c
-		}
-	}
-	return at
 }

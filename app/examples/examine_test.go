@@ -1,4 +1,4 @@
-package mlr
+package examples
 
 import (
 	"math"
@@ -15,7 +15,10 @@ func TestAreaCountsPairs(t *testing.T) {
 	chances, class := make([]float32, 500), make([]int32, 500)
 	for i := range chances {
 		class[i] = int32(r.IntN(4)) - 1
-		chances[i] = float32(r.IntN(40)+20*int(class[i]+1)) / 100 // many ties
+		chances[i] = float32(r.IntN(40)+20*int(class[i]+1)-50) / 100 // many ties, and some below 0
+		if chances[i] == 0 && r.IntN(2) == 0 {
+			chances[i] = float32(math.Copysign(0, -1))
+		}
 	}
 	for own := range int32(3) {
 		var above, pairs float64
