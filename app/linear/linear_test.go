@@ -351,6 +351,9 @@ func TestSameBitsForAnyNumberOfSlots(t *testing.T) {
 		in.Epochs, in.Seed = 3, 5
 		_, want, epochs := trained(t, in, 1)
 		_, got, again := trained(t, in, 3)
+		for i := range min(len(again), len(epochs)) { // which record tells of it is a matter of time
+			epochs[i].Commit, again[i].Commit = 0, 0
+		}
 		if !reflect.DeepEqual(got, want) || fmt.Sprint(again) != fmt.Sprint(epochs) {
 			t.Errorf("%s: not the same on 1 and 3 slots", name)
 		}
