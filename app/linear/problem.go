@@ -43,12 +43,14 @@ type problem struct {
 	newton   loss.Curved // the loss, where Newton's method finds the best; nil: dual coordinate ascent, or steps
 	steps    string      // the solver, where it steps by a rule of the table; "": another
 	top      float64     // of steps: see bend
-	lastUse  []int32     // by feature, of steps on rows of their own: 1 + the last clock of an epoch in which it is used
-	visits   int         // clocks of an epoch that visit rows, each of them a block
-	whole    bool        // blocks work on whole tables
-	sharing  [][]uint16  // by clock and feature, of sparse rows
-	blocks   []block     // by split and clock
-	scored   []block     // by split: rows to show
+	weights  examples.ClassWeights
+	weighed  string     // what the headline says of them
+	lastUse  []int32    // by feature, of steps on rows of their own: 1 + the last clock of an epoch in which it is used
+	visits   int        // clocks of an epoch that visit rows, each of them a block
+	whole    bool       // blocks work on whole tables
+	sharing  [][]uint16 // by clock and feature, of sparse rows
+	blocks   []block    // by split and clock
+	scored   []block    // by split: rows to show
 }
 
 // The bounds of layout: rows of a clock of a split, rates of filling that make dense worth while.
@@ -80,6 +82,16 @@ func newProblem(in app.Input, c config) (*problem, error) {
 		return nil, err
 	}
 	p.aim()
+	if p.weighs {
+		counts := make([]int, 2)
+		for _, r := range p.rows {
+			counts[p.classOf(r)]++
+		}
+		p.weights, p.weighed = examples.ReadClassWeights(p.values, p.names, counts)
+		if err := p.values.Err(); err != nil {
+			return nil, err
+		}
+	}
 	p.blocks, p.scored = make([]block, p.splits*p.visits), make([]block, p.splits)
 	switch {
 	case p.steps != "":
@@ -286,6 +298,9 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 		}
 		for at := range p.visits {
 			p.blocks[s*p.visits+at] = p.block(p.src, p.blockRows(s, at), p.target, at, place)
+			if p.weights != nil {
+				p.blocks[s*p.visits+at].weight = p.weightsOf(p.blockRows(s, at))
+			}
 		}
 		p.scored[s] = p.block(p.test, app.Part(p.testRow, s, p.splits), p.testOf, 0, place)
 	})
@@ -293,6 +308,23 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 		p.charge(active)
 	}
 	return p.meter.Err()
+}
+
+// weightsOf is what each of some training rows counts.
+func (p *problem) weightsOf(rows []int32) []float32 {
+	out := make([]float32, len(rows))
+	for i, r := range rows {
+		out[i] = p.weights.Of(p.classOf(r))
+	}
+	return out
+}
+
+// classOf is the class of a training row.
+func (p *problem) classOf(r int32) int32 {
+	if p.target[r] > 0 {
+		return 1
+	}
+	return 0
 }
 
 // release gives back what prepare has laid out of a split.
@@ -312,6 +344,9 @@ func (p *problem) headline(in app.Input) string {
 	aimed := "numbers"
 	if p.classes {
 		aimed = p.names[0] + " or " + p.names[1]
+	}
+	if p.weighed != "" {
+		form += " · " + p.weighed
 	}
 	return fmt.Sprintf("loss %s · %s · %s · %s", p.name, aimed, form, in.HeldOut(p.calibrate))
 }

@@ -7,6 +7,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/epochs"
+	"bellows/app/examples"
 	"bellows/app/linear/internal/loss"
 	"bellows/data"
 	"bellows/progress"
@@ -22,7 +23,7 @@ var settings = []app.Setting{
 	{Name: "scale", Default: scaleAuto, Reason: "auto scales features and labels by what training rows have, so that their units do not matter; none takes them as they are, with a feature that is always 1, as LIBLINEAR with -B 1"},
 	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, dual goes from row to row, and both end close to the best; sgd, adagrad, adam and ftrl (FTRL-proximal) step by gradients, with l1 and l2 taken on the server, and allow --staleness; softmax has average (splits take local steps that are averaged with momentum), its choice, and sgd, momentum, adagrad, adam; auto is newton for up to 512 features and losses that bend smoothly (logistic, squared_hinge, squared, huber) without l1, where it needs a few epochs, else dual, which needs more and is cheap for sparse rows"},
 	{Name: "lr", Default: "1", Reason: "sgd, adagrad, adam, ftrl, and softmax: step size, as a multiple of what suits the data; it is cut when epochs gain little"},
-	{Name: "class_weights", Default: "none", Reason: "softmax: how much the rows of a class count in training: balanced, or label:weight,..., as in train mlr"},
+	{Name: "class_weights", Default: "none", Reason: "how much the rows of a class count in training: balanced is rows/(classes*rows of the class), or label:weight,..., 1 for other labels; test figures count all rows alike. Of two classes by steps, of which auto then takes adagrad, and of softmax"},
 	{Name: "calibrate", Default: calibrateNone, Reason: "two classes: platt fits the log-odds of classes to the scores of held-out rows, beside --test 5 % of DATA, so that predict and eval have probabilities by hinge and squared_hinge, too"},
 	{Name: "progressive", Default: "false", Reason: "sgd, adagrad, adam, ftrl: show the loss and the accuracy, or the error, of each row before it was learned from, in the first epoch: what the model would have been good for while it learned"},
 	{Name: "gap", Default: "0.01", Reason: "the run ends when the objective is certain to be within this part of the best there is; it mostly is far closer then, and smaller takes longer. Or by dual when it is within ten times that and has fallen by less than a tenth of it in 20 epochs; by steps, which prove nothing, when it has fallen by less than a tenth of it in 5"},
@@ -78,6 +79,7 @@ type config struct {
 	lr             float64
 	calibrate      bool
 	progressive    bool
+	weighs         bool              // rows count by their class
 	consistency    table.Consistency // of steps
 	solver         string
 	raw            bool // features and labels as they are
@@ -101,7 +103,7 @@ func newConfig(in app.Input) (config, error) {
 	if in.From != nil {
 		return config{}, bellows.Errorf(bellows.Config, "train", name, "only loss=softmax begins with a model").Hinted("leave --from out: the others come to the same best from anywhere")
 	}
-	for _, key := range append([]string{"class_weights"}, softmaxOnly...) {
+	for _, key := range softmaxOnly {
 		if _, given := in.Settings[key]; given {
 			v.Refuse(key, "only loss=softmax has it")
 		}
@@ -131,6 +133,16 @@ func newConfig(in app.Input) (config, error) {
 	}
 	if c.progressive && rules[c.solver] == nil {
 		v.Refuse("progressive", "solver=%s does not learn row by row; take solver=sgd, adagrad, adam or ftrl", c.solver)
+	}
+	c.weighs = v.Text("class_weights") != examples.WeightsNone
+	if c.weighs && c.solver == app.Auto {
+		c.solver = solverAdaGrad
+	}
+	switch {
+	case c.weighs && !c.classes && c.loss != nil:
+		v.Refuse("class_weights", "loss=%s predicts numbers", c.name)
+	case c.weighs && rules[c.solver] == nil:
+		v.Refuse("class_weights", "solver=%s takes all rows alike; leave solver out, or take sgd, adagrad, adam or ftrl", c.solver)
 	}
 	if _, given := in.Settings["lr"]; given && rules[c.solver] == nil {
 		v.Refuse("lr", "there is no step size but that of solver=sgd, adagrad, adam or ftrl; the others need none")
@@ -200,7 +212,9 @@ func (p *problem) settle() map[string]string {
 	switch {
 	case p.newton != nil:
 		p.values.Settle("solver", solverNewton)
-	case p.steps == "":
+	case p.steps != "":
+		p.values.Settle("solver", p.steps)
+	default:
 		p.values.Settle("solver", solverDual)
 	}
 	return p.values.All()

@@ -180,6 +180,9 @@ func (c *config) cost(score, target float64) float64 {
 // baseline is what one gets by always saying the same: the commoner class, or the mean of the training rows.
 func (p *problem) baseline() *train.Metric {
 	n := float64(len(p.rows))
+	if p.weights != nil {
+		return nil // accuracy is not what weights ask for
+	}
 	if p.classes {
 		ones := 0.0
 		for _, r := range p.rows {

@@ -94,10 +94,10 @@ func (u *denseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, start
 }
 
 // hold shortens the residuals of rows that a step of their own would throw too far: see stepStable.
-func (u *denseUnit) hold(z []float32, lo, hi int, rate float32, weights classWeights) {
+func (u *denseUnit) hold(z []float32, lo, hi int, rate float32, weights examples.ClassWeights) {
 	f, width := len(u.x)/len(u.class), len(z)/(hi-lo)
 	for i := lo; i < hi; i++ {
-		if reach := rate * weights.of(u.class[i]) * (1 + vec.SumSquares(u.x[i*f:(i+1)*f])); reach > stepStable {
+		if reach := rate * weights.Of(u.class[i]) * (1 + vec.SumSquares(u.x[i*f:(i+1)*f])); reach > stepStable {
 			vec.Scale(stepStable/reach, z[(i-lo)*width:(i-lo+1)*width])
 		}
 	}

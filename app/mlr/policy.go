@@ -57,9 +57,9 @@ func newPolicy(p *problem) *policy {
 	}
 	k.grows = p.dense && len(p.rows) >= examples.RowsMany*p.features
 	for s := range p.splits {
-		k.rows[s%heldBlocks] += p.weights.sum(app.Part(p.held, s, p.splits), p.class)
+		k.rows[s%heldBlocks] += p.weights.Sum(app.Part(p.held, s, p.splits), p.class)
 	}
-	k.held = p.weights.sum(p.held, p.class)
+	k.held = p.weights.Sum(p.held, p.class)
 	if p.warm != nil {
 		k.pace, k.alpha = p.warm.pace(), p.warm.alpha(len(p.rows))
 	}

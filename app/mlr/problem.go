@@ -51,7 +51,7 @@ type problem struct {
 	part        float32   // of a split's way that it pushes
 	momentum    bool
 	belief      float64 // see policy.regularise
-	weights     classWeights
+	weights     examples.ClassWeights
 	weighed     string // what the headline says of them
 	warm        *warm  // nil without a model to begin with
 	digest      string // of the data
@@ -84,7 +84,12 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if err := p.weigh(); err != nil {
+	counts := make([]int, p.width)
+	for _, r := range p.rows {
+		counts[p.class[r]]++
+	}
+	p.weights, p.weighed = examples.ReadClassWeights(p.values, p.classes, counts)
+	if err := p.values.Err(); err != nil {
 		return nil, err
 	}
 	p.form()

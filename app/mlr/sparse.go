@@ -164,7 +164,7 @@ func (p *problem) sparseUnit(s examples.Source, rows, class, place []int32) spar
 			u.value = append(u.value, v)
 			square += float32(v * v)
 		}
-		u.most = append(u.most, stepStable/(square*p.weights.of(class[r])))
+		u.most = append(u.most, stepStable/(square*p.weights.Of(class[r])))
 		u.offset = append(u.offset, int32(len(u.index)))
 		u.class = append(u.class, class[r])
 	}

@@ -14,7 +14,7 @@ const chanceLeast = 1e-15
 // tally is what is counted over rows: the sum of log-losses, as they are and by the weights of classes, rows named rightly, and per class the
 // weighted sum of p(1-p), the curvature of the loss in a class's score.
 type tally struct {
-	weights classWeights
+	weights examples.ClassWeights
 	loss    float64
 	weighed float64
 	correct float64
@@ -33,7 +33,7 @@ func (t *tally) residuals(z []float32, class []int32) {
 	for i, y := range class {
 		p := z[i*width : (i+1)*width]
 		t.count(p, y)
-		w := t.weights.of(y)
+		w := t.weights.Of(y)
 		for c, q := range p {
 			t.spread[c] += float64(w) * (float64(q) * (1 - float64(q)))
 		}
@@ -55,5 +55,5 @@ func (t *tally) count(p []float32, y int32) {
 	}
 	loss := -math.Log(chance)
 	t.loss += loss
-	t.weighed += float64(t.weights.of(y)) * loss
+	t.weighed += float64(t.weights.Of(y)) * loss
 }

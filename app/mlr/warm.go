@@ -116,6 +116,9 @@ func (w *warm) match(e *data.ExampleSet) (wide int, err error) {
 	return max(e.Features, w.wide), nil
 }
 
+// labelsNamed is how many names an error lists.
+const labelsNamed = 8
+
 // listed is some names.
 func listed(names []string, between string) string {
 	if len(names) > labelsNamed {

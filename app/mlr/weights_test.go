@@ -10,6 +10,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/epochs"
+	"bellows/app/examples"
 	"bellows/data"
 )
 
@@ -53,18 +54,18 @@ func TestBalancedFindsARareClass(t *testing.T) {
 		"dense": {dense, test, ruleAverage}, "sparse": {sparsely(dense), sparsely(test), ruleAverage}, "server": {dense, test, ruleAdaGrad},
 	} {
 		recall := map[string]float64{}
-		for _, weights := range []string{weightsNone, weightsBalanced} {
+		for _, weights := range []string{examples.WeightsNone, examples.WeightsBalanced} {
 			in := app.Input{Data: setOf(c.set), Seed: 1, Epochs: 20, Settings: map[string]string{"class_weights": weights, "rule": c.rule}}
 			run, tables, _ := trained(t, in, 2)
 			recall[weights] = recallOf(t, run, tables, setOf(c.test), 1)
 			if told := run.Settings["class_weights"]; told != weights {
 				t.Errorf("%s: the settings say %q, want %q", name, told, weights)
 			}
-			if asked := strings.Contains(run.Headline, "test figures count all rows alike"); asked != (weights != weightsNone) || asked != (run.Baseline == nil) {
+			if asked := strings.Contains(run.Headline, "test figures count all rows alike"); asked != (weights != examples.WeightsNone) || asked != (run.Baseline == nil) {
 				t.Errorf("%s: headline %q, baseline %v", name, run.Headline, run.Baseline)
 			}
 		}
-		if recall[weightsBalanced] < 0.8 || recall[weightsBalanced] < recall[weightsNone]+0.2 {
+		if recall[examples.WeightsBalanced] < 0.8 || recall[examples.WeightsBalanced] < recall[examples.WeightsNone]+0.2 {
 			t.Errorf("%s: recall of the rare class %v", name, recall)
 		}
 	}
@@ -73,10 +74,10 @@ func TestBalancedFindsARareClass(t *testing.T) {
 // TestStoppingFollowsTheWeights: an epoch is kept for the weighted loss of held-out rows, and the figures that are shown of them are not weighted.
 func TestStoppingFollowsTheWeights(t *testing.T) {
 	t.Parallel()
-	p := problemOf(t, app.Input{Data: setOf(lopsided(made(4000, 8, 2, 1, 0, 1), 40)), Seed: 1, Settings: map[string]string{"class_weights": weightsBalanced, "l2": "0.01"}})
+	p := problemOf(t, app.Input{Data: setOf(lopsided(made(4000, 8, 2, 1, 0, 1), 40)), Seed: 1, Settings: map[string]string{"class_weights": examples.WeightsBalanced, "l2": "0.01"}})
 	k := newPolicy(p)
 	progress := epochs.Progress{Best: math.Inf(1), Marked: math.Inf(1)}
-	rows, weight := float64(len(p.held)), p.weights.sum(p.held, p.class)
+	rows, weight := float64(len(p.held)), p.weights.Sum(p.held, p.class)
 	if rows == weight {
 		t.Fatal("held-out rows weigh as much as they are many: the test says nothing")
 	}
@@ -99,7 +100,7 @@ func TestHeldOutFiguresAreUnweighted(t *testing.T) {
 	t.Parallel()
 	set := lopsided(made(4000, 8, 2, 1, 0, 1), 40)
 	for _, e := range []*data.ExampleSet{set, sparsely(set)} {
-		run, tables, list := trained(t, app.Input{Data: setOf(e), Seed: 1, Epochs: 3, Settings: map[string]string{"class_weights": weightsBalanced}}, 2)
+		run, tables, list := trained(t, app.Input{Data: setOf(e), Seed: 1, Epochs: 3, Settings: map[string]string{"class_weights": examples.WeightsBalanced}}, 2)
 		m, err := run.Model(tables)
 		if err != nil {
 			t.Fatal(err)
@@ -145,11 +146,11 @@ func TestClassWeightsAreRead(t *testing.T) {
 				t.Errorf("%s: weights %v, want them as %v", given, p.weights, want)
 			}
 		}
-		if sum := p.weights.sum(p.rows, p.class); math.Abs(sum/float64(len(p.rows))-1) > 1e-6 {
+		if sum := p.weights.Sum(p.rows, p.class); math.Abs(sum/float64(len(p.rows))-1) > 1e-6 {
 			t.Errorf("%s: the mean weight of a row is %v", given, sum/float64(len(p.rows)))
 		}
 	}
-	p := problemOf(t, app.Input{Data: setOf(set), Seed: 1, Settings: map[string]string{"class_weights": weightsBalanced}})
+	p := problemOf(t, app.Input{Data: setOf(set), Seed: 1, Settings: map[string]string{"class_weights": examples.WeightsBalanced}})
 	count := make([]float64, p.width)
 	for _, r := range p.rows {
 		count[p.class[r]]++

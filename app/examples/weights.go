@@ -1,4 +1,4 @@
-package mlr
+package examples
 
 import (
 	"fmt"
@@ -7,13 +7,12 @@ import (
 	"strings"
 
 	"bellows/app"
-	"bellows/app/examples"
 )
 
 // The values of the setting class_weights that are no list of labels and weights.
 const (
-	weightsNone     = "none"
-	weightsBalanced = "balanced"
+	WeightsNone     = "none"
+	WeightsBalanced = "balanced"
 )
 
 // The bounds of a weight that is given.
@@ -22,58 +21,58 @@ const (
 	weightMost  = 1e6
 )
 
-// classWeights is how much the rows of each class count in training: in gradients, in the training loss, in the curvature that l2
+// ClassWeights is how much the rows of each class count in training: in gradients, in the training loss, in the curvature that l2
 // follows, and in the loss of held-out rows that decides when the run is done. The figures that are shown of held-out and test rows
 // count every row alike, so that runs with other weights can be compared by them. nil: all rows count 1.
 //
 // The mean over the training rows is 1, so that steps and the strength of l2 mean what they mean without weights: only the ratios of weights
 // matter. Balanced weights, rows / (classes · rows of the class), have that mean by themselves.
-type classWeights []float32
+type ClassWeights []float32
 
-// of is the weight of a row of a class.
-func (w classWeights) of(class int32) float32 {
-	if w == nil || class == examples.UnknownClass {
+// Of is the weight of a row of a class.
+func (w ClassWeights) Of(class int32) float32 {
+	if w == nil || class == UnknownClass {
 		return 1
 	}
 	return w[class]
 }
 
-// sum is the weight of some rows, given the class of every row.
-func (w classWeights) sum(rows, class []int32) (total float64) {
+// Sum is the weight of some rows, given the class of every row.
+func (w ClassWeights) Sum(rows, class []int32) (total float64) {
 	for _, r := range rows {
-		total += float64(w.of(class[r]))
+		total += float64(w.Of(class[r]))
 	}
 	return total
 }
 
-// weigh reads the setting class_weights, which needs the classes and the training rows.
-func (p *problem) weigh() error {
-	rows := make([]int, p.width)
-	for _, r := range p.rows {
-		rows[p.class[r]]++
+// ReadClassWeights reads the setting class_weights, given the classes and how many training rows each has: none is nil. It says what the headline is to tell of them. What is
+// wrong is refused in v.
+func ReadClassWeights(v app.Values, classes []string, rows []int) (weights ClassWeights, headline string) {
+	all := 0
+	for _, n := range rows {
+		all += n
 	}
 	var shown []float64
-	switch text := strings.TrimSpace(p.values.Text("class_weights")); text {
-	case weightsNone, "":
-		return nil
-	case weightsBalanced:
-		shown = balanced(rows, len(p.rows))
+	switch text := strings.TrimSpace(v.Text("class_weights")); text {
+	case WeightsNone, "":
+		return nil, ""
+	case WeightsBalanced:
+		shown = balanced(rows, all)
 	default:
-		shown = p.readWeights(text)
+		shown = readWeights(v, classes, text)
 	}
-	if err := p.values.Err(); err != nil {
-		return err
+	if v.Err() != nil {
+		return nil, ""
 	}
 	total := 0.0
 	for c, n := range rows {
 		total += shown[c] * float64(n)
 	}
-	p.weights = make(classWeights, p.width)
+	weights = make(ClassWeights, len(classes))
 	for c, w := range shown {
-		p.weights[c] = float32(w * float64(len(p.rows)) / total)
+		weights[c] = float32(w * float64(all) / total)
 	}
-	p.weighed = "class weights " + told(p.classes, shown) + "; test figures count all rows alike"
-	return nil
+	return weights, "class weights " + told(classes, shown) + "; test figures count all rows alike"
 }
 
 // balanced is rows / (classes · rows of the class). A class without training rows is none of the classes.
@@ -93,9 +92,9 @@ func balanced(rows []int, all int) []float64 {
 
 // readWeights reads label:weight, divided by commas; labels that are not named have weight 1. What lacks a weight is the beginning of a label that
 // has a comma.
-func (p *problem) readWeights(text string) []float64 {
-	weights, find, given := slices.Repeat([]float64{1}, p.width), examples.NewFinder(p.classes), make([]bool, p.width)
-	refuse := func(format string, args ...any) { p.values.Refuse("class_weights", format, args...) }
+func readWeights(v app.Values, classes []string, text string) []float64 {
+	weights, find, given := slices.Repeat([]float64{1}, len(classes)), NewFinder(classes), make([]bool, len(classes))
+	refuse := func(format string, args ...any) { v.Refuse("class_weights", format, args...) }
 	begun := ""
 	for part := range strings.SplitSeq(text, ",") {
 		label, weight := begun+part, ""
@@ -110,18 +109,18 @@ func (p *problem) readWeights(text string) []float64 {
 		begun = ""
 		c := find.Text(strings.TrimSpace(label))
 		switch {
-		case c == examples.UnknownClass:
-			refuse("DATA has no label %s%s", strings.TrimSpace(label), nearestLabel(strings.TrimSpace(label), p.classes))
+		case c == UnknownClass:
+			refuse("DATA has no label %s%s", strings.TrimSpace(label), nearestLabel(strings.TrimSpace(label), classes))
 		case given[c]:
-			refuse("the label %s is there twice", p.classes[c])
+			refuse("the label %s is there twice", classes[c])
 		case !(w >= weightLeast && w <= weightMost):
-			refuse("the weight of the label %s must be a number from %g to %g", p.classes[c], weightLeast, float64(weightMost))
+			refuse("the weight of the label %s must be a number from %g to %g", classes[c], weightLeast, float64(weightMost))
 		default:
 			weights[c], given[c] = w, true
 		}
 	}
 	if begun != "" {
-		refuse("must be none, balanced, or label:weight for some labels, such as %s:2; %q has no weight", p.classes[len(p.classes)-1], strings.TrimSuffix(begun, ","))
+		refuse("must be none, balanced, or label:weight for some labels, such as %s:2; %q has no weight", classes[len(classes)-1], strings.TrimSuffix(begun, ","))
 	}
 	return weights
 }
