@@ -1,6 +1,6 @@
 // Package examples is what applications that learn from examples have in common: rows of features as a model of some width sees them,
-// which of them are trained on, the scale of each feature, the numbers of features that are few among very many, the labels of classes, and
-// how strongly the data asks for small weights.
+// which of them are trained on, the scale of each feature, the numbers of features that are few among very many, the labels of classes, how much
+// rows count by their class, how strongly the data asks for small weights, and how well a model tells classes apart.
 //
 // The caller's duties, in order:
 //
