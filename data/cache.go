@@ -96,6 +96,9 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 	if opt.HashBits > 0 {
 		key = append(key, "bits", opt.HashBits)
 	}
+	if len(opt.Quadratic) > 0 {
+		key = append(key, "quadratic", opt.Quadratic)
+	}
 	if opt.Grow {
 		key = append(key, "grow")
 	}

@@ -35,6 +35,7 @@ type layout struct {
 
 	bits       int      // Vowpal Wabbit: of the hash
 	namespaces []string // that are left out
+	pairs      []string // of namespaces
 
 	keys  []string // JSON lines: the columns
 	used  []bool   // of them
@@ -74,6 +75,9 @@ func (d *detector) layout(line []byte) (*layout, *lines.Fault) {
 	p := &layout{format: d.format(line), label: -1}
 	if p.format.documents() {
 		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " holds documents, not " + d.kind.String(), How: "name another format, or train an app for documents"}
+	}
+	if len(d.opt.Quadratic) > 0 && p.format != VW {
+		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " has no namespaces", How: "leave out --quadratic, which is for Vowpal Wabbit text"}
 	}
 	if d.opt.HashBits > 0 && p.format != VW {
 		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " has no names to be hashed", How: "leave out --hash-bits, which is for Vowpal Wabbit text"}
@@ -122,9 +126,12 @@ func (d *detector) listed(p *layout, line []byte) *lines.Fault {
 func (d *detector) vw(p *layout, line []byte) *lines.Fault {
 	whole := func(what, how string) *lines.Fault { return &lines.Fault{Width: len(line), What: what, How: how} }
 	as := d.opt.As
-	p.bits, p.namespaces = cmp.Or(d.opt.HashBits, lines.HashBits), d.opt.Ignore
+	p.bits, p.namespaces, p.pairs = cmp.Or(d.opt.HashBits, lines.HashBits), d.opt.Ignore, d.opt.Quadratic
 	if as != nil && as.HashBits > 0 {
 		p.bits = cmp.Or(d.opt.HashBits, as.HashBits)
+		if len(p.pairs) == 0 {
+			p.pairs = as.Quadratic
+		}
 		for _, c := range as.Ignored {
 			p.namespaces = append(slices.Clip(p.namespaces), c.Name)
 		}
@@ -134,6 +141,10 @@ func (d *detector) vw(p *layout, line []byte) *lines.Fault {
 		return f
 	case p.bits < 1 || p.bits > lines.HashBitsMost || 1<<p.bits > d.opt.Limits.Features:
 		return whole(fmt.Sprintf("features cannot be hashed to %d bits", p.bits), fmt.Sprintf("name 1 to %d with --hash-bits", min(lines.HashBitsMost, bits.Len(uint(d.opt.Limits.Features))-1)))
+	case slices.ContainsFunc(p.pairs, func(pair string) bool { return len(pair) != 2 }):
+		return whole(fmt.Sprintf("%q are no two letters with which namespaces begin", p.pairs), "name two with --quadratic, such as --quadratic ab")
+	case as != nil && as.HashBits > 0 && !slices.Equal(p.pairs, as.Quadratic):
+		return whole(fmt.Sprintf("the model has features of the pairs of namespaces %q, and these are to have those of %q", as.Quadratic, p.pairs), "leave out --quadratic")
 	case as != nil && as.HashBits > 0 && p.bits != as.HashBits:
 		return whole(fmt.Sprintf("the features of the model are hashed to %d bits, and these are to be to %d", as.HashBits, p.bits), "leave out --hash-bits")
 	case (as != nil || d.opt.Features > 0) && (as == nil || as.HashBits == 0):
@@ -351,7 +362,7 @@ func (p *layout) lineParser(opt *Options, w *worker) lines.Parser {
 	case p.format == LDAC:
 		return &lines.LDAC{WordMax: opt.Limits.Features - 1}
 	case p.format == VW:
-		l := &lines.VW{Bits: p.bits, Unlabelled: opt.Unlabelled}
+		l := &lines.VW{Bits: p.bits, Unlabelled: opt.Unlabelled, Pairs: p.pairs}
 		for _, name := range p.namespaces {
 			l.Ignore = append(l.Ignore, []byte(name))
 		}

@@ -41,6 +41,8 @@ func (d *detector) json(line []byte) (*layout, *lines.Fault) {
 		return nil, whole("the columns of JSON lines are named by their keys", "leave out --header no")
 	case d.kind == Examples && (d.opt.Features > 0 && d.opt.As.trained() == nil || d.opt.As.trained() != nil && !d.opt.As.Header):
 		return nil, whole("the features of the model have no names, and those of JSON lines are found by their names", "give the rows in the form that training had")
+	case len(d.opt.Quadratic) > 0:
+		return nil, whole("JSON lines have no namespaces", "leave out --quadratic, which is for Vowpal Wabbit text")
 	case d.opt.HashBits > 0:
 		return nil, whole("JSON lines have no names to be hashed", "leave out --hash-bits, which is for Vowpal Wabbit text")
 	case d.opt.IndexBase != "" && d.opt.As == nil:

@@ -38,6 +38,7 @@ type Options struct {
 	Separator string // one character, "::", "tab", "space" (runs of blanks), "comma", "semicolon"; "" detects
 	Header    Header
 	Ignore    []string // tables: columns to leave out, by name or number; Vowpal Wabbit: namespaces
+	Quadratic []string // Vowpal Wabbit: pairs of letters with which namespaces begin, whose features make features together
 	HashBits  int      // Vowpal Wabbit: bits of the hash that features get; 0 is 18
 	IndexBase string   // LIBSVM: "0" or "1"; "" is 0 when the index 0 occurs anywhere or the format is libFM, else 1
 

@@ -3,6 +3,7 @@ package data
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"bellows/data/internal/columns"
 	"bellows/data/internal/lines"
@@ -18,6 +19,7 @@ type Reading struct {
 	Header      bool     `json:"header"`                 // the first line named the columns
 	IndexBase   *int     `json:"index_base,omitempty"`   // LIBSVM and libFM
 	HashBits    int      `json:"hash_bits,omitempty"`    // Vowpal Wabbit
+	Quadratic   []string `json:"quadratic,omitempty"`    // Vowpal Wabbit: pairs of letters of namespaces
 	Label       *Column  `json:"label,omitempty"`        // tables
 	User        *Column  `json:"user,omitempty"`         // ratings
 	Item        *Column  `json:"item,omitempty"`
@@ -49,6 +51,9 @@ func ParseReading(text []byte) (*Reading, error) {
 	if r.HashBits < 0 || r.HashBits > lines.HashBitsMost {
 		return nil, fmt.Errorf("hash_bits is %d; it is 1 to %d", r.HashBits, lines.HashBitsMost)
 	}
+	if slices.ContainsFunc(r.Quadratic, func(pair string) bool { return len(pair) != 2 }) {
+		return nil, fmt.Errorf("quadratic is %q; they are two letters each", r.Quadratic)
+	}
 	if b := r.IndexBase; b != nil && *b != 0 && *b != 1 {
 		return nil, fmt.Errorf("index_base is %d; it is 0 or 1", *b)
 	}
@@ -66,6 +71,7 @@ func (r *reader) reading(set *Set) *Reading {
 		out.IndexBase = new(set.Examples.IndexBase)
 	}
 	if out.HashBits = p.bits; p.bits > 0 {
+		out.Quadratic = p.pairs
 		for _, name := range p.namespaces {
 			out.Ignored = append(out.Ignored, Column{Name: name})
 		}

@@ -48,6 +48,7 @@ type trainOptions struct {
 type readOptions struct {
 	format, label, ignore, categorical, user, item, rating, separator, header, base, vocab, text string
 	hashBits                                                                                     int
+	quadratic                                                                                    []string
 }
 
 func (o *trainOptions) register(f *pflag.FlagSet) {
@@ -107,7 +108,7 @@ func (o *trainOptions) registerHoldout(f *pflag.FlagSet, kind data.Kind) {
 var meaning = map[string][]data.Kind{
 	"user": {data.Ratings}, "item": {data.Ratings}, "rating": {data.Ratings},
 	"label": {data.Ratings, data.Examples}, "ignore": {data.Examples}, "categorical": {data.Examples},
-	"base": {data.Examples}, "hash-bits": {data.Examples},
+	"base": {data.Examples}, "hash-bits": {data.Examples}, "quadratic": {data.Examples},
 	"vocab":  {data.Documents},
 	"text":   {data.Documents},
 	"sep":    {data.Ratings, data.Examples},
@@ -148,6 +149,7 @@ func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.rating, "rating", "", "`column` of the ratings, likewise (default: found by its name, else the third)")
 	f.StringVar(&r.ignore, "ignore", "", "`columns` to leave out, by names or numbers, separated by commas; of Vowpal Wabbit namespaces")
 	f.IntVar(&r.hashBits, "hash-bits", 0, "`bits` of the hash that names of Vowpal Wabbit get as features, 1 to 27 (default 18, or those of the model)")
+	f.StringArrayVar(&r.quadratic, "quadratic", nil, "`letters` with which two namespaces of Vowpal Wabbit begin, such as ab: each two of their features make another; may be given again")
 	f.StringVar(&r.categorical, "categorical", "", "`columns` to take as text whatever they hold, the label's among them, by names or numbers")
 	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
 	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
@@ -187,7 +189,7 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 	if r.hashBits < 0 || r.hashBits > 27 {
 		return o, line.BadFlag("hash-bits", strconv.Itoa(r.hashBits), "it must be 1 to 27")
 	}
-	o.HashBits = r.hashBits
+	o.HashBits, o.Quadratic = r.hashBits, r.quadratic
 	o.Ignore, o.Categorical = listOf(r.ignore), listOf(r.categorical)
 	return o, nil
 }
@@ -208,6 +210,9 @@ func (r readOptions) given() map[string]string {
 		if v != "" {
 			out[name] = v
 		}
+	}
+	if len(r.quadratic) > 0 {
+		out["quadratic"] = strings.Join(r.quadratic, ",")
 	}
 	if r.hashBits != 0 {
 		out["hash-bits"] = strconv.Itoa(r.hashBits)

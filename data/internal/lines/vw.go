@@ -19,12 +19,72 @@ const (
 //
 // A feature is the lower Bits bits of the hash of its name, as Vowpal Wabbit has it by --hash strings, its default: MurmurHash3 (x86, 32 bits) of the name's bytes,
 // seeded with that of the namespace, which is seeded with 0; a name or namespace of decimal digits alone is that number plus its seed; the namespace without a
-// name is 0. There is no constant feature, and none of pairs of namespaces. Values of names that meet in a feature are added up, and those that are 0 left out.
+// name is 0. There is no constant feature. With Pairs each feature of a namespace that begins with the one letter makes one with each feature of a namespace that begins with the
+// other, as by Vowpal Wabbit's -q: its index is that of the first times 16777619, exclusive-or that of the second, its value the product of theirs; of a letter
+// paired with itself each two features do once, and each with itself. Values of names that meet in a feature are added up, and those that are 0 left out.
 type VW struct {
-	Bits       int
-	Ignore     [][]byte // namespaces to leave out
-	Unlabelled bool     // rows need no label
-	row        []uint64 // features, above the bits of their values
+	Bits        int
+	Ignore      [][]byte // namespaces to leave out
+	Unlabelled  bool     // rows need no label
+	Pairs       []string // of two letters with which namespaces begin; a blank is that of namespaces without a name
+	row         []uint64 // features, above the bits of their values
+	spaces      []space  // of the row, where there are Pairs
+	left, right []uint64
+}
+
+// space is a namespace of a row: the features up to the next one's.
+type space struct {
+	letter byte
+	from   int
+}
+
+// pairsMost is how many features the pairs of a row may make.
+const pairsMost = 1 << 22
+
+// pairPrime mixes the first feature of a pair, as Vowpal Wabbit does (FNV).
+const pairPrime = 16777619
+
+// of is the row's features of namespaces that begin with the letter, in memory of the caller's.
+func (l *VW) of(letter byte, buf []uint64, end int) []uint64 {
+	buf = buf[:0]
+	for k, s := range l.spaces {
+		to := end
+		if k+1 < len(l.spaces) {
+			to = l.spaces[k+1].from
+		}
+		if s.letter == letter {
+			buf = append(buf, l.row[s.from:to]...)
+		}
+	}
+	return buf
+}
+
+// pair adds the features of pairs to the row, which begins at i and ends before end.
+func (l *VW) pair(text []byte, i, end int) *Fault {
+	own, made, mask := len(l.row), 0, uint32(1)<<l.Bits-1
+	for _, p := range l.Pairs {
+		l.left = l.of(p[0], l.left, own)
+		l.right = l.of(p[1], l.right, own)
+		if made += len(l.left) * len(l.right); made > pairsMost {
+			return &Fault{At: i, Width: max(1, end-i), What: fmt.Sprintf("the pairs of the row's namespaces make more than %d features", pairsMost), How: "name smaller namespaces with --quadratic"}
+		}
+		for k, a := range l.left {
+			other := l.right
+			if p[0] == p[1] {
+				other = other[k:]
+			}
+			for _, b := range other {
+				v := math.Float32frombits(uint32(a)) * math.Float32frombits(uint32(b))
+				if v-v != 0 {
+					return &Fault{At: i, Width: max(1, end-i), What: "the product of two values does not fit a 32-bit float", How: "scale the namespaces"}
+				}
+				if v != 0 {
+					l.row = append(l.row, uint64((uint32(a>>32)*pairPrime^uint32(b>>32))&mask)<<32|uint64(math.Float32bits(v)))
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // Parse appends the rows of a block.
@@ -109,7 +169,8 @@ func (l *VW) head(text []byte, i int) (label float32, bar int, f *Fault) {
 
 // features parses the rest of a line, from its first bar, and returns the position behind it.
 func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
-	l.row = l.row[:0]
+	l.row, l.spaces = l.row[:0], l.spaces[:0]
+	begin := i
 	seed, weight, ignored := uint32(0), float32(1), false
 	mask := uint32(1)<<l.Bits - 1
 	for {
@@ -123,14 +184,15 @@ func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
 				return 0, f
 			}
 			continue
-		case '\n':
-			l.put(p)
-			return i + 1, nil
-		case '\r':
-			if text[i+1] == '\n' {
-				l.put(p)
-				return i + 2, nil
+		case '\n', '\r':
+			if c == '\r' && text[i+1] != '\n' {
+				break
 			}
+			if f := l.pair(text, begin, i); f != nil {
+				return 0, f
+			}
+			l.put(p)
+			return lineEnd(text, i), nil
 		}
 		end := i
 		for text[end] > ':' && text[end] != '|' || text[end] > ' ' && text[end] < ':' {
@@ -185,8 +247,12 @@ func (l *VW) namespace(text []byte, i int) (seed uint32, weight float32, ignored
 		end++
 	}
 	name := text[i:end]
+	letter := byte(' ')
 	if len(name) > 0 {
-		seed = hash(name, 0)
+		seed, letter = hash(name, 0), name[0]
+	}
+	if len(l.Pairs) > 0 {
+		l.spaces = append(l.spaces, space{letter, len(l.row)})
 	}
 	for _, other := range l.Ignore {
 		ignored = ignored || bytes.Equal(name, other)

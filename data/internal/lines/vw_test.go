@@ -2,6 +2,7 @@ package lines
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -72,6 +73,55 @@ func TestLooksVW(t *testing.T) {
 	} {
 		if LooksVW([]byte(line)) != want {
 			t.Errorf("%q: %v", line, !want)
+		}
+	}
+}
+
+// TestPairs makes the features of pairs of namespaces from their own, by the words of the rule: the order of features and of namespaces of one letter as they stand, what
+// is left out left out, and what meets added up.
+func TestPairs(t *testing.T) {
+	t.Parallel()
+	const bits = 10
+	at := func(namespace, name string) uint32 { return uint32(Hashed(namespace, name, bits)) }
+	both := func(a, b uint32) int32 { return int32((a*16777619 ^ b) & (1<<bits - 1)) }
+	age, rome, cat, dog, bare := at("user", "age"), at("unit", "rome"), at("words", "cat"), at("words", "dog"), at("", "x")
+	own := map[int32]float32{int32(age): 2, int32(rome): 1, int32(cat): 1, int32(dog): 3, int32(bare): 5}
+	for _, c := range []struct {
+		pairs []string
+		more  map[int32]float32
+	}{
+		{nil, nil},
+		{[]string{"uw"}, map[int32]float32{both(age, cat): 2, both(age, dog): 6, both(rome, cat): 1, both(rome, dog): 3}},
+		{[]string{"wu"}, map[int32]float32{both(cat, age): 2, both(dog, age): 6, both(cat, rome): 1, both(dog, rome): 3}},
+		{[]string{"ww", "w "}, map[int32]float32{both(cat, cat): 1, both(cat, dog): 3, both(dog, dog): 9, both(cat, bare): 5, both(dog, bare): 15}},
+		{[]string{"uz", "o "}, nil},
+	} {
+		want := map[int32]float32{}
+		for _, m := range []map[int32]float32{own, c.more} {
+			for j, v := range m {
+				want[j] += v
+			}
+		}
+		var p Piece
+		l := &VW{Bits: bits, Ignore: [][]byte{[]byte("out")}, Pairs: c.pairs}
+		line := "1 |user age:2 |words cat dog:3 |unit rome no:0 |out y | x:5\r\n"
+		if f := l.Parse([]byte("\n"+line+line), &p); f != nil {
+			t.Fatalf("%q: %+v", c.pairs, f)
+		}
+		if len(p.Ends) != 2 || int(p.Ends[1]) != 2*len(want) || !slices.IsSorted(p.Index[:len(want)]) || !slices.Equal(p.Index[:len(want)], p.Index[len(want):]) {
+			t.Fatalf("%q: rows end at %d with %d", c.pairs, p.Ends, p.Index)
+		}
+		for k, j := range p.Index {
+			if p.Value[k] != want[j] {
+				t.Errorf("%q: feature %d is %v, not %v", c.pairs, j, p.Value[k], want[j])
+			}
+		}
+	}
+	many := "1 |a" + strings.Repeat(" 1 2 3 4 5 6 7 8", 300) + "\n"
+	for line, want := range map[string]string{many: "make more than 4194304 features", "1 |a x:1e30 y:1e30\n": "does not fit a 32-bit float"} {
+		l := &VW{Bits: bits, Pairs: []string{"aa"}}
+		if f := l.Parse([]byte("\n"+line), &Piece{}); f == nil || !strings.Contains(f.What, want) {
+			t.Errorf("want a fault about %q, got %+v", want, f)
 		}
 	}
 }
