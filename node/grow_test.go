@@ -330,7 +330,7 @@ func TestApplicationsGrow(t *testing.T) {
 		"mf":                        {mf.New(), map[string]string{"splits": "8"}},
 		"lda":                       {lda.New(), map[string]string{"splits": "4", "topics": "4"}},
 		"linear by Newton's method": {linear.New(), map[string]string{"loss": "squared"}},
-		"linear by dual ascent":     {linear.New(), map[string]string{"loss": "svr"}},
+		"linear by dual ascent":     {linear.New(), map[string]string{"loss": "svr", "solver": "dual", "clocks": "10"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

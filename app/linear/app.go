@@ -18,7 +18,7 @@ var short = []app.Short{
 	{Name: "softmax", Title: "softmax regression of two or more classes", Settings: map[string]string{"loss": lossSoftmax}},
 	{Name: "linreg", Title: "linear regression by least squares", Settings: map[string]string{"loss": lossSquared}},
 	{Name: "ridge", Title: "ridge regression: least squares with l2", Settings: map[string]string{"loss": lossSquared}},
-	{Name: "lasso", Title: "lasso: least squares with l1, 0.01 unless another is set", Settings: map[string]string{"loss": lossSquared}, Defaults: map[string]string{"l1": lassoL1}},
+	{Name: "lasso", Title: "lasso: least squares with l1, 0.01 unless another is set, and without l2", Settings: map[string]string{"loss": lossLasso}, Defaults: map[string]string{"l1": lassoL1}},
 	{Name: "robust", Title: "robust regression: Huber's loss", Settings: map[string]string{"loss": lossHuber}},
 }
 
@@ -60,6 +60,11 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.run(in), nil
+}
+
+// run is the run of a problem.
+func (p *problem) run(in app.Input) *app.Run {
 	k, settings := newPolicy(p), p.settle()
 	objective := "train_" + k.loss
 	if !p.classes {
@@ -77,8 +82,8 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		Warnings:  p.warnings,
 		Items:     int64(len(p.rows)),
 		Baseline:  p.baseline(),
-		Metrics:   metricNames(c),
+		Metrics:   metricNames(p.config),
 		Objective: objective,
 		Model:     func(tables [][]float32) (*model.Model, error) { return newModel(p, tables, k) },
-	}, nil
+	}
 }

@@ -26,6 +26,7 @@ type block struct {
 	index  []int32
 	value  []float32
 	target []float32
+	alone  bool      // all shares are 1
 	share  []float32 // by feature of the block, the bias last
 	due    []float32 // likewise, of first-order steps on rows of their own: what the split charges
 	weight []float32 // of each row; nil: 1
@@ -46,6 +47,7 @@ func (p *problem) block(s examples.Source, rows []int32, target []float32, at in
 	if !p.dual() {
 		return u
 	}
+	u.alone = p.lone
 	u.square = make([]float32, len(rows))
 	own := u.share[len(u.share)-1] * p.bias * p.bias
 	for i := range rows {
@@ -64,7 +66,7 @@ func (p *problem) block(s examples.Source, rows []int32, target []float32, at in
 }
 
 func (p *problem) fillDense(u *block, s examples.Source, rows []int32) {
-	u.x, u.share = make([]float32, len(rows)*p.features), slices.Repeat([]float32{float32(p.splits)}, p.features+1)
+	u.x, u.share = make([]float32, len(rows)*p.features), slices.Repeat([]float32{float32(p.sharers())}, p.features+1)
 	for i, r := range rows {
 		dst := u.row(i, p.features)
 		p.scale.Apply(s.Vector(int(r), dst), dst)
@@ -87,6 +89,10 @@ func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, 
 	if !p.dual() {
 		return
 	}
+	if p.lone {
+		u.share = slices.Repeat([]float32{1}, p.features+1)
+		return
+	}
 	sharing := p.sharing[at]
 	if place == nil {
 		for _, n := range sharing {
@@ -100,6 +106,14 @@ func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, 
 		u.share = append(u.share, float32(max(1, sharing[j])))
 	}
 	u.share = append(u.share, float32(p.splits))
+}
+
+// sharers is how many splits step at once.
+func (p *problem) sharers() int {
+	if p.lone {
+		return 1
+	}
+	return p.splits
 }
 
 // renumber counts the block's features from 0, in their order, and lists the table rows that they are.
@@ -162,12 +176,25 @@ func (u *block) score(sums []float32, i int, bias float32, by penalty) float64 {
 	if u.offset == nil {
 		return by.factor * (own + float64(vec.Dot(u.row(i, last), sums[:last])))
 	}
-	sum := float32(0)
 	index, value := u.entries(i)
-	for k, j := range index {
-		sum += float32(value[k] * sums[j])
+	return by.factor * (own + float64(product(index, value, sums)))
+}
+
+// product is the sum of values times those of x that they belong to, in four sums at once, since one alone would wait for each addition.
+func product(index []int32, value, x []float32) float32 {
+	var a, b, c, d float32
+	value = value[:len(index)]
+	for len(index) >= 4 && len(value) >= 4 {
+		a += float32(value[0] * x[index[0]])
+		b += float32(value[1] * x[index[1]])
+		c += float32(value[2] * x[index[2]])
+		d += float32(value[3] * x[index[3]])
+		index, value = index[4:], value[4:]
 	}
-	return by.factor * (own + float64(sum))
+	for k, j := range index {
+		a += float32(value[k] * x[j])
+	}
+	return (a + b) + (c + d)
 }
 
 func (u *block) softScore(sums []float32, i int, by penalty) (sum float64) {
@@ -193,6 +220,12 @@ func (u *block) step(sums []float32, i int, bias, change float32) {
 		return
 	}
 	index, value := u.entries(i)
+	if u.alone {
+		for k, j := range index {
+			sums[j] += float32(change * value[k])
+		}
+		return
+	}
 	for k, j := range index {
 		sums[j] += float32(u.share[j] * float32(change*value[k]))
 	}

@@ -9,13 +9,15 @@
 //
 //  1. New().Describe for help; NewRun with examples whose labels are the loss's. It makes targets of labels (targets.go), scales the training rows, and
 //     deals them to splits in an order that the seed fixes.
-//  2. Train Run.Job. Few features and a loss that bends: Newton's method, with moments of all rows in a table (newton.go). Else dual coordinate ascent
+//  2. Train Run.Job. Up to 1,024 features: Newton's method, with moments of all rows in a table (newton.go); a loss with corners is smoothed about dual variables of the rows.
+//     More, with l1: the same by coordinate descent along features (columns.go). Else dual coordinate ascent
 //     (ascent.go): each training row has a dual variable, in a table whose partitions are those of the splits, and a table has the sums of dual
-//     variables times features, of which the weights are a function. In a clock every split brings the dual variables of some of its rows to
-//     their best, one after the other, four times, and pushes how that changes the sums. What all splits do at once adds up (block.go).
+//     variables times features, of which the weights are a function. In a clock the first split brings the dual variables of all rows to
+//     their best, one after the other, four times, and pushes how that changes the sums; where rows are too many for it, or clocks are given, every split does so with some of its rows, and
+//     what all do at once adds up (block.go).
 //  3. Run.Model makes the model, whose weights are of the features and labels as they are; Open makes a Predictor of it.
 //
-// Neither has a step size. Both go to the same best, which tests hold against each other and against a slow reference.
+// Nothing has a step size. All ways go to the same best, which tests hold against each other and against a slow reference.
 //
 // Who asks for it gets steps by gradients instead (steps.go), by which tables may lag behind: sgd, adagrad, adam, ftrl, whose weights a rule of the table steps on
 // the server, l1 and l2 included. They come close to the same best, and cannot say how close.

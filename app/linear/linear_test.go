@@ -15,6 +15,7 @@ import (
 	"bellows/app/apptest"
 	"bellows/app/epochs"
 	"bellows/app/examples"
+	"bellows/app/linear/internal/loss"
 	"bellows/data"
 	"bellows/model"
 	"bellows/node"
@@ -91,6 +92,12 @@ func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []tr
 	if err != nil {
 		t.Fatal(err)
 	}
+	return trainedBy(t, run, slots)
+}
+
+// trainedBy is trained, of a run.
+func trainedBy(t *testing.T, run *app.Run, slots int) (*app.Run, [][]float32, []train.Epoch) {
+	t.Helper()
 	var epochs []train.Epoch
 	res, err := node.Train(context.Background(), run.Job, node.Options{
 		Slots: slots, OnEpoch: func(e train.Epoch, _ node.Spent) { epochs = append(epochs, e) },
@@ -215,37 +222,108 @@ func weightsOf(t *testing.T, p *problem, run *app.Run, tables [][]float32) []flo
 	return w
 }
 
+// sparsest is a slow reference for l1 without l2: coordinate descent in double precision, one feature after the other, each step as if the loss bent as much as it can
+// anywhere. It returns the least objective.
+func sparsest(t *testing.T, p *problem, most, l1 float64) float64 {
+	t.Helper()
+	x, y := scaledRows(p)
+	n, w, scores := float64(len(x)), make([]float64, p.features+1), make([]float64, len(x))
+	for range 20000 {
+		moved := 0.0
+		for j, v := range w {
+			slope, bend := 0.0, 0.0
+			for i, row := range x {
+				first, _ := p.loss.(loss.Curved).Slopes(scores[i], y[i])
+				slope, bend = slope+first*row[j]/n, bend+most*row[j]*row[j]/n
+			}
+			if bend == 0 {
+				continue
+			}
+			w[j] = math.Copysign(max(0, math.Abs(bend*v-slope)-l1), bend*v-slope) / bend
+			for i, row := range x {
+				scores[i] += (w[j] - v) * row[j]
+			}
+			moved = max(moved, math.Abs(w[j]-v)*bend)
+		}
+		if moved < 1e-7*l1 {
+			sum := 0.0
+			for i, a := range scores {
+				sum += p.loss.Value(a, y[i]) / n
+			}
+			for _, v := range w {
+				sum += l1 * math.Abs(v)
+			}
+			return sum
+		}
+	}
+	t.Fatal("the reference has not come to the best")
+	return 0
+}
+
 // TestReachesTheOptimum trains every loss by every solver that it has, on dense and sparse rows, and holds the objective of the model against the least
 // one: within the gap that was asked for, whether dual ascent could prove that or not.
 func TestReachesTheOptimum(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, solvers, l1 string }{
-		{lossLogistic, "newton dual", "0"}, {lossHinge, "dual", "0"}, {lossSquaredHinge, "newton dual", "0"}, {lossSquared, "newton dual", "0"},
-		{lossHuber, "newton dual", "0"}, {lossInsensitive, "dual", "0"}, {lossLogistic, "dual", "0.01"}, {lossSquared, "dual", "0.02"},
+	for _, c := range []struct{ name, solvers, l1, l2 string }{
+		{lossLogistic, "newton dual parts descent", "0", "0.02"}, {lossHinge, "dual parts newton", "0", "0.02"}, {lossSquaredHinge, "newton dual descent", "0", "0.02"},
+		{lossSquared, "newton dual descent", "0", "0.02"}, {lossHuber, "newton dual", "0", "0.02"}, {lossInsensitive, "dual newton", "0", "0.02"},
+		{lossLogistic, "dual newton descent", "0.01", "0.02"}, {lossSquared, "dual parts newton descent", "0.02", "0.02"}, {lossHinge, "dual", "0.01", "0.02"},
+		{lossSquared, "newton descent", "0.02", "0"}, {lossLogistic, "newton descent", "0.01", "0"}, {lossSquaredHinge, "newton descent", "0.01", "0"},
+		{lossHuber, "newton descent", "0.01", "0"}, {lossLasso, "newton descent", "0.05", "0"},
 	} {
 		classes := c.name == lossLogistic || strings.Contains(c.name, "hinge")
 		for form, set := range map[string]*data.ExampleSet{"dense": made(400, 5, 1, classes), "sparse": rarely(400, 60, 1, classes)} {
 			for solver := range strings.FieldsSeq(c.solvers) {
-				t.Run(strings.Join([]string{c.name, form, solver, c.l1}, " "), func(t *testing.T) {
+				t.Run(strings.Join([]string{c.name, form, solver, c.l1, c.l2}, " "), func(t *testing.T) {
 					t.Parallel()
-					const l2, gap = 0.02, 5e-3
+					const gap = 5e-3
 					in := app.Input{Data: setOf(set), Seed: 3, Settings: map[string]string{
-						"loss": c.name, "solver": solver, "l1": c.l1, "l2": fmt.Sprint(l2), "gap": fmt.Sprint(gap)}}
+						"loss": c.name, "solver": solver, "l1": c.l1, "l2": c.l2, "gap": fmt.Sprint(gap)}}
+					if solver == "parts" { // of dual ascent, by all splits at once
+						in.Settings["solver"], in.Settings["clocks"] = solverDual, "3"
+					}
 					p := problemOf(t, in)
-					if p.dense != (form == "dense") || (p.newton != nil) != (solver == "newton") {
-						t.Fatalf("dense %v, newton %v", p.dense, p.newton != nil)
+					if p.dense != (form == "dense") || p.solver != in.Settings["solver"] || p.lone != (solver == solverDual) {
+						t.Fatalf("dense %v, solver %v", p.dense, p.solver)
 					}
 					run, tables, epochs := trained(t, in, 2)
-					if last := metric(t, epochs[len(epochs)-1].Metrics, "gap"); last > gap && p.newton != nil {
+					if last := metric(t, epochs[len(epochs)-1].Metrics, "gap"); last > gap && p.newton {
 						t.Errorf("after %d epochs the gap is %v", len(epochs), last)
 					}
-					got, want := objective(p, weightsOf(t, p, run, tables), l2, p.l1), optimum(t, p, l2, p.l1)
+					w := weightsOf(t, p, run, tables)
+					got, want := objective(p, w, p.l2, p.l1), 0.0
+					if p.l2 > 0 {
+						want = optimum(t, p, p.l2, p.l1)
+					} else {
+						want = sparsest(t, p, 2, p.l1)
+					}
 					if got < want*(1-1e-5) || got > want*(1+gap)+1e-5 {
 						t.Errorf("objective %.6f after %d epochs; the least is %.6f", got, len(epochs), want)
 					}
 				})
 			}
 		}
+	}
+}
+
+// TestManySplitsGoDown: the best is found, too, where each split goes down along a part of the features; more slowly.
+func TestManySplitsGoDown(t *testing.T) {
+	t.Parallel()
+	in := app.Input{Data: setOf(rarely(400, 60, 1, true)), Seed: 3, Settings: map[string]string{"l1": "0.01", "l2": "0", "gap": "0.001", "solver": "descent"}}
+	p := problemOf(t, in)
+	p.alone = 0
+	if p.groups() != 4 {
+		t.Fatalf("%d splits go down", p.groups())
+	}
+	run, tables, epochs := trainedBy(t, p.run(in), 2)
+	got, want := objective(p, weightsOf(t, p, run, tables), 0, p.l1), sparsest(t, p, 2, p.l1)
+	if got < want*(1-1e-5) || got > want*1.001 {
+		t.Errorf("objective %.6f after %d epochs; the least is %.6f", got, len(epochs), want)
+	}
+	p = problemOf(t, in)
+	p.alone = 0
+	if _, again, _ := trainedBy(t, p.run(in), 1); !reflect.DeepEqual(tables, again) {
+		t.Error("not the same on 1 and 2 slots")
 	}
 }
 
@@ -269,7 +347,7 @@ func TestTheGapIsCertain(t *testing.T) {
 // TestARunGoesOnWhileItIsFarOff: an objective that does not fall, since that of the first epoch is low by chance, ends no run whose gap is large.
 func TestARunGoesOnWhileItIsFarOff(t *testing.T) {
 	t.Parallel()
-	p := problemOf(t, app.Input{Data: setOf(made(100, 3, 1, true)), Settings: map[string]string{"loss": "svm", "gap": "0.01"}})
+	p := problemOf(t, app.Input{Data: setOf(made(100, 3, 1, true)), Settings: map[string]string{"loss": "svm", "solver": "dual", "gap": "0.01"}})
 	n := float64(len(p.rows))
 	for _, c := range []struct {
 		dual float64 // of a row, where the loss is 1
@@ -341,9 +419,12 @@ func TestSameBitsForAnyNumberOfSlots(t *testing.T) {
 	for name, in := range map[string]app.Input{
 		"dense newton":  {Data: setOf(made(500, 6, 1, true))},
 		"sparse newton": {Data: setOf(rarely(500, 60, 1, true))},
-		"dense dual":    {Data: setOf(made(500, 6, 1, false)), Settings: map[string]string{"loss": "svr"}},
-		"whole tables":  {Data: setOf(rarely(800, 60, 1, true)), Settings: map[string]string{"loss": "svm"}},
-		"own rows":      {Data: setOf(rarely(800, 9000, 1, true)), Settings: map[string]string{"l1": "0.001"}},
+		"dense dual":    {Data: setOf(made(500, 6, 1, false)), Settings: map[string]string{"loss": "svr", "solver": "dual", "clocks": "10"}},
+		"whole tables":  {Data: setOf(rarely(800, 60, 1, true)), Settings: map[string]string{"loss": "svm", "solver": "dual", "clocks": "10"}},
+		"own rows":      {Data: setOf(rarely(800, 9000, 1, true)), Settings: map[string]string{"clocks": "10"}},
+		"one for all":   {Data: setOf(rarely(800, 9000, 1, true))},
+		"corners":       {Data: setOf(rarely(500, 60, 1, true)), Settings: map[string]string{"loss": "svm"}},
+		"columns":       {Data: setOf(rarely(800, 9000, 1, true)), Settings: map[string]string{"l1": "0.001"}},
 		"dense steps":   {Data: setOf(made(500, 6, 1, true)), Settings: map[string]string{"solver": "adam"}},
 		"whole steps":   {Data: setOf(rarely(800, 60, 1, true)), Settings: map[string]string{"solver": "sgd"}},
 		"steps":         {Data: setOf(rarely(800, 9000, 1, true)), Settings: map[string]string{"solver": "adagrad", "l1": "0.001"}},
@@ -408,6 +489,8 @@ func TestSplitsApartLieAlike(t *testing.T) {
 	for name, in := range map[string]app.Input{
 		"own rows": {Data: setOf(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6", "clocks": "3"}},
 		"steps":    {Data: setOf(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6", "clocks": "3", "solver": "ftrl"}},
+		"columns":  {Data: setOf(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6", "l1": "0.01"}},
+		"all":      {Data: setOf(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6"}},
 		"newton":   {Data: setOf(made(300, 5, 1, true)), Test: setOf(made(50, 5, 2, true)), Settings: map[string]string{"splits": "6"}},
 	} {
 		want, got := problemOf(t, in), problemOf(t, in)
@@ -428,6 +511,12 @@ func TestSplitsApartLieAlike(t *testing.T) {
 					t.Fatalf("%s: split %d clock %d, here: %v, lies in another way", name, s, at, here)
 				}
 			}
+			if s == 0 && got.lone && (here != (got.all.target != nil) || here && !reflect.DeepEqual(got.all, want.all)) {
+				t.Fatalf("%s: split 0, here: %v, has other rows of all", name, here)
+			}
+			if s == 0 && here != (got.columns[s].own != nil) && got.solver == solverDescent || here && !reflect.DeepEqual(got.columns[s], want.columns[s]) {
+				t.Fatalf("%s: split %d, here: %v, has other columns", name, s, here)
+			}
 			if here && !reflect.DeepEqual(got.scored[s], want.scored[s]) || !here && got.scored[s].target != nil {
 				t.Fatalf("%s: split %d, here: %v, scores something else", name, s, here)
 			}
@@ -438,8 +527,8 @@ func TestSplitsApartLieAlike(t *testing.T) {
 // TestCanBeSaved plays the drivers of both solvers from each of their records.
 func TestCanBeSaved(t *testing.T) {
 	t.Parallel()
-	for _, solver := range []string{"newton", "dual", "sgd"} {
-		in := app.Input{Data: setOf(made(60, 3, 1, true)), Seed: 3, Epochs: 3, Settings: map[string]string{"splits": "3", "clocks": "2", "solver": solver}}
+	for _, c := range []struct{ loss, solver string }{{"logistic", "newton"}, {"svm", "newton"}, {"logistic", "descent"}, {"logistic", "dual"}, {"logistic", "sgd"}} {
+		in := app.Input{Data: setOf(made(60, 3, 1, true)), Seed: 3, Epochs: 3, Settings: map[string]string{"splits": "3", "clocks": "2", "solver": c.solver, "loss": c.loss}}
 		p := problemOf(t, in)
 		traintest.CanBeSaved(t, traintest.Job{
 			Job:   train.Job{Splits: p.splits, Tables: p.tables(), Items: p.items},
@@ -596,11 +685,13 @@ func TestRefuses(t *testing.T) {
 		{three, "loss=softmax l2=-1", "set linear: l2=-1: must be a number from 0 to 1e+06"},
 		{three, "loss=squared patience=3", "set linear: patience=3: only loss=softmax has it"},
 		{three, "loss=squared solver=average", "set linear: solver=average: only loss=softmax has it"},
-		{three, "loss=lasso", "set linear: loss=lasso: say loss=squared and how strong the pull is that makes weights zero, such as l1=0.01"},
-		{three, "loss=hinge solver=newton", "set linear: solver=newton: loss=hinge has corners, where there is no curvature; solver=dual finds its best"},
-		{three, "loss=squared l1=1 solver=newton", "set linear: solver=newton: l1 has a corner at zero, where there is no curvature; solver=dual finds the best"},
-		{rarely(60, 9000, 1, true), "solver=newton", "train linear: solver=newton is for up to 512 features, and the rows have 9000; leave it out: solver=dual takes any number"},
-		{three, "l2=0", "set linear: l2=0: must be a number from 1e-12 to 1e+06"},
+		{three, "loss=lasso", "set linear: loss=lasso: say how strong the pull is that makes weights zero, such as l1=0.01"},
+		{three, "loss=hinge solver=descent", "set linear: solver=descent: loss=hinge has corners, where a weight alone finds no way down; solver=dual finds its best"},
+		{three, "loss=svr l1=1 solver=newton", "set linear: solver=newton: loss=insensitive has corners, and so has l1; solver=dual finds the best"},
+		{three, "loss=hinge l1=1 l2=0", "set linear: l2=0: loss=hinge has corners, and needs it"},
+		{three, "loss=logistic l1=1 l2=0 solver=dual", "set linear: solver=dual: its weights are sums divided by l2, which is 0; leave it out"},
+		{rarely(60, 9000, 1, true), "solver=newton", "train linear: solver=newton is for up to 1024 features, and the rows have 9000; leave it out: other solvers take any number"},
+		{three, "l2=0", "set linear: l2=0: must be a number from 1e-12 to 1e+06, or 0 with l1"},
 		{nil, "", "train linear: there is no staleness but 0: that a step comes closer to the best is certain only where all splits begin a clock with the same weights; leave --staleness out, or take --set solver=adagrad, which steps by gradients"},
 	} {
 		in := app.Input{Data: setOf(c.set), Seed: 1, Settings: map[string]string{}}

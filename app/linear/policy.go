@@ -18,6 +18,11 @@ type policy struct {
 	l2    float64
 	used  float64 // the l2 that the last epoch was measured with, whose weights are those of its metrics
 	part  float64 // of the direction that belongs to the weights of the last epoch: Newton's method
+	kept  float64 // likewise, of the epoch that is kept
+	bound float64 // that no objective is below, as far as it is known: Newton's method, while l2 stays
+	sharp float64 // the curvature of a loss with corners, where it is smooth
+	taken float64 // likewise, of the last epoch, if its dual variables are to be those of the rows; else 0
+	damp  float64 // how many times the curvature along a direction may be what a split sees of it, by columns
 	loss  string  // the metrics' name of it
 	total float64 // of squares of test labels about their mean
 
@@ -41,8 +46,8 @@ const (
 )
 
 func newPolicy(p *problem) *policy {
-	k := &policy{p: p, l2: p.strength(), loss: "loss", pace: 1, before: math.Inf(1)}
-	if p.l2 == 0 && p.newton != nil && (p.name == lossLogistic || p.name == lossSquared) {
+	k := &policy{p: p, l2: p.strength(), loss: "loss", bound: math.Inf(-1), sharp: sharpFirst, damp: 1, pace: 1, before: math.Inf(1)}
+	if p.evident() {
 		k.alpha = examples.AlphaStart
 		k.l2 = k.alpha / float64(len(p.rows))
 	}
@@ -72,7 +77,7 @@ func (k *policy) driver() *epochs.Driver {
 // results is how many numbers tasks signal.
 func (k *policy) results() epochs.Results {
 	switch {
-	case k.p.newton != nil:
+	case k.p.newton:
 		return epochs.Results{Train: 1, Score: triedAll}
 	case k.p.steps != "":
 		return epochs.Results{Train: seenAll, Score: gotAll}
@@ -80,15 +85,16 @@ func (k *policy) results() epochs.Results {
 	return epochs.Results{Score: gotAll}
 }
 
-// args are those of every task: argL2, and argL1 or argLength.
+// args are those of every task: argL2 and argL1, and by Newton's method the others.
 func (k *policy) args(to []float64) []float64 {
+	to = append(to, k.l2, k.p.l1)
 	switch {
-	case k.p.newton != nil:
-		return append(to, k.l2, k.part)
+	case k.p.newton:
+		to = append(to, k.part, k.sharp, k.taken, k.damp)
 	case k.p.steps != "":
-		return append(to, k.l2, k.p.l1, k.pace, 1)
+		to = append(to, k.pace, 1)
 	}
-	return append(to, k.l2, k.p.l1)
+	return to
 }
 
 // Train implements epochs.Policy.
@@ -104,9 +110,8 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	n, got := float64(len(k.p.rows)), scores
 	var gap float64
 	switch {
-	case k.p.newton != nil:
-		got = k.best(scores)
-		gap = trained[0] // before the step, and so after it, too
+	case k.p.newton:
+		got, gap = k.step(scores, trained[0])
 	case k.p.dual():
 		gap = (got[gotLoss]-got[gotDual])/n + k.l2*got[gotSquares] + k.p.l1*got[gotSizes]
 	}
@@ -118,7 +123,7 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	k.used = k.l2
 	done := k.regularise(got) && gap <= k.p.gap && k.p.steps == ""
 	keep := false
-	if k.p.newton == nil { // l2 stays, so that objectives of different epochs are the same function of weights
+	if !k.p.newton || k.p.corners { // l2 stays, so that objectives of different epochs are the same function of weights
 		keep = p.Judge(objective, (1-k.p.gap*gainLeast)*p.Marked, true)
 		if k.p.steps != "" {
 			k.endSteps(objective)
@@ -126,24 +131,82 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 		}
 		done = done || k.p.dual() && gap <= gapNear*k.p.gap && p.Since >= patience
 	}
-	return epochs.Verdict{Metrics: k.metrics(got, gap), Keep: keep, Stop: done && !k.p.fixed}
+	metrics := k.metrics(got, gap)
+	if keep || !k.p.corners || k.p.Goal.Reached(metrics) {
+		k.kept = k.part
+	}
+	return epochs.Verdict{Metrics: metrics, Keep: keep, Stop: done && !k.p.fixed}
 }
 
-// best chooses the length with the least objective, and gives its results in the places of those of a task that measures.
-func (k *policy) best(tried []float64) []float64 {
+// evident says whether the evidence of the rows chooses l2.
+func (p *problem) evident() bool {
+	return p.chosen && p.newton && p.l1 == 0 && (p.name == lossLogistic || p.name == lossSquared)
+}
+
+// The curvature of a loss with corners: of scores whose scale is that of targets, at first hardly sharper than they, then so many times as sharp with
+// every change of dual variables.
+const (
+	sharpFirst = 0.25
+	sharpTimes = 1.25
+	sharpMost  = 100
+	sharpLeast = 0.01
+)
+
+// step chooses the length with the least objective, of the smooth loss where there is one, and says how far that is from the best at most, given that beyond the
+// weights and the smooth loss of length 0. The results are in the places of those of a task that measures.
+func (k *policy) step(tried []float64, beyond float64) (got []float64, gap float64) {
 	n, best, least := float64(len(k.p.rows)), 0, math.Inf(1)
+	objective := func(block, i int) float64 {
+		return tried[block+i]/n + k.l2/2*tried[triedSquares+i] + k.p.l1*tried[triedSizes+i]
+	}
+	chosen := triedLoss
+	if k.p.corners {
+		chosen = triedSmooth
+	}
 	for i := range lengths {
-		if objective := tried[triedLoss+i]/n + k.l2/2*tried[triedSquares+i]; objective < least {
-			best, least = i, objective
+		if o := objective(chosen, i); o < least {
+			best, least = i, o
 		}
 	}
 	k.part = lengths[best]
-	got := make([]float64, gotAll)
-	for to, from := range map[int]int{gotLoss: triedLoss, gotRight: triedRight, gotSpread: triedSpread, gotTest: triedTest, gotTestRight: triedTestRight, gotSquares: triedSquares} {
+	got = make([]float64, gotAll)
+	for to, from := range map[int]int{gotLoss: triedLoss, gotRight: triedRight, gotSpread: triedSpread, gotTest: triedTest, gotTestRight: triedTestRight,
+		gotSquares: triedSquares, gotSizes: triedSizes} {
 		got[to] = tried[from+best]
 	}
-	return got
+	bound, still := tried[triedDual]/n, len(lengths)-1
+	switch {
+	case k.p.l1 > 0:
+	case k.p.corners: // P(w) - D(α) is the mean of φ(a) + a α - φ's dual of α, and |gradient|²/(2 l2)
+		bound = objective(triedLoss, still) - (tried[triedLoss+still]/n - bound) - beyond
+	default:
+		bound = objective(triedLoss, still) - beyond
+	}
+	if k.alpha > 0 {
+		k.bound = bound
+	}
+	k.bound = max(k.bound, bound)
+	k.taken = 0
+	if k.p.corners {
+		switch k.part {
+		case 1:
+			k.taken, k.sharp = k.sharp, min(sharpMost, sharpTimes*k.sharp)
+		case 0:
+			k.taken, k.sharp = k.sharp, max(sharpLeast, k.sharp/2)
+		}
+	}
+	if k.p.solver == solverDescent {
+		if k.part < 1 {
+			k.damp = min(float64(k.p.groups()), 2*k.damp)
+		} else {
+			k.damp = max(1, k.damp/dampLess)
+		}
+	}
+	return got, max(0, objective(triedLoss, best)-k.bound)
 }
+
+// dampLess is how much less splits damp their descent after a whole step.
+const dampLess = 1.1
 
 // regularise follows the evidence, half way in the logarithm, and says whether l2 has settled.
 func (k *policy) regularise(got []float64) (settled bool) {
@@ -162,10 +225,10 @@ func (k *policy) regularise(got []float64) (settled bool) {
 	return math.Abs(math.Log(k.l2/before)) < l2Settled
 }
 
-// strength is l2 as it is given, or where nothing else chooses it.
+// strength is l2 as it is given, 0 too, or where nothing else chooses it.
 func (p *problem) strength() float64 {
 	switch {
-	case p.l2 > 0:
+	case !p.chosen:
 		return p.l2
 	case p.dense:
 		return max(l2Dense, 1/float64(len(p.rows)))
@@ -228,9 +291,9 @@ func (k *policy) weights(tables [][]float32) []float64 {
 		return out
 	}
 	out := make([]float64, len(tables[0]))
-	if k.p.newton != nil {
+	if k.p.newton {
 		for j, w := range tables[weightsTable] {
-			out[j] = float64(w) + k.part*float64(tables[directionTable][j])
+			out[j] = float64(w) + k.kept*float64(tables[directionTable][j])
 		}
 		return out
 	}
@@ -268,11 +331,13 @@ func metricNames(c config) []string {
 
 // Save implements epochs.Policy.
 func (k *policy) Save() []float64 {
-	return append([]float64{k.alpha, k.l2, k.used, k.part, k.pace, k.before}, k.first[:]...)
+	return append([]float64{k.alpha, k.l2, k.used, k.part, k.kept, k.bound, k.sharp, k.taken, k.damp, k.pace, k.before}, k.first[:]...)
 }
 
 // Restore implements epochs.Policy.
 func (k *policy) Restore(s []float64) {
-	k.alpha, k.l2, k.used, k.part, k.pace, k.before = s[0], s[1], s[2], s[3], s[4], s[5]
-	copy(k.first[:], s[6:])
+	k.alpha, k.l2, k.used, k.part = s[0], s[1], s[2], s[3]
+	k.kept, k.bound, k.sharp, k.taken, k.damp = s[4], s[5], s[6], s[7], s[8]
+	k.pace, k.before = s[9], s[10]
+	copy(k.first[:], s[11:])
 }

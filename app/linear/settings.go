@@ -15,18 +15,18 @@ import (
 )
 
 var settings = []app.Setting{
-	{Name: "loss", Default: app.Auto, Reason: "what a wrong score costs, and so what labels are; auto is logistic where there are two, softmax where they are more and text, and squared where they are more numbers. Of two classes: logistic, whose scores are log-odds; hinge (or svm); squared_hinge. Of numbers: squared (or linreg, ridge); huber (or robust), which large errors pull less; insensitive (or svr), which small ones do not pull. Of any number of classes: softmax, which train mlr is a name of"},
-	{Name: "l2", Default: app.Auto, Reason: "strength of the pull of weights towards zero, on scaled features and the mean loss, never 0; auto follows the evidence of the training rows for logistic and squared by Newton's method, and else is 1/rows, as C=1 of LIBLINEAR, for dense rows 0.001 at least"},
-	{Name: "l1", Default: "0", Reason: "strength of the pull that makes weights exactly zero, beside l2: an elastic net; 0 keeps all"},
+	{Name: "loss", Default: app.Auto, Reason: "what a wrong score costs, and so what labels are; auto is logistic where there are two, softmax where they are more and text, and squared where they are more numbers. Of two classes: logistic, whose scores are log-odds; hinge (or svm); squared_hinge. Of numbers: squared (or linreg, ridge; lasso, which is it with l1 and without l2); huber (or robust), which large errors pull less; insensitive (or svr), which small ones do not pull. Of any number of classes: softmax, which train mlr is a name of"},
+	{Name: "l2", Default: app.Auto, Reason: "strength of the pull of weights towards zero, on scaled features and the mean loss, 0 only beside l1; auto follows the evidence of the training rows for logistic and squared by Newton's method, and else is 1/rows, as C=1 of LIBLINEAR, for dense rows 0.001 at least"},
+	{Name: "l1", Default: "0", Reason: "strength of the pull that makes weights exactly zero, beside l2, which together are an elastic net, or with l2=0; 0 keeps all"},
 	{Name: "delta", Default: "0.5", Reason: "huber: errors beyond it count by their size and not by their square; a multiple of the labels' spread"},
 	{Name: "epsilon", Default: "0.1", Reason: "insensitive: errors up to it cost nothing; a multiple of the labels' spread"},
 	{Name: "scale", Default: scaleAuto, Reason: "auto scales features and labels by what training rows have, so that their units do not matter; none takes them as they are, with a feature that is always 1, as LIBLINEAR with -B 1"},
-	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, dual goes from row to row, and both end close to the best; sgd, adagrad, adam and ftrl (FTRL-proximal) step by gradients, with l1 and l2 taken on the server, and allow --staleness; softmax has average (splits take local steps that are averaged with momentum), its choice, and sgd, momentum, adagrad, adam; auto is newton for up to 512 features and losses that bend smoothly (logistic, squared_hinge, squared, huber) without l1, where it needs a few epochs, else dual, which needs more and is cheap for sparse rows"},
+	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, and comes to the best of all losses, with l1 or without, in few epochs; descent goes from feature to feature, dual from row to row, and all of them end close to the best; sgd, adagrad, adam and ftrl (FTRL-proximal) step by gradients, with l1 and l2 taken on the server, and allow --staleness; softmax has average (splits take local steps that are averaged with momentum), its choice, and sgd, momentum, adagrad, adam; auto is newton for up to 1024 features, else descent with l1 and dual without, and dual where l1 meets hinge or insensitive"},
 	{Name: "lr", Default: "1", Reason: "sgd, adagrad, adam, ftrl, and softmax: step size, as a multiple of what suits the data; it is cut when epochs gain little"},
 	{Name: "class_weights", Default: "none", Reason: "how much the rows of a class count in training: balanced is rows/(classes*rows of the class), or label:weight,..., 1 for other labels; test figures count all rows alike. Of two classes by steps, of which auto then takes adagrad, and of softmax"},
 	{Name: "calibrate", Default: calibrateNone, Reason: "two classes: platt fits the log-odds of classes to the scores of held-out rows, beside --test 5 % of DATA, so that predict and eval have probabilities by hinge and squared_hinge, too"},
 	{Name: "progressive", Default: "false", Reason: "sgd, adagrad, adam, ftrl: show the loss and the accuracy, or the error, of each row before it was learned from, in the first epoch: what the model would have been good for while it learned"},
-	{Name: "gap", Default: "0.01", Reason: "the run ends when the objective is certain to be within this part of the best there is; it mostly is far closer then, and smaller takes longer. Or by dual when it is within ten times that and has fallen by less than a tenth of it in 20 epochs; by steps, which prove nothing, when it has fallen by less than a tenth of it in 5"},
+	{Name: "gap", Default: "0.01", Reason: "the run ends when the objective is certain to be within this part of the best there is; it mostly is far closer then, and smaller takes longer. Or by dual, or with hinge and insensitive, when it is within ten times that and has fallen by less than a tenth of it in 20 epochs; by steps, which prove nothing, when it has fallen by less than a tenth of it in 5"},
 	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 4 for dense rows and 16 for sparse ones, fewer for small data, or four for each slot that --workers A:B allows, and never depends on the machine"},
 	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch: auto is 10 by dual and 100 by steps, each of them a step, fewer for small data. Newton's epochs always have 2"},
 	{Name: "batch", Default: app.Auto, Reason: "softmax: rows of a local step; auto is 1 for sparse rows and 8 to 64 for dense ones"},
@@ -42,6 +42,7 @@ const (
 	lossSquared      = "squared"
 	lossHuber        = "huber"
 	lossInsensitive  = "insensitive"
+	lossLasso        = "lasso" // squared, without l2
 )
 
 // otherNames are the names that losses have elsewhere.
@@ -61,10 +62,11 @@ const (
 	solverAdaGrad = "adagrad"
 	solverAdam    = "adam"
 	solverFTRL    = "ftrl"
+	solverDescent = "descent"
 )
 
 // solvers is all of them, those of softmax too.
-var solvers = []string{app.Auto, solverNewton, solverDual, solverSGD, solverAdaGrad, solverAdam, solverFTRL, solverAverage, solverMomentum}
+var solvers = []string{app.Auto, solverNewton, solverDescent, solverDual, solverSGD, solverAdaGrad, solverAdam, solverFTRL, solverAverage, solverMomentum}
 
 // epochsDefault ends a run that names no number of epochs and does not come close enough to the best.
 const epochsDefault = 200
@@ -75,6 +77,9 @@ type config struct {
 	name           string // of the loss
 	loss           loss.Loss
 	classes        bool // targets are classes
+	corners        bool // the loss has corners, where it has no derivative
+	lasso          bool // squared by that name, which is without l2
+	chosen         bool // l2 is chosen from the data
 	l2, l1, gap    float64
 	lr             float64
 	calibrate      bool
@@ -119,8 +124,11 @@ func newConfig(in app.Input) (config, error) {
 	if c.fixed = in.Epochs > 0; !c.fixed {
 		c.Epochs = epochsDefault
 	}
-	if !v.IsAuto("l2") {
-		c.l2 = v.Float("l2", l2Least, 1e6)
+	if c.lasso = c.name == lossLasso; c.lasso {
+		c.name = lossSquared
+	}
+	if c.chosen = v.IsAuto("l2") && !c.lasso; !v.IsAuto("l2") {
+		c.l2 = v.Float("l2", 0, 1e6)
 	}
 	delta, epsilon := v.Float("delta", 1e-6, 1e6), v.Float("epsilon", 0, 1e6)
 	if c.name == app.Auto {
@@ -148,14 +156,23 @@ func newConfig(in app.Input) (config, error) {
 		v.Refuse("lr", "there is no step size but that of solver=sgd, adagrad, adam or ftrl; the others need none")
 	}
 	_, curved := c.loss.(loss.Curved)
+	c.corners = !curved && c.loss != nil
 	switch {
 	case c.solver == solverAverage || c.solver == solverMomentum:
 		v.Refuse("solver", "only loss=softmax has it")
-	case c.solver != solverNewton:
-	case !curved && c.loss != nil:
-		v.Refuse("solver", "loss=%s has corners, where there is no curvature; solver=dual finds its best", c.name)
-	case c.l1 > 0:
-		v.Refuse("solver", "l1 has a corner at zero, where there is no curvature; solver=dual finds the best")
+	case c.solver == solverDescent && c.corners:
+		v.Refuse("solver", "loss=%s has corners, where a weight alone finds no way down; solver=dual finds its best", c.name)
+	case c.solver == solverNewton && c.corners && c.l1 > 0:
+		v.Refuse("solver", "loss=%s has corners, and so has l1; solver=dual finds the best", c.name)
+	case c.corners && !c.chosen && c.l2 == 0 && rules[c.solver] == nil:
+		v.Refuse("l2", "loss=%s has corners, and needs it", c.name)
+	case c.lasso && c.l1 == 0:
+		v.Refuse("loss", "say how strong the pull is that makes weights zero, such as l1=0.01")
+	case c.chosen || c.l2 >= l2Least:
+	case c.l2 > 0 || c.l1 == 0:
+		v.Refuse("l2", "must be a number from %g to 1e+06, or 0 with l1", l2Least)
+	case c.solver == solverDual:
+		v.Refuse("solver", "its weights are sums divided by l2, which is 0; leave it out")
 	}
 	return c, v.Err()
 }
@@ -192,8 +209,6 @@ func (c *config) choose(delta, epsilon float64) {
 		c.loss = loss.Huber{Delta: delta}
 	case lossInsensitive:
 		c.loss = loss.Insensitive{Epsilon: epsilon}
-	case "lasso":
-		c.values.Refuse("loss", "say loss=squared and how strong the pull is that makes weights zero, such as l1=0.01")
 	default:
 		names := []string{lossSoftmax, lossLogistic, lossHinge, lossSquaredHinge, lossSquared, lossHuber, lossInsensitive}
 		near := ""
@@ -209,13 +224,9 @@ func (p *problem) settle() map[string]string {
 	p.values.Settle("splits", strconv.Itoa(p.splits))
 	p.values.Settle("clocks", strconv.Itoa(p.clocks))
 	p.values.Settle("loss", p.name)
-	switch {
-	case p.newton != nil:
-		p.values.Settle("solver", solverNewton)
-	case p.steps != "":
-		p.values.Settle("solver", p.steps)
-	default:
-		p.values.Settle("solver", solverDual)
+	p.values.Settle("solver", p.solver)
+	if p.lasso {
+		p.values.Settle("l2", strconv.FormatFloat(p.l2, 'g', -1, 64))
 	}
 	return p.values.All()
 }

@@ -1,12 +1,14 @@
 // Command linear holds linear models against ridge regression by normal equations in double precision, whose strength is tuned by cross-validation of the training
 // rows; and two classes against what a grid over the test rows gave scikit-learn on another day. Test rows choose nothing of ours.
 //
-// The objective that is reached at equal settings is held against LIBLINEAR's, if there is one (Debian's liblinear-tools, or a program named by --liblinear).
+// The objective that is reached at equal settings, and the time to it, are held against LIBLINEAR's, if there is one (Debian's liblinear-tools, or a program named by --liblinear); a lasso's
+// weights, defaults against a C that is tuned by cross-validation, and the time to what SGD comes to against scikit-learn's (Debian's python3-sklearn, or an interpreter named by --python).
 //
-// It needs --data, a folder with abalone, bike, diabetes, kin40k, protein_casp, pumadyn32nm, a9a and w8a.
+// It needs --data, a folder with abalone, bike, diabetes, kin40k, protein_casp, pumadyn32nm, a9a, w8a, imdb_bow, 20news_tfidf and MNIST.
 package main
 
 import (
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -37,31 +39,53 @@ const points = 0.3
 func main() {
 	dir := flag.String("data", "", "folder with the sets")
 	program := flag.String("liblinear", "liblinear-train", "LIBLINEAR's train")
-	only := flag.String("only", "", "one part: numbers, classes or optimum")
-	pair.Main(1, 1, func(p *pair.Bench) {
+	python := flag.String("python", "/usr/bin/python3", "interpreter with sklearn")
+	only := flag.String("only", "", "one part: numbers, splits, classes, optimum, lasso, speed, tuned or losses")
+	pair.Main(1, 3, func(p *pair.Bench) {
 		if *dir == "" {
 			pair.Check(errors.New("linear: name the folder of the sets by --data"))
 		}
-		p.Header("linear: kernels %s, against ridge by normal equations and recorded figures", vec.Kernels())
+		p.Header("linear: kernels %s, against LIBLINEAR, scikit-learn, ridge by normal equations and recorded figures", vec.Kernels())
 		shelf := sets.Open(*dir)
 		defer shelf.Close()
-		p.Parts(*only, pair.Part{Name: "numbers", Run: func() { numbers(p, shelf) }}, pair.Part{Name: "classes", Run: func() { classes(p, shelf) }},
-			pair.Part{Name: "optimum", Run: func() {
+		liblinear := func(part func(*pair.Bench, *sets.Shelf, string)) func() {
+			return func() {
 				path, err := exec.LookPath(*program)
 				if err != nil {
 					p.Note("LIBLINEAR is not measured: %v; install liblinear-tools, or name its train by --liblinear", err)
 					return
 				}
-				optimum(p, shelf, path)
-			}})
+				part(p, shelf, path)
+			}
+		}
+		sklearn := func(part func(*pair.Bench, *sets.Shelf, *pair.Child)) func() {
+			return func() {
+				peer, err := pair.Start("scikit-learn", *python, "-c", peerSource)
+				if err != nil {
+					p.Note("scikit-learn is not measured: %v; install python3-sklearn, or name an interpreter that has it by --python", err)
+					return
+				}
+				part(p, shelf, peer)
+				pair.Check(peer.Close())
+			}
+		}
+		p.Parts(*only, pair.Part{Name: "numbers", Run: func() { numbers(p, shelf) }}, pair.Part{Name: "splits", Run: func() { splits(p, shelf) }},
+			pair.Part{Name: "classes", Run: func() { classes(p, shelf) }}, pair.Part{Name: "optimum", Run: liblinear(optimum)},
+			pair.Part{Name: "lasso", Run: sklearn(lasso)}, pair.Part{Name: "speed", Run: liblinear(speed)},
+			pair.Part{Name: "tuned", Run: sklearn(against)}, pair.Part{Name: "losses", Run: sklearn(losses)})
 	})
 }
+
+//go:embed peer/peer.py
+var peerSource string
+
+// numbersSets is sets of numbers.
+var numbersSets = []string{"abalone", "bike", "diabetes", "kin40k", "protein_casp", "pumadyn32nm"}
 
 // numbers is R² of test rows.
 func numbers(b *pair.Bench, shelf *sets.Shelf) {
 	ours, theirs := 0.0, 0.0
-	names := []string{"abalone", "bike", "diabetes", "kin40k", "protein_casp", "pumadyn32nm"}
-	for _, name := range names {
+	for _, name := range numbersSets {
 		p := shelf.Find(name)
 		train, test := p.Read(data.Examples)
 		b.Section(p.Origin + ", " + train.Detected.String())
@@ -70,7 +94,7 @@ func numbers(b *pair.Bench, shelf *sets.Shelf) {
 		got := out.Score(test, "r2")
 		b.AddFact(pair.Fact{Figure: "test R², our defaults", Ours: got, Peer: fmt.Sprintf("ridge %.4f at %g, - %g:", r2, strength, below), Bound: r2 - below, Least: true, Exact: true})
 		b.Note("%d epochs, %s", len(out.Epochs), out.Times())
-		ours, theirs = ours+got/float64(len(names)), theirs+r2/float64(len(names))
+		ours, theirs = ours+got/float64(len(numbersSets)), theirs+r2/float64(len(numbersSets))
 	}
 	b.AddFact(pair.Fact{Figure: "mean test R²", Ours: ours, Peer: fmt.Sprintf("ridge %.4f, - %g:", theirs, below), Bound: theirs - below, Least: true, Exact: true})
 }

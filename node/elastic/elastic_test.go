@@ -34,7 +34,7 @@ var applications = map[string]application{
 	"mf":                        {mf.New(), map[string]string{"splits": "8"}, 100, 2},
 	"lda":                       {lda.New(), map[string]string{"splits": "6", "topics": "4", "clocks": "4"}, 100, 5},
 	"linear by Newton's method": {linear.New(), map[string]string{"loss": "squared", "splits": "8"}, 100, 3},
-	"linear by dual ascent":     {linear.New(), map[string]string{"loss": "svr", "splits": "8"}, 100, 11},
+	"linear by dual ascent":     {linear.New(), map[string]string{"loss": "svr", "splits": "8", "clocks": "10", "solver": "dual"}, 100, 11},
 }
 
 func (a *application) job(t *testing.T) train.Job {

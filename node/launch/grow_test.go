@@ -31,7 +31,7 @@ var apps = map[string]grown{
 	"mf":                        {mf.New(), map[string]string{"splits": "8"}, 2},
 	"lda":                       {lda.New(), map[string]string{"splits": "4", "topics": "4", "clocks": "4"}, 5},
 	"linear by Newton's method": {linear.New(), map[string]string{"loss": "squared"}, 3},
-	"linear by dual ascent":     {linear.New(), map[string]string{"loss": "svr"}, 11},
+	"linear by dual ascent":     {linear.New(), map[string]string{"loss": "svr", "solver": "dual", "clocks": "10"}, 11},
 }
 
 // ungated is a job of an application.

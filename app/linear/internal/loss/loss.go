@@ -53,18 +53,23 @@ func xlogx(p float64) float64 {
 // Sigmoid is 1/(1 + exp(-x)).
 func Sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// The steps of Newton's method of a logistic row, and the error of the log-odds at which they end.
+// The steps of Newton's method of a logistic row, and the change of the log-odds at which they end: the error is about its square.
 const (
-	newtonMost  = 20
-	newtonClose = 1e-7
+	newtonMost  = 40
+	newtonClose = 1e-4
 )
 
 // Step implements Loss. The best p = y α has log-odds s with s + y a + q (σ(s) - p0) = 0. The left side rises by 1 at least, so that the root lies
-// between two bounds, and Newton's steps that leave them halve them instead.
+// between two bounds, and Newton's steps that leave them, or are not half as long as the one before, halve them instead. They begin at the log-odds before, which are near once rows have been visited.
 func (Logistic) Step(dual, a, q, y float64) float64 {
 	m, before := y*a, y*dual
 	low, high := -m-q*(1-before), -m+q*before
-	s := min(high, max(low, 0))
+	s := -m
+	if before > 0 && before < 1 {
+		s = math.Log(before / (1 - before))
+	}
+	s = min(high, max(low, s))
+	step := high - low
 	for range newtonMost {
 		p := Sigmoid(s)
 		f := s + m + q*(p-before)
@@ -74,10 +79,10 @@ func (Logistic) Step(dual, a, q, y float64) float64 {
 			low = s
 		}
 		next := s - f/(1+q*p*(1-p))
-		if !(next > low && next < high) {
+		if !(next > low && next < high) || 2*math.Abs(next-s) > step {
 			next = (low + high) / 2
 		}
-		if math.Abs(next-s) < newtonClose {
+		if step = math.Abs(next - s); step < newtonClose {
 			s = next
 			break
 		}

@@ -155,3 +155,35 @@ func TestSlopes(t *testing.T) {
 		}
 	}
 }
+
+// TestSmoothed holds losses with corners, smoothed about a dual variable, against a search of that variable's interval, and their derivatives against finite differences.
+func TestSmoothed(t *testing.T) {
+	for _, c := range every {
+		if c.curved {
+			continue
+		}
+		for _, part := range []float64{0, 0.3, 0.5, 1} {
+			dual := c.low + part*(c.high-c.low)
+			for a := -3.053; a < 3; a += 0.1 {
+				const sharp, h = 1.7, 1e-5
+				value, first, second := Smoothed(c.loss, dual, a, sharp, c.target)
+				most := math.Inf(-1)
+				for i := range 20001 {
+					d := c.low + (c.high-c.low)*float64(i)/20000
+					most = max(most, c.loss.Dual(d, c.target)-a*d-(d-dual)*(d-dual)/(2*sharp))
+				}
+				if value < most-1e-12 || value > most+1e-6 || value > c.loss.Value(a, c.target)+1e-12 {
+					t.Errorf("%s about %v: %v at %v; the most is %v, and the loss %v", c.name, dual, value, a, most, c.loss.Value(a, c.target))
+				}
+				more, up, _ := Smoothed(c.loss, dual, a+h, sharp, c.target)
+				less, down, _ := Smoothed(c.loss, dual, a-h, sharp, c.target)
+				if want := (more - less) / (2 * h); math.Abs(first-want) > 1e-5 {
+					t.Errorf("%s about %v: slope %v at %v, want %v", c.name, dual, first, a, want)
+				}
+				if want := (up - down) / (2 * h); math.Abs(second-want) > 1e-5 {
+					t.Errorf("%s about %v: curvature %v at %v, want %v", c.name, dual, second, a, want)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package loss
+
+import "math"
+
+// Smoothed is a loss about a dual variable: the most of Dual(d) - score d - (d - dual)²/(2 sharp) over d, and its two derivatives by the score. The first is
+// -d, where d is what Step makes of the dual variable; the second is sharp where d follows the score, and 0 where a bound or a corner holds it. It is at most the
+// loss, by what the last term takes, and equal where the dual variable is at its best already.
+//
+// It is for losses that consist of straight pieces (Hinge, Insensitive), whose dual variables have their corners at 0 and at 1 and -1.
+func Smoothed(l Loss, dual, score, sharp, target float64) (value, first, second float64) {
+	d := l.Step(dual, score, 1/sharp, target)
+	value = l.Dual(d, target) - score*d - (d-dual)*(d-dual)/(2*sharp)
+	if size := math.Abs(d); size > 0 && size < 1 {
+		second = sharp
+	}
+	return value, -d, second
+}

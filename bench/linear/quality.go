@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"bellows/app/linear"
+	"bellows/bench/internal/pair"
+	"bellows/bench/internal/sets"
+	"bellows/bench/internal/trial"
+	"bellows/data"
+)
+
+// dealt is how often the rows of a set of numbers are dealt anew, and in how many percent of them are tested.
+const (
+	dealt  = 20
+	tested = 20
+)
+
+// splits is the mean of R² over deals of each set's rows, beside ridge that is tuned on each deal's training rows.
+func splits(b *pair.Bench, shelf *sets.Shelf) {
+	for _, name := range numbersSets {
+		p := shelf.Find(name)
+		one, two := p.Read(data.Examples)
+		all := &data.ExampleSet{Features: one.Examples.Features, Dense: slices.Concat(one.Examples.Dense, two.Examples.Dense), Label: slices.Concat(one.Examples.Label, two.Examples.Label)}
+		b.Section(fmt.Sprintf("%s, %d rows, dealt %d times", p.Origin, all.Rows(), dealt))
+		ours, theirs := 0.0, 0.0
+		for seed := range uint64(dealt) {
+			train, test := parted(all, seed+1, tested)
+			out := trial.Setup{App: linear.New(), Data: setOf(train), Test: setOf(test), Slots: 1, Seed: seed + 1, Settings: map[string]string{"loss": "squared"}}.Train()
+			r2, _ := tuned(train, test)
+			ours, theirs = ours+out.Score(setOf(test), "r2")/dealt, theirs+r2/dealt
+		}
+		b.AddFact(pair.Fact{Figure: "mean test R², our defaults", Ours: ours, Peer: fmt.Sprintf("ridge %.4f, - %g:", theirs, below), Bound: theirs - below, Least: true, Exact: true})
+	}
+}
+
+// How far accuracy may be below, in points, and how far log-loss above, when C is chosen by cross-validation; and how often the differences are drawn anew.
+const (
+	pointsBelow = -0.3
+	lossMost    = 1.02
+	draws       = 10_000
+	seeds       = 8
+	grid        = "0.01,0.1,1,10,100,1000"
+)
+
+// against holds our defaults against logistic regression whose C has the best log-loss over five parts of the training rows. Each seed leaves a tenth of the training rows out for both.
+func against(b *pair.Bench, shelf *sets.Shelf, python *pair.Child) {
+	for _, set := range []struct {
+		name string
+		test bool
+	}{{"a9a", true}, {"w8a", true}, {"imdb_bow", false}} {
+		p := shelf.Alone(set.name)
+		all := readAlone(p).Examples
+		rest := all
+		var test *data.ExampleSet
+		if set.test {
+			_, two := shelf.Find(set.name).Read(data.Examples)
+			test = two.Examples
+		} else {
+			rest, test = parted(all, 1, tested)
+		}
+		b.Section(fmt.Sprintf("%s, %d test rows, seeds 1 to %d", p.Origin, test.Rows(), seeds))
+		differences, ratio, kept := make([]float64, 0, seeds), 0.0, file(shelf, set.name+".against.test", test)
+		for seed := range uint64(seeds) {
+			train, _ := parted(rest, seed+1, 10)
+			answer, err := python.Ask(fmt.Sprintf("tuned\t%s\t%s\t%s\t%d", file(shelf, fmt.Sprintf("%s.against.%d", set.name, seed), train), kept, grid, seed))
+			if err != nil {
+				b.Note("scikit-learn is not measured: %v", err)
+				return
+			}
+			out := trial.Setup{App: linear.New(), Data: setOf(train), Test: setOf(test), Slots: 1, Seed: seed + 1}.Train()
+			differences = append(differences, 100*(out.Score(setOf(test), "accuracy")-answer[4]))
+			ratio += out.Score(setOf(test), "logloss") / answer[3] / seeds
+		}
+		low := lowest(differences)
+		b.AddFact(pair.Fact{Figure: "accuracy beside tuned, 95 % at least", Unit: "points", Ours: low, Peer: "wanted", Bound: pointsBelow, Least: true, Exact: true})
+		b.AddFact(pair.Fact{Figure: "log-loss beside tuned", Unit: "times", Ours: ratio, Peer: "wanted", Bound: lossMost, Exact: true})
+		b.Note("differences of accuracy in points: %.2f", differences)
+	}
+}
+
+// lowest is the mean that one in forty of those is below that are drawn from the list with replacement.
+func lowest(list []float64) float64 {
+	r, means := rand.New(rand.NewPCG(27, 28)), make([]float64, draws)
+	for i := range means {
+		for range list {
+			means[i] += list[r.IntN(len(list))] / float64(len(list))
+		}
+	}
+	slices.Sort(means)
+	return means[draws/40]
+}
+
+// faster is how many times as long SGD may take as we do to its own log-loss; atLeast is the CPU time of a measurement.
+const (
+	faster  = 1.5
+	atLeast = time.Second
+)
+
+// losses races our defaults to the test log-loss that scikit-learn's SGDClassifier has with its own.
+func losses(b *pair.Bench, shelf *sets.Shelf, python *pair.Child) {
+	b.Note("Vowpal Wabbit is not measured")
+	for _, name := range []string{"a9a", "imdb_bow", "20news_tfidf"} {
+		e := halves(readAlone(shelf.Alone(name)).Examples)
+		train, test := parted(e, 1, tested)
+		a, c := file(shelf, name+".losses.train", train), file(shelf, name+".losses.test", test)
+		b.Section(fmt.Sprintf("%s: %d rows, two halves of the classes, %d tested", name, train.Rows(), test.Rows()))
+		answer, err := python.Ask(fmt.Sprintf("sgd\t%s\t%s\t1", a, c))
+		if err != nil {
+			b.Note("scikit-learn is not measured: %v", err)
+			return
+		}
+		goal, theirTimes := answer[3], 1+int(atLeast.Seconds()/answer[2])
+		setup := trial.Setup{App: linear.New(), Data: setOf(train), Test: setOf(test), Slots: 1}
+		out := setup.Train()
+		epoch := 0
+		for n := len(out.Epochs); n > 0; n-- {
+			if got, ok := out.At("test_logloss", n); ok && got <= goal {
+				epoch = n
+			}
+		}
+		if epoch == 0 {
+			got, _ := out.At("test_logloss", len(out.Epochs))
+			b.AddFact(pair.Fact{Figure: "test log-loss", Ours: got, Peer: "SGDClassifier", Bound: goal, Exact: true})
+			continue
+		}
+		setup.Epochs = epoch
+		ourTimes := 1 + int(atLeast/out.To(epoch).CPU)
+		b.Race(pair.Row{Figure: fmt.Sprintf("to log-loss %.4f", goal), Unit: "s", Cost: true, Clock: pair.CPU, Target: faster},
+			pair.Side{Name: "bellows", Run: func() (pair.Turn, error) {
+				t := pair.Turn{Work: float64(ourTimes)}
+				for range ourTimes {
+					t.CPU += setup.Train().To(epoch).CPU
+				}
+				return t, nil
+			}},
+			pair.Side{Name: "SGDClassifier", Run: func() (pair.Turn, error) {
+				answer, err := python.Ask(fmt.Sprintf("sgd\t%s\t%s\t%d", a, c, theirTimes))
+				if err != nil {
+					return pair.Turn{}, err
+				}
+				return pair.Turn{Work: float64(theirTimes), Wall: pair.Seconds(answer[1]), CPU: pair.Seconds(answer[2])}, nil
+			}})
+		b.Note("%d epochs", epoch)
+	}
+}
