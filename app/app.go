@@ -223,6 +223,12 @@ type Paced interface {
 	Pace(m *progress.Meter)
 }
 
+// Shared is a Predictor of which several goroutines can have one each: they answer for the same model alike, and have nothing in common that changes.
+type Shared interface {
+	// Share is another of them, which nobody paces. It may be called by several goroutines at once.
+	Share() Predictor
+}
+
 // Teller is an application that can say in words what a model has learned: `model show` prints the
 // lines.
 type Teller interface {

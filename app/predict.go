@@ -14,6 +14,14 @@ type Stranger interface {
 	Unknown(set *data.Set, labelled bool) map[string]int64
 }
 
+// Acquainted is a Stranger that has names for some of what it counts, each of which counts once however often the data have it: users, items. Where
+// data come in parts, those counts of the parts say nothing of the whole.
+type Acquainted interface {
+	Stranger
+	// EachUnknown calls f with what is unknown, as Unknown calls it, and its name. A name may come again.
+	EachUnknown(set *data.Set, f func(what, name string))
+}
+
 // WriteLines writes predictions, a line for each row in order; line appends that of a row. Errors are of kind bellows.IO.
 func WriteLines(out io.Writer, rows int, line func(text []byte, row int) []byte) (err error) {
 	w := bufio.NewWriterSize(out, 1<<16)

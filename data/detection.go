@@ -50,9 +50,12 @@ func (d Detection) String() string {
 	if d.Words > 0 {
 		return d.documents()
 	}
-	if d.Users > 0 {
+	switch {
+	case d.Users > 0:
 		parts = append(parts, counted(d.Rows, "rating"), grouped(d.Users)+" × "+grouped(d.Items))
-	} else {
+	case d.Columns != "": // of a stream, which knows no longer whom it has met
+		parts = append(parts, counted(d.Rows, "rating"))
+	default:
 		parts = append(parts, counted(d.Rows, "row")+" × "+counted(d.Features, "feature"))
 	}
 	if d.Classes > 0 {

@@ -75,6 +75,12 @@ func (d *detector) documentPlan(line []byte) (*layout, *lines.Fault) {
 	return p, nil
 }
 
+// Index is where names stand in a list, for who looks in it more than once.
+type Index = bags.Index
+
+// NewIndex is that of a list.
+func NewIndex(names []string) Index { return bags.NewIndex(names) }
+
 // WordNumbers is the place in to of each word of from, -1 where it is not there.
 func WordNumbers(from, to []string) []int32 { return bags.Numbers(from, to) }
 
@@ -141,7 +147,10 @@ func (r *reader) documents(set *Set) (err error) {
 	}
 	switch {
 	case r.opt.Words != nil:
-		d.Dropped = b.Renumber(bags.Numbers(s.Vocab, r.opt.Words))
+		if r.words == nil {
+			r.words = bags.NewIndex(r.opt.Words)
+		}
+		d.Dropped = b.Renumber(r.words.Numbers(s.Vocab))
 		s.Vocab = r.opt.Words
 	case r.layout.format == Text, r.layout.words:
 		var kept []int32
@@ -153,19 +162,24 @@ func (r *reader) documents(set *Set) (err error) {
 	}
 	s.Offset, s.Word, s.Count = b.Offset, b.Word, b.Count
 	if len(s.Word) == 0 && !r.opt.Unlabelled {
-		what, how := "no document has a word that counts", "give documents with words; in text a word has at least 2 characters and a letter"
-		switch {
-		case d.Common+d.Rare > 0:
-			what = fmt.Sprintf("all words were left out: %d that are in most documents, and %d that are in a single one", d.Common, d.Rare)
-			how = "give documents that differ and share words, or the words of your choice as a bag of words (docword)"
-		case d.Dropped > 0:
-			what, how = "the model knows none of the words", "give documents of the language and kind that it was trained on"
-		}
-		return &Error{File: r.ins[0].Shown(), What: what, How: how}
+		return r.wordless(d)
 	}
 	set.Documents = s
 	d.Rows, d.Words, d.Tokens = s.Rows(), len(s.Vocab), s.Tokens()
 	return nil
+}
+
+// wordless is the error of documents that have no word.
+func (r *reader) wordless(d *Detection) error {
+	what, how := "no document has a word that counts", "give documents with words; in text a word has at least 2 characters and a letter"
+	switch {
+	case d.Common+d.Rare > 0:
+		what = fmt.Sprintf("all words were left out: %d that are in most documents, and %d that are in a single one", d.Common, d.Rare)
+		how = "give documents that differ and share words, or the words of your choice as a bag of words (docword)"
+	case d.Dropped > 0:
+		what, how = "the model knows none of the words", "give documents of the language and kind that it was trained on"
+	}
+	return &Error{File: r.ins[0].Shown(), What: what, How: how}
 }
 
 // textDocuments joins the documents of a text, and counts words within each.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"bellows/data/internal/bags"
 	"bellows/data/internal/idx"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
@@ -36,7 +37,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 		return set.settledAs(&opt), nil
 	}
 	opt.Meter.Begin(progress.Part{Doing: "reading " + shownAll(ins), Unit: "bytes", Total: sizeOf(ins)})
-	set, err := parseInputs(ctx, ins, kind, &opt)
+	set, err := parseInputs(ctx, ins, kind, &opt, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +103,8 @@ func (o *Options) complete(kind Kind) error {
 	return nil
 }
 
-// parseInputs reads all inputs by parsing them.
-func parseInputs(ctx context.Context, ins []source.Input, kind Kind, opt *Options) (*Set, error) {
+// parseInputs reads all inputs by parsing them. Where they have gone to a flow there is no set.
+func parseInputs(ctx context.Context, ins []source.Input, kind Kind, opt *Options, f *flow) (*Set, error) {
 	head, err := source.Open(ctx, ins[0], opt.source())
 	if err != nil {
 		return nil, err
@@ -115,17 +116,21 @@ func parseInputs(ctx context.Context, ins []source.Input, kind Kind, opt *Option
 	if kind != Documents && (opt.Format == IDX || opt.Format == "" && (idx.Is(head.Head) || formatOf(ins[0].Name) == IDX)) {
 		return readIDX(ctx, ins, head, kind, opt)
 	}
-	return parseText(ctx, ins, head, kind, opt)
+	return parseText(ctx, ins, head, kind, opt, f)
 }
 
 // parseText reads inputs of lines; head is the first, open.
-func parseText(ctx context.Context, ins []source.Input, head *source.Stream, kind Kind, opt *Options) (*Set, error) {
+func parseText(ctx context.Context, ins []source.Input, head *source.Stream, kind Kind, opt *Options, f *flow) (*Set, error) {
 	r := newReader(ctx, kind, ins, opt)
+	r.flow = f
 	r.start()
 	r.text(ctx, head)
 	r.stop()
 	if err := opt.ended(ctx); err != nil {
 		return nil, err
+	}
+	if r.flow != nil {
+		return nil, r.flow.end(r)
 	}
 	if err := r.firstError(); err != nil {
 		return nil, err
@@ -173,6 +178,9 @@ type reader struct {
 	columns *ratingColumns // of ratings
 	taken   int64          // bytes of the inputs before the one that is read
 	total   int64          // bytes of all inputs; 0 where one is standard input
+	blocks  int32          // handed out
+	flow    *flow          // where the rows of each block go, else nil: they are joined
+	words   bags.Index     // of Options.Words, once somebody has asked
 }
 
 // job is one block to parse.
@@ -254,13 +262,20 @@ func (w *worker) parse(r *reader, j *job) {
 		j.piece.err = lines.Locate(r.ins[j.piece.source].Shown(), j.text, f)
 		j.piece.err.Line += j.skipped
 		r.failed.Store(true)
-		r.free <- j.buf
-		return
+		if r.flow == nil {
+			r.free <- j.buf
+			return
+		}
+		w.above(j, f.At)
 	}
 	j.piece.rows = len(w.scratch.Label)
 	j.piece.lines = j.skipped + bytes.Count(j.text, []byte("\n"))
-	if r.rows.Add(int64(j.piece.rows)) > r.opt.Limits.Rows {
+	if r.rows.Add(int64(j.piece.rows)) > r.opt.Limits.Rows && r.flow == nil {
 		r.failed.Store(true)
+	}
+	if r.flow != nil {
+		r.flow.pass(r, w, j)
+		return
 	}
 	if r.columns != nil {
 		r.columns.add(j.block, &w.scratch, j.buf, j.read)
@@ -300,8 +315,12 @@ func (r *reader) fail(source int, err error) {
 	if !ok {
 		e = &Error{File: r.ins[source].Shown(), What: err.Error(), Err: err}
 	}
-	r.pieces = append(r.pieces, &piece{source: source, err: e})
 	r.failed.Store(true)
+	if r.flow != nil {
+		r.flow.cut = &piece{source: source, err: e}
+		return
+	}
+	r.pieces = append(r.pieces, &piece{source: source, err: e})
 }
 
 // file hands out the blocks of one input.
@@ -316,13 +335,16 @@ func (r *reader) file(ctx context.Context, n int, s *source.Stream) error {
 		if err != nil {
 			return err
 		}
-		j := job{text: buf, buf: buf, piece: &piece{source: n}, block: int32(len(r.pieces))}
+		j := job{text: buf, buf: buf, piece: &piece{source: n}, block: r.blocks}
 		if !first && r.bags != nil {
 			j.bag = r.bags[len(r.bags)-1]
 		}
 		if first {
 			if err := r.begin(n, &j); err != nil {
 				return err
+			}
+			if r.flow != nil && n == 0 { // nothing has been handed out
+				r.chooseFlow()
 			}
 		}
 		if len(buf) == 0 {
@@ -332,7 +354,9 @@ func (r *reader) file(ctx context.Context, n int, s *source.Stream) error {
 		if r.total > 0 {
 			j.read = float64(r.taken+s.Position()) / float64(r.total)
 		}
-		r.pieces = append(r.pieces, j.piece)
+		if r.blocks++; r.flow == nil {
+			r.pieces = append(r.pieces, j.piece)
+		}
 		r.jobs <- j
 	}
 	return nil
@@ -430,9 +454,7 @@ func (r *reader) firstError() error {
 			if p.err.Line > 0 {
 				p.err.Line += before
 			}
-			if p.err.Line == 1 && r.opt.Header == HeaderNo && !strings.Contains(p.err.How, "--header no") {
-				p.err.How += "; if this line names the columns, leave out --header no"
-			}
+			r.opt.named(p.err)
 			return p.err
 		}
 		before += p.lines
@@ -441,7 +463,18 @@ func (r *reader) firstError() error {
 		}
 	}
 	if rows == 0 {
-		return &Error{File: r.ins[0].Shown(), What: "there are no rows", How: "name a file with data below its header"}
+		return r.rowless()
 	}
 	return nil
+}
+
+func (r *reader) rowless() error {
+	return &Error{File: r.ins[0].Shown(), What: "there are no rows", How: "name a file with data below its header"}
+}
+
+// named adds what may be the matter where a first line is taken for a row.
+func (o *Options) named(e *Error) {
+	if e.Line == 1 && o.Header == HeaderNo && !strings.Contains(e.How, "--header no") {
+		e.How += "; if this line names the columns, leave out --header no"
+	}
 }

@@ -164,6 +164,11 @@ func (r *RatingSet) IndicesIn(train *RatingSet) (user, item []int32) {
 	return renumber(r.User, r.Users, train.Users), renumber(r.Item, r.Items, train.Items)
 }
 
+// IndicesBy is IndicesIn for who asks more than once, by where the other set has its users and items.
+func (r *RatingSet) IndicesBy(users, items Index) (user, item []int32) {
+	return pick(users.Numbers(r.Users), r.User), pick(items.Numbers(r.Items), r.Item)
+}
+
 // renumber maps each index into from to the index of the same id in to, or -1.
 func renumber(column []int32, from, to []string) []int32 {
 	if len(from) == len(to) && len(to) > 0 && &from[0] == &to[0] { // rows that were held out have the ids of the others

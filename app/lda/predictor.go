@@ -24,13 +24,17 @@ type predictor struct {
 	place []int32          // of each word in scoring.words + 1, or 0
 	add   func(word int32) // appends a word to scoring.words
 	meter *progress.Meter
+	about details
 }
 
 // Pace implements app.Paced.
 func (p *predictor) Pace(m *progress.Meter) { p.meter = m }
 
+// Share implements app.Shared.
+func (p *predictor) Share() app.Predictor { return newPredictor(p.vocab, p.counts, p.totals, p.about) }
+
 func newPredictor(vocab []string, counts, totals []int32, d details) *predictor {
-	p := &predictor{vocab: vocab, topics: len(totals), counts: counts, totals: totals, place: make([]int32, len(vocab))}
+	p := &predictor{vocab: vocab, topics: len(totals), counts: counts, totals: totals, place: make([]int32, len(vocab)), about: d}
 	alpha, inv := make([]float32, p.topics), make([]float32, p.topics)
 	sum := 0.0
 	betaSum := float32(d.Beta * float64(len(vocab)))

@@ -44,6 +44,13 @@ type predictor struct {
 // Pace implements app.Paced.
 func (p *predictor) Pace(m *progress.Meter) { p.meter = m }
 
+// Share implements app.Shared.
+func (p *predictor) Share() app.Predictor {
+	q := *p
+	q.x, q.meter = nil, nil
+	return &q
+}
+
 func (p *predictor) source(set *data.Set, op string) (examples.Source, error) {
 	if set == nil || set.Kind != data.Examples {
 		return examples.Source{}, bellows.Errorf(bellows.BadData, op, name, "the data must be labelled examples")

@@ -42,7 +42,7 @@ func (d *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, 
 	if err != nil {
 		return nil, err
 	}
-	user, item := r.IndicesIn(&d.known)
+	user, item := d.indices(r)
 	out := &app.Examination{}
 	if len(asked) < len(metrics) {
 		out.Metrics = slices.DeleteFunc(d.errors(user, item, r.Rating), func(m train.Metric) bool { return !slices.Contains(metrics, m.Name) })

@@ -27,6 +27,7 @@ func TestScoringEndsAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	set, _ := Made{Users: 300, Items: 100, Rank: 2, Each: 40, Mean: 3, Unit: 1, Seed: 1}.Sets()
 	d := &predictor{rank: 2, known: *set.Ratings, uf: make([]float32, 600), qf: make([]float32, 200), ub: make([]float32, 300), qb: make([]float32, 100)}
+	d.index = indexOf(&d.known)
 	for _, metrics := range [][]string{{"rmse"}, {"ndcg@10"}} {
 		progresstest.EndsAnywhere(t, 8, func(ctx context.Context) error {
 			m := progress.New(ctx)

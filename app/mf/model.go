@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"sync"
 
 	"bellows"
 	"bellows/app"
@@ -86,13 +87,33 @@ func (p *problem) unpack(a *axis, slab []float32) (factors, biases []float32) {
 type predictor struct {
 	rank     int
 	mean     float32
-	known    data.RatingSet // its ids alone
-	uf, qf   []float32      // factors of users and of items
-	ub, qb   []float32      // their biases
-	seen     *seen.Items    // nil where the model does not say
-	implicit bool           // pairs are no ratings: loss=weighted
-	folding  details        // how somebody new is given factors; zero in models that do not say
+	known    data.RatingSet       // its ids alone
+	uf, qf   []float32            // factors of users and of items
+	ub, qb   []float32            // their biases
+	seen     *seen.Items          // nil where the model does not say
+	implicit bool                 // pairs are no ratings: loss=weighted
+	index    func() [2]data.Index // where its users and items are
+	folding  details              // how somebody new is given factors; zero in models that do not say
 	meter    *progress.Meter
+}
+
+// Share implements app.Shared.
+func (d *predictor) Share() app.Predictor {
+	q := *d
+	q.meter = nil
+	return &q
+}
+
+// indexOf is where users and items are, found out when it is first asked for.
+func indexOf(known *data.RatingSet) func() [2]data.Index {
+	users, items := known.Users, known.Items
+	return sync.OnceValue(func() [2]data.Index { return [2]data.Index{data.NewIndex(users), data.NewIndex(items)} })
+}
+
+// indices are those of the users and items of each row in the model, -1 where it does not know them.
+func (d *predictor) indices(r *data.RatingSet) (user, item []int32) {
+	x := d.index()
+	return r.IndicesBy(x[0], x[1])
 }
 
 // Pace implements app.Paced.
@@ -140,6 +161,7 @@ func open(m *model.Model) (*predictor, error) {
 		rank: rank, known: data.RatingSet{Users: users, Items: items}, uf: uf, qf: r.Floats(itemFactors, len(items), rank),
 		ub: r.Floats(userBias, len(users)), qb: r.Floats(itemBias, len(items)),
 	}
+	d.index = indexOf(&d.known)
 	if mean := r.Floats(meanRating, 1); mean != nil {
 		d.mean = mean[0]
 	}
@@ -181,23 +203,33 @@ func (d *predictor) Unknown(set *data.Set, _ bool) map[string]int64 {
 	if set.Ratings == nil {
 		return counts
 	}
-	user, item := set.Ratings.IndicesIn(&d.known)
-	users, items := make([]bool, len(set.Ratings.Users)), make([]bool, len(set.Ratings.Items))
+	user, item := d.indices(set.Ratings)
 	for j := range user {
-		u, i := set.Ratings.User[j], set.Ratings.Item[j]
-		if user[j] < 0 && !users[u] {
-			users[u] = true
-			counts["users"]++
-		}
-		if item[j] < 0 && !items[i] {
-			items[i] = true
-			counts["items"]++
-		}
 		if user[j] < 0 || item[j] < 0 {
 			counts["rows"]++
 		}
 	}
+	d.EachUnknown(set, func(what, _ string) { counts[what]++ })
 	return counts
+}
+
+// EachUnknown implements app.Acquainted. The ids of a set are those of its rows, each once.
+func (d *predictor) EachUnknown(set *data.Set, f func(what, name string)) {
+	if set.Ratings == nil {
+		return
+	}
+	x := d.index()
+	used := [2][]bool{make([]bool, len(set.Ratings.Users)), make([]bool, len(set.Ratings.Items))}
+	for j, u := range set.Ratings.User {
+		used[0][u], used[1][set.Ratings.Item[j]] = true, true
+	}
+	for k, names := range [2][]string{set.Ratings.Users, set.Ratings.Items} {
+		for i, at := range x[k].Numbers(names) {
+			if at < 0 && used[k][i] {
+				f([2]string{"users", "items"}[k], names[i])
+			}
+		}
+	}
 }
 
 // Evaluate is the root mean squared error on the scale of the ratings, pairs with an unknown user
@@ -207,7 +239,7 @@ func (d *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, item := r.IndicesIn(&d.known)
+	user, item := d.indices(r)
 	if d.implicit {
 		first := []ranking{{"ndcg", rankedFirst, 0}}
 		if err := d.rankAll(first, user, item, r.Rating); err != nil {
@@ -226,7 +258,7 @@ func (d *predictor) Predict(set *data.Set, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	user, item := r.IndicesIn(&d.known)
+	user, item := d.indices(r)
 	return app.WriteLines(out, len(user), func(line []byte, j int) []byte {
 		return strconv.AppendFloat(line, float64(d.rating(user[j], item[j])), 'g', 7, 32)
 	})

@@ -158,6 +158,7 @@ func TestModelKnowsNothingOfUnratedIds(t *testing.T) {
 func TestUnknownUsersAndItemsAreCounted(t *testing.T) {
 	t.Parallel()
 	d := &predictor{known: data.RatingSet{Users: []string{"a", "b"}, Items: []string{"x"}}}
+	d.index = indexOf(&d.known)
 	set := &data.Set{Kind: data.Ratings, Ratings: &data.RatingSet{Users: []string{"c", "a", "d"}, Items: []string{"y", "x"},
 		User: []int32{0, 0, 1, 1, 2}, Item: []int32{0, 1, 0, 1, 0}, Rating: make([]float32, 5)}}
 	want := map[string]int64{"users": 2, "items": 1, "rows": 4}

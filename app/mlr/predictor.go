@@ -35,6 +35,13 @@ type predictor struct {
 // Pace implements app.Paced.
 func (p *predictor) Pace(m *progress.Meter) { p.meter = m }
 
+// Share implements app.Shared.
+func (p *predictor) Share() app.Predictor {
+	q := *p
+	q.x, q.z, q.meter = nil, nil, nil
+	return &q
+}
+
 // Evaluate implements app.Predictor: accuracy and logloss. A row whose label the model does not know
 // counts as wrong, with the smallest probability. Where the data has entries of features that the
 // model does not know, a third figure, unknown_features, counts them.

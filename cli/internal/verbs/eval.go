@@ -44,6 +44,10 @@ func (c *Tool) evalCommand() *cobra.Command {
 }
 
 func (c *Tool) eval(q *question, metrics string) error {
+	if err := c.read(q); err != nil {
+		return err
+	}
+	defer q.set.Close()
 	if rows := q.set.Rows(); rows > 0 && q.unknown["labels"] == int64(rows) {
 		return bellows.Errorf(bellows.BadData, "score", strings.Join(q.files, " "), "none of the labels is one of the model's").
 			Hinted("its labels are in labels.txt of " + q.name + "; name the column of the labels with --label, or give rows of its classes")

@@ -18,19 +18,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// question is what eval and predict are called with: a saved model, and data that were read as it needs them.
+// question is what eval and predict are called with: a saved model, and data to be read as it needs them.
 type question struct {
 	name      string   // of the model, as the command has it
 	files     []string // of the data
 	model     *model.Model
 	predictor app.Predictor
-	set       *data.Set
+	kind      data.Kind
+	opt       data.Options    // how the data is read
+	set       *data.Set       // nil where it is read as it is answered
 	ctx       context.Context // of the command
 	stages    *stage.Stages
 	unknown   map[string]int64 // what in the data the model does not know, by what it is; without zeros
 }
 
-// questionCommand gives a command its arguments, the flags that say how DATA is read, and what it does with the two. The
+// questionCommand gives a command its arguments, the flags that say how DATA is read, and what it does with a model that is open. The
 // rows may lack what is predicted where unlabelled is set.
 func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, last stage.Stage, answer func(*question) error) *cobra.Command {
 	var flags readOptions
@@ -44,17 +46,17 @@ func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, last stage.S
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q := &question{name: args[0], files: args[1:], ctx: cmd.Context(), stages: stage.New(cmd.Context(), c.Console, stage.Starting, stage.Reading, last)}
 		defer q.stages.Live.Stop()
-		if err := c.fill(q, flags, unlabelled); err != nil {
+		if err := c.openModel(q, flags); err != nil {
 			return err
 		}
-		defer q.set.Close()
+		q.opt.Unlabelled = q.opt.Unlabelled || unlabelled
 		return answer(q)
 	}
 	return cmd
 }
 
-// fill opens the model and reads the data.
-func (c *Tool) fill(q *question, flags readOptions, unlabelled bool) (err error) {
+// openModel opens the model and settles how its data is read.
+func (c *Tool) openModel(q *question, flags readOptions) (err error) {
 	if q.model, err = model.Open(q.name); err != nil {
 		return err
 	}
@@ -79,46 +81,49 @@ func (c *Tool) fill(q *question, flags readOptions, unlabelled bool) (err error)
 	if opt, err = flags.apply(opt); err != nil {
 		return err
 	}
-	opt.Unlabelled, opt.Stdin, opt.Meter = opt.Unlabelled || unlabelled, c.In, q.stages.Meter
-	q.stages.Enter(stage.Reading)
-	if q.set, err = data.Read(q.ctx, q.files, kind, opt); err != nil {
-		return interruptedWhile(q.ctx, "reading", err)
-	}
-	c.Talk("%s: %s", strings.Join(q.files, " "), q.set.Detected)
-	c.count(q, !unlabelled)
+	opt.Stdin, opt.Meter = c.In, q.stages.Meter
+	q.kind, q.opt = kind, opt
 	return nil
 }
 
-// count counts what the model does not know. What was left out as the data was read, its sentence has told.
-func (c *Tool) count(q *question, labelled bool) {
-	d := &q.set.Detected
+// read reads the data as a whole, which whoever calls it closes.
+func (c *Tool) read(q *question) (err error) {
+	q.stages.Enter(stage.Reading)
+	if q.set, err = data.Read(q.ctx, q.files, q.kind, q.opt); err != nil {
+		return interruptedWhile(q.ctx, "reading", err)
+	}
+	c.Talk("%s: %s", strings.Join(q.files, " "), q.set.Detected)
+	c.count(q)
+	return nil
+}
+
+// count counts what the model does not know of labelled data. What was left out as the data was read, its sentence has told.
+func (c *Tool) count(q *question) {
 	q.unknown = map[string]int64{}
-	dropped := "features"
-	if q.set.Kind == data.Documents {
-		dropped = "words"
+	if stranger, ok := q.predictor.(app.Stranger); ok {
+		maps.Copy(q.unknown, stranger.Unknown(q.set, true))
 	}
-	add := func(what string, n int64) {
-		if n > 0 {
-			q.unknown[what] += n
-		}
-	}
-	add(dropped, d.Dropped)
-	add("categories", d.Unknown)
-	stranger, ok := q.predictor.(app.Stranger)
-	if !ok {
-		return
-	}
-	counts := stranger.Unknown(q.set, labelled)
+	c.tellUnknown(q, &q.set.Detected)
+}
+
+// tellUnknown says what the model does not know, and adds what was left out as the data was read.
+func (c *Tool) tellUnknown(q *question, d *data.Detection) {
 	var told []string
-	for _, what := range slices.Sorted(maps.Keys(counts)) {
-		add(what, counts[what])
-		if n := counts[what]; n > 0 {
+	for _, what := range slices.Sorted(maps.Keys(q.unknown)) {
+		if n := q.unknown[what]; n > 0 {
 			told = append(told, fmt.Sprintf("%s of %s", figures.Grouped(n), what))
 		}
 	}
 	if len(told) > 0 {
 		c.Talk("unknown to the model: %s", strings.Join(told, ", "))
 	}
+	dropped := "features"
+	if q.kind == data.Documents {
+		dropped = "words"
+	}
+	q.unknown[dropped] += d.Dropped
+	q.unknown["categories"] += d.Unknown
+	maps.DeleteFunc(q.unknown, func(_ string, n int64) bool { return n == 0 })
 }
 
 // readingOf is how the model's data was read, nil when the model does not say.

@@ -141,18 +141,29 @@ func (b *Bags) Renumber(table []int32) (dropped int64) {
 	return dropped
 }
 
-// Numbers is the place in to of each word of from, -1 where it is not there.
-func Numbers(from, to []string) []int32 {
-	known := make(map[string]int32, len(to))
-	for i, w := range to {
-		known[w] = int32(i)
+// Index is where names stand in a list, for who looks in it more than once. Several goroutines may use one.
+type Index map[string]int32
+
+// NewIndex is that of a list.
+func NewIndex(names []string) Index {
+	x := make(Index, len(names))
+	for i, w := range names {
+		x[w] = int32(i)
 	}
+	return x
+}
+
+// Numbers is the place of each word of from, -1 where it is not there.
+func (x Index) Numbers(from []string) []int32 {
 	table := make([]int32, len(from))
 	for i, w := range from {
 		table[i] = -1
-		if at, ok := known[w]; ok {
+		if at, ok := x[w]; ok {
 			table[i] = at
 		}
 	}
 	return table
 }
+
+// Numbers is the place in to of each word of from, -1 where it is not there.
+func Numbers(from, to []string) []int32 { return NewIndex(to).Numbers(from) }

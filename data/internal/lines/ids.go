@@ -124,6 +124,17 @@ func doubled[T any](list []T, n int) []T {
 	return list
 }
 
+// Reset forgets all ids and keeps the memory.
+func (in *IDs) Reset() {
+	for at := range in.ends {
+		if n, small := smallID(in.name(int32(at))); small && n < len(in.small) {
+			in.small[n] = 0
+		}
+	}
+	clear(in.other)
+	in.texts, in.names, in.ends, in.first = 0, in.names[:0], in.ends[:0], in.first[:0]
+}
+
 func printableID(id []byte) bool {
 	for len(id) > 0 {
 		r, size := utf8.DecodeRune(id)

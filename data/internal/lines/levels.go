@@ -42,6 +42,9 @@ func (l *Levels) number(field []byte) (n float32, ok bool) {
 	return float32(at), ok
 }
 
+// Reset forgets the values that an open one has met.
+func (l *Levels) Reset() { l.ids.Reset() }
+
 // Bucket is the bucket of a value: the upper bits of a mixed FNV-1a sum. Models rely on it.
 func Bucket(field []byte, buckets int) int {
 	h := uint64(14695981039346656037)

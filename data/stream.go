@@ -1,0 +1,218 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"bellows/data/internal/bags"
+	"bellows/data/internal/lines"
+	"bellows/data/internal/source"
+	"bellows/progress"
+)
+
+// Block is rows of an input that stand one behind the other, on their way through Stream.
+type Block struct {
+	Set    *Set  // whoever takes the block has it until he returns
+	Row    int64 // rows of the inputs before it
+	number int
+	out    *lines.Turns
+}
+
+// Turn returns when every block before this one is done with: what follows happens in the order of the input. An error says that one of them has
+// failed, and is to be returned.
+func (b *Block) Turn() error { return b.out.Wait(b.number) }
+
+// Stream reads inputs as Read does, and gives their rows away block by block, so that memory does not grow with the input: take is called on
+// several goroutines at once, each with the block that is next, and the first error in the order of the input ends the reading. Behind a defect nothing is
+// taken, and the rows above it all are, also those of its block.
+//
+// Inputs whose rows cannot be read alike before all of them are known come as a single block: images, bags of words, and what leaves a question open
+// that only the whole answers, such as the values of a column of text, the mean that a missing value becomes, or the words of documents. Nothing is
+// open where Options have the features, the base and the reading of a model.
+//
+// Of what was detected, the users and items of ratings that come in several blocks are not counted.
+func Stream(ctx context.Context, inputs []string, kind Kind, opt Options, take func(*Block) error) (Detection, error) {
+	if err := opt.complete(kind); err != nil {
+		return Detection{}, err
+	}
+	ins, err := source.Expand(inputs)
+	if err != nil {
+		return Detection{}, err
+	}
+	opt.Meter.Begin(progress.Part{Doing: "reading " + shownAll(ins), Unit: "bytes", Total: sizeOf(ins)})
+	f := &flow{take: take, in: lines.NewTurns(), out: lines.NewTurns()}
+	set, err := parseInputs(ctx, ins, kind, &opt, f)
+	if err != nil || set == nil {
+		return f.found, err
+	}
+	defer set.Close()
+	return set.Detected, take(&Block{Set: set, out: f.out})
+}
+
+// flows reports whether the rows of a block can be read without the others.
+func (p *layout) flows(opt *Options) bool {
+	switch {
+	case p.table != nil:
+		return !slices.ContainsFunc(p.table.Features, func(c Column) bool { return c.Open || !c.Text() && c.Fill == nil })
+	case p.format == Text, p.words:
+		return opt.Words != nil
+	case p.format.indexed():
+		return opt.Features > 0 && (opt.IndexBase != "" || p.format == LibFM)
+	}
+	return !p.format.documents()
+}
+
+// chooseFlow keeps the flow of an input whose layout is settled if its rows can be read so.
+func (r *reader) chooseFlow() {
+	switch {
+	case !r.layout.flows(r.opt):
+		r.flow = nil
+	case r.kind == Documents:
+		r.words = bags.NewIndex(r.opt.Words)
+	}
+}
+
+// flow is where the rows of a stream go. A worker joins those of a block as if they were all, has its place in the order of the input noted, and calls
+// take; what comes of it is noted in that order, too.
+//
+// Invariants: in and out pass every block that was handed out, whatever becomes of it, so that nobody waits for ever; what stands below in is written
+// in a block's turn there, what stands below out likewise (TestStreamIsRead).
+type flow struct {
+	take func(*Block) error
+	cut  *piece // an error of who cuts the inputs into blocks; it comes behind all of them
+
+	in     *lines.Turns
+	rows   int64
+	source int
+	lines  int // of the source, up to here
+
+	out     *lines.Turns
+	found   Detection
+	classes map[any]bool // labels so far: numbers, or text
+	many    bool         // they are no classes
+}
+
+// above parses the lines of the block again that stand above the one with a defect.
+func (w *worker) above(j *job, at int) {
+	j.text = j.text[:bytes.LastIndexByte(j.text[:min(at, len(j.text))], '\n')+1]
+	w.forget()
+	w.scratch.Reset()
+	if w.parser.Parse(j.text, &w.scratch) != nil {
+		w.scratch.Reset() // they were parsed before, and nothing depends on what follows
+	}
+}
+
+// forget makes the worker one that has met no id and no label.
+func (w *worker) forget() {
+	w.users.Reset()
+	w.items.Reset()
+	if w.labels != nil {
+		w.labels.Reset()
+	}
+}
+
+// pass gives away the rows that the worker has parsed.
+func (f *flow) pass(r *reader, w *worker, j *job) {
+	p, n := j.piece, int(j.block)
+	set, err := w.joined(r, p)
+	w.forget()
+	r.free <- j.buf
+	_ = f.in.Wait(n) // that never fails
+	if f.source != p.source {
+		f.source, f.lines = p.source, 0
+	}
+	row := f.rows
+	f.rows += int64(p.rows)
+	if p.err != nil && p.err.Line > 0 {
+		p.err.Line += f.lines
+	}
+	f.lines += p.lines
+	f.in.End(n, nil)
+	if err == nil && p.rows > 0 {
+		err = f.take(&Block{Set: set, Row: row, number: n, out: f.out})
+	}
+	if err == nil && p.err != nil {
+		r.opt.named(p.err)
+		err = p.err
+	}
+	if err != nil {
+		r.failed.Store(true)
+	} else if f.out.Wait(n) == nil && set != nil {
+		f.detected(set)
+	}
+	f.out.End(n, err)
+}
+
+// joined is the rows that the worker has parsed, as if there were no others.
+func (w *worker) joined(r *reader, p *piece) (*Set, error) {
+	if p.rows == 0 {
+		return nil, nil
+	}
+	opt, layout := *r.opt, *r.layout
+	opt.Meter, opt.Workers = nil, 1 // the others have blocks of their own
+	opt.Unlabelled = opt.Unlabelled || r.kind == Documents
+	if layout.table != nil {
+		table := *layout.table
+		layout.table = &table
+	}
+	one := &reader{ctx: r.ctx, kind: r.kind, ins: r.ins, opt: &opt, layout: &layout, workers: []*worker{w}, words: r.words,
+		pieces: []*piece{{Piece: w.scratch, source: p.source, rows: p.rows}}}
+	if r.kind == Ratings {
+		s := w.scratch.Clone()
+		one.columns = &ratingColumns{set: RatingSet{User: s.User, Item: s.Item, Rating: s.Label}, times: s.Time}
+	}
+	return one.assemble()
+}
+
+// detected adds up what the blocks say. It is called in their order.
+func (f *flow) detected(set *Set) {
+	d := set.Detected
+	if f.found.Files == 0 {
+		f.found, f.classes = d, map[any]bool{}
+	} else {
+		f.found.Rows, f.found.Tokens, f.found.Filled = f.found.Rows+d.Rows, f.found.Tokens+d.Tokens, f.found.Filled+d.Filled
+		f.found.Dropped, f.found.Unknown = f.found.Dropped+d.Dropped, f.found.Unknown+d.Unknown
+		f.found.Users, f.found.Items, f.found.Constant, f.found.Counting = 0, 0, nil, nil
+	}
+	e := set.Examples
+	if e == nil || f.many || f.found.Classes == 0 {
+		return
+	}
+	if d.Classes == 0 || len(f.classes) > classesMax {
+		f.found.Classes, f.many = 0, true
+		return
+	}
+	if e.LabelNames != nil {
+		for _, name := range e.LabelNames {
+			f.classes[name] = true
+		}
+	} else {
+		for _, y := range e.Classes(classesMax) {
+			f.classes[y] = true
+		}
+	}
+	f.found.Classes = len(f.classes)
+}
+
+// end is what became of the stream: the first error in the order of the input, if there is one.
+func (f *flow) end(r *reader) error {
+	if err := f.out.Err(); err != nil {
+		return err
+	}
+	if f.cut != nil {
+		e := f.cut.err
+		if e.Line > 0 && f.cut.source == f.source {
+			e.Line += f.lines
+		}
+		r.opt.named(e)
+		return e
+	}
+	if f.rows == 0 {
+		return r.rowless()
+	}
+	if r.kind == Documents && f.found.Tokens == 0 && !r.opt.Unlabelled {
+		return r.wordless(&f.found)
+	}
+	return nil
+}
