@@ -49,13 +49,21 @@ func untilSignal(c *screen.Console) (ctx context.Context, end func()) {
 	}
 	go func() {
 		var why error
-		select {
-		case <-signals:
-		case <-hangups:
-			why = screen.ErrHungUp
-		case <-ctx.Done():
-			signal.Stop(signals)
-			return
+		for waiting := true; waiting; {
+			waiting = false
+			select {
+			case <-signals:
+			case <-hangups:
+				if hear := c.Hangup.Load(); hear != nil {
+					(*hear)()
+					waiting = true
+				} else {
+					why = screen.ErrHungUp
+				}
+			case <-ctx.Done():
+				signal.Stop(signals)
+				return
+			}
 		}
 		signal.Stop(signals)
 		cancel(why)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"bellows/data/internal/lines"
 )
 
 // Detection is how an input was understood.
@@ -52,21 +54,21 @@ func (d Detection) String() string {
 	}
 	switch {
 	case d.Users > 0:
-		parts = append(parts, counted(d.Rows, "rating"), grouped(d.Users)+" × "+grouped(d.Items))
+		parts = append(parts, lines.Counted(d.Rows, "rating"), lines.Grouped(d.Users)+" × "+lines.Grouped(d.Items))
 	case d.Columns != "": // of a stream, which knows no longer whom it has met
-		parts = append(parts, counted(d.Rows, "rating"))
+		parts = append(parts, lines.Counted(d.Rows, "rating"))
 	default:
-		parts = append(parts, counted(d.Rows, "row")+" × "+counted(d.Features, "feature"))
+		parts = append(parts, lines.Counted(d.Rows, "row")+" × "+lines.Counted(d.Features, "feature"))
 	}
 	if d.Classes > 0 {
-		parts = append(parts, counted(d.Classes, "class"))
+		parts = append(parts, lines.Counted(d.Classes, "class"))
 	}
 	parts = append(parts, d.Format)
 	switch {
 	case d.Format == LIBSVM.shown() || d.Format == LibFM.shown():
 		parts = append(parts, "base "+strconv.Itoa(d.IndexBase))
 	case d.HashBits > 0:
-		parts = append(parts, counted(d.HashBits, "bit")+" of hash")
+		parts = append(parts, lines.Counted(d.HashBits, "bit")+" of hash")
 	case d.Separator != "":
 		parts = append(parts, d.Separator)
 	}
@@ -75,10 +77,10 @@ func (d Detection) String() string {
 		parts = append(parts, d.Columns)
 	}
 	if d.Files > 1 {
-		parts = append(parts, counted(d.Files, "file"))
+		parts = append(parts, lines.Counted(d.Files, "file"))
 	}
 	if d.Dropped > 0 {
-		parts = append(parts, counted(int(d.Dropped), "value")+" of unknown features ignored")
+		parts = append(parts, lines.Counted(int(d.Dropped), "value")+" of unknown features ignored")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -102,16 +104,16 @@ func (d Detection) columns() (parts []string) {
 		parts = append(parts, "time "+d.Time)
 	}
 	if d.Texts > 0 {
-		parts = append(parts, counted(d.Texts, "column")+" of text")
+		parts = append(parts, lines.Counted(d.Texts, "column")+" of text")
 	}
 	if d.Ignored > 0 {
-		parts = append(parts, counted(d.Ignored, "column")+" left out")
+		parts = append(parts, lines.Counted(d.Ignored, "column")+" left out")
 	}
 	if d.Filled > 0 {
-		parts = append(parts, counted(d.Filled, "missing value")+" filled in by the mean")
+		parts = append(parts, lines.Counted(d.Filled, "missing value")+" filled in by the mean")
 	}
 	if d.Unknown > 0 {
-		parts = append(parts, counted(int(d.Unknown), "value")+" of unknown categories ignored")
+		parts = append(parts, lines.Counted(int(d.Unknown), "value")+" of unknown categories ignored")
 	}
 	return parts
 }
@@ -138,36 +140,15 @@ func (d Detection) Warnings() (list []string) {
 }
 
 func (d Detection) documents() string {
-	parts := []string{counted(d.Rows, "document") + " × " + counted(d.Words, "word"), counted(int(d.Tokens), "token"), d.Format}
+	parts := []string{lines.Counted(d.Rows, "document") + " × " + lines.Counted(d.Words, "word"), lines.Counted(int(d.Tokens), "token"), d.Format}
 	if d.Files > 1 {
-		parts = append(parts, counted(d.Files, "file"))
+		parts = append(parts, lines.Counted(d.Files, "file"))
 	}
 	if d.Rare+d.Common > 0 {
-		parts = append(parts, fmt.Sprintf("%s rare and %s common words left out", grouped(d.Rare), grouped(d.Common)))
+		parts = append(parts, fmt.Sprintf("%s rare and %s common words left out", lines.Grouped(d.Rare), lines.Grouped(d.Common)))
 	}
 	if d.Dropped > 0 {
-		parts = append(parts, counted(int(d.Dropped), "token")+" of unknown words ignored")
+		parts = append(parts, lines.Counted(int(d.Dropped), "token")+" of unknown words ignored")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// counted is a count with its noun.
-func counted(n int, noun string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(noun, "s"):
-		noun += "es"
-	default:
-		noun += "s"
-	}
-	return grouped(n) + " " + noun
-}
-
-// grouped writes n with a space before every third digit.
-func grouped(n int) string {
-	s := strconv.Itoa(n)
-	for at := len(s) - 3; at > 0; at -= 3 {
-		s = s[:at] + " " + s[at:]
-	}
-	return s
 }

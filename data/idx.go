@@ -3,7 +3,6 @@ package data
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"bellows/data/internal/idx"
 	"bellows/data/internal/source"
@@ -67,7 +66,7 @@ func checkImages(a *idx.Array, e *ExampleSet, opt *Options) error {
 // labelsFor reads the labels of images; used is how many of the further inputs
 // it took.
 func labelsFor(ctx context.Context, images *idx.Array, further []source.Input, opt *Options) (labels []float32, used int, err error) {
-	in, used, err := findLabels(images.In, further, opt)
+	in, used, err := idx.FindLabels(images.In, further, opt.Label)
 	if err != nil {
 		if opt.Unlabelled {
 			return make([]float32, images.Dims[0]), 0, nil
@@ -85,21 +84,6 @@ func labelsFor(ctx context.Context, images *idx.Array, further []source.Input, o
 		return nil, 0, &Error{File: in.Shown(), What: fmt.Sprintf("there are %d labels for %d images in %s", a.Dims[0], images.Dims[0], images.In.Shown()), How: "use the images and labels of the same set"}
 	}
 	return a.Values, used, nil
-}
-
-// findLabels finds the file of labels that belongs to images.
-func findLabels(images source.Input, further []source.Input, opt *Options) (in source.Input, used int, err error) {
-	if opt.Label != "" {
-		in, err := source.Stat(opt.Label)
-		return in, 0, err
-	}
-	if len(further) > 0 && strings.Contains(further[0].Name, "idx1") {
-		return further[0], 1, nil
-	}
-	if in, found := source.StatAny(idx.LabelNames(images.Path)); found {
-		return in, 0, nil
-	}
-	return source.Input{}, 0, &Error{File: images.Shown(), What: "its labels are not found", How: "put them beside the images as ...labels-idx1-ubyte, or name their file with --label"}
 }
 
 // readArray reads one IDX file; s is its stream when it is open already.

@@ -12,9 +12,9 @@ import (
 	"bellows/app"
 )
 
-// objects turns lines of predictions into JSON lines: an application predicts in one form, that of people. The numbers are those of the lines, digit
+// Objects turns lines of predictions into JSON lines: an application predicts in one form, that of people. The numbers are those of the lines, digit
 // for digit, so that nothing is lost and nothing allocated.
-type objects struct {
+type Objects struct {
 	fields app.Fields
 	open   string            // what stands before the first of the named fields
 	keys   [][]byte          // of fields with names, as JSON, with a colon behind
@@ -28,8 +28,9 @@ type objects struct {
 // cell is a field that names itself.
 type cell struct{ name, value []byte }
 
-func newObjects(fields app.Fields) objects {
-	o := objects{fields: fields, open: `,"` + fields.Of + `":{`, words: map[string][]byte{}}
+// NewObjects is for lines with such fields behind the prediction. One goroutine at a time uses it.
+func NewObjects(fields app.Fields) Objects {
+	o := Objects{fields: fields, open: `,"` + fields.Of + `":{`, words: map[string][]byte{}}
 	for i, name := range fields.Names {
 		o.keys, o.order = append(o.keys, append(quoted(name), ':')), append(o.order, i)
 		o.words[name] = value([]byte(name))
@@ -93,8 +94,8 @@ func isNumber(b []byte) bool {
 	return err == nil && !math.IsInf(v, 0)
 }
 
-// of is the lines as JSON, the first of them that of the row behind so many. It is good until the next call.
-func (o *objects) of(text []byte, before int64) ([]byte, error) {
+// Of is the lines as JSON, the first of them that of the row behind so many. It is good until the next call.
+func (o *Objects) Of(text []byte, before int64) ([]byte, error) {
 	o.out = o.out[:0]
 	for row := before + 1; len(text) > 0; row++ {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
@@ -109,7 +110,7 @@ func (o *objects) of(text []byte, before int64) ([]byte, error) {
 	return o.out, nil
 }
 
-func (o *objects) line(line []byte, row int64) error {
+func (o *Objects) line(line []byte, row int64) error {
 	o.cells = o.cells[:0]
 	for {
 		field, rest, more := bytes.Cut(line, []byte{'\t'})
@@ -146,7 +147,7 @@ func (o *objects) line(line []byte, row int64) error {
 	return nil
 }
 
-func (o *objects) value(field []byte) {
+func (o *Objects) value(field []byte) {
 	if word, known := o.words[string(field)]; known {
 		o.out = append(o.out, word...)
 	} else {
@@ -155,7 +156,7 @@ func (o *objects) value(field []byte) {
 }
 
 // inOrder appends the fields behind the first by their names.
-func (o *objects) inOrder(row int64) error {
+func (o *Objects) inOrder(row int64) error {
 	if len(o.cells)-1 != len(o.keys) {
 		return bellows.Errorf(bellows.Bug, "write predictions", "", "row %d has %d %s for %d names", row, len(o.cells)-1, o.fields.Of, len(o.keys))
 	}
@@ -172,7 +173,7 @@ func (o *objects) inOrder(row int64) error {
 }
 
 // selfNamed appends fields that name themselves: name:value.
-func (o *objects) selfNamed(row int64) error {
+func (o *Objects) selfNamed(row int64) error {
 	o.named = o.named[:0]
 	for _, field := range o.cells[1:] {
 		at := max(bytes.LastIndexByte(field, ':'), 0)
@@ -200,7 +201,7 @@ func (o *objects) selfNamed(row int64) error {
 }
 
 // number appends a number. What is none is a bug of the application, and what is not finite that of a model.
-func (o *objects) number(field []byte, row int64) error {
+func (o *Objects) number(field []byte, row int64) error {
 	if isNumber(field) {
 		o.out = append(o.out, field...)
 		return nil

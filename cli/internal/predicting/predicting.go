@@ -41,7 +41,7 @@ type Predictions struct {
 // page is a block's predictions while they are made.
 type page struct {
 	text bytes.Buffer // as the application writes them
-	json objects      // the same as JSON lines
+	json Objects      // the same as JSON lines
 }
 
 // New begins to write predictions to out; as JSON lines where json is set. As many blocks are predicted at a time as slots, if the application's
@@ -62,7 +62,7 @@ func New(p app.Predictor, out io.Writer, json bool, slots int) *Predictions {
 		}
 		r.desks <- p
 	}
-	r.spare.New = func() any { return &page{json: newObjects(r.fields)} }
+	r.spare.New = func() any { return &page{json: NewObjects(r.fields)} }
 	return r
 }
 
@@ -100,7 +100,7 @@ func (r *Predictions) Take(b *data.Block) error {
 	}
 	out := p.text.Bytes()
 	if r.json {
-		if out, err = p.json.of(out, b.Row); err != nil {
+		if out, err = p.json.Of(out, b.Row); err != nil {
 			return err
 		}
 	}

@@ -118,15 +118,15 @@ func TestJSONLinesAreThoseOfTheText(t *testing.T) {
 		{two, "a\t0.25\t0.75", `{"row":7,"prediction":"a","probabilities":{"a":0.75,"b\"\u003c":0.25}}`},
 		{app.Fields{Of: "shares"}, "3\t3:0.5\t10:0.25\tx:y:1", `{"row":7,"prediction":3,"shares":{"10":0.25,"3":0.5,"x:y":1}}`},
 	} {
-		o := newObjects(c.fields)
-		got, err := o.of([]byte(c.line+"\n"), 6)
+		o := NewObjects(c.fields)
+		got, err := o.Of([]byte(c.line+"\n"), 6)
 		if err != nil || string(got) != c.want+"\n" || !json.Valid(got) {
 			t.Errorf("%q is %s, %v\nnot %s", c.line, got, err, c.want)
 		}
 	}
 	for line, kind := range map[string]bellows.Kind{"a\t0.5": bellows.Bug, "a\t0.5\tx": bellows.Bug, "a\tNaN\t1": bellows.BadData, "a\t0.5\t+Inf": bellows.BadData} {
-		o := newObjects(two)
-		if got, err := o.of([]byte(line+"\n"), 0); err == nil || bellows.KindOf(err) != kind {
+		o := NewObjects(two)
+		if got, err := o.Of([]byte(line+"\n"), 0); err == nil || bellows.KindOf(err) != kind {
 			t.Errorf("%q is %s, %v", line, got, err)
 		}
 	}
@@ -134,10 +134,10 @@ func TestJSONLinesAreThoseOfTheText(t *testing.T) {
 
 // TestJSONAllocatesNothing once it has what it needs.
 func TestJSONAllocatesNothing(t *testing.T) {
-	o := newObjects(app.Fields{Of: "probabilities", Names: []string{"+1", "-1"}})
+	o := NewObjects(app.Fields{Of: "probabilities", Names: []string{"+1", "-1"}})
 	text := []byte(strings.Repeat("+1\t0.25\t0.75\n", 1000))
 	if n := testing.AllocsPerRun(10, func() {
-		if _, err := o.of(text, 0); err != nil {
+		if _, err := o.Of(text, 0); err != nil {
 			t.Error(err)
 		}
 	}); n > 0 {

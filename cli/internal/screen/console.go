@@ -35,6 +35,8 @@ type Console struct {
 	Args     []string    // what follows the name
 	Calm     atomic.Bool // an interruption loses nothing, so that nothing is said about it
 	Began    time.Time   // when the program was called
+	// Hangup is what a command does when SIGHUP comes; nil: it ends.
+	Hangup atomic.Pointer[func()]
 
 	Remote *Terminal // at which somebody follows a command that runs elsewhere; nil: it writes where it is read
 

@@ -69,7 +69,7 @@ func New(c *screen.Console, apps ...app.Application) (*Tool, error) {
 
 // Commands are the verbs of the program.
 func (c *Tool) Commands() []*cobra.Command {
-	list := []*cobra.Command{c.trainCommand(), c.evalCommand(), c.predictCommand()}
+	list := []*cobra.Command{c.trainCommand(), c.evalCommand(), c.predictCommand(), c.serveModelCommand()}
 	for _, v := range c.added {
 		list = append(list, c.askCommand(v))
 	}

@@ -1,0 +1,98 @@
+package serving
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"sync"
+
+	"bellows"
+	"bellows/api"
+	"bellows/link/transport/sock"
+)
+
+// unixPrefix begins an address that is a socket of this machine.
+const unixPrefix = "unix:"
+
+// Listen makes a listener at an address: HOST:PORT, or unix:PATH. near says that only this machine reaches it. Errors are of kind Usage or Unavailable.
+func Listen(address string) (l net.Listener, near bool, err error) {
+	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
+		if path == "" {
+			return nil, false, bellows.Errorf(bellows.Usage, "set", "--listen="+address, "the socket has no path; write unix:PATH")
+		}
+		l, err = sock.ListenLocal(path)
+		if err != nil {
+			return nil, false, &bellows.Error{Kind: bellows.Unavailable, Op: "listen at", Subject: address, Err: bellows.Pathless(err), Hint: "give --listen a path that can be written and that nobody listens at"}
+		}
+		return l, true, nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port == "" {
+		return nil, false, bellows.Errorf(bellows.Usage, "set", "--listen="+address, "it must be HOST:PORT, such as 127.0.0.1:8080, where port 0 is any free one; or unix:PATH")
+	}
+	if l, err = net.Listen("tcp", address); err != nil {
+		return nil, false, &bellows.Error{Kind: bellows.Unavailable, Op: "listen at", Subject: address, Err: rootOf(err), Hint: "give --listen another port, or 0 for any free one"}
+	}
+	return l, host != "" && api.Loopback(host), nil
+}
+
+// rootOf is what the system said, without the address, which the error names.
+func rootOf(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// Address is how questions name a listener.
+func Address(l net.Listener) string {
+	if l.Addr().Network() == "unix" {
+		return unixPrefix + l.Addr().String()
+	}
+	return "http://" + l.Addr().String()
+}
+
+// bounded is a listener of which at most so many connections are open at once: others wait in the system's queue.
+func bounded(l net.Listener, most int) net.Listener {
+	return &boundedListener{Listener: l, places: make(chan struct{}, most), closed: make(chan struct{})}
+}
+
+type boundedListener struct {
+	net.Listener
+	places chan struct{}
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Accept implements net.Listener.
+func (b *boundedListener) Accept() (net.Conn, error) {
+	select {
+	case b.places <- struct{}{}:
+	case <-b.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := b.Listener.Accept()
+	if err != nil {
+		<-b.places
+		return nil, err
+	}
+	return &boundedConn{Conn: c, leave: sync.OnceFunc(func() { <-b.places })}, nil
+}
+
+// Close implements net.Listener.
+func (b *boundedListener) Close() error {
+	b.once.Do(func() { close(b.closed) })
+	return b.Listener.Close()
+}
+
+type boundedConn struct {
+	net.Conn
+	leave func()
+}
+
+// Close implements net.Conn.
+func (c *boundedConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}

@@ -1,0 +1,229 @@
+package serving
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"bellows/data"
+)
+
+// refusal is why a question has no answer.
+type refusal struct {
+	status  int
+	message string
+	row     int // that the message is of, from 1; 0: none
+}
+
+func (r *refusal) Error() string { return r.message }
+
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status: status, message: fmt.Sprintf(format, args...)}
+}
+
+// The forms that questions and answers have.
+const (
+	jsonForm  = "application/json"
+	linesForm = "application/jsonl"
+	textForm  = "text/tab-separated-values"
+)
+
+// question is rows to predict, and the form that the answer is to have.
+type question struct {
+	text   []byte      // lines, as in a file
+	format data.Format // of them; "" as the model's data had, or as they look
+	rows   int         // that there are; 0: nobody has counted
+	comma  bool        // fields are separated by commas, and the first line names none
+	answer string
+}
+
+// forms are the types of bodies, and the formats of their lines.
+var forms = map[string]data.Format{
+	"application/jsonl": data.JSONL, "application/x-ndjson": data.JSONL, "application/x-jsonlines": data.JSONL,
+	"text/csv": data.CSV, "text/tab-separated-values": data.TSV, "text/plain": "", "text/x-libsvm": data.LIBSVM, "text/x-vw": data.VW,
+}
+
+// ask reads a question whose body is bounded.
+func ask(r *http.Request, body []byte, l Limits) (*question, error) {
+	given := r.Header.Get("Content-Type")
+	form, params, err := mime.ParseMediaType(given)
+	if err != nil && given != "" {
+		return nil, refuse(http.StatusUnsupportedMediaType, "the Content-Type %q is not one; %s", given, formsHint)
+	}
+	if set := params["charset"]; set != "" && !strings.EqualFold(set, "utf-8") && !strings.EqualFold(set, "us-ascii") {
+		return nil, refuse(http.StatusUnsupportedMediaType, "the charset %q is not read; send UTF-8", set)
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, refuse(http.StatusBadRequest, `the body is empty; send {"rows": [...]}, or lines as in a file`)
+	}
+	q := &question{answer: jsonForm}
+	if given == "" || form == jsonForm {
+		if err := q.object(body, l.Rows); err != nil {
+			return nil, err
+		}
+	} else if format, known := forms[form]; known {
+		q.text, q.format, q.answer = body, format, textForm
+		if format == data.JSONL {
+			q.answer = linesForm
+		}
+		if n := bytes.Count(bytes.TrimRight(body, "\n"), []byte{'\n'}); n > l.Rows { // a header has no row
+			return nil, tooMany(n+1, l.Rows)
+		}
+	} else {
+		return nil, refuse(http.StatusUnsupportedMediaType, "bodies of %s are not read; %s", form, formsHint)
+	}
+	return q, q.accepts(r.Header.Get("Accept"))
+}
+
+const formsHint = "send application/json, application/jsonl, text/csv, text/tab-separated-values, text/x-libsvm, text/x-vw, or text/plain for lines as training had them"
+
+func tooMany(rows, most int) error {
+	return refuse(http.StatusRequestEntityTooLarge, "there are %d rows, and at most %d are taken at once; send them in parts", rows, most)
+}
+
+// accepts chooses the form of the answer: what the header wants, or what fits the question.
+func (q *question) accepts(header string) error {
+	if header == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(header, ",") {
+		form, _, err := mime.ParseMediaType(part)
+		if err != nil {
+			continue
+		}
+		switch form {
+		case "*/*":
+			return nil
+		case jsonForm:
+			q.answer = jsonForm
+			return nil
+		case linesForm, "application/x-ndjson":
+			q.answer = linesForm
+			return nil
+		case textForm, "text/plain", "text/*":
+			q.answer = textForm
+			return nil
+		}
+	}
+	return refuse(http.StatusNotAcceptable, "answers are application/json, application/jsonl or text/tab-separated-values, and none of these is accepted: %s", header)
+}
+
+// object takes the rows of {"rows": [...]} as lines: of objects, of arrays of values, or of strings, each of which is a line.
+func (q *question) object(body []byte, most int) error {
+	in := json.NewDecoder(bytes.NewReader(body))
+	in.UseNumber()
+	var asked struct {
+		Rows []json.RawMessage `json:"rows"`
+	}
+	in.DisallowUnknownFields()
+	if err := in.Decode(&asked); err != nil {
+		return badJSON(err)
+	}
+	if _, err := in.Token(); err != io.EOF {
+		return refuse(http.StatusBadRequest, `there is more behind the object {"rows": [...]}; send one`)
+	}
+	if len(asked.Rows) == 0 {
+		return refuse(http.StatusBadRequest, `there are no rows; send {"rows": [...]}`)
+	}
+	if len(asked.Rows) > most {
+		return tooMany(len(asked.Rows), most)
+	}
+	var out bytes.Buffer
+	first := asked.Rows[0][0]
+	for i, row := range asked.Rows {
+		if row[0] != first {
+			return &refusal{http.StatusBadRequest, "this row is another kind of JSON value than the first; rows are all objects, all arrays, or all strings", i + 1}
+		}
+		var err error
+		switch first {
+		case '{':
+			err = json.Compact(&out, row)
+		case '[':
+			err = values(&out, row)
+		case '"':
+			err = lineOf(&out, row)
+		default:
+			err = errors.New("a row is an object of values by their names, an array of values in their order, or a string, which is a line as training had it")
+		}
+		if err != nil {
+			return &refusal{http.StatusBadRequest, err.Error(), i + 1}
+		}
+		out.WriteByte('\n')
+	}
+	q.text, q.rows = out.Bytes(), len(asked.Rows)
+	switch first {
+	case '{':
+		q.format = data.JSONL
+	case '[':
+		q.comma = true
+	}
+	return nil
+}
+
+func badJSON(err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return refuse(http.StatusBadRequest, "the body is not JSON at byte %d: %v", syntax.Offset, err)
+	case errors.As(err, &kind) && kind.Field == "":
+		return refuse(http.StatusBadRequest, `the body is a JSON %s; send an object: {"rows": [...]}`, kind.Value)
+	case errors.As(err, &kind):
+		return refuse(http.StatusBadRequest, `"rows" is a JSON %s, not an array`, kind.Value)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return refuse(http.StatusBadRequest, "the body ends in the middle of its JSON")
+	}
+	return refuse(http.StatusBadRequest, `%s; the object is {"rows": [...]}`, strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// lineOf is a row that is a line.
+func lineOf(out *bytes.Buffer, row json.RawMessage) error {
+	var text string
+	if err := json.Unmarshal(row, &text); err != nil {
+		return err
+	}
+	if strings.ContainsAny(text, "\n\r") {
+		return errors.New("a line ends within the string; each row is one line")
+	}
+	if strings.TrimSpace(text) == "" {
+		return errors.New("the string is empty; a row has values")
+	}
+	out.WriteString(text)
+	return nil
+}
+
+// values is a row that is an array, as a line of a table.
+func values(out *bytes.Buffer, row json.RawMessage) error {
+	in := json.NewDecoder(bytes.NewReader(row))
+	in.UseNumber()
+	var cells []any
+	if err := in.Decode(&cells); err != nil {
+		return err
+	}
+	if len(cells) == 0 {
+		return errors.New("the array is empty; a row has values")
+	}
+	for i, cell := range cells {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		switch v := cell.(type) {
+		case json.Number:
+			out.WriteString(v.String())
+		case nil: // a value that is missing
+		case string:
+			if strings.ContainsAny(v, "\n\r") {
+				return fmt.Errorf("value %d has a line end, which no value has", i+1)
+			}
+			out.WriteString(`"` + strings.ReplaceAll(v, `"`, `""`) + `"`)
+		default:
+			return fmt.Errorf("value %d is neither a number nor text nor null", i+1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,317 @@
+package serving
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bellows"
+	"bellows/api"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Event is something that whoever runs a server may want to know.
+type Event struct {
+	Kind     string `json:"kind"` // serving, reloaded, reload-failed, stopped
+	Sentence string `json:"sentence"`
+	Model    string `json:"model"`
+	Address  string `json:"address,omitempty"` // serving
+	Digest   string `json:"digest,omitempty"`  // of the model that answers from now on
+	Requests int64  `json:"requests"`          // so far
+	Rows     int64  `json:"rows"`
+	Reloads  int64  `json:"reloads"`
+}
+
+// Server answers for one model at a time.
+//
+// Its states: serving; then draining, once the context of Serve has ended: it takes no more connections, GET /health says so, and what is under way is
+// answered. A question is answered by the model that answered when it had come whole, even if another takes its place meanwhile.
+//
+// Invariants: what answers was opened and found whole; a folder that cannot be opened never changes that (TestABadModelChangesNothing). A question has a
+// place from its header on, of which there are Limits.Requests.
+//
+// Lock: telling, while somebody hears of an event.
+//
+// Turned down: a queue of questions that are answered together, which costs each the wait for the others: rows of one question are a batch already. And
+// watching files by the system, which says nothing of folders on other machines.
+type Server struct {
+	name   string
+	limits Limits
+	open   func() (*Opened, error)
+	tell   func(Event)
+	now    func() time.Time
+	near   bool // only this machine asks, so that a question by another name is a stranger's page in a browser
+
+	telling  sync.Mutex
+	served   atomic.Pointer[Served]
+	draining atomic.Bool
+	places   chan struct{}
+	looks    chan struct{}
+	metrics  *metrics
+	requests atomic.Int64
+	rows     atomic.Int64
+	reloads  atomic.Int64
+}
+
+// New opens the model by its name, with open, which finds it whole or says what is wrong with it. near says that the address is of this machine alone.
+// tell hears of events, one after the other.
+func New(name string, limits Limits, near bool, open func() (*Opened, error), tell func(Event)) (*Server, error) {
+	s := &Server{name: name, limits: limits, open: open, tell: tell, now: time.Now, near: near,
+		places: make(chan struct{}, limits.Requests), looks: make(chan struct{}, 1), metrics: newMetrics()}
+	first, err := open()
+	if err != nil {
+		return nil, err
+	}
+	served, err := newServed(name, first, s.now())
+	if err != nil {
+		return nil, err
+	}
+	s.swap(served)
+	return s, nil
+}
+
+func (s *Server) swap(next *Served) {
+	s.served.Store(next)
+	s.metrics.answers(next, func(text string) string { return strings.ToValidUTF8(text, "\ufffd") })
+}
+
+// Reload has the model's folder looked at soon, whether it has changed or not. It may be called by several goroutines at once.
+func (s *Server) Reload() {
+	select {
+	case s.looks <- struct{}{}:
+	default: // it will be
+	}
+}
+
+// Serve answers at a listener until the context ends, and then those who are being answered for Limits.Drain at most.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: min(5*time.Second, s.limits.Timeout), ReadTimeout: 2 * s.limits.Timeout, WriteTimeout: 4 * s.limits.Timeout,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0)}
+	var looking sync.WaitGroup
+	looked, end := context.WithCancel(ctx)
+	defer looking.Wait()
+	defer end()
+	looking.Go(func() { s.look(looked) })
+	failed := make(chan error, 1)
+	looking.Go(func() { failed <- h.Serve(bounded(l, s.limits.Connections)) })
+	s.event("serving", l.Addr().String(), fmt.Sprintf("%s answers at %s", s.name, Address(l)))
+	select {
+	case err := <-failed:
+		return bellows.Errorf(bellows.IO, "serve", l.Addr().String(), "%w", err)
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), s.limits.Drain)
+	defer stop()
+	err := h.Shutdown(drain)
+	said := "all questions were answered"
+	if err != nil {
+		h.Close()
+		said = fmt.Sprintf("questions that took longer than %v were given up", s.limits.Drain)
+	}
+	s.event("stopped", "", fmt.Sprintf("%s answers no more: %s", s.name, said))
+	return nil
+}
+
+func (s *Server) event(kind, address, sentence string) {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	s.tell(Event{Kind: kind, Sentence: sentence, Model: s.name, Address: address, Digest: s.served.Load().digest,
+		Requests: s.requests.Load(), Rows: s.rows.Load(), Reloads: s.reloads.Load()})
+}
+
+// look looks at the model's folder now and then, and when Reload asks.
+func (s *Server) look(ctx context.Context) {
+	var ticks <-chan time.Time
+	if s.limits.Look > 0 {
+		ticker := time.NewTicker(s.limits.Look)
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
+	taken := stamp(s.name)
+	before := taken
+	for {
+		asked := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.looks:
+			asked = true
+		case <-ticks:
+		}
+		is := stamp(s.name)
+		if !asked && (is == taken || is != before) { // unchanged, or still being written
+			before = is
+			continue
+		}
+		before, taken = is, is
+		s.reload(asked)
+	}
+}
+
+// reload opens the model again and lets it answer if it is whole, and of the same application.
+func (s *Server) reload(asked bool) {
+	was := s.served.Load()
+	next, err := s.open()
+	if err == nil && next.Model.App != was.of.Model.App {
+		err = bellows.Errorf(bellows.BadData, "open model", s.name, "it is of %s now, and what is asked is of %s; serve it by a server of its own", next.Model.App, was.of.Model.App)
+	}
+	var served *Served
+	if err == nil {
+		served, err = newServed(s.name, next, s.now())
+	}
+	switch {
+	case err != nil:
+		s.metrics.reloads.WithLabelValues(failed).Inc()
+		s.event("reload-failed", "", fmt.Sprintf("the model from before answers on: %v", err))
+	case served.digest == was.digest && !asked:
+	default:
+		s.swap(served)
+		s.reloads.Add(1)
+		s.metrics.reloads.WithLabelValues(reloaded).Inc()
+		s.event("reloaded", "", fmt.Sprintf("%s answers with what is in its folder now, %s", s.name, served.digest))
+	}
+}
+
+// Handler is what the server answers: POST /predict, GET /model, GET /health, GET /metrics.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /predict", s.predict)
+	mux.HandleFunc("GET /model", s.model)
+	mux.HandleFunc("GET /health", s.health)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		if s.near && !api.Loopback(r.Host) {
+			problem(w, refuse(http.StatusMisdirectedRequest, "this address answers to localhost alone"))
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// predict answers one question.
+func (s *Server) predict(w http.ResponseWriter, r *http.Request) {
+	began, status, rows := s.now(), http.StatusOK, 0
+	s.requests.Add(1)
+	defer func() { s.metrics.ended(status, rows, s.now().Sub(began)) }()
+	select {
+	case s.places <- struct{}{}:
+		s.metrics.inFlight.Inc()
+		defer func() {
+			s.metrics.inFlight.Dec()
+			<-s.places
+		}()
+	default:
+		w.Header().Set("Retry-After", "1")
+		status = problem(w, refuse(http.StatusTooManyRequests, "%d questions are being answered, and no more at once; ask again", s.limits.Requests))
+		return
+	}
+	out, err := s.ask(w, r)
+	if err != nil {
+		status = problem(w, err)
+		return
+	}
+	rows = out.rows
+	s.rows.Add(int64(rows))
+	out.send(w)
+}
+
+// ask reads a question and answers it. What an application cannot bear is an error, and ends nothing else.
+func (s *Server) ask(w http.ResponseWriter, r *http.Request) (out *answered, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			out, err = nil, bellows.Errorf(bellows.Bug, "predict", s.name, "%v", v)
+		}
+	}()
+	body, err := s.body(w, r)
+	if err != nil {
+		return nil, err
+	}
+	q, err := ask(r, body, s.limits)
+	if err != nil {
+		return nil, err
+	}
+	return s.served.Load().answer(q, s.limits.Rows)
+}
+
+// body reads what was sent, as much as is allowed and as long as is allowed.
+func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return nil, refuse(http.StatusUnsupportedMediaType, "bodies packed by %s are not read; send it as it is", coding)
+	}
+	tooLarge := refuse(http.StatusRequestEntityTooLarge, "the body is longer than %d bytes; send the rows in parts", s.limits.Body)
+	if r.ContentLength > s.limits.Body {
+		return nil, tooLarge
+	}
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(s.now().Add(s.limits.Timeout)) // fails only where reading does
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.limits.Body))
+	var most *http.MaxBytesError
+	var slow net.Error
+	switch {
+	case errors.As(err, &most):
+		return nil, tooLarge
+	case errors.As(err, &slow) && slow.Timeout():
+		return nil, refuse(http.StatusRequestTimeout, "the body did not come within %v", s.limits.Timeout)
+	case err != nil:
+		return nil, refuse(http.StatusBadRequest, "the body ended early: %v", err)
+	}
+	control.SetWriteDeadline(s.now().Add(2 * s.limits.Timeout)) // likewise
+	return body, nil
+}
+
+func (s *Server) model(w http.ResponseWriter, _ *http.Request) {
+	write(w, http.StatusOK, s.served.Load().about(s.limits))
+}
+
+// health says whether questions should come here.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	if s.draining.Load() {
+		w.Header().Set("Retry-After", "1")
+		write(w, http.StatusServiceUnavailable, map[string]string{"status": "draining"})
+		return
+	}
+	write(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// problem sends why there is no answer, and returns the status.
+func problem(w http.ResponseWriter, err error) int {
+	status, row := http.StatusInternalServerError, 0
+	var known *refusal
+	if errors.As(err, &known) {
+		status, row = known.status, known.row
+	}
+	var out struct {
+		Error struct {
+			Status  int    `json:"status"`
+			Row     int    `json:"row,omitempty"` // from 1
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	out.Error.Status, out.Error.Row, out.Error.Message = status, row, strings.ToValidUTF8(err.Error(), "\ufffd")
+	write(w, status, out)
+	return status
+}
+
+func write(w http.ResponseWriter, status int, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", jsonForm)
+	w.WriteHeader(status)
+	w.Write(append(text, '\n')) // who has gone needs no answer
+}

@@ -1,0 +1,74 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"bellows/data/internal/bags"
+	"bellows/data/internal/source"
+)
+
+// Texts reads texts that lie in memory, one after the other or at once, all by the same options: as Read reads a file that has the text, not packed.
+// What takes long to find out is found out once.
+type Texts struct {
+	kind  Kind
+	opt   Options
+	words bags.Index
+}
+
+// NewTexts is for texts of a kind.
+func NewTexts(kind Kind, opt Options) (*Texts, error) {
+	t := &Texts{kind: kind}
+	if kind == Documents && opt.Words != nil {
+		t.words = bags.NewIndex(opt.Words)
+	}
+	return t.With(opt)
+}
+
+// With is for texts of the same kind and words, that are read otherwise.
+func (t *Texts) With(opt Options) (*Texts, error) {
+	opt.Workers, opt.Meter, opt.Cache = 1, nil, ""
+	if err := opt.complete(t.kind); err != nil {
+		return nil, err
+	}
+	return &Texts{t.kind, opt, t.words}, nil
+}
+
+// Read reads one text, which errors call by that name. Whoever calls it bounds the text. It may be called by several goroutines at once. A row of which
+// only others could tell how it is to be read is refused.
+func (t *Texts) Read(name string, text []byte) (*Set, error) {
+	set, err := t.read(text)
+	if bad := (*Error)(nil); errors.As(err, &bad) && bad.File == nowhere.Shown() {
+		bad.File = name
+	}
+	return set, err
+}
+
+// nowhere is an input that is in no file, and has no neighbours.
+var nowhere = source.Input{Name: "-"}
+
+func (t *Texts) read(text []byte) (*Set, error) {
+	if n := len(text); n > 0 && text[n-1] != '\n' {
+		text = append(text, '\n')
+	}
+	opt := t.opt
+	r := newReader(context.Background(), t.kind, []source.Input{nowhere}, &opt)
+	r.words = t.words
+	j := job{text: text, buf: <-r.free, piece: &piece{}}
+	r.pieces = []*piece{j.piece}
+	if err := r.begin(0, &j); err != nil {
+		return nil, err
+	}
+	if t := r.layout.table; t != nil && slices.ContainsFunc(t.Features, func(c Column) bool { return c.Open }) {
+		return nil, &Error{File: nowhere.Shown(), What: "some columns hold text, and the model does not know their values", How: "train the model again with this version, on a table"}
+	}
+	r.workers[0].parse(r, &j)
+	if err := r.firstError(); err != nil {
+		return nil, err
+	}
+	if j.piece.Missing > 0 && !r.layout.flows(&opt) {
+		return nil, &Error{File: nowhere.Shown(), What: "values are missing, and the model does not say what they become", How: "fill them in, or train the model again with this version, on a table"}
+	}
+	return r.assemble()
+}
