@@ -35,7 +35,7 @@ func (s *Served) answer(q *question, most int) (*answered, error) {
 		return nil, badRows(err)
 	}
 	if set.Rows() > most {
-		return nil, tooMany(set.Rows(), most)
+		return nil, tooMany(most)
 	}
 	if n := set.Rows(); q.rows > 0 && n != q.rows {
 		return nil, refuse(http.StatusBadRequest, "of %d rows %d hold values: the others name columns, or are comments; leave them out", q.rows, n)

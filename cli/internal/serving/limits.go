@@ -7,7 +7,7 @@ import (
 
 // Limits bound what is asked. Each has a flag of its name.
 type Limits struct {
-	Body        int64         // bytes of a question. Memory for all is at most about 20 times Body x Requests
+	Body        int64         // bytes of a question.
 	Rows        int           // of a question
 	Requests    int           // answered at once; those beyond are told to come again
 	Connections int           // open at once; those beyond wait to be taken

@@ -72,7 +72,7 @@ func ask(r *http.Request, body []byte, l Limits) (*question, error) {
 			q.answer = linesForm
 		}
 		if n := bytes.Count(bytes.TrimRight(body, "\n"), []byte{'\n'}); n > l.Rows { // a header has no row
-			return nil, tooMany(n+1, l.Rows)
+			return nil, tooMany(l.Rows)
 		}
 	} else {
 		return nil, refuse(http.StatusUnsupportedMediaType, "bodies of %s are not read; %s", form, formsHint)
@@ -82,8 +82,8 @@ func ask(r *http.Request, body []byte, l Limits) (*question, error) {
 
 const formsHint = "send application/json, application/jsonl, text/csv, text/tab-separated-values, text/x-libsvm, text/x-vw, or text/plain for lines as training had them"
 
-func tooMany(rows, most int) error {
-	return refuse(http.StatusRequestEntityTooLarge, "there are %d rows, and at most %d are taken at once; send them in parts", rows, most)
+func tooMany(most int) error {
+	return refuse(http.StatusRequestEntityTooLarge, "there are more than %d rows, which are all that are taken at once; send them in parts", most)
 }
 
 // accepts chooses the form of the answer: what the header wants, or what fits the question.
@@ -113,49 +113,47 @@ func (q *question) accepts(header string) error {
 	return refuse(http.StatusNotAcceptable, "answers are application/json, application/jsonl or text/tab-separated-values, and none of these is accepted: %s", header)
 }
 
-// object takes the rows of {"rows": [...]} as lines: of objects, of arrays of values, or of strings, each of which is a line.
+// object takes the rows of {"rows": [...]} as lines: of objects, of arrays of values, or of strings, each of which is a line. It is read row by row, so
+// that nothing is taken into memory beyond the rows that are allowed.
 func (q *question) object(body []byte, most int) error {
 	in := json.NewDecoder(bytes.NewReader(body))
 	in.UseNumber()
-	var asked struct {
-		Rows []json.RawMessage `json:"rows"`
+	var out bytes.Buffer
+	first := byte(0)
+	if err := opens(in); err != nil {
+		return err
 	}
-	in.DisallowUnknownFields()
-	if err := in.Decode(&asked); err != nil {
-		return badJSON(err)
+	var row json.RawMessage
+	for ; in.More(); q.rows++ {
+		if q.rows == most {
+			return tooMany(most)
+		}
+		if err := in.Decode(&row); err != nil {
+			return badJSON(err)
+		}
+		if first == 0 {
+			first = row[0]
+		}
+		if err := rowLine(&out, row, first); err != nil {
+			return &refusal{http.StatusBadRequest, err.Error(), q.rows + 1}
+		}
+		out.WriteByte('\n')
+	}
+	for _, end := range []json.Delim{']', '}'} {
+		switch t, err := in.Token(); {
+		case err != nil:
+			return badJSON(err)
+		case t != end:
+			return refuse(http.StatusBadRequest, `there is more in the object than "rows"; send {"rows": [...]}`)
+		}
 	}
 	if _, err := in.Token(); err != io.EOF {
 		return refuse(http.StatusBadRequest, `there is more behind the object {"rows": [...]}; send one`)
 	}
-	if len(asked.Rows) == 0 {
+	if q.rows == 0 {
 		return refuse(http.StatusBadRequest, `there are no rows; send {"rows": [...]}`)
 	}
-	if len(asked.Rows) > most {
-		return tooMany(len(asked.Rows), most)
-	}
-	var out bytes.Buffer
-	first := asked.Rows[0][0]
-	for i, row := range asked.Rows {
-		if row[0] != first {
-			return &refusal{http.StatusBadRequest, "this row is another kind of JSON value than the first; rows are all objects, all arrays, or all strings", i + 1}
-		}
-		var err error
-		switch first {
-		case '{':
-			err = json.Compact(&out, row)
-		case '[':
-			err = values(&out, row)
-		case '"':
-			err = lineOf(&out, row)
-		default:
-			err = errors.New("a row is an object of values by their names, an array of values in their order, or a string, which is a line as training had it")
-		}
-		if err != nil {
-			return &refusal{http.StatusBadRequest, err.Error(), i + 1}
-		}
-		out.WriteByte('\n')
-	}
-	q.text, q.rows = out.Bytes(), len(asked.Rows)
+	q.text = out.Bytes()
 	switch first {
 	case '{':
 		q.format = data.JSONL
@@ -165,20 +163,52 @@ func (q *question) object(body []byte, most int) error {
 	return nil
 }
 
+// opens reads what stands before the first row.
+func opens(in *json.Decoder) error {
+	for _, want := range []json.Token{json.Delim('{'), "rows", json.Delim('[')} {
+		t, err := in.Token()
+		switch {
+		case err != nil:
+			return badJSON(err)
+		case t != want:
+			return refuse(http.StatusBadRequest, `the body does not begin with {"rows": [ but has %v there; send {"rows": [...]}`, shown(t))
+		}
+	}
+	return nil
+}
+
+// shown is a token of JSON in a message.
+func shown(t json.Token) string {
+	if text, ok := t.(string); ok {
+		return fmt.Sprintf("%.40q", text)
+	}
+	return fmt.Sprint(t)
+}
+
+// rowLine appends a row as a line. Rows are all of the kind that the first one is of.
+func rowLine(out *bytes.Buffer, row json.RawMessage, first byte) error {
+	switch {
+	case row[0] != first:
+		return errors.New("this row is another kind of JSON value than the first; rows are all objects, all arrays, or all strings")
+	case first == '{':
+		return json.Compact(out, row)
+	case first == '[':
+		return values(out, row)
+	case first == '"':
+		return lineOf(out, row)
+	}
+	return errors.New("a row is an object of values by their names, an array of values in their order, or a string, which is a line as training had it")
+}
+
 func badJSON(err error) error {
 	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
 	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return refuse(http.StatusBadRequest, "the body ends in the middle of its JSON")
 	case errors.As(err, &syntax):
 		return refuse(http.StatusBadRequest, "the body is not JSON at byte %d: %v", syntax.Offset, err)
-	case errors.As(err, &kind) && kind.Field == "":
-		return refuse(http.StatusBadRequest, `the body is a JSON %s; send an object: {"rows": [...]}`, kind.Value)
-	case errors.As(err, &kind):
-		return refuse(http.StatusBadRequest, `"rows" is a JSON %s, not an array`, kind.Value)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return refuse(http.StatusBadRequest, "the body ends in the middle of its JSON")
 	}
-	return refuse(http.StatusBadRequest, `%s; the object is {"rows": [...]}`, strings.TrimPrefix(err.Error(), "json: "))
+	return refuse(http.StatusBadRequest, `%v; the object is {"rows": [...]}`, err)
 }
 
 // lineOf is a row that is a line.
@@ -201,16 +231,16 @@ func lineOf(out *bytes.Buffer, row json.RawMessage) error {
 func values(out *bytes.Buffer, row json.RawMessage) error {
 	in := json.NewDecoder(bytes.NewReader(row))
 	in.UseNumber()
-	var cells []any
-	if err := in.Decode(&cells); err != nil {
+	if _, err := in.Token(); err != nil {
 		return err
 	}
-	if len(cells) == 0 {
-		return errors.New("the array is empty; a row has values")
-	}
-	for i, cell := range cells {
-		if i > 0 {
+	for i := 1; in.More(); i++ {
+		if i > 1 {
 			out.WriteByte(',')
+		}
+		cell, err := in.Token()
+		if err != nil {
+			return err
 		}
 		switch v := cell.(type) {
 		case json.Number:
@@ -218,12 +248,15 @@ func values(out *bytes.Buffer, row json.RawMessage) error {
 		case nil: // a value that is missing
 		case string:
 			if strings.ContainsAny(v, "\n\r") {
-				return fmt.Errorf("value %d has a line end, which no value has", i+1)
+				return fmt.Errorf("value %d has a line end, which no value has", i)
 			}
 			out.WriteString(`"` + strings.ReplaceAll(v, `"`, `""`) + `"`)
 		default:
-			return fmt.Errorf("value %d is neither a number nor text nor null", i+1)
+			return fmt.Errorf("value %d is neither a number nor text nor null", i)
 		}
+	}
+	if in.InputOffset() <= 1 {
+		return errors.New("the array is empty; a row has values")
 	}
 	return nil
 }
