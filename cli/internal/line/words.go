@@ -81,7 +81,7 @@ func flagError(cmd *cobra.Command, cause error) error {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		if others := holders(cmd.Root(), word); len(others) > 0 {
-			err.Hint = "it is a flag of " + strings.Join(others[:min(3, len(others))], ", ")
+			err.Hint = "it is a flag of " + strings.Join(others[:min(4, len(others))], ", ")
 		} else if near := app.Nearest(word, known); near != "" {
 			err.Hint = "did you mean --" + near + "?"
 		}
