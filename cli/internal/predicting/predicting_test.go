@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/linear"
 	"bellows/data"
+	"bellows/model"
 	"bellows/train"
 )
 
@@ -94,6 +97,32 @@ func TestOrderIsThatOfRows(t *testing.T) {
 		}
 		if u := r.Unknown(); name == "shared" && (u["users"] != 3 || u["rows"] != 20_000 || len(u) != 2) {
 			t.Errorf("unknown: %v", u) // 9, 19 and 29
+		}
+	}
+}
+
+// TestRowsCostNoAllocation: what is allocated is for blocks, of which each has thousands of rows. It runs alone, since it counts what the process allocates.
+func TestRowsCostNoAllocation(t *testing.T) {
+	m := &model.Model{App: "linear", Details: json.RawMessage(`{"loss":"logistic","index_base":1}`), IDs: []model.IDs{{File: "labels.txt", Names: []string{"-1", "1"}}},
+		Tensors: []model.Tensor{{Name: "weights", Shape: []int{123}, Floats: make([]float32, 123)}, {Name: "bias", Shape: []int{1}, Floats: []float32{0.1}}}}
+	p, err := linear.New().Open(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, opt := p.Read()
+	const rows = 200_000
+	text := strings.Repeat("-1 3:1 11:1 14:1 19:1 39:1 42:1 55:1 64:1 67:1 73:1 75:1 76:1 80:1 83:1\n", rows)
+	for _, json := range []bool{false, true} {
+		r := New(p, io.Discard, json, 2)
+		opt.Stdin = strings.NewReader(text)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := data.Stream(context.Background(), []string{"-"}, kind, opt, r.Take); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		if each := float64(after.Mallocs-before.Mallocs) / rows; each > 0.1 {
+			t.Errorf("JSON %v: %.3f allocations a row", json, each)
 		}
 	}
 }

@@ -31,6 +31,7 @@ const (
 	jsonForm  = "application/json"
 	linesForm = "application/jsonl"
 	textForm  = "text/tab-separated-values"
+	curlForm  = "application/x-www-form-urlencoded" // what curl -d calls whatever it sends
 )
 
 // question is rows to predict, and the form that the answer is to have.
@@ -62,7 +63,7 @@ func ask(r *http.Request, body []byte, l Limits) (*question, error) {
 		return nil, refuse(http.StatusBadRequest, `the body is empty; send {"rows": [...]}, or lines as in a file`)
 	}
 	q := &question{answer: jsonForm}
-	if given == "" || form == jsonForm {
+	if given == "" || form == jsonForm || form == curlForm {
 		if err := q.object(body, l.Rows); err != nil {
 			return nil, err
 		}

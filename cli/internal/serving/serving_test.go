@@ -114,6 +114,7 @@ func TestEveryFormHasOneAnswer(t *testing.T) {
 	for _, c := range []struct{ form, body, accept, want string }{
 		{"application/json", `{"rows":[{"a":1,"b":2},{"b":null,"a":-0.5}]}`, "", object},
 		{"", `{"rows":[[1,2],[-0.5,null]]}`, "application/json, */*", object},
+		{"application/x-www-form-urlencoded", `{"rows":[[1,2],[-0.5,null]]}`, "*/*", object},
 		{"application/json; charset=UTF-8", `{"rows":["1,2","-0.5,"]}`, "", object},
 		{"application/json", `{"rows":[[1,2],[-0.5,null]]}`, "text/plain", text},
 		{"application/jsonl", `{"a":1,"b":2}` + "\n" + `{"a":-0.5,"b":3}`, "", lines},
