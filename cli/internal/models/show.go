@@ -1,8 +1,10 @@
-package verbs
+package models
 
 import (
+	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bellows/app"
@@ -14,17 +16,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (c *Tool) modelCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "model",
-		Short:   "Look at a saved model",
-		Example: "model show " + c.sample(0).model(),
-	}
-	line.Choose(cmd, "model command")
-	cmd.AddCommand(c.modelShowCommand())
-	return cmd
-}
-
 // modelReport is what `model show --json` prints.
 type modelReport struct {
 	Model    string             `json:"model"`
@@ -35,6 +26,7 @@ type modelReport struct {
 	Tensors  []tensorReport     `json:"tensors"`
 	Files    []model.File       `json:"files"`
 	IDs      []idsReport        `json:"ids"`
+	Weights  *weightsReport     `json:"weights,omitempty"` // of linear and mlr
 	Learned  []string           `json:"learned,omitempty"` // what the application says of it, line by line
 }
 
@@ -53,30 +45,50 @@ type idsReport struct {
 // idsShown is how many names of each list `model show` prints.
 const idsShown = 5
 
-func (c *Tool) modelShowCommand() *cobra.Command {
-	dir := c.sample(0).model()
-	return &cobra.Command{
+// showing is one call of the command.
+type showing struct {
+	*tool
+	top        int
+	vocabulary string
+}
+
+func (t *tool) showCommand() *cobra.Command {
+	s := &showing{tool: t}
+	cmd := &cobra.Command{
 		Use:   "show MODEL",
-		Short: "Print a model's tensors, settings, metrics, ids and checksums",
-		Long: "Print a model's tensors, settings, metrics, ids and checksums.\n" +
-			"Every byte of the model is checked first; a damaged file is named.",
-		Example: "model show " + dir + "\nmodel show " + dir + " --json",
+		Short: "Print a model's tensors, settings, metrics, ids, checksums and largest weights",
+		Long: "Print a model's tensors, settings, metrics, ids and checksums, and of linear and mlr the largest weights by the names of their features.\n" +
+			"Every byte of the model is checked first; a damaged file is named.\n\n" +
+			"Where the names of features were hashed, --vocabulary gives a file of names: Vowpal Wabbit text such as the training data, or a name\n" +
+			"a line, as name or namespace^name. A weight then has the names of the file that have its hash; several names can have one.",
+		Example: "model show " + t.sample + "\nmodel show " + t.sample + " --json",
 		Args:    line.Exactly("MODEL"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			m, err := model.Open(args[0])
-			if err != nil {
-				return err
-			}
-			r := reportModel(args[0], m)
-			if teller, ok := c.application(m.App).(app.Teller); ok {
-				if r.Learned, err = teller.Learned(m); err != nil {
-					return err
-				}
-			}
-			r.print(c.Console)
-			return c.Object(r)
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args[0]) },
 	}
+	cmd.Flags().IntVar(&s.top, "top", 10, "`number` of weights to print, of each class")
+	cmd.Flags().StringVar(&s.vocabulary, "vocabulary", "", "`file` of names whose hashes are features")
+	return cmd
+}
+
+func (s *showing) run(ctx context.Context, dir string) error {
+	if s.top < 0 || s.top > topMost {
+		return line.BadFlag("top", strconv.Itoa(s.top), "it must be a whole number from 0 to %d", topMost)
+	}
+	m, a, err := s.open(dir)
+	if err != nil {
+		return err
+	}
+	r := reportModel(dir, m)
+	if teller, ok := a.(app.Teller); ok {
+		if r.Learned, err = teller.Learned(m); err != nil {
+			return err
+		}
+	}
+	if r.Weights, err = s.weights(ctx, dir, m); err != nil {
+		return err
+	}
+	r.print(s.Console)
+	return s.Object(r)
 }
 
 func reportModel(dir string, m *model.Model) modelReport {
@@ -122,6 +134,9 @@ func (r modelReport) print(c *screen.Console) {
 			c.Printf(" …")
 		}
 		c.Printf("\n")
+	}
+	if r.Weights != nil {
+		r.Weights.print(c)
 	}
 	if len(r.Learned) > 0 {
 		c.Printf("\nlearned\n  %s\n", strings.Join(r.Learned, "\n  "))

@@ -1,0 +1,128 @@
+package export
+
+import (
+	"strings"
+
+	"bellows/app/examples"
+	"bellows/model"
+)
+
+// The applications whose models are more than tensors here.
+const (
+	mfName     = "mf"
+	mlrName    = "mlr"
+	linearName = "linear"
+)
+
+// The losses that decide how scores become predictions; all others predict the score itself.
+const (
+	lossSoftmax      = "softmax"
+	lossLogistic     = "logistic"
+	lossHinge        = "hinge"
+	lossSquaredHinge = "squared_hinge"
+	lossInsensitive  = "insensitive"
+)
+
+// scores is a model of linear or mlr: the scores of a row x are weights x + bias.
+type scores struct {
+	loss     string
+	labels   []string  // of classes; nil where a number is predicted
+	columns  []string  // names of the features; nil: they are numbers
+	narrow   []int32   // by column of weights, its feature in the data; nil: the same
+	wide     int       // features of the data
+	features int       // columns of weights
+	base     int       // the first index of sparse data
+	weights  []float32 // rows of features: one a class by softmax, else one
+	bias     []float32 // one a row
+}
+
+// Features says what the columns of the weights of a linear or mlr model are of.
+type Features struct {
+	Rows    []string // of the weights: the classes; nil where there is one score
+	Names   []string // of the columns; nil: they are numbers
+	Numbers []int32  // of the columns in the data, from 0; nil: as they stand
+	Base    int      // what is added to a number where the data has it
+	Weights []float32
+	Width   int // columns
+}
+
+// FeaturesOf reads the weights of a model of linear or mlr; of others it is nil.
+func FeaturesOf(m *model.Model) (*Features, error) {
+	if m.App != mlrName && m.App != linearName {
+		return nil, nil
+	}
+	s, err := readScores(m)
+	if err != nil {
+		return nil, err
+	}
+	f := &Features{Names: s.columns, Numbers: s.narrow, Base: s.base, Weights: s.weights, Width: s.features}
+	if s.loss == lossSoftmax {
+		f.Rows = s.labels
+	}
+	return f, nil
+}
+
+// readScores takes a model's parts, whose application has checked them against each other.
+func readScores(m *model.Model) (*scores, error) {
+	r := m.Reader(m.App)
+	var d struct {
+		Loss      string `json:"loss"`
+		IndexBase int    `json:"index_base"`
+		Features  int    `json:"features"`
+		Scaling   struct {
+			Center []float32 `json:"center"`
+		} `json:"scaling"`
+	}
+	r.ReadDetails(&d)
+	s := &scores{loss: d.Loss, labels: m.Names(examples.LabelsFile), columns: m.Names(examples.ColumnsFile), base: d.IndexBase}
+	if m.App == mlrName {
+		s.loss = lossSoftmax
+	}
+	if s.loss == lossSoftmax {
+		s.weights = r.Floats("weights", len(s.labels), model.Any)
+		s.bias = append([]float32(nil), r.Floats("bias", len(s.labels))...)
+	} else {
+		s.weights, s.bias = r.Floats("weights", model.Any), r.Floats("bias", 1)
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	s.features = len(s.weights) / len(s.bias)
+	s.wide = s.features
+	narrow, err := examples.ParseFeatures(m.Names(examples.FeaturesFile))
+	if err != nil {
+		return nil, err
+	}
+	if narrow != nil {
+		s.narrow, s.wide = narrow.List(), d.Features
+	}
+	if len(s.narrow) > 0 && len(s.narrow) != s.features || s.columns != nil && len(s.columns) != s.features || len(d.Scaling.Center) > 0 && len(d.Scaling.Center) != s.features {
+		return nil, r.Refuse("there are weights for %d features, and the lists beside them are of other lengths", s.features)
+	}
+	s.uncenter(d.Scaling.Center)
+	return s, nil
+}
+
+// uncenter takes the centers of models of older versions into the bias.
+func (s *scores) uncenter(center []float32) {
+	for c := range s.bias {
+		sum := float64(s.bias[c])
+		for j, m := range center {
+			sum -= float64(s.weights[c*s.features+j]) * float64(m)
+		}
+		s.bias[c] = float32(sum)
+	}
+}
+
+// named lists the numbers that stand for labels: 0 = "ham", 1 = "spam".
+func named(labels []string) string {
+	const most = 20
+	var list []string
+	for c, label := range labels[:min(most, len(labels))] {
+		list = append(list, quotedAs(c, label))
+	}
+	if len(labels) > most {
+		list = append(list, "…")
+	}
+	return strings.Join(list, ", ")
+}

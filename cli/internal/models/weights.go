@@ -1,0 +1,144 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bellows"
+	"bellows/app/examples"
+	"bellows/app/export"
+	"bellows/cli/internal/figures"
+	"bellows/cli/internal/screen"
+	"bellows/model"
+)
+
+// topMost bounds --top, and classesShown is of how many classes people are shown weights.
+const (
+	topMost      = 1_000_000
+	classesShown = 10
+)
+
+// weightsReport is what `model show` says of the weights of a linear or mlr model.
+type weightsReport struct {
+	NonZero int64         `json:"nonzero"`
+	Of      int64         `json:"of"`
+	Used    int           `json:"used"` // features of which some weight is not 0
+	Classes []classReport `json:"classes"`
+}
+
+// classReport is the largest weights of a class, by their size.
+type classReport struct {
+	Label string         `json:"label"` // "" where a number is predicted; of two classes with one score, that of positive scores
+	Top   []weightReport `json:"top"`
+}
+
+type weightReport struct {
+	Feature string   `json:"feature"`         // its name, or its number as the data has it
+	Names   []string `json:"names,omitempty"` // of the vocabulary, whose hash is that number
+	Weight  float32  `json:"weight"`
+}
+
+// weights is nil of models that have no weights of features.
+func (s *showing) weights(ctx context.Context, dir string, m *model.Model) (*weightsReport, error) {
+	f, err := export.FeaturesOf(m)
+	if err != nil {
+		return nil, err
+	}
+	var names map[int32][]string
+	if s.vocabulary != "" {
+		if names, err = s.recover(ctx, dir, m, f != nil); err != nil {
+			return nil, err
+		}
+	}
+	if f == nil {
+		return nil, nil
+	}
+	r := &weightsReport{Of: int64(len(f.Weights)), Classes: []classReport{}}
+	used := make([]bool, f.Width)
+	for i, w := range f.Weights {
+		if w != 0 {
+			r.NonZero++
+			used[i%f.Width] = true
+		}
+	}
+	for _, u := range used {
+		if u {
+			r.Used++
+		}
+	}
+	labels := f.Rows
+	if labels == nil {
+		labels = []string{""}
+		if two := m.Names(examples.LabelsFile); len(two) == 2 {
+			labels = two[1:]
+		}
+	}
+	for c, label := range labels {
+		r.Classes = append(r.Classes, classReport{label, s.largest(f, f.Weights[c*f.Width:(c+1)*f.Width], names)})
+	}
+	return r, nil
+}
+
+// largest is the weights of a row that are largest by their size, without zeros.
+func (s *showing) largest(f *export.Features, row []float32, names map[int32][]string) []weightReport {
+	var order []int32
+	for j, w := range row {
+		if w != 0 {
+			order = append(order, int32(j))
+		}
+	}
+	size := func(j int32) float64 { return math.Abs(float64(row[j])) }
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(size(b), size(a)), cmp.Compare(a, b)) })
+	top := []weightReport{}
+	for _, j := range order[:min(s.top, len(order))] {
+		w := weightReport{Feature: nameOf(f, j), Weight: row[j]}
+		if number := numberOf(f, j); names != nil {
+			w.Names = names[number]
+		}
+		top = append(top, w)
+	}
+	return top
+}
+
+// numberOf is the feature of a column in the data, from 0.
+func numberOf(f *export.Features, j int32) int32 {
+	if f.Numbers != nil {
+		return f.Numbers[j]
+	}
+	return j
+}
+
+// nameOf is a column's name, or its number as the data has it.
+func nameOf(f *export.Features, j int32) string {
+	if f.Names != nil {
+		return f.Names[j]
+	}
+	return strconv.Itoa(int(numberOf(f, j)) + f.Base)
+}
+
+func (r *weightsReport) print(c *screen.Console) {
+	c.Printf("\nweights\n  %s of %s are not 0 (%.3g %%), of %s\n", figures.Grouped(r.NonZero), figures.Grouped(r.Of), 100*float64(r.NonZero)/float64(max(1, r.Of)), figures.Plural(r.Used, "feature"))
+	for i, class := range r.Classes {
+		if i == classesShown {
+			c.Printf("  … and of %s more; --json has them all\n", figures.Plural(len(r.Classes)-i, "class"))
+			break
+		}
+		if class.Label != "" {
+			c.Printf("  for %q\n", class.Label)
+		}
+		for _, w := range class.Top {
+			name := w.Feature
+			if w.Names != nil {
+				name += " = " + strings.Join(w.Names, " or ")
+			}
+			c.Printf("    %12.6g  %s\n", w.Weight, bellows.Printable(name, nameMost))
+		}
+	}
+}
+
+// nameMost is how many bytes of a name a line shows.
+const nameMost = 200
