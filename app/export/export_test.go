@@ -85,7 +85,9 @@ func wide(r *rand.Rand, n, features int) *data.Set {
 // models are one of each form.
 func models() (list []made) {
 	r := rand.New(rand.NewPCG(7, 91))
-	add := func(name string, a app.Application, m *model.Model, set *data.Set) { list = append(list, made{name, a, m, set}) }
+	add := func(name string, a app.Application, m *model.Model, set *data.Set) {
+		list = append(list, made{name, a, m, set})
+	}
 	words, signs := ids("labels.txt", "ham", "jam", "spam"), ids("labels.txt", "-1", "1")
 	add("softmax", mlr.New(), weighted(r, "mlr", `{"index_base":0,"l2":1}`, 3, 4, words, ids("columns.txt", "a", "b", "c=red", "größe")), rows(r, 40, 4))
 	add("softmax-old", mlr.New(), weighted(r, "mlr", `{"scaling":{"center":[1,2,3,4]},"index_base":0,"l2":1}`, 3, 4, ids("labels.txt", "3", "1", "2")), rows(r, 40, 4))
