@@ -1,6 +1,7 @@
 package export
 
 import (
+	"slices"
 	"strings"
 
 	"bellows/app/examples"
@@ -34,6 +35,14 @@ type scores struct {
 	base     int       // the first index of sparse data
 	weights  []float32 // rows of features: one a class by softmax, else one
 	bias     []float32 // one a row
+
+	calibration *calibration // nil: none
+}
+
+// calibration makes log-odds of the scores of two classes: slope times score + offset.
+type calibration struct {
+	Slope  float64 `json:"slope"`
+	Offset float64 `json:"offset"`
 }
 
 // Features says what the columns of the weights of a linear or mlr model are of.
@@ -62,6 +71,22 @@ func FeaturesOf(m *model.Model) (*Features, error) {
 	return f, nil
 }
 
+// calibrated is the scores of a model with its calibration in the weights, which makes them those of logistic regression.
+func calibrated(m *model.Model) (*scores, error) {
+	s, err := readScores(m)
+	if err != nil || s.calibration == nil {
+		return s, err
+	}
+	c := s.calibration
+	s.weights = slices.Clone(s.weights)
+	for j, w := range s.weights {
+		s.weights[j] = float32(c.Slope * float64(w))
+	}
+	s.bias[0] = float32(c.Slope*float64(s.bias[0]) + c.Offset)
+	s.loss, s.calibration = lossLogistic, nil
+	return s, nil
+}
+
 // readScores takes a model's parts, whose application has checked them against each other.
 func readScores(m *model.Model) (*scores, error) {
 	r := m.Reader(m.App)
@@ -69,20 +94,23 @@ func readScores(m *model.Model) (*scores, error) {
 		Loss      string `json:"loss"`
 		IndexBase int    `json:"index_base"`
 		Features  int    `json:"features"`
-		Scaling   struct {
+
+		Calibration *calibration `json:"calibration"`
+
+		Scaling struct {
 			Center []float32 `json:"center"`
 		} `json:"scaling"`
 	}
 	r.ReadDetails(&d)
-	s := &scores{loss: d.Loss, labels: m.Names(examples.LabelsFile), columns: m.Names(examples.ColumnsFile), base: d.IndexBase}
+	s := &scores{loss: d.Loss, labels: m.Names(examples.LabelsFile), columns: m.Names(examples.ColumnsFile), base: d.IndexBase, calibration: d.Calibration}
 	if m.App == mlrName {
 		s.loss = lossSoftmax
 	}
 	if s.loss == lossSoftmax {
 		s.weights = r.Floats("weights", len(s.labels), model.Any)
-		s.bias = append([]float32(nil), r.Floats("bias", len(s.labels))...)
+		s.bias = slices.Clone(r.Floats("bias", len(s.labels)))
 	} else {
-		s.weights, s.bias = r.Floats("weights", model.Any), r.Floats("bias", 1)
+		s.weights, s.bias = r.Floats("weights", model.Any), slices.Clone(r.Floats("bias", 1))
 	}
 	if err := r.Err(); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 
 	"bellows"
@@ -134,18 +135,21 @@ func compare(a, b *model.Model) (*diffReport, error) {
 
 // sameMeaning compares what of the details decides predictions.
 func sameMeaning(a, b *model.Model) bool {
-	read := func(m *model.Model) (d struct {
-		Loss       string
-		IndexBase  int `json:"index_base"`
-		Features   int
-		Unobserved float64
-	}) {
+	type meaning struct {
+		Loss        string `json:"loss"`
+		IndexBase   int    `json:"index_base"`
+		Features    int    `json:"features"`
+		Unobserved  float64
+		Calibration struct{ Slope, Offset float64 }
+		Scaling     struct{ Center []float32 }
+	}
+	read := func(m *model.Model) (d meaning) {
 		if len(m.Details) > 0 {
 			_ = json.Unmarshal(m.Details, &d) // of other applications they are what they are
 		}
 		return d
 	}
-	return read(a) == read(b)
+	return reflect.DeepEqual(read(a), read(b))
 }
 
 func sameJSON(a, b json.RawMessage) bool {
