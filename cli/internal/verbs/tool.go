@@ -74,7 +74,7 @@ func (c *Tool) Commands() []*cobra.Command {
 	for _, v := range c.added {
 		list = append(list, c.askCommand(v))
 	}
-	list = append(list, models.Command(c.Console, c.sample(0).model(), c.application), c.reportCommand(), c.demoCommand(), c.benchCommand(), c.doctorCommand(), splits.Command(c.Console), dryrun.Command(c.Console), c.versionCommand(), c.schemaCommand())
+	list = append(list, c.modelCommand(), c.reportCommand(), c.demoCommand(), c.benchCommand(), c.doctorCommand(), splits.Command(c.Console), dryrun.Command(c.Console), c.versionCommand(), c.schemaCommand())
 	list = append(list, past.Commands(c.Console, c.sample(0).model())...)
 	list = append(list, clusterverbs.Commands(c.Console, c.names(), "train "+c.sample(0).Name+" "+c.sample(0).file)...)
 	return append(list, watch.Commands(c.Console, c.sample(0).run(), clusterverbs.Beside)...)
