@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"bellows/app/export"
 	"bellows/model"
 )
 
@@ -106,5 +107,28 @@ func TestDifferencesAreMeasured(t *testing.T) {
 	}
 	if r, err = compare(a, a); err != nil || !r.Same {
 		t.Errorf("a model is not the same as itself: %v", err)
+	}
+}
+
+// TestTheLargestWeights are found among many, by their size, and zeros never.
+func TestTheLargestWeights(t *testing.T) {
+	t.Parallel()
+	row := make([]float32, 100_000)
+	for j := range row {
+		row[j] = float32(j*7919%100_003) - 50_000 // each value once
+	}
+	row[17], row[60_000], row[99_999] = -1e6, 2e6, 1e6
+	f := &export.Features{Weights: row, Width: len(row), Base: 1}
+	for top, want := range map[int]string{0: "", 1: "60001", 3: "60001 18 100000"} {
+		var got []string
+		for _, w := range (&showing{top: top}).largest(f, row, nil) {
+			got = append(got, w.Feature)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("the largest %d are %q, want %q", top, got, want)
+		}
+	}
+	if n := len((&showing{top: topMost}).largest(f, row, nil)); n < 99_990 || n > 100_000 {
+		t.Errorf("of all there are %d", n)
 	}
 }

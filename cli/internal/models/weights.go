@@ -22,6 +22,9 @@ const (
 	classesShown = 10
 )
 
+// sortedAtOnce is how many weights beyond twice --top are gathered before the smaller half is left out.
+const sortedAtOnce = 1 << 12
+
 // weightsReport is what `model show` says of the weights of a linear or mlr model.
 type weightsReport struct {
 	NonZero int64         `json:"nonzero"`
@@ -85,16 +88,23 @@ func (s *showing) weights(ctx context.Context, dir string, m *model.Model) (*wei
 
 // largest is the weights of a row that are largest by their size, without zeros.
 func (s *showing) largest(f *export.Features, row []float32, names map[int32][]string) []weightReport {
+	size := func(j int32) float64 { return math.Abs(float64(row[j])) }
 	var order []int32
+	sort := func() {
+		slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(size(b), size(a)), cmp.Compare(a, b)) })
+		order = order[:min(s.top, len(order))]
+	}
 	for j, w := range row {
-		if w != 0 {
-			order = append(order, int32(j))
+		if w == 0 {
+			continue
+		}
+		if order = append(order, int32(j)); len(order) > 2*s.top+sortedAtOnce {
+			sort()
 		}
 	}
-	size := func(j int32) float64 { return math.Abs(float64(row[j])) }
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(size(b), size(a)), cmp.Compare(a, b)) })
+	sort()
 	top := []weightReport{}
-	for _, j := range order[:min(s.top, len(order))] {
+	for _, j := range order {
 		w := weightReport{Feature: nameOf(f, j), Weight: row[j]}
 		if number := numberOf(f, j); names != nil {
 			w.Names = names[number]
