@@ -196,6 +196,7 @@ var edges = []edge{
 	// Training.
 	{"data", "data/cache", "what is parsed is kept in a folder with bounds"},
 	{"data/demo", "data", "a demonstration is a data set made from a seed"},
+	{"app/export/internal/peers", "app/export", "other programs are asked about each format that a model has"},
 
 	// Rules that speak of messages. wire's messages are plain data: nothing is opened by naming one.
 	{"core/delta", "link/wire", "a summed delta leaves as the chunk of a push"},

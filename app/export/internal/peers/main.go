@@ -474,10 +474,10 @@ func cases(dir string, seed uint64) (list []*trained) {
 		}
 		list = append(list, &trained{name: name, app: app, file: file, args: args})
 	}
-	add("kinds", "mlr", "kinds.csv", table(r, "kind", func(x []float64) string {
+	add("kinds", "mlr", "kinds.csv", spreadsheet(r, "kind", func(x []float64) string {
 		return []string{"low", "middle", "high"}[min(2, max(0, int(1.5+x[0]-x[1])))]
 	}), "--label", "kind", "--epochs", "10")
-	add("prices", "linear", "prices.csv", table(r, "price", func(x []float64) string { return fmt.Sprintf("%.3f", 50+3*x[0]-2*x[2]+r.NormFloat64()) }), "--label", "price")
+	add("prices", "linear", "prices.csv", spreadsheet(r, "price", func(x []float64) string { return fmt.Sprintf("%.3f", 50+3*x[0]-2*x[2]+r.NormFloat64()) }), "--label", "price")
 	for _, loss := range []string{"huber", "insensitive"} {
 		add(loss, "linear", "prices.csv", "", "--label", "price", "--set", "loss="+loss)
 	}
@@ -492,13 +492,13 @@ func cases(dir string, seed uint64) (list []*trained) {
 	return list
 }
 
-const tableRows = 2000
+const rowsEach = 2000
 
-// table is a CSV of numbers of very different sizes and a column of text, with a label that a function of the numbers in even sizes gives.
-func table(r *rand.Rand, label string, of func(x []float64) string) string {
+// spreadsheet is a CSV of numbers of very different sizes and a column of text, with a label that a function of the numbers in even sizes gives.
+func spreadsheet(r *rand.Rand, label string, of func(x []float64) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s,small,plain,large,town\n", label)
-	for range tableRows {
+	for range rowsEach {
 		x := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
 		fmt.Fprintf(&b, "%s,%.6f,%.4f,%.2f,%s\n", of(x), x[0]/1000, x[1], 5000+1000*x[2], []string{"york", "bath", "hull"}[r.IntN(3)])
 	}
@@ -509,7 +509,7 @@ func table(r *rand.Rand, label string, of func(x []float64) string) string {
 func sparse(r *rand.Rand, classes int) string {
 	var b strings.Builder
 	const features, each = 200, 20
-	for range tableRows {
+	for range rowsEach {
 		var entries strings.Builder
 		sum := 0.0
 		for j := range features {
