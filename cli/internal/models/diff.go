@@ -334,7 +334,7 @@ func spread(at []int, size int, m *matched, first bool) []int {
 }
 
 // cells compares along the last dimension, whose places are those of m, or the same of both.
-func (c *tensorChange) cells(a, b *model.Tensor, inA, inB []int, m *matched) {
+func (t *tensorChange) cells(a, b *model.Tensor, inA, inB []int, m *matched) {
 	widthA, widthB := 1, 1
 	if n := len(a.Shape); n > 0 {
 		widthA, widthB = a.Shape[n-1], b.Shape[n-1]
@@ -344,11 +344,11 @@ func (c *tensorChange) cells(a, b *model.Tensor, inA, inB []int, m *matched) {
 		x, y := cell(a, i), cell(b, j)
 		d := math.Abs(y - x)
 		if d != 0 {
-			c.Differ++
+			t.Differ++
 		}
-		c.Max = max(c.Max, d)
+		t.Max = max(t.Max, d)
 		sum, squares, own = sum+d, squares+d*d, own+x*x
-		c.Compared++
+		t.Compared++
 	}
 	for k, i := range inA {
 		if m == nil {
@@ -361,13 +361,13 @@ func (c *tensorChange) cells(a, b *model.Tensor, inA, inB []int, m *matched) {
 			add(i*widthA+int(q), inB[k]*widthB+int(m.b[p]))
 		}
 	}
-	if c.Compared == 0 {
+	if t.Compared == 0 {
 		return
 	}
-	c.Mean = sum / float64(c.Compared)
+	t.Mean = sum / float64(t.Compared)
 	if own > 0 {
 		relative := math.Sqrt(squares / own)
-		c.Relative = &relative
+		t.Relative = &relative
 	}
 }
 
