@@ -102,7 +102,16 @@ func models() (list []made) {
 	}
 	add("mf", mf.New(), factored(r, []string{"2", "0", "5", "3"}, []string{"1", "7"}), pairs())
 	add("mf-names", mf.New(), factored(r, []string{"ann", "bob", "eve", "joe"}, []string{"1", "dune"}), pairs())
+	add("softmax-linear", linear.New(), softmaxOf(r), wide(r, 40, 4))
+	add("calibrated", linear.New(), weighted(r, "linear", `{"loss":"hinge","index_base":1,"calibration":{"slope":1.5,"offset":-0.25}}`, 1, 4, signs), wide(r, 40, 4))
 	return list
+}
+
+// softmaxOf is a model of linear with a score for each class.
+func softmaxOf(r *rand.Rand) *model.Model {
+	m := weighted(r, "mlr", `{"loss":"softmax","index_base":1,"l2":1}`, 3, 4, ids("labels.txt", "3", "1", "2"))
+	m.App = "linear"
+	return m
 }
 
 func factored(r *rand.Rand, users, items []string) *model.Model {

@@ -19,7 +19,6 @@ import (
 	"bellows/cli/internal/clusterverbs"
 	"bellows/cli/internal/dryrun"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/models"
 	"bellows/cli/internal/past"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/splits"

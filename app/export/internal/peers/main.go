@@ -425,8 +425,12 @@ for job in json.load(open("jobs.json")):
         out = s[np.arange(len(s)), s.argmax(1)] if s.ndim == 2 else s
         if s.ndim == 2:
             out = 1 / np.exp(s - s.max(1, keepdims=True)).sum(1)
-        elif "labels" in z and json.loads(str(z["about"]))["details"]["loss"] == "logistic":
-            out = 1 / (1 + np.exp(-s))
+        elif "labels" in z:
+            details = json.loads(str(z["about"]))["details"]
+            if "calibration" in details:
+                s = s * details["calibration"]["slope"] + details["calibration"]["offset"]
+            chances = "calibration" in details or details["loss"] == "logistic"
+            out = 1 / (1 + np.exp(-s)) if chances else s
     else:
         u, i = x["user"], x["item"]
         out = (z["user_factors"][u] * z["item_factors"][i]).sum(1) + z["user_bias"][u] + z["item_bias"][i] + z["mean"]
@@ -447,7 +451,7 @@ for job in json.load(open("jobs.json")):
 				return err
 			}
 			want := t.lines[r][len(t.lines[r])-1]
-			if t.app == "mlr" { // the largest probability
+			if w := t.model.Tensor("weights"); w != nil && len(w.Shape) == 2 { // the largest probability
 				for c, label := range t.model.Names("labels.txt") {
 					if label == t.lines[r][0] {
 						want = t.lines[r][1+c]
@@ -485,6 +489,8 @@ func cases(dir string, seed uint64) (list []*trained) {
 	for _, loss := range []string{"hinge", "squared_hinge"} {
 		add(loss, "linear", "signs.svm", "", "--set", "loss="+loss)
 	}
+	add("calibrated", "linear", "signs.svm", "", "--set", "loss=hinge", "--set", "calibrate=platt")
+	add("softmax", "linear", "kinds.csv", "", "--label", "kind", "--epochs", "10", "--set", "loss=softmax")
 	add("softmax-two", "mlr", "signs.svm", "", "--epochs", "10")
 	add("many", "mlr", "many.svm", sparse(r, 40), "--epochs", "5")
 	add("ratings", "mf", "ratings.tsv", ratings(r, ""), "--epochs", "8")
