@@ -161,7 +161,7 @@ func (s *slot) open() (set *Set, ok bool) {
 		return nil, false
 	}
 	l := &loader{dir: s.dir, m: m, meter: s.opt.Meter, idles: s.opt.Mapped}
-	s.opt.Meter.Begin(progress.Part{Doing: "opening the stored columns of " + shownAll(s.ins), Unit: "bytes", Total: m.bytes()})
+	s.opt.Meter.Begin(progress.Part{Doing: "opening the stored columns of " + source.Named(s.ins), Unit: "bytes", Total: m.bytes()})
 	set, err = l.load()
 	if err != nil {
 		_ = l.close()

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -36,7 +35,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if set, ok := slot.open(); ok {
 		return set.settledAs(&opt), nil
 	}
-	opt.Meter.Begin(progress.Part{Doing: "reading " + shownAll(ins), Unit: "bytes", Total: sizeOf(ins)})
+	opt.Meter.Begin(progress.Part{Doing: "reading " + source.Named(ins), Unit: "bytes", Total: source.Size(ins)})
 	set, err := parseInputs(ctx, ins, kind, &opt, nil)
 	if err != nil {
 		return nil, err
@@ -56,25 +55,6 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 
 // ended is why the read is to end, if it is: its own context, or that of its meter.
 func (o *Options) ended(ctx context.Context) error { return cmp.Or(ctx.Err(), o.Meter.Err()) }
-
-// shownAll names inputs in a few words.
-func shownAll(ins []source.Input) string {
-	if len(ins) > 1 {
-		return fmt.Sprintf("%d files", len(ins))
-	}
-	return filepath.Base(ins[0].Shown())
-}
-
-// sizeOf is the bytes of all inputs, as they lie on the disk; 0 where one of them does not say.
-func sizeOf(ins []source.Input) (bytes int64) {
-	for _, in := range ins {
-		if in.Pipe {
-			return 0
-		}
-		bytes += in.Size
-	}
-	return bytes
-}
 
 // complete fills in defaults and refuses options that mean nothing.
 func (o *Options) complete(kind Kind) error {

@@ -334,7 +334,7 @@ func (d *directed) part() {
 	if n == nil {
 		n = works(w, grid.Leaser, d.from, d.to)
 	}
-	if n == nil || server == nil || server.done() || n.to(server.id) == nil {
+	if n == nil || server == nil || server.done() || n.pairs.To(server.id) == nil {
 		return
 	}
 	d.strikes(fmt.Sprintf("between nodes %d and %d all", n.id, server.id), func() {

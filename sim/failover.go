@@ -123,7 +123,7 @@ func (w *world) loseController() {
 func (w *world) loseProcess(n *node) {
 	w.note("node 0 is another process")
 	w.coverage.Hit(coverage.FollowedProcess)
-	for p := range n.peers() {
+	for p := range n.pairs.All() {
 		p.To().severed = p.To().severed || !p.Stands() // it may have waited long already
 		p.Reborn()
 	}
@@ -260,7 +260,7 @@ func (w *world) failFollowed() {
 // Followed has a node tell another controller that it is ready, and of whom it has lost.
 func (n *node) Followed(bellows.NodeID) {
 	if n.id == 0 {
-		for p := range n.peers() {
+		for p := range n.pairs.All() {
 			if reason, told := p.Lost(); told {
 				n.Disconnected(p.To().id, reason)
 			}

@@ -192,7 +192,7 @@ func (n *node) Met() {
 	if g := n.guest; g == nil || !g.joined || n.ready || n.done() {
 		return
 	}
-	for p := range n.peers() {
+	for p := range n.pairs.All() {
 		if !p.Met() {
 			return
 		}
@@ -272,7 +272,7 @@ func (w *world) settle() {
 func (w *world) turnedAway(n *node, why error) {
 	w.note("node %d is turned away: %v", n.id, why)
 	w.coverage.Guests.Refuse(n.guest.Fate, n.ready, n.crashed, w.ending)
-	if p := w.nodes[0].to(n.id); p != nil && !n.done() {
+	if p := w.nodes[0].pairs.To(n.id); p != nil && !n.done() {
 		p.Close()
 	}
 	if !n.done() {
@@ -292,7 +292,7 @@ func (w *world) admitted(n *node) {
 	case g.Fate == visiting.Stranger:
 		w.violated("E2: node %d has made another job, and takes part", n.id)
 	}
-	if p := w.nodes[0].to(n.id); p != nil {
+	if p := w.nodes[0].pairs.To(n.id); p != nil {
 		if why, lost := p.Lost(); lost {
 			w.violated("E2: node 0 has lost node %d (%s), which takes part from then on", n.id, why)
 		}

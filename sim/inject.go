@@ -21,7 +21,7 @@ func (w *world) peer(n *node) *node {
 	if other == n || w.Rng.IntN(4) == 0 {
 		other = w.nodes[(int(n.id)+1+w.Rng.IntN(len(w.nodes)-1))%len(w.nodes)]
 	}
-	for n.to(other.id) == nil || other.guest != nil && !other.hosts() { // a guest that is on its way has its own fate
+	for n.pairs.To(other.id) == nil || other.guest != nil && !other.hosts() { // a guest that is on its way has its own fate
 		other = w.nodes[(int(other.id)+1)%len(w.nodes)]
 	}
 	return other
@@ -116,7 +116,7 @@ func (w *world) crash(n *node) {
 	w.mayLose(n)
 	n.vanished = w.Rng.IntN(2) == 0
 	if !n.vanished {
-		for p := range n.peers() {
+		for p := range n.pairs.All() {
 			p.Die()
 		}
 	}

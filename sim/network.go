@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"iter"
-
 	"bellows"
 	"bellows/link/wire"
 	"bellows/sim/internal/transit"
@@ -16,25 +14,6 @@ func (w *world) connect() {
 	w.net = &transit.Network[*node]{Schedule: w.Schedule, Queue: &w.Queue, Times: times, Coverage: &w.coverage, Violated: w.violated, Note: w.note, Fault: w.countFault, Joined: w.joins, Moved: w.moved}
 	for i, pairs := range w.net.Connect(w.nodes) {
 		w.nodes[i].pairs = pairs
-	}
-}
-
-// to is a node's end of its connections with another; nil: there are none.
-func (n *node) to(peer bellows.NodeID) *pair {
-	if int(peer) >= len(n.pairs) {
-		return nil
-	}
-	return n.pairs[peer]
-}
-
-// peers are a node's ends of its connections with all others.
-func (n *node) peers() iter.Seq[*pair] {
-	return func(yield func(*pair) bool) {
-		for _, p := range n.pairs {
-			if p != nil && !yield(p) {
-				return
-			}
-		}
 	}
 }
 
@@ -69,7 +48,7 @@ func (n *node) Deliver(peer bellows.NodeID, sent, received wire.Envelope, digest
 	if err != nil && n.w.failover.forked {
 		n.w.note("node %d refuses what node %d says of another route: %v", n.id, peer, err)
 		n.w.mayPart(n, n.w.nodes[peer])
-		n.to(peer).Refuse(sent)
+		n.pairs.To(peer).Refuse(sent)
 		return
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/moving"
 	"bellows/sim/internal/schedule"
+	"bellows/sim/internal/transit"
 )
 
 // node is one process: its clock, its ends of the connections, and the shell around its actors, which does what
@@ -28,8 +29,8 @@ import (
 type node struct {
 	w           *world
 	id          bellows.NodeID
-	pairs       []*pair // by node; nil: itself
-	worker      *worker // nil: no client here
+	pairs       transit.Pairs[*node] // by node; nil: itself
+	worker      *worker              // nil: no client here
 	checker     *validate.Checker
 	lanes       []*lane
 	actors      []*actor
@@ -90,7 +91,7 @@ func (n *node) begin() {
 	switch {
 	case !n.hosts():
 		n.left = true
-		for p := range n.peers() { // nobody speaks to it
+		for p := range n.pairs.All() { // nobody speaks to it
 			p.Unused()
 		}
 	case n.id == 0:
@@ -146,7 +147,7 @@ func (n *node) tick() {
 
 // tickLinks tells the sessions of a node that time has passed.
 func (n *node) tickLinks() {
-	for p := range n.peers() {
+	for p := range n.pairs.All() {
 		p.Tick()
 	}
 }
@@ -234,7 +235,7 @@ func (n *node) Disconnected(peer bellows.NodeID, reason string) {
 
 // refuses reports whether the node has ended its connections to another for what came.
 func (n *node) refuses(peer bellows.NodeID) bool {
-	p := n.to(peer)
+	p := n.pairs.To(peer)
 	return p != nil && p.Refused()
 }
 
@@ -276,7 +277,7 @@ func (n *node) leave(reason string) {
 	w.note("node %d leaves: %q", n.id, reason)
 	w.moved()
 	n.left, n.reason = true, reason
-	for p := range n.peers() {
+	for p := range n.pairs.All() {
 		p.Close()
 	}
 	w.coverage.HitIf(coverage.GaveUp, reason != "")
@@ -421,7 +422,7 @@ func (w *world) letGo() {
 // drain ends the connections of node 0 to which all has been said, and waits a while for those that are being made again.
 func (w *world) drain(until int64) {
 	leader, open := w.nodes[0], false
-	for p := range leader.peers() {
+	for p := range leader.pairs.All() {
 		open = p.Drain(w.Now < until) || open
 	}
 	if leader.left = !open; open {

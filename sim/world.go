@@ -290,7 +290,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 		case to.node == from:
 			w.must(w.failover.fresh.Judge(from.id, wire.Header{Kind: e.Kind(), From: e.From, To: e.To}, e))
 			to.put(letter{envelope: e, digest: sum})
-		case from.to(to.node.id) == nil:
+		case from.pairs.To(to.node.id) == nil:
 			w.unreachable(e)
 		default:
 			from.pairs[to.node.id].Send(e, sum)

@@ -101,6 +101,25 @@ func expandPath(name string) ([]Input, error) {
 	return all, nil
 }
 
+// Named names inputs in a few words.
+func Named(ins []Input) string {
+	if len(ins) > 1 {
+		return fmt.Sprintf("%d files", len(ins))
+	}
+	return filepath.Base(ins[0].Shown())
+}
+
+// Size is the bytes of all inputs, as they lie on the disk; 0 where one of them does not say.
+func Size(ins []Input) (bytes int64) {
+	for _, in := range ins {
+		if in.Pipe {
+			return 0
+		}
+		bytes += in.Size
+	}
+	return bytes
+}
+
 // Stat is the file at a path.
 func Stat(path string) (Input, error) {
 	info, err := os.Stat(path)

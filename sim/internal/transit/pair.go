@@ -1,8 +1,10 @@
 package transit
 
 import (
+	"iter"
 	"slices"
 
+	"bellows"
 	"bellows/link/session"
 	"bellows/link/wire"
 	"bellows/sim/internal/coverage"
@@ -177,5 +179,27 @@ func (p *Pair[N]) lost(reason string) {
 	if !p.told {
 		p.told, p.reason = true, reason
 		p.from.Disconnected(p.to.ID(), reason)
+	}
+}
+
+// Pairs are a node's ends of its connections with the others, by their numbers.
+type Pairs[N Node] []*Pair[N]
+
+// To is the end of those with another node; nil: there are none.
+func (p Pairs[N]) To(peer bellows.NodeID) *Pair[N] {
+	if int(peer) >= len(p) {
+		return nil
+	}
+	return p[peer]
+}
+
+// All are those that there are.
+func (p Pairs[N]) All() iter.Seq[*Pair[N]] {
+	return func(yield func(*Pair[N]) bool) {
+		for _, one := range p {
+			if one != nil && !yield(one) {
+				return
+			}
+		}
 	}
 }
