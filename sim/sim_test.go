@@ -77,6 +77,15 @@ func TestSchedules(t *testing.T) {
 	all.judge(t)
 }
 
+// TestSeedsThatFailedAreKept plays schedules beyond those of every day that have shown a fault, of the product or of the simulation (docs/reliability.md).
+func TestSeedsThatFailedAreKept(t *testing.T) {
+	for _, seed := range []uint64{26441, 56807, 61825, 71261, 83287, 97645, 100189, 118933, 127244, 130119, 147842, 152806, 197249, 215771, 228561, 233564} {
+		if r := Run(seed, nil); r.Violation != "" {
+			complain(t, r)
+		}
+	}
+}
+
 // TestSplitsRunAhead plays schedules in which no table makes a split wait for others: the words that its flushes are done, by
 // way of several lanes, of one or of none, overtake each other.
 func TestSplitsRunAhead(t *testing.T) {

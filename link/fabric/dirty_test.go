@@ -34,6 +34,26 @@ func TestAPeerIsShippedOnceHoweverMuchIsPosted(t *testing.T) {
 	}
 }
 
+// TestWhoHasWaitedLongestIsShippedFirst posts for one connection and then for the other, in either order: what is said later may rest on what was said before.
+func TestWhoHasWaitedLongestIsShippedFirst(t *testing.T) {
+	t.Parallel()
+	for _, first := range []wire.Address{wire.LaneAt(0, 0), wire.ClientAt(0)} {
+		m := NewMesh([]transport.Conn{newEndConn(), newEndConn()})
+		second := wire.ClientAt(0)
+		if first == second {
+			second = wire.LaneAt(0, 0)
+		}
+		for _, from := range []wire.Address{first, second, first} {
+			m.post(wire.Envelope{From: from, To: wire.ClientAt(1), Message: &wire.Held{}})
+		}
+		for _, from := range []wire.Address{first, second} {
+			if got, want := m.dirty.next(), m.peer(wire.Envelope{From: from, To: wire.ClientAt(1), Message: &wire.Held{}}); got != want {
+				t.Errorf("what %v has posted first leaves behind", first)
+			}
+		}
+	}
+}
+
 // TestTheEndOfAPeerIsItsWritersAlone shuts a peer down: its writer is woken, and nobody else may write any more, so that a second end wakes nobody.
 func TestTheEndOfAPeerIsItsWritersAlone(t *testing.T) {
 	t.Parallel()
