@@ -35,8 +35,9 @@ type failover struct {
 	heard    int                  // words of what lanes hold
 	cutShort bool                 // the job ended before the controller knew what was recorded
 	another  bool                 // the next is of another process
-	confirms bool                 // one may come
+	confirms bool                 // what is told a lane has, as wherever a process may follow; in most schedules it need not, as where that lane has died
 	told     bellows.CommitNumber // the newest record of which was told that it counts
+	untrue   bool                 // of that nobody has the record
 	forked   bool                 // a route was lost with the process that made it, of which clients may have heard: what the next one says they may refuse
 
 	barrier bool // that of the oracle, as the life began
@@ -83,7 +84,7 @@ func (w *world) recorded() (last bellows.CommitNumber) {
 // controllerOptions are those of every controller.
 func (w *world) controllerOptions() coord.Options {
 	opt := coord.Options{Term: w.failover.term, Driver: w.driver, Limits: w.Limits.Coord, Fingerprint: w.ownJob(), Confirms: w.failover.confirms}
-	if w.failover.confirms && w.failover.term > term {
+	if w.failover.another || w.failover.untrue || w.failover.confirms && w.failover.term > term {
 		opt.TellFrom = w.failover.told + 1
 	}
 	return opt
@@ -92,7 +93,7 @@ func (w *world) controllerOptions() coord.Options {
 // begin takes note of how a life begins.
 func (f *failover) begin(w *world) {
 	f.term, f.barrier = term, w.oracle.Barrier
-	f.confirms = w.Failovers > 0 && !slices.ContainsFunc(slices.Concat(w.common.Lanes, w.common.Clients), func(a wire.Address) bool { return a.Node == 0 })
+	f.confirms = w.KeySeed%4 == 0 && w.Failovers > 0 && !slices.ContainsFunc(slices.Concat(w.common.Lanes, w.common.Clients), func(a wire.Address) bool { return a.Node == 0 })
 	f.begun.driver = *w.driver
 }
 
@@ -108,7 +109,7 @@ func (w *world) mayLoseController() bool {
 
 // loseController loses the controller, at once or in the midst of its next words; or, of a node that has nothing else, its process.
 func (w *world) loseController() {
-	if n := w.nodes[0]; w.failover.confirms && len(n.actors) == 1 && len(w.Guests) == 0 && w.Chances.IntN(2) == 0 {
+	if n := w.nodes[0]; len(n.actors) == 1 && len(w.Guests) == 0 && w.Chances.IntN(2) == 0 {
 		w.loseProcess(n)
 		return
 	}
@@ -134,11 +135,15 @@ func (w *world) loseProcess(n *node) {
 	made := w.route.Version()
 	w.moves.Forget(last)
 	w.failover.forked = w.failover.forked || w.moves.History.At(last).Version() < made
-	if told := w.failover.told; told > last {
+	told := w.failover.told
+	w.failover.untrue = told > last
+	if w.failover.confirms && told > last {
 		w.violated("P1: it was told what counts by record %d, and no lane has more than %d", told, last)
 	}
+	w.faults.ends.May("the job cannot be recovered: the controller before has told")
 	w.faults.ends.May("the controller of now knows")
 	w.failover.another = true
+	w.failover.epochs.Again()
 	w.follow()
 	w.failover.another = false
 	w.starts(n, w.Chances.Int64N(schedule.LeaseMillis))

@@ -376,6 +376,9 @@ func (w *world) obey() {
 	}
 	if w.failover.term > term && w.failover.known != w.failover.term && w.lead.Begun() {
 		w.failover.known = w.failover.term
+		if w.failover.untrue {
+			w.violated("P1: it was told what counts by record %d, which nobody has, and the job goes on", w.failover.told)
+		}
 		w.checkAdmitted()
 		w.regrow()
 	}
