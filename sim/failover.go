@@ -135,10 +135,8 @@ func (w *world) loseProcess(n *node) {
 	made := w.route.Version()
 	w.moves.Forget(last)
 	w.failover.forked = w.failover.forked || w.moves.History.At(last).Version() < made
-	told := w.failover.told
-	w.failover.untrue = told > last
-	if w.failover.confirms && told > last {
-		w.violated("P1: it was told what counts by record %d, and no lane has more than %d", told, last)
+	if w.failover.untrue = w.failover.told > last; w.failover.untrue && w.failover.confirms {
+		w.violated("P1: it was told what counts by record %d, and no lane has more than %d", w.failover.told, last)
 	}
 	w.faults.ends.May("the job cannot be recovered: the controller before has told")
 	w.faults.ends.May("the controller of now knows")

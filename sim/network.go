@@ -20,12 +20,9 @@ func (w *world) connect() {
 // What follows is what connections know of a node (transit.Node).
 
 func (n *node) ID() bellows.NodeID { return n.id }
-
-func (n *node) Stopped() bool { return n.stopped() }
-
-func (n *node) Ended() bool { return n.crashed && !n.vanished || n.left }
-
-func (n *node) Vanished() bool { return n.vanished }
+func (n *node) Stopped() bool      { return n.stopped() }
+func (n *node) Ended() bool        { return n.crashed && !n.vanished || n.left }
+func (n *node) Vanished() bool     { return n.vanished }
 
 func (n *node) Judge(peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
 	return n.w.judges(n, peer, h, e)
