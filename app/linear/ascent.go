@@ -177,6 +177,15 @@ func coprime(from, n int) int {
 	}
 }
 
+// examine adds up what test rows come to by the sums, or weights, of their features.
+func (p *problem) examine(u *block, sums []float32, by penalty, got *[gotAll]float64) {
+	for i, y := range u.target {
+		score := u.score(sums, i, p.bias, by)
+		got[gotTest] += p.cost(score, float64(y))
+		got[gotTestRight] += p.judge(score, float64(y))
+	}
+}
+
 // measure scores the split's training rows and its part of the test rows.
 func (e *ascent) measure(t *train.Task) {
 	var got [gotAll]float64
@@ -193,12 +202,7 @@ func (e *ascent) measure(t *train.Task) {
 		}
 	}
 	if u := &e.p.scored[split]; len(u.target) > 0 {
-		sums := e.pull(t, u)
-		for i, y := range u.target {
-			score := u.score(sums, i, e.p.bias, by)
-			got[gotTest] += e.p.cost(score, float64(y))
-			got[gotTestRight] += e.p.judge(score, float64(y))
-		}
+		e.p.examine(u, e.pull(t, u), by, &got)
 	}
 	lo, hi := app.Share(e.p.features+1, split, e.p.splits), app.Share(e.p.features+1, split+1, e.p.splits)
 	if lo < hi {

@@ -258,12 +258,7 @@ func (e *steps) measure(t *train.Task) {
 		}
 	}
 	if u := &e.p.scored[split]; len(u.target) > 0 {
-		weights := e.pull(t, u)
-		for i, y := range u.target {
-			score := u.score(weights, i, e.p.bias, plain)
-			got[gotTest] += e.p.cost(score, float64(y))
-			got[gotTestRight] += e.p.judge(score, float64(y))
-		}
+		e.p.examine(u, e.pull(t, u), plain, &got)
 	}
 	lo, hi := app.Share(e.p.features+1, split, e.p.splits), app.Share(e.p.features+1, split+1, e.p.splits)
 	if lo < hi {
