@@ -82,7 +82,7 @@ func (c *Controller) Cutting() bool { return c.cut.state != noCut }
 
 // CutAt is the record of the cut that is under way, when what counts up to there was told of; 0: it has none yet, or none is under way.
 func (c *Controller) CutAt() bellows.CommitNumber {
-	if at := c.cut.saved.Commit; !c.cfg.Confirms || at <= c.untold.held {
+	if at := c.cut.saved.Commit; !c.cfg.Confirms || at <= c.untold.confirmed {
 		return at
 	}
 	return 0

@@ -16,11 +16,11 @@ import (
 //
 // Invariant: what a process has told of is found by the next one, as long as the lane lives that has said so (the simulation, of a process that is lost; TestWhatIsToldALaneHas).
 type untold struct {
-	visits []visits.Visit
-	epochs []Epoch
-	held   bellows.CommitNumber // the newest record of which a lane has said that it has it
-	asked  bellows.CommitNumber // the newest that a lane was asked about
-	lane   int                  // whose turn it is to be asked, counted on and on
+	visits    []visits.Visit
+	epochs    []Epoch
+	confirmed bellows.CommitNumber // the newest record of which a lane has said that it has it
+	asked     bellows.CommitNumber // the newest that a lane was asked about
+	lane      int                  // whose turn it is to be asked, counted on and on
 }
 
 // untoldMost is how much that counts waits before a lane is asked though no epoch has ended.
@@ -60,13 +60,13 @@ func (c *Controller) tellsEpochs() bool {
 
 // confirmed takes a lane's word that it has the records up to one.
 func (c *Controller) confirmed(last bellows.CommitNumber) {
-	c.untold.held = max(c.untold.held, last)
+	c.untold.confirmed = max(c.untold.confirmed, last)
 }
 
 // tell tells what a lane has the records of; all of it, when the job is over. Then it asks about the rest, if that is worth it.
 func (c *Controller) tell(fx *Effects) {
 	u := &c.untold
-	may := func(n bellows.CommitNumber) bool { return n <= u.held || c.over || planted.On("told-unconfirmed") }
+	may := func(n bellows.CommitNumber) bool { return n <= u.confirmed || c.over || planted.On("told-unconfirmed") }
 	n := 0
 	for n < len(u.visits) && may(u.visits[n].Commit) {
 		n++
@@ -81,7 +81,7 @@ func (c *Controller) tell(fx *Effects) {
 		fx.Epochs = append(fx.Epochs, u.epochs[:n]...)
 		u.epochs = append(u.epochs[:0], u.epochs[n:]...)
 	}
-	if u.asked <= u.held && (len(u.epochs) > 0 || len(u.visits) >= untoldMost) {
+	if u.asked <= u.confirmed && (len(u.epochs) > 0 || len(u.visits) >= untoldMost) {
 		c.confirm(fx)
 	}
 }
@@ -92,7 +92,7 @@ func (c *Controller) confirm(fx *Effects) {
 	if len(u.visits)+len(u.epochs) == 0 || c.recovery != nil || c.over {
 		return
 	}
-	if u.asked > u.held {
+	if u.asked > u.confirmed {
 		u.lane++
 	}
 	c.sendRecords(fx)
