@@ -77,7 +77,7 @@ func (g *Goal) Reached(metrics []train.Metric) bool {
 // Falls says whether a metric, with train_ or test_ before it or without, falls as a model gets better. Of a metric that an application
 // alone knows nothing is known.
 func Falls(metric string) (falls, known bool) {
-	for _, part := range []string{"train_", "test_", "progressive_"} {
+	for _, part := range []string{"train_", "test_", "held_", "progressive_"} {
 		metric = strings.TrimPrefix(metric, part)
 	}
 	switch metric {

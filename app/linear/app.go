@@ -36,7 +36,7 @@ func (application) Describe() app.Description {
 		Name: name, Title: "linear regression and classification", Unit: "rows", Data: data.Examples, Warm: true, Short: short,
 		Settings: settings,
 		Metrics:  []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss", "gap"},
-		Other:    []string{"train_loss", "test_loss", "train_rmse", "test_rmse", "test_r2", "progressive_accuracy", "progressive_logloss", "progressive_loss", "progressive_rmse"},
+		Other:    []string{"l2", "held_loss", "held_logloss", "train_loss", "test_loss", "train_rmse", "test_rmse", "test_r2", "progressive_accuracy", "progressive_logloss", "progressive_loss", "progressive_rmse"},
 	}
 }
 
@@ -82,7 +82,7 @@ func (p *problem) run(in app.Input) *app.Run {
 		Warnings:  p.warnings,
 		Items:     int64(len(p.rows)),
 		Baseline:  p.baseline(),
-		Metrics:   metricNames(p.config),
+		Metrics:   metricNames(p),
 		Objective: objective,
 		Model:     func(tables [][]float32) (*model.Model, error) { return newModel(p, tables, k) },
 	}

@@ -17,6 +17,12 @@ const (
 	argCount
 )
 
+// The argument of a task of dual ascent, beside those of all.
+const (
+	argHold = argCount + iota // 1 while some rows are kept aside, which say how good l2 is
+	argDual
+)
+
 // The results of a task that measures.
 const (
 	gotLoss   = iota // of training rows
@@ -27,6 +33,7 @@ const (
 	gotTestRight
 	gotSquares // of weights
 	gotSizes   // of weights
+	gotHeld    // loss of training rows that are kept aside
 	gotAll
 )
 
@@ -59,7 +66,7 @@ func reserve(s *[]float32, n int) []float32 {
 }
 
 func (p *problem) penalty(args []float64) penalty {
-	n := float64(len(p.rows))
+	n := p.trains(args[argHold] != 0)
 	return penalty{factor: 1 / (args[argL2] * n), threshold: float32(args[argL1] * n)}
 }
 
@@ -108,7 +115,7 @@ func (e *ascent) ascend(t *train.Task, at int) {
 	e.was = was
 	duals := append(e.duals[:0], was...)
 	e.duals = duals
-	e.visit(u, sums, duals, by, random.Of(p.seed, uint64(t.Split()), uint64(t.Clock())))
+	e.visit(u, sums, duals, by, random.Of(p.seed, uint64(t.Split()), uint64(t.Clock())), t.Args()[argHold] != 0)
 	vec.Axpy(-1, was, duals)
 	for home := first; home < last; home++ {
 		row := reserve(&e.row, p.most)
@@ -131,12 +138,14 @@ func (e *ascent) ascend(t *train.Task, at int) {
 
 // visit goes over the rows of a block in an order that a number fixes, again and again. A row whose dual variable did not move rests until the next clock: of losses with a flat piece
 // most rows come to a bound and stay there (what LIBLINEAR calls shrinking; Hsieh et al. 2008, "A dual coordinate descent method for large-scale linear SVM", 3.2).
-func (e *ascent) visit(u *block, sums, duals []float32, by penalty, fixed uint64) {
+func (e *ascent) visit(u *block, sums, duals []float32, by penalty, fixed uint64, hold bool) {
 	n := len(u.target)
 	at, stride := int(fixed>>33)%n, coprime(int(fixed&0xffff), n)
 	order := e.order[:0]
 	for range n {
-		order = append(order, int32(at))
+		if !hold || !e.p.aside(u.first+at) {
+			order = append(order, int32(at))
+		}
 		if at += stride; at >= n {
 			at -= n
 		}
@@ -189,13 +198,17 @@ func (p *problem) examine(u *block, sums []float32, by penalty, got *[gotAll]flo
 // measure scores the split's training rows and its part of the test rows.
 func (e *ascent) measure(t *train.Task) {
 	var got [gotAll]float64
-	by, split := e.p.penalty(t.Args()), int(t.Split())
+	by, split, hold := e.p.penalty(t.Args()), int(t.Split()), t.Args()[argHold] != 0
 	for at := range e.p.visits {
 		u := &e.p.blocks[split*e.p.visits+at]
 		sums := e.pull(t, u)
 		duals := t.PullRow(dualsTable, bellows.RowID(split*e.p.visits+at))
 		for i, y := range u.target {
 			score := u.score(sums, i, e.p.bias, by)
+			if hold && e.p.aside(u.first+i) {
+				got[gotHeld] += e.p.loss.Value(score, float64(y))
+				continue
+			}
 			got[gotLoss] += e.p.loss.Value(score, float64(y))
 			got[gotDual] += e.p.loss.Dual(float64(duals[i]), float64(y))
 			got[gotRight] += e.p.judge(score, float64(y))

@@ -20,6 +20,7 @@ import (
 // themselves, since it is concave (Jensen), so that a clock never takes the dual objective down, however features are shared. For share = the number of splits
 // everywhere this is CoCoA+ with adding (Ma et al. 2015, "Adding vs. averaging in distributed primal-dual optimization"); rare features have less.
 type block struct {
+	first  int // place of the first row among all training rows
 	rows   []bellows.RowID
 	x      []float32 // dense rows, one behind the other
 	offset []int32

@@ -72,6 +72,15 @@ func rarely(rows, features int, seed uint64, classes bool) *data.ExampleSet {
 
 func setOf(e *data.ExampleSet) *data.Set { return &data.Set{Kind: data.Examples, Examples: e} }
 
+// allOf is the splits of a problem.
+func allOf(p *problem) []bellows.SplitID {
+	all := make([]bellows.SplitID, p.splits)
+	for s := range all {
+		all[s] = bellows.SplitID(s)
+	}
+	return all
+}
+
 func problemOf(t *testing.T, in app.Input) *problem {
 	t.Helper()
 	c, err := newConfig(in)
@@ -448,11 +457,7 @@ func TestSharing(t *testing.T) {
 	if p.whole {
 		t.Fatal("blocks work on whole tables")
 	}
-	all := make([]bellows.SplitID, p.splits)
-	for s := range all {
-		all[s] = bellows.SplitID(s)
-	}
-	if err := p.prepare(all); err != nil {
+	if err := p.prepare(allOf(p)); err != nil {
 		t.Fatal(err)
 	}
 	for at := range p.visits {
@@ -494,11 +499,7 @@ func TestSplitsApartLieAlike(t *testing.T) {
 		"newton":   {Data: setOf(made(300, 5, 1, true)), Test: setOf(made(50, 5, 2, true)), Settings: map[string]string{"splits": "6"}},
 	} {
 		want, got := problemOf(t, in), problemOf(t, in)
-		all := make([]bellows.SplitID, want.splits)
-		for s := range all {
-			all[s] = bellows.SplitID(s)
-		}
-		if err := want.prepare(all); err != nil {
+		if err := want.prepare(allOf(want)); err != nil {
 			t.Fatal(err)
 		}
 		apptest.ComeAndGo(t, got.splits, got.prepare, got.release, func(s int, here bool) {

@@ -17,6 +17,7 @@ type policy struct {
 	alpha float64 // the precision of weights that the rows support (examples.Evidence); 0: l2 stays
 	l2    float64
 	used  float64 // the l2 that the last epoch was measured with, whose weights are those of its metrics
+	aside bool    // whether it kept rows aside
 	part  float64 // of the direction that belongs to the weights of the last epoch: Newton's method
 	kept  float64 // likewise, of the epoch that is kept
 	bound float64 // that no objective is below, as far as it is known: Newton's method, while l2 stays
@@ -26,6 +27,8 @@ type policy struct {
 	loss  string  // the metrics' name of it
 	total float64 // of squares of test labels about their mean
 
+	hold         bool             // some rows are kept aside, which say how good l2 is
+	path         path             // the strengths that they have judged
 	pace, before float64          // of steps: see endSteps; the objective of the last epoch
 	first        [seenAll]float64 // of steps: what the first epoch saw of rows before it learned from them
 }
@@ -50,6 +53,13 @@ func newPolicy(p *problem) *policy {
 	if p.evident() {
 		k.alpha = examples.AlphaStart
 		k.l2 = k.alpha / float64(len(p.rows))
+	}
+	if k.hold = p.seeks(); k.hold {
+		k.path = path{start: k.l2 * float64(len(p.rows))}
+		if p.dense {
+			k.path.weakest = l2Dense * float64(len(p.rows))
+		}
+		k.l2 = max(l2Least, k.path.start/p.trains(true))
 	}
 	if p.name == lossLogistic {
 		k.loss = "logloss"
@@ -93,6 +103,8 @@ func (k *policy) args(to []float64) []float64 {
 		to = append(to, k.part, k.sharp, k.taken, k.damp)
 	case k.p.steps != "":
 		to = append(to, k.pace, 1)
+	default:
+		to = append(to, ones(k.hold))
 	}
 	return to
 }
@@ -107,7 +119,7 @@ func (k *policy) Score(*epochs.Progress, []float64) []float64 { return k.args(ni
 
 // End implements epochs.Policy.
 func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdict {
-	n, got := float64(len(k.p.rows)), scores
+	n, got := k.p.trains(k.hold), scores
 	var gap float64
 	switch {
 	case k.p.newton:
@@ -120,8 +132,14 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	}
 	objective := got[gotLoss]/n + k.l2/2*got[gotSquares] + k.p.l1*got[gotSizes]
 	gap /= max(objective, math.SmallestNonzeroFloat64)
-	k.used = k.l2
+	k.used, k.aside = k.l2, k.hold
 	done := k.regularise(got) && gap <= k.p.gap && k.p.steps == ""
+	if k.hold {
+		held := got[gotHeld] / (float64(len(k.p.rows)) - n)
+		metrics := append(k.metrics(got, gap), train.Metric{Name: "held_" + k.loss, Value: held})
+		k.seek(p.Epoch, gap, held)
+		return epochs.Verdict{Metrics: metrics, Keep: true}
+	}
 	keep := false
 	if !k.p.newton || k.p.corners { // l2 stays, so that objectives of different epochs are the same function of weights
 		keep = p.Judge(objective, (1-k.p.gap*gainLeast)*p.Marked, true)
@@ -243,7 +261,7 @@ const l2Dense = 0.001
 const noiseLeast = 1e-9
 
 func (k *policy) metrics(got []float64, gap float64) []train.Metric {
-	n, tested := float64(len(k.p.rows)), float64(len(k.p.testRow))
+	n, tested := k.p.trains(k.hold), float64(len(k.p.testRow))
 	if k.p.classes {
 		m := []train.Metric{{Name: "train_accuracy", Value: got[gotRight] / n}, {Name: "train_" + k.loss, Value: got[gotLoss] / n}}
 		if tested > 0 {
@@ -258,6 +276,8 @@ func (k *policy) metrics(got []float64, gap float64) []train.Metric {
 func (k *policy) close(m []train.Metric, gap float64) []train.Metric {
 	n := float64(len(k.p.rows))
 	switch {
+	case k.p.seeks():
+		return append(m, train.Metric{Name: "gap", Value: gap}, train.Metric{Name: "l2", Value: k.used})
 	case k.p.steps == "":
 		return append(m, train.Metric{Name: "gap", Value: gap})
 	case !k.p.progressive:
@@ -270,7 +290,7 @@ func (k *policy) close(m []train.Metric, gap float64) []train.Metric {
 
 // regressed is the metrics of numbers.
 func (k *policy) regressed(got []float64) []train.Metric {
-	n, tested := float64(len(k.p.rows)), float64(len(k.p.testRow))
+	n, tested := k.p.trains(k.hold), float64(len(k.p.testRow))
 	m := []train.Metric{{Name: "train_rmse", Value: math.Sqrt(got[gotRight] / n)}}
 	if tested > 0 {
 		m = append(m, train.Metric{Name: "test_rmse", Value: math.Sqrt(got[gotTestRight] / tested)})
@@ -297,7 +317,7 @@ func (k *policy) weights(tables [][]float32) []float64 {
 		}
 		return out
 	}
-	by := k.p.penalty([]float64{argL2: k.used, argL1: k.p.l1})
+	by := k.p.penalty([]float64{argL2: k.used, argL1: k.p.l1, argHold: ones(k.aside)})
 	for j, sum := range tables[sumsTable] {
 		out[j] = by.factor * float64(by.soft(sum))
 	}
@@ -305,15 +325,20 @@ func (k *policy) weights(tables [][]float32) []float64 {
 }
 
 // metricNames are the columns of a run with a loss.
-func metricNames(c config) []string {
-	names := []string{"train_rmse", "test_rmse", "test_r2", "gap"}
+func metricNames(p *problem) []string {
+	names, c := []string{"train_rmse", "test_rmse", "test_r2", "gap"}, &p.config
 	switch {
 	case c.name == lossLogistic:
 		names = []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss", "gap"}
 	case c.classes:
 		names = []string{"train_accuracy", "train_loss", "test_accuracy", "test_loss", "gap"}
 	}
-	if rules[c.solver] == nil {
+	switch {
+	case p.seeks() && c.name == lossLogistic:
+		return append(names, "l2", "held_logloss")
+	case p.seeks():
+		return append(names, "l2", "held_loss")
+	case rules[c.solver] == nil:
 		return names
 	}
 	names = names[:len(names)-1]
@@ -331,7 +356,19 @@ func metricNames(c config) []string {
 
 // Save implements epochs.Policy.
 func (k *policy) Save() []float64 {
-	return append([]float64{k.alpha, k.l2, k.used, k.part, k.kept, k.bound, k.sharp, k.taken, k.damp, k.pace, k.before}, k.first[:]...)
+	s := append([]float64{k.alpha, k.l2, k.used, k.part, k.kept, k.bound, k.sharp, k.taken, k.damp, k.pace, k.before}, k.first[:]...)
+	if !k.p.seeks() {
+		return s
+	}
+	s = append(s, ones(k.hold), ones(k.aside), float64(k.path.epochs), float64(len(k.path.list)))
+	for i := range pathMost {
+		var t tried
+		if i < len(k.path.list) {
+			t = k.path.list[i]
+		}
+		s = append(s, t.strength, t.held)
+	}
+	return s
 }
 
 // Restore implements epochs.Policy.
@@ -339,5 +376,12 @@ func (k *policy) Restore(s []float64) {
 	k.alpha, k.l2, k.used, k.part = s[0], s[1], s[2], s[3]
 	k.kept, k.bound, k.sharp, k.taken, k.damp = s[4], s[5], s[6], s[7], s[8]
 	k.pace, k.before = s[9], s[10]
-	copy(k.first[:], s[11:])
+	s = s[11+copy(k.first[:], s[11:]):]
+	if !k.p.seeks() {
+		return
+	}
+	k.hold, k.aside, k.path.epochs, k.path.list = s[0] != 0, s[1] != 0, int(s[2]), nil
+	for i := range min(pathMost, max(0, int(s[3]))) {
+		k.path.list = append(k.path.list, tried{s[4+2*i], s[5+2*i]})
+	}
 }

@@ -246,6 +246,13 @@ func (p *problem) blockRows(split, at int) []int32 {
 	return app.Part(app.Part(p.rows, split, p.splits), at, p.visits)
 }
 
+// first is the place of the first of those among all training rows.
+func (p *problem) first(split, at int) int {
+	n := len(p.rows)
+	lo, hi := app.Share(n, split, p.splits), app.Share(n, split+1, p.splits)
+	return lo + app.Share(hi-lo, at, p.visits)
+}
+
 // work is the layout of a run as its driver and its executors see it.
 func (p *problem) work() epochs.Layout { return epochs.Layout{Splits: p.splits, Clocks: p.clocks} }
 
@@ -334,6 +341,7 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 		}
 		for at := range p.visits {
 			p.blocks[s*p.visits+at] = p.block(p.src, p.blockRows(s, at), p.target, at, place)
+			p.blocks[s*p.visits+at].first = p.first(s, at)
 			if p.weights != nil {
 				p.blocks[s*p.visits+at].weight = p.weightsOf(p.blockRows(s, at))
 			}

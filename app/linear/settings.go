@@ -16,7 +16,7 @@ import (
 
 var settings = []app.Setting{
 	{Name: "loss", Default: app.Auto, Reason: "what a wrong score costs, and so what labels are; auto is logistic where there are two, softmax where they are more and text, and squared where they are more numbers. Of two classes: logistic, whose scores are log-odds; hinge (or svm); squared_hinge. Of numbers: squared (or linreg, ridge; lasso, which is it with l1 and without l2); huber (or robust), which large errors pull less; insensitive (or svr), which small ones do not pull. Of any number of classes: softmax, which train mlr is a name of"},
-	{Name: "l2", Default: app.Auto, Reason: "strength of the pull of weights towards zero, on scaled features and the mean loss, 0 only beside l1; auto follows the evidence of the training rows for logistic and squared by Newton's method, and else is 1/rows, as C=1 of LIBLINEAR, for dense rows 0.001 at least"},
+	{Name: "l2", Default: app.Auto, Reason: "strength of the pull of weights towards zero, on scaled features and the mean loss, 0 only beside l1; auto follows the evidence of the training rows for logistic and squared by Newton's method; by dual rows that are kept aside at first choose it, where there are 100 or more, and then train, too; else it is 1/rows, as C=1 of LIBLINEAR, for dense rows 0.001 at least"},
 	{Name: "l1", Default: "0", Reason: "strength of the pull that makes weights exactly zero, beside l2, which together are an elastic net, or with l2=0; 0 keeps all"},
 	{Name: "delta", Default: "0.5", Reason: "huber: errors beyond it count by their size and not by their square; a multiple of the labels' spread"},
 	{Name: "epsilon", Default: "0.1", Reason: "insensitive: errors up to it cost nothing; a multiple of the labels' spread"},

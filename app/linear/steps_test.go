@@ -95,11 +95,7 @@ func TestStepsMakeZeros(t *testing.T) {
 func TestChargesOfAnEpoch(t *testing.T) {
 	t.Parallel()
 	p := problemOf(t, app.Input{Data: setOf(rarely(300, 9000, 1, true)), Seed: 2, Settings: map[string]string{"solver": "sgd", "splits": "7", "clocks": "3"}})
-	all := make([]bellows.SplitID, p.splits)
-	for s := range all {
-		all[s] = bellows.SplitID(s)
-	}
-	if err := p.prepare(all); err != nil {
+	if err := p.prepare(allOf(p)); err != nil {
 		t.Fatal(err)
 	}
 	charged := map[bellows.RowID]float64{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"bellows/app/linear"
@@ -46,39 +47,47 @@ const (
 	grid        = "0.01,0.1,1,10,100,1000"
 )
 
-// against holds our defaults against logistic regression whose C has the best log-loss over five parts of the training rows. Each seed leaves a tenth of the training rows out for both.
+// tunedSets is sets of classes, and whether they have test rows of their own; else a fifth of the rows are.
+var tunedSets = []struct {
+	name string
+	loss string
+	test bool
+}{{"dna", "softmax", true}, {"a9a", "logistic", true}, {"w8a", "logistic", true}, {"imdb_bow", "logistic", false}, {"letter", "softmax", true}, {"20news_tfidf", "softmax", true}}
+
+// against holds our defaults against logistic regression whose C has the best log-loss over five parts of the training rows. Each seed leaves a tenth of the training rows out for both;
+// C is found once, of all of them. Test rows choose nothing.
 func against(b *pair.Bench, shelf *sets.Shelf, python *pair.Child) {
-	for _, set := range []struct {
-		name string
-		test bool
-	}{{"a9a", true}, {"w8a", true}, {"imdb_bow", false}} {
+	for _, set := range tunedSets {
 		p := shelf.Alone(set.name)
-		all := readAlone(p).Examples
-		rest := all
-		var test *data.ExampleSet
+		var rest, test *data.ExampleSet
 		if set.test {
-			_, two := shelf.Find(set.name).Read(data.Examples)
-			test = two.Examples
+			one, two := shelf.Find(set.name).Read(data.Examples)
+			rest, test = one.Examples, two.Examples
 		} else {
-			rest, test = parted(all, 1, tested)
+			rest, test = parted(readAlone(p).Examples, 1, tested)
 		}
 		b.Section(fmt.Sprintf("%s, %d test rows, seeds 1 to %d", p.Origin, test.Rows(), seeds))
-		differences, ratio, kept := make([]float64, 0, seeds), 0.0, file(shelf, set.name+".against.test", test)
+		best, err := python.Ask(fmt.Sprintf("tune\t%s\t%s", file(shelf, set.name+".against.rest", rest), grid))
+		if err != nil {
+			b.Note("scikit-learn is not measured: %v", err)
+			return
+		}
+		differences, ours, theirs, kept := make([]float64, 0, seeds), 0.0, 0.0, file(shelf, set.name+".against.test", test)
 		for seed := range uint64(seeds) {
 			train, _ := parted(rest, seed+1, 10)
-			answer, err := python.Ask(fmt.Sprintf("tuned\t%s\t%s\t%s\t%d", file(shelf, fmt.Sprintf("%s.against.%d", set.name, seed), train), kept, grid, seed))
+			answer, err := python.Ask(fmt.Sprintf("fit\t%s\t%s\t%g", file(shelf, set.name+".against.train."+strconv.Itoa(int(seed)), train), kept, best[3]))
 			if err != nil {
 				b.Note("scikit-learn is not measured: %v", err)
 				return
 			}
-			out := trial.Setup{App: linear.New(), Data: setOf(train), Test: setOf(test), Slots: 1, Seed: seed + 1}.Train()
+			out := trial.Setup{App: linear.New(), Data: setOf(train), Test: setOf(test), Slots: 1, Seed: seed + 1, Settings: map[string]string{"loss": set.loss}}.Train()
 			differences = append(differences, 100*(out.Score(setOf(test), "accuracy")-answer[4]))
-			ratio += out.Score(setOf(test), "logloss") / answer[3] / seeds
+			ours, theirs = ours+out.Score(setOf(test), "logloss")/seeds, theirs+answer[3]/seeds
 		}
 		low := lowest(differences)
 		b.AddFact(pair.Fact{Figure: "accuracy beside tuned, 95 % at least", Unit: "points", Ours: low, Peer: "wanted", Bound: pointsBelow, Least: true, Exact: true})
-		b.AddFact(pair.Fact{Figure: "log-loss beside tuned", Unit: "times", Ours: ratio, Peer: "wanted", Bound: lossMost, Exact: true})
-		b.Note("differences of accuracy in points: %.2f", differences)
+		b.AddFact(pair.Fact{Figure: "log-loss beside tuned", Unit: "times", Ours: ours / theirs, Peer: "wanted", Bound: lossMost, Exact: true})
+		b.Note("log-loss %.4f, tuned %.4f at C=%.3g; differences of accuracy in points: %.2f", ours, theirs, best[3], differences)
 	}
 }
 

@@ -1,0 +1,190 @@
+package linear
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"bellows/app"
+	"bellows/app/epochs"
+	"bellows/data"
+	"bellows/train"
+)
+
+// words is rows of few out of many words, a part of which says of which class a row is.
+func words(rows, features int, seed uint64, noise float64) *data.ExampleSet {
+	r := rand.New(rand.NewPCG(seed, 31))
+	weight := rand.New(rand.NewPCG(8, 32))
+	says := make([]float64, features)
+	for j := range says {
+		says[j] = weight.NormFloat64()
+	}
+	e := &data.ExampleSet{Features: features, Offset: []int64{0}}
+	for range rows {
+		seen := map[int32]bool{}
+		for len(seen) < 30 {
+			x := r.Float64()
+			seen[int32(float64(features)*x*x*x)] = true
+		}
+		score := noise * r.NormFloat64()
+		for j := range int32(features) {
+			if seen[j] {
+				e.Index, e.Value = append(e.Index, j), append(e.Value, 1)
+				score += says[j]
+			}
+		}
+		e.Offset = append(e.Offset, int64(len(e.Index)))
+		e.Label = append(e.Label, float32(math.Copysign(1, score)))
+	}
+	return e
+}
+
+// TestL2IsChosen: the l2 that rows kept aside choose makes the loss of test rows about as small as the best of a grid does, of rows with little noise, which want weak pulls, and with much.
+func TestL2IsChosen(t *testing.T) {
+	t.Parallel()
+	wanted := map[float64]float64{}
+	for _, noise := range []float64{0.5, 20} {
+		in := app.Input{Data: setOf(words(1500, 3000, 1, noise)), Test: setOf(words(2000, 3000, 2, noise)), Seed: 1}
+		last := func(settings map[string]string) float64 {
+			in.Settings = settings
+			_, _, epochs := trained(t, in, 1)
+			return metric(t, epochs[len(epochs)-1].Metrics, "test_logloss")
+		}
+		least := math.Inf(1)
+		for strength := 1e-3; strength < 1e3; strength *= 2 {
+			if got := last(map[string]string{"l2": fmt.Sprint(strength / 1500)}); got < least {
+				least, wanted[noise] = got, strength
+			}
+		}
+		if got := last(nil); got > 1.02*least {
+			t.Errorf("noise %v: test log-loss is %.4f by the l2 that was chosen, and %.4f by the best", noise, got, least)
+		}
+	}
+	if !(wanted[20] > 20*wanted[0.5]) {
+		t.Errorf("the best strengths are %v, so that one would do for all", wanted)
+	}
+}
+
+// TestWhatIsChosenIsTrained: the model is that of the chosen l2 on all rows, whether splits step at once or not, and on any number of slots.
+func TestWhatIsChosenIsTrained(t *testing.T) {
+	t.Parallel()
+	for _, clocks := range []string{"auto", "3"} {
+		in := app.Input{Data: setOf(words(300, 2000, 1, 1)), Test: setOf(words(50, 2000, 2, 1)), Seed: 3, Settings: map[string]string{"clocks": clocks, "gap": "0.002"}}
+		run, tables, epochs := trained(t, in, 2)
+		l2 := metric(t, epochs[len(epochs)-1].Metrics, "l2")
+		if first := metric(t, epochs[0].Metrics, "l2"); first != 1/240.0 || l2 == first || !slices.Contains(run.Metrics, "held_logloss") {
+			t.Errorf("l2 is %v at first, %v in the end", first, l2)
+		}
+		metric(t, epochs[0].Metrics, "held_logloss")
+		p := problemOf(t, in)
+		if !p.seeks() || p.lone != (clocks == "auto") {
+			t.Fatal("nothing is sought")
+		}
+		if got, want := objective(p, weightsOf(t, p, run, tables), l2, 0), optimum(t, p, l2, 0); got < want*(1-1e-5) || got > 1.002*want {
+			t.Errorf("the objective of all rows is %v, and the least %v", got, want)
+		}
+		if _, again, _ := trained(t, in, 1); !slices.Equal(tables[0], again[0]) {
+			t.Error("not the same on 1 and 2 slots")
+		}
+	}
+}
+
+// TestRowsAsideAreNotTrained: while rows are kept aside their dual variables stay 0, and one in five or ten is.
+func TestRowsAsideAreNotTrained(t *testing.T) {
+	t.Parallel()
+	for rows, each := range map[int]int{300: 5, 6000: 10} {
+		p := problemOf(t, app.Input{Data: setOf(words(rows, 2000, 1, 1)), Test: setOf(words(50, 2000, 2, 1)), Seed: 3})
+		if err := p.prepare(allOf(p)); err != nil {
+			t.Fatal(err)
+		}
+		duals, sums := make([]float32, rows), make([]float32, p.features+1)
+		(&ascent{p: p}).visit(&p.all, sums, duals, p.penalty([]float64{argL2: 0.01, argHold: 1}), 12345, true)
+		for place, d := range duals {
+			if (d == 0) != (place%each == 0) {
+				t.Fatalf("%d rows: the dual variable of row %d is %v", rows, place, d)
+			}
+		}
+		if got := p.trains(true); got != float64(rows-rows/each) {
+			t.Errorf("%v of %d rows train", got, rows)
+		}
+		for s := range p.splits {
+			if first := p.first(s, 0); &p.rows[first] != &p.blockRows(s, 0)[0] {
+				t.Errorf("the rows of split %d do not begin at %d", s, first)
+			}
+		}
+	}
+}
+
+// TestPath plays the search of a strength on losses of a known least, near and far, with bounds.
+func TestPath(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ start, weakest, best, want float64 }{
+		{1, 0, 1, 1}, {1, 0, 0.3, 0.3}, {1, 0, 0.02, 0.02}, {1, 0, 7, 7}, {50, 0, 900, 900}, {10, 10, 2, 10}, {10, 10, 70, 70}, {1, 0, 1e-9, 1e-5}, {1, 0, 1e9, 1e5},
+	} {
+		p := path{start: c.start, weakest: c.weakest}
+		for s, ok := p.next(); ok; s, ok = p.next() {
+			d := math.Log(s / c.best)
+			p.list = append(p.list, tried{s, 1 + d*d})
+			if len(p.list) > pathMost {
+				t.Fatal("it does not end")
+			}
+		}
+		if got := p.chosen(); math.Abs(math.Log(got/c.want)) > 1e-6 {
+			t.Errorf("from %v the strength %v is chosen of %d, want %v", c.start, got, len(p.list), c.want)
+		}
+	}
+	if p := (path{start: 3}); p.chosen() != 3 {
+		t.Errorf("of none %v is chosen", p.chosen())
+	}
+	flat := path{start: 1, list: []tried{{1, 2}, {1 / pathRatio, 2}}}
+	if _, ok := flat.next(); ok || flat.chosen() != 1/pathRatio {
+		t.Errorf("of equal losses %v is chosen", flat.chosen())
+	}
+}
+
+// TestFewEpochsSeekLess: a run of a given number of epochs seeks in half of them at most, and in one not at all.
+func TestFewEpochsSeekLess(t *testing.T) {
+	t.Parallel()
+	for count, want := range map[int]int{1: 0, 2: 1, 3: 1, 4: 2, 5: 2} {
+		in := app.Input{Data: setOf(words(300, 2000, 1, 1)), Test: setOf(words(50, 2000, 2, 1)), Seed: 3, Epochs: count}
+		_, _, epochs := trained(t, in, 1)
+		sought := 0
+		for _, e := range epochs {
+			if slices.ContainsFunc(e.Metrics, func(m train.Metric) bool { return m.Name == "held_logloss" }) {
+				sought++
+			}
+		}
+		if sought != want || len(epochs) != count {
+			t.Errorf("%d of %d epochs seek, want %d of %d", sought, len(epochs), want, count)
+		}
+	}
+	if p := problemOf(t, app.Input{Data: setOf(words(80, 2000, 1, 1)), Test: setOf(words(50, 2000, 2, 1))}); p.seeks() {
+		t.Error("80 rows seek")
+	}
+}
+
+// TestASearchIsSaved: what a policy knows of its search goes through Save and Restore.
+func TestASearchIsSaved(t *testing.T) {
+	t.Parallel()
+	p := problemOf(t, app.Input{Data: setOf(words(300, 2000, 1, 1)), Seed: 3})
+	k, progress := newPolicy(p), epochs.Progress{Best: math.Inf(1), Marked: math.Inf(1)}
+	for epoch := range 9 {
+		got := make([]float64, gotAll)
+		for i := range got {
+			got[i] = 100 + float64(i*epoch)
+		}
+		got[gotHeld] = 60 / float64(1+epoch)
+		progress.Epoch = epoch + 1
+		k.End(&progress, nil, got)
+		other := newPolicy(p)
+		other.Restore(k.Save())
+		if fmt.Sprint(other.path, other.hold, other.aside, other.l2, other.used) != fmt.Sprint(k.path, k.hold, k.aside, k.l2, k.used) || len(k.Save()) != len(other.Save()) {
+			t.Fatalf("after epoch %d: %+v, want %+v", epoch+1, other, k)
+		}
+	}
+	if len(k.path.list) == 0 {
+		t.Error("nothing was tried")
+	}
+}
