@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bellows/data/cache"
+	"bellows/data/internal/bags"
 	"bellows/data/internal/columnfile"
 	"bellows/data/internal/idx"
 	"bellows/data/internal/source"
@@ -137,7 +138,7 @@ func (s *slot) state() (fingerprint string, changed time.Time) {
 		}
 	}
 	if s.kind == Documents {
-		paths = append(paths, vocabPaths(s.ins[0].Path, s.opt)...)
+		paths = append(paths, bags.VocabularyPaths(s.ins[0].Path, s.opt.Vocab)...)
 	}
 	parts := []any{cacheVersion}
 	for _, path := range append(paths, s.opt.Label) {
@@ -414,23 +415,6 @@ type storer struct {
 // storeStep is how much of a stored file is written or summed before somebody asks whether to go on.
 const storeStep = 4 << 20
 
-// metered counts what passes through it, and stops when its meter says so.
-type metered struct {
-	to    io.Writer
-	meter *progress.Meter
-}
-
-func (w metered) Write(p []byte) (n int, err error) {
-	for piece := range slices.Chunk(p, storeStep) {
-		m, err := w.to.Write(piece)
-		if err = cmp.Or(err, w.meter.Add(int64(m))); err != nil {
-			return n + m, err
-		}
-		n += m
-	}
-	return n, nil
-}
-
 // size is about how many bytes the set's columns take when they are stored.
 func (s *Set) size() int64 {
 	c := s.columns()
@@ -494,7 +478,7 @@ func (w *storer) file(name string, fill func(io.Writer) error) error {
 		return err
 	}
 	sum := &columnfile.Writer{File: f}
-	buffered := bufio.NewWriterSize(metered{sum, w.meter}, 256<<10)
+	buffered := bufio.NewWriterSize(columnfile.Metered{To: sum, Meter: w.meter, Step: storeStep}, 256<<10)
 	err = fill(buffered)
 	if err == nil {
 		err = buffered.Flush()

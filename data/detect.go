@@ -102,7 +102,7 @@ func (d *detector) layout(line []byte) (*layout, *lines.Fault) {
 		return p, d.vw(p, line)
 	case "":
 		return nil, &lines.Fault{Width: len(line), What: "the format is not recognised",
-			How: "name it with --format: libsvm (label index:value ...), vw, csv, tsv, jsonl or idx"}
+			How: "name it with --format: libsvm (label index:value ...), vw, csv, tsv, jsonl, parquet, arrow or idx"}
 	}
 	return p, d.indexed(p, line)
 }
@@ -220,10 +220,10 @@ func (d *detector) format(line []byte) Format {
 	if d.opt.Format != "" {
 		return d.opt.Format
 	}
-	if as := d.opt.As; as != nil && as.FormatGiven {
+	if as := d.opt.As; as != nil && as.FormatGiven && !as.Format.framed() {
 		return as.Format
 	}
-	if named := formatOf(d.in.Name); named != "" {
+	if named := formatOf(d.in.Name); named != "" && !named.framed() {
 		return named
 	}
 	fields := bytes.Fields(line)

@@ -3,7 +3,7 @@ package data
 import (
 	"fmt"
 
-	"bellows/data/internal/checksum"
+	"bellows/data/internal/columnfile"
 )
 
 // Digest is a line that two readings of the same input have in common, and readings of others hardly: the kind, the numbers
@@ -13,29 +13,29 @@ func (s *Set) Digest() string {
 	if s.digest != "" {
 		return s.digest
 	}
-	var d checksum.Sum
+	var d columnfile.Sum
 	switch {
 	case s.Ratings != nil:
 		r := s.Ratings
-		checksum.Column(&d, r.User)
-		checksum.Column(&d, r.Item)
-		checksum.Column(&d, r.Rating)
+		columnfile.Add(&d, r.User)
+		columnfile.Add(&d, r.Item)
+		columnfile.Add(&d, r.Rating)
 		d.Names(r.Users)
 		d.Names(r.Items)
 	case s.Examples != nil:
 		e := s.Examples
-		checksum.Column(&d, e.Label)
-		checksum.Column(&d, e.Dense)
-		checksum.Column(&d, e.Offset)
-		checksum.Column(&d, e.Index)
-		checksum.Column(&d, e.Value)
+		columnfile.Add(&d, e.Label)
+		columnfile.Add(&d, e.Dense)
+		columnfile.Add(&d, e.Offset)
+		columnfile.Add(&d, e.Index)
+		columnfile.Add(&d, e.Value)
 		d.Names(e.LabelNames)
 		d.Names(e.FeatureNames)
 		d.Add(uint64(e.Features))
 	case s.Documents != nil:
-		checksum.Column(&d, s.Documents.Offset)
-		checksum.Column(&d, s.Documents.Word)
-		checksum.Column(&d, s.Documents.Count)
+		columnfile.Add(&d, s.Documents.Offset)
+		columnfile.Add(&d, s.Documents.Word)
+		columnfile.Add(&d, s.Documents.Count)
 		d.Names(s.Documents.Vocab)
 	}
 	return fmt.Sprintf("kind %d, %d rows, %016x", s.Kind, s.Rows(), uint64(d))

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -66,7 +65,7 @@ func (d *detector) documentPlan(line []byte) (*layout, *lines.Fault) {
 		p.format = LDAC
 	case len(fields) == 1 && lines.IsDigits(fields[0]):
 		p.format = Docword
-	case onlyNumbers(line):
+	case foreign.OnlyNumbers(line):
 		return nil, &lines.Fault{Width: len(line), What: "the first line holds numbers, not words",
 			How: "documents are text, one a line, or a bag of words: docword, whose first three lines are the numbers of documents, words and entries, or LDA-C, a document on each line"}
 	default:
@@ -83,17 +82,6 @@ func NewIndex(names []string) Index { return bags.NewIndex(names) }
 
 // WordNumbers is the place in to of each word of from, -1 where it is not there.
 func WordNumbers(from, to []string) []int32 { return bags.Numbers(from, to) }
-
-// onlyNumbers reports whether a line is several numbers, as in ratings, tables and LIBSVM.
-func onlyNumbers(line []byte) bool {
-	parts := bytes.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ,;:\t|", r) })
-	for _, f := range parts {
-		if !lines.IsNumber(f) {
-			return false
-		}
-	}
-	return len(parts) > 1
-}
 
 // beginDocuments makes or checks the layout of an input of documents from its first block.
 func (r *reader) beginDocuments(n int, j *job) error {
@@ -318,7 +306,7 @@ func (r *reader) vocabulary(count int, exact bool) ([]string, error) {
 	if known := r.opt.Words; known != nil {
 		if count > len(known) {
 			return nil, &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("it has no vocabulary, and %d words where the model has %d", count, len(known)),
-				How: "put its vocabulary beside it as " + vocabName(r.layout.format) + ", or name it with --vocab"}
+				How: "put its vocabulary beside it as " + bags.VocabularyName(r.layout.format == LDAC) + ", or name it with --vocab"}
 		}
 		return known[:count], nil
 	}
@@ -332,37 +320,13 @@ func (r *reader) vocabulary(count int, exact bool) ([]string, error) {
 	return names, nil
 }
 
-// vocabName is how the vocabulary of a bag is called.
-func vocabName(f Format) string {
-	if f == LDAC {
-		return "NAME.vocab"
-	}
-	return "vocab.NAME.txt"
-}
-
 func (r *reader) vocabFile() (in source.Input, found bool, err error) {
 	if r.opt.Vocab != "" {
 		in, err = source.Stat(r.opt.Vocab)
 		return in, err == nil, err
 	}
-	in, found = source.StatAny(vocabPaths(r.ins[0].Path, r.opt))
+	in, found = source.StatAny(bags.VocabularyPaths(r.ins[0].Path, r.opt.Vocab))
 	return in, found && in.Path != r.ins[0].Path, nil
-}
-
-// vocabPaths are the places of the vocabulary of a bag: the file that the option names, or its neighbours.
-func vocabPaths(bag string, opt *Options) []string {
-	if opt.Vocab != "" {
-		return []string{opt.Vocab}
-	}
-	folder, name := filepath.Split(bag)
-	switch {
-	case strings.Contains(name, "docword"):
-		return source.Packings(folder + strings.Replace(name, "docword", "vocab", 1))
-	case bag == "":
-		return nil
-	}
-	stem := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	return source.Packings(folder + strings.TrimSuffix(stem, filepath.Ext(stem)) + ".vocab")
 }
 
 func (r *reader) readVocabulary(in source.Input, count int, exact bool) ([]string, error) {

@@ -11,12 +11,17 @@ import (
 
 // tableParser makes the parser of one worker.
 func (p *layout) tableParser(w *worker) lines.Parser {
-	t := p.table
 	csv := lines.CSV{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
 	if p.times == nil && p.table.Plain() {
 		return &csv
 	}
-	l := &lines.Mixed{CSV: csv, Times: p.times, Width: len(t.Features), Uses: make([]lines.Use, p.columns)}
+	return &lines.Mixed{CSV: csv, Times: p.times, Width: len(p.table.Features), Uses: p.uses(w)}
+}
+
+// uses is what becomes of each column, by what a worker numbers values of text with.
+func (p *layout) uses(w *worker) []lines.Use {
+	t := p.table
+	uses := make([]lines.Use, len(t.Place))
 	w.levels = make([]*lines.Levels, len(t.Features))
 	for j := range t.Features {
 		if c := &t.Features[j]; c.Text() {
@@ -24,7 +29,7 @@ func (p *layout) tableParser(w *worker) lines.Parser {
 		}
 	}
 	for i, at := range t.Place {
-		u := &l.Uses[i]
+		u := &uses[i]
 		switch {
 		case i == p.label:
 			*u = lines.Use{Kind: lines.UseLabel, Levels: w.labels}
@@ -36,7 +41,7 @@ func (p *layout) tableParser(w *worker) lines.Parser {
 			u.Place = at
 		}
 	}
-	return l
+	return uses
 }
 
 // levelTables are what each worker's numbers of a column's values become, nil where they stay as they are.

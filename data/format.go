@@ -20,6 +20,8 @@ const (
 	TSV     Format = "tsv"
 	Triples Format = "triples"
 	JSONL   Format = "jsonl"
+	Parquet Format = "parquet"
+	Arrow   Format = "arrow"
 	IDX     Format = "idx"
 	Docword Format = "docword"
 	LDAC    Format = "ldac"
@@ -39,6 +41,8 @@ var formats = []struct {
 	{TSV, "TSV", []string{".tsv", ".tab"}},
 	{Triples, "triples", nil},
 	{JSONL, "JSON lines", []string{".jsonl", ".ndjson"}},
+	{Parquet, "Parquet", []string{".parquet", ".pq"}},
+	{Arrow, "Arrow", []string{".arrow", ".arrows", ".feather", ".ipc"}},
 	{IDX, "IDX", nil},
 	{Docword, "docword", nil},
 	{LDAC, "LDA-C", []string{".ldac", ".lda-c"}},
@@ -72,6 +76,9 @@ func (f Format) sparse() bool { return f.indexed() || f == VW }
 
 // columnar says whether lines have the same fields, one of them the label.
 func (f Format) columnar() bool { return f == CSV || f == TSV }
+
+// framed says whether files keep columns apart, with names and types, and have no lines.
+func (f Format) framed() bool { return f == Parquet || f == Arrow }
 
 // documents says whether rows are documents.
 func (f Format) documents() bool { return f == Docword || f == LDAC || f == Text }

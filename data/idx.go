@@ -28,7 +28,7 @@ func readIDX(ctx context.Context, ins []source.Input, head *source.Stream, kind 
 		if err := checkImages(images, e, opt); err != nil {
 			return nil, err
 		}
-		labels, used, err := labelsFor(ctx, images, ins[n+1:], opt)
+		labels, used, err := idx.Labels(images, ins[n+1:], opt.Label, opt.Unlabelled, func(in source.Input) (*idx.Array, error) { return readArray(ctx, in, nil, opt) })
 		if err != nil {
 			return nil, err
 		}
@@ -61,29 +61,6 @@ func checkImages(a *idx.Array, e *ExampleSet, opt *Options) error {
 		return fail(fmt.Sprintf("there are more than %d rows", opt.Limits.Rows), "raise the limit on rows, or read fewer files")
 	}
 	return nil
-}
-
-// labelsFor reads the labels of images; used is how many of the further inputs
-// it took.
-func labelsFor(ctx context.Context, images *idx.Array, further []source.Input, opt *Options) (labels []float32, used int, err error) {
-	in, used, err := idx.FindLabels(images.In, further, opt.Label)
-	if err != nil {
-		if opt.Unlabelled {
-			return make([]float32, images.Dims[0]), 0, nil
-		}
-		return nil, 0, err
-	}
-	a, err := readArray(ctx, in, nil, opt)
-	if err != nil {
-		return nil, 0, err
-	}
-	if len(a.Dims) != 1 {
-		return nil, 0, &Error{File: in.Shown(), What: fmt.Sprintf("the file has %d dimensions, labels have one", len(a.Dims)), How: "name the file of labels, as in train-labels-idx1-ubyte"}
-	}
-	if a.Dims[0] != images.Dims[0] {
-		return nil, 0, &Error{File: in.Shown(), What: fmt.Sprintf("there are %d labels for %d images in %s", a.Dims[0], images.Dims[0], images.In.Shown()), How: "use the images and labels of the same set"}
-	}
-	return a.Values, used, nil
 }
 
 // readArray reads one IDX file; s is its stream when it is open already.

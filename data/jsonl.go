@@ -52,20 +52,12 @@ func (d *detector) json(line []byte) (*layout, *lines.Fault) {
 	if f != nil {
 		return nil, f
 	}
-	opt := *d.opt
-	opt.Format, opt.Separator, opt.Header = CSV, ",", HeaderYes
 	keys = d.furtherKeys(keys)
-	table := *d
-	table.opt, table.below, table.keyed = &opt, jsonl.Sample(d.first, keys), true
-	p, f := table.layout(jsonl.Header(keys))
+	p, f := d.named(keys, jsonl.Sample(d.first, keys))
 	if f != nil {
 		return nil, whole(ofKeys.Replace(f.What), ofKeys.Replace(f.How))
 	}
-	p.format, p.keys, p.used = JSONL, keys, make([]bool, len(keys))
-	if t := p.table; t != nil {
-		for i, at := range t.Place {
-			p.used[i] = at >= 0 || i == t.Label || i == t.Time
-		}
+	if p.format = JSONL; p.table != nil {
 		return p, nil
 	}
 	order := []int{p.user, p.item}
@@ -77,8 +69,33 @@ func (d *detector) json(line []byte) (*layout, *lines.Fault) {
 	} else {
 		order = append(order, p.times.At)
 	}
-	for _, at := range order {
-		p.used[at] = true
+	return p, nil
+}
+
+// named makes the layout of rows whose columns are found by their names, and of which some are given as those of a CSV file.
+func (d *detector) named(keys []string, below []byte) (*layout, *lines.Fault) {
+	opt := *d.opt
+	opt.Format, opt.Separator, opt.Header = CSV, ",", HeaderYes
+	table := *d
+	table.opt, table.below, table.keyed = &opt, below, true
+	p, f := table.layout(jsonl.Header(keys))
+	if f != nil {
+		return nil, f
+	}
+	p.keys, p.used = keys, make([]bool, len(keys))
+	if t := p.table; t != nil {
+		for i, at := range t.Place {
+			p.used[i] = at >= 0 || i == t.Label || i == t.Time
+		}
+		return p, nil
+	}
+	for _, at := range []int{p.user, p.item, p.label} {
+		if at != roles.Nowhere {
+			p.used[at] = true
+		}
+	}
+	if p.times != nil {
+		p.used[p.times.At] = true
 	}
 	return p, nil
 }
@@ -111,11 +128,22 @@ var textKeys = []string{"text", "document", "content", "body", "review", "review
 
 // jsonDocuments makes the layout of documents that are a key of JSON lines.
 func (d *detector) jsonDocuments(line []byte) (*layout, *lines.Fault) {
-	p := &layout{format: JSONL, label: -1, words: true}
 	keys, f := jsonl.Keys(d.first, d.opt.Limits.Features)
 	if f != nil {
 		return nil, f
 	}
+	p, f := d.textAmong(keys, "key")
+	if f != nil {
+		f.Width = len(line)
+		return nil, f
+	}
+	p.format = JSONL
+	return p, nil
+}
+
+// textAmong makes the layout of documents that are one of the keys, or of whatever noun names them.
+func (d *detector) textAmong(keys []string, noun string) (*layout, *lines.Fault) {
+	p := &layout{label: -1, words: true}
 	name := d.opt.Text
 	if as := d.opt.As; name == "" && as != nil && slices.Contains(keys, as.Text) {
 		name = as.Text
@@ -128,11 +156,11 @@ func (d *detector) jsonDocuments(line []byte) (*layout, *lines.Fault) {
 		}
 	}
 	if !slices.Contains(keys, name) {
-		what := "no key is known to hold the text of the documents"
+		what := "no " + noun + " is known to hold the text of the documents"
 		if name != "" {
-			what = "no key is named " + lines.Quoted([]byte(name))
+			what = "no " + noun + " is named " + lines.Quoted([]byte(name))
 		}
-		return nil, &lines.Fault{Width: len(line), What: what, How: fmt.Sprintf("name it with --text; the keys are %s", columns.Listed(keys))}
+		return nil, &lines.Fault{What: what, How: fmt.Sprintf("name it with --text; the %ss are %s", noun, columns.Listed(keys))}
 	}
 	p.keys, p.used = []string{name}, []bool{true}
 	return p, nil

@@ -22,7 +22,7 @@ type ratingColumns struct {
 	due   int32               // the block whose turn it is
 	early map[int32]earlyRows // parsed before their turn
 	spare []lines.Piece       // emptied, for who parses next
-	free  chan<- []byte       // for buffers; it has room for all
+	free  chan<- []byte       // for buffers; it has room for all. nil: there are none
 }
 
 // earlyRows is a block that waits for its turn.
@@ -48,12 +48,19 @@ func (c *ratingColumns) add(block int32, p *lines.Piece, buf []byte, read float6
 		return
 	}
 	c.take(p, read)
-	c.free <- buf
+	c.back(buf)
 	for next, found := c.early[c.due]; found; next, found = c.early[c.due] {
 		delete(c.early, c.due)
 		c.take(&next.Piece, read)
-		c.free <- next.buf
+		c.back(next.buf)
 		c.spare = append(c.spare, next.Piece)
+	}
+}
+
+// back gives a buffer back. Files that keep columns apart have none.
+func (c *ratingColumns) back(buf []byte) {
+	if c.free != nil {
+		c.free <- buf
 	}
 }
 

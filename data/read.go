@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"bellows/data/internal/bags"
+	"bellows/data/internal/frames"
 	"bellows/data/internal/idx"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
@@ -95,6 +96,9 @@ func parseInputs(ctx context.Context, ins []source.Input, kind Kind, opt *Option
 	}
 	if kind != Documents && (opt.Format == IDX || opt.Format == "" && (idx.Is(head.Head) || formatOf(ins[0].Name) == IDX)) {
 		return readIDX(ctx, ins, head, kind, opt)
+	}
+	if isFrames(head, opt) {
+		return parseFrames(ctx, ins, head, kind, opt)
 	}
 	return parseText(ctx, ins, head, kind, opt, f)
 }
@@ -181,7 +185,8 @@ type worker struct {
 	levels       []*lines.Levels // tables: of each feature that is text, else nil
 	scratch      lines.Piece
 	parser       lines.Parser
-	inner        lines.Parser // it, or the one that it has its lines parsed by
+	inner        lines.Parser  // it, or the one that it has its lines parsed by
+	cells        *frames.Cells // of files that keep columns apart
 }
 
 func newReader(ctx context.Context, kind Kind, ins []source.Input, opt *Options) *reader {
@@ -250,9 +255,7 @@ func (w *worker) parse(r *reader, j *job) {
 	}
 	j.piece.rows = len(w.scratch.Label)
 	j.piece.lines = j.skipped + bytes.Count(j.text, []byte("\n"))
-	if r.rows.Add(int64(j.piece.rows)) > r.opt.Limits.Rows && r.flow == nil {
-		r.failed.Store(true)
-	}
+	r.rowsRead(j.piece.rows)
 	if r.flow != nil {
 		r.flow.pass(r, w, j)
 		return
@@ -275,6 +278,11 @@ func (r *reader) text(ctx context.Context, head *source.Stream) {
 				r.fail(n, err)
 				return
 			}
+		}
+		if n > 0 && frames.Is(s.Head) != frames.Neither {
+			s.Close()
+			r.fail(n, r.otherKind(n, frameFormat(s.Head)))
+			return
 		}
 		err := r.file(ctx, n, s)
 		s.Close()

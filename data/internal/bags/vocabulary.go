@@ -1,9 +1,11 @@
 package bags
 
 import (
+	"bellows/data/internal/source"
 	"bufio"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 )
@@ -49,4 +51,28 @@ func Vocabulary(from io.Reader, count int, exact bool, bag string) (words []stri
 		return nil, &Defect{0, fmt.Sprintf("it has %d words, %s has %d", len(words), bag, count), "name the vocabulary of this bag with --vocab"}, nil
 	}
 	return words, nil, nil
+}
+
+// VocabularyPaths are the places of the vocabulary of a bag: the file that is named, or its neighbours.
+func VocabularyPaths(bag, named string) []string {
+	if named != "" {
+		return []string{named}
+	}
+	folder, name := filepath.Split(bag)
+	switch {
+	case strings.Contains(name, "docword"):
+		return source.Packings(folder + strings.Replace(name, "docword", "vocab", 1))
+	case bag == "":
+		return nil
+	}
+	stem := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	return source.Packings(folder + strings.TrimSuffix(stem, filepath.Ext(stem)) + ".vocab")
+}
+
+// VocabularyName is how the vocabulary of a bag beside it is called.
+func VocabularyName(ldac bool) string {
+	if ldac {
+		return "NAME.vocab"
+	}
+	return "vocab.NAME.txt"
 }

@@ -32,8 +32,8 @@ var known = []struct{ magic, what, how string }{
 	{"\x04\x22\x4d\x18", "is an lz4 stream", "decompress it, or use gzip or zstd"},
 	{"7z\xbc\xaf\x27\x1c", "is a 7-Zip archive", "unpack it and name the file inside"},
 	{"\x93NUMPY", "is a NumPy array", "write it as CSV, for example with numpy.savetxt"},
-	{"PAR1", "is a Parquet file", "write it as CSV"},
-	{"ARROW1", "is an Arrow file", "write it as CSV"},
+	{"PARE", "is an encrypted Parquet file", "write it without encryption"},
+	{"FEA1", "is a Feather file of the first version", "write it again as Feather 2, which is Arrow, or as Parquet"},
 	{"Obj\x01", "is an Avro file", "write it as CSV"},
 	{"\x89HDF", "is an HDF5 file", "write it as CSV"},
 	{"SQLite format 3\x00", "is an SQLite database", "export the table, for example with sqlite3 -header -csv FILE 'select * from TABLE'"},
@@ -137,6 +137,17 @@ func Text(line []byte, documents, separated bool) *lines.Fault {
 func CountsItself(line []byte) bool {
 	fields := bytes.Fields(line)
 	return bagLine.Match(line) && string(fields[0]) == strconv.Itoa(len(fields)-1)
+}
+
+// OnlyNumbers reports whether a line is several numbers, as in ratings, tables and LIBSVM.
+func OnlyNumbers(line []byte) bool {
+	parts := bytes.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ,;:\t|", r) })
+	for _, f := range parts {
+		if !lines.IsNumber(f) {
+			return false
+		}
+	}
+	return len(parts) > 1
 }
 
 // TrySeparator names the separator that would make as many fields of a line as are wanted, for an error about one that did not.

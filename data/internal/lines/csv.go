@@ -110,7 +110,7 @@ func (l *CSV) slowField(text []byte, at, column int, p *Piece) (value float32, e
 	}
 	if column != l.Label && missing(field) {
 		p.Missing++
-		return notThere, end, nil
+		return NotThere, end, nil
 	}
 	value, err := Number(field)
 	if err == nil {
@@ -139,8 +139,8 @@ func (l *CSV) otherRow(text []byte, at int) *Fault {
 	return f
 }
 
-// notThere is the value of a field that is missing.
-var notThere = float32(math.NaN())
+// NotThere is the value of a field that is missing.
+var NotThere = float32(math.NaN())
 
 // badNumber is the fault of a field of a column of numbers.
 func (l *CSV) badNumber(at int, field []byte, column int) *Fault {

@@ -171,13 +171,18 @@ func MergeIDs(workers []*IDs, owner []int) (ids []string, tables [][]int32) {
 
 // again is the number of an id that other IDs have taken before.
 func (in *IDs) again(id []byte) int32 {
+	at, _ := in.Take(id, 0)
+	return at
+}
+
+// Take is the number of an id in a block, the next one when it is new; ok is false when a new id is not printable UTF-8.
+func (in *IDs) Take(id []byte, block int32) (at int32, ok bool) {
 	n, small := smallID(id)
 	if !small {
-		at, _ := in.text(id, 0)
-		return at
+		return in.text(id, block)
 	}
 	if at := in.number(n); at >= 0 {
-		return at
+		return at, true
 	}
-	return in.addNumber(n, id, 0)
+	return in.addNumber(n, id, block), true
 }

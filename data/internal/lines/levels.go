@@ -21,9 +21,9 @@ type Levels struct {
 	ids     IDs
 }
 
-// number is the number of a value; ok is false when a new one is not printable UTF-8. A worker that has
+// Number is the number of a value; ok is false when a new one is not printable UTF-8. A worker that has
 // met more than Max values gives Max + 1 and a bucket.
-func (l *Levels) number(field []byte) (n float32, ok bool) {
+func (l *Levels) Number(field []byte) (n float32, ok bool) {
 	if missing(field) {
 		field = nil
 	}

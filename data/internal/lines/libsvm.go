@@ -67,7 +67,7 @@ func (l *LIBSVM) label(text []byte, i int) (label float32, end int, f *Fault) {
 	if missing(field) || bytes.IndexByte(field, ':') >= 0 {
 		return 0, 0, badLabel(i, field)
 	}
-	label, ok := l.Labels.number(field)
+	label, ok := l.Labels.Number(field)
 	if !ok {
 		return 0, 0, unprintable(i, len(field), "label "+Quoted(field), field)
 	}

@@ -117,7 +117,7 @@ func (l *Mixed) cell(text []byte, i, column int, u *Use, p *Piece) (value float3
 	if u.Kind == UseLabel && missing(field) {
 		return 0, 0, l.badNumber(at, nil, column)
 	}
-	value, ok := u.Levels.number(field)
+	value, ok := u.Levels.Number(field)
 	if !ok {
 		return 0, 0, unprintable(at, len(field), "value "+Quoted(field)+l.place(column), field)
 	}

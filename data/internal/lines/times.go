@@ -15,8 +15,8 @@ type Times struct {
 	Dates bool   // the first row has a date there, else a number
 }
 
-// of is the time that a field says, in seconds since 1970 where it is a date; the field stands at a position of the text.
-func (t *Times) of(field []byte, at int) (float64, *Fault) {
+// Of is the time that a field says, in seconds since 1970 where it is a date; the field stands at a position of the text.
+func (t *Times) Of(field []byte, at int) (float64, *Fault) {
 	f := &Fault{At: at, Width: len(field)}
 	if missing(field) {
 		f.What, f.How = "the time"+t.Place+" is missing", "give every row its time, or leave the row out; "+otherwise
@@ -52,7 +52,7 @@ func (t *Times) cell(text []byte, i int, separator string) (at float64, end int,
 	if text[i] == '"' {
 		i++
 	}
-	at, f = t.of(field, i)
+	at, f = t.Of(field, i)
 	return at, end, f
 }
 

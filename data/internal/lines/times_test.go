@@ -47,7 +47,7 @@ func TestTimesOfRows(t *testing.T) {
 		{"yesterday", true, 0, `time "yesterday" of column 4 is neither`},
 	} {
 		times := Times{Place: " of column 4", Dates: c.dates}
-		got, f := times.of([]byte(c.field), 7)
+		got, f := times.Of([]byte(c.field), 7)
 		if f == nil && (c.says != "" || got != c.want) || f != nil && (c.says == "" || !strings.Contains(f.What, c.says) || f.At != 7 || f.How == "") {
 			t.Errorf("%q is %v, %+v", c.field, got, f)
 		}

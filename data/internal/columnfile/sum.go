@@ -1,7 +1,4 @@
-// Package checksum sums columns of values, and lists of names, by a sample of them: as fast however long they are.
-//
-// Begin with the zero Sum, and add columns and names in an order that is fixed. The package promises nothing to who wants two inputs to look alike.
-package checksum
+package columnfile
 
 import (
 	"hash/fnv"
@@ -13,7 +10,8 @@ import (
 // SampleMost is how many values of a column go into a checksum.
 const SampleMost = 1 << 16
 
-// Sum depends on the order of what is added.
+// Sum sums columns of values, and lists of names, by a sample of them: as fast however long they are. It begins as 0, and depends on the order of what is added. It promises nothing
+// to who wants two inputs to look alike.
 type Sum uint64
 
 // Add adds a number.
@@ -28,8 +26,8 @@ func (s *Sum) spread(n int, at func(i int) uint64) {
 	}
 }
 
-// Column adds a column.
-func Column[T int32 | int64 | float32](s *Sum, column []T) {
+// Add adds a column to a sum.
+func Add[T int32 | int64 | float32](s *Sum, column []T) {
 	s.spread(len(column), func(i int) uint64 {
 		if v, ok := any(column[i]).(float32); ok {
 			return uint64(math.Float32bits(v))

@@ -1,0 +1,227 @@
+package frames
+
+import (
+	"fmt"
+	"slices"
+
+	"bellows/data/internal/lines"
+	"bellows/data/internal/roles"
+)
+
+// Cells puts the values of columns where rows have them.
+//
+// Its caller fills in what becomes of the columns, and Uses for tables; for ratings, or documents, what numbers their ids, or words.
+type Cells struct {
+	Keys  []string // of all columns
+	Used  []bool   // those of which there are vectors
+	Uses  []lines.Use
+	Width int          // tables: values of a row
+	Times *lines.Times // nil: nobody asks
+	Block int32        // the number of the vectors, ascending
+
+	Words             *lines.IDs // documents; else nil
+	Users, Items      *lines.IDs // ratings; else nil
+	User, Item, Label int        // ratings: columns; Label is -1 without one
+
+	Row  int // of a fault, in the vectors
+	text []byte
+}
+
+// Take appends the rows of some vectors, of the columns that are used.
+func (c *Cells) Take(vs []Vector, p *lines.Piece) *lines.Fault {
+	rows := RowsOf(vs)
+	at := make([]*Vector, len(c.Keys))
+	next := 0
+	for k := range c.Keys {
+		if c.Used[k] {
+			at[k] = &vs[next]
+			next++
+		}
+	}
+	switch {
+	case c.Words != nil:
+		return c.documents(&vs[0], p)
+	case c.Users != nil:
+		return c.ratings(at, rows, p)
+	}
+	width := c.Width
+	p.Label = slices.Grow(p.Label, rows)[:rows]
+	p.Value = slices.Grow(p.Value, rows*width)[:rows*width]
+	clear(p.Label)
+	for k, v := range at {
+		if v == nil {
+			continue
+		}
+		if c.Times != nil && k == c.Times.At {
+			if f := c.times(v, rows, p); f != nil {
+				return f
+			}
+		}
+		u := &c.Uses[k]
+		var f *lines.Fault
+		switch {
+		case u.Kind == lines.UseLabel:
+			f = c.labels(k, v, rows, u, p.Label, "label")
+		case u.Kind == lines.UseText:
+			f = c.levels(k, v, rows, u.Levels, p.Value[u.Place:], width)
+		case u.Kind == lines.UseNumber:
+			f = c.numbers(k, v, rows, p.Value[u.Place:], width, p)
+		}
+		if f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// place names a column in messages.
+func (c *Cells) place(k int) string { return " of column " + lines.Quoted([]byte(c.Keys[k])) }
+
+// numbers takes a column of numbers.
+func (c *Cells) numbers(k int, v *Vector, rows int, to []float32, step int, p *lines.Piece) *lines.Fault {
+	if v.Text == nil {
+		missing, bad := v.Spread(to, step)
+		p.Missing += missing
+		if bad < 0 {
+			return nil
+		}
+		c.Row = bad
+		return lines.BadNumber(0, v.Append(nil, bad), "value", c.place(k), "")
+	}
+	for i := range rows {
+		field := v.Text[i]
+		if v.Missing(i) || lines.SortOf(field) == lines.SortMissing {
+			to[i*step] = lines.NotThere
+			p.Missing++
+			continue
+		}
+		x, err := lines.Number(field)
+		if err != nil {
+			c.Row = i
+			f := lines.BadNumber(0, field, "value", c.place(k), "")
+			if lines.IsPlain(c.Keys[k]) {
+				f.How += "; or take the column as text with --categorical " + c.Keys[k] + ", or leave it out with --ignore " + c.Keys[k]
+			}
+			return f
+		}
+		to[i*step] = x
+	}
+	return nil
+}
+
+// levels takes a column of text.
+func (c *Cells) levels(k int, v *Vector, rows int, levels *lines.Levels, to []float32, step int) *lines.Fault {
+	for i := range rows {
+		c.text = v.Append(c.text[:0], i)
+		x, ok := levels.Number(c.text)
+		if !ok {
+			c.Row = i
+			return &lines.Fault{What: fmt.Sprintf("value %s%s is not printable UTF-8", lines.Quoted(c.text), c.place(k)), How: "leave the column out with --ignore, or write it as text"}
+		}
+		to[i*step] = x
+	}
+	return nil
+}
+
+// labels takes labels, or ratings.
+func (c *Cells) labels(k int, v *Vector, rows int, u *lines.Use, to []float32, noun string) *lines.Fault {
+	for i := range rows {
+		if v.Missing(i) {
+			c.Row = i
+			return lines.BadNumber(0, nil, noun, c.place(k), "")
+		}
+	}
+	if u != nil && u.Levels != nil {
+		return c.levels(k, v, rows, u.Levels, to, 1)
+	}
+	if v.Text == nil {
+		_, bad := v.Spread(to, 1)
+		if bad < 0 {
+			return nil
+		}
+		c.Row = bad
+		return lines.BadNumber(0, v.Append(nil, bad), noun, c.place(k), "")
+	}
+	for i := range rows {
+		x, err := lines.Number(v.Text[i])
+		if err != nil {
+			c.Row = i
+			return lines.BadNumber(0, v.Text[i], noun, c.place(k), "")
+		}
+		to[i] = x
+	}
+	return nil
+}
+
+// times64 takes the times of rows.
+func (c *Cells) times(v *Vector, rows int, p *lines.Piece) *lines.Fault {
+	for i := range rows {
+		c.text = v.Append(c.text[:0], i)
+		at, f := c.Times.Of(c.text, 0)
+		if f != nil {
+			c.Row = i
+			return f
+		}
+		p.Time = append(p.Time, at)
+	}
+	return nil
+}
+
+// ratings takes users, items and ratings.
+func (c *Cells) ratings(at []*Vector, rows int, p *lines.Piece) *lines.Fault {
+	var f *lines.Fault
+	if p.Label = slices.Grow(p.Label, rows)[:rows]; c.Label >= 0 {
+		if f = c.labels(c.Label, at[c.Label], rows, nil, p.Label, "rating"); f != nil {
+			return f
+		}
+	} else {
+		clear(p.Label)
+	}
+	if p.User, f = c.ids(c.User, at[c.User], rows, c.Users, p.User, roles.All[0].Noun); f != nil {
+		return f
+	}
+	if p.Item, f = c.ids(c.Item, at[c.Item], rows, c.Items, p.Item, roles.All[1].Noun); f != nil || c.Times == nil {
+		return f
+	}
+	return c.times(at[c.Times.At], rows, p)
+}
+
+// ids numbers the ids of a column.
+func (c *Cells) ids(k int, v *Vector, rows int, ids *lines.IDs, to []int32, noun string) ([]int32, *lines.Fault) {
+	for i := range rows {
+		c.text = v.Append(c.text[:0], i)
+		at, ok := ids.Take(c.text, c.Block)
+		switch {
+		case len(c.text) == 0:
+			c.Row = i
+			return nil, &lines.Fault{What: "the " + noun + c.place(k) + " is missing", How: "fill it in, or leave the row out: what is missing is not guessed"}
+		case !ok:
+			c.Row = i
+			return nil, &lines.Fault{What: fmt.Sprintf("the %s %s%s is not printable UTF-8", noun, lines.Quoted(c.text), c.place(k)), How: "name another column, or write it as text"}
+		}
+		to = append(to, at)
+	}
+	return to, nil
+}
+
+// documents takes a column of text, a document a row, by the parser of lines of text.
+func (c *Cells) documents(v *Vector, p *lines.Piece) *lines.Fault {
+	if v.Text == nil {
+		return &lines.Fault{What: "the column " + lines.Quoted([]byte(c.Keys[0])) + " has numbers, and not the text of documents", How: "name the column of text with --text"}
+	}
+	parser := lines.Text{Words: c.Words, Block: c.Block}
+	for i := range v.Rows() {
+		c.text = v.Append(c.text[:0], i)
+		for k, b := range c.text {
+			if b == '\n' {
+				c.text[k] = ' '
+			}
+		}
+		c.text = append(c.text, '\n')
+		if f := parser.Parse(c.text, p); f != nil {
+			c.Row = i
+			return f
+		}
+	}
+	return nil
+}
