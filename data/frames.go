@@ -320,6 +320,8 @@ func (r *framesReader) share(n int, w *worker, s *share) {
 		p.rows = len(w.scratch.Label)
 		if r.rowsRead(p.rows); r.columns != nil {
 			r.columns.add(s.block+int32(i), &w.scratch, nil, 0)
+		} else if r.layout.table != nil { // it was made as long as it is
+			p.Piece, w.scratch = w.scratch, lines.Piece{}
 		} else {
 			p.Piece = w.scratch.Clone()
 		}

@@ -36,6 +36,14 @@ func main() {
 		for _, in := range inputs {
 			race(b, in)
 		}
+		if *files == "" {
+			rows := 200_000
+			if b.Full {
+				rows *= 4
+			}
+			b.Section("values of a Parquet file a second, one worker, against reading them to arrays by pqarrow alone")
+			raceParquet(b, parquetFile(shelf, rows), rows)
+		}
 	})
 }
 
