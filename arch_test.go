@@ -194,7 +194,7 @@ var edges = []edge{
 	{"node/elastic", "node", "it changes who takes part in a job, and who runs what"},
 
 	// Training.
-	{"data", "data/cache", "what is parsed is kept in a folder with bounds"},
+	{"data/internal/stored", "data/cache", "what is parsed is kept in a folder with bounds"},
 	{"data/demo", "data", "a demonstration is a data set made from a seed"},
 	{"app/export/internal/peers", "app/export", "other programs are asked about each format that a model has"},
 

@@ -38,7 +38,7 @@ func (r *reader) assemble() (*Set, error) {
 	if r.kind == Ratings {
 		set.Ratings, set.Detected.Columns = r.ratings(starts), r.layout.ratingColumns()
 		set.Detected.Users, set.Detected.Items = len(set.Ratings.Users), len(set.Ratings.Items)
-		set.Reading, set.Time = r.reading(set), r.columns.times
+		set.Reading, set.Time = r.reading(set), r.columns.Time
 		return set, nil
 	}
 	if r.kind == Documents {

@@ -13,7 +13,7 @@ import (
 )
 
 // stored reads a file of that name into a cache and says how many bytes it then holds of it.
-func stored(t *testing.T, name string, opt Options) cache.Entry {
+func storedEntry(t *testing.T, name string, opt Options) cache.Entry {
 	t.Helper()
 	path := writeFile(t, name, []byte(strings.Repeat("1 1:1 2:2\n0 2:1\n", 100)))
 	settle(t, path, time.Hour)
@@ -33,7 +33,7 @@ func stored(t *testing.T, name string, opt Options) cache.Entry {
 // unused makes a slot look as if it had been used that long ago.
 func unused(t *testing.T, c cache.Entry, age time.Duration) {
 	t.Helper()
-	settle(t, filepath.Join(c.Dir, manifestName), age)
+	settle(t, filepath.Join(c.Dir, cache.Manifest), age)
 }
 
 // held is the names of the inputs that a cache holds, the longest unused first.
@@ -56,11 +56,11 @@ func TestTheCacheKeepsItsBounds(t *testing.T) {
 	dir := t.TempDir()
 	opt := Options{Cache: filepath.Join(dir, "cache")}
 	file := func(i int) string { return filepath.Join(dir, fmt.Sprintf("%d.svm", i)) }
-	one := stored(t, file(1), opt)
+	one := storedEntry(t, file(1), opt)
 	opt.CacheBytes = 3*one.Bytes + one.Bytes/2
 	unused(t, one, 4*time.Hour)
-	unused(t, stored(t, file(2), opt), 3*time.Hour)
-	three := stored(t, file(3), opt)
+	unused(t, storedEntry(t, file(2), opt), 3*time.Hour)
+	three := storedEntry(t, file(3), opt)
 	unused(t, three, 2*time.Hour)
 	if s := mustRead(t, file(1), Examples, opt); !s.Detected.FromCache {
 		t.Fatal("the first is not kept")
@@ -69,13 +69,13 @@ func TestTheCacheKeepsItsBounds(t *testing.T) {
 		t.Fatalf("kept is %v, want %v", got, want)
 	}
 	unused(t, one, time.Hour)
-	unused(t, stored(t, file(4), opt), time.Minute)
+	unused(t, storedEntry(t, file(4), opt), time.Minute)
 	if got, want := held(t, opt.Cache), []string{"3.svm", "1.svm", "4.svm"}; !slices.Equal(got, want) {
 		t.Errorf("kept is %v, want %v", got, want)
 	}
 	opt.CacheBytes = 0
 	unused(t, three, cache.AgeMost+time.Hour)
-	stored(t, file(5), opt)
+	storedEntry(t, file(5), opt)
 	if got, want := held(t, opt.Cache), []string{"1.svm", "4.svm", "5.svm"}; !slices.Equal(got, want) {
 		t.Errorf("kept is %v, want %v", got, want)
 	}
@@ -104,7 +104,7 @@ func TestTheCacheLeavesOthersAlone(t *testing.T) {
 		}
 		writeFile(t, filepath.Join(opt.Cache, file), []byte("mine"))
 	}
-	if c := stored(t, filepath.Join(dir, "1.svm"), opt); c.Rows != 200 || c.Bytes < 1000 || time.Since(c.Used) > time.Hour {
+	if c := storedEntry(t, filepath.Join(dir, "1.svm"), opt); c.Rows != 200 || c.Bytes < 1000 || time.Since(c.Used) > time.Hour {
 		t.Errorf("%+v", c)
 	}
 	gone, err := cache.Clear(opt.Cache)

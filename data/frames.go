@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 	"sync"
 
@@ -16,8 +14,11 @@ import (
 )
 
 // frameFormat is the format of a file that keeps columns apart, by its first bytes; "" of others.
-func frameFormat(head []byte) Format {
-	switch frames.Is(head) {
+func frameFormat(head []byte) Format { return formOf(frames.Is(head)) }
+
+// formOf is the format of a form.
+func formOf(form int) Format {
+	switch form {
 	case frames.Parquet:
 		return Parquet
 	case frames.Arrow:
@@ -34,62 +35,34 @@ func isFrames(s *source.Stream, opt *Options) bool {
 // framesReader reads files that keep columns apart: each worker takes one row group or record batch after the other, and makes of the rows of each the
 // pieces that blocks of text become.
 //
-// Invariants: what is below mu is changed under it alone, but for the pieces themselves, which belong to the worker that took them until all have ended. Pieces stand in the
-// order of the rows, and each worker takes its own in that order.
+// Invariants: pieces and their number are changed where files hand out, which they do for one at a time; the pieces themselves belong to the worker that took
+// them until all have ended. Pieces stand in the order of the rows, and each worker takes its own in that order.
 //
 // Turned down: rows written as CSV for the parsers of text, which takes ten times as long; and one worker for each column, which would wait for the slowest.
 type framesReader struct {
 	*reader
 	format Format
-	mu     sync.Mutex
-	source int // the input that is read
-	file   *openFile
-	cols   []int          // of the file, those that are used, in the order of the layout's
-	rows   int64          // of the file, handed out
-	ahead  []frames.Chunk // of the first file: looked at, and not handed out yet
-}
-
-// openFile is a file that is read. It is closed when nobody reads of it, and all of it was handed out.
-type openFile struct {
-	frames.File
-	close func() error
-	users int // workers that read of it, and one while it is handed out
-}
-
-// leave closes a file that it was the last to use.
-func (r *framesReader) leave(f *openFile) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.left(f)
-}
-
-// left is leave for who has the lock.
-func (r *framesReader) left(f *openFile) {
-	if f == nil {
-		return
-	}
-	if f.users--; f.users == 0 {
-		_ = f.close() // nothing was written
-	}
+	files  frames.Files
 }
 
 // share is what a worker takes at a time.
 type share struct {
-	file   *openFile
-	chunk  frames.Chunk
-	cols   []int
+	*frames.Part
 	pieces []*piece
 	block  int32 // the number of the first piece
-	row    int64 // how many rows of the file stand before it
 }
 
 // parseFrames reads inputs of columns; head is the first, open.
 func parseFrames(ctx context.Context, ins []source.Input, head *source.Stream, kind Kind, opt *Options) (*Set, error) {
 	r := &framesReader{reader: newReader(ctx, kind, ins, opt), format: frameFormat(head.Head)}
 	if kind == Ratings {
-		r.columns = newRatingColumns(nil)
+		r.columns = lines.NewRatingColumns(nil)
 	}
-	defer func() { r.leave(r.file) }()
+	l := opt.Limits
+	r.files = frames.Files{Ins: ins, Limits: frames.Limits{Rows: l.Rows, Columns: l.Features, Bytes: l.OutputBytes}, Check: r.check,
+		Open: func(n int) (*source.Stream, error) { return source.Open(ctx, ins[n], opt.source()) },
+		Done: func(n int) { _ = opt.Meter.Add(ins[n].Size) }} // whoever takes a part asks the context
+	defer r.files.Close()
 	if err := r.begin(head); err != nil {
 		return nil, err
 	}
@@ -126,35 +99,22 @@ func (r *reader) otherKind(n int, format Format) *Error {
 		How: "read files of different kinds in separate runs"}
 }
 
-// open opens an input whose stream is given.
-func (r *framesReader) open(s *source.Stream) error {
-	if format := frameFormat(s.Head); format != "" && r.opt.Format != "" && r.opt.Format != format {
-		s.Close()
-		return &Error{File: s.In.Shown(), What: fmt.Sprintf("this is %s, and --format says %s", format.shown(), r.opt.Format), How: "leave out --format"}
+// check refuses an input of another format than is wanted.
+func (r *framesReader) check(n, form int) error {
+	switch format := formOf(form); {
+	case n > 0 && format != r.format:
+		return r.otherKind(n, format)
+	case format != "" && r.opt.Format != "" && r.opt.Format != format:
+		return &Error{File: r.ins[n].Shown(), What: fmt.Sprintf("this is %s, and --format says %s", format.shown(), r.opt.Format), How: "leave out --format"}
 	}
-	f, end, err := frames.Open(s, frames.Limits{Rows: r.opt.Limits.Rows, Columns: r.opt.Limits.Features, Bytes: r.opt.Limits.OutputBytes})
-	if err != nil {
-		return err
-	}
-	r.file = &openFile{File: f, close: end, users: 1}
 	return nil
 }
 
 // begin opens the first input and settles what becomes of its columns, by its first rows.
 func (r *framesReader) begin(head *source.Stream) error {
-	if err := r.open(head); err != nil {
+	keys, below, err := r.files.Begin(head, r.opt.sampleBytes())
+	if err != nil {
 		return err
-	}
-	var keys []string
-	for _, c := range r.file.Columns() {
-		keys = append(keys, c.Name)
-	}
-	if len(keys) == 0 {
-		return &Error{File: r.ins[0].Shown(), What: "the file has no columns", How: "name a file with data, or leave it out"}
-	}
-	below, ahead, err := frames.Sample(r.file, r.opt.sampleBytes())
-	if r.ahead = ahead; err != nil {
-		return frames.Explain(r.ins[0], err)
 	}
 	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[0]}
 	p, f := d.frames(keys, below, r.format)
@@ -162,7 +122,7 @@ func (r *framesReader) begin(head *source.Stream) error {
 		return &Error{File: r.ins[0].Shown(), What: f.What, How: f.How}
 	}
 	r.layout = p
-	return r.find(0)
+	return r.files.Settle(frames.Wanted{Keys: p.keys, Used: p.used, Label: p.label, Strict: r.kind == Examples})
 }
 
 // frames makes the layout of columns that have names, from some of their rows.
@@ -198,111 +158,36 @@ func (d *detector) frames(keys []string, below []byte, format Format) (*layout, 
 var ofColumns = strings.NewReplacer("the first line has", "the file has", "The first line has", "The file has", "the header names", "the file names", "the header does not name", "the file does not name",
 	"first line", "file", ", separated by comma", "")
 
-// following makes the input at n the one that is read.
-func (r *framesReader) following(n int) error {
-	s, err := source.Open(r.ctx, r.ins[n], r.opt.source())
-	if err != nil {
-		return err
-	}
-	if format := frameFormat(s.Head); n > 0 && format != r.format {
-		s.Close()
-		return r.otherKind(n, format)
-	}
-	if err := r.open(s); err != nil {
-		return err
-	}
-	return r.find(n)
-}
-
-// find finds the columns that are used in the file, which is the input at n.
-func (r *framesReader) find(n int) error {
-	r.source, r.rows, r.cols = n, 0, nil
-	file := r.file.Columns()
-	for k, key := range r.layout.keys {
-		at := slices.IndexFunc(file, func(c frames.Column) bool { return c.Name == key })
-		switch {
-		case !r.layout.used[k]:
-			continue
-		case at < 0:
-			return &Error{File: r.ins[n].Shown(), What: fmt.Sprintf("the column %s is missing, which %s has", lines.Quoted([]byte(key)), r.ins[0].Shown()), How: "give every file the same columns, in any order"}
-		case file[at].Odd != "":
-			how := "leave it out with --ignore " + key
-			if !lines.IsPlain(key) {
-				how = fmt.Sprintf("leave it out with --ignore %d", at+1)
-			}
-			if r.kind != Examples || k == r.layout.label {
-				how = "name another column"
-			}
-			return &Error{File: r.ins[n].Shown(), What: fmt.Sprintf("the column %s %s, where numbers or text are wanted", lines.Quoted([]byte(key)), file[at].Odd), How: how}
-		}
-		r.cols = append(r.cols, at)
-	}
-	if r.kind == Examples {
-		for _, c := range file {
-			if !slices.Contains(r.layout.keys, c.Name) {
-				return &Error{File: r.ins[n].Shown(), What: fmt.Sprintf("%s has no column %s", r.ins[0].Shown(), lines.Quoted([]byte(c.Name))), How: "give every file the same columns, in any order"}
-			}
-		}
-	}
-	return nil
-}
-
 // next is the next share, nil behind the last, or when the read is to end.
 func (r *framesReader) next() *share {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for !r.failed.Load() && r.opt.ended(r.ctx) == nil && r.source < len(r.ins) {
-		chunk, err := r.ofFile()
-		if err == nil {
-			r.file.users++
-			s := &share{file: r.file, chunk: chunk, cols: r.cols, block: int32(len(r.pieces)), row: r.rows}
-			for left := chunk.Rows(); left > 0; left -= frames.RowsMost {
-				s.pieces = append(s.pieces, &piece{source: r.source})
-			}
-			r.pieces = append(r.pieces, s.pieces...)
-			r.rows += int64(chunk.Rows())
-			return s
-		}
-		if err != io.EOF {
-			r.fail(r.source, frames.Explain(r.ins[r.source], err))
-			return nil
-		}
-		r.left(r.file)
-		r.file = nil
-		_ = r.opt.Meter.Add(r.ins[r.source].Size)
-		if r.source++; r.source == len(r.ins) {
-			return nil
-		}
-		if err := r.following(r.source); err != nil {
-			r.fail(r.source, err)
-			return nil
-		}
+	if r.failed.Load() || r.opt.ended(r.ctx) != nil {
+		return nil
 	}
-	return nil
-}
-
-// ofFile is the next part of the file.
-func (r *framesReader) ofFile() (frames.Chunk, error) {
-	if len(r.ahead) > 0 {
-		chunk := r.ahead[0]
-		r.ahead = r.ahead[1:]
-		return chunk, nil
+	s := &share{}
+	part := r.files.Next(func(p *frames.Part) {
+		s.block = int32(len(r.pieces))
+		for left := p.Rows(); left > 0; left -= frames.RowsMost {
+			s.pieces = append(s.pieces, &piece{source: p.Source})
+		}
+		r.pieces = append(r.pieces, s.pieces...)
+	}, r.fail)
+	if s.Part = part; part == nil {
+		return nil
 	}
-	return r.file.Next()
+	return s
 }
 
 // share makes the pieces of a share.
 func (r *framesReader) share(n int, w *worker, s *share) {
-	defer r.leave(s.file)
-	defer s.chunk.Close()
+	defer s.Close()
 	if len(s.pieces) == 0 {
 		return
 	}
 	if w.cells == nil {
 		w.cells = r.layout.cells(w)
 	}
-	i, row := 0, s.row
-	for vs, err := range s.chunk.Read(s.cols) {
+	i, row := 0, s.Row
+	for vs, err := range s.Read(s.Columns) {
 		p := s.pieces[i]
 		p.worker = n
 		if err != nil {
@@ -319,7 +204,7 @@ func (r *framesReader) share(n int, w *worker, s *share) {
 		}
 		p.rows = len(w.scratch.Label)
 		if r.rowsRead(p.rows); r.columns != nil {
-			r.columns.add(s.block+int32(i), &w.scratch, nil, 0)
+			r.columns.Add(s.block+int32(i), &w.scratch, nil, 0)
 		} else if r.layout.table != nil { // it was made as long as it is
 			p.Piece, w.scratch = w.scratch, lines.Piece{}
 		} else {

@@ -159,12 +159,12 @@ type reader struct {
 	wg      sync.WaitGroup
 	failed  atomic.Bool
 	rows    atomic.Int64
-	columns *ratingColumns // of ratings
-	taken   int64          // bytes of the inputs before the one that is read
-	total   int64          // bytes of all inputs; 0 where one is standard input
-	blocks  int32          // handed out
-	flow    *flow          // where the rows of each block go, else nil: they are joined
-	words   bags.Index     // of Options.Words, once somebody has asked
+	columns *lines.RatingColumns // of ratings
+	taken   int64                // bytes of the inputs before the one that is read
+	total   int64                // bytes of all inputs; 0 where one is standard input
+	blocks  int32                // handed out
+	flow    *flow                // where the rows of each block go, else nil: they are joined
+	words   bags.Index           // of Options.Words, once somebody has asked
 }
 
 // job is one block to parse.
@@ -196,7 +196,7 @@ func newReader(ctx context.Context, kind Kind, ins []source.Input, opt *Options)
 		r.free <- nil
 	}
 	if kind == Ratings {
-		r.columns = newRatingColumns(r.free)
+		r.columns = lines.NewRatingColumns(r.free)
 	}
 	for _, in := range ins {
 		if in.Path == "" {
@@ -261,7 +261,7 @@ func (w *worker) parse(r *reader, j *job) {
 		return
 	}
 	if r.columns != nil {
-		r.columns.add(j.block, &w.scratch, j.buf, j.read)
+		r.columns.Add(j.block, &w.scratch, j.buf, j.read)
 		return
 	}
 	j.piece.Piece = w.scratch.Clone()

@@ -160,7 +160,7 @@ func (w *worker) joined(r *reader, p *piece) (*Set, error) {
 		pieces: []*piece{{Piece: w.scratch, source: p.source, rows: p.rows}}}
 	if r.kind == Ratings {
 		s := w.scratch.Clone()
-		one.columns = &ratingColumns{set: RatingSet{User: s.User, Item: s.Item, Rating: s.Label}, times: s.Time}
+		one.columns = &lines.RatingColumns{User: s.User, Item: s.Item, Rating: s.Label, Time: s.Time}
 	}
 	return one.assemble()
 }
