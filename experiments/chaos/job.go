@@ -70,6 +70,7 @@ type job struct {
 	unchanged int      // times that another process led it, and all others were the same
 	orphan    bool     // who led it was killed when all was stored, and before it had said so: nobody has its audit, and nobody has tidied up
 	frozen    []process
+	woke      bool // the manager was stopped in the life before: `scale` may be answered before it notices that its agents have ended
 	seen      []process
 	lives     [][]byte // logs that were begun anew
 }
@@ -230,6 +231,8 @@ func (j *job) live(within time.Duration) (again bool, err error) {
 	if !bytes.HasPrefix(after, before) {
 		j.lives = append(j.lives, before)
 	}
+	woke := j.woke
+	j.woke = l.mute
 	switch code := l.code(); {
 	case code == 0 && l.last == "" && strings.Contains(tail(filepath.Join(j.folder, "said")), "had finished before who led it was lost"):
 		j.orphan = true
@@ -238,7 +241,7 @@ func (j *job) live(within time.Duration) (again bool, err error) {
 		return false, audited(l.last)
 	case code == -1 && l.mine:
 		return true, nil
-	case code == lostNodes && (l.hurt || l.mine), code == interrupted && l.mine, code == unavailable && l.mute:
+	case code == lostNodes && (l.hurt || l.mine), code == interrupted && l.mine, code == unavailable && (l.mute || woke):
 		return true, nil
 	default:
 		return false, fmt.Errorf("the command ends with exit code %d, though no more was done to it; the end of what it said: %s", code, tail(filepath.Join(j.folder, "said")))
