@@ -84,3 +84,34 @@ func TestFramesOfAnotherEraAreNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestAnotherProcessIsToldOfOnce puts another process in the place of node 0, which says its first word over each of two connections, and then acknowledges something: that it follows is told once, by the first connection.
+func TestAnotherProcessIsToldOfOnce(t *testing.T) {
+	t.Parallel()
+	b := NewBus(1, 0, nil)
+	defer b.Close()
+	told := 0
+	m := &Mesh{bus: b, follows: func() { told++ }}
+	pair := m.newPair([]transport.Conn{newEndConn(), newEndConn()})
+	says := func(p *peer, message wire.Message) {
+		t.Helper()
+		all := frame(t, wire.ClientAt(0), wire.Address{}, message)
+		h, err := wire.ParseHeader(all)
+		if err == nil {
+			err = m.takeBelow(p, h, all[wire.HeaderSize:])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for turn, want := range []int{0, 1, 2} {
+		for _, p := range pair.peers {
+			p.end.Renews()
+			says(p, &wire.Resume{Process: uint64(7 + turn)})
+			says(p, &wire.Ack{})
+		}
+		if told != want {
+			t.Errorf("process %d: told %d times, want %d", turn, told, want)
+		}
+	}
+}

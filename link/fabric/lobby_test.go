@@ -212,6 +212,31 @@ func TestTheLobbyIsEmptied(t *testing.T) {
 	}
 }
 
+// TestNobodyComesWithTheNumberOfWhoIsCalled has the newest node of a mesh called by somebody who claims that node's own number.
+func TestNobodyComesWithTheNumberOfWhoIsCalled(t *testing.T) {
+	t.Parallel()
+	network := mem.New()
+	s := &street{open: network.Join, place: func(n bellows.NodeID) string { return fmt.Sprint("place ", n) }, connections: 1}
+	s.move(t)
+	newest := s.move(t)
+	<-newest.met
+	c := &callConn{newEndConn(), transport.Hello{Node: newest.self, Of: 1}}
+	newest.mesh.called(c)
+	select {
+	case <-c.closed:
+	default:
+		t.Error("it is kept")
+		c.Close()
+	}
+	if newest.mesh.pair(newest.self) != nil {
+		t.Error("a node has itself for a peer")
+	}
+	for _, h := range s.houses {
+		h.mesh.Close()
+		h.Bus.Close()
+	}
+}
+
 // callConn is a connection that somebody has called by.
 type callConn struct {
 	*endConn
