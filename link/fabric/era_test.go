@@ -105,13 +105,13 @@ func TestAnotherProcessIsToldOfOnce(t *testing.T) {
 		}
 	}
 	for turn, want := range []int{0, 1, 2} {
-		for _, p := range pair.peers {
+		for number, p := range pair.peers {
 			p.end.Renews()
 			says(p, &wire.Resume{Process: uint64(7 + turn)})
 			says(p, &wire.Ack{})
-		}
-		if told != want {
-			t.Errorf("process %d: told %d times, want %d", turn, told, want)
+			if told != want {
+				t.Errorf("process %d, connection %d: told %d times, want %d", turn, number, told, want)
+			}
 		}
 	}
 }
