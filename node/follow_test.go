@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/api"
 	"bellows/core/liveness"
 	"bellows/core/visits"
 	"bellows/link/fabric"
@@ -30,6 +31,7 @@ import (
 type mortal struct {
 	left  atomic.Int64
 	slabs atomic.Int64 // it dies of the one that makes them none
+	full  atomic.Bool  // nothing more is kept of what it writes
 	once  sync.Once
 	dead  chan struct{} // closed when it has died
 	transport.Listener
@@ -65,7 +67,10 @@ type mortalConn struct {
 	of *mortal
 }
 
-var errDead = errors.New("the process has died")
+var (
+	errDead = errors.New("the process has died")
+	errFull = errors.New("there is no room")
+)
 
 func (c mortalConn) WriteFrames(buffers [][]byte) error {
 	if c.of.left.Add(-1) <= 0 {
@@ -117,6 +122,9 @@ func (s mortalStore) Create(ctx context.Context, name string) (blob.Writer, erro
 	if !s.of.lives() {
 		return nil, errDead
 	}
+	if s.of.full.Load() {
+		return nil, errFull
+	}
 	return s.Store.Create(ctx, name)
 }
 
@@ -137,7 +145,8 @@ type succession struct {
 	cuts    int // processes that began to lead from one
 	told    []visits.Batch
 	epochs  []int
-	seen    *visitsSeen // by all processes
+	seen    *visitsSeen                                // by all processes
+	adapt   func(bellows.Term, *mortal, *node.Options) // nil: nothing more is done to who leads
 }
 
 // gated is an executor whose task of a clock waits until it may go on.
@@ -187,6 +196,33 @@ const rounds = 60
 func gateOf(term bellows.Term) bellows.Clock { return bellows.Clock(15 * term) }
 
 var successionTimes = liveness.Times{Successor: 60_000}
+
+// serves begins the nodes that do not lead, and returns what waits for their end.
+func (s *succession) serves() (ended func() error) {
+	var others sync.WaitGroup
+	errs := make([]error, len(s.members))
+	here, letGo := context.WithCancel(context.Background()) // as the end of its standard input lets a process go: it waits for no other leader
+	for n := 1; n < len(s.members); n++ {
+		others.Go(func() {
+			self := bellows.NodeID(n)
+			links, conns, err := s.joins(self)
+			if err == nil {
+				opt := node.Options{Times: successionTimes, Links: links}
+				if s.store != nil {
+					opt.Era, opt.Checkpoints = 1, &node.Checkpoints{Archive: s.archive(s.store)}
+				}
+				err = node.Serve(here, s.job(), s.cluster(self), conns, opt)
+				links.Listener.Close()
+			}
+			errs[n] = err
+		})
+	}
+	return func() error {
+		letGo()
+		others.Wait()
+		return errors.Join(errs...)
+	}
+}
 
 // joins connects a node to the others.
 func (s *succession) joins(self bellows.NodeID) (*fabric.Links, []transport.Conn, error) {
@@ -267,6 +303,9 @@ func (s *succession) leads(term bellows.Term, frames, slabs int64) (r *node.Resu
 			opt.Follow.Epochs = s.epochs[n-1]
 		}
 	}
+	if s.adapt != nil {
+		s.adapt(term, m, &opt)
+	}
 	go func() {
 		<-m.dead
 		for n := 1; n < len(s.members); n++ { // nobody is there any more, as far as it knows
@@ -298,25 +337,7 @@ func TestAnotherProcessLeads(t *testing.T) {
 			if seed%2 == 0 && !collects {
 				s.store, s.gates = blobs.New("a"), map[bellows.Clock]chan struct{}{gateOf(1): make(chan struct{}), gateOf(2): make(chan struct{}), gateOf(3): make(chan struct{})}
 			}
-			var others sync.WaitGroup
-			errs := make([]error, len(s.members))
-			here, letGo := context.WithCancel(context.Background()) // as the end of its standard input lets a process go: it waits for no other leader
-			defer letGo()
-			for n := 1; n < len(s.members); n++ {
-				others.Go(func() {
-					self := bellows.NodeID(n)
-					links, conns, err := s.joins(self)
-					if err == nil {
-						opt := node.Options{Times: successionTimes, Links: links}
-						if s.store != nil {
-							opt.Era, opt.Checkpoints = 1, &node.Checkpoints{Archive: s.archive(s.store)}
-						}
-						err = node.Serve(here, s.job(), s.cluster(self), conns, opt)
-						links.Listener.Close()
-					}
-					errs[n] = err
-				})
-			}
+			ended := s.serves()
 			var r *node.Result
 			var err error
 			died, leaders := true, 0
@@ -331,10 +352,8 @@ func TestAnotherProcessLeads(t *testing.T) {
 				}
 				r, err, died = s.leads(bellows.Term(leaders), frames, slabs)
 			}
-			letGo()
-			others.Wait()
-			if err != nil || errors.Join(errs...) != nil {
-				t.Fatalf("node 0: %v; others: %v", err, errs)
+			if others := ended(); err != nil || others != nil {
+				t.Fatalf("node 0: %v; others: %v", err, others)
 			}
 			if s.store != nil && s.cuts != 3 {
 				t.Errorf("of %d processes %d began at a checkpoint", leaders, s.cuts)
@@ -375,4 +394,67 @@ func TestAnotherProcessLeads(t *testing.T) {
 			s.seen.ended(t)
 		})
 	}
+}
+
+// TestWhoFollowsKnowsWhoHasLeft has a node give away its splits and leave behind the last checkpoint that the process that leads has taken, which dies then. The next one begins with the route of that checkpoint, hears of it from lanes, and tells who has what from then on.
+func TestWhoFollowsKnowsWhoHasLeft(t *testing.T) {
+	t.Parallel()
+	const leaves = 2
+	s := &succession{t: t, network: mem.New(), members: []node.Member{{}, {Node: 1, Slots: 1, Lanes: 1}, {Node: leaves, Slots: 1}}, store: blobs.New("a"),
+		gates: map[bellows.Clock]chan struct{}{15: make(chan struct{}), 30: make(chan struct{})}}
+	s.seen = watchVisits(t, s.job())
+	away := func(commands *node.Commands) error {
+		splits, err := commands.Splits(t.Context())
+		var moves []<-chan error
+		for i, n := range splits {
+			if n == leaves && err == nil {
+				var moved <-chan error
+				moved, err = commands.MoveSplit(t.Context(), bellows.SplitID(i), 1)
+				moves = append(moves, moved)
+			}
+		}
+		close(s.gates[15])
+		for _, moved := range moves {
+			if err == nil {
+				err = <-moved
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return commands.Remove(t.Context(), leaves)
+	}
+	var began []api.Node
+	s.adapt = func(term bellows.Term, m *mortal, opt *node.Options) {
+		if term > 1 {
+			opt.Follow.Members = s.members[:leaves]
+			opt.OnStart = func(nodes []api.Node) { began = nodes }
+			return
+		}
+		opt.Commands = &node.Commands{}
+		var once sync.Once
+		opt.Checkpoints.OnCut = func(node.Checkpoint) {
+			m.full.Store(true)
+			go once.Do(func() {
+				if err := away(opt.Commands); err != nil {
+					t.Error(err)
+				}
+				m.dies()
+				close(s.gates[30])
+			})
+		}
+	}
+	ended := s.serves()
+	_, err, died := s.leads(1, 1<<40, 0)
+	if !died {
+		t.Fatalf("who led did not die: %v", err)
+	}
+	_, err, _ = s.leads(2, 1<<40, 0)
+	if others := ended(); err != nil || others != nil {
+		t.Fatalf("node 0: %v; others: %v", err, others)
+	}
+	if len(began) != 2 || began[1].ID != "node-1" || began[1].Splits != s.job().Splits {
+		t.Errorf("it begins with %+v", began)
+	}
+	s.seen.ended(t)
 }

@@ -134,11 +134,6 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 		l.collecting = true
 		l.reportStop()
 	}
-	if !l.begun && l.shell.Begun() {
-		l.begun = true
-		l.beginSaving()
-		l.reportStart()
-	}
 	if on := l.shell.Training(); on != l.training.On() {
 		l.training.Set(time.Since(l.began), on)
 	}
@@ -152,6 +147,11 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 		}
 	}
 	l.known()
+	if !l.begun && l.shell.Begun() { // and knows who owns what
+		l.begun = true
+		l.beginSaving()
+		l.reportStart()
+	}
 	l.settle()
 	l.count()
 	l.gather()

@@ -149,9 +149,10 @@ func (l *lead) progress() api.Progress {
 	return p
 }
 
-// owned is how many splits and partitions each node has.
-func (l *lead) owned() (splits, partitions []int) {
-	splits, partitions = make([]int, len(l.books)), make([]int, len(l.books))
+// owned is how many splits and partitions each node has. A process that follows knows, until it has heard the lanes, the route of the last cut, which may name nodes that have left since
+// and of which nothing is kept here.
+func (l *lead) owned() (splits, partitions map[bellows.NodeID]int) {
+	splits, partitions = map[bellows.NodeID]int{}, map[bellows.NodeID]int{}
 	for s := range bellows.SplitID(l.job.Splits) {
 		splits[l.route.Node(s)]++
 	}
