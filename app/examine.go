@@ -37,6 +37,44 @@ type Examiner interface {
 	Examine(set *data.Set, metrics []string) (*Examination, error)
 }
 
+// Counter is an Examiner that counts rows as they come, so that what is examined may be of any size.
+type Counter interface {
+	Shared
+	// Count begins an examination by metrics as Examine has them. It is nil where they need all rows at once: then Examine is asked.
+	Count(metrics []string) (Counting, error)
+}
+
+// Counting is an examination that is going on. Its figures do not depend on how the rows were cut, nor on who scored them.
+type Counting interface {
+	// Step is how many rows are scored at a time, at most.
+	Step() int
+	// Scorer makes ready for the rows of a set. score has p, which is one of the predictor's shares, score those from lo up to hi, and returns what
+	// adds them to what was counted. Scorers of several sets run at the same time, each with a p of its own; add is called in the order of all
+	// rows, by one goroutine at a time.
+	Scorer(p Predictor, set *data.Set) (score Scorer, err error)
+	// Examination is what there is to tell of all rows that were added.
+	Examination() (*Examination, error)
+}
+
+// Scorer scores some rows of a set, which come in their order from the first on, as many at a time as Counting.Step says but for the last.
+type Scorer func(lo, hi int) (add func(), err error)
+
+// CountAll examines a set as a whole.
+func CountAll(p Predictor, c Counting, set *data.Set) (*Examination, error) {
+	score, err := c.Scorer(p, set)
+	if err != nil {
+		return nil, err
+	}
+	for lo := 0; lo < set.Rows(); lo += c.Step() {
+		add, err := score(lo, min(lo+c.Step(), set.Rows()))
+		if err != nil {
+			return nil, err
+		}
+		add()
+	}
+	return c.Examination()
+}
+
 // UnknownMetric is the error for the name of a metric that an application does not have.
 func UnknownMetric(app, metric string, known ...string) error {
 	err := bellows.Errorf(bellows.Usage, "set", "--metrics="+metric, "%s has no metric of that name", app)

@@ -6,85 +6,183 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/data"
 	"bellows/train"
 )
 
-// ofClasses are the metrics of Examine, beside those that a predictor has by itself. All but auc are counted as rows are scored.
+// ofClasses are the metrics of classes, beside accuracy and logloss.
 var ofClasses = []string{"auc", "f1_macro", "precision_macro", "recall_macro"}
 
-// Classified is rows as a model of classes sees them.
+// Figures that are shown whatever is asked for, where they are not 0.
+const (
+	unknownFeatures = "unknown_features"
+	aucError        = "auc_error" // the area under a curve of so many different probabilities that neighbours were taken for one is no further off
+)
+
+// Classified is how well a model tells classes apart, counted row by row. Figures say what they are of in its methods' order: Begin, Of for each set
+// of rows, and Examination.
 type Classified struct {
 	App    string   // for errors
 	Labels []string // of the classes
-	Class  []int32  // of each row, or UnknownClass
-	// Chances are the probabilities of a row's classes, or other numbers of which the largest is the likeliest class's. Rows are asked for in their order, again and again.
-	Chances func(row int) []float32
+	Likely bool     // chances are probabilities, which have a log-loss
+	Asked  []string // metrics by name; none: all
+	// Score makes ready for the rows of a set, as a predictor of the model sees them. What it returns puts the chances of a row's classes into
+	// chances and returns its log-loss, and whether it was said rightly. y is the row's class, or UnknownClass. Rows are asked for in their order.
+	Score func(p app.Predictor, s Source) func(r int, y int32, chances []float32) (loss float64, right bool)
+	// Source is a set's rows as the model sees them.
+	Source func(set *data.Set) (Source, error)
+
+	rows      int64
+	right     float64
+	loss      float64
+	strange   int64 // entries of features that the model does not have
+	named     []int64
+	confusion [][]int64
+	curves    []curve // nil: not asked for
 }
 
-// aucBytes bounds the probabilities that are kept at a time for the areas under curves. Where the data have more, auc is left out unless it
-// is asked for, and then rows are scored again for each part of the classes.
-const aucBytes = 256 << 20
+// Plain are the metrics that cost nothing but the scores.
+func (c *Classified) plain() []string {
+	if c.Likely {
+		return []string{"accuracy", "logloss"}
+	}
+	return []string{"accuracy"}
+}
 
-// Examine adds figures of classes to a predictor's own metrics, plain: those that are asked for by name, or all. The means are over the classes that
-// rows are of or are said to be of (macro averages).
-func (p *Classified) Examine(plain []train.Metric, metrics []string) (*app.Examination, error) {
-	var names []string
-	for _, m := range plain {
-		if m.Name != unknownFeatures {
-			names = append(names, m.Name)
+// Begin refuses metrics that there are not.
+func (c *Classified) Begin() error {
+	known := append(c.plain(), ofClasses...)
+	for _, m := range c.Asked {
+		if !slices.Contains(known, m) {
+			return app.UnknownMetric(c.App, m, known...)
 		}
 	}
-	names = append(names, ofClasses...)
-	for _, m := range metrics {
-		if !slices.Contains(names, m) {
-			return nil, app.UnknownMetric(p.App, m, names...)
+	width := len(c.Labels)
+	c.named, c.confusion = make([]int64, width), make([][]int64, width)
+	for k := range c.confusion {
+		c.confusion[k] = make([]int64, width)
+	}
+	if c.asked("auc") {
+		c.curves = newCurves(width)
+	}
+	return nil
+}
+
+func (c *Classified) asked(metric string) bool {
+	return len(c.Asked) == 0 || slices.Contains(c.Asked, metric)
+}
+
+// The chances that are kept of rows until they are counted, and the rows of a step at most. A step is whole batches of mlr.
+const (
+	chancesMost = 1 << 20
+	stepMost    = 1 << 16
+	stepLeast   = 1 << 8
+)
+
+// Step implements app.Counting.
+func (c *Classified) Step() int {
+	return min(stepMost, max(stepLeast, chancesMost/max(1, len(c.Labels))/stepLeast*stepLeast))
+}
+
+// Scorer implements app.Counting.
+func (c *Classified) Scorer(p app.Predictor, set *data.Set) (app.Scorer, error) {
+	s, err := c.Source(set)
+	if err != nil {
+		return nil, err
+	}
+	score, class, width, strange := c.Score(p, s), Numbered(s.ExampleSet, c.Labels), len(c.Labels), s.Unknown()
+	rows := min(c.Step(), s.Rows())
+	chances, losses, right := make([]float32, rows*width), make([]float64, rows), make([]bool, rows)
+	return func(lo, hi int) (func(), error) {
+		class := class[lo:hi]
+		for i, y := range class {
+			losses[i], right[i] = score(lo+i, y, chances[i*width:(i+1)*width])
 		}
+		return func() {
+			for i, y := range class {
+				c.count(y, chances[i*width:(i+1)*width], losses[i], right[i])
+			}
+			c.strange, strange = c.strange+strange, 0
+		}, nil
+	}, nil
+}
+
+// count adds a row.
+func (c *Classified) count(y int32, chances []float32, loss float64, right bool) {
+	c.rows++
+	c.loss += loss
+	if right {
+		c.right++
 	}
-	out := p.confusion()
-	if slices.Contains(metrics, "auc") || len(metrics) == 0 && len(p.Class)*len(p.Labels)*4 <= aucBytes {
-		p.areas(out.Classes)
+	guess := Best(chances)
+	c.named[guess]++
+	if y != UnknownClass {
+		c.confusion[y][guess]++
 	}
-	for _, m := range append(plain, macro(out.Classes, out.Confusion)...) {
-		asked := slices.Contains(metrics, m.Name) || len(metrics) == 0 || m.Name == unknownFeatures
-		if asked && !math.IsNaN(m.Value) {
+	for k := range c.curves {
+		c.curves[k].add(chances[k], int32(k) == y)
+	}
+}
+
+// Examination implements app.Counting. The means are over the classes that rows are of or are said to be of (macro averages).
+func (c *Classified) Examination() (*app.Examination, error) {
+	out := &app.Examination{Classes: c.classes(), Confusion: c.confusion}
+	n := float64(c.rows)
+	all := []train.Metric{{Name: "accuracy", Value: c.right / n}}
+	if c.Likely {
+		all = append(all, train.Metric{Name: "logloss", Value: c.loss / n})
+	}
+	if c.strange > 0 {
+		all = append(all, train.Metric{Name: unknownFeatures, Value: float64(c.strange)})
+	}
+	off := 0.0
+	for k := range c.curves {
+		var err float64
+		out.Classes[k].AUC, err = c.curves[k].area()
+		off = max(off, err)
+	}
+	all = append(all, macro(out.Classes, out.Confusion)...)
+	if off > 0 {
+		all = append(all, train.Metric{Name: aucError, Value: off})
+	}
+	for _, m := range all {
+		if (c.asked(m.Name) || m.Name == unknownFeatures || m.Name == aucError) && !math.IsNaN(m.Value) {
 			out.Metrics = append(out.Metrics, m)
 		}
 	}
-	if slices.Contains(metrics, "auc") && !slices.ContainsFunc(out.Metrics, func(m train.Metric) bool { return m.Name == "auc" }) {
-		return nil, bellows.Errorf(bellows.BadData, "evaluate", p.App, "auc needs rows of at least two classes")
+	if slices.Contains(c.Asked, "auc") && !slices.ContainsFunc(out.Metrics, func(m train.Metric) bool { return m.Name == "auc" }) {
+		return nil, bellows.Errorf(bellows.BadData, "evaluate", c.App, "auc needs rows of at least two classes")
 	}
 	return out, nil
 }
 
-// unknownFeatures is a figure that is shown whatever is asked for.
-const unknownFeatures = "unknown_features"
-
-// confusion counts what rows of each class are said to be.
-func (p *Classified) confusion() *app.Examination {
-	width := len(p.Labels)
-	out := &app.Examination{Classes: make([]app.ClassFigures, width), Confusion: make([][]int64, width)}
-	for c := range out.Confusion {
-		out.Confusion[c] = make([]int64, width)
-	}
-	named := make([]int64, width)
-	for r, y := range p.Class {
-		guess := Best(p.Chances(r))
-		named[guess]++
-		if y != UnknownClass {
-			out.Confusion[y][guess]++
-		}
-	}
-	for c := range out.Classes {
-		f := &out.Classes[c]
-		f.Label, f.AUC = p.Labels[c], math.NaN()
-		for _, n := range out.Confusion[c] {
+// classes are the figures of each class.
+func (c *Classified) classes() []app.ClassFigures {
+	out := make([]app.ClassFigures, len(c.Labels))
+	for k := range out {
+		f := &out[k]
+		f.Label, f.AUC = c.Labels[k], math.NaN()
+		for _, n := range c.confusion[k] {
 			f.Rows += n
 		}
-		right := float64(out.Confusion[c][c])
-		f.Precision, f.Recall = ratio(right, float64(named[c])), ratio(right, float64(f.Rows))
+		right := float64(c.confusion[k][k])
+		f.Precision, f.Recall = ratio(right, float64(c.named[k])), ratio(right, float64(f.Rows))
 		f.F1 = ratio(2*f.Precision*f.Recall, f.Precision+f.Recall)
 	}
 	return out
+}
+
+// Plainly are the metrics that cost nothing but the scores, of a set as a whole, for who shows them after each of many trainings.
+func (c *Classified) Plainly(p app.Predictor, set *data.Set) ([]train.Metric, error) {
+	c.Asked = c.plain()
+	if err := c.Begin(); err != nil {
+		return nil, err
+	}
+	out, err := app.CountAll(p, c, set)
+	if err != nil {
+		return nil, err
+	}
+	return out.Metrics, nil
 }
 
 // Best is the first of the largest values.
@@ -122,52 +220,4 @@ func macro(classes []app.ClassFigures, confusion [][]int64) []train.Metric {
 	}
 	return []train.Metric{{Name: "auc", Value: auc / curves}, {Name: "f1_macro", Value: f1 / n},
 		{Name: "precision_macro", Value: precision / n}, {Name: "recall_macro", Value: recall / n}}
-}
-
-// areas fills in the areas under the classes' curves, of some classes at a time.
-func (p *Classified) areas(to []app.ClassFigures) {
-	rows := len(p.Class)
-	each := min(len(to), max(1, aucBytes/4/max(1, rows)))
-	chances, order := make([]float32, each*rows), make([]uint64, rows)
-	for first := 0; first < len(to); first += each {
-		some := to[first:min(len(to), first+each)]
-		for r := range rows {
-			for k, q := range p.Chances(r)[first : first+len(some)] {
-				chances[k*rows+r] = q
-			}
-		}
-		for k := range some {
-			some[k].AUC = area(order, chances[k*rows:][:rows], p.Class, int32(first+k))
-		}
-	}
-}
-
-// area is the area under the ROC curve of one class against the others: rows are sorted by their probability, and each row of the class counts
-// the others below it. The bits of a number that is not negative sort as it does, with those of the others, turned round, below them.
-func area(order []uint64, chances []float32, class []int32, own int32) float64 {
-	for r, q := range chances {
-		bits := math.Float32bits(q+0) ^ 1<<31 // what is -0 is 0
-		if q < 0 {
-			bits = ^math.Float32bits(q)
-		}
-		order[r] = uint64(bits) << 1
-		if class[r] == own {
-			order[r]++
-		}
-	}
-	slices.Sort(order)
-	var area, below, rows float64
-	for at := 0; at < len(order); {
-		end, mine := at, 0.0
-		for ; end < len(order) && order[end]>>1 == order[at]>>1; end++ {
-			mine += float64(order[end] & 1)
-		}
-		others := float64(end-at) - mine
-		area += mine * (below + others/2)
-		below, rows, at = below+others, rows+mine, end
-	}
-	if rows == 0 || below == 0 {
-		return math.NaN()
-	}
-	return area / (rows * below)
 }

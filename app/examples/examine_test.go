@@ -36,12 +36,58 @@ func TestAreaCountsPairs(t *testing.T) {
 				}
 			}
 		}
-		if got := area(make([]uint64, len(class)), chances, class, own); math.Abs(got-above/pairs) > 1e-12 {
-			t.Errorf("class %d: %v, want %v", own, got, above/pairs)
+		curve := &newCurves(1)[0]
+		for i, y := range class {
+			curve.add(chances[i], y == own)
+		}
+		if got, off := curve.area(); math.Abs(got-above/pairs) > 1e-12 || off != 0 {
+			t.Errorf("class %d: %v within %v, want %v", own, got, off, above/pairs)
 		}
 	}
-	if got := area(make([]uint64, 1), chances[:1], class[:1], 9); !math.IsNaN(got) {
+	none := &newCurves(1)[0]
+	none.add(1, false)
+	if got, _ := none.area(); !math.IsNaN(got) {
 		t.Errorf("of no class: %v", got)
+	}
+}
+
+// TestCurvesForgetTheOrder: where more chances occur than may be remembered, the area is off by no more than is said, and is the same in any order.
+func TestCurvesForgetTheOrder(t *testing.T) {
+	t.Parallel()
+	const rows = 20_000
+	r := rand.New(rand.NewPCG(3, 4))
+	chances, own := make([]float32, rows), make([]bool, rows)
+	for i := range chances {
+		own[i] = r.IntN(3) == 0
+		chances[i] = r.Float32()
+		if own[i] {
+			chances[i] = max(chances[i], r.Float32())
+		}
+	}
+	areaOf := func(order []int, most int) (area, off float64, kept curve) {
+		c := &newCurves(1)[0]
+		c.most = most
+		for _, i := range order {
+			c.add(chances[i], own[i])
+		}
+		area, off = c.area()
+		return area, off, *c
+	}
+	exact, off, _ := areaOf(r.Perm(rows), rows)
+	if off != 0 {
+		t.Fatalf("%d different chances are %v off", rows, off)
+	}
+	first, off, kept := areaOf(r.Perm(rows), 100)
+	if math.Abs(first-exact) > off || off == 0 || off > 0.05 || first == exact {
+		t.Errorf("%v within %v, exactly %v", first, off, exact)
+	}
+	if len(kept.steps) > 100 || cap(kept.latest) > 200 {
+		t.Errorf("%d steps and %d rows are remembered", len(kept.steps), cap(kept.latest))
+	}
+	for range 3 {
+		if again, same, _ := areaOf(r.Perm(rows), 100); again != first || same != off {
+			t.Errorf("%v within %v in another order, not %v within %v", again, same, first, off)
+		}
 	}
 }
 

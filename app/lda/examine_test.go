@@ -26,7 +26,12 @@ func TestCoherenceByHand(t *testing.T) {
 	docs := &data.DocumentSet{Offset: []int64{0, 3, 6, 7, 7}, Word: []int32{0, 1, 2, 0, 1, 3, 4}, Count: []int32{1, 1, 1, 1, 1, 1, 1}, Vocab: []string{"a", "b", "c", "d", "new"}}
 	table := []int32{0, 1, 2, 3, -1}
 	// a and b always together: 1. c and d never: -1. e, of the first topic, occurs nowhere.
-	if got := p.coherence(docs, table); math.Abs(got-0) > 1e-12 {
+	pairs := newTogether(p.topWords())
+	for d := range docs.Rows() {
+		word, _ := docs.Doc(d)
+		pairs.document(word, table)
+	}
+	if got := pairs.coherence(); math.Abs(got-0) > 1e-12 {
 		t.Errorf("%v", got)
 	}
 }

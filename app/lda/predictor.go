@@ -53,27 +53,11 @@ func newPredictor(vocab []string, counts, totals []int32, d details) *predictor 
 // document estimates its mixture and the others are scored. Tokens of words that the model does not
 // know are left out.
 func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
-	docs, table, err := p.documents(set, "evaluate")
+	out, err := app.CountAll(p, &counting{asked: []string{"loglik_per_token"}}, set)
 	if err != nil {
 		return nil, err
 	}
-	sum, scored := 0.0, int64(0)
-	p.meter.Begin(progress.Part{Doing: "scoring", Unit: "documents", Total: int64(docs.Rows())})
-	for d := range docs.Rows() {
-		if err := p.meter.Add(1); err != nil {
-			return nil, err
-		}
-		word, count := docs.Doc(d)
-		b := newBag(word, count, table)
-		scored += scoredOf(word, count, table)
-		p.learnWords(b.word)
-		sum += p.completed(b)
-	}
-	if scored == 0 {
-		return nil, bellows.Errorf(bellows.BadData, "evaluate", name, "no document has two tokens that the model knows").
-			Hinted("the words must be those of the training documents")
-	}
-	return []train.Metric{{Name: "loglik_per_token", Value: sum / float64(scored)}}, nil
+	return out.Metrics, nil
 }
 
 // shareLeast is the smallest share of a document that makes a topic worth naming.

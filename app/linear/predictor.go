@@ -3,7 +3,6 @@ package linear
 import (
 	"io"
 	"math"
-	"slices"
 	"strconv"
 
 	"bellows"
@@ -90,26 +89,14 @@ func (p *predictor) raw(s examples.Source, r int) float64 {
 
 // Evaluate implements app.Predictor: of classes accuracy, and logloss where scores are log-odds; of numbers rmse, mae and r2.
 func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
-	s, err := p.source(set, "evaluate")
+	if p.names != nil {
+		return p.classified(nil).Plainly(p, set)
+	}
+	out, err := app.CountAll(p, &numbers{predictor: p}, set)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case s.Rows() == 0:
-		return nil, bellows.Errorf(bellows.BadData, "evaluate", name, "the data has no rows").Hinted("name a file with rows")
-	case p.names == nil && s.LabelNames != nil:
-		return nil, bellows.Errorf(bellows.BadData, "evaluate", name, "the model predicts numbers, and the labels are text").Hinted("name the column of numbers that it predicts with --label")
-	}
-	var m []train.Metric
-	if p.names != nil {
-		m = p.evaluateClasses(s)
-	} else {
-		m = p.evaluateNumbers(s)
-	}
-	if unknown := s.Unknown(); unknown > 0 {
-		m = append(m, train.Metric{Name: "unknown_features", Value: float64(unknown)})
-	}
-	return m, nil
+	return out.Metrics, nil
 }
 
 // likely says whether scores are log-odds.
@@ -118,78 +105,54 @@ func (p *predictor) likely() bool { return p.loss == lossLogistic || p.calibrati
 // lossMost bounds the log-loss of a row, as mlr does: a class that the model does not know has no probability at all.
 var lossMost = -math.Log(1e-15)
 
-func (p *predictor) evaluateClasses(s examples.Source) []train.Metric {
-	n, right, cost := float64(s.Rows()), 0.0, 0.0
-	for r, y := range p.targetsOf(s.ExampleSet) {
-		score := p.score(s, r)
-		right += p.judge(score, float64(y))
-		if y != y {
-			cost += lossMost
-		} else {
-			cost += min(lossMost, loss.Logistic{}.Value(score, float64(y)))
-		}
-	}
-	m := []train.Metric{{Name: "accuracy", Value: right / n}}
-	if p.likely() {
-		m = append(m, train.Metric{Name: "logloss", Value: cost / n})
-	}
-	return m
-}
-
-func (p *predictor) evaluateNumbers(s examples.Source) []train.Metric {
-	n, squares, sizes, mean, total := float64(s.Rows()), 0.0, 0.0, 0.0, 0.0
-	for r, y := range s.Label {
-		d := p.score(s, r) - float64(y)
-		squares, sizes, mean = squares+d*d, sizes+math.Abs(d), mean+float64(y)/n
-	}
-	for _, y := range s.Label {
-		total += (float64(y) - mean) * (float64(y) - mean)
-	}
-	m := []train.Metric{{Name: "rmse", Value: math.Sqrt(squares / n)}, {Name: "mae", Value: sizes / n}}
-	if total > 0 {
-		m = append(m, train.Metric{Name: "r2", Value: 1 - squares/total})
-	}
-	return m
-}
-
 // Examine implements app.Examiner: of classes what mlr tells, too, by scores where there are no probabilities.
 func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, error) {
-	plain, err := p.Evaluate(set)
+	c, err := p.Count(metrics)
 	if err != nil {
 		return nil, err
 	}
-	if p.names == nil {
-		return chosen(plain, metrics)
-	}
-	s, err := p.source(set, "evaluate")
-	if err != nil {
-		return nil, err
-	}
-	both := make([]float32, 2)
-	of := examples.Classified{App: name, Labels: p.names, Class: examples.Numbered(s.ExampleSet, p.names), Chances: func(r int) []float32 {
-		score := float32(p.score(s, r))
-		both[0], both[1] = -score, score
-		return both
-	}}
-	return of.Examine(plain, metrics)
+	return app.CountAll(p, c, set)
 }
 
-// chosen is the metrics that are asked for, or all.
-func chosen(list []train.Metric, metrics []string) (*app.Examination, error) {
-	var known []string
-	out := &app.Examination{}
-	for _, m := range list {
-		known = append(known, m.Name)
-		if len(metrics) == 0 || slices.Contains(metrics, m.Name) {
-			out.Metrics = append(out.Metrics, m)
-		}
+// Count implements app.Counter.
+func (p *predictor) Count(metrics []string) (app.Counting, error) {
+	if p.names == nil {
+		c := &numbers{predictor: p, asked: metrics}
+		return c, c.check()
 	}
-	for _, m := range metrics {
-		if !slices.Contains(known, m) {
-			return nil, app.UnknownMetric(name, m, known...)
-		}
+	c := p.classified(metrics)
+	return c, c.Begin()
+}
+
+// classified counts how well the model tells its classes apart.
+func (p *predictor) classified(metrics []string) *examples.Classified {
+	return &examples.Classified{App: name, Labels: p.names, Likely: p.likely(), Asked: metrics, Source: p.scored,
+		Score: func(by app.Predictor, s examples.Source) func(r int, y int32, chances []float32) (float64, bool) {
+			q := by.(*predictor)
+			return func(r int, y int32, chances []float32) (float64, bool) {
+				score := q.score(s, r)
+				chances[0], chances[1] = -float32(score), float32(score)
+				if y == examples.UnknownClass {
+					return lossMost, false
+				}
+				target := float64(2*y - 1)
+				return min(lossMost, loss.Logistic{}.Value(score, target)), q.judge(score, target) > 0
+			}
+		}}
+}
+
+// scored is rows with labels that the model can be held against.
+func (p *predictor) scored(set *data.Set) (examples.Source, error) {
+	s, err := p.source(set, "evaluate")
+	switch {
+	case err != nil:
+		return s, err
+	case s.Rows() == 0:
+		return s, bellows.Errorf(bellows.BadData, "evaluate", name, "the data has no rows").Hinted("name a file with rows")
+	case p.names == nil && s.LabelNames != nil:
+		return s, bellows.Errorf(bellows.BadData, "evaluate", name, "the model predicts numbers, and the labels are text").Hinted("name the column of numbers that it predicts with --label")
 	}
-	return out, nil
+	return s, nil
 }
 
 // Unknown implements app.Stranger.

@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/mf/internal/ranked"
 	"bellows/app/mf/internal/seen"
 	"bellows/data"
 	"bellows/model"
@@ -241,11 +242,11 @@ func (d *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	}
 	user, item := d.indices(r)
 	if d.implicit {
-		first := []ranking{{"ndcg", rankedFirst, 0}}
+		first := []ranked.Metric{{Sort: "ndcg", K: rankedFirst}}
 		if err := d.rankAll(first, user, item, r.Rating); err != nil {
 			return nil, err
 		}
-		return []train.Metric{{Name: "ndcg_at_10", Value: first[0].sum}}, nil
+		return []train.Metric{{Name: "ndcg_at_10", Value: first[0].Sum}}, nil
 	}
 	var sum float64
 	d.deviations(user, item, r.Rating, func(e float64) { sum += e * e })

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/app/mf/internal/ranked"
 	"bellows/app/mf/internal/seen"
 	"bellows/app/mf/internal/toplist"
 	"bellows/data"
@@ -164,7 +165,7 @@ func TestRankingsByTheBook(t *testing.T) {
 		}
 	}
 	d.seen, _ = seen.Open(seen.Encode(had, seen.RowsMost), users, items)
-	asked := []ranking{{"ndcg", 10, 0}, {"precision", 5, 0}, {"recall", 50, 0}}
+	asked := []ranked.Metric{{Sort: "ndcg", K: 10}, {Sort: "precision", K: 5}, {Sort: "recall", K: 50}}
 	if err := d.rankAll(asked, set.User, set.Item, set.Rating); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +194,7 @@ func TestRankingsByTheBook(t *testing.T) {
 				continue
 			}
 			if at < 10 {
-				want[0] += 1 / math.Log2(float64(at)+2) / idealGain(min(10, relevant)) / (users - 1)
+				want[0] += 1 / math.Log2(float64(at)+2) / ideal(min(10, relevant)) / (users - 1)
 			}
 			if at < 5 {
 				want[1] += 1. / 5 / (users - 1)
@@ -204,11 +205,19 @@ func TestRankingsByTheBook(t *testing.T) {
 		}
 	}
 	for k, a := range asked {
-		if math.Abs(a.sum-want[k]) > 1e-9 {
-			t.Errorf("%s@%d is %v, want %v", a.sort, a.k, a.sum, want[k])
+		if math.Abs(a.Sum-want[k]) > 1e-9 {
+			t.Errorf("%s@%d is %v, want %v", a.Sort, a.K, a.Sum, want[k])
 		}
 	}
 	if err := d.rankAll(asked, nil, nil, nil); bellows.KindOf(err) != bellows.BadData {
 		t.Error(err)
 	}
+}
+
+// ideal is the gain of a ranking that begins with n relevant items.
+func ideal(n int) (gain float64) {
+	for at := range n {
+		gain += 1 / math.Log2(float64(at)+2)
+	}
+	return gain
 }

@@ -8,6 +8,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/epochs"
+	"bellows/app/mf/internal/ranked"
 	"bellows/app/mf/internal/toplist"
 	"bellows/data"
 	"bellows/model"
@@ -354,7 +355,7 @@ func (w *weighted) withoutHad(split int) {
 			had, _ := w.sides[usersTable].parts[split].of(int(one.Row))
 			had = slices.Clone(had)
 			slices.Sort(had)
-			one.Without = difference(nil, had, one.Relevant)
+			one.Without = ranked.Difference(nil, had, one.Relevant)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/app/epochs"
+	"bellows/app/mf/internal/ranked"
 	"bellows/app/mf/internal/toplist"
 	"bellows/train"
 	"bellows/vec"
@@ -168,9 +169,9 @@ func (e *weightedExecutor) score(t *train.Task) {
 			Users: t.PullRange(usersTable, e.first(usersTable, t.Split()), e.first(usersTable, t.Split()+1)),
 			Items: t.PullRange(itemsTable, 0, bellows.RowID(len(e.sides[itemsTable].row)))}
 		for k := range list {
-			ndcg := ranking{"ndcg", rankedFirst, 0}
-			_ = r.Judge(list[k], func(u *toplist.User, hits []int) { ndcg.add(hits, len(u.Relevant)) })
-			sums[k] = ndcg.sum
+			ndcg := ranked.Metric{Sort: "ndcg", K: rankedFirst}
+			_ = r.Judge(list[k], func(u *toplist.User, hits []int) { ndcg.Add(hits, len(u.Relevant)) })
+			sums[k] = ndcg.Sum
 		}
 	}
 	t.SignalTaskCompletion(sums[:]...)

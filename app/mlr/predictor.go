@@ -2,6 +2,7 @@ package mlr
 
 import (
 	"io"
+	"math"
 	"strconv"
 
 	"bellows"
@@ -46,38 +47,46 @@ func (p *predictor) Share() app.Predictor {
 // counts as wrong, with the smallest probability. Where the data has entries of features that the
 // model does not know, a third figure, unknown_features, counts them.
 func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
-	s, err := p.source(set, "evaluate")
-	if err != nil {
-		return nil, err
-	}
-	if s.Rows() == 0 {
-		return nil, bellows.Errorf(bellows.BadData, "evaluate", p.name, "the data has no rows")
-	}
-	class := examples.Numbered(s.ExampleSet, p.labels)
-	var t tally
-	for r, y := range class {
-		t.count(p.chances(s, r), y)
-	}
-	n := float64(s.Rows())
-	m := []train.Metric{{Name: "accuracy", Value: t.correct / n}, {Name: "logloss", Value: t.loss / n}}
-	if unknown := s.Unknown(); unknown > 0 {
-		m = append(m, train.Metric{Name: "unknown_features", Value: float64(unknown)})
-	}
-	return m, nil
+	return p.classified(nil).Plainly(p, set)
 }
 
 // Examine implements app.Examiner.
 func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, error) {
-	plain, err := p.Evaluate(set)
+	c, err := p.Count(metrics)
 	if err != nil {
 		return nil, err
 	}
+	return app.CountAll(p, c, set)
+}
+
+// Count implements app.Counter.
+func (p *predictor) Count(metrics []string) (app.Counting, error) {
+	c := p.classified(metrics)
+	return c, c.Begin()
+}
+
+// classified counts how well the model tells its classes apart.
+func (p *predictor) classified(metrics []string) *examples.Classified {
+	return &examples.Classified{App: p.name, Labels: p.labels, Likely: true, Asked: metrics, Source: p.scored,
+		Score: func(by app.Predictor, s examples.Source) func(r int, y int32, chances []float32) (float64, bool) {
+			q := by.(*predictor)
+			return func(r int, y int32, chances []float32) (float64, bool) {
+				copy(chances, q.chances(s, r))
+				if y == examples.UnknownClass {
+					return -math.Log(chanceLeast), false
+				}
+				return -math.Log(max(chanceLeast, float64(chances[y]))), examples.Best(chances) == int(y)
+			}
+		}}
+}
+
+// scored is rows that the model can be held against.
+func (p *predictor) scored(set *data.Set) (examples.Source, error) {
 	s, err := p.source(set, "evaluate")
-	if err != nil {
-		return nil, err
+	if err == nil && s.Rows() == 0 {
+		err = bellows.Errorf(bellows.BadData, "evaluate", p.name, "the data has no rows")
 	}
-	of := examples.Classified{App: p.name, Labels: p.labels, Class: examples.Numbered(s.ExampleSet, p.labels), Chances: func(r int) []float32 { return p.chances(s, r) }}
-	return of.Examine(plain, metrics)
+	return s, err
 }
 
 // Unknown implements app.Stranger.

@@ -1,5 +1,5 @@
-// Command predict shows how fast a saved model answers: `bellows predict` on rows of the shape of a9a, text in, lines out, and `bellows serve-model`
-// under questions for predictions.
+// Command predict shows how fast a saved model answers: `bellows predict` and `bellows eval` on rows of the shape of a9a, text in, lines or figures out, and
+// `bellows serve-model` under questions for predictions.
 //
 // It builds the command, makes rows of 14 of 123 features that are 0 or 1 from a seed (with --data, of a9a itself, over and over), and trains a linear
 // model on some of them. Rows a second by the wall clock are those of the machine, by CPU time those of one core: where others work on the machine,
@@ -32,7 +32,7 @@ import (
 const wanted = 500_000
 
 func main() {
-	only := flag.String("only", "", "one part: rows, memory or serve")
+	only := flag.String("only", "", "one part: rows, eval, memory or serve")
 	folder := flag.String("data", "", "`folder` with a9a.test.libsvm.gz; without it rows are made")
 	seconds := flag.Duration("for", 3*time.Second, "how `long` questions are asked in each turn")
 	pair.Main(3, 7, func(b *pair.Bench) {
@@ -42,7 +42,7 @@ func main() {
 		m := &measure{Bench: b, shelf: shelf, program: shelf.Path("bellows")}
 		pair.Check(pair.Build(m.program))
 		m.train()
-		b.Parts(*only, pair.Part{Name: "rows", Run: m.rates}, pair.Part{Name: "memory", Run: m.memory}, pair.Part{Name: "serve", Run: func() { m.serve(*seconds) }})
+		b.Parts(*only, pair.Part{Name: "rows", Run: m.rates}, pair.Part{Name: "eval", Run: m.eval}, pair.Part{Name: "memory", Run: m.memory}, pair.Part{Name: "serve", Run: func() { m.serve(*seconds) }})
 	})
 }
 
@@ -130,20 +130,49 @@ func (m *measure) rates() {
 	m.Note("load %s at the end", pair.Load())
 }
 
+// eval shows rows a second that are scored: the whole command, beside the one that predicts.
+func (m *measure) eval() {
+	m.Section("bellows eval")
+	rows := 2_000_000
+	if m.Full {
+		rows = 10_000_000
+	}
+	path := m.file("rows.libsvm", rows)
+	side := func(verb string, args ...string) pair.Side {
+		return pair.Side{Name: verb, Run: func() (pair.Turn, error) {
+			_, t, err := pair.Once("bellows "+verb, m.program, nil, append([]string{verb, m.model, path}, args...)...)
+			t.Work = float64(rows)
+			return t, err
+		}}
+	}
+	series := m.Interleave(side("eval"), side("predict", "--out", m.shelf.Path("out")))
+	m.AddFact(pair.Fact{Figure: fmt.Sprintf("%d rows, %d cores", rows, runtime.NumCPU()), Unit: "rows/s", Ours: series[0].Rates(pair.Wall).Median, Peer: "wanted", Bound: wanted, Least: true})
+	m.AddFact(pair.Fact{Figure: fmt.Sprintf("%d rows, by CPU time", rows), Unit: "rows/s", Ours: series[0].Rates(pair.CPU).Median})
+	m.Add(pair.Row{Figure: "eval beside predict, by CPU time", Unit: "rows/s", Clock: pair.CPU, Ours: series[0], Peer: series[1]})
+	m.Note("load %s at the end", pair.Load())
+}
+
 // memory shows that a longer input takes no more.
 func (m *measure) memory() {
 	m.Section("memory")
-	peaks := map[int]float64{}
-	for _, rows := range []int{500_000, 4_000_000} {
+	const short, long = 500_000, 4_000_000
+	peaks := map[string]map[int]float64{"predict": {}, "eval": {}}
+	for _, rows := range []int{short, long} {
 		path := m.file("rows.libsvm", rows)
-		series := m.Interleave(pair.Side{Name: "predict", Run: func() (pair.Turn, error) {
-			_, t, err := pair.Once("bellows predict", m.program, nil, "predict", m.model, path, "--out", os.DevNull)
-			return t, err
-		}})
-		peaks[rows] = series[0].Peak()
-		m.AddFact(pair.Fact{Figure: fmt.Sprintf("peak of memory, %d rows (%d MB)", rows, pair.Must(os.Stat(path)).Size()>>20), Unit: "B", Ours: peaks[rows]})
+		side := func(verb string, args ...string) pair.Side {
+			return pair.Side{Name: verb, Run: func() (pair.Turn, error) {
+				_, t, err := pair.Once("bellows "+verb, m.program, nil, append([]string{verb, m.model, path}, args...)...)
+				return t, err
+			}}
+		}
+		for _, series := range m.Interleave(side("predict", "--out", os.DevNull), side("eval")) {
+			peaks[series.Name][rows] = series.Peak()
+			m.AddFact(pair.Fact{Figure: fmt.Sprintf("%s: peak of memory, %d rows (%d MB)", series.Name, rows, pair.Must(os.Stat(path)).Size()>>20), Unit: "B", Ours: series.Peak()})
+		}
 	}
-	m.AddFact(pair.Fact{Figure: "peak of 4,000,000 rows over that of 500,000", Unit: "times", Ours: peaks[4_000_000] / peaks[500_000], Peer: "limit", Bound: 1.2})
+	for _, verb := range []string{"predict", "eval"} {
+		m.AddFact(pair.Fact{Figure: fmt.Sprintf("%s: peak of %d rows over that of %d", verb, long, short), Unit: "times", Ours: peaks[verb][long] / peaks[verb][short], Peer: "limit", Bound: 1.2})
+	}
 }
 
 // serve asks a server for some time, with one row in each question and with many, from some clients at once, in a loop: each asks again when it has its answer.

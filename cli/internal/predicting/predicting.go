@@ -8,15 +8,13 @@ package predicting
 
 import (
 	"bytes"
-	"hash/maphash"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 
 	"bellows"
 	"bellows/app"
+	"bellows/cli/internal/strangers"
 	"bellows/data"
 )
 
@@ -34,8 +32,7 @@ type Predictions struct {
 	spare  sync.Pool // of *page
 
 	rows    int64
-	unknown map[string]int64
-	met     map[string]*distinct // by what they are: names that the model does not know
+	unknown strangers.Count
 }
 
 // page is a block's predictions while they are made.
@@ -47,7 +44,7 @@ type page struct {
 // New begins to write predictions to out; as JSON lines where json is set. As many blocks are predicted at a time as slots, if the application's
 // predictors can be shared, else one.
 func New(p app.Predictor, out io.Writer, json bool, slots int) *Predictions {
-	r := &Predictions{out: out, json: json, unknown: map[string]int64{}, met: map[string]*distinct{}}
+	r := &Predictions{out: out, json: json}
 	if named, ok := p.(app.Named); ok {
 		r.fields = named.Fields()
 	}
@@ -86,9 +83,9 @@ func (r *Predictions) Take(b *data.Block) error {
 	p.text.Reset()
 	desk := <-r.desks
 	err := desk.Predict(b.Set, &p.text)
-	var strange *strangers
+	var strange *strangers.Some
 	if err == nil {
-		strange = strangersOf(desk, b.Set)
+		strange = strangers.Of(desk, b.Set, false)
 	}
 	r.desks <- desk
 	if err != nil {
@@ -111,7 +108,7 @@ func (r *Predictions) Take(b *data.Block) error {
 		return err
 	}
 	r.rows += int64(rows)
-	r.count(strange)
+	r.unknown.Add(strange)
 	return nil
 }
 
@@ -119,70 +116,4 @@ func (r *Predictions) Take(b *data.Block) error {
 func (r *Predictions) Rows() int64 { return r.rows }
 
 // Unknown is what in the rows the model does not know, by what it is; without zeros.
-func (r *Predictions) Unknown() map[string]int64 {
-	all := maps.Clone(r.unknown)
-	for what, names := range r.met {
-		all[what] = names.count()
-	}
-	maps.DeleteFunc(all, func(_ string, n int64) bool { return n == 0 })
-	return all
-}
-
-// strangers are what a model does not know of a block's rows: how many, and of what has names also these.
-type strangers struct {
-	counts map[string]int64
-	names  map[string][]uint64 // hashes
-}
-
-var nameSeed = maphash.MakeSeed()
-
-func strangersOf(p app.Predictor, set *data.Set) *strangers {
-	s := &strangers{}
-	of, ok := p.(app.Stranger)
-	if !ok {
-		return s
-	}
-	s.counts = of.Unknown(set, false)
-	if named, ok := p.(app.Acquainted); ok {
-		s.names = map[string][]uint64{}
-		named.EachUnknown(set, func(what, name string) {
-			s.names[what] = append(s.names[what], maphash.String(nameSeed, name))
-		})
-	}
-	return s
-}
-
-// count adds up what blocks have said. Who calls it has the turn.
-func (r *Predictions) count(s *strangers) {
-	for what, n := range s.counts {
-		if _, named := s.names[what]; !named {
-			r.unknown[what] += n
-		}
-	}
-	for _, what := range slices.Sorted(maps.Keys(s.names)) {
-		if r.met[what] == nil {
-			r.met[what] = &distinct{}
-		}
-		r.met[what].add(s.names[what])
-	}
-}
-
-// DistinctMost bounds the names of one sort that are told apart, and so memory: of more, this number is the answer.
-const DistinctMost = 1 << 22
-
-// distinct counts names, each once, by their hashes: two of 4 million have one hash with a chance of 5e-7.
-type distinct struct{ seen map[uint64]struct{} }
-
-func (d *distinct) add(hashes []uint64) {
-	if d.seen == nil {
-		d.seen = map[uint64]struct{}{}
-	}
-	for _, h := range hashes {
-		if len(d.seen) == DistinctMost {
-			return
-		}
-		d.seen[h] = struct{}{}
-	}
-}
-
-func (d *distinct) count() int64 { return int64(len(d.seen)) }
+func (r *Predictions) Unknown() map[string]int64 { return r.unknown.All() }

@@ -1,6 +1,7 @@
 // Package scores asks a model how well it does on labelled rows, and shows what it says of classes.
 //
-// The caller's duties, in order: Examine; make Classes of what it says; Print them below the metrics, which are the caller's to show.
+// The caller's duties, in order: Begin and give Take to data.Stream, or where there is nothing to begin Examine all rows; make Classes of what is
+// said; Print them below the metrics, which are the caller's to show.
 //
 // The package refuses to know metrics: names and values are the application's.
 package scores
@@ -27,14 +28,19 @@ type Class struct {
 	AUC       *float64 `json:"auc,omitempty"`
 }
 
-// Examine scores the data by the metrics asked for, or by those that the application finds fit.
-func Examine(p app.Predictor, set *data.Set, metrics string) (*app.Examination, error) {
-	var names []string
+// namesOf are metrics that are asked for, none where that is left to the application.
+func namesOf(metrics string) (names []string) {
 	if metrics != "" {
 		for m := range strings.SplitSeq(metrics, ",") {
 			names = append(names, strings.TrimSpace(m))
 		}
 	}
+	return names
+}
+
+// Examine scores the data by the metrics asked for, or by those that the application finds fit.
+func Examine(p app.Predictor, set *data.Set, metrics string) (*app.Examination, error) {
+	names := namesOf(metrics)
 	if e, ok := p.(app.Examiner); ok {
 		return e.Examine(set, names)
 	}

@@ -2,13 +2,16 @@ package verbs
 
 import (
 	"cmp"
+	"runtime"
 	"strings"
 	"time"
 
 	"bellows"
+	"bellows/app"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/scores"
 	"bellows/cli/internal/stage"
+	"bellows/data"
 
 	"github.com/spf13/cobra"
 )
@@ -18,13 +21,13 @@ type evalReport struct {
 	Model   string             `json:"model"`
 	App     string             `json:"app"`
 	Data    []string           `json:"data"`
-	Rows    int                `json:"rows"`
+	Rows    int64              `json:"rows"`
 	Metrics map[string]float64 `json:"metrics"`
 	Unknown map[string]int64   `json:"unknown"` // what the model does not know, by what it is: "labels"
 	// Of models that name one of several classes.
 	Classes   []scores.Class `json:"classes,omitempty"`
 	Confusion [][]int64      `json:"confusion,omitempty"` // by the class of rows, then by the class that they are said to be of
-	Seconds   float64        `json:"seconds"`             // of scoring, without reading
+	Seconds   float64        `json:"seconds"`             // of reading and scoring, which go together; of scoring alone where all rows are read first
 	stage.Timing
 }
 
@@ -35,8 +38,10 @@ func (c *Tool) evalCommand() *cobra.Command {
 	one, other := c.sample(0), c.sample(1)
 	var metrics string
 	cmd := c.questionCommand(&cobra.Command{
-		Use:     "eval MODEL DATA...",
-		Short:   "Score a saved model on labelled data",
+		Use:   "eval MODEL DATA...",
+		Short: "Score a saved model on labelled data",
+		Long: "Score a saved model on labelled data. Rows are scored as they are read, so that DATA may be of any size; but\n" +
+			"metrics of rankings, such as ndcg@10, need all ratings of a user, and so all rows at once.",
 		Example: "eval " + one.model() + " " + one.labelled + "\neval " + other.model() + " " + other.labelled + " --json",
 	}, false, stage.Scoring, func(q *question) error { return c.eval(q, metrics) })
 	cmd.Flags().StringVar(&metrics, "metrics", "", "`names` of metrics, separated by commas (default: those that fit the model); a name that is not known lists them")
@@ -44,23 +49,22 @@ func (c *Tool) evalCommand() *cobra.Command {
 }
 
 func (c *Tool) eval(q *question, metrics string) error {
-	if err := c.read(q); err != nil {
+	flow, err := scores.Begin(q.predictor, metrics, runtime.GOMAXPROCS(0))
+	if err != nil {
 		return err
 	}
-	defer q.set.Close()
-	if rows := q.set.Rows(); rows > 0 && q.unknown["labels"] == int64(rows) {
-		return bellows.Errorf(bellows.BadData, "score", strings.Join(q.files, " "), "none of the labels is one of the model's").
-			Hinted("its labels are in labels.txt of " + q.name + "; name the column of the labels with --label, or give rows of its classes")
+	r := evalReport{Model: q.name, App: q.model.App, Data: q.files}
+	var found *app.Examination
+	if flow != nil {
+		found, err = c.evalFlowing(q, flow, &r)
+	} else {
+		found, err = c.evalWhole(q, metrics, &r)
 	}
-	start := time.Now()
-	q.stages.Enter(stage.Scoring)
-	pace(q.predictor, q.stages.Meter)
-	found, err := scores.Examine(q.predictor, q.set, metrics)
-	if err = cmp.Or(q.ctx.Err(), err); err != nil {
-		return interruptedWhile(q.ctx, "scoring", err)
+	if err != nil {
+		return err
 	}
-	r := evalReport{Model: q.name, App: q.model.App, Data: q.files, Rows: q.set.Rows(), Metrics: finiteMetrics(found.Metrics), Unknown: q.unknown,
-		Classes: scores.Classes(found.Classes), Confusion: found.Confusion, Seconds: time.Since(start).Seconds(), Timing: q.stages.Timing()}
+	r.Metrics, r.Unknown, r.Timing = finiteMetrics(found.Metrics), q.unknown, q.stages.Timing()
+	r.Classes, r.Confusion = scores.Classes(found.Classes), found.Confusion
 	width := metricWidth
 	for _, m := range found.Metrics {
 		width = max(width, len(m.Name))
@@ -70,4 +74,54 @@ func (c *Tool) eval(q *question, metrics string) error {
 	}
 	scores.Print(c.Console, r.Classes, r.Confusion)
 	return c.Object(r)
+}
+
+// evalFlowing scores rows as they are read.
+func (c *Tool) evalFlowing(q *question, flow *scores.Flow, r *evalReport) (*app.Examination, error) {
+	start := time.Now()
+	q.stages.Enter(stage.Scoring)
+	q.stages.Live.Turn("Ctrl-C stops")
+	detected, err := data.Stream(q.ctx, q.files, q.kind, q.opt, flow.Take)
+	if err != nil {
+		return nil, interruptedWhile(q.ctx, "scoring", err)
+	}
+	c.Talk("%s: %s", strings.Join(q.files, " "), detected)
+	q.unknown = flow.Unknown()
+	c.tellUnknown(q, &detected)
+	if err := q.known(flow.Rows()); err != nil {
+		return nil, err
+	}
+	found, err := flow.Examination()
+	r.Rows, r.Seconds = flow.Rows(), time.Since(start).Seconds()
+	return found, err
+}
+
+// evalWhole scores rows when all of them are there.
+func (c *Tool) evalWhole(q *question, metrics string, r *evalReport) (*app.Examination, error) {
+	if err := c.read(q); err != nil {
+		return nil, err
+	}
+	defer q.set.Close()
+	r.Rows = int64(q.set.Rows())
+	if err := q.known(r.Rows); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	q.stages.Enter(stage.Scoring)
+	pace(q.predictor, q.stages.Meter)
+	found, err := scores.Examine(q.predictor, q.set, metrics)
+	if err = cmp.Or(q.ctx.Err(), err); err != nil {
+		return nil, interruptedWhile(q.ctx, "scoring", err)
+	}
+	r.Seconds = time.Since(start).Seconds()
+	return found, nil
+}
+
+// known refuses rows of which none has a label that the model knows.
+func (q *question) known(rows int64) error {
+	if rows > 0 && q.unknown["labels"] == rows {
+		return bellows.Errorf(bellows.BadData, "score", strings.Join(q.files, " "), "none of the labels is one of the model's").
+			Hinted("its labels are in labels.txt of " + q.name + "; name the column of the labels with --label, or give rows of its classes")
+	}
+	return nil
 }

@@ -1,0 +1,88 @@
+package scores
+
+import (
+	"bellows/app"
+	"bellows/cli/internal/strangers"
+	"bellows/data"
+)
+
+// Flow is an examination of rows that come block by block.
+//
+// A block is scored by a predictor that nobody else has, and in its turn added to what was counted. Nobody who waits for a turn holds a predictor. What is too
+// large to be kept meanwhile takes its turn first, and is scored in it: such a block is nearly always the only one.
+//
+// Lock: what stands below counting is of who has the turn alone.
+type Flow struct {
+	desks    chan app.Predictor
+	counting app.Counting
+
+	rows    int64
+	unknown strangers.Count
+}
+
+// Begin begins to examine by the metrics asked for, or by those that the application finds fit; as many blocks are scored at a time as slots. It is nil where
+// the application, or a metric, needs all rows at once.
+func Begin(p app.Predictor, metrics string, slots int) (*Flow, error) {
+	counter, ok := p.(app.Counter)
+	if !ok {
+		return nil, nil
+	}
+	counting, err := counter.Count(namesOf(metrics))
+	if err != nil || counting == nil {
+		return nil, err
+	}
+	f := &Flow{desks: make(chan app.Predictor, slots), counting: counting}
+	for range slots {
+		f.desks <- counter.Share()
+	}
+	return f, nil
+}
+
+// Take scores the rows of a block and counts them in its turn.
+func (f *Flow) Take(b *data.Block) error {
+	rows := b.Set.Rows()
+	if rows > f.counting.Step() {
+		if err := b.Turn(); err != nil {
+			return err
+		}
+	}
+	desk := <-f.desks
+	back := func() {
+		if desk != nil {
+			f.desks <- desk
+			desk = nil
+		}
+	}
+	defer back()
+	strange := strangers.Of(desk, b.Set, true)
+	score, err := f.counting.Scorer(desk, b.Set)
+	if err != nil {
+		return err
+	}
+	for lo := 0; lo < rows; lo += f.counting.Step() {
+		hi := min(lo+f.counting.Step(), rows)
+		add, err := score(lo, hi)
+		if err != nil {
+			return err
+		}
+		if hi == rows {
+			back()
+		}
+		if err := b.Turn(); err != nil {
+			return err
+		}
+		add()
+	}
+	f.rows += int64(rows)
+	f.unknown.Add(strange)
+	return nil
+}
+
+// Rows is how many rows have been counted.
+func (f *Flow) Rows() int64 { return f.rows }
+
+// Unknown is what in the rows the model does not know, by what it is; without zeros.
+func (f *Flow) Unknown() map[string]int64 { return f.unknown.All() }
+
+// Examination is what there is to tell of the rows.
+func (f *Flow) Examination() (*app.Examination, error) { return f.counting.Examination() }
