@@ -2,6 +2,7 @@ package linear
 
 import (
 	"math"
+	"slices"
 
 	"bellows"
 	"bellows/app"
@@ -43,7 +44,8 @@ type ascent struct {
 	sums, before []float32
 	was, duals   []float32
 	row          []float32
-	order        []int32 // rows to visit
+	active       []int32 // rows to visit
+	groups       []int32 // the places of their first
 }
 
 // newExecutor is one for a split.
@@ -136,39 +138,64 @@ func (e *ascent) ascend(t *train.Task, at int) {
 	t.SignalTaskCompletion()
 }
 
-// visit goes over the rows of a block in an order that a number fixes, again and again. A row whose dual variable did not move rests until the next clock: of losses with a flat piece
-// most rows come to a bound and stay there (what LIBLINEAR calls shrinking; Hsieh et al. 2008, "A dual coordinate descent method for large-scale linear SVM", 3.2).
+// visit goes over the rows of a block in an order that a number fixes, again and again, in another order each time. A row whose dual variable did not move rests until the next clock: of losses with a flat
+// piece most rows come to a bound and stay there (what LIBLINEAR calls shrinking; Hsieh et al. 2008, "A dual coordinate descent method for large-scale linear SVM", 3.2). The fewer move, the
+// more often they are visited.
+//
+// Rows that lie beside each other are visited one after the other, some at a time, since memory that is read in its order comes before it is asked for. Not many, since rows that always
+// follow each other in the same order come to their best more slowly.
 func (e *ascent) visit(u *block, sums, duals []float32, by penalty, fixed uint64, hold bool) {
-	n := len(u.target)
-	at, stride := int(fixed>>33)%n, coprime(int(fixed&0xffff), n)
-	order := e.order[:0]
-	for range n {
-		if !hold || !e.p.aside(u.first+at) {
-			order = append(order, int32(at))
-		}
-		if at += stride; at >= n {
-			at -= n
+	active := e.active[:0]
+	for i := range u.target {
+		if !hold || !e.p.aside(u.first+i) {
+			active = append(active, int32(i))
 		}
 	}
-	e.order = order
-	for range passes {
-		moved := order[:0]
-		for _, r := range order {
-			i := int(r)
-			dual := duals[i]
-			next := float32(e.p.loss.Step(float64(dual), u.score(sums, i, e.p.bias, by), by.factor*float64(u.square[i]), float64(u.target[i])))
-			if d := next - dual; d != 0 {
-				u.step(sums, i, e.p.bias, d)
-				duals[i] = next
-				moved = append(moved, r)
+	e.active = active
+	chance, left := random.Start(fixed, 0), passes*len(active)
+	for pass := 0; pass < passesMost && left >= len(active) && left > 0; pass++ {
+		left -= len(active)
+		e.shuffle(len(active), &chance)
+		for _, first := range e.groups {
+			for k, r := range active[first:min(int(first)+groupRows, len(active))] {
+				i := int(r)
+				dual := duals[i]
+				next := float32(e.p.loss.Step(float64(dual), u.score(sums, i, e.p.bias, by), by.factor*float64(u.square[i]), float64(u.target[i])))
+				if d := next - dual; d != 0 {
+					u.step(sums, i, e.p.bias, d)
+					duals[i] = next
+				} else {
+					active[int(first)+k] = rests
+				}
 			}
 		}
-		order = moved
+		active = slices.DeleteFunc(active, func(r int32) bool { return r == rests })
 	}
 }
 
-// passes is how often a split goes over its rows between two exchanges: more come closer to what the split alone can reach, and exchanges cost more than they do.
-const passes = 4
+// rests stands for a row that is not visited any more.
+const rests = -1
+
+// shuffle deals the groups of so many rows, by the place of their first.
+func (e *ascent) shuffle(rows int, chance *random.Stream) {
+	e.groups = e.groups[:0]
+	for first := 0; first < rows; first += groupRows {
+		e.groups = append(e.groups, int32(first))
+	}
+	for i := len(e.groups) - 1; i > 0; i-- {
+		j := (chance.Next() >> 32) * uint64(i+1) >> 32
+		e.groups[i], e.groups[j] = e.groups[j], e.groups[i]
+	}
+}
+
+// How often a split goes over its rows between two exchanges: so many visits a row, on the average of all, and so often at most. More come closer to what the split alone can reach, and
+// exchanges cost more than they do. groupRows is the rows that are visited in the order in which they lie: by 1 the hinge loss of 25,000 reviews takes half as long again, by 64 that of 20 Newsgroups
+// four times as long.
+const (
+	passes     = 4
+	passesMost = 16
+	groupRows  = 8
+)
 
 // coprime is a number from 1 to n-1 (or 0 of 1) by which one comes to each of n places, from some number on.
 func coprime(from, n int) int {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/app"
 	"bellows/app/examples"
 	"bellows/vec"
 )
@@ -45,25 +46,101 @@ func (p *problem) block(s examples.Source, rows []int32, target []float32, at in
 	} else {
 		p.fillSparse(&u, s, rows, at, place)
 	}
-	if !p.dual() {
-		return u
+	if p.dual() {
+		u.alone, u.square = p.lone, make([]float32, len(rows))
+		p.fillSquares(&u, 0, len(rows))
 	}
-	u.alone = p.lone
-	u.square = make([]float32, len(rows))
+	return u
+}
+
+// fillSquares fills in the squares of some rows of a block.
+func (p *problem) fillSquares(u *block, from, to int) {
 	own := u.share[len(u.share)-1] * p.bias * p.bias
-	for i := range rows {
+	for i := from; i < to; i++ {
 		if p.dense {
 			u.square[i] = own + u.share[0]*vec.SumSquares(u.row(i, p.features))
 			continue
 		}
 		sum := own
 		index, value := u.entries(i)
-		for k, j := range index {
-			sum += float32(u.share[j] * float32(value[k]*value[k]))
+		if u.alone {
+			for _, v := range value {
+				sum += float32(v * v)
+			}
+		} else {
+			for k, j := range index {
+				sum += float32(u.share[j] * float32(value[k]*value[k]))
+			}
 		}
 		u.square[i] = sum
 	}
-	return u
+}
+
+// layAll lays out the training rows of all splits, for the first to ascend over alone. What the others measure is views of it.
+func (p *problem) layAll() {
+	n := len(p.rows)
+	u := block{target: make([]float32, n), square: make([]float32, n), share: slices.Repeat([]float32{1}, p.features+1), alone: true}
+	if p.dense {
+		u.x = make([]float32, n*p.features)
+	} else {
+		p.offsets(&u, p.src, p.rows)
+	}
+	app.ForEach(layParts, func(i int) {
+		if p.meter.Err() != nil {
+			return
+		}
+		lo, hi := app.Share(n, i, layParts), app.Share(n, i+1, layParts)
+		for k, r := range p.rows[lo:hi] {
+			u.target[lo+k] = p.target[r]
+			if p.dense {
+				dst := u.row(lo+k, p.features)
+				p.scale.Apply(p.src.Vector(int(r), dst), dst)
+			} else {
+				p.lay(&u, lo+k, p.src, r)
+			}
+		}
+		p.fillSquares(&u, lo, hi)
+	})
+	p.all = u
+}
+
+// layParts is how many pieces of the rows of all are laid out at once.
+const layParts = 64
+
+// view is some rows of a block that has all features.
+func (u *block) view(from, to, features int) block {
+	v := *u
+	v.first, v.target, v.square = from, u.target[from:to:to], u.square[from:to:to]
+	if u.offset == nil {
+		v.x = u.x[from*features : to*features : to*features]
+	} else {
+		v.offset = u.offset[from : to+1 : to+1]
+	}
+	return v
+}
+
+// offsets finds where the entries of rows begin, and makes room for them.
+func (p *problem) offsets(u *block, s examples.Source, rows []int32) {
+	u.offset = make([]int32, len(rows)+1)
+	for i, r := range rows {
+		index, _ := s.Entries(int(r))
+		u.offset[i+1] = u.offset[i] + int32(len(index))
+	}
+	u.index, u.value = make([]int32, u.offset[len(rows)]), make([]float32, u.offset[len(rows)])
+}
+
+// lay copies the entries of a row of the data to row i, scaled.
+func (p *problem) lay(u *block, i int, s examples.Source, r int32) {
+	index, value := s.Entries(int(r))
+	own, scaled := u.entries(i)
+	copy(own, index)
+	if p.raw {
+		copy(scaled, value)
+		return
+	}
+	for k, j := range index {
+		scaled[k] = value[k] * p.scale.Factor[j]
+	}
 }
 
 func (p *problem) fillDense(u *block, s examples.Source, rows []int32) {
@@ -75,14 +152,9 @@ func (p *problem) fillDense(u *block, s examples.Source, rows []int32) {
 }
 
 func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, place []int32) {
-	u.offset = append(make([]int32, 0, len(rows)+1), 0)
-	for _, r := range rows {
-		index, value := s.Entries(int(r))
-		u.index = append(u.index, index...)
-		for i, j := range index {
-			u.value = append(u.value, value[i]*p.scale.Factor[j])
-		}
-		u.offset = append(u.offset, int32(len(u.index)))
+	p.offsets(u, s, rows)
+	for i, r := range rows {
+		p.lay(u, i, s, r)
 	}
 	if place != nil && !p.dual() {
 		u.renumber(place)

@@ -54,6 +54,7 @@ type problem struct {
 	lone     bool       // dual ascent is the first split's, over the rows of all; others measure theirs
 	all      block      // the rows of all, where the first split ascends alone and is here
 	most     int        // rows of a block
+	thin     int        // of dense rows: see thinned
 	columns  []columns  // by split, where Newton's method goes down along them
 }
 
@@ -82,6 +83,7 @@ func newProblem(in app.Input, c config) (*problem, error) {
 		return nil, err
 	}
 	p.layout()
+	p.thin = p.thinned()
 	if err := p.measure(); err != nil {
 		return nil, err
 	}
@@ -330,6 +332,9 @@ func (p *problem) share() {
 // prepare lays out what the executors of some splits visit, beside that of others.
 func (p *problem) prepare(active []bellows.SplitID) error {
 	p.meter.Begin(progress.Part{Doing: "laying out rows", Total: int64(len(active))})
+	if p.lone && slices.Contains(active, 0) {
+		p.layAll()
+	}
 	app.ForEach(len(active), func(i int) {
 		if p.meter.Add(1) != nil {
 			return
@@ -340,8 +345,13 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 			place = make([]int32, p.features)
 		}
 		for at := range p.visits {
-			p.blocks[s*p.visits+at] = p.block(p.src, p.blockRows(s, at), p.target, at, place)
-			p.blocks[s*p.visits+at].first = p.first(s, at)
+			rows, first := p.blockRows(s, at), p.first(s, at)
+			if p.all.target != nil {
+				p.blocks[s] = p.all.view(first, first+len(rows), p.features)
+				continue
+			}
+			p.blocks[s*p.visits+at] = p.block(p.src, rows, p.target, at, place)
+			p.blocks[s*p.visits+at].first = first
 			if p.weights != nil {
 				p.blocks[s*p.visits+at].weight = p.weightsOf(p.blockRows(s, at))
 			}
@@ -349,9 +359,6 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 		p.scored[s] = p.block(p.test, app.Part(p.testRow, s, p.splits), p.testOf, 0, place)
 		if p.solver == solverDescent {
 			p.columns[s] = p.column(s)
-		}
-		if p.lone && s == 0 {
-			p.all = p.block(p.src, p.rows, p.target, 0, nil)
 		}
 	})
 	if p.lastUse != nil && p.meter.Err() == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,6 +101,9 @@ func readLiblinear(file string, features int) []float64 {
 		case line == "w":
 			inside = true
 		}
+	}
+	if n := len(w) - 1; n >= 0 && n < features { // those that are last occur in no row, and so are not in its file
+		w = slices.Insert(w, n, make([]float64, features-n)...)
 	}
 	if len(w) != features+1 {
 		pair.Check(fmt.Errorf("linear: LIBLINEAR's model has %d weights for %d features", len(w), features))
