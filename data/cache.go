@@ -51,10 +51,13 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 	if kind == Documents {
 		key = append(key, opt.Vocab, opt.Text)
 	}
-	a := stored.Asked{Folder: opt.Cache, Bytes: opt.CacheBytes, Version: cacheVersion, Idles: opt.Mapped, Meter: opt.Meter}
+	a := stored.Asked{Stamp: opt.stamp, Folder: opt.Cache, Bytes: opt.CacheBytes, Version: cacheVersion, Idles: opt.Mapped, Meter: opt.Meter}
 	for _, in := range ins {
 		path, err := filepath.Abs(in.Path)
-		if err != nil || in.Path == "" {
+		if in.IsBlob() {
+			path = in.Path
+		}
+		if err != nil || in.Path == "" || in.Version == source.Unversioned {
 			return nil
 		}
 		key = append(key, path)
@@ -68,6 +71,15 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 	}
 	a.Key, a.Files = key, append(a.Files, opt.Label)
 	return (*slot)(stored.New(a))
+}
+
+// stamp says which version of a blob is there now.
+func (o *Options) stamp(path string) (version string, found bool) {
+	if !strings.Contains(path, "://") {
+		return "", false
+	}
+	in, err := o.places.Stat(path)
+	return in.Version, err == nil && in.IsBlob()
 }
 
 // open returns the stored set, if there is one and every byte of it is good.

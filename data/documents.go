@@ -322,10 +322,10 @@ func (r *reader) vocabulary(count int, exact bool) ([]string, error) {
 
 func (r *reader) vocabFile() (in source.Input, found bool, err error) {
 	if r.opt.Vocab != "" {
-		in, err = source.Stat(r.opt.Vocab)
+		in, err = r.opt.places.Stat(r.opt.Vocab)
 		return in, err == nil, err
 	}
-	in, found = source.StatAny(bags.VocabularyPaths(r.ins[0].Path, r.opt.Vocab))
+	in, found = r.opt.places.StatAny(bags.VocabularyPaths(r.ins[0].Path, r.opt.Vocab))
 	return in, found && in.Path != r.ins[0].Path, nil
 }
 

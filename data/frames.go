@@ -61,7 +61,7 @@ func parseFrames(ctx context.Context, ins []source.Input, head *source.Stream, k
 	l := opt.Limits
 	r.files = frames.Files{Ins: ins, Limits: frames.Limits{Rows: l.Rows, Columns: l.Features, Bytes: l.OutputBytes}, Check: r.check,
 		Open: func(n int) (*source.Stream, error) { return source.Open(ctx, ins[n], opt.source()) },
-		Done: func(n int) { _ = opt.Meter.Add(ins[n].Size) }} // whoever takes a part asks the context
+		Done: func(bytes int64) { _ = opt.Meter.Add(bytes) }} // whoever takes a part asks the context
 	defer r.files.Close()
 	if err := r.begin(head); err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func readIDX(ctx context.Context, ins []source.Input, head *source.Stream, kind 
 		if err := checkImages(images, e, opt); err != nil {
 			return nil, err
 		}
-		labels, used, err := idx.Labels(images, ins[n+1:], opt.Label, opt.Unlabelled, func(in source.Input) (*idx.Array, error) { return readArray(ctx, in, nil, opt) })
+		labels, used, err := idx.Labels(opt.places, images, ins[n+1:], opt.Label, opt.Unlabelled, func(in source.Input) (*idx.Array, error) { return readArray(ctx, in, nil, opt) })
 		if err != nil {
 			return nil, err
 		}

@@ -73,12 +73,14 @@ type Options struct {
 	CacheBytes int64  // what the cache may hold; 0 is cache.Most of the folder
 	Mapped     bool   // columns that were parsed are given back once they are stored, and are those that lie in the cache
 
-	Workers int       // parsing goroutines; 0 is one a processor
-	Stdin   io.Reader // what "-" reads; nil is os.Stdin
+	Workers int            // parsing goroutines; 0 is one a processor
+	Stores  source.Schemes // what URIs of inputs may begin with beside file, such as s3; vocabularies and labels may lie there, too
+	Stdin   io.Reader      // what "-" reads; nil is os.Stdin
 	Limits  Limits
 	// Meter is told what is read, stored and joined, and ends the read with its context; nil: nobody waits.
 	Meter *progress.Meter
 
+	places     *source.Places
 	blockBytes int // text parsed at a time; 0 is the constant, tests use less
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // Read reads the inputs, in order, as one set of the given kind. An input is a
-// path, a file:// URI, a glob (its files sorted by name) or "-" for standard
+// path, a file:// URI, a URI of a store that Options.Stores knows, a glob (its files sorted by name) or "-" for standard
 // input; gzip and zstd are found by their first bytes. Bad data is an *Error,
 // the first one in the order of the input; a cancelled context ends the read
 // with the context's error.
@@ -28,7 +28,8 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if err := opt.complete(kind); err != nil {
 		return nil, err
 	}
-	ins, err := source.Expand(inputs)
+	opt.places = source.NewPlaces(ctx, opt.Stores)
+	ins, err := opt.places.Expand(inputs)
 	if err != nil {
 		return nil, err
 	}

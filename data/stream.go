@@ -36,7 +36,8 @@ func Stream(ctx context.Context, inputs []string, kind Kind, opt Options, take f
 	if err := opt.complete(kind); err != nil {
 		return Detection{}, err
 	}
-	ins, err := source.Expand(inputs)
+	opt.places = source.NewPlaces(ctx, opt.Stores)
+	ins, err := opt.places.Expand(inputs)
 	if err != nil {
 		return Detection{}, err
 	}

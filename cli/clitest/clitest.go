@@ -14,6 +14,7 @@
 //	last FILE KEY.KEY... VALUE    the last line of the file is an object that has the value there
 //	steps FILE                    the commands under "next" in the last line of the file are carried out, and end with code 0
 //	flip FILE OFFSET              one bit of the file is changed
+//	s3put FILE NAME               the file is an object of that name in the service of s3test at $S3_ENDPOINT
 //	interrupt SIGNAL COMMAND...   the command, with --json, gets INT, TERM or HUP, which comes twice, in its third or fourth epoch and
 //	                              ends with code 130; what it wrote is in interrupted.out and interrupted.err
 //	follow FILE TEXT              the shell runs the command that the file has behind the text, up to two blanks or its line's end, and it
@@ -46,6 +47,7 @@ package clitest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,6 +68,7 @@ import (
 	"bellows/api"
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/pause"
+	"bellows/port/blob/s3/s3test"
 	"bellows/vec"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -192,6 +195,7 @@ func params(program, dir string, variables []string) testscript.Params {
 			"interrupt": interrupt,
 			"last":      last,
 			"flip":      flip,
+			"s3put":     s3put,
 			"steps":     steps,
 			"start":     start,
 			"halt":      halt,
@@ -545,6 +549,13 @@ func steps(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s: %v", command, err)
 		}
 	}
+}
+
+// s3put is `s3put FILE NAME`: the file becomes an object, as other programs put them there.
+func s3put(ts *testscript.TestScript, _ bool, args []string) {
+	content, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(s3test.Put(context.Background(), ts.Getenv("S3_ENDPOINT"), args[1], content))
 }
 
 // flip is `flip FILE OFFSET`: it changes one bit of the file.

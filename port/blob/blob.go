@@ -47,8 +47,9 @@ type Store interface {
 
 // Info is what is known of a blob without reading it.
 type Info struct {
-	Name  string
-	Bytes int64
+	Name    string
+	Bytes   int64
+	Version string // where a blob of the same name has another one, it has other bytes; "": the store does not say
 }
 
 // Reader reads one blob, as it was when it was opened. ReadAt may be called by several goroutines.

@@ -3,6 +3,9 @@ package blob
 import (
 	"fmt"
 	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"bellows"
 )
@@ -22,6 +25,18 @@ func CheckName(name string) error {
 	if len(name) > nameBytesMost || !nameForm.MatchString(name) {
 		return bellows.Errorf(bellows.Bug, "name blob", bellows.Printable(name, nameBytesMost),
 			"it is not of at most %d bytes, in parts of at most %d: small letters, digits, _ = . -", nameBytesMost, partBytesMost)
+	}
+	return nil
+}
+
+// foreignBytesMost is the longest name that any store gives.
+const foreignBytesMost = 1024
+
+// CheckForeign refuses a name that others cannot have given to what is read: one that is empty, too long, not UTF-8, has characters that do not print, or
+// ends with a slash, as what stands for a folder does.
+func CheckForeign(name string) error {
+	if name == "" || len(name) > foreignBytesMost || !utf8.ValidString(name) || strings.HasSuffix(name, "/") || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return bellows.Errorf(bellows.NoInput, "name blob", bellows.Printable(name, foreignBytesMost), "no object that is read is called so").Hinted("name one by letters that print, without a slash at its end")
 	}
 	return nil
 }

@@ -56,7 +56,10 @@ func ExitCodes(program string) *cobra.Command {
 // KindOf is the kind of any error that a command ends with.
 func KindOf(err error) bellows.Kind {
 	var bad *data.Error
+	var cause *bellows.Error
 	switch {
+	case errors.As(err, &bad) && errors.As(bad.Err, &cause): // what the store of a blob says
+		return cause.Kind
 	case errors.As(err, &bad) && (errors.Is(err, fs.ErrNotExist) || errors.As(err, new(syscall.Errno))): // it cannot be opened
 		return bellows.NoInput
 	case errors.As(err, &bad):

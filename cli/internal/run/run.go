@@ -25,6 +25,7 @@ package run
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -37,6 +38,7 @@ import (
 
 	"bellows"
 	"bellows/core/audit"
+	"bellows/data"
 	"bellows/port/blob/file"
 )
 
@@ -66,16 +68,24 @@ type Config struct {
 type Input struct {
 	Path     string    `json:"path"`
 	Bytes    int64     `json:"bytes"`
-	Modified time.Time `json:"modified"`
+	Modified time.Time `json:"modified"`          // of a blob the beginning of time
+	Version  string    `json:"version,omitempty"` // of a blob
 }
 
 // Inputs looks at the files that the names stand for; globs are expanded. What is no regular file,
-// such as standard input, cannot be read again: its time is the present.
-func Inputs(names []string) []Input {
+// such as standard input, cannot be read again: its time is the present, and so is that of a blob that cannot be looked at.
+func Inputs(ctx context.Context, names []string) []Input {
 	var out []Input
 	for _, path := range expand(names) {
+		blobs, found, err := data.Files(ctx, path, Stores)
+		if found && err == nil {
+			for _, b := range blobs {
+				out = append(out, Input{Path: b.Name, Bytes: b.Bytes, Version: b.Version})
+			}
+			continue
+		}
 		if info := regular(path); info != nil {
-			out = append(out, Input{path, info.Size(), info.ModTime().UTC()})
+			out = append(out, Input{Path: path, Bytes: info.Size(), Modified: info.ModTime().UTC()})
 		} else {
 			out = append(out, Input{Path: path, Modified: time.Now().UTC()})
 		}
@@ -85,12 +95,13 @@ func Inputs(names []string) []Input {
 
 // Repeatable says whether all that the names stand for can be read again.
 func Repeatable(names []string) bool {
-	return !slices.ContainsFunc(expand(names), func(path string) bool { return regular(path) == nil })
+	return !slices.ContainsFunc(expand(names), func(path string) bool { return regular(path) == nil && !isBlob(path) })
 }
 
 // expand is the paths that the names stand for.
 func expand(names []string) (paths []string) {
 	for _, name := range names {
+		name = strings.TrimPrefix(name, "file://")
 		found, err := filepath.Glob(name)
 		if err != nil || len(found) == 0 {
 			found = []string{name}

@@ -576,11 +576,11 @@ func TestInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	in := Inputs([]string{filepath.Join(dir, "*.tsv"), "-"})
+	in := Inputs(t.Context(), []string{filepath.Join(dir, "*.tsv"), "-"})
 	if len(in) != 3 || filepath.Base(in[0].Path) != "a.tsv" || in[1].Bytes != 3 || in[2].Path != "-" {
 		t.Fatalf("inputs are %+v", in)
 	}
-	if again := Inputs([]string{"-"}); !again[0].Modified.After(in[2].Modified) {
+	if again := Inputs(t.Context(), []string{"-"}); !again[0].Modified.After(in[2].Modified) {
 		t.Error("standard input can be read again")
 	}
 }
@@ -645,7 +645,7 @@ func TestAnInterruptionWithoutAnImageStartsOver(t *testing.T) {
 func TestAFileThatIsNotThereIsAnInput(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "none.tsv")
-	if in := Inputs([]string{name}); len(in) != 1 || in[0].Path != name || in[0].Bytes != 0 || in[0].Modified.IsZero() {
+	if in := Inputs(t.Context(), []string{name}); len(in) != 1 || in[0].Path != name || in[0].Bytes != 0 || in[0].Modified.IsZero() {
 		t.Errorf("inputs %+v", in)
 	}
 }
@@ -857,5 +857,36 @@ func TestCutsAreFoundAgain(t *testing.T) {
 	lose(f)
 	if f := begin(2, false); f.Found != "" || len(f.Left) > 0 {
 		t.Errorf("of what has finished it has found %q, %q", f.Found, f.Left)
+	}
+}
+
+// TestInputsInABucket: objects can be read again, and are told apart by their versions; globs are expanded.
+func TestInputsInABucket(t *testing.T) {
+	server := s3test.Start(t)
+	t.Setenv("AWS_ACCESS_KEY_ID", s3test.Key)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.Secret)
+	put := func(name, content string) {
+		if err := s3test.Put(t.Context(), server.Endpoint, name, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("in/A.tsv", "1")
+	put("in/b.tsv", "22")
+	_, query, _ := strings.Cut(server.Place("in"), "?")
+	names := []string{"s3://" + s3test.Bucket + "/in/*.tsv?" + query}
+	one := Inputs(t.Context(), names)
+	if len(one) != 2 || one[0].Path != "s3://tests/in/A.tsv" || one[1].Bytes != 2 || one[0].Version == "" || !one[0].Modified.IsZero() || !Repeatable(names) {
+		t.Fatalf("inputs are %+v", one)
+	}
+	if same := Inputs(t.Context(), names); !slices.Equal(same, one) {
+		t.Errorf("the same objects are %+v, were %+v", same, one)
+	}
+	put("in/A.tsv", "3")
+	if other := Inputs(t.Context(), names); len(other) != 2 || other[0] == one[0] || other[1] != one[1] {
+		t.Errorf("another object is %+v, was %+v", other, one)
+	}
+	missing := []string{"s3://" + s3test.Bucket + "/no.tsv?" + query}
+	if in := Inputs(t.Context(), missing); len(in) != 1 || in[0].Modified.IsZero() {
+		t.Errorf("what is not there is %+v", in)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/asking"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/run"
 	"bellows/data"
 	"bellows/model"
 
@@ -75,7 +76,7 @@ func (c *Tool) open(file string) (io.ReadCloser, error) {
 
 // readLoose reads a file whose rows may lack what is predicted.
 func (c *Tool) readLoose(ctx context.Context, file string, kind data.Kind) (*data.Set, error) {
-	set, err := data.Read(ctx, []string{file}, kind, data.Options{Unlabelled: true, Stdin: c.In})
+	set, err := data.Read(ctx, []string{file}, kind, data.Options{Unlabelled: true, Stdin: c.In, Stores: run.Stores})
 	if err != nil {
 		return nil, interruptedWhile(ctx, "reading", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/cli/internal/run"
 	"bellows/cli/internal/splits"
 	"bellows/data"
 	"bellows/data/demo"
@@ -48,7 +49,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		}
 		return nil
 	}
-	opt, err := o.reading(data.Options{Stdin: stdin, Cache: splits.Folder(o.opt.cache), Meter: m})
+	opt, err := o.reading(data.Options{Stdin: stdin, Stores: run.Stores, Cache: splits.Folder(o.opt.cache), Meter: m})
 	if err != nil {
 		return err
 	}

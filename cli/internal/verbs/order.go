@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -98,6 +99,10 @@ func (o *order) data() string {
 	short := make([]string, len(o.files))
 	for i, f := range o.files {
 		short[i] = filepath.Base(f)
+		if strings.Contains(f, "://") { // what is behind ? says where the store is
+			where, _, _ := strings.Cut(f, "?")
+			short[i] = path.Base(where)
+		}
 		if f == "-" {
 			short[i] = "standard input"
 		}
@@ -147,12 +152,12 @@ func (o *order) place(tables []table.Schema) {
 func (o *order) shared() bool { return o.opt.cluster.apart() }
 
 // config is the resolved configuration that run.json stores.
-func (o *order) config(settings map[string]string) run.Config {
+func (o *order) config(ctx context.Context, settings map[string]string) run.Config {
 	return run.Config{
 		App: o.about.Name, Data: o.files, Test: o.opt.test, Seed: o.opt.seed, Epochs: o.opt.epochs,
 		Until: o.opt.until, Staleness: o.opt.staleness, Settings: settings,
 		Reading: o.opt.reading.given(), Kernels: vec.Kernels(),
 		From: o.opt.from, Holdout: o.opt.holdout, Time: o.opt.time, TimeFeature: o.opt.timeKept,
-		Inputs: run.Inputs(slices.Concat(o.files, o.opt.test, o.opt.manifest())),
+		Inputs: run.Inputs(ctx, slices.Concat(o.files, o.opt.test, o.opt.manifest())),
 	}
 }

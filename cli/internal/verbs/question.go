@@ -11,6 +11,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/run"
 	"bellows/cli/internal/stage"
 	"bellows/data"
 	"bellows/model"
@@ -81,7 +82,7 @@ func (c *Tool) openModel(q *question, flags readOptions) (err error) {
 	if opt, err = flags.apply(opt); err != nil {
 		return err
 	}
-	opt.Stdin, opt.Meter = c.In, q.stages.Meter
+	opt.Stdin, opt.Stores, opt.Meter = c.In, run.Stores, q.stages.Meter
 	q.kind, q.opt = kind, opt
 	return nil
 }

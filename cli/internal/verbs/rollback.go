@@ -57,7 +57,7 @@ func (t *training) again(ctx context.Context, lost error, since node.Since) erro
 	err = t.inputs.close()
 	t.inputs = inputs{}
 	if err = errors.Join(err, t.make(ctx, nil)); err == nil {
-		err = t.folder.Same(t.config(t.made.Settings))
+		err = t.folder.Same(t.config(ctx, t.made.Settings))
 	}
 	if t.inputs.seconds += read; err != nil {
 		return err

@@ -42,7 +42,7 @@ func (c *Tool) trainApplication(a app.Application) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   s.Name + " DATA...",
 		Short: capital(s.Title),
-		Long: fmt.Sprintf("Train by %s. DATA is files, globs or \"-\" for standard input (%s).\n"+
+		Long: fmt.Sprintf("Train by %s. DATA is files, globs, URIs such as s3://bucket/name, or \"-\" for standard input (%s).\n"+
 			"The table goes to standard output. The same command again goes on with a run that was interrupted.%s%s",
 			s.Title, s.holds, foldsHelp, columnsHelp(s.Data)+line.SettingsHelp(s.Description)),
 		Example: strings.Join(slices.Compact([]string{call, call + " --epochs 5 --json | tail -n 1", call + s.setting()}), "\n"),

@@ -198,7 +198,7 @@ func (t *training) settingsHint(err error) error {
 func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	var err error
 	request := run.Request{
-		Config: t.config(t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: currentVersion().versions(),
+		Config: t.config(ctx, t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: currentVersion().versions(),
 		Tables: t.made.Job.Tables, Checkpoint: t.opt.checkpoint,
 	}
 	t.Lead = t.opt.cluster.lead

@@ -78,7 +78,7 @@ func Container(head []byte) (what, how string) {
 
 // schemes are what begins the name of a file elsewhere, and how its bytes get to standard input.
 var schemes = []struct{ name, fetch string }{
-	{"s3", "aws s3 cp %s -"}, {"gs", "gsutil cat %s"}, {"http", "curl -sSL %s"}, {"https", "curl -sSL %s"}, {"ftp", "curl -sSL %s"},
+	{"s3", "aws s3 cp %s -"}, {"gs", "gcloud storage cat %s"}, {"http", "curl -sSL %s"}, {"https", "curl -sSL %s"}, {"ftp", "curl -sSL %s"},
 	{"hdfs", "hdfs dfs -cat %s"}, {"ssh", ""}, {"abfs", ""}, {"az", ""},
 }
 

@@ -19,15 +19,16 @@ type Files struct {
 	Limits Limits
 	Open   func(n int) (*source.Stream, error)
 	Check  func(n, form int) error // refuses a file of such a form, before it is looked at
-	Done   func(n int)             // a file was handed out
+	Done   func(bytes int64)       // that a file has beside those that its stream has told of, when it was handed out
 
 	mu     sync.Mutex
 	wanted Wanted
 	source int // the input that is read
 	file   *openFile
-	cols   []int   // of the file, those that are used, in the order of the wanted
-	rows   int64   // of the file, handed out
-	ahead  []Chunk // of the first file: looked at, and not handed out yet
+	stream *source.Stream // of the file
+	cols   []int          // of the file, those that are used, in the order of the wanted
+	rows   int64          // of the file, handed out
+	ahead  []Chunk        // of the first file: looked at, and not handed out yet
 }
 
 // Wanted is which columns are used.
@@ -91,7 +92,7 @@ func (f *Files) open(n int, s *source.Stream) error {
 	if err != nil {
 		return err
 	}
-	f.file = &openFile{File: file, close: end, users: 1}
+	f.file, f.stream = &openFile{File: file, close: end, users: 1}, s
 	return nil
 }
 
@@ -171,7 +172,7 @@ func (f *Files) Next(take func(*Part), fail func(n int, err error)) *Part {
 		}
 		f.file.left()
 		f.file = nil
-		f.Done(f.source)
+		f.Done(max(0, f.Ins[f.source].Size-f.stream.Told()))
 		if f.source++; f.source == len(f.Ins) {
 			break
 		}

@@ -1,6 +1,7 @@
 package frames
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -36,6 +37,12 @@ func Open(s *source.Stream, limits Limits) (f File, close func() error, err erro
 	case in.Pipe:
 		return fail("a Parquet file is read from its end, and this can only be read from its beginning", "name the file itself, or give an Arrow stream")
 	}
+	if in.IsBlob() {
+		if f, close, err = fetched(s, limits); err != nil {
+			return nil, nil, Explain(in, err)
+		}
+		return f, close, nil
+	}
 	s.Close()
 	at, err := os.Open(in.Path)
 	if err != nil {
@@ -46,6 +53,32 @@ func Open(s *source.Stream, limits Limits) (f File, close func() error, err erro
 		return nil, nil, Explain(in, err)
 	}
 	return f, at.Close, nil
+}
+
+// fetched opens a Parquet file of a store in a copy of its own: pages are read here and there by several workers, and only who reads all in order can hold it
+// against its checksum. Nobody finds the copy by a name.
+func fetched(s *source.Stream, limits Limits) (f File, close func() error, err error) {
+	defer s.Close()
+	at, err := os.CreateTemp("", "parquet-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	gone := os.Remove(at.Name()) == nil
+	close = func() error {
+		err := at.Close()
+		if !gone { // a system that keeps the name of an open file
+			err = cmp.Or(os.Remove(at.Name()), err)
+		}
+		return err
+	}
+	if _, err = io.Copy(at, s); err == nil {
+		f, err = OpenParquet(at, s.In.Size, limits)
+	}
+	if err != nil {
+		_ = close() // the first error counts
+		return nil, nil, err
+	}
+	return f, close, nil
 }
 
 // Explain says what a failed read means.

@@ -230,15 +230,15 @@ func convert(out []float32, raw []byte, kind byte) int {
 }
 
 // FindLabels finds the file of labels that belongs to images: the one that is named, an input behind them, or a neighbour; used is how many inputs it took.
-func FindLabels(images source.Input, further []source.Input, named string) (in source.Input, used int, err error) {
+func FindLabels(at *source.Places, images source.Input, further []source.Input, named string) (in source.Input, used int, err error) {
 	if named != "" {
-		in, err := source.Stat(named)
+		in, err := at.Stat(named)
 		return in, 0, err
 	}
 	if len(further) > 0 && strings.Contains(further[0].Name, "idx1") {
 		return further[0], 1, nil
 	}
-	if in, found := source.StatAny(LabelNames(images.Path)); found {
+	if in, found := at.StatAny(LabelNames(images.Path)); found {
 		return in, 0, nil
 	}
 	return source.Input{}, 0, &lines.Error{File: images.Shown(), What: "its labels are not found", How: "put them beside the images as ...labels-idx1-ubyte, or name their file with --label"}

@@ -1,8 +1,8 @@
 // Package source finds the inputs of a read and gives their bytes, unpacked and within limits.
 //
-// The caller's duties, in order: Expand what the command names; Open each Input; look at the stream's Head, read, and Close it. Its errors are *lines.Error.
+// The caller's duties, in order: Expand what the command names, by the Places that are known; Open each Input; look at the stream's Head, read, and Close it. Its errors are *lines.Error.
 //
-// The package refuses inputs elsewhere, folders, forms of files that are not read, and streams that grow beyond all measure.
+// The package refuses inputs in places that nobody knows, folders, forms of files that are not read, and streams that grow beyond all measure.
 package source
 
 import (
@@ -18,9 +18,11 @@ import (
 	"slices"
 	"strings"
 
+	"bellows"
 	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/pipe"
+	"bellows/port/blob"
 	"bellows/progress"
 
 	"github.com/klauspost/compress/gzip"
@@ -36,7 +38,14 @@ type Input struct {
 	Path string // "" for standard input
 	Size int64
 	Pipe bool // whoever reads it may have to wait: standard input, a file that is not regular
+
+	Version string     // of a blob, perhaps Unversioned; "" of what is none
+	store   blob.Store // nil: it is none
+	blob    string     // its name in the store
 }
+
+// IsBlob says whether it is no file of this machine.
+func (in Input) IsBlob() bool { return in.store != nil }
 
 // Shown is the name in messages.
 func (in Input) Shown() string {
@@ -46,9 +55,9 @@ func (in Input) Shown() string {
 	return in.Name
 }
 
-// Expand resolves paths, globs and "-" to inputs, in the order given, the
+// Expand resolves paths, URIs, globs and "-" to inputs, in the order given, the
 // files of one glob sorted by name.
-func Expand(names []string) ([]Input, error) {
+func (p *Places) Expand(names []string) ([]Input, error) {
 	var all []Input
 	stdins := 0
 	for _, name := range names {
@@ -62,7 +71,7 @@ func Expand(names []string) ([]Input, error) {
 			all = append(all, Input{Name: name, Pipe: true})
 			continue
 		}
-		found, err := expandPath(name)
+		found, err := p.expandPath(name)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +83,10 @@ func Expand(names []string) ([]Input, error) {
 	return all, nil
 }
 
-func expandPath(name string) ([]Input, error) {
+func (p *Places) expandPath(name string) ([]Input, error) {
+	if a := p.address(name); a != nil {
+		return p.expand(a)
+	}
 	if what, how := foreign.Remote(name); what != "" {
 		return nil, &lines.Error{File: name, What: what, How: how, Err: fs.ErrNotExist}
 	}
@@ -137,16 +149,6 @@ func Packings(name string) []string {
 	bare := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	others := slices.DeleteFunc([]string{bare, bare + ".gz", bare + ".zst"}, func(other string) bool { return other == name })
 	return append([]string{name}, others...)
-}
-
-// StatAny is the first of the names that is there.
-func StatAny(names []string) (in Input, found bool) {
-	for _, name := range names {
-		if in, err := Stat(name); err == nil {
-			return in, true
-		}
-	}
-	return Input{}, false
 }
 
 // openError explains why a file cannot be opened.
@@ -212,6 +214,13 @@ func Open(ctx context.Context, in Input, opt *Options) (*Stream, error) {
 		p := pipe.New(ctx, func() (io.ReadCloser, error) { return in.wait(opt) })
 		s.taken.r = p
 		s.closers = append(s.closers, p.Close)
+	} else if in.IsBlob() {
+		a, err := in.openBlob(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.taken.r = a
+		s.closers = append(s.closers, a.Close)
 	} else {
 		f, err := os.Open(in.Path)
 		if err != nil {
@@ -314,6 +323,9 @@ func (s *Stream) explain(err error) error {
 	if known := (*lines.Error)(nil); errors.As(err, &known) {
 		return known
 	}
+	if stored := (*bellows.Error)(nil); errors.As(err, &stored) || s.In.IsBlob() && errors.Is(err, context.Canceled) {
+		return explained(s.In.Shown(), err)
+	}
 	e := &lines.Error{File: s.In.Shown(), Err: err}
 	switch {
 	case s.Packing == "":
@@ -338,6 +350,9 @@ func (s *Stream) explain(err error) error {
 
 // Position is how many bytes of the file have been used.
 func (s *Stream) Position() int64 { return s.taken.n - int64(s.ahead.Buffered()) }
+
+// Told is how many bytes of the file its meter has been told of.
+func (s *Stream) Told() int64 { return s.told }
 
 // Close ends the reading.
 func (s *Stream) Close() error {

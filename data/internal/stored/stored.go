@@ -47,15 +47,15 @@ type Slot struct {
 
 // Asked is what a slot is made by.
 type Asked struct {
-	Folder  string          // the cache
-	Bytes   int64           // what it may hold; 0 is cache.Most of the folder
-	Version int             // of the stored form, and of whatever makes it
-	Key     []any           // everything that decides what is read, as JSON
-	Inputs  []string        // as people are told
-	Files   []string        // whose sizes and times are looked at, if they are there
-	Stamps  []string        // of inputs that are no files: other ones are other inputs
-	Idles   bool            // what was looked at is given back
-	Meter   *progress.Meter // is told what is written and summed
+	Folder  string                                       // the cache
+	Bytes   int64                                        // what it may hold; 0 is cache.Most of the folder
+	Version int                                          // of the stored form, and of whatever makes it
+	Key     []any                                        // everything that decides what is read, as JSON
+	Inputs  []string                                     // as people are told
+	Files   []string                                     // whose sizes and times are looked at, if they are there
+	Stamp   func(path string) (stamp string, found bool) // of those that are no files of this machine
+	Idles   bool                                         // what was looked at is given back
+	Meter   *progress.Meter                              // is told what is written and summed
 }
 
 // Contents is what lies in a slot.
@@ -121,8 +121,12 @@ func digest(parts []any) string {
 
 // state is a fingerprint of the inputs as they are now, and the time of their last change.
 func (s *Slot) state() (fingerprint string, changed time.Time) {
-	parts := []any{s.Version, s.Stamps}
+	parts := []any{s.Version}
 	for _, path := range s.Files {
+		if stamp, found := s.Stamp(path); found {
+			parts = append(parts, path, stamp)
+			continue
+		}
 		if info, err := os.Stat(path); err == nil {
 			parts = append(parts, path, info.Size(), info.ModTime().UnixNano())
 			if info.ModTime().After(changed) {

@@ -103,7 +103,7 @@ func (s suite) holds(name string, want []byte) {
 		s.Errorf("%s has %d bytes, which are the right ones: %v; it says that it has %d of %d: %v",
 			name, len(got), bytes.Equal(got, want), r.Bytes(), len(want), err)
 	}
-	if info, err := s.store.Stat(s.ctx, name); err != nil || info != (blob.Info{Name: name, Bytes: int64(len(want))}) {
+	if info, err := s.store.Stat(s.ctx, name); err != nil || info != (blob.Info{Name: name, Bytes: int64(len(want)), Version: info.Version}) {
 		s.Errorf("%s is %+v: %v", name, info, err)
 	}
 }

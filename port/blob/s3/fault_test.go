@@ -39,7 +39,7 @@ func TestMeaningsGoByCodesThenByStatus(t *testing.T) {
 // TestAFaultHasItsCause, by which callers go, and what the service says of it.
 func TestAFaultHasItsCause(t *testing.T) {
 	t.Parallel()
-	s := &Store{bucket: "bucket", prefix: "p/"}
+	s := &Store{scheme: "s3", bucket: "bucket", prefix: "p/"}
 	for code, c := range map[string]struct {
 		cause error // nil: none of the port's
 		says  string

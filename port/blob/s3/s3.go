@@ -18,7 +18,7 @@
 //
 // Every call ends: a request after attemptMost, with its repetitions after callMost, of which there are at most attempts-1.
 //
-// The package refuses URIs with a user or a password, and blobs of more than 10,000 parts. It lists no object whose name is no blob's.
+// The package refuses URIs with a user or a password, and blobs of more than 10,000 parts. It lists no object whose name is no blob's, but where Options say that others' are read.
 package s3
 
 import (
@@ -72,6 +72,8 @@ type Store struct {
 	client *s3.Client
 	bucket string
 	prefix string // "", or with a slash at its end
+	others bool   // names that others have given are read
+	scheme string
 	swept  sync.Once
 }
 
@@ -79,6 +81,7 @@ type Store struct {
 type Options struct {
 	Dial        func(ctx context.Context, network, address string) (net.Conn, error) // nil: as usual
 	Credentials aws.CredentialsProvider                                              // nil: found as the package says
+	Others      bool                                                                 // blobs that others have put there are read and listed, whatever their names
 }
 
 // Open is the store of a URI, as the package says. It asks nobody: whether there is such a bucket shows with the first call. Errors are of kind Config.
@@ -89,6 +92,10 @@ func (o Options) Open(ctx context.Context, at *url.URL) (blob.Store, error) {
 	p, err := placeOf(at)
 	if err != nil {
 		return nil, err
+	}
+	google := p.scheme == googleScheme
+	if google {
+		p.atGoogle()
 	}
 	client := awshttp.NewBuildableClient().WithTimeout(attemptMost).WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialMost }).WithTransportOptions(func(t *http.Transport) {
 		if t.TLSHandshakeTimeout = dialMost; o.Dial != nil {
@@ -114,7 +121,10 @@ func (o Options) Open(ctx context.Context, at *url.URL) (blob.Store, error) {
 	if err != nil {
 		return nil, bellows.Errorf(bellows.Config, "open storage", p.uri(), "what AWS tools are set to cannot be used: %w", err).Hinted("see AWS_PROFILE and the files of ~/.aws")
 	}
-	return &Store{bucket: p.bucket, prefix: p.prefix, client: s3.NewFromConfig(cfg, func(o *s3.Options) {
+	return &Store{scheme: p.scheme, bucket: p.bucket, prefix: p.prefix, others: o.Others, client: s3.NewFromConfig(cfg, func(o *s3.Options) {
+		if google {
+			o.APIOptions = append(o.APIOptions, leaveUnsigned)
+		}
 		if p.endpoint != "" {
 			o.BaseEndpoint = &p.endpoint
 		}
@@ -130,23 +140,24 @@ func (o Options) Open(ctx context.Context, at *url.URL) (blob.Store, error) {
 
 // place is what a URI says.
 type place struct {
+	scheme           string
 	bucket, prefix   string
 	endpoint, region string
 	pathStyle        *bool
 }
 
 func (p *place) uri() string {
-	return strings.TrimSuffix("s3://"+p.bucket+"/"+p.prefix, "/")
+	return strings.TrimSuffix(p.scheme+"://"+p.bucket+"/"+p.prefix, "/")
 }
 
 // placeOf reads a URI. What it says of one names no user, who may be a secret.
 func placeOf(at *url.URL) (*place, error) {
-	p := &place{bucket: at.Host, prefix: strings.Trim(at.Path, "/")}
+	p := &place{scheme: at.Scheme, bucket: at.Host, prefix: strings.Trim(at.Path, "/")}
 	refuse := func(hint, format string, args ...any) (*place, error) {
-		shown := place{bucket: at.Host, prefix: p.prefix}
+		shown := place{scheme: at.Scheme, bucket: at.Host, prefix: p.prefix}
 		return nil, bellows.Errorf(bellows.Config, "open storage", shown.uri(), format, args...).Hinted(hint)
 	}
-	const form = "write it as s3://bucket/prefix, and behind that ?endpoint=…&region=… where they are needed"
+	form := "write it as " + at.Scheme + "://bucket/prefix, and behind that ?endpoint=…&region=… where they are needed"
 	switch {
 	case at.User != nil:
 		return refuse("give them in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or by AWS_PROFILE", "a URI has no credentials: it is logged")
@@ -189,8 +200,16 @@ func placeOf(at *url.URL) (*place, error) {
 
 // URI implements blob.Store. It is without the query.
 func (s *Store) URI(name string) string {
-	p := place{bucket: s.bucket, prefix: s.prefix + name}
+	p := place{scheme: s.scheme, bucket: s.bucket, prefix: s.prefix + name}
 	return p.uri()
+}
+
+// check refuses a name that is not read.
+func (s *Store) check(name string) error {
+	if s.others {
+		return blob.CheckForeign(name)
+	}
+	return blob.CheckName(name)
 }
 
 // at is the object of a blob.
@@ -199,7 +218,7 @@ func (s *Store) at(name string) *string { return aws.String(s.prefix + name) }
 // Stat implements blob.Store.
 func (s *Store) Stat(ctx context.Context, name string) (blob.Info, error) {
 	o, err := s.look(ctx, "look at", name)
-	return blob.Info{Name: name, Bytes: o.bytes}, err
+	return blob.Info{Name: name, Bytes: o.bytes, Version: o.etag}, err
 }
 
 // object is one as it was when it was looked at.
@@ -212,7 +231,7 @@ type object struct {
 
 // look asks for an object. The answer has no text: what an error means is found out by a list.
 func (s *Store) look(ctx context.Context, op, name string) (o object, err error) {
-	if err := blob.CheckName(name); err != nil {
+	if err := s.check(name); err != nil {
 		return o, err
 	}
 	err = s.call(ctx, op, name, func(ctx context.Context) error {
@@ -259,7 +278,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, er
 			for i := range page.Contents {
 				o := &page.Contents[i]
 				name := strings.TrimPrefix(aws.ToString(o.Key), s.prefix)
-				if blob.CheckName(name) == nil && !yield(blob.Info{Name: name, Bytes: aws.ToInt64(o.Size)}, nil) {
+				if s.check(name) == nil && !yield(blob.Info{Name: name, Bytes: aws.ToInt64(o.Size), Version: aws.ToString(o.ETag)}, nil) {
 					return
 				}
 			}

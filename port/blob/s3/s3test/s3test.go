@@ -38,6 +38,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
@@ -171,6 +172,23 @@ func (s *Server) StoreAs(t testing.TB, place, key, secret string) blob.Store {
 		t.Fatal(err)
 	}
 	return store
+}
+
+// Open opens a place of the server as a program does that reads what others have put there.
+func (s *Server) Open(ctx context.Context, at *url.URL) (blob.Store, error) {
+	o := s3.Options{Credentials: credentials.NewStaticCredentialsProvider(Key, Secret, ""), Others: true}
+	if s.pipes != nil {
+		o.Dial = s.pipes.dial
+	}
+	return o.Open(ctx, at)
+}
+
+// Put puts an object into the bucket of a server at an endpoint, as others do: under any name.
+func Put(ctx context.Context, endpoint, name string, content []byte) error {
+	client := awss3.New(awss3.Options{BaseEndpoint: &endpoint, Region: "us-east-1", UsePathStyle: true, Credentials: credentials.NewStaticCredentialsProvider(Key, Secret, ""),
+		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired})
+	_, err := client.PutObject(ctx, &awss3.PutObjectInput{Bucket: aws.String(Bucket), Key: &name, Body: bytes.NewReader(content)})
+	return err
 }
 
 // Hang has nobody reach a server in memory, for this reason. It is called before the first request.
