@@ -49,7 +49,7 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 		key = append(key, "grow")
 	}
 	if kind == Documents {
-		key = append(key, opt.Vocab, opt.Text)
+		key = append(key, opt.Vocab, opt.Text, opt.stops, opt.Ngrams)
 	}
 	a := stored.Asked{Stamp: opt.stamp, Folder: opt.Cache, Bytes: opt.CacheBytes, Version: cacheVersion, Idles: opt.Mapped, Meter: opt.Meter}
 	for _, in := range ins {

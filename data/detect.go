@@ -41,6 +41,9 @@ type layout struct {
 	used  []bool   // of them
 	order []int    // of them, as the parser of ratings has its fields; nil: as they stand
 	words bool     // the key is the text of documents
+
+	stops  []string // text: words that are left out, sorted
+	ngrams int      // text, as Options.Ngrams
 }
 
 // bagName is how files of bags of words are called, for which that of their words is found.
@@ -368,7 +371,7 @@ func (p *layout) lineParser(opt *Options, w *worker) lines.Parser {
 		}
 		return l
 	case p.format == Text, p.words:
-		return &lines.Text{Words: &w.items}
+		return p.textParser(w)
 	case !p.format.indexed():
 		return &lines.Triples{Separator: p.separator, Fields: p.columns, Roles: p.roles, Times: p.times, Users: &w.users, Items: &w.items}
 	}

@@ -28,6 +28,8 @@ type Detection struct {
 	Classes   int      // distinct labels when all are whole numbers and few, else 0
 	Words     int      // documents: size of the vocabulary
 	Tokens    int64    // documents
+	Stops     int      // text: words on the list of those that are left out
+	Pairs     bool     // text: two words that follow each other are a word, too
 	Rare      int      // text: words of a single document, left out
 	Common    int      // text: words of most documents, left out
 	Texts     int      // columns of text
@@ -143,6 +145,12 @@ func (d Detection) documents() string {
 	parts := []string{lines.Counted(d.Rows, "document") + " × " + lines.Counted(d.Words, "word"), lines.Counted(int(d.Tokens), "token"), d.Format}
 	if d.Files > 1 {
 		parts = append(parts, lines.Counted(d.Files, "file"))
+	}
+	if d.Pairs {
+		parts = append(parts, "pairs of words")
+	}
+	if d.Stops > 0 {
+		parts = append(parts, lines.Counted(d.Stops, "stop word"))
 	}
 	if d.Rare+d.Common > 0 {
 		parts = append(parts, fmt.Sprintf("%s rare and %s common words left out", lines.Grouped(d.Rare), lines.Grouped(d.Common)))

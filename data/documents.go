@@ -92,6 +92,9 @@ func (r *reader) beginDocuments(n int, j *job) error {
 	if f == nil && (next.format == Text || next.words) && r.opt.Vocab != "" {
 		f = &lines.Fault{Width: 1, What: "the documents are text, whose words are in it", How: "leave out --vocab, which is for bags of words"}
 	}
+	if f == nil {
+		f = d.texts(next)
+	}
 	if f == nil && r.layout != nil {
 		f = r.layout.agree(next, r.ins[0].Shown())
 	}
@@ -153,6 +156,7 @@ func (r *reader) documents(set *Set) (err error) {
 		return r.wordless(d)
 	}
 	set.Documents = s
+	d.Stops, d.Pairs = len(r.layout.stops), r.layout.ngrams == pairs
 	d.Rows, d.Words, d.Tokens = s.Rows(), len(s.Vocab), s.Tokens()
 	return nil
 }
@@ -182,7 +186,7 @@ func (r *reader) textDocuments() (*bags.Bags, []string) {
 		for _, end := range p.Ends {
 			tokens := p.Index[from:end]
 			translate(tokens, tokens, tables[p.worker])
-			b.Add(tokens)
+			b.Add(tokens, len(vocab))
 			from = end
 		}
 		*p = piece{}

@@ -2,6 +2,7 @@ package data
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/klauspost/compress/gzip"
 
+	"bellows/data/internal/bags"
 	"bellows/data/internal/source"
 )
 
@@ -205,5 +208,83 @@ func TestLDAC(t *testing.T) {
 	like := readDocuments(t, Options{Words: []string{"cat", "ape"}}, filepath.Join(dir, "ap.ldac"))
 	if got := shown(like.Documents); !slices.Equal(got, []string{"cat ape ape ape", "", ""}) || like.Detected.Dropped != 2 {
 		t.Errorf("by a model's words %q, %d dropped", got, like.Detected.Dropped)
+	}
+}
+
+// TestWordsOfText leaves words out and joins pairs, in every form that text has, and reads other text by the model.
+func TestWordsOfText(t *testing.T) {
+	t.Parallel()
+	dir := files(t, map[string]string{"a.txt": "The apes, of New York\nnew 9 york's the Ape\n", "a.jsonl": `{"text": "The apes, of New York"}` + "\n" + `{"text": "new 9 york's the Ape"}` + "\n",
+		"stops.txt": "APES\nof the ape’s\n", "b.txt": "apes of the new york\n", "docword.txt": bagText, "none.txt": "1 2 3\n", "bad.txt": "a\xff\n"})
+	s := arrow.NewSchema([]arrow.Field{field("text", arrow.BinaryTypes.String)}, nil)
+	if err := os.WriteFile(filepath.Join(dir, "a.arrows"), asStream(t, s, framed(t, s, `[{"text": "The apes, of New York"}]`, `[{"text": "new 9 york's the Ape"}]`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"a.txt", "a.jsonl", "a.arrows"} {
+		for _, c := range []struct {
+			opt  Options
+			want []string
+		}{
+			{Options{StopWords: English}, []string{"apes new york", "new york's ape"}},
+			{Options{StopWords: at("stops.txt")}, []string{"new york", "new york's ape"}},
+			{Options{Ngrams: 2, StopWords: English}, []string{"apes new apes_new york new_york", "new york's new_york's ape york's_ape"}},
+			{Options{Ngrams: 2, StopWords: at("stops.txt"), Cache: t.TempDir()}, []string{"new york new_york", "new york's new_york's ape york's_ape"}},
+			{Options{Ngrams: 1}, []string{"the apes of new york", "the new york's ape"}},
+		} {
+			for _, workers := range []int{1, 3} {
+				c.opt.Workers, c.opt.blockBytes = workers, 30
+				set := readDocuments(t, c.opt, at(name))
+				if got := shown(set.Documents); !slices.Equal(got, c.want) {
+					t.Errorf("%s, %d: documents %q, not %q", name, workers, got, c.want)
+				}
+				other := readDocuments(t, Options{}.Like(set), at("b.txt"))
+				want := strings.Count(" "+c.want[0]+" ", " new ") // "b" has the first document's words, and those that it knows alone
+				if word, _ := other.Documents.Doc(0); want != 1 || len(word) != len(strings.Fields(c.want[0])) && !strings.Contains(c.want[0], "apes_new") {
+					t.Errorf("%s: %d words of %s are in the other text", name, len(word), c.want[0])
+				}
+				if set.Reading.Ngrams != c.opt.Ngrams || (len(set.Reading.StopWords) > 0) != (c.opt.StopWords != "") {
+					t.Errorf("%s: read by %d, %q", name, set.Reading.Ngrams, set.Reading.StopWords)
+				}
+			}
+		}
+	}
+	set := readDocuments(t, Options{Ngrams: 2, StopWords: English}, at("a.txt"))
+	for _, c := range []struct {
+		name, want string
+		opt        Options
+	}{
+		{"docword.txt", "leave out --stop-words and --ngrams", Options{Ngrams: 2}}, {"docword.txt", "counted already", Options{StopWords: English}},
+		{"a.txt", "nowhere: there is no such file", Options{StopWords: at("nowhere")}}, {"a.txt", "there are no words in it", Options{StopWords: at("none.txt")}},
+		{"a.txt", "bad.txt:1:2: the text is not UTF-8", Options{StopWords: at("bad.txt")}}, {"a.txt", "is neither 1 nor 2", Options{Ngrams: 3}},
+		{"a.txt", "the model says what they are", Options{As: set.Reading, Ngrams: 1}}, {"a.txt", "the model says what they are", Options{As: set.Reading, StopWords: at("stops.txt"), Ngrams: 2}},
+	} {
+		var e *Error
+		if _, err := Read(t.Context(), []string{at(c.name)}, Documents, c.opt); !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with %+v: %v, not %s", c.name, c.opt, err, c.want)
+		} else {
+			checkShape(t, c.name, e)
+		}
+	}
+	if _, err := Read(t.Context(), []string{at("a.txt")}, Documents, Options{As: set.Reading, StopWords: English, Ngrams: 2}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEnglishStops are words as text has them.
+func TestEnglishStops(t *testing.T) {
+	t.Parallel()
+	list := bags.EnglishStops()
+	if len(list) < 200 || !slices.IsSorted(list) || slices.Contains(list, "time") {
+		t.Fatalf("%d words", len(list))
+	}
+	path := writeFile(t, filepath.Join(t.TempDir(), "list.txt"), []byte(strings.Join(list, "\n")+"\n"))
+	set := readDocuments(t, Options{Format: Text, Unlabelled: true}, path)
+	words := slices.Clone(set.Documents.Vocab)
+	if slices.Sort(words); len(words) != len(list)-set.Detected.Rare {
+		t.Errorf("%d words of %d are read as such", len(words), len(list))
+	}
+	if set = readDocuments(t, Options{Format: Text, Unlabelled: true, StopWords: English}, path); set.Documents.Tokens() != 0 {
+		t.Errorf("%d words of the list are not on it", set.Documents.Tokens())
 	}
 }

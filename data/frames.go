@@ -143,6 +143,7 @@ func (d *detector) frames(keys []string, below []byte, format Format) (*layout, 
 		p, f := d.textAmong(keys, "column")
 		if f == nil {
 			p.format = format
+			f = d.texts(p)
 		}
 		return p, f
 	}
@@ -220,7 +221,7 @@ func (p *layout) cells(w *worker) *frames.Cells {
 	c := &frames.Cells{Keys: p.keys, Used: p.used, Times: p.times}
 	switch {
 	case p.words:
-		c.Words = &w.items
+		c.Words = p.textParser(w)
 	case p.table == nil:
 		c.Users, c.Items, c.User, c.Item, c.Label = &w.users, &w.items, p.user, p.item, p.label
 	default:

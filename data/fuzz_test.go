@@ -147,6 +147,7 @@ func FuzzDocuments(f *testing.F) {
 		fuzzText(t, content, Documents, Options{})
 		fuzzText(t, content, Documents, Options{Format: "docword", Words: []string{"2", "1", "7"}})
 		fuzzText(t, content, Documents, Options{Format: "text", Unlabelled: true})
+		fuzzText(t, content, Documents, Options{Format: "text", Unlabelled: true, StopWords: English, Ngrams: 2})
 	})
 }
 

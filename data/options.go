@@ -50,6 +50,11 @@ type Options struct {
 	// row of another width is an error.
 	Features int
 
+	// StopWords names the words that are left out of text: English, or a file of them, one a line. Ngrams is 2 where each two words that follow each other among
+	// the others are a word, too, joined by "_"; 0 and 1 take words alone. Of the words of a model As says both.
+	StopWords string
+	Ngrams    int
+
 	Text string // documents in JSON lines: the key of their text; "" finds it by its name
 
 	Vocab string // bags of words: path of the vocabulary; "" is the file found by name
@@ -81,7 +86,8 @@ type Options struct {
 	Meter *progress.Meter
 
 	places     *source.Places
-	blockBytes int // text parsed at a time; 0 is the constant, tests use less
+	stops      []string // of StopWords
+	blockBytes int      // text parsed at a time; 0 is the constant, tests use less
 }
 
 // Limits bound what an input may ask for. Zero values mean the defaults.
@@ -106,7 +112,7 @@ func (o Options) Like(train *Set) Options {
 		}
 	}
 	if train.Documents != nil {
-		o.Words, o.Vocab = train.Documents.Vocab, ""
+		o.Words, o.Vocab, o.StopWords, o.Ngrams = train.Documents.Vocab, "", "", 0
 	}
 	return o
 }

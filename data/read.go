@@ -33,6 +33,9 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if err != nil {
 		return nil, err
 	}
+	if err := opt.settleWords(ctx); err != nil {
+		return nil, err
+	}
 	slot := newSlot(ins, kind, &opt)
 	if set, ok := slot.open(); ok {
 		return set.settledAs(&opt), nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bellows/data/internal/bags"
 	"bellows/data/internal/columns"
 	"bellows/data/internal/lines"
 )
@@ -28,6 +29,8 @@ type Reading struct {
 	Features    []Column `json:"features,omitempty"`    // tables: in the order of the model
 	Ignored     []Column `json:"ignored,omitempty"`     // tables: columns that were left out; Vowpal Wabbit: namespaces, which have no number
 	Text        string   `json:"text,omitempty"`        // documents in JSON lines: the key of their text
+	StopWords   []string `json:"stop_words,omitempty"`  // text: the words that were left out
+	Ngrams      int      `json:"ngrams,omitempty"`      // text: 2 where two words that follow each other are a word, too
 }
 
 // Column is a column of a file. A column of numbers is one feature. One of text is a feature for each of its values, 1 where a row has
@@ -53,6 +56,12 @@ func ParseReading(text []byte) (*Reading, error) {
 	}
 	if slices.ContainsFunc(r.Quadratic, func(pair string) bool { return len(pair) != 2 }) {
 		return nil, fmt.Errorf("quadratic is %q; they are two letters each", r.Quadratic)
+	}
+	if r.Ngrams < 0 || r.Ngrams > pairs {
+		return nil, fmt.Errorf("ngrams is %d; it is 1 or 2", r.Ngrams)
+	}
+	if len(r.StopWords) > bags.StopsMost {
+		return nil, fmt.Errorf("there are %d stop_words, at most %d can be", len(r.StopWords), bags.StopsMost)
 	}
 	if b := r.IndexBase; b != nil && *b != 0 && *b != 1 {
 		return nil, fmt.Errorf("index_base is %d; it is 0 or 1", *b)
@@ -82,8 +91,10 @@ func (r *reader) reading(set *Set) *Reading {
 		if p.label >= 0 {
 			out.Rating = p.column(p.label)
 		}
-	case p.words:
-		out.Text = p.keys[0]
+	case r.kind == Documents:
+		if out.StopWords, out.Ngrams = p.stops, p.ngrams; p.words {
+			out.Text = p.keys[0]
+		}
 	case p.table != nil:
 		if p.label >= 0 {
 			out.Label = p.column(p.label)

@@ -29,7 +29,7 @@ func makeDocuments(s *source) *data.DocumentSet {
 			}
 			bag[i] = home[mixed[s.skewed(len(mixed))]][s.skewed(own)]
 		}
-		bagged.Add(bag)
+		bagged.Add(bag, words)
 	}
 	return &data.DocumentSet{Offset: bagged.Offset, Word: bagged.Word, Count: bagged.Count, Vocab: names("word", words)}
 }

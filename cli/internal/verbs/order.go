@@ -158,6 +158,6 @@ func (o *order) config(ctx context.Context, settings map[string]string) run.Conf
 		Until: o.opt.until, Staleness: o.opt.staleness, Settings: settings,
 		Reading: o.opt.reading.given(), Kernels: vec.Kernels(),
 		From: o.opt.from, Holdout: o.opt.holdout, Time: o.opt.time, TimeFeature: o.opt.timeKept,
-		Inputs: run.Inputs(ctx, slices.Concat(o.files, o.opt.test, o.opt.manifest())),
+		Inputs: run.Inputs(ctx, slices.Concat(o.files, o.opt.test, o.opt.manifest(), o.opt.reading.lists())),
 	}
 }

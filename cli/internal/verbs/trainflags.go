@@ -47,7 +47,8 @@ type trainOptions struct {
 // readOptions are the flags that overrule what is detected in DATA.
 type readOptions struct {
 	format, label, ignore, categorical, user, item, rating, separator, header, base, vocab, text string
-	hashBits                                                                                     int
+	stopWords                                                                                    string
+	hashBits, ngrams                                                                             int
 	quadratic                                                                                    []string
 }
 
@@ -109,8 +110,9 @@ var meaning = map[string][]data.Kind{
 	"user": {data.Ratings}, "item": {data.Ratings}, "rating": {data.Ratings},
 	"label": {data.Ratings, data.Examples}, "ignore": {data.Examples}, "categorical": {data.Examples},
 	"base": {data.Examples}, "hash-bits": {data.Examples}, "quadratic": {data.Examples},
-	"vocab":  {data.Documents},
-	"text":   {data.Documents},
+	"vocab":      {data.Documents},
+	"text":       {data.Documents},
+	"stop-words": {data.Documents}, "ngrams": {data.Documents},
 	"sep":    {data.Ratings, data.Examples},
 	"header": {data.Ratings, data.Examples},
 }
@@ -155,6 +157,8 @@ func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
 	f.StringVar(&r.vocab, "vocab", "", "`file` of the words of docword or LDA-C, one a line (default: found by its name)")
 	f.StringVar(&r.text, "text", "", "`key` of the documents' text in JSON lines (default: found by its name)")
+	f.StringVar(&r.stopWords, "stop-words", "", "words to leave out of text: "+data.English+", or a `file` of them, one a line (default: none, or those of the model)")
+	f.IntVar(&r.ngrams, "ngrams", 0, "2: each two `words` of text that follow each other are a word, too, such as new_york; 1: they are not (default: 1, or as the model has it)")
 	f.StringVar(&r.base, "base", "", "first index of LIBSVM: 0 or 1 (default: detected)")
 }
 
@@ -181,7 +185,7 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 	for _, f := range []struct {
 		from string
 		to   *string
-	}{{r.label, &o.Label}, {r.user, &o.User}, {r.item, &o.Item}, {r.rating, &o.Rating}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}, {r.vocab, &o.Vocab}, {r.text, &o.Text}} {
+	}{{r.label, &o.Label}, {r.user, &o.User}, {r.item, &o.Item}, {r.rating, &o.Rating}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}, {r.vocab, &o.Vocab}, {r.text, &o.Text}, {r.stopWords, &o.StopWords}} {
 		if f.from != "" {
 			*f.to = f.from
 		}
@@ -189,9 +193,20 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 	if r.hashBits < 0 || r.hashBits > 27 {
 		return o, line.BadFlag("hash-bits", strconv.Itoa(r.hashBits), "it must be 1 to 27")
 	}
-	o.HashBits, o.Quadratic = r.hashBits, r.quadratic
+	if r.ngrams < 0 || r.ngrams > 2 {
+		return o, line.BadFlag("ngrams", strconv.Itoa(r.ngrams), "it must be 1 or 2")
+	}
+	o.HashBits, o.Quadratic, o.Ngrams = r.hashBits, r.quadratic, r.ngrams
 	o.Ignore, o.Categorical = listOf(r.ignore), listOf(r.categorical)
 	return o, nil
+}
+
+// lists are the files of words that the flags name beside DATA.
+func (r readOptions) lists() []string {
+	if r.stopWords == "" || r.stopWords == data.English {
+		return nil
+	}
+	return []string{r.stopWords}
 }
 
 // listOf is what commas separate.
@@ -206,13 +221,16 @@ func listOf(text string) []string {
 func (r readOptions) given() map[string]string {
 	out := map[string]string{}
 	for name, v := range map[string]string{"format": r.format, "label": r.label, "ignore": r.ignore, "categorical": r.categorical,
-		"user": r.user, "item": r.item, "rating": r.rating, "sep": r.separator, "base": r.base, "vocab": r.vocab, "text": r.text} {
+		"user": r.user, "item": r.item, "rating": r.rating, "sep": r.separator, "base": r.base, "vocab": r.vocab, "text": r.text, "stop-words": r.stopWords} {
 		if v != "" {
 			out[name] = v
 		}
 	}
 	if len(r.quadratic) > 0 {
 		out["quadratic"] = strings.Join(r.quadratic, ",")
+	}
+	if r.ngrams != 0 {
+		out["ngrams"] = strconv.Itoa(r.ngrams)
 	}
 	if r.hashBits != 0 {
 		out["hash-bits"] = strconv.Itoa(r.hashBits)

@@ -9,6 +9,7 @@ package bags
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -17,6 +18,8 @@ type Bags struct {
 	Offset []int64 // documents + 1
 	Word   []int32
 	Count  []int32
+
+	seen tokens
 }
 
 // New is no documents, with room for that many entries.
@@ -27,8 +30,21 @@ func New(entries int) *Bags {
 // Len is the number of documents.
 func (b *Bags) Len() int { return len(b.Offset) - 1 }
 
-// Add appends one document, given as its tokens, which it sorts.
-func (b *Bags) Add(tokens []int32) {
+// Add appends one document, given as its tokens, of a vocabulary of that size.
+func (b *Bags) Add(tokens []int32, words int) {
+	if b.seen.of(words); len(b.seen.top) > topMost*len(tokens) {
+		b.sorted(tokens)
+	} else {
+		b.Word, b.Count = b.seen.count(tokens, b.Word, b.Count)
+	}
+	b.Open(b.Len() + 1)
+}
+
+// topMost is how many parts of the vocabulary may be looked at for each token of a document, before sorting them is less work.
+const topMost = 8
+
+// sorted appends the tokens of a document to the last one, and leaves them sorted.
+func (b *Bags) sorted(tokens []int32) {
 	slices.Sort(tokens)
 	for i, w := range tokens {
 		if i > 0 && w == tokens[i-1] {
@@ -37,7 +53,44 @@ func (b *Bags) Add(tokens []int32) {
 		}
 		b.Word, b.Count = append(b.Word, w), append(b.Count, 1)
 	}
-	b.Open(b.Len() + 1)
+}
+
+// tokens counts the tokens of one document after the other: a bit for each word, in whose order words are read out, and a bit for each 64 of those. It takes a
+// few operations a token, where sorting takes as many as the logarithm of their number.
+//
+// Invariant: between two documents all is 0.
+type tokens struct {
+	times    []int32 // by word
+	bit, top []uint64
+}
+
+// of makes room for a vocabulary.
+func (t *tokens) of(words int) {
+	if words > len(t.times) {
+		t.times, t.bit, t.top = make([]int32, words), make([]uint64, words/64+1), make([]uint64, words/4096+1)
+	}
+}
+
+// count appends the words of a document, ascending, and how often each is there.
+func (t *tokens) count(tokens, word, count []int32) (w, c []int32) {
+	for _, w := range tokens {
+		t.times[w]++
+		t.bit[w>>6] |= 1 << (w & 63)
+		t.top[w>>12] |= 1 << (w >> 6 & 63)
+	}
+	for i, top := range t.top {
+		t.top[i] = 0
+		for ; top != 0; top &= top - 1 {
+			k := i<<6 + bits.TrailingZeros64(top)
+			for set := t.bit[k]; set != 0; set &= set - 1 {
+				w := int32(k<<6 + bits.TrailingZeros64(set))
+				word, count = append(word, w), append(count, t.times[w])
+				t.times[w] = 0
+			}
+			t.bit[k] = 0
+		}
+	}
+	return word, count
 }
 
 // Open appends empty documents until there are n.

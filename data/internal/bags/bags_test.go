@@ -18,26 +18,35 @@ func (b *Bags) tokens(d int) (out []int32) {
 	return out
 }
 
+// TestAddCountsTokens counts documents of small vocabularies and of large ones, where they are sorted, against the tokens themselves.
 func TestAddCountsTokens(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	b := New(0)
-	var want [][]int32
-	for range 50 {
-		doc := make([]int32, rng.IntN(30))
-		for i := range doc {
-			doc[i] = int32(rng.IntN(12))
+	for _, words := range []int{1, 12, 64, 65, 4096, 4097, 300_000, 3_000_000} {
+		b := New(0)
+		var want [][]int32
+		for n := range 50 {
+			doc := make([]int32, rng.IntN(30))
+			for i := range doc {
+				doc[i] = int32(rng.IntN(words))
+				if n%2 == 0 {
+					doc[i] = int32(max(0, words-1-rng.IntN(12)))
+				}
+			}
+			b.Add(slices.Clone(doc), words)
+			slices.Sort(doc)
+			want = append(want, doc)
 		}
-		b.Add(slices.Clone(doc))
-		slices.Sort(doc)
-		want = append(want, doc)
-	}
-	if err := b.Sort(); err != nil || b.Len() != len(want) {
-		t.Fatal(b.Len(), err)
-	}
-	for d := range want {
-		if !slices.Equal(b.tokens(d), want[d]) {
-			t.Errorf("document %d is %v, not %v", d, b.tokens(d), want[d])
+		if err := b.Sort(); err != nil || b.Len() != len(want) {
+			t.Fatal(b.Len(), err)
+		}
+		for d := range want {
+			if !slices.Equal(b.tokens(d), want[d]) {
+				t.Errorf("document %d of %d words is %v, not %v", d, words, b.tokens(d), want[d])
+			}
+		}
+		if b.Word = b.Word[:0]; !slices.IsSorted(b.Offset) {
+			t.Error("offsets do not ascend")
 		}
 	}
 }
@@ -62,7 +71,7 @@ func TestPruneLeavesRareAndCommonWordsOut(t *testing.T) {
 	for _, docs := range []int{19, 20} {
 		b := New(0)
 		for d := range docs {
-			b.Add([]int32{0, int32(1 + d%3), int32(10 + d)})
+			b.Add([]int32{0, int32(1 + d%3), int32(10 + d)}, 100)
 		}
 		kept, rare, common := b.Prune(10 + docs)
 		if docs < 20 {
@@ -80,8 +89,8 @@ func TestPruneLeavesRareAndCommonWordsOut(t *testing.T) {
 func TestRenumber(t *testing.T) {
 	t.Parallel()
 	b := New(0)
-	b.Add([]int32{0, 1, 1, 2})
-	b.Add([]int32{1})
+	b.Add([]int32{0, 1, 1, 2}, 3)
+	b.Add([]int32{1}, 3)
 	table := Numbers([]string{"a", "b", "c"}, []string{"c", "a"})
 	if dropped := b.Renumber(table); dropped != 3 || !slices.Equal(b.tokens(0), []int32{0, 1}) || b.Len() != 2 || len(b.tokens(1)) != 0 {
 		t.Errorf("dropped %d, documents %v %v", dropped, b.tokens(0), b.tokens(1))

@@ -19,9 +19,9 @@ type Cells struct {
 	Times *lines.Times // nil: nobody asks
 	Block int32        // the number of the vectors, ascending
 
-	Words             *lines.IDs // documents; else nil
-	Users, Items      *lines.IDs // ratings; else nil
-	User, Item, Label int        // ratings: columns; Label is -1 without one
+	Words             *lines.Text // documents: what their text is parsed by; else nil
+	Users, Items      *lines.IDs  // ratings; else nil
+	User, Item, Label int         // ratings: columns; Label is -1 without one
 
 	Row  int // of a fault, in the vectors
 	text []byte
@@ -209,7 +209,7 @@ func (c *Cells) documents(v *Vector, p *lines.Piece) *lines.Fault {
 	if v.Text == nil {
 		return &lines.Fault{What: "the column " + lines.Quoted([]byte(c.Keys[0])) + " has numbers, and not the text of documents", How: "name the column of text with --text"}
 	}
-	parser := lines.Text{Words: c.Words, Block: c.Block}
+	c.Words.Block = c.Block
 	for i := range v.Rows() {
 		c.text = v.Append(c.text[:0], i)
 		for k, b := range c.text {
@@ -218,7 +218,7 @@ func (c *Cells) documents(v *Vector, p *lines.Piece) *lines.Fault {
 			}
 		}
 		c.text = append(c.text, '\n')
-		if f := parser.Parse(c.text, p); f != nil {
+		if f := c.Words.Parse(c.text, p); f != nil {
 			c.Row = i
 			return f
 		}

@@ -12,12 +12,13 @@ const smallIDs = 1 << 22
 
 // IDs numbers ids by first appearance. Ids are text: "7" and "07" differ.
 type IDs struct {
-	small []int32 // 1 + number of the id that is this decimal, 0 when unseen
-	other []place // hash table of the other ids; its length is a power of two
-	texts int     // entries in other
-	names []byte  // of all ids, one behind the other: a string for each would take several times as much
-	ends  []int   // where each id ends in names
-	first []int32 // block of each id's first appearance, ascending
+	small  []int32 // 1 + number of the id that is this decimal, 0 when unseen
+	other  []place // hash table of the other ids; its length is a power of two
+	texts  int     // entries in other
+	names  []byte  // of all ids, one behind the other: a string for each would take several times as much
+	ends   []int   // where each id ends in names
+	first  []int32 // block of each id's first appearance, ascending
+	resets int     // how often all were forgotten
 }
 
 // name is the id of a number.
@@ -29,8 +30,8 @@ func (in *IDs) name(at int32) []byte {
 	return in.names[from:in.ends[at]]
 }
 
-// list is all ids by their numbers.
-func (in *IDs) list() []string {
+// List is all ids by their numbers.
+func (in *IDs) List() []string {
 	names, from := string(in.names), 0
 	ids := make([]string, len(in.ends))
 	for at, end := range in.ends {
@@ -126,6 +127,7 @@ func doubled[T any](list []T, n int) []T {
 
 // Reset forgets all ids and keeps the memory.
 func (in *IDs) Reset() {
+	in.resets++
 	for at := range in.ends {
 		if n, small := smallID(in.name(int32(at))); small && n < len(in.small) {
 			in.small[n] = 0
@@ -153,7 +155,7 @@ func printableID(id []byte) bool {
 // has it. tables[w] maps a worker's numbers to the merged ones.
 func MergeIDs(workers []*IDs, owner []int) (ids []string, tables [][]int32) {
 	if len(workers) == 1 {
-		return workers[0].list(), [][]int32{nil}
+		return workers[0].List(), [][]int32{nil}
 	}
 	tables = make([][]int32, len(workers))
 	for w, in := range workers {
@@ -166,7 +168,7 @@ func MergeIDs(workers []*IDs, owner []int) (ids []string, tables [][]int32) {
 			tables[w] = append(tables[w], merged.again(in.name(int32(at))))
 		}
 	}
-	return merged.list(), tables
+	return merged.List(), tables
 }
 
 // again is the number of an id that other IDs have taken before.

@@ -59,14 +59,14 @@ func Bucket(field []byte, buckets int) int {
 // are buckets; a worker's numbers above Max are then Max + 1 and a bucket. Nothing depends on which worker saw what.
 func MergeLevels(workers []*Levels) (names []string, tables [][]float32) {
 	for _, l := range workers {
-		names = append(names, l.ids.list()...)
+		names = append(names, l.ids.List()...)
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
 	hashed := len(names) > workers[0].Max
 	for _, l := range workers {
 		table := make([]float32, len(l.ids.ends))
-		for id, name := range l.ids.list() {
+		for id, name := range l.ids.List() {
 			if hashed {
 				table[id] = float32(Bucket([]byte(name), l.Buckets))
 				continue

@@ -34,7 +34,7 @@ func TestPlainLinesReadAsOthers(t *testing.T) {
 		if !slices.Equal(got.User, want.User) || !slices.Equal(got.Item, want.Item) || !slices.Equal(got.Label, want.Label) {
 			t.Errorf("%q: %d ratings in a block are not those of %d lines", separator, len(got.Label), len(want.Label))
 		}
-		if !slices.Equal(all.Users.list(), one.Users.list()) || !slices.Equal(all.Items.list(), one.Items.list()) {
+		if !slices.Equal(all.Users.List(), one.Users.List()) || !slices.Equal(all.Items.List(), one.Items.List()) {
 			t.Errorf("%q: the ids differ", separator)
 		}
 	}

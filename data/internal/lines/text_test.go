@@ -1,0 +1,125 @@
+package lines
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// plainWords is what Text is to find in a document, slowly.
+func plainWords(doc string, stops map[string]bool, pairs bool) (words []string) {
+	runes := []rune(doc)
+	before := ""
+	for i := 0; i < len(runes); {
+		word, letters := []rune(nil), 0
+		for ; i < len(runes); i++ {
+			r := runes[i]
+			switch {
+			case unicode.IsLetter(r):
+				letters++
+				r = unicode.ToLower(r)
+			case unicode.IsDigit(r), len(word) > 0 && unicode.IsMark(r):
+			case (r == '\'' || r == '’') && len(word) > 0 && i+1 < len(runes) && unicode.IsLetter(runes[i+1]):
+				r = '\''
+			default:
+				r = 0
+			}
+			if r == 0 {
+				break
+			}
+			word = append(word, r)
+		}
+		if len(word) == 0 {
+			i++
+			continue
+		}
+		w := string(word)
+		if len(word) < 2 || letters == 0 || len(w) > WordBytes || stops[w] {
+			continue
+		}
+		words = append(words, w)
+		if pairs && before != "" {
+			words = append(words, before+"_"+w)
+		}
+		before = w
+	}
+	return words
+}
+
+// TestTextIsWhatItSays takes texts of all sorts of characters apart, in blocks, and compares with the slow way; now and then the words are forgotten, as
+// streams do.
+func TestTextIsWhatItSays(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4))
+	alphabet := []rune("aAbBzZ09'’ ,._-\u0301éÉßİǅ東٣\U0001d400")
+	long := strings.Repeat("y", WordBytes-1)
+	for _, c := range []struct {
+		stops []string
+		pairs bool
+	}{{nil, false}, {nil, true}, {[]string{"aa", "ab", "ba", "zz", "é0"}, false}, {[]string{"aa", "ab", "a'a", long}, true}} {
+		stops := map[string]bool{}
+		for _, s := range c.stops {
+			stops[s] = true
+		}
+		var ids IDs
+		l := &Text{Words: &ids, Stops: stops, Pairs: c.pairs}
+		for block := range 300 {
+			var docs []string
+			for range 1 + rng.IntN(5) {
+				var doc strings.Builder
+				for range rng.IntN(12) {
+					switch rng.IntN(8) {
+					case 0: // around the longest word, and the longest that is remembered
+						doc.WriteString(strings.Repeat("y", []int{7, 8, 9, 15, 16, 17, WordBytes - 1, WordBytes, WordBytes + 1, 2*wordRoom + 3}[rng.IntN(10)]))
+					case 1:
+						doc.WriteString([]string{"aa", "Ab", "the", "zz", "aab'c"}[rng.IntN(5)])
+					default:
+						for range rng.IntN(20) {
+							doc.WriteRune(alphabet[rng.IntN(len(alphabet))])
+						}
+					}
+					doc.WriteString([]string{" ", ", ", "-", ""}[rng.IntN(4)])
+				}
+				docs = append(docs, doc.String())
+			}
+			if block%17 == 16 {
+				ids.Reset()
+			}
+			var p Piece
+			l.Block = int32(block)
+			if f := l.Parse([]byte(strings.Join(docs, "\n")+"\n"), &p); f != nil || len(p.Ends) != len(docs) {
+				t.Fatal(f, len(p.Ends))
+			}
+			from := int64(0)
+			for d, end := range p.Ends {
+				var got []string
+				for _, at := range p.Index[from:end] {
+					got = append(got, string(ids.name(at)))
+				}
+				if want := plainWords(docs[d], stops, c.pairs); !slices.Equal(got, want) {
+					t.Fatalf("%q with pairs %v: %q, not %q", docs[d], c.pairs, got, want)
+				}
+				from = end
+			}
+		}
+	}
+}
+
+// TestTextAllocatesNothing of words that it has met.
+func TestTextAllocatesNothing(t *testing.T) {
+	text := []byte("The quick brown fox jumps over extraordinarily-incomprehensible dogs, don't\n")
+	l := &Text{Words: &IDs{}, Pairs: true, Stops: map[string]bool{"the": true}}
+	var p Piece
+	parse := func() {
+		p.Reset()
+		if f := l.Parse(text, &p); f != nil {
+			t.Fatal(f)
+		}
+	}
+	parse()
+	if n := testing.AllocsPerRun(20, parse); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
