@@ -241,7 +241,7 @@ func (j *job) live(within time.Duration) (again bool, err error) {
 		return false, audited(l.last)
 	case code == -1 && l.mine:
 		return true, nil
-	case code == lostNodes && (l.hurt || l.mine), code == interrupted && l.mine, code == unavailable && (l.mute || woke):
+	case code == lostNodes && (l.hurt || l.mine || woke), code == interrupted && l.mine, code == unavailable && (l.mute || woke):
 		return true, nil
 	default:
 		return false, fmt.Errorf("the command ends with exit code %d, though no more was done to it; the end of what it said: %s", code, tail(filepath.Join(j.folder, "said")))

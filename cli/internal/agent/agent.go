@@ -102,11 +102,12 @@ func (a *agent) leave(over <-chan struct{}) {
 	}
 }
 
-// serve takes orders until the manager lets the agent go.
+// serve takes orders until the manager lets the agent go. An agent that hears the manager no more ends their session, whatever its processes still do: the manager, which may only have been stopped, is not to give orders to who takes none.
 func (a *agent) serve() error {
 	for {
 		m, err := a.session.Receive()
 		if err != nil {
+			a.session.Close()
 			return err
 		}
 		if m.End && m.Process == 0 {

@@ -248,6 +248,31 @@ func TestAManagerThatGoes(t *testing.T) {
 	}
 }
 
+// TestWhoHearsNoManagerSaysNothingToIt has a manager say nothing for as long as a session may be silent: it learns at once, when it goes on, that the agent takes no orders any more.
+func TestWhoHearsNoManagerSaysNothingToIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		x, y := net.Pipe()
+		over := make(chan error, 1)
+		go func() {
+			_, err := io.Copy(io.Discard, y)
+			over <- err
+		}()
+		a := &agent{session: cluster.NewSession(x, strings.NewReader(""))}
+		if err := a.serve(); bellows.KindOf(err) != bellows.Lost {
+			t.Errorf("it ends with %v", err)
+		}
+		synctest.Wait()
+		select {
+		case <-over:
+		default:
+			t.Error("the manager still hears it")
+			y.Close()
+			a.session.Close()
+		}
+	})
+}
+
 // TestAnAgentLeavesInTime: it goes all the same when nobody lets it go, waits so long for processes that end by themselves, and kills those that do not end when they are told to.
 func TestAnAgentLeavesInTime(t *testing.T) {
 	t.Parallel()
