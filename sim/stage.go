@@ -93,6 +93,7 @@ func (w *world) sees(e wire.Envelope) {
 		w.failover.cutShort = w.failover.cutShort || w.failover.term > term && !w.lead.Begun()
 		w.coverage.HitIf(coverage.EndedAdded, w.failover.cutShort && e.From == wire.ControllerAt() && e.To.Role == wire.Lane && !slices.Contains(w.common.Lanes, e.To))
 		w.ending, w.endedBy = true, max(w.endedBy, m.Term)
+		w.faults.ends.Told(m)
 		if e.To.Role == wire.Client && e.From == wire.ControllerAt() {
 			w.nodes[e.To.Node].worker.told = true
 		}

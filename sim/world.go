@@ -38,7 +38,7 @@ const (
 	resendEvery = 5
 	beatEvery   = 100
 	stillMax    = 30000  // a job in which nothing has come about for so long hangs: every patience is shorter
-	deadline    = 120000 // a job that is not over by then hangs too
+	deadline    = 300000 // a job that is not over by then hangs too; sound ones have taken 120 s (seed 75550)
 	afterwards  = 300    // how long the world goes on when all is over, for what comes late
 )
 

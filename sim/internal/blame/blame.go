@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/link/wire"
 )
 
 // Reasons are parts of sentences.
@@ -39,6 +40,13 @@ func (r *Reasons) Part(a, b bellows.NodeID) {
 			r.May("node %d has been silent", pair[1])
 			r.May("node %d is gone", pair[1])
 		}
+	}
+}
+
+// Told takes note of an end that was told for a reason which is allowed: a controller that follows may know of it only who was declared gone.
+func (r *Reasons) Told(m *wire.End) {
+	for i := 0; i < len(m.Gone) && r.Allow(m.Reason); i++ {
+		r.May("node %d is gone: the controller before has declared it so", m.Gone[i])
 	}
 }
 
