@@ -18,12 +18,9 @@ var short = []app.Short{
 	{Name: "softmax", Title: "softmax regression of two or more classes", Settings: map[string]string{"loss": lossSoftmax}},
 	{Name: "linreg", Title: "linear regression by least squares", Settings: map[string]string{"loss": lossSquared}},
 	{Name: "ridge", Title: "ridge regression: least squares with l2", Settings: map[string]string{"loss": lossSquared}},
-	{Name: "lasso", Title: "lasso: least squares with l1, 0.01 unless another is set, and without l2", Settings: map[string]string{"loss": lossLasso}, Defaults: map[string]string{"l1": lassoL1}},
+	{Name: "lasso", Title: "lasso: least squares with l1, with the l1 that rows kept aside choose unless one is set, and without l2", Settings: map[string]string{"loss": lossLasso}},
 	{Name: "robust", Title: "robust regression: Huber's loss", Settings: map[string]string{"loss": lossHuber}},
 }
-
-// lassoL1 is the l1 of the lasso where none is set, on scaled features and labels.
-const lassoL1 = "0.01"
 
 // New is the application, for the list of the command line.
 func New() app.Application { return application{} }
@@ -36,7 +33,7 @@ func (application) Describe() app.Description {
 		Name: name, Title: "linear regression and classification", Unit: "rows", Data: data.Examples, Warm: true, Short: short,
 		Settings: settings,
 		Metrics:  []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss", "gap"},
-		Other:    []string{"l2", "held_loss", "held_logloss", "train_loss", "test_loss", "train_rmse", "test_rmse", "test_r2", "progressive_accuracy", "progressive_logloss", "progressive_loss", "progressive_rmse"},
+		Other:    []string{"l1", "l2", "nonzero", "held_loss", "held_logloss", "train_loss", "test_loss", "train_rmse", "test_rmse", "test_r2", "progressive_accuracy", "progressive_logloss", "progressive_loss", "progressive_rmse"},
 	}
 }
 

@@ -15,13 +15,8 @@ import (
 const (
 	argL2 = iota
 	argL1
+	argHold // 1 while some rows are kept aside, which say how good l2 or l1 is
 	argCount
-)
-
-// The argument of a task of dual ascent, beside those of all.
-const (
-	argHold = argCount + iota // 1 while some rows are kept aside, which say how good l2 is
-	argDual
 )
 
 // The results of a task that measures.
@@ -35,6 +30,7 @@ const (
 	gotSquares // of weights
 	gotSizes   // of weights
 	gotHeld    // loss of training rows that are kept aside
+	gotCount   // weights that are not 0
 	gotAll
 )
 
@@ -194,7 +190,7 @@ func (e *ascent) shuffle(rows int, chance *random.Stream) {
 const (
 	passes     = 4
 	passesMost = 16
-	groupRows  = 8
+	groupRows  = 4
 )
 
 // coprime is a number from 1 to n-1 (or 0 of 1) by which one comes to each of n places, from some number on.
@@ -246,8 +242,9 @@ func (e *ascent) measure(t *train.Task) {
 	}
 	lo, hi := app.Share(e.p.features+1, split, e.p.splits), app.Share(e.p.features+1, split+1, e.p.splits)
 	if lo < hi {
-		for _, sum := range t.PullRange(sumsTable, bellows.RowID(lo), bellows.RowID(hi)) {
+		for j, sum := range t.PullRange(sumsTable, bellows.RowID(lo), bellows.RowID(hi)) {
 			w := by.factor * float64(by.soft(sum))
+			got[gotCount] += ones(w != 0 && lo+j < e.p.features)
 			got[gotSquares] += w * w
 			got[gotSizes] += math.Abs(w)
 		}

@@ -116,7 +116,7 @@ func (e *newton) slopes(t *train.Task, u *block, b bender, weights []float32) {
 	moves := reserve(&e.moments, len(was))
 	clear(moves)
 	for i, y := range u.target {
-		first, second := b.slopes(i, u.score(weights, i, e.p.bias, plain), float64(y))
+		first, second := e.bend(u, b, weights, i, float64(y))
 		moves[2*i], moves[2*i+1] = float32(first)-was[2*i], float32(second)-was[2*i+1]
 	}
 	t.PushRow(momentsTable, home, moves)
@@ -130,7 +130,7 @@ func (e *newton) descend(t *train.Task) {
 		t.SignalTaskCompletion(0)
 		return
 	}
-	n := float64(len(p.rows))
+	n := p.trains(args[argHold] != 0)
 	pull, threshold := args[argL2]*n, args[argL1]*n
 	d.pull(t, p, c)
 	limit, squares := d.look(c, pull, threshold, args[argDamp])
@@ -141,7 +141,7 @@ func (e *newton) descend(t *train.Task) {
 	}
 	t.Push(directionTable, c.own, d.weights)
 	e.limit(t, limit)
-	t.SignalTaskCompletion(e.beyond(squares, args[argL2]))
+	t.SignalTaskCompletion(beyond(squares, n, args[argL2]))
 }
 
 // pull is the slopes of all rows, and the split's weights.

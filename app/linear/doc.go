@@ -9,13 +9,17 @@
 //
 //  1. New().Describe for help; NewRun with examples whose labels are the loss's. It makes targets of labels (targets.go), scales the training rows, and
 //     deals them to splits in an order that the seed fixes.
+//
 //  2. Train Run.Job. Up to 1,024 features: Newton's method, with moments of all rows in a table (newton.go); a loss with corners is smoothed about dual variables of the rows.
 //     More, with l1: the same by coordinate descent along features (columns.go). Else dual coordinate ascent
 //     (ascent.go): each training row has a dual variable, in a table whose partitions are those of the splits, and a table has the sums of dual
 //     variables times features, of which the weights are a function. In a clock the first split brings the dual variables of all rows to
 //     their best, one after the other, four times, and pushes how that changes the sums; where rows are too many for it, or clocks are given, every split does so with some of its rows, and
 //     what all do at once adds up (block.go).
+//
 //  3. Run.Model makes the model, whose weights are of the features and labels as they are; Open makes a Predictor of it.
+//
+//  4. Where l2 or l1 is to be chosen, rows that are kept aside at first choose it (path.go).
 //
 // Nothing has a step size. All ways go to the same best, which tests hold against each other and against a slow reference.
 //

@@ -14,7 +14,9 @@ import (
 // details is the application's part of the manifest.
 type details struct {
 	Loss      string  `json:"loss"`
-	L2        float64 `json:"l2"`                 // at the end of training
+	L2        float64 `json:"l2"` // at the end of training
+	L1        float64 `json:"l1,omitempty"`
+	Path      []tried `json:"path,omitempty"`     // of l1 where it is auto, else of l2 times the rows
 	IndexBase int     `json:"index_base"`         // of sparse input
 	Features  int     `json:"features,omitempty"` // of the data, where the model has only those of features.txt
 
@@ -46,7 +48,7 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := details{Calibration: fitted, Loss: p.name, L2: l2, IndexBase: p.src.IndexBase}
+	d := details{Calibration: fitted, Loss: p.name, L2: l2, L1: k.usedL1, Path: k.path.list, IndexBase: p.src.IndexBase}
 	var ids []model.IDs
 	if p.classes {
 		ids = append(ids, model.IDs{File: examples.LabelsFile, Names: p.names})

@@ -60,6 +60,8 @@ const (
 	triedTestRight                       // of test rows
 	triedSquares                         // of weights
 	triedSizes                           // of weights
+	triedHeld                            // loss of training rows that are kept aside
+	triedCount                           // weights that are not 0
 	triedDual                            // of training rows, once
 	triedAll       = triedDual + 1
 )
@@ -112,10 +114,15 @@ type bender struct {
 	curve loss.Curved // nil: the loss has corners
 	dual  []float32   // of the rows of the split, of a loss with corners
 	sharp float64
+	rests func(i int) bool // whether a row is kept aside
 }
 
 func (e *newton) bender(t *train.Task) bender {
-	b := bender{loss: e.p.loss, sharp: t.Args()[argSharp]}
+	b := bender{loss: e.p.loss, sharp: t.Args()[argSharp], rests: func(int) bool { return false }}
+	if t.Args()[argHold] != 0 {
+		first := e.p.first(int(t.Split()), 0)
+		b.rests = func(i int) bool { return e.p.aside(first + i) }
+	}
 	if b.curve, _ = e.p.loss.(loss.Curved); b.curve == nil {
 		b.dual = t.PullRow(multipliersTable, bellows.RowID(t.Split()))
 	}
@@ -215,6 +222,14 @@ const (
 	thinMost     = 4
 )
 
+// bend is both slopes of a row that trains, and of one that is kept aside 0.
+func (e *newton) bend(u *block, b bender, weights []float32, i int, y float64) (first, second float64) {
+	if b.rests(i) {
+		return 0, 0
+	}
+	return b.slopes(i, u.score(weights, i, e.p.bias, plain), y)
+}
+
 // gatherDense multiplies the rows that bend in batches; those that do not are in the gradient alone.
 func (e *newton) gatherDense(u *block, b bender, weights, moments []float32) {
 	size := len(weights)
@@ -222,7 +237,7 @@ func (e *newton) gatherDense(u *block, b bender, weights, moments []float32) {
 	full := 0
 	for i, y := range u.target {
 		row := u.row(i, size-1)
-		first, second := b.slopes(i, u.score(weights, i, e.p.bias, plain), float64(y))
+		first, second := e.bend(u, b, weights, i, float64(y))
 		if first != 0 {
 			for j, v := range row {
 				e.gradient[j] += first * float64(v)
@@ -251,7 +266,7 @@ func (e *newton) gatherSparse(u *block, b bender, weights, moments []float32) {
 	size := len(weights)
 	last := size - 1
 	for i, y := range u.target {
-		first, second := b.slopes(i, u.score(weights, i, e.p.bias, plain), float64(y))
+		first, second := e.bend(u, b, weights, i, float64(y))
 		index, value := u.entries(i)
 		if first != 0 {
 			for k, j := range index {
@@ -287,7 +302,7 @@ func (e *newton) solve(t *train.Task) error {
 	}
 	weights := t.PullRange(weightsTable, 0, e.end())
 	moments := t.PullRange(momentsTable, 0, e.end())
-	n, size, args := float64(len(e.p.rows)), len(weights), t.Args()
+	n, size, args := e.p.trains(t.Args()[argHold] != 0), len(weights), t.Args()
 	pull, limit := args[argL2]*n, 0.0
 	hessian, gradient, squares := make([]float64, size*size), make([]float64, size), 0.0
 	for j := range size {
@@ -318,13 +333,13 @@ func (e *newton) solve(t *train.Task) error {
 	vec.Scale(-1, back)
 	t.PushRange(momentsTable, 0, back)
 	e.limit(t, limit)
-	t.SignalTaskCompletion(e.beyond(squares, args[argL2]))
+	t.SignalTaskCompletion(beyond(squares, n, args[argL2]))
 	return nil
 }
 
 // beyond is how far the objective is from the best at most, by the square of its gradient; 0 where l2 is 0, and the dual alone says it.
-func (e *newton) beyond(squares, l2 float64) float64 {
-	if n := float64(len(e.p.rows)); l2 > 0 {
+func beyond(squares, n, l2 float64) float64 {
+	if l2 > 0 {
 		return squares / (n * n) / (2 * l2)
 	}
 	return 0
@@ -437,6 +452,12 @@ func (e *newton) measure(t *train.Task) {
 	u, evidence := &e.p.blocks[split], e.p.evident()
 	for i, target := range u.target {
 		y, score, step := float64(target), u.score(weights, i, e.p.bias, plain), u.score(direction, i, e.p.bias, plain)
+		if b.rests(i) {
+			for k, part := range lengths {
+				got[triedHeld+k] += e.p.loss.Value(score+part*step, y)
+			}
+			continue
+		}
 		for k, part := range lengths {
 			a := score + part*step
 			got[triedLoss+k] += e.p.loss.Value(a, y)
@@ -470,10 +491,11 @@ func (e *newton) measure(t *train.Task) {
 			w := float64(weights[j]) + part*float64(direction[j])
 			got[triedSquares+k] += w * w
 			got[triedSizes+k] += math.Abs(w)
+			got[triedCount+k] += ones(w != 0 && j < e.p.features)
 		}
 		if t.Args()[argL1] > 0 {
 			w := fits * float64(weights[j])
-			got[triedDual] -= float64(len(e.p.rows)) * l2 / 2 * w * w
+			got[triedDual] -= e.p.trains(t.Args()[argHold] != 0) * l2 / 2 * w * w
 		}
 	}
 	t.SignalTaskCompletion(got[:]...)
@@ -484,7 +506,7 @@ func (e *newton) measure(t *train.Task) {
 // l2 is taken as further rows there, one a feature, of the squared loss of √(l2 n) w: their dual variables are what makes the limit that of the slope with l2, and they cost
 // l2/2 |w|² times the square of the part. So the gap goes to 0 with and without l2.
 func (e *newton) fits(t *train.Task) float64 {
-	threshold, limit := t.Args()[argL1]*float64(len(e.p.rows)), 0.0
+	threshold, limit := t.Args()[argL1]*e.p.trains(t.Args()[argHold] != 0), 0.0
 	if threshold == 0 {
 		return 1
 	}

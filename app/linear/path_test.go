@@ -1,10 +1,13 @@
 package linear
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"bellows/app"
@@ -117,16 +120,135 @@ func TestRowsAsideAreNotTrained(t *testing.T) {
 	}
 }
 
+// noisy is rows of 40 features, of which the first four say something.
+func noisy(rows int, seed uint64, classes bool) *data.ExampleSet {
+	set, r := made(rows, 4, seed, classes), rand.New(rand.NewPCG(seed, 33))
+	wide := &data.ExampleSet{Label: set.Label, Features: 40, Dense: make([]float32, rows*40)}
+	for i := range rows {
+		copy(wide.Dense[i*40:], set.Dense[i*4:(i+1)*4])
+		for j := 4; j < 40; j++ {
+			wide.Dense[i*40+j] = float32(r.NormFloat64())
+		}
+		if !classes {
+			wide.Label[i] += float32(5 * r.NormFloat64())
+		}
+	}
+	return wide
+}
+
+// TestL1IsChosen: the error of test rows is about that of the best l1 of a grid, and the model is the best of all rows with the l1 that was chosen. Few rows take a hundredth of the strongest.
+func TestL1IsChosen(t *testing.T) {
+	t.Parallel()
+	in := app.Input{Data: setOf(noisy(400, 1, false)), Test: setOf(noisy(2000, 2, false)), Seed: 1}
+	last := func(settings map[string]string) (*app.Run, [][]float32, []train.Metric) {
+		in.Settings = settings
+		run, tables, epochs := trained(t, in, 2)
+		return run, tables, epochs[len(epochs)-1].Metrics
+	}
+	least := math.Inf(1)
+	for l1 := 1e-4; l1 < 1; l1 *= 1.5 {
+		_, _, metrics := last(map[string]string{"loss": "lasso", "l1": fmt.Sprint(l1)})
+		least = min(least, metric(t, metrics, "test_rmse"))
+	}
+	for _, solver := range []string{"newton", "descent"} {
+		run, tables, metrics := last(map[string]string{"loss": "lasso", "solver": solver, "gap": "0.001"})
+		if got := metric(t, metrics, "test_rmse"); got > 1.01*least {
+			t.Errorf("%s: test RMSE is %v, and %v by the best l1", solver, got, least)
+		}
+		p, l1 := problemOf(t, in), metric(t, metrics, "l1")
+		if got, want := objective(p, weightsOf(t, p, run, tables), 0, l1), sparsest(t, p, 2, l1); got < want*(1-1e-5) || got > 1.001*want {
+			t.Errorf("%s: the objective is %v, and the least %v", solver, got, want)
+		}
+		m, err := run.Model(tables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := 0.0
+		for _, w := range m.Tensor("weights").Floats {
+			count += ones(w != 0)
+		}
+		if count != metric(t, metrics, "nonzero") || count < 4 || count > 30 {
+			t.Errorf("%s: %v weights are not 0, and %v were told", solver, count, metric(t, metrics, "nonzero"))
+		}
+	}
+	in.Data = setOf(noisy(90, 1, false))
+	_, _, epochs := trained(t, in, 1)
+	if p := problemOf(t, in); p.seeks() || p.l1 != fewL1*p.steepest || len(epochs) == 0 {
+		t.Errorf("of 90 rows l1 is %v of %v", p.l1, p.steepest)
+	}
+}
+
+// TestThePathIsInTheModel: path=N tries N strengths from strong to weak by each solver, with more weights each time where it is of l1, takes the one with the least loss of the rows aside, and the manifest says so.
+func TestThePathIsInTheModel(t *testing.T) {
+	t.Parallel()
+	for settings, set := range map[string]*data.ExampleSet{
+		"loss=logistic":                      noisy(600, 1, true),
+		"loss=logistic l1=auto":              noisy(600, 1, true),
+		"loss=squared":                       noisy(600, 1, false),
+		"loss=hinge":                         noisy(600, 1, true),
+		"loss=hinge l1=auto":                 noisy(600, 1, true),
+		"loss=lasso solver=descent":          noisy(600, 1, false),
+		"loss=logistic solver=dual":          words(600, 2000, 1, 1),
+		"loss=logistic l1=auto scale=none":   words(600, 2000, 1, 1),
+		"loss=squared l1=0.01 solver=newton": noisy(600, 1, false),
+	} {
+		t.Run(settings, func(t *testing.T) {
+			t.Parallel()
+			in := app.Input{Data: setOf(set), Seed: 3, Settings: map[string]string{"path": "6"}}
+			for s := range strings.FieldsSeq(settings) {
+				key, value, _ := strings.Cut(s, "=")
+				in.Settings[key] = value
+			}
+			run, tables, epochs := trained(t, in, 2)
+			m, err := run.Model(tables)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var d details
+			if err := json.Unmarshal(m.Details, &d); err != nil || len(d.Path) != 6 {
+				t.Fatalf("%s: %v", m.Details, err)
+			}
+			p, best := problemOf(t, in), d.Path[0]
+			for i, at := range d.Path {
+				if i > 0 && !(at.Strength < d.Path[i-1].Strength && at.Train <= d.Path[i-1].Train*1.02) || p.seekL1 && i > 0 && at.Count < d.Path[i-1].Count-2 {
+					t.Errorf("after %+v comes %+v", d.Path[i-1], at)
+				}
+				if at.Held < best.Held {
+					best = at
+				}
+			}
+			if p.seekL1 && (d.L1 != best.Strength || d.Path[0].Count > 1 || best.Count < 3) {
+				t.Errorf("l1 is %v, and %+v the best", d.L1, best)
+			}
+			if want := best.Strength / float64(len(p.rows)); !p.seekL1 && math.Abs(d.L2/want-1) > 1e-9 {
+				t.Errorf("l2 is %v, want %v", d.L2, want)
+			}
+			if !slices.Contains(run.Metrics, "nonzero") || metric(t, epochs[len(epochs)-1].Metrics, "nonzero") < 3 {
+				t.Errorf("columns %v", run.Metrics)
+			}
+			w := weightsOf(t, p, run, tables)
+			if got, want := objective(p, w, d.L2, d.L1), 0.0; d.L2 > 0 && p.name != lossHinge {
+				if want = optimum(t, p, d.L2, d.L1); got < want*(1-1e-5) || got > 1.011*want {
+					t.Errorf("the objective is %v, and the least %v", got, want)
+				}
+			}
+			if _, again, _ := trained(t, in, 1); !reflect.DeepEqual(tables, again) {
+				t.Error("not the same on 1 and 2 slots")
+			}
+		})
+	}
+}
+
 // TestPath plays the search of a strength on losses of a known least, near and far, with bounds.
 func TestPath(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ start, weakest, best, want float64 }{
 		{1, 0, 1, 1}, {1, 0, 0.3, 0.3}, {1, 0, 0.02, 0.02}, {1, 0, 7, 7}, {50, 0, 900, 900}, {10, 10, 2, 10}, {10, 10, 70, 70}, {1, 0, 1e-9, 1e-5}, {1, 0, 1e9, 1e5},
 	} {
-		p := path{start: c.start, weakest: c.weakest}
+		p := path{start: c.start, weakest: max(c.weakest, c.start/pathReach), strongest: c.start * pathReach, ratio: ratioL2}
 		for s, ok := p.next(); ok; s, ok = p.next() {
 			d := math.Log(s / c.best)
-			p.list = append(p.list, tried{s, 1 + d*d})
+			p.list = append(p.list, tried{Strength: s, Held: 1 + d*d})
 			if len(p.list) > pathMost {
 				t.Fatal("it does not end")
 			}
@@ -138,9 +260,16 @@ func TestPath(t *testing.T) {
 	if p := (path{start: 3}); p.chosen() != 3 {
 		t.Errorf("of none %v is chosen", p.chosen())
 	}
-	flat := path{start: 1, list: []tried{{1, 2}, {1 / pathRatio, 2}}}
-	if _, ok := flat.next(); ok || flat.chosen() != 1/pathRatio {
+	flat := path{start: 1, strongest: 1, ratio: 2, list: []tried{{Strength: 1, Held: 2}, {Strength: 0.5, Held: 2}}}
+	if _, ok := flat.next(); ok || flat.chosen() != 1 {
 		t.Errorf("of equal losses %v is chosen", flat.chosen())
+	}
+	given := path{start: 8, ratio: 2, given: 5}
+	for s, ok := given.next(); ok; s, ok = given.next() {
+		given.list = append(given.list, tried{Strength: s, Held: math.Abs(s - 1.6)})
+	}
+	if fmt.Sprint(given.list) != "[{8 0 6.4 0} {4 0 2.4 0} {2 0 0.3999999999999999 0} {1 0 0.6000000000000001 0} {0.5 0 1.1 0}]" || given.chosen() != 2 {
+		t.Errorf("%v of %v", given.chosen(), given.list)
 	}
 }
 
@@ -180,7 +309,7 @@ func TestASearchIsSaved(t *testing.T) {
 		k.End(&progress, nil, got)
 		other := newPolicy(p)
 		other.Restore(k.Save())
-		if fmt.Sprint(other.path, other.hold, other.aside, other.l2, other.used) != fmt.Sprint(k.path, k.hold, k.aside, k.l2, k.used) || len(k.Save()) != len(other.Save()) {
+		if fmt.Sprint(other.path, other.hold, other.aside, other.l2, other.used, other.l1, other.usedL1) != fmt.Sprint(k.path, k.hold, k.aside, k.l2, k.used, k.l1, k.usedL1) || len(k.Save()) != len(other.Save()) {
 			t.Fatalf("after epoch %d: %+v, want %+v", epoch+1, other, k)
 		}
 	}

@@ -13,21 +13,23 @@ import (
 // Turned down: to follow the evidence by dual ascent, too. Weights are sums divided by l2 there, so that a smaller l2 makes all of them larger at once, which looks
 // like evidence for an even smaller one: on 25,000 reviews of 25,000 words the test loss went to 50,000. Features are many there, and rows are not.
 type policy struct {
-	p     *problem
-	alpha float64 // the precision of weights that the rows support (examples.Evidence); 0: l2 stays
-	l2    float64
-	used  float64 // the l2 that the last epoch was measured with, whose weights are those of its metrics
-	aside bool    // whether it kept rows aside
-	part  float64 // of the direction that belongs to the weights of the last epoch: Newton's method
-	kept  float64 // likewise, of the epoch that is kept
-	bound float64 // that no objective is below, as far as it is known: Newton's method, while l2 stays
-	sharp float64 // the curvature of a loss with corners, where it is smooth
-	taken float64 // likewise, of the last epoch, if its dual variables are to be those of the rows; else 0
-	damp  float64 // how many times the curvature along a direction may be what a split sees of it, by columns
-	loss  string  // the metrics' name of it
-	total float64 // of squares of test labels about their mean
+	p      *problem
+	alpha  float64 // the precision of weights that the rows support (examples.Evidence); 0: l2 stays
+	l2     float64
+	used   float64 // the l2 that the last epoch was measured with, whose weights are those of its metrics
+	usedL1 float64 // likewise
+	aside  bool    // whether it kept rows aside
+	l1     float64
+	part   float64 // of the direction that belongs to the weights of the last epoch: Newton's method
+	kept   float64 // likewise, of the epoch that is kept
+	bound  float64 // that no objective is below, as far as it is known: Newton's method, while l2 stays
+	sharp  float64 // the curvature of a loss with corners, where it is smooth
+	taken  float64 // likewise, of the last epoch, if its dual variables are to be those of the rows; else 0
+	damp   float64 // how many times the curvature along a direction may be what a split sees of it, by columns
+	loss   string  // the metrics' name of it
+	total  float64 // of squares of test labels about their mean
 
-	hold         bool             // some rows are kept aside, which say how good l2 is
+	hold         bool             // some rows are kept aside, which say how good l2 or l1 is
 	path         path             // the strengths that they have judged
 	pace, before float64          // of steps: see endSteps; the objective of the last epoch
 	first        [seenAll]float64 // of steps: what the first epoch saw of rows before it learned from them
@@ -49,17 +51,14 @@ const (
 )
 
 func newPolicy(p *problem) *policy {
-	k := &policy{p: p, l2: p.strength(), loss: "loss", bound: math.Inf(-1), sharp: sharpFirst, damp: 1, pace: 1, before: math.Inf(1)}
+	k := &policy{p: p, l2: p.strength(), l1: p.l1, loss: "loss", bound: math.Inf(-1), sharp: sharpFirst, damp: 1, pace: 1, before: math.Inf(1)}
 	if p.evident() {
 		k.alpha = examples.AlphaStart
 		k.l2 = k.alpha / float64(len(p.rows))
 	}
 	if k.hold = p.seeks(); k.hold {
-		k.path = path{start: k.l2 * float64(len(p.rows))}
-		if p.dense {
-			k.path.weakest = l2Dense * float64(len(p.rows))
-		}
-		k.l2 = max(l2Least, k.path.start/p.trains(true))
+		k.path = p.newPath(k.l2)
+		k.take(k.path.start)
 	}
 	if p.name == lossLogistic {
 		k.loss = "logloss"
@@ -97,14 +96,12 @@ func (k *policy) results() epochs.Results {
 
 // args are those of every task: argL2 and argL1, and by Newton's method the others.
 func (k *policy) args(to []float64) []float64 {
-	to = append(to, k.l2, k.p.l1)
+	to = append(to, k.l2, k.l1, ones(k.hold))
 	switch {
 	case k.p.newton:
 		to = append(to, k.part, k.sharp, k.taken, k.damp)
 	case k.p.steps != "":
 		to = append(to, k.pace, 1)
-	default:
-		to = append(to, ones(k.hold))
 	}
 	return to
 }
@@ -125,19 +122,20 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	case k.p.newton:
 		got, gap = k.step(scores, trained[0])
 	case k.p.dual():
-		gap = (got[gotLoss]-got[gotDual])/n + k.l2*got[gotSquares] + k.p.l1*got[gotSizes]
+		gap = (got[gotLoss]-got[gotDual])/n + k.l2*got[gotSquares] + k.l1*got[gotSizes]
 	}
 	if k.p.progressive && p.Epoch == 1 {
 		copy(k.first[:], trained)
 	}
-	objective := got[gotLoss]/n + k.l2/2*got[gotSquares] + k.p.l1*got[gotSizes]
+	objective := got[gotLoss]/n + k.l2/2*got[gotSquares] + k.l1*got[gotSizes]
 	gap /= max(objective, math.SmallestNonzeroFloat64)
-	k.used, k.aside = k.l2, k.hold
+	k.used, k.usedL1, k.aside = k.l2, k.l1, k.hold
 	done := k.regularise(got) && gap <= k.p.gap && k.p.steps == ""
 	if k.hold {
-		held := got[gotHeld] / (float64(len(k.p.rows)) - n)
-		metrics := append(k.metrics(got, gap), train.Metric{Name: "held_" + k.loss, Value: held})
-		k.seek(p.Epoch, gap, held)
+		found := tried{Train: got[gotLoss] / n, Held: got[gotHeld] / (float64(len(k.p.rows)) - n), Count: got[gotCount]}
+		metrics := append(k.metrics(got, gap), train.Metric{Name: "held_" + k.loss, Value: found.Held})
+		k.kept = k.part
+		k.seek(p.Epoch, gap, objective, found)
 		return epochs.Verdict{Metrics: metrics, Keep: true}
 	}
 	keep := false
@@ -153,12 +151,13 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	if keep || !k.p.corners || k.p.Goal.Reached(metrics) {
 		k.kept = k.part
 	}
-	return epochs.Verdict{Metrics: metrics, Keep: keep, Stop: done && !k.p.fixed}
+	sought := k.p.seeks() && k.p.newton && !k.p.corners // a later epoch than one of the search is kept
+	return epochs.Verdict{Metrics: metrics, Keep: keep || sought, Stop: done && !k.p.fixed}
 }
 
 // evident says whether the evidence of the rows chooses l2.
 func (p *problem) evident() bool {
-	return p.chosen && p.newton && p.l1 == 0 && (p.name == lossLogistic || p.name == lossSquared)
+	return p.chosen && p.newton && p.l1 == 0 && p.path == 0 && (p.name == lossLogistic || p.name == lossSquared)
 }
 
 // The curvature of a loss with corners: of scores whose scale is that of targets, at first hardly sharper than they, then so many times as sharp with
@@ -173,9 +172,9 @@ const (
 // step chooses the length with the least objective, of the smooth loss where there is one, and says how far that is from the best at most, given that beyond the
 // weights and the smooth loss of length 0. The results are in the places of those of a task that measures.
 func (k *policy) step(tried []float64, beyond float64) (got []float64, gap float64) {
-	n, best, least := float64(len(k.p.rows)), 0, math.Inf(1)
+	n, best, least := k.p.trains(k.hold), 0, math.Inf(1)
 	objective := func(block, i int) float64 {
-		return tried[block+i]/n + k.l2/2*tried[triedSquares+i] + k.p.l1*tried[triedSizes+i]
+		return tried[block+i]/n + k.l2/2*tried[triedSquares+i] + k.l1*tried[triedSizes+i]
 	}
 	chosen := triedLoss
 	if k.p.corners {
@@ -189,12 +188,12 @@ func (k *policy) step(tried []float64, beyond float64) (got []float64, gap float
 	k.part = lengths[best]
 	got = make([]float64, gotAll)
 	for to, from := range map[int]int{gotLoss: triedLoss, gotRight: triedRight, gotSpread: triedSpread, gotTest: triedTest, gotTestRight: triedTestRight,
-		gotSquares: triedSquares, gotSizes: triedSizes} {
+		gotSquares: triedSquares, gotSizes: triedSizes, gotHeld: triedHeld, gotCount: triedCount} {
 		got[to] = tried[from+best]
 	}
 	bound, still := tried[triedDual]/n, len(lengths)-1
 	switch {
-	case k.p.l1 > 0:
+	case k.l1 > 0:
 	case k.p.corners: // P(w) - D(α) is the mean of φ(a) + a α - φ's dual of α, and |gradient|²/(2 l2)
 		bound = objective(triedLoss, still) - (tried[triedLoss+still]/n - bound) - beyond
 	default:
@@ -267,17 +266,19 @@ func (k *policy) metrics(got []float64, gap float64) []train.Metric {
 		if tested > 0 {
 			m = append(m, train.Metric{Name: "test_accuracy", Value: got[gotTestRight] / tested}, train.Metric{Name: "test_" + k.loss, Value: got[gotTest] / tested})
 		}
-		return k.close(m, gap)
+		return k.close(m, gap, got[gotCount])
 	}
-	return k.close(k.regressed(got), gap)
+	return k.close(k.regressed(got), gap, got[gotCount])
 }
 
-// close adds the gap, where the solver knows it.
-func (k *policy) close(m []train.Metric, gap float64) []train.Metric {
+// close adds the gap, where the solver knows it, and what is sought.
+func (k *policy) close(m []train.Metric, gap, count float64) []train.Metric {
 	n := float64(len(k.p.rows))
 	switch {
+	case k.p.seeks() && k.p.seekL1:
+		return append(m, train.Metric{Name: "gap", Value: gap}, train.Metric{Name: "l1", Value: k.usedL1}, train.Metric{Name: "nonzero", Value: count})
 	case k.p.seeks():
-		return append(m, train.Metric{Name: "gap", Value: gap}, train.Metric{Name: "l2", Value: k.used})
+		return append(m, train.Metric{Name: "gap", Value: gap}, train.Metric{Name: "l2", Value: k.used}, train.Metric{Name: "nonzero", Value: count})
 	case k.p.steps == "":
 		return append(m, train.Metric{Name: "gap", Value: gap})
 	case !k.p.progressive:
@@ -317,7 +318,7 @@ func (k *policy) weights(tables [][]float32) []float64 {
 		}
 		return out
 	}
-	by := k.p.penalty([]float64{argL2: k.used, argL1: k.p.l1, argHold: ones(k.aside)})
+	by := k.p.penalty([]float64{argL2: k.used, argL1: k.usedL1, argHold: ones(k.aside)})
 	for j, sum := range tables[sumsTable] {
 		out[j] = by.factor * float64(by.soft(sum))
 	}
@@ -334,10 +335,15 @@ func metricNames(p *problem) []string {
 		names = []string{"train_accuracy", "train_loss", "test_accuracy", "test_loss", "gap"}
 	}
 	switch {
-	case p.seeks() && c.name == lossLogistic:
-		return append(names, "l2", "held_logloss")
 	case p.seeks():
-		return append(names, "l2", "held_loss")
+		sought, held := "l2", "held_loss"
+		if c.seekL1 {
+			sought = "l1"
+		}
+		if c.name == lossLogistic {
+			held = "held_logloss"
+		}
+		return append(names, sought, "nonzero", held)
 	case rules[c.solver] == nil:
 		return names
 	}
@@ -360,15 +366,7 @@ func (k *policy) Save() []float64 {
 	if !k.p.seeks() {
 		return s
 	}
-	s = append(s, ones(k.hold), ones(k.aside), float64(k.path.epochs), float64(len(k.path.list)))
-	for i := range pathMost {
-		var t tried
-		if i < len(k.path.list) {
-			t = k.path.list[i]
-		}
-		s = append(s, t.strength, t.held)
-	}
-	return s
+	return k.path.save(append(s, ones(k.hold), ones(k.aside), k.l1, k.usedL1))
 }
 
 // Restore implements epochs.Policy.
@@ -380,8 +378,6 @@ func (k *policy) Restore(s []float64) {
 	if !k.p.seeks() {
 		return
 	}
-	k.hold, k.aside, k.path.epochs, k.path.list = s[0] != 0, s[1] != 0, int(s[2]), nil
-	for i := range min(pathMost, max(0, int(s[3]))) {
-		k.path.list = append(k.path.list, tried{s[4+2*i], s[5+2*i]})
-	}
+	k.hold, k.aside, k.l1, k.usedL1 = s[0] != 0, s[1] != 0, s[2], s[3]
+	k.path.restore(s[4:])
 }

@@ -54,6 +54,7 @@ type problem struct {
 	lone     bool       // dual ascent is the first split's, over the rows of all; others measure theirs
 	all      block      // the rows of all, where the first split ascends alone and is here
 	most     int        // rows of a block
+	steepest float64    // the least l1 that leaves no weight, where l1 is chosen
 	thin     int        // of dense rows: see thinned
 	columns  []columns  // by split, where Newton's method goes down along them
 }
@@ -88,6 +89,19 @@ func newProblem(in app.Input, c config) (*problem, error) {
 		return nil, err
 	}
 	p.aim()
+	if p.path > 0 && len(p.rows) < pathRows {
+		return nil, bellows.Errorf(bellows.BadData, "train", name, "path=%d needs %d rows to train and to choose, and there are %d", p.path, pathRows, len(p.rows)).Hinted("leave path out, and give l1 or l2")
+	}
+	if p.seekL1 && p.chosen && !p.corners {
+		p.chosen, p.l2 = false, 0
+	}
+	if p.seekL1 {
+		if p.steepest = p.steep(); p.seeks() {
+			p.l1 = p.steepest
+		} else {
+			p.l1 = fewL1 * p.steepest
+		}
+	}
 	if p.weighs {
 		counts := make([]int, 2)
 		for _, r := range p.rows {

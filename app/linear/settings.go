@@ -17,7 +17,8 @@ import (
 var settings = []app.Setting{
 	{Name: "loss", Default: app.Auto, Reason: "what a wrong score costs, and so what labels are; auto is logistic where there are two, softmax where they are more and text, and squared where they are more numbers. Of two classes: logistic, whose scores are log-odds; hinge (or svm); squared_hinge. Of numbers: squared (or linreg, ridge; lasso, which is it with l1 and without l2); huber (or robust), which large errors pull less; insensitive (or svr), which small ones do not pull. Of any number of classes: softmax, which train mlr is a name of"},
 	{Name: "l2", Default: app.Auto, Reason: "strength of the pull of weights towards zero, on scaled features and the mean loss, 0 only beside l1; auto follows the evidence of the training rows for logistic and squared by Newton's method; by dual rows that are kept aside at first choose it, where there are 100 or more, and then train, too; else it is 1/rows, as C=1 of LIBLINEAR, for dense rows 0.001 at least"},
-	{Name: "l1", Default: "0", Reason: "strength of the pull that makes weights exactly zero, beside l2, which together are an elastic net, or with l2=0; 0 keeps all"},
+	{Name: "l1", Default: "0", Reason: "strength of the pull that makes weights exactly zero, beside l2, which together are an elastic net, or with l2=0; 0 keeps all. auto, which lasso has, begins with the least that leaves none, and rows that are kept aside choose how much less it is to be, with l2=0 unless it is given or the loss has corners; of fewer than 100 rows it is a hundredth"},
+	{Name: "path", Default: app.Auto, Reason: "how many strengths of l1=auto, or else of l2, are tried from strong to weak, each from where the last has ended, on a part of the rows; those kept aside choose among them, and then all rows train. Columns and the manifest tell of each. auto is as many as it takes, where l1 or l2 is to be chosen so"},
 	{Name: "delta", Default: "0.5", Reason: "huber: errors beyond it count by their size and not by their square; a multiple of the labels' spread"},
 	{Name: "epsilon", Default: "0.1", Reason: "insensitive: errors up to it cost nothing; a multiple of the labels' spread"},
 	{Name: "scale", Default: scaleAuto, Reason: "auto scales features and labels by what training rows have, so that their units do not matter; none takes them as they are, with a feature that is always 1, as LIBLINEAR with -B 1"},
@@ -80,6 +81,8 @@ type config struct {
 	corners        bool // the loss has corners, where it has no derivative
 	lasso          bool // squared by that name, which is without l2
 	chosen         bool // l2 is chosen from the data
+	seekL1         bool // so is l1
+	path           int  // strengths to try; 0: as it suits
 	l2, l1, gap    float64
 	lr             float64
 	calibrate      bool
@@ -114,7 +117,7 @@ func newConfig(in app.Input) (config, error) {
 		}
 	}
 	c := config{
-		values: v, name: v.Text("loss"), l1: v.Float("l1", 0, 1e6), gap: v.Float("gap", 1e-7, 1), raw: v.Choice("scale", scaleAuto, scaleNone) == scaleNone,
+		values: v, name: v.Text("loss"), path: v.IntOrAuto("path", 2, givenMost), gap: v.Float("gap", 1e-7, 1), raw: v.Choice("scale", scaleAuto, scaleNone) == scaleNone,
 		solver: v.Choice("solver", solvers...),
 		lr:     v.Float("lr", 1e-9, 1e9), consistency: in.Consistency(table.BSP),
 		splits: v.IntOrAuto("splits", 1, 1<<14), clocks: v.IntOrAuto("clocks", 1, clocksMax),
@@ -122,10 +125,18 @@ func newConfig(in app.Input) (config, error) {
 		Ending: epochs.Ending{Epochs: in.Epochs, Goal: in.Goal},
 	}
 	if c.fixed = in.Epochs > 0; !c.fixed {
-		c.Epochs = epochsDefault
+		c.Epochs = epochsDefault + givenStay*c.path
 	}
 	if c.lasso = c.name == lossLasso; c.lasso {
 		c.name = lossSquared
+		if _, given := in.Settings["l1"]; !given {
+			v.Settle("l1", app.Auto)
+		}
+	}
+	if c.seekL1 = v.IsAuto("l1"); c.seekL1 {
+		c.l1 = 1 // until the rows say
+	} else {
+		c.l1 = v.Float("l1", 0, 1e6)
 	}
 	if c.chosen = v.IsAuto("l2") && !c.lasso; !v.IsAuto("l2") {
 		c.l2 = v.Float("l2", 0, 1e6)
@@ -155,6 +166,14 @@ func newConfig(in app.Input) (config, error) {
 	if _, given := in.Settings["lr"]; given && rules[c.solver] == nil {
 		v.Refuse("lr", "there is no step size but that of solver=sgd, adagrad, adam or ftrl; the others need none")
 	}
+	switch {
+	case c.seekL1 && rules[c.solver] != nil:
+		v.Refuse("l1", "solver=%s takes it as it is given; leave solver out, or say a number", c.solver)
+	case c.path > 0 && rules[c.solver] != nil:
+		v.Refuse("path", "solver=%s goes one way to its end; leave solver or path out", c.solver)
+	case c.path > 0 && !c.seekL1 && !c.chosen:
+		v.Refuse("path", "l1 and l2 are given, so that there is nothing to choose; say l1=auto, or leave l2 or path out")
+	}
 	_, curved := c.loss.(loss.Curved)
 	c.corners = !curved && c.loss != nil
 	switch {
@@ -167,7 +186,7 @@ func newConfig(in app.Input) (config, error) {
 	case c.corners && !c.chosen && c.l2 == 0 && rules[c.solver] == nil:
 		v.Refuse("l2", "loss=%s has corners, and needs it", c.name)
 	case c.lasso && c.l1 == 0:
-		v.Refuse("loss", "say how strong the pull is that makes weights zero, such as l1=0.01")
+		v.Refuse("loss", "with l1=0 it is not a lasso; leave l1 out, or say how strong the pull is that makes weights zero, such as l1=0.01")
 	case c.chosen || c.l2 >= l2Least:
 	case c.l2 > 0 || c.l1 == 0:
 		v.Refuse("l2", "must be a number from %g to 1e+06, or 0 with l1", l2Least)

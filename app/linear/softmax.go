@@ -37,7 +37,10 @@ func newSoftmax(in app.Input, v app.Values) (*app.Run, error) {
 	default:
 		given["rule"] = solver
 	}
-	if v.Float("l1", 0, 1e6) > 0 {
+	if _, given := in.Settings["path"]; given {
+		v.Refuse("path", "loss=softmax follows the evidence of the rows, and has none")
+	}
+	if v.IsAuto("l1") || v.Float("l1", 0, 1e6) > 0 {
 		v.Refuse("l1", "loss=softmax has l2 alone; of two classes loss=logistic takes l1")
 	}
 	if v.Choice("calibrate", calibrateNone, calibratePlatt) == calibratePlatt {
