@@ -2,6 +2,7 @@ package frames
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"iter"
@@ -33,7 +34,11 @@ func OpenArrow(from io.Reader, limits Limits) (f File, err error) {
 			return nil, err
 		}
 	}
-	r, err := ipc.NewReader(head, ipc.WithAllocator(newAllocator(limits.Bytes)),
+	message, err := schemaMessage(head)
+	if err != nil {
+		return nil, err
+	}
+	r, err := ipc.NewReader(io.MultiReader(bytes.NewReader(message), head), ipc.WithAllocator(newAllocator(limits.Bytes)),
 		ipc.WithMetadataSizeLimit(min(metadataBytesMost, limits.Bytes)), ipc.WithBodySizeLimit(limits.Bytes))
 	if err != nil {
 		return nil, early(err)
