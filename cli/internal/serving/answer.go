@@ -41,11 +41,13 @@ func (s *Served) answer(q *question, most int) (*answered, error) {
 		return nil, refuse(http.StatusBadRequest, "of %d rows %d hold values: the others name columns, or are comments; leave them out", q.rows, n)
 	}
 	d := s.take()
-	defer s.give(d)
+	ended := false
+	defer func() { s.give(d, ended) }()
 	d.text.Reset()
 	if err := d.predictor.Predict(set, &d.text); err != nil {
 		return nil, badRows(err)
 	}
+	ended = true
 	if lines := bytes.Count(d.text.Bytes(), []byte{'\n'}); lines != set.Rows() {
 		return nil, bellows.Errorf(bellows.Bug, "predict", s.name, "there are %d lines for %d rows", lines, set.Rows())
 	}

@@ -45,9 +45,11 @@ type desk struct {
 	objects   predicting.Objects
 }
 
-func newServed(name string, of *Opened, now time.Time) (*Served, error) {
+// newServed makes ready for questions of so many rows at most, which bounds also what a header in one of them may promise.
+func newServed(name string, of *Opened, rows int, now time.Time) (*Served, error) {
 	own := *of
 	of = &own
+	of.Options.Limits.Rows = int64(rows) + 1 // of one more it can be said how many are allowed
 	of.Options.Unlabelled, of.Options.Meter, of.Options.Stdin = true, nil, strings.NewReader("")
 	texts, err := data.NewTexts(of.Kind, of.Options)
 	if err != nil {
@@ -82,11 +84,13 @@ func (s *Served) take() *desk {
 	return s.spare.Get().(*desk)
 }
 
-// give takes a desk back. One that has become large is left to the collector: few questions are so.
-func (s *Served) give(d *desk) {
+// give takes a desk back. One that has become large is left to the collector: few questions are so. So is one whose predictor did not come to an end
+// of its work, since nobody knows what that has left in its scratch.
+func (s *Served) give(d *desk, ended bool) {
 	switch {
 	case s.only != nil:
 		s.only <- d
+	case !ended:
 	case d.text.Cap() <= 1<<20:
 		s.spare.Put(d)
 	}

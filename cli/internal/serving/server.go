@@ -72,7 +72,7 @@ func New(name string, limits Limits, near bool, open func() (*Opened, error), te
 	if err != nil {
 		return nil, err
 	}
-	served, err := newServed(name, first, s.now())
+	served, err := newServed(name, first, limits.Rows, s.now())
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (s *Server) reload(asked bool) {
 	}
 	var served *Served
 	if err == nil {
-		served, err = newServed(s.name, next, s.now())
+		served, err = newServed(s.name, next, s.limits.Rows, s.now())
 	}
 	switch {
 	case err != nil:

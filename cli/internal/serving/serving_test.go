@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/lda"
 	"bellows/app/mlr"
 	"bellows/data"
 	"bellows/model"
@@ -324,6 +326,68 @@ func TestABugEndsOneQuestion(t *testing.T) {
 		if w := asked(h, "POST", "/predict", "", `{"rows":[[1,2]]}`); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "a bug") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
+	}
+}
+
+// spoiled is what breaks once, and leaves its scratch as it was then.
+type spoiled struct {
+	app.Predictor
+	broken *bool // nobody has broken yet
+	mine   bool
+}
+
+func (p *spoiled) Share() app.Predictor {
+	return &spoiled{p.Predictor.(app.Shared).Share(), p.broken, false}
+}
+
+func (p *spoiled) Predict(set *data.Set, out io.Writer) error {
+	if p.mine {
+		_, err := io.WriteString(out, "of the question before\n")
+		return err
+	}
+	if !*p.broken {
+		*p.broken, p.mine = true, true
+		panic("a bug")
+	}
+	return p.Predictor.Predict(set, out)
+}
+
+// TestABrokenPredictorIsNotAskedAgain: what it has left in its scratch would be in other answers.
+func TestABrokenPredictorIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	o := tableModel(t, 0)
+	o.Predictor = &spoiled{o.Predictor, new(bool), false}
+	h := newServer(t, Default(), always(o), &events{}).Handler()
+	if w := asked(h, "POST", "/predict", "", `{"rows":[[1,2]]}`); w.Code != http.StatusInternalServerError {
+		t.Errorf("a bug is %d", w.Code)
+	}
+	for range 20 {
+		if w := asked(h, "POST", "/predict", "text/csv", "a,b\n1,2\n"); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "before") {
+			t.Fatalf("behind a bug: %d, %s", w.Code, w.Body)
+		}
+	}
+}
+
+// TestHeadersPromiseNoMemory: a question of some bytes that says how many documents follow is held against the rows that are allowed before there is room for
+// them.
+func TestHeadersPromiseNoMemory(t *testing.T) {
+	t.Parallel()
+	m := &model.Model{App: "lda", Details: json.RawMessage(`{"alpha":[0.1,0.2],"beta":0.05}`), IDs: []model.IDs{{File: "vocab.txt", Names: []string{"1", "2"}}},
+		Tensors: []model.Tensor{{Name: "word_topic", Shape: []int{2, 2}, Counts: []int32{1, 0, 0, 1}}, {Name: "topic", Shape: []int{2}, Counts: []int32{1, 1}}}}
+	p, err := lda.New().Open(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, opt := p.Read()
+	h := newServer(t, Default(), always(&Opened{Model: m, Predictor: p, Kind: kind, Options: opt}), &events{}).Handler()
+	if w := asked(h, "POST", "/predict", "text/plain", "2\n2\n2\n1 1 3\n2 2 1\n"); w.Code != http.StatusOK || strings.Count(w.Body.String(), "\n") != 2 {
+		t.Errorf("two documents: %d, %s", w.Code, w.Body)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	w := asked(h, "POST", "/predict", "text/plain", "400000000\n2\n1\n1 1 1\n")
+	if runtime.ReadMemStats(&after); w.Code != http.StatusBadRequest || after.TotalAlloc-before.TotalAlloc > 1<<30 {
+		t.Errorf("%d, and %d bytes were taken: %s", w.Code, after.TotalAlloc-before.TotalAlloc, w.Body)
 	}
 }
 
