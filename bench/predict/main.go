@@ -181,7 +181,7 @@ func (m *measure) serve(long time.Duration) {
 	address, stop := m.start()
 	defer stop()
 	const clients = 8
-	for _, rows := range []int{1, 16, 1000} {
+	for _, rows := range []int{1, 100, 1000} {
 		var body bytes.Buffer
 		for i := range rows {
 			body.Write(m.lines[i])
