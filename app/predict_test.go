@@ -16,6 +16,10 @@ func TestWriteLines(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	number := func(text []byte, row int) []byte { return strconv.AppendInt(text, int64(row), 10) }
+	var other strings.Builder
+	if err := app.WriteLines(&other, 3, number); err != nil || other.String() != "0\n1\n2\n" {
+		t.Errorf("%q, %v, to what is not memory that grows", other.String(), err)
+	}
 	if err := app.WriteLines(&out, 3, number); err != nil || out.String() != "0\n1\n2\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
