@@ -42,6 +42,8 @@ type Description struct {
 	Data  data.Kind
 	// Bare says that rows of training may lack what is predicted: pairs of a user and an item without a rating.
 	Bare bool
+	// Weighs says that rows may count differently in training and in scores: data.ExampleSet.Weight. Others are given rows that count alike alone.
+	Weighs bool
 	// Warm says that a run can begin with a saved model: Input.From.
 	Warm     bool
 	Settings []Setting

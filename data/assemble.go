@@ -1,6 +1,7 @@
 package data
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -50,6 +51,7 @@ func (r *reader) assemble() (*Set, error) {
 			set.Time = append(set.Time, p.Time...)
 		}
 	}
+	r.weigh(set, starts)
 	if err := r.mergeLabels(set.Examples); err != nil {
 		return nil, err
 	}
@@ -69,6 +71,24 @@ func (r *reader) assemble() (*Set, error) {
 	}
 	set.Reading = r.reading(set)
 	return set, nil
+}
+
+// weigh joins the weights of rows, if there are any but 1.
+func (r *reader) weigh(set *Set, starts []int) {
+	e := set.Examples
+	for n, p := range r.pieces {
+		set.Detected.Weightless += p.Weightless
+		if len(p.Weight) == 0 {
+			continue
+		}
+		if e.Weight == nil {
+			e.Weight = slices.Repeat([]float32{1}, len(e.Label))
+		}
+		copy(e.Weight[starts[n]:], p.Weight)
+	}
+	if set.Detected.Weightless > 0 || e.Weight != nil {
+		set.Detected.Weight = ofImportance // tables say which column
+	}
 }
 
 // describe fills in what the columns say.

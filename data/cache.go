@@ -39,6 +39,9 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 	if opt.Timed {
 		key = append(key, "timed", opt.Time, opt.TimeKept)
 	}
+	if opt.Weight != "" {
+		key = append(key, "weight", opt.Weight)
+	}
 	if opt.HashBits > 0 {
 		key = append(key, "bits", opt.HashBits)
 	}
@@ -102,7 +105,7 @@ func (s *slot) open() (set *Set, ok bool) {
 	case c.Shape.Ratings:
 		set.Ratings = &RatingSet{User: of.User, Item: of.Item, Rating: of.Rating, Users: c.Users, Items: c.Items}
 	default:
-		set.Examples = &ExampleSet{Label: of.Label, Features: c.Shape.Features, Dense: of.Dense, Offset: of.Offset,
+		set.Examples = &ExampleSet{Label: of.Label, Weight: of.Weight, Features: c.Shape.Features, Dense: of.Dense, Offset: of.Offset,
 			Index: of.Index, Value: of.Value, LabelNames: n.LabelNames, FeatureNames: n.FeatureNames, IndexBase: set.Detected.IndexBase}
 		if set.Detected.Filled > 0 && n.Reading != nil {
 			err = set.Examples.refill(n.Reading.Features)
@@ -132,6 +135,7 @@ func (s *slot) store(set *Set) (problem string) {
 	default:
 		e := set.Examples
 		defer e.bare()()
+		c.Shape.Weights = e.Weight != nil
 		c.Columns, c.Shape.Sparse, n.LabelNames, n.FeatureNames = set.columns(), e.Sparse(), e.LabelNames, e.FeatureNames
 		if names, err := json.Marshal(e.FeatureNames); err == nil && e.FeatureNames != nil {
 			c.Meta["bellows.feature_names"] = string(names)
@@ -161,5 +165,5 @@ func (s *Set) columns() *columnfile.Columns {
 		return &columnfile.Columns{Offset: d.Offset, Index: d.Word, Count: d.Count}
 	}
 	e := s.Examples
-	return &columnfile.Columns{Label: e.Label, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value, Time: s.Time}
+	return &columnfile.Columns{Label: e.Label, Weight: e.Weight, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value, Time: s.Time}
 }

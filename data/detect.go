@@ -115,6 +115,12 @@ func (d *detector) listed(p *layout, line []byte) *lines.Fault {
 	switch {
 	case d.opt.Label != "":
 		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " begin with their label, and none of their columns is one", How: "leave out --label"}
+	case d.opt.Weight != "":
+		how := "write the rows as a table with a column of weights, or as Vowpal Wabbit text; or leave out --weight"
+		if p.format == VW {
+			how = "write the weight behind the label of each line, such as 1 2.5 |f a, and leave out --weight"
+		}
+		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " have no columns, and so none of weights", How: how}
 	case d.opt.Timed:
 		return &lines.Fault{Width: 1, What: "lines of " + p.format.shown() + " have no column of times, by which rows are to be held out", How: "write the rows as a table; or, where they stand in the order of time, hold out the last with --holdout last"}
 	case d.opt.Header == HeaderYes:

@@ -8,39 +8,44 @@ import (
 	"bellows/data/internal/lines"
 )
 
+// ofImportance is the Weight of Vowpal Wabbit text, which has weights in its lines.
+const ofImportance = "of importance"
+
 // Detection is how an input was understood.
 type Detection struct {
-	Format    string // as it is shown: "LIBSVM", "libFM", "CSV", ...
-	Separator string // "tab", "comma", "space", ... ; "" for LIBSVM and IDX
-	IndexBase int    // LIBSVM and libFM
-	HashBits  int    // Vowpal Wabbit
-	Header    bool   // the first line names the columns
-	Label     string // the label's column: its name in quotes, or its number where there are no names; "" where labels have no column
-	Choice    string // how the label's column was chosen, when nobody named it; "" otherwise
-	Time      string // like Label, the column of times; "" where nobody asked for them
-	Dates     bool   // it holds dates, else numbers
-	Columns   string // ratings: which columns were taken, as the sentence has it
-	Files     int
-	Rows      int
-	Users     int      // ratings
-	Items     int      // ratings
-	Features  int      // examples
-	Classes   int      // distinct labels when all are whole numbers and few, else 0
-	Words     int      // documents: size of the vocabulary
-	Tokens    int64    // documents
-	Stops     int      // text: words on the list of those that are left out
-	Pairs     bool     // text: two words that follow each other are a word, too
-	Rare      int      // text: words of a single document, left out
-	Common    int      // text: words of most documents, left out
-	Texts     int      // columns of text
-	Ignored   int      // columns that were left out
-	Filled    int      // missing values that became the mean of their column
-	Unknown   int64    // values of text that are not among the columns' levels, see Options.As
-	Hashed    []string // columns of text with too many values to tell apart
-	Singular  []string // columns of text with a value for every other row, or more
-	Constant  []string // columns that are the same in all rows, as flags name them
-	Counting  []string // columns of numbers that count the rows
-	Dropped   int64    // sparse entries beyond Options.Features, tokens beyond Options.Words
+	Format     string // as it is shown: "LIBSVM", "libFM", "CSV", ...
+	Separator  string // "tab", "comma", "space", ... ; "" for LIBSVM and IDX
+	IndexBase  int    // LIBSVM and libFM
+	HashBits   int    // Vowpal Wabbit
+	Header     bool   // the first line names the columns
+	Label      string // the label's column: its name in quotes, or its number where there are no names; "" where labels have no column
+	Choice     string // how the label's column was chosen, when nobody named it; "" otherwise
+	Time       string // like Label, the column of times; "" where nobody asked for them
+	Weight     string // the column of weights, likewise, or ofImportance; "" where rows count alike
+	Dates      bool   // it holds dates, else numbers
+	Columns    string // ratings: which columns were taken, as the sentence has it
+	Files      int
+	Rows       int
+	Users      int      // ratings
+	Items      int      // ratings
+	Features   int      // examples
+	Classes    int      // distinct labels when all are whole numbers and few, else 0
+	Words      int      // documents: size of the vocabulary
+	Tokens     int64    // documents
+	Stops      int      // text: words on the list of those that are left out
+	Pairs      bool     // text: two words that follow each other are a word, too
+	Rare       int      // text: words of a single document, left out
+	Common     int      // text: words of most documents, left out
+	Texts      int      // columns of text
+	Weightless int      // rows of weight 0, which are left out
+	Ignored    int      // columns that were left out
+	Filled     int      // missing values that became the mean of their column
+	Unknown    int64    // values of text that are not among the columns' levels, see Options.As
+	Hashed     []string // columns of text with too many values to tell apart
+	Singular   []string // columns of text with a value for every other row, or more
+	Constant   []string // columns that are the same in all rows, as flags name them
+	Counting   []string // columns of numbers that count the rows
+	Dropped    int64    // sparse entries beyond Options.Features, tokens beyond Options.Words
 
 	FromCache    bool   // columns came from the cache
 	CacheProblem string // why the columns could not be stored, else ""
@@ -104,6 +109,15 @@ func (d Detection) columns() (parts []string) {
 	}
 	if d.Time != "" && d.Columns == "" { // ratings have it among their columns
 		parts = append(parts, "time "+d.Time)
+	}
+	switch {
+	case d.Weight == ofImportance:
+		parts = append(parts, "weights "+d.Weight)
+	case d.Weight != "":
+		parts = append(parts, "weight "+d.Weight)
+	}
+	if d.Weightless > 0 {
+		parts = append(parts, lines.Counted(d.Weightless, "row")+" of weight 0 left out")
 	}
 	if d.Texts > 0 {
 		parts = append(parts, lines.Counted(d.Texts, "column")+" of text")

@@ -29,6 +29,9 @@ func (s *Set) Digest() string {
 		columnfile.Add(&d, e.Offset)
 		columnfile.Add(&d, e.Index)
 		columnfile.Add(&d, e.Value)
+		if e.Weight != nil {
+			columnfile.Add(&d, e.Weight)
+		}
 		d.Names(e.LabelNames)
 		d.Names(e.FeatureNames)
 		d.Add(uint64(e.Features))

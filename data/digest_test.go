@@ -29,11 +29,13 @@ func TestDigestsTellSetsApart(t *testing.T) {
 		"fewer rows": func(r *RatingSet, _ *ExampleSet, _ *DocumentSet) {
 			r.User, r.Item, r.Rating = r.User[:rows-1], r.Item[:rows-1], r.Rating[:rows-1]
 		},
-		"a label":     func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) { e.Label[1] = 1 },
-		"a feature":   func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) { e.Index[1] = 1 },
-		"a value":     func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) { e.Value[1] = 1 },
-		"a row's end": func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) { e.Offset[1] = 2 },
-		"the width":   func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) { e.Features = 4 },
+		"a label":      func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) { e.Label[1] = 1 },
+		"a feature":    func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) { e.Index[1] = 1 },
+		"a weight":     func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) { e.Weight = []float32{1, 2} },
+		"weights of 1": func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) { e.Weight = []float32{1, 1} },
+		"a value":      func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) { e.Value[1] = 1 },
+		"a row's end":  func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) { e.Offset[1] = 2 },
+		"the width":    func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) { e.Features = 4 },
 		"dense": func(_ *RatingSet, e *ExampleSet, _ *DocumentSet) {
 			e.Offset, e.Dense = nil, []float32{1, 2, 3, 4, 5, 6}
 		},

@@ -12,10 +12,10 @@ import (
 // tableParser makes the parser of one worker.
 func (p *layout) tableParser(w *worker) lines.Parser {
 	csv := lines.CSV{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
-	if p.times == nil && p.table.Plain() {
+	if p.times == nil && p.table.Weight < 0 && p.table.Plain() {
 		return &csv
 	}
-	return &lines.Mixed{CSV: csv, Times: p.times, Width: len(p.table.Features), Uses: p.uses(w)}
+	return &lines.Mixed{CSV: csv, Times: p.times, Width: len(p.table.Features), Uses: p.uses(w), Weighs: p.table.Weight >= 0, Weight: p.table.Weight}
 }
 
 // uses is what becomes of each column, by what a worker numbers values of text with.
@@ -118,7 +118,7 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 		*p = piece{}
 	})
 	if missing > 0 {
-		e.gaps = columns.FillIn(e.Dense, t.Features)
+		e.gaps = columns.FillIn(e.Dense, t.Features, e.Weight)
 	}
 	set.Detected.ofPlan(r.layout, missing)
 	constant, counting := columns.Odd(e.Dense, t.Features)
@@ -147,6 +147,12 @@ func (d *Detection) ofPlan(p *layout, missing int) {
 		d.Label = strconv.Quote(p.names[p.label])
 	case p.label >= 0:
 		d.Label = "column " + strconv.Itoa(p.label+1)
+	}
+	switch at := p.table.Weight; {
+	case at >= 0 && p.names != nil:
+		d.Weight = strconv.Quote(p.names[at])
+	case at >= 0:
+		d.Weight = "column " + strconv.Itoa(at+1)
 	}
 	for j := range p.table.Features {
 		c := &p.table.Features[j]

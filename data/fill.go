@@ -10,7 +10,7 @@ import (
 
 // rows is the set's rows as package columns has them; the slices are shared.
 func (e *ExampleSet) rows() *columns.Rows {
-	return &columns.Rows{Features: e.Features, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value}
+	return &columns.Rows{Features: e.Features, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value, Weight: e.Weight}
 }
 
 // FillBy makes values that are missing the mean of their column over the rows that training says, and keeps these means as what values become

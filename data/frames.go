@@ -204,6 +204,7 @@ func (r *framesReader) share(n int, w *worker, s *share) {
 			return
 		}
 		p.rows = len(w.scratch.Label)
+		r.out.Add(int64(w.scratch.Weightless))
 		if r.rowsRead(p.rows); r.columns != nil {
 			r.columns.Add(s.block+int32(i), &w.scratch, nil, 0)
 		} else if r.layout.table != nil { // it was made as long as it is
@@ -212,7 +213,7 @@ func (r *framesReader) share(n int, w *worker, s *share) {
 			p.Piece = w.scratch.Clone()
 		}
 		i++
-		row += int64(p.rows)
+		row += int64(frames.RowsOf(vs))
 	}
 }
 
@@ -229,6 +230,7 @@ func (p *layout) cells(w *worker) *frames.Cells {
 			w.labels = &lines.Levels{Max: classesMax, Buckets: 1}
 		}
 		c.Uses, c.Width = p.uses(w), len(p.table.Features)
+		c.Weighs, c.Weight = p.table.Weight >= 0, p.table.Weight
 	}
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -91,6 +92,9 @@ func checkSet(t *testing.T, s *Set) {
 	finite(e.Label)
 	finite(e.Value)
 	finite(e.Dense)
+	if e.Weight != nil && len(e.Weight) != e.Rows() || slices.ContainsFunc(e.Weight, func(w float32) bool { return !(w >= 1e-9 && w <= 1e9) }) {
+		t.Fatalf("weights %v of %d rows", e.Weight, e.Rows())
+	}
 	if !e.Sparse() {
 		if len(e.Dense) != e.Rows()*e.Features {
 			t.Fatalf("%d values in %d rows of %d", len(e.Dense), e.Rows(), e.Features)
@@ -121,6 +125,7 @@ func FuzzCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		fuzzText(t, content, Examples, Options{})
 		fuzzText(t, content, Examples, Options{Format: "csv"})
+		fuzzText(t, content, Examples, Options{Format: "csv", Weight: "2"})
 	})
 }
 
@@ -168,6 +173,7 @@ func FuzzJSONLines(f *testing.F) {
 	seed(f, "jsonl")
 	f.Fuzz(func(t *testing.T, content []byte) {
 		fuzzText(t, content, Examples, Options{Format: JSONL})
+		fuzzText(t, content, Examples, Options{Format: JSONL, Weight: "w"})
 		fuzzText(t, content, Ratings, Options{Format: JSONL})
 		fuzzText(t, content, Documents, Options{Format: JSONL, Text: "text"})
 	})

@@ -17,6 +17,10 @@ func readIDX(ctx context.Context, ins []source.Input, head *source.Stream, kind 
 		return nil, &Error{File: ins[0].Shown(), What: "IDX files hold examples, not ratings", How: "name a file of user, item, rating; or train an app for examples"}
 	}
 	set := &Set{Kind: Examples, Examples: &ExampleSet{Dense: []float32{}}}
+	if opt.Weight != "" {
+		head.Close()
+		return nil, &Error{File: ins[0].Shown(), What: "IDX files have no columns, and so none of weights", How: "leave out --weight"}
+	}
 	e := set.Examples
 	files := 0
 	for n := 0; n < len(ins); n++ {

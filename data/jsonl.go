@@ -85,7 +85,7 @@ func (d *detector) named(keys []string, below []byte) (*layout, *lines.Fault) {
 	p.keys, p.used = keys, make([]bool, len(keys))
 	if t := p.table; t != nil {
 		for i, at := range t.Place {
-			p.used[i] = at >= 0 || i == t.Label || i == t.Time
+			p.used[i] = at >= 0 || i == t.Label || i == t.Time || i == t.Weight
 		}
 		return p, nil
 	}

@@ -35,6 +35,7 @@ type Options struct {
 	Timed     bool   // ratings and tables: the set's Time is wanted
 	Time      string // its column, by name or number; "" finds it by its name, or where ratings without names have it
 	TimeKept  bool   // tables: it is a feature, too, which else it is only when Categorical has it
+	Weight    string // CSV, TSV and JSON lines: name or number of the column that says how much each row counts; "" is none, or that of a model. Vowpal Wabbit has weights in its lines
 	Separator string // one character, "::", "tab", "space" (runs of blanks), "comma", "semicolon"; "" detects
 	Header    Header
 	Ignore    []string // tables: columns to leave out, by name or number; Vowpal Wabbit: namespaces
@@ -103,7 +104,7 @@ type Limits struct {
 func (o Options) Like(train *Set) Options {
 	o.Grow = false
 	if o.As = train.Described(); o.As != nil && o.As.Features != nil { // it says what became of which column
-		o.Label, o.Ignore, o.Categorical = "", nil, nil
+		o.Label, o.Weight, o.Ignore, o.Categorical = "", "", nil, nil
 	}
 	if e := train.Examples; e != nil {
 		o.Features = e.Features

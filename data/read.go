@@ -80,6 +80,9 @@ func (o *Options) complete(kind Kind) error {
 	if o.IndexBase != "" && o.IndexBase != "0" && o.IndexBase != "1" {
 		return &Error{File: "index base " + strconv.Quote(o.IndexBase), What: "is neither 0 nor 1", How: "use 0 or 1"}
 	}
+	if o.Weight != "" && kind != Examples {
+		return &Error{File: "column of weights " + strconv.Quote(o.Weight), What: "is for rows of examples, and these are " + kind.String(), How: "leave it out"}
+	}
 	if o.Separator != "" {
 		if _, err := lines.SeparatorOf(o.Separator); err != nil {
 			return err
@@ -163,6 +166,7 @@ type reader struct {
 	wg      sync.WaitGroup
 	failed  atomic.Bool
 	rows    atomic.Int64
+	out     atomic.Int64         // rows of weight 0, which are left out
 	columns *lines.RatingColumns // of ratings
 	taken   int64                // bytes of the inputs before the one that is read
 	total   int64                // bytes of all inputs; 0 where one is standard input
@@ -260,6 +264,7 @@ func (w *worker) parse(r *reader, j *job) {
 	j.piece.rows = len(w.scratch.Label)
 	j.piece.lines = j.skipped + bytes.Count(j.text, []byte("\n"))
 	r.rowsRead(j.piece.rows)
+	r.out.Add(int64(w.scratch.Weightless))
 	if r.flow != nil {
 		r.flow.pass(r, w, j)
 		return
@@ -461,6 +466,9 @@ func (r *reader) firstError() error {
 }
 
 func (r *reader) rowless() error {
+	if r.out.Load() > 0 {
+		return &Error{File: r.ins[0].Shown(), What: "all rows have the weight 0, which leaves them out", How: "give the rows that are to count a weight above 0"}
+	}
 	return &Error{File: r.ins[0].Shown(), What: "there are no rows", How: "name a file with data below its header"}
 }
 

@@ -22,6 +22,7 @@ type Reading struct {
 	HashBits    int      `json:"hash_bits,omitempty"`    // Vowpal Wabbit
 	Quadratic   []string `json:"quadratic,omitempty"`    // Vowpal Wabbit: pairs of letters of namespaces
 	Label       *Column  `json:"label,omitempty"`        // tables
+	Weight      *Column  `json:"weight,omitempty"`       // tables: how much rows count
 	User        *Column  `json:"user,omitempty"`         // ratings
 	Item        *Column  `json:"item,omitempty"`
 	Rating      *Column  `json:"rating,omitempty"`
@@ -98,6 +99,9 @@ func (r *reader) reading(set *Set) *Reading {
 	case p.table != nil:
 		if p.label >= 0 {
 			out.Label = p.column(p.label)
+		}
+		if p.table.Weight >= 0 {
+			out.Weight = p.column(p.table.Weight)
 		}
 		out.Features, out.Ignored = p.table.Features, p.table.Ignored
 	}

@@ -59,6 +59,9 @@ func (s *Set) Rows() int {
 	return 0
 }
 
+// Weighted says whether rows count differently.
+func (s *Set) Weighted() bool { return s != nil && s.Examples != nil && s.Examples.Weight != nil }
+
 // Select copies rows, in the order given, into a set of their own with the same ids, names and vocabulary.
 func (s *Set) Select(rows []int32) *Set {
 	out := &Set{Kind: s.Kind, Detected: s.Detected, Reading: s.Reading, settled: s.settled}
@@ -74,6 +77,9 @@ func (s *Set) Select(rows []int32) *Set {
 	case s.Examples != nil:
 		e := *s.Examples
 		e.Label, e.gaps = pick(e.Label, rows), e.rows().Picked(e.gaps, rows)
+		if e.Weight != nil {
+			e.Weight = pick(e.Weight, rows)
+		}
 		if e.Sparse() {
 			e.Offset, e.Index, e.Value = pickRuns(e.Offset, e.Index, e.Value, rows)
 		} else {
@@ -133,7 +139,7 @@ func (s *Set) Release() error {
 		r.User, r.Item, r.Rating = nil, nil, nil
 	}
 	if e := s.Examples; e != nil {
-		e.Label, e.Dense, e.Offset, e.Index, e.Value, e.gaps = nil, nil, nil, nil, nil, nil
+		e.Label, e.Weight, e.Dense, e.Offset, e.Index, e.Value, e.gaps = nil, nil, nil, nil, nil, nil, nil
 	}
 	if d := s.Documents; d != nil {
 		d.Offset, d.Word, d.Count = nil, nil, nil
@@ -185,6 +191,7 @@ func renumber(column []int32, from, to []string) []int32 {
 // same position; Dense is nil.
 type ExampleSet struct {
 	Label        []float32 // finite, one a row: a number, or an index into LabelNames
+	Weight       []float32 // how much each row counts, above 0; nil: all count 1
 	LabelNames   []string  // labels that are text, ascending; nil where they are numbers
 	Features     int       // width of every row
 	Dense        []float32

@@ -177,6 +177,9 @@ func (f *flow) detected(set *Set) {
 	} else {
 		f.found.Rows, f.found.Tokens, f.found.Filled = f.found.Rows+d.Rows, f.found.Tokens+d.Tokens, f.found.Filled+d.Filled
 		f.found.Dropped, f.found.Unknown = f.found.Dropped+d.Dropped, f.found.Unknown+d.Unknown
+		if d.Weight != "" {
+			f.found.Weight = d.Weight
+		}
 		f.found.Users, f.found.Items, f.found.Constant, f.found.Counting = 0, 0, nil, nil
 	}
 	e := set.Examples
@@ -201,6 +204,7 @@ func (f *flow) detected(set *Set) {
 
 // end is what became of the stream: the first error in the order of the input, if there is one.
 func (f *flow) end(r *reader) error {
+	f.found.Weightless = int(r.out.Load())
 	if err := f.out.Err(); err != nil {
 		return err
 	}

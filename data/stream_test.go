@@ -26,6 +26,9 @@ func rowsInWords(set *Set) (rows []string) {
 			}
 		default:
 			e := set.Examples
+			if e.Weight != nil && e.Weight[r] != 1 {
+				fmt.Fprint(&b, e.Weight[r], " times ")
+			}
 			if e.LabelNames != nil {
 				b.WriteString(e.LabelNames[int(e.Label[r])])
 			} else {

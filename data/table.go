@@ -48,7 +48,7 @@ func (d *detector) columns(p *layout, line []byte) *lines.Fault {
 	}
 	o := d.opt
 	want := &columns.Wanted{Label: o.Label, Ignore: o.Ignore, Categorical: o.Categorical, Unlabelled: o.Unlabelled, Features: o.Features, As: o.As.trained(),
-		Timed: o.Timed, Time: o.Time, TimeKept: o.TimeKept}
+		Timed: o.Timed, Time: o.Time, TimeKept: o.TimeKept, Weight: o.Weight}
 	if want.As != nil {
 		want.As.Grow = o.Grow
 	}
@@ -68,7 +68,7 @@ func (r *Reading) trained() *columns.Known {
 	if r == nil || len(r.Features) == 0 {
 		return nil
 	}
-	return &columns.Known{Header: r.Header, TextLabels: r.TextLabels, Label: r.Label, Features: r.Features, Ignored: r.Ignored}
+	return &columns.Known{Header: r.Header, TextLabels: r.TextLabels, Label: r.Label, Weight: r.Weight, Features: r.Features, Ignored: r.Ignored}
 }
 
 // headed decides whether the first line names the columns.

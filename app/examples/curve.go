@@ -19,17 +19,21 @@ const (
 // the order of rows, nor on when the latest were looked at (TestCurvesForgetTheOrder).
 type curve struct {
 	steps   []step
-	latest  []uint64 // rows: the bits of a chance, and below them whether it is one of the class
-	dropped int      // last places that are not told apart
-	most    int      // steps
-	scratch *[]step  // for all curves
+	latest  []uint64  // rows: the bits of a chance, below them whether it is one of the class, and below that its place here
+	weights []float64 // of them
+	dropped int       // last places that are not told apart
+	most    int       // steps
+	scratch *[]step   // for all curves
 }
 
-// step is the rows with one chance.
+// step is the rows with one chance, by their weights.
 type step struct {
 	bits        uint32
-	own, others int64
+	own, others float64
 }
+
+// ofClass marks a row of the class among the latest, whose places are below it.
+const ofClass = 1 << 31
 
 const stepBytes = 24
 
@@ -41,16 +45,17 @@ func newCurves(classes int) []curve {
 	return out
 }
 
-// add adds a row. The bits of a number that is not negative sort as it does, with those of the others, turned round, below them.
-func (c *curve) add(chance float32, own bool) {
+// add adds a row with its weight. The bits of a number that is not negative sort as it does, with those of the others, turned round, below them.
+func (c *curve) add(chance float32, own bool, weight float64) {
 	bits := math.Float32bits(chance+0) ^ 1<<31 // what is -0 is 0
 	if chance < 0 {
 		bits = ^math.Float32bits(chance)
 	}
-	row := uint64(bits) << 1
+	row := uint64(bits)<<32 | uint64(len(c.latest))
 	if own {
-		row++
+		row |= ofClass
 	}
+	c.weights = append(c.weights, weight)
 	if c.latest = append(c.latest, row); len(c.latest) >= min(latestMost, c.most) {
 		c.look()
 	}
@@ -61,7 +66,7 @@ func (c *curve) look() {
 	slices.Sort(c.latest)
 	out, steps := (*c.scratch)[:0], c.steps
 	for _, row := range c.latest {
-		bits := uint32(row>>1) >> c.dropped
+		bits := uint32(row>>32) >> c.dropped
 		for len(steps) > 0 && steps[0].bits <= bits {
 			out, steps = append(out, steps[0]), steps[1:]
 		}
@@ -69,11 +74,14 @@ func (c *curve) look() {
 			out = append(out, step{bits: bits})
 		}
 		last := &out[len(out)-1]
-		last.own += int64(row & 1)
-		last.others += int64(row&1 ^ 1)
+		if weight := c.weights[row&(ofClass-1)]; row&ofClass != 0 {
+			last.own += weight
+		} else {
+			last.others += weight
+		}
 	}
 	out = append(out, steps...)
-	c.latest, *c.scratch = c.latest[:0], out
+	c.latest, c.weights, *c.scratch = c.latest[:0], c.weights[:0], out
 	for len(out) > c.most {
 		c.dropped++
 		kept := out[:0]
@@ -96,7 +104,7 @@ func (c *curve) area() (area, off float64) {
 	c.look()
 	var below, rows, tied float64
 	for _, s := range c.steps {
-		own, others := float64(s.own), float64(s.others)
+		own, others := s.own, s.others
 		area += own * (below + others/2)
 		tied += own * others / 2
 		below, rows = below+others, rows+own

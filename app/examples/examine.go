@@ -19,7 +19,7 @@ const (
 	aucError        = "auc_error" // the area under a curve of so many different probabilities that neighbours were taken for one is no further off
 )
 
-// Classified is how well a model tells classes apart, counted row by row. Figures say what they are of in its methods' order: Begin, Of for each set
+// Classified is how well a model tells classes apart, counted row by row: each as its weight says in all figures but the confusion, which counts rows. Figures say what they are of in its methods' order: Begin, Of for each set
 // of rows, and Examination.
 type Classified struct {
 	App    string   // for errors
@@ -32,11 +32,13 @@ type Classified struct {
 	// Source is a set's rows as the model sees them.
 	Source func(set *data.Set) (Source, error)
 
-	rows      int64
+	rows      float64 // by their weights, as all that follows
 	right     float64
 	loss      float64
-	strange   int64 // entries of features that the model does not have
-	named     []int64
+	strange   int64     // entries of features that the model does not have
+	named     []float64 // said to be of each class
+	own       []float64 // of each class
+	hit       []float64 // both
 	confusion [][]int64
 	curves    []curve // nil: not asked for
 }
@@ -58,7 +60,7 @@ func (c *Classified) Begin() error {
 		}
 	}
 	width := len(c.Labels)
-	c.named, c.confusion = make([]int64, width), make([][]int64, width)
+	c.named, c.own, c.hit, c.confusion = make([]float64, width), make([]float64, width), make([]float64, width), make([][]int64, width)
 	for k := range c.confusion {
 		c.confusion[k] = make([]int64, width)
 	}
@@ -91,7 +93,7 @@ func (c *Classified) Scorer(p app.Predictor, set *data.Set) (app.Scorer, error) 
 		return nil, err
 	}
 	score, class, width, strange := c.Score(p, s), Numbered(s.ExampleSet, c.Labels), len(c.Labels), s.Unknown()
-	rows := min(c.Step(), s.Rows())
+	rows, weight := min(c.Step(), s.Rows()), RowWeights(s.Weight)
 	chances, losses, right := make([]float32, rows*width), make([]float64, rows), make([]bool, rows)
 	return func(lo, hi int) (func(), error) {
 		class := class[lo:hi]
@@ -100,7 +102,7 @@ func (c *Classified) Scorer(p app.Predictor, set *data.Set) (app.Scorer, error) 
 		}
 		return func() {
 			for i, y := range class {
-				c.count(y, chances[i*width:(i+1)*width], losses[i], right[i])
+				c.count(y, chances[i*width:(i+1)*width], losses[i], right[i], weight.Of(lo+i))
 			}
 			c.strange, strange = c.strange+strange, 0
 		}, nil
@@ -108,26 +110,29 @@ func (c *Classified) Scorer(p app.Predictor, set *data.Set) (app.Scorer, error) 
 }
 
 // count adds a row.
-func (c *Classified) count(y int32, chances []float32, loss float64, right bool) {
-	c.rows++
-	c.loss += loss
+func (c *Classified) count(y int32, chances []float32, loss float64, right bool, weight float64) {
+	c.rows += weight
+	c.loss += weight * loss
 	if right {
-		c.right++
+		c.right += weight
 	}
 	guess := Best(chances)
-	c.named[guess]++
+	c.named[guess] += weight
 	if y != UnknownClass {
 		c.confusion[y][guess]++
+		if c.own[y] += weight; guess == int(y) {
+			c.hit[y] += weight
+		}
 	}
 	for k := range c.curves {
-		c.curves[k].add(chances[k], int32(k) == y)
+		c.curves[k].add(chances[k], int32(k) == y, weight)
 	}
 }
 
 // Examination implements app.Counting. The means are over the classes that rows are of or are said to be of (macro averages).
 func (c *Classified) Examination() (*app.Examination, error) {
 	out := &app.Examination{Classes: c.classes(), Confusion: c.confusion}
-	n := float64(c.rows)
+	n := c.rows
 	all := []train.Metric{{Name: "accuracy", Value: c.right / n}}
 	if c.Likely {
 		all = append(all, train.Metric{Name: "logloss", Value: c.loss / n})
@@ -165,8 +170,7 @@ func (c *Classified) classes() []app.ClassFigures {
 		for _, n := range c.confusion[k] {
 			f.Rows += n
 		}
-		right := float64(c.confusion[k][k])
-		f.Precision, f.Recall = ratio(right, float64(c.named[k])), ratio(right, float64(f.Rows))
+		f.Precision, f.Recall = ratio(c.hit[k], c.named[k]), ratio(c.hit[k], c.own[k])
 		f.F1 = ratio(2*f.Precision*f.Recall, f.Precision+f.Recall)
 	}
 	return out

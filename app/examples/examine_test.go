@@ -12,8 +12,9 @@ import (
 func TestAreaCountsPairs(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	chances, class := make([]float32, 500), make([]int32, 500)
+	chances, class, weight := make([]float32, 500), make([]int32, 500), make([]float64, 500)
 	for i := range chances {
+		weight[i] = float64(1+r.IntN(8)) / 4
 		class[i] = int32(r.IntN(4)) - 1
 		chances[i] = float32(r.IntN(40)+20*int(class[i]+1)-50) / 100 // many ties, and some below 0
 		if chances[i] == 0 && r.IntN(2) == 0 {
@@ -27,25 +28,26 @@ func TestAreaCountsPairs(t *testing.T) {
 				if y != own || z == own {
 					continue
 				}
-				pairs++
+				both := weight[i] * weight[j]
+				pairs += both
 				switch {
 				case chances[i] > chances[j]:
-					above++
+					above += both
 				case chances[i] == chances[j]:
-					above += 0.5
+					above += both / 2
 				}
 			}
 		}
 		curve := &newCurves(1)[0]
 		for i, y := range class {
-			curve.add(chances[i], y == own)
+			curve.add(chances[i], y == own, weight[i])
 		}
 		if got, off := curve.area(); math.Abs(got-above/pairs) > 1e-12 || off != 0 {
 			t.Errorf("class %d: %v within %v, want %v", own, got, off, above/pairs)
 		}
 	}
 	none := &newCurves(1)[0]
-	none.add(1, false)
+	none.add(1, false, 1)
 	if got, _ := none.area(); !math.IsNaN(got) {
 		t.Errorf("of no class: %v", got)
 	}
@@ -68,7 +70,7 @@ func TestCurvesForgetTheOrder(t *testing.T) {
 		c := &newCurves(1)[0]
 		c.most = most
 		for _, i := range order {
-			c.add(chances[i], own[i])
+			c.add(chances[i], own[i], 1)
 		}
 		area, off = c.area()
 		return area, off, *c

@@ -31,7 +31,7 @@ func TestScalingOfOddFeatures(t *testing.T) {
 		5, 1e6 + 1, -2,
 		5, 1e6 - 1, 2,
 	}}
-	s := ScaleDense(nil, Source{set, 3}, []int32{0, 1, 2, 3})
+	s := ScaleDense(nil, Source{set, 3}, []int32{0, 1, 2, 3}, nil)
 	want := []float32{0, 1, 1, 0, -1, 0, -1, 0.5, 0}
 	for i, row := range [][]float32{{5, 1e6 + 1, 2}, {9, 1e6 - 1, 0}, {5, 1e6 - 1, 1}} {
 		got := make([]float32, 3)
@@ -43,7 +43,7 @@ func TestScalingOfOddFeatures(t *testing.T) {
 	if !slices.Equal(s.Square, []float64{0, 1, 1}) || s.Length() != 3 {
 		t.Errorf("mean squares %v", s.Square)
 	}
-	z := ScaleSparse(nil, Source{sparsely(set), 3}, []int32{0, 1, 2, 3})
+	z := ScaleSparse(nil, Source{sparsely(set), 3}, []int32{0, 1, 2, 3}, nil)
 	if features := z.Length() - z.Bias; math.Abs(features-1) > 1e-6 {
 		t.Errorf("scaled sparse rows have mean squared length %v", features)
 	}

@@ -37,16 +37,16 @@ const parts = 64
 // moments is sums over rows for every feature.
 type moments struct{ sum, low, high []float64 }
 
-// ScaleDense measures the rows of a source.
-func ScaleDense(meter *progress.Meter, s Source, rows []int32) Scaling {
+// ScaleDense measures the rows of a source, whose weights are 1 in the mean.
+func ScaleDense(meter *progress.Meter, s Source, rows []int32, weights RowWeights) Scaling {
 	meter.Begin(progress.Part{Doing: "measuring columns", Unit: "rows", Total: 2 * int64(len(rows))})
 	f := s.Width
-	m := measure(meter, s, rows)
+	m := measure(meter, s, rows, weights)
 	center, factor := make([]float32, f), make([]float32, f)
 	for j := range center {
 		center[j] = float32(m.sum[j] / float64(len(rows)))
 	}
-	square := spread(meter, s, rows, center)
+	square := spread(meter, s, rows, weights, center)
 	for j, v := range square {
 		reach := max(m.high[j]-float64(center[j]), float64(center[j])-m.low[j])
 		if m.high[j] == m.low[j] {
@@ -71,11 +71,11 @@ func overParts[T any](meter *progress.Meter, rows []int32, sum func(rows []int32
 	return part
 }
 
-func measure(meter *progress.Meter, s Source, rows []int32) moments {
+func measure(meter *progress.Meter, s Source, rows []int32, weights RowWeights) moments {
 	part := overParts(meter, rows, func(rows []int32) moments {
 		m, buf := newMoments(s.Width), make([]float32, s.Width)
 		for _, r := range rows {
-			m.add(s.Vector(int(r), buf))
+			m.add(s.Vector(int(r), buf), weights.Of(int(r)))
 		}
 		return m
 	})
@@ -90,11 +90,11 @@ func measure(meter *progress.Meter, s Source, rows []int32) moments {
 }
 
 // add is the inner loop: the numbers of a row are finite, so that comparing them says all that min and max would.
-func (m *moments) add(row []float32) {
+func (m *moments) add(row []float32, weight float64) {
 	sum, low, high := m.sum[:len(row)], m.low[:len(row)], m.high[:len(row)]
 	for j, x := range row {
 		v := float64(x)
-		sum[j] += v
+		sum[j] += weight * v
 		if v < low[j] {
 			low[j] = v
 		}
@@ -113,15 +113,15 @@ func newMoments(f int) moments {
 }
 
 // spread is the mean square of every feature about its center.
-func spread(meter *progress.Meter, s Source, rows []int32, center []float32) []float64 {
+func spread(meter *progress.Meter, s Source, rows []int32, weights RowWeights, center []float32) []float64 {
 	part := overParts(meter, rows, func(rows []int32) []float64 {
 		sum, buf := make([]float64, s.Width), make([]float32, s.Width)
 		for _, r := range rows {
-			row := s.Vector(int(r), buf)
+			row, weight := s.Vector(int(r), buf), weights.Of(int(r))
 			sum, center := sum[:len(row)], center[:len(row)]
 			for j, x := range row {
 				d := float64(x) - float64(center[j])
-				sum[j] += d * d
+				sum[j] += weight * d * d
 			}
 		}
 		return sum
@@ -141,8 +141,8 @@ func spread(meter *progress.Meter, s Source, rows []int32, center []float32) []f
 // measureStep is how many sparse rows are measured before somebody asks whether to go on.
 const measureStep = 4096
 
-// ScaleSparse measures the rows of a sparse source.
-func ScaleSparse(meter *progress.Meter, s Source, rows []int32) Scaling {
+// ScaleSparse measures the rows of a sparse source, whose weights are 1 in the mean.
+func ScaleSparse(meter *progress.Meter, s Source, rows []int32, weights RowWeights) Scaling {
 	meter.Begin(progress.Part{Doing: "measuring columns", Unit: "rows", Total: int64(len(rows))})
 	factor, square := make([]float32, s.Width), make([]float64, s.Width)
 	reach := make([]float64, s.Width)
@@ -151,9 +151,10 @@ func ScaleSparse(meter *progress.Meter, s Source, rows []int32) Scaling {
 			break
 		}
 		index, value := s.Entries(int(r))
+		weight := weights.Of(int(r))
 		for i, j := range index {
 			v := float64(value[i])
-			square[j] += v * v
+			square[j] += weight * v * v
 			reach[j] = max(reach[j], math.Abs(v))
 		}
 	}

@@ -21,12 +21,12 @@ const (
 	weightMost  = 1e6
 )
 
-// ClassWeights is how much the rows of each class count in training: in gradients, in the training loss, in the curvature that l2
+// ClassWeights is how much the rows of each class count in training, times what each row counts by itself (RowWeights): in gradients, in the training loss, in the curvature that l2
 // follows, and in the loss of held-out rows that decides when the run is done. The figures that are shown of held-out and test rows
-// count every row alike, so that runs with other weights can be compared by them. nil: all rows count 1.
+// leave them out, so that runs with other weights can be compared by them. nil: all rows count 1.
 //
 // The mean over the training rows is 1, so that steps and the strength of l2 mean what they mean without weights: only the ratios of weights
-// matter. Balanced weights, rows / (classes · rows of the class), have that mean by themselves.
+// matter. Balanced weights, rows / (classes · rows of the class), have that mean by themselves. Where rows have weights, rows are counted by these.
 type ClassWeights []float32
 
 // Of is the weight of a row of a class.
@@ -37,18 +37,10 @@ func (w ClassWeights) Of(class int32) float32 {
 	return w[class]
 }
 
-// Sum is the weight of some rows, given the class of every row.
-func (w ClassWeights) Sum(rows, class []int32) (total float64) {
-	for _, r := range rows {
-		total += float64(w.Of(class[r]))
-	}
-	return total
-}
-
-// ReadClassWeights reads the setting class_weights, given the classes and how many training rows each has: none is nil. It says what the headline is to tell of them. What is
+// ReadClassWeights reads the setting class_weights, given the classes and how many training rows each has, by their weights: none is nil. It says what the headline is to tell of them. What is
 // wrong is refused in v.
-func ReadClassWeights(v app.Values, classes []string, rows []int) (weights ClassWeights, headline string) {
-	all := 0
+func ReadClassWeights(v app.Values, classes []string, rows []float64) (weights ClassWeights, headline string) {
+	all := 0.0
 	for _, n := range rows {
 		all += n
 	}
@@ -66,17 +58,17 @@ func ReadClassWeights(v app.Values, classes []string, rows []int) (weights Class
 	}
 	total := 0.0
 	for c, n := range rows {
-		total += shown[c] * float64(n)
+		total += shown[c] * n
 	}
 	weights = make(ClassWeights, len(classes))
 	for c, w := range shown {
-		weights[c] = float32(w * float64(all) / total)
+		weights[c] = float32(w * all / total)
 	}
-	return weights, "class weights " + told(classes, shown) + "; test figures count all rows alike"
+	return weights, "class weights " + told(classes, shown) + "; test figures leave these out"
 }
 
 // balanced is rows / (classes · rows of the class). A class without training rows is none of the classes.
-func balanced(rows []int, all int) []float64 {
+func balanced(rows []float64, all float64) []float64 {
 	classes := 0
 	for _, n := range rows {
 		if n > 0 {
@@ -85,7 +77,10 @@ func balanced(rows []int, all int) []float64 {
 	}
 	weights := make([]float64, len(rows))
 	for c, n := range rows {
-		weights[c] = float64(all) / float64(classes*max(1, n))
+		weights[c] = 1 // none of its rows trains
+		if n > 0 {
+			weights[c] = all / (float64(classes) * n)
+		}
 	}
 	return weights
 }

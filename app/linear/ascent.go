@@ -140,6 +140,8 @@ func (e *ascent) ascend(t *train.Task, at int) {
 //
 // Rows that lie beside each other are visited one after the other, some at a time, since memory that is read in its order comes before it is asked for. Not many, since rows that always
 // follow each other in the same order come to their best more slowly.
+//
+// The dual variable of a row of weight w is that of its loss alone: the sums have it w times, as if its bound C were w C, and so has the square by which its score follows it.
 func (e *ascent) visit(u *block, sums, duals []float32, by penalty, fixed uint64, hold bool) {
 	active := e.active[:0]
 	for i := range u.target {
@@ -158,7 +160,7 @@ func (e *ascent) visit(u *block, sums, duals []float32, by penalty, fixed uint64
 				dual := duals[i]
 				next := float32(e.p.loss.Step(float64(dual), u.score(sums, i, e.p.bias, by), by.factor*float64(u.square[i]), float64(u.target[i])))
 				if d := next - dual; d != 0 {
-					u.step(sums, i, e.p.bias, d)
+					u.step(sums, i, e.p.bias, float32(u.weight.Of(i))*d)
 					duals[i] = next
 				} else {
 					active[int(first)+k] = rests
@@ -213,8 +215,8 @@ func coprime(from, n int) int {
 func (p *problem) examine(u *block, sums []float32, by penalty, got *[gotAll]float64) {
 	for i, y := range u.target {
 		score := u.score(sums, i, p.bias, by)
-		got[gotTest] += p.cost(score, float64(y))
-		got[gotTestRight] += p.judge(score, float64(y))
+		got[gotTest] += u.count.Of(i) * p.cost(score, float64(y))
+		got[gotTestRight] += u.count.Of(i) * p.judge(score, float64(y))
 	}
 }
 
@@ -229,12 +231,12 @@ func (e *ascent) measure(t *train.Task) {
 		for i, y := range u.target {
 			score := u.score(sums, i, e.p.bias, by)
 			if hold && e.p.aside(u.first+i) {
-				got[gotHeld] += e.p.loss.Value(score, float64(y))
+				got[gotHeld] += u.weight.Of(i) * e.p.loss.Value(score, float64(y))
 				continue
 			}
-			got[gotLoss] += e.p.loss.Value(score, float64(y))
-			got[gotDual] += e.p.loss.Dual(float64(duals[i]), float64(y))
-			got[gotRight] += e.p.judge(score, float64(y))
+			got[gotLoss] += u.weight.Of(i) * e.p.loss.Value(score, float64(y))
+			got[gotDual] += u.weight.Of(i) * e.p.loss.Dual(float64(duals[i]), float64(y))
+			got[gotRight] += u.count.Of(i) * e.p.judge(score, float64(y))
 		}
 	}
 	if u := &e.p.scored[split]; len(u.target) > 0 {

@@ -28,23 +28,24 @@ type block struct {
 	index  []int32
 	value  []float32
 	target []float32
-	alone  bool      // all shares are 1
-	share  []float32 // by feature of the block, the bias last
-	due    []float32 // likewise, of first-order steps on rows of their own: what the split charges
-	weight []float32 // of each row; nil: 1
-	square []float32 // by row: the squares of its features, each times its share
+	alone  bool                // all shares are 1
+	share  []float32           // by feature of the block, the bias last
+	due    []float32           // likewise, of first-order steps on rows of their own: what the split charges
+	weight examples.RowWeights // of each row in the objective
+	count  examples.RowWeights // of each row in figures that are shown
+	square []float32           // by row: its weight times the squares of its features, each times its share
 }
 
 // block lays rows out, with their features renumbered unless place is nil: it is scratch of one zero a feature.
-func (p *problem) block(s examples.Source, rows []int32, target []float32, at int, place []int32) block {
-	u := block{target: make([]float32, len(rows))}
+func (p *problem) block(s seen, rows []int32, at int, place []int32) block {
+	u := block{target: make([]float32, len(rows)), weight: s.weight.Pick(nil, rows), count: s.count.Pick(nil, rows)}
 	for i, r := range rows {
-		u.target[i] = target[r]
+		u.target[i] = s.target[r]
 	}
 	if p.dense {
-		p.fillDense(&u, s, rows)
+		p.fillDense(&u, s.Source, rows)
 	} else {
-		p.fillSparse(&u, s, rows, at, place)
+		p.fillSparse(&u, s.Source, rows, at, place)
 	}
 	if p.dual() {
 		u.alone, u.square = p.lone, make([]float32, len(rows))
@@ -57,8 +58,9 @@ func (p *problem) block(s examples.Source, rows []int32, target []float32, at in
 func (p *problem) fillSquares(u *block, from, to int) {
 	own := u.share[len(u.share)-1] * p.bias * p.bias
 	for i := from; i < to; i++ {
+		weight := float32(u.weight.Of(i))
 		if p.dense {
-			u.square[i] = own + u.share[0]*vec.SumSquares(u.row(i, p.features))
+			u.square[i] = weight * (own + u.share[0]*vec.SumSquares(u.row(i, p.features)))
 			continue
 		}
 		sum := own
@@ -72,14 +74,15 @@ func (p *problem) fillSquares(u *block, from, to int) {
 				sum += float32(u.share[j] * float32(value[k]*value[k]))
 			}
 		}
-		u.square[i] = sum
+		u.square[i] = weight * sum
 	}
 }
 
 // layAll lays out the training rows of all splits, for the first to ascend over alone. What the others measure is views of it.
 func (p *problem) layAll() {
 	n := len(p.rows)
-	u := block{target: make([]float32, n), square: make([]float32, n), share: slices.Repeat([]float32{1}, p.features+1), alone: true}
+	u := block{target: make([]float32, n), square: make([]float32, n), share: slices.Repeat([]float32{1}, p.features+1), alone: true,
+		weight: p.weight.Pick(nil, p.rows), count: p.count.Pick(nil, p.rows)}
 	if p.dense {
 		u.x = make([]float32, n*p.features)
 	} else {
@@ -111,6 +114,7 @@ const layParts = 64
 func (u *block) view(from, to, features int) block {
 	v := *u
 	v.first, v.target, v.square = from, u.target[from:to:to], u.square[from:to:to]
+	v.weight, v.count = u.weight.Part(from, to), u.count.Part(from, to)
 	if u.offset == nil {
 		v.x = u.x[from*features : to*features : to*features]
 	} else {
@@ -208,14 +212,6 @@ func (u *block) renumber(place []int32) {
 		place[j] = 0
 	}
 	u.rows = append(u.rows, bellows.RowID(len(place)))
-}
-
-// weigh is the weight of row i.
-func (u *block) weigh(i int) float64 {
-	if u.weight == nil {
-		return 1
-	}
-	return float64(u.weight[i])
 }
 
 // row is dense row i.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"bellows"
+	"bellows/app/examples"
 	"bellows/app/linear/internal/loss"
 )
 
@@ -37,15 +38,15 @@ const (
 
 // platt is the calibration with the least log-loss of scores and classes of rows that were not trained on (Platt 1999, "Probabilistic outputs for support vector
 // machines", by Newton's method as Lin, Lin and Weng 2007 have it). Targets are not 0 and 1 but those of one more row of each class, so that classes that scores tell apart
-// do not make probabilities of 0 and 1.
-func platt(scores []float64, second []bool) calibration {
+// do not make probabilities of 0 and 1. Each row counts as its weight says; nil: 1.
+func platt(scores []float64, second []bool, weight examples.RowWeights) calibration {
 	ones := 0.0
-	for _, is := range second {
+	for i, is := range second {
 		if is {
-			ones++
+			ones += weight.Of(i)
 		}
 	}
-	zeros := float64(len(second)) - ones
+	zeros := weight.Total(len(second)) - ones
 	high, low := (ones+1)/(ones+2), 1/(zeros+2)
 	target := func(i int) float64 {
 		if second[i] {
@@ -56,7 +57,7 @@ func platt(scores []float64, second []bool) calibration {
 	cost := func(c calibration) (sum float64) {
 		for i, s := range scores {
 			a, t := c.of(s), target(i)
-			sum += t*loss.Logistic{}.Value(a, 1) + (1-t)*loss.Logistic{}.Value(a, -1)
+			sum += weight.Of(i) * (t*loss.Logistic{}.Value(a, 1) + (1-t)*loss.Logistic{}.Value(a, -1))
 		}
 		return sum
 	}
@@ -67,7 +68,7 @@ func platt(scores []float64, second []bool) calibration {
 		h0, h2 = plattRidge, plattRidge
 		for i, s := range scores {
 			p := loss.Sigmoid(c.of(s))
-			d, q := p-target(i), p*(1-p)
+			d, q := weight.Of(i)*(p-target(i)), weight.Of(i)*(p*(1-p))
 			g, gs = g+d, gs+d*s
 			h0, h1, h2 = h0+q, h1+q*s, h2+q*s*s
 		}
@@ -112,6 +113,6 @@ func (p *problem) calibrated(weights []float32, bias float32) (*calibration, err
 		return nil, bellows.Errorf(bellows.BadData, "train", name, "calibrate=platt needs held-out rows of both classes, and there are %d of %s and %d of %s", both[0], p.names[0], both[1], p.names[1]).
 			Hinted("give more rows, or leave calibrate out")
 	}
-	c := platt(scores, second)
+	c := platt(scores, second, p.count.Pick(nil, p.held))
 	return &c, nil
 }

@@ -22,13 +22,13 @@ func TestPlattFindsTheLogOdds(t *testing.T) {
 			ones++
 		}
 	}
-	if c := platt(scores, second); math.Abs(c.Slope-0.7) > 0.03 || math.Abs(c.Offset+1) > 0.05 {
+	if c := platt(scores, second, nil); math.Abs(c.Slope-0.7) > 0.03 || math.Abs(c.Offset+1) > 0.05 {
 		t.Errorf("the line is %+v, not 0.7 and -1", c)
 	}
-	if c := platt(noise, second); math.Abs(c.Slope) > 0.05 || math.Abs(c.Offset-math.Log(ones/(20000-ones))) > 0.02 {
+	if c := platt(noise, second, nil); math.Abs(c.Slope) > 0.05 || math.Abs(c.Offset-math.Log(ones/(20000-ones))) > 0.02 {
 		t.Errorf("the line of noise is %+v", c)
 	}
-	c := platt([]float64{-2, -1, 1, 2}, []bool{false, false, true, true})
+	c := platt([]float64{-2, -1, 1, 2}, []bool{false, false, true, true}, nil)
 	if p := 1 / (1 + math.Exp(-c.of(2))); !(p > 0.7 && p < 0.99) {
 		t.Errorf("of four rows the probability of the surest is %v by %+v", p, c)
 	}

@@ -227,7 +227,9 @@ func (e *newton) bend(u *block, b bender, weights []float32, i int, y float64) (
 	if b.rests(i) {
 		return 0, 0
 	}
-	return b.slopes(i, u.score(weights, i, e.p.bias, plain), y)
+	first, second = b.slopes(i, u.score(weights, i, e.p.bias, plain), y)
+	w := u.weight.Of(i)
+	return w * first, w * second
 }
 
 // gatherDense multiplies the rows that bend in batches; those that do not are in the gradient alone.
@@ -452,37 +454,38 @@ func (e *newton) measure(t *train.Task) {
 	u, evidence := &e.p.blocks[split], e.p.evident()
 	for i, target := range u.target {
 		y, score, step := float64(target), u.score(weights, i, e.p.bias, plain), u.score(direction, i, e.p.bias, plain)
+		w := u.weight.Of(i)
 		if b.rests(i) {
 			for k, part := range lengths {
-				got[triedHeld+k] += e.p.loss.Value(score+part*step, y)
+				got[triedHeld+k] += w * e.p.loss.Value(score+part*step, y)
 			}
 			continue
 		}
 		for k, part := range lengths {
 			a := score + part*step
-			got[triedLoss+k] += e.p.loss.Value(a, y)
-			got[triedRight+k] += e.p.judge(a, y)
+			got[triedLoss+k] += w * e.p.loss.Value(a, y)
+			got[triedRight+k] += u.count.Of(i) * e.p.judge(a, y)
 			if e.p.corners {
-				got[triedSmooth+k] += b.value(i, a, y)
+				got[triedSmooth+k] += w * b.value(i, a, y)
 			}
 			if evidence {
 				_, second := b.slopes(i, a, y)
-				got[triedSpread+k] += second
+				got[triedSpread+k] += w * second
 			}
 		}
 		first, _ := b.slopes(i, score, y)
 		if dual := -fits * first; t.Args()[argL1] > 0 {
-			got[triedDual] += e.p.loss.Dual(dual, y)
+			got[triedDual] += w * e.p.loss.Dual(dual, y)
 		} else if e.p.corners {
-			got[triedDual] += e.p.loss.Dual(dual, y) - dual*score
+			got[triedDual] += w * (e.p.loss.Dual(dual, y) - dual*score)
 		}
 	}
 	if v := &e.p.scored[split]; len(v.target) > 0 {
 		for i, target := range v.target {
 			y, score, step := float64(target), v.score(weights, i, e.p.bias, plain), v.score(direction, i, e.p.bias, plain)
 			for k, part := range lengths {
-				got[triedTest+k] += e.p.cost(score+part*step, y)
-				got[triedTestRight+k] += e.p.judge(score+part*step, y)
+				got[triedTest+k] += v.count.Of(i) * e.p.cost(score+part*step, y)
+				got[triedTestRight+k] += v.count.Of(i) * e.p.judge(score+part*step, y)
 			}
 		}
 	}

@@ -6,17 +6,18 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/data"
 	"bellows/train"
 )
 
 // numbers counts how far predicted numbers are from the labels. The spread of the labels, which r2 needs, is updated row by row (Welford 1962, "Note on
-// a method for calculating corrected sums of squares and products"), so that rows are looked at once.
+// a method for calculating corrected sums of squares and products"; by weights, West 1979, "Updating mean and variance estimates"), so that rows are looked at once.
 type numbers struct {
 	*predictor
 	asked []string // none: all
 
-	rows           float64
+	rows           float64 // by their weights, as all that follows
 	squares, sizes float64 // sums of what is left: squares, absolute values
 	mean, total    float64 // of the labels: their mean, and the squared distances from it
 	strange        int64   // entries of features that the model does not have
@@ -43,7 +44,7 @@ func (n *numbers) Scorer(by app.Predictor, set *data.Set) (app.Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, strange := by.(*predictor), s.Unknown()
+	p, strange, weight := by.(*predictor), s.Unknown(), examples.RowWeights(s.Weight)
 	scores := make([]float64, min(n.Step(), s.Rows()))
 	return func(lo, hi int) (func(), error) {
 		for r := lo; r < hi; r++ {
@@ -51,7 +52,7 @@ func (n *numbers) Scorer(by app.Predictor, set *data.Set) (app.Scorer, error) {
 		}
 		return func() {
 			for i, y := range s.Label[lo:hi] {
-				n.count(float64(y), scores[i])
+				n.count(float64(y), scores[i], weight.Of(lo+i))
 			}
 			n.strange, strange = n.strange+strange, 0
 		}, nil
@@ -59,13 +60,13 @@ func (n *numbers) Scorer(by app.Predictor, set *data.Set) (app.Scorer, error) {
 }
 
 // count adds a row.
-func (n *numbers) count(label, score float64) {
-	n.rows++
+func (n *numbers) count(label, score, weight float64) {
+	n.rows += weight
 	d := score - label
-	n.squares, n.sizes = n.squares+d*d, n.sizes+math.Abs(d)
+	n.squares, n.sizes = n.squares+weight*d*d, n.sizes+weight*math.Abs(d)
 	off := label - n.mean
-	n.mean += off / n.rows
-	n.total += off * (label - n.mean)
+	n.mean += weight * off / n.rows
+	n.total += weight * off * (label - n.mean)
 }
 
 // Examination implements app.Counting.

@@ -14,7 +14,7 @@ func TestSpreadOfLabels(t *testing.T) {
 			y := base + float64(i*i%997)/8
 			labels = append(labels, y)
 			mean += y / 5000
-			n.count(y, y+1)
+			n.count(y, y+1, 1)
 		}
 		for _, y := range labels {
 			total += (y - mean) * (y - mean)
@@ -29,7 +29,7 @@ func TestSpreadOfLabels(t *testing.T) {
 	}
 	same := &numbers{}
 	for range 1000 {
-		same.count(0.1, 0.2)
+		same.count(0.1, 0.2, 1)
 	}
 	if out, err := same.Examination(); err != nil || len(out.Metrics) != 2 {
 		t.Errorf("%v, %v: labels that are all alike have no spread", out, err)

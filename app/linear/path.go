@@ -181,13 +181,20 @@ func (p *problem) heldEach() int {
 // aside says whether a training row, by its place among them, is kept aside while a strength is sought. Their order is by chance.
 func (p *problem) aside(place int) bool { return place%p.heldEach() == 0 }
 
-// trains is how many rows train, while some are kept aside or not.
+// trains is how many rows train, by their weights, while some are kept aside or not.
 func (p *problem) trains(hold bool) float64 {
-	n := len(p.rows)
 	if hold {
-		n -= (n + p.heldEach() - 1) / p.heldEach()
+		return p.apart[0]
 	}
-	return float64(n)
+	return float64(len(p.rows))
+}
+
+// counts is trains by what rows count by themselves, whatever their class.
+func (p *problem) counts(hold bool) float64 {
+	if hold {
+		return p.apart[1]
+	}
+	return float64(len(p.rows))
 }
 
 // seeks says whether rows that are kept aside choose l2 or l1.
@@ -199,7 +206,7 @@ func (p *problem) seeks() bool {
 func (p *problem) steep() float64 {
 	slope, buf := make([]float64, p.features+1), make([]float32, p.features)
 	for _, r := range p.rows {
-		first := p.loss.Slope(0, float64(p.target[r]))
+		first := p.weight.Of(int(r)) * p.loss.Slope(0, float64(p.target[r]))
 		slope[p.features] += first * float64(p.bias)
 		if p.dense {
 			p.scale.Apply(p.src.Vector(int(r), buf), buf)

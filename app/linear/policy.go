@@ -65,11 +65,11 @@ func newPolicy(p *problem) *policy {
 	}
 	mean := 0.0
 	for _, r := range p.testRow {
-		mean += float64(p.test.Label[r]) / float64(len(p.testRow))
+		mean += p.testCount.Of(int(r)) * float64(p.test.Label[r]) / p.tested()
 	}
 	for _, r := range p.testRow {
 		d := float64(p.test.Label[r]) - mean
-		k.total += d * d
+		k.total += p.testCount.Of(int(r)) * d * d
 	}
 	return k
 }
@@ -259,10 +259,13 @@ const l2Dense = 0.001
 // noiseLeast bounds the variance of the noise, in squares of the labels' spread.
 const noiseLeast = 1e-9
 
+// tested is how many test rows there are, by what they count.
+func (p *problem) tested() float64 { return p.testCount.Sum(p.testRow) }
+
 func (k *policy) metrics(got []float64, gap float64) []train.Metric {
-	n, tested := k.p.trains(k.hold), float64(len(k.p.testRow))
+	n, tested := k.p.trains(k.hold), k.p.tested()
 	if k.p.classes {
-		m := []train.Metric{{Name: "train_accuracy", Value: got[gotRight] / n}, {Name: "train_" + k.loss, Value: got[gotLoss] / n}}
+		m := []train.Metric{{Name: "train_accuracy", Value: got[gotRight] / k.p.counts(k.hold)}, {Name: "train_" + k.loss, Value: got[gotLoss] / n}}
 		if tested > 0 {
 			m = append(m, train.Metric{Name: "test_accuracy", Value: got[gotTestRight] / tested}, train.Metric{Name: "test_" + k.loss, Value: got[gotTest] / tested})
 		}
@@ -291,7 +294,7 @@ func (k *policy) close(m []train.Metric, gap, count float64) []train.Metric {
 
 // regressed is the metrics of numbers.
 func (k *policy) regressed(got []float64) []train.Metric {
-	n, tested := k.p.trains(k.hold), float64(len(k.p.testRow))
+	n, tested := k.p.counts(k.hold), k.p.tested()
 	m := []train.Metric{{Name: "train_rmse", Value: math.Sqrt(got[gotRight] / n)}}
 	if tested > 0 {
 		m = append(m, train.Metric{Name: "test_rmse", Value: math.Sqrt(got[gotTestRight] / tested)})

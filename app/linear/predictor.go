@@ -87,7 +87,7 @@ func (p *predictor) raw(s examples.Source, r int) float64 {
 	return sum
 }
 
-// Evaluate implements app.Predictor: of classes accuracy, and logloss where scores are log-odds; of numbers rmse, mae and r2.
+// Evaluate implements app.Predictor: of classes accuracy, and logloss where scores are log-odds; of numbers rmse, mae and r2. They are means by the weights of rows.
 func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	if p.names != nil {
 		return p.classified(nil).Plainly(p, set)

@@ -23,40 +23,44 @@ import (
 type problem struct {
 	config
 	targets
-	narrow   *examples.Narrowing // of the features of the data, nil: none
-	wide     int                 // features of the data before it
-	src      examples.Source
-	target   []float32 // of each row of the data
-	rows     []int32   // training rows in the order of splits and clocks
-	held     []int32
-	test     examples.Source // rows to show; nil examples where they are the held ones
-	testOf   []float32       // target of each test row; NaN of a class that no training row has
-	testRow  []int32
-	warnings []string
-	features int
-	dense    bool
-	scale    examples.Scaling
-	bias     float32 // the value of the feature that is the same in all rows
-	spectrum []examples.Level
-	belief   float64
-	newton   bool    // Newton's method finds the best, by a Hessian or along columns
-	steps    string  // the solver, where it steps by a rule of the table; "": another
-	top      float64 // of steps: see bend
-	weights  examples.ClassWeights
-	weighed  string     // what the headline says of them
-	lastUse  []int32    // by feature, of steps on rows of their own: 1 + the last clock of an epoch in which it is used
-	visits   int        // clocks of an epoch that visit rows, each of them a block
-	whole    bool       // blocks work on whole tables
-	sharing  [][]uint16 // by clock and feature, of sparse rows
-	blocks   []block    // by split and clock
-	scored   []block    // by split: rows to show
-	alone    int        // entries of rows that one split takes alone: entriesAlone
-	lone     bool       // dual ascent is the first split's, over the rows of all; others measure theirs
-	all      block      // the rows of all, where the first split ascends alone and is here
-	most     int        // rows of a block
-	steepest float64    // the least l1 that leaves no weight, where l1 is chosen
-	thin     int        // of dense rows: see thinned
-	columns  []columns  // by split, where Newton's method goes down along them
+	narrow    *examples.Narrowing // of the features of the data, nil: none
+	wide      int                 // features of the data before it
+	src       examples.Source
+	target    []float32 // of each row of the data
+	rows      []int32   // training rows in the order of splits and clocks
+	held      []int32
+	test      examples.Source // rows to show; nil examples where they are the held ones
+	testOf    []float32       // target of each test row; NaN of a class that no training row has
+	testRow   []int32
+	warnings  []string
+	features  int
+	dense     bool
+	scale     examples.Scaling
+	bias      float32 // the value of the feature that is the same in all rows
+	spectrum  []examples.Level
+	belief    float64
+	newton    bool    // Newton's method finds the best, by a Hessian or along columns
+	steps     string  // the solver, where it steps by a rule of the table; "": another
+	top       float64 // of steps: see bend
+	classed   examples.ClassWeights
+	count     examples.RowWeights // of each row of the data by itself
+	testCount examples.RowWeights // of each test row
+	weight    examples.RowWeights // of each row of the data, by itself and by its class
+	apart     [2]float64          // the weight of training rows that are not kept aside while l2 is sought, and what they count by themselves
+	weighed   []string            // what the headline says of weights
+	lastUse   []int32             // by feature, of steps on rows of their own: 1 + the last clock of an epoch in which it is used
+	visits    int                 // clocks of an epoch that visit rows, each of them a block
+	whole     bool                // blocks work on whole tables
+	sharing   [][]uint16          // by clock and feature, of sparse rows
+	blocks    []block             // by split and clock
+	scored    []block             // by split: rows to show
+	alone     int                 // entries of rows that one split takes alone: entriesAlone
+	lone      bool                // dual ascent is the first split's, over the rows of all; others measure theirs
+	all       block               // the rows of all, where the first split ascends alone and is here
+	most      int                 // rows of a block
+	steepest  float64             // the least l1 that leaves no weight, where l1 is chosen
+	thin      int                 // of dense rows: see thinned
+	columns   []columns           // by split, where Newton's method goes down along them
 }
 
 // The bounds of layout: rows of a clock of a split, rates of filling that make dense worth while.
@@ -77,6 +81,9 @@ const (
 func newProblem(in app.Input, c config) (*problem, error) {
 	p := &problem{config: c, alone: entriesAlone}
 	if err := p.know(in); err != nil {
+		return nil, err
+	}
+	if err := p.weigh(in); err != nil {
 		return nil, err
 	}
 	p.form()
@@ -100,16 +107,6 @@ func newProblem(in app.Input, c config) (*problem, error) {
 			p.l1 = p.steepest
 		} else {
 			p.l1 = fewL1 * p.steepest
-		}
-	}
-	if p.weighs {
-		counts := make([]int, 2)
-		for _, r := range p.rows {
-			counts[p.classOf(r)]++
-		}
-		p.weights, p.weighed = examples.ReadClassWeights(p.values, p.names, counts)
-		if err := p.values.Err(); err != nil {
-			return nil, err
 		}
 	}
 	p.blocks, p.scored, p.columns = make([]block, p.splits*p.visits), make([]block, p.splits), make([]columns, p.splits)
@@ -152,6 +149,35 @@ func (p *problem) know(in app.Input) error {
 		return bellows.Errorf(bellows.BadData, "train", name, "%d of %d rows are left for training", len(p.rows), p.src.Rows()).Hinted("give more rows")
 	case p.features < 1:
 		return bellows.Errorf(bellows.BadData, "train", name, "the rows have no features").Hinted("give rows of a label and at least one feature")
+	}
+	return nil
+}
+
+// weigh finds what rows count, by themselves and by their classes.
+func (p *problem) weigh(in app.Input) error {
+	told := ""
+	if p.count, told = examples.NewRowWeights(p.src.ExampleSet, p.rows); told != "" {
+		p.weighed = append(p.weighed, told)
+	}
+	if p.testCount = p.count; in.Test != nil {
+		p.testCount = p.test.Weight
+	}
+	if p.weight = p.count; p.weighs {
+		class, counts := examples.Numbered(p.src.ExampleSet, p.names), make([]float64, len(p.names))
+		for _, r := range p.rows {
+			counts[class[r]] += p.count.Of(int(r))
+		}
+		p.classed, told = examples.ReadClassWeights(p.values, p.names, counts)
+		if err := p.values.Err(); err != nil {
+			return err
+		}
+		p.weight, p.weighed = p.count.By(p.classed, class), append(p.weighed, told)
+	}
+	for place, r := range p.rows {
+		if !p.aside(place) {
+			p.apart[0] += p.weight.Of(int(r))
+			p.apart[1] += p.count.Of(int(r))
+		}
 	}
 	return nil
 }
@@ -247,9 +273,9 @@ func (p *problem) measure() error {
 			p.scale.Center = nil
 		}
 	case p.dense:
-		p.scale = examples.ScaleDense(p.meter, p.src, p.rows)
+		p.scale = examples.ScaleDense(p.meter, p.src, p.rows, p.weight)
 	default:
-		p.scale = examples.ScaleSparse(p.meter, p.src, p.rows)
+		p.scale = examples.ScaleSparse(p.meter, p.src, p.rows, p.weight)
 	}
 	p.bias = float32(math.Sqrt(p.scale.Bias))
 	p.belief = examples.Belief(p.dense, len(p.rows), p.features)
@@ -364,13 +390,10 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 				p.blocks[s] = p.all.view(first, first+len(rows), p.features)
 				continue
 			}
-			p.blocks[s*p.visits+at] = p.block(p.src, rows, p.target, at, place)
+			p.blocks[s*p.visits+at] = p.block(p.training(), rows, at, place)
 			p.blocks[s*p.visits+at].first = first
-			if p.weights != nil {
-				p.blocks[s*p.visits+at].weight = p.weightsOf(p.blockRows(s, at))
-			}
 		}
-		p.scored[s] = p.block(p.test, app.Part(p.testRow, s, p.splits), p.testOf, 0, place)
+		p.scored[s] = p.block(seen{p.test, p.testOf, nil, p.testCount}, app.Part(p.testRow, s, p.splits), 0, place)
 		if p.solver == solverDescent {
 			p.columns[s] = p.column(s)
 		}
@@ -381,22 +404,15 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 	return p.meter.Err()
 }
 
-// weightsOf is what each of some training rows counts.
-func (p *problem) weightsOf(rows []int32) []float32 {
-	out := make([]float32, len(rows))
-	for i, r := range rows {
-		out[i] = p.weights.Of(p.classOf(r))
-	}
-	return out
+// seen is rows with what losses see of them beside their features: the target of each, what it weighs in the objective, and what it counts in figures that are shown.
+type seen struct {
+	examples.Source
+	target        []float32
+	weight, count examples.RowWeights
 }
 
-// classOf is the class of a training row.
-func (p *problem) classOf(r int32) int32 {
-	if p.target[r] > 0 {
-		return 1
-	}
-	return 0
-}
+// training is the data, of whose rows some train.
+func (p *problem) training() seen { return seen{p.src, p.target, p.weight, p.count} }
 
 // release gives back what prepare has laid out of a split.
 func (p *problem) release(split bellows.SplitID) {
@@ -419,8 +435,8 @@ func (p *problem) headline(in app.Input) string {
 	if p.classes {
 		aimed = p.names[0] + " or " + p.names[1]
 	}
-	if p.weighed != "" {
-		form += " · " + p.weighed
+	for _, told := range p.weighed {
+		form += " · " + told
 	}
 	return fmt.Sprintf("loss %s · %s · %s · %s", p.name, aimed, form, in.HeldOut(p.calibrate))
 }

@@ -24,7 +24,7 @@ var settings = []app.Setting{
 	{Name: "scale", Default: scaleAuto, Reason: "auto scales features and labels by what training rows have, so that their units do not matter; none takes them as they are, with a feature that is always 1, as LIBLINEAR with -B 1"},
 	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, and comes to the best of all losses, with l1 or without, in few epochs; descent goes from feature to feature, dual from row to row, and all of them end close to the best; sgd, adagrad, adam and ftrl (FTRL-proximal) step by gradients, with l1 and l2 taken on the server, and allow --staleness; softmax has average (splits take local steps that are averaged with momentum), its choice, and sgd, momentum, adagrad, adam; auto is newton for up to 1024 features, else descent with l1 and dual without, and dual where l1 meets hinge or insensitive"},
 	{Name: "lr", Default: "1", Reason: "sgd, adagrad, adam, ftrl, and softmax: step size, as a multiple of what suits the data; it is cut when epochs gain little"},
-	{Name: "class_weights", Default: "none", Reason: "how much the rows of a class count in training: balanced is rows/(classes*rows of the class), or label:weight,..., 1 for other labels; test figures count all rows alike. Of two classes by steps, of which auto then takes adagrad, and of softmax"},
+	{Name: "class_weights", Default: "none", Reason: "how much the rows of a class count in training: balanced is rows/(classes*rows of the class), or label:weight,..., 1 for other labels; test figures leave these out. Of losses of classes; it multiplies what rows count by --weight"},
 	{Name: "calibrate", Default: calibrateNone, Reason: "two classes: platt fits the log-odds of classes to the scores of held-out rows, beside --test 5 % of DATA, so that predict and eval have probabilities by hinge and squared_hinge, too"},
 	{Name: "progressive", Default: "false", Reason: "sgd, adagrad, adam, ftrl: show the loss and the accuracy, or the error, of each row before it was learned from, in the first epoch: what the model would have been good for while it learned"},
 	{Name: "gap", Default: "0.01", Reason: "the run ends when the objective is certain to be within this part of the best there is; it mostly is far closer then, and smaller takes longer. Or by dual, or with hinge and insensitive, when it is within ten times that and has fallen by less than a tenth of it in 20 epochs; by steps, which prove nothing, when it has fallen by less than a tenth of it in 5"},
@@ -154,14 +154,8 @@ func newConfig(in app.Input) (config, error) {
 		v.Refuse("progressive", "solver=%s does not learn row by row; take solver=sgd, adagrad, adam or ftrl", c.solver)
 	}
 	c.weighs = v.Text("class_weights") != examples.WeightsNone
-	if c.weighs && c.solver == app.Auto {
-		c.solver = solverAdaGrad
-	}
-	switch {
-	case c.weighs && !c.classes && c.loss != nil:
+	if c.weighs && !c.classes && c.loss != nil {
 		v.Refuse("class_weights", "loss=%s predicts numbers", c.name)
-	case c.weighs && rules[c.solver] == nil:
-		v.Refuse("class_weights", "solver=%s takes all rows alike; leave solver out, or take sgd, adagrad, adam or ftrl", c.solver)
 	}
 	if _, given := in.Settings["lr"]; given && rules[c.solver] == nil {
 		v.Refuse("lr", "there is no step size but that of solver=sgd, adagrad, adam or ftrl; the others need none")

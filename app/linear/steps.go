@@ -72,10 +72,10 @@ func (p *problem) stepTable() table.Schema {
 }
 
 // stepAt is the step of sgd: the inverse of the expected smoothness of batches of a clock's rows (Gower et al. 2019, "SGD: general analysis and
-// improved rates", prop. 3.8), with mean lengths for largest.
+// improved rates", prop. 3.8), with mean lengths for largest, times how uneven weights are.
 func (p *problem) stepAt() float64 {
 	batch, length := float64(len(p.rows))/float64(p.clocks), p.scale.Length()
-	return p.lr / (p.loss.Bend() * (p.top + (length-p.top)/batch))
+	return p.lr / (p.loss.Bend() * (p.top + (length*p.weight.Unevenness(p.rows)-p.top)/batch))
 }
 
 // stepRows is how many rows a split has in a step, at least, where the number of steps is chosen: those of sparse rows, which push other features each time, cost more.
@@ -94,7 +94,13 @@ func (p *problem) bend() {
 		return
 	}
 	var u block
-	p.fillDense(&u, p.src, p.rows[:min(len(p.rows), examples.CurvatureRows)])
+	sample := p.rows[:min(len(p.rows), examples.CurvatureRows)]
+	p.fillDense(&u, p.src, sample)
+	for i, r := range sample {
+		if p.weight != nil {
+			vec.Scale(float32(math.Sqrt(p.weight.Of(int(r)))), u.row(i, p.features))
+		}
+	}
 	p.top = min(p.top, max(1, examples.Curvature(u.x, p.features)))
 }
 
@@ -207,9 +213,9 @@ func (e *steps) step(t *train.Task, u *block) {
 	last := len(weights) - 1
 	for i, y := range u.target {
 		score := u.score(weights, i, e.p.bias, plain)
-		seen[seenLoss] += u.weigh(i) * e.p.loss.Value(score, float64(y))
-		seen[seenRight] += e.p.judge(score, float64(y))
-		slope := float32(rate * u.weigh(i) * e.p.loss.Slope(score, float64(y)))
+		seen[seenLoss] += u.weight.Of(i) * e.p.loss.Value(score, float64(y))
+		seen[seenRight] += u.count.Of(i) * e.p.judge(score, float64(y))
+		slope := float32(rate * u.weight.Of(i) * e.p.loss.Slope(score, float64(y)))
 		if slope == 0 {
 			continue
 		}
@@ -253,8 +259,8 @@ func (e *steps) measure(t *train.Task) {
 		weights := e.pull(t, u)
 		for i, y := range u.target {
 			score := u.score(weights, i, e.p.bias, plain)
-			got[gotLoss] += u.weigh(i) * e.p.loss.Value(score, float64(y))
-			got[gotRight] += e.p.judge(score, float64(y))
+			got[gotLoss] += u.weight.Of(i) * e.p.loss.Value(score, float64(y))
+			got[gotRight] += u.count.Of(i) * e.p.judge(score, float64(y))
 		}
 	}
 	if u := &e.p.scored[split]; len(u.target) > 0 {

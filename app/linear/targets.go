@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -79,9 +80,9 @@ func (p *problem) readLabels(set *data.Set) error {
 func (p *problem) aim() {
 	p.center, p.spread = 0, 1
 	if !p.classes && !p.raw {
-		labels := make([]float64, len(p.rows))
+		labels := make([]label, len(p.rows))
 		for i, r := range p.rows {
-			labels[i] = float64(p.src.Label[r])
+			labels[i] = label{float64(p.src.Label[r]), p.weight.Of(int(r))}
 		}
 		p.center, p.spread = middle(labels, p.name != lossSquared)
 	}
@@ -104,32 +105,48 @@ func (p *problem) aim() {
 // madSpread makes the median distance from the median the standard deviation of normal labels.
 const madSpread = 1.4826
 
+// label is a number to predict and the weight of its row.
+type label struct{ y, weight float64 }
+
 // middle is the mean and the standard deviation of labels, or what takes their places where some may be far out: the median, and the median distance from it.
-func middle(labels []float64, robust bool) (center, spread float64) {
-	n := float64(len(labels))
+func middle(labels []label, robust bool) (center, spread float64) {
+	n := 0.0
+	for _, l := range labels {
+		n += l.weight
+	}
 	if robust {
-		slices.Sort(labels)
-		center = labels[len(labels)/2]
-		for i, y := range labels {
-			labels[i] = math.Abs(y - center)
+		center = median(labels, n)
+		for i, l := range labels {
+			labels[i].y = math.Abs(l.y - center)
 		}
-		slices.Sort(labels)
-		if spread = madSpread * labels[len(labels)/2]; spread > 0 {
+		if spread = madSpread * median(labels, n); spread > 0 {
 			return center, spread
 		}
 		for _, d := range labels { // most are the same
-			spread += d
+			spread += d.weight * d.y
 		}
 		return center, positive(spread / n)
 	}
-	for _, y := range labels {
-		center += y
+	for _, l := range labels {
+		center += l.weight * l.y
 	}
 	center /= n
-	for _, y := range labels {
-		spread += (y - center) * (y - center)
+	for _, l := range labels {
+		spread += l.weight * (l.y - center) * (l.y - center)
 	}
 	return center, positive(math.Sqrt(spread / n))
+}
+
+// median sorts labels: up to it is more than half of their weight, which is n.
+func median(labels []label, n float64) float64 {
+	slices.SortFunc(labels, func(a, b label) int { return cmp.Compare(a.y, b.y) })
+	below := 0.0
+	for _, l := range labels {
+		if below += l.weight; below > n/2 {
+			return l.y
+		}
+	}
+	return labels[len(labels)-1].y
 }
 
 func positive(x float64) float64 {
@@ -180,13 +197,13 @@ func (c *config) cost(score, target float64) float64 {
 // baseline is what one gets by always saying the same: the commoner class, or the mean of the training rows.
 func (p *problem) baseline() *train.Metric {
 	n := float64(len(p.rows))
-	if p.weights != nil {
+	if p.classed != nil {
 		return nil // accuracy is not what weights ask for
 	}
 	if p.classes {
 		ones := 0.0
 		for _, r := range p.rows {
-			ones += float64(p.target[r]+1) / 2
+			ones += p.count.Of(int(r)) * float64(p.target[r]+1) / 2
 		}
 		return &train.Metric{Name: "majority class", Value: max(ones, n-ones) / n}
 	}
@@ -195,11 +212,11 @@ func (p *problem) baseline() *train.Metric {
 	}
 	mean, squares := 0.0, 0.0
 	for _, r := range p.rows {
-		mean += float64(p.src.Label[r]) / n
+		mean += p.count.Of(int(r)) * float64(p.src.Label[r]) / n
 	}
 	for _, r := range p.testRow {
 		d := float64(p.test.Label[r]) - mean
-		squares += d * d
+		squares += p.testCount.Of(int(r)) * d * d
 	}
-	return &train.Metric{Name: "mean predictor", Value: math.Sqrt(squares / float64(len(p.testRow)))}
+	return &train.Metric{Name: "mean predictor", Value: math.Sqrt(squares / p.tested())}
 }

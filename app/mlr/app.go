@@ -25,7 +25,7 @@ type application struct{ name string }
 // Describe implements app.Application.
 func (a application) Describe() app.Description {
 	return app.Description{
-		Name: a.name, Title: "softmax regression", Unit: "rows", Data: data.Examples, Warm: true,
+		Name: a.name, Title: "softmax regression", Unit: "rows", Data: data.Examples, Warm: true, Weighs: true,
 		Settings: settings,
 		Metrics:  []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss"},
 	}
@@ -127,8 +127,8 @@ func (p *problem) headline(in app.Input) string {
 	if p.warm != nil {
 		from = p.warm.headline() + " · "
 	}
-	if p.weighed != "" {
-		weighed = p.weighed + " · "
+	for _, told := range p.weighed {
+		weighed += told + " · "
 	}
 	return fmt.Sprintf("%d classes · %s, batch %d · %s%s%s", p.width, form, p.batch, from, weighed, in.HeldOut(len(p.held) > 0))
 }
@@ -136,15 +136,15 @@ func (p *problem) headline(in app.Input) string {
 // majority is the accuracy of always naming the training rows' commonest class. It is nothing to compare with where weights ask for more than
 // accuracy.
 func (p *problem) majority() *train.Metric {
-	if p.weights != nil {
+	if p.classed != nil {
 		return nil
 	}
-	count := make([]int, p.width)
-	best := 0
+	count := make([]float64, p.width)
+	best := 0.0
 	for _, r := range p.rows {
 		c := p.class[r]
-		count[c]++
+		count[c] += p.count.Of(int(r))
 		best = max(best, count[c])
 	}
-	return &train.Metric{Name: "majority class", Value: float64(best) / float64(len(p.rows))}
+	return &train.Metric{Name: "majority class", Value: best / float64(len(p.rows))}
 }

@@ -1,6 +1,8 @@
 package mlr
 
 import (
+	"math"
+
 	"bellows"
 	"bellows/app"
 	"bellows/app/examples"
@@ -10,15 +12,20 @@ import (
 
 // denseUnit is rows scaled and laid out for the matrix kernels: x is rows times features.
 type denseUnit struct {
-	x     []float32
-	class []int32
+	counting
+	x []float32
 }
 
 // bend measures the curvature.
 func (p *problem) bend() {
 	sample := p.rows[:min(len(p.rows), examples.CurvatureRows)]
 	var u denseUnit
-	p.fill(&u, p.src, sample, p.class)
+	p.fill(&u, p.training(), sample)
+	for i := range sample {
+		if u.weight != nil {
+			vec.Scale(float32(math.Sqrt(u.weight.Of(i))), u.x[i*p.features:(i+1)*p.features])
+		}
+	}
 	p.top = min(p.size, max(1, examples.Curvature(u.x, p.features)))
 }
 
@@ -36,21 +43,21 @@ func (p *problem) keepDense(splits []bellows.SplitID) {
 			return
 		}
 		split, at := int(splits[i/p.clocks]), i%p.clocks
-		p.fill(&p.denseUnits[split*p.clocks+at], p.src, p.unitRows(split, at), p.class)
+		p.fill(&p.denseUnits[split*p.clocks+at], p.training(), p.unitRows(split, at))
 	})
 }
 
 // fill scales the rows into the unit, reusing its memory.
-func (p *problem) fill(u *denseUnit, s examples.Source, rows, class []int32) {
+func (p *problem) fill(u *denseUnit, s seen, rows []int32) {
 	f := p.features
 	if need := len(rows) * f; cap(u.x) < need {
 		u.x = make([]float32, need)
 	}
-	u.x, u.class = u.x[:len(rows)*f], u.class[:0]
+	u.x = u.x[:len(rows)*f]
+	u.pick(s, rows)
 	for i, r := range rows {
 		dst := u.x[i*f : (i+1)*f]
 		p.scale.Apply(s.Vector(int(r), dst), dst)
-		u.class = append(u.class, class[r])
 	}
 }
 
@@ -59,7 +66,7 @@ func (p *problem) denseUnit(split, at int, scratch *denseUnit) *denseUnit {
 	if len(p.denseUnits) > 0 {
 		return &p.denseUnits[split*p.clocks+at]
 	}
-	p.fill(scratch, p.src, p.unitRows(split, at), p.class)
+	p.fill(scratch, p.training(), p.unitRows(split, at))
 	return scratch
 }
 
@@ -83,9 +90,9 @@ func (u *denseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, start
 		lo, hi := app.Share(n, b, batches), app.Share(n, b+1, batches)
 		z := s.z[:(hi-lo)*width]
 		u.logits(w, width, lo, hi, z)
-		s.tally.residuals(z, u.class[lo:hi])
+		s.tally.residuals(z, u.part(lo, hi))
 		rate := float32(step / float64(hi-lo))
-		u.hold(z, lo, hi, rate, s.tally.weights)
+		u.hold(z, lo, hi, rate)
 		vec.GemmTN(f, width, hi-lo, -rate, u.x[lo*f:hi*f], f, z, width, float32(1-step*l2), w, width)
 		for ; len(z) > 0; z = z[width:] {
 			vec.Axpy(-rate, z[:width], w[f*width:])
@@ -94,10 +101,10 @@ func (u *denseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, start
 }
 
 // hold shortens the residuals of rows that a step of their own would throw too far: see stepStable.
-func (u *denseUnit) hold(z []float32, lo, hi int, rate float32, weights examples.ClassWeights) {
+func (u *denseUnit) hold(z []float32, lo, hi int, rate float32) {
 	f, width := len(u.x)/len(u.class), len(z)/(hi-lo)
 	for i := lo; i < hi; i++ {
-		if reach := rate * weights.Of(u.class[i]) * (1 + vec.SumSquares(u.x[i*f:(i+1)*f])); reach > stepStable {
+		if reach := rate * float32(u.weight.Of(i)) * (1 + vec.SumSquares(u.x[i*f:(i+1)*f])); reach > stepStable {
 			vec.Scale(stepStable/reach, z[(i-lo)*width:(i-lo+1)*width])
 		}
 	}
@@ -111,7 +118,7 @@ func (u *denseUnit) gradient(w, g []float32, s *scratch, rate float32) {
 		hi := min(n, lo+batchMost)
 		z := s.z[:(hi-lo)*width]
 		u.logits(w, width, lo, hi, z)
-		s.tally.residuals(z, u.class[lo:hi])
+		s.tally.residuals(z, u.part(lo, hi))
 		vec.GemmTN(f, width, hi-lo, rate, u.x[lo*f:hi*f], f, z, width, 1, g, width)
 		for ; len(z) > 0; z = z[width:] {
 			vec.Axpy(rate, z[:width], g[f*width:])

@@ -60,7 +60,7 @@ func newExecutor(p *problem) *executor {
 	batch := max(batchMost, p.batch)
 	return &executor{p: p, scratch: scratch{
 		width: p.width, z: make([]float32, batch*p.width),
-		tally: tally{weights: p.weights, spread: make([]float64, p.width)},
+		tally: tally{spread: make([]float64, p.width)},
 	}}
 }
 

@@ -89,8 +89,8 @@ func TestDenseAndSparseWalkAlike(t *testing.T) {
 		}
 		class := examples.Numbered(set, examples.Numerals(set.Labels(classes)))
 		var d denseUnit
-		p.fill(&d, examples.Source{ExampleSet: set, Width: 12}, rows, class)
-		u := p.sparseUnit(examples.Source{ExampleSet: sparsely(set), Width: 12}, rows, class, make([]int32, 12))
+		p.fill(&d, seen{Source: examples.Source{ExampleSet: set, Width: 12}, class: class}, rows)
+		u := p.sparseUnit(seen{Source: examples.Source{ExampleSet: sparsely(set), Width: 12}, class: class}, rows, make([]int32, 12))
 		e := newExecutor(p)
 		a, b := make([]float32, 13*classes), make([]float32, 13*classes)
 		d.walk(a, &e.scratch, 0.5, 0, 7, 3)
@@ -139,7 +139,7 @@ func TestSparseBiasIsAFeature(t *testing.T) {
 	walk := func(set *data.ExampleSet, bias float64) []float32 {
 		p := &problem{features: set.Features, width: classes}
 		p.scale = examples.Scaling{Factor: slices.Repeat([]float32{1}, set.Features), Bias: bias}
-		u := p.sparseUnit(examples.Source{ExampleSet: set, Width: set.Features}, rows, class, make([]int32, set.Features))
+		u := p.sparseUnit(seen{Source: examples.Source{ExampleSet: set, Width: set.Features}, class: class}, rows, make([]int32, set.Features))
 		w := make([]float32, (set.Features+1)*classes)
 		u.walk(w, &newExecutor(p).scratch, 0.5, 0, 1, 0)
 		return w
@@ -262,8 +262,8 @@ func TestLongRowsStepNoFurtherThanTheyMay(t *testing.T) {
 	p := &problem{features: 2, width: 2}
 	p.scale = examples.Scaling{Factor: []float32{1, 1}, Center: make([]float32, 2), Bias: 1}
 	var d denseUnit
-	p.fill(&d, examples.Source{ExampleSet: set, Width: 2}, []int32{0}, []int32{0, 1})
-	u := p.sparseUnit(examples.Source{ExampleSet: sparsely(set), Width: 2}, []int32{0}, []int32{0, 1}, make([]int32, 2))
+	p.fill(&d, seen{Source: examples.Source{ExampleSet: set, Width: 2}, class: []int32{0, 1}}, []int32{0})
+	u := p.sparseUnit(seen{Source: examples.Source{ExampleSet: sparsely(set), Width: 2}, class: []int32{0, 1}}, []int32{0}, make([]int32, 2))
 	e := newExecutor(p)
 	a, b := make([]float32, 6), make([]float32, 6)
 	d.walk(a, &e.scratch, 2, 0, 1, 0)

@@ -57,9 +57,9 @@ func newPolicy(p *problem) *policy {
 	}
 	k.grows = p.dense && len(p.rows) >= examples.RowsMany*p.features
 	for s := range p.splits {
-		k.rows[s%heldBlocks] += p.weights.Sum(app.Part(p.held, s, p.splits), p.class)
+		k.rows[s%heldBlocks] += p.weight.Sum(app.Part(p.held, s, p.splits))
 	}
-	k.held = p.weights.Sum(p.held, p.class)
+	k.held = p.weight.Sum(p.held)
 	if p.warm != nil {
 		k.pace, k.alpha = p.warm.pace(), p.warm.alpha(len(p.rows))
 	}
@@ -99,13 +99,13 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 
 func (k *policy) metrics(loss, correct float64, score []float64) []train.Metric {
 	m := []train.Metric{{Name: "train_accuracy", Value: correct}, {Name: "train_logloss", Value: loss}}
-	testLoss, testCorrect, rows := score[gotTestLoss], score[gotTestCorrect], len(k.p.testRow)
+	testLoss, testCorrect, rows := score[gotTestLoss], score[gotTestCorrect], k.p.testCount.Sum(k.p.testRow)
 	if k.p.test.ExampleSet == nil {
-		testLoss, testCorrect, rows = score[gotHeldLoss], score[gotHeldCorrect], len(k.p.held)
+		testLoss, testCorrect, rows = score[gotHeldLoss], score[gotHeldCorrect], k.p.count.Sum(k.p.held)
 	}
 	if rows > 0 {
-		m = append(m, train.Metric{Name: "test_accuracy", Value: testCorrect / float64(rows)},
-			train.Metric{Name: "test_logloss", Value: testLoss / float64(rows)})
+		m = append(m, train.Metric{Name: "test_accuracy", Value: testCorrect / rows},
+			train.Metric{Name: "test_logloss", Value: testLoss / rows})
 	}
 	return m
 }

@@ -3,6 +3,7 @@ package mlr
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"bellows"
 	"bellows/app"
@@ -51,11 +52,14 @@ type problem struct {
 	part        float32   // of a split's way that it pushes
 	momentum    bool
 	belief      float64 // see policy.regularise
-	weights     examples.ClassWeights
-	weighed     string // what the headline says of them
-	warm        *warm  // nil without a model to begin with
-	digest      string // of the data
-	full        bool   // units work on whole tables
+	classed     examples.ClassWeights
+	count       examples.RowWeights // of each row of the data by itself
+	testCount   examples.RowWeights // of each test row
+	weight      examples.RowWeights // of each row of the data, by itself and by its class
+	weighed     []string            // what the headline says of weights
+	warm        *warm               // nil without a model to begin with
+	digest      string              // of the data
+	full        bool                // units work on whole tables
 }
 
 // The bounds of layout: rows of a clock of a split, rates of filling that make dense worth while,
@@ -84,12 +88,7 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	counts := make([]int, p.width)
-	for _, r := range p.rows {
-		counts[p.class[r]]++
-	}
-	p.weights, p.weighed = examples.ReadClassWeights(p.values, p.classes, counts)
-	if err := p.values.Err(); err != nil {
+	if err := p.weigh(in); err != nil {
 		return nil, err
 	}
 	p.form()
@@ -97,9 +96,9 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	p.chooseBatch()
 	p.chooseParts()
 	if p.dense {
-		p.scale = examples.ScaleDense(p.meter, p.src, p.rows)
+		p.scale = examples.ScaleDense(p.meter, p.src, p.rows, p.weight)
 	} else {
-		p.scale = examples.ScaleSparse(p.meter, p.src, p.rows)
+		p.scale = examples.ScaleSparse(p.meter, p.src, p.rows, p.weight)
 	}
 	if err := p.meter.Err(); err != nil {
 		return nil, err
@@ -161,6 +160,22 @@ func (p *problem) divide(in app.Input) {
 		}
 	}
 	p.rows, p.held = examples.Divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.EarlyStop))
+}
+
+// weigh finds what rows count, by themselves and by their classes.
+func (p *problem) weigh(in app.Input) error {
+	told, counts := []string{"", ""}, make([]float64, p.width)
+	p.count, told[0] = examples.NewRowWeights(p.src.ExampleSet, p.rows)
+	if p.testCount = p.count; in.Test != nil {
+		p.testCount = p.test.Weight
+	}
+	for _, r := range p.rows {
+		counts[p.class[r]] += p.count.Of(int(r))
+	}
+	p.classed, told[1] = examples.ReadClassWeights(p.values, p.classes, counts)
+	p.weight = p.count.By(p.classed, p.class)
+	p.weighed = slices.DeleteFunc(told, func(s string) bool { return s == "" })
+	return p.values.Err()
 }
 
 func (p *problem) check() error {
@@ -282,12 +297,22 @@ func (p *problem) prepare(active []bellows.SplitID) error {
 		}
 		s := int(active[i])
 		p.scored[s] = [2]scoreUnit{
-			p.newScoreUnit(p.src, app.Part(p.held, s, p.splits), p.class),
-			p.newScoreUnit(p.test, app.Part(p.testRow, s, p.splits), p.testOf),
+			p.newScoreUnit(p.training(), app.Part(p.held, s, p.splits)),
+			p.newScoreUnit(seen{p.test, p.testOf, nil, p.testCount}, app.Part(p.testRow, s, p.splits)),
 		}
 	})
 	return p.meter.Err()
 }
+
+// seen is rows with what losses see of them beside their features: the class of each, what it weighs in training, and what it counts in figures that are shown.
+type seen struct {
+	examples.Source
+	class         []int32
+	weight, count examples.RowWeights
+}
+
+// training is the data, of whose rows some train.
+func (p *problem) training() seen { return seen{p.src, p.class, p.weight, p.count} }
 
 // release gives back what prepare has laid out of a split.
 func (p *problem) release(split bellows.SplitID) {

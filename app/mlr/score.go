@@ -2,24 +2,22 @@ package mlr
 
 import (
 	"bellows/app"
-	"bellows/app/examples"
 	"bellows/train"
 	"bellows/vec"
 )
 
 // scoreUnit is rows that a split scores at the end of every epoch.
 type scoreUnit struct {
-	src    examples.Source
+	src    seen
 	rows   []int32
-	class  []int32 // of each row of src
 	dense  denseUnit
 	sparse sparseUnit
 	kept   []float32 // by row and class: what weights add that training leaves as they were (warm.kept); nil: nothing
 }
 
 // newScoreUnit lays rows out for scoring. Dense rows are kept scaled if training rows are.
-func (p *problem) newScoreUnit(s examples.Source, rows, class []int32) scoreUnit {
-	u := scoreUnit{src: s, rows: rows, class: class, kept: p.warm.kept(p, s, rows)}
+func (p *problem) newScoreUnit(s seen, rows []int32) scoreUnit {
+	u := scoreUnit{src: s, rows: rows, kept: p.warm.kept(p, s.Source, rows)}
 	switch {
 	case len(rows) == 0:
 	case !p.dense:
@@ -27,9 +25,9 @@ func (p *problem) newScoreUnit(s examples.Source, rows, class []int32) scoreUnit
 		if !p.full {
 			place = make([]int32, p.features)
 		}
-		u.sparse = p.sparseUnit(s, rows, class, place)
+		u.sparse = p.sparseUnit(s, rows, place)
 	case len(p.denseUnits) > 0:
-		p.fill(&u.dense, s, rows, class)
+		p.fill(&u.dense, s, rows)
 	}
 	return u
 }
@@ -56,7 +54,7 @@ func (e *executor) scoreSparse(w []float32, u *scoreUnit) {
 		u.sparse.logits(w, i, z)
 		u.addKept(i, z)
 		vec.Softmax(1, e.width, z)
-		e.tally.count(z, y)
+		e.tally.count(z, y, u.sparse.weight.Of(i), u.sparse.count.Of(i))
 	}
 }
 
@@ -75,14 +73,14 @@ func (e *executor) scoreDense(w []float32, u *scoreUnit) {
 		unit, first := &u.dense, lo
 		if len(unit.class) == 0 {
 			unit, first = &e.unit, 0
-			e.p.fill(unit, u.src, u.rows[lo:hi], u.class)
+			e.p.fill(unit, u.src, u.rows[lo:hi])
 		}
 		z := e.z[:(hi-lo)*e.width]
 		unit.logits(w, e.width, first, first+hi-lo, z)
 		u.addKept(lo, z)
 		vec.Softmax(hi-lo, e.width, z)
 		for i := range hi - lo {
-			e.tally.count(z[i*e.width:(i+1)*e.width], unit.class[first+i])
+			e.tally.count(z[i*e.width:(i+1)*e.width], unit.class[first+i], unit.weight.Of(first+i), unit.count.Of(first+i))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 var settings = []app.Setting{
 	{Name: "lr", Default: "1", Reason: "step size, as a multiple of what the data's curvature allows; it grows and is cut by what epochs gain, so the default seldom needs another"},
 	{Name: "l2", Default: app.Auto, Reason: "strength of the pull towards zero, on scaled features and the mean loss; auto follows the evidence of the training rows after every epoch"},
-	{Name: "class_weights", Default: examples.WeightsNone, Reason: "how much the rows of a class count in training: balanced is rows/(classes*rows of the class), so that rare classes are not missed; or label:weight,..., 1 for other labels; test figures count all rows alike"},
+	{Name: "class_weights", Default: examples.WeightsNone, Reason: "how much the rows of a class count in training: balanced is rows/(classes*rows of the class), so that rare classes are not missed; or label:weight,..., 1 for other labels; test figures leave these out"},
 	{Name: "batch", Default: app.Auto, Reason: "rows of a local step; auto is 1 for sparse rows and, for dense ones, 8 to 64 so that a clock has about five steps"},
 	{Name: "rule", Default: ruleAverage, Reason: "average: splits take local steps that are averaged with momentum, the fastest; sgd, momentum, adagrad, adam: splits push gradients and the server steps"},
 	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 16, fewer for small data, or four for each slot that --workers A:B allows, and never depends on the machine"},

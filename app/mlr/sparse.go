@@ -6,7 +6,6 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/app/examples"
 	"bellows/progress"
 	"bellows/vec"
 )
@@ -26,9 +25,9 @@ type sparseUnit struct {
 	offset []int32
 	index  []int32
 	value  []float32
-	class  []int32
-	most   []float32 // the longest step along the weighted gradient of each row
-	bias   float32   // factor of the bias's step: that of a feature of this mean square
+	counting
+	most []float32 // the longest step along the weighted gradient of each row
+	bias float32   // factor of the bias's step: that of a feature of this mean square
 }
 
 // stepStable over the squared length of a row is the longest step along its gradient that brings its log-loss down, whose curvature is
@@ -79,7 +78,7 @@ func (p *problem) keepSparse(splits []bellows.SplitID) {
 			if p.meter.Add(int64(len(p.unitRows(s, at)))) != nil {
 				return
 			}
-			p.sparseUnits[s*p.clocks+at] = p.sparseUnit(p.src, p.unitRows(s, at), p.class, place)
+			p.sparseUnits[s*p.clocks+at] = p.sparseUnit(p.training(), p.unitRows(s, at), place)
 		}
 	})
 	if !p.full && p.meter.Err() == nil {
@@ -144,18 +143,20 @@ func (u *sparseUnit) lead(last []int32, now int32) {
 
 // sparseUnit lays rows out, with their features renumbered unless place is nil: it is scratch of one
 // zero a feature.
-func (p *problem) sparseUnit(s examples.Source, rows, class, place []int32) sparseUnit {
+func (p *problem) sparseUnit(s seen, rows, place []int32) sparseUnit {
 	u := sparseUnit{
 		bias: float32(p.scale.Bias), offset: append(make([]int32, 0, len(rows)+1), 0),
-		class: make([]int32, 0, len(rows)), most: make([]float32, 0, len(rows)),
+		most: make([]float32, 0, len(rows)),
 	}
+	u.class = make([]int32, 0, len(rows))
+	u.pick(s, rows)
 	entries := 0
 	for _, r := range rows {
 		index, _ := s.Entries(int(r))
 		entries += len(index)
 	}
 	u.index, u.value = make([]int32, 0, entries), make([]float32, 0, entries)
-	for _, r := range rows {
+	for at, r := range rows {
 		index, value := s.Entries(int(r))
 		u.index = append(u.index, index...)
 		square := u.bias
@@ -164,9 +165,8 @@ func (p *problem) sparseUnit(s examples.Source, rows, class, place []int32) spar
 			u.value = append(u.value, v)
 			square += float32(v * v)
 		}
-		u.most = append(u.most, stepStable/(square*p.weights.Of(class[r])))
+		u.most = append(u.most, stepStable/(square*float32(u.weight.Of(at))))
 		u.offset = append(u.offset, int32(len(u.index)))
-		u.class = append(u.class, class[r])
 	}
 	if place != nil {
 		u.renumber(place)
@@ -242,7 +242,7 @@ func (u *sparseUnit) walk(w []float32, s *scratch, step, l2 float64, batch, star
 		for r := lo; r < hi; r++ {
 			u.logits(w, r, z[(r-lo)*width:(r-lo+1)*width])
 		}
-		s.tally.residuals(z, u.class[lo:hi])
+		s.tally.residuals(z, u.part(lo, hi))
 		rate := float32(-step / float64(hi-lo))
 		for r := lo; r < hi; r++ {
 			u.add(w, r, z[(r-lo)*width:(r-lo+1)*width], max(rate, -u.most[r]))
@@ -258,7 +258,7 @@ func (u *sparseUnit) gradient(w, g []float32, s *scratch, rate float32) {
 	z := s.z[:s.width]
 	for r := range u.class {
 		u.logits(w, r, z)
-		s.tally.residuals(z, u.class[r:r+1])
+		s.tally.residuals(z, u.part(r, r+1))
 		u.add(g, r, z, rate)
 	}
 }

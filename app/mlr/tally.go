@@ -11,14 +11,33 @@ import (
 // has no probability at all, and would make every mean infinite.
 const chanceLeast = 1e-15
 
-// tally is what is counted over rows: the sum of log-losses, as they are and by the weights of classes, rows named rightly, and per class the
+// tally is what is counted over rows: the sum of log-losses, by what rows count by themselves and by what they weigh in training, rows named rightly, and per class the
 // weighted sum of p(1-p), the curvature of the loss in a class's score.
 type tally struct {
-	weights examples.ClassWeights
 	loss    float64
 	weighed float64
 	correct float64
 	spread  []float64
+}
+
+// counting is what is counted of some rows: the class of each, and what it weighs in training and counts in figures that are shown, nil where all are 1.
+type counting struct {
+	class         []int32
+	weight, count examples.RowWeights
+}
+
+// pick is some rows, in memory of the caller's.
+func (c *counting) pick(s seen, rows []int32) {
+	c.class = c.class[:0]
+	for _, r := range rows {
+		c.class = append(c.class, s.class[r])
+	}
+	c.weight, c.count = s.weight.Pick(c.weight[:0], rows), s.count.Pick(c.count[:0], rows)
+}
+
+// part is rows lo to hi-1.
+func (c *counting) part(lo, hi int) counting {
+	return counting{class: c.class[lo:hi], weight: c.weight.Part(lo, hi), count: c.count.Part(lo, hi)}
 }
 
 func (t *tally) reset() {
@@ -27,33 +46,34 @@ func (t *tally) reset() {
 }
 
 // residuals turns scores of rows into the gradients of their weighted log-losses, w (p - y), and counts them.
-func (t *tally) residuals(z []float32, class []int32) {
+func (t *tally) residuals(z []float32, of counting) {
+	class := of.class
 	width := len(t.spread)
 	vec.Softmax(len(class), width, z)
 	for i, y := range class {
 		p := z[i*width : (i+1)*width]
-		t.count(p, y)
-		w := t.weights.Of(y)
+		w := of.weight.Of(i)
+		t.count(p, y, w, of.count.Of(i))
 		for c, q := range p {
-			t.spread[c] += float64(w) * (float64(q) * (1 - float64(q)))
+			t.spread[c] += w * (float64(q) * (1 - float64(q)))
 		}
 		p[y]--
-		if t.weights != nil {
-			vec.Scale(w, p)
+		if of.weight != nil {
+			vec.Scale(float32(w), p)
 		}
 	}
 }
 
-// count adds a row of probabilities; a tie goes to the class that comes first.
-func (t *tally) count(p []float32, y int32) {
+// count adds a row of probabilities, with what it weighs and counts; a tie goes to the class that comes first.
+func (t *tally) count(p []float32, y int32, weight, count float64) {
 	chance := chanceLeast
 	if y != examples.UnknownClass {
 		chance = max(chanceLeast, float64(p[y]))
 		if examples.Best(p) == int(y) {
-			t.correct++
+			t.correct += count
 		}
 	}
 	loss := -math.Log(chance)
-	t.loss += loss
-	t.weighed += float64(t.weights.Of(y)) * loss
+	t.loss += count * loss
+	t.weighed += weight * loss
 }

@@ -46,7 +46,7 @@ func objective(p *problem, w []float64, l2 float64, g []float64) float64 {
 			}
 		}
 		x[p.features] = 1
-		value += rowLoss(x, w, g, p.width, int(p.class[r]), float64(p.weights.Of(p.class[r]))) / n
+		value += rowLoss(x, w, g, p.width, int(p.class[r]), p.weight.Of(int(r))) / n
 	}
 	for i := range g {
 		g[i] /= n

@@ -61,7 +61,7 @@ func TestBalancedFindsARareClass(t *testing.T) {
 			if told := run.Settings["class_weights"]; told != weights {
 				t.Errorf("%s: the settings say %q, want %q", name, told, weights)
 			}
-			if asked := strings.Contains(run.Headline, "test figures count all rows alike"); asked != (weights != examples.WeightsNone) || asked != (run.Baseline == nil) {
+			if asked := strings.Contains(run.Headline, "test figures leave these out"); asked != (weights != examples.WeightsNone) || asked != (run.Baseline == nil) {
 				t.Errorf("%s: headline %q, baseline %v", name, run.Headline, run.Baseline)
 			}
 		}
@@ -77,7 +77,7 @@ func TestStoppingFollowsTheWeights(t *testing.T) {
 	p := problemOf(t, app.Input{Data: setOf(lopsided(made(4000, 8, 2, 1, 0, 1), 40)), Seed: 1, Settings: map[string]string{"class_weights": examples.WeightsBalanced, "l2": "0.01"}})
 	k := newPolicy(p)
 	progress := epochs.Progress{Best: math.Inf(1), Marked: math.Inf(1)}
-	rows, weight := float64(len(p.held)), p.weights.Sum(p.held, p.class)
+	rows, weight := float64(len(p.held)), p.weight.Sum(p.held)
 	if rows == weight {
 		t.Fatal("held-out rows weigh as much as they are many: the test says nothing")
 	}
@@ -142,11 +142,11 @@ func TestClassWeightsAreRead(t *testing.T) {
 	} {
 		p := problemOf(t, app.Input{Data: setOf(&text), Seed: 1, Settings: map[string]string{"class_weights": given}})
 		for c := range want {
-			if ratio := float64(p.weights[c] / p.weights[0] * float32(want[0])); math.Abs(ratio-want[c]) > 1e-5*want[c] {
-				t.Errorf("%s: weights %v, want them as %v", given, p.weights, want)
+			if ratio := float64(p.classed[c] / p.classed[0] * float32(want[0])); math.Abs(ratio-want[c]) > 1e-5*want[c] {
+				t.Errorf("%s: weights %v, want them as %v", given, p.classed, want)
 			}
 		}
-		if sum := p.weights.Sum(p.rows, p.class); math.Abs(sum/float64(len(p.rows))-1) > 1e-6 {
+		if sum := p.weight.Sum(p.rows); math.Abs(sum/float64(len(p.rows))-1) > 1e-6 {
 			t.Errorf("%s: the mean weight of a row is %v", given, sum/float64(len(p.rows)))
 		}
 	}
@@ -156,12 +156,12 @@ func TestClassWeightsAreRead(t *testing.T) {
 		count[p.class[r]]++
 	}
 	for c, n := range count {
-		if want := float64(len(p.rows)) / (4 * n); math.Abs(float64(p.weights[c])-want) > 1e-6*want {
-			t.Errorf("balanced: class %d weighs %v, want %v", c, p.weights[c], want)
+		if want := float64(len(p.rows)) / (4 * n); math.Abs(float64(p.classed[c])-want) > 1e-6*want {
+			t.Errorf("balanced: class %d weighs %v, want %v", c, p.classed[c], want)
 		}
 	}
-	if q := problemOf(t, app.Input{Data: setOf(set), Seed: 1, Settings: map[string]string{"class_weights": "1.0:2,3:5"}}); q.weights[1]/q.weights[0] != 2 {
-		t.Errorf("labels that are numbers: %v", q.weights)
+	if q := problemOf(t, app.Input{Data: setOf(set), Seed: 1, Settings: map[string]string{"class_weights": "1.0:2,3:5"}}); q.classed[1]/q.classed[0] != 2 {
+		t.Errorf("labels that are numbers: %v", q.classed)
 	}
 }
 

@@ -70,7 +70,7 @@ func sameRows(a, b *data.Set) bool {
 			slices.Equal(p.Users, q.Users) && slices.Equal(p.Items, q.Items)
 	case a.Examples != nil && b.Examples != nil:
 		p, q := a.Examples, b.Examples
-		return slices.Equal(p.Label, q.Label) && slices.Equal(p.Dense, q.Dense) && slices.Equal(p.Index, q.Index) && slices.Equal(p.Value, q.Value)
+		return slices.Equal(p.Label, q.Label) && slices.Equal(p.Weight, q.Weight) && slices.Equal(p.Dense, q.Dense) && slices.Equal(p.Index, q.Index) && slices.Equal(p.Value, q.Value)
 	case a.Documents != nil && b.Documents != nil:
 		p, q := a.Documents, b.Documents
 		return slices.Equal(p.Word, q.Word) && slices.Equal(p.Count, q.Count) && slices.Equal(p.Offset, q.Offset)

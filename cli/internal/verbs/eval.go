@@ -81,7 +81,13 @@ func (c *Tool) evalFlowing(q *question, flow *scores.Flow, r *evalReport) (*app.
 	start := time.Now()
 	q.stages.Enter(stage.Scoring)
 	q.stages.Live.Turn("Ctrl-C stops")
-	detected, err := data.Stream(q.ctx, q.files, q.kind, q.opt, flow.Take)
+	about := c.application(q.model.App).Describe()
+	detected, err := data.Stream(q.ctx, q.files, q.kind, q.opt, func(b *data.Block) error {
+		if err := checkWeights(about, b.Set); err != nil {
+			return err
+		}
+		return flow.Take(b)
+	})
 	if err != nil {
 		return nil, interruptedWhile(q.ctx, "scoring", err)
 	}
@@ -102,6 +108,9 @@ func (c *Tool) evalWhole(q *question, metrics string, r *evalReport) (*app.Exami
 		return nil, err
 	}
 	defer q.set.Close()
+	if err := checkWeights(c.application(q.model.App).Describe(), q.set); err != nil {
+		return nil, err
+	}
 	r.Rows = int64(q.set.Rows())
 	if err := q.known(r.Rows); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
+	"bellows/data"
 	"bellows/model"
 	"bellows/node"
 	"bellows/progress"
@@ -43,6 +44,9 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	err := opt.reading.check(o.about.Data)
 	if err != nil {
 		return nil, err
+	}
+	if opt.reading.weight != "" && !o.about.Weighs {
+		return nil, line.BadFlag("weight", opt.reading.weight, "%s counts all rows alike; leave it out", o.about.Name)
 	}
 	if o.slots, o.most, err = opt.slots(); err != nil {
 		return nil, err
@@ -110,8 +114,22 @@ func (o *order) data() string {
 	return strings.Join(short, " ")
 }
 
+// checkWeights refuses rows that count differently for an application that does not weigh them.
+func checkWeights(about app.Description, sets ...*data.Set) error {
+	for _, set := range sets {
+		if !about.Weighs && set.Weighted() {
+			return bellows.Errorf(bellows.BadData, "read", about.Name, "rows have weights (%s), and %s counts all alike", set.Detected.Weight, about.Name).
+				Hinted("leave out --weight; of Vowpal Wabbit text write no importance weights")
+		}
+	}
+	return nil
+}
+
 // job lets the application make a training job of the data, and says in the end which nodes hold the tables.
 func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
+	if err := checkWeights(o.about, in.set, in.test); err != nil {
+		return nil, err
+	}
 	in.same = in.test != nil && sameRows(in.set, in.test)
 	input := app.Input{
 		Data: in.set, Test: in.test, Seed: o.opt.seed, Epochs: o.opt.epochs, Goal: o.goal,

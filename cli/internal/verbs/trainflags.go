@@ -46,10 +46,10 @@ type trainOptions struct {
 
 // readOptions are the flags that overrule what is detected in DATA.
 type readOptions struct {
-	format, label, ignore, categorical, user, item, rating, separator, header, base, vocab, text string
-	stopWords                                                                                    string
-	hashBits, ngrams                                                                             int
-	quadratic                                                                                    []string
+	format, label, weight, ignore, categorical, user, item, rating, separator, header, base, vocab, text string
+	stopWords                                                                                            string
+	hashBits, ngrams                                                                                     int
+	quadratic                                                                                            []string
 }
 
 func (o *trainOptions) register(f *pflag.FlagSet) {
@@ -108,7 +108,7 @@ func (o *trainOptions) registerHoldout(f *pflag.FlagSet, kind data.Kind) {
 // meaning is the kinds of data for which a flag of reading means something; those that are not here do for all.
 var meaning = map[string][]data.Kind{
 	"user": {data.Ratings}, "item": {data.Ratings}, "rating": {data.Ratings},
-	"label": {data.Ratings, data.Examples}, "ignore": {data.Examples}, "categorical": {data.Examples},
+	"label": {data.Ratings, data.Examples}, "weight": {data.Examples}, "ignore": {data.Examples}, "categorical": {data.Examples},
 	"base": {data.Examples}, "hash-bits": {data.Examples}, "quadratic": {data.Examples},
 	"vocab":      {data.Documents},
 	"text":       {data.Documents},
@@ -122,9 +122,11 @@ func (r *readOptions) register(f *pflag.FlagSet, kind data.Kind) {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	r.registerAll(all)
 	all.VisitAll(func(flag *pflag.Flag) {
-		if kinds := meaning[flag.Name]; kind == 0 || kinds == nil || slices.Contains(kinds, kind) {
+		kinds := meaning[flag.Name]
+		means := kind == 0 || kinds == nil || slices.Contains(kinds, kind)
+		if means || flag.Name == "weight" {
 			f.AddFlag(flag)
-			flag.Hidden = flag.Name == "label" && kind == data.Ratings // check has a remedy for who gives it all the same
+			flag.Hidden = !means || flag.Name == "label" && kind == data.Ratings // check has a remedy for who gives it all the same
 		}
 	})
 }
@@ -133,6 +135,9 @@ func (r *readOptions) register(f *pflag.FlagSet, kind data.Kind) {
 func (r *readOptions) check(kind data.Kind) error {
 	if r.label != "" && kind == data.Ratings {
 		return line.BadFlag("label", r.label, "ratings have no label; say with --rating which column is the rating, with --user and --item which are the others")
+	}
+	if r.weight != "" && kind != data.Examples {
+		return line.BadFlag("weight", r.weight, "%s have no weights; rows of linear and mlr have", kind)
 	}
 	given := r.given()
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -146,6 +151,7 @@ func (r *readOptions) check(kind data.Kind) error {
 func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.format, "format", "", "format of DATA: "+strings.Join(data.Formats(), ", ")+" (default: detected)")
 	f.StringVar(&r.label, "label", "", "label `column` by name or number from 1; for IDX the file of labels")
+	f.StringVar(&r.weight, "weight", "", "`column` of weights, by name or number: how much each row counts, 0 leaves it out")
 	f.StringVar(&r.user, "user", "", "`column` of the users, by name or number from 1 (default: found by its name, else the first)")
 	f.StringVar(&r.item, "item", "", "`column` of the items, likewise (default: found by its name, else the second)")
 	f.StringVar(&r.rating, "rating", "", "`column` of the ratings, likewise (default: found by its name, else the third)")
@@ -185,7 +191,7 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 	for _, f := range []struct {
 		from string
 		to   *string
-	}{{r.label, &o.Label}, {r.user, &o.User}, {r.item, &o.Item}, {r.rating, &o.Rating}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}, {r.vocab, &o.Vocab}, {r.text, &o.Text}, {r.stopWords, &o.StopWords}} {
+	}{{r.label, &o.Label}, {r.weight, &o.Weight}, {r.user, &o.User}, {r.item, &o.Item}, {r.rating, &o.Rating}, {r.separator, &o.Separator}, {r.base, &o.IndexBase}, {r.vocab, &o.Vocab}, {r.text, &o.Text}, {r.stopWords, &o.StopWords}} {
 		if f.from != "" {
 			*f.to = f.from
 		}
@@ -220,7 +226,7 @@ func listOf(text string) []string {
 // given is the flags that are not at their defaults, for run.json.
 func (r readOptions) given() map[string]string {
 	out := map[string]string{}
-	for name, v := range map[string]string{"format": r.format, "label": r.label, "ignore": r.ignore, "categorical": r.categorical,
+	for name, v := range map[string]string{"format": r.format, "label": r.label, "weight": r.weight, "ignore": r.ignore, "categorical": r.categorical,
 		"user": r.user, "item": r.item, "rating": r.rating, "sep": r.separator, "base": r.base, "vocab": r.vocab, "text": r.text, "stop-words": r.stopWords} {
 		if v != "" {
 			out[name] = v

@@ -17,7 +17,7 @@
 // features, a fixed_size_list<float32> where rows are dense, and a
 // large_list<struct<index: int32, value: float32>> where they are sparse.
 // Documents are words, a large_list<struct<word: int32, count: int32>>, words
-// by their positions in the list of names. Behind them may be a time (float64).
+// by their positions in the list of names. Behind them may be a time (float64), and of examples a weight (float32).
 //
 // The package refuses layouts that do not fit the file, and positions that
 // point outside their list or width: whoever walks the columns may trust them.
@@ -42,6 +42,7 @@ type Contents struct {
 	Documents bool
 	Sparse    bool // examples only
 	Times     bool // there is a time, float64, behind the other columns
+	Weights   bool // examples only: there is a weight, float32, behind all
 	Features  int  // examples: at least 1; documents: the bound of the words' positions
 	Users     int  // ratings only: bound of the users' positions
 	Items     int
@@ -61,6 +62,7 @@ type Columns struct {
 	Index  []int32
 	Value  []float32
 	Count  []int32
+	Weight []float32 // above 0
 }
 
 // Rows is the number of rows.
@@ -93,6 +95,9 @@ func (s Contents) schema(meta map[string]string) *arrow.Schema {
 	if s.Times {
 		fields = append(fields, required("time", arrow.PrimitiveTypes.Float64))
 	}
+	if s.Weights {
+		fields = append(fields, required("weight", arrow.PrimitiveTypes.Float32))
+	}
 	m := arrow.MetadataFrom(meta)
 	return arrow.NewSchema(fields, &m)
 }
@@ -107,6 +112,9 @@ func (s Contents) spans() int {
 		n = 4
 	}
 	if s.Times {
+		n++
+	}
+	if s.Weights {
 		n++
 	}
 	return n
@@ -133,6 +141,9 @@ func WriteColumns(w io.Writer, s Contents, c *Columns, meta map[string]string) e
 	}
 	if s.Times {
 		columns = append(columns, column(arrow.PrimitiveTypes.Float64, c.Time))
+	}
+	if s.Weights {
+		columns = append(columns, column(arrow.PrimitiveTypes.Float32, c.Weight))
 	}
 	return write(w, s.schema(meta), columns, rows)
 }
@@ -185,7 +196,7 @@ type Span struct{ Offset, Bytes int64 }
 // Layout is where the columns of a file lie, in this order: user, item,
 // rating; or label, values; or label, offsets, indices, values; or offsets,
 // words, counts; each with the
-// times behind them, if there are any; or, for names, offsets, text.
+// times behind them, and the weights behind those, if there are any; or, for names, offsets, text.
 type Layout struct {
 	Rows  int
 	Spans []Span
@@ -286,8 +297,14 @@ func ReadColumns(file []byte, l Layout, s Contents) (*Columns, error) {
 	default:
 		c.Label, c.Dense = view[float32](&v, 0, rows), view[float32](&v, 1, rows*int64(s.Features))
 	}
+	last := s.spans() - 1
+	if s.Weights {
+		c.Weight = view[float32](&v, last, rows)
+		v.checkWeights(c.Weight)
+		last--
+	}
 	if s.Times {
-		c.Time = view[float64](&v, s.spans()-1, rows)
+		c.Time = view[float64](&v, last, rows)
 	}
 	if v.err != nil {
 		return nil, v.err
@@ -381,6 +398,16 @@ func (v *viewer) checkCounts(values []int32) {
 	for _, n := range values {
 		if n < 1 {
 			v.fail("count %d", n)
+			return
+		}
+	}
+}
+
+// checkWeights wants finite values above 0.
+func (v *viewer) checkWeights(values []float32) {
+	for _, w := range values {
+		if !(w > 0 && w <= math.MaxFloat32) {
+			v.fail("weight %v", w)
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package columnfile
 
 import (
 	"bytes"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,7 +20,9 @@ func samples() map[Contents]*Columns {
 		{Features: 2}:                       {Label: []float32{1, 0}, Dense: []float32{1, 2, 3, 4}},
 		{Sparse: true, Features: 9}: {Label: []float32{1, 0, 2}, Offset: []int64{0, 2, 2, 3},
 			Index: []int32{0, 8, 4}, Value: []float32{1, 2, 3}},
-		{Documents: true, Features: 9}: {Offset: []int64{0, 0, 2, 3}, Index: []int32{2, 8, 8}, Count: []int32{1, 3, 2}},
+		{Sparse: true, Weights: true, Features: 9}: {Label: []float32{1, 0}, Offset: []int64{0, 1, 1}, Index: []int32{8}, Value: []float32{2}, Weight: []float32{0.5, 3}},
+		{Weights: true, Features: 2}:               {Label: []float32{1, 0}, Dense: []float32{1, 2, 3, 4}, Weight: []float32{2, 1}},
+		{Documents: true, Features: 9}:             {Offset: []int64{0, 0, 2, 3}, Index: []int32{2, 8, 8}, Count: []int32{1, 3, 2}},
 	}
 }
 
@@ -108,6 +111,13 @@ func TestPositionsAreChecked(t *testing.T) {
 	if got, err := decode(t, encode(t, s, bad), s); err == nil {
 		t.Errorf("descending offsets read as %+v", got)
 	}
+	s = Contents{Weights: true, Features: 1}
+	for _, w := range []float32{0, -1, float32(math.NaN()), float32(math.Inf(1))} {
+		bad := &Columns{Label: []float32{1, 0}, Dense: []float32{1, 2}, Weight: []float32{1, w}}
+		if got, err := decode(t, encode(t, s, bad), s); err == nil {
+			t.Errorf("weight %v read as %+v", w, got)
+		}
+	}
 }
 
 // Any byte may be wrong: the answer is an error or columns within bounds.
@@ -158,6 +168,11 @@ func checkRead(t *testing.T, file []byte, l Layout, s Contents) {
 			total += c.Dense[i*s.Features]
 		}
 	}
+	for _, w := range c.Weight {
+		if !(w > 0 && w <= math.MaxFloat32) {
+			t.Fatalf("weight %v", w)
+		}
+	}
 	_ = total
 }
 
@@ -166,15 +181,15 @@ func FuzzColumns(f *testing.F) {
 	for s, c := range samples() {
 		file := encode(f, s, c)
 		l := locate(f, file)
-		spans := make([]int64, 8)
+		spans := make([]int64, 10)
 		for i, span := range l.Spans {
 			spans[2*i], spans[2*i+1] = span.Offset, span.Bytes
 		}
-		f.Add(file, l.Rows, spans[0], spans[1], spans[2], spans[3], spans[4], spans[5], spans[6], spans[7])
+		f.Add(file, l.Rows, spans[0], spans[1], spans[2], spans[3], spans[4], spans[5], spans[6], spans[7], spans[8], spans[9])
 	}
-	f.Fuzz(func(t *testing.T, file []byte, rows int, a, aBytes, b, bBytes, c, cBytes, d, dBytes int64) {
-		l := Layout{Rows: rows, Spans: []Span{{a, aBytes}, {b, bBytes}, {c, cBytes}, {d, dBytes}}}
-		for _, n := range []int{4, 3, 2} {
+	f.Fuzz(func(t *testing.T, file []byte, rows int, a, aBytes, b, bBytes, c, cBytes, d, dBytes, e, eBytes int64) {
+		l := Layout{Rows: rows, Spans: []Span{{a, aBytes}, {b, bBytes}, {c, cBytes}, {d, dBytes}, {e, eBytes}}}
+		for _, n := range []int{5, 4, 3, 2} {
 			l.Spans = l.Spans[:n]
 			for s := range samples() {
 				checkRead(t, file, l, s)

@@ -162,7 +162,7 @@ func TestFillIn(t *testing.T) {
 	given := float32(9)
 	list := []Column{{Name: "a"}, {Name: "b", Fill: &given}, {Name: "c", Levels: []string{"x"}}}
 	values := []float32{1, nan, 0, 3, 5, 0, nan, nan, -1}
-	gaps := FillIn(values, list)
+	gaps := FillIn(values, list, nil)
 	if !slices.Equal(values, []float32{1, 9, 0, 3, 5, 0, 2, 9, -1}) || !slices.Equal(gaps, []int64{1, 6, 7}) || *list[0].Fill != 2 || list[2].Fill != nil {
 		t.Errorf("%v, gaps %v, %+v", values, gaps, list)
 	}

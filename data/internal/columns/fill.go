@@ -10,6 +10,7 @@ type Rows struct {
 	Offset   []int64
 	Index    []int32
 	Value    []float32
+	Weight   []float32 // how much each row counts in means; nil: 1
 }
 
 // values are all values, by their places.
@@ -47,25 +48,36 @@ func (r *Rows) feature(place, from int) int {
 // Means is the mean of each feature over the rows that counted says, without the values at the gaps, which are places, ascending. It is 0 where
 // no row has one.
 func (r *Rows) Means(gaps []int64, counted func(row int) bool) []float32 {
-	sums, counts, values := make([]float64, r.Features), make([]int, r.Features), r.values()
+	sums, counts, values := make([]float64, r.Features), make([]float64, r.Features), r.values()
 	for row := range r.count() {
 		from, to := r.span(row)
-		with := counted(row)
+		with, weight := counted(row), 1.0
+		if r.Weight != nil {
+			weight = float64(r.Weight[row])
+		}
 		for place := from; place < to; place++ {
 			if len(gaps) > 0 && gaps[0] == int64(place) {
 				gaps = gaps[1:]
 			} else if with {
 				j := r.feature(place, from)
-				sums[j] += float64(values[place])
-				counts[j]++
+				sums[j] += weight * float64(values[place])
+				counts[j] += weight
 			}
 		}
 	}
 	means := make([]float32, r.Features)
 	for j := range means {
-		means[j] = float32(sums[j] / float64(max(1, counts[j])))
+		means[j] = float32(mean(sums[j], counts[j]))
 	}
 	return means
+}
+
+// mean is a sum divided by what was counted, 0 where that is nothing.
+func mean(sum, count float64) float64 {
+	if count == 0 {
+		return 0
+	}
+	return sum / count
 }
 
 // Fill writes the value of each gap's feature.

@@ -22,6 +22,7 @@ type Choice struct {
 	Count      int      // of columns
 	Label      int      // the label's column, -1 for none
 	Time       int      // the column that says when rows are from, -1: nobody asks
+	Weight     int      // the column that says how much rows count, -1: they count alike
 	TextLabels bool
 	Features   []Column // in the order of a row's values
 	Place      []int    // of each column of the file, its feature; -1 of the label and of what is left out
@@ -40,12 +41,13 @@ type Wanted struct {
 	As                  *Known // nil for training data
 	Timed, TimeKept     bool   // a column of times is wanted, and stays a feature
 	Time                string // it, by name or number; "" finds it by its name
+	Weight              string // the column of weights, by name or number; "": there is none, but that of a model
 }
 
 // Known is the columns of a model's data.
 type Known struct {
 	Header, TextLabels bool
-	Label              *Column
+	Label, Weight      *Column
 	Features, Ignored  []Column
 	Grow               bool // further columns and values of text are taken, behind those that are known
 }
@@ -53,8 +55,10 @@ type Known struct {
 // all is the columns of a table.
 func (k *Known) all() []Column {
 	list := slices.Concat(k.Features, k.Ignored)
-	if k.Label != nil {
-		list = append(list, *k.Label)
+	for _, c := range []*Column{k.Label, k.Weight} {
+		if c != nil {
+			list = append(list, *c)
+		}
 	}
 	return list
 }
@@ -74,10 +78,13 @@ func (k *Known) Names(fields []lines.Field) bool {
 
 // Settle says what becomes of the columns. names is nil without a header; the samples are of all columns. Faults are of the whole first line.
 func Settle(names []string, seen []Sampled, want *Wanted) (*Choice, *lines.Fault) {
-	p := &Choice{Names: names, Count: len(seen), Place: make([]int, len(seen)), Time: -1, want: want}
+	p := &Choice{Names: names, Count: len(seen), Place: make([]int, len(seen)), Time: -1, Weight: -1, want: want}
 	ignored, f := p.named(want.Ignore)
 	if f == nil && want.Timed {
 		ignored, f = p.putTimeAside(ignored)
+	}
+	if f == nil && want.Weight != "" {
+		ignored, f = p.putWeightAside(ignored)
 	}
 	switch {
 	case f != nil:
@@ -175,7 +182,7 @@ func (p *Choice) choose(seen []Sampled, ignored []int) *lines.Fault {
 	for i := range p.Count {
 		c := p.column(i)
 		switch {
-		case i == p.Label:
+		case i == p.Label, i == p.Weight:
 			p.Place[i] = -1
 			continue
 		case slices.Contains(ignored, i):
@@ -201,6 +208,27 @@ func (p *Choice) putTimeAside(ignored []int) ([]int, *lines.Fault) {
 		ignored = append(ignored, p.Time)
 	}
 	return ignored, f
+}
+
+// putWeightAside finds the column of weights and adds it to those that are neither the label nor a feature. Rows to predict have no use for it, and there it is left out.
+func (p *Choice) putWeightAside(ignored []int) ([]int, *lines.Fault) {
+	at, f := p.find(p.want.Weight)
+	if f != nil {
+		return nil, f
+	}
+	texts, f := p.named(p.want.Categorical)
+	switch {
+	case f != nil:
+	case at == p.Time:
+		f = &lines.Fault{What: "the column of weights is to say when rows are from", How: "name another column with --weight or --time"}
+	case slices.Contains(ignored, at):
+		f = &lines.Fault{What: "the column of weights is to be ignored", How: "leave it out of --ignore, or leave out --weight"}
+	case slices.Contains(texts, at):
+		f = &lines.Fault{What: "the column of weights is to be text", How: "leave it out of --categorical"}
+	case !p.want.Unlabelled:
+		p.Weight = at
+	}
+	return append(ignored, at), f
 }
 
 // chooseTime finds the column of times: the one that the option names, or the only one with a name that times have.
@@ -241,6 +269,8 @@ func (p *Choice) chooseLabel(ignored []int) (f *lines.Fault) {
 		case f != nil:
 		case p.Label == p.Time:
 			f = &lines.Fault{What: "the label's column is to say when rows are from", How: "name another column with --time"}
+		case p.Label == p.Weight:
+			f = &lines.Fault{What: "the label's column is to be that of weights", How: "name another column with --weight or --label"}
 		case slices.Contains(ignored, p.Label):
 			f = &lines.Fault{What: "the label's column is to be ignored", How: "leave it out of --ignore"}
 		}
@@ -300,6 +330,7 @@ func (p *Choice) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 	for i, name := range p.Names {
 		feature := slices.IndexFunc(as.Features, func(c Column) bool { return c.Name == name })
 		switch {
+		case i == p.Weight:
 		case slices.Contains(ignored, i):
 			p.Ignored = append(p.Ignored, p.column(i))
 		case i == label:
@@ -307,6 +338,7 @@ func (p *Choice) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 			return nil, &lines.Fault{What: fmt.Sprintf("two columns are named %s", lines.Quoted([]byte(name))), How: "leave one of them out with --ignore and its number"}
 		case feature >= 0:
 			found[feature], p.Place[i] = true, feature
+		case p.weighs(i):
 		case name == "", slices.ContainsFunc(as.Ignored, func(c Column) bool { return c.Name == name }), as.Label != nil && as.Label.Name == name:
 			p.Ignored = append(p.Ignored, p.column(i))
 		default:
@@ -334,6 +366,20 @@ func (p *Choice) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 			How: "leave out what it does not know with --ignore " + strings.Join(names, ",")}
 	}
 	return extra, nil
+}
+
+// weighs says whether a column has the weights of rows by the name that the model's data had, and notes it where rows have a use for them.
+func (p *Choice) weighs(i int) bool {
+	as := p.want.As
+	if as.Weight == nil || p.Names[i] != as.Weight.Name {
+		return false
+	}
+	if p.Weight < 0 && !p.want.Unlabelled {
+		p.Weight = i
+	} else {
+		p.Ignored = append(p.Ignored, p.column(i))
+	}
+	return true
 }
 
 // grow takes what the model does not know: columns, which become features behind its own, and further values of its columns of text. Columns
@@ -392,13 +438,19 @@ func (p *Choice) matchPlaces(ignored []int) (extra []int, f *lines.Fault) {
 	as := p.want.As
 	var rest []int // positions in the file that are not ignored here
 	for i := range p.Count {
-		if slices.Contains(ignored, i) {
+		switch {
+		case i == p.Weight:
+		case slices.Contains(ignored, i):
 			p.Ignored = append(p.Ignored, p.column(i))
-		} else {
+		default:
 			rest = append(rest, i)
 		}
 	}
-	order := as.all()
+	known := *as
+	if p.Weight >= 0 { // it is named, wherever the model's stood
+		known.Weight = nil
+	}
+	order := known.all()
 	slices.SortFunc(order, func(a, b Column) int { return a.Number - b.Number })
 	switch {
 	case len(rest) == len(order):
@@ -416,6 +468,8 @@ func (p *Choice) matchPlaces(ignored []int) (extra []int, f *lines.Fault) {
 			p.Place[rest[k]] = j
 		} else if as.Label != nil && as.Label.Number == c.Number && !p.want.Unlabelled {
 			p.Label = rest[k]
+		} else if known.Weight != nil && known.Weight.Number == c.Number && !p.want.Unlabelled {
+			p.Weight = rest[k]
 		}
 	}
 	return nil, nil

@@ -12,12 +12,14 @@ import (
 //
 // Its caller fills in what becomes of the columns, and Uses for tables; for ratings, or documents, what numbers their ids, or words.
 type Cells struct {
-	Keys  []string // of all columns
-	Used  []bool   // those of which there are vectors
-	Uses  []lines.Use
-	Width int          // tables: values of a row
-	Times *lines.Times // nil: nobody asks
-	Block int32        // the number of the vectors, ascending
+	Keys   []string // of all columns
+	Used   []bool   // those of which there are vectors
+	Uses   []lines.Use
+	Width  int          // tables: values of a row
+	Times  *lines.Times // nil: nobody asks
+	Weighs bool         // the column at Weight says how much rows count
+	Weight int
+	Block  int32 // the number of the vectors, ascending
 
 	Words             *lines.Text // documents: what their text is parsed by; else nil
 	Users, Items      *lines.IDs  // ratings; else nil
@@ -29,14 +31,16 @@ type Cells struct {
 
 // Take appends the rows of some vectors, of the columns that are used.
 func (c *Cells) Take(vs []Vector, p *lines.Piece) *lines.Fault {
-	rows := RowsOf(vs)
-	at := make([]*Vector, len(c.Keys))
-	next := 0
-	for k := range c.Keys {
-		if c.Used[k] {
-			at[k] = &vs[next]
-			next++
+	rows, at := RowsOf(vs), c.columns(vs)
+	if c.Weighs {
+		left, kept, f := c.weights(vs, at[c.Weight], rows, p)
+		if f != nil || kept != nil && len(kept) == 0 {
+			return f
 		}
+		if rows, at = RowsOf(left), c.columns(left); kept != nil {
+			defer func() { c.Row = kept[c.Row] }()
+		}
+		c.Row = 0
 	}
 	switch {
 	case c.Words != nil:
@@ -72,6 +76,18 @@ func (c *Cells) Take(vs []Vector, p *lines.Piece) *lines.Fault {
 		}
 	}
 	return nil
+}
+
+// columns is the vector of each column, nil of those that are not used.
+func (c *Cells) columns(vs []Vector) []*Vector {
+	at, next := make([]*Vector, len(c.Keys)), 0
+	for k := range c.Keys {
+		if c.Used[k] {
+			at[k] = &vs[next]
+			next++
+		}
+	}
+	return at
 }
 
 // place names a column in messages.

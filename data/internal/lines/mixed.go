@@ -25,6 +25,9 @@ type Mixed struct {
 	Width int // values of a row
 	Uses  []Use
 	Times *Times // the column that says when rows are from; nil: nobody asks
+
+	Weighs bool // the column at Weight, of UseNone, says how much rows count
+	Weight int
 }
 
 // Parse appends the rows of a block.
@@ -48,6 +51,17 @@ func (l *Mixed) Parse(text []byte, p *Piece) *Fault {
 func (l *Mixed) row(text []byte, i int, p *Piece) (int, *Fault) {
 	start, separator, last := i, l.Separator, l.Columns-1
 	from, label := len(p.Value), float32(0)
+	if l.Weighs {
+		weight, next, f := l.weightless(text, i)
+		switch {
+		case f != nil:
+			return 0, f
+		case next > 0:
+			p.Weightless++
+			return next, nil
+		}
+		p.weigh(weight)
+	}
 	for range l.Width {
 		p.Value = append(p.Value, 0)
 	}

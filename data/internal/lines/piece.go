@@ -19,13 +19,16 @@ type Piece struct {
 	Missing int // tables: values that are not there; they are NaN in Value
 
 	Time []float64 // one a row, where a column of times is asked for
+
+	Weight     []float32 // one a row, above 0; nil: all are 1
+	Weightless int       // rows of weight 0, which are left out
 }
 
 // Reset empties the piece and keeps its memory.
 func (p *Piece) Reset() {
 	p.Label, p.Value, p.Index, p.Ends = p.Label[:0], p.Value[:0], p.Index[:0], p.Ends[:0]
-	p.User, p.Item, p.Time = p.User[:0], p.Item[:0], p.Time[:0]
-	p.Low, p.High, p.Missing = math.MaxInt32, -1, 0
+	p.User, p.Item, p.Time, p.Weight = p.User[:0], p.Item[:0], p.Time[:0], p.Weight[:0]
+	p.Low, p.High, p.Missing, p.Weightless = math.MaxInt32, -1, 0, 0
 }
 
 // room makes room for so many ratings, so that columns need not grow in steps.
@@ -38,6 +41,7 @@ func (p *Piece) Clone() Piece {
 	return Piece{
 		Label: exact(p.Label), Value: exact(p.Value), Index: exact(p.Index), Ends: exact(p.Ends),
 		User: exact(p.User), Item: exact(p.Item), Low: p.Low, High: p.High, Missing: p.Missing, Time: exact(p.Time),
+		Weight: exact(p.Weight), Weightless: p.Weightless,
 	}
 }
 

@@ -15,7 +15,8 @@ const (
 	HashBitsMost = 27
 )
 
-// VW parses lines of Vowpal Wabbit: "[label [importance]] ['tag]|namespace[:weight] name[:value] ... |namespace ...". A name without a value has 1.
+// VW parses lines of Vowpal Wabbit: "[label [importance]] ['tag]|namespace[:weight] name[:value] ... |namespace ...". A name without a value has 1. The importance is the weight of the row, and 0 leaves it
+// out. Where rows need no label, as those to predict, it means nothing.
 //
 // A feature is the lower Bits bits of the hash of its name, as Vowpal Wabbit has it by --hash strings, its default: MurmurHash3 (x86, 32 bits) of the name's bytes,
 // seeded with that of the namespace, which is seeded with 0; a name or namespace of decimal digits alone is that number plus its seed; the namespace without a
@@ -96,12 +97,21 @@ func (l *VW) Parse(text []byte, p *Piece) *Fault {
 				continue
 			}
 		}
-		label, bar, f := l.head(text, i)
+		label, weight, bar, f := l.head(text, i)
 		if f != nil {
 			return f
 		}
+		from := len(p.Index)
 		if i, f = l.features(text, bar, p); f != nil {
 			return f
+		}
+		if weight == 0 && !l.Unlabelled {
+			p.Index, p.Value = p.Index[:from], p.Value[:from]
+			p.Weightless++
+			continue
+		}
+		if !l.Unlabelled {
+			p.weigh(weight)
 		}
 		p.Label = append(p.Label, label)
 		p.Ends = append(p.Ends, int64(len(p.Index)))
@@ -112,16 +122,17 @@ func (l *VW) Parse(text []byte, p *Piece) *Fault {
 const vwLine = "a line is label |namespace name:value ..., such as 1 |user age:0.4 city=rome"
 
 // head parses what stands before the first bar, from i.
-func (l *VW) head(text []byte, i int) (label float32, bar int, f *Fault) {
+func (l *VW) head(text []byte, i int) (label, weight float32, bar int, f *Fault) {
 	start := i
 	if value, end := ordinary(text, i); end > i && text[end] == ' ' && text[end+1] == '|' { // as most lines begin
-		return value, end + 1, nil
+		return value, 1, end + 1, nil
 	}
+	weight = 1
 	var fields [4]int // where they begin
 	n := 0
 	for text[i] != '|' {
 		if text[i] == '\n' {
-			return 0, 0, &Fault{At: start, Width: max(1, i-start), What: "the line has no bar, behind which its features are", How: vwLine}
+			return 0, 0, 0, &Fault{At: start, Width: max(1, i-start), What: "the line has no bar, behind which its features are", How: vwLine}
 		}
 		end := i
 		for text[end] > ' ' && text[end] != '|' {
@@ -129,15 +140,15 @@ func (l *VW) head(text []byte, i int) (label float32, bar int, f *Fault) {
 		}
 		if text[i] == '\'' || text[end] == '|' { // a tag
 			if i = skipBlanks(text, end, ' '); text[i] != '|' {
-				return 0, 0, &Fault{At: i, Width: max(1, len(token(text, i))), What: "something stands between the tag and the bar", How: vwLine}
+				return 0, 0, 0, &Fault{At: i, Width: max(1, len(token(text, i))), What: "something stands between the tag and the bar", How: vwLine}
 			}
 			if n == 0 && text[start] != '\'' && end > start && !l.Unlabelled {
-				return 0, 0, &Fault{At: start, Width: end - start, What: fmt.Sprintf("%s touches the bar, which makes it the tag of a line without a label", Quoted(text[start:end])), How: "write a blank between the label and the bar"}
+				return 0, 0, 0, &Fault{At: start, Width: end - start, What: fmt.Sprintf("%s touches the bar, which makes it the tag of a line without a label", Quoted(text[start:end])), How: "write a blank between the label and the bar"}
 			}
 			break
 		}
 		if n == len(fields)-1 {
-			return 0, 0, &Fault{At: i, Width: end - i, What: "more than a label, an importance weight and an initial prediction stand before the bar", How: vwLine}
+			return 0, 0, 0, &Fault{At: i, Width: end - i, What: "more than a label, an importance weight and an initial prediction stand before the bar", How: vwLine}
 		}
 		fields[n] = i
 		n++
@@ -146,25 +157,29 @@ func (l *VW) head(text []byte, i int) (label float32, bar int, f *Fault) {
 	for k := range n {
 		at, field := fields[k], token(text, fields[k])
 		if bytes.IndexByte(field, ':') >= 0 {
-			return 0, 0, &Fault{At: at, Width: len(field), What: "labels with costs are for cost-sensitive classes, which are not supported", How: "write one label a line"}
+			return 0, 0, 0, &Fault{At: at, Width: len(field), What: "labels with costs are for cost-sensitive classes, which are not supported", How: "write one label a line"}
+		}
+		if k == 1 {
+			if weight, f = WeightOf(field, at, "importance weight", ""); f != nil {
+				return 0, 0, 0, f
+			}
+			continue
 		}
 		v, err := Number(field)
 		if err != nil {
-			return 0, 0, BadNumber(at, field, [...]string{"label", "importance weight", "initial prediction"}[k], "", "")
+			return 0, 0, 0, BadNumber(at, field, [...]string{"label", "", "initial prediction"}[k], "", "")
 		}
 		switch {
 		case k == 0:
 			label = v
-		case k == 1 && v != 1:
-			return 0, 0, &Fault{At: at, Width: len(field), What: fmt.Sprintf("the row has the importance weight %s, and no application here weighs rows", field), How: "write 1, or leave the weight out of all lines; where it is a class that counts for more, see --set class_weights of mlr"}
 		case k == 2 && v != 0:
-			return 0, 0, &Fault{At: at, Width: len(field), What: fmt.Sprintf("the row has the initial prediction %s, from which no application here begins", field), How: "leave it out of all lines"}
+			return 0, 0, 0, &Fault{At: at, Width: len(field), What: fmt.Sprintf("the row has the initial prediction %s, from which no application here begins", field), How: "leave it out of all lines"}
 		}
 	}
 	if n == 0 && !l.Unlabelled {
-		return 0, 0, &Fault{At: start, Width: 1, What: "label is missing", How: "write it before the bar, with a blank between them; what is missing is not guessed"}
+		return 0, 0, 0, &Fault{At: start, Width: 1, What: "label is missing", How: "write it before the bar, with a blank between them; what is missing is not guessed"}
 	}
-	return label, i, nil
+	return label, weight, i, nil
 }
 
 // features parses the rest of a line, from its first bar, and returns the position behind it.

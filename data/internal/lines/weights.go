@@ -1,0 +1,111 @@
+package lines
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// A row counts as much as its weight says: 0, which leaves it out, or from weightLeast to weightMost, so that sums and products of weights are far from the bounds of 32-bit floats.
+const (
+	weightLeast = 1e-9
+	weightMost  = 1e9
+)
+
+// weightBounds is what a weight may be, in remedies.
+var weightBounds = fmt.Sprintf("a weight is from %g to %g, or 0, which leaves the row out", weightLeast, float64(weightMost))
+
+// WeightOf is the field at a position as a weight; noun and place name it in messages.
+func WeightOf(field []byte, at int, noun, place string) (float32, *Fault) {
+	if missing(field) {
+		return 0, &Fault{At: at, Width: max(1, len(field)), What: noun + place + " is missing", How: "give every row its weight, 1 for those that are like others; " + weightBounds}
+	}
+	w, err := Number(field)
+	if err != nil {
+		f := BadNumber(at, field, noun, place, "")
+		if err != ErrNotNumber || f.How == decimal {
+			f.How = weightBounds
+		}
+		return 0, f
+	}
+	f := &Fault{At: at, Width: len(field), How: weightBounds}
+	switch zero := w == 0 && !bytes.ContainsAny(mantissa(field), "123456789"); {
+	case w < 0 || field[0] == '-' && !zero:
+		f.What = fmt.Sprintf("%s %s%s is negative", noun, Quoted(field), place)
+	case w > weightMost:
+		f.What = fmt.Sprintf("%s %s%s is too large", noun, Quoted(field), place)
+	case w < weightLeast && !zero:
+		f.What = fmt.Sprintf("%s %s%s is too small", noun, Quoted(field), place)
+	default:
+		return w + 0, nil // no -0
+	}
+	return 0, f
+}
+
+// mantissa is what of a number stands before its exponent.
+func mantissa(field []byte) []byte {
+	if at := bytes.IndexAny(field, "eE"); at >= 0 {
+		return field[:at]
+	}
+	return field
+}
+
+// weigh notes the weight of the row whose label is the next. While all are 1 there are none.
+func (p *Piece) weigh(w float32) {
+	if w == 1 && len(p.Weight) == 0 {
+		return
+	}
+	for len(p.Weight) < len(p.Label) {
+		p.Weight = append(p.Weight, 1)
+	}
+	p.Weight = append(p.Weight, w)
+}
+
+// weightless looks for the row's weight before anything else of it is parsed, so that a row that is left out leaves no value of text behind. Of such a row nothing is looked at but the number of
+// its fields. next is the position behind a row that is left out, 0 where none is.
+func (l *Mixed) weightless(text []byte, i int) (weight float32, next int, f *Fault) {
+	start := i
+	for column := 0; ; column++ {
+		if text[i] == ' ' {
+			i = skipBlanks(text, i, l.Separator)
+		}
+		field, end, f := cutField(text, i, string(l.Separator))
+		if f != nil {
+			return 0, 0, f
+		}
+		if column == l.Weight {
+			at := i
+			if text[i] == '"' {
+				at++
+			}
+			if weight, f = WeightOf(field, at, "weight", l.place(column)); f != nil {
+				if other := l.otherRow(text, i); other != nil {
+					f = other
+				}
+				return 0, 0, f
+			}
+			if weight > 0 {
+				return weight, 0, nil
+			}
+		}
+		i = end
+		if l.Separator == ' ' {
+			i = skipBlanks(text, i, l.Separator)
+		}
+		if crlf(text, i) {
+			i++
+		}
+		switch last := l.Columns - 1; {
+		case text[i] == '\n' && column < l.Weight:
+			return 1, 0, nil // it has too few fields, which is met
+		case text[i] == '\n' && column < last:
+			return 0, 0, l.fewFields(text, start, i, column+1)
+		case text[i] == '\n':
+			return 0, i + 1, nil
+		case column == last:
+			return 0, 0, l.extraField(text, i)
+		}
+		if l.Separator != ' ' {
+			i++
+		}
+	}
+}

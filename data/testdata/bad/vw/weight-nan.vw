@@ -1,0 +1,2 @@
+1 2 |f a
+-1 nan 0 'tag|f b
