@@ -296,6 +296,11 @@ func TestWhatCannotBeExported(t *testing.T) {
 	twice := weighted(r, "linear", `{"loss":"squared","index_base":0}`, 1, 2, ids("bias.txt", "a"))
 	few := weighted(r, "linear", `{"loss":"squared","index_base":0}`, 1, 2, ids("columns.txt", "a"))
 	long := weighted(r, "linear", `{"loss":"squared","index_base":0}`, 1, 2, model.IDs{File: "columns.txt", Names: append(make([]string, 3000), strings.Repeat("x", 1<<19))})
+	rising := weighted(r, "linear", `{"loss":"hinge","index_base":0}`, 1, 2, ids("labels.txt", "a", "b"))
+	rising.Tensors = append(rising.Tensors, model.Tensor{Name: "isotonic", Shape: []int{2, 2}, Floats: []float32{-1, 0.2, 1, 0.9}})
+	if _, err := export.New(rising, export.NPZ); err != nil {
+		t.Error(err)
+	}
 	for _, c := range []struct {
 		m            *model.Model
 		format, want string
@@ -309,6 +314,8 @@ func TestWhatCannotBeExported(t *testing.T) {
 		{zero, export.NPZ, "ends with a zero byte; read model.safetensors and columns.txt instead", bellows.Refused},
 		{twice, export.NPZ, `the tensor "bias" cannot be a member of an archive, or is there twice`, bellows.Refused},
 		{long, export.NPZ, "the longest of the 3001 names of columns has 524288 characters", bellows.Refused},
+		{rising, export.ONNX, "its probabilities are by an isotonic calibration, which has no form that the format knows; npz has it", bellows.Refused},
+		{rising, export.LIBLINEAR, "its probabilities are by an isotonic calibration", bellows.Refused},
 		{few, export.ONNX, "there are weights for 2 features, and the lists beside them are of other lengths", bellows.BadData},
 		{&model.Model{App: "mlr", Details: []byte("{}")}, export.LIBLINEAR, "tensor weights is missing", bellows.BadData},
 		{&model.Model{App: "mf"}, export.LIBMF, "tensor user_factors is missing", bellows.BadData},

@@ -56,7 +56,7 @@ type listed struct {
 }
 
 func scoreGraph(g *onnx.Graph, m *model.Model, f *File) (lists []listed, err error) {
-	s, err := calibrated(m)
+	s, err := calibrated(m, ONNX)
 	if err != nil {
 		return nil, err
 	}

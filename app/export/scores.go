@@ -72,8 +72,11 @@ func FeaturesOf(m *model.Model) (*Features, error) {
 }
 
 // calibrated is the scores of a model with its calibration in the weights, which makes them those of logistic regression.
-func calibrated(m *model.Model) (*scores, error) {
+func calibrated(m *model.Model, format string) (*scores, error) {
 	s, err := readScores(m)
+	if err == nil && m.App == linearName && m.Tensor("isotonic") != nil {
+		return nil, refused(format, "its probabilities are by an isotonic calibration, which has no form that the format knows").Hinted("npz has it as isotonic; or train with --set calibrate=platt, or without")
+	}
 	if err != nil || s.calibration == nil {
 		return s, err
 	}

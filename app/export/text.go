@@ -19,7 +19,7 @@ func quotedAs(c int, label string) string { return fmt.Sprintf("%d = %q", c, lab
 // first label is that of positive scores; softmax of more is MCSVM_CS, which has a row for each class and predicts the largest score, and of which
 // LIBLINEAR gives no probabilities, as those of its other kinds would not be softmax's. The bias is the weight of a feature that is always 1.
 func newLIBLINEAR(m *model.Model) (*File, error) {
-	s, err := calibrated(m)
+	s, err := calibrated(m, LIBLINEAR)
 	if err != nil {
 		return nil, err
 	}

@@ -10,11 +10,15 @@ import (
 
 // The values of the setting calibrate.
 const (
-	calibrateNone  = "none"
-	calibratePlatt = "platt"
+	calibrateNone     = "none"
+	calibratePlatt    = "platt"
+	calibrateIsotonic = "isotonic"
 )
 
-// calibration makes log-odds of scores: slope * score + offset. nil leaves scores as they are.
+// calibrator makes log-odds of scores.
+type calibrator interface{ of(score float64) float64 }
+
+// calibration makes log-odds of scores: slope * score + offset.
 type calibration struct {
 	Slope  float64 `json:"slope"`
 	Offset float64 `json:"offset"`
@@ -22,9 +26,6 @@ type calibration struct {
 
 // of is the calibrated score.
 func (c *calibration) of(score float64) float64 {
-	if c == nil {
-		return score
-	}
 	return c.Slope*score + c.Offset
 }
 
@@ -47,7 +48,7 @@ func platt(scores []float64, second []bool, weight examples.RowWeights) calibrat
 		}
 	}
 	zeros := weight.Total(len(second)) - ones
-	high, low := (ones+1)/(ones+2), 1/(zeros+2)
+	high, low := smoothed(second, weight)
 	target := func(i int) float64 {
 		if second[i] {
 			return high
@@ -94,8 +95,8 @@ func platt(scores []float64, second []bool, weight examples.RowWeights) calibrat
 }
 
 // calibrated fits the calibration of a model's weights on the rows that are held out.
-func (p *problem) calibrated(weights []float32, bias float32) (*calibration, error) {
-	if !p.calibrate {
+func (p *problem) calibrated(weights []float32, bias float32) (calibrator, error) {
+	if p.calibrate == calibrateNone {
 		return nil, nil
 	}
 	of := &predictor{weights: weights, bias: bias}
@@ -110,9 +111,13 @@ func (p *problem) calibrated(weights []float32, bias float32) (*calibration, err
 		}
 	}
 	if both[0] == 0 || both[1] == 0 {
-		return nil, bellows.Errorf(bellows.BadData, "train", name, "calibrate=platt needs held-out rows of both classes, and there are %d of %s and %d of %s", both[0], p.names[0], both[1], p.names[1]).
+		return nil, bellows.Errorf(bellows.BadData, "train", name, "calibrate=%s needs held-out rows of both classes, and there are %d of %s and %d of %s", p.calibrate, both[0], p.names[0], both[1], p.names[1]).
 			Hinted("give more rows, or leave calibrate out")
 	}
-	c := platt(scores, second, p.count.Pick(nil, p.held))
+	weight := p.count.Pick(nil, p.held)
+	if p.calibrate == calibrateIsotonic {
+		return fitIsotonic(scores, second, weight), nil
+	}
+	c := platt(scores, second, weight)
 	return &c, nil
 }

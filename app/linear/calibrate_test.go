@@ -109,8 +109,9 @@ func TestCalibrationIsRefused(t *testing.T) {
 	for settings, want := range map[string]string{
 		"loss=squared calibrate=platt":    "set linear: calibrate=platt: loss=squared predicts numbers, which are not calibrated",
 		"loss=softmax calibrate=platt":    "set linear: calibrate=platt: scores of loss=softmax are log-probabilities already",
+		"loss=ridge calibrate=isotonic":   "set linear: calibrate=isotonic: loss=squared predicts numbers, which are not calibrated",
 		"loss=logistic progressive=true":  "set linear: progressive=true: solver=auto does not learn row by row; take solver=sgd, adagrad, adam or ftrl",
-		"loss=logistic calibrate=sigmoid": "set linear: calibrate=sigmoid: must be one of none, platt",
+		"loss=logistic calibrate=sigmoid": "set linear: calibrate=sigmoid: must be one of none, platt, isotonic",
 	} {
 		in := app.Input{Data: setOf(made(60, 3, 1, true)), Settings: map[string]string{}}
 		for s := range strings.FieldsSeq(settings) {

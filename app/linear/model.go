@@ -20,7 +20,7 @@ type details struct {
 	IndexBase int     `json:"index_base"`         // of sparse input
 	Features  int     `json:"features,omitempty"` // of the data, where the model has only those of features.txt
 
-	Calibration *calibration `json:"calibration,omitempty"` // of scores
+	Calibration *calibration `json:"calibration,omitempty"` // of scores by calibrate=platt; an isotonic one is a tensor
 }
 
 // newModel makes the model of a run's tables, whose weights are those that the policy measured last.
@@ -48,7 +48,17 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := details{Calibration: fitted, Loss: p.name, L2: l2, L1: k.usedL1, Path: k.path.list, IndexBase: p.src.IndexBase}
+	d := details{Loss: p.name, L2: l2, L1: k.usedL1, Path: k.path.list, IndexBase: p.src.IndexBase}
+	tensors := []model.Tensor{
+		{Name: "weights", Shape: []int{p.features}, Floats: weights},
+		{Name: "bias", Shape: []int{1}, Floats: []float32{float32(bias)}},
+	}
+	switch c := fitted.(type) {
+	case *calibration:
+		d.Calibration = c
+	case *isotonic:
+		tensors = append(tensors, c.tensor())
+	}
 	var ids []model.IDs
 	if p.classes {
 		ids = append(ids, model.IDs{File: examples.LabelsFile, Names: p.names})
@@ -65,11 +75,7 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 	}
 	return &model.Model{
 		App: name, Settings: p.values.All(), Metrics: map[string]float64{}, Details: about,
-		Tensors: []model.Tensor{
-			{Name: "weights", Shape: []int{p.features}, Floats: weights},
-			{Name: "bias", Shape: []int{1}, Floats: []float32{float32(bias)}},
-		},
-		IDs: ids,
+		Tensors: tensors, IDs: ids,
 	}, nil
 }
 
@@ -80,10 +86,11 @@ func openModel(m *model.Model) (*predictor, error) {
 	r := m.Reader(name)
 	var d details
 	r.ReadDetails(&d)
-	p := &predictor{weights: r.Floats("weights", model.Any), loss: d.Loss, calibration: d.Calibration, base: d.IndexBase, targets: targets{names: m.Names(examples.LabelsFile), spread: 1}}
+	p := &predictor{weights: r.Floats("weights", model.Any), loss: d.Loss, base: d.IndexBase, targets: targets{names: m.Names(examples.LabelsFile), spread: 1}}
 	if bias := r.Floats("bias", 1); len(bias) == 1 {
 		p.bias = bias[0]
 	}
+	rising := readIsotonic(m, r)
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
@@ -94,7 +101,7 @@ func openModel(m *model.Model) (*predictor, error) {
 	switch {
 	case !classes && d.Loss != lossSquared && d.Loss != lossHuber && d.Loss != lossInsensitive:
 		return nil, r.Refuse("its loss %q is none that this version has", d.Loss)
-	case p.calibration != nil && (!classes || !finite(p.Slope) || !finite(p.Offset)):
+	case d.Calibration != nil && (!classes || rising != nil || !finite(d.Calibration.Slope) || !finite(d.Calibration.Offset)), rising != nil && !classes:
 		return nil, r.Refuse("its calibration is none of two classes")
 	case classes && len(p.names) != 2:
 		return nil, r.Refuse("%s has %d labels, and loss %s tells 2 apart", examples.LabelsFile, len(p.names), d.Loss)
@@ -102,6 +109,11 @@ func openModel(m *model.Model) (*predictor, error) {
 		return nil, r.Refuse("it has labels, and loss %s predicts numbers", d.Loss)
 	case d.IndexBase != 0 && d.IndexBase != 1:
 		return nil, r.Refuse("its index_base is %d; it is 0 or 1", d.IndexBase)
+	}
+	if d.Calibration != nil {
+		p.calibrated = d.Calibration
+	} else if rising != nil {
+		p.calibrated = rising
 	}
 	narrow, err := examples.ParseFeatures(m.Names(examples.FeaturesFile))
 	if err != nil {

@@ -29,15 +29,15 @@ func (application) Open(m *model.Model) (app.Predictor, error) {
 // predictor answers for one model. It is not for several goroutines at once.
 type predictor struct {
 	targets
-	weights []float32
-	bias    float32
-	loss    string
-	*calibration
-	narrow *examples.Narrowing // of the features of the data, nil: none
-	wide   int                 // features of the data
-	base   int
-	x      []float32
-	meter  *progress.Meter
+	weights    []float32
+	bias       float32
+	loss       string
+	calibrated calibrator          // nil: scores stay as they are
+	narrow     *examples.Narrowing // of the features of the data, nil: none
+	wide       int                 // features of the data
+	base       int
+	x          []float32
+	meter      *progress.Meter
 }
 
 // Pace implements app.Paced.
@@ -68,7 +68,10 @@ func (p *predictor) score(s examples.Source, r int) float64 {
 		}
 		_ = p.meter.Add(int64(min(paceStep, s.Rows()-r)))
 	}
-	return p.calibration.of(p.raw(s, r))
+	if p.calibrated == nil {
+		return p.raw(s, r)
+	}
+	return p.calibrated.of(p.raw(s, r))
 }
 
 // raw is the score before it is calibrated.
@@ -100,7 +103,7 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 }
 
 // likely says whether scores are log-odds.
-func (p *predictor) likely() bool { return p.loss == lossLogistic || p.calibration != nil }
+func (p *predictor) likely() bool { return p.loss == lossLogistic || p.calibrated != nil }
 
 // lossMost bounds the log-loss of a row, as mlr does: a class that the model does not know has no probability at all.
 var lossMost = -math.Log(1e-15)

@@ -140,9 +140,17 @@ func (p *problem) know(in app.Input) error {
 			p.testRow[i] = int32(i)
 		}
 	}
-	p.rows, p.held = examples.Divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.calibrate))
+	p.rows, p.held = examples.Divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.calibrate != calibrateNone))
 	if in.Test == nil {
 		p.test, p.testRow = p.src, p.held
+	}
+	if p.calibrate == calibrateIsotonic {
+		if len(p.held) < isotonicRows {
+			p.warnings = append(p.warnings, fmt.Sprintf("calibrate=isotonic has %d held-out rows to go by, and with fewer than %d calibrate=platt is mostly better", len(p.held), isotonicRows))
+		}
+		if in.Test == nil {
+			p.warnings = append(p.warnings, "the held-out rows calibrate the model, so that its log-loss on them is lower than on others; give others with --test")
+		}
 	}
 	switch {
 	case len(p.rows) < 2:
@@ -438,5 +446,5 @@ func (p *problem) headline(in app.Input) string {
 	for _, told := range p.weighed {
 		form += " · " + told
 	}
-	return fmt.Sprintf("loss %s · %s · %s · %s", p.name, aimed, form, in.HeldOut(p.calibrate))
+	return fmt.Sprintf("loss %s · %s · %s · %s", p.name, aimed, form, in.HeldOut(p.calibrate != calibrateNone))
 }

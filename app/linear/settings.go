@@ -25,7 +25,7 @@ var settings = []app.Setting{
 	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, and comes to the best of all losses, with l1 or without, in few epochs; descent goes from feature to feature, dual from row to row, and all of them end close to the best; sgd, adagrad, adam and ftrl (FTRL-proximal) step by gradients, with l1 and l2 taken on the server, and allow --staleness; softmax has average (splits take local steps that are averaged with momentum), its choice, and sgd, momentum, adagrad, adam; auto is newton for up to 1024 features, else descent with l1 and dual without, and dual where l1 meets hinge or insensitive"},
 	{Name: "lr", Default: "1", Reason: "sgd, adagrad, adam, ftrl, and softmax: step size, as a multiple of what suits the data; it is cut when epochs gain little"},
 	{Name: "class_weights", Default: "none", Reason: "how much the rows of a class count in training: balanced is rows/(classes*rows of the class), or label:weight,..., 1 for other labels; test figures leave these out. Of losses of classes; it multiplies what rows count by --weight"},
-	{Name: "calibrate", Default: calibrateNone, Reason: "two classes: platt fits the log-odds of classes to the scores of held-out rows, beside --test 5 % of DATA, so that predict and eval have probabilities by hinge and squared_hinge, too"},
+	{Name: "calibrate", Default: calibrateNone, Reason: "two classes: platt fits the log-odds of classes to the scores of held-out rows, beside --test 5 % of DATA, so that predict and eval have probabilities by hinge and squared_hinge, too; isotonic fits chances that rise with scores in whatever form, which wants 1,000 such rows"},
 	{Name: "progressive", Default: "false", Reason: "sgd, adagrad, adam, ftrl: show the loss and the accuracy, or the error, of each row before it was learned from, in the first epoch: what the model would have been good for while it learned"},
 	{Name: "gap", Default: "0.01", Reason: "the run ends when the objective is certain to be within this part of the best there is; it mostly is far closer then, and smaller takes longer. Or by dual, or with hinge and insensitive, when it is within ten times that and has fallen by less than a tenth of it in 20 epochs; by steps, which prove nothing, when it has fallen by less than a tenth of it in 5"},
 	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 4 for dense rows and 16 for sparse ones, fewer for small data, or four for each slot that --workers A:B allows, and never depends on the machine"},
@@ -85,7 +85,7 @@ type config struct {
 	path           int  // strengths to try; 0: as it suits
 	l2, l1, gap    float64
 	lr             float64
-	calibrate      bool
+	calibrate      string
 	progressive    bool
 	weighs         bool              // rows count by their class
 	consistency    table.Consistency // of steps
@@ -146,8 +146,8 @@ func newConfig(in app.Input) (config, error) {
 		c.name = lossOf(in.Data)
 	}
 	c.choose(delta, epsilon)
-	c.calibrate, c.progressive = v.Choice("calibrate", calibrateNone, calibratePlatt) == calibratePlatt, v.Bool("progressive")
-	if c.calibrate && !c.classes && c.loss != nil {
+	c.calibrate, c.progressive = v.Choice("calibrate", calibrateNone, calibratePlatt, calibrateIsotonic), v.Bool("progressive")
+	if c.calibrate != calibrateNone && !c.classes && c.loss != nil {
 		v.Refuse("calibrate", "loss=%s predicts numbers, which are not calibrated", c.name)
 	}
 	if c.progressive && rules[c.solver] == nil {

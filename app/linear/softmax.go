@@ -43,7 +43,7 @@ func newSoftmax(in app.Input, v app.Values) (*app.Run, error) {
 	if v.IsAuto("l1") || v.Float("l1", 0, 1e6) > 0 {
 		v.Refuse("l1", "loss=softmax has l2 alone; of two classes loss=logistic takes l1")
 	}
-	if v.Choice("calibrate", calibrateNone, calibratePlatt) == calibratePlatt {
+	if v.Choice("calibrate", calibrateNone, calibratePlatt, calibrateIsotonic) != calibrateNone {
 		v.Refuse("calibrate", "scores of loss=softmax are log-probabilities already")
 	}
 	if v.Bool("progressive") {

@@ -1,0 +1,216 @@
+package linear
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/app"
+	"bellows/app/examples"
+	"bellows/data"
+	"bellows/model"
+)
+
+// TestIsotonicRises holds pool-adjacent-violators against the formula of the least squares: the chance of a score is the largest, over where a run of scores may begin that ends no earlier, of the least mean
+// of such runs (Barlow et al. 1972, "Statistical inference under order restrictions", theorem 1.4).
+func TestIsotonicRises(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 1))
+	for range 300 {
+		n := 2 + rng.IntN(40)
+		scores, second, weight := make([]float64, n), make([]bool, n), make(examples.RowWeights, n)
+		for i := range scores {
+			scores[i], second[i], weight[i] = float64(rng.IntN(12)-6)/2, rng.IntN(2) == 0, float32(1+rng.IntN(8))/2
+		}
+		high, low := smoothed(second, weight)
+		distinct := slices.Compact(slices.Sorted(slices.Values(scores)))
+		mean := func(from, to float64) float64 {
+			sum, all := 0.0, 0.0
+			for i, s := range scores {
+				if s < from || s > to {
+					continue
+				}
+				target := low
+				if second[i] {
+					target = high
+				}
+				sum, all = sum+weight.Of(i)*target, all+weight.Of(i)
+			}
+			return sum / all
+		}
+		c := fitIsotonic(scores, second, weight)
+		for at, s := range distinct {
+			want := 0.0
+			for a := range at + 1 {
+				least := 1.0
+				for b := at; b < len(distinct); b++ {
+					least = min(least, mean(distinct[a], distinct[b]))
+				}
+				want = max(want, least)
+			}
+			if got := 1 / (1 + math.Exp(-c.of(s))); math.Abs(got-want) > 1e-6 {
+				t.Fatalf("the chance of %v is %v, not %v", s, got, want)
+			}
+		}
+		risesEverywhere(t, c)
+	}
+}
+
+// risesEverywhere wants log-odds that are finite and do not fall, between the points and beyond them.
+func risesEverywhere(t *testing.T, c *isotonic) {
+	t.Helper()
+	before := math.Inf(-1)
+	low, high := float64(c.scores[0]), float64(c.scores[len(c.scores)-1])
+	for k := range 201 {
+		a := c.of(low - 1 + (high-low+2)*float64(k)/200)
+		if math.IsNaN(a) || math.IsInf(a, 0) || a < before-1e-9 {
+			t.Fatalf("%v behind %v at step %d of %v, %v", a, before, k, c.scores, c.chances)
+		}
+		before = a
+	}
+}
+
+// TestIsotonicWeightsAreRepeatedRows, and rows of one class beyond a score have chances that are neither 0 nor 1.
+func TestIsotonicWeightsAreRepeatedRows(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(4, 1))
+	var scores, all []float64
+	var second, allSecond []bool
+	var weight examples.RowWeights
+	for range 400 {
+		s, n := rng.NormFloat64(), 1+rng.IntN(3)
+		is := rng.Float64() < 1/(1+math.Exp(-4*s))
+		scores, second, weight = append(scores, s), append(second, is), append(weight, float32(n))
+		all, allSecond = append(all, slices.Repeat([]float64{s}, n)...), append(allSecond, slices.Repeat([]bool{is}, n)...)
+	}
+	a, b := fitIsotonic(scores, second, weight), fitIsotonic(all, allSecond, nil)
+	if !slices.Equal(a.scores, b.scores) {
+		t.Fatalf("points at %v by weights, at %v by rows", a.scores, b.scores)
+	}
+	for i, p := range a.chances {
+		if math.Abs(float64(p-b.chances[i])) > 1e-6 {
+			t.Errorf("chance %v by weights, %v by rows", p, b.chances[i])
+		}
+	}
+	if first, last := a.chances[0], a.chances[len(a.chances)-1]; first <= 0 || first > 0.02 || last >= 1 || last < 0.98 {
+		t.Errorf("chances from %v to %v", first, last)
+	}
+}
+
+// calibratedModel trains a machine with an isotonic calibration.
+func calibratedModel(t *testing.T, settings map[string]string) (*model.Model, *app.Run, *data.Set) {
+	t.Helper()
+	test := setOf(made(2000, 5, 2, true))
+	in := app.Input{Data: setOf(made(30000, 5, 1, true)), Test: test, Seed: 3, Epochs: 8, Settings: settings}
+	run, err := New().NewRun(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tables, _ := trainedBy(t, run, 2)
+	m, err := run.Model(tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, run, test
+}
+
+// TestIsotonicOfAMachine: its probabilities are about as good as those of logistic regression, and the model keeps them.
+func TestIsotonicOfAMachine(t *testing.T) {
+	t.Parallel()
+	losses := map[string]float64{}
+	for _, calibrate := range []string{"isotonic", "platt"} {
+		m, run, test := calibratedModel(t, map[string]string{"loss": "hinge", "calibrate": calibrate})
+		p, err := New().Open(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		figures, err := p.Evaluate(test)
+		if err != nil {
+			t.Fatal(err)
+		}
+		losses[calibrate] = metric(t, figures, "logloss")
+		if (m.Tensor(isotonicTensor) != nil) != (calibrate == "isotonic") || strings.Contains(string(m.Details), "calibration") != (calibrate == "platt") || len(run.Warnings) > 0 {
+			t.Errorf("%s: %s, warnings %q", calibrate, m.Details, run.Warnings)
+		}
+		var out strings.Builder
+		if err := p.Predict(test, &out); err != nil {
+			t.Fatal(err)
+		}
+		if fields := strings.Split(strings.Split(out.String(), "\n")[0], "\t"); len(fields) != 3 {
+			t.Errorf("%s: a line is %q", calibrate, fields)
+		}
+	}
+	if a, b := losses["isotonic"], losses["platt"]; !(a < 1.05*b) || a == b {
+		t.Errorf("log-losses %v", losses)
+	}
+	few, err := New().NewRun(app.Input{Data: setOf(made(300, 3, 1, true)), Seed: 1, Settings: map[string]string{"calibrate": "isotonic", "loss": "hinge"}})
+	if err != nil || len(few.Warnings) != 2 || !strings.Contains(few.Warnings[0], "held-out rows to go by") || !strings.Contains(few.Warnings[1], "give others with --test") {
+		t.Errorf("few rows: %q, %v", few.Warnings, err)
+	}
+}
+
+// TestBadIsotonicModels: what cannot be a calibration is refused, and so is one beside another, or of a model of numbers.
+func TestBadIsotonicModels(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		details, want string
+		points        []float32
+	}{
+		{`{"loss":"hinge"}`, "", []float32{0, 0.2, 1, 0.2, 2, 0.9}},
+		{`{"loss":"hinge"}`, "", []float32{0, 0.2}},
+		{`{"loss":"hinge"}`, "tensor isotonic is F32 of shape [0 2]", nil},
+		{`{"loss":"hinge"}`, "the scores of its calibration do not ascend at point 2", []float32{1, 0.2, 1, 0.3}},
+		{`{"loss":"hinge"}`, "the scores of its calibration do not ascend at point 3", []float32{1, 0.2, 2, 0.3, 1.5, 0.4}},
+		{`{"loss":"hinge"}`, "the chances of its calibration descend at point 2", []float32{1, 0.3, 2, 0.2}},
+		{`{"loss":"hinge"}`, "point 1 of its calibration has the chance 0", []float32{1, 0, 2, 0.2}},
+		{`{"loss":"hinge"}`, "point 2 of its calibration has the chance 1", []float32{1, 0.5, 2, 1}},
+		{`{"loss":"hinge"}`, "tensor isotonic holds NaN", []float32{float32(math.NaN()), 0.5}},
+		{`{"loss":"hinge","calibration":{"slope":1,"offset":0}}`, "its calibration is none of two classes", []float32{0, 0.2}},
+		{`{"loss":"squared"}`, "its calibration is none of two classes", []float32{0, 0.2}},
+	} {
+		m := machine(c.points)
+		m.Details = []byte(c.details)
+		if c.details == `{"loss":"squared"}` {
+			m.IDs = nil
+		}
+		_, err := New().Open(m)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%v: %v", c.points, err)
+		case c.want != "" && (bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s with %v: %v", c.details, c.points, err)
+		}
+	}
+	m := machine([]float32{0, 0.2})
+	m.Tensors[2].Shape = []int{2}
+	if _, err := New().Open(m); bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "tensor isotonic is") {
+		t.Errorf("another shape: %v", err)
+	}
+}
+
+// machine is a model of hinge with the points of a calibration.
+func machine(points []float32) *model.Model {
+	return &model.Model{App: name, Details: []byte(`{"loss":"hinge"}`), IDs: []model.IDs{{File: examples.LabelsFile, Names: []string{"no", "yes"}}},
+		Tensors: []model.Tensor{{Name: "weights", Shape: []int{1}, Floats: []float32{1}}, {Name: "bias", Shape: []int{1}, Floats: []float32{0}},
+			{Name: isotonicTensor, Shape: []int{len(points) / 2, 2}, Floats: points}}}
+}
+
+// FuzzIsotonic opens models whose points may be anything: they are refused, or log-odds are finite and do not fall.
+func FuzzIsotonic(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 63, 0, 0, 128, 63, 0, 0, 64, 63})
+	f.Add([]byte{0, 0, 128, 63, 0, 0, 0, 63, 0, 0, 0, 0, 0, 0, 64, 63})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var points []float32
+		for ; len(raw) >= 8; raw = raw[8:] {
+			points = append(points, math.Float32frombits(binary.LittleEndian.Uint32(raw)), math.Float32frombits(binary.LittleEndian.Uint32(raw[4:])))
+		}
+		p, err := New().Open(machine(points))
+		if err == nil {
+			risesEverywhere(t, p.(*predictor).calibrated.(*isotonic))
+		}
+	})
+}
