@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"bellows/data/internal/columns"
 	"bellows/data/internal/lines"
 )
 
@@ -32,7 +33,7 @@ func (r *reader) assemble() (*Set, error) {
 	set := &Set{Kind: r.kind, Detected: Detection{
 		Format: r.layout.format.shown(), Header: r.layout.header && r.layout.keys == nil, Files: len(r.ins), Rows: rows,
 	}}
-	set.Detected.ofTimes(r.layout)
+	r.layout.timesFound(&set.Detected)
 	if r.layout.separator != "" && r.layout.keys == nil {
 		set.Detected.Separator = lines.SeparatorName(r.layout.separator)
 	}
@@ -66,7 +67,7 @@ func (r *reader) assemble() (*Set, error) {
 	if set.Examples.Features == 0 {
 		return nil, &Error{File: r.ins[0].Shown(), What: "there are labels but no features", How: "give each row at least one feature"}
 	}
-	if set.Detected.describe(set.Examples); r.layout.table != nil && r.layout.label < 0 {
+	if describe(&set.Detected, set.Examples); r.layout.table != nil && r.layout.label < 0 {
 		set.Detected.Classes = 0 // nobody has looked for labels
 	}
 	set.Reading = r.reading(set)
@@ -87,12 +88,12 @@ func (r *reader) weigh(set *Set, starts []int) {
 		copy(e.Weight[starts[n]:], p.Weight)
 	}
 	if set.Detected.Weightless > 0 || e.Weight != nil {
-		set.Detected.Weight = ofImportance // tables say which column
+		set.Detected.Weight = columns.OfImportance // tables say which column
 	}
 }
 
 // describe fills in what the columns say.
-func (d *Detection) describe(e *ExampleSet) {
+func describe(d *Detection, e *ExampleSet) {
 	d.Features, d.IndexBase, d.Classes = e.Features, e.IndexBase, len(e.LabelNames)
 	if e.LabelNames == nil {
 		d.Classes = len(e.Classes(classesMax))

@@ -151,11 +151,6 @@ func (s *slot) store(set *Set) (problem string) {
 	return (*stored.Slot)(s).Store(c)
 }
 
-// CacheUnusable says whether the cache could not take the columns, and will not the next time.
-func (d Detection) CacheUnusable() bool {
-	return d.CacheProblem != "" && !strings.HasPrefix(d.CacheProblem, stored.Changed)
-}
-
 // columns is what of the set is stored.
 func (s *Set) columns() *columnfile.Columns {
 	if r := s.Ratings; r != nil {

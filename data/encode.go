@@ -120,7 +120,7 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	if missing > 0 {
 		e.gaps = columns.FillIn(e.Dense, t.Features, e.Weight)
 	}
-	set.Detected.ofPlan(r.layout, missing)
+	r.layout.found(&set.Detected, missing)
 	constant, counting := columns.Odd(e.Dense, t.Features)
 	set.Detected.Constant, set.Detected.Counting = append(set.Detected.Constant, constant...), counting
 	e.Features = width
@@ -139,8 +139,8 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 // singularLeast is the number of a column's values from which it is no accident that most rows have their own.
 const singularLeast = 20
 
-// ofPlan fills in what the layout of a table says, in which so many numbers are missing.
-func (d *Detection) ofPlan(p *layout, missing int) {
+// found fills in what the layout of a table says, in which so many numbers are missing.
+func (p *layout) found(d *Detection, missing int) {
 	d.Filled, d.Ignored, d.Choice = missing, len(p.table.Ignored), p.table.Choice
 	switch {
 	case p.label >= 0 && p.names != nil:
@@ -171,8 +171,8 @@ func (d *Detection) ofPlan(p *layout, missing int) {
 	}
 }
 
-// ofTimes fills in where the layout has found times.
-func (d *Detection) ofTimes(p *layout) {
+// timesFound fills in where the layout has found times.
+func (p *layout) timesFound(d *Detection) {
 	switch t := p.times; {
 	case t == nil:
 	case p.names != nil:

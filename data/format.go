@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"bellows/data/internal/columns"
 	"bellows/data/internal/idx"
 )
 
@@ -34,11 +35,11 @@ var formats = []struct {
 	shown  string   // on the screen
 	ends   []string // of names of files, but for compression; IDX has a form of its own
 }{
-	{LIBSVM, "LIBSVM", []string{".libsvm", ".svm", ".svmlight"}},
-	{LibFM, "libFM", []string{".libfm"}},
+	{LIBSVM, columns.ShownLIBSVM, []string{".libsvm", ".svm", ".svmlight"}},
+	{LibFM, columns.ShownLibFM, []string{".libfm"}},
 	{VW, "Vowpal Wabbit", []string{".vw"}},
-	{CSV, "CSV", []string{".csv"}},
-	{TSV, "TSV", []string{".tsv", ".tab"}},
+	{CSV, columns.ShownCSV, []string{".csv"}},
+	{TSV, columns.ShownTSV, []string{".tsv", ".tab"}},
 	{Triples, "triples", nil},
 	{JSONL, "JSON lines", []string{".jsonl", ".ndjson"}},
 	{Parquet, "Parquet", []string{".parquet", ".pq"}},

@@ -47,7 +47,7 @@ func readIDX(ctx context.Context, ins []source.Input, head *source.Stream, kind 
 		}
 	}
 	set.Detected = Detection{Format: IDX.shown(), Files: files, Rows: e.Rows()}
-	set.Detected.describe(e)
+	describe(&set.Detected, e)
 	set.Reading = &Reading{Format: IDX, FormatGiven: opt.Format != ""}
 	return set, nil
 }

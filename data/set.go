@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"bellows/data/internal/bags"
+	"bellows/data/internal/columns"
 )
 
 // Kind says what the rows of an input are.
@@ -25,6 +26,9 @@ func (k Kind) String() string {
 	}
 	return [...]string{Ratings: "ratings", Examples: "examples", Documents: "documents"}[k]
 }
+
+// Detection is how an input was understood.
+type Detection = columns.Detection
 
 // Set is what Read returns: the columns of one input and how it was understood.
 //

@@ -1,4 +1,4 @@
-package data
+package columns
 
 import (
 	"fmt"
@@ -6,10 +6,19 @@ import (
 	"strings"
 
 	"bellows/data/internal/lines"
+	"bellows/data/internal/stored"
 )
 
-// ofImportance is the Weight of Vowpal Wabbit text, which has weights in its lines.
-const ofImportance = "of importance"
+// OfImportance is the Weight of Vowpal Wabbit text, which has weights in its lines.
+const OfImportance = "of importance"
+
+// Formats as they are shown, of which the sentence says more than the name.
+const (
+	ShownLIBSVM = "LIBSVM"
+	ShownLibFM  = "libFM"
+	ShownCSV    = "CSV"
+	ShownTSV    = "TSV"
+)
 
 // Detection is how an input was understood.
 type Detection struct {
@@ -21,7 +30,7 @@ type Detection struct {
 	Label      string // the label's column: its name in quotes, or its number where there are no names; "" where labels have no column
 	Choice     string // how the label's column was chosen, when nobody named it; "" otherwise
 	Time       string // like Label, the column of times; "" where nobody asked for them
-	Weight     string // the column of weights, likewise, or ofImportance; "" where rows count alike
+	Weight     string // the column of weights, likewise, or OfImportance; "" where rows count alike
 	Dates      bool   // it holds dates, else numbers
 	Columns    string // ratings: which columns were taken, as the sentence has it
 	Files      int
@@ -51,6 +60,11 @@ type Detection struct {
 	CacheProblem string // why the columns could not be stored, else ""
 }
 
+// CacheUnusable says whether the cache could not take the columns, and will not the next time.
+func (d Detection) CacheUnusable() bool {
+	return d.CacheProblem != "" && !strings.HasPrefix(d.CacheProblem, stored.Changed)
+}
+
 // String is the sentence for the screen, such as
 // "100 000 ratings, 943 × 1 682, triples, tab" or
 // "11 314 rows × 17 561 features, 20 classes, LIBSVM, base 1".
@@ -72,7 +86,7 @@ func (d Detection) String() string {
 	}
 	parts = append(parts, d.Format)
 	switch {
-	case d.Format == LIBSVM.shown() || d.Format == LibFM.shown():
+	case d.Format == ShownLIBSVM || d.Format == ShownLibFM:
 		parts = append(parts, "base "+strconv.Itoa(d.IndexBase))
 	case d.HashBits > 0:
 		parts = append(parts, lines.Counted(d.HashBits, "bit")+" of hash")
@@ -94,7 +108,7 @@ func (d Detection) String() string {
 
 // columns says how the columns of a table were understood.
 func (d Detection) columns() (parts []string) {
-	table := d.Format == CSV.shown() || d.Format == TSV.shown()
+	table := d.Format == ShownCSV || d.Format == ShownTSV
 	switch {
 	case d.Header:
 		parts = append(parts, "header")
@@ -111,7 +125,7 @@ func (d Detection) columns() (parts []string) {
 		parts = append(parts, "time "+d.Time)
 	}
 	switch {
-	case d.Weight == ofImportance:
+	case d.Weight == OfImportance:
 		parts = append(parts, "weights "+d.Weight)
 	case d.Weight != "":
 		parts = append(parts, "weight "+d.Weight)
