@@ -48,7 +48,7 @@ func platt(scores []float64, second []bool, weight examples.RowWeights) calibrat
 		}
 	}
 	zeros := weight.Total(len(second)) - ones
-	high, low := smoothed(second, weight)
+	high, low := loss.ClassTargets(second, weight)
 	target := func(i int) float64 {
 		if second[i] {
 			return high
@@ -116,7 +116,7 @@ func (p *problem) calibrated(weights []float32, bias float32) (calibrator, error
 	}
 	weight := p.count.Pick(nil, p.held)
 	if p.calibrate == calibrateIsotonic {
-		return fitIsotonic(scores, second, weight), nil
+		return &isotonic{*loss.FitRising(scores, second, weight)}, nil
 	}
 	c := platt(scores, second, weight)
 	return &c, nil

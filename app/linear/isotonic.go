@@ -1,11 +1,7 @@
 package linear
 
 import (
-	"cmp"
-	"math"
-	"slices"
-
-	"bellows/app/examples"
+	"bellows/app/linear/internal/loss"
 	"bellows/model"
 )
 
@@ -19,83 +15,16 @@ const (
 	isotonicMost = 1 << 24
 )
 
-// isotonic makes log-odds of scores by a function that rises and has no other form: the chance of the second class at some scores, on straight lines between them, and level beyond.
-//
-// Invariant: scores ascend, no two the same, and chances, between 0 and 1 and neither, do not descend (TestIsotonicRises).
-type isotonic struct{ scores, chances []float32 }
+// isotonic makes log-odds of scores by a function that rises.
+type isotonic struct{ loss.Rising }
 
-// of is the log-odds of a score.
-func (c *isotonic) of(score float64) float64 {
-	at, _ := slices.BinarySearchFunc(c.scores, score, func(s float32, score float64) int { return cmp.Compare(float64(s), score) })
-	var p float64
-	switch {
-	case at == len(c.scores):
-		p = float64(c.chances[at-1])
-	case at == 0:
-		p = float64(c.chances[0])
-	default:
-		low, high := float64(c.scores[at-1]), float64(c.scores[at])
-		part := (score - low) / (high - low)
-		p = (1-part)*float64(c.chances[at-1]) + part*float64(c.chances[at])
-	}
-	return math.Log(p / (1 - p))
-}
-
-// pool is rows next to each other in the order of scores that have one chance.
-type pool struct {
-	first, last float32 // scores
-	sum, weight float64 // of targets times weights, and of weights
-}
-
-// fitIsotonic is the calibration of scores and classes of rows that were not trained on (Zadrozny and Elkan 2002, "Transforming classifier scores into accurate multiclass probability estimates") that is
-// nearest in least squares, by pool-adjacent-violators (Ayer et al. 1955, "An empirical distribution function for sampling with incomplete information"): while a chance is not above that of the scores below,
-// both become one. Rows of equal scores are one from the start. Targets are those of platt and not 0 and 1, so that no chance is either. Each row counts as its weight says; nil: 1.
-func fitIsotonic(scores []float64, second []bool, weight examples.RowWeights) *isotonic {
-	high, low := smoothed(second, weight)
-	rows := make([]pool, len(scores))
-	for i, s := range scores {
-		w, target := weight.Of(i), low
-		if second[i] {
-			target = high
-		}
-		rows[i] = pool{float32(s), float32(s), w * target, w}
-	}
-	slices.SortStableFunc(rows, func(a, b pool) int { return cmp.Compare(a.first, b.first) })
-	alike := rows[:0]
-	for _, p := range rows {
-		if n := len(alike) - 1; n >= 0 && alike[n].first == p.first {
-			alike[n].sum, alike[n].weight = alike[n].sum+p.sum, alike[n].weight+p.weight
-		} else {
-			alike = append(alike, p)
-		}
-	}
-	var pools []pool
-	for _, p := range alike {
-		for n := len(pools) - 1; n >= 0; n-- {
-			if before := &pools[n]; before.sum*p.weight < p.sum*before.weight {
-				break
-			}
-			p = pool{pools[n].first, p.last, pools[n].sum + p.sum, pools[n].weight + p.weight}
-			pools = pools[:n]
-		}
-		pools = append(pools, p)
-	}
-	c := &isotonic{}
-	for _, p := range pools {
-		chance := min(float32(p.sum/p.weight), math.Nextafter32(1, 0))
-		c.scores, c.chances = append(c.scores, p.first), append(c.chances, chance)
-		if p.last > p.first {
-			c.scores, c.chances = append(c.scores, p.last), append(c.chances, chance)
-		}
-	}
-	return c
-}
+func (c *isotonic) of(score float64) float64 { return c.Of(score) }
 
 // tensor is how a model keeps the calibration.
 func (c *isotonic) tensor() model.Tensor {
-	t := model.Tensor{Name: isotonicTensor, Shape: []int{len(c.scores), 2}}
-	for i, s := range c.scores {
-		t.Floats = append(t.Floats, s, c.chances[i])
+	t := model.Tensor{Name: isotonicTensor, Shape: []int{len(c.Scores), 2}}
+	for i, s := range c.Scores {
+		t.Floats = append(t.Floats, s, c.Chances[i])
 	}
 	return t
 }
@@ -108,35 +37,23 @@ func readIsotonic(m *model.Model, r *model.Reader) *isotonic {
 	values := r.Floats(isotonicTensor, model.Any, 2)
 	c := &isotonic{}
 	for i := 0; i+1 < len(values); i += 2 {
-		c.scores, c.chances = append(c.scores, values[i]), append(c.chances, values[i+1])
+		c.Scores, c.Chances = append(c.Scores, values[i]), append(c.Chances, values[i+1])
 	}
 	switch {
 	case r.Err() != nil:
-	case len(c.scores) > isotonicMost:
-		_ = r.Refuse("its calibration has %d points", len(c.scores))
+	case len(c.Scores) > isotonicMost:
+		_ = r.Refuse("its calibration has %d points", len(c.Scores))
 	default:
-		for i, s := range c.scores {
-			switch p := c.chances[i]; {
-			case i > 0 && s <= c.scores[i-1]:
+		for i, s := range c.Scores {
+			switch p := c.Chances[i]; {
+			case i > 0 && s <= c.Scores[i-1]:
 				_ = r.Refuse("the scores of its calibration do not ascend at point %d", i+1)
 			case !(p > 0 && p < 1):
 				_ = r.Refuse("point %d of its calibration has the chance %v, which is none between 0 and 1", i+1, p)
-			case i > 0 && p < c.chances[i-1]:
+			case i > 0 && p < c.Chances[i-1]:
 				_ = r.Refuse("the chances of its calibration descend at point %d", i+1)
 			}
 		}
 	}
 	return c
-}
-
-// smoothed are the targets of the second class and of the first: those of one more row of each class, so that no probability is 0 or 1.
-func smoothed(second []bool, weight examples.RowWeights) (high, low float64) {
-	ones := 0.0
-	for i, is := range second {
-		if is {
-			ones += weight.Of(i)
-		}
-	}
-	zeros := weight.Total(len(second)) - ones
-	return (ones + 1) / (ones + 2), 1 / (zeros + 2)
 }

@@ -3,8 +3,6 @@ package linear
 import (
 	"encoding/binary"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,89 +13,17 @@ import (
 	"bellows/model"
 )
 
-// TestIsotonicRises holds pool-adjacent-violators against the formula of the least squares: the chance of a score is the largest, over where a run of scores may begin that ends no earlier, of the least mean
-// of such runs (Barlow et al. 1972, "Statistical inference under order restrictions", theorem 1.4).
-func TestIsotonicRises(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(3, 1))
-	for range 300 {
-		n := 2 + rng.IntN(40)
-		scores, second, weight := make([]float64, n), make([]bool, n), make(examples.RowWeights, n)
-		for i := range scores {
-			scores[i], second[i], weight[i] = float64(rng.IntN(12)-6)/2, rng.IntN(2) == 0, float32(1+rng.IntN(8))/2
-		}
-		high, low := smoothed(second, weight)
-		distinct := slices.Compact(slices.Sorted(slices.Values(scores)))
-		mean := func(from, to float64) float64 {
-			sum, all := 0.0, 0.0
-			for i, s := range scores {
-				if s < from || s > to {
-					continue
-				}
-				target := low
-				if second[i] {
-					target = high
-				}
-				sum, all = sum+weight.Of(i)*target, all+weight.Of(i)
-			}
-			return sum / all
-		}
-		c := fitIsotonic(scores, second, weight)
-		for at, s := range distinct {
-			want := 0.0
-			for a := range at + 1 {
-				least := 1.0
-				for b := at; b < len(distinct); b++ {
-					least = min(least, mean(distinct[a], distinct[b]))
-				}
-				want = max(want, least)
-			}
-			if got := 1 / (1 + math.Exp(-c.of(s))); math.Abs(got-want) > 1e-6 {
-				t.Fatalf("the chance of %v is %v, not %v", s, got, want)
-			}
-		}
-		risesEverywhere(t, c)
-	}
-}
-
 // risesEverywhere wants log-odds that are finite and do not fall, between the points and beyond them.
 func risesEverywhere(t *testing.T, c *isotonic) {
 	t.Helper()
 	before := math.Inf(-1)
-	low, high := float64(c.scores[0]), float64(c.scores[len(c.scores)-1])
+	low, high := float64(c.Scores[0]), float64(c.Scores[len(c.Scores)-1])
 	for k := range 201 {
 		a := c.of(low - 1 + (high-low+2)*float64(k)/200)
 		if math.IsNaN(a) || math.IsInf(a, 0) || a < before-1e-9 {
-			t.Fatalf("%v behind %v at step %d of %v, %v", a, before, k, c.scores, c.chances)
+			t.Fatalf("%v behind %v at step %d of %v, %v", a, before, k, c.Scores, c.Chances)
 		}
 		before = a
-	}
-}
-
-// TestIsotonicWeightsAreRepeatedRows, and rows of one class beyond a score have chances that are neither 0 nor 1.
-func TestIsotonicWeightsAreRepeatedRows(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(4, 1))
-	var scores, all []float64
-	var second, allSecond []bool
-	var weight examples.RowWeights
-	for range 400 {
-		s, n := rng.NormFloat64(), 1+rng.IntN(3)
-		is := rng.Float64() < 1/(1+math.Exp(-4*s))
-		scores, second, weight = append(scores, s), append(second, is), append(weight, float32(n))
-		all, allSecond = append(all, slices.Repeat([]float64{s}, n)...), append(allSecond, slices.Repeat([]bool{is}, n)...)
-	}
-	a, b := fitIsotonic(scores, second, weight), fitIsotonic(all, allSecond, nil)
-	if !slices.Equal(a.scores, b.scores) {
-		t.Fatalf("points at %v by weights, at %v by rows", a.scores, b.scores)
-	}
-	for i, p := range a.chances {
-		if math.Abs(float64(p-b.chances[i])) > 1e-6 {
-			t.Errorf("chance %v by weights, %v by rows", p, b.chances[i])
-		}
-	}
-	if first, last := a.chances[0], a.chances[len(a.chances)-1]; first <= 0 || first > 0.02 || last >= 1 || last < 0.98 {
-		t.Errorf("chances from %v to %v", first, last)
 	}
 }
 
