@@ -66,8 +66,6 @@ func (d *detector) json(line []byte) (*layout, *lines.Fault) {
 	}
 	if p.times == nil { // the three alone, in the usual order, are read faster
 		p.order, p.columns, p.roles = order, len(order), nil
-	} else {
-		order = append(order, p.times.At)
 	}
 	return p, nil
 }

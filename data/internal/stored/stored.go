@@ -228,12 +228,6 @@ func (l *loader) close() error {
 	return errors.Join(errs...)
 }
 
-func (l *loader) idle() {
-	for _, m := range l.maps {
-		m.Idle()
-	}
-}
-
 // file maps one file and checks its length and checksum.
 func (l *loader) file(name string) ([]byte, columnfile.Layout, error) {
 	f, ok := l.m.Files[name]
