@@ -14,6 +14,11 @@ type File struct {
 	Version string // of a blob: another one has other bytes
 }
 
+// IsBlob says whether an input begins with one of those schemes.
+func IsBlob(uri string, stores source.Schemes) bool {
+	return source.NewPlaces(context.Background(), stores).Knows(uri)
+}
+
 // Files finds the blobs that a URI means to Read, where it begins with one of those schemes. found is false of all other inputs.
 func Files(ctx context.Context, uri string, stores source.Schemes) (files []File, found bool, err error) {
 	at := source.NewPlaces(ctx, stores)

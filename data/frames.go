@@ -10,7 +10,6 @@ import (
 	"bellows/data/internal/frames"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
-	"bellows/progress"
 )
 
 // frameFormat is the format of a file that keeps columns apart, by its first bytes; "" of others.
@@ -75,18 +74,7 @@ func parseFrames(ctx context.Context, ins []source.Input, head *source.Stream, k
 		})
 	}
 	wg.Wait()
-	if err := opt.ended(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.firstError(); err != nil {
-		return nil, err
-	}
-	opt.Meter.Begin(progress.Part{Doing: "joining what was read", Total: int64(len(r.pieces))})
-	set, err := r.assemble()
-	if ended := opt.ended(ctx); ended != nil {
-		return nil, ended
-	}
-	return set, err
+	return r.joined()
 }
 
 // otherKind is the error of a further input that is of another format than the first.

@@ -117,18 +117,26 @@ func parseText(ctx context.Context, ins []source.Input, head *source.Stream, kin
 	r.start()
 	r.text(ctx, head)
 	r.stop()
+	if r.flow == nil {
+		return r.joined()
+	}
 	if err := opt.ended(ctx); err != nil {
 		return nil, err
 	}
-	if r.flow != nil {
-		return nil, r.flow.end(r)
+	return nil, r.flow.end(r)
+}
+
+// joined is the set of all pieces, when all workers have ended.
+func (r *reader) joined() (*Set, error) {
+	if err := r.opt.ended(r.ctx); err != nil {
+		return nil, err
 	}
 	if err := r.firstError(); err != nil {
 		return nil, err
 	}
-	opt.Meter.Begin(progress.Part{Doing: "joining what was read", Total: int64(len(r.pieces))})
+	r.opt.Meter.Begin(progress.Part{Doing: "joining what was read", Total: int64(len(r.pieces))})
 	set, err := r.assemble()
-	if ended := opt.ended(ctx); ended != nil {
+	if ended := r.opt.ended(r.ctx); ended != nil {
 		return nil, ended
 	}
 	return set, err

@@ -19,8 +19,7 @@ const (
 	aucError        = "auc_error" // the area under a curve of so many different probabilities that neighbours were taken for one is no further off
 )
 
-// Classified is how well a model tells classes apart, counted row by row: each as its weight says in all figures but the confusion, which counts rows. Figures say what they are of in its methods' order: Begin, Of for each set
-// of rows, and Examination.
+// Classified is how well a model tells classes apart, counted row by row: each as its weight says in all figures but the confusion, which counts rows. Its methods are called in this order: Begin, Scorer for each set of rows, and Examination.
 type Classified struct {
 	App    string   // for errors
 	Labels []string // of the classes
@@ -43,7 +42,7 @@ type Classified struct {
 	curves    []curve // nil: not asked for
 }
 
-// Plain are the metrics that cost nothing but the scores.
+// plain are the metrics that cost nothing but the scores.
 func (c *Classified) plain() []string {
 	if c.Likely {
 		return []string{"accuracy", "logloss"}

@@ -8,24 +8,11 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/examples"
 	"bellows/data"
 	"bellows/model"
 )
-
-// risesEverywhere wants log-odds that are finite and do not fall, between the points and beyond them.
-func risesEverywhere(t *testing.T, c *isotonic) {
-	t.Helper()
-	before := math.Inf(-1)
-	low, high := float64(c.Scores[0]), float64(c.Scores[len(c.Scores)-1])
-	for k := range 201 {
-		a := c.of(low - 1 + (high-low+2)*float64(k)/200)
-		if math.IsNaN(a) || math.IsInf(a, 0) || a < before-1e-9 {
-			t.Fatalf("%v behind %v at step %d of %v, %v", a, before, k, c.Scores, c.Chances)
-		}
-		before = a
-	}
-}
 
 // calibratedModel trains a machine with an isotonic calibration.
 func calibratedModel(t *testing.T, settings map[string]string) (*model.Model, *app.Run, *data.Set) {
@@ -136,7 +123,8 @@ func FuzzIsotonic(f *testing.F) {
 		}
 		p, err := New().Open(machine(points))
 		if err == nil {
-			risesEverywhere(t, p.(*predictor).calibrated.(*isotonic))
+			c := p.(*predictor).calibrated.(*isotonic)
+			apptest.Rises(t, float64(c.Scores[0]), float64(c.Scores[len(c.Scores)-1]), c.of)
 		}
 	})
 }

@@ -9,22 +9,10 @@ import (
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/examples"
 	"bellows/data"
 )
-
-// heavy gives rows weights of 1 to 4, and repeated has each row as often as it weighs.
-func heavy(e *data.ExampleSet) (weighted, repeated *data.Set) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	w, rows := *e, []int32(nil)
-	w.Weight = make([]float32, e.Rows())
-	for r := range w.Weight {
-		n := 1 + rng.IntN(4)
-		w.Weight[r] = float32(n)
-		rows = append(rows, slices.Repeat([]int32{int32(r)}, n)...)
-	}
-	return setOf(&w), setOf(e).Select(rows)
-}
 
 // TestWeightsAreRepeatedRows trains every loss by every solver on rows with weights, and holds the objective of the model, over rows that stand as often as they weigh, against the least there is
 // for these. What the last epoch says of training and test rows is what it would say of those.
@@ -40,8 +28,8 @@ func TestWeightsAreRepeatedRows(t *testing.T) {
 			"dense":  func(rows int, seed uint64) *data.ExampleSet { return made(rows, 5, seed, classes) },
 			"sparse": func(rows int, seed uint64) *data.ExampleSet { return rarely(rows, 60, seed, classes) },
 		} {
-			weighted, repeated := heavy(make(200, 1))
-			weightedTest, repeatedTest := heavy(make(50, 2))
+			weighted, repeated := apptest.Heavy(make(200, 1))
+			weightedTest, repeatedTest := apptest.Heavy(make(50, 2))
 			for solver := range strings.FieldsSeq(c.solvers) {
 				t.Run(strings.Join([]string{c.name, form, solver, c.l1}, " "), func(t *testing.T) {
 					t.Parallel()
@@ -105,7 +93,7 @@ var solversOf = []string{"newton", "dual", "descent", "adagrad", "ftrl"}
 func TestEqualWeightsAreNone(t *testing.T) {
 	t.Parallel()
 	for form, set := range map[string]*data.ExampleSet{"dense": made(300, 4, 1, true), "sparse": rarely(300, 40, 1, true)} {
-		weighted, _ := heavy(set)
+		weighted, _ := apptest.Heavy(set)
 		for _, solver := range append([]string{"softmax"}, solversOf...) {
 			t.Run(form+" "+solver, func(t *testing.T) {
 				t.Parallel()

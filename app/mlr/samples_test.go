@@ -3,27 +3,13 @@ package mlr
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/data"
 )
-
-// heavy gives rows weights of 1 to 4, and repeated has each row as often as it weighs.
-func heavy(e *data.ExampleSet) (weighted, repeated *data.Set) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	w, rows := *e, []int32(nil)
-	w.Weight = make([]float32, e.Rows())
-	for r := range w.Weight {
-		n := 1 + rng.IntN(4)
-		w.Weight[r] = float32(n)
-		rows = append(rows, slices.Repeat([]int32{int32(r)}, n)...)
-	}
-	return setOf(&w), setOf(e).Select(rows)
-}
 
 // TestWeightsAreRepeatedRows: rows that weigh 1 to 4 come to the best of rows that stand as often.
 func TestWeightsAreRepeatedRows(t *testing.T) {
@@ -41,10 +27,10 @@ func TestWeightsAreRepeatedRows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			weighted, repeated := heavy(c.set)
-			test, testRepeated := heavy(made(100, 6, 4, 2, 0, 1))
+			weighted, repeated := apptest.Heavy(c.set)
+			test, testRepeated := apptest.Heavy(made(100, 6, 4, 2, 0, 1))
 			if c.set == rare {
-				test, testRepeated = heavy(rarely(100, 60, 3, 2))
+				test, testRepeated = apptest.Heavy(rarely(100, 60, 3, 2))
 			}
 			settings := map[string]string{"l2": fmt.Sprint(l2), "early_stop": "false"}
 			for k, v := range c.more {
@@ -100,7 +86,7 @@ func TestWeightsAreRepeatedRows(t *testing.T) {
 // TestFiguresOfHeldOutRowsAreWeighted: those of the last epoch are what the model's are, by the rows' own weights and not by those of their classes.
 func TestFiguresOfHeldOutRowsAreWeighted(t *testing.T) {
 	t.Parallel()
-	set, _ := heavy(made(2000, 5, 3, 1, 0, 1))
+	set, _ := apptest.Heavy(made(2000, 5, 3, 1, 0, 1))
 	run, tables, list := trained(t, app.Input{Data: set, Seed: 1, Epochs: 3, Settings: map[string]string{"class_weights": "0:7"}}, 2)
 	m, err := run.Model(tables)
 	if err != nil {

@@ -38,12 +38,6 @@ var schemes = blob.Schemes{"file": file.Open, "s3": s3.Open}
 // Stores are the places whose blobs are read as DATA, under whatever names others have put them there.
 var Stores = blob.Schemes{"s3": s3.Options{Others: true}.Open, "gs": s3.Options{Others: true}.Open}
 
-// isBlob says whether the name of an input is that of a blob.
-func isBlob(name string) bool {
-	scheme, _, found := strings.Cut(name, "://")
-	return found && Stores[scheme] != nil
-}
-
 // openStore opens a place by its URI, or by the path of a folder.
 func openStore(ctx context.Context, place string) (blob.Store, error) {
 	if !strings.Contains(place, "://") {

@@ -85,7 +85,7 @@ func (s *Served) take() *desk {
 }
 
 // give takes a desk back. One that has become large is left to the collector: few questions are so. So is one whose predictor did not come to an end
-// of its work, since nobody knows what that has left in its scratch.
+// of its work, since nobody knows what that has left in its scratch; but the only one of an application whose predictors are not shared goes back, or nobody would be answered any more.
 func (s *Served) give(d *desk, ended bool) {
 	switch {
 	case s.only != nil:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"bellows/app/apptest"
 	"bellows/app/examples"
 )
 
@@ -50,21 +51,7 @@ func TestIsotonicRises(t *testing.T) {
 				t.Fatalf("the chance of %v is %v, not %v", s, got, want)
 			}
 		}
-		risesEverywhere(t, c)
-	}
-}
-
-// risesEverywhere wants log-odds that are finite and do not fall, between the points and beyond them.
-func risesEverywhere(t *testing.T, c *Rising) {
-	t.Helper()
-	before := math.Inf(-1)
-	low, high := float64(c.Scores[0]), float64(c.Scores[len(c.Scores)-1])
-	for k := range 201 {
-		a := c.Of(low - 1 + (high-low+2)*float64(k)/200)
-		if math.IsNaN(a) || math.IsInf(a, 0) || a < before-1e-9 {
-			t.Fatalf("%v behind %v at step %d of %v, %v", a, before, k, c.Scores, c.Chances)
-		}
-		before = a
+		apptest.Rises(t, float64(c.Scores[0]), float64(c.Scores[len(c.Scores)-1]), c.Of)
 	}
 }
 
