@@ -123,13 +123,18 @@ func (r *reader) documents(set *Set) (err error) {
 	var b *bags.Bags
 	switch r.layout.format {
 	case Docword:
-		if b, err = r.bagDocuments(); err == nil {
+		if r.part.flows {
+			b, s.Vocab = r.partDocuments(), r.known
+		} else if b, err = r.bagDocuments(); err == nil {
 			s.Vocab, err = r.vocabulary(r.bags[0].Words, true)
 		}
 	case LDAC:
 		var words int
-		b, words = r.countedDocuments()
-		s.Vocab, err = r.vocabulary(words, false)
+		if b, words = r.countedDocuments(); r.known != nil {
+			s.Vocab = r.known
+		} else {
+			s.Vocab, err = r.vocabulary(words, false)
+		}
 	default:
 		b, s.Vocab = r.textDocuments()
 	}
@@ -137,6 +142,8 @@ func (r *reader) documents(set *Set) (err error) {
 		return err
 	}
 	switch {
+	case r.numbers != nil:
+		d.Dropped, s.Vocab = b.Renumber(r.numbers), r.opt.Words
 	case r.opt.Words != nil:
 		if r.words == nil {
 			r.words = bags.NewIndex(r.opt.Words)
@@ -220,8 +227,7 @@ func (r *reader) bagDocuments() (*bags.Bags, error) {
 			*p = piece{}
 		}
 		if got := len(b.Word) - begun; got != h.Entries {
-			return nil, &Error{File: name, What: fmt.Sprintf("the header promises %d entries, there are %d", h.Entries, got),
-				How: "the file is truncated, or its header belongs to another file"}
+			return nil, r.promised(source, got, h.Entries)
 		}
 		b.Open(first + h.Docs)
 	}
@@ -257,17 +263,21 @@ func (r *reader) countedDocuments() (b *bags.Bags, words int) {
 
 // twice is the error of a word that a document has twice, with the second line of the two if the input can be read again.
 func (r *reader) twice(err error) error {
-	e := &Error{File: r.ins[0].Shown(), What: err.Error(), How: "add the counts of the two lines up on one"}
 	var at *bags.Twice
 	if !errors.As(err, &at) {
-		return e
+		return &Error{File: r.ins[0].Shown(), What: err.Error(), Err: err}
 	}
 	which, doc := 0, at.Doc
 	for which < len(r.bags)-1 && doc >= r.bags[which].Docs {
 		doc -= r.bags[which].Docs
 		which++
 	}
-	e.File, e.What = r.ins[which].Shown(), (&bags.Twice{Doc: doc, Word: at.Word}).Error()
+	return r.twiceIn(which, &bags.Twice{Doc: doc, Word: at.Word})
+}
+
+// twiceIn is that error of a document of one input.
+func (r *reader) twiceIn(which int, at *bags.Twice) error {
+	e := &Error{File: r.ins[which].Shown(), What: at.Error(), How: "add the counts of the two lines up on one"}
 	if r.ins[which].Path == "" {
 		return e
 	}
@@ -276,7 +286,7 @@ func (r *reader) twice(err error) error {
 		return e
 	}
 	defer s.Close()
-	entry := [2]string{strconv.Itoa(doc + 1), strconv.Itoa(at.Word + 1)}
+	entry := [2]string{strconv.Itoa(at.Doc + 1), strconv.Itoa(at.Word + 1)}
 	in, before := bufio.NewScanner(s), false
 	for line := 1; in.Scan(); line++ {
 		fields := strings.Fields(in.Text())
@@ -322,6 +332,12 @@ func (r *reader) vocabulary(count int, exact bool) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// vocabularyFound says whether the bag has one.
+func (r *reader) vocabularyFound() bool {
+	_, found, err := r.vocabFile()
+	return found || err != nil // vocabulary says which
 }
 
 func (r *reader) vocabFile() (in source.Input, found bool, err error) {

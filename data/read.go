@@ -102,6 +102,9 @@ func parseInputs(ctx context.Context, ins []source.Input, kind Kind, opt *Option
 		return nil, &Error{File: ins[0].Shown(), What: "IDX files hold examples, not documents", How: "name a bag of words or a text; or train an app for examples"}
 	}
 	if kind != Documents && (opt.Format == IDX || opt.Format == "" && (idx.Is(head.Head) || formatOf(ins[0].Name) == IDX)) {
+		if f != nil && kind == Examples {
+			return nil, streamIDX(ctx, ins, head, opt, f)
+		}
 		return readIDX(ctx, ins, head, kind, opt)
 	}
 	if isFrames(head, opt) {
@@ -181,6 +184,10 @@ type reader struct {
 	blocks  int32                // handed out
 	flow    *flow                // where the rows of each block go, else nil: they are joined
 	words   bags.Index           // of Options.Words, once somebody has asked
+	known   []string             // bags that flow: the vocabulary of the bags
+	beyond  string               // LDA-C that flows: what to do about a word that it lacks
+	numbers []int32              // of it in Options.Words
+	part    bagPart              // docword that flows: which documents the pieces are
 }
 
 // job is one block to parse.
@@ -192,6 +199,7 @@ type job struct {
 	skipped int     // lines of the block before text
 	read    float64 // which part of all inputs has been read at its end, 0 unknown
 	bag     lines.BagHeader
+	part    bagPart // docword that flows
 }
 
 // worker is what one parsing goroutine keeps between blocks.
@@ -203,6 +211,7 @@ type worker struct {
 	parser       lines.Parser
 	inner        lines.Parser  // it, or the one that it has its lines parsed by
 	cells        *frames.Cells // of files that keep columns apart
+	late         error         // docword that flows: what is wrong with the document behind those that were joined
 }
 
 func newReader(ctx context.Context, kind Kind, ins []source.Input, opt *Options) *reader {
@@ -255,7 +264,11 @@ func (w *worker) parse(r *reader, j *job) {
 	case *lines.Text:
 		p.Block = j.block
 	case *lines.Docword:
-		p.Docs, p.Words = j.bag.Docs, j.bag.Words
+		p.Docs, p.Words, p.After = j.bag.Docs, j.bag.Words, j.part.first
+	case *lines.LDAC:
+		if r.known != nil {
+			p.WordMax, p.Beyond = len(r.known)-1, r.beyond
+		}
 	}
 	w.scratch.Reset()
 	if f := w.parser.Parse(j.text, &w.scratch); f != nil {
@@ -268,8 +281,12 @@ func (w *worker) parse(r *reader, j *job) {
 			return
 		}
 		w.above(j, f.At)
+		j.part.cut(&w.scratch)
 	}
 	j.piece.rows = len(w.scratch.Label)
+	if j.part.flows {
+		j.piece.rows = j.part.end - j.part.first
+	}
 	j.piece.lines = j.skipped + bytes.Count(j.text, []byte("\n"))
 	r.rowsRead(j.piece.rows)
 	r.out.Add(int64(w.scratch.Weightless))
@@ -349,7 +366,12 @@ func (r *reader) file(ctx context.Context, n int, s *source.Stream) error {
 				return err
 			}
 			if r.flow != nil && n == 0 { // nothing has been handed out
-				r.chooseFlow()
+				if err := r.chooseFlow(); err != nil {
+					return err
+				}
+			}
+			if r.flow != nil && r.layout.format == Docword {
+				return r.bag(ctx, s, blocks, j)
 			}
 		}
 		if len(buf) == 0 {

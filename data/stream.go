@@ -27,7 +27,7 @@ func (b *Block) Turn() error { return b.out.Wait(b.number) }
 // several goroutines at once, each with the block that is next, and the first error in the order of the input ends the reading. Behind a defect nothing is
 // taken, and the rows above it all are, also those of its block.
 //
-// Inputs whose rows cannot be read alike before all of them are known come as a single block: images, bags of words, and what leaves a question open
+// Inputs whose rows cannot be read alike before all of them are known come as a single block: files that keep columns apart, and what leaves a question open
 // that only the whole answers, such as the values of a column of text, the mean that a missing value becomes, or the words of documents. Nothing is
 // open where Options have the features, the base and the reading of a model.
 //
@@ -59,22 +59,37 @@ func (p *layout) flows(opt *Options) bool {
 	switch {
 	case p.table != nil:
 		return !slices.ContainsFunc(p.table.Features, func(c Column) bool { return c.Open || !c.Text() && c.Fill == nil })
-	case p.format == Text, p.words:
+	case p.format.documents(), p.words:
 		return opt.Words != nil
 	case p.format.indexed():
 		return opt.Features > 0 && (opt.IndexBase != "" || p.format == LibFM)
 	}
-	return !p.format.documents()
+	return true
 }
 
 // chooseFlow keeps the flow of an input whose layout is settled if its rows can be read so.
-func (r *reader) chooseFlow() {
-	switch {
-	case !r.layout.flows(r.opt):
+func (r *reader) chooseFlow() (err error) {
+	if !r.layout.flows(r.opt) {
 		r.flow = nil
-	case r.kind == Documents:
+		return nil
+	}
+	if r.kind == Documents {
 		r.words = bags.NewIndex(r.opt.Words)
 	}
+	switch r.layout.format {
+	case Docword:
+		r.known, err = r.vocabulary(r.bags[0].Words, true)
+	case LDAC:
+		r.known, r.beyond = r.opt.Words, "it has no vocabulary, and the model has no such word: put its vocabulary beside it as "+bags.VocabularyName(true)+", or name it with --vocab"
+		if r.vocabularyFound() {
+			r.known, err = r.vocabulary(0, false)
+			r.beyond = "its vocabulary has fewer words: name that of this bag with --vocab"
+		}
+	}
+	if r.known != nil {
+		r.numbers = r.words.Numbers(r.known)
+	}
+	return err
 }
 
 // flow is where the rows of a stream go. A worker joins those of a block as if they were all, has its place in the order of the input noted, and calls
@@ -86,10 +101,11 @@ type flow struct {
 	take func(*Block) error
 	cut  *piece // an error of who cuts the inputs into blocks; it comes behind all of them
 
-	in     *lines.Turns
-	rows   int64
-	source int
-	lines  int // of the source, up to here
+	in      *lines.Turns
+	rows    int64
+	source  int
+	lines   int // of the source, up to here
+	entries int // of the source, where it is a bag of words
 
 	out     *lines.Turns
 	found   Detection
@@ -119,12 +135,22 @@ func (w *worker) forget() {
 // pass gives away the rows that the worker has parsed.
 func (f *flow) pass(r *reader, w *worker, j *job) {
 	p, n := j.piece, int(j.block)
-	set, err := w.joined(r, p)
+	entries := len(w.scratch.Label)
+	set, err := w.joined(r, p, j.part)
+	late := w.late
+	w.late = nil
+	if late != nil {
+		p.rows = set.Rows()
+	}
 	w.forget()
 	r.free <- j.buf
 	_ = f.in.Wait(n) // that never fails
 	if f.source != p.source {
-		f.source, f.lines = p.source, 0
+		f.source, f.lines, f.entries = p.source, 0, 0
+	}
+	f.entries += entries
+	if got := f.entries; j.part.last && err == nil && late == nil && p.err == nil && got != j.bag.Entries {
+		err = r.promised(p.source, got, j.bag.Entries)
 	}
 	row := f.rows
 	f.rows += int64(p.rows)
@@ -135,6 +161,9 @@ func (f *flow) pass(r *reader, w *worker, j *job) {
 	f.in.End(n, nil)
 	if err == nil && p.rows > 0 {
 		err = f.take(&Block{Set: set, Row: row, number: n, out: f.out})
+	}
+	if err == nil {
+		err = late
 	}
 	if err == nil && p.err != nil {
 		r.opt.named(p.err)
@@ -149,7 +178,7 @@ func (f *flow) pass(r *reader, w *worker, j *job) {
 }
 
 // joined is the rows that the worker has parsed, as if there were no others.
-func (w *worker) joined(r *reader, p *piece) (*Set, error) {
+func (w *worker) joined(r *reader, p *piece, part bagPart) (*Set, error) {
 	if p.rows == 0 {
 		return nil, nil
 	}
@@ -160,7 +189,7 @@ func (w *worker) joined(r *reader, p *piece) (*Set, error) {
 		table := *layout.table
 		layout.table = &table
 	}
-	one := &reader{ctx: r.ctx, kind: r.kind, ins: r.ins, opt: &opt, layout: &layout, workers: []*worker{w}, words: r.words,
+	one := &reader{ctx: r.ctx, kind: r.kind, ins: r.ins, opt: &opt, layout: &layout, workers: []*worker{w}, words: r.words, known: r.known, numbers: r.numbers, part: part,
 		pieces: []*piece{{Piece: w.scratch, source: p.source, rows: p.rows}}}
 	if r.kind == Ratings {
 		s := w.scratch.Clone()

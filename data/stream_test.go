@@ -72,8 +72,9 @@ var streams = []struct {
 	train      string
 	opt        Options // of both
 	row        func(i int) string
-	head, how  string
+	head       string
 	unlabelled bool
+	promised   bool // the head says how many rows there are
 }{
 	{name: "libsvm", kind: Examples, train: "1 1:1 9:2\n-1 3:4\n", row: func(i int) string { return fmt.Sprintf("%d %d:%d 12:1 # c\n", i%3-1, i%9+1, i) }},
 	{name: "libsvm of text", kind: Examples, train: "yes 1:1 9:2\nno 3:4\n", row: func(i int) string { return fmt.Sprintf("%s %d:%d\n", []string{"no", "yes", "maybe"}[i%3], i%9+1, i) }},
@@ -88,6 +89,8 @@ var streams = []struct {
 	}},
 	{name: "triples", kind: Ratings, train: "u1 i1 3\n", row: func(i int) string { return fmt.Sprintf("%d i%d %d\n", i%17*100, i%7, i%5) }},
 	{name: "pairs", kind: Ratings, train: "u1 i1 3\n", unlabelled: true, row: func(i int) string { return fmt.Sprintf("u%d i%d\n", i%17, i%7) }},
+	{name: "ldac", kind: Documents, train: "2 0:1 4:2\n1 3:4\n", opt: Options{Format: LDAC}, row: func(i int) string { return fmt.Sprintf("2 %d:%d 4:1\n", i%4, i+1) }},
+	{name: "docword", kind: Documents, train: "2\n5\n2\n1 1 1\n2 2 1\n", head: "400\n5\n500\n", promised: true, row: func(i int) string { return fmt.Sprintf("%d %d %d\n", i/4*3+1, i%4+1, i+1) }},
 	{name: "text", kind: Documents, train: "red green blue\nred yellow blue\n", row: func(i int) string { return []string{"red red sea\n", "\n", "blue green\n", "nothing known\n"}[i%4] }},
 }
 
@@ -111,7 +114,7 @@ func TestStreamIsRead(t *testing.T) {
 				if err != nil || !slices.Equal(got, want) {
 					t.Errorf("in blocks of %d bytes: %v\n%q\nnot\n%q", bytes, err, got, want)
 				}
-				if many := bytes == 100; many != (blocks > 1) {
+				if many := bytes == 100; many != (blocks > 1) && !(c.promised && blocks == 2) { // of a bag the last document comes alone
 					t.Errorf("%d blocks of %d bytes", blocks, bytes)
 				}
 				d.Users, d.Items, d.Constant, d.Counting = whole.Detected.Users, whole.Detected.Items, whole.Detected.Constant, whole.Detected.Counting
@@ -131,12 +134,11 @@ func TestWhatCannotFlowComesWhole(t *testing.T) {
 		kind Kind
 		opt  Options
 	}{
-		"a base that nobody knows":   {strings.Repeat("1 2:1\n", 500) + "1 0:1\n", Examples, Options{}},
-		"columns that nobody knows":  {strings.Repeat("1,red\n", 500) + "1,blue\n", Examples, Options{}},
-		"means that nobody knows":    {strings.Repeat("1,2\n", 50) + "1,\n", Examples, Options{Features: 1}},
-		"words that nobody knows":    {strings.Repeat("red sea\nblue sky\n", 50), Documents, Options{}},
-		"a bag of words":             {"2\n2\n2\n1 1 1\n2 2 1\n", Documents, Options{Words: []string{"1", "2"}}},
-		"documents as their numbers": {strings.Repeat("1 0:2\n", 50), Documents, Options{Words: []string{"0", "1"}, Format: LDAC}},
+		"a base that nobody knows":  {strings.Repeat("1 2:1\n", 500) + "1 0:1\n", Examples, Options{}},
+		"columns that nobody knows": {strings.Repeat("1,red\n", 500) + "1,blue\n", Examples, Options{}},
+		"means that nobody knows":   {strings.Repeat("1,2\n", 50) + "1,\n", Examples, Options{Features: 1}},
+		"words that nobody knows":   {strings.Repeat("red sea\nblue sky\n", 50), Documents, Options{}},
+		"a bag of unknown words":    {"2\n2\n2\n1 1 1\n2 2 1\n", Documents, Options{}},
 	} {
 		c.opt.blockBytes, c.opt.Limits.LineBytes = 64, 100
 		want := rowsInWords(readText(t, c.text, c.kind, c.opt))
@@ -150,6 +152,9 @@ func TestWhatCannotFlowComesWhole(t *testing.T) {
 func TestRowsAboveADefectAreTaken(t *testing.T) {
 	t.Parallel()
 	for _, c := range streams {
+		if c.promised { // see TestDocumentsAboveADefectAreTaken
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			opt := c.opt.Like(readText(t, c.train, c.kind, c.opt))

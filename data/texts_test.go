@@ -13,6 +13,9 @@ import (
 func TestTextsAreRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range streams {
+		if c.promised { // as many rows as its head says
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			opt := c.opt.Like(readText(t, c.train, c.kind, c.opt))

@@ -146,6 +146,12 @@ const (
 	commonPercent = 50 // a word of more documents than that is left out
 )
 
+// Cut leaves n documents.
+func (b *Bags) Cut(n int) {
+	b.Offset = b.Offset[:n+1]
+	b.Word, b.Count = b.Word[:b.Offset[n]], b.Count[:b.Offset[n]]
+}
+
 // Prune leaves out rare and common words of a vocabulary of that size. kept is the numbers of the
 // others, ascending; their new numbers are the places there.
 func (b *Bags) Prune(words int) (kept []int32, rare, common int) {

@@ -1,6 +1,7 @@
 // Package idx reads arrays of IDX files (the MNIST page of LeCun, Cortes and Burges).
 //
-// The caller's duties, in order: ask Is of a file's first bytes, or Named of its name; Read it within limits; LabelNames are where the labels of images may be.
+// The caller's duties, in order: ask Is of a file's first bytes, or Named of its name; Read it within limits, or Open it and take its rows with Next, and End;
+// LabelNames are where the labels of images may be.
 //
 // The package refuses values that are no finite 32-bit numbers, and takes no memory on the word of a header.
 package idx
@@ -65,10 +66,19 @@ type Limits struct {
 	Features int // values of a row
 }
 
-// Read reads one file. Its errors are *lines.Error, or the context's.
-func Read(ctx context.Context, s *source.Stream, opt Limits) (*Array, error) {
+// Rows is an IDX file whose rows are read some at a time.
+type Rows struct {
+	Array // without its values
+	from  *source.Stream
+	kind  byte
+	taken int // values
+	raw   []byte
+}
+
+// Open reads the header of a file. Its errors are *lines.Error, or the stream's.
+func Open(s *source.Stream, opt Limits) (*Rows, error) {
 	in := s.In
-	fail := func(what, how string) (*Array, error) {
+	fail := func(what, how string) (*Rows, error) {
 		return nil, &lines.Error{File: in.Shown(), What: what, How: how}
 	}
 	if len(s.Head) == 0 {
@@ -87,11 +97,67 @@ func Read(ctx context.Context, s *source.Stream, opt Limits) (*Array, error) {
 	case magic[3] == 0:
 		return fail("the array has no dimension", "copy the file again")
 	}
-	a := &Array{In: in, Width: 1}
-	if err := a.readDims(s, int(magic[3]), opt); err != nil {
+	r := &Rows{Array: Array{In: in, Width: 1}, from: s, kind: magic[2]}
+	return r, r.readDims(s, int(magic[3]), opt)
+}
+
+// Left is how many rows have not been read.
+func (r *Rows) Left() int { return r.Dims[0] - r.taken/r.Width }
+
+// Next reads so many values as there is room for, which are whole rows of those that are left.
+func (r *Rows) Next(values []float32) error {
+	size := types[r.kind].bytes
+	if len(r.raw) < len(values)*size {
+		r.raw = make([]byte, len(values)*size)
+	}
+	want := r.raw[:len(values)*size]
+	n, err := lines.ReadFull(r.from, want)
+	if err == io.EOF && n < len(want) {
+		return &lines.Error{File: r.In.Shown(),
+			What: fmt.Sprintf("the file holds %d values, its header claims %d", r.taken+n/size, r.Dims[0]*r.Width),
+			How:  "the file is truncated; copy it again"}
+	}
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if bad := convert(values, want, r.kind); bad >= 0 {
+		return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("value %d is not a finite 32-bit number", r.taken+bad+1), How: "replace it; missing values are not filled in"}
+	}
+	r.taken += len(values)
+	return nil
+}
+
+// End checks that nothing follows the last row.
+func (r *Rows) End() error {
+	if n, err := lines.ReadFull(r.from, make([]byte, 1)); n > 0 {
+		return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("data follows the %d values that the header claims", r.Dims[0]*r.Width), How: "the header or the file is damaged; copy it again"}
+	} else if err != io.EOF {
+		return err
+	}
+	return nil
+}
+
+// Read reads one file. Its errors are *lines.Error, or the context's.
+func Read(ctx context.Context, s *source.Stream, opt Limits) (*Array, error) {
+	r, err := Open(s, opt)
+	if err != nil {
 		return nil, err
 	}
-	return a, a.readValues(ctx, s, magic[2])
+	a, total := &r.Array, r.Dims[0]*r.Width
+	if total <= source.OutputFloor/4 && a.plausible(int64(total)*int64(types[r.kind].bytes), s.Packing != "") {
+		a.Values = make([]float32, 0, total)
+	}
+	for len(a.Values) < total {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		at := len(a.Values)
+		a.grow(at+min(total-at, step), total)
+		if err := r.Next(a.Values[at:]); err != nil {
+			return nil, err
+		}
+	}
+	return a, r.End()
 }
 
 // header is the next bytes of a header.
@@ -133,41 +199,6 @@ func (a *Array) readDims(s *source.Stream, n int, opt Limits) error {
 // step is how many values are read at a time: memory follows the data that
 // is there, not the header's word.
 const step = 1 << 20
-
-// readValues reads all values as float32 and checks that nothing follows.
-func (a *Array) readValues(ctx context.Context, s *source.Stream, kind byte) error {
-	total, size := a.Dims[0]*a.Width, types[kind].bytes
-	raw := make([]byte, min(total, step)*size)
-	if total <= source.OutputFloor/4 && a.plausible(int64(total)*int64(size), s.Packing != "") {
-		a.Values = make([]float32, 0, total)
-	}
-	for len(a.Values) < total {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		want := raw[:min(total-len(a.Values), step)*size]
-		n, err := lines.ReadFull(s, want)
-		if err == io.EOF && n < len(want) {
-			return &lines.Error{File: a.In.Shown(),
-				What: fmt.Sprintf("the file holds %d values, its header claims %d", len(a.Values)+n/size, total),
-				How:  "the file is truncated; copy it again"}
-		}
-		if err != nil && err != io.EOF {
-			return err
-		}
-		at := len(a.Values)
-		a.grow(at+len(want)/size, total)
-		if bad := convert(a.Values[at:], want, kind); bad >= 0 {
-			return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("value %d is not a finite 32-bit number", at+bad+1), How: "replace it; missing values are not filled in"}
-		}
-	}
-	if n, err := lines.ReadFull(s, raw[:1]); n > 0 {
-		return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("data follows the %d values that the header claims", total), How: "the header or the file is damaged; copy it again"}
-	} else if err != io.EOF {
-		return err
-	}
-	return nil
-}
 
 // plausible reports whether a file of this size can hold the bytes that its
 // header claims: gzip packs at most 1032 to 1.

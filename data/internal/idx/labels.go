@@ -21,11 +21,31 @@ func Labels(at *source.Places, images *Array, further []source.Input, named stri
 	if err != nil {
 		return nil, 0, err
 	}
+	return a.Values, used, a.areLabels(images)
+}
+
+// areLabels refuses what cannot be the labels of images.
+func (a *Array) areLabels(images *Array) error {
 	if len(a.Dims) != 1 {
-		return nil, 0, &lines.Error{File: in.Shown(), What: fmt.Sprintf("the file has %d dimensions, labels have one", len(a.Dims)), How: "name the file of labels, as in train-labels-idx1-ubyte"}
+		return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("the file has %d dimensions, labels have one", len(a.Dims)), How: "name the file of labels, as in train-labels-idx1-ubyte"}
 	}
 	if a.Dims[0] != images.Dims[0] {
-		return nil, 0, &lines.Error{File: in.Shown(), What: fmt.Sprintf("there are %d labels for %d images in %s", a.Dims[0], images.Dims[0], images.In.Shown()), How: "use the images and labels of the same set"}
+		return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("there are %d labels for %d images in %s", a.Dims[0], images.Dims[0], images.In.Shown()), How: "use the images and labels of the same set"}
 	}
-	return a.Values, used, nil
+	return nil
+}
+
+// OpenLabels finds and opens the labels of images as Labels does; nil where rows need none and no file of them is found.
+func OpenLabels(images *Rows, further []source.Input, named string, unlabelled bool, open func(source.Input) (*Rows, error)) (labels *Rows, used int, err error) {
+	in, used, err := FindLabels(images.In, further, named)
+	if err != nil {
+		if unlabelled {
+			return nil, 0, nil
+		}
+		return nil, 0, err
+	}
+	if labels, err = open(in); err != nil {
+		return nil, 0, err
+	}
+	return labels, used, labels.areLabels(&images.Array)
 }

@@ -11,6 +11,7 @@ import (
 // from 1 in the text and from 0 in the piece, which gets them as User, Item and Label.
 type Docword struct {
 	Docs, Words int // from the file's header
+	After       int // the documents before the block
 }
 
 // CountMax is the largest count of a word in a document: a float32 holds every whole number up to it.
@@ -18,7 +19,7 @@ const CountMax = 1 << 24
 
 // Parse appends the entries of a block.
 func (l *Docword) Parse(text []byte, p *Piece) *Fault {
-	last := int32(0)
+	last := int32(l.After)
 	for i := 0; i < len(text); {
 		if text[i] <= ' ' {
 			if i = skipBlanks(text, i, ' '); text[i] == '\n' || crlf(text, i) {

@@ -1,13 +1,17 @@
 package lines
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // LDAC parses "M word:count word:count ..." lines, one document each, as the programs of Blei write them: M is the number of pairs, and words count from 0. They may
 // stand in any order, each once.
 //
 // A piece gets the words of its documents, ascending, as Index, their counts as Value, and their Ends.
 type LDAC struct {
-	WordMax int // largest word allowed
+	WordMax int    // largest word allowed
+	Beyond  string // what to do about a larger one; "": number them anew
 	row     unsorted
 }
 
@@ -55,7 +59,7 @@ func (l *LDAC) document(text []byte, i int, p *Piece) (int, *Fault) {
 			return 0, l.badPair(text, first)
 		}
 		if word > l.WordMax {
-			return 0, &Fault{At: first, Width: end - first, What: fmt.Sprintf("word %d is larger than %d", word, l.WordMax), How: "number the words anew, from 0: only those that occur need a number"}
+			return 0, &Fault{At: first, Width: end - first, What: fmt.Sprintf("word %d is larger than %d", word, l.WordMax), How: cmp.Or(l.Beyond, "number the words anew, from 0: only those that occur need a number")}
 		}
 		count, after := whole(text, end+1)
 		if after == end+1 || text[after] > ' ' || after-end > 10 || count < 1 || count > CountMax {
