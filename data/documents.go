@@ -1,13 +1,12 @@
 package data
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
+	"bellows/data/internal/bagcut"
 	"bellows/data/internal/bags"
 	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
@@ -123,8 +122,12 @@ func (r *reader) documents(set *Set) (err error) {
 	var b *bags.Bags
 	switch r.layout.format {
 	case Docword:
-		if r.part.flows {
-			b, s.Vocab = r.partDocuments(), r.known
+		if r.part.Flows {
+			var twice *bags.Twice
+			if b, twice = bagcut.Join(&r.pieces[0].Piece, r.part); twice != nil {
+				r.workers[0].late = r.twiceIn(r.pieces[0].source, twice)
+			}
+			s.Vocab = r.known
 		} else if b, err = r.bagDocuments(); err == nil {
 			s.Vocab, err = r.vocabulary(r.bags[0].Words, true)
 		}
@@ -227,7 +230,7 @@ func (r *reader) bagDocuments() (*bags.Bags, error) {
 			*p = piece{}
 		}
 		if got := len(b.Word) - begun; got != h.Entries {
-			return nil, r.promised(source, got, h.Entries)
+			return nil, bagcut.Promised(name, got, h.Entries)
 		}
 		b.Open(first + h.Docs)
 	}
@@ -277,35 +280,16 @@ func (r *reader) twice(err error) error {
 
 // twiceIn is that error of a document of one input.
 func (r *reader) twiceIn(which int, at *bags.Twice) error {
-	e := &Error{File: r.ins[which].Shown(), What: at.Error(), How: "add the counts of the two lines up on one"}
 	if r.ins[which].Path == "" {
-		return e
+		return bagcut.Twice(r.ins[which].Shown(), nil, at)
 	}
-	s, failed := source.Open(r.ctx, r.ins[which], r.opt.source())
-	if failed != nil {
-		return e
+	s, err := source.Open(r.ctx, r.ins[which], r.opt.source())
+	if err != nil {
+		return bagcut.Twice(r.ins[which].Shown(), nil, at)
 	}
 	defer s.Close()
-	entry := [2]string{strconv.Itoa(at.Doc + 1), strconv.Itoa(at.Word + 1)}
-	in, before := bufio.NewScanner(s), false
-	for line := 1; in.Scan(); line++ {
-		fields := strings.Fields(in.Text())
-		if line <= headerLines || len(fields) < 2 || [2]string(fields[:2]) != entry {
-			continue
-		}
-		if before {
-			f := &lines.Fault{Width: len(in.Text()), What: e.What, How: e.How}
-			e = lines.Locate(e.File, append(in.Bytes(), '\n'), f)
-			e.Line = line
-			return e
-		}
-		before = true
-	}
-	return e
+	return bagcut.Twice(r.ins[which].Shown(), s, at)
 }
-
-// headerLines are those before the entries of a bag of words.
-const headerLines = 3
 
 // vocabulary is the words of a bag: the file that the option names, or a neighbour that its name finds; without either, words are called by their numbers. The
 // bag has as many, or where that is not exact as many and perhaps more, which no document has.

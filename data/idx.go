@@ -2,7 +2,6 @@ package data
 
 import (
 	"context"
-	"fmt"
 
 	"bellows/data/internal/idx"
 	"bellows/data/internal/source"
@@ -29,7 +28,7 @@ func readIDX(ctx context.Context, ins []source.Input, head *source.Stream, kind 
 		if err != nil {
 			return nil, err
 		}
-		if err := checkImages(images, e.Features, e.Rows(), opt); err != nil {
+		if err := images.Check(e.Features, e.Rows(), opt.Features, opt.Limits.Rows); err != nil {
 			return nil, err
 		}
 		labels, used, err := idx.Labels(opt.places, images, ins[n+1:], opt.Label, opt.Unlabelled, func(in source.Input) (*idx.Array, error) { return readArray(ctx, in, nil, opt) })
@@ -50,22 +49,6 @@ func readIDX(ctx context.Context, ins []source.Input, head *source.Stream, kind 
 	describe(&set.Detected, e)
 	set.Reading = &Reading{Format: IDX, FormatGiven: opt.Format != ""}
 	return set, nil
-}
-
-// checkImages refuses images that are none, or not of the width of those before, if there are some.
-func checkImages(a *idx.Array, width, rows int, opt *Options) error {
-	fail := func(what, how string) error { return &Error{File: a.In.Shown(), What: what, How: how} }
-	switch {
-	case len(a.Dims) < 2:
-		return fail("the file has one dimension, as labels have", "name the images; their labels are found by name, or named by the label option")
-	case width > 0 && a.Width != width:
-		return fail(fmt.Sprintf("the images have %d values, those before have %d", a.Width, width), "read files of one image size together")
-	case opt.Features > 0 && a.Width != opt.Features:
-		return fail(fmt.Sprintf("the images have %d values, the model has %d features", a.Width, opt.Features), "use images of the size used in training")
-	case int64(rows+a.Dims[0]) > opt.Limits.Rows:
-		return fail(fmt.Sprintf("there are more than %d rows", opt.Limits.Rows), "raise the limit on rows, or read fewer files")
-	}
-	return nil
 }
 
 // readArray reads one IDX file; s is its stream when it is open already.

@@ -9,9 +9,6 @@ import (
 	"bellows/data/internal/source"
 )
 
-// imageValues is about how many values of images make a block.
-const imageValues = 1 << 18
-
 // images gives the rows of IDX files away block by block: one goroutine, the caller's, reads them and their labels side by side, and others take the blocks.
 // Nothing of images depends on other rows but the labels, which are numbers.
 type images struct {
@@ -93,7 +90,7 @@ func (r *images) file(in source.Input, head *source.Stream, further []source.Inp
 	if err != nil {
 		return 0, err
 	}
-	if err := checkImages(&values.Array, r.width, r.rows, r.opt); err != nil {
+	if err := values.Check(r.width, r.rows, r.opt.Features, r.opt.Limits.Rows); err != nil {
 		return 0, err
 	}
 	labels, used, err := idx.OpenLabels(values, further, r.opt.Label, r.opt.Unlabelled, func(in source.Input) (*idx.Rows, error) { return r.array(in, nil) })
@@ -108,16 +105,11 @@ func (r *images) file(in source.Input, head *source.Stream, further []source.Inp
 		if r.flow.out.Err() != nil {
 			return 0, errors.New("what takes the rows has failed") // whoever asks is told why
 		}
-		n := min(values.Left(), max(1, imageValues/values.Width))
-		e := &ExampleSet{Features: values.Width, Label: make([]float32, n), Dense: make([]float32, n*values.Width)}
-		if err := values.Next(e.Dense); err != nil {
+		x, y, err := values.Batch(labels)
+		if err != nil {
 			return 0, err
 		}
-		if labels != nil {
-			if err := labels.Next(e.Label); err != nil {
-				return 0, err
-			}
-		}
+		e, n := &ExampleSet{Features: values.Width, Label: y, Dense: x}, len(y)
 		set := &Set{Kind: Examples, Examples: e, Detected: Detection{Format: IDX.shown(), Files: 1, Rows: n}, Reading: &Reading{Format: IDX, FormatGiven: r.opt.Format != ""}}
 		set.Detected.describe(e)
 		r.blocks <- &Block{Set: set, Row: int64(r.rows), number: r.number, out: r.flow.out}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"bellows/data/internal/bagcut"
 	"bellows/data/internal/bags"
 	"bellows/data/internal/frames"
 	"bellows/data/internal/idx"
@@ -187,7 +188,7 @@ type reader struct {
 	known   []string             // bags that flow: the vocabulary of the bags
 	beyond  string               // LDA-C that flows: what to do about a word that it lacks
 	numbers []int32              // of it in Options.Words
-	part    bagPart              // docword that flows: which documents the pieces are
+	part    bagcut.Part          // docword that flows: which documents the pieces are
 }
 
 // job is one block to parse.
@@ -199,7 +200,7 @@ type job struct {
 	skipped int     // lines of the block before text
 	read    float64 // which part of all inputs has been read at its end, 0 unknown
 	bag     lines.BagHeader
-	part    bagPart // docword that flows
+	part    bagcut.Part // docword that flows
 }
 
 // worker is what one parsing goroutine keeps between blocks.
@@ -264,7 +265,7 @@ func (w *worker) parse(r *reader, j *job) {
 	case *lines.Text:
 		p.Block = j.block
 	case *lines.Docword:
-		p.Docs, p.Words, p.After = j.bag.Docs, j.bag.Words, j.part.first
+		p.Docs, p.Words, p.After = j.bag.Docs, j.bag.Words, j.part.First
 	case *lines.LDAC:
 		if r.known != nil {
 			p.WordMax, p.Beyond = len(r.known)-1, r.beyond
@@ -281,11 +282,11 @@ func (w *worker) parse(r *reader, j *job) {
 			return
 		}
 		w.above(j, f.At)
-		j.part.cut(&w.scratch)
+		j.part.Cut(&w.scratch)
 	}
 	j.piece.rows = len(w.scratch.Label)
-	if j.part.flows {
-		j.piece.rows = j.part.end - j.part.first
+	if j.part.Flows {
+		j.piece.rows = j.part.End - j.part.First
 	}
 	j.piece.lines = j.skipped + bytes.Count(j.text, []byte("\n"))
 	r.rowsRead(j.piece.rows)

@@ -49,3 +49,32 @@ func OpenLabels(images *Rows, further []source.Input, named string, unlabelled b
 	}
 	return labels, used, labels.areLabels(&images.Array)
 }
+
+// Check refuses images that are none, or not of the width of the rows before them, nor of the features of a model, where these are some; and more rows than most.
+func (a *Array) Check(width, rows, features int, most int64) error {
+	fail := func(what, how string) error { return &lines.Error{File: a.In.Shown(), What: what, How: how} }
+	switch {
+	case len(a.Dims) < 2:
+		return fail("the file has one dimension, as labels have", "name the images; their labels are found by name, or named by the label option")
+	case width > 0 && a.Width != width:
+		return fail(fmt.Sprintf("the images have %d values, those before have %d", a.Width, width), "read files of one image size together")
+	case features > 0 && a.Width != features:
+		return fail(fmt.Sprintf("the images have %d values, the model has %d features", a.Width, features), "use images of the size used in training")
+	case int64(rows+a.Dims[0]) > most:
+		return fail(fmt.Sprintf("there are more than %d rows", most), "raise the limit on rows, or read fewer files")
+	}
+	return nil
+}
+
+// batchValues is about how many values of images are read at a time.
+const batchValues = 1 << 18
+
+// Batch reads the next images and their labels, which are 0 where labels is nil.
+func (r *Rows) Batch(labels *Rows) (x, y []float32, err error) {
+	n := min(r.Left(), max(1, batchValues/r.Width))
+	x, y = make([]float32, n*r.Width), make([]float32, n)
+	if err = r.Next(x); err == nil && labels != nil {
+		err = labels.Next(y)
+	}
+	return x, y, err
+}

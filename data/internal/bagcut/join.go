@@ -1,0 +1,61 @@
+package bagcut
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"bellows/data/internal/bags"
+	"bellows/data/internal/lines"
+)
+
+// Join joins the entries of a part. Where a document has a word twice, those before it are joined.
+func Join(p *lines.Piece, part Part) (b *bags.Bags, twice *bags.Twice) {
+	b = bags.New(len(p.Label))
+	for i, d := range p.User {
+		b.Open(int(d) - part.First + 1)
+		b.Put(p.Item[i], int32(p.Label[i]))
+	}
+	b.Open(part.End - part.First)
+	if err := b.Sort(); errors.As(err, &twice) {
+		b.Cut(twice.Doc)
+		twice.Doc += part.First
+	}
+	return b, twice
+}
+
+// headerLines are those before the entries of a bag of words.
+const headerLines = 3
+
+// Twice is the error of a word that a document has twice, with the second line of the two if the input can be read again; nil: it cannot.
+func Twice(file string, again io.Reader, at *bags.Twice) *lines.Error {
+	e := &lines.Error{File: file, What: at.Error(), How: "add the counts of the two lines up on one"}
+	if again == nil {
+		return e
+	}
+	entry := [2]string{strconv.Itoa(at.Doc + 1), strconv.Itoa(at.Word + 1)}
+	in, before := bufio.NewScanner(again), false
+	for line := 1; in.Scan(); line++ {
+		fields := strings.Fields(in.Text())
+		if line <= headerLines || len(fields) < 2 || [2]string(fields[:2]) != entry {
+			continue
+		}
+		if before {
+			f := &lines.Fault{Width: len(in.Text()), What: e.What, How: e.How}
+			e = lines.Locate(e.File, append(in.Bytes(), '\n'), f)
+			e.Line = line
+			return e
+		}
+		before = true
+	}
+	return e
+}
+
+// Promised is the error of a bag with another number of entries than its header has.
+func Promised(file string, got, entries int) *lines.Error {
+	return &lines.Error{File: file, What: fmt.Sprintf("the header promises %d entries, there are %d", entries, got),
+		How: "the file is truncated, or its header belongs to another file"}
+}
