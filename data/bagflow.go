@@ -3,7 +3,7 @@ package data
 import (
 	"context"
 
-	"bellows/data/internal/bagcut"
+	"bellows/data/internal/bags"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
 )
@@ -11,7 +11,7 @@ import (
 // bag hands out the blocks of a docword; first is the one behind the header.
 func (r *reader) bag(ctx context.Context, s *source.Stream, blocks *lines.Blocks, first job) error {
 	text, buf, next := first.text, first.buf, first
-	c := &bagcut.Cutter{Docs: first.bag.Docs, Send: func(text []byte, part bagcut.Part) {
+	c := &bags.Cutter{Docs: first.bag.Docs, Send: func(text []byte, part bags.Part) {
 		j := next
 		next.skipped = 0 // the header is above the first
 		j.buf = append((<-r.free)[:0], text...)

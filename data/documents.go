@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"bellows/data/internal/bagcut"
 	"bellows/data/internal/bags"
 	"bellows/data/internal/foreign"
 	"bellows/data/internal/lines"
@@ -124,7 +123,7 @@ func (r *reader) documents(set *Set) (err error) {
 	case Docword:
 		if r.part.Flows {
 			var twice *bags.Twice
-			if b, twice = bagcut.Join(&r.pieces[0].Piece, r.part); twice != nil {
+			if b, twice = bags.Join(&r.pieces[0].Piece, r.part); twice != nil {
 				r.workers[0].late = r.twiceIn(r.pieces[0].source, twice)
 			}
 			s.Vocab = r.known
@@ -230,7 +229,7 @@ func (r *reader) bagDocuments() (*bags.Bags, error) {
 			*p = piece{}
 		}
 		if got := len(b.Word) - begun; got != h.Entries {
-			return nil, bagcut.Promised(name, got, h.Entries)
+			return nil, bags.Promised(name, got, h.Entries)
 		}
 		b.Open(first + h.Docs)
 	}
@@ -281,14 +280,14 @@ func (r *reader) twice(err error) error {
 // twiceIn is that error of a document of one input.
 func (r *reader) twiceIn(which int, at *bags.Twice) error {
 	if r.ins[which].Path == "" {
-		return bagcut.Twice(r.ins[which].Shown(), nil, at)
+		return bags.Again(r.ins[which].Shown(), nil, at)
 	}
 	s, err := source.Open(r.ctx, r.ins[which], r.opt.source())
 	if err != nil {
-		return bagcut.Twice(r.ins[which].Shown(), nil, at)
+		return bags.Again(r.ins[which].Shown(), nil, at)
 	}
 	defer s.Close()
-	return bagcut.Twice(r.ins[which].Shown(), s, at)
+	return bags.Again(r.ins[which].Shown(), s, at)
 }
 
 // vocabulary is the words of a bag: the file that the option names, or a neighbour that its name finds; without either, words are called by their numbers. The

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"bellows/data/internal/bagcut"
 	"bellows/data/internal/bags"
 	"bellows/data/internal/frames"
 	"bellows/data/internal/idx"
@@ -188,7 +187,7 @@ type reader struct {
 	known   []string             // bags that flow: the vocabulary of the bags
 	beyond  string               // LDA-C that flows: what to do about a word that it lacks
 	numbers []int32              // of it in Options.Words
-	part    bagcut.Part          // docword that flows: which documents the pieces are
+	part    bags.Part            // docword that flows: which documents the pieces are
 }
 
 // job is one block to parse.
@@ -200,7 +199,7 @@ type job struct {
 	skipped int     // lines of the block before text
 	read    float64 // which part of all inputs has been read at its end, 0 unknown
 	bag     lines.BagHeader
-	part    bagcut.Part // docword that flows
+	part    bags.Part // docword that flows
 }
 
 // worker is what one parsing goroutine keeps between blocks.

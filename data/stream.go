@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"bellows/data/internal/bagcut"
 	"bellows/data/internal/bags"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
@@ -151,7 +150,7 @@ func (f *flow) pass(r *reader, w *worker, j *job) {
 	}
 	f.entries += entries
 	if got := f.entries; j.part.Last && err == nil && late == nil && p.err == nil && got != j.bag.Entries {
-		err = bagcut.Promised(r.ins[p.source].Shown(), got, j.bag.Entries)
+		err = bags.Promised(r.ins[p.source].Shown(), got, j.bag.Entries)
 	}
 	row := f.rows
 	f.rows += int64(p.rows)
@@ -179,7 +178,7 @@ func (f *flow) pass(r *reader, w *worker, j *job) {
 }
 
 // joined is the rows that the worker has parsed, as if there were no others.
-func (w *worker) joined(r *reader, p *piece, part bagcut.Part) (*Set, error) {
+func (w *worker) joined(r *reader, p *piece, part bags.Part) (*Set, error) {
 	if p.rows == 0 {
 		return nil, nil
 	}

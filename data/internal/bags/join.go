@@ -1,4 +1,4 @@
-package bagcut
+package bags
 
 import (
 	"bufio"
@@ -8,13 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"bellows/data/internal/bags"
 	"bellows/data/internal/lines"
 )
 
 // Join joins the entries of a part. Where a document has a word twice, those before it are joined.
-func Join(p *lines.Piece, part Part) (b *bags.Bags, twice *bags.Twice) {
-	b = bags.New(len(p.Label))
+func Join(p *lines.Piece, part Part) (b *Bags, twice *Twice) {
+	b = New(len(p.Label))
 	for i, d := range p.User {
 		b.Open(int(d) - part.First + 1)
 		b.Put(p.Item[i], int32(p.Label[i]))
@@ -30,8 +29,8 @@ func Join(p *lines.Piece, part Part) (b *bags.Bags, twice *bags.Twice) {
 // headerLines are those before the entries of a bag of words.
 const headerLines = 3
 
-// Twice is the error of a word that a document has twice, with the second line of the two if the input can be read again; nil: it cannot.
-func Twice(file string, again io.Reader, at *bags.Twice) *lines.Error {
+// Again is the error of a word that a document has twice, with the second line of the two if the input can be read again; nil: it cannot.
+func Again(file string, again io.Reader, at *Twice) *lines.Error {
 	e := &lines.Error{File: file, What: at.Error(), How: "add the counts of the two lines up on one"}
 	if again == nil {
 		return e

@@ -1,10 +1,4 @@
-// Package bagcut cuts the text of a bag of words (docword) where documents end, so that each part can be read without the others.
-//
-// The caller's duties, in order: Add the lines behind the header as they come, and End when there are no more. Send is called with each part, in their order. The
-// last document comes alone, with those without an entry behind it: nobody is to be given it before the file has as many entries as it promises.
-//
-// The package refuses to judge lines: it sends what is no entry to the parser, which does.
-package bagcut
+package bags
 
 import (
 	"bytes"
@@ -38,7 +32,11 @@ func (b *Part) Cut(p *lines.Piece) {
 // emptyMost bounds the documents without an entry that stand together in a part.
 const emptyMost = 1 << 16
 
-// Cutter cuts one input.
+// Cutter cuts the text of a bag of words (docword) where documents end, so that each part can be read without the others.
+//
+// The caller's duties, in order: Add the lines behind the header as they come, and End when there are no more. Send is called with each part, in their order. The
+// last document comes alone, with those without an entry behind it: nobody is to be given it before the file has as many entries as it promises. Lines that are
+// no entry go to the parser with the others, which says what is wrong.
 type Cutter struct {
 	Docs int // that the header promises
 	Send func(text []byte, part Part)
