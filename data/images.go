@@ -93,7 +93,7 @@ func (r *images) file(in source.Input, head *source.Stream, further []source.Inp
 	if err := values.Check(r.width, r.rows, r.opt.Features, r.opt.Limits.Rows); err != nil {
 		return 0, err
 	}
-	labels, used, err := idx.OpenLabels(values, further, r.opt.Label, r.opt.Unlabelled, func(in source.Input) (*idx.Rows, error) { return r.array(in, nil) })
+	labels, used, err := idx.OpenLabels(r.opt.places, values, further, r.opt.Label, r.opt.Unlabelled, func(in source.Input) (*idx.Rows, error) { return r.array(in, nil) })
 	if err != nil {
 		return 0, err
 	}

@@ -36,8 +36,8 @@ func (a *Array) areLabels(images *Array) error {
 }
 
 // OpenLabels finds and opens the labels of images as Labels does; nil where rows need none and no file of them is found.
-func OpenLabels(images *Rows, further []source.Input, named string, unlabelled bool, open func(source.Input) (*Rows, error)) (labels *Rows, used int, err error) {
-	in, used, err := FindLabels(images.In, further, named)
+func OpenLabels(places *source.Places, images *Rows, further []source.Input, named string, unlabelled bool, open func(source.Input) (*Rows, error)) (labels *Rows, used int, err error) {
+	in, used, err := FindLabels(places, images.In, further, named)
 	if err != nil {
 		if unlabelled {
 			return nil, 0, nil
