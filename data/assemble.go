@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"bellows/data/internal/columns"
+	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
 )
 
@@ -19,9 +20,6 @@ type piece struct {
 	err         *Error // first defect, with its line counted from the block's start
 }
 
-// classesMax bounds the distinct whole labels that are called classes.
-const classesMax = 4096
-
 // assemble joins the pieces, in order, into the columns of a set.
 func (r *reader) assemble() (*Set, error) {
 	rows := 0
@@ -31,14 +29,14 @@ func (r *reader) assemble() (*Set, error) {
 		rows += p.rows
 	}
 	set := &Set{Kind: r.kind, Detected: Detection{
-		Format: r.layout.format.shown(), Header: r.layout.header && r.layout.keys == nil, Files: len(r.ins), Rows: rows,
+		Format: r.layout.Format.Shown(), Header: r.layout.Header && r.layout.Keys == nil, Files: len(r.ins), Rows: rows,
 	}}
-	r.layout.timesFound(&set.Detected)
-	if r.layout.separator != "" && r.layout.keys == nil {
-		set.Detected.Separator = lines.SeparatorName(r.layout.separator)
+	r.layout.TimesFound(&set.Detected)
+	if r.layout.Separator != "" && r.layout.Keys == nil {
+		set.Detected.Separator = lines.SeparatorName(r.layout.Separator)
 	}
 	if r.kind == Ratings {
-		set.Ratings, set.Detected.Columns = r.ratings(starts), r.layout.ratingColumns()
+		set.Ratings, set.Detected.Columns = r.ratings(starts), r.layout.RatingColumns()
 		set.Detected.Users, set.Detected.Items = len(set.Ratings.Users), len(set.Ratings.Items)
 		set.Reading, set.Time = r.reading(set), r.columns.Time
 		return set, nil
@@ -47,7 +45,7 @@ func (r *reader) assemble() (*Set, error) {
 		set.Reading = r.reading(set)
 		return set, r.documents(set)
 	}
-	if set.Examples = (&ExampleSet{Label: make([]float32, rows)}); r.layout.times != nil {
+	if set.Examples = (&ExampleSet{Label: make([]float32, rows)}); r.layout.Times != nil {
 		for _, p := range r.pieces {
 			set.Time = append(set.Time, p.Time...)
 		}
@@ -56,18 +54,18 @@ func (r *reader) assemble() (*Set, error) {
 	if err := r.mergeLabels(set.Examples); err != nil {
 		return nil, err
 	}
-	if r.layout.table != nil {
+	if r.layout.Table != nil {
 		if err := r.joinTable(set, rows, starts); err != nil {
 			return nil, err
 		}
 	} else {
 		r.sparse(set, rows, starts)
-		set.Detected.HashBits = r.layout.bits
+		set.Detected.HashBits = r.layout.Bits
 	}
 	if set.Examples.Features == 0 {
 		return nil, &Error{File: r.ins[0].Shown(), What: "there are labels but no features", How: "give each row at least one feature"}
 	}
-	if describe(&set.Detected, set.Examples); r.layout.table != nil && r.layout.label < 0 {
+	if describe(&set.Detected, set.Examples); r.layout.Table != nil && r.layout.Label < 0 {
 		set.Detected.Classes = 0 // nobody has looked for labels
 	}
 	set.Reading = r.reading(set)
@@ -96,7 +94,7 @@ func (r *reader) weigh(set *Set, starts []int) {
 func describe(d *Detection, e *ExampleSet) {
 	d.Features, d.IndexBase, d.Classes = e.Features, e.IndexBase, len(e.LabelNames)
 	if e.LabelNames == nil {
-		d.Classes = len(e.Classes(classesMax))
+		d.Classes = len(e.Classes(layout.ClassesMost))
 	}
 }
 
@@ -145,7 +143,7 @@ func translate(to, from, table []int32) {
 // entries beyond a given width.
 func (r *reader) sparse(set *Set, rows int, starts []int) {
 	e := set.Examples
-	if bits := r.layout.bits; bits > 0 {
+	if bits := r.layout.Bits; bits > 0 {
 		e.Features = 1 << bits
 		r.compressed(e, rows, starts)
 		return
@@ -175,7 +173,7 @@ func (r *reader) base(low int32) int {
 	switch {
 	case r.opt.IndexBase != "":
 		return int(r.opt.IndexBase[0] - '0')
-	case r.layout.format == LibFM:
+	case r.layout.Format == LibFM:
 		return 0
 	}
 	return int(low)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"bellows/data/internal/bags"
-	"bellows/data/internal/foreign"
+	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
 )
@@ -39,39 +39,6 @@ func (s *DocumentSet) Tokens() int64 {
 	return n
 }
 
-// documentPlan tells a bag of words from text. What is neither is refused: lines of numbers are
-// ratings, tables or examples, and a tokeniser would make nonsense of them.
-func (d *detector) documentPlan(line []byte) (*layout, *lines.Fault) {
-	if d.opt.Format == "" {
-		if f := foreign.Text(line, true, false); f != nil {
-			return nil, f
-		}
-	}
-	if d.isJSON(line) {
-		return d.jsonDocuments(line)
-	}
-	if d.opt.Text != "" {
-		return nil, &lines.Fault{Width: len(line), What: "the documents are no JSON lines, and have no keys", How: "leave out --text"}
-	}
-	p := &layout{format: d.opt.Format, label: -1}
-	fields := bytes.Fields(line)
-	switch {
-	case p.format.documents():
-	case p.format != "":
-		return nil, &lines.Fault{Width: 1, What: p.format.shown() + " does not hold documents", How: "use --format docword, ldac, jsonl or text"}
-	case formatOf(d.in.Name) == LDAC, foreign.CountsItself(line):
-		p.format = LDAC
-	case len(fields) == 1 && lines.IsDigits(fields[0]):
-		p.format = Docword
-	case foreign.OnlyNumbers(line):
-		return nil, &lines.Fault{Width: len(line), What: "the first line holds numbers, not words",
-			How: "documents are text, one a line, or a bag of words: docword, whose first three lines are the numbers of documents, words and entries, or LDA-C, a document on each line"}
-	default:
-		p.format = Text
-	}
-	return p, nil
-}
-
 // Index is where names stand in a list, for who looks in it more than once.
 type Index = bags.Index
 
@@ -83,21 +50,21 @@ func WordNumbers(from, to []string) []int32 { return bags.Numbers(from, to) }
 
 // beginDocuments makes or checks the layout of an input of documents from its first block.
 func (r *reader) beginDocuments(n int, j *job) error {
-	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[n]}
+	d := &layout.Detector{Kind: r.kind, Opt: r.opt.layout(), In: r.ins[n]}
 	line := bytes.TrimSuffix(j.text[:bytes.IndexByte(j.text, '\n')], []byte("\r"))
-	d.sample(j.text, 0, r.opt.sampleBytes()-(len(j.buf)-len(j.text)))
-	next, f := d.documentPlan(line)
-	if f == nil && (next.format == Text || next.words) && r.opt.Vocab != "" {
+	d.Sample(j.text, 0, r.opt.sampleBytes()-(len(j.buf)-len(j.text)))
+	next, f := d.Documents(line)
+	if f == nil && (next.Format == Text || next.Words) && r.opt.Vocab != "" {
 		f = &lines.Fault{Width: 1, What: "the documents are text, whose words are in it", How: "leave out --vocab, which is for bags of words"}
 	}
 	if f == nil {
-		f = d.texts(next)
+		f = d.Texts(next)
 	}
 	if f == nil && r.layout != nil {
-		f = r.layout.agree(next, r.ins[0].Shown())
+		f = r.layout.Agree(next, r.ins[0].Shown())
 	}
 	rest := j.text
-	if f == nil && next.format == Docword {
+	if f == nil && next.Format == Docword {
 		j.bag, rest, f = lines.ParseBagHeader(j.text, r.opt.Limits.Rows, int64(r.opt.Limits.Features))
 		if f == nil && n > 0 && r.bags[0].Words != j.bag.Words {
 			f = &lines.Fault{Width: 1, What: fmt.Sprintf("the bag has %s, %s has %d", lines.Plural(j.bag.Words, "word"), r.ins[0].Shown(), r.bags[0].Words), How: "read bags of one vocabulary together"}
@@ -119,7 +86,7 @@ func (r *reader) beginDocuments(n int, j *job) error {
 func (r *reader) documents(set *Set) (err error) {
 	s, d := &DocumentSet{}, &set.Detected
 	var b *bags.Bags
-	switch r.layout.format {
+	switch r.layout.Format {
 	case Docword:
 		if r.part.Flows {
 			var twice *bags.Twice
@@ -152,7 +119,7 @@ func (r *reader) documents(set *Set) (err error) {
 		}
 		d.Dropped = b.Renumber(r.words.Numbers(s.Vocab))
 		s.Vocab = r.opt.Words
-	case r.layout.format == Text, r.layout.words:
+	case r.layout.Format == Text, r.layout.Words:
 		var kept []int32
 		kept, d.Rare, d.Common = b.Prune(len(s.Vocab))
 		for i, w := range kept {
@@ -165,7 +132,7 @@ func (r *reader) documents(set *Set) (err error) {
 		return r.wordless(d)
 	}
 	set.Documents = s
-	d.Stops, d.Pairs = len(r.layout.stops), r.layout.ngrams == pairs
+	d.Stops, d.Pairs = len(r.layout.Stops), r.layout.Ngrams == layout.Pairs
 	d.Rows, d.Words, d.Tokens = s.Rows(), len(s.Vocab), s.Tokens()
 	return nil
 }
@@ -185,7 +152,7 @@ func (r *reader) wordless(d *Detection) error {
 
 // textDocuments joins the documents of a text, and counts words within each.
 func (r *reader) textDocuments() (*bags.Bags, []string) {
-	vocab, tables := r.merge(func(w *worker) *lines.IDs { return &w.items })
+	vocab, tables := r.merge(func(w *worker) *lines.IDs { return &w.Items })
 	b := bags.New(0)
 	for _, p := range r.pieces {
 		if r.opt.Meter.Add(1) != nil {
@@ -303,7 +270,7 @@ func (r *reader) vocabulary(count int, exact bool) ([]string, error) {
 	if known := r.opt.Words; known != nil {
 		if count > len(known) {
 			return nil, &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("it has no vocabulary, and %d words where the model has %d", count, len(known)),
-				How: "put its vocabulary beside it as " + bags.VocabularyName(r.layout.format == LDAC) + ", or name it with --vocab"}
+				How: "put its vocabulary beside it as " + bags.VocabularyName(r.layout.Format == LDAC) + ", or name it with --vocab"}
 		}
 		return known[:count], nil
 	}

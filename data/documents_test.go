@@ -10,11 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"bellows/data/internal/bags"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/klauspost/compress/gzip"
-
-	"bellows/data/internal/bags"
-	"bellows/data/internal/source"
 )
 
 // files writes files into a folder of the test's own.
@@ -156,21 +155,6 @@ func TestBagLikeAnother(t *testing.T) {
 	set = readDocuments(t, Options{Words: []string{"a", "b", "c", "d"}}, filepath.Join(dir, "bare.txt"))
 	if got := shown(set.Documents)[0]; got != "a a c" {
 		t.Errorf("by number %q", got)
-	}
-}
-
-func TestFormatOfDocuments(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]Format{
-		"12\n3\n4\n1 1 1\n": "docword", "12 apes\n": "text", "hello\n": "text", "\nx y\n": "text", "route 66\n": "text",
-		"1 2 3\n": "", "1\t2\t3.5\n": "", "3 1:0.5 7:2\n": "", "-1 4:1\n": "", "1::2::3\n": "", "1,2,3\n": "", "0.5;7\n": "", "2 0:1 4:2\n": "ldac", "1 0:1 4:2\n": "",
-	} {
-		d := &detector{kind: Documents, opt: &Options{}, in: source.Input{Name: "x"}}
-		line, _, _ := strings.Cut(text, "\n")
-		p, f := d.documentPlan([]byte(line))
-		if want == "" && f == nil || want != "" && (f != nil || p.format != want) {
-			t.Errorf("%q: %+v, %+v; want %q", text, p, f, want)
-		}
 	}
 }
 

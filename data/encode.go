@@ -3,46 +3,11 @@ package data
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"bellows/data/internal/columns"
+	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
 )
-
-// tableParser makes the parser of one worker.
-func (p *layout) tableParser(w *worker) lines.Parser {
-	csv := lines.CSV{Separator: p.separator[0], Columns: p.columns, Label: p.label, Names: p.names}
-	if p.times == nil && p.table.Weight < 0 && p.table.Plain() {
-		return &csv
-	}
-	return &lines.Mixed{CSV: csv, Times: p.times, Width: len(p.table.Features), Uses: p.uses(w), Weighs: p.table.Weight >= 0, Weight: p.table.Weight}
-}
-
-// uses is what becomes of each column, by what a worker numbers values of text with.
-func (p *layout) uses(w *worker) []lines.Use {
-	t := p.table
-	uses := make([]lines.Use, len(t.Place))
-	w.levels = make([]*lines.Levels, len(t.Features))
-	for j := range t.Features {
-		if c := &t.Features[j]; c.Text() {
-			w.levels[j] = c.Numbering()
-		}
-	}
-	for i, at := range t.Place {
-		u := &uses[i]
-		switch {
-		case i == p.label:
-			*u = lines.Use{Kind: lines.UseLabel, Levels: w.labels}
-		case at < 0:
-			u.Kind = lines.UseNone
-		case w.levels[at] != nil:
-			*u = lines.Use{Kind: lines.UseText, Place: at, Levels: w.levels[at]}
-		default:
-			u.Place = at
-		}
-	}
-	return uses
-}
 
 // levelTables are what each worker's numbers of a column's values become, nil where they stay as they are.
 type levelTables [][]float32
@@ -71,7 +36,7 @@ func (t levelTables) join(names, known []string) []string {
 
 // joinTable joins the pieces of a table: values of text become numbers that all workers share, those that are missing are filled in.
 func (r *reader) joinTable(set *Set, rows int, starts []int) error {
-	e, t := set.Examples, r.layout.table
+	e, t := set.Examples, r.layout.Table
 	t.Features = slices.Clone(t.Features) // the model's stay as they are
 	tables := make([]levelTables, len(t.Features))
 	for j := range t.Features {
@@ -82,10 +47,10 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 		c.Open = false
 		known := c.Levels
 		c.Levels, tables[j] = r.mergeLevels(func(w *worker) *lines.Levels {
-			if w.levels == nil {
+			if w.Levels == nil {
 				return nil
 			}
-			return w.levels[j]
+			return w.Levels[j]
 		})
 		switch {
 		case c.Levels == nil && known != nil:
@@ -120,7 +85,7 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	if missing > 0 {
 		e.gaps = columns.FillIn(e.Dense, t.Features, e.Weight)
 	}
-	r.layout.found(&set.Detected, missing)
+	r.layout.Found(&set.Detected, missing)
 	constant, counting := columns.Odd(e.Dense, t.Features)
 	set.Detected.Constant, set.Detected.Counting = append(set.Detected.Constant, constant...), counting
 	e.Features = width
@@ -130,56 +95,10 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 		e.gaps = s.Gaps
 		set.Detected.Unknown = s.Unknown
 	}
-	if r.layout.names != nil || e.Sparse() {
+	if r.layout.Names != nil || e.Sparse() {
 		e.FeatureNames = columns.Names(t.Features)
 	}
 	return nil
-}
-
-// singularLeast is the number of a column's values from which it is no accident that most rows have their own.
-const singularLeast = 20
-
-// found fills in what the layout of a table says, in which so many numbers are missing.
-func (p *layout) found(d *Detection, missing int) {
-	d.Filled, d.Ignored, d.Choice = missing, len(p.table.Ignored), p.table.Choice
-	switch {
-	case p.label >= 0 && p.names != nil:
-		d.Label = strconv.Quote(p.names[p.label])
-	case p.label >= 0:
-		d.Label = "column " + strconv.Itoa(p.label+1)
-	}
-	switch at := p.table.Weight; {
-	case at >= 0 && p.names != nil:
-		d.Weight = strconv.Quote(p.names[at])
-	case at >= 0:
-		d.Weight = "column " + strconv.Itoa(at+1)
-	}
-	for j := range p.table.Features {
-		c := &p.table.Features[j]
-		if c.Text() {
-			d.Texts++
-		}
-		switch levels := len(c.Levels); {
-		case !p.table.Fresh:
-		case c.Buckets > 0:
-			d.Hashed = append(d.Hashed, c.Option())
-		case levels >= singularLeast && 2*levels > d.Rows:
-			d.Singular = append(d.Singular, c.Option())
-		case levels == 1 && d.Rows > 1:
-			d.Constant = append(d.Constant, c.Option())
-		}
-	}
-}
-
-// timesFound fills in where the layout has found times.
-func (p *layout) timesFound(d *Detection) {
-	switch t := p.times; {
-	case t == nil:
-	case p.names != nil:
-		d.Time, d.Dates = strconv.Quote(p.names[t.At]), t.Dates
-	default:
-		d.Time, d.Dates = "column "+strconv.Itoa(t.At+1), t.Dates
-	}
 }
 
 // mergeLevels joins the open levels that workers have of one column; tables turn each worker's numbers into the merged ones.
@@ -202,11 +121,11 @@ func (r *reader) mergeLevels(of func(*worker) *lines.Levels) (names []string, ta
 
 // mergeLabels settles labels that are text.
 func (r *reader) mergeLabels(e *ExampleSet) error {
-	if !r.layout.wordLabels {
+	if !r.layout.WordLabels {
 		return nil
 	}
-	if e.LabelNames, r.labels = r.mergeLevels(func(w *worker) *lines.Levels { return w.labels }); e.LabelNames == nil {
-		return &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("the labels have more than %d values: they are no classes", classesMax),
+	if e.LabelNames, r.labels = r.mergeLevels(func(w *worker) *lines.Levels { return w.Labels }); e.LabelNames == nil {
+		return &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("the labels have more than %d values: they are no classes", layout.ClassesMost),
 			How: "name the label's column with --label"}
 	}
 	return nil

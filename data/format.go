@@ -1,102 +1,32 @@
 package data
 
-import (
-	"path"
-	"slices"
-	"strings"
-
-	"bellows/data/internal/columns"
-	"bellows/data/internal/idx"
-)
+import "bellows/data/internal/layout"
 
 // Format is how the rows of an input are written, by its name as an option. "" is not known yet.
-type Format string
+type Format = layout.Format
 
-// The formats. A new one is a line here and in formats, and a case where a detector makes its layout and a layout its parser.
+// The formats.
 const (
-	LIBSVM  Format = "libsvm"
-	LibFM   Format = "libfm"
-	VW      Format = "vw"
-	CSV     Format = "csv"
-	TSV     Format = "tsv"
-	Triples Format = "triples"
-	JSONL   Format = "jsonl"
-	Parquet Format = "parquet"
-	Arrow   Format = "arrow"
-	IDX     Format = "idx"
-	Docword Format = "docword"
-	LDAC    Format = "ldac"
-	Text    Format = "text"
+	LIBSVM  = layout.LIBSVM
+	LibFM   = layout.LibFM
+	VW      = layout.VW
+	CSV     = layout.CSV
+	TSV     = layout.TSV
+	Triples = layout.Triples
+	JSONL   = layout.JSONL
+	Parquet = layout.Parquet
+	Arrow   = layout.Arrow
+	IDX     = layout.IDX
+	Docword = layout.Docword
+	LDAC    = layout.LDAC
+	Text    = layout.Text
 )
 
-// formats is all that there are, in the order in which help lists them.
-var formats = []struct {
-	format Format
-	shown  string   // on the screen
-	ends   []string // of names of files, but for compression; IDX has a form of its own
-}{
-	{LIBSVM, columns.ShownLIBSVM, []string{".libsvm", ".svm", ".svmlight"}},
-	{LibFM, columns.ShownLibFM, []string{".libfm"}},
-	{VW, "Vowpal Wabbit", []string{".vw"}},
-	{CSV, columns.ShownCSV, []string{".csv"}},
-	{TSV, columns.ShownTSV, []string{".tsv", ".tab"}},
-	{Triples, "triples", nil},
-	{JSONL, "JSON lines", []string{".jsonl", ".ndjson"}},
-	{Parquet, "Parquet", []string{".parquet", ".pq"}},
-	{Arrow, "Arrow", []string{".arrow", ".arrows", ".feather", ".ipc"}},
-	{IDX, "IDX", nil},
-	{Docword, "docword", nil},
-	{LDAC, "LDA-C", []string{".ldac", ".lda-c"}},
-	{Text, "text", nil},
-}
-
 // Formats is the names of all formats, in the order in which help lists them.
-func Formats() []string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = string(f.format)
-	}
-	return names
-}
+func Formats() []string { return layout.Formats() }
 
-// shown is the format's name on the screen, "" of one that is not known.
-func (f Format) shown() string {
-	for _, known := range formats {
-		if known.format == f {
-			return known.shown
-		}
-	}
-	return ""
-}
+// RatingColumns lists by what names in a header the user, the item and the rating are found, for help.
+func RatingColumns() (user, item, rating []string) { return layout.RatingColumns() }
 
-// indexed says whether lines are a label and pairs of an index and a value.
-func (f Format) indexed() bool { return f == LIBSVM || f == LibFM }
-
-// sparse says whether lines have features by an index or a name, and not the same fields.
-func (f Format) sparse() bool { return f.indexed() || f == VW }
-
-// columnar says whether lines have the same fields, one of them the label.
-func (f Format) columnar() bool { return f == CSV || f == TSV }
-
-// framed says whether files keep columns apart, with names and types, and have no lines.
-func (f Format) framed() bool { return f == Parquet || f == Arrow }
-
-// documents says whether rows are documents.
-func (f Format) documents() bool { return f == Docword || f == LDAC || f == Text }
-
-// formatOf proposes a format by file name, "" when the name says nothing.
-func formatOf(name string) Format {
-	name = strings.ToLower(path.Base(name))
-	for _, packed := range []string{".gz", ".gzip", ".zst", ".zstd"} {
-		name = strings.TrimSuffix(name, packed)
-	}
-	if idx.Named(name) {
-		return IDX
-	}
-	for _, f := range formats {
-		if slices.Contains(f.ends, path.Ext(name)) {
-			return f.format
-		}
-	}
-	return ""
-}
+// TimeColumns lists by what names in a header the time of a row is found, for help.
+func TimeColumns() []string { return layout.TimeColumns() }

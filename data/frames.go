@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 
 	"bellows/data/internal/frames"
+	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
 )
@@ -28,7 +28,7 @@ func formOf(form int) Format {
 
 // isFrames says whether an input is, or should be, a file that keeps columns apart.
 func isFrames(s *source.Stream, opt *Options) bool {
-	return frameFormat(s.Head) != "" || opt.Format.framed() || opt.Format == "" && formatOf(s.In.Name).framed()
+	return frameFormat(s.Head) != "" || opt.Format.Framed() || opt.Format == "" && layout.FormatOf(s.In.Name).Framed()
 }
 
 // framesReader reads files that keep columns apart: each worker takes one row group or record batch after the other, and makes of the rows of each the
@@ -81,9 +81,9 @@ func parseFrames(ctx context.Context, ins []source.Input, head *source.Stream, k
 func (r *reader) otherKind(n int, format Format) *Error {
 	first := "text"
 	if r.layout != nil {
-		first = r.layout.format.shown()
+		first = r.layout.Format.Shown()
 	}
-	return &Error{File: r.ins[n].Shown(), What: fmt.Sprintf("the file is %s, %s is %s", cmp.Or(format.shown(), "neither Parquet nor Arrow"), r.ins[0].Shown(), first),
+	return &Error{File: r.ins[n].Shown(), What: fmt.Sprintf("the file is %s, %s is %s", cmp.Or(format.Shown(), "neither Parquet nor Arrow"), r.ins[0].Shown(), first),
 		How: "read files of different kinds in separate runs"}
 }
 
@@ -93,7 +93,7 @@ func (r *framesReader) check(n, form int) error {
 	case n > 0 && format != r.format:
 		return r.otherKind(n, format)
 	case format != "" && r.opt.Format != "" && r.opt.Format != format:
-		return &Error{File: r.ins[n].Shown(), What: fmt.Sprintf("this is %s, and --format says %s", format.shown(), r.opt.Format), How: "leave out --format"}
+		return &Error{File: r.ins[n].Shown(), What: fmt.Sprintf("this is %s, and --format says %s", format.Shown(), r.opt.Format), How: "leave out --format"}
 	}
 	return nil
 }
@@ -104,48 +104,14 @@ func (r *framesReader) begin(head *source.Stream) error {
 	if err != nil {
 		return err
 	}
-	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[0]}
-	p, f := d.frames(keys, below, r.format)
+	d := &layout.Detector{Kind: r.kind, Opt: r.opt.layout(), In: r.ins[0]}
+	p, f := d.Frames(keys, below, r.format)
 	if f != nil {
 		return &Error{File: r.ins[0].Shown(), What: f.What, How: f.How}
 	}
 	r.layout = p
-	return r.files.Settle(frames.Wanted{Keys: p.keys, Used: p.used, Label: p.label, Strict: r.kind == Examples})
+	return r.files.Settle(frames.Wanted{Keys: p.Keys, Used: p.Used, Label: p.Label, Strict: r.kind == Examples})
 }
-
-// frames makes the layout of columns that have names, from some of their rows.
-func (d *detector) frames(keys []string, below []byte, format Format) (*layout, *lines.Fault) {
-	shown := format.shown()
-	switch {
-	case d.opt.Separator != "":
-		return nil, &lines.Fault{What: "the columns of " + shown + " have no separator", How: "leave out --sep"}
-	case d.opt.Header == HeaderNo:
-		return nil, &lines.Fault{What: "the columns of " + shown + " have names", How: "leave out --header no"}
-	case d.opt.HashBits > 0:
-		return nil, &lines.Fault{What: shown + " has no names to be hashed", How: "leave out --hash-bits, which is for Vowpal Wabbit text"}
-	case d.opt.IndexBase != "" && d.opt.As == nil:
-		return nil, &lines.Fault{What: "the columns of " + shown + " have no indices that a base could count from", How: "leave out --base, which is for LIBSVM"}
-	case d.kind == Examples && (d.opt.Features > 0 && d.opt.As.trained() == nil):
-		return nil, &lines.Fault{What: "the features of the model have no names, and those of " + shown + " are found by their names", How: "give the rows in the form that training had"}
-	case d.kind == Documents:
-		p, f := d.textAmong(keys, "column")
-		if f == nil {
-			p.format = format
-			f = d.texts(p)
-		}
-		return p, f
-	}
-	p, f := d.named(keys, below)
-	if f != nil {
-		return nil, &lines.Fault{What: ofColumns.Replace(f.What), How: ofColumns.Replace(f.How)}
-	}
-	p.format = format
-	return p, nil
-}
-
-// ofColumns is what is said of a header and the first line where there are columns with names.
-var ofColumns = strings.NewReplacer("the first line has", "the file has", "The first line has", "The file has", "the header names", "the file names", "the header does not name", "the file does not name",
-	"first line", "file", ", separated by comma", "")
 
 // next is the next share, nil behind the last, or when the read is to end.
 func (r *framesReader) next() *share {
@@ -173,7 +139,7 @@ func (r *framesReader) share(n int, w *worker, s *share) {
 		return
 	}
 	if w.cells == nil {
-		w.cells = r.layout.cells(w)
+		w.cells = cells(r.layout, w)
 	}
 	i, row := 0, s.Row
 	for vs, err := range s.Read(s.Columns) {
@@ -195,7 +161,7 @@ func (r *framesReader) share(n int, w *worker, s *share) {
 		r.out.Add(int64(w.scratch.Weightless))
 		if r.rowsRead(p.rows); r.columns != nil {
 			r.columns.Add(s.block+int32(i), &w.scratch, nil, 0)
-		} else if r.layout.table != nil { // it was made as long as it is
+		} else if r.layout.Table != nil { // it was made as long as it is
 			p.Piece, w.scratch = w.scratch, lines.Piece{}
 		} else {
 			p.Piece = w.scratch.Clone()
@@ -206,19 +172,19 @@ func (r *framesReader) share(n int, w *worker, s *share) {
 }
 
 // cells is what a worker puts values where rows have them with.
-func (p *layout) cells(w *worker) *frames.Cells {
-	c := &frames.Cells{Keys: p.keys, Used: p.used, Times: p.times}
+func cells(p *layout.Layout, w *worker) *frames.Cells {
+	c := &frames.Cells{Keys: p.Keys, Used: p.Used, Times: p.Times}
 	switch {
-	case p.words:
-		c.Words = p.textParser(w)
-	case p.table == nil:
-		c.Users, c.Items, c.User, c.Item, c.Label = &w.users, &w.items, p.user, p.item, p.label
+	case p.Words:
+		c.Words = p.TextParser(&w.Numbers)
+	case p.Table == nil:
+		c.Users, c.Items, c.User, c.Item, c.Label = &w.Users, &w.Items, p.User, p.Item, p.Label
 	default:
-		if p.wordLabels {
-			w.labels = &lines.Levels{Max: classesMax, Buckets: 1}
+		if p.WordLabels {
+			w.Labels = &lines.Levels{Max: layout.ClassesMost, Buckets: 1}
 		}
-		c.Uses, c.Width = p.uses(w), len(p.table.Features)
-		c.Weighs, c.Weight = p.table.Weight >= 0, p.table.Weight
+		c.Uses, c.Width = p.Uses(&w.Numbers), len(p.Table.Features)
+		c.Weighs, c.Weight = p.Table.Weight >= 0, p.Table.Weight
 	}
 	return c
 }

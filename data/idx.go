@@ -45,7 +45,7 @@ func readIDX(ctx context.Context, ins []source.Input, head *source.Stream, kind 
 			e.Dense = append(e.Dense, images.Values...)
 		}
 	}
-	set.Detected = Detection{Format: IDX.shown(), Files: files, Rows: e.Rows()}
+	set.Detected = Detection{Format: IDX.Shown(), Files: files, Rows: e.Rows()}
 	describe(&set.Detected, e)
 	set.Reading = &Reading{Format: IDX, FormatGiven: opt.Format != ""}
 	return set, nil

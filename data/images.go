@@ -110,7 +110,7 @@ func (r *images) file(in source.Input, head *source.Stream, further []source.Inp
 			return 0, err
 		}
 		e, n := &ExampleSet{Features: values.Width, Label: y, Dense: x}, len(y)
-		set := &Set{Kind: Examples, Examples: e, Detected: Detection{Format: IDX.shown(), Files: 1, Rows: n}, Reading: &Reading{Format: IDX, FormatGiven: r.opt.Format != ""}}
+		set := &Set{Kind: Examples, Examples: e, Detected: Detection{Format: IDX.Shown(), Files: 1, Rows: n}, Reading: &Reading{Format: IDX, FormatGiven: r.opt.Format != ""}}
 		describe(&set.Detected, e)
 		r.blocks <- &Block{Set: set, Row: int64(r.rows), number: r.number, out: r.flow.out}
 		r.rows, r.number = r.rows+n, r.number+1

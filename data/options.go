@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 
+	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
 	"bellows/progress"
@@ -14,15 +15,14 @@ import (
 // through it to fs.ErrNotExist and to system errors.
 type Error = lines.Error
 
-// Header says whether the first line of each CSV, TSV or triples file names
-// the columns.
-type Header uint8
+// Header says whether the first line of each CSV, TSV or triples file names the columns.
+type Header = layout.Header
 
 // The values of Header.
 const (
-	HeaderAuto Header = iota // the first line is a header when it has words above numbers, see docs/3-formats.md
-	HeaderYes
-	HeaderNo
+	HeaderAuto = layout.HeaderAuto // the first line is a header when it has words above numbers, see docs/3-formats.md
+	HeaderYes  = layout.HeaderYes
+	HeaderNo   = layout.HeaderNo
 )
 
 // Options overrule what Read would detect. The zero value detects everything.
@@ -119,7 +119,7 @@ func (o Options) Like(train *Set) Options {
 }
 
 // sampleBytes is how much of a file is looked at before it is parsed.
-func (o *Options) sampleBytes() int { return min(sampleBytes, o.Limits.LineBytes+1) }
+func (o *Options) sampleBytes() int { return min(layout.SampleBytes, o.Limits.LineBytes+1) }
 
 func (l Limits) withDefaults() Limits {
 	if l.LineBytes <= 0 {
@@ -132,6 +132,14 @@ func (l Limits) withDefaults() Limits {
 		l.Rows = 1<<31 - 1
 	}
 	return l
+}
+
+// layout is the options by which layouts are made.
+func (o *Options) layout() *layout.Options {
+	return &layout.Options{Format: o.Format, Label: o.Label, User: o.User, Item: o.Item, Rating: o.Rating, Time: o.Time, Weight: o.Weight, Text: o.Text,
+		Separator: o.Separator, IndexBase: o.IndexBase, Timed: o.Timed, TimeKept: o.TimeKept, Header: o.Header, Ignore: o.Ignore, Quadratic: o.Quadratic,
+		Categorical: o.Categorical, HashBits: o.HashBits, Ngrams: o.Ngrams, Features: o.Features, FeaturesMost: o.Limits.Features, Stops: o.stops,
+		Unlabelled: o.Unlabelled, As: o.As, Grow: o.Grow}
 }
 
 // source is the options with which inputs are opened.

@@ -7,8 +7,8 @@ func (r *reader) ratings(starts []int) *RatingSet {
 	c := r.columns
 	out := &RatingSet{User: c.User, Item: c.Item, Rating: c.Rating}
 	var userTables, itemTables [][]int32
-	out.Users, userTables = r.merge(func(w *worker) *lines.IDs { return &w.users })
-	out.Items, itemTables = r.merge(func(w *worker) *lines.IDs { return &w.items })
+	out.Users, userTables = r.merge(func(w *worker) *lines.IDs { return &w.Users })
+	out.Items, itemTables = r.merge(func(w *worker) *lines.IDs { return &w.Items })
 	r.eachPiece(func(n int, p *piece) {
 		from, end := starts[n], starts[n]+p.rows
 		translate(out.User[from:end], out.User[from:end], userTables[p.worker])

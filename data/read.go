@@ -14,6 +14,7 @@ import (
 	"bellows/data/internal/bags"
 	"bellows/data/internal/frames"
 	"bellows/data/internal/idx"
+	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
 	"bellows/progress"
@@ -74,7 +75,7 @@ func (o *Options) complete(kind Kind) error {
 	if kind != Ratings && kind != Examples && kind != Documents {
 		return fmt.Errorf("data: %d is no kind of data", kind)
 	}
-	if o.Format != "" && o.Format.shown() == "" {
+	if o.Format != "" && o.Format.Shown() == "" {
 		return &Error{File: "format " + strconv.Quote(string(o.Format)), What: "is not known", How: "use one of " + strings.Join(Formats(), ", ")}
 	}
 	if o.IndexBase != "" && o.IndexBase != "0" && o.IndexBase != "1" {
@@ -101,7 +102,7 @@ func parseInputs(ctx context.Context, ins []source.Input, kind Kind, opt *Option
 		head.Close()
 		return nil, &Error{File: ins[0].Shown(), What: "IDX files hold examples, not documents", How: "name a bag of words or a text; or train an app for examples"}
 	}
-	if kind != Documents && (opt.Format == IDX || opt.Format == "" && (idx.Is(head.Head) || formatOf(ins[0].Name) == IDX)) {
+	if kind != Documents && (opt.Format == IDX || opt.Format == "" && (idx.Is(head.Head) || layout.FormatOf(ins[0].Name) == IDX)) {
 		if f != nil && kind == Examples {
 			return nil, streamIDX(ctx, ins, head, opt, f)
 		}
@@ -167,7 +168,7 @@ type reader struct {
 	kind    Kind
 	ins     []source.Input
 	opt     *Options
-	layout  *layout
+	layout  *layout.Layout
 	bags    []lines.BagHeader // of each bag of words begun
 	workers []*worker
 	labels  levelTables // of labels that are text, else nil
@@ -204,14 +205,12 @@ type job struct {
 
 // worker is what one parsing goroutine keeps between blocks.
 type worker struct {
-	users, items lines.IDs
-	labels       *lines.Levels   // of labels that are text, else nil
-	levels       []*lines.Levels // tables: of each feature that is text, else nil
-	scratch      lines.Piece
-	parser       lines.Parser
-	inner        lines.Parser  // it, or the one that it has its lines parsed by
-	cells        *frames.Cells // of files that keep columns apart
-	late         error         // docword that flows: what is wrong with the document behind those that were joined
+	layout.Numbers
+	scratch lines.Piece
+	parser  lines.Parser
+	inner   lines.Parser  // it, or the one that it has its lines parsed by
+	cells   *frames.Cells // of files that keep columns apart
+	late    error         // docword that flows: what is wrong with the document behind those that were joined
 }
 
 func newReader(ctx context.Context, kind Kind, ins []source.Input, opt *Options) *reader {
@@ -256,7 +255,7 @@ func (r *reader) stop() {
 // parse parses one block into its piece, and gives its buffer back when nobody needs it any more.
 func (w *worker) parse(r *reader, j *job) {
 	if w.parser == nil {
-		w.parser = r.layout.parser(r.opt, w)
+		w.parser, w.inner = r.layout.Parser(r.opt.layout(), &w.Numbers)
 	}
 	switch p := w.inner.(type) {
 	case *lines.Triples:
@@ -272,7 +271,7 @@ func (w *worker) parse(r *reader, j *job) {
 	}
 	w.scratch.Reset()
 	if f := w.parser.Parse(j.text, &w.scratch); f != nil {
-		r.layout.headerAgain(j.text, f)
+		r.layout.HeaderAgain(j.text, f)
 		j.piece.err = lines.Locate(r.ins[j.piece.source].Shown(), j.text, f)
 		j.piece.err.Line += j.skipped
 		r.failed.Store(true)
@@ -370,7 +369,7 @@ func (r *reader) file(ctx context.Context, n int, s *source.Stream) error {
 					return err
 				}
 			}
-			if r.flow != nil && r.layout.format == Docword {
+			if r.flow != nil && r.layout.Format == Docword {
 				return r.bag(ctx, s, blocks, j)
 			}
 		}
@@ -399,10 +398,10 @@ func (r *reader) begin(n int, j *job) error {
 	if r.kind == Documents && len(j.text) > 0 {
 		return r.beginDocuments(n, j)
 	}
-	d := &detector{kind: r.kind, opt: r.opt, in: r.ins[n]}
-	start, line := d.firstRecord(j.text)
+	d := &layout.Detector{Kind: r.kind, Opt: r.opt.layout(), In: r.ins[n]}
+	start, line := d.FirstRecord(j.text)
 	if line != nil {
-		d.sample(j.text, start, r.opt.sampleBytes()-(len(j.buf)-len(j.text)))
+		d.Sample(j.text, start, r.opt.sampleBytes()-(len(j.buf)-len(j.text)))
 	}
 	if line == nil {
 		what := "the file is empty"
@@ -411,7 +410,7 @@ func (r *reader) begin(n int, j *job) error {
 		}
 		return &Error{File: r.ins[n].Shown(), What: what, How: "name a file with data, or leave it out"}
 	}
-	next, f := d.begin(r.layout, line, r.ins[0].Shown())
+	next, f := d.Begin(r.layout, line, r.ins[0].Shown())
 	if f != nil {
 		f.At += start
 		return lines.Locate(r.ins[n].Shown(), j.text, f)
@@ -419,55 +418,12 @@ func (r *reader) begin(n int, j *job) error {
 	if r.layout == nil { // workers look at it from the first block on
 		r.layout = next
 	}
-	if next.header && next.keys == nil {
+	if next.Header && next.Keys == nil {
 		end := start + bytes.IndexByte(j.text[start:], '\n') + 1
 		j.skipped = bytes.Count(j.text[:end], []byte("\n"))
 		j.text = j.text[end:]
 	}
 	return nil
-}
-
-// begin makes the layout of an input from its first line, as it is in the first file where that has made one.
-func (d *detector) begin(first *layout, line []byte, name string) (next *layout, f *lines.Fault) {
-	json := d.isJSON(line)
-	switch {
-	case first == nil && json:
-		return d.json(line)
-	case first == nil:
-		return d.layout(line)
-	case json && first.keys != nil:
-		return first, nil
-	case json:
-		next = &layout{format: JSONL}
-	default:
-		next, f = d.further(first, line)
-	}
-	if f == nil {
-		f = first.agree(next, name)
-	}
-	return next, f
-}
-
-// sample takes the line at start and those below it which end within most bytes: the same ones for any size of blocks.
-func (d *detector) sample(text []byte, start, most int) {
-	from := start + bytes.IndexByte(text[start:], '\n') + 1
-	end := max(from, bytes.LastIndexByte(text[:min(len(text), most)], '\n')+1)
-	d.first, d.below = text[start:end], text[from:end]
-}
-
-// firstRecord finds the first line that is not blank, nor, where the format
-// can be LIBSVM, a comment. line is nil when there is none.
-func (d *detector) firstRecord(text []byte) (start int, line []byte) {
-	comments := d.kind == Examples && (d.opt.Format == "" && formatOf(d.in.Name) == "" || d.format(nil).indexed())
-	for start < len(text) {
-		end := start + bytes.IndexByte(text[start:], '\n') + 1
-		line := bytes.TrimSuffix(text[start:end-1], []byte("\r"))
-		if trimmed := bytes.TrimLeft(line, " \t\r"); len(trimmed) > 0 && (trimmed[0] != '#' || !comments) {
-			return start, line
-		}
-		start = end
-	}
-	return 0, nil
 }
 
 // firstError is the first defect in the order of the input.

@@ -1,118 +1,53 @@
 package data
 
 import (
-	"encoding/json"
-	"fmt"
-	"slices"
-
-	"bellows/data/internal/bags"
-	"bellows/data/internal/columns"
+	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
 )
 
-// Reading is how an input was read: what another input needs to be read alike. A model keeps that of its training data, as `input` of
-// its manifest, and Options.As reads by it. Formats, separators and columns are proposals there: a file that says otherwise of
-// itself, and the options that are given, go before them.
-type Reading struct {
-	Format      Format   `json:"format"`
-	FormatGiven bool     `json:"format_given,omitempty"` // an option named it, whatever the file's name says
-	Separator   string   `json:"separator,omitempty"`    // as Options.Separator takes it; "" where lines have no columns
-	Header      bool     `json:"header"`                 // the first line named the columns
-	IndexBase   *int     `json:"index_base,omitempty"`   // LIBSVM and libFM
-	HashBits    int      `json:"hash_bits,omitempty"`    // Vowpal Wabbit
-	Quadratic   []string `json:"quadratic,omitempty"`    // Vowpal Wabbit: pairs of letters of namespaces
-	Label       *Column  `json:"label,omitempty"`        // tables
-	Weight      *Column  `json:"weight,omitempty"`       // tables: how much rows count
-	User        *Column  `json:"user,omitempty"`         // ratings
-	Item        *Column  `json:"item,omitempty"`
-	Rating      *Column  `json:"rating,omitempty"`
-	TextLabels  bool     `json:"text_labels,omitempty"` // labels are text
-	Features    []Column `json:"features,omitempty"`    // tables: in the order of the model
-	Ignored     []Column `json:"ignored,omitempty"`     // tables: columns that were left out; Vowpal Wabbit: namespaces, which have no number
-	Text        string   `json:"text,omitempty"`        // documents in JSON lines: the key of their text
-	StopWords   []string `json:"stop_words,omitempty"`  // text: the words that were left out
-	Ngrams      int      `json:"ngrams,omitempty"`      // text: 2 where two words that follow each other are a word, too
-}
+// Reading is how an input was read: what another input needs to be read alike. A model keeps that of its training data, as `input` of its manifest.
+type Reading = layout.Reading
 
-// Column is a column of a file. A column of numbers is one feature. One of text is a feature for each of its values, 1 where a row has
-// the value, else 0.
-type Column = columns.Column
+// Column is a column of a file. A column of numbers is one feature; one of text is a feature for each of its values, 1 where a row has the value, else 0.
+type Column = layout.Column
 
 // ParseReading is the way back from JSON.
-func ParseReading(text []byte) (*Reading, error) {
-	r := &Reading{}
-	if err := json.Unmarshal(text, r); err != nil {
-		return nil, err
-	}
-	if r.Format != "" && r.Format.shown() == "" {
-		return nil, fmt.Errorf("the format %q is not known", r.Format)
-	}
-	if r.Separator != "" {
-		if _, err := lines.SeparatorOf(r.Separator); err != nil {
-			return nil, fmt.Errorf("%q cannot separate fields", r.Separator)
-		}
-	}
-	if r.HashBits < 0 || r.HashBits > lines.HashBitsMost {
-		return nil, fmt.Errorf("hash_bits is %d; it is 1 to %d", r.HashBits, lines.HashBitsMost)
-	}
-	if slices.ContainsFunc(r.Quadratic, func(pair string) bool { return len(pair) != 2 }) {
-		return nil, fmt.Errorf("quadratic is %q; they are two letters each", r.Quadratic)
-	}
-	if r.Ngrams < 0 || r.Ngrams > pairs {
-		return nil, fmt.Errorf("ngrams is %d; it is 1 or 2", r.Ngrams)
-	}
-	if len(r.StopWords) > bags.StopsMost {
-		return nil, fmt.Errorf("there are %d stop_words, at most %d can be", len(r.StopWords), bags.StopsMost)
-	}
-	if b := r.IndexBase; b != nil && *b != 0 && *b != 1 {
-		return nil, fmt.Errorf("index_base is %d; it is 0 or 1", *b)
-	}
-	return r, nil
-}
+func ParseReading(text []byte) (*Reading, error) { return layout.ParseReading(text) }
 
 // reading is how the reader has read: what the layout says, and the base that the rows have turned out to have.
 func (r *reader) reading(set *Set) *Reading {
 	p := r.layout
-	out := &Reading{Format: p.format, FormatGiven: r.opt.Format != "", Header: p.header, TextLabels: p.wordLabels}
-	if p.separator != "" && p.keys == nil {
-		out.Separator = lines.SeparatorOption(p.separator)
+	out := &Reading{Format: p.Format, FormatGiven: r.opt.Format != "", Header: p.Header, TextLabels: p.WordLabels}
+	if p.Separator != "" && p.Keys == nil {
+		out.Separator = lines.SeparatorOption(p.Separator)
 	}
-	if p.format.indexed() {
+	if p.Format.Indexed() {
 		out.IndexBase = new(set.Examples.IndexBase)
 	}
-	if out.HashBits = p.bits; p.bits > 0 {
-		out.Quadratic = p.pairs
-		for _, name := range p.namespaces {
+	if out.HashBits = p.Bits; p.Bits > 0 {
+		out.Quadratic = p.Pairs
+		for _, name := range p.Namespaces {
 			out.Ignored = append(out.Ignored, Column{Name: name})
 		}
 	}
 	switch {
 	case r.kind == Ratings:
-		out.User, out.Item = p.column(p.user), p.column(p.item)
-		if p.label >= 0 {
-			out.Rating = p.column(p.label)
+		out.User, out.Item = p.Column(p.User), p.Column(p.Item)
+		if p.Label >= 0 {
+			out.Rating = p.Column(p.Label)
 		}
 	case r.kind == Documents:
-		if out.StopWords, out.Ngrams = p.stops, p.ngrams; p.words {
-			out.Text = p.keys[0]
+		if out.StopWords, out.Ngrams = p.Stops, p.Ngrams; p.Words {
+			out.Text = p.Keys[0]
 		}
-	case p.table != nil:
-		if p.label >= 0 {
-			out.Label = p.column(p.label)
+	case p.Table != nil:
+		if p.Label >= 0 {
+			out.Label = p.Column(p.Label)
 		}
-		if p.table.Weight >= 0 {
-			out.Weight = p.column(p.table.Weight)
+		if p.Table.Weight >= 0 {
+			out.Weight = p.Column(p.Table.Weight)
 		}
-		out.Features, out.Ignored = p.table.Features, p.table.Ignored
+		out.Features, out.Ignored = p.Table.Features, p.Table.Ignored
 	}
 	return out
-}
-
-// column is the column at position i, from 0.
-func (p *layout) column(i int) *Column {
-	c := &Column{Number: i + 1}
-	if p.names != nil {
-		c.Name = p.names[i]
-	}
-	return c
 }

@@ -7,25 +7,18 @@ import (
 
 	"bellows/data/internal/bags"
 	"bellows/data/internal/columns"
+	"bellows/data/internal/layout"
 )
 
 // Kind says what the rows of an input are.
-type Kind uint8
+type Kind = layout.Kind
 
 // The kinds of input.
 const (
-	Ratings   Kind = iota + 1 // user, item, rating
-	Examples                  // label, features
-	Documents                 // words and their counts
+	Ratings   = layout.Ratings   // user, item, rating
+	Examples  = layout.Examples  // label, features
+	Documents = layout.Documents // words and their counts
 )
-
-// String returns "ratings", "examples" or "documents".
-func (k Kind) String() string {
-	if k < Ratings || k > Documents {
-		return "unknown kind"
-	}
-	return [...]string{Ratings: "ratings", Examples: "examples", Documents: "documents"}[k]
-}
 
 // Detection is how an input was understood.
 type Detection = columns.Detection

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"bellows/data/internal/bags"
+	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
 	"bellows/progress"
@@ -55,28 +56,28 @@ func Stream(ctx context.Context, inputs []string, kind Kind, opt Options, take f
 }
 
 // flows reports whether the rows of a block can be read without the others.
-func (p *layout) flows(opt *Options) bool {
+func flows(p *layout.Layout, opt *Options) bool {
 	switch {
-	case p.table != nil:
-		return !slices.ContainsFunc(p.table.Features, func(c Column) bool { return c.Open || !c.Text() && c.Fill == nil })
-	case p.format.documents(), p.words:
+	case p.Table != nil:
+		return !slices.ContainsFunc(p.Table.Features, func(c Column) bool { return c.Open || !c.Text() && c.Fill == nil })
+	case p.Format.Documents(), p.Words:
 		return opt.Words != nil
-	case p.format.indexed():
-		return opt.Features > 0 && (opt.IndexBase != "" || p.format == LibFM)
+	case p.Format.Indexed():
+		return opt.Features > 0 && (opt.IndexBase != "" || p.Format == LibFM)
 	}
 	return true
 }
 
 // chooseFlow keeps the flow of an input whose layout is settled if its rows can be read so.
 func (r *reader) chooseFlow() (err error) {
-	if !r.layout.flows(r.opt) {
+	if !flows(r.layout, r.opt) {
 		r.flow = nil
 		return nil
 	}
 	if r.kind == Documents {
 		r.words = bags.NewIndex(r.opt.Words)
 	}
-	switch r.layout.format {
+	switch r.layout.Format {
 	case Docword:
 		r.known, err = r.vocabulary(r.bags[0].Words, true)
 	case LDAC:
@@ -125,10 +126,10 @@ func (w *worker) above(j *job, at int) {
 
 // forget makes the worker one that has met no id and no label.
 func (w *worker) forget() {
-	w.users.Reset()
-	w.items.Reset()
-	if w.labels != nil {
-		w.labels.Reset()
+	w.Users.Reset()
+	w.Items.Reset()
+	if w.Labels != nil {
+		w.Labels.Reset()
 	}
 }
 
@@ -182,14 +183,14 @@ func (w *worker) joined(r *reader, p *piece, part bags.Part) (*Set, error) {
 	if p.rows == 0 {
 		return nil, nil
 	}
-	opt, layout := *r.opt, *r.layout
+	opt, how := *r.opt, *r.layout
 	opt.Meter, opt.Workers = nil, 1 // the others have blocks of their own
 	opt.Unlabelled = opt.Unlabelled || r.kind == Documents
-	if layout.table != nil {
-		table := *layout.table
-		layout.table = &table
+	if how.Table != nil {
+		table := *how.Table
+		how.Table = &table
 	}
-	one := &reader{ctx: r.ctx, kind: r.kind, ins: r.ins, opt: &opt, layout: &layout, workers: []*worker{w}, words: r.words, known: r.known, numbers: r.numbers, part: part,
+	one := &reader{ctx: r.ctx, kind: r.kind, ins: r.ins, opt: &opt, layout: &how, workers: []*worker{w}, words: r.words, known: r.known, numbers: r.numbers, part: part,
 		pieces: []*piece{{Piece: w.scratch, source: p.source, rows: p.rows}}}
 	if r.kind == Ratings {
 		s := w.scratch.Clone()
@@ -215,7 +216,7 @@ func (f *flow) detected(set *Set) {
 	if e == nil || f.many || f.found.Classes == 0 {
 		return
 	}
-	if d.Classes == 0 || len(f.classes) > classesMax {
+	if d.Classes == 0 || len(f.classes) > layout.ClassesMost {
 		f.found.Classes, f.many = 0, true
 		return
 	}
@@ -224,7 +225,7 @@ func (f *flow) detected(set *Set) {
 			f.classes[name] = true
 		}
 	} else {
-		for _, y := range e.Classes(classesMax) {
+		for _, y := range e.Classes(layout.ClassesMost) {
 			f.classes[y] = true
 		}
 	}

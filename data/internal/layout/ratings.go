@@ -1,4 +1,4 @@
-package data
+package layout
 
 import (
 	"bytes"
@@ -21,20 +21,20 @@ func RatingColumns() (user, item, rating []string) {
 func TimeColumns() []string { return roles.TimeNames }
 
 // triples completes the layout of a ratings file.
-func (d *detector) triples(p *layout, line []byte) *lines.Fault {
+func (d *Detector) triples(p *Layout, line []byte) *lines.Fault {
 	fields, f := d.fields(p, line)
 	if f != nil {
 		return f
 	}
-	p.columns = len(fields)
+	p.Columns = len(fields)
 	least := 3
-	if d.opt.Unlabelled {
+	if d.Opt.Unlabelled {
 		least = 2
 	}
-	n := &roles.Finder{Hint: foreign.TrySeparator(line, least, 4), Fields: fields, Width: len(line), Separator: p.separator, Asked: [...]string{d.opt.User, d.opt.Item, d.opt.Rating},
-		Headerless: d.opt.Header == HeaderNo, Unlabelled: d.opt.Unlabelled, Listed: columns.Listed(columns.NamesOf(fields)), At: roles.Unknown,
-		Keyed: d.keyed, Timed: d.opt.Timed, AskedTime: d.opt.Time, Time: roles.Nowhere}
-	if as := d.opt.As; as != nil {
+	n := &roles.Finder{Hint: foreign.TrySeparator(line, least, 4), Fields: fields, Width: len(line), Separator: p.Separator, Asked: [...]string{d.Opt.User, d.Opt.Item, d.Opt.Rating},
+		Headerless: d.Opt.Header == HeaderNo, Unlabelled: d.Opt.Unlabelled, Listed: columns.Listed(columns.NamesOf(fields)), At: roles.Unknown,
+		Keyed: d.keyed, Timed: d.Opt.Timed, AskedTime: d.Opt.Time, Time: roles.Nowhere}
+	if as := d.Opt.As; as != nil {
 		for i, c := range [...]*Column{as.User, as.Item, as.Rating} {
 			if c != nil {
 				n.Trained[i] = roles.Known{Name: c.Name, Number: c.Number}
@@ -42,30 +42,30 @@ func (d *detector) triples(p *layout, line []byte) *lines.Fault {
 		}
 	}
 	if f = d.find(p, n); f == nil {
-		f = n.FindTime(p.header)
+		f = n.FindTime(p.Header)
 	}
 	if f == nil && n.Time != roles.Nowhere {
-		p.times = d.times(p, n.Time, line)
+		p.Times = d.times(p, n.Time, line)
 	}
-	p.user, p.item, p.label, p.roles = n.At[0], n.At[1], n.At[2], n.Columns(p.header)
+	p.User, p.Item, p.Label, p.Roles = n.At[0], n.At[1], n.At[2], n.Columns(p.Header)
 	return f
 }
 
 // find finds the columns, and whether the line names them: where nothing else says so, the rating decides.
-func (d *detector) find(p *layout, n *roles.Finder) *lines.Fault {
+func (d *Detector) find(p *Layout, n *roles.Finder) *lines.Fault {
 	named, f := n.Options()
 	if f != nil {
 		return f
 	}
-	if p.header = named || d.opt.Header == HeaderYes || n.LooksNamed(); !p.header {
+	if p.Header = named || d.Opt.Header == HeaderYes || n.LooksNamed(); !p.Header {
 		asked := n.At
 		if f := n.Usual(); f != nil {
 			return f
 		}
-		if p.label = n.At[2]; p.label >= 0 {
+		if p.Label = n.At[2]; p.Label >= 0 {
 			f = d.header(p, n.Fields, "rating")
 		}
-		if f != nil || !p.header {
+		if f != nil || !p.Header {
 			return f
 		}
 		n.At = asked
@@ -76,12 +76,12 @@ func (d *detector) find(p *layout, n *roles.Finder) *lines.Fault {
 }
 
 // times is how the column at a position says when rows are from: as it does in the first of them. A row that says it otherwise is refused where it stands.
-func (d *detector) times(p *layout, at int, line []byte) *lines.Times {
+func (d *Detector) times(p *Layout, at int, line []byte) *lines.Times {
 	t := &lines.Times{At: at, Place: fmt.Sprintf(" of column %d", at+1)}
-	if p.names != nil && p.names[at] != "" {
-		t.Place = " of column " + lines.Quoted([]byte(p.names[at]))
+	if p.Names != nil && p.Names[at] != "" {
+		t.Place = " of column " + lines.Quoted([]byte(p.Names[at]))
 	}
-	if p.header {
+	if p.Header {
 		for line = range bytes.Lines(d.below) {
 			if len(bytes.TrimSpace(line)) > 0 {
 				break
@@ -89,31 +89,31 @@ func (d *detector) times(p *layout, at int, line []byte) *lines.Times {
 		}
 		line = bytes.TrimRight(line, "\r\n")
 	}
-	if fields, f := lines.Fields(line, p.separator); f == nil && at < len(fields) {
+	if fields, f := lines.Fields(line, p.Separator); f == nil && at < len(fields) {
 		_, t.Dates = lines.Date(fields[at].Text)
 	}
 	return t
 }
 
-// ratingColumns says which columns were taken for what, for the screen.
-func (p *layout) ratingColumns() string {
+// RatingColumns says which columns were taken for what, for the screen.
+func (p *Layout) RatingColumns() string {
 	var parts []string
 	take := func(noun string, at int) {
 		column := strconv.Itoa(at + 1)
-		if p.names != nil {
-			column = strconv.Quote(p.names[at])
+		if p.Names != nil {
+			column = strconv.Quote(p.Names[at])
 		}
 		parts = append(parts, noun+" "+column)
 	}
-	for i, at := range [...]int{p.user, p.item, p.label} {
+	for i, at := range [...]int{p.User, p.Item, p.Label} {
 		if at != roles.Nowhere {
 			take(roles.All[i].Noun, at)
 		}
 	}
-	if p.times != nil {
-		take("time", p.times.At)
+	if p.Times != nil {
+		take("time", p.Times.At)
 	}
-	if p.names == nil {
+	if p.Names == nil {
 		parts[0] = "columns " + parts[0]
 	}
 	return strings.Join(parts, ", ")

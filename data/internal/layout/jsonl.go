@@ -1,4 +1,4 @@
-package data
+package layout
 
 import (
 	"bytes"
@@ -14,17 +14,17 @@ import (
 )
 
 // isJSON reports whether an input whose first line is given is JSON lines.
-func (d *detector) isJSON(line []byte) bool {
+func (d *Detector) isJSON(line []byte) bool {
 	line = bytes.TrimSpace(line)
-	switch as := d.opt.As; {
-	case d.opt.Format != "":
-		return d.opt.Format == JSONL
-	case as != nil && as.FormatGiven && d.kind != Documents:
+	switch as := d.Opt.As; {
+	case d.Opt.Format != "":
+		return d.Opt.Format == JSONL
+	case as != nil && as.FormatGiven && d.Kind != Documents:
 		return as.Format == JSONL
-	case formatOf(d.in.Name) != "":
-		return formatOf(d.in.Name) == JSONL
+	case FormatOf(d.In.Name) != "":
+		return FormatOf(d.In.Name) == JSONL
 	}
-	return bytes.HasPrefix(line, []byte("{")) && (d.kind != Documents || json.Valid(line))
+	return bytes.HasPrefix(line, []byte("{")) && (d.Kind != Documents || json.Valid(line))
 }
 
 // ofKeys is what tables say of their columns as it is said of keys.
@@ -32,23 +32,23 @@ var ofKeys = strings.NewReplacer("the header names", "the keys name", "the heade
 	"the columns are", "the keys are", "the first row has", "the first objects have", "first line", "first lines", ", separated by comma", "")
 
 // json makes the layout of JSON lines from the first, and those below it that are looked at: that of a CSV file whose header is the keys.
-func (d *detector) json(line []byte) (*layout, *lines.Fault) {
+func (d *Detector) json(line []byte) (*Layout, *lines.Fault) {
 	whole := func(what, how string) *lines.Fault { return &lines.Fault{Width: len(line), What: what, How: how} }
 	switch {
-	case d.opt.Separator != "":
+	case d.Opt.Separator != "":
 		return nil, whole("JSON lines have no separator", "leave out --sep")
-	case d.opt.Header == HeaderNo:
+	case d.Opt.Header == HeaderNo:
 		return nil, whole("the columns of JSON lines are named by their keys", "leave out --header no")
-	case d.kind == Examples && (d.opt.Features > 0 && d.opt.As.trained() == nil || d.opt.As.trained() != nil && !d.opt.As.Header):
+	case d.Kind == Examples && (d.Opt.Features > 0 && d.Opt.As.trained() == nil || d.Opt.As.trained() != nil && !d.Opt.As.Header):
 		return nil, whole("the features of the model have no names, and those of JSON lines are found by their names", "give the rows in the form that training had")
-	case len(d.opt.Quadratic) > 0:
+	case len(d.Opt.Quadratic) > 0:
 		return nil, whole("JSON lines have no namespaces", "leave out --quadratic, which is for Vowpal Wabbit text")
-	case d.opt.HashBits > 0:
+	case d.Opt.HashBits > 0:
 		return nil, whole("JSON lines have no names to be hashed", "leave out --hash-bits, which is for Vowpal Wabbit text")
-	case d.opt.IndexBase != "" && d.opt.As == nil:
+	case d.Opt.IndexBase != "" && d.Opt.As == nil:
 		return nil, whole("the keys of JSON lines have no indices that a base could count from", "leave out --base, which is for LIBSVM")
 	}
-	keys, f := jsonl.Keys(d.first, d.opt.Limits.Features)
+	keys, f := jsonl.Keys(d.first, d.Opt.FeaturesMost)
 	if f != nil {
 		return nil, f
 	}
@@ -57,63 +57,63 @@ func (d *detector) json(line []byte) (*layout, *lines.Fault) {
 	if f != nil {
 		return nil, whole(ofKeys.Replace(f.What), ofKeys.Replace(f.How))
 	}
-	if p.format = JSONL; p.table != nil {
+	if p.Format = JSONL; p.Table != nil {
 		return p, nil
 	}
-	order := []int{p.user, p.item}
-	if p.label != roles.Nowhere {
-		order = append(order, p.label)
+	order := []int{p.User, p.Item}
+	if p.Label != roles.Nowhere {
+		order = append(order, p.Label)
 	}
-	if p.times == nil { // the three alone, in the usual order, are read faster
-		p.order, p.columns, p.roles = order, len(order), nil
+	if p.Times == nil { // the three alone, in the usual order, are read faster
+		p.Order, p.Columns, p.Roles = order, len(order), nil
 	}
 	return p, nil
 }
 
 // named makes the layout of rows whose columns are found by their names, and of which some are given as those of a CSV file.
-func (d *detector) named(keys []string, below []byte) (*layout, *lines.Fault) {
-	opt := *d.opt
+func (d *Detector) named(keys []string, below []byte) (*Layout, *lines.Fault) {
+	opt := *d.Opt
 	opt.Format, opt.Separator, opt.Header = CSV, ",", HeaderYes
 	table := *d
-	table.opt, table.below, table.keyed = &opt, below, true
+	table.Opt, table.below, table.keyed = &opt, below, true
 	p, f := table.layout(jsonl.Header(keys))
 	if f != nil {
 		return nil, f
 	}
-	p.keys, p.used = keys, make([]bool, len(keys))
-	if t := p.table; t != nil {
+	p.Keys, p.Used = keys, make([]bool, len(keys))
+	if t := p.Table; t != nil {
 		for i, at := range t.Place {
-			p.used[i] = at >= 0 || i == t.Label || i == t.Time || i == t.Weight
+			p.Used[i] = at >= 0 || i == t.Label || i == t.Time || i == t.Weight
 		}
 		return p, nil
 	}
-	for _, at := range []int{p.user, p.item, p.label} {
+	for _, at := range []int{p.User, p.Item, p.Label} {
 		if at != roles.Nowhere {
-			p.used[at] = true
+			p.Used[at] = true
 		}
 	}
-	if p.times != nil {
-		p.used[p.times.At] = true
+	if p.Times != nil {
+		p.Used[p.Times.At] = true
 	}
 	return p, nil
 }
 
 // furtherKeys are keys that the first objects may lack: those to ignore, and those of the model, if the objects have one of them.
-func (d *detector) furtherKeys(keys []string) []string {
+func (d *Detector) furtherKeys(keys []string) []string {
 	take := func(name string) {
 		if name != "" && !slices.Contains(keys, name) {
 			keys = append(keys, name)
 		}
 	}
-	if d.kind != Examples {
+	if d.Kind != Examples {
 		return keys
 	}
-	for _, name := range d.opt.Ignore {
+	for _, name := range d.Opt.Ignore {
 		if !lines.IsDigits([]byte(name)) {
 			take(name)
 		}
 	}
-	if as := d.opt.As.trained(); as != nil && as.Header && slices.ContainsFunc(as.Features, func(c Column) bool { return slices.Contains(keys, c.Name) }) {
+	if as := d.Opt.As.trained(); as != nil && as.Header && slices.ContainsFunc(as.Features, func(c Column) bool { return slices.Contains(keys, c.Name) }) {
 		for _, c := range as.Features {
 			take(c.Name)
 		}
@@ -125,8 +125,8 @@ func (d *detector) furtherKeys(keys []string) []string {
 var textKeys = []string{"text", "document", "content", "body", "review", "reviewtext", "abstract", "message", "sentence", "doc"}
 
 // jsonDocuments makes the layout of documents that are a key of JSON lines.
-func (d *detector) jsonDocuments(line []byte) (*layout, *lines.Fault) {
-	keys, f := jsonl.Keys(d.first, d.opt.Limits.Features)
+func (d *Detector) jsonDocuments(line []byte) (*Layout, *lines.Fault) {
+	keys, f := jsonl.Keys(d.first, d.Opt.FeaturesMost)
 	if f != nil {
 		return nil, f
 	}
@@ -135,15 +135,15 @@ func (d *detector) jsonDocuments(line []byte) (*layout, *lines.Fault) {
 		f.Width = len(line)
 		return nil, f
 	}
-	p.format = JSONL
+	p.Format = JSONL
 	return p, nil
 }
 
 // textAmong makes the layout of documents that are one of the keys, or of whatever noun names them.
-func (d *detector) textAmong(keys []string, noun string) (*layout, *lines.Fault) {
-	p := &layout{label: -1, words: true}
-	name := d.opt.Text
-	if as := d.opt.As; name == "" && as != nil && slices.Contains(keys, as.Text) {
+func (d *Detector) textAmong(keys []string, noun string) (*Layout, *lines.Fault) {
+	p := &Layout{Label: -1, Words: true}
+	name := d.Opt.Text
+	if as := d.Opt.As; name == "" && as != nil && slices.Contains(keys, as.Text) {
 		name = as.Text
 	}
 	for _, known := range textKeys {
@@ -160,11 +160,6 @@ func (d *detector) textAmong(keys []string, noun string) (*layout, *lines.Fault)
 		}
 		return nil, &lines.Fault{What: what, How: fmt.Sprintf("name it with --text; the %ss are %s", noun, columns.Listed(keys))}
 	}
-	p.keys, p.used = []string{name}, []bool{true}
+	p.Keys, p.Used = []string{name}, []bool{true}
 	return p, nil
-}
-
-// jsonParser makes the parser of one worker, around that of the lines as they would stand in a CSV file.
-func (p *layout) jsonParser(inner lines.Parser) lines.Parser {
-	return &jsonl.Rows{Keys: p.keys, Order: p.order, Used: p.used, Strict: p.table != nil, Words: p.words, To: inner}
 }

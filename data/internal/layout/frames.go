@@ -1,0 +1,41 @@
+package layout
+
+import (
+	"strings"
+
+	"bellows/data/internal/lines"
+)
+
+// Frames makes the layout of columns that have names, from some of their rows.
+func (d *Detector) Frames(keys []string, below []byte, format Format) (*Layout, *lines.Fault) {
+	shown := format.Shown()
+	switch {
+	case d.Opt.Separator != "":
+		return nil, &lines.Fault{What: "the columns of " + shown + " have no separator", How: "leave out --sep"}
+	case d.Opt.Header == HeaderNo:
+		return nil, &lines.Fault{What: "the columns of " + shown + " have names", How: "leave out --header no"}
+	case d.Opt.HashBits > 0:
+		return nil, &lines.Fault{What: shown + " has no names to be hashed", How: "leave out --hash-bits, which is for Vowpal Wabbit text"}
+	case d.Opt.IndexBase != "" && d.Opt.As == nil:
+		return nil, &lines.Fault{What: "the columns of " + shown + " have no indices that a base could count from", How: "leave out --base, which is for LIBSVM"}
+	case d.Kind == Examples && (d.Opt.Features > 0 && d.Opt.As.trained() == nil):
+		return nil, &lines.Fault{What: "the features of the model have no names, and those of " + shown + " are found by their names", How: "give the rows in the form that training had"}
+	case d.Kind == Documents:
+		p, f := d.textAmong(keys, "column")
+		if f == nil {
+			p.Format = format
+			f = d.Texts(p)
+		}
+		return p, f
+	}
+	p, f := d.named(keys, below)
+	if f != nil {
+		return nil, &lines.Fault{What: ofColumns.Replace(f.What), How: ofColumns.Replace(f.How)}
+	}
+	p.Format = format
+	return p, nil
+}
+
+// ofColumns is what is said of a header and the first line where there are columns with names.
+var ofColumns = strings.NewReplacer("the first line has", "the file has", "The first line has", "The file has", "the header names", "the file names", "the header does not name", "the file does not name",
+	"first line", "file", ", separated by comma", "")

@@ -1,0 +1,99 @@
+package layout
+
+import (
+	"bellows/data/internal/jsonl"
+	"bellows/data/internal/lines"
+)
+
+// Numbers is what one goroutine numbers ids, labels and values of text with, by their first appearance.
+type Numbers struct {
+	Users, Items lines.IDs       // of ratings; words of documents are items
+	Labels       *lines.Levels   // of labels that are text, else nil
+	Levels       []*lines.Levels // tables: of each feature that is text, else nil
+}
+
+// Parser makes the parser of one goroutine. inner is it, or the one that it has its lines parsed by.
+func (p *Layout) Parser(opt *Options, w *Numbers) (outer, inner lines.Parser) {
+	inner = p.lineParser(opt, w)
+	if p.Keys != nil { // JSON lines, as they would stand in a CSV file
+		return &jsonl.Rows{Keys: p.Keys, Order: p.Order, Used: p.Used, Strict: p.Table != nil, Words: p.Words, To: inner}, inner
+	}
+	return inner, inner
+}
+
+// lineParser makes the parser of lines, as which JSON lines are read, too.
+func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
+	if p.WordLabels {
+		w.Labels = &lines.Levels{Max: ClassesMost, Buckets: 1}
+	}
+	switch {
+	case p.Table != nil:
+		return p.tableParser(w)
+	case p.Format == Docword:
+		return &lines.Docword{}
+	case p.Format == LDAC:
+		return &lines.LDAC{WordMax: opt.FeaturesMost - 1}
+	case p.Format == VW:
+		l := &lines.VW{Bits: p.Bits, Unlabelled: opt.Unlabelled, Pairs: p.Pairs}
+		for _, name := range p.Namespaces {
+			l.Ignore = append(l.Ignore, []byte(name))
+		}
+		return l
+	case p.Format == Text, p.Words:
+		return p.TextParser(w)
+	case !p.Format.Indexed():
+		return &lines.Triples{Separator: p.Separator, Fields: p.Columns, Roles: p.Roles, Times: p.Times, Users: &w.Users, Items: &w.Items}
+	}
+	l := &lines.LIBSVM{LibFM: p.Format == LibFM, IndexMax: opt.FeaturesMost - 1, Labels: w.Labels}
+	if opt.IndexBase == "1" {
+		l.Least, l.IndexMax = 1, opt.FeaturesMost
+	}
+	return l
+}
+
+// tableParser is the parser of CSV and TSV.
+func (p *Layout) tableParser(w *Numbers) lines.Parser {
+	csv := lines.CSV{Separator: p.Separator[0], Columns: p.Columns, Label: p.Label, Names: p.Names}
+	if p.Times == nil && p.Table.Weight < 0 && p.Table.Plain() {
+		return &csv
+	}
+	return &lines.Mixed{CSV: csv, Times: p.Times, Width: len(p.Table.Features), Uses: p.Uses(w), Weighs: p.Table.Weight >= 0, Weight: p.Table.Weight}
+}
+
+// Uses is what becomes of each column, by what one goroutine numbers values of text with.
+func (p *Layout) Uses(w *Numbers) []lines.Use {
+	t := p.Table
+	uses := make([]lines.Use, len(t.Place))
+	w.Levels = make([]*lines.Levels, len(t.Features))
+	for j := range t.Features {
+		if c := &t.Features[j]; c.Text() {
+			w.Levels[j] = c.Numbering()
+		}
+	}
+	for i, at := range t.Place {
+		u := &uses[i]
+		switch {
+		case i == p.Label:
+			*u = lines.Use{Kind: lines.UseLabel, Levels: w.Labels}
+		case at < 0:
+			u.Kind = lines.UseNone
+		case w.Levels[at] != nil:
+			*u = lines.Use{Kind: lines.UseText, Place: at, Levels: w.Levels[at]}
+		default:
+			u.Place = at
+		}
+	}
+	return uses
+}
+
+// TextParser makes the parser of text of one goroutine.
+func (p *Layout) TextParser(w *Numbers) *lines.Text {
+	l := &lines.Text{Words: &w.Items, Pairs: p.Ngrams == Pairs}
+	if len(p.Stops) > 0 {
+		l.Stops = make(map[string]bool, len(p.Stops))
+		for _, word := range p.Stops {
+			l.Stops[word] = true
+		}
+	}
+	return l
+}
