@@ -153,7 +153,11 @@ func (r *reader) wordless(d *Detection) error {
 // textDocuments joins the documents of a text, and counts words within each.
 func (r *reader) textDocuments() (*bags.Bags, []string) {
 	vocab, tables := r.merge(func(w *worker) *lines.IDs { return &w.Items })
-	b := bags.New(0)
+	tokens := 0
+	for _, p := range r.pieces {
+		tokens += len(p.Index)
+	}
+	b := bags.New(tokens)
 	for _, p := range r.pieces {
 		if r.opt.Meter.Add(1) != nil {
 			break // whoever reads says so

@@ -172,13 +172,22 @@ func (b *Bags) Prune(words int) (kept []int32, rare, common int) {
 			kept = append(kept, int32(w))
 		}
 	}
-	b.Renumber(table)
+	b.renumber(table) // whose numbers ascend, so that words stay sorted
 	return kept, rare, common
 }
 
 // Renumber gives words the numbers of table, no two the same, and leaves out those of number -1; it
 // returns how many tokens that were.
 func (b *Bags) Renumber(table []int32) (dropped int64) {
+	dropped = b.renumber(table)
+	if err := b.Sort(); err != nil {
+		panic("bags: the table gives two words one number")
+	}
+	return dropped
+}
+
+// renumber leaves the words of each document in their order.
+func (b *Bags) renumber(table []int32) (dropped int64) {
 	kept, from := 0, int64(0)
 	for d := range b.Len() {
 		end := b.Offset[d+1]
@@ -194,9 +203,6 @@ func (b *Bags) Renumber(table []int32) (dropped int64) {
 		b.Offset[d+1] = int64(kept)
 	}
 	b.Word, b.Count = b.Word[:kept], b.Count[:kept]
-	if err := b.Sort(); err != nil {
-		panic("bags: the table gives two words one number")
-	}
 	return dropped
 }
 

@@ -13,6 +13,7 @@ package jsonl
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -365,18 +366,22 @@ func value(text []byte, i, end int) (cell, *lines.Fault) {
 
 // quoting is what a string without escapes is.
 func quoting(s []byte) sort {
-	out := plain
-	for _, c := range s {
-		if c == ',' {
-			out = quoted
-		} else if c < ' ' {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	rest := s
+	for ; len(rest) >= 8; rest = rest[8:] {
+		if word := binary.LittleEndian.Uint64(rest); (word-' '*ones)&^word&high != 0 {
 			return escaped // of control characters somebody has to be told
 		}
 	}
-	if len(s) > 0 && (s[0] == ' ' || s[len(s)-1] == ' ') {
+	for _, c := range rest {
+		if c < ' ' {
+			return escaped
+		}
+	}
+	if len(s) > 0 && (s[0] == ' ' || s[len(s)-1] == ' ') || bytes.IndexByte(s, ',') >= 0 {
 		return quoted
 	}
-	return out
+	return plain
 }
 
 // numberEnd is the position behind the number at i, -1 where there is none.

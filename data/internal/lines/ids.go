@@ -15,6 +15,7 @@ type IDs struct {
 	small  []int32 // 1 + number of the id that is this decimal, 0 when unseen
 	other  []place // hash table of the other ids; its length is a power of two
 	texts  int     // entries in other
+	pairs  pairs   // of ids that are two of the others
 	names  []byte  // of all ids, one behind the other: a string for each would take several times as much
 	ends   []int   // where each id ends in names
 	first  []int32 // block of each id's first appearance, ascending
@@ -112,6 +113,11 @@ func (in *IDs) grow() {
 
 func (in *IDs) add(id []byte, block int32) int32 {
 	in.names = append(doubled(in.names, len(id)), id...)
+	return in.added(block)
+}
+
+// added is the number of the id that is the last of names.
+func (in *IDs) added(block int32) int32 {
 	in.ends = append(doubled(in.ends, 1), len(in.names))
 	in.first = append(doubled(in.first, 1), block)
 	return int32(len(in.ends) - 1)
@@ -134,7 +140,8 @@ func (in *IDs) Reset() {
 		}
 	}
 	clear(in.other)
-	in.texts, in.names, in.ends, in.first = 0, in.names[:0], in.ends[:0], in.first[:0]
+	clear(in.pairs.table)
+	in.pairs.taken, in.texts, in.names, in.ends, in.first = 0, 0, in.names[:0], in.ends[:0], in.first[:0]
 }
 
 func printableID(id []byte) bool {

@@ -102,9 +102,11 @@ func whole(text []byte, i int) (n, end int) {
 	return n, end
 }
 
+// ones is a one in each byte of a word.
+const ones = 0x0101010101010101
+
 // digits is the number that the first bytes of a word write in decimal, and how many they are; of eight it is any number.
 func digits(word uint64) (n, count int) {
-	const ones = 0x0101010101010101
 	word ^= '0' * ones
 	count = bits.TrailingZeros64((word+(0x80-10)*ones|word)&(0x80*ones)) >> 3
 	word <<= 64 - 8*count

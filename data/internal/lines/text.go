@@ -2,6 +2,7 @@ package lines
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unicode"
 	"unicode/utf8"
 )
@@ -23,10 +24,8 @@ type Text struct {
 
 	word   [wordRoom]byte // the word being read; what is beyond its end is of a run that is no word
 	before int32          // the number of the word before in the document, leftOut at its beginning
-	pair   []byte
-	near   []seen // words that were met not long ago, by their letters
-	shift  int    // of a hash to a place in near
-	resets int    // of Words, when near was filled
+	near   near           // words that were met not long ago, by their letters
+	resets int            // of Words, when near was filled
 }
 
 // WordBytes is the longest word; longer runs are addresses, encodings or damage.
@@ -38,34 +37,25 @@ const PairJoin = '_'
 // wordRoom is a power of two above WordBytes.
 const wordRoom = 64
 
-// So many words are remembered by their letters: few at first, since a text may be a line; then as many as a core's own cache has room for. Most words of a text are few.
-const (
-	nearLeast = 10 // bits of their places
-	nearMost  = 15
-	nearBytes = 16 // of the longest word that is
-)
-
-// seen is a word of at most nearBytes bytes, in two numbers, or two words by theirs; lo is never 0 where there is one.
-type seen struct {
-	lo, hi uint64
-	at     int32 // its number, or leftOut
-}
-
 // leftOut is the number of a word that is not kept.
 const leftOut = -1
 
 // Parse appends the documents of a block.
 func (l *Text) Parse(text []byte, p *Piece) *Fault {
 	switch {
-	case l.near == nil:
-		l.remember(nearLeast)
+	case l.near.sets == nil:
+		l.near.grow(len(l.Words.ends))
 	case l.resets != l.Words.resets:
-		clear(l.near)
+		clear(l.near.sets)
 	}
 	l.resets, l.before = l.Words.resets, leftOut
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
 		case folded[c] != 0 || c >= utf8.RuneSelf:
+			if next := l.takeShort(text, i, p); next > 0 {
+				i = next
+				continue
+			}
 			next, f := l.take(text, i, p)
 			if f != nil {
 				return f
@@ -82,6 +72,59 @@ func (l *Text) Parse(text []byte, p *Piece) *Fault {
 		}
 	}
 	return nil
+}
+
+// takeShort reads the word that starts at i and returns the position behind it, where it is of at most 15 characters, all of ASCII and none an apostrophe; else 0. It looks
+// at eight bytes at once, as most words are: what a loop over bytes does for each of them, and the guess how many there are, which no CPU gets right, are not there.
+func (l *Text) takeShort(text []byte, i int, p *Piece) (next int) {
+	if len(text)-i < nearBytes {
+		return 0
+	}
+	const lower = 0x20 * ones
+	var hi uint64
+	lo := binary.LittleEndian.Uint64(text[i:])
+	others, letters := characters(lo)
+	lo |= lower
+	n := bits.TrailingZeros64(others) >> 3
+	if others == 0 {
+		hi = binary.LittleEndian.Uint64(text[i+8:])
+		others, more := characters(hi)
+		if others == 0 {
+			return 0
+		}
+		n = bits.TrailingZeros64(others) >> 3
+		below := uint64(1)<<(8*n&63) - 1
+		hi = (hi | lower) & below
+		letters |= more & below
+		n += 8
+	} else {
+		below := uint64(1)<<(8*n&63) - 1
+		lo &= below
+		letters &= below
+	}
+	next = i + n
+	if c := text[next]; c >= utf8.RuneSelf || c == '\'' {
+		return 0
+	}
+	if n >= 2 && letters != 0 {
+		at, ok := l.near.find(lo, hi)
+		if !ok {
+			at = l.lookShort(lo, hi, n)
+		}
+		if at != leftOut {
+			l.put(at, p)
+		}
+	}
+	return next
+}
+
+// characters are those of eight bytes, as the highest bits of the bytes: what is no letter or digit of ASCII, and what is a letter; behind the first other character the letters are any.
+func characters(word uint64) (others, letters uint64) {
+	low := word &^ (0x80 * ones)
+	small := low | 0x20*ones
+	letters = (small + (0x80-'a')*ones) &^ (small + (0x7f-'z')*ones)
+	digits := (low + (0x80-'0')*ones) &^ (low + (0x7f-'9')*ones)
+	return (^(letters | digits) | word) & (0x80 * ones), letters & (0x80 * ones)
 }
 
 // folded is the ASCII characters that words are made of, in lower case, and 0 for all other bytes.
@@ -161,18 +204,19 @@ func (l *Text) add(n, runes int, letters byte, p *Piece) {
 	if runes < 2 || letters&letterBit == 0 || n > WordBytes {
 		return
 	}
-	at := l.number(n)
-	if at == leftOut {
-		return
+	if at := l.number(n); at != leftOut {
+		l.put(at, p)
 	}
+}
+
+// put appends a word that is kept, and the pair that it makes.
+func (l *Text) put(at int32, p *Piece) {
 	p.Index = append(p.Index, at)
 	if !l.Pairs {
 		return
 	}
 	if l.before != leftOut {
-		if both := l.both(l.before, at); both != leftOut {
-			p.Index = append(p.Index, both)
-		}
+		p.Index = append(p.Index, l.Words.pair(l.before, at, l.Block))
 	}
 	l.before = at
 }
@@ -188,45 +232,25 @@ func (l *Text) number(n int) int32 {
 	} else {
 		hi &= 1<<(8*(n-8)) - 1 // of 16 bytes all
 	}
-	s := l.place(lo, hi)
-	if s.lo != lo || s.hi != hi {
-		*s = seen{lo, hi, l.look(l.word[:n])}
+	at, ok := l.near.find(lo, hi)
+	if !ok {
+		at = l.lookShort(lo, hi, n)
 	}
-	return s.at
+	return at
 }
 
-// both is the number of two words as one.
-func (l *Text) both(first, second int32) int32 {
-	lo, hi := uint64(first)<<32|uint64(uint32(second))+1, ^uint64(0) // no word ends in such bytes
-	s := l.place(lo, hi)
-	if s.lo != lo || s.hi != hi {
-		l.pair = append(append(append(l.pair[:0], l.Words.name(first)...), PairJoin), l.Words.name(second)...)
-		at, ok := l.Words.text(l.pair, l.Block)
-		if !ok {
-			at = leftOut
-		}
-		*s = seen{lo, hi, at}
-	}
-	return s.at
-}
-
-// remember makes places for words.
-func (l *Text) remember(bits int) {
-	l.near, l.shift = make([]seen, 1<<bits), 64-bits
-}
-
-// place is where a word is remembered, or another one in its stead.
-func (l *Text) place(lo, hi uint64) *seen {
-	const odd, other = 0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f
-	h := (lo ^ hi*other) * odd
-	return &l.near[(h^h>>29)*odd>>l.shift]
+// lookShort looks for a word of at most nearBytes bytes, and remembers it.
+func (l *Text) lookShort(lo, hi uint64, n int) int32 {
+	binary.LittleEndian.PutUint64(l.word[:], lo)
+	binary.LittleEndian.PutUint64(l.word[8:], hi)
+	at := l.look(l.word[:n])
+	l.near.grow(len(l.Words.ends))
+	l.near.add(lo, hi, at)
+	return at
 }
 
 // look finds a word, or gives it the next number.
 func (l *Text) look(word []byte) int32 {
-	if met := len(l.Words.ends); 2*met > len(l.near) && len(l.near) < 1<<nearMost {
-		l.remember(min(64-l.shift+2, nearMost)) // what is forgotten is looked up once more
-	}
 	if l.Stops[string(word)] {
 		return leftOut
 	}
