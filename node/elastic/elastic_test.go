@@ -43,7 +43,11 @@ func (a *application) job(t *testing.T) train.Job {
 		t.Error(err)
 		return train.Job{}
 	}
-	run, err := a.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: a.epochs, Slots: 2, Settings: a.settings})
+	epochs := a.epochs
+	if testing.Short() {
+		epochs /= 2 // its script has fewer changes
+	}
+	run, err := a.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: epochs, Slots: 2, Settings: a.settings})
 	if err != nil {
 		t.Error(err)
 		return train.Job{}

@@ -11,7 +11,8 @@ import (
 	"bellows/train"
 )
 
-// TestTablesMoveWhileApplicationsTrain has nodes hold tables that came while the job ran: what there is of them is dealt, and drawn anew again and again.
+// TestTablesMoveWhileApplicationsTrain has nodes hold tables that came while the job ran: what there is of them is dealt, and drawn anew again and again: eight
+// times, three with -short.
 func TestTablesMoveWhileApplicationsTrain(t *testing.T) {
 	t.Parallel()
 	for name, a := range applications {
@@ -28,7 +29,11 @@ func TestTablesMoveWhileApplicationsTrain(t *testing.T) {
 				func(ctx context.Context) error { return second(v.shaper.Scale(ctx, 2, 2)) },
 				func(ctx context.Context) error { return second(v.shaper.Scale(ctx, 3, 3)) },
 			}
-			for range 8 {
+			moves := 8
+			if testing.Short() {
+				moves = 3
+			}
+			for range moves {
 				script = append(script, func(ctx context.Context) error { return second(v.shaper.Shape(ctx, owners(rng))) })
 			}
 			r, err := v.run(script)
