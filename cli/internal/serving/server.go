@@ -50,7 +50,8 @@ type Server struct {
 	open   func() (*Opened, error)
 	tell   func(Event)
 	now    func() time.Time
-	near   bool // only this machine asks, so that a question by another name is a stranger's page in a browser
+	near   bool   // only this machine asks, so that a question by another name is a stranger's page in a browser
+	first  string // stamp of the folder before the model was opened for the first time
 
 	telling  sync.Mutex
 	served   atomic.Pointer[Served]
@@ -66,13 +67,13 @@ type Server struct {
 // New opens the model by its name, with open, which finds it whole or says what is wrong with it. near says that the address is of this machine alone.
 // tell hears of events, one after the other.
 func New(name string, limits Limits, near bool, open func() (*Opened, error), tell func(Event)) (*Server, error) {
-	s := &Server{name: name, limits: limits, open: open, tell: tell, now: time.Now, near: near,
+	s := &Server{name: name, limits: limits, open: open, tell: tell, now: time.Now, near: near, first: stamp(name),
 		places: make(chan struct{}, limits.Requests), looks: make(chan struct{}, 1), metrics: newMetrics()}
-	first, err := open()
+	found, err := open()
 	if err != nil {
 		return nil, err
 	}
-	served, err := newServed(name, first, limits.Rows, s.now())
+	served, err := newServed(name, found, limits.Rows, s.now())
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +139,7 @@ func (s *Server) look(ctx context.Context) {
 		defer ticker.Stop()
 		ticks = ticker.C
 	}
-	taken := stamp(s.name)
-	before := taken
+	taken, before := s.first, s.first
 	for {
 		asked := false
 		select {

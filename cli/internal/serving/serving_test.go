@@ -427,7 +427,7 @@ func TestABadModelChangesNothing(t *testing.T) {
 }
 
 // TestTheFolderIsLookedAt in virtual time: what is still being written is left until it is not, what was found bad is not looked at again before it
-// changes, and Reload does not wait.
+// changes, and Reload does not wait. What changed while the model was opened for the first time is seen, too.
 func TestTheFolderIsLookedAt(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "manifest.json")
@@ -452,7 +452,9 @@ func TestTheFolderIsLookedAt(t *testing.T) {
 		s, err := New(dir, l, true, func() (*Opened, error) {
 			mu.Lock()
 			defer mu.Unlock()
-			opens++
+			if opens++; opens == 1 {
+				put("another")
+			}
 			return models[opens%2], fault
 		}, told.add)
 		if err != nil {
@@ -472,23 +474,24 @@ func TestTheFolderIsLookedAt(t *testing.T) {
 			}
 		}
 		<-time.After(time.Second / 2)
-		pass(5, 1, "nothing has changed")
+		pass(2, 2, "it changed while it was opened")
+		pass(5, 2, "nothing has changed")
 		put("12")
-		pass(1, 1, "it may still be written")
+		pass(1, 2, "it may still be written")
 		put("123")
-		pass(1, 1, "it was")
-		pass(1, 2, "it has settled")
-		pass(5, 2, "nothing has changed since")
+		pass(1, 2, "it was")
+		pass(1, 3, "it has settled")
+		pass(5, 3, "nothing has changed since")
 		breaks(errors.New("cut short"))
 		put("1234")
-		pass(2, 3, "it is bad")
-		pass(5, 3, "and stays so")
+		pass(2, 4, "it is bad")
+		pass(5, 4, "and stays so")
 		s.Reload()
-		pass(0, 4, "somebody asks")
+		pass(0, 5, "somebody asks")
 		breaks(nil)
 		put("12345")
-		pass(2, 5, "it is good again")
-		if k := told.kinds(); k != "reloaded reload-failed reload-failed reloaded" {
+		pass(2, 6, "it is good again")
+		if k := told.kinds(); k != "reloaded reloaded reload-failed reload-failed reloaded" {
 			t.Error(k)
 		}
 		end()
