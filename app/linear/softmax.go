@@ -12,7 +12,7 @@ import (
 // lossSoftmax is that of three classes and more, whose scores are several. It is mlr's, under this name: see docs/decisions/0089-mlr-is-linears-softmax.md.
 const lossSoftmax = "softmax"
 
-// The solvers of softmax beside sgd, adagrad and adam: its rule of that name.
+// The solvers of softmax beside sgd, adagrad, adam and ftrl: its rule of that name.
 const (
 	solverAverage  = "average"
 	solverMomentum = "momentum"
@@ -26,22 +26,25 @@ var softmaxOnly = []string{"batch", "early_stop", "patience"}
 // newSoftmax makes a run by mlr's settings of these values.
 func newSoftmax(in app.Input, v app.Values) (*app.Run, error) {
 	given := map[string]string{}
-	for _, key := range []string{"l2", "lr", "class_weights", "batch", "splits", "clocks", "early_stop", "patience"} {
+	for _, key := range []string{"l2", "l1", "lr", "class_weights", "batch", "splits", "clocks", "early_stop", "patience"} {
 		given[key] = v.Text(key)
 	}
+	if gap, said := in.Settings["gap"]; said {
+		given["gap"] = gap
+	}
 	switch solver := v.Choice("solver", solvers...); solver {
-	case app.Auto:
-		given["rule"] = solverAverage
-	case solverNewton, solverDual, solverFTRL:
-		v.Refuse("solver", "loss=softmax has the solvers average, sgd, momentum, adagrad, adam")
+	case solverNewton, solverDescent, solverDual:
+		v.Refuse("solver", "loss=softmax has the solvers average, sgd, momentum, adagrad, adam, ftrl")
+	case solverAverage, solverMomentum:
+		if l1 := v.Text("l1"); l1 != "0" {
+			v.Refuse("solver", "l1 is taken by proximal steps on the server, which sgd, adagrad, adam and ftrl have; leave it out")
+		}
+		given["rule"] = solver
 	default:
 		given["rule"] = solver
 	}
 	if _, given := in.Settings["path"]; given {
-		v.Refuse("path", "loss=softmax follows the evidence of the rows, and has none")
-	}
-	if v.IsAuto("l1") || v.Float("l1", 0, 1e6) > 0 {
-		v.Refuse("l1", "loss=softmax has l2 alone; of two classes loss=logistic takes l1")
+		v.Refuse("path", "loss=softmax follows the evidence of the rows, or takes l1 and l2 as they are given")
 	}
 	if v.Choice("calibrate", calibrateNone, calibratePlatt, calibrateIsotonic) != calibrateNone {
 		v.Refuse("calibrate", "scores of loss=softmax are log-probabilities already")

@@ -72,3 +72,23 @@ func TestSoftmaxIsMlr(t *testing.T) {
 		t.Error("the models of linear and of mlr do not predict the same")
 	}
 }
+
+// TestSoftmaxTakesL1: by linear's name softmax with l1 is mlr's, and steps by the solver that is asked for.
+func TestSoftmaxTakesL1(t *testing.T) {
+	t.Parallel()
+	for solver, rule := range map[string]string{"auto": "adam", "ftrl": "ftrl", "sgd": "sgd"} {
+		in := app.Input{Data: setOf(three(1)), Seed: 3, Epochs: 2, Settings: map[string]string{"l1": "0.01", "solver": solver}}
+		run, tables, _ := trained(t, in, 2)
+		if run.Settings["solver"] != rule || run.Settings["l1"] != "0.01" || run.Job.Tables[0].Rule.Name != rule || run.Job.Tables[0].Rule.L1 != 0.01 {
+			t.Errorf("solver=%s: settings %v, rule %+v", solver, run.Settings, run.Job.Tables[0].Rule)
+		}
+		in.Settings = map[string]string{"l1": "0.01", "rule": rule}
+		other, err := mlr.New().NewRun(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, theirs, _ := trainedBy(t, other, 1); !reflect.DeepEqual(tables, theirs) {
+			t.Errorf("solver=%s: the tables are not mlr's", solver)
+		}
+	}
+}

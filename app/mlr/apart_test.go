@@ -27,6 +27,7 @@ func TestSplitsApartLieAlike(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]app.Input{
 		"rows of their own": {Data: setOf(rarely(400, 3000, 3, 1)), Test: setOf(rarely(50, 3000, 3, 2)), Settings: map[string]string{"clocks": "6"}},
+		"charged":           {Data: setOf(rarely(400, 3000, 3, 1)), Settings: map[string]string{"clocks": "6", "l1": "0.01"}},
 		"one clock":         {Data: setOf(rarely(400, 3000, 3, 1)), Settings: map[string]string{"clocks": "1", "splits": "60"}},
 		"whole tables":      {Data: setOf(rarely(2000, 300, 3, 1)), Settings: map[string]string{"splits": "6"}},
 		"dense":             {Data: setOf(made(400, 5, 3, 1, 0, 1)), Settings: map[string]string{"splits": "6"}},

@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/epochs"
 	"bellows/data"
 	"bellows/model"
 	"bellows/table"
@@ -45,10 +46,10 @@ func (a application) NewRun(in app.Input) (*app.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, settings := newPolicy(p), p.settled()
+	k, settings := p.judge(), p.settled()
 	return &app.Run{
 		Job: train.Job{
-			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(),
+			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: p.driver(k),
 			Prepare:     p.prepare,
 			Release:     p.release,
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newExecutor(p), nil },
@@ -60,7 +61,9 @@ func (a application) NewRun(in app.Input) (*app.Run, error) {
 		Baseline:  p.majority(),
 		Objective: "train_logloss",
 		Model: func(tables [][]float32) (*model.Model, error) {
-			return newModel(p, tables, details{L2: k.alpha / float64(len(p.rows)), Pace: k.pace, Loss: a.loss()})
+			ended := k.ended()
+			ended.Loss = a.loss()
+			return newModel(p, tables, ended)
 		},
 	}, nil
 }
@@ -72,26 +75,57 @@ const adagradReach = 0.5
 // adamReach is the same for rule adam, whose steps do not shrink.
 const adamReach = 0.05
 
+// ftrlBeta keeps the first steps of rule ftrl from being longer than their gradients say.
+const ftrlBeta = 0.01
+
 // serverMomentum is the momentum of rule momentum, whose steps add up to those of sgd.
 const serverMomentum = 0.9
 
+// judge is a policy that knows what its run has come to.
+type judge interface {
+	epochs.Policy
+	ended() details
+}
+
+// judge is what decides between epochs.
+func (p *problem) judge() judge {
+	if p.charges {
+		return newChargedPolicy(p)
+	}
+	return newPolicy(p)
+}
+
+// driver is that of a policy's run.
+func (p *problem) driver(k judge) *epochs.Driver {
+	results := epochs.Results{Train: gotSpread + p.width, Score: gotScore + heldBlocks}
+	if p.charges {
+		results.Score += gotCharged
+	}
+	return epochs.New(p.work(), epochs.OrderOf(p.consistency), p.Ending, results, k)
+}
+
 // The tables of a job, in their order.
 const (
-	weightsTable  train.Table = iota // row j: the weights of scaled feature j, one a class; last row: bias
+	weightsTable  train.Table = iota // row j: the weights of scaled feature j, one a class, and behind them what is due (charged.go); last row: bias
 	velocityTable                    // the momentum of each weight; only where problem.momentum
 )
 
 func (p *problem) tables() []table.Schema {
-	weights := table.Schema{Name: "weights", Rows: p.features + 1, Width: p.width, Consistency: p.consistency}
+	weights := table.Schema{Name: "weights", Rows: p.features + 1, Width: p.stride(), Consistency: p.consistency}
 	switch p.rule {
 	case ruleSGD:
-		weights.Rule = table.Rule{Name: "sgd", Step: float32(p.stepAt(1 << 20))}
+		weights.Rule = table.Rule{Name: "sgd", Step: float32(p.clockStep())}
 	case ruleMomentum:
 		weights.Rule = table.Rule{Name: "momentum", Step: float32(p.stepAt(1<<20) * (1 - serverMomentum)), Momentum: serverMomentum, Nesterov: true}
 	case ruleAdam:
 		weights.Rule = table.Rule{Name: "adam", Step: float32(p.lr * adamReach / math.Sqrt(p.size)), Epsilon: 1e-8, Beta1: 0.9, Beta2: 0.999}
 	case ruleAdaGrad:
 		weights.Rule = table.Rule{Name: "adagrad", Step: float32(p.lr * adagradReach / math.Sqrt(p.size)), Epsilon: 1e-6}
+	case ruleFTRL:
+		weights.Rule = table.Rule{Name: "ftrl", Step: float32(p.lr * adagradReach / math.Sqrt(p.size)), Epsilon: ftrlBeta}
+	}
+	if p.charges {
+		weights.Rule.L1, weights.Rule.L2 = float32(p.l1), float32(p.l2)
 	}
 	if !p.momentum {
 		return []table.Schema{weights}
@@ -112,6 +146,8 @@ func (a application) loss() string {
 func (p *problem) settled() map[string]string {
 	p.Settle(p.values, p.splits, p.clocks)
 	p.values.Settle("batch", strconv.Itoa(p.batch))
+	p.values.Settle("rule", p.rule)
+	p.values.Settle("early_stop", strconv.FormatBool(p.stops))
 	return p.values.All()
 }
 
@@ -130,7 +166,11 @@ func (p *problem) headline(in app.Input) string {
 	for _, told := range p.weighed {
 		weighed += told + " · "
 	}
-	return fmt.Sprintf("%d classes · %s, batch %d · %s%s%s", p.width, form, p.batch, from, weighed, in.HeldOut(len(p.held) > 0))
+	steps := fmt.Sprintf("batch %d", p.batch)
+	if p.charges {
+		steps = fmt.Sprintf("%s with l1=%g and l2=%g", p.rule, p.l1, p.l2)
+	}
+	return fmt.Sprintf("%d classes · %s, %s · %s%s%s", p.width, form, steps, from, weighed, in.HeldOut(len(p.held) > 0))
 }
 
 // majority is the accuracy of always naming the training rows' commonest class. It is nothing to compare with where weights ask for more than

@@ -13,6 +13,7 @@
 //     mini-batches, on a copy, and pushes its way divided by the number of splits (local steps,
 //     averaged); the clocks' common steps carry momentum. With rule=sgd or rule=adagrad a split
 //     pushes the gradient at the common weights instead, and the table's rule makes the step.
+//     With l1 or rule=ftrl the rule takes what weights cost, too, by proximal steps (charged.go).
 //  3. Run.Model makes the model; Open makes a Predictor of it.
 //
 // Sparse rows of very many features, of which few occur, are trained on those that occur, and the
@@ -24,6 +25,8 @@
 // eq. 4.8), so that it needs no held-out rows. Where rows are many beside the features that is all
 // that weights need, and held-out rows only say when the run is done; else they choose the epoch
 // that is kept.
+//
+// With l1 or rule=ftrl there are no rows held out to decide: the least objective of the training rows does.
 //
 // A run may begin with a model (Input.From): splits push its weights in a clock before the first epoch (warm.go).
 //

@@ -44,7 +44,7 @@ type executor struct {
 	p      *problem
 	unit   denseUnit // where units are not kept
 	w      []float32 // sparse: the unit's weights as pulled
-	m      []float32 // sparse: the unit's velocities; then what is pushed to them
+	m      []float32 // sparse: the unit's velocities; then what is pushed to them. Charged: rows of the table as they are pulled and pushed
 	result []float64
 }
 
@@ -100,10 +100,19 @@ func (e *executor) RunTask(t *train.Task) error {
 		e.score(t, &s[1])
 		e.result = append(e.result, e.tally.loss, e.tally.correct, e.squares(t, split))
 		e.result = append(e.result, blockOf(split, weighed)...)
+		if e.p.charges {
+			e.measure(t, split)
+		}
 		t.SignalTaskCompletion(e.result...)
 		return nil
 	}
 	e.tally.reset()
+	if e.p.charges {
+		e.charge(t, split, at)
+		e.result = append(e.result[:0], e.tally.weighed, e.tally.correct)
+		t.SignalTaskCompletion(append(e.result, e.tally.spread...)...)
+		return nil
+	}
 	switch gradient := e.p.rule != ruleAverage; {
 	case e.p.full && gradient:
 		e.gradientFull(t, e.unitOf(split, at))
@@ -124,6 +133,7 @@ func (e *executor) RunTask(t *train.Task) error {
 type tableUnit interface {
 	walk(w []float32, s *scratch, step, l2 float64, batch, start int)
 	gradient(w, g []float32, s *scratch, rate float32)
+	score(w []float32, s *scratch)
 }
 
 func (e *executor) unitOf(split, at int) tableUnit {

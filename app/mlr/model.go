@@ -19,8 +19,9 @@ type details struct {
 	IndexBase int            `json:"index_base"`         // of sparse input
 	Features  int            `json:"features,omitempty"` // of the data, where the model has only those of features.txt
 	L2        float64        `json:"l2"`                 // at the end of training
-	Pace      float64        `json:"pace,omitempty"`     // likewise: what steps were multiplied by
-	Data      string         `json:"data,omitempty"`     // digest of the rows, by which a run that begins with the model knows them
+	L1        float64        `json:"l1,omitempty"`
+	Pace      float64        `json:"pace,omitempty"` // likewise: what steps were multiplied by
+	Data      string         `json:"data,omitempty"` // digest of the rows, by which a run that begins with the model knows them
 }
 
 // scalingDetails is what models of older versions have: scores are bias[c] + sum over j of weights[c][j] times (x[j] - center[j]) there,
@@ -31,10 +32,10 @@ type scalingDetails struct {
 
 // newModel makes the model of a run's tables. What training came to is in ended.
 func newModel(p *problem, tables [][]float32, ended details) (*model.Model, error) {
-	if len(tables) == 0 || len(tables[0]) != (p.features+1)*p.width {
+	if len(tables) == 0 || len(tables[0]) != (p.features+1)*p.stride() {
 		return nil, bellows.Errorf(bellows.Bug, "make model", p.name, "the tables are not those of the job")
 	}
-	w := tables[0]
+	w := p.plain(tables[0], make([]float32, (p.features+1)*p.width))
 	weights := make([]float32, p.width*p.features)
 	for j, factor := range p.scale.Factor {
 		for c := range p.width {

@@ -167,7 +167,7 @@ func TestPolicy(t *testing.T) {
 	t.Parallel()
 	p := problemOf(t, app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"l2": "0.5"}})
 	k := newPolicy(p)
-	d := k.driver()
+	d := p.driver(k)
 	if k.alpha != 0.5*float64(len(p.rows)) {
 		t.Errorf("alpha %v", k.alpha)
 	}
@@ -206,7 +206,7 @@ func TestTrustedPolicy(t *testing.T) {
 	t.Parallel()
 	p := problemOf(t, app.Input{Data: setOf(made(3000, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"splits": "4"}})
 	k := newPolicy(p)
-	d := k.driver()
+	d := p.driver(k)
 	if !k.trusts || !k.grows {
 		t.Fatal("3,000 rows are few for 3 features")
 	}
@@ -338,7 +338,7 @@ func TestSettings(t *testing.T) {
 		"lr":       {map[string]string{"lr": "-1"}, "lr=-1: must be a number from 1e-09 to 1e+09"},
 		"l2":       {map[string]string{"l2": "x"}, "l2=x: must be a number from 0"},
 		"batch":    {map[string]string{"batch": "0"}, "batch=0: must be a whole number from 1 to 65536"},
-		"rule":     {map[string]string{"rule": "adma"}, "rule=adma: must be one of average, sgd, momentum, adagrad, adam"},
+		"rule":     {map[string]string{"rule": "adma"}, "rule=adma: must be one of auto, average, sgd, momentum, adagrad, adam, ftrl"},
 		"splits":   {map[string]string{"splits": "1.5"}, "splits=1.5: must be a whole number"},
 		"clocks":   {map[string]string{"clocks": "1001"}, "clocks=1001: must be a whole number from 1 to 1000"},
 		"stop":     {map[string]string{"early_stop": "maybe"}, "early_stop=maybe: must be true or false"},
@@ -374,7 +374,7 @@ func TestDriverCanBeSaved(t *testing.T) {
 			}
 			traintest.CanBeSaved(t, traintest.Job{
 				Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.items},
-				Fresh: func() train.Driver { return newPolicy(p).driver() },
+				Fresh: func() train.Driver { return p.driver(p.judge()) },
 				Result: func(u bellows.Unit) []float64 {
 					r := make([]float64, gotSpread+p.width)
 					if p.work().Place(u.Clock) == p.clocks {

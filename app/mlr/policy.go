@@ -69,11 +69,8 @@ func newPolicy(p *problem) *policy {
 	return k
 }
 
-// driver is that of the policy's run.
-func (k *policy) driver() *epochs.Driver {
-	results := epochs.Results{Train: gotSpread + k.p.width, Score: gotScore + heldBlocks}
-	return epochs.New(k.p.work(), epochs.OrderOf(k.p.consistency), k.p.Ending, results, k)
-}
+// ended implements judge.
+func (k *policy) ended() details { return details{L2: k.alpha / float64(len(k.p.rows)), Pace: k.pace} }
 
 // Train implements epochs.Policy.
 func (k *policy) Train(args []float64, p *epochs.Progress, _, at int) []float64 {
@@ -94,14 +91,15 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	if k.p.l2 < 0 {
 		k.regularise(p.Epoch, spread, scores[gotSquares])
 	}
-	return epochs.Verdict{Metrics: k.metrics(loss, correct, scores), Keep: keep && k.p.EarlyStop}
+	return epochs.Verdict{Metrics: k.p.metrics(loss, correct, scores), Keep: keep && k.p.EarlyStop}
 }
 
-func (k *policy) metrics(loss, correct float64, score []float64) []train.Metric {
+// metrics are the means of the training rows, and of the rows that are shown.
+func (p *problem) metrics(loss, correct float64, score []float64) []train.Metric {
 	m := []train.Metric{{Name: "train_accuracy", Value: correct}, {Name: "train_logloss", Value: loss}}
-	testLoss, testCorrect, rows := score[gotTestLoss], score[gotTestCorrect], k.p.testCount.Sum(k.p.testRow)
-	if k.p.test.ExampleSet == nil {
-		testLoss, testCorrect, rows = score[gotHeldLoss], score[gotHeldCorrect], k.p.count.Sum(k.p.held)
+	testLoss, testCorrect, rows := score[gotTestLoss], score[gotTestCorrect], p.testCount.Sum(p.testRow)
+	if p.test.ExampleSet == nil {
+		testLoss, testCorrect, rows = score[gotHeldLoss], score[gotHeldCorrect], p.count.Sum(p.held)
 	}
 	if rows > 0 {
 		m = append(m, train.Metric{Name: "test_accuracy", Value: testCorrect / rows},

@@ -92,6 +92,9 @@ func newProblem(in app.Input, c config) (*problem, error) {
 		return nil, err
 	}
 	p.form()
+	if p.charges && p.l2 < 0 {
+		p.l2 = p.strength()
+	}
 	p.layout()
 	p.chooseBatch()
 	p.chooseParts()
@@ -186,7 +189,7 @@ func (p *problem) check() error {
 	if p.features < 1 {
 		return bellows.Errorf(bellows.BadData, "train", p.name, "the rows have no features")
 	}
-	if p.width > math.MaxInt32/(p.features+1) {
+	if p.stride() > math.MaxInt32/(p.features+1) {
 		return bellows.Errorf(bellows.BadData, "train", p.name, "%d classes times %d features are too many weights", p.width, p.features)
 	}
 	return nil
@@ -200,12 +203,19 @@ func (p *problem) layout() {
 	}
 	units := len(p.rows) / least
 	if p.splits == 0 {
-		for p.splits = splitsAuto; p.splits > splitsLeast && 4*p.splits > units; {
+		p.splits = splitsAuto
+		if p.charges && p.dense {
+			p.splits = splitsLeast
+		}
+		for p.splits > splitsLeast && 4*p.splits > units {
 			p.splits /= 2
 		}
 		p.splits = max(p.splits, p.least)
 	}
 	p.splits = min(p.splits, len(p.rows))
+	if p.clocks == 0 && p.charges {
+		p.clocks = p.clocksCharged()
+	}
 	if p.clocks == 0 {
 		p.clocks = min(clocksAuto, max(clocksLeast, units/p.splits))
 	}

@@ -38,23 +38,20 @@ func (e *executor) score(t *train.Task, u *scoreUnit) {
 	switch {
 	case len(u.rows) == 0:
 	case e.p.dense:
-		e.scoreDense(t.PullRange(weightsTable, 0, e.end()), u)
+		e.scoreDense(e.pull(t, nil), u)
 	case e.p.full:
-		e.scoreSparse(t.PullRange(weightsTable, 0, e.end()), u)
+		e.scoreSparse(e.pull(t, nil), u)
 	default:
-		w := e.reserve(&e.w, len(u.sparse.rows)*e.width)
-		t.Pull(weightsTable, u.sparse.rows, w)
-		e.scoreSparse(w, u)
+		e.scoreSparse(e.pull(t, u.sparse.rows), u)
 	}
 }
 
 func (e *executor) scoreSparse(w []float32, u *scoreUnit) {
 	z := e.z[:e.width]
-	for i, y := range u.sparse.class {
+	for i := range u.sparse.class {
 		u.sparse.logits(w, i, z)
 		u.addKept(i, z)
-		vec.Softmax(1, e.width, z)
-		e.tally.count(z, y, u.sparse.weight.Of(i), u.sparse.count.Of(i))
+		e.tally.scores(z, u.sparse.part(i, i+1))
 	}
 }
 
@@ -78,15 +75,15 @@ func (e *executor) scoreDense(w []float32, u *scoreUnit) {
 		z := e.z[:(hi-lo)*e.width]
 		unit.logits(w, e.width, first, first+hi-lo, z)
 		u.addKept(lo, z)
-		vec.Softmax(hi-lo, e.width, z)
-		for i := range hi - lo {
-			e.tally.count(z[i*e.width:(i+1)*e.width], unit.class[first+i], unit.weight.Of(first+i), unit.count.Of(first+i))
-		}
+		e.tally.scores(z, unit.part(first, first+hi-lo))
 	}
 }
 
-// squares is the split's share of the squared weights, the bias left out.
+// squares is the split's share of the squared weights, the bias left out. Charged steps measure it themselves, beside sizes.
 func (e *executor) squares(t *train.Task, split int) float64 {
+	if e.p.charges {
+		return 0
+	}
 	lo, hi := app.Share(e.p.features, split, e.p.splits), app.Share(e.p.features, split+1, e.p.splits)
 	if lo == hi {
 		return 0

@@ -64,6 +64,15 @@ func (t *tally) residuals(z []float32, of counting) {
 	}
 }
 
+// scores turns scores of rows into probabilities, and counts them.
+func (t *tally) scores(z []float32, of counting) {
+	width := len(t.spread)
+	vec.Softmax(len(of.class), width, z)
+	for i, y := range of.class {
+		t.count(z[i*width:(i+1)*width], y, of.weight.Of(i), of.count.Of(i))
+	}
+}
+
 // count adds a row of probabilities, with what it weighs and counts; a tie goes to the class that comes first.
 func (t *tally) count(p []float32, y int32, weight, count float64) {
 	chance := chanceLeast

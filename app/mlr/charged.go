@@ -1,0 +1,227 @@
+package mlr
+
+import (
+	"math"
+
+	"bellows"
+	"bellows/app"
+	"bellows/app/epochs"
+	"bellows/train"
+)
+
+// Charged steps: weights cost l1 |w| + l2/2 w², but for those of the bias, and the rule of the table takes that by proximal steps on the server (core/rule), which
+// make weights exactly zero. Each row of the table has one value more than there are classes: what is due, which is for how many clocks its weights have paid. In a
+// clock every split pushes its part of the mean gradient of the clock's rows. Where units work on whole tables all weights pay in each clock, a part by each
+// split; else the split that leads a row pays for all clocks since the row was used before, so that rare features pay as often as common ones.
+//
+// There is one least objective, so that training rows alone say how far the run is: the objective of all of them is measured after each epoch, the epoch with the
+// least is kept, and the pace, by which gradients and charges are multiplied, is cut when an epoch gains little.
+//
+// Invariant: each row of weights that an epoch uses is charged for all its clocks (TestChargesOfAnEpoch).
+//
+// Turned down: the proximal step within the local steps of rule average. Ways are averaged and have momentum, and hardly a mean is exactly zero.
+
+// The results of a scoring task that follow those of rows that are held out.
+const (
+	gotTrainLoss = iota
+	gotTrainCorrect
+	gotSquaresOf // of the weights but the bias, as gotSizesOf
+	gotSizesOf
+	gotCharged // how many
+)
+
+// The bounds of layout: rows of a split in a step, at least, and steps of an epoch, at most. Sparse rows push other features each time, and so cost more.
+const (
+	rowsDense   = 16
+	rowsSparse  = 64
+	clocksSteps = 100
+)
+
+// l2Dense is the least l2 of dense rows where nobody gives it.
+const l2Dense = 0.001
+
+// strength is l2 where nobody gives it.
+func (p *problem) strength() float64 {
+	l2 := 1 / float64(len(p.rows))
+	if p.dense {
+		return max(l2Dense, l2)
+	}
+	return l2
+}
+
+// clocksCharged is the steps of an epoch.
+func (p *problem) clocksCharged() int {
+	least := rowsSparse
+	if p.dense {
+		least = rowsDense
+	}
+	return min(clocksSteps, max(clocksLeast, len(p.rows)/(least*p.splits)))
+}
+
+// clockStep is the step of rule sgd, of all rows of a clock. Those of charged steps are few.
+func (p *problem) clockStep() float64 {
+	if !p.charges {
+		return p.stepAt(1 << 20)
+	}
+	batch := float64(len(p.rows)) / float64(p.clocks)
+	return p.lr * 2 / (p.top + (p.size*p.weight.Unevenness(p.rows)-p.top)/batch)
+}
+
+// stride is the values of a row of the table.
+func (p *problem) stride() int {
+	if p.charges {
+		return p.width + 1
+	}
+	return p.width
+}
+
+// plain is rows of the table without what is due: itself where nothing is, else in the memory that is given.
+func (p *problem) plain(table, to []float32) []float32 {
+	stride := p.stride()
+	if stride == p.width {
+		return table
+	}
+	for k := range len(table) / stride {
+		copy(to[k*p.width:(k+1)*p.width], table[k*stride:])
+	}
+	return to
+}
+
+// pull is the weights of some rows of the table, of nil all.
+func (e *executor) pull(t *train.Task, rows []bellows.RowID) []float32 {
+	var table []float32
+	switch {
+	case rows == nil:
+		table = t.PullRange(weightsTable, 0, e.end())
+	case e.p.charges:
+		table = e.reserve(&e.m, len(rows)*e.p.stride())
+		t.Pull(weightsTable, rows, table)
+	default:
+		table = e.reserve(&e.w, len(rows)*e.width)
+		t.Pull(weightsTable, rows, table)
+		return table
+	}
+	return e.p.plain(table, e.reserve(&e.w, len(table)/e.p.stride()*e.width))
+}
+
+// charge pushes the split's part of the clock's mean gradient, and what is due.
+func (e *executor) charge(t *train.Task, split, at int) {
+	pace := float32(t.Args()[argStep])
+	if e.p.full {
+		push := e.slopes(e.unitOf(split, at), e.pull(t, nil), pace)
+		each := pace / float32(e.p.splits)
+		for k := range e.p.features {
+			push[k*e.p.stride()+e.width] = each
+		}
+		t.PushRange(weightsTable, 0, push)
+		return
+	}
+	u := &e.p.sparseUnits[split*e.p.clocks+at]
+	push := e.slopes(u, e.pull(t, u.rows), pace)
+	for k, clocks := range u.gap[:len(u.gap)-1] {
+		push[k*e.p.stride()+e.width] = pace * float32(clocks)
+	}
+	t.Push(weightsTable, u.rows, push)
+}
+
+// slopes is the unit's part of the mean gradient in rows of the table, in which nothing is due.
+func (e *executor) slopes(u tableUnit, w []float32, pace float32) []float32 {
+	g := e.reserve(&e.local, len(w))
+	clear(g)
+	u.gradient(w, g, &e.scratch, pace*e.p.rate())
+	stride := e.p.stride()
+	push := e.reserve(&e.m, len(w)/e.width*stride)
+	for k := range len(w) / e.width {
+		row := push[k*stride : (k+1)*stride]
+		copy(row, g[k*e.width:(k+1)*e.width])
+		row[e.width] = 0
+	}
+	return push
+}
+
+// measure adds to the results of a scoring task those of the split's training rows and its share of the weights.
+func (e *executor) measure(t *train.Task, split int) {
+	e.tally.reset()
+	for at := range e.p.clocks {
+		if u := e.unitOf(split, at); e.p.full {
+			u.score(e.pull(t, nil), &e.scratch)
+		} else {
+			u.score(e.pull(t, e.p.sparseUnits[split*e.p.clocks+at].rows), &e.scratch)
+		}
+	}
+	squares, sizes := 0.0, 0.0
+	lo, hi := app.Share(e.p.features, split, e.p.splits), app.Share(e.p.features, split+1, e.p.splits)
+	if lo < hi {
+		for i, w := range t.PullRange(weightsTable, row(lo), row(hi)) {
+			if i%e.p.stride() < e.width {
+				squares += float64(w) * float64(w)
+				sizes += math.Abs(float64(w))
+			}
+		}
+	}
+	e.result = append(e.result, e.tally.weighed, e.tally.correct, squares, sizes)
+}
+
+// score counts the rows of the unit.
+func (u *denseUnit) score(w []float32, s *scratch) {
+	for lo := 0; lo < len(u.class); lo += batchMost {
+		hi := min(len(u.class), lo+batchMost)
+		z := s.z[:(hi-lo)*s.width]
+		u.logits(w, s.width, lo, hi, z)
+		s.tally.scores(z, u.part(lo, hi))
+	}
+}
+
+// score counts the rows of the unit.
+func (u *sparseUnit) score(w []float32, s *scratch) {
+	z := s.z[:s.width]
+	for i := range u.class {
+		u.logits(w, i, z)
+		s.tally.scores(z, u.part(i, i+1))
+	}
+}
+
+// chargedPolicy is what is decided between the epochs of charged steps: the pace, and which epoch is the best.
+type chargedPolicy struct {
+	p            *problem
+	pace, before float64 // before: the objective of the last epoch
+}
+
+// An epoch that lowers the objective by less than this part of the gap cuts the pace. Cut by what costs a fixed part, as rows that are held out cut it, runs without
+// l2 ended 9 % above the best: they go down slowly, and for long.
+const (
+	gapPart    = 0.1
+	chargedCut = 0.5
+)
+
+func newChargedPolicy(p *problem) *chargedPolicy { return &chargedPolicy{p, 1, math.Inf(1)} }
+
+// ended implements judge.
+func (k *chargedPolicy) ended() details { return details{L2: k.p.l2, L1: k.p.l1, Pace: k.pace} }
+
+// Train implements epochs.Policy.
+func (k *chargedPolicy) Train(args []float64, _ *epochs.Progress, _, _ int) []float64 {
+	return append(args, k.pace)
+}
+
+// Score implements epochs.Policy.
+func (k *chargedPolicy) Score(*epochs.Progress, []float64) []float64 { return nil }
+
+// End implements epochs.Policy.
+func (k *chargedPolicy) End(p *epochs.Progress, _, scores []float64) epochs.Verdict {
+	n, got := float64(len(k.p.rows)), scores[gotScore+heldBlocks:]
+	loss := got[gotTrainLoss] / n
+	objective := loss + k.p.l2/2*got[gotSquaresOf] + k.p.l1*got[gotSizesOf]
+	if objective > (1-gapPart*k.p.gap)*k.before {
+		k.pace *= chargedCut
+	}
+	k.before = objective
+	keep := p.Judge(objective, (1-gapPart*k.p.gap)*p.Marked, true)
+	return epochs.Verdict{Metrics: k.p.metrics(loss, got[gotTrainCorrect]/n, scores), Keep: keep, Stop: k.p.stops && p.Since >= k.p.Patience}
+}
+
+// Save implements epochs.Policy.
+func (k *chargedPolicy) Save() []float64 { return []float64{k.pace, k.before} }
+
+// Restore implements epochs.Policy.
+func (k *chargedPolicy) Restore(s []float64) { k.pace, k.before = s[0], s[1] }
