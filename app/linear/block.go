@@ -161,7 +161,7 @@ func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, 
 		p.lay(u, i, s, r)
 	}
 	if place != nil && !p.dual() {
-		u.renumber(place)
+		u.rows = examples.Renumber(u.index, place)
 	}
 	if !p.dual() {
 		return
@@ -178,7 +178,7 @@ func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, 
 		u.share = append(u.share, float32(p.splits))
 		return
 	}
-	u.renumber(place)
+	u.rows = examples.Renumber(u.index, place)
 	for _, j := range u.rows[:len(u.rows)-1] {
 		u.share = append(u.share, float32(max(1, sharing[j])))
 	}
@@ -191,27 +191,6 @@ func (p *problem) sharers() int {
 		return 1
 	}
 	return p.splits
-}
-
-// renumber counts the block's features from 0, in their order, and lists the table rows that they are.
-func (u *block) renumber(place []int32) {
-	for _, j := range u.index {
-		if place[j] == 0 {
-			place[j] = 1
-			u.rows = append(u.rows, bellows.RowID(j))
-		}
-	}
-	slices.Sort(u.rows)
-	for k, j := range u.rows {
-		place[j] = int32(k)
-	}
-	for i, j := range u.index {
-		u.index[i] = place[j]
-	}
-	for _, j := range u.rows {
-		place[j] = 0
-	}
-	u.rows = append(u.rows, bellows.RowID(len(place)))
 }
 
 // row is dense row i.

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/progress"
 	"bellows/vec"
 )
@@ -169,31 +170,10 @@ func (p *problem) sparseUnit(s seen, rows, place []int32) sparseUnit {
 		u.offset = append(u.offset, int32(len(u.index)))
 	}
 	if place != nil {
-		u.renumber(place)
+		u.rows = examples.Renumber(u.index, place)
+		u.gap = make([]uint16, len(u.rows))
 	}
 	return u
-}
-
-// renumber counts the unit's features from 0, in their order, and lists the table rows that they are.
-func (u *sparseUnit) renumber(place []int32) {
-	for _, j := range u.index {
-		if place[j] == 0 {
-			place[j] = 1
-			u.rows = append(u.rows, bellows.RowID(j))
-		}
-	}
-	slices.Sort(u.rows)
-	for k, j := range u.rows {
-		place[j] = int32(k)
-	}
-	for i, j := range u.index {
-		u.index[i] = place[j]
-	}
-	for _, j := range u.rows {
-		place[j] = 0
-	}
-	u.rows = append(u.rows, bellows.RowID(len(place)))
-	u.gap = make([]uint16, len(u.rows))
 }
 
 // entries is row i.
