@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"bellows/data/internal/images"
 	"bellows/data/internal/lines"
 )
 
@@ -149,6 +150,29 @@ var combined = []badCase{
 	{"vw/behind-libsvm", []string{"input/mixed-a.svm", "vw/base.vw"}, Examples, Options{}},
 	{"jsonl/behind-csv", []string{"input/names-a.csv", "jsonl/ok.jsonl"}, Examples, Options{}},
 	{"jsonl/before-csv", []string{"jsonl/ok.jsonl", "input/names-a.csv"}, Examples, Options{}},
+	{"images/folder-top", []string{"../folders/top"}, Examples, Options{}},
+	{"images/folder-empty-class", []string{"../folders/empty"}, Examples, Options{}},
+	{"images/folder-of-tables", []string{"../folders/tables"}, Examples, Options{}},
+	{"images/folder-sizes", []string{"../folders/sizes"}, Examples, Options{}},
+	{"images/folder-odd-file", []string{"../folders/odd"}, Examples, Options{}},
+	{"images/folder-for-ratings", []string{"../folders/ok"}, Ratings, Options{}},
+	{"images/folder-as-csv", []string{"../folders/ok"}, Examples, Options{Format: "csv"}},
+	{"images/folder-label", []string{"../folders/ok"}, Examples, Options{Label: "a"}},
+	{"images/folder-weight", []string{"../folders/ok"}, Examples, Options{Weight: "a"}},
+	{"images/folder-header", []string{"../folders/ok"}, Examples, Options{Header: HeaderYes}},
+	{"images/folder-ignore", []string{"../folders/ok"}, Examples, Options{Ignore: []string{"a"}}},
+	{"images/folder-then-table", []string{"../folders/ok", "input/width-a.csv"}, Examples, Options{}},
+	{"images/folder-behind-table", []string{"input/width-a.csv", "../folders/ok"}, Examples, Options{}},
+	{"images/folder-rows", []string{"../folders/ok"}, Examples, Options{Limits: Limits{Rows: 1}}},
+	{"images/folders-rows", []string{"../folders/ok", "../folders/ok"}, Examples, Options{Limits: Limits{Rows: 3}}},
+	{"images/model-size", []string{"../folders/ok"}, Examples, Options{Features: 16, As: &Reading{Format: Images, TextLabels: true, Image: &images.Size{Width: 4, Height: 4, Channels: 1}}}},
+	{"images/model-features", []string{"../folders/ok"}, Examples, Options{Features: 784}},
+	{"images/model-grey", []string{"../folders/colours"}, Examples, Options{Features: 6, As: &Reading{Format: Images, TextLabels: true, Image: &images.Size{Width: 3, Height: 2, Channels: 1}}}},
+	{"images/model-numbers", []string{"../folders/ok"}, Examples, Options{Features: 6, As: &Reading{Format: IDX}}},
+	{"images/model-table", []string{"../folders/ok"}, Examples, Options{As: trainedOn("a", "b")}},
+	{"images/not-a-tar", []string{"input/width-a.csv"}, Examples, Options{Format: "images"}},
+	{"images/tar-for-ratings", []string{"images/top.tar"}, Ratings, Options{}},
+	{"images/tar-as-idx", []string{"images/top.tar"}, Examples, Options{Format: "idx"}},
 	{"csv/other-columns", []string{"input/names-a.csv"}, Examples, Options{As: trainedOn("b")}},
 }
 

@@ -65,6 +65,9 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 		}
 		key = append(key, path)
 		a.Inputs, a.Files = append(a.Inputs, in.Path), append(a.Files, in.Path)
+		if f := opt.folders[in.Path]; f != nil {
+			a.Files = append(a.Files, f.Paths...)
+		}
 		if idx.Named(filepath.Base(in.Path)) || opt.Format == IDX {
 			a.Files = append(a.Files, idx.LabelNames(in.Path)...)
 		}

@@ -2,8 +2,12 @@ package data
 
 import (
 	"context"
+	"math"
+	"os"
+	"strings"
 	"time"
 
+	"bellows/data/internal/images"
 	"bellows/data/internal/source"
 )
 
@@ -19,11 +23,12 @@ func IsBlob(uri string, stores source.Schemes) bool {
 	return source.NewPlaces(context.Background(), stores).Knows(uri)
 }
 
-// Files finds the blobs that a URI means to Read, where it begins with one of those schemes. found is false of all other inputs.
+// Files finds the blobs that a URI means to Read, where it begins with one of those schemes; or of a folder of images one file, whose version says which images
+// there are. found is false of all other inputs.
 func Files(ctx context.Context, uri string, stores source.Schemes) (files []File, found bool, err error) {
 	at := source.NewPlaces(ctx, stores)
 	if !at.Knows(uri) {
-		return nil, false, nil
+		return folderOf(ctx, uri)
 	}
 	ins, err := at.Expand([]string{uri})
 	for _, in := range ins {
@@ -34,4 +39,23 @@ func Files(ctx context.Context, uri string, stores source.Schemes) (files []File
 		files = append(files, f)
 	}
 	return files, true, err
+}
+
+// folderOf is Files of what may be a folder of images.
+func folderOf(ctx context.Context, path string) (files []File, found bool, err error) {
+	path = strings.TrimPrefix(path, "file://")
+	if !IsFolder(path) {
+		return nil, false, nil
+	}
+	f, err := images.Find(ctx, source.Input{Name: path, Path: path, Folder: true}, false, math.MaxInt64)
+	if err != nil {
+		return nil, true, err
+	}
+	return []File{{path, f.Bytes, f.Version()}}, true, nil
+}
+
+// IsFolder says whether an input is a folder.
+func IsFolder(path string) bool {
+	info, err := os.Stat(strings.TrimPrefix(path, "file://"))
+	return err == nil && info.IsDir()
 }

@@ -17,6 +17,7 @@ const (
 	Parquet = layout.Parquet
 	Arrow   = layout.Arrow
 	IDX     = layout.IDX
+	Images  = layout.Images
 	Docword = layout.Docword
 	LDAC    = layout.LDAC
 	Text    = layout.Text

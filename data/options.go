@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 
+	"bellows/data/internal/images"
 	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
@@ -87,8 +88,9 @@ type Options struct {
 	Meter *progress.Meter
 
 	places     *source.Places
-	stops      []string // of StopWords
-	blockBytes int      // text parsed at a time; 0 is the constant, tests use less
+	folders    map[string]*images.Folder // inputs that are folders, by their paths
+	stops      []string                  // of StopWords
+	blockBytes int                       // text parsed at a time; 0 is the constant, tests use less
 }
 
 // Limits bound what an input may ask for. Zero values mean the defaults.

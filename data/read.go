@@ -37,6 +37,9 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if err := opt.settleWords(ctx); err != nil {
 		return nil, err
 	}
+	if err := opt.findImages(ctx, ins, kind); err != nil {
+		return nil, err
+	}
 	slot := newSlot(ins, kind, &opt)
 	if set, ok := slot.open(); ok {
 		return set.settledAs(&opt), nil
@@ -94,9 +97,18 @@ func (o *Options) complete(kind Kind) error {
 
 // parseInputs reads all inputs by parsing them. Where they have gone to a flow there is no set.
 func parseInputs(ctx context.Context, ins []source.Input, kind Kind, opt *Options, f *flow) (*Set, error) {
+	if ins[0].Folder {
+		return parseImages(ctx, ins, nil, opt, f)
+	}
 	head, err := source.Open(ctx, ins[0], opt.source())
 	if err != nil {
 		return nil, err
+	}
+	if is, err := opt.isImages(head, kind); err != nil {
+		head.Close()
+		return nil, err
+	} else if is {
+		return parseImages(ctx, ins, head, opt, f)
 	}
 	if kind == Documents && idx.Is(head.Head) {
 		head.Close()

@@ -45,6 +45,9 @@ func Stream(ctx context.Context, inputs []string, kind Kind, opt Options, take f
 	if err := opt.settleWords(ctx); err != nil {
 		return Detection{}, err
 	}
+	if err := opt.findImages(ctx, ins, kind); err != nil {
+		return Detection{}, err
+	}
 	opt.Meter.Begin(progress.Part{Doing: "reading " + source.Named(ins), Unit: "bytes", Total: source.Size(ins)})
 	f := &flow{take: take, in: lines.NewTurns(), out: lines.NewTurns()}
 	set, err := parseInputs(ctx, ins, kind, &opt, f)

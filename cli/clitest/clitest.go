@@ -14,6 +14,7 @@
 //	last FILE KEY.KEY... VALUE    the last line of the file is an object that has the value there
 //	steps FILE                    the commands under "next" in the last line of the file are carried out, and end with code 0
 //	flip FILE OFFSET              one bit of the file is changed
+//	draw FOLDER IMAGES SEED       so many PNG images in each of FOLDER/cats and FOLDER/dogs, which a linear model can tell apart
 //	s3put FILE NAME               the file is an object of that name in the service of s3test at $S3_ENDPOINT
 //	interrupt SIGNAL COMMAND...   the command, with --json, gets INT, TERM or HUP, which comes twice, in its third or fourth epoch and
 //	                              ends with code 130; what it wrote is in interrupted.out and interrupted.err
@@ -195,6 +196,7 @@ func params(program, dir string, variables []string) testscript.Params {
 			"interrupt": interrupt,
 			"last":      last,
 			"flip":      flip,
+			"draw":      draw,
 			"s3put":     s3put,
 			"steps":     steps,
 			"start":     start,

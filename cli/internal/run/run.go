@@ -95,7 +95,9 @@ func Inputs(ctx context.Context, names []string) []Input {
 
 // Repeatable says whether all that the names stand for can be read again.
 func Repeatable(names []string) bool {
-	return !slices.ContainsFunc(expand(names), func(path string) bool { return regular(path) == nil && !data.IsBlob(path, Stores) })
+	return !slices.ContainsFunc(expand(names), func(path string) bool {
+		return regular(path) == nil && !data.IsBlob(path, Stores) && !data.IsFolder(path)
+	})
 }
 
 // expand is the paths that the names stand for.

@@ -71,6 +71,8 @@ func (d *Detector) layout(line []byte) (*Layout, *lines.Fault) {
 		return p, d.columns(p, line)
 	case IDX:
 		return nil, &lines.Fault{Width: 1, What: "this is not an IDX file: it does not begin with two zero bytes", How: "name its true format"}
+	case Images:
+		return nil, &lines.Fault{Width: 1, What: "this is neither a folder of images nor a tar archive of one", How: "name its true format"}
 	case VW:
 		return p, d.vw(p, line)
 	case "":

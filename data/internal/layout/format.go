@@ -24,6 +24,7 @@ const (
 	Parquet Format = "parquet"
 	Arrow   Format = "arrow"
 	IDX     Format = "idx"
+	Images  Format = "images"
 	Docword Format = "docword"
 	LDAC    Format = "ldac"
 	Text    Format = "text"
@@ -45,6 +46,7 @@ var formats = []struct {
 	{Parquet, "Parquet", []string{".parquet", ".pq"}},
 	{Arrow, "Arrow", []string{".arrow", ".arrows", ".feather", ".ipc"}},
 	{IDX, "IDX", nil},
+	{Images, "images", nil},
 	{Docword, "docword", nil},
 	{LDAC, "LDA-C", []string{".ldac", ".lda-c"}},
 	{Text, "text", nil},

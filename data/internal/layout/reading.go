@@ -7,6 +7,7 @@ import (
 
 	"bellows/data/internal/bags"
 	"bellows/data/internal/columns"
+	"bellows/data/internal/images"
 	"bellows/data/internal/lines"
 )
 
@@ -14,29 +15,33 @@ import (
 // its manifest, and Options.As reads by it. Formats, separators and columns are proposals there: a file that says otherwise of
 // itself, and the options that are given, go before them.
 type Reading struct {
-	Format      Format   `json:"format"`
-	FormatGiven bool     `json:"format_given,omitempty"` // an option named it, whatever the file's name says
-	Separator   string   `json:"separator,omitempty"`    // as Options.Separator takes it; "" where lines have no columns
-	Header      bool     `json:"header"`                 // the first line named the columns
-	IndexBase   *int     `json:"index_base,omitempty"`   // LIBSVM and libFM
-	HashBits    int      `json:"hash_bits,omitempty"`    // Vowpal Wabbit
-	Quadratic   []string `json:"quadratic,omitempty"`    // Vowpal Wabbit: pairs of letters of namespaces
-	Label       *Column  `json:"label,omitempty"`        // tables
-	Weight      *Column  `json:"weight,omitempty"`       // tables: how much rows count
-	User        *Column  `json:"user,omitempty"`         // ratings
-	Item        *Column  `json:"item,omitempty"`
-	Rating      *Column  `json:"rating,omitempty"`
-	TextLabels  bool     `json:"text_labels,omitempty"` // labels are text
-	Features    []Column `json:"features,omitempty"`    // tables: in the order of the model
-	Ignored     []Column `json:"ignored,omitempty"`     // tables: columns that were left out; Vowpal Wabbit: namespaces, which have no number
-	Text        string   `json:"text,omitempty"`        // documents in JSON lines: the key of their text
-	StopWords   []string `json:"stop_words,omitempty"`  // text: the words that were left out
-	Ngrams      int      `json:"ngrams,omitempty"`      // text: 2 where two words that follow each other are a word, too
+	Format      Format       `json:"format"`
+	FormatGiven bool         `json:"format_given,omitempty"` // an option named it, whatever the file's name says
+	Separator   string       `json:"separator,omitempty"`    // as Options.Separator takes it; "" where lines have no columns
+	Header      bool         `json:"header"`                 // the first line named the columns
+	IndexBase   *int         `json:"index_base,omitempty"`   // LIBSVM and libFM
+	HashBits    int          `json:"hash_bits,omitempty"`    // Vowpal Wabbit
+	Quadratic   []string     `json:"quadratic,omitempty"`    // Vowpal Wabbit: pairs of letters of namespaces
+	Label       *Column      `json:"label,omitempty"`        // tables
+	Weight      *Column      `json:"weight,omitempty"`       // tables: how much rows count
+	User        *Column      `json:"user,omitempty"`         // ratings
+	Item        *Column      `json:"item,omitempty"`
+	Rating      *Column      `json:"rating,omitempty"`
+	TextLabels  bool         `json:"text_labels,omitempty"` // labels are text
+	Features    []Column     `json:"features,omitempty"`    // tables: in the order of the model
+	Ignored     []Column     `json:"ignored,omitempty"`     // tables: columns that were left out; Vowpal Wabbit: namespaces, which have no number
+	Image       *images.Size `json:"image,omitempty"`       // images in folders or archives
+	Text        string       `json:"text,omitempty"`        // documents in JSON lines: the key of their text
+	StopWords   []string     `json:"stop_words,omitempty"`  // text: the words that were left out
+	Ngrams      int          `json:"ngrams,omitempty"`      // text: 2 where two words that follow each other are a word, too
 }
 
 // Column is a column of a file. A column of numbers is one feature. One of text is a feature for each of its values, 1 where a row has
 // the value, else 0.
 type Column = columns.Column
+
+// Tabular says whether the input was a table.
+func (r *Reading) Tabular() bool { return r.trained() != nil }
 
 // ParseReading is the way back from JSON.
 func ParseReading(text []byte) (*Reading, error) {
@@ -63,6 +68,9 @@ func ParseReading(text []byte) (*Reading, error) {
 	}
 	if len(r.StopWords) > bags.StopsMost {
 		return nil, fmt.Errorf("there are %d stop_words, at most %d can be", len(r.StopWords), bags.StopsMost)
+	}
+	if i := r.Image; i != nil && (i.Width < 1 || i.Height < 1 || i.Channels != images.Grey && i.Channels != images.Colours) {
+		return nil, fmt.Errorf("image is %d × %d × %d; it has a width, a height, and 1 or 3 channels", i.Width, i.Height, i.Channels)
 	}
 	if b := r.IndexBase; b != nil && *b != 0 && *b != 1 {
 		return nil, fmt.Errorf("index_base is %d; it is 0 or 1", *b)

@@ -34,10 +34,11 @@ const stdinName = "-"
 
 // Input is one file to read.
 type Input struct {
-	Name string // as the user wrote it, or as the glob gave it
-	Path string // "" for standard input
-	Size int64
-	Pipe bool // whoever reads it may have to wait: standard input, a file that is not regular
+	Name   string // as the user wrote it, or as the glob gave it
+	Path   string // "" for standard input
+	Size   int64
+	Folder bool // a folder of images, whose Size is that of its files once they are found
+	Pipe   bool // whoever reads it may have to wait: standard input, a file that is not regular
 
 	Version string     // of a blob, perhaps Unversioned; "" of what is none
 	store   blob.Store // nil: it is none
@@ -91,6 +92,9 @@ func (p *Places) expandPath(name string) ([]Input, error) {
 		return nil, &lines.Error{File: name, What: what, How: how, Err: fs.ErrNotExist}
 	}
 	path := strings.TrimPrefix(name, "file://")
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return []Input{{Name: path, Path: path, Folder: true}}, nil
+	}
 	if in, err := Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) || !strings.ContainsAny(path, "*?[") {
 		return []Input{in}, err
 	}
@@ -136,12 +140,17 @@ func Size(ins []Input) (bytes int64) {
 func Stat(path string) (Input, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return Input{}, openError(path, err)
+		return Input{}, OpenError(path, err)
 	}
 	if info.IsDir() {
-		return Input{}, &lines.Error{File: path, What: "is a folder", How: "name its files, for example " + filepath.Join(path, "*")}
+		return Input{}, IsFolder(path)
 	}
 	return Input{Name: path, Path: path, Size: info.Size(), Pipe: !info.Mode().IsRegular()}, nil
+}
+
+// IsFolder is the error of a folder where a file is wanted.
+func IsFolder(path string) error {
+	return &lines.Error{File: path, What: "is a folder", How: "name its files, for example " + filepath.Join(path, "*")}
 }
 
 // Packings are the names that a neighbour of that name may have: this one, and packed or not.
@@ -151,8 +160,8 @@ func Packings(name string) []string {
 	return append([]string{name}, others...)
 }
 
-// openError explains why a file cannot be opened.
-func openError(name string, err error) error {
+// OpenError explains why a file cannot be opened.
+func OpenError(name string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		err = path.Err
@@ -209,6 +218,9 @@ type Options struct {
 
 // Open opens an input and finds its compression by magic bytes.
 func Open(ctx context.Context, in Input, opt *Options) (*Stream, error) {
+	if in.Folder {
+		return nil, IsFolder(in.Name)
+	}
 	s := &Stream{In: in, limit: opt.OutputBytes, meter: opt.Meter}
 	if in.Pipe {
 		p := pipe.New(ctx, func() (io.ReadCloser, error) { return in.wait(opt) })
@@ -224,7 +236,7 @@ func Open(ctx context.Context, in Input, opt *Options) (*Stream, error) {
 	} else {
 		f, err := os.Open(in.Path)
 		if err != nil {
-			return nil, openError(in.Name, err)
+			return nil, OpenError(in.Name, err)
 		}
 		s.taken.r = f
 		s.closers = append(s.closers, f.Close)
@@ -258,7 +270,7 @@ func (in Input) wait(opt *Options) (io.ReadCloser, error) {
 	}
 	f, err := os.Open(in.Path)
 	if err != nil {
-		return nil, openError(in.Name, err)
+		return nil, OpenError(in.Name, err)
 	}
 	return f, nil
 }
