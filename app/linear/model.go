@@ -74,7 +74,7 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
 	}
 	return &model.Model{
-		App: name, Settings: p.values.All(), Metrics: map[string]float64{}, Details: about,
+		App: name, Settings: p.values.All(), Metrics: k.keptMetrics(), Details: about,
 		Tensors: tensors, IDs: ids,
 	}, nil
 }

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"math"
+	"slices"
 
 	"bellows/app/epochs"
 	"bellows/app/examples"
@@ -33,6 +34,7 @@ type policy struct {
 	path         path             // the strengths that they have judged
 	pace, before float64          // of steps: see endSteps; the objective of the last epoch
 	first        [seenAll]float64 // of steps: what the first epoch saw of rows before it learned from them
+	told         []float64        // the metrics of the epoch that is kept, as metricNames has them; infinite: none
 }
 
 // Dual ascent ends, too, when the gap is not more than so many times as large as it is to be, and the objective has not fallen by this part of the gap that
@@ -52,6 +54,7 @@ const (
 
 func newPolicy(p *problem) *policy {
 	k := &policy{p: p, l2: p.strength(), l1: p.l1, loss: "loss", bound: math.Inf(-1), sharp: sharpFirst, damp: 1, pace: 1, before: math.Inf(1)}
+	k.told = slices.Repeat([]float64{math.Inf(1)}, len(metricNames(p)))
 	if p.evident() {
 		k.alpha = examples.AlphaStart
 		k.l2 = k.alpha / float64(len(p.rows))
@@ -134,12 +137,12 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	if k.hold {
 		found := tried{Train: got[gotLoss] / n, Held: got[gotHeld] / (float64(len(k.p.rows)) - n), Count: got[gotCount]}
 		metrics := append(k.metrics(got, gap), train.Metric{Name: "held_" + k.loss, Value: found.Held})
-		k.kept = k.part
+		k.tell(metrics)
 		k.seek(p.Epoch, gap, objective, found)
 		return epochs.Verdict{Metrics: metrics, Keep: true}
 	}
-	keep := false
-	if !k.p.newton || k.p.corners { // l2 stays, so that objectives of different epochs are the same function of weights
+	keep, judged := false, !k.p.newton || k.p.corners
+	if judged { // l2 stays, so that objectives of different epochs are the same function of weights
 		keep = p.Judge(objective, (1-k.p.gap*gainLeast)*p.Marked, true)
 		if k.p.steps != "" {
 			k.endSteps(objective)
@@ -148,11 +151,24 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 		done = done || k.p.dual() && gap <= gapNear*k.p.gap && p.Since >= patience
 	}
 	metrics := k.metrics(got, gap)
-	if keep || !k.p.corners || k.p.Goal.Reached(metrics) {
-		k.kept = k.part
+	if keep || !judged || k.p.Goal.Reached(metrics) {
+		k.tell(metrics)
 	}
 	sought := k.p.seeks() && k.p.newton && !k.p.corners // a later epoch than one of the search is kept
 	return epochs.Verdict{Metrics: metrics, Keep: keep || sought, Stop: done && !k.p.fixed}
+}
+
+// tell notes that the model is that of the last epoch, and what its metrics are.
+func (k *policy) tell(metrics []train.Metric) {
+	k.kept = k.part
+	for i, name := range metricNames(k.p) {
+		k.told[i] = math.Inf(1)
+		for _, m := range metrics {
+			if m.Name == name {
+				k.told[i] = m.Value
+			}
+		}
+	}
 }
 
 // evident says whether the evidence of the rows chooses l2.
@@ -328,6 +344,17 @@ func (k *policy) weights(tables [][]float32) []float64 {
 	return out
 }
 
+// keptMetrics are the metrics of the epoch that is kept.
+func (k *policy) keptMetrics() map[string]float64 {
+	all := map[string]float64{}
+	for i, name := range metricNames(k.p) {
+		if finite(k.told[i]) {
+			all[name] = k.told[i]
+		}
+	}
+	return all
+}
+
 // metricNames are the columns of a run with a loss.
 func metricNames(p *problem) []string {
 	names, c := []string{"train_rmse", "test_rmse", "test_r2", "gap"}, &p.config
@@ -366,6 +393,7 @@ func metricNames(p *problem) []string {
 // Save implements epochs.Policy.
 func (k *policy) Save() []float64 {
 	s := append([]float64{k.alpha, k.l2, k.used, k.part, k.kept, k.bound, k.sharp, k.taken, k.damp, k.pace, k.before}, k.first[:]...)
+	s = append(s, k.told...)
 	if !k.p.seeks() {
 		return s
 	}
@@ -378,6 +406,7 @@ func (k *policy) Restore(s []float64) {
 	k.kept, k.bound, k.sharp, k.taken, k.damp = s[4], s[5], s[6], s[7], s[8]
 	k.pace, k.before = s[9], s[10]
 	s = s[11+copy(k.first[:], s[11:]):]
+	s = s[copy(k.told, s):]
 	if !k.p.seeks() {
 		return
 	}

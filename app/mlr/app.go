@@ -2,6 +2,7 @@ package mlr
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 
@@ -61,9 +62,13 @@ func (a application) NewRun(in app.Input) (*app.Run, error) {
 		Baseline:  p.majority(),
 		Objective: "train_logloss",
 		Model: func(tables [][]float32) (*model.Model, error) {
-			ended := k.ended()
+			ended, metrics := k.ended()
 			ended.Loss = a.loss()
-			return newModel(p, tables, ended)
+			m, err := newModel(p, tables, ended)
+			if err == nil {
+				maps.Copy(m.Metrics, metrics)
+			}
+			return m, err
 		},
 	}, nil
 }
@@ -84,7 +89,7 @@ const serverMomentum = 0.9
 // judge is a policy that knows what its run has come to.
 type judge interface {
 	epochs.Policy
-	ended() details
+	ended() (details, map[string]float64) // and the metrics of the model, where it may not be that of the last epoch
 }
 
 // judge is what decides between epochs.

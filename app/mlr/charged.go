@@ -184,7 +184,8 @@ func (u *sparseUnit) score(w []float32, s *scratch) {
 // chargedPolicy is what is decided between the epochs of charged steps: the pace, and which epoch is the best.
 type chargedPolicy struct {
 	p            *problem
-	pace, before float64 // before: the objective of the last epoch
+	pace, before float64    // before: the objective of the last epoch
+	told         [4]float64 // the metrics of the epoch that is kept; infinite: none
 }
 
 // An epoch that lowers the objective by less than this part of the gap cuts the pace. Cut by what costs a fixed part, as rows that are held out cut it, runs without
@@ -194,10 +195,24 @@ const (
 	chargedCut = 0.5
 )
 
-func newChargedPolicy(p *problem) *chargedPolicy { return &chargedPolicy{p, 1, math.Inf(1)} }
+func newChargedPolicy(p *problem) *chargedPolicy {
+	none := math.Inf(1)
+	return &chargedPolicy{p, 1, none, [4]float64{none, none, none, none}}
+}
 
 // ended implements judge.
-func (k *chargedPolicy) ended() details { return details{L2: k.p.l2, L1: k.p.l1, Pace: k.pace} }
+func (k *chargedPolicy) ended() (details, map[string]float64) {
+	all := map[string]float64{}
+	for i, name := range chargedMetrics {
+		if !math.IsInf(k.told[i], 0) {
+			all[name] = k.told[i]
+		}
+	}
+	return details{L2: k.p.l2, L1: k.p.l1, Pace: k.pace}, all
+}
+
+// chargedMetrics are the metrics of an epoch, of which the last two need rows that are shown.
+var chargedMetrics = New().Describe().Metrics
 
 // Train implements epochs.Policy.
 func (k *chargedPolicy) Train(args []float64, _ *epochs.Progress, _, _ int) []float64 {
@@ -217,11 +232,20 @@ func (k *chargedPolicy) End(p *epochs.Progress, _, scores []float64) epochs.Verd
 	}
 	k.before = objective
 	keep := p.Judge(objective, (1-gapPart*k.p.gap)*p.Marked, true)
-	return epochs.Verdict{Metrics: k.p.metrics(loss, got[gotTrainCorrect]/n, scores), Keep: keep, Stop: k.p.stops && p.Since >= k.p.Patience}
+	metrics := k.p.metrics(loss, got[gotTrainCorrect]/n, scores)
+	if keep || k.p.Goal.Reached(metrics) {
+		for i, m := range metrics {
+			k.told[i] = m.Value
+		}
+	}
+	return epochs.Verdict{Metrics: metrics, Keep: keep, Stop: k.p.stops && p.Since >= k.p.Patience}
 }
 
 // Save implements epochs.Policy.
-func (k *chargedPolicy) Save() []float64 { return []float64{k.pace, k.before} }
+func (k *chargedPolicy) Save() []float64 { return append([]float64{k.pace, k.before}, k.told[:]...) }
 
 // Restore implements epochs.Policy.
-func (k *chargedPolicy) Restore(s []float64) { k.pace, k.before = s[0], s[1] }
+func (k *chargedPolicy) Restore(s []float64) {
+	k.pace, k.before = s[0], s[1]
+	copy(k.told[:], s[2:])
+}

@@ -70,7 +70,9 @@ func newPolicy(p *problem) *policy {
 }
 
 // ended implements judge.
-func (k *policy) ended() details { return details{L2: k.alpha / float64(len(k.p.rows)), Pace: k.pace} }
+func (k *policy) ended() (details, map[string]float64) {
+	return details{L2: k.alpha / float64(len(k.p.rows)), Pace: k.pace}, nil
+}
 
 // Train implements epochs.Policy.
 func (k *policy) Train(args []float64, p *epochs.Progress, _, at int) []float64 {

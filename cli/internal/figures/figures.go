@@ -48,6 +48,17 @@ func Number(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
+// counts are the metrics that count things.
+var counts = map[string]bool{"nonzero": true, "unknown_features": true}
+
+// Value writes the figure of a metric as Number does, and one that counts things as a whole number.
+func Value(metric string, v float64) string {
+	if counts[metric] && v == math.Trunc(v) && math.Abs(v) < 1e9 {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return Number(v)
+}
+
 // Left writes how many seconds something will still take: "3 s", "85 s", "12 min", "2.5 h". It rounds up: what takes longer than
 // was said is worse than what is over sooner.
 func Left(seconds float64) string {

@@ -33,7 +33,7 @@ func (t *FoldTable) Line(of string, metrics map[string]float64, rest ...string) 
 	for _, name := range t.metrics {
 		cell := "-"
 		if v, known := metrics[name]; known {
-			cell = figures.Number(v)
+			cell = figures.Value(name, v)
 		}
 		cells = append(cells, cell)
 	}

@@ -235,7 +235,7 @@ func (t *EpochTable) Add(r Row) {
 		cell := "-"
 		for _, m := range r.Metrics {
 			if m.Name == name {
-				cell = figures.Number(m.Value)
+				cell = figures.Value(name, m.Value)
 			}
 		}
 		cells = append(cells, cell)

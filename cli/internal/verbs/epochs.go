@@ -84,7 +84,7 @@ func (p *epochs) hear(e train.Epoch, so node.Spent) (screen.Row, event.Event) {
 	metrics := finiteMetrics(e.Metrics)
 	var parts []string
 	for _, m := range e.Metrics {
-		parts = append(parts, figures.Metric(m.Name)+" "+figures.Number(m.Value))
+		parts = append(parts, figures.Metric(m.Name)+" "+figures.Value(m.Name, m.Value))
 	}
 	reached := &event.Figures{Metrics: metrics, Seconds: row.Seconds, Examples: e.Items, Phases: api.Phases(&slots)}
 	if finite(rate) {

@@ -70,7 +70,7 @@ func (c *Tool) eval(q *question, metrics string) error {
 		width = max(width, len(m.Name))
 	}
 	for _, m := range found.Metrics {
-		c.Printf("%-*s %s\n", width, m.Name, figures.Number(m.Value))
+		c.Printf("%-*s %s\n", width, m.Name, figures.Value(m.Name, m.Value))
 	}
 	scores.Print(c.Console, r.Classes, r.Confusion)
 	return c.Object(r)

@@ -225,6 +225,7 @@ func (t *training) result(m *model.Model, res *node.Result, so run.Progress, che
 	if so.Seconds > 0 {
 		r.ExamplesPerSecond = float64(r.Examples) / so.Seconds
 	}
+	maps.Copy(r.Metrics, m.Metrics) // the model may be that of an earlier epoch
 	if err := t.score(m, r, res.Image != nil); err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (v *view) head() {
 	if s.Epoch > 0 {
 		var list []string
 		for _, name := range slices.Sorted(maps.Keys(s.Metrics)) {
-			list = append(list, fmt.Sprintf("%s %.4f", figures.Metric(name), s.Metrics[name]))
+			list = append(list, figures.Metric(name)+" "+figures.Value(name, s.Metrics[name]))
 		}
 		epoch = fmt.Sprintf("epoch %d: %s", s.Epoch, strings.Join(list, ", "))
 	}
