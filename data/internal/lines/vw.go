@@ -209,10 +209,7 @@ func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
 			l.put(p)
 			return lineEnd(text, i), nil
 		}
-		end := i
-		for text[end] > ':' && text[end] != '|' || text[end] > ' ' && text[end] < ':' {
-			end++
-		}
+		end := nameEnd(text, i)
 		value, next := float32(1), end
 		if text[end] == ':' {
 			if end == i {
@@ -234,6 +231,21 @@ func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
 		}
 		i = next
 	}
+}
+
+// nameEnd is the position of the first byte from i that ends a name: a colon, a bar, a blank or what stands below it.
+func nameEnd(text []byte, i int) int {
+	for ; i+8 <= len(text); i += 8 {
+		word := binary.LittleEndian.Uint64(text[i:])
+		colons, bars := word^':'*ones, word^'|'*ones
+		if ends := ((colons-ones)&^colons | (bars-ones)&^bars | (word-(' '+1)*ones)&^word) & (0x80 * ones); ends != 0 {
+			return i + bits.TrailingZeros64(ends)>>3 // what is above the first may be wrong
+		}
+	}
+	for text[i] > ' ' && text[i] != ':' && text[i] != '|' {
+		i++
+	}
+	return i
 }
 
 // value parses what stands at a colon behind the name that begins at i.
@@ -290,7 +302,7 @@ func (l *VW) namespace(text []byte, i int) (seed uint32, weight float32, ignored
 
 // put appends the row's features, ascending, with what meets added up.
 func (l *VW) put(p *Piece) {
-	slices.Sort(l.row)
+	l.row, l.left = ascending(l.row, l.left, l.Bits)
 	from := len(p.Index)
 	for _, e := range l.row {
 		index, value := int32(e>>32), math.Float32frombits(uint32(e))
@@ -300,6 +312,48 @@ func (l *VW) put(p *Piece) {
 		}
 		p.Index, p.Value = append(p.Index, index), append(p.Value, value)
 	}
+}
+
+// ascending sorts a row whose indices have so many bits, by way of the memory of other, and returns the sorted one and the other. Hashes are spread evenly: dealt out by their highest bits, nearly all are in their places, where sorting
+// by comparisons takes as many for each as the logarithm of their number, of which no CPU guesses the outcome.
+func ascending(row, other []uint64, width int) (sorted, rest []uint64) {
+	if len(row) < 16 || slices.IsSorted(row) {
+		slices.Sort(row)
+		return row, other
+	}
+	const ways = 128
+	shift := 32 + max(width-7, 0)
+	var ends [ways]uint32
+	for _, e := range row {
+		ends[e>>(shift&63)&(ways-1)]++
+	}
+	other = slices.Grow(other[:0], len(row))[:len(row)]
+	sum, most := uint32(0), uint32(0)
+	for k, n := range ends {
+		ends[k], sum, most = sum, sum+n, max(most, n)
+	}
+	for _, e := range row {
+		k := e >> (shift & 63) & (ways - 1)
+		other[ends[k]] = e
+		ends[k]++
+	}
+	if most > 16 { // as of names that are numbers
+		from := uint32(0)
+		for _, end := range ends {
+			if end-from > 16 {
+				slices.Sort(other[from:end])
+			}
+			from = end
+		}
+	}
+	for i := 1; i < len(other); i++ {
+		e, k := other[i], i
+		for ; k > 0 && other[k-1] > e; k-- {
+			other[k] = other[k-1]
+		}
+		other[k] = e
+	}
+	return other, row
 }
 
 // Hashed is the feature of a name in a namespace, "" for that without a name.
@@ -335,8 +389,12 @@ func murmur(name []byte, seed uint32) uint32 {
 		h = bits.RotateLeft32(h, 13)*5 + 0xe6546b64
 	}
 	k := uint32(0)
-	for i, c := range rest {
-		k |= uint32(c) << (8 * i)
+	if len(name) >= 4 {
+		k = binary.LittleEndian.Uint32(name[len(name)-4:]) >> (32 - 8*len(rest)) // 0 of no bytes
+	} else {
+		for i, c := range rest {
+			k |= uint32(c) << (8 * i)
+		}
 	}
 	h ^= bits.RotateLeft32(k*c1, 15) * c2
 	h ^= uint32(len(name))

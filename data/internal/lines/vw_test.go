@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,70 @@ func TestHash(t *testing.T) {
 	}
 	if hash([]byte("12a"), 0) != murmur([]byte("12a"), 0) || Hashed("", "5", 18) != 5 || Hashed("3", "5", 18) != 8 {
 		t.Error("what is a number, and what is not")
+	}
+}
+
+// TestMurmurTakesAllLengths compares with the bytes of the rest put together one by one.
+func TestMurmurTakesAllLengths(t *testing.T) {
+	t.Parallel()
+	name := []byte("abcdefghijklmnopq\xff\x80\x01")
+	for n := 1; n <= len(name); n++ {
+		const c1, c2 = 0xcc9e2d51, 0x1b873593
+		h, k := uint32(7), uint32(0)
+		for i, c := range name[:n] {
+			if k |= uint32(c) << (i % 4 * 8); i%4 == 3 {
+				k *= c1
+				h ^= (k<<15 | k>>17) * c2
+				h, k = (h<<13|h>>19)*5+0xe6546b64, 0
+			}
+		}
+		k *= c1
+		h ^= (k<<15|k>>17)*c2 ^ uint32(n)
+		h = (h ^ h>>16) * 0x85ebca6b
+		h = (h ^ h>>13) * 0xc2b2ae35
+		if got := murmur(name[:n], 7); got != h^h>>16 {
+			t.Errorf("%d bytes: %#x, not %#x", n, got, h^h>>16)
+		}
+	}
+}
+
+// TestAscending sorts rows of all widths, spread and in a heap, beside the library.
+func TestAscending(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(7, 8))
+	var other []uint64
+	for n := range 700 {
+		width := 1 + rng.IntN(HashBitsMost)
+		row := make([]uint64, n)
+		for i := range row {
+			row[i] = rng.Uint64N(1<<(1+rng.IntN(width)))<<32 | rng.Uint64N(4)
+		}
+		want := slices.Sorted(slices.Values(row))
+		got, rest := ascending(row, other, width)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%d of %d bits are not sorted", n, width)
+		}
+		other = rest
+	}
+}
+
+// TestNameEnd looks at each byte behind a name, near the end of a text and far from it.
+func TestNameEnd(t *testing.T) {
+	t.Parallel()
+	for c := range 256 {
+		ends := c <= ' ' || c == ':' || c == '|'
+		for n := range 20 {
+			for _, behind := range []string{"\n", "b\n", "::||   \t\t\n", "\x80\xff;{}!\x7f\n"} {
+				text := []byte(strings.Repeat("}", n) + string([]byte{byte(c)}) + behind)
+				want := n
+				if !ends {
+					want += 1 + strings.IndexAny(behind, ": |\t\n")
+				}
+				if got := nameEnd(text, 0); got != want {
+					t.Fatalf("%q: %d, not %d", text, got, want)
+				}
+			}
+		}
 	}
 }
 
