@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/float16"
@@ -31,6 +32,9 @@ type parquetFile struct {
 	columns []Column
 	limits  Limits
 	next    int
+
+	mu    sync.Mutex
+	spare map[int][]*columnReader // by column; of row groups that have been read
 }
 
 // OpenParquet reads the schema and where row groups are. The reader below stays its owner's.
@@ -43,7 +47,7 @@ func OpenParquet(at io.ReaderAt, size int64, limits Limits) (f File, err error) 
 	if err != nil {
 		return nil, err
 	}
-	p := &parquetFile{r: r, limits: limits}
+	p := &parquetFile{r: r, limits: limits, spare: map[int][]*columnReader{}}
 	s := r.MetaData().Schema
 	switch rows := r.NumRows(); {
 	case rows < 0:
@@ -108,22 +112,23 @@ func (p *parquetFile) Next() (Chunk, error) {
 		return nil, io.EOF
 	}
 	p.next++
-	return &rowGroup{p, p.next - 1}, nil
+	return &rowGroup{of: p, at: p.next - 1}, nil
 }
 
 // rowGroup is one of a file.
 type rowGroup struct {
-	of *parquetFile
-	at int
+	of    *parquetFile
+	at    int
+	begun map[int]*columnReader // by column; what has its first rows, which a Read has yielded and gone no further
 }
 
 // Close implements Chunk.
-func (g *rowGroup) Close() {}
+func (g *rowGroup) Close() { g.begun = nil }
 
 // Rows implements Chunk.
 func (g *rowGroup) Rows() int { return int(g.of.r.MetaData().RowGroup(g.at).NumRows()) }
 
-// Read implements Chunk.
+// Read implements Chunk. One that is left at its first rows has them for the next.
 func (g *rowGroup) Read(columns []int) iter.Seq2[[]Vector, error] {
 	return func(yield func([]Vector, error) bool) {
 		readers, err := g.open(columns)
@@ -132,19 +137,30 @@ func (g *rowGroup) Read(columns []int) iter.Seq2[[]Vector, error] {
 			return
 		}
 		out := make([]Vector, len(columns))
-		for left := g.Rows(); left > 0; {
-			n := min(left, RowsMost)
+		for row := 0; row < g.Rows(); row += RowsMost {
 			for i, r := range readers {
-				if out[i], err = r.next(n); err != nil {
+				if out[i], err = r.next(min(g.Rows()-row, RowsMost)); err != nil {
 					yield(nil, fmt.Errorf("row group %d, column %s: %w", g.at+1, g.of.columns[columns[i]].Name, early(err)))
 					return
 				}
 			}
-			left -= n
 			if !yield(out, nil) {
+				if row == 0 {
+					g.keep(columns, readers)
+				}
 				return
 			}
 		}
+		g.of.done(columns, readers)
+	}
+}
+
+// keep keeps readers that have read the first rows.
+func (g *rowGroup) keep(columns []int, readers []*columnReader) {
+	g.begun = map[int]*columnReader{}
+	for i, r := range readers {
+		r.begun = true
+		g.begun[columns[i]] = r
 	}
 }
 
@@ -160,13 +176,45 @@ func (g *rowGroup) open(columns []int) (readers []*columnReader, err error) {
 		if bytes += max(0, chunk.TotalUncompressedSize()) + 4*group.NumRows(); bytes > g.of.limits.Bytes {
 			return nil, fmt.Errorf("row group %d: %w", g.at+1, ErrLimit)
 		}
+		if c := g.begun[at]; c != nil {
+			readers = append(readers, c)
+			continue
+		}
 		r, err := group.Column(at)
 		if err != nil {
 			return nil, err
 		}
-		readers = append(readers, newColumnReader(r))
+		readers = append(readers, g.of.reader(at, r))
 	}
+	g.begun = nil
 	return readers, nil
+}
+
+// reader is one for a column, with the memory of one that is done with if there is any.
+func (p *parquetFile) reader(at int, r file.ColumnChunkReader) *columnReader {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	spare := p.spare[at]
+	if len(spare) == 0 {
+		return newColumnReader(r)
+	}
+	c := spare[len(spare)-1]
+	p.spare[at] = spare[:len(spare)-1]
+	c.r = r
+	return c
+}
+
+// done keeps the memory of readers.
+func (p *parquetFile) done(columns []int, readers []*columnReader) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, c := range readers {
+		c.r = nil
+		clear(c.bytes) // which are of pages, as the two others are
+		clear(c.fixed)
+		clear(c.out.Text[:cap(c.out.Text)])
+		p.spare[columns[i]] = append(p.spare[columns[i]], c)
+	}
 }
 
 // columnReader reads one column of one row group, RowsMost values at a time.
@@ -176,6 +224,7 @@ type columnReader struct {
 	defs  []int16 // nil where no value can be missing
 	null  []bool
 	out   Vector
+	begun bool   // out is still to be taken
 	text  []byte // of dates
 	ends  []int
 	i32   []int32
@@ -195,6 +244,10 @@ func newColumnReader(r file.ColumnChunkReader) *columnReader {
 
 // next reads n values.
 func (c *columnReader) next(n int) (v Vector, err error) {
+	if c.begun {
+		c.begun = false
+		return c.out, nil
+	}
 	defer caught(&err)
 	levels, read, err := c.batch(n)
 	switch {
