@@ -52,9 +52,9 @@ type share struct {
 }
 
 // parseFrames reads inputs of columns; head is the first, open.
-func parseFrames(ctx context.Context, ins []source.Input, head *source.Stream, kind Kind, opt *Options) (*Set, error) {
+func parseFrames(ctx context.Context, ins []source.Input, head *source.Stream, kind Kind, opt *Options, f *flow) (*Set, error) {
 	r := &framesReader{reader: newReader(ctx, kind, ins, opt), format: frameFormat(head.Head)}
-	if kind == Ratings {
+	if r.flow = f; kind == Ratings {
 		r.columns = lines.NewRatingColumns(nil)
 	}
 	l := opt.Limits
@@ -64,6 +64,13 @@ func parseFrames(ctx context.Context, ins []source.Input, head *source.Stream, k
 	defer r.files.Close()
 	if err := r.begin(head); err != nil {
 		return nil, err
+	}
+	if r.flow != nil {
+		r.stream()
+		if err := opt.ended(ctx); err != nil {
+			return nil, err
+		}
+		return nil, r.flow.end(r.reader)
 	}
 	var wg sync.WaitGroup
 	for n, w := range r.workers {
@@ -110,6 +117,11 @@ func (r *framesReader) begin(head *source.Stream) error {
 		return &Error{File: r.ins[0].Shown(), What: f.What, How: f.How}
 	}
 	r.layout = p
+	if r.flow != nil {
+		if err := r.chooseFlow(); err != nil {
+			return err
+		}
+	}
 	return r.files.Settle(frames.Wanted{Keys: p.Keys, Used: p.Used, Label: p.Label, Strict: r.kind == Examples})
 }
 
@@ -150,10 +162,8 @@ func (r *framesReader) share(n int, w *worker, s *share) {
 			r.failed.Store(true)
 			return
 		}
-		w.scratch.Reset()
 		w.cells.Block = s.block + int32(i)
-		if f := w.cells.Take(vs, &w.scratch); f != nil {
-			p.err = &Error{File: r.ins[p.source].Shown(), What: fmt.Sprintf("row %d: %s", row+int64(w.cells.Row)+1, f.What), How: f.How}
+		if p.err = r.take(w, vs, p.source, row); p.err != nil {
 			r.failed.Store(true)
 			return
 		}
@@ -169,6 +179,79 @@ func (r *framesReader) share(n int, w *worker, s *share) {
 		i++
 		row += int64(frames.RowsOf(vs))
 	}
+}
+
+// take makes rows of vectors, the first of which is a row of the input with that number, counted from 0. Of an error, which is that of the first row that has
+// one, the rows above it are made.
+func (r *framesReader) take(w *worker, vs []frames.Vector, source int, row int64) (err *Error) {
+	for {
+		w.scratch.Reset()
+		f := w.cells.Take(vs, &w.scratch)
+		if f == nil {
+			return err
+		}
+		at := w.cells.Row
+		err = &Error{File: r.ins[source].Shown(), What: fmt.Sprintf("row %d: %s", row+int64(at)+1, f.What), How: f.How}
+		w.forget()
+		if vs = frames.Above(vs, at); at == 0 {
+			w.scratch.Reset()
+			return err
+		}
+	}
+}
+
+// stream gives the rows away block by block: one goroutine, the caller's, makes rows of one part after the other, and others take them. So a single row group or
+// record batch is open at a time, however large the files are, and rows flow from large ones on all processors.
+func (r *framesReader) stream() {
+	free, blocks := make(chan *worker, len(r.workers)+1), make(chan *job)
+	free <- &worker{}
+	for _, w := range r.workers {
+		free <- w
+	}
+	var wg sync.WaitGroup
+	for range r.workers {
+		wg.Go(func() {
+			for j := range blocks {
+				r.rowsRead(j.piece.rows)
+				r.out.Add(int64(j.by.scratch.Weightless))
+				r.flow.pass(r.reader, j.by, j)
+				free <- j.by
+			}
+		})
+	}
+	hand := func(w *worker, p *piece) {
+		p.rows = len(w.scratch.Label)
+		blocks <- &job{piece: p, block: r.blocks, buf: <-r.free, by: w}
+		r.blocks++
+	}
+	for part := r.files.Next(func(*frames.Part) {}, r.fail); part != nil; part = r.files.Next(func(*frames.Part) {}, r.fail) {
+		row := part.Row
+		for vs, err := range part.Read(part.Columns) {
+			if r.failed.Load() || r.opt.ended(r.ctx) != nil {
+				break
+			}
+			w, p := <-free, &piece{source: part.Source}
+			if w.cells == nil {
+				w.cells = cells(r.layout, w)
+			}
+			if w.cells.Block = r.blocks; err != nil {
+				w.scratch.Reset()
+				p.err = frames.Explain(r.ins[part.Source], err)
+			} else {
+				p.err = r.take(w, vs, part.Source, row)
+				row += int64(frames.RowsOf(vs))
+			}
+			if p.err != nil {
+				r.failed.Store(true)
+			}
+			hand(w, p)
+		}
+		if part.Close(); r.failed.Load() || r.opt.ended(r.ctx) != nil {
+			break
+		}
+	}
+	close(blocks)
+	wg.Wait()
 }
 
 // cells is what a worker puts values where rows have them with.

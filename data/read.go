@@ -121,7 +121,7 @@ func parseInputs(ctx context.Context, ins []source.Input, kind Kind, opt *Option
 		return readIDX(ctx, ins, head, kind, opt)
 	}
 	if isFrames(head, opt) {
-		return parseFrames(ctx, ins, head, kind, opt)
+		return parseFrames(ctx, ins, head, kind, opt, f)
 	}
 	return parseText(ctx, ins, head, kind, opt, f)
 }
@@ -213,6 +213,7 @@ type job struct {
 	read    float64 // which part of all inputs has been read at its end, 0 unknown
 	bag     lines.BagHeader
 	part    bags.Part // docword that flows
+	by      *worker   // files that keep columns apart and flow: who has made rows of it
 }
 
 // worker is what one parsing goroutine keeps between blocks.

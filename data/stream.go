@@ -28,7 +28,7 @@ func (b *Block) Turn() error { return b.out.Wait(b.number) }
 // several goroutines at once, each with the block that is next, and the first error in the order of the input ends the reading. Behind a defect nothing is
 // taken, and the rows above it all are, also those of its block.
 //
-// Inputs whose rows cannot be read alike before all of them are known come as a single block: files that keep columns apart, and what leaves a question open
+// Inputs whose rows cannot be read alike before all of them are known come as a single block: what leaves a question open
 // that only the whole answers, such as the values of a column of text, the mean that a missing value becomes, or the words of documents. Nothing is
 // open where Options have the features, the base and the reading of a model.
 //

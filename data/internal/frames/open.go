@@ -155,6 +155,17 @@ func RowsOf(vs []Vector) int {
 	return vs[0].Rows()
 }
 
+// Above is so many rows of vectors, the first ones.
+func Above(vs []Vector, rows int) []Vector {
+	out := make([]Vector, len(vs))
+	for i, v := range vs {
+		out[i] = Vector{F32: first(v.F32, rows), F64: first(v.F64, rows), I64: first(v.I64, rows), Text: first(v.Text, rows), Null: first(v.Null, rows)}
+	}
+	return out
+}
+
+func first[T any](of []T, n int) []T { return of[:min(n, len(of)):min(n, len(of))] }
+
 // appendCSV appends rows as those of a CSV file with so many columns, up to so many bytes.
 func appendCSV(csv []byte, vs []Vector, columns []int, width, rows, most int) []byte {
 	var field []byte
