@@ -60,7 +60,7 @@ func (r *reader) assemble() (*Set, error) {
 		}
 	} else {
 		r.sparse(set, rows, starts)
-		set.Detected.HashBits = r.layout.Bits
+		set.Detected.HashBits, set.Detected.Pairs = r.layout.Bits, r.layout.Ngrams == layout.Pairs
 	}
 	if set.Examples.Features == 0 {
 		return nil, &Error{File: r.ins[0].Shown(), What: "there are labels but no features", How: "give each row at least one feature"}

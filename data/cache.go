@@ -48,6 +48,9 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 	if len(opt.Quadratic) > 0 {
 		key = append(key, "quadratic", opt.Quadratic)
 	}
+	if kind == Examples && opt.Ngrams > 0 {
+		key = append(key, "ngrams", opt.Ngrams)
+	}
 	if opt.Grow {
 		key = append(key, "grow")
 	}

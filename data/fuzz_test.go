@@ -184,5 +184,6 @@ func FuzzVW(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		fuzzText(t, content, Examples, Options{Format: VW, HashBits: 6})
 		fuzzText(t, content, Examples, Options{Format: VW, HashBits: 6, Unlabelled: true, Ignore: []string{"f"}})
+		fuzzText(t, content, Examples, Options{Format: VW, HashBits: 6, Ngrams: 2, Quadratic: []string{"ff", "f "}})
 	})
 }

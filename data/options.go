@@ -53,7 +53,7 @@ type Options struct {
 	Features int
 
 	// StopWords names the words that are left out of text: English, or a file of them, one a line. Ngrams is 2 where each two words that follow each other among
-	// the others are a word, too, joined by "_"; 0 and 1 take words alone. Of the words of a model As says both.
+	// the others are a word, too, joined by "_"; 0 and 1 take words alone. Of Vowpal Wabbit it is 2 where each two features that follow each other in a namespace make another. Of a model As says both.
 	StopWords string
 	Ngrams    int
 

@@ -191,6 +191,8 @@ func TestDetection(t *testing.T) {
 		{"a", "1 1:2\n2 0:1\n", Examples, Options{}, "2 rows × 2 features, 2 classes, LIBSVM, base 0"},
 		{"a.txt", "1 |f a:1 b\n-1 |g a\n", Examples, Options{}, "2 rows × 262 144 features, 2 classes, Vowpal Wabbit, 18 bits of hash"},
 		{"a.vw", "1 |f a:1 b\n2 |\n", Examples, Options{HashBits: 10, Ignore: []string{"g"}}, "2 rows × 1 024 features, 2 classes, Vowpal Wabbit, 10 bits of hash"},
+		{"a.vw", "1 |f a b\n2 |f b a\n", Examples, Options{Ngrams: 2}, "2 rows × 262 144 features, 2 classes, Vowpal Wabbit, 18 bits of hash, pairs of names"},
+		{"a.vw", "1 |f a b\n2 |f b a\n", Examples, Options{As: &Reading{Format: VW, HashBits: 18, Ngrams: 2}, Features: 1 << 18}, "2 rows × 262 144 features, 2 classes, Vowpal Wabbit, 18 bits of hash, pairs of names"},
 		{"c.libfm", "-0.5 7:2 0:1 3:4 # a\n2.5\n", Examples, Options{}, "2 rows × 8 features, libFM, base 0"},
 		{"a.libfm", "1 1:2\n2 2:1\n", Examples, Options{}, "2 rows × 3 features, 2 classes, libFM, base 0"},
 		{"a", "1\n2 3:1\n", Examples, Options{}, "2 rows × 3 features, 2 classes, LIBSVM, base 1"},

@@ -25,7 +25,7 @@ func (r *reader) reading(set *Set) *Reading {
 		out.IndexBase = new(set.Examples.IndexBase)
 	}
 	if out.HashBits = p.Bits; p.Bits > 0 {
-		out.Quadratic = p.Pairs
+		out.Quadratic, out.Ngrams = p.Pairs, p.Ngrams
 		for _, name := range p.Namespaces {
 			out.Ignored = append(out.Ignored, Column{Name: name})
 		}

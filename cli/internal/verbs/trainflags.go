@@ -112,7 +112,7 @@ var meaning = map[string][]data.Kind{
 	"base": {data.Examples}, "hash-bits": {data.Examples}, "quadratic": {data.Examples},
 	"vocab":      {data.Documents},
 	"text":       {data.Documents},
-	"stop-words": {data.Documents}, "ngrams": {data.Documents},
+	"stop-words": {data.Documents}, "ngrams": {data.Examples, data.Documents},
 	"sep":    {data.Ratings, data.Examples},
 	"header": {data.Ratings, data.Examples},
 }
@@ -164,7 +164,7 @@ func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.vocab, "vocab", "", "`file` of the words of docword or LDA-C, one a line (default: found by its name)")
 	f.StringVar(&r.text, "text", "", "`key` of the documents' text in JSON lines (default: found by its name)")
 	f.StringVar(&r.stopWords, "stop-words", "", "words to leave out of text: "+data.English+", or a `file` of them, one a line (default: none, or those of the model)")
-	f.IntVar(&r.ngrams, "ngrams", 0, "2: each two `words` of text that follow each other are a word, too, such as new_york; 1: they are not (default: 1, or as the model has it)")
+	f.IntVar(&r.ngrams, "ngrams", 0, "2: each two `words` of text that follow each other are a word, too, such as new_york, and each two names in a namespace of Vowpal Wabbit a feature; 1: they are not (default: 1, or as the model has it)")
 	f.StringVar(&r.base, "base", "", "first index of LIBSVM: 0 or 1 (default: detected)")
 }
 

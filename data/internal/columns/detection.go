@@ -42,7 +42,7 @@ type Detection struct {
 	Words      int      // documents: size of the vocabulary
 	Tokens     int64    // documents
 	Stops      int      // text: words on the list of those that are left out
-	Pairs      bool     // text: two words that follow each other are a word, too
+	Pairs      bool     // text and Vowpal Wabbit: two words, or names, that follow each other are one, too
 	Rare       int      // text: words of a single document, left out
 	Common     int      // text: words of most documents, left out
 	Texts      int      // columns of text
@@ -90,6 +90,9 @@ func (d Detection) String() string {
 		parts = append(parts, "base "+strconv.Itoa(d.IndexBase))
 	case d.HashBits > 0:
 		parts = append(parts, lines.Counted(d.HashBits, "bit")+" of hash")
+		if d.Pairs {
+			parts = append(parts, "pairs of names")
+		}
 	case d.Separator != "":
 		parts = append(parts, d.Separator)
 	}

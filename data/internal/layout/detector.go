@@ -52,6 +52,9 @@ func (d *Detector) layout(line []byte) (*Layout, *lines.Fault) {
 	if len(d.Opt.Quadratic) > 0 && p.Format != VW {
 		return nil, &lines.Fault{Width: 1, What: p.Format.Shown() + " has no namespaces", How: "leave out --quadratic, which is for Vowpal Wabbit text"}
 	}
+	if d.Opt.Ngrams > 0 && p.Format != VW {
+		return nil, &lines.Fault{Width: 1, What: p.Format.Shown() + " has no words that follow each other", How: "leave out --ngrams, which is for text and Vowpal Wabbit text"}
+	}
 	if d.Opt.HashBits > 0 && p.Format != VW {
 		return nil, &lines.Fault{Width: 1, What: p.Format.Shown() + " has no names to be hashed", How: "leave out --hash-bits, which is for Vowpal Wabbit text"}
 	}
@@ -107,9 +110,9 @@ func (d *Detector) listed(p *Layout, line []byte) *lines.Fault {
 func (d *Detector) vw(p *Layout, line []byte) *lines.Fault {
 	whole := func(what, how string) *lines.Fault { return &lines.Fault{Width: len(line), What: what, How: how} }
 	as := d.Opt.As
-	p.Bits, p.Namespaces, p.Pairs = cmp.Or(d.Opt.HashBits, lines.HashBits), d.Opt.Ignore, d.Opt.Quadratic
+	p.Bits, p.Namespaces, p.Pairs, p.Ngrams = cmp.Or(d.Opt.HashBits, lines.HashBits), d.Opt.Ignore, d.Opt.Quadratic, d.Opt.Ngrams
 	if as != nil && as.HashBits > 0 {
-		p.Bits = cmp.Or(d.Opt.HashBits, as.HashBits)
+		p.Bits, p.Ngrams = cmp.Or(d.Opt.HashBits, as.HashBits), cmp.Or(d.Opt.Ngrams, as.Ngrams)
 		if len(p.Pairs) == 0 {
 			p.Pairs = as.Quadratic
 		}
@@ -126,6 +129,8 @@ func (d *Detector) vw(p *Layout, line []byte) *lines.Fault {
 		return whole(fmt.Sprintf("%q are no two letters with which namespaces begin", p.Pairs), "name two with --quadratic, such as --quadratic ab")
 	case as != nil && as.HashBits > 0 && !slices.Equal(p.Pairs, as.Quadratic):
 		return whole(fmt.Sprintf("the model has features of the pairs of namespaces %q, and these are to have those of %q", as.Quadratic, p.Pairs), "leave out --quadratic")
+	case as != nil && as.HashBits > 0 && max(p.Ngrams, 1) != max(as.Ngrams, 1):
+		return whole("the model was trained with other pairs of names that follow each other", "leave out --ngrams: the model says whether there are any")
 	case as != nil && as.HashBits > 0 && p.Bits != as.HashBits:
 		return whole(fmt.Sprintf("the features of the model are hashed to %d bits, and these are to be to %d", as.HashBits, p.Bits), "leave out --hash-bits")
 	case (as != nil || d.Opt.Features > 0) && (as == nil || as.HashBits == 0):

@@ -14,6 +14,10 @@ func (d *Detector) Frames(keys []string, below []byte, format Format) (*Layout, 
 		return nil, &lines.Fault{What: "the columns of " + shown + " have no separator", How: "leave out --sep"}
 	case d.Opt.Header == HeaderNo:
 		return nil, &lines.Fault{What: "the columns of " + shown + " have names", How: "leave out --header no"}
+	case len(d.Opt.Quadratic) > 0:
+		return nil, &lines.Fault{What: shown + " has no namespaces", How: "leave out --quadratic, which is for Vowpal Wabbit text"}
+	case d.Opt.Ngrams > 0 && d.Kind != Documents:
+		return nil, &lines.Fault{What: shown + " has no words that follow each other", How: "leave out --ngrams, which is for text and Vowpal Wabbit text"}
 	case d.Opt.HashBits > 0:
 		return nil, &lines.Fault{What: shown + " has no names to be hashed", How: "leave out --hash-bits, which is for Vowpal Wabbit text"}
 	case d.Opt.IndexBase != "" && d.Opt.As == nil:

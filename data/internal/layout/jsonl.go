@@ -43,6 +43,8 @@ func (d *Detector) json(line []byte) (*Layout, *lines.Fault) {
 		return nil, whole("the features of the model have no names, and those of JSON lines are found by their names", "give the rows in the form that training had")
 	case len(d.Opt.Quadratic) > 0:
 		return nil, whole("JSON lines have no namespaces", "leave out --quadratic, which is for Vowpal Wabbit text")
+	case d.Opt.Ngrams > 0:
+		return nil, whole("JSON lines of a table have no words that follow each other", "leave out --ngrams, which is for text and Vowpal Wabbit text")
 	case d.Opt.HashBits > 0:
 		return nil, whole("JSON lines have no names to be hashed", "leave out --hash-bits, which is for Vowpal Wabbit text")
 	case d.Opt.IndexBase != "" && d.Opt.As == nil:

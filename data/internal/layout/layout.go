@@ -50,7 +50,7 @@ type Layout struct {
 	Words bool     // the key is the text of documents
 
 	Stops  []string // text: words that are left out, sorted
-	Ngrams int      // text, as Options.Ngrams
+	Ngrams int      // text and Vowpal Wabbit, as Options.Ngrams
 }
 
 // HeaderAgain says of a faulty line that repeats the header what it is.

@@ -34,7 +34,7 @@ func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 	case p.Format == LDAC:
 		return &lines.LDAC{WordMax: opt.FeaturesMost - 1}
 	case p.Format == VW:
-		l := &lines.VW{Bits: p.Bits, Unlabelled: opt.Unlabelled, Pairs: p.Pairs}
+		l := &lines.VW{Bits: p.Bits, Unlabelled: opt.Unlabelled, Grams: p.Ngrams == Pairs, Pairs: p.Pairs}
 		for _, name := range p.Namespaces {
 			l.Ignore = append(l.Ignore, []byte(name))
 		}

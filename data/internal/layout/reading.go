@@ -33,7 +33,7 @@ type Reading struct {
 	Image       *images.Size `json:"image,omitempty"`       // images in folders or archives
 	Text        string       `json:"text,omitempty"`        // documents in JSON lines: the key of their text
 	StopWords   []string     `json:"stop_words,omitempty"`  // text: the words that were left out
-	Ngrams      int          `json:"ngrams,omitempty"`      // text: 2 where two words that follow each other are a word, too
+	Ngrams      int          `json:"ngrams,omitempty"`      // text and Vowpal Wabbit: 2 where two words, or names, that follow each other are one, too
 }
 
 // Column is a column of a file. A column of numbers is one feature. One of text is a feature for each of its values, 1 where a row has

@@ -22,14 +22,16 @@ const (
 // seeded with that of the namespace, which is seeded with 0; a name or namespace of decimal digits alone is that number plus its seed; the namespace without a
 // name is 0. There is no constant feature. With Pairs each feature of a namespace that begins with the one letter makes one with each feature of a namespace that begins with the
 // other, as by Vowpal Wabbit's -q: its index is that of the first times 16777619, exclusive-or that of the second, its value the product of theirs; of a letter
-// paired with itself each two features do once, and each with itself. Values of names that meet in a feature are added up, and those that are 0 left out.
+// paired with itself each two features do once, and each with itself. With Grams each two features that follow each other among those of namespaces that begin with the same letter make one before that, of value 1,
+// as by Vowpal Wabbit's --ngram 2: its index is that of the first times 27942141, plus that of the second; features of value 0 do not stand between. Values of names that meet in a feature are added up, and those that are 0 left out.
 type VW struct {
 	Bits        int
 	Ignore      [][]byte // namespaces to leave out
 	Unlabelled  bool     // rows need no label
+	Grams       bool
 	Pairs       []string // of two letters with which namespaces begin; a blank is that of namespaces without a name
 	row         []uint64 // features, above the bits of their values
-	spaces      []space  // of the row, where there are Pairs
+	spaces      []space  // of the row, where there are Pairs or Grams
 	left, right []uint64
 }
 
@@ -44,6 +46,26 @@ const pairsMost = 1 << 22
 
 // pairPrime mixes the first feature of a pair, as Vowpal Wabbit does (FNV).
 const pairPrime = 16777619
+
+// gramPrime mixes the first feature of two that follow each other, as Vowpal Wabbit does.
+const gramPrime = 27942141
+
+// grams adds the features of two that follow each other, which belong to the namespaces that theirs do.
+func (l *VW) grams() {
+	own, mask := len(l.row), uint32(1)<<l.Bits-1
+	for k, s := range l.spaces {
+		if slices.ContainsFunc(l.spaces[:k], func(before space) bool { return before.letter == s.letter }) {
+			continue
+		}
+		l.left = l.of(s.letter, l.left, own)
+		if len(l.left) > 1 {
+			l.spaces = append(l.spaces, space{s.letter, len(l.row)})
+		}
+		for i := 1; i < len(l.left); i++ {
+			l.row = append(l.row, uint64((uint32(l.left[i-1]>>32)*gramPrime+uint32(l.left[i]>>32))&mask)<<32|uint64(math.Float32bits(1)))
+		}
+	}
+}
 
 // of is the row's features of namespaces that begin with the letter, in memory of the caller's.
 func (l *VW) of(letter byte, buf []uint64, end int) []uint64 {
@@ -203,6 +225,9 @@ func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
 			if c == '\r' && text[i+1] != '\n' {
 				break
 			}
+			if l.Grams {
+				l.grams()
+			}
 			if f := l.pair(text, begin, i); f != nil {
 				return 0, f
 			}
@@ -278,7 +303,7 @@ func (l *VW) namespace(text []byte, i int) (seed uint32, weight float32, ignored
 	if len(name) > 0 {
 		seed, letter = hash(name, 0), name[0]
 	}
-	if len(l.Pairs) > 0 {
+	if l.Grams || len(l.Pairs) > 0 {
 		l.spaces = append(l.spaces, space{letter, len(l.row)})
 	}
 	for _, other := range l.Ignore {

@@ -190,3 +190,42 @@ func TestPairs(t *testing.T) {
 		}
 	}
 }
+
+// TestGrams makes the features of two that follow each other by the words of the rule: over namespaces of one letter, without what is left out, of value 1 whatever theirs are; and pairs of them.
+func TestGrams(t *testing.T) {
+	t.Parallel()
+	const bits = 10
+	at := func(namespace, name string) uint32 { return uint32(Hashed(namespace, name, bits)) }
+	two := func(a, b uint32) uint32 { return (a*27942141 + b) & (1<<bits - 1) }
+	both := func(a, b uint32) int32 { return int32((a*16777619 ^ b) & (1<<bits - 1)) }
+	new, york, cat, far, bare := at("words", "new"), at("words", "york"), at("words", "cat"), at("way", "far"), at("", "x")
+	grams := []uint32{two(new, york), two(york, cat), two(cat, far)}
+	want := map[int32]float32{int32(new): 2, int32(york): 6, int32(cat): 2, int32(far): 1, int32(bare): 5}
+	for _, g := range grams {
+		want[int32(g)]++
+	}
+	for _, a := range []struct {
+		at    uint32
+		value float32
+	}{{new, 2}, {york, 6}, {cat, 2}, {far, 1}, {grams[0], 1}, {grams[1], 1}, {grams[2], 1}} {
+		want[both(bare, a.at)] += 5 * a.value
+	}
+	var p Piece
+	l := &VW{Bits: bits, Ignore: [][]byte{[]byte("wide")}, Grams: true, Pairs: []string{" w"}}
+	line := "1 |words:2 new york:3 no:0 cat | x:5 |wide y z |way far |alone z:0\n"
+	if f := l.Parse([]byte(line+line+"2 |a\n3 |a b\n"), &p); f != nil {
+		t.Fatalf("%+v", f)
+	}
+	first := p.Ends[0]
+	if len(p.Ends) != 4 || p.Ends[1] != 2*first || p.Ends[2] != 2*first || p.Ends[3] != 2*first+1 || !slices.Equal(p.Index[:first], p.Index[first:2*first]) {
+		t.Fatalf("rows end at %d with %d", p.Ends, p.Index)
+	}
+	if int(first) != len(want) || !slices.IsSorted(p.Index[:first]) {
+		t.Errorf("%d features, not %d: %d", first, len(want), p.Index[:first])
+	}
+	for k, j := range p.Index[:first] {
+		if p.Value[k] != want[j] {
+			t.Errorf("feature %d is %v, not %v", j, p.Value[k], want[j])
+		}
+	}
+}
