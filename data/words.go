@@ -6,11 +6,18 @@ import (
 
 	"bellows/data/internal/bags"
 	"bellows/data/internal/layout"
+	"bellows/data/internal/lines"
 	"bellows/data/internal/source"
 )
 
 // English is the name of the list of stop words that is always there.
 const English = bags.English
+
+// PairOf is the feature of two features of Vowpal Wabbit by Options.Quadratic, and GramOf that of two that follow each other by Options.Ngrams, of so many bits of hash.
+func PairOf(first, second int32, bits int) int32 { return lines.PairOf(first, second, bits) }
+
+// GramOf is said at PairOf.
+func GramOf(first, second int32, bits int) int32 { return lines.GramOf(first, second, bits) }
 
 // settleWords reads the stop words that the options name.
 func (o *Options) settleWords(ctx context.Context) error {

@@ -1,6 +1,8 @@
 package models
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,15 +21,67 @@ func TestNamesOfAVocabulary(t *testing.T) {
 		"w^a^b\r":                         "w^a^b",
 		"1 |w sun rain:2 |n:0.5 warm":     "w^sun w^rain n^warm",
 		"| sun rain":                      "sun rain",
+		"1 |w new\u00a0york\u0085 sun":    "w^new\u00a0york\u0085 w^sun",
 		"-1 2 'tag|\tsun|w":               "sun",
 		"1 |w sun:0.5\train|w sun |other": "w^sun w^rain w^sun",
 	} {
 		var got []string
-		for _, q := range namesIn(text) {
+		list, zero := namesIn(text)
+		if len(zero) != len(list) {
+			t.Fatalf("%q: %v", text, zero)
+		}
+		for _, q := range list {
 			got = append(got, q.String())
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q has the names %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestHashedNamesAreFound wants a name of each feature that rows of Vowpal Wabbit have, those of pairs and of names that follow each other too, and all names of a feature, or how many more there are.
+func TestHashedNamesAreFound(t *testing.T) {
+	t.Parallel()
+	const rows = "1 |user age:2 city:0 |words:0.5 new york new\n-1 |words cat| bare |out new cat\n"
+	at := filepath.Join(t.TempDir(), "rows.vw")
+	if err := os.WriteFile(at, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	show := func(input string, width int) (names []string, more int) {
+		weights := make([]float32, width)
+		for i := range weights {
+			weights[i] = 1
+		}
+		m := &model.Model{App: "linear", Details: []byte(`{"loss":"squared"}`), Input: []byte(input),
+			Tensors: []model.Tensor{{Name: "weights", Shape: []int{width}, Floats: weights}, {Name: "bias", Shape: []int{1}, Floats: []float32{0}}}}
+		r, err := (&showing{top: width, vocabulary: at}).weights(t.Context(), "m", m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range r.Classes[0].Top {
+			names, more = append(names, w.Names...), more+w.More
+		}
+		slices.Sort(names)
+		return names, more
+	}
+	own := []string{"bare", "user^age", "user^city", "words^cat", "words^new", "words^york"}
+	grams := []string{"words^new^york", "words^york^new"}
+	pairs := []string{"user^age*words^new", "user^age*words^york"}
+	both := []string{"user^age*words^new^york", "user^age*words^york^new"}
+	alike := []string{"words^cat*words^cat", "words^new*words^new", "words^new*words^york", "words^york*words^new", "words^york*words^york"}
+	for input, want := range map[string][][]string{
+		"": {own}, `,"ngrams":2`: {own, grams}, `,"quadratic":["uw"]`: {own, pairs}, `,"quadratic":["uw"],"ngrams":2`: {own, grams, pairs, both}, `,"quadratic":["ww"]`: {own, alike}, `,"quadratic":["wz"," w"]`: {own, {"bare*words^cat"}},
+	} {
+		input = `{"format":"vw","hash_bits":18,"ignored":[{"name":"out"}]` + input + "}"
+		all := slices.Concat(want...)
+		slices.Sort(all)
+		names, more := show(input, 1<<18)
+		if !slices.Equal(names, all) || more > 0 {
+			t.Errorf("%s: %q and %d more, want %q", input, names, more, all)
+		}
+		few, rest := show(strings.Replace(input, "18", "1", 1), 2)
+		if len(few) > 2*vocabularyAlike || len(few)+rest != len(all) {
+			t.Errorf("%s: of 2 features %q and %d more, want %d", input, few, rest, len(all))
 		}
 	}
 }
@@ -121,14 +175,14 @@ func TestTheLargestWeights(t *testing.T) {
 	f := &export.Features{Weights: row, Width: len(row), Base: 1}
 	for top, want := range map[int]string{0: "", 1: "60001", 3: "60001 18 100000"} {
 		var got []string
-		for _, w := range (&showing{top: top}).largest(f, row, nil) {
+		for _, w := range (&showing{top: top}).largest(f, row) {
 			got = append(got, w.Feature)
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("the largest %d are %q, want %q", top, got, want)
 		}
 	}
-	if n := len((&showing{top: topMost}).largest(f, row, nil)); n < 99_990 || n > 100_000 {
+	if n := len((&showing{top: topMost}).largest(f, row)); n < 99_990 || n > 100_000 {
 		t.Errorf("of all there are %d", n)
 	}
 }

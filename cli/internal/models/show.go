@@ -60,7 +60,8 @@ func (t *tool) showCommand() *cobra.Command {
 		Long: "Print a model's tensors, settings, metrics, ids and checksums, and of linear and mlr the largest weights by the names of their features.\n" +
 			"Every byte of the model is checked first; a damaged file is named.\n\n" +
 			"Where the names of features were hashed, --vocabulary gives a file of names: Vowpal Wabbit text such as the training data, or a name\n" +
-			"a line, as name or namespace^name. A weight then has the names of the file that have its hash; several names can have one.",
+			"a line, as name or namespace^name. A weight then has the names of the file that have its hash; several names can have one. What two names\n" +
+			"make together, by --quadratic or --ngrams, is found of rows that have both.",
 		Example: "model show " + t.sample + "\nmodel show " + t.sample + " --json",
 		Args:    line.Exactly("MODEL"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args[0]) },

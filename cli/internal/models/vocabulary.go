@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 
 	"bellows"
@@ -14,10 +16,11 @@ import (
 	"bellows/model"
 )
 
-// Bounds of a vocabulary: a line, its names, and the names of one feature that are shown.
+// Bounds of a vocabulary: a line, its names, those that its rows have in all, and the names of one feature that are shown.
 const (
 	vocabularyLine  = 16 << 20
 	vocabularyMost  = 1 << 23
+	vocabularyRows  = 1 << 27
 	vocabularyAlike = 8
 )
 
@@ -32,8 +35,29 @@ func (q qualified) String() string {
 	return q.namespace + "^" + q.name
 }
 
-// recover finds the names of the vocabulary by the numbers of their features, as package data reads them: a name is put into a row of its own.
-func (s *showing) recover(ctx context.Context, dir string, m *model.Model, features bool) (map[int32][]string, error) {
+// recovered is the names of features: at most vocabularyAlike of each, and how many more there are.
+type recovered struct {
+	names map[int32][]string
+	more  map[int32]int
+	taken map[string]bool // of features that have all that are shown
+}
+
+// put adds a name of a feature that somebody asks for, once.
+func (r *recovered) put(j int32, name string) {
+	list, asked := r.names[j]
+	switch {
+	case !asked || slices.Contains(list, name) || r.taken[name]:
+	case len(list) < vocabularyAlike:
+		r.names[j] = append(list, name)
+	default:
+		r.taken[name] = true
+		r.more[j]++
+	}
+}
+
+// recover finds the names of the vocabulary of the features that are asked for, as package data reads them: a name is put into a row of its own. What two names make together is found of rows
+// that have both.
+func (s *showing) recover(ctx context.Context, dir string, m *model.Model, features bool, asked []int32) (*recovered, error) {
 	wrong := func(format string, args ...any) error {
 		return line.BadFlag("vocabulary", s.vocabulary, format, args...).Hinted("leave it out")
 	}
@@ -50,12 +74,12 @@ func (s *showing) recover(ctx context.Context, dir string, m *model.Model, featu
 	if as == nil || as.HashBits == 0 {
 		return nil, wrong("the features of %s were not hashed", dir)
 	}
-	names, err := s.names(as)
+	v, err := s.names(as)
 	if err != nil {
 		return nil, err
 	}
 	var rows bytes.Buffer
-	for _, q := range names {
+	for _, q := range v.names {
 		fmt.Fprintf(&rows, "|%s %s\n", q.namespace, q.name)
 	}
 	set, err := data.Read(ctx, []string{"-"}, data.Examples, data.Options{Format: data.VW, HashBits: as.HashBits, Unlabelled: true, Stdin: &rows})
@@ -63,29 +87,120 @@ func (s *showing) recover(ctx context.Context, dir string, m *model.Model, featu
 		return nil, refuse(bellows.BadData, "read vocabulary", s.vocabulary, "%w", err)
 	}
 	defer set.Close()
-	found := map[int32][]string{}
-	for r, q := range names {
+	found := &recovered{names: map[int32][]string{}, more: map[int32]int{}, taken: map[string]bool{}}
+	for _, j := range asked {
+		found.names[j] = nil
+	}
+	for r, q := range v.names {
 		for _, j := range set.Examples.Index[set.Examples.Offset[r]:set.Examples.Offset[r+1]] {
-			if len(found[j]) < vocabularyAlike {
-				found[j] = append(found[j], q.String())
-			}
+			found.put(j, q.String())
+		}
+	}
+	var row []word
+	for _, places := range v.rows {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		row = row[:0]
+		for _, at := range places {
+			q := v.names[at]
+			row = append(row, word{letter: q.letter(), at: set.Examples.Index[set.Examples.Offset[at]], first: q})
+		}
+		if !found.together(row, as) {
+			return nil, refuse(bellows.BadData, "read vocabulary", s.vocabulary, "the pairs of a row make more than %d features", pairsMost).Hinted("give fewer rows, or a list of names")
 		}
 	}
 	return found, nil
 }
 
+// word is a feature of a row: a name, or two that follow each other.
+type word struct {
+	letter        byte
+	at            int32
+	first, second qualified
+}
+
+func (w word) String() string {
+	if w.second.name == "" {
+		return w.first.String()
+	}
+	return w.first.String() + "^" + w.second.name
+}
+
+// pairsMost bounds the pairs of a row, as package data does.
+const pairsMost = 1 << 22
+
+// together puts what names of a row make together, with names for those that are asked for alone. It is false where there are too many.
+func (r *recovered) together(row []word, as *data.Reading) bool {
+	if own := len(row); as.Ngrams == 2 {
+		last := map[byte]int{}
+		for i, w := range row[:own] {
+			if before, ok := last[w.letter]; ok {
+				row = append(row, word{w.letter, data.GramOf(row[before].at, w.at, as.HashBits), row[before].first, w.first})
+			}
+			last[w.letter] = i
+		}
+		for _, w := range row[own:] {
+			if _, asked := r.names[w.at]; asked {
+				r.put(w.at, w.String())
+			}
+		}
+	}
+	of := func(letter byte) (list []word) {
+		for _, w := range row {
+			if w.letter == letter {
+				list = append(list, w)
+			}
+		}
+		return list
+	}
+	made := 0
+	for _, pair := range as.Quadratic {
+		left, right := of(pair[0]), of(pair[1])
+		if made += len(left) * len(right); made > pairsMost {
+			return false
+		}
+		for i, a := range left {
+			if pair[0] == pair[1] {
+				right = left[i:]
+			}
+			for _, b := range right {
+				at := data.PairOf(a.at, b.at, as.HashBits)
+				if _, asked := r.names[at]; asked {
+					r.put(at, a.String()+"*"+b.String())
+				}
+			}
+		}
+	}
+	return true
+}
+
+// letter is what the namespace begins with, as Options.Quadratic has it.
+func (q qualified) letter() byte {
+	if q.namespace == "" {
+		return ' '
+	}
+	return q.namespace[0]
+}
+
+// vocabulary is different names, and where two of a row make features together the names of each row, as they stand.
+type vocabulary struct {
+	names []qualified
+	rows  [][]int32
+}
+
 // names reads the file: rows of Vowpal Wabbit where a line has a bar, else a name a line. Namespaces that the model leaves out have no names.
-func (s *showing) names(as *data.Reading) (list []qualified, err error) {
+func (s *showing) names(as *data.Reading) (v vocabulary, err error) {
 	f, err := os.Open(s.vocabulary)
 	if err != nil {
-		return nil, &bellows.Error{Kind: bellows.NoInput, Op: "read vocabulary", Subject: s.vocabulary, Err: bellows.Pathless(err), Hint: "name a file of names with --vocabulary"}
+		return v, &bellows.Error{Kind: bellows.NoInput, Op: "read vocabulary", Subject: s.vocabulary, Err: bellows.Pathless(err), Hint: "name a file of names with --vocabulary"}
 	}
 	defer f.Close()
 	ignored := map[string]bool{}
 	for _, c := range as.Ignored {
 		ignored[c.Name] = true
 	}
-	seen := map[qualified]bool{}
+	seen, together, all := map[qualified]int32{}, as.Ngrams == 2 || len(as.Quadratic) > 0, 0
 	lines := bufio.NewScanner(f)
 	lines.Buffer(make([]byte, 1<<16), vocabularyLine)
 	number := 0
@@ -94,53 +209,75 @@ func (s *showing) names(as *data.Reading) (list []qualified, err error) {
 	}
 	for lines.Scan() {
 		number++
-		for _, q := range namesIn(lines.Text()) {
+		var row []int32
+		list, zero := namesIn(lines.Text())
+		for i, q := range list {
 			if q.name == "" || strings.ContainsAny(q.name+q.namespace, " \t:|") || bytes.ContainsFunc([]byte(q.name+q.namespace), func(r rune) bool { return r < ' ' }) {
-				return nil, bad("%.80q is no name of a feature", q.String())
+				return v, bad("%.80q is no name of a feature", q.String())
 			}
-			if !seen[q] && !ignored[q.namespace] {
-				if seen[q] = true; len(list) == vocabularyMost {
-					return nil, bad("it has more than %d names", vocabularyMost)
+			if ignored[q.namespace] {
+				continue
+			}
+			at, known := seen[q]
+			if !known {
+				if len(v.names) == vocabularyMost {
+					return v, bad("it has more than %d names", vocabularyMost)
 				}
-				list = append(list, q)
+				at = int32(len(v.names))
+				seen[q] = at
+				v.names = append(v.names, q)
+			}
+			if together && !zero[i] {
+				row = append(row, at)
 			}
 		}
+		if len(row) == 0 {
+			continue
+		}
+		if all += len(row); all > vocabularyRows {
+			return v, bad("its rows have more than %d names", vocabularyRows)
+		}
+		v.rows = append(v.rows, row)
 	}
 	if err := lines.Err(); err != nil {
 		number++
-		return nil, bad("the line cannot be read: %w", err)
+		return v, bad("the line cannot be read: %w", err)
 	}
-	if len(list) == 0 {
+	if len(v.names) == 0 {
 		number = 1
-		return nil, bad("it has no names")
+		return v, bad("it has no names")
 	}
-	return list, nil
+	return v, nil
 }
 
-// namesIn is the names of a line.
-func namesIn(text string) (list []qualified) {
+// namesIn is the names of a line, and which of them have the value 0 there, which leaves a feature out.
+func namesIn(text string) (list []qualified, zero []bool) {
 	text = strings.TrimSuffix(text, "\r")
 	_, rest, row := strings.Cut(text, "|")
 	if !row {
-		if text = strings.TrimSpace(text); text == "" {
-			return nil
+		if text = strings.Trim(text, " \t"); text == "" {
+			return nil, nil
 		}
 		namespace, name, two := strings.Cut(text, "^")
 		if !two {
 			namespace, name = "", text
 		}
-		return []qualified{{namespace, name}}
+		return []qualified{{namespace, name}}, []bool{false}
+	}
+	none := func(value string) bool {
+		x, err := strconv.ParseFloat(value, 32)
+		return err == nil && x == 0
 	}
 	for part := range strings.SplitSeq(rest, "|") {
-		words, namespace := strings.Fields(part), ""
+		words, namespace, weight := strings.FieldsFunc(part, func(r rune) bool { return r == ' ' || r == '\t' }), "", ""
 		if len(words) > 0 && !strings.HasPrefix(part, " ") && !strings.HasPrefix(part, "\t") {
-			namespace, _, _ = strings.Cut(words[0], ":")
+			namespace, weight, _ = strings.Cut(words[0], ":")
 			words = words[1:]
 		}
 		for _, w := range words {
-			name, _, _ := strings.Cut(w, ":")
-			list = append(list, qualified{namespace, name})
+			name, value, _ := strings.Cut(w, ":")
+			list, zero = append(list, qualified{namespace, name}), append(zero, none(weight) || none(value))
 		}
 	}
-	return list
+	return list, zero
 }

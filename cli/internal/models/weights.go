@@ -3,6 +3,7 @@ package models
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -42,7 +43,10 @@ type classReport struct {
 type weightReport struct {
 	Feature string   `json:"feature"`         // its name, or its number as the data has it
 	Names   []string `json:"names,omitempty"` // of the vocabulary, whose hash is that number
+	More    int      `json:"more,omitempty"`  // how many other names have it, too
 	Weight  float32  `json:"weight"`
+
+	number int32 // of the feature in the data, from 0
 }
 
 // weights is nil of models that have no weights of features.
@@ -51,14 +55,11 @@ func (s *showing) weights(ctx context.Context, dir string, m *model.Model) (*wei
 	if err != nil {
 		return nil, err
 	}
-	var names map[int32][]string
-	if s.vocabulary != "" {
-		if names, err = s.recover(ctx, dir, m, f != nil); err != nil {
-			return nil, err
-		}
-	}
 	if f == nil {
-		return nil, nil
+		if s.vocabulary != "" {
+			_, err = s.recover(ctx, dir, m, false, nil)
+		}
+		return nil, err
 	}
 	r := &weightsReport{Of: int64(len(f.Weights)), Classes: []classReport{}}
 	used := make([]bool, f.Width)
@@ -81,13 +82,36 @@ func (s *showing) weights(ctx context.Context, dir string, m *model.Model) (*wei
 		}
 	}
 	for c, label := range labels {
-		r.Classes = append(r.Classes, classReport{label, s.largest(f, f.Weights[c*f.Width:(c+1)*f.Width], names)})
+		r.Classes = append(r.Classes, classReport{label, s.largest(f, f.Weights[c*f.Width:(c+1)*f.Width])})
 	}
-	return r, nil
+	if s.vocabulary == "" {
+		return r, nil
+	}
+	return r, s.name(ctx, dir, m, r)
+}
+
+// name finds the names of the weights that are shown.
+func (s *showing) name(ctx context.Context, dir string, m *model.Model, r *weightsReport) error {
+	var asked []int32
+	for _, class := range r.Classes {
+		for _, w := range class.Top {
+			asked = append(asked, w.number)
+		}
+	}
+	found, err := s.recover(ctx, dir, m, true, asked)
+	if err != nil {
+		return err
+	}
+	for _, class := range r.Classes {
+		for i, w := range class.Top {
+			class.Top[i].Names, class.Top[i].More = found.names[w.number], found.more[w.number]
+		}
+	}
+	return nil
 }
 
 // largest is the weights of a row that are largest by their size, without zeros.
-func (s *showing) largest(f *export.Features, row []float32, names map[int32][]string) []weightReport {
+func (s *showing) largest(f *export.Features, row []float32) []weightReport {
 	size := func(j int32) float64 { return math.Abs(float64(row[j])) }
 	var order []int32
 	sort := func() {
@@ -105,11 +129,7 @@ func (s *showing) largest(f *export.Features, row []float32, names map[int32][]s
 	sort()
 	top := []weightReport{}
 	for _, j := range order {
-		w := weightReport{Feature: nameOf(f, j), Weight: row[j]}
-		if number := numberOf(f, j); names != nil {
-			w.Names = names[number]
-		}
-		top = append(top, w)
+		top = append(top, weightReport{Feature: nameOf(f, j), Weight: row[j], number: numberOf(f, j)})
 	}
 	return top
 }
@@ -141,11 +161,14 @@ func (r *weightsReport) print(c *screen.Console) {
 			c.Printf("  for %q\n", class.Label)
 		}
 		for _, w := range class.Top {
-			name := w.Feature
+			name, more := w.Feature, ""
 			if w.Names != nil {
 				name += " = " + strings.Join(w.Names, " or ")
 			}
-			c.Printf("    %12.6g  %s\n", w.Weight, bellows.Printable(name, nameMost))
+			if w.More > 0 {
+				more = fmt.Sprintf(", or %d more", w.More)
+			}
+			c.Printf("    %12.6g  %s%s\n", w.Weight, bellows.Printable(name, nameMost), more)
 		}
 	}
 }

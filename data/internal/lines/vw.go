@@ -52,7 +52,7 @@ const gramPrime = 27942141
 
 // grams adds the features of two that follow each other, which belong to the namespaces that theirs do.
 func (l *VW) grams() {
-	own, mask := len(l.row), uint32(1)<<l.Bits-1
+	own := len(l.row)
 	for k, s := range l.spaces {
 		if slices.ContainsFunc(l.spaces[:k], func(before space) bool { return before.letter == s.letter }) {
 			continue
@@ -62,7 +62,7 @@ func (l *VW) grams() {
 			l.spaces = append(l.spaces, space{s.letter, len(l.row)})
 		}
 		for i := 1; i < len(l.left); i++ {
-			l.row = append(l.row, uint64((uint32(l.left[i-1]>>32)*gramPrime+uint32(l.left[i]>>32))&mask)<<32|uint64(math.Float32bits(1)))
+			l.row = append(l.row, uint64(GramOf(int32(l.left[i-1]>>32), int32(l.left[i]>>32), l.Bits))<<32|uint64(math.Float32bits(1)))
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (l *VW) of(letter byte, buf []uint64, end int) []uint64 {
 
 // pair adds the features of pairs to the row, which begins at i and ends before end.
 func (l *VW) pair(text []byte, i, end int) *Fault {
-	own, made, mask := len(l.row), 0, uint32(1)<<l.Bits-1
+	own, made := len(l.row), 0
 	for _, p := range l.Pairs {
 		l.left = l.of(p[0], l.left, own)
 		l.right = l.of(p[1], l.right, own)
@@ -102,7 +102,7 @@ func (l *VW) pair(text []byte, i, end int) *Fault {
 					return &Fault{At: i, Width: max(1, end-i), What: "the product of two values does not fit a 32-bit float", How: "scale the namespaces"}
 				}
 				if v != 0 {
-					l.row = append(l.row, uint64((uint32(a>>32)*pairPrime^uint32(b>>32))&mask)<<32|uint64(math.Float32bits(v)))
+					l.row = append(l.row, uint64(PairOf(int32(a>>32), int32(b>>32), l.Bits))<<32|uint64(math.Float32bits(v)))
 				}
 			}
 		}
@@ -388,6 +388,16 @@ func Hashed(namespace, name string, bits int) int32 {
 		seed = hash([]byte(namespace), 0)
 	}
 	return int32(hash([]byte(name), seed) & (1<<bits - 1))
+}
+
+// PairOf is the feature of two by VW.Pairs.
+func PairOf(first, second int32, bits int) int32 {
+	return int32((uint32(first)*pairPrime ^ uint32(second)) & (1<<bits - 1))
+}
+
+// GramOf is the feature of two that follow each other, by VW.Grams.
+func GramOf(first, second int32, bits int) int32 {
+	return int32((uint32(first)*gramPrime + uint32(second)) & (1<<bits - 1))
 }
 
 // hash is the hash of a name: its number where it is one, else MurmurHash3 (x86, 32 bits, by Austin Appleby).
