@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -363,4 +364,44 @@ func TestNotesSayWhatNumbersStandFor(t *testing.T) {
 func ExampleFormats() {
 	fmt.Println(export.Formats(&model.Model{App: "mf"}), export.ByName("ratings.ONNX"))
 	// Output: [npz libmf onnx] onnx
+}
+
+// TestCalibrationsMustFit: weights that a calibration makes too large for 32 bits would be infinite for their reader.
+func TestCalibrationsMustFit(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 92))
+	for _, calibration := range []string{`{"slope":1e39,"offset":0}`, `{"slope":1,"offset":1e39}`} {
+		m := weighted(r, "linear", `{"loss":"hinge","index_base":1,"calibration":`+calibration+`}`, 1, 4, ids("labels.txt", "-1", "1"))
+		for _, format := range []string{export.LIBLINEAR, export.ONNX} {
+			var e *bellows.Error
+			if _, err := export.New(m, format); !errors.As(err, &e) || e.Kind != bellows.Refused || !strings.Contains(err.Error(), "do not fit") {
+				t.Errorf("%s with the calibration %s: %v", format, calibration, err)
+			}
+		}
+	}
+}
+
+// TestNotesSayHowRowsAreMade: a reader that makes rows in another way than `predict` gets other predictions.
+func TestNotesSayHowRowsAreMade(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 93))
+	for input, want := range map[string]string{
+		"": "",
+		`{"features":[{"name":"a"},{"name":"b"}]}`:                                  "",
+		`{"features":[{"name":"a"},{"name":"b","fill":0.5},{"name":"c","fill":0}]}`: "a missing value is the mean of its column, which its `input` in manifest.json has as `fill`, for 2 of its columns; it must be filled in before",
+		`{"hash_bits":2}`: "its features are hashes of names, of 2 bits, as Vowpal Wabbit makes them with --hash strings",
+		`{"hash_bits":2,"quadratic":["ab","cc"],"ngrams":2}`: "its features are hashes of names, of 2 bits, as Vowpal Wabbit makes them with --hash strings, --ngram 2, -q ab, -q cc",
+	} {
+		m := weighted(r, "linear", `{"loss":"squared","index_base":1}`, 1, 4)
+		m.Input = []byte(input)
+		for _, format := range []string{export.LIBLINEAR, export.ONNX} {
+			f, err := export.New(m, format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(f.Notes, "; "); got != want {
+				t.Errorf("%s of %s: the notes are %q, want %q", format, input, got, want)
+			}
+		}
+	}
 }

@@ -89,7 +89,9 @@ func scoreGraph(g *onnx.Graph, m *model.Model, f *File) (lists []listed, err err
 		lists = append(lists, listed{"features", s.narrow})
 		f.Notes = append(f.Notes, "the columns of its input are the features that `features` of its metadata lists, from 0")
 	}
-	return lists, nil
+	notes, err := rowNotes(m, ONNX)
+	f.Notes = append(f.Notes, notes...)
+	return lists, err
 }
 
 // classGraph goes on from scores to classes.

@@ -1,9 +1,12 @@
 package export
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
+	"bellows"
 	"bellows/app/examples"
 	"bellows/model"
 )
@@ -86,6 +89,9 @@ func calibrated(m *model.Model, format string) (*scores, error) {
 		s.weights[j] = float32(c.Slope * float64(w))
 	}
 	s.bias[0] = float32(c.Slope*float64(s.bias[0]) + c.Offset)
+	if slices.ContainsFunc(append(s.weights[:s.features:s.features], s.bias[0]), func(w float32) bool { return w-w != 0 }) {
+		return nil, refused(format, "its weights times the slope of its calibration, %g, do not fit 32-bit floats", c.Slope).Hinted("npz has the weights and the calibration; or train without calibrate")
+	}
 	s.loss, s.calibration = lossLogistic, nil
 	return s, nil
 }
@@ -132,6 +138,44 @@ func readScores(m *model.Model) (*scores, error) {
 	}
 	s.uncenter(d.Scaling.Center)
 	return s, nil
+}
+
+// rowNotes are sentences of how rows are made that a reader of a model of features must make, too.
+func rowNotes(m *model.Model, format string) (notes []string, err error) {
+	if len(m.Input) == 0 {
+		return nil, nil
+	}
+	var input struct {
+		HashBits  int      `json:"hash_bits"`
+		Quadratic []string `json:"quadratic"`
+		Ngrams    int      `json:"ngrams"`
+		Features  []struct {
+			Fill *float32 `json:"fill"`
+		} `json:"features"`
+	}
+	if err := json.Unmarshal(m.Input, &input); err != nil {
+		return nil, bellows.Errorf(bellows.BadData, "export", format, "the model's input is not one of this version: %w", err).Hinted("train the model again")
+	}
+	filled := 0
+	for _, c := range input.Features {
+		if c.Fill != nil {
+			filled++
+		}
+	}
+	if filled > 0 {
+		notes = append(notes, fmt.Sprintf("a missing value is the mean of its column, which its `input` in manifest.json has as `fill`, for %d of its columns; it must be filled in before", filled))
+	}
+	if input.HashBits > 0 {
+		note := fmt.Sprintf("its features are hashes of names, of %d bits, as Vowpal Wabbit makes them with --hash strings", input.HashBits)
+		if input.Ngrams > 1 {
+			note += fmt.Sprintf(", --ngram %d", input.Ngrams)
+		}
+		for _, pair := range input.Quadratic {
+			note += ", -q " + pair
+		}
+		notes = append(notes, note)
+	}
+	return notes, nil
 }
 
 // uncenter takes the centers of models of older versions into the bias.

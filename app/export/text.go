@@ -24,7 +24,7 @@ func newLIBLINEAR(m *model.Model) (*File, error) {
 		return nil, err
 	}
 	t, f := &linearText{scores: s, lines: s.features}, &File{Format: LIBLINEAR}
-	if s.narrow != nil {
+	if len(s.narrow) > 0 {
 		t.lines = int(s.narrow[len(s.narrow)-1]) + 1
 	}
 	if int64(t.lines)*int64(len(s.bias)) > textMost {
@@ -60,7 +60,11 @@ func newLIBLINEAR(m *model.Model) (*File, error) {
 	} else if s.base == 0 {
 		f.Notes = append(f.Notes, "LIBLINEAR counts features from 1: feature 0 of the data is its 1")
 	}
-	f.write = t.write
+	notes, err := rowNotes(m, LIBLINEAR)
+	if err != nil {
+		return nil, err
+	}
+	f.Notes, f.write = append(f.Notes, notes...), t.write
 	return f, nil
 }
 

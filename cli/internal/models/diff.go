@@ -142,6 +142,8 @@ func sameMeaning(a, b *model.Model) bool {
 		Unobserved  float64
 		Calibration struct{ Slope, Offset float64 }
 		Scaling     struct{ Center []float32 }
+		Alpha       []float64 // of topics
+		Beta        float64
 	}
 	read := func(m *model.Model) (d meaning) {
 		if len(m.Details) > 0 {
@@ -237,8 +239,15 @@ type matched struct {
 	onlyA, onlyB []int32
 }
 
+// match matches names, each once; where the lists are the same, places, so that of names that stand twice each is compared.
 func match(a, b []string) *matched {
 	m := &matched{}
+	if slices.Equal(a, b) {
+		for i := range a {
+			m.a, m.b = append(m.a, int32(i)), append(m.b, int32(i))
+		}
+		return m
+	}
 	at := make(map[string]int32, len(b))
 	for j, name := range b {
 		at[name] = int32(j)
@@ -343,7 +352,7 @@ func (t *tensorChange) cells(a, b *model.Tensor, inA, inB []int, m *matched) {
 	add := func(i, j int) {
 		x, y := cell(a, i), cell(b, j)
 		d := math.Abs(y - x)
-		if d != 0 {
+		if d != 0 || a.Keys != nil && a.Keys[i] != b.Keys[j] {
 			t.Differ++
 		}
 		t.Max = max(t.Max, d)

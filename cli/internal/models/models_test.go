@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bellows"
 	"bellows/app/export"
 	"bellows/model"
 )
@@ -122,6 +123,39 @@ func TestModelsAreComparedByNames(t *testing.T) {
 		}
 		if w.Compared != c.compared || w.Differ != 0 || w.Max != 0 || r.Same != c.same || ids.OnlyA.Count != c.onlyA || ids.OnlyB.Count != c.onlyB {
 			t.Errorf("%s %s: %+v, features %+v, same %v", c.labels, c.features, w, ids, r.Same)
+		}
+	}
+}
+
+// TestWhatLooksAlikeIsToldApart wants models that predict otherwise to differ: where features share a name, where keys are alike as floating numbers, and where topics have other priors.
+func TestWhatLooksAlikeIsToldApart(t *testing.T) {
+	t.Parallel()
+	twice := func(second float32) *model.Model {
+		m := softmax("xy", "aa")
+		m.Tensors[0].Floats[1] = second
+		return m
+	}
+	keyed := func(key uint64) *model.Model {
+		return &model.Model{App: "own", Tensors: []model.Tensor{{Name: "keys", Shape: []int{1}, Keys: []bellows.Key{bellows.Key(key)}}}}
+	}
+	topics := func(details string) *model.Model {
+		return &model.Model{App: "lda", Details: []byte(details), Tensors: []model.Tensor{{Name: "topic", Shape: []int{1}, Counts: []int32{7}}}}
+	}
+	for what, c := range map[string][2]*model.Model{
+		"features of one name": {twice(1), twice(2)},
+		"keys":                 {keyed(1 << 60), keyed(1<<60 + 1)},
+		"alpha":                {topics(`{"alpha":[0.1],"beta":1}`), topics(`{"alpha":[0.2],"beta":1}`)},
+		"beta":                 {topics(`{"alpha":[0.1],"beta":1}`), topics(`{"alpha":[0.1],"beta":2}`)},
+	} {
+		r, err := compare(c[0], c[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Same {
+			t.Errorf("%s: the models are said to predict the same: %+v", what, r.Tensors)
+		}
+		if r, err = compare(c[0], c[0]); err != nil || !r.Same {
+			t.Errorf("%s: a model is said to differ from itself: %v, %+v", what, err, r)
 		}
 	}
 }
