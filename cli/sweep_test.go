@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"bellows/app/lda"
+	"bellows/app/linear"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/cli/internal/screen"
@@ -53,6 +54,8 @@ const (
 //	learned FILE COLUMN LEAST   the model, read by hand, is right about so much of a plain CSV's labels in that column
 //	fits FILE MOST              the model, read by hand, misses the ratings of a plain TSV by so much at most
 //	likens FILE COLUMN          standard output has the probabilities that the model, read by hand, gives the rows
+//	misses FILE COLUMN MOST     the model, read by hand, misses the numbers of a plain CSV's column by so much at most
+//	foretells FILE              standard output has the numbers that the model, read by hand, gives the rows
 //	rates FILE                  standard output has the ratings that the model, read by hand, gives the pairs
 //	scores METRIC FILE COLUMN   the last line of standard output has the metric that the model, read by hand, has on these rows
 //	holds FILE                  the model, read by hand, has no more of each word than the text, and nine tenths of them at least
@@ -226,7 +229,7 @@ func carryOut(t *testing.T, line string) *outcome {
 	o.dir = dir
 	var out, talk bytes.Buffer
 	c := &screen.Console{In: stdin, Out: &out, Err: &talk, Name: "bellows", Called: "bellows", Args: o.words}
-	o.code = execute(c, mf.New(), mlr.New(), lda.New())
+	o.code = execute(c, mf.New(), mlr.New(), lda.New(), linear.New())
 	o.out, o.err = out.String(), strings.ReplaceAll(talk.String(), dir+"/", "")
 	return o
 }

@@ -178,6 +178,7 @@ func pattern(t *testing.T, rows int, separator string, columns []string) []byte 
 //	is=TEXT        the same in all rows
 //	pick=A/B/C     one of some, whatever the class
 //	tells=A/B      one of two, as the class
+//	falls          10 less twice what signal has
 //	gaps=TEXT      signal, and TEXT in every seventh row
 //	user=u, item=i, userid, itemid, rating        a rating from 1 to 5 that user and item have made
 //	once           a word that no other row has
@@ -192,6 +193,8 @@ func cell(t *testing.T, kind string, r int) string {
 		return choices[class]
 	case "signal":
 		return fmt.Sprintf("%.2f", float64(class)*4+float64(r*37%100)/100)
+	case "falls":
+		return fmt.Sprintf("%.2f", 10-2*(float64(class)*4+float64(r*37%100)/100))
 	case "gaps":
 		if r%7 == 3 {
 			return of

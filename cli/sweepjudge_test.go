@@ -156,14 +156,30 @@ func byHand(o *outcome, what string, words []string) error {
 		return atLeast(accuracy(rows), words[2])
 	case "likens":
 		return m.likens(o.out, words)
-	case "fits":
-		rmse, err := m.rmse(words[0])
+	case "misses":
+		rows, err := m.numbers(words[0], words[1])
 		if err != nil {
 			return err
 		}
-		return atLeast(-rmse, "-"+words[1])
+		return atLeast(-missed(rows), "-"+words[2])
+	case "foretells":
+		rows, err := m.numbers(words[0], "")
+		if err != nil {
+			return err
+		}
+		return rates(o.out, rows)
+	case "fits":
+		all, err := m.ratings(words[0])
+		if err != nil {
+			return err
+		}
+		return atLeast(-missed(all), "-"+words[1])
 	case "rates":
-		return m.rates(o.out, words[0])
+		all, err := m.ratings(words[0])
+		if err != nil {
+			return err
+		}
+		return rates(o.out, all)
 	case "scores":
 		return m.scores(o, words)
 	case "holds":
@@ -237,14 +253,55 @@ func accuracy(rows []scored) float64 {
 	return right / float64(len(rows))
 }
 
-// softmax scores the rows of a plain CSV with a header. A model without names of columns has those of the file, but the label's.
-func (m *tensors) softmax(file, label string) ([]scored, error) {
+// table reads a plain CSV with a header, and finds which columns a model has. One without names of columns has those of the file, but the label's.
+func (m *tensors) table(file, label string) (table [][]string, names []string, err error) {
 	f, err := os.Open(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	if table, err = csv.NewReader(f).ReadAll(); err != nil {
+		return nil, nil, err
+	}
+	if names, err = ids(m.folder, "columns"); err != nil {
+		names = slices.DeleteFunc(slices.Clone(table[0]), func(name string) bool { return name == label })
+	}
+	return table, names, nil
+}
+
+// numbers is what a linear model gives the rows of a plain CSV with a header, with the truth where there is a label.
+func (m *tensors) numbers(file, label string) ([]rating, error) {
+	table, names, err := m.table(file, label)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	table, err := csv.NewReader(f).ReadAll()
+	weights, bias := m.tensor("weights"), m.tensor("bias")
+	if len(bias) != 1 || len(weights) != len(names) {
+		return nil, fmt.Errorf("%d weights and %d biases of %d columns", len(weights), len(bias), len(names))
+	}
+	var rows []rating
+	for _, record := range table[1:] {
+		x, err := features(names, table[0], record)
+		if err != nil {
+			return nil, err
+		}
+		r := rating{given: bias[0]}
+		for j, v := range x {
+			r.given += weights[j] * v
+		}
+		if at := slices.Index(table[0], label); at >= 0 {
+			if r.truth, err = strconv.ParseFloat(record[at], 64); err != nil {
+				return nil, err
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// softmax scores the rows of a plain CSV with a header. A linear model of two classes has the log-odds of the second alone.
+func (m *tensors) softmax(file, label string) ([]scored, error) {
+	table, names, err := m.table(file, label)
 	if err != nil {
 		return nil, err
 	}
@@ -252,11 +309,10 @@ func (m *tensors) softmax(file, label string) ([]scored, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := ids(m.folder, "columns")
-	if err != nil {
-		names = slices.DeleteFunc(slices.Clone(table[0]), func(name string) bool { return name == label })
-	}
 	weights, bias := m.tensor("weights"), m.tensor("bias")
+	if len(bias) == 1 && len(labels) == 2 {
+		weights, bias = append(make([]float64, len(weights)), weights...), append([]float64{0}, bias...)
+	}
 	if len(bias) != len(labels) || len(weights) != len(labels)*len(names) {
 		return nil, fmt.Errorf("%d weights and %d biases of %d labels and %d columns", len(weights), len(bias), len(labels), len(names))
 	}
@@ -347,7 +403,7 @@ func (m *tensors) likens(out string, words []string) error {
 	return nil
 }
 
-// rating is what a matrix factorisation gives a pair, from what is known of it.
+// rating is the number that a model gives a pair or a row.
 type rating struct{ given, truth float64 }
 
 // ratings gives the pairs of a plain TSV, with the truth in the third field where there is one.
@@ -391,25 +447,20 @@ func (m *tensors) ratings(file string) ([]rating, error) {
 	return all, nil
 }
 
-// rmse is that of the ratings of a plain TSV.
-func (m *tensors) rmse(file string) (float64, error) {
-	all, err := m.ratings(file)
+// missed is the root mean square of what numbers are off.
+func missed(all []rating) float64 {
 	sum := 0.0
 	for _, r := range all {
 		sum += (r.given - r.truth) * (r.given - r.truth)
 	}
-	return math.Sqrt(sum / float64(len(all))), err
+	return math.Sqrt(sum / float64(len(all)))
 }
 
 // rates compares the lines of predict.
-func (m *tensors) rates(out, file string) error {
-	all, err := m.ratings(file)
-	if err != nil {
-		return err
-	}
+func rates(out string, all []rating) error {
 	lines := strings.Fields(out)
 	if len(lines) != len(all) {
-		return fmt.Errorf("%d lines of %d pairs", len(lines), len(all))
+		return fmt.Errorf("%d lines of %d numbers", len(lines), len(all))
 	}
 	for i, line := range lines {
 		if got, err := strconv.ParseFloat(line, 64); err != nil || !near(got, all[i].given) {
@@ -426,9 +477,15 @@ func (m *tensors) scores(o *outcome, words []string) error {
 		return err
 	}
 	want := 0.0
-	switch words[0] {
-	case "rmse":
-		want, err = m.rmse(words[1])
+	switch {
+	case words[0] == "rmse":
+		var all []rating
+		if len(words) > 2 {
+			all, err = m.numbers(words[1], words[2])
+		} else {
+			all, err = m.ratings(words[1])
+		}
+		want = missed(all)
 	default:
 		var rows []scored
 		if rows, err = m.softmax(words[1], words[2]); err != nil {

@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/lda"
+	"bellows/app/linear"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/sim/lab"
@@ -36,6 +37,8 @@ func TestAModelHasTheBitsOfAQuietRunWhenNodesJoin(t *testing.T) {
 	}{
 		{"mlr", mlr.New(), map[string]string{"splits": "12"}},
 		{"mlr gradients", mlr.New(), map[string]string{"rule": "adam", "splits": "9"}},
+		{"linear", linear.New(), map[string]string{"splits": "8"}},
+		{"linear steps", linear.New(), map[string]string{"solver": "adagrad", "splits": "9"}},
 		{"mf strata", mf.New(), map[string]string{"rank": "4"}},
 		{"lda", lda.New(), map[string]string{"topics": "4", "splits": "8"}},
 	} {

@@ -12,6 +12,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/lda"
+	"bellows/app/linear"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/core/tally"
@@ -104,6 +105,9 @@ func TestABSPModelHasTheBitsOfOneProcess(t *testing.T) {
 	}{
 		{"mlr", mlr.New(), nil},
 		{"mlr gradients", mlr.New(), map[string]string{"rule": "adam"}},
+		{"mlr charged", mlr.New(), map[string]string{"l1": "0.01"}},
+		{"linear", linear.New(), nil},
+		{"linear steps", linear.New(), map[string]string{"solver": "ftrl", "l1": "0.01"}},
 		{"mf strata", mf.New(), map[string]string{"rank": "4"}},
 		{"mf ssp", mf.New(), map[string]string{"rank": "4", "schedule": "ssp"}},
 		{"lda", lda.New(), map[string]string{"topics": "4"}},

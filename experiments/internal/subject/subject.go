@@ -12,6 +12,7 @@ import (
 
 	"bellows/app"
 	"bellows/app/lda"
+	"bellows/app/linear"
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/data"
@@ -21,9 +22,9 @@ import (
 
 // Order is a job as one process tells another to make it.
 type Order struct {
-	App       string            `json:"app"`             // mlr, lda or mf
+	App       string            `json:"app"`             // mlr, linear, lda or mf
 	Files     []string          `json:"files,omitempty"` // data; none: Size is made from a seed
-	Size      int               `json:"size,omitempty"`  // mlr: rows of 784 values; others: demonstrations, one behind the other
+	Size      int               `json:"size,omitempty"`  // mlr, linear: rows of 784 values; others: demonstrations, one behind the other
 	Epochs    int               `json:"epochs"`          // so many, and no early end
 	Staleness int               `json:"staleness"`       // -1: async
 	Slots     int               `json:"slots"`           // a hint for mf
@@ -35,7 +36,7 @@ const seed = 1
 
 // Make makes the job.
 func (o Order) Make() (*app.Run, error) {
-	for _, a := range []app.Application{mlr.New(), lda.New(), mf.New()} {
+	for _, a := range []app.Application{mlr.New(), linear.New(), lda.New(), mf.New()} {
 		if a.Describe().Name != o.App {
 			continue
 		}
@@ -50,7 +51,7 @@ func (o Order) Make() (*app.Run, error) {
 		}
 		return run, err
 	}
-	return nil, fmt.Errorf("there is no application %q here: it must be mlr, lda or mf", o.App)
+	return nil, fmt.Errorf("there is no application %q here: it must be mlr, linear, lda or mf", o.App)
 }
 
 // made is the sets that this process has read or made: nobody changes them.

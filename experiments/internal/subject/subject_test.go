@@ -7,7 +7,7 @@ import (
 
 // TestAnOrderMakesTheSameJob wants two makings of an order to have one identity, and another size to have another.
 func TestAnOrderMakesTheSameJob(t *testing.T) {
-	for _, o := range []Order{{App: "mlr", Size: 200}, {App: "lda", Size: 2}, {App: "mf", Size: 1}} {
+	for _, o := range []Order{{App: "mlr", Size: 200}, {App: "linear", Size: 200}, {App: "linear", Size: 200, Settings: map[string]string{"solver": "ftrl", "l1": "0.01"}}, {App: "lda", Size: 2}, {App: "mf", Size: 1}} {
 		o.Epochs = 1
 		a, err := o.Make()
 		if err != nil {
