@@ -40,6 +40,8 @@ type Description struct {
 	Title string // "matrix factorisation"
 	Unit  string // what is counted as an item: "ratings"
 	Data  data.Kind
+	// Demo is which demonstration of the kind of data shows what the application does (data/demo): "customers" of examples; "": the first of the kind.
+	Demo string
 	// Bare says that rows of training may lack what is predicted: pairs of a user and an item without a rating.
 	Bare bool
 	// Weighs says that rows may count differently in training and in scores: data.ExampleSet.Weight. Others are given rows that count alike alone.

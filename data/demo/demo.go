@@ -1,7 +1,7 @@
 // Package demo makes the data of `bellows demo` from a seed: a set with a planted answer, so that a
 // newcomer sees a model learn within a second and without a file.
 //
-// The caller's duties: call Make with the kind of data that an application reads, and treat the set
+// The caller's duties: call Make with the kind of data that an application reads, or Named where it wants another than the first of the kind, and treat the set
 // as one that was read from a file. The same seed gives the same set on every machine.
 //
 // The package refuses to stand in for a benchmark: the sets are small and as easy as they look.
@@ -35,6 +35,20 @@ const (
 	topics    = 20
 	words     = 2000
 )
+
+// Named generates the set of the kind that is called so; "" is that of Make. There is an error for names that no set of the kind has.
+func Named(kind data.Kind, name string, seed uint64) (*data.Set, error) {
+	if name == "" {
+		return Make(kind, seed)
+	}
+	if name != Customers || kind != data.Examples {
+		return nil, fmt.Errorf("there is no demo %q of %v", name, kind)
+	}
+	e := makeCustomers(&source{random.Stream(seed*0x9e3779b97f4a7c15 + uint64(kind))})
+	return &data.Set{Kind: kind, Examples: e, Detected: data.Detection{
+		Format: "generated", Rows: e.Rows(), Features: e.Features, Classes: 2,
+	}}, nil
+}
 
 // Make generates a set of the kind, and an error for kinds that have no demo.
 func Make(kind data.Kind, seed uint64) (*data.Set, error) {

@@ -149,3 +149,45 @@ func TestDocuments(t *testing.T) {
 }
 
 const goldenDocuments = 0xb5adcafc2c46ba5
+
+// TestCustomers: the columns that say something differ between those who cancel and those who stay, and the others do not.
+func TestCustomers(t *testing.T) {
+	t.Parallel()
+	set, err := Named(data.Examples, Customers, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := set.Detected.String(), "20 000 rows × 24 features, 2 classes, generated"; got != want {
+		t.Errorf("detected %q, not %q", got, want)
+	}
+	e, cancel := set.Examples, 0.0
+	for _, y := range e.Label {
+		cancel += float64(y) / customers
+	}
+	if cancel < 0.2 || cancel > 0.5 || len(e.FeatureNames) != e.Features {
+		t.Errorf("%.2f of the customers cancel; %d names", cancel, len(e.FeatureNames))
+	}
+	for j, c := range columns {
+		between := 0.0
+		for r, y := range e.Label {
+			if v := float64(e.Dense[r*e.Features+j]); y == 1 {
+				between += v / (cancel * customers)
+			} else {
+				between -= v / ((1 - cancel) * customers)
+			}
+		}
+		if between *= 1 / c.deviation; math.Abs(between) > 0.05 != (c.weight != 0) || between*c.weight < 0 {
+			t.Errorf("%s, of the weight %v, differs by %.3f deviations", c.name, c.weight, between)
+		}
+	}
+	if got := sum(e.Label, e.Dense); got != goldenCustomers {
+		t.Errorf("the customers of seed 1 have the hash %#x, not %#x", got, uint64(goldenCustomers))
+	}
+	for name, kind := range map[string]data.Kind{"clients": data.Examples, Customers: data.Ratings} {
+		if _, err := Named(kind, name, 1); err == nil {
+			t.Errorf("a demo %s of %v was made", name, kind)
+		}
+	}
+}
+
+const goldenCustomers = 0x87d0b4640bfbfd80

@@ -96,7 +96,7 @@ const (
 // Application trains on the demo's data with 1, 2, 4, ... slots up to one per CPU.
 func Application(ctx context.Context, a app.Application) ([]Figure, error) {
 	d := a.Describe()
-	set, err := demo.Make(d.Data, 1)
+	set, err := demo.Named(d.Data, d.Demo, 1)
 	if err != nil {
 		return nil, bellows.Errorf(bellows.Bug, "bench", d.Name, "%w", err)
 	}

@@ -44,7 +44,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 	}()
 	var err error
 	if len(o.files) == 0 {
-		if in.set, err = demo.Make(o.about.Data, o.opt.seed); err != nil {
+		if in.set, err = demo.Named(o.about.Data, o.about.Demo, o.opt.seed); err != nil {
 			return bellows.Errorf(bellows.Bug, "make demo", o.about.Name, "%w", err)
 		}
 		return nil
