@@ -3,6 +3,8 @@ package linear
 import (
 	"math"
 	"slices"
+
+	"bellows/app/examples"
 )
 
 // Rows that find l2 or l1. A part of the rows trains at first, with one strength after the other, and the rows that are kept aside meanwhile say which is best. Then all rows train with that one. Each
@@ -65,7 +67,7 @@ func (p *problem) newPath(l2 float64) path {
 		way.start = n
 		last := lastL2
 		if p.dense && p.dual() {
-			last = l2Dense * n
+			last = examples.StrengthDense * n
 		}
 		way.ratio = math.Pow(way.start/last, 1/float64(way.given-1))
 		return way
@@ -73,7 +75,7 @@ func (p *problem) newPath(l2 float64) path {
 	way.start, way.ratio = l2*n, ratioL2
 	way.weakest, way.strongest = way.start/pathReach, way.start*pathReach
 	if p.dense {
-		way.weakest = l2Dense * n
+		way.weakest = examples.StrengthDense * n
 	}
 	return way
 }

@@ -260,17 +260,11 @@ func (k *policy) regularise(got []float64) (settled bool) {
 
 // strength is l2 as it is given, 0 too, or where nothing else chooses it.
 func (p *problem) strength() float64 {
-	switch {
-	case !p.chosen:
+	if !p.chosen {
 		return p.l2
-	case p.dense:
-		return max(l2Dense, 1/float64(len(p.rows)))
 	}
-	return 1 / float64(len(p.rows))
+	return examples.Strength(p.dense, len(p.rows))
 }
-
-// l2Dense is the least l2 of dense rows where nothing else chooses it. Weights of scaled features hardly notice it, and dual ascent of many rows needs it.
-const l2Dense = 0.001
 
 // noiseLeast bounds the variance of the noise, in squares of the labels' spread.
 const noiseLeast = 1e-9

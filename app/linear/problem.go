@@ -63,7 +63,7 @@ type problem struct {
 	columns   []columns           // by split, where Newton's method goes down along them
 }
 
-// The bounds of layout: rows of a clock of a split, rates of filling that make dense worth while.
+// The bounds of layout: rows of a clock of a split, bytes of scaled rows.
 const (
 	splitsDense  = 4
 	splitsSparse = 16
@@ -73,9 +73,7 @@ const (
 	clocksMax    = 1000
 	clocksSteps  = 100 // first-order steps an epoch, at most
 	blockLeast   = 64
-	denseFilling = 1.0 / 8
 	denseBytes   = 2 << 30 // of scaled rows
-	fullShare    = 10      // the part of a table, one in so many rows, from which blocks work on all of it
 )
 
 func newProblem(in app.Input, c config) (*problem, error) {
@@ -86,7 +84,7 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	if err := p.weigh(in); err != nil {
 		return nil, err
 	}
-	p.form()
+	p.dense = p.src.Packed(denseBytes)
 	if err := p.solve(); err != nil {
 		return nil, err
 	}
@@ -135,10 +133,7 @@ func (p *problem) know(in app.Input) error {
 	if in.Test != nil {
 		set := p.narrow.Of(in.Test.Examples)
 		p.test = examples.Source{ExampleSet: set, Width: p.features}
-		p.testRow = make([]int32, set.Rows())
-		for i := range p.testRow {
-			p.testRow[i] = int32(i)
-		}
+		p.testRow = p.test.AllRows()
 	}
 	p.rows, p.held = examples.Divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.calibrate != calibrateNone))
 	if in.Test == nil {
@@ -217,15 +212,6 @@ func (p *problem) solve() error {
 
 // dual says whether the solver is dual coordinate ascent.
 func (p *problem) dual() bool { return !p.newton && p.steps == "" }
-
-// form decides between dense and sparse.
-func (p *problem) form() {
-	p.dense = true
-	if p.src.Sparse() {
-		cells := float64(p.src.Rows()) * float64(p.features)
-		p.dense = float64(len(p.src.Value)) >= denseFilling*cells && cells*4 <= denseBytes
-	}
-}
 
 // entries is how many values the rows have.
 func (p *problem) entries() int {
@@ -352,7 +338,6 @@ func (p *problem) tables() []table.Schema {
 func (p *problem) share() {
 	p.sharing = make([][]uint16, p.visits)
 	p.meter.Begin(progress.Part{Doing: "counting who shares features", Total: int64(p.visits)})
-	used := 0
 	app.ForEach(p.visits, func(at int) {
 		if p.meter.Add(1) != nil {
 			return
@@ -371,10 +356,7 @@ func (p *problem) share() {
 		}
 		p.sharing[at] = count
 	})
-	for _, n := range p.sharing[0] {
-		used += int(n)
-	}
-	p.whole = used*fullShare >= p.features*p.splits
+	p.whole = p.usesWhole()
 }
 
 // prepare lays out what the executors of some splits visit, beside that of others.

@@ -106,32 +106,14 @@ func (p *problem) bend() {
 
 // use finds out what features are used: whether blocks work on whole tables, and else in which clock of an epoch each is used last.
 func (p *problem) use() {
-	used, last := 0, make([]int32, p.features)
-	for s := range p.splits {
-		for _, r := range p.blockRows(s, 0) {
-			index, _ := p.src.Entries(int(r))
-			for _, j := range index {
-				if last[j] != int32(s+1) {
-					last[j] = int32(s + 1)
-					used++
-				}
-			}
-		}
+	if p.whole = p.usesWhole(); !p.whole {
+		p.lastUse = p.src.LastUse(p.splits, p.visits, p.blockRows)
 	}
-	if p.whole = used*fullShare >= p.features*p.splits; p.whole {
-		return
-	}
-	p.lastUse = make([]int32, p.features)
-	for at := range p.visits {
-		for s := range p.splits {
-			for _, r := range p.blockRows(s, at) {
-				index, _ := p.src.Entries(int(r))
-				for _, j := range index {
-					p.lastUse[j] = int32(at + 1)
-				}
-			}
-		}
-	}
+}
+
+// usesWhole says whether blocks work on whole tables, by those of the first clock.
+func (p *problem) usesWhole() bool {
+	return p.src.Whole(p.splits, func(split int) []int32 { return p.blockRows(split, 0) })
 }
 
 // charge says of each feature of some splits' blocks how much of what is due in the clock the split charges: all clocks since the feature was used before, which

@@ -37,18 +37,6 @@ const (
 	clocksSteps = 100
 )
 
-// l2Dense is the least l2 of dense rows where nobody gives it.
-const l2Dense = 0.001
-
-// strength is l2 where nobody gives it.
-func (p *problem) strength() float64 {
-	l2 := 1 / float64(len(p.rows))
-	if p.dense {
-		return max(l2Dense, l2)
-	}
-	return l2
-}
-
 // clocksCharged is the steps of an epoch.
 func (p *problem) clocksCharged() int {
 	least := rowsSparse

@@ -62,21 +62,19 @@ type problem struct {
 	full        bool                // units work on whole tables
 }
 
-// The bounds of layout: rows of a clock of a split, rates of filling that make dense worth while,
-// bytes of scaled rows that are kept.
+// The bounds of layout: rows of a clock of a split, bytes of scaled rows that are kept.
 const (
-	splitsAuto   = 16
-	splitsLeast  = 4
-	clocksAuto   = 10
-	clocksLeast  = 2
-	clocksMax    = 1000
-	unitDense    = 64
-	unitSparse   = 512
-	batchMost    = 64
-	batchLeast   = 8
-	batchesUnit  = 5
-	denseFilling = 1.0 / 8
-	keptBytes    = 1 << 30
+	splitsAuto  = 16
+	splitsLeast = 4
+	clocksAuto  = 10
+	clocksLeast = 2
+	clocksMax   = 1000
+	unitDense   = 64
+	unitSparse  = 512
+	batchMost   = 64
+	batchLeast  = 8
+	batchesUnit = 5
+	keptBytes   = 1 << 30
 )
 
 func newProblem(in app.Input, c config) (*problem, error) {
@@ -91,9 +89,9 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	if err := p.weigh(in); err != nil {
 		return nil, err
 	}
-	p.form()
+	p.dense = p.src.Packed(2 * keptBytes)
 	if p.charges && p.l2 < 0 {
-		p.l2 = p.strength()
+		p.l2 = examples.Strength(p.dense, len(p.rows))
 	}
 	p.layout()
 	p.chooseBatch()
@@ -157,10 +155,7 @@ func (p *problem) divide(in app.Input) {
 		if n := examples.Strange(p.testOf); n > 0 {
 			p.warnings = append(p.warnings, fmt.Sprintf("%d of %d test rows have labels that no row of DATA has; they count as wrong", n, set.Rows()))
 		}
-		p.testRow = make([]int32, set.Rows())
-		for i := range p.testRow {
-			p.testRow[i] = int32(i)
-		}
+		p.testRow = p.test.AllRows()
 	}
 	p.rows, p.held = examples.Divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.EarlyStop))
 }
@@ -220,15 +215,6 @@ func (p *problem) layout() {
 		p.clocks = min(clocksAuto, max(clocksLeast, units/p.splits))
 	}
 	p.clocks = min(p.clocks, max(1, len(p.rows)/p.splits))
-}
-
-// form decides between dense and sparse.
-func (p *problem) form() {
-	p.dense = true
-	if p.src.Sparse() {
-		cells := float64(p.src.Rows()) * float64(p.features)
-		p.dense = float64(len(p.src.Value)) >= denseFilling*cells && cells*4 <= 2*keptBytes
-	}
 }
 
 // chooseBatch makes batches of dense rows large enough for the matrix kernels and small enough for

@@ -36,29 +36,13 @@ type sparseUnit struct {
 // back and forth: on w8a the log-loss of test rows swung between 0.047 and 0.08 from epoch to epoch.
 const stepStable = 4
 
-// fullShare is the part of a table, one in so many rows, from which units work on all of it.
-const fullShare = 10
-
 // buildSparse decides how units work, and finds the last clock of an epoch in which each row of the tables is used: who leads a row, and since when, depends on all
 // splits.
 func (p *problem) buildSparse() {
-	p.full = p.usedRows()*fullShare >= p.features*p.splits
+	p.full = p.src.Whole(p.splits, func(split int) []int32 { return p.unitRows(split, 0) })
 	p.sparseUnits = make([]sparseUnit, p.splits*p.clocks)
-	if p.full {
-		return
-	}
-	p.lastUse = make([]int32, p.features)
-	for at := p.clocks - 1; at >= 0 && p.meter.Err() == nil; at-- {
-		for s := range p.splits {
-			for _, r := range p.unitRows(s, at) {
-				index, _ := p.src.Entries(int(r))
-				for _, j := range index {
-					if p.lastUse[j] == 0 {
-						p.lastUse[j] = int32(at + 1)
-					}
-				}
-			}
-		}
+	if !p.full && p.meter.Err() == nil {
+		p.lastUse = p.src.LastUse(p.splits, p.clocks, p.unitRows)
 	}
 }
 
@@ -85,23 +69,6 @@ func (p *problem) keepSparse(splits []bellows.SplitID) {
 	if !p.full && p.meter.Err() == nil {
 		p.lead(splits)
 	}
-}
-
-// usedRows is the number of features that the splits use in the first clock, added up over splits.
-func (p *problem) usedRows() (n int) {
-	seen := make([]int32, p.features)
-	for s := range p.splits {
-		for _, r := range p.unitRows(s, 0) {
-			index, _ := p.src.Entries(int(r))
-			for _, j := range index {
-				if seen[j] != int32(s+1) {
-					seen[j] = int32(s + 1)
-					n++
-				}
-			}
-		}
-	}
-	return n
 }
 
 // lead gives the rows of each clock to the first split that uses them, and counts the clocks since their last use, which reaches back into the epoch before. It
