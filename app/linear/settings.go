@@ -127,20 +127,7 @@ func newConfig(in app.Input) (config, error) {
 	if c.fixed = in.Epochs > 0; !c.fixed {
 		c.Epochs = epochsDefault + givenStay*c.path
 	}
-	if c.lasso = c.name == lossLasso; c.lasso {
-		c.name = lossSquared
-		if _, given := in.Settings["l1"]; !given {
-			v.Settle("l1", app.Auto)
-		}
-	}
-	if c.seekL1 = v.IsAuto("l1"); c.seekL1 {
-		c.l1 = 1 // until the rows say
-	} else {
-		c.l1 = v.Float("l1", 0, 1e6)
-	}
-	if c.chosen = v.IsAuto("l2") && !c.lasso; !v.IsAuto("l2") {
-		c.l2 = v.Float("l2", 0, 1e6)
-	}
+	c.readPenalties(in)
 	delta, epsilon := v.Float("delta", 1e-6, 1e6), v.Float("epsilon", 0, 1e6)
 	if c.name == app.Auto {
 		c.name = lossOf(in.Data)
@@ -160,6 +147,32 @@ func newConfig(in app.Input) (config, error) {
 	if _, given := in.Settings["lr"]; given && rules[c.solver] == nil {
 		v.Refuse("lr", "there is no step size but that of solver=sgd, adagrad, adam or ftrl; the others need none")
 	}
+	c.check()
+	return c, v.Err()
+}
+
+// readPenalties reads l1 and l2, or that they are to be chosen.
+func (c *config) readPenalties(in app.Input) {
+	v := c.values
+	if c.lasso = c.name == lossLasso; c.lasso {
+		c.name = lossSquared
+		if _, given := in.Settings["l1"]; !given {
+			v.Settle("l1", app.Auto)
+		}
+	}
+	if c.seekL1 = v.IsAuto("l1"); c.seekL1 {
+		c.l1 = 1 // until the rows say
+	} else {
+		c.l1 = v.Float("l1", 0, 1e6)
+	}
+	if c.chosen = v.IsAuto("l2") && !c.lasso; !v.IsAuto("l2") {
+		c.l2 = v.Float("l2", 0, 1e6)
+	}
+}
+
+// check refuses what does not go together: penalties, the loss and the solver.
+func (c *config) check() {
+	v := c.values
 	switch {
 	case c.seekL1 && rules[c.solver] != nil:
 		v.Refuse("l1", "solver=%s takes it as it is given; leave solver out, or say a number", c.solver)
@@ -187,7 +200,6 @@ func newConfig(in app.Input) (config, error) {
 	case c.solver == solverDual:
 		v.Refuse("solver", "its weights are sums divided by l2, which is 0; leave it out")
 	}
-	return c, v.Err()
 }
 
 // lossOf is the loss that suits labels: two of them, or text, are classes.

@@ -23,27 +23,27 @@ var softmax = mlr.As(name)
 // softmaxOnly are settings that no other loss has.
 var softmaxOnly = []string{"batch", "early_stop", "patience"}
 
-// newSoftmax makes a run by mlr's settings of these values.
-func newSoftmax(in app.Input, v app.Values) (*app.Run, error) {
+// mlrSettings is settings of linear by mlr's names. What mlr has not is refused in v.
+func mlrSettings(in app.Input, v app.Values) map[string]string {
 	given := map[string]string{}
 	for _, key := range []string{"l2", "l1", "lr", "class_weights", "batch", "splits", "clocks", "early_stop", "patience"} {
 		given[key] = v.Text(key)
 	}
-	if gap, said := in.Settings["gap"]; said {
+	if gap, said := in.Settings["gap"]; said { // that of the other losses is another where nobody says it
 		given["gap"] = gap
 	}
 	switch solver := v.Choice("solver", solvers...); solver {
 	case solverNewton, solverDescent, solverDual:
 		v.Refuse("solver", "loss=softmax has the solvers average, sgd, momentum, adagrad, adam, ftrl")
 	case solverAverage, solverMomentum:
-		if l1 := v.Text("l1"); l1 != "0" {
+		if v.IsAuto("l1") || v.Float("l1", 0, 1e6) > 0 {
 			v.Refuse("solver", "l1 is taken by proximal steps on the server, which sgd, adagrad, adam and ftrl have; leave it out")
 		}
 		given["rule"] = solver
 	default:
 		given["rule"] = solver
 	}
-	if _, given := in.Settings["path"]; given {
+	if _, said := in.Settings["path"]; said {
 		v.Refuse("path", "loss=softmax follows the evidence of the rows, or takes l1 and l2 as they are given")
 	}
 	if v.Choice("calibrate", calibrateNone, calibratePlatt, calibrateIsotonic) != calibrateNone {
@@ -55,6 +55,12 @@ func newSoftmax(in app.Input, v app.Values) (*app.Run, error) {
 	if v.Choice("scale", scaleAuto, scaleNone) == scaleNone {
 		v.Refuse("scale", "loss=softmax scales features")
 	}
+	return given
+}
+
+// newSoftmax makes a run by mlr's settings of these values.
+func newSoftmax(in app.Input, v app.Values) (*app.Run, error) {
+	given := mlrSettings(in, v)
 	if err := v.Err(); err != nil {
 		return nil, err
 	}

@@ -337,6 +337,7 @@ func TestChargedRefusals(t *testing.T) {
 		"l1=0.1 rule=average":  "sgd, adagrad, adam and ftrl have; leave it out",
 		"l1=0.1 rule=momentum": "sgd, adagrad, adam and ftrl have; leave it out",
 		"rule=ftrl l2=0":       "ftrl needs what holds weights",
+		"l1=0.1 batch=4":       "whose number clocks says",
 		"gap=0.1":              "it goes with l1 or ftrl",
 	} {
 		given := map[string]string{}

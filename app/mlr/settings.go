@@ -98,7 +98,9 @@ func (c *config) charge(warm, gapped, fixed bool) {
 			c.rule = ruleAdam
 		}
 	}
-	c.charges = c.l1 > 0 || c.rule == ruleFTRL
+	if c.charges = c.l1 > 0 || c.rule == ruleFTRL; c.charges && c.batch > 0 {
+		v.Refuse("batch", "with l1 or ftrl a step is of all rows of a clock, whose number clocks says; leave it out")
+	}
 	switch {
 	case !c.charges:
 		if gapped {
