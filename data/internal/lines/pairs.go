@@ -10,6 +10,7 @@ import (
 type pairs struct {
 	table []pairPlace
 	taken int
+	seen  int32 // of nothing: what was looked at
 }
 
 // pairPlace is two numbers of ids, and 1 + the number of both; 0 when free.
@@ -18,27 +19,45 @@ type pairPlace struct{ first, second, at int32 }
 // pairSeed differs from process to process, as hashSeed does and for the same reason.
 var pairSeed = rand.Uint64()
 
-// pair is the number of two ids as one, the next one when they are new.
-func (in *IDs) pair(first, second, block int32) int32 {
-	m := &in.pairs
-	if 2*m.taken >= len(m.table) {
+// together is two ids that follow each other, and the place in a list where their number goes.
+type together struct {
+	first, second int32
+	to            int
+	hash          uint64
+}
+
+// number gives pairs their numbers in a list, the next ones where they are new. The table is far larger than any cache: the places of all are looked at first, so that waits for memory pass side by side.
+func (m *pairs) number(in *IDs, list []together, to []int32, block int32) {
+	for 2*(m.taken+len(list)) >= len(m.table) {
 		m.grow()
 	}
-	p := m.find(first, second)
-	if p.at == 0 {
-		m.taken++
-		in.names = doubled(in.names, len(in.name(first))+1+len(in.name(second)))
-		in.names = append(append(append(in.names, in.name(first)...), PairJoin), in.name(second)...)
-		*p = pairPlace{first, second, in.added(block) + 1}
+	mask := uint64(len(m.table) - 1)
+	for i := range list {
+		t := &list[i]
+		t.hash = hashOf(t.first, t.second)
+		m.seen += m.table[t.hash&mask].at
 	}
-	return p.at - 1
+	for _, t := range list {
+		p := m.find(t.first, t.second, t.hash)
+		if p.at == 0 {
+			m.taken++
+			in.names = doubled(in.names, len(in.name(t.first))+1+len(in.name(t.second)))
+			in.names = append(append(append(in.names, in.name(t.first)...), PairJoin), in.name(t.second)...)
+			*p = pairPlace{t.first, t.second, in.added(block) + 1}
+		}
+		to[t.to] = p.at - 1
+	}
+}
+
+func hashOf(first, second int32) uint64 {
+	high, low := bits.Mul64(uint64(first)<<32|uint64(uint32(second))^pairSeed, 0x9e3779b97f4a7c15)
+	return high ^ low
 }
 
 // find is the place of two ids, or where they belong.
-func (m *pairs) find(first, second int32) *pairPlace {
-	high, low := bits.Mul64(uint64(first)<<32|uint64(uint32(second))^pairSeed, 0x9e3779b97f4a7c15)
-	for at, mask := high^low, uint64(len(m.table)-1); ; at++ {
-		if p := &m.table[at&mask]; p.at == 0 || p.first == first && p.second == second {
+func (m *pairs) find(first, second int32, hash uint64) *pairPlace {
+	for mask := uint64(len(m.table) - 1); ; hash++ {
+		if p := &m.table[hash&mask]; p.at == 0 || p.first == first && p.second == second {
 			return p
 		}
 	}
@@ -50,7 +69,7 @@ func (m *pairs) grow() {
 	m.table = make([]pairPlace, max(1024, 2*len(old)))
 	for _, p := range old {
 		if p.at != 0 {
-			*m.find(p.first, p.second) = p
+			*m.find(p.first, p.second, hashOf(p.first, p.second)) = p
 		}
 	}
 }

@@ -26,6 +26,7 @@ type Text struct {
 	before int32          // the number of the word before in the document, leftOut at its beginning
 	near   near           // words that were met not long ago, by their letters
 	resets int            // of Words, when near was filled
+	behind []together     // pairs that have a place in the piece, and no number yet
 }
 
 // WordBytes is the longest word; longer runs are addresses, encodings or damage.
@@ -48,7 +49,7 @@ func (l *Text) Parse(text []byte, p *Piece) *Fault {
 	case l.resets != l.Words.resets:
 		clear(l.near.sets)
 	}
-	l.resets, l.before = l.Words.resets, leftOut
+	l.resets, l.before, l.behind = l.Words.resets, leftOut, l.behind[:0]
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
 		case folded[c] != 0 || c >= utf8.RuneSelf:
@@ -71,6 +72,7 @@ func (l *Text) Parse(text []byte, p *Piece) *Fault {
 			i++
 		}
 	}
+	l.pair(p)
 	return nil
 }
 
@@ -109,7 +111,7 @@ func (l *Text) takeShort(text []byte, i int, p *Piece) (next int) {
 	if n >= 2 && letters != 0 {
 		at, ok := l.near.find(lo, hi)
 		if !ok {
-			at = l.lookShort(lo, hi, n)
+			at = l.lookShort(lo, hi, n, p)
 		}
 		if at != leftOut {
 			l.put(at, p)
@@ -204,7 +206,7 @@ func (l *Text) add(n, runes int, letters byte, p *Piece) {
 	if runes < 2 || letters&letterBit == 0 || n > WordBytes {
 		return
 	}
-	if at := l.number(n); at != leftOut {
+	if at := l.number(n, p); at != leftOut {
 		l.put(at, p)
 	}
 }
@@ -216,15 +218,30 @@ func (l *Text) put(at int32, p *Piece) {
 		return
 	}
 	if l.before != leftOut {
-		p.Index = append(p.Index, l.Words.pair(l.before, at, l.Block))
+		l.behind = append(l.behind, together{first: l.before, second: at, to: len(p.Index)})
+		p.Index = append(p.Index, leftOut)
+		if len(l.behind) == pairsAtOnce {
+			l.pair(p)
+		}
 	}
 	l.before = at
 }
 
+// pairsAtOnce is how many pairs get their numbers at a time.
+const pairsAtOnce = 64
+
+// pair gives the pairs that have none their numbers.
+func (l *Text) pair(p *Piece) {
+	if len(l.behind) > 0 {
+		l.Words.pairs.number(l.Words, l.behind, p.Index, l.Block)
+		l.behind = l.behind[:0]
+	}
+}
+
 // number is that of the word that was read.
-func (l *Text) number(n int) int32 {
+func (l *Text) number(n int, p *Piece) int32 {
 	if n > nearBytes {
-		return l.look(l.word[:n])
+		return l.look(l.word[:n], p)
 	}
 	lo, hi := binary.LittleEndian.Uint64(l.word[:]), binary.LittleEndian.Uint64(l.word[8:])
 	if n < 8 {
@@ -234,23 +251,24 @@ func (l *Text) number(n int) int32 {
 	}
 	at, ok := l.near.find(lo, hi)
 	if !ok {
-		at = l.lookShort(lo, hi, n)
+		at = l.lookShort(lo, hi, n, p)
 	}
 	return at
 }
 
 // lookShort looks for a word of at most nearBytes bytes, and remembers it.
-func (l *Text) lookShort(lo, hi uint64, n int) int32 {
+func (l *Text) lookShort(lo, hi uint64, n int, p *Piece) int32 {
 	binary.LittleEndian.PutUint64(l.word[:], lo)
 	binary.LittleEndian.PutUint64(l.word[8:], hi)
-	at := l.look(l.word[:n])
+	at := l.look(l.word[:n], p)
 	l.near.grow(len(l.Words.ends))
 	l.near.add(lo, hi, at)
 	return at
 }
 
-// look finds a word, or gives it the next number.
-func (l *Text) look(word []byte) int32 {
+// look finds a word, or gives it the next number, behind those of the pairs before it.
+func (l *Text) look(word []byte, p *Piece) int32 {
+	l.pair(p)
 	if l.Stops[string(word)] {
 		return leftOut
 	}
