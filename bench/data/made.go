@@ -98,5 +98,5 @@ func (m made) make(shelf *sets.Shelf, scale int) input {
 			m.row(w, r)
 		}
 	})
-	return input{m.name, path, m.kind, m.wanted}
+	return input{name: m.name, path: path, kind: m.kind, wanted: m.wanted}
 }

@@ -52,6 +52,7 @@ type input struct {
 	name, path string
 	kind       data.Kind
 	wanted     float64
+	opt        data.Options
 }
 
 func choose(shelf *sets.Shelf, files string, full bool) []input {
@@ -64,7 +65,7 @@ func choose(shelf *sets.Shelf, files string, full bool) []input {
 		if strings.Contains(filepath.Base(path), "tsv") {
 			kind = data.Ratings
 		}
-		inputs = append(inputs, input{filepath.Base(path), path, kind, wanted})
+		inputs = append(inputs, input{name: filepath.Base(path), path: path, kind: kind, wanted: wanted})
 	}
 	return inputs
 }
@@ -75,12 +76,19 @@ func generated(shelf *sets.Shelf, full bool) []input {
 		scale = 8
 	}
 	inputs := []input{
-		{"triples", shelf.Ratings(6040, 3706, 1_000_000*scale).Train, data.Ratings, wanted},
-		{"LIBSVM", shelf.Documents(20_000*scale, 1, 17_561).Train, data.Examples, wanted},
-		{"CSV", shelf.Numbers(40_000*scale, 30).Train, data.Examples, wanted},
+		{"triples", shelf.Ratings(6040, 3706, 1_000_000*scale).Train, data.Ratings, wanted, data.Options{}},
+		{"LIBSVM", shelf.Documents(20_000*scale, 1, 17_561).Train, data.Examples, wanted, data.Options{}},
+		{"CSV", shelf.Numbers(40_000*scale, 30).Train, data.Examples, wanted, data.Options{}},
 	}
 	for _, m := range formats {
-		inputs = append(inputs, m.make(shelf, scale))
+		in := m.make(shelf, scale)
+		inputs = append(inputs, in)
+		if m.file == "text.txt" {
+			in.name, in.opt = "text, without stop words", data.Options{StopWords: data.English}
+			inputs = append(inputs, in)
+			in.name, in.opt = "text, with pairs, most of them new", data.Options{Ngrams: 2}
+			inputs = append(inputs, in)
+		}
 	}
 	return inputs
 }
@@ -91,7 +99,9 @@ func race(b *pair.Bench, in input) {
 	}
 	size := float64(pair.Must(os.Stat(in.path)).Size())
 	ours := pair.Side{Name: in.name, Run: pair.Measure(func() (float64, error) {
-		set, err := data.Read(context.Background(), []string{in.path}, in.kind, data.Options{Workers: 1})
+		opt := in.opt
+		opt.Workers = 1
+		set, err := data.Read(context.Background(), []string{in.path}, in.kind, opt)
 		if err != nil {
 			return 0, err
 		}
