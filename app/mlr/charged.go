@@ -17,7 +17,7 @@ import (
 // There is one least objective, so that training rows alone say how far the run is: the objective of all of them is measured after each epoch, the epoch with the
 // least is kept, and the pace, by which gradients and charges are multiplied, is cut when an epoch gains little.
 //
-// Invariant: each row of weights that an epoch uses is charged for all its clocks (TestChargesOfAnEpoch).
+// Invariant: each row of weights that an epoch uses is charged for all its clocks (TestDueOfEachRow).
 //
 // Turned down: the proximal step within the local steps of rule average. Ways are averaged and have momentum, and hardly a mean is exactly zero.
 
@@ -46,7 +46,7 @@ func (p *problem) clocksCharged() int {
 	return min(clocksSteps, max(clocksLeast, len(p.rows)/(least*p.splits)))
 }
 
-// clockStep is the step of rule sgd, of all rows of a clock. Those of charged steps are few.
+// clockStep is the step of rule sgd, whose gradient is that of all rows of a clock. Charged steps have short clocks, whose gradients are noisy; others are taken for exact.
 func (p *problem) clockStep() float64 {
 	if !p.charges {
 		return p.stepAt(1 << 20)
