@@ -379,5 +379,7 @@ func FuzzParquet(f *testing.F) {
 func FuzzArrow(f *testing.F) {
 	framesSeed(f, asStream)
 	framesSeed(f, asArrow)
+	framesSeed(f, packedStream)
+	f.Add(asStream(f, damageSchema, framed(f, damageSchema, damageRows)))
 	f.Fuzz(func(t *testing.T, content []byte) { fuzzFrames(t, content, Arrow) })
 }

@@ -2,7 +2,6 @@ package frames
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"iter"
@@ -14,9 +13,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
-// metadataBytesMost bounds the description of one message.
-const metadataBytesMost = 64 << 20
-
 // arrowFile is a stream of record batches. A file is one, too, between its first eight bytes and what stands behind the stream's end.
 type arrowFile struct {
 	r       *ipc.Reader
@@ -25,23 +21,23 @@ type arrowFile struct {
 	limits  Limits
 }
 
-// OpenArrow reads the schema.
-func OpenArrow(from io.Reader, limits Limits) (f File, err error) {
+// OpenArrow reads the schema. size is that of the file, where it is one and not packed, else 0.
+func OpenArrow(from io.Reader, size int64, limits Limits) (f File, err error) {
 	defer caught(&err)
 	head := bufio.NewReader(from)
-	if magic, _ := head.Peek(len(arrowMagic)); Is(magic) == Arrow && string(magic) == string(arrowMagic) {
+	m := &messages{from: head, mem: newAllocator(limits.Bytes), limits: limits, size: size}
+	if magic, _ := head.Peek(len(arrowMagic)); string(magic) == string(arrowMagic) {
 		if _, err := head.Discard(len(arrowMagic)); err != nil {
 			return nil, err
 		}
+		m.marked = true
 	}
-	message, err := schemaMessage(head)
-	if err != nil {
-		return nil, err
-	}
-	r, err := ipc.NewReader(io.MultiReader(bytes.NewReader(message), head), ipc.WithAllocator(newAllocator(limits.Bytes)),
-		ipc.WithMetadataSizeLimit(min(metadataBytesMost, limits.Bytes)), ipc.WithBodySizeLimit(limits.Bytes))
+	r, err := ipc.NewReaderFromMessageReader(m, ipc.WithAllocator(m.mem))
 	if err != nil {
 		return nil, early(err)
+	}
+	if err := m.settle(r.Schema()); err != nil {
+		return nil, err
 	}
 	a := &arrowFile{r: r, limits: limits}
 	if n := len(r.Schema().Fields()); n > limits.Columns {

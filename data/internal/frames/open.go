@@ -27,7 +27,11 @@ func Open(s *source.Stream, limits Limits) (f File, close func() error, err erro
 	case form == Neither:
 		return fail("this is neither a Parquet file, which begins with PAR1, nor an Arrow file or stream", "name its true format with --format, or write it again")
 	case form == Arrow:
-		if f, err = OpenArrow(s, limits); err != nil {
+		size := in.Size
+		if in.Pipe || s.Packing != "" {
+			size = 0
+		}
+		if f, err = OpenArrow(s, size, limits); err != nil {
 			s.Close()
 			return nil, nil, Explain(in, err)
 		}
