@@ -31,7 +31,8 @@ type imageReader struct {
 	jobs    chan *imageBatch
 	failed  atomic.Bool
 	handed  int
-	rows    int64
+	given   int64           // images that were handed out
+	rows    int64           // and those that were met
 	classes map[string]bool // that have been met
 }
 
@@ -254,7 +255,8 @@ func (r *imageReader) hand(b *imageBatch) error {
 	if r.failed.Load() {
 		return errImages
 	}
-	b.number, b.row = r.handed, r.rows-int64(len(b.files))
+	b.number, b.row = r.handed, r.given
+	r.given += int64(len(b.files))
 	if r.handed++; r.flow == nil {
 		r.open = append(r.open, b)
 	}

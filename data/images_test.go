@@ -244,7 +244,7 @@ func TestImagesStream(t *testing.T) {
 	whole := readImages(t, dir, Options{})
 	opt := Options{Workers: 3}.Like(whole)
 	stream := func(path string, opt Options) (got []string, blocks int, d Detection, err error) {
-		d, err = Stream(t.Context(), []string{path}, Examples, opt, func(b *Block) error {
+		d, err = Stream(t.Context(), strings.Split(path, "\n"), Examples, opt, func(b *Block) error {
 			some := rowsInWords(b.Set)
 			if err := b.Turn(); err != nil {
 				return err
@@ -268,6 +268,11 @@ func TestImagesStream(t *testing.T) {
 		if got, _, _, err := stream(path, bare); err != nil || len(got) != len(want) {
 			t.Errorf("without classes %d rows: %v", len(got), err)
 		}
+	}
+	twice := opt
+	twice.Limits.Rows = 700
+	if got, _, _, err := stream(archive+"\n"+dir, twice); err == nil || !strings.Contains(err.Error(), "there are more than 700 images") || !slices.Equal(got, slices.Concat(want, want[:300])) {
+		t.Errorf("of two inputs %d rows: %v", len(got), err)
 	}
 	files["a/0240.png"] = files["a/0240.png"][:100]
 	laid(t, dir, files)
