@@ -5,7 +5,7 @@
 // The caller's duties, in order:
 //
 //  1. Find the labels (Numbered, by the list that the model keeps) and number wide rows anew (NarrowingOf).
-//  2. Divide the rows into those that train and those that are held out, and measure the former: ScaleDense or ScaleSparse.
+//  2. Divide the rows into those that train and those that are held out, and measure the former: Scale.
 //  3. Train on scaled features, and give the model weights of the features as they are.
 //
 // It refuses to know what is learned of the rows. Sums over rows run in an order that does not depend on the machine.

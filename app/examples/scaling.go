@@ -7,7 +7,17 @@ import (
 	"bellows/progress"
 )
 
-// Scaling turns a feature x into (x - center) * factor, with factor = 1/√(spread · reach): spread is
+// Scaling turns a feature x into (x - center) * factor. A feature that never changes has factor 0 but by ScaleNone: its weight stays 0.
+type Scaling struct {
+	Center []float32 // nil: zeros
+	Factor []float32
+	Square []float64 // mean square of each scaled feature
+	Bias   float64   // likewise of the bias: what its steps are multiplied by
+}
+
+// The schemes by which features are scaled.
+//
+// ScaleAuto has factor = 1/√(spread · reach): spread is
 // the root mean square of x - center over the training rows and reach its largest size. So the units
 // of a feature do not matter. Scaling by the spread alone lets rare features and outliers step too
 // far, by the reach alone leaves rare features behind; between them, 20 Newsgroups gains 1 to 2 points
@@ -18,83 +28,89 @@ import (
 //
 // Dense features are centred on their mean, which takes the largest eigenvalue out of the curvature.
 // Sparse ones are not, so that zeros stay zeros; they share one more factor, which makes the mean
-// squared length of a row 1. A feature that never changes has factor 0: its weight stays 0.
+// squared length of a row 1.
 //
 // The bias of sparse rows, a feature that is always 1, is scaled by the root of that factor. Scaled like the others it would take
 // too many epochs where classes differ in size; unscaled it takes half of every step, so that single rows
 // swing the scores of all: 20 Newsgroups then needs two epochs more to the same accuracy.
-type Scaling struct {
-	Center []float32 // nil: zeros
-	Factor []float32
-	Square []float64 // mean square of each scaled feature
-	Bias   float64   // likewise of the bias: what its steps are multiplied by
+//
+// Of the others ScaleStandard divides by the deviation, ScaleMaxAbs by the largest size, ScaleMinMax by the distance from the least to the most, zeros of sparse rows included; dense features are centred on their
+// mean by these, too, of which the bias alone knows: where 0 lies, at the least or at the mean, is no other model, and steps are many where all features
+// have one sign. ScaleNone leaves features as they are. By all four the bias is 1.
+const (
+	ScaleAuto     = app.Auto
+	ScaleStandard = "standard"
+	ScaleMaxAbs   = "maxabs"
+	ScaleMinMax   = "minmax"
+	ScaleNone     = "none"
+)
+
+// Schemes are all schemes.
+func Schemes() []string {
+	return []string{ScaleAuto, ScaleStandard, ScaleMaxAbs, ScaleMinMax, ScaleNone}
 }
 
-// parts is how many pieces sums over rows are cut into: their order is fixed by it, and not by the
+// ScaleReason is what help says of schemes.
+const ScaleReason = "how features are scaled, by what training rows have of them; weights of the model are of features as they are. auto is between deviation and largest size, so that their units do not matter; standard divides by the deviation, maxabs by the largest size, minmax by the distance from the least to the most, and dense features are centred by all of them; none takes them as they are"
+
+// Scale measures rows of a source, whose weights are 1 in the mean, in one pass.
+func Scale(meter *progress.Meter, s Source, dense bool, rows []int32, weights RowWeights, scheme string) Scaling {
+	meter.Begin(progress.Part{Doing: "measuring columns", Unit: "rows", Total: int64(len(rows))})
+	if dense {
+		return scaleDense(measureDense(meter, s, rows, weights), scheme)
+	}
+	return scaleSparse(measureSparse(meter, s, rows, weights), weights.Sum(rows), scheme)
+}
+
+// parts is how many pieces dense rows are cut into: the order of sums is fixed by it, and not by the
 // number of processors.
 const parts = 64
 
-// moments is sums over rows for every feature.
-type moments struct{ sum, low, high []float64 }
-
-// ScaleDense measures the rows of a source, whose weights are 1 in the mean.
-func ScaleDense(meter *progress.Meter, s Source, rows []int32, weights RowWeights) Scaling {
-	meter.Begin(progress.Part{Doing: "measuring columns", Unit: "rows", Total: 2 * int64(len(rows))})
-	f := s.Width
-	m := measure(meter, s, rows, weights)
-	center, factor := make([]float32, f), make([]float32, f)
-	for j := range center {
-		center[j] = float32(m.sum[j] / float64(len(rows)))
-	}
-	square := spread(meter, s, rows, weights, center)
-	for j, v := range square {
-		reach := max(m.high[j]-float64(center[j]), float64(center[j])-m.low[j])
-		if m.high[j] == m.low[j] {
-			center[j], square[j] = 0, 0
-			continue
-		}
-		deviation := math.Sqrt(v)
-		factor[j] = float32(1 / math.Sqrt(deviation*math.Sqrt(deviation*reach)))
-		square[j] = v * float64(factor[j]) * float64(factor[j])
-	}
-	return Scaling{center, factor, square, 1}
+// moments is what dense rows have of each feature: by Welford's method, and of pieces by that of Chan, Golub and LeVeque, so that a mean far from 0 costs no digits of the deviation.
+type moments struct {
+	weight      float64   // of the rows
+	mean, about []float64 // about: the sum of squares about the mean
+	low, high   []float64
 }
 
-// overParts sums each of the pieces of rows, until the meter's context ends.
-func overParts[T any](meter *progress.Meter, rows []int32, sum func(rows []int32) T) []T {
-	part := make([]T, parts)
+func newMoments(f int) *moments {
+	m := &moments{0, make([]float64, f), make([]float64, f), make([]float64, f), make([]float64, f)}
+	for j := range m.low {
+		m.low[j], m.high[j] = math.Inf(1), math.Inf(-1)
+	}
+	return m
+}
+
+func measureDense(meter *progress.Meter, s Source, rows []int32, weights RowWeights) *moments {
+	part := make([]*moments, parts)
 	app.ForEach(parts, func(i int) {
-		if some := app.Part(rows, i, parts); meter.Add(int64(len(some))) == nil {
-			part[i] = sum(some)
+		some := app.Part(rows, i, parts)
+		if part[i] = newMoments(s.Width); meter.Add(int64(len(some))) != nil {
+			return
+		}
+		buf := make([]float32, s.Width)
+		for _, r := range some {
+			if w := weights.Of(int(r)); w > 0 {
+				part[i].add(s.Vector(int(r), buf), w)
+			}
 		}
 	})
-	return part
-}
-
-func measure(meter *progress.Meter, s Source, rows []int32, weights RowWeights) moments {
-	part := overParts(meter, rows, func(rows []int32) moments {
-		m, buf := newMoments(s.Width), make([]float32, s.Width)
-		for _, r := range rows {
-			m.add(s.Vector(int(r), buf), weights.Of(int(r)))
-		}
-		return m
-	})
-	all := newMoments(s.Width)
-	for _, m := range part {
-		for j, v := range m.sum {
-			all.sum[j] += v
-			all.low[j], all.high[j] = min(all.low[j], m.low[j]), max(all.high[j], m.high[j])
-		}
+	for _, m := range part[1:] {
+		part[0].join(m)
 	}
-	return all
+	return part[0]
 }
 
 // add is the inner loop: the numbers of a row are finite, so that comparing them says all that min and max would.
 func (m *moments) add(row []float32, weight float64) {
-	sum, low, high := m.sum[:len(row)], m.low[:len(row)], m.high[:len(row)]
+	m.weight += weight
+	rate := weight / m.weight
+	mean, about, low, high := m.mean[:len(row)], m.about[:len(row)], m.low[:len(row)], m.high[:len(row)]
 	for j, x := range row {
 		v := float64(x)
-		sum[j] += weight * v
+		d := v - mean[j]
+		mean[j] += rate * d
+		about[j] += weight * d * (v - mean[j])
 		if v < low[j] {
 			low[j] = v
 		}
@@ -104,79 +120,149 @@ func (m *moments) add(row []float32, weight float64) {
 	}
 }
 
-func newMoments(f int) moments {
-	m := moments{make([]float64, f), make([]float64, f), make([]float64, f)}
-	for j := range m.low {
-		m.low[j], m.high[j] = math.Inf(1), math.Inf(-1)
+// join takes further rows.
+func (m *moments) join(o *moments) {
+	weight := m.weight + o.weight
+	if weight == 0 {
+		return
 	}
-	return m
+	for j, mean := range o.mean {
+		d := mean - m.mean[j]
+		m.mean[j] += d * o.weight / weight
+		m.about[j] += o.about[j] + d*d*m.weight*o.weight/weight
+		m.low[j], m.high[j] = min(m.low[j], o.low[j]), max(m.high[j], o.high[j])
+	}
+	m.weight = weight
 }
 
-// spread is the mean square of every feature about its center.
-func spread(meter *progress.Meter, s Source, rows []int32, weights RowWeights, center []float32) []float64 {
-	part := overParts(meter, rows, func(rows []int32) []float64 {
-		sum, buf := make([]float64, s.Width), make([]float32, s.Width)
-		for _, r := range rows {
-			row, weight := s.Vector(int(r), buf), weights.Of(int(r))
-			sum, center := sum[:len(row)], center[:len(row)]
-			for j, x := range row {
-				d := float64(x) - float64(center[j])
-				sum[j] += weight * d * d
-			}
+func scaleDense(m *moments, scheme string) Scaling {
+	f := len(m.mean)
+	s := Scaling{make([]float32, f), make([]float32, f), make([]float64, f), 1}
+	for j := range s.Factor {
+		if scheme == ScaleNone {
+			s.Factor[j] = 1
+		} else if m.high[j] > m.low[j] {
+			s.Center[j] = float32(m.mean[j])
+			s.Factor[j] = float32(m.factor(j, float64(s.Center[j]), scheme))
 		}
-		return sum
-	})
-	all := make([]float64, s.Width)
-	for _, sum := range part {
-		for j, v := range sum {
-			all[j] += v
-		}
+		off := m.mean[j] - float64(s.Center[j])
+		s.Square[j] = (m.about[j]/m.weight + off*off) * float64(s.Factor[j]) * float64(s.Factor[j])
 	}
-	for j := range all {
-		all[j] /= float64(len(rows))
+	return s
+}
+
+// factor is that of a feature that changes.
+func (m *moments) factor(j int, center float64, scheme string) float64 {
+	deviation, low, high := math.Sqrt(m.about[j]/m.weight), m.low[j], m.high[j]
+	switch scheme {
+	case ScaleStandard:
+		return 1 / deviation
+	case ScaleMaxAbs:
+		return 1 / max(high, -low)
+	case ScaleMinMax:
+		return 1 / (high - low)
 	}
-	return all
+	return 1 / math.Sqrt(deviation*math.Sqrt(deviation*max(high-center, center-low)))
+}
+
+// inverse is 1/v, or 0 of 0.
+func inverse(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	return 1 / v
+}
+
+// total is what sparse rows have of a feature where it is not zero: about its first value, so that a mean far from 0 costs no digits of the deviation.
+type total struct {
+	first, weight float64
+	sum, square   float64 // of the differences from first
+	low, high     float64 // of all rows, so that 0 is between them
 }
 
 // measureStep is how many sparse rows are measured before somebody asks whether to go on.
 const measureStep = 4096
 
-// ScaleSparse measures the rows of a sparse source, whose weights are 1 in the mean.
-func ScaleSparse(meter *progress.Meter, s Source, rows []int32, weights RowWeights) Scaling {
-	meter.Begin(progress.Part{Doing: "measuring columns", Unit: "rows", Total: int64(len(rows))})
-	factor, square := make([]float32, s.Width), make([]float64, s.Width)
-	reach := make([]float64, s.Width)
+func measureSparse(meter *progress.Meter, s Source, rows []int32, weights RowWeights) []total {
+	all := make([]total, s.Width)
 	for at, r := range rows {
 		if at%measureStep == 0 && meter.Add(int64(min(measureStep, len(rows)-at))) != nil {
 			break
 		}
-		index, value := s.Entries(int(r))
 		weight := weights.Of(int(r))
+		if weight == 0 {
+			continue
+		}
+		index, value := s.Entries(int(r))
 		for i, j := range index {
-			v := float64(value[i])
-			square[j] += weight * v * v
-			reach[j] = max(reach[j], math.Abs(v))
+			v, t := float64(value[i]), &all[j]
+			if t.weight == 0 {
+				t.first = v
+			}
+			d := v - t.first
+			t.weight += weight
+			t.sum += weight * d
+			t.square += weight * d * d
+			t.low, t.high = min(t.low, v), max(t.high, v)
 		}
 	}
-	total := 0.0
-	for j := range square {
-		square[j] /= float64(len(rows))
-		if square[j] > 0 {
-			g := 1 / (math.Sqrt(square[j]) * reach[j])
-			square[j] *= g
-			reach[j] = math.Sqrt(g)
+	return all
+}
+
+// reach is the largest size.
+func (t *total) reach() float64 { return max(t.high, -t.low) }
+
+// moments are the means of squares, as they are and about the mean, over rows of so much weight.
+func (t *total) moments(rows float64) (square, variance float64) {
+	if t.weight == 0 {
+		return 0, 0
+	}
+	mean := t.first + t.sum/t.weight
+	about := max(0, t.square-t.sum*t.sum/t.weight)
+	return (about + t.weight*mean*mean) / rows, (about + mean*mean*t.weight*max(0, rows-t.weight)/rows) / rows
+}
+
+// scaleSparse scales by what rows of so much weight have.
+func scaleSparse(all []total, rows float64, scheme string) Scaling {
+	s := Scaling{nil, make([]float32, len(all)), make([]float64, len(all)), 1}
+	if scheme == ScaleAuto {
+		return scaleRows(all, rows, s)
+	}
+	for j := range all {
+		square, variance := all[j].moments(rows)
+		factor := 1.0
+		switch scheme {
+		case ScaleStandard:
+			factor = inverse(math.Sqrt(variance))
+		case ScaleMaxAbs:
+			factor = inverse(all[j].reach())
+		case ScaleMinMax:
+			factor = inverse(all[j].high - all[j].low)
 		}
-		total += square[j]
+		s.Factor[j] = float32(factor)
+		s.Square[j] = square * float64(s.Factor[j]) * float64(s.Factor[j])
 	}
-	bias := 1 / math.Sqrt(1+total)
-	if total == 0 {
-		return Scaling{nil, factor, square, bias}
+	return s
+}
+
+// scaleRows is ScaleAuto of sparse rows, whose mean squared length becomes 1.
+func scaleRows(all []total, rows float64, s Scaling) Scaling {
+	factor, length := make([]float64, len(all)), 0.0
+	for j := range all {
+		if square, _ := all[j].moments(rows); square > 0 {
+			g := 1 / (math.Sqrt(square) * all[j].reach())
+			s.Square[j], factor[j] = square*g, math.Sqrt(g)
+		}
+		length += s.Square[j]
 	}
-	for j := range square {
-		square[j] /= total
-		factor[j] = float32(reach[j] / math.Sqrt(total))
+	if s.Bias = 1 / math.Sqrt(1+length); length == 0 {
+		return s
 	}
-	return Scaling{nil, factor, square, bias}
+	for j := range s.Square {
+		s.Square[j] /= length
+		s.Factor[j] = float32(factor[j] / math.Sqrt(length))
+	}
+	return s
 }
 
 // Apply writes the scaled row to dst.

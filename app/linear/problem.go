@@ -260,17 +260,7 @@ func (p *problem) layout() {
 
 // measure finds the scale of features.
 func (p *problem) measure() error {
-	switch {
-	case p.raw:
-		p.scale = examples.Scaling{Center: make([]float32, p.features), Factor: slices.Repeat([]float32{1}, p.features), Bias: 1}
-		if !p.dense {
-			p.scale.Center = nil
-		}
-	case p.dense:
-		p.scale = examples.ScaleDense(p.meter, p.src, p.rows, p.weight)
-	default:
-		p.scale = examples.ScaleSparse(p.meter, p.src, p.rows, p.weight)
-	}
+	p.scale = examples.Scale(p.meter, p.src, p.dense, p.rows, p.weight, p.scaling)
 	p.bias = float32(math.Sqrt(p.scale.Bias))
 	p.belief = examples.Belief(p.dense, len(p.rows), p.features)
 	p.spectrum = examples.NewSpectrum(p.scale.Square)

@@ -21,7 +21,7 @@ var settings = []app.Setting{
 	{Name: "path", Default: app.Auto, Reason: "how many strengths of l1=auto, or else of l2, are tried from strong to weak, each from where the last has ended, on a part of the rows; those kept aside choose among them, and then all rows train. Columns and the manifest tell of each. auto is as many as it takes, where l1 or l2 is to be chosen so"},
 	{Name: "delta", Default: "0.5", Reason: "huber: errors beyond it count by their size and not by their square; a multiple of the labels' spread"},
 	{Name: "epsilon", Default: "0.1", Reason: "insensitive: errors up to it cost nothing; a multiple of the labels' spread"},
-	{Name: "scale", Default: scaleAuto, Reason: "auto scales features and labels by what training rows have, so that their units do not matter; none takes them as they are, with a feature that is always 1, as LIBLINEAR with -B 1"},
+	{Name: "scale", Default: app.Auto, Reason: examples.ScaleReason + "; none takes labels as they are, too, as LIBLINEAR with -B 1, and the others have their mean and deviation from the training rows"},
 	{Name: "solver", Default: app.Auto, Reason: "newton solves for all weights at once, and comes to the best of all losses, with l1 or without, in few epochs; descent goes from feature to feature, dual from row to row, and all of them end close to the best; sgd, adagrad, adam and ftrl (FTRL-proximal) step by gradients, with l1 and l2 taken on the server, and allow --staleness; softmax has average (splits take local steps that are averaged with momentum), its choice, and sgd, momentum, adagrad, adam, its choice with l1, and ftrl; auto is newton for up to 1024 features, else descent with l1 and dual without, and dual where l1 meets hinge or insensitive"},
 	{Name: "lr", Default: "1", Reason: "sgd, adagrad, adam, ftrl, and softmax: step size, as a multiple of what suits the data; it is cut when epochs gain little"},
 	{Name: "class_weights", Default: "none", Reason: "how much the rows of a class count in training: balanced is rows/(classes*rows of the class), or label:weight,..., 1 for other labels; test figures leave these out. Of losses of classes; it multiplies what rows count by --weight"},
@@ -48,12 +48,6 @@ const (
 
 // otherNames are the names that losses have elsewhere.
 var otherNames = map[string]string{"svm": lossHinge, "linreg": lossSquared, "ridge": lossSquared, "robust": lossHuber, "svr": lossInsensitive}
-
-// The values of the setting scale.
-const (
-	scaleAuto = "auto"
-	scaleNone = "none"
-)
 
 // The values of the setting solver beside auto.
 const (
@@ -90,7 +84,7 @@ type config struct {
 	weighs         bool              // rows count by their class
 	consistency    table.Consistency // of steps
 	solver         string
-	raw            bool // features and labels as they are
+	scaling        string // of features, and with examples.ScaleNone of no labels either
 	splits, clocks int
 	seed           uint64
 	epochs.Ending
@@ -117,7 +111,7 @@ func newConfig(in app.Input) (config, error) {
 		}
 	}
 	c := config{
-		values: v, name: v.Text("loss"), path: v.IntOrAuto("path", 2, givenMost), gap: v.Float("gap", 1e-7, 1), raw: v.Choice("scale", scaleAuto, scaleNone) == scaleNone,
+		values: v, name: v.Text("loss"), path: v.IntOrAuto("path", 2, givenMost), gap: v.Float("gap", 1e-7, 1), scaling: v.Choice("scale", examples.Schemes()...),
 		solver: v.Choice("solver", solvers...),
 		lr:     v.Float("lr", 1e-9, 1e9), consistency: in.Consistency(table.BSP),
 		splits: v.IntOrAuto("splits", 1, 1<<14), clocks: v.IntOrAuto("clocks", 1, clocksMax),

@@ -26,7 +26,7 @@ var softmaxOnly = []string{"batch", "early_stop", "patience"}
 // mlrSettings is settings of linear by mlr's names. What mlr has not is refused in v.
 func mlrSettings(in app.Input, v app.Values) map[string]string {
 	given := map[string]string{}
-	for _, key := range []string{"l2", "l1", "lr", "class_weights", "batch", "splits", "clocks", "early_stop", "patience"} {
+	for _, key := range []string{"l2", "l1", "lr", "class_weights", "scale", "batch", "splits", "clocks", "early_stop", "patience"} {
 		given[key] = v.Text(key)
 	}
 	if gap, said := in.Settings["gap"]; said { // that of the other losses is another where nobody says it
@@ -51,9 +51,6 @@ func mlrSettings(in app.Input, v app.Values) map[string]string {
 	}
 	if v.Bool("progressive") {
 		v.Refuse("progressive", "loss=softmax shows the loss of rows as they are visited, which in the first epoch is this")
-	}
-	if v.Choice("scale", scaleAuto, scaleNone) == scaleNone {
-		v.Refuse("scale", "loss=softmax scales features")
 	}
 	return given
 }

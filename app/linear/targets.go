@@ -79,7 +79,7 @@ func (p *problem) readLabels(set *data.Set) error {
 // aim makes targets of the labels, by what training rows have.
 func (p *problem) aim() {
 	p.center, p.spread = 0, 1
-	if !p.classes && !p.raw {
+	if !p.classes && p.scaling != examples.ScaleNone {
 		labels := make([]label, len(p.rows))
 		for i, r := range p.rows {
 			labels[i] = label{float64(p.src.Label[r]), p.weight.Of(int(r))}

@@ -184,7 +184,7 @@ func TestPolicy(t *testing.T) {
 		{0.95, 0.9, math.Pow(paceCut, 3), false, 1},      // worse yet in training: noise
 		{0.4, math.NaN(), math.Pow(paceCut, 3), true, 1}, // nothing held out
 	} {
-		if best := k.advance(&d.Progress, s.loss, s.held, make([]float64, heldBlocks)); best != s.best || d.Since != s.since || math.Abs(k.pace-s.pace) > 1e-12 {
+		if best, _ := k.advance(&d.Progress, s.loss, s.held, make([]float64, heldBlocks)); best != s.best || d.Since != s.since || math.Abs(k.pace-s.pace) > 1e-12 {
 			t.Errorf("epoch %d: best %v, since %d, pace %v; want %+v", i+1, best, d.Since, k.pace, s)
 		}
 	}
@@ -229,7 +229,7 @@ func TestTrustedPolicy(t *testing.T) {
 		}
 		blocks[0] += s.swing * n
 		blocks[1] -= s.swing * n
-		if keep := k.advance(&d.Progress, s.loss, s.held, blocks); keep != s.keep || d.Since != s.since || math.Abs(k.pace-s.pace) > 1e-12 {
+		if keep, _ := k.advance(&d.Progress, s.loss, s.held, blocks); keep != s.keep || d.Since != s.since || math.Abs(k.pace-s.pace) > 1e-12 {
 			t.Errorf("epoch %d: keep %v, since %d, pace %v; want %+v", i+1, keep, d.Since, k.pace, s)
 		}
 	}

@@ -30,6 +30,7 @@ type policy struct {
 	trusts bool      // weights do not fit the noise
 	grows  bool      // steps may grow
 	best   []float64 // loss of each block of held-out rows where all were predicted best
+	weak   float64   // alpha of that epoch
 	rows   []float64 // held-out rows of each block, by their weights
 	held   float64   // held-out rows in all, by their weights
 }
@@ -89,9 +90,9 @@ func (k *policy) Score(*epochs.Progress, []float64) []float64 { return nil }
 func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdict {
 	n := float64(len(k.p.rows))
 	loss, correct, spread := trained[gotLoss]/n, trained[gotCorrect]/n, trained[gotSpread:]
-	keep := k.advance(p, loss, scores[gotHeldWeighed]/k.held, scores[gotScore:]) // NaN without held-out rows
+	keep, worse := k.advance(p, loss, scores[gotHeldWeighed]/k.held, scores[gotScore:]) // NaN without held-out rows
 	if k.p.l2 < 0 {
-		k.regularise(p.Epoch, spread, scores[gotSquares])
+		k.regularise(p.Epoch, spread, scores[gotSquares], worse)
 	}
 	return epochs.Verdict{Metrics: k.p.metrics(loss, correct, scores), Keep: keep && k.p.EarlyStop}
 }
@@ -116,19 +117,24 @@ func momentum(clock int) float64 {
 	return min(betaMost, float64(clock+1)/float64(clock+4))
 }
 
-// advance takes an epoch's means and the loss of each block of held-out rows, and says whether its weights are to be kept. held
-// is NaN where no rows are held out: then every epoch's are.
-func (k *policy) advance(p *epochs.Progress, loss, held float64, blocks []float64) (keep bool) {
+// advance takes an epoch's means and the loss of each block of held-out rows, and says whether its weights are to be kept, and whether held-out rows
+// were plainly predicted better before. held is NaN where no rows are held out: then every epoch's are kept, and none was better.
+func (k *policy) advance(p *epochs.Progress, loss, held float64, blocks []float64) (keep, worse bool) {
 	before := k.loss
 	gained := loss < (1-gainLeast)*before
 	k.loss = loss
+	more, doubt := k.compare(held-p.Best, blocks)
+	worse = more > plainly*doubt
 	if !k.trusts {
 		if !gained || held > p.Best {
 			k.cut(paceCut)
 		}
-		return p.Judge(held, (1-betterPart)*p.Marked, loss < held || k.pace <= paceCalm)
+		keep = p.Judge(held, (1-betterPart)*p.Marked, loss < held || k.pace <= paceCalm)
+		if keep {
+			k.mark(blocks)
+		}
+		return keep, worse
 	}
-	more, doubt := k.compare(held-p.Best, blocks)
 	switch {
 	case !gained || k.p.Epochs-p.Epoch <= k.p.Epochs/10: // the last epochs of a run that reaches them calm down
 		k.cut(paceDrop)
@@ -139,10 +145,16 @@ func (k *policy) advance(p *epochs.Progress, loss, held float64, blocks []float6
 	}
 	calm := k.pace <= paceCalm
 	if p.Judge(held, (1-betterPart)*p.Marked, calm) {
-		copy(k.best, blocks)
-		return true
+		k.mark(blocks)
+		return true, false
 	}
-	return (calm || gained) && more < plainly*doubt
+	return (calm || gained) && more < plainly*doubt, worse
+}
+
+// mark notes the epoch that has predicted held-out rows best.
+func (k *policy) mark(blocks []float64) {
+	copy(k.best, blocks)
+	k.weak = k.alpha
 }
 
 func (k *policy) cut(by float64) { k.pace = max(paceLeast, k.pace*by) }
@@ -160,20 +172,26 @@ func (k *policy) compare(difference float64, blocks []float64) (more, doubt floa
 	return difference, math.Sqrt(squares*n/(n-1)) / rows
 }
 
-// regularise follows the evidence of an epoch, half way in the logarithm after the first.
-func (k *policy) regularise(epoch int, spread []float64, squares float64) {
+// regularise follows the evidence of an epoch, half way in the logarithm after the first. Where held-out rows have become worse, alpha is no greater than it was when they were best: weights
+// that long steps have thrown about are small and say nothing, which would be evidence for an alpha that leaves none of them.
+func (k *policy) regularise(epoch int, spread []float64, squares float64, worse bool) {
 	next := k.p.belief * examples.Evidence(k.p.spectrum, spread, squares, k.alpha/k.p.belief)
 	if epoch > 1 || k.p.warm != nil {
 		next = math.Sqrt(k.alpha * next)
+	}
+	if worse {
+		next = min(next, k.weak)
 	}
 	k.alpha = next
 }
 
 // Save implements epochs.Policy.
-func (k *policy) Save() []float64 { return append([]float64{k.pace, k.alpha, k.loss}, k.best...) }
+func (k *policy) Save() []float64 {
+	return append([]float64{k.pace, k.alpha, k.loss, k.weak}, k.best...)
+}
 
 // Restore implements epochs.Policy.
 func (k *policy) Restore(s []float64) {
-	k.pace, k.alpha, k.loss = s[0], s[1], s[2]
-	copy(k.best, s[3:])
+	k.pace, k.alpha, k.loss, k.weak = s[0], s[1], s[2], s[3]
+	copy(k.best, s[4:])
 }

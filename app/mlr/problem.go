@@ -96,11 +96,7 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	p.layout()
 	p.chooseBatch()
 	p.chooseParts()
-	if p.dense {
-		p.scale = examples.ScaleDense(p.meter, p.src, p.rows, p.weight)
-	} else {
-		p.scale = examples.ScaleSparse(p.meter, p.src, p.rows, p.weight)
-	}
+	p.scale = examples.Scale(p.meter, p.src, p.dense, p.rows, p.weight, p.scaling)
 	if err := p.meter.Err(); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ var settings = []app.Setting{
 	{Name: "l2", Default: app.Auto, Reason: "strength of the pull towards zero, on scaled features and the mean loss; auto follows the evidence of the training rows after every epoch"},
 	{Name: "l1", Default: "0", Reason: "strength of the pull that makes weights exactly zero, beside l2, which together are an elastic net; with it the server steps, by rule, and l2=auto is 1/rows, for dense rows 0.001 at least. 0 keeps all weights"},
 	{Name: "class_weights", Default: examples.WeightsNone, Reason: "how much the rows of a class count in training: balanced is rows/(classes*rows of the class), so that rare classes are not missed; or label:weight,..., 1 for other labels; test figures leave these out"},
+	{Name: "scale", Default: app.Auto, Reason: examples.ScaleReason},
 	{Name: "batch", Default: app.Auto, Reason: "rows of a local step; auto is 1 for sparse rows and, for dense ones, 8 to 64 so that a clock has about five steps"},
 	{Name: "rule", Default: app.Auto, Reason: "average: splits take local steps that are averaged with momentum, the fastest; sgd, momentum, adagrad, adam, ftrl (FTRL-proximal): splits push gradients and the server steps; auto is average, and with l1 adam"},
 	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 16, with l1 or rule=ftrl 4 for dense rows, fewer for small data, or four for each slot that --workers A:B allows, and never depends on the machine"},
@@ -46,8 +47,9 @@ type config struct {
 	lr, l2         float64
 	l1, gap        float64
 	rule           string
-	charges        bool // weights cost something by the rule of the table: see charged.go
-	stops          bool // the run may end before its epochs
+	scaling        string // of features
+	charges        bool   // weights cost something by the rule of the table: see charged.go
+	stops          bool   // the run may end before its epochs
 	splits, clocks int
 	batch          int
 	seed           uint64
@@ -69,7 +71,7 @@ func newConfig(in app.Input, a application) (config, error) {
 		lr:     v.Float("lr", 1e-9, 1e9),
 		l2:     -1,
 		rule:   v.Choice("rule", app.Auto, ruleAverage, ruleSGD, ruleMomentum, ruleAdaGrad, ruleAdam, ruleFTRL),
-		gap:    v.Float("gap", 1e-7, 1),
+		gap:    v.Float("gap", 1e-7, 1), scaling: v.Choice("scale", examples.Schemes()...),
 		Ending: epochs.ReadEnding(&in, v, epochsDefault), meter: in.Meter,
 		splits: v.IntOrAuto("splits", 1, 1<<14), clocks: v.IntOrAuto("clocks", 1, clocksMax), batch: v.IntOrAuto("batch", 1, 1<<16),
 		seed: in.Seed, consistency: in.Consistency(table.BSP),

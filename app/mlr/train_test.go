@@ -264,3 +264,15 @@ func TestRefusesDataWithoutClasses(t *testing.T) {
 		}
 	}
 }
+
+// TestLongStepsAreNoEvidence: few sparse rows, which the first steps throw about, do not make l2 so strong that nothing is learned. Without weak, which holds alpha, a quarter of such sets ended at
+// the log-loss of a guess, 1.39.
+func TestLongStepsAreNoEvidence(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []uint64{1, 5, 7, 12, 13, 22} {
+		_, _, epochs := trained(t, app.Input{Data: setOf(rarely(3000, 200, 4, seed)), Seed: seed}, 2)
+		if got := metric(t, epochs[len(epochs)-1].Metrics, "test_logloss"); got > 1.05 {
+			t.Errorf("seed %d: log-loss %.3f after %d epochs", seed, got, len(epochs))
+		}
+	}
+}

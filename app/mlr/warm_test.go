@@ -116,7 +116,7 @@ func TestMoreEpochsGoOn(t *testing.T) {
 		set       *data.ExampleSet
 		staleness *int
 	}{"dense": {made(2000, 9, 3, 1, 0, 1), nil}, "sparse": {rarely(3000, 400, 3, 1), nil}, "stale": {made(2000, 9, 3, 1, 0, 1), &stale}} {
-		in := app.Input{Data: setOf(c.set), Seed: 5, Staleness: c.staleness}
+		in := app.Input{Data: setOf(c.set), Seed: 5, Staleness: c.staleness, Epochs: 15} // all of which are kept
 		run, tables, before := trained(t, in, 2)
 		old, err := run.Model(tables)
 		if err != nil {
