@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"fmt"
 	"strconv"
 
 	"bellows"
@@ -79,6 +80,25 @@ func Strange(class []int32) (n int64) {
 		}
 	}
 	return n
+}
+
+// StrangeWarning warns that so many of the rows to show have labels that no row of the data has; of none it is nil.
+func StrangeWarning(strange int64, rows int) []string {
+	if strange == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d test rows have labels that no row of DATA has; they count as wrong", strange, rows)}
+}
+
+// LabelsOf writes distinct labels of some rows (data.ExampleSet.Labels): numbers, or the text that they stand for.
+func LabelsOf(e *data.ExampleSet, values []float32) []string {
+	labels := Numerals(values)
+	if e.LabelNames != nil {
+		for i, y := range values {
+			labels[i] = e.LabelNames[int(y)]
+		}
+	}
+	return labels
 }
 
 // Numerals writes labels that are numbers.

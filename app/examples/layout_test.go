@@ -52,3 +52,21 @@ func TestLayout(t *testing.T) {
 		}
 	}
 }
+
+func TestLabelsOf(t *testing.T) {
+	t.Parallel()
+	e := &data.ExampleSet{Label: []float32{1, 0, 2.5}}
+	if got := LabelsOf(e, []float32{0, 1, 2.5}); !slices.Equal(got, []string{"0", "1", "2.5"}) {
+		t.Errorf("numbers are %q", got)
+	}
+	e.LabelNames = []string{"ash", "oak"}
+	if got := LabelsOf(e, []float32{1, 0}); !slices.Equal(got, []string{"oak", "ash"}) {
+		t.Errorf("text is %q", got)
+	}
+	if got := StrangeWarning(0, 9); got != nil {
+		t.Errorf("of no rows it warns %q", got)
+	}
+	if got := StrangeWarning(2, 9); len(got) != 1 || got[0] != "2 of 9 test rows have labels that no row of DATA has; they count as wrong" {
+		t.Errorf("of two rows it warns %q", got)
+	}
+}

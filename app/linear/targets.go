@@ -43,12 +43,7 @@ func (p *problem) readLabels(set *data.Set) error {
 		return bellows.Errorf(bellows.BadData, "train", name, "loss=%s "+format, append([]any{c.name}, args...)...).Hinted(hint)
 	}
 	values := e.Labels(labelsMost)
-	labels := examples.Numerals(values)
-	if e.LabelNames != nil {
-		for i, y := range values {
-			labels[i] = e.LabelNames[int(y)]
-		}
-	}
+	labels := examples.LabelsOf(e, values)
 	listed := strings.Join(labels[:min(len(labels), labelsNamed)], ", ")
 	if len(labels) > labelsNamed {
 		listed += ", …"
@@ -90,15 +85,13 @@ func (p *problem) aim() {
 	p.testOf = p.target
 	if p.test.ExampleSet != p.src.ExampleSet {
 		p.testOf = p.targetsOf(p.test.ExampleSet)
-		strange := 0
+		strange := int64(0)
 		for _, y := range p.testOf {
 			if math.IsNaN(float64(y)) {
 				strange++
 			}
 		}
-		if strange > 0 {
-			p.warnings = append(p.warnings, fmt.Sprintf("%d of %d test rows have labels that no row of DATA has; they count as wrong", strange, len(p.testOf)))
-		}
+		p.warnings = append(p.warnings, examples.StrangeWarning(strange, len(p.testOf))...)
 	}
 }
 

@@ -34,12 +34,7 @@ func classesOf(set *data.Set, name string) (classes, warnings []string, err erro
 	if values == nil && e.Rows() > 0 {
 		return refuse(numbers, "more than %d distinct labels: that is a regression target, not a class", classesMax)
 	}
-	classes = examples.Numerals(values)
-	if e.LabelNames != nil {
-		for i, y := range values {
-			classes[i] = e.LabelNames[int(y)]
-		}
-	}
+	classes = examples.LabelsOf(e, values)
 	n, rows := len(classes), e.Rows()
 	if n < 2 {
 		return refuse("classification needs rows of at least two classes", "all labels are the same: %v", classes)

@@ -1,7 +1,6 @@
 package mlr
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -148,9 +147,7 @@ func (p *problem) divide(in app.Input) {
 		set := p.narrow.Of(in.Test.Examples)
 		p.test = examples.Source{ExampleSet: set, Width: p.features}
 		p.testOf = examples.Numbered(set, p.classes)
-		if n := examples.Strange(p.testOf); n > 0 {
-			p.warnings = append(p.warnings, fmt.Sprintf("%d of %d test rows have labels that no row of DATA has; they count as wrong", n, set.Rows()))
-		}
+		p.warnings = append(p.warnings, examples.StrangeWarning(examples.Strange(p.testOf), set.Rows())...)
 		p.testRow = p.test.AllRows()
 	}
 	p.rows, p.held = examples.Divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.EarlyStop))
