@@ -405,15 +405,17 @@ func (r *imageReader) set(batches []*imageBatch, size images.Size, rows int) (*S
 		}
 		b.pixels = nil
 	}
-	if !r.opt.Unlabelled {
-		e.label(classes, r.opt.As)
-	}
 	colours := "grey"
 	if size.Channels == images.Colours {
 		colours = "in colours"
 	}
 	set := &Set{Kind: Examples, Examples: e, Detected: Detection{Format: "images of " + size.Pixels() + " pixels, " + colours, Files: len(r.ins), Rows: rows}}
-	describe(&set.Detected, e)
+	if r.opt.Unlabelled {
+		set.Detected.Features = width // nobody has looked for classes
+	} else {
+		e.label(classes, r.opt.As)
+		describe(&set.Detected, e)
+	}
 	set.Reading = &Reading{Format: Images, TextLabels: e.LabelNames != nil, Image: &size}
 	return set, nil
 }

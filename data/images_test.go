@@ -295,6 +295,9 @@ func TestImagesWithoutClasses(t *testing.T) {
 	if e := set.Examples; !slices.Equal(e.Dense, []float32{5, 6, 3, 4}) || !slices.Equal(e.Label, []float32{0, 0}) || e.LabelNames != nil {
 		t.Errorf("%+v", e)
 	}
+	if got := set.Detected.String(); got != "2 rows × 2 features, images of 2 × 1 pixels, grey" {
+		t.Error(got)
+	}
 }
 
 // TestImagesAreStored, and another file, or one that has changed, is another input.
