@@ -151,6 +151,9 @@ func (e *ascent) visit(u *block, sums, duals []float32, by penalty, fixed uint64
 	}
 	e.active = active
 	chance, left := random.Start(fixed, 0), passes*len(active)
+	if hold {
+		left = passesHeld * len(active)
+	}
 	for pass := 0; pass < passesMost && left >= len(active) && left > 0; pass++ {
 		left -= len(active)
 		e.shuffle(len(active), &chance)
@@ -191,6 +194,7 @@ func (e *ascent) shuffle(rows int, chance *random.Stream) {
 // four times as long.
 const (
 	passes     = 4
+	passesHeld = 2 // while rows are kept aside: their losses say which strength is best long before its objective is at its least
 	passesMost = 16
 	groupRows  = 4
 )

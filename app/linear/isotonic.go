@@ -44,15 +44,8 @@ func readIsotonic(m *model.Model, r *model.Reader) *isotonic {
 	case len(c.Scores) > isotonicMost:
 		_ = r.Refuse("its calibration has %d points", len(c.Scores))
 	default:
-		for i, s := range c.Scores {
-			switch p := c.Chances[i]; {
-			case i > 0 && s <= c.Scores[i-1]:
-				_ = r.Refuse("the scores of its calibration do not ascend at point %d", i+1)
-			case !(p > 0 && p < 1):
-				_ = r.Refuse("point %d of its calibration has the chance %v, which is none between 0 and 1", i+1, p)
-			case i > 0 && p < c.Chances[i-1]:
-				_ = r.Refuse("the chances of its calibration descend at point %d", i+1)
-			}
+		if wrong := c.Wrong(); wrong != "" {
+			_ = r.Refuse("%s", wrong)
 		}
 	}
 	return c

@@ -29,8 +29,15 @@ const (
 	newtonMost   = 1024 // features; the Hessian of more takes longer than what it gains
 )
 
-// lengths are the parts of a direction that are tried. 0 is the last, so that what is best is never worse than what was.
-var lengths = [...]float64{1, 0.5, 0.25, 1.0 / 16, 1.0 / 256, 0}
+// lengths are the parts of a direction that are tried. 0 is the last, so that what is best is never worse than what was. Twice the direction is for the logistic loss alone, which bends less the farther it is
+// from where it began: from weights of 0 a step as long as that comes twice as near.
+var lengths = loss.Lengths
+
+// longest is the place of the first length that is tried.
+func (p *problem) longest() int { return 1 - int(ones(p.inLine())) }
+
+// inLine says whether rows are added up along a line.
+func (p *problem) inLine() bool { return p.name == lossLogistic && p.l1 == 0 && !p.seekL1 }
 
 // The tables of Newton's method, in their order.
 const (
@@ -108,41 +115,23 @@ func (e *newton) pull(t *train.Task) (weights, direction []float32) {
 	return e.weights, e.direction
 }
 
-// bender is the loss of a row as Newton's method sees it: value and two derivatives by the score. Of a loss with corners they are those of the smooth one.
+// bender is the loss of a split's rows, and whether a row is kept aside.
 type bender struct {
-	loss  loss.Loss
-	curve loss.Curved // nil: the loss has corners
-	dual  []float32   // of the rows of the split, of a loss with corners
-	sharp float64
-	rests func(i int) bool // whether a row is kept aside
+	loss.Bender
+	rests func(i int) bool
 }
 
+// bender is that of the split of a task.
 func (e *newton) bender(t *train.Task) bender {
-	b := bender{loss: e.p.loss, sharp: t.Args()[argSharp], rests: func(int) bool { return false }}
+	b := bender{loss.NewBender(e.p.loss, t.Args()[argSharp]), func(int) bool { return false }}
 	if t.Args()[argHold] != 0 {
 		first := e.p.first(int(t.Split()), 0)
 		b.rests = func(i int) bool { return e.p.aside(first + i) }
 	}
-	if b.curve, _ = e.p.loss.(loss.Curved); b.curve == nil {
-		b.dual = t.PullRow(multipliersTable, bellows.RowID(t.Split()))
+	if e.p.corners {
+		b.Dual = t.PullRow(multipliersTable, bellows.RowID(t.Split()))
 	}
 	return b
-}
-
-func (b *bender) slopes(i int, a, y float64) (first, second float64) {
-	if b.curve != nil {
-		return b.curve.Slopes(a, y)
-	}
-	_, first, second = loss.Smoothed(b.loss, float64(b.dual[i]), a, b.sharp, y)
-	return first, second
-}
-
-func (b *bender) value(i int, a, y float64) float64 {
-	if b.curve != nil {
-		return b.loss.Value(a, y)
-	}
-	value, _, _ := loss.Smoothed(b.loss, float64(b.dual[i]), a, b.sharp, y)
-	return value
 }
 
 // gather adds up what the split's rows say.
@@ -175,12 +164,12 @@ func (e *newton) take(t *train.Task, u *block, weights []float32) {
 		return
 	}
 	b := e.bender(t)
-	b.sharp = t.Args()[argTaken]
-	moves := reserve(&e.moments, len(b.dual))
+	b.Sharp = t.Args()[argTaken]
+	moves := reserve(&e.moments, len(b.Dual))
 	clear(moves)
 	for i, y := range u.target {
-		first, _ := b.slopes(i, u.score(weights, i, e.p.bias, plain), float64(y))
-		moves[i] = float32(-first) - b.dual[i]
+		first, _ := b.Slopes(i, u.score(weights, i, e.p.bias, plain), float64(y))
+		moves[i] = float32(-first) - b.Dual[i]
 	}
 	t.PushRow(multipliersTable, bellows.RowID(t.Split()), moves)
 }
@@ -227,7 +216,7 @@ func (e *newton) bend(u *block, b bender, weights []float32, i int, y float64) (
 	if b.rests(i) {
 		return 0, 0
 	}
-	first, second = b.slopes(i, u.score(weights, i, e.p.bias, plain), y)
+	first, second = b.Slopes(i, u.score(weights, i, e.p.bias, plain), y)
 	w := u.weight.Of(i)
 	return w * first, w * second
 }
@@ -452,45 +441,68 @@ func (e *newton) measure(t *train.Task) {
 	split, l2, b := int(t.Split()), t.Args()[argL2], e.bender(t)
 	fits := e.fits(t)
 	u, evidence := &e.p.blocks[split], e.p.evident()
+	inLine, longest := e.p.inLine(), e.p.longest()
+	many := loss.NewAlong()
 	for i, target := range u.target {
 		y, score, step := float64(target), u.score(weights, i, e.p.bias, plain), u.score(direction, i, e.p.bias, plain)
 		w := u.weight.Of(i)
 		if b.rests(i) {
-			for k, part := range lengths {
+			for k := longest; k < len(lengths); k++ {
+				part := lengths[k]
 				got[triedHeld+k] += w * e.p.loss.Value(score+part*step, y)
 			}
 			continue
 		}
-		for k, part := range lengths {
+		if inLine && w == 1 && many.Add(y*score, y*step) {
+			for k := longest; k < len(lengths); k++ {
+				part := lengths[k]
+				got[triedRight+k] += u.count.Of(i) * e.p.judge(score+part*step, y)
+			}
+			continue
+		}
+		for k := longest; k < len(lengths); k++ {
+			part := lengths[k]
 			a := score + part*step
 			got[triedLoss+k] += w * e.p.loss.Value(a, y)
 			got[triedRight+k] += u.count.Of(i) * e.p.judge(a, y)
 			if e.p.corners {
-				got[triedSmooth+k] += w * b.value(i, a, y)
+				got[triedSmooth+k] += w * b.Value(i, a, y)
 			}
 			if evidence {
-				_, second := b.slopes(i, a, y)
+				_, second := b.Slopes(i, a, y)
 				got[triedSpread+k] += w * second
 			}
 		}
-		first, _ := b.slopes(i, score, y)
+		first, _ := b.Slopes(i, score, y)
 		if dual := -fits * first; t.Args()[argL1] > 0 {
 			got[triedDual] += w * e.p.loss.Dual(dual, y)
 		} else if e.p.corners {
 			got[triedDual] += w * (e.p.loss.Dual(dual, y) - dual*score)
 		}
 	}
+	many.AddTo(got[triedLoss:], got[triedSpread:])
 	if v := &e.p.scored[split]; len(v.target) > 0 {
+		many := loss.NewAlong()
 		for i, target := range v.target {
 			y, score, step := float64(target), v.score(weights, i, e.p.bias, plain), v.score(direction, i, e.p.bias, plain)
-			for k, part := range lengths {
+			if inLine && v.count.Of(i) == 1 && many.Add(y*score, y*step) {
+				for k := longest; k < len(lengths); k++ {
+					part := lengths[k]
+					got[triedTestRight+k] += e.p.judge(score+part*step, y)
+				}
+				continue
+			}
+			for k := longest; k < len(lengths); k++ {
+				part := lengths[k]
 				got[triedTest+k] += v.count.Of(i) * e.p.cost(score+part*step, y)
 				got[triedTestRight+k] += v.count.Of(i) * e.p.judge(score+part*step, y)
 			}
 		}
+		many.AddTo(got[triedTest:], nil)
 	}
 	for j := app.Share(len(weights), split, e.p.splits); j < app.Share(len(weights), split+1, e.p.splits); j++ {
-		for k, part := range lengths {
+		for k := longest; k < len(lengths); k++ {
+			part := lengths[k]
 			w := float64(weights[j]) + part*float64(direction[j])
 			got[triedSquares+k] += w * w
 			got[triedSizes+k] += math.Abs(w)

@@ -196,7 +196,7 @@ func (k *policy) step(tried []float64, beyond float64) (got []float64, gap float
 	if k.p.corners {
 		chosen = triedSmooth
 	}
-	for i := range lengths {
+	for i := k.p.longest(); i < len(lengths); i++ {
 		if o := objective(chosen, i); o < least {
 			best, least = i, o
 		}

@@ -1,8 +1,9 @@
 // Command linear holds linear models against ridge regression by normal equations in double precision, whose strength is tuned by cross-validation of the training
 // rows; and two classes against what a grid over the test rows gave scikit-learn on another day. Test rows choose nothing of ours.
 //
-// The objective that is reached at equal settings, and the time to it, are held against LIBLINEAR's, if there is one (Debian's liblinear-tools, or a program named by --liblinear); a lasso's
-// weights, defaults against a C that is tuned by cross-validation, and the time to what SGD comes to against scikit-learn's (Debian's python3-sklearn, or an interpreter named by --python).
+// The objective that is reached at equal settings is held against LIBLINEAR's, if there is one (Debian's liblinear-tools, or a program named by --liblinear); the time to it against that of its library, called by
+// a small C program, embedded here and compiled into a temporary folder (gcc and Debian's liblinear-dev). A lasso's weights, defaults against a C that is tuned by cross-validation, and the time to what SGD comes to against scikit-learn's (Debian's python3-sklearn, or an interpreter
+// named by --python), and to what one pass of Vowpal Wabbit comes to against its (a built vw named by --vw).
 //
 // It needs --data, a folder with abalone, bike, diabetes, kin40k, protein_casp, pumadyn32nm, a9a, w8a, imdb_bow, 20news_tfidf and MNIST.
 package main
@@ -40,8 +41,10 @@ func main() {
 	dir := flag.String("data", "", "folder with the sets")
 	program := flag.String("liblinear", "liblinear-train", "LIBLINEAR's train")
 	python := flag.String("python", "/usr/bin/python3", "interpreter with sklearn")
-	only := flag.String("only", "", "one part: numbers, splits, classes, optimum, lasso, speed, tuned or losses")
-	pair.Main(1, 3, func(p *pair.Bench) {
+	only := flag.String("only", "", "one part: numbers, splits, classes, optimum, lasso, speed, tuned, losses or online")
+	vw := flag.String("vw", "", "a built vw of Vowpal Wabbit's (./dev vowpal), for the part online")
+	set := flag.String("set", "", "of the part speed: one set, imdb_bow, 20news_tfidf, like-rcv1 or mnist")
+	pair.Main(3, 5, func(p *pair.Bench) {
 		if *dir == "" {
 			pair.Check(errors.New("linear: name the folder of the sets by --data"))
 		}
@@ -71,8 +74,15 @@ func main() {
 		}
 		p.Parts(*only, pair.Part{Name: "numbers", Run: func() { numbers(p, shelf) }}, pair.Part{Name: "splits", Run: func() { splits(p, shelf) }},
 			pair.Part{Name: "classes", Run: func() { classes(p, shelf) }}, pair.Part{Name: "optimum", Run: liblinear(optimum)},
-			pair.Part{Name: "lasso", Run: sklearn(lasso)}, pair.Part{Name: "speed", Run: liblinear(speed)},
-			pair.Part{Name: "tuned", Run: sklearn(against)}, pair.Part{Name: "losses", Run: sklearn(losses)})
+			pair.Part{Name: "lasso", Run: sklearn(lasso)}, pair.Part{Name: "speed", Run: func() { speed(p, shelf, *set) }},
+			pair.Part{Name: "tuned", Run: sklearn(against)}, pair.Part{Name: "losses", Run: sklearn(losses)},
+			pair.Part{Name: "online", Run: func() {
+				if *vw == "" {
+					p.Note("Vowpal Wabbit is not measured: name a built vw by --vw")
+					return
+				}
+				wabbit(p, shelf, *vw)
+			}})
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"time"
 
 	"bellows/app/linear"
 	"bellows/bench/internal/pair"
@@ -101,58 +100,4 @@ func lowest(list []float64) float64 {
 	}
 	slices.Sort(means)
 	return means[draws/40]
-}
-
-// faster is how many times as long SGD may take as we do to its own log-loss; atLeast is the CPU time of a measurement.
-const (
-	faster  = 1.5
-	atLeast = time.Second
-)
-
-// losses races our defaults to the test log-loss that scikit-learn's SGDClassifier has with its own.
-func losses(b *pair.Bench, shelf *sets.Shelf, python *pair.Child) {
-	b.Note("Vowpal Wabbit is not measured")
-	for _, name := range []string{"a9a", "imdb_bow", "20news_tfidf"} {
-		e := halves(readAlone(shelf.Alone(name)).Examples)
-		train, test := parted(e, 1, tested)
-		a, c := file(shelf, name+".losses.train", train), file(shelf, name+".losses.test", test)
-		b.Section(fmt.Sprintf("%s: %d rows, two halves of the classes, %d tested", name, train.Rows(), test.Rows()))
-		answer, err := python.Ask(fmt.Sprintf("sgd\t%s\t%s\t1", a, c))
-		if err != nil {
-			b.Note("scikit-learn is not measured: %v", err)
-			return
-		}
-		goal, theirTimes := answer[3], 1+int(atLeast.Seconds()/answer[2])
-		setup := trial.Setup{App: linear.New(), Data: setOf(train), Test: setOf(test), Slots: 1}
-		out := setup.Train()
-		epoch := 0
-		for n := len(out.Epochs); n > 0; n-- {
-			if got, ok := out.At("test_logloss", n); ok && got <= goal {
-				epoch = n
-			}
-		}
-		if epoch == 0 {
-			got, _ := out.At("test_logloss", len(out.Epochs))
-			b.AddFact(pair.Fact{Figure: "test log-loss", Ours: got, Peer: "SGDClassifier", Bound: goal, Exact: true})
-			continue
-		}
-		setup.Epochs = epoch
-		ourTimes := 1 + int(atLeast/out.To(epoch).CPU)
-		b.Race(pair.Row{Figure: fmt.Sprintf("to log-loss %.4f", goal), Unit: "s", Cost: true, Clock: pair.CPU, Target: faster},
-			pair.Side{Name: "bellows", Run: func() (pair.Turn, error) {
-				t := pair.Turn{Work: float64(ourTimes)}
-				for range ourTimes {
-					t.CPU += setup.Train().To(epoch).CPU
-				}
-				return t, nil
-			}},
-			pair.Side{Name: "SGDClassifier", Run: func() (pair.Turn, error) {
-				answer, err := python.Ask(fmt.Sprintf("sgd\t%s\t%s\t%d", a, c, theirTimes))
-				if err != nil {
-					return pair.Turn{}, err
-				}
-				return pair.Turn{Work: float64(theirTimes), Wall: pair.Seconds(answer[1]), CPU: pair.Seconds(answer[2])}, nil
-			}})
-		b.Note("%d epochs", epoch)
-	}
 }

@@ -2,6 +2,7 @@ package loss
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -28,6 +29,21 @@ func (c *Rising) Of(score float64) float64 {
 		p = (1-part)*float64(c.Chances[at-1]) + part*float64(c.Chances[at])
 	}
 	return math.Log(p / (1 - p))
+}
+
+// Wrong is what is wrong with points that were read, or nothing.
+func (c *Rising) Wrong() string {
+	for i, s := range c.Scores {
+		switch p := c.Chances[i]; {
+		case i > 0 && s <= c.Scores[i-1]:
+			return fmt.Sprintf("the scores of its calibration do not ascend at point %d", i+1)
+		case !(p > 0 && p < 1):
+			return fmt.Sprintf("point %d of its calibration has the chance %v, which is none between 0 and 1", i+1, p)
+		case i > 0 && p < c.Chances[i-1]:
+			return fmt.Sprintf("the chances of its calibration descend at point %d", i+1)
+		}
+	}
+	return ""
 }
 
 // pool is rows next to each other in the order of scores that have one chance.

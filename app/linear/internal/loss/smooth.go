@@ -15,3 +15,35 @@ func Smoothed(l Loss, dual, score, sharp, target float64) (value, first, second 
 	}
 	return value, -d, second
 }
+
+// Bender is the loss of some rows as Newton's method sees it: value and two derivatives by the score. Of a loss with corners they are those of Smoothed.
+type Bender struct {
+	loss  Loss
+	curve Curved    // nil: the loss has corners
+	Dual  []float32 // by row, of a loss with corners
+	Sharp float64
+}
+
+// NewBender is that of rows without dual variables.
+func NewBender(l Loss, sharp float64) Bender {
+	curve, _ := l.(Curved)
+	return Bender{loss: l, curve: curve, Sharp: sharp}
+}
+
+// Slopes are both derivatives of row i.
+func (b *Bender) Slopes(i int, score, target float64) (first, second float64) {
+	if b.curve != nil {
+		return b.curve.Slopes(score, target)
+	}
+	_, first, second = Smoothed(b.loss, float64(b.Dual[i]), score, b.Sharp, target)
+	return first, second
+}
+
+// Value is the cost of row i.
+func (b *Bender) Value(i int, score, target float64) float64 {
+	if b.curve != nil {
+		return b.loss.Value(score, target)
+	}
+	value, _, _ := Smoothed(b.loss, float64(b.Dual[i]), score, b.Sharp, target)
+	return value
+}
