@@ -18,8 +18,8 @@ import (
 const (
 	ratioL2   = 3.1622776601683795 // between neighbours: the root of ten
 	ratioL1   = 2
-	pathGap   = 0.1   // of a strength: its weights are near enough to say how good it is,
-	pathStay  = 3     // or have had so many epochs
+	pathGap   = 0.02  // of a strength: its weights are near enough to say how good it is,
+	pathStay  = 4     // or have had so many epochs
 	pathMost  = 16    // strengths tried
 	pathGain  = 0.001 // the next strength is tried when the last was better by this part
 	pathReach = 1e5   // the strongest and the weakest are at most so many times as strong or weak as the first
@@ -76,6 +76,8 @@ func (p *problem) newPath(l2 float64) path {
 	way.weakest, way.strongest = way.start/pathReach, way.start*pathReach
 	if p.dense {
 		way.weakest = examples.StrengthDense * n
+	} else {
+		way.start /= ratioL2 * ratioL2 // text mostly wants a tenth or less, and going on from the stronger ones would be two strengths more
 	}
 	return way
 }
