@@ -99,7 +99,8 @@ func TestImagesFlow(t *testing.T) {
 		}
 	}
 	write(file, images)
-	write(strings.Replace(file, "images-idx3", "labels-idx1", 1), labels)
+	beside := strings.Replace(file, "images-idx3", "labels-idx1", 1)
+	write(beside, labels)
 	whole, err := Read(t.Context(), []string{file}, Examples, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +124,15 @@ func TestImagesFlow(t *testing.T) {
 	if err != nil || blocks < 3 || !slices.Equal(got, want) || fmt.Sprintf("%+v", d) != fmt.Sprintf("%+v", whole.Detected) {
 		t.Errorf("%d rows in %d blocks, %+v not %+v: %v", len(got), blocks, d, whole.Detected, err)
 	}
+	if err := os.Rename(beside, beside+".away"); err != nil {
+		t.Fatal(err)
+	}
+	_, _, d, err = stream(Options{Features: width, Unlabelled: true})
+	lone, failed := Read(t.Context(), []string{file}, Examples, Options{Unlabelled: true})
+	if err != nil || failed != nil || d.Classes != 0 || d.Files != 1 || fmt.Sprintf("%+v", d) != fmt.Sprintf("%+v", lone.Detected) {
+		t.Errorf("without labels: %+v: %v, %v", d, err, failed)
+	}
+	write(beside, labels)
 	for what, cut := range map[string][]byte{"the file holds 1199990 values": images[:len(images)-10], "data follows": append(slices.Clone(images), 1)} {
 		write(file, cut)
 		if _, _, _, err := stream(Options{}); err == nil || !strings.Contains(err.Error(), what) {

@@ -21,7 +21,7 @@ func readIDX(ctx context.Context, ins []source.Input, head *source.Stream, kind 
 		return nil, &Error{File: ins[0].Shown(), What: "IDX files have no columns, and so none of weights", How: "leave out --weight"}
 	}
 	e := set.Examples
-	files := 0
+	files, labelled := 0, true
 	for n := 0; n < len(ins); n++ {
 		images, err := readArray(ctx, ins[n], head, opt)
 		head = nil
@@ -36,7 +36,11 @@ func readIDX(ctx context.Context, ins []source.Input, head *source.Stream, kind 
 			return nil, err
 		}
 		n += used
-		files += 2
+		if files++; labels == nil {
+			labels, labelled = make([]float32, images.Dims[0]), false
+		} else {
+			files++
+		}
 		e.Features = images.Width
 		e.Label = append(e.Label, labels...)
 		if len(e.Dense) == 0 {
@@ -46,7 +50,9 @@ func readIDX(ctx context.Context, ins []source.Input, head *source.Stream, kind 
 		}
 	}
 	set.Detected = Detection{Format: IDX.Shown(), Files: files, Rows: e.Rows()}
-	describe(&set.Detected, e)
+	if describe(&set.Detected, e); !labelled {
+		set.Detected.Classes = 0 // nobody has looked for all of them
+	}
 	set.Reading = &Reading{Format: IDX, FormatGiven: opt.Format != ""}
 	return set, nil
 }

@@ -97,7 +97,9 @@ func (r *idxFlow) file(in source.Input, head *source.Stream, further []source.In
 	if err != nil {
 		return 0, err
 	}
-	r.width, r.files = values.Width, r.files+2
+	if r.width, r.files = values.Width, r.files+1; labels != nil {
+		r.files++
+	}
 	for values.Left() > 0 {
 		if err := r.opt.ended(r.ctx); err != nil {
 			return 0, err
@@ -111,7 +113,9 @@ func (r *idxFlow) file(in source.Input, head *source.Stream, further []source.In
 		}
 		e, n := &ExampleSet{Features: values.Width, Label: y, Dense: x}, len(y)
 		set := &Set{Kind: Examples, Examples: e, Detected: Detection{Format: IDX.Shown(), Files: 1, Rows: n}, Reading: &Reading{Format: IDX, FormatGiven: r.opt.Format != ""}}
-		describe(&set.Detected, e)
+		if describe(&set.Detected, e); labels == nil {
+			set.Detected.Classes = 0
+		}
 		r.blocks <- &Block{Set: set, Row: int64(r.rows), number: r.number, out: r.flow.out}
 		r.rows, r.number = r.rows+n, r.number+1
 	}

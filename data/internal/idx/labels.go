@@ -8,12 +8,12 @@ import (
 )
 
 // Labels reads the labels of images: those of the file that is named, or that a further input or the images' name says. used is how many of the further inputs it took. Where
-// rows need none and no file of them is found, they are 0.
+// rows need none and no file of them is found, they are nil.
 func Labels(at *source.Places, images *Array, further []source.Input, named string, unlabelled bool, read func(source.Input) (*Array, error)) (labels []float32, used int, err error) {
 	in, used, err := FindLabels(at, images.In, further, named)
 	if err != nil {
 		if unlabelled {
-			return make([]float32, images.Dims[0]), 0, nil
+			return nil, 0, nil
 		}
 		return nil, 0, err
 	}

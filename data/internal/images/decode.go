@@ -14,7 +14,7 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// Size is that of a image: how many pixels, and how many values each has.
+// Size is that of an image: how many pixels, and how many values each has.
 type Size struct {
 	Width    int `json:"width"`
 	Height   int `json:"height"`
@@ -27,7 +27,7 @@ const (
 	Colours = 3
 )
 
-// Values is how many values a image has.
+// Values is how many values an image has.
 func (s Size) Values() int { return s.Width * s.Height * s.Channels }
 
 // Pixels shows the size in pixels.
@@ -36,7 +36,7 @@ func (s Size) Pixels() string { return fmt.Sprintf("%d × %d", s.Width, s.Height
 // Same reports whether the pixels are as many.
 func (s Size) Same(o Size) bool { return s.Width == o.Width && s.Height == o.Height }
 
-// pixelsMost bounds a image: what decodes it takes up to 8 bytes for each.
+// pixelsMost bounds an image: what decodes it takes up to 8 bytes for each.
 const pixelsMost = 1 << 24
 
 // The first bytes of images.
@@ -51,7 +51,7 @@ var others = []struct{ magic, what string }{
 	{"P5", "a PGM image"}, {"P6", "a PPM image"},
 }
 
-// SizeOf reads the header of a image: its size, and whether it is grey.
+// SizeOf reads the header of an image: its size, and whether it is grey.
 func SizeOf(f *File, b []byte, l Limits) (Size, error) {
 	fail := func(what, how string) (Size, error) { return Size{}, &lines.Error{File: f.Name, What: what, How: how} }
 	var c image.Config
@@ -102,7 +102,7 @@ func isGrey(m color.Model) bool {
 	}
 }
 
-// Decode appends the values of a image, whose header has that size and number of channels: from 0 to 255, row by row from the top, of each pixel from the left all its channels. Transparency is not
+// Decode appends the values of an image, whose header has that size and number of channels: from 0 to 255, row by row from the top, of each pixel from the left all its channels. Transparency is not
 // looked at; of 16 bits the upper 8 are taken.
 func Decode(f *File, b []byte, s Size, to []byte) ([]byte, error) {
 	var m image.Image

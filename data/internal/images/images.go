@@ -33,7 +33,7 @@ type Limits struct {
 // bytesMost bounds the file of one image.
 const bytesMost = 64 << 20
 
-// pathMost bounds the path of a image below its folder or in its archive, classMost its folder's name.
+// pathMost bounds the path of an image below its folder or in its archive, classMost its folder's name.
 const (
 	pathMost  = 4096
 	classMost = 255
@@ -110,7 +110,7 @@ func badName(name string) string {
 	return ""
 }
 
-// homeless is the error of a image that no folder gives a class.
+// homeless is the error of an image that no folder gives a class.
 func homeless(name string) error {
 	return &lines.Error{File: name, What: "the image lies in no folder, which would name its class", How: "put it into a folder that is called like its class"}
 }
