@@ -16,9 +16,9 @@ func readIDX(ctx context.Context, ins []source.Input, head *source.Stream, kind 
 		return nil, &Error{File: ins[0].Shown(), What: "IDX files hold examples, not ratings", How: "name a file of user, item, rating; or train an app for examples"}
 	}
 	set := &Set{Kind: Examples, Examples: &ExampleSet{Dense: []float32{}}}
-	if opt.Weight != "" {
+	if err := opt.forPixels(ins[0], "IDX files"); err != nil {
 		head.Close()
-		return nil, &Error{File: ins[0].Shown(), What: "IDX files have no columns, and so none of weights", How: "leave out --weight"}
+		return nil, err
 	}
 	e := set.Examples
 	files, labelled := 0, true

@@ -25,6 +25,10 @@ type idxFlow struct {
 
 // streamIDX reads IDX files; head is the first, open. What went wrong is the flow's.
 func streamIDX(ctx context.Context, ins []source.Input, head *source.Stream, opt *Options, f *flow) error {
+	if err := opt.forPixels(ins[0], "IDX files"); err != nil {
+		head.Close()
+		return err
+	}
 	r := &idxFlow{ctx: ctx, opt: opt, flow: f, blocks: make(chan *Block)}
 	var all sync.WaitGroup
 	for range opt.Workers {

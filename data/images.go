@@ -136,23 +136,31 @@ func parseImages(ctx context.Context, ins []source.Input, head *source.Stream, o
 	return r.joined()
 }
 
-// forImages refuses options that mean nothing for images.
+// forImages refuses options that mean nothing for images in folders.
 func (o *Options) forImages(in source.Input) error {
+	if o.Label != "" {
+		return &Error{File: in.Shown(), What: "the label of an image is the folder that it lies in", How: "leave out --label"}
+	}
+	return o.forPixels(in, "images")
+}
+
+// forPixels refuses options that mean nothing for what holds arrays of numbers and neither lines nor names.
+func (o *Options) forPixels(in source.Input, what string) error {
 	for _, w := range []struct {
-		given     bool
-		what, how string
+		given    bool
+		why, how string
 	}{
-		{o.Label != "", "the label of an image is the folder that it lies in", "leave out --label"},
-		{o.Weight != "", "images have no columns, and so none of weights", "leave out --weight"},
-		{o.Timed, "images have no column of times", "leave out what asks for one, or hold out other rows"},
-		{o.Separator != "" || o.Header == HeaderYes, "images have no lines", "leave out --sep and --header"},
-		{len(o.Ignore)+len(o.Categorical) > 0, "images have no columns", "leave out --ignore and --categorical, which are for tables"},
-		{o.IndexBase != "" && o.As == nil, "images have no indices that a base could count from", "leave out --base, which is for LIBSVM"},
-		{o.HashBits > 0 || len(o.Quadratic) > 0, "images have no names to be hashed", "leave out --hash-bits and --quadratic, which are for Vowpal Wabbit text"},
+		{o.Weight != "", what + " have no columns, and so none of weights", "leave out --weight"},
+		{o.Timed, what + " have no column of times", "leave out what asks for one, or hold out other rows"},
+		{o.Separator != "" || o.Header == HeaderYes, what + " have no lines", "leave out --sep and --header"},
+		{len(o.Ignore)+len(o.Categorical) > 0, what + " have no columns", "leave out --ignore and --categorical, which are for tables"},
+		{o.IndexBase != "" && o.As == nil, what + " have no indices that a base could count from", "leave out --base, which is for LIBSVM"},
+		{o.HashBits > 0 || len(o.Quadratic) > 0, what + " have no names to be hashed", "leave out --hash-bits and --quadratic, which are for Vowpal Wabbit text"},
+		{o.Ngrams > 0, what + " have no words that follow each other", "leave out --ngrams, which is for text and Vowpal Wabbit text"},
 		{o.As.Tabular(), "the model was trained on a table, whose columns have names", "give the rows in the form that training had"},
 	} {
 		if w.given {
-			return &Error{File: in.Shown(), What: w.what, How: w.how}
+			return &Error{File: in.Shown(), What: w.why, How: w.how}
 		}
 	}
 	return nil
