@@ -2,6 +2,7 @@ package examples
 
 import (
 	"math"
+	"slices"
 
 	"bellows/app"
 	"bellows/progress"
@@ -60,6 +61,15 @@ func Scale(meter *progress.Meter, s Source, dense bool, rows []int32, weights Ro
 		return scaleDense(measureDense(meter, s, rows, weights), scheme)
 	}
 	return scaleSparse(measureSparse(meter, s, rows, weights), weights.Sum(rows), scheme)
+}
+
+// Unscaled is that of ScaleNone without the mean squares, which take a look at all rows.
+func Unscaled(features int, dense bool) Scaling {
+	s := Scaling{nil, slices.Repeat([]float32{1}, features), make([]float64, features), 1}
+	if dense {
+		s.Center = make([]float32, features)
+	}
+	return s
 }
 
 // parts is how many pieces dense rows are cut into: the order of sums is fixed by it, and not by the

@@ -138,6 +138,10 @@ func (p *problem) lay(u *block, i int, s examples.Source, r int32) {
 	index, value := s.Entries(int(r))
 	own, scaled := u.entries(i)
 	copy(own, index)
+	if p.scaling == examples.ScaleNone {
+		copy(scaled, value)
+		return
+	}
 	for k, j := range index {
 		scaled[k] = value[k] * p.scale.Factor[j]
 	}

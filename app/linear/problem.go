@@ -260,10 +260,16 @@ func (p *problem) layout() {
 
 // measure finds the scale of features.
 func (p *problem) measure() error {
-	p.scale = examples.Scale(p.meter, p.src, p.dense, p.rows, p.weight, p.scaling)
+	if p.scaling == examples.ScaleNone && p.dual() {
+		p.scale = examples.Unscaled(p.features, p.dense)
+	} else {
+		p.scale = examples.Scale(p.meter, p.src, p.dense, p.rows, p.weight, p.scaling)
+	}
 	p.bias = float32(math.Sqrt(p.scale.Bias))
 	p.belief = examples.Belief(p.dense, len(p.rows), p.features)
-	p.spectrum = examples.NewSpectrum(p.scale.Square)
+	if p.evident() {
+		p.spectrum = examples.NewSpectrum(p.scale.Square)
+	}
 	return p.meter.Err()
 }
 
