@@ -60,7 +60,7 @@ func Scale(meter *progress.Meter, s Source, dense bool, rows []int32, weights Ro
 	if dense {
 		return scaleDense(measureDense(meter, s, rows, weights), scheme)
 	}
-	return scaleSparse(measureSparse(meter, s, rows, weights), weights.Sum(rows), scheme)
+	return scaleSparse(measureSparse(meter, s, rows, weights, scheme), scheme)
 }
 
 // Unscaled is that of ScaleNone without the mean squares, which take a look at all rows.
@@ -183,18 +183,33 @@ func inverse(v float64) float64 {
 	return 1 / v
 }
 
-// total is what sparse rows have of a feature where it is not zero: about its first value, so that a mean far from 0 costs no digits of the deviation.
-type total struct {
+// sparseMoments is what sparse rows have of each feature.
+type sparseMoments struct {
+	weight  float64 // of the rows
+	extents []extent
+	spreads []spread // for ScaleStandard alone
+}
+
+// extent is the sum of a feature's squares, its least and its most, zeros included.
+type extent struct{ square, low, high float64 }
+
+// reach is the largest size.
+func (e *extent) reach() float64 { return max(e.high, -e.low) }
+
+// spread is what there is of a feature where it is not zero: about its first value, so that a mean far from 0 costs no digits of the deviation.
+type spread struct {
 	first, weight float64
 	sum, square   float64 // of the differences from first
-	low, high     float64 // of all rows, so that 0 is between them
 }
 
 // measureStep is how many sparse rows are measured before somebody asks whether to go on.
 const measureStep = 4096
 
-func measureSparse(meter *progress.Meter, s Source, rows []int32, weights RowWeights) []total {
-	all := make([]total, s.Width)
+func measureSparse(meter *progress.Meter, s Source, rows []int32, weights RowWeights, scheme string) *sparseMoments {
+	m := &sparseMoments{extents: make([]extent, s.Width)}
+	if scheme == ScaleStandard {
+		m.spreads = make([]spread, s.Width)
+	}
 	in := make([]bool, s.Rows()) // in the order of memory, which is several times as fast
 	for _, r := range rows {
 		in[r] = true
@@ -208,68 +223,82 @@ func measureSparse(meter *progress.Meter, s Source, rows []int32, weights RowWei
 			break
 		}
 		at++
-		weight := weights.Of(r)
-		if weight == 0 {
-			continue
-		}
-		index, value := s.Entries(r)
-		for i, j := range index {
-			v, t := float64(value[i]), &all[j]
-			if t.weight == 0 {
-				t.first = v
-			}
-			d := v - t.first
-			t.weight += weight
-			t.sum += weight * d
-			t.square += weight * d * d
-			t.low, t.high = min(t.low, v), max(t.high, v)
+		if weight := weights.Of(r); weight > 0 {
+			index, value := s.Entries(r)
+			m.add(index, value, weight)
 		}
 	}
-	return all
+	return m
 }
 
-// reach is the largest size.
-func (t *total) reach() float64 { return max(t.high, -t.low) }
-
-// moments are the means of squares, as they are and about the mean, over rows of so much weight.
-func (t *total) moments(rows float64) (square, variance float64) {
-	if t.weight == 0 {
-		return 0, 0
+// add takes a row.
+func (m *sparseMoments) add(index []int32, value []float32, weight float64) {
+	m.weight += weight
+	value = value[:len(index)]
+	for i, j := range index {
+		v, e := float64(value[i]), &m.extents[j]
+		e.square += weight * v * v
+		if v < e.low {
+			e.low = v
+		}
+		if v > e.high {
+			e.high = v
+		}
 	}
-	mean := t.first + t.sum/t.weight
-	about := max(0, t.square-t.sum*t.sum/t.weight)
-	return (about + t.weight*mean*mean) / rows, (about + mean*mean*t.weight*max(0, rows-t.weight)/rows) / rows
+	if m.spreads == nil {
+		return
+	}
+	for i, j := range index {
+		v, s := float64(value[i]), &m.spreads[j]
+		if s.weight == 0 {
+			s.first = v
+		}
+		d := v - s.first
+		s.weight += weight
+		s.sum += weight * d
+		s.square += weight * d * d
+	}
 }
 
-// scaleSparse scales by what rows of so much weight have.
-func scaleSparse(all []total, rows float64, scheme string) Scaling {
-	s := Scaling{nil, make([]float32, len(all)), make([]float64, len(all)), 1}
+// variance is the mean square about the mean over rows of so much weight, zeros included.
+func (s *spread) variance(rows float64) float64 {
+	if s.weight == 0 {
+		return 0
+	}
+	mean := s.first + s.sum/s.weight
+	about := max(0, s.square-s.sum*s.sum/s.weight)
+	return (about + mean*mean*s.weight*max(0, rows-s.weight)/rows) / rows
+}
+
+func scaleSparse(m *sparseMoments, scheme string) Scaling {
+	f := len(m.extents)
+	s := Scaling{nil, make([]float32, f), make([]float64, f), 1}
 	if scheme == ScaleAuto {
-		return scaleRows(all, rows, s)
+		return scaleRows(m, s)
 	}
-	for j := range all {
-		square, variance := all[j].moments(rows)
+	for j := range m.extents {
+		e := &m.extents[j]
 		factor := 1.0
 		switch scheme {
 		case ScaleStandard:
-			factor = inverse(math.Sqrt(variance))
+			factor = inverse(math.Sqrt(m.spreads[j].variance(m.weight)))
 		case ScaleMaxAbs:
-			factor = inverse(all[j].reach())
+			factor = inverse(e.reach())
 		case ScaleMinMax:
-			factor = inverse(all[j].high - all[j].low)
+			factor = inverse(e.high - e.low)
 		}
 		s.Factor[j] = float32(factor)
-		s.Square[j] = square * float64(s.Factor[j]) * float64(s.Factor[j])
+		s.Square[j] = e.square / m.weight * float64(s.Factor[j]) * float64(s.Factor[j])
 	}
 	return s
 }
 
 // scaleRows is ScaleAuto of sparse rows, whose mean squared length becomes 1.
-func scaleRows(all []total, rows float64, s Scaling) Scaling {
-	factor, length := make([]float64, len(all)), 0.0
-	for j := range all {
-		if square, _ := all[j].moments(rows); square > 0 {
-			g := 1 / (math.Sqrt(square) * all[j].reach())
+func scaleRows(m *sparseMoments, s Scaling) Scaling {
+	factor, length := make([]float64, len(m.extents)), 0.0
+	for j := range m.extents {
+		if square := m.extents[j].square / m.weight; square > 0 {
+			g := 1 / (math.Sqrt(square) * m.extents[j].reach())
 			s.Square[j], factor[j] = square*g, math.Sqrt(g)
 		}
 		length += s.Square[j]
