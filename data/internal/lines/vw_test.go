@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -226,6 +227,30 @@ func TestGrams(t *testing.T) {
 	for k, j := range p.Index[:first] {
 		if p.Value[k] != want[j] {
 			t.Errorf("feature %d is %v, not %v", j, p.Value[k], want[j])
+		}
+	}
+}
+
+// TestGramsAreThoseOfVowpalWabbit holds features against what vw 9.11.2 prints of the same lines with --ngram 2 --audit.
+func TestGramsAreThoseOfVowpalWabbit(t *testing.T) {
+	t.Parallel()
+	var p Piece
+	l := &VW{Bits: 18, Grams: true}
+	if f := l.Parse([]byte("1 |a x y z |b q:2 r\n1 |ab x:0.5 y:0 z |ac u\n"), &p); f != nil {
+		t.Fatalf("%+v", f)
+	}
+	want := []map[int32]float32{
+		{55432: 1, 42847: 1, 202246: 1, 230855: 1, 41705: 1, 222277: 2, 75100: 1, 133517: 1},
+		{132580: 0.5, 34065: 1, 250877: 1, 149349: 1, 225738: 1},
+	}
+	at := int64(0)
+	for r, end := range p.Ends {
+		got := map[int32]float32{}
+		for ; at < int64(end); at++ {
+			got[p.Index[at]] = p.Value[at]
+		}
+		if !maps.Equal(got, want[r]) {
+			t.Errorf("line %d: %v, not %v", r+1, got, want[r])
 		}
 	}
 }
