@@ -167,3 +167,23 @@ func TestRidgeIsThatOfAPipeline(t *testing.T) {
 		}
 	}
 }
+
+// TestRawLabelsAreMeasured: steps whose length is that of weights know how large labels are, where nothing scales them.
+func TestRawLabelsAreMeasured(t *testing.T) {
+	t.Parallel()
+	set := rarely(2000, 60, 1, false)
+	for r := range set.Label {
+		set.Label[r] = 1000 * (3 + set.Label[r])
+	}
+	for _, solver := range []string{"adagrad", "adam", "ftrl"} {
+		errs := map[string]float64{}
+		for _, scheme := range []string{examples.ScaleAuto, examples.ScaleNone} {
+			_, _, epochs := trained(t, app.Input{Data: setOf(set), Seed: 1, Settings: map[string]string{"loss": "squared", "solver": solver, "scale": scheme, "l2": "0.0001"}}, 2)
+			errs[scheme] = metric(t, epochs[len(epochs)-1].Metrics, "test_rmse")
+		}
+		if errs[examples.ScaleNone] > 1.1*errs[examples.ScaleAuto] {
+			t.Errorf("%s: errors %v", solver, errs)
+		}
+		t.Logf("%s: errors %v", solver, errs)
+	}
+}

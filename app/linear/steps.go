@@ -46,14 +46,27 @@ type steps struct {
 var rules = map[string]func(p *problem) table.Rule{
 	solverSGD: func(p *problem) table.Rule { return table.Rule{Step: float32(p.stepAt())} },
 	solverAdaGrad: func(p *problem) table.Rule {
-		return table.Rule{Step: float32(p.lr * adagradReach / math.Sqrt(p.scale.Length())), Epsilon: 1e-6}
+		return table.Rule{Step: float32(adagradReach * p.reach()), Epsilon: 1e-6}
 	},
 	solverAdam: func(p *problem) table.Rule {
-		return table.Rule{Step: float32(p.lr * adamReach / math.Sqrt(p.scale.Length())), Epsilon: 1e-8, Beta1: 0.9, Beta2: 0.999}
+		return table.Rule{Step: float32(adamReach * p.reach()), Epsilon: 1e-8, Beta1: 0.9, Beta2: 0.999}
 	},
 	solverFTRL: func(p *problem) table.Rule {
-		return table.Rule{Step: float32(p.lr * adagradReach / math.Sqrt(p.scale.Length())), Epsilon: ftrlBeta}
+		return table.Rule{Step: float32(adagradReach * p.reach()), Epsilon: ftrlBeta}
 	},
+}
+
+// reach is the setting lr, times how large weights have to be for rows of the mean length: as large as targets are, which are 1 or about 1 unless they are numbers that nothing has scaled.
+func (p *problem) reach() float64 {
+	size := 1.0
+	if !p.classes && p.scaling == examples.ScaleNone {
+		sum := 0.0
+		for _, r := range p.rows {
+			sum += p.weight.Of(int(r)) * float64(p.target[r]) * float64(p.target[r])
+		}
+		size = max(math.Sqrt(sum/float64(len(p.rows))), math.SmallestNonzeroFloat32)
+	}
+	return p.lr * size / math.Sqrt(p.scale.Length())
 }
 
 // The first steps of adagrad and ftrl, which are of one size in every weight, and those of adam, which do not shrink, for rows of the mean length; and what
