@@ -73,9 +73,21 @@ func (o *Options) findImages(ctx context.Context, ins []source.Input, kind Kind)
 	return nil
 }
 
-// isImages says whether an input holds images in folders; head is its stream, nil of a folder.
+// sourceOf is how an input is opened that may be an image.
+func (o *Options) sourceOf(kind Kind) *source.Options {
+	s := o.source()
+	if kind == Examples && (o.Format == "" || o.Format == Images) {
+		s.Takes = images.IsImage
+	}
+	return s
+}
+
+// isImages says whether an input is an image, or holds images in folders; head is its stream, nil of a folder.
 func (o *Options) isImages(head *source.Stream, kind Kind) (bool, error) {
 	if head == nil || o.Format == Images && kind == Examples {
+		return true, nil
+	}
+	if images.IsImage(head.Head) {
 		return true, nil
 	}
 	if !images.IsTar(head.Head) {
@@ -188,13 +200,16 @@ func (r *imageReader) files(n int, in source.Input, s *source.Stream) (files ima
 		return r.opt.folders[in.Path].Open(), func() error { return nil }, nil
 	}
 	if s == nil {
-		if s, err = source.Open(r.ctx, in, r.opt.source()); err != nil {
+		if s, err = source.Open(r.ctx, in, r.opt.sourceOf(Examples)); err != nil {
 			return nil, nil, err
 		}
 	}
+	if images.IsImage(s.Head) {
+		return images.OpenLone(s, !r.opt.Unlabelled), s.Close, nil
+	}
 	if !images.IsTar(s.Head) {
 		s.Close()
-		what := "this is neither a folder of images nor a tar archive of one"
+		what := "this is neither an image, nor a folder of images, nor a tar archive of one"
 		if n > 0 {
 			what += ", as " + r.ins[0].Shown() + " is"
 		}

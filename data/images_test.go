@@ -429,3 +429,51 @@ func old(t testing.TB, dir string) {
 		t.Fatal(err)
 	}
 }
+
+// TestImagesByThemselves: images that are named one by one are those of their folders, whose names are their classes; where no class is wanted, one may lie anywhere. Other kinds of data, and
+// further inputs of text, refuse them by name.
+func TestImagesByThemselves(t *testing.T) {
+	t.Parallel()
+	files := pets(t)
+	delete(files, "dogs/young/1.png") // a glob has no folders within folders
+	dir := laid(t, t.TempDir(), files)
+	want := readImages(t, dir, Options{})
+	got := readImages(t, filepath.Join(dir, "*", "*.png"), Options{})
+	if !slices.Equal(got.Examples.Dense, want.Examples.Dense) || !slices.Equal(got.Examples.Label, want.Examples.Label) || !slices.Equal(got.Examples.LabelNames, want.Examples.LabelNames) || got.Detected.Files != 3 {
+		t.Errorf("%+v %+v, not %+v", got.Detected, got.Examples, want.Examples)
+	}
+	bare := laid(t, t.TempDir(), map[string][]byte{"1.png": files["cats/2.png"], "cut.png": files["cats/2.png"][:40], "a.svm": []byte("1 1:2\n")})
+	one := readImages(t, filepath.Join(bare, "1.png"), Options{Unlabelled: true, As: want.Reading, Features: 6})
+	if !slices.Equal(one.Examples.Dense, []float32{20, 21, 22, 23, 24, 25}) || one.Detected.Classes != 0 {
+		t.Errorf("%+v", one.Examples)
+	}
+	piped := readImages(t, "-", Options{Unlabelled: true, Stdin: bytes.NewReader(files["cats/2.png"])})
+	if !slices.Equal(piped.Examples.Dense, one.Examples.Dense) {
+		t.Errorf("%+v", piped.Examples)
+	}
+	for _, c := range []struct {
+		kind  Kind
+		opt   Options
+		names []string
+		what  string
+	}{
+		{Examples, Options{Stdin: bytes.NewReader(files["cats/2.png"])}, []string{"-"}, "lies in no folder"},
+		{Examples, Options{Unlabelled: true}, []string{"cut.png"}, "ends early"},
+		{Examples, Options{Unlabelled: true}, []string{"1.png", "a.svm"}, "neither an image"},
+		{Examples, Options{}, []string{"a.svm", "1.png"}, "is a PNG picture"},
+		{Examples, Options{Format: CSV}, []string{"1.png"}, "is a PNG picture"},
+		{Ratings, Options{}, []string{"1.png"}, "is a PNG picture"},
+		{Documents, Options{}, []string{"1.png"}, "is a PNG picture"},
+	} {
+		var paths []string
+		for _, name := range c.names {
+			if name != "-" {
+				name = filepath.Join(bare, name)
+			}
+			paths = append(paths, name)
+		}
+		if _, err := Read(t.Context(), paths, c.kind, c.opt); err == nil || !strings.Contains(err.Error(), c.what) {
+			t.Errorf("%v as %v: %v", c.names, c.kind, err)
+		}
+	}
+}

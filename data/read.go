@@ -100,7 +100,7 @@ func parseInputs(ctx context.Context, ins []source.Input, kind Kind, opt *Option
 	if ins[0].Folder {
 		return parseImages(ctx, ins, nil, opt, f)
 	}
-	head, err := source.Open(ctx, ins[0], opt.source())
+	head, err := source.Open(ctx, ins[0], opt.sourceOf(kind))
 	if err != nil {
 		return nil, err
 	}

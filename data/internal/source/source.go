@@ -214,6 +214,9 @@ type Options struct {
 	Stdin       io.Reader       // what "-" reads
 	OutputBytes int64           // most that one file unpacks to; 0 derives it from its packed size
 	Meter       *progress.Meter // is told what is read; nil: nobody waits
+
+	// Takes says by the first bytes of what is known to be no text that it is taken all the same; nil: nothing is.
+	Takes func(head []byte) bool
 }
 
 // Open opens an input and finds its compression by magic bytes.
@@ -251,7 +254,7 @@ func Open(ctx context.Context, in Input, opt *Options) (*Stream, error) {
 	if err = s.unpack(head, magic); err == nil {
 		err = s.fillHead()
 	}
-	if err == nil {
+	if err == nil && (opt.Takes == nil || !opt.Takes(s.Head)) {
 		if what, how := foreign.Container(s.Head); what != "" {
 			err = &lines.Error{File: s.In.Shown(), What: what, How: how}
 		}

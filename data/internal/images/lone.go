@@ -1,0 +1,54 @@
+package images
+
+import (
+	"errors"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"bellows/data/internal/lines"
+	"bellows/data/internal/source"
+)
+
+// IsImage reports whether a stream that begins so is an image that is read.
+func IsImage(head []byte) bool {
+	return strings.HasPrefix(string(head), pngMagic) || strings.HasPrefix(string(head), jpegMagic)
+}
+
+// OpenLone is the image that a stream is. The folder that it lies in names its class; where labelled is true there must be one.
+func OpenLone(s *source.Stream, labelled bool) Files { return &lone{s, labelled} }
+
+// lone is a stream that is an image, nil once it was read.
+type lone struct {
+	from     *source.Stream
+	labelled bool
+}
+
+// Next implements Files.
+func (l *lone) Next() (*File, error) {
+	if l.from == nil {
+		return nil, io.EOF
+	}
+	s := l.from
+	l.from = nil
+	f := &File{Name: s.In.Shown(), Class: path.Base(path.Dir(filepath.ToSlash(s.In.Name)))}
+	if f.Class == "." || f.Class == ".." || f.Class == "/" {
+		f.Class = ""
+	}
+	if l.labelled && f.Class == "" {
+		return nil, homeless(f.Name)
+	}
+	b, err := io.ReadAll(io.LimitReader(s, bytesMost+1))
+	var known *lines.Error
+	switch {
+	case errors.As(err, &known):
+		return nil, err
+	case err != nil:
+		return nil, &lines.Error{File: f.Name, What: "cannot be read: " + err.Error(), How: "copy it again", Err: err}
+	case len(b) > bytesMost:
+		return nil, tooLong(f.Name)
+	}
+	f.bytes = b
+	return f, nil
+}
