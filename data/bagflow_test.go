@@ -107,18 +107,7 @@ func TestImagesFlow(t *testing.T) {
 	}
 	want := rowsInWords(whole)
 	stream := func(opt Options) (got []string, blocks int, d Detection, err error) {
-		d, err = Stream(t.Context(), []string{file}, Examples, opt, func(b *Block) error {
-			some := rowsInWords(b.Set)
-			if err := b.Turn(); err != nil {
-				return err
-			}
-			if b.Row != int64(len(got)) {
-				t.Errorf("a block begins with row %d behind %d", b.Row, len(got))
-			}
-			got, blocks = append(got, some...), blocks+1
-			return nil
-		})
-		return got, blocks, d, err
+		return streamOf(t, []string{file}, Examples, opt)
 	}
 	got, blocks, d, err := stream(Options{Features: width, Workers: 3})
 	if err != nil || blocks < 3 || !slices.Equal(got, want) || fmt.Sprintf("%+v", d) != fmt.Sprintf("%+v", whole.Detected) {

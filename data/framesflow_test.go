@@ -92,23 +92,6 @@ func TestFramesStream(t *testing.T) {
 	}
 }
 
-// streamOf is the rows of files that flow.
-func streamOf(t *testing.T, paths []string, kind Kind, opt Options) (rows []string, blocks int, d Detection, err error) {
-	t.Helper()
-	d, err = Stream(t.Context(), paths, kind, opt, func(b *Block) error {
-		some := rowsInWords(b.Set)
-		if err := b.Turn(); err != nil {
-			return err
-		}
-		if b.Row != int64(len(rows)) {
-			t.Errorf("a block begins with row %d behind %d", b.Row, len(rows))
-		}
-		rows, blocks = append(rows, some...), blocks+1
-		return nil
-	})
-	return rows, blocks, d, err
-}
-
 // TestFramesAboveADefectAreTaken: all rows above it, none behind it, and the error is that of Read.
 func TestFramesAboveADefectAreTaken(t *testing.T) {
 	t.Parallel()

@@ -244,18 +244,7 @@ func TestImagesStream(t *testing.T) {
 	whole := readImages(t, dir, Options{})
 	opt := Options{Workers: 3}.Like(whole)
 	stream := func(path string, opt Options) (got []string, blocks int, d Detection, err error) {
-		d, err = Stream(t.Context(), strings.Split(path, "\n"), Examples, opt, func(b *Block) error {
-			some := rowsInWords(b.Set)
-			if err := b.Turn(); err != nil {
-				return err
-			}
-			if b.Row != int64(len(got)) {
-				t.Errorf("a block begins with row %d behind %d", b.Row, len(got))
-			}
-			got, blocks = append(got, some...), blocks+1
-			return nil
-		})
-		return got, blocks, d, err
+		return streamOf(t, strings.Split(path, "\n"), Examples, opt)
 	}
 	want := rowsInWords(whole)
 	for _, path := range []string{dir, archive} {

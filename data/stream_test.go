@@ -47,11 +47,17 @@ func rowsInWords(set *Set) (rows []string) {
 	return rows
 }
 
-// streamed is the rows of a stream, in their order, and how many blocks they came in.
+// streamed is streamOf, of standard input.
 func streamed(t *testing.T, text string, kind Kind, opt Options) (rows []string, blocks int, d Detection, err error) {
 	t.Helper()
 	opt.Stdin = strings.NewReader(text)
-	d, err = Stream(context.Background(), []string{"-"}, kind, opt, func(b *Block) error {
+	return streamOf(t, []string{"-"}, kind, opt)
+}
+
+// streamOf is the rows of a stream, in their order, and how many blocks they came in.
+func streamOf(t *testing.T, paths []string, kind Kind, opt Options) (rows []string, blocks int, d Detection, err error) {
+	t.Helper()
+	d, err = Stream(context.Background(), paths, kind, opt, func(b *Block) error {
 		some := rowsInWords(b.Set)
 		if err := b.Turn(); err != nil {
 			return err

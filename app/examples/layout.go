@@ -59,6 +59,23 @@ func (s Source) AllRows() []int32 {
 	return rows
 }
 
+// The bounds of first-order steps: rows of a split in one, at least, and steps of an epoch. Sparse rows push other features each time, and so cost more.
+const (
+	stepRowsDense   = 16
+	stepRowsSparse  = 64
+	epochStepsLeast = 2
+	epochStepsMost  = 100
+)
+
+// Steps is how many first-order steps an epoch has where nobody says, each of rows of all splits.
+func Steps(dense bool, rows, splits int) int {
+	each := stepRowsSparse
+	if dense {
+		each = stepRowsDense
+	}
+	return min(epochStepsMost, max(epochStepsLeast, rows/(each*splits)))
+}
+
 // StrengthDense is the least l2 of dense rows where nothing else chooses it. Weights of scaled features hardly notice it, and dual ascent of many rows needs it.
 const StrengthDense = 0.001
 

@@ -70,3 +70,16 @@ func TestLabelsOf(t *testing.T) {
 		t.Errorf("of two rows it warns %q", got)
 	}
 }
+
+// TestSteps: as many as rows allow, between the bounds; sparse rows make fewer.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		dense              bool
+		rows, splits, want int
+	}{{true, 10, 4, 2}, {true, 640, 4, 10}, {false, 640, 4, 2}, {false, 2560, 4, 10}, {true, 1 << 20, 4, 100}, {false, 1 << 20, 4, 100}} {
+		if got := Steps(c.dense, c.rows, c.splits); got != c.want {
+			t.Errorf("%+v: %d steps", c, got)
+		}
+	}
+}

@@ -8,7 +8,7 @@ import (
 	"bellows/progress"
 )
 
-// Scaling turns a feature x into (x - center) * factor. A feature that never changes has factor 0 but by ScaleNone: its weight stays 0.
+// Scaling turns a feature x into (x - center) * factor. A dense feature that never changes has factor 0 but by ScaleNone: its weight stays 0.
 type Scaling struct {
 	Center []float32 // nil: zeros
 	Factor []float32

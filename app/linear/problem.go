@@ -71,7 +71,6 @@ const (
 	clocksAuto   = 10
 	clocksLeast  = 2
 	clocksMax    = 1000
-	clocksSteps  = 100 // first-order steps an epoch, at most
 	blockLeast   = 64
 	denseBytes   = 2 << 30 // of scaled rows
 )
@@ -238,7 +237,7 @@ func (p *problem) layout() {
 	}
 	p.splits = min(p.splits, len(p.rows))
 	if p.clocks == 0 && p.steps != "" {
-		p.clocks = min(clocksSteps, max(clocksLeast, len(p.rows)/(p.stepRows()*p.splits)))
+		p.clocks = examples.Steps(p.dense, len(p.rows), p.splits)
 	}
 	if p.lone {
 		p.clocks = 1 // nobody waits for what it says

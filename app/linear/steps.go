@@ -91,14 +91,6 @@ func (p *problem) stepAt() float64 {
 	return p.lr / (p.loss.Bend() * (p.top + (length*p.weight.Unevenness(p.rows)-p.top)/batch))
 }
 
-// stepRows is how many rows a split has in a step, at least, where the number of steps is chosen: those of sparse rows, which push other features each time, cost more.
-func (p *problem) stepRows() int {
-	if p.dense {
-		return 16
-	}
-	return 64
-}
-
 // bend measures how much the losses of a mean row bend together: the largest eigenvalue of the scaled second moments of dense rows, and at most the mean squared
 // length.
 func (p *problem) bend() {

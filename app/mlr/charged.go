@@ -30,22 +30,6 @@ const (
 	gotCharged // how many
 )
 
-// The bounds of layout: rows of a split in a step, at least, and steps of an epoch, at most. Sparse rows push other features each time, and so cost more.
-const (
-	rowsDense   = 16
-	rowsSparse  = 64
-	clocksSteps = 100
-)
-
-// clocksCharged is the steps of an epoch.
-func (p *problem) clocksCharged() int {
-	least := rowsSparse
-	if p.dense {
-		least = rowsDense
-	}
-	return min(clocksSteps, max(clocksLeast, len(p.rows)/(least*p.splits)))
-}
-
 // clockStep is the step of rule sgd, whose gradient is that of all rows of a clock. Charged steps have short clocks, whose gradients are noisy; others are taken for exact.
 func (p *problem) clockStep() float64 {
 	if !p.charges {

@@ -23,16 +23,16 @@ import (
 // Turned down: to let held-out rows alone decide everywhere. They are few, and of steps that are still long some luck comes out
 // best: of six classes in 2,000 rows a hundred held-out ones chose the first epoch.
 type policy struct {
-	p      *problem
-	pace   float64   // multiplies the step
-	alpha  float64   // l2 times the training rows
-	loss   float64   // of the last epoch's training rows
-	trusts bool      // weights do not fit the noise
-	grows  bool      // steps may grow
-	best   []float64 // loss of each block of held-out rows where all were predicted best
-	weak   float64   // alpha of that epoch
-	rows   []float64 // held-out rows of each block, by their weights
-	held   float64   // held-out rows in all, by their weights
+	p         *problem
+	pace      float64   // multiplies the step
+	alpha     float64   // l2 times the training rows
+	loss      float64   // of the last epoch's training rows
+	trusts    bool      // weights do not fit the noise
+	grows     bool      // steps may grow
+	best      []float64 // loss of each block of held-out rows where all were predicted best
+	bestAlpha float64   // alpha of that epoch
+	rows      []float64 // held-out rows of each block, by their weights
+	held      float64   // held-out rows in all, by their weights
 }
 
 // The rules of the policy, found on sets of text, tables and images together.
@@ -154,7 +154,7 @@ func (k *policy) advance(p *epochs.Progress, loss, held float64, blocks []float6
 // mark notes the epoch that has predicted held-out rows best.
 func (k *policy) mark(blocks []float64) {
 	copy(k.best, blocks)
-	k.weak = k.alpha
+	k.bestAlpha = k.alpha
 }
 
 func (k *policy) cut(by float64) { k.pace = max(paceLeast, k.pace*by) }
@@ -180,18 +180,18 @@ func (k *policy) regularise(epoch int, spread []float64, squares float64, worse 
 		next = math.Sqrt(k.alpha * next)
 	}
 	if worse {
-		next = min(next, k.weak)
+		next = min(next, k.bestAlpha)
 	}
 	k.alpha = next
 }
 
 // Save implements epochs.Policy.
 func (k *policy) Save() []float64 {
-	return append([]float64{k.pace, k.alpha, k.loss, k.weak}, k.best...)
+	return append([]float64{k.pace, k.alpha, k.loss, k.bestAlpha}, k.best...)
 }
 
 // Restore implements epochs.Policy.
 func (k *policy) Restore(s []float64) {
-	k.pace, k.alpha, k.loss, k.weak = s[0], s[1], s[2], s[3]
+	k.pace, k.alpha, k.loss, k.bestAlpha = s[0], s[1], s[2], s[3]
 	copy(k.best, s[4:])
 }

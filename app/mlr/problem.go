@@ -202,7 +202,7 @@ func (p *problem) layout() {
 	}
 	p.splits = min(p.splits, len(p.rows))
 	if p.clocks == 0 && p.charges {
-		p.clocks = p.clocksCharged()
+		p.clocks = examples.Steps(p.dense, len(p.rows), p.splits)
 	}
 	if p.clocks == 0 {
 		p.clocks = min(clocksAuto, max(clocksLeast, units/p.splits))

@@ -265,7 +265,7 @@ func TestRefusesDataWithoutClasses(t *testing.T) {
 	}
 }
 
-// TestLongStepsAreNoEvidence: few sparse rows, which the first steps throw about, do not make l2 so strong that nothing is learned. Without weak, which holds alpha, a quarter of such sets ended at
+// TestLongStepsAreNoEvidence: few sparse rows, which the first steps throw about, do not make l2 so strong that nothing is learned. Without bestAlpha, which holds alpha, a quarter of such sets ended at
 // the log-loss of a guess, 1.39.
 func TestLongStepsAreNoEvidence(t *testing.T) {
 	t.Parallel()
