@@ -60,7 +60,7 @@ func TestTheGuideHoldsOutsideTheTree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	env := append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOPROXY=off",
+	env := append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOWORK=off", "GOPROXY=off",
 		"XDG_STATE_HOME="+filepath.Join(dir, ".state"), "XDG_CACHE_HOME="+filepath.Join(dir, ".cached"))
 	run := func(words ...string) string {
 		t.Helper()

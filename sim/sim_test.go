@@ -4,8 +4,10 @@ import (
 	"bellows/sim/internal/schedule"
 	"flag"
 	"os"
+	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -14,7 +16,7 @@ import (
 
 var (
 	seedFlag      = flag.Uint64("sim.seed", 0, "play this one seed and print its trace")
-	schedulesFlag = flag.Int("sim.schedules", 0, "how many seeds to play; 0: 10000, or 300 with -short")
+	schedulesFlag = flag.Int("sim.schedules", 0, "how many seeds to play; 0: 3000, or 300 with -short")
 	firstFlag     = flag.Uint64("sim.first", 1, "the first of them")
 )
 
@@ -31,7 +33,7 @@ func schedules() int {
 	case testing.Short():
 		return 300
 	}
-	return 10000
+	return 3000
 }
 
 // complain fails the test for a broken promise and says how to see it again.
@@ -77,6 +79,28 @@ func TestSchedules(t *testing.T) {
 	all.judge(t)
 }
 
+// TestFreshSchedules plays schedules that no earlier commit has played: the commit's hash chooses the seeds, so that a failure repeats.
+func TestFreshSchedules(t *testing.T) {
+	n := 1000
+	if testing.Short() {
+		n = 100
+	}
+	first := uint64(1 << 32)
+	if commit, err := exec.Command("git", "rev-parse", "HEAD").Output(); err != nil {
+		t.Logf("no commit chooses the seeds: git rev-parse HEAD: %v", err)
+	} else if hash, err := strconv.ParseUint(string(commit[:8]), 16, 64); err != nil {
+		t.Fatalf("the hash of the commit: %v", err)
+	} else {
+		first += hash
+	}
+	t.Logf("%d schedules from seed %d on", n, first)
+	for _, r := range play(first, n) {
+		if r.Violation != "" {
+			complain(t, r)
+		}
+	}
+}
+
 // TestSeedsThatFailedAreKept plays schedules beyond those of every day that have shown a fault, of the product or of the simulation (docs/reliability.md).
 func TestSeedsThatFailedAreKept(t *testing.T) {
 	for _, seed := range []uint64{26441, 56807, 61825, 71261, 75550, 83287, 93043, 97645, 100189, 118933, 127244, 130119, 147842, 152806, 197249, 215771, 228561, 233564, 248082} {
@@ -115,14 +139,13 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// repeated is how many seeds TestSameSeedSameTrace plays twice. The soak plays more.
+var repeated = 40
+
 // TestSameSeedSameTrace plays seeds twice: everything that happens is the seed's, and nothing the neighbour's, who takes messages from the same pools.
 func TestSameSeedSameTrace(t *testing.T) {
-	n := 200
-	if testing.Short() {
-		n = 40
-	}
-	again := play(1, n)
-	for i, a := range play(1, n) {
+	again := play(1, repeated)
+	for i, a := range play(1, repeated) {
 		if b := again[i]; a != b {
 			t.Errorf("seed %d: %+v, then %+v", a.Seed, a, b)
 		}

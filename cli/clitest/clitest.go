@@ -36,6 +36,8 @@
 //	await TEXT COMMAND...         the command is carried out again and again until its output has the text
 //	halt NODE FILE                that node's process is killed, by the status of the job in FILE, and the command has ended
 //
+// The condition [soak] holds in the long form of the tests, ./dev soak: what takes long, or has been shown once in a shorter way, stands behind it.
+//
 // A cluster that a script has brought up is brought down at its end, at the latest. What is left of a script then, since it failed or its cluster cannot be reached, is killed by its
 // number, and the log says so; where the test itself ends before its scripts do, all that they have started ends by itself.
 //
@@ -151,6 +153,9 @@ func Run(t *testing.T, program, dir string, variables ...string) {
 	testscript.Run(t, params(program, dir, variables))
 }
 
+// soak reports whether this is the long form of the tests: soak.go sets it.
+var soak bool
+
 func params(program, dir string, variables []string) testscript.Params {
 	schemas := schemas{program: program}
 	return testscript.Params{
@@ -182,6 +187,8 @@ func params(program, dir string, variables []string) testscript.Params {
 		},
 		Condition: func(word string) (bool, error) { // [avx2]: there are kernels for this processor that one without them has not
 			switch word {
+			case "soak":
+				return soak, nil
 			case "avx2":
 				return slices.Contains(vec.Sets(), word), nil
 			case "machines":

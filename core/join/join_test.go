@@ -303,13 +303,13 @@ func (g *guest) judge() (joined bool) {
 	return g.over.Err == nil
 }
 
+// orders is how many clusters TestJoiningInAnyOrder plays; TestNodesJoinWhileOthersRun plays half as many. The soak plays more.
+var orders = uint64(3000)
+
 // TestJoiningInAnyOrder plays thousands of clusters: late nodes, nodes that never come, strangers, and two that claim one number. Every node is over by the end of its wait,
 // says whom it waits for while it lasts, and names exactly those who are missing; where all come in time, all are joined, soon.
 func TestJoiningInAnyOrder(t *testing.T) {
-	seeds := uint64(20_000)
-	if testing.Short() {
-		seeds = 3000
-	}
+	seeds := orders
 	var joined, left int
 	for seed := uint64(1); seed <= seeds; seed++ {
 		w := newTown(t, seed)

@@ -336,10 +336,7 @@ func (v *village) stranger() {
 // TestNodesJoinWhileOthersRun plays thousands of jobs that nodes join: several at a time, each under a number of its own, each with one outcome. They call one after the other. Who takes
 // part has made the same job and has all its connections at all others; some die, do not come, have made another job, or find strangers in their place.
 func TestNodesJoinWhileOthersRun(t *testing.T) {
-	seeds := uint64(10_000)
-	if testing.Short() {
-		seeds = 1500
-	}
+	seeds := orders / 2
 	var joined, away, together int
 	for seed := uint64(1); seed <= seeds; seed++ {
 		v := newVillage(t, seed)

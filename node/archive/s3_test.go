@@ -25,19 +25,18 @@ func (f trouble) String() string {
 	return fmt.Sprintf("%v %s of %d", f.What, f.Code, f.length)
 }
 
+// requestsApart is how far apart the requests are that TestKilledAtEveryRequest lets go wrong. The soak takes each of them.
+var requestsApart = 5
+
 // TestKilledAtEveryRequest lets each request that checkpoints make of S3 go wrong in each way, once, until a call fails, or for as long as the process lives: the newest cut that was published
 // without an error is there, or a newer one, whole; and the next cut is, with nothing left that it does not need. One fault that passes is not noticed.
-// With -short each way gets a third of the requests, another third than the way before it.
+// Each way gets one request of requestsApart, beginning at another one than the way before it.
 func TestKilledAtEveryRequest(t *testing.T) {
 	t.Parallel()
 	answers := func(status int, code string) s3test.Fault {
 		return s3test.Fault{What: s3test.Answered, Status: status, Code: code}
 	}
 	const call = 6 // requests, of which a call makes five at most
-	each := 1
-	if testing.Short() {
-		each = 3
-	}
 	for i, f := range []trouble{
 		{s3test.Fault{What: s3test.Unasked}, 0}, {s3test.Fault{What: s3test.Unheard}, 1}, {s3test.Fault{What: s3test.Short}, call}, {s3test.Fault{What: s3test.Damaged}, call},
 		{s3test.Fault{What: s3test.Stalled}, call}, {answers(500, "InternalError"), call}, {answers(503, "SlowDown"), call}, {answers(403, "AccessDenied"), 1},
@@ -46,7 +45,7 @@ func TestKilledAtEveryRequest(t *testing.T) {
 			t.Parallel()
 			requests := 0
 			synctest.Test(t, func(t *testing.T) { requests = killAtRequest(t, math.MaxInt, f) })
-			for n := i % each; n < requests; n += each {
+			for n := i % requestsApart; n < requests; n += requestsApart {
 				synctest.Test(t, func(t *testing.T) { killAtRequest(t, n, f) })
 			}
 			t.Logf("%d requests", requests)

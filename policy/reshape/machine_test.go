@@ -532,13 +532,13 @@ func (w *world) last() {
 	}
 }
 
+// orders is how many jobs TestAnyOrderComesToWhatIsWanted plays. The soak plays more.
+var orders = uint64(1500)
+
 // TestAnyOrderComesToWhatIsWanted plays thousands of jobs that are asked for shapes, drains and switches while steps are refused, nodes die, and
 // what was asked is cancelled or superseded, in any order of their ends. When all is calm, what is asked last comes about.
 func TestAnyOrderComesToWhatIsWanted(t *testing.T) {
-	seeds := uint64(10_000)
-	if testing.Short() {
-		seeds = 1500
-	}
+	seeds := orders
 	counts := map[string]int{}
 	for seed := uint64(1); seed <= seeds; seed++ {
 		w := newWorld(t, seed)

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,8 +17,6 @@ import (
 	"bellows/port/registry"
 	"bellows/port/registry/etcd/member"
 	"bellows/port/registry/registrytest"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // asMember marks a process of this test that is a member of a cluster: NAME CLUSTER.
@@ -146,34 +143,6 @@ func (m *members) open(c Config) *client {
 	return r.(*client)
 }
 
-// leader is the member that leads the others.
-func (m *members) leader(c *client) string {
-	m.Helper()
-	for m.ctx.Err() == nil {
-		for name := range m.running {
-			ctx, cancel := context.WithTimeout(m.ctx, WithinDefault)
-			s, err := clientv3.NewMaintenance(c.etcd).Status(ctx, m.endpoint(name))
-			cancel()
-			if err == nil && s.Leader == s.Header.MemberId {
-				return name
-			}
-		}
-	}
-	m.Fatal(context.Cause(m.ctx))
-	return ""
-}
-
-// follower is a member that leads none.
-func (m *members) follower(c *client) string {
-	leader := m.leader(c)
-	for name := range m.running {
-		if name != leader {
-			return name
-		}
-	}
-	return ""
-}
-
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	m := startMembers(t)
@@ -248,45 +217,6 @@ func (c *counter) check() {
 			}
 			next++
 		}
-	}
-}
-
-// TestMembersDie: a client counts, leads, and holds a lease, while a member is killed, and then the one that leads the others.
-func TestMembersDie(t *testing.T) {
-	t.Parallel()
-	m := startMembers(t)
-	reg := m.open(m.config("count"))
-	lease, err := reg.Grant(m.ctx, 30*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	office, err := registry.Campaign(m.ctx, reg, "office", []byte("the test"), lease)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := m.counter(reg)
-	stop, renewing := make(chan struct{}), sync.WaitGroup{}
-	renewing.Go(func() {
-		for !isClosed(stop) {
-			if err := lease.Renew(m.ctx); err != nil && bellows.KindOf(err) != bellows.Unavailable {
-				t.Error(err)
-				return
-			}
-		}
-	})
-	c.count(20)
-	lost := m.follower(reg)
-	m.kill(lost)
-	c.count(40)
-	m.start(lost)
-	c.count(60)
-	m.kill(m.leader(reg))
-	c.count(80)
-	close(stop)
-	renewing.Wait()
-	c.check()
-	if _, err := reg.Put(m.ctx, "state", nil, 0, office.Holds()); err != nil {
-		t.Errorf("who leads does no more: %v", err)
 	}
 }
 

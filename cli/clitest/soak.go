@@ -1,0 +1,5 @@
+//go:build soak
+
+package clitest
+
+func init() { soak = true }

@@ -1,0 +1,5 @@
+//go:build soak
+
+package join_test
+
+func init() { orders = 20_000 }

@@ -1,0 +1,5 @@
+//go:build soak
+
+package archive_test
+
+func init() { requestsApart = 1 }

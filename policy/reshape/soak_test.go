@@ -1,0 +1,5 @@
+//go:build soak
+
+package reshape_test
+
+func init() { orders = 10_000 }

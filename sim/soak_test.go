@@ -1,0 +1,5 @@
+//go:build soak
+
+package sim
+
+func init() { repeated = 200 }
