@@ -1,9 +1,12 @@
 package bellows_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -45,5 +48,46 @@ func TestAFuzzTargetsEndIsNamed(t *testing.T) {
 				t.Errorf("names an input that nothing wrote:\n%s", out)
 			}
 		})
+	}
+}
+
+// TestEndOfStepNamesItsCause plays steps that are too slow, that hang and that fail to ./dev step: its message tells them apart.
+func TestEndOfStepNamesItsCause(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, seconds, script, want string
+	}{
+		{"slow", "1", "echo working; sleep 30", "a step was ended after 1 s, the limit for a machine five times slower than the slowest one measured.\nNo test hung:"},
+		{"hangs", "60", "echo 'panic: test timed out after 30s'; echo 'goroutine 7 [select]:'; exit 1", "a step: a test hangs. It is named after 'panic: test timed out' above"},
+		{"fails", "60", "echo '--- FAIL: TestX'; exit 1", "a step failed, as shown above"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			out, err := exec.CommandContext(t.Context(), "./dev", "step", "a step", c.seconds, "sh", "-c", c.script).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), c.want) {
+				t.Errorf("ended with %v, want %q in\n%s", err, c.want, out)
+			}
+		})
+	}
+}
+
+// TestEstimateIsScaled gives ./dev estimate a machine like the slowest one measured, and one twice as fast.
+func TestEstimateIsScaled(t *testing.T) {
+	t.Parallel()
+	reference := regexp.MustCompile(`(?m)^reference_speed=(\d+)$`).FindStringSubmatch(read(os.DirFS("."), "dev"))
+	if reference == nil {
+		t.Fatal("dev has no reference_speed")
+	}
+	runs, _ := strconv.Atoi(reference[1])
+	minutes := func(runs int) (warm, cold int) {
+		out, err := exec.CommandContext(t.Context(), "./dev", "estimate", strconv.Itoa(runs)).CombinedOutput()
+		if _, scanErr := fmt.Sscanf(string(out), "about %d minutes on this machine, %d where nothing was compiled before", &warm, &cold); err != nil || scanErr != nil {
+			t.Fatalf("%v, %v: %s", err, scanErr, out)
+		}
+		return warm, cold
+	}
+	warm, cold := minutes(runs)
+	if half, _ := minutes(2 * runs); warm > 15 || cold > 20 || 2*half < warm-1 || 2*half > warm+1 {
+		t.Errorf("%d minutes, %d with an empty cache, and %d on a machine twice as fast: at most 15 and 20 are allowed there, and half as long", warm, cold, half)
 	}
 }

@@ -140,7 +140,7 @@ func TestSizes(t *testing.T) {
 }
 
 // repeated is how many seeds TestSameSeedSameTrace plays twice. The soak plays more.
-var repeated = 40
+var repeated = 20
 
 // TestSameSeedSameTrace plays seeds twice: everything that happens is the seed's, and nothing the neighbour's, who takes messages from the same pools.
 func TestSameSeedSameTrace(t *testing.T) {
