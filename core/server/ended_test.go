@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core/handoff"
 	"bellows/core/server"
 	"bellows/link/wire"
 )
@@ -127,5 +128,49 @@ func TestStateThatIsOnItsWayIsCollected(t *testing.T) {
 	collected(1)
 	if !slices.ContainsFunc(m.said, func(said wire.Message) bool { s, ok := said.(*wire.Slab); return ok && s.Ref == m.ref }) {
 		t.Errorf("nothing has come of %v", m.ref)
+	}
+}
+
+// TestVoidAllDropsDueCopies asks a lane to copy a partition before the partition's state has arrived there. A later controller then
+// gives up all moves without a record, so the copy must not begin.
+func TestVoidAllDropsDueCopies(t *testing.T) {
+	for _, void := range []bool{false, true} {
+		m := newHalfMoved(t)
+		m.give(m.to, controller, &wire.Handoff{Term: 1, Number: 2, Pair: wire.Pair{Ref: m.ref, Generation: 2}, Node: ferryLanes[m.from].Node})
+		if void {
+			m.give(m.to, controller, &wire.Handoff{Term: 2})
+		}
+		m.said = nil
+		m.learns(m.from)
+		copied := slices.ContainsFunc(m.said, func(said wire.Message) bool { p, ok := said.(*wire.Prepared); return ok && p.Number == 2 })
+		if copied == void {
+			t.Errorf("given up: %v; the lane copied the partition: %v", void, copied)
+		}
+	}
+}
+
+// TestLaneRejectsStaleOffer offers copies of a partition by a lane that owned it, lost it and owns it again. Only the offer of
+// the current generation is taken.
+func TestLaneRejectsStaleOffer(t *testing.T) {
+	third, of := wire.LaneAt(5, 0), ref(1, 0).Ref
+	for generation, refused := range map[bellows.Generation]bool{2: true, 3: true, 4: false} {
+		s, r := newScript(t, 0), firstRoads(routeTables)
+		s.change(1, r.next(r.AddLane(addedLane)))
+		s.change(2, r.next(r.AddLane(third)))
+		for i, to := range []wire.Address{addedLane, third, addedLane} {
+			s.change(3+i, r.next(r.MovePartition(of, to)))
+		}
+		offer := wire.New[wire.Piece]()
+		offer.Copy, offer.Pair, offer.Kind, offer.Route = 1, wire.Pair{Ref: of, Generation: generation}, handoff.Offer, r.Version()
+		s.lane.Step([]wire.Envelope{{From: addedLane, To: laneAt, Message: offer}}, &s.out)
+		var taken []bool
+		for _, e := range s.out.Envelopes {
+			if m, ok := e.Message.(*wire.Taken); ok && e.To == addedLane {
+				taken = append(taken, !m.Refused)
+			}
+		}
+		if !slices.Equal(taken, []bool{!refused}) {
+			t.Errorf("generation %d: answers %v, want taken %v", generation, taken, !refused)
+		}
 	}
 }

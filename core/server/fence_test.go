@@ -149,3 +149,23 @@ func TestALaneWithoutLeaseWaitsForNobody(t *testing.T) {
 		t.Errorf("a read is not served: %s", s.text.String())
 	}
 }
+
+// TestFenceReleasesHeldBytes fences a node at a lane that holds at most 16 bytes. The 8 bytes of the node's flush are free
+// again for a flush of another node.
+func TestFenceReleasesHeldBytes(t *testing.T) {
+	s := newScript(t, 16)
+	s.push(2, 1, 5, ref(1, 0), 1)
+	s.push(1, 1, 0, ref(1, 0), 1)
+	at := s.text.Len()
+	s.push(1, 2, 1, ref(1, 0), 1)
+	s.expect(at, "full, flush 2 of node 1 must wait")
+	at = s.text.Len()
+	s.send(controller, "fence node 2", &wire.Fence{Term: 1, Node: 2, Incarnation: 1})
+	s.expect(at, "to node 1: room for flush 2 of node 1")
+	at = s.text.Len()
+	s.push(1, 2, 1, ref(1, 0), 1)
+	s.expect(at, "done flush 2 of node 1")
+	at = s.text.Len()
+	s.push(1, 3, 2, ref(1, 0), 1)
+	s.expect(at, "full, flush 3 of node 1 must wait")
+}
