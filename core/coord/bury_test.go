@@ -1,6 +1,7 @@
 package coord_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,6 +122,13 @@ func TestALostWorkerCostsItsUnits(t *testing.T) {
 // TestWhoIsNeededEndsTheJob loses nodes that have more than tasks, or that nobody can stand in for.
 func TestWhoIsNeededEndsTheJob(t *testing.T) {
 	lost := func(d *desk) { d.Lost(3, "node 3 died", &d.fx) }
+	laneLeaves := func(d *desk) []bellows.Control {
+		lane := wire.LaneAt(3, 0)
+		if err := errors.Join(d.AddLane(lane, &d.fx), d.RemoveLane(lane, &d.fx)); err != nil {
+			t.Fatal(err)
+		}
+		return d.removals()
+	}
 	for name, c := range map[string]struct {
 		change func(*core.Job, *coord.Options)
 		lose   func(*desk)
@@ -131,8 +139,10 @@ func TestWhoIsNeededEndsTheJob(t *testing.T) {
 			job.Lanes = append(slices.Clone(lanes), wire.LaneAt(3, 0))
 			job.Route = route.Spread(job.Tables, 3, job.Lanes, []bellows.NodeID{1, 2, 3})
 		}, lost, false},
-		"splits stay":    {func(_ *core.Job, opt *coord.Options) { opt.Stays = stays }, lost, false},
-		"it was refused": {nil, func(d *desk) { d.Mistrust(3, "node 3 sends what cannot be", &d.fx) }, false},
+		"its lane is leaving": {nil, func(d *desk) { laneLeaves(d); lost(d) }, false},
+		"its lane has left":   {nil, func(d *desk) { d.adopted(lanes[0], laneLeaves(d)...); d.said(); lost(d) }, true},
+		"splits stay":         {func(_ *core.Job, opt *coord.Options) { opt.Stays = stays }, lost, false},
+		"it was refused":      {nil, func(d *desk) { d.Mistrust(3, "node 3 sends what cannot be", &d.fx) }, false},
 		"so others say": {nil, func(d *desk) {
 			d.Step([]wire.Envelope{{From: wire.ClientAt(1), To: self, Message: &wire.Complaint{Node: 3, Breach: true, Reason: "node 3 sends what cannot be"}}}, &d.fx)
 		}, false},
@@ -172,6 +182,22 @@ func TestWhoIsNeededEndsTheJob(t *testing.T) {
 	d.Lost(2, "node 2 died", &d.fx)
 	if said := strings.Join(d.said(), "\n"); !strings.Contains(said, "node 2 died") {
 		t.Errorf("before the job has begun: said %s", said)
+	}
+}
+
+// TestSplitMoveToLostNode loses the destination of a split's move before the split rests. The split stays where it is, and its
+// next clock runs there.
+func TestSplitMoveToLostNode(t *testing.T) {
+	d := newMortal(nil)
+	if err := d.MoveSplit(0, 3, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	d.Lost(3, "node 3 died", &d.fx)
+	d.said()
+	d.sends(1, 0, 1, 1)
+	expect(t, d.said(), "lane 0 of node 0: record 3 [split 0 clock 0 items [0,1)]", "node 1: run split 0 clock 1 items [0,1) [] after commit 3")
+	if at := d.Route().Node(0); at != 1 {
+		t.Errorf("split 0 is at node %d", at)
 	}
 }
 

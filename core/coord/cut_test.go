@@ -189,3 +189,37 @@ func TestWhatIsSaidOfAnotherCutIsNothing(t *testing.T) {
 	d.CutLost(2, "no manifest", &d.fx)
 	expect(t, d.cuts(), "attempt 0, cut 0, whole false", "cut 2 with 0 shards: the cut at record 2 was given up, and the next is tried at its time: no manifest")
 }
+
+// TestCutKeptIgnoresOlderCut reports an older cut as kept, after it was given up and a newer one was stored. Only the newer
+// cut's own report ends the newer cut.
+func TestCutKeptIgnoresOlderCut(t *testing.T) {
+	d := cutter(1)
+	d.Start(&d.fx)
+	d.ready(clients...)
+	d.flush(1, 1, 0, 1, fourItems)
+	store := func(attempt uint64, commit bellows.CommitNumber) {
+		t.Helper()
+		if err := d.Cut(&d.fx); err != nil {
+			t.Fatal(err)
+		}
+		d.shard(wire.Shard{Attempt: attempt})
+		d.fx.Cuts = nil
+		for table := range bellows.TableID(2) {
+			d.shard(wire.Shard{Attempt: attempt, Commit: commit, Ref: bellows.PartitionRef{Table: table}})
+		}
+		if len(d.fx.Cuts) != 1 || d.fx.Cuts[0].Saved.Commit != commit || d.fx.Cuts[0].Reason != "" {
+			t.Fatalf("stored %+v", d.fx.Cuts)
+		}
+	}
+	store(1, 2)
+	d.CutLost(2, "the store does not answer", &d.fx)
+	store(2, 3)
+	d.cuts()
+	d.CutKept(2, &d.fx)
+	expect(t, d.cuts())
+	if !d.Cutting() {
+		t.Error("the newer cut has ended")
+	}
+	d.CutKept(3, &d.fx)
+	expect(t, d.cuts(), "attempt 2, cut 3, whole true")
+}

@@ -13,3 +13,6 @@ func (c *Controller) GivePartition(p bellows.PartitionRef, to wire.Address, fx *
 	defer c.conclude(fx)
 	return c.change(c.cfg.Route.MovePartition(p, to), fx)
 }
+
+// MarkLost marks a node as lost, without the consequences that Lost has.
+func (c *Controller) MarkLost(n bellows.NodeID, reason string) { c.roll.Lose(n, reason) }

@@ -112,6 +112,27 @@ func TestAMoveIsRecordedWhenItsOwnerIsReady(t *testing.T) {
 	}
 }
 
+// TestPartitionMoveToLostNode loses the destination of a move in a job that continues. The move is canceled when its owner is
+// ready, and a new one is refused. Today a job ends when it loses a lane, so the test only marks the node as lost.
+func TestPartitionMoveToLostNode(t *testing.T) {
+	d := mover()
+	d.Start(&d.fx)
+	ref := bellows.PartitionRef{}
+	if err := d.MovePartition(ref, freshLane, false, &d.fx); err != nil {
+		t.Fatal(err)
+	}
+	d.MarkLost(freshLane.Node, "node 3 died")
+	d.handoffs()
+	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: prepared(1, 1, whole)}}, &d.fx)
+	want := []string{"lane 0 of node 0: move 1 of t0/p0 at 1 to lane 0 of node 3, urgent false, cancel true, term 1"}
+	if got := d.handoffs(); !slices.Equal(got, want) || len(d.Moving()) > 0 {
+		t.Errorf("said %q, want %q; moving is %+v", got, want, d.Moving())
+	}
+	if err := d.MovePartition(ref, freshLane, false, &d.fx); err == nil || !strings.Contains(err.Error(), "lane 0 of node 3 cannot own t0/p0: node 3 died") {
+		t.Errorf("a move to the lost node: %v", err)
+	}
+}
+
 // TestHowFarAMoveIs has an owner say how far a copy is: what it has said of a move that was given up, or has been asked for anew, what is said of another controller's move, and what comes late is nothing, and what has come to
 // its end is not shown.
 func TestHowFarAMoveIs(t *testing.T) {
