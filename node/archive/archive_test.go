@@ -858,3 +858,154 @@ func TestAFullStoreCostsNoCut(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPublishVerifiesShards damages a shard after it was written and before its cut is published. Publish names the shard, and
+// Latest still finds the older cut.
+func TestPublishVerifiesShards(t *testing.T) {
+	t.Parallel()
+	for what, damage := range map[string]func(b []byte) []byte{
+		"a bit that flipped": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+		"a lost end":         func(b []byte) []byte { return b[:len(b)-1] },
+		"a missing blob":     func([]byte) []byte { return nil },
+	} {
+		s := mem.New("a")
+		a := open(t, s)
+		cuts := life(1, 1, 2)
+		if _, err := publish(t.Context(), a, cuts[0], nil); err != nil {
+			t.Fatal(err)
+		}
+		before := names(t, s, "shards/")
+		w := mustBegin(t, a, cuts[1].At)
+		for _, ref := range refs() {
+			if err := w.Put(t.Context(), ref, image(ref, cuts[1].changed[ref]), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		written := names(t, s, "shards/")
+		name := written[slices.IndexFunc(written, func(n string) bool { return !slices.Contains(before, n) })]
+		if b := damage(content(t, s, name)); b == nil {
+			if err := s.Delete(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			replace(t, s, name, b)
+		}
+		m, _, err := w.Publish(t.Context(), cuts[1].state(), nil, time.Unix(2, 0))
+		if kind := bellows.KindOf(err); m != nil || err == nil || kind != bellows.BadData && kind != bellows.NoInput || !strings.Contains(err.Error(), s.URI(name)) {
+			t.Errorf("%s: published %v, %v", what, m, err)
+		}
+		m, passed, err := open(t, s).Latest(t.Context())
+		if err != nil || len(passed) > 0 {
+			t.Fatalf("%s: %v, %v", what, passed, err)
+		}
+		holds(t, a, m, cuts[0])
+	}
+}
+
+// TestSameKeepsValues changes partitions between the first and the second cut, and not after that. The third cut has the values
+// of the second: the first cut's shards have the same size and other values.
+func TestSameKeepsValues(t *testing.T) {
+	t.Parallel()
+	a := open(t, mem.New("a"))
+	cuts := life(1, 1, 2, 3)
+	cuts[2].changed = cuts[1].changed
+	var last *cut
+	for _, c := range cuts {
+		m, err := publish(t.Context(), a, c, last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds(t, a, m, c)
+		last = c
+	}
+}
+
+// TestClearRemovesOldCutsFirst kills the process at each call of Clear. The newest cut is left whole, or no cut is left.
+func TestClearRemovesOldCutsFirst(t *testing.T) {
+	t.Parallel()
+	cuts := life(1, 1, 2)
+	left := 0
+	for n, over := 0, false; !over; n++ {
+		below := mem.New("a")
+		if err := writeAll(t.Context(), below, cuts, 0, func(int) {}); err != nil {
+			t.Fatal(err)
+		}
+		err := open(t, &faulty{Store: below, at: n, fault: killed}).Clear(t.Context())
+		over = err == nil
+		a := open(t, below)
+		m, passed, err := a.Latest(t.Context())
+		if err != nil || len(passed) > 0 {
+			t.Fatalf("call %d: %v, %v", n, passed, err)
+		}
+		if m != nil {
+			holds(t, a, m, cuts[1])
+			left++
+		}
+	}
+	if left < 3 {
+		t.Errorf("a cut is left behind %d calls", left)
+	}
+}
+
+// TestLatestRejectsRenamedManifest copies the manifest of a cut to the name of a later one, in the same era and in the next.
+func TestLatestRejectsRenamedManifest(t *testing.T) {
+	t.Parallel()
+	s := mem.New("a")
+	a := open(t, s)
+	cuts := life(1, 1, 2)
+	if err := writeAll(t.Context(), s, cuts, 0, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	name := names(t, s, "cuts/")[1]
+	for as, at := range map[string]archive.At{
+		strings.Replace(name, "2.json", "3.json", 1): {Era: 1, Commit: 3},
+		strings.Replace(name, "1-c", "2-c", 1):       {Era: 2, Commit: 2},
+	} {
+		replace(t, s, as, content(t, s, name))
+		m, passed, err := a.Latest(t.Context())
+		if err != nil || len(passed) != 1 || passed[0].At != at || bellows.KindOf(passed[0].Why) != bellows.BadData || !strings.Contains(passed[0].Why.Error(), s.URI(as)) {
+			t.Fatalf("%s: passed %v, %v", as, passed, err)
+		}
+		holds(t, a, m, cuts[1])
+		if _, err := a.Cut(t.Context(), at); bellows.KindOf(err) != bellows.BadData {
+			t.Errorf("%s: %v", as, err)
+		}
+		if err := s.Delete(t.Context(), as); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPartitionRejectsBadKeys writes shards of a sparse partition with a key twice, with descending keys, and with a key of another
+// partition. Their checksums are right, so only the keys show it.
+func TestPartitionRejectsBadKeys(t *testing.T) {
+	t.Parallel()
+	ref := refs()[4]
+	good := image(ref, 1).Keys
+	foreign := bellows.Key(1)
+	for keys.Partition(foreign, 2) == ref.Partition {
+		foreign++
+	}
+	for what, list := range map[string][]bellows.Key{"twice": {good[0], good[0]}, "descending": {good[1], good[0]}, "of another partition": {foreign}, "": good} {
+		a := open(t, mem.New("a"))
+		c := life(1, 1)[0]
+		w := mustBegin(t, a, c.At)
+		for _, one := range refs() {
+			im := image(one, 1)
+			if one == ref {
+				im.Keys, im.Values, im.Slots[0] = list, im.Values[:len(list)], im.Slots[0][:len(list)]
+			}
+			if err := w.Put(t.Context(), one, im, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, _, err := w.Publish(t.Context(), c.state(), nil, time.Unix(1, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = a.Partition(t.Context(), m, ref)
+		if (err == nil) != (what == "") || what != "" && (bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "the key")) {
+			t.Errorf("keys %s: %v", what, err)
+		}
+	}
+}
