@@ -31,6 +31,7 @@ type fake struct {
 	plans   []*api.Plan
 	removed []bellows.NodeID
 	refuses int           // so many moves of partitions
+	why     bellows.Kind  // of those refusals
 	refused chan struct{} // one word for each that is told
 	over    error
 	deaf    bool // a move that is to stay goes on
@@ -39,7 +40,7 @@ type fake struct {
 }
 
 func newFake() *fake {
-	f := &fake{next: 1, begun: make(chan struct{}, 100), refused: make(chan struct{}, 100), stay: map[bellows.PartitionRef]chan struct{}{}}
+	f := &fake{next: 1, why: bellows.Unavailable, begun: make(chan struct{}, 100), refused: make(chan struct{}, 100), stay: map[bellows.PartitionRef]chan struct{}{}}
 	f.layout = node.Layout{Version: 1, Members: []node.Member{{Slots: 2, Lanes: 2}}, Splits: make([]bellows.NodeID, 8), Tables: []string{"w"}}
 	for p := range 4 {
 		f.layout.Partitions = append(f.layout.Partitions, node.Holding{PartitionRef: bellows.PartitionRef{Partition: bellows.PartitionID(p)}, Bytes: 100})
@@ -87,12 +88,12 @@ func (f *fake) HurryPartition(ctx context.Context, p bellows.PartitionRef, to be
 
 func (f *fake) MovePartition(_ context.Context, p bellows.PartitionRef, to bellows.NodeID) (<-chan error, error) {
 	f.mu.Lock()
-	held, refused := f.held, f.refuses > 0
+	held, refused, why := f.held, f.refuses > 0, f.why
 	f.refuses = max(0, f.refuses-1)
 	f.moved++
 	f.mu.Unlock()
 	if refused {
-		return nil, bellows.Errorf(bellows.Unavailable, "move", "a partition", "not now")
+		return nil, bellows.Errorf(why, "move", "a partition", "not now")
 	}
 	moved, stays := make(chan error, 1), make(chan struct{})
 	if held == nil {
@@ -454,6 +455,51 @@ func TestWhatNobodyWaitsForIsTold(t *testing.T) {
 		}
 		if _, err := s.Scale(t.Context(), 2, 2); err != nil {
 			t.Error(err)
+		}
+		s.Close()
+	})
+}
+
+// TestRetryByErrorKind refuses one move of a partition. The move is retried, unless the request or the program is wrong.
+func TestRetryByErrorKind(t *testing.T) {
+	t.Parallel()
+	for kind, retried := range map[bellows.Kind]bool{bellows.Bug: false, bellows.Config: false, bellows.Unavailable: true, bellows.Lost: true, bellows.IO: true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake()
+			f.refuses, f.why = 1, kind
+			s := elastic.New(f, elastic.Options{})
+			r, err := s.Scale(t.Context(), 1, 2)
+			if _, servers := f.counts(); retried && (err != nil || len(r.Left) > 0 || servers != 2) {
+				t.Errorf("kind %d: %+v, %v, %d servers", kind, r, err, servers)
+			}
+			if !retried && (bellows.KindOf(err) != bellows.Unavailable || len(r.Left) != 1 || !strings.Contains(r.Left[0], "not now")) {
+				t.Errorf("kind %d: %+v, %v", kind, r, err)
+			}
+			s.Close()
+		})
+	}
+}
+
+// TestScaleEndsWithTheJob ends the job while a partition moves. Scale then returns that as its error, long before its
+// context expires.
+func TestScaleEndsWithTheJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		held := make(chan struct{})
+		f.held = held
+		s := elastic.New(f, elastic.Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		asked := make(chan error, 1)
+		go func() { asked <- second(s.Scale(ctx, 1, 2)) }()
+		<-f.begun
+		f.mu.Lock()
+		f.over = bellows.Errorf(bellows.Interrupted, "look", "", "the job is over")
+		f.mu.Unlock()
+		close(held)
+		if err := <-asked; err == nil || !strings.Contains(err.Error(), "the job is over") {
+			t.Errorf("the answer is %v", err)
 		}
 		s.Close()
 	})
