@@ -2,6 +2,10 @@ package etcd
 
 import (
 	"context"
+	"crypto/tls"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -153,5 +157,52 @@ func TestWhatIsHarmlessIsAskedAgain(t *testing.T) {
 				t.Errorf("%s: asked %d times, %v", what, e.asked, err)
 			}
 		})
+	}
+}
+
+// TestTLSByScheme opens one address of each kind with a TLS configuration, and looks at the first byte that is sent: a
+// TLS handshake begins with 22, and HTTP/2 with its preface.
+func TestTLSByScheme(t *testing.T) {
+	t.Parallel()
+	folder, err := os.MkdirTemp("", "etcd") // that of a test would be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	for scheme, want := range map[string]byte{"unix": 'P', "http": 'P', "https": 22} {
+		network, at := "tcp", "127.0.0.1:0"
+		if scheme == "unix" {
+			network, at = "unix", filepath.Join(folder, "s")
+		}
+		l, err := net.Listen(network, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		first := make(chan byte, 1)
+		go func() {
+			defer cancel() // the test does not answer
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			b := make([]byte, 1)
+			if _, err := c.Read(b); err == nil {
+				first <- b[0]
+			}
+		}()
+		if _, err := Open(ctx, Config{Endpoints: []string{scheme + "://" + l.Addr().String()}, Prefix: "a", TLS: &tls.Config{}}); err == nil {
+			t.Errorf("%s: opened without an answer", scheme)
+		}
+		select {
+		case got := <-first:
+			if got != want {
+				t.Errorf("%s: the first byte is %d, want %d", scheme, got, want)
+			}
+		default:
+			t.Errorf("%s: nothing was sent", scheme)
+		}
+		_ = l.Close()
 	}
 }
