@@ -25,7 +25,10 @@ func (d *ahead) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
 
 // cutter is a controller with a table that has a barrier and one that has none.
 func cutter(units int) *desk {
-	tables := []table.Schema{{Name: "b", Rows: 1, Width: 1}, {Name: "f", Rows: 1, Width: 1, Consistency: table.Async}}
+	return cutterOf(units, table.Schema{Name: "b", Rows: 1, Width: 1}, table.Schema{Name: "f", Rows: 1, Width: 1, Consistency: table.Async})
+}
+
+func cutterOf(units int, tables ...table.Schema) *desk {
 	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: 1000}, Tables: tables,
 		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}), Units: func(bellows.SplitID, bellows.Clock) int { return units },
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 4} }}, coord.Options{Driver: &ahead{}, Stays: stays})}
@@ -222,4 +225,50 @@ func TestCutKeptIgnoresOlderCut(t *testing.T) {
 	}
 	d.CutKept(3, &d.fx)
 	expect(t, d.cuts(), "attempt 2, cut 3, whole true")
+}
+
+// TestCutWaitsForBarriers cuts a job with only BSP tables and one with only async tables. In the first one the record waits for the
+// end of a clock that has begun.
+func TestCutWaitsForBarriers(t *testing.T) {
+	for _, barrier := range []bool{true, false} {
+		one := table.Schema{Name: "b", Rows: 1, Width: 1}
+		if !barrier {
+			one.Consistency = table.Async
+		}
+		d := cutterOf(1, one)
+		d.Start(&d.fx)
+		d.ready(clients...)
+		d.flush(1, 1, 0, 0, fourItems)
+		if err := d.Cut(&d.fx); err != nil {
+			t.Fatal(err)
+		}
+		d.cuts()
+		d.shard(wire.Shard{Attempt: 1})
+		if barrier {
+			expect(t, d.cuts())
+			d.flush(2, 1, 0, 0, fourItems)
+			expect(t, d.cuts(), "record 2 is flush 1 of node 2", "record 3 is the cut")
+		} else {
+			expect(t, d.cuts(), "record 2 is the cut")
+		}
+	}
+}
+
+// TestCutNamesTheOpenClock gives up a cut that waits for the rest of a clock: the notice names the split that has done a part of the clock, and not the first of those
+// that are as far.
+func TestCutNamesTheOpenClock(t *testing.T) {
+	d := cutter(2)
+	d.Start(&d.fx)
+	d.ready(clients...)
+	d.Tick(500, nil, &d.fx)
+	d.flush(2, 1, 0, 1, bellows.Range{End: 2})
+	if err := d.Cut(&d.fx); err != nil {
+		t.Fatal(err)
+	}
+	d.shard(wire.Shard{Attempt: 1})
+	d.flush(1, 1, 0, 1, bellows.Range{End: 2})
+	d.ticks(500, 2000, clients...)
+	if said, want := strings.Join(d.fx.Notices, "; "), "1 flushes have waited 1.5 s for split 1 clock 0 on node 2"; !strings.Contains(said, want) {
+		t.Errorf("says %q, want %q", said, want)
+	}
 }

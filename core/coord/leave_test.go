@@ -345,3 +345,19 @@ func TestTheEndNamesLanesOfWhichAClientHasNotHeard(t *testing.T) {
 		t.Errorf("%d clients are told", told)
 	}
 }
+
+// TestMissedPartsAreDropped ends a job in which a lane missed parts of two flushes. The one that has no number is counted as dropped, in rows and in
+// bits.
+func TestMissedPartsAreDropped(t *testing.T) {
+	d := newDesk(&rounds{want: 1}, 0)
+	d.Start(&d.fx)
+	d.done(1, 0)
+	d.done(2, 0)
+	d.closed(clients[0], 0, 0)
+	d.closed(clients[1], 0, 0)
+	missed := []wire.Missed{{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, Rows: 5, Bits: 50}, {Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 9}, Rows: 3, Bits: 7}}
+	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Closed{Missed: missed}}}, &d.fx)
+	if o := d.fx.Outcome; o == nil || o.Counts.Dropped != 3 || o.Counts.Ledgers[0].Dropped != 7 {
+		t.Errorf("the outcome is %+v; want 3 rows and 7 dropped", o)
+	}
+}

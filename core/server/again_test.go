@@ -112,3 +112,24 @@ func (s *script) come() {
 		s.t.Fatal(err)
 	}
 }
+
+// TestWaitingPartSentAgain sends a part again that waited for room, and ends the job before the flush gets a number. The part counts as
+// dropped once.
+func TestWaitingPartSentAgain(t *testing.T) {
+	s := newScript(t, 8)
+	s.push(2, 1, 0, ref(1, 0), 1)
+	s.push(1, 1, 3, ref(1, 0), 1)
+	at := s.text.Len()
+	s.record(1, 2, 1, 0)
+	s.expect(at, "room for flush 1 of node 1")
+	at = s.text.Len()
+	m := again(pushBy(0, clients[0], 1, ref(1, 0), wire.Subtree{}, 1))
+	m.Clock = 3
+	s.send(clients[0], "push t1/p0, again", m)
+	s.expect(at, "held flush 1 of node 1 [{t1/p0 1}]")
+	s.end(clients[0])
+	s.end(clients[1])
+	at = s.text.Len()
+	s.end(controller)
+	s.expect(at, "closed: applied 1 dropped 1")
+}

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,4 +36,27 @@ func TestALaneBuriesByARecord(t *testing.T) {
 	at = s.text.Len()
 	s.end(controller)
 	s.expect(at, "closed: applied 1 dropped 0")
+}
+
+// TestLaneBeginsAfterALoss begins a lane in a job that has added a client and lost it. The lane never had that client, and still reports
+// the loss to a later controller.
+func TestLaneBeginsAfterALoss(t *testing.T) {
+	s, r := beginner(t)
+	r.next(r.AddLane(addedLane))
+	added := r.AddClient(4)
+	lost := bellows.Control{Kind: bellows.LoseClient, Route: r.Version(), Node: 4}
+	m := r.begin(17, 2, 1)
+	m.Changes = append(m.Changes, added, lost)
+	s.send(controller, "begin behind record 17", m)
+	var out wire.Outbox
+	s.lane.Step([]wire.Envelope{{From: controller, To: addedLane, Message: &wire.Query{Term: 1}}}, &out)
+	if h, ok := out.Envelopes[0].Message.(*wire.Holding); !ok || !slices.Equal(h.Adopted, []bellows.Control{lost}) {
+		t.Errorf("it holds %+v", out.Envelopes[0].Message)
+	}
+	for _, c := range clients {
+		s.end(c)
+	}
+	at := s.text.Len()
+	s.end(controller)
+	s.expect(at, "closed: applied 0 dropped 0")
 }

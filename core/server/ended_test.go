@@ -54,8 +54,13 @@ func (m *halfMoved) learns(lane int) {
 
 // give has a lane take a message, and the other one what it is sent upon that.
 func (m *halfMoved) give(lane int, from wire.Address, message wire.Message) {
+	m.step(lane, wire.Envelope{From: from, To: ferryLanes[lane], Message: message})
+}
+
+// step gives a lane messages in one step, and the other lane what the first one sends it.
+func (m *halfMoved) step(lane int, batch ...wire.Envelope) {
 	var out wire.Outbox
-	m.lanes[lane].Step([]wire.Envelope{{From: from, To: ferryLanes[lane], Message: message}}, &out)
+	m.lanes[lane].Step(batch, &out)
 	for _, e := range out.Envelopes {
 		if to := slices.Index(ferryLanes, e.To); to >= 0 {
 			m.give(to, e.From, e.Message)
@@ -131,20 +136,35 @@ func TestStateThatIsOnItsWayIsCollected(t *testing.T) {
 	}
 }
 
-// TestVoidAllDropsDueCopies asks a lane to copy a partition before the partition's state has arrived there. A later controller then
-// gives up all moves without a record, so the copy must not begin.
-func TestVoidAllDropsDueCopies(t *testing.T) {
-	for _, void := range []bool{false, true} {
+// TestDueCopyCanBeCanceled asks a lane to copy a partition before the partition's state has arrived there. The copy begins when the
+// state arrives, unless its move, or all moves, were given up by then.
+func TestDueCopyCanBeCanceled(t *testing.T) {
+	for name, c := range map[string]struct {
+		then   *wire.Handoff
+		copied bool
+	}{
+		"nothing else":                 {nil, true},
+		"its move is given up":         {&wire.Handoff{Term: 1, Number: 2, Cancel: true}, false},
+		"an older move is given up":    {&wire.Handoff{Term: 1, Number: 1, Cancel: true}, true},
+		"a controller voids all":       {&wire.Handoff{Term: 2}, false},
+		"it is asked for once more":    {&wire.Handoff{Term: 1, Number: 2}, true},
+		"a newer move takes its place": {&wire.Handoff{Term: 1, Number: 3}, false},
+	} {
 		m := newHalfMoved(t)
-		m.give(m.to, controller, &wire.Handoff{Term: 1, Number: 2, Pair: wire.Pair{Ref: m.ref, Generation: 2}, Node: ferryLanes[m.from].Node})
-		if void {
-			m.give(m.to, controller, &wire.Handoff{Term: 2})
+		ask := func(h *wire.Handoff) {
+			if h.Number > 0 {
+				h.Pair, h.Node = wire.Pair{Ref: m.ref, Generation: 2}, ferryLanes[m.from].Node
+			}
+			m.give(m.to, controller, h)
+		}
+		ask(&wire.Handoff{Term: 1, Number: 2})
+		if c.then != nil {
+			ask(c.then)
 		}
 		m.said = nil
 		m.learns(m.from)
-		copied := slices.ContainsFunc(m.said, func(said wire.Message) bool { p, ok := said.(*wire.Prepared); return ok && p.Number == 2 })
-		if copied == void {
-			t.Errorf("given up: %v; the lane copied the partition: %v", void, copied)
+		if copied := slices.ContainsFunc(m.said, func(said wire.Message) bool { p, ok := said.(*wire.Prepared); return ok && p.Number == 2 }); copied != c.copied {
+			t.Errorf("%s: the lane copied the partition: %v", name, copied)
 		}
 	}
 }
@@ -172,5 +192,18 @@ func TestLaneRejectsStaleOffer(t *testing.T) {
 		if !slices.Equal(taken, []bool{!refused}) {
 			t.Errorf("generation %d: answers %v, want taken %v", generation, taken, !refused)
 		}
+	}
+}
+
+// TestLateEndAfterCollect passes a client's end on after the controller has asked for the state, and before a partition has arrived. The
+// lane no longer waits for that client, and closes when the partition arrives.
+func TestLateEndAfterCollect(t *testing.T) {
+	m := newHalfMoved(t)
+	m.give(m.to, controller, &wire.End{Term: 1, Commit: 1, Reason: "interrupted", Kind: bellows.Interrupted})
+	m.give(m.to, controller, &wire.Collect{Term: 1, Slabs: 100})
+	m.give(m.to, ferryClients[0], &wire.End{})
+	m.learns(m.from)
+	if m.closed() != 1 {
+		t.Errorf("%d lanes have closed, want 1", m.closed())
 	}
 }

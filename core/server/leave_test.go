@@ -162,3 +162,14 @@ func TestWhatALeaverHasMissedIsItsHeirs(t *testing.T) {
 	s.end(clients[1])
 	s.check()
 }
+
+// TestRemovedLaneAfterItsClients ends all clients of a lane before the lane gets the record of its removal. The lane closes with that
+// record, since nothing more can arrive.
+func TestRemovedLaneAfterItsClients(t *testing.T) {
+	s, r := leaver(t, addedLane)
+	s.end(clients[0])
+	s.end(clients[1])
+	at := s.text.Len()
+	s.change(1, r.next(r.RemoveLane(addedLane, laneAt)))
+	s.expect(at, "to lane 0 of node 0: closed: applied 0 dropped 0")
+}
