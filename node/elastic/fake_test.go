@@ -34,13 +34,16 @@ type fake struct {
 	why     bellows.Kind  // of those refusals
 	refused chan struct{} // one word for each that is told
 	over    error
+	overs   int           // so many looks fail with it; negative: all
+	slow    chan struct{} // not nil: Planned takes a word from it
+	given   map[string][]context.Context
 	deaf    bool // a move that is to stay goes on
 	hurried int  // moves of partitions that were to be as fast as they go
 	moved   int  // and all
 }
 
 func newFake() *fake {
-	f := &fake{next: 1, why: bellows.Unavailable, begun: make(chan struct{}, 100), refused: make(chan struct{}, 100), stay: map[bellows.PartitionRef]chan struct{}{}}
+	f := &fake{next: 1, why: bellows.Unavailable, overs: -1, given: map[string][]context.Context{}, begun: make(chan struct{}, 100), refused: make(chan struct{}, 100), stay: map[bellows.PartitionRef]chan struct{}{}}
 	f.layout = node.Layout{Version: 1, Members: []node.Member{{Slots: 2, Lanes: 2}}, Splits: make([]bellows.NodeID, 8), Tables: []string{"w"}}
 	for p := range 4 {
 		f.layout.Partitions = append(f.layout.Partitions, node.Holding{PartitionRef: bellows.PartitionRef{Partition: bellows.PartitionID(p)}, Bytes: 100})
@@ -55,11 +58,21 @@ func (f *fake) change(do func()) {
 	f.layout.Version++
 }
 
-func (f *fake) Layout(context.Context) (node.Layout, error) {
+// gets notes which context a call was given. Its caller holds the lock.
+func (f *fake) gets(call string, ctx context.Context) { f.given[call] = append(f.given[call], ctx) }
+
+func (f *fake) Layout(ctx context.Context) (node.Layout, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.gets("layout", ctx)
 	l := f.layout
 	l.Members, l.Splits, l.Partitions = slices.Clone(l.Members), slices.Clone(l.Splits), slices.Clone(l.Partitions)
+	if f.overs == 0 {
+		return l, nil
+	}
+	if f.over != nil {
+		f.overs--
+	}
 	return l, f.over
 }
 
@@ -86,8 +99,9 @@ func (f *fake) HurryPartition(ctx context.Context, p bellows.PartitionRef, to be
 	return f.MovePartition(ctx, p, to)
 }
 
-func (f *fake) MovePartition(_ context.Context, p bellows.PartitionRef, to bellows.NodeID) (<-chan error, error) {
+func (f *fake) MovePartition(ctx context.Context, p bellows.PartitionRef, to bellows.NodeID) (<-chan error, error) {
 	f.mu.Lock()
+	f.gets("move", ctx)
 	held, refused, why := f.held, f.refuses > 0, f.why
 	f.refuses = max(0, f.refuses-1)
 	f.moved++
@@ -117,9 +131,10 @@ func (f *fake) MovePartition(_ context.Context, p bellows.PartitionRef, to bello
 	return moved, nil
 }
 
-func (f *fake) StayPartition(_ context.Context, p bellows.PartitionRef) error {
+func (f *fake) StayPartition(ctx context.Context, p bellows.PartitionRef) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.gets("stay", ctx)
 	if !f.deaf {
 		close(f.stay[p])
 	}
@@ -134,9 +149,16 @@ func (f *fake) Remove(_ context.Context, n bellows.NodeID) error {
 	return nil
 }
 
-func (f *fake) Planned(_ context.Context, p *api.Plan, decided []node.Change) error {
+func (f *fake) Planned(ctx context.Context, p *api.Plan, decided []node.Change) error {
+	f.mu.Lock()
+	slow := f.slow
+	f.mu.Unlock()
+	if slow != nil {
+		<-slow
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.gets("tell", ctx)
 	f.plans, f.told = append(f.plans, p), append(f.told, decided...)
 	for _, c := range decided {
 		if strings.Contains(c.Sentence, "was refused") {
@@ -503,4 +525,123 @@ func TestScaleEndsWithTheJob(t *testing.T) {
 		}
 		s.Close()
 	})
+}
+
+// TestFailedLookDoesNotEndScale fails the look at the job after a move: the reshape continues, since the job itself has not ended.
+func TestFailedLookDoesNotEndScale(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		held := make(chan struct{})
+		f.held = held
+		s := elastic.New(f, elastic.Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		asked := make(chan error, 1)
+		go func() { asked <- second(s.Scale(ctx, 1, 2)) }()
+		<-f.begun
+		f.mu.Lock()
+		f.over, f.overs, f.held = bellows.Errorf(bellows.Unavailable, "look", "", "not now"), 1, nil
+		f.mu.Unlock()
+		close(held)
+		if err := <-asked; err != nil {
+			t.Error(err)
+		}
+		if _, servers := f.counts(); servers != 2 {
+			t.Errorf("%d servers, want 2", servers)
+		}
+		s.Close()
+	})
+}
+
+// TestDecisionDuringATelling makes a decision while an earlier one is being told: it is told after that one.
+func TestDecisionDuringATelling(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := elastic.New(f, elastic.Options{})
+		slow := make(chan struct{})
+		f.slow = slow
+		s.Warn(98, time.Second)
+		synctest.Wait()
+		slow <- struct{}{} // that it was asked for is told, and then that it cannot be
+		synctest.Wait()
+		s.Warn(99, time.Second)
+		synctest.Wait()
+		close(slow)
+		synctest.Wait()
+		f.mu.Lock()
+		if len(f.told) != 2 || !strings.Contains(f.told[0].Sentence, "no node 98") || !strings.Contains(f.told[1].Sentence, "no node 99") {
+			t.Errorf("told %+v", f.told)
+		}
+		f.mu.Unlock()
+		s.Close()
+	})
+}
+
+// TestContextsEnd looks at the contexts that the job's calls were given: those of a step end with the step, and all end with the shaper.
+func TestContextsEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.held = make(chan struct{})
+		s := elastic.New(f, elastic.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		withdrawn, withdraw := context.WithCancel(ctx)
+		asked := make(chan error, 1)
+		go func() { asked <- second(s.Scale(withdrawn, 1, 2)) }()
+		<-f.begun
+		withdraw()
+		if err := <-asked; bellows.KindOf(err) != bellows.Interrupted {
+			t.Error(err)
+		}
+		synctest.Wait()
+		f.mu.Lock()
+		f.held = nil
+		f.mu.Unlock()
+		if _, err := s.Scale(ctx, 2, 2); err != nil {
+			t.Error(err)
+		}
+		s.Warn(99, time.Second)
+		synctest.Wait()
+		cancel()
+		ended := func(when string, calls ...string) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			for _, call := range calls {
+				if len(f.given[call]) == 0 {
+					t.Errorf("%s: %s was not called", when, call)
+				}
+				for i, ctx := range f.given[call] {
+					if ctx.Err() == nil {
+						t.Errorf("%s: the context of %s %d has not ended", when, call, i)
+					}
+				}
+			}
+		}
+		ended("open", "move", "stay", "tell")
+		s.Close()
+		ended("closed", "layout", "move", "stay", "tell")
+	})
+}
+
+// TestDefaultNode scales with no options: a node that comes has one slot and one lane. Closing tells nothing, since nothing is decided then.
+func TestDefaultNode(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := elastic.New(f, elastic.Options{})
+	if _, err := s.Scale(t.Context(), 2, 2); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range f.layout.Members[1:] {
+		if m.Slots != 1 || m.Lanes != 1 {
+			t.Errorf("node %d has %d slots and %d lanes, want 1 and 1", m.Node, m.Slots, m.Lanes)
+		}
+	}
+	told := len(f.plans)
+	s.Close()
+	if len(f.plans) != told {
+		t.Errorf("closing tells %d times", len(f.plans)-told)
+	}
 }

@@ -3,6 +3,7 @@
 package manager
 
 import (
+	"strings"
 	"testing"
 
 	"bellows/cli/internal/cluster"
@@ -35,4 +36,21 @@ func TestNodeNumbersDuringJob(t *testing.T) {
 	m.forget(seventh)
 	m.current = nil
 	enter("node-2")
+}
+
+// TestScaleNamesItsBounds asks for too few nodes and for too many: the error has the flag, its value and its bounds.
+func TestScaleNamesItsBounds(t *testing.T) {
+	t.Parallel()
+	m := &manager{change: make(chan struct{}, 1)}
+	for flag, want := range map[string][]int{"workers": {0, nodesMost + 1}, "servers": {-1, nodesMost + 1}} {
+		for _, n := range want {
+			scale, bounds := cluster.Scale{Workers: &n}, "it must be from 1 to 256"
+			if flag == "servers" {
+				scale, bounds = cluster.Scale{Servers: &n}, "it must be from 0 to 256"
+			}
+			if _, err := m.resize(t.Context(), scale); err == nil || !strings.Contains(err.Error(), "--"+flag+"=") || !strings.Contains(err.Error(), bounds) {
+				t.Errorf("--%s=%d: %v, want %q", flag, n, err, bounds)
+			}
+		}
+	}
 }

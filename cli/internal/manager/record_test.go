@@ -1,0 +1,135 @@
+//go:build unix
+
+package manager
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"bellows/cli/internal/cluster"
+	"bellows/port/registry"
+	"bellows/port/registry/mem"
+)
+
+// TestRecordNeedsItsCommand reads records of jobs with and without a command: one that was led has its command, or says that it was cut.
+func TestRecordNeedsItsCommand(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		record entry
+		taken  bool
+	}{
+		"never led":            {entry{Number: 1, State: cluster.Queued}, true},
+		"led once":             {entry{Number: 1, State: cluster.Running, Term: 1}, false},
+		"led twice":            {entry{Number: 1, State: cluster.Running, Term: 2}, false},
+		"led, with a command":  {entry{Number: 1, State: cluster.Running, Term: 1, Request: cluster.Submission{Args: []string{"train"}}}, true},
+		"led, and its is cut":  {entry{Number: 1, State: cluster.Running, Term: 1, Cut: true}, true},
+		"of no state":          {entry{Number: 1, State: "gone"}, false},
+		"lost too often":       {entry{Number: 1, State: cluster.Queued, InRow: cluster.InRowMost + 1}, false},
+		"lost as often as may": {entry{Number: 1, State: cluster.Queued, InRow: cluster.InRowMost}, true},
+	} {
+		text, err := json.Marshal(c.record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := decodeEntry(jobKey(1), text); (err == nil) != c.taken {
+			t.Errorf("a job %s: %v", what, err)
+		}
+	}
+}
+
+// TestLongCommandIsCut keeps a job whose command is longer than the registry takes: its record fits, and says so.
+func TestLongCommandIsCut(t *testing.T) {
+	t.Parallel()
+	j := &job{number: 3, state: cluster.Queued, request: cluster.Submission{Args: []string{strings.Repeat("x", registry.ValueBytesMost)}}}
+	text, err := j.entry()
+	if err != nil || len(text) > registry.ValueBytesMost {
+		t.Fatalf("%d bytes, %v", len(text), err)
+	}
+	if r, err := decodeEntry(jobKey(3), text); err != nil || !r.Cut {
+		t.Errorf("it is read as %+v, %v", r, err)
+	}
+}
+
+// TestFinishedJobsAreOver recovers jobs from their records: nothing waits for the end of one that is over, or that cannot continue.
+func TestFinishedJobsAreOver(t *testing.T) {
+	t.Parallel()
+	m := &manager{Config: Config{Program: own, Folder: cluster.Folder{Path: t.TempDir()}}}
+	command := cluster.Submission{App: "mf", Args: []string{"train"}, Dir: "/", Program: own}
+	for what, c := range map[string]struct {
+		record entry
+		over   bool
+		state  cluster.State
+	}{
+		"failed":    {entry{State: cluster.Failed, Ended: time.Unix(1, 0)}, true, cluster.Failed},
+		"cancelled": {entry{State: cluster.Running, Term: 1, Cancelled: true}, true, cluster.Interrupted},
+		"cut":       {entry{State: cluster.Queued, Cut: true}, true, cluster.Interrupted},
+		"waiting":   {entry{State: cluster.Queued}, false, cluster.Queued},
+		"running":   {entry{State: cluster.Running, Term: 1}, false, cluster.Queued},
+	} {
+		c.record.Number, c.record.Request = 1, command
+		j := m.recovered(&c.record)
+		j.spool.close()
+		if closed(j.over) != c.over || j.state != c.state {
+			t.Errorf("%s: it is over: %v, and %s", what, closed(j.over), j.state)
+		}
+	}
+}
+
+// TestOldestRecordsAreDeleted has more records than are kept: the oldest of jobs that are over are deleted, and those of others stay, however many they are.
+func TestOldestRecordsAreDeleted(t *testing.T) {
+	t.Parallel()
+	r := mem.New("test").Open()
+	m := &manager{Config: Config{Folder: cluster.Folder{Path: "here"}}}
+	k := &keeper{m: m, reg: r, have: map[int]registry.Revision{}}
+	if err := k.campaign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= recordsMost+2; n++ {
+		at, err := r.Put(t.Context(), jobKey(n), []byte("a job"), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.have[n] = at
+		m.jobs = append(m.jobs, &job{number: n})
+	}
+	trim := func(left int, gone ...int) {
+		t.Helper()
+		if err := k.trim(t.Context()); err != nil || len(k.have) != left {
+			t.Errorf("%d records are left, want %d; %v", len(k.have), left, err)
+		}
+		for _, n := range gone {
+			if _, err := r.Get(t.Context(), jobKey(n)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("job %d is in the registry: %v", n, err)
+			}
+		}
+	}
+	trim(recordsMost + 2) // none is over
+	for _, j := range m.jobs {
+		if j.number != 2 {
+			j.ended = time.Unix(1, 0)
+		}
+	}
+	trim(recordsMost, 1, 3)
+}
+
+// TestEndNamesTheRun describes the end of jobs in each state, with a run and without.
+func TestEndNamesTheRun(t *testing.T) {
+	t.Parallel()
+	m := &manager{}
+	for state, want := range map[cluster.State]string{
+		cluster.Queued:      "job 7 was interrupted%s; the next cluster that is up here goes on with it",
+		cluster.Interrupted: "job 7 was interrupted%s; the same command goes on with it",
+		cluster.Ended:       "job 7 has finished%s",
+		cluster.Failed:      "job 7 has ended with exit code 66%s",
+	} {
+		for run, where := range map[string]string{"": "", "runs/a": " in runs/a"} {
+			if got, want := m.describeEnd(&job{number: 7, state: state, run: run, exit: 66}), strings.Replace(want, "%s", where, 1); got != want {
+				t.Errorf("says %q, want %q", got, want)
+			}
+		}
+	}
+}
