@@ -15,6 +15,19 @@ import (
 	"bellows/port/registry/mem"
 )
 
+// takes has a manager read the jobs that a registry has.
+func takes(t *testing.T, r registry.Registry) (*manager, error) {
+	t.Helper()
+	m := &manager{Config: Config{Program: own, Folder: cluster.Folder{Path: t.TempDir()}, Registry: r, Own: true}}
+	err := m.take(t.Context())
+	t.Cleanup(func() {
+		for _, j := range m.jobs {
+			j.spool.close()
+		}
+	})
+	return m, err
+}
+
 // TestRecordNeedsItsCommand reads records of jobs with and without a command: one that was led has its command, or says that it was cut.
 func TestRecordNeedsItsCommand(t *testing.T) {
 	t.Parallel()
@@ -22,35 +35,46 @@ func TestRecordNeedsItsCommand(t *testing.T) {
 		record entry
 		taken  bool
 	}{
-		"never led":            {entry{Number: 1, State: cluster.Queued}, true},
-		"led once":             {entry{Number: 1, State: cluster.Running, Term: 1}, false},
-		"led twice":            {entry{Number: 1, State: cluster.Running, Term: 2}, false},
-		"led, with a command":  {entry{Number: 1, State: cluster.Running, Term: 1, Request: cluster.Submission{Args: []string{"train"}}}, true},
-		"led, and its is cut":  {entry{Number: 1, State: cluster.Running, Term: 1, Cut: true}, true},
-		"of no state":          {entry{Number: 1, State: "gone"}, false},
-		"lost too often":       {entry{Number: 1, State: cluster.Queued, InRow: cluster.InRowMost + 1}, false},
-		"lost as often as may": {entry{Number: 1, State: cluster.Queued, InRow: cluster.InRowMost}, true},
+		"never led":             {entry{State: cluster.Queued}, true},
+		"led once":              {entry{State: cluster.Running, Term: 1}, false},
+		"led twice":             {entry{State: cluster.Running, Term: 2}, false},
+		"led, with a command":   {entry{State: cluster.Running, Term: 1, Request: cluster.Submission{Args: []string{"train"}}}, true},
+		"led, with a cut one":   {entry{State: cluster.Running, Term: 1, Cut: true}, true},
+		"of no state":           {entry{State: "gone"}, false},
+		"lost too often":        {entry{State: cluster.Queued, InRow: cluster.InRowMost + 1}, false},
+		"lost as often as ever": {entry{State: cluster.Queued, InRow: cluster.InRowMost}, true},
 	} {
+		c.record.Number = 1
 		text, err := json.Marshal(c.record)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := decodeEntry(jobKey(1), text); (err == nil) != c.taken {
+		r := mem.New("test").Open()
+		if _, err := r.Put(t.Context(), jobKey(1), text, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := takes(t, r); (err == nil) != c.taken {
 			t.Errorf("a job %s: %v", what, err)
 		}
 	}
 }
 
-// TestLongCommandIsCut keeps a job whose command is longer than the registry takes: its record fits, and says so.
+// TestLongCommandIsCut keeps a job whose command is longer than the registry takes: another manager finds the job, and that its command is missing.
 func TestLongCommandIsCut(t *testing.T) {
 	t.Parallel()
-	j := &job{number: 3, state: cluster.Queued, request: cluster.Submission{Args: []string{strings.Repeat("x", registry.ValueBytesMost)}}}
-	text, err := j.entry()
-	if err != nil || len(text) > registry.ValueBytesMost {
-		t.Fatalf("%d bytes, %v", len(text), err)
+	store := mem.New("test")
+	m, err := takes(t, store.Open())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if r, err := decodeEntry(jobKey(3), text); err != nil || !r.Cut {
-		t.Errorf("it is read as %+v, %v", r, err)
+	m.jobs = append(m.jobs, &job{number: 3, state: cluster.Queued, spool: &spool{closed: true}, request: cluster.Submission{Args: []string{strings.Repeat("x", registry.ValueBytesMost)}}})
+	m.keeper.want(3)
+	if err := m.keeper.write(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next, err := takes(t, store.Open())
+	if err != nil || len(next.recoveries) != 1 || !strings.Contains(next.recoveries[0], "job 3 had not begun") || !strings.HasSuffix(next.recoveries[0], "its command is too long for the registry") {
+		t.Errorf("the next manager finds %q, %v", next.recoveries, err)
 	}
 }
 
