@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 
@@ -36,10 +37,27 @@ type Archive struct {
 	tables []table.Schema
 	cuts   []table.Cut
 	widths [][]int // by table
+	guard  Guard
 
 	mu   sync.Mutex
 	kept []*Manifest // newest first, at most keepMost; what cuts that follow may refer to
 }
+
+// Guard is what the archive asks before it changes anything at its place: it keeps a process from a place that has become another's. A nil function allows everything.
+type Guard struct {
+	Write  func(context.Context) error // before each shard that is written
+	Remove func(context.Context) error // before a manifest is written, and before anything is removed
+}
+
+func allowed(ctx context.Context, ask func(context.Context) error) error {
+	if ask == nil {
+		return nil
+	}
+	return ask(ctx)
+}
+
+// Ask has the archive ask a guard from now on. Call it before the archive is used by several goroutines.
+func (a *Archive) Ask(g Guard) { a.guard = g }
 
 // keepMost is how many cuts there are at least: the newest, and the one to use where that is damaged.
 const keepMost = 2
@@ -270,11 +288,15 @@ func (a *Archive) Clear(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kept = nil
-	return a.collect(ctx)
+	return a.collect(ctx, math.MaxUint32)
 }
 
-// collect removes what no cut that is kept needs: manifests first, the oldest before the others, so that what is left by a process that dies meanwhile is whole.
-func (a *Archive) collect(ctx context.Context) error {
+// collect removes what no cut that is kept needs, of lives up to one: what a later life has written is not for this one to judge. Manifests go first, the oldest before the others, so that
+// what is left by a process that dies meanwhile is whole.
+func (a *Archive) collect(ctx context.Context, life bellows.Era) error {
+	if err := allowed(ctx, a.guard.Remove); err != nil {
+		return err
+	}
 	list, err := a.names(ctx)
 	if err != nil {
 		return err
@@ -287,7 +309,7 @@ func (a *Archive) collect(ctx context.Context) error {
 		}
 	}
 	for _, at := range slices.Backward(list) {
-		if name := at.name(); !needed[name] {
+		if name := at.name(); !needed[name] && at.Era <= life {
 			if err := a.store.Delete(ctx, name); err != nil {
 				return err
 			}
@@ -298,7 +320,7 @@ func (a *Archive) collect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !needed[info.Name] {
+		if !needed[info.Name] && lifeOf(info.Name) <= life {
 			idle = append(idle, info.Name)
 		}
 	}

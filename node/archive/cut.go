@@ -153,6 +153,9 @@ func (c *Cut) Publish(ctx context.Context, saved *coord.Saved, run json.RawMessa
 	if m.Shards, err = c.list(); err != nil {
 		return nil, nil, err
 	}
+	if err := allowed(ctx, a.guard.Remove); err != nil {
+		return nil, nil, err
+	}
 	name := c.At.name()
 	text, err := m.encode()
 	if err != nil {
@@ -171,7 +174,7 @@ func (c *Cut) Publish(ctx context.Context, saved *coord.Saved, run json.RawMessa
 	read.saved = *saved
 	a.kept = slices.Insert(a.kept, 0, read)
 	a.kept = a.kept[:min(len(a.kept), keepMost)]
-	return read, a.collect(ctx), nil
+	return read, a.collect(ctx, c.Era), nil
 }
 
 // list is the cut's shards in order. All must be there.

@@ -74,6 +74,14 @@ func (e *Entry) name() string {
 	return fmt.Sprintf("%se%010d-c%020d-t%05d-p%010d", shardsFolder, e.Era, e.Commit, e.Table, e.Partition)
 }
 
+// lifeOf returns the life that has written a shard, by its name; 0: it has no name of a shard, and whoever wrote it is gone.
+func lifeOf(name string) (life bellows.Era) {
+	if n, err := fmt.Sscanf(strings.TrimPrefix(name, shardsFolder), "e%d-c", &life); n != 1 || err != nil {
+		return 0
+	}
+	return life
+}
+
 func (e *Entry) stamp(job ID) stamp { return stamp{job, e.At, e.Ref()} }
 
 // Manifest is what a cut is made of. It is its JSON text, whose last field is the SHA-256 of the text itself with sixty-four zeros in the place of the

@@ -89,6 +89,9 @@ func (a *Archive) Create(ctx context.Context, at At, ref bellows.PartitionRef) (
 	}
 	e := Entry{Table: ref.Table, Partition: ref.Partition, At: at}
 	e.Name = e.name()
+	if err := allowed(ctx, a.guard.Write); err != nil {
+		return nil, err
+	}
 	to, err := a.store.Create(ctx, e.Name)
 	if err != nil {
 		return nil, err

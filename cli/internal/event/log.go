@@ -138,10 +138,26 @@ func (l *Log) Append(e Event) (Event, error) {
 		l.early = append(append(l.early, line...), '\n')
 		return e, nil
 	}
-	if _, err := l.file.Write(append(line, '\n')); err != nil {
+	err = l.checkPlace()
+	if err == nil {
+		_, err = l.file.Write(append(line, '\n'))
+	}
+	if err != nil {
 		return e, bellows.Errorf(bellows.IO, "write event to", l.name, "%w", err)
 	}
 	return e, nil
+}
+
+// checkPlace returns an error if the file is not the log of its folder any more: then nobody will read what is written to it.
+func (l *Log) checkPlace() error {
+	mine, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	if there, err := os.Stat(l.name); err != nil || !os.SameFile(mine, there) {
+		return errors.New("it was removed or replaced while the run was going on, and no event is kept from now on")
+	}
+	return nil
 }
 
 // Close closes the file. Closing twice is allowed.

@@ -3,99 +3,15 @@ package run
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 
 	"bellows"
 	"bellows/port/blob"
 )
 
-// A run whose folder is lost is found again where its cuts are: at the place that the command names, by a blob beside them that says whose they are (owner). The same command goes on with them
-// where nobody else may be doing so: the run was of this machine, its folder is gone, and so is its process. Of any other it says why it begins anew, and how to go on with it: by naming the very folder of the
-// run, below the place. Two processes that write to one archive would each take away what the other needs.
-
-// ownerBlob names what says whose the cuts beside it are.
-const ownerBlob = "owner.json"
-
-// ownerMost is how many bytes of one are read.
-const ownerMost = 1 << 16
-
-// owner is whose the cuts at a place are.
-type owner struct {
-	Job     string `json:"job"` // identity
-	Host    string `json:"host"`
-	Folder  string `json:"folder"`
-	Process int    `json:"process"` // that trains
-}
-
-// own writes down whose the cuts are that are kept at a place of their own.
-func (f *Folder) own(ctx context.Context) error {
-	if !f.Named() {
-		return nil
-	}
-	host, err := os.Hostname()
-	o := owner{Job: hex.EncodeToString(f.id[:]), Host: host, Process: os.Getpid()}
-	if err == nil {
-		o.Folder, err = filepath.Abs(f.Dir)
-	}
-	if err != nil {
-		return bellows.Errorf(bellows.IO, "find", f.Dir, "%w", err)
-	}
-	text, err := json.Marshal(o)
-	if err != nil {
-		return err
-	}
-	s, err := openStore(ctx, f.place())
-	if err == nil {
-		err = disown(ctx, s)
-	}
-	if err != nil {
-		return err
-	}
-	w, err := s.Create(ctx, ownerBlob)
-	if err != nil {
-		return err
-	}
-	if _, err = w.Write(append(text, '\n')); err == nil {
-		err = w.Publish()
-	}
-	return errors.Join(err, w.Close())
-}
-
-func disown(ctx context.Context, s blob.Store) error {
-	if err := s.Delete(ctx, ownerBlob); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// ownerAt is whose the cuts of a store are; nil: nobody has said so that this program understands.
-func ownerAt(ctx context.Context, s blob.Store) (*owner, error) {
-	r, err := s.Open(ctx, ownerBlob)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	o := &owner{}
-	text, err := io.ReadAll(io.NewSectionReader(r, 0, min(r.Bytes(), ownerMost)))
-	if err != nil {
-		return nil, err
-	}
-	if json.Unmarshal(text, o) != nil {
-		return nil, nil
-	}
-	return o, nil
-}
+// A run whose folder is lost is found again where its cuts are, at the place that the command names, by the claims beside them (claim.go). The same command resumes them where the run that had
+// them has ended for certain (owner.ended), and its folder is gone. In every other case it states why it starts over, and how to resume them: by naming the very folder of the run, below the place.
 
 // find looks for cuts of the same job at a place where a run without any would begin to keep its own: "" and why each that is there is left alone, or where they are. The newest life counts.
 func (f *Folder) find(ctx context.Context, asked, app string) (where string, err error) {
@@ -108,7 +24,7 @@ func (f *Folder) find(ctx context.Context, asked, app string) (where string, err
 		return "", err
 	}
 	if o != nil && o.Job == hex.EncodeToString(f.id[:]) { // it was named itself
-		if o.here() && o.lives() {
+		if !o.ended() && o.here() {
 			return "", bellows.Errorf(bellows.Refused, "keep checkpoints at", blob.Shown(asked), "process %d trains the run in %s, and keeps its own there", o.Process, o.Folder)
 		}
 		_, any, err := f.cutsAt(ctx, asked)
@@ -170,22 +86,11 @@ func (f *Folder) mayAdopt(ctx context.Context, at string) (era bellows.Era, any 
 	}
 	switch shown := blob.Shown(at); {
 	case !o.here():
-		why = fmt.Sprintf(anew+"it is of the run in %s on %s, where that may be trained still; if it is not, --checkpoint %s goes on with it here", shown, o.Folder, o.Host, shown)
+		why = fmt.Sprintf(anew+"it is of the run in %s on %s, where that may be trained still; if it is not, --checkpoint %s goes on with it here", shown, o.Folder, o.where(), shown)
 	case theirs:
 		why = fmt.Sprintf(anew+"it is of the run in %s; --out %s goes on with it", shown, o.Folder, o.Folder)
-	case o.lives():
+	case !o.ended():
 		why = fmt.Sprintf(anew+"process %d, which trains the run that was in %s, has not ended", shown, o.Process, o.Folder)
 	}
 	return era, any, why, nil
-}
-
-// here reports whether the run was of this machine.
-func (o *owner) here() bool {
-	host, err := os.Hostname()
-	return err == nil && host == o.Host
-}
-
-// lives reports whether the process is there that has trained the run, or another of its number.
-func (o *owner) lives() bool {
-	return o.Process > 0 && o.Process != os.Getpid() && !errors.Is(syscall.Kill(o.Process, 0), syscall.ESRCH)
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"bellows"
@@ -179,7 +180,9 @@ func (f *Folder) openCuts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.cuts, err = archive.Open(s, f.id, f.tables)
+	if f.cuts, err = archive.Open(s, f.id, f.tables); err == nil {
+		f.cuts.Ask(f.guard())
+	}
 	return err
 }
 
@@ -193,7 +196,14 @@ func (f *Folder) latest(ctx context.Context) error {
 	if err := f.openCuts(ctx); err != nil {
 		return err
 	}
-	era, any, err := f.cuts.Era(ctx)
+	o, err := f.owner(ctx)
+	if err == nil && o != nil { // it may have come to no cut
+		f.Life = max(f.Life, o.Era+1)
+	}
+	era, any := bellows.Era(0), false
+	if err == nil {
+		era, any, err = f.cuts.Era(ctx)
+	}
 	if err == nil && any {
 		f.Life = max(f.Life, era+1)
 		f.Saved, f.Passed, err = f.cuts.Latest(ctx)
@@ -248,6 +258,9 @@ func (f *Folder) follow(begun bellows.Era, req Request) error {
 // RollBack takes up the run that this process has begun and whose life has ended, as the same command would: from its newest whole cut, or from its beginning
 // where there is none. The life that begins is newer than all before it.
 func (f *Folder) RollBack(ctx context.Context) error {
+	if err := f.CheckHeld(); err != nil {
+		return err
+	}
 	f.Live = false
 	f.Saved, f.Passed, f.Before = nil, nil, Progress{}
 	f.Life++
@@ -259,11 +272,17 @@ func (f *Folder) RollBack(ctx context.Context) error {
 
 // Enter writes down which life of the run is about to begin, where the run has a record: before its processes are started, so that those of no other have its number.
 func (f *Folder) Enter() error {
+	if err := f.CheckHeld(); err != nil {
+		return err
+	}
 	r := readRecord(f.Dir)
 	if r == nil || !f.begun && !f.Resumed || r.Era == f.Life {
 		return nil
 	}
-	r.Era, f.record.Era = f.Life, f.Life
+	if err := f.claim(context.Background()); err != nil {
+		return err
+	}
+	r.Era, f.record.Era, r.Name = f.Life, f.Life, f.record.Name
 	if err := r.write(f.Dir); err != nil {
 		return cannotMake(f.Dir, err)
 	}
@@ -312,7 +331,7 @@ func clearCuts(ctx context.Context, place string) error {
 		return err
 	}
 	if path, ok := strings.CutPrefix(s.URI(""), "file://"); ok {
-		for _, dir := range []string{"cuts", "shards", "proof", ""} {
+		for _, dir := range []string{"cuts", "shards", "proof", "claims", ""} {
 			dir = filepath.Join(filepath.FromSlash(path), dir)
 			file.RemoveDrafts(dir)
 			if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -332,6 +351,8 @@ type Reference struct {
 	// Proof is a blob that is at the place while this life runs: a process of another machine that does not find it looks at another place of the same name. "": it is known to be of this machine.
 	Proof string `json:",omitempty"`
 	Named bool   `json:",omitempty"` // the command names the place, so that all are to reach it
+	// Inode is that of the run's folder, in which the place is: a process of the same machine writes nothing where another folder has that name. 0: the place is not there.
+	Inode uint64 `json:",omitempty"`
 }
 
 // Named reports whether the cuts are at a place of their own, and not in the run's folder.
@@ -342,6 +363,13 @@ const proofs = "proof/"
 
 // Prove puts at the place of the run's cuts what a process that is to write there must find, in place of what another life has left. It is gone with the cuts.
 func (f *Folder) Prove(ctx context.Context) error {
+	err := f.CheckHeld()
+	if err == nil && (f.begun || f.Resumed) { // else there is nothing at the place that another run could want
+		err = f.claim(ctx)
+	}
+	if err != nil {
+		return err
+	}
 	s, err := openStore(ctx, f.place())
 	if err == nil {
 		err = clearProofs(ctx, s)
@@ -397,6 +425,9 @@ func (f *Folder) Reference(keep bool) (first, later []byte, err error) {
 		return nil, nil, err
 	}
 	r := Reference{Place: place, ID: hex.EncodeToString(f.id[:]), Keep: keep, Proof: f.proof, Named: f.Named()}
+	if !f.Named() {
+		r.Inode = inode(f.Dir)
+	}
 	if later, err = json.Marshal(r); err != nil {
 		return nil, nil, err
 	}
@@ -443,6 +474,7 @@ func Refer(ctx context.Context, reference []byte, tables []table.Schema) (c *nod
 	}
 	if r.Keep {
 		c = &node.Checkpoints{Archive: a}
+		a.Ask(archive.Guard{Write: func(ctx context.Context) error { return r.checkFolder(ctx, s) }})
 	}
 	if r.From == nil {
 		return c, nil, nil
@@ -452,6 +484,35 @@ func Refer(ctx context.Context, reference []byte, tables []table.Schema) (c *nod
 		return nil, nil, err
 	}
 	return c, a.Saved(context.WithoutCancel(ctx), m), nil
+}
+
+// checkFolder returns an error if the folder with the place was removed and another has its name, whether or not this is the machine of the folder.
+func (r *Reference) checkFolder(ctx context.Context, s blob.Store) error {
+	if r.Named || r.Inode == 0 {
+		return nil
+	}
+	var err error
+	if r.Proof != "" {
+		_, err = s.Stat(ctx, r.Proof)
+	} else if inode(filepath.Dir(r.Place)) != r.Inode {
+		err = fs.ErrNotExist
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return bellows.Errorf(bellows.CannotWrite, "keep checkpoints at", r.Place, "the run's folder was removed while the run was going on")
+	}
+	return err
+}
+
+// inode returns the number by which the file system tells a folder from others; 0: there is none of that name, or no number.
+func inode(dir string) uint64 {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return 0
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Ino)
+	}
+	return 0
 }
 
 // everyLeast is the least time between two checkpoints: each is several files that are synced.
@@ -503,7 +564,7 @@ func (f *Folder) Interrupted(ctx context.Context, im *train.Image, commits bello
 	f.record.Progress = so
 	var err error
 	if im == nil {
-		err = clearCuts(ctx, f.place())
+		err = f.clear(ctx)
 	} else {
 		err = f.keep(ctx, im, archive.At{Era: f.Life, Commit: commits + 1}, so, wrote) // a cut that was taken while it ran may be of the last commit
 	}

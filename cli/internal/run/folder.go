@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"bellows"
@@ -24,8 +26,13 @@ import (
 // States: claimed, in which nothing is written; begun, when the job has started; closed. A start that fails leaves what
 // was there, and no folder where there was none (TestAStartThatFailsLeavesNothing).
 //
-// Invariant: of the files in a folder only the run's own are ever replaced or removed: those of its record, and those that
-// the manifest of its model lists (TestStrangersAreNeverReplaced).
+// Invariants:
+//   - Of the files in a folder only the run's own are ever replaced or removed: those of its record, and those that
+//     the manifest of its model lists (TestStrangersAreNeverReplaced).
+//   - Nothing is written to a folder that another has replaced: the path is compared with the lock before each
+//     write (CheckHeld, TestARemovedFolderIsNotWrittenAgain).
+//   - The checkpoints at a named place are written and removed only by the run that claimed its last life there
+//     (claim.go, TestAClaimedPlaceIsLeftAlone).
 type Folder struct {
 	Dir     string
 	Resumed bool              // an unfinished run of the same Config was found and is going on here
@@ -51,6 +58,8 @@ type Folder struct {
 	cuts    *archive.Archive // nil: not opened yet
 	proof   string           // what processes of other machines must find where the cuts are; "": none is asked
 	given   string           // where another run has cuts that this one's beginning gives up; "": there is none
+	gaveUp  string           // the random name of that run
+	claimed *bellows.Era     // the last life for which the place of the cuts was claimed; nil: none was
 }
 
 // earlier is a folder that Elsewhere has left.
@@ -210,7 +219,12 @@ func open(dir string) (*Folder, error) {
 		}
 		return nil, cannotMake(dir, err)
 	}
-	return &Folder{Dir: dir, lock: d}, nil
+	f := &Folder{Dir: dir, lock: d}
+	if err := f.CheckHeld(); err != nil { // it was replaced between the two calls
+		d.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // take takes up the unfinished run in the folder, or starts one, if nothing but that run is there. Now that the folder is
@@ -226,12 +240,18 @@ func (f *Folder) take(req Request) (*Folder, error) {
 	own := r != nil && req.Order != "" && r.Order == req.Order
 	f.Resumed = same && r.State != done && (!req.Fresh || own)
 	f.Orderly = f.Resumed && r.State == interrupted
+	f.record.Name = strings.ToLower(rand.Text()[:12])
+	if f.Resumed && r.Name != "" {
+		f.record.Name = r.Name
+	}
 	err := f.settle(req, was)
 	switch {
 	case err != nil:
 	case f.Resumed:
 		f.Life = r.Era + 1
-		err = f.latest(context.Background())
+		if err = f.checkOwner(context.Background(), req.Checkpoint); err == nil {
+			err = f.latest(context.Background())
+		}
 		if err == nil && req.Follow != nil {
 			f.Apart = f.follow(r.Era, req)
 			f.Live = f.Apart == nil
@@ -245,6 +265,9 @@ func (f *Folder) take(req Request) (*Folder, error) {
 	}
 	if !f.Resumed {
 		f.given = was
+	}
+	if r != nil {
+		f.gaveUp = r.Name
 	}
 	if err == nil {
 		f.Log, err = event.OpenLog(f.Dir, f.goesOn)
@@ -264,24 +287,24 @@ func (f *Folder) Begin() error {
 		return nil
 	}
 	f.begun = true
-	var err error
-	if !f.goesOn {
+	err := f.CheckHeld()
+	if err == nil && !f.goesOn {
 		err = errors.Join(f.drop(imageFile), f.drop(metricsFile), clearCuts(context.Background(), filepath.Join(f.Dir, checkpointFolder)))
 		if f.given != "" {
-			err = errors.Join(err, clearCuts(context.Background(), f.given))
+			err = errors.Join(err, f.clearGiven(context.Background()))
 		}
 		if err == nil {
 			err = f.prove(context.Background())
 		}
 	}
 	if err == nil {
-		err = f.own(context.Background())
+		err = f.claim(context.Background())
 	}
 	if err == nil {
 		err = f.Log.Begin()
 	}
 	if err == nil {
-		err = f.Output.begin(f.Dir, f.goesOn)
+		err = f.Output.begin(f.Dir, f.goesOn, f.CheckHeld)
 	}
 	if err == nil {
 		err = f.record.write(f.Dir)
@@ -289,13 +312,42 @@ func (f *Folder) Begin() error {
 	if err == nil {
 		return nil
 	}
-	if len(f.made) > 0 { // nothing was in it
+	if len(f.made) > 0 && f.CheckHeld() == nil { // nothing was in it
 		f.begun = false
 		for _, name := range ownFiles {
 			_ = f.drop(name)
 		}
 	}
+	if typed := (*bellows.Error)(nil); errors.As(err, &typed) && typed.Hint != "" { // it says what to do
+		return err
+	}
 	return cannotMake(f.Dir, err)
+}
+
+// CheckHeld returns an error of kind CannotWrite if the folder's path no longer leads to the folder that this run has
+// locked: somebody removed or renamed it, and whatever has its name now is not this run's.
+func (f *Folder) CheckHeld() error {
+	if f.lock == nil {
+		return nil
+	}
+	locked, err := f.lock.Stat()
+	if err != nil {
+		return cannotMake(f.Dir, err)
+	}
+	now, err := os.Stat(f.Dir)
+	var why error
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		why = errors.New("it was removed while the run was going on")
+	case err != nil:
+		return cannotMake(f.Dir, err)
+	case !os.SameFile(locked, now):
+		why = errors.New("it was removed while the run was going on, and another folder has its name now; nothing is written to that one")
+	default:
+		return nil
+	}
+	return &bellows.Error{Kind: bellows.CannotWrite, Op: "write run folder", Subject: f.Dir, Err: why,
+		Hint: "stop a run before you remove its folder; give the same command again with --out and another folder to train anew"}
 }
 
 // Begun says whether the run has begun.
@@ -331,6 +383,9 @@ func (f *Folder) Measured(figures any) error {
 	if !f.begun {
 		return nil
 	}
+	if err := f.CheckHeld(); err != nil {
+		return err
+	}
 	text, err := json.Marshal(figures)
 	if err == nil {
 		err = file.Replace(filepath.Join(f.Dir, metricsFile), bytesOf(append(text, '\n')))
@@ -352,12 +407,15 @@ func (f *Folder) Done(so Progress, e End) error {
 }
 
 func (f *Folder) end(s state, err error) error {
+	if held := f.CheckHeld(); held != nil {
+		return held
+	}
 	if err == nil {
 		f.record.State = s
 		err = f.record.write(f.Dir)
 	}
 	if err == nil && s == done {
-		err = clearCuts(context.Background(), f.place())
+		err = f.clear(context.Background())
 	}
 	if err == nil {
 		return nil
@@ -377,7 +435,7 @@ func (f *Folder) drop(name string) error {
 // Close lets others into the folder. The folder of a run that has not begun is no more, if Claim made it. Closing twice is allowed.
 func (f *Folder) Close() error {
 	var err error
-	if !f.begun {
+	if !f.begun && f.CheckHeld() == nil {
 		unmake(f.made)
 		f.made = nil
 	}

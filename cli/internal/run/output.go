@@ -34,15 +34,17 @@ type Output struct {
 	file *os.File // nil: nothing was written yet
 	kept []byte   // the last lines: what the file has, or is to have
 	over bool
+	held func() error // returns an error if the folder is not the run's any more; nil: nobody asks
 }
 
 // Of is where a process's words go.
 func (o *Output) Of(n bellows.NodeID) io.Writer { return &voice{output: o, node: n} }
 
 // begin writes what was said, and from now on what is. What an earlier life of the run has said stays if it goes on.
-func (o *Output) begin(dir string, goesOn bool) error {
+func (o *Output) begin(dir string, goesOn bool, held func() error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.held = held
 	o.name = filepath.Join(dir, OutputFile)
 	old, err := os.ReadFile(o.name)
 	switch {
@@ -83,6 +85,9 @@ func (o *Output) keep(lines []byte) (cut bool) {
 func (o *Output) rewrite() {
 	var err error
 	if o.file == nil {
+		if o.held != nil && o.held() != nil {
+			return
+		}
 		if o.file, err = os.OpenFile(o.name, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
 			return
 		}

@@ -45,7 +45,7 @@ func TestWhatProcessesSayIsKept(t *testing.T) {
 				t.Error("there is a file before the run has begun")
 			}
 		}
-		if err := o.begin(dir, c.goesOn); err != nil {
+		if err := o.begin(dir, c.goesOn, nil); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(two, "late %d\n", i)
@@ -59,7 +59,7 @@ func TestWhatProcessesSayIsKept(t *testing.T) {
 	}
 	quiet := t.TempDir()
 	o := &Output{}
-	if err := o.begin(quiet, false); err != nil {
+	if err := o.begin(quiet, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := o.close(); err != nil {
@@ -75,7 +75,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	o := &Output{}
-	if err := o.begin(dir, false); err != nil {
+	if err := o.begin(dir, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup

@@ -163,6 +163,8 @@ type runFile struct {
 	Progress Progress          `json:"progress"` // up to the interruption; of a finished run, to its end
 	// Checkpoint is where the run's cuts are; "": in its folder.
 	Checkpoint string `json:"checkpoint,omitempty"`
+	// Name is the random name by which the run claims the place of its checkpoints.
+	Name string `json:"name,omitempty"`
 	// Order is the job of a cluster that the run is; "": none.
 	Order string `json:"order,omitempty"`
 	// End is what a finished run has to tell; nil: an older version has not kept it.

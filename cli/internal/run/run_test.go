@@ -796,7 +796,7 @@ func TestCutsAreFoundAgain(t *testing.T) {
 		by(o)
 		text, err := json.Marshal(o)
 		if err == nil {
-			err = os.WriteFile(filepath.Join(kept, ownerBlob), text, 0o666)
+			err = os.WriteFile(filepath.Join(kept, claimName(o.Era)), text, 0o666)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -105,7 +105,12 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	}
 	r.Interrupted = res.Image != nil
 	m.Metrics, m.Versions = r.Metrics, currentVersion().versions()
-	save := func() error { return model.SaveWith(t.folder.Dir, m, t.stages.Meter) }
+	save := func() error {
+		if err := t.folder.CheckHeld(); err != nil {
+			return err
+		}
+		return model.SaveWith(t.folder.Dir, m, t.stages.Meter)
+	}
 	if res.Image != nil {
 		if err := save(); err != nil { // what is needed to go on is there
 			t.Talk("%v", err)

@@ -1,0 +1,286 @@
+package run
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"bellows"
+	"bellows/node/archive"
+	"bellows/port/blob"
+)
+
+// Each life of a run that keeps its checkpoints at a place of its own claims that place, by a blob that is published
+// only if nobody has its name: claims/e<LIFE>. The newest claim says whose the place is. The run checks that the newest
+// claim is its own before it publishes a manifest and before it removes anything; and it removes only what is of its own
+// life and of earlier ones (archive.Guard). So two runs cannot remove each other's checkpoints, whatever either of them
+// believes of the other: the one that claimed first keeps no more checkpoints there, and reports why.
+//
+// A run never claims a place whose owner may still be running. Host names and process numbers do not tell: containers
+// share the first and repeat the second. So a claim names the boot of the machine and the namespace of process numbers, too,
+// and an owner has ended only if both are those of this process and there is no such process (owner.ended). For any other
+// owner a person has to decide, by naming the folder of the checkpoints.
+//
+// Turned down: a time in the claim that a live run renews. Clocks of machines differ, and a process that was stopped for
+// longer than that wakes up as owner.
+
+const (
+	// ownerBlob has a copy of the newest claim, by which a place is found.
+	ownerBlob = "owner.json"
+	// claimsFolder begins the names of claims.
+	claimsFolder = "claims/"
+	// ownerMost is how many bytes of a claim are read.
+	ownerMost = 1 << 16
+)
+
+// owner is a claim: the run to which the checkpoints beside it belong.
+type owner struct {
+	Job     string      `json:"job"` // identity
+	Host    string      `json:"host"`
+	Boot    string      `json:"boot,omitempty"`  // of the machine; "": unknown
+	Space   string      `json:"space,omitempty"` // the namespace of its process number; "": unknown
+	Folder  string      `json:"folder"`
+	Process int         `json:"process"`       // the process that trains
+	Run     string      `json:"run,omitempty"` // the random name of the run
+	Era     bellows.Era `json:"era"`           // the life
+}
+
+func claimName(life bellows.Era) string { return fmt.Sprintf("%se%010d", claimsFolder, life) }
+
+// machine returns what tells this boot of this machine, and the namespace of its process numbers, from all others; "" where the system does not say.
+func machine() (boot, space string) {
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err == nil {
+		boot = strings.TrimSpace(string(text))
+	}
+	if space, err = os.Readlink("/proc/self/ns/pid"); err != nil {
+		space = ""
+	}
+	return boot, space
+}
+
+// here reports whether the process number of the claim is one of this machine, as this process counts them.
+func (o *owner) here() bool {
+	host, err := os.Hostname()
+	boot, space := machine()
+	return err == nil && host == o.Host && boot == o.Boot && space == o.Space
+}
+
+// where returns the machine of the claim for a sentence.
+func (o *owner) where() string {
+	if host, err := os.Hostname(); err == nil && host == o.Host {
+		return "another container, or an earlier boot, of " + o.Host
+	}
+	return o.Host
+}
+
+// ended reports whether the process that trained the run has ended for certain.
+func (o *owner) ended() bool {
+	return o.here() && (o.Process <= 0 || o.Process == os.Getpid() || errors.Is(syscall.Kill(o.Process, 0), syscall.ESRCH))
+}
+
+// self returns the claim of this run for its present life.
+func (f *Folder) self() (o owner, err error) {
+	o = owner{Job: hex.EncodeToString(f.id[:]), Process: os.Getpid(), Run: f.record.Name, Era: f.Life}
+	o.Boot, o.Space = machine()
+	if o.Host, err = os.Hostname(); err == nil {
+		o.Folder, err = filepath.Abs(f.Dir)
+	}
+	if err != nil {
+		err = bellows.Errorf(bellows.IO, "find", f.Dir, "%w", err)
+	}
+	return o, err
+}
+
+// claim takes the place of the run's checkpoints for the present life. It returns an error of kind Refused if another run has claimed that life or a later one.
+func (f *Folder) claim(ctx context.Context) error {
+	if !f.Named() || f.claimed != nil && *f.claimed == f.Life {
+		return nil
+	}
+	o, err := f.self()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	s, err := openStore(ctx, f.place())
+	if err != nil {
+		return err
+	}
+	life := f.Life
+	if err := put(ctx, s, claimName(life), text, blob.Writer.PublishNew); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	f.claimed = &life
+	if err := f.checkClaim(ctx); err != nil { // also of a claim whose answer was lost, and of a life that another process of the run led
+		f.claimed = nil
+		return err
+	}
+	return put(ctx, s, ownerBlob, text, blob.Writer.Publish)
+}
+
+// put writes a blob.
+func put(ctx context.Context, s blob.Store, name string, text []byte, publish func(blob.Writer) error) error {
+	w, err := s.Create(ctx, name)
+	if err != nil {
+		return err
+	}
+	if _, err = w.Write(text); err == nil {
+		err = publish(w)
+	}
+	return errors.Join(err, w.Close())
+}
+
+// checkClaim returns an error of kind Refused if the newest claim at the place is not that of this run's present life.
+func (f *Folder) checkClaim(ctx context.Context) error {
+	s, err := openStore(ctx, f.place())
+	if err != nil {
+		return err
+	}
+	o, err := newestClaim(ctx, s)
+	switch {
+	case err != nil:
+		return err
+	case o == nil: // whoever emptied the place left it to this run
+		return nil
+	case o.Run == f.record.Name && (o.Era == f.Life && (f.Live || o.Process == os.Getpid())):
+		return nil
+	}
+	return bellows.Errorf(bellows.Refused, "keep checkpoints at", blob.Shown(f.place()), "the run in %s on %s has claimed them", o.Folder, o.Host).
+		Hinted("give --checkpoint another place, or wait until that run has ended")
+}
+
+// newestClaim reads the claim of the latest life at a place; nil: there is none that this program understands.
+func newestClaim(ctx context.Context, s blob.Store) (*owner, error) {
+	newest := ""
+	for info, err := range s.List(ctx, claimsFolder) {
+		if err != nil {
+			return nil, err
+		}
+		newest = info.Name
+	}
+	if newest == "" {
+		return nil, nil
+	}
+	return readOwner(ctx, s, newest)
+}
+
+// ownerAt returns whose the cuts of a store are; nil: nobody has claimed them in a way that this program understands.
+func ownerAt(ctx context.Context, s blob.Store) (*owner, error) {
+	o, err := newestClaim(ctx, s)
+	if o != nil || err != nil {
+		return o, err
+	}
+	return readOwner(ctx, s, ownerBlob)
+}
+
+func readOwner(ctx context.Context, s blob.Store, name string) (*owner, error) {
+	r, err := s.Open(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	o := &owner{}
+	text, err := io.ReadAll(io.NewSectionReader(r, 0, min(r.Bytes(), ownerMost)))
+	if err != nil {
+		return nil, err
+	}
+	if json.Unmarshal(text, o) != nil {
+		return nil, nil
+	}
+	return o, nil
+}
+
+// checkOwner returns an error of kind Refused where the checkpoints of the unfinished run in this folder may meanwhile be in use by another run, unless the command names their very place.
+func (f *Folder) checkOwner(ctx context.Context, asked string) error {
+	o, err := f.owner(ctx)
+	if err != nil || o == nil {
+		return err
+	}
+	folder, err := filepath.Abs(f.Dir)
+	if err == nil && asked != "" {
+		asked, err = named(asked)
+	}
+	switch {
+	case err != nil:
+		return bellows.Errorf(bellows.IO, "find", f.Dir, "%w", err)
+	case o.Run == f.record.Name && o.Folder == folder, o.Run == "", o.ended(): // the first has ended, since its folder is locked here
+		return nil
+	case asked == f.place() && !o.here():
+		return nil
+	}
+	shown := blob.Shown(f.place())
+	return bellows.Errorf(bellows.Refused, "go on with", f.Dir, "the run in %s on %s has claimed its checkpoints at %s, and may be trained still", o.Folder, o.where(), shown).
+		Hinted("wait until that run has ended, or add --fresh to start over; if it was killed, --checkpoint " + shown + " goes on here")
+}
+
+// owner returns whose the checkpoints at a place of the run's own are; nil: nobody's, or they are in its folder.
+func (f *Folder) owner(ctx context.Context) (*owner, error) {
+	if !f.Named() {
+		return nil, nil
+	}
+	s, err := openStore(ctx, f.place())
+	if err != nil {
+		return nil, err
+	}
+	return ownerAt(ctx, s)
+}
+
+// clear removes the run's checkpoints, unless another run has claimed them since.
+func (f *Folder) clear(ctx context.Context) error {
+	if err := f.CheckHeld(); err != nil && !f.Named() {
+		return err
+	}
+	o, err := f.owner(ctx)
+	if err != nil || o != nil && (o.Run != f.record.Name || o.Era > max(f.Life, f.record.Era)) {
+		return err
+	}
+	return clearCuts(ctx, f.place())
+}
+
+// clearGiven removes the checkpoints that an earlier run in the folder kept at a place of its own, unless another run has claimed them since.
+func (f *Folder) clearGiven(ctx context.Context) error {
+	earlier := &Folder{record: runFile{Checkpoint: f.given, Name: f.gaveUp, Era: math.MaxUint32}}
+	return earlier.clear(ctx)
+}
+
+// guard returns what is asked before anything is written to the archive of the run's checkpoints, and before a manifest is written or anything is removed.
+func (f *Folder) guard() archive.Guard {
+	g := archive.Guard{Write: func(context.Context) error { return f.CheckHeld() }, Remove: func(context.Context) error { return f.CheckHeld() }}
+	if f.Named() {
+		g = archive.Guard{Remove: f.checkClaim}
+	}
+	return g
+}
+
+// disown removes what says whose the checkpoints of a store are.
+func disown(ctx context.Context, s blob.Store) error {
+	var names []string
+	for info, err := range s.List(ctx, claimsFolder) {
+		if err != nil {
+			return err
+		}
+		names = append(names, info.Name)
+	}
+	for _, name := range append(names, ownerBlob) {
+		if err := s.Delete(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
