@@ -4,25 +4,38 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"bellows"
 	"bellows/cli/internal/cluster"
+	"bellows/cli/internal/figures"
 )
 
 // spool is what a job writes, in order, kept in a file without a name, for whoever follows it: a watcher that is slow, or gone, holds nobody up.
 //
+// Invariant: a job never learns what becomes of its output. What the disk does not take is lost, and a sentence in its place says how much and why; the exit code needs no disk
+// (TestAFullDiskCostsOutputAlone).
+//
+// Turned down: to keep in memory what the disk does not take, of which a job may write any amount; and to hold the job up until there is room, which it may itself be waiting to make.
+//
 // Lock: mu, of all below it. The file is appended to under it, and read without: bytes below size do not change.
 type spool struct {
-	file *os.File
+	file *os.File // nil: there was no room to make one
 
 	mu     sync.Mutex
 	size   int64
+	lost   int64         // bytes that the disk has not taken, of which the file says nothing yet
+	why    error         // that it gave last; nil: it took the last write
 	more   chan struct{} // closed when there is more, or the end
+	exit   *int          // the job's exit code; nil: it has none yet
 	ended  bool
 	closed bool
 	full   bool
@@ -30,44 +43,78 @@ type spool struct {
 	event  uint64 // the last that was written there; the largest number: the last line was
 }
 
-// spoolMost is how many bytes of output are kept; what comes behind is dropped, and that is said.
+// spoolMost is how many bytes of output are kept; what comes after them is dropped, and that is said.
 const spoolMost = 256 << 20
 
+// newSpool makes the file. A disk without room for it costs the output, and is no error.
 func newSpool(folder string) (*spool, error) {
 	f, err := os.CreateTemp(folder, ".output-*")
 	if err == nil {
 		err = os.Remove(f.Name())
 	}
+	s := &spool{file: f, more: make(chan struct{})}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		s.file = nil
+		return s, nil
+	}
 	if err != nil {
 		return nil, bellows.Errorf(bellows.CannotWrite, "make", "a file for the job's output", "%w", err)
 	}
-	return &spool{file: f, more: make(chan struct{})}, nil
+	return s, nil
 }
 
-func (s *spool) append(f cluster.Frame) error {
-	line, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
+// append adds a frame of so many bytes of output.
+func (s *spool) append(f cluster.Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.ended || s.full && f.Exit == nil {
+	if s.closed || s.ended || s.full {
+		return
+	}
+	line := encoded(f)
+	if s.size+int64(len(line)) > spoolMost {
+		s.full = true
+		line = encoded(cluster.Frame{Err: []byte("\nwhat the job wrote after this is not kept: it is too long\n")})
+	}
+	text := append(s.notice(), line...)
+	if s.why = s.write(text); s.why != nil {
+		s.lost += int64(len(f.Out) + len(f.Err))
+		return
+	}
+	s.size, s.lost = s.size+int64(len(text)), 0
+	s.changed()
+}
+
+// encoded returns a frame as a line.
+func encoded(f cluster.Frame) []byte {
+	line, err := json.Marshal(f)
+	if err != nil {
+		panic(err) // bytes and a number
+	}
+	return append(line, '\n')
+}
+
+// write writes behind what is there.
+func (s *spool) write(text []byte) error {
+	if s.file == nil {
+		return syscall.ENOSPC
+	}
+	_, err := s.file.WriteAt(text, s.size)
+	return err
+}
+
+// notice returns the frame that tells of what was lost and is not told of in the file; nil: nothing was. Its caller holds the lock.
+func (s *spool) notice() []byte {
+	if s.lost == 0 {
 		return nil
 	}
-	if s.size+int64(len(line)) > spoolMost && f.Exit == nil {
-		s.full = true
-		if line, err = json.Marshal(cluster.Frame{Err: []byte("\nwhat the job wrote behind this is not kept: it is too long\n")}); err != nil {
-			return err
-		}
-	}
-	if _, err := s.file.WriteAt(append(line, '\n'), s.size); err != nil {
-		return err
-	}
-	s.size += int64(len(line)) + 1
-	s.ended = f.Exit != nil
+	return encoded(cluster.Frame{Err: fmt.Appendf(nil, "\n%s of what the job wrote here are lost, and the job is not: write the job's output: %v; make room on the disk with the cluster's state folder\n",
+		figures.Bytes(uint64(s.lost)), bellows.Pathless(s.why))})
+}
+
+// changed wakes whoever follows. Its caller holds the lock.
+func (s *spool) changed() {
 	close(s.more)
 	s.more = make(chan struct{})
-	return nil
 }
 
 // stream is one of the two streams of a job.
@@ -90,9 +137,7 @@ func (s stream) Write(b []byte) (int, error) {
 			return len(b), nil
 		}
 	}
-	if err := s.append(f); err != nil {
-		return 0, err
-	}
+	s.append(f)
 	return len(b), nil
 }
 
@@ -141,7 +186,7 @@ func (s *spool) rest() {
 	s.line = nil
 	s.mu.Unlock()
 	if len(line) > 0 {
-		_ = s.append(cluster.Frame{Out: line}) // on a full disk nobody hears it
+		s.append(cluster.Frame{Out: line})
 	}
 }
 
@@ -153,14 +198,15 @@ func (s *spool) shown() uint64 {
 }
 
 // say adds a line of talk.
-func (s *spool) say(text string) { _ = s.append(cluster.Frame{Err: []byte(text + "\n")}) } // on a full disk nobody hears it
+func (s *spool) say(text string) { s.append(cluster.Frame{Err: []byte(text + "\n")}) }
 
-// end adds the exit code, behind which nothing comes.
+// end adds the exit code, after which nothing comes.
 func (s *spool) end(code int) {
 	s.rest()
-	if s.append(cluster.Frame{Exit: &code}) != nil {
-		s.close()
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.exit, s.ended = &code, true
+	s.changed()
 }
 
 // close drops the output.
@@ -169,9 +215,10 @@ func (s *spool) close() {
 	defer s.mu.Unlock()
 	if !s.closed {
 		s.closed, s.ended = true, true
-		close(s.more)
-		s.more = make(chan struct{})
-		s.file.Close()
+		s.changed()
+		if s.file != nil {
+			s.file.Close()
+		}
 	}
 }
 
@@ -186,12 +233,17 @@ func (s *spool) follow(ctx context.Context, write func([]byte) error) error {
 	for at := int64(0); ; {
 		s.mu.Lock()
 		size, more, ended, closed := s.size, s.more, s.ended, s.closed
+		last := s.last(at)
 		s.mu.Unlock()
-		if closed {
+		if closed && (at == 0 || last == nil) {
 			return bellows.Errorf(bellows.Unavailable, "read", "the job's output", "it is not kept any more")
 		}
-		for at < size {
+		dropped := false
+		for at < size && !closed && !dropped {
 			n, err := s.file.ReadAt(buffer[:min(int64(len(buffer)), size-at)], at)
+			if dropped = errors.Is(err, os.ErrClosed); dropped {
+				break
+			}
 			if n == 0 && err != nil {
 				return bellows.Errorf(bellows.IO, "read", "the job's output", "%w", err)
 			}
@@ -200,8 +252,11 @@ func (s *spool) follow(ctx context.Context, write func([]byte) error) error {
 			}
 			at += int64(n)
 		}
-		if ended {
-			return nil
+		switch {
+		case dropped: // meanwhile, which the next round says
+			continue
+		case ended:
+			return write(last)
 		}
 		select {
 		case <-more:
@@ -213,4 +268,15 @@ func (s *spool) follow(ctx context.Context, write func([]byte) error) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// last returns the frames that end the output for a follower that has read so far, and that need no disk; nil: the job has no exit code. Its caller holds the lock.
+func (s *spool) last(at int64) (frames []byte) {
+	if s.exit == nil {
+		return nil
+	}
+	if s.closed && at < s.size {
+		frames = encoded(cluster.Frame{Err: []byte("\nthe rest of what the job wrote is not kept any more\n")})
+	}
+	return slices.Concat(frames, s.notice(), encoded(cluster.Frame{Exit: s.exit}))
 }
