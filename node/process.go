@@ -225,7 +225,11 @@ func (p *process) addController() error {
 	if p.mesh != nil {
 		fingerprint = train.Fingerprint(p.job, p.opt.Wire)
 	}
-	made, err := p.newLead(coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint, Stays: p.job.Stays, Confirms: p.opt.Times.Successor > 0})
+	opt := coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint, Stays: p.job.Stays, Confirms: p.opt.Times.Successor > 0}
+	if !opt.Confirms { // nobody follows this process
+		opt.Limits.Tail = -1
+	}
+	made, err := p.newLead(opt)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,9 @@ const (
 	FailureTime = 150 * time.Minute
 	// costMost is the share of a run's time that cuts may take, whatever a node's life is: 2 %.
 	costMost = 50
+	// earlyCostMost is the share of a run's time that cuts may take which are early, since the lanes' tails fill (coord.Controller.CutDue): 5 %. What a lost controller costs is then at most
+	// what is done in 20 times as long as a cut takes.
+	earlyCostMost = 20
 	// intervalLeast is the least that comes out: a small job need not be saved many times a second.
 	intervalLeast = 10 * time.Second
 )
@@ -32,6 +35,7 @@ func Interval(cut time.Duration, nodes int) time.Duration {
 // States: due at some time; cutting, from the word to begin one until it is written, or given up; over, with the job. All of it is of the controller's steps.
 type saving struct {
 	due   time.Time
+	early time.Time // before which there is no early cut
 	every time.Duration
 	note  *manifest            // of the cut that is under way; nil: none is
 	told  bellows.CommitNumber // the last cut up to which it was told what counts
@@ -115,7 +119,7 @@ func (l *lead) save() {
 		s.letGo = s.safe
 		l.shell.LetGo(s.safe)
 	}
-	if now.Before(s.due) || s.note != nil {
+	if now.Before(s.due) && (now.Before(s.early) || !l.shell.CutDue()) || s.note != nil {
 		return
 	}
 	if l.shell.Cut(&l.fx) != nil { // something else is under way: at the next tick
@@ -147,10 +151,14 @@ func (l *lead) cutOver(began time.Time) {
 	if s.note = nil; l.scribe == nil {
 		return
 	}
-	if l.scribe.cuts.Every == 0 && !began.IsZero() {
-		s.every = Interval(time.Since(began), len(l.members))
+	now := time.Now()
+	if !began.IsZero() {
+		s.early = now.Add(earlyCostMost * now.Sub(began))
+		if l.scribe.cuts.Every == 0 {
+			s.every = Interval(now.Sub(began), len(l.members))
+		}
 	}
-	s.due = time.Now().Add(s.every)
+	s.due = now.Add(s.every)
 }
 
 // takeWritten takes the word that a manifest is there, or cannot be.

@@ -38,6 +38,7 @@ type failover struct {
 	confirms bool                 // what is told a lane has, as wherever a process may follow; in most schedules it need not, as where that lane has died
 	told     bellows.CommitNumber // the newest record of which was told that it counts
 	untrue   bool                 // of that nobody has the record
+	wanted   bool                 // it has wanted to be saved since the last time that it was: a lane may lack records soon
 	forked   bool                 // a route was lost with the process that made it, of which clients may have heard: what the next one says they may refuse
 
 	barrier bool // that of the oracle, as the life began
@@ -92,9 +93,8 @@ func (w *world) controllerOptions() coord.Options {
 
 // begin takes note of how a life begins.
 func (f *failover) begin(w *world) {
-	f.term, f.barrier = term, w.oracle.Barrier
+	f.term, f.barrier, f.begun.driver = term, w.oracle.Barrier, *w.driver
 	f.confirms = w.KeySeed%4 == 0 && w.Failovers > 0 && !slices.ContainsFunc(slices.Concat(w.common.Lanes, w.common.Clients), func(a wire.Address) bool { return a.Node == 0 })
-	f.begun.driver = *w.driver
 }
 
 // resumes takes note of what the life before has left.
@@ -130,9 +130,8 @@ func (w *world) loseProcess(n *node) {
 	}
 	clear(n.actors[0].inbox)
 	n.actors[0].inbox = n.actors[0].inbox[:0]
-	last := w.recorded()
+	last, made := w.recorded(), w.route.Version()
 	w.oracle.Forget(last)
-	made := w.route.Version()
 	w.moves.Forget(last)
 	w.failover.forked = w.failover.forked || w.moves.History.At(last).Version() < made
 	if w.failover.untrue = w.failover.told > last; w.failover.untrue && w.failover.confirms {
@@ -178,7 +177,7 @@ func (w *world) follow() {
 		f.epochs.Again()
 	}
 	w.note("controller of term %d follows", f.term)
-	w.followedAt = w.Now
+	f.wanted, w.followedAt = f.wanted || w.lead.CutDue(), w.Now
 	w.coverage.Hit(coverage.Followed)
 	w.coverage.HitIf(coverage.FollowedEnding, w.ending)
 	for _, l := range w.lanes {
@@ -219,10 +218,10 @@ func (w *world) follow() {
 			}
 		}
 	}
-	f.asked = savepoint{}
-	if w.Limits.Lane.Tail > 0 {
+	if f.wanted && w.Limits.Lane.Tail > 0 {
 		w.faults.ends.May("the job cannot be recovered: records from")
 	}
+	f.asked, f.wanted = savepoint{}, false
 	w.lead.Start(&w.fx)
 	if w.interrupted {
 		w.lead.Interrupt(&w.fx)
@@ -297,14 +296,15 @@ func (w *world) sendOldRecord(l *lane, old bellows.Term) {
 // saveController saves the controller now and then, and asks the lanes whether they have come so far.
 func (w *world) saveController() {
 	f := &w.failover
+	f.wanted = f.wanted || w.lead.CutDue()
 	if w.Failovers == 0 || w.ending || w.outcome != nil {
 		return
 	}
 	if f.asked.Commit > 0 && w.lead.Covered() >= f.asked.Commit {
-		f.saved, f.asked = f.asked, savepoint{}
+		f.saved, f.asked, f.wanted = f.asked, savepoint{}, false
 		w.lead.LetGo(f.saved.Commit)
 	}
-	if w.Chances.IntN(6) >= w.Job.Saves() || f.asked.Commit > 0 {
+	if w.Chances.IntN(6) >= w.Job.Saves() && (w.Cuts > 0 || !w.lead.CutDue()) || f.asked.Commit > 0 {
 		return
 	}
 	if s, ok := w.lead.Save(); ok {

@@ -323,7 +323,7 @@ func (w *world) tickController() {
 	}
 	w.obey()
 	w.saveController()
-	if w.outcome == nil && w.cuts.Tick() && w.lead.Cut(&w.fx) == nil {
+	if w.outcome == nil && (w.cuts.Tick() || w.Cuts > 0 && w.lead.CutDue()) && w.lead.Cut(&w.fx) == nil {
 		w.obey()
 	}
 	if kind, mark := w.waitsFor(); w.outcome == nil {

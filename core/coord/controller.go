@@ -13,6 +13,7 @@ import (
 	"bellows/core/members"
 	"bellows/core/planted"
 	"bellows/core/route"
+	"bellows/core/tail"
 	"bellows/core/visits"
 	"bellows/link/wire"
 )
@@ -49,6 +50,9 @@ type config struct {
 type Limits struct {
 	// Records is how many records wait for the end of their clock: by default 4,096.
 	Records int
+	// Tail is how many bytes of records each lane keeps for a controller that follows (server.Limits.Tail): by default 4 MiB. When half of that is used since the job was last saved, a cut
+	// is due (CutDue). Negative: no controller will follow.
+	Tail int
 }
 
 // recordsMost is the default of Limits.Records.
@@ -128,6 +132,7 @@ type Controller struct {
 	uncovered []wire.Address       // those who have not said so
 	covered   bellows.CommitNumber
 	forgotten bellows.CommitNumber // lanes need not keep the records up to this
+	meter     tail.Meter           // of the records that they keep
 	gathered  bellows.Clock        // the last of which a flush has a number that has deltas for tables with a barrier
 	barriers  barriers
 	cut       cutting
@@ -184,7 +189,7 @@ func New(job core.Job, opt Options) *Controller {
 	cfg := config{job, opt}
 	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
 	n := cfg.Route.Splits()
-	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n), out: make([]inFlight, n),
+	c := &Controller{cfg: cfg, meter: tail.Meter{Most: cmp.Or(cfg.Limits.Tail, tail.BytesMost)}, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n), out: make([]inFlight, n),
 		newest: make([]int, len(cfg.Clients)), horizon: bellows.NoClock, gathered: bellows.NoClock, first: cfg.Lanes,
 		roll: members.NewRoll(cfg.Controller.Node, slices.Concat(cfg.Clients, cfg.Lanes), cfg.Times)}
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)

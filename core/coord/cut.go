@@ -62,6 +62,7 @@ func (c *Controller) Cut(fx *Effects) error {
 		return errCutting
 	}
 	c.cut = cutting{state: arming, attempt: c.cut.attempt + 1, unarmed: slices.Clone(c.cfg.Lanes), sinceMillis: c.nowMillis}
+	c.meter.Asked()
 	for _, a := range c.cfg.Lanes {
 		c.armLane(a, fx)
 	}

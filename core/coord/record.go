@@ -24,7 +24,11 @@ func (c *Controller) record(m *wire.Done, fx *Effects) {
 	c.counts(m.Flush.Client, m.Sent)
 	c.tellVisits(m.Results, fx)
 	c.more().Append(c.number, m)
+	c.measure()
 }
+
+// measure has the meter of the tails measure the newest record.
+func (c *Controller) measure() { c.meter.Add(&c.records.List[len(c.records.List)-1]) }
 
 // control numbers a control record, but for one that was numbered by the controller before. Lanes
 // need it before anything that follows, so that it does not wait.
@@ -34,6 +38,7 @@ func (c *Controller) control(r bellows.Control) {
 		return
 	}
 	c.more().AppendControl(c.number, r)
+	c.measure()
 	c.urgent = true
 }
 

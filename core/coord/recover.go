@@ -390,6 +390,11 @@ func (c *Controller) recovered(fx *Effects) {
 // was told, and what it asked for.
 func (c *Controller) replay(fx *Effects) {
 	r := c.recovery
+	for i := range r.tail {
+		if r.tail[i].Number > r.from.Commit && !planted.On("tail-unmeasured-after-failover") {
+			c.meter.Add(&r.tail[i])
+		}
+	}
 	last := max(c.number, r.need-1+bellows.CommitNumber(len(r.tail)))
 	if r.from.Commit == 0 {
 		if one := r.at(1); one != nil && one.Control.Kind == bellows.Drain && one.Control.Clock == bellows.NoClock {

@@ -52,6 +52,7 @@ func (c *Controller) Save() (Saved, bool) {
 	if c.number == 0 || !c.begun || c.ending != nil {
 		return Saved{}, false
 	}
+	c.meter.Mark(c.number)
 	s := Saved{Commit: c.number, Open: c.progress.Open(), Counted: c.counted.Clone(), Horizon: c.horizon, Gathered: c.gathered, Draining: c.draining}
 	s.State, s.Leaving = c.state(), slices.Clone(c.leaving)
 	s.Lost = slices.Clone(c.buried)
@@ -133,6 +134,7 @@ func (c *Controller) Covers(commit bellows.CommitNumber, fx *Effects) {
 		return
 	}
 	c.sendRecords(fx)
+	c.meter.Asked()
 	c.covering, c.uncovered = commit, append(c.uncovered[:0], c.cfg.Lanes...)
 	for _, l := range c.cfg.Lanes {
 		fx.Send(c.cfg.Controller, l, &wire.Query{Term: c.cfg.Term})
@@ -148,6 +150,13 @@ func (c *Controller) Covered() bellows.CommitNumber { return c.covered }
 // (wire.Records.Keep).
 func (c *Controller) LetGo(commit bellows.CommitNumber) {
 	c.forgotten = max(c.forgotten, min(commit, c.covered))
+	c.meter.Saved(c.forgotten)
+}
+
+// CutDue reports whether a cut should begin now, whatever the time of the next: of the records that lanes keep since the job was last saved, so many are there that half of a lane's tail is
+// used. If the rest is used as well before the job is saved, it cannot go on under another controller, and has to be rolled back if this one is lost.
+func (c *Controller) CutDue() bool {
+	return c.meter.Due() && c.cut.state == noCut && c.begun && c.ending == nil
 }
 
 // takeCover takes a lane's word how far it has come.

@@ -87,7 +87,6 @@ const (
 	parkedMax  = 1 << 16
 	relayMost  = 4 << 20
 	unreadMost = 8 << 20
-	tailMost   = 4 << 20
 	aheadMost  = 32 << 20
 
 	handoffSlab   = 64 << 10
@@ -103,7 +102,7 @@ func (l Limits) orDefault() Limits {
 	l.RelayWords = cmp.Or(l.RelayWords, relayMost)
 	l.Commitments = cmp.Or(l.Commitments, wire.CommittedMost)
 	l.Unread = cmp.Or(l.Unread, unreadMost)
-	l.Tail = cmp.Or(l.Tail, tailMost)
+	l.Tail = cmp.Or(l.Tail, tail.BytesMost)
 	l.Ahead = cmp.Or(l.Ahead, aheadMost)
 	l.Copies = cmp.Or(l.Copies, copiesMost)
 	l.Window, l.Behind = cmp.Or(l.Window, handoffWindow), cmp.Or(l.Behind, handoffBehind)

@@ -34,6 +34,9 @@ type Tail struct {
 	bytes  int // that these take
 }
 
+// BytesMost is how many bytes of records a lane keeps by default. A record of eight units takes 60.
+const BytesMost = 4 << 20
+
 // chunkRoom is how much memory a chunk has, unless it is of one record that takes more.
 const chunkRoom = 16 << 10
 
@@ -61,7 +64,15 @@ func (t *Tail) append(r *wire.Record) {
 		most += 8 * len(r.Results[i].Values)
 	}
 	chunk := t.room(most) // also for a control, which comes with no flush and takes less than the numbers of one may
-	b, at := *chunk, len(*chunk)
+	at := len(*chunk)
+	*chunk = encode(*chunk, r)
+	t.n++
+	t.bytes += len(*chunk) - at
+}
+
+// encode appends a record as a tail keeps it.
+func encode(b []byte, r *wire.Record) []byte {
+	at := len(b)
 	b = append(b, 0, 0, 0, 0)
 	b = put(put(put(b, uint64(r.Flush.Client)), uint64(r.Flush.Incarnation)), r.Flush.Seq)
 	b = put(put(b, uint64(len(r.Pairs))), uint64(len(r.Results)))
@@ -80,9 +91,7 @@ func (t *Tail) append(r *wire.Record) {
 		b = keepControl(b, &r.Control)
 	}
 	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at))
-	*chunk = b
-	t.n++
-	t.bytes += len(b) - at
+	return b
 }
 
 // put adds a number.

@@ -56,6 +56,7 @@ func (s *Schedule) direct() {
 	s.Endless, s.Loss, s.Unready = Endless{Clock: Never}, Loss{Skip: -1}, 0
 	s.Growth, s.Shifts, s.Meddle, s.Cuts, s.LoseAll = nil, nil, 0, 0, false
 	s.Limits.Lane.Tail, s.Limits.Lane.Copies, s.Limits.Lane.Behind, s.Limits.Lane.Parked = 0, 0, 0, 0
+	s.Limits.Coord.Tail = 0
 	s.Limits.Lane.Slab, s.Limits.Lane.Window = 8, 200 // a partition is several pieces
 	s.Failovers = s.Rng.IntN(2)                       // whether controllers are saved now and then
 	s.Guests = []visiting.Guest{{Millis: int64(Never), Slots: 1, Lanes: 1, Stays: visiting.Forever}}

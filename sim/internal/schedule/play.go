@@ -202,6 +202,7 @@ func (s *Schedule) drawFailovers() {
 	}
 	if s.Chances.IntN(4) == 0 {
 		s.Limits.Lane.Tail = 1 << (5 + s.Chances.IntN(6))
+		s.Limits.Coord.Tail = s.Limits.Lane.Tail
 	}
 	stages := [...]Stage{PullParked, PushUnderWay, FlushHeld, DoneUnderWay, RecordUnderWay, LeaseHeld, Joining, TheEnd, Collecting, FlushHeld}
 	for range s.Failovers {

@@ -1,0 +1,129 @@
+package coord_test
+
+import (
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/coord"
+	"bellows/core/liveness"
+	"bellows/core/route"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+// measuring is a controller whose lanes keep so many bytes of records.
+func measuring(tail int) *desk {
+	tables := []table.Schema{{Name: "f", Rows: 1, Width: 1, Consistency: table.Async}}
+	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: 1000}, Tables: tables,
+		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return fourItems }}, coord.Options{Driver: &ahead{}, Stays: stays, Limits: coord.Limits{Tail: tail}})}
+	d.Start(&d.fx)
+	d.ready(clients...)
+	return d
+}
+
+// begins begins a cut, and returns its attempt.
+func (d *desk) begins(t *testing.T) (attempt uint64) {
+	t.Helper()
+	if err := d.Cut(&d.fx); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range d.fx.Envelopes {
+		if m, ok := e.Message.(*wire.Cut); ok {
+			attempt = m.Attempt
+		}
+	}
+	d.shard(wire.Shard{Attempt: attempt})
+	return attempt
+}
+
+// TestACutIsDueWhenHalfOfATailIsUsed: by the records since the last that was kept; of one that failed the next is due an eighth of the tail later. A controller that nobody follows wants none.
+func TestACutIsDueWhenHalfOfATailIsUsed(t *testing.T) {
+	const tail = 4000
+	d, clock := measuring(tail), 0
+	flush := func() {
+		d.flush(1, clock+1, bellows.Clock(clock), 0, fourItems)
+		clock++
+	}
+	// fill makes flushes until a cut is due, and returns how many that took.
+	fill := func() (n int) {
+		t.Helper()
+		for ; !d.CutDue(); n++ {
+			if n == tail/4 {
+				t.Fatal("a tail is full and no cut is due")
+			}
+			flush()
+		}
+		return n
+	}
+	half := fill()
+	if d.fx.Reset(); half < tail/2/40 || half > tail/2/10 { // a record takes some 15 bytes
+		t.Errorf("it is due after %d records", half)
+	}
+	attempt := d.begins(t)
+	if d.CutDue() {
+		t.Error("it is due while one is under way")
+	}
+	d.shard(wire.Shard{Attempt: attempt, Reason: "disk full"})
+	if n := fill(); n < half/4-3 || n > half/4+1 {
+		t.Errorf("after one that failed it is due after %d records, where %d are half of a tail", n, half)
+	}
+	d.fx.Reset()
+	attempt = d.begins(t)
+	at := bellows.CommitNumber(0)
+	for _, e := range d.fx.Envelopes {
+		if m, ok := e.Message.(*wire.Records); ok {
+			at = m.List[len(m.List)-1].Number
+		}
+	}
+	d.shard(wire.Shard{Attempt: attempt, Commit: at})
+	flush() // while it is written down
+	d.CutKept(at, &d.fx)
+	if d.CutDue() {
+		t.Error("it is due though one was kept")
+	}
+	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Holding{Term: 1, Last: at}}}, &d.fx)
+	if d.Covered() != at {
+		t.Fatalf("covered is %d, want %d", d.Covered(), at)
+	}
+	d.LetGo(at)
+	if n := fill(); n < half-2 || n >= half {
+		t.Errorf("after one that was kept it is due after %d records, and one, where %d are half of a tail", n, half)
+	}
+	d = measuring(-1)
+	for clock = 0; clock < tail/4; {
+		flush()
+	}
+	if d.CutDue() {
+		t.Error("it is due where no controller follows")
+	}
+}
+
+// TestAControllerThatFollowsKnowsHowMuchIsUsed: by the records of the one before.
+func TestAControllerThatFollowsKnowsHowMuchIsUsed(t *testing.T) {
+	f := newFollowOf(t, coord.Options{Driver: &rounds{want: 1 << 20}, Stays: stays})
+	for clock := range 50 {
+		f.commit(clock)
+	}
+	for _, want := range []bool{true, false} {
+		limit := 200
+		if !want {
+			limit = 20_000
+		}
+		c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 1 << 20}, Term: 2, Stays: stays, Limits: coord.Limits{Tail: limit}}, coord.Saved{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := &follow{desk: &desk{Controller: c}, t: t, job: f.job, tail: f.tail}
+		g.Start(&g.fx)
+		g.ready(clients...)
+		g.fx.Reset()
+		g.holds(0, 100, 1)
+		g.holds(1, 100, 1)
+		g.gives(0, 1)
+		if c.Recovering() || c.CutDue() != want {
+			t.Errorf("with %d bytes: recovering %v, due %v", limit, c.Recovering(), c.CutDue())
+		}
+	}
+}
