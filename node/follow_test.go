@@ -470,9 +470,9 @@ func TestWhoFollowsKnowsWhoHasLeft(t *testing.T) {
 	s.seen.ended(t)
 }
 
-// TestAFullTailIsSavedEarly lets tasks return so many numbers that half of what lanes keep of the log is used long before the first checkpoint is due. A checkpoint comes all the same, and when the process that leads dies of
-// it another goes on from there.
-func TestAFullTailIsSavedEarly(t *testing.T) {
+// TestEarlyCheckpoint lets tasks return so many numbers that half of the lanes' tails is used long before the first checkpoint is due. A checkpoint is taken early, and after the death of the leading process
+// another resumes from it.
+func TestEarlyCheckpoint(t *testing.T) {
 	t.Parallel()
 	s := &succession{t: t, network: mem.New(), members: shapes["leader leads"], store: blobs.New("a"), gates: map[bellows.Clock]chan struct{}{gateOf(1): make(chan struct{})}, numbers: 5000}
 	s.seen = watchVisits(t, s.job())

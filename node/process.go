@@ -226,7 +226,7 @@ func (p *process) addController() error {
 		fingerprint = train.Fingerprint(p.job, p.opt.Wire)
 	}
 	opt := coord.Options{Driver: p.job.Driver, Fingerprint: fingerprint, Stays: p.job.Stays, Confirms: p.opt.Times.Successor > 0}
-	if !opt.Confirms { // nobody follows this process
+	if !opt.Confirms { // no process takes over from this one
 		opt.Limits.Tail = -1
 	}
 	made, err := p.newLead(opt)

@@ -16,8 +16,8 @@ const (
 	FailureTime = 150 * time.Minute
 	// costMost is the share of a run's time that cuts may take, whatever a node's life is: 2 %.
 	costMost = 50
-	// earlyCostMost is the share of a run's time that cuts may take which are early, since the lanes' tails fill (coord.Controller.CutDue): 5 %. What a lost controller costs is then at most
-	// what is done in 20 times as long as a cut takes.
+	// earlyCostMost is the share of a run's time that early cuts may take (coord.Controller.CutDue): 5 %. If the tails fill faster than that, the loss of the controller costs the work since the
+	// last cut, which is at most 20 times as long as a cut takes.
 	earlyCostMost = 20
 	// intervalLeast is the least that comes out: a small job need not be saved many times a second.
 	intervalLeast = 10 * time.Second
@@ -35,7 +35,7 @@ func Interval(cut time.Duration, nodes int) time.Duration {
 // States: due at some time; cutting, from the word to begin one until it is written, or given up; over, with the job. All of it is of the controller's steps.
 type saving struct {
 	due   time.Time
-	early time.Time // before which there is no early cut
+	early time.Time // no early cut begins before this
 	every time.Duration
 	note  *manifest            // of the cut that is under way; nil: none is
 	told  bellows.CommitNumber // the last cut up to which it was told what counts

@@ -12,7 +12,7 @@ import (
 	"bellows/table"
 )
 
-// measuring is a controller whose lanes keep so many bytes of records.
+// measuring returns a controller of lanes that keep so many bytes of records.
 func measuring(tail int) *desk {
 	tables := []table.Schema{{Name: "f", Rows: 1, Width: 1, Consistency: table.Async}}
 	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: 1000}, Tables: tables,
@@ -23,7 +23,7 @@ func measuring(tail int) *desk {
 	return d
 }
 
-// begins begins a cut, and returns its attempt.
+// begins begins a cut and returns its attempt.
 func (d *desk) begins(t *testing.T) (attempt uint64) {
 	t.Helper()
 	if err := d.Cut(&d.fx); err != nil {
@@ -38,8 +38,8 @@ func (d *desk) begins(t *testing.T) (attempt uint64) {
 	return attempt
 }
 
-// TestACutIsDueWhenHalfOfATailIsUsed: by the records since the last that was kept; of one that failed the next is due an eighth of the tail later. A controller that nobody follows wants none.
-func TestACutIsDueWhenHalfOfATailIsUsed(t *testing.T) {
+// TestCutDue fills half of a tail with records since the last cut that was kept. After a cut that failed, the next is due an eighth of the tail later. A controller without a successor needs no cut.
+func TestCutDue(t *testing.T) {
 	const tail = 4000
 	d, clock := measuring(tail), 0
 	flush := func() {
@@ -96,12 +96,12 @@ func TestACutIsDueWhenHalfOfATailIsUsed(t *testing.T) {
 		flush()
 	}
 	if d.CutDue() {
-		t.Error("it is due where no controller follows")
+		t.Error("it is due without a successor")
 	}
 }
 
-// TestAControllerThatFollowsKnowsHowMuchIsUsed: by the records of the one before.
-func TestAControllerThatFollowsKnowsHowMuchIsUsed(t *testing.T) {
+// TestCutDueAfterRecovery measures the records that a controller has read from a tail.
+func TestCutDueAfterRecovery(t *testing.T) {
 	f := newFollowOf(t, coord.Options{Driver: &rounds{want: 1 << 20}, Stays: stays})
 	for clock := range 50 {
 		f.commit(clock)

@@ -27,7 +27,7 @@ func (c *Controller) record(m *wire.Done, fx *Effects) {
 	c.measure()
 }
 
-// measure has the meter of the tails measure the newest record.
+// measure adds the newest record to the meter of the tails.
 func (c *Controller) measure() { c.meter.Add(&c.records.List[len(c.records.List)-1]) }
 
 // control numbers a control record, but for one that was numbered by the controller before. Lanes

@@ -153,8 +153,8 @@ func (c *Controller) LetGo(commit bellows.CommitNumber) {
 	c.meter.Saved(c.forgotten)
 }
 
-// CutDue reports whether a cut should begin now, whatever the time of the next: of the records that lanes keep since the job was last saved, so many are there that half of a lane's tail is
-// used. If the rest is used as well before the job is saved, it cannot go on under another controller, and has to be rolled back if this one is lost.
+// CutDue reports whether a cut should begin now, before the time of the next: the records since the job was last saved use half of each lane's tail. If they use all of it before the job is
+// saved, another controller cannot take over, and the loss of this one rolls the job back.
 func (c *Controller) CutDue() bool {
 	return c.meter.Due() && c.cut.state == noCut && c.begun && c.ending == nil
 }

@@ -6,17 +6,16 @@ import (
 	"bellows/link/wire"
 )
 
-// Meter measures at a controller how much of the lanes' tails its records take, so that the job is saved before a tail
-// lets go of a record that another controller would need. The controller has numbered every record that a lane keeps, so
-// that no lane has to report its tail.
+// Meter measures how much of the lanes' tails the records of a controller use, so that the job is saved before a tail
+// drops a record that another controller would need. It runs at the controller, which numbers every record that a lane
+// keeps; lanes need not report their tails.
 //
-// The caller's duties: Add for each record in the order of the numbers, also for those that a controller which follows
-// another has read from a tail; Mark where the state of the controller is saved; Asked where a save begins; Saved when
-// that state is where another controller would find it.
+// The caller's duties: Add each record in the order of the numbers, including those that a new controller has read from
+// a tail; call Mark when it copies the state of the controller, Asked when a save begins, and Saved when another
+// controller would find the saved state.
 //
-// Invariant: if a lane with a tail of Most bytes has let go of a record that follows the last saved state, then Due
-// reported true before that, after the save before it (the simulation; planted: tail-half-unwatched,
-// tail-unmeasured-after-failover).
+// Invariant: before a lane with a tail of Most bytes drops a record after the last saved state, Due has reported true
+// (the simulation; planted: tail-half-unwatched, tail-unmeasured-after-failover).
 type Meter struct {
 	// Most is how many bytes of records a lane keeps; negative: none, and no save is ever due.
 	Most int
@@ -33,11 +32,11 @@ type mark struct {
 }
 
 const (
-	// dueShare is the share of the tail from which on a save is due: the half that is left is for the records that come until it is done.
+	// dueShare is the share of the tail that makes a save due: the other half is for the records that come while the job is saved.
 	dueShare = 2
-	// againShare is the share of the tail that has to be filled before a save that has failed is due again.
+	// againShare is the share of the tail that is filled before a failed save is due again.
 	againShare = 8
-	// marksMost bounds the saves that are remembered. One is under way at a time.
+	// marksMost bounds the marks. One save is under way at a time.
 	marksMost = 16
 )
 
@@ -50,7 +49,7 @@ func (m *Meter) Add(r *wire.Record) {
 	m.total += int64(len(m.scratch))
 }
 
-// Mark notes that the state after a record may be saved.
+// Mark notes that the state after a record is copied, to be saved.
 func (m *Meter) Mark(number bellows.CommitNumber) {
 	if len(m.marks) == marksMost {
 		m.marks = append(m.marks[:0], m.marks[1:]...)
@@ -61,7 +60,7 @@ func (m *Meter) Mark(number bellows.CommitNumber) {
 // Asked notes that a save begins.
 func (m *Meter) Asked() { m.asked = m.total }
 
-// Saved notes that another controller would begin with the state after a record, and needs none of those up to it.
+// Saved notes that another controller would begin with the state after a record.
 func (m *Meter) Saved(number bellows.CommitNumber) {
 	n := 0
 	for n < len(m.marks) && m.marks[n].number <= number {
@@ -74,7 +73,7 @@ func (m *Meter) Saved(number bellows.CommitNumber) {
 	}
 }
 
-// Due reports whether the controller should be saved now, whatever the time of the next save: half of a tail is used.
+// Due reports whether the job should be saved now: half of a tail is used.
 func (m *Meter) Due() bool {
 	if m.Most < 0 || planted.On("tail-half-unwatched") {
 		return false

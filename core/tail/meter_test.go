@@ -8,9 +8,8 @@ import (
 	"bellows/link/wire"
 )
 
-// TestAMeterAgreesWithTheTails: at every record what it has measured is what a tail keeps of the same records, with saves now and then; and whoever saves when it is due never needs a record
-// that the tail has let go.
-func TestAMeterAgreesWithTheTails(t *testing.T) {
+// TestMeterAgreesWithTail compares the meter with a tail at each record. If the job is saved whenever that is due, no record that it needs has left a bounded tail.
+func TestMeterAgreesWithTail(t *testing.T) {
 	t.Parallel()
 	draw := rand.New(rand.NewPCG(3, 1))
 	const most = 8 << 10
@@ -49,8 +48,8 @@ func TestAMeterAgreesWithTheTails(t *testing.T) {
 	}
 }
 
-// TestAMeterForgetsOldMarks: of many states that were saved and never kept, the last ones count.
-func TestAMeterForgetsOldMarks(t *testing.T) {
+// TestMeterBoundsMarks saves many states and keeps only the last.
+func TestMeterBoundsMarks(t *testing.T) {
 	t.Parallel()
 	m := Meter{Most: 100}
 	r := wire.New[wire.Records]()

@@ -43,7 +43,7 @@ type Archive struct {
 	kept []*Manifest // newest first, at most keepMost; what cuts that follow may refer to
 }
 
-// Guard is what the archive asks before it changes anything at its place: it keeps a process from a place that has become another's. A nil function allows everything.
+// Guard is the checks that an archive makes before it changes its place: they stop a process after another run has taken the place. A nil function allows everything.
 type Guard struct {
 	Write  func(context.Context) error // before each shard that is written
 	Remove func(context.Context) error // before a manifest is written, and before anything is removed
@@ -56,8 +56,8 @@ func allowed(ctx context.Context, ask func(context.Context) error) error {
 	return ask(ctx)
 }
 
-// Ask has the archive ask a guard from now on. Call it before the archive is used by several goroutines.
-func (a *Archive) Ask(g Guard) { a.guard = g }
+// SetGuard sets the checks. Call it before several goroutines use the archive.
+func (a *Archive) SetGuard(g Guard) { a.guard = g }
 
 // keepMost is how many cuts there are at least: the newest, and the one to use where that is damaged.
 const keepMost = 2
@@ -291,9 +291,9 @@ func (a *Archive) Clear(ctx context.Context) error {
 	return a.collect(ctx, math.MaxUint32)
 }
 
-// collect removes what no cut that is kept needs, of lives up to one: what a later life has written is not for this one to judge. Manifests go first, the oldest before the others, so that
-// what is left by a process that dies meanwhile is whole.
-func (a *Archive) collect(ctx context.Context, life bellows.Era) error {
+// collect removes the blobs of eras up to one that no kept cut needs. A later era belongs to another process, which judges for itself. Manifests go first, the oldest before the others, so that
+// a process that dies meanwhile leaves whole cuts.
+func (a *Archive) collect(ctx context.Context, upTo bellows.Era) error {
 	if err := allowed(ctx, a.guard.Remove); err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func (a *Archive) collect(ctx context.Context, life bellows.Era) error {
 		}
 	}
 	for _, at := range slices.Backward(list) {
-		if name := at.name(); !needed[name] && at.Era <= life {
+		if name := at.name(); !needed[name] && at.Era <= upTo {
 			if err := a.store.Delete(ctx, name); err != nil {
 				return err
 			}
@@ -320,7 +320,7 @@ func (a *Archive) collect(ctx context.Context, life bellows.Era) error {
 		if err != nil {
 			return err
 		}
-		if !needed[info.Name] && lifeOf(info.Name) <= life {
+		if !needed[info.Name] && eraOf(info.Name) <= upTo {
 			idle = append(idle, info.Name)
 		}
 	}

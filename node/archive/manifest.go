@@ -74,12 +74,12 @@ func (e *Entry) name() string {
 	return fmt.Sprintf("%se%010d-c%020d-t%05d-p%010d", shardsFolder, e.Era, e.Commit, e.Table, e.Partition)
 }
 
-// lifeOf returns the life that has written a shard, by its name; 0: it has no name of a shard, and whoever wrote it is gone.
-func lifeOf(name string) (life bellows.Era) {
-	if n, err := fmt.Sscanf(strings.TrimPrefix(name, shardsFolder), "e%d-c", &life); n != 1 || err != nil {
+// eraOf returns the era that wrote a shard, by its name; 0: it has no name of a shard.
+func eraOf(name string) (era bellows.Era) {
+	if n, err := fmt.Sscanf(strings.TrimPrefix(name, shardsFolder), "e%d-c", &era); n != 1 || err != nil {
 		return 0
 	}
-	return life
+	return era
 }
 
 func (e *Entry) stamp(job ID) stamp { return stamp{job, e.At, e.Ref()} }

@@ -148,14 +148,14 @@ func (l *Log) Append(e Event) (Event, error) {
 	return e, nil
 }
 
-// checkPlace returns an error if the file is not the log of its folder any more: then nobody will read what is written to it.
+// checkPlace returns an error if the file is no longer the log of its folder: no reader would find what is written to it.
 func (l *Log) checkPlace() error {
 	mine, err := l.file.Stat()
 	if err != nil {
 		return err
 	}
 	if there, err := os.Stat(l.name); err != nil || !os.SameFile(mine, there) {
-		return errors.New("it was removed or replaced while the run was going on, and no event is kept from now on")
+		return errors.New("it was removed or replaced during the run; no later event is kept")
 	}
 	return nil
 }

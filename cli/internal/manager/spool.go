@@ -21,19 +21,18 @@ import (
 
 // spool is what a job writes, in order, kept in a file without a name, for whoever follows it: a watcher that is slow, or gone, holds nobody up.
 //
-// Invariant: a job never learns what becomes of its output. What the disk does not take is lost, and a sentence in its place says how much and why; the exit code needs no disk
-// (TestAFullDiskCostsOutputAlone).
+// Invariant: a write by the job never fails. If the disk does not take the output, a sentence in its place states how much is lost and why. The exit code needs no disk (TestFullDiskLosesOnlyOutput).
 //
-// Turned down: to keep in memory what the disk does not take, of which a job may write any amount; and to hold the job up until there is room, which it may itself be waiting to make.
+// Rejected: keeping such output in memory, since a job may write any amount; and blocking the job until the disk has room.
 //
 // Lock: mu, of all below it. The file is appended to under it, and read without: bytes below size do not change.
 type spool struct {
-	file *os.File // nil: there was no room to make one
+	file *os.File // nil: the disk had no room for it
 
 	mu     sync.Mutex
 	size   int64
-	lost   int64         // bytes that the disk has not taken, of which the file says nothing yet
-	why    error         // that it gave last; nil: it took the last write
+	lost   int64         // bytes that the disk did not take and that no notice in the file counts yet
+	why    error         // the error of the last write; nil: it succeeded
 	more   chan struct{} // closed when there is more, or the end
 	exit   *int          // the job's exit code; nil: it has none yet
 	ended  bool
@@ -63,7 +62,7 @@ func newSpool(folder string) (*spool, error) {
 	return s, nil
 }
 
-// append adds a frame of so many bytes of output.
+// append adds a frame.
 func (s *spool) append(f cluster.Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +72,7 @@ func (s *spool) append(f cluster.Frame) {
 	line := encoded(f)
 	if s.size+int64(len(line)) > spoolMost {
 		s.full = true
-		line = encoded(cluster.Frame{Err: []byte("\nwhat the job wrote after this is not kept: it is too long\n")})
+		line = encoded(cluster.Frame{Err: []byte("\nthe job's output after this is not kept: it is longer than 256 MiB\n")})
 	}
 	text := append(s.notice(), line...)
 	if s.why = s.write(text); s.why != nil {
@@ -93,7 +92,7 @@ func encoded(f cluster.Frame) []byte {
 	return append(line, '\n')
 }
 
-// write writes behind what is there.
+// write writes at the end of the file.
 func (s *spool) write(text []byte) error {
 	if s.file == nil {
 		return syscall.ENOSPC
@@ -102,16 +101,16 @@ func (s *spool) write(text []byte) error {
 	return err
 }
 
-// notice returns the frame that tells of what was lost and is not told of in the file; nil: nothing was. Its caller holds the lock.
+// notice returns the frame that reports lost output which the file does not report yet; nil: none was lost. Its caller holds the lock.
 func (s *spool) notice() []byte {
 	if s.lost == 0 {
 		return nil
 	}
-	return encoded(cluster.Frame{Err: fmt.Appendf(nil, "\n%s of what the job wrote here are lost, and the job is not: write the job's output: %v; make room on the disk with the cluster's state folder\n",
+	return encoded(cluster.Frame{Err: fmt.Appendf(nil, "\n%s of the job's output were lost here; the job itself continues: write output: %v; make room on the disk with the cluster's state folder\n",
 		figures.Bytes(uint64(s.lost)), bellows.Pathless(s.why))})
 }
 
-// changed wakes whoever follows. Its caller holds the lock.
+// changed wakes the followers. Its caller holds the lock.
 func (s *spool) changed() {
 	close(s.more)
 	s.more = make(chan struct{})
@@ -270,13 +269,13 @@ func (s *spool) follow(ctx context.Context, write func([]byte) error) error {
 	}
 }
 
-// last returns the frames that end the output for a follower that has read so far, and that need no disk; nil: the job has no exit code. Its caller holds the lock.
+// last returns the final frames for a follower that has read up to a position; nil: the job has no exit code yet. Its caller holds the lock.
 func (s *spool) last(at int64) (frames []byte) {
 	if s.exit == nil {
 		return nil
 	}
 	if s.closed && at < s.size {
-		frames = encoded(cluster.Frame{Err: []byte("\nthe rest of what the job wrote is not kept any more\n")})
+		frames = encoded(cluster.Frame{Err: []byte("\nthe rest of the job's output is no longer kept\n")})
 	}
 	return slices.Concat(frames, s.notice(), encoded(cluster.Frame{Exit: s.exit}))
 }

@@ -11,7 +11,7 @@ import (
 	"bellows/cli/internal/cluster"
 )
 
-// followed is what a follower of a job's output is shown, and the exit code that it is given; -1: none.
+// followed returns what a follower of a job's output sees, and its exit code; -1: none.
 func followed(t *testing.T, s *spool) (shown string, code int) {
 	t.Helper()
 	var text []byte
@@ -32,18 +32,18 @@ func followed(t *testing.T, s *spool) (shown string, code int) {
 	return shown, code
 }
 
-// TestAFullDiskCostsOutputAlone: the job learns nothing of it, its follower is told what is lost and why, where that is lost, and gets the exit code.
-func TestAFullDiskCostsOutputAlone(t *testing.T) {
+// TestFullDiskLosesOnlyOutput fills the disk during some writes. The job sees no error; its follower sees at each gap how much is missing and why, and gets the exit code.
+func TestFullDiskLosesOnlyOutput(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		room []bool // whether the disk has room for each line
 		want string
 	}{
 		"always":          {[]bool{true, true, true}, "line 0\nline 1\nline 2\n"},
-		"not in the mid":  {[]bool{true, false, true}, "line 0\n\n7 bytes of what the job wrote here are lost, and the job is not: write the job's output: bad file descriptor; make room on the disk with the cluster's state folder\nline 2\n"},
-		"not at the end":  {[]bool{true, false, false}, "line 0\n\n14 bytes of what the job wrote here are lost, and the job is not: write the job's output: bad file descriptor; make room on the disk with the cluster's state folder\n"},
-		"never":           {[]bool{false, false, false}, "\n21 bytes of what the job wrote here are lost, and the job is not: write the job's output: bad file descriptor; make room on the disk with the cluster's state folder\n"},
-		"again and again": {[]bool{false, true, false}, "\n7 bytes of what the job wrote here are lost, and the job is not: write the job's output: bad file descriptor; make room on the disk with the cluster's state folder\nline 1\n\n7 bytes of what the job wrote here are lost, and the job is not: write the job's output: bad file descriptor; make room on the disk with the cluster's state folder\n"},
+		"not in the mid":  {[]bool{true, false, true}, "line 0\n\n7 bytes of the job's output were lost here; the job itself continues: write output: bad file descriptor; make room on the disk with the cluster's state folder\nline 2\n"},
+		"not at the end":  {[]bool{true, false, false}, "line 0\n\n14 bytes of the job's output were lost here; the job itself continues: write output: bad file descriptor; make room on the disk with the cluster's state folder\n"},
+		"never":           {[]bool{false, false, false}, "\n21 bytes of the job's output were lost here; the job itself continues: write output: bad file descriptor; make room on the disk with the cluster's state folder\n"},
+		"again and again": {[]bool{false, true, false}, "\n7 bytes of the job's output were lost here; the job itself continues: write output: bad file descriptor; make room on the disk with the cluster's state folder\nline 1\n\n7 bytes of the job's output were lost here; the job itself continues: write output: bad file descriptor; make room on the disk with the cluster's state folder\n"},
 	} {
 		path := filepath.Join(t.TempDir(), "output")
 		file, err := os.Create(path)
@@ -62,7 +62,7 @@ func TestAFullDiskCostsOutputAlone(t *testing.T) {
 			}
 			line := []byte("line " + string(rune('0'+i)) + "\n")
 			if n, err := w.Write(line); n != len(line) || err != nil {
-				t.Errorf("%s: the job is told %d, %v", name, n, err)
+				t.Errorf("%s: the write returns %d, %v", name, n, err)
 			}
 		}
 		s.end(3)
@@ -77,8 +77,8 @@ func TestAFullDiskCostsOutputAlone(t *testing.T) {
 	}
 }
 
-// TestADroppedOutputEndsAsItsJob: whoever had begun to read it is told that the rest is not kept, and gets the exit code; whoever begins is refused.
-func TestADroppedOutputEndsAsItsJob(t *testing.T) {
+// TestFollowDroppedOutput drops the output of a job while a follower reads it. The follower sees that the rest is missing, and gets the exit code. A new follower is refused.
+func TestFollowDroppedOutput(t *testing.T) {
 	t.Parallel()
 	s, err := newSpool(t.TempDir())
 	if err != nil {
@@ -95,21 +95,21 @@ func TestADroppedOutputEndsAsItsJob(t *testing.T) {
 		text = append(text, b...)
 		return nil
 	})
-	if want := string(encoded(cluster.Frame{Err: []byte("one\n")})) + string(encoded(cluster.Frame{Err: []byte("\nthe rest of what the job wrote is not kept any more\n")})) + `{"exit":4}` + "\n"; err != nil || string(text) != want {
+	if want := string(encoded(cluster.Frame{Err: []byte("one\n")})) + string(encoded(cluster.Frame{Err: []byte("\nthe rest of the job's output is no longer kept\n")})) + `{"exit":4}` + "\n"; err != nil || string(text) != want {
 		t.Errorf("%v: %s, want %s", err, text, want)
 	}
 	if err := s.follow(t.Context(), func([]byte) error { return nil }); bellows.KindOf(err) != bellows.Unavailable {
-		t.Errorf("whoever begins: %v", err)
+		t.Errorf("a new follower: %v", err)
 	}
 }
 
-// TestAnOutputWithoutAFile: the disk has no room for the file itself. The job is not refused.
-func TestAnOutputWithoutAFile(t *testing.T) {
+// TestOutputWithoutFile follows a job without an output file: the disk had no room for one.
+func TestOutputWithoutFile(t *testing.T) {
 	t.Parallel()
 	s := &spool{more: make(chan struct{})}
 	s.say("begun")
 	s.end(0)
-	if shown, code := followed(t, s); shown != "\n6 bytes of what the job wrote here are lost, and the job is not: write the job's output: no space left on device; make room on the disk with the cluster's state folder\n" || code != 0 {
+	if shown, code := followed(t, s); shown != "\n6 bytes of the job's output were lost here; the job itself continues: write output: no space left on device; make room on the disk with the cluster's state folder\n" || code != 0 {
 		t.Errorf("%q, %d", shown, code)
 	}
 	s.close()

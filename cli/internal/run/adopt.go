@@ -10,8 +10,8 @@ import (
 	"bellows/port/blob"
 )
 
-// A run whose folder is lost is found again where its cuts are, at the place that the command names, by the claims beside them (claim.go). The same command resumes them where the run that had
-// them has ended for certain (owner.ended), and its folder is gone. In every other case it states why it starts over, and how to resume them: by naming the very folder of the run, below the place.
+// If a run's folder is lost, the same command finds its checkpoints at the place that it names, by the claims there (claim.go). It resumes them if the process of that run has certainly ended
+// (owner.ended) and its folder does not exist. Otherwise it starts over, and states why and how to resume them: by naming the folder of those checkpoints.
 
 // find looks for cuts of the same job at a place where a run without any would begin to keep its own: "" and why each that is there is left alone, or where they are. The newest life counts.
 func (f *Folder) find(ctx context.Context, asked, app string) (where string, err error) {
@@ -86,7 +86,7 @@ func (f *Folder) mayAdopt(ctx context.Context, at string) (era bellows.Era, any 
 	}
 	switch shown := blob.Shown(at); {
 	case !o.here():
-		why = fmt.Sprintf(anew+"it is of the run in %s on %s, where that may be trained still; if it is not, --checkpoint %s goes on with it here", shown, o.Folder, o.where(), shown)
+		why = fmt.Sprintf(anew+"it is of the run in %s on %s, which may still be running; if it is not, resume it here with --checkpoint %s", shown, o.Folder, o.where(), shown)
 	case theirs:
 		why = fmt.Sprintf(anew+"it is of the run in %s; --out %s goes on with it", shown, o.Folder, o.Folder)
 	case !o.ended():

@@ -19,22 +19,22 @@ import (
 	"bellows/port/blob"
 )
 
-// Each life of a run that keeps its checkpoints at a place of its own claims that place, by a blob that is published
-// only if nobody has its name: claims/e<LIFE>. The newest claim says whose the place is. The run checks that the newest
-// claim is its own before it publishes a manifest and before it removes anything; and it removes only what is of its own
-// life and of earlier ones (archive.Guard). So two runs cannot remove each other's checkpoints, whatever either of them
-// believes of the other: the one that claimed first keeps no more checkpoints there, and reports why.
+// A run that keeps its checkpoints at a named place claims the place for each of its eras, with a blob that is published
+// only if its name is free: claims/e<ERA>. The newest claim names the owner of the place. Before a run publishes a manifest
+// or removes anything, it checks that the newest claim is its own; and it removes only blobs of eras up to its current one
+// (archive.Guard). So two runs cannot remove each other's checkpoints, even if each takes the other for dead: the run with
+// the older claim writes no more checkpoints there, and reports why.
 //
-// A run never claims a place whose owner may still be running. Host names and process numbers do not tell: containers
-// share the first and repeat the second. So a claim names the boot of the machine and the namespace of process numbers, too,
-// and an owner has ended only if both are those of this process and there is no such process (owner.ended). For any other
-// owner a person has to decide, by naming the folder of the checkpoints.
+// A run never claims a place if the owner may still be running. Host names and process ids do not prove that it has ended:
+// containers share host names and reuse ids. A claim therefore names the boot of the machine and the namespace of process
+// ids. An owner has certainly ended if both match this process and the id is free (owner.ended). For any other owner, a
+// person decides by naming the folder of the checkpoints.
 //
-// Turned down: a time in the claim that a live run renews. Clocks of machines differ, and a process that was stopped for
-// longer than that wakes up as owner.
+// Rejected: a timestamp in the claim that a live run renews. Clocks of machines differ, and a process that was stopped
+// for longer than the limit would wake up as owner.
 
 const (
-	// ownerBlob has a copy of the newest claim, by which a place is found.
+	// ownerBlob is a copy of the newest claim, for finding the place.
 	ownerBlob = "owner.json"
 	// claimsFolder begins the names of claims.
 	claimsFolder = "claims/"
@@ -42,21 +42,21 @@ const (
 	ownerMost = 1 << 16
 )
 
-// owner is a claim: the run to which the checkpoints beside it belong.
+// owner is a claim: it names the run to which the checkpoints belong.
 type owner struct {
 	Job     string      `json:"job"` // identity
 	Host    string      `json:"host"`
 	Boot    string      `json:"boot,omitempty"`  // of the machine; "": unknown
-	Space   string      `json:"space,omitempty"` // the namespace of its process number; "": unknown
+	Space   string      `json:"space,omitempty"` // the namespace of its process id; "": unknown
 	Folder  string      `json:"folder"`
 	Process int         `json:"process"`       // the process that trains
 	Run     string      `json:"run,omitempty"` // the random name of the run
-	Era     bellows.Era `json:"era"`           // the life
+	Era     bellows.Era `json:"era"`
 }
 
-func claimName(life bellows.Era) string { return fmt.Sprintf("%se%010d", claimsFolder, life) }
+func claimName(era bellows.Era) string { return fmt.Sprintf("%se%010d", claimsFolder, era) }
 
-// machine returns what tells this boot of this machine, and the namespace of its process numbers, from all others; "" where the system does not say.
+// machine returns identifiers of this boot of the machine and of its namespace of process ids; "" if the system has none.
 func machine() (boot, space string) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err == nil {
@@ -68,14 +68,14 @@ func machine() (boot, space string) {
 	return boot, space
 }
 
-// here reports whether the process number of the claim is one of this machine, as this process counts them.
+// here reports whether the process id of the claim can be looked up by this process.
 func (o *owner) here() bool {
 	host, err := os.Hostname()
 	boot, space := machine()
 	return err == nil && host == o.Host && boot == o.Boot && space == o.Space
 }
 
-// where returns the machine of the claim for a sentence.
+// where describes the machine of the claim.
 func (o *owner) where() string {
 	if host, err := os.Hostname(); err == nil && host == o.Host {
 		return "another container, or an earlier boot, of " + o.Host
@@ -83,12 +83,12 @@ func (o *owner) where() string {
 	return o.Host
 }
 
-// ended reports whether the process that trained the run has ended for certain.
+// ended reports whether the process that trained the run has certainly ended.
 func (o *owner) ended() bool {
 	return o.here() && (o.Process <= 0 || o.Process == os.Getpid() || errors.Is(syscall.Kill(o.Process, 0), syscall.ESRCH))
 }
 
-// self returns the claim of this run for its present life.
+// self returns the claim of this run for its current era.
 func (f *Folder) self() (o owner, err error) {
 	o = owner{Job: hex.EncodeToString(f.id[:]), Process: os.Getpid(), Run: f.record.Name, Era: f.Life}
 	o.Boot, o.Space = machine()
@@ -101,7 +101,7 @@ func (f *Folder) self() (o owner, err error) {
 	return o, err
 }
 
-// claim takes the place of the run's checkpoints for the present life. It returns an error of kind Refused if another run has claimed that life or a later one.
+// claim takes the place of the run's checkpoints for the current era. It returns an error of kind Refused if another run has claimed that era or a later one.
 func (f *Folder) claim(ctx context.Context) error {
 	if !f.Named() || f.claimed != nil && *f.claimed == f.Life {
 		return nil
@@ -119,12 +119,12 @@ func (f *Folder) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	life := f.Life
-	if err := put(ctx, s, claimName(life), text, blob.Writer.PublishNew); err != nil && !errors.Is(err, fs.ErrExist) {
+	era := f.Life
+	if err := put(ctx, s, claimName(era), text, blob.Writer.PublishNew); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	f.claimed = &life
-	if err := f.checkClaim(ctx); err != nil { // also of a claim whose answer was lost, and of a life that another process of the run led
+	f.claimed = &era
+	if err := f.checkClaim(ctx); err != nil { // the claim may exist: its answer was lost, or another process of the run made it
 		f.claimed = nil
 		return err
 	}
@@ -143,7 +143,7 @@ func put(ctx context.Context, s blob.Store, name string, text []byte, publish fu
 	return errors.Join(err, w.Close())
 }
 
-// checkClaim returns an error of kind Refused if the newest claim at the place is not that of this run's present life.
+// checkClaim returns an error of kind Refused if the newest claim at the place is not this run's claim of the current era.
 func (f *Folder) checkClaim(ctx context.Context) error {
 	s, err := openStore(ctx, f.place())
 	if err != nil {
@@ -153,7 +153,7 @@ func (f *Folder) checkClaim(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case o == nil: // whoever emptied the place left it to this run
+	case o == nil: // a person emptied the place
 		return nil
 	case o.Run == f.record.Name && (o.Era == f.Life && (f.Live || o.Process == os.Getpid())):
 		return nil
@@ -162,7 +162,7 @@ func (f *Folder) checkClaim(ctx context.Context) error {
 		Hinted("give --checkpoint another place, or wait until that run has ended")
 }
 
-// newestClaim reads the claim of the latest life at a place; nil: there is none that this program understands.
+// newestClaim reads the claim of the latest era at a place; nil: it has no claim, or one that cannot be parsed.
 func newestClaim(ctx context.Context, s blob.Store) (*owner, error) {
 	newest := ""
 	for info, err := range s.List(ctx, claimsFolder) {
@@ -177,7 +177,7 @@ func newestClaim(ctx context.Context, s blob.Store) (*owner, error) {
 	return readOwner(ctx, s, newest)
 }
 
-// ownerAt returns whose the cuts of a store are; nil: nobody has claimed them in a way that this program understands.
+// ownerAt returns the owner of a place; nil: it has none.
 func ownerAt(ctx context.Context, s blob.Store) (*owner, error) {
 	o, err := newestClaim(ctx, s)
 	if o != nil || err != nil {
@@ -206,7 +206,7 @@ func readOwner(ctx context.Context, s blob.Store, name string) (*owner, error) {
 	return o, nil
 }
 
-// checkOwner returns an error of kind Refused where the checkpoints of the unfinished run in this folder may meanwhile be in use by another run, unless the command names their very place.
+// checkOwner returns an error of kind Refused if another run may be using the checkpoints of the unfinished run in this folder, unless the command names their place.
 func (f *Folder) checkOwner(ctx context.Context, asked string) error {
 	o, err := f.owner(ctx)
 	if err != nil || o == nil {
@@ -219,17 +219,17 @@ func (f *Folder) checkOwner(ctx context.Context, asked string) error {
 	switch {
 	case err != nil:
 		return bellows.Errorf(bellows.IO, "find", f.Dir, "%w", err)
-	case o.Run == f.record.Name && o.Folder == folder, o.Run == "", o.ended(): // the first has ended, since its folder is locked here
+	case o.Run == f.record.Name && o.Folder == folder, o.Run == "", o.ended(): // in the first case this process holds the lock of the owner's folder
 		return nil
 	case asked == f.place() && !o.here():
 		return nil
 	}
 	shown := blob.Shown(f.place())
-	return bellows.Errorf(bellows.Refused, "go on with", f.Dir, "the run in %s on %s has claimed its checkpoints at %s, and may be trained still", o.Folder, o.where(), shown).
-		Hinted("wait until that run has ended, or add --fresh to start over; if it was killed, --checkpoint " + shown + " goes on here")
+	return bellows.Errorf(bellows.Refused, "go on with", f.Dir, "the run in %s on %s has claimed its checkpoints at %s and may still be running", o.Folder, o.where(), shown).
+		Hinted("wait until that run has ended, or add --fresh to start over; if it was killed, resume here with --checkpoint " + shown)
 }
 
-// owner returns whose the checkpoints at a place of the run's own are; nil: nobody's, or they are in its folder.
+// owner returns the owner of the place of the run's checkpoints; nil: it has none, or the checkpoints are in the run folder.
 func (f *Folder) owner(ctx context.Context) (*owner, error) {
 	if !f.Named() {
 		return nil, nil
@@ -241,7 +241,7 @@ func (f *Folder) owner(ctx context.Context) (*owner, error) {
 	return ownerAt(ctx, s)
 }
 
-// clear removes the run's checkpoints, unless another run has claimed them since.
+// clear removes the run's checkpoints, unless another run has claimed their place.
 func (f *Folder) clear(ctx context.Context) error {
 	if err := f.CheckHeld(); err != nil && !f.Named() {
 		return err
@@ -253,13 +253,13 @@ func (f *Folder) clear(ctx context.Context) error {
 	return clearCuts(ctx, f.place())
 }
 
-// clearGiven removes the checkpoints that an earlier run in the folder kept at a place of its own, unless another run has claimed them since.
+// clearGiven removes the checkpoints that the previous run in the folder kept at a named place, unless another run has claimed it.
 func (f *Folder) clearGiven(ctx context.Context) error {
 	earlier := &Folder{record: runFile{Checkpoint: f.given, Name: f.gaveUp, Era: math.MaxUint32}}
 	return earlier.clear(ctx)
 }
 
-// guard returns what is asked before anything is written to the archive of the run's checkpoints, and before a manifest is written or anything is removed.
+// guard returns the checks that the archive of the run's checkpoints makes before it writes and removes.
 func (f *Folder) guard() archive.Guard {
 	g := archive.Guard{Write: func(context.Context) error { return f.CheckHeld() }, Remove: func(context.Context) error { return f.CheckHeld() }}
 	if f.Named() {
@@ -268,7 +268,7 @@ func (f *Folder) guard() archive.Guard {
 	return g
 }
 
-// disown removes what says whose the checkpoints of a store are.
+// disown removes all claims at a place.
 func disown(ctx context.Context, s blob.Store) error {
 	var names []string
 	for info, err := range s.List(ctx, claimsFolder) {

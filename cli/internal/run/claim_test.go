@@ -49,8 +49,8 @@ func cutsOf(t *testing.T, place string) (names []string) {
 	return names
 }
 
-// TestARunInAnotherContainerIsLeftAlone: host name and process number say nothing of a process in another namespace, or of an earlier boot.
-func TestARunInAnotherContainerIsLeftAlone(t *testing.T) {
+// TestFindInOtherContainer looks for checkpoints of a run in another namespace of process ids, and of an earlier boot. Host name and process id do not prove that it has ended.
+func TestFindInOtherContainer(t *testing.T) {
 	t.Parallel()
 	for name, by := range map[string]func(o *owner){
 		"another namespace, number 1":      func(o *owner) { o.Space, o.Process = "pid:[1]", 1 },
@@ -67,16 +67,16 @@ func TestARunInAnotherContainerIsLeftAlone(t *testing.T) {
 			kept := first.record.Checkpoint
 			amend(t, kept, by)
 			second := claim(t, Request{Config: config(2), Out: out, Checkpoint: place})
-			if second.Resumed || second.Found != "" || len(second.Left) != 1 || !strings.Contains(second.Left[0], "--checkpoint "+kept+" goes on with it here") {
+			if second.Resumed || second.Found != "" || len(second.Left) != 1 || !strings.Contains(second.Left[0], "resume it here with --checkpoint "+kept) {
 				t.Errorf("found %q, left alone %q", second.Found, second.Left)
 			}
 		})
 	}
 }
 
-// TestAClaimedPlaceIsLeftAlone: a person gives the place of a run that is alive, in another container, to a second one. The first keeps no checkpoints there from then on, says why, and removes nothing, not
-// even at its end.
-func TestAClaimedPlaceIsLeftAlone(t *testing.T) {
+// TestSecondClaimFencesTheFirst names the place of a live run in another container for a second run, as a person may. From then on, the first run writes no checkpoints there, reports why, and removes nothing, even at its
+// end.
+func TestSecondClaimFencesTheFirst(t *testing.T) {
 	t.Parallel()
 	place := t.TempDir()
 	first := claim(t, Request{Config: config(2), Out: filepath.Join(t.TempDir(), "a"), Checkpoint: place})
@@ -125,8 +125,8 @@ func image(mark float32) *train.Image {
 	return &train.Image{Tables: [][]store.Image{{{Values: []float32{mark}}, {Values: []float32{1}}}}}
 }
 
-// TestOneOfTwoClaimsALife: two commands find the checkpoints of a run that has ended, at the same time.
-func TestOneOfTwoClaimsALife(t *testing.T) {
+// TestConcurrentClaims lets two commands find the checkpoints of an ended run at the same time. One of them resumes.
+func TestConcurrentClaims(t *testing.T) {
 	t.Parallel()
 	place, out := t.TempDir(), filepath.Join(t.TempDir(), "a")
 	first := claim(t, Request{Config: config(2), Out: out, Checkpoint: place})
@@ -149,8 +149,8 @@ func TestOneOfTwoClaimsALife(t *testing.T) {
 	}
 }
 
-// TestAClaimThatCameToNoCutIsPassed: a process was killed behind its claim, before it wrote its record or its first checkpoint.
-func TestAClaimThatCameToNoCutIsPassed(t *testing.T) {
+// TestClaimAfterKill kills a process after its claim, before it writes its record or its first checkpoint. The next one claims a later era.
+func TestClaimAfterKill(t *testing.T) {
 	t.Parallel()
 	place, out := t.TempDir(), filepath.Join(t.TempDir(), "a")
 	f := claim(t, Request{Config: config(2), Out: out, Checkpoint: place})
@@ -166,7 +166,7 @@ func TestAClaimThatCameToNoCutIsPassed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A copy of the folder does not take the place of the run that was copied, where that may be trained.
+	// A copy of the folder does not claim the place if the copied run may still be running.
 	other := filepath.Join(t.TempDir(), "copy")
 	if err := os.CopyFS(other, os.DirFS(out)); err != nil {
 		t.Fatal(err)
@@ -176,14 +176,14 @@ func TestAClaimThatCameToNoCutIsPassed(t *testing.T) {
 		t.Errorf("the copy: %v", err)
 	}
 	if f, err := Claim(Request{Config: config(2), Out: other, Checkpoint: f.record.Checkpoint, Tables: tables}); err != nil || f.Life != 4 {
-		t.Errorf("named, the copy goes on in %+v: %v", f, err)
+		t.Errorf("named, the copy resumes as %+v: %v", f, err)
 	} else {
 		f.Close()
 	}
 }
 
-// TestARemovedFolderIsNotWrittenAgain by the run whose folder it was, whether or not another command has taken its name; what has it now stays as it is.
-func TestARemovedFolderIsNotWrittenAgain(t *testing.T) {
+// TestRemovedFolderIsNotWritten removes the folder of a run, and lets another command take its name or not. No write of the first run changes the path.
+func TestRemovedFolderIsNotWritten(t *testing.T) {
 	t.Parallel()
 	for _, taken := range []bool{false, true} {
 		for name, write := range map[string]func(f *Folder) error{
@@ -216,7 +216,7 @@ func TestARemovedFolderIsNotWrittenAgain(t *testing.T) {
 			}
 			want := tree(t, dir)
 			err := write(f)
-			if bellows.KindOf(err) != bellows.CannotWrite || !strings.Contains(err.Error(), "removed while the run was going on") {
+			if bellows.KindOf(err) != bellows.CannotWrite || !strings.Contains(err.Error(), "removed during the run") {
 				t.Errorf("%s, taken %v: %v", name, taken, err)
 			}
 			f.Output.line(3, []byte("too late"))

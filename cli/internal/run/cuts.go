@@ -181,7 +181,7 @@ func (f *Folder) openCuts(ctx context.Context) error {
 		return err
 	}
 	if f.cuts, err = archive.Open(s, f.id, f.tables); err == nil {
-		f.cuts.Ask(f.guard())
+		f.cuts.SetGuard(f.guard())
 	}
 	return err
 }
@@ -351,7 +351,7 @@ type Reference struct {
 	// Proof is a blob that is at the place while this life runs: a process of another machine that does not find it looks at another place of the same name. "": it is known to be of this machine.
 	Proof string `json:",omitempty"`
 	Named bool   `json:",omitempty"` // the command names the place, so that all are to reach it
-	// Inode is that of the run's folder, in which the place is: a process of the same machine writes nothing where another folder has that name. 0: the place is not there.
+	// Inode is the inode of the run folder that contains the place: a process of the same machine writes nothing to another folder of that name. 0: the place is elsewhere.
 	Inode uint64 `json:",omitempty"`
 }
 
@@ -364,7 +364,7 @@ const proofs = "proof/"
 // Prove puts at the place of the run's cuts what a process that is to write there must find, in place of what another life has left. It is gone with the cuts.
 func (f *Folder) Prove(ctx context.Context) error {
 	err := f.CheckHeld()
-	if err == nil && (f.begun || f.Resumed) { // else there is nothing at the place that another run could want
+	if err == nil && (f.begun || f.Resumed) { // a new place has no other claim
 		err = f.claim(ctx)
 	}
 	if err != nil {
@@ -474,7 +474,7 @@ func Refer(ctx context.Context, reference []byte, tables []table.Schema) (c *nod
 	}
 	if r.Keep {
 		c = &node.Checkpoints{Archive: a}
-		a.Ask(archive.Guard{Write: func(ctx context.Context) error { return r.checkFolder(ctx, s) }})
+		a.SetGuard(archive.Guard{Write: func(ctx context.Context) error { return r.checkFolder(ctx, s) }})
 	}
 	if r.From == nil {
 		return c, nil, nil
@@ -486,7 +486,7 @@ func Refer(ctx context.Context, reference []byte, tables []table.Schema) (c *nod
 	return c, a.Saved(context.WithoutCancel(ctx), m), nil
 }
 
-// checkFolder returns an error if the folder with the place was removed and another has its name, whether or not this is the machine of the folder.
+// checkFolder returns an error if the run folder that contains the place was removed or replaced.
 func (r *Reference) checkFolder(ctx context.Context, s blob.Store) error {
 	if r.Named || r.Inode == 0 {
 		return nil
@@ -498,12 +498,12 @@ func (r *Reference) checkFolder(ctx context.Context, s blob.Store) error {
 		err = fs.ErrNotExist
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return bellows.Errorf(bellows.CannotWrite, "keep checkpoints at", r.Place, "the run's folder was removed while the run was going on")
+		return bellows.Errorf(bellows.CannotWrite, "keep checkpoints at", r.Place, "the run folder was removed during the run")
 	}
 	return err
 }
 
-// inode returns the number by which the file system tells a folder from others; 0: there is none of that name, or no number.
+// inode returns the inode of a folder; 0: the folder does not exist, or the file system has no inodes.
 func inode(dir string) uint64 {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -30,9 +30,9 @@ import (
 //   - Of the files in a folder only the run's own are ever replaced or removed: those of its record, and those that
 //     the manifest of its model lists (TestStrangersAreNeverReplaced).
 //   - Nothing is written to a folder that another has replaced: the path is compared with the lock before each
-//     write (CheckHeld, TestARemovedFolderIsNotWrittenAgain).
-//   - The checkpoints at a named place are written and removed only by the run that claimed its last life there
-//     (claim.go, TestAClaimedPlaceIsLeftAlone).
+//     write (CheckHeld, TestRemovedFolderIsNotWritten).
+//   - The checkpoints at a named place are written and removed only by the run with the newest claim there
+//     (claim.go, TestSecondClaimFencesTheFirst).
 type Folder struct {
 	Dir     string
 	Resumed bool              // an unfinished run of the same Config was found and is going on here
@@ -59,7 +59,7 @@ type Folder struct {
 	proof   string           // what processes of other machines must find where the cuts are; "": none is asked
 	given   string           // where another run has cuts that this one's beginning gives up; "": there is none
 	gaveUp  string           // the random name of that run
-	claimed *bellows.Era     // the last life for which the place of the cuts was claimed; nil: none was
+	claimed *bellows.Era     // the last era for which the place of the cuts was claimed; nil: none was
 }
 
 // earlier is a folder that Elsewhere has left.
@@ -325,7 +325,7 @@ func (f *Folder) Begin() error {
 }
 
 // CheckHeld returns an error of kind CannotWrite if the folder's path no longer leads to the folder that this run has
-// locked: somebody removed or renamed it, and whatever has its name now is not this run's.
+// locked: it was removed or renamed, and a folder with its name is not this run's.
 func (f *Folder) CheckHeld() error {
 	if f.lock == nil {
 		return nil
@@ -338,16 +338,16 @@ func (f *Folder) CheckHeld() error {
 	var why error
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		why = errors.New("it was removed while the run was going on")
+		why = errors.New("it was removed during the run")
 	case err != nil:
 		return cannotMake(f.Dir, err)
 	case !os.SameFile(locked, now):
-		why = errors.New("it was removed while the run was going on, and another folder has its name now; nothing is written to that one")
+		why = errors.New("it was removed during the run; another folder has its name now, and nothing is written to that one")
 	default:
 		return nil
 	}
 	return &bellows.Error{Kind: bellows.CannotWrite, Op: "write run folder", Subject: f.Dir, Err: why,
-		Hint: "stop a run before you remove its folder; give the same command again with --out and another folder to train anew"}
+		Hint: "stop a run before you remove its folder; train again with --out and another folder"}
 }
 
 // Begun says whether the run has begun.

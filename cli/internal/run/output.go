@@ -34,7 +34,7 @@ type Output struct {
 	file *os.File // nil: nothing was written yet
 	kept []byte   // the last lines: what the file has, or is to have
 	over bool
-	held func() error // returns an error if the folder is not the run's any more; nil: nobody asks
+	held func() error // Folder.CheckHeld; nil: the folder is not checked
 }
 
 // Of is where a process's words go.
