@@ -38,7 +38,7 @@ type failover struct {
 	confirms bool                 // what is told a lane has, as wherever a process may follow; in most schedules it need not, as where that lane has died
 	told     bellows.CommitNumber // the newest record of which was told that it counts
 	untrue   bool                 // of that nobody has the record
-	wanted   bool                 // it has wanted to be saved since the last time that it was: a lane may lack records soon
+	wanted   bool                 // since it was last saved, a save was due or under way, or too late: lanes may drop records before one is done
 	forked   bool                 // a route was lost with the process that made it, of which clients may have heard: what the next one says they may refuse
 
 	barrier bool // that of the oracle, as the life began
@@ -177,7 +177,7 @@ func (w *world) follow() {
 		f.epochs.Again()
 	}
 	w.note("controller of term %d follows", f.term)
-	f.wanted, w.followedAt = f.wanted || w.lead.CutDue(), w.Now
+	f.wanted, w.followedAt = f.wanted || w.ending || f.asked.Commit > 0 || w.lead.Cutting() || w.lead.CutDue(), w.Now
 	w.coverage.Hit(coverage.Followed)
 	w.coverage.HitIf(coverage.FollowedEnding, w.ending)
 	for _, l := range w.lanes {
@@ -221,7 +221,7 @@ func (w *world) follow() {
 	if f.wanted && w.Limits.Lane.Tail > 0 {
 		w.faults.ends.May("the job cannot be recovered: records from")
 	}
-	f.asked, f.wanted = savepoint{}, false
+	f.asked = savepoint{}
 	w.lead.Start(&w.fx)
 	if w.interrupted {
 		w.lead.Interrupt(&w.fx)
@@ -296,7 +296,7 @@ func (w *world) sendOldRecord(l *lane, old bellows.Term) {
 // saveController saves the controller now and then, and asks the lanes whether they have come so far.
 func (w *world) saveController() {
 	f := &w.failover
-	f.wanted = f.wanted || w.lead.CutDue()
+	f.wanted = f.wanted || w.lead.Cutting() || w.lead.CutDue()
 	if w.Failovers == 0 || w.ending || w.outcome != nil {
 		return
 	}

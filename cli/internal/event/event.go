@@ -68,6 +68,32 @@ type Event struct {
 	Digest string `json:"digest,omitempty"`
 }
 
+// Renamed returns the event with the names of nodes in it replaced, in whatever field they are.
+func (e Event) Renamed(text func(string) string) Event {
+	e.Node, e.From, e.Sentence = text(e.Node), text(e.From), text(e.Sentence)
+	if e.Processes != nil {
+		processes := make(map[string]int, len(e.Processes))
+		for node, pid := range e.Processes {
+			processes[text(node)] = pid
+		}
+		e.Processes = processes
+	}
+	if d := e.Decision; d != nil {
+		renamed := *d
+		renamed.Steps = make([]string, len(d.Steps))
+		for i, s := range d.Steps {
+			renamed.Steps[i] = text(s)
+		}
+		e.Decision = &renamed
+	}
+	if b := e.Rollback; b != nil {
+		renamed := *b
+		renamed.Reason, renamed.NoticedBy, renamed.TookOver = text(b.Reason), text(b.NoticedBy), text(b.TookOver)
+		e.Rollback = &renamed
+	}
+	return e
+}
+
 // Cargo is a partition that has gone from one node to another: of Moved.
 type Cargo struct {
 	Table  int     `json:"table"` // by its place in the job

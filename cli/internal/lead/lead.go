@@ -29,6 +29,7 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/cluster"
+	"bellows/cli/internal/nodenames"
 	"bellows/cli/internal/screen"
 	"bellows/link/secure"
 	"bellows/node"
@@ -77,6 +78,7 @@ type Lead struct {
 	Assignment
 	succession *launch.Succession // of Following, until the job begins another life
 	Refused    []string           // why nodes of the cluster take no part, a sentence each
+	Names      nodenames.Table    // of the job's nodes in the cluster
 	session    *cluster.Session
 	gone       chan struct{}        // closed when the manager has gone
 	places     chan []cluster.Place // the answer to Renew
@@ -291,6 +293,7 @@ func (s starter) Start(m node.Member, place, computing int) (launch.Process, err
 	s.drawn++
 	p := &remote{lead: s.Lead, number: s.drawn, node: at.Node, member: m.Node, output: s.output(m.Node), answer: make(chan []byte, 1), over: make(chan struct{})}
 	s.processes[p.number], s.at[at.Node] = p, p
+	s.Names.Set(m.Node, at.Node)
 	s.mu.Unlock()
 	return p, s.session.Send(cluster.Message{Process: p.number, Start: &cluster.Start{Node: at.Node, Args: s.args, Place: place, Computing: computing, Member: int(m.Node)}})
 }
@@ -413,7 +416,7 @@ func (p *remote) PID() int {
 func (p *remote) How() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return bellows.Printable(p.end.How, 1<<12)
+	return p.lead.Names.Job(bellows.Printable(p.end.How, 1<<12))
 }
 
 func (p *remote) Last() string {

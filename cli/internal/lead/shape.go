@@ -172,7 +172,7 @@ func (l *Lead) refused(err error, hint string) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	return bellows.Errorf(e.Kind, "change", fmt.Sprintf("job %d", l.Job), "%w", err).Hinted(hint)
+	return bellows.Errorf(e.Kind, "change", fmt.Sprintf("job %d", l.Job), "%w", l.Names.Error(err)).Hinted(hint)
 }
 
 // drop has the job give up nodes, all at the same time.

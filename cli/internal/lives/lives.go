@@ -106,6 +106,7 @@ func (v *Lives) TookOver(f *run.Folder) (e event.Event, ok bool) {
 // cost is the death of who led the job before. What that has cost, where nobody knew it who lives, the run's log tells, and the manager hears of it.
 func (v *Lives) cost(f *run.Folder) *cluster.Recovery {
 	d := *v.Lead.Died
+	d.Died = v.Lead.Names.Job(d.Died)
 	if d.Units >= 0 {
 		return &d
 	}
@@ -151,7 +152,7 @@ func (v *Lives) Rolled(f *run.Folder, reason, tookOver string, since node.Since)
 	b := &event.Rollback{Reason: reason, NoticedBy: event.Leader, TookOver: tookOver, Units: since.Units, Lost: since.Trained.Seconds(), InRow: v.InRow, Out: since.Out}
 	e := v.event(b, f, since)
 	if v.Lead != nil {
-		v.Lead.HowFar(cluster.Progress{InRow: b.InRow, Recovery: &cluster.Recovery{Time: v.lostAt, Died: b.Reason, NoticedBy: b.NoticedBy,
+		v.Lead.HowFar(cluster.Progress{InRow: b.InRow, Recovery: &cluster.Recovery{Time: v.lostAt, Died: v.Lead.Names.Text(b.Reason), NoticedBy: b.NoticedBy,
 			Units: b.Units, Seconds: b.Lost, TookOver: b.TookOver, InRow: b.InRow}})
 	}
 	return e

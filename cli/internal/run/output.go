@@ -34,6 +34,8 @@ type Output struct {
 	file *os.File // nil: nothing was written yet
 	kept []byte   // the last lines: what the file has, or is to have
 	over bool
+	// Name names a node, given as "node-1"; nil: that is its name.
+	Name func(string) string
 	held func() error // Folder.CheckHeld; nil: the folder is not checked
 }
 
@@ -101,7 +103,11 @@ func (o *Output) rewrite() {
 func (o *Output) line(n bellows.NodeID, text []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	line := fmt.Appendf(nil, "%s node-%d %s\n", time.Now().UTC().Format(time.RFC3339Nano), n, text)
+	name := fmt.Sprintf("node-%d", n)
+	if o.Name != nil {
+		name = o.Name(name)
+	}
+	line := fmt.Appendf(nil, "%s %s %s\n", time.Now().UTC().Format(time.RFC3339Nano), name, text)
 	cut := o.keep(line)
 	switch {
 	case o.name == "" || o.over:

@@ -821,7 +821,7 @@ func TestCutsAreFoundAgain(t *testing.T) {
 	parent := os.Getppid() // which lives
 	for want, by := range map[string]func(o *owner){
 		"on elsewhere, which may still be running; if it is not, resume it here with --checkpoint " + kept: func(o *owner) { o.Host = "elsewhere" },
-		fmt.Sprintf("process %d, which trains the run that was in %s, has not ended", parent, out):                    func(o *owner) { o.Process = parent },
+		fmt.Sprintf("process %d, which trains the run that was in %s, has not ended", parent, out):         func(o *owner) { o.Process = parent },
 	} {
 		var was owner
 		set(func(o *owner) { was = *o; by(o) })

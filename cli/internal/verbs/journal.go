@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"bellows/cli/internal/event"
+	"bellows/cli/internal/nodenames"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/watch"
@@ -24,6 +25,7 @@ type journal struct {
 	table   *screen.EpochTable
 	log     *event.Log
 	board   *watch.Board
+	names   *nodenames.Table // of the nodes of a cluster's job; nil: it is none
 
 	mu     sync.Mutex // keeps the order of events the same everywhere
 	failed bool       // the log has been complained of once
@@ -49,6 +51,7 @@ func (j *journal) tell(e event.Event) {
 	if e.Node == "" {
 		e.Node = event.Leader
 	}
+	e = e.Renamed(j.names.Text)
 	e, err := j.log.Append(e)
 	if err != nil && !j.failed {
 		j.failed = true

@@ -225,7 +225,7 @@ func (t *training) result(m *model.Model, res *node.Result, so run.Progress, che
 		App: m.App, Seconds: so.Seconds, LoadSeconds: t.inputs.seconds, Epochs: last.Number, Examples: last.Items,
 		Metrics: finiteMetrics(last.Metrics), Members: membership(t.members), Bytes: moved,
 		Audit:            checked,
-		Reconfigurations: []any{}, Recoveries: append([]lives.Recovery{}, t.Recoveries...), Model: t.folder.Dir,
+		Reconfigurations: []any{}, Recoveries: t.recoveries(), Model: t.folder.Dir,
 	}
 	if so.Seconds > 0 {
 		r.ExamplesPerSecond = float64(r.Examples) / so.Seconds

@@ -228,9 +228,10 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 		}
 	}
 	board := watch.NewBoard(api.Status{Job: filepath.Base(whole), App: t.about.Name, PID: os.Getpid(),
-		Model: t.folder.Dir, Started: t.began}, before, t.look.Look)
+		Model: t.folder.Dir, Started: t.began}, before, t.lookAt)
 	lives.Base(board, t.folder)
-	t.journal = &journal{console: t.Console, table: table, log: t.folder.Log, board: board}
+	t.journal = &journal{console: t.Console, table: table, log: t.folder.Log, board: board, names: t.names()}
+	t.folder.Output.Name = t.names().Text
 	t.epochs = t.life()
 	if t.folder.Live {
 		for _, line := range told.Unseen {
@@ -424,7 +425,7 @@ func (t *training) measured(end api.State) traffic {
 // explain adds to an error what the run's folder still has. Whoever interrupts a job that has not started hears that, and not what was
 // waited for.
 func (t *training) explain(ctx context.Context, err error) error {
-	if err != nil && !t.folder.Begun() {
+	if err = t.inCluster(err); err != nil && !t.folder.Begun() {
 		err = interruptedWhile(ctx, "the job was started", err)
 	}
 	var typed *bellows.Error

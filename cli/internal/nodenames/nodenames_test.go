@@ -1,0 +1,54 @@
+package nodenames
+
+import (
+	"testing"
+
+	"bellows"
+)
+
+// TestText names the nodes of a job whose numbers overlap with those of the cluster.
+func TestText(t *testing.T) {
+	t.Parallel()
+	table := &Table{}
+	table.Set(1, "node-1")
+	table.Set(6, "node-12")
+	table.Set(12, "node-6")
+	table.Set(13, "node-1") // its process was started again
+	for text, want := range map[string]string{
+		"node 6 still has 2 splits":                      "node-12 still has 2 splits",
+		"node-6 is to leave":                             "node-12 is to leave",
+		"move split 3 from node-6 to node-12":            "move split 3 from node-12 to node-6",
+		"node 1 is gone, and node 13 came":               "node 1 is gone, and node-1 came",
+		"lane 0 of node 12, split 6 clock 6":             "lane 0 of node-6, split 6 clock 6",
+		"node 0 leads 3 nodes, node 66 and node 6":       "node 0 leads 3 nodes, node 66 and node-12",
+		"mynode 6 and node 123456 are no nodes of a job": "mynode 6 and node 123456 are no nodes of a job",
+		"": "",
+	} {
+		if got := table.Text(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+	for _, text := range []string{"the agent of node-12 ended", "node-6 and node-12", "node-1", "node-77"} {
+		if got := table.Text(table.Job(text)); got != text {
+			t.Errorf("%q of the cluster becomes %q", text, got)
+		}
+	}
+	var none *Table
+	if none.Text("node 6") != "node 6" || none.Job("node-6") != "node-6" || none.Error(bellows.Errorf(bellows.Lost, "a", "b", "node 6")).Error() != "a b: node 6" {
+		t.Error("without names it changes a text")
+	}
+}
+
+// TestError keeps the kind of an error.
+func TestError(t *testing.T) {
+	t.Parallel()
+	table := &Table{}
+	table.Set(6, "node-12")
+	err := table.Error(bellows.Errorf(bellows.Lost, "drain", "node-12", "node 6 still has 2 splits"))
+	if err.Error() != "drain node-12: node-12 still has 2 splits" && bellows.KindOf(err) != bellows.Lost {
+		t.Errorf("%v", err)
+	}
+	if table.Error(nil) != nil {
+		t.Error("no error becomes one")
+	}
+}
