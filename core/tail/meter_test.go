@@ -15,8 +15,8 @@ func TestMeterAgreesWithTail(t *testing.T) {
 	const most = 8 << 10
 	m := Meter{Most: most}
 	var unbounded, kept Tail
-	saved, saves := bellows.CommitNumber(0), 0
-	for n := bellows.CommitNumber(1); n < 20_000; n++ {
+	saved, saves, failed := bellows.CommitNumber(0), 0, false
+	for n := bellows.CommitNumber(1); n < 5_000; n++ {
 		r := wire.New[wire.Records]()
 		if draw.IntN(5) == 0 {
 			r.AppendControl(n, bellows.Control{Kind: bellows.MoveSplit, Split: bellows.SplitID(n), Node: 7})
@@ -36,14 +36,14 @@ func TestMeterAgreesWithTail(t *testing.T) {
 		if m.Due() {
 			m.Mark(n)
 			m.Asked()
-			if draw.IntN(4) > 0 { // else it fails
+			if failed = !failed && draw.IntN(2) > 0; !failed {
 				saved, saves = n, saves+1
 				m.Saved(n)
 				unbounded.Forget(n + 1)
 			}
 		}
 	}
-	if saves < 50 {
+	if saves < 20 {
 		t.Errorf("it was saved %d times", saves)
 	}
 }
