@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -160,7 +161,8 @@ func TestWhatHasNotChangedIsNotWrittenAgain(t *testing.T) {
 			if t.Clock() == 0 {
 				t.PushRange(1, bellows.RowID(t.Split()), []float32{float32(t.Split()) + 1})
 			}
-			return drift(t)
+			t.PushRange(0, 0, slices.Repeat([]float32{1}, len(t.PullRange(0, 0, 8)))) // with drift, values overflow on a slow machine after 930 clocks and stop changing
+			return nil
 		})
 		j.Tables = append(j.Tables, table.Schema{Name: "once", Rows: 4, Width: 1, Partitions: 2})
 		return j
