@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -45,8 +47,7 @@ type handler struct {
 	events *Feed
 }
 
-// guard refuses questions under a foreign host name, as a browser asks that was led here by a stranger's page,
-// and more than some at once.
+// guard refuses requests with a foreign host name or origin, which a browser sends for a page of another site, and more than some at once.
 func guard(next http.Handler) http.Handler {
 	places := make(chan struct{}, questionsMost)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,6 +56,10 @@ func guard(next http.Handler) http.Handler {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'")
 		if !Loopback(r.Host) {
 			http.Error(w, "this address answers to localhost alone", http.StatusMisdirectedRequest)
+			return
+		}
+		if !SameOrigin(r) {
+			http.Error(w, OtherOrigin, http.StatusForbidden)
 			return
 		}
 		select {
@@ -81,6 +86,21 @@ func Loopback(host string) bool {
 	}
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.IsLoopback()
+}
+
+// OtherOrigin says why a request of another origin is refused.
+const OtherOrigin = "requests of pages of another origin are refused"
+
+// SameOrigin reports whether a request has no Origin, as those of programs, or that of the address that it asks. A page of another site cannot read the answers, but its requests
+// would take time.
+func SameOrigin(r *http.Request) bool {
+	for _, origin := range r.Header.Values("Origin") {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
+			return false
+		}
+	}
+	return true
 }
 
 func (h *handler) serveStatus(w http.ResponseWriter, r *http.Request) {

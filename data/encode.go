@@ -85,6 +85,7 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	if missing > 0 {
 		e.gaps = columns.FillIn(e.Dense, t.Features, e.Weight)
 	}
+	set.missing = r.missing(e.gaps, width)
 	r.layout.Found(&set.Detected, missing)
 	constant, counting := columns.Odd(e.Dense, t.Features)
 	set.Detected.Constant, set.Detected.Counting = append(set.Detected.Constant, constant...), counting
@@ -99,6 +100,22 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 		e.FeatureNames = columns.Names(t.Features)
 	}
 	return nil
+}
+
+// missing counts the missing values of each column of a table: numbers at the gaps, and text by what the workers have met.
+func (r *reader) missing(gaps []int64, width int) []int64 {
+	counts := make([]int64, width)
+	for _, at := range gaps {
+		counts[at%int64(width)]++
+	}
+	for _, w := range r.workers {
+		for j, l := range w.Levels {
+			if l != nil {
+				counts[j] += l.Missing
+			}
+		}
+	}
+	return counts
 }
 
 // mergeLevels joins the open levels that workers have of one column; tables turn each worker's numbers into the merged ones.

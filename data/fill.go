@@ -22,6 +22,7 @@ func (s *Set) FillBy(training func(row int) bool) {
 	}
 	rows := s.Examples.rows()
 	reading := *s.Reading
+	reading.Gaps = s.gapsWith(rows.Lacking(reading.Features, s.Examples.gaps))
 	reading.Features = columns.Filled(reading.Features, rows.Means(s.Examples.gaps, training), func(i int) bool { return i < s.settled })
 	s.Reading = &reading
 	s.FillAs(s)
@@ -30,9 +31,35 @@ func (s *Set) FillBy(training func(row int) bool) {
 // settledAs notes which columns are those of a model.
 func (s *Set) settledAs(opt *Options) *Set {
 	if opt.As != nil {
-		s.settled = len(opt.As.Features)
+		s.settled, s.lacked = len(opt.As.Features), opt.As.Gaps
 	}
 	return s
+}
+
+// gapsWith returns the columns that have missing values here or in the data of the model whose columns these are; nil if that is unknown.
+func (s *Set) gapsWith(here []int) []int {
+	if s.settled == 0 {
+		return here
+	}
+	if s.lacked == nil {
+		return nil
+	}
+	all := slices.Concat(s.lacked, here)
+	slices.Sort(all)
+	return append([]int{}, slices.Compact(all)...)
+}
+
+// Missing returns the number of missing values of each column of a table, by the column's name, or its number where it has none. Columns without any are left out. It is known of what Texts has read.
+func (s *Set) Missing() map[string]int64 {
+	out := map[string]int64{}
+	for j, n := range s.missing {
+		if c := &s.Reading.Features[j]; n > 0 && c.Name != "" {
+			out[c.Name] += n
+		} else if n > 0 {
+			out[fmt.Sprint(c.Number)] += n
+		}
+	}
+	return out
 }
 
 // FillAs makes values that are missing what they are in the other set, of the same table.

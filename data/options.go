@@ -72,6 +72,9 @@ type Options struct {
 
 	// As is how the data of a model was read, nil when nothing is known: what the other options leave open is read likewise.
 	As *Reading
+	// Complete refuses JSON objects that lack a key which all rows of As had, and those with keys that As does not know, in whatever line. Without it they are as cells of a CSV file that are
+	// empty or left out.
+	Complete bool
 	// Grow takes columns and values of text that As does not know, behind those that it knows: for data to train a model further. What As knows
 	// stays, whether the data has it or not; columns are refused that the data lacks.
 	Grow bool
@@ -141,7 +144,7 @@ func (o *Options) layout() *layout.Options {
 	return &layout.Options{Format: o.Format, Label: o.Label, User: o.User, Item: o.Item, Rating: o.Rating, Time: o.Time, Weight: o.Weight, Text: o.Text,
 		Separator: o.Separator, IndexBase: o.IndexBase, Timed: o.Timed, TimeKept: o.TimeKept, Header: o.Header, Ignore: o.Ignore, Quadratic: o.Quadratic,
 		Categorical: o.Categorical, HashBits: o.HashBits, Ngrams: o.Ngrams, Features: o.Features, FeaturesMost: o.Limits.Features, Stops: o.stops,
-		Unlabelled: o.Unlabelled, As: o.As, Grow: o.Grow}
+		Unlabelled: o.Unlabelled, As: o.As, Grow: o.Grow, Complete: o.Complete}
 }
 
 // source is the options with which inputs are opened.

@@ -41,6 +41,8 @@ type Set struct {
 	idle    func()       // lets go of their memory; nil like unmap
 	digest  string       // once the set is frozen
 	settled int          // tables: so many columns, the first, are those of a model
+	lacked  []int        // of them, those that had missing values in its data; nil: unknown
+	missing []int64      // tables read by Texts: missing values, by column
 }
 
 // Rows is the number of rows.
@@ -61,7 +63,7 @@ func (s *Set) Weighted() bool { return s != nil && s.Examples != nil && s.Exampl
 
 // Select copies rows, in the order given, into a set of their own with the same ids, names and vocabulary.
 func (s *Set) Select(rows []int32) *Set {
-	out := &Set{Kind: s.Kind, Detected: s.Detected, Reading: s.Reading, settled: s.settled}
+	out := &Set{Kind: s.Kind, Detected: s.Detected, Reading: s.Reading, settled: s.settled, lacked: s.lacked}
 	switch {
 	case s.Ratings != nil:
 		r := *s.Ratings

@@ -18,6 +18,8 @@ type answered struct {
 	form string
 	body []byte
 	rows int
+
+	missing int64 // values that were not there
 }
 
 // answer predicts the rows of a question, all in one pass.
@@ -51,7 +53,11 @@ func (s *Served) answer(q *question, most int) (*answered, error) {
 	if lines := bytes.Count(d.text.Bytes(), []byte{'\n'}); lines != set.Rows() {
 		return nil, bellows.Errorf(bellows.Bug, "predict", s.name, "there are %d lines for %d rows", lines, set.Rows())
 	}
+	lacking := set.Missing()
 	out := &answered{form: q.answer, rows: set.Rows()}
+	for _, n := range lacking {
+		out.missing += n
+	}
 	if q.answer == textForm {
 		out.body = bytes.Clone(d.text.Bytes())
 		return out, nil
@@ -64,7 +70,7 @@ func (s *Served) answer(q *question, most int) (*answered, error) {
 		out.body = bytes.Clone(lines)
 		return out, nil
 	}
-	out.body, err = s.object(lines, unknownIn(d.predictor, set))
+	out.body, err = s.object(lines, unknownIn(d.predictor, set), lacking)
 	return out, err
 }
 
@@ -124,9 +130,12 @@ func unknownIn(p app.Predictor, set *data.Set) map[string]int64 {
 	return counts
 }
 
-// object is the answer in JSON, of the lines of its rows.
-func (s *Served) object(lines []byte, unknown map[string]int64) ([]byte, error) {
-	more, err := json.Marshal(unknown)
+// object returns the answer in JSON, of the lines of its rows. missing counts the missing values of each column, which are answered with what the model makes of them.
+func (s *Served) object(lines []byte, unknown, missing map[string]int64) ([]byte, error) {
+	more, err := json.Marshal(struct {
+		Unknown map[string]int64 `json:"unknown"`
+		Missing map[string]int64 `json:"missing"`
+	}{unknown, missing})
 	if err != nil {
 		return nil, bellows.Errorf(bellows.Bug, "answer", s.name, "%w", err)
 	}
@@ -143,7 +152,7 @@ func (s *Served) object(lines []byte, unknown map[string]int64) ([]byte, error) 
 			out[i] = ','
 		}
 	}
-	return append(append(append(out, `],"unknown":`...), more...), "}\n"...), nil
+	return append(append(append(out, "],"...), more[1:]...), '\n'), nil
 }
 
 // about is what GET /model says.

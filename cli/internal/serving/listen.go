@@ -1,8 +1,12 @@
 package serving
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -89,6 +93,42 @@ func (b *boundedListener) Close() error {
 type boundedConn struct {
 	net.Conn
 	leave func()
+}
+
+// Write implements net.Conn. Requests that package http cannot read come to no handler: it writes a refusal as text, in one piece, which goes out as JSON instead.
+func (c *boundedConn) Write(b []byte) (int, error) {
+	out := asProblem(b)
+	if out == nil {
+		return c.Conn.Write(b)
+	}
+	if _, err := c.Conn.Write(out); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// plainHeader ends the header of such a refusal (net/http, server.go); no other answer has it.
+const plainHeader = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+// asProblem returns a refusal of package http as JSON; nil of all else.
+func asProblem(b []byte) []byte {
+	if !bytes.HasPrefix(b, []byte("HTTP/1.")) || len(b) < len("HTTP/1.1 400") || b[9] < '4' {
+		return nil
+	}
+	head, message, found := strings.Cut(string(b[:min(len(b), 1024)]), plainHeader)
+	_, status, _ := strings.Cut(head, " ")
+	code, err := strconv.Atoi(status[:min(len(status), 3)])
+	if !found || err != nil || strings.Contains(head, "\r\n") {
+		return nil
+	}
+	var answer problemAnswer
+	answer.Error.Status, answer.Error.Message = code, strings.TrimPrefix(message, status[:3]+" ")
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return nil
+	}
+	text = append(text, '\n')
+	return fmt.Appendf(nil, "%s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", head, jsonForm, len(text), text)
 }
 
 // Close implements net.Conn.

@@ -12,6 +12,7 @@ type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec // by status
 	rows     prometheus.Counter
+	missing  prometheus.Counter
 	seconds  prometheus.Histogram
 	inFlight prometheus.Gauge
 	reloads  *prometheus.CounterVec // by what came of them
@@ -31,6 +32,7 @@ func newMetrics() *metrics {
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("requests_total"), Help: "Questions for predictions, by the status of the answer."}, []string{"code"}),
 		rows:     prometheus.NewCounter(prometheus.CounterOpts{Name: name("rows_total"), Help: "Rows that were predicted."}),
+		missing:  prometheus.NewCounter(prometheus.CounterOpts{Name: name("missing_total"), Help: "Values that were missing in rows that were predicted."}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("request_seconds"), Help: "Time of a question from its header to its answer, its body included.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10}}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("in_flight"), Help: "Questions that are answered now."}),
@@ -38,7 +40,7 @@ func newMetrics() *metrics {
 		model:    prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("model_info"), Help: "The model that answers. Always 1."}, []string{"app", "model", "digest"}),
 		opened:   prometheus.NewGauge(prometheus.GaugeOpts{Name: name("model_opened_timestamp_seconds"), Help: "When the model that answers was opened."}),
 	}
-	m.registry.MustRegister(m.requests, m.rows, m.seconds, m.inFlight, m.reloads, m.model, m.opened) // each has a name of its own
+	m.registry.MustRegister(m.requests, m.rows, m.missing, m.seconds, m.inFlight, m.reloads, m.model, m.opened) // each has a name of its own
 	m.reloads.WithLabelValues(reloaded)
 	m.reloads.WithLabelValues(failed)
 	return m

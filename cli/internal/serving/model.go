@@ -50,7 +50,7 @@ func newServed(name string, of *Opened, rows int, now time.Time) (*Served, error
 	own := *of
 	of = &own
 	of.Options.Limits.Rows = int64(rows) + 1 // of one more it can be said how many are allowed
-	of.Options.Unlabelled, of.Options.Meter, of.Options.Stdin = true, nil, strings.NewReader("")
+	of.Options.Unlabelled, of.Options.Complete, of.Options.Meter, of.Options.Stdin = true, true, nil, strings.NewReader("")
 	texts, err := data.NewTexts(of.Kind, of.Options)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 
+	"bellows/cli/internal/figures"
 	"bellows/data"
 )
 
@@ -50,7 +51,7 @@ var forms = map[string]data.Format{
 }
 
 // ask reads a question whose body is bounded.
-func ask(r *http.Request, body []byte, l Limits) (*question, error) {
+func ask(r *http.Request, body []byte, l Limits, a arrays) (*question, error) {
 	given := r.Header.Get("Content-Type")
 	form, params, err := mime.ParseMediaType(given)
 	if err != nil && given != "" {
@@ -64,7 +65,7 @@ func ask(r *http.Request, body []byte, l Limits) (*question, error) {
 	}
 	q := &question{answer: jsonForm}
 	if given == "" || form == jsonForm || form == curlForm {
-		if err := q.object(body, l.Rows); err != nil {
+		if err := q.object(body, l.Rows, a); err != nil {
 			return nil, err
 		}
 	} else if format, known := forms[form]; known {
@@ -116,7 +117,7 @@ func (q *question) accepts(header string) error {
 
 // object takes the rows of {"rows": [...]} as lines: of objects, of arrays of values, or of strings, each of which is a line. It is read row by row, so
 // that nothing is taken into memory beyond the rows that are allowed.
-func (q *question) object(body []byte, most int) error {
+func (q *question) object(body []byte, most int, a arrays) error {
 	in := json.NewDecoder(bytes.NewReader(body))
 	in.UseNumber()
 	var out bytes.Buffer
@@ -135,7 +136,7 @@ func (q *question) object(body []byte, most int) error {
 		if first == 0 {
 			first = row[0]
 		}
-		if err := rowLine(&out, row, first); err != nil {
+		if err := rowLine(&out, row, first, a); err != nil {
 			return &refusal{http.StatusBadRequest, err.Error(), q.rows + 1}
 		}
 		out.WriteByte('\n')
@@ -187,14 +188,18 @@ func shown(t json.Token) string {
 }
 
 // rowLine appends a row as a line. Rows are all of the kind that the first one is of.
-func rowLine(out *bytes.Buffer, row json.RawMessage, first byte) error {
+func rowLine(out *bytes.Buffer, row json.RawMessage, first byte, a arrays) error {
 	switch {
 	case row[0] != first:
 		return errors.New("this row is another kind of JSON value than the first; rows are all objects, all arrays, or all strings")
 	case first == '{':
 		return json.Compact(out, row)
 	case first == '[':
-		return values(out, row)
+		n, err := values(out, row)
+		if err != nil {
+			return err
+		}
+		return a.check(n)
 	case first == '"':
 		return lineOf(out, row)
 	}
@@ -228,20 +233,20 @@ func lineOf(out *bytes.Buffer, row json.RawMessage) error {
 	return nil
 }
 
-// values is a row that is an array, as a line of a table.
-func values(out *bytes.Buffer, row json.RawMessage) error {
+// values writes a row that is an array as a line of a table, and returns the number of its values.
+func values(out *bytes.Buffer, row json.RawMessage) (n int, err error) {
 	in := json.NewDecoder(bytes.NewReader(row))
 	in.UseNumber()
 	if _, err := in.Token(); err != nil {
-		return err
+		return 0, err
 	}
-	for i := 1; in.More(); i++ {
-		if i > 1 {
+	for ; in.More(); n++ {
+		if n > 0 {
 			out.WriteByte(',')
 		}
 		cell, err := in.Token()
 		if err != nil {
-			return err
+			return 0, err
 		}
 		switch v := cell.(type) {
 		case json.Number:
@@ -249,15 +254,61 @@ func values(out *bytes.Buffer, row json.RawMessage) error {
 		case nil: // a value that is missing
 		case string:
 			if strings.ContainsAny(v, "\n\r") {
-				return fmt.Errorf("value %d has a line end, which no value has", i)
+				return 0, fmt.Errorf("value %d has a line end, which no value has", n+1)
 			}
 			out.WriteString(`"` + strings.ReplaceAll(v, `"`, `""`) + `"`)
 		default:
-			return fmt.Errorf("value %d is neither a number nor text nor null", i)
+			return 0, fmt.Errorf("value %d is neither a number nor text nor null", n+1)
 		}
 	}
-	if in.InputOffset() <= 1 {
-		return errors.New("the array is empty; a row has values")
+	if n == 0 {
+		return 0, errors.New("the array is empty; a row has values")
 	}
-	return nil
+	return n, nil
+}
+
+// arrays is what a model takes as a row that is an array: so many values, of these columns. 0: nothing is known of them.
+type arrays struct {
+	values  int
+	columns []string
+	without string // what a row to predict has not
+}
+
+// arrays returns the shape of a row that is an array. The label has no value in it: an array of one value more would be read as a line of the training data, and each value as that of
+// another column.
+func (s *Served) arrays() arrays {
+	opt := &s.of.Options
+	switch {
+	case s.of.Kind == data.Ratings:
+		return arrays{2, []string{"user", "item"}, "rating"}
+	case s.of.Kind != data.Examples:
+		return arrays{}
+	case opt.As == nil || !opt.As.Tabular():
+		return arrays{values: opt.Features, without: "label"}
+	}
+	a := arrays{values: len(opt.As.Features) + len(opt.Ignore), without: "label"}
+	for i := range opt.As.Features {
+		if c := &opt.As.Features[i]; c.Name != "" && len(opt.Ignore) == 0 {
+			a.columns = append(a.columns, c.Name)
+		}
+	}
+	return a
+}
+
+// listedMost is how many columns an error lists.
+const listedMost = 20
+
+// check refuses an array of another length.
+func (a arrays) check(values int) error {
+	if a.values == 0 || values == a.values {
+		return nil
+	}
+	named := ""
+	if n := len(a.columns); n > 0 {
+		named = ": " + strings.Join(a.columns[:min(n, listedMost)], ", ")
+		if n > listedMost {
+			named += ", …"
+		}
+	}
+	return fmt.Errorf("the array has %s, and the model takes %d%s; the %s is not among them, and null is a missing value", figures.Plural(values, "value"), a.values, named, a.without)
 }

@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -183,13 +184,16 @@ func (s *Server) reload(asked bool) {
 	}
 }
 
-// Handler is what the server answers: POST /predict, GET /model, GET /health, GET /metrics.
+// Handler returns what the server answers: POST /predict, GET /model, GET /health, GET /metrics. All errors are JSON.
 func (s *Server) Handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /predict", s.predict)
-	mux.HandleFunc("GET /model", s.model)
-	mux.HandleFunc("GET /health", s.health)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	post := func(serve http.HandlerFunc) route { return route{serve, []string{http.MethodPost}} }
+	get := func(serve http.HandlerFunc) route {
+		return route{serve, []string{http.MethodGet, http.MethodHead}}
+	}
+	routes := map[string]route{
+		"/predict": post(s.predict), "/model": get(s.model), "/health": get(s.health),
+		"/metrics": get(promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}).ServeHTTP),
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
@@ -197,8 +201,27 @@ func (s *Server) Handler() http.Handler {
 			problem(w, refuse(http.StatusMisdirectedRequest, "this address answers to localhost alone"))
 			return
 		}
-		mux.ServeHTTP(w, r)
+		if !api.SameOrigin(r) {
+			problem(w, refuse(http.StatusForbidden, "%s", api.OtherOrigin))
+			return
+		}
+		to, known := routes[r.URL.Path]
+		switch {
+		case !known:
+			problem(w, refuse(http.StatusNotFound, "no such path: %.100q; ask POST /predict, GET /model, GET /health or GET /metrics", r.URL.Path))
+		case !slices.Contains(to.methods, r.Method):
+			w.Header().Set("Allow", strings.Join(to.methods, ", "))
+			problem(w, refuse(http.StatusMethodNotAllowed, "%s is asked by %s, not by %.20q", r.URL.Path, strings.Join(to.methods, " or "), r.Method))
+		default:
+			to.serve(w, r)
+		}
 	})
+}
+
+// route is the handler of a path and its methods.
+type route struct {
+	serve   http.HandlerFunc
+	methods []string
 }
 
 // predict answers one question.
@@ -239,11 +262,16 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) (out *answered, err
 	if err != nil {
 		return nil, err
 	}
-	q, err := ask(r, body, s.limits)
+	served := s.served.Load()
+	q, err := ask(r, body, s.limits, served.arrays())
 	if err != nil {
 		return nil, err
 	}
-	return s.served.Load().answer(q, s.limits.Rows)
+	out, err = served.answer(q, s.limits.Rows)
+	if err == nil {
+		s.metrics.missing.Add(float64(out.missing))
+	}
+	return out, err
 }
 
 // body reads what was sent, as much as is allowed and as long as is allowed.
@@ -286,6 +314,15 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	write(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
+// problemAnswer is the body of every error.
+type problemAnswer struct {
+	Error struct {
+		Status  int    `json:"status"`
+		Row     int    `json:"row,omitempty"` // from 1
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
 // problem sends why there is no answer, and returns the status.
 func problem(w http.ResponseWriter, err error) int {
 	status, row := http.StatusInternalServerError, 0
@@ -293,13 +330,7 @@ func problem(w http.ResponseWriter, err error) int {
 	if errors.As(err, &known) {
 		status, row = known.status, known.row
 	}
-	var out struct {
-		Error struct {
-			Status  int    `json:"status"`
-			Row     int    `json:"row,omitempty"` // from 1
-			Message string `json:"message"`
-		} `json:"error"`
-	}
+	var out problemAnswer
 	out.Error.Status, out.Error.Row, out.Error.Message = status, row, strings.ToValidUTF8(err.Error(), "\ufffd")
 	write(w, status, out)
 	return status
@@ -307,8 +338,8 @@ func problem(w http.ResponseWriter, err error) int {
 
 func write(w http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+	if err != nil { // numbers that JSON does not have, in metrics of a model
+		problem(w, bellows.Errorf(bellows.Bug, "answer", "", "%w", err))
 		return
 	}
 	w.Header().Set("Content-Type", jsonForm)

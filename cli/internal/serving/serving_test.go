@@ -112,7 +112,7 @@ func TestEveryFormHasOneAnswer(t *testing.T) {
 	h := newServer(t, Default(), always(tableModel(t, 0)), &events{}).Handler()
 	text := "no\t0.982014\t0.0179862\nyes\t0.119203\t0.880797\n"
 	lines := `{"row":1,"prediction":"no","probabilities":{"no":0.982014,"yes":0.0179862}}` + "\n" + `{"row":2,"prediction":"yes","probabilities":{"no":0.119203,"yes":0.880797}}` + "\n"
-	object := `"predictions":[` + strings.Replace(strings.TrimSpace(lines), "\n", ",", 1) + `],"unknown":{}}` + "\n"
+	object := `"predictions":[` + strings.Replace(strings.TrimSpace(lines), "\n", ",", 1) + `],"unknown":{},"missing":MISSING}` + "\n"
 	for _, c := range []struct{ form, body, accept, want string }{
 		{"application/json", `{"rows":[{"a":1,"b":2},{"b":null,"a":-0.5}]}`, "", object},
 		{"", `{"rows":[[1,2],[-0.5,null]]}`, "application/json, */*", object},
@@ -131,7 +131,11 @@ func TestEveryFormHasOneAnswer(t *testing.T) {
 		if at := strings.Index(got, `"predictions"`); at >= 0 {
 			got = got[at:]
 		}
-		if w.Code != http.StatusOK || got != c.want {
+		none := `{"b":1}`
+		if strings.Contains(c.body, "3}") {
+			none = "{}"
+		}
+		if w.Code != http.StatusOK || got != strings.Replace(c.want, "MISSING", none, 1) {
 			t.Errorf("%s %q for %q: %d %s\nnot %s", c.form, c.body, c.accept, w.Code, w.Body, c.want)
 		}
 	}
@@ -235,8 +239,16 @@ func TestBadQuestionsAreRefused(t *testing.T) {
 	if w := asked(h, "POST", "/predict", "", `{"rows":[[1,2]]}`); w.Code != http.StatusOK {
 		t.Errorf("a good question behind bad ones: %d %s", w.Code, w.Body)
 	}
-	if w := asked(h, "GET", "/predict", "", ""); w.Code != http.StatusMethodNotAllowed {
-		t.Errorf("GET /predict: %d", w.Code)
+	for _, c := range []struct{ method, path, allow string }{{"GET", "/predict", "POST"}, {"DELETE", "/model", "GET, HEAD"}, {"POST", "/metrics", "GET, HEAD"}, {"GET", "/", ""}, {"POST", "/predict/", ""}, {"POST", "//predict", ""}, {"OPTIONS", "/nowhere", ""}} {
+		w := asked(h, c.method, c.path, "", "")
+		var answer problemAnswer
+		want := http.StatusNotFound
+		if c.allow != "" {
+			want = http.StatusMethodNotAllowed
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != want || answer.Error.Status != want || answer.Error.Message == "" || w.Header().Get("Allow") != c.allow || w.Header().Get("Content-Type") != jsonForm {
+			t.Errorf("%s %s: %d %v %s", c.method, c.path, w.Code, w.Header(), w.Body)
+		}
 	}
 }
 

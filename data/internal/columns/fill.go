@@ -117,6 +117,30 @@ func (r *Rows) Picked(gaps []int64, rows []int32) (moved []int64) {
 	return moved
 }
 
+// Lacking returns the places of the columns that have missing values, ascending, where gaps are the places of missing numbers. Columns of hashed text are always among them: a hash does not show it.
+func (r *Rows) Lacking(columns []Column, gaps []int64) []int {
+	owner := make([]int, 0, r.Features) // the column of each feature
+	lacks := make([]bool, len(columns))
+	for j := range columns {
+		c := &columns[j]
+		owner = append(owner, slices.Repeat([]int{j}, c.Width())...)
+		lacks[j] = c.Buckets > 0 || slices.Contains(c.Levels, "")
+	}
+	for row := 0; len(gaps) > 0; row++ {
+		from, to := r.span(row)
+		for ; len(gaps) > 0 && gaps[0] < int64(to); gaps = gaps[1:] {
+			lacks[owner[r.feature(int(gaps[0]), from)]] = true
+		}
+	}
+	places := []int{}
+	for j, is := range lacks {
+		if is {
+			places = append(places, j)
+		}
+	}
+	return places
+}
+
 // Fills is what a missing value of each feature becomes: the Fill of the columns of numbers.
 func Fills(columns []Column) []float32 {
 	var fills []float32

@@ -20,6 +20,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"bellows/data/internal/columns"
 	"bellows/data/internal/lines"
 )
 
@@ -47,6 +48,9 @@ type Rows struct {
 	Order  []int    // columns in the order of the fields; nil: as they stand
 	Used   []bool   // columns whose values are looked at; nil: all
 	Strict bool     // other keys are refused
+	Closed bool     // Keys are all that a model knows, and not those of the first lines
+	Needs  []bool   // columns whose keys every object has; nil: none
+	Bars   []bool   // columns whose keys are refused; nil: none
 	Words  bool     // the one field is a text, whose lines are joined
 	To     lines.Parser
 
@@ -87,6 +91,9 @@ func (l *Rows) Parse(text []byte, p *lines.Piece) *lines.Fault {
 			if f := l.row.object(text, at, end); f != nil {
 				return f
 			}
+			if f := l.complete(at); f != nil {
+				return f
+			}
 			if f := l.write(text); f != nil {
 				return f
 			}
@@ -102,11 +109,34 @@ func (l *Rows) Parse(text []byte, p *lines.Piece) *lines.Fault {
 
 // unknown is the fault of a key that is no column.
 func (l *Rows) unknown(name []byte, at, end int) *lines.Fault {
+	if l.Closed {
+		known := slices.DeleteFunc(slices.Clone(l.Keys), func(key string) bool {
+			k := l.row.keys[key]
+			return l.Bars != nil && l.Bars[k]
+		})
+		return &lines.Fault{At: at, Width: end - at, What: fmt.Sprintf("the model was trained without the key %s", lines.Quoted(name)), How: "leave it out; the keys are " + columns.Listed(known)}
+	}
 	f := &lines.Fault{At: at, Width: end - at, What: fmt.Sprintf("the key %s is not among those of the first lines", lines.Quoted(name)), How: "leave it out with --ignore " + string(name) + ", or put a line that has it first"}
 	if !lines.IsPlain(string(name)) {
 		f.How = "give it in the first lines already, as null where it has no value"
 	}
 	return f
+}
+
+// complete returns the fault of an object, which begins at a position, without a key that it needs, or with one that it may not have.
+func (l *Rows) complete(at int) *lines.Fault {
+	for k, barred := range l.Bars {
+		if c := l.row.cells[k]; barred && c.to > 0 {
+			return l.unknown([]byte(l.Keys[k]), c.from, c.to)
+		}
+	}
+	for k, needed := range l.Needs {
+		if needed && l.row.cells[k].to == 0 {
+			return &lines.Fault{At: at, Width: 1, What: fmt.Sprintf("the key %s is missing, which all rows of the training data had", lines.Quoted([]byte(l.Keys[k]))),
+				How: "give it its value; null makes it the mean of the training data"}
+		}
+	}
+	return nil
 }
 
 // write appends the fields of the object that was read.

@@ -54,6 +54,9 @@ func (d *Detector) json(line []byte) (*Layout, *lines.Fault) {
 	if f != nil {
 		return nil, f
 	}
+	if keys, f = d.closedKeys(keys); f != nil {
+		return nil, f
+	}
 	keys = d.furtherKeys(keys)
 	p, f := d.named(keys, jsonl.Sample(d.first, keys))
 	if f != nil {
@@ -98,6 +101,36 @@ func (d *Detector) named(keys []string, below []byte) (*Layout, *lines.Fault) {
 		p.Used[p.Times.At] = true
 	}
 	return p, nil
+}
+
+// closedKeys returns the keys that objects may have. With Options.Complete they are those of the model's table, whether the first objects have them or not; otherwise the keys of the first objects.
+func (d *Detector) closedKeys(keys []string) ([]string, *lines.Fault) {
+	as := d.Opt.As.trained()
+	if !d.Opt.Complete || as == nil || d.Kind != Examples {
+		return keys, nil
+	}
+	var known []string
+	take := func(c Column) {
+		if c.Name != "" && !slices.Contains(known, c.Name) {
+			known = append(known, c.Name)
+		}
+	}
+	for _, list := range [][]Column{as.Features, as.Ignored} {
+		for _, c := range list {
+			take(c)
+		}
+	}
+	for _, c := range []*Column{as.Label, as.Weight} {
+		if c != nil {
+			take(*c)
+		}
+	}
+	for _, name := range []string{d.Opt.Label, d.Opt.Weight} {
+		if slices.Contains(keys, name) {
+			take(Column{Name: name})
+		}
+	}
+	return known, nil
 }
 
 // furtherKeys are keys that the first objects may lack: those to ignore, and those of the model, if the objects have one of them.

@@ -13,5 +13,5 @@ type Options struct {
 	Stops                                                               []string // words that are left out of text
 	Unlabelled                                                          bool
 	As                                                                  *Reading
-	Grow                                                                bool
+	Grow, Complete                                                      bool
 }

@@ -1,8 +1,11 @@
 package layout
 
 import (
+	"slices"
+
 	"bellows/data/internal/jsonl"
 	"bellows/data/internal/lines"
+	"bellows/data/internal/roles"
 )
 
 // Numbers is what one goroutine numbers ids, labels and values of text with, by their first appearance.
@@ -16,9 +19,33 @@ type Numbers struct {
 func (p *Layout) Parser(opt *Options, w *Numbers) (outer, inner lines.Parser) {
 	inner = p.lineParser(opt, w)
 	if p.Keys != nil { // JSON lines, as they would stand in a CSV file
-		return &jsonl.Rows{Keys: p.Keys, Order: p.Order, Used: p.Used, Strict: p.Table != nil, Words: p.Words, To: inner}, inner
+		return &jsonl.Rows{Keys: p.Keys, Order: p.Order, Used: p.Used, Strict: p.Table != nil || opt.Complete, Closed: opt.Complete, Needs: p.needs(opt), Bars: p.bars(opt), Words: p.Words, To: inner}, inner
 	}
 	return inner, inner
+}
+
+// needs returns the keys that each object must have, by column; nil: none.
+func (p *Layout) needs(opt *Options) []bool {
+	if !opt.Complete || opt.As == nil || p.Table == nil {
+		return nil
+	}
+	list := make([]bool, len(p.Keys))
+	for i, at := range p.Table.Place {
+		list[i] = at >= 0 && opt.As.Always(at)
+	}
+	return list
+}
+
+// bars returns the keys of ratings that say nothing to a model, which objects may not have that are held against one, by column; nil: none. Times are known, though a model does not use them.
+func (p *Layout) bars(opt *Options) []bool {
+	if !opt.Complete || p.Table != nil || p.Words {
+		return nil
+	}
+	list := make([]bool, len(p.Keys))
+	for i, key := range p.Keys {
+		list[i] = !p.Used[i] && !slices.Contains(roles.TimeNames, roles.PlainName(key))
+	}
+	return list
 }
 
 // lineParser makes the parser of lines, as which JSON lines are read, too.

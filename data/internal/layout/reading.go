@@ -29,6 +29,7 @@ type Reading struct {
 	Rating      *Column      `json:"rating,omitempty"`
 	TextLabels  bool         `json:"text_labels,omitempty"` // labels are text
 	Features    []Column     `json:"features,omitempty"`    // tables: in the order of the model
+	Gaps        []int        `json:"gaps,omitzero"`         // tables: which of Features had missing values in training, by their places, ascending; nil: unknown
 	Ignored     []Column     `json:"ignored,omitempty"`     // tables: columns that were left out; Vowpal Wabbit: namespaces, which have no number
 	Image       *images.Size `json:"image,omitempty"`       // images in folders or archives
 	Text        string       `json:"text,omitempty"`        // documents in JSON lines: the key of their text
@@ -42,6 +43,11 @@ type Column = columns.Column
 
 // Tabular says whether the input was a table.
 func (r *Reading) Tabular() bool { return r.trained() != nil }
+
+// Always reports whether each row of the training data had a value of a feature.
+func (r *Reading) Always(feature int) bool {
+	return r.Gaps != nil && !slices.Contains(r.Gaps, feature)
+}
 
 // ParseReading is the way back from JSON.
 func ParseReading(text []byte) (*Reading, error) {

@@ -18,6 +18,7 @@ type Levels struct {
 	Max     int              // open: the values that are told apart
 	Known   map[string]int32 // known; it is only read, so that workers may share it
 	Buckets int              // hashed, or open: of values beyond Max
+	Missing int64            // values that were missing, so far
 	ids     IDs
 }
 
@@ -26,6 +27,7 @@ type Levels struct {
 func (l *Levels) Number(field []byte) (n float32, ok bool) {
 	if missing(field) {
 		field = nil
+		l.Missing++
 	}
 	switch {
 	case l.Known != nil:
