@@ -107,12 +107,16 @@ type Input struct {
 	// Meter is told how far NewRun is, and the job's Prepare after it; its errors end them. nil: nobody waits.
 	Meter *progress.Meter
 	From  *model.Model // the run begins with it; nil: with first values
+	Train Train        // for runs that train more models to make theirs; nil: they fail at the end
 	// Spend lets NewRun use the memory of Data's columns for what it makes of them: then Data has no rows any more, see data.Set.Mapped.
 	Spend bool
 	// Shared says that several nodes run the job. NewRun may then leave the layout of splits to the job's Prepare, which is told those that are active on
 	// a node: what it leaves is made of the columns of Data and Test, which stay as long as the job runs where the Run is not Copied.
 	Shared bool
 }
+
+// Train trains a job to its end in this process and returns its tables, row-major. It returns an error of kind Interrupted if the user ends it before.
+type Train func(job train.Job) (tables [][]float32, err error)
 
 // SplitsEach is how many splits a compute slot has, at least, where the run may come to use as many slots as it can: with fewer some would often have
 // nothing to do.
@@ -207,7 +211,8 @@ type Run struct {
 	Metrics []string
 	// Objective is the name of the metric that the run minimises or maximises.
 	Objective string
-	// Model builds the model from the tables' values (Tables order, row-major).
+	// Model builds the model from the tables' values (Tables order, row-major). It may train more models, by Input.Train, once the job has ended: it takes as long as they do, and
+	// what is interrupted meanwhile is done again when the run continues.
 	Model func(tables [][]float32) (*model.Model, error)
 }
 

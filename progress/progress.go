@@ -99,6 +99,14 @@ func (m *Meter) Err() error {
 	return m.ctx.Err()
 }
 
+// Context returns the context that ends the work; of a nil Meter, one that does not end.
+func (m *Meter) Context() context.Context {
+	if m == nil {
+		return context.Background()
+	}
+	return m.ctx
+}
+
 // Read is what is worked on, and how far that is.
 func (m *Meter) Read() Reading {
 	if m == nil {

@@ -68,12 +68,7 @@ func (p *problem) run(in app.Input) *app.Run {
 		objective = "train_rmse"
 	}
 	return &app.Run{
-		Job: train.Job{
-			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(),
-			Prepare:     p.prepare,
-			Release:     p.release,
-			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return p.newExecutor(), nil },
-		},
+		Job:       p.job(k),
 		Settings:  settings,
 		Headline:  p.headline(in),
 		Warnings:  p.warnings,
@@ -82,5 +77,15 @@ func (p *problem) run(in app.Input) *app.Run {
 		Metrics:   metricNames(p),
 		Objective: objective,
 		Model:     func(tables [][]float32) (*model.Model, error) { return newModel(p, tables, k) },
+	}
+}
+
+// job makes the training job of a problem.
+func (p *problem) job(k *policy) train.Job {
+	return train.Job{
+		Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(),
+		Prepare:     p.prepare,
+		Release:     p.release,
+		NewExecutor: func(bellows.SplitID) (train.Executor, error) { return p.newExecutor(), nil },
 	}
 }

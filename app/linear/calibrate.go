@@ -1,11 +1,15 @@
 package linear
 
 import (
-	"math"
+	"fmt"
 
 	"bellows"
-	"bellows/app/examples"
+	"bellows/app"
+	"bellows/app/epochs"
+	"bellows/app/linear/internal/calibration"
 	"bellows/app/linear/internal/loss"
+	"bellows/progress"
+	"bellows/table"
 )
 
 // The values of the setting calibrate.
@@ -16,108 +20,97 @@ const (
 )
 
 // calibrator makes log-odds of scores.
-type calibrator interface{ of(score float64) float64 }
+type calibrator interface{ Of(score float64) float64 }
 
-// calibration makes log-odds of scores: slope * score + offset.
-type calibration struct {
-	Slope  float64 `json:"slope"`
-	Offset float64 `json:"offset"`
-}
-
-// of is the calibrated score.
-func (c *calibration) of(score float64) float64 {
-	return c.Slope*score + c.Offset
-}
-
-// plattSteps and plattClose end Newton's method, plattRidge keeps its matrix positive, and a step is halved so often at most.
-const (
-	plattSteps  = 100
-	plattClose  = 1e-9
-	plattRidge  = 1e-12
-	plattHalves = 30
-)
-
-// platt is the calibration with the least log-loss of scores and classes of rows that were not trained on (Platt 1999, "Probabilistic outputs for support vector
-// machines", by Newton's method as Lin, Lin and Weng 2007 have it). Targets are not 0 and 1 but those of one more row of each class, so that classes that scores tell apart
-// do not make probabilities of 0 and 1. Each row counts as its weight says; nil: 1.
-func platt(scores []float64, second []bool, weight examples.RowWeights) calibration {
-	ones := 0.0
-	for i, is := range second {
-		if is {
-			ones += weight.Of(i)
-		}
-	}
-	zeros := weight.Total(len(second)) - ones
-	high, low := loss.ClassTargets(second, weight)
-	target := func(i int) float64 {
-		if second[i] {
-			return high
-		}
-		return low
-	}
-	cost := func(c calibration) (sum float64) {
-		for i, s := range scores {
-			a, t := c.of(s), target(i)
-			sum += weight.Of(i) * (t*loss.Logistic{}.Value(a, 1) + (1-t)*loss.Logistic{}.Value(a, -1))
-		}
-		return sum
-	}
-	c := calibration{Slope: 0, Offset: math.Log((ones + 1) / (zeros + 1))}
-	before := cost(c)
-	for range plattSteps {
-		var g, h0, h1, h2, gs float64
-		h0, h2 = plattRidge, plattRidge
-		for i, s := range scores {
-			p := loss.Sigmoid(c.of(s))
-			d, q := weight.Of(i)*(p-target(i)), weight.Of(i)*(p*(1-p))
-			g, gs = g+d, gs+d*s
-			h0, h1, h2 = h0+q, h1+q*s, h2+q*s*s
-		}
-		det := h0*h2 - h1*h1
-		if !(det > 0) || math.Abs(g)+math.Abs(gs) < plattClose {
-			break
-		}
-		step := calibration{Slope: (h0*gs - h1*g) / det, Offset: (h2*g - h1*gs) / det}
-		part, next, after := 1.0, c, before
-		for range plattHalves {
-			next = calibration{c.Slope - part*step.Slope, c.Offset - part*step.Offset}
-			if after = cost(next); after < before {
-				break
-			}
-			part /= 2
-		}
-		if !(after < before) {
-			break
-		}
-		c, before = next, after
-	}
-	return c
-}
-
-// calibrated fits the calibration of a model's weights on the rows that are held out.
-func (p *problem) calibrated(weights []float32, bias float32) (calibrator, error) {
+// deal divides the training rows into the folds of a calibration. Rows that count nothing are a stratum of their own: they neither train nor calibrate.
+func (p *problem) deal() error {
 	if p.calibrate == calibrateNone {
+		return nil
+	}
+	var strata [4]int
+	stratum := func(place int) int {
+		r := p.rows[place]
+		return 2*int(ones(p.target[r] > 0)) + int(ones(p.count.Of(int(r)) > 0))
+	}
+	for place := range p.rows {
+		strata[stratum(place)]++
+	}
+	rare, rows := p.names[0], strata[1]
+	if strata[3] < rows {
+		rare, rows = p.names[1], strata[3]
+	}
+	if p.folds = calibration.Deal(len(p.rows), stratum, rows); p.folds.Count == 0 {
+		return bellows.Errorf(bellows.BadData, "train", name, "calibrate=%s needs %d training rows of each class, and there are %d of %s", p.calibrate, calibration.FoldsLeast, rows, rare).
+			Hinted("give more rows of " + rare + ", or leave calibrate out")
+	}
+	if p.folds.Count < calibration.FoldsMost {
+		p.warnings = append(p.warnings, fmt.Sprintf("calibrate=%s uses %d folds and not %d: label %s has %d training rows; probabilities are rough", p.calibrate, p.folds.Count, calibration.FoldsMost, rare, rows))
+	}
+	if n := strata[1] + strata[3]; p.calibrate == calibrateIsotonic && n < isotonicRows {
+		p.warnings = append(p.warnings, fmt.Sprintf("calibrate=isotonic learns from %d rows, and with fewer than %d calibrate=platt is mostly better", n, isotonicRows))
+	}
+	return nil
+}
+
+// fitCalibration trains a model without each fold of the training rows, and fits the calibration of a run's model to the scores of the rows that they have not seen. They have
+// the penalties that the run ended with: l1, and the precision l2 * rows, which is 1/C. Their scores are aligned with those of the run's model first.
+//
+// It returns nil without a calibration, and for a run that was interrupted: its user waits for the end, and the run can continue.
+func (p *problem) fitCalibration(model *predictor, l2, l1 float64) (calibrator, error) {
+	if p.calibrate == calibrateNone || p.meter.Err() != nil {
 		return nil, nil
 	}
-	of := &predictor{weights: weights, bias: bias}
-	scores, second := make([]float64, len(p.held)), make([]bool, len(p.held))
-	both := [2]int{}
-	for i, r := range p.held {
-		scores[i], second[i] = of.raw(p.src, int(r)), p.target[r] > 0
-		if second[i] {
-			both[1]++
-		} else {
-			both[0]++
+	if p.train == nil {
+		return nil, bellows.Errorf(bellows.Bug, "train", name, "calibrate=%s trains models of folds, and app.Input has no Train", p.calibrate)
+	}
+	for s := range p.splits {
+		p.release(bellows.SplitID(s)) // the job has ended, and folds need the memory
+	}
+	whole, own, second := make([]float64, len(p.rows)), make([]float64, len(p.rows)), make([]bool, len(p.rows))
+	for place, r := range p.rows {
+		whole[place], second[place] = model.raw(p.src, int(r)), p.target[r] > 0
+	}
+	scores, weight := make([]float64, len(p.rows)), p.count.Pick(nil, p.rows)
+	p.meter.Begin(progress.Part{Doing: "calibrating", Unit: "folds", Total: int64(p.folds.Count)})
+	for fold := range p.folds.Count {
+		rows, held := p.folds.Divide(fold, p.rows)
+		by, err := p.trainFold(rows, l2*float64(len(p.rows))/float64(len(rows)), l1)
+		if err != nil {
+			return nil, err
+		}
+		for place, r := range p.rows {
+			own[place] = by.raw(p.src, int(r))
+		}
+		align := p.folds.Align(fold, own, whole, weight)
+		for _, place := range held {
+			scores[place] = align.Of(own[place])
+		}
+		if err := p.meter.Add(1); err != nil {
+			return nil, err
 		}
 	}
-	if both[0] == 0 || both[1] == 0 {
-		return nil, bellows.Errorf(bellows.BadData, "train", name, "calibrate=%s needs held-out rows of both classes, and there are %d of %s and %d of %s", p.calibrate, both[0], p.names[0], both[1], p.names[1]).
-			Hinted("give more rows, or leave calibrate out")
-	}
-	weight := p.count.Pick(nil, p.held)
 	if p.calibrate == calibrateIsotonic {
 		return &isotonic{*loss.FitRising(scores, second, weight)}, nil
 	}
-	c := platt(scores, second, weight)
+	c := calibration.Platt(scores, second, weight)
 	return &c, nil
+}
+
+// trainFold trains a model on some of the training rows, with penalties that are given, as the run trained on all of them. Its splits wait for each other, so that the model has the same bits however it is trained.
+func (p *problem) trainFold(rows []int32, l2, l1 float64) (*predictor, error) {
+	f := &problem{config: p.config, alone: p.alone, targets: targets{names: p.names}, narrow: p.narrow, wide: p.wide, src: p.src, test: p.src, rows: rows, features: p.features}
+	f.l2, f.l1, f.chosen, f.seekL1, f.path = l2, l1, false, false, 0
+	f.calibrate, f.progressive, f.consistency = calibrateNone, false, table.BSP
+	f.meter = progress.New(p.meter.Context()) // the run's own shows folds
+	f.Ending = epochs.Ending{Epochs: p.Epochs}
+	if err := f.arrange(app.Input{}); err != nil {
+		return nil, err
+	}
+	k := newPolicy(f)
+	tables, err := p.train(f.job(k))
+	if err != nil {
+		return nil, err
+	}
+	weights, bias, err := f.solution(tables, k)
+	return &predictor{weights: weights, bias: bias}, err
 }

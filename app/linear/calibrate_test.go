@@ -1,38 +1,20 @@
 package linear
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"bellows/app"
+	"bellows/app/linear/internal/loss"
+	"bellows/data"
+	"bellows/progress"
+	"bellows/train"
 )
-
-// TestPlattFindsTheLogOdds: of scores whose log-odds lie on a line, the line; of scores that say nothing, the share of the class; and of classes that scores tell
-// apart no probabilities of 0 and 1.
-func TestPlattFindsTheLogOdds(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(1, 2))
-	scores, second, noise := make([]float64, 20000), make([]bool, 20000), make([]float64, 20000)
-	ones := 0.0
-	for i := range scores {
-		scores[i], noise[i] = 3*r.NormFloat64(), r.NormFloat64()
-		if second[i] = r.Float64() < 1/(1+math.Exp(-0.7*scores[i]+1)); second[i] {
-			ones++
-		}
-	}
-	if c := platt(scores, second, nil); math.Abs(c.Slope-0.7) > 0.03 || math.Abs(c.Offset+1) > 0.05 {
-		t.Errorf("the line is %+v, not 0.7 and -1", c)
-	}
-	if c := platt(noise, second, nil); math.Abs(c.Slope) > 0.05 || math.Abs(c.Offset-math.Log(ones/(20000-ones))) > 0.02 {
-		t.Errorf("the line of noise is %+v", c)
-	}
-	c := platt([]float64{-2, -1, 1, 2}, []bool{false, false, true, true}, nil)
-	if p := 1 / (1 + math.Exp(-c.of(2))); !(p > 0.7 && p < 0.99) {
-		t.Errorf("of four rows the probability of the surest is %v by %+v", p, c)
-	}
-}
 
 // TestACalibratedMachineHasProbabilities: a support vector machine's are about as good as those of logistic regression, its model keeps them, and the others have none.
 func TestACalibratedMachineHasProbabilities(t *testing.T) {
@@ -121,5 +103,155 @@ func TestCalibrationIsRefused(t *testing.T) {
 		if _, err := New().NewRun(in); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", settings, err)
 		}
+	}
+}
+
+// rare makes rows of two features that say little, with one in six in the second class.
+func rare(rows int, seed uint64) *data.ExampleSet {
+	e := &data.ExampleSet{Features: 2}
+	r := rand.New(rand.NewPCG(seed, 1))
+	for range rows {
+		a, b := 1.5*r.NormFloat64(), 1.5*r.NormFloat64()
+		y := float32(0)
+		if r.Float64() < 1/(1+math.Exp(-0.4*a+1.8)) {
+			y = 1
+		}
+		e.Label, e.Dense = append(e.Label, y), append(e.Dense, float32(a), float32(b))
+	}
+	return e
+}
+
+// meanProbability trains a model and returns the mean probability of the second class over all rows, and the model's details with its tensors.
+func meanProbability(t *testing.T, set *data.Set, seed uint64, slots int, settings string) (mean float64, kept string) {
+	t.Helper()
+	in := app.Input{Data: set, Test: set, Seed: seed, Settings: map[string]string{}}
+	for s := range strings.FieldsSeq(settings) {
+		key, value, _ := strings.Cut(s, "=")
+		in.Settings[key] = value
+	}
+	run, tables, _ := trained(t, in, slots)
+	m, err := run.Model(tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := openModel(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.source(set, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range s.Rows() {
+		mean += loss.Sigmoid(p.score(s, row)) / float64(s.Rows())
+	}
+	return mean, fmt.Sprintf("%s %v", m.Details, m.Tensors)
+}
+
+// TestAlignedFoldsKeepTheShare: the mean probability of a rare class is its share of the training rows, whatever the seed, the loss and the solver. The best weights of hinge are close to 0 here, where
+// the scores of folds have no common scale.
+func TestAlignedFoldsKeepTheShare(t *testing.T) {
+	t.Parallel()
+	set, share := setOf(rare(1000, 5)), 0.0
+	for _, y := range set.Examples.Label {
+		share += float64(y) / 1000
+	}
+	for _, settings := range []string{"loss=hinge calibrate=platt", "loss=hinge calibrate=isotonic solver=dual", "loss=logistic calibrate=platt solver=adagrad", "loss=logistic l1=0.01 l2=0 calibrate=isotonic"} {
+		for seed := range uint64(2) {
+			if mean, _ := meanProbability(t, set, seed+1, 2, settings); math.Abs(mean-share) > 0.01 {
+				t.Errorf("%s, seed %d: the mean probability is %.4f, the share %.4f", settings, seed+1, mean, share)
+			}
+		}
+	}
+}
+
+// TestCalibrationHasTheSameBits with any number of compute slots.
+func TestCalibrationHasTheSameBits(t *testing.T) {
+	t.Parallel()
+	set := setOf(rare(700, 6))
+	for _, settings := range []string{"loss=hinge calibrate=platt", "loss=logistic calibrate=isotonic solver=dual", "loss=squared_hinge calibrate=platt solver=ftrl"} {
+		_, one := meanProbability(t, set, 3, 1, settings)
+		if _, three := meanProbability(t, set, 3, 3, settings); one != three {
+			t.Errorf("%s: with one slot\n%s\nwith three\n%s", settings, one, three)
+		}
+	}
+}
+
+// TestCalibrationTrainsOnAllRows: beside test rows none is held out, and the weights are those of a model without a calibration.
+func TestCalibrationTrainsOnAllRows(t *testing.T) {
+	t.Parallel()
+	weights := map[string]string{}
+	for _, calibrate := range []string{"none", "platt", "isotonic"} {
+		in := app.Input{Data: setOf(rare(400, 7)), Test: setOf(rare(100, 8)), Seed: 2, Settings: map[string]string{"loss": "logistic", "calibrate": calibrate}}
+		run, tables, _ := trained(t, in, 2)
+		m, err := run.Model(tables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run.Items != 400 || !strings.Contains(run.Headline, "nothing else held out") {
+			t.Errorf("calibrate=%s trains on %d rows: %s", calibrate, run.Items, run.Headline)
+		}
+		weights[calibrate] = fmt.Sprint(m.Tensors[:2])
+	}
+	if weights["none"] != weights["platt"] || weights["none"] != weights["isotonic"] {
+		t.Error(weights)
+	}
+}
+
+// TestRareClassesHaveFewerFolds: with less than five rows of a class there are as many folds as rows, and a warning; with one, a refusal before training.
+func TestRareClassesHaveFewerFolds(t *testing.T) {
+	t.Parallel()
+	for rows, want := range map[int]string{0: "all labels are 0", 1: "calibrate=platt needs 2 training rows of each class, and there are 1 of 1", 3: "calibrate=platt uses 3 folds and not 5: label 1 has 3 training rows", 5: ""} {
+		e := rare(60, 9)
+		for i := range e.Label {
+			e.Label[i] = 0
+			if i < rows {
+				e.Label[i] = 1
+			}
+		}
+		in := app.Input{Data: setOf(e), Test: setOf(e), Seed: 1, Train: trainer(1), Settings: map[string]string{"loss": "logistic", "calibrate": "platt"}}
+		run, err := New().NewRun(in)
+		switch {
+		case err != nil:
+			if rows > 1 || !strings.Contains(err.Error(), want) {
+				t.Errorf("%d rows: %v", rows, err)
+			}
+			continue
+		case want == "" && len(run.Warnings) > 0, want != "" && (len(run.Warnings) != 1 || !strings.Contains(run.Warnings[0], want)):
+			t.Errorf("%d rows: warnings %q", rows, run.Warnings)
+		}
+		_, tables, _ := trainedBy(t, run, 1)
+		if _, err := run.Model(tables); err != nil {
+			t.Errorf("%d rows: %v", rows, err)
+		}
+	}
+}
+
+// TestFoldsEndWithTheRun: an interrupted run has a model without a calibration, and one that is interrupted while folds train has none.
+func TestFoldsEndWithTheRun(t *testing.T) {
+	t.Parallel()
+	for _, folds := range []int{0, 2} {
+		ctx, cancel := context.WithCancel(t.Context())
+		in := app.Input{Data: setOf(rare(300, 10)), Seed: 1, Meter: progress.New(ctx), Settings: map[string]string{"loss": "logistic", "calibrate": "platt"}}
+		left, inner := folds, trainer(1)
+		in.Train = func(job train.Job) ([][]float32, error) {
+			if left--; left == 0 {
+				cancel()
+			}
+			return inner(job)
+		}
+		run, err := New().NewRun(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, tables, _ := trainedBy(t, run, 1)
+		if folds == 0 {
+			cancel()
+		}
+		m, err := run.Model(tables)
+		if folds == 0 && (err != nil || strings.Contains(string(m.Details), "calibration")) || folds > 0 && !errors.Is(err, context.Canceled) {
+			t.Errorf("interrupted in fold %d: %v, %v", folds, m, err)
+		}
+		cancel()
 	}
 }

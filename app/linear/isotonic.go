@@ -18,8 +18,6 @@ const (
 // isotonic makes log-odds of scores by a function that rises.
 type isotonic struct{ loss.Rising }
 
-func (c *isotonic) of(score float64) float64 { return c.Of(score) }
-
 // tensor is how a model keeps the calibration.
 func (c *isotonic) tensor() model.Tensor {
 	t := model.Tensor{Name: isotonicTensor, Shape: []int{len(c.Scores), 2}}

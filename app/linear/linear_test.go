@@ -97,11 +97,23 @@ func problemOf(t *testing.T, in app.Input) *problem {
 // trained runs a job to its end and returns its tables and epochs.
 func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []train.Epoch) {
 	t.Helper()
+	in.Train = trainer(slots)
 	run, err := New().NewRun(in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return trainedBy(t, run, slots)
+}
+
+// trainer trains the models of folds.
+func trainer(slots int) app.Train {
+	return func(job train.Job) ([][]float32, error) {
+		res, err := node.Train(context.Background(), job, node.Options{Slots: slots})
+		if err != nil {
+			return nil, err
+		}
+		return res.Tables, nil
+	}
 }
 
 // trainedBy is trained, of a run.

@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/app/examples"
+	"bellows/app/linear/internal/calibration"
 	"bellows/data"
 	"bellows/model"
 )
@@ -20,7 +21,7 @@ type details struct {
 	IndexBase int     `json:"index_base"`         // of sparse input
 	Features  int     `json:"features,omitempty"` // of the data, where the model has only those of features.txt
 
-	Calibration *calibration `json:"calibration,omitempty"` // of scores by calibrate=platt; an isotonic one is a tensor
+	Calibration *calibration.Line `json:"calibration,omitempty"` // of scores by calibrate=platt; an isotonic one is a tensor
 }
 
 // newModel makes the model of a run's tables, whose weights are those that the policy measured last.
@@ -28,33 +29,21 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 	if len(tables) != len(p.tables()) || len(tables[0]) != p.tables()[0].Rows*p.tables()[0].Width {
 		return nil, bellows.Errorf(bellows.Bug, "make model", name, "the tables are not those of the job")
 	}
-	scaled, l2 := k.weights(tables), k.used
-	weights := make([]float32, p.features)
-	bias := scaled[p.features] * float64(p.bias)
-	for j, factor := range p.scale.Factor {
-		w := scaled[j] * float64(factor)
-		weights[j] = float32(w * p.spread)
-		if p.scale.Center != nil {
-			bias -= w * float64(p.scale.Center[j])
-		}
-	}
-	bias = p.center + bias*p.spread
-	for _, w := range append(weights[:p.features:p.features], float32(bias)) {
-		if math.IsNaN(float64(w)) || math.IsInf(float64(w), 0) {
-			return nil, bellows.Errorf(bellows.BadData, "train", name, "the weights grew without bound").Hinted("a larger l2 holds them")
-		}
-	}
-	fitted, err := p.calibrated(weights, float32(bias))
+	weights, bias, err := p.solution(tables, k)
 	if err != nil {
 		return nil, err
 	}
-	d := details{Loss: p.name, L2: l2, L1: k.usedL1, Path: k.path.list, IndexBase: p.src.IndexBase}
+	fitted, err := p.fitCalibration(&predictor{weights: weights, bias: bias}, k.used, k.usedL1)
+	if err != nil {
+		return nil, err
+	}
+	d := details{Loss: p.name, L2: k.used, L1: k.usedL1, Path: k.path.list, IndexBase: p.src.IndexBase}
 	tensors := []model.Tensor{
 		{Name: "weights", Shape: []int{p.features}, Floats: weights},
-		{Name: "bias", Shape: []int{1}, Floats: []float32{float32(bias)}},
+		{Name: "bias", Shape: []int{1}, Floats: []float32{bias}},
 	}
 	switch c := fitted.(type) {
-	case *calibration:
+	case *calibration.Line:
 		d.Calibration = c
 	case *isotonic:
 		tensors = append(tensors, c.tensor())
@@ -77,6 +66,27 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 		App: name, Settings: p.values.All(), Metrics: k.keptMetrics(), Details: about,
 		Tensors: tensors, IDs: ids,
 	}, nil
+}
+
+// solution returns the weights of features as they are in the data, and the bias.
+func (p *problem) solution(tables [][]float32, k *policy) (weights []float32, bias float32, err error) {
+	scaled := k.weights(tables)
+	weights = make([]float32, p.features)
+	sum := scaled[p.features] * float64(p.bias)
+	for j, factor := range p.scale.Factor {
+		w := scaled[j] * float64(factor)
+		weights[j] = float32(w * p.spread)
+		if p.scale.Center != nil {
+			sum -= w * float64(p.scale.Center[j])
+		}
+	}
+	bias = float32(p.center + sum*p.spread)
+	for _, w := range append(weights[:p.features:p.features], bias) {
+		if math.IsNaN(float64(w)) || math.IsInf(float64(w), 0) {
+			return nil, 0, bellows.Errorf(bellows.BadData, "train", name, "the weights grew without bound").Hinted("a larger l2 holds them")
+		}
+	}
+	return weights, bias, nil
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -71,7 +71,7 @@ func (p *predictor) score(s examples.Source, r int) float64 {
 	if p.calibrated == nil {
 		return p.raw(s, r)
 	}
-	return p.calibrated.of(p.raw(s, r))
+	return p.calibrated.Of(p.raw(s, r))
 }
 
 // raw is the score before it is calibrated.

@@ -9,6 +9,7 @@ import (
 	"bellows/app"
 	"bellows/app/epochs"
 	"bellows/app/examples"
+	"bellows/app/linear/internal/calibration"
 	"bellows/data"
 	"bellows/progress"
 	"bellows/table"
@@ -60,6 +61,8 @@ type problem struct {
 	most      int                 // rows of a block
 	steepest  float64             // the least l1 that leaves no weight, where l1 is chosen
 	thin      int                 // of dense rows: see thinned
+	folds     calibration.Folds   // of training rows, where the scores are calibrated
+	train     app.Train           // trains the models of folds
 	columns   []columns           // by split, where Newton's method goes down along them
 }
 
@@ -76,25 +79,33 @@ const (
 )
 
 func newProblem(in app.Input, c config) (*problem, error) {
-	p := &problem{config: c, alone: entriesAlone}
+	p := &problem{config: c, alone: entriesAlone, train: in.Train}
 	if err := p.know(in); err != nil {
 		return nil, err
 	}
-	if err := p.weigh(in); err != nil {
+	if err := p.arrange(in); err != nil {
 		return nil, err
+	}
+	return p, p.deal()
+}
+
+// arrange weighs, scales and lays out the rows that train.
+func (p *problem) arrange(in app.Input) error {
+	if err := p.weigh(in); err != nil {
+		return err
 	}
 	p.dense = p.src.Packed(denseBytes)
 	if err := p.solve(); err != nil {
-		return nil, err
+		return err
 	}
 	p.layout()
 	p.thin = p.thinned()
 	if err := p.measure(); err != nil {
-		return nil, err
+		return err
 	}
 	p.aim()
 	if p.path > 0 && len(p.rows) < pathRows {
-		return nil, bellows.Errorf(bellows.BadData, "train", name, "path=%d needs %d rows to train and to choose, and there are %d", p.path, pathRows, len(p.rows)).Hinted("leave path out, and give l1 or l2")
+		return bellows.Errorf(bellows.BadData, "train", name, "path=%d needs %d rows to train and to choose, and there are %d", p.path, pathRows, len(p.rows)).Hinted("leave path out, and give l1 or l2")
 	}
 	if p.seekL1 && p.chosen && !p.corners {
 		p.chosen, p.l2 = false, 0
@@ -115,7 +126,7 @@ func newProblem(in app.Input, c config) (*problem, error) {
 	case !p.dense && p.dual() && !p.lone:
 		p.share()
 	}
-	return p, p.meter.Err()
+	return p.meter.Err()
 }
 
 // know finds out what rows and labels there are.
@@ -134,17 +145,9 @@ func (p *problem) know(in app.Input) error {
 		p.test = examples.Source{ExampleSet: set, Width: p.features}
 		p.testRow = p.test.AllRows()
 	}
-	p.rows, p.held = examples.Divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, p.calibrate != calibrateNone))
+	p.rows, p.held = examples.Divide(p.src.Rows(), p.seed, data.HeldPercent(in.Test != nil, false))
 	if in.Test == nil {
 		p.test, p.testRow = p.src, p.held
-	}
-	if p.calibrate == calibrateIsotonic {
-		if len(p.held) < isotonicRows {
-			p.warnings = append(p.warnings, fmt.Sprintf("calibrate=isotonic has %d held-out rows to go by, and with fewer than %d calibrate=platt is mostly better", len(p.held), isotonicRows))
-		}
-		if in.Test == nil {
-			p.warnings = append(p.warnings, "the held-out rows calibrate the model, so that its log-loss on them is lower than on others; give others with --test")
-		}
 	}
 	switch {
 	case len(p.rows) < 2:
@@ -423,5 +426,8 @@ func (p *problem) headline(in app.Input) string {
 	for _, told := range p.weighed {
 		form += " · " + told
 	}
-	return fmt.Sprintf("loss %s · %s · %s · %s", p.name, aimed, form, in.HeldOut(p.calibrate != calibrateNone))
+	if p.calibrate != calibrateNone {
+		form += fmt.Sprintf(" · calibrated by %d more trainings (folds)", p.folds.Count)
+	}
+	return fmt.Sprintf("loss %s · %s · %s · %s", p.name, aimed, form, in.HeldOut(false))
 }

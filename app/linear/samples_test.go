@@ -11,6 +11,7 @@ import (
 	"bellows/app"
 	"bellows/app/apptest"
 	"bellows/app/examples"
+	"bellows/app/linear/internal/calibration"
 	"bellows/data"
 )
 
@@ -212,7 +213,7 @@ func TestWeightsOfCalibration(t *testing.T) {
 		scores, second, weights = append(scores, s), append(second, is), append(weights, float32(n))
 		all, allSecond = append(all, slices.Repeat([]float64{s}, n)...), append(allSecond, slices.Repeat([]bool{is}, n)...)
 	}
-	a, b := platt(scores, second, weights), platt(all, allSecond, nil)
+	a, b := calibration.Platt(scores, second, weights), calibration.Platt(all, allSecond, nil)
 	if math.Abs(a.Slope-b.Slope) > 1e-6 || math.Abs(a.Offset-b.Offset) > 1e-6 {
 		t.Errorf("%+v by weights, %+v by rows", a, b)
 	}

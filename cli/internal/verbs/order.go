@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"bellows"
 	"bellows/app"
+	"bellows/cli/internal/audited"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/splits"
@@ -19,6 +21,7 @@ import (
 	"bellows/node"
 	"bellows/progress"
 	"bellows/table"
+	"bellows/train"
 	"bellows/vec"
 )
 
@@ -134,7 +137,7 @@ func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
 	input := app.Input{
 		Data: in.set, Test: in.test, Seed: o.opt.seed, Epochs: o.opt.epochs, Goal: o.goal,
 		Staleness: o.staleness, Slots: o.slots, SlotsMost: o.most, Settings: o.opt.set, Meter: m, From: o.from, Spend: true,
-		Shared: o.shared(),
+		Shared: o.shared(), Train: o.further(m),
 	}
 	made, err := o.app.NewRun(input)
 	if err != nil {
@@ -157,6 +160,21 @@ func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
 		in.idle()
 	}
 	return made, nil
+}
+
+// further returns a function that trains jobs which the model of a run needs beside its own, in this process. Their epochs are not shown. The meter's context interrupts them.
+func (o *order) further(m *progress.Meter) app.Train {
+	return func(job train.Job) ([][]float32, error) {
+		res, err := node.Train(m.Context(), job, node.Options{Slots: max(1, min(o.slots, runtime.GOMAXPROCS(0)))})
+		switch {
+		case m.Err() != nil:
+			return nil, &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Subject: "while the model was calibrated"}
+		case err != nil:
+			return nil, err
+		}
+		checked := audited.Judge(res, run.Progress{Account: res.Audit.Account})
+		return res.Tables, checked.Verdict()
+	}
 }
 
 // place has small tables be all at one node, where no node is a server.

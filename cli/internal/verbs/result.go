@@ -91,7 +91,10 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 	}
 	t.inputs.collect()
 	m, err := t.made.Model(res.Tables)
-	if err != nil {
+	switch {
+	case err != nil && t.stages.Meter.Err() != nil:
+		return t.interrupted("while the model was made;")
+	case err != nil:
 		return err
 	}
 	res.Tables = nil

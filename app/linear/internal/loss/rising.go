@@ -14,8 +14,10 @@ import (
 // Invariant: scores ascend, no two the same, and chances, between 0 and 1 and neither, do not descend (TestIsotonicRises).
 type Rising struct{ Scores, Chances []float32 }
 
-// Of is the log-odds of a score.
+// Of returns the log-odds of a score. The score is rounded to 32 bits first, as those of the points are. Otherwise scores between two neighbours of that width would get chances that no
+// row of the calibration had. Where all scores of a model are that close, those are most (TestScoresCloserThanTheirWidth).
 func (c *Rising) Of(score float64) float64 {
+	score = float64(float32(score))
 	at, _ := slices.BinarySearchFunc(c.Scores, score, func(s float32, score float64) int { return cmp.Compare(float64(s), score) })
 	var p float64
 	switch {

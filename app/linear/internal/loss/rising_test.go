@@ -10,6 +10,27 @@ import (
 	"bellows/app/examples"
 )
 
+// TestScoresCloserThanTheirWidth: scores that are the same in 32 bits have one chance, which is that of the rows with such scores, and none between two points.
+func TestScoresCloserThanTheirWidth(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 1))
+	scores, second, ones := make([]float64, 4000), make([]bool, 4000), 0.0
+	for i := range scores {
+		u := rng.Float64()
+		scores[i] = -1 + 1.2e-7*(2*u-1)
+		if second[i] = rng.Float64() < 0.02+0.3*u; second[i] {
+			ones++
+		}
+	}
+	c, mean := FitRising(scores, second, nil), 0.0
+	for _, s := range scores {
+		mean += Sigmoid(c.Of(s)) / 4000
+	}
+	if share := ones / 4000; math.Abs(mean-share) > 0.002 {
+		t.Errorf("the mean chance is %.4f, the share %.4f, by %+v", mean, share, c)
+	}
+}
+
 // TestIsotonicRises holds pool-adjacent-violators against the formula of the least squares: the chance of a score is the largest, over where a run of scores may begin that ends no earlier, of the least mean
 // of such runs (Barlow et al. 1972, "Statistical inference under order restrictions", theorem 1.4).
 func TestIsotonicRises(t *testing.T) {
