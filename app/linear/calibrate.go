@@ -6,7 +6,6 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/epochs"
-	"bellows/app/linear/internal/calibration"
 	"bellows/app/linear/internal/loss"
 	"bellows/progress"
 	"bellows/table"
@@ -39,12 +38,12 @@ func (p *problem) deal() error {
 	if strata[3] < rows {
 		rare, rows = p.names[1], strata[3]
 	}
-	if p.folds = calibration.Deal(len(p.rows), stratum, rows); p.folds.Count == 0 {
-		return bellows.Errorf(bellows.BadData, "train", name, "calibrate=%s needs %d training rows of each class, and there are %d of %s", p.calibrate, calibration.FoldsLeast, rows, rare).
+	if p.folds = loss.Deal(len(p.rows), stratum, rows); p.folds.Count == 0 {
+		return bellows.Errorf(bellows.BadData, "train", name, "calibrate=%s needs %d training rows of each class, and there are %d of %s", p.calibrate, loss.FoldsLeast, rows, rare).
 			Hinted("give more rows of " + rare + ", or leave calibrate out")
 	}
-	if p.folds.Count < calibration.FoldsMost {
-		p.warnings = append(p.warnings, fmt.Sprintf("calibrate=%s uses %d folds and not %d: label %s has %d training rows; probabilities are rough", p.calibrate, p.folds.Count, calibration.FoldsMost, rare, rows))
+	if p.folds.Count < loss.FoldsMost {
+		p.warnings = append(p.warnings, fmt.Sprintf("calibrate=%s uses %d folds and not %d: label %s has %d training rows; probabilities are rough", p.calibrate, p.folds.Count, loss.FoldsMost, rare, rows))
 	}
 	if n := strata[1] + strata[3]; p.calibrate == calibrateIsotonic && n < isotonicRows {
 		p.warnings = append(p.warnings, fmt.Sprintf("calibrate=isotonic learns from %d rows, and with fewer than %d calibrate=platt is mostly better", n, isotonicRows))
@@ -92,7 +91,7 @@ func (p *problem) fitCalibration(model *predictor, l2, l1 float64) (calibrator, 
 	if p.calibrate == calibrateIsotonic {
 		return &isotonic{*loss.FitRising(scores, second, weight)}, nil
 	}
-	c := calibration.Platt(scores, second, weight)
+	c := loss.Platt(scores, second, weight)
 	return &c, nil
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"bellows"
 	"bellows/app/examples"
-	"bellows/app/linear/internal/calibration"
+	"bellows/app/linear/internal/loss"
 	"bellows/data"
 	"bellows/model"
 )
@@ -21,7 +21,7 @@ type details struct {
 	IndexBase int     `json:"index_base"`         // of sparse input
 	Features  int     `json:"features,omitempty"` // of the data, where the model has only those of features.txt
 
-	Calibration *calibration.Line `json:"calibration,omitempty"` // of scores by calibrate=platt; an isotonic one is a tensor
+	Calibration *loss.Line `json:"calibration,omitempty"` // of scores by calibrate=platt; an isotonic one is a tensor
 }
 
 // newModel makes the model of a run's tables, whose weights are those that the policy measured last.
@@ -43,7 +43,7 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 		{Name: "bias", Shape: []int{1}, Floats: []float32{bias}},
 	}
 	switch c := fitted.(type) {
-	case *calibration.Line:
+	case *loss.Line:
 		d.Calibration = c
 	case *isotonic:
 		tensors = append(tensors, c.tensor())

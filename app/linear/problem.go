@@ -9,7 +9,7 @@ import (
 	"bellows/app"
 	"bellows/app/epochs"
 	"bellows/app/examples"
-	"bellows/app/linear/internal/calibration"
+	"bellows/app/linear/internal/loss"
 	"bellows/data"
 	"bellows/progress"
 	"bellows/table"
@@ -61,7 +61,7 @@ type problem struct {
 	most      int                 // rows of a block
 	steepest  float64             // the least l1 that leaves no weight, where l1 is chosen
 	thin      int                 // of dense rows: see thinned
-	folds     calibration.Folds   // of training rows, where the scores are calibrated
+	folds     loss.Folds          // of training rows, where the scores are calibrated
 	train     app.Train           // trains the models of folds
 	columns   []columns           // by split, where Newton's method goes down along them
 }

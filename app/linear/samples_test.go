@@ -11,7 +11,7 @@ import (
 	"bellows/app"
 	"bellows/app/apptest"
 	"bellows/app/examples"
-	"bellows/app/linear/internal/calibration"
+	"bellows/app/linear/internal/loss"
 	"bellows/data"
 )
 
@@ -213,7 +213,7 @@ func TestWeightsOfCalibration(t *testing.T) {
 		scores, second, weights = append(scores, s), append(second, is), append(weights, float32(n))
 		all, allSecond = append(all, slices.Repeat([]float64{s}, n)...), append(allSecond, slices.Repeat([]bool{is}, n)...)
 	}
-	a, b := calibration.Platt(scores, second, weights), calibration.Platt(all, allSecond, nil)
+	a, b := loss.Platt(scores, second, weights), loss.Platt(all, allSecond, nil)
 	if math.Abs(a.Slope-b.Slope) > 1e-6 || math.Abs(a.Offset-b.Offset) > 1e-6 {
 		t.Errorf("%+v by weights, %+v by rows", a, b)
 	}

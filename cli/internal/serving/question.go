@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"bellows/cli/internal/figures"
@@ -280,7 +281,11 @@ func (s *Served) arrays() arrays {
 	opt := &s.of.Options
 	switch {
 	case s.of.Kind == data.Ratings:
-		return arrays{2, []string{"user", "item"}, "rating"}
+		a := arrays{2, []string{"user", "item"}, "rating"}
+		if as := opt.As; as != nil && as.User != nil && as.Item != nil && as.Item.Number < as.User.Number {
+			slices.Reverse(a.columns)
+		}
+		return a
 	case s.of.Kind != data.Examples:
 		return arrays{}
 	case opt.As == nil || !opt.As.Tabular():

@@ -6,6 +6,9 @@
 //
 // Targets of classes are -1 and 1. Every function takes and gives finite numbers; a dual variable is in the loss's domain as Step gives it, and 0
 // always is.
+//
+// Beside them are the calibrations of scores of two classes. To fit one: Deal rows to folds; for each fold train on the other rows and score its own; Align the scores; then Platt or FitRising. Scores
+// of rows that a model has seen are too sure of themselves.
 package loss
 
 import "math"

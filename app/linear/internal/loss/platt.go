@@ -1,19 +1,9 @@
-// Package calibration turns scores of two classes into log-odds. It fits a calibration to scores and classes, and deals rows to the folds by which the scores are made.
-//
-// The caller's duties, in order:
-//
-//  1. Deal the rows to folds, and for each fold train a model on the rows of the other folds.
-//  2. Score each row by the model that was trained without it. Scores of rows that a model has seen are too sure of themselves.
-//  3. Fit the calibration with Platt, or with loss.FitRising, and apply it to the scores of the model that all rows have trained.
-//
-// The package refuses to train: it neither knows features nor makes scores.
-package calibration
+package loss
 
 import (
 	"math"
 
 	"bellows/app/examples"
-	"bellows/app/linear/internal/loss"
 )
 
 // Line makes log-odds of scores: Slope * score + Offset.
@@ -44,7 +34,7 @@ func Platt(scores []float64, second []bool, weight examples.RowWeights) Line {
 		}
 	}
 	zeros := weight.Total(len(second)) - ones
-	high, low := loss.ClassTargets(second, weight)
+	high, low := ClassTargets(second, weight)
 	target := func(i int) float64 {
 		if second[i] {
 			return high
@@ -54,7 +44,7 @@ func Platt(scores []float64, second []bool, weight examples.RowWeights) Line {
 	cost := func(c Line) (sum float64) {
 		for i, s := range scores {
 			a, t := c.Of(s), target(i)
-			sum += weight.Of(i) * (t*loss.Logistic{}.Value(a, 1) + (1-t)*loss.Logistic{}.Value(a, -1))
+			sum += weight.Of(i) * (t*Logistic{}.Value(a, 1) + (1-t)*Logistic{}.Value(a, -1))
 		}
 		return sum
 	}
@@ -64,7 +54,7 @@ func Platt(scores []float64, second []bool, weight examples.RowWeights) Line {
 		var g, h0, h1, h2, gs float64
 		h0, h2 = plattRidge, plattRidge
 		for i, s := range scores {
-			p := loss.Sigmoid(c.Of(s))
+			p := Sigmoid(c.Of(s))
 			d, q := weight.Of(i)*(p-target(i)), weight.Of(i)*(p*(1-p))
 			g, gs = g+d, gs+d*s
 			h0, h1, h2 = h0+q, h1+q*s, h2+q*s*s
