@@ -3,9 +3,11 @@ package cluster
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -104,6 +106,59 @@ type Submission struct {
 	// Terminal is the screen of who follows the job as if it ran there; nil: there is none.
 	Terminal *screen.Terminal `json:"terminal,omitempty"`
 }
+
+// wordsMost is the number of bytes that the words of a job may have, and commandMost that of words, variables and folder together as they travel: a process of the job is started with one
+// line of a session (lineMost), which has room for more than these.
+const (
+	wordsMost   = 1 << 16
+	commandMost = lineMost / 4
+)
+
+// Check refuses a submission that cannot be started: one without a command, with a relative folder, with variables that are no flags, or too long to travel.
+func (s *Submission) Check() error {
+	if len(s.Args) == 0 || !filepath.IsAbs(s.Dir) {
+		return bellows.Errorf(bellows.Usage, "submit", s.App, "the command is missing, or its folder is not absolute")
+	}
+	for _, v := range s.Env {
+		if !strings.HasPrefix(v, "BELLOWS_") {
+			return bellows.Errorf(bellows.Refused, "submit", s.App, "the variable %.40q is no flag's", v)
+		}
+	}
+	words := len(strings.Join(s.Args, " "))
+	all, err := json.Marshal(Start{Args: s.Args, Env: s.Env, Dir: s.Dir})
+	switch {
+	case err != nil:
+		return bellows.Errorf(bellows.Bug, "submit", s.App, "%w", err)
+	case words > wordsMost:
+		return bellows.Errorf(bellows.Usage, "submit", s.App, "its command has %d bytes; at most %d", words, wordsMost).Hinted("name a folder or a quoted glob instead of many files")
+	case len(all) > commandMost:
+		return bellows.Errorf(bellows.Usage, "submit", s.App, "its command has %d bytes, and %d with its BELLOWS_ variables and its folder as they travel; at most %d", words, len(all), commandMost).
+			Hinted("unset the variables that it does not need")
+	}
+	return nil
+}
+
+// WithoutToken returns the submission without the token of the cluster: neither --token nor BELLOWS_TOKEN leaves the process that was given it.
+func (s Submission) WithoutToken() Submission {
+	var args []string
+	for i := 0; i < len(s.Args); i++ {
+		switch w := s.Args[i]; {
+		case w == "--":
+			args = append(args, s.Args[i:]...)
+			i = len(s.Args)
+		case w == "--token":
+			i++ // its value
+		case !strings.HasPrefix(w, "--token="):
+			args = append(args, w)
+		}
+	}
+	s.Args = args
+	s.Env = slices.DeleteFunc(slices.Clone(s.Env), IsToken)
+	return s
+}
+
+// IsToken reports whether a variable of an environment, NAME=VALUE, is the token of a cluster.
+func IsToken(variable string) bool { return strings.HasPrefix(variable, "BELLOWS_TOKEN=") }
 
 // Program says which program somebody runs.
 type Program struct {

@@ -90,7 +90,7 @@ func Submit(ctx context.Context, c *screen.Console, apps []string, w Where, app,
 		return bellows.Errorf(bellows.IO, "find", "the working directory", "%w", err)
 	}
 	for _, v := range os.Environ() {
-		if strings.HasPrefix(v, "BELLOWS_") && !strings.HasPrefix(v, "BELLOWS_TOKEN=") {
+		if strings.HasPrefix(v, "BELLOWS_") {
 			request.Env = append(request.Env, v)
 		}
 	}
@@ -104,6 +104,10 @@ func Submit(ctx context.Context, c *screen.Console, apps []string, w Where, app,
 		if err := t.name(ctx, client, &request); err != nil {
 			return err
 		}
+	}
+	request = request.WithoutToken()
+	if err := request.Check(); err != nil {
+		return err
 	}
 	j, err := client.Submit(ctx, request)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -93,7 +92,6 @@ func command(s *cluster.Submission) string { return strings.Join(s.Args, " ") }
 const (
 	jobsMost   = 256
 	spoolsKept = 32
-	argsMost   = 1 << 16 // bytes of a command
 )
 
 // submit takes a job into the queue.
@@ -101,13 +99,9 @@ func (m *manager) submit(s cluster.Submission) (d cluster.Job, err error) {
 	if err := m.Program.Takes(&s); err != nil {
 		return d, err
 	}
-	if len(s.Args) == 0 || !filepath.IsAbs(s.Dir) || len(command(&s)) > argsMost {
-		return d, bellows.Errorf(bellows.Usage, "submit", s.App, "the command or its folder is missing or too long")
-	}
-	for _, v := range s.Env {
-		if !strings.HasPrefix(v, "BELLOWS_") {
-			return d, bellows.Errorf(bellows.Refused, "submit", s.App, "the variable %.40q is no flag's", v)
-		}
+	s = s.WithoutToken() // of a caller that has not left it out
+	if err := s.Check(); err != nil {
+		return d, err
 	}
 	j := &job{order: rand.Text(), request: s, state: cluster.Queued, run: s.Run, submitted: time.Now(), processes: map[uint64]uint64{}, started: make(chan struct{}), led: make(chan struct{}), over: make(chan struct{})}
 	if j.spool, err = newSpool(m.Folder.Path); err != nil {

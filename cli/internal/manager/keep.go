@@ -20,20 +20,21 @@ import (
 
 // What the manager has in the registry, and its times. The lease is long enough for a member to be lost, and for a registry of the manager's own to be started again.
 const (
-	officeKey   = "manager"
-	jobsPrefix  = "jobs/"
-	leaseTime   = 15 * time.Second
-	renewEvery  = time.Second
-	silentAfter = 2 * time.Second // then the registry is named
-	recordsMost = 512             // of jobs; of those that are over the oldest go
-	leadWithin  = 30 * time.Second
+	officeKey      = "manager"
+	jobsPrefix     = "jobs/"
+	commandsPrefix = "commands/"
+	leaseTime      = 15 * time.Second
+	renewEvery     = time.Second
+	silentAfter    = 2 * time.Second // then the registry is named
+	recordsMost    = 512             // of jobs; of those that are over the oldest go
+	leadWithin     = 30 * time.Second
 )
 
-// entry is a job as the registry has it.
+// entry is a job as the registry has it: what changes of it, at each checkpoint. Its command is an entry of its own, which is written once.
 type entry struct {
 	Number    int                `json:"number"`
-	Request   cluster.Submission `json:"request"`
-	Cut       bool               `json:"cut,omitempty"` // the request was too long, and its words are missing
+	Request   cluster.Submission `json:"request,omitzero"` // of an older record, which had all in one
+	Cut       bool               `json:"cut,omitempty"`    // likewise
 	State     cluster.State      `json:"state"`
 	Run       string             `json:"run"`
 	Submitted time.Time          `json:"submitted"`
@@ -49,6 +50,12 @@ type entry struct {
 	Recoveries []cluster.Recovery  `json:"recoveries,omitempty"`
 }
 
+// ordered is the command of a job as the registry has it.
+type ordered struct {
+	Request cluster.Submission `json:"request"`
+	Cut     bool               `json:"cut,omitempty"` // the request was too long, and its words are missing
+}
+
 // keeper has in the registry what a manager that follows must know. One goroutine, run, writes; all its writes are under the manager's term.
 //
 // Lock: the manager's, of wanted, saved and silent.
@@ -58,6 +65,7 @@ type keeper struct {
 	lease  registry.Lease
 	office registry.Leadership
 	have   map[int]registry.Revision // of records
+	stored map[int]bool              // commands that are there as they are to be
 	wake   chan struct{}
 	done   chan struct{}
 
@@ -67,7 +75,7 @@ type keeper struct {
 
 // take wins the election, and reads what the manager before has left.
 func (m *manager) take(ctx context.Context) error {
-	k := &keeper{m: m, reg: m.Registry, have: map[int]registry.Revision{}, wake: make(chan struct{}, 1), done: make(chan struct{}), wanted: map[int]chan struct{}{}}
+	k := &keeper{m: m, reg: m.Registry, have: map[int]registry.Revision{}, stored: map[int]bool{}, wake: make(chan struct{}, 1), done: make(chan struct{}), wanted: map[int]chan struct{}{}}
 	ctx, cancel := context.WithTimeoutCause(ctx, leadWithin, fmt.Errorf("it has not gone within %v", leadWithin))
 	defer cancel()
 	if m.Own { // the folder's lock says that whoever led is gone
@@ -78,16 +86,11 @@ func (m *manager) take(ctx context.Context) error {
 	if err := k.campaign(ctx); err != nil {
 		return err
 	}
-	list, _, err := k.reg.List(ctx, jobsPrefix)
+	list, err := k.read(ctx)
 	if err != nil {
 		return err
 	}
-	for _, e := range list {
-		r, err := decodeEntry(e.Key, e.Value)
-		if err != nil {
-			return bellows.Errorf(bellows.BadData, "read", e.Key+" of "+k.reg.Name(), "it is no job: %w", err).Hinted("`down` forgets all jobs")
-		}
-		k.have[r.Number] = e.Revision
+	for _, r := range list {
 		m.jobs = append(m.jobs, m.recovered(r))
 	}
 	slices.SortFunc(m.jobs, func(a, b *job) int { return a.number - b.number })
@@ -96,6 +99,54 @@ func (m *manager) take(ctx context.Context) error {
 		k.want(j.number)
 	}
 	return nil
+}
+
+// read returns the jobs in the registry, each with its command. A command of no job is deleted: whoever was to delete it has ended in between.
+func (k *keeper) read(ctx context.Context) (jobs []*entry, err error) {
+	list, _, err := k.reg.List(ctx, jobsPrefix)
+	if err != nil {
+		return nil, err
+	}
+	commands, _, err := k.reg.List(ctx, commandsPrefix)
+	if err != nil {
+		return nil, err
+	}
+	wrong := func(e *registry.Entry, err error) error {
+		return bellows.Errorf(bellows.BadData, "read", e.Key+" of "+k.reg.Name(), "it is no job: %w", err).Hinted("`down` forgets all jobs")
+	}
+	for i := range list {
+		r, err := decodeEntry(list[i].Key, list[i].Value)
+		if err != nil {
+			return nil, wrong(&list[i], err)
+		}
+		k.have[r.Number] = list[i].Revision
+		jobs = append(jobs, r)
+	}
+	for i := range commands {
+		e := &commands[i]
+		at := slices.IndexFunc(jobs, func(r *entry) bool { return commandKey(r.Number) == e.Key })
+		if at < 0 {
+			if err := k.reg.Delete(ctx, e.Key, k.office.Holds()); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := jobs[at].take(e.Value); err != nil {
+			return nil, wrong(e, err)
+		}
+		k.stored[jobs[at].Number] = true
+	}
+	for _, r := range jobs {
+		clean := r.Request.WithoutToken() // which an older manager has kept
+		if len(clean.Args) < len(r.Request.Args) || len(clean.Env) < len(r.Request.Env) {
+			delete(k.stored, r.Number)
+		}
+		r.Request = clean
+		if r.Term > 0 && !r.Cut && len(r.Request.Args) == 0 {
+			return nil, wrong(&registry.Entry{Key: jobKey(r.Number)}, errors.New("it has no command"))
+		}
+	}
+	return jobs, nil
 }
 
 // campaign waits until this manager leads. Its lease may be over by then, since the one before may have been that of a manager which lived on for a while: then it has another
@@ -117,7 +168,18 @@ func (k *keeper) campaign(ctx context.Context) error {
 	}
 }
 
-func jobKey(number int) string { return fmt.Sprintf("%s%08d", jobsPrefix, number) }
+func jobKey(number int) string     { return fmt.Sprintf("%s%08d", jobsPrefix, number) }
+func commandKey(number int) string { return fmt.Sprintf("%s%08d", commandsPrefix, number) }
+
+// take takes the command of a job as the registry has it.
+func (r *entry) take(value []byte) error {
+	var o ordered
+	if err := json.Unmarshal(value, &o); err != nil {
+		return err
+	}
+	r.Request, r.Cut = o.Request, o.Cut
+	return nil
+}
 
 // decodeEntry reads a job as the registry has it under a key. What no manager has written is refused: who writes there may start processes as this user.
 func decodeEntry(key string, value []byte) (*entry, error) {
@@ -133,8 +195,6 @@ func decodeEntry(key string, value []byte) (*entry, error) {
 		return nil, fmt.Errorf("its state is %.20q", string(r.State))
 	case r.Term < 0 || r.InRow < 0 || r.InRow > cluster.InRowMost || len(r.Recoveries) > cluster.RecoveriesKept:
 		return nil, fmt.Errorf("it was led %d times, and lost %d times in a row", r.Term, r.InRow)
-	case r.Term > 0 && !r.Cut && len(r.Request.Args) == 0:
-		return nil, errors.New("it has no command")
 	case len(r.Order) > orderMost || strings.Trim(r.Order, orderLetters) != "":
 		return nil, fmt.Errorf("its order is %.40q", r.Order)
 	}
@@ -151,7 +211,7 @@ const (
 func (m *manager) recovered(r *entry) *job {
 	j := &job{number: r.Number, order: r.Order, request: r.Request, state: r.State, run: r.Run, submitted: r.Submitted, began: r.Began, ended: r.Ended, exit: r.Exit,
 		processes: map[uint64]uint64{}, started: make(chan struct{}), led: make(chan struct{}), over: make(chan struct{}),
-		recovering: recovering{term: r.Term, cancelled: r.Cancelled, checkpoint: r.Checkpoint, inRow: r.InRow, recoveries: r.Recoveries}}
+		recovering: recovering{term: r.Term, cut: r.Cut, cancelled: r.Cancelled, checkpoint: r.Checkpoint, inRow: r.InRow, recoveries: r.Recoveries}}
 	if r.State == cluster.Running {
 		j.term = max(1, j.term)
 	}
@@ -334,28 +394,42 @@ func (k *keeper) write(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, silentAfter)
 	defer cancel()
 	for {
-		number, text, err := k.next()
+		number, command, text, err := k.next()
 		if number == 0 || err != nil {
 			break
 		}
-		at, err := registry.Settle(ctx, k.reg, jobKey(number), text, 0, k.have[number], k.office.Holds())
-		if err != nil {
+		if err := k.put(ctx, number, command, text); err != nil {
 			k.m.mu.Lock()
 			k.want(number)
 			k.m.mu.Unlock()
-			if e, got := k.reg.Get(ctx, jobKey(number)); got == nil {
-				k.have[number] = e.Revision
-			}
 			return err
 		}
-		k.have[number] = at
 		k.wrote(number, text)
 	}
 	return k.trim(ctx)
 }
 
+// put writes a job, and its command once: before the job, since none is without one.
+func (k *keeper) put(ctx context.Context, number int, command, text []byte) error {
+	if !k.stored[number] {
+		if _, err := k.reg.Put(ctx, commandKey(number), command, 0, k.office.Holds()); err != nil {
+			return err
+		}
+		k.stored[number] = true
+	}
+	at, err := registry.Settle(ctx, k.reg, jobKey(number), text, 0, k.have[number], k.office.Holds())
+	if err == nil {
+		k.have[number] = at
+		return nil
+	}
+	if e, got := k.reg.Get(ctx, jobKey(number)); got == nil {
+		k.have[number] = e.Revision
+	}
+	return err
+}
+
 // next is a job that is to be written, 0 if none is.
-func (k *keeper) next() (number int, text []byte, err error) {
+func (k *keeper) next() (number int, command, text []byte, err error) {
 	k.m.mu.Lock()
 	defer k.m.mu.Unlock()
 	for n := range k.wanted {
@@ -365,10 +439,15 @@ func (k *keeper) next() (number int, text []byte, err error) {
 	}
 	at := slices.IndexFunc(k.m.jobs, func(j *job) bool { return j.number == number })
 	if at < 0 {
-		return 0, nil, nil
+		return 0, nil, nil, nil
 	}
-	text, err = k.m.jobs[at].entry()
-	return number, text, err
+	if !k.stored[number] {
+		command, err = k.m.jobs[at].command()
+	}
+	if err == nil {
+		text, err = k.m.jobs[at].entry()
+	}
+	return number, command, text, err
 }
 
 // wrote tells who waits for it, unless the job has changed since.
@@ -382,16 +461,26 @@ func (k *keeper) wrote(number int, text []byte) {
 	}
 }
 
-// entry is the job for the registry: without tokens, and without its words where they are too long for that. The manager's lock is held.
+// entry is what changes of the job, for the registry. The manager's lock is held.
 func (j *job) entry() ([]byte, error) {
-	r := entry{Number: j.number, Request: j.request, State: j.state, Run: j.run, Submitted: j.submitted, Began: j.began, Ended: j.ended, Exit: j.exit,
+	r := entry{Number: j.number, State: j.state, Run: j.run, Submitted: j.submitted, Began: j.began, Ended: j.ended, Exit: j.exit,
 		Order: j.order, Term: j.term, Cancelled: j.cancelled, Checkpoint: j.checkpoint, InRow: j.inRow, Recoveries: j.recoveries}
-	r.Request.Terminal = nil
-	r.Request.Env = slices.DeleteFunc(slices.Clone(r.Request.Env), func(v string) bool { return strings.HasPrefix(v, "BELLOWS_TOKEN=") })
 	text, err := json.Marshal(r)
 	if err == nil && len(text) > registry.ValueBytesMost {
-		r.Cut, r.Request.Env, r.Request.Args, r.Recoveries = true, nil, []string{"(a command too long to keep)"}, nil
+		r.Recoveries = nil
 		text, err = json.Marshal(r)
+	}
+	return text, err
+}
+
+// command is the job's command for the registry: without a token, and without its words where they are too long for that. The manager's lock is held.
+func (j *job) command() ([]byte, error) {
+	o := ordered{Request: j.request.WithoutToken(), Cut: j.cut}
+	o.Request.Terminal = nil
+	text, err := json.Marshal(o)
+	if err == nil && len(text) > registry.ValueBytesMost {
+		o.Cut, o.Request.Env, o.Request.Args = true, nil, []string{"(a command too long to keep)"}
+		text, err = json.Marshal(o)
 	}
 	return text, err
 }
@@ -411,12 +500,24 @@ func (k *keeper) trim(ctx context.Context) error {
 		if number == 0 {
 			return nil
 		}
-		if err := k.reg.Delete(ctx, jobKey(number), k.office.Holds()); err != nil {
+		if err := k.remove(ctx, number); err != nil {
 			return err
 		}
-		delete(k.have, number)
 	}
 	return nil
+}
+
+// remove deletes a job, and its command behind it: there is no job without one.
+func (k *keeper) remove(ctx context.Context, number int) error {
+	if err := k.reg.Delete(ctx, jobKey(number), k.office.Holds()); err != nil {
+		return err
+	}
+	delete(k.have, number)
+	err := k.reg.Delete(ctx, commandKey(number), k.office.Holds())
+	if err == nil {
+		delete(k.stored, number)
+	}
+	return err
 }
 
 // end writes what is left to write and resigns. What was said by `down` removes all that the registry has of the cluster.
@@ -425,7 +526,7 @@ func (k *keeper) end(forget bool) {
 	defer cancel()
 	if forget {
 		for number := range k.have {
-			if err := k.reg.Delete(ctx, jobKey(number), k.office.Holds()); err != nil {
+			if err := k.remove(ctx, number); err != nil {
 				k.m.logf("job %d stays in the registry: %v", number, err)
 				break
 			}

@@ -85,8 +85,10 @@ const marker = "_BELLOWS_CLUSTER"
 // Inside reports whether this process was started by a manager.
 func Inside() bool { return os.Getenv(marker) != "" }
 
-// Mark is the environment of what a cluster starts.
-func Mark() []string { return append(os.Environ(), marker+"=1") }
+// Mark is the environment of what a cluster starts: that of this process, without a token.
+func Mark() []string {
+	return append(slices.DeleteFunc(os.Environ(), cluster.IsToken), marker+"=1")
+}
 
 // readyWithin is how long nodes that were started may take to be there, and endWithin those that were told to end.
 const (

@@ -368,7 +368,8 @@ func TestAJobOfAnotherProgramIsRefused(t *testing.T) {
 	for name, s := range map[string]cluster.Submission{
 		"no words":      {App: "mf", Dir: "/", Program: u.program},
 		"a place":       {App: "mf", Args: []string{"train"}, Dir: "here", Program: u.program},
-		"a long word":   {App: "mf", Args: []string{strings.Repeat("x", argsMost+1)}, Dir: "/", Program: u.program},
+		"a long word":   {App: "mf", Args: []string{strings.Repeat("x", 1<<16+1)}, Dir: "/", Program: u.program},
+		"long together": {App: "mf", Args: []string{strings.Repeat("\x01", 1<<15)}, Env: []string{"BELLOWS_X=" + strings.Repeat("x", 1<<16)}, Dir: "/", Program: u.program},
 		"a variable":    {App: "mf", Args: []string{"train"}, Env: []string{"LD_PRELOAD=x"}, Dir: "/", Program: u.program},
 		"of the inside": {App: "mf", Args: []string{"train"}, Env: []string{marker + "="}, Dir: "/", Program: u.program},
 	} {

@@ -18,6 +18,7 @@ import (
 // by the order that the run's record has, and goes on there from the last checkpoint.
 type recovering struct {
 	term       int // counts the processes that have led it
+	cut        bool // its command was too long for the registry of the manager before
 	cancelled  bool
 	checkpoint *cluster.Checkpoint // the last that was told of
 	inRow      int                 // deaths with no newer one in between
