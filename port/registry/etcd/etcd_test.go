@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,8 +20,11 @@ import (
 	"bellows/port/registry/registrytest"
 )
 
-// asMember marks a process of this test that is a member of a cluster: NAME CLUSTER.
-const asMember = "_REGISTRY_MEMBER"
+// asMember marks a process of this test that is a member of a cluster: NAME CLUSTER. memberQuota is how large its data may be.
+const (
+	asMember    = "_REGISTRY_MEMBER"
+	memberQuota = "_REGISTRY_QUOTA"
+)
 
 // TestMain is a member where it was started as one. It ends with its standard input.
 func TestMain(m *testing.M) {
@@ -33,7 +37,8 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin) // its end is what is waited for
 		cancel()
 	}()
-	err := member.Run(ctx, member.Config{Folder: "data-" + name, Name: name, Client: "unix://" + name + ":1", Peer: "unix://" + name + ":2", Cluster: cluster}, func() { fmt.Println("ready") })
+	quota, _ := strconv.ParseInt(os.Getenv(memberQuota), 10, 64) // none: the usual one
+	err := member.Run(ctx, member.Config{Folder: "data-" + name, Name: name, Client: "unix://" + name + ":1", Peer: "unix://" + name + ":2", Cluster: cluster, QuotaBytes: quota}, func() { fmt.Println("ready") })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -5,16 +5,22 @@
 package member
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"bellows"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
 )
 
 // Config is what a member needs.
@@ -24,6 +30,8 @@ type Config struct {
 	Client  string // address at which clients are heard
 	Peer    string // and members
 	Cluster string // NAME=PEER of all members, with commas; "": it is alone
+	// QuotaBytes is how large its data may be, with those of past revisions; 0: 256 MiB. A member that is full makes room by itself.
+	QuotaBytes int64
 }
 
 // Times and limits. With these a member that is alone is ready in some tens of milliseconds more than it takes to read its data, and three have another leader within a second.
@@ -32,7 +40,7 @@ const (
 	electionMillis = 500
 	quotaBytes     = 256 << 20
 	requestBytes   = 1 << 20
-	historyKept    = "4096" // changes that watches may be behind; looked at every five minutes
+	historyKept    = "1024" // changes that watches may be behind; looked at every five minutes
 	readyWithin    = 30 * time.Second
 )
 
@@ -61,7 +69,7 @@ func Run(ctx context.Context, c Config, ready func()) error {
 		e.InitialCluster = c.Name + "=" + c.Peer
 	}
 	e.TickMs, e.ElectionMs = tickMillis, electionMillis
-	e.QuotaBackendBytes, e.MaxRequestBytes = quotaBytes, requestBytes
+	e.QuotaBackendBytes, e.MaxRequestBytes = cmp.Or(c.QuotaBytes, quotaBytes), requestBytes
 	e.AutoCompactionMode, e.AutoCompactionRetention = "revision", historyKept
 	e.EnableGRPCGateway = false
 	e.LogLevel, e.LogOutputs = "error", []string{"stderr"}
@@ -74,6 +82,9 @@ func Run(ctx context.Context, c Config, ready func()) error {
 	defer late.Stop()
 	select {
 	case <-server.Server.ReadyNotify():
+		if err := makeRoom(ctx, server.Server); err != nil {
+			return fail(bellows.Unavailable, err)
+		}
 		ready()
 	case err := <-server.Err():
 		return fail(bellows.Unavailable, err)
@@ -82,10 +93,45 @@ func Run(ctx context.Context, c Config, ready func()) error {
 	case <-ctx.Done():
 		return nil
 	}
-	select {
-	case err := <-server.Err():
-		return fail(bellows.Unavailable, err)
-	case <-ctx.Done():
+	tick := time.NewTicker(roomEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-server.Err():
+			return fail(bellows.Unavailable, err)
+		case <-tick.C:
+			if err := makeRoom(ctx, server.Server); err != nil {
+				return fail(bellows.Unavailable, err)
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// roomEvery is how often a member looks whether it is full.
+const roomEvery = time.Second
+
+// makeRoom has a member that is full written to again: it forgets past revisions, gives their space back, and ends the alarm by which etcd refuses all that is put. etcd itself leaves that to an
+// operator, whom this registry has not got.
+func makeRoom(ctx context.Context, s *etcdserver.EtcdServer) error {
+	full := slices.DeleteFunc(s.Alarms(), func(a *pb.AlarmMember) bool { return a.Alarm != pb.AlarmType_NOSPACE })
+	if len(full) == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	_, err := s.Compact(ctx, &pb.CompactionRequest{Revision: s.KV().Rev(), Physical: true})
+	if err != nil && !errors.Is(err, mvcc.ErrCompacted) {
+		return fmt.Errorf("it is full, and past revisions are not forgotten: %w", err)
+	}
+	if err := s.Defragment(); err != nil {
+		return fmt.Errorf("it is full, and its space is not given back: %w", err)
+	}
+	for _, a := range full {
+		if _, err := s.Alarm(ctx, &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, MemberID: a.MemberID, Alarm: pb.AlarmType_NOSPACE}); err != nil {
+			return fmt.Errorf("it was full, and the alarm does not end: %w", err)
+		}
+	}
+	return nil
 }
