@@ -138,10 +138,27 @@ func (s *Shaper) Scale(ctx context.Context, workers, servers int) (Result, error
 // Drain has a node leave: what it has goes to others, and nobody comes in its place. With a notice it is over by then, and an
 // error says what the node still has; what has no copy goes first. 0: it takes as long as it takes. Errors are as of Scale.
 func (s *Shaper) Drain(ctx context.Context, n bellows.NodeID, notice time.Duration) (Result, error) {
-	if notice < 0 || notice > 0 && notice < time.Millisecond {
-		return Result{}, bellows.Errorf(bellows.Config, "drain", fmt.Sprintf("node %d", n), "a notice of %v; it must be at least 1ms", notice)
+	results, errs := s.DrainAll(ctx, []bellows.NodeID{n}, notice)
+	return results[0], errs[0]
+}
+
+// DrainAll is Drain for several nodes that leave together: one plan is made, by which nothing goes to a node that leaves as well. Results and errors are by node.
+func (s *Shaper) DrainAll(ctx context.Context, nodes []bellows.NodeID, notice time.Duration) ([]Result, []error) {
+	var list []reshape.Drain
+	results, errs := make([]Result, len(nodes)), make([]error, len(nodes))
+	for i, n := range nodes {
+		if notice < 0 || notice > 0 && notice < time.Millisecond {
+			errs[i] = bellows.Errorf(bellows.Config, "drain", fmt.Sprintf("node %d", n), "a notice of %v; it must be at least 1ms", notice)
+		}
+		list = append(list, reshape.Drain{Node: n, NoticeMillis: notice.Milliseconds()})
 	}
-	return s.ask(ctx, "drain", reshape.Ask{Drain: &reshape.Drain{Node: n, NoticeMillis: notice.Milliseconds()}})
+	if len(nodes) == 0 || errs[0] != nil {
+		return results, errs
+	}
+	for i, a := range s.asks(ctx, "drain", func(m *reshape.Machine, fx *reshape.Effects) []reshape.AskID { return m.AskDrains(list, fx) }, len(nodes)) {
+		results[i], errs[i] = a.Result, a.err
+	}
+	return results, errs
 }
 
 // Warn is Drain for whoever does not wait: what becomes of it is told as a decision.
@@ -165,29 +182,50 @@ func (s *Shaper) Shape(ctx context.Context, p shape.Policy) (Result, error) {
 
 // ask asks the machine, and waits for its answer.
 func (s *Shaper) ask(ctx context.Context, what string, a reshape.Ask) (Result, error) {
+	got := s.asks(ctx, what, func(m *reshape.Machine, fx *reshape.Effects) []reshape.AskID { return []reshape.AskID{m.Ask(a, fx)} }, 1)[0]
+	return got.Result, got.err
+}
+
+// answered is what has come of an Ask.
+type answered struct {
+	Result
+	err error
+}
+
+// asks asks the machine for so many things in one step, and waits for all answers.
+func (s *Shaper) asks(ctx context.Context, what string, ask func(*reshape.Machine, *reshape.Effects) []reshape.AskID, n int) []answered {
+	list := make([]answered, n)
 	layout, err := s.job.Layout(ctx)
 	if err != nil {
-		return Result{}, err
+		for i := range list {
+			list[i].err = err
+		}
+		return list
 	}
-	answer := make(chan reshape.Outcome, 1)
-	var id reshape.AskID
+	var ids []reshape.AskID
+	var answers []chan reshape.Outcome
 	s.step(func(m *reshape.Machine, fx *reshape.Effects) {
 		m.Observe(s.facts(&layout), fx)
-		id = m.Ask(a, fx)
-		s.waiting[id] = answer
-	})
-	select {
-	case o := <-answer:
-		return result(what, &o)
-	case <-ctx.Done():
-		s.step(func(m *reshape.Machine, fx *reshape.Effects) { m.Withdraw(id, fx) })
-		o := <-answer // of that step, or of one before
-		r, err := result(what, &o)
-		if err != nil {
-			err = bellows.Errorf(bellows.Interrupted, what, "", "%w", context.Cause(ctx))
+		ids = ask(m, fx)
+		for _, id := range ids {
+			answer := make(chan reshape.Outcome, 1)
+			s.waiting[id] = answer
+			answers = append(answers, answer)
 		}
-		return r, err
+	})
+	for i, answer := range answers {
+		select {
+		case o := <-answer:
+			list[i].Result, list[i].err = result(what, &o)
+		case <-ctx.Done():
+			s.step(func(m *reshape.Machine, fx *reshape.Effects) { m.Withdraw(ids[i], fx) })
+			o := <-answer // of that step, or of one before
+			if list[i].Result, list[i].err = result(what, &o); list[i].err != nil {
+				list[i].err = bellows.Errorf(bellows.Interrupted, what, "", "%w", context.Cause(ctx))
+			}
+		}
 	}
+	return list
 }
 
 // result is the answer as callers want it.

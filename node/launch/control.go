@@ -72,6 +72,19 @@ func (c *Control) Drain(ctx context.Context, n bellows.NodeID, notice time.Durat
 	return s.Drain(ctx, n, notice)
 }
 
+// DrainAll is that of elastic.Shaper. The processes of nodes that have no error have ended when it returns.
+func (c *Control) DrainAll(ctx context.Context, nodes []bellows.NodeID, notice time.Duration) ([]elastic.Result, []error) {
+	s, err := c.shaper("drain")
+	if err != nil {
+		errs := make([]error, len(nodes))
+		for i := range errs {
+			errs[i] = err
+		}
+		return make([]elastic.Result, len(nodes)), errs
+	}
+	return s.DrainAll(ctx, nodes, notice)
+}
+
 // Switch is that of elastic.Shaper.
 func (c *Control) Switch(ctx context.Context, n bellows.NodeID, role elastic.Role) (elastic.Result, error) {
 	s, err := c.shaper("switch")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"bellows"
 	"bellows/policy/plan"
@@ -12,37 +13,82 @@ import (
 
 // Ask takes what somebody wants; its Outcome comes with the effects of this step or of a later one. What was asked before
 // is superseded, but for drains: who is told to leave leaves.
-func (m *Machine) Ask(a Ask, fx *Effects) AskID {
-	m.lastAsk++
-	new := asked{m.lastAsk, a, m.clock}
-	if m.over != "" || !m.known {
-		why := m.over
-		if why == "" {
-			why = "the job has not begun"
-		}
-		m.answer(&new, Outcome{Err: why}, fx)
-		return new.AskID
+func (m *Machine) Ask(a Ask, fx *Effects) AskID { return m.ask([]Ask{a}, fx)[0] }
+
+// AskDrains asks for several nodes to leave, with one plan for all of them: nothing goes to a node that leaves as well. Each has an AskID and an Outcome of its own.
+func (m *Machine) AskDrains(list []Drain, fx *Effects) []AskID {
+	asks := make([]Ask, len(list))
+	for i := range list {
+		asks[i].Drain = &list[i]
 	}
-	want, leaves, err := m.decide(&new)
+	return m.ask(asks, fx)
+}
+
+// ask takes one Ask, or several drains.
+func (m *Machine) ask(list []Ask, fx *Effects) (ids []AskID) {
+	var news []asked
+	for _, a := range list {
+		m.lastAsk++
+		ids = append(ids, m.lastAsk)
+		news = append(news, asked{m.lastAsk, a, m.clock})
+	}
+	news = slices.DeleteFunc(news, func(n asked) bool {
+		o := Outcome{}
+		switch {
+		case m.over != "":
+			o.Err = m.over
+		case !m.known:
+			o.Err = "the job has not begun"
+		case n.Drain != nil:
+			if err := m.canLeave(n.Drain); err != nil {
+				o = Outcome{Err: err.Error(), Bad: true}
+			}
+		}
+		if o.Err != "" {
+			m.answer(&n, o, fx)
+		}
+		return o.Err != ""
+	})
+	if len(news) == 0 {
+		return ids
+	}
+	want, leaves, err := m.decide(news)
 	if err != nil {
-		m.answer(&new, Outcome{Err: err.Error(), Bad: true}, fx)
-		return new.AskID
+		for i := range news {
+			m.answer(&news[i], Outcome{Err: err.Error(), Bad: true}, fx)
+		}
+		return ids
 	}
 	m.asks = slices.DeleteFunc(m.asks, func(old asked) bool {
-		if old.Drain != nil && old.Drain.Node != drained(&a) {
+		if old.Drain != nil && !slices.ContainsFunc(news, func(n asked) bool { return n.Drain != nil && n.Drain.Node == old.Drain.Node }) {
 			return false
 		}
 		m.answer(&old, Outcome{Err: "something else was asked since", Superseded: true}, fx)
 		return true
 	})
-	m.asks = append(m.asks, new)
+	m.asks = append(m.asks, news...)
 	m.goal = &goal{want: want, leaves: leaves, stale: true, began: m.clock, places: map[OpID]int{}, stuck: map[subject]stuck{}, tries: map[subject]tries{}}
-	m.forgive(a.Drain)
+	for i := range news {
+		m.forgive(news[i].Drain)
+	}
 	for _, n := range m.now.Nodes {
 		m.goal.newest = max(m.goal.newest, n.ID)
 	}
 	m.advance(fx)
-	return new.AskID
+	return ids
+}
+
+// canLeave returns an error if a node cannot be asked to leave.
+func (m *Machine) canLeave(d *Drain) error {
+	switch {
+	case d.Node == Leader:
+		return fmt.Errorf("node %d leads the job and cannot leave", d.Node)
+	case !m.there(d.Node):
+		return fmt.Errorf("there is no node %d", d.Node)
+	case d.NoticeMillis < 0:
+		return fmt.Errorf("a notice of %d ms", d.NoticeMillis)
+	}
+	return nil
 }
 
 // forgive lets nodes be emptied whose notice has run out, where nobody waits for that any more, or waits anew: they were told to leave, and
@@ -54,14 +100,6 @@ func (m *Machine) forgive(anew *Drain) {
 			m.late[n] = true
 		}
 	}
-}
-
-// drained is the node that is told to leave; where none is, one that never leaves.
-func drained(a *Ask) bellows.NodeID {
-	if a.Drain == nil {
-		return Leader
-	}
-	return a.Drain.Node
 }
 
 // base is the nodes from which it goes on: those that are there, with the roles that they are to have, those that are on their way, and not
@@ -88,8 +126,8 @@ func (m *Machine) base(leaves []bellows.NodeID) (nodes []shape.Node) {
 	return nodes
 }
 
-// decide makes a shape of what is asked.
-func (m *Machine) decide(a *asked) (want shape.Decision, leaves []bellows.NodeID, err error) {
+// decide makes a shape of what is asked: of one Ask, or of several drains.
+func (m *Machine) decide(news []asked) (want shape.Decision, leaves []bellows.NodeID, err error) {
 	for i := range m.asks {
 		if d := m.asks[i].Drain; d != nil && m.there(d.Node) {
 			leaves = append(leaves, d.Node)
@@ -102,16 +140,9 @@ func (m *Machine) decide(a *asked) (want shape.Decision, leaves []bellows.NodeID
 			}
 		}
 	}
-	if d := a.Drain; d != nil {
-		switch {
-		case d.Node == Leader:
-			return want, nil, fmt.Errorf("node %d leads the job and cannot leave", d.Node)
-		case !m.there(d.Node):
-			return want, nil, fmt.Errorf("there is no node %d", d.Node)
-		case d.NoticeMillis < 0:
-			return want, nil, fmt.Errorf("a notice of %d ms", d.NoticeMillis)
-		}
-		if !slices.Contains(leaves, d.Node) {
+	a := &news[0]
+	for i := range news {
+		if d := news[i].Drain; d != nil && !slices.Contains(leaves, d.Node) {
 			leaves = append(leaves, d.Node)
 		}
 	}
@@ -139,7 +170,7 @@ func (m *Machine) decide(a *asked) (want shape.Decision, leaves []bellows.NodeID
 			want, err = shape.Deal(s, nodes)
 		}
 		if err == nil {
-			want.Reason = m.reason(a, &want.Shape)
+			want.Reason = m.reason(news, &want.Shape)
 		}
 	}
 	if err != nil {
@@ -198,17 +229,26 @@ func (m *Machine) counts(w *shape.Want, nodes []shape.Node, leaves []bellows.Nod
 }
 
 // reason says why the shape is wanted.
-func (m *Machine) reason(a *asked, want *shape.Shape) string {
+func (m *Machine) reason(news []asked, want *shape.Shape) string {
+	a := &news[0]
 	if a.Drain == nil {
 		now := m.shape()
 		w, s := now.Counts()
 		workers, servers := want.Counts()
 		return fmt.Sprintf("%d workers and %d servers are wanted, there are %d and %d", workers, servers, w, s)
 	}
-	if a.Drain.NoticeMillis == 0 {
-		return fmt.Sprintf("node-%d is to leave", a.Drain.Node)
+	var names []string
+	for i := range news {
+		names = append(names, fmt.Sprintf("node-%d", news[i].Drain.Node))
 	}
-	return fmt.Sprintf("node-%d is to leave within %.1f s", a.Drain.Node, float64(a.Drain.NoticeMillis)/1000)
+	leave := strings.Join(names, " and ") + " is to leave"
+	if len(names) > 1 {
+		leave = strings.Join(names, " and ") + " are to leave"
+	}
+	if a.Drain.NoticeMillis == 0 {
+		return leave
+	}
+	return fmt.Sprintf("%s within %.1f s", leave, float64(a.Drain.NoticeMillis)/1000)
 }
 
 // switched is the nodes, one of which has another role.

@@ -259,3 +259,45 @@ func TestWhoCouldNotLeaveInTimeLeavesLater(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesThatLeaveTogetherAreOnePlan: what two nodes have goes to those that stay, each split and partition once; asked for one after the other, some of it goes to the second node first. One
+// that cannot leave is refused by itself.
+func TestNodesThatLeaveTogetherAreOnePlan(t *testing.T) {
+	moves := func(together bool) (n int) {
+		s := newSmall(reshape.Limits{})
+		s.facts.Version = 2
+		s.facts.Nodes = append(s.facts.Nodes, shape.Node{ID: 3, Slots: 1, Lanes: 1})
+		s.facts.Splits, s.facts.Partitions = []bellows.NodeID{0, 0, 1, 1, 2, 3, 3}, []bellows.NodeID{1, 1, 1}
+		s.facts.Sizes.Splits = make([]int64, 7)
+		var fx reshape.Effects
+		s.Observe(s.facts, &fx)
+		if together {
+			ids := s.AskDrains([]reshape.Drain{{Node: 1}, {Node: 9}, {Node: 2}}, &fx)
+			at := slices.IndexFunc(fx.Outcomes, func(o reshape.Outcome) bool { return o.Ask == ids[1] && o.Bad && o.Err == "there is no node 9" })
+			if len(ids) != 3 || at < 0 {
+				t.Errorf("%v: a node that is not there: %+v", ids, fx.Outcomes)
+			}
+			if why := fx.Notes[0].Sentence; !strings.HasPrefix(why, "node-1 and node-2 are to leave: ") {
+				t.Errorf("the reason is %q", why)
+			}
+			s.does(&fx)
+		} else {
+			for _, n := range []bellows.NodeID{1, 2} {
+				s.Ask(reshape.Ask{Drain: &reshape.Drain{Node: n}}, &fx)
+				s.does(&fx)
+			}
+		}
+		if s.last.Err != "" || len(s.facts.Nodes) != 2 {
+			t.Errorf("together %v: %+v, %v are left", together, s.last, s.facts.Nodes)
+		}
+		for _, what := range s.did {
+			if what == "move" {
+				n++
+			}
+		}
+		return n
+	}
+	if once, twice := moves(true), moves(false); once != 6 || twice <= once {
+		t.Errorf("%d moves together, and %d one after the other; 3 splits and 3 partitions are to move", once, twice)
+	}
+}

@@ -152,9 +152,16 @@ func (w *world) there(n bellows.NodeID) bool {
 // ask asks for something, anything.
 func (w *world) ask(a reshape.Ask) reshape.AskID {
 	var fx reshape.Effects
-	q := &question{Ask: a, at: w.clock}
+	if a.Drain != nil && w.rng.IntN(3) == 0 { // with another node, which may be the same, or none of the job's
+		other := reshape.Ask{Drain: &reshape.Drain{Node: bellows.NodeID(w.rng.IntN(int(w.next) + 1)), NoticeMillis: a.Drain.NoticeMillis}}
+		ids := w.machine.AskDrains([]reshape.Drain{*other.Drain, *a.Drain}, &fx)
+		w.counts["together"]++
+		w.asked[ids[0]], w.asked[ids[1]] = &question{Ask: other, at: w.clock}, &question{Ask: a, at: w.clock}
+		w.obey(&fx)
+		return ids[1]
+	}
 	id := w.machine.Ask(a, &fx)
-	w.asked[id] = q
+	w.asked[id] = &question{Ask: a, at: w.clock}
 	w.obey(&fx)
 	return id
 }

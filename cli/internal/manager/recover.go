@@ -17,7 +17,7 @@ import (
 // every process of the one before has ended, and a worker is there. The new term is written before it starts, under the manager's own. That process is told which run is the job's,
 // by the order that the run's record has, and goes on there from the last checkpoint.
 type recovering struct {
-	term       int // counts the processes that have led it
+	term       int  // counts the processes that have led it
 	cut        bool // its command was too long for the registry of the manager before
 	cancelled  bool
 	checkpoint *cluster.Checkpoint // the last that was told of
