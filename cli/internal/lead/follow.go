@@ -48,6 +48,7 @@ func (l *Lead) inherit() error {
 		p := &remote{lead: l, number: o.Number, node: o.Node, member: bellows.NodeID(o.Member), pid: o.PID, answer: make(chan []byte, 1), over: make(chan struct{})}
 		l.processes[p.number], l.at[p.node] = p, p
 		l.Names.Set(p.member, p.node)
+		l.started(p.member, p.node)
 		l.drawn = max(l.drawn, p.number)
 	}
 	return nil

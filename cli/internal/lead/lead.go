@@ -89,7 +89,8 @@ type Lead struct {
 	at        map[string]*remote // the process at a node of the cluster
 	control   *launch.Control    // nil: the job does not run yet
 	late      map[string]bool    // nodes that were to leave, and whose notice is over
-	lost      bool
+	losses
+	lost bool
 }
 
 // Take reads the assignment and calls the manager. talk is told which nodes of the cluster cannot take part, and why.
@@ -252,6 +253,7 @@ func (l *Lead) Renew(ctx context.Context, most int, talk func(format string, arg
 	defer l.mu.Unlock()
 	l.Places, l.succession = can, nil
 	clear(l.late)
+	l.losses = losses{}
 	if !slices.ContainsFunc(can, func(p cluster.Place) bool { return p.Slots > 0 }) {
 		return bellows.Errorf(bellows.Lost, "go on with", fmt.Sprintf("job %d", l.Job), "no worker of the cluster is left").Hinted("`scale --workers 2` starts some")
 	}
@@ -294,22 +296,31 @@ func (s starter) Start(m node.Member, place, computing int) (launch.Process, err
 	p := &remote{lead: s.Lead, number: s.drawn, node: at.Node, member: m.Node, output: s.output(m.Node), answer: make(chan []byte, 1), over: make(chan struct{})}
 	s.processes[p.number], s.at[at.Node] = p, p
 	s.Names.Set(m.Node, at.Node)
+	s.started(m.Node, at.Node)
 	s.mu.Unlock()
 	return p, s.session.Send(cluster.Message{Process: p.number, Start: &cluster.Start{Node: at.Node, Args: s.args, Place: place, Computing: computing, Member: int(m.Node)}})
 }
 
-// free is the place for a member.
+// free is the place for a member. A place where processes have died in this life comes after the others, whatever it has.
 func (l *Lead) free(m node.Member) (found *cluster.Place) {
-	fits := false
+	rank := func(p *cluster.Place) [3]int {
+		r := [3]int{l.failed[p.Node], 1, 1}
+		if p.Node == fmt.Sprintf("node-%d", m.Node) {
+			r[1] = 0
+		}
+		if (p.Slots > 0) == (m.Slots > 0) {
+			r[2] = 0
+		}
+		return r
+	}
+	var best [3]int
 	for i := range l.Places {
 		p := &l.Places[i]
-		fit := (p.Slots > 0) == (m.Slots > 0)
-		switch {
-		case l.at[p.Node] != nil:
-		case p.Node == fmt.Sprintf("node-%d", m.Node):
-			return p
-		case found == nil, fit && !fits:
-			found, fits = p, fit
+		if l.at[p.Node] != nil {
+			continue
+		}
+		if r := rank(p); found == nil || slices.Compare(r[:], best[:]) < 0 {
+			found, best = p, r
 		}
 	}
 	return found
@@ -343,6 +354,9 @@ func (l *Lead) take(m cluster.Message) {
 		return
 	}
 	l.mu.Lock()
+	for _, name := range m.Lost {
+		l.leave(name)
+	}
 	p := l.processes[m.Process]
 	l.mu.Unlock()
 	switch {
@@ -377,6 +391,7 @@ type remote struct {
 
 	mu     sync.Mutex
 	pid    int
+	asked  bool // to end
 	end    cluster.Over
 	output io.Writer // of what it writes to standard error; nil: not known yet
 	early  []byte    // of that
@@ -387,15 +402,21 @@ func (p *remote) ended(o cluster.Over) {
 	p.once.Do(func() {
 		p.mu.Lock()
 		p.end = o
+		died := !p.asked
 		p.mu.Unlock()
 		p.lead.mu.Lock()
 		delete(p.lead.processes, p.number)
+		missing := false
 		if p.lead.at[p.node] == p {
 			delete(p.lead.at, p.node)
 			delete(p.lead.late, p.node)
+			missing = p.lead.ended(p.node, died)
 		}
 		p.lead.mu.Unlock()
 		close(p.over)
+		if missing {
+			p.lead.report(p.node)
+		}
 	})
 }
 
@@ -432,6 +453,9 @@ func (p *remote) End() { p.order(cluster.Message{Process: p.number, End: true}) 
 func (p *remote) Kill() { p.order(cluster.Message{Process: p.number, Kill: true}) }
 
 func (p *remote) order(m cluster.Message) {
+	p.mu.Lock()
+	p.asked = true
+	p.mu.Unlock()
 	p.lead.mu.Lock()
 	lost := p.lead.lost
 	p.lead.mu.Unlock()

@@ -250,7 +250,7 @@ func (j *job) note(format string, args ...any) (elastic.Result, error) {
 }
 
 func (j *job) Layout(context.Context) (node.Layout, error) {
-	return node.Layout{Partitions: []node.Holding{{Node: 1}, {Node: 2}, {Node: 1}}}, j.err
+	return node.Layout{Members: []node.Member{{}, {Node: 1, Slots: 2}, {Node: 2, Slots: 1, Lanes: 3}, {Node: 3, Lanes: 1}}, Partitions: []node.Holding{{Node: 1}, {Node: 2}, {Node: 1}}}, j.err
 }
 
 func (j *job) Scale(_ context.Context, workers, servers int) (elastic.Result, error) {
@@ -260,8 +260,12 @@ func (j *job) Scale(_ context.Context, workers, servers int) (elastic.Result, er
 	return j.note("%d workers, %d servers", workers, servers)
 }
 
-func (j *job) Drain(_ context.Context, n bellows.NodeID, notice time.Duration) (elastic.Result, error) {
-	return j.note("node %d within %v", n, notice)
+func (j *job) DrainAll(_ context.Context, nodes []bellows.NodeID, notice time.Duration) (results []elastic.Result, errs []error) {
+	for range nodes {
+		results, errs = append(results, elastic.Result{Moved: 3, Seconds: 1.5}), append(errs, j.err)
+	}
+	j.note("nodes %v within %v", nodes, notice)
+	return results, errs
 }
 
 // TestAJobTakesNodes that it can use, and keeps those where it has started a process.
@@ -289,7 +293,7 @@ func TestAJobTakesNodes(t *testing.T) {
 		"it has no layout":  {[]cluster.Place{server}, nil, refused, "", "", 3, false},
 		"one is late":       {[]cluster.Place{worker}, []string{"node-7"}, nil, "2 workers, 0 servers", "job 5 has taken node-7: 3 of its splits and partitions went there, 1.5 s after it was asked", 4, true},
 	} {
-		l := &Lead{Assignment: Assignment{Job: 5, Places: slices.Clone(places)}, at: map[string]*remote{}, late: map[string]bool{"node-2": c.late}}
+		l := &Lead{Assignment: Assignment{Job: 5, Places: slices.Clone(places)}, at: map[string]*remote{"node-1": {member: 1}, "node-2": {member: 2}, "node-4": {member: 3}}, late: map[string]bool{"node-2": c.late}}
 		j := &job{err: c.err, does: func() {
 			for _, n := range c.takes {
 				l.at[n] = &remote{}
@@ -311,7 +315,7 @@ func TestAJobGivesNodesUp(t *testing.T) {
 	j := &job{}
 	said, err := l.drop(t.Context(), j, []string{"node-1", "node-3", "node-4"}, time.Second)
 	slices.Sort(j.asked)
-	if err != nil || len(l.Places) != 1 || l.Places[0].Node != "node-2" || strings.Join(j.asked, ";") != "node 1 within 1s;node 3 within 1s" ||
+	if err != nil || len(l.Places) != 1 || l.Places[0].Node != "node-2" || strings.Join(j.asked, ";") != "nodes [1 3] within 1s" ||
 		strings.Join(said, ";") != "job 5 has given up node-1: 3 of its splits and partitions went to others, 1.5 s after it was asked;job 5 has given up node-4: 3 of its splits and partitions went to others, 1.5 s after it was asked" {
 		t.Errorf("%q, %v, asked for %q, and has %+v", said, err, j.asked, l.Places)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"bellows"
@@ -126,7 +125,8 @@ func (l *Lead) extend(ctx context.Context, c changer, places []cluster.Place) (w
 		}
 	}
 	for _, p := range l.Places {
-		if p.Slots > 0 && !l.late[p.Node] { // the job gives those nothing any more
+		offered := slices.ContainsFunc(places, func(o cluster.Place) bool { return o.Node == p.Node })
+		if p.Slots > 0 && !l.late[p.Node] && (offered || l.at[p.Node] != nil) { // the job gives those that are late nothing any more, and has lost those without a process
 			workers++
 		}
 	}
@@ -163,7 +163,7 @@ func (l *Lead) prune(places []cluster.Place) {
 type changer interface {
 	Layout(ctx context.Context) (node.Layout, error)
 	Scale(ctx context.Context, workers, servers int) (elastic.Result, error)
-	Drain(ctx context.Context, n bellows.NodeID, notice time.Duration) (elastic.Result, error)
+	DrainAll(ctx context.Context, nodes []bellows.NodeID, notice time.Duration) ([]elastic.Result, []error)
 }
 
 // refused is an error of the job's, with its number and what is so all the same.
@@ -175,35 +175,61 @@ func (l *Lead) refused(err error, hint string) error {
 	return bellows.Errorf(e.Kind, "change", fmt.Sprintf("job %d", l.Job), "%w", l.Names.Error(err)).Hinted(hint)
 }
 
-// drop has the job give up nodes, all at the same time.
-func (l *Lead) drop(ctx context.Context, c changer, nodes []string, notice time.Duration) ([]string, error) {
-	said, errs := make([]string, len(nodes)), make([]error, len(nodes))
-	var all sync.WaitGroup
-	for i, name := range nodes {
-		l.mu.Lock()
-		p := l.at[name]
-		if p == nil {
-			l.leave(name)
-		}
-		l.mu.Unlock()
-		if p == nil {
+// drop has the job give up nodes, all by one plan.
+func (l *Lead) drop(ctx context.Context, c changer, nodes []string, notice time.Duration) (said []string, err error) {
+	var names []string
+	var members []bellows.NodeID
+	l.mu.Lock()
+	for _, name := range nodes {
+		if p := l.at[name]; p != nil {
+			names, members = append(names, name), append(members, p.member)
 			continue
 		}
-		all.Go(func() {
-			r, err := c.Drain(ctx, p.member, notice)
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.late[name] = err != nil && notice > 0
-			if err != nil {
-				errs[i] = l.refused(err, "what it has left stays there, and so does the node")
-				return
-			}
-			said[i] = fmt.Sprintf("job %d has given up %s: %d of its splits and partitions went to others, %.1f s after it was asked", l.Job, name, r.Moved, r.Seconds)
-			l.leave(name)
-		})
+		l.leave(name)
 	}
-	all.Wait()
-	return slices.DeleteFunc(said, func(s string) bool { return s == "" }), errors.Join(errs...)
+	l.mu.Unlock()
+	if len(members) == 0 {
+		return nil, nil
+	}
+	if err := l.keeps(ctx, c, members); err != nil {
+		return nil, err
+	}
+	results, errs := c.DrainAll(ctx, members, notice)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, name := range names {
+		l.late[name] = errs[i] != nil && notice > 0
+		if errs[i] != nil {
+			errs[i] = l.refused(errs[i], "what it has left stays there, and so does the node")
+			continue
+		}
+		said = append(said, fmt.Sprintf("job %d has given up %s: %d of its splits and partitions went to others, %.1f s after it was asked", l.Job, name, results[i].Moved, results[i].Seconds))
+		l.leave(name)
+	}
+	return said, errors.Join(errs...)
+}
+
+// keeps returns an error if no node would be left to hold the job's tables, or to run its tasks: nobody comes in the place of a node that is drained.
+func (l *Lead) keeps(ctx context.Context, c changer, leave []bellows.NodeID) error {
+	layout, err := c.Layout(ctx)
+	if err != nil {
+		return nil // which the job says itself
+	}
+	slots, lanes := 0, 0
+	for _, m := range layout.Members {
+		if !slices.Contains(leave, m.Node) {
+			slots, lanes = slots+m.Slots, lanes+m.Lanes
+		}
+	}
+	what, flag := "holds its tables", "--servers 1"
+	if slots == 0 {
+		what, flag = "runs its tasks", "--workers 1"
+	}
+	if slots > 0 && lanes > 0 {
+		return nil
+	}
+	return bellows.Errorf(bellows.Refused, "change", fmt.Sprintf("job %d", l.Job), "no other of its nodes %s", what).
+		Hinted(fmt.Sprintf("keep one with `scale %s`, or wait for the end of job %d", flag, l.Job))
 }
 
 // leave has no process started at a node any more. Its caller holds the lock.

@@ -44,7 +44,8 @@ type job struct {
 	heard     chan struct{} // closed when it is not any more; nil: it has not called. Likewise
 	exited    chan struct{} // closed when it has ended; likewise
 	over      chan struct{}
-	lonely    *time.Timer // ends its wait for a worker, behind its term; nil: it waits for none
+	lonely    *time.Timer     // ends its wait for a worker, behind its term; nil: it waits for none
+	offers    map[*member]int // how often it was offered a node whose process it had lost
 	recovering
 	heritage
 }
@@ -499,6 +500,8 @@ func (m *manager) fromLeader(j *job, by *cluster.Session, msg cluster.Message) {
 	case msg.Nodes != nil:
 		j.succession = nil // of the life that has ended
 		list = append(list, outgoing{j.session, cluster.Message{Nodes: &cluster.Nodes{Places: m.places(j)}}})
+	case msg.Missing != "":
+		m.misses(j, msg.Missing)
 	case msg.Answer != nil:
 		if q := m.asked[msg.Question]; q != nil {
 			q.answer <- *msg.Answer // it has room for one
@@ -508,7 +511,8 @@ func (m *manager) fromLeader(j *job, by *cluster.Session, msg cluster.Message) {
 		at := slices.IndexFunc(m.nodes, func(n *member) bool { return n.place.Node == msg.Start.Node && n.state != cluster.Gone })
 		if at < 0 {
 			how := fmt.Sprintf("was not started: there is no %s any more", msg.Start.Node)
-			list = append(list, outgoing{j.session, cluster.Message{Process: msg.Process, Over: &cluster.Over{How: how}}})
+			list = append(list, outgoing{j.session, cluster.Message{Lost: []string{msg.Start.Node}}},
+				outgoing{j.session, cluster.Message{Process: msg.Process, Over: &cluster.Over{How: how}}})
 			break
 		}
 		n := m.nodes[at]

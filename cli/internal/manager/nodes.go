@@ -122,7 +122,7 @@ func (m *manager) resize(ctx context.Context, want cluster.Scale) (done cluster.
 	}
 	come, err := m.grow(ctx, max(0, more[0]), max(0, more[1]), len(workers)+more[0])
 	if err == nil {
-		err = m.hand(ctx, job, come, &done)
+		err = m.hand(ctx, job, come, m.idle(job, come), &done)
 	}
 	m.mu.Lock()
 	workers, servers = m.live()
@@ -186,26 +186,6 @@ func (m *manager) forget(n *member) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.nodes = slices.DeleteFunc(m.nodes, func(o *member) bool { return o == n })
-}
-
-// hand offers new nodes to a job that runs.
-func (m *manager) hand(ctx context.Context, j *job, come []*member, done *cluster.Done) error {
-	for _, n := range come {
-		done.Sentences = append(done.Sentences, fmt.Sprintf("%s has joined the cluster", n.place.Node))
-	}
-	if j == nil || len(come) == 0 {
-		return nil
-	}
-	grow := cluster.Grow{}
-	for _, n := range come {
-		grow.Places = append(grow.Places, n.place)
-	}
-	reply, err := m.ask(ctx, j, cluster.Message{Scale: &grow})
-	if err != nil {
-		return err
-	}
-	done.Sentences = append(done.Sentences, reply.Sentences...)
-	return nil
 }
 
 // grow starts so many nodes of each role and waits until they are there. workers is how many will compute in all.
@@ -348,6 +328,9 @@ func (m *manager) lost(n *member, why string) {
 	meant := n.state == cluster.Leaving
 	n.state, n.why = cluster.Gone, why
 	var list []outgoing
+	if j := m.current; j != nil {
+		list = j.tell(cluster.Message{Lost: []string{n.place.Node}})
+	}
 	for id, p := range m.processes {
 		if p.at != n {
 			continue
@@ -453,33 +436,6 @@ func (m *manager) letGo(n *member) {
 		m.release(n)
 	}
 }
-
-// offer offers a node that has joined by itself to the job that runs.
-func (m *manager) offer(n *member) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), changeWithin, fmt.Errorf("it has not come about within %v", changeWithin))
-	defer cancel()
-	select {
-	case m.change <- struct{}{}:
-		defer func() { <-m.change }()
-	case <-ctx.Done():
-		return
-	case <-n.over:
-		return
-	}
-	m.mu.Lock()
-	j := m.current
-	m.mu.Unlock()
-	var done cluster.Done
-	if err := m.hand(ctx, j, []*member{n}, &done); err != nil {
-		m.logf("%s: %v", n.place.Node, err)
-	}
-	for _, s := range done.Sentences {
-		m.logf("%s", s)
-	}
-}
-
-// changeWithin is how long a change may take that nobody waits for.
-const changeWithin = 10 * time.Minute
 
 // leave lets a node leave: what a job has there goes elsewhere before, as far as the notice allows.
 func (m *manager) leave(ctx context.Context, d cluster.Drain) (done cluster.Done, err error) {

@@ -347,8 +347,13 @@ func (t *training) run(ctx context.Context) error {
 // drive runs the job, until its end or until its folder cannot be written.
 func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*node.Result, error) {
 	opt := node.Options{Era: t.folder.Life, Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, OnStop: t.epochs.stop, Resume: t.saved,
-		OnStart:  func(nodes []api.Node) { t.started(nodes, giveUp) },
-		OnChange: func(c node.Change) { t.journal.tell(event.Of(c)) },
+		OnStart: func(nodes []api.Node) { t.started(nodes, giveUp) },
+		OnChange: func(c node.Change) {
+			t.journal.tell(event.Of(c))
+			if l := t.opt.cluster.lead; l != nil && c.Kind == node.Gone {
+				l.Missing(c.Node)
+			}
+		},
 		OnVisits: func(b visits.Batch) { t.journal.tell(event.OfVisits(b)) },
 		Notice:   func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
 	t.saved = nil
