@@ -28,6 +28,7 @@ import (
 type Config struct {
 	Client *cluster.Client
 	Hello  cluster.Hello
+	Call   time.Duration // how long it tries to reach the manager; 0: once
 	// Joined is told which node it is; Left what a job has done with what it had here, when the node leaves. nil: nobody is.
 	Joined func(node string)
 	Left   func(sentences []string, err error)
@@ -64,7 +65,7 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	s, w, err := client.Session(ctx, "/v1/agents", c.Hello)
+	s, w, err := client.Persist(ctx, c.Call, "/v1/agents", c.Hello)
 	if err != nil {
 		return err
 	}

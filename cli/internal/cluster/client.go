@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"bellows"
@@ -24,14 +26,16 @@ type Client struct {
 	identity *secure.Identity // in the place of the token; nil: a user
 	tls      *tls.Config
 	http     *http.Client
-	pid      int           // of a manager of this machine, whose lock was held; 0: it may be anywhere
-	program  string        // what the user calls, where there is a pid
-	stopped  time.Duration // after which a manager that is stopped is not waited for
+	pid      int                                       // of a manager of this machine, whose lock was held; 0: it may be anywhere
+	program  string                                    // what the user calls, where there is a pid
+	stopped  time.Duration                             // after which a manager that is stopped is not waited for
+	rest     func(context.Context, time.Duration) bool // waits before a follower comes again
 }
 
 // How long a question may take, but for those that end when something is done.
 const (
 	dialWithin   = 5 * time.Second
+	dialAgain    = 20 * time.Millisecond // at first, and then twice as long each time
 	answerWithin = 10 * time.Second
 	// stoppedWithin is how long it may take where the manager's process is stopped: somebody may just let it go on.
 	stoppedWithin = 2 * time.Second
@@ -102,28 +106,50 @@ func NewMember(address string, i *secure.Identity) *Client {
 }
 
 func (c *Client) begin() *Client {
-	c.stopped = stoppedWithin
+	c.stopped, c.rest = stoppedWithin, pause
 	c.http = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx) }},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return c
 }
 
-// dial connects to the manager, and knows then that it is the cluster's.
+// dial connects to the manager, and knows then that it is the cluster's. A connection that breaks before that is made again, while there is time: a manager that is called by many strangers closes the oldest.
 func (c *Client) dial(ctx context.Context) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: dialWithin}).DialContext(ctx, "tcp", c.Address)
-	if err != nil {
-		return nil, err
-	}
 	bounded, cancel := context.WithTimeoutCause(ctx, dialWithin, fmt.Errorf("no handshake within %v", dialWithin))
 	defer cancel()
-	sealed := tls.Client(conn, c.tls)
-	if err := sealed.HandshakeContext(bounded); err != nil {
+	for wait := dialAgain; ; wait *= 2 {
+		conn, err := (&net.Dialer{Timeout: dialWithin}).DialContext(ctx, "tcp", c.Address)
+		if err != nil {
+			return nil, err
+		}
+		sealed := tls.Client(conn, c.tls)
+		if err = sealed.HandshakeContext(bounded); err == nil {
+			return sealed, nil
+		}
+		conn.Close() // it says no more than the handshake
 		if bounded.Err() != nil {
 			err = context.Cause(bounded)
 		}
-		return nil, errors.Join(secure.Explain(err), conn.Close())
+		if !brokenOff(err) || !pause(bounded, wait) {
+			return nil, secure.Explain(err)
+		}
 	}
-	return sealed, nil
+}
+
+// brokenOff reports whether a connection was closed by the other side, without a word.
+func brokenOff(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// pause waits, and reports whether ctx lives still.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // halted is why a manager is not waited for that cannot answer.
@@ -208,6 +234,8 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 // Bearer is how a question shows a token.
 func Bearer(t secure.Token) string { return "Bearer " + t.Text() }
 
+const pathDown = "/v1/down"
+
 // answerMost is how many bytes an answer may have.
 const answerMost = 16 << 20
 
@@ -222,6 +250,11 @@ func (c *Client) ask(ctx context.Context, within time.Duration, method, path str
 		return err
 	}
 	answer, err := c.http.Do(r)
+	if err != nil && brokenOff(err) && ctx.Err() == nil && (method == http.MethodGet || path == pathDown) { // which may be asked twice
+		if pause(ctx, brokenWait) {
+			answer, err = c.http.Do(r)
+		}
+	}
 	if err != nil {
 		return c.unreachable(ctx, err)
 	}
@@ -279,55 +312,129 @@ func (c *Client) Drain(ctx context.Context, s Drain, within time.Duration) (d Do
 
 // Down ends the cluster, and returns what became of its jobs when all but the manager has ended.
 func (c *Client) Down(ctx context.Context, within time.Duration) (d Done, err error) {
-	return d, c.ask(ctx, within, http.MethodPost, "/v1/down", nil, &d)
+	return d, c.ask(ctx, within, http.MethodPost, pathDown, nil, &d)
 }
 
+// How a follower whose connection has broken, or that has given its place to others, comes again.
+const (
+	brokenMost  = 8 // times in a row without a line
+	brokenWait  = 100 * time.Millisecond
+	againWait   = 5 * time.Second // at least, and at most twice as long
+	followBytes = 4 * lineMost    // of one line
+)
+
 // Output follows what a job writes, from its beginning to its end, and returns its exit code. The manager sends an empty frame now and then, so that its
-// silence is noticed.
+// silence is noticed. A connection that breaks is made again, and what was written meanwhile is not lost; an error of kind Lost is that the manager does not answer any more.
 func (c *Client) Output(ctx context.Context, job int, take func(Frame) error) (code int, err error) {
+	var lost error
+	f := following{Client: c, job: job, take: take}
+	for {
+		before := f.at
+		code, err = f.once(ctx)
+		wait := brokenWait
+		switch {
+		case err == errAgain:
+			f.broken, lost, wait = 0, nil, againWait+rand.N(againWait)
+		case bellows.KindOf(err) == bellows.Lost:
+			if lost = err; f.at > before {
+				f.broken = 0
+			}
+			if f.broken++; f.ended || f.broken > brokenMost {
+				return 0, lost
+			}
+		case lost != nil && bellows.KindOf(err) == bellows.Unavailable: // nobody is there any more
+			return 0, lost
+		default:
+			return code, err
+		}
+		if !c.rest(ctx, wait) {
+			return 0, c.unreachable(ctx, ctx.Err())
+		}
+	}
+}
+
+// errAgain is that the manager wants a follower to come again later.
+var errAgain = errors.New("others want to follow a job")
+
+// following is one who follows a job's output.
+type following struct {
+	*Client
+	job    int
+	take   func(Frame) error
+	at     int64 // bytes of the output that were read
+	broken int   // connections in a row that have broken without a line
+	ended  bool  // the manager has ended the last one, in order
+}
+
+// once follows over one connection.
+func (f *following) once(ctx context.Context) (code int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r, err := c.request(ctx, http.MethodGet, fmt.Sprintf("/v1/jobs/%d/output", job), nil)
+	r, err := f.request(ctx, http.MethodGet, fmt.Sprintf("/v1/jobs/%d/output?from=%d", f.job, f.at), nil)
 	if err != nil {
 		return 0, err
 	}
 	silence := time.AfterFunc(silenceMost, func() { cancel(fmt.Errorf("nothing came for %v", silenceMost)) })
 	defer silence.Stop()
-	answer, err := c.http.Do(r)
+	answer, err := f.http.Do(r)
 	if err != nil {
-		return 0, c.unreachable(ctx, err)
+		return 0, f.unreachable(ctx, err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		text, err := io.ReadAll(io.LimitReader(answer.Body, answerMost))
 		if err != nil {
-			return 0, c.unreachable(ctx, err)
+			return 0, f.unreachable(ctx, err)
 		}
-		return 0, c.refused(answer.StatusCode, text)
+		return 0, f.refused(answer.StatusCode, text)
 	}
 	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, lineMost)
+	lines.Buffer(nil, followBytes)
+	lines.Split(wholeLines)
 	for lines.Scan() {
 		silence.Reset(silenceMost)
-		var f Frame
-		if err := decode(lines.Bytes(), &f); err != nil {
-			return 0, c.stranger(err)
+		var frame Frame
+		if err := decode(lines.Bytes(), &frame); err != nil {
+			return 0, f.stranger(err)
 		}
-		if f.Exit != nil {
-			return *f.Exit, nil
+		switch {
+		case frame.Exit != nil:
+			return *frame.Exit, nil
+		case frame.Again:
+			return 0, errAgain
+		case frame.Out != nil || frame.Err != nil: // else it says that it is there
+			f.at += int64(len(lines.Bytes())) + 1
 		}
-		if err := take(f); err != nil {
+		if err := f.take(frame); err != nil {
 			return 0, err
 		}
 	}
-	if err = lines.Err(); err == nil {
+	err = lines.Err()
+	if f.ended = err == nil; f.ended {
 		err = io.ErrUnexpectedEOF
 	}
 	if ctx.Err() == nil {
-		return 0, bellows.Errorf(bellows.Lost, "follow", fmt.Sprintf("job %d", job), "the cluster's manager has gone: %w", err).Hinted("the job is interrupted then: when a cluster is up again, the same command goes on with it")
+		return 0, bellows.Errorf(bellows.Lost, "follow", fmt.Sprintf("job %d", f.job), "the cluster's manager has gone: %w", err).Hinted("the job is interrupted then: when a cluster is up again, the same command goes on with it")
 	}
-	return 0, c.unreachable(ctx, err)
+	return 0, f.unreachable(ctx, err)
 }
+
+// wholeLines are the lines of a stream, each with its end: what a connection that breaks has told in part comes again.
+func wholeLines(data []byte, end bool) (advance int, line []byte, err error) {
+	if at := bytes.IndexByte(data, '\n'); at >= 0 {
+		return at + 1, data[:at], nil
+	}
+	if end && len(data) > 0 {
+		return 0, nil, io.ErrUnexpectedEOF
+	}
+	return 0, nil, nil
+}
+
+// How long Persist waits, at first and at most.
+const (
+	persistWait     = 100 * time.Millisecond
+	persistWaitMost = 2 * time.Second
+)
 
 // Upgrade is the name of the protocol of sessions.
 const Upgrade = "bellows-session"
@@ -361,6 +468,18 @@ func (c *Client) Session(ctx context.Context, path string, hello Hello) (*Sessio
 		return nil, nil, err
 	}
 	return s, m.Welcome, nil
+}
+
+// Persist is Session, tried again at growing intervals for a time while the manager is not reached or has no room.
+func (c *Client) Persist(ctx context.Context, within time.Duration, path string, hello Hello) (*Session, *Welcome, error) {
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for wait := persistWait; ; wait = min(2*wait, persistWaitMost) {
+		s, w, err := c.Session(ctx, path, hello)
+		if bellows.KindOf(err) != bellows.Unavailable || bounded.Err() != nil || !pause(bounded, wait/2+rand.N(wait/2)) {
+			return s, w, err
+		}
+	}
 }
 
 func (c *Client) upgrade(ctx context.Context, conn net.Conn, path string, hello Hello) (*Session, error) {

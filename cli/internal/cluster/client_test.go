@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"bellows"
 	"bellows/cli/internal/cluster/clustertest"
@@ -321,6 +322,133 @@ func TestAQuestionIsOneValue(t *testing.T) {
 		var d Drain
 		if err := Decode([]byte(text), &d); (err == nil) != right || right && d.Node != "a" || !right && bellows.KindOf(err) != bellows.Usage {
 			t.Errorf("%s: %+v, %v", text, d, err)
+		}
+	}
+}
+
+// TestAFollowerComesAgain: a connection that breaks within a line is made again, and goes on behind the last whole line; a manager that wants the place for others is asked again later. One that breaks again and again
+// without a line is lost.
+func TestAFollowerComesAgain(t *testing.T) {
+	t.Parallel()
+	line := func(f Frame) []byte {
+		text, err := json.Marshal(f)
+		if err != nil {
+			t.Error(err)
+		}
+		return append(text, '\n')
+	}
+	first, second, code := line(Frame{Out: []byte("one ")}), line(Frame{Out: []byte("two")}), 3
+	var from []string
+	c := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		from = append(from, r.URL.Query().Get("from"))
+		switch len(from) {
+		case 1:
+			w.Write(first)
+			w.Write(second[:len(second)/2])
+			http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler) // the connection breaks
+		case 2:
+			w.Write([]byte("{}\n"))
+			w.Write(second)
+			w.Write(line(Frame{Again: true}))
+		case 3:
+			w.Write(line(Frame{Exit: &code}))
+		default:
+			panic(http.ErrAbortHandler)
+		}
+	})
+	var waits []time.Duration
+	c.rest = func(_ context.Context, d time.Duration) bool {
+		waits = append(waits, d)
+		return true
+	}
+	all := ""
+	got, err := c.Output(t.Context(), 1, func(f Frame) error { all += string(f.Out); return nil })
+	want := fmt.Sprintf("0 %d %d", len(first), len(first)+len(second))
+	if err != nil || got != 3 || all != "one two" || strings.Join(from, " ") != want || len(waits) != 2 || waits[0] != brokenWait || waits[1] < againWait || waits[1] > 2*againWait {
+		t.Errorf("%d, %v: %q, from %v, want %s; it waits %v", got, err, all, from, want, waits)
+	}
+	if _, err := c.Output(t.Context(), 1, nil); bellows.KindOf(err) != bellows.Lost && bellows.KindOf(err) != bellows.Unavailable {
+		t.Errorf("broken again and again: %v", err)
+	}
+}
+
+// TestAManagerWithoutRoomIsCalledAgain: a connection that is closed before the handshake is made again, whatever is asked; Persist calls until it is welcomed, or its time is over.
+func TestAManagerWithoutRoomIsCalledAgain(t *testing.T) {
+	t.Parallel()
+	server := clustertest.Serve(t, func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(`{"cluster":"here"}`)) })
+	t.Cleanup(server.Close)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() { // it closes two connections, and passes the others on
+		for n := 0; ; n++ {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if n < 2 {
+				conn.Close()
+				continue
+			}
+			to, err := net.Dial("tcp", server.Address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			go io.Copy(to, conn)
+			go io.Copy(conn, to)
+		}
+	}()
+	if s, err := NewClient(l.Addr().String(), server.Token).Status(t.Context()); err != nil || s.Cluster != "here" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	calls := 0
+	busy := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		if calls++; calls < 3 {
+			WriteFault(w, http.StatusServiceUnavailable, bellows.Errorf(bellows.Unavailable, "ask", "the cluster", "it has no room"))
+			return
+		}
+		WriteFault(w, http.StatusConflict, bellows.Errorf(bellows.Refused, "lead", "job 1", "it is led already"))
+	})
+	if _, _, err := busy.Persist(t.Context(), 0, "/v1/jobs/1/lead", Hello{}); bellows.KindOf(err) != bellows.Unavailable || calls != 1 {
+		t.Errorf("without time: %v, after %d calls", err, calls)
+	}
+	if _, _, err := busy.Persist(t.Context(), time.Minute, "/v1/jobs/1/lead", Hello{}); bellows.KindOf(err) != bellows.Refused || calls != 3 {
+		t.Errorf("with time: %v, after %d calls", err, calls)
+	}
+}
+
+// TestWhatIsSubmittedFitsIntoALine: the words, variables and folder of a job together, in whatever letters, are less than a session's line when a process is started with them.
+func TestWhatIsSubmittedFitsIntoALine(t *testing.T) {
+	t.Parallel()
+	variable := func(n int) string { return "BELLOWS_X=" + strings.Repeat("x", n) }
+	for name, c := range map[string]struct {
+		Submission
+		want string
+	}{
+		"short":              {Submission{App: "mf", Args: []string{"train"}, Dir: "/"}, ""},
+		"many files":         {Submission{App: "mf", Args: strings.Split(strings.Repeat("data/part-00001.csv ", 3000), " "), Env: []string{variable(1 << 16)}, Dir: "/"}, ""},
+		"no words":           {Submission{App: "mf", Dir: "/"}, "submit mf: the command is missing"},
+		"a relative folder":  {Submission{App: "mf", Args: []string{"train"}, Dir: "here"}, "its folder is not absolute"},
+		"a foreign variable": {Submission{App: "mf", Args: []string{"train"}, Env: []string{"PATH=x"}, Dir: "/"}, `the variable "PATH=x" is no flag's`},
+		"a long command":     {Submission{App: "mf", Args: []string{strings.Repeat("x", 1<<16+1)}, Dir: "/"}, "its command has 65537 bytes; at most 65536; name a folder"},
+		"a long environment": {Submission{App: "mf", Args: []string{"train"}, Env: []string{variable(1 << 17), variable(1 << 17)}, Dir: "/"}, "its command has 5 bytes, and 2"},
+		"strange letters":    {Submission{App: "mf", Args: []string{strings.Repeat("\x01", 1<<16)}, Dir: "/"}, "its command has 65536 bytes, and 3"},
+		"a deep folder":      {Submission{App: "mf", Args: []string{"train"}, Dir: "/" + strings.Repeat("d", 1<<18)}, "unset the variables"},
+	} {
+		err := c.Check()
+		if c.want == "" {
+			line, e := json.Marshal(Message{Process: 1 << 60, Start: &Start{Node: "node-256", Args: append(c.Args, "--child", "--workers=auto:1024"), Env: c.Env, Dir: c.Dir}})
+			if err != nil || e != nil || len(line) >= lineMost {
+				t.Errorf("%s: %v, %d bytes, %v", name, err, len(line), e)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 }

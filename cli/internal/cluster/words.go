@@ -249,6 +249,8 @@ type Frame struct {
 	Out  []byte `json:"out,omitempty"`
 	Err  []byte `json:"err,omitempty"`
 	Exit *int   `json:"exit,omitempty"`
+	// Again says that others want to follow a job: whoever reads this comes again later, and goes on behind what it has read.
+	Again bool `json:"again,omitempty"`
 }
 
 // fault is an error as it travels.

@@ -383,7 +383,7 @@ func (c commands) agentCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return agent.Run(cmd.Context(), agent.Config{Client: cluster.NewMember(a.Address, a.Identity),
+		return agent.Run(cmd.Context(), agent.Config{Client: cluster.NewMember(a.Address, a.Identity), Call: manager.ReadyWithin,
 			Hello: cluster.Hello{Node: a.Node, Slots: a.Slots, Lanes: a.Lanes, PID: os.Getpid(), NoticeMillis: a.Notice.Milliseconds(), Program: program, Kernels: vec.Sets()}})
 	}}
 }

@@ -67,6 +67,8 @@ type Assignment struct {
 	InRow int
 	// Shown is the last event that was written to the job's standard output; the largest number: all of them, or nobody knows.
 	Shown uint64
+	// Call is how long it tries to reach the manager; 0: once. Where nodes of the job go on without it, it tries for as long as they wait.
+	Call time.Duration
 	// Following is what it goes on with where the nodes of the process before this one go on; nil: it begins another life of the job.
 	Following *Following
 }
@@ -111,7 +113,11 @@ func Take(ctx context.Context, in io.Reader, talk func(format string, args ...an
 	}
 	signal.Ignore(syscall.SIGPIPE) // who reads what it writes may go before it
 	hello := cluster.Hello{PID: os.Getpid(), Program: l.Program}
-	if l.session, _, err = cluster.NewMember(l.Address, l.Identity).Session(ctx, fmt.Sprintf("/v1/jobs/%d/lead", l.Job), hello); err != nil {
+	call := l.Call
+	if l.succession != nil {
+		call = max(call, time.Duration(l.succession.Own.Times.Successor)*time.Millisecond)
+	}
+	if l.session, _, err = cluster.NewMember(l.Address, l.Identity).Persist(ctx, call, fmt.Sprintf("/v1/jobs/%d/lead", l.Job), hello); err != nil {
 		return nil, err
 	}
 	l.session.Prompt()

@@ -239,7 +239,7 @@ func (m *manager) assign(j *job) lead.Assignment {
 	if err != nil {
 		m.logf("job %d: %v", j.number, err) // of the address that a listener has
 	}
-	a := lead.Assignment{Address: m.address, Job: j.number, Host: host, Program: m.Program, Terminal: j.request.Terminal,
+	a := lead.Assignment{Address: m.address, Job: j.number, Host: host, Program: m.Program, Terminal: j.request.Terminal, Call: callWithin,
 		Order: j.order, Term: j.term, Checkpoint: j.checkpoint, Died: j.died, InRow: j.inRow}
 	if j.begun() {
 		a.Run, a.Shown = j.run, j.spool.shown()
@@ -305,7 +305,11 @@ func (m *manager) lead(j *job, a lead.Assignment) error {
 		err := cmd.Wait()
 		close(exited)
 		in.Close()
-		if code := cmd.ProcessState.ExitCode(); err == nil || code >= 0 {
+		code := cmd.ProcessState.ExitCode()
+		if code == bellows.Unavailable.ExitCode() && m.unheard(j, cmd.Process.Pid) {
+			return
+		}
+		if err == nil || code >= 0 {
 			m.ended(j, code)
 			return
 		}

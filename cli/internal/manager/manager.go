@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/cli/internal/admission"
 	"bellows/cli/internal/cluster"
 	"bellows/link/secure"
 	"bellows/port/registry"
@@ -49,17 +50,18 @@ type Config struct {
 // Lock: mu, of all below it. Nothing is sent and nobody is waited for while it is held.
 type manager struct {
 	Config
-	address string
-	token   secure.Token
-	issues  *secure.Authority
-	self    *secure.Identity
-	path    string   // of the program
-	members *os.File // the lock that all inherit
-	began   time.Time
-	server  *server
-	change  chan struct{} // has a place for who changes the cluster: one at a time
-	downed  chan struct{} // closed when the cluster is to end
-	waits   sync.WaitGroup
+	address   string
+	token     secure.Token
+	issues    *secure.Authority
+	self      *secure.Identity
+	path      string   // of the program
+	members   *os.File // the lock that all inherit
+	began     time.Time
+	server    *server
+	followers *admission.Places // of the output of jobs
+	change    chan struct{}     // has a place for who changes the cluster: one at a time
+	downed    chan struct{}     // closed when the cluster is to end
+	waits     sync.WaitGroup
 
 	mu        sync.Mutex
 	nodes     []*member // by number
@@ -90,10 +92,12 @@ func Mark() []string {
 	return append(slices.DeleteFunc(os.Environ(), cluster.IsToken), marker+"=1")
 }
 
-// readyWithin is how long nodes that were started may take to be there, and endWithin those that were told to end.
+// ReadyWithin is how long nodes that were started may take to be there, and endWithin those that were told to end. callWithin is how long a process that is to lead a job tries to reach the manager:
+// as long as the nodes of the job wait for it, at least.
 const (
-	readyWithin = 30 * time.Second
+	ReadyWithin = 30 * time.Second
 	endWithin   = 10 * time.Second
+	callWithin  = time.Minute
 )
 
 // Run brings the cluster up, tells of it when all its nodes are there, and returns when it is down. Before ready is called an error is why it did not come up; what it

@@ -12,10 +12,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -98,12 +98,62 @@ func answers() int {
 	}
 }
 
+// loses is a job that has a process at node-1 and one at node-2, and loses the second: it says which nodes it is offered, and refuses the first offer.
+func loses() int {
+	var a lead.Assignment
+	if err := json.NewDecoder(os.Stdin).Decode(&a); err != nil {
+		return 70
+	}
+	s, _, err := cluster.NewMember(a.Address, a.Identity).Session(context.Background(), fmt.Sprintf("/v1/jobs/%d/lead", a.Job), cluster.Hello{PID: os.Getpid()})
+	if err != nil {
+		return 70
+	}
+	for i := range uint64(2) {
+		s.Send(cluster.Message{Process: i + 1, Start: &cluster.Start{Node: fmt.Sprint("node-", i+1), Args: []string{"bellows", "stay"}, Place: -1, Member: int(i + 1)}})
+	}
+	offers := 0
+	for {
+		m, err := s.Receive()
+		switch {
+		case err != nil:
+			return 0
+		case m.Process == 2 && m.PID != 0:
+			s.Send(cluster.Message{Process: 2, Kill: true})
+		case m.Process == 2 && m.Over != nil:
+			s.Send(cluster.Message{Missing: "node-2"})
+		case m.Lost != nil:
+			fmt.Println("lost", m.Lost)
+		case m.Scale != nil:
+			reply := &cluster.Reply{Sentences: []string{"it is offered " + m.Scale.Places[0].Node}}
+			if offers++; offers == 1 {
+				reply = cluster.Failure(bellows.Errorf(bellows.Unavailable, "add", "a node", "it did not come"))
+			}
+			fmt.Println("offered", m.Scale.Places[0].Node)
+			s.Send(cluster.Message{Question: m.Question, Answer: reply})
+		}
+	}
+}
+
 // leads is a job: it takes its assignment, carries out words, and ends with a code.
 func leads(words []string) int {
-	if words[0] == "answer" {
+	switch words[0] {
+	case "answer":
 		return answers()
+	case "lose":
+		return loses()
 	}
-	l, err := lead.Take(context.Background(), os.Stdin, func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) })
+	line, err := bufio.NewReader(os.Stdin).ReadBytes('\n')
+	var a lead.Assignment
+	if err == nil {
+		err = json.Unmarshal(line, &a)
+	}
+	if err != nil {
+		return 70
+	}
+	if at := slices.Index(words, fmt.Sprint("away=", a.Term)); at >= 0 { // a process that does not reach the manager
+		return bellows.Unavailable.ExitCode()
+	}
+	l, err := lead.Take(context.Background(), bytes.NewReader(line), func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 70
@@ -432,39 +482,6 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 // over is a client of HTTP over TLS.
 func over(c *tls.Config) *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: c, DisableKeepAlives: true}}
-}
-
-// TestConnectionsAreCounted: strangers that say nothing take places, and no more of them than there are.
-func TestConnectionsAreCounted(t *testing.T) {
-	u := bringUp(t)
-	var idle []net.Conn
-	for range connectionsMost {
-		c, err := net.Dial("tcp", u.client.Address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		idle = append(idle, c)
-	}
-	late, err := net.Dial("tcp", u.client.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer late.Close()
-	late.SetReadDeadline(time.Now().Add(time.Minute))
-	if _, err := bufio.NewReader(late).ReadByte(); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("one too many: %v", err)
-	}
-	for _, c := range idle {
-		c.Close()
-	}
-	for {
-		if _, err := u.client.Status(t.Context()); err == nil {
-			break
-		} else if bellows.KindOf(err) != bellows.Unavailable || t.Context().Err() != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // TestTheEndIsTold: down ends queue, jobs and nodes, once.

@@ -206,7 +206,7 @@ func (m *manager) grow(ctx context.Context, moreWorkers, moreServers, workers in
 		}
 		list = append(list, n)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("it has not come within %v", readyWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, ReadyWithin, fmt.Errorf("it has not come within %v", ReadyWithin))
 	defer cancel()
 	for _, n := range list {
 		var why error

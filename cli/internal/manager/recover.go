@@ -168,3 +168,29 @@ func (m *manager) fell(j *job, died string) {
 		m.next()
 	}
 }
+
+// unheard sees to a job whose leading process (pid) has ended because it did not reach the manager, and reports whether it was so. That is no end of the job: a process that follows another is
+// followed itself, as if it had been killed, and a job that nobody has led yet is queued again.
+func (m *manager) unheard(j *job, pid int) bool {
+	m.mu.Lock()
+	if j.heard != nil || m.current != j {
+		m.mu.Unlock()
+		return false
+	}
+	why := fmt.Sprintf("the process that leads job %d (%d) has not reached the manager", j.number, pid)
+	if j.died != nil || j.cancelled || m.closing || j.inRow >= cluster.InRowMost {
+		m.mu.Unlock()
+		m.fell(j, why)
+		return true
+	}
+	j.process = nil
+	j.inRow++
+	j.state, m.current = cluster.Queued, nil
+	list := m.abandon(j)
+	m.mu.Unlock()
+	m.logf("%s; another one begins the job", why)
+	send(list)
+	m.note(j)
+	m.next()
+	return true
+}

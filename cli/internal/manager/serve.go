@@ -1,10 +1,12 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,15 +18,25 @@ import (
 
 	"bellows"
 	"bellows/api"
+	"bellows/cli/internal/admission"
 	"bellows/cli/internal/cluster"
 	"bellows/link/secure"
 )
 
-// Limits of what is taken. Those of connections, handshakes and headers hold before anybody has shown who they are.
+// Limits of what is taken. Those of connections, handshakes and headers hold before a caller has shown who it is.
 const (
-	connectionsMost = 128
+	connectionsMost = 512 // of callers that are not known; one more, and the oldest is closed
 	bodyMost        = 1 << 20
 	takeWithin      = 10 * time.Second // a body, or an answer
+)
+
+// Callers that are known have places by what they do, so that none takes the place of another kind. An agent and a process that leads a job keep theirs for as long as their session lasts.
+const (
+	questionsMost = 128            // of users, which may take as long as a change of the cluster
+	endingsMost   = 16             // of users who want a job or the cluster to end
+	followersMost = jobsMost       // of the output of jobs; one more, and the oldest comes again later
+	agentsMost    = nodesMost + 64 // those of nodes, and such as renew a certificate or are refused
+	leadersMost   = 16             // of the job that runs there is one, and perhaps the one before
 )
 
 // AgentCommand is the hidden command that is an agent.
@@ -36,31 +48,24 @@ type server struct {
 	serving sync.WaitGroup
 }
 
-// places is a listener with so many places: who comes when all are taken is turned away.
-type places struct {
+// listener admits strangers: each has a place until it is known. When all are taken, the one that has kept its place longest without a word is closed, so that idle connections keep nobody out.
+type listener struct {
 	net.Listener
-	free chan struct{}
+	strangers *admission.Places
 }
 
-// guest is a connection that has a place, until it is closed or given to a session.
+// guest is a connection that has a place, until it is closed or known.
 type guest struct {
 	net.Conn
 	leave func()
 }
 
-func (p *places) Accept() (net.Conn, error) {
-	for {
-		c, err := p.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case p.free <- struct{}{}:
-			return &guest{c, sync.OnceFunc(func() { <-p.free })}, nil
-		default:
-			c.Close()
-		}
+func (l *listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	return &guest{c, l.strangers.TakeOver(func() { c.Close() })}, nil
 }
 
 func (g *guest) Close() error {
@@ -69,8 +74,11 @@ func (g *guest) Close() error {
 }
 
 func (m *manager) serve(l net.Listener) *server {
+	m.followers = admission.NewPlaces(followersMost)
 	s := &server{http: api.NewServer(m.guard(routes(m.handlers())))}
-	l = tls.NewListener(&places{l, make(chan struct{}, connectionsMost)}, m.self.Server())
+	s.http.SetKeepAlivesEnabled(false) // who is known is so for one question
+	s.http.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connection{}, c) }
+	l = tls.NewListener(&listener{l, admission.NewPlaces(connectionsMost)}, m.self.Server())
 	s.serving.Go(func() { s.http.Serve(l) }) // it ends with the listener
 	return s
 }
@@ -82,11 +90,11 @@ func (m *manager) handlers() map[string]http.HandlerFunc {
 		"POST /v1/jobs": func(w http.ResponseWriter, r *http.Request) {
 			answer(w, r, func(_ context.Context, s cluster.Submission) (cluster.Job, error) { return m.submit(s) })
 		},
-		"POST /v1/jobs/{job}/interrupt": m.serveInterrupt,
-		"GET /v1/jobs/{job}/output":     m.serveOutput,
-		"POST /v1/scale":                func(w http.ResponseWriter, r *http.Request) { answer(w, r, m.resize) },
-		"POST /v1/drain":                func(w http.ResponseWriter, r *http.Request) { answer(w, r, m.leave) },
-		"POST /v1/down":                 func(w http.ResponseWriter, r *http.Request) { reply(w, m.down(orderlyWithin), nil) },
+		callInterrupt:    m.serveInterrupt,
+		callFollow:       m.serveOutput,
+		"POST /v1/scale": func(w http.ResponseWriter, r *http.Request) { answer(w, r, m.resize) },
+		"POST /v1/drain": func(w http.ResponseWriter, r *http.Request) { answer(w, r, m.leave) },
+		callDown:         func(w http.ResponseWriter, r *http.Request) { reply(w, m.down(orderlyWithin), nil) },
 		"POST /v1/certificates": func(w http.ResponseWriter, r *http.Request) {
 			answer(w, r, func(_ context.Context, q cluster.Request) (cluster.Certificate, error) {
 				return m.certify(callerOf(r), q)
@@ -99,14 +107,48 @@ func (m *manager) handlers() map[string]http.HandlerFunc {
 	}
 }
 
+// Calls whose callers have places of their own.
+const (
+	callFollow    = "GET /v1/jobs/{job}/output"
+	callInterrupt = "POST /v1/jobs/{job}/interrupt"
+	callDown      = "POST /v1/down"
+)
+
+// rooms are the places of callers that are known.
+type rooms struct{ questions, endings, agents, leaders *admission.Places }
+
+// of returns the places for a call, and what its callers do, in words; nil: the call sees to them itself.
+func (r *rooms) of(role secure.Role, pattern string) (p *admission.Places, what string) {
+	switch {
+	case pattern == callFollow:
+		return nil, ""
+	case pattern == callInterrupt || pattern == callDown:
+		return r.endings, "orders to end"
+	case role == secure.Agent:
+		return r.agents, "agents"
+	case role == secure.Controller:
+		return r.leaders, "processes that lead jobs"
+	}
+	return r.questions, "questions"
+}
+
 // routes are the handlers, each for the roles that the table has.
 func routes(handlers map[string]http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
+	all := &rooms{admission.NewPlaces(questionsMost), admission.NewPlaces(endingsMost), admission.NewPlaces(agentsMost), admission.NewPlaces(leadersMost)}
 	for pattern, handle := range handlers {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if by := callerOf(r); !cluster.May(by.Role, pattern) {
 				cluster.WriteFault(w, http.StatusForbidden, bellows.Errorf(bellows.Refused, "ask", "the cluster", "%s may not call %s", by, pattern))
 				return
+			}
+			if p, what := all.of(callerOf(r).Role, pattern); p != nil {
+				leave, ok := p.Take()
+				if !ok {
+					cluster.WriteFault(w, http.StatusServiceUnavailable, bellows.Errorf(bellows.Unavailable, "ask", "the cluster", "it has as many %s already as it takes", what).Hinted("ask again in a moment"))
+					return
+				}
+				defer leave()
 			}
 			handle(w, r)
 		})
@@ -114,8 +156,20 @@ func routes(handlers map[string]http.HandlerFunc) http.Handler {
 	return mux
 }
 
-// caller is the key of who asks, in a question's context.
-type caller struct{}
+// caller is the key of who asks, in a question's context, and connection that of its connection.
+type (
+	caller     struct{}
+	connection struct{}
+)
+
+// isKnown has the connection of a question give its place as a stranger back.
+func isKnown(r *http.Request) {
+	if sealed, ok := r.Context().Value(connection{}).(*tls.Conn); ok {
+		if g, ok := sealed.NetConn().(*guest); ok {
+			g.leave()
+		}
+	}
+}
 
 func callerOf(r *http.Request) secure.Name {
 	n, _ := r.Context().Value(caller{}).(secure.Name)
@@ -152,6 +206,7 @@ func (m *manager) guard(next http.Handler) http.Handler {
 			cluster.WriteFault(w, http.StatusUnauthorized, err)
 			return
 		}
+		isKnown(r)
 		control := http.NewResponseController(w)
 		control.SetReadDeadline(time.Now().Add(takeWithin)) // fails only where reading does
 		r.Body = http.MaxBytesReader(w, r.Body, bodyMost)
@@ -240,11 +295,19 @@ func (m *manager) serveOutput(w http.ResponseWriter, r *http.Request) {
 		reply(w, nil, err)
 		return
 	}
+	from, err := strconv.ParseInt(cmp.Or(r.URL.Query().Get("from"), "0"), 10, 64)
+	if err != nil || from < 0 {
+		reply(w, nil, bellows.Errorf(bellows.Usage, "read", "the job's output", "it begins at a number of bytes"))
+		return
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer m.followers.TakeOver(func() { cancel(errYield) })()
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Time{}) // nothing more is read
 	w.Header().Set("Content-Type", "application/jsonl")
 	begun := false
-	err = j.spool.follow(r.Context(), func(b []byte) error {
+	write := func(b []byte) error {
 		begun = true
 		if err := control.SetWriteDeadline(time.Now().Add(takeWithin)); err != nil {
 			return err
@@ -253,11 +316,18 @@ func (m *manager) serveOutput(w http.ResponseWriter, r *http.Request) {
 			return err
 		}
 		return control.Flush()
-	})
+	}
+	err = j.spool.followFrom(ctx, from, write)
+	if err != nil && context.Cause(ctx) == errYield {
+		err = write([]byte(`{"again":true}` + "\n"))
+	}
 	if err != nil && !begun {
 		reply(w, nil, err)
 	}
 }
+
+// errYield is why a follower gives its place back: others want one.
+var errYield = errors.New("others want to follow a job")
 
 // session makes a session of a connection, takes its hello, and hears it to its end.
 func (m *manager) session(w http.ResponseWriter, hear func(*cluster.Session, *cluster.Hello) error) {
@@ -265,11 +335,6 @@ func (m *manager) session(w http.ResponseWriter, hear func(*cluster.Session, *cl
 	if err != nil {
 		reply(w, nil, bellows.Errorf(bellows.Bug, "begin", "a session", "%w", err))
 		return
-	}
-	if sealed, ok := conn.(*tls.Conn); ok {
-		if g, ok := sealed.NetConn().(*guest); ok {
-			g.leave()
-		}
 	}
 	conn.SetDeadline(time.Time{}) // fails only where reading does
 	io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+cluster.Upgrade+"\r\n\r\n")

@@ -226,26 +226,42 @@ const pulseEvery = 5 * time.Second
 
 // follow writes all that there is and comes, up to the end.
 func (s *spool) follow(ctx context.Context, write func([]byte) error) error {
+	return s.followFrom(ctx, 0, write)
+}
+
+// followFrom is follow from a byte on. For the end of its context it stops behind a whole line.
+func (s *spool) followFrom(ctx context.Context, from int64, write func([]byte) error) error {
 	ticker := time.NewTicker(pulseEvery)
 	defer ticker.Stop()
 	buffer := make([]byte, 64<<10)
-	for at := int64(0); ; {
+	for at, whole := from, true; ; {
 		s.mu.Lock()
 		size, more, ended, closed := s.size, s.more, s.ended, s.closed
 		last := s.last(at)
 		s.mu.Unlock()
+		if at > size && last == nil {
+			return bellows.Errorf(bellows.Usage, "read", "the job's output", "it has %d bytes, and is to be read from %d", size, from)
+		}
+		at = min(at, size) // the last frames are not in the file, and come whole once more
 		if closed && (at == 0 || last == nil) {
 			return bellows.Errorf(bellows.Unavailable, "read", "the job's output", "it is not kept any more")
 		}
 		dropped := false
 		for at < size && !closed && !dropped {
+			if err := ctx.Err(); err != nil && whole {
+				return err
+			}
 			n, err := s.file.ReadAt(buffer[:min(int64(len(buffer)), size-at)], at)
-			if dropped = errors.Is(err, os.ErrClosed); dropped {
+			if dropped = errors.Is(err, os.ErrClosed) && s.isClosed(); dropped {
 				break
 			}
 			if n == 0 && err != nil {
 				return bellows.Errorf(bellows.IO, "read", "the job's output", "%w", err)
 			}
+			if end := bytes.LastIndexByte(buffer[:n], '\n') + 1; end > 0 {
+				n = end
+			}
+			whole = buffer[n-1] == '\n'
 			if err := write(buffer[:n]); err != nil {
 				return err
 			}
@@ -267,6 +283,12 @@ func (s *spool) follow(ctx context.Context, write func([]byte) error) error {
 			return ctx.Err()
 		}
 	}
+}
+
+func (s *spool) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // last returns the final frames for a follower that has read up to a position; nil: the job has no exit code yet. Its caller holds the lock.

@@ -1,0 +1,62 @@
+// Package admission bounds how many callers a server has at once, so that no kind of caller takes the room of another one.
+//
+// The caller's duties, in order:
+//
+//  1. NewPlaces makes places for one kind of caller: strangers, who have not said who they are; users, agents, and so on.
+//  2. Take takes a place, or reports that all are taken. TakeOver always takes one: when all are taken, whoever has had one longest gives it up.
+//  3. Whoever has a place calls what it was given to leave it.
+//
+// The package refuses to make anybody wait.
+package admission
+
+import (
+	"container/list"
+	"sync"
+)
+
+// Places are places for so many callers at once.
+//
+// Lock: mu, of taken. Nobody is told to yield while it is held.
+type Places struct {
+	most int
+
+	mu    sync.Mutex
+	taken list.List // of func(): what makes its holder give the place up; the oldest first
+}
+
+// NewPlaces makes places for at most so many callers.
+func NewPlaces(most int) *Places { return &Places{most: most} }
+
+// Take takes a place, which leave gives back; it may be called twice. ok is false when all are taken.
+func (p *Places) Take() (leave func(), ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.taken.Len() >= p.most {
+		return nil, false
+	}
+	return p.add(nil), true
+}
+
+// TakeOver takes a place, which leave gives back; it may be called twice. When all places are taken, the oldest holder has lost its own: its yield is called, which is to make it go.
+func (p *Places) TakeOver(yield func()) (leave func()) {
+	p.mu.Lock()
+	var goes func()
+	if p.taken.Len() >= p.most {
+		goes, _ = p.taken.Remove(p.taken.Front()).(func())
+	}
+	leave = p.add(yield)
+	p.mu.Unlock()
+	if goes != nil {
+		goes()
+	}
+	return leave
+}
+
+func (p *Places) add(yield func()) (leave func()) {
+	e := p.taken.PushBack(yield)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.taken.Remove(e) // nothing, if it is not there any more
+	}
+}
