@@ -142,7 +142,7 @@ func (s *Shaper) Drain(ctx context.Context, n bellows.NodeID, notice time.Durati
 	return results[0], errs[0]
 }
 
-// DrainAll is Drain for several nodes that leave together: one plan is made, by which nothing goes to a node that leaves as well. Results and errors are by node.
+// DrainAll drains several nodes by one plan, so that nothing moves from one of them to another one. Results and errors are by node.
 func (s *Shaper) DrainAll(ctx context.Context, nodes []bellows.NodeID, notice time.Duration) ([]Result, []error) {
 	var list []reshape.Drain
 	results, errs := make([]Result, len(nodes)), make([]error, len(nodes))

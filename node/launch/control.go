@@ -72,7 +72,7 @@ func (c *Control) Drain(ctx context.Context, n bellows.NodeID, notice time.Durat
 	return s.Drain(ctx, n, notice)
 }
 
-// DrainAll is that of elastic.Shaper. The processes of nodes that have no error have ended when it returns.
+// DrainAll calls that of elastic.Shaper. When it returns, the processes of nodes without an error have ended.
 func (c *Control) DrainAll(ctx context.Context, nodes []bellows.NodeID, notice time.Duration) ([]elastic.Result, []error) {
 	s, err := c.shaper("drain")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // is superseded, but for drains: who is told to leave leaves.
 func (m *Machine) Ask(a Ask, fx *Effects) AskID { return m.ask([]Ask{a}, fx)[0] }
 
-// AskDrains asks for several nodes to leave, with one plan for all of them: nothing goes to a node that leaves as well. Each has an AskID and an Outcome of its own.
+// AskDrains asks for several nodes to leave, by one plan, so that nothing moves from one of them to another one. Each has its own AskID and Outcome.
 func (m *Machine) AskDrains(list []Drain, fx *Effects) []AskID {
 	asks := make([]Ask, len(list))
 	for i := range list {

@@ -260,8 +260,8 @@ func TestWhoCouldNotLeaveInTimeLeavesLater(t *testing.T) {
 	}
 }
 
-// TestNodesThatLeaveTogetherAreOnePlan: what two nodes have goes to those that stay, each split and partition once; asked for one after the other, some of it goes to the second node first. One
-// that cannot leave is refused by itself.
+// TestNodesThatLeaveTogetherAreOnePlan drains two nodes at once: each split and partition moves once, to a node that stays. Drained one after the other, some move to the second node first. A node that
+// cannot leave is refused without an effect on the others.
 func TestNodesThatLeaveTogetherAreOnePlan(t *testing.T) {
 	moves := func(together bool) (n int) {
 		s := newSmall(reshape.Limits{})

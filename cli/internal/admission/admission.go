@@ -2,11 +2,11 @@
 //
 // The caller's duties, in order:
 //
-//  1. NewPlaces makes places for one kind of caller: strangers, who have not said who they are; users, agents, and so on.
-//  2. Take takes a place, or reports that all are taken. TakeOver always takes one: when all are taken, whoever has had one longest gives it up.
-//  3. Whoever has a place calls what it was given to leave it.
+//  1. NewPlaces makes places for one kind of caller: unknown ones, users, agents, and so on.
+//  2. Take takes a place, or reports that all are taken. TakeOver always takes one: when all are taken, the oldest holder gives its place up.
+//  3. Call the function that Take and TakeOver return, to give the place back.
 //
-// The package refuses to make anybody wait.
+// The package refuses to let a caller wait.
 package admission
 
 import (
@@ -16,12 +16,12 @@ import (
 
 // Places are places for so many callers at once.
 //
-// Lock: mu, of taken. Nobody is told to yield while it is held.
+// Lock: mu, of taken. No yield is called while it is held.
 type Places struct {
 	most int
 
 	mu    sync.Mutex
-	taken list.List // of func(): what makes its holder give the place up; the oldest first
+	taken list.List // of func(), the yield of each holder; the oldest first
 }
 
 // NewPlaces makes places for at most so many callers.
@@ -37,7 +37,7 @@ func (p *Places) Take() (leave func(), ok bool) {
 	return p.add(nil), true
 }
 
-// TakeOver takes a place, which leave gives back; it may be called twice. When all places are taken, the oldest holder has lost its own: its yield is called, which is to make it go.
+// TakeOver takes a place, which leave gives back; it may be called twice. When all places are taken, the oldest holder has lost its own: its yield is called, which must make it stop.
 func (p *Places) TakeOver(yield func()) (leave func()) {
 	p.mu.Lock()
 	var goes func()

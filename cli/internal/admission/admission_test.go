@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAFullHouseTurnsAwayAndTakesOver: Take is refused where all places are taken, until one is left; TakeOver takes the place of whoever has had one longest, and of nobody who has left.
-func TestAFullHouseTurnsAwayAndTakesOver(t *testing.T) {
+// TestPlacesAreBounded checks that Take fails while all places are taken, and that TakeOver takes the place of the oldest holder that has not left.
+func TestPlacesAreBounded(t *testing.T) {
 	t.Parallel()
 	p := NewPlaces(3)
 	var gone []int

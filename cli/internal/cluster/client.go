@@ -112,7 +112,7 @@ func (c *Client) begin() *Client {
 	return c
 }
 
-// dial connects to the manager, and knows then that it is the cluster's. A connection that breaks before that is made again, while there is time: a manager that is called by many strangers closes the oldest.
+// dial connects to the manager, and makes sure that it is the cluster's. A connection that breaks before that is made again, while time is left: a manager with too many unknown callers closes the oldest connection.
 func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, dialWithin, fmt.Errorf("no handshake within %v", dialWithin))
 	defer cancel()
@@ -140,7 +140,7 @@ func brokenOff(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// pause waits, and reports whether ctx lives still.
+// pause waits, and reports whether ctx has not ended meanwhile.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -315,7 +315,7 @@ func (c *Client) Down(ctx context.Context, within time.Duration) (d Done, err er
 	return d, c.ask(ctx, within, http.MethodPost, pathDown, nil, &d)
 }
 
-// How a follower whose connection has broken, or that has given its place to others, comes again.
+// A follower connects again after its connection has broken, or after the manager has given its place to another follower.
 const (
 	brokenMost  = 8 // times in a row without a line
 	brokenWait  = 100 * time.Millisecond
@@ -330,7 +330,7 @@ func (c *Client) Output(ctx context.Context, job int, take func(Frame) error) (c
 	f := following{Client: c, job: job, take: take}
 	for {
 		before := f.at
-		code, err = f.once(ctx)
+		code, err = f.connect(ctx)
 		wait := brokenWait
 		switch {
 		case err == errAgain:
@@ -342,7 +342,7 @@ func (c *Client) Output(ctx context.Context, job int, take func(Frame) error) (c
 			if f.broken++; f.ended || f.broken > brokenMost {
 				return 0, lost
 			}
-		case lost != nil && bellows.KindOf(err) == bellows.Unavailable: // nobody is there any more
+		case lost != nil && bellows.KindOf(err) == bellows.Unavailable: // the manager does not answer any more
 			return 0, lost
 		default:
 			return code, err
@@ -353,10 +353,10 @@ func (c *Client) Output(ctx context.Context, job int, take func(Frame) error) (c
 	}
 }
 
-// errAgain is that the manager wants a follower to come again later.
+// errAgain reports that the manager wants a follower to connect again later.
 var errAgain = errors.New("others want to follow a job")
 
-// following is one who follows a job's output.
+// following is the state of a command that follows the output of a job.
 type following struct {
 	*Client
 	job    int
@@ -366,8 +366,8 @@ type following struct {
 	ended  bool  // the manager has ended the last one, in order
 }
 
-// once follows over one connection.
-func (f *following) once(ctx context.Context) (code int, err error) {
+// connect follows the output over one connection.
+func (f *following) connect(ctx context.Context) (code int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r, err := f.request(ctx, http.MethodGet, fmt.Sprintf("/v1/jobs/%d/output?from=%d", f.job, f.at), nil)
@@ -419,7 +419,7 @@ func (f *following) once(ctx context.Context) (code int, err error) {
 	return 0, f.unreachable(ctx, err)
 }
 
-// wholeLines are the lines of a stream, each with its end: what a connection that breaks has told in part comes again.
+// wholeLines splits a stream into lines, and refuses a last line without an end: the next connection brings all of it.
 func wholeLines(data []byte, end bool) (advance int, line []byte, err error) {
 	if at := bytes.IndexByte(data, '\n'); at >= 0 {
 		return at + 1, data[:at], nil
@@ -470,13 +470,13 @@ func (c *Client) Session(ctx context.Context, path string, hello Hello) (*Sessio
 	return s, m.Welcome, nil
 }
 
-// Persist is Session, tried again at growing intervals for a time while the manager is not reached or has no room.
+// Persist begins a Session. For some time it tries again, at growing intervals, while the manager does not answer or has no room. A manager that has ended, whose port is closed, is not called again.
 func (c *Client) Persist(ctx context.Context, within time.Duration, path string, hello Hello) (*Session, *Welcome, error) {
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for wait := persistWait; ; wait = min(2*wait, persistWaitMost) {
 		s, w, err := c.Session(ctx, path, hello)
-		if bellows.KindOf(err) != bellows.Unavailable || bounded.Err() != nil || !pause(bounded, wait/2+rand.N(wait/2)) {
+		if bellows.KindOf(err) != bellows.Unavailable || errors.Is(err, syscall.ECONNREFUSED) || bounded.Err() != nil || !pause(bounded, wait/2+rand.N(wait/2)) {
 			return s, w, err
 		}
 	}

@@ -326,9 +326,9 @@ func TestAQuestionIsOneValue(t *testing.T) {
 	}
 }
 
-// TestAFollowerComesAgain: a connection that breaks within a line is made again, and goes on behind the last whole line; a manager that wants the place for others is asked again later. One that breaks again and again
-// without a line is lost.
-func TestAFollowerComesAgain(t *testing.T) {
+// TestFollowerConnectsAgain breaks a connection within a line: the next one continues after the last whole line. A manager that needs the place is called again later. Connections that break
+// repeatedly without a line are an error.
+func TestFollowerConnectsAgain(t *testing.T) {
 	t.Parallel()
 	line := func(f Frame) []byte {
 		text, err := json.Marshal(f)
@@ -373,7 +373,7 @@ func TestAFollowerComesAgain(t *testing.T) {
 	}
 }
 
-// TestAManagerWithoutRoomIsCalledAgain: a connection that is closed before the handshake is made again, whatever is asked; Persist calls until it is welcomed, or its time is over.
+// TestAManagerWithoutRoomIsCalledAgain closes connections before their handshake, which are made again for any question. Persist calls until it has an answer, or its time is over.
 func TestAManagerWithoutRoomIsCalledAgain(t *testing.T) {
 	t.Parallel()
 	server := clustertest.Serve(t, func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(`{"cluster":"here"}`)) })
@@ -419,10 +419,15 @@ func TestAManagerWithoutRoomIsCalledAgain(t *testing.T) {
 	if _, _, err := busy.Persist(t.Context(), time.Minute, "/v1/jobs/1/lead", Hello{}); bellows.KindOf(err) != bellows.Refused || calls != 3 {
 		t.Errorf("with time: %v, after %d calls", err, calls)
 	}
+	began := time.Now()
+	l.Close()
+	if _, _, err := NewClient(l.Addr().String(), server.Token).Persist(t.Context(), time.Hour, "/v1/agents", Hello{}); bellows.KindOf(err) != bellows.Unavailable || time.Since(began) > time.Minute {
+		t.Errorf("a manager that has ended: %v, after %v", err, time.Since(began))
+	}
 }
 
-// TestWhatIsSubmittedFitsIntoALine: the words, variables and folder of a job together, in whatever letters, are less than a session's line when a process is started with them.
-func TestWhatIsSubmittedFitsIntoALine(t *testing.T) {
+// TestSubmissionFitsIntoALine checks that command, variables and folder of a job, in any letters, are shorter than a session's line when a process is started with them.
+func TestSubmissionFitsIntoALine(t *testing.T) {
 	t.Parallel()
 	variable := func(n int) string { return "BELLOWS_X=" + strings.Repeat("x", n) }
 	for name, c := range map[string]struct {

@@ -36,8 +36,8 @@ type Message struct {
 	Run      string    `json:"run,omitempty"`      // the job's folder
 	Progress *Progress `json:"progress,omitempty"` // of the job
 	Nodes    *Nodes    `json:"nodes,omitempty"`    // asked for by a job that has lost some, and the answer
-	Lost     []string  `json:"lost,omitempty"`     // nodes that the cluster has lost: a job starts nothing there any more
-	Missing  string    `json:"missing,omitempty"`  // a node where a job has lost its process, and goes on without; it takes the node again
+	Lost     []string  `json:"lost,omitempty"`     // nodes that the cluster has lost: a job starts nothing there
+	Missing  string    `json:"missing,omitempty"`  // a node where a job has lost its process and continues without; the manager offers it again
 	// Succession is what another process needs that is to lead the job in the place of this one, for it alone. It has secrets.
 	Succession json.RawMessage `json:"succession,omitempty"`
 

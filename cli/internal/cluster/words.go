@@ -107,8 +107,8 @@ type Submission struct {
 	Terminal *screen.Terminal `json:"terminal,omitempty"`
 }
 
-// wordsMost is the number of bytes that the words of a job may have, and commandMost that of words, variables and folder together as they travel: a process of the job is started with one
-// line of a session (lineMost), which has room for more than these.
+// wordsMost is the length of the longest command in bytes. commandMost is that of command, variables and folder together, as JSON: a process of the job is started by one line of a session
+// (lineMost), which must have room for them and for what the leading process adds.
 const (
 	wordsMost   = 1 << 16
 	commandMost = lineMost / 4
@@ -249,7 +249,7 @@ type Frame struct {
 	Out  []byte `json:"out,omitempty"`
 	Err  []byte `json:"err,omitempty"`
 	Exit *int   `json:"exit,omitempty"`
-	// Again says that others want to follow a job: whoever reads this comes again later, and goes on behind what it has read.
+	// Again reports that other followers need the place: the reader connects again later, and continues after what it has read.
 	Again bool `json:"again,omitempty"`
 }
 

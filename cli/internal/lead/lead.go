@@ -67,7 +67,7 @@ type Assignment struct {
 	InRow int
 	// Shown is the last event that was written to the job's standard output; the largest number: all of them, or nobody knows.
 	Shown uint64
-	// Call is how long it tries to reach the manager; 0: once. Where nodes of the job go on without it, it tries for as long as they wait.
+	// Call is how long it tries to reach the manager; 0: once. A process that follows another one tries at least as long as the nodes of the job wait.
 	Call time.Duration
 	// Following is what it goes on with where the nodes of the process before this one go on; nil: it begins another life of the job.
 	Following *Following
@@ -90,6 +90,7 @@ type Lead struct {
 	drawn     uint64
 	at        map[string]*remote // the process at a node of the cluster
 	control   *launch.Control    // nil: the job does not run yet
+	begins    []node.Member      // with which this life of the job begins
 	late      map[string]bool    // nodes that were to leave, and whose notice is over
 	losses
 	lost bool
@@ -191,6 +192,14 @@ func (l *Lead) Apart() bool {
 // Members are the job's nodes: this process, which leads, and one for each place, in order. Where no node is a server alone, workers hold tables as well. Each
 // connection of a pair but the first wants a lane.
 func (l *Lead) Members(connections int) []node.Member {
+	list := l.members(connections)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begins = list
+	return list
+}
+
+func (l *Lead) members(connections int) []node.Member {
 	if l.succession != nil {
 		return l.succession.Begins()
 	}
@@ -307,7 +316,7 @@ func (s starter) Start(m node.Member, place, computing int) (launch.Process, err
 	return p, s.session.Send(cluster.Message{Process: p.number, Start: &cluster.Start{Node: at.Node, Args: s.args, Place: place, Computing: computing, Member: int(m.Node)}})
 }
 
-// free is the place for a member. A place where processes have died in this life comes after the others, whatever it has.
+// free returns the place for a member. Places where processes of this life have died come last.
 func (l *Lead) free(m node.Member) (found *cluster.Place) {
 	rank := func(p *cluster.Place) [3]int {
 		r := [3]int{l.failed[p.Node], 1, 1}
@@ -421,7 +430,7 @@ func (p *remote) ended(o cluster.Over) {
 		p.lead.mu.Unlock()
 		close(p.over)
 		if missing {
-			p.lead.report(p.node)
+			p.lead.announce(p.node)
 		}
 	})
 }

@@ -311,7 +311,7 @@ func TestAJobTakesNodes(t *testing.T) {
 
 // TestAJobGivesNodesUp at the same time; of one that has no process nothing is asked, and one that cannot is kept.
 func TestAJobGivesNodesUp(t *testing.T) {
-	l := &Lead{Assignment: Assignment{Job: 5, Places: slices.Clone(places)}, at: map[string]*remote{"node-1": {member: 1}, "node-4": {member: 3}}, late: map[string]bool{}}
+	l := &Lead{Assignment: Assignment{Job: 5, Places: slices.Clone(places)}, at: map[string]*remote{"node-1": {member: 1}, "node-2": {member: 2}, "node-4": {member: 3}}, late: map[string]bool{}, begins: []node.Member{{Node: 2, Slots: 1, Lanes: 3}}}
 	j := &job{}
 	said, err := l.drop(t.Context(), j, []string{"node-1", "node-3", "node-4"}, time.Second)
 	slices.Sort(j.asked)
@@ -320,6 +320,7 @@ func TestAJobGivesNodesUp(t *testing.T) {
 		t.Errorf("%q, %v, asked for %q, and has %+v", said, err, j.asked, l.Places)
 	}
 	l.Places, j.err = slices.Clone(places), errors.New("no")
+	delete(l.at, "node-2")
 	for _, notice := range []time.Duration{0, 1} {
 		if said, err := l.drop(t.Context(), j, []string{"node-1", "node-2"}, notice); len(said) != 0 || !errors.Is(err, j.err) || len(l.Places) != 2 || l.late["node-1"] != (notice > 0) {
 			t.Errorf("%q, %v, and has %+v", said, err, l.Places)

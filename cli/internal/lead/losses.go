@@ -7,14 +7,14 @@ import (
 	"bellows/cli/internal/cluster"
 )
 
-// losses are the processes that a job has lost in this life, and where they were. The zero value: none. It is behind the lock of the Lead.
+// losses records the processes that a job has lost in this life, and their nodes. The zero value is empty. The lock of the Lead guards it.
 type losses struct {
-	failed  map[string]int            // how many processes have ended at a node of the cluster that were not to
+	failed  map[string]int            // number of processes that have died at a node of the cluster
 	held    map[bellows.NodeID]string // the node of the cluster at which a node of the job is, or was
-	missing map[string]bool           // nodes whose process the job has lost, and which has not ended yet
+	missing map[string]bool           // nodes that the job has lost, where the process still runs
 }
 
-// started takes note that a node of the job is at a node of the cluster.
+// started records that a node of the job runs at a node of the cluster.
 func (o *losses) started(member bellows.NodeID, name string) {
 	if o.held == nil {
 		o.failed, o.held, o.missing = map[string]int{}, map[bellows.NodeID]string{}, map[string]bool{}
@@ -23,7 +23,7 @@ func (o *losses) started(member bellows.NodeID, name string) {
 	delete(o.missing, name)
 }
 
-// ended takes note of the end of the process at a node, and reports whether the job misses the node. died: nobody has asked for that end.
+// ended records the end of the process at a node, and reports whether the job misses the node. died is false if the process was asked to end.
 func (o *losses) ended(name string, died bool) (missing bool) {
 	if died && o.failed != nil {
 		o.failed[name]++
@@ -33,7 +33,7 @@ func (o *losses) ended(name string, died bool) (missing bool) {
 	return missing
 }
 
-// Missing takes note that the job has lost a node, and goes on without it. As soon as the node's process has ended, the manager offers the job the node again.
+// Missing records that the job has lost a node and continues without it. As soon as the process of the node has ended, the manager offers the node to the job again.
 func (l *Lead) Missing(n bellows.NodeID) {
 	l.mu.Lock()
 	name := l.held[n]
@@ -43,12 +43,12 @@ func (l *Lead) Missing(n bellows.NodeID) {
 	}
 	l.mu.Unlock()
 	if name != "" && p == nil {
-		l.report(name)
+		l.announce(name)
 	}
 }
 
-// report tells the manager that the job misses a node, unless the cluster has lost that as well.
-func (l *Lead) report(name string) {
+// announce notifies the manager that the job misses a node, unless the cluster has lost the node.
+func (l *Lead) announce(name string) {
 	l.mu.Lock()
 	there := slices.ContainsFunc(l.Places, func(p cluster.Place) bool { return p.Node == name })
 	l.mu.Unlock()

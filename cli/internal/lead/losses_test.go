@@ -2,6 +2,7 @@ package lead
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"bellows/node"
 )
 
-// TestALostNodeIsNoPlace: when the agent of a node is lost the manager says so, and what became of the process there. Nothing is started there any more, and the place counts as no worker of the job.
+// TestALostNodeIsNoPlace loses the agent of a node, which the manager reports with the end of the process there. No process is started there again, and the place does not count as a worker.
 func TestALostNodeIsNoPlace(t *testing.T) {
 	l, s := led(t)
 	starter := l.Processes([]string{"x"}, func(bellows.NodeID) io.Writer { return io.Discard })
@@ -46,12 +47,12 @@ func TestALostNodeIsNoPlace(t *testing.T) {
 	}
 }
 
-// TestAPlaceThatFailedComesLast: where processes have died that were not to, another one is started when there is no other place; a process that was told to end is no reason.
+// TestAPlaceThatFailedComesLast starts a process where others have died only if no other place is free. The end of a process that was asked to end does not count.
 func TestAPlaceThatFailedComesLast(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		ended []string // places whose process has died
-		asked bool     // it was told to
+		ended []string // places where a process has died
+		asked bool     // to end
 		want  string
 	}{
 		"none":             {nil, false, "node-1"},
@@ -73,8 +74,8 @@ func TestAPlaceThatFailedComesLast(t *testing.T) {
 	}
 }
 
-// TestANodeThatTheJobMissesIsReported to the manager once its process has ended, in whatever order the two are noticed; one that the cluster has lost is not.
-func TestANodeThatTheJobMissesIsReported(t *testing.T) {
+// TestMissingNodeIsReported checks that the manager learns of a node that the job misses once the process there has ended, in either order, and not of one that the cluster has lost.
+func TestMissingNodeIsReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		first  bool // it has ended before the job notices
 		lost   bool // with its node
@@ -104,7 +105,7 @@ func TestANodeThatTheJobMissesIsReported(t *testing.T) {
 		if c.first {
 			l.Missing(c.gone)
 		}
-		l.Began("the end") // behind a report, if there is one
+		l.Began("the end") // after the report, if it comes
 		m := heard(t, s)
 		if (m.Missing == "node-1") != c.report || m.Missing == "" && m.Run == "" {
 			t.Errorf("%s: it says %+v", name, m)
@@ -119,15 +120,23 @@ func TestANodeThatTheJobMissesIsReported(t *testing.T) {
 	}
 }
 
-// TestTheLastNodeOfAKindIsKept: a job that would have nobody to hold its tables, or to run its tasks, says so, and is asked for nothing.
-func TestTheLastNodeOfAKindIsKept(t *testing.T) {
+// TestLastNodeOfAKindIsKept refuses to drain all nodes that hold the tables of a job, or that run its tasks, before the job is asked.
+func TestLastNodeOfAKindIsKept(t *testing.T) {
 	t.Parallel()
-	apart := []node.Member{{}, {Node: 1, Slots: 2}, {Node: 2, Slots: 2}, {Node: 3, Lanes: 1}, {Node: 4, Lanes: 1}}
-	both := []node.Member{{}, {Node: 1, Slots: 2, Lanes: 1}, {Node: 2, Slots: 2, Lanes: 1}, {Node: 3, Lanes: 1}, {Node: 4, Lanes: 1}}
+	apart := []node.Member{{}, {Node: 1, Slots: 2}, {Node: 3, Lanes: 1}}
+	both := []node.Member{{}, {Node: 1, Slots: 2, Lanes: 1}}
+	var list []cluster.Place // node-2 and node-4 have come later
+	for i := range 4 {
+		p := cluster.Place{Node: fmt.Sprint("node-", i+1), Slots: 2}
+		if i > 1 {
+			p.Slots, p.Lanes = 0, 1
+		}
+		list = append(list, p)
+	}
 	for name, c := range map[string]struct {
-		members []node.Member
-		leave   []string
-		want    string
+		begins []node.Member
+		leave  []string
+		want   string
 	}{
 		"one server":         {apart, []string{"node-3"}, ""},
 		"all servers":        {apart, []string{"node-3", "node-4"}, "change job 5: no other of its nodes holds its tables; keep one with `scale --servers 1`, or wait for the end of job 5"},
@@ -136,8 +145,13 @@ func TestTheLastNodeOfAKindIsKept(t *testing.T) {
 		"one that has none":  {apart, []string{"node-9"}, ""},
 		"all, and one other": {apart, []string{"node-9", "node-4", "node-3"}, "change job 5: no other of its nodes holds its tables"},
 	} {
-		l := &Lead{Assignment: Assignment{Job: 5}, at: map[string]*remote{"node-1": {member: 1}, "node-2": {member: 2}, "node-3": {member: 3}, "node-4": {member: 4}}, late: map[string]bool{}}
-		j := &shaped{members: c.members}
+		l := &Lead{Assignment: Assignment{Job: 5, Places: slices.Clone(list)}, at: map[string]*remote{}, late: map[string]bool{}, begins: c.begins}
+		j := &shaped{}
+		for i, p := range list {
+			m := bellows.NodeID(i + 1)
+			l.at[p.Node] = &remote{member: m}
+			j.members = append(j.members, node.Member{Node: m, Slots: 2, Lanes: 1}) // what they are able to do
+		}
 		_, err := l.drop(t.Context(), j, c.leave, 0)
 		known := slices.DeleteFunc(slices.Clone(c.leave), func(n string) bool { return n == "node-9" })
 		if c.want == "" && (err != nil || len(known) > 0 && len(j.asked) != 1) || c.want != "" && (bellows.KindOf(err) != bellows.Refused || !strings.HasPrefix(err.Error(), c.want) || len(j.asked) > 0) {

@@ -175,7 +175,7 @@ func (l *Lead) refused(err error, hint string) error {
 	return bellows.Errorf(e.Kind, "change", fmt.Sprintf("job %d", l.Job), "%w", l.Names.Error(err)).Hinted(hint)
 }
 
-// drop has the job give up nodes, all by one plan.
+// drop makes the job give up nodes, by one plan for all of them.
 func (l *Lead) drop(ctx context.Context, c changer, nodes []string, notice time.Duration) (said []string, err error) {
 	var names []string
 	var members []bellows.NodeID
@@ -209,23 +209,37 @@ func (l *Lead) drop(ctx context.Context, c changer, nodes []string, notice time.
 	return said, errors.Join(errs...)
 }
 
-// keeps returns an error if no node would be left to hold the job's tables, or to run its tasks: nobody comes in the place of a node that is drained.
+// keeps returns an error if no node would be left to hold the job's tables, or to run its tasks: a node that is drained is not replaced. Nodes that came later have the role of their place,
+// whatever they are able to do.
 func (l *Lead) keeps(ctx context.Context, c changer, leave []bellows.NodeID) error {
 	layout, err := c.Layout(ctx)
 	if err != nil {
-		return nil // which the job says itself
+		return nil // DrainAll returns that error for each node
 	}
-	slots, lanes := 0, 0
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	places := map[bellows.NodeID]string{}
+	for name, p := range l.at {
+		places[p.member] = name
+	}
+	workers, servers := 0, 0
 	for _, m := range layout.Members {
-		if !slices.Contains(leave, m.Node) {
-			slots, lanes = slots+m.Slots, lanes+m.Lanes
+		at := slices.IndexFunc(l.Places, func(p cluster.Place) bool { return p.Node == places[m.Node] })
+		if at < 0 || slices.Contains(leave, m.Node) {
+			continue
+		}
+		if l.Places[at].Slots > 0 {
+			workers++
+		}
+		if l.Places[at].Slots == 0 || slices.ContainsFunc(l.begins, func(o node.Member) bool { return o.Node == m.Node && o.Lanes > 0 }) {
+			servers++
 		}
 	}
 	what, flag := "holds its tables", "--servers 1"
-	if slots == 0 {
+	switch {
+	case workers == 0:
 		what, flag = "runs its tasks", "--workers 1"
-	}
-	if slots > 0 && lanes > 0 {
+	case servers > 0:
 		return nil
 	}
 	return bellows.Errorf(bellows.Refused, "change", fmt.Sprintf("job %d", l.Job), "no other of its nodes %s", what).

@@ -23,8 +23,8 @@ import (
 	"bellows/link/secure"
 )
 
-// TestIdleStrangersKeepNobodyOut: of more connections that say nothing than there are places the oldest are closed, and who comes then is answered.
-func TestIdleStrangersKeepNobodyOut(t *testing.T) {
+// TestIdleConnectionsBlockNoCaller opens more idle connections than there are places: the oldest are closed, and users, agents and jobs are served.
+func TestIdleConnectionsBlockNoCaller(t *testing.T) {
 	u := bringUp(t)
 	var idle []net.Conn
 	for range connectionsMost + 100 {
@@ -46,11 +46,11 @@ func TestIdleStrangersKeepNobodyOut(t *testing.T) {
 		t.Errorf("the oldest: %v", err)
 	}
 	if out, _, code := u.output(u.submit("say=done").Job); out != "done\n" || code != 0 {
-		t.Errorf("a job among strangers: %q, %d", out, code)
+		t.Errorf("a job beside idle connections: %q, %d", out, code)
 	}
 }
 
-// crowd is the API of a manager with a job that runs, where four may follow a job.
+// crowd serves the API of a manager with one job, which four callers may follow at a time. follow begins to follow it.
 func crowd(t *testing.T) (m *manager, follow func() *bufio.Reader) {
 	t.Helper()
 	m = &manager{processes: map[uint64]*relayed{}}
@@ -107,9 +107,9 @@ func until(t *testing.T, r *bufio.Reader, text string) {
 	}
 }
 
-// TestFollowersLeaveRoomForWhoLeads: when more follow a job than may, the one that has followed longest gives its place to the next, and is told to come again. The process that is to lead a job, an agent and a user
-// are answered all the while.
-func TestFollowersLeaveRoomForWhoLeads(t *testing.T) {
+// TestFollowersLeaveRoomForLeaders lets more callers follow a job than there are places: the oldest has to connect again later. Meanwhile the process that is to lead a job, an agent and a user
+// are answered.
+func TestFollowersLeaveRoomForLeaders(t *testing.T) {
 	m, follow := crowd(t)
 	first, second := follow(), follow()
 	for range 4 {
@@ -143,8 +143,8 @@ func TestFollowersLeaveRoomForWhoLeads(t *testing.T) {
 	}
 }
 
-// TestQuestionsThatWaitLeaveRoomForTheEnd: users whose questions wait take no place of `down`, of agents and of processes that lead; one question too many is refused by name.
-func TestQuestionsThatWaitLeaveRoomForTheEnd(t *testing.T) {
+// TestQuestionsLeaveRoomForDown fills the places of questions: `down` and agents are still served, and one more question is refused by name.
+func TestQuestionsLeaveRoomForDown(t *testing.T) {
 	t.Parallel()
 	waits, enough := make(chan struct{}), make(chan struct{})
 	handlers := map[string]http.HandlerFunc{callDown: func(http.ResponseWriter, *http.Request) {}, "POST /v1/agents": func(http.ResponseWriter, *http.Request) {}}
@@ -175,8 +175,8 @@ func TestQuestionsThatWaitLeaveRoomForTheEnd(t *testing.T) {
 	close(enough)
 }
 
-// TestAFollowerGoesOnWhereItWas: what is written while a follower is away comes when it follows again, from the byte where it was; a place behind the end is refused.
-func TestAFollowerGoesOnWhereItWas(t *testing.T) {
+// TestFollowContinuesAtAnOffset reads the output of a job from a byte offset, and refuses an offset after its end.
+func TestFollowContinuesAtAnOffset(t *testing.T) {
 	u := bringUp(t)
 	if _, _, err := u.join(1, 0, u.program); err != nil {
 		t.Fatal(err)
@@ -215,8 +215,8 @@ func TestAFollowerGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-// TestAProcessThatDoesNotReachTheManagerIsNoEndOfAJob: another one begins the job, or follows the nodes of the one before; where that comes again and again the job is interrupted.
-func TestAProcessThatDoesNotReachTheManagerIsNoEndOfAJob(t *testing.T) {
+// TestUnreachedManagerDoesNotEndAJob ends leading processes before they have called: another one begins the job, or takes over its nodes. After too many of them the job is interrupted.
+func TestUnreachedManagerDoesNotEndAJob(t *testing.T) {
 	u := bringUp(t)
 	if _, _, err := u.join(1, 0, u.program); err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ type job struct {
 	exited    chan struct{} // closed when it has ended; likewise
 	over      chan struct{}
 	lonely    *time.Timer     // ends its wait for a worker, behind its term; nil: it waits for none
-	offers    map[*member]int // how often it was offered a node whose process it had lost
+	offers    map[*member]int // number of times that it was offered a node where its process had died
 	recovering
 	heritage
 }

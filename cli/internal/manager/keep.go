@@ -30,11 +30,11 @@ const (
 	leadWithin     = 30 * time.Second
 )
 
-// entry is a job as the registry has it: what changes of it, at each checkpoint. Its command is an entry of its own, which is written once.
+// entry is the changing part of a job in the registry, which is written at each checkpoint. The command is another entry, written once.
 type entry struct {
 	Number    int                `json:"number"`
-	Request   cluster.Submission `json:"request,omitzero"` // of an older record, which had all in one
-	Cut       bool               `json:"cut,omitempty"`    // likewise
+	Request   cluster.Submission `json:"request,omitzero"` // of a record of an older release, which had all in one
+	Cut       bool               `json:"cut,omitempty"`    // of such a record
 	State     cluster.State      `json:"state"`
 	Run       string             `json:"run"`
 	Submitted time.Time          `json:"submitted"`
@@ -53,7 +53,7 @@ type entry struct {
 // ordered is the command of a job as the registry has it.
 type ordered struct {
 	Request cluster.Submission `json:"request"`
-	Cut     bool               `json:"cut,omitempty"` // the request was too long, and its words are missing
+	Cut     bool               `json:"cut,omitempty"` // the request was too long, and is kept without its command
 }
 
 // keeper has in the registry what a manager that follows must know. One goroutine, run, writes; all its writes are under the manager's term.
@@ -101,7 +101,7 @@ func (m *manager) take(ctx context.Context) error {
 	return nil
 }
 
-// read returns the jobs in the registry, each with its command. A command of no job is deleted: whoever was to delete it has ended in between.
+// read returns the jobs in the registry, each with its command. A command without a job is deleted: a manager has ended between the two deletions.
 func (k *keeper) read(ctx context.Context) (jobs []*entry, err error) {
 	list, _, err := k.reg.List(ctx, jobsPrefix)
 	if err != nil {
@@ -409,7 +409,7 @@ func (k *keeper) write(ctx context.Context) error {
 	return k.trim(ctx)
 }
 
-// put writes a job, and its command once: before the job, since none is without one.
+// put writes a job, and once its command, before the job, since a job must not be without a command.
 func (k *keeper) put(ctx context.Context, number int, command, text []byte) error {
 	if !k.stored[number] {
 		if _, err := k.reg.Put(ctx, commandKey(number), command, 0, k.office.Holds()); err != nil {
@@ -461,7 +461,7 @@ func (k *keeper) wrote(number int, text []byte) {
 	}
 }
 
-// entry is what changes of the job, for the registry. The manager's lock is held.
+// entry encodes the changing part of the job for the registry. The manager's lock is held.
 func (j *job) entry() ([]byte, error) {
 	r := entry{Number: j.number, State: j.state, Run: j.run, Submitted: j.submitted, Began: j.began, Ended: j.ended, Exit: j.exit,
 		Order: j.order, Term: j.term, Cancelled: j.cancelled, Checkpoint: j.checkpoint, InRow: j.inRow, Recoveries: j.recoveries}
@@ -473,7 +473,7 @@ func (j *job) entry() ([]byte, error) {
 	return text, err
 }
 
-// command is the job's command for the registry: without a token, and without its words where they are too long for that. The manager's lock is held.
+// command encodes the job's command for the registry: without a token, and without its words if they are too long. The manager's lock is held.
 func (j *job) command() ([]byte, error) {
 	o := ordered{Request: j.request.WithoutToken(), Cut: j.cut}
 	o.Request.Terminal = nil
@@ -507,7 +507,7 @@ func (k *keeper) trim(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes a job, and its command behind it: there is no job without one.
+// remove deletes a job, then its command, since a job must not be without a command.
 func (k *keeper) remove(ctx context.Context, number int) error {
 	if err := k.reg.Delete(ctx, jobKey(number), k.office.Holds()); err != nil {
 		return err

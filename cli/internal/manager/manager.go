@@ -87,13 +87,13 @@ const marker = "_BELLOWS_CLUSTER"
 // Inside reports whether this process was started by a manager.
 func Inside() bool { return os.Getenv(marker) != "" }
 
-// Mark is the environment of what a cluster starts: that of this process, without a token.
+// Mark returns the environment of the processes that a cluster starts: that of this process, without a token.
 func Mark() []string {
 	return append(slices.DeleteFunc(os.Environ(), cluster.IsToken), marker+"=1")
 }
 
-// ReadyWithin is how long nodes that were started may take to be there, and endWithin those that were told to end. callWithin is how long a process that is to lead a job tries to reach the manager:
-// as long as the nodes of the job wait for it, at least.
+// ReadyWithin is how long new nodes may take to be ready, and endWithin how long a process may take to end. callWithin is how long a leading process tries to reach the manager, at least: the nodes of
+// its job wait as long.
 const (
 	ReadyWithin = 30 * time.Second
 	endWithin   = 10 * time.Second

@@ -98,7 +98,7 @@ func answers() int {
 	}
 }
 
-// loses is a job that has a process at node-1 and one at node-2, and loses the second: it says which nodes it is offered, and refuses the first offer.
+// loses leads a job with a process at node-1 and one at node-2, which it loses. It prints the nodes that it is offered, and refuses the first offer.
 func loses() int {
 	var a lead.Assignment
 	if err := json.NewDecoder(os.Stdin).Decode(&a); err != nil {

@@ -10,15 +10,16 @@ import (
 	"bellows/cli/internal/cluster"
 )
 
-// Times and bounds of offers. A node whose process a job has lost is offered to it at once; one that is lost again, or not taken, after offerWait, and then after twice as long each time, up to offerWaitMost.
+// Times and bounds of offers. A node where a job has lost its process is offered to the job at once. If the node is lost again, or not taken, the next offer comes after offerWait, and each later
+// one after twice as long, up to offerWaitMost.
 const (
-	changeWithin  = 10 * time.Minute // of a change that nobody waits for
+	changeWithin  = 10 * time.Minute // of a change for which no command waits
 	offerWait     = time.Second
 	offerWaitMost = time.Minute
-	offersMost    = 12 // to one job of one node: a node that fails as often as that is for `scale` to offer
+	offersMost    = 12 // of one node to one job; later `scale` can offer the node
 )
 
-// hand offers nodes to a job that runs: those that have come, and those that are idle, as the job has lost its process there. That it cannot use the idle ones is said, and no error.
+// hand offers nodes to a job that runs: new ones, and idle ones where the job may have lost its process. That the job cannot use idle nodes is a sentence and not an error.
 func (m *manager) hand(ctx context.Context, j *job, come, idle []*member, done *cluster.Done) error {
 	for _, n := range come {
 		done.Sentences = append(done.Sentences, fmt.Sprintf("%s has joined the cluster", n.place.Node))
@@ -53,7 +54,7 @@ func (m *manager) idle(j *job, come []*member) (list []*member) {
 	return list
 }
 
-// offer offers a node that has joined by itself to the job that runs.
+// offer offers the job that runs a node that was not started by this manager.
 func (m *manager) offer(n *member) {
 	m.changes(n, nil, func(ctx context.Context) {
 		m.mu.Lock()
@@ -64,7 +65,7 @@ func (m *manager) offer(n *member) {
 	})
 }
 
-// changes does something as the one change of the cluster, unless the node ends before, or the job does, if there is one.
+// changes calls do as the only change of the cluster, unless the node or the job ends before that; j may be nil.
 func (m *manager) changes(n *member, j *job, do func(context.Context)) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), changeWithin, fmt.Errorf("it has not come about within %v", changeWithin))
 	defer cancel()
@@ -94,7 +95,7 @@ func (m *manager) logOffer(n *member, err error, done *cluster.Done) {
 	}
 }
 
-// misses has a node offered to a job that has lost its process there, and goes on without it. The manager's lock is held.
+// misses begins to offer a node to a job that has lost its process there and continues without it. The manager's lock is held.
 func (m *manager) misses(j *job, name string) {
 	at := slices.IndexFunc(m.nodes, func(n *member) bool { return n.place.Node == name && n.state != cluster.Gone })
 	if at < 0 || m.closing {

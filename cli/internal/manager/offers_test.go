@@ -27,8 +27,8 @@ func (u *up) saw(j cluster.Job, text string) {
 	}
 }
 
-// TestANodeComesBackToItsJob: a node where the job has lost its process is offered to it again, by itself until the job has taken it, and by `scale` to the same number. A node whose agent is killed is lost to the
-// job, which is told, and `scale` offers another in its place.
+// TestANodeComesBackToItsJob offers a job the node where its process has died, until the job takes it, and once more by `scale` to the same number. When the agent of the node is killed the job is notified, and `scale`
+// offers another node.
 func TestANodeComesBackToItsJob(t *testing.T) {
 	u := bringUpWith(t, 2, 0)
 	j := u.submit("lose")

@@ -169,8 +169,8 @@ func (m *manager) fell(j *job, died string) {
 	}
 }
 
-// unheard sees to a job whose leading process (pid) has ended because it did not reach the manager, and reports whether it was so. That is no end of the job: a process that follows another is
-// followed itself, as if it had been killed, and a job that nobody has led yet is queued again.
+// unheard handles the end of a leading process (pid) that did not reach the manager, and reports whether it was one. The job does not end by that: if an earlier process has led the job, the end
+// counts like a kill; else the job is queued again.
 func (m *manager) unheard(j *job, pid int) bool {
 	m.mu.Lock()
 	if j.heard != nil || m.current != j {

@@ -23,20 +23,20 @@ import (
 	"bellows/link/secure"
 )
 
-// Limits of what is taken. Those of connections, handshakes and headers hold before a caller has shown who it is.
+// Limits of questions. Those of connections, handshakes and headers hold before the caller is known.
 const (
-	connectionsMost = 512 // of callers that are not known; one more, and the oldest is closed
+	connectionsMost = 512 // of unknown callers; with one more the oldest is closed
 	bodyMost        = 1 << 20
 	takeWithin      = 10 * time.Second // a body, or an answer
 )
 
-// Callers that are known have places by what they do, so that none takes the place of another kind. An agent and a process that leads a job keep theirs for as long as their session lasts.
+// Known callers have places by what they do, so that no kind takes the places of another one. An agent and a leading process keep theirs until their session ends.
 const (
 	questionsMost = 128            // of users, which may take as long as a change of the cluster
-	endingsMost   = 16             // of users who want a job or the cluster to end
-	followersMost = jobsMost       // of the output of jobs; one more, and the oldest comes again later
-	agentsMost    = nodesMost + 64 // those of nodes, and such as renew a certificate or are refused
-	leadersMost   = 16             // of the job that runs there is one, and perhaps the one before
+	endingsMost   = 16             // of users, to end a job or the cluster
+	followersMost = jobsMost       // of the output of jobs; with one more the oldest has to connect again later
+	agentsMost    = nodesMost + 64 // those of nodes, and others that renew a certificate or are refused
+	leadersMost   = 16             // the job that runs has one, and perhaps its predecessor
 )
 
 // AgentCommand is the hidden command that is an agent.
@@ -48,13 +48,13 @@ type server struct {
 	serving sync.WaitGroup
 }
 
-// listener admits strangers: each has a place until it is known. When all are taken, the one that has kept its place longest without a word is closed, so that idle connections keep nobody out.
+// listener gives each connection a place until its caller is known. When all places are taken, the oldest connection is closed, so that idle connections do not block new ones.
 type listener struct {
 	net.Listener
 	strangers *admission.Places
 }
 
-// guest is a connection that has a place, until it is closed or known.
+// guest is a connection with such a place, which it keeps until it is closed or its caller is known.
 type guest struct {
 	net.Conn
 	leave func()
@@ -76,7 +76,7 @@ func (g *guest) Close() error {
 func (m *manager) serve(l net.Listener) *server {
 	m.followers = admission.NewPlaces(followersMost)
 	s := &server{http: api.NewServer(m.guard(routes(m.handlers())))}
-	s.http.SetKeepAlivesEnabled(false) // who is known is so for one question
+	s.http.SetKeepAlivesEnabled(false) // a caller is known for one question
 	s.http.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connection{}, c) }
 	l = tls.NewListener(&listener{l, admission.NewPlaces(connectionsMost)}, m.self.Server())
 	s.serving.Go(func() { s.http.Serve(l) }) // it ends with the listener
@@ -107,18 +107,18 @@ func (m *manager) handlers() map[string]http.HandlerFunc {
 	}
 }
 
-// Calls whose callers have places of their own.
+// Calls that have their own places.
 const (
 	callFollow    = "GET /v1/jobs/{job}/output"
 	callInterrupt = "POST /v1/jobs/{job}/interrupt"
 	callDown      = "POST /v1/down"
 )
 
-// rooms are the places of callers that are known.
+// rooms are the places of known callers.
 type rooms struct{ questions, endings, agents, leaders *admission.Places }
 
-// of returns the places for a call, and what its callers do, in words; nil: the call sees to them itself.
-func (r *rooms) of(role secure.Role, pattern string) (p *admission.Places, what string) {
+// lookup returns the places for a call, and a noun for its callers. nil: the call has places of another kind.
+func (r *rooms) lookup(role secure.Role, pattern string) (p *admission.Places, what string) {
 	switch {
 	case pattern == callFollow:
 		return nil, ""
@@ -142,7 +142,7 @@ func routes(handlers map[string]http.HandlerFunc) http.Handler {
 				cluster.WriteFault(w, http.StatusForbidden, bellows.Errorf(bellows.Refused, "ask", "the cluster", "%s may not call %s", by, pattern))
 				return
 			}
-			if p, what := all.of(callerOf(r).Role, pattern); p != nil {
+			if p, what := all.lookup(callerOf(r).Role, pattern); p != nil {
 				leave, ok := p.Take()
 				if !ok {
 					cluster.WriteFault(w, http.StatusServiceUnavailable, bellows.Errorf(bellows.Unavailable, "ask", "the cluster", "it has as many %s already as it takes", what).Hinted("ask again in a moment"))
@@ -156,13 +156,13 @@ func routes(handlers map[string]http.HandlerFunc) http.Handler {
 	return mux
 }
 
-// caller is the key of who asks, in a question's context, and connection that of its connection.
+// caller is the key of the caller's name in the context of a question, and connection that of the connection.
 type (
 	caller     struct{}
 	connection struct{}
 )
 
-// isKnown has the connection of a question give its place as a stranger back.
+// isKnown gives back the place that the connection of a question had while its caller was unknown.
 func isKnown(r *http.Request) {
 	if sealed, ok := r.Context().Value(connection{}).(*tls.Conn); ok {
 		if g, ok := sealed.NetConn().(*guest); ok {
@@ -326,8 +326,8 @@ func (m *manager) serveOutput(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// errYield is why a follower gives its place back: others want one.
-var errYield = errors.New("others want to follow a job")
+// errYield is the cause when a follower has to give its place to another one.
+var errYield = errors.New("another command follows a job")
 
 // session makes a session of a connection, takes its hello, and hears it to its end.
 func (m *manager) session(w http.ResponseWriter, hear func(*cluster.Session, *cluster.Hello) error) {

@@ -229,7 +229,7 @@ func (s *spool) follow(ctx context.Context, write func([]byte) error) error {
 	return s.followFrom(ctx, 0, write)
 }
 
-// followFrom is follow from a byte on. For the end of its context it stops behind a whole line.
+// followFrom follows from a byte offset. When its context ends it stops after a whole line.
 func (s *spool) followFrom(ctx context.Context, from int64, write func([]byte) error) error {
 	ticker := time.NewTicker(pulseEvery)
 	defer ticker.Stop()

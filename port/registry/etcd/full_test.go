@@ -53,8 +53,7 @@ func (l *lone) end() {
 	}
 }
 
-// TestAFullMemberIsWrittenAgain: past revisions fill the space that a member has, so that etcd refuses all that is put, leases too. The member makes room by itself: while it runs, and when it
-// is started again, as by the next manager.
+// TestAFullMemberIsWrittenAgain fills the space of a member with past revisions, so that etcd refuses all writes and leases. The member makes room while it runs, and when the next manager starts it.
 func TestAFullMemberIsWrittenAgain(t *testing.T) {
 	t.Parallel()
 	folder, err := os.MkdirTemp("", "etcd") // that of a test would be too long for a socket

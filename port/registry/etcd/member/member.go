@@ -30,7 +30,7 @@ type Config struct {
 	Client  string // address at which clients are heard
 	Peer    string // and members
 	Cluster string // NAME=PEER of all members, with commas; "": it is alone
-	// QuotaBytes is how large its data may be, with those of past revisions; 0: 256 MiB. A member that is full makes room by itself.
+	// QuotaBytes is how large its data may be, with those of past revisions; 0: 256 MiB. A member that is full makes room.
 	QuotaBytes int64
 }
 
@@ -112,8 +112,8 @@ func Run(ctx context.Context, c Config, ready func()) error {
 // roomEvery is how often a member looks whether it is full.
 const roomEvery = time.Second
 
-// makeRoom has a member that is full written to again: it forgets past revisions, gives their space back, and ends the alarm by which etcd refuses all that is put. etcd itself leaves that to an
-// operator, whom this registry has not got.
+// makeRoom makes a full member writable again: it compacts past revisions, returns their space, and ends the alarm that makes etcd refuse all writes. etcd leaves these steps to an operator, and the registry of a
+// local cluster has none.
 func makeRoom(ctx context.Context, s *etcdserver.EtcdServer) error {
 	full := slices.DeleteFunc(s.Alarms(), func(a *pb.AlarmMember) bool { return a.Alarm != pb.AlarmType_NOSPACE })
 	if len(full) == 0 {

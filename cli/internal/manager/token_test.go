@@ -17,8 +17,8 @@ import (
 	"bellows/port/registry/mem"
 )
 
-// TestNoTokenIsKept, neither of a flag nor of a variable: not in the registry, the log, the status or the environment of what a cluster starts; an older manager's record, which has it, is read without it and written anew.
-func TestNoTokenIsKept(t *testing.T) {
+// TestTokenIsNotKept submits a token by flag and by variable, and finds it neither in the registry, the log and the status nor in the environment of started processes. The record of an older manager, which has it, is cleaned.
+func TestTokenIsNotKept(t *testing.T) {
 	secret := strings.Repeat("38096df8b116", 4) + "." + strings.Repeat("aac2c3a5b504", 4)
 	t.Setenv("BELLOWS_TOKEN", secret)
 	if strings.Contains(strings.Join(Mark(), "\n"), secret) {
@@ -68,7 +68,7 @@ func TestNoTokenIsKept(t *testing.T) {
 	}
 }
 
-// TestACommandIsStoredOnce: what is written of a job at each checkpoint is small, however long its command is, and a manager that follows finds both; a command without a job is deleted.
+// TestACommandIsStoredOnce checks that the entry of each checkpoint is small, however long the command is, that the next manager finds both, and that a command without a job is deleted.
 func TestACommandIsStoredOnce(t *testing.T) {
 	store := mem.New("test")
 	var mu sync.Mutex
