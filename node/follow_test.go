@@ -474,9 +474,11 @@ func TestWhoFollowsKnowsWhoHasLeft(t *testing.T) {
 // another resumes from it.
 func TestEarlyCheckpoint(t *testing.T) {
 	t.Parallel()
-	s := &succession{t: t, network: mem.New(), members: shapes["leader leads"], store: blobs.New("a"), gates: map[bellows.Clock]chan struct{}{gateOf(1): make(chan struct{})}, numbers: 5000}
+	s := &succession{t: t, network: mem.New(), members: shapes["leader leads"], store: blobs.New("a"), gates: map[bellows.Clock]chan struct{}{gateOf(1): make(chan struct{})}, numbers: 8500}
 	s.seen = watchVisits(t, s.job())
-	s.adapt = func(_ bellows.Term, _ *mortal, opt *node.Options) { opt.Checkpoints.Every = time.Hour }
+	s.adapt = func(_ bellows.Term, _ *mortal, opt *node.Options) {
+		opt.Checkpoints.Every, opt.Notice = time.Hour, func(text string) { t.Log(text) }
+	}
 	ended := s.serves()
 	if _, err, died := s.leads(1, 1<<40, 0); !died {
 		t.Fatalf("it ends without a checkpoint: %v", err)

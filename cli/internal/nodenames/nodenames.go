@@ -13,12 +13,15 @@
 package nodenames
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 
 	"bellows"
+	"bellows/api"
 )
 
 // Table maps the numbers of a job's nodes to names of the cluster. The zero Table is empty; a nil Table changes nothing. Several goroutines may use it.
@@ -102,4 +105,32 @@ func (t *Table) Error(err error) error {
 		return named{text, err}
 	}
 	return err
+}
+
+// Cause replaces the nodes of the job in the cause of an error, which it changes and returns.
+func (t *Table) Cause(err error) error {
+	if typed := (*bellows.Error)(nil); errors.As(err, &typed) && typed.Err != nil {
+		typed.Err = t.Error(typed.Err)
+	}
+	return err
+}
+
+// Progress replaces the nodes of the job in its status, of which it returns a copy.
+func (t *Table) Progress(p api.Progress) api.Progress {
+	if t == nil {
+		return p
+	}
+	p.Nodes, p.Moves = slices.Clone(p.Nodes), slices.Clone(p.Moves)
+	for i := range p.Nodes {
+		p.Nodes[i].ID = t.Text(p.Nodes[i].ID)
+	}
+	for i := range p.Moves {
+		p.Moves[i].From, p.Moves[i].To = t.Text(p.Moves[i].From), t.Text(p.Moves[i].To)
+	}
+	if p.Plan != nil {
+		plan := *p.Plan
+		plan.Reason = t.Text(plan.Reason)
+		p.Plan = &plan
+	}
+	return p
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/api"
 )
 
 // TestText names the nodes of a job whose numbers overlap with those of the cluster.
@@ -50,5 +51,24 @@ func TestError(t *testing.T) {
 	}
 	if table.Error(nil) != nil {
 		t.Error("no error becomes one")
+	}
+}
+
+// TestProgress names the nodes of a status, and leaves the status of the job as it is.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	table := &Table{}
+	table.Set(6, "node-12")
+	p := api.Progress{Nodes: []api.Node{{ID: "node-0"}, {ID: "node-6"}}, Moves: []api.Move{{From: "node-6", To: "node-0"}}, Plan: &api.Plan{Reason: "node-6 is to leave"}}
+	got := table.Progress(p)
+	if got.Nodes[0].ID != "node-0" || got.Nodes[1].ID != "node-12" || got.Moves[0].From != "node-12" || got.Plan.Reason != "node-12 is to leave" {
+		t.Errorf("%+v", got)
+	}
+	if p.Nodes[1].ID != "node-6" || p.Moves[0].From != "node-6" || p.Plan.Reason != "node-6 is to leave" {
+		t.Errorf("the job's own is %+v", p)
+	}
+	var none *Table
+	if got := none.Progress(p); got.Nodes[1].ID != "node-6" {
+		t.Errorf("without names: %+v", got)
 	}
 }

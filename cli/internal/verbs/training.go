@@ -430,7 +430,7 @@ func (t *training) measured(end api.State) traffic {
 // explain adds to an error what the run's folder still has. Whoever interrupts a job that has not started hears that, and not what was
 // waited for.
 func (t *training) explain(ctx context.Context, err error) error {
-	if err = t.inCluster(err); err != nil && !t.folder.Begun() {
+	if err = t.names().Cause(err); err != nil && !t.folder.Begun() {
 		err = interruptedWhile(ctx, "the job was started", err)
 	}
 	var typed *bellows.Error
