@@ -162,10 +162,11 @@ func (g gated) RunTask(t *train.Task) error {
 	if open, some := g.gates[t.Clock()]; some {
 		<-open
 	}
+	err := g.Executor.RunTask(t)
 	if g.numbers > 0 {
 		t.SignalTaskCompletion(make([]float64, g.numbers)...)
 	}
-	return g.Executor.RunTask(t)
+	return err
 }
 
 // job is that of all processes: in some clocks its tasks wait, with nothing gathered, so that a checkpoint is sure to come.
@@ -476,9 +477,7 @@ func TestEarlyCheckpoint(t *testing.T) {
 	t.Parallel()
 	s := &succession{t: t, network: mem.New(), members: shapes["leader leads"], store: blobs.New("a"), gates: map[bellows.Clock]chan struct{}{gateOf(1): make(chan struct{})}, numbers: 8500}
 	s.seen = watchVisits(t, s.job())
-	s.adapt = func(_ bellows.Term, _ *mortal, opt *node.Options) {
-		opt.Checkpoints.Every, opt.Notice = time.Hour, func(text string) { t.Log(text) }
-	}
+	s.adapt = func(_ bellows.Term, _ *mortal, opt *node.Options) { opt.Checkpoints.Every = time.Hour }
 	ended := s.serves()
 	if _, err, died := s.leads(1, 1<<40, 0); !died {
 		t.Fatalf("it ends without a checkpoint: %v", err)

@@ -11,8 +11,8 @@ import (
 
 // names returns the names of the job's nodes in its cluster; nil: it runs in no cluster.
 func (t *training) names() *nodenames.Table {
-	if l := t.opt.cluster.lead; l != nil {
-		return &l.Names
+	if t.Lead != nil {
+		return &t.Lead.Names
 	}
 	return nil
 }
