@@ -239,10 +239,10 @@ func (s *spool) followFrom(ctx context.Context, from int64, write func([]byte) e
 		size, more, ended, closed := s.size, s.more, s.ended, s.closed
 		last := s.last(at)
 		s.mu.Unlock()
-		if at > size && last == nil {
+		if at > size+int64(len(last)) {
 			return bellows.Errorf(bellows.Usage, "read", "the job's output", "it has %d bytes, and is to be read from %d", size, from)
 		}
-		at = min(at, size) // the last frames are not in the file, and come whole once more
+		at = min(at, size) // the last frames are not in the file: a follower that connects again gets them once more
 		if closed && (at == 0 || last == nil) {
 			return bellows.Errorf(bellows.Unavailable, "read", "the job's output", "it is not kept any more")
 		}
