@@ -35,7 +35,7 @@ type fake struct {
 	refused chan struct{} // one word for each that is told
 	over    error
 	overs   int           // so many looks fail with it; negative: all
-	slow    chan struct{} // not nil: Planned takes a word from it
+	slow    chan struct{} // not nil: Planned receives from it first
 	given   map[string][]context.Context
 	deaf    bool // a move that is to stay goes on
 	hurried int  // moves of partitions that were to be as fast as they go
@@ -554,7 +554,7 @@ func TestFailedLookDoesNotEndScale(t *testing.T) {
 	})
 }
 
-// TestDecisionDuringATelling makes a decision while an earlier one is being told: it is told after that one.
+// TestDecisionDuringATelling makes a decision while Planned runs for an earlier one. Planned gets it next.
 func TestDecisionDuringATelling(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -564,7 +564,7 @@ func TestDecisionDuringATelling(t *testing.T) {
 		f.slow = slow
 		s.Warn(98, time.Second)
 		synctest.Wait()
-		slow <- struct{}{} // that it was asked for is told, and then that it cannot be
+		slow <- struct{}{} // the first call has no decision yet
 		synctest.Wait()
 		s.Warn(99, time.Second)
 		synctest.Wait()

@@ -15,7 +15,7 @@ import (
 	"bellows/port/registry/mem"
 )
 
-// takes has a manager read the jobs that a registry has.
+// takes returns a manager that has read the jobs of a registry.
 func takes(t *testing.T, r registry.Registry) (*manager, error) {
 	t.Helper()
 	m := &manager{Config: Config{Program: own, Folder: cluster.Folder{Path: t.TempDir()}, Registry: r, Own: true}}
@@ -59,7 +59,7 @@ func TestRecordNeedsItsCommand(t *testing.T) {
 	}
 }
 
-// TestLongCommandIsCut keeps a job whose command is longer than the registry takes: another manager finds the job, and that its command is missing.
+// TestLongCommandIsCut stores a job whose command is too long for the registry. The next manager finds the job without its command.
 func TestLongCommandIsCut(t *testing.T) {
 	t.Parallel()
 	store := mem.New("test")
@@ -103,7 +103,8 @@ func TestFinishedJobsAreOver(t *testing.T) {
 	}
 }
 
-// TestOldestRecordsAreDeleted has more records than are kept: the oldest of jobs that are over are deleted, and those of others stay, however many they are.
+// TestOldestRecordsAreDeleted writes more records than the registry keeps. The oldest records of finished jobs are deleted, and those of other
+// jobs stay.
 func TestOldestRecordsAreDeleted(t *testing.T) {
 	t.Parallel()
 	r := mem.New("test").Open()
