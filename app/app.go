@@ -161,7 +161,7 @@ func (in *Input) HeldOut(stops bool) string {
 		return fmt.Sprintf("%d %% held out for stopping (seed %d)", data.HeldBesideTest, in.Seed)
 	}
 	if in.Test != nil {
-		return "nothing else held out"
+		return "no further rows held out"
 	}
 	return "nothing held out"
 }
@@ -209,6 +209,8 @@ type Run struct {
 	Baseline *train.Metric
 	// Metrics are the table's columns where they are not those of the Description; nil otherwise.
 	Metrics []string
+	// Numbers says that labels are numbers to predict, and no classes.
+	Numbers bool
 	// Objective is the name of the metric that the run minimises or maximises.
 	Objective string
 	// Model builds the model from the tables' values (Tables order, row-major). It may train more models, by Input.Train, once the job has ended: it takes as long as they do, and
@@ -224,6 +226,13 @@ type Predictor interface {
 	Predict(set *data.Set, out io.Writer) error
 	// Read is how the model's data is to be read: the kind, and what fixes its shape.
 	Read() (data.Kind, data.Options)
+}
+
+// Numeric is a Predictor that may predict numbers, where others have classes.
+type Numeric interface {
+	Predictor
+	// Numbers reports whether labels are numbers to predict.
+	Numbers() bool
 }
 
 // Paced is a Predictor that tells of its work: from Pace on it adds the rows that it scores to the meter, block by block. When the

@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"slices"
 
 	"bellows/data/internal/columnfile"
 )
@@ -46,3 +47,22 @@ func (s *Set) Digest() string {
 
 // Freeze finds the digest while there are columns. They must stay as they are from then on, until Release.
 func (s *Set) Freeze() { s.digest = s.Digest() }
+
+// SameRows reports whether two sets have the same rows in the same order. Their digests also depend on how each was read.
+func (s *Set) SameRows(other *Set) bool {
+	switch {
+	case s.Rows() != other.Rows():
+		return false
+	case s.Ratings != nil && other.Ratings != nil:
+		p, q := s.Ratings, other.Ratings
+		return slices.Equal(p.Rating, q.Rating) && slices.Equal(p.User, q.User) && slices.Equal(p.Item, q.Item) &&
+			slices.Equal(p.Users, q.Users) && slices.Equal(p.Items, q.Items)
+	case s.Examples != nil && other.Examples != nil:
+		p, q := s.Examples, other.Examples
+		return slices.Equal(p.Label, q.Label) && slices.Equal(p.Weight, q.Weight) && slices.Equal(p.Dense, q.Dense) && slices.Equal(p.Index, q.Index) && slices.Equal(p.Value, q.Value)
+	case s.Documents != nil && other.Documents != nil:
+		p, q := s.Documents, other.Documents
+		return slices.Equal(p.Word, q.Word) && slices.Equal(p.Count, q.Count) && slices.Equal(p.Offset, q.Offset)
+	}
+	return false
+}

@@ -71,6 +71,7 @@ func (p *problem) run(in app.Input) *app.Run {
 		Job:       p.job(k),
 		Settings:  settings,
 		Headline:  p.headline(in),
+		Numbers:   !p.classes,
 		Warnings:  p.warnings,
 		Items:     int64(len(p.rows)),
 		Baseline:  p.baseline(),

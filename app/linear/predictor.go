@@ -43,6 +43,9 @@ type predictor struct {
 // Pace implements app.Paced.
 func (p *predictor) Pace(m *progress.Meter) { p.meter = m }
 
+// Numbers implements app.Numeric.
+func (p *predictor) Numbers() bool { return p.names == nil }
+
 // Share implements app.Shared.
 func (p *predictor) Share() app.Predictor {
 	q := *p

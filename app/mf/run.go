@@ -65,7 +65,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 func (p *problem) headline(heldOut string) string {
 	tested := ""
 	if p.tested > 0 {
-		tested = fmt.Sprintf("test %d ratings · ", p.tested)
+		tested = fmt.Sprintf("%d test %s · ", p.tested, map[bool]string{true: "rating", false: "ratings"}[p.tested == 1])
 	}
 	from := ""
 	if p.start != nil {

@@ -10,7 +10,7 @@ import (
 
 var settings = []app.Setting{
 	{Name: "lr", Default: "1", Reason: "step size, as a multiple of what the data's curvature allows; it grows and is cut by what epochs gain, so the default seldom needs another"},
-	{Name: "l2", Default: app.Auto, Reason: "strength of the pull towards zero, on scaled features and the mean loss; auto follows the evidence of the training rows after every epoch"},
+	{Name: "l2", Default: app.Auto, Reason: "strength of the pull towards zero, on scaled features and the mean loss; auto chooses it from the training data, again after every epoch"},
 	{Name: "l1", Default: "0", Reason: "strength of the pull that makes weights exactly zero, beside l2, which together are an elastic net; with it the server steps, by rule, and l2=auto is 1/rows, for dense rows 0.001 at least. 0 keeps all weights"},
 	{Name: "class_weights", Default: examples.WeightsNone, Reason: "how much the rows of a class count in training: balanced is rows/(classes*rows of the class), so that rare classes are not missed; or label:weight,..., 1 for other labels; test figures leave these out"},
 	{Name: "scale", Default: app.Auto, Reason: examples.ScaleReason},

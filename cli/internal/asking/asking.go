@@ -77,19 +77,15 @@ func (v *Verb) Examples() string {
 	return strings.Join(lines, "\n")
 }
 
-// Values are those of an application's flags. Those that other applications alone have are refused where they were given.
-func (v *Verb) Values(set *pflag.FlagSet, own app.Verb) (map[string][]string, error) {
-	out := map[string][]string{}
+// Values returns the values of the flags that an application has. A flag that only other applications have is refused.
+func (v *Verb) Values(set *pflag.FlagSet, name string) (map[string][]string, error) {
+	out, own := map[string][]string{}, v.Own[name]
 	for _, f := range v.Flags {
 		given := set.Lookup(f.Name)
 		switch {
 		case slices.Contains(own.Flags, f):
 		case given.Changed:
-			var has []string
-			for _, f := range own.Flags {
-				has = append(has, "--"+f.Name)
-			}
-			return nil, line.BadFlag(f.Name, given.Value.String(), "the model is of an application whose %s has %s", v.Name, strings.Join(has, ", "))
+			return nil, line.BadFlag(f.Name, given.Value.String(), "this is a model of %s: %s", name, v.instead(own, f))
 		default:
 			continue
 		}
@@ -100,6 +96,27 @@ func (v *Verb) Values(set *pflag.FlagSet, own app.Verb) (map[string][]string, er
 		}
 	}
 	return out, nil
+}
+
+// instead returns what to give instead of a flag of other applications: those flags that the application does not share with them, else any.
+func (v *Verb) instead(own app.Verb, not app.Flag) string {
+	var all, only []string
+	for _, f := range own.Flags {
+		all = append(all, "--"+f.Name)
+		if !slices.ContainsFunc(v.Apps, func(other string) bool {
+			flags := v.Own[other].Flags
+			return slices.Contains(flags, not) && slices.Contains(flags, f)
+		}) {
+			only = append(only, "--"+f.Name)
+		}
+	}
+	if len(only) == 0 {
+		only = all
+	}
+	if len(only) == 0 {
+		return "leave it out"
+	}
+	return "use " + strings.Join(only, ", ")
 }
 
 // Cell is a value as people read it.

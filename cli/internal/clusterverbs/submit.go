@@ -74,8 +74,8 @@ func (c commands) submitCommand() *cobra.Command {
 }
 
 // Submit hands a training command to a cluster. One of `train --cluster` is followed to its end, as if it ran here; one of `submit` is not. out is its run folder, where the
-// command names it.
-func Submit(ctx context.Context, c *screen.Console, apps []string, w Where, app, out string) error {
+// command names it; else prefix is the folder's name without its number.
+func Submit(ctx context.Context, c *screen.Console, apps []string, w Where, app, prefix, out string) error {
 	t := commands{Console: c, apps: apps}
 	request := cluster.Submission{App: app, Word: os.Args[0], Args: c.Args, Run: out}
 	d, away := ctx.Value(detached{}).(*detachment)
@@ -101,7 +101,7 @@ func Submit(ctx context.Context, c *screen.Console, apps []string, w Where, app,
 		request.Terminal = c.Terminal()
 	}
 	if away && out == "" {
-		if err := t.name(ctx, client, &request); err != nil {
+		if err := t.name(ctx, client, &request, prefix); err != nil {
 			return err
 		}
 	}
@@ -133,13 +133,13 @@ func hasOrHave(n int) string {
 	return "have"
 }
 
-// name gives a job the next run folder that is free: nobody could tell it before it runs, else.
-func (c commands) name(ctx context.Context, client *cluster.Client, r *cluster.Submission) error {
+// name gives a job the next run folder with that prefix, so that submit can print it before the job runs.
+func (c commands) name(ctx context.Context, client *cluster.Client, r *cluster.Submission, prefix string) error {
 	s, err := client.Status(ctx)
 	if err != nil {
 		return err
 	}
-	old, err := filepath.Glob(filepath.Join("runs", r.App+"-*"))
+	old, err := filepath.Glob(filepath.Join("runs", prefix+"-*"))
 	if err != nil {
 		return bellows.Errorf(bellows.IO, "look into", "runs", "%w", err)
 	}
@@ -150,13 +150,13 @@ func (c commands) name(ctx context.Context, client *cluster.Client, r *cluster.S
 	}
 	last := 0
 	for _, dir := range old {
-		if digits, is := strings.CutPrefix(filepath.Base(dir), r.App+"-"); is {
+		if digits, is := strings.CutPrefix(filepath.Base(dir), prefix+"-"); is {
 			if n, err := strconv.Atoi(digits); err == nil {
 				last = max(last, n)
 			}
 		}
 	}
-	r.Run = filepath.Join("runs", fmt.Sprintf("%s-%d", r.App, last+1))
+	r.Run = filepath.Join("runs", fmt.Sprintf("%s-%d", prefix, last+1))
 	r.Args = With(r.Args, "--out="+r.Run)
 	return nil
 }

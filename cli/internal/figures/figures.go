@@ -118,9 +118,9 @@ func Metric(name string) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// Spread says how far a job of so many splits can spread: for how many workers they are enough.
+// Spread returns into how many parts the data of a job is cut, its splits, and for how many workers they are enough.
 func Spread(splits, workers int) string {
-	return Plural(splits, "split") + " for up to " + Plural(workers, "worker")
+	return "data in " + Plural(splits, "part") + " for up to " + Plural(workers, "worker")
 }
 
 // Plural is "1 argument" or "2 arguments", "2 processes".

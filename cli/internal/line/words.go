@@ -66,7 +66,9 @@ func Unknown(cmd *cobra.Command, noun, word string, known []string) error {
 	err := bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "there is no %s %q", noun, word)
 	if near := app.Nearest(word, known); near != "" {
 		err.Hint = "did you mean " + near + "?"
-	} else if len(known) > 0 {
+	} else if len(known) == 1 {
+		err.Hint = "there is only " + known[0]
+	} else if len(known) > 1 {
 		err.Hint = "there are " + strings.Join(known, ", ")
 	}
 	return err

@@ -481,8 +481,11 @@ func (m *manager) leave(ctx context.Context, d cluster.Drain) (done cluster.Done
 
 // choice says which nodes there are.
 func choice(names []string) string {
-	if len(names) == 0 {
+	switch len(names) {
+	case 0:
 		return "the cluster has no nodes; `bellows scale --workers 1` starts one"
+	case 1:
+		return "there is only " + names[0]
 	}
 	return "there are " + strings.Join(names, ", ")
 }

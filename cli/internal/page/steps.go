@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/port/blob/file"
 	"bellows/vec"
@@ -123,7 +124,7 @@ func (r *Run) again() []string {
 	if len(settings) > 0 {
 		words = append(words, "--set", strings.Join(settings, ","))
 	}
-	if folder := filepath.Clean(r.Dir); !r.Finished && !(filepath.Dir(folder) == "runs" && strings.HasPrefix(filepath.Base(folder), config.App+"-")) {
+	if folder := filepath.Clean(r.Dir); !r.Finished && !(filepath.Dir(folder) == "runs" && strings.HasPrefix(filepath.Base(folder), run.Prefix(config.App, config.Data)+"-")) {
 		words = append(words, "--out", r.Dir)
 	}
 	return words

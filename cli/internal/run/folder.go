@@ -72,7 +72,7 @@ type earlier struct {
 // Request says which folder Claim is to give.
 type Request struct {
 	Config   Config
-	Out      string // --out; "" is runs/APP-N, the N of an unfinished run of Config or the next free one
+	Out      string // --out; "" is runs/PREFIX-N (Prefix), the N of an unfinished run of Config or the next free one
 	Fresh    bool   // start over: give up what an unfinished run has, or the model of another command
 	Versions map[string]string
 	Tables   []table.Schema // of the job
@@ -99,16 +99,17 @@ func Claim(req Request) (*Folder, error) {
 	if req.Out != "" {
 		return claimNamed(req)
 	}
-	old, err := filepath.Glob(filepath.Join(runsFolder, req.Config.App+"-*"))
+	prefix := Prefix(req.Config.App, req.Config.Data)
+	old, err := filepath.Glob(filepath.Join(runsFolder, prefix+"-*"))
 	if err != nil {
 		return nil, cannotMake(runsFolder, err)
 	}
 	last := 0
 	slices.SortFunc(old, func(a, b string) int {
-		return cmp.Compare(folderNumber(req.Config.App, a), folderNumber(req.Config.App, b))
+		return cmp.Compare(folderNumber(prefix, a), folderNumber(prefix, b))
 	})
 	for _, dir := range old {
-		last = max(last, folderNumber(req.Config.App, dir))
+		last = max(last, folderNumber(prefix, dir))
 		if r := readRecord(dir); r == nil || r.State == done || !r.Config.same(&req.Config) {
 			continue
 		}
@@ -124,14 +125,14 @@ func Claim(req Request) (*Folder, error) {
 	return claimNext(req, last+1)
 }
 
-// claimNext makes runs/APP-N for the next N that no other process takes first.
+// claimNext makes runs/PREFIX-N for the next N that no other process takes first.
 func claimNext(req Request, n int) (*Folder, error) {
 	made, err := makeFolders(runsFolder)
 	if err != nil {
 		return nil, cannotMake(runsFolder, err)
 	}
 	for ; ; n++ {
-		dir := filepath.Join(runsFolder, fmt.Sprintf("%s-%d", req.Config.App, n))
+		dir := filepath.Join(runsFolder, fmt.Sprintf("%s-%d", Prefix(req.Config.App, req.Config.Data), n))
 		err := os.Mkdir(dir, 0o777)
 		if errors.Is(err, fs.ErrExist) {
 			continue

@@ -201,9 +201,18 @@ type Content func(w io.Writer) error
 // bytesOf is content that is there.
 func bytesOf(b []byte) Content { return func(w io.Writer) error { _, err := w.Write(b); return err } }
 
-// folderNumber is N of a folder called APP-N, or 0.
-func folderNumber(app, dir string) int {
-	text, ok := strings.CutPrefix(filepath.Base(dir), app+"-")
+// Prefix returns the name of a run's default folder without the number: the application, with "demo-" before it if there is no DATA.
+// A demo must not take runs/APP-1. Otherwise a reader who then trains on a file evaluates the demo.
+func Prefix(app string, files []string) string {
+	if len(files) == 0 {
+		return "demo-" + app
+	}
+	return app
+}
+
+// folderNumber returns the N of a folder called PREFIX-N, or 0.
+func folderNumber(prefix, dir string) int {
+	text, ok := strings.CutPrefix(filepath.Base(dir), prefix+"-")
 	n := 0
 	if _, err := fmt.Sscanf(text, "%d", &n); !ok || err != nil || n < 1 || fmt.Sprint(n) != text {
 		return 0

@@ -100,6 +100,13 @@ func TestUnnamedFolders(t *testing.T) {
 	if next := claim(t, Request{Config: config(1)}); next.Dir != "runs/mf-11" || next.Resumed {
 		t.Errorf("after a finished run the folder is %+v", next)
 	}
+	demo := config(1)
+	demo.Data = nil
+	for _, want := range []string{"runs/demo-mf-1", "runs/demo-mf-2"} {
+		if f := claim(t, Request{Config: demo}); f.Dir != want || f.Resumed {
+			t.Errorf("the folder of a demo is %+v, want %s", f, want)
+		}
+	}
 }
 
 // TestTheOldestUnfinishedRunGoesOn has two, whose folders' names sort the other way round.

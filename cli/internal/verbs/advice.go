@@ -1,12 +1,14 @@
 package verbs
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 
+	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/figures"
 	"bellows/data"
@@ -59,23 +61,13 @@ func (t *training) testsItself() bool {
 	return t.inputs.same
 }
 
-// sameRows says whether two sets have the same rows in the same order. The digests of sets tell more than that: how each was read.
-func sameRows(a, b *data.Set) bool {
-	switch {
-	case a.Rows() != b.Rows():
-		return false
-	case a.Ratings != nil && b.Ratings != nil:
-		p, q := a.Ratings, b.Ratings
-		return slices.Equal(p.Rating, q.Rating) && slices.Equal(p.User, q.User) && slices.Equal(p.Item, q.Item) &&
-			slices.Equal(p.Users, q.Users) && slices.Equal(p.Items, q.Items)
-	case a.Examples != nil && b.Examples != nil:
-		p, q := a.Examples, b.Examples
-		return slices.Equal(p.Label, q.Label) && slices.Equal(p.Weight, q.Weight) && slices.Equal(p.Dense, q.Dense) && slices.Equal(p.Index, q.Index) && slices.Equal(p.Value, q.Value)
-	case a.Documents != nil && b.Documents != nil:
-		p, q := a.Documents, b.Documents
-		return slices.Equal(p.Word, q.Word) && slices.Equal(p.Count, q.Count) && slices.Equal(p.Offset, q.Offset)
+// unscored warns that the test rows cannot be scored.
+func (t *training) unscored(err error) {
+	var typed *bellows.Error
+	if errors.As(err, &typed) {
+		err = typed.Err
 	}
-	return false
+	t.doubt("the test rows cannot be scored, since %v: no figure says how good the model is on others; give more rows, or others with --test", err)
 }
 
 // strange warns of test rows with what the training data do not have: their score is not that of those that the model knows.
@@ -105,7 +97,7 @@ func (t *training) compare(r *result) {
 		}
 		falls, known := app.Falls(name)
 		if known && (falls && score > r.Baseline.Value || !falls && score < r.Baseline.Value) {
-			t.doubt("%s %s is worse than %s of the %s: look whether the columns above are those that you mean, and whether test rows are like those of training%s",
+			t.doubt("%s %s is worse than %s of the %s: check that the columns listed above are the right ones and that the test data is of the same kind%s",
 				figures.Metric(name), figures.Number(score), figures.Number(r.Baseline.Value), r.Baseline.Name, t.remedy())
 		}
 		return

@@ -40,7 +40,7 @@ func (c *Tool) askCommand(v *asking.Verb) *cobra.Command {
 			q := &app.Question{Model: m, Args: args[1:], Note: c.Talk, Open: c.open, Read: func(file string, kind data.Kind) (*data.Set, error) {
 				return c.readLoose(cmd.Context(), file, kind)
 			}}
-			if q.Flags, err = v.Values(cmd.Flags(), own); err != nil {
+			if q.Flags, err = v.Values(cmd.Flags(), m.App); err != nil {
 				return err
 			}
 			rows, err := own.Answer(q)

@@ -182,6 +182,7 @@ func (v *validation) one(ctx context.Context, n int) error {
 func (v *validation) begin(t *training, n int) {
 	if n == 0 {
 		v.made = t.made
+		v.inputs.detected(t.made.Numbers)
 		if t.made.Metrics != nil {
 			v.about.Metrics = t.made.Metrics
 			v.table.Measure(v.about)

@@ -91,7 +91,7 @@ func (c *Tool) evalFlowing(q *question, flow *scores.Flow, r *evalReport) (*app.
 	if err != nil {
 		return nil, interruptedWhile(q.ctx, "scoring", err)
 	}
-	c.Talk("%s: %s", strings.Join(q.files, " "), detected)
+	q.showDetected(c, &detected)
 	q.unknown = flow.Unknown()
 	c.tellUnknown(q, &detected)
 	if err := q.known(flow.Rows()); err != nil {

@@ -72,6 +72,15 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 	return nil
 }
 
+// detected notes what labels are, which reading alone does not know.
+func (in *inputs) detected(numbers bool) {
+	for _, set := range []*data.Set{in.set, in.test} {
+		if set != nil {
+			set.Detected.Numbers = numbers
+		}
+	}
+}
+
 // fill makes values that are missing the mean of their column over rows that are trained on: those that are held out, for stopping too, say nothing.
 func (in *inputs) fill(seed uint64, tested bool) {
 	percent := data.HeldPercent(tested, true)

@@ -133,7 +133,7 @@ func (o *order) job(in *inputs, m *progress.Meter) (*app.Run, error) {
 	if err := checkWeights(o.about, in.set, in.test); err != nil {
 		return nil, err
 	}
-	in.same = in.test != nil && sameRows(in.set, in.test)
+	in.same = in.test != nil && in.set.SameRows(in.test)
 	input := app.Input{
 		Data: in.set, Test: in.test, Seed: o.opt.seed, Epochs: o.opt.epochs, Goal: o.goal,
 		Staleness: o.staleness, Slots: o.slots, SlotsMost: o.most, Settings: o.opt.set, Meter: m, From: o.from, Spend: true,

@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"runtime"
-	"strings"
 	"time"
 
 	"bellows"
@@ -70,7 +69,7 @@ func (c *Tool) predict(q *question, names bool, out string) error {
 	if err := to.Done(); err != nil {
 		return err
 	}
-	c.Talk("%s: %s", strings.Join(q.files, " "), detected)
+	q.showDetected(c, &detected)
 	q.unknown = run.Unknown()
 	c.tellUnknown(q, &detected)
 	return c.Object(predictReport{q.name, q.model.App, run.Rows(), q.unknown, out, time.Since(start).Seconds(), q.stages.Timing()})

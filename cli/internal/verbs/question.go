@@ -93,9 +93,17 @@ func (c *Tool) read(q *question) (err error) {
 	if q.set, err = data.Read(q.ctx, q.files, q.kind, q.opt); err != nil {
 		return interruptedWhile(q.ctx, "reading", err)
 	}
-	c.Talk("%s: %s", strings.Join(q.files, " "), q.set.Detected)
+	q.showDetected(c, &q.set.Detected)
 	c.count(q)
 	return nil
+}
+
+// showDetected shows how the data was understood.
+func (q *question) showDetected(c *Tool, d *data.Detection) {
+	if p, ok := q.predictor.(app.Numeric); ok {
+		d.Numbers = p.Numbers()
+	}
+	c.Talk("%s: %s", strings.Join(q.files, " "), d)
 }
 
 // count counts what the model does not know of labelled data. What was left out as the data was read, its sentence has told.

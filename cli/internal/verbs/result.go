@@ -248,6 +248,7 @@ func (t *training) result(m *model.Model, res *node.Result, so run.Progress, che
 }
 
 // score gives the result the test figures of the model that is saved. Whoever interrupts the command does not wait for them: then there are none.
+// Neither are there any where the test rows cannot be scored: what was trained is saved all the same, with a warning.
 func (t *training) score(m *model.Model, r *result, interrupted bool) error {
 	drop := func() {
 		maps.DeleteFunc(r.Metrics, func(name string, _ float64) bool { return strings.HasPrefix(name, "test_") })
@@ -261,6 +262,11 @@ func (t *training) score(m *model.Model, r *result, interrupted bool) error {
 	err := t.inputs.score(t.app, m, t.opt.seed, r.Metrics, t.stages.Meter)
 	if err != nil && t.stages.Meter.Err() != nil {
 		drop()
+		return nil
+	}
+	if bellows.KindOf(err) == bellows.BadData {
+		drop()
+		t.unscored(err)
 		return nil
 	}
 	return err

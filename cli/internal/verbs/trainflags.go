@@ -53,7 +53,7 @@ type readOptions struct {
 }
 
 func (o *trainOptions) register(f *pflag.FlagSet) {
-	f.StringVar(&o.out, "out", "", "run `folder` (default runs/APP-N)")
+	f.StringVar(&o.out, "out", "", "run `folder` (default runs/APP-N, of a demo runs/demo-APP-N)")
 	f.IntVar(&o.epochs, "epochs", 0, "passes over the data (default: until the held-out error stops falling)")
 	f.StringVar(&o.until, "until", "", "stop when a metric is reached, as `METRIC<=X` or METRIC>=X")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of everything random; the same seed gives the same model")

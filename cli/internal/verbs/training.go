@@ -146,6 +146,7 @@ func (t *training) make(ctx context.Context, in io.Reader) error {
 	if t.made, err = t.job(&t.inputs, t.stages.Meter); err != nil {
 		return interruptedWhile(ctx, "preparing", t.settingsHint(err))
 	}
+	t.inputs.detected(t.made.Numbers)
 	t.counted = counted.New(t.made.Job.Driver, t.stages.Meter)
 	t.made.Job.Driver = t.counted
 	pause.Able(t.made)
@@ -162,7 +163,7 @@ func (c *Tool) submit(ctx context.Context, a app.Application, files []string, op
 		return err
 	}
 	opt.cluster.State = opt.state
-	return clusterverbs.Submit(ctx, c.Console, c.names(), opt.cluster.Where, a.Describe().Name, opt.out)
+	return clusterverbs.Submit(ctx, c.Console, c.names(), opt.cluster.Where, a.Describe().Name, run.Prefix(a.Describe().Name, files), opt.out)
 }
 
 // slotsMany is how many compute slots a processor may have before something is said.
@@ -354,8 +355,10 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 				l.Missing(c.Node)
 			}
 		},
-		OnVisits: func(b visits.Batch) { t.journal.tell(event.OfVisits(b)) },
-		Notice:   func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }}
+		OnVisits: func(b visits.Batch) { t.journal.tell(event.OfVisits(b)) }}
+	if len(t.members) > 1 { // one process waits for itself alone, and the live line shows how far it is
+		opt.Notice = func(s string) { t.journal.tell(event.Event{Kind: event.Waiting, Sentence: s}) }
+	}
 	t.saved = nil
 	if err := t.keep(&opt); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package columns
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -231,5 +232,30 @@ func TestFew(t *testing.T) {
 	t.Parallel()
 	if few := []float32{1, 2, 1, 2, 1, 2, 1, 2, 1, 2}; !Few(few, 1, 0) || Few(few[:9], 1, 0) || Few([]float32{1, 1, 1, 1, 1}, 1, 0) || Few(append([]float32{1.5}, few[:9]...), 1, 0) {
 		t.Error("few is judged otherwise")
+	}
+}
+
+// TestAdviceListsFewColumns: a message about thousands of columns names a few and counts the others; one about a few has a flag that can be copied.
+func TestAdviceListsFewColumns(t *testing.T) {
+	t.Parallel()
+	var many []string
+	for j := range 6667 {
+		many = append(many, "c"+strconv.Itoa(3*j))
+	}
+	for _, c := range []struct {
+		columns []string
+		want    string
+	}{
+		{many, "6 667 columns are the same in all rows, and say nothing: c0, c3, c6 and 6 664 more; leave them out with --ignore COLUMNS"},
+		{many[:2], "2 columns are the same in all rows, and say nothing; leave them out with --ignore c0,c3"},
+	} {
+		got := (Detection{Constant: c.columns}).Warnings()
+		if len(got) != 1 || got[0] != c.want {
+			t.Errorf("%d columns: %q, want %q", len(c.columns), got, c.want)
+		}
+	}
+	_, f := settled(t, "y,"+strings.Join(many, ",")+"\n1"+strings.Repeat(",2", len(many))+"\n", Wanted{Label: "y", As: &Known{Header: true, Label: &Column{Name: "y"}, Features: []Column{{Name: "c0"}}}})
+	if f == nil || len(f.What+f.How) > 300 {
+		t.Errorf("columns that training had not: %+v", f)
 	}
 }

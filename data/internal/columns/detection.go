@@ -39,6 +39,7 @@ type Detection struct {
 	Items      int      // ratings
 	Features   int      // examples
 	Classes    int      // distinct labels when all are whole numbers and few, else 0
+	Numbers    bool     // labels are numbers to predict: the distinct ones are no classes
 	Words      int      // documents: size of the vocabulary
 	Tokens     int64    // documents
 	Stops      int      // text: words on the list of those that are left out
@@ -81,7 +82,10 @@ func (d Detection) String() string {
 	default:
 		parts = append(parts, lines.Counted(d.Rows, "row")+" × "+lines.Counted(d.Features, "feature"))
 	}
-	if d.Classes > 0 {
+	switch {
+	case d.Classes > 0 && d.Numbers:
+		parts = append(parts, lines.Counted(d.Classes, "different value"))
+	case d.Classes > 0:
 		parts = append(parts, lines.Counted(d.Classes, "class"))
 	}
 	parts = append(parts, d.Format)
@@ -166,10 +170,25 @@ func (d Detection) Warnings() (list []string) {
 		case n == 1:
 			list = append(list, fmt.Sprintf("column %s %s; leave it out with --ignore %s", w.columns[0], w.one, w.columns[0]))
 		case n > 1:
-			list = append(list, fmt.Sprintf("%d columns %s; leave them out with --ignore %s", n, w.many, strings.Join(w.columns, ",")))
+			examples, flag := ignoring(w.columns)
+			list = append(list, fmt.Sprintf("%s columns %s%s; leave them out with %s", lines.Grouped(n), w.many, examples, flag))
 		}
 	}
 	return list
+}
+
+// Limits on the names in a message: up to ignoreMost columns are listed so that the flag can be copied; of more, the first few are examples.
+const (
+	ignoreMost   = 20
+	ignoreSample = 3
+)
+
+// ignoring returns the flag that leaves columns out. Where they are too many to list, it has no names, and examples are the first few.
+func ignoring(names []string) (examples, flag string) {
+	if len(names) <= ignoreMost {
+		return "", "--ignore " + strings.Join(names, ",")
+	}
+	return fmt.Sprintf(": %s and %s more", strings.Join(names[:ignoreSample], ", "), lines.Grouped(len(names)-ignoreSample)), "--ignore COLUMNS"
 }
 
 func (d Detection) documents() string {

@@ -362,8 +362,9 @@ func (p *Choice) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 		for _, i := range extra {
 			names = append(names, p.option(i))
 		}
+		_, flag := ignoring(names)
 		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained without %s", columnsNamed(names)),
-			How: "leave out what it does not know with --ignore " + strings.Join(names, ",")}
+			How: "leave out what it does not know with " + flag}
 	}
 	return extra, nil
 }
