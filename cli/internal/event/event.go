@@ -143,6 +143,7 @@ type Start struct {
 	Workers     int               `json:"workers"`
 	WorkersMost int               `json:"workers_most"` // compute slots that its splits are enough for
 	Baseline    *Baseline         `json:"baseline,omitempty"`
+	Columns     []string          `json:"columns,omitempty"` // metrics: the columns of the run's table, in their order
 }
 
 // Baseline is what a metric of the run is compared with: that of a predictor that has learned next to nothing.

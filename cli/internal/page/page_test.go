@@ -13,6 +13,7 @@ import (
 
 	"bellows/app"
 	"bellows/cli/internal/event"
+	"bellows/cli/internal/run"
 	"bellows/model"
 )
 
@@ -202,4 +203,48 @@ func cut(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	put(t, dir, event.File, string(text[:len(text)-5]))
+}
+
+// TestCharts: subtitles say what each chart shows, a short run is drawn by epoch, a score that rises has a linear axis, and the metric of the terminal's last
+// line comes first.
+func TestCharts(t *testing.T) {
+	t.Parallel()
+	r := &Run{Past: &run.Past{}, About: app.Description{Metrics: []string{"train_accuracy", "test_accuracy"}},
+		Start: &event.Event{Start: &event.Start{Columns: []string{"train_rmse", "test_rmse", "test_r2", "gap", "l1", "nonzero", "held_loss"}}}}
+	for n := range 5 {
+		e := event.Figures{Seconds: 0.001 * float64(n), Metrics: map[string]float64{}}
+		for _, name := range append([]string{"test_mae"}, r.Start.Columns...) {
+			e.Metrics[name] = 1 / float64(n+1)
+		}
+		e.Metrics["test_r2"] = 0.001 + 0.2*float64(n)
+		r.Course = append(r.Course, Moment{Number: n + 1, Figures: e})
+	}
+	want := map[string]string{
+		"RMSE by epoch":      "on the training rows (train) and on held-out rows (test)",
+		"R² by epoch":        "on held-out rows",
+		"MAE by epoch":       "on held-out rows",
+		"gap by epoch":       "upper bound on how far the loss is above its minimum, as a share of it; it starts anew with each strength of the penalty",
+		"l1 by epoch":        "strength of the L1 penalty, by epoch",
+		"nonzero by epoch":   "weights that are not zero",
+		"held loss by epoch": "on rows kept aside to choose the strength of the penalty",
+	}
+	charts := r.charts()
+	for _, c := range charts {
+		if says, known := want[c.Title]; !known || r.subtitle(c) != says {
+			t.Errorf("%s: %q, not %q", c.Title, r.subtitle(c), says)
+		}
+		if c.Log == strings.HasPrefix(c.Title, "R²") || c.X != "epoch" || c.Lines[0].Points[4].X != 5 {
+			t.Errorf("%s: %+v", c.Title, c)
+		}
+	}
+	if len(charts) != len(want) || charts[0].Title != "RMSE by epoch" {
+		t.Errorf("%d charts, the first is %s", len(charts), charts[0].Title)
+	}
+	if names := r.ranked(r.Course[0].Metrics); names[0] != "test_rmse" || names[1] != "test_r2" {
+		t.Errorf("ranked %v", names)
+	}
+	r.Course[4].Seconds, r.Config.Test = 3, []string{"held.csv"}
+	if c := r.charts()[0]; c.Title != "RMSE against time" || r.subtitle(c) != "on the training rows (train) and on test rows (test)" {
+		t.Errorf("a longer run has %s, %s", c.Title, r.subtitle(c))
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/app"
 	"bellows/chart"
 	"bellows/cli/internal/event"
 	"bellows/cli/internal/figures"
@@ -213,13 +214,17 @@ func (r *Run) counted() string {
 	return "items"
 }
 
-// ranked is names of metrics: those of held-out rows first, as the application lists them.
+// ranked returns names of metrics: those of test rows first, in the order of the run's table, so that the first is that of the terminal's last line.
 func (r *Run) ranked(metrics map[string]float64) []string {
+	columns := r.About.Metrics
+	if r.Start != nil && r.Start.Start != nil && len(r.Start.Columns) > 0 {
+		columns = r.Start.Columns
+	}
 	names := slices.Sorted(maps.Keys(metrics))
 	rank := func(name string) int {
-		at := slices.Index(r.About.Metrics, name)
+		at := slices.Index(columns, name)
 		if at < 0 {
-			at = len(names) + len(r.About.Metrics)
+			at = len(names) + len(columns)
 		}
 		if !strings.HasPrefix(name, "test_") {
 			at += 1000
@@ -249,13 +254,21 @@ func size(shape []int) int64 {
 // curves draws each sort of metric.
 func (r *Run) curves(v *view) {
 	for _, c := range r.charts() {
-		v.Figures = append(v.Figures, drawn(capital(c.Title), "on the rows that it learns from (train) and on rows held out (test); epochs above", c.SVG))
+		says := r.subtitle(c)
+		if len(c.Marks) > 0 {
+			says = strings.TrimPrefix(says+"; epochs above", "; ")
+		}
+		v.Figures = append(v.Figures, drawn(capital(c.Title), says, c.SVG))
 	}
 }
 
-// charts are one for each sort of metric, on training and on held-out rows, against time, with the epochs above. The first is of the metric that the
-// application lists first.
+// secondsLeast is the time of training from which a chart is drawn against seconds. Below it they show the machine's hiccups, and epochs say more.
+const secondsLeast = 0.1
+
+// charts returns a chart for each sort of metric, on training and on test rows, against time with the epochs above, or by epoch. The first is of the
+// metric that the run's table lists first.
 func (r *Run) charts() (list []*chart.Lines) {
+	byEpoch := r.last() != nil && r.last().Seconds < secondsLeast
 	names := map[string]float64{}
 	for _, m := range r.Course {
 		maps.Copy(names, m.Metrics)
@@ -266,20 +279,79 @@ func (r *Run) charts() (list []*chart.Lines) {
 			part, sort = name, name
 		}
 		title := figures.Metric(sort) + " against time"
+		if byEpoch {
+			title = figures.Metric(sort) + " by epoch"
+		}
 		at := slices.IndexFunc(list, func(c *chart.Lines) bool { return c.Title == title })
 		if at < 0 {
 			at = len(list)
-			list = append(list, &chart.Lines{Title: title, X: "seconds of training", Above: "epoch", Marks: r.epochs(), Log: true})
+			falls, known := app.Falls(name) // a score that rises ends near 1, where a logarithm tells nothing apart
+			c := &chart.Lines{Title: title, X: "seconds of training", Above: "epoch", Marks: r.epochs(), Log: falls || !known}
+			if byEpoch {
+				c.X, c.Above, c.Marks = "epoch", "", nil
+			}
+			list = append(list, c)
 		}
 		line := chart.Line{Name: part}
 		for _, m := range r.Course {
 			if y, there := m.Metrics[name]; there {
-				line.Points = append(line.Points, chart.Point{X: m.Seconds, Y: y})
+				at := m.Seconds
+				if byEpoch {
+					at = float64(m.Number)
+				}
+				line.Points = append(line.Points, chart.Point{X: at, Y: y})
 			}
 		}
 		list[at].Lines = append(list[at].Lines, line)
 	}
 	return list
+}
+
+// subtitles are what the metrics are that are neither of training rows nor of test rows.
+var subtitles = map[string]string{
+	"gap":          "upper bound on how far the loss is above its minimum, as a share of it",
+	"l1":           "strength of the L1 penalty, by epoch",
+	"l2":           "strength of the L2 penalty, by epoch",
+	"nonzero":      "weights that are not zero",
+	"held_loss":    "on rows kept aside to choose the strength of the penalty",
+	"held_logloss": "on rows kept aside to choose the strength of the penalty",
+}
+
+// subtitle returns which rows the lines of a chart are of, or what else they show.
+func (r *Run) subtitle(c *chart.Lines) string {
+	test, also := "held-out rows", ""
+	if len(r.Config.Test) > 0 {
+		test = "test rows"
+	}
+	for _, l := range c.Lines {
+		switch {
+		case l.Name == "train" && also == "":
+			also = "on the training rows"
+		case l.Name == "test" && also == "":
+			also = "on " + test
+		case l.Name == "train" || l.Name == "test":
+			return "on the training rows (train) and on " + test + " (test)"
+		case strings.HasPrefix(l.Name, "progressive_"):
+			return "on each row before it is trained on"
+		case l.Name == "gap" && r.changes("l1", "l2"):
+			return subtitles["gap"] + "; it starts anew with each strength of the penalty"
+		default:
+			return subtitles[l.Name]
+		}
+	}
+	return also
+}
+
+// changes reports whether one of some metrics differs between two epochs.
+func (r *Run) changes(names ...string) bool {
+	for _, name := range names {
+		for i := 1; i < len(r.Course); i++ {
+			if r.Course[i].Metrics[name] != r.Course[0].Metrics[name] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // marksAbout is how many epochs the axis above shows, more or less.

@@ -267,7 +267,7 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 func (t *training) begun(detected data.Detection, members members) {
 	t.journal.tell(event.Event{Kind: event.Started, Model: t.folder.Dir, Sentence: fmt.Sprintf("%s: %s", t.data(), detected), Start: &event.Start{
 		App: t.about.Name, Data: t.files, Rows: t.inputs.rows, Items: t.made.Items, Settings: t.made.Settings,
-		LoadSeconds: t.inputs.seconds, Workers: members.Workers, WorkersMost: app.SlotsEnough(t.made.Job.Splits, members.Workers), Baseline: t.baseline(),
+		LoadSeconds: t.inputs.seconds, Workers: members.Workers, WorkersMost: app.SlotsEnough(t.made.Job.Splits, members.Workers), Baseline: t.baseline(), Columns: t.about.Metrics,
 	}})
 }
 
