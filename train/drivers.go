@@ -12,22 +12,53 @@ import (
 // has been committed; how far apart they drift is for the tables' consistency to bound.
 type Clocks struct {
 	Splits, Count int
-	done          int
+	// Each is called once for each clock in order, when every split has done it, with the results in the
+	// order of splits. It returns the metrics of the epoch that is then shown, and whether the job goes on: if not,
+	// every split runs to the furthest clock that has begun, so that none waits for another. The result of a
+	// split whose clock is divided is that of its units, one behind the other. Results are valid
+	// during the call. nil: no epochs are shown.
+	Each    func(clock int, results [][]float64) (metrics []Metric, more bool)
+	done    int           // splits that have run all their clocks
+	shown   int           // clocks that every split has done
+	end     int           // clocks that are run in all, once Each has ended the job; 0: Count
+	visited int64         // items
+	clocks  []int         // by split: how many it has done
+	waiting [][][]float64 // by split: results of the clocks from shown on, the last of which may lack units
 }
 
 // DispatchInitialTasks dispatches the first clock of every split.
 func (d *Clocks) DispatchInitialTasks(to *Dispatcher) {
+	d.begin()
 	for s := range d.Splits {
 		to.DispatchTask(bellows.SplitID(s), float64(d.Count))
 	}
 }
 
+func (d *Clocks) begin() {
+	d.clocks, d.waiting = make([]int, d.Splits), make([][][]float64, d.Splits)
+}
+
+// limit is how many clocks are run in all.
+func (d *Clocks) limit() int {
+	if d.end > 0 {
+		return d.end
+	}
+	return d.Count
+}
+
 // HandleTaskCompletion dispatches the split's next clock, when all units of this one are committed.
 func (d *Clocks) HandleTaskCompletion(c Completion, to *Dispatcher) {
+	if d.Each != nil {
+		d.take(c)
+	}
 	if !c.Last {
 		return
 	}
-	if int(c.Clock) < d.Count-1 {
+	if d.Each != nil {
+		d.clocks[c.Split] = int(c.Clock) + 1
+		d.show(c.Split, to)
+	}
+	if int(c.Clock) < d.limit()-1 {
 		to.DispatchTask(c.Split, float64(d.Count))
 		return
 	}
@@ -36,21 +67,96 @@ func (d *Clocks) HandleTaskCompletion(c Completion, to *Dispatcher) {
 	}
 }
 
-// Save is the number of splits that have run all their clocks.
-func (d *Clocks) Save() []float64 { return []float64{float64(d.done)} }
+// take keeps the result of a task until every split has done its clock.
+func (d *Clocks) take(c Completion) {
+	d.visited += int64(c.Items.Len())
+	of, at := d.waiting[c.Split], int(c.Clock)-d.shown
+	if at == len(of) {
+		of = append(of, nil)
+	}
+	of[at] = append(of[at], c.Result...)
+	d.waiting[c.Split] = of
+}
+
+// show shows the epochs of the clocks that every split has done. by is the split whose task has just been committed: it has none out.
+func (d *Clocks) show(by bellows.SplitID, to *Dispatcher) {
+	for d.shown < slices.Min(d.clocks) {
+		results := make([][]float64, d.Splits)
+		for s := range results {
+			results[s], d.waiting[s] = d.waiting[s][0], d.waiting[s][1:]
+		}
+		metrics, more := d.Each(d.shown, results)
+		d.shown++
+		if !more && d.end == 0 {
+			for s, n := range d.clocks {
+				if bellows.SplitID(s) != by {
+					n = min(n+1, d.Count)
+				}
+				d.end = max(d.end, n)
+			}
+		}
+		to.ShowEpoch(Epoch{Number: d.shown, Expected: d.limit(), Items: d.visited, Metrics: metrics})
+	}
+}
+
+// Save is the number of splits that have run all their clocks. With Each follow the clocks that were shown, those at the end, and the items; then for each
+// split its clocks, and each result that waits behind its length. What Each remembers of its own is not in it.
+func (d *Clocks) Save() []float64 {
+	state := []float64{float64(d.done)}
+	if d.Each == nil {
+		return state
+	}
+	state = append(state, float64(d.shown), float64(d.end), float64(d.visited))
+	for s, n := range d.clocks {
+		state = append(state, float64(n), float64(len(d.waiting[s])))
+		for _, r := range d.waiting[s] {
+			state = append(append(state, float64(len(r))), r...)
+		}
+	}
+	return state
+}
 
 // Cycle says that each clock is an epoch (visits.Cycler).
 func (d *Clocks) Cycle() (opens, clocks int) { return 0, 1 }
 
 // Restore is Save's way back.
 func (d *Clocks) Restore(state []float64) error {
-	if len(state) != 1 {
+	if len(state) == 0 || d.Each == nil && len(state) != 1 {
 		return otherRun("clocks", "%d numbers", len(state))
 	}
-	if !isCount(state[0]) || state[0] > float64(d.Splits) {
-		return otherRun("clocks", "%v of %d splits are done", state[0], d.Splits)
+	next := func(most int) (n int) {
+		if len(state) == 0 || !isCount(state[0]) || state[0] > float64(most) {
+			state = nil
+			return -1
+		}
+		n, state = int(state[0]), state[1:]
+		return n
 	}
-	d.done = int(state[0])
+	if d.done = next(d.Splits); d.done < 0 {
+		return otherRun("clocks", "it has no number of %d splits that are done", d.Splits)
+	}
+	if d.Each == nil {
+		return nil
+	}
+	d.begin()
+	d.shown, d.end, d.visited = next(d.Count), next(d.Count), int64(next(1<<53))
+	for s := range d.clocks {
+		d.clocks[s] = next(d.Count)
+		for range next(d.Count + 1) {
+			n := next(len(state))
+			if n < 0 || n > len(state) {
+				return otherRun("clocks", "a result of split %d is missing", s)
+			}
+			d.waiting[s] = append(d.waiting[s], slices.Clone(state[:n]))
+			state = state[n:]
+		}
+		if n := len(d.waiting[s]); d.clocks[s] < d.shown || n < d.clocks[s]-d.shown || n > d.clocks[s]-d.shown+1 {
+			return otherRun("clocks", "split %d has done %d clocks of %d, and %d results wait", s, d.clocks[s], d.Count, n)
+		}
+	}
+	if len(state) > 0 || d.visited < 0 || d.end < 0 || d.Splits > 0 && slices.Min(d.clocks) != d.shown {
+		return otherRun("clocks", "%d clocks are shown, and %d numbers are left", d.shown, len(state))
+	}
 	return nil
 }
 

@@ -33,6 +33,32 @@ func TestClocksCanBeSaved(t *testing.T) {
 	traintest.CanBeSaved(t, withSplits(3, func() train.Driver { return &train.Clocks{Splits: 3, Count: 4} }))
 }
 
+// TestClocksThatReportCanBeSaved: epochs and an early end are the same after every record, with one unit for a clock and with several.
+func TestClocksThatReportCanBeSaved(t *testing.T) {
+	t.Parallel()
+	for _, j := range []traintest.Job{withSplits(1, nil), withSplits(4, nil), divided(withSplits(3, nil))} {
+		for _, last := range []int{1, 9} {
+			j.Fresh = func() train.Driver {
+				return &train.Clocks{Splits: j.Splits, Count: 6, Each: func(clock int, results [][]float64) ([]train.Metric, bool) {
+					sum := 0.0
+					for s, r := range results {
+						sum += float64(s+1) * (float64(len(r)) + sumOf(r))
+					}
+					return []train.Metric{{Name: "sum", Value: sum}}, clock < last
+				}}
+			}
+			traintest.CanBeSaved(t, j)
+		}
+	}
+}
+
+func sumOf(list []float64) (sum float64) {
+	for _, x := range list {
+		sum += x
+	}
+	return sum
+}
+
 // divided is a job whose clocks are divided into up to three units.
 func divided(j traintest.Job) traintest.Job {
 	j.Items = func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 9} }
@@ -101,6 +127,10 @@ func TestRoundsCanBeSaved(t *testing.T) {
 	}
 }
 
+func reportingClocks() *train.Clocks {
+	return &train.Clocks{Splits: 2, Count: 3, Each: func(int, [][]float64) ([]train.Metric, bool) { return nil, true }}
+}
+
 // TestRoundsSavedBetweenTwoLoad restores the one number that runs were saved with before rounds could be saved in the middle.
 func TestRoundsSavedBetweenTwoLoad(t *testing.T) {
 	t.Parallel()
@@ -122,6 +152,15 @@ func TestStatesOfOtherRunsAreRefused(t *testing.T) {
 		{&train.Clocks{Splits: 2, Count: 3}, []float64{3}},
 		{&train.Clocks{Splits: 2, Count: 3}, []float64{-1}},
 		{&train.Clocks{Splits: 2, Count: 3}, []float64{0.5}},
+		{reportingClocks(), nil},
+		{reportingClocks(), []float64{0}},                               // as without Each
+		{reportingClocks(), []float64{0, 1, 0, 20, 1, 0}},               // a split is missing
+		{reportingClocks(), []float64{0, 1, 0, 20, 1, 0, 2, 0}},         // a result is missing
+		{reportingClocks(), []float64{0, 1, 0, 20, 1, 0, 2, 1, 3, 5}},   // numbers are missing
+		{reportingClocks(), []float64{0, 0, 0, 20, 1, 1, 0, 2, 1, 0}},   // a clock that all have done is not shown
+		{reportingClocks(), []float64{0, 1, 0, 20, 1, 0, 4, 0}},         // more clocks than there are
+		{reportingClocks(), []float64{0, 1, 0, 20, 1, 0, 1, 0, 7}},      // one too many
+		{reportingClocks(), []float64{0, 1, 0, math.NaN(), 1, 0, 1, 0}}, // no number of items
 		{&train.Rounds{Splits: 2}, nil},
 		{&train.Rounds{Splits: 2}, []float64{-1}},
 		{&train.Rounds{Splits: 2}, []float64{math.NaN()}},

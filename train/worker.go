@@ -9,7 +9,7 @@ import (
 
 // Worker is the Bösen form of an executor: one function per split that loops over its clocks.
 // Between two calls of Clock it is the task of one clock, with its verbs and its items; what it was
-// given to read is valid until then.
+// given to read is valid until then. What it signals (SignalTaskCompletion) is its result of the clock.
 type Worker struct {
 	*Task // of the current clock
 	yield func(struct{}) bool
@@ -24,8 +24,13 @@ type Worker struct {
 // The stack of a function cannot move. Where a split goes on elsewhere, on another node or from a
 // saved run, work is called again there, with Now() its next clock: it runs the clocks that are
 // left, and its locals do not travel. What must last is in tables.
-func Loop(job *Job, clocks int, work func(w *Worker) error) {
-	job.Driver = &Clocks{Splits: job.Splits, Count: clocks}
+//
+// Each clock is an epoch, which is shown when every split has done it. The driver that Loop returns takes
+// a function that makes metrics of what the workers signalled, and may end the job early:
+// Clocks.Each. The tables may be of any consistency, Async too.
+func Loop(job *Job, clocks int, work func(w *Worker) error) *Clocks {
+	d := &Clocks{Splits: job.Splits, Count: clocks, Each: func(int, [][]float64) ([]Metric, bool) { return nil, true }}
+	job.Driver = d
 	job.NewExecutor = func(bellows.SplitID) (Executor, error) {
 		w := &Worker{}
 		var failed error
@@ -35,6 +40,7 @@ func Loop(job *Job, clocks int, work func(w *Worker) error) {
 		})
 		return &loop{w, &failed}, nil
 	}
+	return d
 }
 
 // loop runs one worker function, a clock at a time, as a coroutine (iter.Pull): a call of Clock
