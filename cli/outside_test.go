@@ -76,7 +76,7 @@ func TestTheGuideHoldsOutsideTheTree(t *testing.T) {
 		return string(out)
 	}
 	run("go", "build")
-	wants := []string{"\ntest RMSE 0.0000 · ", "rmse         0.0000\n", "4\n1\n", "Usage:\n  means [flags]"}
+	wants := []string{"\ntest RMSE 0.0000 · ", "proved: each of the 40 items of 4 splits", "rmse         0.0000\n", "4\n1\n", "Usage:\n  means [flags]"}
 	lines := strings.Split(strings.TrimSpace(calls), "\n")
 	if len(lines) != len(wants) {
 		t.Fatalf("the page has the commands %q", lines)

@@ -10,7 +10,7 @@ import (
 	"bellows/train"
 )
 
-// TestLoopShowsEpochs: a job of worker functions shows each clock with metrics of what they signalled, under every consistency, and ends early when it is told to.
+// TestLoopShowsEpochs: a job of worker functions shows each clock with metrics of the numbers that they signalled, under every consistency, and can end early.
 func TestLoopShowsEpochs(t *testing.T) {
 	t.Parallel()
 	const splits, clocks, rows = 4, 12, 25

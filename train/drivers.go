@@ -13,9 +13,9 @@ import (
 type Clocks struct {
 	Splits, Count int
 	// Each is called once for each clock in order, when every split has done it, with the results in the
-	// order of splits. It returns the metrics of the epoch that is then shown, and whether the job goes on: if not,
-	// every split runs to the furthest clock that has begun, so that none waits for another. The result of a
-	// split whose clock is divided is that of its units, one behind the other. Results are valid
+	// order of splits. It returns the metrics of the epoch that is then shown, and whether the job continues. If not,
+	// every split runs to the furthest clock that has begun, so that none waits for another. If a
+	// clock is divided into units, its result is the results of the units in their order. Results are valid
 	// during the call. nil: no epochs are shown.
 	Each    func(clock int, results [][]float64) (metrics []Metric, more bool)
 	done    int           // splits that have run all their clocks
@@ -23,7 +23,7 @@ type Clocks struct {
 	end     int           // clocks that are run in all, once Each has ended the job; 0: Count
 	visited int64         // items
 	clocks  []int         // by split: how many it has done
-	waiting [][][]float64 // by split: results of the clocks from shown on, the last of which may lack units
+	waiting [][][]float64 // by split: the results of clock shown and later ones; the last may lack units
 }
 
 // DispatchInitialTasks dispatches the first clock of every split.
@@ -38,7 +38,7 @@ func (d *Clocks) begin() {
 	d.clocks, d.waiting = make([]int, d.Splits), make([][][]float64, d.Splits)
 }
 
-// limit is how many clocks are run in all.
+// limit returns the number of clocks that each split runs.
 func (d *Clocks) limit() int {
 	if d.end > 0 {
 		return d.end
@@ -78,7 +78,7 @@ func (d *Clocks) take(c Completion) {
 	d.waiting[c.Split] = of
 }
 
-// show shows the epochs of the clocks that every split has done. by is the split whose task has just been committed: it has none out.
+// show shows the epochs of the clocks that every split has done. Split by has just done a clock and has no task out.
 func (d *Clocks) show(by bellows.SplitID, to *Dispatcher) {
 	for d.shown < slices.Min(d.clocks) {
 		results := make([][]float64, d.Splits)
@@ -99,8 +99,8 @@ func (d *Clocks) show(by bellows.SplitID, to *Dispatcher) {
 	}
 }
 
-// Save is the number of splits that have run all their clocks. With Each follow the clocks that were shown, those at the end, and the items; then for each
-// split its clocks, and each result that waits behind its length. What Each remembers of its own is not in it.
+// Save returns the number of splits that have run all their clocks. With Each, it also has the clocks shown, the clocks at the end and the items; then for each
+// split its clocks, and each waiting result after its length. It has no state of Each's own.
 func (d *Clocks) Save() []float64 {
 	state := []float64{float64(d.done)}
 	if d.Each == nil {

@@ -9,7 +9,7 @@ import (
 
 // Worker is the Bösen form of an executor: one function per split that loops over its clocks.
 // Between two calls of Clock it is the task of one clock, with its verbs and its items; what it was
-// given to read is valid until then. What it signals (SignalTaskCompletion) is its result of the clock.
+// given to read is valid until then. The numbers that it signals (SignalTaskCompletion) are its result.
 type Worker struct {
 	*Task // of the current clock
 	yield func(struct{}) bool

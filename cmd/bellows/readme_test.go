@@ -17,8 +17,8 @@ var (
 	readmeCommand = regexp.MustCompile(`^(?:go run \./cmd/bellows|\./bellows) (.*)`)
 )
 
-// TestReadmeWalk runs the commands of README.md in their order, on files of the names that they mention. What follows on the demo must be
-// about the reader's own model: the demo has another number of ratings and other users.
+// TestReadmeWalk runs the commands of README.md in their order, on files of the names that they mention. After the demo, commands must be
+// about the reader's own model, which has other ratings and users than the demo.
 func TestReadmeWalk(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../README.md")

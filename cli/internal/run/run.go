@@ -201,8 +201,8 @@ type Content func(w io.Writer) error
 // bytesOf is content that is there.
 func bytesOf(b []byte) Content { return func(w io.Writer) error { _, err := w.Write(b); return err } }
 
-// Prefix returns the name of a run's default folder without the number: the application, with "demo-" before it if there is no DATA.
-// A demo must not take runs/APP-1. Otherwise a reader who then trains on a file evaluates the demo.
+// Prefix returns the name of a run's default folder without the number: the application, with "demo-" before it without DATA.
+// A demo must not take runs/APP-1, or people who then train on a file evaluate the demo.
 func Prefix(app string, files []string) string {
 	if len(files) == 0 {
 		return "demo-" + app
