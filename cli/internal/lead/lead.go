@@ -80,7 +80,7 @@ type Lead struct {
 	Assignment
 	succession *launch.Succession // of Following, until the job begins another life
 	Refused    []string           // why nodes of the cluster take no part, a sentence each
-	Names      nodenames.Table    // of the job's nodes in the cluster
+	Names      nodenames.Map      // of the job's nodes in the cluster
 	session    *cluster.Session
 	gone       chan struct{}        // closed when the manager has gone
 	places     chan []cluster.Place // the answer to Renew

@@ -3,7 +3,7 @@
 // A job numbers its nodes by the order in which they join it, and gives no number twice; a cluster numbers the nodes that
 // its agents bring. So node 6 of a job may be node-12 of the cluster, while the cluster has another node-6. A person knows
 // the names of the cluster alone: they are what `status` lists and what `drain` takes. The process that leads a job
-// therefore replaces the job's numbers in everything that leaves it, with a Table: in events, sentences, errors and status.
+// therefore replaces the job's numbers in everything that leaves it, with a Map: in events, sentences, errors and status.
 //
 // The caller's duties: Set the name of each number before its process starts; pass texts of the job through Text and
 // Error once, where they leave the job; and pass texts of the cluster through Job where they enter it, so that no text has
@@ -24,10 +24,10 @@ import (
 	"bellows/api"
 )
 
-// Table maps the numbers of a job's nodes to names of the cluster. The zero Table is empty; a nil Table changes nothing. Several goroutines may use it.
+// Map maps the numbers of a job's nodes to names of the cluster. The zero Map is empty; a nil Map changes nothing. Several goroutines may use it.
 //
 // Lock: mu, of both maps. Nothing is called while it is held.
-type Table struct {
+type Map struct {
 	mu      sync.Mutex
 	names   map[bellows.NodeID]string // only of numbers whose name is another
 	numbers map[string]bellows.NodeID // of the same; the last number of a name
@@ -37,7 +37,7 @@ type Table struct {
 func own(n bellows.NodeID) string { return fmt.Sprintf("node-%d", n) }
 
 // Set names a node of the job.
-func (t *Table) Set(n bellows.NodeID, name string) {
+func (t *Map) Set(n bellows.NodeID, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.names == nil {
@@ -52,7 +52,7 @@ func (t *Table) Set(n bellows.NodeID, name string) {
 var mention = regexp.MustCompile(`\bnode[- ][0-9]{1,5}\b`)
 
 // Text replaces the nodes of the job in a text by their names in the cluster.
-func (t *Table) Text(text string) string {
+func (t *Map) Text(text string) string {
 	if t == nil {
 		return text
 	}
@@ -72,7 +72,7 @@ func (t *Table) Text(text string) string {
 var clusterName = regexp.MustCompile(`\bnode-[0-9]{1,9}\b`)
 
 // Job replaces names of the cluster in a text by the nodes of the job, so that Text restores them.
-func (t *Table) Job(text string) string {
+func (t *Map) Job(text string) string {
 	if t == nil {
 		return text
 	}
@@ -97,7 +97,7 @@ func (e named) Error() string { return e.text }
 func (e named) Unwrap() error { return e.err }
 
 // Error replaces the nodes of the job in the text of an error, which keeps its kind. nil stays nil.
-func (t *Table) Error(err error) error {
+func (t *Map) Error(err error) error {
 	if err == nil || t == nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (t *Table) Error(err error) error {
 }
 
 // Cause replaces the nodes of the job in the cause of an error, which it changes and returns.
-func (t *Table) Cause(err error) error {
+func (t *Map) Cause(err error) error {
 	if typed := (*bellows.Error)(nil); errors.As(err, &typed) && typed.Err != nil {
 		typed.Err = t.Error(typed.Err)
 	}
@@ -116,7 +116,7 @@ func (t *Table) Cause(err error) error {
 }
 
 // Progress replaces the nodes of the job in its status, of which it returns a copy.
-func (t *Table) Progress(p api.Progress) api.Progress {
+func (t *Map) Progress(p api.Progress) api.Progress {
 	if t == nil {
 		return p
 	}

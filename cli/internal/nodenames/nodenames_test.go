@@ -10,7 +10,7 @@ import (
 // TestText names the nodes of a job whose numbers overlap with those of the cluster.
 func TestText(t *testing.T) {
 	t.Parallel()
-	table := &Table{}
+	table := &Map{}
 	table.Set(1, "node-1")
 	table.Set(6, "node-12")
 	table.Set(12, "node-6")
@@ -34,7 +34,7 @@ func TestText(t *testing.T) {
 			t.Errorf("%q of the cluster becomes %q", text, got)
 		}
 	}
-	var none *Table
+	var none *Map
 	if none.Text("node 6") != "node 6" || none.Job("node-6") != "node-6" || none.Error(bellows.Errorf(bellows.Lost, "a", "b", "node 6")).Error() != "a b: node 6" {
 		t.Error("without names it changes a text")
 	}
@@ -43,7 +43,7 @@ func TestText(t *testing.T) {
 // TestError keeps the kind of an error.
 func TestError(t *testing.T) {
 	t.Parallel()
-	table := &Table{}
+	table := &Map{}
 	table.Set(6, "node-12")
 	err := table.Error(bellows.Errorf(bellows.Lost, "drain", "node-12", "node 6 still has 2 splits"))
 	if err.Error() != "drain node-12: node-12 still has 2 splits" && bellows.KindOf(err) != bellows.Lost {
@@ -57,7 +57,7 @@ func TestError(t *testing.T) {
 // TestProgress names the nodes of a status, and leaves the status of the job as it is.
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	table := &Table{}
+	table := &Map{}
 	table.Set(6, "node-12")
 	p := api.Progress{Nodes: []api.Node{{ID: "node-0"}, {ID: "node-6"}}, Moves: []api.Move{{From: "node-6", To: "node-0"}}, Plan: &api.Plan{Reason: "node-6 is to leave"}}
 	got := table.Progress(p)
@@ -67,7 +67,7 @@ func TestProgress(t *testing.T) {
 	if p.Nodes[1].ID != "node-6" || p.Moves[0].From != "node-6" || p.Plan.Reason != "node-6 is to leave" {
 		t.Errorf("the job's own is %+v", p)
 	}
-	var none *Table
+	var none *Map
 	if got := none.Progress(p); got.Nodes[1].ID != "node-6" {
 		t.Errorf("without names: %+v", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/speed"
+	"bellows/cli/internal/version"
 
 	"github.com/klauspost/cpuid/v2"
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ type benchMachine struct {
 }
 
 func thisMachine() benchMachine {
-	v := currentVersion()
+	v := version.Current()
 	return benchMachine{cpuid.CPU.BrandName, runtime.NumCPU(), v.Kernels, v.Platform, v.Go}
 }
 

@@ -25,7 +25,7 @@ type journal struct {
 	table   *screen.EpochTable
 	log     *event.Log
 	board   *watch.Board
-	names   *nodenames.Table // of the nodes of a cluster's job; nil: it is none
+	names   *nodenames.Map // of the nodes of a cluster's job; nil: it is none
 
 	mu     sync.Mutex // keeps the order of events the same everywhere
 	failed bool       // the log has been complained of once

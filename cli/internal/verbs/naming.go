@@ -10,7 +10,7 @@ import (
 )
 
 // names returns the names of the job's nodes in its cluster; nil: it runs in no cluster.
-func (t *training) names() *nodenames.Table {
+func (t *training) names() *nodenames.Map {
 	if t.Lead != nil {
 		return &t.Lead.Names
 	}

@@ -10,6 +10,7 @@ import (
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/page"
 	"bellows/cli/internal/run"
+	"bellows/cli/internal/version"
 
 	"github.com/spf13/cobra"
 )
@@ -51,7 +52,7 @@ func (c *Tool) writeReport(dir, out string) error {
 		r.About = a.Describe()
 		r.Steps = r.Next(c.Program())
 	}
-	r.Program, r.Made = c.Name+" "+currentVersion().Bellows, time.Now()
+	r.Program, r.Made = c.Name+" "+version.Current().Bellows, time.Now()
 	var text bytes.Buffer
 	if err := r.Write(&text); err != nil {
 		return bellows.Errorf(bellows.Bug, "write page of", dir, "%w", err)

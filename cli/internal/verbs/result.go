@@ -21,6 +21,7 @@ import (
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/stage"
+	"bellows/cli/internal/version"
 	"bellows/model"
 	"bellows/node"
 	"bellows/progress"
@@ -107,7 +108,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		return err
 	}
 	r.Interrupted = res.Image != nil
-	m.Metrics, m.Versions = r.Metrics, currentVersion().versions()
+	m.Metrics, m.Versions = r.Metrics, version.Current().Manifest()
 	save := func() error {
 		if err := t.folder.CheckHeld(); err != nil {
 			return err

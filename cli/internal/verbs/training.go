@@ -28,6 +28,7 @@ import (
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/stage"
+	"bellows/cli/internal/version"
 	"bellows/cli/internal/watch"
 	"bellows/core/tally"
 	"bellows/core/visits"
@@ -199,7 +200,7 @@ func (t *training) settingsHint(err error) error {
 func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	var err error
 	request := run.Request{
-		Config: t.config(ctx, t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: currentVersion().versions(),
+		Config: t.config(ctx, t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: version.Current().Manifest(),
 		Tables: t.made.Job.Tables, Checkpoint: t.opt.checkpoint,
 	}
 	t.Lead = t.opt.cluster.lead
