@@ -188,7 +188,7 @@ func TestCalibrationTrainsOnAllRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if run.Items != 400 || !strings.Contains(run.Headline, "nothing else held out") {
+		if run.Items != 400 || !strings.Contains(run.Headline, "no further rows held out") {
 			t.Errorf("calibrate=%s trains on %d rows: %s", calibrate, run.Items, run.Headline)
 		}
 		weights[calibrate] = fmt.Sprint(m.Tensors[:2])

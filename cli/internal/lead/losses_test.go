@@ -141,6 +141,7 @@ func TestLastNodeOfAKindIsKept(t *testing.T) {
 		"one server":         {apart, []string{"node-3"}, ""},
 		"all servers":        {apart, []string{"node-3", "node-4"}, "change job 5: no other of its nodes holds its tables; keep one with `scale --servers 1`, or wait for the end of job 5"},
 		"workers hold some":  {both, []string{"node-3", "node-4"}, ""},
+		"later ones hold":    {both, []string{"node-1", "node-3", "node-4"}, ""},
 		"all workers":        {apart, []string{"node-1", "node-2"}, "change job 5: no other of its nodes runs its tasks; keep one with `scale --workers 1`, or wait for the end of job 5"},
 		"one that has none":  {apart, []string{"node-9"}, ""},
 		"all, and one other": {apart, []string{"node-9", "node-4", "node-3"}, "change job 5: no other of its nodes holds its tables"},

@@ -209,15 +209,17 @@ func (l *Lead) drop(ctx context.Context, c changer, nodes []string, notice time.
 	return said, errors.Join(errs...)
 }
 
-// keeps returns an error if no node would be left to hold the job's tables, or to run its tasks: a node that is drained is not replaced. Nodes that came later have the role of their place,
-// whatever they are able to do.
+// keeps returns an error if no node would be left to hold the job's tables, or to run its tasks: a node that is drained is not replaced. If the job began with workers that hold tables,
+// every worker may hold them, later ones included; otherwise only servers do.
 func (l *Lead) keeps(ctx context.Context, c changer, leave []bellows.NodeID) error {
 	layout, err := c.Layout(ctx)
 	if err != nil {
 		return nil // DrainAll returns that error for each node
 	}
+	apart := l.Apart()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	both := !apart || slices.ContainsFunc(l.begins, func(o node.Member) bool { return o.Slots > 0 && o.Lanes > 0 })
 	places := map[bellows.NodeID]string{}
 	for name, p := range l.at {
 		places[p.member] = name
@@ -231,7 +233,7 @@ func (l *Lead) keeps(ctx context.Context, c changer, leave []bellows.NodeID) err
 		if l.Places[at].Slots > 0 {
 			workers++
 		}
-		if l.Places[at].Slots == 0 || slices.ContainsFunc(l.begins, func(o node.Member) bool { return o.Node == m.Node && o.Lanes > 0 }) {
+		if l.Places[at].Slots == 0 || both {
 			servers++
 		}
 	}
