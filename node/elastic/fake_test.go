@@ -629,19 +629,22 @@ func TestContextsEnd(t *testing.T) {
 // TestDefaultNode scales with no options: a node that comes has one slot and one lane. Closing tells nothing, since nothing is decided then.
 func TestDefaultNode(t *testing.T) {
 	t.Parallel()
-	f := newFake()
-	s := elastic.New(f, elastic.Options{})
-	if _, err := s.Scale(t.Context(), 2, 2); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range f.layout.Members[1:] {
-		if m.Slots != 1 || m.Lanes != 1 {
-			t.Errorf("node %d has %d slots and %d lanes, want 1 and 1", m.Node, m.Slots, m.Lanes)
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := elastic.New(f, elastic.Options{})
+		if _, err := s.Scale(t.Context(), 2, 2); err != nil {
+			t.Fatal(err)
 		}
-	}
-	told := len(f.plans)
-	s.Close()
-	if len(f.plans) != told {
-		t.Errorf("closing tells %d times", len(f.plans)-told)
-	}
+		for _, m := range f.layout.Members[1:] {
+			if m.Slots != 1 || m.Lanes != 1 {
+				t.Errorf("node %d has %d slots and %d lanes, want 1 and 1", m.Node, m.Slots, m.Lanes)
+			}
+		}
+		synctest.Wait() // until the end of the plan has been told
+		told := len(f.plans)
+		s.Close()
+		if len(f.plans) != told {
+			t.Errorf("closing tells %d times", len(f.plans)-told)
+		}
+	})
 }
