@@ -36,7 +36,7 @@
 //	await TEXT COMMAND...         the command is carried out again and again until its output has the text
 //	halt NODE FILE                that node's process is killed, by the status of the job in FILE, and the command has ended
 //
-// The condition [soak] holds in the long form of the tests, ./dev soak: what takes long, or has been shown once in a shorter way, stands behind it.
+// The condition [soak] holds in the long form of the tests, ./dev soak. Use it for lines that take long and for cases that a shorter line has already shown.
 //
 // A cluster that a script has brought up is brought down at its end, at the latest. What is left of a script then, since it failed or its cluster cannot be reached, is killed by its
 // number, and the log says so; where the test itself ends before its scripts do, all that they have started ends by itself.

@@ -640,7 +640,7 @@ func TestDefaultNode(t *testing.T) {
 				t.Errorf("node %d has %d slots and %d lanes, want 1 and 1", m.Node, m.Slots, m.Lanes)
 			}
 		}
-		synctest.Wait() // until the end of the plan has been told
+		synctest.Wait() // until the end of the plan has been reported
 		told := len(f.plans)
 		s.Close()
 		if len(f.plans) != told {

@@ -59,7 +59,7 @@ type manager struct {
 	began     time.Time
 	server    *server
 	followers *admission.Places // of the output of jobs
-	change    chan struct{}     // has a place for who changes the cluster: one at a time
+	change    chan struct{}     // has a place for one change of the cluster at a time
 	downed    chan struct{}     // closed when the cluster is to end
 	waits     sync.WaitGroup
 

@@ -14,7 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// leader is the member that leads the others.
+// leader returns the member that leads the others.
 func (m *members) leader(c *client) string {
 	m.Helper()
 	for m.ctx.Err() == nil {
@@ -31,7 +31,7 @@ func (m *members) leader(c *client) string {
 	return ""
 }
 
-// follower is a member that leads none.
+// follower returns a member that does not lead.
 func (m *members) follower(c *client) string {
 	leader := m.leader(c)
 	for name := range m.running {
@@ -42,7 +42,7 @@ func (m *members) follower(c *client) string {
 	return ""
 }
 
-// TestMembersDie: a client counts, leads, and holds a lease, while a member is killed, and then the one that leads the others.
+// TestMembersDie has a client count, lead and hold a lease while a follower and then the leader of the members is killed.
 func TestMembersDie(t *testing.T) {
 	t.Parallel()
 	m := startMembers(t)
@@ -77,6 +77,6 @@ func TestMembersDie(t *testing.T) {
 	renewing.Wait()
 	c.check()
 	if _, err := reg.Put(m.ctx, "state", nil, 0, office.Holds()); err != nil {
-		t.Errorf("who leads does no more: %v", err)
+		t.Errorf("the leader has lost its office: %v", err)
 	}
 }
