@@ -135,8 +135,9 @@ func (f *fake) StayPartition(ctx context.Context, p bellows.PartitionRef) error 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.gets("stay", ctx)
-	if !f.deaf {
-		close(f.stay[p])
+	if stays, waits := f.stay[p]; waits && !f.deaf { // else it has moved already
+		close(stays)
+		delete(f.stay, p)
 	}
 	return nil
 }
