@@ -54,6 +54,7 @@ func (r *reader) assemble() (*Set, error) {
 	if err := r.mergeLabels(set.Examples); err != nil {
 		return nil, err
 	}
+	r.numerals(set.Examples)
 	if r.layout.Table != nil {
 		if err := r.joinTable(set, rows, starts); err != nil {
 			return nil, err
@@ -94,7 +95,7 @@ func (r *reader) weigh(set *Set, starts []int) {
 func describe(d *Detection, e *ExampleSet) {
 	d.Features, d.IndexBase, d.Classes = e.Features, e.IndexBase, len(e.LabelNames)
 	if e.LabelNames == nil {
-		d.Classes = len(e.Classes(layout.ClassesMost))
+		d.Classes = e.classCount()
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // cacheVersion changes when parsing or the stored form does.
-const cacheVersion = 7
+const cacheVersion = 8
 
 // slot is where a read is stored, nil where it is not.
 type slot stored.Slot
@@ -25,6 +25,8 @@ type notes struct {
 	Reading      *Reading
 	LabelNames   []string `json:",omitempty"`
 	FeatureNames []string `json:",omitempty"`
+	Numerals     []string `json:",omitempty"` // of labels that are numbers
+	Many         bool     `json:",omitempty"` // they are too many to be classes
 }
 
 // newSlot finds the slot of a read, nil when it has none: without a cache, and
@@ -53,6 +55,9 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 	}
 	if opt.Grow {
 		key = append(key, "grow")
+	}
+	if opt.Numbers {
+		key = append(key, "numbers")
 	}
 	if kind == Documents {
 		key = append(key, opt.Vocab, opt.Text, opt.stops, opt.Ngrams)
@@ -112,7 +117,7 @@ func (s *slot) open() (set *Set, ok bool) {
 		set.Ratings = &RatingSet{User: of.User, Item: of.Item, Rating: of.Rating, Users: c.Users, Items: c.Items}
 	default:
 		set.Examples = &ExampleSet{Label: of.Label, Weight: of.Weight, Features: c.Shape.Features, Dense: of.Dense, Offset: of.Offset,
-			Index: of.Index, Value: of.Value, LabelNames: n.LabelNames, FeatureNames: n.FeatureNames, IndexBase: set.Detected.IndexBase}
+			Index: of.Index, Value: of.Value, LabelNames: n.LabelNames, FeatureNames: n.FeatureNames, IndexBase: set.Detected.IndexBase, written: numerals{n.Numerals, of.Numeral, n.Many}}
 		if set.Detected.Filled > 0 && n.Reading != nil {
 			err = set.Examples.refill(n.Reading.Features)
 		}
@@ -141,7 +146,10 @@ func (s *slot) store(set *Set) (problem string) {
 	default:
 		e := set.Examples
 		defer e.bare()()
-		c.Shape.Weights = e.Weight != nil
+		n.Numerals, n.Many = e.written.names, e.written.many
+		if c.Shape.Weights = e.Weight != nil; e.written.row != nil {
+			c.Shape.Numerals = len(e.written.names)
+		}
 		c.Columns, c.Shape.Sparse, n.LabelNames, n.FeatureNames = set.columns(), e.Sparse(), e.LabelNames, e.FeatureNames
 		if names, err := json.Marshal(e.FeatureNames); err == nil && e.FeatureNames != nil {
 			c.Meta["bellows.feature_names"] = string(names)
@@ -166,5 +174,5 @@ func (s *Set) columns() *columnfile.Columns {
 		return &columnfile.Columns{Offset: d.Offset, Index: d.Word, Count: d.Count}
 	}
 	e := s.Examples
-	return &columnfile.Columns{Label: e.Label, Weight: e.Weight, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value, Time: s.Time}
+	return &columnfile.Columns{Label: e.Label, Weight: e.Weight, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value, Time: s.Time, Numeral: e.written.row}
 }

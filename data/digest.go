@@ -33,6 +33,10 @@ func (s *Set) Digest() string {
 		if e.Weight != nil {
 			columnfile.Add(&d, e.Weight)
 		}
+		if e.written.names != nil {
+			d.Names(e.written.names)
+			columnfile.Add(&d, e.written.row)
+		}
 		d.Names(e.LabelNames)
 		d.Names(e.FeatureNames)
 		d.Add(uint64(e.Features))

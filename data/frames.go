@@ -151,7 +151,7 @@ func (r *framesReader) share(n int, w *worker, s *share) {
 		return
 	}
 	if w.cells == nil {
-		w.cells = cells(r.layout, w)
+		w.cells = cells(r.layout, w, r.opt)
 	}
 	i, row := 0, s.Row
 	for vs, err := range s.Read(s.Columns) {
@@ -232,7 +232,7 @@ func (r *framesReader) stream() {
 			}
 			w, p := <-free, &piece{source: part.Source}
 			if w.cells == nil {
-				w.cells = cells(r.layout, w)
+				w.cells = cells(r.layout, w, r.opt)
 			}
 			if w.cells.Block = r.blocks; err != nil {
 				w.scratch.Reset()
@@ -255,7 +255,7 @@ func (r *framesReader) stream() {
 }
 
 // cells is what a worker puts values where rows have them with.
-func cells(p *layout.Layout, w *worker) *frames.Cells {
+func cells(p *layout.Layout, w *worker, opt *Options) *frames.Cells {
 	c := &frames.Cells{Keys: p.Keys, Used: p.Used, Times: p.Times}
 	switch {
 	case p.Words:
@@ -265,6 +265,8 @@ func cells(p *layout.Layout, w *worker) *frames.Cells {
 	default:
 		if p.WordLabels {
 			w.Labels = &lines.Levels{Max: layout.ClassesMost, Buckets: 1}
+		} else if !opt.Unlabelled && !opt.Numbers {
+			c.Numerals = &w.Numerals
 		}
 		c.Uses, c.Width = p.Uses(&w.Numbers), len(p.Table.Features)
 		c.Weighs, c.Weight = p.Table.Weight >= 0, p.Table.Weight

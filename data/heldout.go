@@ -47,6 +47,9 @@ func Last(rows, percent int) (training, held []int32) { return heldout.Last(rows
 // Stratified divides rows into those to train on and percent in 100 of those of each label, by a hash of (seed, row), both ascending. Of a label with
 // fewer rows than would be one, rounded, none is held out.
 func Stratified(seed uint64, set *ExampleSet, percent int) (training, held []int32) {
+	if set.written.row != nil {
+		return heldout.Stratified(seed, set.written.row, percent)
+	}
 	return heldout.Stratified(seed, set.Label, percent)
 }
 

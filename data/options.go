@@ -70,6 +70,9 @@ type Options struct {
 	// labels. Their labels are 0.
 	Unlabelled bool
 
+	// Numbers says that labels are numbers to predict, and no classes: how they are written does not matter.
+	Numbers bool
+
 	// As is how the data of a model was read, nil when nothing is known: what the other options leave open is read likewise.
 	As *Reading
 	// Complete refuses JSON objects that lack a key which all rows of As had, and those with keys that As does not know, in whatever line. Without it they are as cells of a CSV file that are
@@ -144,7 +147,7 @@ func (o *Options) layout() *layout.Options {
 	return &layout.Options{Format: o.Format, Label: o.Label, User: o.User, Item: o.Item, Rating: o.Rating, Time: o.Time, Weight: o.Weight, Text: o.Text,
 		Separator: o.Separator, IndexBase: o.IndexBase, Timed: o.Timed, TimeKept: o.TimeKept, Header: o.Header, Ignore: o.Ignore, Quadratic: o.Quadratic,
 		Categorical: o.Categorical, HashBits: o.HashBits, Ngrams: o.Ngrams, Features: o.Features, FeaturesMost: o.Limits.Features, Stops: o.stops,
-		Unlabelled: o.Unlabelled, As: o.As, Grow: o.Grow, Complete: o.Complete}
+		Unlabelled: o.Unlabelled, Numbers: o.Numbers, As: o.As, Grow: o.Grow, Complete: o.Complete}
 }
 
 // source is the options with which inputs are opened.

@@ -1,8 +1,6 @@
 package data
 
 import (
-	"maps"
-	"math"
 	"slices"
 
 	"bellows/data/internal/bags"
@@ -79,6 +77,9 @@ func (s *Set) Select(rows []int32) *Set {
 		if e.Weight != nil {
 			e.Weight = pick(e.Weight, rows)
 		}
+		if e.written.row != nil {
+			e.written.row = pick(e.written.row, rows)
+		}
 		if e.Sparse() {
 			e.Offset, e.Index, e.Value = pickRuns(e.Offset, e.Index, e.Value, rows)
 		} else {
@@ -139,6 +140,7 @@ func (s *Set) Release() error {
 	}
 	if e := s.Examples; e != nil {
 		e.Label, e.Weight, e.Dense, e.Offset, e.Index, e.Value, e.gaps = nil, nil, nil, nil, nil, nil, nil
+		e.written.row = nil
 	}
 	if d := s.Documents; d != nil {
 		d.Offset, d.Word, d.Count = nil, nil, nil
@@ -201,6 +203,8 @@ type ExampleSet struct {
 	IndexBase    int      // of the file: 0 or 1; 0 for dense input
 
 	gaps []int64 // tables: where in Dense, or in Value, values were missing, ascending; see FillBy
+
+	written numerals // how labels are written that are numbers
 }
 
 // Rows is the number of examples.
@@ -208,33 +212,3 @@ func (e *ExampleSet) Rows() int { return len(e.Label) }
 
 // Sparse reports whether the rows are in Offset, Index and Value.
 func (e *ExampleSet) Sparse() bool { return e.Offset != nil }
-
-// Classes returns the distinct labels, ascending, when all of them are whole
-// numbers and there are at most limit of them; else nil.
-func (e *ExampleSet) Classes(limit int) []float32 {
-	classes := e.Labels(limit)
-	if slices.ContainsFunc(classes, func(y float32) bool { return y != float32(math.Trunc(float64(y))) }) {
-		return nil
-	}
-	return classes
-}
-
-// Labels returns the distinct labels, ascending, when there are at most limit of them; else nil.
-func (e *ExampleSet) Labels(limit int) []float32 {
-	var small [256]bool // labels 0 to 255 need no hashing
-	seen := make(map[float32]struct{})
-	last := float32(math.NaN())
-	for _, y := range e.Label {
-		if y == last || y >= 0 && y < 256 && small[uint8(y)] && y == float32(uint8(y)) {
-			continue
-		}
-		last = y
-		if y >= 0 && y < 256 && y == float32(uint8(y)) {
-			small[uint8(y)] = true
-		}
-		if seen[y] = struct{}{}; len(seen) > limit {
-			return nil
-		}
-	}
-	return slices.Sorted(maps.Keys(seen))
-}

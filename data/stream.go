@@ -113,7 +113,7 @@ type flow struct {
 
 	out     *lines.Turns
 	found   Detection
-	classes map[any]bool // labels so far: numbers, or text
+	classes map[any]bool // labels so far, as classKeys has them
 	many    bool         // they are no classes
 }
 
@@ -134,6 +134,7 @@ func (w *worker) forget() {
 	if w.Labels != nil {
 		w.Labels.Reset()
 	}
+	w.Numerals.Reset()
 }
 
 // pass gives away the rows that the worker has parsed.
@@ -223,14 +224,8 @@ func (f *flow) detected(set *Set) {
 		f.found.Classes, f.many = 0, true
 		return
 	}
-	if e.LabelNames != nil {
-		for _, name := range e.LabelNames {
-			f.classes[name] = true
-		}
-	} else {
-		for _, y := range e.Classes(layout.ClassesMost) {
-			f.classes[y] = true
-		}
+	for _, class := range e.classKeys() {
+		f.classes[class] = true
 	}
 	f.found.Classes = len(f.classes)
 }

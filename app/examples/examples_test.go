@@ -95,6 +95,19 @@ func TestNumbered(t *testing.T) {
 	if got := Numbered(&data.ExampleSet{Label: []float32{2, 3, -1}}, []string{"-1", "0.5", "2"}); !slices.Equal(got, []int32{2, UnknownClass, 0}) {
 		t.Errorf("numbers %v", got)
 	}
+	wide := []string{"0", "9007199254740992", "9007199254740993", "18446744073709551615"}
+	find := NewFinder(wide)
+	for label, want := range map[string]int32{"9007199254740993": 2, "9007199254740992.0": 1, "9007199254740994": UnknownClass, "+18446744073709551615": 3, "-0.0": 0, "00": 0, "x": UnknownClass} {
+		if got := find.Text(label); got != want {
+			t.Errorf("%s is class %d, want %d", label, got, want)
+		}
+	}
+	codes := NewFinder([]string{"01234", "1234"})
+	for label, want := range map[string]int32{"01234": 0, "1234": 1, "1234.0": UnknownClass, "001234": UnknownClass} {
+		if got := codes.Text(label); got != want {
+			t.Errorf("the code %s is class %d, want %d", label, got, want)
+		}
+	}
 	other := &data.ExampleSet{Label: []float32{0, 1, 2, 3}, LabelNames: []string{"1.0", "maybe", "no", "x"}}
 	got := Numbered(other, []string{"1", "no", "yes"})
 	if !slices.Equal(got, []int32{0, UnknownClass, 1, UnknownClass}) || Strange(got) != 2 {

@@ -2,10 +2,11 @@ package examples
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 
 	"bellows"
 	"bellows/data"
+	"bellows/data/decimal"
 )
 
 // The lists of ids of a model: line c of the labels is class c, and line j of the columns, where features have names, is what weight j is of.
@@ -19,46 +20,37 @@ const UnknownClass = -1
 
 // Numbered gives each row its class's number, or UnknownClass. Labels that are numbers are compared as such, however they are written.
 func Numbered(e *data.ExampleSet, classes []string) []int32 {
-	find := NewFinder(classes)
-	class := find.Number
-	if e.LabelNames != nil {
-		table := make([]int32, len(e.LabelNames))
-		for i, label := range e.LabelNames {
-			table[i] = find.Text(label)
-		}
-		class = func(y float32) int32 { return table[int(y)] }
-	}
-	out := make([]int32, len(e.Label))
-	for i, y := range e.Label {
-		out[i] = class(y)
-	}
-	return out
+	return e.Number(NewFinder(classes).Text, UnknownClass)
 }
 
 // Finder finds the numbers of classes.
 type Finder struct {
 	byName   map[string]int32
-	byNumber map[float32]int32
+	byNumber map[decimal.Number]int32 // nil if classes are codes, which equal numbers do not name
 }
 
 // NewFinder is that of a list of labels, whose numbers are their places.
 func NewFinder(classes []string) Finder {
-	f := Finder{make(map[string]int32, len(classes)), make(map[float32]int32, len(classes))}
+	f := Finder{byName: make(map[string]int32, len(classes))}
 	for i, label := range classes {
 		f.byName[label] = int32(i)
-		if y, err := strconv.ParseFloat(label, 32); err == nil {
-			f.byNumber[float32(y)] = int32(i)
+	}
+	if slices.ContainsFunc(classes, isCode) {
+		return f
+	}
+	f.byNumber = make(map[decimal.Number]int32, len(classes))
+	for i, label := range classes {
+		if n, ok := decimal.Parse(label); ok {
+			f.byNumber[n] = int32(i)
 		}
 	}
 	return f
 }
 
-// Number is the class of a label that is a number, or UnknownClass.
-func (f Finder) Number(y float32) int32 {
-	if c, known := f.byNumber[y]; known {
-		return c
-	}
-	return UnknownClass
+// isCode reports whether a label is a number with zeros that its value does not need, such as 01234, which is not 1234.
+func isCode(label string) bool {
+	_, ok := decimal.Parse(label)
+	return ok && decimal.Padded(label)
 }
 
 // Text is the class of a label as it is written, or UnknownClass.
@@ -66,8 +58,10 @@ func (f Finder) Text(label string) int32 {
 	if c, known := f.byName[label]; known {
 		return c
 	}
-	if y, err := strconv.ParseFloat(label, 32); err == nil {
-		return f.Number(float32(y))
+	if n, ok := decimal.Parse(label); ok {
+		if c, known := f.byNumber[n]; known {
+			return c
+		}
 	}
 	return UnknownClass
 }
@@ -88,26 +82,6 @@ func StrangeWarning(strange int64, rows int) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%d of %d test rows have labels that no row of DATA has; they count as wrong", strange, rows)}
-}
-
-// LabelsOf writes distinct labels of some rows (data.ExampleSet.Labels): numbers, or the text that they stand for.
-func LabelsOf(e *data.ExampleSet, values []float32) []string {
-	labels := Numerals(values)
-	if e.LabelNames != nil {
-		for i, y := range values {
-			labels[i] = e.LabelNames[int(y)]
-		}
-	}
-	return labels
-}
-
-// Numerals writes labels that are numbers.
-func Numerals(classes []float32) []string {
-	out := make([]string, len(classes))
-	for i, y := range classes {
-		out[i] = strconv.FormatFloat(float64(y), 'g', -1, 32)
-	}
-	return out
 }
 
 // CheckLabels refuses a list of labels in which one is twice.

@@ -53,16 +53,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-func TestLabelsOf(t *testing.T) {
+func TestStrangeWarning(t *testing.T) {
 	t.Parallel()
-	e := &data.ExampleSet{Label: []float32{1, 0, 2.5}}
-	if got := LabelsOf(e, []float32{0, 1, 2.5}); !slices.Equal(got, []string{"0", "1", "2.5"}) {
-		t.Errorf("numbers are %q", got)
-	}
-	e.LabelNames = []string{"ash", "oak"}
-	if got := LabelsOf(e, []float32{1, 0}); !slices.Equal(got, []string{"oak", "ash"}) {
-		t.Errorf("text is %q", got)
-	}
 	if got := StrangeWarning(0, 9); got != nil {
 		t.Errorf("of no rows it warns %q", got)
 	}

@@ -140,5 +140,5 @@ func openModel(m *model.Model) (*predictor, error) {
 
 // Read implements app.Predictor.
 func (p *predictor) Read() (data.Kind, data.Options) {
-	return data.Examples, data.Options{Features: p.wide, IndexBase: strconv.Itoa(p.base)}
+	return data.Examples, data.Options{Features: p.wide, IndexBase: strconv.Itoa(p.base), Numbers: p.names == nil}
 }

@@ -198,11 +198,11 @@ func (c *config) check() {
 
 // lossOf is the loss that suits labels: two of them, or text, are classes.
 func lossOf(set *data.Set) string {
-	switch values := set.Examples.Labels(2); {
-	case len(values) == 2:
+	switch labels := set.Examples.Labels(2); {
+	case len(labels) == 2:
 		return lossLogistic
-	case set.Examples.LabelNames == nil:
-	case values == nil:
+	case !set.Examples.TextLabels():
+	case labels == nil:
 		return lossSoftmax
 	default:
 		return lossLogistic

@@ -29,8 +29,8 @@ const (
 	rowsEach      = 5
 )
 
-func whole(values []float32) bool {
-	return !slices.ContainsFunc(values, func(y float32) bool { return y != float32(math.Trunc(float64(y))) })
+func whole(labels []string) bool {
+	return !slices.ContainsFunc(labels, func(label string) bool { return !data.IsWhole(label) })
 }
 
 // readLabels finds the classes, and refuses labels that are none of the loss's.
@@ -42,27 +42,26 @@ func (p *problem) readLabels(set *data.Set) error {
 		}
 		return bellows.Errorf(bellows.BadData, "train", name, "loss=%s "+format, append([]any{c.name}, args...)...).Hinted(hint)
 	}
-	values := e.Labels(labelsMost)
-	labels := examples.LabelsOf(e, values)
+	labels := e.Labels(labelsMost)
 	listed := strings.Join(labels[:min(len(labels), labelsNamed)], ", ")
 	if len(labels) > labelsNamed {
 		listed += ", …"
 	}
 	switch {
-	case values != nil && len(labels) == 1:
+	case len(labels) == 1:
 		return refuse("give rows of other labels, too", "has nothing to learn: all labels are %s", listed)
-	case !c.classes && e.LabelNames != nil:
+	case !c.classes && e.TextLabels():
 		return refuse("take --set loss=logistic for two classes, loss=softmax for more", "predicts numbers, and the labels are text: %s", listed)
 	case !c.classes:
-		if c.values.IsAuto("loss") && values != nil && len(labels) <= classesLikely && len(labels)*rowsEach <= e.Rows() && whole(values) {
+		if c.values.IsAuto("loss") && labels != nil && len(labels) <= classesLikely && len(labels)*rowsEach <= e.Rows() && whole(labels) {
 			p.warnings = append(p.warnings, fmt.Sprintf("labels are %d whole numbers, %s, which are predicted as numbers; if they are classes, say loss=softmax, else loss=squared", len(labels), listed))
 		}
 		return nil
-	case values == nil:
+	case labels == nil:
 		return refuse("take --set loss=squared to predict numbers", "tells two classes apart, and there are more than %d labels", labelsMost)
 	case len(labels) > 2:
 		hint := "take --set loss=softmax for more classes, loss=squared to predict numbers"
-		if e.LabelNames != nil {
+		if e.TextLabels() {
 			hint = "take --set loss=softmax for more classes"
 		}
 		return refuse(hint, "tells two classes apart, and there are %d labels: %s", len(labels), listed)

@@ -2,11 +2,9 @@ package mlr
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"bellows"
-	"bellows/app/examples"
 	"bellows/data"
 )
 
@@ -20,7 +18,7 @@ const rowsEach = 5
 // refused, unless somebody has named the column and there are at least two rows for each: then it is a warning.
 func classesOf(set *data.Set, name string) (classes, warnings []string, err error) {
 	e := set.Examples
-	values := e.Labels(classesMax)
+	classes = e.Labels(classesMax)
 	hint := func(otherwise string) string {
 		if other := set.OtherLabel(); other != "" {
 			return "name the label's column with --label, such as --label " + other
@@ -31,15 +29,14 @@ func classesOf(set *data.Set, name string) (classes, warnings []string, err erro
 		return nil, nil, bellows.Errorf(bellows.BadData, "train", name, format, args...).Hinted(hint(otherwise))
 	}
 	numbers := "give labels that name classes; a number is not predicted by " + name
-	if values == nil && e.Rows() > 0 {
+	if classes == nil && e.Rows() > 0 {
 		return refuse(numbers, "more than %d distinct labels: that is a regression target, not a class", classesMax)
 	}
-	classes = examples.LabelsOf(e, values)
 	n, rows := len(classes), e.Rows()
 	if n < 2 {
 		return refuse("classification needs rows of at least two classes", "all labels are the same: %v", classes)
 	}
-	broken := e.LabelNames == nil && slices.ContainsFunc(values, func(y float32) bool { return y != float32(math.Trunc(float64(y))) })
+	broken := !e.TextLabels() && slices.ContainsFunc(classes, func(label string) bool { return !data.IsWhole(label) })
 	switch {
 	case n > 2 && n*rowsEach > rows && (broken || set.Detected.Choice != "" || n*2 > rows):
 		return refuse(numbers, "%d distinct labels in %d rows: that is an id or a regression target, not a class", n, rows)

@@ -87,7 +87,7 @@ func TestDenseAndSparseWalkAlike(t *testing.T) {
 		for i := range rows {
 			rows[i] = int32(i)
 		}
-		class := examples.Numbered(set, examples.Numerals(set.Labels(classes)))
+		class := examples.Numbered(set, set.Labels(classes))
 		var d denseUnit
 		p.fill(&d, seen{Source: examples.Source{ExampleSet: set, Width: 12}, class: class}, rows)
 		u := p.sparseUnit(seen{Source: examples.Source{ExampleSet: sparsely(set), Width: 12}, class: class}, rows, make([]int32, 12))

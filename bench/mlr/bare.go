@@ -20,17 +20,12 @@ type bare struct {
 func newBare(set *data.Set) *bare {
 	e := set.Examples
 	labels := e.Classes(1 << 10)
-	number := map[float32]int32{}
-	for c, label := range labels {
-		number[label] = int32(c)
-	}
+	number := data.NewIndex(labels)
 	m := &bare{x: make([]float32, len(e.Dense)), features: e.Features, classes: len(labels),
 		weights: make([]float32, e.Features*len(labels)), bias: make([]float32, len(labels))}
 	copy(m.x, e.Dense)
 	vec.Scale(1.0/255, m.x)
-	for _, label := range e.Label {
-		m.class = append(m.class, number[label])
-	}
+	m.class = e.Number(func(label string) int32 { return number[label] }, 0)
 	return m
 }
 

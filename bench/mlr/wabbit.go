@@ -27,27 +27,27 @@ func newWabbit(b *bench, train, test *data.Set) *wabbit {
 	w := &wabbit{program: b.vw, train: b.shelf.Path("train.vw"), test: b.shelf.Path("test.vw"), model: b.shelf.Path("vw.model"),
 		cache: b.shelf.Path("vw.cache"), answers: b.shelf.Path("vw.answers")}
 	known, tested := train.Examples, test.Examples
-	number := map[float32]int{}
-	for i, label := range known.Classes(1 << 10) {
-		number[label] = i + 1
+	number := data.NewIndex(known.Classes(1 << 10))
+	numbers := func(e *data.ExampleSet) (from1 []int) {
+		for _, class := range e.Number(func(label string) int32 { return number[label] + 1 }, 0) {
+			from1 = append(from1, int(class))
+		}
+		return from1
 	}
-	w.classes = len(number)
-	for _, label := range tested.Label {
-		w.labels = append(w.labels, number[label])
-	}
-	writeWabbit(w.train, known, number, rand.New(rand.NewPCG(1, 2)).Perm(known.Rows()))
+	w.classes, w.labels = len(number), numbers(tested)
+	writeWabbit(w.train, known, numbers(known), rand.New(rand.NewPCG(1, 2)).Perm(known.Rows()))
 	order := make([]int, tested.Rows())
 	for i := range order {
 		order[i] = i
 	}
-	writeWabbit(w.test, tested, number, order)
+	writeWabbit(w.test, tested, w.labels, order)
 	return w
 }
 
-func writeWabbit(path string, e *data.ExampleSet, number map[float32]int, order []int) {
+func writeWabbit(path string, e *data.ExampleSet, class, order []int) {
 	sets.Write(path, func(text *bufio.Writer) {
 		for _, r := range order {
-			fmt.Fprintf(text, "%d |", number[e.Label[r]])
+			fmt.Fprintf(text, "%d |", class[r])
 			for k := e.Offset[r]; k < e.Offset[r+1]; k++ {
 				fmt.Fprintf(text, " %d:%g", e.Index[k]+1, e.Value[k])
 			}

@@ -55,10 +55,8 @@ func newSoftmaxLoop(set *data.Set, run *app.Run) (loop, error) {
 
 // deal cuts the rows, in an order by chance, into units.
 func (l *softmaxLoop) deal(e *data.ExampleSet) {
-	number := map[float32]int32{}
-	for c, label := range e.Classes(1 << 10) {
-		number[label] = int32(c)
-	}
+	number := data.NewIndex(e.Classes(1 << 10))
+	class := e.Number(func(label string) int32 { return number[label] }, 0)
 	var train, held []int
 	for _, r := range rand.New(rand.NewPCG(1, 1)).Perm(e.Rows()) {
 		if data.HeldOut(1, int64(r), heldPercent) {
@@ -72,7 +70,7 @@ func (l *softmaxLoop) deal(e *data.ExampleSet) {
 		for i := range units {
 			for _, r := range rows[len(rows)*i/parts : len(rows)*(i+1)/parts] {
 				units[i].x = append(units[i].x, e.Dense[r*l.features:(r+1)*l.features]...)
-				units[i].class = append(units[i].class, number[e.Label[r]])
+				units[i].class = append(units[i].class, class[r])
 			}
 			vec.Scale(1.0/255, units[i].x)
 		}

@@ -7,9 +7,7 @@
 package folds
 
 import (
-	"maps"
 	"math"
-	"slices"
 
 	"bellows/data"
 	"bellows/progress"
@@ -44,17 +42,21 @@ func New(seed uint64, folds int, set *data.Set, m *progress.Meter) (Deal, error)
 		}
 	}
 	e := set.Examples
-	if e == nil || e.LabelNames == nil && e.Classes(classesMost) == nil {
+	var classes []string
+	if e != nil {
+		classes = e.Classes(classesMost)
+	}
+	if classes == nil {
 		give(set.Rows(), func(i int) int32 { return int32(i) })
 		return d, m.Err()
 	}
-	of := map[float32][]int32{}
-	for r, y := range e.Label {
-		of[y] = append(of[y], int32(r))
+	place := data.NewIndex(classes)
+	of := make([][]int32, len(classes))
+	for r, c := range e.Number(func(label string) int32 { return place[label] }, 0) {
+		of[c] = append(of[c], int32(r))
 	}
 	d.Stratified, d.Least = true, math.MaxInt
-	for _, y := range slices.Sorted(maps.Keys(of)) {
-		rows := of[y]
+	for _, rows := range of {
 		d.Least = min(d.Least, len(rows))
 		give(len(rows), func(i int) int32 { return rows[i] })
 	}

@@ -17,7 +17,8 @@
 // features, a fixed_size_list<float32> where rows are dense, and a
 // large_list<struct<index: int32, value: float32>> where they are sparse.
 // Documents are words, a large_list<struct<word: int32, count: int32>>, words
-// by their positions in the list of names. Behind them may be a time (float64), and of examples a weight (float32).
+// by their positions in the list of names. Behind them may be a time (float64), and of examples a weight (float32) and a
+// numeral (int32), the position of the row's label in a list of labels.
 //
 // The package refuses layouts that do not fit the file, and positions that
 // point outside their list or width: whoever walks the columns may trust them.
@@ -43,6 +44,7 @@ type Contents struct {
 	Sparse    bool // examples only
 	Times     bool // there is a time, float64, behind the other columns
 	Weights   bool // examples only: there is a weight, float32, behind all
+	Numerals  int  // examples only: the bound of the numerals, int32, behind all; 0: there are none
 	Features  int  // examples: at least 1; documents: the bound of the words' positions
 	Users     int  // ratings only: bound of the users' positions
 	Items     int
@@ -63,6 +65,8 @@ type Columns struct {
 	Value  []float32
 	Count  []int32
 	Weight []float32 // above 0
+
+	Numeral []int32 // positions in a list of labels
 }
 
 // Rows is the number of rows.
@@ -98,6 +102,9 @@ func (s Contents) schema(meta map[string]string) *arrow.Schema {
 	if s.Weights {
 		fields = append(fields, required("weight", arrow.PrimitiveTypes.Float32))
 	}
+	if s.Numerals > 0 {
+		fields = append(fields, required("numeral", arrow.PrimitiveTypes.Int32))
+	}
 	m := arrow.MetadataFrom(meta)
 	return arrow.NewSchema(fields, &m)
 }
@@ -115,6 +122,9 @@ func (s Contents) spans() int {
 		n++
 	}
 	if s.Weights {
+		n++
+	}
+	if s.Numerals > 0 {
 		n++
 	}
 	return n
@@ -144,6 +154,9 @@ func WriteColumns(w io.Writer, s Contents, c *Columns, meta map[string]string) e
 	}
 	if s.Weights {
 		columns = append(columns, column(arrow.PrimitiveTypes.Float32, c.Weight))
+	}
+	if s.Numerals > 0 {
+		columns = append(columns, column(arrow.PrimitiveTypes.Int32, c.Numeral))
 	}
 	return write(w, s.schema(meta), columns, rows)
 }
@@ -298,6 +311,11 @@ func ReadColumns(file []byte, l Layout, s Contents) (*Columns, error) {
 		c.Label, c.Dense = view[float32](&v, 0, rows), view[float32](&v, 1, rows*int64(s.Features))
 	}
 	last := s.spans() - 1
+	if s.Numerals > 0 {
+		c.Numeral = view[int32](&v, last, rows)
+		v.checkBelow(c.Numeral, s.Numerals)
+		last--
+	}
 	if s.Weights {
 		c.Weight = view[float32](&v, last, rows)
 		v.checkWeights(c.Weight)

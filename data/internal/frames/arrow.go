@@ -2,6 +2,7 @@ package frames
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"iter"
@@ -122,7 +123,7 @@ func (b *recordBatch) Read(columns []int) iter.Seq2[[]Vector, error] {
 // vectorOf makes a Vector of n values of an array.
 func vectorOf(a arrow.Array, from, n int, v *Vector) (err error) {
 	defer caught(&err)
-	v.F32, v.F64, v.I64, v.Text, v.Null = v.F32[:0], v.F64[:0], v.I64[:0], v.Text[:0], nil
+	v.F32, v.F64, v.I64, v.U64, v.Wide, v.Text, v.Null, v.Scale = v.F32[:0], v.F64[:0], v.I64[:0], v.U64[:0], v.Wide[:0], v.Text[:0], nil, 0
 	if extended, ok := a.(array.ExtensionArray); ok {
 		a = extended.Storage()
 	}
@@ -170,13 +171,25 @@ func (v *Vector) take(values arrow.Array, n int, at func(int) int, there func(in
 	case *array.Float64:
 		v.F64 = gather(v.F64, n, there, func(i int) float64 { return a.Value(at(i)) })
 	case *array.Uint64:
-		v.F64 = gather(v.F64, n, there, func(i int) float64 { return float64(a.Value(at(i))) })
+		v.U64 = gather(v.U64, n, there, func(i int) uint64 { return a.Value(at(i)) })
 	case *array.Decimal128:
-		scale := a.DataType().(*arrow.Decimal128Type).Scale
-		v.F64 = gather(v.F64, n, there, func(i int) float64 { return a.Value(at(i)).ToFloat64(scale) })
+		v.Scale = int(a.DataType().(*arrow.Decimal128Type).Scale)
+		raw := make([]byte, 0, 16*n)
+		v.Wide = gather(v.Wide, n, there, func(i int) []byte {
+			x := a.Value(at(i))
+			raw = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(raw, uint64(x.HighBits())), x.LowBits())
+			return raw[len(raw)-16:]
+		})
 	case *array.Decimal256:
-		scale := a.DataType().(*arrow.Decimal256Type).Scale
-		v.F64 = gather(v.F64, n, there, func(i int) float64 { return a.Value(at(i)).ToFloat64(scale) })
+		v.Scale = int(a.DataType().(*arrow.Decimal256Type).Scale)
+		raw := make([]byte, 0, 32*n)
+		v.Wide = gather(v.Wide, n, there, func(i int) []byte {
+			words := a.Value(at(i)).Array()
+			for k := range words {
+				raw = binary.BigEndian.AppendUint64(raw, words[len(words)-1-k])
+			}
+			return raw[len(raw)-32:]
+		})
 	case *array.Date32:
 		v.times(n, true, there, func(i int) time.Time { return a.Value(at(i)).ToTime() })
 	case *array.Date64:

@@ -21,6 +21,8 @@ type Cells struct {
 	Weight int
 	Block  int32 // the number of the vectors, ascending
 
+	Numerals *lines.Numerals // of labels that are numbers; nil: nobody asks
+
 	Words             *lines.Text // documents: what their text is parsed by; else nil
 	Users, Items      *lines.IDs  // ratings; else nil
 	User, Item, Label int         // ratings: columns; Label is -1 without one
@@ -65,7 +67,7 @@ func (c *Cells) Take(vs []Vector, p *lines.Piece) *lines.Fault {
 		var f *lines.Fault
 		switch {
 		case u.Kind == lines.UseLabel:
-			f = c.labels(k, v, rows, u, p.Label, "label")
+			f = c.labels(k, v, rows, u, p, "label")
 		case u.Kind == lines.UseText:
 			f = c.levels(k, v, rows, u.Levels, p.Value[u.Place:], width)
 		case u.Kind == lines.UseNumber:
@@ -140,7 +142,8 @@ func (c *Cells) levels(k int, v *Vector, rows int, levels *lines.Levels, to []fl
 }
 
 // labels takes labels, or ratings.
-func (c *Cells) labels(k int, v *Vector, rows int, u *lines.Use, to []float32, noun string) *lines.Fault {
+func (c *Cells) labels(k int, v *Vector, rows int, u *lines.Use, p *lines.Piece, noun string) *lines.Fault {
+	to := p.Label
 	for i := range rows {
 		if v.Missing(i) {
 			c.Row = i
@@ -149,6 +152,9 @@ func (c *Cells) labels(k int, v *Vector, rows int, u *lines.Use, to []float32, n
 	}
 	if u != nil && u.Levels != nil {
 		return c.levels(k, v, rows, u.Levels, to, 1)
+	}
+	if u != nil && c.Numerals != nil {
+		c.note(v, rows, p)
 	}
 	if v.Text == nil {
 		_, bad := v.Spread(to, 1)
@@ -187,7 +193,7 @@ func (c *Cells) times(v *Vector, rows int, p *lines.Piece) *lines.Fault {
 func (c *Cells) ratings(at []*Vector, rows int, p *lines.Piece) *lines.Fault {
 	var f *lines.Fault
 	if p.Label = slices.Grow(p.Label, rows)[:rows]; c.Label >= 0 {
-		if f = c.labels(c.Label, at[c.Label], rows, nil, p.Label, "rating"); f != nil {
+		if f = c.labels(c.Label, at[c.Label], rows, nil, p, "rating"); f != nil {
 			return f
 		}
 	} else {

@@ -84,12 +84,18 @@ type Vector struct {
 	F32  []float32
 	F64  []float64
 	I64  []int64 // true is 1 and false is 0
+	U64  []uint64
+	Wide [][]byte // whole numbers of big-endian two's complement
 	Text [][]byte
-	Null []bool // nil: none is missing
+
+	Scale int    // of decimals: values of I64 and Wide are to be divided by 10^Scale
+	Null  []bool // nil: none is missing
 }
 
 // Rows is how many values there are.
-func (v *Vector) Rows() int { return max(len(v.F32), len(v.F64), len(v.I64), len(v.Text)) }
+func (v *Vector) Rows() int {
+	return max(len(v.F32), len(v.F64), len(v.I64), len(v.U64), len(v.Wide), len(v.Text))
+}
 
 // Missing reports whether a row has no value; NaN is none.
 func (v *Vector) Missing(row int) bool {
@@ -110,11 +116,17 @@ func (v *Vector) Append(to []byte, row int) []byte {
 	case v.Missing(row):
 		return to
 	case v.F32 != nil:
-		return strconv.AppendFloat(to, float64(v.F32[row]), 'g', -1, 32)
+		return appendFloat(to, float64(v.F32[row]), 32)
 	case v.F64 != nil:
-		return strconv.AppendFloat(to, v.F64[row], 'g', -1, 64)
-	case v.I64 != nil:
+		return appendFloat(to, v.F64[row], 64)
+	case v.I64 != nil && v.Scale == 0:
 		return strconv.AppendInt(to, v.I64[row], 10)
+	case v.I64 != nil:
+		return appendScaled(to, v.I64[row], v.Scale)
+	case v.U64 != nil:
+		return strconv.AppendUint(to, v.U64[row], 10)
+	case v.Wide != nil:
+		return appendDecimal(to, v.Wide[row], v.Scale)
 	}
 	return append(to, v.Text[row]...)
 }
@@ -137,6 +149,22 @@ func (v *Vector) Spread(to []float32, step int) (missing, bad int) {
 			if to[i*step] = y; y-y != 0 {
 				missing, bad = odd(float64(y), i, missing, bad)
 			}
+		}
+	case v.U64 != nil:
+		for i, x := range v.U64 {
+			to[i*step] = float32(x)
+		}
+	case v.Wide != nil:
+		for i, x := range v.Wide {
+			y := float32(decimal(x, v.Scale))
+			if to[i*step] = y; y-y != 0 {
+				missing, bad = odd(float64(y), i, missing, bad)
+			}
+		}
+	case v.Scale != 0:
+		divisor := math.Pow10(v.Scale)
+		for i, x := range v.I64 {
+			to[i*step] = float32(float64(x) / divisor)
 		}
 	default:
 		for i, x := range v.I64 {
@@ -240,16 +268,4 @@ func appendTime(to []byte, t time.Time, day bool) []byte {
 		return t.UTC().AppendFormat(to, "2006-01-02")
 	}
 	return t.UTC().AppendFormat(to, timeForm)
-}
-
-// decimal is a number of big-endian two's complement, divided by 10^scale.
-func decimal(raw []byte, scale int) float64 {
-	x := 0.0
-	if len(raw) > 0 && raw[0] >= 0x80 {
-		x = -1
-	}
-	for _, b := range raw {
-		x = x*256 + float64(b)
-	}
-	return x / math.Pow10(scale)
 }

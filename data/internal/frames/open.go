@@ -163,7 +163,8 @@ func RowsOf(vs []Vector) int {
 func Above(vs []Vector, rows int) []Vector {
 	out := make([]Vector, len(vs))
 	for i, v := range vs {
-		out[i] = Vector{F32: first(v.F32, rows), F64: first(v.F64, rows), I64: first(v.I64, rows), Text: first(v.Text, rows), Null: first(v.Null, rows)}
+		out[i] = Vector{F32: first(v.F32, rows), F64: first(v.F64, rows), I64: first(v.I64, rows), U64: first(v.U64, rows), Wide: first(v.Wide, rows), Text: first(v.Text, rows),
+			Scale: v.Scale, Null: first(v.Null, rows)}
 	}
 	return out
 }

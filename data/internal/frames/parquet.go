@@ -1,7 +1,6 @@
 package frames
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -213,6 +212,7 @@ func (p *parquetFile) done(columns []int, readers []*columnReader) {
 		clear(c.bytes) // which are of pages, as the two others are
 		clear(c.fixed)
 		clear(c.out.Text[:cap(c.out.Text)])
+		clear(c.out.Wide[:cap(c.out.Wide)])
 		p.spare[columns[i]] = append(p.spare[columns[i]], c)
 	}
 }
@@ -272,6 +272,10 @@ func (c *columnReader) next(n int) (v Vector, err error) {
 		c.out.F64, err = spaced(c.out.F64, c.out.Null, n, read)
 	case c.out.I64 != nil:
 		c.out.I64, err = spaced(c.out.I64, c.out.Null, n, read)
+	case c.out.U64 != nil:
+		c.out.U64, err = spaced(c.out.U64, c.out.Null, n, read)
+	case c.out.Wide != nil:
+		c.out.Wide, err = spaced(c.out.Wide, c.out.Null, n, read)
 	default:
 		c.out.Text, err = spaced(c.out.Text, c.out.Null, n, read)
 	}
@@ -345,6 +349,7 @@ func (c *columnReader) batch(n int) (levels int64, read int, err error) {
 // convert makes a Vector's slice of the first n values, by what the schema says of them.
 func (c *columnReader) convert(n int) {
 	scale := scaleOf(c.c)
+	c.out.Scale = max(0, scale)
 	switch logical := c.c.LogicalType().(type) {
 	case schema.DateLogicalType:
 		c.times(n, true, func(i int) time.Time { return time.Unix(int64(c.i32[i])*24*3600, 0) })
@@ -391,28 +396,23 @@ func (c *columnReader) convert(n int) {
 			}
 			return
 		}
-		c.out.F64 = room(c.out.F64)
+		c.out.Wide = room(c.out.Wide)
 		for i, x := range c.bytes[:n] {
-			c.out.F64[i] = decimal(x, scale)
+			c.out.Wide[i] = x
 		}
 		return
 	case *file.FixedLenByteArrayColumnChunkReader:
-		c.out.F64 = room(c.out.F64)
-		for i, x := range c.fixed[:n] {
-			if scale < 0 { // as oddParquet has it
+		if scale < 0 { // as oddParquet has it
+			c.out.F64 = room(c.out.F64)
+			for i, x := range c.fixed[:n] {
 				c.out.F64[i] = float64(float16.FromLEBytes(x).Float32())
-				continue
 			}
-			c.out.F64[i] = decimal(x, scale)
+			return
 		}
-		return
-	}
-	if scale > 0 && c.out.I64 != nil {
-		c.out.F64 = room(c.out.F64)
-		for i, x := range c.out.I64[:n] {
-			c.out.F64[i] = decimal(binary.BigEndian.AppendUint64(nil, uint64(x)), scale)
+		c.out.Wide = room(c.out.Wide)
+		for i, x := range c.fixed[:n] {
+			c.out.Wide[i] = x
 		}
-		c.out.I64 = nil
 	}
 }
 
@@ -425,9 +425,9 @@ func (c *columnReader) unsigned(n int) {
 		}
 		return
 	}
-	c.out.F64 = room(c.out.F64)
+	c.out.U64 = room(c.out.U64)
 	for i, x := range c.out.I64[:n] {
-		c.out.F64[i] = float64(uint64(x))
+		c.out.U64[i] = uint64(x)
 	}
 	c.out.I64 = nil
 }

@@ -67,8 +67,8 @@ func Last(rows, percent int) (training, held []int32) {
 
 // Stratified divides rows into those to train on and percent in 100 of those of each label, by a hash of (seed, row), both ascending. Of a label with
 // fewer rows than would be one, rounded, none is held out.
-func Stratified(seed uint64, labels []float32, percent int) (training, held []int32) {
-	of := map[float32][]int32{}
+func Stratified[T comparable](seed uint64, labels []T, percent int) (training, held []int32) {
+	of := map[T][]int32{}
 	for r, y := range labels {
 		of[y] = append(of[y], int32(r))
 	}

@@ -11,7 +11,7 @@ type Options struct {
 	Features                                                            int      // width of the rows; 0 takes it from the input
 	FeaturesMost                                                        int      // bounds it
 	Stops                                                               []string // words that are left out of text
-	Unlabelled                                                          bool
+	Unlabelled, Numbers                                                 bool
 	As                                                                  *Reading
 	Grow, Complete                                                      bool
 }

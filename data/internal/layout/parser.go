@@ -13,6 +13,7 @@ type Numbers struct {
 	Users, Items lines.IDs       // of ratings; words of documents are items
 	Labels       *lines.Levels   // of labels that are text, else nil
 	Levels       []*lines.Levels // tables: of each feature that is text, else nil
+	Numerals     lines.Numerals  // of labels that are numbers
 }
 
 // Parser makes the parser of one goroutine. inner is it, or the one that it has its lines parsed by.
@@ -53,15 +54,19 @@ func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 	if p.WordLabels {
 		w.Labels = &lines.Levels{Max: ClassesMost, Buckets: 1}
 	}
+	var numerals *lines.Numerals
+	if !p.WordLabels && !opt.Unlabelled && !opt.Numbers {
+		numerals = &w.Numerals
+	}
 	switch {
 	case p.Table != nil:
-		return p.tableParser(w)
+		return p.tableParser(w, numerals)
 	case p.Format == Docword:
 		return &lines.Docword{}
 	case p.Format == LDAC:
 		return &lines.LDAC{WordMax: opt.FeaturesMost - 1}
 	case p.Format == VW:
-		l := &lines.VW{Bits: p.Bits, Unlabelled: opt.Unlabelled, Grams: p.Ngrams == Pairs, Pairs: p.Pairs}
+		l := &lines.VW{Bits: p.Bits, Unlabelled: opt.Unlabelled, Numerals: numerals, Grams: p.Ngrams == Pairs, Pairs: p.Pairs}
 		for _, name := range p.Namespaces {
 			l.Ignore = append(l.Ignore, []byte(name))
 		}
@@ -71,7 +76,7 @@ func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 	case !p.Format.Indexed():
 		return &lines.Triples{Separator: p.Separator, Fields: p.Columns, Roles: p.Roles, Times: p.Times, Users: &w.Users, Items: &w.Items}
 	}
-	l := &lines.LIBSVM{LibFM: p.Format == LibFM, IndexMax: opt.FeaturesMost - 1, Labels: w.Labels}
+	l := &lines.LIBSVM{LibFM: p.Format == LibFM, IndexMax: opt.FeaturesMost - 1, Labels: w.Labels, Numerals: numerals}
 	if opt.IndexBase == "1" {
 		l.Least, l.IndexMax = 1, opt.FeaturesMost
 	}
@@ -79,8 +84,8 @@ func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 }
 
 // tableParser is the parser of CSV and TSV.
-func (p *Layout) tableParser(w *Numbers) lines.Parser {
-	csv := lines.CSV{Separator: p.Separator[0], Columns: p.Columns, Label: p.Label, Names: p.Names}
+func (p *Layout) tableParser(w *Numbers, numerals *lines.Numerals) lines.Parser {
+	csv := lines.CSV{Separator: p.Separator[0], Columns: p.Columns, Label: p.Label, Names: p.Names, Numerals: numerals}
 	if p.Times == nil && p.Table.Weight < 0 && p.Table.Plain() {
 		return &csv
 	}

@@ -11,8 +11,9 @@ import (
 type CSV struct {
 	Separator byte // ' ' stands for runs of blanks
 	Columns   int
-	Label     int      // position of the label, -1 when there is none
-	Names     []string // of all columns; nil without a header
+	Label     int       // position of the label, -1 when there is none
+	Numerals  *Numerals // of labels that are numbers; nil: nobody asks
+	Names     []string  // of all columns; nil without a header
 }
 
 // Parse appends the rows of a block.
@@ -71,6 +72,7 @@ func (l *CSV) row(text []byte, i int, p *Piece) (int, *Fault) {
 		}
 		if column == l.Label {
 			label = value
+			l.Numerals.Note(text, i, end, p)
 		} else {
 			p.Value = append(p.Value, value)
 		}

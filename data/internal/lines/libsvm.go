@@ -13,9 +13,10 @@ import (
 // Those of libFM are written alike and mean less and more: indices count from 0 and may stand in any order, labels are numbers.
 type LIBSVM struct {
 	LibFM    bool
-	Least    int     // smallest index allowed: the base, 0 while it is open
-	IndexMax int     // largest index allowed
-	Labels   *Levels // of labels that are text; nil where they are numbers
+	Least    int       // smallest index allowed: the base, 0 while it is open
+	IndexMax int       // largest index allowed
+	Labels   *Levels   // of labels that are text; nil where they are numbers
+	Numerals *Numerals // of labels that are numbers; nil: nobody asks
 	row      unsorted
 }
 
@@ -38,6 +39,7 @@ func (l *LIBSVM) Parse(text []byte, p *Piece) *Fault {
 				return f
 			}
 		}
+		l.Numerals.Note(text, i, end, p)
 		next, f := l.features(text, end, p)
 		if f != nil {
 			return f

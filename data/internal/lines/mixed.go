@@ -86,7 +86,9 @@ func (l *Mixed) row(text []byte, i int, p *Piece) (int, *Fault) {
 		case UseNumber, UseText:
 			values[u.Place] = value
 		case UseLabel:
-			label = value
+			if label = value; u.Levels == nil {
+				l.Numerals.Note(text, i, end, p)
+			}
 		}
 		i = end
 		if separator == ' ' {

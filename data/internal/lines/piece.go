@@ -16,6 +16,8 @@ type Piece struct {
 	Low   int32     // sparse: smallest and largest index
 	High  int32
 
+	Numeral []int32 // by row: the number of how its label is written in the worker's own Numerals, -1 of a plain one; rows behind its end have plain ones
+
 	Missing int // tables: values that are not there; they are NaN in Value
 
 	Time []float64 // one a row, where a column of times is asked for
@@ -27,7 +29,7 @@ type Piece struct {
 // Reset empties the piece and keeps its memory.
 func (p *Piece) Reset() {
 	p.Label, p.Value, p.Index, p.Ends = p.Label[:0], p.Value[:0], p.Index[:0], p.Ends[:0]
-	p.User, p.Item, p.Time, p.Weight = p.User[:0], p.Item[:0], p.Time[:0], p.Weight[:0]
+	p.User, p.Item, p.Time, p.Weight, p.Numeral = p.User[:0], p.Item[:0], p.Time[:0], p.Weight[:0], p.Numeral[:0]
 	p.Low, p.High, p.Missing, p.Weightless = math.MaxInt32, -1, 0, 0
 }
 
@@ -41,7 +43,7 @@ func (p *Piece) Clone() Piece {
 	return Piece{
 		Label: exact(p.Label), Value: exact(p.Value), Index: exact(p.Index), Ends: exact(p.Ends),
 		User: exact(p.User), Item: exact(p.Item), Low: p.Low, High: p.High, Missing: p.Missing, Time: exact(p.Time),
-		Weight: exact(p.Weight), Weightless: p.Weightless,
+		Weight: exact(p.Weight), Weightless: p.Weightless, Numeral: exact(p.Numeral),
 	}
 }
 

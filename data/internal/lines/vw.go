@@ -26,8 +26,9 @@ const (
 // as by Vowpal Wabbit's --ngram 2: its index is that of the first times 27942141, plus that of the second; features of value 0 do not stand between. Values of names that meet in a feature are added up, and those that are 0 left out.
 type VW struct {
 	Bits        int
-	Ignore      [][]byte // namespaces to leave out
-	Unlabelled  bool     // rows need no label
+	Ignore      [][]byte  // namespaces to leave out
+	Unlabelled  bool      // rows need no label
+	Numerals    *Numerals // of labels; nil: nobody asks
 	Grams       bool
 	Pairs       []string // of two letters with which namespaces begin; a blank is that of namespaces without a name
 	row         []uint64 // features, above the bits of their values
@@ -123,7 +124,7 @@ func (l *VW) Parse(text []byte, p *Piece) *Fault {
 		if f != nil {
 			return f
 		}
-		from := len(p.Index)
+		from, start := len(p.Index), i
 		if i, f = l.features(text, bar, p); f != nil {
 			return f
 		}
@@ -134,6 +135,7 @@ func (l *VW) Parse(text []byte, p *Piece) *Fault {
 		}
 		if !l.Unlabelled {
 			p.weigh(weight)
+			l.Numerals.Note(text, start, start+len(token(text, start)), p)
 		}
 		p.Label = append(p.Label, label)
 		p.Ends = append(p.Ends, int64(len(p.Index)))
