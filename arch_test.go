@@ -90,6 +90,7 @@ var rooms = []room{
 	{path: "policy/shape", floor: 2, sees: 0},
 	{path: "policy/plan", floor: 2, sees: 0},
 	{path: "policy/reshape", floor: 2, sees: 0},
+	{path: "data/decimal", floor: 2, sees: 0},
 	{path: "core/validate", floor: 2, sees: 0, tests: []string{"core/server", "core/client", "core/coord"}},
 
 	// Floor 3, actors: the step functions of the roles.

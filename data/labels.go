@@ -102,7 +102,7 @@ func formatLabel(y float32) string {
 // wholeMost bounds the whole numbers that a 32-bit float holds.
 const wholeMost = 1 << 24
 
-// Classes is Labels of labels that are text or whole numbers; of others it is nil.
+// Classes returns what Labels does if labels are text or whole numbers, else nil.
 func (e *ExampleSet) Classes(limit int) []string {
 	if e.LabelNames == nil && e.written.names == nil && e.wholeValues(limit) == nil { // so for most numbers to predict
 		return nil
@@ -168,7 +168,7 @@ func (e *ExampleSet) Number(of func(label string) int32, unknown int32) []int32 
 			found := false
 			if number, found = known[y]; !found {
 				number = unknown
-				if text := formatLabel(y); !e.written.many || told(text) {
+				if text := formatLabel(y); !e.written.many || distinctive(text) {
 					number = of(text)
 				}
 				known[y] = number
@@ -189,8 +189,8 @@ func numbered(names []string, of func(string) int32) []int32 {
 	return out
 }
 
-// told reports whether a number has so few digits that no other of so few has its 32-bit value.
-func told(label string) bool {
+// distinctive reports whether a number has so few digits that no other of so few has its 32-bit value.
+func distinctive(label string) bool {
 	n, ok := decimal.Parse(label)
 	return ok && n.Digits() <= digitsTold
 }
@@ -266,8 +266,8 @@ func (s *spellings) add(text string) int32 {
 	return at
 }
 
-// of returns the number of the spelling that a row of a piece has.
-func (s *spellings) of(p *piece, row int) int32 {
+// spelled returns the number of the spelling that a row of a piece has.
+func (s *spellings) spelled(p *piece, row int) int32 {
 	if row < len(p.Numeral) {
 		if at := p.Numeral[row]; at >= 0 {
 			return s.own[p.worker][at]
@@ -317,7 +317,7 @@ func (r *reader) numerals(e *ExampleSet) {
 	e.written.row = make([]int32, 0, len(e.Label))
 	for _, p := range r.pieces {
 		for row := range p.Label {
-			e.written.row = append(e.written.row, s.all[s.of(p, row)].label)
+			e.written.row = append(e.written.row, s.all[s.spelled(p, row)].label)
 		}
 	}
 }
@@ -389,7 +389,7 @@ func (r *reader) firstSpelled(s *spellings, ways map[any]int32, key func(at int3
 			if open == 0 {
 				return
 			}
-			if at := s.of(p, row); ways[key(at)] < 0 {
+			if at := s.spelled(p, row); ways[key(at)] < 0 {
 				ways[key(at)] = at
 				open--
 			}

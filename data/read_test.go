@@ -88,7 +88,9 @@ func TestLIBSVMEqualsReference(t *testing.T) {
 		text.WriteString([]string{"\n", " \n", "\r\n", " # note 3:4\n", "\n\n", "\n# 1 2:3\n"}[rng.IntN(6)])
 	}
 	for _, opt := range variants() {
-		if s := readText(t, text.String(), Examples, opt); !reflect.DeepEqual(s.Examples, want) {
+		s := readText(t, text.String(), Examples, opt)
+		s.Examples.written = numerals{} // which the tests of labels look at
+		if !reflect.DeepEqual(s.Examples, want) {
 			t.Errorf("%+v: differs from the reference", opt)
 		}
 	}
@@ -120,6 +122,7 @@ func TestTableEqualsReference(t *testing.T) {
 		for _, opt := range variants() {
 			opt.Separator, opt.Label, opt.Format = separator, "y", "csv"
 			s := readText(t, text.String(), Examples, opt)
+			s.Examples.written = numerals{}
 			if !reflect.DeepEqual(s.Examples, want) {
 				t.Errorf("%q %+v: differs from the reference", separator, opt)
 			}

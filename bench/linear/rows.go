@@ -47,8 +47,8 @@ func standardised(e *data.ExampleSet) *data.ExampleSet {
 // halves is rows of two classes: those of the first half of the labels are -1. Dense values are divided by the largest.
 func halves(e *data.ExampleSet) *data.ExampleSet {
 	labels := slices.Compact(slices.Sorted(slices.Values(e.Label)))
-	out := *e
-	out.LabelNames, out.Label = nil, make([]float32, len(e.Label))
+	out := &data.ExampleSet{Features: e.Features, IndexBase: e.IndexBase, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value, Weight: e.Weight,
+		FeatureNames: e.FeatureNames, Label: make([]float32, len(e.Label))}
 	for i, y := range e.Label {
 		if out.Label[i] = -1; y >= labels[len(labels)/2] {
 			out.Label[i] = 1
@@ -61,7 +61,7 @@ func halves(e *data.ExampleSet) *data.ExampleSet {
 			out.Dense[i] /= most
 		}
 	}
-	return &out
+	return out
 }
 
 // some is the rows of a set that are listed.

@@ -44,7 +44,7 @@ type Contents struct {
 	Sparse    bool // examples only
 	Times     bool // there is a time, float64, behind the other columns
 	Weights   bool // examples only: there is a weight, float32, behind all
-	Numerals  int  // examples only: the bound of the numerals, int32, behind all; 0: there are none
+	Numerals  int  // examples only: the bound of the numerals, int32, the last column; 0: no numerals
 	Features  int  // examples: at least 1; documents: the bound of the words' positions
 	Users     int  // ratings only: bound of the users' positions
 	Items     int

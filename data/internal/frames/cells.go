@@ -21,7 +21,7 @@ type Cells struct {
 	Weight int
 	Block  int32 // the number of the vectors, ascending
 
-	Numerals *lines.Numerals // of labels that are numbers; nil: nobody asks
+	Numerals *lines.Numerals // of labels that are numbers; nil: not noted
 
 	Words             *lines.Text // documents: what their text is parsed by; else nil
 	Users, Items      *lines.IDs  // ratings; else nil
@@ -162,17 +162,26 @@ func (c *Cells) labels(k int, v *Vector, rows int, u *lines.Use, p *lines.Piece,
 			return nil
 		}
 		c.Row = bad
-		return lines.BadNumber(0, v.Append(nil, bad), noun, c.place(k), "")
+		return c.badLabel(v.Append(nil, bad), noun, k)
 	}
 	for i := range rows {
 		x, err := lines.Number(v.Text[i])
 		if err != nil {
 			c.Row = i
-			return lines.BadNumber(0, v.Text[i], noun, c.place(k), "")
+			return c.badLabel(v.Text[i], noun, k)
 		}
 		to[i] = x
 	}
 	return nil
+}
+
+// badLabel returns the fault of a label or a rating that is not a number, or does not fit.
+func (c *Cells) badLabel(field []byte, noun string, k int) *lines.Fault {
+	f := lines.BadNumber(0, field, noun, c.place(k), "")
+	if c.Uses != nil && lines.IsPlain(c.Keys[k]) {
+		f.How = lines.TextLabels(f.How, c.Keys[k])
+	}
+	return f
 }
 
 // times64 takes the times of rows.

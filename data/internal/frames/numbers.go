@@ -90,7 +90,7 @@ func appendDecimal(to, raw []byte, scale int) []byte {
 	return pointed(to, from, scale)
 }
 
-// appendBig is appendDecimal for numbers of any width.
+// appendBig does what appendDecimal does, for numbers of any width.
 func appendBig(to, raw []byte, scale int) []byte {
 	x := new(big.Int).SetBytes(raw)
 	if raw[0] >= 0x80 {
@@ -147,7 +147,7 @@ func (v *Vector) key(row int) (key lines.NumeralKey, plain bool) {
 	return lines.NumeralKey{Of: 'i', Scale: v.Scale, Bits: uint64(x)}, v.Scale == 0 && x > -wholeBelow && x < wholeBelow
 }
 
-// note notes how labels are written, none of which is missing.
+// note notes how labels are written. None may be missing.
 func (c *Cells) note(v *Vector, rows int, p *lines.Piece) {
 	for i := range rows {
 		if v.Text != nil || v.Wide != nil {

@@ -11,8 +11,8 @@ import (
 type CSV struct {
 	Separator byte // ' ' stands for runs of blanks
 	Columns   int
-	Label     int       // position of the label, -1 when there is none
-	Numerals  *Numerals // of labels that are numbers; nil: nobody asks
+	Label     int       // position of the label, -1 without one
+	Numerals  *Numerals // of labels that are numbers; nil: not noted
 	Names     []string  // of all columns; nil without a header
 }
 
@@ -151,11 +151,14 @@ func (l *CSV) badNumber(at int, field []byte, column int) *Fault {
 		noun = "label"
 	}
 	f := BadNumber(at, field, noun, l.place(column), "")
+	_, err := Number(field)
 	switch {
 	case column == l.Label && missing(field):
 		f.How = "fill it in, or leave the row out; a label may not be missing"
 	case column != l.Label && IsInfinite(field):
 		f.How += "; a value that is missing may be left empty"
+	case column == l.Label && err == errTooLarge:
+		f.How = TextLabels(f.How, option)
 	case f.How != decimal:
 	case column == l.Label:
 		f.How += "; or take the labels as text with --categorical " + option
@@ -163,6 +166,11 @@ func (l *CSV) badNumber(at int, field []byte, column int) *Fault {
 		f.How += "; or take the column as text with --categorical " + option + ", or leave it out with --ignore " + option
 	}
 	return f
+}
+
+// TextLabels adds to a remedy that labels which do not fit numbers may be text.
+func TextLabels(how, option string) string {
+	return how + "; or, if the labels are classes, take them as text with --categorical " + option
 }
 
 // option is how a flag names a column: by its name where that is a plain word, else by its number.

@@ -16,7 +16,7 @@ type LIBSVM struct {
 	Least    int       // smallest index allowed: the base, 0 while it is open
 	IndexMax int       // largest index allowed
 	Labels   *Levels   // of labels that are text; nil where they are numbers
-	Numerals *Numerals // of labels that are numbers; nil: nobody asks
+	Numerals *Numerals // of labels that are numbers; nil: not noted
 	row      unsorted
 }
 

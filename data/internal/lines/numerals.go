@@ -18,7 +18,7 @@ const NumeralsMost = 1 << 13
 type Numerals struct {
 	ids    IDs
 	keys   map[NumeralKey]int32 // of numbers in 64 bits; -1 of plain ones
-	many   bool                 // there are more than NumeralsMost; none is told apart any more
+	many   bool                 // more than NumeralsMost were found; nothing is noted any more
 	recent [64]recentNumeral
 }
 
@@ -67,7 +67,7 @@ func plainAt(text []byte, i, end int) bool {
 	return last != '0' || bytes.IndexByte(text[i:end], '.') < 0
 }
 
-// note is Note for a spelling that does not look plain.
+// note notes a spelling that does not look plain.
 func (n *Numerals) note(text []byte, i, end int, p *Piece) {
 	n.NoteRow(len(p.Label), bytes.Trim(text[i:end], "\" \t\r"), p)
 }
@@ -120,7 +120,7 @@ type NumeralKey struct {
 	Bits  uint64
 }
 
-// NoteKey is NoteRow for a number that was noted before by its key. It returns false if it is still to be noted, by NoteNew.
+// NoteKey notes a number that NoteNew has noted before by the same key, and reports whether it has.
 func (n *Numerals) NoteKey(row int, key NumeralKey, p *Piece) bool {
 	if n.many {
 		return true
@@ -132,7 +132,7 @@ func (n *Numerals) NoteKey(row int, key NumeralKey, p *Piece) bool {
 	return known
 }
 
-// NoteNew is NoteRow for a number with a key.
+// NoteNew notes the number of a key, given its text.
 func (n *Numerals) NoteNew(row int, key NumeralKey, field []byte, p *Piece) {
 	id := n.number(field)
 	switch {
@@ -157,7 +157,7 @@ func (p *Piece) number(row int, id int32) {
 	p.Numeral = append(p.Numeral, id)
 }
 
-// isPlain is plainAt of a number that stands alone, exactly.
+// isPlain reports whether a number that stands alone is a plain numeral.
 func isPlain(field []byte) bool {
 	digits := bytes.TrimPrefix(field, []byte("-"))
 	if len(digits) == 0 || len(digits) > plainDigits || bytes.ContainsAny(digits, "eE+") {

@@ -28,7 +28,7 @@ type VW struct {
 	Bits        int
 	Ignore      [][]byte  // namespaces to leave out
 	Unlabelled  bool      // rows need no label
-	Numerals    *Numerals // of labels; nil: nobody asks
+	Numerals    *Numerals // of labels; nil: not noted
 	Grams       bool
 	Pairs       []string // of two letters with which namespaces begin; a blank is that of namespaces without a name
 	row         []uint64 // features, above the bits of their values
@@ -250,6 +250,9 @@ func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
 		if next == i || text[next] > ' ' && text[next] != '|' || text[next] < ' ' && text[next] != '\t' && text[next] != '\n' && !crlf(text, next) {
 			return 0, &Fault{At: next, Width: 1, What: "the name holds a control character", How: "remove it; is this a file of text?"}
 		}
+		if end-i >= wideDigits && isWide(text[i:end]) {
+			return 0, tooWide(i, text[i:end], "feature")
+		}
 		if v := value * weight; v != 0 && !ignored {
 			if v-v != 0 {
 				return 0, &Fault{At: i, Width: next - i, What: "the value times the weight of its namespace does not fit a 32-bit float", How: "scale the namespace"}
@@ -258,6 +261,23 @@ func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
 		}
 		i = next
 	}
+}
+
+// wideDigits is how many digits the least number has that does not fit 32 bits.
+const wideDigits = 10
+
+// isWide reports whether a name is a whole number of more than 32 bits. Its hash would be its lower bits: numbers 2^32 apart would be one feature.
+func isWide(name []byte) bool {
+	if len(name) < wideDigits || !IsDigits(name) {
+		return false
+	}
+	name = bytes.TrimLeft(name, "0")
+	return len(name) > wideDigits || len(name) == wideDigits && string(name) > "4294967295"
+}
+
+func tooWide(at int, name []byte, noun string) *Fault {
+	return &Fault{At: at, Width: len(name), What: fmt.Sprintf("the %s %s is a number of more than 32 bits, and the hash would keep only its lower 32", noun, name[:min(24, len(name))]),
+		How: "begin the name with a letter, such as n" + string(name[:min(24, len(name))]) + ", in all rows to train on and to predict, so that the whole name is hashed"}
 }
 
 // nameEnd is the position of the first byte from i that ends a name: a colon, a bar, a blank or what stands below it.
@@ -301,6 +321,9 @@ func (l *VW) namespace(text []byte, i int) (seed uint32, weight float32, ignored
 		end++
 	}
 	name := text[i:end]
+	if isWide(name) {
+		return 0, 0, false, 0, tooWide(i, name, "namespace")
+	}
 	letter := byte(' ')
 	if len(name) > 0 {
 		seed, letter = hash(name, 0), name[0]
