@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"bellows/data/decimal"
 	"bellows/data/internal/layout"
@@ -168,7 +169,7 @@ func (e *ExampleSet) Number(of func(label string) int32, unknown int32) []int32 
 			found := false
 			if number, found = known[y]; !found {
 				number = unknown
-				if text := formatLabel(y); !e.written.many || distinctive(text) {
+				if text := formatLabel(y); !e.written.many || isPlain(text) {
 					number = of(text)
 				}
 				known[y] = number
@@ -189,11 +190,8 @@ func numbered(names []string, of func(string) int32) []int32 {
 	return out
 }
 
-// distinctive reports whether a number has so few digits that no other of so few has its 32-bit value.
-func distinctive(label string) bool {
-	n, ok := decimal.Parse(label)
-	return ok && n.Digits() <= digitsTold
-}
+// isPlain reports whether the text of a 32-bit value is that of a number of few digits, before and after its point: those of many may have the same value.
+func isPlain(text string) bool { return len(text) <= digitsTold && !strings.ContainsAny(text, "eE") }
 
 // distinct returns the different values of Label, ascending, if there are at most limit of them; else nil.
 func (e *ExampleSet) distinct(limit int) []float32 {

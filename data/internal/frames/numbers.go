@@ -90,7 +90,7 @@ func appendDecimal(to, raw []byte, scale int) []byte {
 	return pointed(to, from, scale)
 }
 
-// appendBig does what appendDecimal does, for numbers of any width.
+// appendBig appends what appendDecimal does for numbers of any width.
 func appendBig(to, raw []byte, scale int) []byte {
 	x := new(big.Int).SetBytes(raw)
 	if raw[0] >= 0x80 {
