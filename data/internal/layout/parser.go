@@ -55,7 +55,7 @@ func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 		w.Labels = &lines.Levels{Max: ClassesMost, Buckets: 1}
 	}
 	var numerals *lines.Numerals
-	if !p.WordLabels && !opt.Unlabelled && !opt.Numbers {
+	if !p.WordLabels && !opt.Numbers { // tables to predict have no label, but the lines of LIBSVM do
 		numerals = &w.Numerals
 	}
 	switch {
