@@ -69,7 +69,11 @@ func plainAt(text []byte, i, end int) bool {
 
 // note notes a spelling that does not look plain.
 func (n *Numerals) note(text []byte, i, end int, p *Piece) {
-	n.NoteRow(len(p.Label), bytes.Trim(text[i:end], "\" \t\r"), p)
+	field := text[i:end]
+	if last := field[len(field)-1]; last == '"' || last <= ' ' || field[0] == '"' { // a search through a set of bytes takes as long as all else
+		field = bytes.Trim(field, "\" \t\r")
+	}
+	n.NoteRow(len(p.Label), field, p)
 }
 
 // NoteRow notes how the label of a row of the piece is written, given the text alone. Rows are noted in ascending order.
