@@ -32,12 +32,14 @@ func (r *reader) assemble() (*Set, error) {
 		Format: r.layout.Format.Shown(), Header: r.layout.Header && r.layout.Keys == nil, Files: len(r.ins), Rows: rows,
 	}}
 	r.layout.TimesFound(&set.Detected)
+	r.layout.FoundCoarse(&set.Detected)
 	if r.layout.Separator != "" && r.layout.Keys == nil {
 		set.Detected.Separator = lines.SeparatorName(r.layout.Separator)
 	}
 	if r.kind == Ratings {
 		set.Ratings, set.Detected.Columns = r.ratings(starts), r.layout.RatingColumns()
 		set.Detected.Users, set.Detected.Items = len(set.Ratings.Users), len(set.Ratings.Items)
+		set.Ratings.Origin = r.layout.Origin
 		set.Reading, set.Time = r.reading(set), r.columns.Time
 		return set, nil
 	}
@@ -45,7 +47,7 @@ func (r *reader) assemble() (*Set, error) {
 		set.Reading = r.reading(set)
 		return set, r.documents(set)
 	}
-	if set.Examples = (&ExampleSet{Label: make([]float32, rows)}); r.layout.Times != nil {
+	if set.Examples = (&ExampleSet{Label: make([]float32, rows), LabelOrigin: r.layout.Origin}); r.layout.Times != nil {
 		for _, p := range r.pieces {
 			set.Time = append(set.Time, p.Time...)
 		}
@@ -191,6 +193,11 @@ func (r *reader) compressed(e *ExampleSet, rows int, starts []int) {
 	e.Offset = make([]int64, rows+1)
 	e.Index, e.Value = make([]int32, entries), make([]float32, entries)
 	base := int32(e.IndexBase)
+	for _, o := range r.layout.Origins {
+		if at := o.Feature - base; at >= 0 && int(at) < e.Features {
+			e.Origins = append(e.Origins, Origin{Feature: at, Value: o.Value})
+		}
+	}
 	r.eachPiece(func(n int, p *piece) {
 		r.copyLabels(e.Label[starts[n]:], p)
 		offset := e.Offset[starts[n]+1:]

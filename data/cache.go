@@ -27,6 +27,8 @@ type notes struct {
 	FeatureNames []string `json:",omitempty"`
 	Numerals     []string `json:",omitempty"` // of labels that are numbers
 	Many         bool     `json:",omitempty"` // they are too many to be classes
+	Origin       float64  `json:",omitempty"` // of labels or ratings
+	Origins      []Origin `json:",omitempty"`
 }
 
 // newSlot finds the slot of a read, nil when it has none: without a cache, and
@@ -114,10 +116,11 @@ func (s *slot) open() (set *Set, ok bool) {
 	case c.Shape.Documents:
 		set.Documents = &DocumentSet{Offset: of.Offset, Word: of.Index, Count: of.Count, Vocab: c.Words}
 	case c.Shape.Ratings:
-		set.Ratings = &RatingSet{User: of.User, Item: of.Item, Rating: of.Rating, Users: c.Users, Items: c.Items}
+		set.Ratings = &RatingSet{User: of.User, Item: of.Item, Rating: of.Rating, Users: c.Users, Items: c.Items, Origin: n.Origin}
 	default:
 		set.Examples = &ExampleSet{Label: of.Label, Weight: of.Weight, Features: c.Shape.Features, Dense: of.Dense, Offset: of.Offset,
-			Index: of.Index, Value: of.Value, LabelNames: n.LabelNames, FeatureNames: n.FeatureNames, IndexBase: set.Detected.IndexBase, written: numerals{n.Numerals, of.Numeral, n.Many}}
+			Index: of.Index, Value: of.Value, LabelNames: n.LabelNames, FeatureNames: n.FeatureNames, IndexBase: set.Detected.IndexBase,
+			LabelOrigin: n.Origin, Origins: n.Origins, written: numerals{n.Numerals, of.Numeral, n.Many}}
 		if set.Detected.Filled > 0 && n.Reading != nil {
 			err = set.Examples.refill(n.Reading.Features)
 		}
@@ -142,11 +145,11 @@ func (s *slot) store(set *Set) (problem string) {
 	case set.Documents != nil:
 		c.Shape.Documents, c.Words, c.Shape.Features = true, set.Documents.Vocab, len(set.Documents.Vocab)
 	case r != nil:
-		c.Shape.Ratings, c.Users, c.Items = true, r.Users, r.Items
+		c.Shape.Ratings, c.Users, c.Items, n.Origin = true, r.Users, r.Items, r.Origin
 	default:
 		e := set.Examples
 		defer e.bare()()
-		n.Numerals, n.Many = e.written.names, e.written.many
+		n.Numerals, n.Many, n.Origin, n.Origins = e.written.names, e.written.many, e.LabelOrigin, e.Origins
 		if c.Shape.Weights = e.Weight != nil; e.written.row != nil {
 			c.Shape.Numerals = len(e.written.names)
 		}

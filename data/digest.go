@@ -21,6 +21,7 @@ func (s *Set) Digest() string {
 		columnfile.Add(&d, r.User)
 		columnfile.Add(&d, r.Item)
 		columnfile.Add(&d, r.Rating)
+		d.Origin(r.Origin)
 		d.Names(r.Users)
 		d.Names(r.Items)
 	case s.Examples != nil:
@@ -36,6 +37,11 @@ func (s *Set) Digest() string {
 		if e.written.names != nil {
 			d.Names(e.written.names)
 			columnfile.Add(&d, e.written.row)
+		}
+		d.Origin(e.LabelOrigin)
+		for _, o := range e.Origins {
+			d.Add(uint64(o.Feature))
+			d.Origin(o.Value)
 		}
 		d.Names(e.LabelNames)
 		d.Names(e.FeatureNames)

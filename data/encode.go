@@ -89,7 +89,7 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	r.layout.Found(&set.Detected, missing)
 	constant, counting := columns.Odd(e.Dense, t.Features)
 	set.Detected.Constant, set.Detected.Counting = append(set.Detected.Constant, constant...), counting
-	e.Features = width
+	e.Features, e.Origins = width, columns.Origins(t.Features)
 	if slices.ContainsFunc(t.Features, func(c Column) bool { return c.Text() }) {
 		s := columns.Encode(e.Dense, t.Features, e.gaps)
 		e.Dense, e.Features, e.Offset, e.Index, e.Value = nil, s.Features, s.Offset, s.Index, s.Value

@@ -261,12 +261,12 @@ func cells(p *layout.Layout, w *worker, opt *Options) *frames.Cells {
 	case p.Words:
 		c.Words = p.TextParser(&w.Numbers)
 	case p.Table == nil:
-		c.Users, c.Items, c.User, c.Item, c.Label = &w.Users, &w.Items, p.User, p.Item, p.Label
+		c.Users, c.Items, c.User, c.Item, c.Label, c.Origin = &w.Users, &w.Items, p.User, p.Item, p.Label, p.Origin
 	default:
 		if p.WordLabels {
 			w.Labels = &lines.Levels{Max: layout.ClassesMost, Buckets: 1}
 		} else if !opt.Unlabelled && !opt.Numbers {
-			c.Numerals = &w.Numerals
+			c.Numerals, w.Numerals.All = &w.Numerals, p.Origin != 0
 		}
 		c.Uses, c.Width = p.Uses(&w.Numbers), len(p.Table.Features)
 		c.Weighs, c.Weight = p.Table.Weight >= 0, p.Table.Weight

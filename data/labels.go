@@ -16,8 +16,8 @@ import (
 // numerals is how the labels of a set are written that are numbers, beside their values in Label.
 //
 // Invariants: names ascend by value and then by text, and no two are the same label: they have different values, or one begins with a zero that its
-// value does not need. row is nil where the 32-bit values of the labels tell them apart. Without names, a label is written as strconv.FormatFloat
-// writes its value (lines.Numerals says why that is right).
+// value does not need. row is nil where the 32-bit values of the labels tell them apart; that of labels that are counted
+// from an origin never is. Without names, a label is written as strconv.FormatFloat writes its value (lines.Numerals says why that is right).
 type numerals struct {
 	names []string // of each label, as the data writes it first
 	row   []int32  // of each row, the place of its label in names; nil: Label says it
@@ -74,7 +74,7 @@ func (e *ExampleSet) Labels(limit int) []string {
 	out := make([]string, len(values))
 	for i, y := range values {
 		if out[i] = written[y]; out[i] == "" {
-			out[i] = formatLabel(y)
+			out[i] = e.formatLabel(y)
 		}
 	}
 	return out
@@ -93,7 +93,15 @@ func occurringNames(places []float32, names []string) []string {
 }
 
 // formatLabel writes a label that has no numeral: in as few digits as tell it apart, whole numbers that a float holds without an exponent.
-func formatLabel(y float32) string {
+func (e *ExampleSet) formatLabel(y float32) string {
+	if e.LabelOrigin != 0 {
+		return strconv.FormatFloat(e.Target(y), 'f', -1, 64)
+	}
+	return formatPlain(y)
+}
+
+// formatPlain writes a label that is counted from 0.
+func formatPlain(y float32) string {
 	if y >= -wholeMost && y <= wholeMost && y == float32(int32(y)) {
 		return strconv.Itoa(int(y))
 	}
@@ -121,7 +129,7 @@ func (e *ExampleSet) wholeValues(limit int) []float32 {
 		return nil
 	}
 	values := e.distinct(limit)
-	if slices.ContainsFunc(values, func(y float32) bool { return y != float32(math.Trunc(float64(y))) }) {
+	if slices.ContainsFunc(values, func(y float32) bool { return e.Target(y) != math.Trunc(e.Target(y)) }) {
 		return nil
 	}
 	return values
@@ -169,7 +177,7 @@ func (e *ExampleSet) Number(of func(label string) int32, unknown int32) []int32 
 			found := false
 			if number, found = known[y]; !found {
 				number = unknown
-				if text := formatLabel(y); !e.written.many || isPlain(text) {
+				if text := formatPlain(y); e.LabelOrigin == 0 && (!e.written.many || isPlain(text)) {
 					number = of(text)
 				}
 				known[y] = number
@@ -309,7 +317,7 @@ func (r *reader) numerals(e *ExampleSet) {
 	for _, at := range first {
 		e.written.names = append(e.written.names, s.all[at].text)
 	}
-	if !e.written.ambiguous() {
+	if e.LabelOrigin == 0 && !e.written.ambiguous() {
 		return
 	}
 	e.written.row = make([]int32, 0, len(e.Label))
@@ -334,7 +342,7 @@ func (r *reader) plainLabels(s *spellings) {
 				return
 			}
 			if _, known := s.plain[y]; !known {
-				s.plain[y] = s.add(formatLabel(y))
+				s.plain[y] = s.add(formatPlain(y))
 			}
 		}
 	}

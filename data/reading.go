@@ -11,13 +11,19 @@ type Reading = layout.Reading
 // Column is a column of a file. A column of numbers is one feature; one of text is a feature for each of its values, 1 where a row has the value, else 0.
 type Column = layout.Column
 
+// Origin is what a feature far from 0 is counted from: its values are stored less the origin, by the difference in 64 bits.
+type Origin = layout.Origin
+
 // ParseReading is the way back from JSON.
 func ParseReading(text []byte) (*Reading, error) { return layout.ParseReading(text) }
 
 // reading is how the reader has read: what the layout says, and the base that the rows have turned out to have.
 func (r *reader) reading(set *Set) *Reading {
 	p := r.layout
-	out := &Reading{Format: p.Format, FormatGiven: r.opt.Format != "", Header: p.Header, TextLabels: p.WordLabels}
+	out := &Reading{Format: p.Format, FormatGiven: r.opt.Format != "", Header: p.Header, TextLabels: p.WordLabels, Origin: p.Origin}
+	if p.Origins != nil {
+		out.Origins = set.Examples.Origins
+	}
 	if p.Separator != "" && p.Keys == nil {
 		out.Separator = lines.SeparatorOption(p.Separator)
 	}

@@ -156,13 +156,27 @@ func (s *Set) Mapped() bool { return s.unmap != nil }
 type RatingSet struct {
 	User   []int32   // index into Users, one a row
 	Item   []int32   // index into Items, one a row
-	Rating []float32 // finite, on the scale of the input
+	Rating []float32 // finite, on the scale of the input less Origin
+	Origin float64   // what ratings are counted from; 0 unless they are far from it
 	Users  []string  // ids as written, by first appearance, no duplicates
 	Items  []string
 }
 
 // Rows is the number of ratings.
 func (r *RatingSet) Rows() int { return len(r.Rating) }
+
+// From returns the ratings counted from another origin, in memory of their own where it is another.
+func (r *RatingSet) From(origin float64) *RatingSet {
+	if r == nil || r.Origin == origin {
+		return r
+	}
+	out := *r
+	out.Origin, out.Rating = origin, make([]float32, len(r.Rating))
+	for i, v := range r.Rating {
+		out.Rating[i] = float32(float64(v) + (r.Origin - origin))
+	}
+	return &out
+}
 
 // IndicesIn returns, for every row, the index of its user and of its item in
 // another set (the one that a model was trained on), -1 where that set does
@@ -191,7 +205,8 @@ func renumber(column []int32, from, to []string) []int32 {
 // ascending and counted from 0 whatever the file's base, with the Value of the
 // same position; Dense is nil.
 type ExampleSet struct {
-	Label        []float32 // finite, one a row: a number, or an index into LabelNames
+	Label        []float32 // finite, one a row: a number less LabelOrigin, or an index into LabelNames
+	LabelOrigin  float64   // what labels are counted from; 0 unless they are numbers far from it
 	Weight       []float32 // how much each row counts, above 0; nil: all count 1
 	LabelNames   []string  // labels that are text, ascending; nil where they are numbers
 	Features     int       // width of every row
@@ -199,6 +214,7 @@ type ExampleSet struct {
 	Offset       []int64 // Rows+1
 	Index        []int32 // 0 <= index < Features
 	Value        []float32
+	Origins      []Origin // of features that are not counted from 0, ascending: their values are less this. Sparse rows all have them
 	FeatureNames []string // from a CSV header, else nil; "column=value" for a value of text
 	IndexBase    int      // of the file: 0 or 1; 0 for dense input
 
@@ -209,6 +225,39 @@ type ExampleSet struct {
 
 // Rows is the number of examples.
 func (e *ExampleSet) Rows() int { return len(e.Label) }
+
+// Target returns the number that a label stands for, which is counted from LabelOrigin.
+func (e *ExampleSet) Target(label float32) float64 { return e.LabelOrigin + float64(label) }
+
+// Place returns where row r has a feature; nil: it has none.
+func (e *ExampleSet) Place(r int, feature int32) *float32 {
+	if !e.Sparse() {
+		return &e.Dense[r*e.Features+int(feature)]
+	}
+	lo, hi := e.Offset[r], e.Offset[r+1]
+	if at, found := slices.BinarySearch(e.Index[lo:hi], feature); found {
+		return &e.Value[lo+int64(at)]
+	}
+	return nil
+}
+
+// Back returns the set with some features counted from 0 again, in memory of its own.
+func (e *ExampleSet) Back(list []Origin) *ExampleSet {
+	if len(list) == 0 {
+		return e
+	}
+	out := *e
+	out.Dense, out.Value = slices.Clone(e.Dense), slices.Clone(e.Value)
+	out.Origins = slices.DeleteFunc(slices.Clone(e.Origins), func(o Origin) bool { return slices.Contains(list, o) })
+	for _, o := range list {
+		for r := range e.Rows() {
+			if place := out.Place(r, o.Feature); place != nil {
+				*place = float32(o.Value + float64(*place))
+			}
+		}
+	}
+	return &out
+}
 
 // Sparse reports whether the rows are in Offset, Index and Value.
 func (e *ExampleSet) Sparse() bool { return e.Offset != nil }

@@ -24,7 +24,7 @@ func BenchmarkScaleSparse(b *testing.B) {
 		b.Run(scheme, func(b *testing.B) {
 			b.SetBytes(8 * int64(len(set.Index)))
 			for b.Loop() {
-				Scale(nil, Source{set, features}, false, train, nil, scheme)
+				Scale(nil, Source{ExampleSet: set, Width: features}, false, train, nil, scheme)
 			}
 		})
 	}

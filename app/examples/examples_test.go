@@ -31,7 +31,7 @@ func TestScalingOfOddFeatures(t *testing.T) {
 		5, 1e6 + 1, -2,
 		5, 1e6 - 1, 2,
 	}}
-	s := Scale(nil, Source{set, 3}, true, []int32{0, 1, 2, 3}, nil, ScaleAuto)
+	s := Scale(nil, Source{ExampleSet: set, Width: 3}, true, []int32{0, 1, 2, 3}, nil, ScaleAuto)
 	want := []float32{0, 1, 1, 0, -1, 0, -1, 0.5, 0}
 	for i, row := range [][]float32{{5, 1e6 + 1, 2}, {9, 1e6 - 1, 0}, {5, 1e6 - 1, 1}} {
 		got := make([]float32, 3)
@@ -43,7 +43,7 @@ func TestScalingOfOddFeatures(t *testing.T) {
 	if s.Square[0] != 0 || math.Abs(s.Square[1]-1) > 1e-9 || s.Square[2] != 1 || math.Abs(s.Length()-3) > 1e-9 {
 		t.Errorf("mean squares %v", s.Square)
 	}
-	z := Scale(nil, Source{sparsely(set), 3}, false, []int32{0, 1, 2, 3}, nil, ScaleAuto)
+	z := Scale(nil, Source{ExampleSet: sparsely(set), Width: 3}, false, []int32{0, 1, 2, 3}, nil, ScaleAuto)
 	if features := z.Length() - z.Bias; math.Abs(features-1) > 1e-6 {
 		t.Errorf("scaled sparse rows have mean squared length %v", features)
 	}

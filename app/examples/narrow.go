@@ -96,7 +96,12 @@ func (n *Narrowing) Of(set *data.ExampleSet) *data.ExampleSet {
 		return set
 	}
 	out := *set
-	out.Features = n.Count + 1
+	out.Features, out.Origins = n.Count+1, nil
+	for _, o := range set.Origins {
+		if o.Feature = n.Number(o.Feature); int(o.Feature) < n.Count {
+			out.Origins = append(out.Origins, o)
+		}
+	}
 	out.Index, out.Value = make([]int32, 0, len(set.Index)), make([]float32, 0, len(set.Value))
 	for r := range set.Rows() {
 		lo, hi := set.Offset[r], set.Offset[r+1]

@@ -28,7 +28,7 @@ func TestSchemes(t *testing.T) {
 	for _, scheme := range Schemes()[1:] {
 		for _, dense := range []bool{true, false} {
 			for name, w := range map[string]RowWeights{"even": nil, "weighted": weights} {
-				s := Source{set, features}
+				s := Source{ExampleSet: set, Width: features}
 				if !dense {
 					s.ExampleSet = sparsely(set)
 				}

@@ -10,7 +10,16 @@ import (
 // file lacks are zero, and those that the model does not know are left out.
 type Source struct {
 	*data.ExampleSet
-	Width int // features of the model
+	Width int       // features of the model
+	Lift  []float64 // by class: what scores have beside values and weights, see the function Lift; nil: nothing
+}
+
+// Lifted returns the Lift of a class.
+func (s Source) Lifted(class int) float64 {
+	if s.Lift == nil {
+		return 0
+	}
+	return s.Lift[class]
 }
 
 // Vector is row r: a view where the layout allows, else written into buf, of the model's width.

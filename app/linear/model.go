@@ -21,6 +21,9 @@ type details struct {
 	IndexBase int     `json:"index_base"`         // of sparse input
 	Features  int     `json:"features,omitempty"` // of the data, where the model has only those of features.txt
 
+	Origins []data.Origin `json:"origins,omitempty"` // of columns: what is subtracted from values before weights multiply them
+	Origin  float64       `json:"origin,omitempty"`  // of numbers that are predicted: what is added to scores
+
 	Calibration *loss.Line `json:"calibration,omitempty"` // of scores by calibrate=platt; an isotonic one is a tensor
 }
 
@@ -37,7 +40,7 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := details{Loss: p.name, L2: k.used, L1: k.usedL1, Path: k.path.list, IndexBase: p.src.IndexBase}
+	d := details{Loss: p.name, L2: k.used, L1: k.usedL1, Path: k.path.list, IndexBase: p.src.IndexBase, Origins: p.src.Origins}
 	tensors := []model.Tensor{
 		{Name: "weights", Shape: []int{p.features}, Floats: weights},
 		{Name: "bias", Shape: []int{1}, Floats: []float32{bias}},
@@ -49,7 +52,8 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 		tensors = append(tensors, c.tensor())
 	}
 	var ids []model.IDs
-	if p.classes {
+	if d.Origin = p.src.LabelOrigin; p.classes {
+		d.Origin = 0
 		ids = append(ids, model.IDs{File: examples.LabelsFile, Names: p.names})
 	}
 	if p.narrow != nil {
@@ -96,7 +100,7 @@ func openModel(m *model.Model) (*predictor, error) {
 	r := m.Reader(name)
 	var d details
 	r.ReadDetails(&d)
-	p := &predictor{weights: r.Floats("weights", model.Any), loss: d.Loss, base: d.IndexBase, targets: targets{names: m.Names(examples.LabelsFile), spread: 1}}
+	p := &predictor{weights: r.Floats("weights", model.Any), loss: d.Loss, base: d.IndexBase, origins: d.Origins, origin: d.Origin, targets: targets{names: m.Names(examples.LabelsFile), spread: 1}}
 	if bias := r.Floats("bias", 1); len(bias) == 1 {
 		p.bias = bias[0]
 	}
@@ -105,6 +109,9 @@ func openModel(m *model.Model) (*predictor, error) {
 		return nil, err
 	}
 	if err := examples.CheckLabels(p.names); err != nil {
+		return nil, err
+	}
+	if err := examples.CheckOrigins(r, d.Origins, len(p.weights)); err != nil {
 		return nil, err
 	}
 	classes := d.Loss == lossLogistic || d.Loss == lossHinge || d.Loss == lossSquaredHinge

@@ -45,14 +45,14 @@ func (n *numbers) Scorer(by app.Predictor, set *data.Set) (app.Scorer, error) {
 		return nil, err
 	}
 	p, strange, weight := by.(*predictor), s.Unknown(), examples.RowWeights(s.Weight)
-	scores := make([]float64, min(n.Step(), s.Rows()))
+	scores, off := make([]float64, min(n.Step(), s.Rows())), s.LabelOrigin-p.origin
 	return func(lo, hi int) (func(), error) {
 		for r := lo; r < hi; r++ {
 			scores[r-lo] = p.score(s, r)
 		}
 		return func() {
 			for i, y := range s.Label[lo:hi] {
-				n.count(float64(y), scores[i], weight.Of(lo+i))
+				n.count(float64(y)+off, scores[i], weight.Of(lo+i))
 			}
 			n.strange, strange = n.strange+strange, 0
 		}, nil

@@ -36,6 +36,8 @@ type predictor struct {
 	narrow     *examples.Narrowing // of the features of the data, nil: none
 	wide       int                 // features of the data
 	base       int
+	origins    []data.Origin // of columns of weights
+	origin     float64       // of what is predicted
 	x          []float32
 	meter      *progress.Meter
 }
@@ -57,7 +59,9 @@ func (p *predictor) source(set *data.Set, op string) (examples.Source, error) {
 	if set == nil || set.Kind != data.Examples {
 		return examples.Source{}, bellows.Errorf(bellows.BadData, op, name, "the data must be labelled examples")
 	}
-	return examples.Source{ExampleSet: p.narrow.Of(set.Examples), Width: len(p.weights)}, nil
+	of := p.narrow.Of(set.Examples)
+	lift := examples.Lift(of.Origins, p.origins, 1, len(p.weights), func(_ int, j int32) float32 { return p.weights[j] })
+	return examples.Source{ExampleSet: of, Width: len(p.weights), Lift: lift}, nil
 }
 
 // paceStep is how many rows are scored before somebody asks whether to go on.
@@ -83,9 +87,9 @@ func (p *predictor) raw(s examples.Source, r int) float64 {
 		if p.x == nil {
 			p.x = make([]float32, len(p.weights))
 		}
-		return float64(p.bias) + float64(vec.Dot(s.Vector(r, p.x), p.weights))
+		return float64(p.bias) + s.Lifted(0) + float64(vec.Dot(s.Vector(r, p.x), p.weights))
 	}
-	sum := float64(p.bias)
+	sum := float64(p.bias) + s.Lifted(0)
 	index, value := s.Entries(r)
 	for k, j := range index {
 		sum += float64(value[k] * p.weights[j])
@@ -184,7 +188,7 @@ func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 	return app.WriteLines(out, s.Rows(), func(line []byte, r int) []byte {
 		score := p.score(s, r)
 		if p.names == nil {
-			return strconv.AppendFloat(line, score, 'g', 6, 32)
+			return app.AppendNumber(line, p.origin, score)
 		}
 		at := 0
 		if score > 0 {

@@ -95,6 +95,7 @@ func (p *problem) arrange(in app.Input) error {
 		return err
 	}
 	p.dense = p.src.Packed(denseBytes)
+	examples.Settle(&p.src, &p.test, p.dense, p.scaling)
 	if err := p.solve(); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ type details struct {
 	L2         float64 `json:"l2"`
 	BiasL2     float64 `json:"bias_l2,omitempty"`
 	Unobserved float64 `json:"unobserved,omitempty"`
+	Origin     float64 `json:"origin,omitempty"` // of ratings: what is added to what the factors, the biases and the mean predict
 }
 
 // given is a rating of somebody whom the model does not know.

@@ -23,7 +23,7 @@ func findHeld(seed uint64, rows, percent int) heldRows {
 
 // of is those rows of a set.
 func (h heldRows) of(set *data.RatingSet) *data.RatingSet {
-	out := &data.RatingSet{User: make([]int32, len(h)), Item: make([]int32, len(h)), Rating: make([]float32, len(h)), Users: set.Users, Items: set.Items}
+	out := &data.RatingSet{User: make([]int32, len(h)), Item: make([]int32, len(h)), Rating: make([]float32, len(h)), Users: set.Users, Items: set.Items, Origin: set.Origin}
 	for i, row := range h {
 		out.User[i], out.Item[i], out.Rating[i] = set.User[row], set.Item[row], set.Rating[row]
 	}

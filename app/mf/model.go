@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"math"
-	"strconv"
 	"sync"
 
 	"bellows"
@@ -41,6 +40,7 @@ func (p *problem) model(set *data.RatingSet, settings map[string]string, folding
 				Hinted("look for wild ratings in the data, or set a smaller lr")
 		}
 	}
+	folding.Origin = set.Origin
 	about, err := json.Marshal(folding)
 	if err != nil {
 		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
@@ -176,6 +176,12 @@ func open(m *model.Model) (*predictor, error) {
 	return d, r.Err()
 }
 
+// ratings is the set's columns, with ratings counted as the model counts them.
+func (d *predictor) ratings(set *data.Set) (*data.RatingSet, error) {
+	r, err := ratings(set)
+	return r.From(d.folding.Origin), err
+}
+
 // Read says that the model reads ratings.
 func (d *predictor) Read() (data.Kind, data.Options) {
 	return data.Ratings, data.Options{Unlabelled: d.implicit}
@@ -236,7 +242,7 @@ func (d *predictor) EachUnknown(set *data.Set, f func(what, name string)) {
 // Evaluate is the root mean squared error on the scale of the ratings, pairs with an unknown user
 // or item included; with loss=weighted it is the quality of the first ten of rankings.
 func (d *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
-	r, err := ratings(set)
+	r, err := d.ratings(set)
 	if err != nil {
 		return nil, err
 	}
@@ -261,6 +267,6 @@ func (d *predictor) Predict(set *data.Set, out io.Writer) error {
 	}
 	user, item := d.indices(r)
 	return app.WriteLines(out, len(user), func(line []byte, j int) []byte {
-		return strconv.AppendFloat(line, float64(d.rating(user[j], item[j])), 'g', 7, 32)
+		return app.AppendNumber(line, d.folding.Origin, float64(d.rating(user[j], item[j])))
 	})
 }

@@ -113,7 +113,7 @@ func (p *planner[T]) room(n int) (columns, error) {
 	if p.held != nil {
 		return makeColumns(n)
 	}
-	p.held = &data.RatingSet{Users: p.set.Users, Items: p.set.Items}
+	p.held = &data.RatingSet{Users: p.set.Users, Items: p.set.Items, Origin: p.set.Origin}
 	together(func() { p.held.User = behind(all.user, n, p.heldRows) }, func() { p.held.Item = behind(all.item, n, p.heldRows) },
 		func() { p.held.Rating = behind(all.rating, n, p.heldRows) })
 	return all.slice(0, n), nil

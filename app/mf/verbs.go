@@ -151,7 +151,7 @@ func (d *predictor) withoutFile(q *app.Question, file string, users []string) ([
 // list appends the rows of one user's answer.
 func (d *predictor) list(rows [][]any, user string, best []toplist.Scored) [][]any {
 	for k, s := range best {
-		rows = append(rows, []any{user, k + 1, d.known.Items[s.Item], s.Score})
+		rows = append(rows, []any{user, k + 1, d.known.Items[s.Item], app.Number(d.folding.Origin, s.Score)})
 	}
 	return rows
 }
@@ -221,23 +221,23 @@ func (d *predictor) readGiven(q *app.Question, text string) ([]given, error) {
 			continue
 		}
 		item, number, ok := cut(line)
-		rating, err := strconv.ParseFloat(strings.TrimSpace(number), 32)
-		if !ok || err != nil || math.IsNaN(rating) || math.IsInf(rating, 0) {
+		rating, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if !ok || err != nil || math.IsNaN(rating) || math.Abs(rating) > math.MaxFloat32 {
 			return nil, bellows.Errorf(bellows.BadData, "read", fmt.Sprintf("%s:%d", subject, n+1), "%q is not an item and a rating", line).
 				Hinted("write item=4.5,other=2, or a file of lines of item and rating, separated by a tab, a comma or a blank")
 		}
 		if i, ok := place[item]; ok && d.learned(int(i)) {
-			list = append(list, given{i, float32(rating)})
+			list = append(list, given{i, float32(rating - d.folding.Origin)})
 		} else {
 			strange = append(strange, strconv.Quote(item))
 		}
 	}
 	switch {
 	case len(list) == 0:
-		return nil, bellows.Errorf(bellows.BadData, "read", subject, "none of the items is known to the model: %s", someOf(strange)).
+		return nil, bellows.Errorf(bellows.BadData, "read", subject, "none of the items is known to the model: %s", app.Some(strange)).
 			Hinted("its items are in items.txt of its folder")
 	case len(strange) > 0:
-		q.Note("%d of %d items are not known to the model: %s", len(strange), len(strange)+len(list), someOf(strange))
+		q.Note("%d of %d items are not known to the model: %s", len(strange), len(strange)+len(list), app.Some(strange))
 	}
 	return list, nil
 }
@@ -257,17 +257,6 @@ func cutRating(line string) (item, rating string, ok bool) {
 	line = strings.TrimSpace(line)
 	at := strings.LastIndexAny(line, "\t,; ")
 	return strings.Trim(line[:max(at, 0)], "\t,; "), line[at+1:], at > 0
-}
-
-// namedMost is how many names a message lists.
-const namedMost = 5
-
-// someOf lists names, the first few of many.
-func someOf(names []string) string {
-	if len(names) > namedMost {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:namedMost], ", "), len(names)-namedMost)
-	}
-	return strings.Join(names, ", ")
 }
 
 // similar answers the verb of that name: items by the cosine of their factors.

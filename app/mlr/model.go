@@ -21,6 +21,7 @@ type details struct {
 	L2        float64        `json:"l2"`                 // at the end of training
 	L1        float64        `json:"l1,omitempty"`
 	Pace      float64        `json:"pace,omitempty"` // likewise: what steps were multiplied by
+	Origins   []data.Origin  `json:"origins,omitempty"` // of columns: what is subtracted from values before weights multiply them
 	Data      string         `json:"data,omitempty"` // digest of the rows, by which a run that begins with the model knows them
 }
 
@@ -53,7 +54,7 @@ func newModel(p *problem, tables [][]float32, ended details) (*model.Model, erro
 		p.warm.keep(p, weights, bias)
 	}
 	d, ids := ended, []model.IDs{{File: examples.LabelsFile, Names: p.classes}}
-	d.IndexBase, d.Data = p.src.IndexBase, p.digest
+	d.IndexBase, d.Data, d.Origins = p.src.IndexBase, p.digest, p.src.Origins
 	if p.narrow != nil {
 		d.Features = p.wide
 		ids = append(ids, model.IDs{File: examples.FeaturesFile, Names: p.narrow.Features()})
@@ -115,6 +116,9 @@ func openModel(m *model.Model, name string) (*predictor, error) {
 		if wide = d.Features; narrow.Count != f || wide < f {
 			return nil, r.Refuse("%s has %d features of %d, and there are weights for %d", examples.FeaturesFile, narrow.Count, wide, f)
 		}
+	}
+	if err := examples.CheckOrigins(r, d.Origins, f); err != nil {
+		return nil, err
 	}
 	if len(bias) == width {
 		uncenter(bias, weights, d.Scaling.Center)

@@ -126,7 +126,13 @@ func (p *predictor) source(set *data.Set, op string) (examples.Source, error) {
 	if set == nil || set.Kind != data.Examples {
 		return examples.Source{}, bellows.Errorf(bellows.BadData, op, p.name, "the data must be labelled examples")
 	}
-	return examples.Source{ExampleSet: p.narrow.Of(set.Examples), Width: p.features}, nil
+	of := p.narrow.Of(set.Examples)
+	return examples.Source{ExampleSet: of, Width: p.features, Lift: p.lift(of.Origins)}, nil
+}
+
+// lift is what scores have where values are counted from those origins.
+func (p *predictor) lift(origins []data.Origin) []float64 {
+	return examples.Lift(origins, p.about.Origins, len(p.labels), p.features, func(c int, j int32) float32 { return p.table[int(j)*len(p.labels)+c] })
 }
 
 // chances are the probabilities of a row's classes. Rows are asked for in their order, from 0 on: they are done some at a time.
@@ -148,6 +154,11 @@ func (p *predictor) chances(s examples.Source, r int) []float32 {
 			p.sparseLogits(s, r, hi, z)
 		} else {
 			p.denseLogits(s, r, hi, z)
+		}
+		for c, v := range s.Lift {
+			for i := c; i < len(z); i += width {
+				z[i] += float32(v)
+			}
 		}
 		vec.Softmax(hi-r, width, z)
 	}

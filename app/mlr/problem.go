@@ -89,6 +89,7 @@ func newProblem(in app.Input, c config) (*problem, error) {
 		return nil, err
 	}
 	p.dense = p.src.Packed(2 * keptBytes)
+	examples.Settle(&p.src, &p.test, p.dense, p.scaling)
 	if p.charges && p.l2 < 0 {
 		p.l2 = examples.Strength(p.dense, len(p.rows))
 	}

@@ -177,6 +177,7 @@ func (w *warm) fill(p *problem) {
 			bias[c] += value * float64(v)
 		}
 	})
+	w.apart(p, bias)
 	for j, k := range w.feature {
 		factor := p.scale.Factor[j]
 		if k < 0 || factor == 0 {
@@ -191,6 +192,24 @@ func (w *warm) fill(p *problem) {
 	}
 	for c, v := range bias {
 		w.first[p.features*width+c] = float32(v)
+	}
+}
+
+// apart adds to the first bias what the model's origins and the run's are apart.
+func (w *warm) apart(p *problem, bias []float64) {
+	apart := map[int32]float64{}
+	for _, o := range w.about.Origins {
+		apart[o.Feature] -= o.Value
+	}
+	for _, o := range p.src.Origins {
+		if k := w.feature[o.Feature]; k >= 0 {
+			apart[k] += o.Value
+		}
+	}
+	for k, d := range apart {
+		for c, v := range w.table[int(k)*len(bias) : (int(k)+1)*len(bias)] {
+			bias[c] += d * float64(v)
+		}
 	}
 }
 

@@ -36,6 +36,13 @@ func Add[T int32 | int64 | float32](s *Sum, column []T) {
 	})
 }
 
+// Origin adds what a column is counted from; of 0 nothing.
+func (s *Sum) Origin(x float64) {
+	if x != 0 {
+		s.Add(math.Float64bits(x))
+	}
+}
+
 // Names adds a list of names.
 func (s *Sum) Names(list []string) {
 	s.spread(len(list), func(i int) uint64 {

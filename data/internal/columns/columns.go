@@ -30,9 +30,11 @@ type Column struct {
 
 	Levels  []string `json:"levels,omitempty"`  // text: its values, ascending; "" is a value that is missing
 	Buckets int      `json:"buckets,omitempty"` // text with too many values to tell apart: they are hashed into so many features
-	Fill    *float32 `json:"fill,omitempty"`    // numbers: the mean, which a missing value becomes
+	Fill    *float32 `json:"fill,omitempty"`    // numbers: the mean, which a missing value becomes; beyond the origin
+	Origin  float64  `json:"origin,omitempty"`  // numbers far from 0: what values are counted from
 
-	Open bool `json:"-"` // text, with values that are not known yet; Levels are those that are
+	Open bool    `json:"-"` // text, with values that are not known yet; Levels are those that are
+	Loss float64 `json:"-"` // the part of the spread of its values that is lost beyond the origin, where it is not small
 }
 
 // Text reports whether the column's values are text.

@@ -55,6 +55,8 @@ type Detection struct {
 	Singular   []string // columns of text with a value for every other row, or more
 	Constant   []string // columns that are the same in all rows, as flags name them
 	Counting   []string // columns of numbers that count the rows
+	Coarse     []string // columns whose values differ by less than 64-bit numbers of their size hold
+	CoarseMost float64  // the largest part of its spread that one of them loses
 	Dropped    int64    // sparse entries beyond Options.Features, tokens beyond Options.Words
 
 	FromCache    bool   // columns came from the cache
@@ -173,6 +175,9 @@ func (d Detection) Warnings() (list []string) {
 			examples, flag := ignoring(w.columns)
 			list = append(list, fmt.Sprintf("%s columns %s%s; leave them out with %s", lines.Grouped(n), w.many, examples, flag))
 		}
+	}
+	if len(d.Coarse) > 0 {
+		list = append(list, fmt.Sprintf("%s: up to %.2g of the spread of the values is lost, since they differ by less than 64-bit numbers of their size hold; subtract what they have in common in the file", strings.Join(d.Coarse[:min(len(d.Coarse), 8)], ", "), d.CoarseMost))
 	}
 	return list
 }

@@ -8,12 +8,14 @@ import (
 	"unicode/utf8"
 
 	"bellows/data/internal/lines"
+	"bellows/data/internal/origins"
 )
 
 // Sampled is what the first rows hold in one column.
 type Sampled struct {
 	numbers, words, wrong int
 	repeats               bool // one of them is the field of the first line
+	values                origins.Sample
 }
 
 // Text reports whether the column is one of text: more of its values are words than numbers.
@@ -24,6 +26,11 @@ func (s *Sampled) Add(field, first []byte) {
 	switch lines.SortOf(field) {
 	case lines.SortNumber:
 		s.numbers++
+		if !s.values.Full() {
+			if v, err := lines.Number64(field); err == nil {
+				s.values.Add(v)
+			}
+		}
 	case lines.SortWord:
 		s.words++
 	case lines.SortWrong:

@@ -27,8 +27,10 @@ type Choice struct {
 	Features   []Column // in the order of a row's values
 	Place      []int    // of each column of the file, its feature; -1 of the label and of what is left out
 	Ignored    []Column
-	Choice     string // how the label's column was chosen when nobody named it, for the screen
-	Fresh      bool   // the columns are not those of a model
+	Choice     string  // how the label's column was chosen when nobody named it, for the screen
+	Origin     float64 // what labels are counted from
+	LabelLoss  float64 // as Column.Loss
+	Fresh      bool    // the columns are not those of a model
 	want       *Wanted
 }
 
@@ -49,7 +51,8 @@ type Known struct {
 	Header, TextLabels bool
 	Label, Weight      *Column
 	Features, Ignored  []Column
-	Grow               bool // further columns and values of text are taken, behind those that are known
+	Origin             float64 // what labels are counted from
+	Grow               bool    // further columns and values of text are taken, behind those that are known
 }
 
 // all is the columns of a table.
@@ -94,6 +97,13 @@ func Settle(names []string, seen []Sampled, want *Wanted) (*Choice, *lines.Fault
 		f = p.choose(seen, ignored)
 	}
 	return p, f
+}
+
+// settle says whether a column that training has is one of text, and what its values are counted from.
+func (c *Column) settle(seen *Sampled, text bool) {
+	if c.Open = seen.Text() || text; !c.Open {
+		c.Origin, c.Loss = seen.values.Choose()
+	}
 }
 
 // column is the column at position i, from 0.
@@ -177,7 +187,9 @@ func (p *Choice) choose(seen []Sampled, ignored []int) *lines.Fault {
 		return f
 	}
 	if p.Label >= 0 {
-		p.TextLabels = seen[p.Label].Text() || slices.Contains(texts, p.Label)
+		if p.TextLabels = seen[p.Label].Text() || slices.Contains(texts, p.Label); !p.TextLabels {
+			p.Origin, p.LabelLoss = seen[p.Label].values.Choose()
+		}
 	}
 	for i := range p.Count {
 		c := p.column(i)
@@ -190,7 +202,7 @@ func (p *Choice) choose(seen []Sampled, ignored []int) *lines.Fault {
 			p.Ignored = append(p.Ignored, c)
 			continue
 		}
-		c.Open = seen[i].Text() || slices.Contains(texts, i)
+		c.settle(&seen[i], slices.Contains(texts, i))
 		p.Place[i] = len(p.Features)
 		p.Features = append(p.Features, c)
 	}
@@ -314,7 +326,9 @@ func (p *Choice) match(seen []Sampled, ignored []int) *lines.Fault {
 	if f == nil && as.Grow {
 		f = p.grow(extra, seen)
 	}
-	p.TextLabels = p.Label >= 0 && (as.TextLabels || seen[p.Label].Text())
+	if p.TextLabels = p.Label >= 0 && (as.TextLabels || seen[p.Label].Text()); !p.TextLabels {
+		p.Origin = as.Origin
+	}
 	return f
 }
 
@@ -399,7 +413,7 @@ func (p *Choice) grow(extra []int, seen []Sampled) *lines.Fault {
 		if slices.ContainsFunc(p.Features, func(other Column) bool { return other.Name == c.Name }) {
 			return &lines.Fault{What: fmt.Sprintf("two columns are named %s", lines.Quoted([]byte(c.Name))), How: "leave one of them out with --ignore and its number"}
 		}
-		c.Open = seen[i].Text() || slices.Contains(texts, i)
+		c.settle(&seen[i], slices.Contains(texts, i))
 		p.Place[i] = len(p.Features)
 		p.Features = append(p.Features, c)
 	}
@@ -504,7 +518,7 @@ func (p *Choice) Plain() bool {
 		}
 		next++
 	}
-	return !p.TextLabels && next == len(p.Features)
+	return !p.TextLabels && next == len(p.Features) && p.Origin == 0 && !slices.ContainsFunc(p.Features, func(c Column) bool { return c.Origin != 0 })
 }
 
 // Listed is the first few names of a list.

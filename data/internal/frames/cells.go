@@ -26,6 +26,7 @@ type Cells struct {
 	Words             *lines.Text // documents: what their text is parsed by; else nil
 	Users, Items      *lines.IDs  // ratings; else nil
 	User, Item, Label int         // ratings: columns; Label is -1 without one
+	Origin            float64     // ratings: what they are counted from
 
 	Row  int // of a fault, in the vectors
 	text []byte
@@ -71,7 +72,7 @@ func (c *Cells) Take(vs []Vector, p *lines.Piece) *lines.Fault {
 		case u.Kind == lines.UseText:
 			f = c.levels(k, v, rows, u.Levels, p.Value[u.Place:], width)
 		case u.Kind == lines.UseNumber:
-			f = c.numbers(k, v, rows, p.Value[u.Place:], width, p)
+			f = c.numbers(k, v, rows, p.Value[u.Place:], width, u.Origin, p)
 		}
 		if f != nil {
 			return f
@@ -96,9 +97,9 @@ func (c *Cells) columns(vs []Vector) []*Vector {
 func (c *Cells) place(k int) string { return " of column " + lines.Quoted([]byte(c.Keys[k])) }
 
 // numbers takes a column of numbers.
-func (c *Cells) numbers(k int, v *Vector, rows int, to []float32, step int, p *lines.Piece) *lines.Fault {
+func (c *Cells) numbers(k int, v *Vector, rows int, to []float32, step int, origin float64, p *lines.Piece) *lines.Fault {
 	if v.Text == nil {
-		missing, bad := v.Spread(to, step)
+		missing, bad := v.spread(to, step, origin)
 		p.Missing += missing
 		if bad < 0 {
 			return nil
@@ -113,7 +114,7 @@ func (c *Cells) numbers(k int, v *Vector, rows int, to []float32, step int, p *l
 			p.Missing++
 			continue
 		}
-		x, err := lines.Number(field)
+		x, err := lines.Shifted(field, origin)
 		if err != nil {
 			c.Row = i
 			f := lines.BadNumber(0, field, "value", c.place(k), "")
@@ -150,6 +151,10 @@ func (c *Cells) labels(k int, v *Vector, rows int, u *lines.Use, p *lines.Piece,
 			return lines.BadNumber(0, nil, noun, c.place(k), "")
 		}
 	}
+	origin := c.Origin
+	if u != nil {
+		origin = u.Origin
+	}
 	if u != nil && u.Levels != nil {
 		return c.levels(k, v, rows, u.Levels, to, 1)
 	}
@@ -157,7 +162,7 @@ func (c *Cells) labels(k int, v *Vector, rows int, u *lines.Use, p *lines.Piece,
 		c.note(v, rows, p)
 	}
 	if v.Text == nil {
-		_, bad := v.Spread(to, 1)
+		_, bad := v.spread(to, 1, origin)
 		if bad < 0 {
 			return nil
 		}
@@ -165,7 +170,7 @@ func (c *Cells) labels(k int, v *Vector, rows int, u *lines.Use, p *lines.Piece,
 		return c.badLabel(v.Append(nil, bad), noun, k)
 	}
 	for i := range rows {
-		x, err := lines.Number(v.Text[i])
+		x, err := lines.Shifted(v.Text[i], origin)
 		if err != nil {
 			c.Row = i
 			return c.badLabel(v.Text[i], noun, k)

@@ -136,7 +136,7 @@ const (
 func (v *Vector) key(row int) (key lines.NumeralKey, plain bool) {
 	switch {
 	case v.F32 != nil:
-		return key, true
+		return lines.NumeralKey{Of: 's', Bits: uint64(math.Float32bits(v.F32[row]))}, true
 	case v.F64 != nil:
 		x := v.F64[row]
 		return lines.NumeralKey{Of: 'f', Bits: math.Float64bits(x)}, x == math.Trunc(x) && math.Abs(x) < wholeBelow || 4*x == math.Trunc(4*x) && math.Abs(x) < quarterBelow
@@ -155,7 +155,7 @@ func (c *Cells) note(v *Vector, rows int, p *lines.Piece) {
 			c.Numerals.NoteRow(i, c.text, p)
 			continue
 		}
-		if key, plain := v.key(i); !plain && !c.Numerals.NoteKey(i, key, p) {
+		if key, plain := v.key(i); (c.Numerals.All || !plain) && !c.Numerals.NoteKey(i, key, p) {
 			c.text = v.Append(c.text[:0], i)
 			c.Numerals.NoteNew(i, key, c.text, p)
 		}

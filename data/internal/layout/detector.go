@@ -140,6 +140,7 @@ func (d *Detector) vw(p *Layout, line []byte) *lines.Fault {
 	case len(d.Opt.Categorical) > 0:
 		return whole("lines of Vowpal Wabbit have no columns", "leave out --categorical, which is for tables")
 	}
+	d.sparseOrigins(p, line)
 	return nil
 }
 
@@ -164,6 +165,7 @@ func (d *Detector) indexed(p *Layout, line []byte) *lines.Fault {
 		return &lines.Fault{Width: 1, What: "lines of " + p.Format.Shown() + " have no columns", How: "leave out --ignore and --categorical, which are for tables"}
 	}
 	if p.Format == LibFM {
+		d.sparseOrigins(p, line)
 		return nil
 	}
 	var labels columns.Sampled
@@ -173,6 +175,7 @@ func (d *Detector) indexed(p *Layout, line []byte) *lines.Fault {
 		}
 	}
 	p.WordLabels = labels.Text() || d.Opt.As != nil && d.Opt.As.TextLabels
+	d.sparseOrigins(p, line)
 	return nil
 }
 

@@ -40,6 +40,10 @@ type Layout struct {
 
 	WordLabels bool // labels are text
 
+	Origin  float64        // what labels that are numbers, or ratings, are counted from
+	Origins []lines.Origin // of sparse features, by index as it is written, ascending
+	Coarse  []Coarse       // what loses digits all the same
+
 	Bits       int      // Vowpal Wabbit: of the hash
 	Namespaces []string // that are left out
 	Pairs      []string // of namespaces

@@ -55,6 +55,7 @@ func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 		w.Labels = &lines.Levels{Max: ClassesMost, Buckets: 1}
 	}
 	var numerals *lines.Numerals
+	w.Numerals.All = p.Origin != 0
 	if !p.WordLabels && !opt.Numbers { // tables to predict have no label, but the lines of LIBSVM do
 		numerals = &w.Numerals
 	}
@@ -66,7 +67,7 @@ func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 	case p.Format == LDAC:
 		return &lines.LDAC{WordMax: opt.FeaturesMost - 1}
 	case p.Format == VW:
-		l := &lines.VW{Bits: p.Bits, Unlabelled: opt.Unlabelled, Numerals: numerals, Grams: p.Ngrams == Pairs, Pairs: p.Pairs}
+		l := &lines.VW{Bits: p.Bits, Unlabelled: opt.Unlabelled, Numerals: numerals, Grams: p.Ngrams == Pairs, Pairs: p.Pairs, Shifts: p.shifts()}
 		for _, name := range p.Namespaces {
 			l.Ignore = append(l.Ignore, []byte(name))
 		}
@@ -74,9 +75,9 @@ func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 	case p.Format == Text, p.Words:
 		return p.TextParser(w)
 	case !p.Format.Indexed():
-		return &lines.Triples{Separator: p.Separator, Fields: p.Columns, Roles: p.Roles, Times: p.Times, Users: &w.Users, Items: &w.Items}
+		return &lines.Triples{Separator: p.Separator, Fields: p.Columns, Roles: p.Roles, Times: p.Times, Users: &w.Users, Items: &w.Items, Origin: p.Origin}
 	}
-	l := &lines.LIBSVM{LibFM: p.Format == LibFM, IndexMax: opt.FeaturesMost - 1, Labels: w.Labels, Numerals: numerals}
+	l := &lines.LIBSVM{LibFM: p.Format == LibFM, IndexMax: opt.FeaturesMost - 1, Labels: w.Labels, Numerals: numerals, Shifts: p.shifts()}
 	if opt.IndexBase == "1" {
 		l.Least, l.IndexMax = 1, opt.FeaturesMost
 	}
@@ -106,13 +107,13 @@ func (p *Layout) Uses(w *Numbers) []lines.Use {
 		u := &uses[i]
 		switch {
 		case i == p.Label:
-			*u = lines.Use{Kind: lines.UseLabel, Levels: w.Labels}
+			*u = lines.Use{Kind: lines.UseLabel, Levels: w.Labels, Origin: p.Origin}
 		case at < 0:
 			u.Kind = lines.UseNone
 		case w.Levels[at] != nil:
 			*u = lines.Use{Kind: lines.UseText, Place: at, Levels: w.Levels[at]}
 		default:
-			u.Place = at
+			u.Place, u.Origin = at, t.Features[at].Origin
 		}
 	}
 	return uses

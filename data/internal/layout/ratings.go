@@ -48,6 +48,9 @@ func (d *Detector) triples(p *Layout, line []byte) *lines.Fault {
 		p.Times = d.times(p, n.Time, line)
 	}
 	p.User, p.Item, p.Label, p.Roles = n.At[0], n.At[1], n.At[2], n.Columns(p.Header)
+	if f == nil {
+		d.ratingOrigin(p, line)
+	}
 	return f
 }
 

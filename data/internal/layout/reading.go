@@ -28,6 +28,8 @@ type Reading struct {
 	Item        *Column      `json:"item,omitempty"`
 	Rating      *Column      `json:"rating,omitempty"`
 	TextLabels  bool         `json:"text_labels,omitempty"` // labels are text
+	Origin      float64      `json:"origin,omitempty"`      // what labels that are numbers, or ratings, are counted from
+	Origins     []Origin     `json:"origins,omitempty"`     // sparse formats: what features are counted from, ascending; columns of tables have theirs
 	Features    []Column     `json:"features,omitempty"`    // tables: in the order of the model
 	Gaps        []int        `json:"gaps,omitzero"`         // tables: which of Features had missing values in training, by their places, ascending; nil: unknown
 	Ignored     []Column     `json:"ignored,omitempty"`     // tables: columns that were left out; Vowpal Wabbit: namespaces, which have no number
@@ -40,6 +42,9 @@ type Reading struct {
 // Column is a column of a file. A column of numbers is one feature. One of text is a feature for each of its values, 1 where a row has
 // the value, else 0.
 type Column = columns.Column
+
+// Origin is what a feature is counted from.
+type Origin = lines.Origin
 
 // Tabular says whether the input was a table.
 func (r *Reading) Tabular() bool { return r.trained() != nil }

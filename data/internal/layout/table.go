@@ -103,7 +103,8 @@ func (d *Detector) columns(p *Layout, line []byte) *lines.Fault {
 		f.Width = len(line)
 		return f
 	}
-	p.Label, p.WordLabels = p.Table.Label, p.Table.TextLabels
+	p.Label, p.WordLabels, p.Origin = p.Table.Label, p.Table.TextLabels, p.Table.Origin
+	p.tableCoarse()
 	if p.Table.Time >= 0 {
 		p.Times = d.times(p, p.Table.Time, line)
 	}
@@ -115,7 +116,7 @@ func (r *Reading) trained() *columns.Known {
 	if r == nil || len(r.Features) == 0 {
 		return nil
 	}
-	return &columns.Known{Header: r.Header, TextLabels: r.TextLabels, Label: r.Label, Weight: r.Weight, Features: r.Features, Ignored: r.Ignored}
+	return &columns.Known{Header: r.Header, TextLabels: r.TextLabels, Label: r.Label, Weight: r.Weight, Features: r.Features, Ignored: r.Ignored, Origin: r.Origin}
 }
 
 // headed decides whether the first line names the columns.
@@ -131,7 +132,7 @@ func (d *Detector) headed(fields []lines.Field, seen []columns.Sampled) (bool, *
 
 // furtherTable makes the layout of a table behind the first one, which has settled everything. It may repeat the header.
 func (d *Detector) furtherTable(first *Layout, line []byte) (*Layout, *lines.Fault) {
-	p := &Layout{Format: d.format(line), Label: first.Label, Table: first.Table, WordLabels: first.WordLabels, Times: first.Times}
+	p := &Layout{Format: d.format(line), Label: first.Label, Table: first.Table, WordLabels: first.WordLabels, Times: first.Times, Origin: first.Origin}
 	if !p.Format.columnar() {
 		return p, nil
 	}

@@ -17,7 +17,8 @@ type LIBSVM struct {
 	IndexMax int       // largest index allowed
 	Labels   *Levels   // of labels that are text; nil where they are numbers
 	Numerals *Numerals // of labels that are numbers; nil: not noted
-	row      unsorted
+	Shifts
+	row unsorted
 }
 
 // Parse appends the rows of a block.
@@ -33,16 +34,20 @@ func (l *LIBSVM) Parse(text []byte, p *Piece) *Fault {
 			continue
 		}
 		label, end := ordinary(text, i)
-		if end < 0 || text[end] > ' ' || l.Labels != nil {
+		if end < 0 || text[end] > ' ' || l.Labels != nil || l.LabelOrigin != 0 {
 			var f *Fault
 			if label, end, f = l.label(text, i); f != nil {
 				return f
 			}
 		}
 		l.Numerals.Note(text, i, end, p)
+		from := len(p.Index)
 		next, f := l.features(text, end, p)
 		if f != nil {
 			return f
+		}
+		if l.Origins != nil {
+			l.shift(text[end:], p, from)
 		}
 		i = next
 		p.Label = append(p.Label, label)
@@ -56,7 +61,7 @@ func (l *LIBSVM) label(text []byte, i int) (label float32, end int, f *Fault) {
 	field := token(text, i)
 	end = i + len(field)
 	if l.Labels == nil {
-		y, err := Number(field)
+		y, err := Shifted(field, l.LabelOrigin)
 		if err != nil {
 			f := badLabel(i, field)
 			if l.LibFM && f.How == decimal {

@@ -5,6 +5,7 @@ type Use struct {
 	Kind   Kind
 	Place  int     // where the row has the value: UseNumber and UseText
 	Levels *Levels // UseText, and UseLabel where labels are text
+	Origin float64 // UseNumber and UseLabel: what the value is counted from
 }
 
 // Kind is the kind of a column.
@@ -115,6 +116,9 @@ func (l *Mixed) row(text []byte, i int, p *Piece) (int, *Fault) {
 
 // cell parses the field at i; end is the position of the separator or newline behind it.
 func (l *Mixed) cell(text []byte, i, column int, u *Use, p *Piece) (value float32, end int, f *Fault) {
+	if u.Origin != 0 {
+		return l.shifted(text, i, column, u.Origin, p)
+	}
 	if u.Levels == nil && u.Kind != UseNone {
 		value, end = ordinary(text, i)
 		if end < 0 || text[end] != l.Separator && text[end] != '\n' && !crlf(text, end) {

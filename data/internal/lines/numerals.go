@@ -16,6 +16,7 @@ const NumeralsMost = 1 << 13
 //
 // Turned down: every label as text, which takes a look-up for each row, and labels in 64 bits, which still merge 9007199254740993 and ...992.
 type Numerals struct {
+	All    bool // number plain numerals, too: the values of labels that are counted from an origin do not say how they are written
 	ids    IDs
 	keys   map[NumeralKey]int32 // of numbers in 64 bits; -1 of plain ones
 	many   bool                 // more than NumeralsMost were found; nothing is noted any more
@@ -34,7 +35,7 @@ const plainDigits = 6
 // Note notes how the label of the next row is written: text[i:end], perhaps in quotes or with blanks around it. The row's label is appended to the piece
 // afterwards. Bytes of text behind end may be looked at.
 func (n *Numerals) Note(text []byte, i, end int, p *Piece) {
-	if n == nil || plainAt(text, i, end) {
+	if n == nil || !n.All && plainAt(text, i, end) {
 		return
 	}
 	n.note(text, i, end, p)
@@ -104,7 +105,7 @@ func (n *Numerals) NoteRow(row int, field []byte, p *Piece) {
 
 // number returns the number of a spelling, -1 of a plain one and if there are too many.
 func (n *Numerals) number(field []byte) int32 {
-	if isPlain(field) {
+	if !n.All && isPlain(field) {
 		return -1
 	}
 	id, ok := n.ids.text(field, 0)

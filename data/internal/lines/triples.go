@@ -27,7 +27,8 @@ type Triples struct {
 	Times     *Times // with a role of Time
 	Users     *IDs
 	Items     *IDs
-	Block     int32 // number of the block being parsed
+	Block     int32   // number of the block being parsed
+	Origin    float64 // what ratings are counted from
 }
 
 // shortLine is about the least that most lines of ratings have, such as 123,45,5.
@@ -97,7 +98,7 @@ var tenths = func() (of [100]float32) {
 // before and a rating. It returns the position of that line, which is for Parse.
 func (l *Triples) plain(text []byte, i int, p *Piece) int {
 	stop, users, items := l.Separator[0], l.Users.small, l.Items.small
-	if len(l.Separator) != 1 || stop == ' ' || l.Fields != 3 || l.Roles != nil {
+	if len(l.Separator) != 1 || stop == ' ' || l.Fields != 3 || l.Roles != nil || l.Origin != 0 {
 		return i
 	}
 	n, room := len(p.Label), min(cap(p.User), cap(p.Item), cap(p.Label))
@@ -252,7 +253,7 @@ func (l *Triples) rating(text []byte, i int) (value float32, end int, f *Fault) 
 
 // number parses a rating that starts at i.
 func (l *Triples) number(text []byte, i int) (value float32, end int, f *Fault) {
-	if value, end = ordinary(text, i); end >= 0 && (text[end] == '\n' || text[end] == l.Separator[0] || crlf(text, end)) {
+	if value, end = ordinary(text, i); end >= 0 && l.Origin == 0 && (text[end] == '\n' || text[end] == l.Separator[0] || crlf(text, end)) {
 		return value, end, nil
 	}
 	if l.Separator != " " {
@@ -262,7 +263,7 @@ func (l *Triples) number(text []byte, i int) (value float32, end int, f *Fault) 
 	if f != nil {
 		return 0, 0, f
 	}
-	value, err := Number(field)
+	value, err := Shifted(field, l.Origin)
 	if err != nil {
 		at := i
 		if text[i] == '"' {

@@ -25,15 +25,17 @@ const (
 // paired with itself each two features do once, and each with itself. With Grams each two features that follow each other among those of namespaces that begin with the same letter make one before that, of value 1,
 // as by Vowpal Wabbit's --ngram 2: its index is that of the first times 27942141, plus that of the second; features of value 0 do not stand between. Values of names that meet in a feature are added up, and those that are 0 left out.
 type VW struct {
-	Bits        int
-	Ignore      [][]byte  // namespaces to leave out
-	Unlabelled  bool      // rows need no label
-	Numerals    *Numerals // of labels; nil: not noted
-	Grams       bool
-	Pairs       []string // of two letters with which namespaces begin; a blank is that of namespaces without a name
+	Bits       int
+	Ignore     [][]byte  // namespaces to leave out
+	Unlabelled bool      // rows need no label
+	Numerals   *Numerals // of labels; nil: not noted
+	Grams      bool
+	Pairs      []string // of two letters with which namespaces begin; a blank is that of namespaces without a name
+	Shifts
 	row         []uint64 // features, above the bits of their values
 	spaces      []space  // of the row, where there are Pairs or Grams
 	left, right []uint64
+	scale       float64 // the weight of the namespace; of rows with origins
 }
 
 // space is a namespace of a row: the features up to the next one's.
@@ -124,6 +126,9 @@ func (l *VW) Parse(text []byte, p *Piece) *Fault {
 		if f != nil {
 			return f
 		}
+		if l.LabelOrigin != 0 && !l.Unlabelled {
+			label, _ = Shifted(token(text, i), l.LabelOrigin) // it was parsed before
+		}
 		from, start := len(p.Index), i
 		if i, f = l.features(text, bar, p); f != nil {
 			return f
@@ -211,6 +216,10 @@ func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
 	l.row, l.spaces = l.row[:0], l.spaces[:0]
 	begin := i
 	seed, weight, ignored := uint32(0), float32(1), false
+	if l.Origins != nil {
+		l.begin()
+		l.scale = 1
+	}
 	mask := uint32(1)<<l.Bits - 1
 	for {
 		switch c := text[i]; c {
@@ -221,6 +230,9 @@ func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
 			var f *Fault
 			if seed, weight, ignored, i, f = l.namespace(text, i+1); f != nil {
 				return 0, f
+			}
+			if l.Origins != nil {
+				l.scale = l.exactWeight(text[:i], weight)
 			}
 			continue
 		case '\n', '\r':
@@ -257,7 +269,16 @@ func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
 			if v-v != 0 {
 				return 0, &Fault{At: i, Width: next - i, What: "the value times the weight of its namespace does not fit a 32-bit float", How: "scale the namespace"}
 			}
-			l.row = append(l.row, uint64(hash(text[i:end], seed)&mask)<<32|uint64(math.Float32bits(v)))
+			index := hash(text[i:end], seed) & mask
+			l.row = append(l.row, uint64(index)<<32|uint64(math.Float32bits(v)))
+			if l.Origins != nil {
+				exact := l.scale
+				if next > end {
+					x, _ := Number64(text[end+1 : next]) // it was parsed before
+					exact *= x
+				}
+				l.note(int32(index), exact, v)
+			}
 		}
 		i = next
 	}
@@ -361,6 +382,9 @@ func (l *VW) put(p *Piece) {
 			continue
 		}
 		p.Index, p.Value = append(p.Index, index), append(p.Value, value)
+	}
+	if l.Origins != nil {
+		l.shift(p, from)
 	}
 }
 

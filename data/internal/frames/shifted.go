@@ -1,0 +1,65 @@
+package frames
+
+import (
+	"math"
+
+	"bellows/data/internal/lines"
+)
+
+// spread is Spread of numbers less an origin: the difference is taken of what the file holds, and rounded then.
+func (v *Vector) spread(to []float32, step int, origin float64) (missing, bad int) {
+	if origin == 0 {
+		return v.Spread(to, step)
+	}
+	bad = -1
+	switch whole := math.Abs(origin) < 1<<63 && origin == math.Trunc(origin); {
+	case v.F32 != nil:
+		less := make([]float64, len(v.F32))
+		for i, x := range v.F32 {
+			less[i] = float64(x)
+		}
+		missing, bad = spreadWide(less, to, step, origin)
+	case v.F64 != nil:
+		missing, bad = spreadWide(v.F64, to, step, origin)
+	default:
+		negative := origin < 0
+		from := uint64(0)
+		if whole {
+			from = uint64(math.Abs(origin))
+		}
+		for i, x := range v.I64 {
+			if whole && (x < 0) == negative {
+				to[i*step] = lines.Difference(magnitude(x), from, negative)
+			} else {
+				to[i*step] = float32(float64(x) - origin)
+			}
+		}
+	}
+	for i, null := range v.Null {
+		if null && to[i*step] == to[i*step] {
+			to[i*step] = float32(math.NaN())
+			missing++
+		}
+	}
+	return missing, bad
+}
+
+// spreadWide is spread of 64-bit floats.
+func spreadWide(values []float64, to []float32, step int, origin float64) (missing, bad int) {
+	bad = -1
+	for i, x := range values {
+		to[i*step] = float32(x - origin)
+		if y := float32(x); y-y != 0 { // what does not fit is refused as without an origin
+			missing, bad = odd(float64(y), i, missing, bad)
+		}
+	}
+	return missing, bad
+}
+
+// magnitude is the size of a whole number.
+func magnitude(x int64) uint64 {
+	if x < 0 {
+		return -uint64(x)
+	}
+	return uint64(x)
+}

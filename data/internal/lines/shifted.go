@@ -1,0 +1,218 @@
+package lines
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Origin is the number that a feature is counted from: its values are stored less the origin, so that 32-bit floats hold what tells rows apart where
+// values are far from 0. Features without one are counted from 0.
+type Origin struct {
+	Feature int32   `json:"feature"` // from 0; in a parser the index as it is written
+	Value   float64 `json:"value"`
+}
+
+// Number64 parses a whole field as Number does, in 64 bits. A number that does not fit a 32-bit float is refused as there.
+func Number64(field []byte) (float64, error) {
+	y, err := Number(field)
+	if err != nil {
+		return 0, err
+	}
+	v, err := strconv.ParseFloat(string(field), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // Number has parsed it
+		return float64(y), nil
+	}
+	return v, nil
+}
+
+// Shifted parses a whole field as Number does, and returns it less the origin: the difference is taken of what the field says, and rounded then. That of whole
+// numbers of up to 64 bits is exact before it is rounded.
+func Shifted(field []byte, origin float64) (float32, error) {
+	if origin == 0 {
+		return Number(field)
+	}
+	if negative, n, ok := wholeNumber(field); ok && negative == (origin < 0) {
+		if o := math.Abs(origin); o < 1<<64 && o == math.Trunc(o) {
+			return Difference(n, uint64(o), negative), nil
+		}
+	}
+	y, err := Number64(field)
+	value := float32(y - origin)
+	if err == nil && value-value != 0 {
+		err = errTooLarge
+	}
+	return value, err
+}
+
+// Difference returns a - b, or b - a of magnitudes of negative numbers, rounded once.
+func Difference(a, b uint64, negative bool) float32 {
+	if negative {
+		a, b = b, a
+	}
+	if a >= b {
+		return float32(a - b)
+	}
+	return -float32(b - a)
+}
+
+// wholeNumber returns a field of a sign and digits alone, if it fits 64 bits.
+func wholeNumber(field []byte) (negative bool, n uint64, ok bool) {
+	if len(field) > 1 && (field[0] == '-' || field[0] == '+') {
+		negative, field = field[0] == '-', field[1:]
+	}
+	if !IsDigits(field) || len(field) > 20 {
+		return false, 0, false
+	}
+	n, err := strconv.ParseUint(string(field), 10, 64)
+	return negative, n, err == nil
+}
+
+// shifted is slowField of a column that has an origin.
+func (l *CSV) shifted(text []byte, at, column int, origin float64, p *Piece) (value float32, end int, f *Fault) {
+	field, end, f := cutField(text, at, string(l.Separator))
+	if f != nil {
+		return 0, 0, f
+	}
+	value, err := Shifted(field, origin)
+	switch {
+	case err == nil:
+		return value, end, nil
+	case err == errTooLarge:
+		return 0, 0, l.badNumber(at, field, column)
+	}
+	return l.slowField(text, at, column, p)
+}
+
+// Shifts is the part of parsers of sparse rows that counts features from their origins. A row that lacks such a feature gets an entry of it: 0 less the origin.
+type Shifts struct {
+	Origins     []Origin // ascending by index
+	LabelOrigin float64
+	seen        [][]float64 // by origin: the features' values, where they are sampled; else nil
+	exact       []float64   // by origin: the value in the row
+	met         []bool
+}
+
+// begin forgets the row before.
+func (s *Shifts) begin() {
+	n := len(s.Origins)
+	s.exact, s.met = slices.Grow(s.exact[:0], n)[:n], slices.Grow(s.met[:0], n)[:n]
+	clear(s.exact)
+	clear(s.met)
+}
+
+// at is the place of an index among the origins.
+func (s *Shifts) at(index int32) (int, bool) {
+	return slices.BinarySearchFunc(s.Origins, index, func(o Origin, index int32) int { return int(o.Feature) - int(index) })
+}
+
+// end writes the row's values less their origins; its entries are those of the piece from a place on. less says what a value less its origin is.
+func (s *Shifts) end(p *Piece, from int, less func(k int) float32) {
+	for k, o := range s.Origins {
+		if s.seen != nil && s.met[k] {
+			s.seen[k] = append(s.seen[k], s.exact[k])
+		}
+		value := float32(-o.Value)
+		if s.met[k] {
+			value = less(k)
+		}
+		place, found := slices.BinarySearch(p.Index[from:], o.Feature)
+		if found {
+			p.Value[from+place] = value
+			continue
+		}
+		p.Index, p.Value = slices.Insert(p.Index, from+place, o.Feature), slices.Insert(p.Value, from+place, value)
+		p.Low, p.High = min(p.Low, o.Feature), max(p.High, o.Feature)
+	}
+}
+
+// shift counts the entries of a line from their origins: those of the piece from a place on, which stand in the text from behind the label.
+func (l *LIBSVM) shift(text []byte, p *Piece, from int) {
+	l.begin()
+	shifted := make([]float32, len(l.Origins))
+	for i := 0; ; {
+		for text[i] == ' ' || text[i] == '\t' {
+			i++
+		}
+		if _, ok := rowEnd(text, i); ok {
+			break
+		}
+		field := token(text, i)
+		i += len(field)
+		index, value, _ := bytes.Cut(field, []byte(":"))
+		n, _ := strconv.Atoi(string(index)) // it was parsed before, and so was the value
+		if k, ok := l.at(int32(n)); ok {
+			l.met[k] = true
+			l.exact[k], _ = Number64(value)
+			shifted[k], _ = Shifted(value, l.Origins[k].Value)
+		}
+	}
+	l.end(p, from, func(k int) float32 { return shifted[k] })
+}
+
+// note adds what a feature's value in 64 bits has beyond the value in the row.
+func (l *VW) note(index int32, exact float64, value float32) {
+	if k, ok := l.at(index); ok {
+		l.met[k] = true
+		l.exact[k] += exact - float64(value)
+	}
+}
+
+// exactWeight returns the weight of the namespace whose weight ends the text, in 64 bits.
+func (l *VW) exactWeight(text []byte, weight float32) float64 {
+	if exact, err := Number64(text[bytes.LastIndexAny(text, "|:")+1:]); weight != 1 && err == nil {
+		return exact
+	}
+	return float64(weight)
+}
+
+// shift counts the entries of the row, which stand in the piece from a place on, from their origins. What names that meet in a feature add to it counts, too.
+func (l *VW) shift(p *Piece, from int) {
+	for _, e := range l.row {
+		if k, ok := l.at(int32(e >> 32)); ok {
+			l.met[k] = true
+			l.exact[k] += float64(math.Float32frombits(uint32(e)))
+		}
+	}
+	l.end(p, from, func(k int) float32 { return float32(l.exact[k] - l.Origins[k].Value) })
+}
+
+// Sampler is a parser of sparse rows whose values can be sampled.
+type Sampler interface {
+	Parser
+	shifts() *Shifts
+}
+
+func (s *Shifts) shifts() *Shifts { return s }
+
+// Sample calls f with the values of each feature that all rows of a text have, ascending, in 64 bits. The parser is not to be used otherwise.
+func Sample(parser Sampler, text []byte, f func(index int32, values []float64)) {
+	var p Piece
+	p.Reset()
+	_ = parser.Parse(text, &p) // what is wrong is said when the rows are read; those above it count
+	rows, counts := len(p.Ends), map[int32]int{}
+	if rows == 0 {
+		return
+	}
+	for _, index := range p.Index[:p.Ends[rows-1]] {
+		counts[index]++
+	}
+	s := parser.shifts()
+	for index, n := range counts {
+		if n == rows {
+			s.Origins = append(s.Origins, Origin{Feature: index})
+		}
+	}
+	if len(s.Origins) == 0 {
+		return
+	}
+	slices.SortFunc(s.Origins, func(a, b Origin) int { return int(a.Feature) - int(b.Feature) })
+	s.seen = make([][]float64, len(s.Origins))
+	p.Reset()
+	_ = parser.Parse(text, &p)
+	for k, o := range s.Origins {
+		f(o.Feature, s.seen[k])
+	}
+}
