@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -37,19 +38,19 @@ func AppendNumber(line []byte, origin, value float64) []byte {
 	return strconv.AppendFloat(line, sum, format, -1, bits)
 }
 
-// Number is a predicted number as answers have it: the value, beyond the origin that it is counted from.
+// Number returns a predicted number as answers have it: the value, beyond the origin that it is counted from.
 func Number(origin float64, value float32) any {
 	if origin == 0 {
 		return value
 	}
-	return origin + float64(value)
+	return json.Number(AppendNumber(nil, origin, float64(value)))
 }
 
 // namedMost is how many names a message lists.
 const namedMost = 5
 
-// Some lists names, the first few of many.
-func Some(names []string) string {
+// FirstNames lists names, the first few of many.
+func FirstNames(names []string) string {
 	if len(names) > namedMost {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:namedMost], ", "), len(names)-namedMost)
 	}

@@ -165,8 +165,8 @@ type RatingSet struct {
 // Rows is the number of ratings.
 func (r *RatingSet) Rows() int { return len(r.Rating) }
 
-// From returns the ratings counted from another origin, in memory of their own where it is another.
-func (r *RatingSet) From(origin float64) *RatingSet {
+// CountedFrom returns the ratings counted from another origin, in memory of their own where it is another.
+func (r *RatingSet) CountedFrom(origin float64) *RatingSet {
 	if r == nil || r.Origin == origin {
 		return r
 	}
@@ -241,8 +241,8 @@ func (e *ExampleSet) Place(r int, feature int32) *float32 {
 	return nil
 }
 
-// Back returns the set with some features counted from 0 again, in memory of its own.
-func (e *ExampleSet) Back(list []Origin) *ExampleSet {
+// Uncentred returns a copy of the set in which the listed features are counted from 0.
+func (e *ExampleSet) Uncentred(list []Origin) *ExampleSet {
 	if len(list) == 0 {
 		return e
 	}

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"bellows"
 	"bellows/data"
-	"bellows/model"
 )
 
 // nearLeast is how many times the distance from its least value to its largest a feature's origin is from 0 for the feature to be trained about it where
@@ -24,10 +24,10 @@ func Settle(src, test *Source, dense bool, scheme string) {
 		return math.Abs(o.Value) >= nearLeast*(high-low)
 	})
 	shown := test.ExampleSet
-	if src.ExampleSet = set.Back(near); shown == set {
+	if src.ExampleSet = set.Uncentred(near); shown == set {
 		test.ExampleSet = src.ExampleSet
 	} else if shown != nil {
-		test.ExampleSet = shown.Back(near)
+		test.ExampleSet = shown.Uncentred(near)
 	}
 }
 
@@ -42,8 +42,8 @@ func extremes(set *data.ExampleSet, feature int32) (low, high float64) {
 	return low, high
 }
 
-// Lift returns, by class, what scores of a set's rows have beside the bias and the products of weights and values: values of the set may be counted from other
-// origins than those of the model. It is nil where both are the same. weight is that of a class and a column of the model, which has width of them.
+// Lift returns, by class, what is added to scores of a set's rows if its values are counted from other origins than those of the model. It is nil if both
+// are the same. weight is that of a class and a column of the model, which has width of them.
 func Lift(set, model []data.Origin, classes, width int, weight func(class int, column int32) float32) []float64 {
 	if slices.Equal(set, model) {
 		return nil
@@ -66,12 +66,12 @@ func Lift(set, model []data.Origin, classes, width int, weight func(class int, c
 	return lift
 }
 
-// CheckOrigins refuses origins of a model that has not as many columns.
-func CheckOrigins(r *model.Reader, list []data.Origin, columns int) error {
+// CheckOrigins returns an error if the origins of a model do not belong to its columns.
+func CheckOrigins(list []data.Origin, columns int) error {
 	last := int32(-1)
 	for _, o := range list {
 		if o.Feature <= last || int(o.Feature) >= columns || math.IsNaN(o.Value) || math.IsInf(o.Value, 0) {
-			return r.Refuse("its origin %g of column %d is not one of %d columns, ascending", o.Value, o.Feature, columns)
+			return bellows.Errorf(bellows.BadData, "open model", "manifest.json", "the origin %g of column %d is not that of one of %d columns, in their order", o.Value, o.Feature, columns)
 		}
 		last = o.Feature
 	}

@@ -29,7 +29,7 @@ func newONNX(m *model.Model) (*File, error) {
 	}
 	size := 0
 	for i := range g.Constants {
-		size += 4*len(g.Constants[i].Floats) + 8*len(g.Constants[i].Ints) + len(strings.Join(g.Constants[i].Strings, "     "))
+		size += 4*len(g.Constants[i].Floats) + 8*len(g.Constants[i].Doubles) + 8*len(g.Constants[i].Ints) + len(strings.Join(g.Constants[i].Strings, "     "))
 	}
 	for _, l := range lists {
 		text, err := json.Marshal(l.list)
@@ -73,11 +73,22 @@ func scoreGraph(g *onnx.Graph, m *model.Model, f *File) (lists []listed, err err
 	case s.labels == nil:
 		score = "prediction"
 	}
-	g.Nodes = []onnx.Node{{Op: "Gemm", Inputs: []string{"features", "weights", "bias"}, Outputs: []string{score}, Ints: map[string]int64{"transB": 1}}}
-	if s.labels == nil {
+	from := s.centre(g)
+	if s.origin != 0 {
+		score = "score"
+	}
+	g.Nodes = append(g.Nodes, onnx.Node{Op: "Gemm", Inputs: []string{from, "weights", "bias"}, Outputs: []string{score}, Ints: map[string]int64{"transB": 1}})
+	switch {
+	case s.origin != 0:
+		raise(g, "prediction", score, s.origin, 1)
+		f.Notes = append(f.Notes, "its prediction is of 64-bit floats")
+	case s.labels == nil:
 		g.Outputs = []onnx.Value{{Name: score, Type: onnx.Float, Rest: []int{1}}}
-	} else {
+	default:
 		classGraph(g, s)
+	}
+	if len(s.origins) > 0 {
+		f.Notes = append(f.Notes, "its features are 64-bit floats, from which the graph subtracts what they are counted from")
 	}
 	if s.labels != nil {
 		lists = append(lists, listed{"labels", s.labels})
@@ -92,6 +103,30 @@ func scoreGraph(g *onnx.Graph, m *model.Model, f *File) (lists []listed, err err
 	notes, err := rowNotes(m, ONNX)
 	f.Notes = append(f.Notes, notes...)
 	return lists, err
+}
+
+// centre subtracts origins from the features, which then are 64-bit floats; it returns what weights multiply.
+func (s *scores) centre(g *onnx.Graph) string {
+	if len(s.origins) == 0 {
+		return "features"
+	}
+	origins := make([]float64, s.features)
+	for _, o := range s.origins {
+		origins[o.Feature] = o.Value
+	}
+	g.Inputs[0].Type = onnx.Double
+	g.Constants = append(g.Constants, onnx.Tensor{Name: "origins", Shape: []int{1, s.features}, Doubles: origins})
+	g.Nodes = append(g.Nodes, onnx.Node{Op: "Sub", Inputs: []string{"features", "origins"}, Outputs: []string{"distances"}},
+		onnx.Node{Op: "Cast", Inputs: []string{"distances"}, Outputs: []string{"centred"}, Ints: map[string]int64{"to": int64(onnx.Float)}})
+	return "centred"
+}
+
+// raise adds an origin to what was predicted: the output is 64-bit floats.
+func raise(g *onnx.Graph, output, from string, origin float64, rest ...int) {
+	g.Constants = append(g.Constants, onnx.Tensor{Name: "origin", Shape: []int{1}, Doubles: []float64{origin}})
+	g.Nodes = append(g.Nodes, onnx.Node{Op: "Cast", Inputs: []string{from}, Outputs: []string{"wide"}, Ints: map[string]int64{"to": int64(onnx.Double)}},
+		onnx.Node{Op: "Add", Inputs: []string{"wide", "origin"}, Outputs: []string{output}})
+	g.Outputs = []onnx.Value{{Name: output, Type: onnx.Double, Rest: rest}}
 }
 
 // classGraph goes on from scores to classes.
@@ -148,7 +183,12 @@ func ratingGraph(g *onnx.Graph, m *model.Model, f *File) ([]listed, error) {
 	add("ReduceSum", "product", map[string]int64{"keepdims": 0}, "products", "factor_axis")
 	add("Add", "user_mean", nil, "user_offset", "mean")
 	add("Add", "offsets", nil, "user_mean", "item_offset")
-	add("Add", "rating", nil, "offsets", "product")
+	if t.origin == 0 {
+		add("Add", "rating", nil, "offsets", "product")
+	} else {
+		add("Add", "distance", nil, "offsets", "product")
+		raise(g, "rating", "distance", t.origin)
+	}
 	f.Notes = []string{"its users and items are the lines of users.txt and items.txt from 0, and -1 is one that the model does not know"}
 	return []listed{{"users", t.users}, {"items", t.items}}, nil
 }

@@ -63,7 +63,8 @@ func newNPZ(m *model.Model) (*File, error) {
 		}
 		seen[a.name] = true
 	}
-	return &File{Format: NPZ, write: func(w io.Writer) error { return writeArchive(w, arrays) }}, nil
+	notes, err := originNotes(m)
+	return &File{Format: NPZ, Notes: notes, write: func(w io.Writer) error { return writeArchive(w, arrays) }}, err
 }
 
 func tensorArray(t *model.Tensor) array {

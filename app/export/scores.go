@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/app/examples"
+	"bellows/data"
 	"bellows/model"
 )
 
@@ -30,14 +31,16 @@ const (
 // scores is a model of linear or mlr: the scores of a row x are weights x + bias.
 type scores struct {
 	loss     string
-	labels   []string  // of classes; nil where a number is predicted
-	columns  []string  // names of the features; nil: they are numbers
-	narrow   []int32   // by column of weights, its feature in the data; nil: the same
-	wide     int       // features of the data
-	features int       // columns of weights
-	base     int       // the first index of sparse data
-	weights  []float32 // rows of features: one a class by softmax, else one
-	bias     []float32 // one a row
+	labels   []string      // of classes; nil where a number is predicted
+	columns  []string      // names of the features; nil: they are numbers
+	narrow   []int32       // by column of weights, its feature in the data; nil: the same
+	wide     int           // features of the data
+	features int           // columns of weights
+	base     int           // the first index of sparse data
+	weights  []float32     // rows of features: one a class by softmax, else one
+	bias     []float32     // one a row
+	origins  []data.Origin // of columns of weights: what is subtracted from values before weights multiply them
+	origin   float64       // what is added to a score that is the number predicted
 
 	calibration *calibration // nil: none
 }
@@ -104,6 +107,9 @@ func readScores(m *model.Model) (*scores, error) {
 		IndexBase int    `json:"index_base"`
 		Features  int    `json:"features"`
 
+		Origins []data.Origin `json:"origins"`
+		Origin  float64       `json:"origin"`
+
 		Calibration *calibration `json:"calibration"`
 
 		Scaling struct {
@@ -111,7 +117,7 @@ func readScores(m *model.Model) (*scores, error) {
 		} `json:"scaling"`
 	}
 	r.ReadDetails(&d)
-	s := &scores{loss: d.Loss, labels: m.Names(examples.LabelsFile), columns: m.Names(examples.ColumnsFile), base: d.IndexBase, calibration: d.Calibration}
+	s := &scores{loss: d.Loss, labels: m.Names(examples.LabelsFile), columns: m.Names(examples.ColumnsFile), base: d.IndexBase, calibration: d.Calibration, origins: d.Origins, origin: d.Origin}
 	if m.App == mlrName {
 		s.loss = lossSoftmax
 	}
@@ -135,6 +141,9 @@ func readScores(m *model.Model) (*scores, error) {
 	}
 	if len(s.narrow) > 0 && len(s.narrow) != s.features || s.columns != nil && len(s.columns) != s.features || len(d.Scaling.Center) > 0 && len(d.Scaling.Center) != s.features {
 		return nil, r.Refuse("there are weights for %d features, and the lists beside them are of other lengths", s.features)
+	}
+	if err := examples.CheckOrigins(d.Origins, s.features); err != nil {
+		return nil, err
 	}
 	s.uncenter(d.Scaling.Center)
 	return s, nil
@@ -187,6 +196,44 @@ func (s *scores) uncenter(center []float32) {
 		}
 		s.bias[c] = float32(sum)
 	}
+}
+
+// raised returns the bias of a row of weights for values that are counted from 0, in 64 bits.
+func (s *scores) raised(c int) float64 {
+	sum := float64(s.bias[c]) + s.origin
+	for _, o := range s.origins {
+		sum -= float64(s.weights[c*s.features+int(o.Feature)]) * o.Value
+	}
+	return sum
+}
+
+// originNotes says what a reader of tensors must subtract and add.
+func originNotes(m *model.Model) (notes []string, err error) {
+	var s struct {
+		origins []data.Origin
+		origin  float64
+	}
+	switch m.App {
+	case mfName:
+		f, err := readFactors(m)
+		if err != nil {
+			return nil, err
+		}
+		s.origin = f.origin
+	case mlrName, linearName:
+		f, err := readScores(m)
+		if err != nil {
+			return nil, err
+		}
+		s.origins, s.origin = f.origins, f.origin
+	}
+	if len(s.origins) > 0 {
+		notes = append(notes, fmt.Sprintf("%d of its columns are far from 0: `origins` of the details in `about` is to be subtracted from their values, in 64 bits, before weights multiply them", len(s.origins)))
+	}
+	if s.origin != 0 {
+		notes = append(notes, fmt.Sprintf("%.17g, which is `origin` of the details in `about`, is to be added to what it predicts, in 64 bits", s.origin))
+	}
+	return notes, nil
 }
 
 // named lists the numbers that stand for labels: 0 = "ham", 1 = "spam".

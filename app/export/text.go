@@ -122,7 +122,16 @@ func (t *linearText) write(w io.Writer) error {
 		t.line(b, func(c int) float32 { return t.weights[c*t.features+column] })
 		column++
 	}
-	t.line(b, func(c int) float32 { return t.bias[c] })
+	if t.origin == 0 && len(t.origins) == 0 {
+		t.line(b, func(c int) float32 { return t.bias[c] })
+	} else if t.differ {
+		fmt.Fprintf(b, "%.17g \n", t.raised(1)-t.raised(0))
+	} else {
+		for c := range t.bias {
+			fmt.Fprintf(b, "%.17g ", t.raised(c))
+		}
+		b.WriteByte('\n')
+	}
 	return b.Flush()
 }
 
@@ -155,6 +164,7 @@ type factors struct {
 	users, items   []string
 	uf, qf, ub, qb []float32
 	mean           float32
+	origin         float64 // what is added to all that is predicted
 }
 
 func readFactors(m *model.Model) (*factors, error) {
@@ -165,6 +175,13 @@ func readFactors(m *model.Model) (*factors, error) {
 	f.qf, f.ub, f.qb = r.Floats("item_factors", len(f.items), f.rank), r.Floats("user_bias", len(f.users)), r.Floats("item_bias", len(f.items))
 	if mean := r.Floats("mean", 1); len(mean) == 1 {
 		f.mean = mean[0]
+	}
+	if len(m.Details) > 0 {
+		var d struct {
+			Origin float64 `json:"origin"`
+		}
+		r.ReadDetails(&d)
+		f.origin = d.Origin
 	}
 	return f, r.Err()
 }
@@ -177,6 +194,9 @@ func newLIBMF(m *model.Model) (*File, error) {
 		return nil, err
 	}
 	f := &File{Format: LIBMF}
+	if t.origin != 0 {
+		f.Notes = append(f.Notes, fmt.Sprintf("LIBMF's numbers have 32 bits, and the ratings are far from 0: to what it predicts, %.17g is to be added", t.origin))
+	}
 	users, items := wholes(t.users), wholes(t.items)
 	if users == nil || items == nil {
 		users, items = nil, nil

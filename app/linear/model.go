@@ -111,7 +111,7 @@ func openModel(m *model.Model) (*predictor, error) {
 	if err := examples.CheckLabels(p.names); err != nil {
 		return nil, err
 	}
-	if err := examples.CheckOrigins(r, d.Origins, len(p.weights)); err != nil {
+	if err := examples.CheckOrigins(d.Origins, len(p.weights)); err != nil {
 		return nil, err
 	}
 	classes := d.Loss == lossLogistic || d.Loss == lossHinge || d.Loss == lossSquaredHinge

@@ -176,10 +176,10 @@ func open(m *model.Model) (*predictor, error) {
 	return d, r.Err()
 }
 
-// ratings is the set's columns, with ratings counted as the model counts them.
+// ratings returns the set's columns, with ratings counted as the model counts them.
 func (d *predictor) ratings(set *data.Set) (*data.RatingSet, error) {
 	r, err := ratings(set)
-	return r.From(d.folding.Origin), err
+	return r.CountedFrom(d.folding.Origin), err
 }
 
 // Read says that the model reads ratings.

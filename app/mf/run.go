@@ -36,7 +36,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 		return nil, err
 	}
 	if c.loss == lossWeighted {
-		return newWeightedRun(c, values, &in, set.From(0), test.From(0), from)
+		return newWeightedRun(c, values, &in, set.CountedFrom(0), test.CountedFrom(0), from)
 	}
 	heldOut := in.HeldOut(true) // while the data has its rows
 	p, err := newProblem(c, set, test)

@@ -234,10 +234,10 @@ func (d *predictor) readGiven(q *app.Question, text string) ([]given, error) {
 	}
 	switch {
 	case len(list) == 0:
-		return nil, bellows.Errorf(bellows.BadData, "read", subject, "none of the items is known to the model: %s", app.Some(strange)).
+		return nil, bellows.Errorf(bellows.BadData, "read", subject, "none of the items is known to the model: %s", app.FirstNames(strange)).
 			Hinted("its items are in items.txt of its folder")
 	case len(strange) > 0:
-		q.Note("%d of %d items are not known to the model: %s", len(strange), len(strange)+len(list), app.Some(strange))
+		q.Note("%d of %d items are not known to the model: %s", len(strange), len(strange)+len(list), app.FirstNames(strange))
 	}
 	return list, nil
 }

@@ -20,9 +20,9 @@ type details struct {
 	Features  int            `json:"features,omitempty"` // of the data, where the model has only those of features.txt
 	L2        float64        `json:"l2"`                 // at the end of training
 	L1        float64        `json:"l1,omitempty"`
-	Pace      float64        `json:"pace,omitempty"` // likewise: what steps were multiplied by
+	Pace      float64        `json:"pace,omitempty"`    // likewise: what steps were multiplied by
 	Origins   []data.Origin  `json:"origins,omitempty"` // of columns: what is subtracted from values before weights multiply them
-	Data      string         `json:"data,omitempty"` // digest of the rows, by which a run that begins with the model knows them
+	Data      string         `json:"data,omitempty"`    // digest of the rows, by which a run that begins with the model knows them
 }
 
 // scalingDetails is what models of older versions have: scores are bias[c] + sum over j of weights[c][j] times (x[j] - center[j]) there,
@@ -117,7 +117,7 @@ func openModel(m *model.Model, name string) (*predictor, error) {
 			return nil, r.Refuse("%s has %d features of %d, and there are weights for %d", examples.FeaturesFile, narrow.Count, wide, f)
 		}
 	}
-	if err := examples.CheckOrigins(r, d.Origins, f); err != nil {
+	if err := examples.CheckOrigins(d.Origins, f); err != nil {
 		return nil, err
 	}
 	if len(bias) == width {

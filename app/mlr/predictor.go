@@ -130,7 +130,7 @@ func (p *predictor) source(set *data.Set, op string) (examples.Source, error) {
 	return examples.Source{ExampleSet: of, Width: p.features, Lift: p.lift(of.Origins)}, nil
 }
 
-// lift is what scores have where values are counted from those origins.
+// lift returns what is added to scores if values are counted from those origins.
 func (p *predictor) lift(origins []data.Origin) []float64 {
 	return examples.Lift(origins, p.about.Origins, len(p.labels), p.features, func(c int, j int32) float32 { return p.table[int(j)*len(p.labels)+c] })
 }

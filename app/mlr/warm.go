@@ -177,7 +177,7 @@ func (w *warm) fill(p *problem) {
 			bias[c] += value * float64(v)
 		}
 	})
-	w.apart(p, bias)
+	w.addDistances(p, bias)
 	for j, k := range w.feature {
 		factor := p.scale.Factor[j]
 		if k < 0 || factor == 0 {
@@ -195,8 +195,8 @@ func (w *warm) fill(p *problem) {
 	}
 }
 
-// apart adds to the first bias what the model's origins and the run's are apart.
-func (w *warm) apart(p *problem, bias []float64) {
+// addDistances adds to the first bias what the distances between origins of the model and of the run come to.
+func (w *warm) addDistances(p *problem, bias []float64) {
 	apart := map[int32]float64{}
 	for _, o := range w.about.Origins {
 		apart[o.Feature] -= o.Value

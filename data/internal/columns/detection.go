@@ -55,7 +55,7 @@ type Detection struct {
 	Singular   []string // columns of text with a value for every other row, or more
 	Constant   []string // columns that are the same in all rows, as flags name them
 	Counting   []string // columns of numbers that count the rows
-	Coarse     []string // columns whose values differ by less than 64-bit numbers of their size hold
+	Coarse     []string // columns with differences that 64-bit numbers of their size cannot hold
 	CoarseMost float64  // the largest part of its spread that one of them loses
 	Dropped    int64    // sparse entries beyond Options.Features, tokens beyond Options.Words
 

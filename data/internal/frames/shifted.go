@@ -6,7 +6,7 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// spread is Spread of numbers less an origin: the difference is taken of what the file holds, and rounded then.
+// spread does what Spread does for numbers less an origin. It subtracts in 64 bits and rounds the difference.
 func (v *Vector) spread(to []float32, step int, origin float64) (missing, bad int) {
 	if origin == 0 {
 		return v.Spread(to, step)
@@ -44,7 +44,7 @@ func (v *Vector) spread(to []float32, step int, origin float64) (missing, bad in
 	return missing, bad
 }
 
-// spreadWide is spread of 64-bit floats.
+// spreadWide does what spread does for 64-bit floats.
 func spreadWide(values []float64, to []float32, step int, origin float64) (missing, bad int) {
 	bad = -1
 	for i, x := range values {
@@ -56,7 +56,7 @@ func spreadWide(values []float64, to []float32, step int, origin float64) (missi
 	return missing, bad
 }
 
-// magnitude is the size of a whole number.
+// magnitude returns the absolute value of a whole number.
 func magnitude(x int64) uint64 {
 	if x < 0 {
 		return -uint64(x)

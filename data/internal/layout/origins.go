@@ -42,12 +42,12 @@ func (p *Layout) FoundCoarse(d *columns.Detection) {
 	}
 }
 
-// shifts is what the parsers of sparse rows count from.
+// shifts returns what the parsers of sparse rows count from.
 func (p *Layout) shifts() lines.Shifts {
 	return lines.Shifts{Origins: p.Origins, LabelOrigin: p.Origin}
 }
 
-// sample is the first lines of what is looked at.
+// sample returns the first lines.
 func (d *Detector) sample(line []byte) []byte {
 	text, end := slices.Concat(line, []byte("\n"), d.below), 0
 	for range sampledLines {
@@ -129,7 +129,7 @@ func (d *Detector) sparseOrigins(p *Layout, line []byte) {
 	})
 }
 
-// features is the origins of a model's features, by their numbers from 0.
+// features returns the origins of a model's features, by their numbers from 0.
 func (r *Reading) features() []Origin {
 	if len(r.Features) == 0 {
 		return r.Origins

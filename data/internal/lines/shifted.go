@@ -70,7 +70,7 @@ func wholeNumber(field []byte) (negative bool, n uint64, ok bool) {
 	return negative, n, err == nil
 }
 
-// shifted is slowField of a column that has an origin.
+// shifted parses a field of a column that has an origin.
 func (l *CSV) shifted(text []byte, at, column int, origin float64, p *Piece) (value float32, end int, f *Fault) {
 	field, end, f := cutField(text, at, string(l.Separator))
 	if f != nil {
@@ -93,18 +93,24 @@ type Shifts struct {
 	seen        [][]float64 // by origin: the features' values, where they are sampled; else nil
 	exact       []float64   // by origin: the value in the row
 	met         []bool
+	alone       []float32 // by origin: what the last value that was noted has beyond it; of Vowpal Wabbit, as what follows
+	noted       []int     // values of the feature's own names in the row
+	times       []int     // values in the row
 }
 
 // begin forgets the row before.
 func (s *Shifts) begin() {
 	n := len(s.Origins)
-	s.exact, s.met = slices.Grow(s.exact[:0], n)[:n], slices.Grow(s.met[:0], n)[:n]
+	if len(s.exact) != n {
+		s.exact, s.met, s.alone, s.noted, s.times = make([]float64, n), make([]bool, n), make([]float32, n), make([]int, n), make([]int, n)
+	}
 	clear(s.exact)
 	clear(s.met)
+	clear(s.noted)
 }
 
-// at is the place of an index among the origins.
-func (s *Shifts) at(index int32) (int, bool) {
+// find returns the place of an index among the origins.
+func (s *Shifts) find(index int32) (int, bool) {
 	return slices.BinarySearchFunc(s.Origins, index, func(o Origin, index int32) int { return int(o.Feature) - int(index) })
 }
 
@@ -128,7 +134,7 @@ func (s *Shifts) end(p *Piece, from int, less func(k int) float32) {
 	}
 }
 
-// shift counts the entries of a line from their origins: those of the piece from a place on, which stand in the text from behind the label.
+// shift counts the entries of a line from their origins: those of the piece from a place on, which the text holds after the label.
 func (l *LIBSVM) shift(text []byte, p *Piece, from int) {
 	l.begin()
 	shifted := make([]float32, len(l.Origins))
@@ -143,7 +149,7 @@ func (l *LIBSVM) shift(text []byte, p *Piece, from int) {
 		i += len(field)
 		index, value, _ := bytes.Cut(field, []byte(":"))
 		n, _ := strconv.Atoi(string(index)) // it was parsed before, and so was the value
-		if k, ok := l.at(int32(n)); ok {
+		if k, ok := l.find(int32(n)); ok {
 			l.met[k] = true
 			l.exact[k], _ = Number64(value)
 			shifted[k], _ = Shifted(value, l.Origins[k].Value)
@@ -152,15 +158,25 @@ func (l *LIBSVM) shift(text []byte, p *Piece, from int) {
 	l.end(p, from, func(k int) float32 { return shifted[k] })
 }
 
-// note adds what a feature's value in 64 bits has beyond the value in the row.
-func (l *VW) note(index int32, exact float64, value float32) {
-	if k, ok := l.at(index); ok {
-		l.met[k] = true
-		l.exact[k] += exact - float64(value)
+// note adds what a feature's value has in 64 bits beyond the value in the row. field is the value as it is written, nil for 1.
+func (l *VW) note(index int32, field []byte, value float32) {
+	k, ok := l.find(index)
+	if !ok {
+		return
 	}
+	exact, o := 1.0, l.Origins[k].Value
+	less := float32(1 - o)
+	if field != nil { // it was parsed before
+		exact, _ = Number64(field)
+		less, _ = Shifted(field, o)
+	}
+	if l.alone[k], l.noted[k] = less, l.noted[k]+1; l.scale != 1 {
+		l.noted[k]++ // the product is not what is written
+	}
+	l.exact[k] += exact*l.scale - float64(value)
 }
 
-// exactWeight returns the weight of the namespace whose weight ends the text, in 64 bits.
+// exactWeight returns the weight that ends the text, that of a namespace, in 64 bits.
 func (l *VW) exactWeight(text []byte, weight float32) float64 {
 	if exact, err := Number64(text[bytes.LastIndexAny(text, "|:")+1:]); weight != 1 && err == nil {
 		return exact
@@ -168,18 +184,25 @@ func (l *VW) exactWeight(text []byte, weight float32) float64 {
 	return float64(weight)
 }
 
-// shift counts the entries of the row, which stand in the piece from a place on, from their origins. What names that meet in a feature add to it counts, too.
+// shift counts the entries of the row from their origins; they stand in the piece from a place on. Names that meet in a feature are added up first.
 func (l *VW) shift(p *Piece, from int) {
+	clear(l.times)
 	for _, e := range l.row {
-		if k, ok := l.at(int32(e >> 32)); ok {
+		if k, ok := l.find(int32(e >> 32)); ok {
 			l.met[k] = true
+			l.times[k]++
 			l.exact[k] += float64(math.Float32frombits(uint32(e)))
 		}
 	}
-	l.end(p, from, func(k int) float32 { return float32(l.exact[k] - l.Origins[k].Value) })
+	l.end(p, from, func(k int) float32 {
+		if l.noted[k] == 1 && l.times[k] == 1 {
+			return l.alone[k]
+		}
+		return float32(l.exact[k] - l.Origins[k].Value)
+	})
 }
 
-// Sampler is a parser of sparse rows whose values can be sampled.
+// Sampler is a parser of sparse rows that Sample takes.
 type Sampler interface {
 	Parser
 	shifts() *Shifts

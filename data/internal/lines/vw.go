@@ -272,12 +272,11 @@ func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
 			index := hash(text[i:end], seed) & mask
 			l.row = append(l.row, uint64(index)<<32|uint64(math.Float32bits(v)))
 			if l.Origins != nil {
-				exact := l.scale
+				var field []byte
 				if next > end {
-					x, _ := Number64(text[end+1 : next]) // it was parsed before
-					exact *= x
+					field = text[end+1 : next]
 				}
-				l.note(int32(index), exact, v)
+				l.note(int32(index), field, v)
 			}
 		}
 		i = next

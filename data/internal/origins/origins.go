@@ -3,9 +3,8 @@
 //
 // The caller's duties, in order: Add values of the first rows to a Sample of each column; ask Choose; read the values less the origin, by the difference in 64 bits.
 //
-// The choice holds for rows beyond the sample, too. An origin lies within the values of the column, and a column without one has values that are not far from 0
-// beside their spread. In both cases the largest number that is stored is at most some 17 times as large as the distance from the column's least value to its
-// largest, and rounding it to 32 bits costs at most a millionth of that distance.
+// The choice also holds for rows beyond the sample. An origin lies within the values of the column. A column without one has values that are not far from 0
+// beside their spread. In both cases no stored number is more than 17 times the column's range. So rounding it to 32 bits costs at most a millionth of the range.
 //
 // The package refuses to move a column that 32 bits hold as it is: whole numbers up to about a million.
 package origins

@@ -30,13 +30,15 @@ const (
 	Float  Type = 1 // float32
 	Int64  Type = 7
 	String Type = 8
+	Double Type = 11 // float64
 )
 
-// Tensor is a constant of a graph, row-major. One of Floats, Ints and Strings is set.
+// Tensor is a constant of a graph, row-major. One of Floats, Doubles, Ints and Strings is set.
 type Tensor struct {
 	Name    string
 	Shape   []int
 	Floats  []float32
+	Doubles []float64
 	Ints    []int64
 	Strings []string
 }
@@ -48,6 +50,8 @@ func (t *Tensor) Type() Type {
 		return Int64
 	case t.Strings != nil:
 		return String
+	case t.Doubles != nil:
+		return Double
 	}
 	return Float
 }
@@ -127,7 +131,7 @@ func (g *Graph) graph() (b []byte) {
 }
 
 // attributes are those of operators that are used, in the order in which they are written.
-var attributes = []string{"axis", "keepdims", "transB"}
+var attributes = []string{"axis", "keepdims", "to", "transB"}
 
 func (n *Node) encode() (b []byte) {
 	for _, s := range n.Inputs {
@@ -161,6 +165,9 @@ func (t *Tensor) encode() (b []byte) {
 	raw := make([]byte, 0, 4*len(t.Floats)+8*len(t.Ints))
 	for _, v := range t.Floats {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+	}
+	for _, v := range t.Doubles {
+		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
 	}
 	for _, v := range t.Ints {
 		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))

@@ -189,12 +189,16 @@ func tensor(t *onnx.Tensor, b []byte) error {
 		for ; len(raw) >= 4; raw = raw[4:] {
 			t.Floats = append(t.Floats, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
 		}
+	case onnx.Double:
+		for ; len(raw) >= 8; raw = raw[8:] {
+			t.Doubles = append(t.Doubles, math.Float64frombits(binary.LittleEndian.Uint64(raw)))
+		}
 	case onnx.Int64:
 		for ; len(raw) >= 8; raw = raw[8:] {
 			t.Ints = append(t.Ints, int64(binary.LittleEndian.Uint64(raw)))
 		}
 	}
-	if n := len(t.Floats) + len(t.Ints) + len(t.Strings); uint64(n) != count || len(raw) > 0 || n > 0 && t.Type() != kind {
+	if n := len(t.Floats) + len(t.Doubles) + len(t.Ints) + len(t.Strings); uint64(n) != count || len(raw) > 0 || n > 0 && t.Type() != kind {
 		return fmt.Errorf("tensor %q of type %d and shape %v has %d values", t.Name, kind, t.Shape, n)
 	}
 	return nil

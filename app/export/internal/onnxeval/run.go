@@ -56,7 +56,14 @@ func compute(n onnx.Node, args []onnx.Tensor) (onnx.Tensor, error) {
 		return gemm(args[0], args[1], args[2], n.Ints["transB"] == 1)
 	case "Mul":
 		return both(args[0], args[1], func(a, b float64) float64 { return a * b })
+	case "Sub":
+		return doubles(args[0], args[1], func(a, b float64) float64 { return a - b })
+	case "Cast":
+		return cast(args[0], onnx.Type(n.Ints["to"]))
 	case "Add":
+		if args[0].Doubles != nil {
+			return doubles(args[0], args[1], func(a, b float64) float64 { return a + b })
+		}
 		return both(args[0], args[1], func(a, b float64) float64 { return a + b })
 	case "Max":
 		out := onnx.Tensor{Shape: args[0].Shape}
@@ -141,6 +148,36 @@ func both(a, b onnx.Tensor, f func(a, b float64) float64) (onnx.Tensor, error) {
 		}
 	default:
 		return out, fmt.Errorf("shapes %v and %v do not go together", a.Shape, b.Shape)
+	}
+	return out, nil
+}
+
+// doubles computes a function of each row of a tensor of float64 and another that is as long as a row, or is one number.
+func doubles(a, b onnx.Tensor, f func(a, b float64) float64) (onnx.Tensor, error) {
+	if n := len(b.Doubles); n == 0 || len(a.Doubles)%n != 0 || n > 1 && n != a.Shape[len(a.Shape)-1] {
+		return onnx.Tensor{}, fmt.Errorf("shapes %v and %v do not go together", a.Shape, b.Shape)
+	}
+	out := onnx.Tensor{Shape: a.Shape}
+	for i, v := range a.Doubles {
+		out.Doubles = append(out.Doubles, f(v, b.Doubles[i%len(b.Doubles)]))
+	}
+	return out, nil
+}
+
+// cast rounds float64 to float32, or widens it.
+func cast(t onnx.Tensor, to onnx.Type) (onnx.Tensor, error) {
+	out := onnx.Tensor{Shape: t.Shape}
+	switch {
+	case to == onnx.Float && t.Doubles != nil:
+		for _, v := range t.Doubles {
+			out.Floats = append(out.Floats, float32(v))
+		}
+	case to == onnx.Double && t.Floats != nil:
+		for _, v := range t.Floats {
+			out.Doubles = append(out.Doubles, float64(v))
+		}
+	default:
+		return out, fmt.Errorf("no cast of type %d to %d", t.Type(), to)
 	}
 	return out, nil
 }
