@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -15,27 +16,33 @@ const (
 )
 
 // AppendNumber appends a predicted number: the value, which a model has as a 32-bit float, beyond the origin that it is counted from. Without an origin it is the
-// shortest text that reads back as the value; with one, the sum to the digit that is the value's ninth.
+// shortest text that reads back as the value. With one it is the sum, with as many decimals as the shortest texts of both have.
 func AppendNumber(line []byte, origin, value float64) []byte {
-	sum, bits := value, 32
 	if origin != 0 {
-		sum, bits = origin+value, 64
-		digits := 9
-		if value != 0 && sum != 0 {
-			digits += int(math.Floor(math.Log10(math.Abs(sum)))) - int(math.Floor(math.Log10(math.Abs(value))))
-		} else if value == 0 {
-			digits = 17
+		sum := origin + value
+		places := min(max(decimals(origin, 64), decimals(value, 32)), max(0, 15-int(math.Log10(max(1, math.Abs(sum))))))
+		line = strconv.AppendFloat(line, sum, 'f', places, 64)
+		if places > 0 {
+			line = bytes.TrimRight(bytes.TrimRight(line, "0"), ".")
 		}
-		if digits = max(1, digits); digits < 17 {
-			var text [32]byte
-			sum, _ = strconv.ParseFloat(string(strconv.AppendFloat(text[:0], sum, 'e', digits-1, 64)), 64) // that never fails
-		}
+		return line
 	}
 	format := byte('g')
-	if size := math.Abs(sum); size == 0 || size >= plainLeast && size < plainMost {
+	if size := math.Abs(value); size == 0 || size >= plainLeast && size < plainMost {
 		format = 'f'
 	}
-	return strconv.AppendFloat(line, sum, format, -1, bits)
+	return strconv.AppendFloat(line, value, format, -1, 32)
+}
+
+// decimals returns how many decimals the shortest text of a number has that reads back as it in so many bits.
+func decimals(x float64, bits int) int {
+	var buf [32]byte
+	mantissa, exponent, _ := bytes.Cut(strconv.AppendFloat(buf[:0], x, 'e', -1, bits), []byte("e"))
+	n, _ := strconv.Atoi(string(exponent)) // that never fails
+	if _, broken, found := bytes.Cut(mantissa, []byte(".")); found {
+		n -= len(broken)
+	}
+	return max(0, -n)
 }
 
 // Number returns a predicted number as answers have it: the value, beyond the origin that it is counted from.

@@ -102,7 +102,6 @@ func TestOffsetsDoNotMatter(t *testing.T) {
 		{"ridge sparse", wide, "libsvm", 0, milliseconds, map[string]string{"loss": "squared", "l2": "1e-6"}},
 		{"huber", "%v,%v,%.4f\n", "csv", 25_000_000, milliseconds, map[string]string{"loss": "huber", "l2": "1e-6"}},
 		{"logistic", "%v,%v,%.4f\n", "csv", 0, milliseconds, map[string]string{"loss": "logistic", "l2": "1e-3"}},
-		{"logistic sparse", wide, "libsvm", 0, milliseconds, map[string]string{"loss": "logistic", "l2": "1e-3"}},
 		{"softmax", "%v,%v,%.4f\n", "csv", 0, milliseconds, map[string]string{"loss": "softmax", "l2": "1e-3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
