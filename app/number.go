@@ -9,15 +9,12 @@ import (
 	"strings"
 )
 
-// The sizes of numbers that are written without an exponent.
-const (
-	plainLeast = 1e-5
-	plainMost  = 1e16
-)
+// plainMost is the size from which numbers are written with an exponent.
+const plainMost = 1e16
 
-// AppendNumber appends a predicted number: the value, which a model has as a 32-bit float, beyond the origin that it is counted from. Without an origin it is the
-// shortest text that reads back as the value. With one it is the sum, with as many decimals as the shortest texts of both have.
-func AppendNumber(line []byte, origin, value float64) []byte {
+// AppendNumber appends a predicted number: the value, which a model has as a 32-bit float, beyond the origin that it is counted from. Without an origin it has
+// so many digits, or all that read back as the value if it has more of them before the point. With one it is the sum, with as many decimals as the shortest texts of both have.
+func AppendNumber(line []byte, origin, value float64, digits int) []byte {
 	if origin != 0 {
 		sum := origin + value
 		places := min(max(decimals(origin, 64), decimals(value, 32)), max(0, 15-int(math.Log10(max(1, math.Abs(sum))))))
@@ -27,11 +24,10 @@ func AppendNumber(line []byte, origin, value float64) []byte {
 		}
 		return line
 	}
-	format := byte('g')
-	if size := math.Abs(value); size == 0 || size >= plainLeast && size < plainMost {
-		format = 'f'
+	if size := math.Abs(value); size >= math.Pow10(digits) && size < plainMost {
+		return strconv.AppendFloat(line, value, 'f', -1, 32)
 	}
-	return strconv.AppendFloat(line, value, format, -1, 32)
+	return strconv.AppendFloat(line, value, 'g', digits, 32)
 }
 
 // decimals returns how many decimals the shortest text of a number has that reads back as it in so many bits.
@@ -50,7 +46,7 @@ func Number(origin float64, value float32) any {
 	if origin == 0 {
 		return value
 	}
-	return json.Number(AppendNumber(nil, origin, float64(value)))
+	return json.Number(AppendNumber(nil, origin, float64(value), 7))
 }
 
 // namedMost is how many names a message lists.

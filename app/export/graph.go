@@ -189,7 +189,10 @@ func ratingGraph(g *onnx.Graph, m *model.Model, f *File) ([]listed, error) {
 		add("Add", "distance", nil, "offsets", "product")
 		raise(g, "rating", "distance", t.origin)
 	}
-	f.Notes = []string{"its users and items are the lines of users.txt and items.txt from 0, and -1 is one that the model does not know"}
+	if t.origin != 0 {
+		f.Notes = append(f.Notes, "its ratings are 64-bit floats")
+	}
+	f.Notes = append(f.Notes, "its users and items are the lines of users.txt and items.txt from 0, and -1 is one that the model does not know")
 	return []listed{{"users", t.users}, {"items", t.items}}, nil
 }
 

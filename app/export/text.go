@@ -138,6 +138,10 @@ func (t *linearText) write(w io.Writer) error {
 // line writes the weights of a feature, one a row, with a blank behind each as LIBLINEAR has it.
 func (t *linearText) line(b *bufio.Writer, weight func(c int) float32) {
 	var text []byte
+	bits := 32
+	if len(t.origins) > 0 { // the bias belongs to the very numbers
+		bits = 64
+	}
 	put := func(v float64, bits int) {
 		text = strconv.AppendFloat(text[:0], v, 'g', -1, bits)
 		b.Write(append(text, ' '))
@@ -146,7 +150,7 @@ func (t *linearText) line(b *bufio.Writer, weight func(c int) float32) {
 		put(float64(weight(1))-float64(weight(0)), 64)
 	} else {
 		for c := range t.bias {
-			put(float64(weight(c)), 32)
+			put(float64(weight(c)), bits)
 		}
 	}
 	b.WriteByte('\n')
