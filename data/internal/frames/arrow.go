@@ -22,6 +22,16 @@ type arrowFile struct {
 	limits  Limits
 }
 
+// OpenArrowFile reads the footer and the schema of a file of so many bytes.
+func OpenArrowFile(at io.ReaderAt, size int64, limits Limits) (f File, err error) {
+	defer caught(&err)
+	foot, err := openFooter(at, size, limits)
+	if err != nil {
+		return nil, err
+	}
+	return openMessages(&messages{mem: newAllocator(limits.Bytes), limits: limits, size: size, marked: true, footed: foot})
+}
+
 // OpenArrow reads the schema. size is that of the file, where it is one and not packed, else 0.
 func OpenArrow(from io.Reader, size int64, limits Limits) (f File, err error) {
 	defer caught(&err)
@@ -33,6 +43,15 @@ func OpenArrow(from io.Reader, size int64, limits Limits) (f File, err error) {
 		}
 		m.marked = true
 	}
+	f, err = openMessages(m)
+	if err != nil && m.marked && strings.Contains(err.Error(), "want=Schema") {
+		err = errNoSchema
+	}
+	return f, err
+}
+
+// openMessages reads the schema of messages.
+func openMessages(m *messages) (File, error) {
 	r, err := ipc.NewReaderFromMessageReader(m, ipc.WithAllocator(m.mem))
 	if err != nil {
 		return nil, early(err)
@@ -40,9 +59,9 @@ func OpenArrow(from io.Reader, size int64, limits Limits) (f File, err error) {
 	if err := m.settle(r.Schema()); err != nil {
 		return nil, err
 	}
-	a := &arrowFile{r: r, limits: limits}
-	if n := len(r.Schema().Fields()); n > limits.Columns {
-		return nil, fmt.Errorf("it has %d columns, the limit is %d", n, limits.Columns)
+	a := &arrowFile{r: r, limits: m.limits}
+	if n := len(r.Schema().Fields()); n > m.limits.Columns {
+		return nil, fmt.Errorf("it has %d columns, the limit is %d", n, m.limits.Columns)
 	}
 	for _, field := range r.Schema().Fields() {
 		a.columns = append(a.columns, Column{Name: strings.ToValidUTF8(field.Name, "\ufffd"), Odd: oddArrow(field.Type)})

@@ -31,8 +31,9 @@ type messages struct {
 	from   io.Reader
 	mem    *allocator
 	limits Limits
-	size   int64 // of the file; 0: nobody knows
-	marked bool  // it ends with a mark, as files do and streams may
+	size   int64   // of the file; 0: nobody knows
+	marked bool    // it ends with a mark, as files do and streams may
+	footed *footed // the file is read by its footer; nil: in the order in which it stands
 
 	schema *arrow.Schema
 	ids    []int64                  // of dictionaries, in the order of the fields
@@ -70,7 +71,13 @@ func (m *messages) Release() {
 // Message implements ipc.MessageReader: the next message, io.EOF behind the last. It is good until the next call.
 func (m *messages) Message() (*ipc.Message, error) {
 	m.Release()
-	meta, err := m.metadata()
+	var meta []byte
+	var err error
+	if m.footed != nil {
+		meta, err = m.footed.described(m)
+	} else {
+		meta, err = m.metadata()
+	}
 	if err != nil {
 		return nil, err
 	}

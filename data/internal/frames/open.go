@@ -1,6 +1,7 @@
 package frames
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -26,6 +27,8 @@ func Open(s *source.Stream, limits Limits) (f File, close func() error, err erro
 		return fail("the file is empty", "name a file with data, or leave it out")
 	case form == Neither:
 		return fail("this is neither a Parquet file, which begins with PAR1, nor an Arrow file or stream", "name its true format with --format, or write it again")
+	case form == Arrow && bytes.HasPrefix(s.Head, arrowMagic) && s.Packing == "" && !in.Pipe && !in.IsBlob():
+		return openAt(s, limits, OpenArrowFile)
 	case form == Arrow:
 		size := in.Size
 		if in.Pipe || s.Packing != "" {
@@ -47,12 +50,18 @@ func Open(s *source.Stream, limits Limits) (f File, close func() error, err erro
 		}
 		return f, close, nil
 	}
+	return openAt(s, limits, OpenParquet)
+}
+
+// openAt opens a file that is read here and there.
+func openAt(s *source.Stream, limits Limits, open func(at io.ReaderAt, size int64, limits Limits) (File, error)) (f File, close func() error, err error) {
+	in := s.In
 	s.Close()
 	at, err := os.Open(in.Path)
 	if err != nil {
 		return nil, nil, &lines.Error{File: in.Shown(), What: "cannot be opened: " + err.Error(), How: "check the path and its permissions", Err: err}
 	}
-	if f, err = OpenParquet(at, in.Size, limits); err != nil {
+	if f, err = open(at, in.Size, limits); err != nil {
 		at.Close()
 		return nil, nil, Explain(in, err)
 	}
@@ -93,6 +102,8 @@ func Explain(in source.Input, err error) *lines.Error {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "parquet: "), "arrow/ipc: ")
 	e := &lines.Error{File: in.Shown(), What: "its columns cannot be read: " + shortened(text), How: "the file is damaged or cut short; copy it again, or write it again", Err: err}
 	switch {
+	case errors.Is(err, errNoSchema):
+		e.What, e.How = text, "name the file itself, as it is on this machine and unpacked, or give an Arrow stream"
 	case errors.Is(err, ErrLimit):
 		e.How = "it is damaged, or its row groups or record batches are too large; write it with smaller ones"
 	case strings.Contains(text, "the limit"):
