@@ -43,6 +43,9 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 	if opt.Timed {
 		key = append(key, "timed", opt.Time, opt.TimeKept)
 	}
+	if opt.Missing != nil {
+		key = append(key, "missing", opt.Missing)
+	}
 	if opt.Weight != "" {
 		key = append(key, "weight", opt.Weight)
 	}

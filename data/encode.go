@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"bellows/data/internal/columns"
@@ -64,9 +65,9 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	}
 	width := len(t.Features)
 	e.Dense = make([]float32, rows*width)
-	missing := 0
+	numbers := 0
 	for _, p := range r.pieces {
-		missing += p.Missing
+		numbers += p.Missing
 	}
 	r.eachPiece(func(n int, p *piece) {
 		r.copyLabels(e.Label[starts[n]:], p)
@@ -82,11 +83,11 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 		}
 		*p = piece{}
 	})
-	if missing > 0 {
+	if numbers > 0 {
 		e.gaps = columns.FillIn(e.Dense, t.Features, e.Weight)
 	}
-	set.missing = r.missing(e.gaps, width)
-	r.layout.Found(&set.Detected, missing)
+	r.layout.Found(&set.Detected, numbers)
+	set.missing = r.missing(e.gaps, &set.Detected)
 	constant, counting := columns.Odd(e.Dense, t.Features)
 	set.Detected.Constant, set.Detected.Counting = append(set.Detected.Constant, constant...), counting
 	e.Features, e.Origins = width, columns.Origins(t.Features)
@@ -102,17 +103,32 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	return nil
 }
 
-// missing counts the missing values of each column of a table: numbers at the gaps, and text by what the workers have met.
-func (r *reader) missing(gaps []int64, width int) []int64 {
-	counts := make([]int64, width)
+// missing returns how many values of each column of a table are missing, numbers at the gaps and text as the workers met it, and notes the words
+// that stood for missing text although nobody chose them.
+func (r *reader) missing(gaps []int64, d *Detection) []int64 {
+	features := r.layout.Table.Features
+	counts := make([]int64, len(features))
 	for _, at := range gaps {
-		counts[at%int64(width)]++
+		counts[at%int64(len(features))]++
 	}
-	for _, w := range r.workers {
-		for j, l := range w.Levels {
-			if l != nil {
-				counts[j] += l.Missing
+	for j := range features {
+		all := map[string]int{}
+		for _, w := range r.workers {
+			if w.Levels == nil || w.Levels[j] == nil {
+				continue
 			}
+			n, words := w.Levels[j].TakeMissing()
+			counts[j] += int64(n)
+			d.Missing += n
+			for word, n := range words {
+				all[word] += n
+			}
+		}
+		if r.opt.Missing != nil {
+			continue // the words were chosen
+		}
+		for _, word := range slices.Sorted(maps.Keys(all)) {
+			d.Named = append(d.Named, columns.MissingWord{Column: features[j].Option(), Word: word, Rows: all[word]})
 		}
 	}
 	return counts

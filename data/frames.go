@@ -256,15 +256,16 @@ func (r *framesReader) stream() {
 
 // cells is what a worker puts values where rows have them with.
 func cells(p *layout.Layout, w *worker, opt *Options) *frames.Cells {
-	c := &frames.Cells{Keys: p.Keys, Used: p.Used, Times: p.Times}
+	c := &frames.Cells{Keys: p.Keys, Used: p.Used, Times: p.Times, Missing: p.Missing}
 	switch {
 	case p.Words:
 		c.Words = p.TextParser(&w.Numbers)
 	case p.Table == nil:
+		w.Users.Missing, w.Items.Missing = p.Missing, p.Missing
 		c.Users, c.Items, c.User, c.Item, c.Label, c.Origin = &w.Users, &w.Items, p.User, p.Item, p.Label, p.Origin
 	default:
 		if p.WordLabels {
-			w.Labels = &lines.Levels{Max: layout.ClassesMost, Buckets: 1}
+			w.Labels = &lines.Levels{Max: layout.ClassesMost, Buckets: 1, Missing: p.Missing}
 		} else if !opt.Unlabelled && !opt.Numbers {
 			c.Numerals, w.Numerals.All = &w.Numerals, p.Origin != 0
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,6 +43,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	}
 	slot := newSlot(ins, kind, &opt)
 	if set, ok := slot.open(); ok {
+		set.Detected.Partitions = source.PartitionKeys(ins)
 		return set.settledAs(&opt), nil
 	}
 	opt.Meter.Begin(progress.Part{Doing: "reading " + source.Named(ins), Unit: "bytes", Total: source.Size(ins)})
@@ -59,6 +61,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if err := opt.ended(ctx); err != nil {
 		return nil, err
 	}
+	set.Detected.Partitions = source.PartitionKeys(ins)
 	return set.settledAs(&opt), nil
 }
 
@@ -86,6 +89,9 @@ func (o *Options) complete(kind Kind) error {
 	}
 	if o.Weight != "" && kind != Examples {
 		return &Error{File: "column of weights " + strconv.Quote(o.Weight), What: "is for rows of examples, and these are " + kind.String(), How: "leave it out"}
+	}
+	if as := o.As; as != nil && o.Missing != nil && as.Missing != nil && !slices.Equal(o.Missing, as.Missing) {
+		return &Error{File: "--missing " + strconv.Quote(strings.Join(o.Missing, ",")), What: "the model was trained with the words " + strconv.Quote(strings.Join(as.Missing, ",")), How: "leave out --missing: the model keeps its words"}
 	}
 	if o.Separator != "" {
 		if _, err := lines.SeparatorOf(o.Separator); err != nil {
@@ -412,6 +418,12 @@ func (r *reader) begin(n int, j *job) error {
 		return r.beginDocuments(n, j)
 	}
 	d := &layout.Detector{Kind: r.kind, Opt: r.opt.layout(), In: r.ins[n]}
+	if separator, end := layout.SeparatorLine(j.text); end > 0 {
+		if d.Opt.Separator == "" {
+			d.Opt.Separator = separator
+		}
+		j.text, j.skipped = j.text[end:], 1
+	}
 	start, line := d.FirstRecord(j.text)
 	if line != nil {
 		d.Sample(j.text, start, r.opt.sampleBytes()-(len(j.buf)-len(j.text)))
@@ -426,14 +438,16 @@ func (r *reader) begin(n int, j *job) error {
 	next, f := d.Begin(r.layout, line, r.ins[0].Shown())
 	if f != nil {
 		f.At += start
-		return lines.Locate(r.ins[n].Shown(), j.text, f)
+		e := lines.Locate(r.ins[n].Shown(), j.text, f)
+		e.Line += j.skipped
+		return e
 	}
 	if r.layout == nil { // workers look at it from the first block on
 		r.layout = next
 	}
 	if next.Header && next.Keys == nil {
 		end := start + bytes.IndexByte(j.text[start:], '\n') + 1
-		j.skipped = bytes.Count(j.text[:end], []byte("\n"))
+		j.skipped += bytes.Count(j.text[:end], []byte("\n"))
 		j.text = j.text[end:]
 	}
 	return nil

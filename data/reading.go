@@ -27,6 +27,9 @@ func (r *reader) reading(set *Set) *Reading {
 	if p.Separator != "" && p.Keys == nil {
 		out.Separator = lines.SeparatorOption(p.Separator)
 	}
+	if r.kind == Ratings || p.Table != nil || p.WordLabels {
+		out.Missing = r.opt.missingWords()
+	}
 	if p.Format.Indexed() {
 		out.IndexBase = new(set.Examples.IndexBase)
 	}

@@ -210,6 +210,7 @@ func (f *flow) detected(set *Set) {
 		f.found, f.classes = d, map[any]bool{}
 	} else {
 		f.found.Rows, f.found.Tokens, f.found.Filled = f.found.Rows+d.Rows, f.found.Tokens+d.Tokens, f.found.Filled+d.Filled
+		f.found.Missing += d.Missing
 		f.found.Dropped, f.found.Unknown = f.found.Dropped+d.Dropped, f.found.Unknown+d.Unknown
 		if d.Weight != "" {
 			f.found.Weight = d.Weight

@@ -24,6 +24,7 @@ type evalReport struct {
 	Rows    int64              `json:"rows"`
 	Metrics map[string]float64 `json:"metrics"`
 	Unknown map[string]int64   `json:"unknown"` // what the model does not know, by what it is: "labels"
+	Missing int                `json:"missing"` // values that are missing
 	// Of models that name one of several classes.
 	Classes   []scores.Class `json:"classes,omitempty"`
 	Confusion [][]int64      `json:"confusion,omitempty"` // by the class of rows, then by the class that they are said to be of
@@ -63,7 +64,7 @@ func (c *Tool) eval(q *question, metrics string) error {
 	if err != nil {
 		return err
 	}
-	r.Metrics, r.Unknown, r.Timing = finiteMetrics(found.Metrics), q.unknown, q.stages.Timing()
+	r.Metrics, r.Unknown, r.Missing, r.Timing = finiteMetrics(found.Metrics), q.unknown, q.missing, q.stages.Timing()
 	r.Classes, r.Confusion = scores.Classes(found.Classes), found.Confusion
 	width := metricWidth
 	for _, m := range found.Metrics {

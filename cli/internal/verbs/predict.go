@@ -19,6 +19,7 @@ type predictReport struct {
 	App     string           `json:"app"`
 	Rows    int64            `json:"rows"`
 	Unknown map[string]int64 `json:"unknown"` // what the model does not know, by what it is: "users"
+	Missing int              `json:"missing"` // values that are missing
 	Out     string           `json:"out,omitempty"`
 	Seconds float64          `json:"seconds"` // of reading and predicting, which go together
 	stage.Timing
@@ -72,7 +73,7 @@ func (c *Tool) predict(q *question, names bool, out string) error {
 	q.showDetected(c, &detected)
 	q.unknown = run.Unknown()
 	c.tellUnknown(q, &detected)
-	return c.Object(predictReport{q.name, q.model.App, run.Rows(), q.unknown, out, time.Since(start).Seconds(), q.stages.Timing()})
+	return c.Object(predictReport{q.name, q.model.App, run.Rows(), q.unknown, q.missing, out, time.Since(start).Seconds(), q.stages.Timing()})
 }
 
 // outlet is where predictions go.

@@ -31,6 +31,7 @@ type question struct {
 	ctx       context.Context // of the command
 	stages    *stage.Stages
 	unknown   map[string]int64 // what in the data the model does not know, by what it is; without zeros
+	missing   int              // values of the data that are missing
 }
 
 // questionCommand gives a command its arguments, the flags that say how DATA is read, and what it does with a model that is open. The
@@ -130,6 +131,7 @@ func (c *Tool) tellUnknown(q *question, d *data.Detection) {
 	if q.kind == data.Documents {
 		dropped = "words"
 	}
+	q.missing = d.Missing
 	q.unknown[dropped] += d.Dropped
 	q.unknown["categories"] += d.Unknown
 	maps.DeleteFunc(q.unknown, func(_ string, n int64) bool { return n == 0 })

@@ -49,6 +49,7 @@ type result struct {
 	Audit             audited.Run        `json:"audit"`
 	Reconfigurations  []any              `json:"reconfigurations"`
 	Recoveries        []lives.Recovery   `json:"recoveries"`
+	Missing           int                `json:"missing"`  // values of DATA that are missing
 	Warnings          []string           `json:"warnings"` // what may be wrong with the model or with its figures
 	Interrupted       bool               `json:"interrupted"`
 	Model             string             `json:"model"`
@@ -244,7 +245,7 @@ func (t *training) result(m *model.Model, res *node.Result, so run.Progress, che
 		r.Baseline = &objective{b.Name, b.Value}
 		t.compare(r)
 	}
-	r.Warnings = append([]string{}, t.warnings...)
+	r.Missing, r.Warnings = t.inputs.set.Detected.Missing, append([]string{}, t.warnings...)
 	return r, nil
 }
 

@@ -50,6 +50,7 @@ type readOptions struct {
 	stopWords                                                                                            string
 	hashBits, ngrams                                                                                     int
 	quadratic                                                                                            []string
+	missing                                                                                              wordsFlag
 }
 
 func (o *trainOptions) register(f *pflag.FlagSet) {
@@ -109,7 +110,8 @@ func (o *trainOptions) registerHoldout(f *pflag.FlagSet, kind data.Kind) {
 var meaning = map[string][]data.Kind{
 	"user": {data.Ratings}, "item": {data.Ratings}, "rating": {data.Ratings},
 	"label": {data.Ratings, data.Examples}, "weight": {data.Examples}, "ignore": {data.Examples}, "categorical": {data.Examples},
-	"base": {data.Examples}, "hash-bits": {data.Examples}, "quadratic": {data.Examples},
+	"missing": {data.Ratings, data.Examples},
+	"base":    {data.Examples}, "hash-bits": {data.Examples}, "quadratic": {data.Examples},
 	"vocab":      {data.Documents},
 	"text":       {data.Documents},
 	"stop-words": {data.Documents}, "ngrams": {data.Examples, data.Documents},
@@ -165,6 +167,7 @@ func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.text, "text", "", "`key` of the documents' text in JSON lines (default: found by its name)")
 	f.StringVar(&r.stopWords, "stop-words", "", "words to leave out of text: "+data.English+", or a `file` of them, one a line (default: none, or those of the model)")
 	f.IntVar(&r.ngrams, "ngrams", 0, "2: each two `words` of text that follow each other are a word, too, such as new_york, and each two names in a namespace of Vowpal Wabbit a feature; 1: they are not (default: 1, or as the model has it)")
+	f.Var(&r.missing, "missing", "`words` for missing values, separated by commas; '' is the empty one alone (default: NA, NaN, …)")
 	f.StringVar(&r.base, "base", "", "first index of LIBSVM: 0 or 1 (default: detected)")
 }
 
@@ -203,6 +206,9 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 		return o, line.BadFlag("ngrams", strconv.Itoa(r.ngrams), "it must be 1 or 2")
 	}
 	o.HashBits, o.Quadratic, o.Ngrams = r.hashBits, r.quadratic, r.ngrams
+	if r.missing.given {
+		o.Missing = r.missing.words
+	}
 	o.Ignore, o.Categorical = listOf(r.ignore), listOf(r.categorical)
 	return o, nil
 }
@@ -214,6 +220,24 @@ func (r readOptions) lists() []string {
 	}
 	return []string{r.stopWords}
 }
+
+// wordsFlag is the value of a flag that lists words, of which there may be none.
+type wordsFlag struct {
+	words []string
+	given bool
+}
+
+// String implements pflag.Value.
+func (w *wordsFlag) String() string { return strings.Join(w.words, ",") }
+
+// Set implements pflag.Value.
+func (w *wordsFlag) Set(text string) error {
+	w.words, w.given = append([]string{}, listOf(text)...), true
+	return nil
+}
+
+// Type implements pflag.Value.
+func (w *wordsFlag) Type() string { return "words" }
 
 // listOf is what commas separate.
 func listOf(text string) []string {
@@ -237,6 +261,9 @@ func (r readOptions) given() map[string]string {
 	}
 	if r.ngrams != 0 {
 		out["ngrams"] = strconv.Itoa(r.ngrams)
+	}
+	if r.missing.given {
+		out["missing"] = r.missing.String()
 	}
 	if r.hashBits != 0 {
 		out["hash-bits"] = strconv.Itoa(r.hashBits)

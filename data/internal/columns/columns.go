@@ -14,6 +14,7 @@ import (
 	"fmt"
 
 	"bellows/data/internal/lines"
+	"bellows/data/internal/missing"
 )
 
 // The bounds of columns of text.
@@ -51,19 +52,19 @@ func (c *Column) Width() int {
 	return 1
 }
 
-// Numbering is how a worker numbers the values of a column of text.
-func (c *Column) Numbering() *lines.Levels {
+// Numbering is how a worker numbers the values of a column of text, by the rule of what is missing.
+func (c *Column) Numbering(rule *missing.Rule) *lines.Levels {
 	switch {
 	case c.Open:
-		return &lines.Levels{Max: LevelsMax, Buckets: Buckets}
+		return &lines.Levels{Max: LevelsMax, Buckets: Buckets, Missing: rule}
 	case c.Buckets > 0:
-		return &lines.Levels{Buckets: c.Buckets}
+		return &lines.Levels{Buckets: c.Buckets, Missing: rule}
 	}
 	known := make(map[string]int32, len(c.Levels))
 	for at, name := range c.Levels {
 		known[name] = int32(at)
 	}
-	return &lines.Levels{Known: known}
+	return &lines.Levels{Known: known, Missing: rule}
 }
 
 // Option is how a flag names the column.

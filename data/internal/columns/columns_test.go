@@ -22,7 +22,7 @@ func table(t *testing.T, text string) (first []lines.Field, seen []Sampled) {
 	if f != nil {
 		t.Fatal(f.What)
 	}
-	return first, Sample([]byte(rows), separator, first)
+	return first, Sample(nil, []byte(rows), separator, first)
 }
 
 // settled is what becomes of the columns of a text with a header.

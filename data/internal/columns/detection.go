@@ -35,32 +35,41 @@ type Detection struct {
 	Columns    string // ratings: which columns were taken, as the sentence has it
 	Files      int
 	Rows       int
-	Users      int      // ratings
-	Items      int      // ratings
-	Features   int      // examples
-	Classes    int      // distinct labels when all are whole numbers and few, else 0
-	Numbers    bool     // labels are numbers to predict: the distinct ones are no classes
-	Words      int      // documents: size of the vocabulary
-	Tokens     int64    // documents
-	Stops      int      // text: words on the list of those that are left out
-	Pairs      bool     // text and Vowpal Wabbit: two words, or names, that follow each other are one, too
-	Rare       int      // text: words of a single document, left out
-	Common     int      // text: words of most documents, left out
-	Texts      int      // columns of text
-	Weightless int      // rows of weight 0, which are left out
-	Ignored    int      // columns that were left out
-	Filled     int      // missing values that became the mean of their column
-	Unknown    int64    // values of text that are not among the columns' levels, see Options.As
-	Hashed     []string // columns of text with too many values to tell apart
-	Singular   []string // columns of text with a value for every other row, or more
-	Constant   []string // columns that are the same in all rows, as flags name them
-	Counting   []string // columns of numbers that count the rows
-	Coarse     []string // columns with differences that 64-bit numbers of their size cannot hold
-	CoarseMost float64  // the largest part of its spread that one of them loses
-	Dropped    int64    // sparse entries beyond Options.Features, tokens beyond Options.Words
+	Users      int           // ratings
+	Items      int           // ratings
+	Features   int           // examples
+	Classes    int           // distinct labels when all are whole numbers and few, else 0
+	Numbers    bool          // labels are numbers to predict: the distinct ones are no classes
+	Words      int           // documents: size of the vocabulary
+	Tokens     int64         // documents
+	Stops      int           // text: words on the list of those that are left out
+	Pairs      bool          // text and Vowpal Wabbit: two words, or names, that follow each other are one, too
+	Rare       int           // text: words of a single document, left out
+	Common     int           // text: words of most documents, left out
+	Texts      int           // columns of text
+	Weightless int           // rows of weight 0, which are left out
+	Ignored    int           // columns that were left out
+	Filled     int           // missing values that became the mean of their column
+	Missing    int           // values that are missing: those that were filled in, and those of columns of text
+	Named      []MissingWord // words of columns of text that stand for a missing value, though nobody said so
+	Partitions []string      // keys of folders called key=value that the inputs lie in, which are not read as columns
+	Unknown    int64         // values of text that are not among the columns' levels, see Options.As
+	Hashed     []string      // columns of text with too many values to tell apart
+	Singular   []string      // columns of text with a value for every other row, or more
+	Constant   []string      // columns that are the same in all rows, as flags name them
+	Counting   []string      // columns of numbers that count the rows
+	Coarse     []string      // columns with differences that 64-bit numbers of their size cannot hold
+	CoarseMost float64       // the largest part of its spread that one of them loses
+	Dropped    int64         // sparse entries beyond Options.Features, tokens beyond Options.Words
 
 	FromCache    bool   // columns came from the cache
 	CacheProblem string // why the columns could not be stored, else ""
+}
+
+// MissingWord is a word that stands for a missing value in a column of text.
+type MissingWord struct {
+	Column, Word string
+	Rows         int
 }
 
 // CacheUnusable says whether the cache could not take the columns, and will not the next time.
@@ -151,14 +160,27 @@ func (d Detection) columns() (parts []string) {
 	if d.Filled > 0 {
 		parts = append(parts, lines.Counted(d.Filled, "missing value")+" filled in by the mean")
 	}
+	if n := d.Missing - d.Filled; n > 0 {
+		parts = append(parts, lines.Counted(n, "missing value")+" of text")
+	}
 	if d.Unknown > 0 {
 		parts = append(parts, lines.Counted(int(d.Unknown), "value")+" of unknown categories ignored")
 	}
 	return parts
 }
 
+// wordsMost bounds the words for a missing value that are warned of.
+const wordsMost = 8
+
 // Warnings are what about the columns may not be as meant, a sentence each with the remedy.
 func (d Detection) Warnings() (list []string) {
+	for _, w := range d.Named[:min(len(d.Named), wordsMost)] {
+		list = append(list, fmt.Sprintf("column %s has %s in %s, which stands for a missing value; if it is a category, keep it with --missing ''",
+			w.Column, lines.Quoted([]byte(w.Word)), lines.Counted(w.Rows, "row")))
+	}
+	for _, key := range d.Partitions {
+		list = append(list, fmt.Sprintf("column %s is only in the names of folders, and is left out; write it into the files to train on it", key))
+	}
 	for _, w := range []struct {
 		columns   []string
 		one, many string

@@ -8,22 +8,26 @@ import (
 	"unicode/utf8"
 
 	"bellows/data/internal/lines"
+	"bellows/data/internal/missing"
 	"bellows/data/internal/origins"
 )
 
 // Sampled is what the first rows hold in one column.
 type Sampled struct {
 	numbers, words, wrong int
+	kept                  int  // words for what is missing that are kept as text
 	repeats               bool // one of them is the field of the first line
 	values                origins.Sample
 }
 
 // Text reports whether the column is one of text: more of its values are words than numbers.
-func (s Sampled) Text() bool { return s.words > s.numbers+s.wrong }
+func (s Sampled) Text() bool {
+	return s.words > s.numbers+s.wrong || s.kept > 0 && s.numbers+s.wrong == 0
+}
 
-// Add takes one field.
-func (s *Sampled) Add(field, first []byte) {
-	switch lines.SortOf(field) {
+// Add takes one field, by the rule of what is missing.
+func (s *Sampled) Add(rule *missing.Rule, field, first []byte) {
+	switch lines.SortBy(rule, field) {
 	case lines.SortNumber:
 		s.numbers++
 		if !s.values.Full() {
@@ -35,12 +39,14 @@ func (s *Sampled) Add(field, first []byte) {
 		s.words++
 	case lines.SortWrong:
 		s.wrong++
+	case lines.SortKept:
+		s.kept++
 	}
 	s.repeats = s.repeats || bytes.Equal(field, first)
 }
 
 // Sample looks at the rows below a first line.
-func Sample(rows []byte, separator string, first []lines.Field) []Sampled {
+func Sample(rule *missing.Rule, rows []byte, separator string, first []lines.Field) []Sampled {
 	seen := make([]Sampled, len(first))
 	for line := range bytes.Lines(rows) {
 		fields, f := lines.Fields(bytes.TrimRight(line, "\r\n"), separator)
@@ -54,7 +60,7 @@ func Sample(rows []byte, separator string, first []lines.Field) []Sampled {
 			continue
 		}
 		for i, field := range fields {
-			seen[i].Add(field.Text, first[i].Text)
+			seen[i].Add(rule, field.Text, first[i].Text)
 		}
 	}
 	return seen

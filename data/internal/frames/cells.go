@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows/data/internal/lines"
+	"bellows/data/internal/missing"
 	"bellows/data/internal/roles"
 )
 
@@ -22,6 +23,7 @@ type Cells struct {
 	Block  int32 // the number of the vectors, ascending
 
 	Numerals *lines.Numerals // of labels that are numbers; nil: not noted
+	Missing  *missing.Rule   // which values are missing; nil: the default
 
 	Words             *lines.Text // documents: what their text is parsed by; else nil
 	Users, Items      *lines.IDs  // ratings; else nil
@@ -99,8 +101,11 @@ func (c *Cells) place(k int) string { return " of column " + lines.Quoted([]byte
 // numbers takes a column of numbers.
 func (c *Cells) numbers(k int, v *Vector, rows int, to []float32, step int, origin float64, p *lines.Piece) *lines.Fault {
 	if v.Text == nil {
-		missing, bad := v.spread(to, step, origin)
-		p.Missing += missing
+		gone, bad := v.spread(to, step, origin)
+		p.Missing += gone
+		if c.Missing.Numeric() {
+			p.Missing += c.remove(v, to, rows, step)
+		}
 		if bad < 0 {
 			return nil
 		}
@@ -109,7 +114,7 @@ func (c *Cells) numbers(k int, v *Vector, rows int, to []float32, step int, orig
 	}
 	for i := range rows {
 		field := v.Text[i]
-		if v.Missing(i) || lines.SortOf(field) == lines.SortMissing {
+		if v.Missing(i) || c.Missing.Number(field) {
 			to[i*step] = lines.NotThere
 			p.Missing++
 			continue
@@ -156,10 +161,18 @@ func (c *Cells) labels(k int, v *Vector, rows int, u *lines.Use, p *lines.Piece,
 		origin = u.Origin
 	}
 	if u != nil && u.Levels != nil {
+		if f := c.missingLabels(k, v, rows); f != nil {
+			return f
+		}
 		return c.levels(k, v, rows, u.Levels, to, 1)
 	}
 	if u != nil && c.Numerals != nil {
 		c.note(v, rows, p)
+	}
+	if c.Missing.Numeric() {
+		if f := c.missingTargets(k, v, rows); f != nil {
+			return f
+		}
 	}
 	if v.Text == nil {
 		_, bad := v.spread(to, 1, origin)
@@ -187,6 +200,47 @@ func (c *Cells) badLabel(field []byte, noun string, k int) *lines.Fault {
 		f.How = lines.TextLabels(f.How, c.Keys[k])
 	}
 	return f
+}
+
+// remove makes numbers missing that are among the words, and returns how many.
+func (c *Cells) remove(v *Vector, to []float32, rows, step int) (gone int) {
+	for i := range rows {
+		if x := to[i*step]; x == x && c.missingNumber(v, i) {
+			to[i*step] = lines.NotThere
+			gone++
+		}
+	}
+	return gone
+}
+
+// missingTargets is missingLabels of labels that are numbers.
+func (c *Cells) missingTargets(k int, v *Vector, rows int) *lines.Fault {
+	for i := range rows {
+		if v.Text != nil && c.Missing.Number(v.Text[i]) || v.Text == nil && c.missingNumber(v, i) {
+			c.Row = i
+			return lines.MissingLabel(v.Append(c.text[:0], i), c.place(k))
+		}
+	}
+	return nil
+}
+
+// missingNumber reports whether the number of a row is one of the words for what is missing.
+func (c *Cells) missingNumber(v *Vector, row int) bool {
+	if v.F32 != nil {
+		return c.Missing.Value32(v.F32[row])
+	}
+	return c.Missing.Value(v.float(row))
+}
+
+// missingLabels is the fault of the first label that is one of the words for what is missing.
+func (c *Cells) missingLabels(k int, v *Vector, rows int) *lines.Fault {
+	for i := range rows {
+		if c.text = v.Append(c.text[:0], i); c.Missing.Text(c.text) {
+			c.Row = i
+			return lines.MissingLabel(c.text, c.place(k))
+		}
+	}
+	return nil
 }
 
 // times64 takes the times of rows.
@@ -231,6 +285,9 @@ func (c *Cells) ids(k int, v *Vector, rows int, ids *lines.IDs, to []int32, noun
 		case len(c.text) == 0:
 			c.Row = i
 			return nil, &lines.Fault{What: "the " + noun + c.place(k) + " is missing", How: "fill it in, or leave the row out: what is missing is not guessed"}
+		case !ok && ids.Gone(c.text):
+			c.Row = i
+			return nil, lines.MissingID(c.text, noun)
 		case !ok:
 			c.Row = i
 			return nil, &lines.Fault{What: fmt.Sprintf("the %s %s%s is not printable UTF-8", noun, lines.Quoted(c.text), c.place(k)), How: "name another column, or write it as text"}

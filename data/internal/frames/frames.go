@@ -110,6 +110,21 @@ func (v *Vector) Missing(row int) bool {
 	return false
 }
 
+// float returns a number as a 64-bit float. It has nothing to do with text.
+func (v *Vector) float(row int) float64 {
+	switch {
+	case v.F32 != nil:
+		return float64(v.F32[row])
+	case v.F64 != nil:
+		return v.F64[row]
+	case v.U64 != nil:
+		return float64(v.U64[row])
+	case v.Wide != nil:
+		return decimal(v.Wide[row], v.Scale)
+	}
+	return float64(v.I64[row]) / math.Pow10(v.Scale)
+}
+
 // Append appends a value as a CSV file would have it, without quotes; a missing one is empty.
 func (v *Vector) Append(to []byte, row int) []byte {
 	switch {

@@ -21,19 +21,17 @@ func (v *Vector) spread(to []float32, step int, origin float64) (missing, bad in
 		missing, bad = spreadWide(less, to, step, origin)
 	case v.F64 != nil:
 		missing, bad = spreadWide(v.F64, to, step, origin)
-	default:
-		negative := origin < 0
-		from := uint64(0)
-		if whole {
-			from = uint64(math.Abs(origin))
-		}
+	case v.Scale == 0 && v.I64 != nil && whole:
+		negative, from := origin < 0, uint64(math.Abs(origin))
 		for i, x := range v.I64 {
-			if whole && (x < 0) == negative {
+			if (x < 0) == negative {
 				to[i*step] = lines.Difference(magnitude(x), from, negative)
 			} else {
 				to[i*step] = float32(float64(x) - origin)
 			}
 		}
+	default:
+		bad = v.spreadText(to, step, origin)
 	}
 	for i, null := range v.Null {
 		if null && to[i*step] == to[i*step] {
@@ -42,6 +40,24 @@ func (v *Vector) spread(to []float32, step int, origin float64) (missing, bad in
 		}
 	}
 	return missing, bad
+}
+
+// spreadText does what spread does for numbers that may have more digits than a 64-bit float: it takes each as it is written. It counts none that is missing.
+func (v *Vector) spreadText(to []float32, step int, origin float64) (bad int) {
+	bad = -1
+	var text []byte
+	for i := range v.Rows() {
+		if v.Missing(i) {
+			to[i*step] = 0
+			continue
+		}
+		text = v.Append(text[:0], i)
+		x, err := lines.Shifted(text, origin)
+		if to[i*step] = x; err != nil && bad < 0 {
+			bad = i
+		}
+	}
+	return bad
 }
 
 // spreadWide does what spread does for 64-bit floats.

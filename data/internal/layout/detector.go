@@ -45,7 +45,10 @@ func (d *Detector) layout(line []byte) (*Layout, *lines.Fault) {
 	if bagName.MatchString(path.Base(d.In.Name)) && d.Opt.Format == "" {
 		return nil, &lines.Fault{Width: len(line), What: "the file is named as bags of words are, which hold documents, not " + d.Kind.String(), How: "train an app for documents, such as lda; or say with --format what else it is"}
 	}
-	p := &Layout{Format: d.format(line), Label: -1}
+	p := &Layout{Format: d.format(line), Label: -1, Missing: d.Opt.Missing}
+	if f := d.disguised(line, p.Format); f != nil {
+		return nil, f
+	}
 	if p.Format.Documents() {
 		return nil, &lines.Fault{Width: 1, What: p.Format.Shown() + " holds documents, not " + d.Kind.String(), How: "name another format, or train an app for documents"}
 	}
@@ -171,7 +174,7 @@ func (d *Detector) indexed(p *Layout, line []byte) *lines.Fault {
 	var labels columns.Sampled
 	for line := range bytes.Lines(slices.Concat(line, []byte("\n"), d.below)) {
 		if fields := bytes.Fields(line); len(fields) > 0 && fields[0][0] != '#' && !isEntry(fields[0]) {
-			labels.Add(fields[0], nil)
+			labels.Add(d.Opt.Missing, fields[0], nil)
 		}
 	}
 	p.WordLabels = labels.Text() || d.Opt.As != nil && d.Opt.As.TextLabels
@@ -235,6 +238,39 @@ func (d *Detector) format(line []byte) Format {
 		return LIBSVM // a row of zeros
 	}
 	return ""
+}
+
+// SeparatorLine finds the line sep=; that spreadsheets write above a table, with any separator. end is the position behind the line, 0 where the
+// text does not begin with one.
+func SeparatorLine(text []byte) (separator string, end int) {
+	end = bytes.IndexByte(text[:min(len(text), 16)], '\n') + 1
+	line := bytes.Trim(bytes.TrimRight(text[:end], "\r\n"), `"`)
+	if rest, found := bytes.CutPrefix(bytes.ToLower(line), []byte("sep=")); found && len(rest) == 1 && rest[0] != '"' {
+		if _, err := lines.SeparatorOf(string(rest)); err == nil {
+			return string(rest), end
+		}
+	}
+	return "", 0
+}
+
+// disguised is the fault of a line that could be one of LIBSVM, though the name of its file says that it is a table: the label, then indices that
+// ascend, each with a number.
+func (d *Detector) disguised(line []byte, format Format) *lines.Fault {
+	fields := bytes.Fields(line)
+	if d.Kind != Examples || d.Opt.Format != "" || d.Opt.As != nil || !format.columnar() || len(fields) < 2 || isEntry(fields[0]) {
+		return nil
+	}
+	last := -1
+	for _, field := range fields[1:] {
+		index, value, found := bytes.Cut(field, []byte(":"))
+		n, err := strconv.Atoi(string(index))
+		if !found || err != nil || n <= last || !lines.IsNumber(value) {
+			return nil
+		}
+		last = n
+	}
+	return &lines.Fault{Width: len(line), What: "the file is named as a " + format.Shown() + " is, and its first line looks like LIBSVM",
+		How: "say which it is: --format libsvm, or --format " + string(format)}
 }
 
 // isEntry reports whether a field looks like index:value.

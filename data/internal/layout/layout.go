@@ -18,6 +18,7 @@ import (
 
 	"bellows/data/internal/columns"
 	"bellows/data/internal/lines"
+	"bellows/data/internal/missing"
 )
 
 // ClassesMost bounds the distinct whole labels that are called classes.
@@ -40,6 +41,7 @@ type Layout struct {
 
 	WordLabels bool // labels are text
 
+	Missing *missing.Rule  // which fields stand for a value that is missing
 	Origin  float64        // what labels that are numbers, or ratings, are counted from
 	Origins []lines.Origin // of sparse features, by index as it is written, ascending
 	Coarse  []Coarse       // what loses digits all the same

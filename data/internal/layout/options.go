@@ -1,5 +1,7 @@
 package layout
 
+import "bellows/data/internal/missing"
+
 // Options are what the command asks for, as data.Options has them with the same names. The zero value leaves everything open.
 type Options struct {
 	Format                                                              Format
@@ -14,4 +16,5 @@ type Options struct {
 	Unlabelled, Numbers                                                 bool
 	As                                                                  *Reading
 	Grow, Complete                                                      bool
+	Missing                                                             *missing.Rule
 }

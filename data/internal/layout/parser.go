@@ -52,7 +52,7 @@ func (p *Layout) bars(opt *Options) []bool {
 // lineParser makes the parser of lines, as which JSON lines are read, too.
 func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 	if p.WordLabels {
-		w.Labels = &lines.Levels{Max: ClassesMost, Buckets: 1}
+		w.Labels = &lines.Levels{Max: ClassesMost, Buckets: 1, Missing: p.Missing}
 	}
 	var numerals *lines.Numerals
 	w.Numerals.All = p.Origin != 0
@@ -75,6 +75,7 @@ func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 	case p.Format == Text, p.Words:
 		return p.TextParser(w)
 	case !p.Format.Indexed():
+		w.Users.Missing, w.Items.Missing = p.Missing, p.Missing
 		return &lines.Triples{Separator: p.Separator, Fields: p.Columns, Roles: p.Roles, Times: p.Times, Users: &w.Users, Items: &w.Items, Origin: p.Origin}
 	}
 	l := &lines.LIBSVM{LibFM: p.Format == LibFM, IndexMax: opt.FeaturesMost - 1, Labels: w.Labels, Numerals: numerals, Shifts: p.shifts()}
@@ -86,7 +87,7 @@ func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 
 // tableParser is the parser of CSV and TSV.
 func (p *Layout) tableParser(w *Numbers, numerals *lines.Numerals) lines.Parser {
-	csv := lines.CSV{Separator: p.Separator[0], Columns: p.Columns, Label: p.Label, Names: p.Names, Numerals: numerals}
+	csv := lines.CSV{Separator: p.Separator[0], Columns: p.Columns, Label: p.Label, Names: p.Names, Numerals: numerals, Missing: p.Missing}
 	if p.Times == nil && p.Table.Weight < 0 && p.Table.Plain() {
 		return &csv
 	}
@@ -100,7 +101,7 @@ func (p *Layout) Uses(w *Numbers) []lines.Use {
 	w.Levels = make([]*lines.Levels, len(t.Features))
 	for j := range t.Features {
 		if c := &t.Features[j]; c.Text() {
-			w.Levels[j] = c.Numbering()
+			w.Levels[j] = c.Numbering(p.Missing)
 		}
 	}
 	for i, at := range t.Place {

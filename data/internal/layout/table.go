@@ -14,7 +14,7 @@ const singularLeast = 20
 
 // Found fills in what the layout of a table says, in which so many numbers are missing.
 func (p *Layout) Found(d *columns.Detection, missing int) {
-	d.Filled, d.Ignored, d.Choice = missing, len(p.Table.Ignored), p.Table.Choice
+	d.Filled, d.Missing, d.Ignored, d.Choice = missing, missing, len(p.Table.Ignored), p.Table.Choice
 	switch {
 	case p.Label >= 0 && p.Names != nil:
 		d.Label = strconv.Quote(p.Names[p.Label])
@@ -78,7 +78,7 @@ func (d *Detector) columns(p *Layout, line []byte) *lines.Fault {
 	if d.Opt.IndexBase != "" && d.Opt.As == nil {
 		return &lines.Fault{Width: 1, What: "the columns of " + p.Format.Shown() + " have no indices that a base could count from", How: "leave out --base, which is for LIBSVM"}
 	}
-	seen := columns.Sample(d.below, p.Separator, fields)
+	seen := columns.Sample(d.Opt.Missing, d.below, p.Separator, fields)
 	if p.Header, f = d.headed(fields, seen); f != nil {
 		f.Width = len(line)
 		return f
@@ -90,7 +90,7 @@ func (d *Detector) columns(p *Layout, line []byte) *lines.Fault {
 		p.Names = columns.NamesOf(fields)
 	} else {
 		for i, field := range fields { // it is a row
-			seen[i].Add(field.Text, nil)
+			seen[i].Add(d.Opt.Missing, field.Text, nil)
 		}
 	}
 	o := d.Opt
@@ -132,7 +132,7 @@ func (d *Detector) headed(fields []lines.Field, seen []columns.Sampled) (bool, *
 
 // furtherTable makes the layout of a table behind the first one, which has settled everything. It may repeat the header.
 func (d *Detector) furtherTable(first *Layout, line []byte) (*Layout, *lines.Fault) {
-	p := &Layout{Format: d.format(line), Label: first.Label, Table: first.Table, WordLabels: first.WordLabels, Times: first.Times, Origin: first.Origin}
+	p := &Layout{Format: d.format(line), Label: first.Label, Table: first.Table, WordLabels: first.WordLabels, Times: first.Times, Origin: first.Origin, Missing: first.Missing}
 	if !p.Format.columnar() {
 		return p, nil
 	}

@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"bellows/data/internal/missing"
+	"bellows/data/internal/numerals"
 )
 
 // CSV parses rows of numbers with a fixed number of columns. A value that is missing is NaN, and counted; a label may not be missing.
 type CSV struct {
 	Separator byte // ' ' stands for runs of blanks
 	Columns   int
-	Label     int       // position of the label, -1 without one
-	Numerals  *Numerals // of labels that are numbers; nil: not noted
-	Names     []string  // of all columns; nil without a header
+	Label     int           // position of the label, -1 without one
+	Numerals  *Numerals     // of labels that are numbers; nil: not noted
+	Names     []string      // of all columns; nil without a header
+	Missing   *missing.Rule // which fields are missing; nil: the default
 }
 
 // Parse appends the rows of a block.
@@ -57,14 +61,14 @@ func crlf(text []byte, i int) bool { return text[i] == '\r' && text[i+1] == '\n'
 
 // row parses the line that starts at i and returns the position behind it.
 func (l *CSV) row(text []byte, i int, p *Piece) (int, *Fault) {
-	start, separator, last := i, l.Separator, l.Columns-1
+	start, separator, last, ask := i, l.Separator, l.Columns-1, l.Missing.Numeric()
 	label := float32(0)
 	for column := 0; ; column++ {
 		if text[i] == ' ' {
 			i = skipBlanks(text, i, separator)
 		}
 		value, end := ordinary(text, i)
-		if end < 0 || text[end] != separator && text[end] != '\n' && !crlf(text, end) {
+		if end < 0 || text[end] != separator && text[end] != '\n' && !crlf(text, end) || ask {
 			var f *Fault
 			if value, end, f = l.slowField(text, i, column, p); f != nil {
 				return 0, f
@@ -110,9 +114,12 @@ func (l *CSV) slowField(text []byte, at, column int, p *Piece) (value float32, e
 	if text[at] == '"' {
 		start++
 	}
-	if column != l.Label && missing(field) {
+	switch gone := l.Missing.Number(field); {
+	case gone && column != l.Label:
 		p.Missing++
 		return NotThere, end, nil
+	case gone && len(field) > 0:
+		return 0, 0, l.missingLabel(start, field, column)
 	}
 	value, err := Number(field)
 	if err == nil {
@@ -152,14 +159,15 @@ func (l *CSV) badNumber(at int, field []byte, column int) *Fault {
 	}
 	f := BadNumber(at, field, noun, l.place(column), "")
 	_, err := Number(field)
+	_, how := numerals.Recognize(field)
 	switch {
-	case column == l.Label && missing(field):
+	case column == l.Label && len(field) == 0:
 		f.How = "fill it in, or leave the row out; a label may not be missing"
 	case column != l.Label && IsInfinite(field):
 		f.How += "; a value that is missing may be left empty"
 	case column == l.Label && err == errTooLarge:
 		f.How = TextLabels(f.How, option)
-	case f.How != decimal:
+	case f.How != decimal && how == "":
 	case column == l.Label:
 		f.How += "; or take the labels as text with --categorical " + option
 	default:
@@ -171,6 +179,22 @@ func (l *CSV) badNumber(at int, field []byte, column int) *Fault {
 // TextLabels adds to a remedy that labels which do not fit numbers may be text.
 func TextLabels(how, option string) string {
 	return how + "; or, if the labels are classes, take them as text with --categorical " + option
+}
+
+// missingLabel is the fault of a label that is one of the words for what is missing.
+func (l *CSV) missingLabel(at int, field []byte, column int) *Fault {
+	f := MissingLabel(field, l.place(column))
+	f.At = at
+	return f
+}
+
+// MissingLabel is the fault of a label that is one of the words for what is missing.
+func MissingLabel(field []byte, place string) *Fault {
+	if len(field) == 0 {
+		return &Fault{Width: 1, What: "label" + place + " is missing", How: "fill it in, or leave the row out; a label may not be missing"}
+	}
+	return &Fault{Width: len(field), What: "label " + Quoted(field) + place + " stands for a missing value",
+		How: "fill it in, or leave the row out; if it is a class, keep it with --missing ''"}
 }
 
 // option is how a flag names a column: by its name where that is a plain word, else by its number.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"bellows/data/internal/missing"
 )
 
 // smallIDs bounds the whole numbers that are found by position, not by hash.
@@ -20,6 +22,8 @@ type IDs struct {
 	ends   []int   // where each id ends in names
 	first  []int32 // block of each id's first appearance, ascending
 	resets int     // how often all were forgotten
+
+	Missing *missing.Rule // which ids are missing, and refused; nil: none is
 }
 
 // name is the id of a number.
@@ -72,7 +76,7 @@ func (in *IDs) addNumber(n int, id []byte, block int32) int32 {
 }
 
 // text returns the number of any other id, giving it the next one when it is
-// new; ok is false when a new id is not printable UTF-8.
+// new; ok is false when a new id is missing or not printable UTF-8.
 func (in *IDs) text(id []byte, block int32) (at int32, ok bool) {
 	if 2*in.texts >= len(in.other) {
 		in.grow()
@@ -85,7 +89,7 @@ func (in *IDs) text(id []byte, block int32) (at int32, ok bool) {
 			return p.taken - 1, true
 		}
 	}
-	if !printableID(id) {
+	if in.Gone(id) || !printableID(id) {
 		return 0, false
 	}
 	at = in.add(id, block)
@@ -144,6 +148,15 @@ func (in *IDs) Reset() {
 	in.pairs.taken, in.texts, in.names, in.ends, in.first = 0, 0, in.names[:0], in.ends[:0], in.first[:0]
 }
 
+// Gone reports whether an id stands for a missing value. It is asked of new ids alone.
+func (in *IDs) Gone(id []byte) bool { return in.Missing != nil && in.Missing.ID(id) }
+
+// MissingID is the fault of an id that stands for a missing value.
+func MissingID(id []byte, noun string) *Fault {
+	return &Fault{Width: len(id), What: noun + " " + Quoted(id) + " stands for a missing value",
+		How: "write an id for the " + noun + ", or leave the row out; if it is an id, keep it with --missing ''"}
+}
+
 func printableID(id []byte) bool {
 	for len(id) > 0 {
 		r, size := utf8.DecodeRune(id)
@@ -184,7 +197,7 @@ func (in *IDs) again(id []byte) int32 {
 	return at
 }
 
-// Take is the number of an id in a block, the next one when it is new; ok is false when a new id is not printable UTF-8.
+// Take is the number of an id in a block, the next one when it is new; ok is false when a new id is missing or not printable UTF-8.
 func (in *IDs) Take(id []byte, block int32) (at int32, ok bool) {
 	n, small := smallID(id)
 	if !small {
@@ -192,6 +205,9 @@ func (in *IDs) Take(id []byte, block int32) (at int32, ok bool) {
 	}
 	if at := in.number(n); at >= 0 {
 		return at, true
+	}
+	if in.Gone(id) {
+		return 0, false
 	}
 	return in.addNumber(n, id, block), true
 }

@@ -3,6 +3,8 @@ package lines
 import (
 	"slices"
 
+	"bellows/data/internal/missing"
+	"bellows/data/internal/numerals"
 	"bellows/random"
 )
 
@@ -18,16 +20,18 @@ type Levels struct {
 	Max     int              // open: the values that are told apart
 	Known   map[string]int32 // known; it is only read, so that workers may share it
 	Buckets int              // hashed, or open: of values beyond Max
-	Missing int64            // values that were missing, so far
+	Missing *missing.Rule    // which values are missing; nil: the default
 	ids     IDs
+	gone    int            // values that were missing
+	words   map[string]int // of them those that were not empty, by the word
 }
 
 // Number is the number of a value; ok is false when a new one is not printable UTF-8. A worker that has
 // met more than Max values gives Max + 1 and a bucket.
 func (l *Levels) Number(field []byte) (n float32, ok bool) {
-	if missing(field) {
+	if l.Missing.Text(field) {
+		l.count(field)
 		field = nil
-		l.Missing++
 	}
 	switch {
 	case l.Known != nil:
@@ -44,8 +48,29 @@ func (l *Levels) Number(field []byte) (n float32, ok bool) {
 	return float32(at), ok
 }
 
+// count counts a missing value.
+func (l *Levels) count(field []byte) {
+	if l.gone++; len(field) == 0 {
+		return
+	}
+	if l.words == nil {
+		l.words = map[string]int{}
+	}
+	l.words[string(field)]++
+}
+
+// TakeMissing returns how many values were missing since the last call, and how many of them each word stood for that was not empty.
+func (l *Levels) TakeMissing() (n int, words map[string]int) {
+	n, words = l.gone, l.words
+	l.gone, l.words = 0, nil
+	return n, words
+}
+
 // Reset forgets the values that an open one has met.
-func (l *Levels) Reset() { l.ids.Reset() }
+func (l *Levels) Reset() {
+	l.ids.Reset()
+	l.gone, l.words = 0, nil
+}
 
 // Bucket is the bucket of a value: the upper bits of a mixed FNV-1a sum. Models rely on it.
 func Bucket(field []byte, buckets int) int {
@@ -84,18 +109,6 @@ func MergeLevels(workers []*Levels) (names []string, tables [][]float32) {
 	return names, tables
 }
 
-// missing reports whether a field stands for a value that is not there.
-func missing(field []byte) bool {
-	if len(field) > 4 {
-		return false
-	}
-	switch string(field) {
-	case "", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Null", "null", "None":
-		return true
-	}
-	return false
-}
-
 // Sort is what a field of a table is.
 type Sort uint8
 
@@ -104,19 +117,29 @@ const (
 	SortMissing Sort = iota
 	SortNumber
 	SortWord
-	SortWrong // nearly a number: with a comma for a point, infinite, too large
+	SortWrong // nearly a number: with a comma for a point, a percent sign, other digits; infinite, too large
+	SortKept  // missing in a column of numbers, and a value in a column of text
 )
 
-// SortOf looks at one field.
-func SortOf(field []byte) Sort {
-	if missing(field) {
+// SortOf looks at one field, by the default rule of what is missing.
+func SortOf(field []byte) Sort { return SortBy(nil, field) }
+
+// SortBy looks at one field.
+func SortBy(rule *missing.Rule, field []byte) Sort {
+	switch {
+	case rule.Text(field):
 		return SortMissing
+	case rule.Number(field):
+		return SortKept
 	}
 	_, err := Number(field)
 	switch {
 	case err == nil:
 		return SortNumber
 	case err != ErrNotNumber || IsNumber(dotted(field)) || thousands(field):
+		return SortWrong
+	}
+	if _, how := numerals.Recognize(field); how != "" {
 		return SortWrong
 	}
 	return SortWord

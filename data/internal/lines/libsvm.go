@@ -71,7 +71,12 @@ func (l *LIBSVM) label(text []byte, i int) (label float32, end int, f *Fault) {
 		}
 		return y, end, nil
 	}
-	if missing(field) || bytes.IndexByte(field, ':') >= 0 {
+	if l.Labels.Missing.Text(field) && len(field) > 0 {
+		f := MissingLabel(field, "")
+		f.At = i
+		return 0, 0, f
+	}
+	if bytes.IndexByte(field, ':') >= 0 || len(field) == 0 {
 		return 0, 0, badLabel(i, field)
 	}
 	label, ok := l.Labels.Number(field)

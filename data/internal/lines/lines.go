@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"bellows/data/internal/numerals"
 )
 
 // Parser parses blocks of whole lines; one belongs to one goroutine. It
@@ -114,6 +116,9 @@ func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 		f.How = fmt.Sprintf("a comma is not a decimal point here; write %s%s", prefix, dotted)
 	default:
 		f.How = decimal
+		if plain, how := numerals.Recognize(field); how != "" {
+			f.How = fmt.Sprintf("it has %s; write %s%s", how, prefix, plain)
+		}
 	}
 	return f
 }

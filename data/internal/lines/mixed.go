@@ -121,7 +121,7 @@ func (l *Mixed) cell(text []byte, i, column int, u *Use, p *Piece) (value float3
 	}
 	if u.Levels == nil && u.Kind != UseNone {
 		value, end = ordinary(text, i)
-		if end < 0 || text[end] != l.Separator && text[end] != '\n' && !crlf(text, end) {
+		if end < 0 || text[end] != l.Separator && text[end] != '\n' && !crlf(text, end) || l.Missing.Numeric() {
 			return l.slowField(text, i, column, p)
 		}
 		return value, end, nil
@@ -134,8 +134,8 @@ func (l *Mixed) cell(text []byte, i, column int, u *Use, p *Piece) (value float3
 	if text[i] == '"' {
 		at++
 	}
-	if u.Kind == UseLabel && missing(field) {
-		return 0, 0, l.badNumber(at, nil, column)
+	if u.Kind == UseLabel && l.Missing.Text(field) {
+		return 0, 0, l.missingLabel(at, field, column)
 	}
 	value, ok := u.Levels.Number(field)
 	if !ok {

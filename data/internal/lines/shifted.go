@@ -76,6 +76,9 @@ func (l *CSV) shifted(text []byte, at, column int, origin float64, p *Piece) (va
 	if f != nil {
 		return 0, 0, f
 	}
+	if l.Missing.Numeric() && l.Missing.Number(field) {
+		return l.slowField(text, at, column, p)
+	}
 	value, err := Shifted(field, origin)
 	switch {
 	case err == nil:

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"bellows/data/internal/missing"
 )
 
 // Times is the column that says when a row is from: numbers, such as Unix seconds, or dates of ISO 8601, but not both.
@@ -18,7 +20,7 @@ type Times struct {
 // Of is the time that a field says, in seconds since 1970 where it is a date; the field stands at a position of the text.
 func (t *Times) Of(field []byte, at int) (float64, *Fault) {
 	f := &Fault{At: at, Width: len(field)}
-	if missing(field) {
+	if missing.Default.Number(field) {
 		f.What, f.How = "the time"+t.Place+" is missing", "give every row its time, or leave the row out; "+otherwise
 		return 0, f
 	}

@@ -202,6 +202,9 @@ func (l *Triples) id(text []byte, i int, stop byte, ids *IDs, noun string) (at i
 	if (text[end] == stop || text[end] == '\n') && end > i && end-i < 8 && n < smallIDs && (text[i] != '0' || end-i == 1) &&
 		(len(l.Separator) == 1 || text[end] == '\n' || separates(text, end, l.Separator)) {
 		if at = ids.number(n); at < 0 {
+			if ids.Missing.Numeric() && ids.Gone(text[i:end]) {
+				return l.textID(text, i, ids, noun)
+			}
 			at = ids.addNumber(n, text[i:end], l.Block)
 		}
 		return at, end, nil
@@ -218,13 +221,12 @@ func (l *Triples) textID(text []byte, i int, ids *IDs, noun string) (at int32, e
 	if len(field) == 0 {
 		return 0, 0, &Fault{At: i, Width: 1, What: noun + " is missing", How: "write an id for the " + noun + ", or leave the line out"}
 	}
-	if n, ok := smallID(field); ok {
-		if at = ids.number(n); at < 0 {
-			at = ids.addNumber(n, field, l.Block)
-		}
-		return at, end, nil
+	at, ok := ids.Take(field, l.Block)
+	if !ok && ids.Gone(field) {
+		f := MissingID(field, noun)
+		f.At = i
+		return 0, 0, f
 	}
-	at, ok := ids.text(field, l.Block)
 	if !ok {
 		return 0, 0, unprintable(i, end-i, noun+" id "+Quoted(field), field)
 	}

@@ -3,6 +3,8 @@ package lines
 import (
 	"bytes"
 	"fmt"
+
+	"bellows/data/internal/missing"
 )
 
 // A row counts as much as its weight says: 0, which leaves it out, or from weightLeast to weightMost, so that sums and products of weights are far from the bounds of 32-bit floats.
@@ -16,7 +18,7 @@ var weightBounds = fmt.Sprintf("a weight is from %g to %g, or 0, which leaves th
 
 // WeightOf is the field at a position as a weight; noun and place name it in messages.
 func WeightOf(field []byte, at int, noun, place string) (float32, *Fault) {
-	if missing(field) {
+	if missing.Default.Number(field) {
 		return 0, &Fault{At: at, Width: max(1, len(field)), What: noun + place + " is missing", How: "give every row its weight, 1 for those that are like others; " + weightBounds}
 	}
 	w, err := Number(field)
