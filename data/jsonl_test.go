@@ -21,7 +21,7 @@ func TestJSONLinesAreATable(t *testing.T) {
 	if !reflect.DeepEqual(got.Examples, want.Examples) {
 		t.Errorf("%+v\nnot %+v", got.Examples, want.Examples)
 	}
-	if got, want := got.Detected.String(), `3 rows × 5 features, 2 classes, JSON lines, label "label", 1 column of text, 2 columns left out, 1 missing value filled in by the mean`; got != want {
+	if got, want := got.Detected.String(), `3 rows × 5 features, 2 classes, JSON lines, label "label", 1 column of text, 2 columns left out, 1 missing value filled in by the mean, 1 missing value of text`; got != want {
 		t.Errorf("detected %q, not %q", got, want)
 	}
 	// Another file is read by the model's keys, whatever it lacks, and has; so is a CSV file.

@@ -118,7 +118,7 @@ func (l *CSV) slowField(text []byte, at, column int, p *Piece) (value float32, e
 	case gone && column != l.Label:
 		p.Missing++
 		return NotThere, end, nil
-	case gone && len(field) > 0:
+	case gone && !missing.Default.Number(field):
 		return 0, 0, l.missingLabel(start, field, column)
 	}
 	value, err := Number(field)
@@ -161,7 +161,7 @@ func (l *CSV) badNumber(at int, field []byte, column int) *Fault {
 	_, err := Number(field)
 	_, how := numerals.Recognize(field)
 	switch {
-	case column == l.Label && len(field) == 0:
+	case column == l.Label && missing.Default.Number(field):
 		f.How = "fill it in, or leave the row out; a label may not be missing"
 	case column != l.Label && IsInfinite(field):
 		f.How += "; a value that is missing may be left empty"
