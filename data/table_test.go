@@ -59,7 +59,7 @@ func TestColumnsOfText(t *testing.T) {
 	t.Parallel()
 	s := readText(t, mixed, Examples, Options{Format: CSV, Ignore: []string{"id", "5"}})
 	wantRows(t, "mixed", s, "yes: color=red 1 size 0.5", "no: color=blue 1 size 2", "yes: color=(missing) 1 size 1.5", "maybe: color=red 1 size 4")
-	if got, want := s.Detected.String(), `4 rows × 4 features, 3 classes, CSV, comma, header, label "label", 1 column of text, 2 columns left out, 1 missing value filled in by the mean`; got != want {
+	if got, want := s.Detected.String(), `4 rows × 4 features, 3 classes, CSV, comma, header, label "label", 1 column of text, 2 columns left out, 1 missing value filled in by the mean, 1 missing value of text`; got != want {
 		t.Errorf("detected %s\nwant %s", got, want)
 	}
 	if c := s.Reading.Features; len(c) != 2 || !slices.Equal(c[0].Levels, []string{"", "blue", "red"}) || c[1].Fill == nil || *c[1].Fill != 2 {
