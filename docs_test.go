@@ -271,7 +271,7 @@ func TestGoroutinesAndLocksAreListed(t *testing.T) {
 
 func concurrencyBreaches(t *testing.T, fsys fs.FS) (out []string) {
 	t.Helper()
-	tr, err := load(fsys, house{rooms, edges})
+	tr, err := load(fsys, house{rooms: rooms, edges: edges})
 	if err != nil {
 		t.Fatal(err)
 	}

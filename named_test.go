@@ -23,7 +23,7 @@ func TestNamedTestsExist(t *testing.T) {
 }
 
 func missingTests(t *testing.T, fsys fs.FS) (out []string) {
-	tr, err := load(fsys, house{rooms, edges})
+	tr, err := load(fsys, house{rooms: rooms, edges: edges})
 	if err != nil {
 		t.Fatal(err)
 	}

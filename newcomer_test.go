@@ -33,7 +33,7 @@ func TestNewcomersFindTheirWay(t *testing.T) {
 
 func newcomerBreaches(t *testing.T, fsys fs.FS) (out []string) {
 	t.Helper()
-	tr, err := load(fsys, house{rooms, edges})
+	tr, err := load(fsys, house{rooms: rooms, edges: edges})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestStoriesAreTrue(t *testing.T) {
 }
 
 func storyBreaches(t *testing.T, fsys fs.FS) (out []string) {
-	tr, err := load(fsys, house{rooms, edges})
+	tr, err := load(fsys, house{rooms: rooms, edges: edges})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,8 +103,8 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	return nil
 }
 
-// missing returns how many values of each column of a table are missing, numbers at the gaps and text as the workers met it, and notes the words
-// that stood for missing text although nobody chose them.
+// missing returns how many values of each column of a table are missing: numbers at the gaps, and text as the workers met it. It notes the default
+// words that it met in columns of text.
 func (r *reader) missing(gaps []int64, d *Detection) []int64 {
 	features := r.layout.Table.Features
 	counts := make([]int64, len(features))

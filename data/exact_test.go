@@ -62,7 +62,7 @@ var exactForms = []struct {
 	{"a.arrow", nil, true},
 }
 
-// exactRows is how many rows a file has: several of each value, whose first occurrences are in the order of the values.
+// exactRows is the number of rows of a file: several of each value, which first occur in the order of the values.
 const exactRows = 60
 
 // write writes the values in a form, and returns the file.

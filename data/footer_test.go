@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestArrowByItsFooter reads an Arrow file whose head has no schema, as Arrow's JavaScript library writes it: the footer has it.
+// TestArrowByItsFooter reads an Arrow file with its schema in the footer alone, as Arrow's JavaScript library writes it.
 func TestArrowByItsFooter(t *testing.T) {
 	whole := asArrow(t, tableSchema, framed(t, tableSchema, tableBatches...))
 	want := mustRead(t, written(t, "whole.arrow", whole), Examples, Options{})

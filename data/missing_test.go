@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// categories is a table whose label is 1 where the text is NA.
+// categories returns a table whose label is 1 where the text is the word.
 func categories(word, empty string) string {
 	var b strings.Builder
 	b.WriteString("y,country\n")
@@ -24,18 +24,22 @@ func readNamed(t *testing.T, name, text string, kind Kind, opt Options) (*Set, e
 	return Read(t.Context(), []string{writeFile(t, filepath.Join(t.TempDir(), name), []byte(text))}, kind, opt)
 }
 
-// TestMissingWordOfText checks that a category which is called like a missing value is counted and warned of, and kept where no word is missing.
+// TestMissingWordOfText checks that a category which is called like a missing value is counted, warned of and kept. It becomes one with the empty
+// field if Options.Missing has it.
 func TestMissingWordOfText(t *testing.T) {
 	for name, text := range map[string]string{"a.csv": categories("NA", ""), "a.jsonl": strings.Repeat(`{"y":1,"country":"NA"}`+"\n"+`{"y":0,"country":"DE"}`+"\n"+`{"y":0,"country":null}`+"\n", 20)} {
 		set, err := readNamed(t, name, text, Examples, Options{Label: "y"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if set.Examples.Features != 2 || set.Detected.Missing != 40 {
-			t.Errorf("%s: %d features, %d missing values; want 2 and 40", name, set.Examples.Features, set.Detected.Missing)
+		if set.Examples.Features != 3 || set.Detected.Missing != 40 {
+			t.Errorf("%s: %d features, %d missing values; want 3 and 40", name, set.Examples.Features, set.Detected.Missing)
 		}
 		if w := strings.Join(set.Detected.Warnings(), "\n"); !strings.Contains(w, `column country has "NA" in 20 rows`) || !strings.Contains(w, "--missing ''") {
 			t.Errorf("%s: warnings: %s", name, w)
+		}
+		if set, err = readNamed(t, name, text, Examples, Options{Label: "y", Missing: []string{"NA"}}); err != nil || set.Examples.Features != 2 || set.Detected.Missing != 40 {
+			t.Errorf("%s: with the word: %v, %+v", name, err, set.Detected)
 		}
 		if set, err = readNamed(t, name, text, Examples, Options{Label: "y", Missing: []string{}}); err != nil {
 			t.Fatal(err)
@@ -104,7 +108,7 @@ func TestMissingNumber(t *testing.T) {
 	}
 }
 
-// TestModelKeepsItsMissingWords checks that data for a model is read by the words of its training, and by no others.
+// TestModelKeepsItsMissingWords checks that data for a model is read by the words of its training alone.
 func TestModelKeepsItsMissingWords(t *testing.T) {
 	train, err := readNamed(t, "a.csv", categories("NA", ""), Examples, Options{Label: "y", Missing: []string{}})
 	if err != nil {

@@ -3,12 +3,10 @@ package data
 import (
 	"io"
 	"os"
-	"slices"
 
 	"bellows/data/internal/images"
 	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
-	"bellows/data/internal/missing"
 	"bellows/data/internal/source"
 	"bellows/progress"
 )
@@ -153,34 +151,11 @@ func (o *Options) layout() *layout.Options {
 	return &layout.Options{Format: o.Format, Label: o.Label, User: o.User, Item: o.Item, Rating: o.Rating, Time: o.Time, Weight: o.Weight, Text: o.Text,
 		Separator: o.Separator, IndexBase: o.IndexBase, Timed: o.Timed, TimeKept: o.TimeKept, Header: o.Header, Ignore: o.Ignore, Quadratic: o.Quadratic,
 		Categorical: o.Categorical, HashBits: o.HashBits, Ngrams: o.Ngrams, Features: o.Features, FeaturesMost: o.Limits.Features, Stops: o.stops,
-		Unlabelled: o.Unlabelled, Numbers: o.Numbers, As: o.As, Grow: o.Grow, Complete: o.Complete, Missing: o.rule()}
+		Unlabelled: o.Unlabelled, Numbers: o.Numbers, As: o.As, Grow: o.Grow, Complete: o.Complete, Missing: layout.Rule(layout.MissingWords(o.Missing, o.As))}
 }
 
 // DefaultMissing returns the words that stand for a missing value unless Options.Missing has others.
-func DefaultMissing() []string { return slices.Clone(missing.Words) }
-
-// missingWords are the words of the rule; nil is that of models that do not say theirs.
-func (o *Options) missingWords() []string {
-	switch {
-	case o.Missing != nil:
-		return o.Missing
-	case o.As != nil:
-		return o.As.Missing
-	}
-	return missing.Words
-}
-
-// rule is what stands for a missing value.
-func (o *Options) rule() *missing.Rule {
-	switch words := o.missingWords(); {
-	case words == nil:
-		return missing.Old()
-	case slices.Equal(words, missing.Words):
-		return missing.New(nil)
-	default:
-		return missing.New(words)
-	}
-}
+func DefaultMissing() []string { return layout.DefaultMissing() }
 
 // source is the options with which inputs are opened.
 func (o *Options) source() *source.Options {

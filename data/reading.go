@@ -28,7 +28,7 @@ func (r *reader) reading(set *Set) *Reading {
 		out.Separator = lines.SeparatorOption(p.Separator)
 	}
 	if r.kind == Ratings || p.Table != nil || p.WordLabels {
-		out.Missing = r.opt.missingWords()
+		out.Missing = layout.MissingWords(r.opt.Missing, r.opt.As)
 	}
 	if p.Format.Indexed() {
 		out.IndexBase = new(set.Examples.IndexBase)

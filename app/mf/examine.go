@@ -150,7 +150,7 @@ func (d *predictor) judge(user, item []int32, rating []float32) []toplist.User {
 func (d *predictor) rankAll(asked []ranked.Metric, user, item []int32, rating []float32) error {
 	list := d.judge(user, item, rating)
 	if list == nil {
-		return bellows.Errorf(bellows.BadData, "evaluate", name, "no user whom the model knows has an item that counts as relevant: one with a rating above %.9g", d.folding.Origin+float64(d.mean))
+		return bellows.Errorf(bellows.BadData, "evaluate", name, "no known user has a relevant item: one with a rating above %.9g", d.folding.Origin+float64(d.mean))
 	}
 	r := toplist.Ranker{Rank: d.rank, Stride: d.rank, Users: d.uf, Items: d.qf, Bias: d.qb, Meter: d.meter}
 	for _, a := range asked {

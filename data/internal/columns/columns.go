@@ -52,7 +52,7 @@ func (c *Column) Width() int {
 	return 1
 }
 
-// Numbering is how a worker numbers the values of a column of text, by the rule of what is missing.
+// Numbering says how a worker numbers the values of a column of text, by the rule of what is missing.
 func (c *Column) Numbering(rule *missing.Rule) *lines.Levels {
 	switch {
 	case c.Open:

@@ -51,7 +51,7 @@ type Detection struct {
 	Ignored    int           // columns that were left out
 	Filled     int           // missing values that became the mean of their column
 	Missing    int           // values that are missing: those that were filled in, and those of columns of text
-	Named      []MissingWord // words of columns of text that stand for a missing value, though nobody said so
+	Named      []MissingWord // words of columns of text that stand for a missing value, by default
 	Partitions []string      // keys of folders called key=value that the inputs lie in, which are not read as columns
 	Unknown    int64         // values of text that are not among the columns' levels, see Options.As
 	Hashed     []string      // columns of text with too many values to tell apart
@@ -70,6 +70,14 @@ type Detection struct {
 type MissingWord struct {
 	Column, Word string
 	Rows         int
+}
+
+// argument quotes a word for a shell where it needs quotes.
+func argument(word string) string {
+	if strings.ContainsAny(word, `<>?#\`) {
+		return "'" + word + "'"
+	}
+	return word
 }
 
 // CacheUnusable says whether the cache could not take the columns, and will not the next time.
@@ -175,8 +183,8 @@ const wordsMost = 8
 // Warnings are what about the columns may not be as meant, a sentence each with the remedy.
 func (d Detection) Warnings() (list []string) {
 	for _, w := range d.Named[:min(len(d.Named), wordsMost)] {
-		list = append(list, fmt.Sprintf("column %s has %s in %s, which stands for a missing value; if it is a category, keep it with --missing ''",
-			w.Column, lines.Quoted([]byte(w.Word)), lines.Counted(w.Rows, "row")))
+		list = append(list, fmt.Sprintf("column %s has %s in %s, which counts as missing and is kept as a category; --missing %s makes it one with the empty value, --missing '' an ordinary category",
+			w.Column, lines.Quoted([]byte(w.Word)), lines.Counted(w.Rows, "row"), argument(w.Word)))
 	}
 	for _, key := range d.Partitions {
 		list = append(list, fmt.Sprintf("column %s is only in the names of folders, and is left out; write it into the files to train on it", key))

@@ -27,19 +27,19 @@ func (s Sampled) Text() bool {
 
 // Add takes one field, by the rule of what is missing.
 func (s *Sampled) Add(rule *missing.Rule, field, first []byte) {
-	switch lines.SortBy(rule, field) {
-	case lines.SortNumber:
+	switch sortOf(rule, field) {
+	case numberField:
 		s.numbers++
 		if !s.values.Full() {
 			if v, err := lines.Number64(field); err == nil {
 				s.values.Add(v)
 			}
 		}
-	case lines.SortWord:
+	case wordField:
 		s.words++
-	case lines.SortWrong:
+	case wrongField:
 		s.wrong++
-	case lines.SortKept:
+	case keptField:
 		s.kept++
 	}
 	s.repeats = s.repeats || bytes.Equal(field, first)
@@ -92,19 +92,19 @@ func Headed(fields []lines.Field, seen []Sampled, known bool) (bool, *lines.Faul
 	names := map[string]bool{}
 	for i, field := range fields {
 		overNumbers := seen[i].numbers > 0 && seen[i].words == 0
-		switch lines.SortOf(field.Text) {
-		case lines.SortNumber:
+		switch sortOf(nil, field.Text) {
+		case numberField:
 			numbers++
 			n, err := strconv.Atoi(string(field.Text))
 			counts = counts && err == nil && (last < 0 && n <= 1 || n == last+1)
 			last = n
-		case lines.SortWord:
+		case wordField:
 			words++
 			new = new && !seen[i].repeats && seen[i].words > 1
 			if overNumbers {
 				above++
 			}
-		case lines.SortWrong:
+		case wrongField:
 			wrong++
 		}
 		apart = apart && len(field.Text) > 0 && !names[string(field.Text)] && !seen[i].repeats

@@ -27,7 +27,7 @@ type Choice struct {
 	Features   []Column // in the order of a row's values
 	Place      []int    // of each column of the file, its feature; -1 of the label and of what is left out
 	Ignored    []Column
-	Choice     string  // how the label's column was chosen when nobody named it, for the screen
+	Choice     string  // how the label's column was chosen if no option named it, for the screen
 	Origin     float64 // what labels are counted from
 	LabelLoss  float64 // as Column.Loss
 	Fresh      bool    // the columns are not those of a model
@@ -544,10 +544,10 @@ func (p *Choice) Repeated(fields []lines.Field) bool {
 	}
 	words := false
 	for i, field := range fields {
-		switch sort := lines.SortOf(field.Text); {
-		case sort == lines.SortNumber:
+		switch of := sortOf(nil, field.Text); {
+		case of == numberField:
 			return false
-		case i >= p.Count, sort != lines.SortWord:
+		case i >= p.Count, of != wordField:
 		case i == p.Label:
 			words = words || !p.TextLabels
 		default:

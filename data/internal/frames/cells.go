@@ -213,7 +213,7 @@ func (c *Cells) remove(v *Vector, to []float32, rows, step int) (gone int) {
 	return gone
 }
 
-// missingTargets is missingLabels of labels that are numbers.
+// missingTargets does what missingLabels does for labels that are numbers.
 func (c *Cells) missingTargets(k int, v *Vector, rows int) *lines.Fault {
 	for i := range rows {
 		if v.Text != nil && c.Missing.Number(v.Text[i]) || v.Text == nil && c.missingNumber(v, i) {
@@ -232,7 +232,7 @@ func (c *Cells) missingNumber(v *Vector, row int) bool {
 	return c.Missing.Value(v.float(row))
 }
 
-// missingLabels is the fault of the first label that is one of the words for what is missing.
+// missingLabels returns the fault of the first label that is one of the words for what is missing.
 func (c *Cells) missingLabels(k int, v *Vector, rows int) *lines.Fault {
 	for i := range rows {
 		if c.text = v.Append(c.text[:0], i); c.Missing.Text(c.text) {

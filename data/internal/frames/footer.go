@@ -16,7 +16,7 @@ const (
 	blockBytes         = 24
 )
 
-// markBytes is what stands behind the footer: its length, and the mark of the end.
+// markBytes is the size of what follows the footer: its length, and the mark of the end.
 const markBytes = 10
 
 // Errors of a file's footer.
@@ -82,10 +82,10 @@ func openFooter(at io.ReaderAt, size int64, limits Limits) (*footed, error) {
 	return f, nil
 }
 
-// schemaMessage is the message that a stream would begin with: a table that points at the schema in the footer behind it.
+// schemaMessage returns the message that a stream would begin with: a table that points at the schema in the footer that follows.
 func schemaMessage(footer []byte, schema int, version int16) []byte {
 	const (
-		table  = 16 // behind the offset of the table, and the places of its fields
+		table  = 16 // after the offset of the table, and the places of its fields
 		header = table + 8
 		behind = table + 24 // a multiple of 8, as the footer's numbers need
 	)
@@ -102,7 +102,7 @@ func schemaMessage(footer []byte, schema int, version int16) []byte {
 	return append(b, footer...)
 }
 
-// next makes the messages those of the next block, io.EOF behind the last.
+// next makes the messages those of the next block. After the last block it returns io.EOF.
 func (f *footed) next() (block, error) {
 	if len(f.blocks) == 0 {
 		return block{}, io.EOF
@@ -112,7 +112,7 @@ func (f *footed) next() (block, error) {
 	return b, nil
 }
 
-// described is the description of the next message, and what its body is read from.
+// described returns the description of the next message, and what its body is read from.
 func (f *footed) described(m *messages) (meta []byte, err error) {
 	if meta = f.schema; meta != nil {
 		f.schema = nil

@@ -31,7 +31,7 @@ type messages struct {
 	from   io.Reader
 	mem    *allocator
 	limits Limits
-	size   int64   // of the file; 0: nobody knows
+	size   int64   // of the file; 0: unknown
 	marked bool    // it ends with a mark, as files do and streams may
 	footed *footed // the file is read by its footer; nil: in the order in which it stands
 

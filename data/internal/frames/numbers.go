@@ -132,8 +132,8 @@ const (
 	quarterBelow = 10_000
 )
 
-// key returns what tells the values of a row apart, and whether a 32-bit float does. It has nothing to do with text and wide numbers.
-func (v *Vector) key(row int) (key lines.NumeralKey, plain bool) {
+// numeralKey returns what tells the values of a row apart, and whether a 32-bit float does. It has nothing to do with text and wide numbers.
+func (v *Vector) numeralKey(row int) (key lines.NumeralKey, plain bool) {
 	switch {
 	case v.F32 != nil:
 		return lines.NumeralKey{Of: 's', Bits: uint64(math.Float32bits(v.F32[row]))}, true
@@ -155,7 +155,7 @@ func (c *Cells) note(v *Vector, rows int, p *lines.Piece) {
 			c.Numerals.NoteRow(i, c.text, p)
 			continue
 		}
-		if key, plain := v.key(i); (c.Numerals.All || !plain) && !c.Numerals.NoteKey(i, key, p) {
+		if key, plain := v.numeralKey(i); (c.Numerals.All || !plain) && !c.Numerals.NoteKey(i, key, p) {
 			c.text = v.Append(c.text[:0], i)
 			c.Numerals.NoteNew(i, key, c.text, p)
 		}

@@ -240,7 +240,7 @@ func (d *Detector) format(line []byte) Format {
 	return ""
 }
 
-// SeparatorLine finds the line sep=; that spreadsheets write above a table, with any separator. end is the position behind the line, 0 where the
+// SeparatorLine finds the line sep=; that spreadsheets write above a table, with any separator. end is the position after the line, 0 where the
 // text does not begin with one.
 func SeparatorLine(text []byte) (separator string, end int) {
 	end = bytes.IndexByte(text[:min(len(text), 16)], '\n') + 1
@@ -253,7 +253,7 @@ func SeparatorLine(text []byte) (separator string, end int) {
 	return "", 0
 }
 
-// disguised is the fault of a line that could be one of LIBSVM, though the name of its file says that it is a table: the label, then indices that
+// disguised returns the fault of a line that could be one of LIBSVM, though the name of its file says that it is a table: the label, then indices that
 // ascend, each with a number.
 func (d *Detector) disguised(line []byte, format Format) *lines.Fault {
 	fields := bytes.Fields(line)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"bellows/data/internal/missing"
-	"bellows/data/internal/numerals"
+	"bellows/data/internal/notation"
 )
 
 // CSV parses rows of numbers with a fixed number of columns. A value that is missing is NaN, and counted; a label may not be missing.
@@ -159,7 +159,7 @@ func (l *CSV) badNumber(at int, field []byte, column int) *Fault {
 	}
 	f := BadNumber(at, field, noun, l.place(column), "")
 	_, err := Number(field)
-	_, how := numerals.Recognize(field)
+	_, how := notation.Recognize(field)
 	switch {
 	case column == l.Label && missing.Default.Number(field):
 		f.How = "fill it in, or leave the row out; a label may not be missing"
@@ -181,14 +181,14 @@ func TextLabels(how, option string) string {
 	return how + "; or, if the labels are classes, take them as text with --categorical " + option
 }
 
-// missingLabel is the fault of a label that is one of the words for what is missing.
+// missingLabel returns the fault of a label that is one of the words for what is missing.
 func (l *CSV) missingLabel(at int, field []byte, column int) *Fault {
 	f := MissingLabel(field, l.place(column))
 	f.At = at
 	return f
 }
 
-// MissingLabel is the fault of a label that is one of the words for what is missing.
+// MissingLabel returns the fault of a label that is one of the words for what is missing.
 func MissingLabel(field []byte, place string) *Fault {
 	if len(field) == 0 {
 		return &Fault{Width: 1, What: "label" + place + " is missing", How: "fill it in, or leave the row out; a label may not be missing"}

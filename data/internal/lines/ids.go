@@ -151,7 +151,7 @@ func (in *IDs) Reset() {
 // Gone reports whether an id stands for a missing value. It is asked of new ids alone.
 func (in *IDs) Gone(id []byte) bool { return in.Missing != nil && in.Missing.ID(id) }
 
-// MissingID is the fault of an id that stands for a missing value.
+// MissingID returns the fault of an id that stands for a missing value.
 func MissingID(id []byte, noun string) *Fault {
 	return &Fault{Width: len(id), What: noun + " " + Quoted(id) + " stands for a missing value",
 		How: "write an id for the " + noun + ", or leave the row out; if it is an id, keep it with --missing ''"}
@@ -197,7 +197,7 @@ func (in *IDs) again(id []byte) int32 {
 	return at
 }
 
-// Take is the number of an id in a block, the next one when it is new; ok is false when a new id is missing or not printable UTF-8.
+// Take returns the number of an id in a block, the next one when it is new; ok is false when a new id is missing or not printable UTF-8.
 func (in *IDs) Take(id []byte, block int32) (at int32, ok bool) {
 	n, small := smallID(id)
 	if !small {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"bellows/data/internal/missing"
-	"bellows/data/internal/numerals"
 	"bellows/random"
 )
 
@@ -15,7 +14,7 @@ import (
 //   - known (Known): only these are numbered, others are -1.
 //   - hashed (Buckets): a value's number is its bucket.
 //
-// A missing value is the empty text.
+// A missing value is the empty text, or a word of its own (missing.Rule.Merged).
 type Levels struct {
 	Max     int              // open: the values that are told apart
 	Known   map[string]int32 // known; it is only read, so that workers may share it
@@ -29,13 +28,20 @@ type Levels struct {
 // Number is the number of a value; ok is false when a new one is not printable UTF-8. A worker that has
 // met more than Max values gives Max + 1 and a bucket.
 func (l *Levels) Number(field []byte) (n float32, ok bool) {
-	if l.Missing.Text(field) {
+	gone := l.Missing.Text(field)
+	if gone {
 		l.count(field)
-		field = nil
+		if l.Missing.Merged() {
+			field = nil
+		}
 	}
 	switch {
 	case l.Known != nil:
-		if at, known := l.Known[string(field)]; known {
+		at, known := l.Known[string(field)]
+		if !known && gone { // another word than in training
+			at, known = l.Known[""]
+		}
+		if known {
 			return float32(at), true
 		}
 		return -1, true
@@ -107,40 +113,4 @@ func MergeLevels(workers []*Levels) (names []string, tables [][]float32) {
 		names = nil
 	}
 	return names, tables
-}
-
-// Sort is what a field of a table is.
-type Sort uint8
-
-// The sorts of fields.
-const (
-	SortMissing Sort = iota
-	SortNumber
-	SortWord
-	SortWrong // nearly a number: with a comma for a point, a percent sign, other digits; infinite, too large
-	SortKept  // missing in a column of numbers, and a value in a column of text
-)
-
-// SortOf looks at one field, by the default rule of what is missing.
-func SortOf(field []byte) Sort { return SortBy(nil, field) }
-
-// SortBy looks at one field.
-func SortBy(rule *missing.Rule, field []byte) Sort {
-	switch {
-	case rule.Text(field):
-		return SortMissing
-	case rule.Number(field):
-		return SortKept
-	}
-	_, err := Number(field)
-	switch {
-	case err == nil:
-		return SortNumber
-	case err != ErrNotNumber || IsNumber(dotted(field)) || thousands(field):
-		return SortWrong
-	}
-	if _, how := numerals.Recognize(field); how != "" {
-		return SortWrong
-	}
-	return SortWord
 }

@@ -22,7 +22,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"bellows/data/internal/numerals"
+	"bellows/data/internal/notation"
 )
 
 // Parser parses blocks of whole lines; one belongs to one goroutine. It
@@ -116,7 +116,7 @@ func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 		f.How = fmt.Sprintf("a comma is not a decimal point here; write %s%s", prefix, dotted)
 	default:
 		f.How = decimal
-		if plain, how := numerals.Recognize(field); how != "" {
+		if plain, how := notation.Recognize(field); how != "" {
 			f.How = fmt.Sprintf("it has %s; write %s%s", how, prefix, plain)
 		}
 	}

@@ -16,7 +16,7 @@ const NumeralsMost = 1 << 13
 //
 // Turned down: every label as text, which takes a look-up for each row, and labels in 64 bits, which still merge 9007199254740993 and ...992.
 type Numerals struct {
-	All    bool // number plain numerals, too: the values of labels that are counted from an origin do not say how they are written
+	All    bool // also number plain numerals: the values of labels that are counted from an origin do not say how they are written
 	ids    IDs
 	keys   map[NumeralKey]int32 // of numbers in 64 bits; -1 of plain ones
 	many   bool                 // more than NumeralsMost were found; nothing is noted any more

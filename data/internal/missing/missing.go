@@ -1,7 +1,7 @@
 // Package missing decides which fields stand for a value that is missing.
 //
 // A Rule is made once for an input, by New or Old, and shared by all goroutines that parse it. A nil *Rule is the default rule.
-// Whoever parses a field asks by what the field would be: Number, Text or ID.
+// A parser asks by what the field would be: Number, Text or ID.
 //
 // The package counts and replaces nothing.
 package missing
@@ -29,7 +29,7 @@ type Rule struct {
 // Default is the default rule.
 var Default = &Rule{}
 
-// New is the rule by which the words stand for a missing value, and so does the empty field. nil is the default, Words.
+// New returns the rule by which the words stand for a missing value, and so does the empty field. nil is the default, Words.
 func New(words []string) *Rule {
 	if words == nil {
 		return Default
@@ -44,7 +44,7 @@ func New(words []string) *Rule {
 	return r
 }
 
-// Old is the rule of models that do not say theirs: ids are taken as they stand, and \N is a value of text.
+// Old returns the rule of models that do not say theirs: ids are taken as they stand, and \N is a value of text.
 func Old() *Rule { return &Rule{old: true} }
 
 // Number reports whether a field of a column of numbers stands for a missing value. The default words always do: none of them is a number.
@@ -66,7 +66,7 @@ func (r *Rule) Number(field []byte) bool {
 // Value reports whether a number stands for a missing value. NaN always does.
 func (r *Rule) Value(x float64) bool { return x != x || r != nil && slices.Contains(r.values, x) }
 
-// Value32 reports whether a number that is stored as a 32-bit float stands for a missing value: one of the words, rounded likewise.
+// Value32 reports whether a number that is stored as a 32-bit float stands for a missing value: whether it is one of the words, rounded to 32 bits.
 func (r *Rule) Value32(x float32) bool {
 	return x != x || r != nil && slices.ContainsFunc(r.values, func(v float64) bool { return float32(v) == x })
 }
@@ -84,6 +84,10 @@ func (r *Rule) Text(field []byte) bool {
 	}
 	return r.words[string(field)]
 }
+
+// Merged reports whether categories that stand for a missing value are one with the empty field. By default each word stays a category of its own,
+// so that a country NA is not lost. Chosen words are merged.
+func (r *Rule) Merged() bool { return r != nil && (r.old || r.words != nil) }
 
 // ID reports whether the id of a user or an item stands for a missing value.
 func (r *Rule) ID(field []byte) bool {

@@ -1,4 +1,4 @@
-package numerals
+package notation
 
 import (
 	"strings"

@@ -1,8 +1,8 @@
-// Package numerals recognizes numbers that are not plain decimals: with a percent sign, a currency, thousands separators, other digits, or
-// characters that nobody sees.
+// Package notation recognizes numbers that are not plain decimals: with a percent sign, a currency, thousands separators, other digits, or
+// invisible characters.
 //
 // The package reads no such number for its caller. A sign such as % may change the value, so a person decides.
-package numerals
+package notation
 
 import (
 	"regexp"
@@ -88,7 +88,7 @@ func ascii(field string) (text string, notes []string) {
 	return strings.TrimSpace(b.String()), notes
 }
 
-// digitOf is the ASCII digit of a decimal digit of another script.
+// digitOf returns the ASCII digit of a decimal digit of another script.
 func digitOf(r rune) (byte, bool) {
 	if r < utf8.RuneSelf || !unicode.Is(unicode.Nd, r) {
 		return 0, false
@@ -106,7 +106,7 @@ func digitOf(r rune) (byte, bool) {
 	return 0, false
 }
 
-// name is how a character is looked up.
+// name returns the code point of a character.
 func name(r rune) string { return "U+" + strings.ToUpper(strconv.FormatInt(int64(r)|1<<16, 16)[1:]) }
 
 // bare removes a percent sign, a currency and the brackets of a negative amount.
@@ -137,7 +137,7 @@ func bare(text string, notes []string) (string, []string) {
 	return text, notes
 }
 
-// withoutCurrency removes a currency before or behind an amount.
+// withoutCurrency removes a currency before or after an amount.
 func withoutCurrency(text string) (amount string, found bool) {
 	for _, code := range currencyCodes {
 		if amount, found = strings.CutPrefix(text, code); !found {

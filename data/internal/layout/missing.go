@@ -1,0 +1,33 @@
+package layout
+
+import (
+	"slices"
+
+	"bellows/data/internal/missing"
+)
+
+// DefaultMissing returns the words that stand for a missing value unless others are chosen.
+func DefaultMissing() []string { return slices.Clone(missing.Words) }
+
+// MissingWords returns the words that stand for a missing value: those that were chosen, or those of a model, or the default. nil is the rule of
+// models that do not say theirs.
+func MissingWords(chosen []string, as *Reading) []string {
+	switch {
+	case chosen != nil:
+		return chosen
+	case as != nil:
+		return as.Missing
+	}
+	return missing.Words
+}
+
+// Rule returns the rule of the words.
+func Rule(words []string) *missing.Rule {
+	switch {
+	case words == nil:
+		return missing.Old()
+	case slices.Equal(words, missing.Words):
+		return missing.New(nil)
+	}
+	return missing.New(words)
+}
