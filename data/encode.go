@@ -10,36 +10,11 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// levelTables are what each worker's numbers of a column's values become, nil where they stay as they are.
-type levelTables [][]float32
-
-// merged is the number of a value that worker w has numbered at.
-func (t levelTables) merged(w int, at float32) float32 {
-	if i := int(at); i < len(t[w]) {
-		return t[w][i]
-	}
-	return at - columns.LevelsMax - 1
-}
-
-// join makes numbers among names those among names and known, and returns both together, ascending.
-func (t levelTables) join(names, known []string) []string {
-	all := slices.Concat(names, known)
-	slices.Sort(all)
-	all = slices.Compact(all)
-	for _, table := range t {
-		for i, at := range table {
-			n, _ := slices.BinarySearch(all, names[int(at)])
-			table[i] = float32(n)
-		}
-	}
-	return all
-}
-
 // joinTable joins the pieces of a table: values of text become numbers that all workers share, those that are missing are filled in.
 func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	e, t := set.Examples, r.layout.Table
 	t.Features = slices.Clone(t.Features) // the model's stay as they are
-	tables := make([]levelTables, len(t.Features))
+	tables := make([]columns.LevelTables, len(t.Features))
 	for j := range t.Features {
 		c := &t.Features[j]
 		if !c.Open {
@@ -60,14 +35,14 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 		case c.Levels == nil:
 			c.Buckets = columns.Buckets
 		case known != nil:
-			c.Levels = tables[j].join(c.Levels, known)
+			c.Levels = tables[j].Join(c.Levels, known)
 		}
 	}
 	width := len(t.Features)
 	e.Dense = make([]float32, rows*width)
 	numbers := 0
 	for _, p := range r.pieces {
-		numbers += p.Missing
+		numbers += p.Missing + columns.MissingIn(t.Folders, p.source)*p.rows
 	}
 	r.eachPiece(func(n int, p *piece) {
 		r.copyLabels(e.Label[starts[n]:], p)
@@ -78,9 +53,10 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 				continue
 			}
 			for i := j; i < len(values); i += width {
-				values[i] = table.merged(p.worker, values[i])
+				values[i] = table.Merged(p.worker, values[i])
 			}
 		}
+		columns.PutFolders(t.Folders, values, width, p.source)
 		*p = piece{}
 	})
 	if numbers > 0 {
@@ -135,7 +111,7 @@ func (r *reader) missing(gaps []int64, d *Detection) []int64 {
 }
 
 // mergeLevels joins the open levels that workers have of one column; tables turn each worker's numbers into the merged ones.
-func (r *reader) mergeLevels(of func(*worker) *lines.Levels) (names []string, tables levelTables) {
+func (r *reader) mergeLevels(of func(*worker) *lines.Levels) (names []string, tables columns.LevelTables) {
 	var all []*lines.Levels
 	for _, w := range r.workers {
 		if l := of(w); l != nil { // it has parsed something
@@ -143,7 +119,7 @@ func (r *reader) mergeLevels(of func(*worker) *lines.Levels) (names []string, ta
 		}
 	}
 	names, merged := lines.MergeLevels(all)
-	tables = make(levelTables, len(r.workers))
+	tables = make(columns.LevelTables, len(r.workers))
 	for n, w := range r.workers {
 		if of(w) != nil {
 			tables[n], merged = merged[0], merged[1:]

@@ -1,9 +1,11 @@
 package data
 
 import (
+	"context"
 	"io"
 	"os"
 
+	"bellows/data/internal/columns"
 	"bellows/data/internal/images"
 	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
@@ -98,6 +100,7 @@ type Options struct {
 	Meter *progress.Meter
 
 	places     *source.Places
+	paths      []string                  // of all inputs
 	folders    map[string]*images.Folder // inputs that are folders, by their paths
 	stops      []string                  // of StopWords
 	blockBytes int                       // text parsed at a time; 0 is the constant, tests use less
@@ -151,11 +154,28 @@ func (o *Options) layout() *layout.Options {
 	return &layout.Options{Format: o.Format, Label: o.Label, User: o.User, Item: o.Item, Rating: o.Rating, Time: o.Time, Weight: o.Weight, Text: o.Text,
 		Separator: o.Separator, IndexBase: o.IndexBase, Timed: o.Timed, TimeKept: o.TimeKept, Header: o.Header, Ignore: o.Ignore, Quadratic: o.Quadratic,
 		Categorical: o.Categorical, HashBits: o.HashBits, Ngrams: o.Ngrams, Features: o.Features, FeaturesMost: o.Limits.Features, Stops: o.stops,
-		Unlabelled: o.Unlabelled, Numbers: o.Numbers, As: o.As, Grow: o.Grow, Complete: o.Complete, Missing: layout.Rule(layout.MissingWords(o.Missing, o.As))}
+		Unlabelled: o.Unlabelled, Numbers: o.Numbers, As: o.As, Grow: o.Grow, Complete: o.Complete, Paths: o.paths, Missing: layout.Rule(layout.MissingWords(o.Missing, o.As))}
 }
 
 // DefaultMissing returns the words that stand for a missing value unless Options.Missing has others.
 func DefaultMissing() []string { return layout.DefaultMissing() }
+
+// expand finds the inputs of some names.
+func (o *Options) expand(ctx context.Context, names []string) ([]source.Input, error) {
+	o.places = source.NewPlaces(ctx, o.Stores)
+	ins, err := o.places.Expand(names)
+	for _, in := range ins {
+		o.paths = append(o.paths, in.Path)
+	}
+	return ins, err
+}
+
+// leftOut notes the partitions of training data that its rows do not have.
+func (o *Options) leftOut(set *Set) {
+	if o.As == nil && set.Reading != nil {
+		set.Detected.Partitions = columns.LeftOut(o.paths, set.Reading.Features, o.Ignore)
+	}
+}
 
 // source is the options with which inputs are opened.
 func (o *Options) source() *source.Options {

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"bellows/data/internal/bags"
+	"bellows/data/internal/columns"
 	"bellows/data/internal/frames"
 	"bellows/data/internal/idx"
 	"bellows/data/internal/layout"
@@ -30,8 +31,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if err := opt.complete(kind); err != nil {
 		return nil, err
 	}
-	opt.places = source.NewPlaces(ctx, opt.Stores)
-	ins, err := opt.places.Expand(inputs)
+	ins, err := opt.expand(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	}
 	slot := newSlot(ins, kind, &opt)
 	if set, ok := slot.open(); ok {
-		set.Detected.Partitions = source.PartitionKeys(ins)
+		opt.leftOut(set)
 		return set.settledAs(&opt), nil
 	}
 	opt.Meter.Begin(progress.Part{Doing: "reading " + source.Named(ins), Unit: "bytes", Total: source.Size(ins)})
@@ -61,7 +61,7 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	if err := opt.ended(ctx); err != nil {
 		return nil, err
 	}
-	set.Detected.Partitions = source.PartitionKeys(ins)
+	opt.leftOut(set)
 	return set.settledAs(&opt), nil
 }
 
@@ -189,7 +189,7 @@ type reader struct {
 	layout  *layout.Layout
 	bags    []lines.BagHeader // of each bag of words begun
 	workers []*worker
-	labels  levelTables // of labels that are text, else nil
+	labels  columns.LevelTables // of labels that are text, else nil
 	pieces  []*piece
 	jobs    chan job
 	free    chan []byte

@@ -37,8 +37,7 @@ func Stream(ctx context.Context, inputs []string, kind Kind, opt Options, take f
 	if err := opt.complete(kind); err != nil {
 		return Detection{}, err
 	}
-	opt.places = source.NewPlaces(ctx, opt.Stores)
-	ins, err := opt.places.Expand(inputs)
+	ins, err := opt.expand(ctx, inputs)
 	if err != nil {
 		return Detection{}, err
 	}

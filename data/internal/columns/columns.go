@@ -26,8 +26,9 @@ const (
 // Column is a column of a file. A column of numbers is one feature. One of text is a feature for each of its values, 1 where a row has
 // the value, else 0: one for each of Levels, in their order, or for each of Buckets.
 type Column struct {
-	Name   string `json:"name,omitempty"` // "" without a header
-	Number int    `json:"number"`         // from 1, in the file that was read
+	Name   string `json:"name,omitempty"`   // "" without a header
+	Number int    `json:"number"`           // from 1, in the file that was read; 0 of one that only folders have
+	Folder bool   `json:"folder,omitempty"` // its values are in the names of folders (FolderKey)
 
 	Levels  []string `json:"levels,omitempty"`  // text: its values, ascending; "" is a value that is missing
 	Buckets int      `json:"buckets,omitempty"` // text with too many values to tell apart: they are hashed into so many features

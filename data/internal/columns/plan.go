@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bellows/data/internal/lines"
+	"bellows/data/internal/missing"
 	"bellows/data/internal/roles"
 )
 
@@ -26,6 +27,7 @@ type Choice struct {
 	TextLabels bool
 	Features   []Column // in the order of a row's values
 	Place      []int    // of each column of the file, its feature; -1 of the label and of what is left out
+	Folders    []Folder // the features that no column of the file is
 	Ignored    []Column
 	Choice     string  // how the label's column was chosen if no option named it, for the screen
 	Origin     float64 // what labels are counted from
@@ -41,9 +43,11 @@ type Wanted struct {
 	Unlabelled          bool   // rows need no label
 	Features            int    // how many features a model has that says nothing of its columns; 0 for any
 	As                  *Known // nil for training data
-	Timed, TimeKept     bool   // a column of times is wanted, and stays a feature
-	Time                string // it, by name or number; "" finds it by its name
-	Weight              string // the column of weights, by name or number; "": there is none, but that of a model
+	FolderKeys          []FolderKey
+	Rule                *missing.Rule // which values are missing
+	Timed, TimeKept     bool          // a column of times is wanted, and stays a feature
+	Time                string        // it, by name or number; "" finds it by its name
+	Weight              string        // the column of weights, by name or number; "": there is none, but that of a model
 }
 
 // Known is the columns of a model's data.
@@ -133,10 +137,13 @@ func NamesOf(fields []lines.Field) []string {
 	return names
 }
 
-// named is the positions of columns that an option lists by name or number.
+// named returns the positions of columns that an option lists by name or number. Partitions have none.
 func (p *Choice) named(list []string) ([]int, *lines.Fault) {
 	var at []int
 	for _, name := range list {
+		if p.folderKey(name) != nil {
+			continue
+		}
 		i, f := p.find(name)
 		if f != nil {
 			return nil, f
@@ -205,6 +212,9 @@ func (p *Choice) choose(seen []Sampled, ignored []int) *lines.Fault {
 		c.settle(&seen[i], slices.Contains(texts, i))
 		p.Place[i] = len(p.Features)
 		p.Features = append(p.Features, c)
+	}
+	if f := p.chooseFolders(); f != nil {
+		return f
 	}
 	return p.width()
 }
@@ -340,7 +350,6 @@ func (p *Choice) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 		return nil, f
 	}
 	found := make([]bool, len(as.Features))
-	var lacking []string
 	for i, name := range p.Names {
 		feature := slices.IndexFunc(as.Features, func(c Column) bool { return c.Name == name })
 		switch {
@@ -359,12 +368,10 @@ func (p *Choice) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 			extra = append(extra, i)
 		}
 	}
-	for j, c := range as.Features {
-		if !found[j] {
-			lacking = append(lacking, c.Name)
-		}
-	}
+	lacking, f := p.knownFolders(found)
 	switch {
+	case f != nil:
+		return nil, f
 	case p.Time >= 0 && slices.Contains(lacking, p.Names[p.Time]):
 		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained on %s, which is to say when rows are from", columnsNamed(p.Names[p.Time:p.Time+1])),
 			How: "let it be a feature, too: --time-feature"}
@@ -406,7 +413,7 @@ func (p *Choice) grow(extra []int, seen []Sampled) *lines.Fault {
 	}
 	p.Features, p.Fresh = slices.Clone(p.Features), true
 	for j := range p.Features {
-		p.Features[j].Open = p.Features[j].Levels != nil
+		p.Features[j].Open = p.Features[j].Levels != nil && !slices.ContainsFunc(p.Folders, func(f Folder) bool { return f.Place == j })
 	}
 	for _, i := range extra {
 		c := p.column(i)
@@ -465,12 +472,12 @@ func (p *Choice) matchPlaces(ignored []int) (extra []int, f *lines.Fault) {
 	if p.Weight >= 0 { // it is named, wherever the model's stood
 		known.Weight = nil
 	}
-	order := known.all()
+	order, features := p.withoutFolders(known.all()), p.withoutFolders(as.Features)
 	slices.SortFunc(order, func(a, b Column) int { return a.Number - b.Number })
 	switch {
 	case len(rest) == len(order):
-	case p.want.Unlabelled && len(rest) == len(as.Features):
-		order = as.Features
+	case p.want.Unlabelled && len(rest) == len(features):
+		order = features
 	default:
 		how := "give the columns that training had, in their order; leave out others with --ignore and their numbers"
 		if p.want.Unlabelled {
@@ -487,7 +494,12 @@ func (p *Choice) matchPlaces(ignored []int) (extra []int, f *lines.Fault) {
 			p.Weight = rest[k]
 		}
 	}
-	return nil, nil
+	found := make([]bool, len(as.Features))
+	for j, c := range as.Features {
+		found[j] = !c.Folder || p.folderKey(c.Name) == nil
+	}
+	_, f = p.knownFolders(found)
+	return nil, f
 }
 
 // columnsNamed is one column's name, or several.

@@ -51,7 +51,7 @@ func Find(ctx context.Context, in source.Input, labelled bool, most int64) (*Fol
 	}
 	if !f.named {
 		return nil, &lines.Error{File: in.Shown(), What: "is a folder, and holds no folders of images",
-			How: "name its files, for example " + filepath.Join(in.Path, "*") + "; or put PNG or JPEG images into a folder for each class there"}
+			How: "name its files, for example " + source.Below(in.Path) + "; or put PNG or JPEG images into a folder for each class there"}
 	}
 	if len(f.bare) > 0 {
 		return nil, &lines.Error{File: w.shown(f.bare[0]), What: "the folder is a class, and has no images", How: "put some there, or remove it"}

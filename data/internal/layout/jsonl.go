@@ -133,7 +133,8 @@ func (d *Detector) closedKeys(keys []string) ([]string, *lines.Fault) {
 	return known, nil
 }
 
-// furtherKeys are keys that the first objects may lack: those to ignore, and those of the model, if the objects have one of them.
+// furtherKeys adds keys that the first objects may lack: those to ignore, and those of the model that are no partition, if the objects have one of
+// them.
 func (d *Detector) furtherKeys(keys []string) []string {
 	take := func(name string) {
 		if name != "" && !slices.Contains(keys, name) {
@@ -150,7 +151,9 @@ func (d *Detector) furtherKeys(keys []string) []string {
 	}
 	if as := d.Opt.As.trained(); as != nil && as.Header && slices.ContainsFunc(as.Features, func(c Column) bool { return slices.Contains(keys, c.Name) }) {
 		for _, c := range as.Features {
-			take(c.Name)
+			if !columns.Has(d.Opt.Paths, c.Name) {
+				take(c.Name)
+			}
 		}
 	}
 	return keys

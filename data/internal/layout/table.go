@@ -95,7 +95,7 @@ func (d *Detector) columns(p *Layout, line []byte) *lines.Fault {
 	}
 	o := d.Opt
 	want := &columns.Wanted{Label: o.Label, Ignore: o.Ignore, Categorical: o.Categorical, Unlabelled: o.Unlabelled, Features: o.Features, As: o.As.trained(),
-		Timed: o.Timed, Time: o.Time, TimeKept: o.TimeKept, Weight: o.Weight}
+		Timed: o.Timed, Time: o.Time, TimeKept: o.TimeKept, Weight: o.Weight, FolderKeys: columns.FolderKeys(o.Paths), Rule: o.Missing}
 	if want.As != nil {
 		want.As.Grow = o.Grow
 	}

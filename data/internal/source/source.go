@@ -150,7 +150,7 @@ func Stat(path string) (Input, error) {
 
 // IsFolder is the error of a folder where a file is wanted.
 func IsFolder(path string) error {
-	return &lines.Error{File: path, What: "is a folder", How: "name its files, for example " + filepath.Join(path, "*")}
+	return &lines.Error{File: path, What: "is a folder", How: "name its files, for example " + Below(path)}
 }
 
 // Packings are the names that a neighbour of that name may have: this one, and packed or not.

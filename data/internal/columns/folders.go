@@ -1,0 +1,202 @@
+package columns
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+
+	"bellows/data/internal/lines"
+	"bellows/data/internal/missing"
+)
+
+// FolderKey is a partition: a column of a table that only the names of folders have, as Hive and Spark write it: key=value.
+type FolderKey struct {
+	Key    string
+	Values []string // by input; "" where it is missing
+}
+
+// hiveMissing is the value of the folder for rows that have none.
+const hiveMissing = "__HIVE_DEFAULT_PARTITION__"
+
+// FolderKeys finds the partitions of inputs in their paths, and sorts them by their keys.
+func FolderKeys(paths []string) []FolderKey {
+	values := map[string][]string{}
+	for n, path := range paths {
+		folders := strings.Split(strings.ReplaceAll(path, `\`, "/"), "/")
+		for _, folder := range folders[:len(folders)-1] {
+			key, value, found := strings.Cut(folder, "=")
+			if key = unescaped(key); !found || key == "" {
+				continue
+			}
+			if values[key] == nil {
+				values[key] = make([]string, len(paths))
+			}
+			if value = unescaped(value); value != hiveMissing {
+				values[key][n] = value
+			}
+		}
+	}
+	var list []FolderKey
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, FolderKey{Key: key, Values: values[key]})
+	}
+	return list
+}
+
+// unescaped returns a part of a folder's name without the percent signs that stand for other characters.
+func unescaped(part string) string {
+	if plain, err := url.PathUnescape(part); err == nil {
+		return plain
+	}
+	return part
+}
+
+// various reports whether the inputs have more than one value.
+func (p *FolderKey) various() bool {
+	return slices.ContainsFunc(p.Values, func(v string) bool { return v != p.Values[0] })
+}
+
+// LeftOut returns the keys of partitions with several values that are neither among the columns nor ignored.
+func LeftOut(paths []string, columns []Column, ignored []string) (keys []string) {
+	for _, part := range FolderKeys(paths) {
+		has := func(c Column) bool { return c.Name == part.Key }
+		if part.various() && !slices.Contains(ignored, part.Key) && !slices.ContainsFunc(columns, has) {
+			keys = append(keys, part.Key)
+		}
+	}
+	return keys
+}
+
+// Has reports whether inputs have a partition of a name.
+func Has(paths []string, name string) bool {
+	return slices.ContainsFunc(FolderKeys(paths), func(part FolderKey) bool { return part.Key == name })
+}
+
+// Folder is a feature column whose values are those of a partition.
+type Folder struct {
+	Place  int       // among the features
+	Values []float32 // by input, as a parser would have it in each row: a number, NaN where it is missing, or the place of a level
+}
+
+// PutFolders writes the values of an input to rows of so many columns.
+func PutFolders(folders []Folder, rows []float32, width, input int) {
+	for _, f := range folders {
+		for i := f.Place; i < len(rows); i += width {
+			rows[i] = f.Values[input]
+		}
+	}
+}
+
+// MissingIn returns how many numbers each row of an input lacks.
+func MissingIn(folders []Folder, input int) (n int) {
+	for _, f := range folders {
+		if f.Values[input] != f.Values[input] {
+			n++
+		}
+	}
+	return n
+}
+
+// folderKey returns the partition of a name that no column of the file has; nil: there is none.
+func (p *Choice) folderKey(name string) *FolderKey {
+	at := slices.IndexFunc(p.want.FolderKeys, func(part FolderKey) bool { return part.Key == name })
+	if at < 0 || slices.Contains(p.Names, name) {
+		return nil
+	}
+	return &p.want.FolderKeys[at]
+}
+
+// chooseFolders makes the partitions of training data the last features. One whose values are all numbers is a column of numbers.
+func (p *Choice) chooseFolders() *lines.Fault {
+	for _, each := range p.want.FolderKeys {
+		part := p.folderKey(each.Key)
+		if part == nil || !part.various() || slices.Contains(p.want.Ignore, part.Key) {
+			continue
+		}
+		c, text := Column{Name: part.Key, Folder: true}, slices.Contains(p.want.Categorical, part.Key)
+		var seen Sampled
+		for _, value := range part.Values {
+			text = text || !p.want.Rule.Number([]byte(value)) && !lines.IsNumber([]byte(value))
+			seen.Add(p.want.Rule, []byte(value), nil)
+		}
+		if !text {
+			c.Origin, c.Loss = seen.values.Choose()
+		} else {
+			for _, value := range part.Values {
+				c.Levels = append(c.Levels, string(level(p.want.Rule, value)))
+			}
+			slices.Sort(c.Levels)
+			c.Levels = slices.Compact(c.Levels)
+		}
+		p.Features = append(p.Features, c)
+		if f := p.addFolder(len(p.Features)-1, part); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// level returns the level of a value, as lines.Levels has it.
+func level(rule *missing.Rule, value string) string {
+	if rule.Text([]byte(value)) && rule.Merged() {
+		return ""
+	}
+	return value
+}
+
+// addFolder has a feature take its values from a partition.
+func (p *Choice) addFolder(place int, part *FolderKey) *lines.Fault {
+	c, folder := &p.Features[place], Folder{Place: place}
+	known := make(map[string]int32, len(c.Levels))
+	for i, name := range c.Levels {
+		known[name] = int32(i)
+	}
+	levels := &lines.Levels{Known: known, Buckets: c.Buckets, Missing: p.want.Rule}
+	if c.Buckets > 0 {
+		levels.Known = nil
+	}
+	for _, value := range part.Values {
+		var v float32
+		switch err := error(nil); {
+		case c.Text():
+			v, _ = levels.Number([]byte(value)) // those that are known, or hashed, are always fine
+		case p.want.Rule.Number([]byte(value)):
+			v = float32(math.NaN())
+		default:
+			if v, err = lines.Shifted([]byte(value), c.Origin); err != nil {
+				return &lines.Fault{What: fmt.Sprintf("the folder %s=%s has no number, and the model was trained on numbers", part.Key, value),
+					How: "leave out its files, or write the number into the name of the folder"}
+			}
+		}
+		folder.Values = append(folder.Values, v)
+	}
+	p.Folders = append(p.Folders, folder)
+	return nil
+}
+
+// knownFolders has the model's features that no column of the file is, as found says, take their values from partitions. It returns the names of
+// those for which there is none.
+func (p *Choice) knownFolders(found []bool) (lacking []string, f *lines.Fault) {
+	for j, c := range p.want.As.Features {
+		if found[j] {
+			continue
+		}
+		part := p.folderKey(c.Name)
+		if part == nil || c.Name == "" {
+			lacking = append(lacking, c.Name)
+			continue
+		}
+		if f := p.addFolder(j, part); f != nil {
+			return nil, f
+		}
+	}
+	return lacking, nil
+}
+
+// withoutFolders returns the columns of a model that the file itself has to have, where columns are found by position.
+func (p *Choice) withoutFolders(list []Column) []Column {
+	return slices.DeleteFunc(slices.Clone(list), func(c Column) bool { return c.Folder && p.folderKey(c.Name) != nil })
+}
