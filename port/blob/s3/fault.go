@@ -1,22 +1,23 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bellows"
 	"bellows/port/blob"
+	"bellows/port/blob/s3/internal/awsconfig"
 
-	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/minio/minio-go/v7"
 )
 
 // meaning is what an answer of the service means to whoever asked.
@@ -62,20 +63,30 @@ func meaningOf(code string, status int) *meaning {
 	return &meanings[i]
 }
 
-// codeOf is the protocol's code of an error that the service gave; "": it gave none.
+// answerOf returns an error that the service gave; nil: it gave none. A code that the library makes of the status alone is left out.
+func answerOf(err error) *minio.ErrorResponse {
+	var a minio.ErrorResponse
+	if !errors.As(err, &a) {
+		return nil
+	}
+	if strings.HasPrefix(a.Code, strconv.Itoa(a.StatusCode)+" ") {
+		a.Code = ""
+	}
+	return &a
+}
+
+// codeOf returns the protocol's code of an error that the service gave; "": it gave none.
 func codeOf(err error) string {
-	var e smithy.APIError
-	if errors.As(err, &e) {
-		return e.ErrorCode()
+	if a := answerOf(err); a != nil {
+		return a.Code
 	}
 	return ""
 }
 
-// statusOf is the HTTP status of the service's answer; 0: there was none.
+// statusOf returns the HTTP status of an error that the service gave; 0: it gave none.
 func statusOf(err error) int {
-	var e *smithyhttp.ResponseError
-	if errors.As(err, &e) {
-		return e.HTTPStatusCode()
+	if a := answerOf(err); a != nil {
+		return a.StatusCode
 	}
 	return 0
 }
@@ -95,12 +106,11 @@ func (s *Store) fault(ctx context.Context, op, name string, err error) error {
 		return blob.Fault(op, uri, err)
 	}
 	e := &bellows.Error{Kind: bellows.IO, Op: op, Subject: uri, Err: err}
-	code, status := codeOf(err), statusOf(err)
-	if code != "" || status >= http.StatusMultipleChoices {
-		said := strings.TrimSpace(fmt.Sprintf("%s, status %d", code, status))
-		var own smithy.APIError
-		if errors.As(err, &own) && own.ErrorMessage() != "" {
-			said += ": " + bellows.Printable(own.ErrorMessage(), answerBytesMost)
+	if a := answerOf(err); a != nil {
+		code, status := a.Code, a.StatusCode
+		said := strings.TrimPrefix(fmt.Sprintf("%s, status %d", code, status), ", ")
+		if a.Message != "" {
+			said += ": " + bellows.Printable(a.Message, answerBytesMost)
 		}
 		m := meaningOf(code, status)
 		if m == nil {
@@ -122,14 +132,21 @@ func (s *Store) unanswered(e *bellows.Error, err error) {
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
 	var named x509.HostnameError
+	var none *awsconfig.Error
 	text := err.Error()
 	e.Kind, e.Hint = bellows.Unavailable, "see the endpoint, the region and the network"
 	switch {
 	case errors.Is(err, errLate):
-	case strings.Contains(text, "get credentials"), strings.Contains(text, "no EC2 IMDS role found"):
+	case errors.As(err, &none):
 		e.Kind, e.Err, e.Hint = bellows.Config, errors.New("no credentials were found for it"), "give them in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, by AWS_PROFILE, or by a role of this machine"
-	case strings.Contains(text, "Missing Region"), strings.Contains(text, "Invalid region"):
-		e.Kind, e.Err, e.Hint = bellows.Config, errors.New("nobody says in which region the bucket is, or the name of none"), "say it: ?region=… behind the place, or AWS_REGION"
+		if none.Err != nil {
+			e.Err = fmt.Errorf("no credentials were found for it: %s", bellows.Printable(none.Err.Error(), 3*answerBytesMost))
+		}
+		e.Hint = cmp.Or(none.Hint, e.Hint)
+	case errors.Is(err, errNoRegion):
+		e.Kind, e.Err, e.Hint = bellows.Config, errNoRegion, "say it: ?region=… behind the place, or AWS_REGION"
+	case errors.Is(err, errOtherHost):
+		e.Kind, e.Err, e.Hint = bellows.Config, errOtherHost, "check the region, and the endpoint: one of Amazon's must be that of the region"
 	case errors.As(err, &dns):
 		e.Err = fmt.Errorf("no host is called %s", bellows.Printable(dns.Name, answerBytesMost))
 	case errors.As(err, &unknown), errors.As(err, &named):
@@ -139,9 +156,9 @@ func (s *Store) unanswered(e *bellows.Error, err error) {
 		if op.Addr != nil {
 			e.Err = fmt.Errorf("the service at %v cannot be reached: %w", op.Addr, op.Err)
 		}
-	case isCut(err):
-		e.Err = errors.New("the connection ends before the answer does")
-	case errors.Is(err, context.DeadlineExceeded), strings.Contains(text, "Client.Timeout"):
+	case errors.Is(err, errCut):
+		e.Err = errCut
+	case errors.Is(err, context.DeadlineExceeded):
 		e.Err = fmt.Errorf("there was no answer within %v, %d times in a row", attemptMost, attempts)
 	default:
 		e.Kind, e.Err, e.Hint = bellows.IO, errors.New(bellows.Printable(text, 3*answerBytesMost)), ""
@@ -156,9 +173,4 @@ func isOfPort(err error) bool {
 		}
 	}
 	return false
-}
-
-// isCut reports whether an answer ended too early.
-func isCut(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -10,7 +10,7 @@ import (
 	"bellows"
 	"bellows/port/blob"
 
-	"github.com/aws/smithy-go"
+	"github.com/minio/minio-go/v7"
 )
 
 // TestMeaningsGoByCodesThenByStatus; what is in neither list means nothing that is known.
@@ -49,7 +49,7 @@ func TestAFaultHasItsCause(t *testing.T) {
 		"SlowDown":      {nil, fmt.Sprintf("put s3://bucket/p/a: the service is asked too much, %d times in a row (SlowDown, status 0: as it says); ask it less often, or later", attempts)},
 		"Strange":       {nil, "put s3://bucket/p/a: the service answers Strange, status 0: as it says"},
 	} {
-		err := s.fault(t.Context(), "put", "a", fmt.Errorf("below: %w", &smithy.GenericAPIError{Code: code, Message: "as it says"}))
+		err := s.fault(t.Context(), "put", "a", fmt.Errorf("below: %w", minio.ErrorResponse{Code: code, Message: "as it says"}))
 		if err.Error() != c.says || c.cause != nil && !errors.Is(err, c.cause) || c.cause == nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, blob.ErrFull)) || bellows.KindOf(err) == 0 {
 			t.Errorf("%s: %v, want %s", code, err, c.says)
 		}

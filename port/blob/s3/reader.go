@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -15,8 +16,7 @@ import (
 
 	"bellows/port/blob"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/minio/minio-go/v7"
 )
 
 // partBytes are those of a part of a long blob as it is sent, and of a stretch as it is read.
@@ -34,12 +34,9 @@ type checksum struct {
 	known bool // false: nobody has stated one
 }
 
-// checksumOf is that of an object: the service's, or else the one that its writer left.
-func checksumOf(out *s3.HeadObjectOutput) checksum {
-	text := aws.ToString(out.ChecksumCRC32C)
-	if text == "" {
-		text = out.Metadata[sumKey]
-	}
+// checksumOf returns that of an object by the headers of an answer: the service's, or else the one that its writer left.
+func checksumOf(answer http.Header) checksum {
+	text := cmp.Or(answer.Get(sumHeader), answer.Get(metadata+sumKey))
 	text, count, composite := strings.Cut(text, "-")
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(b) != crc32.Size {
@@ -225,23 +222,32 @@ func (r *reader) sum0(b []byte) bool {
 
 // get asks for a stretch once; again: asking again may help.
 func (r *reader) get(ctx context.Context, at int64, n int) (b []byte, again bool, err error) {
-	out, err := r.store.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &r.store.bucket, Key: r.store.at(r.name), IfMatch: &r.etag,
-		Range: aws.String(fmt.Sprintf("bytes=%d-%d", at, at+int64(n)-1))})
+	var asked minio.GetObjectOptions
+	asked.Set("If-Match", r.etag)
+	if err := asked.SetRange(at, at+int64(n)-1); err != nil {
+		return nil, false, err
+	}
+	var out io.ReadCloser
+	var about minio.ObjectInfo
+	err = r.store.client.try(ctx, func(ctx context.Context) (err error) {
+		out, about, _, err = r.store.client.GetObject(ctx, r.store.bucket, r.store.at(r.name), asked)
+		return err
+	})
 	switch status := statusOf(err); {
-	case status == http.StatusPreconditionFailed, status == http.StatusRequestedRangeNotSatisfiable, codeOf(err) == "NoSuchKey":
+	case status == http.StatusPreconditionFailed, status == http.StatusRequestedRangeNotSatisfiable, codeOf(err) == minio.NoSuchKey:
 		return nil, false, blob.ErrReplaced
 	case err != nil:
 		return nil, false, err
 	}
-	defer out.Body.Close()
-	if aws.ToString(out.ETag) != r.etag {
+	defer out.Close()
+	if about.Headers.Get("ETag") != r.etag {
 		return nil, false, blob.ErrReplaced
 	}
-	if got := aws.ToInt64(out.ContentLength); got != int64(n) {
-		return nil, false, fmt.Errorf("the service sends %d bytes of %d that were asked for", got, n)
+	if about.Size != int64(n) {
+		return nil, false, fmt.Errorf("the service sends %d bytes of %d that were asked for", about.Size, n)
 	}
 	b = make([]byte, n)
-	if _, err := io.ReadFull(out.Body, b); err != nil {
+	if _, err := io.ReadFull(out, b); err != nil {
 		return nil, true, err
 	}
 	return b, false, nil

@@ -6,8 +6,8 @@
 //	region          of the bucket
 //	use_path_style  true: requests name the bucket in their path; false: in their host. Without it: true where there is an endpoint
 //
-// What it does not say, and who asks, is found where Amazon's own tools look: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE
-// and the files of ~/.aws, or the role of the machine. Credentials are in no URI, so that no log, command line or manifest has them.
+// Other settings and the credentials are found where Amazon's own tools look, as package awsconfig says: in environment variables such as AWS_REGION, AWS_ENDPOINT_URL_S3 and
+// AWS_ACCESS_KEY_ID, in the profile of the files of ~/.aws that AWS_PROFILE names, or in the role of the machine. No URI has credentials, so no log, command line or manifest does.
 //
 // A blob of up to 8 MiB is put in one request. A longer one is sent in parts of that size, which are seen when the last request says so. Both are sent with their CRC-32C, which
 // the service holds against what came. What is left of a longer one when a process is killed is seen by nobody; the next that sends a long one below the same prefix removes what is
@@ -18,7 +18,8 @@
 //
 // Every call ends: a request after attemptMost, with its repetitions after callMost, of which there are at most attempts-1.
 //
-// The package refuses URIs with a user or a password, and blobs of more than 10,000 parts. It lists no object whose name is no blob's, but where Options say that others' are read.
+// The package refuses URIs with a user or a password, endpoints with a path, directory buckets, which list in no order, and blobs of more than 10,000 parts. It lists no object whose
+// name is no blob's, but where Options say that others' are read.
 package s3
 
 import (
@@ -31,21 +32,16 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"bellows"
 	"bellows/port/blob"
+	"bellows/port/blob/s3/internal/awsconfig"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/smithy-go/logging"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
 // The times that bound a call. A part of 8 MiB passes in attemptMost where 280 KB pass in a second.
@@ -69,7 +65,7 @@ var (
 //
 // Lock: swept, for the time of one look for what killed processes have left, which is bounded.
 type Store struct {
-	client *s3.Client
+	client *client
 	bucket string
 	prefix string // "", or with a slash at its end
 	others bool   // names that others have given are read
@@ -80,7 +76,7 @@ type Store struct {
 // Options are what a program may say beside the URI; its zero value is right for all but tests.
 type Options struct {
 	Dial        func(ctx context.Context, network, address string) (net.Conn, error) // nil: as usual
-	Credentials aws.CredentialsProvider                                              // nil: found as the package says
+	Key, Secret string                                                               // "": found as the package says
 	Others      bool                                                                 // blobs that others have put there are read and listed, whatever their names
 }
 
@@ -88,54 +84,23 @@ type Options struct {
 func Open(ctx context.Context, at *url.URL) (blob.Store, error) { return Options{}.Open(ctx, at) }
 
 // Open is the store of a URI, with these options.
-func (o Options) Open(ctx context.Context, at *url.URL) (blob.Store, error) {
+func (o Options) Open(_ context.Context, at *url.URL) (blob.Store, error) {
 	p, err := placeOf(at)
 	if err != nil {
 		return nil, err
 	}
-	google := p.scheme == googleScheme
-	if google {
+	if p.scheme == googleScheme {
 		p.atGoogle()
 	}
-	client := awshttp.NewBuildableClient().WithTimeout(attemptMost).WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialMost }).WithTransportOptions(func(t *http.Transport) {
-		if t.TLSHandshakeTimeout = dialMost; o.Dial != nil {
-			t.DialContext = o.Dial
-		}
-	})
-	set := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(client), config.WithLogger(logging.Nop{}),
-		config.WithRetryer(func() aws.Retryer {
-			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = attempts, backoffMost })
-		}),
-		// Checksums are given and held here: those of the library are others', and of whole responses alone.
-		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
-		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
-	}
-	if o.Credentials != nil {
-		set = append(set, config.WithCredentialsProvider(o.Credentials))
-	}
-	if p.region != "" {
-		set = append(set, config.WithRegion(p.region))
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, set...)
+	settings, err := awsconfig.Load()
 	if err != nil {
-		return nil, bellows.Errorf(bellows.Config, "open storage", p.uri(), "what AWS tools are set to cannot be used: %w", err).Hinted("see AWS_PROFILE and the files of ~/.aws")
+		return nil, bellows.Errorf(bellows.Config, "open storage", p.uri(), "read the AWS settings: %w", err).Hinted("see AWS_PROFILE and the files of ~/.aws")
 	}
-	return &Store{scheme: p.scheme, bucket: p.bucket, prefix: p.prefix, others: o.Others, client: s3.NewFromConfig(cfg, func(o *s3.Options) {
-		if google {
-			o.APIOptions = append(o.APIOptions, leaveUnsigned)
-		}
-		if p.endpoint != "" {
-			o.BaseEndpoint = &p.endpoint
-		}
-		elsewhere := o.BaseEndpoint != nil
-		if o.UsePathStyle = elsewhere; p.pathStyle != nil {
-			o.UsePathStyle = *p.pathStyle
-		}
-		if elsewhere && o.Region == "" {
-			o.Region = "us-east-1" // what is not Amazon's wants some, and mostly no certain one
-		}
-	})}, nil
+	c, err := o.connect(p, settings)
+	if err != nil {
+		return nil, bellows.Errorf(bellows.Config, "open storage", p.uri(), "%w", err).Hinted("see the endpoint, AWS_ENDPOINT_URL and AWS_CA_BUNDLE")
+	}
+	return &Store{client: c, scheme: p.scheme, bucket: p.bucket, prefix: p.prefix, others: o.Others}, nil
 }
 
 // place is what a URI says.
@@ -144,6 +109,7 @@ type place struct {
 	bucket, prefix   string
 	endpoint, region string
 	pathStyle        *bool
+	elsewhere        bool // the service is not Amazon's, or at an address that was given
 }
 
 func (p *place) uri() string {
@@ -161,8 +127,10 @@ func placeOf(at *url.URL) (*place, error) {
 	switch {
 	case at.User != nil:
 		return refuse("give them in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or by AWS_PROFILE", "a URI has no credentials: it is logged")
-	case !bucketForm.MatchString(p.bucket):
+	case !bucketForm.MatchString(p.bucket), s3utils.CheckValidBucketName(p.bucket) != nil:
 		return refuse(form, "%q is no name of a bucket", bellows.Printable(p.bucket, 80))
+	case strings.HasSuffix(p.bucket, "--x-s3"):
+		return refuse("use a general purpose bucket", "a directory bucket lists its objects in no order")
 	case !prefixForm.MatchString(p.prefix) || len(p.prefix) > prefixBytesMost:
 		return refuse(form, "a prefix has at most %d bytes, in parts of letters, digits, _ = . -", prefixBytesMost)
 	case at.Fragment != "":
@@ -190,6 +158,9 @@ func placeOf(at *url.URL) (*place, error) {
 			if err != nil || e.Scheme != "http" && e.Scheme != "https" || e.Host == "" || e.User != nil || e.RawQuery != "" || e.Fragment != "" {
 				return refuse("write it such as endpoint=http://127.0.0.1:9000", "its endpoint is no address of a service")
 			}
+			if strings.Trim(e.Path, "/") != "" {
+				return refuse("name one that answers at the root of its host", "its endpoint has the path %s", bellows.Printable(e.Path, 80))
+			}
 			p.endpoint = value
 		default:
 			return refuse("known are endpoint, region and use_path_style=true or false", "it says %s, which means nothing, or with a value that it cannot have", bellows.Printable(name, 40))
@@ -213,7 +184,7 @@ func (s *Store) check(name string) error {
 }
 
 // at is the object of a blob.
-func (s *Store) at(name string) *string { return aws.String(s.prefix + name) }
+func (s *Store) at(name string) string { return s.prefix + name }
 
 // Stat implements blob.Store.
 func (s *Store) Stat(ctx context.Context, name string) (blob.Info, error) {
@@ -235,15 +206,22 @@ func (s *Store) look(ctx context.Context, op, name string) (o object, err error)
 		return o, err
 	}
 	err = s.call(ctx, op, name, func(ctx context.Context) error {
-		out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: s.at(name), ChecksumMode: types.ChecksumModeEnabled})
+		var out minio.ObjectInfo
+		err := s.client.try(ctx, func(ctx context.Context) (err error) {
+			out, err = s.client.StatObject(ctx, s.bucket, s.at(name), minio.StatObjectOptions{Checksum: true})
+			return err
+		})
 		if err != nil {
 			return s.why(ctx, name, err)
 		}
-		o = object{bytes: aws.ToInt64(out.ContentLength), etag: aws.ToString(out.ETag), writer: out.Metadata[writerKey], sum: checksumOf(out)}
+		o = object{bytes: out.Size, etag: out.Headers.Get("ETag"), writer: out.Headers.Get(metadata + writerKey), sum: checksumOf(out.Headers)}
 		return nil
 	})
 	return o, err
 }
+
+// metadata is what the header of a value of an object's metadata begins with.
+const metadata = "X-Amz-Meta-"
 
 // why is what the error of a HEAD means.
 func (s *Store) why(ctx context.Context, name string, err error) error {
@@ -251,8 +229,7 @@ func (s *Store) why(ctx context.Context, name string, err error) error {
 	if status < http.StatusMovedPermanently || status >= http.StatusInternalServerError {
 		return err
 	}
-	one := int32(1)
-	if _, listed := s.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: s.at(name), MaxKeys: &one}); listed != nil {
+	if _, listed := s.page(ctx, name, "", 1); listed != nil {
 		return listed
 	}
 	if status == http.StatusNotFound {
@@ -261,14 +238,34 @@ func (s *Store) why(ctx context.Context, name string, err error) error {
 	return err
 }
 
+// errNoToken says that a service breaks off a list.
+var errNoToken = errors.New("the service says that the list has more objects, and not how to continue it")
+
+// page returns one page of a list, with at most so many objects; 0: as many as the service gives.
+func (s *Store) page(ctx context.Context, prefix, token string, most int) (page minio.ListBucketV2Result, err error) {
+	err = s.client.try(ctx, func(ctx context.Context) error {
+		lister, err := s.client.lister(ctx)
+		if err == nil {
+			page, err = lister.ListObjectsV2(s.bucket, s.at(prefix), "", token, "", most)
+		}
+		return err
+	})
+	// The library refuses a list without a token by itself. Whoever wants one object may leave the rest.
+	if a := answerOf(err); a != nil && a.StatusCode == 0 && a.Code == minio.NotImplemented {
+		if err = errNoToken; most == 1 {
+			err = nil
+		}
+	}
+	return page, err
+}
+
 // List implements blob.Store.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error] {
 	return func(yield func(blob.Info, error) bool) {
-		var next *string
-		for {
-			var page *s3.ListObjectsV2Output
+		for token := ""; ; {
+			var page minio.ListBucketV2Result
 			err := s.call(ctx, "list", "", func(ctx context.Context) (err error) {
-				page, err = s.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: s.at(prefix), ContinuationToken: next})
+				page, err = s.page(ctx, prefix, token, 0)
 				return err
 			})
 			if err != nil {
@@ -277,19 +274,19 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, er
 			}
 			for i := range page.Contents {
 				o := &page.Contents[i]
-				name := strings.TrimPrefix(aws.ToString(o.Key), s.prefix)
-				if s.check(name) == nil && !yield(blob.Info{Name: name, Bytes: aws.ToInt64(o.Size), Version: aws.ToString(o.ETag)}, nil) {
+				name := strings.TrimPrefix(o.Key, s.prefix)
+				if s.check(name) == nil && !yield(blob.Info{Name: name, Bytes: o.Size, Version: o.ETag}, nil) {
 					return
 				}
 			}
-			if !aws.ToBool(page.IsTruncated) {
+			if !page.IsTruncated {
 				return
 			}
-			was := next
-			if next = page.NextContinuationToken; aws.ToString(next) == "" || aws.ToString(next) == aws.ToString(was) {
-				yield(blob.Info{}, s.fault(ctx, "list", "", errors.New("the service says that there is more, and not where")))
+			if page.NextContinuationToken == token {
+				yield(blob.Info{}, s.fault(ctx, "list", "", errNoToken))
 				return
 			}
+			token = page.NextContinuationToken
 		}
 	}
 }
@@ -300,8 +297,10 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	return s.call(ctx, "delete", name, func(ctx context.Context) error {
-		_, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: s.at(name)})
-		if codeOf(err) == "NoSuchKey" {
+		err := s.client.try(ctx, func(ctx context.Context) error {
+			return s.client.RemoveObject(ctx, s.bucket, s.at(name), minio.RemoveObjectOptions{})
+		})
+		if codeOf(err) == minio.NoSuchKey {
 			return nil
 		}
 		return err
@@ -333,19 +332,29 @@ const (
 func (s *Store) sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepMost)
 	defer cancel()
-	in := &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &s.prefix}
+	var page minio.ListMultipartUploadsResult
 	for range 100 {
-		page, err := s.client.ListMultipartUploads(ctx, in)
+		err := s.client.try(ctx, func(ctx context.Context) (err error) {
+			page, err = s.client.ListMultipartUploads(ctx, s.bucket, s.prefix, page.NextKeyMarker, page.NextUploadIDMarker, "", 0)
+			return err
+		})
 		if err != nil {
 			return
 		}
-		old := slices.DeleteFunc(page.Uploads, func(u types.MultipartUpload) bool { return time.Since(aws.ToTime(u.Initiated)) < abandoned })
-		for i := range old {
-			_, _ = s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.bucket, Key: old[i].Key, UploadId: old[i].UploadId})
+		for i := range page.Uploads {
+			if u := &page.Uploads[i]; !u.Initiated.IsZero() && time.Since(u.Initiated) >= abandoned {
+				_ = s.abort(ctx, u.Key, u.UploadID)
+			}
 		}
-		if !aws.ToBool(page.IsTruncated) {
+		if !page.IsTruncated {
 			return
 		}
-		in.KeyMarker, in.UploadIdMarker = page.NextKeyMarker, page.NextUploadIdMarker
 	}
+}
+
+// abort gives up an upload.
+func (s *Store) abort(ctx context.Context, key, upload string) error {
+	return s.client.try(ctx, func(ctx context.Context) error {
+		return s.client.AbortMultipartUpload(ctx, s.bucket, key, upload)
+	})
 }

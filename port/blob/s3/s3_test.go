@@ -129,6 +129,8 @@ func TestOpenByURI(t *testing.T) {
 		"s3://bucket/a#b": "behind #", "s3://bucket?x=%zz": "cannot be read", "s3://bucket?region=a&region=b": "says region twice", "s3://bucket?region=": "it says region",
 		"s3://bucket?use_path_style=yes": "use_path_style", "s3://bucket?endpoint=127.0.0.1:9000": "no address", "s3://bucket?endpoint=http://me:secret@host": "no address",
 		"s3://bucket?profile=me": "it says profile", "s3://me:secret@bucket/a": "no credentials", "s3://secret@bucket/a": "no credentials",
+		"s3://bucket?endpoint=https://host/storage/v1": "its endpoint has the path /storage/v1", "s3://bucket?endpoint=https://eu.rep.googleapis.com": "endpoint cannot be used", "s3://a--use1-az4--x-s3/b": "lists its objects in no order", "s3://10.0.0.1/a": "no name of a bucket",
+		"s3://bucket?endpoint=http://host&region=EU/x": "the region is none",
 	} {
 		_, err := known.Open(t.Context(), uri)
 		if err == nil || bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "secret") {
@@ -535,6 +537,12 @@ func TestAStallEnds(t *testing.T) {
 		for _, ask := range []func(ctx context.Context) error{
 			func(ctx context.Context) error { return s.Delete(ctx, "a") },
 			func(ctx context.Context) error { _, err := s.Open(ctx, "a"); return err },
+			func(ctx context.Context) error {
+				for _, err := range s.List(ctx, "") {
+					return err
+				}
+				return nil
+			},
 			func(ctx context.Context) error {
 				w, err := write(ctx, s, "a", []byte("b"))
 				if err == nil {

@@ -4,23 +4,31 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"net/http"
 	"time"
 
 	"bellows/port/blob"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/minio/minio-go/v7"
 )
 
 // What a writer leaves with an object, as its metadata.
 const (
 	writerKey = "bellows-writer" // a random word: whose it is, where an answer was lost
 	sumKey    = "bellows-crc32c" // of an object that was put in one request, for services that keep none
+)
+
+// Headers of checksums. They may stand among an object's metadata, because the library knows them.
+const (
+	sumHeader     = "X-Amz-Checksum-Crc32c"
+	sumAlgorithm  = "X-Amz-Checksum-Algorithm"
+	sumTypeHeader = "X-Amz-Checksum-Type"
 )
 
 const (
@@ -40,10 +48,9 @@ type writer struct {
 	name   string
 	stamp  string
 	b      []byte // not sent yet, at most partBytes
-	upload *string
-	parts  []types.CompletedPart
+	upload string // its name; "": none has begun
+	parts  []minio.CompletePart
 	sum    uint32 // of all that was written
-	bytes  int64  // that were sent
 	err    error  // the first: nothing is published behind it
 	closed bool
 }
@@ -99,26 +106,27 @@ func (w *writer) send() error {
 	if len(w.parts) == partsMost {
 		return w.fault(fmt.Errorf("%w: a blob has at most %d parts of %d MiB", blob.ErrFull, partsMost, partBytes>>20))
 	}
-	if w.upload == nil {
+	if w.upload == "" {
 		if err := w.begin(); err != nil {
 			return err
 		}
 	}
 	sum := stated(crc32.Checksum(w.b, castagnoli))
-	number := int32(len(w.parts) + 1)
+	number := len(w.parts) + 1
+	how := minio.PutObjectPartOptions{Sha256Hex: digest(w.b), DisableContentSha256: true, CustomHeader: http.Header{sumHeader: {sum}}}
 	err := w.call(func(ctx context.Context) error {
-		out, err := w.store.client.UploadPart(ctx, &s3.UploadPartInput{Bucket: &w.store.bucket, Key: w.store.at(w.name), UploadId: w.upload, PartNumber: &number,
-			Body: bytes.NewReader(w.b), ContentLength: aws.Int64(int64(len(w.b))), ChecksumAlgorithm: types.ChecksumAlgorithmCrc32c, ChecksumCRC32C: &sum})
-		if err == nil {
-			w.parts = append(w.parts, types.CompletedPart{PartNumber: &number, ETag: out.ETag, ChecksumCRC32C: &sum})
-		}
-		return err
+		return w.store.client.try(ctx, func(ctx context.Context) error {
+			out, err := w.store.client.PutObjectPart(ctx, w.store.bucket, w.store.at(w.name), w.upload, number, bytes.NewReader(w.b), int64(len(w.b)), how)
+			if err == nil {
+				w.parts = append(w.parts, minio.CompletePart{PartNumber: number, ETag: out.ETag, ChecksumCRC32C: sum})
+			}
+			return err
+		})
 	})
 	if err != nil {
 		return err
 	}
 	w.sum = crc32.Update(w.sum, castagnoli, w.b)
-	w.bytes += int64(len(w.b))
 	w.b = w.b[:0]
 	return nil
 }
@@ -126,17 +134,25 @@ func (w *writer) send() error {
 // begin begins the upload of a long blob.
 func (w *writer) begin() error {
 	w.store.swept.Do(func() { w.store.sweep(w.ctx) })
+	how := minio.PutObjectOptions{UserMetadata: map[string]string{writerKey: w.stamp, sumAlgorithm: "CRC32C", sumTypeHeader: "FULL_OBJECT"}}
 	return w.call(func(ctx context.Context) error {
-		out, err := w.store.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &w.store.bucket, Key: w.store.at(w.name), Metadata: map[string]string{writerKey: w.stamp},
-			ChecksumAlgorithm: types.ChecksumAlgorithmCrc32c, ChecksumType: types.ChecksumTypeFullObject})
-		if err == nil && aws.ToString(out.UploadId) == "" {
-			err = errors.New("the service begins an upload without a name")
-		}
-		if err == nil {
-			w.upload = out.UploadId
-		}
-		return err
+		return w.store.client.try(ctx, func(ctx context.Context) error {
+			upload, err := w.store.client.NewMultipartUpload(ctx, w.store.bucket, w.store.at(w.name), how)
+			if err == nil && upload == "" {
+				err = errors.New("the service begins an upload without a name")
+			}
+			if err == nil {
+				w.upload = upload
+			}
+			return err
+		})
 	})
+}
+
+// digest returns the SHA-256 of a body, which its request's signature covers. Given it, the library sends the body as it is, by encrypted and plain connections alike.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 // Publish implements blob.Writer.
@@ -150,16 +166,12 @@ func (w *writer) publish(isNew bool) error {
 		return w.usable()
 	}
 	err := w.usable()
-	if err == nil && w.upload != nil {
+	if err == nil && w.upload != "" {
 		err = w.send()
 	}
 	w.closed = true
 	if err == nil {
-		var only *string
-		if isNew {
-			only = aws.String("*")
-		}
-		err = w.call(func(ctx context.Context) error { return w.conclude(ctx, only) })
+		err = w.call(func(ctx context.Context) error { return w.conclude(ctx, isNew) })
 	}
 	if err != nil {
 		w.abort()
@@ -169,12 +181,12 @@ func (w *writer) publish(isNew bool) error {
 }
 
 // conclude is the request by which the blob is seen. Who is told that another was first, or that the upload is over, may have been so himself, where an answer was lost: the object says whose it is.
-func (w *writer) conclude(ctx context.Context, only *string) (err error) {
+func (w *writer) conclude(ctx context.Context, isNew bool) (err error) {
 	for range publishMost {
-		if w.upload == nil {
-			err = w.put(ctx, only)
+		if w.upload == "" {
+			err = w.put(ctx, isNew)
 		} else {
-			err = w.complete(ctx, only)
+			err = w.complete(ctx, isNew)
 		}
 		switch code := codeOf(err); {
 		case code == "ConditionalRequestConflict": // with one who publishes at the same time
@@ -193,28 +205,42 @@ func (w *writer) conclude(ctx context.Context, only *string) (err error) {
 	return err
 }
 
-func (w *writer) put(ctx context.Context, only *string) error {
+func (w *writer) put(ctx context.Context, isNew bool) error {
 	sum := stated(crc32.Checksum(w.b, castagnoli))
-	_, err := w.store.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &w.store.bucket, Key: w.store.at(w.name), IfNoneMatch: only, Body: bytes.NewReader(w.b), ContentLength: aws.Int64(int64(len(w.b))),
-		Metadata: map[string]string{writerKey: w.stamp, sumKey: sum}, ChecksumAlgorithm: types.ChecksumAlgorithmCrc32c, ChecksumCRC32C: &sum})
-	return err
+	how := options(isNew, map[string]string{writerKey: w.stamp, sumKey: sum, sumHeader: sum})
+	sha := digest(w.b)
+	return w.store.client.try(ctx, func(ctx context.Context) error {
+		_, err := w.store.client.PutObject(ctx, w.store.bucket, w.store.at(w.name), bytes.NewReader(w.b), int64(len(w.b)), "", sha, how)
+		return err
+	})
 }
 
-func (w *writer) complete(ctx context.Context, only *string) error {
-	_, err := w.store.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &w.store.bucket, Key: w.store.at(w.name), UploadId: w.upload, IfNoneMatch: only,
-		MultipartUpload: &types.CompletedMultipartUpload{Parts: w.parts}, ChecksumCRC32C: aws.String(stated(w.sum)), ChecksumType: types.ChecksumTypeFullObject, MpuObjectSize: aws.Int64(w.bytes)})
-	return err
+func (w *writer) complete(ctx context.Context, isNew bool) error {
+	how := options(isNew, map[string]string{sumHeader: stated(w.sum), sumTypeHeader: "FULL_OBJECT"})
+	return w.store.client.try(ctx, func(ctx context.Context) error {
+		_, err := w.store.client.CompleteMultipartUpload(ctx, w.store.bucket, w.store.at(w.name), w.upload, w.parts, how)
+		return err
+	})
+}
+
+// options are those of a request by which a blob is seen.
+func options(isNew bool, headers map[string]string) minio.PutObjectOptions {
+	how := minio.PutObjectOptions{UserMetadata: headers, DisableContentSha256: true}
+	if isNew {
+		how.SetMatchETagExcept("*")
+	}
+	return how
 }
 
 // abort gives up what was sent, also where the context has ended. What it cannot give up is swept a day later.
 func (w *writer) abort() {
-	if w.upload == nil {
+	if w.upload == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), abortMost)
 	defer cancel()
-	_, _ = w.store.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &w.store.bucket, Key: w.store.at(w.name), UploadId: w.upload})
-	w.upload = nil
+	_ = w.store.abort(ctx, w.store.at(w.name), w.upload)
+	w.upload = ""
 }
 
 // Close implements blob.Writer.
