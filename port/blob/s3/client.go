@@ -80,16 +80,9 @@ func endpointOf(p *place, settings *awsconfig.Config) (*url.URL, error) {
 	p.region = cmp.Or(p.region, settings.Region)
 	if given == "" {
 		if !regionForm.MatchString(p.region) {
-			p.region = "" // each call says so
+			p.region = "" // each call reports that
 		}
-		host := "s3"
-		if settings.FIPS {
-			host += "-fips"
-		}
-		if settings.DualStack {
-			host += ".dualstack"
-		}
-		return &url.URL{Scheme: "https", Host: host + "." + cmp.Or(p.region, defaultRegion) + "." + awsconfig.Suffix(p.region)}, nil
+		return &url.URL{Scheme: "https", Host: amazonsHost(cmp.Or(p.region, defaultRegion), settings.FIPS, settings.DualStack)}, nil
 	}
 	at, err := url.Parse(given)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || strings.Trim(at.Path, "/") != "" || at.RawQuery != "" || at.Fragment != "" {
@@ -99,7 +92,26 @@ func endpointOf(p *place, settings *awsconfig.Config) (*url.URL, error) {
 	if p.region = cmp.Or(p.region, s3utils.GetRegionFromURL(*at), defaultRegion); !regionForm.MatchString(p.region) {
 		return nil, errors.New("the region is none: it has lower-case letters, digits and hyphens")
 	}
+	if s3utils.IsAmazonEndpoint(*at) && !s3utils.IsAmazonFIPSEndpoint(*at) && !s3utils.IsAmazonPrivateLinkEndpoint(*at) {
+		// Older names of a region's host, and that of all regions: the library asks the host of the region, whatever the name.
+		if own := s3utils.GetRegionFromURL(*at); own == "" || own == p.region {
+			settings.DualStack = strings.Contains(at.Host, ".dualstack.")
+			at.Host = amazonsHost(p.region, false, settings.DualStack)
+		}
+	}
 	return at, nil
+}
+
+// amazonsHost returns the host of Amazon's S3 in a region.
+func amazonsHost(region string, fips, dualStack bool) string {
+	host := "s3"
+	if fips {
+		host += "-fips"
+	}
+	if dualStack {
+		host += ".dualstack"
+	}
+	return host + "." + region + "." + awsconfig.Suffix(region)
 }
 
 // lookup says where requests name the bucket.
@@ -126,7 +138,7 @@ func (c *client) core(by http.RoundTripper) (minio.Core, error) {
 	return *core, nil
 }
 
-// lister makes a client whose requests have a context. The library's lists by pages take none.
+// lister makes a client with a context for all its requests. The library's lists by pages take none.
 func (c *client) lister(ctx context.Context) (minio.Core, error) {
 	by := c.transport
 	by.ctx = ctx
@@ -134,9 +146,9 @@ func (c *client) lister(ctx context.Context) (minio.Core, error) {
 }
 
 // errNoRegion says that a bucket of Amazon's has no region.
-var errNoRegion = errors.New("nobody says in which region the bucket is, or the name of none")
+var errNoRegion = errors.New("the region of the bucket is not set, or is not the name of a region")
 
-// try does something that sends one request, at most attempts times, with pauses that grow.
+// try sends a request by do, at most attempts times, with growing pauses.
 func (c *client) try(ctx context.Context, do func(ctx context.Context) error) error {
 	if c.region == "" {
 		return errNoRegion

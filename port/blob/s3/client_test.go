@@ -38,7 +38,7 @@ func unset(t *testing.T) {
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", none)
 }
 
-// TestRequestsOfEachCall counts them: the client library must not ask for regions, checks or repetitions of its own.
+// TestRequestsOfEachCall counts them: the client library must not add requests for regions or checks, or repeat any.
 func TestRequestsOfEachCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -131,7 +131,33 @@ func TestBrokenListsAreRefused(t *testing.T) {
 	}
 }
 
-// TestAmazonsHosts has requests go to the host of the region and of the settings, and to no other.
+// TestUploadsWithoutADateStay: nothing says that their writers have ended.
+func TestUploadsWithoutADateStay(t *testing.T) {
+	t.Parallel()
+	var removed []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch q := r.URL.Query(); {
+		case r.Method == http.MethodDelete:
+			removed = append(removed, q.Get("uploadId"))
+			w.WriteHeader(http.StatusNoContent)
+		case q.Has("uploads") && r.Method == http.MethodGet:
+			fmt.Fprint(w, "<ListMultipartUploadsResult><Upload><Key>p/a</Key><UploadId>undated</UploadId></Upload>"+
+				"<Upload><Key>p/b</Key><UploadId>old</UploadId><Initiated>2001-01-01T00:00:00Z</Initiated></Upload></ListMultipartUploadsResult>")
+		case q.Has("uploads"):
+			fmt.Fprint(w, "<InitiateMultipartUploadResult><UploadId>own</UploadId></InitiateMultipartUploadResult>")
+		}
+	}))
+	defer server.Close()
+	s, err := blob.Schemes{"s3": s3.Options{Key: "k", Secret: "s"}.Open}.Open(t.Context(), "s3://bucket/p?endpoint="+server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := write(t.Context(), s, "c", make([]byte, part+1)); err != nil || !slices.Equal(removed, []string{"old"}) {
+		t.Errorf("removed were %v: %v", removed, err)
+	}
+}
+
+// TestAmazonsHosts checks that requests go only to the host of the region and of the settings.
 func TestAmazonsHosts(t *testing.T) {
 	for _, c := range []struct{ uri, settings, want string }{
 		{"s3://bucket?region=eu-west-1", "", "bucket.s3.eu-west-1.amazonaws.com:443"},
@@ -143,6 +169,12 @@ func TestAmazonsHosts(t *testing.T) {
 		{"s3://bucket?region=us-gov-west-1", "AWS_USE_FIPS_ENDPOINT=true", "bucket.s3-fips.us-gov-west-1.amazonaws.com:443"},
 		{"s3://bucket?region=eu-west-1", "AWS_USE_DUALSTACK_ENDPOINT=true", "bucket.s3.dualstack.eu-west-1.amazonaws.com:443"},
 		{"s3://bucket?endpoint=https://s3.eu-west-1.amazonaws.com", "", "s3.eu-west-1.amazonaws.com:443"},
+		{"s3://bucket?endpoint=https://s3.amazonaws.com", "", "s3.us-east-1.amazonaws.com:443"},
+		{"s3://bucket?endpoint=https://s3.amazonaws.com", "AWS_REGION=eu-west-1", "s3.eu-west-1.amazonaws.com:443"},
+		{"s3://bucket?endpoint=https://s3-eu-west-1.amazonaws.com", "", "s3.eu-west-1.amazonaws.com:443"},
+		{"s3://bucket?endpoint=https://s3.dualstack.eu-west-1.amazonaws.com", "", "s3.dualstack.eu-west-1.amazonaws.com:443"},
+		{"s3://bucket?endpoint=https://s3-fips.eu-west-1.amazonaws.com", "", "s3-fips.eu-west-1.amazonaws.com:443"},
+		{"s3://bucket?endpoint=https://bucket.vpce-1a-2b.s3.eu-west-1.vpce.amazonaws.com", "", "bucket.vpce-1a-2b.s3.eu-west-1.vpce.amazonaws.com:443"},
 		{"s3://bucket?endpoint=http://127.0.0.1:80", "", "127.0.0.1:80"},
 		{"gs://bucket", "", "storage.googleapis.com:443"},
 		{"s3://bucket?region=moon-west-1", "", ""}, // the library would ask us-east-1
@@ -210,7 +242,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestSettingsOfTheMachine uses the endpoint of a profile and the credentials of a metadata service, whose token is signed and sent with each request.
+// TestSettingsOfTheMachine uses the endpoint of a profile and the credentials of a metadata service. Each request has the session's token, signed.
 func TestSettingsOfTheMachine(t *testing.T) {
 	unset(t)
 	server := s3test.Start(t)

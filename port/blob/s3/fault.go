@@ -144,7 +144,7 @@ func (s *Store) unanswered(e *bellows.Error, err error) {
 		}
 		e.Hint = cmp.Or(none.Hint, e.Hint)
 	case errors.Is(err, errNoRegion):
-		e.Kind, e.Err, e.Hint = bellows.Config, errNoRegion, "say it: ?region=… behind the place, or AWS_REGION"
+		e.Kind, e.Err, e.Hint = bellows.Config, errNoRegion, "add ?region=REGION to the place, or set AWS_REGION"
 	case errors.Is(err, errOtherHost):
 		e.Kind, e.Err, e.Hint = bellows.Config, errOtherHost, "check the region, and the endpoint: one of Amazon's must be that of the region"
 	case errors.As(err, &dns):

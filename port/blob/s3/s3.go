@@ -18,8 +18,8 @@
 //
 // Every call ends: a request after attemptMost, with its repetitions after callMost, of which there are at most attempts-1.
 //
-// The package refuses URIs with a user or a password, endpoints with a path, directory buckets, which list in no order, and blobs of more than 10,000 parts. It lists no object whose
-// name is no blob's, but where Options say that others' are read.
+// The package refuses URIs with a user or a password, endpoints with a path, directory buckets, which list in no order, and blobs of more than 10,000 parts. It lists only objects
+// with the name of a blob, or all if Options say that others' are read.
 package s3
 
 import (
@@ -183,8 +183,8 @@ func (s *Store) check(name string) error {
 	return blob.CheckName(name)
 }
 
-// at is the object of a blob.
-func (s *Store) at(name string) string { return s.prefix + name }
+// key returns the key of a blob's object.
+func (s *Store) key(name string) string { return s.prefix + name }
 
 // Stat implements blob.Store.
 func (s *Store) Stat(ctx context.Context, name string) (blob.Info, error) {
@@ -208,7 +208,7 @@ func (s *Store) look(ctx context.Context, op, name string) (o object, err error)
 	err = s.call(ctx, op, name, func(ctx context.Context) error {
 		var out minio.ObjectInfo
 		err := s.client.try(ctx, func(ctx context.Context) (err error) {
-			out, err = s.client.StatObject(ctx, s.bucket, s.at(name), minio.StatObjectOptions{Checksum: true})
+			out, err = s.client.StatObject(ctx, s.bucket, s.key(name), minio.StatObjectOptions{Checksum: true})
 			return err
 		})
 		if err != nil {
@@ -246,11 +246,11 @@ func (s *Store) page(ctx context.Context, prefix, token string, most int) (page 
 	err = s.client.try(ctx, func(ctx context.Context) error {
 		lister, err := s.client.lister(ctx)
 		if err == nil {
-			page, err = lister.ListObjectsV2(s.bucket, s.at(prefix), "", token, "", most)
+			page, err = lister.ListObjectsV2(s.bucket, s.key(prefix), "", token, "", most)
 		}
 		return err
 	})
-	// The library refuses a list without a token by itself. Whoever wants one object may leave the rest.
+	// The library refuses a list that continues without a token. A caller that wants one object ignores the rest.
 	if a := answerOf(err); a != nil && a.StatusCode == 0 && a.Code == minio.NotImplemented {
 		if err = errNoToken; most == 1 {
 			err = nil
@@ -298,7 +298,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 	}
 	return s.call(ctx, "delete", name, func(ctx context.Context) error {
 		err := s.client.try(ctx, func(ctx context.Context) error {
-			return s.client.RemoveObject(ctx, s.bucket, s.at(name), minio.RemoveObjectOptions{})
+			return s.client.RemoveObject(ctx, s.bucket, s.key(name), minio.RemoveObjectOptions{})
 		})
 		if codeOf(err) == minio.NoSuchKey {
 			return nil

@@ -297,7 +297,7 @@ func TestWithoutCredentialsNothingIsAsked(t *testing.T) {
 	fails(server.Place("p"), "no credentials were found", "AWS_ACCESS_KEY_ID", bellows.Config)
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.Key)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.Secret)
-	fails("s3://tests/p", "nobody says in which region", "?region=", bellows.Config)
+	fails("s3://tests/p", "the region of the bucket is not set", "?region=", bellows.Config)
 	t.Setenv("AWS_PROFILE", "nobody")
 	if _, err := known.Open(t.Context(), server.Place("p")); bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "AWS_PROFILE") {
 		t.Errorf("a profile that is not there: %v", err)

@@ -285,7 +285,7 @@ func TestSources(t *testing.T) {
 	const sts, keyed = "POST /", "AWS4-HMAC-SHA256 Credential="
 	for name, c := range map[string]struct {
 		variables []string
-		asked     string // by the last request; "": there is none
+		asked     string // by the last request; "": without requests
 		requests  int
 	}{
 		"environment":               {[]string{"AWS_ACCESS_KEY_ID=KEY", "AWS_SECRET_ACCESS_KEY=SECRET", "AWS_SESSION_TOKEN=TOKEN", "AWS_PROFILE=sso"}, "", 0},
@@ -329,7 +329,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestRefusals names why there are no credentials and what to do, and shows no secret.
+// TestRefusals checks that errors name the cause and what to do, and show no secret.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		variables []string
@@ -369,8 +369,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestNoMetadataService says that there are no credentials, not that a service failed, where nothing answers.
-func TestNoMetadataService(t *testing.T) {
+// TestMissingMetadataService reports missing credentials, not a failed service, if nothing answers.
+func TestMissingMetadataService(t *testing.T) {
 	unset(t)
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -36,7 +37,7 @@ const (
 	renewPause = time.Minute
 )
 
-// An Error says why there are no credentials.
+// An Error says why no credentials were found.
 type Error struct {
 	Err  error  // nil: nothing is set
 	Hint string // what to do; "": see the documentation
@@ -57,7 +58,7 @@ func refuse(hint, format string, args ...any) error {
 	return &Error{Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
-// export is the hint for profiles that only Amazon's own command can use.
+// export returns the hint for profiles that only Amazon's own command can use.
 func export(profile string) string {
 	return `run eval "$(aws configure export-credentials --profile ` + profile + ` --format env)" first`
 }
@@ -66,21 +67,31 @@ func export(profile string) string {
 //
 // Invariant: the client never looks for credentials itself, because it would do so without its caller's context.
 type Credentials struct {
-	turn    chan struct{} // one value: somebody looks for credentials
+	turn    chan struct{} // holds one value while Renew looks for credentials
 	find    func(ctx context.Context) (credentials.Value, error)
-	value   credentials.Value
-	renewAt time.Time // zero: never
+	value   atomic.Pointer[credentials.Value] // nil: none was found yet
+	renewAt time.Time                         // zero: never
 	signer  *credentials.Credentials
 }
 
 // held gives a client what was found. It is a credentials.Provider.
 type held struct{ *Credentials }
 
+// RetrieveWithCredContext implements credentials.Provider.
 func (h held) RetrieveWithCredContext(*credentials.CredContext) (credentials.Value, error) {
-	return h.value, nil
+	return h.Retrieve()
 }
-func (h held) Retrieve() (credentials.Value, error) { return h.value, nil }
-func (h held) IsExpired() bool                      { return false }
+
+// Retrieve implements credentials.Provider.
+func (h held) Retrieve() (credentials.Value, error) {
+	if v := h.value.Load(); v != nil {
+		return *v, nil
+	}
+	return credentials.Value{}, &Error{}
+}
+
+// IsExpired implements credentials.Provider.
+func (h held) IsExpired() bool { return false }
 
 func newCredentials(find func(ctx context.Context) (credentials.Value, error)) *Credentials {
 	c := &Credentials{turn: make(chan struct{}, 1), find: find}
@@ -101,7 +112,7 @@ func (c *Config) Credentials() *Credentials { return newCredentials(c.find) }
 // Signer returns what a client signs with. It is empty before the first Renew.
 func (c *Credentials) Signer() *credentials.Credentials { return c.signer }
 
-// Renew looks for credentials if there are none, or if most of their life is over. If that fails while they are still valid, they stay. The error is an *Error, or the context's.
+// Renew looks for credentials for the first time, and again when most of their life is over. While valid ones remain, they stay if that fails. The error is an *Error, or the context's.
 func (c *Credentials) Renew(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -110,7 +121,8 @@ func (c *Credentials) Renew(ctx context.Context) error {
 		return ctx.Err()
 	}
 	now := time.Now()
-	if c.value.AccessKeyID != "" && (c.renewAt.IsZero() || now.Before(c.renewAt)) {
+	old := c.value.Load()
+	if old != nil && (c.renewAt.IsZero() || now.Before(c.renewAt)) {
 		return nil
 	}
 	v, err := c.find(ctx)
@@ -118,7 +130,7 @@ func (c *Credentials) Renew(ctx context.Context) error {
 		err = &Error{}
 	}
 	if err != nil {
-		if c.value.AccessKeyID != "" && now.Before(c.value.Expiration) {
+		if old != nil && now.Before(old.Expiration) {
 			c.renewAt = now.Add(renewPause)
 			return nil
 		}
@@ -131,7 +143,8 @@ func (c *Credentials) Renew(ctx context.Context) error {
 		return err
 	}
 	v.SignerType = credentials.SignatureV4
-	c.value, c.renewAt = v, time.Time{}
+	c.value.Store(&v)
+	c.renewAt = time.Time{}
 	if !v.Expiration.IsZero() {
 		c.renewAt = now.Add(time.Duration(renewPart * float64(v.Expiration.Sub(now))))
 	}
@@ -201,11 +214,11 @@ func (c *Config) ofProfile(ctx context.Context, name string, via []string) (cred
 	if p["role_arn"] != "" && p["web_identity_token_file"] == "" {
 		return c.assume(ctx, name, via)
 	}
-	return c.own(ctx, name, len(via) > 0)
+	return c.withoutRole(ctx, name, len(via) > 0)
 }
 
-// own returns the credentials of a profile itself, without the role that it may take on. If it has none, they are the machine's, but not for a source.
-func (c *Config) own(ctx context.Context, name string, isSource bool) (credentials.Value, error) {
+// withoutRole returns the credentials of a profile, without the role that it may take on. If it has none, they are the machine's, but not for a source.
+func (c *Config) withoutRole(ctx context.Context, name string, isSource bool) (credentials.Value, error) {
 	p := c.profiles[name]
 	key, secret := p["aws_access_key_id"], p["aws_secret_access_key"]
 	switch {
@@ -243,7 +256,7 @@ func (c *Config) assume(ctx context.Context, name string, via []string) (v crede
 	case from != "":
 		v, err = c.sourceOf(ctx, name, from)
 	default:
-		v, err = c.own(ctx, name, true)
+		v, err = c.withoutRole(ctx, name, true)
 	}
 	if err != nil {
 		return v, err
@@ -333,7 +346,7 @@ func (c *Config) machine(ctx context.Context) (credentials.Value, error) {
 	case inContainer():
 		return v, refuse("see AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and AWS_CONTAINER_CREDENTIALS_FULL_URI", "the container's credentials: %w", err)
 	case isAbsent(err):
-		return v, &Error{} // there is no metadata service: it is not a machine of Amazon's
+		return v, &Error{} // not a machine of Amazon's: it has no metadata service
 	}
 	return v, &Error{Err: fmt.Errorf("the metadata service of this machine: %w", err)}
 }
@@ -344,7 +357,7 @@ func isAbsent(err error) bool {
 	return errors.As(err, &op) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// containerHosts are the addresses, beside this machine's own, that get a container's token without encryption.
+// containerHosts are the addresses of other hosts that get a container's token without encryption.
 var containerHosts = []netip.Addr{netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23"), netip.MustParseAddr("fd00:ec2::23")}
 
 func checkContainerHost(uri string) error {
@@ -361,7 +374,7 @@ func checkContainerHost(uri string) error {
 	return refuse("use https, or an address of this machine", "AWS_CONTAINER_CREDENTIALS_FULL_URI names no service that may have the container's token")
 }
 
-// process returns the credentials that a command prints. What it prints goes into no message.
+// process returns the credentials that a command prints. Its output is in no message.
 func process(ctx context.Context, profile, command string) (v credentials.Value, err error) {
 	ctx, cancel := context.WithTimeout(ctx, processMost)
 	defer cancel()
