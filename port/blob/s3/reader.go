@@ -230,7 +230,7 @@ func (r *reader) get(ctx context.Context, at int64, n int) (b []byte, again bool
 	var out io.ReadCloser
 	var about minio.ObjectInfo
 	err = r.store.client.try(ctx, func(ctx context.Context) (err error) {
-		out, about, _, err = r.store.client.GetObject(ctx, r.store.bucket, r.store.key(r.name), asked)
+		out, about, _, err = r.store.client.GetObject(ctx, r.store.bucket, r.store.objectKey(r.name), asked)
 		return err
 	})
 	switch status := statusOf(err); {

@@ -183,8 +183,8 @@ func (s *Store) check(name string) error {
 	return blob.CheckName(name)
 }
 
-// key returns the key of a blob's object.
-func (s *Store) key(name string) string { return s.prefix + name }
+// objectKey returns the key of a blob's object.
+func (s *Store) objectKey(name string) string { return s.prefix + name }
 
 // Stat implements blob.Store.
 func (s *Store) Stat(ctx context.Context, name string) (blob.Info, error) {
@@ -208,7 +208,7 @@ func (s *Store) look(ctx context.Context, op, name string) (o object, err error)
 	err = s.call(ctx, op, name, func(ctx context.Context) error {
 		var out minio.ObjectInfo
 		err := s.client.try(ctx, func(ctx context.Context) (err error) {
-			out, err = s.client.StatObject(ctx, s.bucket, s.key(name), minio.StatObjectOptions{Checksum: true})
+			out, err = s.client.StatObject(ctx, s.bucket, s.objectKey(name), minio.StatObjectOptions{Checksum: true})
 			return err
 		})
 		if err != nil {
@@ -246,7 +246,7 @@ func (s *Store) page(ctx context.Context, prefix, token string, most int) (page 
 	err = s.client.try(ctx, func(ctx context.Context) error {
 		lister, err := s.client.lister(ctx)
 		if err == nil {
-			page, err = lister.ListObjectsV2(s.bucket, s.key(prefix), "", token, "", most)
+			page, err = lister.ListObjectsV2(s.bucket, s.objectKey(prefix), "", token, "", most)
 		}
 		return err
 	})
@@ -298,7 +298,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 	}
 	return s.call(ctx, "delete", name, func(ctx context.Context) error {
 		err := s.client.try(ctx, func(ctx context.Context) error {
-			return s.client.RemoveObject(ctx, s.bucket, s.key(name), minio.RemoveObjectOptions{})
+			return s.client.RemoveObject(ctx, s.bucket, s.objectKey(name), minio.RemoveObjectOptions{})
 		})
 		if codeOf(err) == minio.NoSuchKey {
 			return nil

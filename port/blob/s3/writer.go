@@ -116,7 +116,7 @@ func (w *writer) send() error {
 	how := minio.PutObjectPartOptions{Sha256Hex: digest(w.b), DisableContentSha256: true, CustomHeader: http.Header{sumHeader: {sum}}}
 	err := w.call(func(ctx context.Context) error {
 		return w.store.client.try(ctx, func(ctx context.Context) error {
-			out, err := w.store.client.PutObjectPart(ctx, w.store.bucket, w.store.key(w.name), w.upload, number, bytes.NewReader(w.b), int64(len(w.b)), how)
+			out, err := w.store.client.PutObjectPart(ctx, w.store.bucket, w.store.objectKey(w.name), w.upload, number, bytes.NewReader(w.b), int64(len(w.b)), how)
 			if err == nil {
 				w.parts = append(w.parts, minio.CompletePart{PartNumber: number, ETag: out.ETag, ChecksumCRC32C: sum})
 			}
@@ -137,7 +137,7 @@ func (w *writer) begin() error {
 	how := minio.PutObjectOptions{UserMetadata: map[string]string{writerKey: w.stamp, sumAlgorithm: "CRC32C", sumTypeHeader: "FULL_OBJECT"}}
 	return w.call(func(ctx context.Context) error {
 		return w.store.client.try(ctx, func(ctx context.Context) error {
-			upload, err := w.store.client.NewMultipartUpload(ctx, w.store.bucket, w.store.key(w.name), how)
+			upload, err := w.store.client.NewMultipartUpload(ctx, w.store.bucket, w.store.objectKey(w.name), how)
 			if err == nil && upload == "" {
 				err = errors.New("the service begins an upload without a name")
 			}
@@ -210,7 +210,7 @@ func (w *writer) put(ctx context.Context, isNew bool) error {
 	how := options(isNew, map[string]string{writerKey: w.stamp, sumKey: sum, sumHeader: sum})
 	sha := digest(w.b)
 	return w.store.client.try(ctx, func(ctx context.Context) error {
-		_, err := w.store.client.PutObject(ctx, w.store.bucket, w.store.key(w.name), bytes.NewReader(w.b), int64(len(w.b)), "", sha, how)
+		_, err := w.store.client.PutObject(ctx, w.store.bucket, w.store.objectKey(w.name), bytes.NewReader(w.b), int64(len(w.b)), "", sha, how)
 		return err
 	})
 }
@@ -218,7 +218,7 @@ func (w *writer) put(ctx context.Context, isNew bool) error {
 func (w *writer) complete(ctx context.Context, isNew bool) error {
 	how := options(isNew, map[string]string{sumHeader: stated(w.sum), sumTypeHeader: "FULL_OBJECT"})
 	return w.store.client.try(ctx, func(ctx context.Context) error {
-		_, err := w.store.client.CompleteMultipartUpload(ctx, w.store.bucket, w.store.key(w.name), w.upload, w.parts, how)
+		_, err := w.store.client.CompleteMultipartUpload(ctx, w.store.bucket, w.store.objectKey(w.name), w.upload, w.parts, how)
 		return err
 	})
 }
@@ -239,7 +239,7 @@ func (w *writer) abort() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), abortMost)
 	defer cancel()
-	_ = w.store.abort(ctx, w.store.key(w.name), w.upload)
+	_ = w.store.abort(ctx, w.store.objectKey(w.name), w.upload)
 	w.upload = ""
 }
 

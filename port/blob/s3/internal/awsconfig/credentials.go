@@ -74,16 +74,16 @@ type Credentials struct {
 	signer  *credentials.Credentials
 }
 
-// held gives a client what was found. It is a credentials.Provider.
-type held struct{ *Credentials }
+// obtained gives a client what was found. It is a credentials.Provider.
+type obtained struct{ *Credentials }
 
 // RetrieveWithCredContext implements credentials.Provider.
-func (h held) RetrieveWithCredContext(*credentials.CredContext) (credentials.Value, error) {
+func (h obtained) RetrieveWithCredContext(*credentials.CredContext) (credentials.Value, error) {
 	return h.Retrieve()
 }
 
 // Retrieve implements credentials.Provider.
-func (h held) Retrieve() (credentials.Value, error) {
+func (h obtained) Retrieve() (credentials.Value, error) {
 	if v := h.value.Load(); v != nil {
 		return *v, nil
 	}
@@ -91,11 +91,11 @@ func (h held) Retrieve() (credentials.Value, error) {
 }
 
 // IsExpired implements credentials.Provider.
-func (h held) IsExpired() bool { return false }
+func (h obtained) IsExpired() bool { return false }
 
 func newCredentials(find func(ctx context.Context) (credentials.Value, error)) *Credentials {
 	c := &Credentials{turn: make(chan struct{}, 1), find: find}
-	c.signer = credentials.New(held{c})
+	c.signer = credentials.New(obtained{c})
 	return c
 }
 
@@ -149,7 +149,7 @@ func (c *Credentials) Renew(ctx context.Context) error {
 		c.renewAt = now.Add(time.Duration(renewPart * float64(v.Expiration.Sub(now))))
 	}
 	c.signer.Expire()
-	_, err = c.signer.GetWithContext(nil) // takes it from held
+	_, err = c.signer.GetWithContext(nil) // takes it from obtained
 	return err
 }
 
