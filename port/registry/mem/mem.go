@@ -7,13 +7,12 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
-	"maps"
-	"slices"
-	"strings"
+	"math"
 	"sync"
 	"time"
 
 	"bellows/port/registry"
+	"bellows/port/registry/internal/keyspace"
 )
 
 // HistoryDefault is how many changes a store remembers where nobody says otherwise.
@@ -28,20 +27,16 @@ type Store struct {
 	// Lose is asked after each step that has changed something, whose answer is lost with what it returns.
 	Lose func(op, key string) error
 
-	name    string
-	mu      sync.Mutex
-	at      registry.Revision
-	floor   registry.Revision // changes up to it are forgotten
-	entries map[string]registry.Entry
-	history []registry.Change
-	leases  map[registry.LeaseID]*granted
-	drawn   registry.LeaseID
-	changed chan struct{} // closed at the next change
+	name   string
+	mu     sync.Mutex
+	space  *keyspace.Space
+	leases map[registry.LeaseID]*granted
+	drawn  registry.LeaseID
 }
 
 // New makes an empty store of that name.
 func New(name string) *Store {
-	return &Store{HistoryMost: HistoryDefault, name: "memory (" + name + ")", entries: map[string]registry.Entry{}, leases: map[registry.LeaseID]*granted{}, changed: make(chan struct{})}
+	return &Store{HistoryMost: HistoryDefault, name: "memory (" + name + ")", space: keyspace.New(0, HistoryDefault, math.MaxInt), leases: map[registry.LeaseID]*granted{}}
 }
 
 // Open makes a client.
@@ -51,7 +46,7 @@ func (s *Store) Open() registry.Registry { return &client{store: s, closed: make
 func (s *Store) Compact() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.history, s.floor = nil, s.at
+	s.space.Forget()
 }
 
 type client struct {
@@ -98,16 +93,11 @@ func (c *client) Get(ctx context.Context, key string) (e registry.Entry, err err
 	}
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
-	e, ok := c.store.entries[key]
+	e, ok := c.store.space.Get(key)
 	if !ok {
 		return e, registry.Fault("get", key, fs.ErrNotExist)
 	}
-	return cloned(e), nil
-}
-
-func cloned(e registry.Entry) registry.Entry {
-	e.Value = bytes.Clone(e.Value)
-	return e
+	return e, nil
 }
 
 func (c *client) List(ctx context.Context, prefix string) (list []registry.Entry, at registry.Revision, err error) {
@@ -120,15 +110,10 @@ func (c *client) List(ctx context.Context, prefix string) (list []registry.Entry
 	s := c.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, key := range slices.Sorted(maps.Keys(s.entries)) {
-		if strings.HasPrefix(key, prefix) {
-			list = append(list, cloned(s.entries[key]))
-		}
+	if list, err = s.space.List(prefix); err != nil {
+		return nil, 0, registry.Fault("list", prefix, err)
 	}
-	if len(list) > registry.EntriesMost {
-		return nil, 0, registry.Fault("list", prefix, registry.ErrTooMany)
-	}
-	return list, s.at, nil
+	return list, s.space.Revision(), nil
 }
 
 func (c *client) Put(ctx context.Context, key string, value []byte, id registry.LeaseID, where ...registry.Is) (registry.Revision, error) {
@@ -148,39 +133,14 @@ func (c *client) Put(ctx context.Context, key string, value []byte, id registry.
 func (s *Store) put(e registry.Entry, where []registry.Is) (registry.Revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.hold(where) {
+	if !s.space.Holds(where) {
 		return 0, registry.ErrChanged
 	}
 	if e.Lease != 0 && s.leases[e.Lease] == nil {
 		return 0, registry.ErrExpired
 	}
-	s.at++
-	e.Revision = s.at
-	s.entries[e.Key] = e
-	s.tell(registry.Change{Entry: e})
-	return s.at, nil
-}
-
-func (s *Store) hold(where []registry.Is) bool {
-	return !slices.ContainsFunc(where, func(is registry.Is) bool { return s.entries[is.Key].Revision != is.Revision })
-}
-
-// tell notes changes of one revision, and wakes who waits.
-func (s *Store) tell(changes ...registry.Change) {
-	if len(changes) == 0 {
-		return
-	}
-	s.history = append(s.history, changes...)
-	if over := len(s.history) - s.HistoryMost; over > 0 {
-		s.floor = s.history[over-1].Revision
-		kept := slices.IndexFunc(s.history, func(c registry.Change) bool { return c.Revision > s.floor })
-		if kept < 0 {
-			kept = len(s.history)
-		}
-		s.history = slices.Clone(s.history[kept:])
-	}
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.space.HistoryMost = s.HistoryMost
+	return s.space.Put(e.Key, e.Value, e.Lease), nil
 }
 
 func (c *client) Delete(ctx context.Context, key string, where ...registry.Is) error {
@@ -192,22 +152,15 @@ func (c *client) Delete(ctx context.Context, key string, where ...registry.Is) e
 	}
 	s := c.store
 	s.mu.Lock()
-	held := s.hold(where)
-	if _, there := s.entries[key]; held && there {
-		s.at++
-		s.tell(s.remove(key))
+	held := s.space.Holds(where)
+	if held && s.space.Has(key) {
+		s.space.Remove(key)
 	}
 	s.mu.Unlock()
 	if !held {
 		return registry.Fault("delete", key, registry.ErrChanged)
 	}
 	return c.lost("delete", key)
-}
-
-// remove takes a key away at the revision that is.
-func (s *Store) remove(key string) registry.Change {
-	delete(s.entries, key)
-	return registry.Change{Entry: registry.Entry{Key: key, Revision: s.at}, Gone: true}
 }
 
 func (c *client) Watch(prefix string, after registry.Revision) (registry.Watch, error) {
@@ -258,18 +211,12 @@ func (w *watch) look() (list []registry.Change, changed <-chan struct{}, err err
 	s := w.client.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w.after < s.floor {
+	if list, err = s.space.Since(w.prefix, w.after); err != nil {
 		w.Close()
-		return nil, nil, registry.Fault("watch", w.prefix, registry.ErrBehind)
+		return nil, nil, registry.Fault("watch", w.prefix, err)
 	}
-	for _, c := range s.history {
-		if c.Revision > w.after && strings.HasPrefix(c.Key, w.prefix) {
-			c.Entry = cloned(c.Entry)
-			list = append(list, c)
-		}
-	}
-	w.after = max(w.after, s.at)
-	return list, s.changed, nil
+	w.after = max(w.after, s.space.Revision())
+	return list, s.space.Changed(), nil
 }
 
 // granted is a lease of a store. Lock: the store's.
@@ -321,22 +268,7 @@ func (l *granted) end() {
 	}
 	delete(s.leases, l.id)
 	l.timer.Stop()
-	var keys []string
-	for key, e := range s.entries {
-		if e.Lease == l.id {
-			keys = append(keys, key)
-		}
-	}
-	if len(keys) == 0 {
-		return
-	}
-	slices.Sort(keys)
-	s.at++
-	var changes []registry.Change
-	for _, key := range keys {
-		changes = append(changes, s.remove(key))
-	}
-	s.tell(changes...)
+	s.space.Remove(s.space.Attached(func(id registry.LeaseID) bool { return id == l.id })...)
 }
 
 func (l *granted) ID() registry.LeaseID { return l.id }
