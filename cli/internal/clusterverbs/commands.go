@@ -34,7 +34,7 @@ type commands struct {
 func Commands(c *screen.Console, apps []string, sample string) []*cobra.Command {
 	t := commands{c, apps, sample}
 	return []*cobra.Command{t.upCommand(), t.downCommand(), t.joinCommand(), t.submitCommand(), t.jobsCommand(), t.scaleCommand(), t.drainCommand(),
-		t.managerCommand(), t.agentCommand(), t.registryCommand()}
+		t.managerCommand(), t.agentCommand()}
 }
 
 // Where is which cluster a command means.

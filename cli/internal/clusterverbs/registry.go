@@ -1,43 +1,26 @@
 package clusterverbs
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"sync"
-	"syscall"
-	"time"
 
 	"bellows"
 	"bellows/cli/internal/cluster"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/manager"
 	"bellows/port/registry"
 	"bellows/port/registry/etcd"
-	"bellows/port/registry/etcd/member"
+	"bellows/port/registry/file"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// registryCommand names the hidden command that is the registry of a cluster without --etcd.
-const registryCommand = "cluster-registry"
-
-// The registry of a cluster: its data and its sockets are in the cluster's folder, which nobody else may enter, and in which its manager runs.
-const (
-	registryData   = "registry"
-	registryClient = "unix://registry:1"
-	registryPeer   = "unix://registry:2"
-	registryWithin = 30 * time.Second // to be ready
-	registryAgain  = time.Second      // before one that has ended is started again
-)
+// registryFolder is the folder of a cluster's own registry, in the cluster's folder.
+const registryFolder = "registry"
 
 // etcdFlags declares how another registry is found.
 func (u *up) etcdFlags(f *pflag.FlagSet) {
@@ -98,132 +81,32 @@ func (o *order) etcdTLS() (*tls.Config, error) {
 	return c, nil
 }
 
-// registry opens the registry that a manager has, and starts it where it is its own. end closes it.
-func (c commands) registry(ctx context.Context, folder cluster.Folder, o *order) (r registry.Registry, end func(), err error) {
+// registry opens the registry of a manager: the etcd cluster that was asked for, or that of the folder, which the manager has locked.
+func (o *order) registry(ctx context.Context, folder cluster.Folder) (registry.Registry, error) {
 	if len(o.Etcd) > 0 {
 		t, err := o.etcdTLS()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		r, err := etcd.Open(ctx, etcd.Config{Endpoints: o.Etcd, Prefix: o.EtcdPrefix, TLS: t})
-		if err != nil {
-			return nil, nil, err
-		}
-		return r, func() { _ = r.Close() }, nil
+		return etcd.Open(ctx, etcd.Config{Endpoints: o.Etcd, Prefix: o.EtcdPrefix, TLS: t})
 	}
-	members, err := folder.Members() // who takes the folder next waits for the registry, too
+	path := filepath.Join(folder.Path, registryFolder)
+	if _, err := os.Lstat(filepath.Join(path, "member")); err == nil {
+		return nil, bellows.Errorf(bellows.Refused, "open registry", path, "it was written by etcd, in an earlier build of this program, and cannot be read").
+			Hinted(fmt.Sprintf("see its jobs with `up` and `jobs` of that build, or forget them: rm -r %s", path))
+	}
+	s, err := file.Open(file.Config{Folder: path})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s := &server{members: members, ready: make(chan struct{}), failed: make(chan error, 1)}
-	life, cancel := context.WithCancel(context.Background())
-	s.running.Go(func() { s.supervise(life) })
-	end = func() {
-		cancel()
-		s.running.Wait()
-		members.Close()
-	}
-	late := time.NewTimer(registryWithin)
-	defer late.Stop()
-	select {
-	case <-s.ready:
-		r, err = etcd.Open(ctx, etcd.Config{Endpoints: []string{registryClient}, Prefix: "bellows"})
-	case err = <-s.failed:
-	case <-late.C:
-		err = bellows.Errorf(bellows.Unavailable, "start", "the registry", "it is not ready within %v", registryWithin)
-	case <-ctx.Done():
-		err = bellows.Errorf(bellows.Interrupted, "start", "the registry", "%w", ctx.Err())
-	}
-	if err != nil {
-		end()
-		return nil, nil, err
-	}
-	closed := end
-	return r, func() {
-		_ = r.Close()
-		closed()
-	}, nil
+	return ownRegistry{s.Client(), s}, nil
 }
 
-// server is the registry's process, and those that follow it.
-type server struct {
-	members *os.File // the lock that all processes of the cluster inherit
-	running sync.WaitGroup
-	ready   chan struct{} // closed when the first is
-	failed  chan error    // the first has not come up
+// ownRegistry is the only client of the registry in a cluster's folder. Its end is the registry's.
+type ownRegistry struct {
+	registry.Registry
+	store *file.Store
 }
 
-// supervise keeps the registry running until ctx ends.
-func (s *server) supervise(ctx context.Context) {
-	for first := true; ctx.Err() == nil; first = false {
-		up, err := s.once(ctx, first)
-		if ctx.Err() != nil {
-			return
-		}
-		if first && !up {
-			s.failed <- err
-			return
-		}
-		fmt.Fprintf(os.Stderr, "%s the registry has ended, and is started again: %v\n", time.Now().UTC().Format(time.RFC3339), err)
-		again := time.NewTimer(registryAgain)
-		select {
-		case <-ctx.Done():
-		case <-again.C:
-		}
-		again.Stop()
-	}
-}
-
-// once runs the registry until it ends, or ctx does, and says whether it was ready. It ends with its standard input, thus with the manager in whatever way that ends.
-func (s *server) once(ctx context.Context, first bool) (ready bool, err error) {
-	path, err := cluster.Path()
-	if err != nil {
-		return false, err
-	}
-	cmd := exec.Command(path, registryCommand)
-	cmd.Args[0] = os.Args[0]
-	cmd.Env, cmd.Stderr, cmd.SysProcAttr = manager.Mark(), os.Stderr, alone()
-	cmd.ExtraFiles = []*os.File{s.members}
-	in, err := cmd.StdinPipe()
-	var out io.ReadCloser
-	if err == nil {
-		out, err = cmd.StdoutPipe()
-	}
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return false, bellows.Errorf(bellows.Lost, "start", "the registry", "%w", err)
-	}
-	stop := context.AfterFunc(ctx, func() { in.Close() })
-	defer stop()
-	if _, err := bufio.NewReader(out).ReadString('\n'); err == nil {
-		ready = true
-		if first {
-			close(s.ready)
-		}
-	}
-	err = cmd.Wait()
-	if err == nil {
-		err = errors.New("it has ended")
-	}
-	return ready, bellows.Errorf(bellows.Lost, "run", fmt.Sprintf("the registry (process %d)", cmd.Process.Pid), "%w", err).Hinted("what it said is in manager.log of the cluster's folder")
-}
-
-// registryCommand is the registry's process: an etcd member that is alone.
-func (c commands) registryCommand() *cobra.Command {
-	return &cobra.Command{Use: registryCommand, Hidden: true, Args: line.Exactly(), RunE: func(cmd *cobra.Command, _ []string) error {
-		c.Calm.Store(true)
-		if !manager.Inside() {
-			return bellows.Errorf(bellows.Usage, "run", "a registry", "this process is started by a cluster's manager").Hinted("`up` starts a cluster")
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		go func() {
-			_, _ = io.Copy(io.Discard, c.In) // its end is what is waited for
-			cancel()
-		}()
-		_ = syscall.Umask(0o077)
-		return member.Run(ctx, member.Config{Folder: registryData, Name: "registry", Client: registryClient, Peer: registryPeer},
-			func() { fmt.Fprintln(c.Out, "ready") })
-	}}
-}
+// Close implements registry.Registry.
+func (r ownRegistry) Close() error { return errors.Join(r.Registry.Close(), r.store.Close()) }

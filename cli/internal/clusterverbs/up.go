@@ -23,6 +23,7 @@ import (
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/manager"
 	"bellows/cli/internal/watch"
+	"bellows/port/registry"
 	"bellows/vec"
 
 	"github.com/spf13/cobra"
@@ -354,12 +355,8 @@ func (c commands) manage(ctx context.Context, ready func(cluster.Status)) error 
 	if err != nil {
 		return err
 	}
-	reg, end, err := c.registry(ctx, folder, &o)
-	if err != nil {
-		return err
-	}
-	defer end()
-	return manager.Run(ctx, manager.Config{Folder: folder, Registry: reg, Own: len(o.Etcd) == 0, Listen: o.Listen, Asked: o.Asked, Workers: o.Workers, Servers: o.Servers,
+	open := func(ctx context.Context) (registry.Registry, error) { return o.registry(ctx, folder) }
+	return manager.Run(ctx, manager.Config{Folder: folder, OpenRegistry: open, Own: len(o.Etcd) == 0, Listen: o.Listen, Asked: o.Asked, Workers: o.Workers, Servers: o.Servers,
 		Slots: o.Slots, Notice: o.Notice, Program: program, Log: os.Stderr}, ready)
 }
 

@@ -18,7 +18,7 @@ import (
 	"bellows/port/registry"
 )
 
-// What the manager has in the registry, and its times. The lease is long enough for a member to be lost, and for a registry of the manager's own to be started again.
+// What the manager has in the registry, and its times. The lease is long enough for an etcd member to be lost.
 const (
 	officeKey      = "manager"
 	jobsPrefix     = "jobs/"
@@ -74,8 +74,8 @@ type keeper struct {
 }
 
 // take wins the election, and reads what the manager before has left.
-func (m *manager) take(ctx context.Context) error {
-	k := &keeper{m: m, reg: m.Registry, have: map[int]registry.Revision{}, stored: map[int]bool{}, wake: make(chan struct{}, 1), done: make(chan struct{}), wanted: map[int]chan struct{}{}}
+func (m *manager) take(ctx context.Context, reg registry.Registry) error {
+	k := &keeper{m: m, reg: reg, have: map[int]registry.Revision{}, stored: map[int]bool{}, wake: make(chan struct{}, 1), done: make(chan struct{}), wanted: map[int]chan struct{}{}}
 	ctx, cancel := context.WithTimeoutCause(ctx, leadWithin, fmt.Errorf("it has not gone within %v", leadWithin))
 	defer cancel()
 	if m.Own { // the folder's lock says that whoever led is gone

@@ -16,6 +16,7 @@ import (
 
 	"bellows/cli/internal/cluster"
 	"bellows/port/registry"
+	"bellows/port/registry/file"
 	"bellows/port/registry/mem"
 )
 
@@ -184,6 +185,23 @@ func TestASilentRegistryIsNamed(t *testing.T) {
 		for _, c := range list {
 			done = done || strings.Contains(string(c.Value), `"state":"ended"`)
 		}
+	}
+}
+
+// TestFullRegistryCostsNoJob runs a job with a registry in a folder that has room for the manager's office and little more. The job runs, and the status says why it is not written.
+func TestFullRegistryCostsNoJob(t *testing.T) {
+	s, err := file.Open(file.Config{Folder: t.TempDir(), BytesMost: 600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	u := bringUpWithRegistry(t, func(context.Context) (registry.Registry, error) { return s.Client(), nil }, 1, 0)
+	if out, _, code := u.output(u.submit("say=on").Job); out != "on\n" || code != 0 {
+		t.Errorf("a job with a full registry: %q, %d", out, code)
+	}
+	u.until(func(s *cluster.Status) bool { return strings.Contains(s.Registry, registry.ErrFull.Error()) })
+	if _, err := s.Client().Get(t.Context(), officeKey); err != nil {
+		t.Errorf("the manager's office: %v", err)
 	}
 }
 

@@ -36,8 +36,9 @@ type Config struct {
 	Notice           time.Duration // of nodes that it starts, when they are told to end: how long a job has to give one up; 0: cluster.NoticeOfLeave
 	Program          cluster.Program
 	Log              *os.File // for agents, too
-	Registry         registry.Registry
-	Own              bool // the registry is this folder's, and no other manager's
+	// OpenRegistry opens the registry when the folder is locked. Run closes it before it lets the lock go.
+	OpenRegistry func(context.Context) (registry.Registry, error)
+	Own          bool // the registry is this folder's, and no other manager's
 }
 
 // manager is a cluster that is up.
@@ -111,6 +112,11 @@ func Run(ctx context.Context, c Config, ready func(cluster.Status)) (err error) 
 		return bellows.Errorf(bellows.Refused, "bring up", "a cluster", "another manager has %s", c.Folder.Path)
 	}
 	defer lock.Close()
+	reg, err := c.OpenRegistry(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reg.Close()) }()
 	m := &manager{Config: c, began: time.Now(), change: make(chan struct{}, 1), downed: make(chan struct{}),
 		processes: map[uint64]*relayed{}, asked: map[uint64]*question{}}
 	if m.path, err = cluster.Path(); err != nil {
@@ -124,7 +130,7 @@ func Run(ctx context.Context, c Config, ready func(cluster.Status)) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Folder.Forget()) }()
-	if err := m.take(ctx); err != nil {
+	if err := m.take(ctx, reg); err != nil {
 		return err
 	}
 	keeping, kept := context.WithCancel(context.Background())

@@ -30,6 +30,7 @@ import (
 	"bellows/link/secure"
 	"bellows/node"
 	"bellows/node/launch"
+	"bellows/port/registry"
 	"bellows/port/registry/mem"
 	"bellows/vec"
 )
@@ -235,8 +236,19 @@ func bringUpWith(t *testing.T, workers, servers int) *up {
 	return bringUpAt(t, mem.New("test"), workers, servers)
 }
 
+// opens returns what opens a registry in memory.
+func opens(store *mem.Store) func(context.Context) (registry.Registry, error) {
+	return func(context.Context) (registry.Registry, error) { return store.Open(), nil }
+}
+
 // bringUpAt brings one up that has this registry.
 func bringUpAt(t *testing.T, store *mem.Store, workers, servers int) *up {
+	t.Helper()
+	return bringUpWithRegistry(t, opens(store), workers, servers)
+}
+
+// bringUpWithRegistry brings one up whose registry is opened by a function.
+func bringUpWithRegistry(t *testing.T, open func(context.Context) (registry.Registry, error), workers, servers int) *up {
 	t.Helper()
 	state := t.TempDir()
 	folder, err := cluster.In(state)
@@ -254,7 +266,7 @@ func bringUpAt(t *testing.T, store *mem.Store, workers, servers int) *up {
 	u := &up{t: t, folder: folder, end: end, over: make(chan error, 1), log: log, program: own}
 	ready := make(chan cluster.Status, 1)
 	go func() {
-		u.over <- Run(ctx, Config{Folder: folder, Listen: "127.0.0.1:0", Workers: workers, Servers: servers, Program: u.program, Log: log, Registry: store.Open(), Own: true}, func(s cluster.Status) { ready <- s })
+		u.over <- Run(ctx, Config{Folder: folder, Listen: "127.0.0.1:0", Workers: workers, Servers: servers, Program: u.program, Log: log, OpenRegistry: open, Own: true}, func(s cluster.Status) { ready <- s })
 	}()
 	select {
 	case <-ready:
@@ -525,7 +537,7 @@ func TestTheEndIsTold(t *testing.T) {
 // TestTwoManagersOfAFolder: the second says so.
 func TestTwoManagersOfAFolder(t *testing.T) {
 	u := bringUp(t)
-	err := Run(t.Context(), Config{Folder: u.folder, Listen: "127.0.0.1:0", Program: u.program, Log: u.log, Registry: mem.New("test").Open(), Own: true}, func(cluster.Status) { t.Error("it is up") })
+	err := Run(t.Context(), Config{Folder: u.folder, Listen: "127.0.0.1:0", Program: u.program, Log: u.log, OpenRegistry: opens(mem.New("test")), Own: true}, func(cluster.Status) { t.Error("it is up") })
 	if bellows.KindOf(err) != bellows.Refused {
 		t.Error(err)
 	}

@@ -18,8 +18,8 @@ import (
 // takes returns a manager that has read the jobs of a registry.
 func takes(t *testing.T, r registry.Registry) (*manager, error) {
 	t.Helper()
-	m := &manager{Config: Config{Program: own, Folder: cluster.Folder{Path: t.TempDir()}, Registry: r, Own: true}}
-	err := m.take(t.Context())
+	m := &manager{Config: Config{Program: own, Folder: cluster.Folder{Path: t.TempDir()}, Own: true}}
+	err := m.take(t.Context(), r)
 	t.Cleanup(func() {
 		for _, j := range m.jobs {
 			j.spool.close()
