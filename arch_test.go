@@ -141,7 +141,7 @@ var rooms = []room{
 	{path: "port/blob/s3", floor: 6, sees: 0, also: []string{"port/blob"}, leaf: true},
 	{path: "port/blob/s3/s3test", floor: 6, sees: 0, also: []string{"port/blob", "port/blob/s3"}, fake: true},
 	{path: "port/registry/etcd", floor: 6, sees: 0, also: []string{"port/registry"}, leaf: true},
-	{path: "port/registry/etcd/member", floor: 6, sees: 0, leaf: true},
+	{path: "port/registry/file", floor: 6, sees: 0, also: []string{"port/registry"}, leaf: true},
 
 	// Floor 7, assembly; floor 8, the command line that any application gets; floor 9, the binary.
 	{path: "node", floor: 7, sees: 6, big: true},
@@ -204,6 +204,8 @@ var edges = []edge{
 
 	// Ports.
 	{"link/transport", "link/wire", "a stream is cut into frames by their headers"},
+
+	{"port/registry/internal/keyspace", "port/registry", "it holds entries and changes as the port defines them"},
 
 	// Assembly.
 	{"node/launch", "node", "a process that was started runs a node"},

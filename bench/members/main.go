@@ -1,12 +1,11 @@
 // Command members shows what a job of a cluster notices when one of the three etcd servers that are the cluster's registry is killed, each in its turn, so that the one that leads them is among them: the time from one epoch
 // to the next, told by the job, in the seconds behind each loss and before it.
 //
-// It builds the program, starts the servers, the cluster and one job, `demo mlr`, and ends them all. A server that was killed is started again before the next.
+// It builds the program and, from their own module, the etcd servers; it starts these, the cluster and one job, `demo mlr`, and ends them all. A server that was killed is started again before the next.
 package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -19,7 +18,6 @@ import (
 	"time"
 
 	"bellows/bench/internal/pair"
-	"bellows/port/registry/etcd/member"
 )
 
 var names = []string{"a", "b", "c"}
@@ -33,28 +31,27 @@ const (
 )
 
 func main() {
-	one := flag.String("member", "", "`name` of the server to be; for internal use")
 	losses := flag.Int("losses", 3, "how many servers are killed")
 	pair.Main(1, 1, func(b *pair.Bench) {
-		if *one != "" {
-			pair.Check(be(*one))
-			return
-		}
 		b.Header("members: a server of a cluster's registry is lost, and what its job notices")
 		pair.Check(measure(b, *losses))
 	})
 }
 
-// be is a server, in the folder where it was started, until its standard input ends.
-func be(name string) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // its end is what is waited for
-		cancel()
-	}()
-	return member.Run(ctx, member.Config{Folder: "data-" + name, Name: name, Client: "unix://" + name + ":1", Peer: "unix://" + name + ":2", Cluster: "a=unix://a:2,b=unix://b:2,c=unix://c:2"},
-		func() { fmt.Println("ready") })
+// source is the module of the program that runs etcd servers.
+const source = "port/registry/etcd/etcdtest"
+
+// build builds bellows and the program that runs etcd servers.
+func build(folder string) (program, members string, err error) {
+	if _, err := os.Stat(filepath.Join(source, "go.mod")); err != nil {
+		return "", "", fmt.Errorf("run this from the root of the repository: %w", err)
+	}
+	program, members = filepath.Join(folder, "bellows"), filepath.Join(folder, "members")
+	if err := pair.Build(program); err != nil {
+		return "", "", err
+	}
+	_, _, err = pair.Once("go build", "go", nil, "build", "-C", source, "-o", members, "./members")
+	return program, members, err
 }
 
 // server is one of the three.
@@ -64,13 +61,8 @@ type server struct {
 }
 
 // start starts a server, which is ready when the others are there.
-func start(name, folder string) (*server, <-chan error, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, nil, err
-	}
-	cmd := exec.Command(self, "--member", name)
-	cmd.Dir = folder
+func start(program, name, folder string) (*server, <-chan error, error) {
+	cmd := exec.Command(program, folder, name)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, nil, err
@@ -153,8 +145,8 @@ func measure(b *pair.Bench, losses int) (err error) {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	program := filepath.Join(folder, "bellows")
-	if err := pair.Build(program); err != nil {
+	program, members, err := build(folder)
+	if err != nil {
 		return err
 	}
 	servers, ready := map[string]*server{}, map[string]<-chan error{}
@@ -165,7 +157,7 @@ func measure(b *pair.Bench, losses int) (err error) {
 	}()
 	etcd := ""
 	for _, name := range names {
-		if servers[name], ready[name], err = start(name, folder); err != nil {
+		if servers[name], ready[name], err = start(members, name, folder); err != nil {
 			return err
 		}
 		etcd += ",unix://" + filepath.Join(folder, name+":1")
@@ -229,7 +221,7 @@ func measure(b *pair.Bench, losses int) (err error) {
 		}
 		lost, quiet, other = append(lost, seen.gaps(at, at.Add(behind))...), append(quiet, seen.gaps(at.Add(-before), at)...), append(other, seen.gaps(at.Add(-2*before), at.Add(-before))...)
 		longest = append(longest, pair.SpreadOf(seen.gaps(at, at.Add(behind))).Max)
-		if servers[name], ready[name], err = start(name, folder); err != nil {
+		if servers[name], ready[name], err = start(members, name, folder); err != nil {
 			return err
 		}
 		if err := wait("a server that is there again", ready[name]); err != nil {

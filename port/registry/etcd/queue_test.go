@@ -206,3 +206,23 @@ func TestTLSByScheme(t *testing.T) {
 		_ = l.Close()
 	}
 }
+
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"https://10.0.0.5:2379", "https://etcd.example:2379/", "http://127.0.0.1:2379", "http://[::1]:2379", "http://localhost:1", "unix:///run/etcd.sock", "unix://registry:1"} {
+		if err := CheckEndpoint(at); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, at := range []string{"", "10.0.0.5:2379", "http://10.0.0.5:2379", "http://example:2379", "https://host", "ftp://127.0.0.1:1", "https://me:secret@host:1", "https://host:1?a", "https://host:1#a", "unix://", "https://host:1/a", "http://[::1"} {
+		err := CheckEndpoint(at)
+		if bellows.KindOf(err) != bellows.Config || err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	for _, c := range []Config{{}, {Endpoints: make([]string, endpointsMost+1), Prefix: "a"}, {Endpoints: []string{"unix://a:1"}, Prefix: "A"}, {Endpoints: []string{"http://10.0.0.5:1"}, Prefix: "a"}} {
+		if _, err := Open(context.Background(), c); err == nil || bellows.KindOf(err) == bellows.Unavailable {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

@@ -1,26 +1,21 @@
 // Package member runs a member of an etcd cluster: the real server, from its module.
 //
-// It is for a process of its own, since etcd ends its process when it finds its files damaged: call Run, which returns when the member is over. The data in its folder outlive any end of the process. The
-// server listens where Config says, and asks nobody who he is: a Unix socket in a folder that nobody else may enter, or a loopback address of a test.
+// It is for a process of its own, since etcd ends its process when it finds its files damaged: call Run, which returns when the member ends. The server listens where Config says, and authenticates nobody: use
+// a Unix socket in a folder that nobody else may enter.
 package member
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"bellows"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/embed"
-	"go.etcd.io/etcd/server/v3/etcdserver"
-	"go.etcd.io/etcd/server/v3/storage/mvcc"
 )
 
 // Config is what a member needs.
@@ -30,11 +25,11 @@ type Config struct {
 	Client  string // address at which clients are heard
 	Peer    string // and members
 	Cluster string // NAME=PEER of all members, with commas; "": it is alone
-	// QuotaBytes is how large its data may be, with those of past revisions; 0: 256 MiB. A member that is full makes room.
+	// QuotaBytes is how large its data may be, with those of past revisions; 0: 256 MiB.
 	QuotaBytes int64
 }
 
-// Times and limits. With these a member that is alone is ready in some tens of milliseconds more than it takes to read its data, and three have another leader within a second.
+// Times and limits. With these three members have another leader within a second.
 const (
 	tickMillis     = 50
 	electionMillis = 500
@@ -82,9 +77,6 @@ func Run(ctx context.Context, c Config, ready func()) error {
 	defer late.Stop()
 	select {
 	case <-server.Server.ReadyNotify():
-		if err := makeRoom(ctx, server.Server); err != nil {
-			return fail(bellows.Unavailable, err)
-		}
 		ready()
 	case err := <-server.Err():
 		return fail(bellows.Unavailable, err)
@@ -93,45 +85,10 @@ func Run(ctx context.Context, c Config, ready func()) error {
 	case <-ctx.Done():
 		return nil
 	}
-	tick := time.NewTicker(roomEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case err := <-server.Err():
-			return fail(bellows.Unavailable, err)
-		case <-tick.C:
-			if err := makeRoom(ctx, server.Server); err != nil {
-				return fail(bellows.Unavailable, err)
-			}
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// roomEvery is how often a member looks whether it is full.
-const roomEvery = time.Second
-
-// makeRoom makes a full member writable again: it compacts past revisions, returns their space, and ends the alarm that makes etcd refuse all writes. etcd leaves these steps to an operator, and the registry of a
-// local cluster has none.
-func makeRoom(ctx context.Context, s *etcdserver.EtcdServer) error {
-	full := slices.DeleteFunc(s.Alarms(), func(a *pb.AlarmMember) bool { return a.Alarm != pb.AlarmType_NOSPACE })
-	if len(full) == 0 {
+	select {
+	case err := <-server.Err():
+		return fail(bellows.Unavailable, err)
+	case <-ctx.Done():
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	_, err := s.Compact(ctx, &pb.CompactionRequest{Revision: s.KV().Rev(), Physical: true})
-	if err != nil && !errors.Is(err, mvcc.ErrCompacted) {
-		return fmt.Errorf("it is full, and past revisions are not forgotten: %w", err)
-	}
-	if err := s.Defragment(); err != nil {
-		return fmt.Errorf("it is full, and its space is not given back: %w", err)
-	}
-	for _, a := range full {
-		if _, err := s.Alarm(ctx, &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, MemberID: a.MemberID, Alarm: pb.AlarmType_NOSPACE}); err != nil {
-			return fmt.Errorf("it was full, and the alarm does not end: %w", err)
-		}
-	}
-	return nil
 }

@@ -1,26 +1,27 @@
 //go:build soak
 
-package etcd
+package etcdtest
 
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"bellows"
 	"bellows/port/registry"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
+	"bellows/port/registry/etcd"
 )
 
 // leader returns the member that leads the others.
-func (m *members) leader(c *client) string {
+func (m *members) leader() string {
 	m.Helper()
+	c := m.client()
 	for m.ctx.Err() == nil {
 		for name := range m.running {
-			ctx, cancel := context.WithTimeout(m.ctx, WithinDefault)
-			s, err := clientv3.NewMaintenance(c.etcd).Status(ctx, m.endpoint(name))
+			ctx, cancel := context.WithTimeout(m.ctx, etcd.WithinDefault)
+			s, err := c.Status(ctx, m.endpoint(name))
 			cancel()
 			if err == nil && s.Leader == s.Header.MemberId {
 				return name
@@ -32,8 +33,8 @@ func (m *members) leader(c *client) string {
 }
 
 // follower returns a member that does not lead.
-func (m *members) follower(c *client) string {
-	leader := m.leader(c)
+func (m *members) follower() string {
+	leader := m.leader()
 	for name := range m.running {
 		if name != leader {
 			return name
@@ -56,9 +57,10 @@ func TestMembersDie(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := m.counter(reg)
-	stop, renewing := make(chan struct{}), sync.WaitGroup{}
+	var stop atomic.Bool
+	var renewing sync.WaitGroup
 	renewing.Go(func() {
-		for !isClosed(stop) {
+		for !stop.Load() {
 			if err := lease.Renew(m.ctx); err != nil && bellows.KindOf(err) != bellows.Unavailable {
 				t.Error(err)
 				return
@@ -66,14 +68,14 @@ func TestMembersDie(t *testing.T) {
 		}
 	})
 	c.count(20)
-	lost := m.follower(reg)
+	lost := m.follower()
 	m.kill(lost)
 	c.count(40)
 	m.start(lost)
 	c.count(60)
-	m.kill(m.leader(reg))
+	m.kill(m.leader())
 	c.count(80)
-	close(stop)
+	stop.Store(true)
 	renewing.Wait()
 	c.check()
 	if _, err := reg.Put(m.ctx, "state", nil, 0, office.Holds()); err != nil {
