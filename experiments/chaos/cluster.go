@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -325,26 +324,6 @@ func below(list []process) []process {
 	return list
 }
 
-// registry is the process of the cluster's registry.
-func (c *cluster) registry() process {
-	for _, p := range below([]process{c.manager})[1:] {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
-		if err == nil && bytes.Contains(text, []byte("cluster-registry")) {
-			p.node = "registry"
-			return p
-		}
-	}
-	return process{}
-}
-
-// killRegistry kills the registry's process. The manager starts another, and the job does not notice.
-func (j *job) killRegistry(*life) (came, error) {
-	if !j.cluster.registry().signal(syscall.SIGKILL) {
-		return nobody, nil
-	}
-	return met, nil
-}
-
 // killLeader kills the process that leads the job, and waits until the log tells what became of that. Where another follows while the nodes go on, these are the same processes as before.
 func (j *job) killLeader(l *life) (came, error) {
 	p, err := j.leads(l)
@@ -473,7 +452,7 @@ func (j *job) killAgent(l *life) (came, error) {
 // The times for which processes of a cluster are stopped: longer than it takes until others give them up.
 const (
 	leasePassed    = 11 * time.Second // of a process that leads, by the job's nodes
-	registryPassed = 17 * time.Second // of the registry: the manager's lease there
+	managerPassed  = 17 * time.Second // of a manager: its lease in the registry. Agents wait for longer
 	silencePassed  = 33 * time.Second // of an agent by its manager, and of the manager by its agents
 )
 
@@ -489,9 +468,13 @@ func (j *job) stopFor(l *life, p process, within time.Duration) (came, error) {
 	return c, err
 }
 
-// stopRegistry stops the registry's process for longer than the manager's lease in it.
-func (j *job) stopRegistry(l *life) (came, error) {
-	return j.stopFor(l, j.cluster.registry(), registryPassed)
+// outliveLease stops the manager for longer than its lease, and for less than its agents and the job wait: it leads again.
+func (j *job) outliveLease(l *life) (came, error) {
+	if err := j.cluster.settle(); err != nil {
+		return late, err
+	}
+	l.mine, l.mute = true, true
+	return j.stopFor(l, j.cluster.manager, managerPassed)
 }
 
 // stopAgent stops an agent until the manager has given it up.

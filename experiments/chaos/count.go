@@ -27,7 +27,6 @@ type counts struct {
 	Joined     int            `json:"joined_later"`
 	Left       int            `json:"left"`
 	Full       int            `json:"cuts_without_room"` // checkpoints that were given up, since the disk was full
-	Mute       int            `json:"registry_silent"`   // times that a manager went on without its registry
 }
 
 // Who was killed, as logs tell it.
@@ -38,9 +37,8 @@ const (
 	anAgent = "agent"                // with the process that the job had at its node
 
 	// Of the processes of a cluster, as its own log tells.
-	aRegistry = "registry"
-	aManager  = "manager"
-	aCluster  = "all of a cluster" // as the job's log tells, of one each
+	aManager = "manager"
+	aCluster = "all of a cluster" // as the job's log tells, of one each
 )
 
 // How sentences say that a node was killed, or fell silent, that it is lost with its agent, and that who leads a cluster's job is lost, or all of the cluster.
@@ -98,18 +96,12 @@ func (c *counts) lose(reason, otherwise string, units int, p *plan) {
 	}
 }
 
-// told counts what a cluster tells: `up` of a manager that has ended, and managers of their registry. Deaths of a manager with which all else died are in the job's log.
+// told counts what `up` says of a manager that has ended. Deaths of a manager with which all else died are in the job's log.
 func (c *counts) told(text []byte) {
 	managers := 0
 	for line := range bytes.Lines(text) {
 		if !bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line, []byte("has ended without `down`")) { // the line of JSON says it again
 			managers++
-		}
-		if bytes.Contains(line, []byte("the registry has ended, and is started again")) && bytes.Contains(line, []byte(byKill)) {
-			c.Kills[aRegistry]++
-		}
-		if bytes.Contains(line, []byte("jobs go on without the registry")) {
-			c.Mute++
 		}
 	}
 	if n := managers - c.Kills[aCluster]; n > 0 {
@@ -134,7 +126,7 @@ func (c *counts) add(o counts) {
 		c.Kills[who] += n
 	}
 	for _, x := range [][2]*int{{&c.InClock, &o.InClock}, {&c.InPlan, &o.InPlan}, {&c.Between, &o.Between}, {&c.Silent, &o.Silent}, {&c.Migrations, &o.Migrations}, {&c.Splits, &o.Splits},
-		{&c.Partitions, &o.Partitions}, {&c.Drains, &o.Drains}, {&c.Scales, &o.Scales}, {&c.RolledBack, &o.RolledBack}, {&c.Resumed, &o.Resumed}, {&c.Joined, &o.Joined}, {&c.Left, &o.Left}, {&c.TakenOver, &o.TakenOver}, {&c.Full, &o.Full}, {&c.Mute, &o.Mute}} {
+		{&c.Partitions, &o.Partitions}, {&c.Drains, &o.Drains}, {&c.Scales, &o.Scales}, {&c.RolledBack, &o.RolledBack}, {&c.Resumed, &o.Resumed}, {&c.Joined, &o.Joined}, {&c.Left, &o.Left}, {&c.TakenOver, &o.TakenOver}, {&c.Full, &o.Full}} {
 		*x[0] += *x[1]
 	}
 }

@@ -38,7 +38,6 @@ var (
 	ofCluster = &world{[]act{
 		{"kill an agent", 4, (*job).killAgent, 0},
 		{"kill who leads a cluster's job", 5, (*job).killLeader, 0},
-		{"kill the registry", 2, (*job).killRegistry, 0},
 		{"kill while it scales", 7, (*job).killScaling, 0},
 		{"kill all at once", 1, (*job).killAll, 0},
 		{"kill the manager", 1, (*job).killManager, 0},
@@ -46,12 +45,12 @@ var (
 		{"scale", 4, func(j *job, l *life) (came, error) { return j.scale(l, false) }, 0},
 		{"stop who leads a cluster's job until it is given up", 0, (*job).sleep, 0},
 		{"kill a worker", 3, func(j *job, l *life) (came, error) { return j.kill(l, j.any(l)) }, 0},
-		{"stop the registry beyond the manager's lease", 0, (*job).stopRegistry, 2},
+		{"stop the manager beyond its lease", 0, (*job).outliveLease, 2},
 		{"stop a process for a moment", 2, (*job).pause, 0},
 		{"stop an agent until it is given up", 0, (*job).stopAgent, 3},
 		{"stop a node until it is given up", 1, (*job).freeze, 0},
 		{"stop the manager until it is given up", 0, (*job).stopManager, 3},
-	}, 2, 7}
+	}, 2, 6}
 	ofLinks = &world{[]act{
 		{"cut a link for a moment", 3, func(j *job, l *life) (came, error) { return j.cutLink(l, bothWays, false) }, 0},
 		{"cut one way of a link for a moment", 3, func(j *job, l *life) (came, error) { return j.cutLink(l, oneWay, false) }, 0},

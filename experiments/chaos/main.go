@@ -159,7 +159,7 @@ func (b *bench) say(r *report.Run, f *figures) {
 		return ""
 	}
 	r.Say("counted from the logs: %d kills%s", f.all(), of(wantKills))
-	for _, who := range []string{aWorker, aHolder, aLeader, anAgent, aRegistry, aManager, aCluster} {
+	for _, who := range []string{aWorker, aHolder, aLeader, anAgent, aManager, aCluster} {
 		want := ""
 		if who == aLeader {
 			want = of(wantLeading)
@@ -170,7 +170,7 @@ func (b *bench) say(r *report.Run, f *figures) {
 	r.Say("  %d migrations%s: %d splits, %d partitions; %d drains, %d scales; %d nodes left, %d came", f.Migrations, of(wantMigrations), f.Splits, f.Partitions, f.Drains, f.Scales, f.Left, f.Joined)
 	r.Say("  %d nodes given up for their silence, %d rollbacks, %d runs gone on with by the same command", f.Silent, f.RolledBack, f.Resumed)
 	r.Say("  %d times another process led while the nodes went on; %d times these were the same processes, as the system tells", f.TakenOver, f.Unchanged)
-	r.Say("  %d checkpoints given up on a full disk; a manager went on %d times without its registry", f.Full, f.Mute)
+	r.Say("  %d checkpoints given up on a full disk", f.Full)
 	r.Say("counted by the kernel: %d packets dropped, %d that waited for a narrow link, %d connections reset", f.Dropped, f.Waited, f.Reset)
 	r.Say("what was done, by application")
 	line := "%8s %8s %8s  %s"
