@@ -18,7 +18,7 @@ import (
 	"bellows/port/registry"
 )
 
-// What the manager has in the registry, and its times. The lease is long enough for an etcd member to be lost.
+// Keys in the registry, and times. The lease is long enough for an etcd member to be lost.
 const (
 	officeKey      = "manager"
 	jobsPrefix     = "jobs/"

@@ -247,7 +247,7 @@ func bringUpAt(t *testing.T, store *mem.Store, workers, servers int) *up {
 	return bringUpWithRegistry(t, opens(store), workers, servers)
 }
 
-// bringUpWithRegistry brings one up whose registry is opened by a function.
+// bringUpWithRegistry brings one up with a function that opens its registry.
 func bringUpWithRegistry(t *testing.T, open func(context.Context) (registry.Registry, error), workers, servers int) *up {
 	t.Helper()
 	state := t.TempDir()

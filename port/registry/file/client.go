@@ -175,7 +175,7 @@ func (c *client) Grant(ctx context.Context, ttl time.Duration) (registry.Lease, 
 	return l, nil
 }
 
-// due has the lease ended when its time is over.
+// due asks for the end of a lease at the end of its time.
 func (l *granted) due() {
 	s := l.client.store
 	select {

@@ -12,7 +12,7 @@ import (
 	"bellows/port/registry"
 )
 
-// state is what a registry holds, as text.
+// state returns the entries of a registry and its revision, as text.
 func state(t *testing.T, r registry.Registry) string {
 	t.Helper()
 	list, at, err := r.List(t.Context(), "")
@@ -68,7 +68,7 @@ func work(t *testing.T, r registry.Registry, acknowledged func()) error {
 	return nil
 }
 
-// withoutLeases is a state as the next process finds it, in which all leases are over.
+// withoutLeases returns a state as the next process finds it: all leases are over.
 func withoutLeases(s string) string {
 	words := strings.Fields(s)
 	kept := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return strings.HasPrefix(w, "office=") })
@@ -80,8 +80,8 @@ func withoutLeases(s string) string {
 	return strings.Join(kept, " ")
 }
 
-// TestPowerCutAtEveryStep stops a process before each step that it takes on the disk, and cuts the power. What was acknowledged is there, and of the change that was under way all or nothing; the
-// registry can be written again, and that is kept too.
+// TestPowerCutAtEveryStep stops a process before each step that it takes on the disk, and cuts the power. Each acknowledged change is there, and of the change that was under way all or nothing; the
+// registry can be written again, and that is kept.
 func TestPowerCutAtEveryStep(t *testing.T) {
 	t.Parallel()
 	var states []string // of a process that is not stopped
@@ -146,7 +146,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// logOf returns the log of a registry to which much was done and whose log was not replaced, with the states after each acknowledgement by the length of the log then.
+// logOf returns a log that was not replaced by a snapshot, with the state after each acknowledgement by the length of the log at that time.
 func logOf(t *testing.T) (text []byte, states map[int]string) {
 	t.Helper()
 	d := newDisk()
@@ -252,7 +252,7 @@ func TestEveryDamagedByteIsFound(t *testing.T) {
 	}
 }
 
-// FuzzReplay reads logs that nobody has written. What is taken is the same after a snapshot.
+// FuzzReplay reads arbitrary logs. An accepted log has the same state after a snapshot.
 func FuzzReplay(f *testing.F) {
 	r := record{put, 1, 0, "a/b", []byte("x")}
 	f.Add(r.encode(snapshot(nil, 0)))
@@ -266,8 +266,8 @@ func FuzzReplay(f *testing.F) {
 		if good > len(text) {
 			t.Fatalf("%d bytes of %d are good", good, len(text))
 		}
-		again, _, err := replay(snapshot(space.All(), space.Revision()))
-		if err != nil || again.Revision() != space.Revision() || len(again.All()) != len(space.All()) {
+		again, _, err := replay(snapshot(space.Entries(), space.Revision()))
+		if err != nil || again.Revision() != space.Revision() || len(again.Entries()) != len(space.Entries()) {
 			t.Errorf("its snapshot: %v", err)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 
 // disk is what the journal asks of the folder that it is in, so that tests can stop it at any step. Names have no folder.
 type disk interface {
-	// read returns a file's content. Its error is fs.ErrNotExist if there is none.
+	// read returns a file's content, or fs.ErrNotExist.
 	read(name string) ([]byte, error)
 	// create makes an empty file for appending, in place of one of that name.
 	create(name string) (file, error)

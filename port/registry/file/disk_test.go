@@ -17,7 +17,7 @@ type memoryDisk struct {
 	names   map[string]*memoryFile
 	durable map[string]*memoryFile // names after a power cut
 	steps   int
-	// fail is asked before each step, with its number. What it returns is the step's error; of a write so many bytes are there nevertheless.
+	// fail is asked before each step, with its number. It returns the step's error, and how many bytes of a failed write reach the file.
 	fail func(step int, op string) (written int, err error)
 }
 

@@ -29,8 +29,8 @@ const growthBytes = 1 << 20
 
 // journal is the log on disk. One goroutine uses it.
 //
-// Invariant: log is nil, or open at the end of a file whose first size bytes are a complete log, as is all of it unless a process dies in append. While log is nil nobody knows what the file has after
-// a failed write, and the next append begins with a snapshot in another file.
+// Invariant: log is nil, or open at the end of a file with a complete log of size bytes. log is nil after a failure that leaves the content of the file unknown: the next append begins with a snapshot in
+// another file.
 type journal struct {
 	disk      disk
 	growth    int64 // growthBytes, or less in tests
@@ -39,7 +39,7 @@ type journal struct {
 	rewriteAt int64 // size of the log at which a snapshot takes its place
 }
 
-// openJournal opens the log of a disk, or begins one, and returns the state that it describes. What a process wrote before it died may not be on disk yet: it is synced before anybody reads it.
+// openJournal opens the log of a disk, or begins one, and returns the state that it describes. A process that died may have left changes that are not on disk yet, so that the log is synced before it is read.
 func openJournal(d disk, growth int64) (*journal, *keyspace.Space, error) {
 	j := &journal{disk: d, growth: growth}
 	if err := d.remove(nextName); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that died before it had its name
@@ -108,7 +108,7 @@ func (j *journal) rewrite(entries []registry.Entry, at registry.Revision) error 
 	return nil
 }
 
-// append writes a record and syncs it. What failed is not in the log if the disk works again.
+// append writes a record and syncs it. If it fails, the next append removes the record.
 func (j *journal) append(r *record, space func() ([]registry.Entry, registry.Revision)) error {
 	text := r.encode(nil)
 	if j.log == nil || j.size+int64(len(text)) > j.rewriteAt {
@@ -122,7 +122,7 @@ func (j *journal) append(r *record, space func() ([]registry.Entry, registry.Rev
 		}
 		return err
 	}
-	if err := j.log.Sync(); err != nil { // nobody knows what of the file is on disk
+	if err := j.log.Sync(); err != nil { // the content of the file on disk is unknown
 		return errors.Join(err, j.close())
 	}
 	j.size += int64(len(text))

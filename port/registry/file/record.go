@@ -18,8 +18,8 @@ import (
 //	CRC-32C of these 8    4
 //	body                  kind (1 byte), revision, lease and length of the key (varints), key, value
 //
-// The snapshot has a put for each entry, and ends with a record of kind base, whose revision is that of the snapshot. Each record after it has the next revision.
-// The head has a checksum of its own so that a reader that finds a wrong record can search for records after it (see replay).
+// The snapshot has a put for each entry, and ends with a record of kind base that has its revision. Each record after it has the next revision.
+// The head has its own checksum so that a reader that finds a wrong record can search for records after it (see replay).
 const magic = "bellows registry 1\n"
 
 type kind byte
@@ -149,8 +149,8 @@ func (d *damaged) Error() string { return fmt.Sprintf("damaged at byte %d: %v", 
 
 // replay returns the state that a log describes, and how much of it is good.
 //
-// Each record is written and synced before the next one, so that a crash can leave only the last record incomplete, and nobody has been told that that one was written: it is left out. Damage
-// elsewhere is an error of type damaged. It is told from a torn last record by what follows: a valid record, or more bytes than a record has. The snapshot was complete before the file got its
+// Each record is written and synced before the next one, so that a crash can leave only the last record incomplete. That record was not acknowledged, and is left out. Damage
+// elsewhere is an error of type damaged. Bytes after a torn record are fewer than a record has, and contain no valid record; otherwise it is damage. The snapshot was complete before the file got its
 // name, so that no part of it can be torn.
 func replay(text []byte) (space *keyspace.Space, good int, err error) {
 	if len(text) < len(magic) || string(text[:len(magic)]) != magic {
@@ -173,7 +173,7 @@ func replay(text []byte) (space *keyspace.Space, good int, err error) {
 		good += n
 	}
 	for _, e := range entries {
-		if e.Revision < 1 || e.Revision > space.Revision() || space.Has(e.Key) {
+		if e.Revision < 1 || e.Revision > space.Revision() || space.Contains(e.Key) {
 			return nil, 0, &damaged{len(magic), errForm}
 		}
 		space.Restore(e)
@@ -195,7 +195,7 @@ func replay(text []byte) (space *keyspace.Space, good int, err error) {
 	return space, good, nil
 }
 
-// isTorn reports whether a log that is wrong from here on can be one whose last record, after revision at, was written in part.
+// isTorn reports whether the rest of a log can be the incomplete record after revision at.
 func isTorn(rest []byte, at registry.Revision) bool {
 	if len(rest) > headBytes+bodyMost {
 		return false
@@ -214,7 +214,7 @@ func apply(space *keyspace.Space, r *record) {
 	case put:
 		space.Put(r.key, r.value, r.lease)
 	case remove:
-		if space.Has(r.key) {
+		if space.Contains(r.key) {
 			space.Remove(r.key)
 		}
 	case end:

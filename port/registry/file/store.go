@@ -8,7 +8,7 @@
 // A full disk is an error of one call. The registry stays open, readable and complete, and can be written again when there is room. Config.BytesMost limits what it has at one time, and past changes
 // do not count: the log is replaced by a snapshot when it grows.
 //
-// The package refuses a log that is damaged, by the byte, as opposed to one whose last record is incomplete.
+// The package refuses a damaged log, by the byte; an incomplete last record is no damage.
 package file
 
 import (
@@ -57,7 +57,7 @@ type Store struct {
 	done     chan struct{} // closed when run has returned
 	once     sync.Once
 	lock     *os.File
-	over     []registry.LeaseID // leases that are over, whose keys are still there; run's
+	over     []registry.LeaseID // leases that are over and still have keys; used by run
 
 	mu     sync.Mutex
 	space  *keyspace.Space
@@ -111,7 +111,7 @@ func Open(c Config) (*Store, error) {
 	return s, nil
 }
 
-// open opens the registry of a disk that nobody else has.
+// open opens the registry of a disk that no other process uses.
 func open(c Config, d disk) (*Store, error) {
 	j, space, err := openJournal(d, cmp.Or(c.growth, growthBytes))
 	var wrong *damaged
@@ -148,7 +148,6 @@ func (s *Store) Close() (err error) {
 		defer late.Stop()
 		select {
 		case <-s.done:
-			_ = s.journal.rewrite(s.space.All(), s.space.Revision()) // forgets what was deleted; without it the log is complete as well
 			err = s.journal.close()
 		case <-late.C: // the lock stays, since a write may still reach the file
 			err = fmt.Errorf("the disk has not answered within %v", answerWithin)
@@ -178,6 +177,7 @@ func (s *Store) run() {
 			r.done <- outcome{at, err}
 		case <-again:
 		case <-s.closed:
+			_ = s.journal.rewrite(s.entries()) // removes deleted values from the disk; the log is complete without it
 			return
 		}
 		_ = s.endLeases() // what fails is tried again
@@ -190,7 +190,7 @@ func (s *Store) change(r *request) (registry.Revision, error) {
 		return 0, s.endLease(r)
 	}
 	s.mu.Lock()
-	held, there, at := s.space.Holds(r.where), s.space.Has(r.key), s.space.Revision()
+	held, there, at := s.space.Holds(r.where), s.space.Contains(r.key), s.space.Revision()
 	leased := r.lease == 0 || s.leases[r.lease] != nil
 	after := s.space.SizeAfter(r.key, r.value)
 	full := after > s.most && after > s.space.Bytes()
@@ -244,17 +244,19 @@ func (s *Store) endLeases() error {
 	return nil
 }
 
+// entries returns what a snapshot has.
+func (s *Store) entries() ([]registry.Entry, registry.Revision) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.space.Entries(), s.space.Revision()
+}
+
 // write makes a record permanent, and then visible.
 func (s *Store) write(r *record) error {
 	s.mu.Lock()
 	r.revision = s.space.Revision() + 1
 	s.mu.Unlock()
-	err := s.journal.append(r, func() ([]registry.Entry, registry.Revision) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.space.All(), s.space.Revision()
-	})
-	if err != nil {
+	if err := s.journal.append(r, s.entries); err != nil {
 		return translated(err)
 	}
 	s.mu.Lock()

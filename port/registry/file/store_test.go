@@ -84,7 +84,7 @@ func TestKilledProcess(t *testing.T) {
 	}
 }
 
-// TestTermsGrowAcrossProcesses leads in three processes after each other, the first of which ends without a word: its office is gone at once, and no term repeats.
+// TestTermsGrowAcrossProcesses leads in three processes after each other, without a Close: the office is gone at once, and no term repeats.
 func TestTermsGrowAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	d := newDisk()

@@ -153,7 +153,7 @@ func (c *client) Delete(ctx context.Context, key string, where ...registry.Is) e
 	s := c.store
 	s.mu.Lock()
 	held := s.space.Holds(where)
-	if held && s.space.Has(key) {
+	if held && s.space.Contains(key) {
 		s.space.Remove(key)
 	}
 	s.mu.Unlock()

@@ -266,7 +266,7 @@ func TestTheRegistryIsGone(t *testing.T) {
 	c.check()
 }
 
-// TestSlowWatch has a watch that nobody reads fall behind by more than a client holds: it sees all changes in order, since the rest waits at etcd.
+// TestSlowWatch writes more than the queue of a watch holds before it reads the watch: all changes come, in order.
 func TestSlowWatch(t *testing.T) {
 	t.Parallel()
 	m := startMembers(t)

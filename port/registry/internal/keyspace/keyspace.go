@@ -1,6 +1,6 @@
 // Package keyspace holds the keys of a registry in memory: their values, and the changes that watches have yet to see.
 //
-// The caller holds a lock of its own around each call. It checks a change with Holds, and then makes it with Apply.
+// The caller holds a lock during each call. It checks a change with Holds, and then makes it with Apply.
 //
 // The package refuses nothing: implementations of the port check keys and values before they call it.
 package keyspace
@@ -31,7 +31,7 @@ type Space struct {
 	changed chan struct{}
 }
 
-// New returns an empty space whose latest revision is at. It remembers changes within the two limits.
+// New returns an empty space at a revision. It remembers changes within the two limits.
 func New(at registry.Revision, historyMost, bytesMost int) *Space {
 	return &Space{HistoryMost: historyMost, BytesMost: bytesMost, entries: map[string]registry.Entry{}, at: at, floor: at, changed: make(chan struct{})}
 }
@@ -62,7 +62,7 @@ func (s *Space) Get(key string) (registry.Entry, bool) {
 	return e, ok
 }
 
-// List returns the entries whose keys begin with prefix, sorted by key. The values are copies. It returns registry.ErrTooMany if there are more than registry.EntriesMost.
+// List returns the entries of keys with a prefix, sorted by key. The values are copies. It returns registry.ErrTooMany if there are more than registry.EntriesMost.
 func (s *Space) List(prefix string) (list []registry.Entry, err error) {
 	for _, key := range slices.Sorted(maps.Keys(s.entries)) {
 		if !strings.HasPrefix(key, prefix) {
@@ -82,8 +82,8 @@ func (s *Space) Holds(where []registry.Is) bool {
 	return !slices.ContainsFunc(where, func(is registry.Is) bool { return s.entries[is.Key].Revision != is.Revision })
 }
 
-// Has reports whether there is an entry of a key.
-func (s *Space) Has(key string) bool {
+// Contains reports whether there is an entry of a key.
+func (s *Space) Contains(key string) bool {
 	_, ok := s.entries[key]
 	return ok
 }
@@ -94,8 +94,8 @@ func (s *Space) Restore(e registry.Entry) {
 	s.entries[e.Key] = e
 }
 
-// All returns all entries, sorted by revision. The values are not copied: the caller does not change them.
-func (s *Space) All() []registry.Entry {
+// Entries returns all entries, sorted by revision. The values are not copied: the caller does not change them.
+func (s *Space) Entries() []registry.Entry {
 	return slices.SortedFunc(maps.Values(s.entries), func(a, b registry.Entry) int {
 		if a.Revision != b.Revision {
 			return int(a.Revision - b.Revision)
@@ -104,7 +104,7 @@ func (s *Space) All() []registry.Entry {
 	})
 }
 
-// Attached returns the keys whose entries have a lease that match accepts, sorted.
+// Attached returns the keys of entries with a lease that match accepts, sorted.
 func (s *Space) Attached(match func(registry.LeaseID) bool) (keys []string) {
 	for key, e := range s.entries {
 		if e.Lease != 0 && match(e.Lease) {

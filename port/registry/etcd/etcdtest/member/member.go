@@ -1,7 +1,7 @@
 // Package member runs a member of an etcd cluster: the real server, from its module.
 //
-// It is for a process of its own, since etcd ends its process when it finds its files damaged: call Run, which returns when the member ends. The server listens where Config says, and authenticates nobody: use
-// a Unix socket in a folder that nobody else may enter.
+// Call Run in a separate process, since etcd ends its process when it finds its files damaged. It returns when the member ends. The server authenticates no client: let it listen at a Unix socket in a private
+// folder.
 package member
 
 import (

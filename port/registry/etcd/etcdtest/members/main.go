@@ -1,6 +1,6 @@
 // Command members runs etcd servers for tests and benchmarks.
 //
-//	members FOLDER        runs a cluster of three, a, b and c, as processes of their own, until SIGINT
+//	members FOLDER        runs a cluster of three, a, b and c, each as a process, until SIGINT
 //	members FOLDER NAME   runs one of them, until its standard input ends, and prints "ready" when it answers
 //
 // They listen at Unix sockets of the folder: clients call unix://FOLDER/a:1. When all three are ready their process ids are in members.json there. All end after five minutes.
@@ -21,7 +21,7 @@ import (
 	"bellows/port/registry/etcd/etcdtest/member"
 )
 
-// runsFor limits the life of servers whose test has died.
+// runsFor limits the time that servers run after their test was killed.
 const runsFor = 5 * time.Minute
 
 func main() {
