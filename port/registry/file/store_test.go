@@ -196,10 +196,11 @@ func TestFullDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newDisk()
-			s, err := onDisk(t, d)
+			s, err := open(Config{Folder: "here"}, d) // which writes no snapshot but after a failure
 			if err != nil {
 				t.Fatal(err)
 			}
+			defer s.Close()
 			r, ctx := s.Client(), t.Context()
 			if _, err := r.Put(ctx, "a", []byte("kept"), 0); err != nil {
 				t.Fatal(err)
@@ -233,6 +234,84 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("the next process has %s, want %s", got, want)
 			}
 		})
+	}
+}
+
+// TestNoRoomForSnapshot: while there is no room for a snapshot the log grows.
+func TestNoRoomForSnapshot(t *testing.T) {
+	t.Parallel()
+	d := newDisk()
+	s, err := onDisk(t, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.setFail(func(_ int, op string) (int, error) {
+		if op == "create" {
+			return 0, syscall.ENOSPC
+		}
+		return 0, nil
+	})
+	if err := work(t, s.Client(), func() {}); err != nil {
+		t.Fatal(err)
+	}
+	want := withoutLeases(state(t, s.Client()))
+	next, err := onDisk(t, d.powerCut(0))
+	if err != nil || state(t, next.Client()) != want {
+		t.Errorf("the next process: %v", err)
+	}
+}
+
+// TestUnsyncedChangeIsSynced: a process dies after it has written a change, and before it has synced it. The next process sees it, and then the power is cut.
+func TestUnsyncedChangeIsSynced(t *testing.T) {
+	t.Parallel()
+	d := newDisk()
+	s, err := onDisk(t, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.setFail(func(_ int, op string) (int, error) {
+		if op == "sync" {
+			return 0, errStopped
+		}
+		return 0, nil
+	})
+	if _, err := s.Client().Put(t.Context(), "a", []byte("1"), 0); !errors.Is(err, errStopped) {
+		t.Errorf("it says %v", err)
+	}
+	d.setFail(nil)
+	left := d.powerCut(3) // nothing of the files is lost, since the machine runs
+	left.durable = map[string]*memoryFile{logName: {disk: left, data: left.names[logName].data, durable: d.names[logName].durable}}
+	left.names = left.durable
+	next, err := onDisk(t, left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := state(t, next.Client())
+	if next, err = onDisk(t, left.powerCut(0)); err != nil || state(t, next.Client()) != want || !strings.Contains(want, "a=1") {
+		t.Errorf("seen was %s; after the power cut: %v", want, err)
+	}
+}
+
+// TestRenewedInTime: the end of a lease's time comes together with its renewal, and the lease stays.
+func TestRenewedInTime(t *testing.T) {
+	t.Parallel()
+	s, err := onDisk(t, newDisk())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, ctx := s.Client().(*client), t.Context()
+	lease, err := c.Grant(ctx, registry.LeaseMost)
+	if err == nil {
+		_, err = c.Put(ctx, "a", nil, lease.ID())
+	}
+	if err == nil {
+		_, err = c.request(ctx, "end", "a lease", &request{record: record{kind: end, lease: lease.ID()}, expired: true})
+	}
+	if err == nil {
+		_, err = c.Get(ctx, "a")
+	}
+	if err = errors.Join(err, lease.Renew(ctx)); err != nil {
+		t.Error(err)
 	}
 }
 
