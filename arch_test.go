@@ -30,7 +30,7 @@ const (
 var oversized = map[string]int{
 	"app/linear":           3359,
 	"app/mf":               3244,
-	"cli/internal/manager": 2797,
+	"cli/internal/manager": 2802,
 	"cli/internal/verbs":   3467,
 	"core/client":          2995,
 	"core/coord":           2828,

@@ -451,9 +451,9 @@ func (j *job) killAgent(l *life) (came, error) {
 
 // The times for which processes of a cluster are stopped: longer than it takes until others give them up.
 const (
-	leasePassed    = 11 * time.Second // of a process that leads, by the job's nodes
-	managerPassed  = 17 * time.Second // of a manager: its lease in the registry. Agents wait for longer
-	silencePassed  = 33 * time.Second // of an agent by its manager, and of the manager by its agents
+	leasePassed   = 11 * time.Second // of a process that leads, by the job's nodes
+	managerPassed = 17 * time.Second // of a manager: its lease in the registry. Agents wait for longer
+	silencePassed = 33 * time.Second // of an agent by its manager, and of the manager by its agents
 )
 
 // stopFor stops a process for a time, or until the command has ended.
