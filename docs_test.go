@@ -202,6 +202,9 @@ func TestDocsRefuse(t *testing.T) {
 
 const dependencyPage = "docs/dependencies.md"
 
+// etcdServer is the module of the etcd server, which only a nested module may require.
+const etcdServer = "go.etcd.io/etcd/server/"
+
 var requirement = regexp.MustCompile(`(?m)^(?:require|\t)\s*([^ \t\n]+\.[^ \t\n]+) (v[^ \n]+)( // indirect)?$`)
 
 // TestDependenciesAreListed wants each module that we require on the page, those of the tables at their version.
@@ -214,11 +217,14 @@ func TestDependenciesAreListed(t *testing.T) {
 
 func dependencyBreaches(tree fs.FS) (out []string) {
 	page := read(tree, dependencyPage)
-	for _, file := range []string{"go.mod", "vec/gen/go.mod"} {
+	for _, file := range []string{"go.mod", "vec/gen/go.mod", "port/registry/etcd/etcdtest/go.mod"} {
 		for _, m := range requirement.FindAllStringSubmatch(read(tree, file), -1) {
 			name, version, indirect := m[1], m[2], m[3] != ""
 			if indirect && file != "go.mod" {
 				continue // what a tool brings along builds nothing of ours
+			}
+			if file == "go.mod" && strings.HasPrefix(name, etcdServer) {
+				out = append(out, fmt.Sprintf("%s requires %s, which takes a minute to compile: tests against it belong into port/registry/etcd/etcdtest.", file, name))
 			}
 			row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(name) + `[ |].*$`).FindString(page)
 			switch {
@@ -250,6 +256,7 @@ func TestDependenciesAreRefused(t *testing.T) {
 		{"require (\n\texample.org/a v1.3.0\n)\n", "example.org/a is at v1.3.0 in go.mod"},
 		{"require example.org/d v1.0.0\n", "example.org/d of go.mod has no row"},
 		{"require (\n\tgithub.com/e/f v1.0.0 // indirect\n)\n", "github.com/e/f of go.mod is not named"},
+		{"require (\n\tgo.etcd.io/etcd/server/v3 v3.7.3 // indirect\n)\n", "go.mod requires go.etcd.io/etcd/server/v3"},
 	} {
 		got := dependencyBreaches(mapFS(map[string]string{"go.mod": c.mod, dependencyPage: page}))
 		if c.want == "" && len(got) > 0 || c.want != "" && !mentions(got, c.want) {

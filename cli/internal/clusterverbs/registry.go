@@ -24,7 +24,7 @@ const registryFolder = "registry"
 
 // etcdFlags declares how another registry is found.
 func (u *up) etcdFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&u.Etcd, "etcd", nil, "`addresses` of an etcd cluster that is the registry, such as https://10.0.0.5:2379 (default: one of its own)")
+	f.StringSliceVar(&u.Etcd, "etcd", nil, "`addresses` of an etcd cluster to use as registry (default: a registry in the state folder)")
 	f.StringVar(&u.EtcdPrefix, "etcd-prefix", "bellows", "`name` of this cluster there, as several may share one etcd")
 	f.StringVar(&u.EtcdCA, "etcd-ca", "", "`file` of the authority that has certified etcd (default: those that the system knows)")
 	f.StringVar(&u.EtcdCert, "etcd-cert", "", "`file` of the certificate that is shown to etcd")
