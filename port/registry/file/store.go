@@ -288,7 +288,7 @@ func (c *client) request(ctx context.Context, op, subject string, r *request) (r
 			return 0, registry.Fault(op, subject, registry.ErrClosed)
 		}
 		if errors.Is(silent, context.DeadlineExceeded) {
-			silent = fmt.Errorf("the disk of %s has not answered: %w", s.name, silent)
+			return 0, bellows.Errorf(bellows.Unavailable, op, subject, "the disk of %s has not answered: %w", s.name, silent).Hinted("see what keeps that disk busy")
 		}
 		return 0, registry.Fault(op, subject, silent)
 	}
