@@ -14,6 +14,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -21,13 +22,18 @@ import (
 	"time"
 
 	"bellows/app"
+	"bellows/cli/internal/descriptor"
 	"bellows/cli/internal/screen"
 )
 
 // Main is the program: it carries out the command line, with the applications in the order in which help lists them, and ends
 // the process with an exit code of `help exit-codes`. The program is called what its file is called.
 func Main(apps ...app.Application) {
-	c := &screen.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: filepath.Base(os.Args[0]), Called: called(os.Args[0]), Args: os.Args[1:], Began: time.Now()}
+	var out io.Writer = os.Stdout
+	if descriptor.ClosedAtStart(os.Stdout, os.Stdin, os.Stderr) {
+		out = descriptor.Closed
+	}
+	c := &screen.Console{In: os.Stdin, Out: out, Err: os.Stderr, Name: filepath.Base(os.Args[0]), Called: called(os.Args[0]), Args: os.Args[1:], Began: time.Now()}
 	os.Exit(execute(c, apps...))
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/cli/internal/descriptor"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/verbs"
@@ -128,6 +130,9 @@ func prepare(c *screen.Console, cmd *cobra.Command) error {
 			c.Talk("%s", word)
 		}
 	}
+	if err := checkOutput(c, cmd); err != nil {
+		return err
+	}
 	kernels := cmd.Flag("kernels").Value.String()
 	if kernels == "auto" {
 		return nil
@@ -140,4 +145,27 @@ func prepare(c *screen.Console, cmd *cobra.Command) error {
 		return &bellows.Error{Kind: bellows.Config, Op: "set", Subject: "--kernels", Err: err}
 	}
 	return nil
+}
+
+// actions are the commands that do something beyond writing to standard output: they leave a model, a file or a cluster.
+var actions = []string{"train", "demo", "submit", "serve-model", "report", "up", "down", "join", "scale", "drain"}
+
+// checkOutput refuses a command whose only result would be lost, since standard output is closed, before it begins to work.
+// One that does something else warns and goes on: a parent that discards its output, such as Python with
+// subprocess.DEVNULL, looks the same (package descriptor).
+func checkOutput(c *screen.Console, cmd *cobra.Command) error {
+	if c.Out != descriptor.Closed {
+		return nil
+	}
+	verb := cmd
+	for verb.HasParent() && verb.Parent().HasParent() {
+		verb = verb.Parent()
+	}
+	if !c.JSON && slices.Contains(actions, verb.Name()) {
+		c.Out = io.Discard
+		c.Talk("warning: standard output is closed: what %s prints there is lost", cmd.CommandPath())
+		return nil
+	}
+	return bellows.Errorf(bellows.IO, "write", "standard output", "it is closed, or is /dev/null opened for reading and writing").
+		Hinted("redirect it with `> FILE`, or with `> /dev/null` to discard it")
 }
