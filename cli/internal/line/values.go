@@ -20,7 +20,10 @@ var wanted = map[string]string{
 // unfit says of a value that a flag did not take why, whatever layer it came from. Go's own words for it speak of functions.
 func unfit(f *pflag.Flag, cause error) error {
 	words, known := wanted[f.Value.Type()]
+	var refused refusal
 	switch {
+	case errors.As(cause, &refused):
+		return refused
 	case errors.Is(cause, strconv.ErrRange):
 		return errors.New("it is too large")
 	case known:

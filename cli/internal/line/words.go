@@ -136,7 +136,7 @@ func BadFlag(name, value, format string, args ...any) *bellows.Error {
 	return bellows.Errorf(bellows.Usage, "set", fmt.Sprintf("--%s=%s", name, value), format, args...)
 }
 
-// Lay gives a whole tree of commands their help and the errors of their flags. Examples are written without the name of
+// Lay gives a whole tree of commands their help, and checks the numbers of their flags. Examples are written without the name of
 // the program, a line for each, and are given it here.
 func Lay(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagError)
@@ -150,6 +150,7 @@ func name(cmd *cobra.Command, program string) {
 		indent := "  " + program + " "
 		cmd.Example = indent + strings.ReplaceAll(cmd.Example, "\n", "\n"+indent)
 	}
+	checkNumbers(cmd.Flags())
 	for _, sub := range cmd.Commands() {
 		name(sub, program)
 	}

@@ -12,6 +12,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/audited"
+	"bellows/cli/internal/goal"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/splits"
@@ -75,7 +76,7 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	if slices.Contains(opt.test, "-") && slices.Contains(files, "-") {
 		return nil, line.BadFlag("test", "-", "standard input is DATA already, and can be read once; name a file")
 	}
-	if o.goal, err = opt.goal(o.about); err != nil {
+	if o.goal, err = goal.Parse(opt.until, o.about); err != nil {
 		return nil, err
 	}
 	if err := opt.checkHoldout(o.about.Data); err != nil {
@@ -88,9 +89,6 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 		if err := watch.CheckAddress(opt.metrics); err != nil {
 			return nil, line.BadFlag("metrics", opt.metrics, "%w", err)
 		}
-	}
-	if opt.epochs < 0 {
-		return nil, line.BadFlag("epochs", fmt.Sprint(opt.epochs), "it must be at least 1, or 0 for the application's choice")
 	}
 	if o.staleness, err = opt.stale(); err != nil {
 		return nil, err

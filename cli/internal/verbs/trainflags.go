@@ -3,14 +3,12 @@ package verbs
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"bellows/app"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
@@ -56,6 +54,7 @@ type readOptions struct {
 func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "run `folder` (default runs/APP-N, of a demo runs/demo-APP-N)")
 	f.IntVar(&o.epochs, "epochs", 0, "passes over the data (default: until the held-out error stops falling)")
+	line.AtLeast(f, "epochs", 1, "leave --epochs out to stop when the held-out error stops falling")
 	f.StringVar(&o.until, "until", "", "stop when a metric is reached, as `METRIC<=X` or METRIC>=X")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of everything random; the same seed gives the same model")
 	f.Var(&o.set, "set", "set a hyperparameter; may be given again")
@@ -331,37 +330,4 @@ func (o *trainOptions) stale() (*int, error) {
 		return nil, line.BadFlag("staleness", o.staleness, "it must be async or a number of clocks from 0")
 	}
 	return &n, nil
-}
-
-var goalForm = regexp.MustCompile(`^\s*([a-z0-9_]+)\s*(<=|>=)\s*(\S+)\s*$`)
-
-// goal is --until as app.Input has it. A metric without train_ or test_ is that of the test rows.
-func (o *trainOptions) goal(d app.Description) (*app.Goal, error) {
-	if o.until == "" {
-		return nil, nil
-	}
-	parts := goalForm.FindStringSubmatch(o.until)
-	if parts == nil {
-		return nil, line.BadFlag("until", o.until, "it must be METRIC<=X or METRIC>=X, such as '%s<=1'", d.Metrics[len(d.Metrics)-1])
-	}
-	x, err := strconv.ParseFloat(parts[3], 64)
-	if err != nil {
-		return nil, line.BadFlag("until", o.until, "what stands behind %s must be a number, not %q", parts[2], parts[3])
-	}
-	name, known := parts[1], slices.Concat(d.Metrics, d.Other)
-	if !slices.Contains(known, name) && slices.Contains(known, "test_"+name) {
-		name = "test_" + name
-	}
-	if !slices.Contains(known, name) {
-		return nil, line.BadFlag("until", o.until, "%s has the metrics %s%s", d.Name, strings.Join(known, ", "), line.DidYouMean(name, known))
-	}
-	below := parts[2] == "<="
-	if falls, known := app.Falls(name); known && falls != below {
-		way, turned := "falls", "<="
-		if !falls {
-			way, turned = "rises", ">="
-		}
-		return nil, line.BadFlag("until", o.until, "%s %s as a model gets better, so that this would end the run at its start; write '%s%s%s'", name, way, name, turned, parts[3])
-	}
-	return &app.Goal{Metric: name, Below: below, Value: x}, nil
 }
