@@ -39,7 +39,7 @@ func Parse(text string, d app.Description) (*app.Goal, error) {
 	}
 	x, err := line.Finite(parts[3])
 	if err != nil {
-		return nil, line.BadFlag("until", text, "a number must follow %s: %w", parts[2], err)
+		return nil, line.BadFlag("until", text, "what follows %s must be a finite number, not %q", parts[2], parts[3])
 	}
 	below := parts[2] == "<="
 	if falls, known := app.Falls(name); known && falls != below {

@@ -34,11 +34,11 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"test_accuracy>=NaN":        `"NaN" is not a finite number`,
-		"test_accuracy>=Inf":        "not a finite number",
-		"test_logloss<=-inf":        "not a finite number",
-		"test_accuracy>=1e400":      "not a finite number",
-		"test_accuracy>=90%":        `"90%" is not a finite number`,
+		"test_accuracy>=NaN":        `must be a finite number, not "NaN"`,
+		"test_accuracy>=Inf":        "must be a finite number",
+		"test_logloss<=-inf":        "must be a finite number",
+		"test_accuracy>=1e400":      "must be a finite number",
+		"test_accuracy>=90%":        `must be a finite number, not "90%"`,
 		"test_accuracy>=90":         "write 'test_accuracy>=0.9'",
 		"test_accuracy>=-1":         "every model reaches this; write a goal such as 'test_accuracy>=0.9'",
 		"test_accuracy>=0":          "every model reaches this",

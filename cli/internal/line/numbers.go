@@ -51,6 +51,9 @@ func (n *number) Set(text string) error {
 		return refusal(wanted[n.Type()])
 	}
 	if v, err := strconv.ParseInt(text, 10, 64); err == nil && v < n.least {
+		if n.least == 0 {
+			return refusal(wanted["uint64"])
+		}
 		return refusal(fmt.Sprintf("it must be at least %d%s", n.least, n.remedy))
 	}
 	return n.Value.Set(text)
