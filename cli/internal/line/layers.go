@@ -118,6 +118,19 @@ func Asked(args, environ []string, flag string) (asked bool) {
 	return asked
 }
 
+// Given reports whether the command line itself gives a flag that has a value.
+func Given(args []string, flag string) bool {
+	for _, word := range args {
+		switch {
+		case word == "--":
+			return false
+		case word == "--"+flag || strings.HasPrefix(word, "--"+flag+"="):
+			return true
+		}
+	}
+	return false
+}
+
 // inEnvironment is what the environment says of a flag, as a word of a command line.
 func inEnvironment(environ []string, flag string) []string {
 	for _, line := range environ {

@@ -37,6 +37,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/cli/internal/datafiles"
 	"bellows/core/audit"
 	"bellows/data"
 	"bellows/port/blob/file"
@@ -76,7 +77,7 @@ type Input struct {
 // such as standard input, cannot be read again: its time is the present, and so is that of a blob that cannot be looked at.
 func Inputs(ctx context.Context, names []string) []Input {
 	var out []Input
-	for _, path := range expand(names) {
+	for _, path := range datafiles.Expand(names) {
 		blobs, found, err := data.Files(ctx, path, Stores)
 		if found && err == nil {
 			for _, b := range blobs {
@@ -95,23 +96,9 @@ func Inputs(ctx context.Context, names []string) []Input {
 
 // Repeatable says whether all that the names stand for can be read again.
 func Repeatable(names []string) bool {
-	return !slices.ContainsFunc(expand(names), func(path string) bool {
+	return !slices.ContainsFunc(datafiles.Expand(names), func(path string) bool {
 		return regular(path) == nil && !data.IsBlob(path, Stores) && !data.IsFolder(path)
 	})
-}
-
-// expand is the paths that the names stand for.
-func expand(names []string) (paths []string) {
-	for _, name := range names {
-		name = strings.TrimPrefix(name, "file://")
-		found, err := filepath.Glob(name)
-		if err != nil || len(found) == 0 {
-			found = []string{name}
-		}
-		slices.Sort(found)
-		paths = append(paths, found...)
-	}
-	return paths
 }
 
 // regular describes the file of that path, nil when it is not one, or not there.

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"bellows"
 	"bellows/app"
+	"bellows/cli/internal/datafiles"
 	"bellows/cli/internal/figures"
 	"bellows/data"
 )
@@ -26,6 +26,12 @@ func (t *training) doubt(format string, args ...any) {
 // examine warns of data whose figures will say little.
 func (t *training) examine() {
 	rows := t.inputs.rows
+	if _, file := datafiles.Repeated(t.files); file != "" {
+		t.doubt("%s is named twice: its rows count twice, and where the one is held out the other is trained on, so that the score is too good; name each file once", file)
+	}
+	if _, file := datafiles.Repeated(t.opt.test); file != "" {
+		t.doubt("%s is named twice with --test: its rows count twice; name each file once", file)
+	}
 	switch {
 	case t.testsItself():
 		t.doubt("the test rows are those that the model is trained on, so that their score says nothing of others; leave --test out, and %d %% of DATA is held out, or name another file", data.HeldAlone)
@@ -49,16 +55,7 @@ func (t *training) testsItself() bool {
 	if t.inputs.test == nil {
 		return false
 	}
-	for _, name := range t.opt.test {
-		one, err := os.Stat(name)
-		if err == nil && slices.ContainsFunc(t.files, func(file string) bool {
-			other, err := os.Stat(file)
-			return err == nil && os.SameFile(one, other)
-		}) {
-			return true
-		}
-	}
-	return t.inputs.same
+	return datafiles.Common(t.opt.test, t.files) || t.inputs.same
 }
 
 // unscored warns that the test rows cannot be scored.

@@ -12,6 +12,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/audited"
+	"bellows/cli/internal/datafiles"
 	"bellows/cli/internal/goal"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/run"
@@ -58,11 +59,8 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	if o.members, err = opt.cluster.members(o.slots); err != nil {
 		return nil, err
 	}
-	if opt.cluster.At != "" && slices.Contains(slices.Concat(files, opt.test), "-") {
-		return nil, line.BadFlag("cluster", opt.cluster.At, "the cluster's processes read the data, and none has this standard input; write it to a file")
-	}
-	if len(o.members) > 1 && slices.Contains(slices.Concat(files, opt.test), "-") {
-		return nil, line.BadFlag("processes", fmt.Sprint(opt.cluster.processes), "every process reads the data, and standard input can be read once; write it to a file")
+	if err := o.checkNames(); err != nil {
+		return nil, err
 	}
 	if err := splits.Check(opt.cache); err != nil {
 		return nil, err
@@ -72,9 +70,6 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	}
 	if err := run.CheckPlace(context.Background(), opt.checkpoint); err != nil {
 		return nil, line.BadFlag("checkpoint", run.Shown(opt.checkpoint), "%v", err)
-	}
-	if slices.Contains(opt.test, "-") && slices.Contains(files, "-") {
-		return nil, line.BadFlag("test", "-", "standard input is DATA already, and can be read once; name a file")
 	}
 	if o.goal, err = goal.Parse(opt.until, o.about); err != nil {
 		return nil, err
@@ -94,6 +89,29 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 		return nil, err
 	}
 	return o, nil
+}
+
+// checkNames refuses data that can be read once where several processes, or DATA and --test, would read it.
+func (o *order) checkNames() error {
+	opt := o.opt
+	all := slices.Concat(o.files, opt.test, opt.reading.lists())
+	if opt.reading.vocab != "" {
+		all = append(all, opt.reading.vocab)
+	}
+	name, what := datafiles.ReadOnce(all)
+	switch {
+	case name == "":
+	case opt.cluster.At != "" && name == datafiles.Stdin:
+		return line.BadFlag("cluster", opt.cluster.At, "the cluster's processes read the data, and none has this standard input; write it to a file")
+	case opt.cluster.At != "":
+		return line.BadFlag("cluster", opt.cluster.At, "the cluster's processes read the data, and %s can be read once; write it to a file", what)
+	case len(o.members) > 1:
+		return line.BadFlag("processes", fmt.Sprint(opt.cluster.processes), "every process reads the data, and %s can be read once; write it to a file", what)
+	}
+	if slices.Contains(opt.test, datafiles.Stdin) && slices.Contains(o.files, datafiles.Stdin) {
+		return line.BadFlag("test", datafiles.Stdin, "standard input is DATA already, and can be read once; name a file")
+	}
+	return nil
 }
 
 // data is what the headline calls the data.

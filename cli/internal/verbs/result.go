@@ -307,7 +307,7 @@ func (t *training) next() {
 		t.Talk("next:  %s  ·  %s train %s --help", show, t.Program(), t.about.Name)
 		return
 	}
-	if t.files[0] == "-" {
+	if !run.Repeatable(t.files[:1]) {
 		t.Talk("next:  %s", show)
 		return
 	}

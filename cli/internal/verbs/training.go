@@ -105,6 +105,9 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 		defer end()
 		opt.cluster.lead = l
 	}
+	if opt.cluster.At == "" && opt.cluster.lead == nil && line.Given(c.Args, "token") {
+		return bellows.Errorf(bellows.Usage, "set", "--token", "it is that of a cluster, and the command runs here").Hinted("add --cluster HOST:PORT, or leave --token out")
+	}
 	if opt.cv != "" {
 		return c.validate(ctx, a, files, opt)
 	}

@@ -174,8 +174,8 @@ var ErrBehind = errors.New("bytes that are no gzip stand behind the end of its g
 // gzipMagic begins a member.
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// Members reads the members of a gzip file one after the other. What stands behind the last of them is named: a reader of its own accord
-// takes it for a member that is cut short. NewMembers makes one.
+// Members reads the members of a gzip file one after the other. Zero bytes after the last of them are padding; anything else there is
+// named: a reader of its own accord takes it for a member that is cut short. NewMembers makes one.
 type Members struct {
 	z    *gzip.Reader
 	from *bufio.Reader
@@ -205,6 +205,8 @@ func (m *Members) Read(p []byte) (int, error) {
 		switch {
 		case len(next) == 0:
 			return 0, err
+		case next[0] == 0:
+			return 0, m.padding()
 		case !bytes.Equal(next, gzipMagic):
 			return 0, ErrBehind
 		}
@@ -212,5 +214,24 @@ func (m *Members) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		m.z.Multistream(false)
+	}
+}
+
+// padding reads zero bytes after the last member, which tapes and disk images append and gzip ignores. It returns io.EOF, or
+// ErrBehind if anything else follows them: not even a further member is read, as gzip reads none.
+func (m *Members) padding() error {
+	for {
+		chunk, err := m.from.Peek(max(1, m.from.Buffered()))
+		if len(chunk) == 0 {
+			return err
+		}
+		for _, b := range chunk {
+			if b != 0 {
+				return ErrBehind
+			}
+		}
+		if _, err := m.from.Discard(len(chunk)); err != nil {
+			return err
+		}
 	}
 }

@@ -65,6 +65,8 @@ func TestMembersEndWhereTheyEnd(t *testing.T) {
 		err      error
 	}{
 		{one, "rows\n", nil}, {one + one, "rows\nrows\n", nil}, {one + "x", "rows\n", ErrBehind}, {one + "appended", "rows\n", ErrBehind},
+		{one + "\x00", "rows\n", nil}, {one + one + strings.Repeat("\x00", 70_000), "rows\nrows\n", nil},
+		{one + "\x00\x00x", "rows\n", ErrBehind}, {one + strings.Repeat("\x00", 70_000) + one, "rows\n", ErrBehind}, {one + "\x1f\x00", "rows\n", ErrBehind},
 		{one + one[:11], "rows\n", io.ErrUnexpectedEOF}, {one[:11], "", io.ErrUnexpectedEOF},
 	} {
 		m, err := NewMembers(bufio.NewReader(strings.NewReader(c.in)))
