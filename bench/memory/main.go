@@ -6,6 +6,8 @@
 // each in equal parts (proportional set size, PSS), so that the sum of processes is what they take of the machine. What counts is the largest sum at one
 // moment. The table shows each process's own largest PSS beside the largest resident set that the system kept of it (VmHWM), in which shared pages count
 // in full. Linux alone tells that.
+//
+// The part estimate holds what train estimates before training against its own peak.
 package main
 
 import (
@@ -29,7 +31,7 @@ import (
 const most = 1.3
 
 func main() {
-	only := flag.String("only", "", "one part: mf, likes (mf with loss=weighted), mlr, text (mlr of sparse rows) or lda")
+	only := flag.String("only", "", "one part: mf, likes (mf with loss=weighted), mlr, text (mlr of sparse rows), lda, or estimate (what train estimates before training, beside its peak)")
 	processes := flag.Int("processes", 4, "processes that are held against one")
 	program := flag.String("program", "", "path of another build of bellows to measure instead")
 	pair.Main(3, 5, func(b *pair.Bench) {
@@ -56,7 +58,8 @@ func main() {
 			}, "--set", "loss=weighted", "--set", "rank=8"),
 			m.part("mlr", "mlr", func() sets.Pair { return shelf.Images(size(60_000, 240_000), 1000, 28) }),
 			m.part("text", "mlr", func() sets.Pair { return shelf.Documents(size(100_000, 400_000), 1000, 50_000) }),
-			m.part("lda", "lda", func() sets.Pair { return shelf.Bags(size(40_000, 160_000), 10_000, 200) }))
+			m.part("lda", "lda", func() sets.Pair { return shelf.Bags(size(40_000, 160_000), 10_000, 200) }),
+			m.estimate())
 	})
 }
 

@@ -17,6 +17,7 @@ type Limits struct {
 	CPUs    float64
 	Memory  uint64 // bytes
 	Used    uint64 // bytes
+	Cached  uint64 // of Used: bytes of files that are kept for later and given back when memory is short
 }
 
 // root gives the content of a file, by its absolute path.
@@ -68,7 +69,7 @@ func (m root) limitsV2(dir string, l *Limits) {
 	}
 	if text, err := m(path.Join(dir, "memory.max")); err == nil {
 		used, _ := m(path.Join(dir, "memory.current"))
-		l.grantMemory("v2", number(text), number(used))
+		l.grantMemory("v2", number(text), number(used), m.stated(dir, "inactive_file"))
 	}
 }
 
@@ -84,8 +85,22 @@ func (m root) limitsV1(dir, controller string, l *Limits) {
 	case "cpu":
 		l.grantCPU("v1", read("cpu.cfs_quota_us"), read("cpu.cfs_period_us"))
 	case "memory":
-		l.grantMemory("v1", read("memory.limit_in_bytes"), read("memory.usage_in_bytes"))
+		l.grantMemory("v1", read("memory.limit_in_bytes"), read("memory.usage_in_bytes"), m.stated(dir, "total_inactive_file"))
 	}
+}
+
+// stated returns what memory.stat of a group says of a name, -1 if nothing.
+func (m root) stated(dir, name string) float64 {
+	text, err := m(path.Join(dir, "memory.stat"))
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
+			return number(f[1])
+		}
+	}
+	return -1
 }
 
 // number is the value of a limit, -1 for "max" and everything else that is none.
@@ -109,11 +124,11 @@ func (l *Limits) grantCPU(version string, quota, period float64) {
 // unlimitedV1 is about what version 1 states for "no limit": the largest multiple of the page size.
 const unlimitedV1 = math.MaxInt64 / 2
 
-func (l *Limits) grantMemory(version string, limit, used float64) {
+func (l *Limits) grantMemory(version string, limit, used, cached float64) {
 	if limit <= 0 || limit > unlimitedV1 {
 		return
 	}
 	if bytes := uint64(limit); l.Memory == 0 || bytes < l.Memory {
-		l.Memory, l.Used, l.Version = bytes, uint64(max(0, used)), version
+		l.Memory, l.Used, l.Cached, l.Version = bytes, uint64(max(0, used)), uint64(max(0, cached)), version
 	}
 }

@@ -9,8 +9,10 @@ package strangers
 import (
 	"hash/maphash"
 	"maps"
+	"slices"
 
 	"bellows/app"
+	"bellows/cli/internal/figures"
 	"bellows/data"
 )
 
@@ -93,3 +95,13 @@ func (d *distinct) add(hashes []uint64) {
 }
 
 func (d *distinct) count() int64 { return int64(len(d.seen)) }
+
+// Listed returns counts of what is unknown in words, those of 0 left out.
+func Listed(counts map[string]int64) (parts []string) {
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[what]; n > 0 {
+			parts = append(parts, figures.Grouped(n)+" of "+what)
+		}
+	}
+	return parts
+}

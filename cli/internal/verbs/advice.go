@@ -3,7 +3,6 @@ package verbs
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/datafiles"
 	"bellows/cli/internal/figures"
+	"bellows/cli/internal/strangers"
 	"bellows/data"
 )
 
@@ -69,19 +69,9 @@ func (t *training) unscored(err error) {
 
 // strange warns of test rows with what the training data do not have: their score is not that of those that the model knows.
 func (t *training) strange() {
-	if parts := unknowns(t.inputs.unknown); len(parts) > 0 {
+	if parts := strangers.Listed(t.inputs.unknown); len(parts) > 0 {
 		t.doubt("unknown to the model in the test rows: %s", strings.Join(parts, ", "))
 	}
-}
-
-// unknowns is counts of what is unknown in words.
-func unknowns(counts map[string]int64) (parts []string) {
-	for _, what := range slices.Sorted(maps.Keys(counts)) {
-		if n := counts[what]; n > 0 {
-			parts = append(parts, figures.Grouped(n)+" of "+what)
-		}
-	}
-	return parts
 }
 
 // compare warns of a model that its baseline beats. The baseline is of the first test metric. Of one that an application alone knows

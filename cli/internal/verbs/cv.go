@@ -22,6 +22,7 @@ import (
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/stage"
+	"bellows/cli/internal/strangers"
 	"bellows/core/audit"
 	"bellows/core/visits"
 	"bellows/node"
@@ -132,6 +133,9 @@ func (v *validation) one(ctx context.Context, n int) error {
 	t.inputs.rows = t.inputs.set.Rows()
 	f := folds.Result{Fold: n + 1, TrainRows: t.inputs.rows, TestRows: t.inputs.test.Rows()}
 	if t.made, err = t.job(&t.inputs, t.stages.Meter); err != nil {
+		return err
+	}
+	if err := t.checkMemory(); err != nil {
 		return err
 	}
 	v.begin(t, n)
@@ -278,7 +282,7 @@ func (v *validation) conclude() error {
 	r := v.result()
 	v.table.Line("mean", r.Metrics)
 	v.table.Line("±", r.Deviations)
-	if parts := unknowns(v.unknown); len(parts) > 0 {
+	if parts := strangers.Listed(v.unknown); len(parts) > 0 {
 		v.doubt("unknown to the models that had to answer for them, in all folds: %s", strings.Join(parts, ", "))
 	}
 	if r.Baseline != nil {

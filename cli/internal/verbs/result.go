@@ -18,6 +18,7 @@ import (
 	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/lives"
+	"bellows/cli/internal/memory"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/stage"
@@ -46,6 +47,7 @@ type result struct {
 	Baseline          *objective         `json:"baseline,omitempty"`
 	Members           members            `json:"members"`
 	Bytes             traffic            `json:"bytes"`
+	Memory            *memory.Use        `json:"memory,omitempty"` // nil where it is unknown
 	Audit             audited.Run        `json:"audit"`
 	Reconfigurations  []any              `json:"reconfigurations"`
 	Recoveries        []lives.Recovery   `json:"recoveries"`
@@ -230,7 +232,7 @@ func (t *training) result(m *model.Model, res *node.Result, so run.Progress, che
 		App: m.App, Seconds: so.Seconds, LoadSeconds: t.inputs.seconds, Epochs: last.Number, Examples: last.Items,
 		Metrics: finiteMetrics(last.Metrics), Members: membership(t.members), Bytes: moved,
 		Audit:            checked,
-		Reconfigurations: []any{}, Recoveries: t.recoveries(), Model: t.folder.Dir,
+		Reconfigurations: []any{}, Recoveries: t.recoveries(), Model: t.folder.Dir, Memory: t.memory.Use(),
 	}
 	if so.Seconds > 0 {
 		r.ExamplesPerSecond = float64(r.Examples) / so.Seconds

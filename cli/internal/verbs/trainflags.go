@@ -40,6 +40,7 @@ type trainOptions struct {
 	timeKept        bool
 	checkpoint      string
 	checkpointEvery string
+	ignoreMemory    bool
 }
 
 // readOptions are the flags that overrule what is detected in DATA.
@@ -64,6 +65,7 @@ func (o *trainOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.checkpointEvery, "checkpoint-every", "auto", "`time` from one checkpoint to the next, such as 60s, or auto: by what one takes and how long machines live")
 	f.BoolVar(&o.fresh, "fresh", false, "start over instead of going on with an unfinished run, and take the place of another run in --out")
 	f.StringVar(&o.from, "from", "", "begin with this `model`: train it on, or on more data; users, items, words, features and classes that it knows keep what it has of them")
+	f.BoolVar(&o.ignoreMemory, "ignore-memory", false, "train even if the estimate says that memory is not enough")
 	f.StringVar(&o.metrics, "metrics", "", "loopback `address` to serve metrics for Prometheus at, such as 127.0.0.1:9090")
 	watch.StateFlag(f, &o.state)
 	o.cluster.register(f)

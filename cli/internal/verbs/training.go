@@ -24,6 +24,7 @@ import (
 	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/lives"
+	"bellows/cli/internal/memory"
 	"bellows/cli/internal/pause"
 	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
@@ -65,6 +66,7 @@ type training struct {
 	made     *app.Run
 	prepared time.Duration   // what reading and making took
 	counted  *counted.Driver // of the job
+	memory   memory.Estimate // what the run needs
 	// Claimed.
 	folder  *run.Folder
 	saved   train.Saved // what the job goes on from, nil when it starts over
@@ -125,6 +127,9 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	if err := t.make(ctx, c.In); err != nil {
 		return err
 	}
+	if err := t.checkMemory(); err != nil {
+		return err
+	}
 	t.tellCache()
 	if t.made.Metrics != nil {
 		t.about.Metrics = t.made.Metrics
@@ -168,6 +173,16 @@ func (c *Tool) submit(ctx context.Context, a app.Application, files []string, op
 	}
 	opt.cluster.State = opt.state
 	return clusterverbs.Submit(ctx, c.Console, c.names(), opt.cluster.Where, a.Describe().Name, run.Prefix(a.Describe().Name, files), opt.out)
+}
+
+// checkMemory refuses a run that this machine has not got the memory for. What the nodes of a cluster have is not known here.
+func (t *training) checkMemory() (err error) {
+	if t.opt.cluster.lead == nil {
+		job := &t.made.Job
+		needs := memory.Job{Tables: job.Tables, Data: t.inputs.set, LaidOut: job.Prepare != nil && !t.made.Copied, Splits: job.Splits, Processes: len(t.members) - 1}
+		t.memory, err = needs.Check(t.about.Name, t.opt.ignoreMemory)
+	}
+	return err
 }
 
 // slotsMany is how many compute slots a processor may have before something is said.

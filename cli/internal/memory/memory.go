@@ -1,0 +1,225 @@
+// Package memory estimates how much memory a training run will need, and compares it with what the machine can give.
+//
+// A caller calls Job.Check once the data are read and the job is made. It measures what the process has, and counts what is
+// still to come:
+//
+//   - rows: the copy that an application lays out for its tasks, where it does not give back what was read;
+//   - model: tables with the state of their rules, the copy that the best epoch keeps, and the one that is saved;
+//   - working copies: the rows of tables that tasks have read, and updates that have not been applied.
+//
+// Go's collector lets a heap grow to twice of what is alive, so 0.7 of what is to come is added; what is there has been through that.
+// Processes of one machine share the pages of mapped rows, and divide the tables.
+//
+// Sparse tables grow while the job runs and are not counted. Nothing is estimated where there is no /proc.
+package memory
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"bellows"
+	"bellows/cli/internal/cgroup"
+	"bellows/cli/internal/figures"
+	"bellows/core/rule"
+	"bellows/data"
+	"bellows/table"
+)
+
+// files gives the content of a file, by its absolute path.
+type files func(path string) (string, error)
+
+// Process is the memory of this process, in bytes.
+type Process struct {
+	Resident uint64 // now
+	Peak     uint64 // the most that was resident
+	File     uint64 // of Resident: pages of files, such as the program
+	Live     uint64 // of the heap: objects, those included that nothing refers to any more
+	Heap     uint64 // what the heap takes
+}
+
+// Measure reads the memory of this process. Resident is 0 where it is unknown.
+func Measure(file func(path string) (string, error)) Process {
+	status, err := file("/proc/self/status")
+	if err != nil {
+		return Process{}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return Process{Resident: kilobytes(status, "VmRSS:"), Peak: kilobytes(status, "VmHWM:"), File: kilobytes(status, "RssFile:"), Live: m.HeapInuse, Heap: m.HeapSys - m.HeapReleased}
+}
+
+// kilobytes returns the bytes that a line of a file in /proc states in kB; 0 if there is no such line.
+func kilobytes(text, name string) uint64 {
+	for line := range strings.Lines(text) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
+			n, _ := strconv.ParseUint(fields[1], 10, 54)
+			return n << 10
+		}
+	}
+	return 0
+}
+
+// Job is what decides how much memory a run needs beside what it has already.
+type Job struct {
+	Tables    []table.Schema
+	Data      *data.Set // the rows that are trained on
+	LaidOut   bool      // the application copies the rows of a split for its tasks
+	Splits    int
+	Processes int // beside this one
+}
+
+// Estimate is how much memory a run will need, in bytes.
+type Estimate struct {
+	Now, Rows, Model, Working uint64 // what it has, and what is to come
+	Total                     uint64 // the peak, of all processes of this machine
+	More                      uint64 // beyond Now
+}
+
+const (
+	beside  = 8 << 20  // stacks and tables of the Go runtime
+	process = 24 << 20 // what a process has of its own before it reads anything
+	slack   = 1.7      // the growth of the heap, over what is alive of it
+	spread  = 1.3      // several processes, over one (bench/memory)
+)
+
+// Estimate estimates the peak of a run. It is 0 where the memory of this process is unknown.
+func (j *Job) Estimate(now Process) Estimate {
+	if now.Resident == 0 {
+		return Estimate{}
+	}
+	e := Estimate{Now: now.Resident, Rows: j.rows(), Model: j.model(), Working: j.working()}
+	heap := max(float64(now.Heap), float64(now.Live)+slack*(float64(e.Rows)+float64(e.Model)+float64(e.Working)))
+	peak := max(float64(now.File)+beside+heap, float64(now.Peak))
+	if j.Processes > 0 {
+		peak = spread*peak + float64(j.Processes)*process
+	}
+	e.Total = uint64(min(peak, math.MaxInt64))
+	e.More = e.Total - min(e.Total, now.Resident)
+	return e
+}
+
+// rows returns the bytes of the rows as tasks have them.
+func (j *Job) rows() uint64 {
+	if !j.LaidOut {
+		return 0
+	}
+	switch {
+	case j.Data.Examples != nil:
+		e := j.Data.Examples
+		return 4 * uint64(len(e.Dense)+len(e.Index)+len(e.Value)+len(e.Label))
+	case j.Data.Documents != nil:
+		return 8 * uint64(len(j.Data.Documents.Word))
+	}
+	return 0
+}
+
+// values returns the bytes of a table's values; 0 of one that grows.
+func values(s *table.Schema, rows int) uint64 {
+	if s.Sparse {
+		return 0
+	}
+	return 4 * uint64(min(s.Rows, rows)) * uint64(s.Width)
+}
+
+// model returns the bytes of all tables as they are trained, kept and saved, and of the state of their rules as it is used and kept.
+func (j *Job) model() (bytes uint64) {
+	for i := range j.Tables {
+		s := &j.Tables[i]
+		bytes += 3 * values(s, math.MaxInt)
+		if r, err := rule.For(s); err == nil && !s.Sparse {
+			for _, width := range r.Slots() {
+				bytes += 2 * 4 * uint64(s.Rows) * uint64(width)
+			}
+		}
+	}
+	return bytes
+}
+
+// working returns the bytes of the rows of tables that tasks have read, and of updates that wait for the end of their clock. Tasks of
+// ratings change their blocks in place. Each split of examples keeps what it reads until all have ended. Tasks of documents
+// share what they read and what they add.
+func (j *Job) working() (bytes uint64) {
+	switch {
+	case j.Data.Examples != nil:
+		touched := math.MaxInt
+		if e := j.Data.Examples; e.Sparse() {
+			touched = len(e.Index)/max(1, j.Splits) + 1
+		}
+		for i := range j.Tables {
+			bytes += values(&j.Tables[i], touched)
+		}
+		return bytes * uint64(j.Splits) * 3 / 2
+	case j.Data.Documents != nil:
+		for i := range j.Tables {
+			bytes = max(bytes, values(&j.Tables[i], math.MaxInt))
+		}
+		return 5 * bytes
+	}
+	return 0
+}
+
+// Check estimates the peak of a run of an application, and refuses it if this machine has not got the memory, unless tried is set.
+func (j *Job) Check(app string, tried bool) (Estimate, error) {
+	e, limit := j.Estimate(Measure(readFile)), Available(readFile)
+	if e.More <= limit.Bytes || tried {
+		return e, nil
+	}
+	return e, bellows.Errorf(bellows.Refused, "train", app, "it would need about %s of memory, %s more than it has (rows %s, model %s, working copies %s, and room for the collector), and %s has %s left",
+		figures.Bytes(e.Total), figures.Bytes(e.More), figures.Bytes(e.Rows), figures.Bytes(e.Model), figures.Bytes(e.Working), limit.Bound, figures.Bytes(limit.Bytes)).
+		Hinted("train on fewer rows, make the model smaller with --set, give fewer --workers or --processes, or add --ignore-memory to try it all the same")
+}
+
+// Use is what a run needed of this machine's memory, in bytes.
+type Use struct {
+	Estimated uint64 `json:"estimated"` // the peak of all its processes, before training
+	Peak      uint64 `json:"peak"`      // of this process, until now
+}
+
+// Use returns the estimate beside what this process has needed until now; nil where that is unknown.
+func (e Estimate) Use() *Use {
+	if e.Total == 0 {
+		return nil
+	}
+	return &Use{e.Total, Measure(readFile).Peak}
+}
+
+// readFile reads a file of the system.
+func readFile(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	return string(text), err
+}
+
+// Limit is how much memory can still be had, and what bounds it.
+type Limit struct {
+	Bytes uint64 // math.MaxUint64: unknown
+	Bound string // "this machine", "its control group"
+}
+
+// Available finds how much more memory this process can have: of the machine, and of its control group, where pages that only
+// cache files are given back.
+func Available(file func(path string) (string, error)) Limit {
+	limit := Limit{Bytes: math.MaxUint64}
+	if text, err := files(file)("/proc/meminfo"); err == nil {
+		if n := kilobytes(text, "MemAvailable:"); n > 0 {
+			limit = Limit{n, "this machine"}
+		}
+	}
+	if g := cgroup.Read(file); g.Memory > 0 {
+		used := g.Used - min(g.Used, g.Cached)
+		if left := g.Memory - min(g.Memory, used); left < limit.Bytes {
+			limit = Limit{left, "its control group"}
+		}
+	}
+	var space syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &space); err == nil && space.Cur < math.MaxInt64 {
+		status, _ := files(file)("/proc/self/status")
+		if left := space.Cur - min(space.Cur, kilobytes(status, "VmSize:")); left < limit.Bytes {
+			limit = Limit{left, "its limit of address space (ulimit -v)"}
+		}
+	}
+	return limit
+}
