@@ -29,13 +29,17 @@ func WeightOf(field []byte, at int, noun, place string) (float32, *Fault) {
 		}
 		return 0, f
 	}
+	size := float64(w)
+	if w == weightMost || w == weightLeast { // it may be rounded to the bound
+		size, _ = Number64(field)
+	}
 	f := &Fault{At: at, Width: len(field), How: weightBounds}
 	switch zero := w == 0 && !bytes.ContainsAny(mantissa(field), "123456789"); {
 	case w < 0 || field[0] == '-' && !zero:
 		f.What = fmt.Sprintf("%s %s%s is negative", noun, Quoted(field), place)
-	case w > weightMost:
+	case size > weightMost:
 		f.What = fmt.Sprintf("%s %s%s is too large", noun, Quoted(field), place)
-	case w < weightLeast && !zero:
+	case size < weightLeast && !zero:
 		f.What = fmt.Sprintf("%s %s%s is too small", noun, Quoted(field), place)
 	default:
 		return w + 0, nil // no -0
