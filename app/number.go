@@ -5,30 +5,44 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
 
-// plainMost is the size from which numbers are written with an exponent.
-const plainMost = 1e16
+// Numbers from plainLeast on are written without an exponent, below plainMost.
+const (
+	plainLeast = 1e6
+	plainMost  = 1e16
+)
 
-// AppendNumber appends a predicted number: the value, which a model has as a 32-bit float, beyond the origin that it is counted from. Without an origin it has
-// so many digits, or all that read back as the value if it has more of them before the point. With one it is the sum, with as many decimals as the shortest texts of both have.
-func AppendNumber(line []byte, origin, value float64, digits int) []byte {
-	if origin != 0 {
-		sum := origin + value
-		places := min(max(decimals(origin, 64), decimals(value, 32)), max(0, 15-int(math.Log10(max(1, math.Abs(sum))))))
-		line = strconv.AppendFloat(line, sum, 'f', places, 64)
-		if places > 0 {
-			line = bytes.TrimRight(bytes.TrimRight(line, "0"), ".")
+// AppendNumber appends a predicted number: the value, which a model has as a 32-bit float, beyond the origin that it is counted from. Without an origin it is
+// the shortest text that reads back as the value. With one it is the sum, with as many decimals as the shortest texts of both have.
+func AppendNumber(line []byte, origin, value float64) []byte {
+	if origin == 0 {
+		if size := math.Abs(value); size >= plainLeast && size < plainMost {
+			return strconv.AppendFloat(line, value, 'f', -1, 32)
 		}
-		return line
+		return strconv.AppendFloat(line, value, 'g', -1, 32)
 	}
-	if size := math.Abs(value); size >= math.Pow10(digits) && size < plainMost {
-		return strconv.AppendFloat(line, value, 'f', -1, 32)
+	sum, places := origin+value, max(decimals(origin, 64), decimals(value, 32))
+	if digits := int(math.Log10(max(1, math.Abs(sum)))); digits < floatDigits {
+		line = strconv.AppendFloat(line, sum, 'f', min(places, floatDigits-digits), 64)
+	} else { // 64 bits round the sum
+		exact := new(big.Float).SetPrec(sumBits).Add(big.NewFloat(origin), big.NewFloat(value))
+		line = exact.Append(line, 'f', places)
 	}
-	return strconv.AppendFloat(line, value, 'g', digits, 32)
+	if places > 0 && bytes.IndexByte(line, '.') >= 0 {
+		line = bytes.TrimRight(bytes.TrimRight(line, "0"), ".")
+	}
+	return line
 }
+
+// A 64-bit float has floatDigits digits behind its first; the sum of an origin and a value has at most sumBits bits.
+const (
+	floatDigits = 15
+	sumBits     = 300
+)
 
 // decimals returns how many decimals the shortest text of a number has that reads back as it in so many bits.
 func decimals(x float64, bits int) int {
@@ -46,7 +60,7 @@ func Number(origin float64, value float32) any {
 	if origin == 0 {
 		return value
 	}
-	return json.Number(AppendNumber(nil, origin, float64(value), 7))
+	return json.Number(AppendNumber(nil, origin, float64(value)))
 }
 
 // namedMost is how many names a message lists.

@@ -188,7 +188,7 @@ func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 	return app.WriteLines(out, s.Rows(), func(line []byte, r int) []byte {
 		score := p.score(s, r)
 		if p.names == nil {
-			return app.AppendNumber(line, p.origin, score, 6)
+			return app.AppendNumber(line, p.origin, score)
 		}
 		at := 0
 		if score > 0 {

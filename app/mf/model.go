@@ -267,6 +267,6 @@ func (d *predictor) Predict(set *data.Set, out io.Writer) error {
 	}
 	user, item := d.indices(r)
 	return app.WriteLines(out, len(user), func(line []byte, j int) []byte {
-		return app.AppendNumber(line, d.folding.Origin, float64(d.rating(user[j], item[j])), 7)
+		return app.AppendNumber(line, d.folding.Origin, float64(d.rating(user[j], item[j])))
 	})
 }
