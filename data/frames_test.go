@@ -202,7 +202,7 @@ func TestFramesOfRatings(t *testing.T) {
 			!reflect.DeepEqual(r.User, []int32{0, 1, 0}) || !reflect.DeepEqual(r.Item, []int32{0, 1, 1}) || !reflect.DeepEqual(r.Rating, []float32{4, 2.5, 1}) {
 			t.Errorf("%s: %+v", form.name, r)
 		}
-		if !reflect.DeepEqual(set.Time, []float64{1706695200, 1706745600.25, 1}) {
+		if !reflect.DeepEqual(set.Time, []float64{0, 50400.25, 1 - 1706695200}) || set.Detected.TimesFrom != 1706695200 {
 			t.Errorf("%s: times %v", form.name, set.Time)
 		}
 	}

@@ -32,7 +32,7 @@ type Set struct {
 	Detected  Detection
 	Reading   *Reading // how another input is read alike; nil of data that were not read
 
-	// Time says when each row is from, in seconds since 1970 where the column holds dates; nil unless Options.Timed.
+	// Time says when each row is from, beyond Detected.TimesFrom, in seconds where the column holds dates; nil unless Options.Timed.
 	Time []float64
 
 	unmap   func() error // releases mapped files; nil when columns are on the heap

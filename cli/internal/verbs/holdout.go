@@ -2,10 +2,7 @@ package verbs
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"time"
 
 	"bellows"
 	"bellows/cli/internal/figures"
@@ -97,11 +94,6 @@ func (in *inputs) latest() (training, held []int32, err error) {
 	if !slices.ContainsFunc(times, func(t float64) bool { return t != times[0] }) {
 		return refuse("the time (%s) is the same in all rows", d.Time)
 	}
-	since := strconv.FormatFloat(from, 'f', -1, 64)
-	if d.Dates {
-		whole, part := math.Modf(from)
-		since = time.Unix(int64(whole), int64(part*1e9)).UTC().Format(time.RFC3339)
-	}
-	in.choice = fmt.Sprintf("the latest by %s: from %s on", d.Time, since)
+	in.choice = fmt.Sprintf("the latest by %s: from %s on", d.Time, d.TimeText(from))
 	return training, held, nil
 }

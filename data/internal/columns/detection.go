@@ -2,8 +2,11 @@ package columns
 
 import (
 	"fmt"
+	"math"
+	"math/big"
 	"strconv"
 	"strings"
+	"time"
 
 	"bellows/data/internal/lines"
 	"bellows/data/internal/stored"
@@ -62,8 +65,23 @@ type Detection struct {
 	CoarseMost float64       // the largest part of its spread that one of them loses
 	Dropped    int64         // sparse entries beyond Options.Features, tokens beyond Options.Words
 
+	TimesFrom    float64 // times are counted from it: a whole number
+	TimesRounded bool    // some times are so far from it that they lost their last digits
+
 	FromCache    bool   // columns came from the cache
 	CacheProblem string // why the columns could not be stored, else ""
+}
+
+// TimeText returns a time of the rows as text.
+func (d *Detection) TimeText(at float64) string {
+	whole, part := math.Modf(at)
+	switch {
+	case d.Dates:
+		return time.Unix(int64(d.TimesFrom)+int64(whole), int64(part*1e9)).UTC().Format(time.RFC3339)
+	case part == 0: // all digits of a whole number
+		return new(big.Float).SetPrec(128).Add(big.NewFloat(d.TimesFrom), big.NewFloat(whole)).Text('f', 0)
+	}
+	return strconv.FormatFloat(d.TimesFrom+at, 'f', -1, 64)
 }
 
 // MissingWord is a word that stands for a missing value in a column of text.
@@ -205,6 +223,9 @@ func (d Detection) Warnings() (list []string) {
 			examples, flag := ignoring(w.columns)
 			list = append(list, fmt.Sprintf("%s columns %s%s; leave them out with %s", lines.Grouped(n), w.many, examples, flag))
 		}
+	}
+	if d.TimesRounded {
+		list = append(list, fmt.Sprintf("%s: some times are rounded, since 64-bit numbers do not hold what they are later than that of the first row; if rows are less than a microsecond apart, put them in the order of time, and use --holdout last", d.Time))
 	}
 	if len(d.Coarse) > 0 {
 		list = append(list, fmt.Sprintf("%s: up to %.2g of the spread of the values is lost, since they differ by less than 64-bit numbers of their size hold; subtract what they have in common in the file", strings.Join(d.Coarse[:min(len(d.Coarse), 8)], ", "), d.CoarseMost))

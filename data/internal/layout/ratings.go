@@ -93,7 +93,7 @@ func (d *Detector) times(p *Layout, at int, line []byte) *lines.Times {
 		line = bytes.TrimRight(line, "\r\n")
 	}
 	if fields, f := lines.Fields(line, p.Separator); f == nil && at < len(fields) {
-		_, t.Dates = lines.Date(fields[at].Text)
+		t.Begin(fields[at].Text)
 	}
 	return t
 }

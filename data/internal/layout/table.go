@@ -46,12 +46,13 @@ func (p *Layout) Found(d *columns.Detection, missing int) {
 
 // TimesFound fills in where the layout has found times.
 func (p *Layout) TimesFound(d *columns.Detection) {
-	switch t := p.Times; {
-	case t == nil:
-	case p.Names != nil:
-		d.Time, d.Dates = strconv.Quote(p.Names[t.At]), t.Dates
-	default:
-		d.Time, d.Dates = "column "+strconv.Itoa(t.At+1), t.Dates
+	t := p.Times
+	if t == nil {
+		return
+	}
+	d.Time, d.Dates, d.TimesFrom, d.TimesRounded = "column "+strconv.Itoa(t.At+1), t.Dates, t.From, t.Rounded.Load()
+	if p.Names != nil {
+		d.Time = strconv.Quote(p.Names[t.At])
 	}
 }
 

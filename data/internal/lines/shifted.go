@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"bellows/data/internal/decimals"
 )
 
 // Origin is the number that a feature is counted from: its values are stored less the origin, so that 32-bit floats hold what tells rows apart where
@@ -34,40 +36,22 @@ func Shifted(field []byte, origin float64) (float32, error) {
 	if origin == 0 {
 		return Number(field)
 	}
-	if negative, n, ok := wholeNumber(field); ok && negative == (origin < 0) {
+	if negative, n, ok := decimals.WholeNumber(field); ok && negative == (origin < 0) {
 		if o := math.Abs(origin); o < 1<<64 && o == math.Trunc(o) {
-			return Difference(n, uint64(o), negative), nil
+			return decimals.Difference(n, uint64(o), negative), nil
 		}
 	}
 	y, err := Number64(field)
 	value := float32(y - origin)
+	if err == nil && math.Abs(origin) >= decimals.Whole {
+		if less, ok := decimals.Less(field, origin); ok {
+			value = less
+		}
+	}
 	if err == nil && value-value != 0 {
 		err = errTooLarge
 	}
 	return value, err
-}
-
-// Difference returns a - b, or b - a of magnitudes of negative numbers, rounded once.
-func Difference(a, b uint64, negative bool) float32 {
-	if negative {
-		a, b = b, a
-	}
-	if a >= b {
-		return float32(a - b)
-	}
-	return -float32(b - a)
-}
-
-// wholeNumber returns a field of a sign and digits alone, if it fits 64 bits.
-func wholeNumber(field []byte) (negative bool, n uint64, ok bool) {
-	if len(field) > 1 && (field[0] == '-' || field[0] == '+') {
-		negative, field = field[0] == '-', field[1:]
-	}
-	if !IsDigits(field) || len(field) > 20 {
-		return false, 0, false
-	}
-	n, err := strconv.ParseUint(string(field), 10, 64)
-	return negative, n, err == nil
 }
 
 // shifted parses a field of a column that has an origin.

@@ -1,36 +1,48 @@
 package lines
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"strconv"
-	"time"
+	"sync/atomic"
 
+	"bellows/data/internal/dates"
+	"bellows/data/internal/decimals"
 	"bellows/data/internal/missing"
 )
 
 // Times is the column that says when a row is from: numbers, such as Unix seconds, or dates of ISO 8601, but not both.
 type Times struct {
-	At    int    // its position
-	Place string // it in messages: ` of column "day"`
-	Dates bool   // the first row has a date there, else a number
+	At    int     // its position
+	Place string  // it in messages: ` of column "day"`
+	Dates bool    // the first row has a date there, else a number
+	From  float64 // times are counted from it: a whole number
+
+	Rounded atomic.Bool // some are so far from it that 64-bit floats do not hold their last digits
 }
 
-// Of is the time that a field says, in seconds since 1970 where it is a date; the field stands at a position of the text.
+// Of returns the time in a field, beyond the one that times are counted from. Dates are in seconds. The field stands at a position of the text.
 func (t *Times) Of(field []byte, at int) (float64, *Fault) {
 	f := &Fault{At: at, Width: len(field)}
 	if missing.Default.Number(field) {
 		f.What, f.How = "the time"+t.Place+" is missing", "give every row its time, or leave the row out; "+otherwise
 		return 0, f
 	}
-	seconds, isDate := Date(field)
-	x, isNumber := instant(field)
+	seconds, nanoseconds, isDate := dates.Parse(field)
+	isNumber := instant(field)
 	switch {
 	case t.Dates && isDate:
-		return seconds, nil
+		seconds -= int64(t.From)
+		if nanoseconds%1000 != 0 && max(seconds, -seconds) > timesFar {
+			t.Rounded.Store(true)
+		}
+		return float64(seconds) + float64(nanoseconds)/1e9, nil
 	case !t.Dates && isNumber:
-		return x, nil
+		since, exact := decimals.Since(field, t.From)
+		if !exact {
+			t.Rounded.Store(true)
+		}
+		return since, nil
 	case isDate:
 		f.What, f.How = fmt.Sprintf("time %s%s is a date, and the first row has a number", Quoted(field), t.Place), alike
 	case isNumber:
@@ -64,71 +76,34 @@ const (
 	otherwise = "or hold out otherwise: --holdout last takes the last rows as they stand"
 )
 
-// instant is a finite decimal number.
-func instant(field []byte) (x float64, ok bool) {
+// instant reports whether a field is a finite decimal number.
+func instant(field []byte) bool {
 	for _, c := range field {
 		if (c < '0' || c > '9') && c != '.' && c != 'e' && c != 'E' && c != '-' && c != '+' {
-			return 0, false
+			return false
 		}
 	}
 	x, err := strconv.ParseFloat(string(field), 64)
-	return x + 0, err == nil && !math.IsInf(x, 0) // no -0
+	return err == nil && !math.IsInf(x, 0)
 }
 
-// Date is a date of ISO 8601 in seconds since 1970: a month or a day, or a day and a time of it, in the extended form or the basic one, with a blank for the T if
-// need be. Without a zone it is of UTC.
-func Date(field []byte) (seconds float64, ok bool) {
-	const longest = len("2024-01-31T17:30:00.000000000+01:00")
-	if len(field) < len("2024-01") || len(field) > longest {
-		return 0, false
+// Begin settles what a column of times has and is counted from, by the field of its first row.
+func (t *Times) Begin(field []byte) {
+	seconds, _, isDate := dates.Parse(field)
+	if t.Dates, t.From = isDate, float64(seconds); !isDate && instant(field) {
+		x, _ := strconv.ParseFloat(string(field), 64)
+		t.From = math.Trunc(x)
 	}
-	var buf [longest]byte
-	text := buf[:copy(buf[:], bytes.ToUpper(field))]
-	layout := "2006-01-02"
-	day := len(layout)
-	switch {
-	case len(text) == len("2006-01"):
-		layout = "2006-01"
-	case len(text) > 8 && (text[8] == 'T' || text[8] == ' '):
-		layout, day = "20060102", 8
+	switch size := math.Abs(t.From); {
+	case size < timesNear:
+		t.From = 0
+	case size == 1<<64: // the largest whole numbers of 64 bits are below it
+		t.From = math.Nextafter(t.From, 0)
 	}
-	if len(text) > day {
-		if text[day] == ' ' {
-			text[day] = 'T'
-		}
-		clock := text[day+1:]
-		if comma := bytes.IndexByte(clock, ','); comma >= 0 {
-			clock[comma] = '.'
-		}
-		zone := bytes.IndexAny(clock, "Z+-")
-		layout += "T" + clockLayout(clock, zone)
-	}
-	at, err := time.Parse(layout, string(text))
-	return float64(at.Unix()) + float64(at.Nanosecond())/1e9, err == nil
 }
 
-// clockLayout is how a time of day is written whose zone stands at a position, or nowhere.
-func clockLayout(clock []byte, zone int) (layout string) {
-	end := zone
-	if zone < 0 {
-		end = len(clock)
-	}
-	whole, _, _ := bytes.Cut(clock[:end], []byte("."))
-	layout = "no such time"
-	for _, l := range []string{"15", "15:04", "15:04:05", "1504", "150405"} {
-		if len(l) == len(whole) && (bytes.IndexByte(whole, ':') < 0) == (len(l) < 3 || l[2] != ':') {
-			layout = l
-		}
-	}
-	if zone >= 0 {
-		switch len(clock) - zone {
-		case len("+01"):
-			layout += "Z07"
-		case len("+0100"):
-			layout += "Z0700"
-		default:
-			layout += "Z07:00"
-		}
-	}
-	return layout
-}
+// timesNear is the size below which times are counted from 0: 64 bits have all digits of them.
+const timesNear = 1 << 20
+
+// timesFar is 104 days in seconds. A 64-bit float that counts more nanoseconds than these have rounds them.
+const timesFar = 9_000_000

@@ -3,34 +3,7 @@ package lines
 import (
 	"strings"
 	"testing"
-	"time"
 )
-
-// TestDates reads dates as package time does, and refuses what is none.
-func TestDates(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"2024-01": "2024-01-01T00:00:00Z", "2024-02-29": "2024-02-29T00:00:00Z",
-		"2024-01-31T17": "2024-01-31T17:00:00Z", "2024-01-31T17:30": "2024-01-31T17:30:00Z", "2024-01-31 17:30:05": "2024-01-31T17:30:05Z",
-		"2024-01-31T17:30:05Z": "2024-01-31T17:30:05Z", "2024-01-31t17:30:05.25z": "2024-01-31T17:30:05.25Z", "2024-01-31T17:30:05,5": "2024-01-31T17:30:05.5Z",
-		"2024-01-31T17:30:05+01:30": "2024-01-31T16:00:05Z", "2024-01-31 17:30:05.125-0800": "2024-02-01T01:30:05.125Z", "2024-01-31T17:30+02": "2024-01-31T15:30:00Z",
-		"20240131T173005Z": "2024-01-31T17:30:05Z", "20240131T1730": "2024-01-31T17:30:00Z", "1969-12-31T23:59:59.5Z": "1969-12-31T23:59:59.5Z",
-	} {
-		at, err := time.Parse(time.RFC3339Nano, want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, ok := Date([]byte(text)); !ok || got != float64(at.Unix())+float64(at.Nanosecond())/1e9 {
-			t.Errorf("%s is %v, %v, not %s", text, got, ok, want)
-		}
-	}
-	for _, text := range []string{"", "2024", "20240131", "2024-1-31", "2024-13-01", "2023-02-29", "31.01.2024", "01/31/2024", "2024/01/31", "2024-01-31T", "2024-01-31T25:00",
-		"2024-01-31T17:30:05 UTC", "2024-01-31T17:30:05+", "2024-01-31T17:3", "2024-01-31X17:30", "Jan 31, 2024", "2024-01-31T17:30:00Z and more than a date has"} {
-		if got, ok := Date([]byte(text)); ok {
-			t.Errorf("%q is %v", text, got)
-		}
-	}
-}
 
 // TestTimesOfRows takes numbers where the first row has one, dates where it has a date, and says what else is wrong.
 func TestTimesOfRows(t *testing.T) {
@@ -50,6 +23,35 @@ func TestTimesOfRows(t *testing.T) {
 		got, f := times.Of([]byte(c.field), 7)
 		if f == nil && (c.says != "" || got != c.want) || f != nil && (c.says == "" || !strings.Contains(f.What, c.says) || f.At != 7 || f.How == "") {
 			t.Errorf("%q is %v, %+v", c.field, got, f)
+		}
+	}
+}
+
+// TestTimesKeepTheirOrder: times that a 64-bit float of their size does not tell apart are counted from the first, and what is rounded all the same is noted.
+func TestTimesKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		first, earlier, later string
+		rounded               bool
+	}{
+		{"1764297407000000000", "1764297407000000100", "1764297407000000101", false},
+		{"18446744073709551615", "18446744073709551612", "18446744073709551613", false},
+		{"-9223372036854775807", "-9223372036854775808", "-9223372036854775806", false},
+		{"1764297407.000000001", "1764297407.000000002", "1764297407.000000003", false},
+		{"-1764297407.5", "-1764297407.000000003", "-1764297407.000000002", false},
+		{"2025-11-28T02:36:47Z", "2025-11-28T02:36:47.000000001Z", "2025-11-28T02:36:47.000000002Z", false},
+		{"2025-11-28T02:36:47Z", "1969-12-31T23:59:58.5Z", "1969-12-31T23:59:58.6Z", false},
+		{"1.7e9", "1.8e9", "1.9e9", false},
+		{"5", "6", "7.5", false},
+		{"1764297407000000000", "1264297407000000000", "1864297407000000001", true},
+		{"2025-11-28", "2015-11-28T02:36:47.000000001Z", "2015-11-28T02:36:48.000000002Z", true},
+	} {
+		var times Times
+		times.Begin([]byte(c.first))
+		a, f := times.Of([]byte(c.earlier), 0)
+		b, g := times.Of([]byte(c.later), 0)
+		if f != nil || g != nil || a >= b || times.Rounded.Load() != c.rounded {
+			t.Errorf("from %s: %s is %v, %s is %v, rounded %t", c.first, c.earlier, a, c.later, b, times.Rounded.Load())
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (s *Sample) Choose() (origin, loss float64) {
 	case spread == 0 && size <= exact, math.Abs(middle) <= far*spread, size > math.MaxFloat32/2:
 		return 0, 0
 	}
-	if step := math.Nextafter(math.Abs(middle), math.Inf(1)) - math.Abs(middle); s.broken && spread > 0 || size >= 1<<64 {
+	if step := math.Nextafter(math.Abs(middle), math.Inf(1)) - math.Abs(middle); s.broken && spread > 0 {
 		loss = step / spread
 	}
 	return middle, loss
