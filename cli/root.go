@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -34,9 +35,17 @@ func execute(c *screen.Console, apps ...app.Application) int {
 	}
 	if err != nil {
 		c.JSON = c.JSON || line.Asked(c.Args, os.Environ(), "json") // where the words before it could not be parsed
-		return c.Fail(err)
+		return c.Fail(advise(err))
 	}
 	return 0
+}
+
+// advise says what to do about a limit of the system, whatever ran into it.
+func advise(err error) error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return bellows.Errorf(bellows.IO, "open files", "", "%w", err).Hinted("raise the limit with `ulimit -n 4096`, or give fewer --processes and --workers")
+	}
+	return err
 }
 
 // untilSignal is a context that the first Ctrl-C, SIGTERM or SIGHUP cancels, so that a command ends at a

@@ -20,7 +20,7 @@ func classesOf(set *data.Set, name string) (classes, warnings []string, err erro
 	e := set.Examples
 	classes = e.Labels(classesMax)
 	hint := func(otherwise string) string {
-		if other := set.OtherLabel(); other != "" {
+		if other := set.OtherLabel(); other != "" && set.Detected.Choice != "" { // nobody has named one
 			return "name the label's column with --label, such as --label " + other
 		}
 		return otherwise
@@ -28,7 +28,7 @@ func classesOf(set *data.Set, name string) (classes, warnings []string, err erro
 	refuse := func(otherwise, format string, args ...any) ([]string, []string, error) {
 		return nil, nil, bellows.Errorf(bellows.BadData, "train", name, format, args...).Hinted(hint(otherwise))
 	}
-	numbers := "give labels that name classes; a number is not predicted by " + name
+	numbers := "`train linear` predicts numbers; " + name + " needs labels that name classes"
 	if classes == nil && e.Rows() > 0 {
 		return refuse(numbers, "more than %d distinct labels: that is a regression target, not a class", classesMax)
 	}

@@ -254,7 +254,7 @@ func TestRefusesDataWithoutClasses(t *testing.T) {
 		want string
 	}{
 		"one class":   {setOf(one), "train mlr: all labels are the same: [5]; classification needs rows of at least two classes"},
-		"regression":  {setOf(many), "train mlr: more than 4096 distinct labels: that is a regression target, not a class; give labels that name classes; a number is not predicted by mlr"},
+		"regression":  {setOf(many), "train mlr: more than 4096 distinct labels: that is a regression target, not a class; `train linear` predicts numbers; mlr needs labels that name classes"},
 		"ratings":     {&data.Set{Kind: data.Ratings, Ratings: &data.RatingSet{}}, "train mlr: the data must be labelled examples"},
 		"no features": {setOf(&data.ExampleSet{Label: []float32{0, 1, 0, 1, 0, 1, 1, 0}}), "train mlr: the rows have no features"},
 	} {

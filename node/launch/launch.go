@@ -84,7 +84,8 @@ func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*n
 	}
 	folder, err := os.MkdirTemp("", "bellows-")
 	if err != nil {
-		return nil, bellows.Errorf(bellows.IO, "make", "a folder for sockets", "%w", err)
+		return nil, bellows.Errorf(bellows.IO, "make", "a folder for sockets in "+os.TempDir(), "%w", bellows.Pathless(err)).
+			Hinted("set TMPDIR to a folder that can be written, such as TMPDIR=/tmp")
 	}
 	defer os.RemoveAll(folder)
 	own, err := l.assign(folder, opt)

@@ -63,7 +63,8 @@ func (l Local) Start(m node.Member, place, computing int) (Process, error) {
 	}
 	p.in = in
 	if err := startPlaced(p.cmd, place, computing); err != nil {
-		return nil, errors.Join(err, in.Close())
+		_ = in.Close() // the cause is said; what could not be started may have closed it
+		return nil, err
 	}
 	return p, nil
 }

@@ -106,6 +106,16 @@ func (f *Folder) claim(ctx context.Context) error {
 	if !f.Named() || f.claimed != nil && *f.claimed == f.Life {
 		return nil
 	}
+	err := f.claimPlace(ctx)
+	if typed := (*bellows.Error)(nil); err == nil || errors.As(err, &typed) && typed.Hint != "" {
+		return err
+	}
+	return bellows.Errorf(bellows.CannotWrite, "write checkpoints to", Shown(f.record.Checkpoint), "%w", bellows.Pathless(err)).
+		Hinted("give --checkpoint a place that can be written, or leave it out")
+}
+
+// claimPlace is claim of a place that this run has not claimed.
+func (f *Folder) claimPlace(ctx context.Context) error {
 	o, err := f.self()
 	if err != nil {
 		return err
