@@ -159,8 +159,8 @@ func prepare(c *screen.Console, cmd *cobra.Command) error {
 // actions are the commands that do something beyond writing to standard output: they leave a model, a file or a cluster.
 var actions = []string{"train", "demo", "submit", "serve-model", "report", "up", "down", "join", "scale", "drain"}
 
-// checkOutput refuses a command whose only result would be lost, since standard output is closed, before it begins to work.
-// One that does something else warns and goes on: a parent that discards its output, such as Python with
+// checkOutput returns an error if standard output is closed and is the only place for the results of the command.
+// A command that does something else warns and continues: a parent that discards its output, such as Python with
 // subprocess.DEVNULL, looks the same (package descriptor).
 func checkOutput(c *screen.Console, cmd *cobra.Command) error {
 	if c.Out != descriptor.Closed {

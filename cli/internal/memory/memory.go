@@ -81,7 +81,7 @@ type Estimate struct {
 
 const (
 	beside  = 8 << 20  // stacks and tables of the Go runtime
-	process = 24 << 20 // what a process has of its own before it reads anything
+	process = 24 << 20 // of a process before it reads data
 	slack   = 1.7      // the growth of the heap, over what is alive of it
 	spread  = 1.3      // several processes, over one (bench/memory)
 )

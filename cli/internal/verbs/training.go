@@ -175,7 +175,7 @@ func (c *Tool) submit(ctx context.Context, a app.Application, files []string, op
 	return clusterverbs.Submit(ctx, c.Console, c.names(), opt.cluster.Where, a.Describe().Name, run.Prefix(a.Describe().Name, files), opt.out)
 }
 
-// checkMemory refuses a run that this machine has not got the memory for. What the nodes of a cluster have is not known here.
+// checkMemory refuses a run that this machine has not got the memory for. The memory of the nodes of a cluster is unknown here.
 func (t *training) checkMemory() (err error) {
 	if t.opt.cluster.lead == nil {
 		job := &t.made.Job

@@ -175,7 +175,7 @@ var ErrBehind = errors.New("bytes that are no gzip stand behind the end of its g
 var gzipMagic = []byte{0x1f, 0x8b}
 
 // Members reads the members of a gzip file one after the other. Zero bytes after the last of them are padding; anything else there is
-// named: a reader of its own accord takes it for a member that is cut short. NewMembers makes one.
+// named: package gzip alone takes it for a member that is cut short. NewMembers makes one.
 type Members struct {
 	z    *gzip.Reader
 	from *bufio.Reader
