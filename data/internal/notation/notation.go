@@ -109,10 +109,13 @@ func digitOf(r rune) (byte, bool) {
 // name returns the code point of a character.
 func name(r rune) string { return "U+" + strings.ToUpper(strconv.FormatInt(int64(r)|1<<16, 16)[1:]) }
 
-// bare removes a percent sign, a currency and the brackets of a negative amount.
+// bare removes a percent sign, a currency and the brackets of a negative amount, and puts a minus sign at the end in front.
 func bare(text string, notes []string) (string, []string) {
 	if inner, found := strings.CutPrefix(text, "("); found && strings.HasSuffix(inner, ")") {
 		text, notes = "-"+strings.TrimSuffix(inner, ")"), append(notes, "brackets")
+	}
+	if inner, found := strings.CutSuffix(text, "-"); found && !strings.HasPrefix(text, "-") {
+		text, notes = "-"+strings.TrimSpace(inner), append(notes, "a minus sign at the end")
 	}
 	if inner, found := strings.CutPrefix(text, "'"); found {
 		text, notes = inner, append(notes, "an apostrophe in front")
