@@ -66,7 +66,7 @@ func times(in *input) {
 	if c.kind != nil && c.quoted {
 		form = pick(in, "parquet", "arrow", "arrows")
 	}
-	in.is(c.name, form, app)
+	in.describe(c.name, form, app)
 	r := in.train(app, in.write("train", form, t, "y", ""), args...)
 	if in.refused(r, `"when"`, "when") {
 		return

@@ -14,13 +14,15 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
-// batches returns the rows of a table as two record batches.
-func (in *input) batches(t table) (*arrow.Schema, []arrow.RecordBatch) {
+// batches returns the rows of a table as two record batches. Those of an Arrow file have one dictionary of a column at most, and so have none here.
+func (in *input) batches(t table, dictionaries bool) (*arrow.Schema, []arrow.RecordBatch) {
 	var fields []arrow.Field
 	for _, c := range t {
 		kind := c.kind
 		if kind == nil {
-			kind = arrow.BinaryTypes.String
+			if kind = pick[arrow.DataType](in, arrow.BinaryTypes.String, arrow.BinaryTypes.LargeString); dictionaries && in.one(3) {
+				kind = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int16, ValueType: arrow.BinaryTypes.String}
+			}
 		}
 		fields = append(fields, arrow.Field{Name: c.name, Type: kind, Nullable: true})
 	}
@@ -45,7 +47,7 @@ func (in *input) batches(t table) (*arrow.Schema, []arrow.RecordBatch) {
 
 // parquet returns the table as a Parquet file of two row groups.
 func (in *input) parquet(t table) []byte {
-	schema, batches := in.batches(t)
+	schema, batches := in.batches(t, true)
 	var out bytes.Buffer
 	codec := pick(in, compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Zstd, compress.Codecs.Gzip)
 	w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(parquet.WithCompression(codec), parquet.WithDictionaryDefault(in.one(2))), pqarrow.DefaultWriterProps())
@@ -58,7 +60,7 @@ func (in *input) parquet(t table) []byte {
 
 // arrowFile returns the table as an Arrow IPC file.
 func (in *input) arrowFile(t table) []byte {
-	schema, batches := in.batches(t)
+	schema, batches := in.batches(t, false)
 	var out seekBuffer
 	w, err := ipc.NewFileWriter(&out, ipc.WithSchema(schema))
 	for _, b := range batches {
@@ -70,7 +72,7 @@ func (in *input) arrowFile(t table) []byte {
 
 // arrowStream returns the table as an Arrow IPC stream.
 func (in *input) arrowStream(t table) []byte {
-	schema, batches := in.batches(t)
+	schema, batches := in.batches(t, true)
 	var out bytes.Buffer
 	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
 	var err error

@@ -2,8 +2,8 @@
 // would run on it. A seed draws values, format, use and application: labels, ids and categories that a float does not tell apart, numbers far from 0,
 // words for missing values, numbers in other notations, and rows for a model that is served.
 //
-// Each input has an expected result, which this package computes by itself: by decimal arithmetic of any width, by least squares in closed form, or
-// from the way in which the rows were made. It calls no reader and no application; it runs the command and reads what the command writes.
+// The package computes the expected result of each input without bellows: by exact decimal arithmetic, by least squares in closed form, or from the
+// way in which the rows were made. It calls no reader and no application; it runs the command and reads the files and the text that it writes.
 // An input ends as exact, as refused with the place or the name of what is wrong, or as warned of. Anything else with exit code 0 is a finding.
 //
 // Callers give the command line of bellows to a Sweep, call Draw for each number, and print the Report that it returns. The package refuses to judge

@@ -61,7 +61,7 @@ func (in *input) units(rows int, span int64) (out []int64) {
 	}
 	if in.one(4) {
 		slices.Sort(out)
-		in.is("ascending")
+		in.describe("ascending")
 	}
 	return out
 }
@@ -193,7 +193,7 @@ func (in *input) predictedNear(got []string, offset string, want []float64, with
 	}
 }
 
-// regression draws rows of a feature and a number to predict, of which one or both are far from 0, and the same rows less their offsets.
+// regression draws rows of a feature and a number to predict, and the same rows less their offsets. One of the two or both are far from 0.
 func (in *input) regression(feature, target far) (at, base table, y, expected []float64) {
 	rows := 120 + in.rand.IntN(260)
 	t, t0, tv := feature.columns(in, "t", in.units(rows, feature.span))
@@ -228,7 +228,7 @@ func (in *input) shifted(feature, target far) {
 	at, base, y, expected := in.regression(feature, target)
 	form := pick(in, append(slices.Clone(tableForms), sparseForms...)...)
 	app := pick(in, "ridge", "linear", "linreg")
-	in.is("t: "+feature.name, "y: "+target.name, form, app)
+	in.describe("t: "+feature.name, "y: "+target.name, form, app)
 	args := []string{"--set", "l2=1e-9", "--set", "loss=squared"}
 	if slices.Contains(tableForms, form) {
 		args = append(args, "--label", "y")
@@ -266,7 +266,7 @@ func (in *input) shifted(feature, target far) {
 	}
 	if slices.Contains(tableForms, form) && in.one(2) {
 		other := pick(in, tableForms...)
-		in.is("scored as " + other)
+		in.describe("scored as " + other)
 		if e, ok := in.eval(in.write("other", other, at, "y", "")); ok {
 			in.close("RMSE of eval of another format", e.Metrics["rmse"], a.Metrics["test_rmse"], tolerance*sd)
 		}
@@ -281,13 +281,7 @@ func (in *input) shifted(feature, target far) {
 	in.close("RMSE beside data less the offset", a.Metrics["test_rmse"], b.Metrics["test_rmse"], tolerance*sd)
 }
 
-// ulp returns the distance of a number's 64-bit float to the next.
-func ulp(text string) float64 {
-	x, _ := strconv.ParseFloat(text, 64)
-	return math.Nextafter(math.Abs(x), math.Inf(1)) - math.Abs(x)
-}
-
-// classFeatures trains classes on a feature far from 0 whose halves are the classes, and on the same data less the offset.
+// classFeatures trains the halves of a feature far from 0 as classes, and does so with the same data less the offset.
 func classFeatures(in *input) {
 	f := pick(in, farColumns[:len(farColumns)-2]...) // not the rounded ones
 	rows := 150 + in.rand.IntN(200)
@@ -305,7 +299,7 @@ func classFeatures(in *input) {
 	x := in.noise("x", rows)
 	form := pick(in, append(slices.Clone(tableForms), sparseForms...)...)
 	app := pick(in, "mlr", "logistic", "svm", "softmax")
-	in.is(f.name, form, app)
+	in.describe(f.name, form, app)
 	args := []string{"--set", "l2=1e-4"}
 	if slices.Contains(tableForms, form) {
 		args = append(args, "--label", "y")
@@ -369,7 +363,8 @@ func ratings(in *input) {
 	}
 	at, base, y := f.columns(in, "rating", units)
 	form := pick(in, tableForms...)
-	in.is(f.name, form, "mf")
+	in.describe(f.name, form, "mf")
+	in.bare = in.one(3) && strings.Contains("csv.gz tsv.gz", form)
 	args := []string{"--epochs", "30", "--set", "rank=4"}
 	file := in.write("far", form, table{user, item, at}, "", "")
 	r := in.train("mf", file, append(args, "--test", file)...)
@@ -474,7 +469,7 @@ func weights(in *input) {
 	form := pick(in, forms...)
 	t := table{y, w, x, z}
 	app := pick(in, "ridge", "linear")
-	in.is(name, form, app)
+	in.describe(name, form, app)
 	args := []string{"--set", "l2=1e-9", "--label", "y", "--weight", "w"}
 	if form == "vw" { // so few features are solved for at once
 		args = append(args[:2], "--hash-bits", "10")

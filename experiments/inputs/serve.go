@@ -33,7 +33,7 @@ func served(in *input) {
 	x := in.noise("x", rows)
 	all := table{t, k, y, x}
 	form := pick(in, tableForms...)
-	in.is(f.name, form, app, map[bool]string{true: "t is missing in some rows", false: "complete"}[gaps])
+	in.describe(f.name, form, app, map[bool]string{true: "t is missing in some rows", false: "complete"}[gaps])
 	args := []string{"--label", "y"}
 	if app == "mlr" {
 		args = append(args, "--epochs", "5")
@@ -217,7 +217,7 @@ func missingOf(answer string) (sum int) {
 	return sum
 }
 
-// answered records a finding unless rows get predictions that predict writes for them, too, and so many values are counted as missing.
+// answered records a finding unless rows get the predictions of predict, and so many values are counted as missing.
 func (in *input) answered(s *server, body string, want []string, missing int) {
 	status, answer := s.ask("POST", "/predict", body, nil)
 	var got struct {
@@ -237,7 +237,7 @@ func (in *input) answered(s *server, body string, want []string, missing int) {
 	}
 }
 
-// calibrations trains two classes, of which one is rare, with probabilities by calibration: their mean is the share of that class.
+// calibrations trains two classes with probabilities by calibration. Their mean is the share of the second class, which is rare.
 func calibrations(in *input) {
 	const rows = 1200
 	x, z := in.noise("x", rows), in.noise("z", rows)
@@ -255,7 +255,7 @@ func calibrations(in *input) {
 		y.cells = append(y.cells, cell)
 	}
 	form, how, app := pick(in, tableForms...), pick(in, "platt", "platt", "isotonic"), pick(in, "svm", "logistic")
-	in.is(fmt.Sprintf("%.3f", share), form, how, app)
+	in.describe(fmt.Sprintf("%.3f", share), form, how, app)
 	file := in.write("train", form, table{y, x, z}, "y", "")
 	r := in.train(app, file, "--label", "y", "--set", "calibrate="+how, "--seed", fmt.Sprint(1+in.rand.IntN(12)))
 	if !in.mustRead(r) {
@@ -275,5 +275,5 @@ func calibrations(in *input) {
 		}
 		sum += v
 	}
-	in.close("mean probability beside the share of the class", sum/rows, float64(positive)/rows, 0.012)
+	in.close("mean probability, compared with the share of the class", sum/rows, float64(positive)/rows, 0.012)
 }

@@ -102,7 +102,7 @@ func (in *input) wordClass(n int) class {
 	return c
 }
 
-// codeClass draws n different texts of digits, of which some are equal as numbers.
+// codeClass draws n different texts of digits. Some are equal as numbers.
 func (in *input) codeClass(n int) class {
 	c := class{quoted: true}
 	switch in.rand.IntN(3) {
@@ -183,6 +183,10 @@ func (in *input) deal(rows, n int) (out []int) {
 		} else {
 			out = append(out, in.rand.IntN(n))
 		}
+	}
+	if in.one(4) { // some values only come late
+		in.describe("in order")
+		slices.Sort(out)
 	}
 	return out
 }

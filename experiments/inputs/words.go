@@ -12,10 +12,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// defaultWords are the words that docs/3-formats.md gives as missing.
+// defaultWords are the default words for missing values of docs/3-formats.md.
 var defaultWords = []string{"?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Null", "null", "None", `\N`}
 
-// missingNumbers trains least squares of a feature of which some values are missing: they are its mean, and are counted.
+// missingNumbers trains least squares of a feature with missing values. These become its mean, and are counted.
 func missingNumbers(in *input) {
 	rows := 100 + in.rand.IntN(100)
 	f := pick(in, nearby, nearby, farColumns[0], farColumns[3], farColumns[7])
@@ -68,7 +68,7 @@ func missingNumbers(in *input) {
 	if d, ok := t.kind.(*arrow.Decimal128Type); ok && d.Scale > 0 && name == "number" {
 		t.kind = arrow.PrimitiveTypes.Float64
 	}
-	in.is(name, f.name, form, "ridge")
+	in.describe(name, f.name, form, "ridge")
 	file := in.write("train", form, table{y, t, x}, "y", "")
 	r := in.train("ridge", file, append(args, "--test", file)...)
 	if !in.mustRead(r) {
@@ -100,7 +100,7 @@ func missingNumbers(in *input) {
 	}
 }
 
-// missingWords puts a word for missing values where labels, ids, ratings and categories are: refused, merged with the empty field, or a value of its own, by --missing.
+// missingWords puts a missing word among labels, ids, ratings and categories. By --missing it is refused, merged with the empty field, or an ordinary value.
 func missingWords(in *input) {
 	word := pick(in, defaultWords...)
 	form := pick(in, tableForms...)
@@ -108,7 +108,7 @@ func missingWords(in *input) {
 	which := in.deal(rows, 3)
 	z := in.noise("z", rows)
 	use := pick(in, "label", "number to predict", "user", "item", "rating", "category", "category")
-	in.is(word, use, form)
+	in.describe(word, use, form)
 	switch use {
 	case "label":
 		in.labelWord(word, form, which, z)
@@ -118,7 +118,7 @@ func missingWords(in *input) {
 		n := in.noise("rating", rows)
 		n.cells[in.rand.IntN(rows)] = word
 		n.kind, n.quoted = nil, true
-		app, t, args := "mf", table{column5("user", which), column5("item", in.deal(rows, 9)), n}, []string{"--epochs", "2"}
+		app, t, args := "mf", table{wholes("user", which), wholes("item", in.deal(rows, 9)), n}, []string{"--epochs", "2"}
 		if use != "rating" {
 			n.name = "y"
 			app, t, args = "ridge", table{n, z}, []string{"--label", "y"}
@@ -133,7 +133,7 @@ func missingWords(in *input) {
 		for _, w := range which {
 			id.cells = append(id.cells, values[w])
 		}
-		other := column5(map[string]string{"user": "item", "item": "user"}[use], in.deal(rows, 9))
+		other := wholes(map[string]string{"user": "item", "item": "user"}[use], in.deal(rows, 9))
 		n := in.noise("rating", rows)
 		file := in.write("train", form, table{id, other, n}, "", "")
 		in.mustRefuse(in.train("mf", file, "--epochs", "2"), "--missing")
@@ -148,8 +148,8 @@ func missingWords(in *input) {
 	}
 }
 
-// column5 returns a column of small whole numbers.
-func column5(name string, which []int) *column {
+// wholes returns a column of whole numbers from 100 on.
+func wholes(name string, which []int) *column {
 	c := &column{name: name, kind: arrow.PrimitiveTypes.Int64}
 	for _, w := range which {
 		c.cells = append(c.cells, fmt.Sprint(100+w))
@@ -157,7 +157,7 @@ func column5(name string, which []int) *column {
 	return c
 }
 
-// labelWord trains classes of which one is called like a missing word.
+// labelWord trains three classes. The name of one is a word for missing values.
 func (in *input) labelWord(word, form string, which []int, z *column) {
 	y := &column{name: "y", quoted: true}
 	for _, w := range which {
@@ -200,7 +200,7 @@ func (in *input) categoryWord(word, form string, which []int, z *column) {
 		merged = true
 		args = append(args, "--missing", word+",other")
 	}
-	in.is("--missing "+flag, app)
+	in.describe("--missing "+flag, app)
 	file := in.write("train", form, table{y, k, z}, "y", "")
 	r := in.train(app, file, args...)
 	if !in.mustRead(r) {
@@ -223,7 +223,7 @@ func (in *input) categoryWord(word, form string, which []int, z *column) {
 	}
 	gaps := 0
 	for _, cell := range k.cells {
-		if cell == "" || cell == word && (merged || flag == "none") { // by default the word is shown as missing, and stays a category
+		if cell == "" || cell == word && (merged || flag == "none") { // by default the word counts as missing, and stays a category
 			gaps++
 		}
 	}
@@ -248,7 +248,7 @@ func dressed(format string, n int) string {
 	return strings.Map(func(r rune) rune { return zero + r - '0' }, fmt.Sprint(n))
 }
 
-// notations writes numbers in another notation where a number is wanted: they are refused by place, or taken as text or left out if a flag says so.
+// notations writes numbers in another notation where a number is wanted. They are refused by place. A flag takes them as text or leaves them out.
 func notations(in *input) {
 	d := pick(in, dresses...)
 	use := pick(in, "feature", "feature", "feature", "number to predict", "class", "rating", "weight", "time", "user")
@@ -263,17 +263,17 @@ func notations(in *input) {
 			c.cells = append(c.cells, fmt.Sprint(100+in.rand.IntN(5)))
 		}
 	}
-	in.is(d.name, use, form, map[bool]string{true: "all", false: "some"}[many])
+	in.describe(d.name, use, form, map[bool]string{true: "all", false: "some"}[many])
 	z := in.noise("z", rows)
-	y := column5("y", in.deal(rows, 2))
+	y := wholes("y", in.deal(rows, 2))
 	switch use {
 	case "user":
-		file := in.write("train", form, table{{name: "user", quoted: true, cells: c.cells}, column5("item", in.deal(rows, 9)), in.noise("rating", rows)}, "", "")
+		file := in.write("train", form, table{{name: "user", quoted: true, cells: c.cells}, wholes("item", in.deal(rows, 9)), in.noise("rating", rows)}, "", "")
 		if in.mustRead(in.train("mf", file, "--epochs", "2")) {
 			in.same("users.txt", sorted(in.lines("model/users.txt")), sorted(c.cells))
 		}
 	case "rating":
-		file := in.write("train", form, table{column5("user", in.deal(rows, 9)), column5("item", in.deal(rows, 7)), {name: "rating", quoted: true, cells: c.cells}}, "", "")
+		file := in.write("train", form, table{wholes("user", in.deal(rows, 9)), wholes("item", in.deal(rows, 7)), {name: "rating", quoted: true, cells: c.cells}}, "", "")
 		in.mustRefuse(in.train("mf", file, "--epochs", "2"), "rating")
 	case "number to predict":
 		in.mustRefuse(in.train("ridge", in.write("train", form, table{c, z}, "c", ""), "--label", "c"), `"c"`)

@@ -33,17 +33,6 @@ func (t table) named(name string) *column {
 	panic("no column " + name)
 }
 
-// with returns the table with another column in place of the one of the same name.
-func (t table) with(c *column) table {
-	t = slices.Clone(t)
-	for i := range t {
-		if t[i].name == c.name {
-			t[i] = c
-		}
-	}
-	return t
-}
-
 // tableForms are the formats of tables, and sparseForms those of sparse rows. A form is the end of a file's name.
 var (
 	tableForms  = []string{"csv", "tsv", "jsonl", "parquet", "arrow", "arrows", "csv.gz", "tsv.gz", "jsonl.gz"}
@@ -57,11 +46,12 @@ type style struct {
 	carriage  bool // lines end with CR and LF
 	sepLine   bool // a first line such as sep=;
 	quotes    bool // around all cells
+	bare      bool // no header
 }
 
 // drawStyle draws how a table of a form looks.
 func (in *input) drawStyle(form string) style {
-	s := style{separator: pick(in, ",", ",", ";", "|", "\t"), mark: in.one(4), carriage: in.one(3), sepLine: in.one(4), quotes: in.one(5)}
+	s := style{separator: pick(in, ",", ",", ";", "|", "\t"), mark: in.one(4), carriage: in.one(3), sepLine: in.one(4), quotes: in.one(5), bare: in.bare}
 	if strings.HasPrefix(form, "tsv") {
 		s.separator, s.sepLine = "\t", false
 	} else if s.separator == "|" || s.separator == "\t" {
@@ -72,12 +62,35 @@ func (in *input) drawStyle(form string) style {
 
 // write writes a table in a form, and returns the file's name. The label of sparse rows is the column of that name, and weight that of their importance, or empty.
 func (in *input) write(stem, form string, t table, label, weight string) string {
+	s := in.drawStyle(form)
+	if strings.Contains("csv.gz tsv.gz", form) {
+		in.describe(s.String())
+	}
+	if rows := len(t[0].cells); rows > 50 && slices.Contains(tableForms, form) && in.one(5) {
+		in.describe("in two files")
+		in.writeFile(stem+"-1", form, s, t.rows(0, rows/2), label, weight)
+		in.writeFile(stem+"-2", form, s, t.rows(rows/2, rows), label, weight)
+		return in.path(stem + "-*." + form)
+	}
+	return in.writeFile(stem, form, s, t, label, weight)
+}
+
+// rows returns the rows of a table from one on and before another.
+func (t table) rows(from, before int) (out table) {
+	for _, c := range t {
+		part := *c
+		part.cells = c.cells[from:before]
+		out = append(out, &part)
+	}
+	return out
+}
+
+// writeFile writes a table as a single file, and returns the file's name.
+func (in *input) writeFile(stem, form string, s style, t table, label, weight string) string {
 	base, packed := strings.CutSuffix(form, ".gz")
 	var data []byte
 	switch base {
 	case "csv", "tsv":
-		s := in.drawStyle(base)
-		in.is(s.String())
 		data = s.table(t)
 	case "jsonl":
 		data = jsonLines(t)
@@ -85,7 +98,7 @@ func (in *input) write(stem, form string, t table, label, weight string) string 
 		data = in.parquet(t)
 	case "arrow":
 		if data = in.arrowFile(t); in.one(2) {
-			in.is("footer alone")
+			in.describe("footer alone")
 			data = footerAlone(data)
 		}
 	case "arrows":
@@ -116,9 +129,9 @@ func firstError(a, b error) error {
 // String returns the style in words.
 func (s style) String() string {
 	out := strconv.Quote(s.separator)
-	for i, on := range []bool{s.mark, s.carriage, s.sepLine, s.quotes} {
+	for i, on := range []bool{s.mark, s.carriage, s.sepLine, s.quotes, s.bare} {
 		if on {
-			out += " " + []string{"BOM", "CRLF", "sep=", "quoted"}[i]
+			out += " " + []string{"BOM", "CRLF", "sep=", "quoted", "no header"}[i]
 		}
 	}
 	return out
@@ -137,7 +150,11 @@ func (s style) table(t table) []byte {
 	if s.sepLine {
 		out.WriteString("sep=" + s.separator + end)
 	}
-	for r := -1; r < len(t[0].cells); r++ {
+	first := -1
+	if s.bare {
+		first = 0
+	}
+	for r := first; r < len(t[0].cells); r++ {
 		for i, c := range t {
 			cell := c.name
 			if r >= 0 {
@@ -156,13 +173,14 @@ func (s style) table(t table) []byte {
 	return []byte(out.String())
 }
 
-// jsonLines returns an object for each row; the key of a missing cell is left out.
+// jsonLines returns an object for each row. Keys of missing cells are null or left out; keys of all rows but the first are in another order.
 func jsonLines(t table) []byte {
 	var out bytes.Buffer
 	for r := range t[0].cells {
 		out.WriteByte('{')
 		first := true
-		for i, c := range t {
+		for i := range t {
+			c := t[(i+r)%len(t)]
 			cell := c.cells[r]
 			if cell == "" && r > 0 && (r+i)%2 == 0 {
 				continue
