@@ -225,7 +225,7 @@ func (d Detection) Warnings() (list []string) {
 		}
 	}
 	if d.TimesRounded {
-		list = append(list, fmt.Sprintf("%s: some times are rounded, since 64-bit numbers do not hold what they are later than that of the first row; if rows are less than a microsecond apart, put them in the order of time, and use --holdout last", d.Time))
+		list = append(list, fmt.Sprintf("%s: some times are rounded: they are too far from that of the first row for 64-bit numbers to hold their last digits; if rows are less than a microsecond apart, sort them by time and use --holdout last", d.Time))
 	}
 	if len(d.Coarse) > 0 {
 		list = append(list, fmt.Sprintf("%s: up to %.2g of the spread of the values is lost, since they differ by less than 64-bit numbers of their size hold; subtract what they have in common in the file", strings.Join(d.Coarse[:min(len(d.Coarse), 8)], ", "), d.CoarseMost))

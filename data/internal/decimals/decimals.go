@@ -74,7 +74,7 @@ func Since(field []byte, origin float64) (since float64, exact bool) {
 		size = from - n
 	}
 	since = float64(size)
-	exact = size <= Whole
+	exact = size <= Whole || size < 1<<63 && uint64(since) == size
 	if below {
 		since = -since
 	}
