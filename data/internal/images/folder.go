@@ -114,7 +114,7 @@ func (w *walk) entry(rel, class string, above []fs.FileInfo) error {
 	case !Named(rel) && top:
 		return nil // such as a list of classes
 	case !info.Mode().IsRegular():
-		return fail("is neither a file nor a folder", "move it away")
+		return fail("is neither a file nor a folder", "name the files that hold the data, or a folder of nothing but images")
 	case top && w.labelled:
 		return homeless(w.shown(rel))
 	case int64(len(w.files)) >= w.most:
