@@ -41,7 +41,7 @@ func main() {
 			if b.Full {
 				rows *= 4
 			}
-			b.Section("values of a Parquet file a second, one worker, against reading them to arrays by pqarrow alone")
+			b.Section("values of a Parquet file a second, one worker, against reading them to rows by parquet-go alone")
 			raceParquet(b, parquetFile(shelf, rows), rows)
 		}
 	})

@@ -21,8 +21,9 @@ import (
 	"iter"
 	"math"
 	"strconv"
-	"sync/atomic"
 	"time"
+
+	"bellows/data/internal/parquet"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
@@ -207,25 +208,16 @@ func odd(x float64, row, missing, bad int) (int, int) {
 }
 
 // ErrLimit is that a file asks for more memory than it may.
-var ErrLimit = errors.New("it asks for more memory than a file of its size may need")
+var ErrLimit = parquet.ErrLimit
 
 // allocator takes memory within a limit, which all that is taken at a time shares.
 type allocator struct {
 	memory.Allocator
-	taken atomic.Int64
-	most  int64
+	parquet.Budget
 }
 
 func newAllocator(most int64) *allocator {
-	return &allocator{Allocator: memory.NewGoAllocator(), most: most}
-}
-
-// take counts bytes; past the limit it panics with ErrLimit, which caught turns into an error.
-func (a *allocator) take(n int) {
-	if a.taken.Add(int64(n)) > a.most {
-		a.taken.Add(-int64(n))
-		panic(ErrLimit)
-	}
+	return &allocator{Allocator: memory.NewGoAllocator(), Budget: parquet.Budget{Most: most}}
 }
 
 // Allocate implements memory.Allocator.
@@ -233,7 +225,7 @@ func (a *allocator) Allocate(size int) []byte {
 	if size < 0 {
 		panic(ErrLimit)
 	}
-	a.take(size)
+	a.Take(size)
 	return a.Allocator.Allocate(size)
 }
 
@@ -242,13 +234,13 @@ func (a *allocator) Reallocate(size int, b []byte) []byte {
 	if size < 0 {
 		panic(ErrLimit)
 	}
-	a.take(size - len(b))
+	a.Take(size - len(b))
 	return a.Allocator.Reallocate(size, b)
 }
 
 // Free implements memory.Allocator.
 func (a *allocator) Free(b []byte) {
-	a.taken.Add(-int64(len(b)))
+	a.Take(-len(b))
 	a.Allocator.Free(b)
 }
 
