@@ -39,9 +39,9 @@ type Column struct {
 }
 
 // NewColumn returns a reader of a leaf, which reads so many rows at a time at most.
-func (f *File) NewColumn(leaf, most int) *Column {
-	l := &f.Leaves[leaf]
-	c := &Column{leaf: l, most: most, pages: pages{leaf: l, memory: f.Memory, file: f}}
+func (p *File) NewColumn(leaf, most int) *Column {
+	l := &p.Leaves[leaf]
+	c := &Column{leaf: l, most: most, pages: pages{leaf: l, memory: p.Memory, file: p}}
 	if c.pages.take = c.takeDictionary; l.present > 0 {
 		c.Null = make([]bool, most)
 	}

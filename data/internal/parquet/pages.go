@@ -270,7 +270,7 @@ func (p *pages) dictionary(b []byte) error {
 		return errors.New("it is damaged: its dictionary has no header")
 	case p.known:
 		return errors.New("it is damaged: it has two dictionaries")
-	case h.V.Encoding != format.Plain && h.V.Encoding != format.PlainDictionary:
+	case h.V.Encoding != format.Plain && h.V.Encoding != plainDictionary:
 		return fmt.Errorf("the encoding %s of its dictionary is not supported", h.V.Encoding)
 	}
 	b, err := p.unpack(b, int(p.header.UncompressedPageSize))

@@ -23,12 +23,15 @@ var (
 
 var errMoreValues = errors.New("it is damaged: its values have other lengths than they say")
 
+// plainDictionary is the encoding PLAIN_DICTIONARY, as older writers name both that of a dictionary and that of indexes into it.
+const plainDictionary format.Encoding = 2
+
 // values takes the values of a page: so many as are there.
 func (p *pages) values(e format.Encoding, b []byte, n int) (err error) {
 	p.indexed, p.flat, p.value = false, nil, 0
 	l := p.leaf
 	switch {
-	case e == format.PlainDictionary || e == format.RLEDictionary:
+	case e == plainDictionary || e == format.RLEDictionary:
 		return p.indexes(b, n)
 	case n == 0:
 		return nil
