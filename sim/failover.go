@@ -177,7 +177,7 @@ func (w *world) follow() {
 		f.epochs.Again()
 	}
 	w.note("controller of term %d follows", f.term)
-	f.wanted, w.followedAt = f.wanted || w.ending || f.asked.Commit > 0 || w.lead.Cutting() || w.lead.CutDue(), w.Now
+	f.wanted, w.followedAt = f.wanted || w.ending || w.lead.Ending() || f.asked.Commit > 0 || w.lead.Cutting() || w.lead.CutDue(), w.Now
 	w.coverage.Hit(coverage.Followed)
 	w.coverage.HitIf(coverage.FollowedEnding, w.ending)
 	for _, l := range w.lanes {

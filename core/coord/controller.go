@@ -423,9 +423,10 @@ func (c *Controller) Begun() bool { return c.begun }
 
 // Recovering reports whether the controller follows another, all nodes are ready, and it waits for
 // lanes to say how far that had come.
-func (c *Controller) Recovering() bool {
-	return c.opened && c.recovery != nil && c.roll.AllReady()
-}
+func (c *Controller) Recovering() bool { return c.opened && c.recovery != nil && c.roll.AllReady() }
+
+// Ending reports whether the job is to end, so that it is saved no more.
+func (c *Controller) Ending() bool { return c.ending != nil }
 
 // Collecting reports whether everybody has closed and the state is on its way.
 func (c *Controller) Collecting() bool { return c.collecting && !c.over }
