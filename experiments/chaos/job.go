@@ -241,7 +241,7 @@ func (j *job) live(within time.Duration) (again bool, err error) {
 		return false, audited(l.last)
 	case code == -1 && l.mine:
 		return true, nil
-	case code == lostNodes && (l.hurt || l.mine || woke), code == interrupted && l.mine, code == unavailable && (l.mute || woke):
+	case code == lostNodes && (l.hurt || l.mine || woke), code == interrupted && l.mine, code == unavailable && (l.mute || woke || l.hurt):
 		return true, nil
 	case code == refused && (l.hurt || l.mine) && strings.Contains(tail(filepath.Join(j.folder, "said")), "brought up anew since"):
 		return true, nil // the command asked the cluster that took the place of the one that was killed
