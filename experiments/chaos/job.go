@@ -241,10 +241,8 @@ func (j *job) live(within time.Duration) (again bool, err error) {
 		return false, audited(l.last)
 	case code == -1 && l.mine:
 		return true, nil
-	case code == lostNodes && (l.hurt || l.mine || woke), code == interrupted && l.mine, code == unavailable && (l.mute || woke || l.hurt):
+	case code == lostNodes && (l.hurt || l.mine || woke), code == interrupted && l.mine, code == unavailable && (l.mute || woke):
 		return true, nil
-	case code == refused && (l.hurt || l.mine) && strings.Contains(tail(filepath.Join(j.folder, "said")), "brought up anew since"):
-		return true, nil // the command asked the cluster that took the place of the one that was killed
 	default:
 		return false, fmt.Errorf("the command ends with exit code %d, though no more was done to it; the end of what it said: %s", code, tail(filepath.Join(j.folder, "said")))
 	}
@@ -257,7 +255,6 @@ const lostNodes = 75
 const (
 	interrupted = 130
 	unavailable = 69
-	refused     = 77
 )
 
 func (j *job) log() string { return filepath.Join(j.folder, "run", "events.jsonl") }

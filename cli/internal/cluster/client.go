@@ -342,7 +342,7 @@ func (c *Client) Output(ctx context.Context, job int, take func(Frame) error) (c
 			if f.broken++; f.ended || f.broken > brokenMost {
 				return 0, lost
 			}
-		case lost != nil && bellows.KindOf(err) == bellows.Unavailable: // the manager does not answer any more
+		case lost != nil && ManagerLost(err):
 			return 0, lost
 		default:
 			return code, err
@@ -351,6 +351,13 @@ func (c *Client) Output(ctx context.Context, job int, take func(Frame) error) (c
 			return 0, c.unreachable(ctx, ctx.Err())
 		}
 	}
+}
+
+// ManagerLost reports whether an error of a call says that the manager which answered before is not there any more: the connection to it was lost, nothing
+// answers, or the manager of another cluster has its address.
+func ManagerLost(err error) bool {
+	kind := bellows.KindOf(err)
+	return kind == bellows.Lost || kind == bellows.Unavailable || errors.As(err, new(*secure.Stranger))
 }
 
 // errAgain reports that the manager wants a follower to connect again later.

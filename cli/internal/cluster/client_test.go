@@ -13,7 +13,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"bellows"
@@ -182,6 +184,47 @@ func TestOutputIsFollowed(t *testing.T) {
 	code, err := c.Output(ctx, 9, func(Frame) error { cancel(); return nil })
 	if code != 0 || bellows.KindOf(err) != bellows.Interrupted {
 		t.Errorf("cancelled in the middle: %d, %v", code, err)
+	}
+}
+
+// answers is a transport of which each request gets the next of some answers; the last one stays.
+type answers []func() (*http.Response, error)
+
+func (a *answers) RoundTrip(*http.Request) (*http.Response, error) {
+	next := (*a)[0]
+	if len(*a) > 1 {
+		*a = (*a)[1:]
+	}
+	return next()
+}
+
+// TestOutputOfALostManager checks that a follower whose connection was cut says that the manager is lost, whatever is at its address then. Before anything
+// was cut, the error is what that is.
+func TestOutputOfALostManager(t *testing.T) {
+	t.Parallel()
+	cut := func() (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(iotest.ErrReader(syscall.ECONNRESET))}, nil
+	}
+	for name, c := range map[string]struct {
+		then error
+		kind bellows.Kind
+	}{
+		"nothing":                   {syscall.ECONNREFUSED, bellows.Unavailable},
+		"a manager that is killed":  {io.EOF, bellows.Unavailable},
+		"another cluster's manager": {&secure.Stranger{Err: errors.New("another token")}, bellows.Refused},
+	} {
+		then := func() (*http.Response, error) { return nil, c.then }
+		for kind, list := range map[bellows.Kind]answers{bellows.Lost: {cut, then}, c.kind: {then}} {
+			follower := NewClient("localhost:1", secure.Token{})
+			follower.http = &http.Client{Transport: &list}
+			_, err := follower.Output(t.Context(), 9, func(Frame) error { return nil })
+			if bellows.KindOf(err) != kind || !ManagerLost(err) {
+				t.Errorf("%s, want %v: %v", name, kind, err)
+			}
+		}
+	}
+	if ManagerLost(nil) || ManagerLost(bellows.Errorf(bellows.Config, "follow", "job 9", "there is none")) {
+		t.Error("an answer of the manager is taken for its loss")
 	}
 }
 

@@ -197,7 +197,7 @@ func (c commands) follow(ctx context.Context, w Where, client *cluster.Client, j
 	})
 	defer stop()
 	code, err := client.Output(reading, j.Job, c.pass)
-	for bellows.KindOf(err) == bellows.Lost && w.At == cluster.Local && ctx.Err() == nil {
+	for tries := 0; err != nil && cluster.ManagerLost(err) && tries < anotherMost && w.At == cluster.Local && ctx.Err() == nil; tries++ { // another may be lost as well, as soon as it is found
 		next, why := c.another(ctx, w, &j, err)
 		if why != nil {
 			err = why
@@ -219,10 +219,11 @@ func (c commands) follow(ctx context.Context, w Where, client *cluster.Client, j
 	return nil
 }
 
-// How long a watcher waits for the manager that follows one that was lost, and how often it looks.
+// How long a watcher waits for the manager that follows one that was lost, how often it looks, and how many it takes up with.
 const (
 	anotherWithin = 5 * time.Minute
 	lookEvery     = 500 * time.Millisecond
+	anotherMost   = 20 // managers that are found, one after the other
 )
 
 // another is the client of the manager that follows, when it is up and has the job that is meant, which is then as that one has it. lost is why another is wanted.
