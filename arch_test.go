@@ -35,7 +35,7 @@ var oversized = map[string]int{
 	"core/client":          2995,
 	"core/coord":           2828,
 	"core/server":          3114,
-	"data":                 3450,
+	"data":                 3449,
 	"data/internal/lines":  3429,
 	"link/wire":            2803,
 	"sim":                  3389,

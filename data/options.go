@@ -59,7 +59,7 @@ type Options struct {
 	StopWords string
 	Ngrams    int
 
-	// Missing are the words that stand for a missing value beside the empty field: of a label, an id, a category or a number. nil is the rule of As, else the
+	// Missing lists the words that stand for a missing value, in addition to the empty field: of a label, an id, a category or a number. nil is the rule of As, else the
 	// default, DefaultMissing. In a column of numbers those of the default always do.
 	Missing []string
 
@@ -157,9 +157,6 @@ func (o *Options) layout() *layout.Options {
 		Unlabelled: o.Unlabelled, Numbers: o.Numbers, As: o.As, Grow: o.Grow, Complete: o.Complete, Paths: o.paths, Missing: layout.Rule(layout.MissingWords(o.Missing, o.As))}
 }
 
-// DefaultMissing returns the words that stand for a missing value unless Options.Missing has others.
-func DefaultMissing() []string { return layout.DefaultMissing() }
-
 // expand finds the inputs of some names.
 func (o *Options) expand(ctx context.Context, names []string) ([]source.Input, error) {
 	o.places = source.NewPlaces(ctx, o.Stores)
@@ -170,9 +167,9 @@ func (o *Options) expand(ctx context.Context, names []string) ([]source.Input, e
 	return ins, err
 }
 
-// leftOut notes the partitions of training data that its rows do not have.
+// leftOut notes the partitions of training data that its rows do not have. Data to train a model further gets no further ones.
 func (o *Options) leftOut(set *Set) {
-	if o.As == nil && set.Reading != nil {
+	if (o.As == nil || o.Grow) && set.Reading != nil {
 		set.Detected.Partitions = columns.LeftOut(o.paths, set.Reading.Features, o.Ignore)
 	}
 }

@@ -101,6 +101,13 @@ func TestPartitionsByOptions(t *testing.T) {
 	if err != nil || fmt.Sprint(set.Examples.Dense) != "[7 8 7 8]" {
 		t.Errorf("a column of the file: %v, %v", set, err)
 	}
+	set = mustRead(t, writeFile(t, filepath.Join(t.TempDir(), "a.csv"), []byte(text)), Examples, Options{Label: "y"})
+	further := Options{}.Like(set)
+	further.Grow = true
+	set, err = Read(t.Context(), []string{partitioned(t, "a.csv", text, folders...)}, Examples, further)
+	if err != nil || !strings.Contains(strings.Join(set.Detected.Warnings(), "\n"), "column part is only in the names of folders") {
+		t.Errorf("data to train a model further: %v, %v", set, err)
+	}
 	set, err = Read(t.Context(), []string{partitioned(t, "a.svm", "1 1:2\n0 1:3\n", folders...)}, Examples, Options{})
 	if err != nil || !strings.Contains(strings.Join(set.Detected.Warnings(), "\n"), "column part is only in the names of folders") {
 		t.Errorf("sparse rows: %v, %v", set, err)

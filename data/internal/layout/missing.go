@@ -6,9 +6,6 @@ import (
 	"bellows/data/internal/missing"
 )
 
-// DefaultMissing returns the words that stand for a missing value unless others are chosen.
-func DefaultMissing() []string { return slices.Clone(missing.Words) }
-
 // MissingWords returns the words that stand for a missing value: those that were chosen, or those of a model, or the default. nil is the rule of
 // models that do not say theirs.
 func MissingWords(chosen []string, as *Reading) []string {
