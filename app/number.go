@@ -38,7 +38,7 @@ func AppendNumber(line []byte, origin, value float64) []byte {
 	return line
 }
 
-// A 64-bit float has floatDigits digits behind its first; the sum of an origin and a value has at most sumBits bits.
+// A 64-bit float has floatDigits digits after its first; the sum of an origin and a value has at most sumBits bits.
 const (
 	floatDigits = 15
 	sumBits     = 300

@@ -39,7 +39,7 @@ func asParquet(t testing.TB, s *arrow.Schema, batches []arrow.RecordBatch) []byt
 	return out.Bytes()
 }
 
-// orderedGroup is a group whose fields keep their order.
+// orderedGroup is a group that keeps the order of its fields.
 type orderedGroup struct {
 	parquet.Group
 	names []string

@@ -14,7 +14,7 @@ import (
 	"bellows/data"
 )
 
-// farText is rows of a label, a feature that is far from 0 by so much, and one that is not, written in a form.
+// farText returns rows of a label, a feature that is far from 0 by so much, and one that is not, written in a form.
 func farText(form string, label, offset int64, classes bool) string {
 	var text strings.Builder
 	r := rand.New(rand.NewPCG(3, 4))

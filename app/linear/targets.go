@@ -37,7 +37,7 @@ func whole(labels []string) bool {
 func (p *problem) readLabels(set *data.Set) error {
 	e, c := set.Examples, &p.config
 	refuse := func(hint, format string, args ...any) error {
-		if other := set.OtherLabel(); other != "" && set.Detected.Choice != "" { // nobody has named one
+		if other := set.OtherLabel(); other != "" && set.Detected.Choice != "" { // no option names one
 			hint += ", or name the label's column with --label, such as --label " + other
 		}
 		return bellows.Errorf(bellows.BadData, "train", name, "loss=%s "+format, append([]any{c.name}, args...)...).Hinted(hint)

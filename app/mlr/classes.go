@@ -20,7 +20,7 @@ func classesOf(set *data.Set, name string) (classes, warnings []string, err erro
 	e := set.Examples
 	classes = e.Labels(classesMax)
 	hint := func(otherwise string) string {
-		if other := set.OtherLabel(); other != "" && set.Detected.Choice != "" { // nobody has named one
+		if other := set.OtherLabel(); other != "" && set.Detected.Choice != "" { // no option names one
 			return "name the label's column with --label, such as --label " + other
 		}
 		return otherwise

@@ -322,7 +322,7 @@ func TestLabelsThatAreNoClasses(t *testing.T) {
 			t.Errorf("%s: %v, %q", name, err, warnings)
 		}
 		advice := "--label kind"
-		if c.choice == "" { // somebody has named the column
+		if c.choice == "" { // an option names the column
 			advice = "`train linear` predicts numbers"
 		}
 		if err != nil && !strings.Contains(said, advice) {

@@ -312,7 +312,7 @@ func reach(ts *testscript.TestScript, f *os.File) {
 			}
 		}
 		if time.Since(began) > waitMost {
-			ts.Fatalf("after %v nobody waits at %s", waitMost, f.Name())
+			ts.Fatalf("after %v no process waits at %s", waitMost, f.Name())
 		}
 	}
 }

@@ -96,9 +96,8 @@ func (in *input) labelled(c class) {
 	in.same("predict", in.predict(second), of)
 }
 
-// ids trains ratings of users or items with ids that a float merges, and looks for all of them in the model.
-func ids(in *input) {
-	n := 4 + in.rand.IntN(4)
+// textClass draws values that are text for a model: numbers that a float merges, words, or codes.
+func (in *input) textClass(n int) class {
 	c := in.numberClass(n)
 	switch in.rand.IntN(3) {
 	case 0:
@@ -106,6 +105,13 @@ func ids(in *input) {
 	case 1:
 		c = in.codeClass(n)
 	}
+	return c
+}
+
+// ids trains ratings of users or items with ids that a float merges, and looks for all of them in the model.
+func ids(in *input) {
+	n := 4 + in.rand.IntN(4)
+	c := in.textClass(n)
 	n = len(c.values)
 	name, file := "user", "users.txt"
 	if in.one(2) {
@@ -179,13 +185,7 @@ func (in *input) checkApart(ids *column, predicted, values []string) {
 // categories trains on a column of text with values that a float merges. The label or the number to predict depends on the value alone.
 func categories(in *input) {
 	n := 3 + in.rand.IntN(3)
-	c := in.numberClass(n)
-	switch in.rand.IntN(3) {
-	case 0:
-		c = in.wordClass(n)
-	case 1:
-		c = in.codeClass(n)
-	}
+	c := in.textClass(n)
 	n = len(c.values)
 	rows := 80 + in.rand.IntN(40)
 	which := in.deal(rows, n)

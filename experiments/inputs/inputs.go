@@ -78,9 +78,6 @@ var kinds = []struct {
 	{"calibration", calibrations},
 }
 
-// Kinds returns the number of kinds: so many inputs in a row have one of each.
-func Kinds() int { return len(kinds) }
-
 // Draw draws the input of a number, runs the commands of its kind, and returns how it ended. It returns an error if a file cannot be written.
 func (s *Sweep) Draw(n int) (Report, error) {
 	k := kinds[n%len(kinds)]

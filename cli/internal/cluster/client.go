@@ -421,7 +421,7 @@ func (f *following) connect(ctx context.Context) (code int, err error) {
 		err = io.ErrUnexpectedEOF
 	}
 	if ctx.Err() == nil {
-		return 0, bellows.Errorf(bellows.Lost, "follow", fmt.Sprintf("job %d", f.job), "the cluster's manager has gone: %w", err).Hinted("the job is interrupted then: when a cluster is up again, the same command goes on with it")
+		return 0, bellows.Errorf(bellows.Lost, "follow", fmt.Sprintf("job %d", f.job), "the cluster's manager has gone: %w", err).Hinted("the job is interrupted then: when a cluster is up again, the same command resumes it")
 	}
 	return 0, f.unreachable(ctx, err)
 }

@@ -31,7 +31,7 @@ func Expand(names []string) (paths []string) {
 }
 
 // ReadOnce returns the first name that can be read only once, and what it is: standard input, a pipe, a device. Several
-// processes that read it would each get a part of it, or wait for each other. The name is empty if there is none.
+// processes that read it would each get a part of it, or wait for each other. Without one the name is empty.
 func ReadOnce(names []string) (name, what string) {
 	for _, path := range Expand(names) {
 		if path == Stdin {
@@ -49,7 +49,7 @@ func ReadOnce(names []string) (name, what string) {
 	return "", ""
 }
 
-// Repeated returns two of the names that stand for the same file, in their order; empty if there are none.
+// Repeated returns two of the names that stand for the same file, in their order; empty without such names.
 func Repeated(names []string) (first, second string) {
 	seen := look(Expand(names))
 	for i, f := range seen {

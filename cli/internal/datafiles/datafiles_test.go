@@ -11,7 +11,7 @@ import (
 	"bellows/cli/internal/datafiles"
 )
 
-// folder is a folder with files a.csv and b.csv, other names of a.csv, and a pipe.
+// folder makes a folder with files a.csv and b.csv, other names of a.csv, and a pipe.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -95,7 +95,7 @@ func bounds(name string) (low, high float64) {
 	return math.Inf(-1), math.Inf(1)
 }
 
-// example is a goal that a model may reach.
+// example returns a goal that a model may reach.
 func example(name string) string {
 	if falls, known := app.Falls(name); known && !falls {
 		if _, high := bounds(name); high == 0 {

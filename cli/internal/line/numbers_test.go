@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// counted is a command with a flag of each sort of number.
+// counted returns a command with a flag of each sort of number.
 func counted() *cobra.Command {
 	root, cmd := &cobra.Command{Use: "bellows"}, &cobra.Command{Use: "train"}
 	root.AddCommand(cmd)

@@ -10,7 +10,7 @@
 // Go's collector lets a heap grow to twice of what is alive, so 0.7 of what is to come is added; what is there has been through that.
 // Processes of one machine share the pages of mapped rows, and divide the tables.
 //
-// Sparse tables grow while the job runs and are not counted. Nothing is estimated where there is no /proc.
+// Sparse tables grow while the job runs and are not counted. Without /proc nothing is estimated.
 package memory
 
 import (
@@ -52,7 +52,7 @@ func Measure(file func(path string) (string, error)) Process {
 	return Process{Resident: kilobytes(status, "VmRSS:"), Peak: kilobytes(status, "VmHWM:"), File: kilobytes(status, "RssFile:"), Live: m.HeapInuse, Heap: m.HeapSys - m.HeapReleased}
 }
 
-// kilobytes returns the bytes that a line of a file in /proc states in kB; 0 if there is no such line.
+// kilobytes returns the bytes that a line of a file in /proc states in kB; 0 without such a line.
 func kilobytes(text, name string) uint64 {
 	for line := range strings.Lines(text) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
@@ -63,13 +63,13 @@ func kilobytes(text, name string) uint64 {
 	return 0
 }
 
-// Job is what decides how much memory a run needs beside what it has already.
+// Job has what decides how much more memory a run needs.
 type Job struct {
 	Tables    []table.Schema
 	Data      *data.Set // the rows that are trained on
 	LaidOut   bool      // the application copies the rows of a split for its tasks
 	Splits    int
-	Processes int // beside this one
+	Processes int // other than this one
 }
 
 // Estimate is how much memory a run will need, in bytes.
@@ -179,7 +179,7 @@ type Use struct {
 	Peak      uint64 `json:"peak"`      // of this process, until now
 }
 
-// Use returns the estimate beside what this process has needed until now; nil where that is unknown.
+// Use returns the estimate and what this process has needed so far; nil if that is unknown.
 func (e Estimate) Use() *Use {
 	if e.Total == 0 {
 		return nil

@@ -115,7 +115,7 @@ func (t *Map) Cause(err error) error {
 	return err
 }
 
-// Progress replaces the nodes of the job in its status, of which it returns a copy.
+// Progress returns a copy of a job's status with the names of its nodes replaced.
 func (t *Map) Progress(p api.Progress) api.Progress {
 	if t == nil {
 		return p

@@ -222,7 +222,7 @@ func (r readOptions) lists() []string {
 	return []string{r.stopWords}
 }
 
-// wordsFlag is the value of a flag that lists words, of which there may be none.
+// wordsFlag is the value of a flag that lists words. The list may be empty.
 type wordsFlag struct {
 	words []string
 	given bool

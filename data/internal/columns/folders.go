@@ -70,12 +70,7 @@ func LeftOut(paths []string, columns []Column, ignored []string) (keys []string)
 	return keys
 }
 
-// Has reports whether inputs have a partition of a name.
-func Has(paths []string, name string) bool {
-	return slices.ContainsFunc(FolderKeys(paths), func(part FolderKey) bool { return part.Key == name })
-}
-
-// Folder is a feature column whose values are those of a partition.
+// Folder is a feature column with the values of a partition.
 type Folder struct {
 	Place  int       // among the features
 	Values []float32 // by input, as a parser would have it in each row: a number, NaN where it is missing, or the place of a level
@@ -100,7 +95,7 @@ func MissingIn(folders []Folder, input int) (n int) {
 	return n
 }
 
-// folderKey returns the partition of a name that no column of the file has; nil: there is none.
+// folderKey returns the partition of a name; nil if a column of the file has the name, or no partition.
 func (p *Choice) folderKey(name string) *FolderKey {
 	at := slices.IndexFunc(p.want.FolderKeys, func(part FolderKey) bool { return part.Key == name })
 	if at < 0 || slices.Contains(p.Names, name) {
@@ -109,7 +104,7 @@ func (p *Choice) folderKey(name string) *FolderKey {
 	return &p.want.FolderKeys[at]
 }
 
-// chooseFolders makes the partitions of training data the last features. One whose values are all numbers is a column of numbers.
+// chooseFolders makes the partitions of training data the last features. A partition becomes a column of numbers if all of its values are numbers.
 func (p *Choice) chooseFolders() *lines.Fault {
 	for _, each := range p.want.FolderKeys {
 		part := p.folderKey(each.Key)
@@ -147,7 +142,7 @@ func level(rule *missing.Rule, value string) string {
 	return value
 }
 
-// addFolder has a feature take its values from a partition.
+// addFolder takes the values of a feature from a partition.
 func (p *Choice) addFolder(place int, part *FolderKey) *lines.Fault {
 	c, folder := &p.Features[place], Folder{Place: place}
 	known := make(map[string]int32, len(c.Levels))
@@ -177,8 +172,8 @@ func (p *Choice) addFolder(place int, part *FolderKey) *lines.Fault {
 	return nil
 }
 
-// knownFolders has the model's features that no column of the file is, as found says, take their values from partitions. It returns the names of
-// those for which there is none.
+// knownFolders takes the values of the model's features that the file lacks, by found, from partitions. It returns the names of features that no
+// partition has.
 func (p *Choice) knownFolders(found []bool) (lacking []string, f *lines.Fault) {
 	for j, c := range p.want.As.Features {
 		if found[j] {

@@ -47,7 +47,7 @@ type Wanted struct {
 	Rule                *missing.Rule // which values are missing
 	Timed, TimeKept     bool          // a column of times is wanted, and stays a feature
 	Time                string        // it, by name or number; "" finds it by its name
-	Weight              string        // the column of weights, by name or number; "": there is none, but that of a model
+	Weight              string        // the column of weights, by name or number; "": that of a model, if it has one
 }
 
 // Known is the columns of a model's data.

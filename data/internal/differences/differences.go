@@ -1,11 +1,11 @@
-// Package decimals takes differences of decimal numbers as they are written, before they are rounded. It serves numbers with
+// Package differences takes differences of decimal numbers as they are written, before they are rounded. It serves numbers with
 // more digits than a 64-bit float has: nanoseconds since 1970, hashes, decimals of twenty digits.
 //
 // The caller parses the field as a number first, and passes only fields that were accepted. Less and Since then return what the field has beyond an
 // origin, as a 32-bit and as a 64-bit float.
 //
 // The package refuses to say what a number is: it parses no words, and checks no limits.
-package decimals
+package differences
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package decimals
+package differences
 
 import "testing"
 

@@ -213,7 +213,7 @@ func (c *Cells) remove(v *Vector, to []float32, rows, step int) (gone int) {
 	return gone
 }
 
-// missingTargets does what missingLabels does for labels that are numbers.
+// missingTargets returns the fault of the first label, a number, that is one of the words for what is missing.
 func (c *Cells) missingTargets(k int, v *Vector, rows int) *lines.Fault {
 	for i := range rows {
 		if v.Text != nil && c.Missing.Number(v.Text[i]) || v.Text == nil && c.missingNumber(v, i) {

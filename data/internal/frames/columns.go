@@ -51,7 +51,7 @@ func (c *columnReader) next(n int) (v Vector, err error) {
 	return c.out, err
 }
 
-// spaced moves values that stand one behind the other to their rows.
+// spaced moves adjacent values to their rows.
 func spaced[T any](values []T, null []bool, n, read int) ([]T, error) {
 	values = values[:n]
 	if null == nil {

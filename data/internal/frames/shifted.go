@@ -3,7 +3,7 @@ package frames
 import (
 	"math"
 
-	"bellows/data/internal/decimals"
+	"bellows/data/internal/differences"
 	"bellows/data/internal/lines"
 )
 
@@ -26,7 +26,7 @@ func (v *Vector) spread(to []float32, step int, origin float64) (missing, bad in
 		negative, from := origin < 0, uint64(math.Abs(origin))
 		for i, x := range v.I64 {
 			if (x < 0) == negative {
-				to[i*step] = decimals.Difference(magnitude(x), from, negative)
+				to[i*step] = differences.Difference(magnitude(x), from, negative)
 			} else {
 				to[i*step] = float32(float64(x) - origin)
 			}

@@ -150,8 +150,9 @@ func (d *Detector) furtherKeys(keys []string) []string {
 		}
 	}
 	if as := d.Opt.As.trained(); as != nil && as.Header && slices.ContainsFunc(as.Features, func(c Column) bool { return slices.Contains(keys, c.Name) }) {
+		folders := columns.FolderKeys(d.Opt.Paths)
 		for _, c := range as.Features {
-			if !columns.Has(d.Opt.Paths, c.Name) {
+			if !slices.ContainsFunc(folders, func(part columns.FolderKey) bool { return part.Key == c.Name }) {
 				take(c.Name)
 			}
 		}

@@ -17,5 +17,5 @@ type Options struct {
 	As                                                                  *Reading
 	Grow, Complete                                                      bool
 	Missing                                                             *missing.Rule
-	Paths                                                               []string // of all inputs, whose folders may have columns
+	Paths                                                               []string // of all inputs; names of their folders may be columns
 }

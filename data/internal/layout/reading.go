@@ -36,7 +36,7 @@ type Reading struct {
 	Image       *images.Size `json:"image,omitempty"`       // images in folders or archives
 	Text        string       `json:"text,omitempty"`        // documents in JSON lines: the key of their text
 	StopWords   []string     `json:"stop_words,omitempty"`  // text: the words that were left out
-	Missing     []string     `json:"missing,omitzero"`      // ratings, tables and labels that are text: the words for a value that is missing, beside the empty one; nil of models that do not say
+	Missing     []string     `json:"missing,omitzero"`      // ratings, tables and labels that are text: the words for a value that is missing, in addition to the empty one; nil of models that do not say
 	Ngrams      int          `json:"ngrams,omitempty"`      // text and Vowpal Wabbit: 2 where two words, or names, that follow each other are one, too
 }
 

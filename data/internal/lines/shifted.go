@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"bellows/data/internal/decimals"
+	"bellows/data/internal/differences"
 )
 
 // Origin is the number that a feature is counted from: its values are stored less the origin, so that 32-bit floats hold what tells rows apart where
@@ -36,15 +36,15 @@ func Shifted(field []byte, origin float64) (float32, error) {
 	if origin == 0 {
 		return Number(field)
 	}
-	if negative, n, ok := decimals.WholeNumber(field); ok && negative == (origin < 0) {
+	if negative, n, ok := differences.WholeNumber(field); ok && negative == (origin < 0) {
 		if o := math.Abs(origin); o < 1<<64 && o == math.Trunc(o) {
-			return decimals.Difference(n, uint64(o), negative), nil
+			return differences.Difference(n, uint64(o), negative), nil
 		}
 	}
 	y, err := Number64(field)
 	value := float32(y - origin)
-	if err == nil && math.Abs(origin) >= decimals.Whole {
-		if less, ok := decimals.Less(field, origin); ok {
+	if err == nil && math.Abs(origin) >= differences.Whole {
+		if less, ok := differences.Less(field, origin); ok {
 			value = less
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"bellows/data/internal/dates"
-	"bellows/data/internal/decimals"
+	"bellows/data/internal/differences"
 	"bellows/data/internal/missing"
 )
 
@@ -38,7 +38,7 @@ func (t *Times) Of(field []byte, at int) (float64, *Fault) {
 		}
 		return float64(seconds) + float64(nanoseconds)/1e9, nil
 	case !t.Dates && isNumber:
-		since, exact := decimals.Since(field, t.From)
+		since, exact := differences.Since(field, t.From)
 		if !exact {
 			t.Rounded.Store(true)
 		}

@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// Words are the fields that stand for a missing value by default, beside the empty one.
+// Words lists the fields that stand for a missing value by default, in addition to the empty one.
 var Words = []string{"?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Null", "null", "None", `\N`}
 
 // longest is the length of the longest of Words.

@@ -56,7 +56,7 @@ func (c *Column) Begin(chunk *format.ColumnChunk, rows int64) error {
 	return c.pages.begin(c.pages.file, chunk, rows)
 }
 
-// Read reads the values of the next n rows, and returns how many are there. What it read before is overwritten.
+// Read reads the values of the next n rows, and returns their number. It overwrites the values of the last call.
 func (c *Column) Read(n int) (read int, err error) {
 	c.makeRoom()
 	p := &c.pages
@@ -205,7 +205,7 @@ func cutFixed(to [][]byte, flat []byte, width int) {
 	}
 }
 
-// keep appends bytes to those that the values that are read are slices of. Slices of before stay as they are.
+// keep appends bytes to the arena of the values. Slices of the arena that were made earlier stay valid.
 func (c *Column) keep(b []byte) {
 	if need := len(c.arena) + len(b); need > cap(c.arena) {
 		size := max(need, 2*cap(c.arena), aheadBytes)

@@ -56,7 +56,7 @@ func (w *compactWalk) fields(deep int) error {
 		if err != nil || head&15 == 0 {
 			return err
 		}
-		if head>>4 == 0 { // the field's number is not relative to the one before
+		if head>>4 == 0 { // the field's number is absolute
 			if _, err := w.varint(); err != nil {
 				return err
 			}

@@ -155,7 +155,7 @@ func readAt(at io.ReaderAt, b []byte, offset int64) error {
 	return early(err)
 }
 
-// early is io.EOF where more is wanted.
+// early returns an error, with io.ErrUnexpectedEOF in place of io.EOF: the file ends where more is wanted.
 func early(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

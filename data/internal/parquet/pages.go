@@ -65,7 +65,7 @@ type pages struct {
 	known     bool                           // there is a dictionary
 }
 
-// grow returns a slice of n items, s if it has room for them. What s holds is lost. It panics with ErrLimit beyond the limit.
+// grow returns a slice of n items, s if it has room for them. It does not keep the items of s. It panics with ErrLimit beyond the limit.
 func grow[T any](m *Budget, s []T, n, itemBytes int) []T {
 	if cap(s) >= n+decodeSlack {
 		return s[:n]

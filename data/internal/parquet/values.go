@@ -211,7 +211,7 @@ func (p *pages) numbersOf(b []byte, n int, room *[]int32) (rest []byte, err erro
 	return b[end:], err
 }
 
-// lengthened takes byte arrays whose lengths precede them all.
+// lengthened takes byte arrays after a list of all their lengths.
 func (p *pages) lengthened(b []byte, n int) error {
 	b, err := p.numbersOf(b, n, &p.lengths)
 	if err != nil {
@@ -231,7 +231,7 @@ func (p *pages) lengthened(b []byte, n int) error {
 	return nil
 }
 
-// prefixed takes byte arrays that begin as the one before does.
+// prefixed takes byte arrays that share a prefix with their predecessor.
 func (p *pages) prefixed(b []byte, n int) error {
 	b, err := p.numbersOf(b, n, &p.i32)
 	if err == nil {

@@ -237,7 +237,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestNoRoomForSnapshot: while there is no room for a snapshot the log grows.
+// TestNoRoomForSnapshot: the log grows while a snapshot has no room.
 func TestNoRoomForSnapshot(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
