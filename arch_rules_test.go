@@ -18,9 +18,9 @@ import (
 
 // house is the table that a tree is held against.
 type house struct {
-	rooms     []room
-	edges     []edge
-	oversized map[string]int // packages that may have more lines of code than codeMax, and how many
+	rooms []room
+	edges []edge
+	offenders
 }
 
 // source is one parsed Go file.
@@ -29,6 +29,7 @@ type source struct {
 	test      bool
 	generated bool
 	code      int // lines with code on them
+	wide      int // lines of more than columnsMax columns
 	syntax    *ast.File
 }
 
@@ -58,6 +59,8 @@ var rules = []struct {
 	{"stale edge", staleEdges},
 	{"ceilings", ceilingBreaches},
 	{"functions", longFunctions},
+	{"types", largeTypes},
+	{"columns", wideLines},
 	{"docs", missingDocs},
 	{"pure", impureRooms},
 	{"tests", badTests},
@@ -154,6 +157,7 @@ func (tr *tree) add(fsys fs.FS, name string, byDir map[string]*pack) error {
 		test:      strings.HasSuffix(name, "_test.go"),
 		generated: ast.IsGenerated(syntax),
 		code:      codeLines(text),
+		wide:      wideCount(text),
 	})
 	return nil
 }
@@ -317,7 +321,9 @@ func (p *pack) imports() []string {
 }
 
 func ceilingBreaches(tr *tree) (out []string) {
+	seen := map[string]bool{}
 	for _, p := range tr.packs {
+		seen[p.dir] = true
 		code, names := 0, map[string]bool{}
 		for _, f := range p.files {
 			if f.test || f.generated {
@@ -330,13 +336,7 @@ func ceilingBreaches(tr *tree) (out []string) {
 				}
 			}
 		}
-		most, known := tr.oversized[p.dir]
-		switch {
-		case known && code <= codeMax:
-			out = append(out, fmt.Sprintf("package %s has %d lines of code and is no longer oversized: take it off the list.", p.dir, code))
-		case code > max(most, codeMax):
-			out = append(out, fmt.Sprintf("package %s has %d lines of code, more than %d: a noun is missing, give it a room.", p.dir, code, max(most, codeMax)))
-		}
+		out = append(out, judge(tr.code, p.dir, code, codeMax, "lines of code", "a noun is missing, give it a room")...)
 		if len(names) > exportedMax {
 			out = append(out, fmt.Sprintf("package %s exports %d names, more than %d: hide or divide.", p.dir, len(names), exportedMax))
 		}
@@ -344,7 +344,7 @@ func ceilingBreaches(tr *tree) (out []string) {
 			out = append(out, fmt.Sprintf("package %s imports %d packages of the module, more than %d: it knows too much.", p.dir, n, importsMax))
 		}
 	}
-	return out
+	return append(out, unseen(tr.code, seen)...)
 }
 
 func longFunctions(tr *tree) (out []string) {
