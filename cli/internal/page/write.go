@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"bellows"
@@ -26,7 +27,10 @@ const Mark = `<meta name="generator" content="bellows report">`
 //go:embed page.html
 var files embed.FS
 
-var sheet = template.Must(template.New("page.html").ParseFS(files, "page.html"))
+// sheet parses the template when the first page is written: other commands start without it.
+var sheet = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page.html").ParseFS(files, "page.html"))
+})
 
 // view is the page's words and pictures, in its order.
 type view struct {
@@ -101,7 +105,7 @@ func (r *Run) Write(to io.Writer) error {
 	if r.Every > 1 {
 		v.Foot += fmt.Sprintf("; of the epochs, every %dth is drawn", r.Every)
 	}
-	return sheet.Execute(to, v)
+	return sheet().Execute(to, v)
 }
 
 // when is a time for people, with its zone.
