@@ -259,20 +259,13 @@ func (n *node) checkLeave(reason string) {
 	case reason == "" && !n.closed:
 		n.w.violated("P1: node %d is let go, and its tasks run", n.id)
 	}
-	if !n.severed && !n.gone && !(n.told() && (n.w.released || n.departed || n.endedWithout())) {
+	if !n.severed && !n.gone && !(n.told() && (n.w.released || n.departed || n.worker != nil && closing.Without(n.worker.client.Ended(), n.id))) {
 		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
 	}
 	// one that had not answered on its first connection when it was lost could not be told, nor one that stopped before it had on the last
 	if to := n.w.nodes[0].pairs[n.id]; n.w.released && !n.buried && !n.told() && !to.Refused() && to.Answered() && (!n.gone || to.Resumed()) && strings.HasSuffix(n.lastSaid, "EOF") {
 		n.w.violated("P8: node %d is let go and was not told why the job is over", n.id)
 	}
-}
-
-// endedWithout reports whether the node has heard that the job ended after the node had left it. A controller that takes
-// over knows that from the lane that has the node's counts; it sends the node no beats, and the node leaves when its wait
-// for one is over.
-func (n *node) endedWithout() bool {
-	return n.worker != nil && n.worker.client.Ended() != nil && slices.Contains(n.worker.client.Ended().Gone, n.id)
 }
 
 // leave ends the process of a node that is not node 0. The one that started it may be told.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"bellows"
+	"bellows/link/wire"
 )
 
 // Given is how a node says that it has given its tasks up: they run, or what they ran in does not close.
@@ -29,6 +30,13 @@ func Sentence(reason string, unfinished []bellows.Unit) error {
 		}
 	}
 	return nil
+}
+
+// Without reports whether a job ended, by its last word, after a node had left it; nil: it has not ended. A controller that
+// takes over knows that from the lane that has the node's counts: it sends the node no beats, and the node leaves in peace
+// when its wait for one is over.
+func Without(last *wire.End, n bellows.NodeID) bool {
+	return last != nil && slices.Contains(last.Gone, n)
 }
 
 // Loss holds the reason for which the model is lost with the tasks of a node against what that node, or whoever saw it end, has said; the notices
