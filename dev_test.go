@@ -71,6 +71,19 @@ func TestEndOfStepNamesItsCause(t *testing.T) {
 	}
 }
 
+// TestEveryStepOfASoakIsTaken has the first and the third of four steps fail.
+func TestEveryStepOfASoakIsTaken(t *testing.T) {
+	t.Parallel()
+	plan := filepath.Join(t.TempDir(), "plan")
+	if err := os.WriteFile(plan, []byte("one|nonsense\ntwo|help\nthree|nonsense\nfour|help\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "./dev", "each", plan).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "failed: one, three. ") || !regexp.MustCompile(`(?m)^four +\d+ s$`).Match(out) {
+		t.Errorf("ended with %v\n%s", err, out)
+	}
+}
+
 // TestEstimateIsScaled gives ./dev estimate a machine like the slowest one measured, and one twice as fast.
 func TestEstimateIsScaled(t *testing.T) {
 	t.Parallel()
