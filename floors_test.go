@@ -82,7 +82,7 @@ func TestFloorsAreRefused(t *testing.T) {
 		head + "| 0 words | `vec/` | a |\n| 2 rules | `gate/` | b |\n| aside | `bench/` | c |\n\n":                  "",
 		head + "| 0 words | `vec/` `gate/` | a |\n| aside | `bench/` | c |\n\n":                                     "has no gate/ on floor 2",
 		head + "| 0 words | `vec/` | a |\n| 2 rules | `gate/` `lease/` | b |\n| aside | `bench/` | c |\n\n":         "has lease/ on floor 2, which is not there",
-		head + "| 0 words | `vec/` | a |\n| 2 rules | `gate/` | b |\n\n| aside | `bench/` | c |\n":                  "has no bench/ on floor 10",
+		head + "| 0 words | `vec/` | a |\n| 2 rules | `gate/` | b |\n\n| aside | `bench/` | c |\n":                  "has no bench/ on floor 11",
 		head + "| 0 words | `vec/` | a |\n| | `gate/` | b |\n| aside | `bench/` | c |\n\nmore `vec/` in the text\n": "has no gate/ on floor 2",
 	} {
 		got := strings.Join(floorBreachesOf(page, house), "; ")

@@ -19,7 +19,7 @@ type strayWord struct{ word, room, why string }
 var strayWords = []strayWord{
 	{"commit", "core/gate", "by which commit something can be seen is what progress is asked"},
 	{"driver", "sim/internal/driver", "the drivers of the simulation's jobs"},
-	{"epoch", "cli/internal/watch", "an epoch has come"},
+	{"epoch", "run/board", "an epoch has come"},
 	{"executor", "app/lda", "the application's executors"},
 	{"executor", "app/mlr", "the application's executors"},
 	{"plan", "sim/internal/schedule", "faults and commands of a schedule that is played: the plan of a simulation, not of a cluster"},

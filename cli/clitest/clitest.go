@@ -69,9 +69,9 @@ import (
 	"time"
 
 	"bellows/api"
-	"bellows/cli/internal/event"
 	"bellows/cli/internal/pause"
 	"bellows/port/blob/s3/s3test"
+	"bellows/run/event"
 	"bellows/vec"
 
 	"github.com/rogpeppe/go-internal/testscript"

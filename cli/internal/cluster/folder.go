@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/cli/internal/watch"
 	"bellows/link/secure"
+	"bellows/run/board"
 )
 
 // Folder is where a cluster of this machine keeps what concerns it: below the state folder, with mode 0700.
@@ -40,7 +40,7 @@ type Whereabouts struct {
 
 // In is the folder of the cluster below a state folder, "" being the user's.
 func In(state string) (Folder, error) {
-	root, err := watch.Folder(state)
+	root, err := board.StateFolder(state)
 	if err != nil {
 		return Folder{}, err
 	}

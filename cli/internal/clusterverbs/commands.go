@@ -14,10 +14,10 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/cli/internal/cluster"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/watch"
+	"bellows/figures"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

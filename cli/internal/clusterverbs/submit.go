@@ -14,9 +14,9 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/cluster"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
+	"bellows/figures"
 
 	"github.com/spf13/cobra"
 )

@@ -19,10 +19,10 @@ import (
 	"bellows"
 	"bellows/cli/internal/agent"
 	"bellows/cli/internal/cluster"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/manager"
 	"bellows/cli/internal/watch"
+	"bellows/figures"
 	"bellows/port/registry"
 	"bellows/vec"
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"bellows/cli/internal/cgroup"
-	"bellows/cli/internal/figures"
+	"bellows/figures"
 	"bellows/vec"
 
 	"github.com/klauspost/cpuid/v2"

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"bellows"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
+	"bellows/figures"
 	"bellows/policy/shape"
 
 	"github.com/spf13/cobra"

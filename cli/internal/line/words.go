@@ -6,7 +6,7 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/figures"
+	"bellows/figures"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -6,10 +6,10 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/cluster"
-	"bellows/cli/internal/event"
-	"bellows/cli/internal/run"
 	"bellows/node"
 	"bellows/node/launch"
+	"bellows/run"
+	"bellows/run/event"
 )
 
 // goingOn is a life of the run whose nodes have gone on when the process that led it was lost.

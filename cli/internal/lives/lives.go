@@ -18,11 +18,11 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/cli/internal/cluster"
-	"bellows/cli/internal/event"
 	"bellows/cli/internal/lead"
-	"bellows/cli/internal/run"
-	"bellows/cli/internal/watch"
 	"bellows/node"
+	"bellows/run"
+	"bellows/run/board"
+	"bellows/run/event"
 )
 
 // Lives are those of one run in this process. The zero value, with the Lead of a cluster's job, is ready.
@@ -169,13 +169,13 @@ func (v *Lives) GoesOn() {
 const tellEvery = time.Second
 
 // Tell tells the manager of a cluster how far the job is, until ctx ends: what a death of this process would cost.
-func (v *Lives) Tell(ctx context.Context, b *watch.Board) {
+func (v *Lives) Tell(ctx context.Context, b *board.Board) {
 	if v.Lead != nil {
 		v.tell(ctx, b, v.Lead.HowFar)
 	}
 }
 
-func (v *Lives) tell(ctx context.Context, b *watch.Board, howFar func(cluster.Progress)) {
+func (v *Lives) tell(ctx context.Context, b *board.Board, howFar func(cluster.Progress)) {
 	tick := time.NewTicker(tellEvery)
 	defer tick.Stop()
 	for {
@@ -207,7 +207,7 @@ func (v *Lives) Cut() {
 }
 
 // Base tells who watches a job which checkpoint it goes on from.
-func Base(b *watch.Board, f *run.Folder) {
+func Base(b *board.Board, f *run.Folder) {
 	if m := f.Saved; m != nil {
 		b.Saved(&api.Checkpoint{Era: uint32(m.At.Era), Commit: uint64(m.At.Commit), Bytes: m.Bytes()}, m.Time)
 		return

@@ -21,11 +21,11 @@ import (
 	"bellows/cli/internal/cluster"
 	"bellows/cli/internal/cluster/clustertest"
 	"bellows/cli/internal/lead"
-	"bellows/cli/internal/run"
-	"bellows/cli/internal/watch"
 	"bellows/link/secure"
 	"bellows/node"
 	"bellows/node/archive"
+	"bellows/run"
+	"bellows/run/board"
 	"bellows/vec"
 )
 
@@ -184,7 +184,7 @@ func TestTheManagerIsToldHowFarAJobIs(t *testing.T) {
 			defer mu.Unlock()
 			shown, failed = c, err
 		}
-		b := watch.NewBoard(api.Status{}, 0, func(context.Context) (api.Progress, error) {
+		b := board.New(api.Status{}, 0, func(context.Context) (api.Progress, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			return api.Progress{Checkpoint: shown}, failed
@@ -273,7 +273,7 @@ func TestAManagerHearsOfACheckpoint(t *testing.T) {
 	defer cancel()
 	ended := make(chan struct{})
 	go func() {
-		v.Tell(ctx, watch.NewBoard(api.Status{}, 0, func(context.Context) (api.Progress, error) {
+		v.Tell(ctx, board.New(api.Status{}, 0, func(context.Context) (api.Progress, error) {
 			return api.Progress{Checkpoint: &api.Checkpoint{Era: 2, Commit: 9, Units: 4}}, nil
 		}))
 		s.Close() // where nothing was told
@@ -292,7 +292,7 @@ func TestWhoIsNoJobOfAClusterTellsNobody(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		began := time.Now()
-		(&Lives{}).Tell(ctx, watch.NewBoard(api.Status{}, 0, nil))
+		(&Lives{}).Tell(ctx, board.New(api.Status{}, 0, nil))
 		(&Lives{}).Cut()
 		if waited := time.Since(began); waited > 0 {
 			t.Errorf("it waits %v", waited)

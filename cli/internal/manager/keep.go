@@ -14,8 +14,8 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/cluster"
-	"bellows/cli/internal/event"
 	"bellows/port/registry"
+	"bellows/run/event"
 )
 
 // Keys in the registry, and times. The lease is long enough for an etcd member to be lost.

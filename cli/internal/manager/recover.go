@@ -6,9 +6,9 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/cluster"
-	"bellows/cli/internal/event"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/lead"
+	"bellows/figures"
+	"bellows/run/event"
 )
 
 // recovering is what of a job lets it go on behind a death: of the process that leads it, or of the manager. All of it but report is in the registry.

@@ -16,7 +16,7 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/cluster"
-	"bellows/cli/internal/figures"
+	"bellows/figures"
 )
 
 // spool is what a job writes, in order, kept in a file without a name, for whoever follows it: a watcher that is slow, or gone, holds nobody up.

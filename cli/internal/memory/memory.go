@@ -23,9 +23,9 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/cgroup"
-	"bellows/cli/internal/figures"
 	"bellows/core/rule"
 	"bellows/data"
+	"bellows/figures"
 	"bellows/table"
 )
 

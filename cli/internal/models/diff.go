@@ -11,9 +11,9 @@ import (
 
 	"bellows"
 	"bellows/app/export"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
+	"bellows/figures"
 	"bellows/model"
 
 	"github.com/spf13/cobra"

@@ -11,8 +11,8 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/export"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
+	"bellows/figures"
 	"bellows/model"
 	"bellows/port/blob/file"
 

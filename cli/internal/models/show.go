@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"bellows/app"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
+	"bellows/figures"
 	"bellows/model"
 
 	"github.com/spf13/cobra"

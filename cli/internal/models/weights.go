@@ -12,8 +12,8 @@ import (
 	"bellows"
 	"bellows/app/examples"
 	"bellows/app/export"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/screen"
+	"bellows/figures"
 	"bellows/model"
 )
 

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"bellows/app"
-	"bellows/cli/internal/event"
-	"bellows/cli/internal/run"
 	"bellows/model"
+	"bellows/run"
+	"bellows/run/event"
 )
 
 var update = flag.Bool("update", false, "write the golden structure of testdata/structure.txt")

@@ -14,9 +14,9 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/app"
-	"bellows/cli/internal/event"
-	"bellows/cli/internal/run"
 	"bellows/model"
+	"bellows/run"
+	"bellows/run/event"
 )
 
 // Run is what the page is made of.

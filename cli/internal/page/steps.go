@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"bellows"
-	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/port/blob/file"
+	"bellows/run"
 	"bellows/vec"
 )
 

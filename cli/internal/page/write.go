@@ -14,11 +14,11 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/chart"
-	"bellows/cli/internal/event"
-	"bellows/cli/internal/figures"
 	"bellows/core/audit"
 	"bellows/core/tally"
 	"bellows/data"
+	"bellows/figures"
+	"bellows/run/event"
 )
 
 // Mark is in the first bytes of every page, and in no other file.

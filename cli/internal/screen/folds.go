@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"bellows/app"
-	"bellows/cli/internal/figures"
+	"bellows/figures"
 )
 
 // FoldTable is the table of a cross-validation: a line for each fold when it is scored, and then what all come to. Its first lines are like those

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"bellows/cli/internal/figures"
+	"bellows/figures"
 	"bellows/progress"
 
 	"golang.org/x/term"

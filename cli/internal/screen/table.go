@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"bellows/app"
-	"bellows/cli/internal/figures"
+	"bellows/figures"
 	"bellows/train"
 )
 

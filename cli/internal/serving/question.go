@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"bellows/cli/internal/figures"
 	"bellows/data"
+	"bellows/figures"
 )
 
 // refusal is why a question has no answer.

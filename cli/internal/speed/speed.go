@@ -12,8 +12,8 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/figures"
 	"bellows/data/demo"
+	"bellows/figures"
 	"bellows/node"
 	"bellows/train"
 	"bellows/vec"

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
 	"bellows/data/cache"
+	"bellows/figures"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

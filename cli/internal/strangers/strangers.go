@@ -12,8 +12,8 @@ import (
 	"slices"
 
 	"bellows/app"
-	"bellows/cli/internal/figures"
 	"bellows/data"
+	"bellows/figures"
 )
 
 // Some are what a model does not know of a block's rows: how many, and of what has names also these.

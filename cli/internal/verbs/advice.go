@@ -8,10 +8,10 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/datafiles"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/strangers"
 	"bellows/data"
+	"bellows/figures"
+	"bellows/run/datafiles"
 )
 
 // doubt says what may be wrong with the model or its figures: people read it now, programs in the last JSON line.

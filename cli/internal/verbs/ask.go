@@ -12,9 +12,9 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/asking"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/run"
 	"bellows/data"
 	"bellows/model"
+	"bellows/run"
 
 	"github.com/spf13/cobra"
 )

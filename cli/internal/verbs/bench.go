@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"runtime"
 
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/speed"
 	"bellows/cli/internal/version"
+	"bellows/figures"
 
 	"github.com/klauspost/cpuid/v2"
 	"github.com/spf13/cobra"

@@ -13,19 +13,18 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/app"
-	"bellows/cli/internal/audited"
 	"bellows/cli/internal/counted"
-	"bellows/cli/internal/event"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/folds"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/stage"
 	"bellows/cli/internal/strangers"
 	"bellows/core/audit"
 	"bellows/core/visits"
+	"bellows/figures"
 	"bellows/node"
+	"bellows/run"
+	"bellows/run/event"
 	"bellows/train"
 )
 
@@ -61,12 +60,12 @@ type validated struct {
 	Seconds     float64            `json:"seconds"` // of all folds
 	LoadSeconds float64            `json:"load_seconds"`
 	stage.Timing
-	Examples          int64       `json:"examples"` // of all folds
-	ExamplesPerSecond float64     `json:"examples_per_second"`
-	Members           members     `json:"members"`
-	Audit             audited.Run `json:"audit"` // of all folds
-	Warnings          []string    `json:"warnings"`
-	Interrupted       bool        `json:"interrupted"`
+	Examples          int64     `json:"examples"` // of all folds
+	ExamplesPerSecond float64   `json:"examples_per_second"`
+	Members           members   `json:"members"`
+	Audit             run.Audit `json:"audit"` // of all folds
+	Warnings          []string  `json:"warnings"`
+	Interrupted       bool      `json:"interrupted"`
 }
 
 // errStopped is that the user has ended a fold.
@@ -157,7 +156,7 @@ func (v *validation) one(ctx context.Context, n int) error {
 	if res.Image != nil {
 		return errStopped
 	}
-	checked := audited.Judge(res, run.Progress{Account: res.Audit.Account})
+	checked := run.Judge(res, run.Progress{Account: res.Audit.Account})
 	if err := checked.Verdict(); err != nil {
 		return err
 	}
@@ -264,7 +263,7 @@ func (v *validation) testFigures(metrics, deviations map[string]float64) (parts 
 // result is the figures of the folds that are done.
 func (v *validation) result() *validated {
 	r := &validated{App: v.about.Name, Folds: v.done, Stratified: v.Stratified, LoadSeconds: v.inputs.seconds, Members: membership(v.members),
-		Audit: audited.Run{Account: v.account, Disagreements: []string{}}}
+		Audit: run.Audit{Account: v.account, Disagreements: []string{}}}
 	r.Metrics, r.Deviations = folds.Spread(v.done)
 	r.Baseline = folds.Baseline(v.done)
 	for _, f := range v.done {

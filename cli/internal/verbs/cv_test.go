@@ -17,12 +17,12 @@ import (
 	"bellows/app"
 	"bellows/app/mf"
 	"bellows/app/mlr"
-	"bellows/cli/internal/event"
 	"bellows/cli/internal/folds"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
 	"bellows/data"
 	"bellows/random"
+	"bellows/run/event"
 )
 
 // jsonOf carries out a training command with --json and returns what it writes. It is interrupted when it has written a text.

@@ -5,10 +5,10 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/doctor"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
+	"bellows/figures"
 
 	"github.com/spf13/cobra"
 )

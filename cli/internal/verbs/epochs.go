@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"bellows/api"
-	"bellows/cli/internal/event"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/screen"
 	"bellows/core/tally"
+	"bellows/figures"
 	"bellows/node"
 	"bellows/progress"
+	"bellows/run/event"
 	"bellows/train"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/scores"
 	"bellows/cli/internal/stage"
 	"bellows/data"
+	"bellows/figures"
 
 	"github.com/spf13/cobra"
 )

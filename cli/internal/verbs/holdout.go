@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/data"
+	"bellows/figures"
 	"bellows/progress"
 )
 

@@ -12,12 +12,12 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/run"
 	"bellows/cli/internal/splits"
 	"bellows/data"
 	"bellows/data/demo"
 	"bellows/model"
 	"bellows/progress"
+	"bellows/run"
 )
 
 // inputs is the data of a run. The sets may lie in files of the cache that are mapped into memory: they are closed when nothing reads

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"sync"
 
-	"bellows/cli/internal/event"
 	"bellows/cli/internal/nodenames"
-	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
-	"bellows/cli/internal/watch"
+	"bellows/run"
+	"bellows/run/board"
+	"bellows/run/event"
 )
 
 // journal tells what happens to a run, everywhere at once: in its log, to those who watch it, as a JSON line, and to people
@@ -24,7 +24,7 @@ type journal struct {
 	console *screen.Console
 	table   *screen.EpochTable
 	log     *event.Log
-	board   *watch.Board
+	board   *board.Board
 	names   *nodenames.Map // of the nodes of a cluster's job; nil: it is none
 
 	mu     sync.Mutex // keeps the order of events the same everywhere

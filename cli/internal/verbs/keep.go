@@ -5,10 +5,10 @@ import (
 	"os"
 
 	"bellows"
-	"bellows/cli/internal/event"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/run"
 	"bellows/node"
+	"bellows/run"
+	"bellows/run/event"
 )
 
 // keep has the job saved while it runs, where a command could go on with it and all of its processes have the place.

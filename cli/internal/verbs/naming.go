@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"bellows/api"
-	"bellows/cli/internal/event"
 	"bellows/cli/internal/lives"
 	"bellows/cli/internal/nodenames"
+	"bellows/run/event"
 )
 
 // names returns the names of the job's nodes in its cluster; nil: it runs in no cluster.

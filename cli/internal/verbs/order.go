@@ -11,17 +11,16 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/audited"
-	"bellows/cli/internal/datafiles"
 	"bellows/cli/internal/goal"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/run"
 	"bellows/cli/internal/splits"
-	"bellows/cli/internal/watch"
 	"bellows/data"
 	"bellows/model"
 	"bellows/node"
 	"bellows/progress"
+	"bellows/run"
+	"bellows/run/board"
+	"bellows/run/datafiles"
 	"bellows/table"
 	"bellows/train"
 	"bellows/vec"
@@ -81,7 +80,7 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 		return nil, err
 	}
 	if opt.metrics != "" {
-		if err := watch.CheckAddress(opt.metrics); err != nil {
+		if err := board.CheckAddress(opt.metrics); err != nil {
 			return nil, line.BadFlag("metrics", opt.metrics, "%w", err)
 		}
 	}
@@ -188,7 +187,7 @@ func (o *order) further(m *progress.Meter) app.Train {
 		case err != nil:
 			return nil, err
 		}
-		checked := audited.Judge(res, run.Progress{Account: res.Audit.Account})
+		checked := run.Judge(res, run.Progress{Account: res.Audit.Account})
 		return res.Tables, checked.Verdict()
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/predicting"
 	"bellows/cli/internal/stage"
 	"bellows/data"
+	"bellows/figures"
 
 	"github.com/spf13/cobra"
 )

@@ -11,14 +11,14 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/clusterverbs"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/pause"
-	"bellows/cli/internal/run"
+	"bellows/figures"
 	"bellows/node"
 	"bellows/node/launch"
 	"bellows/progress"
+	"bellows/run"
 	"bellows/vec"
 )
 

@@ -9,12 +9,12 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/run"
 	"bellows/cli/internal/stage"
 	"bellows/data"
+	"bellows/figures"
 	"bellows/model"
+	"bellows/run"
 
 	"github.com/spf13/cobra"
 )

@@ -9,8 +9,8 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/page"
-	"bellows/cli/internal/run"
 	"bellows/cli/internal/version"
+	"bellows/run"
 
 	"github.com/spf13/cobra"
 )

@@ -12,20 +12,19 @@ import (
 	"strings"
 
 	"bellows"
-	"bellows/cli/internal/audited"
-	"bellows/cli/internal/event"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/lives"
 	"bellows/cli/internal/memory"
-	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/stage"
 	"bellows/cli/internal/version"
+	"bellows/figures"
 	"bellows/model"
 	"bellows/node"
 	"bellows/progress"
+	"bellows/run"
+	"bellows/run/event"
 )
 
 // result is the last line of `train --json`. Its figures are not all of one span:
@@ -48,7 +47,7 @@ type result struct {
 	Members           members            `json:"members"`
 	Bytes             traffic            `json:"bytes"`
 	Memory            *memory.Use        `json:"memory,omitempty"` // nil where it is unknown
-	Audit             audited.Run        `json:"audit"`
+	Audit             run.Audit          `json:"audit"`
 	Reconfigurations  []any              `json:"reconfigurations"`
 	Recoveries        []lives.Recovery   `json:"recoveries"`
 	Missing           int                `json:"missing"`  // values of DATA that are missing
@@ -80,7 +79,7 @@ type traffic struct {
 func (t *training) conclude(res *node.Result, moved traffic) error {
 	t.stages.Enter(stage.Saving)
 	so := t.progress(res)
-	checked := audited.Judge(res, so)
+	checked := run.Judge(res, so)
 	if res.Image != nil {
 		so.Stages = t.stages.Named()
 		if err := t.store(func() error { return t.interrupt(res, so) }); err != nil {
@@ -226,7 +225,7 @@ func (t *training) progress(res *node.Result) run.Progress {
 }
 
 // result is the figures of a run that made the model.
-func (t *training) result(m *model.Model, res *node.Result, so run.Progress, checked audited.Run, moved traffic) (*result, error) {
+func (t *training) result(m *model.Model, res *node.Result, so run.Progress, checked run.Audit, moved traffic) (*result, error) {
 	last := &t.epochs.last
 	r := &result{
 		App: m.App, Seconds: so.Seconds, LoadSeconds: t.inputs.seconds, Epochs: last.Number, Examples: last.Items,

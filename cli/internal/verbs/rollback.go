@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"bellows"
-	"bellows/cli/internal/event"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/lives"
-	"bellows/cli/internal/run"
+	"bellows/figures"
 	"bellows/node"
 	"bellows/node/launch"
+	"bellows/run"
+	"bellows/run/event"
 )
 
 // rollBack prepares another life of a run whose nodes were lost, and reports whether there is to be one: from the last checkpoint, or from the beginning, as the

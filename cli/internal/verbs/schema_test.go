@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"bellows/cli/internal/event"
+	"bellows/run/event"
 )
 
 // TestTheSchemaKnowsEveryEvent holds the schema of train against package event: the kinds, and the names of all fields.

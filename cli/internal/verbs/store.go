@@ -5,7 +5,7 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/run"
+	"bellows/run"
 )
 
 // store stores what a run has trained: in its folder or, where that cannot be written, since its disk is full say, below the first of some

@@ -19,7 +19,6 @@ import (
 	"bellows/cli/internal/clusterverbs"
 	"bellows/cli/internal/dryrun"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/past"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
@@ -74,7 +73,7 @@ func (c *Tool) Commands() []*cobra.Command {
 		list = append(list, c.askCommand(v))
 	}
 	list = append(list, c.modelCommand(), c.reportCommand(), c.demoCommand(), c.benchCommand(), c.doctorCommand(), splits.Command(c.Console), dryrun.Command(c.Console), c.versionCommand(), c.schemaCommand())
-	list = append(list, past.Commands(c.Console, c.sample(0).model())...)
+	list = append(list, watch.RunCommands(c.Console, c.sample(0).model())...)
 	list = append(list, clusterverbs.Commands(c.Console, c.names(), "train "+c.sample(0).Name+" "+c.sample(0).file)...)
 	return append(list, watch.Commands(c.Console, c.sample(0).run(), clusterverbs.Beside)...)
 }

@@ -19,23 +19,23 @@ import (
 	"bellows/cli/internal/cluster"
 	"bellows/cli/internal/clusterverbs"
 	"bellows/cli/internal/counted"
-	"bellows/cli/internal/event"
-	"bellows/cli/internal/figures"
 	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/lives"
 	"bellows/cli/internal/memory"
 	"bellows/cli/internal/pause"
-	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/stage"
 	"bellows/cli/internal/version"
-	"bellows/cli/internal/watch"
 	"bellows/core/tally"
 	"bellows/core/visits"
 	"bellows/data"
+	"bellows/figures"
 	"bellows/node"
 	"bellows/node/launch"
+	"bellows/run"
+	"bellows/run/board"
+	"bellows/run/event"
 	"bellows/train"
 )
 
@@ -247,7 +247,7 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 			return err
 		}
 	}
-	board := watch.NewBoard(api.Status{Job: filepath.Base(whole), App: t.about.Name, PID: os.Getpid(),
+	board := board.New(api.Status{Job: filepath.Base(whole), App: t.about.Name, PID: os.Getpid(),
 		Model: t.folder.Dir, Started: t.began}, before, t.lookAt)
 	lives.Base(board, t.folder)
 	t.journal = &journal{console: t.Console, table: table, log: t.folder.Log, board: board, names: t.names()}

@@ -9,9 +9,9 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/run"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/stage"
+	"bellows/run"
 	"bellows/train"
 )
 

@@ -14,6 +14,7 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/cli/internal/screen"
+	"bellows/run/board"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -36,6 +37,15 @@ type watcher struct {
 }
 
 const stateHelp = "`folder` for what concerns running jobs (default bellows/ in the user's state folder)"
+
+// StateFolder returns where sockets of running jobs are without --state; empty where no such folder is known.
+func StateFolder() string {
+	folder, err := board.Folder("")
+	if err != nil {
+		return ""
+	}
+	return folder
+}
 
 // StateFlag declares --state.
 func StateFlag(f *pflag.FlagSet, to *string) { f.StringVar(to, "state", "", stateHelp) }
@@ -107,7 +117,7 @@ func (c watcher) write(lines []string, object any) error {
 }
 
 func (c watcher) status(ctx context.Context, state, word string) error {
-	answers, err := ask(ctx, state, word)
+	answers, err := board.Ask(ctx, state, word)
 	if word == "" {
 		shown, wrong := c.showBeside(ctx, state, answers)
 		if wrong != nil || shown && err != nil {
@@ -119,10 +129,10 @@ func (c watcher) status(ctx context.Context, state, word string) error {
 	}
 	var silent error
 	for _, a := range answers {
-		if a.err != nil {
-			silent = a.err
+		if a.Err != nil {
+			silent = a.Err
 			if len(answers) > 1 && !c.JSON {
-				err = c.write([]string{a.err.Error()}, nil)
+				err = c.write([]string{a.Err.Error()}, nil)
 			}
 		} else if len(answers) == 1 {
 			err = c.write(render(&a.Status, nil, c.Width()), a.Status)
@@ -137,13 +147,13 @@ func (c watcher) status(ctx context.Context, state, word string) error {
 }
 
 // showBeside shows what there is beside the jobs, if anything.
-func (c watcher) showBeside(ctx context.Context, state string, answers []answer) (shown bool, err error) {
+func (c watcher) showBeside(ctx context.Context, state string, answers []board.Answer) (shown bool, err error) {
 	if c.beside == nil {
 		return false, nil
 	}
 	var nodes []api.Node
 	for _, a := range answers {
-		nodes = append(nodes, a.Nodes...)
+		nodes = append(nodes, a.Status.Nodes...)
 	}
 	lines, object, err := c.beside(ctx, state, nodes)
 	if err != nil || object == nil {
@@ -168,28 +178,28 @@ const (
 
 // run looks at one job until it is gone.
 func (t *top) run(ctx context.Context, word string) error {
-	answers, err := ask(ctx, t.state, word)
+	answers, err := board.Ask(ctx, t.state, word)
 	if err != nil {
 		return err
 	}
 	if len(answers) > 1 {
 		var names []string
 		for _, a := range answers {
-			names = append(names, fmt.Sprintf("%s.%d", a.name, a.pid))
+			names = append(names, fmt.Sprintf("%s.%d", a.Job.Name, a.Job.PID))
 		}
 		several := bellows.Errorf(bellows.Usage, "watch", "", "%d jobs are running", len(answers))
 		several.Hint = "name one of " + strings.Join(names, ", ")
 		return several
 	}
 	first := answers[0]
-	if first.err != nil {
-		return first.err
+	if first.Err != nil {
+		return first.Err
 	}
-	return t.follow(ctx, first.job, &first.Status)
+	return t.follow(ctx, first.Job, &first.Status)
 }
 
 // follow shows a job, and then what it did between one look and the next.
-func (t *top) follow(ctx context.Context, j job, last *api.Status) error {
+func (t *top) follow(ctx context.Context, j board.Job, last *api.Status) error {
 	if !t.once {
 		if err := t.show(last, nil); err != nil {
 			return err
@@ -204,14 +214,14 @@ func (t *top) follow(ctx context.Context, j job, last *api.Status) error {
 			return nil // as it is meant to end
 		case <-ticker.C:
 		}
-		s, err := j.status(ctx)
-		if err != nil && !j.dead(err) { // it may have ended in mid-sentence
-			s, err = j.status(ctx)
+		s, err := j.Status(ctx)
+		if err != nil && !j.Dead(err) { // it may have ended in mid-sentence
+			s, err = j.Status(ctx)
 		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && j.dead(err):
+		case err != nil && j.Dead(err):
 			o, now, led := t.heir(ctx, j, last)
 			if !led {
 				return t.gone(j)
@@ -239,9 +249,9 @@ const (
 )
 
 // heir is a job as another process leads it, where the one that led it has died and it had other nodes, as in a cluster; false: there is none.
-func (t *top) heir(ctx context.Context, j job, last *api.Status) (_ job, s api.Status, led bool) {
-	others := slices.DeleteFunc(slices.Clone(last.Nodes), func(n api.Node) bool { return n.PID < 2 || n.PID == j.pid })
-	folder, err := jobsFolder(t.state)
+func (t *top) heir(ctx context.Context, j board.Job, last *api.Status) (_ board.Job, s api.Status, led bool) {
+	others := slices.DeleteFunc(slices.Clone(last.Nodes), func(n api.Node) bool { return n.PID < 2 || n.PID == j.PID })
+	folder, err := board.Folder(t.state)
 	if err != nil || last.State == api.Ended || len(others) == 0 {
 		return j, s, false
 	}
@@ -249,12 +259,12 @@ func (t *top) heir(ctx context.Context, j job, last *api.Status) (_ job, s api.S
 	defer tick.Stop()
 	died := time.Now()
 	for alive := died; time.Since(died) < heirWithin && time.Since(alive) < againWithin; {
-		list, err := jobs(folder)
+		list, err := board.Jobs(folder)
 		for _, o := range list {
-			if o.name != j.name || o.pid == j.pid {
+			if o.Name != j.Name || o.PID == j.PID {
 				continue
 			}
-			if s, err := o.status(ctx); err == nil && s.Model == last.Model {
+			if s, err := o.Status(ctx); err == nil && s.Model == last.Model {
 				return o, s, true
 			}
 		}
@@ -274,7 +284,7 @@ func (t *top) heir(ctx context.Context, j job, last *api.Status) (_ job, s api.S
 }
 
 // follows says that another process leads the job.
-func (t *top) follows(j, o job) error {
+func (t *top) follows(j, o board.Job) error {
 	if t.JSON {
 		return nil
 	}
@@ -282,7 +292,7 @@ func (t *top) follows(j, o job) error {
 }
 
 // gone says that the job does not run any more.
-func (t *top) gone(j job) error {
+func (t *top) gone(j board.Job) error {
 	if t.JSON {
 		return nil
 	}

@@ -11,9 +11,9 @@ import (
 
 	"bellows"
 	"bellows/api"
-	"bellows/cli/internal/event"
-	"bellows/cli/internal/figures"
 	"bellows/core/tally"
+	"bellows/figures"
+	"bellows/run/event"
 )
 
 // view is a job as text: its figures up to now, or with before those of the time since.

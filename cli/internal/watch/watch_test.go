@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -25,6 +24,7 @@ import (
 	"bellows/cli/internal/screen"
 	"bellows/core/tally"
 	"bellows/link/transport/sock"
+	"bellows/run/board"
 )
 
 var update = flag.Bool("update", false, "write the golden screens")
@@ -112,42 +112,12 @@ func TestScreenFitsTheTerminal(t *testing.T) {
 	}
 }
 
-func TestAddresses(t *testing.T) {
-	t.Parallel()
-	for address, good := range map[string]bool{"127.0.0.1:9090": true, "localhost:0": true, "[::1]:80": true, "127.1.2.3:1": true,
-		":9090": false, "0.0.0.0:1": false, "[::]:1": false, "example.org:80": false, "10.1.1.1:1": false, "127.0.0.1": false, "": false, "localhost:": false} {
-		if err := CheckAddress(address); (err == nil) != good {
-			t.Errorf("%q: %v", address, err)
-		}
-	}
-}
-
-// TestJobsFolder: the flag before the environment before the home; a relative state folder of the environment does
-// not count.
-func TestJobsFolder(t *testing.T) {
-	for _, c := range []struct{ flag, environment, want string }{
-		{"here", "/there", "here/jobs"}, {"", "/there", "/there/bellows/jobs"},
-		{"", "", "/me/.local/state/bellows/jobs"}, {"", "there", "/me/.local/state/bellows/jobs"},
-	} {
-		t.Setenv("HOME", "/me")
-		t.Setenv("XDG_STATE_HOME", c.environment)
-		if got, err := jobsFolder(c.flag); err != nil || got != filepath.FromSlash(c.want) {
-			t.Errorf("%+v: %s, %v", c, got, err)
-		}
-	}
-	t.Setenv("HOME", "")
-	t.Setenv("XDG_STATE_HOME", "")
-	if _, err := jobsFolder(""); bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "--state") {
-		t.Errorf("without a home: %v", err)
-	}
-}
-
 func progress(context.Context) (api.Progress, error) { return moment(10).Progress, nil }
 
 // posted is a board that can be read below a state folder, until the test ends.
-func posted(t *testing.T, state, name string, look func(context.Context) (api.Progress, error)) *Board {
+func posted(t *testing.T, state, name string, look func(context.Context) (api.Progress, error)) *board.Board {
 	t.Helper()
-	b := NewBoard(api.Status{Job: name, App: "mf", PID: os.Getpid(), Model: "runs/" + name, Started: time.Now()}, 100, look)
+	b := board.New(api.Status{Job: name, App: "mf", PID: os.Getpid(), Model: "runs/" + name, Started: time.Now()}, 100, look)
 	p, err := b.Post("bellows", state, "", func(format string, args ...any) { t.Errorf(format, args...) })
 	if err != nil {
 		t.Fatal(err)
@@ -194,57 +164,6 @@ func TestABoardIsRead(t *testing.T) {
 	}
 }
 
-// TestAJobRunsWhenItsNodesHaveJoined.
-func TestAJobRunsWhenItsNodesHaveJoined(t *testing.T) {
-	t.Parallel()
-	p := moment(1).Progress
-	b := NewBoard(api.Status{Job: "a"}, 0, func(context.Context) (api.Progress, error) { return p, nil })
-	for _, c := range []struct {
-		nodes int
-		want  api.State
-	}{{0, api.Starting}, {3, api.Starting}, {2, api.Running}} { // the third has not joined
-		p.Nodes = moment(1).Nodes[:c.nodes]
-		if s, err := b.Status(t.Context()); err != nil || s.State != c.want {
-			t.Errorf("with %d nodes it is %s, not %s (%v)", c.nodes, s.State, c.want, err)
-		}
-	}
-}
-
-// TestMetricsAddress posts a board over TCP besides.
-func TestMetricsAddress(t *testing.T) {
-	t.Parallel()
-	b := NewBoard(api.Status{Job: "mf-1", App: "mf", Started: time.Now()}, 0, progress)
-	var said []string
-	talk := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p, err := b.Post("bellows", file, "127.0.0.1:0", talk) // a state folder that cannot be
-	if err != nil || len(said) != 2 || !strings.Contains(said[1], "will not show this run: listen at "+file) {
-		t.Fatalf("%q, %v", said, err)
-	}
-	url := strings.TrimPrefix(said[0], "metrics at ")
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil || !strings.Contains(string(body), `bellows_commits_total{job="mf-1"} 81`) {
-		t.Errorf("%s, %v", body, err)
-	}
-	taken := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/metrics")
-	if _, err := b.Post("bellows", file, taken, talk); bellows.KindOf(err) != bellows.Unavailable {
-		t.Errorf("an address that is taken: %v", err)
-	}
-	b.Close()
-	p.Close()
-	if _, err := http.Get(url); err == nil {
-		t.Error("it is served after the end")
-	}
-}
-
 // noProcess is a number that no process has: beyond what Linux and others give out.
 const noProcess = 1<<30 - 1
 
@@ -285,7 +204,7 @@ func TestWhatTheDeadLeave(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_, err = ask(t.Context(), state, "mf-3")
+	_, err = board.Ask(t.Context(), state, "mf-3")
 	want := fmt.Sprintf("find job mf-3: it is not running; running are mf-1.%d", os.Getpid())
 	if bellows.KindOf(err) != bellows.Unavailable || err.Error() != want {
 		t.Errorf("%v, not %s", err, want)
@@ -310,24 +229,6 @@ func TestAJobThatCannotAnswer(t *testing.T) {
 	}
 }
 
-// TestAJobThatHangs is given up, in virtual time: a pipe stands for the socket of a process that was stopped.
-func TestAJobThatHangs(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		near, far := net.Pipe()
-		defer far.Close()
-		go io.Copy(io.Discard, far)
-		began := time.Now()
-		_, err := job{"mf-1", 7, ""}.statusOver(t.Context(), func(context.Context, string, string) (net.Conn, error) { return near, nil })
-		if bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "mf-1 (process 7): no answer within 5s; is it stopped?") {
-			t.Errorf("error %v", err)
-		}
-		if d := time.Since(began); d != answerWithin {
-			t.Errorf("after %v", d)
-		}
-	})
-}
-
 // ends is an output that takes the job away after some lines.
 type ends struct {
 	bytes.Buffer
@@ -347,7 +248,7 @@ func TestTopEndsWithTheJob(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	for _, asJSON := range []bool{false, true} {
-		b := NewBoard(api.Status{Job: "mf-1", PID: 7, Started: time.Now()}, 0, progress)
+		b := board.New(api.Status{Job: "mf-1", PID: 7, Started: time.Now()}, 0, progress)
 		p, err := b.Post("bellows", state, "", t.Logf)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,142 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"bellows"
+	"bellows/cli/internal/line"
+	"bellows/cli/internal/screen"
+	"bellows/figures"
+	"bellows/run/event"
+	"bellows/run/history"
+
+	"github.com/spf13/cobra"
+)
+
+// RunCommands are those that look at what a run has left. model is the name of a run folder, for their examples.
+func RunCommands(c *screen.Console, model string) []*cobra.Command {
+	return []*cobra.Command{eventsCommand(c, model), logsCommand(c, model)}
+}
+
+func eventsCommand(c *screen.Console, model string) *cobra.Command {
+	e := events{Console: c}
+	cmd := &cobra.Command{
+		Use:   "events RUN",
+		Short: "What happened to a run, and proof of what it visited",
+		Long: "Print the log of a run folder, a sentence for each event, or with --json the events themselves. RUN may also be a file that\n" +
+			"`train --json` wrote, or \"-\" for standard input.\n\n" +
+			"--verify proves by the log alone that each item of the training data was visited as often as the job states, and that the log\n" +
+			"is whole. What was visited again, left out or overlaps is named with its split and clock, and is exit code 65. The log says of\n" +
+			"each unit that counted the record by which it does; units that were given up, since the run went on from before, are void.",
+		Example: "events " + model + "\nevents " + model + " --verify\nevents " + model + " --follow",
+		Args:    line.Exactly("RUN"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), args[0]) },
+	}
+	cmd.Flags().BoolVar(&e.verify, "verify", false, "prove that each item was visited as often as stated, and print no events")
+	cmd.Flags().BoolVar(&e.follow, "follow", false, "go on while the run's process does")
+	return cmd
+}
+
+// events is one call of that command.
+type events struct {
+	*screen.Console
+	verify, follow bool
+}
+
+func (e *events) run(ctx context.Context, word string) error {
+	r, err := history.Open(word, e.In)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if e.follow && r.Folder == "" {
+		return line.BadFlag("follow", "true", "only the log of a run folder can be followed; give the folder, or leave this out")
+	}
+	e.Calm.Store(e.follow)
+	var v history.Verifier
+	busy := r.Busy() // looked at before the log is read to its end: what comes behind that is of a process that was there
+	for {
+		text, err := r.Next()
+		switch {
+		case err != nil:
+			return err
+		case text != nil:
+			if err := e.take(r, &v, text); err != nil {
+				return err
+			}
+			continue
+		}
+		if e.follow {
+			more, err := r.Await(ctx, busy)
+			if err != nil {
+				return err
+			}
+			if more {
+				busy = r.Busy()
+				continue
+			}
+		}
+		break
+	}
+	if r.Partial() && !busy {
+		return r.BadLine(r.Number()+1, errors.New("the line is cut off"))
+	}
+	if !e.verify {
+		return nil
+	}
+	return e.conclude(r, &v, busy)
+}
+
+// take shows a line, or goes on with the proof.
+func (e *events) take(r *history.Reader, v *history.Verifier, text []byte) error {
+	if e.verify {
+		if err := v.Take(text); err != nil {
+			return r.Unproved(err)
+		}
+		return nil
+	}
+	ev, err := history.Decode(text)
+	switch {
+	case err != nil:
+		return r.BadLine(r.Number(), err)
+	case ev == nil:
+		return nil
+	}
+	if e.JSON {
+		return e.Object(json.RawMessage(text))
+	}
+	if ev.Kind == event.Visited { // one for each epoch, which has a sentence of its own
+		return nil
+	}
+	e.Printf("%s  %s\n", ev.Time.Local().Format(time.DateTime), bellows.Printable(strings.ReplaceAll(ev.Sentence, "\n", " "), sentenceMost))
+	return nil
+}
+
+// sentenceMost is how many bytes of a sentence a line shows.
+const sentenceMost = 4 << 10
+
+// conclude says what was proved.
+func (e *events) conclude(r *history.Reader, v *history.Verifier, busy bool) error {
+	found, err := v.Conclude(busy)
+	if err != nil {
+		return r.Unproved(err)
+	}
+	found.Run = r.Folder
+	if r.Folder == "" {
+		found.Run = r.Name
+	}
+	for _, p := range found.Proofs {
+		e.Printf("%s\n", p.Sentence())
+	}
+	switch found.Ended {
+	case "":
+		e.Printf("%s goes on; so far the log is whole: %s\n", found.Run, figures.Plural(found.Events, "event"))
+	default:
+		e.Printf("%s: %s; the log is whole: %s\n", found.Run, found.Ended, figures.Plural(found.Events, "event"))
+	}
+	return e.Object(found)
+}

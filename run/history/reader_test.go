@@ -1,0 +1,33 @@
+package history
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellows"
+	"bellows/run/event"
+	"bellows/run/history/historytest"
+)
+
+// TestReaderSeesThatARunBeganAnew: a log that is shorter than what was read of it is another one.
+func TestReaderSeesThatARunBeganAnew(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string][]byte{"run.json": []byte(`{"format":"bellows run 1"}`), event.File: slices.Concat(historytest.Lines(t, historytest.Events(2, event.Finished))...)} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.read = 1 << 40
+	if _, err := r.Await(t.Context(), true); bellows.KindOf(err) != bellows.IO || !strings.Contains(err.Error(), "the run has begun anew") {
+		t.Errorf("its log is shorter: %v", err)
+	}
+}

@@ -1,0 +1,289 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bellows/core/visits"
+	"bellows/figures"
+	"bellows/run/event"
+)
+
+// A Verifier goes through a log, line by line, and says of the first that does not fit what is wrong with it.
+//
+// It trusts nothing but the log: numbers and digests say that it is whole, the statement what each epoch is to visit, and what counted is held against
+// that (visits.Proof). A digest that does not fit is told last, since what was altered may be told better: which split, and which clock.
+type Verifier struct {
+	chain  event.Chain
+	seq    uint64
+	lines  int
+	events int
+	proofs []*trail // one, or one for each fold
+	broken error    // the first line that does not fit the chain
+	result bool     // the line behind the events was read, as train --json writes it
+	ended  string   // how the run ended: the kind of its last event; "": it has not
+}
+
+// trail is the visits of a run, or of a fold of one.
+type trail struct {
+	fold     int
+	unproved error // why there is nothing to prove by
+	say      *event.Statement
+	*visits.Proof
+	epochs int // that were told
+	ended  bool
+}
+
+// fault is what is wrong with a line.
+type fault struct {
+	line  int
+	cause error
+}
+
+func (f *fault) Error() string { return f.cause.Error() }
+func (f *fault) Unwrap() error { return f.cause }
+
+// Take goes through a line, and returns what is wrong with it.
+func (v *Verifier) Take(line []byte) error {
+	v.lines++
+	if err := v.event(line); err != nil {
+		return &fault{v.lines, err}
+	}
+	return nil
+}
+
+func (v *Verifier) event(line []byte) error {
+	e, err := Decode(line)
+	switch {
+	case err != nil:
+		return err
+	case v.result:
+		return errors.New("it stands behind the result, which is the last line")
+	case e == nil:
+		v.result = true
+		return nil
+	}
+	v.events++
+	if e.Seq != v.seq+1 {
+		return fmt.Errorf("event %d follows event %d: what stood between was taken out, or events stand in another order", e.Seq, v.seq)
+	}
+	v.seq = e.Seq
+	switch v.chain.Follows(line) {
+	case event.Unsealed:
+		return errors.New("it has no digest: the log is of an earlier version, which did not tell what counted, or it was altered")
+	case event.Altered:
+		if v.broken == nil {
+			v.broken = &fault{v.lines, fmt.Errorf("event %d was altered, or what stood before it", e.Seq)}
+		}
+	}
+	return v.kind(e)
+}
+
+// Decode returns the event of a line, or nil for the last line of train --json, which is none.
+func Decode(line []byte) (*event.Event, error) {
+	var some struct{ Kind event.Kind }
+	if err := json.Unmarshal(line, &some); err != nil {
+		return nil, fmt.Errorf("it is no event: %w", err)
+	}
+	if some.Kind == "" {
+		return nil, nil
+	}
+	e := &event.Event{}
+	if err := json.Unmarshal(line, e); err != nil {
+		return nil, fmt.Errorf("it is no event: %w", err)
+	}
+	return e, nil
+}
+
+// kind goes through an event by its kind.
+func (v *Verifier) kind(e *event.Event) error {
+	v.ended = ""
+	switch e.Kind {
+	case event.Stated:
+		return v.stated(e)
+	case event.Visited:
+		p, err := v.trail(e)
+		if err != nil || p.unproved != nil {
+			return err
+		}
+		if e.Visits == nil {
+			return errors.New("it does not say what counts")
+		}
+		b, err := e.Visits.Batch()
+		if err == nil {
+			err = p.Take(b)
+		}
+		return err
+	case event.Epoch:
+		p, err := v.trail(e)
+		if err != nil || p.unproved != nil {
+			return err
+		}
+		if e.Epoch == nil {
+			return errors.New("it does not say which epoch is over")
+		}
+		p.epochs = *e.Epoch
+		return p.over()
+	case event.Fold:
+		p, err := v.trail(e)
+		if err != nil || p.unproved != nil {
+			return err
+		}
+		p.ended = true
+		return p.over()
+	case event.Finished:
+		for _, p := range v.proofs {
+			if p.unproved == nil {
+				if err := p.over(); err != nil {
+					return err
+				}
+			}
+		}
+	case event.Interrupted:
+		for _, p := range v.proofs {
+			if p.unproved == nil {
+				p.Stop()
+			}
+		}
+	}
+	if slices.Contains([]event.Kind{event.Finished, event.Interrupted, event.Lost, event.Failed}, e.Kind) {
+		v.ended = string(e.Kind)
+	}
+	return nil
+}
+
+// over refuses that the epochs are over that were told, as long as something of them has not counted.
+func (p *trail) over() error {
+	if err := p.Proof.Over(p.epochs); err != nil {
+		return fmt.Errorf("%d epochs are told of: %w", p.epochs, err)
+	}
+	return nil
+}
+
+// trail returns that of an event's run or fold.
+func (v *Verifier) trail(e *event.Event) (*trail, error) {
+	if i := slices.IndexFunc(v.proofs, func(p *trail) bool { return p.fold == e.Fold && !p.ended }); i >= 0 {
+		return v.proofs[i], nil
+	}
+	return nil, errors.New("nothing is stated before it of what is to be visited")
+}
+
+// stated begins a proof, or goes on with it.
+func (v *Verifier) stated(e *event.Event) error {
+	say := e.Statement
+	if say == nil {
+		return errors.New("it states nothing")
+	}
+	p, err := v.trail(e)
+	if err != nil {
+		p = &trail{fold: e.Fold, say: say}
+		v.proofs = append(v.proofs, p)
+		if say.Unstated != "" {
+			p.unproved = errors.New(say.Unstated)
+			return nil
+		}
+		s, err := say.Statement()
+		if err == nil {
+			p.Proof, err = visits.NewProof(s)
+		}
+		if err != nil {
+			return err
+		}
+		if say.Complete != nil {
+			return p.Resume(say.Complete)
+		}
+		return nil
+	}
+	if e.Fold > 0 || say.Complete == nil {
+		return errors.New("the job is stated a second time, and does not go on with anything")
+	}
+	was, now := *p.say, *say
+	was.Complete, now.Complete = nil, nil
+	if !same(&was, &now) {
+		return errors.New("the job is another than before: other splits, clocks or items")
+	}
+	if p.unproved != nil {
+		return nil
+	}
+	return p.Resume(say.Complete)
+}
+
+func same(a, b *event.Statement) bool {
+	return a.SplitCount == b.SplitCount && a.OpeningClocks == b.OpeningClocks && a.EpochClocks == b.EpochClocks && a.Unstated == b.Unstated &&
+		slices.Equal(a.Opening, b.Opening) && slices.Equal(a.EpochVisits, b.EpochVisits)
+}
+
+// Verified is what a log proves, as `events --verify --json` prints it.
+type Verified struct {
+	Run      string  `json:"run"`
+	Verified bool    `json:"verified"` // an error is printed else
+	Ended    string  `json:"ended"`    // how the run ended: the kind of its last event; "": it goes on
+	Events   int     `json:"events"`
+	Proofs   []Proof `json:"proofs"` // one, or one for each fold
+}
+
+// Proof says how often items were visited in a run, or in a fold of one.
+type Proof struct {
+	Fold    int   `json:"fold,omitempty"`
+	Splits  int   `json:"splits"`
+	Items   int64 `json:"items"`   // that an epoch visits
+	Epochs  int   `json:"epochs"`  // in each of which each of them was visited once; void ones too
+	Visited int64 `json:"visited"` // by what counts
+	Before  int64 `json:"before"`  // of these, before the first epoch
+	Begun   int64 `json:"begun"`   // of these, in an epoch that is not over
+	Void    int64 `json:"void"`    // visited and given up, since the run went on from before
+	Lives   int   `json:"lives"`   // processes that trained it
+}
+
+// Sentence returns the proof in words.
+func (p *Proof) Sentence() string {
+	var b strings.Builder
+	if p.Fold > 0 {
+		fmt.Fprintf(&b, "fold %d: ", p.Fold)
+	}
+	fmt.Fprintf(&b, "proved: each of the %s items of %s that an epoch visits was visited once in each of %s", figures.Grouped(p.Items), figures.Plural(p.Splits, "split"), figures.Plural(p.Epochs, "epoch"))
+	if p.Begun > 0 {
+		fmt.Fprintf(&b, ", %s of them in one that is not over", figures.Grouped(p.Begun))
+	}
+	if p.Before > 0 {
+		fmt.Fprintf(&b, ", and %s items before the first epoch, as stated", figures.Grouped(p.Before))
+	}
+	fmt.Fprintf(&b, ": %s visits count", figures.Grouped(p.Visited))
+	if p.Void > 0 {
+		fmt.Fprintf(&b, ", and %s are void, since the run went on from before", figures.Grouped(p.Void))
+	}
+	if p.Lives > 1 {
+		fmt.Fprintf(&b, "; it was trained in %d parts", p.Lives)
+	}
+	return b.String()
+}
+
+// Conclude returns what the log proves. going says that a process trains the run now.
+func (v *Verifier) Conclude(going bool) (*Verified, error) {
+	r := &Verified{Verified: true, Ended: v.ended, Events: v.events, Proofs: []Proof{}}
+	if v.broken != nil {
+		return nil, v.broken
+	}
+	if len(v.proofs) == 0 {
+		return nil, &fault{v.lines, errors.New("the log does not state what is to be visited")}
+	}
+	for _, p := range v.proofs {
+		if p.unproved != nil {
+			return nil, p.unproved
+		}
+		a := p.Account()
+		r.Proofs = append(r.Proofs, Proof{p.fold, a.Splits, a.Items, a.Epochs, a.Visited, a.Before, a.Begun, a.Void, a.Lives})
+		if p.fold > 0 && p.ended {
+			r.Ended = string(event.Finished)
+		} else if p.fold > 0 {
+			r.Ended = ""
+		}
+	}
+	if r.Ended == "" && !going {
+		return nil, &fault{v.lines, errors.New("the log ends here without the end of the run: its process was killed, or lines were cut off")}
+	}
+	return r, nil
+}

@@ -1,0 +1,78 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"bellows"
+	"bellows/model"
+	"bellows/run/event"
+)
+
+// ownFiles are the names that every run writes, its model's apart.
+var ownFiles = []string{recordFile, event.File, metricsFile, imageFile, OutputFile, checkpointFolder}
+
+// mayBeOfModel are the names that a model's files may have (model.IDs), which nobody knows before it is trained.
+var mayBeOfModel = regexp.MustCompile(`^(model\.safetensors|manifest\.json|[a-z][a-z0-9_]*\.txt)(\.next)?(\.partial)?$`)
+
+// strangersShown is how many files of others an error names.
+const strangersShown = 3
+
+// yield refuses a folder that holds what is not this run's: an unfinished run or a model of another command, which --fresh gives up,
+// or files of nobody's, beside which --fresh trains where none of them could be in the way. r is the folder's record, nil
+// when there is none.
+func (f *Folder) yield(r *runFile, fresh bool) error {
+	entries, err := os.ReadDir(f.Dir)
+	if err != nil {
+		return cannotMake(f.Dir, err)
+	}
+	held := model.FilesIn(f.Dir)
+	var strange, blocking []string
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") || r != nil && ownOf(name) || slices.Contains(held, name) {
+			continue // hidden files are in nobody's way
+		}
+		strange = append(strange, name)
+		if slices.Contains(ownFiles, name) || mayBeOfModel.MatchString(name) {
+			blocking = append(blocking, name)
+		}
+	}
+	const another = "give --out another folder"
+	switch {
+	case len(blocking) > 0:
+		return f.refuse(another+", or move them away",
+			"it holds files that are no run's, and that a run may write: %s", some(blocking))
+	case fresh:
+		return nil
+	case r != nil && r.State != done:
+		return f.refuse(another+", or add --fresh to give that run up",
+			"it holds an unfinished run of another command or of data that has changed since")
+	case r != nil || len(held) > 0:
+		return f.refuse(another+", or add --fresh to replace it",
+			"it holds the model of another command or of data that has changed since")
+	case len(strange) > 0:
+		return f.refuse(another+", or add --fresh to train beside them", "it holds files that are no run's: %s", some(strange))
+	}
+	return nil
+}
+
+// ownOf says whether a run writes a file of that name, or leaves it when it is cut short.
+func ownOf(name string) bool {
+	return name == PageFile || slices.Contains(ownFiles, name) || strings.HasSuffix(name, ".next") && mayBeOfModel.MatchString(name)
+}
+
+func (f *Folder) refuse(hint, format string, args ...any) error {
+	return &bellows.Error{Kind: bellows.Refused, Op: "use run folder", Subject: f.Dir, Err: fmt.Errorf(format, args...), Hint: hint}
+}
+
+// some names the first of a list, and counts the rest.
+func some(names []string) string {
+	if len(names) <= strangersShown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:strangersShown], ", "), len(names)-strangersShown)
+}
