@@ -2,8 +2,8 @@ package scores
 
 import (
 	"bellows/app"
-	"bellows/cli/internal/strangers"
 	"bellows/data"
+	"bellows/serve/oov"
 )
 
 // Flow is an examination of rows that come block by block.
@@ -17,7 +17,7 @@ type Flow struct {
 	counting app.Counting
 
 	rows    int64
-	unknown strangers.Count
+	unknown oov.Counter
 }
 
 // Begin begins to examine by the metrics asked for, or by those that the application finds fit; as many blocks are scored at a time as slots. It is nil where
@@ -54,7 +54,7 @@ func (f *Flow) Take(b *data.Block) error {
 		}
 	}
 	defer back()
-	strange := strangers.Of(desk, b.Set, true)
+	strange := oov.CountBlock(desk, b.Set, true)
 	score, err := f.counting.Scorer(desk, b.Set)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (f *Flow) Take(b *data.Block) error {
 func (f *Flow) Rows() int64 { return f.rows }
 
 // Unknown is what in the rows the model does not know, by what it is; without zeros.
-func (f *Flow) Unknown() map[string]int64 { return f.unknown.All() }
+func (f *Flow) Unknown() map[string]int64 { return f.unknown.Totals() }
 
 // Examination is what there is to tell of the rows.
 func (f *Flow) Examination() (*app.Examination, error) { return f.counting.Examination() }

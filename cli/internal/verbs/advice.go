@@ -8,10 +8,10 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/strangers"
 	"bellows/data"
 	"bellows/figures"
 	"bellows/run/datafiles"
+	"bellows/serve/oov"
 )
 
 // doubt says what may be wrong with the model or its figures: people read it now, programs in the last JSON line.
@@ -69,7 +69,7 @@ func (t *training) unscored(err error) {
 
 // strange warns of test rows with what the training data do not have: their score is not that of those that the model knows.
 func (t *training) strange() {
-	if parts := strangers.Listed(t.inputs.unknown); len(parts) > 0 {
+	if parts := oov.Describe(t.inputs.unknown); len(parts) > 0 {
 		t.doubt("unknown to the model in the test rows: %s", strings.Join(parts, ", "))
 	}
 }

@@ -18,13 +18,13 @@ import (
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/stage"
-	"bellows/cli/internal/strangers"
 	"bellows/core/audit"
 	"bellows/core/visits"
 	"bellows/figures"
 	"bellows/node"
 	"bellows/run"
 	"bellows/run/event"
+	"bellows/serve/oov"
 	"bellows/train"
 )
 
@@ -281,7 +281,7 @@ func (v *validation) conclude() error {
 	r := v.result()
 	v.table.Line("mean", r.Metrics)
 	v.table.Line("±", r.Deviations)
-	if parts := strangers.Listed(v.unknown); len(parts) > 0 {
+	if parts := oov.Describe(v.unknown); len(parts) > 0 {
 		v.doubt("unknown to the models that had to answer for them, in all folds: %s", strings.Join(parts, ", "))
 	}
 	if r.Baseline != nil {

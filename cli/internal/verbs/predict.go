@@ -5,15 +5,15 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/cli/internal/predicting"
 	"bellows/cli/internal/stage"
 	"bellows/data"
 	"bellows/figures"
+	"bellows/serve/predictions"
 
 	"github.com/spf13/cobra"
 )
 
-// predictReport is the last line of `predict --json`; before it comes a line per row, see package predicting.
+// predictReport is the last line of `predict --json`; before it comes a line per row, see package predictions.
 type predictReport struct {
 	Model   string           `json:"model"`
 	App     string           `json:"app"`
@@ -51,7 +51,7 @@ func (c *Tool) predict(q *question, names bool, out string) error {
 		return err
 	}
 	defer to.Close()
-	run := predicting.New(q.predictor, to, c.JSON, runtime.GOMAXPROCS(0))
+	run := predictions.NewWriter(q.predictor, to, c.JSON, runtime.GOMAXPROCS(0))
 	if names && !c.JSON {
 		if err := run.Names(q.model.App); err != nil {
 			return err
@@ -77,10 +77,10 @@ func (c *Tool) predict(q *question, names bool, out string) error {
 }
 
 // outlet is where predictions go.
-func (c *Tool) outlet(q *question, out string) (*predicting.Outlet, error) {
+func (c *Tool) outlet(q *question, out string) (*predictions.Outlet, error) {
 	if out == "" {
 		q.stages.Live.Yield()
-		return predicting.To(c.Console), nil
+		return predictions.NewOutlet(c.Console), nil
 	}
-	return predicting.Create(out, q.files)
+	return predictions.Create(out, q.files)
 }

@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/serving"
 	"bellows/cli/internal/stage"
+	"bellows/serve"
 
 	"github.com/spf13/cobra"
 )
@@ -13,7 +13,7 @@ import (
 func (c *Tool) serveModelCommand() *cobra.Command {
 	one := c.sample(0)
 	var flags readOptions
-	limits, listen := serving.Default(), "127.0.0.1:8080"
+	limits, listen := serve.Default(), "127.0.0.1:8080"
 	cmd := &cobra.Command{
 		Use:   "serve-model MODEL",
 		Short: "Answer questions for predictions over HTTP",
@@ -43,24 +43,24 @@ func (c *Tool) serveModelCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *Tool) serveModel(cmd *cobra.Command, name string, flags readOptions, limits serving.Limits, listen string) error {
-	open := func() (*serving.Opened, error) {
+func (c *Tool) serveModel(cmd *cobra.Command, name string, flags readOptions, limits serve.Limits, listen string) error {
+	open := func() (*serve.Opened, error) {
 		q := &question{name: name, ctx: cmd.Context(), stages: &stage.Stages{}}
 		if err := c.openModel(q, flags); err != nil {
 			return nil, err
 		}
-		return &serving.Opened{Model: q.model, Predictor: q.predictor, Kind: q.kind, Options: q.opt}, nil
+		return &serve.Opened{Model: q.model, Predictor: q.predictor, Kind: q.kind, Options: q.opt}, nil
 	}
-	l, near, err := serving.Listen(listen)
+	l, near, err := serve.Listen(listen)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	if !near {
-		c.Talk("whoever reaches %s may ask the model", serving.Address(l))
+		c.Talk("whoever reaches %s may ask the model", serve.Address(l))
 	}
 	var lost error
-	server, err := serving.New(name, limits, near, open, func(e serving.Event) {
+	server, err := serve.New(name, limits, near, open, func(e serve.Event) {
 		c.Talk("%s", e.Sentence)
 		lost = cmp.Or(lost, c.Object(e))
 	})

@@ -1,4 +1,4 @@
-package serving
+package serve
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"bellows/app"
-	"bellows/cli/internal/predicting"
 	"bellows/data"
 	"bellows/model"
+	"bellows/serve/predictions"
 )
 
 // Opened is a model that was opened and found whole.
@@ -42,7 +42,7 @@ type Served struct {
 type desk struct {
 	predictor app.Predictor
 	text      bytes.Buffer
-	objects   predicting.Objects
+	objects   predictions.Objects
 }
 
 // newServed makes ready for questions of so many rows at most, which bounds also what a header in one of them may promise.
@@ -60,10 +60,10 @@ func newServed(name string, of *Opened, rows int, now time.Time) (*Served, error
 		s.fields = named.Fields()
 	}
 	if shared, ok := of.Predictor.(app.Shared); ok {
-		s.spare.New = func() any { return &desk{predictor: shared.Share(), objects: predicting.NewObjects(s.fields)} }
+		s.spare.New = func() any { return &desk{predictor: shared.Share(), objects: predictions.NewObjects(s.fields)} }
 	} else {
 		s.only = make(chan *desk, 1)
-		s.only <- &desk{predictor: of.Predictor, objects: predicting.NewObjects(s.fields)}
+		s.only <- &desk{predictor: of.Predictor, objects: predictions.NewObjects(s.fields)}
 	}
 	return s, nil
 }

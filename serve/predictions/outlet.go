@@ -1,4 +1,4 @@
-package predicting
+package predictions
 
 import (
 	"errors"
@@ -24,8 +24,8 @@ type Outlet struct {
 // partial is what the name of a file ends in that is not whole.
 const partial = ".partial"
 
-// To is an outlet to a stream, whose errors are as they are.
-func To(out io.Writer) *Outlet { return &Outlet{Writer: out} }
+// NewOutlet returns an outlet to a stream, whose errors it passes on unchanged.
+func NewOutlet(out io.Writer) *Outlet { return &Outlet{Writer: out} }
 
 // Create is an outlet to a file, which must not be one of the inputs. Errors are of kind CannotWrite, or Usage.
 func Create(name string, inputs []string) (*Outlet, error) {

@@ -1,10 +1,11 @@
-// Package strangers counts what in rows a model does not know, where rows come block by block.
+// Package oov counts values in rows that are out of the vocabulary of a model: words, features, users and the like that it has not
+// seen in training. Rows come block by block.
 //
-// The caller's duties, in order: Of for each block, on any goroutine, with a predictor that nobody else has; Add, one goroutine at a time; All when the
-// last block was added. What has names counts once however many blocks have it.
+// The caller's duties, in order: CountBlock for each block, on any goroutine, with a predictor that no other goroutine uses; Counter.Add, one
+// goroutine at a time; Counter.Totals after the last block. A value with a name counts once, even if several blocks have it.
 //
 // The package refuses to keep names: it keeps their hashes.
-package strangers
+package oov
 
 import (
 	"hash/maphash"
@@ -16,17 +17,17 @@ import (
 	"bellows/figures"
 )
 
-// Some are what a model does not know of a block's rows: how many, and of what has names also these.
-type Some struct {
+// A Block has the counts of one block, and the hashes of the names of values that have names.
+type Block struct {
 	counts map[string]int64
 	names  map[string][]uint64 // hashes
 }
 
 var nameSeed = maphash.MakeSeed()
 
-// Of is what the predictor's model does not know of a block; labelled says whether the rows have what is predicted.
-func Of(p app.Predictor, set *data.Set, labelled bool) *Some {
-	s := &Some{}
+// CountBlock counts what the predictor's model does not know of a block. labelled says whether the rows have labels.
+func CountBlock(p app.Predictor, set *data.Set, labelled bool) *Block {
+	s := &Block{}
 	of, ok := p.(app.Stranger)
 	if !ok {
 		return s
@@ -41,14 +42,14 @@ func Of(p app.Predictor, set *data.Set, labelled bool) *Some {
 	return s
 }
 
-// Count adds up what blocks have.
-type Count struct {
+// A Counter adds up the counts of blocks.
+type Counter struct {
 	unknown map[string]int64
 	met     map[string]*distinct // by what they are: names
 }
 
 // Add adds a block.
-func (c *Count) Add(s *Some) {
+func (c *Counter) Add(s *Block) {
 	if c.unknown == nil {
 		c.unknown, c.met = map[string]int64{}, map[string]*distinct{}
 	}
@@ -65,8 +66,8 @@ func (c *Count) Add(s *Some) {
 	}
 }
 
-// All is how many there are by what they are; without zeros.
-func (c *Count) All() map[string]int64 {
+// Totals returns the counts by sort of value, without zeros.
+func (c *Counter) Totals() map[string]int64 {
 	all := map[string]int64{}
 	maps.Copy(all, c.unknown)
 	for what, names := range c.met {
@@ -76,8 +77,8 @@ func (c *Count) All() map[string]int64 {
 	return all
 }
 
-// Most bounds the names of one sort that are told apart, and so memory: of more, this number is the answer.
-const Most = 1 << 22
+// maxNames bounds the names of one sort that are told apart, and so memory. It is the count where there are more.
+const maxNames = 1 << 22
 
 // distinct counts names, each once, by their hashes: two of 4 million have one hash with a chance of 5e-7.
 type distinct struct{ seen map[uint64]struct{} }
@@ -87,7 +88,7 @@ func (d *distinct) add(hashes []uint64) {
 		d.seen = map[uint64]struct{}{}
 	}
 	for _, h := range hashes {
-		if len(d.seen) == Most {
+		if len(d.seen) == maxNames {
 			return
 		}
 		d.seen[h] = struct{}{}
@@ -96,8 +97,8 @@ func (d *distinct) add(hashes []uint64) {
 
 func (d *distinct) count() int64 { return int64(len(d.seen)) }
 
-// Listed returns counts of what is unknown in words, those of 0 left out.
-func Listed(counts map[string]int64) (parts []string) {
+// Describe returns counts in words, without zeros.
+func Describe(counts map[string]int64) (parts []string) {
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		if n := counts[what]; n > 0 {
 			parts = append(parts, figures.Grouped(n)+" of "+what)

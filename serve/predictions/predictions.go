@@ -1,10 +1,10 @@
-// Package predicting writes the predictions of a model, block by block as rows are read: in the order of the rows, as text or as JSON lines.
+// Package predictions writes the predictions of a model, block by block as rows are read: in the order of the rows, as text or as JSON lines.
 //
-// The caller's duties, in order: New with the model's predictor; Names where text is to begin with the names of the fields; give Take to
+// The caller's duties, in order: NewWriter with the model's predictor; Names where text is to begin with the names of the fields; give Take to
 // data.Stream, which calls it on several goroutines; and ask Rows and Unknown when the stream has ended.
 //
 // The package refuses to write part of a block: what stands in the output is of the first rows, each whole, and of none behind.
-package predicting
+package predictions
 
 import (
 	"bytes"
@@ -14,17 +14,17 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/strangers"
 	"bellows/data"
+	"bellows/serve/oov"
 )
 
-// Predictions is those of one input, on their way out.
+// A Writer writes the predictions for one input.
 //
 // A block of rows is predicted by a predictor that nobody else has, into memory that the next block uses again; in its turn it is written. So a
 // predictor is never held by who waits for a turn: with a single one that could be waited for by the block whose turn it is.
 //
 // Lock: what stands below unknown is written by who has the turn alone.
-type Predictions struct {
+type Writer struct {
 	out    io.Writer
 	fields app.Fields // behind the prediction; none without names
 	json   bool
@@ -32,7 +32,7 @@ type Predictions struct {
 	spare  sync.Pool // of *page
 
 	rows    int64
-	unknown strangers.Count
+	unknown oov.Counter
 }
 
 // page is a block's predictions while they are made.
@@ -41,10 +41,10 @@ type page struct {
 	json Objects      // the same as JSON lines
 }
 
-// New begins to write predictions to out; as JSON lines where json is set. As many blocks are predicted at a time as slots, if the application's
+// NewWriter begins to write predictions to out; as JSON lines where json is set. As many blocks are predicted at a time as slots, if the application's
 // predictors can be shared, else one.
-func New(p app.Predictor, out io.Writer, json bool, slots int) *Predictions {
-	r := &Predictions{out: out, json: json}
+func NewWriter(p app.Predictor, out io.Writer, json bool, slots int) *Writer {
+	r := &Writer{out: out, json: json}
 	if named, ok := p.(app.Named); ok {
 		r.fields = named.Fields()
 	}
@@ -64,7 +64,7 @@ func New(p app.Predictor, out io.Writer, json bool, slots int) *Predictions {
 }
 
 // Names writes a first line that names the fields. It is an error of kind Usage where they name themselves.
-func (r *Predictions) Names(application string) error {
+func (r *Writer) Names(application string) error {
 	header := "prediction"
 	if r.fields.Of != "" {
 		if r.fields.Names == nil {
@@ -77,15 +77,15 @@ func (r *Predictions) Names(application string) error {
 }
 
 // Take predicts the rows of a block and writes them in its turn.
-func (r *Predictions) Take(b *data.Block) error {
+func (r *Writer) Take(b *data.Block) error {
 	p := r.spare.Get().(*page)
 	defer r.spare.Put(p)
 	p.text.Reset()
 	desk := <-r.desks
 	err := desk.Predict(b.Set, &p.text)
-	var strange *strangers.Some
+	var strange *oov.Block
 	if err == nil {
-		strange = strangers.Of(desk, b.Set, false)
+		strange = oov.CountBlock(desk, b.Set, false)
 	}
 	r.desks <- desk
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *Predictions) Take(b *data.Block) error {
 }
 
 // Rows is how many rows have been written.
-func (r *Predictions) Rows() int64 { return r.rows }
+func (r *Writer) Rows() int64 { return r.rows }
 
 // Unknown is what in the rows the model does not know, by what it is; without zeros.
-func (r *Predictions) Unknown() map[string]int64 { return r.unknown.All() }
+func (r *Writer) Unknown() map[string]int64 { return r.unknown.Totals() }

@@ -1,4 +1,4 @@
-package predicting
+package predictions
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package predicting
+package predictions
 
 import (
 	"bytes"
@@ -82,7 +82,7 @@ func TestOrderIsThatOfRows(t *testing.T) {
 	shared := &doubler{line: twice}
 	for name, p := range map[string]app.Predictor{"shared": shared, "alone": alone{shared}} {
 		var out bytes.Buffer
-		r := New(p, &out, false, 4)
+		r := NewWriter(p, &out, false, 4)
 		if _, err := data.Stream(context.Background(), []string{"-"}, data.Ratings, data.Options{Stdin: strings.NewReader(text), Workers: 4}, r.Take); err != nil {
 			t.Fatal(name, err)
 		}
@@ -113,7 +113,7 @@ func TestRowsCostNoAllocation(t *testing.T) {
 	const rows = 200_000
 	text := strings.Repeat("-1 3:1 11:1 14:1 19:1 39:1 42:1 55:1 64:1 67:1 73:1 75:1 76:1 80:1 83:1\n", rows)
 	for _, json := range []bool{false, true} {
-		r := New(p, io.Discard, json, 2)
+		r := NewWriter(p, io.Discard, json, 2)
 		opt.Stdin = strings.NewReader(text)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -193,7 +193,7 @@ func TestWrongLinesAreABug(t *testing.T) {
 	t.Parallel()
 	p := &doubler{line: func(*doubler, *data.Set, int) string { return "1\n2" }}
 	var out bytes.Buffer
-	r := New(p, &out, false, 1)
+	r := NewWriter(p, &out, false, 1)
 	_, err := data.Stream(context.Background(), []string{"-"}, data.Ratings, data.Options{Stdin: strings.NewReader("u i 1\n")}, r.Take)
 	if bellows.KindOf(err) != bellows.Bug || out.Len() > 0 {
 		t.Errorf("%v: %q", err, out.String())

@@ -1,4 +1,4 @@
-package serving
+package serve
 
 import (
 	"bytes"
