@@ -13,10 +13,10 @@ import (
 
 	"bellows"
 	"bellows/api"
-	"bellows/cli/internal/cluster"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/watch"
+	"bellows/cluster"
 	"bellows/figures"
 
 	"github.com/spf13/cobra"

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"bellows"
-	"bellows/cli/internal/cluster"
 	"bellows/cli/internal/line"
+	"bellows/cluster"
 	"bellows/port/registry"
 	"bellows/port/registry/etcd"
 	"bellows/port/registry/file"

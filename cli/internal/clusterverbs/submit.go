@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/cli/internal/cluster"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
+	"bellows/cluster"
 	"bellows/figures"
 
 	"github.com/spf13/cobra"
@@ -98,7 +98,7 @@ func Submit(ctx context.Context, c *screen.Console, apps []string, w Where, app,
 		return err
 	}
 	if !away {
-		request.Terminal = c.Terminal()
+		request.Terminal = (*cluster.Terminal)(c.Terminal())
 	}
 	if away && out == "" {
 		if err := t.name(ctx, client, &request, prefix); err != nil {

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"sync"
 
-	"bellows/cli/internal/nodenames"
 	"bellows/cli/internal/screen"
+	"bellows/cluster/nodenames"
 	"bellows/run"
 	"bellows/run/board"
 	"bellows/run/event"

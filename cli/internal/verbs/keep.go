@@ -27,7 +27,7 @@ func (t *training) keep(opt *node.Options) error {
 	if opt.Checkpoints, err = t.folder.Checkpoints(every); err == nil {
 		opt.Checkpoints.OnCut = func(c node.Checkpoint) {
 			t.journal.tell(event.OfCheckpoint(c))
-			t.Cut()
+			t.ReportCheckpoint()
 		}
 	}
 	return err

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"bellows/api"
-	"bellows/cli/internal/lives"
-	"bellows/cli/internal/nodenames"
+	"bellows/cluster/nodenames"
+	"bellows/cluster/recovery"
 	"bellows/run/event"
 )
 
@@ -24,8 +24,8 @@ func (t *training) lookAt(ctx context.Context) (api.Progress, error) {
 }
 
 // recoveries returns the costs of deaths, with the names of the nodes in the cluster.
-func (t *training) recoveries() []lives.Recovery {
-	list := append([]lives.Recovery{}, t.Recoveries...)
+func (t *training) recoveries() []recovery.Restart {
+	list := append([]recovery.Restart{}, t.Recoveries...)
 	for i := range list {
 		list[i].Rollback = event.Event{Rollback: list[i].Rollback}.Renamed(t.names().Text).Rollback
 	}

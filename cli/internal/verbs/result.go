@@ -12,13 +12,13 @@ import (
 	"strings"
 
 	"bellows"
-	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/lives"
 	"bellows/cli/internal/memory"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/stage"
 	"bellows/cli/internal/version"
+	"bellows/cluster/lead"
+	"bellows/cluster/recovery"
 	"bellows/figures"
 	"bellows/model"
 	"bellows/node"
@@ -49,7 +49,7 @@ type result struct {
 	Memory            *memory.Use        `json:"memory,omitempty"` // nil where it is unknown
 	Audit             run.Audit          `json:"audit"`
 	Reconfigurations  []any              `json:"reconfigurations"`
-	Recoveries        []lives.Recovery   `json:"recoveries"`
+	Recoveries        []recovery.Restart `json:"recoveries"`
 	Missing           int                `json:"missing"`  // values of DATA that are missing
 	Warnings          []string           `json:"warnings"` // what may be wrong with the model or with its figures
 	Interrupted       bool               `json:"interrupted"`

@@ -7,7 +7,7 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/lives"
+	"bellows/cluster/recovery"
 	"bellows/figures"
 	"bellows/node"
 	"bellows/node/launch"
@@ -27,7 +27,7 @@ func (t *training) rollBack(ctx context.Context, res *node.Result, lost error) b
 	if res != nil {
 		since = res.Since
 	}
-	if !t.May(since) {
+	if !t.CanRollBack(since) {
 		t.Talk("the run was rolled back %d times in a row without a new checkpoint, and is not again", t.InRow)
 		return false
 	}
@@ -50,7 +50,7 @@ func (t *training) again(ctx context.Context, lost error, since node.Since) erro
 	if t.folder.Saved != nil {
 		t.saved = t.folder.GoOn(context.Background())
 	}
-	e := t.Rolled(t.folder, t.Cause(launch.Sentence(lost)), t.anew(), since)
+	e := t.RolledBack(t.folder, t.Cause(launch.Sentence(lost)), t.anew(), since)
 	t.passed()
 	t.journal.tell(e)
 	read := t.inputs.seconds
@@ -68,7 +68,7 @@ func (t *training) again(ctx context.Context, lost error, since node.Since) erro
 	}
 	t.journal.tell(stated)
 	t.journal.board.GoesOn(t.folder.Before.Seconds)
-	lives.Base(t.journal.board, t.folder)
+	recovery.ShowCheckpoint(t.journal.board, t.folder)
 	t.epochs = t.life()
 	return nil
 }
@@ -98,7 +98,7 @@ func (t *training) anew() string {
 // takeUp tells that an unfinished run is taken up: by the same command, or in the place of a process of the cluster that was lost.
 func (t *training) takeUp() {
 	t.passed()
-	e, lost := t.TookOver(t.folder)
+	e, lost := t.Takeover(t.folder)
 	if !lost {
 		e = event.Event{Kind: event.Resumed, Model: t.folder.Dir, Sentence: t.resumedSentence()}
 	}

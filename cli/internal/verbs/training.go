@@ -16,17 +16,17 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/app"
-	"bellows/cli/internal/cluster"
 	"bellows/cli/internal/clusterverbs"
 	"bellows/cli/internal/counted"
-	"bellows/cli/internal/lead"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/lives"
 	"bellows/cli/internal/memory"
 	"bellows/cli/internal/pause"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/stage"
 	"bellows/cli/internal/version"
+	"bellows/cluster"
+	"bellows/cluster/lead"
+	"bellows/cluster/recovery"
 	"bellows/core/tally"
 	"bellows/core/visits"
 	"bellows/data"
@@ -75,7 +75,7 @@ type training struct {
 	epochs  *epochs
 	// Run.
 	unwritten error // why the folder could not be begun
-	lives.Lives
+	recovery.Recovery
 	unstored error // why what was trained is in another folder; nil: it is in its own
 	// At any time.
 	warnings []string
@@ -98,8 +98,8 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 			return err
 		}
 		defer l.Close()
-		c.Remote = l.Terminal
-		if lives.Over(l) {
+		c.Remote = (*screen.Terminal)(l.Terminal)
+		if recovery.Finished(l) {
 			return c.finish(l)
 		}
 		var end context.CancelFunc
@@ -223,7 +223,7 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	}
 	t.Lead = t.opt.cluster.lead
 	if t.folder, err = t.Claim(ctx, request, t.Talk); err == nil {
-		err = t.There(t.folder, t.opt.checkpoint != run.NoCheckpoints)
+		err = t.CheckRunExists(t.folder, t.opt.checkpoint != run.NoCheckpoints)
 	}
 	if err == nil && t.Apart(t.folder) {
 		err = t.refit(ctx)
@@ -232,7 +232,7 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	if err != nil {
 		return err
 	}
-	told, err := t.GoesOnFrom(t.folder)
+	told, err := t.ReadEarlierLog(t.folder)
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	}
 	board := board.New(api.Status{Job: filepath.Base(whole), App: t.about.Name, PID: os.Getpid(),
 		Model: t.folder.Dir, Started: t.began}, before, t.lookAt)
-	lives.Base(board, t.folder)
+	recovery.ShowCheckpoint(board, t.folder)
 	t.journal = &journal{console: t.Console, table: table, log: t.folder.Log, board: board, names: t.names()}
 	t.folder.Output.Name = t.names().Text
 	t.epochs = t.life()
@@ -334,7 +334,7 @@ func (t *training) run(ctx context.Context) error {
 	defer board.Close()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	go t.Tell(ctx, board)
+	go t.NotifyManager(ctx, board)
 	res, err := t.drive(ctx, giveUp)
 	for t.rollBack(ctx, res, err) {
 		res, err = t.drive(ctx, giveUp)
@@ -399,7 +399,7 @@ func (t *training) started(nodes []api.Node, giveUp context.CancelCauseFunc) {
 	if t.folder.Live {
 		t.takeUp()
 	}
-	t.GoesOn()
+	t.Resumed()
 	if t.unwritten = t.journal.begin(t.folder); t.unwritten != nil {
 		giveUp(t.unwritten)
 	}

@@ -1,0 +1,111 @@
+package lead
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"bellows"
+	"bellows/cluster"
+	"bellows/node/launch"
+)
+
+// Following is what a process needs that leads a job in the place of one that was killed, while its nodes go on.
+type Following struct {
+	Succession json.RawMessage   // as that one has told it (Succeed)
+	Processes  []cluster.Process // of the nodes
+	Units      int64             // that count since the last checkpoint, as far as the manager knows
+	Seconds    float64           // of training since then, likewise
+}
+
+// Follows is what the process that led the job before has left, whose nodes go on; nil: this one begins another life of the job.
+func (l *Lead) Follows() *launch.Succession { return l.succession }
+
+// Succeed tells the manager what another process needs that is to lead the job in the place of this one.
+func (l *Lead) Succeed(s launch.Succession) {
+	if text, err := json.Marshal(s); err == nil { // else nobody can follow
+		_ = l.session.Send(cluster.Message{Succession: text}) // a manager that has gone is noticed otherwise
+	}
+}
+
+// inherit takes what the process before has left.
+func (l *Lead) inherit() error {
+	f := l.Following
+	if f == nil {
+		return nil
+	}
+	l.succession = &launch.Succession{}
+	if err := json.Unmarshal(f.Succession, l.succession); err != nil {
+		return err
+	}
+	for _, o := range f.Processes {
+		if o.Member < 1 {
+			return errors.New("a process is of no node")
+		}
+		p := &remote{lead: l, number: o.Number, node: o.Node, member: bellows.NodeID(o.Member), pid: o.PID, answer: make(chan []byte, 1), over: make(chan struct{})}
+		l.processes[p.number], l.at[p.node] = p, p
+		l.Names.Set(p.member, p.node)
+		l.started(p.member, p.node)
+		l.drawn = max(l.drawn, p.number)
+	}
+	return nil
+}
+
+// Adopt are the processes of nodes that have gone on, by node. What they write to standard error goes to output from now on.
+func (l *Lead) Adopt(output func(bellows.NodeID) io.Writer) map[bellows.NodeID]launch.Process {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := map[bellows.NodeID]launch.Process{}
+	for _, p := range l.processes {
+		list[p.member] = p
+		p.keep(output(p.member))
+	}
+	return list
+}
+
+// keep says where it goes what the process writes.
+func (p *remote) keep(to io.Writer) {
+	p.mu.Lock()
+	p.output = to
+	early := p.early
+	p.early = nil
+	p.mu.Unlock()
+	_, _ = to.Write(early) // what cannot be kept is no reason to end a job
+}
+
+// earlyMost is how many bytes are kept of what a process writes before anybody has said where that goes.
+const earlyMost = 64 << 10
+
+// wrote passes on what the process has written.
+func (p *remote) wrote(b []byte) {
+	p.mu.Lock()
+	to := p.output
+	if to == nil && len(p.early) < earlyMost {
+		p.early = append(p.early, b...)
+	}
+	p.mu.Unlock()
+	if to != nil {
+		_, _ = to.Write(b) // what cannot be kept is no reason to end a job
+	}
+}
+
+// dismissWithin is how long a process may take to end that is told to.
+const dismissWithin = 3 * time.Second
+
+// Dismiss ends the processes of nodes that have gone on, where the job cannot go on with them.
+func (l *Lead) Dismiss() {
+	l.mu.Lock()
+	list := slices.Collect(maps.Values(l.processes))
+	l.mu.Unlock()
+	for _, p := range list {
+		p.End()
+	}
+	for _, p := range list {
+		late := time.AfterFunc(dismissWithin, p.Kill)
+		<-p.over
+		late.Stop()
+	}
+}

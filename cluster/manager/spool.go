@@ -1,0 +1,303 @@
+package manager
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"bellows"
+	"bellows/cluster"
+	"bellows/figures"
+)
+
+// spool is what a job writes, in order, kept in a file without a name, for whoever follows it: a watcher that is slow, or gone, holds nobody up.
+//
+// Invariant: a write by the job never fails. If the disk does not take the output, a sentence in its place states how much is lost and why. The exit code needs no disk (TestFullDiskLosesOnlyOutput).
+//
+// Rejected: keeping such output in memory, since a job may write any amount; and blocking the job until the disk has room.
+//
+// Lock: mu, of all below it. The file is appended to under it, and read without: bytes below size do not change.
+type spool struct {
+	file *os.File // nil: the disk had no room for it
+
+	mu     sync.Mutex
+	size   int64
+	lost   int64         // bytes that the disk did not take and that no notice in the file counts yet
+	why    error         // the error of the last write; nil: it succeeded
+	more   chan struct{} // closed when there is more, or the end
+	exit   *int          // the job's exit code; nil: it has none yet
+	ended  bool
+	closed bool
+	full   bool
+	line   []byte // of the standard output, that has no end yet; it is kept back where no screen shows it
+	event  uint64 // the last that was written there; the largest number: the last line was
+}
+
+// spoolMost is how many bytes of output are kept; what comes after them is dropped, and that is said.
+const spoolMost = 256 << 20
+
+// newSpool makes the file. A disk without room for it costs the output, and is no error.
+func newSpool(folder string) (*spool, error) {
+	f, err := os.CreateTemp(folder, ".output-*")
+	if err == nil {
+		err = os.Remove(f.Name())
+	}
+	s := &spool{file: f, more: make(chan struct{})}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		s.file = nil
+		return s, nil
+	}
+	if err != nil {
+		return nil, bellows.Errorf(bellows.CannotWrite, "make", "a file for the job's output", "%w", err)
+	}
+	return s, nil
+}
+
+// append adds a frame.
+func (s *spool) append(f cluster.Frame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.ended || s.full {
+		return
+	}
+	line := encoded(f)
+	if s.size+int64(len(line)) > spoolMost {
+		s.full = true
+		line = encoded(cluster.Frame{Err: []byte("\nthe job's output after this is not kept: it is longer than 256 MiB\n")})
+	}
+	text := append(s.notice(), line...)
+	if s.why = s.write(text); s.why != nil {
+		s.lost += int64(len(f.Out) + len(f.Err))
+		return
+	}
+	s.size, s.lost = s.size+int64(len(text)), 0
+	s.changed()
+}
+
+// encoded returns a frame as a line.
+func encoded(f cluster.Frame) []byte {
+	line, err := json.Marshal(f)
+	if err != nil {
+		panic(err) // bytes and a number
+	}
+	return append(line, '\n')
+}
+
+// write writes at the end of the file.
+func (s *spool) write(text []byte) error {
+	if s.file == nil {
+		return syscall.ENOSPC
+	}
+	_, err := s.file.WriteAt(text, s.size)
+	return err
+}
+
+// notice returns the frame that reports lost output which the file does not report yet; nil: none was lost. Its caller holds the lock.
+func (s *spool) notice() []byte {
+	if s.lost == 0 {
+		return nil
+	}
+	return encoded(cluster.Frame{Err: fmt.Appendf(nil, "\n%s of the job's output were lost here; the job itself continues: write output: %v; make room on the disk with the cluster's state folder\n",
+		figures.Bytes(uint64(s.lost)), bellows.Pathless(s.why))})
+}
+
+// changed wakes the followers. Its caller holds the lock.
+func (s *spool) changed() {
+	close(s.more)
+	s.more = make(chan struct{})
+}
+
+// stream is one of the two streams of a job.
+type stream struct {
+	*spool
+	out   bool
+	lines bool // it is passed on in whole lines
+}
+
+// writer is a stream. On a screen all is shown at once; else the standard output comes in whole lines, so that none is told in part whose writer is killed.
+func (s *spool) writer(out, screen bool) io.Writer { return stream{s, out, out && !screen} }
+
+func (s stream) Write(b []byte) (int, error) {
+	f := cluster.Frame{Err: b}
+	if s.out {
+		f = cluster.Frame{Out: b}
+	}
+	if s.lines {
+		if f.Out = s.whole(b); f.Out == nil {
+			return len(b), nil
+		}
+	}
+	s.append(f)
+	return len(b), nil
+}
+
+// lineMost is how long a line may be that is kept back.
+const lineMost = 1 << 20
+
+// whole are the lines that have ended with b, and takes note of the last event among them.
+func (s *spool) whole(b []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line = append(s.line, b...)
+	at := bytes.LastIndexByte(s.line, '\n') + 1
+	if at == 0 && len(s.line) < lineMost {
+		return nil
+	}
+	if at == 0 {
+		at = len(s.line)
+	}
+	lines := s.line[:at:at]
+	s.line = bytes.Clone(s.line[at:])
+	for line := range bytes.Lines(lines) {
+		var e struct {
+			Seq uint64 `json:"seq"`
+		}
+		switch {
+		case bytes.HasPrefix(line, []byte(`{"seq":`)) && json.Unmarshal(line, &e) == nil:
+			s.event = e.Seq
+		case bytes.HasPrefix(line, []byte(`{"app":`)): // the last
+			s.event = math.MaxUint64
+		}
+	}
+	return lines
+}
+
+// tear drops a line that a process has begun which was killed: the next one tells it.
+func (s *spool) tear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line = nil
+}
+
+// rest passes on a line that has not ended, as of a process that has.
+func (s *spool) rest() {
+	s.mu.Lock()
+	line := s.line
+	s.line = nil
+	s.mu.Unlock()
+	if len(line) > 0 {
+		s.append(cluster.Frame{Out: line})
+	}
+}
+
+// shown is the last event that was written.
+func (s *spool) shown() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.event
+}
+
+// say adds a line of talk.
+func (s *spool) say(text string) { s.append(cluster.Frame{Err: []byte(text + "\n")}) }
+
+// end adds the exit code, after which nothing comes.
+func (s *spool) end(code int) {
+	s.rest()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.exit, s.ended = &code, true
+	s.changed()
+}
+
+// close drops the output.
+func (s *spool) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed, s.ended = true, true
+		s.changed()
+		if s.file != nil {
+			s.file.Close()
+		}
+	}
+}
+
+// pulseEvery is how often something is sent where nothing happens.
+const pulseEvery = 5 * time.Second
+
+// follow writes all that there is and comes, up to the end.
+func (s *spool) follow(ctx context.Context, write func([]byte) error) error {
+	return s.followFrom(ctx, 0, write)
+}
+
+// followFrom follows from a byte offset. When its context ends it stops after a whole line.
+func (s *spool) followFrom(ctx context.Context, from int64, write func([]byte) error) error {
+	ticker := time.NewTicker(pulseEvery)
+	defer ticker.Stop()
+	buffer := make([]byte, 64<<10)
+	for at, whole := from, true; ; {
+		s.mu.Lock()
+		size, more, ended, closed := s.size, s.more, s.ended, s.closed
+		last := s.last(at)
+		s.mu.Unlock()
+		if at > size+int64(len(last)) {
+			return bellows.Errorf(bellows.Usage, "read", "the job's output", "it has %d bytes, and is to be read from %d", size, from)
+		}
+		at = min(at, size) // the last frames are not in the file: a follower that connects again gets them once more
+		if closed && (at == 0 || last == nil) {
+			return bellows.Errorf(bellows.Unavailable, "read", "the job's output", "it is not kept any more")
+		}
+		dropped := false
+		for at < size && !closed && !dropped {
+			if err := ctx.Err(); err != nil && whole {
+				return err
+			}
+			n, err := s.file.ReadAt(buffer[:min(int64(len(buffer)), size-at)], at)
+			if dropped = errors.Is(err, os.ErrClosed) && s.isClosed(); dropped {
+				break
+			}
+			if n == 0 && err != nil {
+				return bellows.Errorf(bellows.IO, "read", "the job's output", "%w", err)
+			}
+			if end := bytes.LastIndexByte(buffer[:n], '\n') + 1; end > 0 {
+				n = end
+			}
+			whole = buffer[n-1] == '\n'
+			if err := write(buffer[:n]); err != nil {
+				return err
+			}
+			at += int64(n)
+		}
+		switch {
+		case dropped: // meanwhile, which the next round says
+			continue
+		case ended:
+			return write(last)
+		}
+		select {
+		case <-more:
+		case <-ticker.C:
+			if err := write([]byte("{}\n")); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *spool) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// last returns the final frames for a follower that has read up to a position; nil: the job has no exit code yet. Its caller holds the lock.
+func (s *spool) last(at int64) (frames []byte) {
+	if s.exit == nil {
+		return nil
+	}
+	if s.closed && at < s.size {
+		frames = encoded(cluster.Frame{Err: []byte("\nthe rest of the job's output is no longer kept\n")})
+	}
+	return slices.Concat(frames, s.notice(), encoded(cluster.Frame{Exit: s.exit}))
+}

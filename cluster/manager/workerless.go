@@ -1,0 +1,51 @@
+package manager
+
+import (
+	"fmt"
+	"time"
+
+	"bellows"
+	"bellows/cluster"
+)
+
+// workerWithin is how long a job that has lost who led it, and all workers, waits for one. Nodes that were lost are seldom started again in a moment, and seldom later than that where something
+// does it by itself.
+const workerWithin = time.Minute
+
+// awaitWorker has a job that is to go on, and has no worker, named once with what it waits for, and ended when none has come: with the exit code of lost nodes, as one is that led when it lost them. The
+// manager's lock is held.
+func (m *manager) awaitWorker(j *job) {
+	if j.lonely != nil {
+		return
+	}
+	j.lonely = time.AfterFunc(workerWithin, func() { m.workerless(j) })
+	said := fmt.Sprintf("job %d waits for a worker, %v at most: none of the cluster is left; `scale --workers 2` starts some", j.number, workerWithin)
+	m.waits.Go(func() {
+		m.logf("%s", said)
+		j.spool.say(said)
+	})
+}
+
+// comes ends the wait of a job for a worker. The manager's lock is held.
+func (j *job) comes() {
+	if j.lonely != nil {
+		j.lonely.Stop()
+		j.lonely = nil
+	}
+}
+
+// workerless ends a job to which no worker has come. What it has done is kept: the same command goes on with it.
+func (m *manager) workerless(j *job) {
+	m.mu.Lock()
+	if j.lonely == nil || j.state != cluster.Queued || m.closing {
+		m.mu.Unlock()
+		return
+	}
+	j.lonely = nil
+	j.state = cluster.Interrupted // from here on nobody else ends it
+	m.mu.Unlock()
+	said := fmt.Sprintf("job %d: no worker has come within %v; go on with the same command: %s %s", j.number, workerWithin, j.request.Word, command(&j.request))
+	m.logf("%s", said)
+	j.spool.say(said)
+	m.ended(j, bellows.Lost.ExitCode())
+}

@@ -1,0 +1,105 @@
+package recovery
+
+import (
+	"io"
+	"time"
+
+	"bellows"
+	"bellows/cluster"
+	"bellows/node"
+	"bellows/node/launch"
+	"bellows/run"
+	"bellows/run/event"
+)
+
+// goingOn is a life of the run whose nodes have gone on when the process that led it was lost.
+type goingOn struct {
+	told event.Told
+	cut  bellows.CommitNumber // the last of this life; 0: none is there
+	is   bool                 // its tasks have left here, too
+}
+
+// Apart ends the processes of nodes that have gone on, where the run that the folder has is not the one that they can go on with, and reports whether it is so: another life begins then.
+func (v *Recovery) Apart(f *run.Folder) bool {
+	l := v.Lead
+	if l == nil || l.Follows() == nil || f.Live {
+		return false
+	}
+	if f.Apart == nil {
+		f.Apart = bellows.Errorf(bellows.Lost, "go on with", f.Dir, "it is not the run any more that its nodes are of")
+	}
+	l.Dismiss()
+	return true
+}
+
+// apart is what became of the process that led before, where its nodes cannot go on.
+func (v *Recovery) apart(why string) string {
+	return v.Lead.Died.Died + "; its nodes cannot go on: " + why
+}
+
+// Cause is why the run is rolled back that has lost nodes: since the process that led before was lost, where they cannot go on without it.
+func (v *Recovery) Cause(reason string) string {
+	if g := v.goesOn; g != nil && !g.is {
+		reason = v.apart(reason)
+	}
+	v.goesOn = nil
+	return reason
+}
+
+// ReadEarlierLog reads the events that the process before recorded, and adds to the folder how long that has trained. told has the events that no
+// follower of the job has seen.
+func (v *Recovery) ReadEarlierLog(f *run.Folder) (told event.Told, err error) {
+	if !f.Live {
+		return told, nil
+	}
+	if told, err = f.Log.Told(v.Lead.Shown); err != nil {
+		return told, err
+	}
+	f.Before.Seconds += v.Lead.Following.Seconds
+	v.goesOn = &goingOn{told: told}
+	if m := f.Saved; m != nil && m.At.Era == f.Life {
+		v.goesOn.cut = m.At.Commit
+	}
+	return told, nil
+}
+
+// from is the cut of this life that was there before this process led.
+func (v *Recovery) from() bellows.CommitNumber {
+	if v.goesOn == nil {
+		return 0
+	}
+	return v.goesOn.cut
+}
+
+// followed is the event of a job that this process leads from now on, while its nodes have gone on.
+func (v *Recovery) followed(b *event.Rollback, f *run.Folder) event.Event {
+	b.Era, b.ToEra, b.ToCommit = uint32(f.Life), uint32(f.Life), v.goesOn.told.Record
+	v.Recoveries = append(v.Recoveries, Restart{Kind: string(event.TakenOver), Rollback: b})
+	return event.OfTakeover(b, f.Dir, len(v.Lead.Following.Processes), cluster.InRowMost)
+}
+
+// Undone is what a death costs that was seen before the job began to go on here: as far as the process before has told.
+func (v *Recovery) Undone() node.Since {
+	if l := v.Lead; l != nil && l.Follows() != nil {
+		return node.Since{Units: l.Following.Units, Trained: trained(l.Following.Seconds)}
+	}
+	return node.Since{}
+}
+
+func trained(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+
+// Follow is what the job goes on with in this process; nil: it begins, or another life of it does.
+func (v *Recovery) Follow(f *run.Folder, output func(bellows.NodeID) io.Writer) *launch.Following {
+	l := v.Lead
+	if l == nil || l.Follows() == nil {
+		return nil
+	}
+	to := node.Follow{Term: bellows.Term(l.Term), Told: bellows.CommitNumber(v.goesOn.told.Record), Counted: bellows.CommitNumber(v.goesOn.told.Counted), Since: v.Undone()}
+	if e := v.goesOn.told.Epoch; e != nil && e.Epoch != nil {
+		to.Epochs = *e.Epoch
+	}
+	if v.goesOn.cut > 0 {
+		to.Saved, to.Since.Commit, to.There, to.Bytes = f.Saved.Saved(), v.goesOn.cut, f.Saved.Time, f.Saved.Bytes()
+	}
+	return &launch.Following{Succession: *l.Follows(), Processes: l.Adopt(output), Follow: to}
+}
