@@ -12,7 +12,7 @@ import (
 // TestTheTableOfCallsIsDrawn as it is in the documentation, in its order.
 func TestTheTableOfCallsIsDrawn(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/9-local-cluster.md")
+	page, err := os.ReadFile("../docs/9-local-cluster.md")
 	if err != nil {
 		t.Fatal(err)
 	}
