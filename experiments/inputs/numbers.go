@@ -325,7 +325,8 @@ func classFeatures(in *input) {
 	}
 	b := in.last(r)
 	in.close("accuracy beside data less the offset", a.Metrics["test_accuracy"], b.Metrics["test_accuracy"], 1e-9)
-	in.close("log-loss beside data less the offset", a.Metrics["test_logloss"], b.Metrics["test_logloss"], 1e-4)
+	// the penalty pulls the bias too, so that the optimum depends a little on where the origin lies
+	in.close("log-loss beside data less the offset", a.Metrics["test_logloss"], b.Metrics["test_logloss"], 1e-3)
 	if a.Metrics["test_accuracy"] < 0.99 {
 		in.wrong("accuracy %v of classes that t separates", a.Metrics["test_accuracy"])
 	}
