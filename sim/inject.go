@@ -83,6 +83,9 @@ func (w *world) halt(f schedule.Fault, n *node) {
 	case f == schedule.Pause && n.id == 0:
 		w.sleep(n, 20+w.Rng.Int64N(times.Leader-800)) // the others wait for node 0 longer than it for them
 	case f == schedule.Pause:
+		if !n.pairs.To(0).Stands() { // it has been silent already, as long as it could not connect to a new process of node 0
+			w.mayLose(n)
+		}
 		w.sleep(n, 20+w.Rng.Int64N(schedule.LeaseMillis-600))
 	case f == schedule.Stop && n.id == 0:
 		w.mayLose(n)
