@@ -150,7 +150,6 @@ var known = offenders{
 	code: map[string]int{
 		"app/linear":          3359,
 		"app/mf":              3244,
-		"cluster/manager":     2802,
 		"cli/internal/verbs":  3455,
 		"core/client":         2995,
 		"core/coord":          2827,

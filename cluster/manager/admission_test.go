@@ -20,6 +20,7 @@ import (
 	"bellows"
 	"bellows/cluster"
 	"bellows/cluster/internal/admission"
+	"bellows/cluster/internal/spool"
 	"bellows/link/secure"
 )
 
@@ -65,10 +66,10 @@ func crowd(t *testing.T) (m *manager, follow func() *bufio.Reader) {
 		t.Fatal(err)
 	}
 	j := &job{number: 1, processes: map[uint64]uint64{}, over: make(chan struct{})}
-	if j.spool, err = newSpool(t.TempDir()); err != nil {
+	if j.spool, err = spool.New(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	j.spool.say("begun")
+	j.spool.Say("begun")
 	m.jobs = append(m.jobs, j)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"bellows"
 	"bellows/cluster"
+	"bellows/cluster/internal/spool"
 	"bellows/cluster/lead"
 	"bellows/link/secure"
 )
@@ -38,7 +39,7 @@ type job struct {
 	session   *cluster.Session  // of the process that leads
 	processes map[uint64]uint64 // of its nodes, by the numbers that it has drawn: ours
 	highest   int               // number of a node that it may have met
-	spool     *spool
+	spool     *spool.Spool
 	started   chan struct{} // closed when its process has been; of each process another
 	led       chan struct{} // closed when that has called, and is heard, or when there is nobody to ask; likewise
 	heard     chan struct{} // closed when it is not any more; nil: it has not called. Likewise
@@ -105,12 +106,12 @@ func (m *manager) submit(s cluster.Submission) (d cluster.Job, err error) {
 		return d, err
 	}
 	j := &job{order: rand.Text(), request: s, state: cluster.Queued, run: s.Run, submitted: time.Now(), processes: map[uint64]uint64{}, started: make(chan struct{}), led: make(chan struct{}), over: make(chan struct{})}
-	if j.spool, err = newSpool(m.Folder.Path); err != nil {
+	if j.spool, err = spool.New(m.Folder.Path); err != nil {
 		return d, err
 	}
 	number, err := m.enqueue(j)
 	if err != nil {
-		j.spool.close()
+		j.spool.Close()
 		return d, err
 	}
 	m.logf("job %d: %s", number, command(&s))
@@ -154,7 +155,7 @@ func (m *manager) trim() {
 			continue
 		}
 		if kept++; kept > spoolsKept {
-			j.spool.close()
+			j.spool.Close()
 		}
 	}
 }
@@ -227,7 +228,7 @@ func (m *manager) begin(j *job, a lead.Assignment) {
 		err = m.lead(j, a)
 	}
 	if err != nil {
-		j.spool.say(err.Error())
+		j.spool.Say(err.Error())
 		m.logf("%v", err)
 		m.ended(j, bellows.KindOf(err).ExitCode())
 	}
@@ -242,7 +243,7 @@ func (m *manager) assign(j *job) lead.Assignment {
 	a := lead.Assignment{Address: m.address, Job: j.number, Host: host, Program: m.Program, Terminal: j.request.Terminal, Call: callWithin,
 		Order: j.order, Term: j.term, Checkpoint: j.checkpoint, Died: j.died, InRow: j.inRow}
 	if j.begun() {
-		a.Run, a.Shown = j.run, j.spool.shown()
+		a.Run, a.Shown = j.run, j.spool.LastEvent()
 	}
 	if t := j.request.Terminal; t != nil && t.Out {
 		a.Shown = math.MaxUint64
@@ -284,7 +285,7 @@ func (m *manager) lead(j *job, a lead.Assignment) error {
 	cmd.Args[0] = j.request.Word
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = j.request.Dir, environment(j.request.Env, lead.Variable+"=1"), apart()
 	t := j.request.Terminal
-	cmd.Stdout, cmd.Stderr = j.spool.writer(true, t != nil && t.Out), j.spool.writer(false, true)
+	cmd.Stdout, cmd.Stderr = j.spool.Writer(true, t != nil && t.Out), j.spool.Writer(false, true)
 	if t != nil && t.Out && t.Err {
 		cmd.Stderr = cmd.Stdout // one stream, in order
 	}
@@ -349,7 +350,7 @@ func (m *manager) ended(j *job, code int) {
 	m.mu.Unlock()
 	m.note(j)
 	m.logf("job %d has ended with exit code %d", j.number, code)
-	j.spool.end(code)
+	j.spool.End(code)
 	close(j.over)
 	send(list)
 	m.next()
@@ -380,8 +381,8 @@ func (m *manager) cancel(j *job) error {
 		j.state, j.ended, j.exit = cluster.Interrupted, time.Now(), bellows.Interrupted.ExitCode()
 		m.mu.Unlock()
 		m.note(j)
-		j.spool.say(j.dropped())
-		j.spool.end(j.exit)
+		j.spool.Say(j.dropped())
+		j.spool.End(j.exit)
 		close(j.over)
 		m.next() // what waits behind it
 		return nil

@@ -3,58 +3,30 @@ package manager
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"bellows"
 	"bellows/cluster"
+	"bellows/cluster/internal/jobstore"
+	"bellows/cluster/internal/spool"
 	"bellows/port/registry"
 	"bellows/run/event"
 )
 
 // Keys in the registry, and times. The lease is long enough for an etcd member to be lost.
 const (
-	officeKey      = "manager"
-	jobsPrefix     = "jobs/"
-	commandsPrefix = "commands/"
-	leaseTime      = 15 * time.Second
-	renewEvery     = time.Second
-	silentAfter    = 2 * time.Second // then the registry is named
-	recordsMost    = 512             // of jobs; of those that are over the oldest go
-	leadWithin     = 30 * time.Second
+	officeKey   = "manager"
+	leaseTime   = 15 * time.Second
+	renewEvery  = time.Second
+	silentAfter = 2 * time.Second // then the registry is named
+	recordsMost = 512             // of jobs; of those that are over the oldest go
+	leadWithin  = 30 * time.Second
 )
-
-// entry is the changing part of a job in the registry, which is written at each checkpoint. The command is another entry, written once.
-type entry struct {
-	Number    int                `json:"number"`
-	Request   cluster.Submission `json:"request,omitzero"` // of a record of an older release, which had all in one
-	Cut       bool               `json:"cut,omitempty"`    // of such a record
-	State     cluster.State      `json:"state"`
-	Run       string             `json:"run"`
-	Submitted time.Time          `json:"submitted"`
-	Began     time.Time          `json:"began"`
-	Ended     time.Time          `json:"ended"`
-	Exit      int                `json:"exit"`
-
-	Order      string              `json:"order,omitempty"` // names it in its run's record
-	Term       int                 `json:"term,omitempty"`  // counts the processes that have led it
-	Cancelled  bool                `json:"cancelled,omitempty"`
-	Checkpoint *cluster.Checkpoint `json:"checkpoint,omitempty"` // the last that was told of
-	InRow      int                 `json:"in_a_row,omitempty"`
-	Recoveries []cluster.Recovery  `json:"recoveries,omitempty"`
-}
-
-// ordered is the command of a job as the registry has it.
-type ordered struct {
-	Request cluster.Submission `json:"request"`
-	Cut     bool               `json:"cut,omitempty"` // the request was too long, and is kept without its command
-}
 
 // keeper has in the registry what a manager that follows must know. One goroutine, run, writes; all its writes are under the manager's term.
 //
@@ -102,12 +74,12 @@ func (m *manager) take(ctx context.Context, reg registry.Registry) error {
 }
 
 // read returns the jobs in the registry, each with its command. A command without a job is deleted: a manager has ended between the two deletions.
-func (k *keeper) read(ctx context.Context) (jobs []*entry, err error) {
-	list, _, err := k.reg.List(ctx, jobsPrefix)
+func (k *keeper) read(ctx context.Context) (jobs []*jobstore.Job, err error) {
+	list, _, err := k.reg.List(ctx, jobstore.JobsPrefix)
 	if err != nil {
 		return nil, err
 	}
-	commands, _, err := k.reg.List(ctx, commandsPrefix)
+	commands, _, err := k.reg.List(ctx, jobstore.CommandsPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +87,7 @@ func (k *keeper) read(ctx context.Context) (jobs []*entry, err error) {
 		return bellows.Errorf(bellows.BadData, "read", e.Key+" of "+k.reg.Name(), "it is no job: %w", err).Hinted("`down` forgets all jobs")
 	}
 	for i := range list {
-		r, err := decodeEntry(list[i].Key, list[i].Value)
+		r, err := jobstore.Decode(list[i].Key, list[i].Value)
 		if err != nil {
 			return nil, wrong(&list[i], err)
 		}
@@ -124,14 +96,14 @@ func (k *keeper) read(ctx context.Context) (jobs []*entry, err error) {
 	}
 	for i := range commands {
 		e := &commands[i]
-		at := slices.IndexFunc(jobs, func(r *entry) bool { return commandKey(r.Number) == e.Key })
+		at := slices.IndexFunc(jobs, func(r *jobstore.Job) bool { return jobstore.CommandKey(r.Number) == e.Key })
 		if at < 0 {
 			if err := k.reg.Delete(ctx, e.Key, k.office.Holds()); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if err := jobs[at].take(e.Value); err != nil {
+		if err := jobs[at].TakeCommand(e.Value); err != nil {
 			return nil, wrong(e, err)
 		}
 		k.stored[jobs[at].Number] = true
@@ -143,7 +115,7 @@ func (k *keeper) read(ctx context.Context) (jobs []*entry, err error) {
 		}
 		r.Request = clean
 		if r.Term > 0 && !r.Cut && len(r.Request.Args) == 0 {
-			return nil, wrong(&registry.Entry{Key: jobKey(r.Number)}, errors.New("it has no command"))
+			return nil, wrong(&registry.Entry{Key: jobstore.JobKey(r.Number)}, errors.New("it has no command"))
 		}
 	}
 	return jobs, nil
@@ -168,47 +140,8 @@ func (k *keeper) campaign(ctx context.Context) error {
 	}
 }
 
-func jobKey(number int) string     { return fmt.Sprintf("%s%08d", jobsPrefix, number) }
-func commandKey(number int) string { return fmt.Sprintf("%s%08d", commandsPrefix, number) }
-
-// take takes the command of a job as the registry has it.
-func (r *entry) take(value []byte) error {
-	var o ordered
-	if err := json.Unmarshal(value, &o); err != nil {
-		return err
-	}
-	r.Request, r.Cut = o.Request, o.Cut
-	return nil
-}
-
-// decodeEntry reads a job as the registry has it under a key. What no manager has written is refused: who writes there may start processes as this user.
-func decodeEntry(key string, value []byte) (*entry, error) {
-	r := &entry{}
-	if err := json.Unmarshal(value, r); err != nil {
-		return nil, err
-	}
-	states := []cluster.State{cluster.Queued, cluster.Running, cluster.Ended, cluster.Failed, cluster.Interrupted}
-	switch {
-	case r.Number < 1 || key != jobKey(r.Number):
-		return nil, fmt.Errorf("it is of job %d", r.Number)
-	case !slices.Contains(states, r.State):
-		return nil, fmt.Errorf("its state is %.20q", string(r.State))
-	case r.Term < 0 || r.InRow < 0 || r.InRow > cluster.InRowMost || len(r.Recoveries) > cluster.RecoveriesKept:
-		return nil, fmt.Errorf("it was led %d times, and lost %d times in a row", r.Term, r.InRow)
-	case len(r.Order) > orderMost || strings.Trim(r.Order, orderLetters) != "":
-		return nil, fmt.Errorf("its order is %.40q", r.Order)
-	}
-	return r, nil
-}
-
-// An order is drawn: letters and digits of base 32.
-const (
-	orderMost    = 64
-	orderLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-)
-
 // recovered is a job of a manager that has gone. One that waited waits; one that ran goes on from its last checkpoint, before those that came later; one that was cancelled or is over stays so.
-func (m *manager) recovered(r *entry) *job {
+func (m *manager) recovered(r *jobstore.Job) *job {
 	j := &job{number: r.Number, order: r.Order, request: r.Request, state: r.State, run: r.Run, submitted: r.Submitted, began: r.Began, ended: r.Ended, exit: r.Exit,
 		processes: map[uint64]uint64{}, started: make(chan struct{}), led: make(chan struct{}), over: make(chan struct{}),
 		recovering: recovering{term: r.Term, cut: r.Cut, cancelled: r.Cancelled, checkpoint: r.Checkpoint, inRow: r.InRow, recoveries: r.Recoveries}}
@@ -218,7 +151,7 @@ func (m *manager) recovered(r *entry) *job {
 	if j.order == "" {
 		j.order = rand.Text()
 	}
-	j.spool = &spool{closed: true, ended: true, more: make(chan struct{})}
+	j.spool = spool.Dropped()
 	if !j.ended.IsZero() || r.State != cluster.Queued && r.State != cluster.Running {
 		close(j.over)
 		return j
@@ -237,7 +170,7 @@ func (m *manager) recovered(r *entry) *job {
 }
 
 // resume queues a job of a manager that has gone, and says why not, if it cannot.
-func (m *manager) resume(j *job, r *entry) (why string) {
+func (m *manager) resume(j *job, r *jobstore.Job) (why string) {
 	how := "was interrupted when its manager ended, and cannot go on by itself"
 	if !j.begun() {
 		how = "had not begun when its manager ended, and cannot begin now"
@@ -254,7 +187,7 @@ func (m *manager) resume(j *job, r *entry) (why string) {
 	case other != nil:
 		return how + ": " + other.Error()
 	}
-	s, err := newSpool(m.Folder.Path)
+	s, err := spool.New(m.Folder.Path)
 	if err != nil {
 		return how + ": " + err.Error()
 	}
@@ -412,17 +345,17 @@ func (k *keeper) write(ctx context.Context) error {
 // put writes a job, and once its command, before the job, since a job must not be without a command.
 func (k *keeper) put(ctx context.Context, number int, command, text []byte) error {
 	if !k.stored[number] {
-		if _, err := k.reg.Put(ctx, commandKey(number), command, 0, k.office.Holds()); err != nil {
+		if _, err := k.reg.Put(ctx, jobstore.CommandKey(number), command, 0, k.office.Holds()); err != nil {
 			return err
 		}
 		k.stored[number] = true
 	}
-	at, err := registry.Settle(ctx, k.reg, jobKey(number), text, 0, k.have[number], k.office.Holds())
+	at, err := registry.Settle(ctx, k.reg, jobstore.JobKey(number), text, 0, k.have[number], k.office.Holds())
 	if err == nil {
 		k.have[number] = at
 		return nil
 	}
-	if e, got := k.reg.Get(ctx, jobKey(number)); got == nil {
+	if e, got := k.reg.Get(ctx, jobstore.JobKey(number)); got == nil {
 		k.have[number] = e.Revision
 	}
 	return err
@@ -463,26 +396,15 @@ func (k *keeper) wrote(number int, text []byte) {
 
 // entry encodes the changing part of the job for the registry. The manager's lock is held.
 func (j *job) entry() ([]byte, error) {
-	r := entry{Number: j.number, State: j.state, Run: j.run, Submitted: j.submitted, Began: j.began, Ended: j.ended, Exit: j.exit,
+	r := jobstore.Job{Number: j.number, State: j.state, Run: j.run, Submitted: j.submitted, Began: j.began, Ended: j.ended, Exit: j.exit,
 		Order: j.order, Term: j.term, Cancelled: j.cancelled, Checkpoint: j.checkpoint, InRow: j.inRow, Recoveries: j.recoveries}
-	text, err := json.Marshal(r)
-	if err == nil && len(text) > registry.ValueBytesMost {
-		r.Recoveries = nil
-		text, err = json.Marshal(r)
-	}
-	return text, err
+	return r.Encode()
 }
 
 // command encodes the job's command for the registry: without a token, and without its words if they are too long. The manager's lock is held.
 func (j *job) command() ([]byte, error) {
-	o := ordered{Request: j.request.WithoutToken(), Cut: j.cut}
-	o.Request.Terminal = nil
-	text, err := json.Marshal(o)
-	if err == nil && len(text) > registry.ValueBytesMost {
-		o.Cut, o.Request.Env, o.Request.Args = true, nil, []string{"(a command too long to keep)"}
-		text, err = json.Marshal(o)
-	}
-	return text, err
+	c := jobstore.Command{Request: j.request.WithoutToken(), Cut: j.cut}
+	return c.Encode()
 }
 
 // trim deletes the oldest records of jobs that are over.
@@ -509,11 +431,11 @@ func (k *keeper) trim(ctx context.Context) error {
 
 // remove deletes a job, then its command, since a job must not be without a command.
 func (k *keeper) remove(ctx context.Context, number int) error {
-	if err := k.reg.Delete(ctx, jobKey(number), k.office.Holds()); err != nil {
+	if err := k.reg.Delete(ctx, jobstore.JobKey(number), k.office.Holds()); err != nil {
 		return err
 	}
 	delete(k.have, number)
-	err := k.reg.Delete(ctx, commandKey(number), k.office.Holds())
+	err := k.reg.Delete(ctx, jobstore.CommandKey(number), k.office.Holds())
 	if err == nil {
 		delete(k.stored, number)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bellows/cluster"
+	"bellows/cluster/internal/jobstore"
 	"bellows/port/registry"
 	"bellows/port/registry/file"
 	"bellows/port/registry/mem"
@@ -31,7 +32,7 @@ func TestAManagerFindsItsJobs(t *testing.T) {
 	}
 	other := work("say=never")
 	other.Program.Fingerprint = "of another build"
-	for _, e := range []entry{
+	for _, e := range []jobstore.Job{
 		{Number: 3, Request: work("a"), State: cluster.Failed, Run: "runs/3", Submitted: now, Began: now, Ended: now, Exit: 66},
 		{Number: 4, Request: work("led"), State: cluster.Running, Run: "runs/4", Submitted: now, Began: now, Order: "ABC", Term: 2, InRow: 1, Checkpoint: &cluster.Checkpoint{Era: 1, Commit: 77}},
 		{Number: 5, Request: other, State: cluster.Queued, Submitted: now},
@@ -42,7 +43,7 @@ func TestAManagerFindsItsJobs(t *testing.T) {
 	} {
 		text, err := json.Marshal(e)
 		if err == nil {
-			_, err = r.Put(t.Context(), jobKey(e.Number), text, 0)
+			_, err = r.Put(t.Context(), jobstore.JobKey(e.Number), text, 0)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -76,12 +77,12 @@ func TestAManagerFindsItsJobs(t *testing.T) {
 		t.Errorf("the next: %+v, %q, %d", next, out, code)
 	}
 	states := func() (all string) {
-		list, _, err := r.List(t.Context(), jobsPrefix)
+		list, _, err := r.List(t.Context(), jobstore.JobsPrefix)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range list {
-			var j entry
+			var j jobstore.Job
 			if err := json.Unmarshal(e.Value, &j); err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +90,7 @@ func TestAManagerFindsItsJobs(t *testing.T) {
 		}
 		return all
 	}
-	w, err := r.Watch(jobsPrefix, 0)
+	w, err := r.Watch(jobstore.JobsPrefix, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestTheOldestRecordsGo(t *testing.T) {
 			j.ended = time.Time{} // it runs still
 		}
 		m.jobs = append(m.jobs, j)
-		if k.have[n], err = r.Put(t.Context(), jobKey(n), []byte("x"), 0); err != nil {
+		if k.have[n], err = r.Put(t.Context(), jobstore.JobKey(n), []byte("x"), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,8 +150,8 @@ func TestTheOldestRecordsGo(t *testing.T) {
 	if err := k.trim(t.Context()); err != nil {
 		t.Error(err)
 	}
-	list, _, err := r.List(t.Context(), jobsPrefix)
-	if err != nil || len(list) != recordsMost || len(k.have) != recordsMost || list[0].Key != jobKey(1) || list[1].Key != jobKey(3) || list[2].Key != jobKey(5) {
+	list, _, err := r.List(t.Context(), jobstore.JobsPrefix)
+	if err != nil || len(list) != recordsMost || len(k.have) != recordsMost || list[0].Key != jobstore.JobKey(1) || list[1].Key != jobstore.JobKey(3) || list[2].Key != jobstore.JobKey(5) {
 		t.Errorf("%d are there, %d are known to be, the first %+v: %v", len(list), len(k.have), list[:3], err)
 	}
 }
@@ -173,7 +174,7 @@ func TestASilentRegistryIsNamed(t *testing.T) {
 	}
 	silent.Store(false)
 	u.until(func(s *cluster.Status) bool { return s.Registry == "" })
-	w, err := store.Open().Watch(jobsPrefix, 0)
+	w, err := store.Open().Watch(jobstore.JobsPrefix, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

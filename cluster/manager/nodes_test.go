@@ -225,22 +225,6 @@ func TestAnAgentThatDoesNotListen(t *testing.T) {
 	})
 }
 
-// TestOutputThatCannotBeReadIsSaid to whoever follows it.
-func TestOutputThatCannotBeReadIsSaid(t *testing.T) {
-	t.Parallel()
-	s, err := newSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.say("so")
-	if err := s.file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.follow(context.Background(), func([]byte) error { return nil }); bellows.KindOf(err) != bellows.IO {
-		t.Errorf("it is followed: %v", err)
-	}
-}
-
 // TestTheQueueHasItsBound, and its numbers in order, when many submit at once while it has room for few.
 func TestTheQueueHasItsBound(t *testing.T) {
 	log, err := os.CreateTemp(t.TempDir(), "log")
@@ -290,7 +274,7 @@ func TestTheQueueHasItsBound(t *testing.T) {
 			t.Fatalf("job %d is number %d", i+1, j.number)
 		}
 		if j.spool != nil {
-			j.spool.close()
+			j.spool.Close()
 		}
 	}
 	m.closing = true

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"bellows/cluster"
+	"bellows/cluster/internal/jobstore"
+	"bellows/cluster/internal/spool"
 	"bellows/port/registry"
 	"bellows/port/registry/mem"
 )
@@ -22,7 +24,7 @@ func takes(t *testing.T, r registry.Registry) (*manager, error) {
 	err := m.take(t.Context(), r)
 	t.Cleanup(func() {
 		for _, j := range m.jobs {
-			j.spool.close()
+			j.spool.Close()
 		}
 	})
 	return m, err
@@ -32,17 +34,17 @@ func takes(t *testing.T, r registry.Registry) (*manager, error) {
 func TestRecordNeedsItsCommand(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
-		record entry
+		record jobstore.Job
 		taken  bool
 	}{
-		"never led":             {entry{State: cluster.Queued}, true},
-		"led once":              {entry{State: cluster.Running, Term: 1}, false},
-		"led twice":             {entry{State: cluster.Running, Term: 2}, false},
-		"led, with a command":   {entry{State: cluster.Running, Term: 1, Request: cluster.Submission{Args: []string{"train"}}}, true},
-		"led, with a cut one":   {entry{State: cluster.Running, Term: 1, Cut: true}, true},
-		"of no state":           {entry{State: "gone"}, false},
-		"lost too often":        {entry{State: cluster.Queued, InRow: cluster.InRowMost + 1}, false},
-		"lost as often as ever": {entry{State: cluster.Queued, InRow: cluster.InRowMost}, true},
+		"never led":             {jobstore.Job{State: cluster.Queued}, true},
+		"led once":              {jobstore.Job{State: cluster.Running, Term: 1}, false},
+		"led twice":             {jobstore.Job{State: cluster.Running, Term: 2}, false},
+		"led, with a command":   {jobstore.Job{State: cluster.Running, Term: 1, Request: cluster.Submission{Args: []string{"train"}}}, true},
+		"led, with a cut one":   {jobstore.Job{State: cluster.Running, Term: 1, Cut: true}, true},
+		"of no state":           {jobstore.Job{State: "gone"}, false},
+		"lost too often":        {jobstore.Job{State: cluster.Queued, InRow: cluster.InRowMost + 1}, false},
+		"lost as often as ever": {jobstore.Job{State: cluster.Queued, InRow: cluster.InRowMost}, true},
 	} {
 		c.record.Number = 1
 		text, err := json.Marshal(c.record)
@@ -50,7 +52,7 @@ func TestRecordNeedsItsCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := mem.New("test").Open()
-		if _, err := r.Put(t.Context(), jobKey(1), text, 0); err != nil {
+		if _, err := r.Put(t.Context(), jobstore.JobKey(1), text, 0); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := takes(t, r); (err == nil) != c.taken {
@@ -67,7 +69,7 @@ func TestLongCommandIsCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.jobs = append(m.jobs, &job{number: 3, state: cluster.Queued, spool: &spool{closed: true}, request: cluster.Submission{Args: []string{strings.Repeat("x", registry.ValueBytesMost)}}})
+	m.jobs = append(m.jobs, &job{number: 3, state: cluster.Queued, spool: spool.Dropped(), request: cluster.Submission{Args: []string{strings.Repeat("x", registry.ValueBytesMost)}}})
 	m.keeper.want(3)
 	if err := m.keeper.write(t.Context()); err != nil {
 		t.Fatal(err)
@@ -84,19 +86,19 @@ func TestFinishedJobsAreOver(t *testing.T) {
 	m := &manager{Config: Config{Program: own, Folder: cluster.Folder{Path: t.TempDir()}}}
 	command := cluster.Submission{App: "mf", Args: []string{"train"}, Dir: "/", Program: own}
 	for what, c := range map[string]struct {
-		record entry
+		record jobstore.Job
 		over   bool
 		state  cluster.State
 	}{
-		"failed":    {entry{State: cluster.Failed, Ended: time.Unix(1, 0)}, true, cluster.Failed},
-		"cancelled": {entry{State: cluster.Running, Term: 1, Cancelled: true}, true, cluster.Interrupted},
-		"cut":       {entry{State: cluster.Queued, Cut: true}, true, cluster.Interrupted},
-		"waiting":   {entry{State: cluster.Queued}, false, cluster.Queued},
-		"running":   {entry{State: cluster.Running, Term: 1}, false, cluster.Queued},
+		"failed":    {jobstore.Job{State: cluster.Failed, Ended: time.Unix(1, 0)}, true, cluster.Failed},
+		"cancelled": {jobstore.Job{State: cluster.Running, Term: 1, Cancelled: true}, true, cluster.Interrupted},
+		"cut":       {jobstore.Job{State: cluster.Queued, Cut: true}, true, cluster.Interrupted},
+		"waiting":   {jobstore.Job{State: cluster.Queued}, false, cluster.Queued},
+		"running":   {jobstore.Job{State: cluster.Running, Term: 1}, false, cluster.Queued},
 	} {
 		c.record.Number, c.record.Request = 1, command
 		j := m.recovered(&c.record)
-		j.spool.close()
+		j.spool.Close()
 		if closed(j.over) != c.over || j.state != c.state {
 			t.Errorf("%s: it is over: %v, and %s", what, closed(j.over), j.state)
 		}
@@ -114,7 +116,7 @@ func TestOldestRecordsAreDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := 1; n <= recordsMost+2; n++ {
-		at, err := r.Put(t.Context(), jobKey(n), []byte("a job"), 0)
+		at, err := r.Put(t.Context(), jobstore.JobKey(n), []byte("a job"), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +129,7 @@ func TestOldestRecordsAreDeleted(t *testing.T) {
 			t.Errorf("%d records are left, want %d; %v", len(k.have), left, err)
 		}
 		for _, n := range gone {
-			if _, err := r.Get(t.Context(), jobKey(n)); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := r.Get(t.Context(), jobstore.JobKey(n)); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("job %d is in the registry: %v", n, err)
 			}
 		}

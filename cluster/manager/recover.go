@@ -139,7 +139,7 @@ func (m *manager) fell(j *job, died string) {
 			said = fmt.Sprintf("%s; %s; the job was taken up again %d times in a row without a new checkpoint, and is not again: the same command goes on with it", died, cost, j.inRow)
 			break
 		}
-		j.spool.tear()
+		j.spool.DropLine()
 		said = fmt.Sprintf("%s; %s; %s takes over (%d of at most %d times in a row without a new checkpoint)", died, cost, took, j.inRow, cluster.InRowMost)
 		if live {
 			said = fmt.Sprintf("%s; %s takes its place, with what the job has at %s (%d of at most %d times in a row without a new checkpoint)", died, took, figures.Plural(len(m.at(j)), "node"), j.inRow, cluster.InRowMost)
@@ -156,7 +156,7 @@ func (m *manager) fell(j *job, died string) {
 	}
 	m.mu.Unlock()
 	m.logf("%s", said)
-	j.spool.say(said)
+	j.spool.Say(said)
 	send(list)
 	switch {
 	case code != 0:

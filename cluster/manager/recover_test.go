@@ -15,6 +15,7 @@ import (
 
 	"bellows"
 	"bellows/cluster"
+	"bellows/cluster/internal/jobstore"
 	"bellows/port/registry/mem"
 )
 
@@ -167,8 +168,8 @@ func TestWhatIsCancelledIsNotTakenUp(t *testing.T) {
 	if err := u.client.Interrupt(t.Context(), job.Job); err != nil {
 		t.Fatal(err)
 	}
-	list, _, err := store.Open().List(t.Context(), jobsPrefix)
-	var e entry
+	list, _, err := store.Open().List(t.Context(), jobstore.JobsPrefix)
+	var e jobstore.Job
 	if err == nil {
 		err = json.Unmarshal(list[0].Value, &e)
 	}
@@ -200,8 +201,8 @@ func TestTheNextManagerGoesOn(t *testing.T) {
 	u.over <- nil
 	r := store.Open()
 	for _, number := range []int{job.Job, waits.Job} {
-		var e entry
-		at, err := r.Get(t.Context(), jobKey(number))
+		var e jobstore.Job
+		at, err := r.Get(t.Context(), jobstore.JobKey(number))
 		if err == nil {
 			err = json.Unmarshal(at.Value, &e)
 		}
@@ -257,38 +258,4 @@ func TestDeathsAreCounted(t *testing.T) {
 			t.Errorf("%d: %s", n, ordinal(n))
 		}
 	}
-}
-
-// FuzzEntry reads what a registry has of a job: what is taken can be written, and is read as the same again.
-func FuzzEntry(f *testing.F) {
-	whole := entry{Number: 7, Request: cluster.Submission{App: "mf", Word: "bellows", Args: []string{"train", "mf", "x"}, Dir: "/"}, State: cluster.Running, Run: "runs/mf-1", Submitted: time.Unix(1, 0).UTC(),
-		Order: "ABC234", Term: 2, InRow: 1, Checkpoint: &cluster.Checkpoint{Era: 1, Commit: 9}, Recoveries: []cluster.Recovery{{Died: "node 1"}}}
-	text, err := json.Marshal(whole)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(jobKey(7), text)
-	f.Add(jobKey(8), text)
-	f.Add(jobKey(1), []byte(`{"number":1,"state":"queued","term":-1}`))
-	f.Add("jobs/1", []byte(`{"number":1,"state":"gone","order":"../x"}`))
-	f.Fuzz(func(t *testing.T, key string, value []byte) {
-		r, err := decodeEntry(key, value)
-		if err != nil {
-			return
-		}
-		if key != jobKey(r.Number) || r.Term < 0 || strings.ContainsAny(r.Order, "/.") {
-			t.Fatalf("%q: %+v", key, r)
-		}
-		again, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := decodeEntry(key, again)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if twice, err := json.Marshal(o); err != nil || string(twice) != string(again) {
-			t.Fatalf("%s is read as %s, %v", again, twice, err)
-		}
-	})
 }

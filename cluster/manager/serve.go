@@ -317,7 +317,7 @@ func (m *manager) serveOutput(w http.ResponseWriter, r *http.Request) {
 		}
 		return control.Flush()
 	}
-	err = j.spool.followFrom(ctx, from, write)
+	err = j.spool.Follow(ctx, from, write)
 	if err != nil && context.Cause(ctx) == errYield {
 		err = write([]byte(`{"again":true}` + "\n"))
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bellows/cluster"
+	"bellows/cluster/internal/jobstore"
 	"bellows/port/registry/mem"
 )
 
@@ -26,11 +27,11 @@ func TestTokenIsNotKept(t *testing.T) {
 	}
 	store := mem.New("test")
 	r := store.Open()
-	old := entry{Number: 1, State: cluster.Queued, Submitted: time.Now(), Request: cluster.Submission{App: "mf", Word: os.Args[0], Dir: t.TempDir(), Program: own,
+	old := jobstore.Job{Number: 1, State: cluster.Queued, Submitted: time.Now(), Request: cluster.Submission{App: "mf", Word: os.Args[0], Dir: t.TempDir(), Program: own,
 		Args: []string{"say=one", "--token", secret, "--token=" + secret, "say=two"}, Env: []string{"BELLOWS_TOKEN=" + secret, "BELLOWS_A=a"}}}
 	text, err := json.Marshal(old)
 	if err == nil {
-		_, err = r.Put(t.Context(), jobKey(1), text, 0)
+		_, err = r.Put(t.Context(), jobstore.JobKey(1), text, 0)
 	}
 	if err != nil || !strings.Contains(string(text), secret) {
 		t.Fatal(err)
@@ -55,7 +56,7 @@ func TestTokenIsNotKept(t *testing.T) {
 	if err != nil || strings.Contains(string(log), secret) {
 		t.Errorf("the log has the token, %v", err)
 	}
-	for _, prefix := range []string{jobsPrefix, commandsPrefix} {
+	for _, prefix := range []string{jobstore.JobsPrefix, jobstore.CommandsPrefix} {
 		list, _, err := r.List(t.Context(), prefix)
 		if err != nil || len(list) != 2 {
 			t.Errorf("%s: %d, %v", prefix, len(list), err)
@@ -93,14 +94,14 @@ func TestACommandIsStoredOnce(t *testing.T) {
 		t.Fatal(code)
 	}
 	for written := false; !written; {
-		e, err := r.Get(t.Context(), jobKey(j.Job))
+		e, err := r.Get(t.Context(), jobstore.JobKey(j.Job))
 		if err != nil || len(e.Value) > 4096 {
 			t.Fatalf("%d bytes of job %d, %v", len(e.Value), j.Job, err)
 		}
 		written = strings.Contains(string(e.Value), `"state":"ended"`)
 	}
 	mu.Lock()
-	if puts[commandKey(j.Job)] != 1 || puts[jobKey(j.Job)] < 3 {
+	if puts[jobstore.CommandKey(j.Job)] != 1 || puts[jobstore.JobKey(j.Job)] < 3 {
 		t.Errorf("puts are %v", puts)
 	}
 	mu.Unlock()
@@ -109,7 +110,7 @@ func TestACommandIsStoredOnce(t *testing.T) {
 		t.Error(err)
 	}
 	u.over <- nil
-	if _, err := r.Put(t.Context(), commandKey(99), []byte("{}"), 0); err != nil {
+	if _, err := r.Put(t.Context(), jobstore.CommandKey(99), []byte("{}"), 0); err != nil {
 		t.Fatal(err)
 	}
 	next := bringUpAt(t, store, 0, 0)
@@ -122,7 +123,7 @@ func TestACommandIsStoredOnce(t *testing.T) {
 	}
 	next.over <- <-next.over
 	left := map[string]bool{}
-	for _, prefix := range []string{jobsPrefix, commandsPrefix} {
+	for _, prefix := range []string{jobstore.JobsPrefix, jobstore.CommandsPrefix} {
 		list, _, err := r.List(t.Context(), prefix)
 		if err != nil {
 			t.Fatal(err)

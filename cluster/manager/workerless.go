@@ -22,7 +22,7 @@ func (m *manager) awaitWorker(j *job) {
 	said := fmt.Sprintf("job %d waits for a worker, %v at most: none of the cluster is left; `scale --workers 2` starts some", j.number, workerWithin)
 	m.waits.Go(func() {
 		m.logf("%s", said)
-		j.spool.say(said)
+		j.spool.Say(said)
 	})
 }
 
@@ -46,6 +46,6 @@ func (m *manager) workerless(j *job) {
 	m.mu.Unlock()
 	said := fmt.Sprintf("job %d: no worker has come within %v; go on with the same command: %s %s", j.number, workerWithin, j.request.Word, command(&j.request))
 	m.logf("%s", said)
-	j.spool.say(said)
+	j.spool.Say(said)
 	m.ended(j, bellows.Lost.ExitCode())
 }

@@ -2,7 +2,9 @@ package manager
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"bellows/cluster"
+	"bellows/cluster/internal/spool"
 	"bellows/link/secure"
 )
 
@@ -33,15 +36,16 @@ func TestAJobWithoutAWorkerIsNamedAndEnds(t *testing.T) {
 			for _, j := range list {
 				j.led, j.started = make(chan struct{}), make(chan struct{})
 				j.state, j.over, j.request = cluster.Queued, make(chan struct{}), cluster.Submission{Word: "bellows", Args: []string{"demo", "mf"}, Dir: "/"}
-				if j.spool, err = newSpool(m.Folder.Path); err != nil {
+				if j.spool, err = spool.New(m.Folder.Path); err != nil {
 					t.Fatal(err)
 				}
-				defer j.spool.close()
+				defer j.spool.Close()
 				m.jobs = append(m.jobs, j)
 			}
 			said := func(n int) string {
-				text := make([]byte, list[n].spool.size)
-				if _, err := list[n].spool.file.ReadAt(text, 0); err != nil {
+				ctx, enough := context.WithCancel(t.Context())
+				var text []byte
+				if err := list[n].spool.Follow(ctx, 0, func(b []byte) error { text = append(text, b...); enough(); return nil }); err != nil && !errors.Is(err, context.Canceled) {
 					t.Fatal(err)
 				}
 				all := ""

@@ -1,4 +1,10 @@
-package manager
+// Package spool keeps the output of a job in a file for those who follow it.
+//
+// The caller's duties, in order: New; Writer for each stream of a process of the job; Say for a line of its own; End with
+// the exit code. Follow reads the output on any goroutine, while it is written or after that. Close drops the output.
+//
+// The package refuses to delay or fail a job: a write never fails, and waits for no follower.
+package spool
 
 import (
 	"bytes"
@@ -19,14 +25,14 @@ import (
 	"bellows/figures"
 )
 
-// spool is what a job writes, in order, kept in a file without a name, for whoever follows it: a watcher that is slow, or gone, holds nobody up.
+// A Spool is what a job writes, in order, kept in a file without a name, for whoever follows it: a watcher that is slow, or gone, holds nobody up.
 //
 // Invariant: a write by the job never fails. If the disk does not take the output, a sentence in its place states how much is lost and why. The exit code needs no disk (TestFullDiskLosesOnlyOutput).
 //
 // Rejected: keeping such output in memory, since a job may write any amount; and blocking the job until the disk has room.
 //
 // Lock: mu, of all below it. The file is appended to under it, and read without: bytes below size do not change.
-type spool struct {
+type Spool struct {
 	file *os.File // nil: the disk had no room for it
 
 	mu     sync.Mutex
@@ -45,13 +51,13 @@ type spool struct {
 // spoolMost is how many bytes of output are kept; what comes after them is dropped, and that is said.
 const spoolMost = 256 << 20
 
-// newSpool makes the file. A disk without room for it costs the output, and is no error.
-func newSpool(folder string) (*spool, error) {
+// New makes the file in a folder. A disk without room for it costs the output, and is no error.
+func New(folder string) (*Spool, error) {
 	f, err := os.CreateTemp(folder, ".output-*")
 	if err == nil {
 		err = os.Remove(f.Name())
 	}
-	s := &spool{file: f, more: make(chan struct{})}
+	s := &Spool{file: f, more: make(chan struct{})}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		s.file = nil
 		return s, nil
@@ -62,8 +68,11 @@ func newSpool(folder string) (*spool, error) {
 	return s, nil
 }
 
+// Dropped returns the spool of a job whose output is no longer kept.
+func Dropped() *Spool { return &Spool{closed: true, ended: true, more: make(chan struct{})} }
+
 // append adds a frame.
-func (s *spool) append(f cluster.Frame) {
+func (s *Spool) append(f cluster.Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.ended || s.full {
@@ -93,7 +102,7 @@ func encoded(f cluster.Frame) []byte {
 }
 
 // write writes at the end of the file.
-func (s *spool) write(text []byte) error {
+func (s *Spool) write(text []byte) error {
 	if s.file == nil {
 		return syscall.ENOSPC
 	}
@@ -102,7 +111,7 @@ func (s *spool) write(text []byte) error {
 }
 
 // notice returns the frame that reports lost output which the file does not report yet; nil: none was lost. Its caller holds the lock.
-func (s *spool) notice() []byte {
+func (s *Spool) notice() []byte {
 	if s.lost == 0 {
 		return nil
 	}
@@ -111,20 +120,20 @@ func (s *spool) notice() []byte {
 }
 
 // changed wakes the followers. Its caller holds the lock.
-func (s *spool) changed() {
+func (s *Spool) changed() {
 	close(s.more)
 	s.more = make(chan struct{})
 }
 
 // stream is one of the two streams of a job.
 type stream struct {
-	*spool
+	*Spool
 	out   bool
 	lines bool // it is passed on in whole lines
 }
 
-// writer is a stream. On a screen all is shown at once; else the standard output comes in whole lines, so that none is told in part whose writer is killed.
-func (s *spool) writer(out, screen bool) io.Writer { return stream{s, out, out && !screen} }
+// Writer returns a writer to one of the streams. On a screen all is shown at once; else the standard output comes in whole lines, so that none is told in part whose writer is killed.
+func (s *Spool) Writer(out, screen bool) io.Writer { return stream{s, out, out && !screen} }
 
 func (s stream) Write(b []byte) (int, error) {
 	f := cluster.Frame{Err: b}
@@ -144,7 +153,7 @@ func (s stream) Write(b []byte) (int, error) {
 const lineMost = 1 << 20
 
 // whole are the lines that have ended with b, and takes note of the last event among them.
-func (s *spool) whole(b []byte) []byte {
+func (s *Spool) whole(b []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line = append(s.line, b...)
@@ -171,15 +180,15 @@ func (s *spool) whole(b []byte) []byte {
 	return lines
 }
 
-// tear drops a line that a process has begun which was killed: the next one tells it.
-func (s *spool) tear() {
+// DropLine drops a line that a killed process has begun. The next process writes it again.
+func (s *Spool) DropLine() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line = nil
 }
 
 // rest passes on a line that has not ended, as of a process that has.
-func (s *spool) rest() {
+func (s *Spool) rest() {
 	s.mu.Lock()
 	line := s.line
 	s.line = nil
@@ -189,18 +198,18 @@ func (s *spool) rest() {
 	}
 }
 
-// shown is the last event that was written.
-func (s *spool) shown() uint64 {
+// LastEvent returns the number of the last event that was written.
+func (s *Spool) LastEvent() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.event
 }
 
-// say adds a line of talk.
-func (s *spool) say(text string) { s.append(cluster.Frame{Err: []byte(text + "\n")}) }
+// Say adds a line to the standard error.
+func (s *Spool) Say(text string) { s.append(cluster.Frame{Err: []byte(text + "\n")}) }
 
-// end adds the exit code, after which nothing comes.
-func (s *spool) end(code int) {
+// End adds the exit code. Later output is dropped.
+func (s *Spool) End(code int) {
 	s.rest()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,8 +217,8 @@ func (s *spool) end(code int) {
 	s.changed()
 }
 
-// close drops the output.
-func (s *spool) close() {
+// Close drops the output.
+func (s *Spool) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -224,13 +233,8 @@ func (s *spool) close() {
 // pulseEvery is how often something is sent where nothing happens.
 const pulseEvery = 5 * time.Second
 
-// follow writes all that there is and comes, up to the end.
-func (s *spool) follow(ctx context.Context, write func([]byte) error) error {
-	return s.followFrom(ctx, 0, write)
-}
-
-// followFrom follows from a byte offset. When its context ends it stops after a whole line.
-func (s *spool) followFrom(ctx context.Context, from int64, write func([]byte) error) error {
+// Follow writes all output from a byte offset up to the end. When its context ends it stops after a whole line.
+func (s *Spool) Follow(ctx context.Context, from int64, write func([]byte) error) error {
 	ticker := time.NewTicker(pulseEvery)
 	defer ticker.Stop()
 	buffer := make([]byte, 64<<10)
@@ -285,14 +289,14 @@ func (s *spool) followFrom(ctx context.Context, from int64, write func([]byte) e
 	}
 }
 
-func (s *spool) isClosed() bool {
+func (s *Spool) isClosed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closed
 }
 
 // last returns the final frames for a follower that has read up to a position; nil: the job has no exit code yet. Its caller holds the lock.
-func (s *spool) last(at int64) (frames []byte) {
+func (s *Spool) last(at int64) (frames []byte) {
 	if s.exit == nil {
 		return nil
 	}

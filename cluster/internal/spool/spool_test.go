@@ -1,8 +1,12 @@
-package manager
+package spool
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,10 +16,10 @@ import (
 )
 
 // followed returns what a follower of a job's output sees, and its exit code; -1: none.
-func followed(t *testing.T, s *spool) (shown string, code int) {
+func followed(t *testing.T, s *Spool) (shown string, code int) {
 	t.Helper()
 	var text []byte
-	if err := s.follow(t.Context(), func(b []byte) error { text = append(text, b...); return nil }); err != nil {
+	if err := s.Follow(t.Context(), 0, func(b []byte) error { text = append(text, b...); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	code = -1
@@ -54,8 +58,8 @@ func TestFullDiskLosesOnlyOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &spool{more: make(chan struct{})}
-		w := s.writer(true, false)
+		s := &Spool{more: make(chan struct{})}
+		w := s.Writer(true, false)
 		for i, room := range c.room {
 			if s.file = full; room {
 				s.file = file
@@ -65,11 +69,11 @@ func TestFullDiskLosesOnlyOutput(t *testing.T) {
 				t.Errorf("%s: the write returns %d, %v", name, n, err)
 			}
 		}
-		s.end(3)
+		s.End(3)
 		if shown, code := followed(t, s); shown != c.want || code != 3 {
 			t.Errorf("%s: shown is %q with %d, want %q", name, shown, code, c.want)
 		}
-		s.close()
+		s.Close()
 		if err := full.Close(); err != nil && s.file != full {
 			t.Error(err)
 		}
@@ -80,17 +84,17 @@ func TestFullDiskLosesOnlyOutput(t *testing.T) {
 // TestFollowDroppedOutput drops the output of a job while a follower reads it. The follower sees that the rest is missing, and gets the exit code. A new follower is refused.
 func TestFollowDroppedOutput(t *testing.T) {
 	t.Parallel()
-	s, err := newSpool(t.TempDir())
+	s, err := New(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.say("one")
+	s.Say("one")
 	var text []byte
-	err = s.follow(t.Context(), func(b []byte) error {
+	err = s.Follow(t.Context(), 0, func(b []byte) error {
 		if text == nil {
-			s.say("two")
-			s.end(4)
-			s.close()
+			s.Say("two")
+			s.End(4)
+			s.Close()
 		}
 		text = append(text, b...)
 		return nil
@@ -98,7 +102,7 @@ func TestFollowDroppedOutput(t *testing.T) {
 	if want := string(encoded(cluster.Frame{Err: []byte("one\n")})) + string(encoded(cluster.Frame{Err: []byte("\nthe rest of the job's output is no longer kept\n")})) + `{"exit":4}` + "\n"; err != nil || string(text) != want {
 		t.Errorf("%v: %s, want %s", err, text, want)
 	}
-	if err := s.follow(t.Context(), func([]byte) error { return nil }); bellows.KindOf(err) != bellows.Unavailable {
+	if err := s.Follow(t.Context(), 0, func([]byte) error { return nil }); bellows.KindOf(err) != bellows.Unavailable {
 		t.Errorf("a new follower: %v", err)
 	}
 }
@@ -106,11 +110,118 @@ func TestFollowDroppedOutput(t *testing.T) {
 // TestOutputWithoutFile follows a job without an output file: the disk had no room for one.
 func TestOutputWithoutFile(t *testing.T) {
 	t.Parallel()
-	s := &spool{more: make(chan struct{})}
-	s.say("begun")
-	s.end(0)
+	s := &Spool{more: make(chan struct{})}
+	s.Say("begun")
+	s.End(0)
 	if shown, code := followed(t, s); shown != "\n6 bytes of the job's output were lost here; the job itself continues: write output: no space left on device; make room on the disk with the cluster's state folder\n" || code != 0 {
 		t.Errorf("%q, %d", shown, code)
 	}
-	s.close()
+	s.Close()
+}
+
+// TestWhatIsToldInPartIsNot: the standard output comes in whole lines where no screen shows it, what a killed process has begun is dropped, and the last event is known.
+func TestWhatIsToldInPartIsNot(t *testing.T) {
+	t.Parallel()
+	s, err := New(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := s.Writer(true, false)
+	for _, text := range []string{"{\"seq\":", "4,\"kind\":\"epoch\"}\n{\"seq\":5}\n{\"se", "q\":6"} {
+		if n, err := io.WriteString(out, text); n != len(text) || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+	}
+	if s.LastEvent() != 5 {
+		t.Errorf("event %d is the last", s.LastEvent())
+	}
+	s.DropLine()
+	fmt.Fprint(out, "{\"seq\":6}\n{\"app\":")
+	if s.LastEvent() != 6 {
+		t.Errorf("event %d is the last", s.LastEvent())
+	}
+	s.DropLine()
+	fmt.Fprint(out, "{\"app\":\"mf\"}\nthe end")
+	if s.LastEvent() != math.MaxUint64 {
+		t.Errorf("behind the last line event %d is the last", s.LastEvent())
+	}
+	s.End(0)
+	var told []byte
+	if err := s.Follow(t.Context(), 0, func(more []byte) error {
+		for line := range bytes.Lines(more) {
+			var f cluster.Frame
+			if err := json.Unmarshal(line, &f); err != nil {
+				return err
+			}
+			told = append(told, f.Out...)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "{\"seq\":4,\"kind\":\"epoch\"}\n{\"seq\":5}\n{\"seq\":6}\n{\"app\":\"mf\"}\nthe end"; string(told) != want {
+		t.Errorf("%s, want %s", told, want)
+	}
+}
+
+// TestOutputIsKeptInOrder, is bounded, and followed from its beginning to its end.
+func TestOutputIsKeptInOrder(t *testing.T) {
+	t.Parallel()
+	s, err := New(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan []byte, 1)
+	go func() {
+		var b []byte
+		if err := s.Follow(t.Context(), 0, func(more []byte) error { b = append(b, more...); return nil }); err != nil {
+			t.Error(err)
+		}
+		got <- b
+	}()
+	out, talk := s.Writer(true, false), s.Writer(false, true)
+	for i := range 100 {
+		fmt.Fprintf(out, "line %d\n", i)
+		fmt.Fprintf(talk, "talk %d\n", i)
+	}
+	s.End(3)
+	fmt.Fprintf(out, "behind the end\n")
+	n := 0
+	for line := range bytes.Lines(<-got) {
+		var f cluster.Frame
+		if err := json.Unmarshal(line, &f); err != nil {
+			t.Fatal(err)
+		}
+		want := cluster.Frame{Out: fmt.Appendf(nil, "line %d\n", n/2)}
+		if n%2 == 1 {
+			want = cluster.Frame{Err: fmt.Appendf(nil, "talk %d\n", n/2)}
+		}
+		if n < 200 && (!bytes.Equal(f.Out, want.Out) || !bytes.Equal(f.Err, want.Err)) || n == 200 && (f.Exit == nil || *f.Exit != 3) {
+			t.Fatalf("frame %d is %s", n, line)
+		}
+		n++
+	}
+	if n != 201 {
+		t.Errorf("%d frames", n)
+	}
+	s.Close()
+	if err := s.Follow(t.Context(), 0, func([]byte) error { return nil }); bellows.KindOf(err) != bellows.Unavailable {
+		t.Errorf("behind its end: %v", err)
+	}
+}
+
+// TestOutputThatCannotBeReadIsSaid to whoever follows it.
+func TestOutputThatCannotBeReadIsSaid(t *testing.T) {
+	t.Parallel()
+	s, err := New(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Say("so")
+	if err := s.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Follow(context.Background(), 0, func([]byte) error { return nil }); bellows.KindOf(err) != bellows.IO {
+		t.Errorf("it is followed: %v", err)
+	}
 }
