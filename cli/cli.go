@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"bellows/app"
-	"bellows/cli/internal/descriptor"
 	"bellows/cli/internal/screen"
 )
 
@@ -30,8 +29,8 @@ import (
 // the process with an exit code of `help exit-codes`. The program is called what its file is called.
 func Main(apps ...app.Application) {
 	var out io.Writer = os.Stdout
-	if descriptor.ClosedAtStart(os.Stdout, os.Stdin, os.Stderr) {
-		out = descriptor.Closed
+	if closedAtStart(os.Stdout, os.Stdin, os.Stderr) {
+		out = closedStream
 	}
 	c := &screen.Console{In: os.Stdin, Out: out, Err: os.Stderr, Name: filepath.Base(os.Args[0]), Called: called(os.Args[0]), Args: os.Args[1:], Began: time.Now()}
 	os.Exit(execute(c, apps...))

@@ -12,7 +12,6 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/descriptor"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/verbs"
@@ -163,7 +162,7 @@ var actions = []string{"train", "demo", "submit", "serve-model", "report", "up",
 // A command that does something else warns and continues: a parent that discards its output, such as Python with
 // subprocess.DEVNULL, looks the same (package descriptor).
 func checkOutput(c *screen.Console, cmd *cobra.Command) error {
-	if c.Out != descriptor.Closed {
+	if c.Out != closedStream {
 		return nil
 	}
 	verb := cmd

@@ -69,7 +69,7 @@ import (
 	"time"
 
 	"bellows/api"
-	"bellows/cli/internal/pause"
+	"bellows/cli/internal/testhook"
 	"bellows/port/blob/s3/s3test"
 	"bellows/run/event"
 	"bellows/vec"
@@ -89,7 +89,7 @@ func Main(m *testing.M, program string, main func(), others ...Program) {
 				go endWith(name)
 			}
 			if name := os.Getenv(holdVariable); name != "" {
-				pause.Task = func(epochs int64) { await(name, epochs/holdEach) }
+				testhook.Task = func(epochs int64) { await(name, epochs/holdEach) }
 			}
 			main()
 		}

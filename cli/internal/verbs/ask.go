@@ -10,7 +10,7 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/asking"
+	"bellows/cli/internal/appcmd"
 	"bellows/cli/internal/line"
 	"bellows/data"
 	"bellows/model"
@@ -20,7 +20,7 @@ import (
 )
 
 // askCommand is the command of such a verb.
-func (c *Tool) askCommand(v *asking.Verb) *cobra.Command {
+func (c *Tool) askCommand(v *appcmd.Verb) *cobra.Command {
 	args := append([]string{"MODEL"}, v.Args...)
 	cmd := &cobra.Command{
 		Use:     v.Name + " " + strings.Join(args, " "),
@@ -84,7 +84,7 @@ func (c *Tool) readLoose(ctx context.Context, file string, kind data.Kind) (*dat
 }
 
 // rows writes an answer: a table, or a JSON line for each row.
-func (c *Tool) rows(v *asking.Verb, rows [][]any) error {
+func (c *Tool) rows(v *appcmd.Verb, rows [][]any) error {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, strings.Join(v.Columns, "\t"))
@@ -94,7 +94,7 @@ func (c *Tool) rows(v *asking.Verb, rows [][]any) error {
 		}
 		object, cells := map[string]any{}, make([]string, len(row))
 		for i, value := range row {
-			object[v.Columns[i]], cells[i] = value, asking.Cell(value)
+			object[v.Columns[i]], cells[i] = value, appcmd.Cell(value)
 		}
 		if err := c.Object(object); err != nil {
 			return err

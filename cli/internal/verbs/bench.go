@@ -5,8 +5,7 @@ import (
 	"runtime"
 
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/speed"
-	"bellows/cli/internal/version"
+	"bellows/cli/internal/machine"
 	"bellows/figures"
 
 	"github.com/klauspost/cpuid/v2"
@@ -15,9 +14,9 @@ import (
 
 // benchReport is what `bench --json` prints.
 type benchReport struct {
-	Bench   string         `json:"bench"`
-	Machine benchMachine   `json:"machine"`
-	Figures []speed.Figure `json:"figures"`
+	Bench   string           `json:"bench"`
+	Machine benchMachine     `json:"machine"`
+	Figures []machine.Figure `json:"figures"`
 }
 
 type benchMachine struct {
@@ -29,7 +28,7 @@ type benchMachine struct {
 }
 
 func thisMachine() benchMachine {
-	v := version.Current()
+	v := machine.CurrentBuild()
 	return benchMachine{cpuid.CPU.BrandName, runtime.NumCPU(), v.Kernels, v.Platform, v.Go}
 }
 
@@ -48,7 +47,7 @@ func (c *Tool) benchCommand() *cobra.Command {
 		Example: "bench kernels\nbench kernels --kernels go",
 		Args:    line.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			return c.showBench(benchReport{"kernels", thisMachine(), speed.Kernels()})
+			return c.showBench(benchReport{"kernels", thisMachine(), machine.Kernels()})
 		},
 	})
 	for _, a := range c.apps {
@@ -59,7 +58,7 @@ func (c *Tool) benchCommand() *cobra.Command {
 			Example: "bench " + d.Name,
 			Args:    line.Exactly(),
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				measured, err := speed.Application(cmd.Context(), a)
+				measured, err := machine.Application(cmd.Context(), a)
 				if err != nil {
 					return err
 				}

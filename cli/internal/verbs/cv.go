@@ -13,11 +13,10 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/app"
-	"bellows/cli/internal/counted"
 	"bellows/cli/internal/folds"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
-	"bellows/cli/internal/stage"
+	"bellows/cli/internal/timing"
 	"bellows/core/audit"
 	"bellows/core/visits"
 	"bellows/figures"
@@ -59,7 +58,7 @@ type validated struct {
 	Baseline    *folds.Measure     `json:"baseline,omitempty"`
 	Seconds     float64            `json:"seconds"` // of all folds
 	LoadSeconds float64            `json:"load_seconds"`
-	stage.Timing
+	timing.Timing
 	Examples          int64     `json:"examples"` // of all folds
 	ExamplesPerSecond float64   `json:"examples_per_second"`
 	Members           members   `json:"members"`
@@ -74,7 +73,7 @@ var errStopped = errors.New("stopped")
 // validate carries out one training command with --cv.
 func (c *Tool) validate(ctx context.Context, a app.Application, files []string, opt *trainOptions) error {
 	v := &validation{unknown: map[string]int64{},
-		training: &training{Console: c.Console, began: time.Now(), stages: stage.New(ctx, c.Console, stage.Starting, stage.Reading, stage.Preparing, stage.Learning, stage.Scoring)}}
+		training: &training{Console: c.Console, began: time.Now(), stages: timing.New(ctx, c.Console, timing.Starting, timing.Reading, timing.Preparing, timing.Learning, timing.Scoring)}}
 	v.stages.Lost = true
 	defer v.stages.Live.Stop()
 	count, err := opt.folds()
@@ -92,12 +91,12 @@ func (c *Tool) validate(ctx context.Context, a app.Application, files []string, 
 	defer v.table.Close()
 	defer v.close()
 	v.table.Begin(v.about.Title + " · " + v.data() + ": ")
-	v.stages.Enter(stage.Reading)
+	v.stages.Enter(timing.Reading)
 	if err := v.inputs.read(ctx, v.order, c.In, v.stages.Meter); err != nil {
 		return err
 	}
 	v.tellCache()
-	v.stages.Enter(stage.Preparing)
+	v.stages.Enter(timing.Preparing)
 	if count > v.inputs.rows {
 		return line.BadFlag("cv", opt.cv, "DATA has %s, which are dealt to no more folds; it must be from 2 to that", figures.Plural(v.inputs.rows, "row"))
 	}
@@ -121,7 +120,7 @@ func (c *Tool) validate(ctx context.Context, a app.Application, files []string, 
 
 // one trains and scores the model of a fold.
 func (v *validation) one(ctx context.Context, n int) error {
-	v.stages.Enter(stage.Preparing)
+	v.stages.Enter(timing.Preparing)
 	t := &training{Console: v.Console, order: v.order, stages: v.stages}
 	training, held := v.Divide(n)
 	var err error
@@ -139,12 +138,12 @@ func (v *validation) one(ctx context.Context, n int) error {
 	}
 	v.begin(t, n)
 	v.tellOf(n, event.OfJob(&t.made.Job, t.made.Job.Driver, nil))
-	t.counted = counted.New(t.made.Job.Driver, t.stages.Meter)
+	t.counted = timing.NewDriver(t.made.Job.Driver, t.stages.Meter)
 	t.made.Job.Driver = t.counted
 	t.epochs = &epochs{training: t, members: membership(t.members).String(), wait: math.NaN()}
 	res, err := node.Train(ctx, t.made.Job, node.Options{Slots: t.slots,
 		OnStart: func([]api.Node) {
-			t.stages.Enter(stage.Learning)
+			t.stages.Enter(timing.Learning)
 			t.epochs.follow()
 		},
 		OnStop:   t.epochs.stop,
@@ -166,7 +165,7 @@ func (v *validation) one(ctx context.Context, n int) error {
 	if b := t.made.Baseline; b != nil {
 		f.Baseline = &folds.Measure{Name: b.Name, Value: b.Value}
 	}
-	t.stages.Enter(stage.Scoring)
+	t.stages.Enter(timing.Scoring)
 	m, err := t.made.Model(res.Tables)
 	if err != nil {
 		return err

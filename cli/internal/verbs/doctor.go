@@ -4,8 +4,8 @@ import (
 	"os"
 
 	"bellows"
-	"bellows/cli/internal/doctor"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/machine"
 	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
 	"bellows/figures"
@@ -22,11 +22,11 @@ func (c *Tool) doctorCommand() *cobra.Command {
 		Example: "doctor\ndoctor --json",
 		Args:    line.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			r := doctor.Here(
-				doctor.Folder{Name: "temp folder", Dir: os.TempDir(), ToDo: "set TMPDIR to a writable folder with space"},
-				doctor.Folder{Name: "cache folder", Dir: splits.Home(), ToDo: "give --cache a writable folder with space, or --cache off to parse inputs each time"},
-				doctor.Folder{Name: "state folder", Dir: watch.StateFolder(), ToDo: "give --state a writable folder, or be without " + c.Name + " status", Spare: true},
-				doctor.Folder{Name: "run folder", Dir: "runs", ToDo: "work in a writable folder with space, or give --out one"})
+			r := machine.Examine(
+				machine.Folder{Name: "temp folder", Dir: os.TempDir(), ToDo: "set TMPDIR to a writable folder with space"},
+				machine.Folder{Name: "cache folder", Dir: splits.Home(), ToDo: "give --cache a writable folder with space, or --cache off to parse inputs each time"},
+				machine.Folder{Name: "state folder", Dir: watch.StateFolder(), ToDo: "give --state a writable folder, or be without " + c.Name + " status", Spare: true},
+				machine.Folder{Name: "run folder", Dir: "runs", ToDo: "work in a writable folder with space, or give --out one"})
 			for _, k := range r.Checks {
 				c.Printf("%-5s %-14s %s\n", k.Status, k.Name, k.Found)
 				if k.ToDo != "" {

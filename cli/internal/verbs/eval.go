@@ -9,7 +9,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/scores"
-	"bellows/cli/internal/stage"
+	"bellows/cli/internal/timing"
 	"bellows/data"
 	"bellows/figures"
 
@@ -29,7 +29,7 @@ type evalReport struct {
 	Classes   []scores.Class `json:"classes,omitempty"`
 	Confusion [][]int64      `json:"confusion,omitempty"` // by the class of rows, then by the class that they are said to be of
 	Seconds   float64        `json:"seconds"`             // of reading and scoring, which go together; of scoring alone where all rows are read first
-	stage.Timing
+	timing.Timing
 }
 
 // metricWidth is that of the names, unless one is longer.
@@ -44,7 +44,7 @@ func (c *Tool) evalCommand() *cobra.Command {
 		Long: "Score a saved model on labelled data. Rows are scored as they are read, so that DATA may be of any size; but\n" +
 			"metrics of rankings, such as ndcg@10, need all ratings of a user, and so all rows at once.",
 		Example: "eval " + one.model() + " " + one.labelled + "\neval " + other.model() + " " + other.labelled + " --json",
-	}, false, stage.Scoring, func(q *question) error { return c.eval(q, metrics) })
+	}, false, timing.Scoring, func(q *question) error { return c.eval(q, metrics) })
 	cmd.Flags().StringVar(&metrics, "metrics", "", "`names` of metrics, separated by commas (default: those that fit the model); a name that is not known lists them")
 	return cmd
 }
@@ -80,7 +80,7 @@ func (c *Tool) eval(q *question, metrics string) error {
 // evalFlowing scores rows as they are read.
 func (c *Tool) evalFlowing(q *question, flow *scores.Flow, r *evalReport) (*app.Examination, error) {
 	start := time.Now()
-	q.stages.Enter(stage.Scoring)
+	q.stages.Enter(timing.Scoring)
 	q.stages.Live.Turn("Ctrl-C stops")
 	about := c.application(q.model.App).Describe()
 	detected, err := data.Stream(q.ctx, q.files, q.kind, q.opt, func(b *data.Block) error {
@@ -117,7 +117,7 @@ func (c *Tool) evalWhole(q *question, metrics string, r *evalReport) (*app.Exami
 		return nil, err
 	}
 	start := time.Now()
-	q.stages.Enter(stage.Scoring)
+	q.stages.Enter(timing.Scoring)
 	pace(q.predictor, q.stages.Meter)
 	found, err := scores.Examine(q.predictor, q.set, metrics)
 	if err = cmp.Or(q.ctx.Err(), err); err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/goal"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/splits"
 	"bellows/data"
@@ -70,7 +69,7 @@ func newOrder(a app.Application, files []string, opt *trainOptions) (*order, err
 	if err := run.CheckPlace(context.Background(), opt.checkpoint); err != nil {
 		return nil, line.BadFlag("checkpoint", run.Shown(opt.checkpoint), "%v", err)
 	}
-	if o.goal, err = goal.Parse(opt.until, o.about); err != nil {
+	if o.goal, err = line.ParseGoal(opt.until, o.about); err != nil {
 		return nil, err
 	}
 	if err := opt.checkHoldout(o.about.Data); err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"bellows"
-	"bellows/cli/internal/stage"
+	"bellows/cli/internal/timing"
 	"bellows/data"
 	"bellows/figures"
 	"bellows/serve/predictions"
@@ -22,7 +22,7 @@ type predictReport struct {
 	Missing int              `json:"missing"` // values that are missing
 	Out     string           `json:"out,omitempty"`
 	Seconds float64          `json:"seconds"` // of reading and predicting, which go together
-	stage.Timing
+	timing.Timing
 }
 
 func (c *Tool) predictCommand() *cobra.Command {
@@ -37,7 +37,7 @@ func (c *Tool) predictCommand() *cobra.Command {
 			"Rows are written as they are read, so that DATA may be of any size. A row that cannot be read ends the\n" +
 			"command; those above it are written.",
 		Example: "predict " + one.model() + " " + one.asked + " > " + one.answer + "\npredict " + other.model() + " - < " + other.asked,
-	}, true, stage.Answering, func(q *question) error { return c.predict(q, names, out) })
+	}, true, timing.Answering, func(q *question) error { return c.predict(q, names, out) })
 	cmd.Flags().BoolVar(&names, "names", false, "begin with a line that names the fields; JSON has the names in any case")
 	cmd.Flags().StringVar(&out, "out", "", "write the lines to this `file`, which is there when all of them are (default: standard output)")
 	return cmd
@@ -45,7 +45,7 @@ func (c *Tool) predictCommand() *cobra.Command {
 
 func (c *Tool) predict(q *question, names bool, out string) error {
 	start := time.Now()
-	q.stages.Enter(stage.Answering)
+	q.stages.Enter(timing.Answering)
 	to, err := c.outlet(q, out)
 	if err != nil {
 		return err

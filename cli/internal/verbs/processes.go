@@ -12,7 +12,7 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/clusterverbs"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/pause"
+	"bellows/cli/internal/testhook"
 	"bellows/cluster/lead"
 	"bellows/figures"
 	"bellows/node"
@@ -213,7 +213,7 @@ func (c *Tool) runChild(ctx context.Context, a app.Application, files []string, 
 		if err != nil {
 			return part, err
 		}
-		pause.Able(made)
+		testhook.Install(made)
 		part.Job = made.Job
 		part.Checkpoints, part.Saved, err = run.Refer(ctx, reference, made.Job.Tables)
 		return part, err

@@ -10,7 +10,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/stage"
+	"bellows/cli/internal/timing"
 	"bellows/data"
 	"bellows/figures"
 	"bellows/model"
@@ -29,14 +29,14 @@ type question struct {
 	opt       data.Options    // how the data is read
 	set       *data.Set       // nil where it is read as it is answered
 	ctx       context.Context // of the command
-	stages    *stage.Stages
+	stages    *timing.Stages
 	unknown   map[string]int64 // what in the data the model does not know, by what it is; without zeros
 	missing   int              // values of the data that are missing
 }
 
 // questionCommand gives a command its arguments, the flags that say how DATA is read, and what it does with a model that is open. The
 // rows may lack what is predicted where unlabelled is set.
-func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, last stage.Stage, answer func(*question) error) *cobra.Command {
+func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, last timing.Stage, answer func(*question) error) *cobra.Command {
 	var flags readOptions
 	flags.register(cmd.Flags(), 0)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -46,7 +46,7 @@ func (c *Tool) questionCommand(cmd *cobra.Command, unlabelled bool, last stage.S
 		return line.Exactly("MODEL", "DATA")(cmd, args)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		q := &question{name: args[0], files: args[1:], ctx: cmd.Context(), stages: stage.New(cmd.Context(), c.Console, stage.Starting, stage.Reading, last)}
+		q := &question{name: args[0], files: args[1:], ctx: cmd.Context(), stages: timing.New(cmd.Context(), c.Console, timing.Starting, timing.Reading, last)}
 		defer q.stages.Live.Stop()
 		if err := c.openModel(q, flags); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (c *Tool) openModel(q *question, flags readOptions) (err error) {
 
 // read reads the data as a whole, which whoever calls it closes.
 func (c *Tool) read(q *question) (err error) {
-	q.stages.Enter(stage.Reading)
+	q.stages.Enter(timing.Reading)
 	if q.set, err = data.Read(q.ctx, q.files, q.kind, q.opt); err != nil {
 		return interruptedWhile(q.ctx, "reading", err)
 	}

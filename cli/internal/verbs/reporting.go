@@ -8,8 +8,8 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/machine"
 	"bellows/cli/internal/page"
-	"bellows/cli/internal/version"
 	"bellows/run"
 
 	"github.com/spf13/cobra"
@@ -52,7 +52,7 @@ func (c *Tool) writeReport(dir, out string) error {
 		r.About = a.Describe()
 		r.Steps = r.Next(c.Program())
 	}
-	r.Program, r.Made = c.Name+" "+version.Current().Bellows, time.Now()
+	r.Program, r.Made = c.Name+" "+machine.CurrentBuild().Bellows, time.Now()
 	var text bytes.Buffer
 	if err := r.Write(&text); err != nil {
 		return bellows.Errorf(bellows.Bug, "write page of", dir, "%w", err)

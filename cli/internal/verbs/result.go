@@ -13,10 +13,10 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/machine"
 	"bellows/cli/internal/memory"
 	"bellows/cli/internal/screen"
-	"bellows/cli/internal/stage"
-	"bellows/cli/internal/version"
+	"bellows/cli/internal/timing"
 	"bellows/cluster/lead"
 	"bellows/cluster/recovery"
 	"bellows/figures"
@@ -37,7 +37,7 @@ type result struct {
 	App               string             `json:"app"`
 	Seconds           float64            `json:"seconds"` // of training alone
 	LoadSeconds       float64            `json:"load_seconds"`
-	stage.Timing                         // of this command
+	timing.Timing                        // of this command
 	Epochs            int                `json:"epochs"`
 	Examples          int64              `json:"examples"` // items visited in training
 	ExamplesPerSecond float64            `json:"examples_per_second"`
@@ -77,7 +77,7 @@ type traffic struct {
 // steps: the image before the model, since it is what cannot be made again; the model before the run is done, since done drops the image. A
 // run that was interrupted before an epoch ended has an image and no model.
 func (t *training) conclude(res *node.Result, moved traffic) error {
-	t.stages.Enter(stage.Saving)
+	t.stages.Enter(timing.Saving)
 	so := t.progress(res)
 	checked := run.Judge(res, so)
 	if res.Image != nil {
@@ -110,7 +110,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		return err
 	}
 	r.Interrupted = res.Image != nil
-	m.Metrics, m.Versions = r.Metrics, version.Current().Manifest()
+	m.Metrics, m.Versions = r.Metrics, machine.CurrentBuild().Manifest()
 	save := func() error {
 		if err := t.folder.CheckHeld(); err != nil {
 			return err
@@ -260,8 +260,8 @@ func (t *training) score(m *model.Model, r *result, interrupted bool) error {
 		drop()
 		return nil
 	}
-	t.stages.Enter(stage.Scoring)
-	defer t.stages.Enter(stage.Saving)
+	t.stages.Enter(timing.Scoring)
+	defer t.stages.Enter(timing.Saving)
 	err := t.inputs.score(t.app, m, t.opt.seed, r.Metrics, t.stages.Meter)
 	if err != nil && t.stages.Meter.Err() != nil {
 		drop()

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/stage"
+	"bellows/cli/internal/timing"
 	"bellows/serve"
 
 	"github.com/spf13/cobra"
@@ -45,7 +45,7 @@ func (c *Tool) serveModelCommand() *cobra.Command {
 
 func (c *Tool) serveModel(cmd *cobra.Command, name string, flags readOptions, limits serve.Limits, listen string) error {
 	open := func() (*serve.Opened, error) {
-		q := &question{name: name, ctx: cmd.Context(), stages: &stage.Stages{}}
+		q := &question{name: name, ctx: cmd.Context(), stages: &timing.Stages{}}
 		if err := c.openModel(q, flags); err != nil {
 			return nil, err
 		}

@@ -15,7 +15,7 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/cli/internal/asking"
+	"bellows/cli/internal/appcmd"
 	"bellows/cli/internal/clusterverbs"
 	"bellows/cli/internal/dryrun"
 	"bellows/cli/internal/line"
@@ -33,7 +33,7 @@ import (
 type Tool struct {
 	*screen.Console
 	apps  []app.Application
-	added []*asking.Verb // by applications
+	added []*appcmd.Verb // by applications
 }
 
 // New makes the program, which must have an application, and no two applications or commands of one name: else the error is
@@ -53,7 +53,7 @@ func New(c *screen.Console, apps ...app.Application) (*Tool, error) {
 		}
 	}
 	var err error
-	if t.added, err = asking.Added(apps); err != nil {
+	if t.added, err = appcmd.Added(apps); err != nil {
 		return wrong("%w", err)
 	}
 	taken := []string{"help", "completion", "exit-codes"}

@@ -17,13 +17,12 @@ import (
 	"bellows/api"
 	"bellows/app"
 	"bellows/cli/internal/clusterverbs"
-	"bellows/cli/internal/counted"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/machine"
 	"bellows/cli/internal/memory"
-	"bellows/cli/internal/pause"
 	"bellows/cli/internal/screen"
-	"bellows/cli/internal/stage"
-	"bellows/cli/internal/version"
+	"bellows/cli/internal/testhook"
+	"bellows/cli/internal/timing"
 	"bellows/cluster"
 	"bellows/cluster/lead"
 	"bellows/cluster/recovery"
@@ -59,13 +58,13 @@ type training struct {
 	*screen.Console
 	*order
 	began  time.Time
-	stages *stage.Stages
+	stages *timing.Stages
 	// Read.
 	inputs inputs
 	// Made.
 	made     *app.Run
 	prepared time.Duration   // what reading and making took
-	counted  *counted.Driver // of the job
+	counted  *timing.Driver  // of the job
 	memory   memory.Estimate // what the run needs
 	// Claimed.
 	folder  *run.Folder
@@ -113,7 +112,7 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 	if opt.cv != "" {
 		return c.validate(ctx, a, files, opt)
 	}
-	t := &training{Console: c.Console, began: time.Now(), stages: stage.New(ctx, c.Console, stage.Starting, stage.Reading, stage.Preparing, stage.Learning, stage.Scoring, stage.Saving)}
+	t := &training{Console: c.Console, began: time.Now(), stages: timing.New(ctx, c.Console, timing.Starting, timing.Reading, timing.Preparing, timing.Learning, timing.Scoring, timing.Saving)}
 	defer t.stages.Live.Stop()
 	var err error
 	if t.order, err = newOrder(a, files, opt); err != nil {
@@ -146,19 +145,19 @@ func (c *Tool) train(ctx context.Context, a app.Application, files []string, opt
 // make reads the data, and has the application cut them into a job: for each life of the run anew.
 func (t *training) make(ctx context.Context, in io.Reader) error {
 	began := time.Now()
-	t.stages.Enter(stage.Reading)
+	t.stages.Enter(timing.Reading)
 	err := t.inputs.read(ctx, t.order, in, t.stages.Meter)
 	if err != nil {
 		return err
 	}
-	t.stages.Enter(stage.Preparing)
+	t.stages.Enter(timing.Preparing)
 	if t.made, err = t.job(&t.inputs, t.stages.Meter); err != nil {
 		return interruptedWhile(ctx, "preparing", t.settingsHint(err))
 	}
 	t.inputs.detected(t.made.Numbers)
-	t.counted = counted.New(t.made.Job.Driver, t.stages.Meter)
+	t.counted = timing.NewDriver(t.made.Job.Driver, t.stages.Meter)
 	t.made.Job.Driver = t.counted
-	pause.Able(t.made)
+	testhook.Install(t.made)
 	t.prepared = time.Since(began)
 	return nil
 }
@@ -218,7 +217,7 @@ func (t *training) settingsHint(err error) error {
 func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	var err error
 	request := run.Request{
-		Config: t.config(ctx, t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: version.Current().Manifest(),
+		Config: t.config(ctx, t.made.Settings), Out: t.opt.out, Fresh: t.opt.fresh, Versions: machine.CurrentBuild().Manifest(),
 		Tables: t.made.Job.Tables, Checkpoint: t.opt.checkpoint,
 	}
 	t.Lead = t.opt.cluster.lead
@@ -394,7 +393,7 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 
 // started tells that the first tasks have left: it begins the run's folder, and records the nodes of a job in many processes.
 func (t *training) started(nodes []api.Node, giveUp context.CancelCauseFunc) {
-	t.stages.Enter(stage.Learning)
+	t.stages.Enter(timing.Learning)
 	t.epochs.follow()
 	if t.folder.Live {
 		t.takeUp()

@@ -10,7 +10,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/screen"
-	"bellows/cli/internal/stage"
+	"bellows/cli/internal/timing"
 	"bellows/run"
 	"bellows/train"
 )
@@ -66,7 +66,7 @@ func TestEpochsOfAll(t *testing.T) {
 // TestWhatAnInterruptedRunFinishesIsCounted wants a share of what has begun from the live line, and no epoch over it.
 func TestWhatAnInterruptedRunFinishesIsCounted(t *testing.T) {
 	t.Parallel()
-	s := stage.New(t.Context(), &screen.Console{Err: io.Discard, Out: io.Discard, JSON: true}, stage.Learning)
+	s := timing.New(t.Context(), &screen.Console{Err: io.Discard, Out: io.Discard, JSON: true}, timing.Learning)
 	defer s.Live.Stop()
 	p := &epochs{training: &training{order: &order{opt: &trainOptions{}, about: app.Description{Unit: "rows"}}, stages: s, made: &app.Run{Items: 100}}}
 	p.follow()

@@ -2,7 +2,7 @@ package verbs
 
 import (
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/version"
+	"bellows/cli/internal/machine"
 
 	"github.com/spf13/cobra"
 )
@@ -19,7 +19,7 @@ func (c *Tool) versionCommand() *cobra.Command {
 
 // Version prints the version of the program.
 func (c *Tool) Version() error {
-	v := version.Current()
+	v := machine.CurrentBuild()
 	c.Printf("bellows %s\n", v.Bellows)
 	if v.Revision != "" {
 		changes := ""

@@ -1,4 +1,4 @@
-package counted
+package timing
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func (still) HandleTaskCompletion(train.Completion, *train.Dispatcher) {}
 func TestTheFirstEpochAfterAResume(t *testing.T) {
 	t.Parallel()
 	m := progress.New(t.Context())
-	d := New(still{}, m)
+	d := NewDriver(still{}, m)
 	for _, items := range []int{30, 20, 0, 0, 100, 0} {
 		d.HandleTaskCompletion(train.Completion{Unit: bellows.Unit{Items: bellows.Range{Begin: 5, End: 5 + items}}}, nil)
 	}

@@ -1,7 +1,7 @@
-// Package pause lets whoever tests training commands hold them.
+// Package testhook lets tests of training commands hold the tasks of a run.
 //
-// Set Task before a command begins; Able then makes the tasks of a run call it. Without Task nothing changes.
-package pause
+// Set Task before a command begins; Install then makes the tasks of a run call it. Without Task nothing changes.
+package testhook
 
 import (
 	"io"
@@ -17,8 +17,8 @@ import (
 // costs no processor time. Package clitest sets it, before a command begins.
 var Task func(epochs int64)
 
-// Able lets the tasks of a run be paused.
-func Able(r *app.Run) {
+// Install makes the tasks of a run call Task, if that is set.
+func Install(r *app.Run) {
 	if Task == nil {
 		return
 	}

@@ -1,5 +1,4 @@
-// Package version describes the build of the running program: its version and revision, the version of Go, and the kernels in use.
-package version
+package machine
 
 import (
 	"runtime"
@@ -18,8 +17,8 @@ type Build struct {
 	Kernels  string `json:"kernels"` // the kernel set in use
 }
 
-// Current returns the version of the running program.
-func Current() Build {
+// CurrentBuild returns the version of the running program.
+func CurrentBuild() Build {
 	v := Build{
 		Bellows: "unknown", Go: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, Kernels: vec.Kernels(),

@@ -1,18 +1,17 @@
-package goal_test
+package line
 
 import (
 	"strings"
 	"testing"
 
 	"bellows/app"
-	"bellows/cli/internal/goal"
 )
 
 // described is an application with metrics of each kind.
 var described = app.Description{Name: "mlr", Metrics: []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss"},
 	Other: []string{"test_r2", "test_loglik_per_token", "test_custom"}}
 
-func TestParse(t *testing.T) {
+func TestParseGoal(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]app.Goal{
 		"test_accuracy>=0.9":          {Metric: "test_accuracy", Value: 0.9},
@@ -22,11 +21,11 @@ func TestParse(t *testing.T) {
 		"test_loglik_per_token>=-6.5": {Metric: "test_loglik_per_token", Value: -6.5},
 		"custom<=-8":                  {Metric: "test_custom", Below: true, Value: -8},
 	} {
-		if got, err := goal.Parse(text, described); err != nil || *got != want {
+		if got, err := ParseGoal(text, described); err != nil || *got != want {
 			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
 		}
 	}
-	if got, err := goal.Parse("", described); got != nil || err != nil {
+	if got, err := ParseGoal("", described); got != nil || err != nil {
 		t.Errorf("no text: %v, %v", got, err)
 	}
 }
@@ -53,7 +52,7 @@ func TestParseRefuses(t *testing.T) {
 		"test_logloss>=0.5":         "write 'test_logloss<=0.5'",
 		"test_accuracy>=0.5 or NaN": "it must be METRIC<=X",
 	} {
-		if got, err := goal.Parse(text, described); err == nil || !strings.Contains(err.Error(), want) {
+		if got, err := ParseGoal(text, described); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v; want an error with %q", text, got, err, want)
 		}
 	}

@@ -1,8 +1,4 @@
-// Package goal parses the goal of a run, as --until has it: METRIC<=X or METRIC>=X.
-//
-// It refuses a metric that the application does not measure, a number that is not finite, and a goal that every model or
-// no model reaches.
-package goal
+package line
 
 import (
 	"math"
@@ -11,35 +7,34 @@ import (
 	"strings"
 
 	"bellows/app"
-	"bellows/cli/internal/line"
 )
 
-var form = regexp.MustCompile(`^\s*([A-Za-z0-9_@]+)\s*(<=|>=)\s*(\S+)\s*$`)
+var goalForm = regexp.MustCompile(`^\s*([A-Za-z0-9_@]+)\s*(<=|>=)\s*(\S+)\s*$`)
 
-// Parse returns the goal that text states for an application, nil for no text. A metric without train_ or test_ is that of
+// ParseGoal returns the goal that text states for an application as METRIC<=X or METRIC>=X, or nil for no text. A metric without train_ or test_ is that of
 // the test rows.
-func Parse(text string, d app.Description) (*app.Goal, error) {
+func ParseGoal(text string, d app.Description) (*app.Goal, error) {
 	if text == "" {
 		return nil, nil
 	}
-	parts := form.FindStringSubmatch(text)
+	parts := goalForm.FindStringSubmatch(text)
 	if parts == nil {
-		return nil, line.BadFlag("until", text, "it must be METRIC<=X or METRIC>=X, such as '%s'", example(d.Metrics[len(d.Metrics)-1]))
+		return nil, BadFlag("until", text, "it must be METRIC<=X or METRIC>=X, such as '%s'", example(d.Metrics[len(d.Metrics)-1]))
 	}
 	name, known := parts[1], slices.Concat(d.Metrics, d.Other)
 	if !slices.Contains(known, name) && slices.Contains(known, "test_"+name) {
 		name = "test_" + name
 	}
 	if !slices.Contains(known, name) {
-		suggestion := line.DidYouMean(strings.ToLower(name), known)
+		suggestion := DidYouMean(strings.ToLower(name), known)
 		if lower := strings.ToLower(name); slices.Contains(known, lower) || slices.Contains(known, "test_"+lower) {
 			suggestion = "; names are lower case: write '" + lower + parts[2] + parts[3] + "'"
 		}
-		return nil, line.BadFlag("until", text, "%s has the metrics %s%s", d.Name, strings.Join(known, ", "), suggestion)
+		return nil, BadFlag("until", text, "%s has the metrics %s%s", d.Name, strings.Join(known, ", "), suggestion)
 	}
-	x, err := line.Finite(parts[3])
+	x, err := Finite(parts[3])
 	if err != nil {
-		return nil, line.BadFlag("until", text, "what follows %s must be a finite number, not %q", parts[2], parts[3])
+		return nil, BadFlag("until", text, "what follows %s must be a finite number, not %q", parts[2], parts[3])
 	}
 	below := parts[2] == "<="
 	if falls, known := app.Falls(name); known && falls != below {
@@ -47,7 +42,7 @@ func Parse(text string, d app.Description) (*app.Goal, error) {
 		if !falls {
 			way, turned = "rises", ">="
 		}
-		return nil, line.BadFlag("until", text, "%s %s as a model gets better, so that this would end the run at its start; write '%s%s%s'", name, way, name, turned, parts[3])
+		return nil, BadFlag("until", text, "%s %s as a model gets better, so that this would end the run at its start; write '%s%s%s'", name, way, name, turned, parts[3])
 	}
 	if err := checkReach(text, name, below, x); err != nil {
 		return nil, err
@@ -66,13 +61,13 @@ func checkReach(text, name string, below bool, x float64) error {
 	case !never && !always:
 		return nil
 	case never && low == 0 && high == 1 && x <= 100:
-		return line.BadFlag("until", text, "%s is from 0 to 1, and is never %g; if you mean %g %%, write '%s>=%g'", name, x, x, name, x/100)
+		return BadFlag("until", text, "%s is from 0 to 1, and is never %g; if you mean %g %%, write '%s>=%g'", name, x, x, name, x/100)
 	case never && math.IsInf(high, 1):
-		return line.BadFlag("until", text, "%s is never below %g; write a goal that can be reached", name, low)
+		return BadFlag("until", text, "%s is never below %g; write a goal that can be reached", name, low)
 	case never:
-		return line.BadFlag("until", text, "%s is never above %g; write a goal that can be reached", name, high)
+		return BadFlag("until", text, "%s is never above %g; write a goal that can be reached", name, high)
 	}
-	return line.BadFlag("until", text, "every model reaches this; write a goal such as '%s'", example(name))
+	return BadFlag("until", text, "every model reaches this; write a goal such as '%s'", example(name))
 }
 
 // bounds returns the least and the greatest value that a metric can have.

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package descriptor
+package cli
 
 import "os"
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package descriptor_test
+package cli
 
 import (
 	"errors"
@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-
-	"bellows/cli/internal/descriptor"
 )
 
 func TestClosedAtStart(t *testing.T) {
@@ -39,11 +37,11 @@ func TestClosedAtStart(t *testing.T) {
 		"a file":                        {open(file, os.O_RDWR|os.O_CREATE), open(os.DevNull, os.O_RDWR), false},
 		"a daemon's, shared with stdin": {replaced, twin, false},
 	} {
-		if got := descriptor.ClosedAtStart(c.stream, c.other); got != c.want {
+		if got := closedAtStart(c.stream, c.other); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if _, err := descriptor.Closed.Write([]byte("lost")); !errors.Is(err, syscall.EBADF) {
+	if _, err := closedStream.Write([]byte("lost")); !errors.Is(err, syscall.EBADF) {
 		t.Errorf("a write ended with %v, want EBADF", err)
 	}
 }

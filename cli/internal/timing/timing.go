@@ -1,9 +1,11 @@
-// Package stage divides the time of a command that reads data among what it does, one after the other, and shows on the live line what that is.
+// Package timing divides the time of a command that reads data among the stages of the command, shows the stage on the live
+// line, and counts the items that the tasks of a job have visited.
 //
-// Its caller's duties, in order: New when the command begins, Enter at each change, Live.Stop at the end. Timing and Named say what was taken until then.
+// Its caller's duties, in order: New when the command begins, Enter at each change, Live.Stop at the end. Timing and Named
+// return the seconds until then. NewDriver wraps the driver of a job before the job begins, once for each restart.
 //
 // The package refuses to have a command in two stages at a time, or in none.
-package stage
+package timing
 
 import (
 	"context"

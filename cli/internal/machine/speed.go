@@ -1,8 +1,4 @@
-// Package speed measures how fast a machine is, for `bench`: its kernels, and training by an application on generated data.
-//
-// Its caller shows what Kernels and Application return. Each takes the best of some samples, which are taken in turns, so that a slow moment of the machine
-// hits all alike. The package refuses to judge: a figure holds for one machine and one moment.
-package speed
+package machine
 
 import (
 	"context"

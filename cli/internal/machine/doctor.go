@@ -1,9 +1,13 @@
-// Package doctor looks at a machine and says what is good for training on it, what could be better, and what is in the
-// way.
+// Package machine describes the machine and the build of the running program, for the commands doctor, bench and version.
 //
-// Its caller names the folders that must be writable, and shows the report. What is not good comes with what to do.
-// The package refuses to change anything; to see whether a folder is writable it makes a file there and removes it.
-package doctor
+// Examine says what is good for training on the machine, what could be better, and what is in the way. Its caller names the
+// folders that must be writable, and shows the findings. What is not good comes with what to do. Kernels and Application
+// measure how fast the machine is. Each takes the best of some samples, which are taken in turns, so that a slow moment of
+// the machine hits all alike. CurrentBuild returns the version of the program.
+//
+// The package refuses to change anything; to see whether a folder is writable it makes a file there and removes it. It does
+// not judge measurements: a figure holds for one machine and one moment.
+package machine
 
 import (
 	"fmt"
@@ -79,8 +83,8 @@ func (f Folder) but(k Check, status string) Check {
 	return k.but(status, f.ToDo)
 }
 
-// Here is the report on this machine.
-func Here(folders ...Folder) Findings { return examine(host(folders)) }
+// Examine is the report on this machine.
+func Examine(folders ...Folder) Findings { return examine(host(folders)) }
 
 func host(folders []Folder) machine {
 	return machine{

@@ -1,8 +1,4 @@
-// Package counted lets who follows a run see how many items its tasks have visited.
-//
-// The caller puts a Driver around that of the application before the job begins, one for each life of the job. The package refuses to change what
-// the application's driver decides.
-package counted
+package timing
 
 import (
 	"sync/atomic"
@@ -19,8 +15,8 @@ type Driver struct {
 	first   atomic.Int64 // how many of them before the first task that scored, -1 while there is none
 }
 
-// New is a driver around another.
-func New(d train.Driver, m *progress.Meter) *Driver {
+// NewDriver returns a driver around that of an application, which it does not change. A job that is rolled back needs another.
+func NewDriver(d train.Driver, m *progress.Meter) *Driver {
 	c := &Driver{Driver: d, meter: m}
 	c.first.Store(-1)
 	return c

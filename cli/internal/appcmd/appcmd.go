@@ -1,7 +1,9 @@
-// Package asking is the verbs that applications add to the command line: which there are, which flags they have, and what is a question to whom.
+// Package appcmd lists the commands that applications add to the command line, with their flags and the applications that
+// answer them.
 //
-// The caller makes a command of each, and answers by the application whose model is asked. The package refuses verbs about which two applications do not agree.
-package asking
+// The caller makes a command of each, and answers by the application whose model is asked. The package refuses a command
+// about which two applications do not agree.
+package appcmd
 
 import (
 	"encoding/json"
