@@ -20,7 +20,7 @@ import (
 	"strings"
 	"time"
 
-	"bellows/cli/internal/page"
+	"bellows/run/page"
 )
 
 func main() {

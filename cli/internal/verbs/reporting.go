@@ -9,8 +9,9 @@ import (
 	"bellows/app"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/machine"
-	"bellows/cli/internal/page"
+	"bellows/cli/internal/screen"
 	"bellows/run"
+	"bellows/run/page"
 
 	"github.com/spf13/cobra"
 )
@@ -50,7 +51,7 @@ func (c *Tool) writeReport(dir, out string) error {
 	r.About = app.Description{Name: r.Config.App}
 	if a := c.application(r.Config.App); a != nil {
 		r.About = a.Describe()
-		r.Steps = r.Next(c.Program())
+		r.Steps = r.Next(c.Program(), screen.ShellWord)
 	}
 	r.Program, r.Made = c.Name+" "+machine.CurrentBuild().Bellows, time.Now()
 	var text bytes.Buffer

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"bellows"
-	"bellows/cli/internal/screen"
 	"bellows/port/blob/file"
 	"bellows/run"
 	"bellows/vec"
@@ -42,11 +41,12 @@ func WriteFile(name string, text []byte) error {
 	return nil
 }
 
-// Next is commands that go on from the run, and work as they stand where its own was called; program is how they begin.
-func (r *Run) Next(program string) (list []Step) {
+// Next returns commands that continue from the run, and work where its own command was called. program is how they
+// begin, and quote writes a word as a shell reads it.
+func (r *Run) Next(program string, quote func(word string) string) (list []Step) {
 	add := func(says string, words ...string) {
 		for i, w := range words {
-			words[i] = screen.ShellWord(w)
+			words[i] = quote(w)
 		}
 		list = append(list, Step{Command: program + " " + strings.Join(words, " "), Says: says})
 	}
