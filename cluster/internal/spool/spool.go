@@ -1,7 +1,7 @@
-// Package spool keeps the output of a job in a file for those who follow it.
+// Package spool keeps the output of a job in a file, and lets any number of readers follow it.
 //
-// The caller's duties, in order: New; Writer for each stream of a process of the job; Say for a line of its own; End with
-// the exit code. Follow reads the output on any goroutine, while it is written or after that. Close drops the output.
+// The caller's duties, in order: New; Writer for each stream of a process of the job; Say for a line from the manager; End
+// with the exit code. Follow reads the output on any goroutine, while it is written or after that. Close drops the output.
 //
 // The package refuses to delay or fail a job: a write never fails, and waits for no follower.
 package spool
@@ -25,7 +25,8 @@ import (
 	"bellows/figures"
 )
 
-// A Spool is what a job writes, in order, kept in a file without a name, for whoever follows it: a watcher that is slow, or gone, holds nobody up.
+// A Spool is the output of a job, in order, in a file without a name. A slow follower delays neither the job nor another
+// follower.
 //
 // Invariant: a write by the job never fails. If the disk does not take the output, a sentence in its place states how much is lost and why. The exit code needs no disk (TestFullDiskLosesOnlyOutput).
 //
@@ -68,7 +69,7 @@ func New(folder string) (*Spool, error) {
 	return s, nil
 }
 
-// Dropped returns the spool of a job whose output is no longer kept.
+// Dropped returns the spool of a job without output: a manager that has ended kept it.
 func Dropped() *Spool { return &Spool{closed: true, ended: true, more: make(chan struct{})} }
 
 // append adds a frame.
@@ -132,7 +133,8 @@ type stream struct {
 	lines bool // it is passed on in whole lines
 }
 
-// Writer returns a writer to one of the streams. On a screen all is shown at once; else the standard output comes in whole lines, so that none is told in part whose writer is killed.
+// Writer returns a writer to one of the streams. A screen gets all bytes at once. Otherwise the standard output is written
+// in whole lines, so that a killed process leaves no part of a line.
 func (s *Spool) Writer(out, screen bool) io.Writer { return stream{s, out, out && !screen} }
 
 func (s stream) Write(b []byte) (int, error) {
