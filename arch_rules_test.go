@@ -41,7 +41,7 @@ type pack struct {
 	files []*source
 }
 
-// tree is a whole module, nested modules apart.
+// tree is the repository, with its nested modules.
 type tree struct {
 	house
 	fset  *token.FileSet
@@ -85,7 +85,7 @@ func inspect(t *testing.T, fsys fs.FS, h house) []string {
 	return all
 }
 
-// load parses all Go files outside testdata, hidden folders and nested modules.
+// load parses all Go files outside testdata and hidden folders.
 func load(fsys fs.FS, h house) (*tree, error) {
 	tr := &tree{house: h, fset: token.NewFileSet()}
 	byDir := map[string]*pack{}
@@ -93,7 +93,7 @@ func load(fsys fs.FS, h house) (*tree, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && outside(fsys, name):
+		case d.IsDir() && name != "." && outside(name):
 			return fs.SkipDir
 		case d.IsDir():
 			return nil
@@ -107,14 +107,10 @@ func load(fsys fs.FS, h house) (*tree, error) {
 	return tr, err
 }
 
-// outside says whether the go command would not descend into the folder either.
-func outside(fsys fs.FS, dir string) bool {
+// outside reports whether the go command passes over the folder in every module.
+func outside(dir string) bool {
 	base := path.Base(dir)
-	if base == "testdata" || base == "vendor" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
-		return true
-	}
-	_, err := fs.Stat(fsys, path.Join(dir, "go.mod"))
-	return err == nil
+	return base == "testdata" || base == "vendor" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
 }
 
 var (

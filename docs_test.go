@@ -1,6 +1,7 @@
 package bellows_test
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func docBreaches(t *testing.T, tree fs.FS) (out []string) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && outside(tree, name):
+		case d.IsDir() && name != "." && outside(name):
 			return fs.SkipDir
 		case d.IsDir():
 			return nil
@@ -207,6 +208,9 @@ const etcdServer = "go.etcd.io/etcd/server/"
 
 var requirement = regexp.MustCompile(`(?m)^(?:require|\t)\s*([^ \t\n]+\.[^ \t\n]+) (v[^ \n]+)( // indirect)?$`)
 
+// workspace lists the nested modules that share the versions of the module in the root of the tree.
+const workspace = "dev.work"
+
 // TestDependenciesAreListed wants each module that we require on the page, those of the tables at their version.
 func TestDependenciesAreListed(t *testing.T) {
 	t.Parallel()
@@ -217,16 +221,23 @@ func TestDependenciesAreListed(t *testing.T) {
 
 func dependencyBreaches(tree fs.FS) (out []string) {
 	page := read(tree, dependencyPage)
-	for _, file := range []string{"go.mod", "vec/gen/go.mod", "port/registry/etcd/etcdtest/go.mod"} {
+	shared := map[string]string{} // versions of the root's modules
+	for _, file := range moduleFiles(tree) {
+		together := strings.Contains(read(tree, workspace), "\t./"+path.Dir(file)+"\n")
 		for _, m := range requirement.FindAllStringSubmatch(read(tree, file), -1) {
 			name, version, indirect := m[1], m[2], m[3] != ""
+			if file == "go.mod" {
+				shared[name] = version
+			} else if have, ok := shared[name]; ok && together && have != version {
+				out = append(out, fmt.Sprintf("%s requires %s %s, and go.mod %s: ./dev compiles both with one version.", file, name, version, have))
+			}
 			if indirect && file != "go.mod" {
 				continue // what a tool brings along builds nothing of ours
 			}
 			if file == "go.mod" && strings.HasPrefix(name, etcdServer) {
 				out = append(out, fmt.Sprintf("%s requires %s, which takes a minute to compile: tests against it belong into port/registry/etcd/etcdtest.", file, name))
 			}
-			row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(name) + `[ |].*$`).FindString(page)
+			row := strings.Join(regexp.MustCompile(`(?m)^\| `+regexp.QuoteMeta(name)+`[ |].*$`).FindAllString(page, -1), "\n")
 			switch {
 			case row != "" && !strings.Contains(row, version):
 				out = append(out, fmt.Sprintf("%s: %s is at %s in %s.", dependencyPage, name, version, file))
@@ -240,6 +251,21 @@ func dependencyBreaches(tree fs.FS) (out []string) {
 	return out
 }
 
+// moduleFiles returns the go.mod of each module of the tree, the root's first.
+func moduleFiles(tree fs.FS) (files []string) {
+	_ = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || d.IsDir() && name != "." && outside(name):
+			return fs.SkipDir
+		case path.Base(name) == "go.mod":
+			files = append(files, name)
+		}
+		return nil
+	})
+	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")) })
+	return files
+}
+
 // shortModule is a module path without the host github.com and without its major version.
 func shortModule(name string) string {
 	name = strings.TrimPrefix(name, "github.com/")
@@ -250,17 +276,22 @@ func shortModule(name string) string {
 func TestDependenciesAreRefused(t *testing.T) {
 	t.Parallel()
 	const page = "| example.org/a | v1.2.0 |\n\nb/c comes with a.\n"
-	for _, c := range []struct{ mod, want string }{
-		{"require (\n\texample.org/a v1.2.0\n)\n\nrequire (\n\tgithub.com/b/c/v2 v2.0.0 // indirect\n)\n", ""},
-		{"require example.org/a v1.2.0\n", ""},
-		{"require (\n\texample.org/a v1.3.0\n)\n", "example.org/a is at v1.3.0 in go.mod"},
-		{"require example.org/d v1.0.0\n", "example.org/d of go.mod has no row"},
-		{"require (\n\tgithub.com/e/f v1.0.0 // indirect\n)\n", "github.com/e/f of go.mod is not named"},
-		{"require (\n\tgo.etcd.io/etcd/server/v3 v3.7.3 // indirect\n)\n", "go.mod requires go.etcd.io/etcd/server/v3"},
+	for _, c := range []struct{ mod, nested, want string }{
+		{"require (\n\texample.org/a v1.2.0\n)\n\nrequire (\n\tgithub.com/b/c/v2 v2.0.0 // indirect\n)\n", "", ""},
+		{"require example.org/a v1.2.0\n", "", ""},
+		{"require (\n\texample.org/a v1.3.0\n)\n", "", "example.org/a is at v1.3.0 in go.mod"},
+		{"require example.org/d v1.0.0\n", "", "example.org/d of go.mod has no row"},
+		{"require (\n\tgithub.com/e/f v1.0.0 // indirect\n)\n", "", "github.com/e/f of go.mod is not named"},
+		{"require (\n\tgo.etcd.io/etcd/server/v3 v3.7.3 // indirect\n)\n", "", "go.mod requires go.etcd.io/etcd/server/v3"},
+		{"require example.org/a v1.2.0\n", "require example.org/a v1.2.0 // indirect\n", ""},
+		{"require example.org/a v1.2.0\n", "require example.org/a v1.3.0 // indirect\n", "bench/go.mod requires example.org/a v1.3.0, and go.mod v1.2.0"},
+		{"require example.org/a v1.2.0\n", "require example.org/d v1.2.0\n", "example.org/d of bench/go.mod has no row"},
 	} {
-		got := dependencyBreaches(mapFS(map[string]string{"go.mod": c.mod, dependencyPage: page}))
+		got := dependencyBreaches(mapFS(map[string]string{
+			"go.mod": c.mod, dependencyPage: page, "bench/go.mod": c.nested, workspace: "use (\n\t.\n\t./bench\n)\n",
+		}))
 		if c.want == "" && len(got) > 0 || c.want != "" && !mentions(got, c.want) {
-			t.Errorf("%q: want %q, got %q", c.mod, c.want, got)
+			t.Errorf("%q, %q: want %q, got %q", c.mod, c.nested, c.want, got)
 		}
 	}
 }

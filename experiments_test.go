@@ -20,7 +20,7 @@ func TestExperimentsHold(t *testing.T) {
 	}
 }
 
-var experimentCall = regexp.MustCompile(`go run \./experiments/([a-z]+)((?: --?[^\n` + "`" + `]+)?)`)
+var experimentCall = regexp.MustCompile(`\./dev experiments ([a-z]+)((?: --?[^\n` + "`" + `]+)?)`)
 
 // experimentBreaches returns one sentence for each experiment without what it needs, and for each page that names what is not there.
 func experimentBreaches(tree fs.FS) (out []string) {
@@ -35,7 +35,7 @@ func experimentBreaches(tree fs.FS) (out []string) {
 		for what, there := range map[string]bool{
 			page + ", which says what it found":           text != "",
 			"a test":                                      exists(tree, "experiments/"+name+"/main_test.go"),
-			"its command in " + page:                      strings.Contains(text, "go run ./experiments/"+name),
+			"its command in " + page:                      strings.Contains(text, "./dev experiments "+name),
 			"its picture in " + page:                      strings.Contains(text, "("+name) && strings.Contains(text, ".svg)"),
 			"a section Not reproduced in " + page:         strings.Contains(text, "\n## Not reproduced\n"),
 			"a link in docs/results/README.md to " + page: strings.Contains(read(tree, resultsPage), "("+name+".md)"),
@@ -69,7 +69,7 @@ func TestExperimentsRefuse(t *testing.T) {
 		delete(all, without)
 		return all
 	}
-	const page = "![a](a.svg)\n`go run ./experiments/a --app x`\n\n## Not reproduced\n"
+	const page = "![a](a.svg)\n`./dev experiments a --app x`\n\n## Not reproduced\n"
 	if got := experimentBreaches(tree("", page)); len(got) > 0 {
 		t.Errorf("refused a sound experiment: %q", got)
 	}
@@ -77,7 +77,7 @@ func TestExperimentsRefuse(t *testing.T) {
 		{"docs/results/a.md", page, "has not docs/results/a.md"},
 		{"experiments/a/main_test.go", page, "has not a test"},
 		{resultsPage, page, "has not a link"},
-		{"", strings.Replace(page, "run", "build", 1), "has not its command"},
+		{"", strings.Replace(page, "experiments", "bench", 1), "has not its command"},
 		{"", strings.Replace(page, "svg", "png", 1), "has not its picture"},
 		{"", strings.Replace(page, "##", "#", 1), "has not a section"},
 		{"", strings.Replace(page, "--app", "--fast", 1), "a flag that it has not: --fast"},

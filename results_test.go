@@ -30,7 +30,7 @@ const (
 )
 
 var (
-	resultCall  = regexp.MustCompile("^`go run \\./bench/([a-z]+)((?: --?[^`]+)?)`$")
+	resultCall  = regexp.MustCompile("^`\\./dev bench ([a-z]+)((?: --?[^`]+)?)`$")
 	resultFlag  = regexp.MustCompile(`--([a-z-]+)`)
 	machineLine = regexp.MustCompile(`(?m)^\* \*\*([A-Z])\*\*: `)
 )
@@ -100,7 +100,7 @@ func rowBreaches(tree fs.FS, cells []string, machines map[string]bool) (name str
 		out = append(out, fmt.Sprintf("%s: the row %q ", resultsPage, cells[resultFigure])+fmt.Sprintf(format, args...)+".")
 	}
 	if call := resultCall.FindStringSubmatch(cells[resultCommand]); call == nil {
-		refuse("names no command, `go run ./bench/NAME --FLAG ...`, but %s", cells[resultCommand])
+		refuse("names no command, `./dev bench NAME --FLAG ...`, but %s", cells[resultCommand])
 	} else {
 		name = call[1]
 		source := read(tree, "bench/internal/pair/flags.go")
@@ -148,8 +148,8 @@ func TestResultsRefuse(t *testing.T) {
 		}
 	}
 	for _, sound := range []string{
-		row("1.5", "2026-11-21", "A", "go run ./bench/a --full --data DIR"),
-		row("0.5 below", "2026-11-21", "A", "go run ./bench/a"),
+		row("1.5", "2026-11-21", "A", "./dev bench a --full --data DIR"),
+		row("0.5 below", "2026-11-21", "A", "./dev bench a"),
 		"`bench/a` has no row yet\n",
 	} {
 		if got := resultBreaches(tree(sound)); len(got) > 0 {
@@ -158,15 +158,15 @@ func TestResultsRefuse(t *testing.T) {
 	}
 	for _, c := range []struct{ page, want string }{
 		{"# none\n", "has no row of bench/a"},
-		{row("1.5", "2026-11-21", "A", "go run ./bench/b"), "names bench/b, which is not in the tree"},
+		{row("1.5", "2026-11-21", "A", "./dev bench b"), "names bench/b, which is not in the tree"},
 		{row("1.5", "2026-11-21", "A", "./measure"), "names no command"},
-		{row("1.5", "2026-11-21", "A", "go run ./bench/a --fast"), "a flag that it has not: --fast"},
-		{row("1.5", "today", "A", "go run ./bench/a"), `the date "today"`},
-		{row("1.5", "2026-11-21", "B", "go run ./bench/a"), "no machine of the page"},
-		{row("0.5", "2026-11-21", "A", "go run ./bench/a"), "one that is less ends in below"},
-		{row("1.5 below", "2026-11-21", "A", "go run ./bench/a"), "and no other does"},
+		{row("1.5", "2026-11-21", "A", "./dev bench a --fast"), "a flag that it has not: --fast"},
+		{row("1.5", "today", "A", "./dev bench a"), `the date "today"`},
+		{row("1.5", "2026-11-21", "B", "./dev bench a"), "no machine of the page"},
+		{row("0.5", "2026-11-21", "A", "./dev bench a"), "one that is less ends in below"},
+		{row("1.5 below", "2026-11-21", "A", "./dev bench a"), "and no other does"},
 		{head + "| speed | 3 |\n`bench/a` has no row yet\n", "has 2 columns"},
-		{strings.Replace(row("1.5", "2026-11-21", "A", "go run ./bench/a"), "| 3 |", "| – |", 1), "no figure of ours"},
+		{strings.Replace(row("1.5", "2026-11-21", "A", "./dev bench a"), "| 3 |", "| – |", 1), "no figure of ours"},
 	} {
 		if got := resultBreaches(tree(c.page)); !mentions(got, c.want) {
 			t.Errorf("want a sentence with %q, got %q", c.want, got)

@@ -44,7 +44,7 @@ func loadLosses(name string) (l losses, err error) {
 		err = errors.New("it has not all of worker_killed, server_killed, command_killed and checkpoint_seconds")
 	}
 	if err != nil {
-		err = fmt.Errorf("--losses %s: %w; `go run ./bench/detection > %[1]s` writes such a file", name, err)
+		err = fmt.Errorf("--losses %s: %w; `./dev bench detection > %[1]s` writes such a file", name, err)
 	}
 	return l, err
 }

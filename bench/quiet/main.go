@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"bellows/bench/internal/pair"
@@ -70,7 +71,7 @@ func (c *costs) add(name string, cost float64) {
 func (q *quiet) build(room string) (programs [2]string) {
 	for i, tree := range q.trees {
 		programs[i] = q.shelf.Path(fmt.Sprint("build-", i))
-		_, _, err := pair.Once("go build", "go", nil, "build", "-C", tree, "-trimpath", "-o", programs[i], room)
+		_, _, err := pair.Once("go build", "go", nil, "build", "-C", filepath.Join(tree, room), "-trimpath", "-o", programs[i], ".")
 		pair.Check(err)
 	}
 	return programs
@@ -107,7 +108,7 @@ func (q *quiet) compare(title string, run func(build int) costs) {
 
 // figures compares what a benchmark of both trees prints, or one part of it.
 func (q *quiet) figures(name, part string) {
-	programs := q.build("./bench/" + name)
+	programs := q.build("bench/" + name)
 	args := []string{"--json", "--turns", "1"}
 	title := "bench/" + name
 	if part != "" {
@@ -154,7 +155,7 @@ func costOf(unit string, ours json.RawMessage) float64 {
 
 // processes compares training in one, two and four processes, as the command tells its time.
 func (q *quiet) processes(epochs int) {
-	programs := q.build("./cmd/bellows")
+	programs := q.build("cmd/bellows")
 	set := q.shelf.Digits(10_000)
 	run := func(build, processes int) float64 {
 		out := q.shelf.Path("model")

@@ -94,7 +94,7 @@ func build(program, folder string, millis int) error {
 	if err := os.WriteFile(overlay, list, 0o666); err != nil {
 		return err
 	}
-	if out, err := exec.Command("go", "build", "-overlay", overlay, "-o", program, "./bench/ticks").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-C", "bench", "-overlay", overlay, "-o", program, "./ticks").CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w: %s", err, out)
 	}
 	return nil

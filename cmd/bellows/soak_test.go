@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -11,7 +12,9 @@ import (
 func init() {
 	buildMembers = func(t *testing.T) string {
 		path := filepath.Join(t.TempDir(), "members")
-		if text, err := exec.Command("go", "build", "-C", "../../port/registry/etcd/etcdtest", "-o", path, "./members").CombinedOutput(); err != nil {
+		command := exec.Command("go", "build", "-C", "../../port/registry/etcd/etcdtest", "-o", path, "./members")
+		command.Env = append(os.Environ(), "GOWORK=off")
+		if text, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("build the program that runs etcd servers: %v\n%s", err, text)
 		}
 		return path

@@ -73,6 +73,20 @@ type figures struct {
 	Fails     []string                  `json:"failed"`          // jobs, and why
 }
 
+// build builds the command in its own module.
+func build(program string) error {
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "bellows").Output()
+	if err != nil {
+		return fmt.Errorf("find the module of bellows: %w", err)
+	}
+	command := exec.Command("go", "build", "-C", strings.TrimSpace(string(root)), "-o", program, "./cmd/bellows")
+	command.Env = append(os.Environ(), "GOWORK=off")
+	if text, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the program: %w; %s", err, text)
+	}
+	return nil
+}
+
 // all runs jobs.
 func (b *bench) all(r *report.Run, long time.Duration, only int) (o *report.Outcome, err error) {
 	if b.folder, err = os.MkdirTemp("", "bellows-chaos-"); err != nil {
@@ -80,8 +94,8 @@ func (b *bench) all(r *report.Run, long time.Duration, only int) (o *report.Outc
 	}
 	if b.program == "" {
 		b.program = filepath.Join(b.folder, "bellows")
-		if text, err := exec.Command("go", "build", "-o", b.program, "bellows/cmd/bellows").CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build the program: %w; %s", err, text)
+		if err := build(b.program); err != nil {
+			return nil, err
 		}
 	}
 	if err := mayNetwork(); err != nil {

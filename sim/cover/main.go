@@ -1,7 +1,7 @@
 // Command cover prints how many statements of each room 300 schedules of the simulation reach, and fails where that is less
 // than the room's floor in sim/testdata/floors.
 //
-//	go run ./sim/cover [--missed]
+//	./dev cover [--missed]
 //
 // Every package that the simulation plays stands in that file, with its floor, or with the reason why it has none. What only
 // a planted bug does is not counted: an ordinary build does not contain it. Seeds decide the figures, no clock does: they

@@ -33,8 +33,8 @@ type pack struct {
 // load reads a package and puts its mutants, or those of some of its files, into the order in which they are drawn.
 func load(root, dir string, only []string, seed uint64) (*pack, error) {
 	dir = path.Clean(strings.TrimPrefix(filepath.ToSlash(dir), "./"))
-	list := exec.Command("go", "list", "-json=Name,GoFiles,TestGoFiles,XTestGoFiles", "./"+dir)
-	list.Dir, list.Stderr = root, os.Stderr
+	list := exec.Command("go", "list", "-json=Name,GoFiles,TestGoFiles,XTestGoFiles", ".")
+	list.Dir, list.Env, list.Stderr = filepath.Join(root, dir), append(os.Environ(), "GOWORK=off"), os.Stderr
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s is no package that go list can read: %w", dir, err)

@@ -120,8 +120,8 @@ func (j *judge) build(ctx context.Context, s *suite, to, overlay string) ([]byte
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
-	c := exec.CommandContext(ctx, "go", append(args, "./"+s.dir)...)
-	c.Dir = j.root
+	c := exec.CommandContext(ctx, "go", append(args, ".")...) // in the module that the package is of
+	c.Dir, c.Env = filepath.Join(j.root, s.dir), append(os.Environ(), "GOWORK=off")
 	return c.CombinedOutput()
 }
 

@@ -1,7 +1,7 @@
 // Command mutate measures tests: it makes small changes in a package, one at a time, and counts those that its tests or
 // short schedules of the simulation notice.
 //
-//	go run ./sim/mutate [--seed N] [--count N] [--files NAME,...] [--budget MINUTES] [--jobs N] PACKAGE...
+//	./dev mutate [--seed N] [--count N] [--files NAME,...] [--budget MINUTES] [--jobs N] PACKAGE...
 //
 // A mutant is one change of one expression or statement (site.go says which). Mutants are drawn by a seed; those that do not
 // compile are none. Each is judged by the package's own tests with -short, and if they pass, by 300 schedules, where the
@@ -230,7 +230,7 @@ func (r *round) ready(ctx context.Context, p *pack, todo []*mutant) (*together, 
 		return all, nil
 	}
 	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{.Dir}}", "./"+r.sim)
-	list.Dir = r.root
+	list.Dir, list.Env = r.root, append(os.Environ(), "GOWORK=off")
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("what the simulation plays: %w", err)

@@ -148,8 +148,12 @@ func Once(name, program string, env []string, args ...string) (out []byte, t Tur
 	return out, t, nil
 }
 
-// Build builds the command itself.
+// Build builds the command itself, in its own module.
 func Build(program string) error {
-	_, _, err := Once("go build", "go", nil, "build", "-trimpath", "-o", program, "bellows/cmd/bellows")
+	root, _, err := Once("go list", "go", nil, "list", "-m", "-f", "{{.Dir}}", "bellows")
+	if err != nil {
+		return err
+	}
+	_, _, err = Once("go build", "go", []string{"GOWORK=off"}, "build", "-C", strings.TrimSpace(string(root)), "-trimpath", "-o", program, "./cmd/bellows")
 	return err
 }
