@@ -1,4 +1,4 @@
-// Package s3test is a service that speaks the protocol of S3, for tests: gofakes3, which keeps buckets in memory, behind a door that does what it leaves out and real services do.
+// Package s3test is a service that speaks the protocol of S3, for tests. It keeps one bucket in memory, and knows the requests that package s3 sends.
 //
 // A test's duties, in order:
 //
@@ -6,8 +6,8 @@
 //  2. Store opens a place in its only bucket, as Key, which it knows with Secret. A program of its own is given Endpoint, and these by its environment.
 //  3. Upset, where requests are to go wrong: it is asked of each, by its number from 0, and says what becomes of it.
 //
-// The door refuses requests that are not signed with Secret, and bodies that do not have the SHA-256 or CRC-32C that they come with. It keeps the CRC-32C of objects, those of many parts
-// included, and honours If-Match of reads and If-None-Match of the end of an upload.
+// It refuses what real services refuse: requests that are not signed with Secret or 15 minutes late, bodies that do not have the SHA-256
+// or CRC-32C that they come with, parts that are too small, and what If-Match and If-None-Match exclude.
 package s3test
 
 import (
@@ -36,8 +36,6 @@ import (
 	"bellows/port/blob"
 	"bellows/port/blob/s3"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
@@ -79,26 +77,15 @@ type Server struct {
 	// Heedless says that it gives whatever object there is, where a certain one is asked for. Likewise.
 	Heedless bool
 
-	inner http.Handler
-	pipes *pipes // nil: it is at loopback
+	bucket *bucket
+	pipes  *pipes // nil: it is at loopback
 
 	mu       sync.Mutex
 	upset    func(n int, r *http.Request) Fault
 	requests int
-	sums     map[string]string // by path
-
-	writing sync.Mutex // held by the end of an upload, between the look whether somebody has the name and the answer
 }
 
-func newServer() *Server {
-	s := &Server{sums: map[string]string{}}
-	backend := s3mem.New()
-	if err := backend.CreateBucket(Bucket); err != nil {
-		panic(err) // it is empty
-	}
-	s.inner = gofakes3.New(backend).Server()
-	return s
-}
+func newServer() *Server { return &Server{bucket: newBucket()} }
 
 // Start serves at loopback until the test has ended.
 func Start(t testing.TB) *Server {
@@ -109,7 +96,7 @@ func Start(t testing.TB) *Server {
 	}
 	s := newServer()
 	s.Endpoint = "http://" + l.Addr().String()
-	s.serve(t, l)
+	s.listen(t, l)
 	return s
 }
 
@@ -130,11 +117,11 @@ func Pipe(t testing.TB) *Server {
 	t.Helper()
 	s, l := newServer(), &pipes{made: make(chan net.Conn), closed: make(chan struct{})}
 	s.Endpoint, s.pipes = "http://s3.invalid", l
-	s.serve(t, l)
+	s.listen(t, l)
 	return s
 }
 
-func (s *Server) serve(t testing.TB, l net.Listener) {
+func (s *Server) listen(t testing.TB, l net.Listener) {
 	h := &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}
 	ended := make(chan struct{})
 	go func() {
@@ -254,7 +241,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	answer := httptest.NewRecorder()
-	s.answer(answer, r, body)
+	if status, code := door(r, body); code != "" {
+		refuse(answer, r, status, code)
+	} else {
+		s.serve(answer, r, body)
+	}
 	out := answer.Body.Bytes()
 	if f.What == Unheard || f.What == Short && !reads {
 		panic(http.ErrAbortHandler)
@@ -278,78 +269,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func flip(b []byte, bit int) { b[bit/8%len(b)] ^= 1 << (bit % 8) }
 
-// answer does what is asked.
-func (s *Server) answer(w *httptest.ResponseRecorder, r *http.Request, body []byte) {
-	if status, code := door(r, body); code != "" {
-		refuse(w, r, status, code)
-		return
-	}
-	uploaded := r.Method == http.MethodPost && r.URL.Query().Has("uploadId")
-	if uploaded {
-		s.writing.Lock()
-		defer s.writing.Unlock()
-	}
-	now := s.ask(r, http.MethodHead)
-	switch {
-	case !s.Heedless && r.Method == http.MethodGet && r.Header.Get("If-Match") != "" && now.Code == http.StatusOK && now.Header().Get("ETag") != r.Header.Get("If-Match"),
-		uploaded && r.Header.Get("If-None-Match") == "*" && now.Code == http.StatusOK:
-		refuse(w, r, http.StatusPreconditionFailed, "PreconditionFailed")
-		return
-	}
-	sum := r.Header.Get("X-Amz-Checksum-Crc32c")
-	in := r.Clone(r.Context())
-	in.Body, in.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	for name := range in.Header {
-		if strings.HasPrefix(name, "X-Amz-") && !strings.HasPrefix(name, "X-Amz-Meta-") && name != "X-Amz-Date" {
-			in.Header.Del(name) // it would be kept as if it were metadata
-		}
-	}
-	s.inner.ServeHTTP(w, in)
-	if w.Code >= http.StatusMultipleChoices {
-		return
-	}
-	switch {
-	case uploaded && sum != "" && sum != sumOf(s.ask(r, http.MethodGet).Body.Bytes()):
-		s.ask(r, http.MethodDelete)
-		w.Body.Reset()
-		refuse(w, r, http.StatusBadRequest, "BadDigest")
-	case uploaded, r.Method == http.MethodPut && !r.URL.Query().Has("partNumber"):
-		s.keep(r.URL.Path, sum)
-	case r.Method == http.MethodHead && r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED":
-		if sum := s.kept(r.URL.Path); sum != "" {
-			w.Header().Set("X-Amz-Checksum-Crc32c", sum)
-			w.Header().Set("X-Amz-Checksum-Type", "FULL_OBJECT")
-		}
-	}
-}
-
-// ask asks the service behind the door for the object of a request.
-func (s *Server) ask(r *http.Request, method string) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	s.inner.ServeHTTP(w, httptest.NewRequest(method, r.URL.EscapedPath(), nil))
-	return w
-}
-
-func (s *Server) keep(path, sum string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sums[path] = sum
-}
-
-func (s *Server) kept(path string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.Sumless {
-		return ""
-	}
-	return s.sums[path]
-}
-
 func sumOf(b []byte) string {
 	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))))
 }
 
-// door refuses who is not known, and what came otherwise than it left.
+// sumHeader has the CRC-32C of a body.
+const sumHeader = "X-Amz-Checksum-Crc32c"
+
+// lateMost is how far the time of a request may be from that of the service.
+const lateMost = 15 * time.Minute
+
+// door refuses a request that is not signed, late, or damaged on its way.
 func door(r *http.Request, body []byte) (status int, code string) {
 	given := r.Header.Get("Authorization")
 	if !strings.Contains(given, "Credential="+Key+"/") {
@@ -362,7 +292,10 @@ func door(r *http.Request, body []byte) (status int, code string) {
 	if sum := r.Header.Get("X-Amz-Content-Sha256"); len(sum) == 2*len(whole) && sum != hex.EncodeToString(whole[:]) {
 		return http.StatusBadRequest, "XAmzContentSHA256Mismatch"
 	}
-	if sum := r.Header.Get("X-Amz-Checksum-Crc32c"); sum != "" && r.Method == http.MethodPut && sum != sumOf(body) {
+	if at, err := time.Parse(dateForm, r.Header.Get("X-Amz-Date")); err != nil || time.Since(at).Abs() > lateMost {
+		return http.StatusForbidden, "RequestTimeTooSkewed"
+	}
+	if sum := r.Header.Get(sumHeader); sum != "" && r.Method == http.MethodPut && sum != sumOf(body) {
 		return http.StatusBadRequest, "BadDigest"
 	}
 	return 0, ""
