@@ -7,8 +7,7 @@ import (
 	"bellows"
 	"bellows/core/store"
 	"bellows/link/wire"
-	"bellows/sim/internal/closing"
-	"bellows/sim/internal/coverage"
+	"bellows/sim/internal/blame"
 )
 
 // checkCollected holds the state that has come to node 0 against the model. A job that finished, or was interrupted, has one, unless a node is lost that had a part of it.
@@ -55,8 +54,8 @@ func (w *world) checkHung() {
 	if hung == nil || w.outcome.Uncollected == nil {
 		return
 	}
-	w.coverage.Hit(coverage.ModelLeft)
-	w.must(closing.Loss(w.uncollected(), hung.id, w.named))
+	w.coverage.Hit("model-left-with-tasks")
+	w.must(blame.CheckModelLost(w.uncollected(), hung.id, w.named))
 }
 
 // uncollected is why the state has not come to node 0; empty: it has, or nobody asked for it.
@@ -86,7 +85,7 @@ func (w *world) again() *world {
 	if n.oracle = w.oracle.Again(); w.lost {
 		n.oracle = w.oracle.AgainAt(w.cuts.Last.Commit)
 	} else {
-		n.coverage.Hit(coverage.Resumed)
+		n.coverage.Hit("resumed")
 	}
 	n.faults.past = w.faults.memory
 	n.build()
@@ -108,7 +107,7 @@ const livesMax = 3
 func (w *world) load(complete []bellows.Clock) {
 	for _, l := range w.lanes {
 		damaged, err := w.before.Load(l.Lane, w.owned(l), w.common.Route.Cut, complete, w.Chances)
-		w.coverage.HitIf(coverage.DamageRefused, damaged > 0)
+		w.coverage.HitIf("damaged-image-refused", damaged > 0)
 		if err != nil {
 			w.violated("%v: %v", l.address, err)
 		}

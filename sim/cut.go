@@ -7,7 +7,6 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/driver"
-	"bellows/sim/internal/image"
 )
 
 // cutShells makes the shells that take cuts of the job.
@@ -19,7 +18,7 @@ func (w *world) cutShells() {
 			out.Send(to, to, m)
 			w.post(w.nodes[to.Node], &out)
 		},
-		Check: w.checkCut, Kept: w.keepCut, Wrong: w.violated, Hit: func(e cutting.Event) { w.coverage.Cuts[e] = true }}}
+		Check: w.checkCut, Kept: w.keepCut, Wrong: w.violated, Hit: w.coverage.Hit}}
 }
 
 // checkCut holds a partition as it was at a cut against the model after exactly the commits up to it, and the image that was kept by then.
@@ -52,13 +51,12 @@ func (w *world) keepCut(c *cutting.Cut) {
 }
 
 // goesOnFrom is what the next life begins with: what the last has left, or the last cut where all nodes were lost.
-func (w *world) goesOnFrom() (coord.State, *image.Image) {
+func (w *world) goesOnFrom() (coord.State, *cutting.Image) {
 	if w.lost {
 		c := w.cuts.Lost()
 		w.note("all nodes are lost; the job goes on from cut %d", c.Commit)
-		live, kept := c.Images(w.common.Route)
-		return c.State, &image.Image{Live: live, Kept: kept}
+		return c.State, c.Image(w.common.Route)
 	}
 	live, kept := w.lead.State.Images()
-	return w.outcome.State, &image.Image{Live: live, Kept: kept}
+	return w.outcome.State, &cutting.Image{Live: live, Kept: kept}
 }

@@ -11,7 +11,6 @@ import (
 	"bellows/sim/internal/grid"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/schedule"
-	"bellows/sim/internal/visiting"
 )
 
 // directed is a life of a job in which one thing is changed again and again until somebody has died in a step of that, as a cell of the grid says. Nothing else befalls it by itself.
@@ -246,7 +245,7 @@ func (d *directed) begin() {
 			return
 		}
 		s.Node = bellows.NodeID(len(w.nodes))
-		g := visiting.Guest{Slots: 1 + int(d.seed%2), Lanes: 1, Start: 3, Stays: visiting.Forever}
+		g := schedule.Guest{Slots: 1 + int(d.seed%2), Lanes: 1, Start: 3, Stays: schedule.Forever, Fate: "sound"}
 		for i := range w.Job.Splits / 2 {
 			g.Splits = append(g.Splits, bellows.SplitID(2*i))
 		}

@@ -8,7 +8,6 @@ import (
 	"bellows/core/shell"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
-	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/fresh"
 	"bellows/sim/internal/model"
@@ -123,7 +122,7 @@ func (w *world) loseController() {
 // loseProcess puts another process in the place of that of node 0, which takes a while to begin: whatever was under way to the one before or from it is lost, in any part.
 func (w *world) loseProcess(n *node) {
 	w.note("node 0 is another process")
-	w.coverage.Hit(coverage.FollowedProcess)
+	w.coverage.Hit("followed-by-a-process")
 	for p := range n.pairs.All() {
 		p.To().severed = p.To().severed || !p.Stands() // it may have waited long already
 		p.Reborn()
@@ -157,7 +156,7 @@ func (f *failover) breaks(w *world) bool {
 	if !w.mayLoseController() || w.fx.Outcome != nil {
 		return false
 	}
-	w.coverage.Hit(coverage.FollowedBroken)
+	w.coverage.Hit("followed-in-mid-word")
 	f.epochs.Lost(len(w.fx.Epochs))
 	said := 1
 	if !unsaid {
@@ -178,8 +177,8 @@ func (w *world) follow() {
 	}
 	w.note("controller of term %d follows", f.term)
 	f.wanted, w.followedAt = f.wanted || w.ending || w.lead.Ending() || f.asked.Commit > 0 || w.lead.Cutting() || w.lead.CutDue(), w.Now
-	w.coverage.Hit(coverage.Followed)
-	w.coverage.HitIf(coverage.FollowedEnding, w.ending)
+	w.coverage.Hit("controller-followed")
+	w.coverage.HitIf("ending-followed", w.ending)
 	for _, l := range w.lanes {
 		l.gaveAt = 0
 	}
@@ -190,8 +189,8 @@ func (w *world) follow() {
 	from := &f.begun
 	if f.saved.Commit > 0 {
 		from = &f.saved
-		w.coverage.Hit(coverage.FollowedSaved)
-		w.coverage.HitIf(coverage.SavedMidClock, len(from.Open) > 0)
+		w.coverage.Hit("followed-from-a-save")
+		w.coverage.HitIf("saved-in-mid-clock", len(from.Open) > 0)
 	}
 	if !w.oracle.Knows(model.Counts) { // the one before may have meant to change it
 		w.oracle.Barrier, w.oracle.BarrierFrom = f.barrier, 0
@@ -253,7 +252,7 @@ func (w *world) failFollowed() {
 	}
 	for _, k := range w.workers {
 		if k.victim() != nil {
-			w.inject(schedule.Plan{Fault: schedule.Kill, Node: k.node.id})
+			w.inject(schedule.Plan{Fault: "kill", Node: k.node.id})
 			return
 		}
 	}
@@ -289,7 +288,7 @@ func (w *world) sendOldRecord(l *lane, old bellows.Term) {
 		if l.Refused() != before+1 {
 			w.violated("P1: %v takes a record of term %d, and was told of term %d", l.address, old, l.term)
 		}
-		w.coverage.Hit(coverage.OldTermRefused)
+		w.coverage.Hit("old-term-refused")
 	})
 }
 
@@ -320,7 +319,7 @@ func (w *world) wholeHeld(id bellows.FlushID) bool {
 		return false
 	}
 	whole := w.ledger.Whole(w.route.Lanes(), id)
-	w.coverage.HitIf(coverage.HeldCommitted, whole)
+	w.coverage.HitIf("held-flush-numbered", whole)
 	return whole
 }
 
@@ -329,7 +328,7 @@ func (w *world) checkHolding(from wire.Address, m *wire.Holding) {
 	if w.ending || int(m.Last) > len(w.oracle.Log) {
 		return
 	}
-	w.coverage.HitIf(coverage.CaughtUp, w.failover.term > term && int(m.Last) < len(w.oracle.Log))
+	w.coverage.HitIf("lane-caught-up", w.failover.term > term && int(m.Last) < len(w.oracle.Log))
 	w.must(w.ledger.Holds(from, m))
 	w.must(account.Holding(from, m, func(ref bellows.PartitionRef) bellows.CommitNumber { return w.oracle.Touched(ref, m.Last) }))
 }

@@ -1,15 +1,24 @@
 package sim
 
 import (
+	"fmt"
+
 	"bellows/sim/internal/blame"
 	"bellows/sim/internal/hostile"
-	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
 )
 
 // party is what a node has in the job.
-func (n *node) party() schedule.Party {
-	return schedule.PartyOf(n.id == 0, n.worker != nil, len(n.lanes) > 0)
+func (n *node) party() string {
+	switch {
+	case n.id == 0:
+		return "node 0"
+	case n.worker == nil:
+		return "lanes"
+	case len(n.lanes) == 0:
+		return "client"
+	}
+	return "client and lanes"
 }
 
 // faults is what has gone wrong so far, and what will. A fault is planned for a stage of the protocol, and not for a time: each plan waits until its node
@@ -18,8 +27,8 @@ func (n *node) party() schedule.Party {
 type faults struct {
 	plans   []schedule.Plan
 	ends    blame.Reasons // for which the job may end
-	memory  past.Memory
-	past    past.Memory     // of the life before
+	memory  hostile.Past
+	past    hostile.Past    // of the life before
 	hostile *hostile.Memory // of what invaders say; nil: there will be none
 }
 
@@ -27,7 +36,7 @@ type faults struct {
 func (w *world) consider() {
 	for i := 0; i < len(w.faults.plans); i++ {
 		p := &w.faults.plans[i]
-		if !w.in(p.Node, p.Stage) || p.Fault == schedule.Kill && w.nodes[p.Node].worker.victim() == nil || p.Fault == schedule.Failover && !w.mayLoseController() {
+		if !w.in(p.Node, p.Stage) || p.Fault == "kill" && w.nodes[p.Node].worker.victim() == nil || p.Fault == "failover" && !w.mayLoseController() {
 			continue
 		}
 		if p.Skip--; p.Skip >= 0 {
@@ -42,15 +51,15 @@ func (w *world) consider() {
 
 // countFault takes note of a fault in the stages of the nodes that it concerns.
 func (w *world) countFault(f schedule.Fault, nodes ...*node) {
-	w.trace(2, uint64(f), uint64(nodes[0].id))
-	w.coverage.Families[f.Family()] = true
+	w.trace(2, uint64(f.Number()), uint64(nodes[0].id))
+	w.coverage.HitAt("fault", f.Family())
 	for _, n := range nodes {
 		if n.done() {
 			continue
 		}
 		for p := range schedule.Stages {
 			if w.in(n.id, p) {
-				w.coverage.Faults[f][p] = true
+				w.coverage.HitAt(string(f), p.String())
 			}
 		}
 	}
@@ -66,33 +75,35 @@ func (w *world) inject(p schedule.Plan) {
 	w.countFault(p.Fault, n)
 	w.moved()
 	switch p.Fault {
-	case schedule.Cut:
+	case "cut":
 		w.cut(n, 100+w.Rng.Int64N(500))
-	case schedule.Reset, schedule.Sever:
+	case "reset", "sever":
 		w.reset(p.Fault, n)
-	case schedule.Replay:
+	case "replay":
 		w.replay()
-	case schedule.Kill:
+	case "kill":
 		n.worker.kill(n.worker.victim())
-	case schedule.Pause, schedule.Crash, schedule.Stop:
+	case "pause", "crash", "stop":
 		w.halt(p.Fault, w.victim(n))
-	case schedule.Mute:
+	case "mute":
 		w.muteToLeader(n)
-	case schedule.HalfOpen:
+	case "half-open":
 		w.halfOpen(n)
-	case schedule.Garble:
+	case "garble":
 		w.garble(n)
-	case schedule.Forge:
+	case "forge":
 		w.forge()
-	case schedule.Invade:
+	case "invade":
 		w.invade()
-	case schedule.Failover:
+	case "failover":
 		w.loseController()
-	case schedule.Interrupt:
+	case "interrupt":
 		w.faults.ends.May("interrupted")
 		w.interrupted = true
 		w.lead.Interrupt(&w.fx)
 		w.obey()
+	default:
+		panic(fmt.Sprintf("sim: nothing injects the fault %q", p.Fault))
 	}
 }
 
@@ -105,7 +116,7 @@ func (w *world) victim(n *node) *node {
 	for _, o := range w.nodes {
 		if !o.done() && o.hosts() {
 			others = append(others, o)
-			if o.party() == schedule.Serving {
+			if o.party() == "lanes" {
 				others = append(others, o, o, o)
 			}
 		}

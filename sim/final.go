@@ -9,7 +9,6 @@ import (
 	"bellows/core/store"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
-	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/schedule"
 	"bellows/table"
@@ -145,7 +144,7 @@ func (w *world) checkAudit() {
 	if w.failover.cutShort {
 		return // lanes that had come to different records disagree on what counts, and nobody tells them (coord.Outcome)
 	}
-	if w.loss.Push {
+	if w.Loss.Push {
 		w.checkLossy(c)
 		return
 	}
@@ -168,7 +167,7 @@ func (w *world) checkAudit() {
 // checkLossy holds the counts of a job that has lost nodes against what all its clients have sent, the lost ones too.
 func (w *world) checkLossy(c *wire.Counts) {
 	w.must(w.ledger.Lossy(c))
-	w.coverage.HitIf(coverage.LossyAudit, c.Applied > 0)
+	w.coverage.HitIf("audit-after-a-loss", c.Applied > 0)
 }
 
 // checkFinished holds a job that has finished against its promises: every unit once, nothing dropped, all that was sent applied, and a plausible account of staleness.
@@ -210,7 +209,7 @@ func (w *world) checkKept(l *lane) {
 		if _, awaits := w.moves.Awaits(l.Applied(), ref); awaits || l.kept == 0 || w.ledger.Leases[w.common.Route.Number(ref)] != (account.Out{}) {
 			continue
 		}
-		w.coverage.Hit(coverage.KeptImage)
+		w.coverage.Hit("tables-kept")
 		im := l.Kept(ref)
 		if im == nil {
 			w.violated("keep: %v has no image of %v", l.address, ref)
@@ -243,7 +242,7 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 		return
 	}
 	if dirty := lease.Exclusive && lease.Local; dirty || err != nil {
-		w.coverage.Hit(coverage.TornRefused)
+		w.coverage.Hit("torn-partition-refused")
 		if !dirty || bellows.KindOf(err) != bellows.Lost {
 			w.violated("P1: %v, exclusive lease out: %v: %v", ref, dirty, err)
 		}
@@ -258,9 +257,7 @@ func (w *world) compare(at wire.Address, ref bellows.PartitionRef, im *store.Ima
 	if err := w.oracle.Check(w.common.Route.Cut(ref.Table), ref, im, n, memory); err != nil {
 		w.violated("P1: %v has %v", at, err)
 	}
-	of := coverage.SlotCompared
-	if ref.Table == model.Words {
-		of = coverage.WordSlots
-	}
-	w.coverage.HitIf(of, memory && len(im.Slots) > 0)
+	compared := memory && len(im.Slots) > 0
+	w.coverage.HitIf("slots-compared", compared && ref.Table != model.Words)
+	w.coverage.HitIf("slots-of-words-compared", compared && ref.Table == model.Words)
 }

@@ -4,8 +4,7 @@ import (
 	"slices"
 
 	"bellows/link/wire"
-	"bellows/sim/internal/coverage"
-	"bellows/sim/internal/moving"
+	"bellows/sim/internal/account"
 	"bellows/sim/internal/schedule"
 )
 
@@ -54,16 +53,16 @@ func (w *world) take(e schedule.Entry) {
 			return // it could not begin
 		}
 		w.note("split %d goes to node %d", e.Split, n.id)
-		w.coverage.HitIf(coverage.SplitMoved, w.route.Node(e.Split) != n.id)
+		w.coverage.HitIf("split-moved", w.route.Node(e.Split) != n.id)
 		err = w.lead.MoveSplit(e.Split, n.id, &w.fx)
 	case e.Actor.Role == wire.Lane:
 		w.note("%v takes part", e.Actor)
-		w.coverage.Hit(coverage.LaneAdded)
+		w.coverage.Hit("lane-added")
 		w.hostLane(n, e.Actor)
 		err = w.lead.AddLane(e.Actor, &w.fx)
 	default:
 		w.note("%v takes part", e.Actor)
-		w.coverage.Hit(coverage.ClientAdded)
+		w.coverage.Hit("client-added")
 		if w.actor(e.Actor) == nil {
 			w.addWorker(e.Actor, e.Slots)
 			n.checker.Host(e.Actor)
@@ -95,7 +94,7 @@ func (w *world) hostLane(n *node, a wire.Address) {
 
 // regrow asks for what the controller before has recorded nowhere: who asked it sees that by the route.
 func (w *world) regrow() {
-	w.coverage.HitIf(coverage.FollowedRoute, w.route.Version() > 0)
+	w.coverage.HitIf("changed-route-followed", w.route.Version() > 0)
 	list := w.taken
 	w.taken = nil
 	for _, n := range w.nodes {
@@ -109,7 +108,7 @@ func (w *world) regrow() {
 			w.taken = append(w.taken, e)
 			continue
 		}
-		w.coverage.Hit(coverage.RouteUnmade)
+		w.coverage.Hit("change-unmade")
 		w.After(1+w.Chances.Int64N(20), w.nodes[0], func() { w.take(e) })
 	}
 }
@@ -129,5 +128,5 @@ func (w *world) checkUnfit() {
 	if r := w.lead.Route(); w.lead.AddLane(r.Lanes()[0], &w.fx) == nil || w.lead.AddClient(r.Clients()[0].Node, &w.fx) == nil {
 		w.violated("the controller takes who takes part already")
 	}
-	w.must(moving.Unfit(w.lead.Route(), w.Job.Splits, nobodyAt))
+	w.must(account.Unfit(w.lead.Route(), w.Job.Splits, nobodyAt))
 }

@@ -6,11 +6,11 @@ import (
 
 	"bellows"
 	"bellows/core/join"
+	"bellows/core/route"
 	"bellows/core/shell"
 	"bellows/core/validate"
 	"bellows/link/wire"
 	"bellows/sim/internal/schedule"
-	"bellows/sim/internal/visiting"
 )
 
 // guest is a node that joins while the job runs. It is invited by node 0, as an operator asks, perhaps while others are on their way; its process starts, and when it is
@@ -20,7 +20,7 @@ import (
 //
 // A guest is given work when its outcome says so, and is sent away when its time has come. Whom the controller before has let take part does so under the next.
 type guest struct {
-	visiting.Guest
+	schedule.Guest
 	who       join.Newcomer
 	gone      []bellows.NodeID // whom it does not call
 	up        bool             // its process has started
@@ -58,7 +58,7 @@ func (w *world) onTheWay() (list []*node) {
 }
 
 // invite asks for a node, as an operator would, until it is taken or the job is over.
-func (w *world) invite(g visiting.Guest) {
+func (w *world) invite(g schedule.Guest) {
 	others := len(w.onTheWay())
 	who, err := w.lead.Invite(g.Slots, g.Lanes)
 	switch {
@@ -77,26 +77,26 @@ func (w *world) invite(g visiting.Guest) {
 	w.note("node %d is invited: %v", who.Node, g.Fate)
 	w.moved()
 	n := w.addGuest(g, who)
-	w.coverage.Guests.HitIf(visiting.Together, others == 1)
-	w.coverage.Guests.HitIf(visiting.Crowded, others > 1)
-	w.turn(n, visiting.OnTheWay, 40)
+	w.coverage.HitIf("two-guests", others == 1)
+	w.coverage.HitIf("three-guests", others > 1)
+	w.turn(n, "on the way", 40)
 	defer w.obey() // it may be its turn
 	start := g.Start
 	switch g.Fate {
-	case visiting.Absent:
+	case "absent":
 		n.left, start = true, 300
 		w.After(start+8*g.At, w.nodes[0], func() { w.uninvite(n) })
 		return
-	case visiting.Unwanted:
+	case "unwanted":
 		w.After(start+g.At, w.nodes[0], func() { w.uninvite(n) })
-	case visiting.Mortal:
+	case "mortal":
 		w.After(start+g.At, n, func() { w.crash(n) })
-	case visiting.Slow:
+	case "slow":
 		w.After(start+g.At, n, func() { w.sleep(n, 20+w.Visiting.Int64N(schedule.LeaseMillis-600)) })
 	}
 	w.After(start, n, func() {
 		n.guest.up = true
-		w.coverage.Guests.HitIf(visiting.Waits, !n.guest.called)
+		w.coverage.HitIf("guest-waits-for-its-turn", !n.guest.called)
 		w.goes(n)
 	})
 }
@@ -127,7 +127,7 @@ func (w *world) call(c shell.Call) {
 	}
 	w.note("it is the turn of node %d", c.Node)
 	for _, o := range w.nodes[:c.Node] { // it is to call everybody who takes part, and nobody who is about to go
-		if here := o.id == 0 || visiting.Owns(w.lead.Route(), o.id); here == slices.Contains(c.Gone, o.id) {
+		if here := o.id == 0 || takesPart(w.lead.Route(), o.id); here == slices.Contains(c.Gone, o.id) {
 			w.violated("E2: node %d is not to call %v; node %d takes part: %v", c.Node, c.Gone, o.id, here)
 		}
 	}
@@ -136,7 +136,7 @@ func (w *world) call(c shell.Call) {
 }
 
 // addGuest makes the process of a node that was invited.
-func (w *world) addGuest(g visiting.Guest, who join.Newcomer) *node {
+func (w *world) addGuest(g schedule.Guest, who join.Newcomer) *node {
 	n := &node{w: w, id: w.AddNode(), guest: &guest{Guest: g, who: who}, severed: w.nodes[0].gone}
 	n.drift, n.doors = w.Drift[n.id], join.NewNewcomers(n.id+1, w.Connections)
 	n.checker = validate.New(w.common, n.id)
@@ -197,12 +197,12 @@ func (n *node) Met() {
 			return
 		}
 	}
-	n.w.turn(n, visiting.AtReady, 8)
+	n.w.turn(n, "at ready", 8)
 	n.sayReady()
 }
 
 // turn has the controller be lost at a turn of an admission, if it is to be, a little later.
-func (w *world) turn(n *node, at visiting.Turn, within int64) {
+func (w *world) turn(n *node, at string, within int64) {
 	if n.guest.Lost != at {
 		return
 	}
@@ -216,7 +216,7 @@ func (w *world) turn(n *node, at visiting.Turn, within int64) {
 // fingerprint is the job that the node has made.
 func (n *node) fingerprint() bellows.Fingerprint {
 	job := n.w.ownJob()
-	if n.guest != nil && n.guest.Fate == visiting.Stranger {
+	if n.guest != nil && n.guest.Fate == "stranger" {
 		job.Kernels++
 	}
 	return job
@@ -271,7 +271,11 @@ func (w *world) settle() {
 // turnedAway ends the connections of a guest that takes no part; its process is ended by whoever has it come.
 func (w *world) turnedAway(n *node, why error) {
 	w.note("node %d is turned away: %v", n.id, why)
-	w.coverage.Guests.Refuse(n.guest.Fate, n.ready, n.crashed, w.ending)
+	w.coverage.Hit("guest-refused")
+	w.coverage.HitIf("guest-unwanted", n.guest.Fate == "unwanted")
+	w.coverage.HitIf("guest-of-another-job", n.ready && n.guest.Fate == "stranger")
+	w.coverage.HitIf("guest-died", n.crashed)
+	w.coverage.HitIf("guest-at-the-end", w.ending)
 	if p := w.nodes[0].pairs.To(n.id); p != nil && !n.done() {
 		p.Close()
 	}
@@ -284,12 +288,12 @@ func (w *world) turnedAway(n *node, why error) {
 func (w *world) admitted(n *node) {
 	g := n.guest
 	w.note("node %d takes part", n.id)
-	w.coverage.Guests.Hit(visiting.Joined)
-	w.coverage.Guests.HitIf(visiting.Beside, slices.ContainsFunc(w.nodes, func(o *node) bool { return o != n && o.guest != nil && o.hosts() && !o.done() }))
+	w.coverage.Hit("guest-joined")
+	w.coverage.HitIf("guest-beside-another", slices.ContainsFunc(w.nodes, func(o *node) bool { return o != n && o.guest != nil && o.hosts() && !o.done() }))
 	switch {
 	case !n.ready:
 		w.violated("E2: node %d takes part before it has said that it is ready", n.id)
-	case g.Fate == visiting.Stranger:
+	case g.Fate == "stranger":
 		w.violated("E2: node %d has made another job, and takes part", n.id)
 	}
 	if p := w.nodes[0].pairs.To(n.id); p != nil {
@@ -302,7 +306,7 @@ func (w *world) admitted(n *node) {
 			w.violated("E2: node %d takes part, and %v does not", n.id, a)
 		}
 	}
-	w.turn(n, visiting.AtWork, 10)
+	w.turn(n, "at work", 10)
 	w.After(0, w.nodes[0], func() { w.employ(n) })
 }
 
@@ -320,7 +324,7 @@ func (w *world) employ(n *node) {
 			}
 		})
 	}
-	if g.Stays < visiting.Forever {
+	if g.Stays < schedule.Forever {
 		w.After(g.Stays, w.nodes[0], func() { w.dismissNode(n) })
 	}
 }
@@ -332,7 +336,7 @@ func (w *world) dismissNode(n *node) {
 	}
 	again := func() { w.After(10+w.Visiting.Int64N(20), w.nodes[0], func() { w.dismissNode(n) }) }
 	r := w.lead.Route()
-	if !w.lead.Begun() || !visiting.Owns(r, n.id) {
+	if !w.lead.Begun() || !takesPart(r, n.id) {
 		again()
 		return
 	}
@@ -387,9 +391,9 @@ func (w *world) enters(c bellows.Control) {
 		n.buried = true
 		w.witness.Lose(c.Node, w.moves.RanLast(c.Node))
 	case bellows.MoveSplit:
-		w.coverage.Guests.HitIf(visiting.Runs, n.guest != nil)
+		w.coverage.HitIf("guest-runs-a-split", n.guest != nil)
 	case bellows.MovePartition:
-		w.coverage.Guests.HitIf(visiting.Serves, n.guest != nil)
+		w.coverage.HitIf("guest-serves", n.guest != nil)
 	}
 }
 
@@ -411,7 +415,7 @@ func (w *world) checkSettled() {
 
 // breakWord has the controller be lost in the midst of what it says of a node that is ready, or before it has said anything of it, if it is to be.
 func (w *world) breakWord(n bellows.NodeID) {
-	if g := w.nodes[n].guest; g != nil && g.outcome == nil && g.Lost == visiting.AtWord && w.lead.Begun() && w.mayLoseController() {
+	if g := w.nodes[n].guest; g != nil && g.outcome == nil && g.Lost == "at word" && w.lead.Begun() && w.mayLoseController() {
 		w.failover.broken, w.failover.unsaid = true, w.Visiting.IntN(4) > 0
 	}
 }
@@ -419,11 +423,16 @@ func (w *world) breakWord(n bellows.NodeID) {
 // unreachable sees that nobody speaks to a node that he is not joined to, unless one of them is about to go, or takes no part yet.
 func (w *world) unreachable(e wire.Envelope) {
 	for _, n := range []bellows.NodeID{e.From.Node, e.To.Node} {
-		if n != 0 && !visiting.Owns(w.route, n) {
+		if n != 0 && !takesPart(w.route, n) {
 			return
 		}
 	}
 	w.violated("E2: %v and %v take part, are not joined, and have %T to say", e.From, e.To, e.Message)
+}
+
+// takesPart reports whether a node has an actor in a route.
+func takesPart(r *route.Route, n bellows.NodeID) bool {
+	return slices.ContainsFunc(slices.Concat(r.Lanes(), r.Clients()), func(a wire.Address) bool { return a.Node == n })
 }
 
 // nodesMost is above the numbers of all nodes that the job may have.
@@ -438,8 +447,8 @@ func (w *world) nodesMost() int {
 func (w *world) followGuests() {
 	for _, n := range w.nodes {
 		if g := n.guest; g != nil {
-			w.coverage.Guests.HitIf(visiting.Followed, g.outcome == nil)
-			w.coverage.Guests.HitIf(visiting.Unrecorded, g.outcome != nil && g.outcome.Err == nil && !g.takesPart)
+			w.coverage.HitIf("guest-followed", g.outcome == nil)
+			w.coverage.HitIf("guest-unrecorded", g.outcome != nil && g.outcome.Err == nil && !g.takesPart)
 		}
 	}
 }

@@ -7,11 +7,8 @@ import (
 	"bellows"
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
-	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/hostile"
-	"bellows/sim/internal/losing"
 	"bellows/sim/internal/msgcopy"
-	"bellows/sim/internal/past"
 	"bellows/sim/internal/schedule"
 )
 
@@ -62,10 +59,10 @@ func (w *world) muteToLeader(n *node) {
 // reset breaks one connection between two nodes, or all, with all that is under way; for good, if it is severed.
 func (w *world) reset(f schedule.Fault, n *node) {
 	p := n.pairs[w.peer(n).id]
-	if f == schedule.Sever {
+	if f == "sever" {
 		w.mayPart(p.From(), p.To())
 	}
-	p.Reset(f == schedule.Sever)
+	p.Reset(f == "sever")
 }
 
 // garble damages the next frame of a stream, or has its sender say what cannot be: the receiver refuses it and ends the connection.
@@ -77,20 +74,20 @@ func (w *world) garble(n *node) {
 
 // halt stops a node: for a while that nobody may mind, for too long, or for good.
 func (w *world) halt(f schedule.Fault, n *node) {
-	w.coverage.Nodes[f][n.party()] = true
+	w.coverage.HitAt(string(f), n.party())
 	w.note("%v of node %d", f, n.id)
 	switch {
-	case f == schedule.Pause && n.id == 0:
+	case f == "pause" && n.id == 0:
 		w.sleep(n, 20+w.Rng.Int64N(times.Leader-800)) // the others wait for node 0 longer than it for them
-	case f == schedule.Pause:
+	case f == "pause":
 		if !n.pairs.To(0).Stands() { // it has been silent already, as long as it could not connect to a new process of node 0
 			w.mayLose(n)
 		}
 		w.sleep(n, 20+w.Rng.Int64N(schedule.LeaseMillis-600))
-	case f == schedule.Stop && n.id == 0:
+	case f == "stop" && n.id == 0:
 		w.mayLose(n)
 		w.sleep(n, times.Leader+2*beatEvery+w.Rng.Int64N(4000))
-	case f == schedule.Stop:
+	case f == "stop":
 		w.mayLose(n)
 		w.sleep(n, schedule.LeaseMillis+2*beatEvery+w.Rng.Int64N(3000))
 		w.judge(n, n.pausedUntil)
@@ -182,9 +179,9 @@ func (w *world) sendOldTerm() bool {
 	if len(to) == 0 {
 		return false
 	}
-	w.coverage.Hit(coverage.OldTermSent)
+	w.coverage.Hit("earlier-term")
 	at, gone := to[w.Rng.IntN(len(to))], func() bellows.NodeID { return w.ClientAt[w.Rng.IntN(len(w.ClientAt))].Node }
-	e := wire.Envelope{From: wire.ControllerAt(), To: at, Era: w.era(), Message: past.OldTerm(w.Rng, at, term-1, gone, w.common.Route, w.Job.Items)}
+	e := wire.Envelope{From: wire.ControllerAt(), To: at, Era: w.era(), Message: hostile.OldTerm(w.Rng, at, term-1, gone, w.common.Route, w.Job.Items)}
 	w.forged(e)
 	return true
 }
@@ -207,7 +204,7 @@ func (w *world) replay() {
 		return
 	}
 	if w.Rng.IntN(2) == 0 {
-		past.OfStranger(&e, w.otherGeneration(), w.Rng)
+		hostile.OfStranger(&e, w.otherGeneration(), w.Rng)
 		w.forged(e)
 		return
 	}
@@ -218,7 +215,7 @@ func (w *world) replay() {
 		if w.ledger.Expects(account.PartAt{Lane: e.To, Flush: e.Message.(*wire.Push).Flush}) {
 			return
 		}
-		w.coverage.Hit(coverage.PushReplayed)
+		w.coverage.Hit("push-again")
 		a.step([]wire.Envelope{e})
 	})
 }
@@ -233,8 +230,8 @@ func (w *world) replayPastLife() {
 		w.forged(e)
 	}
 	if e, ok := past.PastLife(w.common.Route); ok && slices.Contains(w.ClientAt, e.From) {
-		w.coverage.Hit(coverage.PastLifeReplayed)
-		w.coverage.Families[schedule.OfMessages] = true
+		w.coverage.Hit("push-of-the-life-before")
+		w.coverage.HitAt("fault", "messages")
 		if w.Rng.IntN(2) == 0 {
 			e.Era = w.era()
 		}
@@ -245,7 +242,7 @@ func (w *world) replayPastLife() {
 // otherGeneration is how far a forged generation is from the one that there is: mostly older.
 func (w *world) otherGeneration() bellows.Generation {
 	if w.Rng.IntN(3) == 0 {
-		w.coverage.Hit(coverage.NewerForged)
+		w.coverage.Hit("newer-generation")
 		return 1
 	}
 	older := bellows.Generation(0)
@@ -304,7 +301,7 @@ func (w *world) forged(e wire.Envelope) {
 
 // answerForged checks what a node of the past is told.
 func (w *world) answerForged(e wire.Envelope) {
-	w.coverage.Hit(coverage.StrangerRefused)
+	w.coverage.Hit("stranger-refused")
 	switch e.Message.(type) {
 	case *wire.Refused, *wire.Stale:
 	default:
@@ -314,11 +311,11 @@ func (w *world) answerForged(e wire.Envelope) {
 
 // loses reports whether a message that an actor posts is lost.
 func (w *world) loses(e wire.Envelope) bool {
-	lost, first := w.loss.Loses(e, &w.Loss)
+	lost, first := w.Loss.Loses(e)
 	if first {
 		w.note("%T from %v to %v is lost", e.Message, e.From, e.To)
-		w.coverage.Hit(coverage.LossInjected)
-		for _, found := range losing.Found {
+		w.coverage.Hit("message-lost")
+		for _, found := range schedule.LossFound {
 			w.faults.ends.May("%s", found)
 		}
 	}
@@ -327,6 +324,6 @@ func (w *world) loses(e wire.Envelope) bool {
 
 // checkLoss takes note of jobs that have ended for a message that was lost, or for a node that was never ready.
 func (w *world) checkLoss() {
-	w.coverage.HitIf(coverage.NeverReady, w.outcome != nil && w.ended(fmt.Sprintf("node %d has not been ready after", w.Unready)))
-	w.coverage.HitIf(coverage.LossFound, w.outcome != nil && w.loss.Ended(w.outcome.Reason))
+	w.coverage.HitIf("never-ready", w.outcome != nil && w.ended(fmt.Sprintf("node %d has not been ready after", w.Unready)))
+	w.coverage.HitIf("loss-found", w.outcome != nil && w.Loss.Ended(w.outcome.Reason))
 }

@@ -7,7 +7,6 @@ import (
 	"bellows/core/client"
 	"bellows/core/server"
 	"bellows/link/wire"
-	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
 )
@@ -20,7 +19,7 @@ const (
 
 // willInvade reports whether a node is to be taken over.
 func (w *world) willInvade() bool {
-	return slices.ContainsFunc(w.Schedule.Plans, func(p schedule.Plan) bool { return p.Fault == schedule.Invade })
+	return slices.ContainsFunc(w.Schedule.Plans, func(p schedule.Plan) bool { return p.Fault == "invade" })
 }
 
 // victims is where the actors of a job that has been invaded put what they want. Nobody carries it out.
@@ -82,7 +81,7 @@ func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envel
 		err = n.checker.Message(h, e)
 	}
 	if err != nil {
-		w.coverage.Hit(coverage.CheckerRefused)
+		w.coverage.Hit("refused-by-a-checker")
 		if bellows.KindOf(err) != bellows.Lost {
 			w.violated("P10: a breach of node %d is no reason to end its connection: %v", peer, err)
 		}
@@ -94,7 +93,7 @@ func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envel
 func (w *world) notes(out []wire.Envelope) {
 	for _, e := range out {
 		if m, ok := e.Message.(*wire.Complaint); ok && m.Breach {
-			w.coverage.Hit(coverage.BreachNamed)
+			w.coverage.Hit("called-a-breach")
 		}
 	}
 }

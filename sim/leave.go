@@ -5,9 +5,7 @@ import (
 
 	"bellows"
 	"bellows/link/wire"
-	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/schedule"
-	"bellows/sim/internal/visiting"
 )
 
 // remove has the controller remove an actor, as an operator would: a client's splits go to others first. What is not possible yet is asked for again.
@@ -29,7 +27,7 @@ func (w *world) remove(e schedule.Entry) error {
 		}
 	}
 	if w.lead.RemoveClient(e.Actor.Node, &w.fx) == nil {
-		w.coverage.Hit(coverage.ClientRemoved)
+		w.coverage.Hit("client-removed")
 		return nil
 	}
 	e.Broken, e.Deaf = false, 0 // a split has not rested yet, or is on its way there
@@ -40,7 +38,7 @@ func (w *world) remove(e schedule.Entry) error {
 // removeLane is remove for a lane: what it owns goes to others first.
 func (w *world) removeLane(e schedule.Entry) error {
 	if w.lead.RemoveLane(e.Actor, &w.fx) == nil {
-		w.coverage.Hit(coverage.LaneRemoved)
+		w.coverage.Hit("lane-removed")
 		return nil
 	}
 	for _, m := range w.lead.Moving() {
@@ -72,7 +70,7 @@ func (w *world) stay(lanes []wire.Address) []wire.Address {
 // depart lets nodes go of which the job has nothing any more.
 func (w *world) depart() {
 	for _, id := range w.fx.Left {
-		if r := w.lead.Route(); slices.ContainsFunc(slices.Concat(r.Lanes(), r.Clients()), func(a wire.Address) bool { return a.Node == id }) {
+		if takesPart(w.lead.Route(), id) {
 			w.violated("P9: node %d is let go and takes part", id)
 		}
 		for _, n := range w.onTheWay() {
@@ -80,8 +78,8 @@ func (w *world) depart() {
 				w.violated("E2: node %d is let go while it is the turn of node %d, which calls it", id, n.id)
 			}
 		}
-		w.coverage.Hit(coverage.NodeLeft)
-		w.coverage.Guests.HitIf(visiting.Left, w.nodes[id].guest != nil)
+		w.coverage.Hit("node-let-go")
+		w.coverage.HitIf("guest-left", w.nodes[id].guest != nil)
 		w.nodes[id].departed = true
 		w.After(w.Chances.Int64N(40), w.nodes[0], w.nodes[0].pairs[id].Close)
 	}
@@ -97,8 +95,8 @@ func (w *world) buries() {
 		w.note("the job goes on without node %d: %s", n.id, b.Reason)
 		w.mayLose(n) // of two that have lost each other it may be the one to which nothing was done
 		w.moved()
-		w.coverage.Hit(coverage.WorkerLost)
-		w.coverage.HitIf(coverage.LostWithUnits, b.Units > 0)
+		w.coverage.Hit("worker-lost")
+		w.coverage.HitIf("lost-with-units", b.Units > 0)
 		w.After(w.Chances.Int64N(40), w.nodes[0], w.nodes[0].pairs[b.Node].Close)
 	}
 }

@@ -2,20 +2,21 @@ package sim
 
 import (
 	"slices"
+	"strings"
 
 	"bellows"
 	"bellows/core/coord"
 	"bellows/core/handoff"
 	"bellows/link/wire"
+	"bellows/sim/internal/account"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/moving"
 	"bellows/sim/internal/schedule"
 )
 
 // moves is what the world knows of partitions that go to other lanes, from messages alone: who owns what behind which record, how far each move is, and where the state is that was
 // on its way. At any step something may befall a move: it is given up, asked for anew, the controller is lost, or the job ends.
 type moves struct {
-	moving.History
+	account.History
 	phases map[bellows.PartitionRef]*moveState // for look-ups only, but for those that are counted
 	flips  int
 	kept   bellows.CommitNumber // the last record that keeps the tables
@@ -23,7 +24,7 @@ type moves struct {
 
 // moveState is a move that has not come to its end.
 type moveState struct {
-	phase  moving.Step
+	phase  string
 	leased bool // somebody got a lease since it began
 }
 
@@ -86,7 +87,7 @@ func (w *world) unask(ref bellows.PartitionRef) {
 }
 
 // meddle has something befall a move, in a step of its own.
-func (w *world) meddle(ref bellows.PartitionRef, p moving.Step) {
+func (w *world) meddle(ref bellows.PartitionRef, p string) {
 	m, some := w.Meddles()
 	if !some {
 		return
@@ -95,18 +96,18 @@ func (w *world) meddle(ref bellows.PartitionRef, p moving.Step) {
 		if w.ending || !w.lead.Begun() {
 			return
 		}
-		w.coverage.Moves.Hit(moving.Meddled + moving.Event(p))
+		w.coverage.HitAt("meddled with", p)
 		w.note("move of %v, which is %v, is %v", ref, p, m)
 		switch m {
-		case schedule.MoveCancelled:
+		case "cancelled":
 			w.unask(ref)
-		case schedule.MoveSuperseded:
+		case "superseded":
 			w.ask(schedule.Shift{Ref: ref, To: w.Another(len(w.route.Lanes()))})
-		case schedule.MoveFollowed:
+		case "controller followed":
 			if w.Failovers > 0 && w.mayLoseController() {
 				w.loseController()
 			}
-		case schedule.MoveEnded:
+		case "interrupted":
 			if w.Another(4) == 0 {
 				w.interrupted = true
 				w.faults.ends.May("interrupted")
@@ -119,13 +120,13 @@ func (w *world) meddle(ref bellows.PartitionRef, p moving.Step) {
 
 // seesMove takes note of a message about a move that an actor posts.
 func (w *world) seesMove(e wire.Envelope) {
-	step := func(ref bellows.PartitionRef, p moving.Step) {
+	step := func(ref bellows.PartitionRef, p string) {
 		s := w.moves.phases[ref]
 		if s == nil {
-			s = &moveState{phase: -1}
+			s = &moveState{}
 			w.moves.phases[ref] = s
 		}
-		if s.phase != p || p == moving.Copied {
+		if s.phase != p || p == "copied" {
 			s.phase = p
 			w.meddle(ref, p)
 		}
@@ -136,31 +137,31 @@ func (w *world) seesMove(e wire.Envelope) {
 		switch m.Kind {
 		case handoff.Offer:
 			delete(w.moves.phases, m.Pair.Ref)
-			step(m.Pair.Ref, moving.Offered)
+			step(m.Pair.Ref, "offered")
 		case handoff.Rows:
-			w.coverage.Moves.Hit(moving.RowsCopied)
-			step(m.Pair.Ref, moving.Copied)
+			w.coverage.Hit("rows-copied")
+			step(m.Pair.Ref, "copied")
 		case handoff.Image:
-			w.coverage.Moves.Hit(moving.ImageCopied)
+			w.coverage.Hit("image-copied")
 		case handoff.Chunk, handoff.Clocks, handoff.Keep:
-			w.coverage.Moves.Hit(moving.ChangePassed)
+			w.coverage.Hit("change-passed-on")
 		case handoff.Void:
 			delete(w.moves.phases, m.Pair.Ref)
 		}
 	case *wire.Prepared:
 		if m.Whole {
 			s := w.moves.phases[m.Pair.Ref]
-			w.coverage.Moves.HitIf(moving.BehindLease, s != nil && s.leased)
-			step(m.Pair.Ref, moving.Prepared)
+			w.coverage.HitIf("moved-behind-a-lease", s != nil && s.leased)
+			step(m.Pair.Ref, "ready")
 		}
 	case *wire.Granted:
 		if s := w.moves.phases[m.Pair.Ref]; s != nil {
 			s.leased = true
 		}
 	case *wire.Push:
-		w.coverage.Moves.HitIf(moving.SentAgain, m.Again)
+		w.coverage.HitIf("parts-sent-again", m.Again)
 	case *wire.End:
-		w.coverage.Moves.HitIf(moving.Ended, len(w.moves.phases) > 0)
+		w.coverage.HitIf("move-ended", len(w.moves.phases) > 0)
 	case *wire.Records:
 		for i := range m.List {
 			r := &m.List[i]
@@ -184,10 +185,10 @@ func (w *world) seesMove(e wire.Envelope) {
 			if r.Control.Kind == bellows.MovePartition {
 				ref := bellows.PartitionRef{Table: r.Control.Table, Partition: r.Control.Partition}
 				w.moves.flips++
-				w.coverage.Moves.Hit(moving.Moved)
-				w.coverage.Moves.HitIf(moving.MovedKeys, ref.Table == model.Words)
-				w.coverage.Moves.HitIf(moving.MovedBack, r.Control.Generation > 2)
-				step(ref, moving.Recorded)
+				w.coverage.Hit("partition-moved")
+				w.coverage.HitIf("keys-moved", ref.Table == model.Words)
+				w.coverage.HitIf("moved-once-more", r.Control.Generation > 2)
+				step(ref, "recorded")
 			}
 		}
 	}
@@ -196,9 +197,22 @@ func (w *world) seesMove(e wire.Envelope) {
 // deliversMove takes note of what comes while partitions move.
 func (w *world) deliversMove(e wire.Envelope) {
 	for _, s := range w.moves.phases { // in any order
-		w.coverage.Moves.While(s.phase, e.Kind())
+		if name := kindNames[e.Kind()]; name != "" {
+			w.coverage.HitAt(name, s.phase)
+		}
 	}
 }
+
+// kindNames are the names of the kinds of messages that travel, by number.
+var kindNames = func() (names [1 << 8]string) {
+	for k := range names {
+		name, _, _ := strings.Cut(wire.Header{Kind: uint8(k)}.String(), " of ")
+		if !strings.HasPrefix(name, "message kind") {
+			names[k] = name
+		}
+	}
+	return names
+}()
 
 // learnsMove takes note of what a lane is about to learn of partitions that come to it.
 func (w *world) learnsMove(l *lane, e wire.Envelope) {
@@ -208,15 +222,15 @@ func (w *world) learnsMove(l *lane, e wire.Envelope) {
 			return
 		}
 		w.moves.Came(m.Pair.Ref, m.Commit, slices.Contains(l.lost, e.From.Node))
-		w.coverage.Moves.HitIf(moving.AtLast, l.Applied() >= m.Commit)
-		w.coverage.Moves.HitIf(moving.AtRecord, l.Applied() < m.Commit)
+		w.coverage.HitIf("adopted-at-the-last-piece", l.Applied() >= m.Commit)
+		w.coverage.HitIf("adopted-at-the-record", l.Applied() < m.Commit)
 		delete(w.moves.phases, m.Pair.Ref)
 	}
 }
 
 // askAgain asks another controller for what the one before was asked for.
 func (w *world) askAgain() {
-	w.coverage.Moves.HitIf(moving.Followed, len(w.moves.phases) > 0)
+	w.coverage.HitIf("move-followed", len(w.moves.phases) > 0)
 	for _, m := range w.lead.Moving() {
 		if w.Another(2) == 0 {
 			to := slices.Index(w.route.Lanes(), m.To)

@@ -12,9 +12,7 @@ import (
 	"bellows/core/shell"
 	"bellows/core/validate"
 	"bellows/sim/internal/await"
-	"bellows/sim/internal/closing"
-	"bellows/sim/internal/coverage"
-	"bellows/sim/internal/moving"
+	"bellows/sim/internal/blame"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/transit"
 )
@@ -184,7 +182,7 @@ func (n *node) close() {
 		n.closedAt = w.Now + w.Closing[n.id]
 	}
 	if w.Now < n.closedAt {
-		w.coverage.Hit(coverage.SlowClosing)
+		w.coverage.Hit("closing-takes-time")
 		return
 	}
 	n.closed = true
@@ -204,7 +202,7 @@ func (n *node) gaveUp(why string) {
 	if n.closed || w.Closing[n.id] != int64(schedule.Never) {
 		w.violated("P8: node %d gives up its tasks (%s), which return", n.id, why)
 	} else {
-		w.must(closing.Sentence(why, n.unfinished()))
+		w.must(blame.CheckGivenUp(why, n.unfinished()))
 	}
 	if !n.hung {
 		n.hung = true
@@ -252,14 +250,14 @@ func (n *node) checkLeave(reason string) {
 	switch {
 	case n.guest != nil && (!n.guest.takesPart || n.w.failover.cutShort): // or it is not known to who ended the job
 		return
-	case closing.Given(reason):
+	case blame.GivesUp(reason):
 		n.gaveUp(reason)
-		n.w.coverage.Hit(coverage.TasksLeft)
+		n.w.coverage.Hit("tasks-left")
 		return
 	case reason == "" && !n.closed:
 		n.w.violated("P1: node %d is let go, and its tasks run", n.id)
 	}
-	if !n.severed && !n.gone && !(n.told() && (n.w.released || n.departed || n.worker != nil && closing.Without(n.worker.client.Ended(), n.id))) {
+	if !n.severed && !n.gone && !(n.told() && (n.w.released || n.departed || n.worker != nil && blame.EndedWithout(n.worker.client.Ended(), n.id))) {
 		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
 	}
 	// one that had not answered on its first connection when it was lost could not be told, nor one that stopped before it had on the last
@@ -280,7 +278,7 @@ func (n *node) leave(reason string) {
 	for p := range n.pairs.All() {
 		p.Close()
 	}
-	w.coverage.HitIf(coverage.GaveUp, reason != "")
+	w.coverage.HitIf("node-0-given-up", reason != "")
 	if !w.released && !n.departed {
 		w.mayLose(n)
 	}
@@ -295,7 +293,7 @@ func (w *world) reportDeath(n *node) {
 		w.mayLose(n)
 	}
 	w.After(1+w.Rng.Int64N(300), w.nodes[0], func() {
-		w.coverage.Hit(coverage.DeathTold)
+		w.coverage.Hit("death-told")
 		w.lead.Lost(n.id, fmt.Sprintf("node %d died", n.id), &w.fx)
 		w.obey()
 	})
@@ -366,12 +364,12 @@ func (w *world) obey() {
 	}
 	w.tells()
 	for _, n := range w.fx.Notices {
-		w.coverage.Hit(coverage.NodeNamed)
+		w.coverage.Hit("node-named")
 		w.named = append(w.named, n)
 		kind, _ := w.waitsFor()
 		w.await.Hear(kind, n)
 		w.checkCulprit(n)
-		w.coverage.HitIf(coverage.TasksNamed, w.await.TasksNamed())
+		w.coverage.HitIf("task-named", w.await.TasksNamed())
 		w.note("notice: %s", n)
 	}
 	if w.failover.term > term && w.failover.known != w.failover.term && w.lead.Begun() {
@@ -383,7 +381,7 @@ func (w *world) obey() {
 		w.regrow()
 	}
 	for _, m := range w.fx.Moves {
-		w.coverage.Moves.HitIf(moving.GivenUp, m.Reason != "")
+		w.coverage.HitIf("move-given-up", m.Reason != "")
 	}
 	for i := range w.fx.Cuts {
 		w.cuts.Done(&w.fx.Cuts[i])
@@ -393,7 +391,7 @@ func (w *world) obey() {
 	w.buries()
 	w.depart()
 	if o := w.fx.Outcome; o != nil {
-		w.coverage.HitIf(coverage.TailCut, strings.Contains(o.Reason, "cannot be recovered"))
+		w.coverage.HitIf("tail-cut-off", strings.Contains(o.Reason, "cannot be recovered"))
 		w.note("outcome %q after %d commits, uncollected %v", o.Reason, o.Commits, o.Uncollected)
 		w.outcome = o
 		w.moved()

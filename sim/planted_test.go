@@ -5,7 +5,6 @@ package sim
 import (
 	"flag"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"regexp"
@@ -225,29 +224,21 @@ var plantedSite = regexp.MustCompile(`planted\.On\(([^)]*)\)`)
 
 // plantedBugs are the bugs that the tree's source names, in order of their names.
 func plantedBugs(t *testing.T) (names []string) {
-	tree := os.DirFS("..")
-	err := fs.WalkDir(tree, ".", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "core/planted/") {
-			return err
+	eachSource(t, "..", func(path string, text []byte) {
+		if strings.HasPrefix(path, "core/planted/") {
+			return
 		}
-		text, err := fs.ReadFile(tree, path)
 		for _, site := range plantedSite.FindAllSubmatch(text, -1) {
 			name, ok := strings.CutPrefix(string(site[1]), `"`)
-			if name, ok = strings.CutSuffix(name, `"`); !ok || !plantedName.MatchString(name) {
+			if name, ok = strings.CutSuffix(name, `"`); !ok || !kebab.MatchString(name) {
 				t.Errorf("%s: planted.On(%s): a planted bug is named by a literal in kebab-case", path, site[1])
 			}
 			names = append(names, name)
 		}
-		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
-
-var plantedName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // explained are the bugs that testdata/survivors.md has a heading for.
 func explained(t *testing.T) (names []string) {

@@ -48,8 +48,8 @@ func run(seed uint64, log io.Writer, only string) (r Result) {
 	for next := w; next != nil; next = w.again() {
 		w = next
 		w.run()
-		w.coverage.HitIf(coverage.StalenessTurned, w.driver.Turned)
-		w.coverage.HitIf(coverage.FarAhead, w.driver.Ahead > 64)
+		w.coverage.HitIf("staleness-changed", w.driver.Turned)
+		w.coverage.HitIf("far-ahead", w.driver.Ahead > 64)
 		if w.violation == "" && !w.invaded && !w.lost {
 			w.checkEnd()
 		}

@@ -6,7 +6,6 @@ import (
 
 	"bellows"
 	"bellows/core/client"
-	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/steps"
 )
@@ -56,7 +55,7 @@ func (s *script) park() { s.k.give(s.k.places.Park(s.unit.Split)) }
 func (s *script) answered() {
 	s.checkNamed()
 	s.waiting = false
-	s.w.coverage.HitIf(coverage.AnsweredEarly, s.k.places.Early)
+	s.w.coverage.HitIf("answered-early", s.k.places.Early)
 }
 
 // noticeMax is when a wait must have been named: after 2 s and two ticks, by the slowest clock.
@@ -64,7 +63,7 @@ const noticeMax = (2000 + 2*beatEvery + 10) * (1000 + 2*schedule.DriftMax) / 100
 
 // checkNamed sees that a wait that has lasted was named (P8), unless the node itself did not run meanwhile, or has ended the job.
 func (s *script) checkNamed() {
-	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && !s.w.loss.Done && !s.k.failed && s.k.node.pausedUntil < s.since {
+	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && !s.w.Loss.Done && !s.k.failed && s.k.node.pausedUntil < s.since {
 		s.w.violated("P8: %v has waited for %d ms and nobody said so", s.unit, waited)
 	}
 }
@@ -73,8 +72,8 @@ func (s *script) checkNamed() {
 func (s *script) stick() {
 	w := s.w
 	w.note("%v does not go on", &s.Script)
-	w.coverage.Hit(coverage.Endless)
-	w.coverage.Families[schedule.OfTasks] = true
+	w.coverage.Hit("task-without-end")
+	w.coverage.HitAt("fault", "tasks and users")
 	s.k.obey()
 	s.stuckAt, s.stuckSince = -1, w.Now
 	until, forever := w.Now+w.Endless.Millis, w.Endless.Millis == int64(schedule.Never)
@@ -141,7 +140,7 @@ func (w *world) checkCulprit(notice string) {
 		if s == nil || s.stuckSince == 0 || w.Now < s.stuckSince+1700 || n.gone || n.pausedUntil > s.stuckSince || w.nodes[0].pausedUntil > s.stuckSince {
 			continue
 		}
-		w.coverage.Hit(coverage.CulpritNamed)
+		w.coverage.Hit("culprit-named")
 		if s.unit.Split != bellows.SplitID(split) {
 			w.violated("P8: %q, and %v does not go on there", notice, s.unit)
 		}

@@ -1,10 +1,10 @@
 package sim
 
 import (
-	"bellows/sim/internal/schedule"
 	"flag"
 	"os"
 	"os/exec"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/sim/internal/coverage"
+	"bellows/sim/internal/schedule"
 )
 
 var (
@@ -69,7 +71,7 @@ func TestSchedules(t *testing.T) {
 		}
 		return
 	}
-	all := tally{began: processorTime()}
+	all := tally{began: processorTime(), covered: map[coverage.Event]int{}, known: map[coverage.Event]bool{}}
 	const batch = 1000
 	for played := 0; played < schedules() && all.failures == 0; played += batch {
 		for _, r := range play(*firstFlag+uint64(played), min(batch, schedules()-played)) {
@@ -146,7 +148,7 @@ var repeated = 20
 func TestSameSeedSameTrace(t *testing.T) {
 	again := play(1, repeated)
 	for i, a := range play(1, repeated) {
-		if b := again[i]; a != b {
+		if b := again[i]; !reflect.DeepEqual(a, b) {
 			t.Errorf("seed %d: %+v, then %+v", a.Seed, a, b)
 		}
 	}

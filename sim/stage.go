@@ -7,7 +7,6 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
-	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/schedule"
 )
@@ -34,13 +33,10 @@ func (w *world) in(n bellows.NodeID, p schedule.Stage) bool {
 
 // sees takes note of a message that an actor posts.
 func (w *world) sees(e wire.Envelope) {
-	if k, is := coverage.OfWords(e.Message, model.Words); is {
-		w.coverage.Hit(k)
-	}
 	w.faults.hostile.Remember(e)
 	w.hooks.Posted(e)
 	w.seesMove(e)
-	w.coverage.HitIf(coverage.LostWoke, w.nodes[e.From.Node].buried && e.From.Node != e.To.Node)
+	w.coverage.HitIf("lost-and-spoke", w.nodes[e.From.Node].buried && e.From.Node != e.To.Node)
 	switch m := e.Message.(type) {
 	case *wire.Push:
 		w.enter(e.From.Node, schedule.PushUnderWay)
@@ -50,6 +46,12 @@ func (w *world) sees(e wire.Envelope) {
 			kind = await.Held
 		}
 		w.nodes[e.From.Node].worker.pushes(account.PartAt{Lane: e.To, Flush: m.Flush}, kind)
+	case *wire.Pull:
+		w.coverage.HitIf("keys-subscribed-to", slices.ContainsFunc(m.Parts, func(p wire.PullPart) bool { return p.Subscribe && p.Keys != nil }))
+	case *wire.Rows:
+		w.coverage.HitIf("keys-sent-unasked", slices.ContainsFunc(m.Parts, func(p wire.RowsPart) bool { return len(p.Keys) > 0 }))
+	case *wire.Unsubscribe:
+		w.coverage.HitIf("keys-given-up", m.Ref.Table == model.Words)
 	case *wire.Done: // from its client, or passed on by a lane
 		w.enter(m.Flush.Client, schedule.DoneUnderWay)
 		w.faults.memory.Remember(e, w.Rng)
@@ -63,7 +65,7 @@ func (w *world) sees(e wire.Envelope) {
 			w.host(false)
 		}
 	case *wire.Records:
-		w.coverage.HitIf(coverage.RecordsFull, len(m.List) == w.Limits.Coord.Records)
+		w.coverage.HitIf("records-full", len(m.List) == w.Limits.Coord.Records)
 		for i := range m.List {
 			w.must(w.oracle.Record(&m.List[i]))
 			if m.List[i].Control.Kind == bellows.CutTables {
@@ -75,23 +77,23 @@ func (w *world) sees(e wire.Envelope) {
 			if e.From == wire.ControllerAt() && !w.ledger.Done[m.List[i].Flush] && !w.wholeHeld(m.List[i].Flush) {
 				w.violated("P5: %v is recorded, and its client has not said done", m.List[i].Flush)
 			}
-			w.coverage.HitIf(coverage.SeveralUnits, len(m.List[i].Results) > 1)
+			w.coverage.HitIf("flush-of-several-splits", len(m.List[i].Results) > 1)
 			apart, together := w.Job.Apart(m.List[i].Results)
-			w.coverage.HitIf(coverage.UnitsApart, apart)
-			w.coverage.HitIf(coverage.UnitsTogether, together)
+			w.coverage.HitIf("units-apart", apart)
+			w.coverage.HitIf("units-together", together)
 			w.enter(m.List[i].Flush.Client, schedule.RecordUnderWay)
 		}
 		w.moved()
 	case *wire.Recalled:
-		w.coverage.HitIf(coverage.GivenBack, m.Clock+1 < w.driver.Handed(m.Split))
+		w.coverage.HitIf("units-given-back", m.Clock+1 < w.driver.Handed(m.Split))
 	case *wire.Route:
-		w.coverage.HitIf(coverage.BegunMidClock, e.To.Role == wire.Lane && m.Begin != nil && len(m.Begin.Open) > 0)
+		w.coverage.HitIf("lane-begun-in-mid-clock", e.To.Role == wire.Lane && m.Begin != nil && len(m.Begin.Open) > 0)
 	case *wire.End:
 		if m.Parts { // to a lane that leaves: the job goes on
 			break
 		}
 		w.failover.cutShort = w.failover.cutShort || w.failover.term > term && !w.lead.Begun()
-		w.coverage.HitIf(coverage.EndedAdded, w.failover.cutShort && e.From == wire.ControllerAt() && e.To.Role == wire.Lane && !slices.Contains(w.common.Lanes, e.To))
+		w.coverage.HitIf("added-lane-told-the-end", w.failover.cutShort && e.From == wire.ControllerAt() && e.To.Role == wire.Lane && !slices.Contains(w.common.Lanes, e.To))
 		w.ending, w.endedBy = true, max(w.endedBy, m.Term)
 		w.faults.ends.Told(m)
 		if e.To.Role == wire.Client && e.From == wire.ControllerAt() {
@@ -231,11 +233,11 @@ func (w *world) afterLane(l *lane, out []wire.Envelope) {
 		case *wire.Rows:
 			w.leave(e.To.Node, schedule.PullParked)
 			if m.Request == 0 {
-				w.coverage.HitIf(coverage.RelaySplit, unasked == int(e.To.Node))
+				w.coverage.HitIf("rows-unasked-split", unasked == int(e.To.Node))
 				unasked = int(e.To.Node)
 			}
 		case *wire.Committed:
-			w.coverage.HitIf(coverage.CommitsSplit, len(m.List) == w.Limits.Lane.Commitments)
+			w.coverage.HitIf("commitments-split", len(m.List) == w.Limits.Lane.Commitments)
 		case *wire.Held:
 			w.flushHeld(l, m.Flush, m.Pairs)
 		case *wire.Done: // passed on
@@ -243,12 +245,15 @@ func (w *world) afterLane(l *lane, out []wire.Envelope) {
 		case *wire.Stale:
 			w.ledger.Refused(l.part(m.Flush), m.Pairs)
 		case *wire.Full:
-			w.coverage.Hit(coverage.LaneFull)
+			w.coverage.Hit("lane-full")
 			w.ledger.Full(l.part(m.Flush))
 		case *wire.Room:
 			w.ledger.Room(l.part(m.Flush))
 		case *wire.Granted:
-			w.coverage.Hit(coverage.OfLease(m.Mode, l.address, e.To))
+			here := l.node.id == e.To.Node
+			w.coverage.HitIf("shared-lease", m.Mode == wire.Shared)
+			w.coverage.HitIf("exclusive-lease-in-place", m.Mode != wire.Shared && here)
+			w.coverage.HitIf("exclusive-lease-on-a-copy", m.Mode != wire.Shared && !here)
 			w.must(w.ledger.Granted(l.address, e.To, m))
 		case *wire.Closed:
 			l.closed = true

@@ -10,7 +10,6 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/grid"
 	"bellows/sim/internal/schedule"
-	"bellows/sim/internal/visiting"
 )
 
 // gaps are how long after one death another follows, at least and at most: in the same moment, while nobody knows of it, when it is just known, and when its silence has had its
@@ -168,21 +167,21 @@ func TestRejoinStorms(t *testing.T) {
 			died[i%storms0] = append(died[i%storms0], how)
 		}
 		invite := func() {
-			g := visiting.Guest{Slots: 1 + rng.IntN(2), Start: rng.Int64N(30), Stays: visiting.Forever, Fate: visiting.Fate(rng.IntN(int(visiting.Slow) + 1))}
+			g := schedule.Guest{Slots: 1 + rng.IntN(2), Start: rng.Int64N(30), Stays: schedule.Forever, Fate: schedule.Fates[rng.IntN(len(schedule.Fates))]}
 			g.At = rng.Int64N(1 << rng.IntN(6))
 			for range 1 + rng.IntN(3) {
 				g.Splits = append(g.Splits, bellows.SplitID(rng.IntN(w.Job.Splits)))
 			}
 			fate := g.Fate
-			if fate == visiting.Mortal { // it is killed here, so that it is known how far it was
-				g.Fate, g.At = visiting.Sound, rng.Int64N(1<<rng.IntN(11))
+			if fate == "mortal" { // it is killed here, so that it is known how far it was
+				g.Fate, g.At = "sound", rng.Int64N(1<<rng.IntN(11))
 			}
 			at := len(w.nodes)
 			if len(w.onTheWay()) > 12 || w.outcome != nil || w.ending {
 				return
 			}
 			w.invite(g)
-			if fate == visiting.Mortal && at < len(w.nodes) {
+			if fate == "mortal" && at < len(w.nodes) {
 				n := w.nodes[at]
 				w.After(g.At, nil, func() {
 					if !n.done() && !w.ending && w.outcome == nil {

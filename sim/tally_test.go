@@ -2,21 +2,21 @@ package sim
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"bellows/link/wire"
 	"bellows/sim/internal/coverage"
-	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/moving"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
-	"bellows/sim/internal/visiting"
 )
 
 // tally is what many schedules had in common.
@@ -25,17 +25,11 @@ type tally struct {
 	millis, commits                               int64
 	hash                                          msgcopy.Hash // of all schedules, in order
 	bits                                          [model.AllShapes]uint64
-	ended                                         [model.AllShapes]int // how often a job of the shape finished with all its tables
-	covered                                       [schedule.FaultKinds][schedule.Stages]int
-	nodes                                         [schedule.FaultKinds][schedule.Parties]int
-	events                                        [coverage.Events]int
-	moves                                         [moving.Events]int
-	guests                                        [visiting.Events]int
-	cuts                                          [cutting.Events]int
-	came                                          [moving.Steps][moving.Kinds]int
-	families                                      [schedule.Families]int
-	began                                         time.Duration // processor time of this process before
-	messages, clocks, splits                      []int         // of each schedule
+	ended                                         [model.AllShapes]int    // how often a job of the shape finished with all its tables
+	covered                                       map[coverage.Event]int  // in how many schedules it came about
+	known                                         map[coverage.Event]bool // those that are judged
+	began                                         time.Duration           // processor time of this process before
+	messages, clocks, splits                      []int                   // of each schedule
 }
 
 // add counts a schedule. A job that finishes leaves the same tables as every other of its shape (P7).
@@ -48,33 +42,8 @@ func (a *tally) add(t *testing.T, r *Result) {
 	a.streams += count(r.streams)
 	a.lives += r.Lives
 	a.messages, a.clocks, a.splits = append(a.messages, r.messages), append(a.clocks, r.clocks), append(a.splits, r.splits)
-	for f := range schedule.FaultKinds {
-		for p := range schedule.Stages {
-			a.covered[f][p] += count(r.coverage.Faults[f][p])
-		}
-		for p := range schedule.Parties {
-			a.nodes[f][p] += count(r.coverage.Nodes[f][p])
-		}
-	}
-	for f := range schedule.Families {
-		a.families[f] += count(r.coverage.Families[f])
-	}
-	for e := range coverage.Events {
-		a.events[e] += count(r.coverage.Events[e])
-	}
-	for e := range moving.Events {
-		a.moves[e] += count(r.coverage.Moves.Events[e])
-	}
-	for e := range cutting.Events {
-		a.cuts[e] += count(r.coverage.Cuts[e])
-	}
-	for e := range visiting.Events {
-		a.guests[e] += count(r.coverage.Guests.Events[e])
-	}
-	for s := range moving.Steps {
-		for k := range moving.Kinds {
-			a.came[s][k] += count(r.coverage.Moves.Came[s][k])
-		}
+	for e := range r.coverage.Seen() {
+		a.covered[e]++
 	}
 	if r.Violation != "" {
 		if a.failures++; a.failures <= 10 {
@@ -125,89 +94,154 @@ func (a *tally) judge(t *testing.T) {
 			t.Errorf("shape %d finished in %d of %d schedules", shape, n, a.schedules)
 		}
 	}
-	for f := range schedule.FaultKinds {
-		total := 0
-		for p, n := range a.covered[f] {
-			total += n
-			if enough && n < least && schedule.Possible(f, schedule.Stage(p)) {
-				t.Errorf("%v was injected in %v in %d of %d schedules", f, schedule.Stage(p), n, a.schedules)
-			}
-		}
-		if total == 0 {
-			t.Errorf("%v was injected in none of %d schedules", f, a.schedules)
+	a.judgeFaults(t, enough, least)
+	for _, name := range events(t) {
+		if n := a.in(name, ""); enough && n < least {
+			t.Errorf("%s: in %d of %d schedules", name, n, a.schedules)
 		}
 	}
-	for _, f := range []schedule.Fault{schedule.Pause, schedule.Crash, schedule.Stop} {
-		for p, n := range a.nodes[f] {
-			if n < least {
-				t.Errorf("%v hit %v in %d of %d schedules", f, schedule.Party(p), n, a.schedules)
-			}
-		}
-	}
-	for f, n := range a.families {
-		if enough && 10*n < 3*a.schedules {
-			t.Errorf("faults of %v were injected in %d of %d schedules: fewer than three in ten", schedule.Family(f), n, a.schedules)
-		}
-	}
-	for e, n := range a.events {
-		if enough && n < least {
-			t.Errorf("%v: in %d of %d schedules", coverage.Event(e), n, a.schedules)
-		}
-	}
-	for e, n := range a.moves {
-		if enough && n < least {
-			t.Errorf("%v: in %d of %d schedules", moving.Event(e), n, a.schedules)
-		}
-	}
-	for e, n := range a.guests {
-		if enough && n < least {
-			t.Errorf("%v: in %d of %d schedules", visiting.Event(e), n, a.schedules)
-		}
-	}
-	for e, n := range a.cuts {
-		if enough && n < least {
-			t.Errorf("%v: in %d of %d schedules", cutting.Event(e), n, a.schedules)
+	for _, step := range moveSteps {
+		if n := a.in("meddled with", step); enough && n < least {
+			t.Errorf("a move was meddled with when it was %s in %d of %d schedules", step, n, a.schedules)
 		}
 	}
 	a.judgeGrid(t, enough)
+	for e := range a.covered {
+		if !a.known[e] {
+			t.Errorf("%q came about at %q, and is no event of the simulation", e.Name, e.Place)
+		}
+	}
 	t.Log(a.String())
+}
+
+// in returns in how many schedules something has come about at a place, and notes that it is an event.
+func (a *tally) in(name, place string) int {
+	e := coverage.Event{Name: name, Place: place}
+	a.known[e] = true
+	return a.covered[e]
+}
+
+// judgeFaults wants each fault in each stage where it is possible, those of whole nodes at nodes of each kind, and those of
+// each family in three schedules of ten.
+func (a *tally) judgeFaults(t *testing.T, enough bool, least int) {
+	for _, f := range schedule.Faults {
+		total := 0
+		for p := range schedule.Stages {
+			n := a.in(string(f.Name), p.String())
+			total += n
+			if enough && n < least && schedule.Possible(f.Name, p) {
+				t.Errorf("%v was injected in %v in %d of %d schedules", f.Name, p, n, a.schedules)
+			}
+		}
+		if total == 0 {
+			t.Errorf("%v was injected in none of %d schedules", f.Name, a.schedules)
+		}
+		if n := a.in("fault", f.Family); enough && 10*n < 3*a.schedules {
+			t.Errorf("faults of %s were injected in %d of %d schedules: fewer than three in ten", f.Family, n, a.schedules)
+		}
+	}
+	for _, f := range nodeFaults {
+		for _, p := range parties {
+			if n := a.in(f, p); n < least {
+				t.Errorf("%s hit %s in %d of %d schedules", f, p, n, a.schedules)
+			}
+		}
+	}
+}
+
+// The faults that hit whole nodes, what these nodes may have in the job, and how far a move may be.
+var (
+	nodeFaults = []string{"pause", "crash", "stop"}
+	parties    = []string{"node 0", "client", "lanes", "client and lanes"}
+	moveSteps  = []string{"offered", "copied", "ready", "recorded"}
+)
+
+// eventSite is where an event comes about: a literal name, so that the source is the list.
+var eventSite = regexp.MustCompile(`\.Hit(?:If)?\(([^,)]*)`)
+
+// events returns the names of the events in the source of the simulation, sorted.
+func events(t *testing.T) (names []string) {
+	t.Helper()
+	eachSource(t, ".", func(path string, text []byte) {
+		if strings.HasPrefix(path, "internal/coverage/") {
+			return
+		}
+		for _, site := range eventSite.FindAllSubmatch(text, -1) {
+			name, err := strconv.Unquote(string(site[1]))
+			if err != nil || !kebab.MatchString(name) {
+				t.Errorf("%s: Hit(%s): an event is named by a literal in kebab-case", path, site[1])
+			}
+			names = append(names, name)
+		}
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// kebab is how events and planted bugs are named.
+var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// eachSource reads the Go files below a folder that are not tests.
+func eachSource(t *testing.T, root string, do func(path string, text []byte)) {
+	t.Helper()
+	tree := os.DirFS(root)
+	err := fs.WalkDir(tree, ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := fs.ReadFile(tree, path)
+		do(path, text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // judgeGrid sees that messages of every kind came while a move was at each of its steps, but where it is said why none can.
 func (a *tally) judgeGrid(t *testing.T, enough bool) {
-	for k, name := range kinds() {
-		for step := range moving.Steps {
-			switch n, why := a.came[step][k], moving.Cannot(step, name); {
+	for _, name := range kinds() {
+		for _, step := range moveSteps {
+			switch n, why := a.in(name, step), nowhere[name]; {
 			case n > 0 && why != "":
-				t.Errorf("%s came while a move was %v in %d schedules, and cannot: %s", name, step, n, why)
-			case n == 0 && why == "" && enough && !moving.Seldom(step, name):
-				t.Errorf("%s came while a move was %v in none of %d schedules", name, step, a.schedules)
+				t.Errorf("%s came while a move was %s in %d schedules, and cannot: %s", name, step, n, why)
+			case n == 0 && why == "" && enough && !seldom(step, name):
+				t.Errorf("%s came while a move was %s in none of %d schedules", name, step, a.schedules)
 			}
 		}
 	}
 }
 
-// kinds are the names of the kinds of messages, by number.
-func kinds() map[uint8]string {
-	names := map[uint8]string{}
-	for k := range uint8(moving.Kinds) {
-		if name, _, _ := strings.Cut(wire.Header{Kind: k}.String(), " of "); !strings.HasPrefix(name, "message kind") {
-			names[k] = name
-		}
+// nowhere are the kinds of messages that come to no actor of the simulation, whatever moves, and why.
+var nowhere = map[string]string{
+	"refused": "it is for a node of the past, which the job has not",
+	"report":  "it is for people, and of a process",
+	"bye":     "it is a connection's own", "ack": "it is a connection's own", "resume": "it is a connection's own",
+}
+
+// seldom reports whether a kind of message need not come while a move is so far, though it may: a task says that it has computed for seconds, and a move takes as many milliseconds. State is asked for
+// when all lanes have closed, and a lane closes behind all that comes to it; but one that has not heard of the end is not waited for for ever (seed 228561).
+func seldom(step, kind string) bool {
+	switch kind {
+	case "computing":
+		return true
+	case "collect", "collected", "slab":
+		return step == "recorded"
 	}
-	return names
+	return false
+}
+
+// kinds are the names of the kinds of messages, by number.
+func kinds() []string {
+	return slices.DeleteFunc(slices.Clone(kindNames[:]), func(name string) bool { return name == "" })
 }
 
 // TestReasonsAreOfKinds sees that whatever cannot come is a kind of message, so that no cell of the grid is excused by a name that nothing has.
 func TestReasonsAreOfKinds(t *testing.T) {
-	excused := 0
-	for _, name := range kinds() {
-		for step := range moving.Steps {
-			excused += count(moving.Cannot(step, name) != "")
+	for name := range nowhere {
+		if !slices.Contains(kinds(), name) {
+			t.Errorf("there are no messages of kind %s", name)
 		}
-	}
-	if want := 5 * int(moving.Steps); excused != want {
-		t.Errorf("%d cells of the grid are excused, not %d", excused, want)
 	}
 }
 
@@ -219,48 +253,43 @@ func (a *tally) String() string {
 	for p := range schedule.Stages {
 		fmt.Fprintf(&s, " %16v", p)
 	}
-	for f := range schedule.FaultKinds {
-		fmt.Fprintf(&s, "\n%-10v", f)
+	for _, f := range schedule.Faults {
+		fmt.Fprintf(&s, "\n%-10v", f.Name)
 		for p := range schedule.Stages {
-			if a.covered[f][p] == 0 && !schedule.Possible(f, p) {
+			if n := a.in(string(f.Name), p.String()); n > 0 || schedule.Possible(f.Name, p) {
+				fmt.Fprintf(&s, " %16d", n)
+			} else {
 				fmt.Fprintf(&s, " %16s", "-")
-				continue
 			}
-			fmt.Fprintf(&s, " %16d", a.covered[f][p])
 		}
 	}
 	s.WriteString("\nthose in which a whole node was hit:")
-	for _, f := range []schedule.Fault{schedule.Pause, schedule.Crash, schedule.Stop} {
+	for _, f := range nodeFaults {
 		fmt.Fprintf(&s, "\n%-10v", f)
-		for p, n := range a.nodes[f] {
-			fmt.Fprintf(&s, " %s %d", schedule.Party(p), n)
+		for _, p := range parties {
+			fmt.Fprintf(&s, " %s %d", p, a.in(f, p))
 		}
 	}
-	s.WriteString("\nthose in which faults were injected of")
-	for f, n := range a.families {
-		fmt.Fprintf(&s, " %v %d", schedule.Family(f), n)
+	rest := map[string]int{}
+	for e, n := range a.covered {
+		switch {
+		case e.Name == "fault":
+			rest["fault of "+e.Place] = n
+		case e.Place == "" || e.Name == "meddled with":
+			rest[strings.TrimSpace(e.Name+" "+e.Place)] = n
+		}
 	}
 	fmt.Fprintf(&s, "\na schedule at the median: %d messages, %d clocks, %d splits; %v of processor time in the mean", median(a.messages), median(a.clocks),
 		median(a.splits), ((processorTime() - a.began) / time.Duration(a.schedules)).Round(10*time.Microsecond))
 	s.WriteString("\nthose in which it came about:")
-	for e, n := range a.events {
-		fmt.Fprintf(&s, "\n%-27v %d", coverage.Event(e), n)
-	}
-	for e, n := range a.moves {
-		fmt.Fprintf(&s, "\n%-27v %d", moving.Event(e), n)
-	}
-	for e, n := range a.guests {
-		fmt.Fprintf(&s, "\n%-27v %d", visiting.Event(e), n)
-	}
-	for e, n := range a.cuts {
-		fmt.Fprintf(&s, "\n%-27v %d", cutting.Event(e), n)
+	for _, name := range slices.Sorted(maps.Keys(rest)) {
+		fmt.Fprintf(&s, "\n%-27v %d", name, rest[name])
 	}
 	s.WriteString("\nthose in which a message came while a move was")
-	names := kinds()
-	for _, k := range slices.Sorted(maps.Keys(names)) {
-		fmt.Fprintf(&s, "\n%-12s", names[k])
-		for step := range moving.Steps {
-			fmt.Fprintf(&s, " %v %d", step, a.came[step][k])
+	for _, kind := range kinds() {
+		fmt.Fprintf(&s, "\n%-12s", kind)
+		for _, step := range moveSteps {
+			fmt.Fprintf(&s, " %v %d", step, a.in(kind, step))
 		}
 	}
 	return s.String()

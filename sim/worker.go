@@ -12,8 +12,6 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/account"
 	"bellows/sim/internal/await"
-	"bellows/sim/internal/coverage"
-	"bellows/sim/internal/places"
 	"bellows/sim/internal/schedule"
 )
 
@@ -27,16 +25,16 @@ type worker struct {
 	node    *node
 	client  *client.Client
 	fx      client.Effects
-	scripts []*script     // per split; nil: not here, or nothing runs
-	places  places.Places // where tasks compute
-	begun   bool          // it has been given tasks
-	told    bool          // of the end, by the controller
-	failed  bool          // it has ended the job for a loss, and says no more
+	scripts []*script      // per split; nil: not here, or nothing runs
+	places  account.Places // where tasks compute
+	begun   bool           // it has been given tasks
+	told    bool           // of the end, by the controller
+	failed  bool           // it has ended the job for a loss, and says no more
 	unheld  await.Parts[account.PartAt]
 }
 
 func (w *world) addWorker(a wire.Address, slots int) {
-	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.Job.Splits), places: places.New(slots, w.Job.Splits)}
+	k := &worker{w: w, node: w.nodes[a.Node], scripts: make([]*script, w.Job.Splits), places: account.NewPlaces(slots, w.Job.Splits)}
 	k.client = client.New(w.common, a, client.Options{Limits: w.Limits.Client})
 	k.node.worker = k
 	w.workers = append(w.workers, k)
@@ -81,7 +79,7 @@ func (k *worker) tick(now int64) {
 
 // checkNamed sees that a lane that does not hold its part for long is named (P8), unless it has left, or all of that is another's by now. Who has ended the job for a loss says no more.
 func (k *worker) checkNamed(u await.Part[account.PartAt]) {
-	if waited := k.w.Now - u.Since; waited > noticeMax && !u.Named && !k.w.loss.Done && k.client.Ended() == nil && k.node.pausedUntil < u.Since && k.w.ledger.Stays(u.At, k.w.route) {
+	if waited := k.w.Now - u.Since; waited > noticeMax && !u.Named && !k.w.Loss.Done && k.client.Ended() == nil && k.node.pausedUntil < u.Since && k.w.ledger.Stays(u.At, k.w.route) {
 		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.At.Flush, waited, u.At.Lane)
 	}
 }
@@ -119,7 +117,7 @@ func (k *worker) notice(sentence string) {
 		k.w.violated("P8: a wait is named without until when: %q", sentence)
 	}
 	if strings.HasPrefix(sentence, "flush ") {
-		k.w.coverage.Hit(coverage.FlushNamed)
+		k.w.coverage.Hit("flush-named")
 		k.unheld.Name(func(at account.PartAt) bool {
 			return strings.HasPrefix(sentence, fmt.Sprintf("%v has waited ", at.Flush)) && strings.Contains(sentence, fmt.Sprintf(" s for %v to hold", at.Lane)) ||
 				strings.Contains(sentence, " s for route ") // for which others may wait, too
@@ -132,7 +130,7 @@ func (k *worker) notice(sentence string) {
 	for _, s := range k.scripts {
 		if s != nil && (strings.HasPrefix(sentence, s.unit.String()) || s.waiting && strings.HasSuffix(sentence, " wait too")) {
 			s.named = true
-			k.w.coverage.Hit(coverage.WaitNamed)
+			k.w.coverage.Hit("wait-named")
 		}
 	}
 }

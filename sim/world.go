@@ -21,10 +21,7 @@ import (
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/grid"
 	"bellows/sim/internal/hostile"
-	"bellows/sim/internal/image"
-	"bellows/sim/internal/losing"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/moving"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/steps"
@@ -85,18 +82,17 @@ type world struct {
 	lost        bool // all nodes are, at once
 	moves       moves
 	net         *transit.Network[*node]
-	whole       bool         // the state has come together
-	life        int          // how often the job has gone on after an interruption
-	before      *image.Image // what the life before has left; nil: none
-	over        int64        // when everybody had left; 0: not yet
-	movedAt     int64        // when something last came about
+	whole       bool           // the state has come together
+	life        int            // how often the job has gone on after an interruption
+	before      *cutting.Image // what the life before has left; nil: none
+	over        int64          // when everybody had left; 0: not yet
+	movedAt     int64          // when something last came about
 
 	oracle      *model.Oracle
 	witness     *witness.Witness
 	steps       *steps.Life
 	ledger      account.Ledger
 	faults      faults
-	loss        losing.Loss
 	stages      [][schedule.Stages]int // per node
 	begun       bool                   // tasks have been dispatched
 	removed     []wire.Address         // actors that were to take part no more
@@ -199,7 +195,7 @@ func (w *world) build() {
 		w.faults.hostile = new(hostile.Memory)
 	}
 	w.route = w.common.Route
-	w.moves.History, w.moves.phases = moving.NewHistory(w.route), map[bellows.PartitionRef]*moveState{}
+	w.moves.History, w.moves.phases = account.NewHistory(w.route), map[bellows.PartitionRef]*moveState{}
 	w.expect()
 }
 

@@ -14,15 +14,15 @@ import (
 	"bellows/core/server"
 	"bellows/core/shell"
 	"bellows/link/wire"
-	"bellows/sim/internal/agenda"
 	"bellows/sim/internal/msgcopy"
+	"bellows/sim/internal/virtual"
 	"bellows/train"
 )
 
 // world is a job on a site, and all that happens there. Its time is in nanoseconds.
 type world struct {
 	cfg        *Config
-	agenda     agenda.Agenda[event]
+	agenda     virtual.Agenda[event]
 	common     core.Job     // what the actors are made of, and the route that the job began with
 	route      *route.Route // of now
 	growth     growth

@@ -1,4 +1,5 @@
-// Package account is an account of row deltas and leases, kept from the messages alone.
+// Package account keeps accounts of what a job has, from the messages and turns alone: a Ledger of row deltas and leases, a
+// History of which lane has owned which partition, and the Places of the tasks in a node's compute slots.
 //
 // Tell a Ledger of every push that leaves (Sent) and of what comes to lanes and leaves them, in the order in which it
 // happens; hold what actors say of themselves at the end against its sums. It shares no code with the core, and refuses to

@@ -28,7 +28,7 @@ type World struct {
 	Check  func(at wire.Address, ref bellows.PartitionRef, live, kept *store.Image, n bellows.CommitNumber)
 	Kept   func(c *Cut) // the controller may be told that a cut is kept
 	Wrong  func(format string, args ...any)
-	Hit    func(Event)
+	Hit    func(event string)
 }
 
 // Shells are those of all nodes in one life of a job.
@@ -81,7 +81,7 @@ func (s *Shells) Hear(l Gives, a wire.Address) {
 		switch {
 		case n.Over:
 		case n.Unchanged > 0:
-			s.Hit(Unchanged)
+			s.Hit("partition-unchanged")
 			from, to, at := s.at(n.Unchanged), s.at(n.Commit), s.Route.Number(n.Ref)
 			if !from.whole {
 				s.Wrong("P6: %v says that %v is as it was at cut %d, which is not whole", a, n.Ref, n.Unchanged)
@@ -137,7 +137,7 @@ func (s *Shells) take(l Gives, a wire.Address, n checkpoint.News, b *checkpoint.
 // Done takes a cut that is stored, or was given up.
 func (s *Shells) Done(d *coord.CutDone) {
 	if d.Reason != "" {
-		s.Hit(GivenUp)
+		s.Hit("cut-given-up")
 		return
 	}
 	c := s.at(d.Saved.Commit)
@@ -157,9 +157,9 @@ func (s *Shells) Done(d *coord.CutDone) {
 	s.After(s.Rng.Int64N(60), 0, func() {
 		c.whole = true
 		s.Last = c
-		s.Hit(Whole)
+		s.Hit("cut-kept")
 		if slices.ContainsFunc(c.Complete, func(clock bellows.Clock) bool { return clock != c.Complete[0] }) {
-			s.Hit(Apart)
+			s.Hit("cut-between-clocks")
 		}
 		s.Kept(c)
 	})
@@ -176,44 +176,25 @@ func count(list []*store.Image, x *store.Image) (n int) {
 
 // Lost is what a job goes on from of which all nodes are lost.
 func (s *Shells) Lost() *Cut {
-	s.Hit(LostAll)
+	s.Hit("all-lost")
 	return s.Last
 }
 
-// Images are all partitions of a cut, by table and number.
-func (c *Cut) Images(r *route.Route) (live, kept [][]store.Image) {
+// Image returns all partitions of a cut.
+func (c *Cut) Image(r *route.Route) *Image {
+	var im Image
 	for ref := range r.All() {
-		for len(live) <= int(ref.Table) {
-			live, kept = append(live, nil), append(kept, nil)
+		for len(im.Live) <= int(ref.Table) {
+			im.Live, im.Kept = append(im.Live, nil), append(im.Kept, nil)
 		}
 		at := r.Number(ref)
-		live[ref.Table] = append(live[ref.Table], *c.live[at])
+		im.Live[ref.Table] = append(im.Live[ref.Table], *c.live[at])
 		if c.kept[at] != nil {
-			kept[ref.Table] = append(kept[ref.Table], *c.kept[at])
+			im.Kept[ref.Table] = append(im.Kept[ref.Table], *c.kept[at])
 		}
 	}
 	if c.kept[0] == nil {
-		kept = nil
+		im.Kept = nil
 	}
-	return live, kept
+	return &im
 }
-
-// Event is something about cuts that a schedule may or may not bring about.
-type Event int
-
-// The events.
-const (
-	Whole     Event = iota // a cut was kept
-	GivenUp                // one was given up
-	Unchanged              // a partition was as it was in the cut before
-	LostAll                // all nodes were lost, and the job went on from a cut
-	Apart                  // splits were at different clocks at a cut that was kept
-	Events
-)
-
-func (e Event) String() string {
-	return [Events]string{"cut kept", "cut given up", "partition unchanged", "all lost", "cut between clocks"}[e]
-}
-
-// Coverage is what a schedule has brought about.
-type Coverage [Events]bool

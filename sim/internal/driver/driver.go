@@ -39,9 +39,9 @@ type Driver struct {
 func New(s *schedule.Schedule, o *model.Oracle, violated func(string, ...any)) *Driver {
 	d := &Driver{Schedule: s, oracle: o, violated: violated}
 	switch s.Drive {
-	case schedule.Clocks:
+	case "clocks":
 		d.inner = &train.Clocks{Splits: s.Job.Splits, Count: s.Job.Clocks}
-	case schedule.Rounds:
+	case "rounds":
 		d.inner = &train.Rounds{Splits: s.Job.Splits, Each: d.round}
 	}
 	return d
@@ -61,9 +61,9 @@ func (d *Driver) Handed(s bellows.SplitID) bellows.Clock { return d.next[s] }
 // Args are what the tasks of a split's clock are given.
 func (d *Driver) Args(u bellows.Unit) []float64 {
 	switch d.Drive {
-	case schedule.Clocks:
+	case "clocks":
 		return []float64{float64(d.Job.Clocks)}
-	case schedule.Rounds:
+	case "rounds":
 		return nil
 	}
 	return []float64{float64(u.Split), float64(u.Clock)}
@@ -138,19 +138,19 @@ func (d *Driver) clockDone(c coord.Completion, to *coord.Dispatcher) {
 	}
 	d.Finished = d.Tasks == d.Job.Splits*d.Job.Clocks
 	round := d.Tasks%d.Job.Splits == 0
-	if round && (d.Drive == schedule.Strata || d.Drive == schedule.Rounds) {
+	if round && (d.Drive == "strata" || d.Drive == "rounds") {
 		d.between(c, to)
 	}
 	switch {
-	case d.Drive == schedule.Clocks:
+	case d.Drive == "clocks":
 		d.inner.HandleTaskCompletion(c, to)
 		d.expect(c.Split, c.Commit)
-	case d.Drive == schedule.Rounds:
+	case d.Drive == "rounds":
 		d.inner.HandleTaskCompletion(c, to)
 		if round {
 			d.expectAll(c.Commit)
 		}
-	case d.Drive != schedule.Strata:
+	case d.Drive != "strata":
 		d.dispatch(c.Split, c.Commit, to)
 	case round:
 		d.dispatchAll(c.Commit, to)

@@ -3,7 +3,7 @@
 //
 // A Memory keeps a few messages of each kind: Remember what is posted, and Draw what is to come. What it makes is like a sound message
 // in all but a little, so that it passes most checks before it meets the one that refuses it. The package refuses to know what is
-// sound.
+// sound. A Past keeps a message of each kind that nodes of the past may send again.
 //
 // Turned down: bytes of chance, which the first check of the codec refuses, so that all others go untested; and lists of what may be wrong with each kind of
 // message, which name what somebody has thought of. Fields are found by reflection: a field that is added is bent from then on.

@@ -5,7 +5,6 @@ import (
 	"bellows/core/route"
 	"bellows/link/wire"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/visiting"
 )
 
 // The nodes of a directed schedule: node 0 has the controller alone, then come so many with a lane each, and so many with a client each.
@@ -23,8 +22,8 @@ func Directed(seed uint64, ahead, complete bool) *Schedule {
 	}
 	s.KeepFrom, s.TurnAt = Never, Never
 	s.directed, s.complete = true, complete
-	if s.Drive, s.Ahead = running, 1; ahead {
-		s.Drive, s.Ahead = pipelined, 4
+	if s.Drive, s.Ahead = "running", 1; ahead {
+		s.Drive, s.Ahead = "pipelined", 4
 	}
 	s.DrawLife()
 	return s
@@ -59,5 +58,5 @@ func (s *Schedule) direct() {
 	s.Limits.Coord.Tail = 0
 	s.Limits.Lane.Slab, s.Limits.Lane.Window = 8, 200 // a partition is several pieces
 	s.Failovers = s.Rng.IntN(2)                       // whether controllers are saved now and then
-	s.Guests = []visiting.Guest{{Millis: int64(Never), Slots: 1, Lanes: 1, Stays: visiting.Forever}}
+	s.Guests = []Guest{{Millis: int64(Never), Slots: 1, Lanes: 1, Stays: Forever}}
 }

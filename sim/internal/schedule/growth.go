@@ -93,7 +93,7 @@ func (s *Schedule) drawLeaving() {
 	leaves := s.leaving.IntN(6) == 0
 	if s.divides && s.Failovers > 0 && s.leaving.IntN(2) == 0 { // some in the midst of a clock
 		s.Failovers++
-		s.Plans = append(s.Plans, Plan{Failover, s.ClientAt[0].Node, FlushHeld, 64 + s.leaving.IntN(1<<8)})
+		s.Plans = append(s.Plans, Plan{"failover", s.ClientAt[0].Node, FlushHeld, 64 + s.leaving.IntN(1<<8)})
 	}
 	if !leaves {
 		return
@@ -101,7 +101,7 @@ func (s *Schedule) drawLeaving() {
 	if s.Failovers == 0 && s.Loss.Skip < 0 && s.leaving.IntN(3) == 0 {
 		stages := [...]Stage{PullParked, FlushHeld, RecordUnderWay, TheEnd}
 		s.Failovers = 1
-		s.Plans = append(s.Plans, Plan{Failover, s.ClientAt[0].Node, stages[s.leaving.IntN(len(stages))], s.leaving.IntN(1 << s.leaving.IntN(9))})
+		s.Plans = append(s.Plans, Plan{"failover", s.ClientAt[0].Node, stages[s.leaving.IntN(len(stages))], s.leaving.IntN(1 << s.leaving.IntN(9))})
 	}
 	lanes, at := make([]int, s.NodeCount), s.leaving.Int64N(100)
 	add := func(e Entry) {

@@ -1,21 +1,93 @@
 package schedule
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"bellows"
-	"bellows/sim/internal/visiting"
+	"bellows/table"
 )
 
-// drawGuests lets nodes join in some lives.
+// Guest is a node that is to join while the job runs, and what becomes of it.
+type Guest struct {
+	Millis int64 // after the first tasks have left, when it is asked for
+	Early  bool  // or long before: with the beginning of the life
+	Slots  int
+	Lanes  int
+	Start  int64  // its process takes so long until it calls the others
+	Fate   string // one of Fates
+	At     int64  // its fate, after its process has started
+	Lost   string // when the controller is lost, one of turns
+	Splits []bellows.SplitID
+	Parts  []bellows.PartitionRef // which it gets, when it takes part
+	Stays  int64                  // how long it takes part before it is told to leave; Forever: until the end
+}
+
+// Fates are what may befall a guest on its way: it comes, never does, has made another job, its process dies, nobody waits
+// for it any more, or it stops for a while.
+var Fates = [...]string{"sound", "absent", "stranger", "mortal", "unwanted", "slow"}
+
+// turns are when the controller may be lost in the course of an admission: never, when the guest has been invited, when it
+// says that it is ready, when part of what the controller says of it has left, when it has taken part for a moment.
+var turns = [...]string{"", "on the way", "at ready", "at word", "at work"}
+
+// Forever is a stay that does not end before the job.
+const Forever = int64(1 << 20)
+
+// visited is how many lives in a hundred have guests.
+const visited = 30
+
+// drawGuests lets nodes join in some lives: one after the other or together, and early, as all that grows does.
 func (s *Schedule) drawGuests() {
 	s.Guests = nil
-	if s.Loss.Skip >= 0 { // for a loss the job ends
+	v := s.Visiting
+	if s.Loss.Skip >= 0 || v.IntN(100) >= visited { // for a loss the job ends
 		return
 	}
-	var follows int
-	s.Guests, follows = visiting.Draw(s.Visiting, s.Job.Splits, s.Job.Schemas, s.Failovers > 0)
-	s.Failovers += follows
+	at, followed := v.Int64N(60), s.Failovers > 0 || v.IntN(3) == 0
+	for range 1 + v.IntN(4) {
+		g := Guest{Millis: at, Early: v.IntN(6) == 0, Slots: v.IntN(3), Lanes: v.IntN(3), Start: v.Int64N(30), Stays: Forever, Fate: "sound"}
+		if g.Slots+g.Lanes == 0 {
+			g.Slots = 1
+		}
+		if v.IntN(3) == 0 {
+			g.Fate = Fates[v.IntN(len(Fates))]
+			g.At = v.Int64N(1 << v.IntN(9))
+		}
+		if followed && v.IntN(2) == 0 {
+			g.Lost = "at word" // which others meet seldom
+			if i := v.IntN(len(turns) + 4); i < len(turns) {
+				g.Lost = turns[i]
+			}
+			if g.Lost != "" {
+				s.Failovers++
+			}
+		}
+		g.drawWork(v, s.Job.Splits, s.Job.Schemas)
+		if v.IntN(2) == 0 {
+			g.Stays = v.Int64N(1 << v.IntN(8))
+		}
+		s.Guests = append(s.Guests, g)
+		if v.IntN(2) == 0 { // else with the one before, or close behind it
+			at += v.Int64N(80)
+		}
+	}
+}
+
+// drawWork draws what a guest gets when it takes part.
+func (g *Guest) drawWork(v *rand.Rand, splits int, tables []table.Schema) {
+	if g.Slots > 0 {
+		for range v.IntN(4) {
+			g.Splits = append(g.Splits, bellows.SplitID(v.IntN(splits)))
+		}
+	}
+	if g.Lanes > 0 {
+		for range v.IntN(5) {
+			t := bellows.TableID(v.IntN(len(tables)))
+			cut := tables[t].Cut()
+			g.Parts = append(g.Parts, bellows.PartitionRef{Table: t, Partition: bellows.PartitionID(v.IntN(cut.Len()))})
+		}
+	}
 }
 
 // AddNode draws what there is of one more node, and returns its number.

@@ -14,21 +14,9 @@ type Shift struct {
 	Cancel int64 // it is given up so long after it was asked for; 0: it is not
 }
 
-// Meddling is what befalls a move in the midst of it.
-type Meddling int
-
-// The kinds.
-const (
-	MoveCancelled  Meddling = iota // whoever asked for it has changed his mind
-	MoveSuperseded                 // the partition is to go elsewhere
-	MoveFollowed                   // the controller is lost
-	MoveEnded                      // the job is interrupted
-	Meddlings
-)
-
-func (m Meddling) String() string {
-	return [...]string{"cancelled", "superseded", "controller followed", "interrupted"}[m]
-}
+// meddlings are what may befall a move: who asked for it changes their mind, the partition is to go elsewhere, the
+// controller is lost, or the job is interrupted.
+var meddlings = [...]string{"cancelled", "superseded", "controller followed", "interrupted"}
 
 // drawMoves moves partitions in half of the lives: some once, some again and again.
 func (s *Schedule) drawMoves() {
@@ -68,11 +56,11 @@ func (s *Schedule) drawMoves() {
 }
 
 // Meddles draws what befalls a move at one of its steps, if anything does.
-func (s *Schedule) Meddles() (Meddling, bool) {
+func (s *Schedule) Meddles() (how string, some bool) {
 	if s.moving.IntN(1000) >= s.Meddle {
-		return 0, false
+		return "", false
 	}
-	return Meddling(s.moving.IntN(int(Meddlings))), true
+	return meddlings[s.moving.IntN(len(meddlings))], true
 }
 
 // MovesKept are partitions that are to move when the driver has kept the tables, in some lives in which others do.

@@ -1,73 +1,61 @@
 package schedule
 
-import "bellows"
+import (
+	"fmt"
 
-// Fault is a kind of thing that goes wrong.
-type Fault int
-
-// The faults. Those from kill on end the job; the others must not show.
-const (
-	Break     Fault = iota // a connection breaks by itself, as it does again and again on a breaking network
-	Late                   // a frame takes much longer than others, and those behind it with it
-	Cut                    // a link carries nothing for a while, in one direction
-	Reset                  // a connection breaks, with all that is under way; it is made again
-	Pause                  // a node stops, for less than the others wait for it, and goes on as if nothing had happened
-	Replay                 // an actor gets a message again, or one of an older generation, from a node of the past
-	Kill                   // a task ends in an error
-	Crash                  // a node stops for good: its process dies, or its host vanishes
-	Stop                   // a node stops for longer than the others wait for it, and wakes
-	Mute                   // a node is not heard by node 0 for more than a lease, and comes back
-	HalfOpen               // a link loses everything from now on, in one direction
-	Sever                  // a connection breaks, and none is made again
-	Garble                 // a frame is damaged on its way
-	Forge                  // the controller gets a Done again, or one of an older generation; or a piece of the state that cannot be
-	Interrupt              // the user wants out; the job goes on later, from its image
-	Invade                 // a node says what no sound one would: nothing may panic for it, and there the schedule ends
-	Failover               // the controller is gone with all that it knows, and another follows it
-	FaultKinds
+	"bellows"
 )
 
-var faultNames = [FaultKinds]string{"break", "late", "cut", "reset", "pause", "replay", "kill", "crash", "stop",
-	"mute", "half-open", "sever", "garble", "forge", "interrupt", "invade", "failover"}
+// Fault is a kind of thing that goes wrong: one of the names in Faults.
+type Fault string
 
-func (f Fault) String() string { return faultNames[f] }
-
-// Family is faults of one kind of thing.
-type Family int
-
-// The families.
-const (
-	OfConnections Family = iota
-	OfNodes
-	OfMessages // what comes again, damaged, or of nobody
-	OfTasks    // and of users
-	Families
-)
-
-func (f Family) String() string {
-	return [Families]string{"connections", "nodes", "messages", "tasks and users"}[f]
+// Faults are all kinds, each with its family: what it concerns. Those from "kill" on end the job; the others must not show.
+var Faults = [...]struct {
+	Name   Fault
+	Family string
+}{
+	{"break", "connections"},         // a connection breaks by itself, again and again on a breaking network
+	{"late", "connections"},          // a frame is much later than others, and those after it with it
+	{"cut", "connections"},           // a link carries nothing for a while, in one direction
+	{"reset", "connections"},         // a connection breaks, with all that is under way; it is made again
+	{"pause", "nodes"},               // a node stops for less than the others wait for it, and resumes
+	{"replay", "messages"},           // a message comes again, or one of an older generation
+	{"kill", "tasks and users"},      // a task ends in an error
+	{"crash", "nodes"},               // a node stops for good: its process dies, or its host vanishes
+	{"stop", "nodes"},                // a node stops for longer than the others wait for it
+	{"mute", "nodes"},                // a node is not heard by node 0 for more than a lease, and comes back
+	{"half-open", "connections"},     // a link loses everything from now on, in one direction
+	{"sever", "connections"},         // a connection breaks, and none is made again
+	{"garble", "messages"},           // a frame is damaged on its way
+	{"forge", "messages"},            // the controller gets a Done like that, or an impossible piece of the state
+	{"interrupt", "tasks and users"}, // the user wants out; the job resumes later, from its image
+	{"invade", "messages"},           // a node sends what no sound one would; nothing may panic, and the schedule ends
+	{"failover", "connections"},      // the controller is lost with all that it knows, and another follows
 }
 
-// Family is what a fault concerns.
-func (f Fault) Family() Family {
-	switch f {
-	case Pause, Crash, Stop, Mute:
-		return OfNodes
-	case Replay, Garble, Forge, Invade:
-		return OfMessages
-	case Kill, Interrupt:
-		return OfTasks
+// Number returns the place of a fault in Faults, by which traces name it. It panics if there is none of that name.
+func (f Fault) Number() int {
+	for i := range Faults {
+		if Faults[i].Name == f {
+			return i
+		}
 	}
-	return OfConnections
+	panic(fmt.Sprintf("schedule: there is no fault %q", f))
 }
+
+// Family returns what a fault concerns.
+func (f Fault) Family() string { return Faults[f.Number()].Family }
+
+// fatal reports whether a fault ends the job.
+func (f Fault) fatal() bool { return f.Number() >= Fault("kill").Number() }
 
 // Possible reports whether a fault can be injected in a stage of a job at all.
 func Possible(f Fault, p Stage) bool {
 	switch p {
 	case Joining: // nothing has run yet
-		return f != Kill && f != Replay && f != Forge
+		return f != "kill" && f != "replay" && f != "forge"
 	case Collecting: // nothing runs any more
-		return f != Kill && f != Replay && f != Interrupt
+		return f != "kill" && f != "replay" && f != "interrupt"
 	}
 	return true
 }
@@ -107,55 +95,55 @@ func (p Stage) String() string { return stageNames[p] }
 // Else there is one that ends the job, with perhaps another at its beginning or its end; or one that is injected before it
 // begins, or while its state is collected.
 func (s *Schedule) drawPlans() {
-	harmless := []Fault{Cut, Pause, Replay, Replay, Pause, Reset, Reset}
+	harmless := []Fault{"cut", "pause", "replay", "replay", "pause", "reset", "reset"}
 	for range 1 + s.Rng.IntN(3) {
 		s.plan(harmless[s.Rng.IntN(len(harmless))], anyStage)
 	}
 	switch n := s.Rng.IntN(25); {
 	case n < 2:
-		s.plan(Interrupt, Stage(s.Rng.IntN(int(TheEnd))))
+		s.plan("interrupt", Stage(s.Rng.IntN(int(TheEnd))))
 		return
 	case n < 5:
 		return
 	case n < 9:
-		f := s.fatal()
+		f := s.anyFatal()
 		if s.Rng.IntN(10) == 0 {
-			f = Garble // whose frame must be of those few
+			f = "garble" // whose frame must be of those few
 		}
 		s.plan(f, Collecting)
 		return
 	case n < 10:
-		f := s.fatal()
+		f := s.anyFatal()
 		switch s.Rng.IntN(6) {
 		case 0:
-			f = Mute // which finds few who are ready already
+			f = "mute" // which finds few who are ready already
 		case 1:
-			f = Garble
+			f = "garble"
 		}
 		s.plan(f, Joining)
 		return
 	}
 	short := [...]Stage{DoneUnderWay, LeaseHeld, LeaseHeld, PullParked, RecordUnderWay}
 	if s.Rng.IntN(8) < 3 {
-		s.plan(s.fatal(), short[s.Rng.IntN(len(short))])
+		s.plan(s.anyFatal(), short[s.Rng.IntN(len(short))])
 	} else {
-		s.plan(s.fatal(), Stage(s.Rng.IntN(int(TheEnd))))
+		s.plan(s.anyFatal(), Stage(s.Rng.IntN(int(TheEnd))))
 	}
 	switch s.Rng.IntN(8) {
 	case 0, 1, 2:
-		s.plan(s.fatal(), TheEnd)
+		s.plan(s.anyFatal(), TheEnd)
 	case 3, 4:
-		s.plan(Kill, TheEnd)
+		s.plan("kill", TheEnd)
 	case 5:
-		s.plan(s.fatal(), Joining)
+		s.plan(s.anyFatal(), Joining)
 	case 6:
-		s.plan(s.fatal(), short[s.Rng.IntN(len(short))])
+		s.plan(s.anyFatal(), short[s.Rng.IntN(len(short))])
 	}
 }
 
-// fatal draws a fault that ends the job; a kill twice as often, since it waits for a task to kill.
-func (s *Schedule) fatal() Fault {
-	list := []Fault{Kill, Kill, Crash, Stop, Mute, HalfOpen, Forge, Interrupt, Sever, Garble, Invade}
+// anyFatal draws a fault that ends the job; a kill twice as often, since it waits for a task to kill.
+func (s *Schedule) anyFatal() Fault {
+	list := []Fault{"kill", "kill", "crash", "stop", "mute", "half-open", "forge", "interrupt", "sever", "garble", "invade"}
 	return list[s.Rng.IntN(len(list))]
 }
 
@@ -172,13 +160,13 @@ func (s *Schedule) plan(f Fault, p Stage) {
 	node := s.ClientAt[s.Rng.IntN(len(s.ClientAt))].Node
 	most := 10 // doublings
 	switch {
-	case p == Collecting || f == Kill && p == TheEnd:
+	case p == Collecting || f == "kill" && p == TheEnd:
 		most = 3
 	case p >= TheEnd:
 		most = 5
-	case f == Kill && p == PullParked: // for a task that does not wait, beside one that does
+	case f == "kill" && p == PullParked: // for a task that does not wait, beside one that does
 		most = 5
-	case f >= Kill:
+	case f.fatal():
 		most = 8
 	}
 	skip := s.Rng.IntN(1 << s.Rng.IntN(most+1))
@@ -190,17 +178,6 @@ func (s *Schedule) plan(f Fault, p Stage) {
 	}
 	s.Plans = append(s.Plans, Plan{f, node, p, skip})
 }
-
-// dispatching is how a driver hands out a job's clocks.
-type dispatching int
-
-const (
-	running   dispatching = iota // each split as soon as its last clock is committed
-	pipelined                    // several clocks of each split ahead
-	Strata                       // all splits a clock, then the next
-	Clocks                       // train.Clocks: as running
-	Rounds                       // train.Rounds: as Strata
-)
 
 // How long a job waits, in milliseconds.
 const (

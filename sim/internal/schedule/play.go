@@ -8,9 +8,7 @@ import (
 	"bellows/core/client"
 	"bellows/core/coord"
 	"bellows/core/server"
-	"bellows/link/wire"
 	"bellows/sim/internal/model"
-	"bellows/sim/internal/visiting"
 	"bellows/vec"
 )
 
@@ -22,25 +20,25 @@ type Play struct {
 	Formats     []vec.Format // how values travel in the codec, by table; all that do so in 16 bits are exact in them
 	Endless     Endless
 	Loss        Loss
-	losses      *rand.Rand       // of Loss alone
-	divides     bool             // the job's clocks are divided into units
-	KeySeed     uint64           // of the lanes' indexes of keys
-	Growth      []Entry          // who takes part later
-	growing     *rand.Rand       // decides that: a stream of its own, too
-	Connections int              // of every two nodes
-	further     *rand.Rand       // decides that: another
-	leaving     *rand.Rand       // who takes part no more: one more
-	Shifts      []Shift          // partitions that move
-	Meddle      int              // chance of a step of a move to have something befall it, in thousandths
-	moving      *rand.Rand       // decides that: another
-	Guests      []visiting.Guest // nodes that join
-	Visiting    *rand.Rand       // decides that: one more
-	Cuts        int              // chance of a tick to begin a cut of the job, in hundredths
-	LoseAll     bool             // all nodes are lost at once when there is one
-	Cutting     *rand.Rand       // decides that, and how they are taken: its own, too
-	Failovers   int              // how often the controller is to be followed by another
-	Closing     []int64          // by node, how long its tasks and executors take to end when the job is over; Never: they do not
-	Unready     bellows.NodeID   // never says that it is ready; 0: they all do
+	losses      *rand.Rand     // of Loss alone
+	divides     bool           // the job's clocks are divided into units
+	KeySeed     uint64         // of the lanes' indexes of keys
+	Growth      []Entry        // who takes part later
+	growing     *rand.Rand     // decides that: a stream of its own, too
+	Connections int            // of every two nodes
+	further     *rand.Rand     // decides that: another
+	leaving     *rand.Rand     // who takes part no more: one more
+	Shifts      []Shift        // partitions that move
+	Meddle      int            // chance of a step of a move to have something befall it, in thousandths
+	moving      *rand.Rand     // decides that: another
+	Guests      []Guest        // nodes that join
+	Visiting    *rand.Rand     // decides that: one more
+	Cuts        int            // chance of a tick to begin a cut of the job, in hundredths
+	LoseAll     bool           // all nodes are lost at once when there is one
+	Cutting     *rand.Rand     // decides that, and how they are taken: its own, too
+	Failovers   int            // how often the controller is to be followed by another
+	Closing     []int64        // by node, how long its tasks and executors take to end when the job is over; Never: they do not
+	Unready     bellows.NodeID // never says that it is ready; 0: they all do
 	Limits      struct {
 		Client client.Limits
 		Lane   server.Limits
@@ -54,55 +52,6 @@ type Endless struct {
 	Split  bellows.SplitID
 	Clock  bellows.Clock // Never: there is none
 	Millis int64
-}
-
-// Loss is a message between a client and a lane that is lost, which no link loses: an actor has forgotten it, or who carries its mail. The job must end
-// for it, by name.
-type Loss struct {
-	Of   Lost
-	Skip int // of its kind; negative: there is no loss
-}
-
-// Lost is a kind of message that a Loss concerns. Others would be missed by nobody who waits, but by whoever believes the next.
-type Lost int
-
-// The kinds that are lost, at which somebody waits for them.
-const (
-	LostPull Lost = iota
-	LostRows
-	LostAcquire
-	LostGranted
-	LostPush
-	LostHeld
-	LostRoom
-	LostSpeech // a pull, and from then on all questions of its client what its lane has of it
-	losts
-)
-
-// Takes reports whether a loss of the kind is of that message.
-func (l Lost) Takes(m wire.Message) bool {
-	of := losts
-	switch m := m.(type) {
-	case *wire.Pull:
-		return l == LostPull || l == LostSpeech
-	case *wire.Rows:
-		if m.Request > 0 {
-			of = LostRows
-		}
-	case *wire.Acquire:
-		of = LostAcquire
-	case *wire.Granted:
-		of = LostGranted
-	case *wire.Push:
-		of = LostPush
-	case *wire.Held:
-		if len(m.Pairs) == 0 {
-			of = LostHeld
-		}
-	case *wire.Room:
-		of = LostRoom
-	}
-	return l == of
 }
 
 // divided is how many schedules in a hundred are of a job whose clocks are divided into units.
@@ -125,7 +74,7 @@ func (s *Schedule) drawLoss() {
 	}
 	s.Loss = Loss{Skip: -1}
 	if s.losses.IntN(40) == 0 {
-		s.Loss = Loss{Lost(s.losses.IntN(int(losts))), s.losses.IntN(1 << s.losses.IntN(8))}
+		s.Loss = Loss{of: losable[s.losses.IntN(len(losable))], Skip: s.losses.IntN(1 << s.losses.IntN(8))}
 	}
 }
 
@@ -135,7 +84,7 @@ func (s *Schedule) drawShape(loose bool) {
 	switch at := s.Chances.IntN(40); {
 	case at < 1 || loose && at < 8:
 		first, n = first+n, model.LongShapes
-		s.Drive = pipelined
+		s.Drive = "pipelined"
 	case at >= 3 || loose:
 		return
 	}
@@ -150,10 +99,10 @@ func (s *Schedule) drawDrive() {
 		s.Ahead = s.Job.Clocks - s.Chances.IntN(4)
 	case s.Job.Loose && own:
 		s.Ahead = 5 + s.Chances.IntN(16)
-	case s.Drive == running && own:
-		s.Drive = Clocks
-	case s.Drive == Strata && own:
-		s.Drive = Rounds
+	case s.Drive == "running" && own:
+		s.Drive = "clocks"
+	case s.Drive == "strata" && own:
+		s.Drive = "rounds"
 	}
 }
 
@@ -211,7 +160,7 @@ func (s *Schedule) drawFailovers() {
 		if p == TheEnd || p == Collecting {
 			skip %= 8
 		}
-		s.Plans = append(s.Plans, Plan{Failover, node, p, skip})
+		s.Plans = append(s.Plans, Plan{"failover", node, p, skip})
 	}
 }
 

@@ -15,6 +15,10 @@ import (
 )
 
 // Schedule is what a seed decides before the first event. What it decides later comes from the same rng.
+//
+// Drive is "running" if a split gets a clock as soon as its last one is committed, "pipelined" if it gets several ahead,
+// "strata" if all splits finish a clock before the next. "clocks" and "rounds" are the drivers train.Clocks, which works
+// like "running", and train.Rounds, which works like "strata".
 type Schedule struct {
 	Rng       *rand.Rand
 	Job       *model.Job
@@ -24,7 +28,7 @@ type Schedule struct {
 	Slots     []int   // per client, the tasks that compute at once
 	ReadyAt   []int64 // per node, when it says that it is ready
 	Drift     []int64 // per node, of its clock, in thousandths
-	Drive     dispatching
+	Drive     string
 	Ahead     int // clocks of a split dispatched at once
 	HeldMax   int // bytes
 
@@ -64,22 +68,22 @@ func New(seed uint64) *Schedule {
 	s := &Schedule{Rng: rng, Job: model.Jobs[rng.IntN(model.Shapes)](), KeepFrom: Never, TurnAt: Never}
 	s.Streams = rng.IntN(2) == 0
 	s.Codec = rng.IntN(8) == 0
-	s.Drive = []dispatching{running, pipelined, Strata, Strata}[rng.IntN(4)]
+	s.Drive = []string{"running", "pipelined", "strata", "strata"}[rng.IntN(4)]
 	s.Ahead = 1
 	s.Play.begin(seed)
 	loose := seed >= LooseSeeds
 	if loose {
-		s.Job, s.Drive = model.Jobs[model.Shapes+rng.IntN(model.LooseShapes)](), pipelined
+		s.Job, s.Drive = model.Jobs[model.Shapes+rng.IntN(model.LooseShapes)](), "pipelined"
 	}
 	s.drawShape(loose)
-	if s.Drive == pipelined {
+	if s.Drive == "pipelined" {
 		s.Ahead = 2 + rng.IntN(3)
 	}
 	s.drawDrive()
 	if s.divides && s.Job.Splits <= model.SplitsDivided {
 		s.Job = model.Divided[s.Job.Shape]()
 	}
-	strata := s.Drive == Strata || s.Drive == Rounds
+	strata := s.Drive == "strata" || s.Drive == "rounds"
 	if strata && rng.IntN(4) > 0 {
 		s.KeepFrom = bellows.Clock(rng.IntN(s.Job.Clocks))
 	}

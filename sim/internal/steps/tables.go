@@ -5,7 +5,6 @@ import (
 
 	"bellows"
 	"bellows/link/wire"
-	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/model"
 )
 
@@ -34,7 +33,7 @@ func (s *Script) some(rows int) []bellows.RowID {
 // prefetch asks for rows or keys of some table, of which a later step of the task may read some, and waits for nothing.
 func prefetch(s *Script) bool {
 	w := s.of
-	w.Coverage.Hit(coverage.Prefetched)
+	w.Coverage.Hit("rows-asked-for-ahead")
 	first := model.Sums
 	if w.Job.Loose {
 		first = model.Counts

@@ -5,7 +5,6 @@ import (
 
 	"bellows/link/session"
 	"bellows/link/wire"
-	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/hostile"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
@@ -183,8 +182,8 @@ func (l *link[N]) next() (frame, bool) {
 		return frame{envelope: wire.Envelope{Message: a}, below: true}, true
 	}
 	if l.taken = l.end.Take(session.Urgent, 1, l.taken[:0]); len(l.taken) > 0 {
-		l.w.Coverage.HitIf(coverage.Overtaken, l.end.Waiting())
-		l.w.Coverage.HitIf(coverage.PartsOvertaken, len(l.cut) > 0)
+		l.w.Coverage.HitIf("controller-first", l.end.Waiting())
+		l.w.Coverage.HitIf("controller-between-parts", len(l.cut) > 0)
 		l.urgent = l.frames(l.urgent[:0], l.taken[0])
 		return l.urgent[0], true
 	}
@@ -192,7 +191,7 @@ func (l *link[N]) next() (frame, bool) {
 		l.beside, l.passed = l.end.Beside(l.beside[:0]), 0
 	}
 	if l.passed < len(l.beside) {
-		l.w.Coverage.Hit(coverage.PartsPassed)
+		l.w.Coverage.Hit("others-between-parts")
 		l.passed++
 		l.urgent = l.frames(l.urgent[:0], l.beside[l.passed-1])
 		return l.urgent[0], true
@@ -242,18 +241,18 @@ func (l *link[N]) write(f frame) {
 	case l.doomed:
 		return
 	case l.mute() && l.mutedUntil()-w.Now < stall:
-		w.Fault(schedule.Cut, l.from, l.to)
+		w.Fault("cut", l.from, l.to)
 		until = l.mutedUntil()
 	case l.mute(), l.to.Vanished(), l.back.dead:
 		l.doom()
 		return
 	case !fair && l.barren < barrenMost && w.Chance(l.profile.Break):
 		l.barren++
-		w.Fault(schedule.Break, l.from, l.to)
+		w.Fault("break", l.from, l.to)
 		l.breaks("connection reset by peer")
 		return
 	case !fair && w.Chance(l.profile.Late):
-		w.Fault(schedule.Late, l.from, l.to)
+		w.Fault("late", l.from, l.to)
 		until += 1 + w.Rng.Int64N(schedule.LateMax)
 	}
 	if l.garble {
@@ -306,7 +305,7 @@ func (l *link[N]) takeBelow(m wire.Message) {
 		l.acked, err = l.end.Acknowledge(m, l.acked)
 		wire.Free(m)
 	case *wire.Resume:
-		l.w.Coverage.HitIf(coverage.SessionResumed, m.Received != [2]uint64{})
+		l.w.Coverage.HitIf("session-resumed", m.Received != [2]uint64{})
 		l.heard, l.resumed = true, true
 		l.from.Met()
 		before := l.end.Renewals()
@@ -420,9 +419,9 @@ func (l *link[N]) again(reason string) {
 // made is a new connection, at both ends. The other one perhaps did not know yet that the last one had broken.
 func (l *link[N]) made() {
 	l.w.Note("nodes %d and %d have another connection %d", l.from.ID(), l.to.ID(), l.number)
-	l.w.Coverage.Hit(coverage.ConnectedAgain)
+	l.w.Coverage.Hit("connected-again")
 	for _, o := range l.links {
-		l.w.Coverage.HitIf(coverage.BrokenBeside, o != l && o.up)
+		l.w.Coverage.HitIf("broken-beside-another", o != l && o.up)
 	}
 	l.w.Moved()
 	for _, end := range [2]*link[N]{l, l.back} {
@@ -469,7 +468,7 @@ func (l *link[N]) ends(reason string, peace bool) {
 	if l.over = true; l.open.Ended(peace) {
 		l.Pair.lost(reason)
 	} else if peace {
-		l.w.Coverage.Hit(coverage.EndedApart)
+		l.w.Coverage.Hit("ended-before-another")
 	}
 }
 

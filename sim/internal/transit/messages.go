@@ -2,7 +2,6 @@ package transit
 
 import (
 	"bellows/link/wire"
-	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/msgcopy"
 )
 
@@ -37,8 +36,19 @@ func (w *Network[N]) receive(j *wire.Joiner, f frame) (got wire.Envelope, digest
 	case !f.more && (got.From != e.From || got.To != e.To || got.Era != e.Era || msgcopy.Digest(got.Message) != digest):
 		w.Violated("a %T from %v to %v changed in the codec", e.Message, e.From, e.To)
 	}
-	w.Coverage.HitIf(coverage.Narrowed, coverage.InSixteen(got.Message))
+	w.Coverage.HitIf("values-of-16-bits", inSixteen(got.Message))
 	return got, digest
+}
+
+// inSixteen reports whether values of a message came in 16 bits.
+func inSixteen(m wire.Message) bool {
+	switch m := m.(type) {
+	case *wire.Push:
+		return len(m.Narrowed()) > 0
+	case *wire.Rows:
+		return len(m.Narrowed()) > 0
+	}
+	return false
 }
 
 // verifySent compares what has been read of a message that was under way between two nodes with what was sent.

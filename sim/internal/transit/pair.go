@@ -7,7 +7,6 @@ import (
 	"bellows"
 	"bellows/link/session"
 	"bellows/link/wire"
-	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/schedule"
 )
 
@@ -64,7 +63,7 @@ func (p *Pair[N]) Resumed() bool {
 func (p *Pair[N]) Send(e wire.Envelope, digest uint64) {
 	p.w.sent[e.Message] = digest
 	number := session.ConnectionOf(e, len(p.links))
-	p.w.Coverage.HitIf(coverage.SeveralConnections, number > 0)
+	p.w.Coverage.HitIf("several-connections", number > 0)
 	p.links[number].send(e)
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"bellows"
 	"bellows/core/join"
-	"bellows/sim/internal/visiting"
 )
 
 // visit is a node on its way to all others, which calls them: package join decides whom, and who of them lets it in. A node that has let it in is joined to it from
@@ -82,7 +81,7 @@ func (v *visit[N]) dial(d join.Dial) {
 			answered = true
 			stands := v.called(to, d)
 			if broke := v.w.Visiting.IntN(20) == 0; broke || !stands {
-				v.w.Coverage.Guests.HitIf(visiting.CallBroken, broke)
+				v.w.Coverage.HitIf("call-broken", broke)
 				fails(v.way(), "connection reset by peer")
 				return
 			}

@@ -1,10 +1,8 @@
-// Package virtual is virtual time: a queue of what happens when.
+// Package virtual is virtual time: a Queue of what happens when at the nodes of the simulation, and an Agenda of events of any type.
 //
 // Ask for events with After, from outside or from within an event; take them with Next, which moves the time on, and do them.
 // The package refuses to know where events happen: a caller skips those of a node that has crashed.
 package virtual
-
-import "bellows/sim/internal/agenda"
 
 // Queue is virtual time: what happens when, in milliseconds. Events of one millisecond happen in the order
 // in which they were asked for. Those of the next second lie in lists, one for each millisecond, which cost nothing to
@@ -13,9 +11,8 @@ type Queue[N any] struct {
 	Now    int64
 	near   [nearMillis]list // by the time modulo nearMillis
 	nearby int              // how many events lie there
-	events []Event[N]       // of the lists
-	free   []uint32         // places in events
-	far    agenda.Agenda[Event[N]]
+	events pool[Event[N]]   // of the lists
+	far    Agenda[Event[N]]
 }
 
 const nearMillis = 1024
@@ -39,20 +36,13 @@ func (q *Queue[N]) After(millis int64, n N, do func()) {
 		q.far.After(e.at-q.far.Now(), e)
 		return
 	}
-	var place uint32
-	if last := len(q.free) - 1; last >= 0 {
-		place, q.free = q.free[last], q.free[:last]
-		q.events[place] = e
-	} else {
-		place = uint32(len(q.events))
-		q.events = append(q.events, e)
-	}
+	place := q.events.put(e)
 	q.nearby++
 	l := &q.near[e.at%nearMillis]
 	if l.first == 0 {
 		l.first = place + 1
 	} else {
-		q.events[l.last-1].next = place + 1
+		q.events.events[l.last-1].next = place + 1
 	}
 	l.last = place + 1
 }
@@ -60,7 +50,7 @@ func (q *Queue[N]) After(millis int64, n N, do func()) {
 // Next takes the next event and moves the time to it. What was far away was asked for before all that is due at the same time.
 func (q *Queue[N]) Next() (e Event[N], ok bool) {
 	place := q.soonest()
-	if at, far := q.far.Soonest(); far && (place == 0 || at <= q.events[place-1].at) {
+	if at, far := q.far.Soonest(); far && (place == 0 || at <= q.events.events[place-1].at) {
 		e, _ = q.far.Next()
 		q.Now = e.at
 		return e, true
@@ -68,9 +58,8 @@ func (q *Queue[N]) Next() (e Event[N], ok bool) {
 	if place == 0 {
 		return e, false
 	}
-	e, q.events[place-1] = q.events[place-1], e
+	e = q.events.take(place - 1)
 	q.near[e.at%nearMillis].first = e.next
-	q.free = append(q.free, place-1)
 	q.nearby--
 	q.Now = e.at
 	return e, true

@@ -1,47 +1,75 @@
 package virtual
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
 
-// TestQueue takes events out by time, and those of one time as they were put in.
-func TestQueue(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	var q Queue[*int]
-	type asked struct {
-		at    int64
-		order int
-	}
-	var taken []asked
+// asked is an event of the tests: when it is due, and the order in which it was asked for.
+type asked struct {
+	at    int64
+	order int
+}
+
+// play asks for 500 events and for more while they happen, and wants all to happen by time, those of one time in order. next takes
+// an event and returns it with the time.
+func play(t *testing.T, ask func(order int), next func() (e asked, now int64, ok bool)) {
+	t.Helper()
 	order := 0
-	ask := func() {
-		order++
-		a := asked{q.Now + rng.Int64N([]int64{20, 20, 3 * nearMillis}[rng.IntN(3)]), order}
-		q.After(a.at-q.Now, nil, func() { taken = append(taken, a) })
+	for ; order < 500; order++ {
+		ask(order)
 	}
-	for range 500 {
-		ask()
-	}
-	for {
-		e, ok := q.Next()
+	taken := 0
+	for last := (asked{}); ; taken++ {
+		e, now, ok := next()
 		if !ok {
 			break
 		}
-		if e.Do(); len(taken)%3 == 0 && order < 2000 {
-			ask()
+		if e.at != now || e.at < last.at || e.at == last.at && e.order < last.order {
+			t.Fatalf("event %+v happened at %d after %+v", e, now, last)
 		}
-		if last := taken[len(taken)-1]; last.at != q.Now {
-			t.Fatalf("an event of %d ms happened at %d ms", last.at, q.Now)
+		if last = e; taken%3 == 0 && order < 2000 {
+			ask(order)
+			order++
 		}
 	}
-	if len(taken) != order {
-		t.Fatalf("%d events of %d happened", len(taken), order)
+	if taken != order {
+		t.Fatalf("%d events of %d happened", taken, order)
 	}
-	for i := 1; i < len(taken); i++ {
-		a, b := taken[i-1], taken[i]
-		if a.at > b.at || a.at == b.at && a.order > b.order {
-			t.Fatalf("event %+v happened before %+v", a, b)
+}
+
+// TestQueue asks for events that are near and far.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	var q Queue[*int]
+	var last asked
+	play(t, func(order int) {
+		a := asked{q.Now + rng.Int64N([]int64{20, 20, 3 * nearMillis}[rng.IntN(3)]), order}
+		q.After(a.at-q.Now, nil, func() { last = a })
+	}, func() (asked, int64, bool) {
+		e, ok := q.Next()
+		if ok {
+			e.Do()
 		}
+		return last, q.Now, ok
+	})
+}
+
+// TestAgenda asks for so many events that their numbers begin anew.
+func TestAgenda(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	a := Agenda[asked]{order: math.MaxUint32 - 700}
+	play(t, func(order int) {
+		delay := rng.Int64N(20)
+		a.After(delay, asked{a.Now() + delay, order})
+	}, func() (asked, int64, bool) {
+		e, ok := a.Next()
+		return e, a.Now(), ok
+	})
+	if a.Len() != 0 {
+		t.Errorf("%d events are left", a.Len())
 	}
 }

@@ -1,17 +1,13 @@
-// Package agenda is virtual time: what happens when. Whoever runs a simulation asks for things to happen with
-// After, takes them with Next, one at a time, and does them; Next moves the time. What is due at the same time
-// happens in the order in which it was asked for, so that a run repeats.
-//
-// The package refuses to know what happens, and what a unit of time is.
-package agenda
+package virtual
 
-// Agenda is what is due, of events of one type. The zero Agenda is empty and at time 0.
+// Agenda is virtual time for events of one type, in any unit: ask for them with After, and take them with Next, one at a time,
+// which moves the time. Events of one time happen in the order in which they were asked for, so that a run repeats. The zero
+// Agenda is empty and at time 0.
 type Agenda[E any] struct {
 	now    int64
 	order  uint32
 	heap   []turn // a binary heap
-	events []E
-	free   []uint32 // places in events
+	events pool[E]
 }
 
 // turn is when an event is due, and its place in events.
@@ -41,16 +37,8 @@ func (a *Agenda[E]) Soonest() (at int64, ok bool) {
 
 // After asks for an event in so many units of time, at least 0.
 func (a *Agenda[E]) After(delay int64, e E) {
-	var place uint32
-	if last := len(a.free) - 1; last >= 0 {
-		place, a.free = a.free[last], a.free[:last]
-		a.events[place] = e
-	} else {
-		place = uint32(len(a.events))
-		a.events = append(a.events, e)
-	}
 	a.order++
-	a.heap = append(a.heap, turn{a.now + delay, a.order, place})
+	a.heap = append(a.heap, turn{a.now + delay, a.order, a.events.put(e)})
 	a.rise(len(a.heap) - 1)
 }
 
@@ -64,9 +52,7 @@ func (a *Agenda[E]) Next() (e E, ok bool) {
 	a.heap[0], a.heap = a.heap[last], a.heap[:last]
 	a.sink()
 	a.now = t.at
-	e, a.events[t.event] = a.events[t.event], e
-	a.free = append(a.free, t.event)
-	return e, true
+	return a.events.take(t.event), true
 }
 
 func (a *Agenda[E]) rise(i int) {
@@ -91,4 +77,29 @@ func (a *Agenda[E]) sink() {
 		a.heap[i], a.heap[least] = a.heap[least], a.heap[i]
 		i = least
 	}
+}
+
+// pool keeps events at places that are used again.
+type pool[E any] struct {
+	events []E
+	free   []uint32
+}
+
+// put keeps an event and returns its place.
+func (p *pool[E]) put(e E) uint32 {
+	last := len(p.free) - 1
+	if last < 0 {
+		p.events = append(p.events, e)
+		return uint32(len(p.events) - 1)
+	}
+	place := p.free[last]
+	p.free, p.events[place] = p.free[:last], e
+	return place
+}
+
+// take returns the event of a place, which is free from then on.
+func (p *pool[E]) take(place uint32) (e E) {
+	e, p.events[place] = p.events[place], e
+	p.free = append(p.free, place)
+	return e
 }

@@ -1,9 +1,4 @@
-// Package past is messages of a job's past, for nodes of the past to send again.
-//
-// A Memory keeps a copy of some message of each kind that may come again: Remember what is sent, and ask for a copy of a
-// push, a done, or a lane's word that it holds a part, as it was or as an older owner or an older process would have had it. It
-// decides nothing about when they come, and knows no job.
-package past
+package hostile
 
 import (
 	"math/rand/v2"
@@ -19,11 +14,12 @@ import (
 // Stranger is a node that is not, or no longer, of the job.
 const Stranger = 99
 
-// Memory is what is kept.
-type Memory struct{ push, done, held wire.Envelope }
+// Past is a copy of some message of each kind that may come again, as it was or as an older owner or an older process would
+// have sent it.
+type Past struct{ push, done, held wire.Envelope }
 
 // Remember keeps a copy of some push, some done and some word that a part is held.
-func (m *Memory) Remember(e wire.Envelope, rng *rand.Rand) {
+func (m *Past) Remember(e wire.Envelope, rng *rand.Rand) {
 	keep := &m.push
 	switch p := e.Message.(type) {
 	case *wire.Push:
@@ -46,13 +42,13 @@ func (m *Memory) Remember(e wire.Envelope, rng *rand.Rand) {
 }
 
 // Push is the push that is remembered; false: none is.
-func (m *Memory) Push() (wire.Envelope, bool) { return again(m.push) }
+func (m *Past) Push() (wire.Envelope, bool) { return again(m.push) }
 
 // Done is the done that is remembered.
-func (m *Memory) Done() (wire.Envelope, bool) { return again(m.done) }
+func (m *Past) Done() (wire.Envelope, bool) { return again(m.done) }
 
 // Vote is the lane's word that is remembered.
-func (m *Memory) Vote() (wire.Envelope, bool) { return again(m.held) }
+func (m *Past) Vote() (wire.Envelope, bool) { return again(m.held) }
 
 func again(e wire.Envelope) (wire.Envelope, bool) {
 	if e.Message == nil {
@@ -82,7 +78,7 @@ func OfStranger(e *wire.Envelope, by bellows.Generation, rng *rand.Rand) {
 
 // PastLife is the push of a life before, as one that is late would come to the lane that owns its first partition now: a part of it, and no word that
 // it is done. False: there is none.
-func (m *Memory) PastLife(r *route.Route) (e wire.Envelope, ok bool) {
+func (m *Past) PastLife(r *route.Route) (e wire.Envelope, ok bool) {
 	if e, ok = m.Push(); !ok {
 		return e, false
 	}

@@ -1,5 +1,4 @@
-// Package image is what a life of a job has left for the next one: its lanes are loaded with it, and what the driver has kept is to stay as it was.
-package image
+package cutting
 
 import (
 	"fmt"
@@ -14,7 +13,8 @@ import (
 	"bellows/table"
 )
 
-// Image is all tables, by table and partition.
+// Image is what a life of a job has left for the next one: all tables, by table and partition, as they were and as the driver
+// has kept them.
 type Image struct{ Live, Kept [][]store.Image }
 
 // Load gives a lane the partitions that it owns, and the clocks that were complete. Here and there it is offered an image that has been damaged, too, which it must refuse, and be none the

@@ -1,6 +1,4 @@
-// Package places watches over a node's compute slots: it asks the scheduler that ships whose turn it is, keeps its own
-// account of who computes and who wants to, and says when a turn is not what the account allows.
-package places
+package account
 
 import (
 	"fmt"
@@ -10,7 +8,8 @@ import (
 	"bellows/core/slots"
 )
 
-// Places is the compute slots of a node.
+// Places is the compute slots of a node: it asks the scheduler that ships whose turn it is, keeps its own account of which
+// tasks compute and which want to, and returns an error for a turn that the account does not allow.
 type Places struct {
 	scheduler slots.Scheduler
 	count     int
@@ -32,8 +31,8 @@ const (
 	woken                 // wants one to go on
 )
 
-// New makes the slots of a node.
-func New(count, splits int) Places {
+// NewPlaces makes the slots of a node.
+func NewPlaces(count, splits int) Places {
 	return Places{scheduler: slots.New(count, splits), count: count, at: make([]place, splits)}
 }
 

@@ -1,4 +1,4 @@
-package moving
+package account
 
 import (
 	"fmt"
