@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/wire"
 	"bellows/table"
@@ -42,9 +43,7 @@ func (c *addConn) ReadFrame() (wire.Header, []byte, error) {
 func frame(t *testing.T, from, to wire.Address, m wire.Message) []byte {
 	t.Helper()
 	var b wire.Batch
-	if err := b.Add(wire.Envelope{From: from, To: to, Era: gangEra, Message: m}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(wire.Envelope{From: from, To: to, Era: gangEra, Message: m}))
 	return slices.Concat(b.Buffers()...)
 }
 
@@ -110,9 +109,7 @@ func TestPartsThatCannotComeEndTheJobByName(t *testing.T) {
 	two, lane := wire.Address{Node: 2}, wire.Address{Node: 1, Role: wire.Lane}
 	var b wire.Batch
 	b.Shorten(100, 0)
-	if err := b.Add(wire.Envelope{From: two, To: lane, Era: gangEra, Message: &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 60)}}}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(wire.Envelope{From: two, To: lane, Era: gangEra, Message: &wire.Push{Chunks: []wire.Chunk{{Values: make([]float32, 60)}}}}))
 	var parts [][]byte
 	for turn := b.Next(); len(turn) > 0; turn = b.Next() {
 		parts = append(parts, slices.Concat(turn...))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/table"
 	"bellows/train"
 )
@@ -26,9 +27,7 @@ func TestWhoComputesInTurns(t *testing.T) {
 	} {
 		job := train.Job{Tables: []table.Schema{{Name: "w", Rows: 8, Width: 1, Partitions: 2, Consistency: c.consistency}}, Splits: 4}
 		p := &process{job: &job, cluster: Cluster{Self: c.self, Members: []Member{{Lanes: 1}, {Node: 1, Slots: 1}, {Node: 2, Slots: 1, Lanes: 1}, {Node: 3}}}}
-		if err := p.agree(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.agree())
 		if got := p.inTurns(); got != c.want {
 			t.Errorf("a node that %s: %v", c.name, got)
 		}

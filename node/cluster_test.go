@@ -11,6 +11,7 @@ import (
 
 	"bellows"
 	"bellows/core/liveness"
+	"bellows/internal/require"
 	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
@@ -73,13 +74,9 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 	for n := range g.members {
 		self := bellows.NodeID(n)
 		tr, err := g.open(transport.Config{Self: transport.Hello{Node: self, Token: token, Era: g.lead.Era}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		l, err := tr.Listen(g.address(n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { l.Close() })
 		addresses[n], listeners[n] = l.Address(), l
 		if g.dial != nil {
@@ -115,9 +112,7 @@ func (g gang) run(ctx context.Context, t *testing.T) (*node.Result, []error, err
 		})
 	}
 	conns, err := connects[0]()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	opt := g.lead.Shorten(g.part, g.message)
 	opt.Resume, opt.Links = g.resume, links[0]
 	r, err := node.Lead(ctx, g.job(0), g.cluster(0), conns, opt)
@@ -142,9 +137,7 @@ func (g gang) done(t *testing.T) *node.Result {
 func TestManyNodesGiveTheBitsOfOne(t *testing.T) {
 	t.Parallel()
 	one, err := node.Train(context.Background(), job(20, drift), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, members := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,9 +196,7 @@ func TestInterruptAndResumeAcrossNodes(t *testing.T) {
 	t.Parallel()
 	const rounds = 12
 	whole, err := node.Train(context.Background(), job(rounds, drift), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	members := shapes["leader leads"]
 	for stop := range 8 {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -225,9 +216,7 @@ func TestInterruptAndResumeAcrossNodes(t *testing.T) {
 		} else {
 			r, err = node.Train(ctx, stopping(0), node.Options{OnVisits: seen.take})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		switch {
 		case r.Image == nil: // it had ended before it heard of the interruption
 		case stop%2 == 0:
@@ -237,9 +226,7 @@ func TestInterruptAndResumeAcrossNodes(t *testing.T) {
 			seen.goesOn(t, r.Image)
 			r = gang{members: members, job: func(bellows.NodeID) train.Job { return job(rounds, drift) }, resume: r.Image, lead: node.Options{OnVisits: seen.take}}.done(t)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !slices.Equal(r.Tables[0], whole.Tables[0]) {
 			t.Errorf("stopped in clock %d: ends at %v, not %v", stop, r.Tables[0], whole.Tables[0])
 		}

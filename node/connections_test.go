@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/node"
 	"bellows/table"
@@ -44,9 +45,7 @@ func TestAnyNumberOfConnectionsGivesTheSame(t *testing.T) {
 	const rounds = 25
 	members := []node.Member{{}, {Node: 1, Slots: 1, Lanes: 3}, {Node: 2, Slots: 1, Lanes: 3}}
 	one, err := node.Train(context.Background(), busy(rounds), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for n := 1; n <= node.ConnectionsMost; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/node"
 	"bellows/train"
@@ -74,9 +75,7 @@ func TestACutIsMended(t *testing.T) {
 	t.Parallel()
 	const rounds = 60
 	one, err := node.Train(context.Background(), busy(rounds), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, members := range shapes {
 		for _, connections := range []int{1, 3} {
 			t.Run(name, func(t *testing.T) {

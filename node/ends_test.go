@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
@@ -92,9 +93,7 @@ func (silent) Restore([]float64) error                                  { return
 func TestInterruptAndResume(t *testing.T) {
 	const rounds = 12
 	whole, err := node.Train(context.Background(), job(rounds, drift), node.Options{Slots: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for stop := range rounds * 4 {
 		ctx, cancel := context.WithCancel(context.Background())
 		count := make(chan struct{}, 1000)
@@ -110,9 +109,7 @@ func TestInterruptAndResume(t *testing.T) {
 			r, err = node.Train(context.Background(), job(rounds, drift), node.Options{Slots: 1, Lanes: 3, Resume: r.Image})
 		}
 		cancel()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !slices.Equal(r.Tables[0], whole.Tables[0]) {
 			t.Fatalf("stopped after %d tasks: %v, want %v", stop, r.Tables[0], whole.Tables[0])
 		}
@@ -160,9 +157,7 @@ func TestKeepReturnsTheKeptTables(t *testing.T) {
 		var epochs []int
 		r, err := node.Train(context.Background(), j, node.Options{Slots: 2,
 			OnEpoch: func(e train.Epoch, _ node.Spent) { epochs = append(epochs, e.Number) }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(epochs) != rounds || !slices.IsSorted(epochs) {
 			t.Errorf("epochs %v", epochs)
 		}
@@ -185,9 +180,7 @@ func TestABlockedTaskGivesItsSlotAway(t *testing.T) {
 	})
 	j.Driver = &ahead{clocks: 5}
 	r, err := node.Train(context.Background(), j, node.Options{Slots: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if r.Tables[0][0] != 20 {
 		t.Errorf("ends at %v", r.Tables[0][0])
 	}
@@ -290,9 +283,7 @@ func TestStalenessChangesWhileRunning(t *testing.T) {
 			r, err = node.Train(context.Background(), make(func(int) {}), node.Options{Slots: 2, Resume: r.Image})
 		}
 		cancel()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if r.Tables[0][0] != 4*rounds {
 			t.Errorf("ends at %v", r.Tables[0][0])
 		}

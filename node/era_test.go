@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
@@ -21,18 +22,12 @@ func TestANodeOfTheFormerLifeChangesNothing(t *testing.T) {
 	const rounds, before, now = 30, 6, 7
 	network := mem.New()
 	quiet, err := node.Train(t.Context(), job(rounds, drift), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	open := func(n bellows.NodeID, address string) (transport.Transport, transport.Listener) {
 		tr, err := network.Join(transport.Config{Self: transport.Hello{Node: n, Token: transport.Token{1}, Era: before}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		l, err := tr.Listen(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return tr, l
 	}
 	_, dead := open(0, "its node 0")
@@ -46,9 +41,7 @@ func TestANodeOfTheFormerLifeChangesNothing(t *testing.T) {
 		accepted <- conn
 	}()
 	conn, err := left.Dial(t.Context(), dead.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	wakes, ended := make(chan struct{}), make(chan error, 1)
 	go func() { // its node 0 has died
 		<-wakes

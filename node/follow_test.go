@@ -16,6 +16,7 @@ import (
 	"bellows/api"
 	"bellows/core/liveness"
 	"bellows/core/visits"
+	"bellows/internal/require"
 	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
@@ -187,9 +188,7 @@ func (s *succession) job() train.Job {
 // archive is that of a process.
 func (s *succession) archive(store blob.Store) *archive.Archive {
 	a, err := archive.Open(store, archive.ID{1}, busy(1).Tables)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	return a
 }
 
@@ -255,9 +254,7 @@ func (s *succession) joins(self bellows.NodeID) (*fabric.Links, []transport.Conn
 // one.
 func (s *succession) leads(term bellows.Term, frames, slabs int64) (r *node.Result, err error, died bool) {
 	links, conns, err := s.joins(0)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	m := &mortal{dead: make(chan struct{}), Listener: links.Listener}
 	links.Listener = m
 	m.left.Store(frames)
@@ -333,9 +330,7 @@ func TestAnotherProcessLeads(t *testing.T) {
 	t.Parallel()
 	visited := int64(0)
 	one, err := node.Train(context.Background(), busy(rounds), node.Options{OnVisits: func(b visits.Batch) { visited += visits.Items(b.List) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

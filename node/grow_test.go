@@ -19,6 +19,7 @@ import (
 	"bellows/app/mlr"
 	"bellows/core/liveness"
 	"bellows/data/demo"
+	"bellows/internal/require"
 	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
@@ -49,13 +50,9 @@ var members = []node.Member{{Slots: 2, Lanes: 1}}
 // listen opens a node's transport.
 func (g *growth) listen(n bellows.NodeID, token byte) (transport.Transport, transport.Listener) {
 	tr, err := g.network.Join(transport.Config{Self: transport.Hello{Node: n, Token: transport.Token{token}}})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	require.NoError(g.t, err)
 	l, err := tr.Listen(inMemory(int(n)))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	require.NoError(g.t, err)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.addresses == nil {
@@ -254,9 +251,7 @@ func (g *growth) check(quiet *node.Result, splits int) {
 	g.t.Helper()
 	seen := watchVisits(g.t, g.job())
 	r, err := g.run(node.Options{OnVisits: seen.take, OnEpoch: seen.epoch})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	require.NoError(g.t, err)
 	if seen.epochs == 0 { // the driver tells of none: each clock is one
 		seen.epochs = 40
 	}
@@ -309,9 +304,7 @@ func TestAJobGrowsAndItsSplitsMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			quiet, err := node.Train(context.Background(), make(), node.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			g := &growth{t: t, job: make}
 			g.oneToThree(4)
 			g.check(quiet, 4)
@@ -335,9 +328,7 @@ func TestApplicationsGrow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			set, err := demo.Make(c.app.Describe().Data, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			make := func(shared bool) train.Job {
 				run, err := c.app.NewRun(app.Input{Data: set, Seed: 1, Epochs: 4, Slots: 2, Settings: c.settings, Shared: shared})
 				if err != nil {
@@ -347,9 +338,7 @@ func TestApplicationsGrow(t *testing.T) {
 				return run.Job
 			}
 			quiet, err := node.Train(context.Background(), make(false), node.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			splits := make(false).Splits
 			g := &growth{t: t, job: func() train.Job { return make(true) }}
 			g.oneToThree(splits)
@@ -426,9 +415,7 @@ func TestWhoMayNotJoinIsRefusedByName(t *testing.T) {
 		<-invited
 	})
 	r, err := g.run(node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := <-late; !says(err, "the job is over") {
 		t.Errorf("a node that has not come when the job ends: %v", err)
 	}
@@ -488,9 +475,7 @@ func TestNodesJoinTogether(t *testing.T) {
 		},
 	}
 	r, err := g.run(node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	quiet, err := node.Train(context.Background(), job(30, drift), node.Options{})
 	if err != nil || !slices.Equal(r.Tables[0], quiet.Tables[0]) || g.next != len(g.script) {
 		t.Errorf("%v, ends at %v, not %v; %d steps", err, r.Tables[0], quiet.Tables[0], g.next)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
@@ -67,9 +68,7 @@ func TestCounting(t *testing.T) {
 					var fail error
 					job := countingJob(splits, 30, c, &fail)
 					r, err := node.Train(context.Background(), job, node.Options{Slots: slots, Lanes: 2})
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					for s, n := range table.Counts(r.Tables[0]) {
 						if n != 30 {
 							t.Errorf("cell %d ends at %d", s, n)

@@ -11,6 +11,7 @@ import (
 
 	"bellows"
 	"bellows/core/tally"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
 	"bellows/link/transport/sock"
@@ -87,9 +88,7 @@ func inMemory(n int) string { return fmt.Sprint("node-", n) }
 func inFolder(t *testing.T) func(n int) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.Chmod(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(folder, 0o700))
 	return func(n int) string { return "unix:" + filepath.Join(folder, fmt.Sprint(n)) }
 }
 
@@ -99,9 +98,7 @@ func TestMessagesInPartsGiveTheBitsOfOne(t *testing.T) {
 	t.Parallel()
 	rounds := 12
 	one, err := node.Train(context.Background(), bulky(rounds), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		shape string
 		part  int

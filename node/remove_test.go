@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/train"
 )
@@ -29,9 +30,7 @@ func (g *growth) refused(n bellows.NodeID, want string) {
 func TestNodesLeaveAJobThatRuns(t *testing.T) {
 	t.Parallel()
 	quiet, err := node.Train(context.Background(), job(60, drift), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	g := &growth{t: t, job: func() train.Job { return job(60, drift) }}
 	all := func(to ...bellows.NodeID) func() {
 		return func() {
@@ -63,9 +62,7 @@ func TestNodesLeaveAJobThatRuns(t *testing.T) {
 		func() { g.remove(3) },
 	}
 	r, err := g.run(node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !slices.Equal(r.Tables[0], quiet.Tables[0]) || r.Audit.Sent == 0 || r.Audit.Disagreements(true) != nil {
 		t.Errorf("it ends at %v, not %v; audit %+v", r.Tables[0], quiet.Tables[0], r.Audit)
 	}

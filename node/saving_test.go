@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellows/api"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/node/archive"
 	"bellows/port/blob/mem"
@@ -47,9 +48,7 @@ func TestAJobIsSavedWhileItRuns(t *testing.T) {
 	s := mem.New("a")
 	open := func() *archive.Archive {
 		a, err := archive.Open(s, archive.ID{1}, job(1, drift).Tables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return a
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -75,9 +74,7 @@ func TestAJobIsSavedWhileItRuns(t *testing.T) {
 			mu.Unlock()
 			stop()
 		}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a := open()
 	m, passed, err := a.Latest(t.Context())
 	if err != nil || len(passed) > 0 || m == nil || m.Era != 3 || string(m.Run) != `"so"` {
@@ -85,9 +82,7 @@ func TestAJobIsSavedWhileItRuns(t *testing.T) {
 	}
 	rounds := int(slices.Max(m.State().Complete)) + 7
 	whole, err := node.Train(t.Context(), job(rounds, drift), node.Options{Slots: 2, Lanes: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := node.Train(t.Context(), job(rounds, drift), node.Options{Slots: 1, Lanes: 2, Resume: a.Saved(t.Context(), m)})
 	if err != nil || !slices.Equal(r.Tables[0], whole.Tables[0]) || r.Commits >= whole.Commits {
 		t.Errorf("after %d rounds it has %v by %d records, and %v by %d without: %v", rounds, r.Tables, r.Commits, whole.Tables, whole.Commits, err)

@@ -14,6 +14,7 @@ import (
 
 	"bellows"
 	"bellows/core/liveness"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/node"
 	"bellows/table"
@@ -259,9 +260,7 @@ func TestNodeZeroGivesItsTasksUpWithTheModel(t *testing.T) {
 func TestAnExecutorThatDoesNotCloseLosesNothing(t *testing.T) {
 	t.Parallel()
 	whole, err := node.Train(t.Context(), job(3, drift), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for split := range bellows.SplitID(4) {
 		synctest.Test(t, func(t *testing.T) {
 			var said notices
@@ -527,9 +526,7 @@ func TestNoRowsMayBePulled(t *testing.T) {
 		}
 		return nil
 	}), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // TestASplitFarAheadGoesOn has splits that wait for nobody, dispatched far ahead, and one task that takes long.

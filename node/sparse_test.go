@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/core/keys"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
@@ -123,9 +124,7 @@ func TestSparseTablesAreDenseOnesByKey(t *testing.T) {
 		t.Run("rule "+rule.Name, func(t *testing.T) {
 			t.Parallel()
 			one, err := node.Train(context.Background(), twinJob(rounds, rule, twins), node.Options{Slots: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			checkTwins(t, one, rounds)
 			for name, members := range shapes {
 				r := gang{members: members, job: func(bellows.NodeID) train.Job { return twinJob(rounds, rule, twins) }}.done(t)
@@ -183,9 +182,7 @@ func TestSparseTablesUnderStaleness(t *testing.T) {
 func asked(t *testing.T, w *node.Watch) (pulls, rows int64) {
 	t.Helper()
 	p, err := w.Look(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, n := range p.Nodes {
 		pulls, rows = pulls+n.Sent["pulls"].Frames, rows+n.Sent["rows"].Frames
 	}
@@ -217,9 +214,7 @@ func TestKeysThatAreReadAgainAreAskedForTwice(t *testing.T) {
 		return j
 	}
 	one, err := node.Train(context.Background(), j(), node.Options{Slots: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, members := range shapes {
 		var watch node.Watch
 		r := gang{members: members, lead: node.Options{Watch: &watch}, job: func(bellows.NodeID) train.Job { return j() }}.done(t)
@@ -323,9 +318,7 @@ func TestSparseTablesResume(t *testing.T) {
 	const rounds = 10
 	rule := table.Rule{Name: "adam", Step: 0.1, Epsilon: 1e-8, Beta1: 0.9, Beta2: 0.999}
 	whole, err := node.Train(context.Background(), twinJob(rounds, rule, twins), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	resumed := 0
 	for stop := range bellows.Clock(6) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -348,9 +341,7 @@ func TestSparseTablesResume(t *testing.T) {
 			resumed++
 			r, err = node.Train(context.Background(), twinJob(rounds, rule, twins), node.Options{Lanes: 3, Resume: r.Image})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkTwins(t, r, rounds)
 		if !slices.Equal(r.Tables[sparseTwin], whole.Tables[sparseTwin]) {
 			t.Errorf("stopped in clock %d: ends with other bits", stop)
@@ -382,9 +373,7 @@ func TestAKeptSparseTableHasTheKeysOfThen(t *testing.T) {
 			return j
 		}
 		one, err := node.Train(context.Background(), keeping(0), node.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		many := gang{members: shapes["server apart"], job: keeping}.done(t)
 		for name, r := range map[string]*node.Result{"one process": one, "many nodes": many} {
 			if want := []bellows.Key{1, 2}[:at]; !slices.Equal(r.Keys[sparseTwin], want) || len(r.Tables[sparseTwin]) != at*twinWidth {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/train"
 )
@@ -56,9 +57,7 @@ func gambling(rounds int, before func(*train.Task)) train.Job {
 func TestExecutorsGoOnWithTheirSplits(t *testing.T) {
 	t.Parallel()
 	quiet, err := node.Train(context.Background(), gambling(40, nil), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	g := &growth{t: t, job: func() train.Job { return gambling(40, nil) }}
 	g.oneToThree(4)
 	g.check(quiet, 4)
@@ -69,9 +68,7 @@ func TestExecutorsGoOnWithASavedRun(t *testing.T) {
 	t.Parallel()
 	const rounds = 8
 	whole, err := node.Train(context.Background(), gambling(rounds, nil), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	resumed := 0
 	for stop := range rounds {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -85,9 +82,7 @@ func TestExecutorsGoOnWithASavedRun(t *testing.T) {
 			r, err = node.Train(context.Background(), gambling(rounds, nil), node.Options{Lanes: 2, Resume: r.Image})
 		}
 		cancel()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i := range whole.Tables {
 			if !slices.Equal(r.Tables[i], whole.Tables[i]) {
 				t.Errorf("stopped in clock %d: table %d is another", stop, i)

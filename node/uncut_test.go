@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/node/archive"
 	"bellows/port/blob/mem"
@@ -22,9 +23,7 @@ import (
 func archiveOf(t *testing.T, s *mem.Store, j train.Job) *archive.Archive {
 	t.Helper()
 	a, err := archive.Open(s, archive.ID{1}, j.Tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -175,9 +174,7 @@ func TestWhatHasNotChangedIsNotWrittenAgain(t *testing.T) {
 			stop()
 		}
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m, _, err := a.Latest(t.Context())
 	if err != nil || m == nil {
 		t.Fatal(m, err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/train"
 )
@@ -26,9 +27,7 @@ func itemByItem(t *train.Task) error {
 func TestDividedClocksGiveTheBitsOfWhole(t *testing.T) {
 	t.Parallel()
 	whole, err := node.Train(context.Background(), job(6, itemByItem), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	divided := func() train.Job {
 		j := job(6, itemByItem)
 		j.Units = func(s bellows.SplitID, c bellows.Clock) int { return (int(s) + 3*int(c)) % 12 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/wire"
@@ -40,9 +41,7 @@ func TestWhoDoesNotReadIsNotAnswered(t *testing.T) {
 	c := Cluster{Members: []Member{{Slots: 0, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 0}}}
 	m := fabric.NewMesh([]transport.Conn{nil, conn})
 	p, err := assemble(&job, c, m, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p.start(func(fabric.Loss) {}, nil, nil)
 	defer p.close()
 	defer conn.Close()

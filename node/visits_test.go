@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/core/visits"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
@@ -23,13 +24,9 @@ func watchVisits(t *testing.T, job train.Job) *visitsSeen {
 	t.Helper()
 	opens, clocks := job.Driver.(visits.Cycler).Cycle()
 	say, err := visits.State(job.Splits, opens, clocks, job.Items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p, err := visits.NewProof(say)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &visitsSeen{proof: p, items: visits.Items(say.Epoch)}
 }
 

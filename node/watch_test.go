@@ -13,6 +13,7 @@ import (
 	"bellows"
 	"bellows/api"
 	"bellows/core/tally"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/wire"
 	"bellows/node"
@@ -100,9 +101,7 @@ func TestEveryWaitHasItsPhase(t *testing.T) {
 					}}
 				g.done(t)
 				p, err := watch.Look(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if !near(p.Phases, want) || !near(p.Nodes[1].Phases, want) {
 					t.Errorf("phases %v, of node 1 %v, not %v", p.Phases, p.Nodes[1].Phases, want)
 				}
@@ -187,9 +186,7 @@ func TestPhasesOfManyNodes(t *testing.T) {
 			lead: node.Options{Watch: &watch, OnEpoch: func(_ train.Epoch, so node.Spent) { spent = append(spent, so.Slots) }}}
 		g.done(t)
 		p, err := watch.Look(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		lasts := p.Seconds // every clock as long as the busiest node
 		if least := slices.Max(computed[:3]); lasts < least {
 			t.Errorf("%v s of training, though one node computed for %v s", lasts, least)

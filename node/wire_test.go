@@ -14,6 +14,7 @@ import (
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/data/demo"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/node"
 	"bellows/table"
@@ -29,9 +30,7 @@ var narrow = map[vec.Format]float64{vec.Float16: 0.01, vec.BFloat16: 0.08}
 func TestSixteenBitsAreNearAndRepeat(t *testing.T) {
 	t.Parallel()
 	one, err := node.Train(context.Background(), job(20, drift), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for f, most := range narrow {
 		var first []float32
 		for range 2 {
@@ -166,9 +165,7 @@ type course struct {
 func (c course) train(t *testing.T, f vec.Format) float64 {
 	t.Helper()
 	set, err := demo.Make(c.app.Describe().Data, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	epochs := 3
 	if testing.Short() {
 		epochs = 1

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/table"
 	"bellows/train"
 	"bellows/vec"
@@ -66,9 +67,7 @@ func TestFingerprintsTellJobsApart(t *testing.T) {
 			continue
 		}
 		before := vec.Kernels()
-		if err := vec.Use(set); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, vec.Use(set))
 		if got := want.Differs(train.Fingerprint(&same, vec.Float32)); got != "kernels" {
 			t.Errorf("kernels %s, not %s: %q", set, before, got)
 		}

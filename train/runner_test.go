@@ -11,6 +11,7 @@ import (
 	"bellows/core/coord"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -55,16 +56,12 @@ func newStage(t *testing.T, job Job, slots int) *stage {
 		job.Tables = []table.Schema{{Name: "rows", Rows: 4, Width: 1}}
 	}
 	for i := range job.Tables {
-		if err := job.Tables[i].Validate(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, job.Tables[i].Validate())
 	}
 	s := &stage{t: t}
 	way := route.Spread(job.Tables, job.Splits, []wire.Address{atLane}, []bellows.NodeID{0})
 	lane, err := server.NewLane(core.Job{Controller: atLeader, Clients: []wire.Address{atClient}, Tables: job.Tables, Route: way, Items: job.Items}, atLane, server.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.lane = lane
 	s.controller = coord.New(core.Job{Controller: atLeader, Lanes: []wire.Address{atLane}, Clients: []wire.Address{atClient}, Route: way, Items: job.Items}, coord.Options{Driver: job.Driver})
 	c := client.New(core.Job{Controller: atLeader, Tables: job.Tables, Route: way}, atClient, client.Options{})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 )
 
 // tenant is an executor that says what becomes of it.
@@ -42,9 +43,7 @@ func TestASplitComesAndGoes(t *testing.T) {
 		},
 		Release: func(s bellows.SplitID) { _ = say("release", s) }}
 	s := newSplits(job)
-	if err := s.begin([]bellows.SplitID{0}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.begin([]bellows.SplitID{0}))
 	s.leave(2) // it came and ran nothing
 	first, err := s.executor(1)
 	again, _ := s.executor(1)

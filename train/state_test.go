@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/table"
 )
 
@@ -51,9 +52,7 @@ func TestStatesOfAnyLengthAreRestored(t *testing.T) {
 			return d, nil
 		}}
 		job.Tables = []table.Schema{{Name: "rows", Rows: 4, Width: 1}}
-		if err := SaveExecutors(&job, 7, 700); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, SaveExecutors(&job, 7, 700))
 		of := job.NewExecutor
 		job.NewExecutor = func(s bellows.SplitID) (Executor, error) { return &shortLived{of: of}, nil }
 		s := newStage(t, job, 1)
@@ -106,9 +105,7 @@ func TestStatesThatCannotBeKeptEndTheJobByName(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			job := Job{Splits: 1, Driver: &Clocks{Splits: 1, Count: 2}, Tables: []table.Schema{{Name: "rows", Rows: 4, Width: 1}}, NewExecutor: func(bellows.SplitID) (Executor, error) { return d, nil }}
-			if err := SaveExecutors(&job, 1, 8); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, SaveExecutors(&job, 1, 8))
 			s := newStage(t, job, 1)
 			s.start()
 			if o := s.end(); !strings.Contains(o.Reason, want) && !strings.Contains(fmt.Sprint(o.Failure("train")), want) {
@@ -137,9 +134,7 @@ func TestExecutorsThatAreNotSavedAreRefused(t *testing.T) {
 			t.Errorf("states of %d bytes", size)
 		}
 	}
-	if err := SaveExecutors(&other, 1, 1); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, SaveExecutors(&other, 1, 1))
 	if _, err := other.NewExecutor(0); err == nil || !strings.Contains(err.Error(), "no Save and Restore") {
 		t.Errorf("it cannot be saved: %v", err)
 	}

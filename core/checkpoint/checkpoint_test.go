@@ -13,6 +13,7 @@ import (
 	"bellows/core/keys"
 	"bellows/core/route"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -216,9 +217,7 @@ func (d *desk) step() {
 	d.t.Helper()
 	e := d.under[0]
 	d.under = d.under[1:]
-	if err := d.take(e); err != nil {
-		d.t.Fatal(err)
-	}
+	require.NoError(d.t, d.take(e))
 	if _, slab := e.Message.(*wire.Slab); slab {
 		d.ask(e.From, d.More())
 	}
@@ -475,9 +474,7 @@ func TestTheNextPieceFitsWhatHasCome(t *testing.T) {
 		piece := func(n int) error {
 			return d.Take(from, &wire.Slab{Ref: ref, Slot: uint16(slot), Values: make([]float32, n)})
 		}
-		if err := piece(most - 2); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, piece(most-2))
 		want := fmt.Sprintf("sent %d values of t2/p1, slot %d, which has %d", most+1, slot, most)
 		if err := piece(3); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("slot %d: three values beside %d of %d: %v", slot, most-2, most, err)
@@ -491,9 +488,7 @@ func TestTheNextPieceFitsWhatHasCome(t *testing.T) {
 // TestAJobWithoutTablesHasNothingToCollect is over as soon as it begins.
 func TestAJobWithoutTablesHasNothingToCollect(t *testing.T) {
 	c, err := checkpoint.New(nil, route.Spread(nil, 1, lanes, []bellows.NodeID{1}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if c.Over() {
 		t.Error("over before it begins")
 	}
@@ -521,9 +516,7 @@ func TestKeysComeInOneOrder(t *testing.T) {
 		for _, m := range []*wire.Slab{c.first, c.then} {
 			m.Ref = ref
 		}
-		if err := d.Take(lanes[0], c.first); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Take(lanes[0], c.first))
 		err := d.Take(lanes[0], c.then)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)
@@ -532,9 +525,7 @@ func TestKeysComeInOneOrder(t *testing.T) {
 	d := newDesk(t, false)
 	d.Begin(false)
 	for _, m := range []*wire.Slab{{Ref: ref, Keys: own}, {Ref: ref, Values: []float32{1}}} {
-		if err := d.Take(lanes[0], m); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Take(lanes[0], m))
 	}
 	if err := d.Take(lanes[0], &wire.Slab{Ref: ref, Keys: own[2:]}); err == nil || !strings.Contains(err.Error(), "or after its rows") {
 		t.Errorf("keys behind rows: %v", err)
@@ -653,9 +644,7 @@ func TestWhoOwnsNothingOwesNothing(t *testing.T) {
 	idle := wire.Address{Node: 3, Role: wire.Lane}
 	small := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}
 	c, err := checkpoint.New(small, route.Spread(small, 1, append(slices.Clone(lanes), idle), []bellows.NodeID{1}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c.Begin(false)
 	if c.Owes(3) || !c.Owes(1) || !c.Owes(2) || !slices.Equal(c.Open(), lanes) {
 		t.Errorf("of %v, node 3 owes: %v", c.Open(), c.Owes(3))
@@ -668,9 +657,7 @@ func TestTheStateIsAskedOfWhoHasItNow(t *testing.T) {
 	old, late := wire.LaneAt(1, 0), wire.LaneAt(2, 0)
 	r := route.Spread(small, 1, []wire.Address{old}, []bellows.NodeID{1})
 	c, err := checkpoint.New(small, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, change := range []func() bellows.Control{func() bellows.Control { return r.AddLane(late) }, func() bellows.Control { return r.MovePartition(bellows.PartitionRef{Partition: 1}, late) }} {
 		if r, err = r.Next(change()); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/core/checkpoint"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -17,16 +18,10 @@ import (
 func given(t *testing.T, g *checkpoint.Giver, s *table.Schema, n bellows.CommitNumber, most int) (pieces int, live store.Image, kept *store.Image) {
 	t.Helper()
 	b, err := checkpoint.NewBuilder(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for p := (&checkpoint.Piece{}); !p.Last; pieces++ {
-		if err := g.Piece(n, bellows.PartitionRef{}, most, p); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Add(p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Piece(n, bellows.PartitionRef{}, most, p))
+		require.NoError(t, b.Add(p))
 	}
 	if live, kept, err = b.Images(); err != nil {
 		t.Fatal(err)
@@ -43,9 +38,7 @@ func TestPiecesMakeThePartitionAgain(t *testing.T) {
 			s.Rows = 20
 		}
 		p, err := store.New(s, s.Cut(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		write := func() {
 			var rows []uint32
 			if s.Sparse && i&1 > 0 {
@@ -95,9 +88,7 @@ func TestPiecesThatDoNotFollowAreRefused(t *testing.T) {
 	} {
 		for _, p := range list {
 			b, err := checkpoint.NewBuilder(&table.Schema{Name: "w", Rows: 4, Width: 2, Sparse: sparse})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if b.Add(&p) == nil {
 				t.Errorf("%+v is taken", p)
 			}
@@ -119,9 +110,7 @@ func TestPiecesThatDoNotFollowAreRefused(t *testing.T) {
 func TestACopyForALeaseIsCountedOnce(t *testing.T) {
 	s := &table.Schema{Name: "w", Rows: 8, Width: 2, Partitions: 1}
 	p, err := store.New(s, s.Cut(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var g checkpoint.Giver
 	var m checkpoint.Mark
 	if g.InPlace(&m, p); g.Memory() > 0 || m.Before() != nil {
@@ -145,9 +134,7 @@ func TestACopyForALeaseIsCountedOnce(t *testing.T) {
 func TestWhatALaneSaysOfACut(t *testing.T) {
 	s := &table.Schema{Name: "w", Rows: 8, Width: 2, Partitions: 1}
 	p, err := store.New(s, s.Cut(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var g checkpoint.Giver
 	var m checkpoint.Mark
 	ready := false

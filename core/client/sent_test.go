@@ -9,6 +9,7 @@ import (
 	"bellows/core/audit"
 	"bellows/core/client"
 	"bellows/core/route"
+	"bellows/internal/require"
 	"bellows/table"
 	"bellows/vec"
 )
@@ -117,9 +118,7 @@ func rounded(t *testing.T, f vec.Format, values []float32) []float32 {
 		return values
 	}
 	words, wide := make([]uint16, len(values)), make([]float32, len(values))
-	if err := f.Narrow(words, values); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.Narrow(words, values))
 	f.Widen(wide, words)
 	return wide
 }

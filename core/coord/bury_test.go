@@ -13,6 +13,7 @@ import (
 	"bellows/core/coord"
 	"bellows/core/liveness"
 	"bellows/core/route"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -124,9 +125,7 @@ func TestWhoIsNeededEndsTheJob(t *testing.T) {
 	lost := func(d *desk) { d.Lost(3, "node 3 died", &d.fx) }
 	laneLeaves := func(d *desk) []bellows.Control {
 		lane := wire.LaneAt(3, 0)
-		if err := errors.Join(d.AddLane(lane, &d.fx), d.RemoveLane(lane, &d.fx)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(d.AddLane(lane, &d.fx), d.RemoveLane(lane, &d.fx)))
 		return d.removals()
 	}
 	for name, c := range map[string]struct {
@@ -189,9 +188,7 @@ func TestWhoIsNeededEndsTheJob(t *testing.T) {
 // next clock runs there.
 func TestSplitMoveToLostNode(t *testing.T) {
 	d := newMortal(nil)
-	if err := d.MoveSplit(0, 3, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.MoveSplit(0, 3, &d.fx))
 	d.Lost(3, "node 3 died", &d.fx)
 	d.said()
 	d.sends(1, 0, 1, 1)

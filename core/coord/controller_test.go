@@ -11,6 +11,7 @@ import (
 	"bellows/core/coord"
 	"bellows/core/liveness"
 	"bellows/core/route"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -388,9 +389,7 @@ func TestInterruptFinishesTheClocksThatHaveBegun(t *testing.T) {
 	}
 
 	again := newDesk(&rounds{want: 5}, 0)
-	if err := again.Resume(o.State); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, again.Resume(o.State))
 	again.Start(&again.fx)
 	expect(t, again.said(),
 		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 0",

@@ -11,6 +11,7 @@ import (
 	"bellows/core/coord"
 	"bellows/core/liveness"
 	"bellows/core/route"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -84,9 +85,7 @@ func TestACutIsABoundaryOfClocks(t *testing.T) {
 	d.ready(clients...)
 	d.flush(1, 1, 0, 0, fourItems)
 	d.said()
-	if err := d.Cut(&d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Cut(&d.fx))
 	if err := d.Cut(&d.fx); err == nil {
 		t.Error("two cuts are under way")
 	}
@@ -109,9 +108,7 @@ func TestACutIsABoundaryOfClocks(t *testing.T) {
 	expect(t, d.cuts(), "attempt 1, cut 3, whole true")
 
 	next := cutter(1)
-	if err := next.Resume(saved.State); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, next.Resume(saved.State))
 	next.Start(&next.fx)
 	next.ready(clients...)
 	expect(t, next.said(), "node 1: run split 0 clock 1 items [0,4) [] after commit 0", "node 2: run split 1 clock 1 items [0,4) [] after commit 0")
@@ -124,9 +121,7 @@ func TestACutLeavesNoClockHalfDone(t *testing.T) {
 	d.ready(clients...)
 	d.flush(1, 1, 0, 1, bellows.Range{End: 2})
 	d.said()
-	if err := d.Cut(&d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Cut(&d.fx))
 	d.shard(wire.Shard{Attempt: 1})
 	d.flush(2, 1, 0, 1, bellows.Range{End: 2})
 	expect(t, d.cuts(), "attempt 1, cut 0, whole false")
@@ -147,9 +142,7 @@ func TestACutThatCannotComeIsGivenUp(t *testing.T) {
 		d.ready(clients...)
 		d.Tick(500, nil, &d.fx)
 		d.flush(1, 1, 0, 0, fourItems)
-		if err := d.Cut(&d.fx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Cut(&d.fx))
 		d.shard(wire.Shard{Attempt: 1})
 		d.flush(1, 2, 1, 0, fourItems)
 		d.cuts()
@@ -202,9 +195,7 @@ func TestCutKeptIgnoresOlderCut(t *testing.T) {
 	d.flush(1, 1, 0, 1, fourItems)
 	store := func(attempt uint64, commit bellows.CommitNumber) {
 		t.Helper()
-		if err := d.Cut(&d.fx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Cut(&d.fx))
 		d.shard(wire.Shard{Attempt: attempt})
 		d.fx.Cuts = nil
 		for table := range bellows.TableID(2) {
@@ -239,9 +230,7 @@ func TestCutWaitsForBarriers(t *testing.T) {
 		d.Start(&d.fx)
 		d.ready(clients...)
 		d.flush(1, 1, 0, 0, fourItems)
-		if err := d.Cut(&d.fx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Cut(&d.fx))
 		d.cuts()
 		d.shard(wire.Shard{Attempt: 1})
 		if barrier {
@@ -262,9 +251,7 @@ func TestCutNamesTheOpenClock(t *testing.T) {
 	d.ready(clients...)
 	d.Tick(500, nil, &d.fx)
 	d.flush(2, 1, 0, 1, bellows.Range{End: 2})
-	if err := d.Cut(&d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Cut(&d.fx))
 	d.shard(wire.Shard{Attempt: 1})
 	d.flush(1, 1, 0, 1, bellows.Range{End: 2})
 	d.ticks(500, 2000, clients...)

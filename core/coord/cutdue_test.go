@@ -8,6 +8,7 @@ import (
 	"bellows/core/coord"
 	"bellows/core/liveness"
 	"bellows/core/route"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -26,9 +27,7 @@ func measuring(tail int) *desk {
 // begins begins a cut and returns its attempt.
 func (d *desk) begins(t *testing.T) (attempt uint64) {
 	t.Helper()
-	if err := d.Cut(&d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Cut(&d.fx))
 	for _, e := range d.fx.Envelopes {
 		if m, ok := e.Message.(*wire.Cut); ok {
 			attempt = m.Attempt
@@ -112,9 +111,7 @@ func TestCutDueAfterRecovery(t *testing.T) {
 			limit = 20_000
 		}
 		c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 1 << 20}, Term: 2, Stays: stays, Limits: coord.Limits{Tail: limit}}, coord.Saved{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		g := &follow{desk: &desk{Controller: c}, t: t, job: f.job, tail: f.tail}
 		g.Start(&g.fx)
 		g.ready(clients...)

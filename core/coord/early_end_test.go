@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/core/coord"
+	"bellows/internal/require"
 	"bellows/link/wire"
 )
 
@@ -55,18 +56,14 @@ func TestTheFirstChangeOfTheRouteIsSaved(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
 	f.ready(freshClient)
-	if err := f.AddClient(freshClient.Node, &f.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.AddClient(freshClient.Node, &f.fx))
 	saved, ok := f.Save()
 	if !ok || saved.Route != 1 {
 		t.Fatalf("saved %+v", saved)
 	}
 	f.hear()
 	c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 3}, Term: 2}, saved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.desk = &desk{Controller: c}
 	f.Start(&f.fx)
 	f.ready(clients...)

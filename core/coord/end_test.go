@@ -13,6 +13,7 @@ import (
 	"bellows/core/coord"
 	"bellows/core/liveness"
 	"bellows/core/route"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -31,9 +32,7 @@ func newCollecting(t *testing.T, times liveness.Times) *desk {
 	t.Helper()
 	one := route.Spread(schemas, 2, []wire.Address{owner}, []bellows.NodeID{1, 2})
 	state, err := checkpoint.New(schemas, one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	times.Lease = cmp.Or(times.Lease, 10_000)
 	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: []wire.Address{owner, idle}, Clients: clients, Times: times, Route: one,
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Term: 2, Driver: &rounds{want: 1}, Collector: state})}

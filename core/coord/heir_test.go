@@ -7,6 +7,7 @@ import (
 	"bellows/core"
 	"bellows/core/coord"
 	"bellows/core/route"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -20,9 +21,7 @@ func TestWhoLeavesMayBeAnHeir(t *testing.T) {
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
 	for _, a := range list[1:] {
 		next, err := job.Route.Next(job.Route.AddLane(a))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		job.Route = next
 	}
 	d := &desk{Controller: coord.New(job, coord.Options{Driver: &rounds{want: 3}})}
@@ -30,9 +29,7 @@ func TestWhoLeavesMayBeAnHeir(t *testing.T) {
 	d.ready(list[0], list[1])
 	d.Start(&d.fx)
 	for _, a := range list[1:] { // the heir of node 2's is at node 0
-		if err := d.RemoveLane(a, &d.fx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.RemoveLane(a, &d.fx))
 	}
 	if gone := d.removals(); len(gone) != 2 || gone[0].Heir != list[2].Node {
 		t.Fatalf("the removals are %+v", gone)

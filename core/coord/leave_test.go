@@ -9,6 +9,7 @@ import (
 	"bellows/core"
 	"bellows/core/coord"
 	"bellows/core/liveness"
+	"bellows/internal/require"
 	"bellows/link/wire"
 )
 
@@ -38,9 +39,7 @@ func TestANodeGoesWhenItsHeirHasItsCounts(t *testing.T) {
 	d.ready(clients...)
 	d.Start(&d.fx)
 	for _, err := range []error{d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	d.fx.Reset()
 	if err := d.RemoveLane(lanes[0], &d.fx); err == nil || !strings.Contains(err.Error(), "holds a partition") {
@@ -49,20 +48,14 @@ func TestANodeGoesWhenItsHeirHasItsCounts(t *testing.T) {
 	if err := d.RemoveClient(2, &d.fx); err == nil || !strings.Contains(err.Error(), "runs a split") {
 		t.Errorf("a client with a split is removed: %v", err)
 	}
-	if err := d.MoveSplit(1, 3, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.MoveSplit(1, 3, &d.fx))
 	if err := d.RemoveClient(3, &d.fx); err == nil || !strings.Contains(err.Error(), "on its way") {
 		t.Errorf("a client to which a split goes is removed: %v", err)
 	}
-	if err := d.MoveSplit(1, 2, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.MoveSplit(1, 2, &d.fx))
 	d.fx.Reset()
 	for _, err := range []error{d.RemoveLane(freshLane, &d.fx), d.RemoveClient(3, &d.fx)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	gone := d.removals()
 	if len(gone) != 2 {
@@ -112,12 +105,8 @@ func TestCountsOfWhoLeavesCountOnce(t *testing.T) {
 	for _, inherits := range []bool{false, true} {
 		d := newDesk(&rounds{want: 1}, 0)
 		d.Start(&d.fx)
-		if err := d.AddClient(3, &d.fx); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.RemoveClient(3, &d.fx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.AddClient(3, &d.fx))
+		require.NoError(t, d.RemoveClient(3, &d.fx))
 		gone := d.removals()
 		d.done(1, 0)
 		d.done(2, 0)
@@ -146,17 +135,13 @@ func TestCountsOfWhoLeavesCountOnce(t *testing.T) {
 func TestAnotherControllerKnowsWhoHasLeft(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
-	if err := f.MoveSplit(1, 1, &f.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.MoveSplit(1, 1, &f.fx))
 	f.hear()
 	if err := f.RemoveClient(2, &f.fx); err == nil { // a task of its split is out
 		t.Fatal("a client whose split has not gone is removed")
 	}
 	f.commit(1)
-	if err := f.RemoveClient(2, &f.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.RemoveClient(2, &f.fx))
 	var gone bellows.Control
 	for _, e := range f.fx.Envelopes {
 		if m, ok := e.Message.(*wire.Records); ok {
@@ -167,9 +152,7 @@ func TestAnotherControllerKnowsWhoHasLeft(t *testing.T) {
 	newest := f.tail[len(f.tail)-1].List
 	for _, late := range []bool{false, true} { // the heir has its counts when it is asked, or later
 		c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 3}, Term: 2}, coord.Saved{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		d := &desk{Controller: c}
 		d.Start(&d.fx)
 		d.ready(clients[0])
@@ -219,9 +202,7 @@ func followed(t *testing.T, lanes ...wire.Address) *desk {
 	f := newFollow(t, &rounds{want: 3})
 	job := core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: 10_000}, Tables: f.job.Tables, Route: f.job.Route, Items: f.job.Items}
 	c, err := coord.Recover(job, coord.Options{Driver: &rounds{want: 3}, Term: 2}, coord.Saved{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d := &desk{Controller: c}
 	d.Start(&d.fx)
 	d.ready(clients...)
@@ -257,9 +238,7 @@ func TestWhoLeavesForLongIsNamed(t *testing.T) {
 	d.ready(clients...)
 	d.Start(&d.fx)
 	for _, err := range []error{d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx), d.RemoveClient(3, &d.fx), d.RemoveLane(freshLane, &d.fx)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	gone := d.removals()
 	named := func() (list []string) {
@@ -293,9 +272,7 @@ func TestALaneThatLeavesIsToldWhoHasLeft(t *testing.T) {
 	d.ready(clients...)
 	d.Start(&d.fx)
 	for _, err := range []error{d.AddLane(freshLane, &d.fx), d.AddClient(4, &d.fx), d.RemoveLane(freshLane, &d.fx), d.RemoveClient(4, &d.fx)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	gone := d.removals()
 	d.adopted(lanes[0], gone[1])
@@ -325,9 +302,7 @@ func TestTheEndNamesLanesOfWhichAClientHasNotHeard(t *testing.T) {
 	d.ready(clients...)
 	d.Start(&d.fx)
 	for _, err := range []error{d.AddLane(freshLane, &d.fx), d.RemoveLane(freshLane, &d.fx)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	d.fx.Reset()
 	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Failed{Reason: "it cannot go on", Kind: bellows.Lost}}}, &d.fx)

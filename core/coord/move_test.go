@@ -10,6 +10,7 @@ import (
 	"bellows/core"
 	"bellows/core/coord"
 	"bellows/core/route"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -78,9 +79,7 @@ func TestAMoveIsRecordedWhenItsOwnerIsReady(t *testing.T) {
 	}
 	move := func(to wire.Address, urgent bool, want ...string) {
 		t.Helper()
-		if err := d.MovePartition(ref, to, urgent, &d.fx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.MovePartition(ref, to, urgent, &d.fx))
 		if got := d.handoffs(); !slices.Equal(got, want) {
 			t.Errorf("move to %v: said %q, want %q", to, got, want)
 		}
@@ -118,9 +117,7 @@ func TestPartitionMoveToLostNode(t *testing.T) {
 	d := mover()
 	d.Start(&d.fx)
 	ref := bellows.PartitionRef{}
-	if err := d.MovePartition(ref, freshLane, false, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.MovePartition(ref, freshLane, false, &d.fx))
 	d.MarkLost(freshLane.Node, "node 3 died")
 	d.handoffs()
 	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: prepared(1, 1, whole)}}, &d.fx)
@@ -147,9 +144,7 @@ func TestHowFarAMoveIs(t *testing.T) {
 	}
 	move := func(to wire.Address, urgent bool) {
 		t.Helper()
-		if err := d.MovePartition(bellows.PartitionRef{}, to, urgent, &d.fx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.MovePartition(bellows.PartitionRef{}, to, urgent, &d.fx))
 	}
 	is := func(when string, copied, of uint64) {
 		t.Helper()
@@ -196,9 +191,7 @@ func TestAnotherControllerVoidsCopies(t *testing.T) {
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
 	job.Route = route.Spread(job.Tables, 2, job.Lanes, []bellows.NodeID{1, 2})
 	c, err := coord.Recover(job, coord.Options{Driver: &rounds{want: 2}, Term: 2}, coord.Saved{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d = &desk{Controller: c}
 	d.Start(&d.fx)
 	d.ready(clients...)
@@ -211,9 +204,7 @@ func TestAnotherControllerVoidsCopies(t *testing.T) {
 	if got := d.handoffs(); !slices.Equal(got, want) {
 		t.Errorf("said %q, want %q", got, want)
 	}
-	if err := d.MovePartition(bellows.PartitionRef{}, freshLane, false, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.MovePartition(bellows.PartitionRef{}, freshLane, false, &d.fx))
 	d.handoffs()
 	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: prepared(1, 1, whole)}}, &d.fx) // of term 1, as the move of that number then
 	if got := d.handoffs(); got != nil {
@@ -229,9 +220,7 @@ func TestTheNewestDoneWaits(t *testing.T) {
 		d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: two, Clients: clients, Route: route.Spread(tables, 2, two, []bellows.NodeID{1, 2}), Tables: tables,
 			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: driver})}
 		d.Start(&d.fx)
-		if err := d.GivePartition(bellows.PartitionRef{}, freshLane, &d.fx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.GivePartition(bellows.PartitionRef{}, freshLane, &d.fx))
 		say := func(clock bellows.Clock, g bellows.Generation) {
 			m := wire.New[wire.Done]()
 			m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: uint64(clock) + 1}

@@ -11,6 +11,7 @@ import (
 	"bellows/core/coord"
 	"bellows/core/liveness"
 	"bellows/core/route"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -72,9 +73,7 @@ func (f *follow) next(driver coord.Driver, from coord.Saved) {
 func (f *follow) nextTelling(driver coord.Driver, from coord.Saved, tell bellows.CommitNumber) {
 	f.t.Helper()
 	c, err := coord.Recover(f.job, coord.Options{Driver: driver, Term: 2, Stays: stays, TellFrom: tell}, from)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	require.NoError(f.t, err)
 	f.desk = &desk{Controller: c}
 	f.Start(&f.fx)
 	expect(f.t, f.said()) // not all are ready
@@ -340,17 +339,13 @@ func TestALaneThatHasLeftNeedsNoRecords(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
 	for _, err := range []error{f.AddLane(freshLane, &f.fx), f.RemoveLane(freshLane, &f.fx)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	f.done(1, 1)
 	saved, _ := f.Save() // behind record 5
 	f.hear()
 	c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 3}, Term: 2, Stays: stays}, saved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.desk = &desk{Controller: c}
 	f.Start(&f.fx)
 	f.ready(append(slices.Clone(clients), wire.ClientAt(freshLane.Node))...)
@@ -420,9 +415,7 @@ func grown(t *testing.T) (f *follow, saved coord.Saved, before *rounds) {
 	f = newFollow(t, before)
 	f.commit(0)
 	for _, err := range []error{f.AddLane(freshLane, &f.fx), f.AddClient(3, &f.fx), f.MoveSplit(1, 3, &f.fx)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	f.hear()
 	saved, _ = f.Save()
@@ -449,9 +442,7 @@ func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
 				saved = coord.Saved{}
 			}
 			c, err := coord.Recover(f.job, coord.Options{Driver: after, Term: 2}, saved)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			f.desk = &desk{Controller: c}
 			f.Start(&f.fx)
 			f.ready(clients...)
@@ -495,9 +486,7 @@ func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
 // TestWhatFollowsAMoveSeesItsRecord moves the first of two splits between its clocks: the other, which is dispatched behind it, is dispatched again under the record that it saw, which is the move's.
 func TestWhatFollowsAMoveSeesItsRecord(t *testing.T) {
 	f := newFollow(t, &rounds{want: 4})
-	if err := f.MoveSplit(0, 2, &f.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.MoveSplit(0, 2, &f.fx))
 	f.done(2, 0)
 	f.done(1, 0) // so that it rests when the driver has it go on
 	f.hear()
@@ -572,9 +561,7 @@ func TestAFailureWaitsForTheRecovery(t *testing.T) {
 func failedAtOnce(t *testing.T) *follow {
 	f, _, _ := grown(t)
 	c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, coord.Saved{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.desk = &desk{Controller: c}
 	f.Start(&f.fx)
 	f.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Complaint{Node: 2, Reason: "it speaks nonsense", Breach: true}}}, &f.fx)
@@ -635,9 +622,7 @@ func TestARouteThatDoesNotFollowIsNamed(t *testing.T) {
 	f, saved, _ := grown(t)
 	f.tail[3].List[0].Control.Route++
 	c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, coord.Saved{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.desk = &desk{Controller: c}
 	f.Start(&f.fx)
 	f.ready(clients...)

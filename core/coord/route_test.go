@@ -10,6 +10,7 @@ import (
 	"bellows/core"
 	"bellows/core/coord"
 	"bellows/core/route"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -55,9 +56,7 @@ func TestALaneBeginsBehindItsRecord(t *testing.T) {
 	d.Start(&d.fx)
 	d.done(2, 0)
 	d.routes()
-	if err := d.AddLane(freshLane, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.AddLane(freshLane, &d.fx))
 	if d.fx.Route == nil || d.fx.Route.Version() != 1 {
 		t.Error("the checker of node 0 is not told of the route")
 	}
@@ -97,13 +96,9 @@ func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
 	if err := d.MoveSplit(1, 3, &d.fx); err == nil || !strings.Contains(err.Error(), "node 3 runs no tasks") {
 		t.Errorf("a split goes to who takes no part: %v", err)
 	}
-	if err := d.AddClient(3, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.AddClient(3, &d.fx))
 	d.routes()
-	if err := d.MoveSplit(1, 3, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.MoveSplit(1, 3, &d.fx))
 	d.done(1, 0)
 	expect(t, d.routes(), "lane 0 of node 0: record 2 [split 0 clock 0 items [0,1)]") // the split goes only when it rests
 	d.done(2, 0)
@@ -137,9 +132,7 @@ func TestWhoBeginsIsToldOfTheStalenessOfNow(t *testing.T) {
 	d := newDesk(&loosens{}, 0)
 	d.Start(&d.fx)
 	d.routes()
-	if err := d.AddClient(3, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.AddClient(3, &d.fx))
 	if got := d.routes(); len(got) != 4 || !strings.HasPrefix(got[0], "lane 0 of node 0: record 2 route 1") || !strings.Contains(got[3], "node 3: route 1 as a whole of 7, after record 2, clocks [-1 -1], staleness [4]") {
 		t.Errorf("said %q", got)
 	}
@@ -165,9 +158,7 @@ func TestADoneAtAnOldGenerationIsStale(t *testing.T) {
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: &rounds{want: 2}})}
 	d.Start(&d.fx)
 	moved := bellows.PartitionRef{}
-	if err := d.GivePartition(moved, freshLane, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.GivePartition(moved, freshLane, &d.fx))
 	d.routes()
 	flush := func(generation bellows.Generation) {
 		m := wire.New[wire.Done]()
@@ -194,9 +185,7 @@ func TestWhoTakesPartIsWatched(t *testing.T) {
 	d.ready(clients...)
 	d.ready(lanes...)
 	d.Start(&d.fx)
-	if err := d.AddLane(freshLane, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.AddLane(freshLane, &d.fx))
 	d.ticks(500, 8000, clients...)
 	if want := []string{"node 3 has been silent for 3.5 s and is declared gone; nothing of its unfinished clock counts"}; !reflect.DeepEqual(d.fx.Losses, want) {
 		t.Errorf("lost: %q, want %q", d.fx.Losses, want)
@@ -210,9 +199,7 @@ func TestWhoTakesPartIsWatched(t *testing.T) {
 func newAhead(t *testing.T) *desk {
 	d := newDesk(&eager{}, 0)
 	d.Start(&d.fx)
-	if err := d.AddClient(3, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.AddClient(3, &d.fx))
 	d.routes()
 	return d
 }
@@ -220,9 +207,7 @@ func newAhead(t *testing.T) *desk {
 // moveTo asks for a move of split 0.
 func (d *desk) moveTo(t *testing.T, n bellows.NodeID) {
 	t.Helper()
-	if err := d.MoveSplit(0, n, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.MoveSplit(0, n, &d.fx))
 }
 
 // recalled gives back what is behind a clock.

@@ -10,6 +10,7 @@ import (
 	"bellows/core"
 	"bellows/core/coord"
 	"bellows/core/route"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -145,9 +146,7 @@ func TestASavedControllerKnowsItsUnits(t *testing.T) {
 	}
 	driver := &units{want: 2}
 	c, err := coord.Recover(dividedJob(), coord.Options{Driver: driver, Term: 2}, saved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d = &desk{Controller: c}
 	d.Start(&d.fx)
 	d.ready(clients[0])
@@ -170,9 +169,7 @@ func TestALaneBeginsInTheMiddleOfAClock(t *testing.T) {
 	d.Start(&d.fx)
 	d.doneUnits(1, 0, first)
 	d.said()
-	if err := d.AddLane(freshLane, &d.fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.AddLane(freshLane, &d.fx))
 	for _, e := range d.fx.Envelopes {
 		if m, is := e.Message.(*wire.Route); is && e.To == freshLane {
 			if want := []bellows.Unit{{Items: first}}; !slices.Equal(m.Begin.Open, want) || m.Begin.Complete[0] != bellows.NoClock {
@@ -202,9 +199,7 @@ func TestADrainFinishesTheClockThatHasBegun(t *testing.T) {
 		t.Fatalf("outcome %+v", o)
 	}
 	d = &desk{Controller: coord.New(dividedJob(), coord.Options{Driver: &units{want: 4}})}
-	if err := d.Resume(o.State); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Resume(o.State))
 	d.Start(&d.fx)
 	expect(t, d.said(), "node 1: run split 0 clock 2 items [5,6) [3] after commit 0", "node 1: run split 0 clock 2 items [6,7) [3] after commit 0",
 		"node 1: run split 0 clock 3 items [0,3) [4] after commit 0", "node 1: run split 0 clock 3 items [3,6) [4] after commit 0",

@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/core/planted"
 	"bellows/core/visits"
+	"bellows/internal/require"
 )
 
 // TestAUnitThatCountsTwiceIsInTheLog takes the controller's own check away: what it records is told as it is, and a proof finds it.
@@ -36,13 +37,9 @@ func TestAUnitThatCountsTwiceIsInTheLog(t *testing.T) {
 func prove(t *testing.T, list []visits.Visit, epochs int) error {
 	t.Helper()
 	say, err := visits.State(2, 0, 1, func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p, err := visits.NewProof(say)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	g := visits.NewGatherer(2)
 	for _, v := range list {
 		g.Add(v)

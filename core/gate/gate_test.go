@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/core/gate"
+	"bellows/internal/require"
 	"bellows/link/wire"
 )
 
@@ -23,9 +24,7 @@ func TestAClockIsCompleteWhenItsItemsAreCoveredOnce(t *testing.T) {
 		t.Fatal("something is complete at the start")
 	}
 	for _, u := range []bellows.Unit{unit(0, 0, 4, 10), unit(1, 0, 0, 10), unit(0, 0, 0, 3)} {
-		if err := p.Check(u); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Check(u))
 		p.Commit(u)
 	}
 	if p.Complete() != bellows.NoClock || p.Split(1) != 0 {
@@ -54,9 +53,7 @@ func TestCheckRefuses(t *testing.T) {
 
 func TestAClockWithoutItemsNeedsOneEmptyUnit(t *testing.T) {
 	p := gate.NewProgress(1, func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{} })
-	if err := p.Check(unit(0, 0, 0, 0)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Check(unit(0, 0, 0, 0)))
 	if p.Commit(unit(0, 0, 0, 0)); p.Complete() != 0 {
 		t.Error("an empty clock did not complete")
 	}
@@ -102,9 +99,7 @@ func TestCompleteIsTheSlowestSplit(t *testing.T) {
 
 func TestRestoreContinues(t *testing.T) {
 	p := gate.NewProgress(3, tenItems)
-	if err := p.Restore([]bellows.Clock{4, 2, 2}, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Restore([]bellows.Clock{4, 2, 2}, nil))
 	p.Commit(unit(1, 3, 0, 10))
 	if p.Complete() != 2 {
 		t.Errorf("complete %d", p.Complete())
@@ -130,9 +125,7 @@ func TestWhoBeginsInTheMiddleOfAClockKnowsItsUnits(t *testing.T) {
 	}
 	next := gate.NewProgress(2, tenItems)
 	next.Commit(unit(1, 0, 3, 5)) // which it forgets
-	if err := next.Restore([]bellows.Clock{0, bellows.NoClock}, open); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, next.Restore([]bellows.Clock{0, bellows.NoClock}, open))
 	if err := next.Check(unit(0, 1, 2, 4)); err == nil {
 		t.Error("an item counts twice")
 	}

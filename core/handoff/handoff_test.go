@@ -10,6 +10,7 @@ import (
 	"bellows"
 	"bellows/core/handoff"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -20,9 +21,7 @@ func partition(t *testing.T, sparse bool) *store.Partition {
 	t.Helper()
 	s := &table.Schema{Name: "w", Sparse: sparse, Rows: 10, Width: 2, Partitions: 1}
 	p, err := store.New(s, s.Cut(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -107,9 +106,7 @@ func TestProgressGrowsToItsEnd(t *testing.T) {
 			p := partition(t, sparse)
 			touch := func(k bellows.Key) {
 				rows, err := p.Reserve([]bellows.Key{k}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if rng.IntN(3) > 0 { // else it is reserved, and does not count
 					p.Apply(rows, []float32{1, 2})
 				}
@@ -188,9 +185,7 @@ func TestProgressGrowsToItsEnd(t *testing.T) {
 func TestACopyIsToldByHundredths(t *testing.T) {
 	schema := &table.Schema{Name: "w", Rows: 10000, Width: 2, Partitions: 1}
 	p, err := store.New(schema, schema.Cut(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := source(handoff.Limits{Slab: 8, Window: 1, Behind: 1000})
 	s.Begin(false)
 	pieces, words := 0, 0
@@ -319,9 +314,7 @@ func TestATargetTakesPiecesInTheirOrder(t *testing.T) {
 func TestRowsWithKeysAreCopiedAsTheyAre(t *testing.T) {
 	p := partition(t, true)
 	rows, err := p.Reserve([]bellows.Key{5, 6, 7}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p.Apply(rows[:2], []float32{1, 2, 3, 4})
 	s := source(handoff.Limits{Slab: 100, Window: 1000, Behind: 1000})
 	s.Begin(false)
@@ -373,9 +366,7 @@ func TestALargeChangeTravelsInPieces(t *testing.T) {
 		s.Begin(false)
 		rows := []*wire.Piece{s.Next(p, nil), s.Next(p, nil)}
 		for _, m := range rows {
-			if err := g.Take(m, p, nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, g.Take(m, p, nil))
 		}
 		if c.torn {
 			s.Torn()
@@ -434,9 +425,7 @@ func TestWhatIsNotOneChangeIsRefused(t *testing.T) {
 		p := partition(t, false)
 		g := handoff.NewTarget(wire.LaneAt(1, 0), &wire.Piece{Pair: pair})
 		m := first()
-		if err := g.Take(m, p, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Take(m, p, nil))
 		if whole, err := g.Gather(m); whole != nil || err != nil {
 			t.Fatalf("%s: %v of a part: %v", name, whole, err)
 		}
@@ -446,9 +435,7 @@ func TestWhatIsNotOneChangeIsRefused(t *testing.T) {
 		next := first()
 		next.Number, next.First = 2, 1
 		change(next)
-		if err := g.Take(next, p, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Take(next, p, nil))
 		if whole, err := g.Gather(next); whole != nil || (err == nil) != (name == "") {
 			t.Errorf("%s: %v, %v", name, whole, err)
 		}

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"bellows/internal/require"
 )
 
 // held is how sim/testdata/survivors.md names the tests that show a bug, and their room.
@@ -17,9 +19,7 @@ var held = regexp.MustCompile(`Test\w+|\x60(core/\w+)/\x60`)
 // TestSurvivorsAreHeld runs the tests by which sim/testdata/survivors.md says that a bug is held which no schedule shows: they pass, and one of them fails when it is planted.
 func TestSurvivorsAreHeld(t *testing.T) {
 	text, err := os.ReadFile("../../sim/testdata/survivors.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	type bug struct{ name, tests string }
 	rooms := map[string][]bug{}
 	for _, section := range strings.Split(string(text), "\n## ")[1:] {

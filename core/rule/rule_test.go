@@ -10,6 +10,7 @@ import (
 
 	"bellows"
 	"bellows/core/rule"
+	"bellows/internal/require"
 	"bellows/table"
 	"bellows/vec"
 )
@@ -41,9 +42,7 @@ type state struct {
 func newState(t testing.TB, r table.Rule, rows, width int) *state {
 	t.Helper()
 	u, err := rule.For(&table.Schema{Name: "w", Rows: rows, Width: width, Rule: r})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &state{rule: u, width: width, values: make([]float32, rows*width)}
 	for i := range s.values {
 		s.values[i] = 1 - float32(i%7)/3
@@ -71,9 +70,7 @@ func eachSet(t *testing.T, test func(t *testing.T)) {
 	before := vec.Kernels()
 	t.Cleanup(func() { vec.Use(before) })
 	for _, name := range vec.Sets() {
-		if err := vec.Use(name); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, vec.Use(name))
 		t.Run(name, test)
 	}
 }
@@ -309,9 +306,7 @@ func TestMomentumIsFasterThanPlainSteps(t *testing.T) {
 // TestCountsAreAddedAsIntegers adds counts whose bits, taken for floats and added, would give others.
 func TestCountsAreAddedAsIntegers(t *testing.T) {
 	u, err := rule.For(schema(table.Rule{}, table.Int32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range [][2]int32{{1<<24 + 1, 1}, {1 << 24, 1 << 24}, {1 << 30, 1 << 29}, {-3, 0}, {-3, -4}, {math.MaxInt32, 1}} {
 		w, d := make([]float32, 1), make([]float32, 1)
 		table.Counts(w)[0], table.Counts(d)[0] = c[0], c[1]

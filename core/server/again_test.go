@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/link/wire"
 )
 
@@ -108,9 +109,7 @@ func TestWhatIsSentAgainIsDroppedOnce(t *testing.T) {
 // come brings the state of a partition of the free table that has come back.
 func (s *script) come() {
 	s.t.Helper()
-	if err := s.lane.Load(ref(1, 0).Ref, &store.Image{Values: []float32{5, 6}}); err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, s.lane.Load(ref(1, 0).Ref, &store.Image{Values: []float32{5, 6}}))
 }
 
 // TestWaitingPartSentAgain sends a part again that waited for room, and ends the job before the flush gets a number. The part counts as

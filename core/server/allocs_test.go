@@ -9,6 +9,7 @@ import (
 	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -21,9 +22,7 @@ func TestRelayingKeysAllocatesNothing(t *testing.T) {
 		l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
 			Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
 			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{Limits: server.Limits{Tail: 4 << 10}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		list, deltas := make([]bellows.Key, 100), make([]float32, 200)
 		for i := range list {
 			list[i] = bellows.Key(i * i)
@@ -77,9 +76,7 @@ func TestAnsweringAllocatesNothing(t *testing.T) {
 	tables := []table.Schema{{Name: "w", Rows: 100, Width: 4, Partitions: 1, Consistency: table.Async}}
 	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables, Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{Limits: server.Limits{Unread: 1000}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out wire.Outbox
 	batch := make([]wire.Envelope, 1)
 	marks := 0

@@ -9,6 +9,7 @@ import (
 	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -110,9 +111,7 @@ func TestAFlushOfSeveralLanesIsNotDoneAtOne(t *testing.T) {
 	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
 		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, laneAt, server.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &script{t: t, lane: l}
 	m := &wire.Push{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, Pairs: []wire.Pair{ref(0, 0), ref(0, 1)}, Done: &wire.Done{}}
 	s.send(clients[0], "half of a flush, with its done", m)

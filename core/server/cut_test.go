@@ -11,6 +11,7 @@ import (
 	"bellows/core/checkpoint"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -54,9 +55,7 @@ func (s *script) takes(n bellows.CommitNumber, of wire.Pair) []float32 {
 	s.t.Helper()
 	var all []float32
 	for p := (&checkpoint.Piece{}); !p.Last; {
-		if err := s.lane.CutPiece(n, of.Ref, p); err != nil {
-			s.t.Fatal(err)
-		}
+		require.NoError(s.t, s.lane.CutPiece(n, of.Ref, p))
 		all = append(all, p.Values...)
 	}
 	return all
@@ -177,9 +176,7 @@ func TestCopiesOfACutAreBounded(t *testing.T) {
 		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt,
 		server.Options{Limits: server.Limits{Copies: 1 << 10}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &script{t: t, lane: l}
 	s.arm(1, "attempt 1, cut 0, t0/p0, unchanged 0: ")
 	s.cut(1)

@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/core/handoff"
 	"bellows/core/server"
+	"bellows/internal/require"
 	"bellows/link/wire"
 )
 
@@ -27,9 +28,7 @@ func newHalfMoved(t *testing.T) *halfMoved {
 	m := &halfMoved{t: t, ref: bellows.PartitionRef{Table: 1}}
 	for i, a := range ferryLanes {
 		l, err := server.NewLane(job, a, server.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		m.lanes[i] = l
 	}
 	owner := job.Route.Owner(m.ref)

@@ -10,6 +10,7 @@ import (
 	"bellows/core/liveness"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -88,9 +89,7 @@ func TestALaneThatHearsNobodyServesNoReads(t *testing.T) {
 	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables, Times: liveness.Times{Lease: 3000},
 		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out wire.Outbox
 	take := func(from wire.Address, m wire.Message) (said []string) {
 		l.Step([]wire.Envelope{{From: from, To: laneAt, Message: m}}, &out)

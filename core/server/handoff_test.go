@@ -11,6 +11,7 @@ import (
 	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -81,15 +82,11 @@ func newFerry(t *testing.T, seed uint64, limits server.Limits) *ferry {
 	f.route = job.Route
 	for i, a := range ferryLanes {
 		l, err := server.NewLane(job, a, server.Options{Limits: limits})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f.lanes[i] = l
 	}
 	l, err := server.NewLane(ferryJob(ferryLanes[:1]), ferryLanes[0], server.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.whole = l
 	return f
 }
@@ -208,9 +205,7 @@ func (f *ferry) prepared(m *wire.Prepared) {
 	f.flips++
 	c := f.route.MovePartition(m.Pair.Ref, h.To())
 	next, err := f.route.Next(c)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	require.NoError(f.t, err)
 	f.route = next
 	f.control(c)
 	for _, o := range f.open { // of its client the controller would refuse the done

@@ -9,6 +9,7 @@ import (
 	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -89,9 +90,7 @@ func TestMuchThatChangedComesInSeveralMessages(t *testing.T) {
 	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
 		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pull, push, deltas := wire.New[wire.Pull](), wire.New[wire.Push](), make([]float32, 3<<19)
 	pull.Incarnation = 1
 	push.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}

@@ -14,6 +14,7 @@ import (
 	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -44,9 +45,7 @@ func newScript(t *testing.T, heldMax int, more ...table.Schema) *script {
 	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
 		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{HeldBytesMax: heldMax})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &script{t: t, lane: l}
 }
 
@@ -195,14 +194,10 @@ func (s *script) check() {
 	s.t.Helper()
 	path := filepath.Join("testdata", strings.TrimPrefix(s.t.Name(), "Test")+".txt")
 	if *update {
-		if err := os.WriteFile(path, []byte(s.text.String()), 0o644); err != nil {
-			s.t.Fatal(err)
-		}
+		require.NoError(s.t, os.WriteFile(path, []byte(s.text.String()), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	if s.text.String() != string(want) {
 		s.t.Errorf("the lane's transcript differs from %s:\n%s", path, s.text.String())
 	}

@@ -7,6 +7,7 @@ import (
 	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/internal/require"
 	"bellows/link/wire"
 )
 
@@ -17,9 +18,7 @@ func leaver(t *testing.T, self wire.Address) (*script, *roads) {
 	r.next(r.AddLane(addedLane))
 	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: routeTables, Route: r.Route,
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, self, server.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.lane = l
 	return s, r
 }
@@ -122,9 +121,7 @@ func TestWhatIsNotSentAgainCountsAsDropped(t *testing.T) {
 	s, r := newScript(t, 0), firstRoads(routeTables)
 	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: routeTables, Route: r.Route, Incarnations: []uint32{0, 2, 2},
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{Limits: server.Limits{Ahead: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.lane = l
 	push := func(seq int, incarnation uint32, to wire.Pair) *wire.Push {
 		m := pushBy(1, clients[0], seq, to, wire.Subtree{}, 1)

@@ -8,6 +8,7 @@ import (
 	"bellows/core"
 	"bellows/core/server"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -109,9 +110,7 @@ func TestALaneThatBeginsKnowsWhoAndHow(t *testing.T) {
 	m := r.begin(17, 2, 1)
 	m.Begin.Staleness[0] = int32(table.Async)
 	s.send(controller, "begin behind record 17", m)
-	if err := s.lane.Load(ref(0, 0).Ref, &store.Image{Values: []float32{5, 6}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.lane.Load(ref(0, 0).Ref, &store.Image{Values: []float32{5, 6}}))
 	to := wire.Pair{Ref: ref(0, 0).Ref, Generation: 2}
 	at := s.text.Len()
 	s.send(addedClient, "pull t0/p0, and subscribe", pullBy(3, 1, to))
@@ -139,9 +138,7 @@ func limited(t *testing.T, limits server.Limits) (*script, *roads) {
 	s, r := newScript(t, 0), firstRoads(routeTables)
 	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: routeTables, Route: r.Route,
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, addedLane, server.Options{Limits: limits})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.lane = l
 	r.next(r.AddLane(addedLane))
 	s.send(controller, "begin behind record 17", r.begin(17, 2, 1))
@@ -152,9 +149,7 @@ func limited(t *testing.T, limits server.Limits) (*script, *roads) {
 // load brings the state of a partition of the free table, and a word that is about nothing, behind which what waited is looked at.
 func (s *script) load(p bellows.PartitionID) {
 	s.t.Helper()
-	if err := s.lane.Load(ref(1, p).Ref, &store.Image{Values: []float32{5, 6}}); err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, s.lane.Load(ref(1, p).Ref, &store.Image{Values: []float32{5, 6}}))
 	s.send(clients[1], "nothing in particular", &wire.Release{Pair: ref(0, 1)})
 }
 

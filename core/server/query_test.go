@@ -10,6 +10,7 @@ import (
 	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -75,9 +76,7 @@ func TestTheTailIsBounded(t *testing.T) {
 	var tables = []table.Schema{{Name: "free", Rows: 4, Width: 1, Consistency: table.Async}}
 	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables, Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, laneAt, server.Options{Limits: server.Limits{Tail: 4 << 10}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.lane = l
 	var room bellows.CommitNumber
 	for n := bellows.CommitNumber(1); n <= 400; n++ {
@@ -108,9 +107,7 @@ func TestALaneMayKeepNothing(t *testing.T) {
 	s := newScript(t, 0)
 	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Route: route.Spread(nil, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, laneAt, server.Options{Limits: server.Limits{Tail: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.lane = l
 	s.controls(0, 9, 0)
 	if h, got := s.holds(1, 1); h.Last != 9 || h.Tail != 10 || got != nil {
@@ -220,9 +217,7 @@ func TestANewProcessHasItsOwnCredit(t *testing.T) {
 	tables := []table.Schema{{Name: "free", Rows: 64, Width: 1, Consistency: table.Async, Partitions: 1}}
 	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables, Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, laneAt, server.Options{Limits: server.Limits{Unread: 80}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.lane = l
 	var marks []*wire.Mark
 	asks := func(incarnation uint32) (answers int) {

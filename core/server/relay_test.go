@@ -7,6 +7,7 @@ import (
 	"bellows/core"
 	"bellows/core/handoff"
 	"bellows/core/route"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -17,9 +18,7 @@ func TestWhoWasSentRowsIsForgotten(t *testing.T) {
 	at, client, controller := wire.LaneAt(0, 0), wire.ClientAt(1), wire.Address{Role: wire.Controller}
 	l, err := NewLane(core.Job{Controller: controller, Clients: []wire.Address{client}, Tables: tables, Route: route.Spread(tables, 1, []wire.Address{at}, []bellows.NodeID{1}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, at, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out wire.Outbox
 	step := func(from wire.Address, m wire.Message) {
 		l.Step([]wire.Envelope{{From: from, To: at, Message: m}}, &out)
@@ -53,18 +52,14 @@ func TestASubscriptionTakesNoMoreThanItIsSaidTo(t *testing.T) {
 	tables := []table.Schema{{Name: "rows", Rows: 6, Width: 3, Partitions: 1, Consistency: table.Async}, {Name: "keys", Sparse: true, Rows: 6, Width: 3, Partitions: 1, Consistency: table.Async}}
 	at, client := wire.LaneAt(0, 0), wire.ClientAt(1)
 	l, err := NewLane(core.Job{Clients: []wire.Address{client}, Tables: tables, Route: route.Spread(tables, 1, []wire.Address{at}, []bellows.NodeID{1})}, at, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, subscribe := range []func(p *partition, who subscriber) error{
 		func(p *partition, who subscriber) error { l.subscribe(p, who, nil); return nil },
 		func(p *partition, who subscriber) error { l.subscribe(p, who, []uint32{0, 2, 5}); return nil },
 		func(p *partition, who subscriber) error { return l.subscribeKeys(p, who, []bellows.Key{4, 9}) },
 	} {
 		p, who := l.owned[i/2], subscriber{client, uint32(i)}
-		if err := subscribe(p, who); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, subscribe(p, who))
 		changed := []uint32{0, 1, 2, 3, 4, 5}
 		if p.store.Keyed() {
 			if changed, err = p.store.Reserve([]bellows.Key{4, 9}, nil); err != nil {
@@ -87,9 +82,7 @@ func TestACopyThatIsGivenUpTakesNoMemory(t *testing.T) {
 	tables := []table.Schema{{Name: "rows", Rows: 6, Width: 3, Partitions: 1, Consistency: table.Async}}
 	from, at, client := wire.LaneAt(0, 0), wire.LaneAt(1, 0), wire.ClientAt(1)
 	l, err := NewLane(core.Job{Nodes: 2, Clients: []wire.Address{client}, Lanes: []wire.Address{from, at}, Tables: tables, Route: route.Spread(tables, 1, []wire.Address{from, at}, []bellows.NodeID{1})}, at, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := handoff.NewSource(&wire.Handoff{Term: 1, Number: 1, Pair: wire.Pair{Generation: 1}, Node: 1}, 1, handoff.Limits{Slab: 4, Window: 150, Behind: 1000})
 	var out wire.Outbox
 	l.Step([]wire.Envelope{{From: from, To: at, Message: s.Offer(0)}}, &out)

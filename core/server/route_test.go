@@ -10,6 +10,7 @@ import (
 	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -108,9 +109,7 @@ func beginner(t *testing.T) (*script, *roads) {
 	r := firstRoads(routeTables)
 	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: routeTables, Route: r.Route,
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, addedLane, server.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.lane = l
 	return s, r
 }
@@ -132,9 +131,7 @@ func TestALaneBeginsAtARecord(t *testing.T) {
 	}
 	s.note("node 1 gives it a partition, which waits for its state")
 	s.change(18, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
-	if err := s.lane.Load(ref(1, 0).Ref, &store.Image{Values: []float32{5, 6}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.lane.Load(ref(1, 0).Ref, &store.Image{Values: []float32{5, 6}}))
 	s.send(clients[1], "nothing in particular", &wire.Release{Pair: ref(1, 1)})
 	s.note("a flush that has a number is known, though its record came before the lane")
 	moved := wire.Pair{Ref: ref(1, 0).Ref, Generation: 2}

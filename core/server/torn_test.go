@@ -8,6 +8,7 @@ import (
 	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -22,9 +23,7 @@ func TestTornCopyHasWaitingDeltas(t *testing.T) {
 		m := &halfMoved{t: t}
 		for i, a := range ferryLanes {
 			l, err := server.NewLane(job, a, server.Options{Limits: server.Limits{Slab: 1, Window: 1}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			m.lanes[i] = l
 		}
 		m.moveTorn(job.Route.MovePartition(ref(0, 0).Ref, ferryLanes[1]), atOnce)

@@ -8,6 +8,7 @@ import (
 	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -153,9 +154,7 @@ func TestEachMarkIsItsOwn(t *testing.T) {
 		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt,
 		server.Options{Limits: server.Limits{Unread: 16}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out wire.Outbox
 	var under []*wire.Mark // way
 	answers := 0

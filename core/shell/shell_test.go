@@ -15,6 +15,7 @@ import (
 	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/shell"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 	"bellows/train"
@@ -84,9 +85,7 @@ func TestALaneThatBeginsLaterIsToldWhatTheOthersAre(t *testing.T) {
 
 	var at coord.Effects
 	lead, err := shell.NewLead(job(), coord.Options{Driver: &train.Clocks{Splits: 1, Count: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lead.Host(wire.LaneAt(0, 2), &at)
 	expect(t, said(&at.Outbox))
 	lead.TasksEnded(&at)
@@ -116,9 +115,7 @@ func TestTheEndOfNodeZeroIsPeaceForWhoKnowsThatTheJobIsOver(t *testing.T) {
 func TestTasksThatGoOnAreGivenUp(t *testing.T) {
 	unit := []bellows.Unit{{Split: 3}}
 	lead, err := shell.NewLead(job(), coord.Options{Driver: &train.Clocks{Splits: 1, Count: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	member := shell.NewMember(job(), 1)
 	var at coord.Effects
 	var fx members.Effects
@@ -162,9 +159,7 @@ func TestABreachIsALossAtOnce(t *testing.T) {
 		false: {nil, {"node 2 is gone: EOF"}},
 	} {
 		lead, err := shell.NewLead(job(), coord.Options{Driver: &train.Clocks{Splits: 1, Count: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var fx coord.Effects
 		lead.Start(&fx)
 		lead.Disconnected(2, "EOF", breach, &fx)
@@ -188,9 +183,7 @@ func leading(t *testing.T) (*shell.Lead, *coord.Effects, bellows.NodeID) {
 	j := job()
 	j.NodesMost = 9
 	l, err := shell.NewLead(j, coord.Options{Driver: idle{}, Fingerprint: bellows.Fingerprint{Data: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fx := &coord.Effects{}
 	l.Start(fx)
 	who, err := l.Invite(1, 2)
@@ -326,17 +319,13 @@ func TestAGuestThatCallsTheLostIsTurnedAway(t *testing.T) {
 	some.Route = route.Spread(some.Tables, 2, some.Lanes, []bellows.NodeID{1, 2, 3})
 	fx := &coord.Effects{}
 	l, err := shell.NewLead(some, coord.Options{Driver: &train.Clocks{Splits: 1, Count: 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l.Start(fx)
 	for n := range bellows.NodeID(3) {
 		l.Step(from(n+1, &wire.Ready{}), fx)
 	}
 	who, err := l.Invite(1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	calls(t, l)
 	l.Lost(1, "node 1 died", fx)
 	if len(fx.Buried) != 1 || len(l.Joins) != 1 || l.Joins[0].Node != who.Node || l.Joins[0].Err == nil || !strings.Contains(l.Joins[0].Err.Error(), "node 1, which it is to call, is lost") {
@@ -357,17 +346,13 @@ func TestAGuestIsToldWhomNotToCall(t *testing.T) {
 		t.Fatalf("%+v; the turn is %+v: %v", who, c, err)
 	}
 	l.Uninvite(who.Node, fmt.Errorf("nobody wants it"))
-	if err := l.Remove(n, fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Remove(n, fx))
 	who, err = l.Invite(1, 0)
 	if c := calls(t, l); err != nil || c.Newcomer != who || !slices.Equal(c.Gone, []bellows.NodeID{n, n + 1}) {
 		t.Fatalf("%+v; the turn is %+v: %v", who, c, err)
 	}
 	second, err := l.Invite(1, 0) // its turn comes when that of the other is over, and the job is before
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l.Joins = nil
 	fx.Outcome = &coord.Outcome{}
 	l.Tick(250, nil, false, nil, fx)
@@ -447,17 +432,13 @@ func TestAGuestThatHasNotCalledAllIsTurnedAway(t *testing.T) {
 	begins(before, fx)
 	before.Uninvite(n, fmt.Errorf("nobody wants it"))
 	before.Joins = nil
-	if err := before.Remove(2, fx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, before.Remove(2, fx))
 	who, err := before.Invite(1, 0)
 	if c := calls(t, before); err != nil || !slices.Contains(c.Gone, 2) {
 		t.Fatalf("%+v; the turn is %+v: %v", who, c, err)
 	}
 	next, err := before.Invite(1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, fx := follows(t, before)
 	if !l.Begun() || len(l.Joins) != 1 || l.Joins[0].Newcomer != who || l.Joins[0].Err == nil || !strings.Contains(l.Joins[0].Err.Error(), "it has not called node 2") {
 		t.Errorf("begun: %v; of the guest it tells %+v", l.Begun(), l.Joins)
@@ -473,9 +454,7 @@ func follows(t *testing.T, before *shell.Lead) (*shell.Lead, *coord.Effects) {
 	j := job()
 	j.NodesMost = 9
 	l, err := shell.RecoverLead(before, j, coord.Options{Term: 2, Driver: idle{}, Fingerprint: bellows.Fingerprint{Data: 1}}, coord.Saved{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fx := &coord.Effects{}
 	l.Start(fx)
 	begins(l, fx)

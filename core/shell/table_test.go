@@ -9,6 +9,7 @@ import (
 
 	"bellows/core/liveness"
 	"bellows/core/shell"
+	"bellows/internal/require"
 )
 
 // timesPage has the table of times.
@@ -20,9 +21,7 @@ var timeRow = regexp.MustCompile("(?m)^\\| `([A-Z][a-z]+)` \\| ([^|]+) \\| ")
 func TestTheTableOfTimesIsThatOfTheCode(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(timesPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	told := map[string]string{}
 	for _, row := range timeRow.FindAllStringSubmatch(string(text), -1) {
 		told[row[1]] = row[2]

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/table"
 )
 
@@ -55,9 +56,7 @@ func TestCopiedRowsAreTheSame(t *testing.T) {
 		}
 		for _, first := range []int{4, 0, 2} {
 			_, values := pieceOf(from, first, first+2)
-			if err := to.Put(first, nil, values); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, to.Put(first, nil, values))
 		}
 		if got := same(from, to); got != "" {
 			t.Errorf("rule %q: a copy has %s", r.Name, got)
@@ -74,9 +73,7 @@ func TestCopiedRowsAreTheSame(t *testing.T) {
 		}
 		for first := 0; first < from.Numbers(); first += 3 {
 			keys, values := pieceOf(from, first, min(first+3, from.Numbers()))
-			if err := to.Put(first, keys, values); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, to.Put(first, keys, values))
 		}
 		if got := same(from, to); got != "" {
 			t.Errorf("rule %q: a sparse copy has %s", r.Name, got)
@@ -117,13 +114,9 @@ func TestASumSeesEachRow(t *testing.T) {
 func TestALargeSumLooksAtEnough(t *testing.T) {
 	s := &table.Schema{Name: "w", Rows: 1 << 16, Width: 64, Partitions: 1}
 	a, err := store.New(s, s.Cut(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := store.New(s, s.Cut(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if a.Sum() != b.Sum() {
 		t.Error("the same state has two sums")
 	}
@@ -161,9 +154,7 @@ func TestAnImageIsCopiedByRows(t *testing.T) {
 				}
 				values := make([]float32, n*beside)
 				p.CopyImage(im, first, n, keys, values)
-				if err := p.PutImage(&to, first, n, keys, values); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, p.PutImage(&to, first, n, keys, values))
 			}
 			if fmt.Sprint(to) != fmt.Sprint(*im) || (to.Keys == nil) != (im.Keys == nil) {
 				t.Errorf("an image comes as %v, and was %v", to, *im)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/table"
 )
 
@@ -15,9 +16,7 @@ func TestSlabsAreOfOneSizeWhateverTheWidth(t *testing.T) {
 	for _, width := range []int{1, 2, 3, slabValues / 2, slabValues - 1, slabValues, slabValues + 1, 3 * slabValues} {
 		s := &table.Schema{Name: "words", Sparse: true, Rows: 10_000, Width: width, Partitions: 1}
 		p, err := New(s, s.Cut(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		rows := 1 << p.sparse.shift
 		if rows > 1 && rows*width > slabValues || 2*rows*width <= slabValues {
 			t.Errorf("width %d: a slab has %d rows", width, rows)
@@ -42,9 +41,7 @@ func TestIndexesKeepTheirSeed(t *testing.T) {
 	t.Parallel()
 	s := &table.Schema{Name: "words", Sparse: true, Rows: 10, Width: 1, Partitions: 1}
 	p, err := New(s, s.Cut(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	seeded := func(when string) {
 		if got := reflect.ValueOf(p.sparse.index).FieldByName("seed").Uint(); got != 77 {
 			t.Errorf("%s the index has seed %d", when, got)
@@ -52,8 +49,6 @@ func TestIndexesKeepTheirSeed(t *testing.T) {
 	}
 	p.SeedKeys(77)
 	seeded("at first")
-	if err := p.Load(&Image{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Load(&Image{}))
 	seeded("after a load")
 }

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/table"
 )
 
@@ -18,9 +19,7 @@ func TestASnapshotStaysAsItWas(t *testing.T) {
 		r, rng := rules[i%len(rules)], rand.New(rand.NewPCG(uint64(i), 5))
 		s := &table.Schema{Name: "w", Rows: 1 << 15, Width: 2, Partitions: 1, Rule: r, Sparse: i/len(rules)%2 == 0}
 		p, err := store.New(s, s.Cut(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		write := func(snap *store.Snapshot) {
 			var rows []uint32
 			n := 1 + rng.IntN(30)

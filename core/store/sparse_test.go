@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/table"
 )
 
@@ -17,9 +18,7 @@ func sparse(t testing.TB, r table.Rule, rows int) *store.Partition {
 	s := &table.Schema{Name: "words", Sparse: true, Rows: rows, Width: 3, Rule: r, Partitions: 1,
 		Init: table.Init{Kind: table.Uniform, Seed: 1, Low: 0, High: 1}}
 	p, err := store.New(s, s.Cut(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -27,9 +26,7 @@ func sparse(t testing.TB, r table.Rule, rows int) *store.Partition {
 func update(t testing.TB, p *store.Partition, list []bellows.Key, deltas []float32) {
 	t.Helper()
 	rows, err := p.Reserve(list, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p.Apply(rows, deltas)
 }
 
@@ -45,9 +42,7 @@ func TestSparseAgainstDense(t *testing.T) {
 		}
 		d := &table.Schema{Name: "words", Rows: count, Width: 3, Rule: r, Partitions: 1}
 		dense, err := store.New(d, d.Cut(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p := sparse(t, r, count)
 		copy(dense.Values(), p.ReadKeys(list, nil))
 		for range 30 {
@@ -149,9 +144,7 @@ func TestASparseImageBringsBackRowsAndSlots(t *testing.T) {
 		step(p)
 		q := sparse(t, r, 50)
 		update(t, q, []bellows.Key{99}, []float32{1, 1, 1})
-		if err := q.Load(&im); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, q.Load(&im))
 		step(q)
 		list = append(list, 99)
 		if got, want := q.ReadKeys(list, nil), p.ReadKeys(list, nil); !slices.Equal(got, want) {
@@ -230,9 +223,7 @@ func TestKeysOfAnotherPartitionAreRefused(t *testing.T) {
 	s := &table.Schema{Name: "words", Sparse: true, Rows: 100, Width: 1, Partitions: 3}
 	for n := range bellows.PartitionID(3) {
 		from, err := store.New(s, s.Cut(), n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		from.SeedKeys(7)
 		k := bellows.Key(0)
 		for s.Cut().FindKey(k) != n {
@@ -243,9 +234,7 @@ func TestKeysOfAnotherPartitionAreRefused(t *testing.T) {
 		from.Save(&im)
 		for at := range bellows.PartitionID(3) {
 			p, err := store.New(s, s.Cut(), at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			switch err := p.Load(&im); {
 			case at == n && (err != nil || p.ReadKeys([]bellows.Key{k}, nil)[0] != 5):
 				t.Errorf("partition %d does not take its own image: %v", n, err)

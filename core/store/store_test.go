@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/table"
 )
 
@@ -14,9 +15,7 @@ func partition(t *testing.T, r table.Rule) *store.Partition {
 	s := &table.Schema{Name: "w", Rows: 10, Width: 2, Rule: r, Bounds: []bellows.RowID{0, 4, 10},
 		Init: table.Init{Kind: table.Uniform, Seed: 1, Low: 0, High: 1}}
 	p, err := store.New(s, s.Cut(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -81,9 +80,7 @@ func TestImageBringsBackValuesAndSlots(t *testing.T) {
 		want := slices.Clone(p.Values())
 
 		q := partition(t, r)
-		if err := q.Load(&im); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, q.Load(&im))
 		step(q) // needs the slots to come out the same
 		if !slices.Equal(q.Values(), want) {
 			t.Errorf("rule %q: restored and stepped: %v, want %v", r.Name, q.Values(), want)
@@ -100,9 +97,7 @@ func TestASlabIsAdopted(t *testing.T) {
 	for rows := range 3 {
 		s := &table.Schema{Name: "w", Rows: rows + 1, Width: 1, Partitions: 1}
 		p, err := store.New(s, s.Cut(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := []float32{7, 8, 9}[:rows+1]
 		p.Adopt(want)
 		if !slices.Equal(p.Values(), want) {

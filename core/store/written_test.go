@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/table"
 )
 
@@ -45,9 +46,7 @@ func TestAStoreCountsWhatItWrites(t *testing.T) {
 
 	want = store.Written{}
 	rows, err := keyed.Reserve([]bellows.Key{70, 7}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	wrote(keyed, "a reservation", 0, 0)
 	deltas := []float32{1, 2, 3, 4, 5, 6}
 	keyed.ApplySummed(rows, deltas)
@@ -56,9 +55,7 @@ func TestAStoreCountsWhatItWrites(t *testing.T) {
 	wrote(keyed, "one key", 1, 0)
 	var im store.Image
 	keyed.Save(&im)
-	if err := keyed.Load(&im); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, keyed.Load(&im))
 	wrote(keyed, "an image", 0, 0)
 }
 
@@ -67,9 +64,7 @@ func TestEmptyPartitionsAreStores(t *testing.T) {
 	t.Parallel()
 	s := &table.Schema{Name: "w", Rows: 2, Width: 2, Bounds: []bellows.RowID{0, 2, 2}}
 	p, err := store.New(s, s.Cut(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var im store.Image
 	p.Adopt(nil)
 	p.Save(&im)

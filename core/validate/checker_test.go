@@ -11,6 +11,7 @@ import (
 	"bellows/core/pending"
 	"bellows/core/route"
 	"bellows/core/validate"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 	"bellows/vec"
@@ -371,13 +372,9 @@ func TestMessages(t *testing.T) {
 func header(t testing.TB, c attempt) wire.Header {
 	t.Helper()
 	var b wire.Batch
-	if err := b.Add(wire.Envelope{From: c.from, To: c.to, Message: c.message}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(wire.Envelope{From: c.from, To: c.to, Message: c.message}))
 	h, err := wire.ParseHeader(b.Buffers()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h
 }
 
@@ -521,17 +518,11 @@ func sent(t testing.TB, e wire.Envelope) (wire.Header, wire.Envelope) {
 	t.Helper()
 	var b wire.Batch
 	b.Narrow([]vec.Format{vec.Float16, vec.Float16, vec.Float16})
-	if err := b.Add(e); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(e))
 	frame := slices.Concat(b.Buffers()...)
 	h, err := wire.ParseHeader(frame[:wire.HeaderSize])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	arrived, err := wire.Decode(h, frame[wire.HeaderSize:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h, arrived
 }

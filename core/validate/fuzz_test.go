@@ -15,6 +15,7 @@ import (
 	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/validate"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -101,9 +102,7 @@ func newTalk(t testing.TB, changes []edit) *talk {
 	k := &talk{edits: changes, at: map[*client.Task]int{}, clientFX: make([]client.Effects, 2)}
 	for n := range clientAt {
 		l, err := server.NewLane(core.Job{Controller: controller, Clients: clientAt, Tables: talkTables, Route: r, Items: talkItems}, laneAt[n], server.Options{HeldBytesMax: 64})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		k.lanes = append(k.lanes, l)
 		k.clients = append(k.clients, client.New(core.Job{Controller: controller, Tables: talkTables, Route: r}, clientAt[n], client.Options{}))
 		k.checkers = append(k.checkers, validate.New(core.Job{Nodes: 2, Clients: clientAt, Tables: talkTables, Route: r, Items: talkItems}, bellows.NodeID(n)))

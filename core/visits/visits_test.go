@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 )
 
 // job is a job by chance: splits whose epochs are one pass or two, in turn or rotated, with clocks that visit nothing.
@@ -104,13 +105,9 @@ func batches(r *rand.Rand, splits int, list []bellows.Unit) (all []Batch) {
 func (j *job) prove(t *testing.T, r *rand.Rand, list []bellows.Unit, epochs int) (*Proof, error) {
 	t.Helper()
 	say, err := State(j.splits, j.opens, j.clocks, j.items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p, err := NewProof(say)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, b := range batches(r, j.splits, list) {
 		if err := p.Take(b); err != nil {
 			return p, err
@@ -263,13 +260,9 @@ func TestAProofGoesOnWhereTheJobDid(t *testing.T) {
 		j := newJob(r)
 		list := j.units(r, 3)
 		say, err := State(j.splits, j.opens, j.clocks, j.items)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p, err := NewProof(say)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		take := func(p *Proof, list []bellows.Unit) error {
 			for _, b := range batches(r, j.splits, list) {
 				if err := p.Take(b); err != nil {
@@ -298,9 +291,7 @@ func TestAProofGoesOnWhereTheJobDid(t *testing.T) {
 		if stop == 0 {
 			complete = slices.Repeat([]bellows.Clock{bellows.NoClock}, j.splits)
 		}
-		if err := take(p, list[:stop]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, take(p, list[:stop]))
 		p.Stop()
 		void := 0
 		if r.IntN(2) == 0 { // it goes on, and is lost
@@ -308,9 +299,7 @@ func TestAProofGoesOnWhereTheJobDid(t *testing.T) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			void = r.IntN(len(list) - stop)
-			if err := take(p, list[stop:stop+void]); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, take(p, list[stop:stop+void]))
 		}
 		if wrong := slices.Clone(complete); len(list)-stop-void > 0 {
 			wrong[0] += 1 + bellows.Clock(len(list))
@@ -383,9 +372,7 @@ func TestRecordsFollowEachOther(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 5))
 	j := &job{splits: 1, clocks: 2, cuts: [][]int{{0, 0}}, turn: []int{0}, openers: []int{0}}
 	say, err := State(1, 0, 2, j.items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all []Batch
 	g := NewGatherer(1)
 	for i, u := range j.units(r, 2) {
@@ -433,9 +420,7 @@ func TestAProofKnowsWhereTheJobIs(t *testing.T) {
 	t.Parallel()
 	begin := func() *Proof {
 		p, err := NewProof(&Statement{Splits: 1, Clocks: 2, Epoch: []Passage{{0, 0, 1, bellows.Range{End: 4}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return p
 	}
 	p := begin()
@@ -445,9 +430,7 @@ func TestAProofKnowsWhereTheJobIs(t *testing.T) {
 	if err := p.Over(1); err == nil {
 		t.Error("the first is over")
 	}
-	if err := p.Take(Batch{First: 1, Last: 1, List: []Passage{{0, 0, 0, bellows.Range{End: 3}}}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Take(Batch{First: 1, Last: 1, List: []Passage{{0, 0, 0, bellows.Range{End: 3}}}}))
 	if err := p.Over(0); err == nil {
 		t.Error("it is between two epochs")
 	}

@@ -14,6 +14,7 @@ import (
 	"bellows"
 	"bellows/core/join"
 	"bellows/core/liveness"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/transport/door"
 	"bellows/link/transport/mem"
@@ -32,13 +33,9 @@ var places = []string{"zero", "one", "two"}
 func guest(t *testing.T, network *mem.Network, n bellows.NodeID, token byte) (transport.Transport, transport.Listener) {
 	t.Helper()
 	tr, err := network.Join(transport.Config{Self: transport.Hello{Node: n, Token: transport.Token{token}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, err := tr.Listen(places[n])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return tr, l
 }
 
@@ -158,13 +155,9 @@ func TestWhatNoWaitMendsEndsAtOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			network := mem.New()
 			other, err := network.Join(transport.Config{Self: transport.Hello{Node: c.node, Token: transport.Token{c.token}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			there, err := other.Listen(places[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer there.Close()
 			go there.Accept(t.Context())
 			tr, l := guest(t, network, 1, 1)
@@ -177,9 +170,7 @@ func TestWhatNoWaitMendsEndsAtOnce(t *testing.T) {
 		})
 	}
 	tr, err := sock.New(transport.Config{Self: transport.Hello{Node: 1, Token: transport.Token{1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, address := range []string{"nonsense", "tcp:127.0.0.1"} {
 		_, err = Connect(t.Context(), tr, nil, three(1), []string{address, "", ""}, liveness.Times{}, func(s string) { t.Error(s) })
 		if err == nil || !strings.Contains(err.Error(), address[4:]) {
@@ -255,9 +246,7 @@ func TestConnectTurnsAwayAnotherNumberOfConnections(t *testing.T) {
 		}
 	}
 	l, err := ends[0].Listen("here")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -290,13 +279,9 @@ func TestConnectNamesWhoIsMissing(t *testing.T) {
 	t.Parallel()
 	network := mem.New()
 	tr, err := network.Join(transport.Config{Self: transport.Hello{Token: transport.Token{1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, err := tr.Listen("here")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()

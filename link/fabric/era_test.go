@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/wire"
 )
@@ -15,9 +16,7 @@ import (
 func (c *scriptConn) saysIn(t *testing.T, era bellows.Era, m wire.Message) {
 	t.Helper()
 	var b wire.Batch
-	if err := b.Add(wire.Envelope{From: wire.ClientAt(1), To: wire.ControllerAt(), Era: era, Message: m}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(wire.Envelope{From: wire.ClientAt(1), To: wire.ControllerAt(), Era: era, Message: m}))
 	c.frames <- slices.Concat(b.Buffers()...)
 }
 
@@ -71,9 +70,7 @@ func TestFramesOfAnotherEraAreNothing(t *testing.T) {
 		defer conn.mu.Unlock()
 		for stream := conn.stream; len(stream) > 0; kinds++ {
 			h, err := wire.ParseHeader(stream)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if h.Era != 2 {
 				t.Errorf("%v leaves as of era %d", h, h.Era)
 			}
@@ -100,9 +97,7 @@ func TestAnotherProcessIsToldOfOnce(t *testing.T) {
 		if err == nil {
 			err = m.takeBelow(p, h, all[wire.HeaderSize:])
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	for turn, want := range []int{0, 1, 2} {
 		for number, p := range pair.peers {

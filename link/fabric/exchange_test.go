@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
 	"bellows/link/transport/sock"
@@ -65,9 +66,7 @@ func TestAnExchangeKeepsOrderAndLosesNothing(t *testing.T) {
 func privateFolder(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.Chmod(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(folder, 0o700))
 	return folder
 }
 
@@ -82,9 +81,7 @@ func joined(t *testing.T, open func(transport.Config) (transport.Transport, erro
 		}
 	}
 	l, err := ends[0].Listen(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	dialled := make(chan error)
 	go func() {
@@ -93,9 +90,7 @@ func joined(t *testing.T, open func(transport.Config) (transport.Transport, erro
 		dialled <- err
 	}()
 	far, err = l.Accept(t.Context())
-	if err := errors.Join(err, <-dialled); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, <-dialled))
 	return near, far
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"bellows"
 	"bellows/core/liveness"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
 	"bellows/link/wire"
@@ -54,9 +55,7 @@ func TestASecondCallIsTurnedAway(t *testing.T) {
 			}
 		}
 		l, err := ends[0].Listen("here")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer l.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -79,9 +78,7 @@ func TestASecondCallIsTurnedAway(t *testing.T) {
 			}
 		}()
 		conns, err := Connect(ctx, ends[0], l, three(0), []string{"here", "", ""}, liveness.Times{}, func(string) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		synctest.Wait()
 		if len(read) != 1 || !errors.Is(<-read, io.EOF) {
 			t.Errorf("one of two is ended, and of %d that is known", len(read))

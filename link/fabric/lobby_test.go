@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/core/join"
 	"bellows/core/liveness"
+	"bellows/internal/require"
 	"bellows/link/session"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
@@ -39,20 +40,14 @@ func (s *street) move(t *testing.T, gone ...bellows.NodeID) *house {
 	t.Helper()
 	h := &house{self: bellows.NodeID(len(s.addresses)), came: make(chan wire.Envelope, 1<<10), lost: make(chan Loss, 8), met: make(chan struct{}, 8)}
 	tr, err := s.open(transport.Config{Self: transport.Hello{Node: h.self, Token: transport.Token{1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, err := tr.Listen(s.place(h.self))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	s.addresses = append(s.addresses, l.Address())
 	c := join.Cluster{Self: h.self, Nodes: int(h.self) + 1, Connections: s.connections, Gone: gone}
 	conns, err := Connect(t.Context(), tr, l, c, s.addresses, liveness.Times{}, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := NewMesh(conns)
 	h.exchange = exchange{NewBus(h.self, 0, m), m}
 	h.Add(wire.ClientAt(h.self), h.take)

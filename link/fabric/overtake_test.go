@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellows/core/tally"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/wire"
 )
@@ -75,9 +76,7 @@ func TestWhatOthersSayOvertakesALongMessage(t *testing.T) {
 	var got []string
 	for stream := conn.stream; len(stream) > 0; {
 		h, err := wire.ParseHeader(stream)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got = append(got, h.String())
 		stream = stream[wire.HeaderSize+int(h.Length):]
 	}

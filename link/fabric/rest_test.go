@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/wire"
 )
@@ -56,9 +57,7 @@ func (c *scriptConn) says(t *testing.T, m wire.Message) {
 func frame(t testing.TB, from, to wire.Address, m wire.Message) []byte {
 	t.Helper()
 	var b wire.Batch
-	if err := b.Add(wire.Envelope{From: from, To: to, Message: m}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(wire.Envelope{From: from, To: to, Message: m}))
 	return slices.Concat(b.Buffers()...)
 }
 
@@ -69,9 +68,7 @@ func (c *scriptConn) kinds(t *testing.T) (list []uint8) {
 	defer c.mu.Unlock()
 	for b := c.stream; len(b) > 0; {
 		h, err := wire.ParseHeader(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		list = append(list, h.Kind)
 		b = b[wire.HeaderSize+int(h.Length):]
 	}

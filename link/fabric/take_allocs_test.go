@@ -2,7 +2,11 @@
 
 package fabric
 
-import "testing"
+import (
+	"testing"
+
+	"bellows/internal/require"
+)
 
 // TestTakingAFrameAllocatesNothing holds the way of a frame from its payload to its actor, checker included. (The race
 // detector makes pools forget at random.)
@@ -10,9 +14,7 @@ func TestTakingAFrameAllocatesNothing(t *testing.T) {
 	k := newIntake(t)
 	h, frame := pushOf(t, 100)
 	if n := testing.AllocsPerRun(100, func() {
-		if err := k.take(h, frame, true); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, k.take(h, frame, true))
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -8,6 +8,7 @@ import (
 	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/validate"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -45,9 +46,7 @@ func pushOf(t testing.TB, rows int) (wire.Header, []byte) {
 	m.Chunks = append(m.Chunks, c)
 	all := frame(t, wire.ClientAt(1), wire.LaneAt(0, 0), m)
 	h, err := wire.ParseHeader(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h, all[wire.HeaderSize:]
 }
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bellows/internal/require"
 )
 
 // clock is the time of a test.
@@ -25,18 +27,14 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 func authority(t *testing.T, c *clock) *Authority {
 	t.Helper()
 	a, err := newAuthority("a test", c.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
 func member(t *testing.T, a *Authority, role Role, id string) *Identity {
 	t.Helper()
 	i, err := a.Member(Name{role, id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return i
 }
 
@@ -96,9 +94,7 @@ func TestWhoDoesNotBelongIsNamed(t *testing.T) {
 	server := member(t, a, Manager, "manager")
 	late := member(t, a, Agent, "late")
 	c.at = noon.Add(25 * time.Hour)
-	if err := a.Certify(server, server.Name()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Certify(server, server.Name()))
 	fresh, early := member(t, a, Agent, "fresh"), member(t, a, Agent, "early")
 	late.by.Store(nil)
 	other := member(t, b, Agent, "fresh")
@@ -154,9 +150,7 @@ func TestATokenTrustsOneAuthority(t *testing.T) {
 	c := &clock{noon}
 	a, b := authority(t, c), authority(t, c)
 	token, err := a.NewToken()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	manager := member(t, a, Manager, "manager")
 	if _, _, serverErr, clientErr := shake(t, manager.Server(), pinned(token, c.now)); serverErr != nil || clientErr != nil {
 		t.Fatal(serverErr, clientErr)
@@ -214,9 +208,7 @@ func TestCertificatesAreRenewedInTime(t *testing.T) {
 	if err == nil {
 		err = agent.Hold(renewed, a.Certificate())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, _, _, _ = shake(t, manager.Server(), agent.Client(Is(Manager)))
 	if who, err := manager.Peer(s); err != nil || who != agent.Name() {
 		t.Errorf("the new one: %v, %v", who, err)
@@ -231,9 +223,7 @@ func TestOnlyItsOwnIsHeld(t *testing.T) {
 	i, other := member(t, a, Agent, "node-1"), member(t, a, Agent, "node-2")
 	was := i.inUse.Load()
 	own, err := a.Issue(i.Public(), Name{Agent, "node-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, is := range map[string]struct {
 		certificate, authority []byte
 		want                   string
@@ -256,9 +246,7 @@ func TestOnlyItsOwnIsHeld(t *testing.T) {
 		t.Error("31 bytes are certified")
 	}
 	fresh, err := NewIdentity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := json.Marshal(fresh); err == nil || !fresh.Due().IsZero() || fresh.Name() != (Name{}) {
 		t.Errorf("one without a certificate: %v", err)
 	}
@@ -298,18 +286,12 @@ func TestNamesAreReadFromCertificates(t *testing.T) {
 func TestAnIdentityPasses(t *testing.T) {
 	t.Parallel()
 	a, err := NewAuthority("a test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	i := member(t, a, Controller, "job-7")
 	text, err := json.Marshal(struct{ Identity *Identity }{i})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got struct{ Identity *Identity }
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &got))
 	if got.Identity.Name() != i.Name() || !reflect.DeepEqual(got.Identity.Public(), i.Public()) || !got.Identity.Due().Equal(i.Due()) {
 		t.Errorf("it is %v", got.Identity.Name())
 	}
@@ -324,17 +306,13 @@ func TestAnIdentityPasses(t *testing.T) {
 func TestAnAuthorityIsInherited(t *testing.T) {
 	t.Parallel()
 	a, err := NewAuthority("a job")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := json.Marshal(a)
 	heir := &Authority{}
 	if err == nil {
 		err = json.Unmarshal(text, heir)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	before, after := member(t, a, Node, "1"), member(t, heir, Node, "2")
 	s, c, _, _ := shake(t, before.Server(), after.Client(Is(Node)))
 	if who, err := before.Peer(s); err != nil || who.ID != "2" {
@@ -344,9 +322,7 @@ func TestAnAuthorityIsInherited(t *testing.T) {
 		t.Errorf("the heir's sees %v, %v", who, err)
 	}
 	other, err := NewAuthority("another")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for what, bad := range map[string]inherited{
 		"a short key":              {a.key.Seed()[1:], a.cert.Raw},
 		"no certificate":           {a.key.Seed(), []byte{1}},
@@ -354,9 +330,7 @@ func TestAnAuthorityIsInherited(t *testing.T) {
 		"one that is no authority": {before.key.Seed(), before.inUse.Load().own.Certificate[0]},
 	} {
 		text, err := json.Marshal(bad)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if json.Unmarshal(text, &Authority{}) == nil {
 			t.Errorf("%s is taken", what)
 		}

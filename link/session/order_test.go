@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/session"
 	"bellows/link/wire"
 )
@@ -189,9 +190,7 @@ func TestTwoActorsKeepTheirOrder(t *testing.T) {
 		}
 		marks := map[*wire.Mark]int{}
 		count := func(back []wire.Envelope, err error) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, m := range back {
 				mark, is := m.Message.(*wire.Mark)
 				if !is {
@@ -292,9 +291,7 @@ func TestNoMessageInPartsIsShort(t *testing.T) {
 		for _, m := range []wire.Message{push, rows, pull, piece, &wire.Granted{Values: list()}, &wire.Slab{Values: list()}} {
 			var b wire.Batch
 			_, data, err := b.Payload(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n := 0
 			for _, d := range data {
 				n += len(d)

@@ -9,6 +9,7 @@ import (
 	"weak"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/session"
 	"bellows/link/wire"
 )
@@ -66,9 +67,7 @@ func (s *side) take(t *testing.T, e wire.Envelope) {
 			t.Fatalf("message %d of stream %d came as number %d", m.Commit, stream, s.got[stream])
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, e := range back {
 		if _, mark := e.Message.(*wire.Mark); mark {
 			s.returned++

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 )
 
 // ends is what one side hears, and a record of what it says.
@@ -21,9 +22,7 @@ type ends struct {
 func config(t *testing.T, node bellows.NodeID) Config {
 	t.Helper()
 	c, err := Config{Self: Hello{Token: Token{1}, Node: node}}.WithDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"bellows/internal/require"
 	"bellows/link/wire"
 )
 
@@ -22,9 +23,7 @@ func frame(t testing.TB, n int) []byte {
 		values[i] = float32(i + n)
 	}
 	var b wire.Batch
-	if err := b.Add(wire.Envelope{Message: &wire.Rows{Parts: []wire.RowsPart{{Values: values}}}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(wire.Envelope{Message: &wire.Rows{Parts: []wire.RowsPart{{Values: values}}}}))
 	return slices.Concat(b.Buffers()...)
 }
 

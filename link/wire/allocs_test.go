@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/vec"
 )
 
@@ -92,9 +93,7 @@ func (c steady) check(t *testing.T) {
 	stream := make([]byte, 0, 64<<10)
 	if n := testing.AllocsPerRun(100, func() {
 		m := c.make()
-		if err := b.Add(Envelope{Message: m}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Add(Envelope{Message: m}))
 		stream = stream[:0]
 		for turn := b.Next(); len(turn) > 0; turn = b.Next() {
 			for _, p := range turn {
@@ -106,15 +105,11 @@ func (c steady) check(t *testing.T) {
 			Free(push)
 		}
 		h, err := ParseHeader(stream)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		payload := h.Payload()
 		copy(payload, stream[HeaderSize:])
 		e, err := j.Decode(h, payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		Free(e.Message)
 	}); n != 0 {
 		t.Errorf("%s: %v allocations", c.name, n)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"bellows/core/tally"
+	"bellows/internal/require"
 )
 
 // TestEveryKindHasAClass: raw frames are most of the bytes, and none of them is control.
@@ -25,14 +26,10 @@ func TestBatchesCountTheirFrames(t *testing.T) {
 		var want tally.Traffic
 		for _, m := range newSampler(3).messages() {
 			before := b.Len()
-			if err := b.Add(Envelope{Message: m}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Add(Envelope{Message: m}))
 			f := frame(t, Envelope{Message: m})
 			h, err := ParseHeader(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want.Count(h.Class(), b.Len()-before)
 		}
 		if err := b.Add(Envelope{Message: nil}); err == nil {

@@ -14,6 +14,7 @@ import (
 
 	"bellows"
 	"bellows/core/pending"
+	"bellows/internal/require"
 	"bellows/link/wire/internal/fields"
 	"bellows/link/wire/internal/memory"
 	"bellows/link/wire/internal/raw"
@@ -32,9 +33,7 @@ func TestRoundTrip(t *testing.T) {
 		for _, m := range s.messages() {
 			e := Envelope{Era: bellows.Era(s.Uint32() >> 16), From: s.address(), To: s.address(), Message: m}
 			sent = append(sent, e)
-			if err := b.Add(e); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Add(e))
 		}
 		stream := joined(t, &b)
 		for _, want := range sent {
@@ -62,9 +61,7 @@ func TestKindsAreSampled(t *testing.T) {
 	seen := map[uint8]bool{}
 	for _, m := range newSampler(1).messages() {
 		h, err := ParseHeader(frame(t, Envelope{Message: m}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		seen[h.Kind] = true
 	}
 	for k := range kinds {
@@ -103,9 +100,7 @@ func TestTruncation(t *testing.T) {
 		for _, m := range newSampler(seed).messages() {
 			f := frame(t, Envelope{Message: m})
 			h, err := ParseHeader(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for n := range min(len(f)-HeaderSize, 3000) {
 				e, err := Decode(sealed(h, f[HeaderSize:HeaderSize+n]), alignedCopy(f[HeaderSize:HeaderSize+n]))
 				if err == nil && h.Kind < firstControl && h.Kind != kindRefused {
@@ -202,9 +197,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		f := frame(t, Envelope{Message: c.m})
 		h, err := ParseHeader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p := f[HeaderSize:]
 		if c.mend != nil {
 			p = c.mend(p)
@@ -259,9 +252,7 @@ func TestViews(t *testing.T) {
 	t.Parallel()
 	values := make([]float32, borrowMin/4)
 	var b Batch
-	if err := b.Add(Envelope{Message: &Push{Chunks: []Chunk{{Values: values}, {Values: values[:3]}}}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(Envelope{Message: &Push{Chunks: []Chunk{{Values: values}, {Values: values[:3]}}}}))
 	list := b.Buffers()
 	if memory.Swapped {
 		if len(list) != 1 {
@@ -272,14 +263,10 @@ func TestViews(t *testing.T) {
 	}
 	stream := joined(t, &b)
 	h, err := ParseHeader(stream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	payload := alignedCopy(stream[HeaderSize:])
 	e, err := Decode(h, payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := e.Message.(*Push).Chunks[0].Values
 	got[0] = 5
 	if !bytes.Contains(payload, memory.Bytes([]float32{5})) {
@@ -326,9 +313,7 @@ func TestBatchErrors(t *testing.T) {
 	var b Batch
 	b.Shorten(0, 1<<20)
 	long := make([]float32, slabMax/4)
-	if err := b.Add(Envelope{Message: &Granted{Values: long[:4000]}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(Envelope{Message: &Granted{Values: long[:4000]}}))
 	before := joined(t, &b)
 	for _, c := range []struct {
 		m    Message

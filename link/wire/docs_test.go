@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"bellows/internal/require"
 )
 
 // String names the pairs as the page does.
@@ -47,9 +49,7 @@ func TestAllowed(t *testing.T) {
 func TestPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/5-wire.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page := string(text)
 	var want, got []string
 	for k, kind := range kinds {
@@ -76,9 +76,7 @@ func TestPage(t *testing.T) {
 	_, shown, _ := strings.Cut(page, "```\n")
 	shown, _, _ = strings.Cut(shown, "```")
 	b, err := hex.DecodeString(strings.Join(strings.Fields(shown), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !bytes.Equal(b, stored(t, "testdata/push.hex")) {
 		t.Error("the push that the page shows is not the golden one")
 	}

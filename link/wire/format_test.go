@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/wire/internal/raw"
 	"bellows/vec"
 )
@@ -69,9 +70,7 @@ func TestNarrowRoundTrip(t *testing.T) {
 			}
 			push.Leases = append(push.Leases, LeaseEnd{Pair{bellows.PartitionRef{Table: 1}, 1}, s.tame(9)})
 			for _, m := range []Message{push, rows, &Slab{Ref: bellows.PartitionRef{Table: 1}, Values: s.tame(9)}, &Granted{Pair: Pair{Ref: bellows.PartitionRef{Table: 1}}, Values: s.tame(9)}} {
-				if err := b.Add(Envelope{Message: m}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, b.Add(Envelope{Message: m}))
 			}
 			stream := joined(t, b)
 			for _, want := range []Message{roundedPush(f, push), roundedRows(f, rows)} {
@@ -129,9 +128,7 @@ func TestNarrowHalvesTheBytes(t *testing.T) {
 	const n = 100_000
 	for f, want := range map[vec.Format]int{vec.Float32: 4 * n, vec.Float16: 2 * n, vec.BFloat16: 2 * n} {
 		b := narrowBatch(f)
-		if err := b.Add(Envelope{Message: big(n)}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Add(Envelope{Message: big(n)}))
 		if extra := b.Len() - want; extra < 0 || extra > 200 {
 			t.Errorf("%v: %d bytes for %d values", f, b.Len(), n)
 		}
@@ -150,14 +147,10 @@ func TestGoldenNarrow(t *testing.T) {
 				Chunks: []Chunk{{Pair{ref, 5}, Subtree{2, 7}, nil, nil, values}}},
 		} {
 			b := narrowBatch(f)
-			if err := b.Add(Envelope{From: Address{1, Client, 0}, To: Address{2, Lane, 3}, Message: m}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Add(Envelope{From: Address{1, Client, 0}, To: Address{2, Lane, 3}, Message: m}))
 			got, file := joined(t, b), filepath.Join("testdata", fmt.Sprintf("%s-%v.hex", name, f))
 			if *update {
-				if err := os.WriteFile(file, []byte(dump(got)), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(file, []byte(dump(got)), 0o644))
 			}
 			if want := stored(t, file); !bytes.Equal(got, want) {
 				t.Errorf("%s in %v changed:\n%s\nit was\n%s", name, f, dump(got), dump(want))
@@ -180,9 +173,7 @@ func TestValuesBeyondAFormatAreRefused(t *testing.T) {
 	} {
 		for _, n := range []int{5, 20_000} {
 			b := narrowBatch(c.format)
-			if err := b.Add(Envelope{Message: &Beat{}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Add(Envelope{Message: &Beat{}}))
 			before := joined(t, b)
 			m := big(n)
 			m.Chunks[0].Values[n-2], m.Chunks[0].Values[1] = c.value, float32(math.NaN())
@@ -210,14 +201,10 @@ func TestValuesBeyondAFormatAreRefused(t *testing.T) {
 func TestNarrowPayloadsAreChecked(t *testing.T) {
 	t.Parallel()
 	b := narrowBatch(vec.Float16)
-	if err := b.Add(Envelope{Message: big(3)}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(Envelope{Message: big(3)}))
 	f := joined(t, b)
 	h, err := ParseHeader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const chunk = flushSize + 24 // where the chunk's table is
 	for at, want := range map[int]error{chunk + 2: errFormat, chunk + 3: raw.ErrReserved, len(f) - HeaderSize - 1: raw.ErrReserved} {
 		p := alignedCopy(f[HeaderSize:])

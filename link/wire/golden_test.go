@@ -16,6 +16,7 @@ import (
 	"bellows/core/audit"
 	"bellows/core/pending"
 	"bellows/core/tally"
+	"bellows/internal/require"
 )
 
 var update = flag.Bool("update", false, "write the golden frames")
@@ -124,9 +125,7 @@ func TestGolden(t *testing.T) {
 		file := filepath.Join("testdata", name+".hex")
 		got := frame(t, Envelope{From: Address{1, Client, 0}, To: Address{2, Lane, 3}, Message: m})
 		if *update {
-			if err := os.WriteFile(file, []byte(dump(got)), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, []byte(dump(got)), 0o644))
 		}
 		want := stored(t, file)
 		if !bytes.Equal(got, want) {
@@ -146,18 +145,14 @@ func TestGoldenParts(t *testing.T) {
 	push := golden()["push"]
 	var b Batch
 	b.Shorten(80, 0)
-	if err := b.Add(Envelope{From: Address{1, Client, 0}, To: Address{2, Lane, 3}, Message: push}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(Envelope{From: Address{1, Client, 0}, To: Address{2, Lane, 3}, Message: push}))
 	got := slices.Concat(b.Next()...)
 	got = append(got, frame(t, Envelope{From: Address{0, Controller, 0}, To: Address{2, Lane, 3}, Message: golden()["collect"]})...)
 	for turn := b.Next(); len(turn) > 0; turn = b.Next() {
 		got = append(got, slices.Concat(turn...)...)
 	}
 	if *update {
-		if err := os.WriteFile(file, []byte(dump(got)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(dump(got)), 0o644))
 	}
 	want := stored(t, file)
 	if !bytes.Equal(got, want) {
@@ -185,12 +180,8 @@ func dump(b []byte) string {
 func stored(t testing.TB, file string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := hex.DecodeString(strings.Join(strings.Fields(string(text)), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/wire/internal/memory"
 )
 
@@ -17,9 +18,7 @@ func readParts(t testing.TB, j *Joiner, stream []byte) (list []Envelope) {
 	t.Helper()
 	for _, f := range cutFrames(t, stream) {
 		e, err := f.take(j)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if e.Message != nil {
 			list = append(list, e)
 		}
@@ -37,9 +36,7 @@ func cutFrames(t testing.TB, stream []byte) (list []cutFrame) {
 	t.Helper()
 	for len(stream) > 0 {
 		h, err := ParseHeader(stream)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		end := HeaderSize + int(h.Length)
 		list = append(list, cutFrame{h, stream[HeaderSize:end]})
 		stream = stream[end:]
@@ -58,9 +55,7 @@ func inPartsOf(t testing.TB, e Envelope, part int) []cutFrame {
 	t.Helper()
 	var b Batch
 	b.Shorten(part, 0)
-	if err := b.Add(e); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(e))
 	return cutFrames(t, joined(t, &b))
 }
 
@@ -123,9 +118,7 @@ func TestPartsKeepTheirPlace(t *testing.T) {
 		for _, b := range []*Batch{&all, &turned} {
 			b.Shorten(60_000, 0)
 			for _, m := range []Message{small, long, &Beat{}, small} {
-				if err := b.Add(Envelope{Message: m}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, b.Add(Envelope{Message: m}))
 			}
 		}
 		whole := joined(t, &all)

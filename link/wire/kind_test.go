@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"bellows/internal/require"
 )
 
 // TestKindsMakeTheirOwn wants the table to make, for every number, messages that have it, anew and again.
@@ -85,9 +87,7 @@ func trip(t *testing.T, m Message) (f []byte, ok bool) {
 	}
 	f = joined(t, &b)
 	h, err := ParseHeader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e, err := Decode(h, alignedCopy(f[HeaderSize:]))
 	if err != nil {
 		return nil, false // it must not be so: the other change will be

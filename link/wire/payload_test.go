@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"unsafe"
+
+	"bellows/internal/require"
 )
 
 // TestLent wants a payload left alone while a message looks into it; and until it is freed, if it is pooled at all.
@@ -14,15 +16,11 @@ func TestLent(t *testing.T) {
 	for _, m := range slices.Concat(newSampler(5).messages(), newSampler(6).messages(), newSampler(7).messages()) {
 		f := frame(t, Envelope{Message: m})
 		h, err := ParseHeader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		payload := h.Payload()
 		copy(payload, f[HeaderSize:])
 		e, err := Decode(h, payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !looksInto(reflect.ValueOf(e.Message).Elem(), payload) {
 			continue
 		}
@@ -70,15 +68,11 @@ func looksInto(v reflect.Value, payload []byte) bool {
 func TestBorrowed(t *testing.T) {
 	f := frame(t, Envelope{Message: &Pull{Parts: []PullPart{{Rows: []uint32{4, 7, 9}}}}})
 	h, err := ParseHeader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	payload := h.Payload()
 	copy(payload, f[HeaderSize:])
 	e, err := Decode(h, payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pull, answer := e.Message.(*Pull), New[Rows]()
 	answer.Extend().Rows = pull.Parts[0].Rows
 	answer.Borrow(pull)
@@ -116,9 +110,7 @@ func TestFreedViews(t *testing.T) {
 	}
 	f := frame(t, Envelope{Message: sent})
 	h, err := ParseHeader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := f[HeaderSize : len(f)-4] // the message is refused when its values are reached
 	h = sealed(h, p)
 	payload := h.Payload()

@@ -13,6 +13,7 @@ import (
 	"bellows"
 	"bellows/core/audit"
 	"bellows/core/tally"
+	"bellows/internal/require"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -26,9 +27,7 @@ import (
 func schema(t *testing.T) protoreflect.FileDescriptor {
 	t.Helper()
 	text, err := os.ReadFile("control.proto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file := &descriptorpb.FileDescriptorProto{Name: proto.String("control.proto"), Syntax: proto.String("proto3"), Package: proto.String("bellows.wire")}
 	block := regexp.MustCompile(`(?ms)^(message|enum) (\w+) \{\n(.*?)^\}`)
 	enums := map[string]bool{}
@@ -43,9 +42,7 @@ func schema(t *testing.T) protoreflect.FileDescriptor {
 		}
 	}
 	d, err := protodesc.NewFile(file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d
 }
 
@@ -107,9 +104,7 @@ func TestProto(t *testing.T) {
 				t.Fatalf("%s: control.proto does not know %x", name, u)
 			}
 			b, err := proto.MarshalOptions{Deterministic: true}.Marshal(theirs)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if !bytes.Equal(b, f[HeaderSize:]) {
 				t.Fatalf("%s: we write %x, protobuf %x", name, f[HeaderSize:], b)
 			}

@@ -13,6 +13,7 @@ import (
 	"bellows/core/audit"
 	"bellows/core/pending"
 	"bellows/core/tally"
+	"bellows/internal/require"
 )
 
 // sampler makes random messages.
@@ -386,14 +387,10 @@ func joined(t testing.TB, b *Batch) []byte {
 func read(t testing.TB, stream []byte) (Envelope, []byte) {
 	t.Helper()
 	h, err := ParseHeader(stream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	payload := h.Payload()
 	copy(payload, stream[HeaderSize:])
 	e, err := Decode(h, payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return e, stream[HeaderSize+int(h.Length):]
 }

@@ -19,6 +19,7 @@ import (
 	"bellows/core/coord"
 	"bellows/core/keys"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/node/archive"
 	"bellows/port/blob"
@@ -115,9 +116,7 @@ func publish(ctx context.Context, a *archive.Archive, c *cut, last *cut) (*archi
 func open(t *testing.T, s blob.Store) *archive.Archive {
 	t.Helper()
 	a, err := archive.Open(s, job, tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -141,9 +140,7 @@ func holds(t *testing.T, a *archive.Archive, m *archive.Manifest, want *cut) {
 func names(t *testing.T, s blob.Store, prefix string) (list []string) {
 	t.Helper()
 	for info, err := range s.List(t.Context(), prefix) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		list = append(list, info.Name)
 	}
 	return list
@@ -164,9 +161,7 @@ func TestACutComesBack(t *testing.T) {
 				holds(t, a, m, last)
 			}
 			m, err = publish(t.Context(), a, c, last)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			holds(t, a, m, c)
 			if era, any, err := a.Era(t.Context()); era != c.Era || !any || err != nil {
 				t.Error(era, any, err)
@@ -174,9 +169,7 @@ func TestACutComesBack(t *testing.T) {
 			last = c
 		}
 		a := open(t, s)
-		if err := a.Clear(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Clear(t.Context()))
 		if m, passed, err := a.Latest(t.Context()); m != nil || passed != nil || err != nil || len(names(t, s, "")) > 0 {
 			t.Errorf("what was cleared has %v: %v, %v, %v", names(t, s, ""), m, passed, err)
 		}
@@ -196,9 +189,7 @@ func TestNoDamageTakesTwoCuts(t *testing.T) {
 	wrote := map[bellows.PartitionRef]int{}
 	for i, c := range life(2, 1, 2, 3, 4, 5, 6) {
 		m, err := publish(t.Context(), a, c, last)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		holds(t, a, m, c)
 		has := map[string]bool{}
 		for _, e := range m.Shards {
@@ -233,9 +224,7 @@ func TestNoDamageTakesTwoCuts(t *testing.T) {
 func mustBegin(t *testing.T, a *archive.Archive, at archive.At) *archive.Cut {
 	t.Helper()
 	c, err := a.Begin(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -243,14 +232,10 @@ func mustBegin(t *testing.T, a *archive.Archive, at archive.At) *archive.Cut {
 func content(t *testing.T, s blob.Store, name string) []byte {
 	t.Helper()
 	r, err := s.Open(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	b, err := io.ReadAll(io.NewSectionReader(r, 0, r.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -263,9 +248,7 @@ func replace(t *testing.T, s blob.Store, name string, b []byte) {
 	if err == nil {
 		err = w.Publish()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // TestEveryFlippedBitIsRefusedByName flips every bit of every blob of the newest cut, cuts every blob short at every byte, and takes each away: the blob is named, and the cut
@@ -278,9 +261,7 @@ func TestEveryFlippedBitIsRefusedByName(t *testing.T) {
 	var newest *archive.Manifest
 	for _, c := range cuts {
 		m, err := publish(t.Context(), a, c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		newest = m
 	}
 	blobs := []string{names(t, s, "cuts/")[1]}
@@ -310,9 +291,7 @@ func TestEveryFlippedBitIsRefusedByName(t *testing.T) {
 		replace(t, s, name, append(slices.Clone(whole), 0))
 		refused("longer than", len(whole))
 		if name != blobs[0] {
-			if err := s.Delete(t.Context(), name); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Delete(t.Context(), name))
 			refused("without byte", 0)
 		}
 		replace(t, s, name, whole)
@@ -334,13 +313,9 @@ func TestAPartitionIsVerifiedWhenItIsRead(t *testing.T) {
 	}
 	a := open(t, s)
 	read, _, err := a.Latest(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	told, err := open(t, s).Cut(t.Context(), read.At)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ref := refs()[2]
 	at := slices.IndexFunc(read.Shards, func(e archive.Entry) bool { return e.Ref() == ref })
 	name := read.Shards[at].Name
@@ -424,9 +399,7 @@ func TestWhatIsNoCutIsRefused(t *testing.T) {
 	c := life(1, 4)[0]
 	w := mustBegin(t, a, c.At)
 	for _, ref := range refs()[1:] {
-		if err := w.Put(t.Context(), ref, image(ref, 0), nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Put(t.Context(), ref, image(ref, 0), nil))
 	}
 	ends := func(what string) {
 		t.Helper()
@@ -436,9 +409,7 @@ func TestWhatIsNoCutIsRefused(t *testing.T) {
 		}
 	}
 	ends("one lacks")
-	if err := w.Put(t.Context(), refs()[0], image(refs()[0], 0), image(refs()[0], 0)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Put(t.Context(), refs()[0], image(refs()[0], 0), image(refs()[0], 0)))
 	ends("one was kept")
 	refused := func(what string, err error) {
 		t.Helper()
@@ -460,9 +431,7 @@ func TestWhatIsNoCutIsRefused(t *testing.T) {
 		"behind what was kept": {{Count: 1, Values: []float32{1, 2}}, {Kept: true, Count: 2, Values: []float32{1, 2, 3, 4}}, {First: 1, Count: 1, Values: []float32{1, 2}}},
 	} {
 		shard, err := a.Create(t.Context(), c.At, refs()[2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i := range pieces {
 			_ = shard.Add(&pieces[i])
 		}
@@ -470,30 +439,20 @@ func TestWhatIsNoCutIsRefused(t *testing.T) {
 		refused(what, err)
 	}
 	other, err := a.Create(t.Context(), archive.At{Era: 1, Commit: 3}, refs()[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Add(&archive.Piece{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, other.Add(&archive.Piece{}))
 	e, err := other.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	refused("a shard of another cut", w.Add(e))
 	given, err := a.Create(t.Context(), c.At, refs()[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	given.GiveUp()
 	if _, err := given.Close(); err == nil {
 		t.Error("a shard that was given up is published")
 	}
 
 	m, err := publish(t.Context(), a, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = a.Begin(c.At)
 	refused("a cut that is there", err)
 	_, _, err = a.Partition(t.Context(), m, bellows.PartitionRef{Table: 7})
@@ -511,9 +470,7 @@ func TestAnotherJobsCutsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	other, err := archive.Open(s, archive.ID{9}, tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if m, _, err := other.Latest(t.Context()); m != nil || bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "of another job") {
 		t.Errorf("another job: %v, %v", m, err)
 	}
@@ -547,9 +504,7 @@ func TestLongPartitionsComeBack(t *testing.T) {
 	}
 	for _, piece := range []int{0, 65_536, 7777} {
 		a, err := archive.Open(mem.New("a"), job, large)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		at := archive.At{Era: 1, Commit: 1}
 		c := mustBegin(t, a, at)
 		for tab := range bellows.TableID(2) {
@@ -559,15 +514,11 @@ func TestLongPartitionsComeBack(t *testing.T) {
 			}
 			ref := bellows.PartitionRef{Table: tab}
 			if piece == 0 {
-				if err := c.Put(t.Context(), ref, im, nil); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, c.Put(t.Context(), ref, im, nil))
 				continue
 			}
 			shard, err := a.Create(t.Context(), at, ref)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for first := 0; first < len(im.Values); first += piece {
 				end := min(first+piece, len(im.Values))
 				p := archive.Piece{First: first, Count: end - first, Values: im.Values[first:end]}
@@ -577,14 +528,10 @@ func TestLongPartitionsComeBack(t *testing.T) {
 				err = errors.Join(err, shard.Add(&p))
 			}
 			e, closed := shard.Close()
-			if err := errors.Join(err, closed, c.AddWritten(e.Ref(), e.Kept, e.Bytes, e.SHA256)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(err, closed, c.AddWritten(e.Ref(), e.Kept, e.Bytes, e.SHA256)))
 		}
 		m, _, err := c.Publish(t.Context(), &coord.Saved{}, nil, time.Unix(1, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		im, _, err := a.Partition(t.Context(), m, bellows.PartitionRef{})
 		if err != nil || !slices.Equal(im.Values, values) {
 			t.Fatalf("of pieces of %d: %v", piece, err)
@@ -757,9 +704,7 @@ func killAt(t *testing.T, n int, f fault) (calls int) {
 	s := &faulty{Store: below, at: n, fault: f, cancel: cancel}
 	cuts := append(life(1, 1, 2, 3, 4), life(2, 1, 2)...)
 	published := -1
-	if err := writeAll(ctx, s, cuts, 0, func(i int) { published = i }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, writeAll(ctx, s, cuts, 0, func(i int) { published = i }))
 	comesBack(t, fmt.Sprintf("call %d", n), below, cuts, published)
 	return s.calls
 }
@@ -877,16 +822,12 @@ func TestPublishVerifiesShards(t *testing.T) {
 		before := names(t, s, "shards/")
 		w := mustBegin(t, a, cuts[1].At)
 		for _, ref := range refs() {
-			if err := w.Put(t.Context(), ref, image(ref, cuts[1].changed[ref]), nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.Put(t.Context(), ref, image(ref, cuts[1].changed[ref]), nil))
 		}
 		written := names(t, s, "shards/")
 		name := written[slices.IndexFunc(written, func(n string) bool { return !slices.Contains(before, n) })]
 		if b := damage(content(t, s, name)); b == nil {
-			if err := s.Delete(t.Context(), name); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Delete(t.Context(), name))
 		} else {
 			replace(t, s, name, b)
 		}
@@ -912,9 +853,7 @@ func TestSameKeepsValues(t *testing.T) {
 	var last *cut
 	for _, c := range cuts {
 		m, err := publish(t.Context(), a, c, last)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		holds(t, a, m, c)
 		last = c
 	}
@@ -927,9 +866,7 @@ func TestClearRemovesOldCutsFirst(t *testing.T) {
 	left := 0
 	for n, over := 0, false; !over; n++ {
 		below := mem.New("a")
-		if err := writeAll(t.Context(), below, cuts, 0, func(int) {}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, writeAll(t.Context(), below, cuts, 0, func(int) {}))
 		err := open(t, &faulty{Store: below, at: n, fault: killed}).Clear(t.Context())
 		over = err == nil
 		a := open(t, below)
@@ -953,9 +890,7 @@ func TestLatestRejectsRenamedManifest(t *testing.T) {
 	s := mem.New("a")
 	a := open(t, s)
 	cuts := life(1, 1, 2)
-	if err := writeAll(t.Context(), s, cuts, 0, func(int) {}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, writeAll(t.Context(), s, cuts, 0, func(int) {}))
 	name := names(t, s, "cuts/")[1]
 	for as, at := range map[string]archive.At{
 		strings.Replace(name, "2.json", "3.json", 1): {Era: 1, Commit: 3},
@@ -970,9 +905,7 @@ func TestLatestRejectsRenamedManifest(t *testing.T) {
 		if _, err := a.Cut(t.Context(), at); bellows.KindOf(err) != bellows.BadData {
 			t.Errorf("%s: %v", as, err)
 		}
-		if err := s.Delete(t.Context(), as); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Delete(t.Context(), as))
 	}
 }
 
@@ -995,14 +928,10 @@ func TestPartitionRejectsBadKeys(t *testing.T) {
 			if one == ref {
 				im.Keys, im.Values, im.Slots[0] = list, im.Values[:len(list)], im.Slots[0][:len(list)]
 			}
-			if err := w.Put(t.Context(), one, im, nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.Put(t.Context(), one, im, nil))
 		}
 		m, _, err := w.Publish(t.Context(), c.state(), nil, time.Unix(1, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, _, err = a.Partition(t.Context(), m, ref)
 		if (err == nil) != (what == "") || what != "" && (bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "the key")) {
 			t.Errorf("keys %s: %v", what, err)

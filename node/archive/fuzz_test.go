@@ -18,6 +18,7 @@ import (
 	"bellows/core/audit"
 	"bellows/core/coord"
 	"bellows/core/store"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/port/blob/mem"
 	"bellows/table"
@@ -30,9 +31,7 @@ var fuzzed = []table.Schema{
 
 func fuzzedArchive(tb testing.TB) *Archive {
 	a, err := Open(mem.New("a"), ID{1}, fuzzed)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return a
 }
 
@@ -44,17 +43,11 @@ var fuzzedImages = []*store.Image{
 // fuzzedShards are a shard of each table, what was kept of it included.
 func fuzzedShards(tb testing.TB, a *Archive) (list [][]byte) {
 	c, err := a.Begin(At{1, 2})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	for t, im := range fuzzedImages {
-		if err := c.Put(tb.Context(), bellows.PartitionRef{Table: bellows.TableID(t)}, im, im); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, c.Put(tb.Context(), bellows.PartitionRef{Table: bellows.TableID(t)}, im, im))
 		r, err := a.store.Open(tb.Context(), c.written[t].Name)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		b := make([]byte, r.Bytes())
 		if _, err := r.ReadAt(b, 0); err != nil {
 			tb.Fatal(err)
@@ -87,9 +80,7 @@ func FuzzShard(f *testing.F) {
 				images[1] = nil
 			}
 			c := Cut{At: At{1, 2}, archive: a, shards: map[bellows.PartitionRef]Entry{}}
-			if err := c.Put(t.Context(), ref, images[0], images[1]); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, c.Put(t.Context(), ref, images[0], images[1]))
 			live, was, err := a.Partition(t.Context(), &Manifest{Shards: c.written}, ref)
 			if err != nil || !sameImage(live, images[0]) || !sameImage(was, images[1]) {
 				t.Fatalf("%+v came back as %+v and %+v: %v", images, live, was, err)
@@ -191,9 +182,7 @@ func fuzzedManifests(tb testing.TB, a *Archive) (list [][]byte) {
 	}
 	for i, at := range []At{{1, 1}, {1, 2}} {
 		c, err := a.Begin(at)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		for t, im := range fuzzedImages {
 			ref := bellows.PartitionRef{Table: bellows.TableID(t)}
 			if i > 0 {
@@ -201,18 +190,12 @@ func fuzzedManifests(tb testing.TB, a *Archive) (list [][]byte) {
 			} else {
 				err = c.Put(tb.Context(), ref, im, im)
 			}
-			if err != nil {
-				tb.Fatal(err)
-			}
+			require.NoError(tb, err)
 		}
 		m, _, err := c.Publish(tb.Context(), &states[i], []byte(`{"a":1}`), time.Unix(1, 0))
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		text, err := m.encode()
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		list = append(list, text)
 	}
 	return list
@@ -309,9 +292,7 @@ func takeManifest(t *testing.T, a *Archive, text []byte) {
 		return
 	}
 	again, err := m.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n, err := a.parse(again, At{1, 2})
 	if err != nil {
 		t.Fatalf("%s was taken, and %s is not: %v", text, again, err)

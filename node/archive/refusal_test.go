@@ -10,6 +10,7 @@ import (
 
 	"bellows"
 	"bellows/core/coord"
+	"bellows/internal/require"
 )
 
 // TestParseRejectsBadEntries changes one field of one shard's entry in a manifest that is right otherwise, its own checksum included.
@@ -17,18 +18,12 @@ func TestParseRejectsBadEntries(t *testing.T) {
 	t.Parallel()
 	a := fuzzedArchive(t)
 	c, err := a.Begin(At{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, im := range fuzzedImages {
-		if err := c.Put(t.Context(), bellows.PartitionRef{Table: bellows.TableID(i)}, im, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Put(t.Context(), bellows.PartitionRef{Table: bellows.TableID(i)}, im, nil))
 	}
 	m, _, err := c.Publish(t.Context(), &coord.Saved{}, nil, time.Unix(1, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for what, change := range map[string]func(e *Entry){
 		"":                     func(*Entry) {},
 		"of an older cut":      func(e *Entry) { e.Commit--; e.Name = e.name() },
@@ -44,9 +39,7 @@ func TestParseRejectsBadEntries(t *testing.T) {
 		changed.Shards = slices.Clone(m.Shards)
 		change(&changed.Shards[1])
 		text, err := changed.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, err = a.parse(text, m.At)
 		if taken := what == "" || what == "of an older cut"; (err == nil) != taken || !taken && !strings.Contains(err.Error(), "where t1/p0 is to be") {
 			t.Errorf("an entry %s: %v", what, err)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/node/archive"
 	"bellows/port/blob"
 	"bellows/port/blob/s3/s3test"
@@ -135,9 +136,7 @@ func TestEveryDamagedByteOfAnObjectIsRefusedByName(t *testing.T) {
 		var newest *archive.Manifest
 		for _, c := range cuts {
 			m, err := publish(t.Context(), a, c, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			newest = m
 		}
 		for _, name := range []string{names(t, s, "cuts/")[1], newest.Shards[0].Name, newest.Shards[len(newest.Shards)-1].Name} {

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"testing"
 
+	"bellows/internal/require"
 	"bellows/port/blob/file"
 )
 
@@ -57,9 +58,7 @@ func before(t *testing.T, base string) (folder string) {
 	cuts, from := tracedCuts()
 	folder = filepath.Join(base, "cuts")
 	err := writeAll(t.Context(), file.At(folder), cuts[:from], 0, func(int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return folder
 }
 
@@ -166,9 +165,7 @@ func trace(t *testing.T, folder, which string, more ...string) traced {
 func readTrace(t *testing.T, name, base string) (list []sysCall) {
 	t.Helper()
 	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	nth := map[string]int{}
 	call, op, next := -1, "", 0
@@ -193,9 +190,7 @@ func readTrace(t *testing.T, name, base string) (list []sysCall) {
 		list = append(list, sysCall{name: m[1], nth: nth[m[1]], call: call, op: op, ours: strings.Contains(line, base),
 			struck: strings.HasSuffix(line, "(INJECTED)") || strings.HasSuffix(line, "(DELAYED)") || m[2] == "?", bytes: n, line: line})
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, lines.Err())
 	return list
 }
 
@@ -332,9 +327,7 @@ func copied(t *testing.T, folder string) string {
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
 		return to
 	}
-	if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS(to, os.DirFS(folder)))
 	return to
 }
 

@@ -16,6 +16,7 @@ import (
 	"bellows/app/mf"
 	"bellows/app/mlr"
 	"bellows/data/demo"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/policy/shape"
 	"bellows/train"
@@ -64,9 +65,7 @@ func TestApplicationsAreElastic(t *testing.T) {
 			t.Parallel()
 			job := func() train.Job { return a.job(t) }
 			quiet, err := node.Train(context.Background(), job(), node.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			v := newVillage(t, job, 3*a.rests, node.Member{Slots: 1, Lanes: 1})
 			rng := rand.New(rand.NewPCG(1, 3))
 			var script []func(context.Context) error
@@ -85,9 +84,7 @@ func TestApplicationsAreElastic(t *testing.T) {
 				})
 			}
 			r, err := v.run(script)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			v.equal(r, quiet)
 			moved := 0
 			for _, c := range v.changes {

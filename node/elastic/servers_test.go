@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/policy/shape"
 	"bellows/train"
@@ -20,9 +21,7 @@ func TestTablesMoveWhileApplicationsTrain(t *testing.T) {
 			t.Parallel()
 			job := func() train.Job { return a.job(t) }
 			quiet, err := node.Train(context.Background(), job(), node.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			v := newVillage(t, job, 3*a.rests, node.Member{Slots: 1, Lanes: 1})
 			rng := rand.New(rand.NewPCG(1, 4))
 			script := []func(context.Context) error{
@@ -37,9 +36,7 @@ func TestTablesMoveWhileApplicationsTrain(t *testing.T) {
 				script = append(script, func(ctx context.Context) error { return second(v.shaper.Shape(ctx, owners(rng))) })
 			}
 			r, err := v.run(script)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			v.equal(r, quiet)
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"bellows"
 	"bellows/core/liveness"
+	"bellows/internal/require"
 	"bellows/link/fabric"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
@@ -49,13 +50,9 @@ func newVillage(t *testing.T, job func() train.Job, most bellows.Clock, members 
 
 func (v *village) listen(n bellows.NodeID) (transport.Transport, transport.Listener) {
 	tr, err := v.network.Join(transport.Config{Self: transport.Hello{Node: n, Token: transport.Token{1}}})
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	l, err := tr.Listen(fmt.Sprintf("mem:%d", n))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.addresses[n] = l.Address()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/secure"
 	"bellows/link/transport"
 	"bellows/link/transport/sock"
@@ -22,19 +23,13 @@ func TestProcessesGetNewCertificates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		issues, err := secure.NewAuthority("a job")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		who, err := secure.NewIdentity()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		told, silent := &sink{}, &sink{}
 		one := &child{node: 1, Process: &local{in: told}}
 		f := &fleet{issues: issues, ending: make(chan struct{}), children: []*child{one, {node: 2, Process: &local{in: silent}}}}
-		if err := f.tell(one, addresses{Addresses: []string{"here", "there"}}, who.Public()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.tell(one, addresses{Addresses: []string{"here", "there"}}, who.Public()))
 		if err := f.tell(one, addresses{}, []byte("no key")); bellows.KindOf(err) != bellows.Lost {
 			t.Errorf("what is no key is certified: %v", err)
 		}
@@ -74,13 +69,9 @@ func TestWithTCPNodesHaveCertificates(t *testing.T) {
 		}
 		var out bytes.Buffer
 		text, err := jsonLine(own)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c, err := takeAssignment(strings.NewReader(text), &out, func(error) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c.listener.Close()
 		if (c.identity != nil) != want || strings.Contains(out.String(), `"Key":null`) == want {
 			t.Errorf("%s: it answers %s", name, out.String())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/node"
 )
 
@@ -16,9 +17,7 @@ import (
 func TestWhoDoesNotFollowIsKilled(t *testing.T) {
 	t.Parallel()
 	f := &fleet{deaths: make(chan node.Death, 2), patience: time.Millisecond}
-	if err := f.start(Local{Program: "/bin/sh", Args: []string{"sh", "-c", "exec sleep 3600"}}, assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1}}}}, true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.start(Local{Program: "/bin/sh", Args: []string{"sh", "-c", "exec sleep 3600"}}, assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1}}}}, true))
 	if group, err := syscall.Getpgid(f.children[0].Process.(*local).cmd.Process.Pid); err != nil || group == syscall.Getpgrp() {
 		t.Errorf("it is of this process's group, which a terminal interrupts as a whole: %v", err)
 	}
@@ -35,9 +34,7 @@ func TestWhoDoesNotFollowIsKilled(t *testing.T) {
 func TestWhoIsLostIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	f := &fleet{deaths: make(chan node.Death, 2), patience: time.Hour}
-	if err := f.start(Local{Program: "/bin/sh", Args: []string{"sh", "-c", "exec sleep 3600"}}, assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1}}}}, true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.start(Local{Program: "/bin/sh", Args: []string{"sh", "-c", "exec sleep 3600"}}, assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1}}}}, true))
 	f.bury([]bellows.NodeID{1, 2})
 	f.close()
 	if state := f.children[0].Process.(*local).cmd.ProcessState; state == nil || !strings.Contains(state.String(), "killed") {

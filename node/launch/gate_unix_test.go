@@ -7,14 +7,14 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"bellows/internal/require"
 )
 
 // makePipe makes a named pipe.
 func makePipe(t *testing.T, path string) {
 	t.Helper()
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
 }
 
 // openGate returns when somebody waits at a gate, who goes on when it is closed.

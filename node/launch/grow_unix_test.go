@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/node"
 )
 
@@ -19,13 +20,9 @@ import (
 func TestAJobGrowsInProcesses(t *testing.T) {
 	for name := range apps {
 		job, err := ungated(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		quiet, err := node.Train(t.Context(), job, node.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		folder := t.TempDir()
 		for n := range gates {
 			makePipe(t, gate(folder, n))
@@ -44,9 +41,7 @@ func TestAJobGrowsInProcesses(t *testing.T) {
 			commanded <- err
 		}()
 		led, err := gated(name, folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		joined, moved, shifted := 0, 0, 0
 		r, err := l.Run(ctx, led, node.Options{OnChange: func(c node.Change) {
 			switch c.Kind {

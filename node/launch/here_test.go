@@ -14,6 +14,7 @@ import (
 
 	"bellows"
 	"bellows/api"
+	"bellows/internal/require"
 	"bellows/link/secure"
 	"bellows/node"
 	"bellows/train"
@@ -146,9 +147,7 @@ func TestWhoCannotBeStartedIsNobody(t *testing.T) {
 			n, refused = c.Add(ctx, 1, 0)
 		}()
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n != 1 || refused == nil || !strings.Contains(refused.Error(), "no place is free") {
 		t.Errorf("node %d has come, or is not told why it has not: %v", n, refused)
 	}
@@ -229,24 +228,16 @@ func TestAFleetRenewsCertificates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		issues, err := secure.NewAuthority("a job")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		who, err := secure.NewIdentity()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		answer, err := json.Marshal(address{Address: "tcp:there", Key: who.Public()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p := &noted{stays: newStays(), answer: make(chan []byte, 1)}
 		p.answer <- answer
 		own := assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1, Slots: 1}}}}
 		f, err := startFleet(t.Context(), Processes{Starter: p}, own, issues, "tcp:here", func(string) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		<-time.After(renewEvery + time.Minute)
 		synctest.Wait()
 		if len(p.said) != 3 || !strings.Contains(p.said[1], `"tcp:there"`) || strings.Contains(p.said[2], `"tcp:there"`) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
@@ -116,9 +117,7 @@ func (death) RunTask(t *train.Task) error {
 func processes(t *testing.T, role, transport string, image []byte) Processes {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Setenv(childRole, role)
 	return Processes{Program: program, Args: []string{program}, Transport: transport, Saved: image,
 		Members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1}}}
@@ -147,9 +146,7 @@ func TestWhoIsWarnedGoesOn(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r, err := processes(t, "warned", "unix", nil).Run(ctx, counts(), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want := []float32{3, 3, 3, 3}; !slices.Equal(r.Tables[0], want) {
 		t.Errorf("the table is %v, want %v", r.Tables[0], want)
 	}
@@ -199,9 +196,7 @@ func TestWhoIsToldNoPlaceSaysSo(t *testing.T) {
 func TestAddressesOfOthersAreNotTaken(t *testing.T) {
 	t.Parallel()
 	own, err := Processes{Transport: "tcp", Members: make([]node.Member, 3)}.assign(t.TempDir(), node.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	own.Self = 2
 	in, tell := io.Pipe()
 	var out bytes.Buffer
@@ -209,9 +204,7 @@ func TestAddressesOfOthersAreNotTaken(t *testing.T) {
 	go c.say(own)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	self, err := takeAssignment(in, &out, cancel)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer self.listener.Close()
 	if !strings.HasPrefix(out.String(), `{"Address":"tcp:127.0.0.1:`) || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("it answers %q", out.String())

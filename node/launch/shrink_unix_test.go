@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/node"
 )
 
@@ -20,13 +21,9 @@ import (
 func TestAJobGrowsAndShrinksInProcesses(t *testing.T) {
 	for name := range apps {
 		job, err := ungated(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		quiet, err := node.Train(t.Context(), job, node.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		folder := t.TempDir()
 		for n := range gates {
 			makePipe(t, gate(folder, n))
@@ -45,9 +42,7 @@ func TestAJobGrowsAndShrinksInProcesses(t *testing.T) {
 			commanded <- err
 		}()
 		led, err := gated(name, folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var left []bellows.NodeID
 		r, err := l.Run(ctx, led, node.Options{OnChange: func(c node.Change) {
 			if c.Kind == node.Left {

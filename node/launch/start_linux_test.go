@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bellows/internal/require"
 	"bellows/node"
 )
 
@@ -19,19 +20,13 @@ func TestAStartLeavesItsThreadAsItWas(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	thread := func() (slack int, cpus unix.CPUSet) {
 		slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := unix.SchedGetaffinity(0, &cpus); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, unix.SchedGetaffinity(0, &cpus))
 		return slack, cpus
 	}
 	slack, cpus := thread()
 	cmd := exec.Command("/bin/sh", "-c", "exit 0")
-	if err := startPlaced(cmd, 0, 1<<10); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, startPlaced(cmd, 0, 1<<10))
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
@@ -77,14 +72,10 @@ func TestSharesOfProcessors(t *testing.T) {
 func TestEachProcessThatComputesHasItsShare(t *testing.T) {
 	f := &fleet{deaths: make(chan node.Death, 3), patience: closeWait}
 	members := []node.Member{{}, {Node: 1, Slots: 1}, {Node: 2}, {Node: 3, Slots: 1}}
-	if err := f.start(Local{Program: "/bin/sh", Args: []string{"sh", "-c", "grep Cpus_allowed: /proc/self/status; read end"}}, assignment{Cluster: node.Cluster{Members: members}}, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.start(Local{Program: "/bin/sh", Args: []string{"sh", "-c", "grep Cpus_allowed: /proc/self/status; read end"}}, assignment{Cluster: node.Cluster{Members: members}}, false))
 	defer f.close()
 	var all unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, unix.SchedGetaffinity(0, &all))
 	want := []unix.CPUSet{share(&all, 0, 2), all, share(&all, 1, 2)}
 	for i, c := range f.children {
 		if got := string(<-c.Answer()); strings.TrimSpace(strings.TrimPrefix(got, "Cpus_allowed:")) != mask(&want[i]) {
@@ -126,9 +117,7 @@ func TestAJobLeavesNothingOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		list, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		open[i] = len(list)
 	}
 	if open[1] > open[0] {

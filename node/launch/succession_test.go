@@ -11,6 +11,7 @@ import (
 
 	"bellows"
 	"bellows/core/join"
+	"bellows/internal/require"
 	"bellows/link/secure"
 	"bellows/link/transport"
 	"bellows/node"
@@ -82,9 +83,7 @@ func TestWhoFollowsWaitsForThoseThatAreThere(t *testing.T) {
 func TestWhatTheNextNeedsIsToldInTime(t *testing.T) {
 	t.Parallel()
 	issues, err := secure.NewAuthority("a test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var told []Succession
 	own := assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1, Slots: 1}}}, Token: transport.Token{3}, Saved: []byte("here"), Era: 4}
 	f := newFleet(Processes{Succeed: func(s Succession) { told = append(told, s) }}, own, issues)
@@ -103,9 +102,7 @@ func TestWhatTheNextNeedsIsToldInTime(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if s.Era() != 4 || string(s.Saved()) != "here" || s.Own.Token != own.Token || !slices.Equal(s.Begins(), own.Members) || !slices.Equal(s.Members, own.Members[1:]) || s.Nodes != 2 ||
 		!slices.Equal(s.Addresses, []string{"tcp:a", "tcp:b"}) || string(s.Keys[1]) != "key" || string(s.Issues.Certificate()) != string(issues.Certificate()) {
 		t.Errorf("it is %+v", s)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/policy/plan"
 	"bellows/policy/shape"
 )
@@ -42,9 +43,7 @@ func draw(t *testing.T, seed uint64) (now shape.Snapshot, want shape.Decision, s
 			now.Want.Workers, now.Want.Servers, now.Want.Beside = 1+rng.IntN(4), 1+rng.IntN(3), rng.IntN(2) == 0
 			want, err = shape.Even(now)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if now.Want.Next > 1 {
 			break
 		}
@@ -293,9 +292,7 @@ func TestWithinANotice(t *testing.T) {
 		leaves := now.Nodes[len(now.Nodes)-1].ID
 		now.Want.Workers, now.Want.Servers, now.Want.Beside, now.Want.Leaves = 1, 1, true, []bellows.NodeID{leaves}
 		want, err := shape.Even(now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		copied := func(s *plan.Step) bool { return s.Partition%3 == 0 }
 		p := plan.Between(now.Shape, want, now.Job, sizes)
 		budget := rng.Int64N(4000)

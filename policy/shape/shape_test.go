@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/policy/shape"
 )
 
@@ -150,9 +151,7 @@ func TestEvenMovesNoMoreThanItMust(t *testing.T) {
 		for range 8 {
 			ask(rng, &s)
 			d, err := shape.Even(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			had, has, moved := map[bellows.NodeID]int{}, map[bellows.NodeID]int{}, 0
 			for i := range s.Splits {
 				had[s.Splits[i]]++
@@ -204,9 +203,7 @@ func TestAPolicyIsAFunction(t *testing.T) {
 				}
 			}
 			d, err := shape.Random(rng.Uint64(), 3)(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			s.Shape = d.Shape
 		}
 	}
@@ -225,9 +222,7 @@ func TestOneIsAddedAndOneIsDeleted(t *testing.T) {
 		s.Shape = more.Shape
 		s.Want.Next = 2
 		less, err := shape.DeleteOne(seed)(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(less.Nodes) == 1 {
 			down++
 		}
@@ -266,9 +261,7 @@ func TestWhatCannotBeWantedIsRefused(t *testing.T) {
 
 func TestWhatIsNoShapeIsRefused(t *testing.T) {
 	ok := shape.Shape{Nodes: []shape.Node{{ID: 1, Slots: 1}, {ID: 2, Lanes: 2}}, Partitions: []shape.Place{{Node: 2, Lane: 1}}, Splits: []bellows.NodeID{1}}
-	if err := ok.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ok.Validate())
 	for want, spoil := range map[string]func(s *shape.Shape){
 		"lane 2 of node 2":        func(s *shape.Shape) { s.Partitions = []shape.Place{{Node: 2, Lane: 2}} },
 		"lane 0 of node 1":        func(s *shape.Shape) { s.Partitions = []shape.Place{{Node: 1}} },

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/port/registry"
 	"bellows/port/registry/mem"
 	"bellows/port/registry/registrytest"
@@ -85,9 +86,7 @@ func TestWhoSettlesLooks(t *testing.T) {
 	s := mem.New("a")
 	r := s.Open()
 	at, err := r.Put(t.Context(), "a", []byte("0"), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	settle := func(ctx context.Context, value string, was registry.Revision) (puts, gets int, now registry.Revision, err error) {
 		fail := s.Fail
 		s.Fail = func(op, key string) error {
@@ -171,13 +170,9 @@ func TestWhoResignsLeadsNoMore(t *testing.T) {
 	s := mem.New("a")
 	r := s.Open()
 	lease, err := r.Grant(t.Context(), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, err := registry.Campaign(t.Context(), r, "office", []byte("me"), lease)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.Fail = func(string, string) error { return context.DeadlineExceeded }
 	if err := l.Resign(t.Context(), r); bellows.KindOf(err) != bellows.Unavailable {
 		t.Errorf("a registry that is silent: %v", err)
@@ -234,15 +229,11 @@ func TestWhoWaitsToLeadWatchesNoLonger(t *testing.T) {
 		var leases []registry.Lease
 		for range 2 {
 			l, err := r.Grant(t.Context(), time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			leases = append(leases, l)
 		}
 		first, err := registry.Campaign(t.Context(), r, "office", []byte("first"), leases[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		won := make(chan registry.Leadership, 1)
 		go func() {
 			l, err := registry.Campaign(t.Context(), r, "office", []byte("second"), leases[1])

@@ -3,6 +3,7 @@ package mem_test
 import (
 	"testing"
 
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
 	"bellows/link/transport/transporttest"
@@ -14,9 +15,7 @@ func TestConforms(t *testing.T) {
 	transporttest.Run(t, func(t *testing.T, c transport.Config) transport.Transport {
 		t.Helper()
 		node, err := network.Join(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return node
 	}, func(*testing.T) string { return "" }, func(t *testing.T, address string) {
 		t.Helper()

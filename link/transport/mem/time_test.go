@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/transport/mem"
 	"bellows/link/wire"
@@ -20,15 +21,11 @@ func pair(t *testing.T, near, far transport.Config) (dialled, accepted transport
 	join := func(c transport.Config, node bellows.NodeID) transport.Transport {
 		c.Self = transport.Hello{Node: node, Token: transport.Token{1}}
 		tr, err := network.Join(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return tr
 	}
 	l, err := join(far, 2).Listen("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	met := make(chan error)
 	go func() {
@@ -37,9 +34,7 @@ func pair(t *testing.T, near, far transport.Config) (dialled, accepted transport
 		met <- err
 	}()
 	accepted, err = l.Accept(t.Context())
-	if err := errors.Join(err, <-met); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, <-met))
 	return dialled, accepted
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bellows/internal/require"
 	"bellows/link/transport"
 )
 
@@ -54,9 +55,7 @@ func TestWritesKeepOrder(t *testing.T) {
 			}
 			buffers = append(buffers, b)
 		}
-		if err := c.WriteFrames(buffers); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.WriteFrames(buffers))
 		if !bytes.Equal(to.took.Bytes(), slices.Concat(buffers...)) {
 			t.Fatal("other bytes arrived than were sent")
 		}

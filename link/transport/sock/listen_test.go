@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/transport"
 )
 
@@ -24,9 +25,7 @@ func node(id bellows.NodeID) transport.Config {
 func listen(t *testing.T, c transport.Config, address string) transport.Listener {
 	t.Helper()
 	l, err := open(t, c).Listen(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -53,9 +52,7 @@ func TestStaleSocketsAreReplaced(t *testing.T) {
 	folder := private(t)
 	path := filepath.Join(folder, "s")
 	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dead.SetUnlinkOnClose(false)
 	dead.Close()
 	l := listen(t, node(2), "unix:"+path)
@@ -77,31 +74,23 @@ func connect(t *testing.T, l transport.Listener) {
 	if err == nil {
 		c.Close()
 	}
-	if err := errors.Join(err, <-failed); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, <-failed))
 }
 
 // private is a folder for sockets.
 func private(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.Chmod(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(folder, 0o700))
 	return folder
 }
 
 func TestUnsoundPathsAreRefused(t *testing.T) {
 	t.Parallel()
 	shared, closed := private(t), private(t)
-	if err := os.Chmod(shared, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(shared, 0o750))
 	text := filepath.Join(closed, "notes.txt")
-	if err := os.WriteFile(text, []byte("keep me"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(text, []byte("keep me"), 0o600))
 	live := listen(t, node(2), "unix:"+filepath.Join(closed, "live"))
 	for address, want := range map[string]string{
 		"unix:" + shared + "/s":             "chmod 700",
@@ -142,9 +131,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 			strings.Repeat("\x16\x03\x01", 20): "it speaks TLS, and here nobody does",
 		} {
 			c, err := net.Dial(network, place)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer c.Close()
 			if _, err := c.Write([]byte(said)); err != nil {
 				t.Fatal(err)
@@ -160,9 +147,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 func TestDialsToStrangersEnd(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -207,9 +192,7 @@ func TestHandshakeOutlivesTheWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, place, _ := strings.Cut(l.Address(), ":")
 	c, err := net.Dial("tcp", place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer c.Close()
 	greeted := make(chan error)
 	go func() {
@@ -223,8 +206,6 @@ func TestHandshakeOutlivesTheWait(t *testing.T) {
 	if errors.Is(err, context.Canceled) {
 		accepted, err = l.Accept(t.Context())
 	}
-	if err := errors.Join(err, <-greeted); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, <-greeted))
 	accepted.Close()
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/transport/sock"
 )
 
@@ -17,9 +18,7 @@ func TestLocalStreams(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "jobs", "one")
 	l, err := sock.ListenLocal(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, want := range map[string]fs.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s has mode %v, not %v (%v)", name, info.Mode().Perm(), want, err)
@@ -39,24 +38,18 @@ func TestLocalStreams(t *testing.T) {
 		}
 	}()
 	c, err := sock.DialLocal(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := c.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Close())
 	(<-taken).Close()
 	far := <-taken
 	defer far.Close()
 	if got, err := io.ReadAll(far); err != nil || string(got) != "hello" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Close())
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the socket stays: %v", err)
 	}

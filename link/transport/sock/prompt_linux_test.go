@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/wire"
 )
@@ -25,9 +26,7 @@ func prompts(t *testing.T) map[string][2]transport.NonBlockingConn {
 			dialled <- err
 		}()
 		far, err := l.Accept(t.Context())
-		if err := errors.Join(err, <-dialled); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(err, <-dialled))
 		t.Cleanup(func() { near.Close(); far.Close() })
 		ends[name] = [2]transport.NonBlockingConn{near.(transport.NonBlockingConn), far.(transport.NonBlockingConn)}
 	}
@@ -38,9 +37,7 @@ func prompts(t *testing.T) map[string][2]transport.NonBlockingConn {
 func rows(t *testing.T, request uint64, values int) [][]byte {
 	t.Helper()
 	var b wire.Batch
-	if err := b.Add(wire.Envelope{Message: &wire.Rows{Request: request, Parts: []wire.RowsPart{{Values: make([]float32, values)}}}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(wire.Envelope{Message: &wire.Rows{Request: request, Parts: []wire.RowsPart{{Values: make([]float32, values)}}}}))
 	return slices.Clone(b.Buffers())
 }
 

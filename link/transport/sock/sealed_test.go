@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/secure"
 	"bellows/link/transport"
 	"bellows/link/transport/transporttest"
@@ -18,9 +19,7 @@ import (
 func issuer(t testing.TB) *secure.Authority {
 	t.Helper()
 	a, err := secure.NewAuthority("a test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -35,9 +34,7 @@ func far(t testing.TB, c transport.Config, by *secure.Authority, as secure.Name)
 	if err == nil {
 		s, err = Secured(c, i)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.(*sockets).plain = func(net.Conn) bool { return false }
 	return s.(*sockets)
 }
@@ -72,9 +69,7 @@ func TestWhoHasNoRightCertificateIsTurnedAway(t *testing.T) {
 	a, b := issuer(t), issuer(t)
 	plainly := func(n bellows.NodeID) *sockets {
 		s, err := New(hello(n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return s.(*sockets)
 	}
 	for name, c := range map[string]struct {
@@ -121,9 +116,7 @@ func TestWithinAHostNothingIsEncrypted(t *testing.T) {
 	x.plain, y.plain = secure.SameHost, secure.SameHost
 	for _, address := range []string{"tcp:127.0.0.1:0", "unix:" + t.TempDir() + "/s/s"} {
 		dialled, accepted, dialErr, acceptErr := meet(t, x, y, address)
-		if err := errors.Join(dialErr, acceptErr); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(dialErr, acceptErr))
 		for _, end := range []transport.Conn{dialled, accepted} {
 			if c := end.(*conn); c.over != nil || c.try == nil || c.raw == nil {
 				t.Errorf("%s: it is encrypted, or cannot write at once", address)

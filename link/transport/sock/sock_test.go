@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/link/transport/sock"
 	"bellows/link/transport/transporttest"
@@ -16,9 +17,7 @@ import (
 func open(t *testing.T, c transport.Config) transport.Transport {
 	t.Helper()
 	s, err := sock.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/link/transport"
 )
 
@@ -32,14 +33,10 @@ func TestSameUserAsksTheKernel(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	c, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := sameUser(c); err != nil {
 		t.Error(err)
 	}
@@ -53,9 +50,7 @@ func TestSameUserAsksTheKernel(t *testing.T) {
 func as(t *testing.T, node bellows.NodeID, check func(net.Conn) error) *sockets {
 	t.Helper()
 	c, err := transport.Config{Self: transport.Hello{Node: node, Token: transport.Token{1}}}.WithDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &sockets{config: c, check: check}
 }
 
@@ -63,9 +58,7 @@ func as(t *testing.T, node bellows.NodeID, check func(net.Conn) error) *sockets 
 func meet(t *testing.T, dialler, listener *sockets, address string) (dialled, accepted transport.Conn, dialErr, acceptErr error) {
 	t.Helper()
 	l, err := listener.Listen(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	done := make(chan struct{})
 	go func() {
@@ -103,9 +96,7 @@ func TestOtherUsersAreRefused(t *testing.T) {
 func TestConnectionsAreWatched(t *testing.T) {
 	t.Parallel()
 	a, b, dialErr, acceptErr := meet(t, as(t, 1, sameUser), as(t, 2, sameUser), "tcp:127.0.0.1:0")
-	if err := errors.Join(dialErr, acceptErr); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(dialErr, acceptErr))
 	defer a.Close()
 	defer b.Close()
 	for _, c := range []transport.Conn{a, b} {
@@ -139,9 +130,7 @@ func TestLocalKeepsOthersOut(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s", "s")
 	l, err := ListenLocal(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	foreign := true
 	guarded := local{l.(local).Listener, func(net.Conn) error {
@@ -152,19 +141,13 @@ func TestLocalKeepsOthersOut(t *testing.T) {
 		return nil
 	}}
 	first, err := DialLocal(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer first.Close()
 	second, err := DialLocal(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer second.Close()
 	far, err := guarded.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer far.Close()
 	if n, err := first.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("the foreign process reads %d bytes, %v", n, err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/port/blob"
 	"bellows/port/blob/blobtest"
 )
@@ -48,9 +49,7 @@ func TestOpenByURI(t *testing.T) {
 // TestAFolderNeedsNoRoot: it is of where the process runs.
 func TestAFolderNeedsNoRoot(t *testing.T) {
 	here, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Chdir(here)
 	if want := At(filepath.Join(here, "a")).URI("b"); At("a").URI("b") != want {
 		t.Errorf("it is at %s, want %s", At("a").URI("b"), want)
@@ -200,23 +199,15 @@ func TestAbandonedDraftsAreSwept(t *testing.T) {
 	folder := t.TempDir()
 	long := time.Now().Add(-2 * abandoned)
 	for name, stays := range map[string]bool{".c.part-AAAAAAAAAAAAAAAAAAAAAAAAAA": false, ".c.part-young": true, "c.part-AAAAAAAAAAAAAAAAAAAAAAAAAA": true, ".mine": true} {
-		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(filepath.Join(folder, name), long, long); err != nil {
-			t.Fatal(err)
-		}
-		if err := put(At(folder), "c", false); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
+		require.NoError(t, os.Chtimes(filepath.Join(folder, name), long, long))
+		require.NoError(t, put(At(folder), "c", false))
 		if _, err := os.Stat(filepath.Join(folder, name)); (err == nil) != stays {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	young := filepath.Join(folder, ".c.part-BBBBBBBBBBBBBBBBBBBBBBBBBB")
-	if err := errors.Join(os.WriteFile(young, nil, 0o600), put(At(folder), "c", false)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.WriteFile(young, nil, 0o600), put(At(folder), "c", false)))
 	if _, err := os.Stat(young); err != nil {
 		t.Errorf("another writer's file is gone: %v", err)
 	}
@@ -227,9 +218,7 @@ func TestDraftsOfTheKilledAreRemoved(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for name, stays := range map[string]bool{".c.part-AAAAAAAAAAAAAAAAAAAAAAAAAA": false, ".c.part-young": true, "c.part-AAAAAAAAAAAAAAAAAAAAAAAAAA": true, ".mine": true} {
-		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
 		RemoveDrafts(folder)
 		if _, err := os.Stat(filepath.Join(folder, name)); (err == nil) != stays {
 			t.Errorf("%s: %v", name, err)
@@ -241,9 +230,7 @@ func TestReplace(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "A file of the user's")
 	for _, text := range []string{"old", "new"} {
-		if err := Replace(name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Replace(name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }))
 	}
 	broken := errors.New("broken off")
 	if err := Replace(name, func(w io.Writer) error { _, _ = io.WriteString(w, "half"); return broken }); !errors.Is(err, broken) {
@@ -254,12 +241,8 @@ func TestReplace(t *testing.T) {
 	}
 	noDrafts(t, filepath.Dir(name), false)
 	left := filepath.Join(filepath.Dir(name), ".A file of the user's.part")
-	if err := os.WriteFile(left, []byte("what a killed process left, which is longer"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := Replace(name, func(w io.Writer) error { _, err := io.WriteString(w, "newer"); return err }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(left, []byte("what a killed process left, which is longer"), 0o600))
+	require.NoError(t, Replace(name, func(w io.Writer) error { _, err := io.WriteString(w, "newer"); return err }))
 	if text, err := os.ReadFile(name); err != nil || string(text) != "newer" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -272,13 +255,9 @@ func TestListPassesOverWhatIsNotOurs(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for _, name := range []string{"Read Me", ".hidden", "a"} {
-		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
 	}
-	if err := os.Symlink("nothing", filepath.Join(folder, "a-went")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink("nothing", filepath.Join(folder, "a-went")))
 	n := 0
 	for info, err := range At(folder).List(t.Context(), "") {
 		if n++; err != nil || info.Name != "a" {

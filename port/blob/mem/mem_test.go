@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/port/blob"
 	"bellows/port/blob/blobtest"
 	"bellows/port/blob/mem"
@@ -34,9 +35,7 @@ func TestAFullStoreTakesNoMore(t *testing.T) {
 		}
 		return errors.Join(err, w.Publish())
 	}
-	if err := errors.Join(put("a", 6), put("b", 4), put("a", 6)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(put("a", 6), put("b", 4), put("a", 6)))
 	if err := put("b", 5); !errors.Is(err, blob.ErrFull) || bellows.KindOf(err) != bellows.CannotWrite {
 		t.Errorf("a full store says %v", err)
 	}

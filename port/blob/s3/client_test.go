@@ -20,6 +20,7 @@ import (
 	"testing/synctest"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/port/blob"
 	"bellows/port/blob/s3"
 	"bellows/port/blob/s3/s3test"
@@ -113,9 +114,7 @@ func TestBrokenListsAreRefused(t *testing.T) {
 		}))
 		defer server.Close()
 		s, err := blob.Schemes{"s3": s3.Options{Key: "k", Secret: "s"}.Open}.Open(t.Context(), "s3://bucket/p?endpoint="+server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n := 0
 		for info, wrong := range s.List(t.Context(), "") {
 			if err = wrong; err == nil {
@@ -149,9 +148,7 @@ func TestUploadsWithoutADateStay(t *testing.T) {
 	}))
 	defer server.Close()
 	s, err := blob.Schemes{"s3": s3.Options{Key: "k", Secret: "s"}.Open}.Open(t.Context(), "s3://bucket/p?endpoint="+server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := write(t.Context(), s, "c", make([]byte, part+1)); err != nil || !slices.Equal(removed, []string{"old"}) {
 		t.Errorf("removed were %v: %v", removed, err)
 	}
@@ -191,9 +188,7 @@ func TestAmazonsHosts(t *testing.T) {
 				return nil, &net.DNSError{Err: "by the test", Name: address, IsNotFound: true}
 			}}
 			s, err := blob.Schemes{"s3": o.Open, "gs": o.Open}.Open(t.Context(), c.uri)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, err = s.Stat(t.Context(), "a")
 			kind, says := bellows.Unavailable, "no host is called "+c.want
 			if c.want == "" {
@@ -217,9 +212,7 @@ func TestCertificates(t *testing.T) {
 	uri := "s3://bucket/p?endpoint=" + server.URL
 	known := blob.Schemes{"s3": s3.Options{Key: "k", Secret: "s"}.Open}
 	s, err := known.Open(t.Context(), uri)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := s.Delete(t.Context(), "a"); bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "its certificate is not trusted") || requests > 0 {
 		t.Errorf("after %d requests: %v", requests, err)
 	}
@@ -229,9 +222,7 @@ func TestCertificates(t *testing.T) {
 		t.Errorf("there is no bundle: %v", err)
 	}
 	for content, want := range map[string]string{"none": "has no certificates", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})): ""} {
-		if err := os.WriteFile(bundle, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(bundle, []byte(content), 0o600))
 		s, err := known.Open(t.Context(), uri)
 		if err == nil {
 			_, err = s.Stat(t.Context(), "a")
@@ -261,9 +252,7 @@ func TestSettingsOfTheMachine(t *testing.T) {
 	defer metadata.Close()
 	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", metadata.URL)
 	config := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(config, []byte("[profile lab]\nregion = us-east-1\nservices = lab\n[services lab]\ns3 =\n  endpoint_url = "+server.Endpoint+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(config, []byte("[profile lab]\nregion = us-east-1\nservices = lab\n[services lab]\ns3 =\n  endpoint_url = "+server.Endpoint+"\n"), 0o600))
 	t.Setenv("AWS_CONFIG_FILE", config)
 	t.Setenv("AWS_PROFILE", "lab")
 	server.Upset(func(_ int, r *http.Request) s3test.Fault {
@@ -273,9 +262,7 @@ func TestSettingsOfTheMachine(t *testing.T) {
 		return s3test.Fault{}
 	})
 	s, err := blob.Schemes{"s3": s3.Open}.Open(t.Context(), "s3://"+s3test.Bucket+"/p")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	put(t, s, "a", []byte("by a machine"))
 	if got, err := read(t.Context(), s, "a"); err != nil || string(got) != "by a machine" || searches != 3 || server.Requests() != 3 {
 		t.Errorf("%q after %d requests and %d for credentials: %v", got, server.Requests(), searches, err)
@@ -295,17 +282,11 @@ func TestARefusedPartIsNotSent(t *testing.T) {
 	}))
 	defer server.Close()
 	at, err := url.Parse("s3://bucket/p?endpoint=" + server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := s3.Options{Key: "k", Secret: "s"}.Open(t.Context(), at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w, err := write(t.Context(), s, "a", make([]byte, part))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := w.Publish(); bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), "it is not allowed (AccessDenied, status 403: by the test)") || came > 0 {
 		t.Errorf("after %d bytes: %v", came, err)
 	}

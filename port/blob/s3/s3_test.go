@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/port/blob"
 	"bellows/port/blob/blobtest"
 	"bellows/port/blob/s3"
@@ -77,9 +78,7 @@ func put(t *testing.T, s blob.Store, name string, b []byte) {
 	if err == nil {
 		err = w.Publish()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func read(ctx context.Context, s blob.Store, name string) ([]byte, error) {
@@ -212,9 +211,7 @@ func TestAReplacedBlobIsNotRead(t *testing.T) {
 		long := content(part + 5)
 		put(t, s, "a", long)
 		r, err := s.Open(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := r.ReadAt(make([]byte, 1), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -222,9 +219,7 @@ func TestAReplacedBlobIsNotRead(t *testing.T) {
 		if n, err := r.ReadAt(make([]byte, 5), part); n > 0 || !errors.Is(err, blob.ErrReplaced) {
 			t.Errorf("heedless %v: %d bytes of another: %v", heedless, n, err)
 		}
-		if err := s.Delete(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Delete(t.Context(), "a"))
 		if n, err := r.ReadAt(make([]byte, 5), part); n > 0 || !errors.Is(err, blob.ErrReplaced) {
 			t.Errorf("%d bytes of what is gone: %v", n, err)
 		}
@@ -236,9 +231,7 @@ func TestALongNewOneTakesNobodysName(t *testing.T) {
 	t.Parallel()
 	s := s3test.Start(t).Store(t, "p")
 	w, err := write(t.Context(), s, "a", content(part+5))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	put(t, s, "a", []byte("first"))
 	if err := w.PublishNew(); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("it is published: %v", err)
@@ -285,9 +278,7 @@ func TestWithoutCredentialsNothingIsAsked(t *testing.T) {
 	fails := func(place, says, hint string, kind bellows.Kind) {
 		t.Helper()
 		s, err := known.Open(t.Context(), place)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for what, err := range all(t, s) {
 			if err == nil || bellows.KindOf(err) != kind || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), hint) {
 				t.Errorf("%s: %v, of kind %d", what, err, bellows.KindOf(err))
@@ -307,9 +298,7 @@ func TestWithoutCredentialsNothingIsAsked(t *testing.T) {
 	server.Upset(nil)
 	t.Setenv("AWS_ENDPOINT_URL_S3", server.Endpoint)
 	s, err := known.Open(t.Context(), "s3://tests/p")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	put(t, s, "a", []byte("by the environment"))
 }
 
@@ -507,9 +496,7 @@ func TestAReaderOfWhatIsDamagedGivesNoMore(t *testing.T) {
 	s := server.Store(t, "p")
 	put(t, s, "long", content(part+5))
 	r, err := s.Open(t.Context(), "long")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	server.Upset(func(_ int, r *http.Request) (f s3test.Fault) {
 		if r.Header.Get("Range") != "" {
@@ -591,9 +578,7 @@ func TestALongBlobIsSeenWhole(t *testing.T) {
 	})
 	long := content(3*part + 1)
 	w, err := write(t.Context(), s, "a", long)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := s.Stat(t.Context(), "a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it is seen before it is there: %v", err)
 	}
@@ -606,9 +591,7 @@ func TestALongBlobIsSeenWhole(t *testing.T) {
 		t.Errorf("%d uploads were begun, %d given up", begun, over)
 	}
 	r, err := s.Open(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, at := range []int{3*part - 1, 0, part - 3, 2 * part, part + 7} { // here and there, over its parts
 		b := make([]byte, 9)
 		if n, err := r.ReadAt(b, int64(at)); !bytes.Equal(b[:n], long[at:min(at+9, len(long))]) || n < 9 && err != io.EOF {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/port/registry"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -165,9 +166,7 @@ func TestWhatIsHarmlessIsAskedAgain(t *testing.T) {
 func TestTLSByScheme(t *testing.T) {
 	t.Parallel()
 	folder, err := os.MkdirTemp("", "etcd") // that of a test would be too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	for scheme, want := range map[string]byte{"unix": 'P', "http": 'P', "https": 22} {
 		network, at := "tcp", "127.0.0.1:0"
@@ -175,9 +174,7 @@ func TestTLSByScheme(t *testing.T) {
 			network, at = "unix", filepath.Join(folder, "s")
 		}
 		l, err := net.Listen(network, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		first := make(chan byte, 1)
 		go func() {

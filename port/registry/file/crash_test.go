@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/port/registry"
 )
 
@@ -16,9 +17,7 @@ import (
 func state(t *testing.T, r registry.Registry) string {
 	t.Helper()
 	list, at, err := r.List(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var b strings.Builder
 	for _, e := range list {
 		fmt.Fprintf(&b, "%s=%s@%d ", e.Key, e.Value, e.Revision)
@@ -93,14 +92,10 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 		return 0, nil
 	}
 	s, err := onDisk(t, whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	note := func() { states = append(states, state(t, s.Client())) }
 	note()
-	if err := work(t, s.Client(), note); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, work(t, s.Client(), note))
 	if renamed < 3 {
 		t.Errorf("the log was replaced %d times", renamed-1)
 	}
@@ -151,16 +146,12 @@ func logOf(t *testing.T) (text []byte, states map[int]string) {
 	t.Helper()
 	d := newDisk()
 	s, err := open(Config{Folder: "here"}, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	states = map[int]string{}
 	note := func() { states[len(d.names[logName].data)] = withoutLeases(state(t, s.Client())) }
 	note()
-	if err := work(t, s.Client(), note); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, work(t, s.Client(), note))
 	return d.names[logName].data, states
 }
 
@@ -178,9 +169,7 @@ func reopened(t *testing.T, text []byte) (string, error) {
 		t.Fatal(err)
 	}
 	want := state(t, s.Client())
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s, err = open(Config{Folder: "here"}, d.powerCut(0))
 	if err != nil {
 		t.Fatalf("after one more change: %v", err)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/port/registry"
 )
 
@@ -53,9 +54,7 @@ func TestKilledProcess(t *testing.T) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lines, last := bufio.NewScanner(out), -1
 	for lines.Scan() {
 		n := 0
@@ -68,9 +67,7 @@ func TestKilledProcess(t *testing.T) {
 		if _, err := Open(Config{Folder: folder}); bellows.KindOf(err) != bellows.Refused || !strings.Contains(err.Error(), "another process has it open") {
 			t.Errorf("a folder that another process has: %v", err)
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cmd.Process.Kill())
 	}
 	_ = cmd.Wait() // it was killed
 	r := openFolder(t, Config{Folder: folder}).Client()
@@ -91,17 +88,13 @@ func TestTermsGrowAcrossProcesses(t *testing.T) {
 	term := registry.Revision(0)
 	for i := range 3 {
 		s, err := onDisk(t, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r := s.Client()
 		if _, err := r.Get(t.Context(), "office"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("process %d finds an office: %v", i, err)
 		}
 		lease, err := r.Grant(t.Context(), registry.LeaseMost)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		l, err := registry.Campaign(t.Context(), r, "office", nil, lease)
 		if err != nil || l.Term <= term {
 			t.Fatalf("term %d follows %d: %v", l.Term, term, err)
@@ -122,9 +115,7 @@ func TestPastChangesNeedNoRoom(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
 	s, err := open(Config{Folder: "here", BytesMost: 200_000, growth: 10_000}, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	r, value := s.Client(), bytes.Repeat([]byte("x"), registry.ValueBytesMost)
 	for i := range 100 {
@@ -147,18 +138,14 @@ func TestPastChangesNeedNoRoom(t *testing.T) {
 func TestFullRegistry(t *testing.T) {
 	t.Parallel()
 	s, err := open(Config{Folder: "here", BytesMost: 1000}, newDisk())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	r, ctx := s.Client(), t.Context()
 	put := func(key string, bytesOf int) error {
 		_, err := r.Put(ctx, key, make([]byte, bytesOf), 0)
 		return err
 	}
-	if err := errors.Join(put("a", 300), put("b", 300)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(put("a", 300), put("b", 300)))
 	before := state(t, r)
 	for _, err := range []error{put("c", 300), put("a", 600)} {
 		if !errors.Is(err, registry.ErrFull) || bellows.KindOf(err) != bellows.CannotWrite {
@@ -197,9 +184,7 @@ func TestFullDisk(t *testing.T) {
 			t.Parallel()
 			d := newDisk()
 			s, err := open(Config{Folder: "here"}, d) // which writes no snapshot but after a failure
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer s.Close()
 			r, ctx := s.Client(), t.Context()
 			if _, err := r.Put(ctx, "a", []byte("kept"), 0); err != nil {
@@ -227,9 +212,7 @@ func TestFullDisk(t *testing.T) {
 			}
 			want := state(t, r)
 			next, err := onDisk(t, d.powerCut(0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got := state(t, next.Client()); got != want {
 				t.Errorf("the next process has %s, want %s", got, want)
 			}
@@ -242,18 +225,14 @@ func TestNoRoomForSnapshot(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
 	s, err := onDisk(t, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d.setFail(func(_ int, op string) (int, error) {
 		if op == "create" {
 			return 0, syscall.ENOSPC
 		}
 		return 0, nil
 	})
-	if err := work(t, s.Client(), func() {}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, work(t, s.Client(), func() {}))
 	want := withoutLeases(state(t, s.Client()))
 	next, err := onDisk(t, d.powerCut(0))
 	if err != nil || state(t, next.Client()) != want {
@@ -266,9 +245,7 @@ func TestUnsyncedChangeIsSynced(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
 	s, err := onDisk(t, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d.setFail(func(_ int, op string) (int, error) {
 		if op == "sync" {
 			return 0, errStopped
@@ -283,9 +260,7 @@ func TestUnsyncedChangeIsSynced(t *testing.T) {
 	left.durable = map[string]*memoryFile{logName: {disk: left, data: left.names[logName].data, durable: d.names[logName].durable}}
 	left.names = left.durable
 	next, err := onDisk(t, left)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := state(t, next.Client())
 	if next, err = onDisk(t, left.powerCut(0)); err != nil || state(t, next.Client()) != want || !strings.Contains(want, "a=1") {
 		t.Errorf("seen was %s; after the power cut: %v", want, err)
@@ -296,9 +271,7 @@ func TestUnsyncedChangeIsSynced(t *testing.T) {
 func TestRenewedInTime(t *testing.T) {
 	t.Parallel()
 	s, err := onDisk(t, newDisk())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, ctx := s.Client().(*client), t.Context()
 	lease, err := c.Grant(ctx, registry.LeaseMost)
 	if err == nil {
@@ -321,18 +294,12 @@ func TestLeaseEndsOnFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		s, err := onDisk(t, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r, ctx := s.Client(), t.Context()
 		lease, err := r.Grant(ctx, time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		at, err := r.Put(ctx, "office", nil, lease.ID())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		d.setFail(func(int, string) (int, error) { return 0, syscall.ENOSPC })
 		<-time.After(2 * time.Second)
 		if err := lease.Renew(ctx); !errors.Is(err, registry.ErrExpired) {
@@ -346,9 +313,7 @@ func TestLeaseEndsOnFullDisk(t *testing.T) {
 		}
 		d.setFail(nil)
 		w, err := r.Watch("office", at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if list, err := w.Next(ctx); err != nil || len(list) != 1 || !list[0].Gone {
 			t.Errorf("seen were %+v: %v", list, err)
 		}
@@ -361,17 +326,13 @@ func TestSilentDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		s, err := onDisk(t, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r, ctx := s.Client(), t.Context()
 		lease, err := r.Grant(ctx, 10*time.Second)
 		if err == nil {
 			_, err = r.Put(ctx, "a", []byte("1"), lease.ID())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		answers := make(chan struct{})
 		d.setFail(func(_ int, op string) (int, error) {
 			if op == "sync" {

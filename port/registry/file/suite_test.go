@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"bellows/internal/require"
 	"bellows/port/registry"
 	"bellows/port/registry/registrytest"
 )
@@ -32,9 +33,7 @@ func TestSuite(t *testing.T) {
 func openFolder(t *testing.T, c Config) *Store {
 	t.Helper()
 	s, err := Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/port/registry"
 	"bellows/port/registry/mem"
 	"bellows/port/registry/registrytest"
@@ -38,16 +39,12 @@ func TestHistoryIsBounded(t *testing.T) {
 	var at []registry.Revision
 	for i := range 5 {
 		rev, err := r.Put(t.Context(), "a", fmt.Append(nil, i), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		at = append(at, rev)
 	}
 	for i, after := range at {
 		w, err := r.Watch("a", after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		if i == len(at)-1 {
 			cancel()
@@ -89,9 +86,7 @@ func TestStepsFail(t *testing.T) {
 		}
 		return errors.Join(err, got, listed, watched, l.Renew(t.Context()), r.Delete(t.Context(), "a"), l.Revoke(t.Context()))
 	}
-	if err := use(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, use())
 	for _, op := range []string{"get", "list", "put", "delete", "watch", "grant", "renew", "revoke"} {
 		fails = op
 		if op == "put" {
@@ -120,9 +115,7 @@ func TestAnAnswerIsLost(t *testing.T) {
 	}
 	r := s.Open()
 	lease, err := r.Grant(t.Context(), registry.LeaseMost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := registry.Campaign(t.Context(), r, "office", nil, lease); bellows.KindOf(err) != bellows.Unavailable {
 		t.Errorf("it says %v", err)
 	}
@@ -165,9 +158,7 @@ func TestSettleFindsOut(t *testing.T) {
 			}
 			r := s.Open()
 			at, err := r.Put(t.Context(), "a", []byte("0"), 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			s.Fail = func(op, key string) error {
 				if op == "get" && c.other && puts == 0 {
 					puts++

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"bellows/internal/require"
 )
 
 // some is a message of every kind of field.
@@ -69,9 +71,7 @@ func TestFieldsComeInAnyOrder(t *testing.T) {
 		}
 		var c Codec
 		var w Writer
-		if err := c.Write(&w, func() error { return m.describe(&c) }); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Write(&w, func() error { return m.describe(&c) }))
 		var parts, elements [][]byte
 		for rest := []byte(w); len(rest) > 0; {
 			number, _, n := protowire.ConsumeField(rest)
@@ -89,9 +89,7 @@ func TestFieldsComeInAnyOrder(t *testing.T) {
 			}
 		}
 		var got some
-		if err := c.Read(slices.Concat(parts...), func() error { return got.describe(&c) }); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Read(slices.Concat(parts...), func() error { return got.describe(&c) }))
 		if got.memory = nil; !reflect.DeepEqual(m, got) {
 			t.Fatalf("%+v became %+v", m, got)
 		}

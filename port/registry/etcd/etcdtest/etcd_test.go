@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/port/registry"
 	"bellows/port/registry/etcd"
 	"bellows/port/registry/etcd/etcdtest/member"
@@ -66,9 +67,7 @@ type members struct {
 func startMembers(t *testing.T) *members {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "etcd") // that of a test would be too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, fmt.Errorf("the test has waited for %v", patience))
 	m := &members{T: t, ctx: ctx, folder: folder, names: []string{"a", "b", "c"}, running: map[string]*exec.Cmd{}, inputs: map[string]io.Closer{}}
 	t.Cleanup(func() {
@@ -171,9 +170,7 @@ func TestSuite(t *testing.T) {
 			c := m.config(fmt.Sprintf("suite-%d", m.opened.Add(1)))
 			return func() registry.Registry {
 				r, err := etcd.Open(t.Context(), c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return r
 			}
 		},
@@ -183,9 +180,7 @@ func TestSuite(t *testing.T) {
 			if err == nil {
 				_, err = c.Compact(m.ctx, r.Header.Revision)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		},
 		Play: func(t *testing.T, test func(*testing.T)) { test(t) },
 	})
@@ -273,9 +268,7 @@ func TestSlowWatch(t *testing.T) {
 	reg := m.open(m.config("bounded"))
 	const n = 100 // of 64 KiB: more than the 4 MiB of the queue
 	w, err := reg.Watch("k", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(w.Close)
 	for i := range n {
 		if _, err := reg.Put(m.ctx, fmt.Sprintf("k/%d", i), make([]byte, registry.ValueBytesMost), 0); err != nil {
@@ -285,9 +278,7 @@ func TestSlowWatch(t *testing.T) {
 	var got []registry.Change
 	for len(got) < n {
 		list, err := w.Next(m.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got = append(got, list...)
 	}
 	for i, c := range got {

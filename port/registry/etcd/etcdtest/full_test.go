@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/port/registry"
 	"bellows/port/registry/etcd"
 )
@@ -58,9 +59,7 @@ func (l *lone) end() {
 func TestFullMember(t *testing.T) {
 	t.Parallel()
 	folder, err := os.MkdirTemp("", "etcd") // that of a test would be too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer os.RemoveAll(folder)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("the test has waited for %v", patience))
 	defer cancel()
@@ -69,9 +68,7 @@ func TestFullMember(t *testing.T) {
 	l.start(quota)
 	defer l.end()
 	r, err := etcd.Open(ctx, etcd.Config{Endpoints: []string{"unix://" + folder + "/a:1"}, Prefix: "bellows"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	value := bytes.Repeat([]byte("x"), registry.ValueBytesMost)
 	full := error(nil)

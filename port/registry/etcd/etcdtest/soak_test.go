@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/internal/require"
 	"bellows/port/registry"
 	"bellows/port/registry/etcd"
 )
@@ -49,13 +50,9 @@ func TestMembersDie(t *testing.T) {
 	m := startMembers(t)
 	reg := m.open(m.config("count"))
 	lease, err := reg.Grant(m.ctx, 30*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	office, err := registry.Campaign(m.ctx, reg, "office", []byte("the test"), lease)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := m.counter(reg)
 	var stop atomic.Bool
 	var renewing sync.WaitGroup

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"bellows/internal/require"
 )
 
 // unset clears every variable of Amazon's tools, and names a home without files. It returns the folder .aws of that home.
@@ -31,21 +33,15 @@ func unset(t *testing.T) string {
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
 	folder := filepath.Join(home, ".aws")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(folder, 0o700))
 	return folder
 }
 
 func write(t *testing.T, folder, name, text string) string {
 	t.Helper()
 	path := filepath.Join(folder, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -272,9 +268,7 @@ func prepare(t *testing.T, variables ...string) (*Config, *[]string) {
 		}
 	}
 	c, err := Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server, asked := service(t)
 	c.Transport = rerouted(server.URL)
 	return c, asked
@@ -311,9 +305,7 @@ func TestSources(t *testing.T) {
 			config, asked := prepare(t, c.variables...)
 			found := config.Credentials()
 			for range 2 { // the second is answered by the first
-				if err := found.Renew(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, found.Renew(t.Context()))
 			}
 			v, err := found.Signer().GetWithContext(nil)
 			if err != nil || v.AccessKeyID != "KEY" || v.SecretAccessKey != "SECRET" || v.SessionToken != "TOKEN" || v.SignerType != credentials.SignatureV4 {
@@ -376,9 +368,7 @@ func TestMissingMetadataService(t *testing.T) {
 	server.Close()
 	set(t, "AWS_EC2_METADATA_SERVICE_ENDPOINT="+server.URL)
 	c, err := Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var e *Error
 	if err := c.Credentials().Renew(t.Context()); !errors.As(err, &e) || e.Err != nil {
 		t.Error(err)
@@ -400,9 +390,7 @@ func TestRenewal(t *testing.T) {
 		renews := func(after time.Duration, want int, key string) {
 			t.Helper()
 			<-time.After(after)
-			if err := c.Renew(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, c.Renew(t.Context()))
 			if v, err := c.Signer().GetWithContext(nil); err != nil || v.AccessKeyID != key || found != want || c.Signer().IsExpired() {
 				t.Errorf("%d times found, now %+v: %v", found, v, err)
 			}

@@ -4,15 +4,15 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"bellows/internal/require"
 )
 
 func TestParse(t *testing.T) {
 	t.Parallel()
 	got, err := parse("\ufeff# profiles\r\n[default]\r\nRegion = eu-west-1 # near\r\naws_secret_access_key=a/b+c=#;\n\n[profile work]\nservices = lab\ns3 =\n  addressing_style = path\n" +
 		"\tmax = 1\nregion=x\n [ services lab ] ; ours\ns3 =\n  endpoint_url = http://lab:9000\n[default]\noutput = json\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := sections{
 		"default":      {"region": "eu-west-1", "aws_secret_access_key": "a/b+c=#;", "output": "json"},
 		"profile work": {"services": "lab", "s3": "", "s3.addressing_style": "path", "s3.max": "1", "region": "x"},
