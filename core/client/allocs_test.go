@@ -17,8 +17,7 @@ func TestKeysThatComeAllocateNothing(t *testing.T) {
 	for name, looks := range map[string]bool{"nobody looks": false, "a task looks": true} {
 		d := subscribed(t)
 		d.finish(0)
-		d.finish(1)
-		d.said()
+		d.end(1)
 		task, other := d.tasks[0], d.tasks[1]
 		list := []bellows.Key{10, 30}
 		read := func(by *client.Task, there bool) {

@@ -12,7 +12,7 @@ import (
 
 // TestAnswersToNoQuestionAreNamed sends a client what a lane that keeps to the protocol never sends.
 func TestAnswersToNoQuestionAreNamed(t *testing.T) {
-	flush := bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}
+	flush := flushID(1)
 	answer := func(request uint64, rows []uint32, n int) *wire.Rows {
 		return &wire.Rows{Incarnation: 1, Request: request, Parts: []wire.RowsPart{{Pair: wire.Pair{Generation: 1}, Rows: rows, Values: make([]float32, n)}}}
 	}
@@ -22,34 +22,22 @@ func TestAnswersToNoQuestionAreNamed(t *testing.T) {
 		return m
 	}
 	pushed := func(d *desk) { // flush 1 is on its way to lane 0
-		d.dispatch(0, 0, 0)
-		d.said()
-		d.tasks[0].AddRow(0, 0, []float32{1})
-		d.finish(0)
+		d.run(delta{0, 0, 1})
 	}
 	asked := func(d *desk) { // request 1: all of t0/p0
-		d.dispatch(0, 0, 0)
-		d.said()
+		d.start(0, 0, 0)
 		d.read(0, 0, 0, 4)
 	}
 	both := func(d *desk) { // flush 1 is on its way to both lanes
-		d.dispatch(0, 0, 0)
-		d.said()
-		d.tasks[0].AddRow(0, 0, []float32{1})
-		d.tasks[0].AddRow(0, 4, []float32{1})
-		d.finish(0)
+		d.run(delta{0, 0, 1}, delta{0, 4, 1})
 	}
 	some := func(d *desk) { // request 1: row 5 of t2/p0
-		d.dispatch(0, 0, 0)
-		d.said()
+		d.start(0, 0, 0)
 		d.read(0, 2, 5, 6)
 	}
 	leased := func(d *desk) { // request 1: an exclusive lease on t0/p0
-		d.dispatch(0, 0, 0)
-		d.said()
-		if _, err := d.Lease(d.tasks[0], bellows.PartitionRef{}, wire.Exclusive, &d.fx); err != nil {
-			t.Error(err)
-		}
+		d.start(0, 0, 0)
+		d.lease(0, bellows.PartitionRef{}, wire.Exclusive)
 	}
 	for _, c := range []struct {
 		before func(d *desk)
@@ -61,7 +49,7 @@ func TestAnswersToNoQuestionAreNamed(t *testing.T) {
 		{pushed, lanes[1], []wire.Message{committed(wire.Commitment{Flush: flush, Commit: 1})}, "is committed, of which it held nothing more"},
 		{pushed, lanes[0], []wire.Message{&wire.Room{Flush: flush}}, "found room, for which it did not wait"},
 		{pushed, lanes[0], []wire.Message{&wire.Held{Flush: flush}, &wire.Full{Flush: flush}}, "found no room, which it did not ask for"},
-		{pushed, lanes[0], []wire.Message{&wire.Full{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}}}, "found no room, which it did not ask for"},
+		{pushed, lanes[0], []wire.Message{&wire.Full{Flush: flushID(2)}}, "found no room, which it did not ask for"},
 		{both, lanes[0], []wire.Message{&wire.Held{Flush: flush}, committed(wire.Commitment{Flush: flush, Commit: 1}), committed(wire.Commitment{Flush: flush, Commit: 1})},
 			"is committed, of which it held nothing more"},
 		{some, lanes[0], []wire.Message{answerOf(2, []uint32{6})}, "other rows of t2/p0 than were asked for"},

@@ -12,8 +12,7 @@ import (
 // that it has failed when it may no longer.
 func TestATaskThatComputesForTooLongEndsTheJob(t *testing.T) {
 	d := newDesk(t)
-	d.dispatch(3, 0, 0, 1)
-	d.said()
+	d.start(3, 0, 0, 1)
 	told, failed := 0, ""
 	for now := int64(0); now <= 3_700_000; now += 500 {
 		d.Tick(now, &d.fx)

@@ -14,8 +14,7 @@ const gap = bellows.TableID(2)
 
 func newGapDesk(t *testing.T) *desk {
 	d := newDesk(t, table.Schema{Name: "gap", Rows: 8, Width: 1, Bounds: []bellows.RowID{0, 0, 3, 3, 8, 8}, Consistency: table.Async})
-	d.dispatch(0, 0, 0)
-	d.said()
+	d.start(0, 0, 0)
 	return d
 }
 
@@ -24,20 +23,16 @@ func TestAnEmptyPartitionIsLeased(t *testing.T) {
 	d := newGapDesk(t)
 	for i, mode := range []wire.Mode{wire.Shared, wire.Exclusive} {
 		ref := bellows.PartitionRef{Table: gap, Partition: bellows.PartitionID(2 * i)}
-		has, err := d.Lease(d.tasks[0], ref, mode, &d.fx)
-		if has || err != nil {
-			t.Fatalf("has a lease that nobody gave: %v", err)
-		}
+		d.lease(0, ref, mode)
 		d.expect("lane 0 of node 0: *wire.Acquire")
 		d.deliver(lanes[0], &wire.Granted{Request: uint64(i + 1), Pair: wire.Pair{Ref: ref, Generation: 1}, Mode: mode})
 		d.expect("wake split 0 clock 0 items [0,1)")
-		if has, err = d.Lease(d.tasks[0], ref, mode, &d.fx); !has || err != nil || len(d.tasks[0].Leased(ref)) != 0 {
+		if has, err := d.Lease(d.tasks[0], ref, mode, &d.fx); !has || err != nil || len(d.tasks[0].Leased(ref)) != 0 {
 			t.Fatalf("has the lease: %v, %v", has, err)
 		}
 		d.expect("")
 	}
-	d.finish(0)
-	d.said()
+	d.end(0)
 	if m := d.sent[0]; len(m.Leases) != 1 || m.Leases[0].Ref.Partition != 2 || m.Done == nil {
 		t.Errorf("the flush ends %+v", m.Leases)
 	}
@@ -61,9 +56,7 @@ func TestNoRowsAreReadAtOnce(t *testing.T) {
 // TestEmptyPartitionsAreNotAskedFor reads and changes rows on both sides of an empty partition.
 func TestEmptyPartitionsAreNotAskedFor(t *testing.T) {
 	d := newGapDesk(t)
-	if d.read(0, gap, 1, 8) {
-		t.Fatal("rows out of nowhere")
-	}
+	d.miss(0, gap, 1, 8)
 	d.expect("lane 1 of node 0: pull t2/p1 [] t2/p3 [] after commit 0 clock -1")
 	m := wire.New[wire.Rows]()
 	m.Incarnation = 1

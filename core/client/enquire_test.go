@@ -14,16 +14,12 @@ import (
 // waits is a desk of which something waits: a read of rows, a lease, rows that come unasked, or a flush for one lane or for two.
 var waits = map[string]func(*desk){
 	"split 0 clock 3 items [0,1) waits for table w, t0/p0 at lane 0 of node 0": func(d *desk) {
-		d.dispatch(3, 2, 0)
-		d.said()
+		d.start(3, 2, 0)
 		d.read(0, 0, 0, 4)
 	},
 	"split 0 clock 3 items [0,1) waits for table f, t1/p1 at lane 1 of node 0": func(d *desk) {
-		d.dispatch(3, 2, 0)
-		d.said()
-		if has, err := d.Lease(d.tasks[0], bellows.PartitionRef{Table: 1, Partition: 1}, wire.Shared, &d.fx); has || err != nil {
-			d.t.Fatal(has, err)
-		}
+		d.start(3, 2, 0)
+		d.lease(0, bellows.PartitionRef{Table: 1, Partition: 1}, wire.Shared)
 	},
 	"flush 1 of node 1 waits for lane 0 of node 0 to hold its part": func(d *desk) { flushOf(d, 1) },
 	"flush 1 of node 1 waits for lane ": func(d *desk) {
@@ -31,32 +27,26 @@ var waits = map[string]func(*desk){
 	},
 	"split 0 clock 2 items [0,1) waits for table w, t0/p0 at lane 0 of node 0": func(d *desk) { // rows that come unasked
 		for clock := range bellows.Clock(2) {
-			d.dispatch(clock, 0, 0)
-			d.said()
-			d.read(0, 0, 0, 4)
-			d.said()
+			d.start(clock, 0, 0)
+			d.ask(0, 0, 0, 4)
 			d.answer(1, 0, clock-1)
-			d.finish(0)
-			d.said()
-			d.deliver(lanes[0], &wire.Committed{List: []wire.Commitment{{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: uint64(clock + 1)}, Commit: bellows.CommitNumber(clock + 1)}}})
+			d.end(0)
+			d.deliver(lanes[0], committed(wire.Commitment{Flush: flushID(uint64(clock + 1)), Commit: bellows.CommitNumber(clock + 1)}))
 		}
-		d.dispatch(2, 0, 0)
-		d.said()
+		d.start(2, 0, 0)
 		d.read(0, 0, 0, 4)
 	},
 }
 
 // flushOf has a task of split 0 end that has changed some rows of table f.
 func flushOf(d *desk, rows ...bellows.RowID) {
-	d.dispatch(0, 0, 0)
-	d.said()
+	d.start(0, 0, 0)
 	for _, r := range rows {
 		d.tasks[0].AddRow(1, r, []float32{1})
 	}
-	d.finish(0)
-	d.said()
+	d.end(0)
 	for _, r := range rows {
-		d.deliver(lanes[r/4], &wire.Full{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}})
+		d.deliver(lanes[r/4], &wire.Full{Flush: flushID(1)})
 	}
 }
 
@@ -160,7 +150,7 @@ func TestAPushThatIsLostWhenSentAgainEndsTheJob(t *testing.T) {
 		d := newDesk(t)
 		flushOf(d, 1)
 		room := func() {
-			d.deliver(lanes[0], &wire.Room{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}})
+			d.deliver(lanes[0], &wire.Room{Flush: flushID(1)})
 			d.said()
 		}
 		if !crossing {
@@ -206,10 +196,8 @@ func TestALaneThatSaysNothingEndsTheJob(t *testing.T) {
 // TestALaneThatSpeaksIsNotSilent has the lane's word stand behind much else that it sends, and the node sleep.
 func TestALaneThatSpeaksIsNotSilent(t *testing.T) {
 	d := newDesk(t, table.Schema{Name: "g", Rows: 4, Width: 1, Consistency: table.Async})
-	d.dispatch(3, 2, 0)
-	d.said()
-	d.read(0, 0, 0, 4)
-	d.said()
+	d.start(3, 2, 0)
+	d.ask(0, 0, 0, 4)
 	now := int64(0)
 	pass := func(millis, step int64) {
 		for end := now + millis; now < end; {
@@ -235,12 +223,7 @@ func TestALaneThatSpeaksIsNotSilent(t *testing.T) {
 func TestWhatIsLeftOfAStalePushWaitsForItsClock(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
-	d.dispatch(0, 0, 0)
-	d.said()
-	d.tasks[0].AddRow(0, 1, []float32{1})
-	d.tasks[0].AddRow(1, 3, []float32{4})
-	d.finish(0)
-	d.said()
+	d.push(delta{0, 1, 1}, delta{1, 3, 4})
 	r.tell(r.addLane)
 	id := d.sent[0].Flush
 	d.deliver(lanes[0], &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(0, 0, 1)}})

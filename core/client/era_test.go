@@ -6,7 +6,6 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/client"
-	"bellows/core/route"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -14,8 +13,7 @@ import (
 // TestOtherErasAreNothing gives a client of era 2 tasks and the end of the job as of other eras. What it says is of its own.
 func TestOtherErasAreNothing(t *testing.T) {
 	tables := []table.Schema{{Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.Async}}
-	d := &desk{Client: client.New(core.Job{Controller: controller, Era: 2, Tables: tables,
-		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1})}, self, client.Options{}), t: t, tasks: map[bellows.SplitID]*client.Task{}}
+	d := newDeskOf(t, core.Job{Era: 2, Tables: tables}, client.Options{})
 	unit := bellows.Unit{Items: bellows.Range{Begin: 0, End: 1}}
 	for _, era := range []bellows.Era{1, 3} {
 		m := wire.New[wire.Dispatch]()

@@ -17,8 +17,7 @@ func (r *roads) follows(term bellows.Term) {
 func held(t *testing.T) (*desk, *roads, bellows.FlushID) {
 	d := newDesk(t)
 	r := newRoads(d)
-	d.dispatch(0, 0, 0)
-	d.said()
+	d.start(0, 0, 0)
 	d.tasks[0].AddRow(0, 1, []float32{1})
 	d.tasks[0].AddRow(0, 5, []float32{2})
 	d.Finish(d.tasks[0], []float64{7, 8}, nil, &d.fx)
@@ -45,11 +44,7 @@ func TestWhatIsDoneIsSaidToWhoFollows(t *testing.T) {
 
 	d = newDesk(t)
 	r = newRoads(d)
-	d.dispatch(0, 0, 0)
-	d.said()
-	d.tasks[0].AddRow(0, 1, []float32{1})
-	d.finish(0)
-	d.said()
+	d.push(delta{0, 1, 1})
 	r.follows(2)
 	d.expect("") // its lane says it
 }
@@ -58,8 +53,7 @@ func TestWhatIsDoneIsSaidToWhoFollows(t *testing.T) {
 // of before, by which the flush is sent and done again. So it is with a question.
 func TestARouteThatNobodyHasIsNotAwaited(t *testing.T) {
 	d, r, id := held(t)
-	d.dispatch(1, 0, 1)
-	d.said()
+	d.start(1, 0, 1)
 	d.read(1, 1, 0, 4)
 	d.expect("lane 0 of node 0: pull t1/p0 [] after commit 0 clock -1")
 	d.deliver(controller, &wire.Stale{Route: 9, Flush: id, Pairs: []wire.Pair{pairAt(0, 1, 1)}})

@@ -26,15 +26,11 @@ func (d *desk) readKeys(s bellows.SplitID, tab bellows.TableID, list ...bellows.
 
 // answerKeys answers a pull of one part: the rows of key n are n and n + plus.
 func (d *desk) answerKeys(q *wire.Pull, plus float32, commit bellows.CommitNumber) {
-	m := wire.New[wire.Rows]()
-	m.Incarnation = 1
-	m.Request = q.Request
-	p := m.Extend()
-	p.Pair, p.Commit, p.Complete = q.Parts[0].Pair, commit, bellows.NoClock
+	p := wire.RowsPart{Pair: q.Parts[0].Pair, Commit: commit, Complete: bellows.NoClock}
 	for _, k := range q.Parts[0].Keys {
 		p.Values = append(p.Values, float32(k), float32(k)+plus)
 	}
-	d.deliver(lanes[0], m)
+	d.rows(lanes[0], q.Request, p)
 }
 
 // gather is what the split sees in the rows of keys of k.
@@ -46,8 +42,7 @@ func (d *desk) gather(s bellows.SplitID, list ...bellows.Key) []float32 {
 
 func TestKeysAreAskedOnceEachInOrder(t *testing.T) {
 	d := newSparseDesk(t)
-	d.dispatch(0, 0, 0, 1)
-	d.said()
+	d.start(0, 0, 0, 1)
 	if d.readKeys(0, sparseK, 9, 3, 9, 1<<63) {
 		t.Fatal("rows out of nowhere")
 	}
@@ -70,8 +65,7 @@ func TestKeysAreAskedOnceEachInOrder(t *testing.T) {
 // TestKeysAreFetchedAhead asks for keys that a task will read, and has it wait for nothing.
 func TestKeysAreFetchedAhead(t *testing.T) {
 	d := newSparseDesk(t)
-	d.dispatch(0, 0, 0)
-	d.said()
+	d.start(0, 0, 0)
 	d.tasks[0].Group(sparseK, []bellows.Key{3, 9})
 	d.PrefetchKeys(d.tasks[0], &d.fx)
 	d.expect("lane 0 of node 0: pull t2/p0 []keys [3 9] after commit 0 clock -1")
@@ -85,8 +79,7 @@ func TestKeysAreFetchedAhead(t *testing.T) {
 // TestKeysJoinWhatIsCached asks for some keys, then for others and some of the same.
 func TestKeysJoinWhatIsCached(t *testing.T) {
 	d := newSparseDesk(t)
-	d.dispatch(0, 0, 0, 1)
-	d.said()
+	d.start(0, 0, 0, 1)
 	d.readKeys(0, sparseK, 10, 20, 30)
 	d.said()
 	d.answerKeys(d.pulls[0], 1, 0)
@@ -109,8 +102,7 @@ func TestKeysJoinWhatIsCached(t *testing.T) {
 
 func TestAFlushOfKeysIsOneSubtree(t *testing.T) {
 	d := newSparseDesk(t)
-	d.dispatch(0, 0, 0, 1)
-	d.said()
+	d.start(0, 0, 0, 1)
 	d.tasks[0].AddKeys(sparseB, []bellows.Key{7, 5, 7}, []float32{1, 2, 3})
 	d.finish(0)
 	d.tasks[1].AddKeys(sparseB, []bellows.Key{6, 5}, []float32{10, 20})
@@ -121,11 +113,9 @@ func TestAFlushOfKeysIsOneSubtree(t *testing.T) {
 func TestOwnDeltasOfKeysAreLaidOverUntilTheirCommit(t *testing.T) {
 	d := newSparseDesk(t)
 	d.dispatch(0, 0, 0)
-	d.dispatch(1, 0, 0)
-	d.said()
+	d.start(1, 0, 0)
 	d.tasks[0].AddKeys(sparseK, []bellows.Key{4}, []float32{5, 6})
-	d.finish(0)
-	d.said()
+	d.end(0)
 	d.readKeys(0, sparseK, 4, 8)
 	d.said()
 	d.answerKeys(d.pulls[0], 0, 0) // without the delta
@@ -137,10 +127,9 @@ func TestOwnDeltasOfKeysAreLaidOverUntilTheirCommit(t *testing.T) {
 		t.Errorf("views %v", got)
 	}
 	d.finish(0)
-	d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, Commit: 1}))
-	d.deliver(lanes[0], committed(wire.Commitment{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}, Commit: 2}))
-	d.dispatch(2, 2, 0)
-	d.said()
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: flushID(1), Commit: 1}))
+	d.deliver(lanes[0], committed(wire.Commitment{Flush: flushID(2), Commit: 2}))
+	d.start(2, 2, 0)
 	if d.readKeys(0, sparseK, 4) {
 		t.Fatal("a block of commit 0 was served after commit 2 was known")
 	}
@@ -153,16 +142,11 @@ func TestOwnDeltasOfKeysAreLaidOverUntilTheirCommit(t *testing.T) {
 
 func TestAnAnswerThatDoesNotFitItsKeysIsNamed(t *testing.T) {
 	d := newSparseDesk(t)
-	d.dispatch(0, 0, 0)
-	d.said()
+	d.start(0, 0, 0)
 	d.readKeys(0, sparseK, 4, 8)
 	d.said()
-	m := wire.New[wire.Rows]()
-	m.Incarnation = 1
-	m.Request = d.pulls[0].Request
-	p := m.Extend()
-	p.Pair, p.Values = d.pulls[0].Parts[0].Pair, []float32{1, 2, 3}
-	d.deliver(lanes[0], m)
+	q := d.pulls[0]
+	d.rows(lanes[0], q.Request, wire.RowsPart{Pair: q.Parts[0].Pair, Values: []float32{1, 2, 3}})
 	for _, e := range d.fx.Envelopes {
 		if m, ok := e.Message.(*wire.Complaint); ok && strings.Contains(m.Reason, "other rows of t2/p0 than were asked for") {
 			return
@@ -173,8 +157,7 @@ func TestAnAnswerThatDoesNotFitItsKeysIsNamed(t *testing.T) {
 
 func TestPartitionsOfSparseTablesAreNotLeased(t *testing.T) {
 	d := newSparseDesk(t)
-	d.dispatch(0, 0, 0)
-	d.said()
+	d.start(0, 0, 0)
 	ok, err := d.Lease(d.tasks[0], bellows.PartitionRef{Table: sparseK}, wire.Shared, &d.fx)
 	if ok || bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "table k is sparse") {
 		t.Errorf("%v, %v", ok, err)

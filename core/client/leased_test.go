@@ -13,19 +13,12 @@ func TestALeaseDoesNotGoBack(t *testing.T) {
 	for _, mode := range []wire.Mode{wire.Shared, wire.Exclusive} {
 		d := newDesk(t)
 		ref := bellows.PartitionRef{Table: 1}
-		d.dispatch(2, 0, 0)
-		d.said()
-		d.read(0, 1, 0, 4)
-		d.said()
+		d.start(2, 0, 0)
+		d.ask(0, 1, 0, 4)
 		d.answer(2, 7, bellows.NoClock)
-		d.finish(0)
-		d.said()
-		d.dispatch(3, 0, 0)
-		d.said()
-		if has, err := d.Lease(d.tasks[0], ref, mode, &d.fx); has || err != nil {
-			t.Fatal(has, err)
-		}
-		a := d.fx.Envelopes[0].Message.(*wire.Acquire)
+		d.end(0)
+		d.start(3, 0, 0)
+		a := d.lease(0, ref, mode)
 		d.said()
 		granted := bellows.CommitNumber(7)
 		if mode == wire.Shared {
@@ -35,14 +28,12 @@ func TestALeaseDoesNotGoBack(t *testing.T) {
 		if v := d.tasks[0].Version(ref); v.Commit != granted {
 			t.Errorf("the lease is of version %+v", v)
 		}
-		d.finish(0)
-		d.said()
+		d.end(0)
 		if mode == wire.Exclusive {
-			d.deliver(lanes[0], &wire.Committed{List: []wire.Commitment{{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: d.sent[len(d.sent)-1].Flush.Seq}, Commit: 9}}})
+			d.deliver(lanes[0], committed(wire.Commitment{Flush: flushID(d.sent[len(d.sent)-1].Flush.Seq), Commit: 9}))
 		}
 		d.dispatch(4, 0, 0)
-		d.dispatch(3, 0, 1)
-		d.said()
+		d.start(3, 0, 1)
 		if !d.read(1, 1, 0, 4) {
 			t.Error("another split does not read the cache")
 		}

@@ -12,12 +12,10 @@ import (
 func TestALaneThatLeavesIsPartedFromWhenItHasAnswered(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
-	d.dispatch(0, 0, 0, 1)
-	d.said()
+	d.start(0, 0, 0, 1)
 	d.tasks[0].AddRow(0, 5, []float32{1})
 	d.finish(0)
-	d.read(1, 0, 5, 6)
-	d.said()
+	d.ask(1, 0, 5, 6)
 	id := d.sent[0].Flush
 	r.tell(r.addLane, r.move(0, 1, laneAdded), r.move(1, 1, laneAdded), func() bellows.Control { return r.RemoveLane(lanes[1], lanes[0]) })
 	d.expect("")
@@ -33,9 +31,7 @@ func TestALaneThatLeavesIsPartedFromWhenItHasAnswered(t *testing.T) {
 func TestAFlushOfNothingGoesToALaneThatStays(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
-	d.dispatch(0, 0, 0)
-	d.said()
-	d.finish(0)
+	d.run()
 	d.expect("lane 0 of node 0: push flush 1 of node 1, done: 1 results, 0 pairs")
 	r.tell(r.addLane, r.move(0, 0, laneAdded), r.move(1, 0, laneAdded), func() bellows.Control { return r.RemoveLane(lanes[0], lanes[1]) })
 	d.expect("lane 1 of node 0: push flush 1 of node 1, done: 1 results, 0 pairs", "lane 0 of node 0: *wire.End")
@@ -43,39 +39,29 @@ func TestAFlushOfNothingGoesToALaneThatStays(t *testing.T) {
 		t.Errorf("sent again is %+v", m)
 	}
 	d.deliver(lanes[1], committed(wire.Commitment{Flush: d.sent[1].Flush, Commit: 1}))
-	d.dispatch(1, 0, 0)
-	d.said()
+	d.start(1, 0, 0)
 	d.finish(0)
 	d.expect("lane 1 of node 0: push flush 2 of node 1, done: 1 results, 0 pairs")
 	d.deliver(lanes[1], committed(wire.Commitment{Flush: d.sent[2].Flush, Commit: 2}))
-	if w := d.Waits(); w.Pushes+w.Commits != 0 {
-		t.Errorf("%+v is waited for", w)
-	}
+	d.expectWaits(0)
 }
 
 // TestWhatIsSentAgainForALeaverKeepsItsMemory has the lane that leaves say last that a flush without deltas counts, which is on its way to another lane by then.
 func TestWhatIsSentAgainForALeaverKeepsItsMemory(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
-	d.dispatch(0, 0, 0)
-	d.said()
-	d.finish(0)
-	d.said()
+	d.push()
 	r.tell(r.addLane, r.move(0, 0, laneAdded), r.move(1, 0, laneAdded), func() bellows.Control { return r.RemoveLane(lanes[0], lanes[1]) })
 	again := d.fx.Envelopes[0].Message.(*wire.Push)
 	d.said()
 	id := again.Flush
 	d.deliver(lanes[0], committed(wire.Commitment{Flush: id, Commit: 1}))
-	d.dispatch(1, 0, 0)
-	d.said()
-	d.finish(0)
-	d.said()
+	d.start(1, 0, 0)
+	d.end(0)
 	if again.Flush != id || !again.Again {
 		t.Errorf("what is on its way is %+v", again)
 	}
-	if w := d.Waits(); w.Pushes+w.Commits != 1 {
-		t.Errorf("%+v is waited for", w)
-	}
+	d.expectWaits(1)
 }
 
 // TestAClientThatLeavesGivesItsCountsToItsHeir removes the client behind a lane, which it has parted from then, though it has not heard the last of it. To a job that
@@ -102,13 +88,7 @@ func TestAClientThatLeavesGivesItsCountsToItsHeir(t *testing.T) {
 func TestWhatIsSentAgainBringsAPartOnce(t *testing.T) {
 	d := newDesk(t)
 	newRoads(d)
-	d.dispatch(0, 0, 0)
-	d.said()
-	d.tasks[0].AddRow(0, 1, []float32{1})
-	d.tasks[0].AddRow(1, 2, []float32{2})
-	d.finish(0)
-	d.said()
-	id := d.sent[0].Flush
+	id := d.push(delta{0, 1, 1}, delta{1, 2, 2})
 	d.deliver(lanes[0], &wire.Stale{Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 1)}})
 	d.expect("lane 0 of node 0: push flush 1 of node 1 t1/p0 [2][2] of splits 0<<0, done: 1 results, 2 pairs")
 	d.deliver(lanes[0], &wire.Full{Flush: id, Pairs: []wire.Pair{pairAt(0, 0, 1)}})
@@ -119,13 +99,7 @@ func TestWhatIsSentAgainBringsAPartOnce(t *testing.T) {
 // TestAnInquiryIsAboutThePartThatIsLeastFar has a lane hold one part of a push and find no room for the other: it is asked about that one, since the word that there is room may be lost.
 func TestAnInquiryIsAboutThePartThatIsLeastFar(t *testing.T) {
 	d := newDesk(t)
-	d.dispatch(0, 0, 0)
-	d.said()
-	d.tasks[0].AddRow(0, 1, []float32{1})
-	d.tasks[0].AddRow(1, 2, []float32{2})
-	d.finish(0)
-	d.said()
-	id := d.sent[0].Flush
+	id := d.push(delta{0, 1, 1}, delta{1, 2, 2})
 	d.deliver(lanes[0], &wire.Held{Flush: id, Pairs: []wire.Pair{pairAt(0, 0, 1)}})
 	d.deliver(lanes[0], &wire.Full{Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 1)}})
 	d.said()

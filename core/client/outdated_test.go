@@ -11,27 +11,19 @@ import (
 // questions are asked again, and the answers at the generation that counts are taken.
 func TestWhatAnOwnerOfThePastSaysChangesNothing(t *testing.T) {
 	d := newDesk(t)
-	d.dispatch(0, 0, 0, 1)
-	d.said()
-	d.read(0, 0, 0, 4)
-	d.said()
-	rows := func(generation bellows.Generation) *wire.Rows {
-		m := wire.New[wire.Rows]()
-		m.Incarnation, m.Request = 1, d.pulls[len(d.pulls)-1].Request
-		p := m.Extend()
-		p.Generation, p.Complete, p.Values = generation, bellows.NoClock, append(p.Values, 1, 2, 3, 4)
-		return m
+	d.start(0, 0, 0, 1)
+	d.ask(0, 0, 0, 4)
+	answer := func(generation bellows.Generation) {
+		d.rows(lanes[0], d.pulls[len(d.pulls)-1].Request,
+			wire.RowsPart{Pair: wire.Pair{Generation: generation}, Complete: bellows.NoClock, Values: []float32{1, 2, 3, 4}})
 	}
-	d.deliver(lanes[0], rows(0))
+	answer(0)
 	d.expect("lane 0 of node 0: pull t0/p0 [] after commit 0 clock -1")
-	d.deliver(lanes[0], rows(1))
+	answer(1)
 	d.expect("wake split 0 clock 0 items [0,1)")
 
 	ref := bellows.PartitionRef{Table: 1}
-	if _, err := d.Lease(d.tasks[1], ref, wire.Exclusive, &d.fx); err != nil {
-		t.Fatal(err)
-	}
-	request := d.fx.Envelopes[0].Message.(*wire.Acquire).Request
+	request := d.lease(1, ref, wire.Exclusive).Request
 	d.said()
 	grant := func(request uint64, generation bellows.Generation) {
 		d.deliver(lanes[0], &wire.Granted{Request: request, Pair: wire.Pair{Ref: ref, Generation: generation}, Mode: wire.Exclusive, Values: make([]float32, 4)})
@@ -48,8 +40,7 @@ func TestWhatAnOwnerOfThePastSaysChangesNothing(t *testing.T) {
 	d.tasks[0].AddRow(0, 1, []float32{1})
 	d.tasks[0].AddRow(0, 5, []float32{1})
 	d.finish(0)
-	d.finish(1)
-	d.said()
+	d.end(1)
 	id := d.sent[len(d.sent)-1].Flush
 	past := []wire.Pair{{Generation: 0}}
 	d.deliver(lanes[0], &wire.Full{Flush: id, Pairs: past})

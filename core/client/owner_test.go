@@ -13,13 +13,10 @@ import (
 func readTwice(d *desk) {
 	d.t.Helper()
 	for clock := range bellows.Clock(2) {
-		d.dispatch(clock, 0, 0)
-		d.said()
-		d.read(0, 0, 0, 4)
-		d.said()
+		d.start(clock, 0, 0)
+		d.ask(0, 0, 0, 4)
 		d.answer(1, 0, clock-1)
-		d.finish(0)
-		d.said()
+		d.end(0)
 	}
 	if n := len(d.pulls); n != 2 || !d.pulls[1].Parts[0].Subscribe {
 		d.t.Fatalf("%d questions, and no subscription", n)
@@ -34,11 +31,8 @@ func TestWhoReadsAfterAMoveAsks(t *testing.T) {
 	readTwice(d)
 	r.tell(r.addLane, r.move(0, 0, laneAdded))
 	d.expect("")
-	d.dispatch(2, 0, 0)
-	d.said()
-	if d.read(0, 0, 0, 4) {
-		t.Fatal("rows of a clock that is not there")
-	}
+	d.start(2, 0, 0)
+	d.miss(0, 0, 0, 4)
 	d.expect("lane 0 of node 2: pull t0/p0 [] after commit 0 clock 1")
 }
 
@@ -47,19 +41,15 @@ func TestWhoReadsAfterAMoveAsks(t *testing.T) {
 func TestAWordAboutRowsIsOfTheirPartition(t *testing.T) {
 	d := newDesk(t)
 	for c := range bellows.Clock(2) {
-		d.dispatch(c, bellows.CommitNumber(c), 0)
-		d.said()
-		d.read(0, 1, 0, 4)
-		d.said()
+		d.start(c, bellows.CommitNumber(c), 0)
+		d.ask(0, 1, 0, 4)
 		d.answer(1, bellows.CommitNumber(c), bellows.NoClock)
 		if c == 1 {
 			d.tasks[0].AddRow(1, 0, []float32{1})
 		}
-		d.finish(0)
-		d.said()
+		d.end(0)
 	}
-	d.dispatch(2, 2, 0, 1)
-	d.said()
+	d.start(2, 2, 0, 1)
 	if d.read(0, 1, 0, 4) || d.said() != "" {
 		t.Fatal("it does not wait for rows that come unasked")
 	}
@@ -79,13 +69,7 @@ func TestAWordAboutRowsIsOfTheirPartition(t *testing.T) {
 	if len(about) != 1 {
 		t.Fatalf("it asks about %+v", about)
 	}
-	rows := wire.New[wire.Rows]()
-	rows.Incarnation = 1
-	p := rows.Extend()
-	p.Pair, p.Commit, p.Complete = pairAt(1, 0, 1), 2, bellows.NoClock
-	p.Own(append(p.Scratch(), 0))
-	p.Values = append(p.Values, 2)
-	d.deliver(lanes[0], rows)
+	d.rows(lanes[0], 0, wire.RowsPart{Pair: pairAt(1, 0, 1), Rows: []uint32{0}, Commit: 2, Complete: bellows.NoClock, Values: []float32{2}})
 	d.expect("wake split 0 clock 2 items [0,1)")
 	about[0].Behind = pending.Nothing
 	d.deliver(lanes[0], &wire.Standing{Incarnation: 1, List: about})

@@ -12,11 +12,7 @@ import (
 func TestAPushOnItsWayKeepsItsMemory(t *testing.T) {
 	d := newDesk(t)
 	newRoads(d)
-	d.dispatch(0, 0, 0)
-	d.said()
-	d.tasks[0].AddRow(0, 1, []float32{7})
-	d.finish(0)
-	d.said()
+	d.push(delta{0, 1, 7})
 	id, pairs := d.sent[0].Flush, []wire.Pair{pairAt(0, 0, 1)}
 	d.deliver(lanes[0], &wire.Full{Flush: id})
 	d.deliver(lanes[0], &wire.Room{Flush: id})
@@ -26,8 +22,7 @@ func TestAPushOnItsWayKeepsItsMemory(t *testing.T) {
 	d.deliver(lanes[0], &wire.Stale{Flush: id, Pairs: pairs})
 	d.said()
 	d.deliver(lanes[0], &wire.Committed{List: []wire.Commitment{{Flush: id, Commit: 1, Pairs: pairs}}})
-	d.dispatch(0, 1, 1)
-	d.said()
+	d.start(0, 1, 1)
 	d.tasks[0].AddRow(0, 1, []float32{8})
 	d.finish(0)
 	if len(again.Chunks) != 1 || !slices.Equal(again.Chunks[0].Values, want) {

@@ -14,66 +14,20 @@ import (
 	"bellows/table"
 )
 
-// laneAdded takes part while the job runs.
-var laneAdded = wire.LaneAt(2, 0)
-
-// roads are the routes of a desk's job, one behind the other.
-type roads struct {
-	*route.Route
-	d *desk
-}
-
-func newRoads(d *desk) *roads {
-	tables := []table.Schema{{Name: "w", Rows: 8, Width: 1, Partitions: 2}, {Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.Async}}
-	return &roads{route.Spread(tables, 2, lanes, []bellows.NodeID{1}), d}
-}
-
-// tell has the controller tell the client of changes.
-func (r *roads) tell(changes ...func() bellows.Control) {
-	var list []bellows.Control
-	for _, c := range changes {
-		list = append(list, r.next(c()))
-	}
-	r.d.deliver(controller, &wire.Route{Version: r.Version(), Changes: list})
-}
-
-func (r *roads) next(c bellows.Control) bellows.Control {
-	n, err := r.Next(c)
-	if err != nil {
-		panic(err)
-	}
-	r.Route = n
-	return c
-}
-
-func (r *roads) addLane() bellows.Control { return r.AddLane(laneAdded) }
-
-func (r *roads) move(t bellows.TableID, p bellows.PartitionID, to wire.Address) func() bellows.Control {
-	return func() bellows.Control { return r.MovePartition(bellows.PartitionRef{Table: t, Partition: p}, to) }
-}
-
-func pairAt(t bellows.TableID, p bellows.PartitionID, g bellows.Generation) wire.Pair {
-	return wire.Pair{Ref: bellows.PartitionRef{Table: t, Partition: p}, Generation: g}
-}
-
 // TestPullsAndPushesGoByTheRouteOfNow moves a partition: what is asked and pushed of it goes to its new owner, and says by which route.
 func TestPullsAndPushesGoByTheRouteOfNow(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	r.tell(r.addLane, r.move(0, 0, laneAdded))
-	d.dispatch(0, 0, 0, 1)
-	d.said()
+	d.start(0, 0, 0, 1)
 	d.read(0, 0, 0, 8)
 	d.expect("lane 1 of node 0: pull t0/p1 [] after commit 0 clock -1", "lane 0 of node 2: pull t0/p0 [] after commit 0 clock -1")
 	if got := d.pulls[1]; got.Route != 2 || got.Parts[0].Generation != 2 {
 		t.Errorf("it asks by route %d, at generation %d", got.Route, got.Parts[0].Generation)
 	}
 	d.tasks[1].AddRow(0, 1, []float32{1})
-	if _, err := d.Lease(d.tasks[1], bellows.PartitionRef{Table: 1}, wire.Shared, &d.fx); err != nil {
-		t.Fatal(err)
-	}
-	if a, ok := d.fx.Envelopes[0].Message.(*wire.Acquire); !ok || a.Route != 2 {
-		t.Errorf("it asks for a lease with %+v", d.fx.Envelopes[0].Message)
+	if a := d.lease(1, bellows.PartitionRef{Table: 1}, wire.Shared); a == nil || a.Route != 2 {
+		t.Errorf("it asks for a lease with %+v", a)
 	}
 	d.said()
 	d.deliver(lanes[0], &wire.Granted{Request: 3, Pair: pairAt(1, 0, 1), Mode: wire.Shared, Values: make([]float32, 4)})
@@ -127,19 +81,15 @@ func TestWhatIsStaleWaitsForTheRoute(t *testing.T) {
 	for _, first := range []bool{false, true} { // the route comes before the refusals
 		d := newDesk(t)
 		r := newRoads(d)
-		d.dispatch(0, 0, 0, 1)
-		d.said()
+		d.start(0, 0, 0, 1)
 		d.tasks[0].AddRow(0, 1, []float32{1})
 		d.tasks[1].AddRow(0, 2, []float32{2})
 		d.tasks[1].AddRow(1, 3, []float32{4})
 		d.finish(0)
 		d.finish(1)
-		d.dispatch(1, 0, 0, 1)
-		d.said()
+		d.start(1, 0, 0, 1)
 		d.read(1, 1, 0, 4)
-		if _, err := d.Lease(d.tasks[0], bellows.PartitionRef{Table: 1}, wire.Shared, &d.fx); err != nil {
-			t.Fatal(err)
-		}
+		d.lease(0, bellows.PartitionRef{Table: 1}, wire.Shared)
 		d.said()
 		tell := func() {
 			r.tell(r.addLane)
@@ -173,9 +123,7 @@ func TestWhatIsStaleWaitsForTheRoute(t *testing.T) {
 		d.deliver(laneAdded, &wire.Held{Flush: id, Pairs: again.Pairs})
 		d.expect("the controller: done flush 1 of node 1: 2 results, 2 pairs")
 		d.deliver(laneAdded, committed(wire.Commitment{Flush: id, Commit: 4, Pairs: again.Pairs}))
-		if w := d.Waits(); w.Pushes+w.Commits != 0 {
-			t.Errorf("%+v is waited for", w)
-		}
+		d.expectWaits(0)
 	}
 }
 
@@ -184,8 +132,7 @@ func TestWhatIsStaleWaitsForTheRoute(t *testing.T) {
 func TestAStaleDoneIsDoneAgain(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
-	d.dispatch(0, 0, 0)
-	d.said()
+	d.start(0, 0, 0)
 	d.tasks[0].AddRow(0, 1, []float32{1})
 	d.tasks[0].AddRow(0, 5, []float32{2})
 	d.Finish(d.tasks[0], []float64{7, 8}, nil, &d.fx)
@@ -219,9 +166,7 @@ func TestAStaleDoneIsDoneAgain(t *testing.T) {
 	d.said()
 	d.deliver(lanes[0], committed(wire.Commitment{Flush: id, Commit: 4}))
 	d.deliver(laneAdded, committed(wire.Commitment{Flush: id, Commit: 4, Pairs: []wire.Pair{pairAt(0, 1, 2)}}))
-	if w := d.Waits(); w.Pushes+w.Commits != 0 {
-		t.Errorf("%+v is waited for", w)
-	}
+	d.expectWaits(0)
 	d.expect("")
 }
 
@@ -230,13 +175,7 @@ func TestAStaleDoneIsDoneAgain(t *testing.T) {
 func TestAStalePartThatIsCommittedWaitsForNoRoute(t *testing.T) {
 	d := newDesk(t)
 	newRoads(d)
-	d.dispatch(0, 0, 0)
-	d.said()
-	d.tasks[0].AddRow(0, 1, []float32{1})
-	d.tasks[0].AddRow(0, 5, []float32{2})
-	d.finish(0)
-	d.said()
-	id := d.sent[0].Flush
+	id := d.push(delta{0, 1, 1}, delta{0, 5, 2})
 	d.deliver(lanes[0], &wire.Held{Flush: id})
 	d.deliver(lanes[1], &wire.Held{Flush: id})
 	d.said()
@@ -256,13 +195,7 @@ func TestAStalePartThatIsCommittedWaitsForNoRoute(t *testing.T) {
 func TestAStaleDoneOfOneLane(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
-	d.dispatch(0, 0, 0)
-	d.said()
-	d.tasks[0].AddRow(0, 1, []float32{1})
-	d.tasks[0].AddRow(1, 1, []float32{2})
-	d.finish(0)
-	d.said()
-	id := d.sent[0].Flush
+	id := d.push(delta{0, 1, 1}, delta{1, 1, 2})
 	r.tell(r.addLane, r.move(1, 0, laneAdded))
 	d.expect("") // all may be well
 	d.deliver(controller, &wire.Stale{Route: 2, Flush: id, Pairs: []wire.Pair{pairAt(1, 0, 1)}})
@@ -277,11 +210,7 @@ func TestAStaleDoneOfOneLane(t *testing.T) {
 // follows another tells of the route when it knows what all lanes hold. Time that the node slept is no part of it.
 func TestARouteThatDoesNotComeIsNamed(t *testing.T) {
 	d := newDesk(t)
-	d.dispatch(0, 0, 0)
-	d.said()
-	d.tasks[0].AddRow(0, 1, []float32{1})
-	d.finish(0)
-	d.said()
+	d.push(delta{0, 1, 1})
 	d.Tick(500, &d.fx)
 	d.deliver(lanes[0], &wire.Stale{Route: 7, Flush: d.sent[0].Flush, Pairs: []wire.Pair{pairAt(0, 0, 1)}})
 	var notices []string
@@ -314,17 +243,12 @@ func TestAMoveEndsASubscription(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	for clock := range bellows.Clock(3) {
-		d.dispatch(clock, 0, 0)
-		d.said()
-		if d.read(0, 0, 0, 4) {
-			t.Fatal("rows of a clock that is not there")
-		}
-		d.said()
+		d.start(clock, 0, 0)
+		d.ask(0, 0, 0, 4)
 		if clock < 2 {
 			d.answer(1, 0, clock-1)
 			d.said()
-			d.finish(0)
-			d.said()
+			d.end(0)
 		}
 	}
 	if n := len(d.pulls); n != 2 || !d.pulls[1].Parts[0].Subscribe {
@@ -335,17 +259,9 @@ func TestAMoveEndsASubscription(t *testing.T) {
 	if q := d.pulls[2]; !q.Parts[0].Subscribe || q.Parts[0].Generation != 2 {
 		t.Errorf("it asks %+v", q)
 	}
-	late := wire.New[wire.Rows]() // of the owner of the past
-	late.Incarnation = 1
-	p := late.Extend()
-	p.Pair, p.Complete, p.Values = pairAt(0, 0, 1), 1, append(p.Values, 5, 5, 5, 5)
-	d.deliver(lanes[0], late)
+	d.rows(lanes[0], 0, wire.RowsPart{Pair: pairAt(0, 0, 1), Complete: 1, Values: []float32{5, 5, 5, 5}}) // late, from the owner before
 	d.expect("")
-	m := wire.New[wire.Rows]()
-	m.Incarnation, m.Request = 1, d.pulls[2].Request
-	p = m.Extend()
-	p.Pair, p.Complete, p.Values = pairAt(0, 0, 2), 1, append(p.Values, 6, 6, 6, 6)
-	d.deliver(laneAdded, m)
+	d.rows(laneAdded, d.pulls[2].Request, wire.RowsPart{Pair: pairAt(0, 0, 2), Complete: 1, Values: []float32{6, 6, 6, 6}})
 	d.expect("wake split 0 clock 2 items [0,1)")
 	if !d.read(0, 0, 0, 4) || d.tasks[0].View(0, 0, 1)[0] != 6 {
 		t.Error("it reads something else")
@@ -356,9 +272,9 @@ func TestAMoveEndsASubscription(t *testing.T) {
 // a task of it, and gives it away again.
 func TestAClientBeginsWithoutSplits(t *testing.T) {
 	tables := []table.Schema{{Name: "w", Rows: 8, Width: 1, Partitions: 2}, {Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.SSP(1)}}
-	d := &desk{t: t, tasks: map[bellows.SplitID]*client.Task{}}
-	r := &roads{route.Spread(tables, 2, lanes, []bellows.NodeID{3}), d}
-	d.Client = client.New(core.Job{Controller: controller, Tables: tables, Route: r.Route}, self, client.Options{})
+	job := core.Job{Tables: tables, Route: route.Spread(tables, 2, lanes, []bellows.NodeID{3})}
+	d := newDeskOf(t, job, client.Options{})
+	r := &roads{job.Route, d}
 	r.next(r.addLane())
 	r.next(r.move(1, 0, laneAdded)())
 	r.next(r.AddClient(1))
@@ -371,16 +287,13 @@ func TestAClientBeginsWithoutSplits(t *testing.T) {
 	d.answer(1, 9, 6)
 	d.tasks[1].AddRow(1, 0, []float32{1})
 	d.said()
-	d.finish(1)
-	d.said()
+	d.end(1)
 	r.tell(func() bellows.Control { return r.MoveSplit(1, 3) })
 	d.expect("")
 	d.Computes(1, 10_000_000, &d.fx) // its goroutine ends yet, and the time is told
 	d.expect("")
 	d.deliver(laneAdded, committed(wire.Commitment{Flush: d.sent[0].Flush, Commit: 10}))
-	if w := d.Waits(); w.Pushes+w.Commits != 0 {
-		t.Errorf("%+v is waited for", w)
-	}
+	d.expectWaits(0)
 	d.dispatch(8, 10, 1)
 	if got := d.said(); got != "the controller: *wire.Complaint" {
 		t.Errorf("a task of a split that is another's: %q", got)
@@ -394,8 +307,7 @@ func TestARouteIsToldAgain(t *testing.T) {
 	again := func() {
 		d.deliver(controller, &wire.Route{Version: r.Version(), Changes: r.Whole(), Begin: &wire.Begin{Commit: 3, Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
 	}
-	d.dispatch(0, 3, 0)
-	d.said()
+	d.start(0, 3, 0)
 	d.read(0, 1, 0, 4)
 	d.expect("lane 0 of node 0: pull t1/p0 [] after commit 3 clock -1")
 	again()
@@ -421,8 +333,7 @@ func TestARouteOfNoRecordEndsTheJob(t *testing.T) {
 func TestARecordThatNobodyHasEndsTheJob(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
-	d.dispatch(0, 3, 0)
-	d.said()
+	d.start(0, 3, 0)
 	d.deliver(controller, &wire.Route{Changes: r.Whole(), Begin: &wire.Begin{Commit: 2, Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
 	d.expect("the controller: failed: the controller of now knows 2 records and route 0, and the one before has told of 3 and route 0: a decision is lost")
 }
@@ -438,16 +349,11 @@ func TestRoutesThatCannotBe(t *testing.T) {
 			d.deliver(controller, &wire.Route{Version: 1, Changes: r.Whole()[1:], Begin: &wire.Begin{Staleness: make([]int32, 2)}})
 		},
 		"a split goes of which a task is out": func(d *desk, r *roads) {
-			d.dispatch(0, 0, 0)
-			d.said()
+			d.start(0, 0, 0)
 			r.tell(func() bellows.Control { return r.AddClient(9) }, func() bellows.Control { return r.MoveSplit(0, 9) })
 		},
 		"a lane refuses what it was not sent": func(d *desk, r *roads) {
-			d.dispatch(0, 0, 0)
-			d.said()
-			d.tasks[0].AddRow(0, 1, []float32{1})
-			d.finish(0)
-			d.said()
+			d.push(delta{0, 1, 1})
 			d.deliver(lanes[1], &wire.Stale{Route: 7, Flush: d.sent[0].Flush, Pairs: []wire.Pair{pairAt(0, 0, 1)}})
 		},
 	} {
@@ -466,20 +372,16 @@ func TestANewOwnerIsBelievedBehindTheOneBefore(t *testing.T) {
 		d := newDesk(t)
 		r := newRoads(d)
 		d.dispatch(0, 0, 0)
-		d.dispatch(1, 0, 0)
-		d.said()
+		d.start(1, 0, 0)
 		d.tasks[0].AddRow(1, 0, []float32{5})
-		d.finish(0)
-		d.said()
+		d.end(0)
 		r.tell(r.addLane, r.move(1, 0, laneAdded))
 		d.said()
-		if d.read(0, 1, 0, 1) {
-			t.Fatal("rows that nobody has sent")
-		}
+		d.miss(0, 1, 0, 1)
 		d.expect("lane 0 of node 2: pull t1/p0 [] after commit 0 clock -1")
 		d.answer(15, 1, -1)
 		d.expect("")
-		flush := bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}
+		flush := flushID(1)
 		again := "lane 0 of node 2: pull t1/p0 [] after commit 0 clock -1"
 		if counts {
 			d.deliver(lanes[0], committed(wire.Commitment{Flush: flush, Commit: 1}))
@@ -503,15 +405,10 @@ func TestAQuestionBehindAFlushWaitsForNoRoute(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
 	d.dispatch(0, 0, 0)
-	d.dispatch(1, 0, 0)
-	d.said()
+	d.start(1, 0, 0)
 	d.tasks[0].AddRow(1, 0, []float32{5})
-	d.finish(0)
-	d.said()
-	if d.read(0, 1, 0, 1) {
-		t.Fatal("rows that nobody has sent")
-	}
-	d.said()
+	d.end(0)
+	d.ask(0, 1, 0, 1)
 	r.tell(r.addLane, r.move(1, 0, laneAdded))
 	d.deliver(lanes[0], &wire.Stale{Route: 2, Request: d.pulls[len(d.pulls)-1].Request})
 	d.said()

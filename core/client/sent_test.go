@@ -19,8 +19,7 @@ import (
 func TestEveryPushNamesTheWholeFlush(t *testing.T) {
 	for _, rows := range [][]bellows.RowID{{0}, {7}, {0, 7}} {
 		d := newDesk(t)
-		d.dispatch(0, 0, 0)
-		d.said()
+		d.start(0, 0, 0)
 		var want []bellows.PartitionRef
 		for _, r := range rows {
 			for tab := range bellows.TableID(2) {
@@ -28,8 +27,7 @@ func TestEveryPushNamesTheWholeFlush(t *testing.T) {
 				want = append(want, bellows.PartitionRef{Table: tab, Partition: bellows.PartitionID(r / 4)})
 			}
 		}
-		d.finish(0)
-		d.said()
+		d.end(0)
 		if len(d.sent) != len(rows) {
 			t.Fatalf("rows %v: %d parts", rows, len(d.sent))
 		}
@@ -69,10 +67,9 @@ func TestTheLedgerHasWhatLanesWillSee(t *testing.T) {
 			clock := bellows.Clock(0)
 			for sample := audit.SampleOf(bellows.PartitionRef{Table: tab}, 0); !sample.Has(clock); clock++ {
 			}
-			d := &desk{Client: client.New(core.Job{Controller: controller, Tables: tables, Wire: []vec.Format{format, format, format},
-				Route: route.Spread(tables, 1, lanes[:1], []bellows.NodeID{1})}, self, client.Options{}), t: t, tasks: map[bellows.SplitID]*client.Task{}}
-			d.dispatch(clock, 0, 0)
-			d.said()
+			d := newDeskOf(t, core.Job{Tables: tables, Wire: []vec.Format{format, format, format},
+				Route: route.Spread(tables, 1, lanes[:1], []bellows.NodeID{1})}, client.Options{})
+			d.start(clock, 0, 0)
 			values := make([]float32, rows*width)
 			for i := range values {
 				values[i] = third(i)
@@ -91,8 +88,7 @@ func TestTheLedgerHasWhatLanesWillSee(t *testing.T) {
 				}
 				d.tasks[0].AddKeys(tab, list, values)
 			}
-			d.finish(0)
-			d.said()
+			d.end(0)
 			if len(d.sent) != 1 || len(d.sent[0].Chunks) != 1 {
 				t.Fatalf("table %s: %d pushes", tables[tab].Name, len(d.sent))
 			}

@@ -48,15 +48,8 @@ func (d *desk) expectQuestion(q *wire.PullPart, subscribe bool, list ...bellows.
 // answerAll answers the last question with one value in every row, as of a commit and a clock.
 func (d *desk) answerAll(v float32, commit bellows.CommitNumber, complete bellows.Clock) {
 	q := d.pulls[len(d.pulls)-1]
-	m := wire.New[wire.Rows]()
-	m.Incarnation = 1
-	m.Request = q.Request
-	p := m.Extend()
-	p.Pair, p.Commit, p.Complete = q.Parts[0].Pair, commit, complete
-	for range q.Parts[0].Keys {
-		p.Values = append(p.Values, v)
-	}
-	d.deliver(lanes[0], m)
+	d.rows(lanes[0], q.Request, wire.RowsPart{Pair: q.Parts[0].Pair, Commit: commit, Complete: complete,
+		Values: slices.Repeat([]float32{v}, len(q.Parts[0].Keys))})
 }
 
 // relay delivers rows of keys that nobody asked for, with one value in each.

@@ -9,15 +9,7 @@ import (
 
 // unasked delivers rows of w's first partition that nobody asked for.
 func (d *desk) unasked(rows []uint32, complete bellows.Clock, values ...float32) {
-	m := wire.New[wire.Rows]()
-	m.Incarnation = 1
-	p := m.Extend()
-	p.Pair, p.Commit, p.Complete = wire.Pair{Generation: 1}, bellows.CommitNumber(complete), complete
-	p.Values = append(p.Values, values...)
-	if rows != nil {
-		p.Own(append(p.Scratch(), rows...))
-	}
-	d.deliver(lanes[0], m)
+	d.rows(lanes[0], 0, wire.RowsPart{Pair: pairAt(0, 0, 1), Rows: rows, Commit: bellows.CommitNumber(complete), Complete: complete, Values: values})
 }
 
 // TestRowsThatAreReadAgainComeByThemselves follows a subscription from the second read of the same rows until nobody has read
@@ -27,8 +19,7 @@ func TestRowsThatAreReadAgainComeByThemselves(t *testing.T) {
 	asks := func(clock bellows.Clock) *wire.Pull {
 		t.Helper()
 		before := len(d.pulls)
-		d.dispatch(clock, 0, 0)
-		d.said()
+		d.start(clock, 0, 0)
 		read := d.read(0, 0, 0, 4)
 		d.said()
 		if asked := len(d.pulls) > before; read && asked || len(d.pulls) > before+1 {
@@ -56,8 +47,7 @@ func TestRowsThatAreReadAgainComeByThemselves(t *testing.T) {
 	if got := d.tasks[0].View(0, 0, 4); got[0] != 2 || got[1] != 7 || got[3] != 2 {
 		t.Errorf("after row 1 came unasked: %v", got)
 	}
-	d.finish(0)
-	d.said()
+	d.end(0)
 	for n := range bellows.Clock(4) { // one has come since the last read
 		d.unasked([]uint32{}, n+2)
 		if said, last := d.said(), n == 3; (said == "lane 0 of node 0: *wire.Unsubscribe") != last {
@@ -74,25 +64,17 @@ func TestRowsThatAreReadAgainComeByThemselves(t *testing.T) {
 func TestWhoWaitsForAFlushWithoutRoomAsks(t *testing.T) {
 	d := newDesk(t)
 	for c := range bellows.Clock(2) {
-		d.dispatch(c, bellows.CommitNumber(c), 0)
-		d.said()
-		if d.read(0, 1, 0, 4) {
-			t.Fatalf("clock %d is served from the cache", c)
-		}
-		d.said()
+		d.start(c, bellows.CommitNumber(c), 0)
+		d.ask(0, 1, 0, 4)
 		d.answer(1, bellows.CommitNumber(c), bellows.NoClock)
 		if c == 1 {
 			d.tasks[0].AddRow(1, 0, []float32{1})
 		}
-		d.finish(0)
-		d.said()
+		d.end(0)
 	}
-	d.dispatch(2, 2, 0)
-	d.said()
-	if d.read(0, 1, 0, 4) {
-		t.Fatal("a block of commit 1 is served after commit 2 was known")
-	}
+	d.start(2, 2, 0)
+	d.miss(0, 1, 0, 4)
 	d.expect("")
-	d.deliver(lanes[0], &wire.Full{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 2}})
+	d.deliver(lanes[0], &wire.Full{Flush: flushID(2)})
 	d.expect("lane 0 of node 0: pull t1/p0 [] after commit 2 clock -1")
 }

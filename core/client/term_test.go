@@ -21,8 +21,7 @@ func TestALowerTermIsNotObeyed(t *testing.T) {
 	}
 	dispatch(1, 0)
 	d.expect("run split 0 clock 0 items [0,0)")
-	d.finish(0)
-	d.said()
+	d.end(0)
 	d.deliver(controller, &wire.Staleness{Table: 0, Clocks: int32(table.BSP), Term: 3}) // another controller
 	dispatch(2, 1)
 	d.deliver(controller, &wire.Staleness{Table: 0, Clocks: int32(table.Async), Term: 1})
@@ -45,12 +44,11 @@ func TestALowerTermIsNotObeyed(t *testing.T) {
 func TestEachControllerIsToldWhyAClientDoesNotGoOn(t *testing.T) {
 	for want, fails := range map[string]func(d *desk){
 		"the controller: failed: no such row": func(d *desk) {
-			d.dispatch(0, 0, 0)
-			d.said()
+			d.start(0, 0, 0)
 			d.Finish(d.tasks[0], nil, errors.New("no such row"), &d.fx)
 		},
 		"the controller: *wire.Complaint": func(d *desk) {
-			d.deliver(lanes[0], &wire.Held{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 9}})
+			d.deliver(lanes[0], &wire.Held{Flush: flushID(9)})
 		},
 	} {
 		d := newDesk(t)

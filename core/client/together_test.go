@@ -14,8 +14,7 @@ import (
 
 // clockOf runs both splits in clock 0. The tasks lease a partition of the async table each, and stay to be ended.
 func (d *desk) clockOf() {
-	d.dispatch(0, 0, 0, 1)
-	d.said()
+	d.start(0, 0, 0, 1)
 	for s := range bellows.SplitID(2) {
 		d.leases(s, bellows.PartitionRef{Table: 1, Partition: bellows.PartitionID(1 - s)}, wire.Need{Clock: bellows.NoClock})
 	}
@@ -59,9 +58,7 @@ func TestLeasesDoNotWaitForAClockThatWaits(t *testing.T) {
 	d.tasks[0].AddRow(0, 2, []float32{1})
 	d.finish(0)
 	d.expect()
-	if has, err := d.Lease(d.tasks[1], bellows.PartitionRef{Table: 2}, wire.Exclusive, &d.fx); has || err != nil {
-		t.Fatal(has, err)
-	}
+	d.lease(1, bellows.PartitionRef{Table: 2}, wire.Exclusive)
 	if said := d.said(); strings.Count(said, "push") != 2 || len(d.sent[1].Leases) != 1 {
 		t.Errorf("said:\n%s", said)
 	}
@@ -78,8 +75,7 @@ func TestCopiesOfLeasesThatGatherHaveABound(t *testing.T) {
 			t.Errorf("of %d values, four of them leased, %d pushes have left", most, len(d.sent))
 		}
 		d.tasks[1].AddRow(0, 2, []float32{1})
-		d.finish(1)
-		d.said()
+		d.end(1)
 		if flushes := int(d.sent[len(d.sent)-1].Flush.Seq); flushes != 2 {
 			t.Errorf("of %d values, four of them leased twice, %d flushes have left", most, flushes)
 		}
@@ -95,16 +91,14 @@ func TestCountsAreOneSum(t *testing.T) {
 		return v
 	}
 	d := newDesk(t, table.Schema{Name: "c", Rows: 4, Width: 2, Partitions: 1, DType: table.Int32})
-	d.dispatch(0, 0, 0, 1)
-	d.said()
+	d.start(0, 0, 0, 1)
 	d.tasks[1].AddRow(2, 3, counts(math.MaxInt32, 1))
 	d.tasks[1].AddRow(0, 2, []float32{1})
 	d.finish(1)
 	d.tasks[0].AddRow(2, 3, counts(1, 5))
 	d.tasks[0].AddRow(2, 0, counts(7, 7))
 	d.tasks[0].AddRow(0, 2, []float32{2})
-	d.finish(0)
-	d.said()
+	d.end(0)
 	var got []wire.Chunk
 	for _, p := range d.sent {
 		for _, c := range p.Chunks {

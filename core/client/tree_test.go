@@ -21,14 +21,12 @@ func TestAFlushIsSummedAlongTheTree(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		splits := 4 + random.IntN(9)
 		tables := []table.Schema{{Name: "w", Rows: rows, Width: 1}}
-		d := &desk{t: t, tasks: map[bellows.SplitID]*client.Task{}}
-		d.Client = client.New(core.Job{Controller: controller, Tables: tables, Route: route.Spread(tables, splits, lanes, []bellows.NodeID{1})}, self, client.Options{})
+		d := newDeskOf(t, core.Job{Tables: tables, Route: route.Spread(tables, splits, lanes, []bellows.NodeID{1})}, client.Options{})
 		all := make([]bellows.SplitID, splits)
 		for s := range all {
 			all[s] = bellows.SplitID(s)
 		}
-		d.dispatch(0, 0, all...)
-		d.said()
+		d.start(0, 0, all...)
 
 		deltas := make([]map[int]float32, splits)
 		for s := range deltas {

@@ -7,18 +7,14 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/client"
-	"bellows/core/route"
 	"bellows/link/wire"
-	"bellows/table"
 )
 
 // newUnitDesk is a desk of a job whose clocks have three items and are up to three units.
 func newUnitDesk(t *testing.T) *desk {
-	tables := []table.Schema{{Name: "w", Rows: 8, Width: 1, Partitions: 2}, {Name: "f", Rows: 8, Width: 1, Partitions: 2, Consistency: table.Async}}
-	job := core.Job{Controller: controller, Tables: tables, Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1}),
+	return newDeskOf(t, core.Job{Tables: deskTables(),
 		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 3} },
-		Units: func(bellows.SplitID, bellows.Clock) int { return 3 }}
-	return &desk{Client: client.New(job, self, client.Options{}), t: t, tasks: map[bellows.SplitID]*client.Task{}}
+		Units: func(bellows.SplitID, bellows.Clock) int { return 3 }}, client.Options{})
 }
 
 // dispatchUnits dispatches the first units of a split's clock, of one item each.
@@ -30,13 +26,16 @@ func (d *desk) dispatchUnits(s bellows.SplitID, clock bellows.Clock, n int) {
 	d.deliver(controller, m)
 }
 
+// startUnits is dispatchUnits; it drops what the client says.
+func (d *desk) startUnits(s bellows.SplitID, clock bellows.Clock, n int) {
+	d.dispatchUnits(s, clock, n)
+	d.said()
+}
+
 // leases has the task of a split take an exclusive lease on a partition.
 func (d *desk) leases(s bellows.SplitID, ref bellows.PartitionRef, at wire.Need) {
 	d.t.Helper()
-	if has, err := d.Lease(d.tasks[s], ref, wire.Exclusive, &d.fx); has || err != nil {
-		d.t.Fatal(has, err)
-	}
-	a := d.fx.Envelopes[len(d.fx.Envelopes)-1].Message.(*wire.Acquire)
+	a := d.lease(s, ref, wire.Exclusive)
 	d.deliver(lanes[0], &wire.Granted{Request: a.Request, Pair: a.Pair, Mode: wire.Exclusive, Commit: at.Commit, Complete: at.Clock, Values: make([]float32, 4)})
 	d.said()
 }
@@ -45,10 +44,8 @@ func (d *desk) leases(s bellows.SplitID, ref bellows.PartitionRef, at wire.Need)
 // those that follow, and leaves with the last. What they add to an async table leaves with each.
 func TestUnitsOfAClockAreOneSum(t *testing.T) {
 	d := newUnitDesk(t)
-	d.dispatchUnits(0, 0, 3)
-	d.said()
-	d.read(0, 0, 0, 4)
-	d.said()
+	d.startUnits(0, 0, 3)
+	d.ask(0, 0, 0, 4)
 	d.answer(10, 0, bellows.NoClock)
 	d.said()
 	for i, want := range []string{
@@ -76,8 +73,7 @@ func TestUnitsOfAClockAreOneSum(t *testing.T) {
 			t.Errorf("unit %d: its sum leaves before the clock's last:\n%s", i, said)
 		}
 	}
-	d.dispatchUnits(0, 1, 1)
-	d.said()
+	d.startUnits(0, 1, 1)
 	if d.finish(0); strings.Contains(d.said(), "t0/p0") {
 		t.Error("what was added in a clock leaves with the next, too")
 	}
@@ -88,13 +84,11 @@ func TestUnitsOfAClockAreOneSum(t *testing.T) {
 func TestALeasedUnitPassesNone(t *testing.T) {
 	d := newUnitDesk(t)
 	d.dispatchUnits(0, 0, 3)
-	d.dispatchUnits(1, 0, 1)
-	d.said()
+	d.startUnits(1, 0, 1)
 	d.finish(0)
 	d.expect("run split 0 clock 0 items [1,2)")
 	d.leases(0, bellows.PartitionRef{Table: 1, Partition: 1}, wire.Need{Clock: bellows.NoClock})
-	d.finish(0)
-	d.said()
+	d.end(0)
 	if len(d.sent) != 2 || d.sent[0].Flush.Seq != 1 || d.sent[0].Done.Results[0].Unit.Items.Begin != 0 || d.sent[1].Done.Results[0].Unit.Items.Begin != 1 {
 		t.Fatalf("%d flushes have left; want that of the first unit, and that of the second", len(d.sent))
 	}
@@ -110,15 +104,12 @@ func TestALeasedUnitPassesNone(t *testing.T) {
 func TestAUnitSeesWhatTheOneBeforeHasLeased(t *testing.T) {
 	d := newUnitDesk(t)
 	for c := range bellows.Clock(2) {
-		d.dispatchUnits(0, c, 2)
-		d.said()
-		d.read(0, 0, 0, 4)
-		d.said()
+		d.startUnits(0, c, 2)
+		d.ask(0, 0, 0, 4)
 		d.answer(1, 5*bellows.CommitNumber(c), c-1)
 		d.said()
 		if c == 0 {
-			d.finish(0)
-			d.said()
+			d.end(0)
 			d.finish(0)
 		}
 	}
@@ -126,12 +117,9 @@ func TestAUnitSeesWhatTheOneBeforeHasLeased(t *testing.T) {
 		t.Fatal("it is not subscribed")
 	}
 	d.leases(0, bellows.PartitionRef{}, wire.Need{Commit: 5})
-	d.finish(0)
-	d.said()
+	d.end(0)
 	d.deliver(lanes[0], &wire.Committed{List: []wire.Commitment{{Flush: d.sent[len(d.sent)-1].Flush, Commit: 7}}})
 	d.said()
-	if d.read(0, 0, 0, 4) {
-		t.Fatalf("it reads version %+v", d.tasks[0].Version(bellows.PartitionRef{}))
-	}
+	d.miss(0, 0, 0, 4)
 	d.expect("lane 0 of node 0: pull t0/p0 [] after commit 0 clock 0")
 }
