@@ -20,7 +20,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		for split := range bellows.SplitID(2) {
 			m := wire.New[wire.Done]()
 			m.Flush = bellows.FlushID{Client: bellows.NodeID(split + 1), Incarnation: 1, Seq: uint64(clock + 1)}
-			m.Append(bellows.Unit{Split: split, Clock: bellows.Clock(clock), Items: bellows.Range{Begin: 0, End: 1}}, result)
+			m.Append(bellows.Unit{Split: split, Clock: bellows.Clock(clock), Items: bellows.Range{End: 1}}, result)
 			batch[0] = wire.Envelope{From: clients[split], To: self, Message: m}
 			d.Step(batch, &d.fx)
 			if len(d.fx.Envelopes) != 2 { // a record and a dispatch

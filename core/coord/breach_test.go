@@ -5,19 +5,14 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
 	"bellows/core/coord"
-	"bellows/core/route"
 	"bellows/link/wire"
-	"bellows/table"
 )
 
 // ended is how the job of a desk has ended, after everybody has closed.
 func (d *desk) ended(t *testing.T) *coord.Outcome {
 	t.Helper()
-	for _, a := range []wire.Address{lanes[0], clients[0], clients[1]} {
-		d.closed(a, 0, 0)
-	}
+	d.closeAll(lanes[0], clients[0], clients[1])
 	if d.fx.Outcome == nil {
 		t.Fatal("the job goes on")
 	}
@@ -27,7 +22,7 @@ func (d *desk) ended(t *testing.T) *coord.Outcome {
 // TestWorkThatWasNotDispatchedIsRefused has a client report what cannot have been done.
 func TestWorkThatWasNotDispatchedIsRefused(t *testing.T) {
 	unit := func(c bellows.Clock) bellows.Unit {
-		return bellows.Unit{Split: 0, Clock: c, Items: bellows.Range{Begin: 0, End: 1}}
+		return bellows.Unit{Split: 0, Clock: c, Items: bellows.Range{End: 1}}
 	}
 	for want, units := range map[string][]bellows.Unit{
 		"the split is at clock 1":    {unit(0), unit(0)}, // twice in one flush
@@ -37,11 +32,11 @@ func TestWorkThatWasNotDispatchedIsRefused(t *testing.T) {
 		driver := &rounds{want: 2}
 		d := newDesk(driver, 0)
 		d.Start(&d.fx)
-		m := &wire.Done{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}}
+		m := &wire.Done{Flush: flushID(1, 1)}
 		for _, u := range units {
 			m.Append(u, []float64{1})
 		}
-		d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
+		d.deliver(clients[0], m)
 		if o := d.ended(t); o.Kind != bellows.Lost || !strings.Contains(o.Reason, want) || o.Commits != 0 {
 			t.Errorf("ends with %q after %d commits, want %q", o.Reason, o.Commits, want)
 		}
@@ -53,14 +48,14 @@ func TestWorkThatWasNotDispatchedIsRefused(t *testing.T) {
 
 // TestAPartOfATaskIsNotTheTask has a client report one of the two items that it was given: the driver would take its task for done.
 func TestAPartOfATaskIsNotTheTask(t *testing.T) {
-	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
 	driver := &rounds{want: 2}
-	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 2} }}, coord.Options{Driver: driver})}
+	job := jobOf(0, lanes, oneTable)
+	job.Items = items(2)
+	d := newDeskOf(job, coord.Options{Driver: driver})
 	d.Start(&d.fx)
-	m := &wire.Done{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}}
+	m := &wire.Done{Flush: flushID(1, 1)}
 	m.Append(bellows.Unit{Items: bellows.Range{End: 1}}, []float64{1})
-	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
+	d.deliver(clients[0], m)
 	if o := d.ended(t); !strings.Contains(o.Reason, "clock 0 items [0,1) was not dispatched") || len(driver.seen) > 0 {
 		t.Errorf("ends with %q, and the driver was told %q", o.Reason, driver.seen)
 	}
@@ -83,12 +78,10 @@ func TestADriverThatPanicsEndsTheJob(t *testing.T) {
 }
 
 func TestABreachEndsTheJob(t *testing.T) {
-	d := newDesk(&rounds{want: 2}, 0)
-	d.Start(&d.fx)
-	d.said()
-	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Complaint{Node: 2, Reason: "not heard"}}}, &d.fx)
+	d := newRunning(&rounds{want: 2})
+	d.deliver(lanes[0], &wire.Complaint{Node: 2, Reason: "not heard"})
 	expect(t, d.said()) // that is for the shell to judge
-	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Complaint{Node: 2, Reason: "row 9 of 4", Breach: true}}}, &d.fx)
+	d.deliver(lanes[0], &wire.Complaint{Node: 2, Reason: "row 9 of 4", Breach: true})
 	expect(t, d.said(), `lane 0 of node 0: end after commit 0: "row 9 of 4" gone [2]`,
 		`node 1: end after commit 0: "row 9 of 4" gone [2]`, `node 2: end after commit 0: "row 9 of 4" gone [2]`)
 	if o := d.ended(t); o.Kind != bellows.Lost || o.Reason != "row 9 of 4" {

@@ -11,24 +11,27 @@ import (
 	"bellows/core"
 	"bellows/core/audit"
 	"bellows/core/coord"
-	"bellows/core/liveness"
 	"bellows/core/route"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
 
+// mortalJob is the job of newMortal.
+func mortalJob() core.Job {
+	job, nodes := jobOf(10_000, lanes, oneTable), []bellows.NodeID{1, 2, 3}
+	job.Clients, job.Route = route.Clients(nodes), route.Spread(job.Tables, 3, lanes, nodes)
+	return job
+}
+
 // newMortal is a job of nodes 1 to 3, which run a split each and have no part of the model.
 func newMortal(change func(*core.Job, *coord.Options)) *desk {
-	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
-	nodes := []bellows.NodeID{1, 2, 3}
-	job := core.Job{Controller: self, Lanes: lanes, Clients: route.Clients(nodes), Times: liveness.Times{Lease: 10_000}, Tables: tables, Route: route.Spread(tables, 3, lanes, nodes),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}
+	job := mortalJob()
 	opt := coord.Options{Driver: &three{}}
 	if change != nil {
 		change(&job, &opt)
 	}
-	d := &desk{Controller: coord.New(job, opt)}
+	d := newDeskOf(job, opt)
 	d.ready(job.Clients...)
 	d.Start(&d.fx)
 	d.said()
@@ -61,7 +64,7 @@ func (d *desk) sends(client, clock, seq int, rows int64) {
 	m.Flush = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}
 	m.Append(bellows.Unit{Split: bellows.SplitID(client - 1), Clock: bellows.Clock(clock), Items: bellows.Range{End: 1}}, nil)
 	m.Sent = append(m.Sent, audit.Sent{Rows: rows, Bits: audit.Sum(100 * rows)})
-	d.Step([]wire.Envelope{{From: wire.ClientAt(bellows.NodeID(client)), To: self, Message: m}}, &d.fx)
+	d.deliver(wire.ClientAt(bellows.NodeID(client)), m)
 }
 
 // TestALostWorkerCostsItsUnits loses a node that only runs tasks: records move its split and part from it, in this order, and
@@ -70,7 +73,7 @@ func TestALostWorkerCostsItsUnits(t *testing.T) {
 	d := newMortal(nil)
 	d.sends(3, 0, 1, 7)
 	d.said()
-	d.Step([]wire.Envelope{{From: wire.ClientAt(3), To: self, Message: &wire.Complaint{Node: 1, Reason: "node 3 lost its connection to node 1: reset"}}}, &d.fx)
+	d.deliver(wire.ClientAt(3), &wire.Complaint{Node: 1, Reason: "node 3 lost its connection to node 1: reset"})
 	d.Lost(3, "node 3 died", &d.fx)
 	var changes []bellows.Control
 	for _, e := range d.fx.Envelopes {
@@ -89,7 +92,7 @@ func TestALostWorkerCostsItsUnits(t *testing.T) {
 		t.Errorf("lost %+v", b)
 	}
 	d.sends(3, 1, 2, 9) // which a lane had passed on
-	d.Step([]wire.Envelope{{From: wire.LaneAt(0, 0), To: self, Message: &wire.Done{Flush: bellows.FlushID{Client: 3, Incarnation: 1, Seq: 2},
+	d.Step([]wire.Envelope{{From: wire.LaneAt(0, 0), To: self, Message: &wire.Done{Flush: flushID(3, 2),
 		Results: []wire.Result{{Unit: bellows.Unit{Split: 2, Clock: 1, Items: bellows.Range{End: 1}}}}}},
 		{From: wire.ClientAt(3), To: self, Message: &wire.Failed{Reason: "it has lost node 0"}}}, &d.fx)
 	d.Lost(3, "node 3 died again", &d.fx)
@@ -105,10 +108,8 @@ func TestALostWorkerCostsItsUnits(t *testing.T) {
 	d.sends(2, 0, 1, 1)
 	d.sends(1, 1, 2, 1)
 	d.sends(2, 1, 2, 1)
-	m := wire.New[wire.Done]()
-	m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 3}
-	m.Append(bellows.Unit{Split: 2, Clock: 1, Items: bellows.Range{End: 1}}, nil)
-	d.Step([]wire.Envelope{{From: wire.ClientAt(1), To: self, Message: m}}, &d.fx)
+	unit := bellows.Unit{Split: 2, Clock: 1, Items: bellows.Range{End: 1}}
+	d.deliver(wire.ClientAt(1), finished(flushID(1, 3), unit, nil))
 	if said := strings.Join(d.said(), "\n"); strings.Contains(said, "node 3: end") || !strings.Contains(said, `lane 0 of node 0: end after commit 8: "" gone [3]`) {
 		t.Errorf("at the end, said %s", said)
 	}
@@ -143,7 +144,7 @@ func TestWhoIsNeededEndsTheJob(t *testing.T) {
 		"splits stay":         {func(_ *core.Job, opt *coord.Options) { opt.Stays = stays }, lost, false},
 		"it was refused":      {nil, func(d *desk) { d.Mistrust(3, "node 3 sends what cannot be", &d.fx) }, false},
 		"so others say": {nil, func(d *desk) {
-			d.Step([]wire.Envelope{{From: wire.ClientAt(1), To: self, Message: &wire.Complaint{Node: 3, Breach: true, Reason: "node 3 sends what cannot be"}}}, &d.fx)
+			d.deliver(wire.ClientAt(1), &wire.Complaint{Node: 3, Breach: true, Reason: "node 3 sends what cannot be"})
 		}, false},
 		"the last": {nil, func(d *desk) {
 			d.Lost(1, "node 1 died", &d.fx)
@@ -172,10 +173,7 @@ func TestWhoIsNeededEndsTheJob(t *testing.T) {
 			t.Errorf("%s: said %s", name, said)
 		}
 	}
-	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
-	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: 10_000}, Tables: tables,
-		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}), Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }},
-		coord.Options{Driver: &rounds{want: 2}})}
+	d := newDeskOf(jobOf(10_000, lanes, oneTable), coord.Options{Driver: &rounds{want: 2}})
 	d.Start(&d.fx)
 	d.ready(clients[0])
 	d.Lost(2, "node 2 died", &d.fx)
@@ -215,16 +213,10 @@ func TestAnotherControllerKnowsWhoIsLost(t *testing.T) {
 		if !fromSaved {
 			saved = coord.Saved{}
 		}
-		nodes := []bellows.NodeID{1, 2, 3}
-		tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
-		job := core.Job{Controller: self, Lanes: lanes, Clients: route.Clients(nodes), Times: liveness.Times{Lease: 10_000}, Tables: tables, Route: route.Spread(tables, 3, lanes, nodes),
-			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}
-		c, err := coord.Recover(job, coord.Options{Driver: &three{}, Term: 2}, saved)
-		if err != nil || !ok {
-			t.Fatal(err, ok)
+		if !ok {
+			t.Fatal("it is not saved")
 		}
-		d = &desk{Controller: c}
-		d.Start(&d.fx)
+		d = recovered(t, mortalJob(), coord.Options{Driver: &three{}, Term: 2}, saved)
 		d.ready(wire.ClientAt(1), wire.ClientAt(2))
 		d.Tick(500, nil, &d.fx)
 		d.said()
@@ -232,7 +224,7 @@ func TestAnotherControllerKnowsWhoIsLost(t *testing.T) {
 			Gone: []wire.Fence{{Node: 3, Incarnation: 1}}}}}, &d.fx)
 		if !fromSaved {
 			d.said()
-			d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Records{Term: 2, List: tail}}}, &d.fx)
+			d.deliver(lanes[0], &wire.Records{Term: 2, List: tail})
 		}
 		if said := strings.Join(d.said(), "\n"); !strings.Contains(said, "node 1: run split 2 clock 1 items [0,1) [] after commit 2") || strings.Contains(said, "node 3") || strings.Contains(said, "end after") {
 			t.Errorf("saved %v: said %s", fromSaved, said)
@@ -240,7 +232,7 @@ func TestAnotherControllerKnowsWhoIsLost(t *testing.T) {
 		if b := d.fx.Buried; len(b) != 1 || !b[0].Again || b[0].Node != 3 {
 			t.Errorf("saved %v: lost %+v", fromSaved, b)
 		}
-		d.Step([]wire.Envelope{{From: wire.ClientAt(1), To: self, Message: &wire.Failed{Reason: "enough"}}}, &d.fx)
+		d.deliver(wire.ClientAt(1), &wire.Failed{Reason: "enough"})
 		d.closed(lanes[0], 0, 7)
 		d.closed(wire.ClientAt(1), 0, 0)
 		d.closed(wire.ClientAt(2), 0, 0)

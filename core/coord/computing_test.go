@@ -4,21 +4,17 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
 	"bellows/core/coord"
-	"bellows/core/liveness"
 	"bellows/core/route"
 	"bellows/link/wire"
-	"bellows/table"
 )
 
 // TestTheTaskThatComputesIsNamed has two splits of one node at the same clock, of which one has finished: its flush waits for the other, which
 // goes on computing. The node says so, and then no more.
 func TestTheTaskThatComputesIsNamed(t *testing.T) {
-	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
-	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients[:1], Times: liveness.Times{Lease: 10_000},
-		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: &rounds{want: 100}})}
+	job := jobOf(10_000, lanes, oneTable)
+	job.Clients, job.Route = clients[:1], route.Spread(job.Tables, 2, lanes, []bellows.NodeID{1})
+	d := newDeskOf(job, coord.Options{Driver: &rounds{want: 100}})
 	d.ready(clients[0])
 	d.ready(wire.ClientAt(0))
 	d.Start(&d.fx)
@@ -26,7 +22,7 @@ func TestTheTaskThatComputesIsNamed(t *testing.T) {
 	hang := func(split bellows.SplitID, clock bellows.Clock, millis int64, named string) {
 		t.Helper()
 		for end := now + millis; now < end; now += 500 {
-			d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Computing{Unit: bellows.Unit{Split: split, Clock: clock}, Millis: now}}}, &d.fx)
+			d.deliver(clients[0], &wire.Computing{Unit: bellows.Unit{Split: split, Clock: clock}, Millis: now})
 			d.ticks(now+500, now+500, clients[:1]...)
 		}
 		expect(t, d.fx.Notices, named)

@@ -7,149 +7,9 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
-	"bellows/core/coord"
-	"bellows/core/liveness"
-	"bellows/core/route"
 	"bellows/internal/require"
 	"bellows/link/wire"
-	"bellows/table"
 )
-
-var (
-	self    = wire.Address{Role: wire.Controller}
-	lanes   = []wire.Address{{Role: wire.Lane}}
-	clients = []wire.Address{{Node: 1}, {Node: 2}}
-)
-
-// rounds dispatches both splits, again when both are done, until a number of rounds is reached.
-type rounds struct {
-	want, done int
-	seen       []string
-}
-
-func (d *rounds) DispatchInitialTasks(to *coord.Dispatcher) {
-	to.DispatchTask(0, 1.5)
-	to.DispatchTask(1, 2.5)
-}
-
-func (d *rounds) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
-	d.seen = append(d.seen, fmt.Sprintf("commit %d: %v %v", c.Commit, c.Unit, c.Result))
-	if d.done++; d.done == 2*d.want {
-		to.ShowEpoch(coord.Epoch{Number: 1})
-		to.Keep()
-		to.Finish()
-	} else if d.done%2 == 0 {
-		d.DispatchInitialTasks(to)
-	}
-}
-
-func (d *rounds) Save() []float64           { return []float64{float64(d.done)} }
-func (d *rounds) Restore(s []float64) error { d.done = int(s[0]); return nil }
-
-// desk is a controller and what it has said.
-type desk struct {
-	*coord.Controller
-	fx coord.Effects
-}
-
-// stays is why jobs of these tests end when a node is lost that only runs tasks.
-const stays = "they keep what cannot be saved"
-
-func newDesk(d coord.Driver, leaseMillis int64) *desk {
-	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
-	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: leaseMillis},
-		Tables: tables, Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: d, Stays: stays})}
-}
-
-// ready lets the nodes of clients say so.
-func (d *desk) ready(list ...wire.Address) {
-	for _, a := range list {
-		d.Step([]wire.Envelope{{From: a, To: self, Message: &wire.Ready{}}}, &d.fx)
-	}
-}
-
-func (d *desk) beat(list ...wire.Address) {
-	for _, a := range list {
-		d.Step([]wire.Envelope{{From: a, To: self, Message: &wire.Beat{}}}, &d.fx)
-	}
-}
-
-// ticks tells the time every half second up to a moment, while some nodes beat.
-func (d *desk) ticks(from, to int64, beating ...wire.Address) {
-	for now := from; now <= to; now += 500 {
-		d.Tick(now, nil, &d.fx)
-		d.beat(beating...)
-	}
-}
-
-// said is what the controller has sent since the last call, one line a message; signs of life are left out.
-func (d *desk) said() []string {
-	var lines []string
-	for _, e := range d.fx.Envelopes {
-		switch m := e.Message.(type) {
-		case *wire.Records:
-			for _, r := range m.List {
-				var units []bellows.Unit
-				for i := range r.Results {
-					units = append(units, r.Results[i].Unit)
-				}
-				switch r.Control.Kind {
-				case bellows.NoControl:
-					lines = append(lines, fmt.Sprintf("%v: record %d %v", e.To, r.Number, units))
-				case bellows.KeepTables:
-					lines = append(lines, fmt.Sprintf("%v: record %d keep", e.To, r.Number))
-				case bellows.SetStaleness:
-					lines = append(lines, fmt.Sprintf("%v: record %d staleness of table %d is %d", e.To, r.Number, r.Control.Table, r.Control.Clocks))
-				case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit:
-					lines = append(lines, fmt.Sprintf("%v: record %d route %d", e.To, r.Number, r.Control.Route))
-				case bellows.Drain:
-					lines = append(lines, fmt.Sprintf("%v: record %d drain after clock %d", e.To, r.Number, r.Control.Clock))
-				}
-			}
-		case *wire.Dispatch:
-			for _, t := range m.Tasks {
-				lines = append(lines, fmt.Sprintf("%v: run %v %v after commit %d", e.To, t.Unit, t.Args, m.Commit))
-			}
-		case *wire.End:
-			line := fmt.Sprintf("%v: end after commit %d: %q gone %v", e.To, m.Commit, m.Reason, m.Gone)
-			if len(m.Lanes) > 0 {
-				line += fmt.Sprintf(" passed on to %v", m.Lanes)
-			}
-			lines = append(lines, line)
-		case *wire.Beat, *wire.Fence: // TestTheLostAreFenced
-		default:
-			if h, handoff := m.(*wire.Handoff); handoff && h.Number == 0 { // of each recovery: TestAnotherControllerVoidsCopies
-				continue
-			}
-			lines = append(lines, fmt.Sprintf("%v: %T", e.To, m))
-		}
-	}
-	d.fx.Envelopes = d.fx.Envelopes[:0]
-	return lines
-}
-
-func (d *desk) done(client, clock int) { d.doneAs(client, clock, clock+1) }
-
-// doneAs is done by the flush of a number.
-func (d *desk) doneAs(client, clock, seq int) {
-	m := wire.New[wire.Done]()
-	m.Flush = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}
-	m.Append(bellows.Unit{Split: bellows.SplitID(client - 1), Clock: bellows.Clock(clock), Items: bellows.Range{Begin: 0, End: 1}}, []float64{float64(client)})
-	d.Step([]wire.Envelope{{From: clients[client-1], To: self, Message: m}}, &d.fx)
-}
-
-func (d *desk) closed(from wire.Address, sent, applied int64) {
-	d.Step([]wire.Envelope{{From: from, To: self, Message: &wire.Closed{Counts: wire.Counts{Sent: sent, Applied: applied}}}}, &d.fx)
-}
-
-func expect(t *testing.T, got []string, want ...string) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("said:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
-	}
-}
 
 func TestAJobFromStartToOutcome(t *testing.T) {
 	driver := &rounds{want: 2}
@@ -168,8 +28,7 @@ func TestAJobFromStartToOutcome(t *testing.T) {
 		"lane 0 of node 0: record 2 [split 0 clock 0 items [0,1)]",
 		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2",
 		"node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
-	d.done(1, 1)
-	d.done(2, 1)
+	d.doneBoth(1)
 	if d.Training() {
 		t.Error("no task is out, and the job still trains")
 	}
@@ -205,27 +64,20 @@ func TestAnOverlapEndsTheJob(t *testing.T) {
 		t.Errorf("said %q", got)
 	}
 	d.done(2, 0)
-	if got := d.said(); len(got) != 0 {
-		t.Errorf("after the end, said %q", got)
-	}
+	expect(t, d.said())
 }
 
 // TestADoneThatComesAgainIsKnown hears twice that a flush is done, of its client and of a lane: it counts once, and nothing ends.
 func TestADoneThatComesAgainIsKnown(t *testing.T) {
-	d := newDesk(&rounds{want: 2}, 0)
-	d.Start(&d.fx)
-	d.said()
+	d := newRunning(&rounds{want: 2})
 	d.done(1, 0)
-	d.done(1, 0)
-	d.done(2, 0)
+	d.doneBoth(0)
 	expect(t, d.said(), "lane 0 of node 0: record 1 [split 0 clock 0 items [0,1)]", "lane 0 of node 0: record 2 [split 1 clock 0 items [0,1)]",
 		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2", "node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
 }
 
 func TestASilentNodeIsDeclaredGone(t *testing.T) {
-	d := newDesk(&rounds{want: 2}, 1000)
-	d.ready(clients...)
-	d.Start(&d.fx)
+	d := newBegun(&rounds{want: 2}, 1000)
 	d.said()
 	d.Tick(900, nil, &d.fx)
 	d.beat(clients[0])
@@ -263,9 +115,7 @@ func TestTheFirstTasksWaitForAllNodes(t *testing.T) {
 	d.Tick(4900, nil, &d.fx)
 	d.ready(clients[1]) // again: nothing follows
 	d.beat(clients...)
-	if got := d.said(); len(got) != 0 {
-		t.Errorf("later, said %q", got)
-	}
+	expect(t, d.said())
 }
 
 func TestSignsOfLifeGoToEveryOtherNode(t *testing.T) {
@@ -289,16 +139,12 @@ func TestABrokenConnectionWaitsForABetterReason(t *testing.T) {
 		"none comes":       {false, "node 2 is gone: EOF"},
 		"its process died": {true, "node 2 died: signal: killed"},
 	} {
-		d := newDesk(&rounds{want: 2}, 10_000)
-		d.ready(clients...)
-		d.Start(&d.fx)
+		d := newBegun(&rounds{want: 2}, 10_000)
 		d.ticks(500, 500, clients...)
 		d.said()
 		d.Broken(2, "node 2 is gone: EOF")
 		d.ticks(1000, 1000, clients...)
-		if got := d.said(); len(got) != 0 {
-			t.Errorf("%s: at once, said %q", name, got)
-		}
+		expect(t, d.said())
 		if c.died {
 			d.Lost(2, "node 2 died: signal: killed", &d.fx)
 		}
@@ -311,30 +157,19 @@ func TestABrokenConnectionWaitsForABetterReason(t *testing.T) {
 }
 
 func TestNodesThatLoseEachOtherEndTheJob(t *testing.T) {
-	d := newDesk(&rounds{want: 2}, 10_000)
-	d.ready(clients...)
-	d.Start(&d.fx)
+	d := newBegun(&rounds{want: 2}, 10_000)
 	d.said()
-	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Complaint{Node: 2, Reason: "node 1 lost its connection to node 2: reset"}}}, &d.fx)
+	d.deliver(clients[0], &wire.Complaint{Node: 2, Reason: "node 1 lost its connection to node 2: reset"})
 	d.ticks(500, 2500, clients...)
-	if got := d.said(); len(got) != 0 {
-		t.Errorf("at once, said %q", got)
-	}
+	expect(t, d.said())
 	d.ticks(3000, 3000, clients...)
-	if got := d.said(); len(got) != 3 || !strings.Contains(got[0], `"node 1 lost its connection to node 2: reset" gone [2]`) {
-		t.Errorf("said %q", got)
-	}
+	expectLine(t, d.said(), 3, 0, `"node 1 lost its connection to node 2: reset" gone [2]`)
 }
 
 func TestANodeThatFallsSilentWhileTheStateIsCollectedIsLost(t *testing.T) {
-	d := newDesk(&rounds{want: 1}, 1000)
-	d.ready(clients...)
-	d.Start(&d.fx)
-	d.done(1, 0)
-	d.done(2, 0)
-	for _, a := range slices.Concat(lanes, clients) {
-		d.closed(a, 0, 0)
-	}
+	d := newBegun(&rounds{want: 1}, 1000)
+	d.doneBoth(0)
+	d.closeAll(slices.Concat(lanes, clients)...)
 	if d.fx.Outcome == nil {
 		t.Fatal("no outcome")
 	}
@@ -345,28 +180,21 @@ func TestANodeThatFallsSilentWhileTheStateIsCollectedIsLost(t *testing.T) {
 }
 
 func TestWhoKeepsTheJobFromEndingIsNamed(t *testing.T) {
-	d := newDesk(&rounds{want: 1}, 5000)
-	d.ready(clients...)
-	d.Start(&d.fx)
-	d.done(1, 0)
-	d.done(2, 0)
+	d := newBegun(&rounds{want: 1}, 5000)
+	d.doneBoth(0)
 	d.closed(clients[0], 0, 0)
 	d.ticks(500, 4000, clients...)
 	expect(t, d.fx.Notices, "the end of the job has waited 2.5 s for the last word of lane 0 of node 0, node 2, and goes on without after 10.0 s")
 }
 
 func TestAControllerThatSleptBlamesNobody(t *testing.T) {
-	d := newDesk(&rounds{want: 2}, 1500)
-	d.ready(clients...)
-	d.Start(&d.fx)
+	d := newBegun(&rounds{want: 2}, 1500)
 	d.ticks(500, 1000, clients...)
 	d.said()
 	d.Tick(60_000, nil, &d.fx) // what came meanwhile is still queued
 	d.beat(clients...)
 	d.ticks(60_500, 62_000, clients...)
-	if got := d.said(); len(got) != 0 {
-		t.Errorf("said %q", got)
-	}
+	expect(t, d.said())
 }
 
 func TestInterruptFinishesTheClocksThatHaveBegun(t *testing.T) {
@@ -380,9 +208,7 @@ func TestInterruptFinishesTheClocksThatHaveBegun(t *testing.T) {
 	if len(got) != 5 || !strings.Contains(got[0], "record 2 drain after clock 0") || !strings.Contains(got[2], `"interrupted"`) {
 		t.Fatalf("said %q", got)
 	}
-	d.closed(lanes[0], 0, 0)
-	d.closed(clients[0], 0, 0)
-	d.closed(clients[1], 0, 0)
+	d.closeAll(lanes[0], clients[0], clients[1])
 	o := d.fx.Outcome
 	if o == nil || !o.Interrupted || len(o.State.Queue) != 2 || !slices.Equal(o.State.Complete, []bellows.Clock{0, 0}) {
 		t.Fatalf("outcome %+v", o)
@@ -397,23 +223,17 @@ func TestInterruptFinishesTheClocksThatHaveBegun(t *testing.T) {
 }
 
 func TestAnOldGenerationEndsTheJob(t *testing.T) {
-	d := newDesk(&rounds{want: 2}, 0)
-	d.Start(&d.fx)
-	d.said()
+	d := newRunning(&rounds{want: 2})
 	m := wire.New[wire.Done]()
-	m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}
-	m.Append(bellows.Unit{Items: bellows.Range{Begin: 0, End: 1}}, nil)
+	m.Flush = flushID(1, 1)
+	m.Append(bellows.Unit{Items: bellows.Range{End: 1}}, nil)
 	m.Pairs = append(m.Pairs, wire.Pair{Generation: 7})
-	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
-	if got := d.said(); len(got) != 3 || !strings.Contains(got[0], "is at generation 1, not 7") {
-		t.Errorf("said %q", got)
-	}
+	d.deliver(clients[0], m)
+	expectLine(t, d.said(), 3, 0, "is at generation 1, not 7")
 }
 
 func TestALostNodeIsNotWaitedFor(t *testing.T) {
-	d := newDesk(&rounds{want: 2}, 1000)
-	d.ready(clients...)
-	d.Start(&d.fx)
+	d := newBegun(&rounds{want: 2}, 1000)
 	d.said()
 	d.Lost(2, "node 2 died: signal: killed", &d.fx)
 	expect(t, d.said(),
@@ -431,8 +251,7 @@ func TestALostNodeIsNotWaitedFor(t *testing.T) {
 func TestANodeLostWhileEndingIsNotWaitedFor(t *testing.T) {
 	d := newDesk(&rounds{want: 1}, 0)
 	d.Start(&d.fx)
-	d.done(1, 0)
-	d.done(2, 0)
+	d.doneBoth(0)
 	d.closed(lanes[0], 0, 2)
 	d.closed(clients[0], 1, 0)
 	if d.fx.Outcome != nil {
@@ -455,9 +274,7 @@ func TestASilenceIsNamedWhileOthersAreAwaited(t *testing.T) {
 }
 
 func TestSilenceIsNamedOnce(t *testing.T) {
-	d := newDesk(&rounds{want: 2}, 10_000)
-	d.ready(clients...)
-	d.Start(&d.fx)
+	d := newBegun(&rounds{want: 2}, 10_000)
 	d.ticks(500, 6000, clients[0])
 	d.beat(clients[1])
 	d.ticks(6500, 8500, clients[0])
@@ -469,13 +286,11 @@ func TestSilenceIsNamedOnce(t *testing.T) {
 // TestTheLostAreFenced loses a node whose flush has its number and not left: lanes that are left hear of the record, then of the fence, then of the
 // end, all in the controller's term.
 func TestTheLostAreFenced(t *testing.T) {
-	d := newDesk(&rounds{want: 5}, 0)
-	d.Start(&d.fx)
-	d.said()
+	d := newRunning(&rounds{want: 5})
 	m := wire.New[wire.Done]()
 	m.Flush, m.Deferrable = bellows.FlushID{Client: 2, Seq: 1}, true
-	m.Append(bellows.Unit{Split: 1, Items: bellows.Range{Begin: 0, End: 1}}, []float64{2})
-	d.Step([]wire.Envelope{{From: clients[1], To: self, Message: m}}, &d.fx)
+	m.Append(bellows.Unit{Split: 1, Items: bellows.Range{End: 1}}, []float64{2})
+	d.deliver(clients[1], m)
 	if got := d.said(); len(got) != 0 {
 		t.Fatalf("the record does not wait: %q", got)
 	}

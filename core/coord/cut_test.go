@@ -7,10 +7,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
 	"bellows/core/coord"
-	"bellows/core/liveness"
-	"bellows/core/route"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -30,9 +27,9 @@ func cutter(units int) *desk {
 }
 
 func cutterOf(units int, tables ...table.Schema) *desk {
-	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: 1000}, Tables: tables,
-		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}), Units: func(bellows.SplitID, bellows.Clock) int { return units },
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 4} }}, coord.Options{Driver: &ahead{}, Stays: stays})}
+	job := jobOf(1000, lanes, tables...)
+	job.Items, job.Units = items(4), func(bellows.SplitID, bellows.Clock) int { return units }
+	return newDeskOf(job, coord.Options{Driver: &ahead{}, Stays: stays})
 }
 
 // flush is done by a client for a table: the items of its split's clock.
@@ -41,12 +38,12 @@ func (d *desk) flush(client, seq int, clock bellows.Clock, of bellows.TableID, i
 	m.Flush, m.Clock = bellows.FlushID{Client: bellows.NodeID(client), Incarnation: 1, Seq: uint64(seq)}, clock
 	m.Pairs = append(m.Pairs, wire.Pair{Ref: bellows.PartitionRef{Table: of}, Generation: 1})
 	m.Append(bellows.Unit{Split: bellows.SplitID(client - 1), Clock: clock, Items: items}, nil)
-	d.Step([]wire.Envelope{{From: clients[client-1], To: self, Message: m}}, &d.fx)
+	d.deliver(clients[client-1], m)
 }
 
 func (d *desk) shard(m wire.Shard) {
 	m.Term = 1
-	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &m}}, &d.fx)
+	d.deliver(lanes[0], &m)
 }
 
 // cuts is what is told of cuts, and which records are made.

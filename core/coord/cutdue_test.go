@@ -4,10 +4,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
 	"bellows/core/coord"
-	"bellows/core/liveness"
-	"bellows/core/route"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -15,10 +12,9 @@ import (
 
 // measuring returns a controller of lanes that keep so many bytes of records.
 func measuring(tail int) *desk {
-	tables := []table.Schema{{Name: "f", Rows: 1, Width: 1, Consistency: table.Async}}
-	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: 1000}, Tables: tables,
-		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return fourItems }}, coord.Options{Driver: &ahead{}, Stays: stays, Limits: coord.Limits{Tail: tail}})}
+	job := jobOf(1000, lanes, table.Schema{Name: "f", Rows: 1, Width: 1, Consistency: table.Async})
+	job.Items = items(4)
+	d := newDeskOf(job, coord.Options{Driver: &ahead{}, Stays: stays, Limits: coord.Limits{Tail: tail}})
 	d.Start(&d.fx)
 	d.ready(clients...)
 	return d
@@ -82,7 +78,7 @@ func TestCutDue(t *testing.T) {
 	if d.CutDue() {
 		t.Error("it is due though one was kept")
 	}
-	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Holding{Term: 1, Last: at}}}, &d.fx)
+	d.deliver(lanes[0], &wire.Holding{Term: 1, Last: at})
 	if d.Covered() != at {
 		t.Fatalf("covered is %d, want %d", d.Covered(), at)
 	}
@@ -110,17 +106,14 @@ func TestCutDueAfterRecovery(t *testing.T) {
 		if !want {
 			limit = 20_000
 		}
-		c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 1 << 20}, Term: 2, Stays: stays, Limits: coord.Limits{Tail: limit}}, coord.Saved{})
-		require.NoError(t, err)
-		g := &follow{desk: &desk{Controller: c}, t: t, job: f.job, tail: f.tail}
-		g.Start(&g.fx)
+		o := coord.Options{Driver: &rounds{want: 1 << 20}, Term: 2, Stays: stays, Limits: coord.Limits{Tail: limit}}
+		g := &follow{desk: recovered(t, f.job, o, coord.Saved{}), t: t, job: f.job, tail: f.tail}
 		g.ready(clients...)
 		g.fx.Reset()
-		g.holds(0, 100, 1)
-		g.holds(1, 100, 1)
+		g.holdBoth(100, 1)
 		g.gives(0, 1)
-		if c.Recovering() || c.CutDue() != want {
-			t.Errorf("with %d bytes: recovering %v, due %v", limit, c.Recovering(), c.CutDue())
+		if g.Recovering() || g.CutDue() != want {
+			t.Errorf("with %d bytes: recovering %v, due %v", limit, g.Recovering(), g.CutDue())
 		}
 	}
 }

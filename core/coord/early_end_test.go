@@ -21,9 +21,7 @@ func TestAnInterruptionBeforeTheBeginningBeginsNothing(t *testing.T) {
 		slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "run split") }) {
 		t.Fatalf("said %q", got)
 	}
-	d.closed(lanes[0], 0, 0)
-	d.closed(clients[0], 0, 0)
-	d.closed(clients[1], 0, 0)
+	d.closeAll(lanes[0], clients[0], clients[1])
 	if o := d.fx.Outcome; o == nil || !o.Interrupted || len(o.State.Queue) != 2 || !slices.Equal(o.State.Complete, []bellows.Clock{bellows.NoClock, bellows.NoClock}) {
 		t.Errorf("outcome %+v", o)
 	}
@@ -62,15 +60,11 @@ func TestTheFirstChangeOfTheRouteIsSaved(t *testing.T) {
 		t.Fatalf("saved %+v", saved)
 	}
 	f.hear()
-	c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 3}, Term: 2}, saved)
-	require.NoError(t, err)
-	f.desk = &desk{Controller: c}
-	f.Start(&f.fx)
+	f.desk = recovered(t, f.job, coord.Options{Driver: &rounds{want: 3}, Term: 2}, saved)
 	f.ready(clients...)
 	f.ready(freshClient)
 	f.said()
-	f.holds(0, 3, 1)
-	f.holds(1, 3, 1)
+	f.holdBoth(3, 1)
 	var told []wire.Address
 	for _, e := range f.fx.Envelopes {
 		if m, ok := e.Message.(*wire.Route); ok && m.Version == 1 {

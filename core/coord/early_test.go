@@ -28,9 +28,7 @@ func (d *eager) Restore([]float64) error { return nil }
 // TestADoneThatIsEarlyWaits tells the controller of a split's clocks in the wrong order.
 func TestADoneThatIsEarlyWaits(t *testing.T) {
 	driver := &eager{}
-	d := newDesk(driver, 0)
-	d.Start(&d.fx)
-	d.said()
+	d := newRunning(driver)
 	for _, clock := range []int{2, 1} {
 		d.done(1, clock)
 		if said := d.said(); len(said) > 0 || len(driver.came) > 0 {
@@ -48,9 +46,7 @@ func TestADoneThatIsEarlyWaits(t *testing.T) {
 
 // TestEarlyDonesAreNoMoreThanTasksAreOut has a client say again and again, by ever new flushes, that a clock before its turn is done.
 func TestEarlyDonesAreNoMoreThanTasksAreOut(t *testing.T) {
-	d := newDesk(&eager{}, 0)
-	d.Start(&d.fx)
-	d.said()
+	d := newRunning(&eager{})
 	for seq := range 3 {
 		d.doneAs(1, 1, seq+10)
 		d.doneAs(1, 1, seq+10) // which is known

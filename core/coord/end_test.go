@@ -34,21 +34,23 @@ func newCollecting(t *testing.T, times liveness.Times) *desk {
 	state, err := checkpoint.New(schemas, one)
 	require.NoError(t, err)
 	times.Lease = cmp.Or(times.Lease, 10_000)
-	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: []wire.Address{owner, idle}, Clients: clients, Times: times, Route: one,
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Term: 2, Driver: &rounds{want: 1}, Collector: state})}
+	job := core.Job{Controller: self, Lanes: []wire.Address{owner, idle}, Clients: clients, Times: times, Route: one, Items: items(1)}
+	return newDeskOf(job, coord.Options{Term: 2, Driver: &rounds{want: 1}, Collector: state})
+}
+
+// finishTasks runs the job until no task is left.
+func (d *desk) finishTasks() {
+	d.ready(all...)
+	d.Start(&d.fx)
+	d.doneBoth(0)
 }
 
 // collecting has it come so far that everybody has closed.
 func (d *desk) collecting(t *testing.T) {
 	t.Helper()
-	d.ready(all...)
-	d.Start(&d.fx)
-	d.done(1, 0)
-	d.done(2, 0)
+	d.finishTasks()
 	d.said()
-	for _, a := range all {
-		d.closed(a, 0, 0)
-	}
+	d.closeAll(all...)
 	expect(t, d.said(), "lane 0 of node 1: *wire.Collect")
 	if !d.Collecting() {
 		t.Fatal("the state is not collected")
@@ -167,14 +169,9 @@ func TestWhoHoldsNothingMayDieWhileTheStateIsCollected(t *testing.T) {
 func TestWhoWasLostBeforeOwesTheState(t *testing.T) {
 	for n := bellows.NodeID(1); n <= 3; n++ {
 		d := newCollecting(t, liveness.Times{})
-		d.ready(all...)
-		d.Start(&d.fx)
-		d.done(1, 0)
-		d.done(2, 0)
+		d.finishTasks()
 		d.Lost(n, "its process died", &d.fx)
-		for _, a := range all {
-			d.closed(a, 0, 0)
-		}
+		d.closeAll(all...)
 		d.step(slab(0, 2), slab(1, 2), collected(""))
 		if got := d.uncollected(); (got != "") != (n == 1) || n == 1 && !strings.Contains(got, "its process died") {
 			t.Errorf("node %d was lost, and %q", n, got)
@@ -195,10 +192,7 @@ func TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays(t *testing.T) {
 				if collecting {
 					d.collecting(t)
 				} else {
-					d.ready(all...)
-					d.Start(&d.fx)
-					d.done(1, 0)
-					d.done(2, 0)
+					d.finishTasks()
 				}
 				d.ticks(500, 1000, all...)
 				d.step(says(first, 3-first))
@@ -209,9 +203,7 @@ func TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays(t *testing.T) {
 					beating = []wire.Address{idle, clients[1]}
 				}
 				d.ticks(2000, 12_000, beating...)
-				for _, a := range beating {
-					d.closed(a, 0, 0)
-				}
+				d.closeAll(beating...)
 				d.step(slab(0, 2), slab(1, 2), collected(""))
 				if got := d.uncollected(); d.Gone(1) != silent || (got != "") != silent || !silent && !d.Gone(2) {
 					t.Errorf("node %d speaks first, node 1 is silent: %v, collecting: %v: nodes 1 and 2 are gone: %v %v, and %q", first, silent, collecting, d.Gone(1), d.Gone(2), got)
@@ -241,9 +233,7 @@ func TestAFailedJobCollectsNothing(t *testing.T) {
 	d.ready(all...)
 	d.Start(&d.fx)
 	d.step(wire.Envelope{From: clients[0], To: self, Message: &wire.Failed{Reason: "a task failed"}})
-	for _, a := range all {
-		d.closed(a, 0, 0)
-	}
+	d.closeAll(all...)
 	if d.fx.Outcome == nil || !strings.Contains(d.fx.Outcome.Reason, "a task failed") || d.Collecting() {
 		t.Errorf("outcome %+v", d.fx.Outcome)
 	}
@@ -252,9 +242,7 @@ func TestAFailedJobCollectsNothing(t *testing.T) {
 	d.Start(&d.fx)
 	d.said()
 	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Slab{}}}, &d.fx) // nobody has asked for it
-	if got := d.said(); len(got) != 3 || !strings.Contains(got[0], "for which it was not asked") {
-		t.Errorf("said %q", got)
-	}
+	expectLine(t, d.said(), 3, 0, "for which it was not asked")
 }
 
 // TestCollectingIsNamedAndGivenUp has a lane that lives and sends nothing: it is named after 2 s, and given up when its time has passed
@@ -279,10 +267,7 @@ func TestCollectingIsNamedAndGivenUp(t *testing.T) {
 func TestTheEndIsNotWaitedForWithoutEnd(t *testing.T) {
 	for _, c := range []struct{ times, until int64 }{{3000, 3500}, {0, 20_500}} {
 		d := newCollecting(t, liveness.Times{End: c.times})
-		d.ready(all...)
-		d.Start(&d.fx)
-		d.done(1, 0)
-		d.done(2, 0)
+		d.finishTasks()
 		for _, a := range all[:3] {
 			d.closed(a, 5, 0)
 		}
@@ -316,9 +301,7 @@ func TestANodeThatDoesNotGetReadyEndsTheJob(t *testing.T) {
 	}
 	d.ticks(7500, 7500, owner, idle)
 	expect(t, d.fx.Losses, "node 2 has not been ready after 7.5 s")
-	for _, a := range []wire.Address{owner, idle, clients[0]} {
-		d.closed(a, 0, 0)
-	}
+	d.closeAll(owner, idle, clients[0])
 	if o := d.fx.Outcome; o == nil || o.Kind != bellows.Lost || o.Reason != "node 2 has not been ready after 7.5 s" {
 		t.Errorf("outcome %+v", o)
 	}
@@ -338,22 +321,17 @@ func TestATaskThatDoesNotEndIsNamedAndEndsTheJob(t *testing.T) {
 	}
 	d.said()
 	d.ticks(61_500, 61_500, all...)
-	if got := d.said(); len(got) != 4 || !strings.Contains(got[0], `"split 1 clock 0 on node 2 has not ended, and nothing has been committed for 60.5 s" gone []`) {
-		t.Errorf("said %q", got)
-	}
+	expectLine(t, d.said(), 4, 0, `"split 1 clock 0 on node 2 has not ended, and nothing has been committed for 60.5 s" gone []`)
 }
 
 // TestOnlyAnUnusualWaitIsNamed has clocks of one length, then one of nearly four times that, and one of more; short ones are never named.
 func TestOnlyAnUnusualWaitIsNamed(t *testing.T) {
-	d := newDesk(&rounds{want: 100}, 10_000)
-	d.ready(clients...)
-	d.Start(&d.fx)
+	d := newBegun(&rounds{want: 100}, 10_000)
 	now, clock := int64(0), 0
 	takes := func(millis int64) []string {
 		d.ticks(now+500, now+millis, clients...)
 		now += millis
-		d.done(1, clock)
-		d.done(2, clock)
+		d.doneBoth(clock)
 		clock++
 		list := d.fx.Notices
 		d.fx.Notices = nil
@@ -374,9 +352,7 @@ func TestOnlyAnUnusualWaitIsNamed(t *testing.T) {
 
 // TestAWaitIsNamedOnce: what comes begins another.
 func TestAWaitIsNamedOnce(t *testing.T) {
-	d := newDesk(&rounds{want: 100}, 10_000)
-	d.ready(clients...)
-	d.Start(&d.fx)
+	d := newBegun(&rounds{want: 100}, 10_000)
 	d.ticks(500, 9000, clients...)
 	d.done(1, 0)
 	d.ticks(9500, 9000+36_500, clients...)
@@ -399,15 +375,12 @@ func TestASleepIsNoWait(t *testing.T) {
 	awake(2 * hour) // while tasks are out
 	awake(2*hour + 500)
 	awake(3 * hour)
-	d.done(1, 0)
-	d.done(2, 0)
+	d.doneBoth(0)
 	awake(4 * hour) // while the last words are waited for
 	if d.Collecting() {
 		t.Fatal("the last words are not waited for")
 	}
-	for _, a := range all {
-		d.closed(a, 0, 0)
-	}
+	d.closeAll(all...)
 	awake(5 * hour) // while the state is collected
 	d.step(slab(0, 2), slab(1, 2), collected(""))
 	if d.uncollected() != "" || d.fx.Outcome.Reason != "" || len(d.fx.Losses) > 0 {
@@ -432,8 +405,7 @@ func TestASlowControllerEndsItsWaits(t *testing.T) {
 		"a last word": {func(d *desk) {
 			d.Start(&d.fx)
 			d.ready(all...)
-			d.done(1, 0)
-			d.done(2, 0)
+			d.doneBoth(0)
 		}, func(d *desk) bool { return d.Collecting() }},
 		"the state": {func(d *desk) { d.collecting(t) }, func(d *desk) bool { return strings.Contains(d.uncollected(), "nothing has come") }},
 	} {

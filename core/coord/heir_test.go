@@ -3,28 +3,23 @@ package coord_test
 import (
 	"testing"
 
-	"bellows"
-	"bellows/core"
 	"bellows/core/coord"
-	"bellows/core/route"
 	"bellows/internal/require"
 	"bellows/link/wire"
-	"bellows/table"
 )
 
 // TestWhoLeavesMayBeAnHeir has a lane leave and then its heir, before either's counts are with another. Whom another controller tells of the route can make it: who is
 // to be an heir takes part in it until it goes, too.
 func TestWhoLeavesMayBeAnHeir(t *testing.T) {
 	list := []wire.Address{{Node: 1, Role: wire.Lane}, {Node: 2, Role: wire.Lane}, {Role: wire.Lane}}
-	tables := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 1}}
-	job := core.Job{Controller: self, Lanes: list, Clients: clients, Tables: tables, Route: route.Spread(tables, 2, list[:1], []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
+	job := jobOf(0, list[:1], oneTable)
+	job.Lanes = list
 	for _, a := range list[1:] {
 		next, err := job.Route.Next(job.Route.AddLane(a))
 		require.NoError(t, err)
 		job.Route = next
 	}
-	d := &desk{Controller: coord.New(job, coord.Options{Driver: &rounds{want: 3}})}
+	d := newDeskOf(job, coord.Options{Driver: &rounds{want: 3}})
 	d.ready(clients...)
 	d.ready(list[0], list[1])
 	d.Start(&d.fx)

@@ -1,21 +1,20 @@
 package coord_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"bellows"
-	"bellows/core"
 	"bellows/core/coord"
-	"bellows/core/liveness"
 	"bellows/internal/require"
 	"bellows/link/wire"
 )
 
 // adopted has a lane say whose counts it has.
 func (d *desk) adopted(from wire.Address, list ...bellows.Control) {
-	d.Step([]wire.Envelope{{From: from, To: self, Message: &wire.Adopted{List: list}}}, &d.fx)
+	d.deliver(from, &wire.Adopted{List: list})
 }
 
 // removals are those among the changes that leave.
@@ -35,28 +34,16 @@ func (d *desk) removals() (list []bellows.Control) {
 
 // TestANodeGoesWhenItsHeirHasItsCounts lets a node with a client and a lane join and leave. It may go when the counts of both are with a lane that stays, and is watched until then.
 func TestANodeGoesWhenItsHeirHasItsCounts(t *testing.T) {
-	d := newDesk(&rounds{want: 3}, 10_000)
-	d.ready(clients...)
-	d.Start(&d.fx)
-	for _, err := range []error{d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx)} {
-		require.NoError(t, err)
-	}
+	d := newBegun(&rounds{want: 3}, 10_000)
+	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx)))
 	d.fx.Reset()
-	if err := d.RemoveLane(lanes[0], &d.fx); err == nil || !strings.Contains(err.Error(), "holds a partition") {
-		t.Errorf("a lane with a partition is removed: %v", err)
-	}
-	if err := d.RemoveClient(2, &d.fx); err == nil || !strings.Contains(err.Error(), "runs a split") {
-		t.Errorf("a client with a split is removed: %v", err)
-	}
+	expectError(t, d.RemoveLane(lanes[0], &d.fx), "holds a partition")
+	expectError(t, d.RemoveClient(2, &d.fx), "runs a split")
 	require.NoError(t, d.MoveSplit(1, 3, &d.fx))
-	if err := d.RemoveClient(3, &d.fx); err == nil || !strings.Contains(err.Error(), "on its way") {
-		t.Errorf("a client to which a split goes is removed: %v", err)
-	}
+	expectError(t, d.RemoveClient(3, &d.fx), "on its way")
 	require.NoError(t, d.MoveSplit(1, 2, &d.fx))
 	d.fx.Reset()
-	for _, err := range []error{d.RemoveLane(freshLane, &d.fx), d.RemoveClient(3, &d.fx)} {
-		require.NoError(t, err)
-	}
+	require.NoError(t, errors.Join(d.RemoveLane(freshLane, &d.fx), d.RemoveClient(3, &d.fx)))
 	gone := d.removals()
 	if len(gone) != 2 {
 		t.Fatalf("recorded %+v", gone)
@@ -83,9 +70,7 @@ func TestANodeGoesWhenItsHeirHasItsCounts(t *testing.T) {
 		t.Errorf("lost %q, and %v go once more", d.fx.Losses, d.fx.Left)
 	}
 	d.fx.Reset()
-	if err := d.AddClient(3, &d.fx); err == nil || !strings.Contains(err.Error(), "let it join as another") {
-		t.Errorf("its address is given again: %v", err)
-	}
+	expectError(t, d.AddClient(3, &d.fx), "let it join as another")
 	if err := d.AddClient(4, &d.fx); err != nil {
 		t.Errorf("it does not come as another: %v", err)
 	}
@@ -95,9 +80,7 @@ func TestANodeGoesWhenItsHeirHasItsCounts(t *testing.T) {
 func TestTheLastDoNotLeave(t *testing.T) {
 	d := newDesk(&rounds{want: 3}, 0)
 	d.Start(&d.fx)
-	if err := d.RemoveLane(lanes[0], &d.fx); err == nil || !strings.Contains(err.Error(), "last lane") {
-		t.Errorf("the last lane leaves: %v", err)
-	}
+	expectError(t, d.RemoveLane(lanes[0], &d.fx), "last lane")
 }
 
 // TestCountsOfWhoLeavesCountOnce ends a job while somebody leaves: what he says himself, and his heir for him, counts once, and nobody waits for who has gone.
@@ -108,8 +91,7 @@ func TestCountsOfWhoLeavesCountOnce(t *testing.T) {
 		require.NoError(t, d.AddClient(3, &d.fx))
 		require.NoError(t, d.RemoveClient(3, &d.fx))
 		gone := d.removals()
-		d.done(1, 0)
-		d.done(2, 0)
+		d.doneBoth(0)
 		said := &wire.Closed{}
 		said.Counts.Sent = 5
 		if inherits {
@@ -119,7 +101,7 @@ func TestCountsOfWhoLeavesCountOnce(t *testing.T) {
 		d.closed(clients[1], 0, 0)
 		d.closed(freshClient, 5, 0)
 		d.fx.Outcome = nil
-		d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: said}}, &d.fx)
+		d.deliver(lanes[0], said)
 		want := int64(10)
 		if inherits {
 			want = 5
@@ -151,10 +133,7 @@ func TestAnotherControllerKnowsWhoHasLeft(t *testing.T) {
 	f.hear()
 	newest := f.tail[len(f.tail)-1].List
 	for _, late := range []bool{false, true} { // the heir has its counts when it is asked, or later
-		c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 3}, Term: 2}, coord.Saved{})
-		require.NoError(t, err)
-		d := &desk{Controller: c}
-		d.Start(&d.fx)
+		d := recovered(t, f.job, coord.Options{Driver: &rounds{want: 3}, Term: 2}, coord.Saved{})
 		d.ready(clients[0])
 		expect(t, d.said())
 		d.Tick(100, nil, &d.fx)
@@ -170,7 +149,7 @@ func TestAnotherControllerKnowsWhoHasLeft(t *testing.T) {
 		}
 		d.fx.Reset()
 		holds := func(lane int, adopted ...bellows.Control) {
-			d.Step([]wire.Envelope{{From: twoLanes[lane], To: self, Message: &wire.Holding{Term: 2, Last: newest[len(newest)-1].Number, Tail: 1, Adopted: adopted}}}, &d.fx)
+			d.deliver(twoLanes[lane], &wire.Holding{Term: 2, Last: newest[len(newest)-1].Number, Tail: 1, Adopted: adopted})
 		}
 		if !late {
 			holds(0, gone)
@@ -180,9 +159,7 @@ func TestAnotherControllerKnowsWhoHasLeft(t *testing.T) {
 			d.adopted(twoLanes[0], gone)
 			holds(1)
 		}
-		for _, m := range f.tail {
-			d.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, List: slices.Clone(m.List)}}}, &d.fx)
-		}
+		f.sendTail(d, 0)
 		if !slices.Equal(d.fx.Left, []bellows.NodeID{2}) || len(d.fx.Losses) > 0 {
 			t.Errorf("%v may go; lost %q", d.fx.Left, d.fx.Losses)
 		}
@@ -200,11 +177,9 @@ func TestAnotherControllerKnowsWhoHasLeft(t *testing.T) {
 // followed is a controller that follows, and of whose lanes none has said its word.
 func followed(t *testing.T, lanes ...wire.Address) *desk {
 	f := newFollow(t, &rounds{want: 3})
-	job := core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: 10_000}, Tables: f.job.Tables, Route: f.job.Route, Items: f.job.Items}
-	c, err := coord.Recover(job, coord.Options{Driver: &rounds{want: 3}, Term: 2}, coord.Saved{})
-	require.NoError(t, err)
-	d := &desk{Controller: c}
-	d.Start(&d.fx)
+	job := f.job
+	job.Lanes = lanes
+	d := recovered(t, job, coord.Options{Driver: &rounds{want: 3}, Term: 2}, coord.Saved{})
 	d.ready(clients...)
 	return d
 }
@@ -234,12 +209,8 @@ func TestWhoMayHaveLeftIsNotBlamedForASilentHeir(t *testing.T) {
 
 // TestWhoLeavesForLongIsNamed removes a client of which nothing is heard: it is named once, and who is removed then as well.
 func TestWhoLeavesForLongIsNamed(t *testing.T) {
-	d := newDesk(&rounds{want: 3}, 10_000)
-	d.ready(clients...)
-	d.Start(&d.fx)
-	for _, err := range []error{d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx), d.RemoveClient(3, &d.fx), d.RemoveLane(freshLane, &d.fx)} {
-		require.NoError(t, err)
-	}
+	d := newBegun(&rounds{want: 3}, 10_000)
+	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx), d.RemoveClient(3, &d.fx), d.RemoveLane(freshLane, &d.fx)))
 	gone := d.removals()
 	named := func() (list []string) {
 		for _, s := range d.fx.Notices {
@@ -268,19 +239,15 @@ func TestWhoLeavesForLongIsNamed(t *testing.T) {
 // TestALaneThatLeavesIsToldWhoHasLeft ends a job while a lane is leaving, and a node has left behind its removal: the lane takes no record of that, and would wait for the
 // node's client to say that nothing more comes.
 func TestALaneThatLeavesIsToldWhoHasLeft(t *testing.T) {
-	d := newDesk(&rounds{want: 3}, 10_000)
-	d.ready(clients...)
-	d.Start(&d.fx)
-	for _, err := range []error{d.AddLane(freshLane, &d.fx), d.AddClient(4, &d.fx), d.RemoveLane(freshLane, &d.fx), d.RemoveClient(4, &d.fx)} {
-		require.NoError(t, err)
-	}
+	d := newBegun(&rounds{want: 3}, 10_000)
+	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(4, &d.fx), d.RemoveLane(freshLane, &d.fx), d.RemoveClient(4, &d.fx)))
 	gone := d.removals()
 	d.adopted(lanes[0], gone[1])
 	if !slices.Equal(d.fx.Left, []bellows.NodeID{4}) {
 		t.Fatalf("%v may go", d.fx.Left)
 	}
 	d.fx.Reset()
-	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Failed{Reason: "no more"}}}, &d.fx)
+	d.deliver(clients[0], &wire.Failed{Reason: "no more"})
 	told := map[wire.Address][]bellows.NodeID{}
 	for _, e := range d.fx.Envelopes {
 		if m, ok := e.Message.(*wire.End); ok {
@@ -298,14 +265,10 @@ func TestALaneThatLeavesIsToldWhoHasLeft(t *testing.T) {
 // TestTheEndNamesLanesOfWhichAClientHasNotHeard lets a job fail whose lane that was added has just been removed, under the first controller: clients are told of it with the end,
 // since one that does not go on takes no route, and the lane waits for its word.
 func TestTheEndNamesLanesOfWhichAClientHasNotHeard(t *testing.T) {
-	d := newDesk(&rounds{want: 3}, 10_000)
-	d.ready(clients...)
-	d.Start(&d.fx)
-	for _, err := range []error{d.AddLane(freshLane, &d.fx), d.RemoveLane(freshLane, &d.fx)} {
-		require.NoError(t, err)
-	}
+	d := newBegun(&rounds{want: 3}, 10_000)
+	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.RemoveLane(freshLane, &d.fx)))
 	d.fx.Reset()
-	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Failed{Reason: "it cannot go on", Kind: bellows.Lost}}}, &d.fx)
+	d.deliver(clients[0], &wire.Failed{Reason: "it cannot go on", Kind: bellows.Lost})
 	told := 0
 	for _, e := range d.fx.Envelopes {
 		m, end := e.Message.(*wire.End)
@@ -326,12 +289,11 @@ func TestTheEndNamesLanesOfWhichAClientHasNotHeard(t *testing.T) {
 func TestMissedPartsAreDropped(t *testing.T) {
 	d := newDesk(&rounds{want: 1}, 0)
 	d.Start(&d.fx)
-	d.done(1, 0)
-	d.done(2, 0)
+	d.doneBoth(0)
 	d.closed(clients[0], 0, 0)
 	d.closed(clients[1], 0, 0)
-	missed := []wire.Missed{{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, Rows: 5, Bits: 50}, {Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 9}, Rows: 3, Bits: 7}}
-	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Closed{Missed: missed}}}, &d.fx)
+	missed := []wire.Missed{{Flush: flushID(1, 1), Rows: 5, Bits: 50}, {Flush: flushID(1, 9), Rows: 3, Bits: 7}}
+	d.deliver(lanes[0], &wire.Closed{Missed: missed})
 	if o := d.fx.Outcome; o == nil || o.Counts.Dropped != 3 || o.Counts.Ledgers[0].Dropped != 7 {
 		t.Errorf("the outcome is %+v; want 3 rows and 7 dropped", o)
 	}

@@ -9,17 +9,21 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/coord"
-	"bellows/core/route"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
 
-// mover is a controller whose job has a table of two partitions, at lanes of nodes 0 and 3.
-func mover() *desk {
-	tables, two := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}, []wire.Address{lanes[0], freshLane}
-	return &desk{Controller: coord.New(core.Job{Controller: self, Lanes: two, Clients: clients, Route: route.Spread(tables, 2, two, []bellows.NodeID{1, 2}), Tables: tables,
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: &rounds{want: 2}})}
+// moverJob returns a job with a table of two partitions, at lanes of nodes 0 and 3.
+func moverJob() core.Job {
+	return jobOf(0, []wire.Address{lanes[0], freshLane}, table.Schema{Name: "w", Rows: 2, Width: 1, Partitions: 2})
+}
+
+// mover returns the controller of moverJob, which has started.
+func mover(driver coord.Driver) *desk {
+	d := newDeskOf(moverJob(), coord.Options{Driver: driver})
+	d.Start(&d.fx)
+	return d
 }
 
 // handoffs is what lanes are told of moves, and which records are made; the rest that is said is passed over.
@@ -55,7 +59,7 @@ func whole(m *wire.Prepared) { m.Whole = true }
 
 // TestAMoveIsRecordedWhenItsOwnerIsReady asks for moves: what cannot be is refused, the owner copies, and only its word that all is there makes the record, once.
 func TestAMoveIsRecordedWhenItsOwnerIsReady(t *testing.T) {
-	d := mover()
+	d := newDeskOf(moverJob(), coord.Options{Driver: &rounds{want: 2}})
 	ref := bellows.PartitionRef{}
 	if err := d.MovePartition(ref, freshLane, false, &d.fx); err == nil {
 		t.Error("it moves before the job begins")
@@ -72,17 +76,13 @@ func TestAMoveIsRecordedWhenItsOwnerIsReady(t *testing.T) {
 	d.handoffs()
 	say := func(from wire.Address, m *wire.Prepared, want ...string) {
 		t.Helper()
-		d.Step([]wire.Envelope{{From: from, To: self, Message: m}}, &d.fx)
-		if got := d.handoffs(); !slices.Equal(got, want) {
-			t.Errorf("%+v: said %q, want %q", m, got, want)
-		}
+		d.deliver(from, m)
+		expect(t, d.handoffs(), want...)
 	}
 	move := func(to wire.Address, urgent bool, want ...string) {
 		t.Helper()
 		require.NoError(t, d.MovePartition(ref, to, urgent, &d.fx))
-		if got := d.handoffs(); !slices.Equal(got, want) {
-			t.Errorf("move to %v: said %q, want %q", to, got, want)
-		}
+		expect(t, d.handoffs(), want...)
 	}
 	move(lanes[0], false) // where it is
 	move(freshLane, false, "lane 0 of node 0: move 1 of t0/p0 at 1 to lane 0 of node 3, urgent false, cancel false, term 1")
@@ -114,33 +114,29 @@ func TestAMoveIsRecordedWhenItsOwnerIsReady(t *testing.T) {
 // TestPartitionMoveToLostNode loses the destination of a move in a job that continues. The move is canceled when its owner is
 // ready, and a new one is refused. Today a job ends when it loses a lane, so the test only marks the node as lost.
 func TestPartitionMoveToLostNode(t *testing.T) {
-	d := mover()
-	d.Start(&d.fx)
+	d := mover(&rounds{want: 2})
 	ref := bellows.PartitionRef{}
 	require.NoError(t, d.MovePartition(ref, freshLane, false, &d.fx))
 	d.MarkLost(freshLane.Node, "node 3 died")
 	d.handoffs()
-	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: prepared(1, 1, whole)}}, &d.fx)
+	d.deliver(lanes[0], prepared(1, 1, whole))
 	want := []string{"lane 0 of node 0: move 1 of t0/p0 at 1 to lane 0 of node 3, urgent false, cancel true, term 1"}
 	if got := d.handoffs(); !slices.Equal(got, want) || len(d.Moving()) > 0 {
 		t.Errorf("said %q, want %q; moving is %+v", got, want, d.Moving())
 	}
-	if err := d.MovePartition(ref, freshLane, false, &d.fx); err == nil || !strings.Contains(err.Error(), "lane 0 of node 3 cannot own t0/p0: node 3 died") {
-		t.Errorf("a move to the lost node: %v", err)
-	}
+	expectError(t, d.MovePartition(ref, freshLane, false, &d.fx), "lane 0 of node 3 cannot own t0/p0: node 3 died")
 }
 
 // TestHowFarAMoveIs has an owner say how far a copy is: what it has said of a move that was given up, or has been asked for anew, what is said of another controller's move, and what comes late is nothing, and what has come to
 // its end is not shown.
 func TestHowFarAMoveIs(t *testing.T) {
-	d := mover()
-	d.Start(&d.fx)
+	d := mover(&rounds{want: 2})
 	say := func(number, copied, of uint64, change func(*wire.Prepared)) {
 		m := prepared(number, 1, func(m *wire.Prepared) { m.Copied, m.Of = copied, of })
 		if change != nil {
 			change(m)
 		}
-		d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: m}}, &d.fx)
+		d.deliver(lanes[0], m)
 	}
 	move := func(to wire.Address, urgent bool) {
 		t.Helper()
@@ -185,48 +181,34 @@ func TestHowFarAMoveIs(t *testing.T) {
 
 // TestAnotherControllerVoidsCopies follows a controller that was asked for a move: what lanes copy is given up behind the records that they lack, and words about it are nothing.
 func TestAnotherControllerVoidsCopies(t *testing.T) {
-	d := mover()
-	d.Start(&d.fx)
-	job := core.Job{Controller: self, Lanes: []wire.Address{lanes[0], freshLane}, Clients: clients, Tables: []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}},
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
-	job.Route = route.Spread(job.Tables, 2, job.Lanes, []bellows.NodeID{1, 2})
-	c, err := coord.Recover(job, coord.Options{Driver: &rounds{want: 2}, Term: 2}, coord.Saved{})
-	require.NoError(t, err)
-	d = &desk{Controller: c}
-	d.Start(&d.fx)
+	job := moverJob()
+	d := recovered(t, job, coord.Options{Driver: &rounds{want: 2}, Term: 2}, coord.Saved{})
 	d.ready(clients...)
 	d.ready(job.Lanes...)
 	d.handoffs()
 	for _, l := range job.Lanes {
-		d.Step([]wire.Envelope{{From: l, To: self, Message: &wire.Holding{Term: 2, Tail: 1}}}, &d.fx)
+		d.deliver(l, &wire.Holding{Term: 2, Tail: 1})
 	}
 	want := []string{"lane 0 of node 0: move 0 of t0/p0 at 0 to lane 0 of node 0, urgent false, cancel false, term 2", "lane 0 of node 3: move 0 of t0/p0 at 0 to lane 0 of node 0, urgent false, cancel false, term 2"}
-	if got := d.handoffs(); !slices.Equal(got, want) {
-		t.Errorf("said %q, want %q", got, want)
-	}
+	expect(t, d.handoffs(), want...)
 	require.NoError(t, d.MovePartition(bellows.PartitionRef{}, freshLane, false, &d.fx))
 	d.handoffs()
 	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: prepared(1, 1, whole)}}, &d.fx) // of term 1, as the move of that number then
-	if got := d.handoffs(); got != nil {
-		t.Errorf("said %q", got)
-	}
+	expect(t, d.handoffs())
 }
 
 // TestTheNewestDoneWaits has a flush be done before its split's turn, and again when its partition has moved: in whichever order the words come, it counts at the owner of now.
 func TestTheNewestDoneWaits(t *testing.T) {
 	for _, order := range [][2]bellows.Generation{{1, 2}, {2, 1}} {
-		tables, two := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}, []wire.Address{lanes[0], freshLane}
 		driver := &eager{}
-		d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: two, Clients: clients, Route: route.Spread(tables, 2, two, []bellows.NodeID{1, 2}), Tables: tables,
-			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: driver})}
-		d.Start(&d.fx)
+		d := mover(driver)
 		require.NoError(t, d.GivePartition(bellows.PartitionRef{}, freshLane, &d.fx))
 		say := func(clock bellows.Clock, g bellows.Generation) {
 			m := wire.New[wire.Done]()
 			m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: uint64(clock) + 1}
 			m.Pairs = append(m.Pairs, wire.Pair{Generation: g})
-			m.Append(bellows.Unit{Clock: clock, Items: bellows.Range{Begin: 0, End: 1}}, nil)
-			d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
+			m.Append(bellows.Unit{Clock: clock, Items: bellows.Range{End: 1}}, nil)
+			d.deliver(clients[0], m)
 		}
 		for _, g := range order {
 			say(1, g)

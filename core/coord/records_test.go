@@ -6,11 +6,9 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
 	"bellows/core/coord"
 	"bellows/core/route"
 	"bellows/link/wire"
-	"bellows/table"
 )
 
 // endless dispatches every split again and again, and reports each completion as an epoch, after one of its own at the beginning.
@@ -48,7 +46,7 @@ func TestWhatADriverReportsIsOfItsStep(t *testing.T) {
 	for split := range bellows.SplitID(2) {
 		m := wire.New[wire.Done]()
 		m.Flush = bellows.FlushID{Client: bellows.NodeID(split + 1), Incarnation: 1, Seq: 1}
-		m.Append(bellows.Unit{Split: split, Items: bellows.Range{Begin: 0, End: 1}}, nil)
+		m.Append(bellows.Unit{Split: split, Items: bellows.Range{End: 1}}, nil)
 		var fx coord.Effects
 		d.Step([]wire.Envelope{{From: clients[split], To: self, Message: m}}, &fx)
 		if len(fx.Epochs) != int(split) || len(d.fx.Epochs) > 0 { // the last completion of a round is reported
@@ -59,29 +57,32 @@ func TestWhatADriverReportsIsOfItsStep(t *testing.T) {
 
 // TestAnInterruptionIsRecordedAtOnce: lanes have its record with the next step, though no clock ends and nobody is dispatched.
 func TestAnInterruptionIsRecordedAtOnce(t *testing.T) {
-	d := newDesk(&rounds{want: 5}, 0)
-	d.Start(&d.fx)
-	d.said()
+	d := newRunning(&rounds{want: 5})
 	d.Interrupt(&d.fx)
 	d.beat(clients[0])
 	expect(t, d.said(), "lane 0 of node 0: record 1 drain after clock 0")
 }
 
+// newQuiet returns the controller of a job of four splits whose first tasks are out.
+func newQuiet(limits coord.Limits) *desk {
+	job := jobOf(0, lanes, oneTable)
+	job.Route = route.Spread(job.Tables, 4, lanes, []bellows.NodeID{1, 2})
+	d := newDeskOf(job, coord.Options{Driver: quiet{4}, Limits: limits})
+	d.Start(&d.fx)
+	d.said()
+	return d
+}
+
 // TestRecordsFitTheirMessage numbers two flushes whose results have more numbers than one message may: the records of the first leave before
 // those of the second are added.
 func TestRecordsFitTheirMessage(t *testing.T) {
-	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
-	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients,
-		Route: route.Spread(tables, 4, lanes, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: quiet{4}})}
-	d.Start(&d.fx)
-	d.said()
+	d := newQuiet(coord.Limits{})
 	values := make([]float64, 1<<17+1) // two such lists are longer than one may be
 	for split := range bellows.SplitID(2) {
 		m := wire.New[wire.Done]()
 		m.Flush, m.Deferrable = bellows.FlushID{Client: 1, Incarnation: 1, Seq: uint64(split + 1)}, true
-		m.Append(bellows.Unit{Split: split, Items: bellows.Range{Begin: 0, End: 1}}, values)
-		d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
+		m.Append(bellows.Unit{Split: split, Items: bellows.Range{End: 1}}, values)
+		d.deliver(clients[0], m)
 		want := [][]string{nil, {"lane 0 of node 0: record 1 [split 0 clock 0 items [0,1)]"}}[split]
 		expect(t, d.said(), want...)
 	}
@@ -91,19 +92,13 @@ func TestRecordsFitTheirMessage(t *testing.T) {
 
 // TestRecordsThatNobodyNeedsWaitForTheirLimit numbers flushes whose records wait for the end of their clock: as many as may wait leave together.
 func TestRecordsThatNobodyNeedsWaitForTheirLimit(t *testing.T) {
-	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
-	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: lanes, Clients: clients,
-		Route: route.Spread(tables, 4, lanes, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }},
-		coord.Options{Driver: quiet{4}, Limits: coord.Limits{Records: 2}})}
-	d.Start(&d.fx)
-	d.said()
+	d := newQuiet(coord.Limits{Records: 2})
 	var want []string
 	for split := range bellows.SplitID(3) {
 		m := wire.New[wire.Done]()
 		m.Flush, m.Deferrable = bellows.FlushID{Client: 1 + bellows.NodeID(split/2), Incarnation: 1, Seq: uint64(split + 1)}, true
-		m.Append(bellows.Unit{Split: split, Items: bellows.Range{Begin: 0, End: 1}}, nil)
-		d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
+		m.Append(bellows.Unit{Split: split, Items: bellows.Range{End: 1}}, nil)
+		d.deliver(clients[0], m)
 		want = append(want, fmt.Sprintf("lane 0 of node 0: record %d [split %d clock 0 items [0,1)]", split+1, split))
 		if split == 1 {
 			expect(t, d.said(), want...)

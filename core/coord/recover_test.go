@@ -1,6 +1,7 @@
 package coord_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"bellows/core"
 	"bellows/core/coord"
 	"bellows/core/liveness"
-	"bellows/core/route"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -33,11 +33,8 @@ func newFollow(t *testing.T, driver coord.Driver) *follow {
 
 // newFollowOf is newFollow with more of the controller's own.
 func newFollowOf(t *testing.T, opt coord.Options) *follow {
-	tables := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}
-	f := &follow{t: t, job: core.Job{Controller: self, Lanes: twoLanes, Clients: clients, Times: liveness.Times{Lease: 10_000}, Tables: tables,
-		Route: route.Spread(tables, 2, twoLanes, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}}
-	f.desk = &desk{Controller: coord.New(f.job, opt)}
+	f := &follow{t: t, job: jobOf(10_000, twoLanes, table.Schema{Name: "w", Rows: 2, Width: 1, Partitions: 2})}
+	f.desk = newDeskOf(f.job, opt)
 	f.ready(clients...)
 	f.Start(&f.fx)
 	f.hear()
@@ -57,8 +54,7 @@ func (f *follow) hear() {
 // commit has the first controller number flushes of both splits in a clock.
 func (f *follow) commit(clocks ...int) {
 	for _, clock := range clocks {
-		f.done(1, clock)
-		f.done(2, clock)
+		f.doneBoth(clock)
 		f.hear()
 	}
 }
@@ -72,10 +68,7 @@ func (f *follow) next(driver coord.Driver, from coord.Saved) {
 // nextTelling is next with a controller that tells again of records from one on.
 func (f *follow) nextTelling(driver coord.Driver, from coord.Saved, tell bellows.CommitNumber) {
 	f.t.Helper()
-	c, err := coord.Recover(f.job, coord.Options{Driver: driver, Term: 2, Stays: stays, TellFrom: tell}, from)
-	require.NoError(f.t, err)
-	f.desk = &desk{Controller: c}
-	f.Start(&f.fx)
+	f.desk = recovered(f.t, f.job, coord.Options{Driver: driver, Term: 2, Stays: stays, TellFrom: tell}, from)
 	expect(f.t, f.said()) // not all are ready
 	f.ready(clients...)
 	expect(f.t, f.said(), "lane 0 of node 0: *wire.Query", "lane 1 of node 0: *wire.Query")
@@ -83,16 +76,27 @@ func (f *follow) nextTelling(driver coord.Driver, from coord.Saved, tell bellows
 
 // holds is a lane's answer.
 func (f *follow) holds(lane int, last, tail bellows.CommitNumber, held ...wire.HeldFlush) {
-	f.Step([]wire.Envelope{{From: twoLanes[lane], To: self, Message: &wire.Holding{Term: 2, Last: last, Tail: tail, Flushes: held}}}, &f.fx)
+	f.deliver(twoLanes[lane], &wire.Holding{Term: 2, Last: last, Tail: tail, Flushes: held})
 }
 
 // gives has a lane send its tail from a number on.
 func (f *follow) gives(lane int, from bellows.CommitNumber) {
 	f.t.Helper()
 	f.expectQuery(lane, from)
+	f.sendTail(f.desk, lane)
+}
+
+// sendTail has a lane send all that it has kept of the records to a controller.
+func (f *follow) sendTail(to *desk, lane int) {
 	for _, m := range f.tail {
-		f.Step([]wire.Envelope{{From: twoLanes[lane], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
+		to.deliver(twoLanes[lane], &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)})
 	}
+}
+
+// holdBoth has both lanes give the same answer.
+func (f *follow) holdBoth(last, tail bellows.CommitNumber) {
+	f.holds(0, last, tail)
+	f.holds(1, last, tail)
 }
 
 // expectQuery wants the controller to have asked a lane, and no other, for its records.
@@ -161,9 +165,7 @@ func TestWhatIsHeldWholeCounts(t *testing.T) {
 	f.done(1, 1)
 	expect(t, f.said())
 	f.done(2, 1)
-	if got := f.said(); len(got) != 4 || !strings.Contains(got[0], "record 4 [split 1 clock 1 items [0,1)]") {
-		t.Errorf("said %q", got)
-	}
+	expectLine(t, f.said(), 4, 0, "record 4 [split 1 clock 1 items [0,1)]")
 }
 
 // TestEpochsAppearOnce replays a job to its last record, which reports an epoch, keeps the tables and finishes: only the lanes are told of the end. The record
@@ -171,8 +173,7 @@ func TestWhatIsHeldWholeCounts(t *testing.T) {
 func TestEpochsAppearOnce(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		f := newFollow(t, &rounds{want: 1})
-		f.done(1, 0)
-		f.done(2, 0)
+		f.doneBoth(0)
 		if len(f.fx.Epochs) != 1 || len(f.fx.Visits) != 2 {
 			t.Fatalf("epochs %v, visits %v", f.fx.Epochs, f.fx.Visits)
 		}
@@ -183,8 +184,7 @@ func TestEpochsAppearOnce(t *testing.T) {
 			f.tail[len(f.tail)-1].List = f.tail[len(f.tail)-1].List[:1]
 		}
 		f.next(&rounds{want: 1}, coord.Saved{})
-		f.holds(0, last, 1)
-		f.holds(1, last, 1)
+		f.holdBoth(last, 1)
 		f.gives(0, 1)
 		got := f.said()
 		if len(f.fx.Epochs) > 0 || len(f.fx.Visits) > 0 {
@@ -209,8 +209,7 @@ func TestWhatWasNotToldIsTold(t *testing.T) {
 		f := newFollow(t, &rounds{want: 3})
 		f.commit(0, 1)
 		f.nextTelling(&rounds{want: 3}, coord.Saved{}, told+1)
-		f.holds(0, 4, 1)
-		f.holds(1, 4, 1)
+		f.holdBoth(4, 1)
 		f.gives(0, 1)
 		var visits []bellows.CommitNumber
 		for _, v := range f.fx.Visits {
@@ -227,8 +226,7 @@ func TestWhatWasNotToldIsTold(t *testing.T) {
 		f := newFollow(t, &rounds{want: 1})
 		f.commit(0)
 		f.nextTelling(&rounds{want: 1}, coord.Saved{}, told+1)
-		f.holds(0, 3, 1)
-		f.holds(1, 3, 1)
+		f.holdBoth(3, 1)
 		f.gives(0, 1)
 		if got := fmt.Sprintf("visits %d epochs %d", len(f.fx.Visits), len(f.fx.Epochs)); got != want {
 			t.Errorf("of a job whose epoch ends by record 2 it tells behind record %d %s, want %s", told, got, want)
@@ -270,17 +268,14 @@ func TestAnInterruptIsRemembered(t *testing.T) {
 		if again { // the user has said so once more
 			f.Interrupt(&f.fx)
 		}
-		f.holds(0, 3, 1)
-		f.holds(1, 3, 1)
+		f.holdBoth(3, 1)
 		f.gives(0, 1)
 		expect(t, f.said(), "node 1: *wire.Route", "node 2: *wire.Route",
 			"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 2", "node 2: run split 1 clock 1 items [0,1) [2.5] after commit 2")
 		f.done(1, 1)
 		f.said()
 		f.done(2, 1)
-		if got := f.said(); len(got) != 6 || !strings.Contains(got[5], `end after commit 5: "interrupted"`) {
-			t.Errorf("said %q", got)
-		}
+		expectLine(t, f.said(), 6, 5, `end after commit 5: "interrupted"`)
 	}
 }
 
@@ -306,7 +301,7 @@ func TestAControllerFollowsFromASavedOne(t *testing.T) {
 		if got := f.Covered(); got != 0 {
 			t.Errorf("record %d is covered after %d answers", got, i)
 		}
-		f.Step([]wire.Envelope{{From: twoLanes[min(i, 1)], To: self, Message: &wire.Holding{Term: 1, Last: last, Tail: 1}}}, &f.fx)
+		f.deliver(twoLanes[min(i, 1)], &wire.Holding{Term: 1, Last: last, Tail: 1})
 	}
 	if f.Covered() != 3 {
 		t.Errorf("record %d is covered", f.Covered())
@@ -338,19 +333,14 @@ func TestAControllerFollowsFromASavedOne(t *testing.T) {
 func TestALaneThatHasLeftNeedsNoRecords(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
-	for _, err := range []error{f.AddLane(freshLane, &f.fx), f.RemoveLane(freshLane, &f.fx)} {
-		require.NoError(t, err)
-	}
+	require.NoError(t, errors.Join(f.AddLane(freshLane, &f.fx), f.RemoveLane(freshLane, &f.fx)))
 	f.done(1, 1)
 	saved, _ := f.Save() // behind record 5
 	f.hear()
-	c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 3}, Term: 2, Stays: stays}, saved)
-	require.NoError(t, err)
-	f.desk = &desk{Controller: c}
-	f.Start(&f.fx)
+	f.desk = recovered(t, f.job, coord.Options{Driver: &rounds{want: 3}, Term: 2, Stays: stays}, saved)
 	f.ready(append(slices.Clone(clients), wire.ClientAt(freshLane.Node))...)
 	f.said()
-	f.Step([]wire.Envelope{{From: freshLane, To: self, Message: &wire.Holding{Term: 2, Last: 4, Tail: 4}}}, &f.fx)
+	f.deliver(freshLane, &wire.Holding{Term: 2, Last: 4, Tail: 4})
 	f.holds(1, 5, 5)
 	f.holds(0, 6, 6)
 	f.expectQuery(0, 6)
@@ -369,14 +359,12 @@ func TestWhatCannotBeRecoveredIsNamed(t *testing.T) {
 		"uncovered, and one is behind": {&rounds{want: 3}, 2, func(f *follow) { f.holds(0, 0, 0); f.holds(1, 1, 1) }, "its controller was saved after record 2, and no lane has more than 1"},
 		"other driver": {&rounds{want: 1}, 0, func(f *follow) {
 			f.commit(0)
-			f.holds(0, 4, 1)
-			f.holds(1, 4, 1)
+			f.holdBoth(4, 1)
 			f.gives(0, 1)
 		}, "the driver does not do again what it did"},
 		"other clocks": {&rounds{want: 3}, 0, func(f *follow) {
 			f.tail[0].List[0].Results[0].Unit.Clock = 7
-			f.holds(0, 4, 1)
-			f.holds(1, 4, 1)
+			f.holdBoth(4, 1)
 			f.gives(0, 1)
 		}, "the driver does not do again what it did"},
 		"silent": {&rounds{want: 3}, 0, func(f *follow) {
@@ -414,9 +402,7 @@ func grown(t *testing.T) (f *follow, saved coord.Saved, before *rounds) {
 	before = &rounds{want: 4}
 	f = newFollow(t, before)
 	f.commit(0)
-	for _, err := range []error{f.AddLane(freshLane, &f.fx), f.AddClient(3, &f.fx), f.MoveSplit(1, 3, &f.fx)} {
-		require.NoError(t, err)
-	}
+	require.NoError(t, errors.Join(f.AddLane(freshLane, &f.fx), f.AddClient(3, &f.fx), f.MoveSplit(1, 3, &f.fx)))
 	f.hear()
 	saved, _ = f.Save()
 	f.commit(1)
@@ -426,9 +412,12 @@ func grown(t *testing.T) (f *follow, saved coord.Saved, before *rounds) {
 	return f, saved, before
 }
 
+// added are the changes of a grown job's route that added somebody.
+var added = []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
+
 // knows is a lane's answer when the job has grown.
 func (f *follow) knows(a wire.Address, last, tail bellows.CommitNumber, added ...bellows.Control) {
-	f.Step([]wire.Envelope{{From: a, To: self, Message: &wire.Holding{Term: 2, Last: last, Tail: tail, Added: added}}}, &f.fx)
+	f.deliver(a, &wire.Holding{Term: 2, Last: last, Tail: tail, Added: added})
 }
 
 // TestAFollowerGoesByTheNewestRoute lets a controller follow when a lane and a client have been added and a split has moved, from the beginning and from a saved state; the lane and the
@@ -441,19 +430,14 @@ func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
 			if !fromSaved {
 				saved = coord.Saved{}
 			}
-			c, err := coord.Recover(f.job, coord.Options{Driver: after, Term: 2}, saved)
-			require.NoError(t, err)
-			f.desk = &desk{Controller: c}
-			f.Start(&f.fx)
+			f.desk = recovered(t, f.job, coord.Options{Driver: after, Term: 2}, saved)
 			f.ready(clients...)
 			asked := []string{"lane 0 of node 0: *wire.Query", "lane 1 of node 0: *wire.Query", "lane 0 of node 3: *wire.Query"}
 			var added []bellows.Control
 			if expect(t, f.said(), asked[:2+count(fromSaved)]...); !fromSaved {
 				added = []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
 			}
-			if err := f.AddClient(4, &f.fx); err == nil || !strings.Contains(err.Error(), "ask again") {
-				t.Errorf("it changes a route that it does not know: %v", err)
-			}
+			expectError(t, f.AddClient(4, &f.fx), "ask again")
 			f.knows(twoLanes[0], 7, 1, added...)
 			if f.knows(twoLanes[1], 7, 1, added...); !fromSaved {
 				expect(t, f.said(), asked[2])
@@ -463,9 +447,7 @@ func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
 			if expect(t, f.said(), asked[0]); f.fx.Route != nil {
 				t.Error("the checker of node 0 is told of a route before there is one")
 			}
-			for _, m := range f.tail {
-				f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
-			}
+			f.sendTail(f.desk, 0)
 			if f.fx.Route == nil || f.fx.Route.Version() != 3 || f.fx.Route.Node(1) != 3 {
 				t.Errorf("it goes by route %+v", f.fx.Route)
 			}
@@ -491,8 +473,7 @@ func TestWhatFollowsAMoveSeesItsRecord(t *testing.T) {
 	f.done(1, 0) // so that it rests when the driver has it go on
 	f.hear()
 	f.next(&rounds{want: 4}, coord.Saved{})
-	f.holds(0, 3, 1)
-	f.holds(1, 3, 1)
+	f.holdBoth(3, 1)
 	f.gives(0, 1)
 	var runs []string
 	for _, line := range f.routes() {
@@ -515,7 +496,6 @@ func count(b bool) int {
 func TestEverybodyIsToldOfAFailedRecovery(t *testing.T) {
 	f, _, _ := grown(t)
 	f.next(&rounds{want: 4}, coord.Saved{})
-	added := []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
 	f.knows(twoLanes[0], 7, 2, added...)
 	f.knows(twoLanes[1], 7, 2, added...)
 	f.said()
@@ -532,16 +512,15 @@ func TestAFailureWaitsForTheRecovery(t *testing.T) {
 	tail := f.tail
 	f.next(&rounds{want: 4}, coord.Saved{})
 	for _, reason := range []string{"no such row", "no such file"} {
-		f.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Failed{Reason: reason}}}, &f.fx)
+		f.deliver(clients[0], &wire.Failed{Reason: reason})
 	}
 	expect(t, f.said())
-	added := []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
 	f.knows(twoLanes[0], 7, 1, added...)
 	f.knows(twoLanes[1], 7, 1, added...)
 	f.knows(freshLane, 5, 4)
 	f.said()
 	for _, m := range tail {
-		f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
+		f.deliver(twoLanes[0], &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)})
 	}
 	const end, pass = `: end after commit 7: "node 1 failed: no such row" gone []`, " passed on to [{3 0}]"
 	said := f.said()
@@ -549,9 +528,7 @@ func TestAFailureWaitsForTheRecovery(t *testing.T) {
 	f, _, _ = grown(t)
 	f.next(&rounds{want: 4}, coord.Saved{})
 	f.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Failed{Reason: "no such row"}}, {From: clients[0], To: self, Message: &wire.Complaint{Node: 1, Reason: "it gives up"}}}, &f.fx)
-	if got := f.said(); len(got) != 4 || !strings.Contains(got[0], `"node 1 failed: no such row" gone [1]`) {
-		t.Errorf("said %q", got) // nobody says what lanes hold
-	}
+	expectLine(t, f.said(), 4, 0, `"node 1 failed: no such row" gone [1]`)
 	if caughtUp := slices.IndexFunc(said, func(s string) bool { return strings.HasPrefix(s, "lane 0 of node 3: record 7") }); caughtUp < 0 {
 		t.Errorf("said %q", said)
 	}
@@ -560,11 +537,8 @@ func TestAFailureWaitsForTheRecovery(t *testing.T) {
 // failedAtOnce is a controller that follows, of a job that has grown, and to which a node is lost before it has asked anybody.
 func failedAtOnce(t *testing.T) *follow {
 	f, _, _ := grown(t)
-	c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, coord.Saved{})
-	require.NoError(t, err)
-	f.desk = &desk{Controller: c}
-	f.Start(&f.fx)
-	f.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Complaint{Node: 2, Reason: "it speaks nonsense", Breach: true}}}, &f.fx)
+	f.desk = recovered(t, f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, coord.Saved{})
+	f.deliver(clients[0], &wire.Complaint{Node: 2, Reason: "it speaks nonsense", Breach: true})
 	return f
 }
 
@@ -579,7 +553,6 @@ func TestWhoWasAddedIsToldTheEndOfAFailedRecovery(t *testing.T) {
 	f.knows(twoLanes[1], 0, 1) // it is behind
 	f.closed(twoLanes[1], 0, 1)
 	expect(t, f.said())
-	added := []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
 	f.knows(twoLanes[0], 7, 1, added...)
 	expect(t, f.said(), "lane 0 of node 3: *wire.Query", "node 1"+end+pass, "node 2"+end+pass, "lane 0 of node 3"+end, "node 3"+end+pass)
 	f.closed(twoLanes[0], 0, 2)
@@ -602,16 +575,13 @@ func TestWhoWasAddedIsToldTheEndOfAFailedRecovery(t *testing.T) {
 // TestWhoHasLeftIsNotWaitedForByAFailedRecovery has a lane name who was added, and another say that it has the counts of these.
 func TestWhoHasLeftIsNotWaitedForByAFailedRecovery(t *testing.T) {
 	f := failedAtOnce(t)
-	added := []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
 	f.knows(twoLanes[0], 7, 1, added...)
 	f.said()
 	gone := []bellows.Control{{Kind: bellows.RemoveLane, Node: 3, Route: 5}, {Kind: bellows.RemoveClient, Node: 3, Route: 4}}
-	f.Step([]wire.Envelope{{From: twoLanes[1], To: self, Message: &wire.Holding{Term: 2, Last: 9, Tail: 1, Added: added, Adopted: gone}}}, &f.fx)
+	f.deliver(twoLanes[1], &wire.Holding{Term: 2, Last: 9, Tail: 1, Added: added, Adopted: gone})
 	const end = `: end after commit 0: "it speaks nonsense" gone [2 3]`
 	expect(t, f.said(), "lane 0 of node 0"+end, "lane 1 of node 0"+end) // which may wait for node 3
-	for _, a := range []wire.Address{clients[0], twoLanes[0], twoLanes[1]} {
-		f.closed(a, 0, 0)
-	}
+	f.closeAll(clients[0], twoLanes[0], twoLanes[1])
 	if f.fx.Outcome == nil || len(f.fx.Losses) > 1 {
 		t.Errorf("outcome %+v, lost %q", f.fx.Outcome, f.fx.Losses)
 	}
@@ -621,17 +591,12 @@ func TestWhoHasLeftIsNotWaitedForByAFailedRecovery(t *testing.T) {
 func TestARouteThatDoesNotFollowIsNamed(t *testing.T) {
 	f, saved, _ := grown(t)
 	f.tail[3].List[0].Control.Route++
-	c, err := coord.Recover(f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, coord.Saved{})
-	require.NoError(t, err)
-	f.desk = &desk{Controller: c}
-	f.Start(&f.fx)
+	f.desk = recovered(t, f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, coord.Saved{})
 	f.ready(clients...)
 	f.knows(twoLanes[0], 7, 1)
 	f.knows(twoLanes[1], 7, 1)
 	f.said()
-	for _, m := range f.tail {
-		f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &wire.Records{Term: m.Term, Keep: m.Keep, List: slices.Clone(m.List)}}}, &f.fx)
-	}
+	f.sendTail(f.desk, 0)
 	if got := strings.Join(f.said(), "\n"); !strings.Contains(got, "the driver does not do again what it did") {
 		t.Errorf("said %s", got)
 	}
@@ -659,7 +624,7 @@ func TestAnEndIsRemembered(t *testing.T) {
 		f.commit(0)
 		f.next(&rounds{want: 3}, coord.Saved{})
 		c.says.Term, c.says.Last, c.says.Tail, c.says.Flushes = 2, 2, 1, []wire.HeldFlush{heldOf(1, 1, 0)}
-		f.Step([]wire.Envelope{{From: twoLanes[0], To: self, Message: &c.says}}, &f.fx)
+		f.deliver(twoLanes[0], &c.says)
 		f.holds(1, 2, 1, heldOf(1, 1, 1))
 		f.gives(0, 1)
 		said := strings.Join(f.said(), "\n")
@@ -672,9 +637,7 @@ func TestAnEndIsRemembered(t *testing.T) {
 		if n := strings.Count(said, fmt.Sprintf("end after commit 2: %q", c.want)); n != 4 || strings.Contains(said, "run split") || strings.Contains(said, "record 3") {
 			t.Errorf("%s: %d are told of the end: %s", name, n, said)
 		}
-		for _, a := range append(slices.Clone(twoLanes), clients...) {
-			f.closed(a, 0, 0)
-		}
+		f.closeAll(append(slices.Clone(twoLanes), clients...)...)
 		if o := f.fx.Outcome; o == nil || o.Kind != c.kind || o.Commits != 2 {
 			t.Errorf("%s: outcome %+v", name, o)
 		}

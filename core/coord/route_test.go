@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
 	"bellows/core/coord"
-	"bellows/core/route"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
@@ -72,12 +70,9 @@ func TestALaneBeginsBehindItsRecord(t *testing.T) {
 		"lane 0 of node 3: record 3 [split 0 clock 0 items [0,1)]",
 		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 3",
 		"node 2: run split 1 clock 1 items [0,1) [2.5] after commit 3")
-	d.done(1, 1)
-	d.done(2, 1)
+	d.doneBoth(1)
 	d.routes()
-	for _, a := range []wire.Address{lanes[0], clients[0], clients[1]} {
-		d.closed(a, 0, 0)
-	}
+	d.closeAll(lanes[0], clients[0], clients[1])
 	if d.fx.Outcome != nil {
 		t.Fatal("the job is over before the new lane has said its last word")
 	}
@@ -93,9 +88,7 @@ func TestALaneBeginsBehindItsRecord(t *testing.T) {
 func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
 	d := newDesk(&rounds{want: 3}, 0)
 	d.Start(&d.fx)
-	if err := d.MoveSplit(1, 3, &d.fx); err == nil || !strings.Contains(err.Error(), "node 3 runs no tasks") {
-		t.Errorf("a split goes to who takes no part: %v", err)
-	}
+	expectError(t, d.MoveSplit(1, 3, &d.fx), "node 3 runs no tasks")
 	require.NoError(t, d.AddClient(3, &d.fx))
 	d.routes()
 	require.NoError(t, d.MoveSplit(1, 3, &d.fx))
@@ -111,10 +104,8 @@ func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
 		"node 3: route 2, "+move,
 		"node 1: run split 0 clock 1 items [0,1) [1.5] after commit 3",
 		"node 3: run split 1 clock 1 items [0,1) [2.5] after commit 4")
-	m := wire.New[wire.Done]()
-	m.Flush = bellows.FlushID{Client: 3, Incarnation: 1, Seq: 1}
-	m.Append(bellows.Unit{Split: 1, Clock: 1, Items: bellows.Range{Begin: 0, End: 1}}, []float64{7})
-	d.Step([]wire.Envelope{{From: freshClient, To: self, Message: m}}, &d.fx)
+	unit := bellows.Unit{Split: 1, Clock: 1, Items: bellows.Range{End: 1}}
+	d.deliver(freshClient, finished(flushID(3, 1), unit, []float64{7}))
 	if err := d.MoveSplit(1, 2, &d.fx); err != nil { // at once: it rests
 		t.Fatal(err)
 	}
@@ -129,9 +120,7 @@ func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
 
 // TestWhoBeginsIsToldOfTheStalenessOfNow lets the driver change a table's staleness before a client begins. Lanes hear of it before any client.
 func TestWhoBeginsIsToldOfTheStalenessOfNow(t *testing.T) {
-	d := newDesk(&loosens{}, 0)
-	d.Start(&d.fx)
-	d.routes()
+	d := newRunning(&loosens{})
 	require.NoError(t, d.AddClient(3, &d.fx))
 	if got := d.routes(); len(got) != 4 || !strings.HasPrefix(got[0], "lane 0 of node 0: record 2 route 1") || !strings.Contains(got[3], "node 3: route 1 as a whole of 7, after record 2, clocks [-1 -1], staleness [4]") {
 		t.Errorf("said %q", got)
@@ -152,11 +141,7 @@ func (d *loosens) DispatchInitialTasks(to *coord.Dispatcher) {
 // TestADoneAtAnOldGenerationIsStale moves a partition while a flush that names it is on its way: its client is told, and the same flush counts when it
 // names the owner of now. A generation that there is not yet ends the job.
 func TestADoneAtAnOldGenerationIsStale(t *testing.T) {
-	tables := []table.Schema{{Name: "w", Rows: 2, Width: 1, Partitions: 2}}
-	two := []wire.Address{lanes[0], freshLane}
-	d := &desk{Controller: coord.New(core.Job{Controller: self, Lanes: two, Clients: clients, Route: route.Spread(tables, 2, two, []bellows.NodeID{1, 2}), Tables: tables,
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, coord.Options{Driver: &rounds{want: 2}})}
-	d.Start(&d.fx)
+	d := mover(&rounds{want: 2})
 	moved := bellows.PartitionRef{}
 	require.NoError(t, d.GivePartition(moved, freshLane, &d.fx))
 	d.routes()
@@ -164,8 +149,8 @@ func TestADoneAtAnOldGenerationIsStale(t *testing.T) {
 		m := wire.New[wire.Done]()
 		m.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1 + uint64(generation)/3} // the first is sent again
 		m.Pairs = append(m.Pairs, wire.Pair{Ref: moved, Generation: generation}, wire.Pair{Ref: bellows.PartitionRef{Partition: 1}, Generation: 1})
-		m.Append(bellows.Unit{Split: 0, Clock: 0, Items: bellows.Range{Begin: 0, End: 1}}, []float64{1})
-		d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: m}}, &d.fx)
+		m.Append(bellows.Unit{Split: 0, Clock: 0, Items: bellows.Range{End: 1}}, []float64{1})
+		d.deliver(lanes[0], m)
 	}
 	flush(1)
 	expect(t, d.routes(), "node 1: flush 1 of node 1 is stale by route 1: [{t0/p0 1}]")
@@ -212,7 +197,7 @@ func (d *desk) moveTo(t *testing.T, n bellows.NodeID) {
 
 // recalled gives back what is behind a clock.
 func (d *desk) recalled(term bellows.Term, begun bellows.Clock) {
-	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Recalled{Term: term, Split: 0, Clock: begun}}}, &d.fx)
+	d.deliver(clients[0], &wire.Recalled{Term: term, Split: 0, Clock: begun})
 }
 
 // TestASplitThatIsFarAheadMovesAtOnce moves a split of which three clocks are out and one is begun: the other two are run by its new node, behind the record of the move.

@@ -45,7 +45,7 @@ func (f *follow) tells() string {
 
 // confirms takes a lane's word that it has the records up to one.
 func (f *follow) confirms(lane int, last bellows.CommitNumber) {
-	f.Step([]wire.Envelope{{From: twoLanes[lane], To: self, Message: &wire.Holding{Term: 1, Last: last, Tail: 1}}}, &f.fx)
+	f.deliver(twoLanes[lane], &wire.Holding{Term: 1, Last: last, Tail: 1})
 }
 
 // TestWhatIsToldALaneHas has epochs and visits wait for the word of a lane, where another process may follow: of one, and of another one where that says nothing. Where nobody may
@@ -81,36 +81,32 @@ func TestWhatIsToldALaneHas(t *testing.T) {
 
 	f.done(2, 1)
 	expect("another epoch", "visits [] epochs [], asks [0]")
-	f.done(1, 2)
-	f.done(2, 2)
+	f.doneBoth(2)
 	expect("and one while a lane is asked about that", "visits [] epochs [], asks []")
 	f.confirms(0, 4)
 	expect("which leaves the other to be asked about", "visits [4] epochs [2], asks [0]")
 	f.confirms(0, 6)
 	expect("it has all again", "visits [5 6] epochs [3], asks []")
-	f.done(1, 3)
-	f.done(2, 3)
+	f.doneBoth(3)
 	expect("the job has finished", "visits [] epochs [], asks [0]")
-	f.Step([]wire.Envelope{{From: twoLanes[1], To: self, Message: &wire.Closed{}}}, &f.fx)
+	f.deliver(twoLanes[1], &wire.Closed{})
 	expect("who has ended has all records", "visits [7 8] epochs [4], asks []")
 
 	f = newFollowOf(t, coord.Options{Driver: &shows{rounds{want: 4}}, Stays: stays})
-	f.done(1, 0)
-	f.done(2, 0)
+	f.doneBoth(0)
 	expect("nobody may follow", "visits [1 2] epochs [1], asks []")
 }
 
 // TestALostJobTellsAll has a job fail of which no lane has said a word: what counted is told before its outcome.
 func TestALostJobTellsAll(t *testing.T) {
 	f := newFollowOf(t, coord.Options{Driver: &shows{rounds{want: 4}}, Stays: stays, Confirms: true})
-	f.done(1, 0)
-	f.done(2, 0)
-	f.Step([]wire.Envelope{{From: clients[0], To: self, Message: &wire.Failed{Kind: bellows.Lost, Reason: "it fails"}}}, &f.fx)
+	f.doneBoth(0)
+	f.deliver(clients[0], &wire.Failed{Kind: bellows.Lost, Reason: "it fails"})
 	for _, a := range slices.Concat(twoLanes, clients) {
 		if f.fx.Outcome != nil {
 			t.Fatal("it is over before all have ended")
 		}
-		f.Step([]wire.Envelope{{From: a, To: self, Message: &wire.Closed{}}}, &f.fx)
+		f.deliver(a, &wire.Closed{})
 	}
 	if f.fx.Outcome == nil || len(f.fx.Visits) != 2 || len(f.fx.Epochs) != 1 {
 		t.Errorf("outcome %v, visits %v, epochs %v", f.fx.Outcome, f.fx.Visits, f.fx.Epochs)

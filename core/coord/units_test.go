@@ -69,7 +69,7 @@ func (d *desk) doneUnits(seq int, clock bellows.Clock, items ...bellows.Range) {
 	for _, r := range items {
 		m.Append(bellows.Unit{Clock: clock, Items: r}, nil)
 	}
-	d.Step([]wire.Envelope{{From: clients[0], To: self, Message: m}}, &d.fx)
+	d.deliver(clients[0], m)
 }
 
 // The units of the clocks of ten items.
@@ -79,7 +79,7 @@ var first, second, third = bellows.Range{End: 3}, bellows.Range{Begin: 3, End: 6
 // same arguments, and are each told; what follows a clock follows its last.
 func TestAClockIsDividedIntoUnits(t *testing.T) {
 	driver := &units{want: 3}
-	d := &desk{Controller: coord.New(dividedJob(), coord.Options{Driver: driver})}
+	d := newDeskOf(dividedJob(), coord.Options{Driver: driver})
 	d.Start(&d.fx)
 	expect(t, d.said(), "node 1: run split 0 clock 0 items [0,3) [1] after commit 0", "node 1: run split 0 clock 0 items [3,6) [1] after commit 0",
 		"node 1: run split 0 clock 0 items [6,10) [1] after commit 0", "node 1: run split 0 clock 1 items [0,10) [2] after commit 0")
@@ -104,7 +104,7 @@ func TestAClockIsDividedIntoUnits(t *testing.T) {
 // TestUnitsCountInTheOrderOfDispatch says of the units of a clock, and of a clock behind it, in other orders that they are done: what comes before its turn waits.
 func TestUnitsCountInTheOrderOfDispatch(t *testing.T) {
 	driver := &units{want: 2}
-	d := &desk{Controller: coord.New(dividedJob(), coord.Options{Driver: driver})}
+	d := newDeskOf(dividedJob(), coord.Options{Driver: driver})
 	d.Start(&d.fx)
 	d.said()
 	d.doneUnits(4, 1, bellows.Range{End: 10})
@@ -123,7 +123,7 @@ func TestUnitsCountInTheOrderOfDispatch(t *testing.T) {
 // TestAUnitCountsOnce refuses a unit that counts already, in a flush of another name, and one of which a part was done.
 func TestAUnitCountsOnce(t *testing.T) {
 	for name, again := range map[string]bellows.Range{"counted": first, "not dispatched": {Begin: 3, End: 4}} {
-		d := &desk{Controller: coord.New(dividedJob(), coord.Options{Driver: &units{want: 2}})}
+		d := newDeskOf(dividedJob(), coord.Options{Driver: &units{want: 2}})
 		d.Start(&d.fx)
 		d.doneUnits(1, 0, first)
 		d.said()
@@ -136,7 +136,7 @@ func TestAUnitCountsOnce(t *testing.T) {
 
 // TestASavedControllerKnowsItsUnits saves a controller when one unit of a clock counts. Another goes on from there with the two that are out.
 func TestASavedControllerKnowsItsUnits(t *testing.T) {
-	d := &desk{Controller: coord.New(dividedJob(), coord.Options{Driver: &units{want: 2}})}
+	d := newDeskOf(dividedJob(), coord.Options{Driver: &units{want: 2}})
 	d.Start(&d.fx)
 	d.doneUnits(1, 0, first)
 	d.said()
@@ -145,13 +145,10 @@ func TestASavedControllerKnowsItsUnits(t *testing.T) {
 		t.Fatalf("saved: %v, %v of clocks that are not complete, %d out", ok, saved.Open, len(saved.Out))
 	}
 	driver := &units{want: 2}
-	c, err := coord.Recover(dividedJob(), coord.Options{Driver: driver, Term: 2}, saved)
-	require.NoError(t, err)
-	d = &desk{Controller: c}
-	d.Start(&d.fx)
+	d = recovered(t, dividedJob(), coord.Options{Driver: driver, Term: 2}, saved)
 	d.ready(clients[0])
 	d.said()
-	d.Step([]wire.Envelope{{From: lanes[0], To: self, Message: &wire.Holding{Term: 2, Last: 1, Tail: 2}}}, &d.fx)
+	d.deliver(lanes[0], &wire.Holding{Term: 2, Last: 1, Tail: 2})
 	expect(t, d.said(), "node 1: *wire.Route", "node 1: run split 0 clock 0 items [3,6) [1] after commit 0",
 		"node 1: run split 0 clock 0 items [6,10) [1] after commit 0", "node 1: run split 0 clock 1 items [0,10) [2] after commit 0")
 	d.doneUnits(2, 0, second, third)
@@ -165,7 +162,7 @@ func TestASavedControllerKnowsItsUnits(t *testing.T) {
 
 // TestALaneBeginsInTheMiddleOfAClock adds a lane when one unit of a clock counts: it is told of that one.
 func TestALaneBeginsInTheMiddleOfAClock(t *testing.T) {
-	d := &desk{Controller: coord.New(dividedJob(), coord.Options{Driver: &units{want: 2}})}
+	d := newDeskOf(dividedJob(), coord.Options{Driver: &units{want: 2}})
 	d.Start(&d.fx)
 	d.doneUnits(1, 0, first)
 	d.said()
@@ -184,21 +181,19 @@ func TestALaneBeginsInTheMiddleOfAClock(t *testing.T) {
 // TestADrainFinishesTheClockThatHasBegun interrupts a job in the middle of a clock: its units are finished, and what the driver dispatches then is queued as a clock.
 func TestADrainFinishesTheClockThatHasBegun(t *testing.T) {
 	driver := &units{want: 4}
-	d := &desk{Controller: coord.New(dividedJob(), coord.Options{Driver: driver})}
+	d := newDeskOf(dividedJob(), coord.Options{Driver: driver})
 	d.Start(&d.fx)
 	d.doneUnits(1, 0, first)
 	d.Interrupt(&d.fx)
 	d.doneUnits(2, 0, second, third)
 	d.doneUnits(3, 1, bellows.Range{End: 10})
 	d.said()
-	for _, a := range []wire.Address{lanes[0], clients[0]} {
-		d.closed(a, 0, 0)
-	}
+	d.closeAll(lanes[0], clients[0])
 	o := d.fx.Outcome
 	if o == nil || !o.Interrupted || !slices.Equal(o.State.Complete, []bellows.Clock{1}) || len(o.State.Queue) != 2 {
 		t.Fatalf("outcome %+v", o)
 	}
-	d = &desk{Controller: coord.New(dividedJob(), coord.Options{Driver: &units{want: 4}})}
+	d = newDeskOf(dividedJob(), coord.Options{Driver: &units{want: 4}})
 	require.NoError(t, d.Resume(o.State))
 	d.Start(&d.fx)
 	expect(t, d.said(), "node 1: run split 0 clock 2 items [5,6) [3] after commit 0", "node 1: run split 0 clock 2 items [6,7) [3] after commit 0",
