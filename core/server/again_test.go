@@ -24,32 +24,27 @@ func TestRoomIsForAllThatWaits(t *testing.T) {
 	s.push(1, 1, 0, ref(1, 0), 8)
 	s.send(clients[1], "push t1/p0", pushBy(0, clients[1], 1, ref(1, 0), wire.Subtree{}, 1))
 	s.send(clients[1], "push t1/p1, again", again(pushBy(0, clients[1], 1, ref(1, 1), wire.Subtree{}, 1)))
-	at := s.text.Len()
+	s.mark()
 	s.record(1, 1, 1, 0)
-	s.expect(at, "room for flush 1 of node 2 [{t1/p0 1} {t1/p1 1}]")
+	s.expect("room for flush 1 of node 2 [{t1/p0 1} {t1/p1 1}]")
 }
 
 // TestWhatIsForgottenIsToldAndTheRestHeld gives a partition away of which a flush is held that its lane has passed on as done: its client is told what to send again, and
 // that the rest is held. The flush counts here once, whoever it comes to.
 func TestWhatIsForgottenIsToldAndTheRestHeld(t *testing.T) {
-	s, r := newScript(t, 0), firstRoads(routeTables)
-	r.next(r.AddLane(addedLane))
-	s.change(1, r.lastAddsLane())
+	s, r := newGrown(t, 0)
 	m := twoParts(1, clients[0], 1)
 	m.Done = &wire.Done{Flush: m.Flush, Pairs: m.Pairs}
-	at := s.text.Len()
+	s.mark()
 	s.send(clients[0], "push both", m)
-	s.expect(at, "to the controller: done flush 1 of node 1")
-	at = s.text.Len()
+	s.expect("to the controller: done flush 1 of node 1")
 	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
-	s.expect(at, "flush 1 of node 1 is stale by route 2: [{t1/p0 1}]\n    to node 1: held flush 1 of node 1 [{t1/p1 1}]")
+	s.expect("flush 1 of node 1 is stale by route 2: [{t1/p0 1}]\n    to node 1: held flush 1 of node 1 [{t1/p1 1}]")
 }
 
 // TestACountedFlushIsKnown pushes a flush once more that has a number, to a lane that its partition has left: it is nothing new.
 func TestACountedFlushIsKnown(t *testing.T) {
-	s, r := newScript(t, 0), firstRoads(routeTables)
-	r.next(r.AddLane(addedLane))
-	s.change(1, r.lastAddsLane())
+	s, r := newGrown(t, 0)
 	s.push(1, 1, 0, ref(1, 0), 1)
 	s.record(2, 1, 1, 0)
 	s.change(3, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
@@ -62,30 +57,24 @@ func TestACountedFlushIsKnown(t *testing.T) {
 
 // TestWhatIsRefusedWaitsAtItsNewPlace has a part wait for room at the owner of now while a copy of it comes that names the owner of before: that is refused, and the part is asked for when there is room.
 func TestWhatIsRefusedWaitsAtItsNewPlace(t *testing.T) {
-	s, r := newScript(t, 1), firstRoads(routeTables)
-	r.next(r.AddLane(addedLane))
-	s.change(1, r.lastAddsLane())
+	s, r := newGrown(t, 1)
 	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
 	s.change(3, r.next(r.MovePartition(ref(1, 0).Ref, laneAt)))
 	s.come()
 	s.push(1, 1, 0, ref(1, 1), 8)
 	back := wire.Pair{Ref: ref(1, 0).Ref, Generation: 3}
-	at := s.text.Len()
+	s.mark()
 	s.send(clients[1], "push t1/p0 at generation 3, again", again(pushBy(3, clients[1], 1, back, wire.Subtree{}, 1)))
-	s.expect(at, "full, flush 1 of node 2 must wait [{t1/p0 3}]")
-	at = s.text.Len()
+	s.expect("full, flush 1 of node 2 must wait [{t1/p0 3}]")
 	s.send(clients[1], "push t1/p0 at generation 1", pushBy(1, clients[1], 1, ref(1, 0), wire.Subtree{}, 1))
-	s.expect(at, "stale by route 3: [{t1/p0 1}]")
-	at = s.text.Len()
+	s.expect("stale by route 3: [{t1/p0 1}]")
 	s.record(4, 1, 1, 0)
-	s.expect(at, "room for flush 1 of node 2 [{t1/p0 3}]")
+	s.expect("room for flush 1 of node 2 [{t1/p0 3}]")
 }
 
 // TestWhatIsSentAgainIsDroppedOnce ends the job when a part was refused and came again, when one was forgotten, and when one waited: each is dropped where it came first.
 func TestWhatIsSentAgainIsDroppedOnce(t *testing.T) {
-	s, r := newScript(t, 0), firstRoads(routeTables)
-	r.next(r.AddLane(addedLane))
-	s.change(1, r.lastAddsLane())
+	s, r := newGrown(t, 0)
 	s.send(clients[0], "push both", twoParts(1, clients[0], 1))
 	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
 	s.send(clients[1], "push both", twoParts(1, clients[1], 1)) // refused
@@ -99,11 +88,10 @@ func TestWhatIsSentAgainIsDroppedOnce(t *testing.T) {
 			s.send(c, "push t1/p1, again", again(pushBy(3, c, 1, ref(1, 1), wire.Subtree{}, 8)))
 		}
 	}
-	s.end(clients[0])
-	s.end(clients[1])
-	at := s.text.Len()
+	s.endClients()
+	s.mark()
 	s.end(controller)
-	s.expect(at, "closed: applied 0 dropped 4")
+	s.expect("closed: applied 0 dropped 4")
 }
 
 // come brings the state of a partition of the free table that has come back.
@@ -118,17 +106,15 @@ func TestWaitingPartSentAgain(t *testing.T) {
 	s := newScript(t, 8)
 	s.push(2, 1, 0, ref(1, 0), 1)
 	s.push(1, 1, 3, ref(1, 0), 1)
-	at := s.text.Len()
+	s.mark()
 	s.record(1, 2, 1, 0)
-	s.expect(at, "room for flush 1 of node 1")
-	at = s.text.Len()
+	s.expect("room for flush 1 of node 1")
 	m := again(pushBy(0, clients[0], 1, ref(1, 0), wire.Subtree{}, 1))
 	m.Clock = 3
 	s.send(clients[0], "push t1/p0, again", m)
-	s.expect(at, "held flush 1 of node 1 [{t1/p0 1}]")
-	s.end(clients[0])
-	s.end(clients[1])
-	at = s.text.Len()
+	s.expect("held flush 1 of node 1 [{t1/p0 1}]")
+	s.endClients()
+	s.mark()
 	s.end(controller)
-	s.expect(at, "closed: applied 1 dropped 1")
+	s.expect("closed: applied 1 dropped 1")
 }

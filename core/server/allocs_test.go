@@ -6,10 +6,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
-	"bellows/core/route"
 	"bellows/core/server"
-	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -18,11 +15,8 @@ import (
 // a tail of their records. (The race detector makes pools forget at random.)
 func TestRelayingKeysAllocatesNothing(t *testing.T) {
 	for _, c := range []table.Consistency{table.BSP, table.Async} {
-		tables := []table.Schema{{Name: "k", Sparse: true, Rows: 500, Width: 2, Partitions: 1, Consistency: c}}
-		l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
-			Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{Limits: server.Limits{Tail: 4 << 10}})
-		require.NoError(t, err)
+		one := table.Schema{Name: "k", Sparse: true, Rows: 500, Width: 2, Partitions: 1, Consistency: c}
+		l := newLane(t, jobOf(one), laneAt, server.Options{Limits: server.Limits{Tail: 4 << 10}})
 		list, deltas := make([]bellows.Key, 100), make([]float32, 200)
 		for i := range list {
 			list[i] = bellows.Key(i * i)
@@ -73,10 +67,8 @@ func TestRelayingKeysAllocatesNothing(t *testing.T) {
 
 // TestAnsweringAllocatesNothing has a client read a table again and again, so that the lane marks what it has sent, and the marks come back.
 func TestAnsweringAllocatesNothing(t *testing.T) {
-	tables := []table.Schema{{Name: "w", Rows: 100, Width: 4, Partitions: 1, Consistency: table.Async}}
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables, Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{Limits: server.Limits{Unread: 1000}})
-	require.NoError(t, err)
+	one := table.Schema{Name: "w", Rows: 100, Width: 4, Partitions: 1, Consistency: table.Async}
+	l := newLane(t, jobOf(one), laneAt, server.Options{Limits: server.Limits{Unread: 1000}})
 	var out wire.Outbox
 	batch := make([]wire.Envelope, 1)
 	marks := 0

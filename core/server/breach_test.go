@@ -6,10 +6,8 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/server"
-	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -64,8 +62,7 @@ func TestWhatCannotBeIsNamed(t *testing.T) {
 			s.pull(1, ref(1, 0), now)
 			s.record(7, 1, 1, 0)
 			s.end(controller)
-			s.end(clients[0])
-			s.end(clients[1])
+			s.endClients()
 		}},
 	} {
 		s := newScript(t, 0)
@@ -106,13 +103,9 @@ func TestReadsThatWaitAreBounded(t *testing.T) {
 // TestAFlushOfSeveralLanesIsNotDoneAtOne sends one of two lanes a push with what its flush has finished, which names a
 // partition of the other: the lane keeps that, and does not pass it on.
 func TestAFlushOfSeveralLanesIsNotDoneAtOne(t *testing.T) {
-	tables := []table.Schema{{Name: "free", Rows: 4, Width: 1, Partitions: 2, Consistency: table.Async}}
-	lanes := []wire.Address{laneAt, {Role: wire.Lane, Index: 1}}
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
-		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, laneAt, server.Options{})
-	require.NoError(t, err)
-	s := &script{t: t, lane: l}
+	job := jobOf(table.Schema{Name: "free", Rows: 4, Width: 1, Partitions: 2, Consistency: table.Async})
+	job.Route = route.Spread(job.Tables, 2, []wire.Address{laneAt, {Role: wire.Lane, Index: 1}}, []bellows.NodeID{1, 2})
+	s := newScriptOf(t, job, laneAt, server.Options{})
 	m := &wire.Push{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, Pairs: []wire.Pair{ref(0, 0), ref(0, 1)}, Done: &wire.Done{}}
 	s.send(clients[0], "half of a flush, with its done", m)
 	if got := s.text.String(); !strings.HasSuffix(got, "    to node 1: held flush 1 of node 1\n") {

@@ -19,13 +19,12 @@ func TestALaneBuriesByARecord(t *testing.T) {
 	s.acquire(1, ref(1, 1), wire.Exclusive)
 	s.push(2, 2, 1, ref(1, 0), 8)
 	s.change(2, bellows.Control{Kind: bellows.MoveSplit, Route: 1, Split: 1, Node: 1})
-	at := s.text.Len()
+	s.mark()
 	s.change(3, bellows.Control{Kind: bellows.LoseClient, Route: 2, Node: 2})
-	s.expect(at, "to node 1: granted t1/p1")
-	at = s.text.Len()
+	s.expect("to node 1: granted t1/p1")
 	s.push(2, 3, 2, ref(1, 0), 16)
 	s.pull(2, ref(1, 0), wire.Need{Clock: bellows.NoClock})
-	if said := s.saidSince(at); strings.Contains(said, "to node 2") {
+	if said := s.saidSince(s.at); strings.Contains(said, "to node 2") {
 		t.Errorf("the lost is answered: %s", said)
 	}
 	h, _ := s.holds(1, 0)
@@ -33,9 +32,9 @@ func TestALaneBuriesByARecord(t *testing.T) {
 		t.Errorf("it holds %+v, and says of %+v that nobody waits for them", h.Flushes, h.Adopted)
 	}
 	s.end(clients[0])
-	at = s.text.Len()
+	s.mark()
 	s.end(controller)
-	s.expect(at, "closed: applied 1 dropped 0")
+	s.expect("closed: applied 1 dropped 0")
 }
 
 // TestLaneBeginsAfterALoss begins a lane in a job that has added a client and lost it. The lane never had that client, and still reports
@@ -53,10 +52,8 @@ func TestLaneBeginsAfterALoss(t *testing.T) {
 	if h, ok := out.Envelopes[0].Message.(*wire.Holding); !ok || !slices.Equal(h.Adopted, []bellows.Control{lost}) {
 		t.Errorf("it holds %+v", out.Envelopes[0].Message)
 	}
-	for _, c := range clients {
-		s.end(c)
-	}
-	at := s.text.Len()
+	s.endClients()
+	s.mark()
 	s.end(controller)
-	s.expect(at, "closed: applied 0 dropped 0")
+	s.expect("closed: applied 0 dropped 0")
 }

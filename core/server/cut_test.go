@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
 	"bellows/core/checkpoint"
-	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/internal/require"
 	"bellows/link/wire"
@@ -171,20 +169,15 @@ func TestACutOfAnotherControllerIsOver(t *testing.T) {
 
 // TestCopiesOfACutAreBounded has a dense partition change as a whole behind a cut, where copies may take less: the cut is given up by name, and nothing else.
 func TestCopiesOfACutAreBounded(t *testing.T) {
-	tables := []table.Schema{{Name: "free", Rows: 1 << 12, Width: 1, Partitions: 1, Consistency: table.Async}}
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
-		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt,
-		server.Options{Limits: server.Limits{Copies: 1 << 10}})
-	require.NoError(t, err)
-	s := &script{t: t, lane: l}
+	one := table.Schema{Name: "free", Rows: 1 << 12, Width: 1, Partitions: 1, Consistency: table.Async}
+	s := newScriptOf(t, jobOf(one), laneAt, server.Options{Limits: server.Limits{Copies: 1 << 10}})
 	s.arm(1, "attempt 1, cut 0, t0/p0, unchanged 0: ")
 	s.cut(1)
 	s.push(1, 1, 0, ref(0, 0), 5)
 	s.out.Envelopes = nil
 	m := wire.New[wire.Records]()
 	m.Append(2, &wire.Done{Flush: bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}, Results: []wire.Result{{Unit: bellows.Unit{Items: bellows.Range{End: 1}}}}})
-	l.Step([]wire.Envelope{{From: controller, To: laneAt, Message: m}}, &s.out)
+	s.lane.Step([]wire.Envelope{{From: controller, To: laneAt, Message: m}}, &s.out)
 	var reason string
 	for _, e := range s.out.Envelopes {
 		if m, is := e.Message.(*wire.Shard); is {
@@ -194,7 +187,7 @@ func TestCopiesOfACutAreBounded(t *testing.T) {
 	if !strings.Contains(reason, "more than the 0 MiB that copies may take") {
 		t.Errorf("it says %q", reason)
 	}
-	if im, err := l.Partition(ref(0, 0).Ref); err != nil || im.Values[0] != 5 {
+	if im, err := s.lane.Partition(ref(0, 0).Ref); err != nil || im.Values[0] != 5 {
 		t.Errorf("the update is lost: %v", err)
 	}
 }

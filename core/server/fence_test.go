@@ -6,11 +6,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
-	"bellows/core/liveness"
-	"bellows/core/route"
 	"bellows/core/server"
-	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -85,11 +81,9 @@ func TestALowerTermIsNotHeard(t *testing.T) {
 // TestALaneThatHearsNobodyServesNoReads ticks a lane that the controller is silent to.
 func TestALaneThatHearsNobodyServesNoReads(t *testing.T) {
 	controller := wire.Address{Node: 3, Role: wire.Controller} // not in the lane's own process
-	tables := []table.Schema{{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async}}
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables, Times: liveness.Times{Lease: 3000},
-		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{})
-	require.NoError(t, err)
+	job := jobOf(table.Schema{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async})
+	job.Controller, job.Times.Lease = controller, 3000
+	l := newLane(t, job, laneAt, server.Options{})
 	var out wire.Outbox
 	take := func(from wire.Address, m wire.Message) (said []string) {
 		l.Step([]wire.Envelope{{From: from, To: laneAt, Message: m}}, &out)
@@ -155,20 +149,18 @@ func TestFenceReleasesHeldBytes(t *testing.T) {
 	s := newScript(t, 16)
 	s.push(2, 1, 5, ref(1, 0), 1)
 	s.push(1, 1, 0, ref(1, 0), 1)
-	at := s.text.Len()
+	s.mark()
 	s.push(1, 2, 1, ref(1, 0), 1)
-	s.expect(at, "full, flush 2 of node 1 must wait")
+	s.expect("full, flush 2 of node 1 must wait")
 	s.push(1, 3, 2, ref(1, 0), 1)
-	at = s.text.Len()
+	s.mark()
 	s.send(controller, "fence node 2", &wire.Fence{Term: 1, Node: 2, Incarnation: 1})
-	s.expect(at, "to node 1: room for flush 2 of node 1")
-	at = s.text.Len()
+	s.expect("to node 1: room for flush 2 of node 1")
 	s.send(controller, "fence node 2 again", &wire.Fence{Term: 1, Node: 2, Incarnation: 1})
-	s.expect(at, "") // the room is promised to flush 2
-	at = s.text.Len()
+	s.expect("") // the room is promised to flush 2
+	s.mark()
 	s.push(1, 2, 1, ref(1, 0), 1)
-	s.expect(at, "done flush 2 of node 1")
-	at = s.text.Len()
+	s.expect("done flush 2 of node 1")
 	s.push(1, 4, 3, ref(1, 0), 1)
-	s.expect(at, "full, flush 4 of node 1 must wait")
+	s.expect("full, flush 4 of node 1 must wait")
 }

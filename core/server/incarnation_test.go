@@ -1,20 +1,11 @@
 package server_test
 
 import (
-	"strings"
 	"testing"
 
 	"bellows"
 	"bellows/link/wire"
 )
-
-// said is what the lane answers to a message.
-func (s *script) said(from wire.Address, m wire.Message) string {
-	before := s.text.Len()
-	s.send(from, "", m)
-	_, answers, _ := strings.Cut(s.text.String()[before:], "\n")
-	return strings.TrimSpace(answers)
-}
 
 // lifePush is the first flush of a life of client 1.
 func lifePush(incarnation uint32, to wire.Pair, v float32) *wire.Push {

@@ -6,10 +6,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
-	"bellows/core/route"
 	"bellows/core/server"
-	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -86,11 +83,8 @@ func TestSubscribedKeysHaveABound(t *testing.T) {
 
 // TestMuchThatChangedComesInSeveralMessages has all of three partitions change, of which a message takes two.
 func TestMuchThatChangedComesInSeveralMessages(t *testing.T) {
-	tables := []table.Schema{{Name: "free", Rows: 3 << 19, Width: 3, Partitions: 3, Consistency: table.Async}}
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
-		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{})
-	require.NoError(t, err)
+	one := table.Schema{Name: "free", Rows: 3 << 19, Width: 3, Partitions: 3, Consistency: table.Async}
+	l := newLane(t, jobOf(one), laneAt, server.Options{})
 	pull, push, deltas := wire.New[wire.Pull](), wire.New[wire.Push](), make([]float32, 3<<19)
 	pull.Incarnation = 1
 	push.Flush = bellows.FlushID{Client: 1, Incarnation: 1, Seq: 1}

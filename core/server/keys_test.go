@@ -70,8 +70,7 @@ func TestKeysAsync(t *testing.T) {
 	s.pushKeys(1, 2, 1, ref(3, 0), 8, 4)
 	s.record(3, 1, 2, 1)
 	s.end(controller)
-	s.end(clients[0])
-	s.end(clients[1])
+	s.endClients()
 	s.state(ref(3, 0))
 	fmt.Fprintf(&s.text, "kept: %v\n", s.lane.Kept(ref(3, 0).Ref))
 	s.check()
@@ -87,8 +86,7 @@ func TestKeysRefused(t *testing.T) {
 	s.pushKeys(1, 1, 0, ref(3, 0), 1, all...)
 	s.pushKeys(2, 1, 0, ref(3, 0), 1, 5, 500)
 	s.end(controller)
-	s.end(clients[0])
-	s.end(clients[1])
+	s.endClients()
 	s.check()
 }
 

@@ -5,34 +5,21 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
-	"bellows/core/route"
 	"bellows/core/server"
-	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
-
-// expect wants what the lane says, from a place in its transcript on.
-func (s *script) expect(at int, want string) {
-	s.t.Helper()
-	if got := s.saidSince(at); !strings.Contains(got, want) || want == "" && strings.Contains(got, "    to ") {
-		s.t.Errorf("says\n%swant %q", got, want)
-	}
-}
 
 // TestAnExclusiveRequestIsNotPassed has shared requests come behind one for an exclusive lease that waits for a shared one.
 func TestAnExclusiveRequestIsNotPassed(t *testing.T) {
 	s := newScript(t, 0)
 	s.acquire(1, ref(1, 0), wire.Shared)
 	s.acquire(2, ref(1, 0), wire.Exclusive)
-	at := s.text.Len()
+	s.mark()
 	s.acquire(1, ref(1, 0), wire.Shared)
-	s.expect(at, "")
-	at = s.text.Len()
+	s.expect("")
 	s.release(1, ref(1, 0))
-	s.expect(at, "to node 2: granted t1/p0")
-	if strings.Contains(s.saidSince(at), "to node 1") {
+	if said := s.expect("to node 2: granted t1/p0"); strings.Contains(said, "to node 1") {
 		t.Errorf("a shared lease beside an exclusive one:\n%s", s.text.String())
 	}
 }
@@ -43,12 +30,11 @@ func TestASubscriptionUnderALeaseIsOwedTheClock(t *testing.T) {
 	s := newScript(t, 0)
 	s.acquire(1, ref(0, 0), wire.Shared)
 	s.clock(0, 3)
-	at := s.text.Len()
+	s.mark()
 	s.subscribe(2, ref(0, 0))
-	s.expect(at, "to node 2: rows for request 1 t0/p0 all [0 0] after commit 1, clock -1")
-	at = s.text.Len()
+	s.expect("to node 2: rows for request 1 t0/p0 all [0 0] after commit 1, clock -1")
 	s.release(1, ref(0, 0))
-	s.expect(at, "to node 2: rows for request 0 t0/p0 [0] [6] after commit 2, clock 0")
+	s.expect("to node 2: rows for request 0 t0/p0 [0] [6] after commit 2, clock 0")
 }
 
 // TestALeaseEndsInANewVersion changes a BSP partition under an exclusive lease, of a unit whose clock goes on: who asks is shown that, as newer than what was there before,
@@ -63,13 +49,12 @@ func TestALeaseEndsInANewVersion(t *testing.T) {
 	s.send(clients[0], "push: the lease ends", m)
 	records := wire.New[wire.Records]()
 	records.Append(3, &wire.Done{Flush: m.Flush})
-	at := s.text.Len()
+	s.mark()
 	s.send(controller, "commit 3 is of a unit whose clock goes on", records)
 	s.pull(2, ref(0, 0), wire.Need{Clock: 0})
-	s.expect(at, "to node 2: rows for request 2 t0/p0 all [8 9] after commit 3, clock 0")
-	at = s.text.Len()
+	s.expect("to node 2: rows for request 2 t0/p0 all [8 9] after commit 3, clock 0")
 	s.acquire(2, ref(0, 0), wire.Shared)
-	s.expect(at, "granted t0/p0 [8 9] after commit 3, clock 0")
+	s.expect("granted t0/p0 [8 9] after commit 3, clock 0")
 }
 
 // TestClocksThatALeaseKeepsOutCountAtTheEnd ends a job while a lease keeps out the clocks that are complete, after more than one: the state has them when it
@@ -83,11 +68,10 @@ func TestClocksThatALeaseKeepsOutCountAtTheEnd(t *testing.T) {
 		}
 		s.push(1, int(clocks)+1, clocks, ref(0, 0), 100)
 		s.record(2*int(clocks)+1, 1, int(clocks)+1, clocks)
-		s.end(clients[0])
-		s.end(clients[1])
-		at := s.text.Len()
+		s.endClients()
+		s.mark()
 		s.end(controller)
-		s.expect(at, []string{"closed: applied 0 dropped 1", "closed: applied 0 dropped 3", "closed: applied 0 dropped 5"}[clocks])
+		s.expect([]string{"closed: applied 0 dropped 1", "closed: applied 0 dropped 3", "closed: applied 0 dropped 5"}[clocks])
 		if im, err := s.lane.Partition(ref(0, 0).Ref); err != nil || im.Values[0] != 6*float32(clocks) {
 			t.Errorf("after %d clocks the state is %v, %v", clocks, im.Values, err)
 		}
@@ -97,12 +81,8 @@ func TestClocksThatALeaseKeepsOutCountAtTheEnd(t *testing.T) {
 // TestLeasesOfWhoDoesNotReadWait has a client ask for a partition again and again and read nothing: it is granted as much as its credit is, and one
 // more, and the rest when it has read.
 func TestLeasesOfWhoDoesNotReadWait(t *testing.T) {
-	tables := []table.Schema{{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async}}
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
-		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt,
-		server.Options{Limits: server.Limits{Unread: 16}})
-	require.NoError(t, err)
+	one := table.Schema{Name: "free", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async}
+	l := newLane(t, jobOf(one), laneAt, server.Options{Limits: server.Limits{Unread: 16}})
 	var out wire.Outbox
 	var marks []*wire.Mark
 	granted := 0

@@ -4,23 +4,17 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
-	"bellows/core/route"
 	"bellows/core/server"
-	"bellows/internal/require"
 	"bellows/link/wire"
 )
 
 // leaver is a lane of a job with another, which holds all, and takes over the counts of who leaves.
 func leaver(t *testing.T, self wire.Address) (*script, *roads) {
-	s := newScript(t, 0)
-	r := &roads{route.Spread(routeTables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2})}
+	r := firstRoads(routeTables)
 	r.next(r.AddLane(addedLane))
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: routeTables, Route: r.Route,
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, self, server.Options{})
-	require.NoError(t, err)
-	s.lane = l
-	return s, r
+	job := jobOf(routeTables...)
+	job.Route = r.Route
+	return newScriptOf(t, job, self, server.Options{}), r
 }
 
 // gives is the last word of somebody who was removed by a route.
@@ -97,8 +91,7 @@ func TestAnHeirTakesOverCounts(t *testing.T) {
 		t.Errorf("it holds %+v", h)
 	}
 	s.send(controller, "the job is over", &wire.End{Term: 1})
-	s.end(clients[0])
-	s.end(clients[1])
+	s.endClients()
 	s.check()
 }
 
@@ -108,8 +101,7 @@ func TestAnHeirThatLeavesWaitsForItsInheritance(t *testing.T) {
 	s.change(1, r.next(r.AddClient(4)))
 	s.change(2, r.next(r.RemoveClient(4, addedLane)))
 	s.change(3, r.next(r.RemoveLane(addedLane, laneAt)))
-	s.end(clients[0])
-	s.end(clients[1])
+	s.endClients()
 	s.note("it has heard all clients")
 	s.send(addedClient, "its counts, by route 3", gives(3, 5, 0))
 	s.check()
@@ -118,11 +110,9 @@ func TestAnHeirThatLeavesWaitsForItsInheritance(t *testing.T) {
 // TestWhatIsNotSentAgainCountsAsDropped refuses a push for want of room behind the route, and others that are ahead; the job ends before they come again, or behind the record. What comes twice counts once, and what
 // a process before this one has pushed not at all.
 func TestWhatIsNotSentAgainCountsAsDropped(t *testing.T) {
-	s, r := newScript(t, 0), firstRoads(routeTables)
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: routeTables, Route: r.Route, Incarnations: []uint32{0, 2, 2},
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt, server.Options{Limits: server.Limits{Ahead: 1}})
-	require.NoError(t, err)
-	s.lane = l
+	r, job := firstRoads(routeTables), jobOf(routeTables...)
+	job.Incarnations = []uint32{0, 2, 2}
+	s := newScriptOf(t, job, laneAt, server.Options{Limits: server.Limits{Ahead: 1}})
 	push := func(seq int, incarnation uint32, to wire.Pair) *wire.Push {
 		m := pushBy(1, clients[0], seq, to, wire.Subtree{}, 1)
 		m.Flush.Incarnation = incarnation
@@ -136,8 +126,7 @@ func TestWhatIsNotSentAgainCountsAsDropped(t *testing.T) {
 	s.send(clients[0], "push t1/p1, once more", push(3, 2, ref(1, 1)))
 	s.send(controller, "the job is over", &wire.End{Term: 1})
 	s.send(clients[0], "the first again", push(1, 2, ref(1, 0)))
-	s.end(clients[0])
-	s.end(clients[1])
+	s.endClients()
 	s.end(wire.ClientAt(4))
 	s.check()
 }
@@ -155,8 +144,7 @@ func TestWhatALeaverHasMissedIsItsHeirs(t *testing.T) {
 	s.send(addedLane, "its counts: it has missed three flushes, of which the first counts", m)
 	s.record(3, 1, 2, 1)
 	s.send(controller, "the job is over", &wire.End{Term: 1})
-	s.end(clients[0])
-	s.end(clients[1])
+	s.endClients()
 	s.check()
 }
 
@@ -164,9 +152,8 @@ func TestWhatALeaverHasMissedIsItsHeirs(t *testing.T) {
 // record, since nothing more can arrive.
 func TestRemovedLaneAfterItsClients(t *testing.T) {
 	s, r := leaver(t, addedLane)
-	s.end(clients[0])
-	s.end(clients[1])
-	at := s.text.Len()
+	s.endClients()
+	s.mark()
 	s.change(1, r.next(r.RemoveLane(addedLane, laneAt)))
-	s.expect(at, "to lane 0 of node 0: closed: applied 0 dropped 0")
+	s.expect("to lane 0 of node 0: closed: applied 0 dropped 0")
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
 	"bellows/core/server"
 	"bellows/core/store"
 	"bellows/internal/require"
@@ -29,75 +28,62 @@ func TestAMoveLeavesTheRestOfAFlush(t *testing.T) {
 	s.change(1, r.lastAddsLane())
 	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
 	s.record(3, 1, 1, 0)
-	at := s.text.Len()
+	s.mark()
 	s.pull(2, ref(1, 1), wire.Need{Clock: bellows.NoClock})
-	s.expect(at, "rows for request 2 t1/p1 all [7 8]")
+	s.expect("rows for request 2 t1/p1 all [7 8]")
 }
 
 // TestAMoveGivesBackTheRoomOfWhatIsHeld gives a partition away of which half a flush is held, at a lane that holds 16 bytes at most: the half makes room,
 // once, and neither less nor more when the rest is recorded.
 func TestAMoveGivesBackTheRoomOfWhatIsHeld(t *testing.T) {
-	s, r := newScript(t, 16), firstRoads(routeTables)
-	r.next(r.AddLane(addedLane))
-	s.change(1, r.lastAddsLane())
-	both := pushBy(1, clients[0], 1, ref(1, 0), wire.Subtree{}, 1)
-	both.Pairs = append(both.Pairs, ref(1, 1))
-	both.Chunks = append(both.Chunks, wire.Chunk{Pair: ref(1, 1), Rows: []uint32{0}, Values: []float32{8}})
-	s.send(clients[0], "push of 16 bytes, half of it for t1/p0", both)
-	at := s.text.Len()
+	s, r := newGrown(t, 16)
+	s.send(clients[0], "push of 16 bytes, half of it for t1/p0", twoParts(1, clients[0], 1))
+	s.mark()
 	s.push(2, 1, 5, ref(1, 1), 1)
-	s.expect(at, "full, flush 1 of node 2")
-	at = s.text.Len()
+	s.expect("full, flush 1 of node 2")
 	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
-	s.expect(at, "room for flush 1 of node 2")
-	at = s.text.Len()
+	s.expect("room for flush 1 of node 2")
 	s.push(2, 1, 5, ref(1, 1), 1)
-	s.expect(at, "done flush 1 of node 2")
+	s.expect("done flush 1 of node 2")
 	s.record(3, 1, 1, 0)
 	s.push(2, 2, 6, ref(1, 1), 1)
-	at = s.text.Len()
+	s.mark()
 	s.push(2, 3, 7, ref(1, 1), 1)
-	s.expect(at, "full, flush 3 of node 2")
+	s.expect("full, flush 3 of node 2")
 }
 
 // TestAMoveLetsWaitersIn gives the partition away of which the flush is for which others wait: none of its parts is held here any more, so that no record of it would ever make room.
 func TestAMoveLetsWaitersIn(t *testing.T) {
-	s, r := newScript(t, 4), firstRoads(routeTables)
-	r.next(r.AddLane(addedLane))
-	s.change(1, r.lastAddsLane())
+	s, r := newGrown(t, 4)
 	s.push(1, 1, 0, ref(1, 0), 1)
 	s.push(2, 1, 5, ref(1, 1), 1)
-	at := s.text.Len()
+	s.mark()
 	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
-	s.expect(at, "room for flush 1 of node 2")
+	s.expect("room for flush 1 of node 2")
 }
 
 // TestAPushThatIsRefusedWaitsNoMore has a push wait for room while its partition goes to another lane. Its client is told at once, and its place goes to
 // the next that waits. It keeps no later flush of its client back, and since it came here first, it is dropped here.
 func TestAPushThatIsRefusedWaitsNoMore(t *testing.T) {
-	s, r := newScript(t, 8), firstRoads(routeTables)
-	r.next(r.AddLane(addedLane))
-	s.change(1, r.lastAddsLane())
+	s, r := newGrown(t, 8)
 	s.push(2, 1, 0, ref(1, 1), 1)
 	s.push(1, 1, 1, ref(1, 0), 1)
 	s.push(2, 2, 9, ref(1, 1), 1)
-	at := s.text.Len()
+	s.mark()
 	s.change(2, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
-	s.expect(at, "flush 1 of node 1 is stale by route 2: [{t1/p0 1}]\n    to node 2: room for flush 2 of node 2")
-	at = s.text.Len()
+	s.expect("flush 1 of node 1 is stale by route 2: [{t1/p0 1}]\n    to node 2: room for flush 2 of node 2")
 	s.push(1, 1, 1, ref(1, 0), 1)
-	s.expect(at, "flush 1 of node 1 is stale by route 2: [{t1/p0 1}]")
+	s.expect("flush 1 of node 1 is stale by route 2: [{t1/p0 1}]")
 	s.record(3, 2, 1, 0)
 	s.push(2, 2, 9, ref(1, 1), 1)
-	at = s.text.Len()
+	s.mark()
 	s.push(1, 2, 3, ref(1, 1), 1)
-	s.expect(at, "done flush 2 of node 1")
+	s.expect("done flush 2 of node 1")
 	s.record(4, 2, 2, 1)
 	s.record(5, 1, 2, 0)
-	s.end(clients[0])
-	s.end(clients[1])
+	s.endClients()
 	s.end(controller)
-	s.expect(at, "closed: applied 3 dropped 1")
+	s.expect("closed: applied 3 dropped 1")
 }
 
 // TestALaneThatBeginsKnowsWhoAndHow begins a lane behind a record that added a client, and one that made a table with a barrier one without: the client's push is taken,
@@ -112,34 +98,29 @@ func TestALaneThatBeginsKnowsWhoAndHow(t *testing.T) {
 	s.send(controller, "begin behind record 17", m)
 	require.NoError(t, s.lane.Load(ref(0, 0).Ref, &store.Image{Values: []float32{5, 6}}))
 	to := wire.Pair{Ref: ref(0, 0).Ref, Generation: 2}
-	at := s.text.Len()
+	s.mark()
 	s.send(addedClient, "pull t0/p0, and subscribe", pullBy(3, 1, to))
 	s.send(addedClient, "push t0/p0", pushBy(3, addedClient, 1, to, wire.Subtree{}, 10))
-	s.expect(at, "held flush 1 of node 4")
-	at = s.text.Len()
+	s.expect("held flush 1 of node 4")
 	rec := wire.New[wire.Records]()
 	rec.Append(18, &wire.Done{Flush: bellows.FlushID{Client: addedClient.Node, Incarnation: 1, Seq: 1}})
 	s.send(controller, "commit 18 is flush 1 of node 4", rec)
-	s.expect(at, "to node 4: rows for request 0 t0/p0 [0] [15] after commit 18")
+	s.expect("to node 4: rows for request 0 t0/p0 [0] [15] after commit 18")
 	s.end(controller)
-	s.end(clients[0])
-	s.end(clients[1])
-	at = s.text.Len()
-	s.expect(at, "")
+	s.endClients()
+	s.mark()
+	s.expect("")
 	if strings.Contains(s.text.String(), "closed") {
 		t.Error("it closes without the word of a client")
 	}
 	s.end(addedClient)
-	s.expect(at, "closed: applied 1 dropped 0")
+	s.expect("closed: applied 1 dropped 0")
 }
 
 // limited is a lane like newScript's, with limits of its own, before a partition of t1 comes to it.
 func limited(t *testing.T, limits server.Limits) (*script, *roads) {
-	s, r := newScript(t, 0), firstRoads(routeTables)
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: routeTables, Route: r.Route,
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, addedLane, server.Options{Limits: limits})
-	require.NoError(t, err)
-	s.lane = l
+	r := firstRoads(routeTables)
+	s := newScriptOf(t, jobOf(routeTables...), addedLane, server.Options{Limits: limits})
 	r.next(r.AddLane(addedLane))
 	s.send(controller, "begin behind record 17", r.begin(17, 2, 1))
 	s.change(18, r.next(r.MovePartition(ref(1, 0).Ref, addedLane)))
@@ -158,26 +139,25 @@ func TestWhatIsHereIsServedWhileMoreIsAwaited(t *testing.T) {
 	s, r := limited(t, server.Limits{})
 	s.load(0)
 	s.change(19, r.next(r.MovePartition(ref(1, 1).Ref, addedLane)))
-	at := s.text.Len()
+	s.mark()
 	s.pull(1, moved(0), wire.Need{Clock: bellows.NoClock})
-	s.expect(at, "rows for request 2 t1/p0 all [5 6]")
-	at = s.text.Len()
+	s.expect("rows for request 2 t1/p0 all [5 6]")
 	s.pull(2, moved(1), wire.Need{Clock: bellows.NoClock})
-	s.expect(at, "")
+	s.expect("")
 	s.load(1)
-	s.expect(at, "to node 2: rows for request 2 t1/p1 all [5 6]")
+	s.expect("to node 2: rows for request 2 t1/p1 all [5 6]")
 }
 
 // TestWhatFoundNoRoomIsToldWhenTheStateComes pushes more to a partition that is awaited than may wait: the first waits, the second is to be sent again when
 // the first is held, by the same route.
 func TestWhatFoundNoRoomIsToldWhenTheStateComes(t *testing.T) {
 	s, _ := limited(t, server.Limits{Ahead: 8})
-	at := s.text.Len()
+	s.mark()
 	s.send(clients[0], "push 5", pushBy(2, clients[0], 5, moved(0), wire.Subtree{}, 1))
 	s.send(clients[0], "push 6", pushBy(2, clients[0], 6, moved(0), wire.Subtree{}, 1))
-	s.expect(at, "")
+	s.expect("")
 	s.load(0)
-	s.expect(at, "held flush 5 of node 1\n    to node 1: flush 6 of node 1 is stale by route 2: [{t1/p0 2}]")
+	s.expect("held flush 5 of node 1\n    to node 1: flush 6 of node 1 is stale by route 2: [{t1/p0 2}]")
 }
 
 // TestAPushOfAChunkAndALeaseTakesRoom has no room for more that is ahead: a push that brings as many chunks as leases has to come again, as any that brings something.
@@ -187,9 +167,9 @@ func TestAPushOfAChunkAndALeaseTakesRoom(t *testing.T) {
 	m := pushBy(2, clients[0], 6, moved(0), wire.Subtree{}, 1)
 	m.Leases = append(m.Leases, wire.LeaseEnd{Pair: moved(0), Values: []float32{7, 8}})
 	s.send(clients[0], "push 6", m)
-	at := s.text.Len()
+	s.mark()
 	s.load(0)
-	s.expect(at, "flush 6 of node 1 is stale by route 2: [{t1/p0 2}]")
+	s.expect("flush 6 of node 1 is stale by route 2: [{t1/p0 2}]")
 }
 
 // TestAnswersAreGivenOnceWhereTooMuchIsAhead has no place for what is ahead of a lane: a push, a question and a request are refused at once, and are not answered again when the lane has caught up.
@@ -234,12 +214,10 @@ func TestWhatAProcessOfThePastPushesWaitsForNoRoute(t *testing.T) {
 func TestWhatIsAheadOfAPartitionNeverSeenIsDropped(t *testing.T) {
 	s := newScript(t, 0)
 	s.send(clients[0], "push by route 2", pushBy(2, clients[0], 1, moved(0), wire.Subtree{}, 1))
-	s.end(clients[0])
-	s.end(clients[1])
-	at := s.text.Len()
+	s.endClients()
+	s.mark()
 	s.end(controller)
-	s.expect(at, "closed: applied 0 dropped 1")
-	if strings.Contains(s.saidSince(at), "refused") {
-		t.Error(s.saidSince(at))
+	if said := s.expect("closed: applied 0 dropped 1"); strings.Contains(said, "refused") {
+		t.Error(said)
 	}
 }

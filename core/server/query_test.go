@@ -7,10 +7,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
-	"bellows/core/route"
 	"bellows/core/server"
-	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -72,12 +69,8 @@ func TestALaneKeepsItsRecords(t *testing.T) {
 
 // TestTheTailIsBounded has a lane with little memory keep the newest records, however often the ring goes round.
 func TestTheTailIsBounded(t *testing.T) {
-	s := newScript(t, 0)
-	var tables = []table.Schema{{Name: "free", Rows: 4, Width: 1, Consistency: table.Async}}
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables, Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, laneAt, server.Options{Limits: server.Limits{Tail: 4 << 10}})
-	require.NoError(t, err)
-	s.lane = l
+	one := table.Schema{Name: "free", Rows: 4, Width: 1, Consistency: table.Async}
+	s := newScriptOf(t, jobOf(one), laneAt, server.Options{Limits: server.Limits{Tail: 4 << 10}})
 	var room bellows.CommitNumber
 	for n := bellows.CommitNumber(1); n <= 400; n++ {
 		s.controls(0, 1, 0)
@@ -104,11 +97,7 @@ func TestTheTailIsBounded(t *testing.T) {
 
 // TestALaneMayKeepNothing: with a negative limit it says that it has none of the records.
 func TestALaneMayKeepNothing(t *testing.T) {
-	s := newScript(t, 0)
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Route: route.Spread(nil, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, laneAt, server.Options{Limits: server.Limits{Tail: -1}})
-	require.NoError(t, err)
-	s.lane = l
+	s := newScriptOf(t, jobOf(), laneAt, server.Options{Limits: server.Limits{Tail: -1}})
 	s.controls(0, 9, 0)
 	if h, got := s.holds(1, 1); h.Last != 9 || h.Tail != 10 || got != nil {
 		t.Errorf("of 9 records it has kept %v, from %d on", got, h.Tail)
@@ -213,12 +202,8 @@ func TestAFenceIsOfAProcess(t *testing.T) {
 // TestANewProcessHasItsOwnCredit has a process of a node ask and not read, until it is answered no more. The next one of the node is, and what the first has read
 // after all is not its credit.
 func TestANewProcessHasItsOwnCredit(t *testing.T) {
-	s := newScript(t, 0)
-	tables := []table.Schema{{Name: "free", Rows: 64, Width: 1, Consistency: table.Async, Partitions: 1}}
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables, Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }}, laneAt, server.Options{Limits: server.Limits{Unread: 80}})
-	require.NoError(t, err)
-	s.lane = l
+	one := table.Schema{Name: "free", Rows: 64, Width: 1, Consistency: table.Async, Partitions: 1}
+	s := newScriptOf(t, jobOf(one), laneAt, server.Options{Limits: server.Limits{Unread: 80}})
 	var marks []*wire.Mark
 	asks := func(incarnation uint32) (answers int) {
 		for range 4 {

@@ -10,9 +10,6 @@ import (
 	"bellows/link/wire"
 )
 
-// saidSince is what the lane has said since the transcript had so many bytes.
-func (s *script) saidSince(at int) string { return s.text.String()[at:] }
-
 // TestWhatDescendsHasABound sends a lane that is full flushes of which each is below all before, as no client does that keeps to the protocol: of
 // a client with one split three are taken above the cap, besides three below it. Another client's are taken all the same, and what is recorded makes room again.
 func TestWhatDescendsHasABound(t *testing.T) {

@@ -6,66 +6,12 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
-	"bellows/core/route"
 	"bellows/core/server"
 	"bellows/core/store"
 	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
-
-// addedLane and addedClient take part while the job runs.
-var (
-	addedLane   = wire.Address{Node: 3, Role: wire.Lane}
-	addedClient = wire.ClientAt(4)
-)
-
-// roads are the routes of a job, one behind the other.
-type roads struct{ *route.Route }
-
-// next follows by one change.
-func (r *roads) next(c bellows.Control) bellows.Control {
-	n, err := r.Route.Next(c)
-	if err != nil {
-		panic(err)
-	}
-	r.Route = n
-	return c
-}
-
-// firstRoads is the route with which newScript's job begins.
-func firstRoads(tables []table.Schema) *roads {
-	return &roads{route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2})}
-}
-
-var routeTables = []table.Schema{
-	{Name: "barrier", Rows: 4, Width: 1, Partitions: 2},
-	{Name: "free", Rows: 4, Width: 1, Partitions: 2, Consistency: table.Async},
-}
-
-// change is a control record.
-func (s *script) change(n int, c bellows.Control) {
-	r := wire.New[wire.Records]()
-	r.AppendControl(bellows.CommitNumber(n), c)
-	s.send(controller, fmt.Sprintf("record %d makes route %d", n, c.Route), r)
-}
-
-// pushBy is a push of one partition by a route.
-func pushBy(v bellows.RouteVersion, from wire.Address, seq int, to wire.Pair, of wire.Subtree, x float32) *wire.Push {
-	m := wire.New[wire.Push]()
-	m.Flush, m.Route = bellows.FlushID{Client: from.Node, Incarnation: 1, Seq: uint64(seq)}, v
-	m.Pairs = append(m.Pairs, to)
-	m.Chunks = append(m.Chunks, wire.Chunk{Pair: to, Subtree: of, Rows: []uint32{0}, Values: []float32{x}})
-	return m
-}
-
-func pullBy(v bellows.RouteVersion, request uint64, of wire.Pair) *wire.Pull {
-	m := wire.New[wire.Pull]()
-	m.Incarnation, m.Request, m.Route, m.Need = 1, request, v, wire.Need{Clock: bellows.NoClock}
-	m.Parts = append(m.Parts, wire.PullPart{Pair: of, Subscribe: true})
-	return m
-}
 
 // TestWhatIsAheadOfTheRouteWaits lets a client that was added, and to which a split was given, be heard before the records that say so: what it says waits, in its
 // order, what others say does not; then its push is held, its subscription is one, and its word at the end is waited for.
@@ -96,8 +42,7 @@ func TestAnAddedClientIsSubscribed(t *testing.T) {
 	records.Append(3, &wire.Done{Flush: bellows.FlushID{Client: 4, Incarnation: 1, Seq: 1}, Results: []wire.Result{{Unit: bellows.Unit{Items: bellows.Range{End: 1}}}}})
 	s.send(controller, "commit 3 is flush 1 of node 4", records)
 	s.end(controller)
-	s.end(clients[0])
-	s.end(clients[1])
+	s.endClients()
 	s.note("node 4 has passed it on before it was known; node 5 has not")
 	s.end(wire.ClientAt(5))
 	s.check()
@@ -105,13 +50,7 @@ func TestAnAddedClientIsSubscribed(t *testing.T) {
 
 // beginner is a lane that its job's first route does not have.
 func beginner(t *testing.T) (*script, *roads) {
-	s := newScript(t, 0)
-	r := firstRoads(routeTables)
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: routeTables, Route: r.Route,
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, addedLane, server.Options{})
-	require.NoError(t, err)
-	s.lane = l
-	return s, r
+	return newScriptOf(t, jobOf(routeTables...), addedLane, server.Options{}), firstRoads(routeTables)
 }
 
 func (r *roads) begin(commit bellows.CommitNumber, complete ...bellows.Clock) *wire.Route {
@@ -143,11 +82,6 @@ func TestALaneBeginsAtARecord(t *testing.T) {
 	s.check()
 }
 
-func again(m *wire.Push) *wire.Push {
-	m.Again = true
-	return m
-}
-
 // TestALaneDoesNotBeginWithWhatCannotBe refuses routes without it, of another job, or with no beginning.
 func TestALaneDoesNotBeginWithWhatCannotBe(t *testing.T) {
 	for what, change := range map[string]func(m *wire.Route){
@@ -169,9 +103,7 @@ func TestALaneDoesNotBeginWithWhatCannotBe(t *testing.T) {
 // TestWhoIsBehindTheRouteIsTold gives a partition away of which something is held, asked and waited for: who has asked is told at once, who asks later when he
 // does; what another partition has of the same flush stays; what was recorded of it before is applied all the same.
 func TestWhoIsBehindTheRouteIsTold(t *testing.T) {
-	s, r := newScript(t, 0), firstRoads(routeTables)
-	r.next(r.AddLane(addedLane))
-	s.change(1, r.lastAddsLane())
+	s, r := newGrown(t, 0)
 	s.push(1, 1, 0, ref(0, 0), 3)
 	s.record(2, 1, 1, 0)
 	s.note("held, and asked for")
@@ -196,11 +128,6 @@ func TestWhoIsBehindTheRouteIsTold(t *testing.T) {
 	}
 	s.end(controller, 1, 2)
 	s.check()
-}
-
-// lastAddsLane is the change that the route before this one was changed by.
-func (r *roads) lastAddsLane() bellows.Control {
-	return bellows.Control{Kind: bellows.AddLane, Route: r.Version(), Node: addedLane.Node, Lane: addedLane.Index}
 }
 
 // TestALaneFarBehindKeepsOnlySoMuch refuses what is ahead of it beyond some bytes, once it has caught up, and holds all of it when it comes again.

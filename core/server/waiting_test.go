@@ -5,10 +5,7 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/core"
-	"bellows/core/route"
 	"bellows/core/server"
-	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/table"
 )
@@ -41,11 +38,10 @@ func TestAPushSentAgainIsOneThatWaits(t *testing.T) {
 	}
 	s.send(clients[0], "both", partsPush(true, 3, 0, 1))
 	s.send(controller, "commit 2 is flush 1 of node 1", record(2, 1))
-	s.end(clients[0])
-	s.end(clients[1])
-	at := s.text.Len()
+	s.endClients()
+	s.mark()
 	s.end(controller)
-	s.expect(at, "closed: applied 3 dropped 0")
+	s.expect("closed: applied 3 dropped 0")
 }
 
 // TestPartsThatWaitAreAskedForOnce asks for two parts of a flush in one word, and not again when the next record makes room, though they have not come.
@@ -55,12 +51,11 @@ func TestPartsThatWaitAreAskedForOnce(t *testing.T) {
 	s.push(2, 2, 1, ref(1, 0), 8)
 	s.send(clients[0], "one part", partsPush(true, 3, 0))
 	s.send(clients[0], "the other", partsPush(true, 3, 1))
-	at := s.text.Len()
+	s.mark()
 	s.record(1, 2, 1, 0)
-	s.expect(at, "room for flush 1 of node 1 [{t1/p0 1} {t1/p1 1}]")
-	at = s.text.Len()
+	s.expect("room for flush 1 of node 1 [{t1/p0 1} {t1/p1 1}]")
 	s.record(2, 2, 2, 1)
-	if said := s.saidSince(at); strings.Contains(said, "room for") {
+	if said := s.saidSince(s.at); strings.Contains(said, "room for") {
 		t.Errorf("asked again: %s", said)
 	}
 }
@@ -71,11 +66,11 @@ func TestALeaseWaitsForWhatLeasesKeepOut(t *testing.T) {
 	s.acquire(1, ref(1, 0), wire.Shared)
 	s.push(1, 1, 0, ref(1, 0), 2)
 	s.record(1, 1, 1, 0)
-	at := s.text.Len()
+	s.mark()
 	s.acquire(2, ref(1, 0), wire.Shared)
-	s.expect(at, "")
+	s.expect("")
 	s.release(1, ref(1, 0))
-	s.expect(at, "to node 2: granted t1/p0 [2 0] after commit 1")
+	s.expect("to node 2: granted t1/p0 [2 0] after commit 1")
 }
 
 // TestRowsComeForWhatIsOnesOwn subscribes two clients to a table without a barrier: each is sent rows, unasked, when a flush of its own counts, and of those of
@@ -87,18 +82,16 @@ func TestRowsComeForWhatIsOnesOwn(t *testing.T) {
 	stranger := wire.ClientAt(7)
 	s.send(stranger, "pull t1/p0, and subscribe", pullBy(0, 1, ref(1, 0)))
 	s.push(1, 1, 0, ref(1, 0), 2)
-	at := s.text.Len()
+	s.mark()
 	s.record(1, 1, 1, 0)
-	s.expect(at, "to node 1: rows for request 0 t1/p0 [0] [2]")
-	if strings.Count(s.saidSince(at), "rows for") != 1 {
-		t.Error(s.saidSince(at))
+	if said := s.expect("to node 1: rows for request 0 t1/p0 [0] [2]"); strings.Count(said, "rows for") != 1 {
+		t.Error(said)
 	}
 	s.push(2, 1, 0, ref(1, 0), 3)
-	at = s.text.Len()
+	s.mark()
 	s.record(2, 2, 1, 0)
-	s.expect(at, "to node 2: rows for request 0 t1/p0 [0] [5]")
-	if strings.Count(s.saidSince(at), "rows for") != 1 {
-		t.Error(s.saidSince(at))
+	if said := s.expect("to node 2: rows for request 0 t1/p0 [0] [5]"); strings.Count(said, "rows for") != 1 {
+		t.Error(said)
 	}
 }
 
@@ -136,8 +129,7 @@ func TestALaneKnowsThatTheJobEnds(t *testing.T) {
 // TestTheStateIsGivenWhenNoTaskRuns collects from a lane that has closed: nothing leaves before the shell has said that no task of the node works on what it leased.
 func TestTheStateIsGivenWhenNoTaskRuns(t *testing.T) {
 	s := newScript(t, 0)
-	s.end(clients[0])
-	s.end(clients[1])
+	s.endClients()
 	s.end(controller)
 	if got := s.said(controller, &wire.Collect{Slabs: 1}); got != "" {
 		t.Errorf("tasks may run, and it says %q", got)
@@ -149,12 +141,8 @@ func TestTheStateIsGivenWhenNoTaskRuns(t *testing.T) {
 
 // TestEachMarkIsItsOwn has marks come back late: those that are under way at a time are different ones, so that what a client has read is counted once, and in the end it owes nothing.
 func TestEachMarkIsItsOwn(t *testing.T) {
-	tables := []table.Schema{{Name: "free", Rows: 8, Width: 1, Partitions: 1, Consistency: table.Async}}
-	l, err := server.NewLane(core.Job{Controller: controller, Clients: clients, Tables: tables,
-		Route: route.Spread(tables, 2, []wire.Address{laneAt}, []bellows.NodeID{1, 2}),
-		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}, laneAt,
-		server.Options{Limits: server.Limits{Unread: 16}})
-	require.NoError(t, err)
+	one := table.Schema{Name: "free", Rows: 8, Width: 1, Partitions: 1, Consistency: table.Async}
+	l := newLane(t, jobOf(one), laneAt, server.Options{Limits: server.Limits{Unread: 16}})
 	var out wire.Outbox
 	var under []*wire.Mark // way
 	answers := 0
@@ -201,9 +189,9 @@ func TestAPushThatComesTwiceWaitsOnce(t *testing.T) {
 	s.push(2, 1, 0, ref(1, 0), 1)
 	s.push(1, 1, 1, ref(1, 0), 1)
 	for i, want := range []string{"full, flush 2 of node 2 must wait", ""} {
-		at := s.text.Len()
+		s.mark()
 		s.push(2, 2, 2, ref(1, 0), 1)
-		if s.expect(at, want); t.Failed() {
+		if s.expect(want); t.Failed() {
 			t.Fatalf("time %d", i)
 		}
 	}
