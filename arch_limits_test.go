@@ -154,7 +154,7 @@ var known = offenders{
 		"core/client":         2995,
 		"core/coord":          2827,
 		"core/server":         3114,
-		"data":                3449,
+		"data":                3314,
 		"data/internal/lines": 3429,
 		"link/wire":           2803,
 		"sim":                 3389,

@@ -10,18 +10,8 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// piece is what one block holds and where it belongs.
-type piece struct {
-	lines.Piece        // of ratings nothing: their columns have it
-	worker      int    // who parsed it
-	source      int    // which input it is from
-	rows        int    // rows in the block
-	lines       int    // newlines in the block, header lines included
-	err         *Error // first defect, with its line counted from the block's start
-}
-
-// assemble joins the pieces, in order, into the columns of a set.
-func (r *reader) assemble() (*Set, error) {
+// join implements unitReader: it joins the pieces, in order, into the columns of a set.
+func (r *reader) join() (*Set, error) {
 	rows := 0
 	starts := make([]int, len(r.pieces)) // first row of each piece
 	for n, p := range r.pieces {

@@ -2,10 +2,10 @@ package data
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"sync"
+	"io"
 
+	"bellows/data/internal/bags"
 	"bellows/data/internal/frames"
 	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
@@ -31,57 +31,47 @@ func isFrames(s *source.Stream, opt *Options) bool {
 	return frameFormat(s.Head) != "" || opt.Format.Framed() || opt.Format == "" && layout.FormatOf(s.In.Name).Framed()
 }
 
-// framesReader reads files that keep columns apart: each worker takes one row group or record batch after the other, and makes of the rows of each the
-// pieces that blocks of text become.
+// framesReader reads files that keep columns apart. Its units are row groups or record batches. Their rows become pieces
+// as those of text do. Of a stream they are parts of these, and a single row group or record batch is open at a time.
 //
-// Invariants: pieces and their number are changed where files hand out, which they do for one at a time; the pieces themselves belong to the worker that took
-// them until all have ended. Pieces stand in the order of the rows, and each worker takes its own in that order.
-//
-// Turned down: rows written as CSV for the parsers of text, which takes ten times as long; and one worker for each column, which would wait for the slowest.
+// Turned down: rows written as CSV for the parsers of text, which takes ten times as long; and one worker for each column,
+// because all would wait for the slowest.
 type framesReader struct {
 	*reader
 	format Format
 	files  frames.Files
 }
 
-// share is what a worker takes at a time.
-type share struct {
-	*frames.Part
-	pieces []*piece
-	block  int32 // the number of the first piece
+func newFramesReader(r *reader, head *source.Stream) *framesReader {
+	f, l := &framesReader{reader: r, format: frameFormat(head.Head)}, r.opt.Limits
+	f.files = frames.Files{Ins: r.ins, Limits: frames.Limits{Rows: l.Rows, Columns: l.Features, Bytes: l.OutputBytes}, Check: f.check,
+		Open: func(n int) (*source.Stream, error) { return source.Open(r.ctx, r.ins[n], r.opt.source()) },
+		Done: func(bytes int64) { _ = r.opt.Meter.Add(bytes) }} // units looks at the context
+	return f
 }
 
-// parseFrames reads inputs of columns; head is the first, open.
-func parseFrames(ctx context.Context, ins []source.Input, head *source.Stream, kind Kind, opt *Options, f *flow) (*Set, error) {
-	r := &framesReader{reader: newReader(ctx, kind, ins, opt), format: frameFormat(head.Head)}
-	if r.flow = f; kind == Ratings {
-		r.columns = lines.NewRatingColumns(nil)
-	}
-	l := opt.Limits
-	r.files = frames.Files{Ins: ins, Limits: frames.Limits{Rows: l.Rows, Columns: l.Features, Bytes: l.OutputBytes}, Check: r.check,
-		Open: func(n int) (*source.Stream, error) { return source.Open(ctx, ins[n], opt.source()) },
-		Done: func(bytes int64) { _ = opt.Meter.Add(bytes) }} // whoever takes a part asks the context
+// units implements unitReader.
+func (r *framesReader) units(head *source.Stream) error {
 	defer r.files.Close()
 	if err := r.begin(head); err != nil {
-		return nil, err
+		return err
 	}
+	hand := r.whole
 	if r.flow != nil {
-		r.stream()
-		if err := opt.ended(ctx); err != nil {
-			return nil, err
+		hand = r.stepwise()
+	}
+	for !r.stops() {
+		part, err := r.files.Next()
+		if err == io.EOF {
+			return nil
 		}
-		return nil, r.flow.end(r.reader)
+		r.source = r.files.Source()
+		if err != nil {
+			return err
+		}
+		hand(part)
 	}
-	var wg sync.WaitGroup
-	for n, w := range r.workers {
-		wg.Go(func() {
-			for s := r.next(); s != nil; s = r.next() {
-				r.share(n, w, s)
-			}
-		})
-	}
-	wg.Wait()
-	return r.joined()
+	return nil
 }
 
 // otherKind is the error of a further input that is of another format than the first.
@@ -125,59 +115,83 @@ func (r *framesReader) begin(head *source.Stream) error {
 	return r.files.Settle(frames.Wanted{Keys: p.Keys, Used: p.Used, Label: p.Label, Strict: r.kind == Examples})
 }
 
-// next is the next share, nil behind the last, or when the read is to end.
-func (r *framesReader) next() *share {
-	if r.failed.Load() || r.opt.ended(r.ctx) != nil {
-		return nil
+// whole hands out a part; one worker makes its rows.
+func (r *framesReader) whole(part *frames.Part) {
+	var pieces []*piece
+	for left := part.Rows(); left > 0; left -= frames.RowsMost {
+		pieces = append(pieces, &piece{})
 	}
-	s := &share{}
-	part := r.files.Next(func(p *frames.Part) {
-		s.block = int32(len(r.pieces))
-		for left := p.Rows(); left > 0; left -= frames.RowsMost {
-			s.pieces = append(s.pieces, &piece{source: p.Source})
-		}
-		r.pieces = append(r.pieces, s.pieces...)
-	}, r.fail)
-	if s.Part = part; part == nil {
-		return nil
+	if len(pieces) == 0 || !r.hand(func(w *worker) { r.rowsOf(w, part, pieces) }, pieces...) {
+		part.Close()
 	}
-	return s
 }
 
-// share makes the pieces of a share.
-func (r *framesReader) share(n int, w *worker, s *share) {
-	defer s.Close()
-	if len(s.pieces) == 0 {
-		return
-	}
-	if w.cells == nil {
-		w.cells = cells(r.layout, w, r.opt)
-	}
-	i, row := 0, s.Row
-	for vs, err := range s.Read(s.Columns) {
-		p := s.pieces[i]
-		p.worker = n
-		if err != nil {
-			p.err = frames.Explain(r.ins[p.source], err)
-			r.failed.Store(true)
+// rowsOf makes rows of a part.
+func (r *framesReader) rowsOf(w *worker, part *frames.Part, pieces []*piece) {
+	defer part.Close()
+	row := part.Row
+	for vs, err := range part.Read(part.Columns) {
+		p := pieces[0]
+		p.worker = w.number
+		if row += r.make(w, p, vs, err, row); p.err != nil {
 			return
 		}
-		w.cells.Block = s.block + int32(i)
-		if p.err = r.take(w, vs, p.source, row); p.err != nil {
-			r.failed.Store(true)
-			return
-		}
-		p.rows = len(w.scratch.Label)
-		r.out.Add(int64(w.scratch.Weightless))
-		if r.rowsRead(p.rows); r.columns != nil {
-			r.columns.Add(s.block+int32(i), &w.scratch, nil, 0)
+		if r.columns != nil {
+			r.columns.Add(int32(p.number), &w.scratch, nil, 0)
 		} else if r.layout.Table != nil { // it was made as long as it is
 			p.Piece, w.scratch = w.scratch, lines.Piece{}
 		} else {
 			p.Piece = w.scratch.Clone()
 		}
-		i++
-		row += int64(frames.RowsOf(vs))
+		pieces = pieces[1:]
+	}
+}
+
+// make makes rows of vectors, or notes their error. row is the number of the first in the input, from 0. It returns the
+// number of rows that it took from the input.
+func (r *framesReader) make(w *worker, p *piece, vs []frames.Vector, err error, row int64) int64 {
+	if w.cells == nil {
+		w.cells = cells(r.layout, w, r.opt)
+	}
+	if w.cells.Block = int32(p.number); err != nil {
+		w.scratch.Reset()
+		p.err = frames.Explain(r.ins[p.source], err)
+	} else {
+		p.err = r.take(w, vs, p.source, row)
+	}
+	if p.err != nil {
+		r.failed.Store(true)
+	}
+	p.rows = len(w.scratch.Label)
+	r.rowsRead(p.rows)
+	r.out.Add(int64(w.scratch.Weightless))
+	return int64(frames.RowsOf(vs))
+}
+
+// stepwise returns what hands out the parts of a stream. The caller's goroutine makes their rows, so that one part is open at
+// a time, and rows of large parts flow on all processors.
+func (r *framesReader) stepwise() func(part *frames.Part) {
+	free := make(chan *worker, len(r.workers)+1)
+	free <- &worker{}
+	for _, w := range r.workers {
+		free <- w
+	}
+	return func(part *frames.Part) {
+		defer part.Close()
+		row := part.Row
+		for vs, err := range part.Read(part.Columns) {
+			if r.stops() {
+				return
+			}
+			w, p := <-free, &piece{}
+			r.place(p)
+			row += r.make(w, p, vs, err, row)
+			r.jobs <- func(*worker) {
+				set, late := w.joined(r.reader, p, bags.Part{})
+				free <- w
+				r.flow.pass(r.reader, p, set, late)
+			}
+		}
 	}
 }
 
@@ -200,60 +214,6 @@ func (r *framesReader) take(w *worker, vs []frames.Vector, source int, row int64
 	}
 }
 
-// stream gives the rows away block by block: one goroutine, the caller's, makes rows of one part after the other, and others take them. So a single row group or
-// record batch is open at a time, however large the files are, and rows flow from large ones on all processors.
-func (r *framesReader) stream() {
-	free, blocks := make(chan *worker, len(r.workers)+1), make(chan *job)
-	free <- &worker{}
-	for _, w := range r.workers {
-		free <- w
-	}
-	var wg sync.WaitGroup
-	for range r.workers {
-		wg.Go(func() {
-			for j := range blocks {
-				r.rowsRead(j.piece.rows)
-				r.out.Add(int64(j.by.scratch.Weightless))
-				r.flow.pass(r.reader, j.by, j)
-				free <- j.by
-			}
-		})
-	}
-	hand := func(w *worker, p *piece) {
-		p.rows = len(w.scratch.Label)
-		blocks <- &job{piece: p, block: r.blocks, buf: <-r.free, by: w}
-		r.blocks++
-	}
-	for part := r.files.Next(func(*frames.Part) {}, r.fail); part != nil; part = r.files.Next(func(*frames.Part) {}, r.fail) {
-		row := part.Row
-		for vs, err := range part.Read(part.Columns) {
-			if r.failed.Load() || r.opt.ended(r.ctx) != nil {
-				break
-			}
-			w, p := <-free, &piece{source: part.Source}
-			if w.cells == nil {
-				w.cells = cells(r.layout, w, r.opt)
-			}
-			if w.cells.Block = r.blocks; err != nil {
-				w.scratch.Reset()
-				p.err = frames.Explain(r.ins[part.Source], err)
-			} else {
-				p.err = r.take(w, vs, part.Source, row)
-				row += int64(frames.RowsOf(vs))
-			}
-			if p.err != nil {
-				r.failed.Store(true)
-			}
-			hand(w, p)
-		}
-		if part.Close(); r.failed.Load() || r.opt.ended(r.ctx) != nil {
-			break
-		}
-	}
-	close(blocks)
-	wg.Wait()
-}
-
 // cells is what a worker puts values where rows have them with.
 func cells(p *layout.Layout, w *worker, opt *Options) *frames.Cells {
 	c := &frames.Cells{Keys: p.Keys, Used: p.Used, Times: p.Times, Missing: p.Missing}
@@ -273,11 +233,4 @@ func cells(p *layout.Layout, w *worker, opt *Options) *frames.Cells {
 		c.Weighs, c.Weight = p.Table.Weight >= 0, p.Table.Weight
 	}
 	return c
-}
-
-// rowsRead counts rows against the limit.
-func (r *reader) rowsRead(n int) {
-	if r.rows.Add(int64(n)) > r.opt.Limits.Rows && r.flow == nil {
-		r.failed.Store(true)
-	}
 }

@@ -1,70 +1,129 @@
 package data
 
 import (
-	"context"
+	"cmp"
 
 	"bellows/data/internal/idx"
 	"bellows/data/internal/source"
 )
 
-// readIDX reads images and their labels. The label file is the one that
-// Options.Label names, or an input with one dimension behind its images, or
-// the neighbour whose name says labels-idx1 for images-idx3.
-func readIDX(ctx context.Context, ins []source.Input, head *source.Stream, kind Kind, opt *Options) (*Set, error) {
-	if kind == Ratings {
-		head.Close()
-		return nil, &Error{File: ins[0].Shown(), What: "IDX files hold examples, not ratings", How: "name a file of user, item, rating; or train an app for examples"}
-	}
-	set := &Set{Kind: Examples, Examples: &ExampleSet{Dense: []float32{}}}
-	if err := opt.forPixels(ins[0], "IDX files"); err != nil {
-		head.Close()
-		return nil, err
-	}
-	e := set.Examples
-	files, labelled := 0, true
-	for n := 0; n < len(ins); n++ {
-		images, err := readArray(ctx, ins[n], head, opt)
-		head = nil
-		if err != nil {
-			return nil, err
-		}
-		if err := images.Check(e.Features, e.Rows(), opt.Features, opt.Limits.Rows); err != nil {
-			return nil, err
-		}
-		labels, used, err := idx.Labels(opt.places, images, ins[n+1:], opt.Label, opt.Unlabelled, func(in source.Input) (*idx.Array, error) { return readArray(ctx, in, nil, opt) })
-		if err != nil {
-			return nil, err
-		}
-		n += used
-		if files++; labels == nil {
-			labels, labelled = make([]float32, images.Dims[0]), false
-		} else {
-			files++
-		}
-		e.Features = images.Width
-		e.Label = append(e.Label, labels...)
-		if len(e.Dense) == 0 {
-			e.Dense = images.Values
-		} else {
-			e.Dense = append(e.Dense, images.Values...)
-		}
-	}
-	set.Detected = Detection{Format: IDX.Shown(), Files: files, Rows: e.Rows()}
-	if describe(&set.Detected, e); !labelled {
-		set.Detected.Classes = 0 // nobody has looked for all of them
-	}
-	set.Reading = &Reading{Format: IDX, FormatGiven: opt.Format != ""}
-	return set, nil
+// idxReader reads IDX files: images and their labels, side by side. The label file is the one that Options.Label names, or an
+// input with one dimension after its images, or the neighbour with labels-idx1 in its name for images-idx3.
+//
+// Its units are some images. Nothing is left to do for workers: the caller's goroutine reads the rows. Those that do not go to
+// a flow are read into one column.
+type idxReader struct {
+	*reader
+	open     []*source.Stream
+	set      ExampleSet
+	images   int
+	labelled bool
 }
 
-// readArray reads one IDX file; s is its stream when it is open already.
-func readArray(ctx context.Context, in source.Input, s *source.Stream, opt *Options) (*idx.Array, error) {
+func newIDXReader(r *reader) (*idxReader, error) {
+	in := r.ins[0]
+	if r.kind == Ratings {
+		return nil, &Error{File: in.Shown(), What: "IDX files hold examples, not ratings",
+			How: "name a file of user, item, rating; or train an app for examples"}
+	}
+	r.files = 0
+	return &idxReader{reader: r, labelled: true, set: ExampleSet{Dense: []float32{}}}, r.opt.forPixels(in, "IDX files")
+}
+
+// units implements unitReader.
+func (r *idxReader) units(head *source.Stream) error {
+	for n := 0; n < len(r.ins); n++ {
+		r.source = n
+		used, err := r.file(head)
+		for _, s := range r.open {
+			s.Close()
+		}
+		if r.open, head = r.open[:0], nil; err != nil || r.stops() {
+			return err
+		}
+		n += used
+	}
+	return nil
+}
+
+// array opens one file; s is its stream when it is open already.
+func (r *idxReader) array(in source.Input, s *source.Stream) (*idx.Rows, error) {
 	if s == nil {
 		var err error
-		if s, err = source.Open(ctx, in, opt.source()); err != nil {
+		if s, err = source.Open(r.ctx, in, r.opt.source()); err != nil {
 			return nil, err
 		}
 	}
-	defer s.Close()
-	return idx.Read(ctx, s, idx.Limits{Rows: opt.Limits.Rows, Features: opt.Limits.Features})
+	r.open = append(r.open, s)
+	return idx.Open(s, idx.Limits{Rows: r.opt.Limits.Rows, Features: r.opt.Limits.Features})
 }
+
+// file reads images and their labels. used is how many of the further inputs it took.
+func (r *idxReader) file(head *source.Stream) (used int, err error) {
+	values, err := r.array(r.ins[r.source], head)
+	if err != nil {
+		return 0, err
+	}
+	e := &r.set
+	if err := values.Check(e.Features, r.images, r.opt.Features, r.opt.Limits.Rows); err != nil {
+		return 0, err
+	}
+	labels, used, lacking := idx.OpenLabels(r.opt.places, values, r.ins[r.source+1:], r.opt.Label, r.opt.Unlabelled,
+		func(in source.Input) (*idx.Rows, error) { return r.array(in, nil) })
+	if lacking != nil && r.flow != nil {
+		return 0, lacking
+	}
+	if e.Features, r.files = values.Width, r.files+1; labels == nil {
+		r.labelled = false
+	} else {
+		r.files++
+	}
+	if r.flow == nil {
+		e.Dense = values.Room(e.Dense)
+	}
+	for values.Left() > 0 && !r.stops() {
+		if err := r.batch(values, labels); err != nil {
+			return 0, err
+		}
+	}
+	if r.stops() {
+		return 0, nil
+	}
+	if err := cmp.Or(values.End(), lacking); err != nil || labels == nil { // a defect of the images comes first
+		return used, err
+	}
+	return used, labels.End()
+}
+
+// batch reads some images and their labels, which are 0 where labels is nil.
+func (r *idxReader) batch(values, labels *idx.Rows) error {
+	e := &r.set
+	if r.flow != nil {
+		e = &ExampleSet{Features: e.Features}
+	}
+	n, err := values.Batch(&e.Dense, &e.Label, labels)
+	if err != nil {
+		return err
+	}
+	p := &piece{rows: n}
+	r.images += n
+	r.hand(func(*worker) {
+		if r.flow != nil {
+			r.flow.pass(r.reader, p, r.described(e, 1, labels != nil), nil)
+		}
+	}, p)
+	return nil
+}
+
+// described returns a set of images.
+func (r *idxReader) described(e *ExampleSet, files int, labelled bool) *Set {
+	set := &Set{Kind: Examples, Examples: e, Detected: Detection{Format: IDX.Shown(), Files: files, Rows: e.Rows()},
+		Reading: &Reading{Format: IDX, FormatGiven: r.opt.Format != ""}}
+	if describe(&set.Detected, e); !labelled {
+		set.Detected.Classes = 0 // not all of them are known
+	}
+	return set
+}
+
+// join implements unitReader.
+func (r *idxReader) join() (*Set, error) { return r.described(&r.set, r.files, r.labelled), nil }

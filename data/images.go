@@ -6,44 +6,31 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 
 	"bellows/data/internal/images"
 	"bellows/data/internal/layout"
 	"bellows/data/internal/source"
 )
 
-// imageReader reads PNG and JPEG files in folders or archives: one goroutine, the caller's, finds them in their order and hands out batches, workers decode
-// these.
+// imageReader reads PNG and JPEG files in folders or archives. Its units are batches of images, which workers decode.
 //
-// Invariants: the size that all have is settled by the first, before any batch is handed out; a batch belongs to the worker that was handed it until all have
-// ended. Batches are handed out in order, and the first failure stops that, so that the first error in the order of the images is known. Images are kept as bytes
-// until all are there, since one with colours makes all of them such.
+// Invariants: the size that all have is settled by the first, before any batch is handed out; a batch belongs to the worker that
+// was handed it until all have ended. Images are kept as bytes until all are there, since one with colours makes all of them such.
 type imageReader struct {
-	ctx     context.Context
-	opt     *Options
-	ins     []source.Input
-	flow    *flow // nil: all are joined
+	*reader
 	size    images.Size
 	first   string // which image has settled it; "" before
-	open    []*imageBatch
-	jobs    chan *imageBatch
-	failed  atomic.Bool
-	handed  int
-	given   int64           // images that were handed out
-	rows    int64           // and those that were met
+	batches []*imageBatch
+	met     int64           // images
 	classes map[string]bool // that have been met
 }
 
-// imageBatch is images that stand one behind the other.
+// imageBatch is images that follow each other.
 type imageBatch struct {
-	number int
-	row    int64 // images before it
+	piece
 	files  []*images.File
 	pixels []byte
 	grey   []bool // of those that were decoded: a pixel is one value, and not three
-	err    error  // of the one behind those
 }
 
 // batchFiles and batchPixels bound a batch, but for its last image.
@@ -105,47 +92,11 @@ func (o *Options) isImages(head *source.Stream, kind Kind) (bool, error) {
 	return true, nil
 }
 
-// parseImages reads inputs of images; head is the first, open, nil of a folder.
-func parseImages(ctx context.Context, ins []source.Input, head *source.Stream, opt *Options, f *flow) (*Set, error) {
-	if opt.As == nil && !opt.Unlabelled || opt.Features == 0 {
-		f = nil // labels that are text, and colours, are known when all are there
+func newImageReader(r *reader) (*imageReader, error) {
+	if opt := r.opt; opt.As == nil && !opt.Unlabelled || opt.Features == 0 {
+		r.flow = nil // labels that are text, and colours, are known when all are there
 	}
-	r := &imageReader{ctx: ctx, opt: opt, ins: ins, flow: f, jobs: make(chan *imageBatch), classes: map[string]bool{}}
-	if e := opt.forImages(ins[0]); e != nil {
-		if head != nil {
-			head.Close()
-		}
-		return nil, e
-	}
-	var all sync.WaitGroup
-	for range opt.Workers {
-		all.Go(func() {
-			for b := range r.jobs {
-				r.decode(b)
-			}
-		})
-	}
-	err := r.inputs(head)
-	close(r.jobs)
-	all.Wait()
-	if ended := opt.ended(ctx); ended != nil {
-		return nil, ended
-	}
-	if f != nil {
-		if first := f.out.Err(); first != nil {
-			return nil, first
-		}
-		return nil, err
-	}
-	for _, b := range r.open {
-		if b.err != nil {
-			return nil, b.err
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return r.joined()
+	return &imageReader{reader: r, classes: map[string]bool{}}, r.opt.forImages(r.ins[0])
 }
 
 // forImages refuses options that mean nothing for images in folders.
@@ -178,24 +129,25 @@ func (o *Options) forPixels(in source.Input, what string) error {
 	return nil
 }
 
-// inputs hands out the images of all inputs.
-func (r *imageReader) inputs(head *source.Stream) error {
+// units implements unitReader.
+func (r *imageReader) units(head *source.Stream) error {
 	for n, in := range r.ins {
-		files, end, err := r.files(n, in, head)
+		r.source = n
+		files, end, err := r.open(n, in, head)
 		if head = nil; err != nil {
 			return err
 		}
 		err = r.input(files)
 		end()
-		if err != nil {
+		if err != nil || r.stops() {
 			return err
 		}
 	}
 	return nil
 }
 
-// files is the images of an input; s is its stream where it is open already.
-func (r *imageReader) files(n int, in source.Input, s *source.Stream) (files images.Files, end func() error, err error) {
+// open opens the images of an input; s is its stream where it is open already.
+func (r *imageReader) open(n int, in source.Input, s *source.Stream) (files images.Files, end func() error, err error) {
 	if in.Folder {
 		return r.opt.folders[in.Path].Open(), func() error { return nil }, nil
 	}
@@ -221,7 +173,7 @@ func (r *imageReader) files(n int, in source.Input, s *source.Stream) (files ima
 // input hands out the images of one input. Those before a defect are handed out.
 func (r *imageReader) input(files images.Files) (err error) {
 	b := &imageBatch{}
-	for err == nil {
+	for err == nil && !r.stops() {
 		var f *images.File
 		if f, err = files.Next(); err != nil {
 			break
@@ -236,14 +188,12 @@ func (r *imageReader) input(files images.Files) (err error) {
 			break
 		}
 		if b.files = append(b.files, f); len(b.files) >= batchFiles || len(b.files)*r.size.Width*r.size.Height >= batchPixels {
-			err = r.hand(b)
+			r.batch(b)
 			b = &imageBatch{}
 		}
 	}
-	if len(b.files) > 0 && (err == io.EOF || r.first != "") {
-		if failed := r.hand(b); failed != nil {
-			return failed
-		}
+	if len(b.files) > 0 {
+		r.batch(b)
 	}
 	if err == io.EOF {
 		return nil
@@ -251,9 +201,17 @@ func (r *imageReader) input(files images.Files) (err error) {
 	return err
 }
 
+// batch hands out a batch.
+func (r *imageReader) batch(b *imageBatch) {
+	if r.flow == nil {
+		r.batches = append(r.batches, b)
+	}
+	r.hand(func(*worker) { r.decode(b) }, &b.piece)
+}
+
 // counts counts an image and its class against the limits.
 func (r *imageReader) counts(f *images.File) error {
-	if r.rows++; r.rows > r.opt.Limits.Rows {
+	if r.met++; r.met > r.opt.Limits.Rows {
 		return &Error{File: f.Name, What: fmt.Sprintf("there are more than %d images", r.opt.Limits.Rows), How: "raise the limit on rows, or read fewer"}
 	}
 	if r.opt.Unlabelled || r.classes[f.Class] {
@@ -269,26 +227,6 @@ func (r *imageReader) counts(f *images.File) error {
 	}
 	return nil
 }
-
-// hand hands out a batch.
-func (r *imageReader) hand(b *imageBatch) error {
-	if err := r.opt.ended(r.ctx); err != nil {
-		return err
-	}
-	if r.failed.Load() {
-		return errImages
-	}
-	b.number, b.row = r.handed, r.given
-	r.given += int64(len(b.files))
-	if r.handed++; r.flow == nil {
-		r.open = append(r.open, b)
-	}
-	r.jobs <- b
-	return nil
-}
-
-// errImages is why nothing is handed out any more; whoever asks is told the batch's.
-var errImages = fmt.Errorf("an image cannot be read")
 
 // settle makes the size of the first image that of all, if it is the model's.
 func (r *imageReader) settle(f *images.File) error {
@@ -330,30 +268,18 @@ func resize(to images.Size) string {
 // decode decodes a batch, and gives it to the flow, if there is one.
 func (r *imageReader) decode(b *imageBatch) {
 	for _, f := range b.files {
-		if b.err = r.image(f, b); b.err != nil {
+		if err := r.image(f, b); err != nil {
+			b.err = r.defect(b.source, err)
 			r.failed.Store(true)
 			break
 		}
 		f.Forget()
 	}
-	if r.flow == nil {
+	if b.rows = len(b.grey); r.flow == nil {
 		return
 	}
-	err := b.err
-	if n := len(b.grey); n > 0 {
-		set, failed := r.set([]*imageBatch{b}, r.size, n)
-		if failed == nil {
-			block := &Block{Set: set, Row: b.row, number: b.number, out: r.flow.out}
-			if failed = r.flow.take(block); failed == nil && block.Turn() == nil {
-				r.flow.detected(set)
-			}
-		}
-		if failed != nil {
-			r.failed.Store(true)
-			err = failed
-		}
-	}
-	r.flow.out.End(b.number, err)
+	set, err := r.set([]*imageBatch{b}, r.size, b.rows)
+	r.flow.pass(r.reader, &b.piece, set, err)
 }
 
 // image decodes one image.
@@ -382,19 +308,16 @@ func (r *imageReader) image(f *images.File, b *imageBatch) error {
 	return nil
 }
 
-// joined is the set of all batches.
-func (r *imageReader) joined() (*Set, error) {
+// join implements unitReader.
+func (r *imageReader) join() (*Set, error) {
 	size := r.size
 	if size.Channels == 0 {
 		size.Channels = images.Grey
-		for _, b := range r.open {
-			if slices.Contains(b.grey, false) {
-				size.Channels = images.Colours
-				break
-			}
+		if slices.ContainsFunc(r.batches, func(b *imageBatch) bool { return slices.Contains(b.grey, false) }) {
+			size.Channels = images.Colours
 		}
 	}
-	return r.set(r.open, size, int(r.rows))
+	return r.set(r.batches, size, int(r.met))
 }
 
 // set is the images of batches as rows.

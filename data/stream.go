@@ -1,7 +1,6 @@
 package data
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -95,14 +94,14 @@ func (r *reader) chooseFlow() (err error) {
 	return err
 }
 
-// flow is where the rows of a stream go. A worker joins those of a block as if they were all, has its place in the order of the input noted, and calls
-// take; what comes of it is noted in that order, too.
+// flow is where the rows of a stream go. A worker joins those of a piece as if they were all, and calls pass. It notes the
+// piece's place in the order of the input and calls take. Then it notes the outcome, also in that order.
 //
-// Invariants: in and out pass every block that was handed out, whatever becomes of it, so that nobody waits for ever; what stands below in is written
-// in a block's turn there, what stands below out likewise (TestStreamIsRead).
+// Invariants: in and out pass every piece that was handed out, whatever becomes of it, so that no goroutine waits for ever. The
+// fields below in are written in a piece's turn there, and the fields below out in its turn at out (TestStreamIsRead).
 type flow struct {
 	take func(*Block) error
-	cut  *piece // an error of who cuts the inputs into blocks; it comes behind all of them
+	cut  *piece // the error of the goroutine that cuts the inputs into units; it comes after all of them
 
 	in      *lines.Turns
 	rows    int64
@@ -116,16 +115,6 @@ type flow struct {
 	many    bool         // they are no classes
 }
 
-// above parses the lines of the block again that stand above the one with a defect.
-func (w *worker) above(j *job, at int) {
-	j.text = j.text[:bytes.LastIndexByte(j.text[:min(at, len(j.text))], '\n')+1]
-	w.forget()
-	w.scratch.Reset()
-	if w.parser.Parse(j.text, &w.scratch) != nil {
-		w.scratch.Reset() // they were parsed before, and nothing depends on what follows
-	}
-}
-
 // forget makes the worker one that has met no id and no label.
 func (w *worker) forget() {
 	w.Users.Reset()
@@ -136,35 +125,14 @@ func (w *worker) forget() {
 	w.Numerals.Reset()
 }
 
-// pass gives away the rows that the worker has parsed.
-func (f *flow) pass(r *reader, w *worker, j *job) {
-	p, n := j.piece, int(j.block)
-	entries := len(w.scratch.Label)
-	set, err := w.joined(r, p, j.part)
-	late := w.late
-	w.late = nil
-	if late != nil {
-		p.rows = set.Rows()
+// pass gives away the rows of a piece, which are a set, or nil. late is a defect after those rows.
+func (f *flow) pass(r *reader, p *piece, set *Set, late error) {
+	row, err := f.count(r, p)
+	if late != nil || p.err != nil {
+		err = nil
 	}
-	w.forget()
-	r.free <- j.buf
-	_ = f.in.Wait(n) // that never fails
-	if f.source != p.source {
-		f.source, f.lines, f.entries = p.source, 0, 0
-	}
-	f.entries += entries
-	if got := f.entries; j.part.Last && err == nil && late == nil && p.err == nil && got != j.bag.Entries {
-		err = bags.Promised(r.ins[p.source].Shown(), got, j.bag.Entries)
-	}
-	row := f.rows
-	f.rows += int64(p.rows)
-	if p.err != nil && p.err.Line > 0 {
-		p.err.Line += f.lines
-	}
-	f.lines += p.lines
-	f.in.End(n, nil)
-	if err == nil && p.rows > 0 {
-		err = f.take(&Block{Set: set, Row: row, number: n, out: f.out})
+	if err == nil && set != nil && p.rows > 0 {
+		err = f.take(&Block{Set: set, Row: row, number: p.number, out: f.out})
 	}
 	if err == nil {
 		err = late
@@ -175,31 +143,58 @@ func (f *flow) pass(r *reader, w *worker, j *job) {
 	}
 	if err != nil {
 		r.failed.Store(true)
-	} else if f.out.Wait(n) == nil && set != nil {
+	} else if f.out.Wait(p.number) == nil && set != nil {
 		f.detected(set)
 	}
-	f.out.End(n, err)
+	f.out.End(p.number, err)
 }
 
-// joined is the rows that the worker has parsed, as if there were no others.
-func (w *worker) joined(r *reader, p *piece, part bags.Part) (*Set, error) {
+// count returns the number of rows before a piece. The error is that of a bag of words that ends with the piece, if its
+// header states another number of entries. It moves the piece's defect to its place in the input.
+func (f *flow) count(r *reader, p *piece) (row int64, err error) {
+	_ = f.in.Wait(p.number) // that never fails
+	defer f.in.End(p.number, nil)
+	if f.source != p.source {
+		f.source, f.lines, f.entries = p.source, 0, 0
+	}
+	if f.entries += p.entries; p.promised != nil && f.entries != *p.promised {
+		err = bags.Promised(r.ins[p.source].Shown(), f.entries, *p.promised)
+	}
+	row = f.rows
+	f.rows += int64(p.rows)
+	if p.err != nil && p.err.Line > 0 {
+		p.err.Line += f.lines
+	}
+	f.lines += p.lines
+	return row, err
+}
+
+// joined returns the rows that the worker has made as a set of their own, and the defect after them. The worker forgets
+// what it has met in them.
+func (w *worker) joined(r *reader, p *piece, part bags.Part) (set *Set, late error) {
+	defer w.forget()
 	if p.rows == 0 {
 		return nil, nil
 	}
 	opt, how := *r.opt, *r.layout
-	opt.Meter, opt.Workers = nil, 1 // the others have blocks of their own
+	opt.Meter, opt.Workers = nil, 1 // the others have pieces of their own
 	opt.Unlabelled = opt.Unlabelled || r.kind == Documents
 	if how.Table != nil {
 		table := *how.Table
 		how.Table = &table
 	}
-	one := &reader{ctx: r.ctx, kind: r.kind, ins: r.ins, opt: &opt, layout: &how, workers: []*worker{w}, words: r.words, known: r.known, numbers: r.numbers, part: part,
+	one := &reader{ctx: r.ctx, kind: r.kind, ins: r.ins, opt: &opt, layout: &how, workers: []*worker{w},
+		words: r.words, known: r.known, numbers: r.numbers, part: part,
 		pieces: []*piece{{Piece: w.scratch, source: p.source, rows: p.rows}}}
 	if r.kind == Ratings {
 		s := w.scratch.Clone()
 		one.columns = &lines.RatingColumns{User: s.User, Item: s.Item, Rating: s.Label, Time: s.Time}
 	}
-	return one.assemble()
+	set, late = one.join()
+	if w.late != nil {
+		late, w.late, p.rows = w.late, nil, set.Rows()
+	}
+	return set, late
 }
 
 // detected adds up what the blocks say. It is called in their order.
@@ -232,7 +227,9 @@ func (f *flow) detected(set *Set) {
 
 // end is what became of the stream: the first error in the order of the input, if there is one.
 func (f *flow) end(r *reader) error {
-	f.found.Weightless = int(r.out.Load())
+	if f.found.Weightless = int(r.out.Load()); f.found.Files > 0 {
+		f.found.Files = r.files
+	}
 	if err := f.out.Err(); err != nil {
 		return err
 	}

@@ -53,22 +53,22 @@ func (t *Texts) read(text []byte) (*Set, error) {
 		text = append(text, '\n')
 	}
 	opt := t.opt
-	r := newReader(context.Background(), t.kind, []source.Input{nowhere}, &opt)
+	r := newTextReader(newReader(context.Background(), t.kind, []source.Input{nowhere}, &opt, nil))
 	r.words = t.words
-	j := job{text: text, buf: <-r.free, piece: &piece{}}
+	j := &job{text: text, buf: <-r.free, piece: &piece{}}
 	r.pieces = []*piece{j.piece}
-	if err := r.begin(0, &j); err != nil {
+	if err := r.begin(0, j); err != nil {
 		return nil, err
 	}
 	if t := r.layout.Table; t != nil && slices.ContainsFunc(t.Features, func(c Column) bool { return c.Open }) {
 		return nil, &Error{File: nowhere.Shown(), What: "some columns hold text, and the model does not know their values", How: "train the model again with this version, on a table"}
 	}
-	r.workers[0].parse(r, &j)
+	r.workers[0].parse(r, j)
 	if err := r.firstError(); err != nil {
 		return nil, err
 	}
-	if j.piece.Missing > 0 && !flows(r.layout, &opt) {
+	if j.Missing > 0 && !flows(r.layout, &opt) {
 		return nil, &Error{File: nowhere.Shown(), What: "values are missing, and the model does not say what they become", How: "fill them in, or train the model again with this version, on a table"}
 	}
-	return r.assemble()
+	return r.join()
 }

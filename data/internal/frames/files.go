@@ -10,10 +10,10 @@ import (
 	"bellows/data/internal/source"
 )
 
-// Files is files that several workers read, part after part, one file behind the other. Whoever makes it fills in the first fields, calls Begin, and then
-// Settle before the first Next.
+// Files hands out the parts of files. One goroutine fills in the first fields, calls Begin and Settle, and takes the parts in
+// order by Next. Several goroutines read the parts.
 //
-// Invariant: what is below mu is changed under it alone. A file is open while one of its parts is read.
+// Invariant: a file is open while one of its parts is read. Lock: mu, for the users of files.
 type Files struct {
 	Ins    []source.Input
 	Limits Limits
@@ -50,7 +50,6 @@ type openFile struct {
 type Part struct {
 	Chunk
 	Columns []int // that Read is to be given
-	Source  int   // which input it is of
 	Row     int64 // how many rows of the file stand before it
 	file    *openFile
 	of      *Files
@@ -67,16 +66,11 @@ func (f *Files) Close() { f.leave(f.file) }
 
 // leave closes a file that it was the last to use.
 func (f *Files) leave(o *openFile) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	o.left()
-}
-
-// left is leave for who has the lock.
-func (o *openFile) left() {
 	if o == nil {
 		return
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if o.users--; o.users == 0 {
 		_ = o.close() // nothing was written
 	}
@@ -153,42 +147,37 @@ func (f *Files) find(n int) error {
 	return nil
 }
 
-// Next is the next part, nil behind the last one. Of its functions one runs at a time: take is given parts in order, fail the error of an input, behind
-// which there are no more.
-func (f *Files) Next(take func(*Part), fail func(n int, err error)) *Part {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for f.source < len(f.Ins) {
+// Next returns the next part, and io.EOF after the last one. After another error, which is that of the input at Source, there
+// are no more.
+func (f *Files) Next() (*Part, error) {
+	for {
 		chunk, err := f.ofFile()
 		if err == nil {
-			f.file.users++
-			p := &Part{Chunk: chunk, Columns: f.cols, Source: f.source, Row: f.rows, file: f.file, of: f}
+			p := &Part{Chunk: chunk, Columns: f.cols, Row: f.rows, file: f.file, of: f}
 			f.rows += int64(chunk.Rows())
-			take(p)
-			return p
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.file.users++
+			return p, nil
 		}
 		if err != io.EOF {
-			return f.fail(fail, Explain(f.Ins[f.source], err))
+			return nil, Explain(f.Ins[f.source], err)
 		}
-		f.file.left()
+		f.leave(f.file)
 		f.file = nil
 		f.Done(max(0, f.Ins[f.source].Size-f.stream.Told()))
-		if f.source++; f.source == len(f.Ins) {
-			break
+		if f.source+1 == len(f.Ins) {
+			return nil, io.EOF
 		}
+		f.source++
 		if err := f.following(f.source); err != nil {
-			return f.fail(fail, err)
+			return nil, err
 		}
 	}
-	return nil
 }
 
-// fail ends the handing out.
-func (f *Files) fail(tell func(n int, err error), err error) *Part {
-	tell(f.source, err)
-	f.source = len(f.Ins)
-	return nil
-}
+// Source returns which input the last part is of, or the error of Next.
+func (f *Files) Source() int { return f.source }
 
 // following makes the input at n the one that is read.
 func (f *Files) following(n int) error {

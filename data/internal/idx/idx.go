@@ -1,19 +1,19 @@
 // Package idx reads arrays of IDX files (the MNIST page of LeCun, Cortes and Burges).
 //
-// The caller's duties, in order: ask Is of a file's first bytes, or Named of its name; Read it within limits, or Open it and take its rows with Next, and End;
+// The caller's duties, in order: ask Is of a file's first bytes, or Named of its name; Open it within limits, take its rows by Batch, and End;
 // LabelNames are where the labels of images may be.
 //
 // The package refuses values that are no finite 32-bit numbers, and takes no memory on the word of a header.
 package idx
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"bellows/data/internal/lines"
@@ -35,14 +35,6 @@ var suffix = regexp.MustCompile(`[.-]idx\d?(-u?byte)?$`)
 
 // Named reports whether a file is called as IDX files are.
 func Named(name string) bool { return suffix.MatchString(name) }
-
-// Array is one IDX file: rows x width values.
-type Array struct {
-	In     source.Input
-	Dims   []int
-	Width  int // of a row
-	Values []float32
-}
 
 // Is reports whether a file that begins so is an IDX file.
 func Is(h []byte) bool {
@@ -66,9 +58,11 @@ type Limits struct {
 	Features int // values of a row
 }
 
-// Rows is an IDX file whose rows are read some at a time.
+// Rows is an IDX file of rows x width values. Some rows are read at a time.
 type Rows struct {
-	Array // without its values
+	In    source.Input
+	Dims  []int
+	Width int // of a row
 	from  *source.Stream
 	kind  byte
 	taken int // values
@@ -97,15 +91,15 @@ func Open(s *source.Stream, opt Limits) (*Rows, error) {
 	case magic[3] == 0:
 		return fail("the array has no dimension", "copy the file again")
 	}
-	r := &Rows{Array: Array{In: in, Width: 1}, from: s, kind: magic[2]}
+	r := &Rows{In: in, Width: 1, from: s, kind: magic[2]}
 	return r, r.readDims(s, int(magic[3]), opt)
 }
 
 // Left is how many rows have not been read.
 func (r *Rows) Left() int { return r.Dims[0] - r.taken/r.Width }
 
-// Next reads so many values as there is room for, which are whole rows of those that are left.
-func (r *Rows) Next(values []float32) error {
+// next fills values with the next ones of the file.
+func (r *Rows) next(values []float32) error {
 	size := types[r.kind].bytes
 	if len(r.raw) < len(values)*size {
 		r.raw = make([]byte, len(values)*size)
@@ -137,29 +131,6 @@ func (r *Rows) End() error {
 	return nil
 }
 
-// Read reads one file. Its errors are *lines.Error, or the context's.
-func Read(ctx context.Context, s *source.Stream, opt Limits) (*Array, error) {
-	r, err := Open(s, opt)
-	if err != nil {
-		return nil, err
-	}
-	a, total := &r.Array, r.Dims[0]*r.Width
-	if total <= source.OutputFloor/4 && a.plausible(int64(total)*int64(types[r.kind].bytes), s.Packing != "") {
-		a.Values = make([]float32, 0, total)
-	}
-	for len(a.Values) < total {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		at := len(a.Values)
-		a.grow(at+min(total-at, step), total)
-		if err := r.Next(a.Values[at:]); err != nil {
-			return nil, err
-		}
-	}
-	return a, r.End()
-}
-
 // header is the next bytes of a header.
 func header(s *source.Stream, bytes int) ([]byte, error) {
 	raw := make([]byte, bytes)
@@ -171,7 +142,7 @@ func header(s *source.Stream, bytes int) ([]byte, error) {
 }
 
 // readDims reads the sizes and bounds their product.
-func (a *Array) readDims(s *source.Stream, n int, opt Limits) error {
+func (a *Rows) readDims(s *source.Stream, n int, opt Limits) error {
 	raw, err := header(s, 4*n)
 	if err != nil {
 		return err
@@ -196,27 +167,42 @@ func (a *Array) readDims(s *source.Stream, n int, opt Limits) error {
 	return nil
 }
 
-// step is how many values are read at a time: memory follows the data that
+// batchValues is about how many values are read at a time: memory follows the data that
 // is there, not the header's word.
-const step = 1 << 20
+const batchValues = 1 << 18
 
-// plausible reports whether a file of this size can hold the bytes that its
-// header claims: gzip packs at most 1032 to 1.
-func (a *Array) plausible(bytes int64, packed bool) bool {
-	if packed {
-		return bytes <= a.In.Size*1032
+// Room returns a list with room for all values of the file, if it can hold as many as its header claims: gzip packs at most
+// 1032 to 1.
+func (r *Rows) Room(values []float32) []float32 {
+	total, size := r.Dims[0]*r.Width, r.In.Size
+	if r.from.Packing != "" {
+		size *= 1032
 	}
-	return bytes <= a.In.Size
+	if total > source.OutputFloor/4 || int64(total)*int64(types[r.kind].bytes) > size {
+		return values
+	}
+	return slices.Grow(values, total)
 }
 
-// grow lengthens the values to n of total, at most doubling what is there.
-func (a *Array) grow(n, total int) {
-	if n > cap(a.Values) {
-		grown := make([]float32, len(a.Values), min(total, max(n, 2*cap(a.Values))))
-		copy(grown, a.Values)
-		a.Values = grown
+// Batch appends the values of some images to x and their labels, which are 0 where labels is nil, to y. It returns the number
+// of images.
+func (r *Rows) Batch(x, y *[]float32, labels *Rows) (n int, err error) {
+	n = min(r.Left(), max(1, batchValues/r.Width))
+	for left := n * r.Width; left > 0 && err == nil; left -= batchValues {
+		err = r.appendTo(x, min(left, batchValues))
 	}
-	a.Values = a.Values[:n]
+	if labels == nil {
+		*y = append(*y, make([]float32, n)...)
+	} else if err == nil {
+		err = labels.appendTo(y, n)
+	}
+	return n, err
+}
+
+// appendTo appends the next n values of the file.
+func (r *Rows) appendTo(to *[]float32, n int) error {
+	*to = append(*to, make([]float32, n)...)
+	return r.next((*to)[len(*to)-n:])
 }
 
 // byteValues are the unsigned bytes as numbers: pixels are not scaled here.
@@ -260,8 +246,8 @@ func convert(out []float32, raw []byte, kind byte) int {
 	return -1
 }
 
-// FindLabels finds the file of labels that belongs to images: the one that is named, an input behind them, or a neighbour; used is how many inputs it took.
-func FindLabels(at *source.Places, images source.Input, further []source.Input, named string) (in source.Input, used int, err error) {
+// findLabels finds the file of labels that belongs to images: the one that is named, the input after them, or a neighbour; used is how many inputs it took.
+func findLabels(at *source.Places, images source.Input, further []source.Input, named string) (in source.Input, used int, err error) {
 	if named != "" {
 		in, err := at.Stat(named)
 		return in, 0, err

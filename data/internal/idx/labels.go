@@ -7,25 +7,8 @@ import (
 	"bellows/data/internal/source"
 )
 
-// Labels reads the labels of images: those of the file that is named, or that a further input or the images' name says. used is how many of the further inputs it took. Where
-// rows need none and no file of them is found, they are nil.
-func Labels(at *source.Places, images *Array, further []source.Input, named string, unlabelled bool, read func(source.Input) (*Array, error)) (labels []float32, used int, err error) {
-	in, used, err := FindLabels(at, images.In, further, named)
-	if err != nil {
-		if unlabelled {
-			return nil, 0, nil
-		}
-		return nil, 0, err
-	}
-	a, err := read(in)
-	if err != nil {
-		return nil, 0, err
-	}
-	return a.Values, used, a.areLabels(images)
-}
-
 // areLabels refuses what cannot be the labels of images.
-func (a *Array) areLabels(images *Array) error {
+func (a *Rows) areLabels(images *Rows) error {
 	if len(a.Dims) != 1 {
 		return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("the file has %d dimensions, labels have one", len(a.Dims)), How: "name the file of labels, as in train-labels-idx1-ubyte"}
 	}
@@ -35,9 +18,10 @@ func (a *Array) areLabels(images *Array) error {
 	return nil
 }
 
-// OpenLabels finds and opens the labels of images as Labels does; nil where rows need none and no file of them is found.
+// OpenLabels opens the labels of images: those of the file that is named, or that a further input or the images' name says.
+// used is how many of the further inputs it took. If rows need none and no file of them is found, they are nil.
 func OpenLabels(places *source.Places, images *Rows, further []source.Input, named string, unlabelled bool, open func(source.Input) (*Rows, error)) (labels *Rows, used int, err error) {
-	in, used, err := FindLabels(places, images.In, further, named)
+	in, used, err := findLabels(places, images.In, further, named)
 	if err != nil {
 		if unlabelled {
 			return nil, 0, nil
@@ -47,11 +31,11 @@ func OpenLabels(places *source.Places, images *Rows, further []source.Input, nam
 	if labels, err = open(in); err != nil {
 		return nil, 0, err
 	}
-	return labels, used, labels.areLabels(&images.Array)
+	return labels, used, labels.areLabels(images)
 }
 
 // Check refuses images that are none, or not of the width of the rows before them, nor of the features of a model, where these are some; and more rows than most.
-func (a *Array) Check(width, rows, features int, most int64) error {
+func (a *Rows) Check(width, rows, features int, most int64) error {
 	fail := func(what, how string) error { return &lines.Error{File: a.In.Shown(), What: what, How: how} }
 	switch {
 	case len(a.Dims) < 2:
@@ -64,17 +48,4 @@ func (a *Array) Check(width, rows, features int, most int64) error {
 		return fail(fmt.Sprintf("there are more than %d rows", most), "raise the limit on rows, or read fewer files")
 	}
 	return nil
-}
-
-// batchValues is about how many values of images are read at a time.
-const batchValues = 1 << 18
-
-// Batch reads the next images and their labels, which are 0 where labels is nil.
-func (r *Rows) Batch(labels *Rows) (x, y []float32, err error) {
-	n := min(r.Left(), max(1, batchValues/r.Width))
-	x, y = make([]float32, n*r.Width), make([]float32, n)
-	if err = r.Next(x); err == nil && labels != nil {
-		err = labels.Next(y)
-	}
-	return x, y, err
 }
