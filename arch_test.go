@@ -113,10 +113,10 @@ var rooms = []room{
 	// Floor 5, apps: they see what an app is (app), the rules and the training floor (the programming model, the
 	// examples that data gives them, the model that they hand over), never an actor. Their tests train, so they need
 	// what runs a job.
-	{path: "app", floor: 5, sees: 2, also: []string{"train", "data", "model"}},
+	{path: "app", floor: 5, sees: 2, also: []string{"train", "data", "model"}, tests: []string{"app/apptest"}},
 	{path: "app/epochs", floor: 5, sees: 2, also: []string{"app", "train"}},
 	{path: "app/examples", floor: 5, sees: 2, also: []string{"app", "data", "train"}},
-	{path: "app/...", floor: 5, sees: 2, also: []string{"app", "app/epochs", "app/examples", "train", "data", "model"}, tests: []string{"node"}},
+	{path: "app/...", floor: 5, sees: 2, also: []string{"app", "app/epochs", "app/examples", "train", "data", "model"}, tests: []string{"node", "app/apptest"}},
 
 	// Floor 6, faces and leaves.
 	{path: "api", floor: 6, sees: 3},
@@ -135,26 +135,6 @@ var rooms = []room{
 	{path: "node/launch", floor: 7, sees: 6, big: true},
 	{path: "sim", floor: 7, sees: 6, big: true},
 	{path: "sim/lab", floor: 7, sees: 6, big: true},
-	{path: "run", floor: 8, sees: 7, also: []string{"run/datafiles", "run/event"}, big: true},
-	{path: "run/datafiles", floor: 8, sees: 0},
-	{path: "run/event", floor: 8, sees: 7},
-	{path: "run/history", floor: 8, sees: 7, also: []string{"run", "run/event"}},
-	{path: "run/history/historytest", floor: 8, sees: 7, also: []string{"run/event"}, fake: true},
-	{path: "run/board", floor: 8, sees: 7, big: true},
-	{path: "run/page", floor: 8, sees: 7, also: []string{"run", "run/event"}, big: true},
-	{path: "serve", floor: 8, sees: 7, also: []string{"serve/predictions"}, big: true},
-	{path: "serve/predictions", floor: 8, sees: 7, also: []string{"serve/oov"}},
-	{path: "serve/oov", floor: 8, sees: 7},
-	{path: "cluster", floor: 8, sees: 7, also: []string{"run/board"}},
-	{path: "cluster/clustertest", floor: 8, sees: 7, fake: true},
-	{path: "cluster/nodenames", floor: 8, sees: 7},
-	{path: "cluster/lead", floor: 8, sees: 7, also: []string{"cluster", "cluster/nodenames"}, big: true},
-	{path: "cluster/agent", floor: 8, sees: 7, also: []string{"cluster"}},
-	{path: "cluster/manager", floor: 8, sees: 7, also: []string{"cluster", "cluster/lead", "run/event"}, big: true},
-	{path: "cluster/recovery", floor: 8, sees: 7, also: []string{"cluster", "cluster/lead", "run", "run/board", "run/event"}},
-	{path: "cli", floor: 9, sees: 8, big: true},
-	{path: "cli/clitest", floor: 9, sees: 8, also: []string{"port/blob/s3/s3test"}, fake: true},
-	{path: "cmd/bellows", floor: 10, sees: 9},
 
 	// Aside: seen by nobody. All but the examples are modules of their own.
 	{path: "bench/...", floor: aside, sees: 10},

@@ -34,3 +34,11 @@ func ComeAndGo(t *testing.T, splits int, prepare func([]bellows.SplitID) error, 
 		}
 	}
 }
+
+// LayOut lays out all splits of a job.
+func LayOut(t *testing.T, splits int, prepare func([]bellows.SplitID) error) {
+	t.Helper()
+	if err := prepare(AllSplits(splits)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/table"
 	"bellows/train"
 )
@@ -57,7 +58,7 @@ func TestDocumentsJoinStepByStep(t *testing.T) {
 				p := problemOf(t, in)
 				p.growth = newGrowth(p.splits, p.tokens, 1)
 				run := p.run(&in)
-				tables, epochs := played(t, run, slots)
+				tables, epochs := apptest.Play(t, run, slots)
 				return tables, epochs, p
 			}
 			tables, epochs, p := grown(1)
@@ -82,7 +83,7 @@ func TestDocumentsJoinStepByStep(t *testing.T) {
 			}
 			_, _, straight := trained(t, in, 1)
 			const name = "test_loglik_per_token"
-			if is, was := metric(t, epochs[0].Metrics, name), metric(t, straight[0].Metrics, name); is < was+0.3 {
+			if is, was := apptest.Metric(t, epochs[0].Metrics, name), apptest.Metric(t, straight[0].Metrics, name); is < was+0.3 {
 				t.Errorf("%s: the first epoch comes to %.3f, and to %.3f without", sampler, is, was)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/data"
 )
 
@@ -15,18 +16,12 @@ import (
 func asOther(t *testing.T, set *data.Set, topics string) (own float64, other Topics) {
 	t.Helper()
 	run, tables, _ := trained(t, app.Input{Data: set, Seed: 1, Epochs: 5, Settings: map[string]string{"topics": topics}}, 1)
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := apptest.Model(t, run, tables)
 	p, err := openModel(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	scores, err := p.Evaluate(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scores := apptest.Evaluate(t, p, set)
 	words := len(p.vocab)
 	other = Topics{Vocab: slices.Clone(p.vocab), Words: make([]float32, p.topics*words), Alpha: make([]float64, p.topics)}
 	for k := range p.topics {
@@ -35,7 +30,7 @@ func asOther(t *testing.T, set *data.Set, topics string) (own float64, other Top
 			other.Words[k*words+w] = (float32(p.counts[w*p.topics+k]) + p.beta) / (float32(p.totals[k]) + p.beta*float32(words))
 		}
 	}
-	return metric(t, scores, "loglik_per_token"), other
+	return apptest.Metric(t, scores, "loglik_per_token"), other
 }
 
 // The topics of a model score the same, whether they are ours or come from elsewhere with words in another order.

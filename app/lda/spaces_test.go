@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 )
 
 // TestATaskThatWaitsHasNoSpace trains more splits than there are slots: as many workspaces are made as tasks compute at a time, though all of a clock
@@ -13,7 +14,7 @@ func TestATaskThatWaitsHasNoSpace(t *testing.T) {
 		settings["splits"], settings["topics"] = "8", "5"
 		p := problemOf(t, app.Input{Data: planted(80, 3, 1), Epochs: 3, Seed: 1, Settings: settings})
 		const slots = 2
-		played(t, p.run(&app.Input{Data: planted(80, 3, 1)}), slots)
+		apptest.Play(t, p.run(&app.Input{Data: planted(80, 3, 1)}), slots)
 		if n := len(p.spaces.free); n < 1 || n > slots {
 			t.Errorf("%v: %d spaces for %d slots", settings, n, slots)
 		}

@@ -2,7 +2,6 @@ package lda
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"math"
 	"slices"
@@ -11,10 +10,10 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/epochs"
 	"bellows/data"
 	"bellows/model"
-	"bellows/node"
 	"bellows/table"
 	"bellows/train"
 	"bellows/train/traintest"
@@ -40,42 +39,10 @@ func planted(documents, topics int, seed uint64) *data.Set {
 	return setOf(docs, 8*topics)
 }
 
-// trained runs a job to its end.
+// trained makes the run of an input and trains it to its end.
 func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []train.Epoch) {
 	t.Helper()
-	run, err := New().NewRun(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables, epochs := played(t, run, slots)
-	return run, tables, epochs
-}
-
-// played runs a job to its end.
-func played(t *testing.T, run *app.Run, slots int) ([][]float32, []train.Epoch) {
-	t.Helper()
-	var epochs []train.Epoch
-	res, err := node.Train(context.Background(), run.Job, node.Options{
-		Slots: slots, OnEpoch: func(e train.Epoch, _ node.Spent) { epochs = append(epochs, e) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.Audit.Disagreements(true) != nil || res.Audit.Sent == 0 {
-		t.Fatalf("audit: %q", res.Audit.Disagreements(true))
-	}
-	return res.Tables, epochs
-}
-
-func metric(t *testing.T, list []train.Metric, name string) float64 {
-	t.Helper()
-	for _, m := range list {
-		if m.Name == name {
-			return m.Value
-		}
-	}
-	t.Fatalf("no metric %s in %v", name, list)
-	return 0
+	return apptest.Trained(t, New(), in, slots)
 }
 
 // consistent wants the tables to say the same of every token: its topic counts once for its word, and
@@ -120,8 +87,8 @@ func TestTrainingFindsPlantedTopics(t *testing.T) {
 		run, tables, epochs := trained(t, in, 2)
 		consistent(t, in, tables)
 		first, last := epochs[0].Metrics, epochs[len(epochs)-1].Metrics
-		test := metric(t, last, "test_loglik_per_token")
-		if test < -2.75 || test < run.Baseline.Value+0.6 || metric(t, last, "train_loglik_per_token") < metric(t, first, "train_loglik_per_token")+0.3 {
+		test := apptest.Metric(t, last, "test_loglik_per_token")
+		if test < -2.75 || test < run.Baseline.Value+0.6 || apptest.Metric(t, last, "train_loglik_per_token") < apptest.Metric(t, first, "train_loglik_per_token")+0.3 {
 			t.Errorf("%s: from %v to %v, word frequencies %v", name, first, last, run.Baseline.Value)
 		}
 		if epochs[39].Items != 40*run.Items {
@@ -160,24 +127,15 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 	if len(epochs) == epochsDefault {
 		t.Fatal("it did not stop")
 	}
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := apptest.Model(t, run, tables)
 	_, held := data.HoldOut(1, set.Rows(), data.HeldAlone)
-	p, err := New().Open(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := p.Evaluate(set.Select(held))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := apptest.Open(t, New(), m)
+	got := apptest.Evaluate(t, p, set.Select(held))
 	best := math.Inf(-1)
 	for _, e := range epochs {
-		best = max(best, metric(t, e.Metrics, "test_loglik_per_token"))
+		best = max(best, apptest.Metric(t, e.Metrics, "test_loglik_per_token"))
 	}
-	if v := metric(t, got, "loglik_per_token"); math.Abs(v-best) > 1e-4 {
+	if v := apptest.Metric(t, got, "loglik_per_token"); math.Abs(v-best) > 1e-4 {
 		t.Errorf("the model has %v, the best epoch had %v", v, best)
 	}
 	// The counts of the last sweeps are added up, and so is β.
@@ -189,7 +147,7 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 	if n := sum / run.Items; n < 1 || n > samples || sum%run.Items != 0 || json.Unmarshal(m.Details, &d) != nil || math.Abs(d.Beta-0.05*float64(n)) > 1e-12 {
 		t.Errorf("the sums have %d tokens of %d, and β is %v", sum, run.Items, d.Beta)
 	}
-	if best < metric(t, epochs[len(epochs)-1-samples].Metrics, "test_loglik_per_token") {
+	if best < apptest.Metric(t, epochs[len(epochs)-1-samples].Metrics, "test_loglik_per_token") {
 		t.Error("sums of sweeps predict worse than the last sweep before them")
 	}
 }
@@ -199,8 +157,8 @@ func TestGoalEndsTheRun(t *testing.T) {
 	in := app.Input{Data: planted(200, 4, 4), Test: planted(50, 4, 5), Seed: 1, Epochs: 200,
 		Goal: &app.Goal{Metric: "test_loglik_per_token", Value: -2.9}, Settings: map[string]string{"topics": "4"}}
 	_, _, epochs := trained(t, in, 2)
-	last := metric(t, epochs[len(epochs)-1].Metrics, "test_loglik_per_token")
-	if last < -2.9 || len(epochs) == 200 || len(epochs) > 1 && metric(t, epochs[len(epochs)-2].Metrics, "test_loglik_per_token") >= -2.9 {
+	last := apptest.Metric(t, epochs[len(epochs)-1].Metrics, "test_loglik_per_token")
+	if last < -2.9 || len(epochs) == 200 || len(epochs) > 1 && apptest.Metric(t, epochs[len(epochs)-2].Metrics, "test_loglik_per_token") >= -2.9 {
 		t.Errorf("%d epochs, the last at %v", len(epochs), last)
 	}
 }
@@ -252,10 +210,7 @@ func completion(m *model.Model, d details, word, count []int32) (sum, scored flo
 func TestEvaluateIsTheDefinition(t *testing.T) {
 	t.Parallel()
 	run, tables, _ := trained(t, app.Input{Data: planted(100, 4, 6), Seed: 1, Epochs: 12, Settings: map[string]string{"topics": "7"}}, 2)
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := apptest.Model(t, run, tables)
 	p, err := openModel(m)
 	if err != nil {
 		t.Fatal(err)
@@ -270,11 +225,8 @@ func TestEvaluateIsTheDefinition(t *testing.T) {
 		s, n := completion(m, details{alpha, 0.05}, set.Documents.Word[set.Documents.Offset[d]:set.Documents.Offset[d+1]], set.Documents.Count[set.Documents.Offset[d]:set.Documents.Offset[d+1]])
 		sum, scored = sum+s, scored+n
 	}
-	got, err := p.Evaluate(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v := metric(t, got, "loglik_per_token"); math.Abs(v-sum/scored) > 1e-4 {
+	got := apptest.Evaluate(t, p, set)
+	if v := apptest.Metric(t, got, "loglik_per_token"); math.Abs(v-sum/scored) > 1e-4 {
 		t.Errorf("evaluated %v, the definition gives %v", v, sum/scored)
 	}
 }
@@ -283,14 +235,8 @@ func TestPredictNamesTheTopicOfAWordsTopic(t *testing.T) {
 	t.Parallel()
 	set := planted(300, 5, 8)
 	run, tables, _ := trained(t, app.Input{Data: set, Seed: 1, Epochs: 60, Settings: map[string]string{"topics": "5"}}, 2)
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := New().Open(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := apptest.Model(t, run, tables)
+	p := apptest.Open(t, New(), m)
 	asked := setOf([][]int32{{0, 0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10}, {}, {39}}, 40)
 	var out bytes.Buffer
 	if err := p.Predict(asked, &out); err != nil {
@@ -335,10 +281,7 @@ func TestOpenRefusesModelsThatDisagree(t *testing.T) {
 		"alpha of topic 1 is 0": func(m *model.Model) { m.Details = []byte(`{"alpha":[1,0,1],"beta":1}`) },
 		"beta is 0":             func(m *model.Model) { m.Details = []byte(`{"alpha":[1,1,1]}`) },
 	} {
-		m, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := apptest.Model(t, run, tables)
 		spoil(m)
 		if _, err := New().Open(m); err == nil || !strings.Contains(err.Error(), want) || bellows.KindOf(err) != bellows.BadData {
 			t.Errorf("want an error about %q, got %v", want, err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/linear/internal/loss"
 	"bellows/data"
 	"bellows/progress"
@@ -19,27 +20,14 @@ import (
 // TestACalibratedMachineHasProbabilities: a support vector machine's are about as good as those of logistic regression, its model keeps them, and the others have none.
 func TestACalibratedMachineHasProbabilities(t *testing.T) {
 	t.Parallel()
-	test := setOf(made(1000, 5, 2, true))
+	test := apptest.Examples(made(1000, 5, 2, true))
 	losses := map[string]float64{}
 	for _, settings := range []string{"loss=logistic", "loss=svm calibrate=platt", "loss=svm"} {
-		in := app.Input{Data: setOf(made(3000, 5, 1, true)), Test: test, Seed: 3, Settings: map[string]string{}}
-		for s := range strings.FieldsSeq(settings) {
-			key, value, _ := strings.Cut(s, "=")
-			in.Settings[key] = value
-		}
+		in := app.Input{Data: apptest.Examples(made(3000, 5, 1, true)), Test: test, Seed: 3, Settings: apptest.Settings(settings)}
 		run, tables, _ := trained(t, in, 2)
-		m, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := New().Open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := p.(app.Examiner).Examine(test, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := apptest.Model(t, run, tables)
+		p := apptest.Open(t, New(), m)
+		x := apptest.Examine(t, p, test)
 		for _, f := range x.Metrics {
 			if f.Name == "logloss" {
 				losses[settings] = f.Value
@@ -75,10 +63,10 @@ func TestACalibratedMachineHasProbabilities(t *testing.T) {
 func TestProgressive(t *testing.T) {
 	t.Parallel()
 	for clocks, c := range map[string][2]float64{"1": {math.Ln2 - 1e-6, math.Ln2 + 1e-6}, "20": {0.1, 0.6}} {
-		in := app.Input{Data: setOf(made(2000, 5, 1, true)), Seed: 3, Epochs: 3, Settings: map[string]string{"solver": "adagrad", "progressive": "true", "clocks": clocks}}
+		in := app.Input{Data: apptest.Examples(made(2000, 5, 1, true)), Seed: 3, Epochs: 3, Settings: map[string]string{"solver": "adagrad", "progressive": "true", "clocks": clocks}}
 		_, _, epochs := trained(t, in, 2)
 		for _, e := range epochs {
-			if got := metric(t, e.Metrics, "progressive_logloss"); !(got >= c[0] && got <= c[1]) || got != metric(t, epochs[0].Metrics, "progressive_logloss") {
+			if got := apptest.Metric(t, e.Metrics, "progressive_logloss"); !(got >= c[0] && got <= c[1]) || got != apptest.Metric(t, epochs[0].Metrics, "progressive_logloss") {
 				t.Errorf("%s clocks, epoch %d: %v", clocks, e.Number, got)
 			}
 		}
@@ -95,11 +83,7 @@ func TestCalibrationIsRefused(t *testing.T) {
 		"loss=logistic progressive=true":  "set linear: progressive=true: solver=auto does not learn row by row; take solver=sgd, adagrad, adam or ftrl",
 		"loss=logistic calibrate=sigmoid": "set linear: calibrate=sigmoid: must be one of none, platt, isotonic",
 	} {
-		in := app.Input{Data: setOf(made(60, 3, 1, true)), Settings: map[string]string{}}
-		for s := range strings.FieldsSeq(settings) {
-			key, value, _ := strings.Cut(s, "=")
-			in.Settings[key] = value
-		}
+		in := app.Input{Data: apptest.Examples(made(60, 3, 1, true)), Settings: apptest.Settings(settings)}
 		if _, err := New().NewRun(in); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", settings, err)
 		}
@@ -124,16 +108,9 @@ func rare(rows int, seed uint64) *data.ExampleSet {
 // meanProbability trains a model and returns the mean probability of the second class over all rows, and the model's details with its tensors.
 func meanProbability(t *testing.T, set *data.Set, seed uint64, slots int, settings string) (mean float64, kept string) {
 	t.Helper()
-	in := app.Input{Data: set, Test: set, Seed: seed, Settings: map[string]string{}}
-	for s := range strings.FieldsSeq(settings) {
-		key, value, _ := strings.Cut(s, "=")
-		in.Settings[key] = value
-	}
+	in := app.Input{Data: set, Test: set, Seed: seed, Settings: apptest.Settings(settings)}
 	run, tables, _ := trained(t, in, slots)
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := apptest.Model(t, run, tables)
 	p, err := openModel(m)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +129,7 @@ func meanProbability(t *testing.T, set *data.Set, seed uint64, slots int, settin
 // the scores of folds have no common scale.
 func TestAlignedFoldsKeepTheShare(t *testing.T) {
 	t.Parallel()
-	set, share := setOf(rare(1000, 5)), 0.0
+	set, share := apptest.Examples(rare(1000, 5)), 0.0
 	for _, y := range set.Examples.Label {
 		share += float64(y) / 1000
 	}
@@ -168,7 +145,7 @@ func TestAlignedFoldsKeepTheShare(t *testing.T) {
 // TestCalibrationHasTheSameBits with any number of compute slots.
 func TestCalibrationHasTheSameBits(t *testing.T) {
 	t.Parallel()
-	set := setOf(rare(700, 6))
+	set := apptest.Examples(rare(700, 6))
 	for _, settings := range []string{"loss=hinge calibrate=platt", "loss=logistic calibrate=isotonic solver=dual", "loss=squared_hinge calibrate=platt solver=ftrl"} {
 		_, one := meanProbability(t, set, 3, 1, settings)
 		if _, three := meanProbability(t, set, 3, 3, settings); one != three {
@@ -182,12 +159,9 @@ func TestCalibrationTrainsOnAllRows(t *testing.T) {
 	t.Parallel()
 	weights := map[string]string{}
 	for _, calibrate := range []string{"none", "platt", "isotonic"} {
-		in := app.Input{Data: setOf(rare(400, 7)), Test: setOf(rare(100, 8)), Seed: 2, Settings: map[string]string{"loss": "logistic", "calibrate": calibrate}}
+		in := app.Input{Data: apptest.Examples(rare(400, 7)), Test: apptest.Examples(rare(100, 8)), Seed: 2, Settings: map[string]string{"loss": "logistic", "calibrate": calibrate}}
 		run, tables, _ := trained(t, in, 2)
-		m, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := apptest.Model(t, run, tables)
 		if run.Items != 400 || !strings.Contains(run.Headline, "no further rows held out") {
 			t.Errorf("calibrate=%s trains on %d rows: %s", calibrate, run.Items, run.Headline)
 		}
@@ -209,7 +183,7 @@ func TestRareClassesHaveFewerFolds(t *testing.T) {
 				e.Label[i] = 1
 			}
 		}
-		in := app.Input{Data: setOf(e), Test: setOf(e), Seed: 1, Train: trainer(1), Settings: map[string]string{"loss": "logistic", "calibrate": "platt"}}
+		in := app.Input{Data: apptest.Examples(e), Test: apptest.Examples(e), Seed: 1, Train: apptest.Trainer(1), Settings: map[string]string{"loss": "logistic", "calibrate": "platt"}}
 		run, err := New().NewRun(in)
 		switch {
 		case err != nil:
@@ -220,7 +194,7 @@ func TestRareClassesHaveFewerFolds(t *testing.T) {
 		case want == "" && len(run.Warnings) > 0, want != "" && (len(run.Warnings) != 1 || !strings.Contains(run.Warnings[0], want)):
 			t.Errorf("%d rows: warnings %q", rows, run.Warnings)
 		}
-		_, tables, _ := trainedBy(t, run, 1)
+		tables, _ := apptest.Play(t, run, 1)
 		if _, err := run.Model(tables); err != nil {
 			t.Errorf("%d rows: %v", rows, err)
 		}
@@ -232,19 +206,16 @@ func TestFoldsEndWithTheRun(t *testing.T) {
 	t.Parallel()
 	for _, folds := range []int{0, 2} {
 		ctx, cancel := context.WithCancel(t.Context())
-		in := app.Input{Data: setOf(rare(300, 10)), Seed: 1, Meter: progress.New(ctx), Settings: map[string]string{"loss": "logistic", "calibrate": "platt"}}
-		left, inner := folds, trainer(1)
+		in := app.Input{Data: apptest.Examples(rare(300, 10)), Seed: 1, Meter: progress.New(ctx), Settings: map[string]string{"loss": "logistic", "calibrate": "platt"}}
+		left, inner := folds, apptest.Trainer(1)
 		in.Train = func(job train.Job) ([][]float32, error) {
 			if left--; left == 0 {
 				cancel()
 			}
 			return inner(job)
 		}
-		run, err := New().NewRun(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, tables, _ := trainedBy(t, run, 1)
+		run := apptest.NewRun(t, New(), in)
+		tables, _ := apptest.Play(t, run, 1)
 		if folds == 0 {
 			cancel()
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/data"
 )
 
@@ -50,10 +51,7 @@ func learn(t *testing.T, text, format string, settings map[string]string) (measu
 	set := read(data.Options{})
 	test := read(data.Options{}.Like(set))
 	run, tables, epochs := trained(t, app.Input{Data: set, Test: test, Seed: 1, Epochs: 30, Settings: settings}, 2)
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := apptest.Model(t, run, tables)
 	p, err := application{}.Open(m)
 	if err != nil {
 		t.Fatal(err)
@@ -61,10 +59,7 @@ func learn(t *testing.T, text, format string, settings map[string]string) (measu
 	_, opt := p.Read()
 	opt.As = set.Described()
 	alike := read(opt)
-	metrics, err := p.Evaluate(alike)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := apptest.Evaluate(t, p, alike)
 	var out bytes.Buffer
 	if err := p.Predict(alike, &out); err != nil {
 		t.Fatal(err)
@@ -81,7 +76,7 @@ func learn(t *testing.T, text, format string, settings map[string]string) (measu
 	if settings["loss"] == "logistic" || settings["loss"] == "softmax" {
 		name = "logloss"
 	}
-	return metric(t, epochs[len(epochs)-1].Metrics, "test_"+name), metric(t, metrics, name), predicted
+	return apptest.Metric(t, epochs[len(epochs)-1].Metrics, "test_"+name), apptest.Metric(t, metrics, name), predicted
 }
 
 // TestOffsetsDoNotMatter: features and labels far from 0 give the score of the same data less the offset, in training and from the saved model, dense and sparse.

@@ -17,17 +17,11 @@ import (
 // calibratedModel trains a machine with an isotonic calibration.
 func calibratedModel(t *testing.T, settings map[string]string) (*model.Model, *app.Run, *data.Set) {
 	t.Helper()
-	test := setOf(made(2000, 5, 2, true))
-	in := app.Input{Train: trainer(2), Data: setOf(made(6000, 5, 1, true)), Test: test, Seed: 3, Epochs: 8, Settings: settings}
-	run, err := New().NewRun(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, tables, _ := trainedBy(t, run, 2)
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	test := apptest.Examples(made(2000, 5, 2, true))
+	in := app.Input{Train: apptest.Trainer(2), Data: apptest.Examples(made(6000, 5, 1, true)), Test: test, Seed: 3, Epochs: 8, Settings: settings}
+	run := apptest.NewRun(t, New(), in)
+	tables, _ := apptest.Play(t, run, 2)
+	m := apptest.Model(t, run, tables)
 	return m, run, test
 }
 
@@ -37,15 +31,9 @@ func TestIsotonicOfAMachine(t *testing.T) {
 	losses := map[string]float64{}
 	for _, calibrate := range []string{"isotonic", "platt"} {
 		m, run, test := calibratedModel(t, map[string]string{"loss": "hinge", "calibrate": calibrate})
-		p, err := New().Open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		figures, err := p.Evaluate(test)
-		if err != nil {
-			t.Fatal(err)
-		}
-		losses[calibrate] = metric(t, figures, "logloss")
+		p := apptest.Open(t, New(), m)
+		figures := apptest.Evaluate(t, p, test)
+		losses[calibrate] = apptest.Metric(t, figures, "logloss")
 		if (m.Tensor(isotonicTensor) != nil) != (calibrate == "isotonic") || strings.Contains(string(m.Details), "calibration") != (calibrate == "platt") || len(run.Warnings) > 0 {
 			t.Errorf("%s: %s, warnings %q", calibrate, m.Details, run.Warnings)
 		}
@@ -60,7 +48,7 @@ func TestIsotonicOfAMachine(t *testing.T) {
 	if a, b := losses["isotonic"], losses["platt"]; !(a < 1.05*b) || a == b {
 		t.Errorf("log-losses %v", losses)
 	}
-	few, err := New().NewRun(app.Input{Data: setOf(made(300, 3, 1, true)), Seed: 1, Settings: map[string]string{"calibrate": "isotonic", "loss": "hinge"}})
+	few, err := New().NewRun(app.Input{Data: apptest.Examples(made(300, 3, 1, true)), Seed: 1, Settings: map[string]string{"calibrate": "isotonic", "loss": "hinge"}})
 	if err != nil || len(few.Warnings) != 1 || !strings.Contains(few.Warnings[0], "calibrate=isotonic learns from 2") {
 		t.Errorf("few rows: %q, %v", few.Warnings, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 )
 
 // TestFiguresAreThoseOfTheKeptModel ends runs at many places, the last epoch now better and now worse than one before it: the figures of the model are those that its weights
@@ -16,12 +17,9 @@ func TestFiguresAreThoseOfTheKeptModel(t *testing.T) {
 	for _, solver := range []string{"newton", "dual", "sgd"} {
 		for last := 8; last < 24; last++ {
 			set, test := made(300, 4, 1, true), made(200, 4, 2, true)
-			in := app.Input{Data: setOf(set), Test: setOf(test), Seed: 4, Epochs: last, Settings: map[string]string{"loss": "hinge", "solver": solver, "l2": "0.001"}}
+			in := app.Input{Data: apptest.Examples(set), Test: apptest.Examples(test), Seed: 4, Epochs: last, Settings: map[string]string{"loss": "hinge", "solver": solver, "l2": "0.001"}}
 			run, tables, epochs := trained(t, in, 2)
-			m, err := run.Model(tables)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := apptest.Model(t, run, tables)
 			answers, err := openModel(m)
 			if err != nil {
 				t.Fatal(err)
@@ -36,7 +34,7 @@ func TestFiguresAreThoseOfTheKeptModel(t *testing.T) {
 			if got := m.Metrics["test_loss"]; math.Abs(got-loss) > 1e-4*loss || math.Abs(m.Metrics["test_accuracy"]-right) > 1e-9 {
 				t.Errorf("%s, %d epochs: the test loss of the model is %v and its accuracy %v, and it says %v", solver, last, loss, right, m.Metrics)
 			}
-			if fmt.Sprint(m.Metrics["test_loss"]) != fmt.Sprint(metric(t, epochs[len(epochs)-1].Metrics, "test_loss")) {
+			if fmt.Sprint(m.Metrics["test_loss"]) != fmt.Sprint(apptest.Metric(t, epochs[len(epochs)-1].Metrics, "test_loss")) {
 				earlier[solver]++
 			}
 		}

@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -18,7 +17,6 @@ import (
 	"bellows/app/linear/internal/loss"
 	"bellows/data"
 	"bellows/model"
-	"bellows/node"
 	"bellows/train"
 	"bellows/train/traintest"
 )
@@ -70,15 +68,10 @@ func rarely(rows, features int, seed uint64, classes bool) *data.ExampleSet {
 	return e
 }
 
-func setOf(e *data.ExampleSet) *data.Set { return &data.Set{Kind: data.Examples, Examples: e} }
-
-// allOf is the splits of a problem.
-func allOf(p *problem) []bellows.SplitID {
-	all := make([]bellows.SplitID, p.splits)
-	for s := range all {
-		all[s] = bellows.SplitID(s)
-	}
-	return all
+// trained makes the run of an input and trains it to its end.
+func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []train.Epoch) {
+	t.Helper()
+	return apptest.Trained(t, New(), in, slots)
 }
 
 func problemOf(t *testing.T, in app.Input) *problem {
@@ -92,55 +85,6 @@ func problemOf(t *testing.T, in app.Input) *problem {
 		t.Fatal(err)
 	}
 	return p
-}
-
-// trained runs a job to its end and returns its tables and epochs.
-func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []train.Epoch) {
-	t.Helper()
-	in.Train = trainer(slots)
-	run, err := New().NewRun(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return trainedBy(t, run, slots)
-}
-
-// trainer trains the models of folds.
-func trainer(slots int) app.Train {
-	return func(job train.Job) ([][]float32, error) {
-		res, err := node.Train(context.Background(), job, node.Options{Slots: slots})
-		if err != nil {
-			return nil, err
-		}
-		return res.Tables, nil
-	}
-}
-
-// trainedBy is trained, of a run.
-func trainedBy(t *testing.T, run *app.Run, slots int) (*app.Run, [][]float32, []train.Epoch) {
-	t.Helper()
-	var epochs []train.Epoch
-	res, err := node.Train(context.Background(), run.Job, node.Options{
-		Slots: slots, OnEpoch: func(e train.Epoch, _ node.Spent) { epochs = append(epochs, e) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.Audit.Disagreements(true) != nil || res.Audit.Sent == 0 {
-		t.Fatalf("audit: %q", res.Audit.Disagreements(true))
-	}
-	return run, res.Tables, epochs
-}
-
-func metric(t *testing.T, list []train.Metric, name string) float64 {
-	t.Helper()
-	for _, m := range list {
-		if m.Name == name {
-			return m.Value
-		}
-	}
-	t.Fatalf("no metric %s in %v", name, list)
-	return 0
 }
 
 // scaledRows is the training rows as the losses see them, the bias last, and their targets.
@@ -225,10 +169,7 @@ func objective(p *problem, w []float64, l2, l1 float64) (sum float64) {
 // weightsOf are those of scaled features in a model, the bias left out.
 func weightsOf(t *testing.T, p *problem, run *app.Run, tables [][]float32) []float64 {
 	t.Helper()
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := apptest.Model(t, run, tables)
 	w, bias := make([]float64, p.features+1), (float64(m.Tensor("bias").Floats[0])-p.center)/p.spread
 	for j, v := range m.Tensor("weights").Floats {
 		own := float64(v) / p.spread
@@ -298,7 +239,7 @@ func TestReachesTheOptimum(t *testing.T) {
 				t.Run(strings.Join([]string{c.name, form, solver, c.l1, c.l2}, " "), func(t *testing.T) {
 					t.Parallel()
 					const gap = 5e-3
-					in := app.Input{Data: setOf(set), Seed: 3, Settings: map[string]string{
+					in := app.Input{Data: apptest.Examples(set), Seed: 3, Settings: map[string]string{
 						"loss": c.name, "solver": solver, "l1": c.l1, "l2": c.l2, "gap": fmt.Sprint(gap)}}
 					if solver == "parts" { // of dual ascent, by all splits at once
 						in.Settings["solver"], in.Settings["clocks"] = solverDual, "3"
@@ -308,7 +249,7 @@ func TestReachesTheOptimum(t *testing.T) {
 						t.Fatalf("dense %v, solver %v", p.dense, p.solver)
 					}
 					run, tables, epochs := trained(t, in, 2)
-					if last := metric(t, epochs[len(epochs)-1].Metrics, "gap"); last > gap && p.newton {
+					if last := apptest.Metric(t, epochs[len(epochs)-1].Metrics, "gap"); last > gap && p.newton {
 						t.Errorf("after %d epochs the gap is %v", len(epochs), last)
 					}
 					w := weightsOf(t, p, run, tables)
@@ -330,20 +271,21 @@ func TestReachesTheOptimum(t *testing.T) {
 // TestManySplitsGoDown: the best is found, too, where each split goes down along a part of the features; more slowly.
 func TestManySplitsGoDown(t *testing.T) {
 	t.Parallel()
-	in := app.Input{Data: setOf(rarely(400, 60, 1, true)), Seed: 3, Settings: map[string]string{"l1": "0.01", "l2": "0", "gap": "0.001", "solver": "descent"}}
+	in := app.Input{Data: apptest.Examples(rarely(400, 60, 1, true)), Seed: 3, Settings: map[string]string{"l1": "0.01", "l2": "0", "gap": "0.001", "solver": "descent"}}
 	p := problemOf(t, in)
 	p.alone = 0
 	if p.groups() != 4 {
 		t.Fatalf("%d splits go down", p.groups())
 	}
-	run, tables, epochs := trainedBy(t, p.run(in), 2)
+	run := p.run(in)
+	tables, epochs := apptest.Play(t, run, 2)
 	got, want := objective(p, weightsOf(t, p, run, tables), 0, p.l1), sparsest(t, p, 2, p.l1)
 	if got < want*(1-1e-5) || got > want*1.001 {
 		t.Errorf("objective %.6f after %d epochs; the least is %.6f", got, len(epochs), want)
 	}
 	p = problemOf(t, in)
 	p.alone = 0
-	if _, again, _ := trainedBy(t, p.run(in), 1); !reflect.DeepEqual(tables, again) {
+	if again, _ := apptest.Play(t, p.run(in), 1); !reflect.DeepEqual(tables, again) {
 		t.Error("not the same on 1 and 2 slots")
 	}
 }
@@ -351,23 +293,20 @@ func TestManySplitsGoDown(t *testing.T) {
 // TestAPartOfTheRowsBend: with a part of the rows in the Hessian the best is the same, of dense rows that are many beside features and wide enough, and of no others.
 func TestAPartOfTheRowsBend(t *testing.T) {
 	t.Parallel()
-	in := app.Input{Data: setOf(made(3000, 6, 1, true)), Seed: 3, Settings: map[string]string{"loss": "logistic", "l2": "0.001", "gap": "0.0001"}}
+	in := app.Input{Data: apptest.Examples(made(3000, 6, 1, true)), Seed: 3, Settings: map[string]string{"loss": "logistic", "l2": "0.001", "gap": "0.0001"}}
 	p := problemOf(t, in)
 	if p.thin != 1 {
 		t.Fatalf("of 6 features one in %d rows bends", p.thin)
 	}
 	p.thin = 4
-	run, tables, epochs := trainedBy(t, p.run(in), 2)
+	run := p.run(in)
+	tables, epochs := apptest.Play(t, run, 2)
 	got, want := objective(p, weightsOf(t, p, run, tables), p.l2, 0), optimum(t, p, p.l2, 0)
 	if got < want*(1-1e-5) || got > want*1.0001+1e-6 {
 		t.Errorf("objective %.6f after %d epochs; the least is %.6f", got, len(epochs), want)
 	}
 	for settings, thin := range map[string]int{"loss=logistic": 2, "loss=squared_hinge": 1, "loss=logistic l1=0.1": 1} {
-		in := app.Input{Data: setOf(made(10_000, 256, 1, true)), Test: setOf(made(2, 256, 2, true)), Settings: map[string]string{}}
-		for s := range strings.FieldsSeq(settings) {
-			key, value, _ := strings.Cut(s, "=")
-			in.Settings[key] = value
-		}
+		in := app.Input{Data: apptest.Examples(made(10_000, 256, 1, true)), Test: apptest.Examples(made(2, 256, 2, true)), Settings: apptest.Settings(settings)}
 		if p := problemOf(t, in); p.thin != thin {
 			t.Errorf("%s: one in %d rows bends, want %d", settings, p.thin, thin)
 		}
@@ -378,14 +317,14 @@ func TestAPartOfTheRowsBend(t *testing.T) {
 func TestTheGapIsCertain(t *testing.T) {
 	t.Parallel()
 	const l2 = 0.01
-	in := app.Input{Data: setOf(rarely(500, 40, 1, true)), Seed: 3, Settings: map[string]string{"loss": "logistic", "solver": "dual", "l2": fmt.Sprint(l2)}}
+	in := app.Input{Data: apptest.Examples(rarely(500, 40, 1, true)), Seed: 3, Settings: map[string]string{"loss": "logistic", "solver": "dual", "l2": fmt.Sprint(l2)}}
 	p := problemOf(t, in)
 	best := optimum(t, p, l2, 0)
 	for n := 1; n <= 4; n++ {
 		in.Epochs = n
 		run, tables, epochs := trained(t, in, 1)
 		got := objective(p, weightsOf(t, p, run, tables), l2, 0)
-		if gap := metric(t, epochs[n-1].Metrics, "gap") * got; got-gap > best*(1+1e-5) {
+		if gap := apptest.Metric(t, epochs[n-1].Metrics, "gap") * got; got-gap > best*(1+1e-5) {
 			t.Errorf("epoch %d: objective %.6f and gap %.6f say that the best is %.6f at least, and it is %.6f", n, got, gap, got-gap, best)
 		}
 	}
@@ -394,7 +333,7 @@ func TestTheGapIsCertain(t *testing.T) {
 // TestARunGoesOnWhileItIsFarOff: an objective that does not fall, since that of the first epoch is low by chance, ends no run whose gap is large.
 func TestARunGoesOnWhileItIsFarOff(t *testing.T) {
 	t.Parallel()
-	p := problemOf(t, app.Input{Data: setOf(made(100, 3, 1, true)), Settings: map[string]string{"loss": "svm", "solver": "dual", "gap": "0.01"}})
+	p := problemOf(t, app.Input{Data: apptest.Examples(made(100, 3, 1, true)), Settings: map[string]string{"loss": "svm", "solver": "dual", "gap": "0.01"}})
 	n := float64(len(p.rows))
 	for _, c := range []struct {
 		dual float64 // of a row, where the loss is 1
@@ -426,11 +365,8 @@ func TestL1MakesZeros(t *testing.T) {
 			wide.Dense[r*24+j] = float32(rng.NormFloat64())
 		}
 	}
-	run, tables, _ := trained(t, app.Input{Data: setOf(wide), Seed: 1, Settings: map[string]string{"loss": "squared", "l1": "0.02", "l2": "0.001"}}, 2)
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run, tables, _ := trained(t, app.Input{Data: apptest.Examples(wide), Seed: 1, Settings: map[string]string{"loss": "squared", "l1": "0.02", "l2": "0.001"}}, 2)
+	m := apptest.Model(t, run, tables)
 	zeros := [2]int{}
 	for j, w := range m.Tensor("weights").Floats {
 		if w == 0 {
@@ -452,8 +388,8 @@ func TestHuberIgnoresWhatIsFarOut(t *testing.T) {
 		for r := 0; r < 600; r += 10 {
 			set.Label[r] += 2000
 		}
-		_, _, epochs := trained(t, app.Input{Data: setOf(set), Test: setOf(test), Seed: 1, Settings: map[string]string{"loss": name}}, 2)
-		errors[name] = metric(t, epochs[len(epochs)-1].Metrics, "test_rmse")
+		_, _, epochs := trained(t, app.Input{Data: apptest.Examples(set), Test: apptest.Examples(test), Seed: 1, Settings: map[string]string{"loss": name}}, 2)
+		errors[name] = apptest.Metric(t, epochs[len(epochs)-1].Metrics, "test_rmse")
 	}
 	if errors["robust"] > 3 || errors["svr"] > 3 || errors["squared"] < 20 {
 		t.Errorf("errors %v", errors)
@@ -464,17 +400,17 @@ func TestHuberIgnoresWhatIsFarOut(t *testing.T) {
 func TestSameBitsForAnyNumberOfSlots(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]app.Input{
-		"dense newton":  {Data: setOf(made(500, 6, 1, true))},
-		"sparse newton": {Data: setOf(rarely(500, 60, 1, true))},
-		"dense dual":    {Data: setOf(made(500, 6, 1, false)), Settings: map[string]string{"loss": "svr", "solver": "dual", "clocks": "10"}},
-		"whole tables":  {Data: setOf(rarely(800, 60, 1, true)), Settings: map[string]string{"loss": "svm", "solver": "dual", "clocks": "10"}},
-		"own rows":      {Data: setOf(rarely(800, 9000, 1, true)), Settings: map[string]string{"clocks": "10"}},
-		"one for all":   {Data: setOf(rarely(800, 9000, 1, true))},
-		"corners":       {Data: setOf(rarely(500, 60, 1, true)), Settings: map[string]string{"loss": "svm"}},
-		"columns":       {Data: setOf(rarely(800, 9000, 1, true)), Settings: map[string]string{"l1": "0.001"}},
-		"dense steps":   {Data: setOf(made(500, 6, 1, true)), Settings: map[string]string{"solver": "adam"}},
-		"whole steps":   {Data: setOf(rarely(800, 60, 1, true)), Settings: map[string]string{"solver": "sgd"}},
-		"steps":         {Data: setOf(rarely(800, 9000, 1, true)), Settings: map[string]string{"solver": "adagrad", "l1": "0.001"}},
+		"dense newton":  {Data: apptest.Examples(made(500, 6, 1, true))},
+		"sparse newton": {Data: apptest.Examples(rarely(500, 60, 1, true))},
+		"dense dual":    {Data: apptest.Examples(made(500, 6, 1, false)), Settings: map[string]string{"loss": "svr", "solver": "dual", "clocks": "10"}},
+		"whole tables":  {Data: apptest.Examples(rarely(800, 60, 1, true)), Settings: map[string]string{"loss": "svm", "solver": "dual", "clocks": "10"}},
+		"own rows":      {Data: apptest.Examples(rarely(800, 9000, 1, true)), Settings: map[string]string{"clocks": "10"}},
+		"one for all":   {Data: apptest.Examples(rarely(800, 9000, 1, true))},
+		"corners":       {Data: apptest.Examples(rarely(500, 60, 1, true)), Settings: map[string]string{"loss": "svm"}},
+		"columns":       {Data: apptest.Examples(rarely(800, 9000, 1, true)), Settings: map[string]string{"l1": "0.001"}},
+		"dense steps":   {Data: apptest.Examples(made(500, 6, 1, true)), Settings: map[string]string{"solver": "adam"}},
+		"whole steps":   {Data: apptest.Examples(rarely(800, 60, 1, true)), Settings: map[string]string{"solver": "sgd"}},
+		"steps":         {Data: apptest.Examples(rarely(800, 9000, 1, true)), Settings: map[string]string{"solver": "adagrad", "l1": "0.001"}},
 	} {
 		in.Epochs, in.Seed = 3, 5
 		_, want, epochs := trained(t, in, 1)
@@ -491,13 +427,11 @@ func TestSameBitsForAnyNumberOfSlots(t *testing.T) {
 // TestSharing counts by hand the splits that use each feature in a clock, and holds the shares of blocks against it.
 func TestSharing(t *testing.T) {
 	t.Parallel()
-	p := problemOf(t, app.Input{Data: setOf(rarely(300, 9000, 1, true)), Seed: 2, Settings: map[string]string{"loss": "svm", "splits": "7", "clocks": "3"}})
+	p := problemOf(t, app.Input{Data: apptest.Examples(rarely(300, 9000, 1, true)), Seed: 2, Settings: map[string]string{"loss": "svm", "splits": "7", "clocks": "3"}})
 	if p.whole {
 		t.Fatal("blocks work on whole tables")
 	}
-	if err := p.prepare(allOf(p)); err != nil {
-		t.Fatal(err)
-	}
+	apptest.LayOut(t, p.splits, p.prepare)
 	for at := range p.visits {
 		users := map[bellows.RowID]int{}
 		for s := range p.splits {
@@ -530,16 +464,14 @@ func TestSharing(t *testing.T) {
 func TestSplitsApartLieAlike(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]app.Input{
-		"own rows": {Data: setOf(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6", "clocks": "3"}},
-		"steps":    {Data: setOf(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6", "clocks": "3", "solver": "ftrl"}},
-		"columns":  {Data: setOf(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6", "l1": "0.01"}},
-		"all":      {Data: setOf(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6"}},
-		"newton":   {Data: setOf(made(300, 5, 1, true)), Test: setOf(made(50, 5, 2, true)), Settings: map[string]string{"splits": "6"}},
+		"own rows": {Data: apptest.Examples(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6", "clocks": "3"}},
+		"steps":    {Data: apptest.Examples(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6", "clocks": "3", "solver": "ftrl"}},
+		"columns":  {Data: apptest.Examples(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6", "l1": "0.01"}},
+		"all":      {Data: apptest.Examples(rarely(300, 9000, 1, true)), Settings: map[string]string{"splits": "6"}},
+		"newton":   {Data: apptest.Examples(made(300, 5, 1, true)), Test: apptest.Examples(made(50, 5, 2, true)), Settings: map[string]string{"splits": "6"}},
 	} {
 		want, got := problemOf(t, in), problemOf(t, in)
-		if err := want.prepare(allOf(want)); err != nil {
-			t.Fatal(err)
-		}
+		apptest.LayOut(t, want.splits, want.prepare)
 		apptest.ComeAndGo(t, got.splits, got.prepare, got.release, func(s int, here bool) {
 			for at := range got.visits {
 				w := want.blocks[s*want.visits+at]
@@ -576,7 +508,7 @@ func said(u *block) (rows []string) {
 func TestCanBeSaved(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ loss, solver string }{{"logistic", "newton"}, {"svm", "newton"}, {"logistic", "descent"}, {"logistic", "dual"}, {"logistic", "sgd"}} {
-		in := app.Input{Data: setOf(made(60, 3, 1, true)), Seed: 3, Epochs: 3, Settings: map[string]string{"splits": "3", "clocks": "2", "solver": c.solver, "loss": c.loss}}
+		in := app.Input{Data: apptest.Examples(made(60, 3, 1, true)), Seed: 3, Epochs: 3, Settings: map[string]string{"splits": "3", "clocks": "2", "solver": c.solver, "loss": c.loss}}
 		p := problemOf(t, in)
 		traintest.CanBeSaved(t, traintest.Job{
 			Job:   train.Job{Splits: p.splits, Tables: p.tables(), Items: p.items},
@@ -611,8 +543,8 @@ func TestUnitsOfFeaturesAndLabelsDoNotMatter(t *testing.T) {
 	}
 	var errors []float64
 	for _, e := range []*data.ExampleSet{set, &other} {
-		_, _, epochs := trained(t, app.Input{Data: setOf(e), Seed: 2, Settings: map[string]string{"loss": "squared"}}, 1)
-		errors = append(errors, metric(t, epochs[len(epochs)-1].Metrics, "test_rmse"))
+		_, _, epochs := trained(t, app.Input{Data: apptest.Examples(e), Seed: 2, Settings: map[string]string{"loss": "squared"}}, 1)
+		errors = append(errors, apptest.Metric(t, epochs[len(epochs)-1].Metrics, "test_rmse"))
 	}
 	if math.Abs(errors[1]/errors[0]/1024-1) > 1e-3 {
 		t.Errorf("errors %v", errors)
@@ -634,26 +566,17 @@ func TestAModelAnswersAsItWasMeasured(t *testing.T) {
 		"sparse log-odds":  {"logistic", rarely(400, 9000, 1, true), rarely(100, 9000, 2, true), "\t"},
 		"rows of no class": {"logistic", made(400, 5, 1, true), unknownLabels(made(100, 5, 2, true)), "\t0."},
 	} {
-		in := app.Input{Data: setOf(c.train), Test: setOf(c.test), Seed: 4, Settings: map[string]string{"loss": c.loss}}
+		in := app.Input{Data: apptest.Examples(c.train), Test: apptest.Examples(c.test), Seed: 4, Settings: map[string]string{"loss": c.loss}}
 		run, tables, epochs := trained(t, in, 2)
-		m, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := New().Open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		figures, err := p.Evaluate(in.Test)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := apptest.Model(t, run, tables)
+		p := apptest.Open(t, New(), m)
+		figures := apptest.Evaluate(t, p, in.Test)
 		for _, f := range figures {
 			if f.Name == "mae" || f.Name == "logloss" && name == "rows of no class" {
 				continue
 			}
 			if !slices.ContainsFunc(epochs, func(e train.Epoch) bool {
-				return math.Abs(metric(t, e.Metrics, "test_"+f.Name)-f.Value) < 1e-4*(1+math.Abs(f.Value))
+				return math.Abs(apptest.Metric(t, e.Metrics, "test_"+f.Name)-f.Value) < 1e-4*(1+math.Abs(f.Value))
 			}) {
 				t.Errorf("%s: %s is %v, and was that in no epoch", name, f.Name, f.Value)
 			}
@@ -687,12 +610,9 @@ func TestOpenRefuses(t *testing.T) {
 		{`{"loss":"logistic","index_base":2}`, "3 7", "its index_base is 2"},
 		{`{"loss":`, "3 7", "details"},
 	} {
-		in := app.Input{Data: setOf(made(60, 3, 1, true)), Epochs: 1}
+		in := app.Input{Data: apptest.Examples(made(60, 3, 1, true)), Epochs: 1}
 		run, tables, _ := trained(t, in, 1)
-		m, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := apptest.Model(t, run, tables)
 		m.Details, m.IDs = []byte(c.details), nil
 		if c.labels != "" {
 			m.IDs = append(m.IDs, model.IDs{File: examples.LabelsFile, Names: strings.Fields(c.labels)})
@@ -750,13 +670,9 @@ func TestRefuses(t *testing.T) {
 		{three, "l2=0", "set linear: l2=0: must be a number from 1e-12 to 1e+06, or 0 with l1"},
 		{nil, "", "train linear: there is no staleness but 0: that a step comes closer to the best is certain only where all splits begin a clock with the same weights; leave --staleness out, or take --set solver=adagrad, which steps by gradients"},
 	} {
-		in := app.Input{Data: setOf(c.set), Seed: 1, Settings: map[string]string{}}
+		in := app.Input{Data: apptest.Examples(c.set), Seed: 1, Settings: apptest.Settings(c.settings)}
 		if c.set == nil {
-			in.Data, in.Staleness = setOf(three), &stale
-		}
-		for s := range strings.FieldsSeq(c.settings) {
-			key, value, _ := strings.Cut(s, "=")
-			in.Settings[key] = value
+			in.Data, in.Staleness = apptest.Examples(three), &stale
 		}
 		if _, err := New().NewRun(in); err == nil || err.Error() != c.want {
 			t.Errorf("%s:\n%v, want\n%s", c.settings, err, c.want)
@@ -811,7 +727,7 @@ func TestLossOfLabels(t *testing.T) {
 		loss     string
 		warnings int
 	}{{made(100, 3, 1, true), lossLogistic, 0}, {made(100, 3, 1, false), lossSquared, 0}, {few, lossSquared, 1}} {
-		if p := problemOf(t, app.Input{Data: setOf(c.set)}); p.name != c.loss || len(p.warnings) != c.warnings {
+		if p := problemOf(t, app.Input{Data: apptest.Examples(c.set)}); p.name != c.loss || len(p.warnings) != c.warnings {
 			t.Errorf("loss %s with warnings %q, want %s with %d", p.name, p.warnings, c.loss, c.warnings)
 		}
 	}

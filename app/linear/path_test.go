@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/epochs"
 	"bellows/data"
 	"bellows/train"
@@ -49,11 +49,11 @@ func TestL2IsChosen(t *testing.T) {
 	t.Parallel()
 	wanted := map[float64]float64{}
 	for _, noise := range []float64{0.5, 20} {
-		in := app.Input{Data: setOf(words(1500, 3000, 1, noise)), Test: setOf(words(2000, 3000, 2, noise)), Seed: 1}
+		in := app.Input{Data: apptest.Examples(words(1500, 3000, 1, noise)), Test: apptest.Examples(words(2000, 3000, 2, noise)), Seed: 1}
 		last := func(settings map[string]string) float64 {
 			in.Settings = settings
 			_, _, epochs := trained(t, in, 1)
-			return metric(t, epochs[len(epochs)-1].Metrics, "test_logloss")
+			return apptest.Metric(t, epochs[len(epochs)-1].Metrics, "test_logloss")
 		}
 		least := math.Inf(1)
 		for strength := 1e-3; strength < 1e3; strength *= 2 {
@@ -74,13 +74,13 @@ func TestL2IsChosen(t *testing.T) {
 func TestWhatIsChosenIsTrained(t *testing.T) {
 	t.Parallel()
 	for _, clocks := range []string{"auto", "3"} {
-		in := app.Input{Data: setOf(words(300, 2000, 1, 1)), Test: setOf(words(50, 2000, 2, 1)), Seed: 3, Settings: map[string]string{"clocks": clocks, "gap": "0.002"}}
+		in := app.Input{Data: apptest.Examples(words(300, 2000, 1, 1)), Test: apptest.Examples(words(50, 2000, 2, 1)), Seed: 3, Settings: map[string]string{"clocks": clocks, "gap": "0.002"}}
 		run, tables, epochs := trained(t, in, 2)
-		l2 := metric(t, epochs[len(epochs)-1].Metrics, "l2")
-		if first := metric(t, epochs[0].Metrics, "l2"); math.Abs(first*2400-1) > 1e-9 || l2 == first || !slices.Contains(run.Metrics, "held_logloss") {
+		l2 := apptest.Metric(t, epochs[len(epochs)-1].Metrics, "l2")
+		if first := apptest.Metric(t, epochs[0].Metrics, "l2"); math.Abs(first*2400-1) > 1e-9 || l2 == first || !slices.Contains(run.Metrics, "held_logloss") {
 			t.Errorf("l2 is %v at first, %v in the end", first, l2)
 		}
-		metric(t, epochs[0].Metrics, "held_logloss")
+		apptest.Metric(t, epochs[0].Metrics, "held_logloss")
 		p := problemOf(t, in)
 		if !p.seeks() || p.lone != (clocks == "auto") {
 			t.Fatal("nothing is sought")
@@ -98,10 +98,8 @@ func TestWhatIsChosenIsTrained(t *testing.T) {
 func TestRowsAsideAreNotTrained(t *testing.T) {
 	t.Parallel()
 	for rows, each := range map[int]int{300: 5, 6000: 10} {
-		p := problemOf(t, app.Input{Data: setOf(words(rows, 2000, 1, 1)), Test: setOf(words(50, 2000, 2, 1)), Seed: 3})
-		if err := p.prepare(allOf(p)); err != nil {
-			t.Fatal(err)
-		}
+		p := problemOf(t, app.Input{Data: apptest.Examples(words(rows, 2000, 1, 1)), Test: apptest.Examples(words(50, 2000, 2, 1)), Seed: 3})
+		apptest.LayOut(t, p.splits, p.prepare)
 		duals, sums := make([]float32, rows), make([]float32, p.features+1)
 		(&ascent{p: p}).visit(&p.all, sums, duals, p.penalty([]float64{argL2: 0.01, argHold: 1}), 12345, true)
 		for place, d := range duals {
@@ -139,7 +137,7 @@ func noisy(rows int, seed uint64, classes bool) *data.ExampleSet {
 // TestL1IsChosen: the error of test rows is about that of the best l1 of a grid, and the model is the best of all rows with the l1 that was chosen. Few rows take a hundredth of the strongest.
 func TestL1IsChosen(t *testing.T) {
 	t.Parallel()
-	in := app.Input{Data: setOf(noisy(400, 1, false)), Test: setOf(noisy(2000, 2, false)), Seed: 1}
+	in := app.Input{Data: apptest.Examples(noisy(400, 1, false)), Test: apptest.Examples(noisy(2000, 2, false)), Seed: 1}
 	last := func(settings map[string]string) (*app.Run, [][]float32, []train.Metric) {
 		in.Settings = settings
 		run, tables, epochs := trained(t, in, 2)
@@ -148,30 +146,27 @@ func TestL1IsChosen(t *testing.T) {
 	least := math.Inf(1)
 	for l1 := 1e-4; l1 < 1; l1 *= 1.5 {
 		_, _, metrics := last(map[string]string{"loss": "lasso", "l1": fmt.Sprint(l1)})
-		least = min(least, metric(t, metrics, "test_rmse"))
+		least = min(least, apptest.Metric(t, metrics, "test_rmse"))
 	}
 	for _, solver := range []string{"newton", "descent"} {
 		run, tables, metrics := last(map[string]string{"loss": "lasso", "solver": solver, "gap": "0.001"})
-		if got := metric(t, metrics, "test_rmse"); got > 1.01*least {
+		if got := apptest.Metric(t, metrics, "test_rmse"); got > 1.01*least {
 			t.Errorf("%s: test RMSE is %v, and %v by the best l1", solver, got, least)
 		}
-		p, l1 := problemOf(t, in), metric(t, metrics, "l1")
+		p, l1 := problemOf(t, in), apptest.Metric(t, metrics, "l1")
 		if got, want := objective(p, weightsOf(t, p, run, tables), 0, l1), sparsest(t, p, 2, l1); got < want*(1-1e-5) || got > 1.001*want {
 			t.Errorf("%s: the objective is %v, and the least %v", solver, got, want)
 		}
-		m, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := apptest.Model(t, run, tables)
 		count := 0.0
 		for _, w := range m.Tensor("weights").Floats {
 			count += ones(w != 0)
 		}
-		if count != metric(t, metrics, "nonzero") || count < 4 || count > 30 {
-			t.Errorf("%s: %v weights are not 0, and %v were told", solver, count, metric(t, metrics, "nonzero"))
+		if count != apptest.Metric(t, metrics, "nonzero") || count < 4 || count > 30 {
+			t.Errorf("%s: %v weights are not 0, and %v were told", solver, count, apptest.Metric(t, metrics, "nonzero"))
 		}
 	}
-	in.Data = setOf(noisy(90, 1, false))
+	in.Data = apptest.Examples(noisy(90, 1, false))
 	_, _, epochs := trained(t, in, 1)
 	if p := problemOf(t, in); p.seeks() || p.l1 != fewL1*p.steepest || len(epochs) == 0 {
 		t.Errorf("of 90 rows l1 is %v of %v", p.l1, p.steepest)
@@ -194,16 +189,9 @@ func TestThePathIsInTheModel(t *testing.T) {
 	} {
 		t.Run(settings, func(t *testing.T) {
 			t.Parallel()
-			in := app.Input{Data: setOf(set), Seed: 3, Settings: map[string]string{"path": "6"}}
-			for s := range strings.FieldsSeq(settings) {
-				key, value, _ := strings.Cut(s, "=")
-				in.Settings[key] = value
-			}
+			in := app.Input{Data: apptest.Examples(set), Seed: 3, Settings: apptest.Settings("path=6 " + settings)}
 			run, tables, epochs := trained(t, in, 2)
-			m, err := run.Model(tables)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := apptest.Model(t, run, tables)
 			var d details
 			if err := json.Unmarshal(m.Details, &d); err != nil || len(d.Path) != 6 {
 				t.Fatalf("%s: %v", m.Details, err)
@@ -223,7 +211,7 @@ func TestThePathIsInTheModel(t *testing.T) {
 			if want := best.Strength / float64(len(p.rows)); !p.seekL1 && math.Abs(d.L2/want-1) > 1e-9 {
 				t.Errorf("l2 is %v, want %v", d.L2, want)
 			}
-			if !slices.Contains(run.Metrics, "nonzero") || metric(t, epochs[len(epochs)-1].Metrics, "nonzero") < 3 {
+			if !slices.Contains(run.Metrics, "nonzero") || apptest.Metric(t, epochs[len(epochs)-1].Metrics, "nonzero") < 3 {
 				t.Errorf("columns %v", run.Metrics)
 			}
 			w := weightsOf(t, p, run, tables)
@@ -277,7 +265,7 @@ func TestPath(t *testing.T) {
 func TestFewEpochsSeekLess(t *testing.T) {
 	t.Parallel()
 	for count, want := range map[int]int{1: 0, 2: 1, 3: 1, 4: 2, 5: 2} {
-		in := app.Input{Data: setOf(words(300, 2000, 1, 1)), Test: setOf(words(50, 2000, 2, 1)), Seed: 3, Epochs: count}
+		in := app.Input{Data: apptest.Examples(words(300, 2000, 1, 1)), Test: apptest.Examples(words(50, 2000, 2, 1)), Seed: 3, Epochs: count}
 		_, _, epochs := trained(t, in, 1)
 		sought := 0
 		for _, e := range epochs {
@@ -289,7 +277,7 @@ func TestFewEpochsSeekLess(t *testing.T) {
 			t.Errorf("%d of %d epochs seek, want %d of %d", sought, len(epochs), want, count)
 		}
 	}
-	if p := problemOf(t, app.Input{Data: setOf(words(80, 2000, 1, 1)), Test: setOf(words(50, 2000, 2, 1))}); p.seeks() {
+	if p := problemOf(t, app.Input{Data: apptest.Examples(words(80, 2000, 1, 1)), Test: apptest.Examples(words(50, 2000, 2, 1))}); p.seeks() {
 		t.Error("80 rows seek")
 	}
 }
@@ -297,7 +285,7 @@ func TestFewEpochsSeekLess(t *testing.T) {
 // TestASearchIsSaved: what a policy knows of its search goes through Save and Restore.
 func TestASearchIsSaved(t *testing.T) {
 	t.Parallel()
-	p := problemOf(t, app.Input{Data: setOf(words(300, 2000, 1, 1)), Seed: 3})
+	p := problemOf(t, app.Input{Data: apptest.Examples(words(300, 2000, 1, 1)), Seed: 3})
 	k, progress := newPolicy(p), epochs.Progress{Best: math.Inf(1), Marked: math.Inf(1)}
 	for epoch := range 9 {
 		got := make([]float64, gotAll)

@@ -55,22 +55,10 @@ func TestWeightsAreRepeatedRows(t *testing.T) {
 					if got < want*(1-1e-5) || got > want*(1+near)+1e-5 {
 						t.Errorf("objective %.6f of the repeated rows after %d epochs; the least is %.6f", got, len(epochs), want)
 					}
-					m, err := run.Model(tables)
-					if err != nil {
-						t.Fatal(err)
-					}
-					opened, err := New().Open(m)
-					if err != nil {
-						t.Fatal(err)
-					}
-					byWeight, err := opened.Evaluate(weightedTest)
-					if err != nil {
-						t.Fatal(err)
-					}
-					byRows, err := opened.Evaluate(repeatedTest)
-					if err != nil {
-						t.Fatal(err)
-					}
+					m := apptest.Model(t, run, tables)
+					opened := apptest.Open(t, New(), m)
+					byWeight := apptest.Evaluate(t, opened, weightedTest)
+					byRows := apptest.Evaluate(t, opened, repeatedTest)
 					for i, figure := range byWeight {
 						if math.Abs(figure.Value-byRows[i].Value) > 1e-9*(1+math.Abs(figure.Value)) {
 							t.Errorf("%s is %v by weights and %v by rows", figure.Name, figure.Value, byRows[i].Value)
@@ -110,7 +98,7 @@ func TestEqualWeightsAreNone(t *testing.T) {
 					if solver == "softmax" {
 						settings = map[string]string{"loss": lossSoftmax}
 					}
-					_, tables, _ := trained(t, app.Input{Data: setOf(&e), Seed: 2, Epochs: 3, Settings: settings}, 2)
+					_, tables, _ := trained(t, app.Input{Data: apptest.Examples(&e), Seed: 2, Epochs: 3, Settings: settings}, 2)
 					return tables
 				}
 				same := func(a, b [][]float32) bool { return slices.EqualFunc(a, b, slices.Equal[[]float32]) }
@@ -162,11 +150,8 @@ func TestClassWeightsAreSampleWeights(t *testing.T) {
 							}
 						}
 					}
-					run, tables, _ := trained(t, app.Input{Data: setOf(&e), Seed: 2, Epochs: 6, Settings: settings}, 2)
-					m, err := run.Model(tables)
-					if err != nil {
-						t.Fatal(err)
-					}
+					run, tables, _ := trained(t, app.Input{Data: apptest.Examples(&e), Seed: 2, Epochs: 6, Settings: settings}, 2)
+					m := apptest.Model(t, run, tables)
 					models[i] = slices.Concat(m.Tensor("weights").Floats, m.Tensor("bias").Floats)
 				}
 				for j, w := range models[0] {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/examples"
 	"bellows/data"
 )
@@ -28,7 +29,7 @@ func TestSchemesAreRowsThatCameScaled(t *testing.T) {
 						settings["loss"], settings["solver"] = "softmax", "auto"
 					}
 					weights, bias := scaledModel(t, set, settings)
-					p := problemOf(t, app.Input{Data: setOf(set), Seed: 1, Settings: map[string]string{"loss": "logistic", "scale": scheme}})
+					p := problemOf(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: map[string]string{"loss": "logistic", "scale": scheme}})
 					settings["scale"] = examples.ScaleNone
 					plain, plainBias := scaledModel(t, before(set, p.scale), settings)
 					classes := len(bias)
@@ -73,11 +74,8 @@ func before(set *data.ExampleSet, scale examples.Scaling) *data.ExampleSet {
 // scaledModel is the weights and the biases of the model of a run.
 func scaledModel(t *testing.T, set *data.ExampleSet, settings map[string]string) (weights, bias []float32) {
 	t.Helper()
-	run, tables, _ := trained(t, app.Input{Data: setOf(set), Seed: 1, Settings: settings, Epochs: 5}, 2)
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run, tables, _ := trained(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: settings, Epochs: 5}, 2)
+	m := apptest.Model(t, run, tables)
 	for _, tensor := range m.Tensors {
 		switch tensor.Name {
 		case "weights":
@@ -99,8 +97,8 @@ func TestRawFeaturesAreMeasured(t *testing.T) {
 	worst := 0.0
 	for _, settings := range []map[string]string{{"solver": "newton"}, {"solver": "sgd", "l2": "0.01"}, {"solver": "adagrad", "l2": "0.01"}, {"solver": "adam", "l2": "0.01"}} {
 		settings["loss"], settings["scale"] = "logistic", examples.ScaleNone
-		_, _, epochs := trained(t, app.Input{Data: setOf(set), Seed: 1, Settings: settings}, 2)
-		got := metric(t, epochs[len(epochs)-1].Metrics, "test_logloss")
+		_, _, epochs := trained(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: settings}, 2)
+		got := apptest.Metric(t, epochs[len(epochs)-1].Metrics, "test_logloss")
 		worst = max(worst, got)
 		if math.IsNaN(got) || got > 0.6 {
 			t.Errorf("%v: log-loss %g", settings, got)
@@ -116,14 +114,11 @@ func TestRidgeIsThatOfAPipeline(t *testing.T) {
 	const features, alpha = 5, 30.0
 	set := made(500, features, 3, false)
 	for _, scheme := range []string{examples.ScaleStandard, examples.ScaleMaxAbs, examples.ScaleMinMax} {
-		in := app.Input{Data: setOf(set), Test: setOf(made(50, features, 4, false)), Seed: 1}
+		in := app.Input{Data: apptest.Examples(set), Test: apptest.Examples(made(50, features, 4, false)), Seed: 1}
 		n := float64(set.Rows())
 		in.Settings = map[string]string{"loss": "ridge", "scale": scheme, "l2": fmt.Sprint(alpha / n), "gap": "0.000001"}
 		run, tables, _ := trained(t, in, 2)
-		m, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := apptest.Model(t, run, tables)
 		// (Z'Z + alpha) v = Z'y of columns about their means, scaled by hand.
 		by, mean := make([]float64, features), make([]float64, features)
 		for j := range by {
@@ -178,8 +173,8 @@ func TestRawLabelsAreMeasured(t *testing.T) {
 	for _, solver := range []string{"adagrad", "adam", "ftrl"} {
 		errs := map[string]float64{}
 		for _, scheme := range []string{examples.ScaleAuto, examples.ScaleNone} {
-			_, _, epochs := trained(t, app.Input{Data: setOf(set), Seed: 1, Settings: map[string]string{"loss": "squared", "solver": solver, "scale": scheme, "l2": "0.0001"}}, 2)
-			errs[scheme] = metric(t, epochs[len(epochs)-1].Metrics, "test_rmse")
+			_, _, epochs := trained(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: map[string]string{"loss": "squared", "solver": solver, "scale": scheme, "l2": "0.0001"}}, 2)
+			errs[scheme] = apptest.Metric(t, epochs[len(epochs)-1].Metrics, "test_rmse")
 		}
 		if errs[examples.ScaleNone] > 1.1*errs[examples.ScaleAuto] {
 			t.Errorf("%s: errors %v", solver, errs)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/mlr"
 	"bellows/data"
 )
@@ -23,8 +24,8 @@ func three(seed uint64) *data.ExampleSet {
 // TestSoftmaxIsMlr: the loss softmax, chosen by itself for three classes, is mlr: the same tables by the same settings, and a model of linear that answers as that of mlr does.
 func TestSoftmaxIsMlr(t *testing.T) {
 	t.Parallel()
-	test := setOf(three(2))
-	own := app.Input{Data: setOf(three(1)), Test: test, Seed: 3, Epochs: 4, Settings: map[string]string{"solver": "adagrad", "lr": "2", "class_weights": "balanced", "splits": "3"}}
+	test := apptest.Examples(three(2))
+	own := app.Input{Data: apptest.Examples(three(1)), Test: test, Seed: 3, Epochs: 4, Settings: map[string]string{"solver": "adagrad", "lr": "2", "class_weights": "balanced", "splits": "3"}}
 	theirs := own
 	theirs.Settings = map[string]string{"rule": "adagrad", "lr": "2", "class_weights": "balanced", "splits": "3"}
 	run, tables, epochs := trained(t, own, 2)
@@ -34,10 +35,7 @@ func TestSoftmaxIsMlr(t *testing.T) {
 	if !reflect.DeepEqual(run.Metrics, mlr.New().Describe().Metrics) || len(epochs) != 4 {
 		t.Errorf("%d epochs with metrics %v", len(epochs), run.Metrics)
 	}
-	other, err := mlr.New().NewRun(theirs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := apptest.NewRun(t, mlr.New(), theirs)
 	if !reflect.DeepEqual(run.Job.Tables, other.Job.Tables) {
 		t.Errorf("tables %v, and mlr's %v", run.Job.Tables, other.Job.Tables)
 	}
@@ -77,17 +75,14 @@ func TestSoftmaxIsMlr(t *testing.T) {
 func TestSoftmaxTakesL1(t *testing.T) {
 	t.Parallel()
 	for solver, rule := range map[string]string{"auto": "adam", "ftrl": "ftrl", "sgd": "sgd"} {
-		in := app.Input{Data: setOf(three(1)), Seed: 3, Epochs: 2, Settings: map[string]string{"l1": "0.01", "solver": solver}}
+		in := app.Input{Data: apptest.Examples(three(1)), Seed: 3, Epochs: 2, Settings: map[string]string{"l1": "0.01", "solver": solver}}
 		run, tables, _ := trained(t, in, 2)
 		if run.Settings["solver"] != rule || run.Settings["l1"] != "0.01" || run.Job.Tables[0].Rule.Name != rule || run.Job.Tables[0].Rule.L1 != 0.01 {
 			t.Errorf("solver=%s: settings %v, rule %+v", solver, run.Settings, run.Job.Tables[0].Rule)
 		}
 		in.Settings = map[string]string{"l1": "0.01", "rule": rule}
-		other, err := mlr.New().NewRun(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, theirs, _ := trainedBy(t, other, 1); !reflect.DeepEqual(tables, theirs) {
+		other := apptest.NewRun(t, mlr.New(), in)
+		if theirs, _ := apptest.Play(t, other, 1); !reflect.DeepEqual(tables, theirs) {
 			t.Errorf("solver=%s: the tables are not mlr's", solver)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/data"
 )
 
@@ -23,7 +24,7 @@ func TestStepsComeClose(t *testing.T) {
 				t.Run(strings.Join([]string{name, form, l1}, " "), func(t *testing.T) {
 					t.Parallel()
 					const l2 = 0.02
-					in := app.Input{Data: setOf(set), Seed: 3, Settings: map[string]string{"loss": name, "l1": l1, "l2": fmt.Sprint(l2), "gap": "1e-3", "solver": "sgd", "clocks": "20"}}
+					in := app.Input{Data: apptest.Examples(set), Seed: 3, Settings: map[string]string{"loss": name, "l1": l1, "l2": fmt.Sprint(l2), "gap": "1e-3", "solver": "sgd", "clocks": "20"}}
 					p := problemOf(t, in)
 					if p.dense != (form == "dense") || !p.dense && p.whole != (form == "whole") {
 						t.Fatalf("dense %v, whole %v", p.dense, p.whole)
@@ -49,7 +50,7 @@ func TestStaleStepsComeClose(t *testing.T) {
 	for _, staleness := range []int{2, -1} {
 		for form, set := range map[string]*data.ExampleSet{"dense": made(400, 5, 1, true), "own": rarely(400, 1500, 1, true)} {
 			for _, solver := range []string{"sgd", "adagrad", "adam", "ftrl"} {
-				in := app.Input{Data: setOf(set), Seed: 3, Staleness: &staleness, Settings: map[string]string{"l2": "0.02", "l1": "0.001", "solver": solver}}
+				in := app.Input{Data: apptest.Examples(set), Seed: 3, Staleness: &staleness, Settings: map[string]string{"l2": "0.02", "l1": "0.001", "solver": solver}}
 				p := problemOf(t, in)
 				run, tables, epochs := trained(t, in, 2)
 				got, want := objective(p, weightsOf(t, p, run, tables), 0.02, 0.001), optimum(t, p, 0.02, 0.001)
@@ -67,12 +68,9 @@ func TestStepsMakeZeros(t *testing.T) {
 	t.Parallel()
 	zeros := map[string][]bool{}
 	for _, solver := range []string{"dual", "sgd", "adagrad", "adam", "ftrl"} {
-		in := app.Input{Data: setOf(rarely(500, 60, 1, true)), Seed: 3, Settings: map[string]string{"l2": "0.02", "l1": "0.004", "gap": "1e-4", "clocks": "20", "solver": solver}}
+		in := app.Input{Data: apptest.Examples(rarely(500, 60, 1, true)), Seed: 3, Settings: map[string]string{"l2": "0.02", "l1": "0.004", "gap": "1e-4", "clocks": "20", "solver": solver}}
 		run, tables, _ := trained(t, in, 2)
-		m, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := apptest.Model(t, run, tables)
 		for _, w := range m.Tensor("weights").Floats {
 			zeros[solver] = append(zeros[solver], w == 0)
 		}
@@ -94,10 +92,8 @@ func TestStepsMakeZeros(t *testing.T) {
 // TestChargesOfAnEpoch: each weight that an epoch uses is charged for all its clocks, by the splits that use it together.
 func TestChargesOfAnEpoch(t *testing.T) {
 	t.Parallel()
-	p := problemOf(t, app.Input{Data: setOf(rarely(300, 9000, 1, true)), Seed: 2, Settings: map[string]string{"solver": "sgd", "splits": "7", "clocks": "3"}})
-	if err := p.prepare(allOf(p)); err != nil {
-		t.Fatal(err)
-	}
+	p := problemOf(t, app.Input{Data: apptest.Examples(rarely(300, 9000, 1, true)), Seed: 2, Settings: map[string]string{"solver": "sgd", "splits": "7", "clocks": "3"}})
+	apptest.LayOut(t, p.splits, p.prepare)
 	charged := map[bellows.RowID]float64{}
 	for _, u := range p.blocks {
 		for k, j := range u.rows {

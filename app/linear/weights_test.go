@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/data"
 )
 
@@ -24,26 +25,17 @@ func TestBalancedFindsARareClass(t *testing.T) {
 		}
 		return out
 	}
-	test := setOf(lopsided(2, 40))
+	test := apptest.Examples(lopsided(2, 40))
 	recall := map[string]float64{}
 	for weights, said := range map[string]string{"none": "", "balanced": "class weights 3 0.", "7:40": "class weights 3 1, 7 40"} {
-		in := app.Input{Data: setOf(lopsided(1, 40)), Test: test, Seed: 1, Settings: map[string]string{"class_weights": weights}}
+		in := app.Input{Data: apptest.Examples(lopsided(1, 40)), Test: test, Seed: 1, Settings: map[string]string{"class_weights": weights}}
 		run, tables, _ := trained(t, in, 2)
 		if !strings.Contains(run.Headline, said) || said != "" && (run.Settings["solver"] != "newton" || run.Baseline != nil) {
 			t.Errorf("%s: %q with %v", weights, run.Headline, run.Settings)
 		}
-		m, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := New().Open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := p.(app.Examiner).Examine(test, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := apptest.Model(t, run, tables)
+		p := apptest.Open(t, New(), m)
+		x := apptest.Examine(t, p, test)
 		recall[weights] = x.Classes[1].Recall
 	}
 	if recall["balanced"] < 0.85 || recall["7:40"] < 0.85 || recall["none"] > recall["balanced"]-0.2 {
@@ -53,11 +45,7 @@ func TestBalancedFindsARareClass(t *testing.T) {
 		"class_weights=5:2":                 "class_weights=5:2: DATA has no label 5; it has 3, 7",
 		"class_weights=balanced loss=ridge": "class_weights=balanced: loss=squared predicts numbers",
 	} {
-		in := app.Input{Data: test, Settings: map[string]string{}}
-		for s := range strings.FieldsSeq(settings) {
-			key, value, _ := strings.Cut(s, "=")
-			in.Settings[key] = value
-		}
+		in := app.Input{Data: test, Settings: apptest.Settings(settings)}
 		if _, err := New().NewRun(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", settings, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/mf"
 	"bellows/data"
 )
@@ -38,10 +39,7 @@ func TestOffsetsOfRatingsDoNotMatter(t *testing.T) {
 				measured = m.Value
 			}
 		}
-		p, err := mf.New().Open(o.model)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := apptest.Open(t, mf.New(), o.model)
 		var out bytes.Buffer
 		if err := p.Predict(set, &out); err != nil {
 			t.Fatal(err)

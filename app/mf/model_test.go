@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/app/apptest"
 	"bellows/data"
 	"bellows/model"
 	"bellows/random"
@@ -48,10 +49,7 @@ func TestPredictFromWhatIsKnown(t *testing.T) {
 	if got, want := out.String(), "3.75\n2\n4\n3.25\n3\n"; got != want {
 		t.Errorf("predictions %q, want %q", got, want)
 	}
-	metrics, err := p.Evaluate(pairs())
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := apptest.Evaluate(t, p, pairs())
 	want := math.Sqrt((0.75*0.75 + 1 + 1 + 0.25*0.25) / 5)
 	if len(metrics) != 1 || metrics[0].Name != "rmse" || math.Abs(metrics[0].Value-want) > 1e-6 {
 		t.Errorf("metrics %v, want rmse %v", metrics, want)

@@ -7,6 +7,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/data"
 )
 
@@ -63,10 +64,7 @@ func TestNothingLeftToTrainOn(t *testing.T) {
 func TestResolvedSettingsGiveTheSameRun(t *testing.T) {
 	set, _ := small.Sets()
 	for _, schedule := range []string{strata, ssp} {
-		first, err := application{}.NewRun(app.Input{Data: set, Settings: map[string]string{"schedule": schedule}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := apptest.NewRun(t, application{}, app.Input{Data: set, Settings: map[string]string{"schedule": schedule}})
 		for name, value := range first.Settings {
 			if value == app.Auto && name != "l2" {
 				t.Errorf("%s: %s was not settled", schedule, name)
@@ -87,10 +85,7 @@ func TestEveryTableIsValid(t *testing.T) {
 	for _, settings := range []map[string]string{
 		nil, {"schedule": "ssp"}, {"biases": "off", "rank": "16"}, {"splits": "1"}, {"splits": "60"}, {"splits": "2", "clocks": "40"},
 	} {
-		run, err := application{}.NewRun(app.Input{Data: set, Settings: settings})
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := apptest.NewRun(t, application{}, app.Input{Data: set, Settings: settings})
 		for _, s := range run.Job.Tables {
 			if err := s.Validate(); err != nil {
 				t.Errorf("%v: %v", settings, err)
@@ -116,10 +111,7 @@ func TestSplitsAreWhatWasAsked(t *testing.T) {
 		{"7", "2", "7", "2"},
 		{"1", "500", "1", "500"},
 	} {
-		run, err := application{}.NewRun(app.Input{Data: set, Settings: map[string]string{"splits": tt.splits, "clocks": tt.clocks}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := apptest.NewRun(t, application{}, app.Input{Data: set, Settings: map[string]string{"splits": tt.splits, "clocks": tt.clocks}})
 		if s, c := run.Settings["splits"], run.Settings["clocks"]; s != tt.wantSplits || c != tt.wantClocks {
 			t.Errorf("splits=%s clocks=%s give splits=%s clocks=%s; want %s and %s", tt.splits, tt.clocks, s, c, tt.wantSplits, tt.wantClocks)
 		}

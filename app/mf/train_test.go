@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/mf"
 	"bellows/data"
 	"bellows/model"
@@ -26,10 +27,7 @@ type outcome struct {
 // fit trains in this process on some compute slots.
 func fit(t *testing.T, in app.Input, slots int) outcome {
 	t.Helper()
-	run, err := mf.New().NewRun(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := apptest.NewRun(t, mf.New(), in)
 	var o outcome
 	res, err := node.Train(context.Background(), run.Job, node.Options{Slots: slots,
 		OnEpoch: func(e train.Epoch, _ node.Spent) { o.epochs = append(o.epochs, e) }})
@@ -46,14 +44,8 @@ func fit(t *testing.T, in app.Input, slots int) outcome {
 // rmse is the model's error on a set.
 func (o outcome) rmse(t *testing.T, set *data.Set) float64 {
 	t.Helper()
-	p, err := mf.New().Open(o.model)
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics, err := p.Evaluate(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := apptest.Open(t, mf.New(), o.model)
+	metrics := apptest.Evaluate(t, p, set)
 	return metrics[0].Value
 }
 

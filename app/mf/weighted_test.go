@@ -106,10 +106,7 @@ func TestEveryPairIsInBothSides(t *testing.T) {
 // weightedTables trains and returns the tables.
 func weightedTables(t *testing.T, set *data.Set, slots int, settings map[string]string) (*app.Run, [][]float32, []train.Epoch) {
 	t.Helper()
-	run, err := New().NewRun(app.Input{Data: set, Seed: 3, Slots: slots, Epochs: 6, Settings: settings})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := apptest.NewRun(t, New(), app.Input{Data: set, Seed: 3, Slots: slots, Epochs: 6, Settings: settings})
 	var list []train.Epoch
 	res, err := node.Train(context.Background(), run.Job, node.Options{Slots: slots, OnEpoch: func(e train.Epoch, _ node.Spent) { list = append(list, e) }})
 	if err != nil {
@@ -210,10 +207,7 @@ func TestClubsAreFound(t *testing.T) {
 	if last := list[len(list)-1].Metrics; last[1].Name != "test_ndcg_at_10" || last[1].Value < 0.25 {
 		t.Error(last)
 	}
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := apptest.Model(t, run, tables)
 	d, err := open(m)
 	if err != nil {
 		t.Fatal(err)

@@ -4,37 +4,24 @@ import (
 	"reflect"
 	"testing"
 
-	"bellows"
 	"bellows/app"
 	"bellows/app/apptest"
 )
-
-// laidOut lays out all splits of a problem.
-func laidOut(t *testing.T, p *problem) {
-	t.Helper()
-	all := make([]bellows.SplitID, p.splits)
-	for s := range all {
-		all[s] = bellows.SplitID(s)
-	}
-	if err := p.prepare(all); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // TestSplitsApartLieAlike lays splits out one by one and some at a time, lets them go, and lays them out again: each lies as where all are laid out together, the
 // rows that it leads included, and of one that is not here nothing lies there.
 func TestSplitsApartLieAlike(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]app.Input{
-		"rows of their own": {Data: setOf(rarely(400, 3000, 3, 1)), Test: setOf(rarely(50, 3000, 3, 2)), Settings: map[string]string{"clocks": "6"}},
-		"charged":           {Data: setOf(rarely(400, 3000, 3, 1)), Settings: map[string]string{"clocks": "6", "l1": "0.01"}},
-		"one clock":         {Data: setOf(rarely(400, 3000, 3, 1)), Settings: map[string]string{"clocks": "1", "splits": "60"}},
-		"whole tables":      {Data: setOf(rarely(2000, 300, 3, 1)), Settings: map[string]string{"splits": "6"}},
-		"dense":             {Data: setOf(made(400, 5, 3, 1, 0, 1)), Settings: map[string]string{"splits": "6"}},
+		"rows of their own": {Data: apptest.Examples(rarely(400, 3000, 3, 1)), Test: apptest.Examples(rarely(50, 3000, 3, 2)), Settings: map[string]string{"clocks": "6"}},
+		"charged":           {Data: apptest.Examples(rarely(400, 3000, 3, 1)), Settings: map[string]string{"clocks": "6", "l1": "0.01"}},
+		"one clock":         {Data: apptest.Examples(rarely(400, 3000, 3, 1)), Settings: map[string]string{"clocks": "1", "splits": "60"}},
+		"whole tables":      {Data: apptest.Examples(rarely(2000, 300, 3, 1)), Settings: map[string]string{"splits": "6"}},
+		"dense":             {Data: apptest.Examples(made(400, 5, 3, 1, 0, 1)), Settings: map[string]string{"splits": "6"}},
 	} {
 		in.Seed = 4
 		want, got := problemOf(t, in), problemOf(t, in)
-		laidOut(t, want)
+		apptest.LayOut(t, want.splits, want.prepare)
 		if want.full != (name == "whole tables" || name == "dense") || want.dense != (name == "dense") {
 			t.Fatalf("%s: full %v, dense %v", name, want.full, want.dense)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/data"
 	"bellows/train"
 	"bellows/train/traintest"
@@ -148,7 +149,7 @@ func TestChargedStepsComeClose(t *testing.T) {
 		for _, pull := range [][2]string{{l1, "0"}, {l1, "0.01"}, {"0", "0.01"}} {
 			t.Run(strings.Join([]string{form, pull[0], pull[1]}, " "), func(t *testing.T) {
 				t.Parallel()
-				in := app.Input{Data: setOf(set), Seed: 3, Settings: map[string]string{"l1": pull[0], "l2": pull[1], "rule": "ftrl"}}
+				in := app.Input{Data: apptest.Examples(set), Seed: 3, Settings: map[string]string{"l1": pull[0], "l2": pull[1], "rule": "ftrl"}}
 				p := problemOf(t, in)
 				if p.dense != (form == "dense") || !p.dense && p.full != (form == "whole") {
 					t.Fatalf("dense %v, whole tables %v", p.dense, p.full)
@@ -194,7 +195,7 @@ func TestStaleChargedStepsComeClose(t *testing.T) {
 	for _, staleness := range []int{2, -1} {
 		for form, set := range forms(1) {
 			for _, rule := range chargedRules {
-				in := app.Input{Data: setOf(set), Seed: 3, Staleness: &staleness, Settings: map[string]string{"l1": "0.0005", "l2": "0.02", "rule": rule}}
+				in := app.Input{Data: apptest.Examples(set), Seed: 3, Staleness: &staleness, Settings: map[string]string{"l1": "0.0005", "l2": "0.02", "rule": rule}}
 				p := problemOf(t, in)
 				least, _ := cheapest(t, p)
 				_, tables, epochs := trained(t, in, 2)
@@ -211,7 +212,7 @@ func TestChargedBits(t *testing.T) {
 	t.Parallel()
 	for form, set := range forms(1) {
 		for _, rule := range chargedRules {
-			in := app.Input{Data: setOf(set), Epochs: 3, Seed: 5, Settings: map[string]string{"l1": "0.001", "rule": rule, "class_weights": "balanced"}}
+			in := app.Input{Data: apptest.Examples(set), Epochs: 3, Seed: 5, Settings: map[string]string{"l1": "0.001", "rule": rule, "class_weights": "balanced"}}
 			_, want, epochs := trained(t, in, 1)
 			_, got, again := trained(t, in, 3)
 			if !slices.Equal(got[0], want[0]) {
@@ -230,7 +231,7 @@ func TestChargedBits(t *testing.T) {
 func TestDueOfEachRow(t *testing.T) {
 	t.Parallel()
 	for form, set := range forms(1) {
-		in := app.Input{Data: setOf(set), Epochs: 1, Seed: 5, Settings: map[string]string{"l1": "0.001", "clocks": "5"}}
+		in := app.Input{Data: apptest.Examples(set), Epochs: 1, Seed: 5, Settings: map[string]string{"l1": "0.001", "clocks": "5"}}
 		p := problemOf(t, in)
 		used := make([]bool, p.features)
 		for _, r := range p.rows {
@@ -260,7 +261,7 @@ func TestDueOfEachRow(t *testing.T) {
 // TestChargedPolicy: the pace is cut when an epoch gains next to nothing, the best epoch is kept, patience ends the run, and all of it can be saved.
 func TestChargedPolicy(t *testing.T) {
 	t.Parallel()
-	in := app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"l1": "0.5", "l2": "0.25", "patience": "2", "splits": "3", "clocks": "4"}}
+	in := app.Input{Data: apptest.Examples(made(300, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"l1": "0.5", "l2": "0.25", "patience": "2", "splits": "3", "clocks": "4"}}
 	p := problemOf(t, in)
 	k := newChargedPolicy(p)
 	d := p.driver(k)
@@ -278,7 +279,7 @@ func TestChargedPolicy(t *testing.T) {
 		scores := make([]float64, gotScore+heldBlocks+gotCharged)
 		copy(scores[gotScore+heldBlocks:], []float64{s.loss * n, n / 2, s.squares, s.sizes})
 		v := k.End(&d.Progress, nil, scores)
-		if v.Keep != s.keep || v.Stop != s.stop || k.pace != s.pace || metric(t, v.Metrics, "train_logloss") != s.loss || metric(t, v.Metrics, "train_accuracy") != 0.5 {
+		if v.Keep != s.keep || v.Stop != s.stop || k.pace != s.pace || apptest.Metric(t, v.Metrics, "train_logloss") != s.loss || apptest.Metric(t, v.Metrics, "train_accuracy") != 0.5 {
 			t.Errorf("epoch %d: %+v, pace %v; want %+v", i+1, v, k.pace, s)
 		}
 	}
@@ -303,25 +304,16 @@ func TestChargedPolicy(t *testing.T) {
 func TestChargedModel(t *testing.T) {
 	t.Parallel()
 	for form, set := range forms(1) {
-		test := setOf(forms(2)[form])
-		run, tables, epochs := trained(t, app.Input{Data: setOf(set), Test: test, Seed: 3, Epochs: 6, Settings: map[string]string{"l1": "0.001", "l2": "0.01"}}, 2)
-		m, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		test := apptest.Examples(forms(2)[form])
+		run, tables, epochs := trained(t, app.Input{Data: apptest.Examples(set), Test: test, Seed: 3, Epochs: 6, Settings: map[string]string{"l1": "0.001", "l2": "0.01"}}, 2)
+		m := apptest.Model(t, run, tables)
 		if run.Settings["rule"] != "adam" || run.Settings["early_stop"] != "false" || !strings.Contains(string(m.Details), `"l2":0.01,"l1":0.001`) || !strings.Contains(run.Headline, "adam with l1=0.001 and l2=0.01") {
 			t.Errorf("%s: settings %v, details %s, headline %q", form, run.Settings, m.Details, run.Headline)
 		}
-		p, err := New().Open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := p.Evaluate(test)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := apptest.Open(t, New(), m)
+		got := apptest.Evaluate(t, p, test)
 		for _, name := range []string{"logloss", "accuracy"} {
-			if want := metric(t, got, name); math.Abs(m.Metrics["test_"+name]-want) > 1e-5 {
+			if want := apptest.Metric(t, got, name); math.Abs(m.Metrics["test_"+name]-want) > 1e-5 {
 				t.Errorf("%s: %s is %v, and the model says %v after %d epochs", form, name, want, m.Metrics, len(epochs))
 			}
 		}
@@ -340,23 +332,15 @@ func TestChargedRefusals(t *testing.T) {
 		"l1=0.1 batch=4":       "whose number clocks says",
 		"gap=0.1":              "it goes with l1 or ftrl",
 	} {
-		given := map[string]string{}
-		for pair := range strings.FieldsSeq(settings) {
-			key, value, _ := strings.Cut(pair, "=")
-			given[key] = value
-		}
-		_, err := New().NewRun(app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Settings: given})
+		_, err := New().NewRun(app.Input{Data: apptest.Examples(made(300, 3, 2, 1, 0, 1)), Settings: apptest.Settings(settings)})
 		if err == nil || !strings.Contains(err.Error(), want) || bellows.KindOf(err) != bellows.Config {
 			t.Errorf("%s: %v, want an error about %q", settings, err, want)
 		}
 	}
-	run, tables, _ := trained(t, app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Epochs: 1}, 1)
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run, tables, _ := trained(t, app.Input{Data: apptest.Examples(made(300, 3, 2, 1, 0, 1)), Epochs: 1}, 1)
+	m := apptest.Model(t, run, tables)
 	for _, settings := range []map[string]string{{"l1": "0.1"}, {"rule": "ftrl"}} {
-		if _, err := New().NewRun(app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), From: m, Settings: settings}); err == nil || !strings.Contains(err.Error(), "a run that begins with a model has others") {
+		if _, err := New().NewRun(app.Input{Data: apptest.Examples(made(300, 3, 2, 1, 0, 1)), From: m, Settings: settings}); err == nil || !strings.Contains(err.Error(), "a run that begins with a model has others") {
 			t.Errorf("%v from a model: %v", settings, err)
 		}
 	}
@@ -365,8 +349,8 @@ func TestChargedRefusals(t *testing.T) {
 // TestChargedStepsAllocateNothing measures the inner loops on rows of their own and on whole tables.
 func TestChargedStepsAllocateNothing(t *testing.T) {
 	for form, set := range forms(1) {
-		p := problemOf(t, app.Input{Data: setOf(set), Seed: 1, Settings: map[string]string{"l1": "0.1"}})
-		laidOut(t, p)
+		p := problemOf(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: map[string]string{"l1": "0.1"}})
+		apptest.LayOut(t, p.splits, p.prepare)
 		e := newExecutor(p)
 		w := make([]float32, (p.features+1)*p.width)
 		table := make([]float32, (p.features+1)*p.stride())

@@ -1,14 +1,13 @@
 package mlr
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/data"
-	"bellows/node"
 	"bellows/train"
 )
 
@@ -80,7 +79,11 @@ func rarely(rows, features, classes int, seed uint64) *data.ExampleSet {
 	return e
 }
 
-func setOf(e *data.ExampleSet) *data.Set { return &data.Set{Kind: data.Examples, Examples: e} }
+// trained makes the run of an input and trains it to its end.
+func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []train.Epoch) {
+	t.Helper()
+	return apptest.Trained(t, New(), in, slots)
+}
 
 func problemOf(t *testing.T, in app.Input) *problem {
 	t.Helper()
@@ -93,35 +96,4 @@ func problemOf(t *testing.T, in app.Input) *problem {
 		t.Fatal(err)
 	}
 	return p
-}
-
-// trained runs a job to its end and returns its tables and epochs.
-func trained(t *testing.T, in app.Input, slots int) (*app.Run, [][]float32, []train.Epoch) {
-	t.Helper()
-	run, err := New().NewRun(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var epochs []train.Epoch
-	res, err := node.Train(context.Background(), run.Job, node.Options{
-		Slots: slots, OnEpoch: func(e train.Epoch, _ node.Spent) { epochs = append(epochs, e) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.Audit.Disagreements(true) != nil || res.Audit.Sent == 0 {
-		t.Fatalf("audit: %q", res.Audit.Disagreements(true))
-	}
-	return run, res.Tables, epochs
-}
-
-func metric(t *testing.T, list []train.Metric, name string) float64 {
-	t.Helper()
-	for _, m := range list {
-		if m.Name == name {
-			return m.Value
-		}
-	}
-	t.Fatalf("no metric %s in %v", name, list)
-	return 0
 }

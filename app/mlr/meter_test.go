@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/data"
 	"bellows/progress"
 	"bellows/progress/progresstest"
@@ -16,17 +16,13 @@ import (
 func TestPlanningEndsAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	rows := made(3000, 12, 3, 1, 0, 1)
-	for _, set := range []*data.Set{setOf(rows), setOf(sparsely(rows))} {
+	for _, set := range []*data.Set{apptest.Examples(rows), apptest.Examples(sparsely(rows))} {
 		progresstest.EndsAnywhere(t, 200, func(ctx context.Context) error {
 			run, err := application{}.NewRun(app.Input{Data: set, Seed: 1, Slots: 2, Meter: progress.New(ctx)})
 			if err != nil {
 				return err
 			}
-			var all []bellows.SplitID
-			for s := range run.Job.Splits {
-				all = append(all, bellows.SplitID(s))
-			}
-			return run.Job.Prepare(all)
+			return run.Job.Prepare(apptest.AllSplits(run.Job.Splits))
 		})
 	}
 }
@@ -39,7 +35,7 @@ func TestScoringEndsAtAnyPoint(t *testing.T) {
 	progresstest.EndsAnywhere(t, 200, func(ctx context.Context) error {
 		m := progress.New(ctx)
 		p.Pace(m)
-		if _, err := p.Examine(setOf(rows), nil); err != nil {
+		if _, err := p.Examine(apptest.Examples(rows), nil); err != nil {
 			return err
 		}
 		return m.Err()

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/examples"
 	"bellows/data"
 	"bellows/model"
@@ -16,28 +17,8 @@ import (
 // modelOf trains a little and takes the model through its files.
 func modelOf(t *testing.T, set *data.ExampleSet) *model.Model {
 	t.Helper()
-	run, tables, _ := trained(t, app.Input{Data: setOf(set), Epochs: 3, Seed: 1}, 2)
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir() + "/run"
-	if err := model.Save(dir, m); err != nil {
-		t.Fatal(err)
-	}
-	if m, err = model.Open(dir); err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-func opened(t *testing.T, m *model.Model) app.Predictor {
-	t.Helper()
-	p, err := New().Open(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	run, tables, _ := trained(t, app.Input{Data: apptest.Examples(set), Epochs: 3, Seed: 1}, 2)
+	return apptest.Saved(t, apptest.Model(t, run, tables))
 }
 
 // chance is P(class | x) by the definition, in double precision, from the tensors alone.
@@ -71,7 +52,7 @@ func TestPredictsWhatTheTensorsSay(t *testing.T) {
 	for name, set := range map[string]*data.ExampleSet{"dense": dense, "sparse": rare} {
 		m := modelOf(t, set)
 		var out strings.Builder
-		if err := opened(t, m).Predict(setOf(set), &out); err != nil {
+		if err := apptest.Open(t, New(), m).Predict(apptest.Examples(set), &out); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
@@ -92,7 +73,7 @@ func TestOlderModelsHaveACenter(t *testing.T) {
 	m := modelOf(t, set)
 	m.Details = []byte(`{"scaling":{"center":[1,-2,0.5,3]},"index_base":0}`)
 	var out strings.Builder
-	if err := opened(t, m).Predict(setOf(set), &out); err != nil {
+	if err := apptest.Open(t, New(), m).Predict(apptest.Examples(set), &out); err != nil {
 		t.Fatal(err)
 	}
 	for r, line := range strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n") {
@@ -127,31 +108,19 @@ func TestEvaluatesOtherWidths(t *testing.T) {
 		"dense": func(e *data.ExampleSet) *data.ExampleSet { return e }, "sparse": sparsely,
 	} {
 		set := made(400, 6, 3, 1, 0, 1)
-		p := opened(t, modelOf(t, set))
-		whole, err := p.Evaluate(setOf(form(set)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := apptest.Open(t, New(), modelOf(t, set))
+		whole := apptest.Evaluate(t, p, apptest.Examples(form(set)))
 		wide := widen(set, 9, 1)
-		got, err := p.Evaluate(setOf(form(wide)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if math.Abs(metric(t, got, "logloss")-metric(t, whole, "logloss")) > 1e-6 {
+		got := apptest.Evaluate(t, p, apptest.Examples(form(wide)))
+		if math.Abs(apptest.Metric(t, got, "logloss")-apptest.Metric(t, whole, "logloss")) > 1e-6 {
 			t.Errorf("%s: unknown features change the loss: %v, %v", name, got, whole)
 		}
-		if n := metric(t, got, "unknown_features"); n != 3*400 {
+		if n := apptest.Metric(t, got, "unknown_features"); n != 3*400 {
 			t.Errorf("%s: %v entries of unknown features", name, n)
 		}
-		narrow, err := p.Evaluate(setOf(form(widen(set, 4, 0))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		zeroed, err := p.Evaluate(setOf(form(widen(widen(set, 4, 0), 6, 0))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if metric(t, narrow, "logloss") != metric(t, zeroed, "logloss") {
+		narrow := apptest.Evaluate(t, p, apptest.Examples(form(widen(set, 4, 0))))
+		zeroed := apptest.Evaluate(t, p, apptest.Examples(form(widen(widen(set, 4, 0), 6, 0))))
+		if apptest.Metric(t, narrow, "logloss") != apptest.Metric(t, zeroed, "logloss") {
 			t.Errorf("%s: features that lack are not zeros: %v, %v", name, narrow, zeroed)
 		}
 	}
@@ -175,17 +144,14 @@ func widen(e *data.ExampleSet, features int, fill float32) *data.ExampleSet {
 func TestUnknownLabelsAreWrong(t *testing.T) {
 	t.Parallel()
 	set := made(300, 4, 2, 1, 0, 1)
-	p := opened(t, modelOf(t, set))
+	p := apptest.Open(t, New(), modelOf(t, set))
 	other := *set
 	other.Label = make([]float32, set.Rows())
 	for i := range other.Label {
 		other.Label[i] = 7
 	}
-	m, err := p.Evaluate(setOf(&other))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if metric(t, m, "accuracy") != 0 || math.Abs(metric(t, m, "logloss")+math.Log(chanceLeast)) > 1e-9 {
+	m := apptest.Evaluate(t, p, apptest.Examples(&other))
+	if apptest.Metric(t, m, "accuracy") != 0 || math.Abs(apptest.Metric(t, m, "logloss")+math.Log(chanceLeast)) > 1e-9 {
 		t.Errorf("unknown labels score %v", m)
 	}
 }
@@ -223,7 +189,7 @@ func TestOpenRefusesWhatDoesNotFit(t *testing.T) {
 
 func TestReadKeepsTheShape(t *testing.T) {
 	t.Parallel()
-	kind, opt := opened(t, modelOf(t, rarely(300, 50, 2, 1))).Read()
+	kind, opt := apptest.Open(t, New(), modelOf(t, rarely(300, 50, 2, 1))).Read()
 	if kind != data.Examples || opt.Features != 50 || opt.IndexBase != "0" {
 		t.Errorf("reads %v with %+v", kind, opt)
 	}

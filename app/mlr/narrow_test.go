@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/examples"
 	"bellows/data"
 )
@@ -51,16 +52,13 @@ func TestWideRowsTrainOnWhatOccurs(t *testing.T) {
 	}
 	answers := func(p app.Predictor, set *data.ExampleSet) string {
 		var out strings.Builder
-		if err := p.Predict(setOf(set), &out); err != nil {
+		if err := p.Predict(apptest.Examples(set), &out); err != nil {
 			t.Fatal(err)
 		}
-		m, err := p.Evaluate(setOf(set))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := apptest.Evaluate(t, p, apptest.Examples(set))
 		return out.String() + strconv.FormatFloat(m[1].Value, 'g', -1, 64)
 	}
-	if got, want := answers(opened(t, a), wide), answers(opened(t, b), narrow); got != want {
+	if got, want := answers(apptest.Open(t, New(), a), wide), answers(apptest.Open(t, New(), b), narrow); got != want {
 		t.Errorf("the answers are\n%s\nwant\n%s", got, want)
 	}
 	strange := *wide
@@ -70,11 +68,11 @@ func TestWideRowsTrainOnWhatOccurs(t *testing.T) {
 			strange.Index[at] = 2 // occurs nowhere
 		}
 	}
-	m, err := opened(t, a).Evaluate(setOf(&strange))
+	m, err := apptest.Open(t, New(), a).Evaluate(apptest.Examples(&strange))
 	if err != nil || m[len(m)-1].Name != "unknown_features" || m[len(m)-1].Value != 20 {
 		t.Errorf("unknown features: %v, %v", m, err)
 	}
-	if _, opt := opened(t, a).Read(); opt.Features != 1<<27 {
+	if _, opt := apptest.Open(t, New(), a).Read(); opt.Features != 1<<27 {
 		t.Errorf("it reads rows of %d features", opt.Features)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/examples"
 	"bellows/data"
 	"bellows/train"
@@ -18,7 +19,7 @@ import (
 func TestEveryRowIsVisitedOnceAnEpoch(t *testing.T) {
 	t.Parallel()
 	for _, more := range []map[string]string{nil, {"splits": "7", "clocks": "13"}, {"splits": "16384", "clocks": "1000"}} {
-		p := problemOf(t, app.Input{Data: setOf(made(997, 3, 2, 1, 0, 1)), Seed: 4, Settings: more})
+		p := problemOf(t, app.Input{Data: apptest.Examples(made(997, 3, 2, 1, 0, 1)), Seed: 4, Settings: more})
 		var seen []int32
 		for s := range p.splits {
 			for at := range p.clocks {
@@ -41,11 +42,11 @@ func TestEveryRowIsVisitedOnceAnEpoch(t *testing.T) {
 
 func TestRowsAreLedOnceAClock(t *testing.T) {
 	t.Parallel()
-	p := problemOf(t, app.Input{Data: setOf(rarely(400, 3000, 3, 1)), Seed: 4, Settings: map[string]string{"clocks": "6"}})
+	p := problemOf(t, app.Input{Data: apptest.Examples(rarely(400, 3000, 3, 1)), Seed: 4, Settings: map[string]string{"clocks": "6"}})
 	if p.full {
 		t.Fatal("units work on whole tables")
 	}
-	laidOut(t, p)
+	apptest.LayOut(t, p.splits, p.prepare)
 	waited := make([]int, p.features+1)
 	for at := range p.clocks {
 		led := make([]int, p.features+1)
@@ -109,9 +110,9 @@ func TestDenseAndSparseWalkAlike(t *testing.T) {
 }
 
 func TestWalksAllocateNothing(t *testing.T) {
-	p := problemOf(t, app.Input{Data: setOf(made(2000, 20, 4, 1, 0, 1)), Seed: 1})
-	q := problemOf(t, app.Input{Data: setOf(rarely(2000, 300, 4, 1)), Seed: 1, Settings: map[string]string{"batch": "3"}})
-	laidOut(t, q)
+	p := problemOf(t, app.Input{Data: apptest.Examples(made(2000, 20, 4, 1, 0, 1)), Seed: 1})
+	q := problemOf(t, app.Input{Data: apptest.Examples(rarely(2000, 300, 4, 1)), Seed: 1, Settings: map[string]string{"batch": "3"}})
+	apptest.LayOut(t, q.splits, q.prepare)
 	dense, sparse := newExecutor(p), newExecutor(q)
 	w, v := make([]float32, 21*4), make([]float32, 301*4)
 	if n := testing.AllocsPerRun(10, func() {
@@ -165,7 +166,7 @@ func TestCurvatureIsTheLargestEigenvalue(t *testing.T) {
 
 func TestPolicy(t *testing.T) {
 	t.Parallel()
-	p := problemOf(t, app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"l2": "0.5"}})
+	p := problemOf(t, app.Input{Data: apptest.Examples(made(300, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"l2": "0.5"}})
 	k := newPolicy(p)
 	d := p.driver(k)
 	if k.alpha != 0.5*float64(len(p.rows)) {
@@ -204,7 +205,7 @@ func TestPolicy(t *testing.T) {
 // worse and do not end it, epochs that calm it down, and epochs of short steps, of which later ones are kept within the doubt.
 func TestTrustedPolicy(t *testing.T) {
 	t.Parallel()
-	p := problemOf(t, app.Input{Data: setOf(made(3000, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"splits": "4"}})
+	p := problemOf(t, app.Input{Data: apptest.Examples(made(3000, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"splits": "4"}})
 	k := newPolicy(p)
 	d := p.driver(k)
 	if !k.trusts || !k.grows {
@@ -277,12 +278,12 @@ func TestLongRowsStepNoFurtherThanTheyMay(t *testing.T) {
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	numbers := &data.ExampleSet{Label: slices.Repeat([]float32{2, -1, 0.5}, 5)}
-	classes, warnings, err := classesOf(setOf(numbers), "mlr")
+	classes, warnings, err := classesOf(apptest.Examples(numbers), "mlr")
 	if err != nil || !slices.Equal(classes, []string{"-1", "0.5", "2"}) || len(warnings) != 1 {
 		t.Fatalf("classes %v, %q, %v", classes, warnings, err)
 	}
 	text := &data.ExampleSet{Label: slices.Repeat([]float32{1, 0}, 5), LabelNames: []string{"no", "yes"}}
-	if classes, warnings, err = classesOf(setOf(text), "mlr"); err != nil || !slices.Equal(classes, text.LabelNames) || len(warnings) > 0 {
+	if classes, warnings, err = classesOf(apptest.Examples(text), "mlr"); err != nil || !slices.Equal(classes, text.LabelNames) || len(warnings) > 0 {
 		t.Errorf("classes %v, %q, %v", classes, warnings, err)
 	}
 }
@@ -310,7 +311,7 @@ func TestLabelsThatAreNoClasses(t *testing.T) {
 		for r := range c.rows {
 			e.Label = append(e.Label, float32(r%c.distinct)*c.step)
 		}
-		set := setOf(e)
+		set := apptest.Examples(e)
 		set.Detected.Choice = c.choice
 		set.Reading = &data.Reading{Features: []data.Column{{Name: "kind", Number: 1, Levels: []string{"a"}}, {Name: "last", Number: 2}}}
 		_, warnings, err := classesOf(set, "mlr")
@@ -333,7 +334,7 @@ func TestLabelsThatAreNoClasses(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	set := setOf(made(400, 3, 2, 1, 0, 1))
+	set := apptest.Examples(made(400, 3, 2, 1, 0, 1))
 	for name, c := range map[string]struct {
 		given map[string]string
 		want  string
@@ -354,10 +355,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	run, err := New().NewRun(app.Input{Data: set, Settings: map[string]string{"splits": "5"}, Seed: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := apptest.NewRun(t, New(), app.Input{Data: set, Settings: map[string]string{"splits": "5"}, Seed: 2})
 	if run.Settings["splits"] != "5" || run.Settings["clocks"] == app.Auto || run.Settings["early_stop"] != "true" {
 		t.Errorf("settings %v", run.Settings)
 	}
@@ -371,7 +369,7 @@ func TestDriverCanBeSaved(t *testing.T) {
 	t.Parallel()
 	for _, staleness := range []int{0, 2} {
 		for _, stop := range []bool{false, true} {
-			p := problemOf(t, app.Input{Data: setOf(made(300, 3, 2, 1, 0, 1)), Seed: 4, Epochs: 4, Staleness: &staleness,
+			p := problemOf(t, app.Input{Data: apptest.Examples(made(300, 3, 2, 1, 0, 1)), Seed: 4, Epochs: 4, Staleness: &staleness,
 				Settings: map[string]string{"splits": "3", "clocks": "4"}})
 			if p.EarlyStop = stop; stop {
 				p.warm = &warm{predictor: &predictor{}} // its driver opens

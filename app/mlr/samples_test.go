@@ -56,18 +56,9 @@ func TestWeightsAreRepeatedRows(t *testing.T) {
 			if got < want-1e-5 || got > want+c.close {
 				t.Errorf("objective %.5f of the repeated rows; the optimum is %.5f", got, want)
 			}
-			m, err := run.Model(tables)
-			if err != nil {
-				t.Fatal(err)
-			}
-			byWeight, err := opened(t, m).(app.Examiner).Examine(test, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			byRows, err := opened(t, m).(app.Examiner).Examine(testRepeated, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := apptest.Model(t, run, tables)
+			byWeight := apptest.Examine(t, apptest.Open(t, New(), m), test)
+			byRows := apptest.Examine(t, apptest.Open(t, New(), m), testRepeated)
 			for i, figure := range byWeight.Metrics {
 				if other := byRows.Metrics[i]; figure.Name != other.Name || math.Abs(figure.Value-other.Value) > 1e-6 {
 					t.Errorf("%s is %v by weights and %v by rows", figure.Name, figure.Value, other.Value)
@@ -75,7 +66,7 @@ func TestWeightsAreRepeatedRows(t *testing.T) {
 			}
 			last := epochs[len(epochs)-1].Metrics
 			for _, name := range []string{"accuracy", "logloss"} {
-				if said, is := metric(t, last, "test_"+name), metric(t, byWeight.Metrics, name); math.Abs(said-is) > 1e-4 {
+				if said, is := apptest.Metric(t, last, "test_"+name), apptest.Metric(t, byWeight.Metrics, name); math.Abs(said-is) > 1e-4 {
 					t.Errorf("test %s is said to be %v, the model's is %v", name, said, is)
 				}
 			}
@@ -88,26 +79,17 @@ func TestFiguresOfHeldOutRowsAreWeighted(t *testing.T) {
 	t.Parallel()
 	set, _ := apptest.Heavy(made(2000, 5, 3, 1, 0, 1))
 	run, tables, list := trained(t, app.Input{Data: set, Seed: 1, Epochs: 3, Settings: map[string]string{"class_weights": "0:7"}}, 2)
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := apptest.Model(t, run, tables)
 	held := set.Select(data.HeldRows(1, set.Rows(), data.HeldAlone))
-	figures, err := opened(t, m).Evaluate(held)
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures := apptest.Evaluate(t, apptest.Open(t, New(), m), held)
 	held.Examples.Weight = nil
-	alike, err := opened(t, m).Evaluate(held)
-	if err != nil {
-		t.Fatal(err)
-	}
+	alike := apptest.Evaluate(t, apptest.Open(t, New(), m), held)
 	for _, name := range []string{"logloss", "accuracy"} {
-		got, want := metric(t, list[2].Metrics, "test_"+name), metric(t, figures, name)
+		got, want := apptest.Metric(t, list[2].Metrics, "test_"+name), apptest.Metric(t, figures, name)
 		if math.Abs(got-want) > 1e-4 {
 			t.Errorf("test %s is %v, the model's is %v", name, got, want)
 		}
-		if want == metric(t, alike, name) {
+		if want == apptest.Metric(t, alike, name) {
 			t.Errorf("%s is the same without weights: the test says nothing", name)
 		}
 	}

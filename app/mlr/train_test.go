@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/data"
 	"bellows/train"
 )
@@ -124,7 +125,7 @@ func TestReachesTheOptimum(t *testing.T) {
 			for k, v := range c.more {
 				settings[k] = v
 			}
-			in := app.Input{Data: setOf(c.set), Epochs: 60, Seed: 3, Settings: settings, Staleness: c.stale}
+			in := app.Input{Data: apptest.Examples(c.set), Epochs: 60, Seed: 3, Settings: settings, Staleness: c.stale}
 			p := problemOf(t, in)
 			if p.dense == strings.HasPrefix(c.name, "sparse") {
 				t.Fatal("the rows are laid out in the other form")
@@ -147,7 +148,7 @@ func TestSameBitsForAnyNumberOfSlots(t *testing.T) {
 	for name, set := range map[string]*data.ExampleSet{
 		"dense": made(1500, 9, 3, 1, 0, 1), "sparse": rarely(3000, 400, 5, 1), "binary": rarely(1200, 300, 2, 1),
 	} {
-		in := app.Input{Data: setOf(set), Epochs: 4, Seed: 5}
+		in := app.Input{Data: apptest.Examples(set), Epochs: 4, Seed: 5}
 		_, want, epochs := trained(t, in, 1)
 		for slots := 2; slots <= 3; slots++ {
 			_, got, again := trained(t, in, slots)
@@ -167,9 +168,9 @@ func TestLearnsWhatCanBeSeparated(t *testing.T) {
 	t.Parallel()
 	for _, step := range []float32{1, 2} { // labels -1, 0 and -1, 1
 		set, test := made(2000, 8, 2, 1, -1, step), made(500, 8, 2, 2, -1, step)
-		_, _, epochs := trained(t, app.Input{Data: setOf(set), Test: setOf(test), Seed: 1}, 2)
+		_, _, epochs := trained(t, app.Input{Data: apptest.Examples(set), Test: apptest.Examples(test), Seed: 1}, 2)
 		last := epochs[len(epochs)-1].Metrics
-		if got := metric(t, last, "test_accuracy"); got < 0.9 {
+		if got := apptest.Metric(t, last, "test_accuracy"); got < 0.9 {
 			t.Errorf("test accuracy %.3f after %d epochs", got, len(epochs))
 		}
 	}
@@ -188,11 +189,11 @@ func TestUnitsOfFeaturesDoNotMatter(t *testing.T) {
 			other.Dense[i] /= 1 << 20
 		}
 	}
-	in := app.Input{Data: setOf(set), Epochs: 5, Seed: 2}
+	in := app.Input{Data: apptest.Examples(set), Epochs: 5, Seed: 2}
 	_, _, want := trained(t, in, 1)
-	in.Data = setOf(&other)
+	in.Data = apptest.Examples(&other)
 	_, _, got := trained(t, in, 1)
-	a, b := metric(t, want[4].Metrics, "test_logloss"), metric(t, got[4].Metrics, "test_logloss")
+	a, b := apptest.Metric(t, want[4].Metrics, "test_logloss"), apptest.Metric(t, got[4].Metrics, "test_logloss")
 	if math.Abs(a-b) > 1e-3 {
 		t.Errorf("test logloss %.5f, in other units %.5f", a, b)
 	}
@@ -201,26 +202,17 @@ func TestUnitsOfFeaturesDoNotMatter(t *testing.T) {
 func TestStopsByItselfAndKeepsTheBest(t *testing.T) {
 	t.Parallel()
 	set, test := made(300, 40, 3, 1, 0, 1), made(300, 40, 3, 2, 0, 1)
-	in := app.Input{Data: setOf(set), Test: setOf(test), Seed: 1}
+	in := app.Input{Data: apptest.Examples(set), Test: apptest.Examples(test), Seed: 1}
 	run, tables, epochs := trained(t, in, 2)
 	if len(epochs) >= epochsDefault {
 		t.Fatalf("ran all %d epochs", len(epochs))
 	}
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := New().Open(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	figures, err := p.Evaluate(in.Test)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := metric(t, figures, "logloss")
+	m := apptest.Model(t, run, tables)
+	p := apptest.Open(t, New(), m)
+	figures := apptest.Evaluate(t, p, in.Test)
+	got := apptest.Metric(t, figures, "logloss")
 	if !slices.ContainsFunc(epochs, func(e train.Epoch) bool {
-		return math.Abs(metric(t, e.Metrics, "test_logloss")-got) < 1e-5
+		return math.Abs(apptest.Metric(t, e.Metrics, "test_logloss")-got) < 1e-5
 	}) {
 		t.Errorf("the model's test logloss %.6f is that of no epoch", got)
 	}
@@ -228,13 +220,13 @@ func TestStopsByItselfAndKeepsTheBest(t *testing.T) {
 
 func TestGoalEndsARun(t *testing.T) {
 	t.Parallel()
-	in := app.Input{Data: setOf(made(1500, 8, 3, 1, 0, 1)), Epochs: 50, Goal: &app.Goal{Metric: "test_accuracy", Value: 0.8}}
+	in := app.Input{Data: apptest.Examples(made(1500, 8, 3, 1, 0, 1)), Epochs: 50, Goal: &app.Goal{Metric: "test_accuracy", Value: 0.8}}
 	_, _, epochs := trained(t, in, 1)
-	if got := metric(t, epochs[len(epochs)-1].Metrics, "test_accuracy"); got < 0.8 || len(epochs) == 50 {
+	if got := apptest.Metric(t, epochs[len(epochs)-1].Metrics, "test_accuracy"); got < 0.8 || len(epochs) == 50 {
 		t.Errorf("accuracy %.3f after %d epochs", got, len(epochs))
 	}
 	for _, e := range epochs[:len(epochs)-1] {
-		if metric(t, e.Metrics, "test_accuracy") >= 0.8 {
+		if apptest.Metric(t, e.Metrics, "test_accuracy") >= 0.8 {
 			t.Errorf("epoch %d had reached the goal", e.Number)
 		}
 	}
@@ -253,10 +245,10 @@ func TestRefusesDataWithoutClasses(t *testing.T) {
 		set  *data.Set
 		want string
 	}{
-		"one class":   {setOf(one), "train mlr: all labels are the same: [5]; classification needs rows of at least two classes"},
-		"regression":  {setOf(many), "train mlr: more than 4096 distinct labels: that is a regression target, not a class; `train linear` predicts numbers; mlr needs labels that name classes"},
+		"one class":   {apptest.Examples(one), "train mlr: all labels are the same: [5]; classification needs rows of at least two classes"},
+		"regression":  {apptest.Examples(many), "train mlr: more than 4096 distinct labels: that is a regression target, not a class; `train linear` predicts numbers; mlr needs labels that name classes"},
 		"ratings":     {&data.Set{Kind: data.Ratings, Ratings: &data.RatingSet{}}, "train mlr: the data must be labelled examples"},
-		"no features": {setOf(&data.ExampleSet{Label: []float32{0, 1, 0, 1, 0, 1, 1, 0}}), "train mlr: the rows have no features"},
+		"no features": {apptest.Examples(&data.ExampleSet{Label: []float32{0, 1, 0, 1, 0, 1, 1, 0}}), "train mlr: the rows have no features"},
 	} {
 		_, err := New().NewRun(app.Input{Data: c.set, Seed: 1})
 		if err == nil || err.Error() != c.want || bellows.KindOf(err) != bellows.BadData {
@@ -270,8 +262,8 @@ func TestRefusesDataWithoutClasses(t *testing.T) {
 func TestLongStepsAreNoEvidence(t *testing.T) {
 	t.Parallel()
 	for _, seed := range []uint64{1, 5, 7, 12, 13, 22} {
-		_, _, epochs := trained(t, app.Input{Data: setOf(rarely(3000, 200, 4, seed)), Seed: seed}, 2)
-		if got := metric(t, epochs[len(epochs)-1].Metrics, "test_logloss"); got > 1.05 {
+		_, _, epochs := trained(t, app.Input{Data: apptest.Examples(rarely(3000, 200, 4, seed)), Seed: seed}, 2)
+		if got := apptest.Metric(t, epochs[len(epochs)-1].Metrics, "test_logloss"); got > 1.05 {
 			t.Errorf("seed %d: log-loss %.3f after %d epochs", seed, got, len(epochs))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/examples"
 	"bellows/data"
 	"bellows/model"
@@ -75,12 +76,12 @@ func TestAStartScoresAsItsModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			old := modelOf(t, c.old)
-			p := problemOf(t, app.Input{Data: setOf(c.new), Seed: 3, From: old})
+			p := problemOf(t, app.Input{Data: apptest.Examples(c.new), Seed: 3, From: old})
 			m, err := newModel(p, [][]float32{p.warm.first}, details{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			opened(t, m)
+			apptest.Open(t, New(), m)
 			if c.features > 0 && p.features != c.features || (p.narrow != nil) != c.narrowing {
 				t.Errorf("%d features, want %d", p.features, c.features)
 			}
@@ -116,18 +117,15 @@ func TestMoreEpochsGoOn(t *testing.T) {
 		set       *data.ExampleSet
 		staleness *int
 	}{"dense": {made(2000, 9, 3, 1, 0, 1), nil}, "sparse": {rarely(3000, 400, 3, 1), nil}, "stale": {made(2000, 9, 3, 1, 0, 1), &stale}} {
-		in := app.Input{Data: setOf(c.set), Seed: 5, Staleness: c.staleness, Epochs: 15} // all of which are kept
+		in := app.Input{Data: apptest.Examples(c.set), Seed: 5, Staleness: c.staleness, Epochs: 15} // all of which are kept
 		run, tables, before := trained(t, in, 2)
-		old, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		old := apptest.Model(t, run, tables)
 		in.From, in.Epochs = old, 2
 		run, want, epochs := trained(t, in, 1)
 		if !strings.Contains(run.Headline, "from a model, 0 features and 0 classes are new") {
 			t.Errorf("%s: headline %q", name, run.Headline)
 		}
-		last, first := metric(t, before[len(before)-1].Metrics, "train_logloss"), metric(t, epochs[0].Metrics, "train_logloss")
+		last, first := apptest.Metric(t, before[len(before)-1].Metrics, "train_logloss"), apptest.Metric(t, epochs[0].Metrics, "train_logloss")
 		if first > 1.01*last {
 			t.Errorf("%s: training log-loss %v after %d epochs, then %v", name, last, len(before), first)
 		}
@@ -143,7 +141,7 @@ func TestMoreEpochsGoOn(t *testing.T) {
 func TestNewRowsAreLearned(t *testing.T) {
 	t.Parallel()
 	old := modelOf(t, made(300, 5, 2, 1, 0, 1))
-	in := app.Input{Data: setOf(made(2000, 5, 3, 2, 0, 1)), Seed: 1, Epochs: 8, From: old}
+	in := app.Input{Data: apptest.Examples(made(2000, 5, 3, 2, 0, 1)), Seed: 1, Epochs: 8, From: old}
 	p := problemOf(t, in)
 	if k := newPolicy(p); k.pace != 1 || p.warm.same {
 		t.Errorf("it begins with a pace of %v", k.pace)
@@ -151,7 +149,7 @@ func TestNewRowsAreLearned(t *testing.T) {
 	_, _, list := trained(t, in, 2)
 	in.From = nil
 	_, _, cold := trained(t, in, 2)
-	if got, want := metric(t, list[7].Metrics, "train_logloss"), metric(t, cold[7].Metrics, "train_logloss"); got > 1.02*want {
+	if got, want := apptest.Metric(t, list[7].Metrics, "train_logloss"), apptest.Metric(t, cold[7].Metrics, "train_logloss"); got > 1.02*want {
 		t.Errorf("log-loss %v, without a model to begin with %v", got, want)
 	}
 }
@@ -160,7 +158,7 @@ func TestNewRowsAreLearned(t *testing.T) {
 func TestClassesWithoutRowsAreTold(t *testing.T) {
 	t.Parallel()
 	old := modelOf(t, made(300, 3, 4, 1, 0, 1))
-	p := problemOf(t, app.Input{Data: setOf(made(300, 3, 2, 2, 1, 1)), Seed: 1, From: old})
+	p := problemOf(t, app.Input{Data: apptest.Examples(made(300, 3, 2, 2, 1, 1)), Seed: 1, From: old})
 	if len(p.warnings) != 1 || !strings.Contains(p.warnings[0], "no row has the labels 0, 3, which the model knows: they stay in the model") || p.width != 4 {
 		t.Errorf("%d classes, warnings %q", p.width, p.warnings)
 	}
@@ -182,7 +180,7 @@ func TestStartsAreRefused(t *testing.T) {
 		"names":    {rarely(90, 3*5, 2, 1), named(rarely(90, 15, 2, 1), slices.Repeat([]string{"a"}, 15)...), nil, bellows.BadData, "are numbers, and those of the data have names"},
 	} {
 		old := modelOf(t, c.old)
-		if _, err := New().NewRun(app.Input{Data: setOf(c.new), Seed: 1, Settings: c.settings, From: old}); err == nil || !strings.Contains(err.Error(), c.want) || bellows.KindOf(err) != c.kind {
+		if _, err := New().NewRun(app.Input{Data: apptest.Examples(c.new), Seed: 1, Settings: c.settings, From: old}); err == nil || !strings.Contains(err.Error(), c.want) || bellows.KindOf(err) != c.kind {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -206,17 +204,11 @@ func TestHeldOutRowsAreScoredAsTheModelWill(t *testing.T) {
 	for name, c := range map[string]struct{ old, new *data.ExampleSet }{
 		"sparse": {rarely(600, 60, 2, 1), sparse}, "dense": {made(600, 5, 2, 1, 0, 1), dense},
 	} {
-		in := app.Input{Data: setOf(c.new), Seed: 1, Epochs: 3, From: modelOf(t, c.old)}
+		in := app.Input{Data: apptest.Examples(c.new), Seed: 1, Epochs: 3, From: modelOf(t, c.old)}
 		run, tables, list := trained(t, in, 2)
-		m, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
-		figures, err := opened(t, m).Evaluate(in.Data.Select(data.HeldRows(1, c.new.Rows(), data.HeldAlone)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := metric(t, list[2].Metrics, "test_logloss"), metric(t, figures, "logloss"); math.Abs(got-want) > 1e-4 {
+		m := apptest.Model(t, run, tables)
+		figures := apptest.Evaluate(t, apptest.Open(t, New(), m), in.Data.Select(data.HeldRows(1, c.new.Rows(), data.HeldAlone)))
+		if got, want := apptest.Metric(t, list[2].Metrics, "test_logloss"), apptest.Metric(t, figures, "logloss"); math.Abs(got-want) > 1e-4 {
 			t.Errorf("%s: test log-loss %v, the model's is %v", name, got, want)
 		}
 	}

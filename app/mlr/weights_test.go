@@ -9,6 +9,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/apptest"
 	"bellows/app/epochs"
 	"bellows/app/examples"
 	"bellows/data"
@@ -32,14 +33,8 @@ func lopsided(e *data.ExampleSet, keep int) *data.ExampleSet {
 // recallOf is the part of a class's rows that a model finds.
 func recallOf(t *testing.T, run *app.Run, tables [][]float32, set *data.Set, class int) float64 {
 	t.Helper()
-	m, err := run.Model(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := opened(t, m).(app.Examiner).Examine(set, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := apptest.Model(t, run, tables)
+	x := apptest.Examine(t, apptest.Open(t, New(), m), set)
 	return x.Classes[class].Recall
 }
 
@@ -55,9 +50,9 @@ func TestBalancedFindsARareClass(t *testing.T) {
 	} {
 		recall := map[string]float64{}
 		for _, weights := range []string{examples.WeightsNone, examples.WeightsBalanced} {
-			in := app.Input{Data: setOf(c.set), Seed: 1, Epochs: 20, Settings: map[string]string{"class_weights": weights, "rule": c.rule}}
+			in := app.Input{Data: apptest.Examples(c.set), Seed: 1, Epochs: 20, Settings: map[string]string{"class_weights": weights, "rule": c.rule}}
 			run, tables, _ := trained(t, in, 2)
-			recall[weights] = recallOf(t, run, tables, setOf(c.test), 1)
+			recall[weights] = recallOf(t, run, tables, apptest.Examples(c.test), 1)
 			if told := run.Settings["class_weights"]; told != weights {
 				t.Errorf("%s: the settings say %q, want %q", name, told, weights)
 			}
@@ -74,7 +69,7 @@ func TestBalancedFindsARareClass(t *testing.T) {
 // TestStoppingFollowsTheWeights: an epoch is kept for the weighted loss of held-out rows, and the figures that are shown of them are not weighted.
 func TestStoppingFollowsTheWeights(t *testing.T) {
 	t.Parallel()
-	p := problemOf(t, app.Input{Data: setOf(lopsided(made(4000, 8, 2, 1, 0, 1), 40)), Seed: 1, Settings: map[string]string{"class_weights": examples.WeightsBalanced, "l2": "0.01"}})
+	p := problemOf(t, app.Input{Data: apptest.Examples(lopsided(made(4000, 8, 2, 1, 0, 1), 40)), Seed: 1, Settings: map[string]string{"class_weights": examples.WeightsBalanced, "l2": "0.01"}})
 	k := newPolicy(p)
 	progress := epochs.Progress{Best: math.Inf(1), Marked: math.Inf(1)}
 	rows, weight := float64(len(p.held)), p.weight.Sum(p.held)
@@ -89,7 +84,7 @@ func TestStoppingFollowsTheWeights(t *testing.T) {
 		if want := epoch < 2; v.Keep != want {
 			t.Errorf("epoch %d: keep is %v", epoch+1, v.Keep)
 		}
-		if got := metric(t, v.Metrics, "test_logloss"); math.Abs(got-loss.shown) > 1e-12 {
+		if got := apptest.Metric(t, v.Metrics, "test_logloss"); math.Abs(got-loss.shown) > 1e-12 {
 			t.Errorf("epoch %d: the test log-loss is said to be %v, want %v", epoch+1, got, loss.shown)
 		}
 	}
@@ -100,17 +95,11 @@ func TestHeldOutFiguresAreUnweighted(t *testing.T) {
 	t.Parallel()
 	set := lopsided(made(4000, 8, 2, 1, 0, 1), 40)
 	for _, e := range []*data.ExampleSet{set, sparsely(set)} {
-		run, tables, list := trained(t, app.Input{Data: setOf(e), Seed: 1, Epochs: 3, Settings: map[string]string{"class_weights": examples.WeightsBalanced}}, 2)
-		m, err := run.Model(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
-		figures, err := opened(t, m).Evaluate(setOf(e).Select(data.HeldRows(1, e.Rows(), data.HeldAlone)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		run, tables, list := trained(t, app.Input{Data: apptest.Examples(e), Seed: 1, Epochs: 3, Settings: map[string]string{"class_weights": examples.WeightsBalanced}}, 2)
+		m := apptest.Model(t, run, tables)
+		figures := apptest.Evaluate(t, apptest.Open(t, New(), m), apptest.Examples(e).Select(data.HeldRows(1, e.Rows(), data.HeldAlone)))
 		for _, name := range []string{"logloss", "accuracy"} {
-			if got, want := metric(t, list[2].Metrics, "test_"+name), metric(t, figures, name); math.Abs(got-want) > 1e-4 {
+			if got, want := apptest.Metric(t, list[2].Metrics, "test_"+name), apptest.Metric(t, figures, name); math.Abs(got-want) > 1e-4 {
 				t.Errorf("test %s is %v, the model's is %v", name, got, want)
 			}
 		}
@@ -120,7 +109,7 @@ func TestHeldOutFiguresAreUnweighted(t *testing.T) {
 // TestOnlyRatiosOfWeightsMatter: twice the weights give the same bits.
 func TestOnlyRatiosOfWeightsMatter(t *testing.T) {
 	t.Parallel()
-	set := setOf(made(400, 5, 3, 1, 0, 1))
+	set := apptest.Examples(made(400, 5, 3, 1, 0, 1))
 	var want [][]float32
 	for _, weights := range []string{"0:2,1:6,2:4", "2:8,0:4,1:12"} {
 		_, tables, _ := trained(t, app.Input{Data: set, Seed: 1, Epochs: 3, Settings: map[string]string{"class_weights": weights}}, 2)
@@ -140,7 +129,7 @@ func TestClassWeightsAreRead(t *testing.T) {
 	for given, want := range map[string][]float64{
 		"no:2": {1, 1, 2, 1}, "yes:3, no:0.5": {1, 1, 0.5, 3}, "a,b:4,c:1:8": {4, 8, 1, 1}, "no:1e2": {1, 1, 100, 1},
 	} {
-		p := problemOf(t, app.Input{Data: setOf(&text), Seed: 1, Settings: map[string]string{"class_weights": given}})
+		p := problemOf(t, app.Input{Data: apptest.Examples(&text), Seed: 1, Settings: map[string]string{"class_weights": given}})
 		for c := range want {
 			if ratio := float64(p.classed[c] / p.classed[0] * float32(want[0])); math.Abs(ratio-want[c]) > 1e-5*want[c] {
 				t.Errorf("%s: weights %v, want them as %v", given, p.classed, want)
@@ -150,7 +139,7 @@ func TestClassWeightsAreRead(t *testing.T) {
 			t.Errorf("%s: the mean weight of a row is %v", given, sum/float64(len(p.rows)))
 		}
 	}
-	p := problemOf(t, app.Input{Data: setOf(set), Seed: 1, Settings: map[string]string{"class_weights": examples.WeightsBalanced}})
+	p := problemOf(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: map[string]string{"class_weights": examples.WeightsBalanced}})
 	count := make([]float64, p.width)
 	for _, r := range p.rows {
 		count[p.class[r]]++
@@ -160,7 +149,7 @@ func TestClassWeightsAreRead(t *testing.T) {
 			t.Errorf("balanced: class %d weighs %v, want %v", c, p.classed[c], want)
 		}
 	}
-	if q := problemOf(t, app.Input{Data: setOf(set), Seed: 1, Settings: map[string]string{"class_weights": "1.0:2,3:5"}}); q.classed[1]/q.classed[0] != 2 {
+	if q := problemOf(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: map[string]string{"class_weights": "1.0:2,3:5"}}); q.classed[1]/q.classed[0] != 2 {
 		t.Errorf("labels that are numbers: %v", q.classed)
 	}
 }
@@ -182,7 +171,7 @@ func TestClassWeightsAreRefused(t *testing.T) {
 		"cat,dog:2":     "DATA has no label cat,dog",
 		"dog:x2,fish:1": "DATA has no label dog:x2,fish",
 	} {
-		_, err := New().NewRun(app.Input{Data: setOf(set), Settings: map[string]string{"class_weights": given}})
+		_, err := New().NewRun(app.Input{Data: apptest.Examples(set), Settings: map[string]string{"class_weights": given}})
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("class_weights=%s: %s", given, want)) || bellows.KindOf(err) != bellows.Config {
 			t.Errorf("%s: %v", given, err)
 		}
