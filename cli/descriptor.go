@@ -6,15 +6,16 @@ import (
 	"syscall"
 )
 
-// closedAtStart reports whether f, one of the standard streams, was closed when the process started. others are the other
-// standard streams.
+// closedAtStart reports whether f, one of the standard streams, was closed when the process started. others are the
+// other standard streams.
 //
 // The Go runtime opens /dev/null for reading and writing in place of each closed descriptor 0, 1 or 2, so writes there
-// succeed and the results are lost. A caller asks closedAtStart before its first write, and writes to closedStream instead.
+// succeed and the results are lost. A caller asks closedAtStart before its first write, and writes to closedStream
+// instead.
 //
 // A parent that opens /dev/null for reading and writing itself, as Python's subprocess.DEVNULL does, looks the same. A
-// shell's `> /dev/null` opens it for writing only and is never taken for a closed stream. Nor is a stream that shares its
-// open file with another one, as in a daemon.
+// shell's `> /dev/null` opens it for writing only and is never taken for a closed stream. Nor is a stream that shares
+// its open file with another one, as in a daemon.
 func closedAtStart(f *os.File, others ...*os.File) bool {
 	if !readWrite(f) {
 		return false

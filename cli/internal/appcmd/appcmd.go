@@ -1,5 +1,5 @@
-// Package appcmd lists the commands that applications add to the command line, with their flags and the applications that
-// answer them.
+// Package appcmd lists the commands that applications add to the command line, with their flags and the applications
+// that answer them.
 //
 // The caller makes a command of each, and lets the application of the model answer. The package refuses a command about
 // which two applications do not agree.

@@ -11,8 +11,8 @@ import (
 
 var goalForm = regexp.MustCompile(`^\s*([A-Za-z0-9_@]+)\s*(<=|>=)\s*(\S+)\s*$`)
 
-// ParseGoal returns the goal that text states for an application as METRIC<=X or METRIC>=X, or nil for no text. A metric without train_ or test_ is that of
-// the test rows.
+// ParseGoal returns the goal that text states for an application as METRIC<=X or METRIC>=X, or nil for no text. A
+// metric without train_ or test_ is that of the test rows.
 func ParseGoal(text string, d app.Description) (*app.Goal, error) {
 	if text == "" {
 		return nil, nil

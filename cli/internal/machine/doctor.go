@@ -1,9 +1,10 @@
-// Package machine describes the machine and the build of the running program, for the commands doctor, bench and version.
+// Package machine describes the machine and the build of the running program, for the commands doctor, bench and
+// version.
 //
-// Examine says what is good for training on the machine, what could be better, and what is in the way. Its caller names
-// the folders that must be writable, and shows the findings. Each problem comes with its remedy. Kernels and Application
-// measure how fast the machine is. Each takes the best of some samples, which are taken in turns, so that a
-// slow moment of the machine hits all alike. CurrentBuild returns the version of the program.
+// Examine says what is good for training on the machine, what could be better, and what is in the way. Its caller
+// names the folders that must be writable, and shows the findings. Each problem comes with its remedy. Kernels and
+// Application measure how fast the machine is. Each takes the best of some samples, which are taken in turns, so that
+// a slow moment of the machine hits all alike. CurrentBuild returns the version of the program.
 //
 // The package refuses to change anything; to see whether a folder is writable it makes a file there and removes it. It
 // does not judge measurements: a figure holds for one machine and one moment.

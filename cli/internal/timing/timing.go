@@ -1,8 +1,9 @@
-// Package timing divides the time of a command among its stages, and shows the stage on the live line. It also counts the
-// items that the tasks of a job have visited.
+// Package timing divides the time of a command among its stages, and shows the stage on the live line. It also counts
+// the items that the tasks of a job have visited.
 //
-// Its caller's duties, in order: New when the command begins, Enter at each change, Live.Stop at the end. Timing and Named
-// return the seconds until then. NewDriver wraps the driver of a job before the job begins, once for each restart.
+// Its caller's duties, in order: New when the command begins, Enter at each change, Live.Stop at the end. Timing and
+// Named return the seconds until then. NewDriver wraps the driver of a job before the job begins, once for each
+// restart.
 //
 // The package refuses to have a command in two stages at a time, or in none.
 package timing

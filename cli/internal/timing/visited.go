@@ -15,7 +15,8 @@ type Driver struct {
 	first   atomic.Int64 // how many of them before the first task that scored, -1 while there is none
 }
 
-// NewDriver returns a driver around that of an application, which it does not change. A job that is rolled back needs another.
+// NewDriver returns a driver around that of an application, which it does not change. A job that is rolled back needs
+// another.
 func NewDriver(d train.Driver, m *progress.Meter) *Driver {
 	c := &Driver{Driver: d, meter: m}
 	c.first.Store(-1)

@@ -1,7 +1,8 @@
 // Package jobstore encodes the jobs of a cluster as the registry has them, for the manager that follows.
 //
 // A job has two entries: its Command, which is written once, and a Job, which is written again when it changes. The
-// caller writes the command first, and deletes it last, so that no job is without one. Decode and TakeCommand read them.
+// caller writes the command first, and deletes it last, so that no job is without one. Decode and TakeCommand read
+// them.
 //
 // The package does no input or output, and refuses entries that no manager writes.
 package jobstore
