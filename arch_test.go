@@ -219,6 +219,10 @@ var edges = []edge{
 	{"node/launch", "node/elastic", "what changes a job's shape starts processes"},
 	{"node/elastic", "node", "it changes who takes part in a job, and who runs what"},
 
+	// Services.
+	{"cluster/internal/jobstore", "cluster", "the stored entries of a job have its submission, its state and its recoveries"},
+	{"cluster/internal/spool", "cluster", "the output of a job is kept as frames of the cluster's API"},
+
 	// Training.
 	{"data/internal/stored", "data/cache", "what is parsed is kept in a folder with bounds"},
 	{"data/demo", "data", "a demonstration is a data set made from a seed"},
