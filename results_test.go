@@ -30,9 +30,12 @@ const (
 )
 
 var (
-	resultCall  = regexp.MustCompile("^`\\./dev bench ([a-z]+)((?: --?[^`]+)?)`$")
-	resultFlag  = regexp.MustCompile(`--([a-z-]+)`)
-	machineLine = regexp.MustCompile(`(?m)^\* \*\*([A-Z])\*\*: `)
+	resultCall = regexp.MustCompile("^`\\./dev bench ([a-z]+)((?: --?[^`]+)?)`$")
+	resultFlag = regexp.MustCompile(`--([a-z-]+)`)
+	onlyFlag   = regexp.MustCompile(` --only ([a-z]+)`)
+	// benchProgram finds the programs of a command, which has a row of each.
+	benchProgram = regexp.MustCompile(`pair\.Program\{Name: "([a-z]+)"`)
+	machineLine  = regexp.MustCompile(`(?m)^\* \*\*([A-Z])\*\*: `)
 )
 
 // TestResultsHold wants every claimed figure to name the command that prints it, where and when it was measured, and
@@ -59,18 +62,43 @@ func resultBreaches(tree fs.FS) (out []string) {
 		}
 		name, breaches := rowBreaches(tree, cells, machines)
 		shown[name] = true
+		if only := onlyFlag.FindStringSubmatch(cells[resultCommand]); only != nil {
+			shown[name+" --only "+only[1]] = true
+		}
 		out = append(out, breaches...)
 	}
-	programs, err := fs.Glob(tree, "bench/*/main.go")
+	commands, err := fs.Glob(tree, "bench/*/main.go")
 	if err != nil {
 		return append(out, err.Error())
 	}
-	for _, p := range programs {
-		if name := path.Base(path.Dir(p)); !shown[name] && !strings.Contains(text, "`bench/"+name+"` has no row yet") {
-			out = append(out, fmt.Sprintf("%s: has no row of bench/%s, and does not say that it has none yet.", resultsPage, name))
+	for _, c := range commands {
+		name := path.Base(path.Dir(c))
+		wanted := []string{name}
+		if list := benchProgram.FindAllStringSubmatch(benchSource(tree, name), -1); list != nil {
+			wanted = nil
+			for _, m := range list {
+				wanted = append(wanted, name+" --only "+m[1])
+			}
+		}
+		for _, w := range wanted {
+			if !shown[w] && !strings.Contains(text, "`bench/"+w+"` has no row yet") {
+				out = append(out, fmt.Sprintf("%s: has no row of bench/%s, and does not say that it has none yet.", resultsPage, w))
+			}
 		}
 	}
 	return out
+}
+
+// benchSource returns the Go files of a benchmark's folder and of those below it.
+func benchSource(tree fs.FS, name string) (source string) {
+	// A folder that cannot be read has no source, and so no flag that a row could give.
+	_ = fs.WalkDir(tree, "bench/"+name, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(p, ".go") && !strings.HasSuffix(p, "_test.go") {
+			source += read(tree, p)
+		}
+		return err
+	})
+	return source
 }
 
 // resultRows is the cells of each row of the page's tables, without their heads.
@@ -103,11 +131,11 @@ func rowBreaches(tree fs.FS, cells []string, machines map[string]bool) (name str
 		refuse("names no command, `./dev bench NAME --FLAG ...`, but %s", cells[resultCommand])
 	} else {
 		name = call[1]
-		source := read(tree, "bench/internal/pair/flags.go")
+		source := benchSource(tree, "internal/pair")
 		if !exists(tree, "bench/"+name+"/main.go") {
 			refuse("names bench/%s, which is not in the tree", name)
 		} else {
-			source += read(tree, "bench/"+name+"/main.go")
+			source += benchSource(tree, name)
 			for _, flag := range resultFlag.FindAllStringSubmatch(call[2], -1) {
 				if !strings.Contains(source, `"`+flag[1]+`"`) {
 					refuse("gives bench/%s a flag that it has not: --%s", name, flag[1])
@@ -141,11 +169,17 @@ func TestResultsRefuse(t *testing.T) {
 		return head + "| speed | 3 | 2 | " + ratio + " | 1 | " + date + " | " + machine + " | `" + command + "` |\n"
 	}
 	tree := func(page string) fs.FS {
-		return fstest.MapFS{
+		files := fstest.MapFS{
 			"bench/a/main.go":              {Data: []byte(`flag.String("data", "", "")`)},
 			"bench/internal/pair/flags.go": {Data: []byte(`flag.Bool("full", false, "")`)},
 			resultsPage:                    {Data: []byte(page)},
 		}
+		if strings.Contains(page, "bench/c") {
+			files["bench/c/main.go"] = &fstest.MapFile{}
+			files["bench/c/one/one.go"] = &fstest.MapFile{Data: []byte(`var Program = pair.Program{Name: "one"}`)}
+			files["bench/c/two/two.go"] = &fstest.MapFile{Data: []byte(`var Program = pair.Program{Name: "two"}; flags.Bool("far", false, "")`)}
+		}
+		return files
 	}
 	for _, sound := range []string{
 		row("1.5", "2026-11-21", "A", "./dev bench a --full --data DIR"),
@@ -167,6 +201,7 @@ func TestResultsRefuse(t *testing.T) {
 		{row("1.5 below", "2026-11-21", "A", "./dev bench a"), "and no other does"},
 		{head + "| speed | 3 |\n`bench/a` has no row yet\n", "has 2 columns"},
 		{strings.Replace(row("1.5", "2026-11-21", "A", "./dev bench a"), "| 3 |", "| – |", 1), "no figure of ours"},
+		{row("1.5", "2026-11-21", "A", "./dev bench a") + row("1.5", "2026-11-21", "A", "./dev bench c --only two --far"), "has no row of bench/c --only one"},
 	} {
 		if got := resultBreaches(tree(c.page)); !mentions(got, c.want) {
 			t.Errorf("want a sentence with %q, got %q", c.want, got)

@@ -113,7 +113,7 @@ func ParseConnections(s string) (int, error) {
 }
 
 // connectionsAuto is the number of "auto": on two cores no other moves a table faster, and each costs goroutines, and more
-// messages for each clock (./dev bench transfer).
+// messages for each clock (./dev bench protocol --only transfer).
 const connectionsAuto = 1
 
 // Joining is the cluster as those who join it see it.

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -52,56 +51,39 @@ func parquetFile(shelf *sets.Shelf, rows int) (path string) {
 // raceParquet reads the file to a data set on one worker, and to rows of 32-bit floats by parquet-go's pages.
 func raceParquet(b *pair.Bench, path string, rows int) {
 	values := float64(rows) * (parquetColumns + 1)
-	ours := pair.Side{Name: "Parquet", Run: pair.Measure(func() (float64, error) {
-		set, err := data.Read(context.Background(), []string{path}, data.Examples, data.Options{Workers: 1, Label: "label"})
-		if err != nil {
-			return 0, err
-		}
-		return values, set.Close()
+	ours := pair.Side{Name: "Parquet", Run: pair.Measure(func() float64 {
+		pair.Check(pair.Must(data.Read(context.Background(), []string{path}, data.Examples, data.Options{Workers: 1, Label: "label"})).Close())
+		return values
 	})}
-	alone := pair.Side{Name: "parquet-go", Run: pair.Measure(func() (float64, error) { return values, readRows(path) })}
+	alone := pair.Side{Name: "parquet-go", Run: pair.Measure(func() float64 { readRows(path); return values })}
 	b.Race(pair.Row{Figure: fmt.Sprintf("Parquet, %d values; wanted is %.2f of parquet-go alone", int(values), wantedParquet), Unit: "values/s", Clock: pair.CPU}, ours, alone)
 }
 
 // readRows reads all of a file to rows of 32-bit floats by parquet-go's pages.
-func readRows(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
+func readRows(path string) {
+	f := pair.Must(os.Open(path))
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	file, err := parquet.OpenFile(f, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-	if err != nil {
-		return err
-	}
+	file := pair.Must(parquet.OpenFile(f, pair.Must(f.Stat()).Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true)))
 	table := make([]float32, file.NumRows()*(parquetColumns+1))
 	for _, group := range file.RowGroups() {
 		rows := table[:group.NumRows()*(parquetColumns+1)]
 		table = table[len(rows):]
 		for k, chunk := range group.ColumnChunks() {
 			pages := chunk.Pages()
-			if err := errors.Join(readColumn(pages, rows[k:]), pages.Close()); err != nil {
-				return err
-			}
+			readColumn(pages, rows[k:])
+			pair.Check(pages.Close())
 		}
 	}
-	return nil
 }
 
 // readColumn writes the values of a column chunk to the first place of each row.
-func readColumn(pages parquet.Pages, to []float32) error {
+func readColumn(pages parquet.Pages, to []float32) {
 	for {
 		page, err := pages.ReadPage()
 		if err == io.EOF {
-			return nil
+			return
 		}
-		if err != nil {
-			return err
-		}
+		pair.Check(err)
 		values := page.Data()
 		if dictionary := page.Dictionary(); dictionary != nil {
 			all := dictionary.Page().Data()

@@ -16,7 +16,7 @@ import (
 	"bellows/sim/lab"
 )
 
-// losses is what deaths cost, as bench/detection has measured it: seconds from a death until something new counts.
+// losses is what deaths cost, as bench/protocol --only detection has measured it: seconds from a death until something new counts.
 type losses struct {
 	Worker  float64 // a node that runs tasks
 	Server  float64 // a node that holds tables: the run is rolled back
@@ -24,7 +24,7 @@ type losses struct {
 	Cut     float64 // what a checkpoint takes
 }
 
-// loadLosses reads what `bench/detection` has printed.
+// loadLosses reads what `bench/protocol --only detection` has printed.
 func loadLosses(name string) (l losses, err error) {
 	type series struct {
 		Recovered struct{ Median struct{ Value float64 } }
@@ -44,7 +44,7 @@ func loadLosses(name string) (l losses, err error) {
 		err = errors.New("it has not all of worker_killed, server_killed, command_killed and checkpoint_seconds")
 	}
 	if err != nil {
-		err = fmt.Errorf("--losses %s: %w; `./dev bench detection > %[1]s` writes such a file", name, err)
+		err = fmt.Errorf("--losses %s: %w; `./dev bench protocol --only detection > %[1]s` writes such a file", name, err)
 	}
 	return l, err
 }

@@ -50,7 +50,7 @@ type site struct {
 
 func main() {
 	b := new(bench)
-	child := cluster.Child()
+	pair.Play(pair.Program{Roles: map[string]func([]string){"lab": cluster.Role(jobOf)}})
 	data := flag.String("data", "", "`folder` with MNIST's image files, or with --files what they are relative to (default: images made from a seed)")
 	files := flag.String("files", "", "comma-separated `files` to train on, for apps other than mlr")
 	b.flags()
@@ -58,9 +58,6 @@ func main() {
 		b.Bench = p
 		if b.order.Kernels != "" {
 			pair.Check(vec.Use(b.order.Kernels))
-		}
-		if pair.Must(cluster.RunChild(*child, jobOf)) {
-			return
 		}
 		b.shelf = sets.Open(*data)
 		defer b.shelf.Close()
@@ -83,7 +80,7 @@ func (b *bench) flags() {
 	flag.BoolVar(&b.calibrate, "calibrate", false, "run for real, fit the costs, and print predicted against measured")
 	flag.BoolVar(&b.scale, "scale", false, "run 64 and 1,024 nodes")
 	flag.StringVar(&b.costsFile, "costs", "", "`file` of costs and runs that --save has written (default: measured now)")
-	flag.StringVar(&b.losses, "losses", "", "`file` that bench/detection has written: lay deaths over the job, and say how long it takes to the same objective by what is done about them")
+	flag.StringVar(&b.losses, "losses", "", "`file` that bench/protocol --only detection has written: lay deaths over the job, and say how long it takes to the same objective by what is done about them")
 	flag.StringVar(&b.picture, "picture", "", "with --losses, a `file` for the picture")
 	flag.Float64Var(&b.hours, "hours", 1, "with --losses, how long the job takes when nobody dies")
 	flag.StringVar(&b.save, "save", "", "`file` to write costs and runs to")

@@ -45,9 +45,9 @@ const sweepsMost = 400
 
 // peers races our training to the likelihood that each fit of the peers comes to.
 func (b *bench) peers(c *corpus) {
-	peer, err := pair.Start("python", b.python, "-c", peerSource)
+	peer, err := b.Python("python", b.python, peerSource, "python3-gensim and python3-sklearn")
 	if err != nil {
-		b.Note("no peer: %v; install python3-gensim and python3-sklearn, or name an interpreter that has them by --python", err)
+		b.Note("no peer: %v", err)
 		return
 	}
 	path := b.shelf.Path("corpus.i32")
@@ -75,8 +75,8 @@ func (b *bench) wants(f fit) bool {
 // target is that it takes at least our time.
 func (b *bench) race(c *corpus, peer *pair.Child, f fit) {
 	out := b.shelf.Path("topics.f32")
-	theirs, err := peer.Side(fmt.Sprintf(f.request, speedTopics) + "\t" + out).Run()
-	if err != nil {
+	var theirs pair.Turn
+	if err := pair.Attempt(func() { theirs = peer.Side(fmt.Sprintf(f.request, speedTopics) + "\t" + out).Run() }); err != nil {
 		b.Note("no %s: %v", f.name, err)
 		return
 	}

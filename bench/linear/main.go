@@ -63,9 +63,9 @@ func main() {
 		}
 		sklearn := func(part func(*pair.Bench, *sets.Shelf, *pair.Child)) func() {
 			return func() {
-				peer, err := pair.Start("scikit-learn", *python, "-c", peerSource)
+				peer, err := p.Python("scikit-learn", *python, peerSource, "python3-sklearn")
 				if err != nil {
-					p.Note("scikit-learn is not measured: %v; install python3-sklearn, or name an interpreter that has it by --python", err)
+					p.Note("scikit-learn is not measured: %v", err)
 					return
 				}
 				part(p, shelf, peer)

@@ -43,31 +43,30 @@ func towards(train, test *data.Set, goal float64) (out *trial.Outcome, reached b
 }
 
 // raceTo races our side to a goal against a peer's that has come to it. Both give the CPU time of so many runs.
-func raceTo(b *pair.Bench, peer string, goal float64, from string, ours func() (out *trial.Outcome, took time.Duration, reached bool), theirs func(times int) (time.Duration, error)) {
+func raceTo(b *pair.Bench, peer string, goal float64, from string, ours func() (out *trial.Outcome, took time.Duration, reached bool), theirs func(times int) time.Duration) {
 	out, once, reached := ours()
 	if !reached {
 		got, _ := out.At("test_logloss", len(out.Epochs))
 		b.AddFact(pair.Fact{Figure: "test log-loss", Ours: got, Peer: peer, Bound: goal, Exact: true})
 		return
 	}
-	one, err := theirs(1)
-	if err != nil {
+	var one time.Duration
+	if err := pair.Attempt(func() { one = theirs(1) }); err != nil {
 		b.Note("%s is not measured: %v", peer, err)
 		return
 	}
 	epochs, ourTimes, theirTimes := len(out.Epochs), repeats(once), repeats(one)
 	b.Race(pair.Row{Figure: fmt.Sprintf("%s to log-loss %.4f", from, goal), Unit: "s", Cost: true, Clock: pair.CPU, Target: faster},
-		pair.Side{Name: "bellows", Run: func() (pair.Turn, error) {
+		pair.Side{Name: "bellows", Run: func() pair.Turn {
 			t := pair.Turn{Work: float64(ourTimes)}
 			for range ourTimes {
 				_, took, _ := ours()
 				t.CPU += took
 			}
-			return t, nil
+			return t
 		}},
-		pair.Side{Name: peer, Run: func() (pair.Turn, error) {
-			took, err := theirs(theirTimes)
-			return pair.Turn{Work: float64(theirTimes), CPU: took}, err
+		pair.Side{Name: peer, Run: func() pair.Turn {
+			return pair.Turn{Work: float64(theirTimes), CPU: theirs(theirTimes)}
 		}})
 	b.Note("%d epochs; %d and %d runs a turn", epochs, ourTimes, theirTimes)
 }
@@ -86,12 +85,8 @@ func losses(b *pair.Bench, shelf *sets.Shelf, python *pair.Child) {
 		raceTo(b, "SGDClassifier", goal, "from rows", func() (*trial.Outcome, time.Duration, bool) {
 			out, reached := towards(setOf(train), setOf(test), goal)
 			return out, out.To(len(out.Epochs)).CPU, reached
-		}, func(times int) (time.Duration, error) {
-			answer, err := python.Ask(fmt.Sprintf("sgd\t%s\t%s\t%d", a, c, times))
-			if err != nil {
-				return 0, err
-			}
-			return pair.Seconds(answer[2]), nil
+		}, func(times int) time.Duration {
+			return pair.Seconds(pair.Must(python.Ask(fmt.Sprintf("sgd\t%s\t%s\t%d", a, c, times)))[2])
 		})
 	}
 }
@@ -107,11 +102,11 @@ func wabbit(b *pair.Bench, shelf *sets.Shelf, program string) {
 		writeWabbit(one, some(train, []int{0}))
 		writeWabbit(exam, test)
 		model := shelf.Path("vw.model")
-		fit := func(text string) (time.Duration, error) {
-			_, turn, err := pair.Once("Vowpal Wabbit", program, nil, "--loss_function", "logistic", "-d", text, "-f", model, "--quiet")
-			return turn.CPU, err
+		fit := func(text string) time.Duration {
+			_, turn := pair.Once("Vowpal Wabbit", program, nil, "--loss_function", "logistic", "-d", text, "-f", model, "--quiet")
+			return turn.CPU
 		}
-		pair.Must(fit(own))
+		fit(own)
 		goal := wabbitLoss(program, model, exam, shelf.Path("vw.answers"), test)
 		raceTo(b, "Vowpal Wabbit", goal, "from text", func() (*trial.Outcome, time.Duration, bool) {
 			began := pair.CPUTime()
@@ -119,19 +114,11 @@ func wabbit(b *pair.Bench, shelf *sets.Shelf, program string) {
 			defer set.Close()
 			out, reached := towards(set, setOf(test), goal)
 			return out, pair.CPUTime() - began, reached
-		}, func(times int) (took time.Duration, err error) {
+		}, func(times int) (took time.Duration) {
 			for range times {
-				all, err := fit(own)
-				if err != nil {
-					return 0, err
-				}
-				start, err := fit(one)
-				if err != nil {
-					return 0, err
-				}
-				took += all - start
+				took += fit(own) - fit(one)
 			}
-			return took, nil
+			return took
 		})
 	}
 }
@@ -149,8 +136,7 @@ func writeWabbit(path string, e *data.ExampleSet) {
 
 // wabbitLoss is the mean log-loss of a model on test rows.
 func wabbitLoss(program, model, exam, answers string, test *data.ExampleSet) (sum float64) {
-	_, _, err := pair.Once("Vowpal Wabbit", program, nil, "-t", "-i", model, "-d", exam, "-p", answers, "--link", "logistic", "--quiet")
-	pair.Check(err)
+	pair.Once("Vowpal Wabbit", program, nil, "-t", "-i", model, "-d", exam, "-p", answers, "--link", "logistic", "--quiet")
 	lines := bufio.NewScanner(bytes.NewReader(pair.Must(os.ReadFile(answers))))
 	for _, y := range test.Label {
 		if !lines.Scan() {

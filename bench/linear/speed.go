@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -45,26 +43,9 @@ const (
 //go:embed peer/liblinear.c
 var liblinearSource []byte
 
-// startLiblinear compiles and starts the peer. The folder is removed as soon as the child runs.
-func startLiblinear() (*pair.Child, error) {
-	dir, err := os.MkdirTemp("", "bellows-linear-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	source, program := filepath.Join(dir, "peer.c"), filepath.Join(dir, "peer")
-	if err := os.WriteFile(source, liblinearSource, 0o600); err != nil {
-		return nil, err
-	}
-	if out, err := exec.Command("gcc", "-O2", "-o", program, source, "-llinear").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("compiling it: %w; install gcc and liblinear-dev\n%s", err, out)
-	}
-	return pair.Start("LIBLINEAR", program)
-}
-
 // speed races one core against LIBLINEAR's, by the CPU time of the solvers from rows in memory.
 func speed(b *pair.Bench, shelf *sets.Shelf, chosen string) {
-	peer, err := startLiblinear()
+	peer, err := b.Compile("LIBLINEAR", liblinearSource, "-llinear", "gcc and liblinear-dev")
 	if err != nil {
 		b.Note("LIBLINEAR is not measured: %v", err)
 		return

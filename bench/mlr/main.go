@@ -49,8 +49,8 @@ func main() {
 		b := &bench{Bench: p, shelf: sets.Open(*dir), vw: *vw, slots: min(2, runtime.NumCPU())}
 		defer b.shelf.Close()
 		var err error
-		if b.peer, err = pair.Start("python", *python, "-c", peerSource); err != nil {
-			b.Note("no peer: %v; install python3-torch and python3-sklearn, or name an interpreter that has them by --python", err)
+		if b.peer, err = p.Python("python", *python, peerSource, "python3-torch and python3-sklearn"); err != nil {
+			b.Note("no peer: %v", err)
 		}
 		b.Parts(*only, pair.Part{Name: "digits", Run: b.digits}, pair.Part{Name: "bosen", Run: b.bosen}, pair.Part{Name: "text", Run: b.text}, pair.Part{Name: "tables", Run: b.tables})
 		if b.peer != nil {
@@ -102,7 +102,7 @@ func (b *bench) read(p sets.Pair) (train, test *data.Set) {
 // arithmetic races the bare loop of mini-batches on our kernels against the same loop in PyTorch.
 func (b *bench) arithmetic(train *data.Set, torch bool) {
 	m := newBare(train)
-	sides := []pair.Side{{Name: "vec", Run: pair.Measure(func() (float64, error) { return m.epoch(batch), nil })}}
+	sides := []pair.Side{{Name: "vec", Run: pair.Measure(func() float64 { return m.epoch(batch) })}}
 	if torch {
 		sides = append(sides, rename(b.peer.Side(fmt.Sprintf("hand\t%d", batch)), "PyTorch by hand"))
 	}

@@ -127,11 +127,11 @@ func (b *bench) raceFit(train *data.Set, best fit) {
 	if b.Full {
 		turns = 3
 	}
-	ours := pair.Side{Name: "bellows", Run: pair.Measure(func() (float64, error) {
+	ours := pair.Side{Name: "bellows", Run: pair.Measure(func() float64 {
 		trial.Setup{App: mlr.New(), Data: train, Slots: 1}.Train()
-		return 1, nil
+		return 1
 	})}
-	series := pair.Must(pair.Interleave(turns, ours, rename(b.peer.Side(best.request), "scikit-learn")))
+	series := pair.Interleave(turns, ours, rename(b.peer.Side(best.request), "scikit-learn"))
 	b.Add(pair.Row{Figure: "training to the end, 1 thread", Unit: "s", Cost: true, Clock: pair.CPU, Ours: series[0], Peer: series[1], Target: 1})
 }
 
@@ -148,9 +148,9 @@ func (b *bench) passes(p sets.Pair, train, test *data.Set) {
 	for _, passes := range []int{1, 5} {
 		accuracy := w.accuracy(passes)
 		reached := true
-		ours := pair.Side{Name: "bellows", Run: pair.Measure(func() (float64, error) {
+		ours := pair.Side{Name: "bellows", Run: pair.Measure(func() float64 {
 			reached = readAndReach(text, test, accuracy) && reached
-			return 1, nil
+			return 1
 		})}
 		b.Race(pair.Row{Figure: fmt.Sprintf("from text to %.2f %%, 1 thread", 100*accuracy), Unit: "s", Cost: true, Clock: pair.CPU, Target: 1}, ours, w.side(passes))
 		if !reached {

@@ -39,8 +39,7 @@ func main() {
 		b.Header("predict: text in, predictions out")
 		shelf := sets.Open(*folder)
 		defer shelf.Close()
-		m := &measure{Bench: b, shelf: shelf, program: shelf.Path("bellows")}
-		pair.Check(pair.Build(m.program))
+		m := &measure{Bench: b, shelf: shelf, program: shelf.Bellows()}
 		m.train()
 		b.Parts(*only, pair.Part{Name: "rows", Run: m.rates}, pair.Part{Name: "eval", Run: m.eval}, pair.Part{Name: "memory", Run: m.memory}, pair.Part{Name: "serve", Run: func() { m.serve(*seconds) }})
 	})
@@ -64,8 +63,7 @@ func (m *measure) train() {
 	}
 	train := m.file("train.libsvm", min(len(m.lines), 30_000))
 	m.model = m.shelf.Path("model")
-	_, _, err := pair.Once("bellows train", m.program, nil, "train", "linear", train, "--cache", "off", "--out", m.model)
-	pair.Check(err)
+	pair.Once("bellows train", m.program, nil, "train", "linear", train, "--cache", "off", "--out", m.model)
 }
 
 // madeRows are rows of the shape of a9a: a label and 14 of 123 features, one of each group, as text.
@@ -102,24 +100,33 @@ func (m *measure) file(name string, rows int) string {
 	return path
 }
 
+// side runs a whole command on a file of so many rows, its start included.
+func (m *measure) side(verb, path string, rows int, args ...string) pair.Side {
+	return pair.Side{Name: verb, Run: func() pair.Turn {
+		_, t := pair.Once("bellows "+verb, m.program, nil, append([]string{verb, m.model, path}, args...)...)
+		t.Work = float64(rows)
+		return t
+	}}
+}
+
+// rows is how many are predicted or scored in a turn.
+func (m *measure) rows() int {
+	if m.Full {
+		return 10_000_000
+	}
+	return 2_000_000
+}
+
 // rates shows rows a second: the whole command, its start included.
 func (m *measure) rates() {
 	m.Section("bellows predict")
-	rows := 2_000_000
-	if m.Full {
-		rows = 10_000_000
-	}
+	rows := m.rows()
 	path := m.file("rows.libsvm", rows)
 	for _, form := range []struct {
 		name string
 		args []string
 	}{{"lines", nil}, {"JSON lines", []string{"--json"}}} {
-		out := m.shelf.Path("out")
-		series := m.Interleave(pair.Side{Name: form.name, Run: func() (pair.Turn, error) {
-			_, t, err := pair.Once("bellows predict", m.program, nil, append([]string{"predict", m.model, path, "--out", out}, form.args...)...)
-			t.Work = float64(rows)
-			return t, err
-		}})
+		series := m.Interleave(m.side("predict", path, rows, append([]string{"--out", m.shelf.Path("out")}, form.args...)...))
 		target := pair.Fact{Figure: fmt.Sprintf("%d rows to %s, %d cores", rows, form.name, runtime.NumCPU()), Unit: "rows/s", Ours: series[0].Rates(pair.Wall).Median, Least: true}
 		if form.args == nil {
 			target.Peer, target.Bound = "wanted", wanted
@@ -133,19 +140,9 @@ func (m *measure) rates() {
 // eval shows rows a second that are scored: the whole command, beside the one that predicts.
 func (m *measure) eval() {
 	m.Section("bellows eval")
-	rows := 2_000_000
-	if m.Full {
-		rows = 10_000_000
-	}
+	rows := m.rows()
 	path := m.file("rows.libsvm", rows)
-	side := func(verb string, args ...string) pair.Side {
-		return pair.Side{Name: verb, Run: func() (pair.Turn, error) {
-			_, t, err := pair.Once("bellows "+verb, m.program, nil, append([]string{verb, m.model, path}, args...)...)
-			t.Work = float64(rows)
-			return t, err
-		}}
-	}
-	series := m.Interleave(side("eval"), side("predict", "--out", m.shelf.Path("out")))
+	series := m.Interleave(m.side("eval", path, rows), m.side("predict", path, rows, "--out", m.shelf.Path("out")))
 	m.AddFact(pair.Fact{Figure: fmt.Sprintf("%d rows, %d cores", rows, runtime.NumCPU()), Unit: "rows/s", Ours: series[0].Rates(pair.Wall).Median, Peer: "wanted", Bound: wanted, Least: true})
 	m.AddFact(pair.Fact{Figure: fmt.Sprintf("%d rows, by CPU time", rows), Unit: "rows/s", Ours: series[0].Rates(pair.CPU).Median})
 	m.Add(pair.Row{Figure: "eval beside predict, by CPU time", Unit: "rows/s", Clock: pair.CPU, Ours: series[0], Peer: series[1]})
@@ -159,13 +156,7 @@ func (m *measure) memory() {
 	peaks := map[string]map[int]float64{"predict": {}, "eval": {}}
 	for _, rows := range []int{short, long} {
 		path := m.file("rows.libsvm", rows)
-		side := func(verb string, args ...string) pair.Side {
-			return pair.Side{Name: verb, Run: func() (pair.Turn, error) {
-				_, t, err := pair.Once("bellows "+verb, m.program, nil, append([]string{verb, m.model, path}, args...)...)
-				return t, err
-			}}
-		}
-		for _, series := range m.Interleave(side("predict", "--out", os.DevNull), side("eval")) {
+		for _, series := range m.Interleave(m.side("predict", path, rows, "--out", os.DevNull), m.side("eval", path, rows)) {
 			peaks[series.Name][rows] = series.Peak()
 			m.AddFact(pair.Fact{Figure: fmt.Sprintf("%s: peak of memory, %d rows (%d MB)", series.Name, rows, pair.Must(os.Stat(path)).Size()>>20), Unit: "B", Ours: series.Peak()})
 		}

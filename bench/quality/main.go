@@ -32,8 +32,8 @@ func main() {
 		b := &bench{Bench: p, shelf: sets.Open(*dir), set: *set, seeds: *seeds, slots: min(2, runtime.NumCPU())}
 		defer b.shelf.Close()
 		var err error
-		if b.peer, err = pair.Start("python", *python, "-c", peerSource); err != nil {
-			b.Note("no peer: %v; install python3-sklearn, or name an interpreter that has it by --python", err)
+		if b.peer, err = p.Python("python", *python, peerSource, "python3-sklearn"); err != nil {
+			b.Note("no peer: %v", err)
 		}
 		b.Parts(*only, pair.Part{Name: "classes", Run: b.classes}, pair.Part{Name: "topics", Run: b.topics}, pair.Part{Name: "staleness", Run: b.staleness})
 		if b.peer != nil {

@@ -107,9 +107,9 @@ func (b *bench) staleness() {
 	side := func(stale int) (side pair.Side, last func() *trial.Outcome) {
 		var out *trial.Outcome
 		s := trial.Setup{App: lda.New(), Data: set, Slots: b.slots, Epochs: staleEpochs, Stale: &stale}
-		return pair.Side{Name: fmt.Sprintf("staleness %d", stale), Run: pair.Measure(func() (float64, error) {
+		return pair.Side{Name: fmt.Sprintf("staleness %d", stale), Run: pair.Measure(func() float64 {
 			out = s.Train()
-			return 1, nil
+			return 1
 		})}, func() *trial.Outcome { return out }
 	}
 	none, ours := side(0)

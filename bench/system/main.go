@@ -127,23 +127,19 @@ func (b bench) price(s subject, set *data.Set, slots int) {
 // bareSides are the two views of the same epochs of a bare loop: all of it, and the visits alone.
 func bareSides(l loop, threads, epochs int) (whole, visits pair.Side) {
 	var visiting pair.Turn
-	whole = pair.Side{Name: "bare loop", Run: func() (pair.Turn, error) {
+	whole = pair.Side{Name: "bare loop", Run: func() pair.Turn {
 		visiting = pair.Turn{}
-		return pair.Measure(func() (float64, error) {
+		return pair.Measure(func() float64 {
 			for range epochs {
-				// The measure of a function that cannot fail.
-				t, err := pair.Measure(func() (float64, error) { return float64(l.visit(threads)), nil })()
-				if err != nil {
-					return 0, err
-				}
+				t := pair.Measure(func() float64 { return float64(l.visit(threads)) })()
 				visiting.Work += t.Work
 				visiting.Wall += t.Wall
 				l.score(threads)
 			}
-			return visiting.Work, nil
+			return visiting.Work
 		})()
 	}}
-	return whole, pair.Side{Name: "bare loop", Run: func() (pair.Turn, error) { return visiting, nil }}
+	return whole, pair.Side{Name: "bare loop", Run: func() pair.Turn { return visiting }}
 }
 
 // executors races 16 executors a core against one, or the fewest that the application takes.

@@ -32,13 +32,7 @@ type plan struct {
 }
 
 func main() {
-	if played, err := play(os.Args[1:]); played {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
+	report.Play(roles)
 	var p plan
 	flag.IntVar(&p.turns, "turns", 7, "how often each way is measured")
 	flag.DurationVar(&p.item, "item", 100*time.Microsecond, "what an item takes at least")

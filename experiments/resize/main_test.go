@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -16,13 +15,7 @@ import (
 
 // TestMain lets the test's binary be the processes that an experiment starts.
 func TestMain(m *testing.M) {
-	if played, err := play(os.Args[1:]); played {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	report.Play(roles)
 	os.Exit(m.Run())
 }
 

@@ -113,17 +113,18 @@ func (p *plan) lead(ctx context.Context, l led, heard func(said) string) (saved 
 	return saved, nil
 }
 
-// play is a process that was started for another: it leads a job, or runs a part of one.
-func play(args []string) (played bool, err error) {
-	if len(args) != 2 || args[0] != leads && args[0] != serves {
-		return false, nil
+// roles are those of the processes that are started for another: they lead a job, or run a part of one. Their argument is a led.
+var roles = map[string]func(args []string) error{
+	leads:  role(func(l *led) error { return l.lead(os.Stdin, os.Stdout) }),
+	serves: role((*led).serve),
+}
+
+func role(do func(l *led) error) func(args []string) error {
+	return func(args []string) error {
+		var l led
+		if err := json.Unmarshal([]byte(strings.Join(args, " ")), &l); err != nil {
+			return err
+		}
+		return do(&l)
 	}
-	var l led
-	if err := json.Unmarshal([]byte(args[1]), &l); err != nil {
-		return true, err
-	}
-	if args[0] == serves {
-		return true, l.serve()
-	}
-	return true, l.lead(os.Stdin, os.Stdout)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -23,16 +24,16 @@ import (
 // serves is the first argument of a process that is started for another. The second is an order.
 const serves = "--serve"
 
-// serve runs a part of a job, if it was started for that.
-func serve(args []string) (served bool, err error) {
-	if len(args) != 2 || args[0] != serves {
-		return copies(args)
-	}
+// roles are those of the processes that are started for another.
+var roles = map[string]func(args []string) error{serves: serve, takes: take, gives: give}
+
+// serve runs a part of a job.
+func serve(args []string) error {
 	var o subject.Order
-	if err := json.Unmarshal([]byte(args[1]), &o); err != nil {
-		return true, err
+	if err := json.Unmarshal([]byte(strings.Join(args, " ")), &o); err != nil {
+		return err
 	}
-	return true, launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (launch.Part, error) {
+	return launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (launch.Part, error) {
 		run, err := o.Make()
 		if err != nil {
 			return launch.Part{}, err

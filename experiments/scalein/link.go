@@ -95,24 +95,9 @@ const (
 	gives = "--give"
 )
 
-// copies makes one end of a plain copy, if the process was started for that.
-func copies(args []string) (copied bool, err error) {
-	switch {
-	case len(args) == 2 && args[0] == takes:
-		return true, take(args[1])
-	case len(args) == 3 && args[0] == gives:
-		n, err := strconv.Atoi(args[2])
-		if err != nil {
-			return true, err
-		}
-		return true, give(args[1], n)
-	}
-	return false, nil
-}
-
-// take takes all that one sender has, into memory, and says so.
-func take(address string) error {
-	l, err := net.Listen("tcp", address)
+// take receives all that one sender has, at an address, into memory, and acknowledges it.
+func take(args []string) error {
+	l, err := net.Listen("tcp", args[0])
 	if err != nil {
 		return err
 	}
@@ -139,9 +124,13 @@ func take(address string) error {
 	return errors.Join(err, told, conn.Close(), l.Close())
 }
 
-// give sends so many bytes when it is told to, and says when all are there.
-func give(address string, n int) error {
-	conn, err := net.Dial("tcp", address)
+// give sends so many bytes to an address when a line arrives, and prints a line when all are received.
+func give(args []string) error {
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	conn, err := net.Dial("tcp", args[0])
 	if err != nil {
 		return err
 	}

@@ -31,13 +31,7 @@ type plan struct {
 }
 
 func main() {
-	if served, err := serve(os.Args[1:]); served {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
+	report.Play(roles)
 	var p plan
 	flag.IntVar(&p.turns, "turns", 15, "how often nodes leave")
 	flag.IntVar(&p.size, "size", 4, "demonstrations, one behind the other, that are the data")

@@ -198,7 +198,7 @@ func (p *plan) train(j job, first, last int, at time.Duration) (*lab.Result, err
 	return lab.Run(cfg)
 }
 
-// What a message and its bytes cost on each side, at full size (bench/wire).
+// What a message and its bytes cost on each side, at full size (bench/protocol --only wire).
 const (
 	messageNanoseconds = 3000
 	byteNanoseconds    = 0.25

@@ -1,8 +1,8 @@
 // Package cluster runs a job in several processes of one machine, all of them the program of a benchmark, and has a job that does
 // nothing but exchange: what messages cost shows where tasks cost nothing.
 //
-// The caller's duties, in order: call RunChild before anything else, since the program may have been started for a part of another's
-// job; Launch as many runs as it likes. Both are told the same order, a text from which the program makes the same job.
+// The caller's duties, in order: enter Role among the roles of its pair.Program, since the program may be started for a part of another's
+// job; Launch as many runs as it likes. Both get the same order, a text from which the program makes the same job.
 //
 // The package refuses to leave this machine: transports are "unix" and "tcp" over loopback.
 package cluster
@@ -10,63 +10,58 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"flag"
+	"fmt"
 	"os"
 	"time"
 
 	"bellows"
+	"bellows/bench/internal/pair"
 	"bellows/node"
 	"bellows/node/launch"
 	"bellows/table"
 	"bellows/train"
 )
 
-// Child defines the flag that tells a process its order.
-func Child() *string {
-	return flag.String("child", "", "`order` of another's job, to run a part of it; for internal use")
-}
-
-// RunChild plays this process's part of another's job if it has an order, and says whether it had.
-func RunChild(order string, job func(order string) (train.Job, error)) (ran bool, err error) {
-	if order == "" {
-		return false, nil
+// Role returns the role of a process that plays its part of another's job: its one argument is the order of the job.
+func Role(job func(order string) (train.Job, error)) func(args []string) {
+	return func(args []string) {
+		if len(args) != 1 {
+			pair.Check(fmt.Errorf("a part of a job is played by one order, not by %q", args))
+		}
+		pair.Check(launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (launch.Part, error) {
+			j, err := job(args[0])
+			return launch.Part{Job: j}, err
+		}))
 	}
-	return true, launch.RunChild(context.Background(), os.Stdin, os.Stdout, func(context.Context, []byte) (launch.Part, error) {
-		j, err := job(order)
-		return launch.Part{Job: j}, err
-	})
 }
 
 // Launch is how a job runs.
 type Launch struct {
-	Processes   int // 0: in this one
-	Slots       int // compute slots of all processes; each has one at least
-	Lanes       int // server lanes of a process; 0: as many as it has slots
+	Processes   int    // 0: in this one
+	Slots       int    // compute slots of all processes; each has one at least
+	Lanes       int    // server lanes of a process; 0: as many as it has slots
+	Role        string // of the program that these processes play
 	Order       string
 	Transport   string
 	Connections int // between two processes; 0: one
 }
 
 // Run runs the job that the order names. This process is the controller of the others, unless the job runs in it alone.
-func (l Launch) Run(job train.Job, opt node.Options) error {
+func (l Launch) Run(job train.Job, opt node.Options) {
 	opt.Slots = l.Slots
 	if l.Processes == 0 {
-		_, err := node.Train(context.Background(), job, opt)
-		return err
+		pair.Must(node.Train(context.Background(), job, opt))
+		return
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
+	program := pair.Must(os.Executable())
 	members := []node.Member{{}}
 	for i := range l.Processes {
 		m := node.Member{Node: bellows.NodeID(i + 1), Slots: max(1, l.Slots*(i+1)/l.Processes-l.Slots*i/l.Processes), Lanes: l.Lanes}
 		m.Lanes = cmp.Or(m.Lanes, m.Slots)
 		members = append(members, m)
 	}
-	_, err = launch.Processes{Program: program, Args: []string{os.Args[0], "--child", l.Order}, Members: node.Place(members, job.Tables, false),
-		Transport: l.Transport, Connections: l.Connections}.Run(context.Background(), job, opt)
-	return err
+	pair.Must(launch.Processes{Program: program, Args: append([]string{os.Args[0]}, pair.RoleArgs(l.Role, l.Order)...), Members: node.Place(members, job.Tables, false),
+		Transport: l.Transport, Connections: l.Connections}.Run(context.Background(), job, opt))
 }
 
 // Clocks is an Exchange of so many clocks. Its only report comes when the first has ended: what is before that is the start.
@@ -79,12 +74,12 @@ func Clocks(clocks int, schema table.Schema, splits int) train.Job {
 	})
 }
 
-// Time runs a job of Clocks, and is the time from its first clock to its end.
-func (l Launch) Time(job train.Job, opt node.Options) (time.Duration, error) {
+// Time runs a job of Clocks, and returns the time from its first clock to its end.
+func (l Launch) Time(job train.Job, opt node.Options) time.Duration {
 	var began time.Time
 	opt.OnEpoch = func(train.Epoch, node.Spent) { began = time.Now() }
-	err := l.Run(job, opt)
-	return time.Since(began), err
+	l.Run(job, opt)
+	return time.Since(began)
 }
 
 // Exchange is a job in which every task reads all rows of a table and changes all of them. Each is told of every round that has

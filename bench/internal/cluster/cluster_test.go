@@ -3,6 +3,7 @@ package cluster
 import (
 	"testing"
 
+	"bellows/bench/internal/pair"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
@@ -15,22 +16,22 @@ func TestExchangeEndsAfterItsClocks(t *testing.T) {
 	const clocks, splits = 5, 4
 	reports := 0
 	opt := node.Options{OnEpoch: func(train.Epoch, node.Spent) { reports++ }}
-	if err := (Launch{Slots: 2}).Run(Clocks(clocks, schema, splits), opt); err != nil || reports != 1 {
-		t.Errorf("%d reports, %v; want one, of the first clock", reports, err)
+	if (Launch{Slots: 2}).Run(Clocks(clocks, schema, splits), opt); reports != 1 {
+		t.Errorf("%d reports; want one, of the first clock", reports)
 	}
 	rounds := 0
 	job := Exchange(schema, splits, func(round int, _ *train.Dispatcher) bool {
 		rounds++
 		return round < clocks
 	})
-	if err := (Launch{Slots: 2}).Run(job, node.Options{}); err != nil || rounds != clocks+1 {
-		t.Errorf("%d rounds, %v; want %d", rounds, err, clocks+1)
+	if (Launch{Slots: 2}).Run(job, node.Options{}); rounds != clocks+1 {
+		t.Errorf("%d rounds; want %d", rounds, clocks+1)
 	}
 }
 
-func TestOnlyAnOrderMakesAChild(t *testing.T) {
+func TestRoleWantsOneOrder(t *testing.T) {
 	t.Parallel()
-	if ran, err := RunChild("", nil); ran || err != nil {
-		t.Errorf("ran %v without an order, %v", ran, err)
+	if err := pair.Attempt(func() { Role(nil)(nil) }); err == nil {
+		t.Error("a part of a job is played without its order")
 	}
 }

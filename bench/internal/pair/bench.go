@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 )
 
 // Bench is one run of a command: the flags that every command has, the table that its rows go to, and how it ends.
@@ -16,6 +17,9 @@ type Bench struct {
 	JSON   bool // one object a row
 	Turns  int  // turns of each side in a comparison
 	Strict bool // a row below its target ends the command with status 1
+	// OpenBLAS names the kernels that peers on OpenBLAS are forced to use, by a core; "" leaves the choice to the library.
+	OpenBLAS string
+	Part     string // part of the Program that alone is wanted; "": all
 }
 
 // Main is a command's main function. It reads the flags, which the command has defined before, lets it run, and prints how many
@@ -29,16 +33,21 @@ func Main(quick, full int, run func(b *Bench)) {
 	b.define(flag.CommandLine)
 	Exit(Attempt(func() {
 		flag.Parse()
-		Check(b.settle(flag.Args(), quick, full))
-		b.Table = NewTable(os.Stdout, b.JSON)
-		run(b)
-		if b.rows > 0 {
-			b.Close()
-		}
-		if b.Strict {
-			Check(b.Verdict())
-		}
+		b.run(flag.Args(), quick, full, run)
 	}))
+}
+
+// run runs a measurement, prints how many of its rows missed their target, and fails for one that does where that counts.
+func (b *Bench) run(rest []string, quick, full int, measure func(b *Bench)) {
+	Check(b.settle(rest, quick, full))
+	b.Table = NewTable(os.Stdout, b.JSON)
+	measure(b)
+	if b.rows > 0 {
+		b.Close()
+	}
+	if b.Strict {
+		Check(b.Verdict())
+	}
 }
 
 // failure is an error on its way to Main.
@@ -80,17 +89,17 @@ func Exit(err error) {
 	}
 }
 
-// Tell prints what was found as JSON, and ends the program with 1 for an error, which may come beside it.
+// Tell prints what was found as JSON. An error, which may accompany a part of the findings, ends the command.
 func Tell(found any, err error) {
 	text, e := json.MarshalIndent(found, "", "  ")
 	if e == nil {
 		fmt.Println(string(text))
 	}
-	Exit(errors.Join(err, e))
+	Check(errors.Join(err, e))
 }
 
 // Interleave gives each side as many turns as the flags say.
-func (b *Bench) Interleave(sides ...Side) []Series { return Must(Interleave(b.Turns, sides...)) }
+func (b *Bench) Interleave(sides ...Side) []Series { return Interleave(b.Turns, sides...) }
 
 // Race interleaves the sides, fills in the row's Ours from the first and its Peer from the second, if there is one, and adds it.
 func (b *Bench) Race(row Row, sides ...Side) []Series {
@@ -111,11 +120,15 @@ type Part struct {
 
 // Parts runs all parts, or the one that is named.
 func (b *Bench) Parts(only string, parts ...Part) {
+	var known []string
+	for _, p := range parts {
+		known = append(known, p.Name)
+	}
 	if only != "" {
 		parts = slices.DeleteFunc(parts, func(p Part) bool { return p.Name != only })
 	}
 	if len(parts) == 0 {
-		Check(fmt.Errorf("--only %s: there is no such part", only))
+		Check(fmt.Errorf("--only %s: no such part; known parts: %s", only, strings.Join(known, ", ")))
 	}
 	for _, p := range parts {
 		p.Run()

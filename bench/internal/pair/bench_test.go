@@ -69,7 +69,7 @@ func TestRaceFillsInTheRow(t *testing.T) {
 	var text strings.Builder
 	b := &Bench{Table: NewTable(&text, true), Turns: 2}
 	side := func(name string, wall time.Duration) Side {
-		return Side{Name: name, Run: func() (Turn, error) { return Turn{Work: 1, Wall: wall}, nil }}
+		return Side{Name: name, Run: func() Turn { return Turn{Work: 1, Wall: wall} }}
 	}
 	b.Race(Row{Figure: "f", Target: 1}, side("ours", time.Second), side("peer", 2*time.Second))
 	b.Race(Row{Figure: "g"}, side("ours", time.Second))

@@ -3,11 +3,13 @@ package pair
 import (
 	"bufio"
 	"bytes"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,13 +23,31 @@ type Child struct {
 	command *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Scanner
-	stderr  bytes.Buffer
+	stderr  buffer
+
+	note      func(format string, args ...any) // prints which kernels its OpenBLAS uses; nil: they are not checked
+	force     string                           // kernels that its OpenBLAS is forced to use
+	core      string                           // kernels that it uses; "": not known yet
+	libraries func() string
+}
+
+// Start runs a program as a child. If it uses OpenBLAS, its kernels must be made for this CPU or be those of --openblas: a note names them, and
+// the request that finds generic ones fails.
+func (b *Bench) Start(name, program string, args ...string) (*Child, error) {
+	return start(&Child{name: name, note: b.Note, force: b.OpenBLAS}, program, args...)
 }
 
 // Start runs a program as a child with every thread pool that it may have pinned to one thread.
 func Start(name, program string, args ...string) (*Child, error) {
-	c := &Child{name: name, command: exec.Command(program, args...)}
-	c.command.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1")
+	return start(&Child{name: name}, program, args...)
+}
+
+func start(c *Child, program string, args ...string) (*Child, error) {
+	c.command = exec.Command(program, args...)
+	c.command.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "OPENBLAS_VERBOSE=2")
+	if c.force != "" {
+		c.command.Env = append(c.command.Env, "OPENBLAS_CORETYPE="+c.force)
+	}
 	c.command.Stderr = &c.stderr
 	out, err := c.command.StdoutPipe()
 	if err == nil {
@@ -37,9 +57,9 @@ func Start(name, program string, args ...string) (*Child, error) {
 		err = c.command.Start()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("pair: start %s: %w", name, err)
+		return nil, fmt.Errorf("pair: start %s: %w", c.name, err)
 	}
-	c.out = bufio.NewScanner(out)
+	c.out, c.libraries = bufio.NewScanner(out), mapsOf(c.command.Process.Pid)
 	return c, nil
 }
 
@@ -83,21 +103,18 @@ func (c *Child) Ask(request string) ([]float64, error) {
 		}
 		numbers[i] = x
 	}
-	return numbers, nil
+	return numbers, c.checkBLAS()
 }
 
 // Side makes a side of the child: each turn asks the same request, and the answer begins with work, wall seconds and
 // CPU seconds.
 func (c *Child) Side(request string) Side {
-	return Side{Name: c.name, Run: func() (Turn, error) {
-		a, err := c.Ask(request)
-		if err != nil {
-			return Turn{}, err
-		}
+	return Side{Name: c.name, Run: func() Turn {
+		a := Must(c.Ask(request))
 		if len(a) < 3 {
-			return Turn{}, fmt.Errorf("pair: %s, asked for %q, answered %d numbers instead of work, wall and CPU seconds", c.name, request, len(a))
+			Check(fmt.Errorf("pair: %s, asked for %q, answered %d numbers instead of work, wall and CPU seconds", c.name, request, len(a)))
 		}
-		return Turn{Work: a[0], Wall: Seconds(a[1]), CPU: Seconds(a[2])}, nil
+		return Turn{Work: a[0], Wall: Seconds(a[1]), CPU: Seconds(a[2])}
 	}}
 }
 
@@ -130,30 +147,55 @@ func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 
 // Once runs a program to its end, with the given environment added and threads as the program chooses, and returns its
 // standard output, and the two times and the peak of memory of the whole process. An error quotes the last line that it wrote to stderr.
-func Once(name, program string, env []string, args ...string) (out []byte, t Turn, err error) {
+func Once(name, program string, env []string, args ...string) (out []byte, t Turn) {
 	command := exec.Command(program, args...)
 	command.Env = append(os.Environ(), env...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	start := time.Now()
-	out, err = command.Output()
+	out, err := command.Output()
 	t = Turn{Work: 1, Wall: time.Since(start)}
 	if err != nil {
-		return out, t, fmt.Errorf("pair: run %s: %w; %s", name, err, lastLine(stderr.String()))
+		Check(fmt.Errorf("pair: run %s: %w; %s", name, err, lastLine(stderr.String())))
 	}
 	t.CPU = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 	if u, ok := command.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		t.Peak = u.Maxrss << 10
 	}
-	return out, t, nil
+	return out, t
 }
 
 // Build builds the command itself, in its own module.
-func Build(program string) error {
-	root, _, err := Once("go list", "go", nil, "list", "-m", "-f", "{{.Dir}}", "bellows")
-	if err != nil {
-		return err
-	}
-	_, _, err = Once("go build", "go", []string{"GOWORK=off"}, "build", "-C", strings.TrimSpace(string(root)), "-trimpath", "-o", program, "./cmd/bellows")
-	return err
+func Build(program string) {
+	root, _ := Once("go list", "go", nil, "list", "-m", "-f", "{{.Dir}}", "bellows")
+	Once("go build", "go", []string{"GOWORK=off"}, "build", "-C", strings.TrimSpace(string(root)), "-trimpath", "-o", program, "./cmd/bellows")
 }
+
+// Compile compiles a C program with a library, and starts it as Start does. The folder of the program is removed as soon as it runs.
+func (b *Bench) Compile(name string, source []byte, library, packages string) (*Child, error) {
+	dir, err := os.MkdirTemp("", "bellows-peer-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	text, program := filepath.Join(dir, "peer.c"), filepath.Join(dir, "peer")
+	if err := os.WriteFile(text, source, 0o600); err != nil {
+		return nil, err
+	}
+	if out, err := exec.Command("gcc", "-O2", "-o", program, text, library).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("compile the program of %s: %w; install %s\n%s", name, err, packages, out)
+	}
+	return b.Start(name, program)
+}
+
+// Python starts a Python program as Start does: common code that serves requests, and then the peer's own, which fills in what answers them.
+func (b *Bench) Python(name, interpreter, source, packages string) (*Child, error) {
+	c, err := b.Start(name, interpreter, "-c", source+servePython)
+	if err != nil {
+		err = fmt.Errorf("%w; install %s, or name an interpreter that has it by --python", err, packages)
+	}
+	return c, err
+}
+
+//go:embed serve.py
+var servePython string

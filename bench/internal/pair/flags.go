@@ -13,6 +13,7 @@ import (
 func (b *Bench) define(flags *flag.FlagSet) {
 	flags.BoolVar(&b.Full, "full", false, "all sizes and more turns: minutes instead of seconds")
 	flags.BoolVar(&b.JSON, "json", false, "print one JSON object a row")
+	flags.StringVar(&b.OpenBLAS, "openblas", "", "`kernels` that peers on OpenBLAS are forced to use, such as SKYLAKEX (default: its own choice; generic ones are refused)")
 	flags.IntVar(&b.Turns, "turns", 0, "turns of each side in a comparison (default: fewer in the quick form)")
 }
 
@@ -28,7 +29,7 @@ func (b *Bench) settle(rest []string, quick, full int) error {
 			b.Turns = full
 		}
 	}
-	if b.Turns < 1 {
+	if b.Turns < 1 && quick > 0 {
 		return fmt.Errorf("--turns %d: a comparison needs at least one turn", b.Turns)
 	}
 	return nil

@@ -16,6 +16,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("PAIR_TEST_CHILD") == "" {
 		os.Exit(m.Run())
 	}
+	if core := os.Getenv("PAIR_TEST_CORE"); core != "" {
+		fmt.Fprintf(os.Stderr, "Core: %s\n", core)
+	}
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
 		switch in.Text() {
@@ -47,15 +50,12 @@ func TestInterleaveTakesTurns(t *testing.T) {
 	t.Parallel()
 	var order []string
 	side := func(name string) Side {
-		return Side{Name: name, Run: func() (Turn, error) {
+		return Side{Name: name, Run: func() Turn {
 			order = append(order, name)
-			return Turn{Work: float64(len(order)), Wall: time.Second, CPU: time.Second}, nil
+			return Turn{Work: float64(len(order)), Wall: time.Second, CPU: time.Second}
 		}}
 	}
-	all, err := Interleave(2, side("a"), side("b"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := Interleave(2, side("a"), side("b"))
 	if got := strings.Join(order, ""); got != "ababab" {
 		t.Errorf("order %s, want ababab: the first pair warms up", got)
 	}
@@ -67,7 +67,7 @@ func TestInterleaveTakesTurns(t *testing.T) {
 func TestInterleaveNamesTheSideThatFailed(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("no data")
-	_, err := Interleave(3, Side{Name: "peer", Run: func() (Turn, error) { return Turn{}, cause }})
+	err := Attempt(func() { Interleave(3, Side{Name: "peer", Run: func() Turn { return Must(Turn{}, cause) }}) })
 	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "peer") {
 		t.Errorf("error %v, want one that names peer and wraps the cause", err)
 	}
@@ -143,10 +143,7 @@ func TestRepeatCountsWork(t *testing.T) {
 	calls := 0
 	run := Repeat(time.Millisecond, 3, func() { calls++ })
 	calls = 0
-	turn, err := run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := run()
 	if turn.Work != float64(3*(calls-1)) || calls < 2 {
 		t.Errorf("work %v after %d calls of 3, the first not counted", turn.Work, calls)
 	}
@@ -154,10 +151,7 @@ func TestRepeatCountsWork(t *testing.T) {
 
 func TestChildAnswers(t *testing.T) {
 	c := child(t)
-	turn, err := c.Side("turn").Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := c.Side("turn").Run()
 	if want := (Turn{Work: 1000, Wall: time.Second / 2, CPU: time.Second / 4}); turn != want {
 		t.Errorf("turn %v, want %v", turn, want)
 	}

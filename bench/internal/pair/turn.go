@@ -2,9 +2,11 @@ package pair
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -47,7 +49,7 @@ func (t Turn) Seconds(c Clock) float64 {
 type Side struct {
 	Name string
 	// Run does one turn. Measure makes it from a function that reports its work alone.
-	Run func() (Turn, error)
+	Run func() Turn
 }
 
 // Series is the turns of one side, in order.
@@ -57,14 +59,14 @@ type Series struct {
 }
 
 // Interleave gives each side one turn that does not count and then the given number of turns, one side after the
-// other. The first error ends it.
-func Interleave(turns int, sides ...Side) ([]Series, error) {
+// other. An error names the side.
+func Interleave(turns int, sides ...Side) []Series {
 	all := make([]Series, len(sides))
 	for turn := range turns + 1 {
 		for i, side := range sides {
-			t, err := side.Run()
-			if err != nil {
-				return nil, fmt.Errorf("pair: turn %d of %s: %w", turn, side.Name, err)
+			var t Turn
+			if err := Attempt(func() { t = side.Run() }); err != nil {
+				Check(fmt.Errorf("pair: turn %d of %s: %w", turn, side.Name, err))
 			}
 			all[i].Name = side.Name
 			if turn > 0 {
@@ -72,21 +74,21 @@ func Interleave(turns int, sides ...Side) ([]Series, error) {
 			}
 		}
 	}
-	return all, nil
+	return all
 }
 
 // Measure makes a Run of a function that does one turn and returns its work. The times are those of this process.
-func Measure(do func() (work float64, err error)) func() (Turn, error) {
-	return func() (Turn, error) {
+func Measure(do func() (work float64)) func() Turn {
+	return func() Turn {
 		cpu, wall := CPUTime(), time.Now()
-		work, err := do()
-		return Turn{Work: work, Wall: time.Since(wall), CPU: CPUTime() - cpu}, err
+		work := do()
+		return Turn{Work: work, Wall: time.Since(wall), CPU: CPUTime() - cpu}
 	}
 }
 
 // Repeat makes a Run that calls do so often that a turn lasts about the given time; work is that of one call. How often
 // is found once, here. The first call of a turn is not counted: the other side had the caches before it.
-func Repeat(turn time.Duration, work float64, do func()) func() (Turn, error) {
+func Repeat(turn time.Duration, work float64, do func()) func() Turn {
 	calls := 1
 	for {
 		took := timeCalls(calls, do)
@@ -96,13 +98,13 @@ func Repeat(turn time.Duration, work float64, do func()) func() (Turn, error) {
 		}
 		calls *= 2
 	}
-	run := Measure(func() (float64, error) {
+	run := Measure(func() float64 {
 		for range calls {
 			do()
 		}
-		return work * float64(calls), nil
+		return work * float64(calls)
 	})
-	return func() (Turn, error) {
+	return func() Turn {
 		do()
 		return run()
 	}
@@ -206,4 +208,15 @@ func Ratio(ours, peer Series, c Clock) Spread {
 // Fastest is the side with the highest median rate by a clock.
 func Fastest(sides []Series, c Clock) Series {
 	return slices.MaxFunc(sides, func(a, b Series) int { return cmp.Compare(a.Rates(c).Median, b.Rates(c).Median) })
+}
+
+// RunTogether runs do for 0 to n-1 at the same time, and fails with the errors of all of them.
+func RunTogether(n int, do func(i int)) {
+	var all sync.WaitGroup
+	wrong := make([]error, n)
+	for i := range n {
+		all.Go(func() { wrong[i] = Attempt(func() { do(i) }) })
+	}
+	all.Wait()
+	Check(errors.Join(wrong...))
 }

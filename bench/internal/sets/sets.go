@@ -8,8 +8,10 @@ package sets
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -148,4 +150,32 @@ func Write(path string, fill func(w *bufio.Writer)) {
 	w := bufio.NewWriterSize(f, 1<<20)
 	fill(w)
 	pair.Check(errors.Join(w.Flush(), f.Close()))
+}
+
+// Trained is the last line of `bellows train --json`, as far as benchmarks read it.
+type Trained struct {
+	Seconds  float64 // of training alone
+	Examples float64
+	Metrics  map[string]float64
+	Stages   map[string]float64 `json:"stage_seconds"`
+	Memory   struct{ Estimated, Peak float64 }
+}
+
+// Train runs `bellows train`, with the environment added, to a folder that is not there before. It returns the last line that the command printed, all its lines,
+// and what the whole process took.
+func (s *Shelf) Train(program string, env []string, words ...string) (Trained, [][]byte, pair.Turn) {
+	out := s.Path("model")
+	pair.Check(os.RemoveAll(out))
+	text, turn := pair.Once("bellows train", program, env, append(append([]string{"train"}, words...), "--out", out, "--json")...)
+	lines := bytes.Split(bytes.TrimSpace(text), []byte{'\n'})
+	var last Trained
+	pair.Check(json.Unmarshal(lines[len(lines)-1], &last))
+	return last, lines, turn
+}
+
+// Bellows builds the command itself and returns its path.
+func (s *Shelf) Bellows() string {
+	program := s.Path("bellows")
+	pair.Build(program)
+	return program
 }

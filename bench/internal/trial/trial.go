@@ -180,11 +180,11 @@ const Warm = 2
 func (s Setup) Sides(name string, epochs int) (whole, visiting pair.Side) {
 	s.Epochs = Warm + epochs
 	var last *Outcome
-	whole = pair.Side{Name: name, Run: func() (pair.Turn, error) {
+	whole = pair.Side{Name: name, Run: func() pair.Turn {
 		last = s.Train()
-		return last.Whole(Warm, Warm+epochs), nil
+		return last.Whole(Warm, Warm+epochs)
 	}}
-	visiting = pair.Side{Name: name, Run: func() (pair.Turn, error) { return last.Visiting(Warm, Warm+epochs), nil }}
+	visiting = pair.Side{Name: name, Run: func() pair.Turn { return last.Visiting(Warm, Warm+epochs) }}
 	return whole, visiting
 }
 

@@ -76,9 +76,3 @@ def sklearn(settings, out):
 # A worker of LdaMulticore must not read our requests.
 asked = os.fdopen(os.dup(0))
 answers = {f.__name__: f for f in (corpus, gensim, sklearn)}
-for line in asked:
-    request, *fields = line.rstrip("\n").split("\t")
-    try:
-        print(*answers[request](*fields), flush=True)
-    except Exception as e:
-        print("error", type(e).__name__, str(e).replace("\n", " "), flush=True)

@@ -83,7 +83,7 @@ const (
 	beside  = 8 << 20  // stacks and tables of the Go runtime
 	process = 24 << 20 // of a process before it reads data
 	slack   = 1.7      // the growth of the heap, over what is alive of it
-	spread  = 1.3      // several processes, over one (bench/memory)
+	spread  = 1.3      // several processes, over one (bench/command --only memory)
 )
 
 // Estimate estimates the peak of a run. It is 0 where the memory of this process is unknown.

@@ -1,6 +1,6 @@
 // Package report is how an experiment ends: a file of figures, pictures of them, and the lines that a person reads meanwhile.
 //
-// The caller's duties, in order: define the experiment's own flags, and let Main run it with its Run; Say what comes about; return
+// The caller's duties, in order: Play the role of a process that the experiment started, if it starts any; define the experiment's own flags, and let Main run it with its Run; Say what comes about; return
 // the figures and pictures, which Main writes.
 //
 // The package refuses to judge: what a figure was wanted to be stands beside it, and a page of docs/results says what came of it.
@@ -45,6 +45,19 @@ type Picture struct {
 
 // Say prints a line.
 func (r *Run) Say(format string, args ...any) { fmt.Fprintf(r.Out, format+"\n", args...) }
+
+// Play runs the role that an experiment started this process for, which its first argument names, with the arguments after it, and then ends the process. Without a
+// role it returns.
+func Play(roles map[string]func(args []string) error) {
+	if len(os.Args) < 2 || roles[os.Args[1]] == nil {
+		return
+	}
+	if err := roles[os.Args[1]](os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
 
 // Main is an experiment's main function. It ends the program if there is an error.
 func Main(name string, experiment func(r *Run) (*Outcome, error)) {

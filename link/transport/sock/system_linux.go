@@ -51,7 +51,7 @@ func bound(c net.Conn, d time.Duration) error {
 //
 // Turned down: Writev of golang.org/x/sys. It tells the race detector that it has read when the call is over, and by then the other end
 // may have all, have said so, and the memory may be the next message's. That the kernel orders these two the detector cannot see: it
-// called it a race (TestNothingComesOfChurn of bench/churn). A write of several buffers by package net does not tell it either.
+// called it a race (TestNothingComesOfChurn of bench/protocol --only churn). A write of several buffers by package net does not tell it either.
 func writeNow(fd int, buffers [][]byte) (int, error) {
 	var room [tryMost]unix.Iovec
 	list := room[:0]

@@ -1,0 +1,111 @@
+// Package gemm holds the matrix products of package vec against OpenBLAS, both on one thread.
+//
+// It needs gcc and Debian's libopenblas-dev: a small C program, embedded here, is compiled into a temporary folder and
+// runs as a child. Without them it prints our figures alone.
+package gemm
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"bellows/bench/internal/pair"
+	"bellows/vec"
+)
+
+//go:embed peer/openblas.c
+var peerSource []byte
+
+// turn is how long one turn of a product lasts, at least.
+const turn = 60 * time.Millisecond
+
+// Program is the measurement.
+var Program = pair.Program{Name: "gemm", Turns: [2]int{5, 11}, Run: run}
+
+func run(b *pair.Bench) {
+	b.Header("gemm: set %s against OpenBLAS, one thread, m x n x k, c = a·b", vec.Kernels())
+	peer, err := openBLAS(b)
+	if err != nil {
+		b.Note("no peer: %v", err)
+	} else {
+		defer peer.Close()
+	}
+	for _, g := range groups(b.Full) {
+		b.Section(g.title)
+		for _, s := range g.shapes {
+			for _, form := range forms {
+				race(b, peer, form, s, g.target)
+			}
+		}
+	}
+}
+
+// shape is c's rows and columns and the length of the sums.
+type shape struct{ m, n, k int }
+
+func (s shape) flop() float64 { return 2 * float64(s.m) * float64(s.n) * float64(s.k) }
+
+type group struct {
+	title  string
+	target float64
+	shapes []shape
+}
+
+func groups(full bool) []group {
+	narrow := []shape{{64, 10, 784}, {128, 10, 784}, {10, 784, 128}}
+	wide := []shape{{32, 32, 32}, {64, 64, 64}, {64, 512, 784}, {512, 512, 512}}
+	if full {
+		narrow = append(narrow, shape{256, 10, 784}, shape{10, 784, 256}, shape{64, 10, 512}, shape{128, 26, 16}, shape{128, 16, 26},
+			shape{1024, 8, 64}, shape{1, 512, 784}, shape{1, 784, 512})
+		wide = append(wide, shape{128, 128, 128}, shape{128, 512, 784}, shape{784, 512, 128}, shape{33, 47, 129}, shape{256, 1024, 1024},
+			shape{1024, 1024, 1024}, shape{2048, 2048, 2048})
+	}
+	return []group{
+		{"one side under 32: at least OpenBLAS's speed", 1, narrow},
+		{"all sides 32 and more: at least 0.8 of OpenBLAS", 0.8, wide},
+	}
+}
+
+// gemm is a product as package vec has it.
+type gemm = func(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int)
+
+// form is one of the three layouts; T marks the operand that lies transposed.
+type form struct {
+	name   string
+	ours   gemm
+	ta, tb bool
+}
+
+var forms = []form{{"NN", vec.GemmNN, false, false}, {"NT", vec.GemmNT, false, true}, {"TN", vec.GemmTN, true, false}}
+
+func race(b *pair.Bench, peer *pair.Child, f form, s shape, target float64) {
+	x, y, z := pair.Random(s.m*s.k, 1), pair.Random(s.k*s.n, 2), make([]float32, s.m*s.n)
+	lda, ldb := s.k, s.n
+	if f.ta {
+		lda = s.m
+	}
+	if f.tb {
+		ldb = s.k
+	}
+	sides := []pair.Side{{Name: "vec", Run: pair.Repeat(turn, s.flop(), func() {
+		f.ours(s.m, s.n, s.k, 1, x, lda, y, ldb, 0, z, s.n)
+	})}}
+	if peer != nil {
+		calls := max(1, int(turn.Seconds()*80e9/s.flop()))
+		sides = append(sides, peer.Side(fmt.Sprintf("%s %d %d %d %d", f.name, s.m, s.n, s.k, calls)))
+	}
+	b.Race(pair.Row{Figure: fmt.Sprintf("%s %dx%dx%d", f.name, s.m, s.n, s.k), Unit: "flop/s", Clock: pair.CPU, Target: target}, sides...)
+}
+
+// openBLAS compiles and starts the peer, and asks it once, so that one with generic kernels is refused here.
+func openBLAS(b *pair.Bench) (*pair.Child, error) {
+	peer, err := b.Compile("OpenBLAS", peerSource, "-lopenblas", "gcc and libopenblas-dev")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := peer.Ask("NN 8 8 8 1"); err != nil {
+		return nil, errors.Join(err, peer.Close())
+	}
+	return peer, nil
+}
