@@ -174,7 +174,7 @@ func TestResultsRefuse(t *testing.T) {
 			"bench/internal/pair/flags.go": {Data: []byte(`flag.Bool("full", false, "")`)},
 			resultsPage:                    {Data: []byte(page)},
 		}
-		if strings.Contains(page, "bench/c") {
+		if strings.Contains(page, "./dev bench c ") {
 			files["bench/c/main.go"] = &fstest.MapFile{}
 			files["bench/c/one/one.go"] = &fstest.MapFile{Data: []byte(`var Program = pair.Program{Name: "one"}`)}
 			files["bench/c/two/two.go"] = &fstest.MapFile{Data: []byte(`var Program = pair.Program{Name: "two"}; flags.Bool("far", false, "")`)}
