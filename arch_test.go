@@ -120,6 +120,7 @@ var rooms = []room{
 
 	// Floor 6, faces and leaves.
 	{path: "api", floor: 6, sees: 3},
+	{path: "api/metrics", floor: 6, sees: -1},
 	{path: "link/fabric", floor: 6, sees: 2, tests: []string{"link/transport/sock"}, leaf: true},
 	{path: "link/secure", floor: 6, sees: 0},
 	{path: "link/transport/sock", floor: 6, sees: 0, also: []string{"link/transport", "link/transport/door", "link/wire", "link/secure"}, leaf: true},
@@ -158,7 +159,7 @@ var rooms = []room{
 	{path: "cli/clitest", floor: 9, sees: 8, also: []string{"port/blob/s3/s3test"}, fake: true},
 	{path: "cmd/bellows", floor: 10, sees: 9},
 
-	// Aside: seen by nobody. All but the examples are modules of their own.
+	// Aside: nothing imports them. All but the examples are modules of their own.
 	{path: "bench/...", floor: aside, sees: 10},
 	{path: "examples/...", floor: aside, sees: 10},
 	{path: "experiments/...", floor: aside, sees: 10},
@@ -208,6 +209,8 @@ var edges = []edge{
 	{"policy/plan", "policy/shape", "a plan is the way between two shapes"},
 	{"policy/reshape", "policy/shape", "what is asked becomes a shape"},
 	{"policy/reshape", "policy/plan", "and a plan, whose steps it begins"},
+
+	{"api", "api/metrics", "the status of a job is also given as metrics"},
 
 	// Ports.
 	{"link/transport", "link/wire", "a stream is cut into frames by their headers"},

@@ -2,22 +2,45 @@ package serve
 
 import (
 	"strconv"
+	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"bellows/api/metrics"
 )
 
-// metrics are what GET /metrics says, all of one server.
-type metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.CounterVec // by status
-	rows     prometheus.Counter
-	missing  prometheus.Counter
-	seconds  prometheus.Histogram
-	inFlight prometheus.Gauge
-	reloads  *prometheus.CounterVec // by what came of them
-	model    *prometheus.GaugeVec
-	opened   prometheus.Gauge
+// The metrics of a server, by what they are of.
+var (
+	descRequests = describe(metrics.Counter, "requests_total", "Questions for predictions, by the status of the answer.", "code")
+	descRows     = describe(metrics.Counter, "rows_total", "Rows that were predicted.")
+	descMissing  = describe(metrics.Counter, "missing_total", "Values that were missing in rows that were predicted.")
+	descSeconds  = describe(metrics.Histogram, "request_seconds", "Time of a question from its header to its answer, its body included.")
+	descInFlight = describe(metrics.Gauge, "in_flight", "Questions that are answered now.")
+	descReloads  = describe(metrics.Counter, "reloads_total", "Times that the model's folder had changed, by what came of it: ok or failed.", "result")
+	descModel    = describe(metrics.Gauge, "model_info", "The model that answers. Always 1.", "app", "model", "digest")
+	descOpened   = describe(metrics.Gauge, "model_opened_timestamp_seconds", "When the model that answers was opened.")
+)
+
+// describe describes a metric of a server by its kind, name, help and labels.
+func describe(kind metrics.Kind, name, help string, labels ...string) *metrics.Desc {
+	return &metrics.Desc{Kind: kind, Name: "bellows_serve_" + name, Help: help, Labels: labels}
+}
+
+// durations are the upper ends of the buckets of request_seconds.
+var durations = [...]float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10}
+
+// counts are what a server has counted for GET /metrics.
+type counts struct {
+	mu       sync.Mutex
+	requests map[int]int // by status
+	rows     int
+	missing  int64
+	within   [len(durations)]uint64 // questions of each bucket, those of the buckets below apart
+	ended    uint64                 // questions
+	seconds  float64                // of all questions
+	inFlight int
+	reloads  map[string]int // by result
+	model    []string       // the labels of the model that answers
+	opened   float64
 }
 
 // What comes of a reload.
@@ -26,36 +49,64 @@ const (
 	failed   = "failed"
 )
 
-func newMetrics() *metrics {
-	name := func(n string) string { return "bellows_serve_" + n }
-	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("requests_total"), Help: "Questions for predictions, by the status of the answer."}, []string{"code"}),
-		rows:     prometheus.NewCounter(prometheus.CounterOpts{Name: name("rows_total"), Help: "Rows that were predicted."}),
-		missing:  prometheus.NewCounter(prometheus.CounterOpts{Name: name("missing_total"), Help: "Values that were missing in rows that were predicted."}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("request_seconds"), Help: "Time of a question from its header to its answer, its body included.",
-			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10}}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("in_flight"), Help: "Questions that are answered now."}),
-		reloads:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("reloads_total"), Help: "Times that the model's folder had changed, by what came of it: ok or failed."}, []string{"result"}),
-		model:    prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("model_info"), Help: "The model that answers. Always 1."}, []string{"app", "model", "digest"}),
-		opened:   prometheus.NewGauge(prometheus.GaugeOpts{Name: name("model_opened_timestamp_seconds"), Help: "When the model that answers was opened."}),
-	}
-	m.registry.MustRegister(m.requests, m.rows, m.missing, m.seconds, m.inFlight, m.reloads, m.model, m.opened) // each has a name of its own
-	m.reloads.WithLabelValues(reloaded)
-	m.reloads.WithLabelValues(failed)
-	return m
+func newCounts() *counts {
+	return &counts{requests: map[int]int{}, reloads: map[string]int{reloaded: 0, failed: 0}}
+}
+
+// change changes the counts while nothing else reads or changes them.
+func (c *counts) change(by func(c *counts)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	by(c)
 }
 
 // answers says which model answers from now on.
-func (m *metrics) answers(s *Served, clean func(string) string) {
-	m.model.Reset()
-	m.model.WithLabelValues(s.of.Model.App, clean(s.name), s.digest).Set(1)
-	m.opened.Set(float64(s.at.UnixMilli()) / 1e3)
+func (c *counts) answers(s *Served, clean func(string) string) {
+	c.change(func(c *counts) {
+		c.model = []string{s.of.Model.App, clean(s.name), s.digest}
+		c.opened = float64(s.at.UnixMilli()) / 1e3
+	})
 }
 
-// ended counts a question that has its answer.
-func (m *metrics) ended(status, rows int, took time.Duration) {
-	m.requests.WithLabelValues(strconv.Itoa(status)).Inc()
-	m.rows.Add(float64(rows))
-	m.seconds.Observe(took.Seconds())
+// end counts a question that has its answer.
+func (c *counts) end(status, rows int, took time.Duration) {
+	c.change(func(c *counts) {
+		c.requests[status]++
+		c.rows += rows
+		c.ended++
+		c.seconds += took.Seconds()
+		for i, most := range durations {
+			if took.Seconds() <= most {
+				c.within[i]++
+				break
+			}
+		}
+	})
+}
+
+// page returns the counts as metrics.
+func (c *counts) page() *metrics.Page {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := &metrics.Page{}
+	for status, n := range c.requests {
+		p.Set(descRequests, float64(n), strconv.Itoa(status))
+	}
+	p.Set(descRows, float64(c.rows))
+	p.Set(descMissing, float64(c.missing))
+	below, buckets := uint64(0), make([]metrics.Bucket, len(durations))
+	for i, most := range durations {
+		below += c.within[i]
+		buckets[i] = metrics.Bucket{Most: most, Count: below}
+	}
+	p.SetHistogram(descSeconds, c.ended, c.seconds, buckets)
+	p.Set(descInFlight, float64(c.inFlight))
+	for result, n := range c.reloads {
+		p.Set(descReloads, float64(n), result)
+	}
+	if c.model != nil {
+		p.Set(descModel, 1, c.model...)
+	}
+	p.Set(descOpened, c.opened)
+	return p
 }

@@ -17,8 +17,6 @@ import (
 
 	"bellows"
 	"bellows/api"
-
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Event is something that whoever runs a server may want to know.
@@ -59,7 +57,7 @@ type Server struct {
 	draining atomic.Bool
 	places   chan struct{}
 	looks    chan struct{}
-	metrics  *metrics
+	metrics  *counts
 	requests atomic.Int64
 	rows     atomic.Int64
 	reloads  atomic.Int64
@@ -69,7 +67,7 @@ type Server struct {
 // tell hears of events, one after the other.
 func New(name string, limits Limits, near bool, open func() (*Opened, error), tell func(Event)) (*Server, error) {
 	s := &Server{name: name, limits: limits, open: open, tell: tell, now: time.Now, near: near, first: stamp(name),
-		places: make(chan struct{}, limits.Requests), looks: make(chan struct{}, 1), metrics: newMetrics()}
+		places: make(chan struct{}, limits.Requests), looks: make(chan struct{}, 1), metrics: newCounts()}
 	found, err := open()
 	if err != nil {
 		return nil, err
@@ -173,13 +171,13 @@ func (s *Server) reload(asked bool) {
 	}
 	switch {
 	case err != nil:
-		s.metrics.reloads.WithLabelValues(failed).Inc()
+		s.metrics.change(func(c *counts) { c.reloads[failed]++ })
 		s.event("reload-failed", "", fmt.Sprintf("the model from before answers on: %v", err))
 	case served.digest == was.digest && !asked:
 	default:
 		s.swap(served)
 		s.reloads.Add(1)
-		s.metrics.reloads.WithLabelValues(reloaded).Inc()
+		s.metrics.change(func(c *counts) { c.reloads[reloaded]++ })
 		s.event("reloaded", "", fmt.Sprintf("%s answers with what is in its folder now, %s", s.name, served.digest))
 	}
 }
@@ -192,7 +190,7 @@ func (s *Server) Handler() http.Handler {
 	}
 	routes := map[string]route{
 		"/predict": post(s.predict), "/model": get(s.model), "/health": get(s.health),
-		"/metrics": get(promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}).ServeHTTP),
+		"/metrics": get(func(w http.ResponseWriter, r *http.Request) { s.metrics.page().Serve(w, r) }),
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -228,12 +226,12 @@ type route struct {
 func (s *Server) predict(w http.ResponseWriter, r *http.Request) {
 	began, status, rows := s.now(), http.StatusOK, 0
 	s.requests.Add(1)
-	defer func() { s.metrics.ended(status, rows, s.now().Sub(began)) }()
+	defer func() { s.metrics.end(status, rows, s.now().Sub(began)) }()
 	select {
 	case s.places <- struct{}{}:
-		s.metrics.inFlight.Inc()
+		s.metrics.change(func(c *counts) { c.inFlight++ })
 		defer func() {
-			s.metrics.inFlight.Dec()
+			s.metrics.change(func(c *counts) { c.inFlight-- })
 			<-s.places
 		}()
 	default:
@@ -269,7 +267,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) (out *answered, err
 	}
 	out, err = served.answer(q, s.limits.Rows)
 	if err == nil {
-		s.metrics.missing.Add(float64(out.missing))
+		s.metrics.change(func(c *counts) { c.missing += out.missing })
 	}
 	return out, err
 }

@@ -39,7 +39,7 @@ type object struct {
 	modified time.Time
 }
 
-// upload is an object whose parts are being sent.
+// upload is an unfinished object, with the parts that have come.
 type upload struct {
 	key     string
 	headers http.Header

@@ -6,8 +6,8 @@
 //  2. Store opens a place in its only bucket, as Key, which it knows with Secret. A program of its own is given Endpoint, and these by its environment.
 //  3. Upset, where requests are to go wrong: it is asked of each, by its number from 0, and says what becomes of it.
 //
-// It refuses what real services refuse: requests that are not signed with Secret or 15 minutes late, bodies that do not have the SHA-256
-// or CRC-32C that they come with, parts that are too small, and what If-Match and If-None-Match exclude.
+// It refuses what real services refuse: requests that are not signed with Secret or are 15 minutes late, and bodies that do not have the
+// SHA-256 or CRC-32C that they come with. It also refuses parts that are too small, and what If-Match and If-None-Match exclude.
 package s3test
 
 import (
