@@ -37,7 +37,7 @@ type directed struct {
 
 // blow is a death that follows another.
 type blow struct {
-	role grid.Role
+	role string
 	gap  int64 // after the one before, or the beginning of the life
 }
 
@@ -59,7 +59,7 @@ type verdict struct {
 // newDirected makes the first life of such a job.
 func newDirected(cell grid.Cell, seed uint64, log io.Writer) *directed {
 	c := cell.Step.Change
-	s := schedule.Directed(seed, c == grid.Split || seed%3 == 0, c == grid.Leave)
+	s := schedule.Directed(seed, c == "split" || seed%3 == 0, c == "leave")
 	w := &world{Schedule: s, log: log}
 	w.oracle = model.NewOracle(w.Job)
 	w.build()
@@ -167,11 +167,11 @@ func (d *directed) poll() {
 	if g := d.guest(); g != nil {
 		switch {
 		case g.called && !g.visits:
-			d.watch.Pass(grid.Before)
+			d.watch.Pass("before")
 		case g.visits && !g.joined:
-			d.watch.Pass(grid.Midst)
+			d.watch.Pass("midst")
 		case g.joined:
-			d.watch.Pass(grid.After)
+			d.watch.Pass("after")
 		}
 	}
 	if d.undoAt > 0 && w.Now >= d.undoAt {
@@ -188,9 +188,9 @@ func (d *directed) poll() {
 // pause is how long a change takes at most before it is begun again.
 func (d *directed) pause() int64 {
 	switch d.cell.Step.Change {
-	case grid.Leave: // which it does once
+	case "leave": // which it does once
 		return int64(schedule.Never)
-	case grid.Join:
+	case "join":
 		return 300
 	}
 	return 120
@@ -204,7 +204,7 @@ func (d *directed) cut() {
 
 // guest is the node that joins; nil: it has not been invited.
 func (d *directed) guest() *guest {
-	if d.cell.Step.Change != grid.Join || d.to == nil {
+	if d.cell.Step.Change != "join" || d.to == nil {
 		return nil
 	}
 	return d.to.guest
@@ -216,16 +216,16 @@ func (d *directed) begin() {
 	lanes := w.stay(w.lead.Route().Lanes())
 	d.from, d.to, d.third = w.nodes[1], w.nodes[2], w.nodes[3]
 	switch d.cell.Step.Change {
-	case grid.Move, grid.Undo:
+	case "move", "undo":
 		s.Ref = d.ref()
 		at := slices.Index(lanes, w.lead.Route().Owner(s.Ref).Lane)
 		to := lanes[(at+1)%len(lanes)]
 		d.from, d.to, d.third = w.nodes[lanes[at].Node], w.nodes[to.Node], w.nodes[lanes[(at+2)%len(lanes)].Node]
 		w.ask(schedule.Shift{Ref: s.Ref, To: (at + 1) % len(lanes)})
-		if d.cell.Step.Change == grid.Undo {
+		if d.cell.Step.Change == "undo" {
 			d.undoAt = w.Now + 4 + w.Rng.Int64N(40)
 		}
-	case grid.Split:
+	case "split":
 		s.Split = bellows.SplitID(d.seed) % bellows.SplitID(w.Job.Splits)
 		clients := w.lead.Route().Clients()
 		at := slices.Index(clients, wire.ClientAt(w.lead.Route().Node(s.Split)))
@@ -233,14 +233,14 @@ func (d *directed) begin() {
 		d.from, d.to, d.third = w.nodes[clients[at].Node], w.nodes[s.Node], w.nodes[1]
 		w.must(w.lead.MoveSplit(s.Split, s.Node, &w.fx))
 		w.obey()
-	case grid.Leave:
+	case "leave":
 		d.from, d.to, d.third = w.nodes[schedule.DirectedLanes], w.nodes[1], w.nodes[2]
 		s.Node = d.from.id
 		w.take(schedule.Entry{Leaves: true, Actor: wire.LaneAt(s.Node, 0)})
 		if d.seed%4 != 1 { // else it only gives up its part of the model
 			w.After(80*int64(d.seed%2), w.nodes[0], func() { w.take(schedule.Entry{Leaves: true, Actor: wire.ClientAt(s.Node)}) })
 		}
-	case grid.Join:
+	case "join":
 		if len(w.onTheWay()) > 0 {
 			return
 		}
@@ -254,9 +254,9 @@ func (d *directed) begin() {
 		if int(s.Node) < len(w.nodes) {
 			d.to = w.nodes[s.Node]
 		}
-	case grid.Cut:
+	case "cut":
 		d.cut()
-	case grid.Follow:
+	case "follow":
 		if s.Term = w.failover.term + 1; w.Rng.IntN(3) > 0 { // with words that some lanes have and others have not
 			w.failover.broken = true
 			return
@@ -275,28 +275,28 @@ func (d *directed) ref() bellows.PartitionRef {
 // says sees to the loss of a controller before what it says has left, or in the midst of that.
 func (d *directed) says(list []wire.Envelope) {
 	w, c := d.world, d.cell
-	if d.struck || c.Role != grid.Controller || !c.Step.Says || c.Moment == grid.After || !d.watch.Says(list) || !w.mayLoseController() || w.fx.Outcome != nil {
+	if d.struck || c.Role != "controller" || !c.Step.Says || c.Moment == "after" || !d.watch.Says(list) || !w.mayLoseController() || w.fx.Outcome != nil {
 		return
 	}
-	w.failover.broken, w.failover.unsaid = true, c.Moment == grid.Before
+	w.failover.broken, w.failover.unsaid = true, c.Moment == "before"
 	d.strikes("the controller", nil)
 }
 
 // comes strikes when its moment has come.
-func (d *directed) comes(m grid.Moment) {
+func (d *directed) comes(moment string) {
 	c, w := d.cell, d.world
-	if d.struck || m != c.Moment || w.ending {
+	if d.struck || moment != c.Moment || w.ending {
 		return
 	}
 	switch {
-	case c.Role == grid.Controller && c.Step.Says && m != grid.After:
-	case m == grid.Midst && c.Step.Single():
+	case c.Role == "controller" && c.Step.Says && moment != "after":
+	case moment == "midst" && c.Step.Single():
 		w.After(2, nil, func() {
 			if d.watch.Out() {
 				d.strike()
 			}
 		})
-	case m == grid.Before && c.Role < grid.Controller:
+	case moment == "before" && c.Role != "controller" && c.Role != "parted":
 		d.strike()
 	default:
 		w.After(0, nil, d.strike)
@@ -309,7 +309,7 @@ func (d *directed) strike() {
 	if d.struck || w.ending || w.outcome != nil {
 		return
 	}
-	if d.cell.Role == grid.Controller {
+	if d.cell.Role == "controller" {
 		if w.nodes[0].done() || w.fx.Outcome != nil {
 			return
 		}
@@ -317,7 +317,7 @@ func (d *directed) strike() {
 		w.follow()
 		return
 	}
-	if d.cell.Role == grid.Parted {
+	if d.cell.Role == "parted" {
 		d.part()
 		return
 	}
@@ -329,9 +329,9 @@ func (d *directed) strike() {
 // part has a worker and a server lose each other for good.
 func (d *directed) part() {
 	w := d.world
-	n, server := works(w, grid.Writer, d.from, d.to), d.third
+	n, server := works(w, "writer", d.from, d.to), d.third
 	if n == nil {
-		n = works(w, grid.Leaser, d.from, d.to)
+		n = works(w, "leaser", d.from, d.to)
 	}
 	if n == nil || server == nil || server.done() || n.pairs.To(server.id) == nil {
 		return
@@ -364,10 +364,10 @@ func (d *directed) next(w *world) {
 	b := d.more[0]
 	again := func() { w.After(3, nil, func() { d.next(w) }) }
 	switch {
-	case !w.begun || !w.lead.Begun() && b.role != grid.Controller:
+	case !w.begun || !w.lead.Begun() && b.role != "controller":
 		again()
 		return
-	case b.role == grid.Controller:
+	case b.role == "controller":
 		d.note("and the controller dies")
 		w.follow()
 		d.who += ", the controller"
@@ -389,25 +389,25 @@ func (d *directed) next(w *world) {
 }
 
 // has is who has a role now; nil: nobody.
-func (d *directed) has(r grid.Role) *node {
-	switch r {
-	case grid.Source:
+func (d *directed) has(role string) *node {
+	switch role {
+	case "source":
 		return d.from
-	case grid.Target:
+	case "target":
 		return d.to
-	case grid.Third:
+	case "third server":
 		return d.third
 	}
-	return works(d.world, r, d.from, d.to)
+	return works(d.world, role, d.from, d.to)
 }
 
 // works is a worker that has a role now, and is none of some; nil: there is none.
-func works(w *world, r grid.Role, but ...*node) *node {
+func works(w *world, role string, but ...*node) *node {
 	for _, n := range w.nodes {
 		if slices.Contains(but, n) || n.done() || n.worker == nil || len(n.lanes) > 0 || n.guest != nil && !n.guest.takesPart {
 			continue
 		}
-		if r == grid.Writer && (w.in(n.id, schedule.PushUnderWay) || w.in(n.id, schedule.FlushHeld)) || r == grid.Leaser && w.in(n.id, schedule.LeaseHeld) {
+		if role == "writer" && (w.in(n.id, schedule.PushUnderWay) || w.in(n.id, schedule.FlushHeld)) || role == "leaser" && w.in(n.id, schedule.LeaseHeld) {
 			return n
 		}
 	}
@@ -415,17 +415,17 @@ func works(w *world, r grid.Role, but ...*node) *node {
 }
 
 // hasIn is who has a role when another has died: of the servers one that lives.
-func (d *directed) hasIn(w *world, r grid.Role) *node {
-	if r == grid.Writer || r == grid.Leaser {
-		return works(w, r)
+func (d *directed) hasIn(w *world, role string) *node {
+	if role == "writer" || role == "leaser" {
+		return works(w, role)
 	}
 	if w == d.world {
-		if n := d.has(r); n != nil && !n.done() && n.hosts() {
+		if n := d.has(role); n != nil && !n.done() && n.hosts() {
 			return n
 		}
 	}
 	for i := range schedule.DirectedLanes {
-		if n := w.nodes[1+(int(r)+i)%schedule.DirectedLanes]; !n.done() {
+		if n := w.nodes[1+(slices.Index(grid.Roles[:], role)+i)%schedule.DirectedLanes]; !n.done() {
 			return n
 		}
 	}

@@ -98,13 +98,18 @@ func (w *world) inject(p schedule.Plan) {
 	case "failover":
 		w.loseController()
 	case "interrupt":
-		w.faults.ends.May("interrupted")
-		w.interrupted = true
-		w.lead.Interrupt(&w.fx)
-		w.obey()
+		w.interrupt()
 	default:
 		panic(fmt.Sprintf("sim: nothing injects the fault %q", p.Fault))
 	}
+}
+
+// interrupt has the user want out.
+func (w *world) interrupt() {
+	w.faults.ends.May("interrupted")
+	w.interrupted = true
+	w.lead.Interrupt(&w.fx)
+	w.obey()
 }
 
 // victim is the node itself or any other that has a part in the job. Those that have only lanes, which are few, are hit as often as others.

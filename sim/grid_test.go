@@ -127,12 +127,12 @@ func (v *verdict) cost(c grid.Cell, quiet map[uint64]uint64) (more []string) {
 	if !v.same(quiet) {
 		more = append(more, fmt.Sprintf("the tables end with bits %016x, and %016x in the quiet job", v.bits, quiet[v.shape]))
 	}
-	worker := c.Role == grid.Writer || c.Role == grid.Leaser || c.Role == grid.Parted || c.Step.Change == grid.Split && c.Role <= grid.Target
+	worker := c.Role == "writer" || c.Role == "leaser" || c.Role == "parted" || c.Step.Change == "split" && (c.Role == "source" || c.Role == "target")
 	switch {
 	case v.lives == 1:
-	case c.Role == grid.Controller:
+	case c.Role == "controller":
 		more = append(more, "the loss of a controller costs a life: "+v.why)
-	case worker && c.Step.Change != grid.Follow && !v.divided: // who follows does not know yet what was recorded, and half a divided clock is with its worker (coord.needs)
+	case worker && c.Step.Change != "follow" && !v.divided: // who follows does not know yet what was recorded, and half a divided clock is with its worker (coord.needs)
 		more = append(more, "the loss of a worker costs a life: "+v.why)
 	}
 	return more

@@ -7,6 +7,7 @@ import (
 	"bellows/core/client"
 	"bellows/core/server"
 	"bellows/link/wire"
+	"bellows/sim/internal/fresh"
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
 )
@@ -76,10 +77,7 @@ func (w *world) assail(h wire.Header, e wire.Envelope, to *victims) {
 
 // judges is what the checker of a node says of a frame. What it refuses is the sender's breach.
 func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
-	err := n.checker.Header(peer, h)
-	if err == nil {
-		err = n.checker.Message(h, e)
-	}
+	err := fresh.Check(n.checker, peer, h, e)
 	if err != nil {
 		w.coverage.Hit("refused-by-a-checker")
 		if bellows.KindOf(err) != bellows.Lost {

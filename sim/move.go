@@ -2,7 +2,6 @@ package sim
 
 import (
 	"slices"
-	"strings"
 
 	"bellows"
 	"bellows/core/coord"
@@ -24,8 +23,8 @@ type moves struct {
 
 // moveState is a move that has not come to its end.
 type moveState struct {
-	phase  string
-	leased bool // somebody got a lease since it began
+	phase  string // one of schedule.Phases
+	leased bool   // somebody got a lease since it began
 }
 
 // shift lets partitions move, from now on, as the schedule has it.
@@ -87,8 +86,8 @@ func (w *world) unask(ref bellows.PartitionRef) {
 }
 
 // meddle has something befall a move, in a step of its own.
-func (w *world) meddle(ref bellows.PartitionRef, p string) {
-	m, some := w.Meddles()
+func (w *world) meddle(ref bellows.PartitionRef, phase string) {
+	meddling, some := w.Meddles()
 	if !some {
 		return
 	}
@@ -96,9 +95,9 @@ func (w *world) meddle(ref bellows.PartitionRef, p string) {
 		if w.ending || !w.lead.Begun() {
 			return
 		}
-		w.coverage.HitAt("meddled with", p)
-		w.note("move of %v, which is %v, is %v", ref, p, m)
-		switch m {
+		w.coverage.HitAt("meddled with", phase)
+		w.note("move of %v, which is %v, is %v", ref, phase, meddling)
+		switch meddling {
 		case "cancelled":
 			w.unask(ref)
 		case "superseded":
@@ -109,10 +108,7 @@ func (w *world) meddle(ref bellows.PartitionRef, p string) {
 			}
 		case "interrupted":
 			if w.Another(4) == 0 {
-				w.interrupted = true
-				w.faults.ends.May("interrupted")
-				w.lead.Interrupt(&w.fx)
-				w.obey()
+				w.interrupt()
 			}
 		}
 	})
@@ -120,15 +116,15 @@ func (w *world) meddle(ref bellows.PartitionRef, p string) {
 
 // seesMove takes note of a message about a move that an actor posts.
 func (w *world) seesMove(e wire.Envelope) {
-	step := func(ref bellows.PartitionRef, p string) {
+	step := func(ref bellows.PartitionRef, phase string) {
 		s := w.moves.phases[ref]
 		if s == nil {
 			s = &moveState{}
 			w.moves.phases[ref] = s
 		}
-		if s.phase != p || p == "copied" {
-			s.phase = p
-			w.meddle(ref, p)
+		if s.phase != phase || phase == "copied" {
+			s.phase = phase
+			w.meddle(ref, phase)
 		}
 	}
 	switch m := e.Message.(type) {
@@ -197,22 +193,9 @@ func (w *world) seesMove(e wire.Envelope) {
 // deliversMove takes note of what comes while partitions move.
 func (w *world) deliversMove(e wire.Envelope) {
 	for _, s := range w.moves.phases { // in any order
-		if name := kindNames[e.Kind()]; name != "" {
-			w.coverage.HitAt(name, s.phase)
-		}
+		w.coverage.HitMessage(e.Kind(), s.phase)
 	}
 }
-
-// kindNames are the names of the kinds of messages that travel, by number.
-var kindNames = func() (names [1 << 8]string) {
-	for k := range names {
-		name, _, _ := strings.Cut(wire.Header{Kind: uint8(k)}.String(), " of ")
-		if !strings.HasPrefix(name, "message kind") {
-			names[k] = name
-		}
-	}
-	return names
-}()
 
 // learnsMove takes note of what a lane is about to learn of partitions that come to it.
 func (w *world) learnsMove(l *lane, e wire.Envelope) {

@@ -3,6 +3,7 @@ package sim
 import (
 	"bellows"
 	"bellows/link/wire"
+	"bellows/sim/internal/fresh"
 	"bellows/sim/internal/transit"
 )
 
@@ -38,10 +39,7 @@ func (n *node) Deliver(peer bellows.NodeID, sent, received wire.Envelope, digest
 		}
 	}
 	h := wire.Header{Kind: sent.Kind(), From: sent.From, To: sent.To}
-	err := n.checker.Header(peer, h)
-	if err == nil {
-		err = n.checker.Message(h, sent)
-	}
+	err := fresh.Check(n.checker, peer, h, sent)
 	if err != nil && n.w.failover.forked {
 		n.w.note("node %d refuses what node %d says of another route: %v", n.id, peer, err)
 		n.w.mayPart(n, n.w.nodes[peer])

@@ -250,10 +250,10 @@ func (w *world) afterLane(l *lane, out []wire.Envelope) {
 		case *wire.Room:
 			w.ledger.Room(l.part(m.Flush))
 		case *wire.Granted:
-			here := l.node.id == e.To.Node
-			w.coverage.HitIf("shared-lease", m.Mode == wire.Shared)
-			w.coverage.HitIf("exclusive-lease-in-place", m.Mode != wire.Shared && here)
-			w.coverage.HitIf("exclusive-lease-on-a-copy", m.Mode != wire.Shared && !here)
+			alone, here := m.Mode != wire.Shared, l.node.id == e.To.Node
+			w.coverage.HitIf("shared-lease", !alone)
+			w.coverage.HitIf("exclusive-lease-in-place", alone && here)
+			w.coverage.HitIf("exclusive-lease-on-a-copy", alone && !here)
 			w.must(w.ledger.Granted(l.address, e.To, m))
 		case *wire.Closed:
 			l.closed = true

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,12 +21,13 @@ var gaps = [...][2]int64{{0, 0}, {1, 60}, {60, 1200}, {2500, 4000}}
 // Then nothing befalls the job any more, and it must come to its end before the deadline, with the bits of the quiet job.
 func TestTwoAndThreeDeaths(t *testing.T) {
 	type pair struct {
-		first, second grid.Role
+		first, second string
 		gap           int
 	}
 	var pairs []pair
-	for a := range grid.Parted {
-		for b := range grid.Parted {
+	dies := grid.Roles[:slices.Index(grid.Roles[:], "parted")]
+	for _, a := range dies {
+		for _, b := range dies {
 			for g := range gaps {
 				pairs = append(pairs, pair{a, b, g})
 			}
@@ -55,7 +57,7 @@ func TestTwoAndThreeDeaths(t *testing.T) {
 			d.more = []blow{{p.second, span(gaps[p.gap])}}
 			three := (i+i/len(gaps)+len(all[i]))%2 == 1 // of each pair and of each gap, every other one
 			if three {
-				d.more = append(d.more, blow{grid.Role(rng.IntN(int(grid.Parted))), span(gaps[rng.IntN(len(gaps))])})
+				d.more = append(d.more, blow{dies[rng.IntN(len(dies))], span(gaps[rng.IntN(len(gaps))])})
 			}
 			if v := d.play(); v.violation != "" || v.struck && len(d.more) == 0 {
 				all[i] = append(all[i], outcome{v, c, seed, three})
@@ -90,10 +92,10 @@ func TestRevocations(t *testing.T) {
 	list := make([]verdict, notices)
 	left := make([]bool, notices)
 	each(notices, func(i int) {
-		cell := grid.Cell{Step: step(t, grid.Leave, "emptied"), Role: grid.Source, Moment: grid.Before}
+		cell := grid.Cell{Step: findStep(t, "leave", "emptied"), Role: "source", Moment: "before"}
 		d := newDirected(cell, uint64(i), nil)
-		d.watch.Comes = func(m grid.Moment) { // the drain has begun
-			if m == grid.Before && d.at == 0 {
+		d.watch.Comes = func(moment string) { // the drain has begun
+			if moment == "before" && d.at == 0 {
 				d.at, d.of = d.Now, d.world
 				d.After(int64(every*i), nil, func() {
 					if left[i] = d.from.departed; !d.from.done() && !d.ending {
@@ -126,8 +128,8 @@ func TestRevocations(t *testing.T) {
 	t.Logf("of %d nodes that were drained %d had left when their notice was over; for %d the job went back to its last cut, and for %d it went on", notices, gone, back, on)
 }
 
-// step is a step by its name.
-func step(t *testing.T, c grid.Change, name string) *grid.Step {
+// findStep returns the step of a change by its name.
+func findStep(t *testing.T, c string, name string) *grid.Step {
 	for i := range grid.Steps {
 		if p := &grid.Steps[i]; p.Change == c && p.Name == name {
 			return p
@@ -194,7 +196,7 @@ func TestRejoinStorms(t *testing.T) {
 		}
 		for wave := range int64(3) {
 			w.After(50+wave*250+rng.Int64N(60), w.nodes[0], func() {
-				if n := works(w, grid.Writer); n != nil && !w.ending && w.lead.Begun() && spared(w, n) {
+				if n := works(w, "writer"); n != nil && !w.ending && w.lead.Begun() && spared(w, n) {
 					w.crash(n)
 					d.at, d.of = w.Now, w
 				}

@@ -100,7 +100,7 @@ func (a *tally) judge(t *testing.T) {
 			t.Errorf("%s: in %d of %d schedules", name, n, a.schedules)
 		}
 	}
-	for _, step := range moveSteps {
+	for _, step := range schedule.Phases {
 		if n := a.in("meddled with", step); enough && n < least {
 			t.Errorf("a move was meddled with when it was %s in %d of %d schedules", step, n, a.schedules)
 		}
@@ -149,11 +149,10 @@ func (a *tally) judgeFaults(t *testing.T, enough bool, least int) {
 	}
 }
 
-// The faults that hit whole nodes, what these nodes may have in the job, and how far a move may be.
+// The faults that hit whole nodes, and what these nodes may have in the job.
 var (
 	nodeFaults = []string{"pause", "crash", "stop"}
 	parties    = []string{"node 0", "client", "lanes", "client and lanes"}
-	moveSteps  = []string{"offered", "copied", "ready", "recorded"}
 )
 
 // eventSite is where an event comes about: a literal name, so that the source is the list.
@@ -200,8 +199,8 @@ func eachSource(t *testing.T, root string, do func(path string, text []byte)) {
 
 // judgeGrid sees that messages of every kind came while a move was at each of its steps, but where it is said why none can.
 func (a *tally) judgeGrid(t *testing.T, enough bool) {
-	for _, name := range kinds() {
-		for _, step := range moveSteps {
+	for _, name := range coverage.Messages() {
+		for _, step := range schedule.Phases {
 			switch n, why := a.in(name, step), nowhere[name]; {
 			case n > 0 && why != "":
 				t.Errorf("%s came while a move was %s in %d schedules, and cannot: %s", name, step, n, why)
@@ -231,15 +230,10 @@ func seldom(step, kind string) bool {
 	return false
 }
 
-// kinds are the names of the kinds of messages, by number.
-func kinds() []string {
-	return slices.DeleteFunc(slices.Clone(kindNames[:]), func(name string) bool { return name == "" })
-}
-
 // TestReasonsAreOfKinds sees that whatever cannot come is a kind of message, so that no cell of the grid is excused by a name that nothing has.
 func TestReasonsAreOfKinds(t *testing.T) {
 	for name := range nowhere {
-		if !slices.Contains(kinds(), name) {
+		if !slices.Contains(coverage.Messages(), name) {
 			t.Errorf("there are no messages of kind %s", name)
 		}
 	}
@@ -286,9 +280,9 @@ func (a *tally) String() string {
 		fmt.Fprintf(&s, "\n%-27v %d", name, rest[name])
 	}
 	s.WriteString("\nthose in which a message came while a move was")
-	for _, kind := range kinds() {
+	for _, kind := range coverage.Messages() {
 		fmt.Fprintf(&s, "\n%-12s", kind)
-		for _, step := range moveSteps {
+		for _, step := range schedule.Phases {
 			fmt.Fprintf(&s, " %v %d", step, a.in(kind, step))
 		}
 	}

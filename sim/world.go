@@ -185,7 +185,9 @@ func (w *world) build() {
 	w.steps = &steps.Life{Schedule: w.Schedule, Route: w.common.Route, Witness: w.witness, Coverage: &w.coverage, Violated: w.violated,
 		Leased: func(n bellows.NodeID) { w.enter(n, schedule.LeaseHeld) }}
 	w.cutShells()
-	w.addLanes()
+	for _, a := range w.LaneAt {
+		w.addLane(a)
+	}
 	w.addController()
 	for i, a := range w.ClientAt {
 		w.addWorker(a, w.Slots[i])
@@ -215,12 +217,6 @@ func (w *world) actor(a wire.Address) *actor {
 		}
 	}
 	return nil
-}
-
-func (w *world) addLanes() {
-	for _, a := range w.LaneAt {
-		w.addLane(a)
-	}
 }
 
 func (w *world) addLane(a wire.Address) {

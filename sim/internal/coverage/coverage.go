@@ -6,6 +6,13 @@
 // at a place, such as faults in a stage, go to HitAt. The package knows nothing of statements: that is sim/cover.
 package coverage
 
+import (
+	"slices"
+	"strings"
+
+	"bellows/link/wire"
+)
+
 // Event is something that came about, at a place or, where that is empty, at any.
 type Event struct{ Name, Place string }
 
@@ -28,6 +35,29 @@ func (c *Coverage) HitAt(name, place string) {
 		c.seen = map[Event]bool{}
 	}
 	c.seen[Event{name, place}] = true
+}
+
+// HitMessage adds that a message of a kind came at a place, if there is such a kind.
+func (c *Coverage) HitMessage(kind uint8, place string) {
+	if kinds[kind] != "" {
+		c.HitAt(kinds[kind], place)
+	}
+}
+
+// kinds are the names of the kinds of messages that travel, by number; empty: there is none of the number.
+var kinds = func() (names [1 << 8]string) {
+	for k := range names {
+		name, _, _ := strings.Cut(wire.Header{Kind: uint8(k)}.String(), " of ")
+		if !strings.HasPrefix(name, "message kind") {
+			names[k] = name
+		}
+	}
+	return names
+}()
+
+// Messages returns the names of the kinds of messages that HitMessage knows.
+func Messages() []string {
+	return slices.DeleteFunc(slices.Clone(kinds[:]), func(name string) bool { return name == "" })
 }
 
 // Seen returns the events, in any order.

@@ -43,6 +43,14 @@ func (c *Checker) Learn(met []wire.Address, r *route.Route) {
 	}
 }
 
+// Check returns what a checker has against a frame of a peer.
+func Check(c *validate.Checker, peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
+	if err := c.Header(peer, h); err != nil {
+		return err
+	}
+	return c.Message(h, e)
+}
+
 // Judge has it judge what lanes answer its controller. Whatever else comes in a life was for the process before.
 func (c *Checker) Judge(peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
 	var term bellows.Term
@@ -57,11 +65,7 @@ func (c *Checker) Judge(peer bellows.NodeID, h wire.Header, e wire.Envelope) err
 	if c.Checker == nil || e.To != wire.ControllerAt() || term != c.term {
 		return nil
 	}
-	err := c.Header(peer, h)
-	if err == nil {
-		err = c.Message(h, e)
-	}
-	if err != nil {
+	if err := Check(c.Checker, peer, h, e); err != nil {
 		return fmt.Errorf("the checker of a process that begins to lead refuses what a lane answers: %w", err)
 	}
 	return nil

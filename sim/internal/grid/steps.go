@@ -16,81 +16,92 @@ type Subject struct {
 	Term  bellows.Term         // of the controller that follows
 }
 
-// Step is a part of a change: some messages that go together.
+// Step is a part of a change: some messages that go together. The changes are
+//   - move: a partition goes to another lane;
+//   - undo: such a move is given up;
+//   - split: a split goes to another node;
+//   - leave: a node with a lane and a client is drained, and leaves;
+//   - join: a node joins, with a lane and a client;
+//   - cut: a cut of the job is taken;
+//   - follow: another controller follows one that is gone.
 type Step struct {
-	Change Change
+	Change string
 	Name   string
 	Says   bool // the controller says the first: it can be lost before that has left, and in the midst of what it says
 	single bool // it is one message
 
-	// of reports whether a message belongs to the step. The step ends when all that were posted have been taken, the last of them being one that ends it
-	// (nil: any); or, where until is there, when a message is posted that begins something else.
-	of    func(s *Subject, e wire.Envelope) bool
-	ends  func(e wire.Envelope) bool
-	until func(s *Subject, e wire.Envelope) bool
+	// of reports whether a message belongs to the step. The step ends when all that were posted have been taken, the last of
+	// them being one that ends it (nil: any); or, if until is set, when a message is posted that begins something else.
+	of, ends, until test
+}
+
+// test reports whether a message is of a kind, and about the subject.
+type test func(s *Subject, e wire.Envelope) bool
+
+// is returns the test of messages of a type that say something; nil: anything.
+func is[M wire.Message](says func(s *Subject, m M) bool) test {
+	return func(s *Subject, e wire.Envelope) bool {
+		m, ok := e.Message.(M)
+		return ok && (says == nil || says(s, m))
+	}
+}
+
+func (t test) and(more test) test {
+	return func(s *Subject, e wire.Envelope) bool { return t(s, e) && more(s, e) }
+}
+
+func (t test) or(more test) test {
+	return func(s *Subject, e wire.Envelope) bool { return t(s, e) || more(s, e) }
 }
 
 // Steps are all steps of all changes, in their order.
 var Steps = [...]Step{
-	{Change: Move, Name: "asked", Says: true, single: true, of: isHandoff(false)},
-	{Change: Move, Name: "offered", of: isOffer, ends: isTaken},
-	{Change: Move, Name: "copied", of: isCopy, until: isReady},
-	{Change: Move, Name: "ready", single: true, of: isReady},
-	{Change: Move, Name: "recorded", Says: true, of: recorded(movesRef)},
-	{Change: Move, Name: "adopted", single: true, of: isPiece(handoff.Last)},
-	{Change: Move, Name: "told", Says: true, of: told(movesRef)},
+	{Change: "move", Name: "asked", Says: true, single: true, of: isHandoff(false)},
+	{Change: "move", Name: "offered", of: isOffer, ends: isTaken},
+	{Change: "move", Name: "copied", of: isCopy, until: isReady},
+	{Change: "move", Name: "ready", single: true, of: isReady},
+	{Change: "move", Name: "recorded", Says: true, of: recorded(movesRef)},
+	{Change: "move", Name: "adopted", single: true, of: isPiece(handoff.Last)},
+	{Change: "move", Name: "told", Says: true, of: told(movesRef)},
 
-	{Change: Undo, Name: "cancelled", Says: true, single: true, of: isHandoff(true)},
-	{Change: Undo, Name: "forgotten", single: true, of: isPiece(handoff.Void)},
+	{Change: "undo", Name: "cancelled", Says: true, single: true, of: isHandoff(true)},
+	{Change: "undo", Name: "forgotten", single: true, of: isPiece(handoff.Void)},
 
-	{Change: Split, Name: "recalled", Says: true, single: true, of: isRecall},
-	{Change: Split, Name: "given back", single: true, of: isRecalled},
-	{Change: Split, Name: "recorded", Says: true, of: recorded(movesSplit)},
-	{Change: Split, Name: "told", Says: true, of: told(movesSplit)},
-	{Change: Split, Name: "dispatched", Says: true, single: true, of: isDispatch},
+	{Change: "split", Name: "recalled", Says: true, single: true, of: isRecall},
+	{Change: "split", Name: "given back", single: true, of: isRecalled},
+	{Change: "split", Name: "recorded", Says: true, of: recorded(movesSplit)},
+	{Change: "split", Name: "told", Says: true, of: told(movesSplit)},
+	{Change: "split", Name: "dispatched", Says: true, single: true, of: isDispatch},
 
-	{Change: Leave, Name: "emptied", of: isOfLeaver, until: recorded(removes)},
-	{Change: Leave, Name: "recorded", Says: true, of: recorded(removes)},
-	{Change: Leave, Name: "told", Says: true, of: told(removes)},
-	{Change: Leave, Name: "passed by", of: isPassedBy},
-	{Change: Leave, Name: "bequeathed", single: true, of: isBequest},
-	{Change: Leave, Name: "inherited", single: true, of: isAdopted},
+	{Change: "leave", Name: "emptied", of: isOfLeaver, until: recorded(removes)},
+	{Change: "leave", Name: "recorded", Says: true, of: recorded(removes)},
+	{Change: "leave", Name: "told", Says: true, of: told(removes)},
+	{Change: "leave", Name: "passed by", of: isPassedBy},
+	{Change: "leave", Name: "bequeathed", single: true, of: isBequest},
+	{Change: "leave", Name: "inherited", single: true, of: isAdopted},
 
-	{Change: Join, Name: "called"}, // which is below the messages of actors: whoever plays it says when (Watch.Pass)
-	{Change: Join, Name: "ready", single: true, of: isGuestReady},
-	{Change: Join, Name: "recorded", Says: true, of: recorded(adds)},
-	{Change: Join, Name: "welcomed", Says: true, of: isWelcome},
-	{Change: Join, Name: "dispatched", Says: true, single: true, of: isDispatch},
+	{Change: "join", Name: "called"}, // which is below the messages of actors: whoever plays it says when (Watch.Pass)
+	{Change: "join", Name: "ready", single: true, of: isGuestReady},
+	{Change: "join", Name: "recorded", Says: true, of: recorded(adds)},
+	{Change: "join", Name: "welcomed", Says: true, of: isWelcome},
+	{Change: "join", Name: "dispatched", Says: true, single: true, of: isDispatch},
 
-	{Change: Cut, Name: "armed", Says: true, of: isArming},
-	{Change: Cut, Name: "promised", of: isArmed, until: recorded(cuts)},
-	{Change: Cut, Name: "recorded", Says: true, of: recorded(cuts)},
-	{Change: Cut, Name: "stored", of: isStored, until: isKept},
-	{Change: Cut, Name: "kept", Says: true, of: isKept},
+	{Change: "cut", Name: "armed", Says: true, of: isArming},
+	{Change: "cut", Name: "promised", of: isArmed, until: recorded(cuts)},
+	{Change: "cut", Name: "recorded", Says: true, of: recorded(cuts)},
+	{Change: "cut", Name: "stored", of: isStored, until: isKept},
+	{Change: "cut", Name: "kept", Says: true, of: isKept},
 
-	{Change: Follow, Name: "asked", of: isQuery},
-	{Change: Follow, Name: "answered", of: isHolding, until: isReading},
-	{Change: Follow, Name: "read", single: true, of: isTail},
-	{Change: Follow, Name: "made up for", of: recordsOf},
-	{Change: Follow, Name: "told", of: isRouteOf},
-	{Change: Follow, Name: "dispatched", of: isDispatchOf},
+	{Change: "follow", Name: "asked", of: isQuery},
+	{Change: "follow", Name: "answered", of: isHolding, until: isReading},
+	{Change: "follow", Name: "read", single: true, of: isTail},
+	{Change: "follow", Name: "made up for", of: recordsOf},
+	{Change: "follow", Name: "told", of: isRouteOf},
+	{Change: "follow", Name: "dispatched", of: isDispatchOf},
 }
 
-// recorded is records by which something comes about, on their way to lanes.
-func recorded(is func(s *Subject, c *bellows.Control) bool) func(s *Subject, e wire.Envelope) bool {
-	return func(s *Subject, e wire.Envelope) bool {
-		m, ok := e.Message.(*wire.Records)
-		return ok && e.From == wire.ControllerAt() && slices.ContainsFunc(m.List, func(r wire.Record) bool { return is(s, &r.Control) })
-	}
-}
-
-// told is that clients hear of it.
-func told(is func(s *Subject, c *bellows.Control) bool) func(s *Subject, e wire.Envelope) bool {
-	return func(s *Subject, e wire.Envelope) bool {
-		m, ok := e.Message.(*wire.Route)
-		return ok && m.Begin == nil && slices.ContainsFunc(m.Changes, func(c bellows.Control) bool { return is(s, &c) })
-	}
-}
+// change reports whether a change of the route is about the subject.
+type change func(s *Subject, c *bellows.Control) bool
 
 func movesRef(s *Subject, c *bellows.Control) bool {
 	return c.Kind == bellows.MovePartition && c.Table == s.Ref.Table && c.Partition == s.Ref.Partition
@@ -110,146 +121,75 @@ func adds(s *Subject, c *bellows.Control) bool {
 
 func cuts(_ *Subject, c *bellows.Control) bool { return c.Kind == bellows.CutTables }
 
-func isHandoff(cancel bool) func(s *Subject, e wire.Envelope) bool {
-	return func(s *Subject, e wire.Envelope) bool {
-		m, ok := e.Message.(*wire.Handoff)
-		return ok && m.Number > 0 && m.Cancel == cancel && m.Pair.Ref == s.Ref
-	}
+// recorded is that records with a change are on their way to lanes.
+func recorded(c change) test {
+	return fromController.and(is(func(s *Subject, m *wire.Records) bool {
+		return slices.ContainsFunc(m.List, func(r wire.Record) bool { return c(s, &r.Control) })
+	}))
 }
 
-func isPiece(kind uint8) func(s *Subject, e wire.Envelope) bool {
-	return func(s *Subject, e wire.Envelope) bool {
-		m, ok := e.Message.(*wire.Piece)
-		return ok && m.Kind == kind && m.Pair.Ref == s.Ref
-	}
+// told is that clients are sent a change.
+func told(c change) test {
+	return is(func(s *Subject, m *wire.Route) bool {
+		return m.Begin == nil && slices.ContainsFunc(m.Changes, func(one bellows.Control) bool { return c(s, &one) })
+	})
 }
 
-func isTaken(e wire.Envelope) bool {
-	_, ok := e.Message.(*wire.Taken)
-	return ok
+func isHandoff(cancel bool) test {
+	return is(func(s *Subject, m *wire.Handoff) bool {
+		return m.Number > 0 && m.Cancel == cancel && m.Pair.Ref == s.Ref
+	})
 }
 
-func isOffer(s *Subject, e wire.Envelope) bool {
-	if m, ok := e.Message.(*wire.Taken); ok {
-		return m.Number == 0 && m.Pair.Ref == s.Ref
-	}
-	return isPiece(handoff.Offer)(s, e)
+func isPiece(kind uint8) test {
+	return is(func(s *Subject, m *wire.Piece) bool { return m.Kind == kind && m.Pair.Ref == s.Ref })
 }
 
-func isCopy(s *Subject, e wire.Envelope) bool {
-	if m, ok := e.Message.(*wire.Taken); ok {
-		return m.Number > 0 && m.Pair.Ref == s.Ref
-	}
-	return isPiece(handoff.Rows)(s, e) || isPiece(handoff.Image)(s, e)
-}
+// Who sends a message, or gets it.
+var (
+	fromController test = func(_ *Subject, e wire.Envelope) bool { return e.From == wire.ControllerAt() }
+	fromLane       test = func(_ *Subject, e wire.Envelope) bool { return e.From.Role == wire.Lane }
+	toLane         test = func(_ *Subject, e wire.Envelope) bool { return e.To.Role == wire.Lane }
+	fromNode       test = func(s *Subject, e wire.Envelope) bool { return e.From.Node == s.Node }
+	toNode         test = func(s *Subject, e wire.Envelope) bool { return e.To.Node == s.Node }
+)
 
-func isReady(s *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Prepared)
-	return ok && m.Whole && m.Pair.Ref == s.Ref
-}
+// The messages of moves, and of nodes that leave or join.
+var (
+	isTaken  = is[*wire.Taken](nil)
+	offered  = is(func(s *Subject, m *wire.Taken) bool { return m.Number == 0 && m.Pair.Ref == s.Ref })
+	isOffer  = isPiece(handoff.Offer).or(offered)
+	copied   = is(func(s *Subject, m *wire.Taken) bool { return m.Number > 0 && m.Pair.Ref == s.Ref })
+	isCopy   = isPiece(handoff.Rows).or(isPiece(handoff.Image)).or(copied)
+	isReady  = is(func(s *Subject, m *wire.Prepared) bool { return m.Whole && m.Pair.Ref == s.Ref })
+	isRecall = is(func(s *Subject, m *wire.Recall) bool { return m.Split == s.Split })
 
-func isRecall(s *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Recall)
-	return ok && m.Split == s.Split
-}
+	isRecalled   = is(func(s *Subject, m *wire.Recalled) bool { return m.Split == s.Split })
+	isDispatch   = toNode.and(is[*wire.Dispatch](nil)) // to the node that gets a split, or that has joined
+	isOfLeaver   = is[*wire.Piece](nil).or(isTaken).and(fromNode.or(toNode))
+	isPassedBy   = toNode.and(is(func(_ *Subject, m *wire.End) bool { return m.Parts }))
+	isBequest    = fromNode.and(toLane).and(is[*wire.Closed](nil))
+	isGuestReady = fromNode.and(is[*wire.Ready](nil))
+	isWelcome    = toNode.and(is(func(_ *Subject, m *wire.Route) bool { return m.Begin != nil }))
 
-func isRecalled(s *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Recalled)
-	return ok && m.Split == s.Split
-}
+	isAdopted = is(func(s *Subject, m *wire.Adopted) bool {
+		return slices.ContainsFunc(m.List, func(c bellows.Control) bool { return removes(s, &c) })
+	})
+)
 
-// isDispatch is work for the node that gets a split, or that has joined.
-func isDispatch(s *Subject, e wire.Envelope) bool {
-	_, ok := e.Message.(*wire.Dispatch)
-	return ok && e.To.Node == s.Node
-}
+// The messages of cuts, and of controllers that follow another. One that does asks for a tail, or needs none.
+var (
+	isArming = is(func(_ *Subject, m *wire.Cut) bool { return m.Attempt > 0 && m.Commit == 0 })
+	isArmed  = is(func(_ *Subject, m *wire.Shard) bool { return m.Commit == 0 && m.Reason == "" })
+	isStored = is(func(_ *Subject, m *wire.Shard) bool { return m.Commit > 0 })
+	isKept   = is(func(_ *Subject, m *wire.Cut) bool { return m.Whole })
 
-// isOfLeaver is what is copied to or from the lanes of who leaves.
-func isOfLeaver(s *Subject, e wire.Envelope) bool {
-	switch e.Message.(type) {
-	case *wire.Piece, *wire.Taken:
-		return e.From.Node == s.Node || e.To.Node == s.Node
-	}
-	return false
-}
-
-func isPassedBy(s *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.End)
-	return ok && m.Parts && e.To.Node == s.Node
-}
-
-func isBequest(s *Subject, e wire.Envelope) bool {
-	_, ok := e.Message.(*wire.Closed)
-	return ok && e.From.Node == s.Node && e.To.Role == wire.Lane
-}
-
-func isAdopted(s *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Adopted)
-	return ok && slices.ContainsFunc(m.List, func(c bellows.Control) bool { return removes(s, &c) })
-}
-
-func isGuestReady(s *Subject, e wire.Envelope) bool {
-	_, ok := e.Message.(*wire.Ready)
-	return ok && e.From.Node == s.Node
-}
-
-func isWelcome(s *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Route)
-	return ok && m.Begin != nil && e.To.Node == s.Node
-}
-
-func isArming(_ *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Cut)
-	return ok && m.Attempt > 0 && m.Commit == 0
-}
-
-func isArmed(_ *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Shard)
-	return ok && m.Commit == 0 && m.Reason == ""
-}
-
-func isStored(_ *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Shard)
-	return ok && m.Commit > 0
-}
-
-func isKept(_ *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Cut)
-	return ok && m.Whole
-}
-
-func isQuery(s *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Query)
-	return ok && m.Term == s.Term && m.From == 0
-}
-
-func isHolding(s *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Holding)
-	return ok && m.Term == s.Term
-}
-
-// isReading is that a controller that follows asks for a tail, or needs none.
-func isReading(s *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Query)
-	return ok && m.Term == s.Term && m.From > 0 || recordsOf(s, e) || isRouteOf(s, e)
-}
-
-func isTail(_ *Subject, e wire.Envelope) bool {
-	_, ok := e.Message.(*wire.Records)
-	return ok && e.From.Role == wire.Lane
-}
-
-func recordsOf(s *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Records)
-	return ok && e.From == wire.ControllerAt() && m.Term == s.Term
-}
-
-func isRouteOf(s *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Route)
-	return ok && m.Begin != nil && m.Term == s.Term
-}
-
-func isDispatchOf(s *Subject, e wire.Envelope) bool {
-	m, ok := e.Message.(*wire.Dispatch)
-	return ok && m.Term == s.Term
-}
+	isQuery      = is(func(s *Subject, m *wire.Query) bool { return m.Term == s.Term && m.From == 0 })
+	isHolding    = is(func(s *Subject, m *wire.Holding) bool { return m.Term == s.Term })
+	asksTail     = is(func(s *Subject, m *wire.Query) bool { return m.Term == s.Term && m.From > 0 })
+	isReading    = asksTail.or(recordsOf).or(isRouteOf)
+	isTail       = fromLane.and(is[*wire.Records](nil))
+	recordsOf    = fromController.and(is(func(s *Subject, m *wire.Records) bool { return m.Term == s.Term }))
+	isRouteOf    = is(func(s *Subject, m *wire.Route) bool { return m.Begin != nil && m.Term == s.Term })
+	isDispatchOf = is(func(s *Subject, m *wire.Dispatch) bool { return m.Term == s.Term })
+)

@@ -10,7 +10,7 @@ import (
 type Watch struct {
 	Step    *Step
 	Subject Subject
-	Comes   func(m Moment) // a moment of the step has come: of Midst a message that stands alone has only been posted, and is on its way a little later
+	Comes   func(moment string) // a moment of the step has come: in the midst a message that stands alone has only been posted, and is on its way a little later
 
 	posted, taken int
 }
@@ -28,16 +28,16 @@ func (w *Watch) Posted(e wire.Envelope) {
 	}
 	if p.until != nil && w.posted > 0 && p.until(&w.Subject, e) {
 		w.Reset()
-		w.Comes(After)
+		w.Comes("after")
 		return
 	}
 	if !p.of(&w.Subject, e) {
 		return
 	}
 	if w.posted++; w.posted == 1 {
-		w.Comes(Before)
+		w.Comes("before")
 		if p.single {
-			w.Comes(Midst)
+			w.Comes("midst")
 		}
 	}
 }
@@ -49,20 +49,20 @@ func (w *Watch) Taken(e wire.Envelope) {
 		return
 	}
 	w.taken++
-	last := p.until == nil && w.taken >= w.posted && (p.ends == nil || p.ends(e))
+	last := p.until == nil && w.taken >= w.posted && (p.ends == nil || p.ends(&w.Subject, e))
 	switch {
 	case last:
 		w.Reset()
-		w.Comes(After)
+		w.Comes("after")
 	case !p.single && w.taken < w.posted || w.taken == 1 && (p.ends != nil || p.until != nil):
-		w.Comes(Midst)
+		w.Comes("midst")
 	}
 }
 
 // Pass takes note of a moment of a step that has no messages.
-func (w *Watch) Pass(m Moment) {
+func (w *Watch) Pass(moment string) {
 	if w.Step.of == nil {
-		w.Comes(m)
+		w.Comes(moment)
 	}
 }
 
