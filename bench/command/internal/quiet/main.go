@@ -72,7 +72,7 @@ func (c *costs) add(name string, cost float64) {
 // build builds a program of a tree.
 func (q *quiet) build(number int, tree, room string) (program string) {
 	program = q.shelf.Path(fmt.Sprint("build-", number))
-	pair.Once("go build", "go", nil, "build", "-C", tree, "-trimpath", "-o", program, room)
+	pair.Once("go build", "go", nil, "build", "-C", filepath.Join(tree, room), "-trimpath", "-o", program, ".")
 	return program
 }
 
@@ -109,9 +109,9 @@ func (q *quiet) compare(title string, run func(build int) costs) {
 func (q *quiet) figures(name, part string) {
 	programs, commons := [2]string{}, [2][]string{}
 	for i, tree := range q.trees {
-		room, arguments := "./bench/"+name, []string{"--json", "--turns", "1"}
+		room, arguments := "bench/"+name, []string{"--json", "--turns", "1"}
 		if _, err := os.Stat(filepath.Join(tree, room, "main.go")); err != nil { // a program of bench/protocol
-			room, arguments = "./bench/protocol", append(arguments, "--only", name)
+			room, arguments = "bench/protocol", append(arguments, "--only", name)
 		}
 		programs[i], commons[i] = q.build(i, tree, room), arguments
 	}
@@ -162,7 +162,7 @@ func costOf(unit string, ours json.RawMessage) float64 {
 func (q *quiet) processes(epochs int) {
 	var programs [2]string
 	for i, tree := range q.trees {
-		programs[i] = q.build(i, tree, "./cmd/bellows")
+		programs[i] = q.build(i, tree, "cmd/bellows")
 	}
 	set := q.shelf.Digits(10_000)
 	run := func(build, processes int) float64 {

@@ -77,7 +77,7 @@ func build(program, folder string, millis int) {
 	pair.Check(os.WriteFile(replaced, bytes.Replace(text, []byte(was), fmt.Appendf(nil, "const TickMillis = %d\n", millis), 1), 0o666))
 	list := pair.Must(json.Marshal(map[string]any{"Replace": map[string]string{pair.Must(filepath.Abs(source)): replaced}}))
 	pair.Check(os.WriteFile(overlay, list, 0o666))
-	pair.Once("go build", "go", nil, "build", "-overlay", overlay, "-o", program, "./bench/protocol")
+	pair.Once("go build", "go", nil, "build", "-C", "bench", "-overlay", overlay, "-o", program, "./protocol")
 }
 
 // compare runs a job by both programs at once, in turns with the usual one beside itself: what the machine does meanwhile is the same for both. It returns the CPU time in a second of either.
