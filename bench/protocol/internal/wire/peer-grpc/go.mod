@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	bellows v0.0.0-00010101000000-000000000000
+	bellows/bench v0.0.0-00010101000000-000000000000
 	google.golang.org/grpc v1.85.0
 )
 
@@ -15,4 +16,7 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace bellows => ../../../../..
+replace (
+	bellows => ../../../../..
+	bellows/bench => ../../../..
+)
