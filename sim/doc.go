@@ -19,7 +19,7 @@
 //	node.go       what drives the actors of a process and the shell around them, as packages node and fabric do in production
 //	network.go    what connections know of a node, and tell it; internal/transit, these and the messages on their way over them; internal/msgcopy, copies of messages
 //	worker.go     the shell of a client; script.go, the tasks that it runs
-//	internal/steps, what these read, change and lease; internal/places, their compute slots, given by the scheduler that ships
+//	internal/steps, what these read, change and lease
 //	stage.go      which protocol stages a node is in; fault.go and inject.go, what goes wrong within them
 //	invade.go     nodes that say what no sound one would
 //	grow.go       lanes and clients that join later, and splits that move
@@ -27,10 +27,10 @@
 //	cut.go        cuts of the job, and what goes on from them; internal/cutting, the shells that take them
 //	failover.go   other controllers, which follow one that is gone
 //	collect.go    the state on its way to node 0, and the next life of a job that was interrupted
-//	internal/account, row deltas and leases, counted from the messages alone; internal/await, the waits that must be named
+//	internal/account, row deltas, leases, owners of partitions and compute slots, kept from what the world sees; internal/await, the waits that must be named
 //	internal/witness, promises held against the model, read by read
 //	final.go      promises held against what is left when the job is over; run.go, one schedule, and its result, with its hash and its log
-//	internal/coverage, what the schedule has brought about; internal/moving and internal/visiting, of moves and of guests
+//	internal/coverage, what the schedule has brought about
 //	internal/grid, deaths that are played one by one: in each step of each change, of each role (TestEveryDeath)
 //
 // The oracle shares no code with the core: it replays the controller's records through the job's
