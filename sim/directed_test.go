@@ -401,7 +401,7 @@ func (d *directed) has(role string) *node {
 	return works(d.world, role, d.from, d.to)
 }
 
-// works is a worker that has a role now, and is none of some; nil: there is none.
+// works returns a worker that has a role now, except some; nil: none has.
 func works(w *world, role string, but ...*node) *node {
 	for _, n := range w.nodes {
 		if slices.Contains(but, n) || n.done() || n.worker == nil || len(n.lanes) > 0 || n.guest != nil && !n.guest.takesPart {

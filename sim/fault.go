@@ -104,7 +104,7 @@ func (w *world) inject(p schedule.Plan) {
 	}
 }
 
-// interrupt has the user want out.
+// interrupt stops the job as a user would.
 func (w *world) interrupt() {
 	w.faults.ends.May("interrupted")
 	w.interrupted = true

@@ -14,8 +14,8 @@ import (
 	"bellows/sim/internal/schedule"
 )
 
-// TestNames sees that a literal which is compared with a name, is given for one or stands in a switch over one is one of the names that
-// there are: a fault, a fate, a step.
+// TestNames refuses a literal that is used as the name of a fault, a fate, a step or the like, and is none: in a comparison, an
+// assignment, a switch or a call.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	names := schedule.Names()
@@ -36,7 +36,8 @@ func TestNames(t *testing.T) {
 		}
 		seen++
 		if text, err := strconv.Unquote(literal.Value); err != nil || text != "" && !slices.Contains(names[id.Name], text) {
-			t.Errorf("%v: %s is none of the names for %s: %q", set.Position(literal.Pos()), literal.Value, id.Name, names[id.Name])
+			t.Errorf("%v: %s is none of the names for %s: %q", set.Position(literal.Pos()), literal.Value, id.Name,
+				names[id.Name])
 		}
 	}
 	look := func(n ast.Node) bool {

@@ -37,14 +37,14 @@ func (c *Coverage) HitAt(name, place string) {
 	c.seen[Event{name, place}] = true
 }
 
-// HitMessage adds that a message of a kind came at a place, if there is such a kind.
+// HitMessage adds that a message came at a place. Messages that never travel have no kind, and are left out.
 func (c *Coverage) HitMessage(kind uint8, place string) {
 	if kinds[kind] != "" {
 		c.HitAt(kinds[kind], place)
 	}
 }
 
-// kinds are the names of the kinds of messages that travel, by number; empty: there is none of the number.
+// kinds are the names of the kinds of messages that travel, by number; empty: no kind has the number.
 var kinds = func() (names [1 << 8]string) {
 	for k := range names {
 		name, _, _ := strings.Cut(wire.Header{Kind: uint8(k)}.String(), " of ")

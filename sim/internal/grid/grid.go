@@ -7,20 +7,23 @@ package grid
 
 import "fmt"
 
-// Roles are who may die, as seen from a change, or what else may be lost:
-//   - source: the lane that has the partition, the node that has the split or leaves, a lane of whose partitions a cut is
-//     taken or that says what it holds;
-//   - target: who gets the partition or the split, inherits from a node that leaves, or joins;
-//   - third server: a server that has no other part in it than to take the records;
-//   - writer: a worker of which a flush is on its way, or held and not numbered;
+// Roles name the process that dies, as seen from a change, or what else is lost:
+//   - source: the lane that has the partition, the node that has the split or leaves, a lane whose partitions are cut, or one
+//     that reports what it holds;
+//   - target: the lane or node that gets the partition or the split, the heir of a node that leaves, the node that joins;
+//   - third server: a server that only takes the records;
+//   - writer: a worker with a flush on its way, or held and not numbered;
 //   - leaser: a worker with a lease;
 //   - controller: the state of the controller; its process stays, and another controller follows;
-//   - parted: nobody; a worker and a server lose each other for good.
+//   - parted: the connections between a worker and a server, for good; no process dies.
 var Roles = [...]string{"source", "target", "third server", "writer", "leaser", "controller", "parted"}
 
-// Moments are when in a step: before, when its first message has been made and has not left; midst, when of several messages
-// one has been taken and another has not, or a single one is on its way; after, when its last message has been taken, and
-// nothing that it causes has left. If an actor ends one step and begins the next at once, after the one is before the other.
+// Moments name the moments of a step:
+//   - before: its first message has been made and has not left;
+//   - midst: of several messages one has been taken and another has not; a single one is on its way;
+//   - after: its last message has been taken, and nothing that it causes has left.
+//
+// If an actor ends one step and begins the next at once, after the first is before the second.
 var Moments = [...]string{"before", "midst", "after"}
 
 // Cell is one death.

@@ -30,8 +30,8 @@ type Step struct {
 	Says   bool // the controller says the first: it can be lost before that has left, and in the midst of what it says
 	single bool // it is one message
 
-	// of reports whether a message belongs to the step. The step ends when all that were posted have been taken, the last of
-	// them being one that ends it (nil: any); or, if until is set, when a message is posted that begins something else.
+	// of reports whether a message belongs to the step. If until is nil, the step ends when all that were posted have been
+	// taken, the last of them one that ends it (nil: any). Else it ends when a message is posted that begins another.
 	of, ends, until test
 }
 
@@ -62,7 +62,7 @@ var Steps = [...]Step{
 	{Change: "move", Name: "ready", single: true, of: isReady},
 	{Change: "move", Name: "recorded", Says: true, of: recorded(movesRef)},
 	{Change: "move", Name: "adopted", single: true, of: isPiece(handoff.Last)},
-	{Change: "move", Name: "told", Says: true, of: told(movesRef)},
+	{Change: "move", Name: "told", Says: true, of: announced(movesRef)},
 
 	{Change: "undo", Name: "cancelled", Says: true, single: true, of: isHandoff(true)},
 	{Change: "undo", Name: "forgotten", single: true, of: isPiece(handoff.Void)},
@@ -70,12 +70,12 @@ var Steps = [...]Step{
 	{Change: "split", Name: "recalled", Says: true, single: true, of: isRecall},
 	{Change: "split", Name: "given back", single: true, of: isRecalled},
 	{Change: "split", Name: "recorded", Says: true, of: recorded(movesSplit)},
-	{Change: "split", Name: "told", Says: true, of: told(movesSplit)},
+	{Change: "split", Name: "told", Says: true, of: announced(movesSplit)},
 	{Change: "split", Name: "dispatched", Says: true, single: true, of: isDispatch},
 
 	{Change: "leave", Name: "emptied", of: isOfLeaver, until: recorded(removes)},
 	{Change: "leave", Name: "recorded", Says: true, of: recorded(removes)},
-	{Change: "leave", Name: "told", Says: true, of: told(removes)},
+	{Change: "leave", Name: "told", Says: true, of: announced(removes)},
 	{Change: "leave", Name: "passed by", of: isPassedBy},
 	{Change: "leave", Name: "bequeathed", single: true, of: isBequest},
 	{Change: "leave", Name: "inherited", single: true, of: isAdopted},
@@ -121,15 +121,15 @@ func adds(s *Subject, c *bellows.Control) bool {
 
 func cuts(_ *Subject, c *bellows.Control) bool { return c.Kind == bellows.CutTables }
 
-// recorded is that records with a change are on their way to lanes.
+// recorded returns the test that records with a change are on their way to lanes.
 func recorded(c change) test {
 	return fromController.and(is(func(s *Subject, m *wire.Records) bool {
 		return slices.ContainsFunc(m.List, func(r wire.Record) bool { return c(s, &r.Control) })
 	}))
 }
 
-// told is that clients are sent a change.
-func told(c change) test {
+// announced returns the test that clients are sent a change.
+func announced(c change) test {
 	return is(func(s *Subject, m *wire.Route) bool {
 		return m.Begin == nil && slices.ContainsFunc(m.Changes, func(one bellows.Control) bool { return c(s, &one) })
 	})
@@ -145,7 +145,7 @@ func isPiece(kind uint8) test {
 	return is(func(s *Subject, m *wire.Piece) bool { return m.Kind == kind && m.Pair.Ref == s.Ref })
 }
 
-// Who sends a message, or gets it.
+// Tests of the sender or the receiver of a message.
 var (
 	fromController test = func(_ *Subject, e wire.Envelope) bool { return e.From == wire.ControllerAt() }
 	fromLane       test = func(_ *Subject, e wire.Envelope) bool { return e.From.Role == wire.Lane }
@@ -177,7 +177,7 @@ var (
 	})
 )
 
-// The messages of cuts, and of controllers that follow another. One that does asks for a tail, or needs none.
+// The messages of cuts, and of controllers that follow another. Such a controller asks for a tail, or needs none.
 var (
 	isArming = is(func(_ *Subject, m *wire.Cut) bool { return m.Attempt > 0 && m.Commit == 0 })
 	isArmed  = is(func(_ *Subject, m *wire.Shard) bool { return m.Commit == 0 && m.Reason == "" })

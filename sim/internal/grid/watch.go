@@ -10,7 +10,7 @@ import (
 type Watch struct {
 	Step    *Step
 	Subject Subject
-	Comes   func(moment string) // a moment of the step has come: in the midst a message that stands alone has only been posted, and is on its way a little later
+	Comes   func(moment string) // a moment of the step has come: in the midst a single message has only been posted, and leaves a little later
 
 	posted, taken int
 }

@@ -14,8 +14,8 @@ type Shift struct {
 	Cancel int64 // it is given up so long after it was asked for; 0: it is not
 }
 
-// Phases are how far a move is: its owner has been told, rows are on their way, its owner is ready, or it has its record and
-// not all of it has come.
+// Phases name the progress of a move: its owner knows of it, rows are on their way, its owner is ready, or it is recorded and
+// not all of the partition has come.
 var Phases = [...]string{"offered", "copied", "ready", "recorded"}
 
 // meddlings are what may befall a move: who asked for it changes their mind, the partition is to go elsewhere, the

@@ -1,7 +1,7 @@
 package schedule
 
-// Names returns the names that fields of a schedule, and variables with their values, may have, by field or variable. A name is a
-// literal where it is used; sim's TestNames refuses all others.
+// Names returns the valid names for fields of a schedule, and for variables with their values, by field or variable. Code uses
+// names as literals; sim's TestNames refuses all others.
 func Names() map[string][]string {
 	names := map[string][]string{
 		"Drive": {"running", "pipelined", "strata", "clocks", "rounds"},
