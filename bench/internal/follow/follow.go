@@ -49,7 +49,7 @@ type Command struct {
 	events chan Event
 	note   func(Event)
 	stderr bytes.Buffer
-	closed bool // its output has ended, and so it ends by itself
+	closed bool // its output has ended: it exits without a kill
 	gone   bool
 }
 

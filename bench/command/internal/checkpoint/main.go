@@ -20,7 +20,7 @@ var Program = pair.Program{Name: "checkpoint", Turns: [2]int{4, 15}, Define: def
 func define(flags *flag.FlagSet) func(b *pair.Bench) {
 	every := flags.String("every", "", "`times` between two checkpoints, with commas; auto is the default one (default: 1s; with --full 1s,5s,auto,60s)")
 	count := flags.Int("cuts", 4, "how many single checkpoints are looked at")
-	jobs := flags.Int("jobs", 1, "jobs side by side whose single checkpoints are looked at, or that are killed")
+	jobs := flags.Int("jobs", 1, "jobs side by side, for single checkpoints and for deaths")
 	kills := flags.Int("kills", 4, "how often jobs are killed, for each interval between checkpoints")
 	picture := flags.String("picture", "", "`file` for the picture of what deaths cost")
 	traces := flags.String("traces", "", "`folder` with recordings of how long machines live")

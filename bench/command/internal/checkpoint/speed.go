@@ -72,7 +72,7 @@ func (c *check) writes(size int64) {
 			}
 			return float64(w.Written())
 		})()
-		turn.Wall -= pair.Seconds(safe[len(safe)-1]) // which has a note of its own
+		turn.Wall -= pair.Seconds(safe[len(safe)-1]) // a note shows it
 		return turn
 	}}
 	b := make([]byte, 256<<10)
