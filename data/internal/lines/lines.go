@@ -101,24 +101,24 @@ func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 		err = ErrNotNumber
 	}
 	f.What = fmt.Sprintf("%s %s%s %s", noun, Quoted(field), place, err)
-	dotted := dotted(field)
+	plain, how := notation.Recognize(field)
+	bare := string(bytes.ReplaceAll(field, []byte(","), nil))
 	switch {
 	case err == errNotFinite:
 		f.How = "write a finite number, or leave the row out"
 	case err == errTooLarge:
 		f.How = "scale the column: the largest magnitude is 3.4e38"
-	case thousands(field):
-		f.How = fmt.Sprintf("if the comma separates thousands, write %s%s without it", prefix, bytes.ReplaceAll(field, []byte(","), nil))
-		if bytes.Count(field, []byte(",")) == 1 {
-			f.How += fmt.Sprintf("; if it is a decimal point, write %s%s", prefix, dotted)
+	case how == notation.Thousands && plain == bare && plain != string(field): // commas separate them
+		f.How = fmt.Sprintf("if the comma separates thousands, write %s%s without it", prefix, plain)
+		if len(bare) == len(field)-1 {
+			f.How += fmt.Sprintf("; if it is a decimal point, write %s%s", prefix, bytes.Replace(field, []byte(","), []byte("."), 1))
 		}
-	case IsNumber(dotted):
-		f.How = fmt.Sprintf("a comma is not a decimal point here; write %s%s", prefix, dotted)
+	case how == notation.DecimalComma:
+		f.How = fmt.Sprintf("a comma is not a decimal point here; write %s%s", prefix, plain)
+	case how != "":
+		f.How = fmt.Sprintf("it has %s; write %s%s", how, prefix, plain)
 	default:
 		f.How = decimal
-		if plain, how := notation.Recognize(field); how != "" {
-			f.How = fmt.Sprintf("it has %s; write %s%s", how, prefix, plain)
-		}
 	}
 	return f
 }
@@ -135,25 +135,5 @@ func unprintable(at, width int, what string, field []byte) *Fault {
 // ToUTF8 is the remedy for text in another encoding.
 const ToUTF8 = "convert the file, for example with iconv -f LATIN1 -t UTF-8, if it is text"
 
-// thousands reports whether commas stand in a number where they divide thousands: 1,004 or -12,345,678.9.
-func thousands(field []byte) bool {
-	whole, _, _ := bytes.Cut(bytes.TrimLeft(field, "+-"), []byte("."))
-	parts := bytes.Split(whole, []byte(","))
-	for i, part := range parts {
-		if !IsDigits(part) || i > 0 && len(part) != 3 || i == 0 && (len(part) > 3 || part[0] == '0') {
-			return false
-		}
-	}
-	return len(parts) > 1 && IsNumber(bytes.ReplaceAll(field, []byte(","), nil))
-}
-
 // decimal is the remedy for what is no number at all.
 const decimal = "write a decimal number such as 0.5 or 1e-3"
-
-// dotted is a field with a point for its first comma, where it has one; else not a number.
-func dotted(field []byte) []byte {
-	if bytes.IndexByte(field, ',') < 0 {
-		return nil
-	}
-	return bytes.TrimSuffix(bytes.Replace(field, []byte(","), []byte("."), 1), []byte("."))
-}

@@ -21,11 +21,17 @@ var (
 	fortranForm   = regexp.MustCompile(`^[+-]?(\d+\.\d*|\.\d+|\d+)[dD][+-]?\d+$`)
 	powerForm     = regexp.MustCompile(`^([+-]?\d+(?:[.,]\d+)?) ?[x×*·] ?10\^?([+-]?\d+)$`)
 	groupsForm    = regexp.MustCompile(`^[+-]?\d{1,3}(?: \d{3})+([.,]\d+)?$|^[+-]?\d{1,3}(?:'\d{3})+([.,]\d+)?$|^[+-]?\d{1,3}(?:_\d{3})+(\.\d+)?$`)
-	commasForm    = regexp.MustCompile(`^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$|^[+-]?\d{1,2}(,\d{2})*,\d{3}(\.\d+)?$`)
+	commasForm    = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?$|^[+-]?[1-9]\d?(,\d{2})*,\d{3}(\.\d+)?$`)
 	dotsForm      = regexp.MustCompile(`^[+-]?\d{1,3}(\.\d{3})+,\d+$|^[+-]?\d{1,3}(\.\d{3}){2,}$`)
 	commaForm     = regexp.MustCompile(`^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$`)
 	currencyCodes = []string{"USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "AUD", "CAD", "SEK", "NOK", "DKK", "RUB", "BRL", "PLN", "CZK", "HUF", "KRW", "TRY", "MXN", "ZAR",
 		"kr", "zł", "Kč", "Ft", "Fr."}
+)
+
+// Reasons why a field is no plain decimal, if it has a comma and is one without it.
+const (
+	Thousands    = "separators of thousands"
+	DecimalComma = "a decimal comma"
 )
 
 // Recognize returns the plain decimal that a field means, and what keeps it from being one; how is "" where the field is a plain decimal or
@@ -168,17 +174,16 @@ func withoutCurrency(text string) (amount string, found bool) {
 
 // grouped removes separators of thousands, and writes a decimal point and an exponent as a plain decimal has them.
 func grouped(text string, notes []string) (string, []string) {
-	const thousands = "separators of thousands"
 	switch {
 	case groupsForm.MatchString(text):
 		text = strings.Replace(strings.NewReplacer(" ", "", "'", "", "_", "").Replace(text), ",", ".", 1)
-		return text, append(slices.DeleteFunc(notes, func(n string) bool { return strings.HasPrefix(n, "a blank") }), thousands)
+		return text, append(slices.DeleteFunc(notes, func(n string) bool { return strings.HasPrefix(n, "a blank") }), Thousands)
 	case commasForm.MatchString(text):
-		return strings.ReplaceAll(text, ",", ""), append(notes, thousands)
+		return strings.ReplaceAll(text, ",", ""), append(notes, Thousands)
 	case dotsForm.MatchString(text):
-		return strings.Replace(strings.ReplaceAll(text, ".", ""), ",", ".", 1), append(notes, thousands)
+		return strings.Replace(strings.ReplaceAll(text, ".", ""), ",", ".", 1), append(notes, Thousands)
 	case commaForm.MatchString(text):
-		return strings.TrimSuffix(strings.Replace(text, ",", ".", 1), "."), append(notes, "a decimal comma")
+		return strings.TrimSuffix(strings.Replace(text, ",", ".", 1), "."), append(notes, DecimalComma)
 	case fortranForm.MatchString(text) && strings.ContainsAny(text, ".+-"):
 		return strings.NewReplacer("d", "e", "D", "e").Replace(text), append(notes, "an exponent behind D")
 	}
