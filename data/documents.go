@@ -2,7 +2,6 @@ package data
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -70,6 +69,7 @@ func (r *reader) beginDocuments(n int, j *job) error {
 			f = &lines.Fault{Width: 1, What: fmt.Sprintf("the bag has %s, %s has %d", lines.Plural(j.bag.Words, "word"), r.ins[0].Shown(), r.bags[0].Words), How: "read bags of one vocabulary together"}
 		}
 		r.bags = append(r.bags, j.bag)
+		j.part, j.promised = bags.Part{End: j.bag.Docs}, &j.bag.Entries
 	}
 	if f != nil {
 		return lines.Locate(r.ins[n].Shown(), j.text, f)
@@ -86,25 +86,17 @@ func (r *reader) beginDocuments(n int, j *job) error {
 func (r *reader) documents(set *Set) (err error) {
 	s, d := &DocumentSet{}, &set.Detected
 	var b *bags.Bags
-	switch r.layout.Format {
-	case Docword:
-		if r.part.Flows {
-			var twice *bags.Twice
-			if b, twice = bags.Join(&r.pieces[0].Piece, r.part); twice != nil {
-				r.workers[0].late = r.twiceIn(r.pieces[0].source, twice)
-			}
-			s.Vocab = r.known
-		} else if b, err = r.bagDocuments(); err == nil {
-			s.Vocab, err = r.vocabulary(r.bags[0].Words, true)
-		}
-	case LDAC:
+	if r.layout.Format == Docword || r.layout.Format == LDAC {
 		var words int
-		if b, words = r.countedDocuments(); r.known != nil {
-			s.Vocab = r.known
-		} else {
+		b, words = r.countedDocuments()
+		switch s.Vocab = r.known; {
+		case s.Vocab != nil:
+		case r.layout.Format == Docword:
+			s.Vocab, err = r.vocabulary(r.bags[0].Words, true)
+		default:
 			s.Vocab, err = r.vocabulary(words, false)
 		}
-	default:
+	} else {
 		b, s.Vocab = r.textDocuments()
 	}
 	if err != nil {
@@ -174,43 +166,7 @@ func (r *reader) textDocuments() (*bags.Bags, []string) {
 	return b, vocab
 }
 
-// bagDocuments joins the entries of bags of words. Documents that a bag does not mention are empty.
-func (r *reader) bagDocuments() (*bags.Bags, error) {
-	entries := 0
-	for _, p := range r.pieces {
-		entries += len(p.Label)
-	}
-	b := bags.New(entries)
-	next := 0
-	for source, h := range r.bags {
-		name, first, begun := r.ins[source].Shown(), b.Len(), len(b.Word)
-		for ; next < len(r.pieces) && r.pieces[next].source == source; next++ {
-			p := r.pieces[next]
-			if err := r.opt.Meter.Add(1); err != nil {
-				return nil, err
-			}
-			for i, d := range p.User {
-				at := first + int(d) + 1
-				if at < b.Len() {
-					return nil, &Error{File: name, What: fmt.Sprintf("document %d comes after document %d", d+1, b.Len()-first), How: lines.DocwordOrder}
-				}
-				b.Open(at)
-				b.Put(p.Item[i], int32(p.Label[i]))
-			}
-			*p = piece{}
-		}
-		if got := len(b.Word) - begun; got != h.Entries {
-			return nil, bags.Promised(name, got, h.Entries)
-		}
-		b.Open(first + h.Docs)
-	}
-	if err := b.Sort(); err != nil {
-		return nil, r.twice(err)
-	}
-	return b, nil
-}
-
-// countedDocuments joins the documents of LDA-C, which are sorted; words is one more than the largest.
+// countedDocuments joins documents with sorted and counted words; words is one more than the largest.
 func (r *reader) countedDocuments() (b *bags.Bags, words int) {
 	entries, docs := make([]int, len(r.pieces)), make([]int, len(r.pieces)) // before each piece
 	n, rows := 0, 0
@@ -221,7 +177,11 @@ func (r *reader) countedDocuments() (b *bags.Bags, words int) {
 	}
 	b = &bags.Bags{Offset: make([]int64, rows+1), Word: make([]int32, n), Count: make([]int32, n)}
 	r.eachPiece(func(i int, p *piece) {
-		for d, end := range p.Ends {
+		end := int64(0)
+		for d := range p.rows {
+			if d < len(p.Ends) {
+				end = p.Ends[d]
+			}
 			b.Offset[docs[i]+1+d] = int64(entries[i]) + end
 		}
 		copy(b.Word[entries[i]:], p.Index)
@@ -234,22 +194,9 @@ func (r *reader) countedDocuments() (b *bags.Bags, words int) {
 	return b, words
 }
 
-// twice is the error of a word that a document has twice, with the second line of the two if the input can be read again.
-func (r *reader) twice(err error) error {
-	var at *bags.Twice
-	if !errors.As(err, &at) {
-		return &Error{File: r.ins[0].Shown(), What: err.Error(), Err: err}
-	}
-	which, doc := 0, at.Doc
-	for which < len(r.bags)-1 && doc >= r.bags[which].Docs {
-		doc -= r.bags[which].Docs
-		which++
-	}
-	return r.twiceIn(which, &bags.Twice{Doc: doc, Word: at.Word})
-}
-
-// twiceIn is that error of a document of one input.
-func (r *reader) twiceIn(which int, at *bags.Twice) error {
+// twice returns the error of a word that a document of an input has twice, with the second line of the two if the input can be
+// read again.
+func (r *reader) twice(which int, at *bags.Twice) error {
 	if r.ins[which].Path == "" {
 		return bags.Again(r.ins[which].Shown(), nil, at)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"bellows/data/internal/bags"
 	"bellows/data/internal/frames"
 	"bellows/data/internal/layout"
 	"bellows/data/internal/lines"
@@ -187,7 +186,7 @@ func (r *framesReader) stepwise() func(part *frames.Part) {
 			r.place(p)
 			row += r.make(w, p, vs, err, row)
 			r.jobs <- func(*worker) {
-				set, late := w.joined(r.reader, p, bags.Part{})
+				set, late := w.joined(r.reader, p)
 				free <- w
 				r.flow.pass(r.reader, p, set, late)
 			}

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"context"
 	"io"
 	"os"
 
@@ -155,16 +154,6 @@ func (o *Options) layout() *layout.Options {
 		Separator: o.Separator, IndexBase: o.IndexBase, Timed: o.Timed, TimeKept: o.TimeKept, Header: o.Header, Ignore: o.Ignore, Quadratic: o.Quadratic,
 		Categorical: o.Categorical, HashBits: o.HashBits, Ngrams: o.Ngrams, Features: o.Features, FeaturesMost: o.Limits.Features, Stops: o.stops,
 		Unlabelled: o.Unlabelled, Numbers: o.Numbers, As: o.As, Grow: o.Grow, Complete: o.Complete, Paths: o.paths, Missing: layout.Rule(layout.MissingWords(o.Missing, o.As))}
-}
-
-// expand finds the inputs of some names.
-func (o *Options) expand(ctx context.Context, names []string) ([]source.Input, error) {
-	o.places = source.NewPlaces(ctx, o.Stores)
-	ins, err := o.places.Expand(names)
-	for _, in := range ins {
-		o.paths = append(o.paths, in.Path)
-	}
-	return ins, err
 }
 
 // leftOut notes the partitions of training data that its rows do not have. Data to train a model further gets no further ones.

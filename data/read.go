@@ -22,17 +22,8 @@ import (
 // the first one in the order of the input; a cancelled context ends the read
 // with the context's error.
 func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, error) {
-	if err := opt.complete(kind); err != nil {
-		return nil, err
-	}
-	ins, err := opt.expand(ctx, inputs)
+	ins, err := opt.inputs(ctx, inputs, kind)
 	if err != nil {
-		return nil, err
-	}
-	if err := opt.settleWords(ctx); err != nil {
-		return nil, err
-	}
-	if err := opt.findImages(ctx, ins, kind); err != nil {
 		return nil, err
 	}
 	slot := newSlot(ins, kind, &opt)
@@ -57,6 +48,25 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	}
 	opt.leftOut(set)
 	return set.settledAs(&opt), nil
+}
+
+// inputs completes the options and finds the inputs of some names.
+func (o *Options) inputs(ctx context.Context, names []string, kind Kind) ([]source.Input, error) {
+	if err := o.complete(kind); err != nil {
+		return nil, err
+	}
+	o.places = source.NewPlaces(ctx, o.Stores)
+	ins, err := o.places.Expand(names)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range ins {
+		o.paths = append(o.paths, in.Path)
+	}
+	if err := o.settleWords(ctx); err != nil {
+		return nil, err
+	}
+	return ins, o.findImages(ctx, ins, kind)
 }
 
 // ended is why the read is to end, if it is: its own context, or that of its meter.

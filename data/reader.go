@@ -60,7 +60,6 @@ type reader struct {
 	labels  columns.LevelTables  // of labels that are text, else nil
 	words   bags.Index           // of Options.Words, once it is needed
 	bags    []lines.BagHeader    // of each bag of words begun
-	part    bags.Part            // docword that flows: which documents the pieces are
 	known   []string             // bags that flow: the vocabulary of the bags
 	beyond  string               // LDA-C that flows: the remedy for a word that it lacks
 	numbers []int32              // of known in Options.Words
@@ -74,7 +73,6 @@ type worker struct {
 	parser  lines.Parser
 	inner   lines.Parser  // it, or the one that it has its lines parsed by
 	cells   *frames.Cells // of files that keep columns apart
-	late    error         // docword that flows: what is wrong with the document behind those that were joined
 }
 
 // piece is what one unit holds and where it belongs.
@@ -85,9 +83,10 @@ type piece struct {
 	source      int    // which input it is from
 	rows        int    // rows in the unit
 	lines       int    // newlines in the unit, header lines included
-	entries     int    // docword that flows: lines in the unit
-	promised    *int   // docword that flows: the entries of the whole input, in its last unit
+	entries     int    // docword: lines in the unit
+	promised    *int   // docword: the entries of the whole input, in its last unit
 	err         *Error // first defect, with its line counted from the unit's start
+	twice       error  // docword: the defect of a document that has a word twice, which stands before err
 }
 
 func newReader(ctx context.Context, kind Kind, ins []source.Input, opt *Options, f *flow) *reader {
@@ -183,26 +182,47 @@ func (r *reader) rowsRead(n int) {
 	}
 }
 
+// position is a place in the inputs: how much stands before it.
+type position struct {
+	rows    int64
+	source  int
+	lines   int // of the source
+	entries int // of the source, if it is a bag of words
+}
+
+// pass moves the position over a piece and returns the first defect in it, at its place in the input.
+func (at *position) pass(r *reader, p *piece) error {
+	if at.source != p.source {
+		at.source, at.lines, at.entries = p.source, 0, 0
+	}
+	if p.err != nil && p.err.Line > 0 {
+		p.err.Line += at.lines
+	}
+	at.rows, at.lines, at.entries = at.rows+int64(p.rows), at.lines+p.lines, at.entries+p.entries
+	switch {
+	case p.twice != nil:
+		return p.twice
+	case p.err != nil:
+		r.opt.named(p.err)
+		return p.err
+	case p.promised != nil && *p.promised != at.entries:
+		return bags.Promised(r.ins[p.source].Shown(), at.entries, *p.promised)
+	}
+	return nil
+}
+
 // firstError returns the first defect in the order of the input.
 func (r *reader) firstError() error {
-	before, source, rows := 0, 0, int64(0)
+	var at position
 	for _, p := range r.pieces {
-		if p.source != source {
-			before, source = 0, p.source
+		if err := at.pass(r, p); err != nil {
+			return err
 		}
-		if p.err != nil {
-			if p.err.Line > 0 {
-				p.err.Line += before
-			}
-			r.opt.named(p.err)
-			return p.err
-		}
-		before += p.lines
-		if rows += int64(p.rows); rows > r.opt.Limits.Rows {
-			return &Error{File: r.ins[source].Shown(), What: fmt.Sprintf("there are more than %d rows", r.opt.Limits.Rows), How: "raise the limit on rows, or read fewer files"}
+		if at.rows > r.opt.Limits.Rows {
+			return &Error{File: r.ins[p.source].Shown(), What: fmt.Sprintf("there are more than %d rows", r.opt.Limits.Rows), How: "raise the limit on rows, or read fewer files"}
 		}
 	}
-	if rows == 0 {
+	if at.rows == 0 {
 		return r.rowless()
 	}
 	return nil

@@ -33,17 +33,8 @@ func (b *Block) Turn() error { return b.out.Wait(b.number) }
 //
 // Of what was detected, the users and items of ratings that come in several blocks are not counted.
 func Stream(ctx context.Context, inputs []string, kind Kind, opt Options, take func(*Block) error) (Detection, error) {
-	if err := opt.complete(kind); err != nil {
-		return Detection{}, err
-	}
-	ins, err := opt.expand(ctx, inputs)
+	ins, err := opt.inputs(ctx, inputs, kind)
 	if err != nil {
-		return Detection{}, err
-	}
-	if err := opt.settleWords(ctx); err != nil {
-		return Detection{}, err
-	}
-	if err := opt.findImages(ctx, ins, kind); err != nil {
 		return Detection{}, err
 	}
 	opt.Meter.Begin(progress.Part{Doing: "reading " + source.Named(ins), Unit: "bytes", Total: source.Size(ins)})
@@ -103,11 +94,8 @@ type flow struct {
 	take func(*Block) error
 	cut  *piece // the error of the goroutine that cuts the inputs into units; it comes after all of them
 
-	in      *lines.Turns
-	rows    int64
-	source  int
-	lines   int // of the source, up to here
-	entries int // of the source, where it is a bag of words
+	in *lines.Turns
+	at position // before the next piece
 
 	out     *lines.Turns
 	found   Detection
@@ -125,21 +113,17 @@ func (w *worker) forget() {
 	w.Numerals.Reset()
 }
 
-// pass gives away the rows of a piece, which are a set, or nil. late is a defect after those rows.
+// pass gives away the rows of a piece, which are a set, or nil. late is a defect of the set.
 func (f *flow) pass(r *reader, p *piece, set *Set, late error) {
-	row, err := f.count(r, p)
-	if late != nil || p.err != nil {
-		err = nil
-	}
-	if err == nil && set != nil && p.rows > 0 {
+	_ = f.in.Wait(p.number) // that never fails
+	row, defect := f.at.rows, f.at.pass(r, p)
+	f.in.End(p.number, nil)
+	err := late
+	if err == nil && set != nil && p.rows > 0 && (defect == nil || p.err != nil || p.twice != nil) { // not of a bag that breaks its promise
 		err = f.take(&Block{Set: set, Row: row, number: p.number, out: f.out})
 	}
 	if err == nil {
-		err = late
-	}
-	if err == nil && p.err != nil {
-		r.opt.named(p.err)
-		err = p.err
+		err = defect
 	}
 	if err != nil {
 		r.failed.Store(true)
@@ -149,29 +133,8 @@ func (f *flow) pass(r *reader, p *piece, set *Set, late error) {
 	f.out.End(p.number, err)
 }
 
-// count returns the number of rows before a piece. The error is that of a bag of words that ends with the piece, if its
-// header states another number of entries. It moves the piece's defect to its place in the input.
-func (f *flow) count(r *reader, p *piece) (row int64, err error) {
-	_ = f.in.Wait(p.number) // that never fails
-	defer f.in.End(p.number, nil)
-	if f.source != p.source {
-		f.source, f.lines, f.entries = p.source, 0, 0
-	}
-	if f.entries += p.entries; p.promised != nil && f.entries != *p.promised {
-		err = bags.Promised(r.ins[p.source].Shown(), f.entries, *p.promised)
-	}
-	row = f.rows
-	f.rows += int64(p.rows)
-	if p.err != nil && p.err.Line > 0 {
-		p.err.Line += f.lines
-	}
-	f.lines += p.lines
-	return row, err
-}
-
-// joined returns the rows that the worker has made as a set of their own, and the defect after them. The worker forgets
-// what it has met in them.
-func (w *worker) joined(r *reader, p *piece, part bags.Part) (set *Set, late error) {
+// joined returns the rows that the worker has made as a set of their own. The worker forgets what it has met in them.
+func (w *worker) joined(r *reader, p *piece) (*Set, error) {
 	defer w.forget()
 	if p.rows == 0 {
 		return nil, nil
@@ -184,17 +147,13 @@ func (w *worker) joined(r *reader, p *piece, part bags.Part) (set *Set, late err
 		how.Table = &table
 	}
 	one := &reader{ctx: r.ctx, kind: r.kind, ins: r.ins, opt: &opt, layout: &how, workers: []*worker{w},
-		words: r.words, known: r.known, numbers: r.numbers, part: part,
+		words: r.words, known: r.known, numbers: r.numbers,
 		pieces: []*piece{{Piece: w.scratch, source: p.source, rows: p.rows}}}
 	if r.kind == Ratings {
 		s := w.scratch.Clone()
 		one.columns = &lines.RatingColumns{User: s.User, Item: s.Item, Rating: s.Label, Time: s.Time}
 	}
-	set, late = one.join()
-	if w.late != nil {
-		late, w.late, p.rows = w.late, nil, set.Rows()
-	}
-	return set, late
+	return one.join()
 }
 
 // detected adds up what the blocks say. It is called in their order.
@@ -234,14 +193,9 @@ func (f *flow) end(r *reader) error {
 		return err
 	}
 	if f.cut != nil {
-		e := f.cut.err
-		if e.Line > 0 && f.cut.source == f.source {
-			e.Line += f.lines
-		}
-		r.opt.named(e)
-		return e
+		return f.at.pass(r, f.cut)
 	}
-	if f.rows == 0 {
+	if f.at.rows == 0 {
 		return r.rowless()
 	}
 	if r.kind == Documents && f.found.Tokens == 0 && !r.opt.Unlabelled {

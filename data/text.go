@@ -33,7 +33,7 @@ type job struct {
 	skipped int    // lines of the block before text
 	read    float64
 	bag     lines.BagHeader
-	part    bags.Part // docword that flows
+	part    bags.Part // docword
 }
 
 func newTextReader(r *reader) *textReader {
@@ -91,9 +91,6 @@ func (t *textReader) file(n int, s *source.Stream) error {
 			return err
 		}
 		j := &job{text: buf, buf: buf, piece: &piece{}}
-		if !first && t.bags != nil {
-			j.bag = t.bags[len(t.bags)-1]
-		}
 		if first {
 			if err := t.begin(n, j); err != nil {
 				return err
@@ -103,7 +100,7 @@ func (t *textReader) file(n int, s *source.Stream) error {
 					return err
 				}
 			}
-			if t.flow != nil && t.layout.Format == Docword {
+			if t.layout.Format == Docword {
 				return t.bag(s, blocks, j)
 			}
 		}
@@ -234,18 +231,16 @@ func (w *worker) parse(t *textReader, j *job) {
 			return
 		}
 		w.above(j, f.At)
-		j.part.Cut(&w.scratch)
 	}
-	j.rows, j.entries = len(w.scratch.Label), len(w.scratch.Label)
-	if j.part.Flows {
-		j.rows = j.part.End - j.part.First
+	if j.rows = len(w.scratch.Label); t.layout.Format == Docword {
+		t.joinBag(j, &w.scratch)
 	}
 	j.lines = j.skipped + bytes.Count(j.text, []byte("\n"))
 	t.rowsRead(j.rows)
 	t.out.Add(int64(w.scratch.Weightless))
 	switch {
 	case t.flow != nil:
-		set, late := w.joined(t.reader, j.piece, j.part)
+		set, late := w.joined(t.reader, j.piece)
 		t.free <- j.buf
 		t.flow.pass(t.reader, j.piece, set, late)
 	case t.columns != nil:
@@ -253,6 +248,18 @@ func (w *worker) parse(t *textReader, j *job) {
 	default:
 		j.Piece = w.scratch.Clone()
 		t.free <- j.buf
+	}
+}
+
+// joinBag makes documents of the entries of a docword.
+func (t *textReader) joinBag(j *job, p *lines.Piece) {
+	if j.entries = len(p.Label); j.err != nil {
+		j.part.Cut(p)
+	}
+	j.rows = j.part.End - j.part.First
+	if twice := bags.Join(p, j.part); twice != nil {
+		t.failed.Store(true)
+		j.rows, j.twice = len(p.Ends), t.twice(j.source, twice)
 	}
 }
 

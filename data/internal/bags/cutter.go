@@ -8,16 +8,12 @@ import (
 
 // Part is documents numbered from 0 in their input: First to End-1. Some may have no entry.
 type Part struct {
-	Flows      bool // false: all documents, as they come
 	First, End int
 	Last       bool // of the input
 }
 
 // Cut leaves the last document that has an entry out, and those behind it: its next line is a defect, so that it may not be whole.
 func (b *Part) Cut(p *lines.Piece) {
-	if !b.Flows {
-		return
-	}
 	n := len(p.User)
 	for n > 0 && p.User[n-1] == p.User[len(p.User)-1] {
 		n--
@@ -123,7 +119,7 @@ func (c *Cutter) empty(end int, last bool) {
 }
 
 func (c *Cutter) send(text []byte, end int, last bool) {
-	part := Part{true, c.first, end, last}
+	part := Part{c.first, end, last}
 	c.first = end
 	c.Send(text, part)
 }

@@ -11,19 +11,25 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// Join joins the entries of a part. Where a document has a word twice, those before it are joined.
-func Join(p *lines.Piece, part Part) (b *Bags, twice *Twice) {
-	b = New(len(p.Label))
+// Join makes documents of the entries of a part, as LDA-C has them: the words of each, ascending, as Index, their counts as
+// Value, and their Ends. Documents after the last entry have no Ends. If a document has a word twice, only those before it are
+// joined.
+func Join(p *lines.Piece, part Part) (twice *Twice) {
+	b := New(len(p.Label))
 	for i, d := range p.User {
 		b.Open(int(d) - part.First + 1)
 		b.Put(p.Item[i], int32(p.Label[i]))
 	}
-	b.Open(part.End - part.First)
 	if err := b.Sort(); errors.As(err, &twice) {
 		b.Cut(twice.Doc)
 		twice.Doc += part.First
 	}
-	return b, twice
+	p.Reset()
+	p.Index, p.Ends = append(p.Index, b.Word...), append(p.Ends, b.Offset[1:]...)
+	for _, n := range b.Count {
+		p.Value = append(p.Value, float32(n))
+	}
+	return twice
 }
 
 // headerLines are those before the entries of a bag of words.
