@@ -9,39 +9,22 @@ import (
 // FillIn writes the mean of each column of numbers into its missing values, which are NaN, and returns their places, ascending; a model's columns
 // have their means. The mean is that of the values that are there, by the weights of their rows (nil: 1), summed in their order, and 0 where there are none.
 func FillIn(values []float32, columns []Column, weight []float32) (gaps []int64) {
-	width := len(columns)
-	sums, counts, there := make([]float64, width), make([]float64, width), make([]int, width)
-	for i := 0; i < len(values); i += width {
-		own := 1.0
-		if weight != nil {
-			own = float64(weight[i/width])
-		}
-		for j, v := range values[i : i+width] {
-			if v == v {
-				sums[j] += own * float64(v)
-				counts[j] += own
-				there[j]++
-			}
-		}
+	rows := &Rows{Features: len(columns), Dense: values, Weight: weight}
+	gaps = rows.Gaps()
+	means, lacking := rows.Means(gaps, func(int) bool { return true }), make([]bool, len(columns))
+	for _, at := range gaps {
+		lacking[at%int64(len(columns))] = true
 	}
-	fill := make([]float32, width)
-	rows := len(values) / max(1, width)
+	fill := make([]float32, len(columns))
 	for j := range columns {
-		if columns[j].Fill == nil && !columns[j].Text() && there[j] < rows {
-			columns[j].Fill = new(float32(mean(sums[j], counts[j])))
+		if columns[j].Fill == nil && !columns[j].Text() && lacking[j] {
+			columns[j].Fill = new(means[j])
 		}
 		if columns[j].Fill != nil {
 			fill[j] = *columns[j].Fill
 		}
 	}
-	for i := 0; i < len(values); i += width {
-		for j, v := range values[i : i+width] {
-			if v != v {
-				values[i+j] = fill[j]
-				gaps = append(gaps, int64(i+j))
-			}
-		}
-	}
+	rows.Fill(gaps, fill)
 	return gaps
 }
 

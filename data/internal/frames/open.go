@@ -170,17 +170,17 @@ func RowsOf(vs []Vector) int {
 	return vs[0].Rows()
 }
 
-// Above is so many rows of vectors, the first ones.
+// Above returns the first rows of vectors.
 func Above(vs []Vector, rows int) []Vector {
-	out := make([]Vector, len(vs))
-	for i, v := range vs {
-		out[i] = Vector{F32: first(v.F32, rows), F64: first(v.F64, rows), I64: first(v.I64, rows), U64: first(v.U64, rows), Wide: first(v.Wide, rows), Text: first(v.Text, rows),
-			Scale: v.Scale, Null: first(v.Null, rows)}
+	out, kept := make([]Vector, len(vs)), make([]int, rows)
+	for i := range kept {
+		kept[i] = i
+	}
+	for i := range vs {
+		out[i] = vs[i].picked(kept)
 	}
 	return out
 }
-
-func first[T any](of []T, n int) []T { return of[:min(n, len(of)):min(n, len(of))] }
 
 // appendCSV appends rows as those of a CSV file with so many columns, up to so many bytes.
 func appendCSV(csv []byte, vs []Vector, columns []int, width, rows, most int) []byte {

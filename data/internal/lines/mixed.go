@@ -50,7 +50,7 @@ func (l *Mixed) Parse(text []byte, p *Piece) *Fault {
 
 // row parses the line that starts at i and returns the position behind it.
 func (l *Mixed) row(text []byte, i int, p *Piece) (int, *Fault) {
-	start, separator, last := i, l.Separator, l.Columns-1
+	start, separator := i, l.Separator
 	from, label := len(p.Value), float32(0)
 	if l.Weighs {
 		weight, next, f := l.weightless(text, i)
@@ -91,27 +91,36 @@ func (l *Mixed) row(text []byte, i int, p *Piece) (int, *Fault) {
 				l.Numerals.Note(text, i, end, p)
 			}
 		}
-		i = end
-		if separator == ' ' {
-			i = skipBlanks(text, i, separator)
+		next, ended, f := l.after(text, start, end, column)
+		if f != nil {
+			return 0, f
 		}
-		if crlf(text, i) {
-			i++
-		}
-		if text[i] == '\n' {
-			if column != last {
-				return 0, l.fewFields(text, start, i, column+1)
-			}
+		if i = next; ended {
 			p.Label = append(p.Label, label)
-			return i + 1, nil
-		}
-		if column == last {
-			return 0, l.extraField(text, i)
-		}
-		if separator != ' ' {
-			i++
+			return i, nil
 		}
 	}
+}
+
+// after returns the position after what ends a field, and whether that ends the row, which began at start.
+func (l *CSV) after(text []byte, start, i, column int) (next int, ended bool, f *Fault) {
+	if l.Separator == ' ' {
+		i = skipBlanks(text, i, l.Separator)
+	}
+	if crlf(text, i) {
+		i++
+	}
+	switch last := column == l.Columns-1; {
+	case text[i] == '\n' && !last:
+		return 0, false, l.fewFields(text, start, i, column+1)
+	case text[i] == '\n':
+		return i + 1, true, nil
+	case last:
+		return 0, false, l.extraField(text, i)
+	case l.Separator == ' ':
+		return i, false, nil
+	}
+	return i + 1, false, nil
 }
 
 // cell parses the field at i; end is the position of the separator or newline behind it.

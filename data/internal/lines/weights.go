@@ -93,25 +93,15 @@ func (l *Mixed) weightless(text []byte, i int) (weight float32, next int, f *Fau
 				return weight, 0, nil
 			}
 		}
-		i = end
-		if l.Separator == ' ' {
-			i = skipBlanks(text, i, l.Separator)
+		next, ended, f := l.after(text, start, end, column)
+		switch {
+		case f != nil && column < l.Weight:
+			return 1, 0, nil // it has another number of fields, which is met
+		case f != nil:
+			return 0, 0, f
+		case ended:
+			return 0, next, nil
 		}
-		if crlf(text, i) {
-			i++
-		}
-		switch last := l.Columns - 1; {
-		case text[i] == '\n' && column < l.Weight:
-			return 1, 0, nil // it has too few fields, which is met
-		case text[i] == '\n' && column < last:
-			return 0, 0, l.fewFields(text, start, i, column+1)
-		case text[i] == '\n':
-			return 0, i + 1, nil
-		case column == last:
-			return 0, 0, l.extraField(text, i)
-		}
-		if l.Separator != ' ' {
-			i++
-		}
+		i = next
 	}
 }
