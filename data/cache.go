@@ -14,7 +14,7 @@ import (
 )
 
 // cacheVersion changes when parsing or the stored form does.
-const cacheVersion = 8
+const cacheVersion = 9
 
 // slot is where a read is stored, nil where it is not.
 type slot stored.Slot

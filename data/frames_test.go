@@ -112,9 +112,9 @@ var tableBatches = []string{
 
 // tableText is the same as CSV.
 const tableText = `whole,small,half,real,flag,colour,town,price,label
-1,200,0.5,1.25,1,red,Ulm,-12.5,yes
-2,7,,-300000,0,,Bern,0.05,no
--3,0,2.5,0,1,blue,,100,no
+1,200,0.5,1.25,true,red,Ulm,-12.5,yes
+2,7,,-300000,false,,Bern,0.05,no
+-3,0,2.5,0,true,blue,,100,no
 `
 
 // TestFramesAreWhatCSVIs reads a table in all three forms, on one worker and on several, and wants what the same table gives as CSV.

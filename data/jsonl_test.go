@@ -13,7 +13,7 @@ func TestJSONLinesAreATable(t *testing.T) {
 	dir := files(t, map[string]string{
 		"a.csv": "label,x,colour,y\nyes,1.5,\"a, \"\"b\"\"\",2\nno,,Ünï\u2019,1\nyes,-3e2,,0\n",
 		"a.jsonl": "{\"label\": \"yes\", \"x\": 1.5, \"colour\": \"a, \\\"b\\\"\", \"y\": 2, \"deep\": {\"a\": [1, \"]\"]}}\n\n" +
-			"{\"y\":true,\"colour\":\"\\u00dcn\\u00ef\\u2019\",\"label\":\"no\",\"x\":NaN,\"text\":\"line\\nbreak\"}\r\n" +
+			"{\"y\":1,\"colour\":\"\\u00dcn\\u00ef\\u2019\",\"label\":\"no\",\"x\":NaN,\"text\":\"line\\nbreak\"}\r\n" +
 			"  { \"x\" : \"-3e2\", \"y\" : false, \"label\" : \"yes\" , \"colour\" : null }\n",
 	})
 	want := mustRead(t, filepath.Join(dir, "a.csv"), Examples, Options{})

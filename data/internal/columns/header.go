@@ -16,6 +16,7 @@ import (
 type Sampled struct {
 	numbers, words, wrong int
 	kept                  int  // words for what is missing that are kept as text
+	truths                int  // words that are true or false
 	repeats               bool // one of them is the field of the first line
 	values                origins.Sample
 }
@@ -24,6 +25,9 @@ type Sampled struct {
 func (s Sampled) Text() bool {
 	return s.words > s.numbers+s.wrong || s.kept > 0 && s.numbers+s.wrong == 0
 }
+
+// onlyTruths reports whether all values are true or false. A model with numbers as labels may have learned them as 1 and 0.
+func (s Sampled) onlyTruths() bool { return s.truths > 0 && s.truths == s.words && s.kept == 0 }
 
 // Add takes one field, by the rule of what is missing.
 func (s *Sampled) Add(rule *missing.Rule, field, first []byte) {
@@ -36,7 +40,9 @@ func (s *Sampled) Add(rule *missing.Rule, field, first []byte) {
 			}
 		}
 	case wordField:
-		s.words++
+		if s.words++; string(field) == "true" || string(field) == "false" {
+			s.truths++
+		}
 	case wrongField:
 		s.wrong++
 	case keptField:

@@ -336,7 +336,7 @@ func (p *Choice) match(seen []Sampled, ignored []int) *lines.Fault {
 	if f == nil && as.Grow {
 		f = p.grow(extra, seen)
 	}
-	if p.TextLabels = p.Label >= 0 && (as.TextLabels || seen[p.Label].Text()); !p.TextLabels {
+	if p.TextLabels = p.Label >= 0 && (as.TextLabels || seen[p.Label].Text() && !seen[p.Label].onlyTruths()); !p.TextLabels {
 		p.Origin = as.Origin
 	}
 	return f

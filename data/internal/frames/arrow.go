@@ -143,6 +143,7 @@ func (b *recordBatch) Read(columns []int) iter.Seq2[[]Vector, error] {
 func vectorOf(a arrow.Array, from, n int, v *Vector) (err error) {
 	defer caught(&err)
 	v.F32, v.F64, v.I64, v.U64, v.Wide, v.Text, v.Null, v.Scale = v.F32[:0], v.F64[:0], v.I64[:0], v.U64[:0], v.Wide[:0], v.Text[:0], nil, 0
+	v.Truths = false
 	if extended, ok := a.(array.ExtensionArray); ok {
 		a = extended.Storage()
 	}
@@ -227,6 +228,7 @@ func (v *Vector) takeMore(values arrow.Array, n int, at func(int) int, there fun
 	var whole func(i int) int64
 	switch a := values.(type) {
 	case *array.Boolean:
+		v.Truths = true
 		whole = func(i int) int64 {
 			if a.Value(at(i)) {
 				return 1

@@ -83,16 +83,25 @@ func (c *Cells) Take(vs []Vector, p *lines.Piece) *lines.Fault {
 	return nil
 }
 
-// columns is the vector of each column, nil of those that are not used.
+// columns returns the vector of each column, nil for a column that is not used. Truth values are numbers in columns of numbers.
 func (c *Cells) columns(vs []Vector) []*Vector {
 	at, next := make([]*Vector, len(c.Keys)), 0
 	for k := range c.Keys {
 		if c.Used[k] {
 			at[k] = &vs[next]
+			at[k].Truths = at[k].Truths && c.isText(k)
 			next++
 		}
 	}
 	return at
+}
+
+// isText reports whether the values of a column are text: ids, categories, or labels.
+func (c *Cells) isText(k int) bool {
+	if c.Users != nil {
+		return k == c.User || k == c.Item
+	}
+	return c.Uses != nil && c.Uses[k].Levels != nil
 }
 
 // place names a column in messages.

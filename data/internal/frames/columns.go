@@ -131,6 +131,7 @@ func (c *columnReader) convert(n int) {
 		}
 		c.out.I64 = converted(c.out.I64, v.I32[:n])
 	case format.Boolean:
+		c.out.Truths = true
 		c.out.I64 = converted(c.out.I64, v.Bools[:n])
 	case format.Int96:
 		c.times(n, false, func(i int) time.Time {

@@ -84,13 +84,14 @@ type Chunk interface {
 type Vector struct {
 	F32  []float32
 	F64  []float64
-	I64  []int64 // true is 1 and false is 0
+	I64  []int64
 	U64  []uint64
 	Wide [][]byte // whole numbers of big-endian two's complement
 	Text [][]byte
 
-	Scale int    // of decimals: values of I64 and Wide are to be divided by 10^Scale
-	Null  []bool // nil: none is missing
+	Scale  int    // of decimals: values of I64 and Wide are to be divided by 10^Scale
+	Truths bool   // values of I64 are truth values: 1 is true, 0 is false
+	Null   []bool // nil: none is missing
 }
 
 // Rows is how many values there are.
@@ -135,6 +136,8 @@ func (v *Vector) Append(to []byte, row int) []byte {
 		return appendFloat(to, float64(v.F32[row]), 32)
 	case v.F64 != nil:
 		return appendFloat(to, v.F64[row], 64)
+	case v.Truths:
+		return strconv.AppendBool(to, v.I64[row] != 0)
 	case v.I64 != nil && v.Scale == 0:
 		return strconv.AppendInt(to, v.I64[row], 10)
 	case v.I64 != nil:

@@ -43,7 +43,7 @@ func (c *Cells) weights(vs []Vector, v *Vector, rows int, p *lines.Piece) (left 
 // picked is some rows of a vector.
 func (v *Vector) picked(rows []int) Vector {
 	return Vector{F32: pick(v.F32, rows), F64: pick(v.F64, rows), I64: pick(v.I64, rows), U64: pick(v.U64, rows), Wide: pick(v.Wide, rows), Text: pick(v.Text, rows),
-		Scale: v.Scale, Null: pick(v.Null, rows)}
+		Scale: v.Scale, Truths: v.Truths, Null: pick(v.Null, rows)}
 }
 
 func pick[T any](from []T, rows []int) []T {

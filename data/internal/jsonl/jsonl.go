@@ -5,8 +5,8 @@
 //  1. Keys of the first lines are the columns, and Sample the rows of those lines as CSV, to be looked at.
 //  2. Make a Rows for each goroutine, with the parser of the table as it would stand in a CSV file. Its faults stand where they are in the JSON.
 //
-// A key that an object lacks is a value that is missing, and so are null and NaN. Numbers, and strings, are what they would be as fields of a CSV file; true is 1
-// and false is 0.
+// A key that an object lacks is a value that is missing, and so are null and NaN. Numbers, strings, true and false are what they
+// would be as fields of a CSV file. In columns of numbers true is 1 and false is 0.
 //
 // The package refuses lines that are not one object, keys that stand twice in one, and objects and arrays as values of columns that are used.
 package jsonl
@@ -47,6 +47,7 @@ type Rows struct {
 	Keys   []string // of all columns
 	Order  []int    // columns in the order of the fields; nil: as they stand
 	Used   []bool   // columns whose values are looked at; nil: all
+	Number []bool   // columns of numbers; nil: none is known
 	Strict bool     // other keys are refused
 	Closed bool     // Keys are all that a model knows, and not those of the first lines
 	Needs  []bool   // columns whose keys every object has; nil: none
@@ -159,7 +160,7 @@ func (l *Rows) write(text []byte) *lines.Fault {
 		}
 		switch c.sort {
 		case number:
-			l.csv = appendNumber(l.csv, text[c.from:c.to])
+			l.csv = appendNumber(l.csv, text[c.from:c.to], l.Number != nil && l.Number[k])
 		case quoted:
 			if !l.Words {
 				l.csv = append(l.csv, text[c.from:c.to]...)
@@ -191,12 +192,12 @@ func (l *Rows) write(text []byte) *lines.Fault {
 	return nil
 }
 
-// appendNumber appends a number, or true and false as one.
-func appendNumber(csv, value []byte) []byte {
-	switch value[0] {
-	case 't':
+// appendNumber appends a number, true or false; the two as numbers in a column of numbers.
+func appendNumber(csv, value []byte, numbers bool) []byte {
+	switch {
+	case numbers && value[0] == 't':
 		return append(csv, '1')
-	case 'f':
+	case numbers && value[0] == 'f':
 		return append(csv, '0')
 	}
 	return append(csv, value...)

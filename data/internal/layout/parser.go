@@ -20,9 +20,22 @@ type Numbers struct {
 func (p *Layout) Parser(opt *Options, w *Numbers) (outer, inner lines.Parser) {
 	inner = p.lineParser(opt, w)
 	if p.Keys != nil { // JSON lines, as they would stand in a CSV file
-		return &jsonl.Rows{Keys: p.Keys, Order: p.Order, Used: p.Used, Strict: p.Table != nil || opt.Complete, Closed: opt.Complete, Needs: p.needs(opt), Bars: p.bars(opt), Words: p.Words, To: inner}, inner
+		return &jsonl.Rows{Keys: p.Keys, Order: p.Order, Used: p.Used, Number: p.numbers(), Strict: p.Table != nil || opt.Complete, Closed: opt.Complete, Needs: p.needs(opt), Bars: p.bars(opt), Words: p.Words, To: inner}, inner
 	}
 	return inner, inner
+}
+
+// numbers returns which columns of JSON lines hold numbers.
+func (p *Layout) numbers() []bool {
+	list := make([]bool, len(p.Keys))
+	if t := p.Table; t != nil {
+		for i, at := range t.Place {
+			list[i] = at >= 0 && !t.Features[at].Text() || i == p.Label && !p.WordLabels || i == t.Weight
+		}
+	} else if p.Label >= 0 {
+		list[p.Label] = true
+	}
+	return list
 }
 
 // needs returns the keys that each object must have, by column; nil: none.
