@@ -40,7 +40,8 @@ func (b *Bags) Add(tokens []int32, words int) {
 	b.Open(b.Len() + 1)
 }
 
-// topMost is how many parts of the vocabulary may be looked at for each token of a document, before sorting them is less work.
+// topMost is how many parts of the vocabulary may be looked at for each token of a document, before sorting them is
+// less work.
 const topMost = 8
 
 // sorted appends the tokens of a document to the last one, and leaves them sorted.
@@ -55,7 +56,8 @@ func (b *Bags) sorted(tokens []int32) {
 	}
 }
 
-// tokens counts the tokens of one document after the other: a bit for each word, in whose order words are read out, and a bit for each 64 of those. It takes a
+// tokens counts the tokens of one document after the other: a bit for each word, in whose order words are read out,
+// and a bit for each 64 of those. It takes a
 // few operations a token, where sorting takes as many as the logarithm of their number.
 //
 // Invariant: between two documents all is 0.

@@ -18,7 +18,8 @@ func (b *Bags) tokens(d int) (out []int32) {
 	return out
 }
 
-// TestAddCountsTokens counts documents of small vocabularies and of large ones, where they are sorted, against the tokens themselves.
+// TestAddCountsTokens counts documents of small vocabularies and of large ones, where they are sorted, against the
+// tokens themselves.
 func TestAddCountsTokens(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))

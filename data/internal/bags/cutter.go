@@ -12,7 +12,8 @@ type Part struct {
 	Last       bool // of the input
 }
 
-// Cut leaves the last document that has an entry out, and those behind it: its next line is a defect, so that it may not be whole.
+// Cut leaves the last document that has an entry out, and those behind it: its next line is a defect, so that it may
+// not be whole.
 func (b *Part) Cut(p *lines.Piece) {
 	n := len(p.User)
 	for n > 0 && p.User[n-1] == p.User[len(p.User)-1] {
@@ -28,10 +29,13 @@ func (b *Part) Cut(p *lines.Piece) {
 // emptyMost bounds the documents without an entry that stand together in a part.
 const emptyMost = 1 << 16
 
-// Cutter cuts the text of a bag of words (docword) where documents end, so that each part can be read without the others.
+// Cutter cuts the text of a bag of words (docword) where documents end, so that each part can be read without the
+// others.
 //
-// The caller's duties, in order: Add the lines behind the header as they come, and End when there are no more. Send is called with each part, in their order. The
-// last document comes alone, with those without an entry behind it: nobody is to be given it before the file has as many entries as it promises. Lines that are
+// The caller's duties, in order: Add the lines behind the header as they come, and End when there are no more. Send is
+// called with each part, in their order. The
+// last document comes alone, with those without an entry behind it: nobody is to be given it before the file has as
+// many entries as it promises. Lines that are
 // no entry go to the parser with the others, which says what is wrong.
 type Cutter struct {
 	Docs int // that the header promises
@@ -69,7 +73,8 @@ func (c *Cutter) Add(text []byte) {
 // End sends what is left.
 func (c *Cutter) End() { c.hand(len(c.pending), true) }
 
-// docOf is the number that a line begins with, 0 where it is blank, and -1 where it begins with none: the parser says what is wrong.
+// docOf is the number that a line begins with, 0 where it is blank, and -1 where it begins with none: the parser says
+// what is wrong.
 func docOf(line []byte) (n int) {
 	line = bytes.TrimLeft(line, " \t\r\n")
 	if len(line) == 0 {
@@ -89,7 +94,8 @@ func docOf(line []byte) (n int) {
 	return -1
 }
 
-// hand sends the lines up to a place where a document ends, or all that is left; documents without an entry that are many go ahead, or behind.
+// hand sends the lines up to a place where a document ends, or all that is left; documents without an entry that are
+// many go ahead, or behind.
 func (c *Cutter) hand(at int, last bool) {
 	text := c.pending[:at]
 	filled := min(c.Docs, max(c.first, lastDoc(text)))

@@ -11,8 +11,10 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// Join makes documents of the entries of a part, as LDA-C has them: the words of each, ascending, as Index, their counts as
-// Value, and their Ends. Documents after the last entry have no Ends. If a document has a word twice, only those before it are
+// Join makes documents of the entries of a part, as LDA-C has them: the words of each, ascending, as Index, their
+// counts as
+// Value, and their Ends. Documents after the last entry have no Ends. If a document has a word twice, only those
+// before it are
 // joined.
 func Join(p *lines.Piece, part Part) (twice *Twice) {
 	b := New(len(p.Label))
@@ -35,7 +37,8 @@ func Join(p *lines.Piece, part Part) (twice *Twice) {
 // headerLines are those before the entries of a bag of words.
 const headerLines = 3
 
-// Again is the error of a word that a document has twice, with the second line of the two if the input can be read again; nil: it cannot.
+// Again is the error of a word that a document has twice, with the second line of the two if the input can be read
+// again; nil: it cannot.
 func Again(file string, again io.Reader, at *Twice) *lines.Error {
 	e := &lines.Error{File: file, What: at.Error(), How: "add the counts of the two lines up on one"}
 	if again == nil {

@@ -12,7 +12,8 @@ import (
 // English names the list of EnglishStops.
 const English = "english"
 
-// english is words of English that say how others belong together, and nothing of what a text is about: articles, pronouns, prepositions, conjunctions, auxiliary
+// english is words of English that say how others belong together, and nothing of what a text is about: articles,
+// pronouns, prepositions, conjunctions, auxiliary
 // verbs and their contractions, as lines.Text has them.
 const english = `
 the an this that these those such same other another each every either neither both all any some none no nor not only own more most much many few less least several enough

@@ -19,7 +19,8 @@ type Defect struct {
 // wordsMax bounds a vocabulary, like the widest row.
 const wordsMax = 1 << 27
 
-// Vocabulary reads one word a line, as many as the bag of that name has, or more where that is not exact. err is the reader's.
+// Vocabulary reads one word a line, as many as the bag of that name has, or more where that is not exact. err is the
+// reader's.
 func Vocabulary(from io.Reader, count int, exact bool, bag string) (words []string, defect *Defect, err error) {
 	words = make([]string, 0, min(count, 1<<20))
 	seen := make(map[string]int, min(count, 1<<20))

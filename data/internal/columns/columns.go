@@ -23,7 +23,8 @@ const (
 	Buckets   = 1 << 14 // into so many features
 )
 
-// Column is a column of a file. A column of numbers is one feature. One of text is a feature for each of its values, 1 where a row has
+// Column is a column of a file. A column of numbers is one feature. One of text is a feature for each of its values, 1
+// where a row has
 // the value, else 0: one for each of Levels, in their order, or for each of Buckets.
 type Column struct {
 	Name   string `json:"name,omitempty"`   // "" without a header

@@ -169,7 +169,8 @@ func TestFillIn(t *testing.T) {
 	}
 }
 
-// TestEncode: a column of text becomes a feature for each of its values, in the order of the columns; gaps go with their values.
+// TestEncode: a column of text becomes a feature for each of its values, in the order of the columns; gaps go with
+// their values.
 func TestEncode(t *testing.T) {
 	t.Parallel()
 	list := []Column{{Name: "c", Levels: []string{"", "x"}}, {Name: "a"}, {Number: 3, Buckets: 2}}
@@ -183,7 +184,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestMeansOfSomeRows: rows that do not count, and values that were missing, have no part in a mean; what is filled in is by feature. Dense rows and
+// TestMeansOfSomeRows: rows that do not count, and values that were missing, have no part in a mean; what is filled in
+// is by feature. Dense rows and
 // sparse ones are alike.
 func TestMeansOfSomeRows(t *testing.T) {
 	t.Parallel()
@@ -235,7 +237,8 @@ func TestFew(t *testing.T) {
 	}
 }
 
-// TestAdviceListsFewColumns: a message about thousands of columns names a few and counts the others; one about a few has a flag that can be copied.
+// TestAdviceListsFewColumns: a message about thousands of columns names a few and counts the others; one about a few
+// has a flag that can be copied.
 func TestAdviceListsFewColumns(t *testing.T) {
 	t.Parallel()
 	var many []string

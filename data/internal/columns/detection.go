@@ -233,13 +233,15 @@ func (d Detection) Warnings() (list []string) {
 	return list
 }
 
-// Limits on the names in a message: up to ignoreMost columns are listed so that the flag can be copied; of more, the first few are examples.
+// Limits on the names in a message: up to ignoreMost columns are listed so that the flag can be copied; of more, the
+// first few are examples.
 const (
 	ignoreMost   = 20
 	ignoreSample = 3
 )
 
-// ignoring returns the flag that leaves columns out. Where they are too many to list, it has no names, and examples are the first few.
+// ignoring returns the flag that leaves columns out. Where they are too many to list, it has no names, and examples
+// are the first few.
 func ignoring(names []string) (examples, flag string) {
 	if len(names) <= ignoreMost {
 		return "", "--ignore " + strings.Join(names, ",")

@@ -2,7 +2,8 @@ package columns
 
 import "slices"
 
-// Rows is rows of features, dense ones or sparse ones: row r has Dense[r*Features:(r+1)*Features], or Index and Value from Offset[r] to
+// Rows is rows of features, dense ones or sparse ones: row r has Dense[r*Features:(r+1)*Features], or Index and Value
+// from Offset[r] to
 // Offset[r+1]-1. A place is one in Dense, or in Value.
 type Rows struct {
 	Features int
@@ -45,7 +46,8 @@ func (r *Rows) feature(place, from int) int {
 	return place - from
 }
 
-// Means is the mean of each feature over the rows that counted says, without the values at the gaps, which are places, ascending. It is 0 where
+// Means is the mean of each feature over the rows that counted says, without the values at the gaps, which are places,
+// ascending. It is 0 where
 // no row has one.
 func (r *Rows) Means(gaps []int64, counted func(row int) bool) []float32 {
 	sums, counts, values := make([]float64, r.Features), make([]float64, r.Features), r.values()
@@ -117,7 +119,8 @@ func (r *Rows) Picked(gaps []int64, rows []int32) (moved []int64) {
 	return moved
 }
 
-// Lacking returns the places of the columns that have missing values, ascending, where gaps are the places of missing numbers. Columns of hashed text are always among them: a hash does not show it.
+// Lacking returns the places of the columns that have missing values, ascending, where gaps are the places of missing
+// numbers. Columns of hashed text are always among them: a hash does not show it.
 func (r *Rows) Lacking(columns []Column, gaps []int64) []int {
 	owner := make([]int, 0, r.Features) // the column of each feature
 	lacks := make([]bool, len(columns))

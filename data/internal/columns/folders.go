@@ -12,7 +12,8 @@ import (
 	"bellows/data/internal/missing"
 )
 
-// FolderKey is a partition: a column of a table that only the names of folders have, as Hive and Spark write it: key=value.
+// FolderKey is a partition: a column of a table that only the names of folders have, as Hive and Spark write it:
+// key=value.
 type FolderKey struct {
 	Key    string
 	Values []string // by input; "" where it is missing
@@ -104,7 +105,8 @@ func (p *Choice) folderKey(name string) *FolderKey {
 	return &p.want.FolderKeys[at]
 }
 
-// chooseFolders makes the partitions of training data the last features. A partition becomes a column of numbers if all of its values are numbers.
+// chooseFolders makes the partitions of training data the last features. A partition becomes a column of numbers if
+// all of its values are numbers.
 func (p *Choice) chooseFolders() *lines.Fault {
 	for _, each := range p.want.FolderKeys {
 		part := p.folderKey(each.Key)
@@ -172,7 +174,8 @@ func (p *Choice) addFolder(place int, part *FolderKey) *lines.Fault {
 	return nil
 }
 
-// knownFolders takes the values of the model's features that the file lacks, by found, from partitions. It returns the names of features that no
+// knownFolders takes the values of the model's features that the file lacks, by found, from partitions. It returns the
+// names of features that no
 // partition has.
 func (p *Choice) knownFolders(found []bool) (lacking []string, f *lines.Fault) {
 	for j, c := range p.want.As.Features {

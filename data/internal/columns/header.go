@@ -26,7 +26,8 @@ func (s Sampled) Text() bool {
 	return s.words > s.numbers+s.wrong || s.kept > 0 && s.numbers+s.wrong == 0
 }
 
-// onlyTruths reports whether all values are true or false. A model with numbers as labels may have learned them as 1 and 0.
+// onlyTruths reports whether all values are true or false. A model with numbers as labels may have learned them as 1
+// and 0.
 func (s Sampled) onlyTruths() bool { return s.truths > 0 && s.truths == s.words && s.kept == 0 }
 
 // Add takes one field, by the rule of what is missing.
@@ -87,10 +88,14 @@ func NotUTF8(fields []lines.Field) *lines.Fault {
 	return nil
 }
 
-// Headed decides whether the first line names the columns. It does if a word stands above a column of numbers, and no number stands
-// in the line. Where words are above words alone it does if no two are the same and none is a value of its column. Whole numbers that
-// count the columns may stand in a header, as a data frame without names writes them; a line that has other numbers and a word above
-// numbers could be either, and is refused. So is one of numbers that count and words that none of the rows has, unless known says that
+// Headed decides whether the first line names the columns. It does if a word stands above a column of numbers, and no
+// number stands
+// in the line. Where words are above words alone it does if no two are the same and none is a value of its column.
+// Whole numbers that
+// count the columns may stand in a header, as a data frame without names writes them; a line that has other numbers
+// and a word above
+// numbers could be either, and is refused. So is one of numbers that count and words that none of the rows has, unless
+// known says that
 // it is known what rows look like.
 func Headed(fields []lines.Field, seen []Sampled, known bool) (bool, *lines.Fault) {
 	var numbers, above, wrong, words int

@@ -13,11 +13,14 @@ import (
 
 // Choice is what becomes of the columns of a table.
 //
-// Invariant: Features and Place say the same, and depend on what was sampled of the first file alone, so neither on the number of
+// Invariant: Features and Place say the same, and depend on what was sampled of the first file alone, so neither on
+// the number of
 // workers nor on the size of blocks (TestColumnsDoNotDependOnBlocks).
 //
-// Turned down: columns settled when the whole input has been seen. Numbers would have to be parsed again as text, or kept
-// as text for all rows, because of one word near the end; that word is an error with its place and both remedies instead.
+// Turned down: columns settled when the whole input has been seen. Numbers would have to be parsed again as text, or
+// kept
+// as text for all rows, because of one word near the end; that word is an error with its place and both remedies
+// instead.
 type Choice struct {
 	Names      []string // of all columns, from the header; nil without one
 	Count      int      // of columns
@@ -83,7 +86,8 @@ func (k *Known) Names(fields []lines.Field) bool {
 	return false
 }
 
-// Settle says what becomes of the columns. names is nil without a header; the samples are of all columns. Faults are of the whole first line.
+// Settle says what becomes of the columns. names is nil without a header; the samples are of all columns. Faults are
+// of the whole first line.
 func Settle(names []string, seen []Sampled, want *Wanted) (*Choice, *lines.Fault) {
 	p := &Choice{Names: names, Count: len(seen), Place: make([]int, len(seen)), Time: -1, Weight: -1, want: want}
 	ignored, f := p.named(want.Ignore)
@@ -232,7 +236,8 @@ func (p *Choice) putTimeAside(ignored []int) ([]int, *lines.Fault) {
 	return ignored, f
 }
 
-// putWeightAside finds the column of weights and adds it to those that are neither the label nor a feature. Rows to predict have no use for it, and there it is left out.
+// putWeightAside finds the column of weights and adds it to those that are neither the label nor a feature. Rows to
+// predict have no use for it, and there it is left out.
 func (p *Choice) putWeightAside(ignored []int) ([]int, *lines.Fault) {
 	at, f := p.find(p.want.Weight)
 	if f != nil {
@@ -280,10 +285,12 @@ func (p *Choice) chooseTime() (f *lines.Fault) {
 		How: "name its column with --time, or by its number; the columns are " + Listed(p.Names)}
 }
 
-// labelTitles are what a label's column is called when nobody says, the surest first. Beside an x and others, y is a coordinate.
+// labelTitles are what a label's column is called when nobody says, the surest first. Beside an x and others, y is a
+// coordinate.
 var labelTitles = []string{"label", "target", "class", "y"}
 
-// chooseLabel finds the label's column: the one that the option names, or one with a name that labels have, or the first.
+// chooseLabel finds the label's column: the one that the option names, or one with a name that labels have, or the
+// first.
 func (p *Choice) chooseLabel(ignored []int) (f *lines.Fault) {
 	p.Label, p.Fresh = -1, true
 	if p.want.Label != "" {
@@ -390,7 +397,8 @@ func (p *Choice) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 	return extra, nil
 }
 
-// weighs says whether a column has the weights of rows by the name that the model's data had, and notes it where rows have a use for them.
+// weighs says whether a column has the weights of rows by the name that the model's data had, and notes it where rows
+// have a use for them.
 func (p *Choice) weighs(i int) bool {
 	as := p.want.As
 	if as.Weight == nil || p.Names[i] != as.Weight.Name {
@@ -404,7 +412,8 @@ func (p *Choice) weighs(i int) bool {
 	return true
 }
 
-// grow takes what the model does not know: columns, which become features behind its own, and further values of its columns of text. Columns
+// grow takes what the model does not know: columns, which become features behind its own, and further values of its
+// columns of text. Columns
 // get the numbers that they have here.
 func (p *Choice) grow(extra []int, seen []Sampled) *lines.Fault {
 	texts, f := p.named(p.want.Categorical)
@@ -432,7 +441,8 @@ func (p *Choice) grow(extra []int, seen []Sampled) *lines.Fault {
 	return nil
 }
 
-// matchLabel is the position of the label, -1 where there is none. Rows to predict need none, and theirs is not looked at.
+// matchLabel is the position of the label, -1 where there is none. Rows to predict need none, and theirs is not looked
+// at.
 func (p *Choice) matchLabel() (at int, f *lines.Fault) {
 	as := p.want.As
 	at = -1
@@ -549,7 +559,8 @@ func Listed(names []string) string {
 	return b.String()
 }
 
-// Repeated reports whether the first line of a further file is a header, too: the same one, or one with a word above a column of numbers.
+// Repeated reports whether the first line of a further file is a header, too: the same one, or one with a word above a
+// column of numbers.
 func (p *Choice) Repeated(fields []lines.Field) bool {
 	if slices.Equal(p.Names, NamesOf(fields)) {
 		return true

@@ -6,8 +6,10 @@ import (
 	"slices"
 )
 
-// FillIn writes the mean of each column of numbers into its missing values, which are NaN, and returns their places, ascending; a model's columns
-// have their means. The mean is that of the values that are there, by the weights of their rows (nil: 1), summed in their order, and 0 where there are none.
+// FillIn writes the mean of each column of numbers into its missing values, which are NaN, and returns their places,
+// ascending; a model's columns
+// have their means. The mean is that of the values that are there, by the weights of their rows (nil: 1), summed in
+// their order, and 0 where there are none.
 func FillIn(values []float32, columns []Column, weight []float32) (gaps []int64) {
 	rows := &Rows{Features: len(columns), Dense: values, Weight: weight}
 	gaps = rows.Gaps()
@@ -120,7 +122,8 @@ func Odd(values []float32, columns []Column) (constant, counts []string) {
 // countingLeast is the number of rows from which a column that counts them is no accident.
 const countingLeast = 10
 
-// Few reports whether a feature of dense rows has several values, all of them whole numbers, and on the average five rows of each.
+// Few reports whether a feature of dense rows has several values, all of them whole numbers, and on the average five
+// rows of each.
 func Few(dense []float32, width, feature int) bool {
 	seen := map[float32]bool{}
 	for i := feature; i < len(dense); i += width {

@@ -14,7 +14,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
-// arrowFile is a stream of record batches. A file is one, too, between its first eight bytes and what stands behind the stream's end.
+// arrowFile is a stream of record batches. A file is one, too, between its first eight bytes and what stands behind
+// the stream's end.
 type arrowFile struct {
 	r       *ipc.Reader
 	columns []Column

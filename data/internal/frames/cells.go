@@ -11,7 +11,8 @@ import (
 
 // Cells puts the values of columns where rows have them.
 //
-// Its caller fills in what becomes of the columns, and Uses for tables; for ratings, or documents, what numbers their ids, or words.
+// Its caller fills in what becomes of the columns, and Uses for tables; for ratings, or documents, what numbers their
+// ids, or words.
 type Cells struct {
 	Keys   []string // of all columns
 	Used   []bool   // those of which there are vectors
@@ -83,7 +84,8 @@ func (c *Cells) Take(vs []Vector, p *lines.Piece) *lines.Fault {
 	return nil
 }
 
-// columns returns the vector of each column, nil for a column that is not used. Truth values are numbers in columns of numbers.
+// columns returns the vector of each column, nil for a column that is not used. Truth values are numbers in columns of
+// numbers.
 func (c *Cells) columns(vs []Vector) []*Vector {
 	at, next := make([]*Vector, len(c.Keys)), 0
 	for k := range c.Keys {

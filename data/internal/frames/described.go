@@ -49,7 +49,8 @@ const (
 	codecZstd    = 1
 )
 
-// structBytes is the size of a node, its length and how many values are missing, and of a buffer, where it begins and its length.
+// structBytes is the size of a node, its length and how many values are missing, and of a buffer, where it begins and
+// its length.
 const structBytes = 16
 
 // saying is what a message says of itself.

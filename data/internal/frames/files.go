@@ -10,7 +10,8 @@ import (
 	"bellows/data/internal/source"
 )
 
-// Files hands out the parts of files. One goroutine fills in the first fields, calls Begin and Settle, and takes the parts in
+// Files hands out the parts of files. One goroutine fills in the first fields, calls Begin and Settle, and takes the
+// parts in
 // order by Next. Several goroutines read the parts.
 //
 // Invariant: a file is open while one of its parts is read. Lock: mu, for the users of files.
@@ -90,7 +91,8 @@ func (f *Files) open(n int, s *source.Stream) error {
 	return nil
 }
 
-// Begin opens the first input. keys are the names of its columns, below some of its rows as lines of CSV, of so many bytes at most.
+// Begin opens the first input. keys are the names of its columns, below some of its rows as lines of CSV, of so many
+// bytes at most.
 func (f *Files) Begin(head *source.Stream, most int) (keys []string, below []byte, err error) {
 	if err := f.open(0, head); err != nil {
 		return nil, nil, err
@@ -147,7 +149,8 @@ func (f *Files) find(n int) error {
 	return nil
 }
 
-// Next returns the next part, and io.EOF after the last one. After another error, which is that of the input at Source, there
+// Next returns the next part, and io.EOF after the last one. After another error, which is that of the input at
+// Source, there
 // are no more.
 func (f *Files) Next() (*Part, error) {
 	for {

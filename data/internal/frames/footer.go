@@ -7,7 +7,8 @@ import (
 	"io"
 )
 
-// Places of fields in the table that ends a file of Arrow's format, and the size of a block, which says where a message stands.
+// Places of fields in the table that ends a file of Arrow's format, and the size of a block, which says where a
+// message stands.
 const (
 	footerVersion      = 4
 	footerSchema       = 6
@@ -28,7 +29,8 @@ var (
 // block is where a message stands in a file.
 type block struct{ offset, metadata, body int64 }
 
-// footed is a file that is read by its footer: its schema, then its dictionaries, then its record batches, wherever they stand.
+// footed is a file that is read by its footer: its schema, then its dictionaries, then its record batches, wherever
+// they stand.
 type footed struct {
 	at     io.ReaderAt
 	schema []byte // a message; nil once it was read
@@ -82,7 +84,8 @@ func openFooter(at io.ReaderAt, size int64, limits Limits) (*footed, error) {
 	return f, nil
 }
 
-// schemaMessage returns the message that a stream would begin with: a table that points at the schema in the footer that follows.
+// schemaMessage returns the message that a stream would begin with: a table that points at the schema in the footer
+// that follows.
 func schemaMessage(footer []byte, schema int, version int16) []byte {
 	const (
 		table  = 16 // after the offset of the table, and the places of its fields

@@ -1,4 +1,5 @@
-// Package frames reads files that keep columns apart and say of each what it holds: Parquet, and Arrow's IPC files and streams.
+// Package frames reads files that keep columns apart and say of each what it holds: Parquet, and Arrow's IPC files and
+// streams.
 //
 // The caller's duties, in order:
 //
@@ -7,10 +8,12 @@
 //  3. Take one Chunk after the other from Next, with one goroutine; read each with any goroutine, and only the columns that are needed. What
 //     Read yields is overwritten by the next of it.
 //
-// A panic of the libraries below, which damaged files cause, is an error here. Memory is bounded before a file is believed: pages, messages and what they unpack to have
+// A panic of the libraries below, which damaged files cause, is an error here. Memory is bounded before a file is
+// believed: pages, messages and what they unpack to have
 // limits, and all that is taken at a time has one, which follows the file's size.
 //
-// The package refuses lists and objects as values, and ciphers. It guesses nothing of what a column without an annotation may mean: bytes are text.
+// The package refuses lists and objects as values, and ciphers. It guesses nothing of what a column without an
+// annotation may mean: bytes are text.
 package frames
 
 import (
@@ -150,7 +153,8 @@ func (v *Vector) Append(to []byte, row int) []byte {
 	return append(to, v.Text[row]...)
 }
 
-// Spread writes numbers to every step-th place of to, NaN for those that are missing, and says how many are; bad is the first row with a number
+// Spread writes numbers to every step-th place of to, NaN for those that are missing, and says how many are; bad is
+// the first row with a number
 // that is not finite as a 32-bit float, or -1. It has nothing to do with text.
 func (v *Vector) Spread(to []float32, step int) (missing, bad int) {
 	bad = -1

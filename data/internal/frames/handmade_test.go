@@ -10,7 +10,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// onePage returns a Parquet file of one column with one uncompressed page of the first version. deep is the number of optional
+// onePage returns a Parquet file of one column with one uncompressed page of the first version. deep is the number of
+// optional
 // nodes of the schema: the column, and groups around it.
 func onePage(t *testing.T, kind format.Type, rows, deep int, crc uint32, body []byte) []byte {
 	t.Helper()

@@ -25,7 +25,8 @@ var (
 	errBatch  = errors.New("a record batch is damaged: it counts more than it has")
 )
 
-// messages is the messages of a stream, each held against its bytes and the file before the library looks at it: that makes room for whatever a message says
+// messages is the messages of a stream, each held against its bytes and the file before the library looks at it: that
+// makes room for whatever a message says
 // that it has, and looks for nodes and buffers without asking how many there are. It is an ipc.MessageReader.
 type messages struct {
 	from   io.Reader

@@ -2,7 +2,8 @@ package frames
 
 import "github.com/apache/arrow-go/v18/arrow"
 
-// needs is how many nodes, buffers and counts of further buffers a record batch has for values of some types. The library looks for so many without asking how
+// needs is how many nodes, buffers and counts of further buffers a record batch has for values of some types. The
+// library looks for so many without asking how
 // many there are.
 type needs struct {
 	nodes   int

@@ -29,7 +29,8 @@ const (
 	wholeMost64 = 1 << 53
 )
 
-// appendFloat appends a float in as few digits as tell it apart. Whole numbers have no exponent, as those of columns of whole numbers have none,
+// appendFloat appends a float in as few digits as tell it apart. Whole numbers have no exponent, as those of columns
+// of whole numbers have none,
 // unless the float may stand for several.
 func appendFloat(to []byte, x float64, bitSize int) []byte {
 	most := float64(wholeMost64)
@@ -132,7 +133,8 @@ const (
 	quarterBelow = 10_000
 )
 
-// numeralKey returns what tells the values of a row apart, and whether a 32-bit float does. It has nothing to do with text and wide numbers.
+// numeralKey returns what tells the values of a row apart, and whether a 32-bit float does. It has nothing to do with
+// text and wide numbers.
 func (v *Vector) numeralKey(row int) (key lines.NumeralKey, plain bool) {
 	switch {
 	case v.F32 != nil:

@@ -12,7 +12,8 @@ import (
 	"bellows/data/internal/source"
 )
 
-// Open opens an input whose stream is given. Its errors are *lines.Error. Limits may leave the bytes open: 0 derives them from the file's size.
+// Open opens an input whose stream is given. Its errors are *lines.Error. Limits may leave the bytes open: 0 derives
+// them from the file's size.
 func Open(s *source.Stream, limits Limits) (f File, close func() error, err error) {
 	in := s.In
 	fail := func(what, how string) (File, func() error, error) {
@@ -68,7 +69,8 @@ func openAt(s *source.Stream, limits Limits, open func(at io.ReaderAt, size int6
 	return f, at.Close, nil
 }
 
-// fetched opens a Parquet file of a store in a copy of its own: pages are read here and there by several workers, and only who reads all in order can hold it
+// fetched opens a Parquet file of a store in a copy of its own: pages are read here and there by several workers, and
+// only who reads all in order can hold it
 // against its checksum. Nobody finds the copy by a name.
 func fetched(s *source.Stream, limits Limits) (f File, close func() error, err error) {
 	defer s.Close()
@@ -126,7 +128,8 @@ func shortened(text string) string {
 	return strings.TrimRight(text, ". ")
 }
 
-// Sample is the first rows as lines of CSV, of so many bytes at most, and the parts that they were found in, which are still to be read. The error is as Read has it.
+// Sample is the first rows as lines of CSV, of so many bytes at most, and the parts that they were found in, which are
+// still to be read. The error is as Read has it.
 func Sample(f File, most int) (csv []byte, ahead []Chunk, err error) {
 	var readable []int
 	width := len(f.Columns())

@@ -52,7 +52,8 @@ func fixtures(t testing.TB) (paths []string) {
 	return paths
 }
 
-// TestParquetOfAnotherLibrary reads files that arrow-go has written, of each type, encoding, codec and version of pages. All hold the same rows, which
+// TestParquetOfAnotherLibrary reads files that arrow-go has written, of each type, encoding, codec and version of
+// pages. All hold the same rows, which
 // arrow-go's reader gave for columns.golden.
 func TestParquetOfAnotherLibrary(t *testing.T) {
 	t.Parallel()
@@ -84,7 +85,8 @@ func TestParquetOfAnotherLibrary(t *testing.T) {
 	}
 }
 
-// TestDamagedParquetTakesLittle overwrites places of files with bytes that make numbers large or small: reading takes little memory, and ends in an error
+// TestDamagedParquetTakesLittle overwrites places of files with bytes that make numbers large or small: reading takes
+// little memory, and ends in an error
 // or in rows.
 func TestDamagedParquetTakesLittle(t *testing.T) {
 	const most = 48 << 20

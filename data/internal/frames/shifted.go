@@ -43,7 +43,8 @@ func (v *Vector) spread(to []float32, step int, origin float64) (missing, bad in
 	return missing, bad
 }
 
-// spreadText does what spread does for numbers that may have more digits than a 64-bit float: it takes each as it is written. It counts none that is missing.
+// spreadText does what spread does for numbers that may have more digits than a 64-bit float: it takes each as it is
+// written. It counts none that is missing.
 func (v *Vector) spreadText(to []float32, step int, origin float64) (bad int) {
 	bad = -1
 	var text []byte

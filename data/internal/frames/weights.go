@@ -2,7 +2,8 @@ package frames
 
 import "bellows/data/internal/lines"
 
-// weights takes the column of weights. Of rows that weigh 0 nothing else is looked at: it gives back the vectors without them, and which rows are left, nil where all are.
+// weights takes the column of weights. Of rows that weigh 0 nothing else is looked at: it gives back the vectors
+// without them, and which rows are left, nil where all are.
 func (c *Cells) weights(vs []Vector, v *Vector, rows int, p *lines.Piece) (left []Vector, kept []int, f *lines.Fault) {
 	some, weights := false, make([]float32, 0, rows)
 	for i := range rows {

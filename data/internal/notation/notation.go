@@ -1,4 +1,5 @@
-// Package notation recognizes numbers that are not plain decimals: with a percent sign, a currency, thousands separators, other digits, or
+// Package notation recognizes numbers that are not plain decimals: with a percent sign, a currency, thousands
+// separators, other digits, or
 // invisible characters.
 //
 // The package reads no such number for its caller. A sign such as % may change the value, so a person decides.
@@ -34,7 +35,8 @@ const (
 	DecimalComma = "a decimal comma"
 )
 
-// Recognize returns the plain decimal that a field means, and what keeps it from being one; how is "" where the field is a plain decimal or
+// Recognize returns the plain decimal that a field means, and what keeps it from being one; how is "" where the field
+// is a plain decimal or
 // no number at all. A percent sign and a currency are left out of plain.
 func Recognize(field []byte) (plain, how string) {
 	if len(field) == 0 || len(field) > longest || !utf8.Valid(field) {
@@ -52,7 +54,8 @@ func Recognize(field []byte) (plain, how string) {
 	return text, strings.Join(notes, " and ")
 }
 
-// ascii replaces digits, signs and blanks of other scripts by those of ASCII, and removes characters that have no width.
+// ascii replaces digits, signs and blanks of other scripts by those of ASCII, and removes characters that have no
+// width.
 func ascii(field string) (text string, notes []string) {
 	note := func(what string) {
 		if !slices.Contains(notes, what) {
@@ -115,7 +118,8 @@ func digitOf(r rune) (byte, bool) {
 // name returns the code point of a character.
 func name(r rune) string { return "U+" + strings.ToUpper(strconv.FormatInt(int64(r)|1<<16, 16)[1:]) }
 
-// bare removes a percent sign, a currency and the brackets of a negative amount, and puts a minus sign at the end in front.
+// bare removes a percent sign, a currency and the brackets of a negative amount, and puts a minus sign at the end in
+// front.
 func bare(text string, notes []string) (string, []string) {
 	if inner, found := strings.CutPrefix(text, "("); found && strings.HasSuffix(inner, ")") {
 		text, notes = "-"+strings.TrimSuffix(inner, ")"), append(notes, "brackets")
