@@ -116,7 +116,8 @@ func (w *worker) forget() {
 // pass gives away the rows of a piece, which are a set, or nil. late is a defect of the set.
 func (f *flow) pass(r *reader, p *piece, set *Set, late error) {
 	_ = f.in.Wait(p.number) // that never fails
-	row, defect := f.at.rows, f.at.pass(r, p)
+	row := f.at.rows
+	defect := f.at.pass(r, p)
 	f.in.End(p.number, nil)
 	err := late
 	if err == nil && set != nil && p.rows > 0 && (defect == nil || p.err != nil || p.twice != nil) { // not of a bag that breaks its promise
