@@ -141,7 +141,8 @@ func (l *lead) takeCuts() {
 		}
 		m := *s.note
 		m.CutDone = coord.CutDone{Saved: c.Saved, Shards: c.Shards}
-		l.scribe.publish(&m)
+		// after the stop that gather has told: a process that goes on from the cut finds in the log what counts up to it
+		l.reporter.say(func() { l.scribe.publish(&m) })
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellows/api"
+	"bellows/core/visits"
 	"bellows/internal/require"
 	"bellows/node"
 	"bellows/node/archive"
@@ -126,6 +127,40 @@ func TestWhoLooksSeesTheLastCheckpoint(t *testing.T) {
 			}}})
 		if s := r.Since; err != nil || s.Commit != last.Commit || s.Units < 48 || s.Units > 60 || s.Trained < 50*time.Millisecond || s.Trained > 60*time.Millisecond {
 			t.Errorf("behind its end it is %+v since %+v, %v", r.Since, last, err)
+		}
+	})
+}
+
+// TestACheckpointWaitsForTheLog blocks the first report of what counts up to a checkpoint for a second of virtual time, in
+// which the job runs on. The checkpoint is published after that: whoever goes on from it finds in the log what counts.
+func TestACheckpointWaitsForTheLog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(t *train.Task) error {
+			<-time.After(time.Millisecond)
+			return drift(t)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		s := mem.New("a")
+		blocked, cuts := false, 0
+		_, err := node.Train(ctx, job(1<<20, slow), node.Options{Lanes: 2,
+			OnVisits: func(b visits.Batch) {
+				if !b.Stop || blocked {
+					return
+				}
+				blocked = true
+				<-time.After(time.Second)
+				if m, _, err := archiveOf(t, s, job(1, drift)).Latest(t.Context()); m != nil || err != nil {
+					t.Errorf("%+v, %v: a checkpoint is there before the log has what counts up to record %d", m, err, b.Last)
+				}
+			},
+			Checkpoints: &node.Checkpoints{Archive: archiveOf(t, s, job(1, drift)), Every: 10 * time.Millisecond, OnCut: func(node.Checkpoint) {
+				cuts++
+				stop()
+			}}})
+		if err != nil || !blocked || cuts == 0 {
+			t.Errorf("%v; blocked %t, %d checkpoints", err, blocked, cuts)
 		}
 	})
 }
