@@ -115,7 +115,7 @@ var rooms = []room{
 	// what runs a job.
 	{path: "app", floor: 5, sees: 2, also: []string{"train", "data", "model"}, tests: []string{"app/apptest"}},
 	{path: "app/epochs", floor: 5, sees: 2, also: []string{"app", "train"}},
-	{path: "app/examples", floor: 5, sees: 2, also: []string{"app", "data", "train"}},
+	{path: "app/examples", floor: 5, sees: 2, also: []string{"app", "app/epochs", "data", "model", "train"}},
 	{path: "app/...", floor: 5, sees: 2, also: []string{"app", "app/epochs", "app/examples", "train", "data", "model"}, tests: []string{"node", "app/apptest"}},
 
 	// Floor 6, faces and leaves.

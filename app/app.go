@@ -213,6 +213,8 @@ type Run struct {
 	Numbers bool
 	// Objective is the name of the metric that the run minimises or maximises.
 	Objective string
+	// Doubts returns warnings about how training ended, a sentence each; nil: there are never any. It is called once the job has ended.
+	Doubts func() []string
 	// Model builds the model from the tables' values (Tables order, row-major). It may train more models, by Input.Train, once the job has ended: it takes as long as they do, and
 	// what is interrupted meanwhile is done again when the run continues.
 	Model func(tables [][]float32) (*model.Model, error)

@@ -83,3 +83,15 @@ func UnknownMetric(app, metric string, known ...string) error {
 	}
 	return err.Hinted("it has " + strings.Join(known, ", "))
 }
+
+// ExamineAll examines a set as a whole by metrics.
+func ExamineAll(p interface {
+	Predictor
+	Counter
+}, set *data.Set, metrics []string) (*Examination, error) {
+	c, err := p.Count(metrics)
+	if err != nil {
+		return nil, err
+	}
+	return CountAll(p, c, set)
+}

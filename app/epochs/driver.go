@@ -1,6 +1,7 @@
 package epochs
 
 import (
+	"fmt"
 	"math"
 
 	"bellows"
@@ -58,7 +59,8 @@ type Driver struct {
 	policy     Policy
 	size       Results
 	stage      stage
-	opened     int // opening clocks that are done
+	opened     int  // opening clocks that are done
+	unfinished bool // the run has ended at its limit of epochs, and not by itself
 	left       int
 	args       []float64 // of scoring tasks
 	taskArgs   []float64 // of the last training task: memory to use again
@@ -197,11 +199,29 @@ func (d *Driver) end(to Dispatcher) bool {
 	reached := d.ending.Goal.Reached(v.Metrics)
 	impatient := d.ending.EarlyStop && d.Since >= d.ending.Patience
 	goes := !v.Stop && !reached && !impatient && d.Epoch < d.ending.Epochs
+	d.unfinished = !goes && !v.Stop && !reached && !impatient
 	to.ShowEpoch(train.Epoch{Number: d.Epoch, Expected: d.expected(goes, v.Expected), Items: d.Items, Metrics: v.Metrics})
 	if v.Keep || reached {
 		to.Keep()
 	}
 	return goes
+}
+
+// Doubts returns a warning if the run has ended at the default limit of epochs before it converged. far says
+// how far it was from that, in parentheses, or is empty. An earlier driver's end, before a takeover, is not known.
+func (d *Driver) Doubts(far, remedy string) []string {
+	if !d.unfinished || !d.ending.Chosen {
+		return nil
+	}
+	return []string{fmt.Sprintf("training ended at its limit of %d epochs and had not converged%s; %s", d.ending.Epochs, far, remedy)}
+}
+
+// DoubtsOfStopping is Doubts of a run that stops early by the rows that are held out, and nil of one that does not.
+func (d *Driver) DoubtsOfStopping() []string {
+	if !d.ending.EarlyStop {
+		return nil
+	}
+	return d.Doubts("", "give more with --epochs")
 }
 
 // expected is how many epochs the run is thought to take, where it goes on or not, given the policy's own thought. A run

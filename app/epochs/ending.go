@@ -9,7 +9,8 @@ import (
 
 // Ending is when a run ends: at its goal, after its epochs, or when held-out rows are predicted no better.
 type Ending struct {
-	Epochs    int // at most
+	Epochs    int  // at most
+	Chosen    bool // Epochs is the default of the application
 	EarlyStop bool
 	Patience  int // epochs without improvement, where EarlyStop
 	Goal      *app.Goal
@@ -18,7 +19,7 @@ type Ending struct {
 // ReadEnding reads the ending from an input and the settings early_stop and patience. A run that names no number of epochs
 // stops early, and at last after so many.
 func ReadEnding(in *app.Input, v app.Values, epochs int) Ending {
-	e := Ending{Epochs: in.Epochs, EarlyStop: in.Epochs == 0, Patience: v.Int("patience", 1, math.MaxInt32), Goal: in.Goal}
+	e := Ending{Epochs: in.Epochs, Chosen: in.Epochs == 0, EarlyStop: in.Epochs == 0, Patience: v.Int("patience", 1, math.MaxInt32), Goal: in.Goal}
 	if e.Epochs == 0 {
 		e.Epochs = epochs
 	}

@@ -161,9 +161,12 @@ func scaleDense(m *moments, scheme string) Scaling {
 	return s
 }
 
-// factor is that of a feature that changes.
+// factor is that of a feature that changes. It is NaN if values are too far from their center to be scaled.
 func (m *moments) factor(j int, center float64, scheme string) float64 {
 	deviation, low, high := math.Sqrt(m.about[j]/m.weight), m.low[j], m.high[j]
+	if max(high-center, center-low) > math.MaxFloat32 {
+		return math.NaN() // a value less the center has no number of 32 bits
+	}
 	switch scheme {
 	case ScaleStandard:
 		return 1 / deviation

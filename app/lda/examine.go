@@ -17,11 +17,7 @@ var metricNames = []string{"loglik_per_token", "perplexity", "npmi"}
 // Examine implements app.Examiner: the mean log-likelihood of a token, perplexity, which is exp of its negative, and how well the first ten
 // words of topics go together in the documents of the data.
 func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, error) {
-	c, err := p.Count(metrics)
-	if err != nil {
-		return nil, err
-	}
-	return app.CountAll(p, c, set)
+	return app.ExamineAll(p, set, metrics)
 }
 
 // Count implements app.Counter.

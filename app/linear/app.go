@@ -3,6 +3,8 @@ package linear
 import (
 	"bellows"
 	"bellows/app"
+	"bellows/app/epochs"
+	"bellows/app/examples"
 	"bellows/data"
 	"bellows/model"
 	"bellows/train"
@@ -39,8 +41,8 @@ func (application) Describe() app.Description {
 
 // NewRun implements app.Application.
 func (application) NewRun(in app.Input) (*app.Run, error) {
-	if in.Data == nil || in.Data.Kind != data.Examples {
-		return nil, bellows.Errorf(bellows.BadData, "train", name, "the data must be labelled examples")
+	if err := examples.CheckLabelled(in.Data, "train", name); err != nil {
+		return nil, err
 	}
 	v, err := app.Resolve(application{}.Describe(), in.Settings)
 	if err != nil {
@@ -67,13 +69,15 @@ func (p *problem) run(in app.Input) *app.Run {
 	if !p.classes {
 		objective = "train_rmse"
 	}
+	driver := k.driver()
 	return &app.Run{
-		Job:       p.job(k),
+		Job:       p.job(driver),
+		Doubts:    func() []string { return k.doubts(driver) },
 		Settings:  settings,
 		Headline:  p.headline(in),
 		Numbers:   !p.classes,
-		Warnings:  p.warnings,
-		Items:     int64(len(p.rows)),
+		Warnings:  p.Warnings,
+		Items:     int64(len(p.Rows)),
 		Baseline:  p.baseline(),
 		Metrics:   metricNames(p),
 		Objective: objective,
@@ -82,9 +86,9 @@ func (p *problem) run(in app.Input) *app.Run {
 }
 
 // job makes the training job of a problem.
-func (p *problem) job(k *policy) train.Job {
+func (p *problem) job(driver *epochs.Driver) train.Job {
 	return train.Job{
-		Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: k.driver(),
+		Tables: p.tables(), Splits: p.Splits, Items: p.Items, Driver: driver,
 		Prepare:     p.prepare,
 		Release:     p.release,
 		NewExecutor: func(bellows.SplitID) (train.Executor, error) { return p.newExecutor(), nil },

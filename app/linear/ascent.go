@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/random"
 	"bellows/train"
 	"bellows/vec"
@@ -55,14 +56,6 @@ func (p *problem) newExecutor() train.Executor {
 	return &ascent{p: p}
 }
 
-// reserve is scratch of n values, grown where needed.
-func reserve(s *[]float32, n int) []float32 {
-	if cap(*s) < n {
-		*s = make([]float32, n)
-	}
-	return (*s)[:n]
-}
-
 func (p *problem) penalty(args []float64) penalty {
 	n := p.trains(args[argHold] != 0)
 	return penalty{factor: 1 / (args[argL2] * n), threshold: float32(args[argL1] * n)}
@@ -70,7 +63,7 @@ func (p *problem) penalty(args []float64) penalty {
 
 // RunTask implements train.Executor.
 func (e *ascent) RunTask(t *train.Task) error {
-	if at := e.p.work().Place(t.Clock()); at < e.p.clocks {
+	if at := e.p.Work().Place(t.Clock()); at < e.p.Clocks {
 		e.ascend(t, at)
 	} else {
 		e.measure(t)
@@ -81,11 +74,11 @@ func (e *ascent) RunTask(t *train.Task) error {
 // pull is the sums that a block uses, in memory of the executor's.
 func (e *ascent) pull(t *train.Task, u *block) []float32 {
 	if u.rows == nil {
-		sums := reserve(&e.sums, e.p.features+1)
+		sums := examples.Reserve(&e.sums, e.p.Features+1)
 		copy(sums, t.PullRange(sumsTable, 0, bellows.RowID(len(sums))))
 		return sums
 	}
-	sums := reserve(&e.sums, len(u.rows))
+	sums := examples.Reserve(&e.sums, len(u.rows))
 	t.Pull(sumsTable, u.rows, sums)
 	return sums
 }
@@ -93,14 +86,14 @@ func (e *ascent) pull(t *train.Task, u *block) []float32 {
 // ascend brings the dual variables of a block's rows, or of all rows, to their best, one after the other, some times.
 func (e *ascent) ascend(t *train.Task, at int) {
 	p := e.p
-	first, last := int(t.Split())*p.visits+at, int(t.Split())*p.visits+at+1
+	first, last := int(t.Split())*p.Visits+at, int(t.Split())*p.Visits+at+1
 	u := &p.blocks[first]
 	if p.lone {
 		if t.Split() != 0 {
 			t.SignalTaskCompletion()
 			return
 		}
-		u, last = &p.all, p.splits
+		u, last = &p.all, p.Splits
 	}
 	by := p.penalty(t.Args())
 	sums := e.pull(t, u)
@@ -108,17 +101,17 @@ func (e *ascent) ascend(t *train.Task, at int) {
 	e.before = before
 	was := e.was[:0]
 	for home := first; home < last; home++ {
-		was = append(was, t.PullRow(dualsTable, bellows.RowID(home))[:len(p.blockRows(home/p.visits, home%p.visits))]...)
+		was = append(was, t.PullRow(dualsTable, bellows.RowID(home))[:len(p.Visited(home/p.Visits, home%p.Visits))]...)
 	}
 	e.was = was
 	duals := append(e.duals[:0], was...)
 	e.duals = duals
-	e.visit(u, sums, duals, by, random.Of(p.seed, uint64(t.Split()), uint64(t.Clock())), t.Args()[argHold] != 0)
+	e.visit(u, sums, duals, by, random.Of(p.Seed, uint64(t.Split()), uint64(t.Clock())), t.Args()[argHold] != 0)
 	vec.Axpy(-1, was, duals)
 	for home := first; home < last; home++ {
-		row := reserve(&e.row, p.most)
+		row := examples.Reserve(&e.row, p.most)
 		clear(row)
-		n := copy(row, duals[:len(p.blockRows(home/p.visits, home%p.visits))])
+		n := copy(row, duals[:len(p.Visited(home/p.Visits, home%p.Visits))])
 		duals = duals[n:]
 		t.PushRow(dualsTable, bellows.RowID(home), row)
 	}
@@ -228,10 +221,10 @@ func (p *problem) examine(u *block, sums []float32, by penalty, got *[gotAll]flo
 func (e *ascent) measure(t *train.Task) {
 	var got [gotAll]float64
 	by, split, hold := e.p.penalty(t.Args()), int(t.Split()), t.Args()[argHold] != 0
-	for at := range e.p.visits {
-		u := &e.p.blocks[split*e.p.visits+at]
+	for at := range e.p.Visits {
+		u := &e.p.blocks[split*e.p.Visits+at]
 		sums := e.pull(t, u)
-		duals := t.PullRow(dualsTable, bellows.RowID(split*e.p.visits+at))
+		duals := t.PullRow(dualsTable, bellows.RowID(split*e.p.Visits+at))
 		for i, y := range u.target {
 			score := u.score(sums, i, e.p.bias, by)
 			if hold && e.p.aside(u.first+i) {
@@ -246,11 +239,11 @@ func (e *ascent) measure(t *train.Task) {
 	if u := &e.p.scored[split]; len(u.target) > 0 {
 		e.p.examine(u, e.pull(t, u), by, &got)
 	}
-	lo, hi := app.Share(e.p.features+1, split, e.p.splits), app.Share(e.p.features+1, split+1, e.p.splits)
+	lo, hi := app.Share(e.p.Features+1, split, e.p.Splits), app.Share(e.p.Features+1, split+1, e.p.Splits)
 	if lo < hi {
 		for j, sum := range t.PullRange(sumsTable, bellows.RowID(lo), bellows.RowID(hi)) {
 			w := by.factor * float64(by.soft(sum))
-			got[gotCount] += ones(w != 0 && lo+j < e.p.features)
+			got[gotCount] += ones(w != 0 && lo+j < e.p.Features)
 			got[gotSquares] += w * w
 			got[gotSizes] += math.Abs(w)
 		}

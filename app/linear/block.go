@@ -10,8 +10,7 @@ import (
 	"bellows/vec"
 )
 
-// block is scaled rows that a split visits in a clock, or scores at the end of an epoch: dense, or of which row i has the features
-// index[offset[i]:offset[i+1]].
+// block is scaled rows that a split visits in a clock, or scores at the end of an epoch: dense, or else Sparse.
 //
 // Where sparse blocks use a small part of the tables, features are renumbered: table row rows[k] is feature k of the block, and only these are pulled and
 // pushed. The last of rows is the bias. Else rows is nil, and the block works on whole tables.
@@ -21,12 +20,10 @@ import (
 // themselves, since it is concave (Jensen), so that a clock never takes the dual objective down, however features are shared. For share = the number of splits
 // everywhere this is CoCoA+ with adding (Ma et al. 2015, "Adding vs. averaging in distributed primal-dual optimization"); rare features have less.
 type block struct {
-	first  int // place of the first row among all training rows
-	rows   []bellows.RowID
-	x      []float32 // dense rows, one behind the other
-	offset []int32
-	index  []int32
-	value  []float32
+	first int // place of the first row among all training rows
+	rows  []bellows.RowID
+	x     []float32 // dense rows, one behind the other
+	examples.Sparse
 	target []float32
 	alone  bool                // all shares are 1
 	share  []float32           // by feature of the block, the bias last
@@ -42,7 +39,7 @@ func (p *problem) block(s seen, rows []int32, at int, place []int32) block {
 	for i, r := range rows {
 		u.target[i] = s.target[r]
 	}
-	if p.dense {
+	if p.Dense {
 		p.fillDense(&u, s.Source, rows)
 	} else {
 		p.fillSparse(&u, s.Source, rows, at, place)
@@ -59,12 +56,12 @@ func (p *problem) fillSquares(u *block, from, to int) {
 	own := u.share[len(u.share)-1] * p.bias * p.bias
 	for i := from; i < to; i++ {
 		weight := float32(u.weight.Of(i))
-		if p.dense {
-			u.square[i] = weight * (own + u.share[0]*vec.SumSquares(u.row(i, p.features)))
+		if p.Dense {
+			u.square[i] = weight * (own + u.share[0]*vec.SumSquares(u.row(i, p.Features)))
 			continue
 		}
 		sum := own
-		index, value := u.entries(i)
+		index, value := u.Entries(i)
 		if u.alone {
 			for _, v := range value {
 				sum += float32(v * v)
@@ -80,26 +77,26 @@ func (p *problem) fillSquares(u *block, from, to int) {
 
 // layAll lays out the training rows of all splits, for the first to ascend over alone. What the others measure is views of it.
 func (p *problem) layAll() {
-	n := len(p.rows)
-	u := block{target: make([]float32, n), square: make([]float32, n), share: slices.Repeat([]float32{1}, p.features+1), alone: true,
-		weight: p.weight.Pick(nil, p.rows), count: p.count.Pick(nil, p.rows)}
-	if p.dense {
-		u.x = make([]float32, n*p.features)
+	n := len(p.Rows)
+	u := block{target: make([]float32, n), square: make([]float32, n), share: slices.Repeat([]float32{1}, p.Features+1), alone: true,
+		weight: p.Weight.Pick(nil, p.Rows), count: p.Count.Pick(nil, p.Rows)}
+	if p.Dense {
+		u.x = make([]float32, n*p.Features)
 	} else {
-		p.offsets(&u, p.src, p.rows)
+		u.Sparse = examples.NewSparse(p.Src, p.Rows)
 	}
 	app.ForEach(layParts, func(i int) {
-		if p.meter.Err() != nil {
+		if p.Meter.Err() != nil {
 			return
 		}
 		lo, hi := app.Share(n, i, layParts), app.Share(n, i+1, layParts)
-		for k, r := range p.rows[lo:hi] {
+		for k, r := range p.Rows[lo:hi] {
 			u.target[lo+k] = p.target[r]
-			if p.dense {
-				dst := u.row(lo+k, p.features)
-				p.scale.Apply(p.src.Vector(int(r), dst), dst)
+			if p.Dense {
+				dst := u.row(lo+k, p.Features)
+				p.Scale.Apply(p.Src.Vector(int(r), dst), dst)
 			} else {
-				p.lay(&u, lo+k, p.src, r)
+				p.LayRow(&u.Sparse, lo+k, p.Src, r)
 			}
 		}
 		p.fillSquares(&u, lo, hi)
@@ -115,59 +112,29 @@ func (u *block) view(from, to, features int) block {
 	v := *u
 	v.first, v.target, v.square = from, u.target[from:to:to], u.square[from:to:to]
 	v.weight, v.count = u.weight.Part(from, to), u.count.Part(from, to)
-	if u.offset == nil {
+	if u.Offset == nil {
 		v.x = u.x[from*features : to*features : to*features]
 	} else {
-		v.offset = u.offset[from : to+1 : to+1]
+		v.Offset = u.Offset[from : to+1 : to+1]
 	}
 	return v
 }
 
-// offsets finds where the entries of rows begin, and makes room for them.
-func (p *problem) offsets(u *block, s examples.Source, rows []int32) {
-	u.offset = make([]int32, len(rows)+1)
-	for i, r := range rows {
-		index, _ := s.Entries(int(r))
-		u.offset[i+1] = u.offset[i] + int32(len(index))
-	}
-	u.index, u.value = make([]int32, u.offset[len(rows)]), make([]float32, u.offset[len(rows)])
-}
-
-// lay copies the entries of a row of the data to row i, scaled.
-func (p *problem) lay(u *block, i int, s examples.Source, r int32) {
-	index, value := s.Entries(int(r))
-	own, scaled := u.entries(i)
-	copy(own, index)
-	if p.scaling == examples.ScaleNone {
-		copy(scaled, value)
-		return
-	}
-	for k, j := range index {
-		scaled[k] = value[k] * p.scale.Factor[j]
-	}
-}
-
 func (p *problem) fillDense(u *block, s examples.Source, rows []int32) {
-	u.x, u.share = make([]float32, len(rows)*p.features), slices.Repeat([]float32{float32(p.sharers())}, p.features+1)
-	for i, r := range rows {
-		dst := u.row(i, p.features)
-		p.scale.Apply(s.Vector(int(r), dst), dst)
-	}
+	u.x, u.share = make([]float32, len(rows)*p.Features), slices.Repeat([]float32{float32(p.sharers())}, p.Features+1)
+	p.LayDense(u.x, s, rows)
 }
 
 func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, place []int32) {
-	p.offsets(u, s, rows)
-	for i, r := range rows {
-		p.lay(u, i, s, r)
-	}
+	u.Sparse = p.LaySparse(s, rows)
 	if place != nil && !p.dual() {
-		u.rows = examples.Renumber(u.index, place)
+		u.rows = examples.Renumber(u.Index, place)
 	}
 	if !p.dual() {
 		return
 	}
 	if p.lone {
-		u.share = slices.Repeat([]float32{1}, p.features+1)
+		u.share = slices.Repeat([]float32{1}, p.Features+1)
 		return
 	}
 	sharing := p.sharing[at]
@@ -175,14 +142,14 @@ func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, 
 		for _, n := range sharing {
 			u.share = append(u.share, float32(max(1, n)))
 		}
-		u.share = append(u.share, float32(p.splits))
+		u.share = append(u.share, float32(p.Splits))
 		return
 	}
-	u.rows = examples.Renumber(u.index, place)
+	u.rows = examples.Renumber(u.Index, place)
 	for _, j := range u.rows[:len(u.rows)-1] {
 		u.share = append(u.share, float32(max(1, sharing[j])))
 	}
-	u.share = append(u.share, float32(p.splits))
+	u.share = append(u.share, float32(p.Splits))
 }
 
 // sharers is how many splits step at once.
@@ -190,17 +157,11 @@ func (p *problem) sharers() int {
 	if p.lone {
 		return 1
 	}
-	return p.splits
+	return p.Splits
 }
 
 // row is dense row i.
 func (u *block) row(i, features int) []float32 { return u.x[i*features : (i+1)*features] }
-
-// entries is sparse row i.
-func (u *block) entries(i int) ([]int32, []float32) {
-	lo, hi := u.offset[i], u.offset[i+1]
-	return u.index[lo:hi], u.value[lo:hi:hi]
-}
 
 // penalty is what weights cost, and so how they come from sums: weight = soft(sum, threshold) * factor, where soft takes the threshold off the size.
 type penalty struct {
@@ -221,10 +182,10 @@ func (u *block) score(sums []float32, i int, bias float32, by penalty) float64 {
 		return by.factor * (float64(bias*by.soft(sums[last])) + u.softScore(sums[:last], i, by))
 	}
 	own := float64(bias * sums[last])
-	if u.offset == nil {
+	if u.Offset == nil {
 		return by.factor * (own + float64(vec.Dot(u.row(i, last), sums[:last])))
 	}
-	index, value := u.entries(i)
+	index, value := u.Entries(i)
 	return by.factor * (own + float64(product(index, value, sums)))
 }
 
@@ -246,13 +207,13 @@ func product(index []int32, value, x []float32) float32 {
 }
 
 func (u *block) softScore(sums []float32, i int, by penalty) (sum float64) {
-	if u.offset == nil {
+	if u.Offset == nil {
 		for j, x := range u.row(i, len(sums)) {
 			sum += float64(x * by.soft(sums[j]))
 		}
 		return sum
 	}
-	index, value := u.entries(i)
+	index, value := u.Entries(i)
 	for k, j := range index {
 		sum += float64(value[k] * by.soft(sums[j]))
 	}
@@ -263,11 +224,11 @@ func (u *block) softScore(sums []float32, i int, by penalty) (sum float64) {
 func (u *block) step(sums []float32, i int, bias, change float32) {
 	last := len(sums) - 1
 	sums[last] += float32(u.share[last] * float32(change*bias))
-	if u.offset == nil {
+	if u.Offset == nil {
 		vec.Axpy(u.share[0]*change, u.row(i, last), sums[:last])
 		return
 	}
-	index, value := u.entries(i)
+	index, value := u.Entries(i)
 	if u.alone {
 		for k, j := range index {
 			sums[j] += float32(change * value[k])

@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/epochs"
+	"bellows/app/examples"
 	"bellows/app/linear/internal/loss"
 	"bellows/progress"
 	"bellows/table"
@@ -28,25 +29,25 @@ func (p *problem) deal() error {
 	}
 	var strata [4]int
 	stratum := func(place int) int {
-		r := p.rows[place]
-		return 2*int(ones(p.target[r] > 0)) + int(ones(p.count.Of(int(r)) > 0))
+		r := p.Rows[place]
+		return 2*int(ones(p.target[r] > 0)) + int(ones(p.Count.Of(int(r)) > 0))
 	}
-	for place := range p.rows {
+	for place := range p.Rows {
 		strata[stratum(place)]++
 	}
 	rare, rows := p.names[0], strata[1]
 	if strata[3] < rows {
 		rare, rows = p.names[1], strata[3]
 	}
-	if p.folds = loss.Deal(len(p.rows), stratum, rows); p.folds.Count == 0 {
+	if p.folds = loss.Deal(len(p.Rows), stratum, rows); p.folds.Count == 0 {
 		return bellows.Errorf(bellows.BadData, "train", name, "calibrate=%s needs %d training rows of each class, and there are %d of %s", p.calibrate, loss.FoldsLeast, rows, rare).
 			Hinted("give more rows of " + rare + ", or leave calibrate out")
 	}
 	if p.folds.Count < loss.FoldsMost {
-		p.warnings = append(p.warnings, fmt.Sprintf("calibrate=%s uses %d folds and not %d: label %s has %d training rows; probabilities are rough", p.calibrate, p.folds.Count, loss.FoldsMost, rare, rows))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("calibrate=%s uses %d folds and not %d: label %s has %d training rows; probabilities are rough", p.calibrate, p.folds.Count, loss.FoldsMost, rare, rows))
 	}
 	if n := strata[1] + strata[3]; p.calibrate == calibrateIsotonic && n < isotonicRows {
-		p.warnings = append(p.warnings, fmt.Sprintf("calibrate=isotonic learns from %d rows, and with fewer than %d calibrate=platt is mostly better", n, isotonicRows))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("calibrate=isotonic learns from %d rows, and with fewer than %d calibrate=platt is mostly better", n, isotonicRows))
 	}
 	return nil
 }
@@ -56,35 +57,35 @@ func (p *problem) deal() error {
 //
 // It returns nil without a calibration, and for a run that was interrupted: its user waits for the end, and the run can continue.
 func (p *problem) fitCalibration(model *predictor, l2, l1 float64) (calibrator, error) {
-	if p.calibrate == calibrateNone || p.meter.Err() != nil {
+	if p.calibrate == calibrateNone || p.Meter.Err() != nil {
 		return nil, nil
 	}
 	if p.train == nil {
 		return nil, bellows.Errorf(bellows.Bug, "train", name, "calibrate=%s trains models of folds, and app.Input has no Train", p.calibrate)
 	}
-	for s := range p.splits {
+	for s := range p.Splits {
 		p.release(bellows.SplitID(s)) // the job has ended, and folds need the memory
 	}
-	whole, own, second := make([]float64, len(p.rows)), make([]float64, len(p.rows)), make([]bool, len(p.rows))
-	for place, r := range p.rows {
-		whole[place], second[place] = model.raw(p.src, int(r)), p.target[r] > 0
+	whole, own, second := make([]float64, len(p.Rows)), make([]float64, len(p.Rows)), make([]bool, len(p.Rows))
+	for place, r := range p.Rows {
+		whole[place], second[place] = model.raw(p.Src, int(r)), p.target[r] > 0
 	}
-	scores, weight := make([]float64, len(p.rows)), p.count.Pick(nil, p.rows)
-	p.meter.Begin(progress.Part{Doing: "calibrating", Unit: "folds", Total: int64(p.folds.Count)})
+	scores, weight := make([]float64, len(p.Rows)), p.Count.Pick(nil, p.Rows)
+	p.Meter.Begin(progress.Part{Doing: "calibrating", Unit: "folds", Total: int64(p.folds.Count)})
 	for fold := range p.folds.Count {
-		rows, held := p.folds.Divide(fold, p.rows)
-		by, err := p.trainFold(rows, l2*float64(len(p.rows))/float64(len(rows)), l1)
+		rows, held := p.folds.Divide(fold, p.Rows)
+		by, err := p.trainFold(rows, l2*float64(len(p.Rows))/float64(len(rows)), l1)
 		if err != nil {
 			return nil, err
 		}
-		for place, r := range p.rows {
-			own[place] = by.raw(p.src, int(r))
+		for place, r := range p.Rows {
+			own[place] = by.raw(p.Src, int(r))
 		}
 		align := p.folds.Align(fold, own, whole, weight)
 		for _, place := range held {
 			scores[place] = align.Of(own[place])
 		}
-		if err := p.meter.Add(1); err != nil {
+		if err := p.Meter.Add(1); err != nil {
 			return nil, err
 		}
 	}
@@ -97,16 +98,17 @@ func (p *problem) fitCalibration(model *predictor, l2, l1 float64) (calibrator, 
 
 // trainFold trains a model on some of the training rows, with penalties that are given, as the run trained on all of them. Its splits wait for each other, so that the model has the same bits however it is trained.
 func (p *problem) trainFold(rows []int32, l2, l1 float64) (*predictor, error) {
-	f := &problem{config: p.config, alone: p.alone, targets: targets{names: p.names}, narrow: p.narrow, wide: p.wide, src: p.src, test: p.src, rows: rows, features: p.features}
+	f := &problem{Problem: examples.Problem{Config: p.Config, Narrow: p.Narrow, Wide: p.Wide, Features: p.Features, Src: p.Src, Test: p.Src, Rows: rows},
+		choices: p.choices, alone: p.alone, targets: targets{names: p.names}}
 	f.l2, f.l1, f.chosen, f.seekL1, f.path = l2, l1, false, false, 0
-	f.calibrate, f.progressive, f.consistency = calibrateNone, false, table.BSP
-	f.meter = progress.New(p.meter.Context()) // the run's own shows folds
+	f.calibrate, f.progressive, f.Consistency = calibrateNone, false, table.BSP
+	f.Meter = progress.New(p.Meter.Context()) // the run's own shows folds
 	f.Ending = epochs.Ending{Epochs: p.Epochs}
 	if err := f.arrange(app.Input{}); err != nil {
 		return nil, err
 	}
 	k := newPolicy(f)
-	tables, err := p.train(f.job(k))
+	tables, err := p.train(f.job(k.driver()))
 	if err != nil {
 		return nil, err
 	}

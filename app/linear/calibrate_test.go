@@ -115,7 +115,7 @@ func meanProbability(t *testing.T, set *data.Set, seed uint64, slots int, settin
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := p.source(set, "test")
+	s, err := p.Source(set, "test", 1)
 	if err != nil {
 		t.Fatal(err)
 	}

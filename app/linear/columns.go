@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/random"
 	"bellows/train"
 )
@@ -30,7 +31,7 @@ func (p *problem) groups() int {
 	if p.entries() <= p.alone {
 		return 1
 	}
-	return p.splits
+	return p.Splits
 }
 
 // column makes the columns of a split.
@@ -39,22 +40,22 @@ func (p *problem) column(split int) columns {
 	if split >= groups {
 		return columns{}
 	}
-	count := make([]int64, p.features+1)
-	buf := make([]float32, p.features)
+	count := make([]int64, p.Features+1)
+	buf := make([]float32, p.Features)
 	each := func(visit func(i int, j int32, v float32)) {
-		for i, r := range p.rows {
-			if !p.dense {
-				index, value := p.src.Entries(int(r))
+		for i, r := range p.Rows {
+			if !p.Dense {
+				index, value := p.Src.Entries(int(r))
 				for k, j := range index {
-					visit(i, j, value[k]*p.scale.Factor[j])
+					visit(i, j, value[k]*p.Scale.Factor[j])
 				}
 			} else {
-				p.scale.Apply(p.src.Vector(int(r), buf), buf)
+				p.Scale.Apply(p.Src.Vector(int(r), buf), buf)
 				for j, v := range buf {
 					visit(i, int32(j), v)
 				}
 			}
-			visit(i, int32(p.features), p.bias)
+			visit(i, int32(p.Features), p.bias)
 		}
 	}
 	mine := func(j int32) bool { return int(j)%groups == split }
@@ -64,10 +65,10 @@ func (p *problem) column(split int) columns {
 		}
 	})
 	var c columns
-	for j := split; j <= p.features; j += groups {
+	for j := split; j <= p.Features; j += groups {
 		c.own = append(c.own, bellows.RowID(j))
 	}
-	total, next := int64(0), make([]int64, p.features+1)
+	total, next := int64(0), make([]int64, p.Features+1)
 	for _, j := range c.own {
 		c.at, next[j] = append(c.at, total), total
 		total += count[j]
@@ -113,7 +114,7 @@ const nearly = 0.8
 func (e *newton) slopes(t *train.Task, u *block, b bender, weights []float32) {
 	home := bellows.RowID(t.Split())
 	was := t.PullRow(momentsTable, home)
-	moves := reserve(&e.moments, len(was))
+	moves := examples.Reserve(&e.moments, len(was))
 	clear(moves)
 	for i, y := range u.target {
 		first, second := e.bend(u, b, weights, i, float64(y))
@@ -134,7 +135,7 @@ func (e *newton) descend(t *train.Task) {
 	pull, threshold := args[argL2]*n, args[argL1]*n
 	d.pull(t, p, c)
 	limit, squares := d.look(c, pull, threshold, args[argDamp])
-	state := random.Of(p.seed, uint64(t.Split()), uint64(t.Clock()))
+	state := random.Of(p.Seed, uint64(t.Split()), uint64(t.Clock()))
 	d.sweep(c, pull, threshold, args[argDamp], state)
 	for k, w := range d.was {
 		d.weights[k] -= w
@@ -147,12 +148,12 @@ func (e *newton) descend(t *train.Task) {
 // pull is the slopes of all rows, and the split's weights.
 func (d *descent) pull(t *train.Task, p *problem, c *columns) {
 	if d.first == nil {
-		d.first, d.second = make([]float64, len(p.rows)), make([]float64, len(p.rows))
+		d.first, d.second = make([]float64, len(p.Rows)), make([]float64, len(p.Rows))
 		d.weights, d.bend, d.slope = make([]float32, len(c.own)), make([]float64, len(c.own)), make([]float64, len(c.own))
 	}
-	for s := range p.splits {
-		both, lo := t.PullRow(momentsTable, bellows.RowID(s)), app.Share(len(p.rows), s, p.splits)
-		for i := range app.Share(len(p.rows), s+1, p.splits) - lo {
+	for s := range p.Splits {
+		both, lo := t.PullRow(momentsTable, bellows.RowID(s)), app.Share(len(p.Rows), s, p.Splits)
+		for i := range app.Share(len(p.Rows), s+1, p.Splits) - lo {
 			d.first[lo+i], d.second[lo+i] = float64(both[2*i]), float64(both[2*i+1])
 		}
 	}

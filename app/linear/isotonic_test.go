@@ -116,3 +116,23 @@ func FuzzIsotonic(f *testing.F) {
 		}
 	})
 }
+
+// TestCalibratedProbabilitiesAreNoWorse: over 12 seeds, the log-loss on rows that were not trained on is on the mean no more
+// than that of the probabilities that logistic regression has by itself, by either calibration of it.
+func TestCalibratedProbabilitiesAreNoWorse(t *testing.T) {
+	t.Parallel()
+	losses := map[string]float64{}
+	for seed := range uint64(12) {
+		in := app.Input{Data: apptest.Examples(made(1500, 4, 10+seed, true)), Test: apptest.Examples(made(2000, 4, 50+seed, true)), Seed: seed}
+		for _, calibrate := range []string{"none", "platt", "isotonic"} {
+			in.Settings = apptest.Settings("loss=logistic l2=0.001 calibrate=" + calibrate)
+			run, tables, _ := trained(t, in, 2)
+			p := apptest.Open(t, New(), apptest.Model(t, run, tables))
+			losses[calibrate] += apptest.Metric(t, apptest.Evaluate(t, p, in.Test), "logloss") / 12
+		}
+	}
+	t.Logf("mean log-loss %v", losses)
+	if most := losses["none"]; losses["platt"] > 1.005*most || losses["isotonic"] > 1.03*most {
+		t.Errorf("mean log-loss %v", losses)
+	}
+}

@@ -27,7 +27,7 @@ func TestFiguresAreThoseOfTheKeptModel(t *testing.T) {
 			p := problemOf(t, in)
 			loss, right := 0.0, 0.0
 			for r := range test.Rows() {
-				score := answers.raw(p.test, r)
+				score := answers.raw(p.Test, r)
 				loss += p.loss.Value(score, float64(p.testOf[r])) / float64(test.Rows())
 				right += p.judge(score, float64(p.testOf[r])) / float64(test.Rows())
 			}

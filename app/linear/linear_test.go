@@ -89,16 +89,16 @@ func problemOf(t *testing.T, in app.Input) *problem {
 
 // scaledRows is the training rows as the losses see them, the bias last, and their targets.
 func scaledRows(p *problem) (x [][]float64, y []float64) {
-	raw := make([]float32, p.features)
-	for _, r := range p.rows {
-		row := make([]float64, p.features+1)
-		for j, v := range p.src.Vector(int(r), raw) {
-			row[j] = float64(v) * float64(p.scale.Factor[j])
-			if p.scale.Center != nil {
-				row[j] = float64((v - p.scale.Center[j]) * p.scale.Factor[j])
+	raw := make([]float32, p.Features)
+	for _, r := range p.Rows {
+		row := make([]float64, p.Features+1)
+		for j, v := range p.Src.Vector(int(r), raw) {
+			row[j] = float64(v) * float64(p.Scale.Factor[j])
+			if p.Scale.Center != nil {
+				row[j] = float64((v - p.Scale.Center[j]) * p.Scale.Factor[j])
 			}
 		}
-		row[p.features] = float64(p.bias)
+		row[p.Features] = float64(p.bias)
 		x, y = append(x, row), append(y, float64(p.target[r]))
 	}
 	return x, y
@@ -109,7 +109,7 @@ func scaledRows(p *problem) (x [][]float64, y []float64) {
 func optimum(t *testing.T, p *problem, l2, l1 float64) float64 {
 	t.Helper()
 	x, y := scaledRows(p)
-	n, size := float64(len(x)), p.features+1
+	n, size := float64(len(x)), p.Features+1
 	sums, duals, w := make([]float64, size), make([]float64, len(x)), make([]float64, size)
 	weigh := func(j int) {
 		w[j] = math.Copysign(max(0, math.Abs(sums[j])-l1*n), sums[j]) / (l2 * n)
@@ -170,17 +170,17 @@ func objective(p *problem, w []float64, l2, l1 float64) (sum float64) {
 func weightsOf(t *testing.T, p *problem, run *app.Run, tables [][]float32) []float64 {
 	t.Helper()
 	m := apptest.Model(t, run, tables)
-	w, bias := make([]float64, p.features+1), (float64(m.Tensor("bias").Floats[0])-p.center)/p.spread
+	w, bias := make([]float64, p.Features+1), (float64(m.Tensor("bias").Floats[0])-p.center)/p.spread
 	for j, v := range m.Tensor("weights").Floats {
 		own := float64(v) / p.spread
-		if p.scale.Center != nil {
-			bias += own * float64(p.scale.Center[j])
+		if p.Scale.Center != nil {
+			bias += own * float64(p.Scale.Center[j])
 		}
-		if p.scale.Factor[j] != 0 {
-			w[j] = own / float64(p.scale.Factor[j])
+		if p.Scale.Factor[j] != 0 {
+			w[j] = own / float64(p.Scale.Factor[j])
 		}
 	}
-	w[p.features] = bias / float64(p.bias)
+	w[p.Features] = bias / float64(p.bias)
 	return w
 }
 
@@ -189,7 +189,7 @@ func weightsOf(t *testing.T, p *problem, run *app.Run, tables [][]float32) []flo
 func sparsest(t *testing.T, p *problem, most, l1 float64) float64 {
 	t.Helper()
 	x, y := scaledRows(p)
-	n, w, scores := float64(len(x)), make([]float64, p.features+1), make([]float64, len(x))
+	n, w, scores := float64(len(x)), make([]float64, p.Features+1), make([]float64, len(x))
 	for range 20000 {
 		moved := 0.0
 		for j, v := range w {
@@ -245,8 +245,8 @@ func TestReachesTheOptimum(t *testing.T) {
 						in.Settings["solver"], in.Settings["clocks"] = solverDual, "3"
 					}
 					p := problemOf(t, in)
-					if p.dense != (form == "dense") || p.solver != in.Settings["solver"] || p.lone != (solver == solverDual) {
-						t.Fatalf("dense %v, solver %v", p.dense, p.solver)
+					if p.Dense != (form == "dense") || p.solver != in.Settings["solver"] || p.lone != (solver == solverDual) {
+						t.Fatalf("dense %v, solver %v", p.Dense, p.solver)
 					}
 					run, tables, epochs := trained(t, in, 2)
 					if last := apptest.Metric(t, epochs[len(epochs)-1].Metrics, "gap"); last > gap && p.newton {
@@ -334,7 +334,7 @@ func TestTheGapIsCertain(t *testing.T) {
 func TestARunGoesOnWhileItIsFarOff(t *testing.T) {
 	t.Parallel()
 	p := problemOf(t, app.Input{Data: apptest.Examples(made(100, 3, 1, true)), Settings: map[string]string{"loss": "svm", "solver": "dual", "gap": "0.01"}})
-	n := float64(len(p.rows))
+	n := float64(len(p.Rows))
 	for _, c := range []struct {
 		dual float64 // of a row, where the loss is 1
 		ends int     // the epoch; 0: none of 40
@@ -431,23 +431,23 @@ func TestSharing(t *testing.T) {
 	if p.whole {
 		t.Fatal("blocks work on whole tables")
 	}
-	apptest.LayOut(t, p.splits, p.prepare)
-	for at := range p.visits {
+	apptest.LayOut(t, p.Splits, p.prepare)
+	for at := range p.Visits {
 		users := map[bellows.RowID]int{}
-		for s := range p.splits {
-			for _, j := range p.blocks[s*p.visits+at].rows {
+		for s := range p.Splits {
+			for _, j := range p.blocks[s*p.Visits+at].rows {
 				users[j]++
 			}
 		}
-		for s := range p.splits {
-			u := &p.blocks[s*p.visits+at]
+		for s := range p.Splits {
+			u := &p.blocks[s*p.Visits+at]
 			for k, j := range u.rows {
 				if int(u.share[k]) != users[j] {
 					t.Fatalf("clock %d: feature %d is shared by %v, and %d splits use it", at, j, u.share[k], users[j])
 				}
 			}
 			for i := range u.target {
-				index, value := u.entries(i)
+				index, value := u.Entries(i)
 				want := float64(u.share[len(u.share)-1]) * float64(p.bias) * float64(p.bias)
 				for k, j := range index {
 					want += float64(u.share[j]) * float64(value[k]) * float64(value[k])
@@ -471,14 +471,14 @@ func TestSplitsApartLieAlike(t *testing.T) {
 		"newton":   {Data: apptest.Examples(made(300, 5, 1, true)), Test: apptest.Examples(made(50, 5, 2, true)), Settings: map[string]string{"splits": "6"}},
 	} {
 		want, got := problemOf(t, in), problemOf(t, in)
-		apptest.LayOut(t, want.splits, want.prepare)
-		apptest.ComeAndGo(t, got.splits, got.prepare, got.release, func(s int, here bool) {
-			for at := range got.visits {
-				w := want.blocks[s*want.visits+at]
+		apptest.LayOut(t, want.Splits, want.prepare)
+		apptest.ComeAndGo(t, got.Splits, got.prepare, got.release, func(s int, here bool) {
+			for at := range got.Visits {
+				w := want.blocks[s*want.Visits+at]
 				if !here {
 					w = block{}
 				}
-				if g := got.blocks[s*got.visits+at]; !reflect.DeepEqual(g, w) && !(got.lone && reflect.DeepEqual(said(&g), said(&w))) {
+				if g := got.blocks[s*got.Visits+at]; !reflect.DeepEqual(g, w) && !(got.lone && reflect.DeepEqual(said(&g), said(&w))) {
 					t.Fatalf("%s: split %d clock %d, here: %v, lies in another way", name, s, at, here)
 				}
 			}
@@ -498,7 +498,7 @@ func TestSplitsApartLieAlike(t *testing.T) {
 // said is what a block says of its rows, whatever it is a view of.
 func said(u *block) (rows []string) {
 	for i, y := range u.target {
-		index, value := u.entries(i)
+		index, value := u.Entries(i)
 		rows = append(rows, fmt.Sprint(u.first+i, y, u.square[i], index, value))
 	}
 	return rows
@@ -511,10 +511,10 @@ func TestCanBeSaved(t *testing.T) {
 		in := app.Input{Data: apptest.Examples(made(60, 3, 1, true)), Seed: 3, Epochs: 3, Settings: map[string]string{"splits": "3", "clocks": "2", "solver": c.solver, "loss": c.loss}}
 		p := problemOf(t, in)
 		traintest.CanBeSaved(t, traintest.Job{
-			Job:   train.Job{Splits: p.splits, Tables: p.tables(), Items: p.items},
+			Job:   train.Job{Splits: p.Splits, Tables: p.tables(), Items: p.Items},
 			Fresh: func() train.Driver { return newPolicy(p).driver() },
 			Result: func(u bellows.Unit) []float64 {
-				if p.work().Place(u.Clock) < p.clocks {
+				if p.Work().Place(u.Clock) < p.Clocks {
 					return []float64{1 / float64(1+u.Clock), 1}[:newPolicy(p).results().Train]
 				}
 				got := make([]float64, max(gotAll, triedAll))
@@ -727,8 +727,8 @@ func TestLossOfLabels(t *testing.T) {
 		loss     string
 		warnings int
 	}{{made(100, 3, 1, true), lossLogistic, 0}, {made(100, 3, 1, false), lossSquared, 0}, {few, lossSquared, 1}} {
-		if p := problemOf(t, app.Input{Data: apptest.Examples(c.set)}); p.name != c.loss || len(p.warnings) != c.warnings {
-			t.Errorf("loss %s with warnings %q, want %s with %d", p.name, p.warnings, c.loss, c.warnings)
+		if p := problemOf(t, app.Input{Data: apptest.Examples(c.set)}); p.name != c.loss || len(p.Warnings) != c.warnings {
+			t.Errorf("loss %s with warnings %q, want %s with %d", p.name, p.Warnings, c.loss, c.warnings)
 		}
 	}
 }

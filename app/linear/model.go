@@ -3,7 +3,6 @@ package linear
 import (
 	"encoding/json"
 	"math"
-	"strconv"
 
 	"bellows"
 	"bellows/app/examples"
@@ -40,9 +39,9 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := details{Loss: p.name, L2: k.used, L1: k.usedL1, Path: k.path.list, IndexBase: p.src.IndexBase, Origins: p.src.Origins}
+	d := details{Loss: p.name, L2: k.used, L1: k.usedL1, Path: k.path.list, IndexBase: p.Src.IndexBase, Origins: p.Src.Origins}
 	tensors := []model.Tensor{
-		{Name: "weights", Shape: []int{p.features}, Floats: weights},
+		{Name: "weights", Shape: []int{p.Features}, Floats: weights},
 		{Name: "bias", Shape: []int{1}, Floats: []float32{bias}},
 	}
 	switch c := fitted.(type) {
@@ -51,23 +50,16 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 	case *isotonic:
 		tensors = append(tensors, c.tensor())
 	}
-	var ids []model.IDs
-	if d.Origin = p.src.LabelOrigin; p.classes {
-		d.Origin = 0
-		ids = append(ids, model.IDs{File: examples.LabelsFile, Names: p.names})
-	}
-	if p.narrow != nil {
-		d.Features = p.wide
-		ids = append(ids, model.IDs{File: examples.FeaturesFile, Names: p.narrow.Features()})
-	} else if names := p.src.FeatureNames; names != nil {
-		ids = append(ids, model.IDs{File: examples.ColumnsFile, Names: names})
+	ids, features := p.IDs(p.names)
+	if d.Features = features; !p.classes {
+		d.Origin = p.Src.LabelOrigin
 	}
 	about, err := json.Marshal(d)
 	if err != nil {
 		return nil, bellows.Errorf(bellows.Bug, "make model", name, "%w", err)
 	}
 	return &model.Model{
-		App: name, Settings: p.values.All(), Metrics: k.keptMetrics(), Details: about,
+		App: name, Settings: p.Values.All(), Metrics: k.keptMetrics(), Details: about,
 		Tensors: tensors, IDs: ids,
 	}, nil
 }
@@ -75,17 +67,20 @@ func newModel(p *problem, tables [][]float32, k *policy) (*model.Model, error) {
 // solution returns the weights of features as they are in the data, and the bias.
 func (p *problem) solution(tables [][]float32, k *policy) (weights []float32, bias float32, err error) {
 	scaled := k.weights(tables)
-	weights = make([]float32, p.features)
-	sum := scaled[p.features] * float64(p.bias)
-	for j, factor := range p.scale.Factor {
+	weights = make([]float32, p.Features)
+	sum := scaled[p.Features] * float64(p.bias)
+	for j, factor := range p.Scale.Factor {
 		w := scaled[j] * float64(factor)
 		weights[j] = float32(w * p.spread)
-		if p.scale.Center != nil {
-			sum -= w * float64(p.scale.Center[j])
+		if err := p.CheckWeight(j, scaled[j], w*p.spread); err != nil {
+			return nil, 0, err
+		}
+		if p.Scale.Center != nil {
+			sum -= w * float64(p.Scale.Center[j])
 		}
 	}
 	bias = float32(p.center + sum*p.spread)
-	for _, w := range append(weights[:p.features:p.features], bias) {
+	for _, w := range append(weights[:p.Features:p.Features], bias) {
 		if math.IsNaN(float64(w)) || math.IsInf(float64(w), 0) {
 			return nil, 0, bellows.Errorf(bellows.BadData, "train", name, "the weights grew without bound").Hinted("a larger l2 holds them")
 		}
@@ -100,7 +95,8 @@ func openModel(m *model.Model) (*predictor, error) {
 	r := m.Reader(name)
 	var d details
 	r.ReadDetails(&d)
-	p := &predictor{weights: r.Floats("weights", model.Any), loss: d.Loss, base: d.IndexBase, origins: d.Origins, origin: d.Origin, targets: targets{names: m.Names(examples.LabelsFile), spread: 1}}
+	p := &predictor{weights: r.Floats("weights", model.Any), loss: d.Loss, origin: d.Origin, targets: targets{names: m.Names(examples.LabelsFile), spread: 1}}
+	p.App, p.Weight = name, func(_ int, column int32) float32 { return p.weights[column] }
 	if bias := r.Floats("bias", 1); len(bias) == 1 {
 		p.bias = bias[0]
 	}
@@ -108,10 +104,7 @@ func openModel(m *model.Model) (*predictor, error) {
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
-	if err := examples.CheckLabels(p.names); err != nil {
-		return nil, err
-	}
-	if err := examples.CheckOrigins(d.Origins, len(p.weights)); err != nil {
+	if err := p.Begin(m, r, len(p.weights), d.IndexBase, d.Features, d.Origins); err != nil {
 		return nil, err
 	}
 	classes := d.Loss == lossLogistic || d.Loss == lossHinge || d.Loss == lossSquaredHinge
@@ -124,28 +117,11 @@ func openModel(m *model.Model) (*predictor, error) {
 		return nil, r.Refuse("%s has %d labels, and loss %s tells 2 apart", examples.LabelsFile, len(p.names), d.Loss)
 	case !classes && p.names != nil:
 		return nil, r.Refuse("it has labels, and loss %s predicts numbers", d.Loss)
-	case d.IndexBase != 0 && d.IndexBase != 1:
-		return nil, r.Refuse("its index_base is %d; it is 0 or 1", d.IndexBase)
 	}
 	if d.Calibration != nil {
 		p.calibrated = d.Calibration
 	} else if rising != nil {
 		p.calibrated = rising
 	}
-	narrow, err := examples.ParseFeatures(m.Names(examples.FeaturesFile))
-	if err != nil {
-		return nil, err
-	}
-	p.narrow, p.wide = narrow, len(p.weights)
-	if narrow != nil {
-		if p.wide = d.Features; narrow.Count != len(p.weights) || p.wide < narrow.Count {
-			return nil, r.Refuse("%s has %d features of %d, and there are weights for %d", examples.FeaturesFile, narrow.Count, p.wide, len(p.weights))
-		}
-	}
 	return p, nil
-}
-
-// Read implements app.Predictor.
-func (p *predictor) Read() (data.Kind, data.Options) {
-	return data.Examples, data.Options{Features: p.wide, IndexBase: strconv.Itoa(p.base), Numbers: p.names == nil}
 }

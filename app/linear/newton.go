@@ -6,6 +6,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/examples"
 	"bellows/app/linear/internal/loss"
 	"bellows/train"
 	"bellows/vec"
@@ -89,11 +90,11 @@ const batchNewton = 128
 // panelNewton is columns of the Hessian that are multiplied at a time, each panel from its diagonal down.
 const panelNewton = 128
 
-func (e *newton) end() bellows.RowID { return bellows.RowID(e.p.features + 1) }
+func (e *newton) end() bellows.RowID { return bellows.RowID(e.p.Features + 1) }
 
 // RunTask implements train.Executor.
 func (e *newton) RunTask(t *train.Task) error {
-	switch e.p.work().Place(t.Clock()) {
+	switch e.p.Work().Place(t.Clock()) {
 	case 0:
 		e.gather(t)
 	case 1:
@@ -165,7 +166,7 @@ func (e *newton) take(t *train.Task, u *block, weights []float32) {
 	}
 	b := e.bender(t)
 	b.Sharp = t.Args()[argTaken]
-	moves := reserve(&e.moments, len(b.Dual))
+	moves := examples.Reserve(&e.moments, len(b.Dual))
 	clear(moves)
 	for i, y := range u.target {
 		first, _ := b.Slopes(i, u.score(weights, i, e.p.bias, plain), float64(y))
@@ -176,14 +177,14 @@ func (e *newton) take(t *train.Task, u *block, weights []float32) {
 
 func (e *newton) gatherMoments(t *train.Task, u *block, b bender, weights []float32) {
 	size := len(weights)
-	moments := reserve(&e.moments, size*(size+1))
+	moments := examples.Reserve(&e.moments, size*(size+1))
 	clear(moments)
 	if cap(e.gradient) < size {
 		e.gradient = make([]float64, size)
 	}
 	e.gradient = e.gradient[:size]
 	clear(e.gradient)
-	if u.offset == nil {
+	if u.Offset == nil {
 		e.gatherDense(u, b, weights, moments)
 	} else {
 		e.gatherSparse(u, b, weights, moments)
@@ -198,10 +199,10 @@ func (e *newton) gatherMoments(t *train.Task, u *block, b bender, weights []floa
 // gradient is that of all (Byrd et al. 2011, "On the use of stochastic Hessian information in optimization methods for machine learning"). By all, MNIST's halves take 3.7 s of CPU time in
 // 6 epochs, by a quarter 1.7 s in as many. Of squared_hinge, of whose rows few bend, it took more.
 func (p *problem) thinned() int {
-	if !p.dense || p.name != lossLogistic || p.l1 > 0 || p.features < thinFeatures {
+	if !p.Dense || p.name != lossLogistic || p.l1 > 0 || p.Features < thinFeatures {
 		return 1
 	}
-	return max(1, min(thinMost, len(p.rows)/(thinRows*p.features)))
+	return max(1, min(thinMost, len(p.Rows)/(thinRows*p.Features)))
 }
 
 // The bounds of thinned: features, rows a feature that are left, and rows for one.
@@ -224,7 +225,7 @@ func (e *newton) bend(u *block, b bender, weights []float32, i int, y float64) (
 // gatherDense multiplies the rows that bend in batches; those that do not are in the gradient alone.
 func (e *newton) gatherDense(u *block, b bender, weights, moments []float32) {
 	size := len(weights)
-	x, bent := reserve(&e.x, batchNewton*size), reserve(&e.bent, batchNewton*size)
+	x, bent := examples.Reserve(&e.x, batchNewton*size), examples.Reserve(&e.bent, batchNewton*size)
 	full := 0
 	for i, y := range u.target {
 		row := u.row(i, size-1)
@@ -258,7 +259,7 @@ func (e *newton) gatherSparse(u *block, b bender, weights, moments []float32) {
 	last := size - 1
 	for i, y := range u.target {
 		first, second := e.bend(u, b, weights, i, float64(y))
-		index, value := u.entries(i)
+		index, value := u.Entries(i)
 		if first != 0 {
 			for k, j := range index {
 				e.gradient[j] += first * float64(value[k])
@@ -306,7 +307,7 @@ func (e *newton) solve(t *train.Task) error {
 		squares += gradient[j] * gradient[j]
 		limit = max(limit, math.Abs(gradient[j]))
 	}
-	change := reserve(&e.change, size)
+	change := examples.Reserve(&e.change, size)
 	if args[argL1] > 0 {
 		shrink(hessian, gradient, weights, args[argL1]*n, change)
 	} else {
@@ -500,13 +501,13 @@ func (e *newton) measure(t *train.Task) {
 		}
 		many.AddTo(got[triedTest:], nil)
 	}
-	for j := app.Share(len(weights), split, e.p.splits); j < app.Share(len(weights), split+1, e.p.splits); j++ {
+	for j := app.Share(len(weights), split, e.p.Splits); j < app.Share(len(weights), split+1, e.p.Splits); j++ {
 		for k := longest; k < len(lengths); k++ {
 			part := lengths[k]
 			w := float64(weights[j]) + part*float64(direction[j])
 			got[triedSquares+k] += w * w
 			got[triedSizes+k] += math.Abs(w)
-			got[triedCount+k] += ones(w != 0 && j < e.p.features)
+			got[triedCount+k] += ones(w != 0 && j < e.p.Features)
 		}
 		if t.Args()[argL1] > 0 {
 			w := fits * float64(weights[j])
@@ -525,7 +526,7 @@ func (e *newton) fits(t *train.Task) float64 {
 	if threshold == 0 {
 		return 1
 	}
-	for _, v := range t.PullRange(limitsTable, 0, bellows.RowID(e.p.splits)) {
+	for _, v := range t.PullRange(limitsTable, 0, bellows.RowID(e.p.Splits)) {
 		limit = max(limit, float64(v)*(1+limitSlack))
 	}
 	return min(1, threshold/max(limit, math.SmallestNonzeroFloat64))

@@ -53,7 +53,7 @@ type path struct {
 
 // newPath is that of a problem that seeks.
 func (p *problem) newPath(l2 float64) path {
-	n := float64(len(p.rows))
+	n := float64(len(p.Rows))
 	way := path{given: p.path}
 	switch {
 	case p.seekL1:
@@ -66,7 +66,7 @@ func (p *problem) newPath(l2 float64) path {
 	case way.given > 0:
 		way.start = n
 		last := lastL2
-		if p.dense && p.dual() {
+		if p.Dense && p.dual() {
 			last = examples.StrengthDense * n
 		}
 		way.ratio = math.Pow(way.start/last, 1/float64(way.given-1))
@@ -74,7 +74,7 @@ func (p *problem) newPath(l2 float64) path {
 	}
 	way.start, way.ratio = l2*n, ratioL2
 	way.weakest, way.strongest = way.start/pathReach, way.start*pathReach
-	if p.dense {
+	if p.Dense {
 		way.weakest = examples.StrengthDense * n
 	} else {
 		way.start /= ratioL2 * ratioL2 // text mostly wants a tenth or less, and going on from the stronger ones would be two strengths more
@@ -176,7 +176,7 @@ func (p *path) restore(s []float64) {
 
 // heldEach is how many rows there are for one that is kept aside: fewer where rows are few, so that what those aside say is less by chance.
 func (p *problem) heldEach() int {
-	if len(p.rows) < 5000 {
+	if len(p.Rows) < 5000 {
 		return 5
 	}
 	return 10
@@ -190,7 +190,7 @@ func (p *problem) trains(hold bool) float64 {
 	if hold {
 		return p.apart[0]
 	}
-	return float64(len(p.rows))
+	return float64(len(p.Rows))
 }
 
 // counts is trains by what rows count by themselves, whatever their class.
@@ -198,35 +198,35 @@ func (p *problem) counts(hold bool) float64 {
 	if hold {
 		return p.apart[1]
 	}
-	return float64(len(p.rows))
+	return float64(len(p.Rows))
 }
 
 // seeks says whether rows that are kept aside choose l2 or l1.
 func (p *problem) seeks() bool {
-	return p.steps == "" && len(p.rows) >= pathRows && (!p.fixed || p.Epochs > 1) && (p.seekL1 || p.path > 0 || p.chosen && p.dual())
+	return p.steps == "" && len(p.Rows) >= pathRows && (!p.fixed || p.Epochs > 1) && (p.seekL1 || p.path > 0 || p.chosen && p.dual())
 }
 
 // steep is the least l1 with which all weights are 0: the largest mean slope of a feature where they are.
 func (p *problem) steep() float64 {
-	slope, buf := make([]float64, p.features+1), make([]float32, p.features)
-	for _, r := range p.rows {
-		first := p.weight.Of(int(r)) * p.loss.Slope(0, float64(p.target[r]))
-		slope[p.features] += first * float64(p.bias)
-		if p.dense {
-			p.scale.Apply(p.src.Vector(int(r), buf), buf)
+	slope, buf := make([]float64, p.Features+1), make([]float32, p.Features)
+	for _, r := range p.Rows {
+		first := p.Weight.Of(int(r)) * p.loss.Slope(0, float64(p.target[r]))
+		slope[p.Features] += first * float64(p.bias)
+		if p.Dense {
+			p.Scale.Apply(p.Src.Vector(int(r), buf), buf)
 			for j, v := range buf {
 				slope[j] += first * float64(v)
 			}
 			continue
 		}
-		index, value := p.src.Entries(int(r))
+		index, value := p.Src.Entries(int(r))
 		for k, j := range index {
-			slope[j] += first * float64(value[k]*p.scale.Factor[j])
+			slope[j] += first * float64(value[k]*p.Scale.Factor[j])
 		}
 	}
 	most := l2Least
 	for _, s := range slope {
-		most = max(most, math.Abs(s)/float64(len(p.rows)))
+		most = max(most, math.Abs(s)/float64(len(p.Rows)))
 	}
 	return most
 }

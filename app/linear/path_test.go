@@ -99,8 +99,8 @@ func TestRowsAsideAreNotTrained(t *testing.T) {
 	t.Parallel()
 	for rows, each := range map[int]int{300: 5, 6000: 10} {
 		p := problemOf(t, app.Input{Data: apptest.Examples(words(rows, 2000, 1, 1)), Test: apptest.Examples(words(50, 2000, 2, 1)), Seed: 3})
-		apptest.LayOut(t, p.splits, p.prepare)
-		duals, sums := make([]float32, rows), make([]float32, p.features+1)
+		apptest.LayOut(t, p.Splits, p.prepare)
+		duals, sums := make([]float32, rows), make([]float32, p.Features+1)
 		(&ascent{p: p}).visit(&p.all, sums, duals, p.penalty([]float64{argL2: 0.01, argHold: 1}), 12345, true)
 		for place, d := range duals {
 			if (d == 0) != (place%each == 0) {
@@ -110,8 +110,8 @@ func TestRowsAsideAreNotTrained(t *testing.T) {
 		if got := p.trains(true); got != float64(rows-rows/each) {
 			t.Errorf("%v of %d rows train", got, rows)
 		}
-		for s := range p.splits {
-			if first := p.first(s, 0); &p.rows[first] != &p.blockRows(s, 0)[0] {
+		for s := range p.Splits {
+			if first := p.first(s, 0); &p.Rows[first] != &p.Visited(s, 0)[0] {
 				t.Errorf("the rows of split %d do not begin at %d", s, first)
 			}
 		}
@@ -208,7 +208,7 @@ func TestThePathIsInTheModel(t *testing.T) {
 			if p.seekL1 && (d.L1 != best.Strength || d.Path[0].Count > 1 || best.Count < 3) {
 				t.Errorf("l1 is %v, and %+v the best", d.L1, best)
 			}
-			if want := best.Strength / float64(len(p.rows)); !p.seekL1 && math.Abs(d.L2/want-1) > 1e-9 {
+			if want := best.Strength / float64(len(p.Rows)); !p.seekL1 && math.Abs(d.L2/want-1) > 1e-9 {
 				t.Errorf("l2 is %v, want %v", d.L2, want)
 			}
 			if !slices.Contains(run.Metrics, "nonzero") || apptest.Metric(t, epochs[len(epochs)-1].Metrics, "nonzero") < 3 {

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -34,6 +35,7 @@ type policy struct {
 	path         path             // the strengths that they have judged
 	pace, before float64          // of steps: see endSteps; the objective of the last epoch
 	first        [seenAll]float64 // of steps: what the first epoch saw of rows before it learned from them
+	far          float64          // the gap of the last epoch, of solvers that know it
 	told         []float64        // the metrics of the epoch that is kept, as metricNames has them; infinite: none
 }
 
@@ -57,7 +59,7 @@ func newPolicy(p *problem) *policy {
 	k.told = slices.Repeat([]float64{math.Inf(1)}, len(metricNames(p)))
 	if p.evident() {
 		k.alpha = examples.AlphaStart
-		k.l2 = k.alpha / float64(len(p.rows))
+		k.l2 = k.alpha / float64(len(p.Rows))
 	}
 	if k.hold = p.seeks(); k.hold {
 		k.path = p.newPath(k.l2)
@@ -67,12 +69,12 @@ func newPolicy(p *problem) *policy {
 		k.loss = "logloss"
 	}
 	mean := 0.0
-	for _, r := range p.testRow {
-		mean += p.testCount.Of(int(r)) * float64(p.test.Label[r]) / p.tested()
+	for _, r := range p.TestRow {
+		mean += p.TestCount.Of(int(r)) * float64(p.Test.Label[r]) / p.tested()
 	}
-	for _, r := range p.testRow {
-		d := float64(p.test.Label[r]) - mean
-		k.total += p.testCount.Of(int(r)) * d * d
+	for _, r := range p.TestRow {
+		d := float64(p.Test.Label[r]) - mean
+		k.total += p.TestCount.Of(int(r)) * d * d
 	}
 	return k
 }
@@ -81,9 +83,9 @@ func newPolicy(p *problem) *policy {
 func (k *policy) driver() *epochs.Driver {
 	order := epochs.Order(epochs.AtOnce{})
 	if k.p.steps != "" {
-		order = epochs.OrderOf(k.p.consistency)
+		order = epochs.OrderOf(k.p.Consistency)
 	}
-	return epochs.New(k.p.work(), order, k.p.Ending, k.results(), k)
+	return epochs.New(k.p.Work(), order, k.p.Ending, k.results(), k)
 }
 
 // results is how many numbers tasks signal.
@@ -95,6 +97,14 @@ func (k *policy) results() epochs.Results {
 		return epochs.Results{Train: seenAll, Score: gotAll}
 	}
 	return epochs.Results{Score: gotAll}
+}
+
+// doubts warns of a run that has not converged.
+func (k *policy) doubts(d *epochs.Driver) []string {
+	if k.p.steps != "" {
+		return d.Doubts("", "give more with --epochs, or a solver without steps")
+	}
+	return d.Doubts(fmt.Sprintf(" (gap %.3g, and gap=%g was asked for)", k.far, k.p.gap), "give more with --epochs, or a larger l2")
 }
 
 // args are those of every task: argL2 and argL1, and by Newton's method the others.
@@ -132,10 +142,11 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	}
 	objective := got[gotLoss]/n + k.l2/2*got[gotSquares] + k.l1*got[gotSizes]
 	gap /= max(objective, math.SmallestNonzeroFloat64)
+	k.far = gap
 	k.used, k.usedL1, k.aside = k.l2, k.l1, k.hold
 	done := k.regularise(got) && gap <= k.p.gap && k.p.steps == ""
 	if k.hold {
-		found := tried{Train: got[gotLoss] / n, Held: got[gotHeld] / (float64(len(k.p.rows)) - n), Count: got[gotCount]}
+		found := tried{Train: got[gotLoss] / n, Held: got[gotHeld] / (float64(len(k.p.Rows)) - n), Count: got[gotCount]}
 		metrics := append(k.metrics(got, gap), train.Metric{Name: "held_" + k.loss, Value: found.Held})
 		k.tell(metrics)
 		k.seek(p.Epoch, gap, objective, found)
@@ -246,12 +257,12 @@ func (k *policy) regularise(got []float64) (settled bool) {
 	if k.alpha == 0 {
 		return true
 	}
-	n, noise, spread := float64(len(k.p.rows)), 1.0, got[gotSpread]
+	n, noise, spread := float64(len(k.p.Rows)), 1.0, got[gotSpread]
 	if k.p.name == lossSquared {
 		noise = max(noiseLeast, 2*got[gotLoss]/n) // the variance of labels about the scores
 		spread /= noise
 	}
-	next := k.p.belief * examples.Evidence(k.p.spectrum, []float64{spread}, got[gotSquares], k.alpha/k.p.belief)
+	next := k.p.Belief * examples.Evidence(k.p.Spectrum, []float64{spread}, got[gotSquares], k.alpha/k.p.Belief)
 	next = math.Sqrt(next * k.alpha)
 	before := k.l2
 	k.alpha, k.l2 = next, max(l2Least, next*noise/n)
@@ -263,14 +274,14 @@ func (p *problem) strength() float64 {
 	if !p.chosen {
 		return p.l2
 	}
-	return examples.Strength(p.dense, len(p.rows))
+	return examples.Strength(p.Dense, len(p.Rows))
 }
 
 // noiseLeast bounds the variance of the noise, in squares of the labels' spread.
 const noiseLeast = 1e-9
 
 // tested is how many test rows there are, by what they count.
-func (p *problem) tested() float64 { return p.testCount.Sum(p.testRow) }
+func (p *problem) tested() float64 { return p.TestCount.Sum(p.TestRow) }
 
 func (k *policy) metrics(got []float64, gap float64) []train.Metric {
 	n, tested := k.p.trains(k.hold), k.p.tested()
@@ -286,7 +297,7 @@ func (k *policy) metrics(got []float64, gap float64) []train.Metric {
 
 // close adds the gap, where the solver knows it, and what is sought.
 func (k *policy) close(m []train.Metric, gap, count float64) []train.Metric {
-	n := float64(len(k.p.rows))
+	n := float64(len(k.p.Rows))
 	switch {
 	case k.p.seeks() && k.p.seekL1:
 		return append(m, train.Metric{Name: "gap", Value: gap}, train.Metric{Name: "l1", Value: k.usedL1}, train.Metric{Name: "nonzero", Value: count})
@@ -318,7 +329,7 @@ func (k *policy) regressed(got []float64) []train.Metric {
 // weights are those of scaled features that were measured last, and of the bias.
 func (k *policy) weights(tables [][]float32) []float64 {
 	if k.p.steps != "" {
-		out := make([]float64, k.p.features+1)
+		out := make([]float64, k.p.Features+1)
 		for j := range out {
 			out[j] = float64(tables[weightsTable][charged*j])
 		}
@@ -351,7 +362,7 @@ func (k *policy) keptMetrics() map[string]float64 {
 
 // metricNames are the columns of a run with a loss.
 func metricNames(p *problem) []string {
-	names, c := []string{"train_rmse", "test_rmse", "test_r2", "gap"}, &p.config
+	names, c := []string{"train_rmse", "test_rmse", "test_r2", "gap"}, &p.choices
 	switch {
 	case c.name == lossLogistic:
 		names = []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss", "gap"}

@@ -28,22 +28,15 @@ func (application) Open(m *model.Model) (app.Predictor, error) {
 
 // predictor answers for one model. It is not for several goroutines at once.
 type predictor struct {
+	examples.Predictor
 	targets
 	weights    []float32
 	bias       float32
 	loss       string
-	calibrated calibrator          // nil: scores stay as they are
-	narrow     *examples.Narrowing // of the features of the data, nil: none
-	wide       int                 // features of the data
-	base       int
-	origins    []data.Origin // of columns of weights
-	origin     float64       // of what is predicted
+	calibrated calibrator // nil: scores stay as they are
+	origin     float64    // of what is predicted
 	x          []float32
-	meter      *progress.Meter
 }
-
-// Pace implements app.Paced.
-func (p *predictor) Pace(m *progress.Meter) { p.meter = m }
 
 // Numbers implements app.Numeric.
 func (p *predictor) Numbers() bool { return p.names == nil }
@@ -51,17 +44,8 @@ func (p *predictor) Numbers() bool { return p.names == nil }
 // Share implements app.Shared.
 func (p *predictor) Share() app.Predictor {
 	q := *p
-	q.x, q.meter = nil, nil
+	q.x, q.Meter = nil, nil
 	return &q
-}
-
-func (p *predictor) source(set *data.Set, op string) (examples.Source, error) {
-	if set == nil || set.Kind != data.Examples {
-		return examples.Source{}, bellows.Errorf(bellows.BadData, op, name, "the data must be labelled examples")
-	}
-	of := p.narrow.Of(set.Examples)
-	lift := examples.Lift(of.Origins, p.origins, 1, len(p.weights), func(_ int, j int32) float32 { return p.weights[j] })
-	return examples.Source{ExampleSet: of, Width: len(p.weights), Lift: lift}, nil
 }
 
 // paceStep is how many rows are scored before somebody asks whether to go on.
@@ -71,9 +55,9 @@ const paceStep = 4096
 func (p *predictor) score(s examples.Source, r int) float64 {
 	if r%paceStep == 0 {
 		if r == 0 {
-			p.meter.Begin(progress.Part{Doing: "scoring", Unit: "rows", Total: int64(s.Rows())})
+			p.Meter.Begin(progress.Part{Doing: "scoring", Unit: "rows", Total: int64(s.Rows())})
 		}
-		_ = p.meter.Add(int64(min(paceStep, s.Rows()-r)))
+		_ = p.Meter.Add(int64(min(paceStep, s.Rows()-r)))
 	}
 	if p.calibrated == nil {
 		return p.raw(s, r)
@@ -117,11 +101,7 @@ var lossMost = -math.Log(1e-15)
 
 // Examine implements app.Examiner: of classes what mlr tells, too, by scores where there are no probabilities.
 func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, error) {
-	c, err := p.Count(metrics)
-	if err != nil {
-		return nil, err
-	}
-	return app.CountAll(p, c, set)
+	return app.ExamineAll(p, set, metrics)
 }
 
 // Count implements app.Counter.
@@ -153,7 +133,7 @@ func (p *predictor) classified(metrics []string) *examples.Classified {
 
 // scored is rows with labels that the model can be held against.
 func (p *predictor) scored(set *data.Set) (examples.Source, error) {
-	s, err := p.source(set, "evaluate")
+	s, err := p.Source(set, "evaluate", 1)
 	switch {
 	case err != nil:
 		return s, err
@@ -165,23 +145,10 @@ func (p *predictor) scored(set *data.Set) (examples.Source, error) {
 	return s, nil
 }
 
-// Unknown implements app.Stranger.
-func (p *predictor) Unknown(set *data.Set, labelled bool) map[string]int64 {
-	s, err := p.source(set, "count")
-	if err != nil {
-		return nil
-	}
-	counts := map[string]int64{"features": s.Unknown()}
-	if labelled && p.names != nil {
-		counts["labels"] = examples.Strange(examples.Numbered(s.ExampleSet, p.names))
-	}
-	return counts
-}
-
 // Predict implements app.Predictor. A line is the number, or the label of the likelier class and behind it the probability of both in the order of
 // labels.txt, where scores are log-odds, else the score, which is positive for the second.
 func (p *predictor) Predict(set *data.Set, out io.Writer) error {
-	s, err := p.source(set, "predict")
+	s, err := p.Source(set, "predict", 1)
 	if err != nil {
 		return err
 	}

@@ -31,17 +31,17 @@ func TestSchemesAreRowsThatCameScaled(t *testing.T) {
 					weights, bias := scaledModel(t, set, settings)
 					p := problemOf(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: map[string]string{"loss": "logistic", "scale": scheme}})
 					settings["scale"] = examples.ScaleNone
-					plain, plainBias := scaledModel(t, before(set, p.scale), settings)
+					plain, plainBias := scaledModel(t, before(set, p.Scale), settings)
 					classes := len(bias)
 					for c := range classes {
 						off := float64(plainBias[c])
-						for j, factor := range p.scale.Factor {
-							w := plain[c*p.features+j]
-							if got := weights[c*p.features+j]; math.Abs(float64(got-w*factor)) > 1e-5*math.Abs(float64(w*factor)) {
+						for j, factor := range p.Scale.Factor {
+							w := plain[c*p.Features+j]
+							if got := weights[c*p.Features+j]; math.Abs(float64(got-w*factor)) > 1e-5*math.Abs(float64(w*factor)) {
 								t.Fatalf("class %d, feature %d: weight %g, and %g of the feature scaled by %g", c, j, got, w, factor)
 							}
-							if p.scale.Center != nil {
-								off -= float64(w*factor) * float64(p.scale.Center[j])
+							if p.Scale.Center != nil {
+								off -= float64(w*factor) * float64(p.Scale.Center[j])
 							}
 						}
 						if math.Abs(float64(bias[c])-off) > 1e-4*max(1, math.Abs(off)) {

@@ -6,12 +6,9 @@ import (
 
 	"bellows"
 	"bellows/app"
-	"bellows/app/epochs"
 	"bellows/app/examples"
 	"bellows/app/linear/internal/loss"
 	"bellows/data"
-	"bellows/progress"
-	"bellows/table"
 )
 
 var settings = []app.Setting{
@@ -66,31 +63,29 @@ var solvers = []string{app.Auto, solverNewton, solverDescent, solverDual, solver
 // epochsDefault ends a run that names no number of epochs and does not come close enough to the best.
 const epochsDefault = 200
 
-// config is the settings of one run. Zero splits and clocks, and a zero l2, are to be chosen from the data.
+// config is the settings of one run.
 type config struct {
-	values         app.Values
-	name           string // of the loss
-	loss           loss.Loss
-	classes        bool // targets are classes
-	corners        bool // the loss has corners, where it has no derivative
-	lasso          bool // squared by that name, which is without l2
-	chosen         bool // l2 is chosen from the data
-	seekL1         bool // so is l1
-	path           int  // strengths to try; 0: as it suits
-	l2, l1, gap    float64
-	lr             float64
-	calibrate      string
-	progressive    bool
-	weighs         bool              // rows count by their class
-	consistency    table.Consistency // of steps
-	solver         string
-	scaling        string // of features, and with examples.ScaleNone of no labels either
-	splits, clocks int
-	seed           uint64
-	epochs.Ending
-	meter *progress.Meter
-	least int  // of the splits, where they are chosen
-	fixed bool // the number of epochs is given
+	examples.Config
+	choices
+}
+
+// choices is what only this application lets one choose. A zero l2 is to be chosen from the data.
+type choices struct {
+	name        string // of the loss
+	loss        loss.Loss
+	classes     bool // targets are classes
+	corners     bool // the loss has corners, where it has no derivative
+	lasso       bool // squared by that name, which is without l2
+	chosen      bool // l2 is chosen from the data
+	seekL1      bool // so is l1
+	path        int  // strengths to try; 0: as it suits
+	l2, l1, gap float64
+	lr          float64
+	calibrate   string
+	progressive bool
+	weighs      bool // rows count by their class
+	solver      string
+	fixed       bool // the number of epochs is given
 }
 
 func newConfig(in app.Input) (config, error) {
@@ -110,14 +105,11 @@ func newConfig(in app.Input) (config, error) {
 			v.Refuse(key, "only loss=softmax has it")
 		}
 	}
-	c := config{
-		values: v, name: v.Text("loss"), path: v.IntOrAuto("path", 2, givenMost), gap: v.Float("gap", 1e-7, 1), scaling: v.Choice("scale", examples.Schemes()...),
-		solver: v.Choice("solver", solvers...),
-		lr:     v.Float("lr", 1e-9, 1e9), consistency: in.Consistency(table.BSP),
-		splits: v.IntOrAuto("splits", 1, 1<<14), clocks: v.IntOrAuto("clocks", 1, clocksMax),
-		seed: in.Seed, meter: in.Meter, least: in.SplitsLeast(),
-		Ending: epochs.Ending{Epochs: in.Epochs, Goal: in.Goal},
-	}
+	c := config{examples.ReadConfig(&in, v, name, epochsDefault), choices{
+		name: v.Text("loss"), path: v.IntOrAuto("path", 2, givenMost), gap: v.Float("gap", 1e-7, 1),
+		solver: v.Choice("solver", solvers...), lr: v.Float("lr", 1e-9, 1e9),
+	}}
+	c.EarlyStop = false // the objective of the training rows says when a run ends
 	if c.fixed = in.Epochs > 0; !c.fixed {
 		c.Epochs = epochsDefault + givenStay*c.path
 	}
@@ -147,7 +139,7 @@ func newConfig(in app.Input) (config, error) {
 
 // readPenalties reads l1 and l2, or that they are to be chosen.
 func (c *config) readPenalties(in app.Input) {
-	v := c.values
+	v := c.Values
 	if c.lasso = c.name == lossLasso; c.lasso {
 		c.name = lossSquared
 		if _, given := in.Settings["l1"]; !given {
@@ -166,7 +158,7 @@ func (c *config) readPenalties(in app.Input) {
 
 // check refuses what does not go together: penalties, the loss and the solver.
 func (c *config) check() {
-	v := c.values
+	v := c.Values
 	switch {
 	case c.seekL1 && rules[c.solver] != nil:
 		v.Refuse("l1", "solver=%s takes it as it is given; leave solver out, or say a number", c.solver)
@@ -234,18 +226,18 @@ func (c *config) choose(delta, epsilon float64) {
 		if n := app.Nearest(c.name, names); n != "" {
 			near = fmt.Sprintf("; did you mean %s?", n)
 		}
-		c.values.Refuse("loss", "must be one of softmax, logistic, hinge, squared_hinge, squared, huber, insensitive%s", near)
+		c.Values.Refuse("loss", "must be one of softmax, logistic, hinge, squared_hinge, squared, huber, insensitive%s", near)
 	}
 }
 
 // settle records what was chosen.
 func (p *problem) settle() map[string]string {
-	p.values.Settle("splits", strconv.Itoa(p.splits))
-	p.values.Settle("clocks", strconv.Itoa(p.clocks))
-	p.values.Settle("loss", p.name)
-	p.values.Settle("solver", p.solver)
+	p.Values.Settle("splits", strconv.Itoa(p.Splits))
+	p.Values.Settle("clocks", strconv.Itoa(p.Clocks))
+	p.Values.Settle("loss", p.name)
+	p.Values.Settle("solver", p.solver)
 	if p.lasso {
-		p.values.Settle("l2", strconv.FormatFloat(p.l2, 'g', -1, 64))
+		p.Values.Settle("l2", strconv.FormatFloat(p.l2, 'g', -1, 64))
 	}
-	return p.values.All()
+	return p.Values.All()
 }

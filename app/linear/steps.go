@@ -59,14 +59,14 @@ var rules = map[string]func(p *problem) table.Rule{
 // reach is the setting lr, times how large weights have to be for rows of the mean length: as large as targets are, which are 1 or about 1 unless they are numbers that nothing has scaled.
 func (p *problem) reach() float64 {
 	size := 1.0
-	if !p.classes && p.scaling == examples.ScaleNone {
+	if !p.classes && p.Scaling == examples.ScaleNone {
 		sum := 0.0
-		for _, r := range p.rows {
-			sum += p.weight.Of(int(r)) * float64(p.target[r]) * float64(p.target[r])
+		for _, r := range p.Rows {
+			sum += p.Weight.Of(int(r)) * float64(p.target[r]) * float64(p.target[r])
 		}
-		size = max(math.Sqrt(sum/float64(len(p.rows))), math.SmallestNonzeroFloat32)
+		size = max(math.Sqrt(sum/float64(len(p.Rows))), math.SmallestNonzeroFloat32)
 	}
-	return p.lr * size / math.Sqrt(p.scale.Length())
+	return p.lr * size / math.Sqrt(p.Scale.Length())
 }
 
 // The first steps of adagrad and ftrl, which are of one size in every weight, and those of adam, which do not shrink, for rows of the mean length; and what
@@ -81,62 +81,44 @@ const (
 func (p *problem) stepTable() table.Schema {
 	rule := rules[p.steps](p)
 	rule.Name, rule.L1, rule.L2 = p.steps, float32(p.l1), float32(p.strength())
-	return table.Schema{Name: "weights", Rows: p.features + 1, Width: charged, Rule: rule, Consistency: p.consistency}
+	return table.Schema{Name: "weights", Rows: p.Features + 1, Width: charged, Rule: rule, Consistency: p.Consistency}
 }
 
 // stepAt is the step of sgd: the inverse of the expected smoothness of batches of a clock's rows (Gower et al. 2019, "SGD: general analysis and
 // improved rates", prop. 3.8), with mean lengths for largest, times how uneven weights are.
 func (p *problem) stepAt() float64 {
-	batch, length := float64(len(p.rows))/float64(p.clocks), p.scale.Length()
-	return p.lr / (p.loss.Bend() * (p.top + (length*p.weight.Unevenness(p.rows)-p.top)/batch))
-}
-
-// bend measures how much the losses of a mean row bend together: the largest eigenvalue of the scaled second moments of dense rows, and at most the mean squared
-// length.
-func (p *problem) bend() {
-	p.top = p.scale.Length()
-	if !p.dense {
-		return
-	}
-	var u block
-	sample := p.rows[:min(len(p.rows), examples.CurvatureRows)]
-	p.fillDense(&u, p.src, sample)
-	for i, r := range sample {
-		if p.weight != nil {
-			vec.Scale(float32(math.Sqrt(p.weight.Of(int(r)))), u.row(i, p.features))
-		}
-	}
-	p.top = min(p.top, max(1, examples.Curvature(u.x, p.features)))
+	batch, length := float64(len(p.Rows))/float64(p.Clocks), p.Scale.Length()
+	return p.lr / (p.loss.Bend() * (p.Top + (length*p.Weight.Unevenness(p.Rows)-p.Top)/batch))
 }
 
 // use finds out what features are used: whether blocks work on whole tables, and else in which clock of an epoch each is used last.
 func (p *problem) use() {
 	if p.whole = p.usesWhole(); !p.whole {
-		p.lastUse = p.src.LastUse(p.splits, p.visits, p.blockRows)
+		p.LastUse = p.Src.LastUse(p.Splits, p.Visits, p.Visited)
 	}
 }
 
 // usesWhole says whether blocks work on whole tables, by those of the first clock.
 func (p *problem) usesWhole() bool {
-	return p.src.Whole(p.splits, func(split int) []int32 { return p.blockRows(split, 0) })
+	return p.Src.Whole(p.Splits, func(split int) []int32 { return p.Visited(split, 0) })
 }
 
 // charge says of each feature of some splits' blocks how much of what is due in the clock the split charges: all clocks since the feature was used before, which
 // reaches back into the epoch before, divided among the splits that use it. It walks over the rows of all splits, whoever has them.
 func (p *problem) charge(active []bellows.SplitID) {
-	here := make([]bool, p.splits)
+	here := make([]bool, p.Splits)
 	for _, s := range active {
 		here[s] = true
 	}
-	last, users, seen := append([]int32(nil), p.lastUse...), make([]uint16, p.features), make([]int32, p.features)
+	last, users, seen := append([]int32(nil), p.LastUse...), make([]uint16, p.Features), make([]int32, p.Features)
 	var used []int32
-	for at := range p.visits {
+	for at := range p.Visits {
 		used = used[:0]
-		for s := range p.splits {
-			for _, r := range p.blockRows(s, at) {
-				index, _ := p.src.Entries(int(r))
+		for s := range p.Splits {
+			for _, r := range p.Visited(s, at) {
+				index, _ := p.Src.Entries(int(r))
 				for _, j := range index {
-					if own := int32(at*p.splits + s + 1); seen[j] != own {
+					if own := int32(at*p.Splits + s + 1); seen[j] != own {
 						if users[j] == 0 {
 							used = append(used, j)
 						}
@@ -146,14 +128,14 @@ func (p *problem) charge(active []bellows.SplitID) {
 				}
 			}
 		}
-		now := int32(p.visits + at + 1)
-		for s := range p.splits {
-			if u := &p.blocks[s*p.visits+at]; here[s] {
+		now := int32(p.Visits + at + 1)
+		for s := range p.Splits {
+			if u := &p.blocks[s*p.Visits+at]; here[s] {
 				u.due = make([]float32, len(u.rows))
 				for k, j := range u.rows[:len(u.rows)-1] {
 					u.due[k] = float32(now-last[j]) / float32(users[j])
 				}
-				u.due[len(u.due)-1] = 1 / float32(p.splits)
+				u.due[len(u.due)-1] = 1 / float32(p.Splits)
 			}
 		}
 		for _, j := range used {
@@ -164,8 +146,8 @@ func (p *problem) charge(active []bellows.SplitID) {
 
 // RunTask implements train.Executor.
 func (e *steps) RunTask(t *train.Task) error {
-	if at := e.p.work().Place(t.Clock()); at < e.p.clocks {
-		e.step(t, &e.p.blocks[int(t.Split())*e.p.visits+at])
+	if at := e.p.Work().Place(t.Clock()); at < e.p.Clocks {
+		e.step(t, &e.p.blocks[int(t.Split())*e.p.Visits+at])
 	} else {
 		e.measure(t)
 	}
@@ -176,12 +158,12 @@ func (e *steps) RunTask(t *train.Task) error {
 func (e *steps) pull(t *train.Task, u *block) []float32 {
 	var both []float32
 	if u.rows == nil {
-		both = t.PullRange(weightsTable, 0, bellows.RowID(e.p.features+1))
+		both = t.PullRange(weightsTable, 0, bellows.RowID(e.p.Features+1))
 	} else {
-		both = reserve(&e.table, charged*len(u.rows))
+		both = examples.Reserve(&e.table, charged*len(u.rows))
 		t.Pull(weightsTable, u.rows, both)
 	}
-	weights := reserve(&e.weights, len(both)/charged)
+	weights := examples.Reserve(&e.weights, len(both)/charged)
 	for j := range weights {
 		weights[j] = both[charged*j]
 	}
@@ -191,11 +173,11 @@ func (e *steps) pull(t *train.Task, u *block) []float32 {
 // step pushes the split's part of the clock's mean gradient, and what is due.
 func (e *steps) step(t *train.Task, u *block) {
 	weights, args := e.pull(t, u), t.Args()
-	push := reserve(&e.push, charged*len(weights))
+	push := examples.Reserve(&e.push, charged*len(weights))
 	clear(push)
-	rate := args[argPace] * float64(e.p.clocks) / float64(len(e.p.rows))
+	rate := args[argPace] * float64(e.p.Clocks) / float64(len(e.p.Rows))
 	var seen [seenAll]float64
-	gradient := reserve(&e.table, len(weights)) // of dense rows, beside each other
+	gradient := examples.Reserve(&e.table, len(weights)) // of dense rows, beside each other
 	clear(gradient)
 	last := len(weights) - 1
 	for i, y := range u.target {
@@ -207,11 +189,11 @@ func (e *steps) step(t *train.Task, u *block) {
 			continue
 		}
 		push[charged*last] += float32(slope * e.p.bias)
-		if u.offset == nil {
+		if u.Offset == nil {
 			vec.Axpy(slope, u.row(i, last), gradient[:last])
 			continue
 		}
-		index, value := u.entries(i)
+		index, value := u.Entries(i)
 		for k, j := range index {
 			push[charged*j] += float32(slope * value[k])
 		}
@@ -225,13 +207,13 @@ func (e *steps) step(t *train.Task, u *block) {
 		t.SignalTaskCompletion(seen[:]...)
 		return
 	}
-	if u.offset == nil {
+	if u.Offset == nil {
 		for j, g := range gradient[:last] {
 			push[charged*j] = g
 		}
 	}
 	for j := range weights {
-		push[charged*j+1] = charge / float32(e.p.splits)
+		push[charged*j+1] = charge / float32(e.p.Splits)
 	}
 	t.PushRange(weightsTable, 0, push)
 	t.SignalTaskCompletion(seen[:]...)
@@ -241,8 +223,8 @@ func (e *steps) step(t *train.Task, u *block) {
 func (e *steps) measure(t *train.Task) {
 	var got [gotAll]float64
 	split := int(t.Split())
-	for at := range e.p.visits {
-		u := &e.p.blocks[split*e.p.visits+at]
+	for at := range e.p.Visits {
+		u := &e.p.blocks[split*e.p.Visits+at]
 		weights := e.pull(t, u)
 		for i, y := range u.target {
 			score := u.score(weights, i, e.p.bias, plain)
@@ -253,7 +235,7 @@ func (e *steps) measure(t *train.Task) {
 	if u := &e.p.scored[split]; len(u.target) > 0 {
 		e.p.examine(u, e.pull(t, u), plain, &got)
 	}
-	lo, hi := app.Share(e.p.features+1, split, e.p.splits), app.Share(e.p.features+1, split+1, e.p.splits)
+	lo, hi := app.Share(e.p.Features+1, split, e.p.Splits), app.Share(e.p.Features+1, split+1, e.p.Splits)
 	if lo < hi {
 		for j, w := range t.PullRange(weightsTable, bellows.RowID(lo), bellows.RowID(hi)) {
 			if j%charged == 0 {

@@ -26,8 +26,8 @@ func TestStepsComeClose(t *testing.T) {
 					const l2 = 0.02
 					in := app.Input{Data: apptest.Examples(set), Seed: 3, Settings: map[string]string{"loss": name, "l1": l1, "l2": fmt.Sprint(l2), "gap": "1e-3", "solver": "sgd", "clocks": "20"}}
 					p := problemOf(t, in)
-					if p.dense != (form == "dense") || !p.dense && p.whole != (form == "whole") {
-						t.Fatalf("dense %v, whole %v", p.dense, p.whole)
+					if p.Dense != (form == "dense") || !p.Dense && p.whole != (form == "whole") {
+						t.Fatalf("dense %v, whole %v", p.Dense, p.whole)
 					}
 					want := optimum(t, p, l2, p.l1)
 					for _, solver := range []string{"sgd", "adagrad", "adam", "ftrl"} {
@@ -93,7 +93,7 @@ func TestStepsMakeZeros(t *testing.T) {
 func TestChargesOfAnEpoch(t *testing.T) {
 	t.Parallel()
 	p := problemOf(t, app.Input{Data: apptest.Examples(rarely(300, 9000, 1, true)), Seed: 2, Settings: map[string]string{"solver": "sgd", "splits": "7", "clocks": "3"}})
-	apptest.LayOut(t, p.splits, p.prepare)
+	apptest.LayOut(t, p.Splits, p.prepare)
 	charged := map[bellows.RowID]float64{}
 	for _, u := range p.blocks {
 		for k, j := range u.rows {

@@ -35,7 +35,7 @@ func whole(labels []string) bool {
 
 // readLabels finds the classes, and refuses labels that are none of the loss's.
 func (p *problem) readLabels(set *data.Set) error {
-	e, c := set.Examples, &p.config
+	e, c := set.Examples, &p.choices
 	refuse := func(hint, format string, args ...any) error {
 		if other := set.OtherLabel(); other != "" && set.Detected.Choice != "" { // no option names one
 			hint += ", or name the label's column with --label, such as --label " + other
@@ -53,8 +53,8 @@ func (p *problem) readLabels(set *data.Set) error {
 	case !c.classes && e.TextLabels():
 		return refuse("take --set loss=logistic for two classes, loss=softmax for more", "predicts numbers, and the labels are text: %s", listed)
 	case !c.classes:
-		if c.values.IsAuto("loss") && labels != nil && len(labels) <= classesLikely && len(labels)*rowsEach <= e.Rows() && whole(labels) {
-			p.warnings = append(p.warnings, fmt.Sprintf("labels are %d whole numbers, %s, which are predicted as numbers; if they are classes, say loss=softmax, else loss=squared", len(labels), listed))
+		if p.Values.IsAuto("loss") && labels != nil && len(labels) <= classesLikely && len(labels)*rowsEach <= e.Rows() && whole(labels) {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("labels are %d whole numbers, %s, which are predicted as numbers; if they are classes, say loss=softmax, else loss=squared", len(labels), listed))
 		}
 		return nil
 	case labels == nil:
@@ -73,24 +73,24 @@ func (p *problem) readLabels(set *data.Set) error {
 // aim makes targets of the labels, by what training rows have.
 func (p *problem) aim() {
 	p.center, p.spread = 0, 1
-	if !p.classes && p.scaling != examples.ScaleNone {
-		labels := make([]label, len(p.rows))
-		for i, r := range p.rows {
-			labels[i] = label{float64(p.src.Label[r]), p.weight.Of(int(r))}
+	if !p.classes && p.Scaling != examples.ScaleNone {
+		labels := make([]label, len(p.Rows))
+		for i, r := range p.Rows {
+			labels[i] = label{float64(p.Src.Label[r]), p.Weight.Of(int(r))}
 		}
 		p.center, p.spread = middle(labels, p.name != lossSquared)
 	}
-	p.target = p.targetsOf(p.src.ExampleSet)
+	p.target = p.targetsOf(p.Src.ExampleSet)
 	p.testOf = p.target
-	if p.test.ExampleSet != p.src.ExampleSet {
-		p.testOf = p.targetsOf(p.test.ExampleSet)
+	if p.Test.ExampleSet != p.Src.ExampleSet {
+		p.testOf = p.targetsOf(p.Test.ExampleSet)
 		strange := int64(0)
 		for _, y := range p.testOf {
 			if math.IsNaN(float64(y)) {
 				strange++
 			}
 		}
-		p.warnings = append(p.warnings, examples.StrangeWarning(strange, len(p.testOf))...)
+		p.Warnings = append(p.Warnings, examples.StrangeWarning(strange, len(p.testOf))...)
 	}
 }
 
@@ -179,7 +179,7 @@ func (t *targets) judge(score, target float64) float64 {
 }
 
 // cost is the loss of a test row: of an unknown class, that of the class that is less likely.
-func (c *config) cost(score, target float64) float64 {
+func (c *choices) cost(score, target float64) float64 {
 	if math.IsNaN(target) {
 		return max(c.loss.Value(score, -1), c.loss.Value(score, 1))
 	}
@@ -188,27 +188,27 @@ func (c *config) cost(score, target float64) float64 {
 
 // baseline is what one gets by always saying the same: the commoner class, or the mean of the training rows.
 func (p *problem) baseline() *train.Metric {
-	n := float64(len(p.rows))
-	if p.classed != nil {
+	n := float64(len(p.Rows))
+	if p.Classed != nil {
 		return nil // accuracy is not what weights ask for
 	}
 	if p.classes {
 		ones := 0.0
-		for _, r := range p.rows {
-			ones += p.count.Of(int(r)) * float64(p.target[r]+1) / 2
+		for _, r := range p.Rows {
+			ones += p.Count.Of(int(r)) * float64(p.target[r]+1) / 2
 		}
 		return &train.Metric{Name: "majority class", Value: max(ones, n-ones) / n}
 	}
-	if len(p.testRow) == 0 {
+	if len(p.TestRow) == 0 {
 		return nil
 	}
 	mean, squares := 0.0, 0.0
-	for _, r := range p.rows {
-		mean += p.count.Of(int(r)) * float64(p.src.Label[r]) / n
+	for _, r := range p.Rows {
+		mean += p.Count.Of(int(r)) * float64(p.Src.Label[r]) / n
 	}
-	for _, r := range p.testRow {
-		d := float64(p.test.Label[r]) - mean
-		squares += p.testCount.Of(int(r)) * d * d
+	for _, r := range p.TestRow {
+		d := float64(p.Test.Label[r]) - mean
+		squares += p.TestCount.Of(int(r)) * d * d
 	}
 	return &train.Metric{Name: "mean predictor", Value: math.Sqrt(squares / p.tested())}
 }

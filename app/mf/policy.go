@@ -109,15 +109,13 @@ func (c *policy) restart(p *epochs.Progress) bool {
 // metrics are the figures of an epoch on the scale of the input. Without ratings to score there
 // is no test_rmse.
 func (c *policy) metrics(trained, held, tested float64) []train.Metric {
-	deviation := c.problem.scale.deviation
-	list := []train.Metric{{Name: "train_rmse", Value: trained * deviation}}
-	switch {
-	case c.problem.tested > 0:
-		list = append(list, train.Metric{Name: "test_rmse", Value: tested * deviation})
-	case c.problem.heldOut > 0:
-		list = append(list, train.Metric{Name: "test_rmse", Value: held * deviation})
+	list := []train.Metric{{Name: "train_rmse", Value: trained * c.problem.scale.deviation}}
+	if c.problem.tested > 0 {
+		held = tested
+	} else if c.problem.heldOut == 0 {
+		return list
 	}
-	return list
+	return append(list, train.Metric{Name: "test_rmse", Value: held * c.problem.scale.deviation})
 }
 
 // rms is the root of a mean of squares, 0 of none.

@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/app/epochs"
 	"bellows/data"
 	"bellows/model"
 	"bellows/table"
@@ -49,8 +50,9 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	}
 	p.settle(values, p.stepSchedule.step)
 	k := newPolicy(p)
+	driver := k.driver()
 	run := &app.Run{
-		Job: p.job(k), Settings: values.All(), Headline: p.headline(heldOut), Items: p.trained, Objective: "train_rmse",
+		Job: p.job(driver), Doubts: driver.DoubtsOfStopping, Settings: values.All(), Headline: p.headline(heldOut), Items: p.trained, Objective: "train_rmse",
 		Baseline: p.baseline, Copied: !p.apart,
 		Model: func(tables [][]float32) (*model.Model, error) { return p.model(set, values.All(), k.folding(), tables) },
 	}
@@ -83,14 +85,14 @@ func ratings(set *data.Set) (*data.RatingSet, error) {
 	return r, nil
 }
 
-func (p *problem) job(k *policy) train.Job {
+func (p *problem) job(driver *epochs.Driver) train.Job {
 	tables := p.tables()
 	p.inits = [2]table.Init{tables[usersTable].Init, tables[itemsTable].Init}
 	if p.schedule == strata { // the tasks of the first epoch fill them in, on all slots
 		tables[usersTable].Init, tables[itemsTable].Init = table.Init{}, table.Init{}
 	}
 	job := train.Job{
-		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: k.driver(), Prepare: p.prepare,
+		Tables: tables, Splits: p.splits, Items: p.itemsOf, Driver: driver, Prepare: p.prepare,
 		NewExecutor: func(split bellows.SplitID) (train.Executor, error) {
 			if p.schedule == ssp {
 				return newSSPExecutor(p, split), nil

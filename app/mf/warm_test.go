@@ -43,7 +43,7 @@ func TestAStartPredictsAsItsModel(t *testing.T) {
 	} else if _, l2 := p.at(epoch, noise); math.Abs(l2*p.scale.deviation/0.05-1) > 0.02 {
 		t.Errorf("l2 is %v", l2*p.scale.deviation)
 	}
-	p.job(newPolicy(p))
+	p.job(newPolicy(p).driver())
 	tables := [][]float32{make([]float32, len(r.Users)*p.width), make([]float32, len(r.Items)*p.width)}
 	for tab, a := range []*axis{&p.users, &p.items} {
 		for part := range len(a.bounds) - 1 {

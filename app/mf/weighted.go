@@ -403,10 +403,10 @@ func newWeightedRun(c config, v app.Values, in *app.Input, set, test *data.Ratin
 	if from != nil {
 		w.start = newStart(from, &w.sides[usersTable].axis, &w.sides[itemsTable].axis)
 	}
-	policy := &weightedPolicy{w}
+	driver := epochs.New(w.work(), epochs.AtOnce{}, w.Ending, epochs.Results{Train: 1, Score: 2}, &weightedPolicy{w})
 	job := train.Job{
 		Tables: w.tables(), Splits: w.splits, Items: w.itemsOf,
-		Driver:      epochs.New(w.work(), epochs.AtOnce{}, w.Ending, epochs.Results{Train: 1, Score: 2}, policy),
+		Driver:      driver,
 		NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newWeightedExecutor(w), nil },
 	}
 	if w.apart {
@@ -414,7 +414,7 @@ func newWeightedRun(c config, v app.Values, in *app.Input, set, test *data.Ratin
 	}
 	return &app.Run{
 		Job: job, Settings: v.All(), Headline: w.headline(in, set.Rating), Items: 2 * w.pairs,
-		Metrics: weightedMetrics, Objective: "train_loss",
+		Metrics: weightedMetrics, Objective: "train_loss", Doubts: driver.DoubtsOfStopping,
 		Model: func(tables [][]float32) (*model.Model, error) { return w.model(set, v.All(), tables) },
 	}, v.Err()
 }

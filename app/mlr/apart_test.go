@@ -21,14 +21,14 @@ func TestSplitsApartLieAlike(t *testing.T) {
 	} {
 		in.Seed = 4
 		want, got := problemOf(t, in), problemOf(t, in)
-		apptest.LayOut(t, want.splits, want.prepare)
-		if want.full != (name == "whole tables" || name == "dense") || want.dense != (name == "dense") {
-			t.Fatalf("%s: full %v, dense %v", name, want.full, want.dense)
+		apptest.LayOut(t, want.Splits, want.prepare)
+		if want.full != (name == "whole tables" || name == "dense") || want.Dense != (name == "dense") {
+			t.Fatalf("%s: full %v, dense %v", name, want.full, want.Dense)
 		}
 		if err := got.prepare(nil); err != nil {
 			t.Fatal(err)
 		}
-		apptest.ComeAndGo(t, got.splits, got.prepare, got.release, func(s int, here bool) { liesAs(t, name, got, want, s, here) })
+		apptest.ComeAndGo(t, got.Splits, got.prepare, got.release, func(s int, here bool) { liesAs(t, name, got, want, s, here) })
 	}
 }
 
@@ -44,9 +44,9 @@ func liesAs(t *testing.T, name string, got, want *problem, s int, here bool) {
 			t.Fatalf("%s: split %d, here: %v, scores something else", name, s, here)
 		}
 	}
-	for at := range got.clocks {
-		unit := s*got.clocks + at
-		if got.dense {
+	for at := range got.Clocks {
+		unit := s*got.Clocks + at
+		if got.Dense {
 			w := want.denseUnits[unit]
 			if !here {
 				w = denseUnit{}

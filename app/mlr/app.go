@@ -9,6 +9,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/epochs"
+	"bellows/app/examples"
 	"bellows/data"
 	"bellows/model"
 	"bellows/table"
@@ -36,8 +37,8 @@ func (a application) Describe() app.Description {
 // NewRun implements app.Application. Training metrics are those of the rows as they were visited,
 // so of weights that were still moving.
 func (a application) NewRun(in app.Input) (*app.Run, error) {
-	if in.Data == nil || in.Data.Kind != data.Examples {
-		return nil, bellows.Errorf(bellows.BadData, "train", a.name, "the data must be labelled examples")
+	if err := examples.CheckLabelled(in.Data, "train", a.name); err != nil {
+		return nil, err
 	}
 	c, err := newConfig(in, a)
 	if err != nil {
@@ -48,17 +49,24 @@ func (a application) NewRun(in app.Input) (*app.Run, error) {
 		return nil, err
 	}
 	k, settings := p.judge(), p.settled()
+	driver := p.driver(k)
 	return &app.Run{
 		Job: train.Job{
-			Tables: p.tables(), Splits: p.splits, Items: p.items, Driver: p.driver(k),
+			Tables: p.tables(), Splits: p.Splits, Items: p.Items, Driver: driver,
 			Prepare:     p.prepare,
 			Release:     p.release,
 			NewExecutor: func(bellows.SplitID) (train.Executor, error) { return newExecutor(p), nil },
 		},
+		Doubts: func() []string {
+			if p.charges && p.stops {
+				return driver.Doubts("", "give more with --epochs")
+			}
+			return driver.DoubtsOfStopping()
+		},
 		Settings:  settings,
 		Headline:  p.headline(in),
-		Warnings:  p.warnings,
-		Items:     int64(len(p.rows)),
+		Warnings:  p.Warnings,
+		Items:     int64(len(p.Rows)),
 		Baseline:  p.majority(),
 		Objective: "train_logloss",
 		Model: func(tables [][]float32) (*model.Model, error) {
@@ -106,7 +114,7 @@ func (p *problem) driver(k judge) *epochs.Driver {
 	if p.charges {
 		results.Score += gotCharged
 	}
-	return epochs.New(p.work(), epochs.OrderOf(p.consistency), p.Ending, results, k)
+	return epochs.New(p.Work(), epochs.OrderOf(p.Consistency), p.Ending, results, k)
 }
 
 // The tables of a job, in their order.
@@ -116,7 +124,7 @@ const (
 )
 
 func (p *problem) tables() []table.Schema {
-	weights := table.Schema{Name: "weights", Rows: p.features + 1, Width: p.stride(), Consistency: p.consistency}
+	weights := table.Schema{Name: "weights", Rows: p.Features + 1, Width: p.stride(), Consistency: p.Consistency}
 	switch p.rule {
 	case ruleSGD:
 		weights.Rule = table.Rule{Name: "sgd", Step: float32(p.clockStep())}
@@ -149,47 +157,40 @@ func (a application) loss() string {
 }
 
 func (p *problem) settled() map[string]string {
-	p.Settle(p.values, p.splits, p.clocks)
-	p.values.Settle("batch", strconv.Itoa(p.batch))
-	p.values.Settle("rule", p.rule)
-	p.values.Settle("early_stop", strconv.FormatBool(p.stops))
-	return p.values.All()
+	p.Settle(p.Values, p.Splits, p.Clocks)
+	p.Values.Settle("batch", strconv.Itoa(p.batch))
+	p.Values.Settle("rule", p.rule)
+	p.Values.Settle("early_stop", strconv.FormatBool(p.stops))
+	return p.Values.All()
 }
 
 func (p *problem) headline(in app.Input) string {
-	form := "dense"
-	if !p.dense {
-		form = "sparse"
-	}
-	if p.narrow != nil {
-		form += fmt.Sprintf(", of whose features %d occur", p.features)
-	}
 	from, weighed := "", ""
 	if p.warm != nil {
 		from = p.warm.headline() + " · "
 	}
-	for _, told := range p.weighed {
+	for _, told := range p.Weighed {
 		weighed += told + " · "
 	}
 	steps := fmt.Sprintf("batch %d", p.batch)
 	if p.charges {
 		steps = fmt.Sprintf("%s with l1=%g and l2=%g", p.rule, p.l1, p.l2)
 	}
-	return fmt.Sprintf("%d classes · %s, %s · %s%s%s", p.width, form, steps, from, weighed, in.HeldOut(len(p.held) > 0))
+	return fmt.Sprintf("%d classes · %s, %s · %s%s%s", p.width, p.Form(), steps, from, weighed, in.HeldOut(len(p.Held) > 0))
 }
 
 // majority is the accuracy of always naming the training rows' commonest class. It is nothing to compare with where weights ask for more than
 // accuracy.
 func (p *problem) majority() *train.Metric {
-	if p.classed != nil {
+	if p.Classed != nil {
 		return nil
 	}
 	count := make([]float64, p.width)
 	best := 0.0
-	for _, r := range p.rows {
+	for _, r := range p.Rows {
 		c := p.class[r]
-		count[c] += p.count.Of(int(r))
+		count[c] += p.Count.Of(int(r))
 		best = max(best, count[c])
 	}
-	return &train.Metric{Name: "majority class", Value: best / float64(len(p.rows))}
+	return &train.Metric{Name: "majority class", Value: best / float64(len(p.Rows))}
 }

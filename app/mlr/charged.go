@@ -6,6 +6,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/app/epochs"
+	"bellows/app/examples"
 	"bellows/train"
 )
 
@@ -35,8 +36,8 @@ func (p *problem) clockStep() float64 {
 	if !p.charges {
 		return p.stepAt(1 << 20)
 	}
-	batch := float64(len(p.rows)) / float64(p.clocks)
-	return p.lr * 2 / (p.top + (p.size*p.weight.Unevenness(p.rows)-p.top)/batch)
+	batch := float64(len(p.Rows)) / float64(p.Clocks)
+	return p.lr * 2 / (p.Top + (p.size*p.Weight.Unevenness(p.Rows)-p.Top)/batch)
 }
 
 // stride is the values of a row of the table.
@@ -66,14 +67,14 @@ func (e *executor) pull(t *train.Task, rows []bellows.RowID) []float32 {
 	case rows == nil:
 		table = t.PullRange(weightsTable, 0, e.end())
 	case e.p.charges:
-		table = e.reserve(&e.m, len(rows)*e.p.stride())
+		table = examples.Reserve(&e.m, len(rows)*e.p.stride())
 		t.Pull(weightsTable, rows, table)
 	default:
-		table = e.reserve(&e.w, len(rows)*e.width)
+		table = examples.Reserve(&e.w, len(rows)*e.width)
 		t.Pull(weightsTable, rows, table)
 		return table
 	}
-	return e.p.plain(table, e.reserve(&e.w, len(table)/e.p.stride()*e.width))
+	return e.p.plain(table, examples.Reserve(&e.w, len(table)/e.p.stride()*e.width))
 }
 
 // charge pushes the split's part of the clock's mean gradient, and what is due.
@@ -81,14 +82,14 @@ func (e *executor) charge(t *train.Task, split, at int) {
 	pace := float32(t.Args()[argStep])
 	if e.p.full {
 		push := e.slopes(e.unitOf(split, at), e.pull(t, nil), pace)
-		each := pace / float32(e.p.splits)
-		for k := range e.p.features {
+		each := pace / float32(e.p.Splits)
+		for k := range e.p.Features {
 			push[k*e.p.stride()+e.width] = each
 		}
 		t.PushRange(weightsTable, 0, push)
 		return
 	}
-	u := &e.p.sparseUnits[split*e.p.clocks+at]
+	u := &e.p.sparseUnits[split*e.p.Clocks+at]
 	push := e.slopes(u, e.pull(t, u.rows), pace)
 	for k, clocks := range u.gap[:len(u.gap)-1] {
 		push[k*e.p.stride()+e.width] = pace * float32(clocks)
@@ -98,11 +99,11 @@ func (e *executor) charge(t *train.Task, split, at int) {
 
 // slopes is the unit's part of the mean gradient in rows of the table, in which nothing is due.
 func (e *executor) slopes(u tableUnit, w []float32, pace float32) []float32 {
-	g := e.reserve(&e.local, len(w))
+	g := examples.Reserve(&e.local, len(w))
 	clear(g)
 	u.gradient(w, g, &e.scratch, pace*e.p.rate())
 	stride := e.p.stride()
-	push := e.reserve(&e.m, len(w)/e.width*stride)
+	push := examples.Reserve(&e.m, len(w)/e.width*stride)
 	for k := range len(w) / e.width {
 		row := push[k*stride : (k+1)*stride]
 		copy(row, g[k*e.width:(k+1)*e.width])
@@ -114,15 +115,15 @@ func (e *executor) slopes(u tableUnit, w []float32, pace float32) []float32 {
 // measure adds to the results of a scoring task those of the split's training rows and its share of the weights.
 func (e *executor) measure(t *train.Task, split int) {
 	e.tally.reset()
-	for at := range e.p.clocks {
+	for at := range e.p.Clocks {
 		if u := e.unitOf(split, at); e.p.full {
 			u.score(e.pull(t, nil), &e.scratch)
 		} else {
-			u.score(e.pull(t, e.p.sparseUnits[split*e.p.clocks+at].rows), &e.scratch)
+			u.score(e.pull(t, e.p.sparseUnits[split*e.p.Clocks+at].rows), &e.scratch)
 		}
 	}
 	squares, sizes := 0.0, 0.0
-	lo, hi := app.Share(e.p.features, split, e.p.splits), app.Share(e.p.features, split+1, e.p.splits)
+	lo, hi := app.Share(e.p.Features, split, e.p.Splits), app.Share(e.p.Features, split+1, e.p.Splits)
 	if lo < hi {
 		for i, w := range t.PullRange(weightsTable, row(lo), row(hi)) {
 			if i%e.p.stride() < e.width {
@@ -196,7 +197,7 @@ func (k *chargedPolicy) Score(*epochs.Progress, []float64) []float64 { return ni
 
 // End implements epochs.Policy.
 func (k *chargedPolicy) End(p *epochs.Progress, _, scores []float64) epochs.Verdict {
-	n, got := float64(len(k.p.rows)), scores[gotScore+heldBlocks:]
+	n, got := float64(len(k.p.Rows)), scores[gotScore+heldBlocks:]
 	loss := got[gotTrainLoss] / n
 	objective := loss + k.p.l2/2*got[gotSquaresOf] + k.p.l1*got[gotSizesOf]
 	if objective > (1-gapPart*k.p.gap)*k.before {

@@ -25,17 +25,17 @@ type entry struct {
 
 // scaledRows is the training rows of a problem in double precision, with a 1 behind each for the bias.
 func scaledRows(p *problem) (x [][]entry) {
-	for _, r := range p.rows {
+	for _, r := range p.Rows {
 		var row []entry
-		for j, v := range p.src.Vector(int(r), make([]float32, p.features)) {
-			if p.scale.Center != nil {
-				v -= p.scale.Center[j]
+		for j, v := range p.Src.Vector(int(r), make([]float32, p.Features)) {
+			if p.Scale.Center != nil {
+				v -= p.Scale.Center[j]
 			}
 			if v != 0 {
-				row = append(row, entry{j, float64(v) * float64(p.scale.Factor[j])})
+				row = append(row, entry{j, float64(v) * float64(p.Scale.Factor[j])})
 			}
 		}
-		x = append(x, append(row, entry{p.features, 1}))
+		x = append(x, append(row, entry{p.Features, 1}))
 	}
 	return x
 }
@@ -63,9 +63,9 @@ func cost(p *problem, x [][]entry, w []float64) float64 {
 	z, sum := make([]float64, p.width), 0.0
 	for i, row := range x {
 		chancesOf(w, row, z)
-		sum -= p.weight.Of(int(p.rows[i])) * math.Log(z[p.class[p.rows[i]]]) / float64(len(x))
+		sum -= p.Weight.Of(int(p.Rows[i])) * math.Log(z[p.class[p.Rows[i]]]) / float64(len(x))
 	}
-	for _, v := range w[:p.features*p.width] {
+	for _, v := range w[:p.Features*p.width] {
 		sum += p.l2/2*v*v + p.l1*math.Abs(v)
 	}
 	return sum
@@ -81,26 +81,26 @@ func cheapest(t *testing.T, p *problem) (least float64, w []float64) {
 		for _, e := range row {
 			square += e.value * e.value
 		}
-		longest = max(longest, square*p.weight.Of(int(p.rows[i])))
+		longest = max(longest, square*p.Weight.Of(int(p.Rows[i])))
 	}
-	size, z := (p.features+1)*p.width, make([]float64, p.width)
+	size, z := (p.Features+1)*p.width, make([]float64, p.width)
 	w, ahead, gradient, next := make([]float64, size), make([]float64, size), make([]float64, size), make([]float64, size)
 	speed, step := 1.0, 2/longest
 	for range 20000 {
 		clear(gradient)
 		for i, row := range x {
 			chancesOf(ahead, row, z)
-			z[p.class[p.rows[i]]]--
+			z[p.class[p.Rows[i]]]--
 			for _, e := range row {
 				for c, d := range z {
-					gradient[e.at*p.width+c] += p.weight.Of(int(p.rows[i])) * e.value * d / float64(len(x))
+					gradient[e.at*p.width+c] += p.Weight.Of(int(p.Rows[i])) * e.value * d / float64(len(x))
 				}
 			}
 		}
 		uphill, moved := 0.0, 0.0
 		for i, g := range gradient {
 			next[i] = ahead[i] - step*g
-			if i < p.features*p.width {
+			if i < p.Features*p.width {
 				next[i] = math.Copysign(max(0, math.Abs(next[i])-step*p.l1), next[i]) / (1 + step*p.l2)
 			}
 			uphill += (ahead[i] - next[i]) * (next[i] - w[i])
@@ -124,7 +124,7 @@ func cheapest(t *testing.T, p *problem) (least float64, w []float64) {
 
 // weightsOf is the weights of a run's tables in double precision.
 func weightsOf(p *problem, tables [][]float32) []float64 {
-	w := make([]float64, (p.features+1)*p.width)
+	w := make([]float64, (p.Features+1)*p.width)
 	for i, v := range p.plain(tables[weightsTable], make([]float32, len(w))) {
 		w[i] = float64(v)
 	}
@@ -151,12 +151,12 @@ func TestChargedStepsComeClose(t *testing.T) {
 				t.Parallel()
 				in := app.Input{Data: apptest.Examples(set), Seed: 3, Settings: map[string]string{"l1": pull[0], "l2": pull[1], "rule": "ftrl"}}
 				p := problemOf(t, in)
-				if p.dense != (form == "dense") || !p.dense && p.full != (form == "whole") {
-					t.Fatalf("dense %v, whole tables %v", p.dense, p.full)
+				if p.Dense != (form == "dense") || !p.Dense && p.full != (form == "whole") {
+					t.Fatalf("dense %v, whole tables %v", p.Dense, p.full)
 				}
 				least, best := cheapest(t, p)
 				for _, rule := range chargedRules {
-					rare := !p.dense && !p.full && pull[1] == "0"
+					rare := !p.Dense && !p.full && pull[1] == "0"
 					if pull[0] == "0" && rule != ruleFTRL || rare && rule == ruleSGD {
 						continue
 					}
@@ -233,24 +233,24 @@ func TestDueOfEachRow(t *testing.T) {
 	for form, set := range forms(1) {
 		in := app.Input{Data: apptest.Examples(set), Epochs: 1, Seed: 5, Settings: map[string]string{"l1": "0.001", "clocks": "5"}}
 		p := problemOf(t, in)
-		used := make([]bool, p.features)
-		for _, r := range p.rows {
-			for j, v := range p.src.Vector(int(r), make([]float32, p.features)) {
+		used := make([]bool, p.Features)
+		for _, r := range p.Rows {
+			for j, v := range p.Src.Vector(int(r), make([]float32, p.Features)) {
 				used[j] = used[j] || v != 0 || p.full
 			}
 		}
 		_, tables, _ := trained(t, in, 2)
 		late := false
-		for j := range p.features + 1 {
+		for j := range p.Features + 1 {
 			due, want := tables[0][j*p.stride()+p.width], float32(0)
-			if j < p.features && used[j] {
+			if j < p.Features && used[j] {
 				want = 5
 			}
 			// What a row owes of the clocks behind its last use is paid in the next epoch, and that of the epoch before in this one.
 			if math.Abs(float64(due-want)) > 1e-5 {
 				t.Fatalf("%s: row %d has been charged for %v clocks, want %v", form, j, due, want)
 			}
-			late = late || j < p.features && !used[j]
+			late = late || j < p.Features && !used[j]
 		}
 		if !p.full && !late {
 			t.Errorf("%s: all features are used", form)
@@ -265,7 +265,7 @@ func TestChargedPolicy(t *testing.T) {
 	p := problemOf(t, in)
 	k := newChargedPolicy(p)
 	d := p.driver(k)
-	n := float64(len(p.rows))
+	n := float64(len(p.Rows))
 	for i, s := range []struct {
 		loss, squares, sizes, pace float64
 		keep, stop                 bool
@@ -284,7 +284,7 @@ func TestChargedPolicy(t *testing.T) {
 		}
 	}
 	traintest.CanBeSaved(t, traintest.Job{
-		Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.items},
+		Job:   train.Job{Tables: p.tables(), Splits: p.Splits, Items: p.Items},
 		Fresh: func() train.Driver { return p.driver(p.judge()) },
 		Result: func(u bellows.Unit) []float64 {
 			rng := rand.New(rand.NewPCG(uint64(u.Split), uint64(u.Clock)))
@@ -292,7 +292,7 @@ func TestChargedPolicy(t *testing.T) {
 			for i := range r {
 				r[i] = 100 * rng.Float64()
 			}
-			if p.work().Place(u.Clock) < p.clocks {
+			if p.Work().Place(u.Clock) < p.Clocks {
 				r = r[:gotSpread+p.width]
 			}
 			return r
@@ -350,10 +350,10 @@ func TestChargedRefusals(t *testing.T) {
 func TestChargedStepsAllocateNothing(t *testing.T) {
 	for form, set := range forms(1) {
 		p := problemOf(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: map[string]string{"l1": "0.1"}})
-		apptest.LayOut(t, p.splits, p.prepare)
+		apptest.LayOut(t, p.Splits, p.prepare)
 		e := newExecutor(p)
-		w := make([]float32, (p.features+1)*p.width)
-		table := make([]float32, (p.features+1)*p.stride())
+		w := make([]float32, (p.Features+1)*p.width)
+		table := make([]float32, (p.Features+1)*p.stride())
 		if n := testing.AllocsPerRun(10, func() {
 			e.slopes(e.unitOf(0, 0), p.plain(table, w), 1)
 			e.unitOf(0, 0).score(w, &e.scratch)

@@ -1,11 +1,8 @@
 package mlr
 
 import (
-	"math"
-
 	"bellows"
 	"bellows/app"
-	"bellows/app/examples"
 	"bellows/progress"
 	"bellows/vec"
 )
@@ -16,57 +13,41 @@ type denseUnit struct {
 	x []float32
 }
 
-// bend measures the curvature.
-func (p *problem) bend() {
-	sample := p.rows[:min(len(p.rows), examples.CurvatureRows)]
-	var u denseUnit
-	p.fill(&u, p.training(), sample)
-	for i := range sample {
-		if u.weight != nil {
-			vec.Scale(float32(math.Sqrt(u.weight.Of(i))), u.x[i*p.features:(i+1)*p.features])
-		}
-	}
-	p.top = min(p.size, max(1, examples.Curvature(u.x, p.features)))
-}
-
 // keepDense keeps the scaled rows of the splits' units, if all units' are not too many.
 func (p *problem) keepDense(splits []bellows.SplitID) {
-	if int64(len(p.rows))*int64(p.features)*4 > keptBytes {
+	if int64(len(p.Rows))*int64(p.Features)*4 > keptBytes {
 		return
 	}
 	if p.denseUnits == nil {
-		p.denseUnits = make([]denseUnit, p.splits*p.clocks)
+		p.denseUnits = make([]denseUnit, p.Splits*p.Clocks)
 	}
-	p.meter.Begin(progress.Part{Doing: "scaling rows", Total: int64(len(splits) * p.clocks)})
-	app.ForEach(len(splits)*p.clocks, func(i int) {
-		if p.meter.Add(1) != nil {
+	p.Meter.Begin(progress.Part{Doing: "scaling rows", Total: int64(len(splits) * p.Clocks)})
+	app.ForEach(len(splits)*p.Clocks, func(i int) {
+		if p.Meter.Add(1) != nil {
 			return
 		}
-		split, at := int(splits[i/p.clocks]), i%p.clocks
-		p.fill(&p.denseUnits[split*p.clocks+at], p.training(), p.unitRows(split, at))
+		split, at := int(splits[i/p.Clocks]), i%p.Clocks
+		p.fill(&p.denseUnits[split*p.Clocks+at], p.training(), p.Visited(split, at))
 	})
 }
 
 // fill scales the rows into the unit, reusing its memory.
 func (p *problem) fill(u *denseUnit, s seen, rows []int32) {
-	f := p.features
+	f := p.Features
 	if need := len(rows) * f; cap(u.x) < need {
 		u.x = make([]float32, need)
 	}
 	u.x = u.x[:len(rows)*f]
 	u.pick(s, rows)
-	for i, r := range rows {
-		dst := u.x[i*f : (i+1)*f]
-		p.scale.Apply(s.Vector(int(r), dst), dst)
-	}
+	p.LayDense(u.x, s.Source, rows)
 }
 
 // denseUnit is what the split visits in a clock; scratch holds it where units are not kept.
 func (p *problem) denseUnit(split, at int, scratch *denseUnit) *denseUnit {
 	if len(p.denseUnits) > 0 {
-		return &p.denseUnits[split*p.clocks+at]
+		return &p.denseUnits[split*p.Clocks+at]
 	}
-	p.fill(scratch, p.training(), p.unitRows(split, at))
+	p.fill(scratch, p.training(), p.Visited(split, at))
 	return scratch
 }
 

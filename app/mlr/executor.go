@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/app/epochs"
+	"bellows/app/examples"
 	"bellows/random"
 	"bellows/train"
 	"bellows/vec"
@@ -74,25 +75,17 @@ func blockOf(split int, loss float64) []float64 {
 func row(i int) bellows.RowID { return bellows.RowID(i) }
 
 // end is the number of rows of the tables.
-func (e *executor) end() bellows.RowID { return row(e.p.features + 1) }
-
-// reserve is scratch of n values, grown where needed.
-func (e *executor) reserve(s *[]float32, n int) []float32 {
-	if cap(*s) < n {
-		*s = make([]float32, n)
-	}
-	return (*s)[:n]
-}
+func (e *executor) end() bellows.RowID { return row(e.p.Features + 1) }
 
 // RunTask implements train.Executor.
 func (e *executor) RunTask(t *train.Task) error {
-	at := e.p.work().Place(t.Clock())
+	at := e.p.Work().Place(t.Clock())
 	split := int(t.Split())
 	if at == epochs.Opening {
 		e.begin(t)
 		return nil
 	}
-	if at == e.p.clocks {
+	if at == e.p.Clocks {
 		s := &e.p.scored[split]
 		e.score(t, &s[0])
 		weighed := e.tally.weighed
@@ -119,9 +112,9 @@ func (e *executor) RunTask(t *train.Task) error {
 	case e.p.full:
 		e.walkFull(t, e.unitOf(split, at))
 	case gradient:
-		e.gradientRows(t, &e.p.sparseUnits[split*e.p.clocks+at])
+		e.gradientRows(t, &e.p.sparseUnits[split*e.p.Clocks+at])
 	default:
-		e.walkRows(t, &e.p.sparseUnits[split*e.p.clocks+at])
+		e.walkRows(t, &e.p.sparseUnits[split*e.p.Clocks+at])
 	}
 	e.result = append(e.result[:0], e.tally.weighed, e.tally.correct)
 	e.result = append(e.result, e.tally.spread...)
@@ -137,10 +130,10 @@ type tableUnit interface {
 }
 
 func (e *executor) unitOf(split, at int) tableUnit {
-	if e.p.dense {
+	if e.p.Dense {
 		return e.p.denseUnit(split, at, &e.unit)
 	}
-	return &e.p.sparseUnits[split*e.p.clocks+at]
+	return &e.p.sparseUnits[split*e.p.Clocks+at]
 }
 
 // parts calls f for every partition of the tables: its first row, and where its values are.
@@ -155,8 +148,8 @@ func (e *executor) parts(f func(first, end bellows.RowID, lo, hi int)) {
 // split also pushes what is due to the momentum.
 func (e *executor) walkFull(t *train.Task, u tableUnit) {
 	args := t.Args()
-	size := (e.p.features + 1) * e.width
-	local := e.reserve(&e.local, size)
+	size := (e.p.Features + 1) * e.width
+	local := examples.Reserve(&e.local, size)
 	if e.p.momentum && t.Split() == 0 {
 		t.Prefetch(velocityTable, 0, e.end()) // on its way while the split walks
 	}
@@ -183,7 +176,7 @@ func (e *executor) carry(t *train.Task, way []float32, beta float32, first, end 
 		return way
 	}
 	m := t.PullRange(velocityTable, first, end)
-	change := e.reserve(&e.m, len(way))
+	change := examples.Reserve(&e.m, len(way))
 	copy(change, way)
 	vec.Axpy(beta-1, m, change)
 	vec.Axpy(beta, m, way)
@@ -195,7 +188,7 @@ func (e *executor) carry(t *train.Task, way []float32, beta float32, first, end 
 func (e *executor) walkRows(t *train.Task, u *sparseUnit) {
 	args := t.Args()
 	n := len(u.rows) * e.width
-	w, m, local := e.reserve(&e.w, n), e.reserve(&e.m, n), e.reserve(&e.local, n)
+	w, m, local := examples.Reserve(&e.w, n), examples.Reserve(&e.m, n), examples.Reserve(&e.local, n)
 	t.Pull(weightsTable, u.rows, w)
 	if e.p.momentum {
 		t.Pull(velocityTable, u.rows, m)
@@ -239,18 +232,18 @@ func finish(local, w, m []float32, part, shrink, beta float32, leads bool) {
 // gradientFull pushes the split's part of the clock's mean gradient, for the table's rule.
 func (e *executor) gradientFull(t *train.Task, u tableUnit) {
 	w := t.PullRange(weightsTable, 0, e.end())
-	g := e.reserve(&e.local, len(w))
+	g := examples.Reserve(&e.local, len(w))
 	clear(g)
 	u.gradient(w, g, &e.scratch, e.p.rate())
 	bias := len(w) - e.width
-	vec.Axpy(float32(t.Args()[argL2])/float32(e.p.splits), w[:bias], g[:bias])
+	vec.Axpy(float32(t.Args()[argL2])/float32(e.p.Splits), w[:bias], g[:bias])
 	t.PushRange(weightsTable, 0, g)
 }
 
 // gradientRows is gradientFull on the rows that the unit uses.
 func (e *executor) gradientRows(t *train.Task, u *sparseUnit) {
 	n := len(u.rows) * e.width
-	w, g := e.reserve(&e.w, n), e.reserve(&e.local, n)
+	w, g := examples.Reserve(&e.w, n), examples.Reserve(&e.local, n)
 	t.Pull(weightsTable, u.rows, w)
 	clear(g)
 	u.gradient(w, g, &e.scratch, e.p.rate())
@@ -264,9 +257,9 @@ func (e *executor) gradientRows(t *train.Task, u *sparseUnit) {
 }
 
 // rate makes the gradients of a clock's rows, summed over all splits, a mean.
-func (p *problem) rate() float32 { return float32(p.clocks) / float32(len(p.rows)) }
+func (p *problem) rate() float32 { return float32(p.Clocks) / float32(len(p.Rows)) }
 
 // start is where the clock's first batch is: a function of seed, split and clock.
 func (e *executor) start(t *train.Task) int {
-	return int(random.Finish(e.p.seed^uint64(t.Split())<<32^uint64(t.Clock())) >> 33)
+	return int(random.Finish(e.p.Seed^uint64(t.Split())<<32^uint64(t.Clock())) >> 33)
 }

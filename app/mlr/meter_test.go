@@ -6,6 +6,7 @@ import (
 
 	"bellows/app"
 	"bellows/app/apptest"
+	"bellows/app/examples"
 	"bellows/data"
 	"bellows/progress"
 	"bellows/progress/progresstest"
@@ -31,7 +32,7 @@ func TestPlanningEndsAtAnyPoint(t *testing.T) {
 func TestScoringEndsAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	rows := made(3000, 12, 3, 1, 0, 1)
-	p := &predictor{labels: []string{"0", "1", "2"}, features: 12, table: make([]float32, 39)}
+	p := &predictor{Predictor: examples.Predictor{Labels: []string{"0", "1", "2"}, Features: 12}, table: make([]float32, 39)}
 	progresstest.EndsAnywhere(t, 200, func(ctx context.Context) error {
 		m := progress.New(ctx)
 		p.Pace(m)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
 
 	"bellows"
 	"bellows/app/examples"
@@ -33,42 +32,42 @@ type scalingDetails struct {
 
 // newModel makes the model of a run's tables. What training came to is in ended.
 func newModel(p *problem, tables [][]float32, ended details) (*model.Model, error) {
-	if len(tables) == 0 || len(tables[0]) != (p.features+1)*p.stride() {
-		return nil, bellows.Errorf(bellows.Bug, "make model", p.name, "the tables are not those of the job")
+	if len(tables) == 0 || len(tables[0]) != (p.Features+1)*p.stride() {
+		return nil, bellows.Errorf(bellows.Bug, "make model", p.App, "the tables are not those of the job")
 	}
-	w := p.plain(tables[0], make([]float32, (p.features+1)*p.width))
-	weights := make([]float32, p.width*p.features)
-	for j, factor := range p.scale.Factor {
+	w := p.plain(tables[0], make([]float32, (p.Features+1)*p.width))
+	weights := make([]float32, p.width*p.Features)
+	for j, factor := range p.Scale.Factor {
 		for c := range p.width {
-			weights[c*p.features+j] = w[j*p.width+c] * factor
+			scaled := w[j*p.width+c]
+			weights[c*p.Features+j] = scaled * factor
+			if err := p.CheckWeight(j, float64(scaled), float64(scaled)*float64(factor)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, v := range w {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return nil, bellows.Errorf(bellows.BadData, "train", p.name, "the weights grew without bound").Hinted("lower lr, which is 1 by default")
+			return nil, bellows.Errorf(bellows.BadData, "train", p.App, "the weights grew without bound").Hinted("lower lr, which is 1 by default")
 		}
 	}
-	bias := append([]float32(nil), w[p.features*p.width:]...)
-	uncenter(bias, weights, p.scale.Center)
+	bias := append([]float32(nil), w[p.Features*p.width:]...)
+	uncenter(bias, weights, p.Scale.Center)
 	if p.warm != nil {
 		p.warm.keep(p, weights, bias)
 	}
-	d, ids := ended, []model.IDs{{File: examples.LabelsFile, Names: p.classes}}
-	d.IndexBase, d.Data, d.Origins = p.src.IndexBase, p.digest, p.src.Origins
-	if p.narrow != nil {
-		d.Features = p.wide
-		ids = append(ids, model.IDs{File: examples.FeaturesFile, Names: p.narrow.Features()})
-	} else if names := p.src.FeatureNames; names != nil {
-		ids = append(ids, model.IDs{File: examples.ColumnsFile, Names: names})
-	}
+	d := ended
+	d.IndexBase, d.Data, d.Origins = p.Src.IndexBase, p.digest, p.Src.Origins
+	ids, features := p.IDs(p.classes)
+	d.Features = features
 	about, err := json.Marshal(d)
 	if err != nil {
-		return nil, bellows.Errorf(bellows.Bug, "make model", p.name, "%w", err)
+		return nil, bellows.Errorf(bellows.Bug, "make model", p.App, "%w", err)
 	}
 	return &model.Model{
-		App: p.name, Settings: p.values.All(), Metrics: map[string]float64{}, Details: about,
+		App: p.App, Settings: p.Values.All(), Metrics: map[string]float64{}, Details: about,
 		Tensors: []model.Tensor{
-			{Name: "weights", Shape: []int{p.width, p.features}, Floats: weights},
+			{Name: "weights", Shape: []int{p.width, p.Features}, Floats: weights},
 			{Name: "bias", Shape: []int{p.width}, Floats: bias},
 		},
 		IDs: ids,
@@ -104,34 +103,17 @@ func openModel(m *model.Model, name string) (*predictor, error) {
 	if n := len(d.Scaling.Center); n != 0 && n != f {
 		return nil, r.Refuse("its scaling has %d centers for %d features", n, f)
 	}
-	if d.IndexBase != 0 && d.IndexBase != 1 {
-		return nil, r.Refuse("its index_base is %d; it is 0 or 1", d.IndexBase)
-	}
-	narrow, err := examples.ParseFeatures(m.Names(examples.FeaturesFile))
-	if err != nil {
-		return nil, err
-	}
-	wide := f
-	if narrow != nil {
-		if wide = d.Features; narrow.Count != f || wide < f {
-			return nil, r.Refuse("%s has %d features of %d, and there are weights for %d", examples.FeaturesFile, narrow.Count, wide, f)
-		}
-	}
-	if err := examples.CheckOrigins(d.Origins, f); err != nil {
+	p := &predictor{about: d, columns: m.Names(examples.ColumnsFile), table: make([]float32, (f+1)*width)}
+	p.App, p.Weight = name, func(class int, column int32) float32 { return p.table[int(column)*width+class] }
+	if err := p.Begin(m, r, f, d.IndexBase, d.Features, d.Origins); err != nil {
 		return nil, err
 	}
 	if len(bias) == width {
 		uncenter(bias, weights, d.Scaling.Center)
 	}
-	p := &predictor{name: name, about: d, columns: m.Names(examples.ColumnsFile), narrow: narrow, wide: wide, labels: labels, features: f, base: d.IndexBase, table: make([]float32, (f+1)*width)}
 	for i, v := range weights {
 		p.table[i%f*width+i/f] = v
 	}
 	copy(p.table[f*width:], bias)
 	return p, r.Err()
-}
-
-// Read implements app.Predictor.
-func (p *predictor) Read() (data.Kind, data.Options) {
-	return data.Examples, data.Options{Features: p.wide, IndexBase: strconv.Itoa(p.base)}
 }

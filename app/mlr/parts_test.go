@@ -21,18 +21,18 @@ func TestEveryRowIsVisitedOnceAnEpoch(t *testing.T) {
 	for _, more := range []map[string]string{nil, {"splits": "7", "clocks": "13"}, {"splits": "16384", "clocks": "1000"}} {
 		p := problemOf(t, app.Input{Data: apptest.Examples(made(997, 3, 2, 1, 0, 1)), Seed: 4, Settings: more})
 		var seen []int32
-		for s := range p.splits {
-			for at := range p.clocks {
-				if again := p.items(bellows.SplitID(s), bellows.Clock(3*(p.clocks+1)+at)); again != p.items(bellows.SplitID(s), bellows.Clock(at)) {
+		for s := range p.Splits {
+			for at := range p.Clocks {
+				if again := p.Items(bellows.SplitID(s), bellows.Clock(3*(p.Clocks+1)+at)); again != p.Items(bellows.SplitID(s), bellows.Clock(at)) {
 					t.Fatalf("split %d has other items in another epoch", s)
 				}
-				seen = append(seen, p.unitRows(s, at)...)
+				seen = append(seen, p.Visited(s, at)...)
 			}
-			if n := p.items(bellows.SplitID(s), bellows.Clock(p.clocks)).Len(); n != 0 {
+			if n := p.Items(bellows.SplitID(s), bellows.Clock(p.Clocks)).Len(); n != 0 {
 				t.Fatalf("the scoring clock has %d items", n)
 			}
 		}
-		seen = append(seen, p.held...)
+		seen = append(seen, p.Held...)
 		slices.Sort(seen)
 		if len(seen) != 997 || len(slices.Compact(seen)) != 997 {
 			t.Errorf("%v: %d rows of 997, or some twice", more, len(seen))
@@ -46,14 +46,14 @@ func TestRowsAreLedOnceAClock(t *testing.T) {
 	if p.full {
 		t.Fatal("units work on whole tables")
 	}
-	apptest.LayOut(t, p.splits, p.prepare)
-	waited := make([]int, p.features+1)
-	for at := range p.clocks {
-		led := make([]int, p.features+1)
-		used := make([]bool, p.features+1)
-		for s := range p.splits {
-			u := &p.sparseUnits[s*p.clocks+at]
-			if !slices.IsSorted(u.rows) || int(u.rows[len(u.rows)-1]) != p.features {
+	apptest.LayOut(t, p.Splits, p.prepare)
+	waited := make([]int, p.Features+1)
+	for at := range p.Clocks {
+		led := make([]int, p.Features+1)
+		used := make([]bool, p.Features+1)
+		for s := range p.Splits {
+			u := &p.sparseUnits[s*p.Clocks+at]
+			if !slices.IsSorted(u.rows) || int(u.rows[len(u.rows)-1]) != p.Features {
 				t.Fatal("the rows of a unit do not ascend to the bias")
 			}
 			for k, r := range u.rows {
@@ -71,8 +71,8 @@ func TestRowsAreLedOnceAClock(t *testing.T) {
 		}
 	}
 	for r, n := range waited {
-		if n != 0 && n != p.clocks {
-			t.Errorf("the gaps of row %d add up to %d of %d clocks", r, n, p.clocks)
+		if n != 0 && n != p.Clocks {
+			t.Errorf("the gaps of row %d add up to %d of %d clocks", r, n, p.Clocks)
 		}
 	}
 }
@@ -82,8 +82,8 @@ func TestDenseAndSparseWalkAlike(t *testing.T) {
 	t.Parallel()
 	for _, classes := range []int{2, 5, 20} {
 		set := made(90, 12, classes, 1, 0, 1)
-		p := &problem{features: 12, width: classes}
-		p.scale = examples.Scaling{Factor: slices.Repeat([]float32{0.3}, 12), Center: make([]float32, 12), Bias: 1}
+		p := &problem{Problem: examples.Problem{Features: 12}, width: classes}
+		p.Scale = examples.Scaling{Factor: slices.Repeat([]float32{0.3}, 12), Center: make([]float32, 12), Bias: 1}
 		rows := make([]int32, 90)
 		for i := range rows {
 			rows[i] = int32(i)
@@ -112,7 +112,7 @@ func TestDenseAndSparseWalkAlike(t *testing.T) {
 func TestWalksAllocateNothing(t *testing.T) {
 	p := problemOf(t, app.Input{Data: apptest.Examples(made(2000, 20, 4, 1, 0, 1)), Seed: 1})
 	q := problemOf(t, app.Input{Data: apptest.Examples(rarely(2000, 300, 4, 1)), Seed: 1, Settings: map[string]string{"batch": "3"}})
-	apptest.LayOut(t, q.splits, q.prepare)
+	apptest.LayOut(t, q.Splits, q.prepare)
 	dense, sparse := newExecutor(p), newExecutor(q)
 	w, v := make([]float32, 21*4), make([]float32, 301*4)
 	if n := testing.AllocsPerRun(10, func() {
@@ -138,8 +138,8 @@ func TestSparseBiasIsAFeature(t *testing.T) {
 	}
 	class := []int32{0, 1, 2, 0, 1, 2, 0, 1}
 	walk := func(set *data.ExampleSet, bias float64) []float32 {
-		p := &problem{features: set.Features, width: classes}
-		p.scale = examples.Scaling{Factor: slices.Repeat([]float32{1}, set.Features), Bias: bias}
+		p := &problem{Problem: examples.Problem{Features: set.Features}, width: classes}
+		p.Scale = examples.Scaling{Factor: slices.Repeat([]float32{1}, set.Features), Bias: bias}
 		u := p.sparseUnit(seen{Source: examples.Source{ExampleSet: set, Width: set.Features}, class: class}, rows, make([]int32, set.Features))
 		w := make([]float32, (set.Features+1)*classes)
 		u.walk(w, &newExecutor(p).scratch, 0.5, 0, 1, 0)
@@ -169,7 +169,7 @@ func TestPolicy(t *testing.T) {
 	p := problemOf(t, app.Input{Data: apptest.Examples(made(300, 3, 2, 1, 0, 1)), Seed: 4, Settings: map[string]string{"l2": "0.5"}})
 	k := newPolicy(p)
 	d := p.driver(k)
-	if k.alpha != 0.5*float64(len(p.rows)) {
+	if k.alpha != 0.5*float64(len(p.Rows)) {
 		t.Errorf("alpha %v", k.alpha)
 	}
 	for i, s := range []struct {
@@ -211,7 +211,7 @@ func TestTrustedPolicy(t *testing.T) {
 	if !k.trusts || !k.grows {
 		t.Fatal("3,000 rows are few for 3 features")
 	}
-	n := float64(len(p.held))
+	n := float64(len(p.Held))
 	for i, s := range []struct {
 		loss, held, swing, pace float64 // swing moves loss from one block to another
 		keep                    bool
@@ -260,8 +260,8 @@ func TestTrustedPolicy(t *testing.T) {
 func TestLongRowsStepNoFurtherThanTheyMay(t *testing.T) {
 	t.Parallel()
 	set := &data.ExampleSet{Features: 2, Label: []float32{0, 1}, Dense: []float32{10, 0, 0, 0.1}}
-	p := &problem{features: 2, width: 2}
-	p.scale = examples.Scaling{Factor: []float32{1, 1}, Center: make([]float32, 2), Bias: 1}
+	p := &problem{Problem: examples.Problem{Features: 2}, width: 2}
+	p.Scale = examples.Scaling{Factor: []float32{1, 1}, Center: make([]float32, 2), Bias: 1}
 	var d denseUnit
 	p.fill(&d, seen{Source: examples.Source{ExampleSet: set, Width: 2}, class: []int32{0, 1}}, []int32{0})
 	u := p.sparseUnit(seen{Source: examples.Source{ExampleSet: sparsely(set), Width: 2}, class: []int32{0, 1}}, []int32{0}, make([]int32, 2))
@@ -375,11 +375,11 @@ func TestDriverCanBeSaved(t *testing.T) {
 				p.warm = &warm{predictor: &predictor{}} // its driver opens
 			}
 			traintest.CanBeSaved(t, traintest.Job{
-				Job:   train.Job{Tables: p.tables(), Splits: p.splits, Items: p.items},
+				Job:   train.Job{Tables: p.tables(), Splits: p.Splits, Items: p.Items},
 				Fresh: func() train.Driver { return p.driver(p.judge()) },
 				Result: func(u bellows.Unit) []float64 {
 					r := make([]float64, gotSpread+p.width)
-					if p.work().Place(u.Clock) == p.clocks {
+					if p.Work().Place(u.Clock) == p.Clocks {
 						r = make([]float64, gotScore)
 					}
 					rng := rand.New(rand.NewPCG(uint64(u.Split), uint64(u.Clock)))

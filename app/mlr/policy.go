@@ -53,34 +53,34 @@ const (
 
 func newPolicy(p *problem) *policy {
 	k := &policy{
-		p: p, pace: 1, alpha: examples.AlphaStart, loss: math.Inf(1), trusts: examples.Trusted(len(p.rows), p.features),
+		p: p, pace: 1, alpha: examples.AlphaStart, loss: math.Inf(1), trusts: examples.Trusted(len(p.Rows), p.Features),
 		best: make([]float64, heldBlocks), rows: make([]float64, heldBlocks),
 	}
-	k.grows = p.dense && len(p.rows) >= examples.RowsMany*p.features
-	for s := range p.splits {
-		k.rows[s%heldBlocks] += p.weight.Sum(app.Part(p.held, s, p.splits))
+	k.grows = p.Dense && len(p.Rows) >= examples.RowsMany*p.Features
+	for s := range p.Splits {
+		k.rows[s%heldBlocks] += p.Weight.Sum(app.Part(p.Held, s, p.Splits))
 	}
-	k.held = p.weight.Sum(p.held)
+	k.held = p.Weight.Sum(p.Held)
 	if p.warm != nil {
-		k.pace, k.alpha = p.warm.pace(), p.warm.alpha(len(p.rows))
+		k.pace, k.alpha = p.warm.pace(), p.warm.alpha(len(p.Rows))
 	}
 	if p.l2 >= 0 {
-		k.alpha, k.trusts = p.l2*float64(len(p.rows)), false
+		k.alpha, k.trusts = p.l2*float64(len(p.Rows)), false
 	}
 	return k
 }
 
 // ended implements judge.
 func (k *policy) ended() (details, map[string]float64) {
-	return details{L2: k.alpha / float64(len(k.p.rows)), Pace: k.pace}, nil
+	return details{L2: k.alpha / float64(len(k.p.Rows)), Pace: k.pace}, nil
 }
 
 // Train implements epochs.Policy.
 func (k *policy) Train(args []float64, p *epochs.Progress, _, at int) []float64 {
 	step := k.p.stepAt(k.p.batch) * k.pace
 	// A step that shrinks the weights by more than half would overshoot.
-	l2 := min(k.alpha/float64(len(k.p.rows)), 0.5/step)
-	return append(args, step, l2, momentum(p.Epoch*k.p.clocks+at))
+	l2 := min(k.alpha/float64(len(k.p.Rows)), 0.5/step)
+	return append(args, step, l2, momentum(p.Epoch*k.p.Clocks+at))
 }
 
 // Score implements epochs.Policy.
@@ -88,7 +88,7 @@ func (k *policy) Score(*epochs.Progress, []float64) []float64 { return nil }
 
 // End implements epochs.Policy.
 func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdict {
-	n := float64(len(k.p.rows))
+	n := float64(len(k.p.Rows))
 	loss, correct, spread := trained[gotLoss]/n, trained[gotCorrect]/n, trained[gotSpread:]
 	keep, worse := k.advance(p, loss, scores[gotHeldWeighed]/k.held, scores[gotScore:]) // NaN without held-out rows
 	if k.p.l2 < 0 {
@@ -100,9 +100,9 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 // metrics are the means of the training rows, and of the rows that are shown.
 func (p *problem) metrics(loss, correct float64, score []float64) []train.Metric {
 	m := []train.Metric{{Name: "train_accuracy", Value: correct}, {Name: "train_logloss", Value: loss}}
-	testLoss, testCorrect, rows := score[gotTestLoss], score[gotTestCorrect], p.testCount.Sum(p.testRow)
-	if p.test.ExampleSet == nil {
-		testLoss, testCorrect, rows = score[gotHeldLoss], score[gotHeldCorrect], p.count.Sum(p.held)
+	testLoss, testCorrect, rows := score[gotTestLoss], score[gotTestCorrect], p.TestCount.Sum(p.TestRow)
+	if p.Test.ExampleSet == nil {
+		testLoss, testCorrect, rows = score[gotHeldLoss], score[gotHeldCorrect], p.Count.Sum(p.Held)
 	}
 	if rows > 0 {
 		m = append(m, train.Metric{Name: "test_accuracy", Value: testCorrect / rows},
@@ -175,7 +175,7 @@ func (k *policy) compare(difference float64, blocks []float64) (more, doubt floa
 // regularise follows the evidence of an epoch, half way in the logarithm after the first. Where held-out rows have become worse, alpha is no greater than it was when they were best: weights
 // that long steps have thrown about are small and say nothing, which would be evidence for an alpha that leaves none of them.
 func (k *policy) regularise(epoch int, spread []float64, squares float64, worse bool) {
-	next := k.p.belief * examples.Evidence(k.p.spectrum, spread, squares, k.alpha/k.p.belief)
+	next := k.p.Belief * examples.Evidence(k.p.Spectrum, spread, squares, k.alpha/k.p.Belief)
 	if epoch > 1 || k.p.warm != nil {
 		next = math.Sqrt(k.alpha * next)
 	}

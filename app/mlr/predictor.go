@@ -20,26 +20,17 @@ func (a application) Open(m *model.Model) (app.Predictor, error) { return openMo
 
 // predictor answers for one model. It is not for several goroutines at once.
 type predictor struct {
-	name     string   // of the application
-	labels   []string // by class
-	features int
-	narrow   *examples.Narrowing // of the features of the data, nil: none
-	wide     int                 // features of the data
-	base     int
-	columns  []string // names of the features, nil: none
-	about    details
-	table    []float32 // features + 1 rows of classes
-	x, z     []float32
-	meter    *progress.Meter
+	examples.Predictor
+	columns []string // names of the features, nil: none
+	about   details
+	table   []float32 // features + 1 rows of classes
+	x, z    []float32
 }
-
-// Pace implements app.Paced.
-func (p *predictor) Pace(m *progress.Meter) { p.meter = m }
 
 // Share implements app.Shared.
 func (p *predictor) Share() app.Predictor {
 	q := *p
-	q.x, q.z, q.meter = nil, nil, nil
+	q.x, q.z, q.Meter = nil, nil, nil
 	return &q
 }
 
@@ -52,11 +43,7 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 
 // Examine implements app.Examiner.
 func (p *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, error) {
-	c, err := p.Count(metrics)
-	if err != nil {
-		return nil, err
-	}
-	return app.CountAll(p, c, set)
+	return app.ExamineAll(p, set, metrics)
 }
 
 // Count implements app.Counter.
@@ -67,7 +54,7 @@ func (p *predictor) Count(metrics []string) (app.Counting, error) {
 
 // classified counts how well the model tells its classes apart.
 func (p *predictor) classified(metrics []string) *examples.Classified {
-	return &examples.Classified{App: p.name, Labels: p.labels, Likely: true, Asked: metrics, Source: p.scored,
+	return &examples.Classified{App: p.App, Labels: p.Labels, Likely: true, Asked: metrics, Source: p.scored,
 		Score: func(by app.Predictor, s examples.Source) func(r int, y int32, chances []float32) (float64, bool) {
 			q := by.(*predictor)
 			return func(r int, y int32, chances []float32) (float64, bool) {
@@ -82,36 +69,23 @@ func (p *predictor) classified(metrics []string) *examples.Classified {
 
 // scored is rows that the model can be held against.
 func (p *predictor) scored(set *data.Set) (examples.Source, error) {
-	s, err := p.source(set, "evaluate")
+	s, err := p.Source(set, "evaluate", len(p.Labels))
 	if err == nil && s.Rows() == 0 {
-		err = bellows.Errorf(bellows.BadData, "evaluate", p.name, "the data has no rows")
+		err = bellows.Errorf(bellows.BadData, "evaluate", p.App, "the data has no rows")
 	}
 	return s, err
-}
-
-// Unknown implements app.Stranger.
-func (p *predictor) Unknown(set *data.Set, labelled bool) map[string]int64 {
-	s, err := p.source(set, "count")
-	if err != nil {
-		return nil
-	}
-	counts := map[string]int64{"features": s.Unknown()}
-	if labelled {
-		counts["labels"] = examples.Strange(examples.Numbered(s.ExampleSet, p.labels))
-	}
-	return counts
 }
 
 // Predict implements app.Predictor. A line is the label of the likeliest class and the probability of
 // every class in the order of labels.txt, separated by tabs: 1 + classes fields. There is no header.
 func (p *predictor) Predict(set *data.Set, out io.Writer) error {
-	s, err := p.source(set, "predict")
+	s, err := p.Source(set, "predict", len(p.Labels))
 	if err != nil {
 		return err
 	}
 	return app.WriteLines(out, s.Rows(), func(line []byte, r int) []byte {
 		chances := p.chances(s, r)
-		line = append(line, p.labels[examples.Best(chances)]...)
+		line = append(line, p.Labels[examples.Best(chances)]...)
 		for _, q := range chances {
 			line = strconv.AppendFloat(append(line, '\t'), float64(q), 'g', 6, 32)
 		}
@@ -120,24 +94,11 @@ func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 }
 
 // Fields implements app.Named.
-func (p *predictor) Fields() app.Fields { return app.Fields{Of: "probabilities", Names: p.labels} }
-
-func (p *predictor) source(set *data.Set, op string) (examples.Source, error) {
-	if set == nil || set.Kind != data.Examples {
-		return examples.Source{}, bellows.Errorf(bellows.BadData, op, p.name, "the data must be labelled examples")
-	}
-	of := p.narrow.Of(set.Examples)
-	return examples.Source{ExampleSet: of, Width: p.features, Lift: p.lift(of.Origins)}, nil
-}
-
-// lift returns what is added to scores if values are counted from those origins.
-func (p *predictor) lift(origins []data.Origin) []float64 {
-	return examples.Lift(origins, p.about.Origins, len(p.labels), p.features, func(c int, j int32) float32 { return p.table[int(j)*len(p.labels)+c] })
-}
+func (p *predictor) Fields() app.Fields { return app.Fields{Of: "probabilities", Names: p.Labels} }
 
 // chances are the probabilities of a row's classes. Rows are asked for in their order, from 0 on: they are done some at a time.
 func (p *predictor) chances(s examples.Source, r int) []float32 {
-	width, at := len(p.labels), r%batchMost
+	width, at := len(p.Labels), r%batchMost
 	if at == 0 {
 		hi := min(s.Rows(), r+batchMost)
 		if len(p.z) == 0 {
@@ -145,9 +106,9 @@ func (p *predictor) chances(s examples.Source, r int) []float32 {
 		}
 		z := p.z[:(hi-r)*width]
 		if r == 0 {
-			p.meter.Begin(progress.Part{Doing: "scoring", Unit: "rows", Total: int64(s.Rows())})
+			p.Meter.Begin(progress.Part{Doing: "scoring", Unit: "rows", Total: int64(s.Rows())})
 		}
-		if p.meter.Add(int64(hi-r)) != nil {
+		if p.Meter.Add(int64(hi-r)) != nil {
 			return z[:width] // what it was: nobody will look at it
 		}
 		if s.Sparse() {
@@ -166,10 +127,10 @@ func (p *predictor) chances(s examples.Source, r int) []float32 {
 }
 
 func (p *predictor) sparseLogits(s examples.Source, lo, hi int, z []float32) {
-	width := len(p.labels)
+	width := len(p.Labels)
 	for r := lo; r < hi; r++ {
 		row := z[(r-lo)*width : (r-lo+1)*width]
-		copy(row, p.table[p.features*width:])
+		copy(row, p.table[p.Features*width:])
 		index, value := s.Entries(r)
 		for i, j := range index {
 			addTo(value[i], p.table[int(j)*width:int(j)*width+width], row)
@@ -178,7 +139,7 @@ func (p *predictor) sparseLogits(s examples.Source, lo, hi int, z []float32) {
 }
 
 func (p *predictor) denseLogits(s examples.Source, lo, hi int, z []float32) {
-	f, width := p.features, len(p.labels)
+	f, width := p.Features, len(p.Labels)
 	if len(p.x) == 0 {
 		p.x = make([]float32, batchMost*f)
 	}

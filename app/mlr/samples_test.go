@@ -39,9 +39,9 @@ func TestWeightsAreRepeatedRows(t *testing.T) {
 			in := app.Input{Data: weighted, Test: test, Epochs: 60, Seed: 3, Settings: settings}
 			q := problemOf(t, in)
 			p := problemOf(t, app.Input{Data: repeated, Test: testRepeated, Epochs: 60, Seed: 3, Settings: settings})
-			for j, factor := range p.scale.Factor {
-				if math.Abs(float64(factor-q.scale.Factor[j])) > 1e-5*float64(factor) {
-					t.Fatalf("feature %d is scaled by %v and by %v", j, q.scale.Factor[j], factor)
+			for j, factor := range p.Scale.Factor {
+				if math.Abs(float64(factor-q.Scale.Factor[j])) > 1e-5*float64(factor) {
+					t.Fatalf("feature %d is scaled by %v and by %v", j, q.Scale.Factor[j], factor)
 				}
 			}
 			run, tables, epochs := trained(t, in, 2)

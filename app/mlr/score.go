@@ -20,10 +20,10 @@ func (p *problem) newScoreUnit(s seen, rows []int32) scoreUnit {
 	u := scoreUnit{src: s, rows: rows, kept: p.warm.kept(p, s.Source, rows)}
 	switch {
 	case len(rows) == 0:
-	case !p.dense:
+	case !p.Dense:
 		var place []int32
 		if !p.full {
-			place = make([]int32, p.features)
+			place = make([]int32, p.Features)
 		}
 		u.sparse = p.sparseUnit(s, rows, place)
 	case len(p.denseUnits) > 0:
@@ -37,7 +37,7 @@ func (e *executor) score(t *train.Task, u *scoreUnit) {
 	e.tally.reset()
 	switch {
 	case len(u.rows) == 0:
-	case e.p.dense:
+	case e.p.Dense:
 		e.scoreDense(e.pull(t, nil), u)
 	case e.p.full:
 		e.scoreSparse(e.pull(t, nil), u)
@@ -84,7 +84,7 @@ func (e *executor) squares(t *train.Task, split int) float64 {
 	if e.p.charges {
 		return 0
 	}
-	lo, hi := app.Share(e.p.features, split, e.p.splits), app.Share(e.p.features, split+1, e.p.splits)
+	lo, hi := app.Share(e.p.Features, split, e.p.Splits), app.Share(e.p.Features, split+1, e.p.Splits)
 	if lo == hi {
 		return 0
 	}

@@ -2,10 +2,7 @@ package mlr
 
 import (
 	"bellows/app"
-	"bellows/app/epochs"
 	"bellows/app/examples"
-	"bellows/progress"
-	"bellows/table"
 )
 
 var settings = []app.Setting{
@@ -39,24 +36,20 @@ const (
 	epochsCharged = 200
 )
 
-// config is the settings of one run. Zero splits, clocks and batch, and a negative l2, are to be
-// chosen from the data.
+// config is the settings of one run.
 type config struct {
-	name           string // of the application
-	values         app.Values
-	lr, l2         float64
-	l1, gap        float64
-	rule           string
-	scaling        string // of features
-	charges        bool   // weights cost something by the rule of the table: see charged.go
-	stops          bool   // the run may end before its epochs
-	splits, clocks int
-	batch          int
-	seed           uint64
-	consistency    table.Consistency
-	epochs.Ending
-	meter *progress.Meter
-	least int // of the splits, where they are chosen
+	examples.Config
+	choices
+}
+
+// choices is what only this application lets one choose. A zero batch and a negative l2 are to be chosen from the data.
+type choices struct {
+	lr, l2  float64
+	l1, gap float64
+	rule    string
+	charges bool // weights cost something by the rule of the table: see charged.go
+	stops   bool // the run may end before its epochs
+	batch   int
 }
 
 func newConfig(in app.Input, a application) (config, error) {
@@ -64,18 +57,10 @@ func newConfig(in app.Input, a application) (config, error) {
 	if err != nil {
 		return config{}, err
 	}
-	c := config{
-		name:   a.name,
-		values: v,
-		least:  in.SplitsLeast(),
-		lr:     v.Float("lr", 1e-9, 1e9),
-		l2:     -1,
-		rule:   v.Choice("rule", app.Auto, ruleAverage, ruleSGD, ruleMomentum, ruleAdaGrad, ruleAdam, ruleFTRL),
-		gap:    v.Float("gap", 1e-7, 1), scaling: v.Choice("scale", examples.Schemes()...),
-		Ending: epochs.ReadEnding(&in, v, epochsDefault), meter: in.Meter,
-		splits: v.IntOrAuto("splits", 1, 1<<14), clocks: v.IntOrAuto("clocks", 1, clocksMax), batch: v.IntOrAuto("batch", 1, 1<<16),
-		seed: in.Seed, consistency: in.Consistency(table.BSP),
-	}
+	c := config{examples.ReadConfig(&in, v, a.name, epochsDefault), choices{
+		lr: v.Float("lr", 1e-9, 1e9), l2: -1, gap: v.Float("gap", 1e-7, 1), batch: v.IntOrAuto("batch", 1, 1<<16),
+		rule: v.Choice("rule", app.Auto, ruleAverage, ruleSGD, ruleMomentum, ruleAdaGrad, ruleAdam, ruleFTRL),
+	}}
 	if !v.IsAuto("l2") {
 		c.l2 = v.Float("l2", 0, 1e6)
 	}
@@ -87,7 +72,7 @@ func newConfig(in app.Input, a application) (config, error) {
 
 // charge reads l1, and says whether weights cost something by the rule of the table.
 func (c *config) charge(warm, gapped, fixed bool) {
-	v := c.values
+	v := c.Values
 	if v.IsAuto("l1") {
 		v.Refuse("l1", "softmax takes it as it is given, and has nothing that chooses it; give a number, such as l1=0.001")
 		return

@@ -11,7 +11,7 @@ import (
 	"bellows/vec"
 )
 
-// sparseUnit is the rows of a clock of a split; row i has the features index[offset[i]:offset[i+1]].
+// sparseUnit is the rows of a clock of a split; row i has those of Sparse.
 //
 // Where units use a small part of the tables, features are renumbered: table row rows[k] is feature k
 // of the unit, and only these rows are pulled and pushed. The last of rows is the bias. Else rows is
@@ -21,11 +21,9 @@ import (
 // what is due to the row and not to the split: momentum, and l2 for the clocks since the row's last
 // use. gap is that number of clocks where this split leads, else 0.
 type sparseUnit struct {
-	rows   []bellows.RowID
-	gap    []uint16
-	offset []int32
-	index  []int32
-	value  []float32
+	rows []bellows.RowID
+	gap  []uint16
+	examples.Sparse
 	counting
 	most []float32 // the longest step along the weighted gradient of each row
 	bias float32   // factor of the bias's step: that of a feature of this mean square
@@ -39,10 +37,10 @@ const stepStable = 4
 // buildSparse decides how units work, and finds the last clock of an epoch in which each row of the tables is used: who leads a row, and since when, depends on all
 // splits.
 func (p *problem) buildSparse() {
-	p.full = p.src.Whole(p.splits, func(split int) []int32 { return p.unitRows(split, 0) })
-	p.sparseUnits = make([]sparseUnit, p.splits*p.clocks)
-	if !p.full && p.meter.Err() == nil {
-		p.lastUse = p.src.LastUse(p.splits, p.clocks, p.unitRows)
+	p.full = p.Src.Whole(p.Splits, func(split int) []int32 { return p.Visited(split, 0) })
+	p.sparseUnits = make([]sparseUnit, p.Splits*p.Clocks)
+	if !p.full && p.Meter.Err() == nil {
+		p.LastUse = p.Src.LastUse(p.Splits, p.Clocks, p.Visited)
 	}
 }
 
@@ -50,23 +48,23 @@ func (p *problem) buildSparse() {
 func (p *problem) keepSparse(splits []bellows.SplitID) {
 	rows := int64(0)
 	for _, s := range splits {
-		rows += int64(len(app.Part(p.rows, int(s), p.splits)))
+		rows += int64(len(app.Part(p.Rows, int(s), p.Splits)))
 	}
-	p.meter.Begin(progress.Part{Doing: "laying out rows", Unit: "rows", Total: rows})
+	p.Meter.Begin(progress.Part{Doing: "laying out rows", Unit: "rows", Total: rows})
 	app.ForEach(len(splits), func(i int) {
 		var place []int32
 		if !p.full {
-			place = make([]int32, p.features)
+			place = make([]int32, p.Features)
 		}
 		s := int(splits[i])
-		for at := range p.clocks {
-			if p.meter.Add(int64(len(p.unitRows(s, at)))) != nil {
+		for at := range p.Clocks {
+			if p.Meter.Add(int64(len(p.Visited(s, at)))) != nil {
 				return
 			}
-			p.sparseUnits[s*p.clocks+at] = p.sparseUnit(p.training(), p.unitRows(s, at), place)
+			p.sparseUnits[s*p.Clocks+at] = p.sparseUnit(p.training(), p.Visited(s, at), place)
 		}
 	})
-	if !p.full && p.meter.Err() == nil {
+	if !p.full && p.Meter.Err() == nil {
 		p.lead(splits)
 	}
 }
@@ -74,21 +72,21 @@ func (p *problem) keepSparse(splits []bellows.SplitID) {
 // lead gives the rows of each clock to the first split that uses them, and counts the clocks since their last use, which reaches back into the epoch before. It
 // tells the units of some splits, and walks over the rows of all others in the data.
 func (p *problem) lead(splits []bellows.SplitID) {
-	here := make([]bool, p.splits)
+	here := make([]bool, p.Splits)
 	for _, s := range splits {
 		here[s] = true
 	}
-	bias := p.features
-	last := append(slices.Clone(p.lastUse), int32(p.clocks)) // clock of a row's last use plus 1, counted from the epoch before
-	for at := range p.clocks {
-		now := int32(p.clocks + at + 1)
-		for s := range p.splits {
+	bias := p.Features
+	last := append(slices.Clone(p.LastUse), int32(p.Clocks)) // clock of a row's last use plus 1, counted from the epoch before
+	for at := range p.Clocks {
+		now := int32(p.Clocks + at + 1)
+		for s := range p.Splits {
 			if here[s] {
-				p.sparseUnits[s*p.clocks+at].lead(last, now)
+				p.sparseUnits[s*p.Clocks+at].lead(last, now)
 				continue
 			}
-			for _, r := range p.unitRows(s, at) {
-				index, _ := p.src.Entries(int(r))
+			for _, r := range p.Visited(s, at) {
+				index, _ := p.Src.Entries(int(r))
 				for _, j := range index {
 					last[j] = now
 				}
@@ -112,48 +110,29 @@ func (u *sparseUnit) lead(last []int32, now int32) {
 // sparseUnit lays rows out, with their features renumbered unless place is nil: it is scratch of one
 // zero a feature.
 func (p *problem) sparseUnit(s seen, rows, place []int32) sparseUnit {
-	u := sparseUnit{
-		bias: float32(p.scale.Bias), offset: append(make([]int32, 0, len(rows)+1), 0),
-		most: make([]float32, 0, len(rows)),
-	}
+	u := sparseUnit{Sparse: p.LaySparse(s.Source, rows), bias: float32(p.Scale.Bias), most: make([]float32, len(rows))}
 	u.class = make([]int32, 0, len(rows))
 	u.pick(s, rows)
-	entries := 0
-	for _, r := range rows {
-		index, _ := s.Entries(int(r))
-		entries += len(index)
-	}
-	u.index, u.value = make([]int32, 0, entries), make([]float32, 0, entries)
-	for at, r := range rows {
-		index, value := s.Entries(int(r))
-		u.index = append(u.index, index...)
+	for i := range rows {
 		square := u.bias
-		for i, j := range index {
-			v := value[i] * p.scale.Factor[j]
-			u.value = append(u.value, v)
+		_, value := u.Entries(i)
+		for _, v := range value {
 			square += float32(v * v)
 		}
-		u.most = append(u.most, stepStable/(square*float32(u.weight.Of(at))))
-		u.offset = append(u.offset, int32(len(u.index)))
+		u.most[i] = stepStable / (square * float32(u.weight.Of(i)))
 	}
 	if place != nil {
-		u.rows = examples.Renumber(u.index, place)
+		u.rows = examples.Renumber(u.Index, place)
 		u.gap = make([]uint16, len(u.rows))
 	}
 	return u
-}
-
-// entries is row i.
-func (u *sparseUnit) entries(i int) ([]int32, []float32) {
-	lo, hi := u.offset[i], u.offset[i+1]
-	return u.index[lo:hi], u.value[lo:hi:hi]
 }
 
 // logits sets z to the scores of row i under the unit's weights.
 func (u *sparseUnit) logits(w []float32, i int, z []float32) {
 	width := len(z)
 	copy(z, w[len(w)-width:])
-	index, value := u.entries(i)
+	index, value := u.Entries(i)
 	if width == 2 {
 		z[0], z[1] = twoLogits(z[0], z[1], index, value, w)
 		return
@@ -167,7 +146,7 @@ func (u *sparseUnit) logits(w []float32, i int, z []float32) {
 func (u *sparseUnit) add(w []float32, i int, z []float32, rate float32) {
 	width := len(z)
 	addTo(rate*u.bias, z, w[len(w)-width:])
-	index, value := u.entries(i)
+	index, value := u.Entries(i)
 	if width == 2 {
 		twoAdd(rate*z[0], rate*z[1], index, value, w)
 		return

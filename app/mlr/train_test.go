@@ -17,7 +17,7 @@ import (
 // optimum is a slow reference: gradient descent with Nesterov's momentum in double precision on the
 // scaled training rows, to the least weighted mean log-loss plus l2/2 |w|². It returns that least value.
 func optimum(p *problem, l2 float64) float64 {
-	w := make([]float64, (p.features+1)*p.width)
+	w := make([]float64, (p.Features+1)*p.width)
 	before, ahead := make([]float64, len(w)), make([]float64, len(w))
 	g := make([]float64, len(w))
 	rate := 2 / (p.size + l2)
@@ -37,22 +37,22 @@ func optimum(p *problem, l2 float64) float64 {
 // objective is the value at w, with its gradient in g.
 func objective(p *problem, w []float64, l2 float64, g []float64) float64 {
 	clear(g)
-	value, n := 0.0, float64(len(p.rows))
-	x, raw := make([]float64, p.features+1), make([]float32, p.features)
-	for _, r := range p.rows {
-		for j, v := range p.src.Vector(int(r), raw) {
-			x[j] = float64(v) * float64(p.scale.Factor[j])
-			if p.scale.Center != nil {
-				x[j] = (float64(v) - float64(p.scale.Center[j])) * float64(p.scale.Factor[j])
+	value, n := 0.0, float64(len(p.Rows))
+	x, raw := make([]float64, p.Features+1), make([]float32, p.Features)
+	for _, r := range p.Rows {
+		for j, v := range p.Src.Vector(int(r), raw) {
+			x[j] = float64(v) * float64(p.Scale.Factor[j])
+			if p.Scale.Center != nil {
+				x[j] = (float64(v) - float64(p.Scale.Center[j])) * float64(p.Scale.Factor[j])
 			}
 		}
-		x[p.features] = 1
-		value += rowLoss(x, w, g, p.width, int(p.class[r]), p.weight.Of(int(r))) / n
+		x[p.Features] = 1
+		value += rowLoss(x, w, g, p.width, int(p.class[r]), p.Weight.Of(int(r))) / n
 	}
 	for i := range g {
 		g[i] /= n
 	}
-	for i, v := range w[:p.features*p.width] {
+	for i, v := range w[:p.Features*p.width] {
 		value += l2 / 2 * v * v
 		g[i] += l2 * v
 	}
@@ -127,7 +127,7 @@ func TestReachesTheOptimum(t *testing.T) {
 			}
 			in := app.Input{Data: apptest.Examples(c.set), Epochs: 60, Seed: 3, Settings: settings, Staleness: c.stale}
 			p := problemOf(t, in)
-			if p.dense == strings.HasPrefix(c.name, "sparse") {
+			if p.Dense == strings.HasPrefix(c.name, "sparse") {
 				t.Fatal("the rows are laid out in the other form")
 			}
 			_, tables, _ := trained(t, in, 2)

@@ -34,19 +34,19 @@ func (p *problem) begin(in *app.Input) (*warm, error) {
 	if in.From == nil {
 		return nil, nil
 	}
-	old, err := openModel(in.From, p.name)
+	old, err := openModel(in.From, p.App)
 	if err != nil {
 		return nil, err
 	}
 	if p.rule != ruleAverage {
-		p.values.Refuse("rule", "only rule=average begins with a model; leave rule out")
+		p.Values.Refuse("rule", "only rule=average begins with a model; leave rule out")
 	}
-	return &warm{predictor: old, same: old.about.Data == p.digest}, p.values.Err()
+	return &warm{predictor: old, same: old.about.Data == p.digest}, p.Values.Err()
 }
 
 // join is the classes of the model and of the data.
 func (w *warm) join(classes []string) ([]string, error) {
-	all, find := w.labels[:len(w.labels):len(w.labels)], examples.NewFinder(w.labels)
+	all, find := w.Labels[:len(w.Labels):len(w.Labels)], examples.NewFinder(w.Labels)
 	for c := range all {
 		w.class = append(w.class, int32(c))
 	}
@@ -56,7 +56,7 @@ func (w *warm) join(classes []string) ([]string, error) {
 		}
 	}
 	if len(all) > classesMax {
-		return nil, bellows.Errorf(bellows.BadData, "train", w.name, "the model and the data have %d distinct labels together, and %d is the most", len(all), classesMax).
+		return nil, bellows.Errorf(bellows.BadData, "train", w.App, "the model and the data have %d distinct labels together, and %d is the most", len(all), classesMax).
 			Hinted("give data of the labels that the model knows")
 	}
 	return all, nil
@@ -84,7 +84,7 @@ func (w *warm) missed(classes []string, class []int32) []string {
 func (w *warm) match(e *data.ExampleSet) (wide int, err error) {
 	names, columns := e.FeatureNames, w.columns
 	refuse := func(hint, format string, args ...any) (int, error) {
-		return 0, bellows.Errorf(bellows.BadData, "train", w.name, format, args...).Hinted(hint)
+		return 0, bellows.Errorf(bellows.BadData, "train", w.App, format, args...).Hinted(hint)
 	}
 	const other = "give data of the columns that the model has, or train without --from"
 	switch {
@@ -110,10 +110,10 @@ func (w *warm) match(e *data.ExampleSet) (wide int, err error) {
 		return refuse(other, "the features of the model that the run begins with have names, and those of the data are numbers")
 	case e.Sparse() && names != nil:
 		return refuse(other, "the features of the model that the run begins with are numbers, and those of the data have names")
-	case !e.Sparse() && e.Features != w.wide:
-		return refuse(other, "rows have %d features, those of the model that the run begins with had %d", e.Features, w.wide)
+	case !e.Sparse() && e.Features != w.Wide:
+		return refuse(other, "rows have %d features, those of the model that the run begins with had %d", e.Features, w.Wide)
 	}
-	return max(e.Features, w.wide), nil
+	return max(e.Features, w.Wide), nil
 }
 
 // labelsNamed is how many names an error lists.
@@ -132,7 +132,7 @@ func (w *warm) known() (list []int32) {
 	if w == nil {
 		return nil
 	}
-	for j := range max(len(w.named), w.wide) {
+	for j := range max(len(w.named), w.Wide) {
 		if w.column(int32(j)) >= 0 {
 			list = append(list, int32(j))
 		}
@@ -145,10 +145,10 @@ func (w *warm) column(j int32) int32 {
 	if w.named != nil {
 		j = w.named[j]
 	}
-	if j >= 0 && w.predictor.narrow != nil {
-		j = w.predictor.narrow.Number(j)
+	if j >= 0 && w.predictor.Narrow != nil {
+		j = w.predictor.Narrow.Number(j)
 	}
-	if j < 0 || int(j) >= w.features {
+	if j < 0 || int(j) >= w.Features {
 		return -1
 	}
 	return j
@@ -156,9 +156,9 @@ func (w *warm) column(j int32) int32 {
 
 // fill makes the first weights from the model's, in the units of the run's scaling.
 func (w *warm) fill(p *problem) {
-	w.feature = make([]int32, p.features)
-	if p.narrow != nil {
-		for i, j := range p.narrow.List() {
+	w.feature = make([]int32, p.Features)
+	if p.Narrow != nil {
+		for i, j := range p.Narrow.List() {
 			w.feature[i] = w.column(j)
 		}
 	} else {
@@ -166,10 +166,10 @@ func (w *warm) fill(p *problem) {
 			w.feature[j] = w.column(int32(j))
 		}
 	}
-	old, width := len(w.labels), p.width
-	w.first = make([]float32, (p.features+1)*width)
+	old, width := len(w.Labels), p.width
+	w.first = make([]float32, (p.Features+1)*width)
 	bias := make([]float64, old)
-	for c, v := range w.table[w.features*old:] {
+	for c, v := range w.table[w.Features*old:] {
 		bias[c] = float64(v)
 	}
 	w.eachConstant(p, func(_ int, value float64, row []float32) {
@@ -179,19 +179,19 @@ func (w *warm) fill(p *problem) {
 	})
 	w.addDistances(p, bias)
 	for j, k := range w.feature {
-		factor := p.scale.Factor[j]
+		factor := p.Scale.Factor[j]
 		if k < 0 || factor == 0 {
 			continue
 		}
 		for c, v := range w.table[int(k)*old : (int(k)+1)*old] {
 			w.first[j*width+c] = v / factor
-			if p.scale.Center != nil {
-				bias[c] += float64(v) * float64(p.scale.Center[j])
+			if p.Scale.Center != nil {
+				bias[c] += float64(v) * float64(p.Scale.Center[j])
 			}
 		}
 	}
 	for c, v := range bias {
-		w.first[p.features*width+c] = float32(v)
+		w.first[p.Features*width+c] = float32(v)
 	}
 }
 
@@ -201,7 +201,7 @@ func (w *warm) addDistances(p *problem, bias []float64) {
 	for _, o := range w.about.Origins {
 		apart[o.Feature] -= o.Value
 	}
-	for _, o := range p.src.Origins {
+	for _, o := range p.Src.Origins {
 		if k := w.feature[o.Feature]; k >= 0 {
 			apart[k] += o.Value
 		}
@@ -217,12 +217,12 @@ func (w *warm) addDistances(p *problem, bias []float64) {
 // model's weights.
 func (w *warm) eachConstant(p *problem, visit func(j int, value float64, row []float32)) {
 	var x []float32
-	if p.dense {
-		x = p.src.Vector(int(p.rows[0]), make([]float32, p.features))
+	if p.Dense {
+		x = p.Src.Vector(int(p.Rows[0]), make([]float32, p.Features))
 	}
-	old := len(w.labels)
+	old := len(w.Labels)
 	for j, k := range w.feature {
-		if k < 0 || p.scale.Factor[j] != 0 {
+		if k < 0 || p.Scale.Factor[j] != 0 {
 			continue
 		}
 		value := 0.0
@@ -248,12 +248,12 @@ func (w *warm) kept(p *problem, s examples.Source, rows []int32) (kept []float32
 		}
 		addTo(float32(by), row, kept[i*p.width:i*p.width+len(row)])
 	}
-	old := len(w.labels)
-	if !p.dense {
+	old := len(w.Labels)
+	if !p.Dense {
 		for i, r := range rows {
 			index, value := s.Entries(int(r))
 			for at, j := range index {
-				if k := int(w.feature[j]); k >= 0 && p.scale.Factor[j] == 0 {
+				if k := int(w.feature[j]); k >= 0 && p.Scale.Factor[j] == 0 {
 					add(i, float64(value[at]), w.table[k*old:(k+1)*old])
 				}
 			}
@@ -263,7 +263,7 @@ func (w *warm) kept(p *problem, s examples.Source, rows []int32) (kept []float32
 	var features []int
 	var same []float64
 	w.eachConstant(p, func(j int, value float64, _ []float32) { features, same = append(features, j), append(same, value) })
-	buf := make([]float32, p.features)
+	buf := make([]float32, p.Features)
 	for i := 0; i < len(rows) && len(features) > 0; i++ {
 		x := s.Vector(int(rows[i]), buf)
 		for at, j := range features {
@@ -278,7 +278,7 @@ func (w *warm) kept(p *problem, s examples.Source, rows []int32) (kept []float32
 func (w *warm) keep(p *problem, weights, bias []float32) {
 	w.eachConstant(p, func(j int, value float64, row []float32) {
 		for c, v := range row {
-			weights[c*p.features+j] = v
+			weights[c*p.Features+j] = v
 			bias[c] = float32(float64(bias[c]) - value*float64(v))
 		}
 	})
@@ -307,8 +307,8 @@ func (w *warm) headline() string {
 
 // begin pushes the split's share of the first weights.
 func (e *executor) begin(t *train.Task) {
-	n, split := e.p.features+1, int(t.Split())
-	lo, hi := app.Share(n, split, e.p.splits), app.Share(n, split+1, e.p.splits)
+	n, split := e.p.Features+1, int(t.Split())
+	lo, hi := app.Share(n, split, e.p.Splits), app.Share(n, split+1, e.p.Splits)
 	if lo < hi {
 		t.PushRange(weightsTable, row(lo), e.p.warm.first[lo*e.width:hi*e.width])
 	}

@@ -82,8 +82,8 @@ func TestAStartScoresAsItsModel(t *testing.T) {
 				t.Fatal(err)
 			}
 			apptest.Open(t, New(), m)
-			if c.features > 0 && p.features != c.features || (p.narrow != nil) != c.narrowing {
-				t.Errorf("%d features, want %d", p.features, c.features)
+			if c.features > 0 && p.Features != c.features || (p.Narrow != nil) != c.narrowing {
+				t.Errorf("%d features, want %d", p.Features, c.features)
 			}
 			want, got, news := weightsByName(t, old), weightsByName(t, m), 0
 			for name, v := range got {
@@ -159,8 +159,8 @@ func TestClassesWithoutRowsAreTold(t *testing.T) {
 	t.Parallel()
 	old := modelOf(t, made(300, 3, 4, 1, 0, 1))
 	p := problemOf(t, app.Input{Data: apptest.Examples(made(300, 3, 2, 2, 1, 1)), Seed: 1, From: old})
-	if len(p.warnings) != 1 || !strings.Contains(p.warnings[0], "no row has the labels 0, 3, which the model knows: they stay in the model") || p.width != 4 {
-		t.Errorf("%d classes, warnings %q", p.width, p.warnings)
+	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "no row has the labels 0, 3, which the model knows: they stay in the model") || p.width != 4 {
+		t.Errorf("%d classes, warnings %q", p.width, p.Warnings)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestStoppingFollowsTheWeights(t *testing.T) {
 	p := problemOf(t, app.Input{Data: apptest.Examples(lopsided(made(4000, 8, 2, 1, 0, 1), 40)), Seed: 1, Settings: map[string]string{"class_weights": examples.WeightsBalanced, "l2": "0.01"}})
 	k := newPolicy(p)
 	progress := epochs.Progress{Best: math.Inf(1), Marked: math.Inf(1)}
-	rows, weight := float64(len(p.held)), p.weight.Sum(p.held)
+	rows, weight := float64(len(p.Held)), p.Weight.Sum(p.Held)
 	if rows == weight {
 		t.Fatal("held-out rows weigh as much as they are many: the test says nothing")
 	}
@@ -131,26 +131,26 @@ func TestClassWeightsAreRead(t *testing.T) {
 	} {
 		p := problemOf(t, app.Input{Data: apptest.Examples(&text), Seed: 1, Settings: map[string]string{"class_weights": given}})
 		for c := range want {
-			if ratio := float64(p.classed[c] / p.classed[0] * float32(want[0])); math.Abs(ratio-want[c]) > 1e-5*want[c] {
-				t.Errorf("%s: weights %v, want them as %v", given, p.classed, want)
+			if ratio := float64(p.Classed[c] / p.Classed[0] * float32(want[0])); math.Abs(ratio-want[c]) > 1e-5*want[c] {
+				t.Errorf("%s: weights %v, want them as %v", given, p.Classed, want)
 			}
 		}
-		if sum := p.weight.Sum(p.rows); math.Abs(sum/float64(len(p.rows))-1) > 1e-6 {
-			t.Errorf("%s: the mean weight of a row is %v", given, sum/float64(len(p.rows)))
+		if sum := p.Weight.Sum(p.Rows); math.Abs(sum/float64(len(p.Rows))-1) > 1e-6 {
+			t.Errorf("%s: the mean weight of a row is %v", given, sum/float64(len(p.Rows)))
 		}
 	}
 	p := problemOf(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: map[string]string{"class_weights": examples.WeightsBalanced}})
 	count := make([]float64, p.width)
-	for _, r := range p.rows {
+	for _, r := range p.Rows {
 		count[p.class[r]]++
 	}
 	for c, n := range count {
-		if want := float64(len(p.rows)) / (4 * n); math.Abs(float64(p.classed[c])-want) > 1e-6*want {
-			t.Errorf("balanced: class %d weighs %v, want %v", c, p.classed[c], want)
+		if want := float64(len(p.Rows)) / (4 * n); math.Abs(float64(p.Classed[c])-want) > 1e-6*want {
+			t.Errorf("balanced: class %d weighs %v, want %v", c, p.Classed[c], want)
 		}
 	}
-	if q := problemOf(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: map[string]string{"class_weights": "1.0:2,3:5"}}); q.classed[1]/q.classed[0] != 2 {
-		t.Errorf("labels that are numbers: %v", q.classed)
+	if q := problemOf(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: map[string]string{"class_weights": "1.0:2,3:5"}}); q.Classed[1]/q.Classed[0] != 2 {
+		t.Errorf("labels that are numbers: %v", q.Classed)
 	}
 }
 
