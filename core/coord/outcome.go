@@ -3,6 +3,7 @@ package coord
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"bellows"
 	"bellows/link/wire"
@@ -28,6 +29,15 @@ type Outcome struct {
 	Uncollected error
 }
 
+// explained is an error whose text another one already has.
+type explained struct {
+	text string
+	err  error
+}
+
+func (e *explained) Error() string { return e.text }
+func (e *explained) Unwrap() error { return e.err }
+
 // Failure is why a job has left no tables, as the error of an operation; nil: it has finished, or
 // was interrupted, and its state has been collected.
 func (o *Outcome) Failure(op string) error {
@@ -35,7 +45,11 @@ func (o *Outcome) Failure(op string) error {
 		return o.Uncollected
 	}
 	cause := errors.New(o.Reason)
-	if o.Err != nil {
+	switch {
+	case o.Err == nil:
+	case strings.HasSuffix(o.Reason, o.Err.Error()):
+		cause = &explained{o.Reason, o.Err}
+	default:
 		cause = fmt.Errorf("%s: %w", o.Reason, o.Err)
 	}
 	return &bellows.Error{Kind: o.Kind, Op: op, Err: cause}

@@ -139,6 +139,7 @@ func TestAFailureHasItsCause(t *testing.T) {
 		{coord.Outcome{Interrupted: true, Reason: "interrupted", Uncollected: lost}, bellows.Lost, "collect the model: lane 1 is gone"},
 		{coord.Outcome{Kind: bellows.Lost, Reason: "node 1 is gone"}, bellows.Lost, "train: node 1 is gone"},
 		{coord.Outcome{Kind: bellows.BadData, Reason: "split 1 failed", Err: cause}, bellows.BadData, "train: split 1 failed: item 7 is broken"},
+		{coord.Outcome{Kind: bellows.BadData, Reason: "split 1 failed: item 7 is broken", Err: cause}, bellows.BadData, "train: split 1 failed: item 7 is broken"},
 	} {
 		err := c.outcome.Failure("train")
 		switch {
