@@ -101,6 +101,11 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		return err
 	}
 	res.Tables = nil
+	if t.made.Doubts != nil {
+		for _, text := range t.made.Doubts() {
+			t.doubt("%s", text)
+		}
+	}
 	t.inputs.collect()
 	if err := t.inputs.describe(m); err != nil {
 		return err
