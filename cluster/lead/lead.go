@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -346,12 +347,26 @@ func (l *Lead) hear() {
 	for {
 		m, err := l.session.Receive()
 		if err != nil {
-			l.mu.Lock()
-			l.lost = true
-			l.mu.Unlock()
+			l.lose()
 			return
 		}
 		l.take(m)
+	}
+}
+
+// lose takes note that the manager has gone. Nobody will say any more that a process has ended that was asked to.
+func (l *Lead) lose() {
+	l.mu.Lock()
+	l.lost = true
+	list := slices.Collect(maps.Values(l.processes))
+	l.mu.Unlock()
+	for _, p := range list {
+		p.mu.Lock()
+		asked := p.asked
+		p.mu.Unlock()
+		if asked {
+			p.ended(unheard)
+		}
 	}
 }
 
@@ -460,6 +475,9 @@ func (p *remote) Last() string {
 	return bellows.Printable(p.end.Last, 1<<16)
 }
 
+// unheard is the end of a process whose manager has gone.
+var unheard = cluster.Over{How: "is not heard of any more: the cluster's manager has gone"}
+
 // End tells it to end. Where the manager has gone nobody would say that it has: its agent sees to that.
 func (p *remote) End() { p.order(cluster.Message{Process: p.number, End: true}) }
 
@@ -474,6 +492,6 @@ func (p *remote) order(m cluster.Message) {
 	lost := p.lead.lost
 	p.lead.mu.Unlock()
 	if lost || p.lead.session.Send(m) != nil {
-		p.ended(cluster.Over{How: "is not heard of any more: the cluster's manager has gone"})
+		p.ended(unheard)
 	}
 }

@@ -210,10 +210,12 @@ func TestProcessesAreStartedElsewhere(t *testing.T) {
 	defer cancel()
 	s.Close()
 	<-ctx.Done()
-	all[0].End()
-	all[0].Wait()
-	if how := all[0].How(); how != "is not heard of any more: the cluster's manager has gone" {
-		t.Errorf("the manager has gone: it %s", how)
+	all[2].End()
+	for what, p := range map[string]*remote{"asked to end before": all[0], "asked to end after": all[2]} {
+		p.Wait()
+		if how := p.How(); how != "is not heard of any more: the cluster's manager has gone" {
+			t.Errorf("%s the manager had gone: it %s", what, how)
+		}
 	}
 	all[2].ended(cluster.Over{How: "late"})
 	if l.at["node-4"] != nil || len(l.processes) != 1 {
