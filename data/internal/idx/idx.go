@@ -142,7 +142,7 @@ func header(s *source.Stream, bytes int) ([]byte, error) {
 }
 
 // readDims reads the sizes and bounds their product.
-func (a *Rows) readDims(s *source.Stream, n int, opt Limits) error {
+func (r *Rows) readDims(s *source.Stream, n int, opt Limits) error {
 	raw, err := header(s, 4*n)
 	if err != nil {
 		return err
@@ -150,19 +150,19 @@ func (a *Rows) readDims(s *source.Stream, n int, opt Limits) error {
 	for i := range n {
 		d := binary.BigEndian.Uint32(raw[4*i:])
 		if d == 0 {
-			return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("dimension %d has size 0", i+1), How: "sizes are 1 or more; copy the file again"}
+			return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("dimension %d has size 0", i+1), How: "sizes are 1 or more; copy the file again"}
 		}
-		a.Dims = append(a.Dims, int(d))
+		r.Dims = append(r.Dims, int(d))
 		if i == 0 {
 			if int64(d) > opt.Rows {
-				return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("the header claims %d rows, the limit is %d", d, opt.Rows), How: "copy the file again, or raise the limit on rows"}
+				return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("the header claims %d rows, the limit is %d", d, opt.Rows), How: "copy the file again, or raise the limit on rows"}
 			}
 			continue
 		}
-		if a.Width > opt.Features/int(d) {
-			return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("the header claims more than %d values a row", opt.Features), How: "copy the file again: no image is so large"}
+		if r.Width > opt.Features/int(d) {
+			return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("the header claims more than %d values a row", opt.Features), How: "copy the file again: no image is so large"}
 		}
-		a.Width *= int(d)
+		r.Width *= int(d)
 	}
 	return nil
 }

@@ -8,12 +8,12 @@ import (
 )
 
 // areLabels refuses what cannot be the labels of images.
-func (a *Rows) areLabels(images *Rows) error {
-	if len(a.Dims) != 1 {
-		return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("the file has %d dimensions, labels have one", len(a.Dims)), How: "name the file of labels, as in train-labels-idx1-ubyte"}
+func (r *Rows) areLabels(images *Rows) error {
+	if len(r.Dims) != 1 {
+		return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("the file has %d dimensions, labels have one", len(r.Dims)), How: "name the file of labels, as in train-labels-idx1-ubyte"}
 	}
-	if a.Dims[0] != images.Dims[0] {
-		return &lines.Error{File: a.In.Shown(), What: fmt.Sprintf("there are %d labels for %d images in %s", a.Dims[0], images.Dims[0], images.In.Shown()), How: "use the images and labels of the same set"}
+	if r.Dims[0] != images.Dims[0] {
+		return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("there are %d labels for %d images in %s", r.Dims[0], images.Dims[0], images.In.Shown()), How: "use the images and labels of the same set"}
 	}
 	return nil
 }
@@ -35,16 +35,16 @@ func OpenLabels(places *source.Places, images *Rows, further []source.Input, nam
 }
 
 // Check refuses images that are none, or not of the width of the rows before them, nor of the features of a model, where these are some; and more rows than most.
-func (a *Rows) Check(width, rows, features int, most int64) error {
-	fail := func(what, how string) error { return &lines.Error{File: a.In.Shown(), What: what, How: how} }
+func (r *Rows) Check(width, rows, features int, most int64) error {
+	fail := func(what, how string) error { return &lines.Error{File: r.In.Shown(), What: what, How: how} }
 	switch {
-	case len(a.Dims) < 2:
+	case len(r.Dims) < 2:
 		return fail("the file has one dimension, as labels have", "name the images; their labels are found by name, or named by the label option")
-	case width > 0 && a.Width != width:
-		return fail(fmt.Sprintf("the images have %d values, those before have %d", a.Width, width), "read files of one image size together")
-	case features > 0 && a.Width != features:
-		return fail(fmt.Sprintf("the images have %d values, the model has %d features", a.Width, features), "use images of the size used in training")
-	case int64(rows+a.Dims[0]) > most:
+	case width > 0 && r.Width != width:
+		return fail(fmt.Sprintf("the images have %d values, those before have %d", r.Width, width), "read files of one image size together")
+	case features > 0 && r.Width != features:
+		return fail(fmt.Sprintf("the images have %d values, the model has %d features", r.Width, features), "use images of the size used in training")
+	case int64(rows+r.Dims[0]) > most:
 		return fail(fmt.Sprintf("there are more than %d rows", most), "raise the limit on rows, or read fewer files")
 	}
 	return nil
