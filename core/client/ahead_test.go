@@ -30,7 +30,8 @@ func TestASplitFarAheadWaitsAndGoesOn(t *testing.T) {
 			t.Fatalf("limit %d: clock %d is begun with %d flushes not committed", limit, at, most)
 		}
 		for n := range 2 {
-			d.deliver(lanes[0], committed(wire.Commitment{Flush: flushID(uint64(n + 1)), Commit: bellows.CommitNumber(n + 1)}))
+			own := wire.Commitment{Flush: flushID(uint64(n + 1)), Commit: bellows.CommitNumber(n + 1)}
+			d.deliver(lanes[0], committed(own))
 			d.expect(fmt.Sprintf("run split 0 clock %d items [0,1)", most+n))
 			d.tasks[0].AddRow(1, 0, []float32{1})
 			d.end(0)
@@ -56,7 +57,8 @@ func TestALeaseWaitsForTheSplitsOwnUpdates(t *testing.T) {
 		t.Helper()
 		a := d.lease(0, bellows.PartitionRef{Table: tab, Partition: p}, wire.Exclusive)
 		if a != nil {
-			d.deliver(lanes[p], &wire.Granted{Request: a.Request, Pair: a.Pair, Mode: a.Mode, Values: make([]float32, 4)})
+			granted := &wire.Granted{Request: a.Request, Pair: a.Pair, Mode: a.Mode, Values: make([]float32, 4)}
+			d.deliver(lanes[p], granted)
 			d.said()
 		}
 		return a

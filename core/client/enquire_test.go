@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,8 @@ var waits = map[string]func(*desk){
 			d.ask(0, 0, 0, 4)
 			d.answer(1, 0, clock-1)
 			d.end(0)
-			d.deliver(lanes[0], committed(wire.Commitment{Flush: flushID(uint64(clock + 1)), Commit: bellows.CommitNumber(clock + 1)}))
+			own := wire.Commitment{Flush: flushID(uint64(clock + 1)), Commit: bellows.CommitNumber(clock + 1)}
+			d.deliver(lanes[0], committed(own))
 		}
 		d.start(2, 0, 0)
 		d.read(0, 0, 0, 4)
@@ -48,6 +50,15 @@ func flushOf(d *desk, rows ...bellows.RowID) {
 	for _, r := range rows {
 		d.deliver(lanes[r/4], &wire.Full{Flush: flushID(1)})
 	}
+}
+
+// standing returns a lane's answer to an inquiry: everything in it waits for the same reason.
+func standing(m *wire.Inquiry, behind pending.Behind, who uint32) *wire.Standing {
+	list := slices.Clone(m.List)
+	for i := range list {
+		list[i].Behind, list[i].Who = behind, who
+	}
+	return &wire.Standing{Incarnation: 1, List: list}
 }
 
 // hour has a client wait for an hour, and answers what it asks. It returns what it said, and what it told the controller.
@@ -113,11 +124,7 @@ func TestAQuestionThatIsLostEndsTheJob(t *testing.T) {
 		begin(d)
 		d.said()
 		_, failed, at := d.hour(func(m *wire.Inquiry) *wire.Standing {
-			list := slices.Clone(m.List)
-			for i := range list {
-				list[i].Behind = pending.Nothing
-			}
-			return &wire.Standing{Incarnation: 1, List: list}
+			return standing(m, pending.Nothing, 0)
 		})
 		if len(failed) != 1 || at > 3000 || !strings.HasPrefix(failed[0], what) || !strings.HasSuffix(failed[0], ", and that lane has nothing of it any more: a message is lost") {
 			t.Errorf("%s: failed %q at %d", what, failed, at)
@@ -131,11 +138,7 @@ func TestALaneIsAskedForAFlushOfNothing(t *testing.T) {
 		d := newDesk(t)
 		flushOf(d)
 		_, failed, _ := d.hour(func(m *wire.Inquiry) *wire.Standing {
-			list := slices.Clone(m.List)
-			for i := range list {
-				list[i].Behind = behind
-			}
-			return &wire.Standing{Incarnation: 1, List: list}
+			return standing(m, behind, 0)
 		})
 		if (len(failed) > 0) != lost || lost && !strings.HasPrefix(failed[0], "flush 1 of node 1 waits for lane 0 of node 0 to hold its part, and that lane has nothing of it") {
 			t.Errorf("behind %v: failed %q", behind, failed)
@@ -161,11 +164,7 @@ func TestAPushThatIsLostWhenSentAgainEndsTheJob(t *testing.T) {
 			if asked++; crossing && asked == 1 {
 				room() // which has left before the lane's word
 			}
-			list := slices.Clone(m.List)
-			for i := range list {
-				list[i].Behind, list[i].Who = pending.Room, 1
-			}
-			return &wire.Standing{Incarnation: 1, List: list}
+			return standing(m, pending.Room, 1)
 		})
 		want := 1
 		if crossing {
@@ -234,13 +233,41 @@ func TestWhatIsLeftOfAStalePushWaitsForItsClock(t *testing.T) {
 	asked := 0
 	_, failed, _ := d.hour(func(m *wire.Inquiry) *wire.Standing {
 		asked++
-		list := slices.Clone(m.List)
-		for i := range list {
-			list[i].Behind, list[i].Who = pending.Clock, 1
-		}
-		return &wire.Standing{Incarnation: 1, List: list}
+		return standing(m, pending.Clock, 1)
 	})
 	if asked == 0 || len(failed) > 0 {
 		t.Errorf("asked %d times, failed %q", asked, failed)
 	}
+}
+
+// TestATaskThatComputesForTooLongEndsTheJob has a task compute for an hour and more: the controller is told of it every second from the first on, and
+// that it has failed when it may no longer.
+func TestATaskThatComputesForTooLongEndsTheJob(t *testing.T) {
+	d := newDesk(t)
+	d.start(3, 0, 0, 1)
+	told, failed := 0, ""
+	for now := int64(0); now <= 3_700_000; now += 500 {
+		d.Tick(now, &d.fx)
+		d.Computes(1, now, &d.fx)
+		for _, e := range d.fx.Envelopes {
+			switch m := e.Message.(type) {
+			case *wire.Computing:
+				if told++; m.Unit != (bellows.Unit{Split: 1, Clock: 3, Items: bellows.Range{End: 1}}) || m.Millis != now || e.To != controller {
+					t.Fatalf("at %d it says %+v to %v", now, m, e.To)
+				}
+			case *wire.Failed:
+				failed += fmt.Sprintf("%v at %d: %s", m.Unit, now, m.Reason)
+			}
+		}
+		d.said()
+	}
+	if want := "split 1 clock 3 items [0,1) at 3600500: it has computed for 3600.5 s without an end"; failed != want {
+		t.Errorf("failed %q, want %q", failed, want)
+	}
+	if told < 2300 || told > 3600 {
+		t.Errorf("told %d times", told)
+	}
+	e := newDesk(t)
+	e.Computes(0, 10_000_000, &e.fx) // which has no task
+	e.expect("")
 }

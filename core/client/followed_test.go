@@ -13,16 +13,21 @@ func (r *roads) follows(term bellows.Term) {
 	r.d.deliver(controller, &wire.Route{Term: term, Version: r.Version(), Changes: r.Whole(), Begin: &wire.Begin{Complete: make([]bellows.Clock, 2), Staleness: []int32{0, -1}}})
 }
 
-// held is a desk whose client has said that a flush for two lanes is done, and its name.
-func held(t *testing.T) (*desk, *roads, bellows.FlushID) {
-	d := newDesk(t)
-	r := newRoads(d)
+// pushToBoth has a task add to rows of both lanes and signal 7 and 8, and returns the name of its flush.
+func (d *desk) pushToBoth() bellows.FlushID {
 	d.start(0, 0, 0)
 	d.tasks[0].AddRow(0, 1, []float32{1})
 	d.tasks[0].AddRow(0, 5, []float32{2})
 	d.Finish(d.tasks[0], []float64{7, 8}, nil, &d.fx)
 	d.said()
-	id := d.sent[0].Flush
+	return d.sent[0].Flush
+}
+
+// held is a desk whose client has said that a flush for two lanes is done, and its name.
+func held(t *testing.T) (*desk, *roads, bellows.FlushID) {
+	d := newDesk(t)
+	r := newRoads(d)
+	id := d.pushToBoth()
 	d.deliver(lanes[0], &wire.Held{Flush: id})
 	d.expect("")
 	d.deliver(lanes[1], &wire.Held{Flush: id})

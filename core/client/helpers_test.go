@@ -50,7 +50,8 @@ func newDeskWithin(t *testing.T, limits client.Limits, more ...table.Schema) *de
 	return newDeskOf(t, job, client.Options{Limits: limits})
 }
 
-// newDeskOf returns a client of a job. A job without a route has two splits, which node 1 runs, and its tables on both lanes.
+// newDeskOf returns a client of a job. A job without a route has two splits, which node 1 runs, and its tables on
+// both lanes.
 func newDeskOf(t *testing.T, job core.Job, o client.Options) *desk {
 	job.Controller = controller
 	if job.Route == nil {
@@ -114,7 +115,8 @@ func (d *desk) ask(s bellows.SplitID, tab bellows.TableID, first, end bellows.Ro
 	d.said()
 }
 
-// lease has the task of a split ask for a lease that it does not have, and returns the request; nil: the client sends none yet.
+// lease has the task of a split ask for a lease that it does not have, and returns the request; nil: the client sends
+// none yet.
 func (d *desk) lease(s bellows.SplitID, ref bellows.PartitionRef, mode wire.Mode) *wire.Acquire {
 	d.t.Helper()
 	if has, err := d.Lease(d.tasks[s], ref, mode, &d.fx); has || err != nil {

@@ -9,6 +9,22 @@ import (
 	"bellows/link/wire"
 )
 
+// newReader returns a desk whose split 0 has read the same rows of the async table in two clocks, and added to them in
+// the second. The client is subscribed to them.
+func newReader(t *testing.T) *desk {
+	d := newDesk(t)
+	for c := range bellows.Clock(2) {
+		d.start(c, bellows.CommitNumber(c), 0)
+		d.ask(0, 1, 0, 4)
+		d.answer(1, bellows.CommitNumber(c), bellows.NoClock)
+		if c == 1 {
+			d.tasks[0].AddRow(1, 0, []float32{1})
+		}
+		d.end(0)
+	}
+	return d
+}
+
 // readTwice has split 0 read the same rows in two clocks, and finish both: the second time it subscribes to them.
 func readTwice(d *desk) {
 	d.t.Helper()
@@ -39,16 +55,7 @@ func TestWhoReadsAfterAMoveAsks(t *testing.T) {
 // TestAWordAboutRowsIsOfTheirPartition has a lane be asked about rows that come unasked, and about a question. The rows come, and then the lane's word that it owes none
 // any more: that is not of the question, which goes on waiting.
 func TestAWordAboutRowsIsOfTheirPartition(t *testing.T) {
-	d := newDesk(t)
-	for c := range bellows.Clock(2) {
-		d.start(c, bellows.CommitNumber(c), 0)
-		d.ask(0, 1, 0, 4)
-		d.answer(1, bellows.CommitNumber(c), bellows.NoClock)
-		if c == 1 {
-			d.tasks[0].AddRow(1, 0, []float32{1})
-		}
-		d.end(0)
-	}
+	d := newReader(t)
 	d.start(2, 2, 0, 1)
 	if d.read(0, 1, 0, 4) || d.said() != "" {
 		t.Fatal("it does not wait for rows that come unasked")
@@ -69,7 +76,8 @@ func TestAWordAboutRowsIsOfTheirPartition(t *testing.T) {
 	if len(about) != 1 {
 		t.Fatalf("it asks about %+v", about)
 	}
-	d.rows(lanes[0], 0, wire.RowsPart{Pair: pairAt(1, 0, 1), Rows: []uint32{0}, Commit: 2, Complete: bellows.NoClock, Values: []float32{2}})
+	d.rows(lanes[0], 0, wire.RowsPart{Pair: pairAt(1, 0, 1), Rows: []uint32{0}, Commit: 2, Complete: bellows.NoClock,
+		Values: []float32{2}})
 	d.expect("wake split 0 clock 2 items [0,1)")
 	about[0].Behind = pending.Nothing
 	d.deliver(lanes[0], &wire.Standing{Incarnation: 1, List: about})

@@ -132,12 +132,7 @@ func TestWhatIsStaleWaitsForTheRoute(t *testing.T) {
 func TestAStaleDoneIsDoneAgain(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
-	d.start(0, 0, 0)
-	d.tasks[0].AddRow(0, 1, []float32{1})
-	d.tasks[0].AddRow(0, 5, []float32{2})
-	d.Finish(d.tasks[0], []float64{7, 8}, nil, &d.fx)
-	d.said()
-	id := d.sent[0].Flush
+	id := d.pushToBoth()
 	done := func() *wire.Done {
 		for _, e := range d.fx.Envelopes {
 			if m, ok := e.Message.(*wire.Done); ok {
@@ -242,16 +237,10 @@ func TestARouteThatDoesNotComeIsNamed(t *testing.T) {
 func TestAMoveEndsASubscription(t *testing.T) {
 	d := newDesk(t)
 	r := newRoads(d)
-	for clock := range bellows.Clock(3) {
-		d.start(clock, 0, 0)
-		d.ask(0, 0, 0, 4)
-		if clock < 2 {
-			d.answer(1, 0, clock-1)
-			d.said()
-			d.end(0)
-		}
-	}
-	if n := len(d.pulls); n != 2 || !d.pulls[1].Parts[0].Subscribe {
+	readTwice(d)
+	d.start(2, 0, 0)
+	d.ask(0, 0, 0, 4)
+	if n := len(d.pulls); n != 2 {
 		t.Fatalf("%d questions: the third read does not wait for what comes unasked", n)
 	}
 	r.tell(r.addLane, r.move(0, 0, laneAdded))
@@ -259,9 +248,11 @@ func TestAMoveEndsASubscription(t *testing.T) {
 	if q := d.pulls[2]; !q.Parts[0].Subscribe || q.Parts[0].Generation != 2 {
 		t.Errorf("it asks %+v", q)
 	}
-	d.rows(lanes[0], 0, wire.RowsPart{Pair: pairAt(0, 0, 1), Complete: 1, Values: []float32{5, 5, 5, 5}}) // late, from the owner before
+	// The owner before sends rows late.
+	d.rows(lanes[0], 0, wire.RowsPart{Pair: pairAt(0, 0, 1), Complete: 1, Values: []float32{5, 5, 5, 5}})
 	d.expect("")
-	d.rows(laneAdded, d.pulls[2].Request, wire.RowsPart{Pair: pairAt(0, 0, 2), Complete: 1, Values: []float32{6, 6, 6, 6}})
+	moved := wire.RowsPart{Pair: pairAt(0, 0, 2), Complete: 1, Values: []float32{6, 6, 6, 6}}
+	d.rows(laneAdded, d.pulls[2].Request, moved)
 	d.expect("wake split 0 clock 2 items [0,1)")
 	if !d.read(0, 0, 0, 4) || d.tasks[0].View(0, 0, 1)[0] != 6 {
 		t.Error("it reads something else")

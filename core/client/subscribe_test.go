@@ -9,7 +9,8 @@ import (
 
 // unasked delivers rows of w's first partition that nobody asked for.
 func (d *desk) unasked(rows []uint32, complete bellows.Clock, values ...float32) {
-	d.rows(lanes[0], 0, wire.RowsPart{Pair: pairAt(0, 0, 1), Rows: rows, Commit: bellows.CommitNumber(complete), Complete: complete, Values: values})
+	d.rows(lanes[0], 0, wire.RowsPart{Pair: pairAt(0, 0, 1), Rows: rows, Commit: bellows.CommitNumber(complete),
+		Complete: complete, Values: values})
 }
 
 // TestRowsThatAreReadAgainComeByThemselves follows a subscription from the second read of the same rows until nobody has read
@@ -62,16 +63,7 @@ func TestRowsThatAreReadAgainComeByThemselves(t *testing.T) {
 // TestWhoWaitsForAFlushWithoutRoomAsks has a task wait for what the record of its node's flush will bring. When the flush finds no room, the record may
 // wait for that very task: it asks.
 func TestWhoWaitsForAFlushWithoutRoomAsks(t *testing.T) {
-	d := newDesk(t)
-	for c := range bellows.Clock(2) {
-		d.start(c, bellows.CommitNumber(c), 0)
-		d.ask(0, 1, 0, 4)
-		d.answer(1, bellows.CommitNumber(c), bellows.NoClock)
-		if c == 1 {
-			d.tasks[0].AddRow(1, 0, []float32{1})
-		}
-		d.end(0)
-	}
+	d := newReader(t)
 	d.start(2, 2, 0)
 	d.miss(0, 1, 0, 4)
 	d.expect("")

@@ -78,8 +78,7 @@ func TestACutIsABoundaryOfClocks(t *testing.T) {
 	if err := d.Cut(&d.fx); err == nil {
 		t.Error("it is cut before it begins")
 	}
-	d.Start(&d.fx)
-	d.ready(clients...)
+	d.begin()
 	d.flush(1, 1, 0, 0, fourItems)
 	d.said()
 	require.NoError(t, d.Cut(&d.fx))
@@ -106,20 +105,17 @@ func TestACutIsABoundaryOfClocks(t *testing.T) {
 
 	next := cutter(1)
 	require.NoError(t, next.Resume(saved.State))
-	next.Start(&next.fx)
-	next.ready(clients...)
+	next.begin()
 	expect(t, next.said(), "node 1: run split 0 clock 1 items [0,4) [] after commit 0", "node 2: run split 1 clock 1 items [0,4) [] after commit 0")
 }
 
 // TestACutLeavesNoClockHalfDone cuts a job whose clocks are divided in two: a flush that begins a clock waits, and one that ends one does not.
 func TestACutLeavesNoClockHalfDone(t *testing.T) {
 	d := cutter(2)
-	d.Start(&d.fx)
-	d.ready(clients...)
+	d.begin()
 	d.flush(1, 1, 0, 1, bellows.Range{End: 2})
 	d.said()
-	require.NoError(t, d.Cut(&d.fx))
-	d.shard(wire.Shard{Attempt: 1})
+	d.begins(t)
 	d.flush(2, 1, 0, 1, bellows.Range{End: 2})
 	expect(t, d.cuts(), "attempt 1, cut 0, whole false")
 	d.flush(1, 2, 0, 1, bellows.Range{Begin: 2, End: 4})
@@ -135,12 +131,10 @@ func TestACutThatCannotComeIsGivenUp(t *testing.T) {
 		"the job is over":                                           func(d *desk) { d.Lost(1, "gone", &d.fx) },
 	} {
 		d := cutter(1)
-		d.Start(&d.fx)
-		d.ready(clients...)
+		d.begin()
 		d.Tick(500, nil, &d.fx)
 		d.flush(1, 1, 0, 0, fourItems)
-		require.NoError(t, d.Cut(&d.fx))
-		d.shard(wire.Shard{Attempt: 1})
+		d.begins(t)
 		d.flush(1, 2, 1, 0, fourItems)
 		d.cuts()
 		do(d)
@@ -164,8 +158,7 @@ func TestACutThatCannotComeIsGivenUp(t *testing.T) {
 // TestWhatIsSaidOfAnotherCutIsNothing says that partitions of another attempt, or of another controller's, are stored; and that a cut is kept that is not stored.
 func TestWhatIsSaidOfAnotherCutIsNothing(t *testing.T) {
 	d := cutter(1)
-	d.Start(&d.fx)
-	d.ready(clients...)
+	d.begin()
 	d.flush(1, 1, 0, 1, fourItems)
 	d.Cut(&d.fx)
 	d.cuts()
@@ -187,13 +180,11 @@ func TestWhatIsSaidOfAnotherCutIsNothing(t *testing.T) {
 // cut's own report ends the newer cut.
 func TestCutKeptIgnoresOlderCut(t *testing.T) {
 	d := cutter(1)
-	d.Start(&d.fx)
-	d.ready(clients...)
+	d.begin()
 	d.flush(1, 1, 0, 1, fourItems)
 	store := func(attempt uint64, commit bellows.CommitNumber) {
 		t.Helper()
-		require.NoError(t, d.Cut(&d.fx))
-		d.shard(wire.Shard{Attempt: attempt})
+		d.begins(t)
 		d.fx.Cuts = nil
 		for table := range bellows.TableID(2) {
 			d.shard(wire.Shard{Attempt: attempt, Commit: commit, Ref: bellows.PartitionRef{Table: table}})
@@ -224,8 +215,7 @@ func TestCutWaitsForBarriers(t *testing.T) {
 			one.Consistency = table.Async
 		}
 		d := cutterOf(1, one)
-		d.Start(&d.fx)
-		d.ready(clients...)
+		d.begin()
 		d.flush(1, 1, 0, 0, fourItems)
 		require.NoError(t, d.Cut(&d.fx))
 		d.cuts()
@@ -244,12 +234,10 @@ func TestCutWaitsForBarriers(t *testing.T) {
 // that are as far.
 func TestCutNamesTheOpenClock(t *testing.T) {
 	d := cutter(2)
-	d.Start(&d.fx)
-	d.ready(clients...)
+	d.begin()
 	d.Tick(500, nil, &d.fx)
 	d.flush(2, 1, 0, 1, bellows.Range{End: 2})
-	require.NoError(t, d.Cut(&d.fx))
-	d.shard(wire.Shard{Attempt: 1})
+	d.begins(t)
 	d.flush(1, 1, 0, 1, bellows.Range{End: 2})
 	d.ticks(500, 2000, clients...)
 	if said, want := strings.Join(d.fx.Notices, "; "), "1 flushes have waited 1.5 s for split 1 clock 0 on node 2"; !strings.Contains(said, want) {

@@ -15,8 +15,7 @@ func measuring(tail int) *desk {
 	job := jobOf(1000, lanes, table.Schema{Name: "f", Rows: 1, Width: 1, Consistency: table.Async})
 	job.Items = items(4)
 	d := newDeskOf(job, coord.Options{Driver: &ahead{}, Stays: stays, Limits: coord.Limits{Tail: tail}})
-	d.Start(&d.fx)
-	d.ready(clients...)
+	d.begin()
 	return d
 }
 

@@ -59,7 +59,8 @@ const stays = "they keep what cannot be saved"
 // oneTable is the table of most jobs here: one row of one value.
 var oneTable = table.Schema{Name: "w", Rows: 1, Width: 1}
 
-// jobOf returns a job of two splits, which nodes 1 and 2 run, with one item in each clock. Its tables are on the given lanes.
+// jobOf returns a job of two splits, which nodes 1 and 2 run, with one item in each clock. Its tables are on the given
+// lanes.
 func jobOf(leaseMillis int64, lanes []wire.Address, tables ...table.Schema) core.Job {
 	return core.Job{Controller: self, Lanes: lanes, Clients: clients, Times: liveness.Times{Lease: leaseMillis}, Tables: tables,
 		Route: route.Spread(tables, 2, lanes, []bellows.NodeID{1, 2}), Items: items(1)}
@@ -78,6 +79,12 @@ func newDeskOf(job core.Job, o coord.Options) *desk {
 // newDesk returns the controller of a job with one lane and the table oneTable.
 func newDesk(d coord.Driver, leaseMillis int64) *desk {
 	return newDeskOf(jobOf(leaseMillis, lanes, oneTable), coord.Options{Driver: d, Stays: stays})
+}
+
+// begin starts the job, and has both nodes be ready.
+func (d *desk) begin() {
+	d.Start(&d.fx)
+	d.ready(clients...)
 }
 
 // newRunning returns a job's controller whose first tasks are out, and drops what it has said.

@@ -184,27 +184,28 @@ func followed(t *testing.T, lanes ...wire.Address) *desk {
 	return d
 }
 
-// TestTwoThatAreSilentDoNotSpeakForEachOther has a controller follow, and lanes' nodes silent: they are lost, and not spared since another might say that they have left.
-func TestTwoThatAreSilentDoNotSpeakForEachOther(t *testing.T) {
-	d := followed(t, wire.LaneAt(1, 0), wire.LaneAt(2, 0))
+// expectLoss tells the time until a node is lost, and wants the reason to contain a text.
+func (d *desk) expectLoss(t *testing.T, text string) {
+	t.Helper()
 	for now := int64(0); now < 20_000 && len(d.fx.Losses) == 0; now += 500 {
 		d.Tick(now, nil, &d.fx)
 	}
-	if len(d.fx.Losses) == 0 || !strings.Contains(d.fx.Losses[0], "silent") {
-		t.Errorf("lost %q", d.fx.Losses)
+	if len(d.fx.Losses) == 0 || !strings.Contains(d.fx.Losses[0], text) {
+		t.Errorf("lost %q, want %q", d.fx.Losses, text)
 	}
+}
+
+// TestTwoThatAreSilentDoNotSpeakForEachOther has a controller follow, and lanes' nodes silent: they are lost, and not spared since another might say that they have left.
+func TestTwoThatAreSilentDoNotSpeakForEachOther(t *testing.T) {
+	d := followed(t, wire.LaneAt(1, 0), wire.LaneAt(2, 0))
+	d.expectLoss(t, "silent")
 }
 
 // TestWhoMayHaveLeftIsNotBlamedForASilentHeir has a controller follow, and the lanes' node silent: that is lost, and not one whose connection has ended before, and which may have left.
 func TestWhoMayHaveLeftIsNotBlamedForASilentHeir(t *testing.T) {
 	d := followed(t, wire.LaneAt(1, 0))
 	d.Broken(2, "its connection ended")
-	for now := int64(0); now < 20_000 && len(d.fx.Losses) == 0; now += 500 {
-		d.Tick(now, nil, &d.fx)
-	}
-	if len(d.fx.Losses) == 0 || !strings.Contains(d.fx.Losses[0], "node 1 has been silent") {
-		t.Errorf("lost %q", d.fx.Losses)
-	}
+	d.expectLoss(t, "node 1 has been silent")
 }
 
 // TestWhoLeavesForLongIsNamed removes a client of which nothing is heard: it is named once, and who is removed then as well.
@@ -296,5 +297,32 @@ func TestMissedPartsAreDropped(t *testing.T) {
 	d.deliver(lanes[0], &wire.Closed{Missed: missed})
 	if o := d.fx.Outcome; o == nil || o.Counts.Dropped != 3 || o.Counts.Ledgers[0].Dropped != 7 {
 		t.Errorf("the outcome is %+v; want 3 rows and 7 dropped", o)
+	}
+}
+
+// TestWhoLeavesMayBeAnHeir has a lane leave and then its heir, before either's counts are with another. Whom another controller tells of the route can make it: who is
+// to be an heir takes part in it until it goes, too.
+func TestWhoLeavesMayBeAnHeir(t *testing.T) {
+	list := []wire.Address{{Node: 1, Role: wire.Lane}, {Node: 2, Role: wire.Lane}, {Role: wire.Lane}}
+	job := jobOf(0, list[:1], oneTable)
+	job.Lanes = list
+	for _, a := range list[1:] {
+		next, err := job.Route.Next(job.Route.AddLane(a))
+		require.NoError(t, err)
+		job.Route = next
+	}
+	d := newDeskOf(job, coord.Options{Driver: &rounds{want: 3}})
+	d.ready(clients...)
+	d.ready(list[0], list[1])
+	d.Start(&d.fx)
+	for _, a := range list[1:] { // the heir of node 2's is at node 0
+		require.NoError(t, d.RemoveLane(a, &d.fx))
+	}
+	if gone := d.removals(); len(gone) != 2 || gone[0].Heir != list[2].Node {
+		t.Fatalf("the removals are %+v", gone)
+	}
+	told, err := job.Route.Rebuilt(9, d.Whole())
+	if err != nil || len(told.Lanes()) != 1 || told.Lanes()[0] != list[0] {
+		t.Errorf("the lanes are %v: %v", told.Lanes(), err)
 	}
 }

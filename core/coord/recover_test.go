@@ -412,7 +412,7 @@ func grown(t *testing.T) (f *follow, saved coord.Saved, before *rounds) {
 	return f, saved, before
 }
 
-// added are the changes of a grown job's route that added somebody.
+// added lists the changes that added a lane and a client to the route of a grown job.
 var added = []bellows.Control{{Kind: bellows.AddLane, Node: 3}, {Kind: bellows.AddClient, Node: 3}}
 
 // knows is a lane's answer when the job has grown.

@@ -88,10 +88,7 @@ func TestWhatIsSentAgainIsDroppedOnce(t *testing.T) {
 			s.send(c, "push t1/p1, again", again(pushBy(3, c, 1, ref(1, 1), wire.Subtree{}, 8)))
 		}
 	}
-	s.endClients()
-	s.mark()
-	s.end(controller)
-	s.expect("closed: applied 0 dropped 4")
+	s.expectEnd(0, 4)
 }
 
 // come brings the state of a partition of the free table that has come back.
@@ -113,8 +110,5 @@ func TestWaitingPartSentAgain(t *testing.T) {
 	m.Clock = 3
 	s.send(clients[0], "push t1/p0, again", m)
 	s.expect("held flush 1 of node 1 [{t1/p0 1}]")
-	s.endClients()
-	s.mark()
-	s.end(controller)
-	s.expect("closed: applied 1 dropped 1")
+	s.expectEnd(1, 1)
 }

@@ -310,7 +310,8 @@ func again(m *wire.Push) *wire.Push {
 // mark has expect look at what the lane says from now on.
 func (s *script) mark() { s.at = s.text.Len() }
 
-// expect wants the lane to have said a text since the last mark or expect, and returns all that it has said since. An empty text: it wants nothing to be said.
+// expect wants the lane to have said a text since the last mark or expect, and returns all that it has said since. With
+// an empty text it wants the lane to have said nothing.
 func (s *script) expect(want string) string {
 	s.t.Helper()
 	got := s.saidSince(s.at)
@@ -326,6 +327,15 @@ func (s *script) endClients() {
 	for _, c := range clients {
 		s.end(c)
 	}
+}
+
+// expectEnd ends the job without losses, and wants the lane to close with these counts.
+func (s *script) expectEnd(applied, dropped int) {
+	s.t.Helper()
+	s.endClients()
+	s.mark()
+	s.end(controller)
+	s.expect(fmt.Sprintf("closed: applied %d dropped %d", applied, dropped))
 }
 
 // saidSince returns the transcript from a place on.

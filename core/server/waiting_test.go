@@ -38,10 +38,7 @@ func TestAPushSentAgainIsOneThatWaits(t *testing.T) {
 	}
 	s.send(clients[0], "both", partsPush(true, 3, 0, 1))
 	s.send(controller, "commit 2 is flush 1 of node 1", record(2, 1))
-	s.endClients()
-	s.mark()
-	s.end(controller)
-	s.expect("closed: applied 3 dropped 0")
+	s.expectEnd(3, 0)
 }
 
 // TestPartsThatWaitAreAskedForOnce asks for two parts of a flush in one word, and not again when the next record makes room, though they have not come.
