@@ -2,10 +2,16 @@ package train
 
 import (
 	"errors"
+	"runtime"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"bellows"
+	"bellows/core/tally"
 	"bellows/internal/require"
 )
 
@@ -83,5 +89,58 @@ func TestASplitThatCannotComeEndsItsTask(t *testing.T) {
 		if err := s.close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestAProgramIsItsGoAndRevision: two builds of one revision are one program, also where they were built in different
+// folders or with different flags.
+func TestAProgramIsItsGoAndRevision(t *testing.T) {
+	t.Parallel()
+	info := &debug.BuildInfo{Path: "x/cmd", Main: debug.Module{Version: "v2"}, Settings: []debug.BuildSetting{
+		{Key: "-trimpath", Value: "true"}, {Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "noon"},
+		{Key: "vcs.modified", Value: "false"}, {Key: "CGO_ENABLED", Value: "0"},
+	}}
+	for want, info := range map[string]*debug.BuildInfo{" x/cmd v2 abc false": info, "": nil} {
+		var got strings.Builder
+		program(&got, info)
+		if want = runtime.Version() + want; got.String() != want {
+			t.Errorf("%q, want %q", got.String(), want)
+		}
+	}
+}
+
+// TestWhoHasNoWorkSleeps in virtual time, too, which stands still while it looks for some.
+func TestWhoHasNoWorkSleeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mine, over := make(chan *Task), make(chan *Task)
+		go func() { over <- (&pool{}).await(mine) }()
+		<-time.After(time.Second)
+		want := &Task{}
+		mine <- want
+		if got := <-over; got != want {
+			t.Errorf("it is given %p", got)
+		}
+	})
+}
+
+// BenchmarkPhases is what measuring costs a task that waits for nothing.
+func BenchmarkPhases(b *testing.B) {
+	p := &phases{meter: tally.NewMeter(2), base: time.Now()}
+	b.ReportAllocs()
+	for b.Loop() {
+		p.compute(1)
+		p.compute(-1)
+	}
+}
+
+// TestPhasesTakeNoMemory: they are told of every task and of every wait.
+func TestPhasesTakeNoMemory(t *testing.T) {
+	p := &phases{meter: tally.NewMeter(2), base: time.Now()}
+	if n := testing.AllocsPerRun(100, func() {
+		p.compute(1)
+		p.spent()
+		p.compute(-1)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

@@ -3,9 +3,13 @@ package shell_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bellows"
 	"bellows/core"
@@ -465,4 +469,67 @@ func follows(t *testing.T, before *shell.Lead) (*shell.Lead, *coord.Effects) {
 		l.Step([]wire.Envelope{{From: a, To: wire.ControllerAt(), Message: &wire.Holding{Term: 2, Tail: 1}}}, fx)
 	}
 	return l, fx
+}
+
+// timesPage has the table of times.
+const timesPage = "../../docs/reliability.md"
+
+var timeRow = regexp.MustCompile("(?m)^\\| `([A-Z][a-z]+)` \\| ([^|]+) \\| ")
+
+// TestTheTableOfTimesIsThatOfTheCode holds the table of times in the documents against the defaults, each in both.
+func TestTheTableOfTimesIsThatOfTheCode(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(timesPage)
+	require.NoError(t, err)
+	told := map[string]string{}
+	for _, row := range timeRow.FindAllStringSubmatch(string(text), -1) {
+		told[row[1]] = row[2]
+	}
+	times := reflect.ValueOf(liveness.Times{}.Or())
+	want := map[string]time.Duration{"Tick": shell.TickMillis * time.Millisecond}
+	for i := range times.NumField() {
+		want[times.Type().Field(i).Name] = time.Duration(times.Field(i).Int()) * time.Millisecond
+	}
+	for name, d := range want {
+		if got, err := time.ParseDuration(told[name]); err != nil || got != d {
+			t.Errorf("%s says of %s: %q, and it is %v", timesPage, name, told[name], d)
+		}
+		delete(told, name)
+	}
+	for name := range told {
+		t.Errorf("%s has a time %s, and the code has none", timesPage, name)
+	}
+}
+
+// TestTheDefaultTimesFindTheSilentWithinThreeSeconds has a node beat and another one tick, as far apart from each other as they can be, until the first stops at any moment between two beats: it is
+// declared gone within 3 s when it stops for good, and never when it stops for 2.5 s and its next beat is 100 ms late.
+func TestTheDefaultTimesFindTheSilentWithinThreeSeconds(t *testing.T) {
+	nobody := func(bellows.NodeID) bool { return false }
+	const tick, begin = shell.TickMillis, 10 * shell.TickMillis
+	for phase := int64(0); phase < tick; phase += 3 {
+		for stops := int64(begin); stops < begin+tick; stops += 7 {
+			for _, sleeps := range []int64{2500, 1 << 20} {
+				r := members.NewRoll(0, []wire.Address{wire.ClientAt(1)}, liveness.Times{}.Or())
+				r.Ready(1)
+				wakes, heard, lost := stops+sleeps+100, uint64(0), int64(0)
+				for now := int64(0); now <= stops+5000 && lost == 0; now++ {
+					if now%tick == 0 && (now < stops || now >= wakes) || now == wakes {
+						heard++
+					}
+					if now%tick == phase {
+						r.Tick(now, []uint64{0, heard})
+						if _, gone := r.Verdict(nobody, nobody); gone {
+							lost = now
+						}
+					}
+				}
+				switch {
+				case sleeps == 2500 && lost > 0:
+					t.Fatalf("a stop of 2.5 s at %d ms: it is given up after %d ms", stops, lost-stops)
+				case sleeps > 2500 && (lost == 0 || lost-stops > 3000):
+					t.Fatalf("a stop for good at %d ms is noticed after %d ms", stops, lost-stops)
+				}
+			}
+		}
+	}
 }

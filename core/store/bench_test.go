@@ -14,10 +14,7 @@ import (
 func BenchmarkApplyRows(b *testing.B) {
 	for _, r := range rules {
 		s := &table.Schema{Name: "w", Rows: 2048, Width: 16, Rule: r, Partitions: 1}
-		p, err := store.New(s, s.Cut(), 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		p := newStore(b, s, 0)
 		var rows []uint32
 		for row := 0; row < s.Rows; row += 2 {
 			rows = append(rows, uint32(row))
@@ -41,10 +38,7 @@ func BenchmarkSparse(b *testing.B) {
 	const all, some = 1 << 18, 1 << 12
 	for _, width := range []int{1, 16} {
 		s := &table.Schema{Name: "w", Sparse: true, Rows: all, Width: width, Partitions: 1}
-		p, err := store.New(s, s.Cut(), 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		p := newStore(b, s, 0)
 		list := make([]bellows.Key, all)
 		for i := range list {
 			list[i] = bellows.Key(keys.Hash(bellows.Key(i)))
@@ -87,10 +81,7 @@ func BenchmarkSparseImage(b *testing.B) {
 	var im store.Image
 	for b.Loop() {
 		b.StopTimer()
-		p, err := store.New(s, s.Cut(), 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		p := newStore(b, s, 0)
 		update(b, p, list, deltas)
 		b.StartTimer()
 		p.Save(&im)

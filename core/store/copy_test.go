@@ -113,10 +113,8 @@ func TestASumSeesEachRow(t *testing.T) {
 // TestALargeSumLooksAtEnough wants a sum over many values to see a change of many rows, and both to look at the same.
 func TestALargeSumLooksAtEnough(t *testing.T) {
 	s := &table.Schema{Name: "w", Rows: 1 << 16, Width: 64, Partitions: 1}
-	a, err := store.New(s, s.Cut(), 0)
-	require.NoError(t, err)
-	b, err := store.New(s, s.Cut(), 0)
-	require.NoError(t, err)
+	a := newStore(t, s, 0)
+	b := newStore(t, s, 0)
 	if a.Sum() != b.Sum() {
 		t.Error("the same state has two sums")
 	}

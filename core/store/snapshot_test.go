@@ -8,7 +8,6 @@ import (
 
 	"bellows"
 	"bellows/core/store"
-	"bellows/internal/require"
 	"bellows/table"
 )
 
@@ -18,8 +17,7 @@ func TestASnapshotStaysAsItWas(t *testing.T) {
 	for i := range 10 * len(rules) {
 		r, rng := rules[i%len(rules)], rand.New(rand.NewPCG(uint64(i), 5))
 		s := &table.Schema{Name: "w", Rows: 1 << 15, Width: 2, Partitions: 1, Rule: r, Sparse: i/len(rules)%2 == 0}
-		p, err := store.New(s, s.Cut(), 0)
-		require.NoError(t, err)
+		p := newStore(t, s, 0)
 		write := func(snap *store.Snapshot) {
 			var rows []uint32
 			n := 1 + rng.IntN(30)
@@ -30,6 +28,7 @@ func TestASnapshotStaysAsItWas(t *testing.T) {
 				}
 				slices.Sort(keys)
 				keys = slices.Compact(keys)
+				var err error
 				if rows, err = p.Reserve(keys, nil); err != nil {
 					t.Fatal(err)
 				}

@@ -17,9 +17,7 @@ func sparse(t testing.TB, r table.Rule, rows int) *store.Partition {
 	t.Helper()
 	s := &table.Schema{Name: "words", Sparse: true, Rows: rows, Width: 3, Rule: r, Partitions: 1,
 		Init: table.Init{Kind: table.Uniform, Seed: 1, Low: 0, High: 1}}
-	p, err := store.New(s, s.Cut(), 0)
-	require.NoError(t, err)
-	return p
+	return newStore(t, s, 0)
 }
 
 // update reserves and applies.
@@ -41,8 +39,7 @@ func TestSparseAgainstDense(t *testing.T) {
 			list[i] = bellows.Key(i) << 33
 		}
 		d := &table.Schema{Name: "words", Rows: count, Width: 3, Rule: r, Partitions: 1}
-		dense, err := store.New(d, d.Cut(), 0)
-		require.NoError(t, err)
+		dense := newStore(t, d, 0)
 		p := sparse(t, r, count)
 		copy(dense.Values(), p.ReadKeys(list, nil))
 		for range 30 {
@@ -222,8 +219,7 @@ func TestSparseHotPathsAllocateNothing(t *testing.T) {
 func TestKeysOfAnotherPartitionAreRefused(t *testing.T) {
 	s := &table.Schema{Name: "words", Sparse: true, Rows: 100, Width: 1, Partitions: 3}
 	for n := range bellows.PartitionID(3) {
-		from, err := store.New(s, s.Cut(), n)
-		require.NoError(t, err)
+		from := newStore(t, s, n)
 		from.SeedKeys(7)
 		k := bellows.Key(0)
 		for s.Cut().FindKey(k) != n {
@@ -233,8 +229,7 @@ func TestKeysOfAnotherPartitionAreRefused(t *testing.T) {
 		var im store.Image
 		from.Save(&im)
 		for at := range bellows.PartitionID(3) {
-			p, err := store.New(s, s.Cut(), at)
-			require.NoError(t, err)
+			p := newStore(t, s, at)
 			switch err := p.Load(&im); {
 			case at == n && (err != nil || p.ReadKeys([]bellows.Key{k}, nil)[0] != 5):
 				t.Errorf("partition %d does not take its own image: %v", n, err)

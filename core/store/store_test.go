@@ -10,13 +10,19 @@ import (
 	"bellows/table"
 )
 
+// newStore returns a partition of a table.
+func newStore(tb testing.TB, s *table.Schema, n bellows.PartitionID) *store.Partition {
+	tb.Helper()
+	p, err := store.New(s, s.Cut(), n)
+	require.NoError(tb, err)
+	return p
+}
+
 func partition(t *testing.T, r table.Rule) *store.Partition {
 	t.Helper()
 	s := &table.Schema{Name: "w", Rows: 10, Width: 2, Rule: r, Bounds: []bellows.RowID{0, 4, 10},
 		Init: table.Init{Kind: table.Uniform, Seed: 1, Low: 0, High: 1}}
-	p, err := store.New(s, s.Cut(), 1)
-	require.NoError(t, err)
-	return p
+	return newStore(t, s, 1)
 }
 
 func TestRowsStartAsTheInitialiserSays(t *testing.T) {
@@ -96,8 +102,7 @@ func TestImageBringsBackValuesAndSlots(t *testing.T) {
 func TestASlabIsAdopted(t *testing.T) {
 	for rows := range 3 {
 		s := &table.Schema{Name: "w", Rows: rows + 1, Width: 1, Partitions: 1}
-		p, err := store.New(s, s.Cut(), 0)
-		require.NoError(t, err)
+		p := newStore(t, s, 0)
 		want := []float32{7, 8, 9}[:rows+1]
 		p.Adopt(want)
 		if !slices.Equal(p.Values(), want) {

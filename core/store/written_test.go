@@ -63,8 +63,7 @@ func TestAStoreCountsWhatItWrites(t *testing.T) {
 func TestEmptyPartitionsAreStores(t *testing.T) {
 	t.Parallel()
 	s := &table.Schema{Name: "w", Rows: 2, Width: 2, Bounds: []bellows.RowID{0, 2, 2}}
-	p, err := store.New(s, s.Cut(), 1)
-	require.NoError(t, err)
+	p := newStore(t, s, 1)
 	var im store.Image
 	p.Adopt(nil)
 	p.Save(&im)

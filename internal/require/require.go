@@ -1,7 +1,7 @@
 // Package require stops a test at the first step that it cannot do without.
 //
-// NoError is for set-up: opening a store, delivering a message, moving a partition. A check that the test is about prints what
-// it wanted and what it got, and stays an if statement in the test. The package holds no other assertions.
+// NoError is for set-up: opening a store, delivering a message, moving a partition. A check that the test is about
+// prints what it wanted and what it got, and stays an if statement in the test. The package holds no other assertions.
 // It has the names of github.com/stretchr/testify/require, whose other 150 functions nothing here needs.
 package require
 

@@ -79,8 +79,6 @@ func (p *post) stop() {
 	p.Bus.Close()
 }
 
-func kindOf(m wire.Message) uint8 { return wire.Envelope{Message: m}.Kind() }
-
 // TestManyFramesAreOneStep has 200 messages wait at a connection: their actor runs when so many frames have been read, and at last before the reader waits for more.
 func TestManyFramesAreOneStep(t *testing.T) {
 	t.Parallel()
@@ -117,14 +115,10 @@ func TestWhatHasComeIsSaidAtATick(t *testing.T) {
 		}
 		p := startPost(t, conn, nil)
 		synctest.Wait()
-		if got, want := conn.kinds(t), []uint8{kindOf(&wire.Resume{})}; !slices.Equal(got, want) {
-			t.Errorf("before the tick kinds %v leave, want %v", got, want)
-		}
+		conn.expectKinds(t, &wire.Resume{})
 		p.mesh.Tick()
 		synctest.Wait()
-		if got, want := conn.kinds(t), []uint8{kindOf(&wire.Resume{}), kindOf(&wire.Ack{})}; !slices.Equal(got, want) {
-			t.Errorf("after the tick kinds %v leave, want %v", got, want)
-		}
+		conn.expectKinds(t, &wire.Resume{}, &wire.Ack{})
 		var sent, received tally.Traffic
 		p.mesh.Traffic(&sent, &received)
 		var all tally.Flow
@@ -173,9 +167,7 @@ func TestAMarkComesBackBehindWhatWasSent(t *testing.T) {
 		back("behind nothing", 2)
 		p.Send(postLane, client, &wire.Held{})
 		synctest.Wait()
-		if got, want := conn.kinds(t), []uint8{kindOf(&wire.Resume{}), kindOf(&wire.Held{}), kindOf(&wire.Held{})}; !slices.Equal(got, want) {
-			t.Errorf("kinds %v leave, want %v", got, want)
-		}
+		conn.expectKinds(t, &wire.Resume{}, &wire.Held{}, &wire.Held{})
 		p.stop()
 	})
 }
@@ -246,9 +238,7 @@ func TestTheNextConnectionWaitsForWhoWrites(t *testing.T) {
 			}
 			close(stuck.hold)
 			synctest.Wait()
-			if got, want := second.kinds(t), []uint8{kindOf(&wire.Resume{})}; !slices.Equal(got, want) {
-				t.Errorf("%s: over the second connection kinds %v leave, want %v", how, got, want)
-			}
+			second.expectKinds(t, &wire.Resume{})
 			p.stop()
 		})
 	}
@@ -337,9 +327,7 @@ func TestTheNodeOfTheHigherNumberCallsAgain(t *testing.T) {
 		if want := []string{"one", "one", "one"}; !slices.Equal(dialled, want) {
 			t.Errorf("calls %q, want %q", dialled, want)
 		}
-		if got, want := second.kinds(t), []uint8{kindOf(&wire.Resume{})}; !slices.Equal(got, want) {
-			t.Errorf("over the second connection kinds %v leave, want %v", got, want)
-		}
+		second.expectKinds(t, &wire.Resume{})
 		for p := range m.all() {
 			p.hangUp()
 		}

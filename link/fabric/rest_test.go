@@ -75,6 +75,18 @@ func (c *scriptConn) kinds(t *testing.T) (list []uint8) {
 	return list
 }
 
+// expectKinds wants messages of these kinds, and no others, to have been written.
+func (c *scriptConn) expectKinds(t *testing.T, want ...wire.Message) {
+	t.Helper()
+	var kinds []uint8
+	for _, m := range want {
+		kinds = append(kinds, wire.Envelope{Message: m}.Kind())
+	}
+	if got := c.kinds(t); !slices.Equal(got, kinds) {
+		t.Errorf("messages of kinds %v were written, want %v", got, kinds)
+	}
+}
+
 // caller is a listener at which come the connections that are put into it.
 type caller chan transport.Conn
 
@@ -113,13 +125,8 @@ func TestTheRestIsSaidOverTheNextConnection(t *testing.T) {
 		calls <- second
 		second.says(t, &wire.Resume{Process: 7})
 		<-closed
-		kind := func(m wire.Message) uint8 { return wire.Envelope{Message: m}.Kind() }
-		if got, want := first.kinds(t), []uint8{kind(&wire.Resume{})}; !slices.Equal(got, want) {
-			t.Errorf("over the first connection kinds %v leave, want %v", got, want)
-		}
-		if got, want := second.kinds(t), []uint8{kind(&wire.Resume{}), kind(&wire.Held{}), kind(&wire.Bye{})}; !slices.Equal(got, want) {
-			t.Errorf("over the second connection kinds %v leave, want %v", got, want)
-		}
+		first.expectKinds(t, &wire.Resume{})
+		second.expectKinds(t, &wire.Resume{}, &wire.Held{}, &wire.Bye{})
 	})
 }
 

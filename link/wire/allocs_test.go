@@ -104,8 +104,7 @@ func (c steady) check(t *testing.T) {
 		if push, ok := m.(*Push); ok {
 			Free(push)
 		}
-		h, err := ParseHeader(stream)
-		require.NoError(t, err)
+		h := header(t, stream)
 		payload := h.Payload()
 		copy(payload, stream[HeaderSize:])
 		e, err := j.Decode(h, payload)

@@ -48,10 +48,7 @@ func benchDecode(b *testing.B, format vec.Format, m *Push, values int) {
 		b.Fatal(err)
 	}
 	f := joined(b, &batch)
-	h, err := ParseHeader(f)
-	if err != nil {
-		b.Fatal(err)
-	}
+	h := header(b, f)
 	payload := alignedCopy(f[HeaderSize:])
 	b.SetBytes(int64(4 * values))
 	b.ReportAllocs()
@@ -99,10 +96,7 @@ func BenchmarkControl(b *testing.B) {
 				b.Fatal(err)
 			}
 			f := joined(b, &batch)
-			h, err := ParseHeader(f)
-			if err != nil {
-				b.Fatal(err)
-			}
+			h := header(b, f)
 			b.ReportAllocs()
 			for b.Loop() {
 				e, err := Decode(h, append(h.Payload()[:0], f[HeaderSize:]...)) // which it gives back

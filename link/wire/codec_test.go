@@ -60,8 +60,7 @@ func TestKindsAreSampled(t *testing.T) {
 	t.Parallel()
 	seen := map[uint8]bool{}
 	for _, m := range newSampler(1).messages() {
-		h, err := ParseHeader(frame(t, Envelope{Message: m}))
-		require.NoError(t, err)
+		h := header(t, frame(t, Envelope{Message: m}))
 		seen[h.Kind] = true
 	}
 	for k := range kinds {
@@ -99,8 +98,7 @@ func TestTruncation(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, m := range newSampler(seed).messages() {
 			f := frame(t, Envelope{Message: m})
-			h, err := ParseHeader(f)
-			require.NoError(t, err)
+			h := header(t, f)
 			for n := range min(len(f)-HeaderSize, 3000) {
 				e, err := Decode(sealed(h, f[HeaderSize:HeaderSize+n]), alignedCopy(f[HeaderSize:HeaderSize+n]))
 				if err == nil && h.Kind < firstControl && h.Kind != kindRefused {
@@ -196,13 +194,12 @@ func TestRefusals(t *testing.T) {
 		{"more bins than there are", &Closed{}, func([]byte) []byte { return append([]byte{0x22, 17}, make([]byte, 17)...) }, errNumber},
 	} {
 		f := frame(t, Envelope{Message: c.m})
-		h, err := ParseHeader(f)
-		require.NoError(t, err)
+		h := header(t, f)
 		p := f[HeaderSize:]
 		if c.mend != nil {
 			p = c.mend(p)
 		}
-		if _, err = Decode(sealed(h, p), alignedCopy(p)); !errors.Is(err, c.want) {
+		if _, err := Decode(sealed(h, p), alignedCopy(p)); !errors.Is(err, c.want) {
 			t.Errorf("%s: want %v, got %v", c.name, c.want, err)
 		}
 	}
@@ -262,8 +259,7 @@ func TestViews(t *testing.T) {
 		t.Fatalf("%d buffers, the values not borrowed", len(list))
 	}
 	stream := joined(t, &b)
-	h, err := ParseHeader(stream)
-	require.NoError(t, err)
+	h := header(t, stream)
 	payload := alignedCopy(stream[HeaderSize:])
 	e, err := Decode(h, payload)
 	require.NoError(t, err)

@@ -203,8 +203,7 @@ func TestNarrowPayloadsAreChecked(t *testing.T) {
 	b := narrowBatch(vec.Float16)
 	require.NoError(t, b.Add(Envelope{Message: big(3)}))
 	f := joined(t, b)
-	h, err := ParseHeader(f)
-	require.NoError(t, err)
+	h := header(t, f)
 	const chunk = flushSize + 24 // where the chunk's table is
 	for at, want := range map[int]error{chunk + 2: errFormat, chunk + 3: raw.ErrReserved, len(f) - HeaderSize - 1: raw.ErrReserved} {
 		p := alignedCopy(f[HeaderSize:])

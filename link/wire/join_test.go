@@ -35,8 +35,7 @@ type cutFrame struct {
 func cutFrames(t testing.TB, stream []byte) (list []cutFrame) {
 	t.Helper()
 	for len(stream) > 0 {
-		h, err := ParseHeader(stream)
-		require.NoError(t, err)
+		h := header(t, stream)
 		end := HeaderSize + int(h.Length)
 		list = append(list, cutFrame{h, stream[HeaderSize:end]})
 		stream = stream[end:]

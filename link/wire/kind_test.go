@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"bellows"
+	"bellows/core/tally"
 	"bellows/internal/require"
 )
 
@@ -86,8 +88,7 @@ func trip(t *testing.T, m Message) (f []byte, ok bool) {
 		return nil, false
 	}
 	f = joined(t, &b)
-	h, err := ParseHeader(f)
-	require.NoError(t, err)
+	h := header(t, f)
 	e, err := Decode(h, alignedCopy(f[HeaderSize:]))
 	if err != nil {
 		return nil, false // it must not be so: the other change will be
@@ -153,5 +154,86 @@ func eachField(name string, v reflect.Value, ask func(name string)) {
 	default:
 		try(v.Uint() + 1)
 		try(v.Uint() - 1)
+	}
+}
+
+// TestEveryKindHasAClass: raw frames are most of the bytes, and none of them is control.
+func TestEveryKindHasAClass(t *testing.T) {
+	t.Parallel()
+	for k, kind := range kinds {
+		class := Header{Kind: uint8(k)}.Class()
+		if kind.name != "" && (class == tally.Control) != (uint8(k) >= firstControl) {
+			t.Errorf("frames of kind %s count as %v", kind.name, class)
+		}
+	}
+}
+
+// TestBatchesCountTheirFrames by class and with their headers, until they are reset.
+func TestBatchesCountTheirFrames(t *testing.T) {
+	t.Parallel()
+	var b Batch
+	for range 2 {
+		var want tally.Traffic
+		for _, m := range newSampler(3).messages() {
+			before := b.Len()
+			require.NoError(t, b.Add(Envelope{Message: m}))
+			f := frame(t, Envelope{Message: m})
+			h := header(t, f)
+			want.Count(h.Class(), b.Len()-before)
+		}
+		if err := b.Add(Envelope{Message: nil}); err == nil {
+			t.Fatal("nothing was encoded")
+		}
+		if got := *b.Traffic(); got != want || got.Total().Bytes != int64(b.Len()) {
+			t.Errorf("counted %v of %d bytes, want %v", got, b.Len(), want)
+		}
+		b.Reset()
+		if *b.Traffic() != (tally.Traffic{}) {
+			t.Error("a batch that was reset counts what it sent before")
+		}
+	}
+}
+
+// TestEras sends a message of an era: the header has it, and else the frame is as without. An era that the header has no room for is refused by name.
+func TestEras(t *testing.T) {
+	t.Parallel()
+	e := Envelope{From: Address{1, Client, 0}, To: Address{2, Lane, 3}, Message: golden()["acquire"]}
+	without := frame(t, e)
+	e.Era = bellows.EraMost
+	with := frame(t, e)
+	if !bytes.Equal(with[26:28], []byte{0xff, 0xff}) || !bytes.Equal(with[:26], without[:26]) || !bytes.Equal(with[HeaderSize:], without[HeaderSize:]) {
+		t.Errorf("the frame of era %d is\n%s\nwithout an era it is\n%s", e.Era, dump(with), dump(without))
+	}
+	if got, _ := read(t, with); got.Era != bellows.EraMost {
+		t.Errorf("era %d arrives as %d", bellows.EraMost, got.Era)
+	}
+	e.Era++
+	if err := new(Batch).Add(e); err == nil || !strings.Contains(err.Error(), "era 65536 is over the limit of 65535") {
+		t.Errorf("era %d: %v", e.Era, err)
+	}
+}
+
+// TestWhatAControllerSaysHasItsTerm: of every kind with a field for it that a controller says, the envelope shows it, so that who has heard a newer
+// controller can refuse it.
+func TestWhatAControllerSaysHasItsTerm(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, k := range kinds {
+		if k.make == nil || k.ways&(controllerToClient|controllerToLane) == 0 {
+			continue
+		}
+		m := k.make()
+		term := reflect.ValueOf(m).Elem().FieldByName("Term")
+		if !term.IsValid() {
+			continue
+		}
+		found++
+		term.SetUint(7)
+		if got := (Envelope{Message: m}).Term(); got != bellows.Term(7) {
+			t.Errorf("a %s of term 7 shows term %d", k.name, got)
+		}
+	}
+	if found == 0 {
+		t.Error("no kind has a term")
 	}
 }

@@ -15,8 +15,7 @@ func TestLent(t *testing.T) {
 	lenders := map[uint8]bool{}
 	for _, m := range slices.Concat(newSampler(5).messages(), newSampler(6).messages(), newSampler(7).messages()) {
 		f := frame(t, Envelope{Message: m})
-		h, err := ParseHeader(f)
-		require.NoError(t, err)
+		h := header(t, f)
 		payload := h.Payload()
 		copy(payload, f[HeaderSize:])
 		e, err := Decode(h, payload)
@@ -67,8 +66,7 @@ func looksInto(v reflect.Value, payload []byte) bool {
 // TestBorrowed wants the lists of rows of a pull left alone until the answer that borrowed them is freed.
 func TestBorrowed(t *testing.T) {
 	f := frame(t, Envelope{Message: &Pull{Parts: []PullPart{{Rows: []uint32{4, 7, 9}}}}})
-	h, err := ParseHeader(f)
-	require.NoError(t, err)
+	h := header(t, f)
 	payload := h.Payload()
 	copy(payload, f[HeaderSize:])
 	e, err := Decode(h, payload)
@@ -109,8 +107,7 @@ func TestFreedViews(t *testing.T) {
 		t.Error("a freed message still looks into its payload")
 	}
 	f := frame(t, Envelope{Message: sent})
-	h, err := ParseHeader(f)
-	require.NoError(t, err)
+	h := header(t, f)
 	p := f[HeaderSize : len(f)-4] // the message is refused when its values are reached
 	h = sealed(h, p)
 	payload := h.Payload()

@@ -386,11 +386,18 @@ func joined(t testing.TB, b *Batch) []byte {
 // read takes one frame off the front of a stream.
 func read(t testing.TB, stream []byte) (Envelope, []byte) {
 	t.Helper()
-	h, err := ParseHeader(stream)
-	require.NoError(t, err)
+	h := header(t, stream)
 	payload := h.Payload()
 	copy(payload, stream[HeaderSize:])
 	e, err := Decode(h, payload)
 	require.NoError(t, err)
 	return e, stream[HeaderSize+int(h.Length):]
+}
+
+// header returns the header of a frame.
+func header(tb testing.TB, frame []byte) Header {
+	tb.Helper()
+	h, err := ParseHeader(frame)
+	require.NoError(tb, err)
+	return h
 }

@@ -36,6 +36,14 @@ func onDisk(t *testing.T, d disk) (*Store, error) {
 	return s, err
 }
 
+// mustOpen is onDisk for a disk that can be opened.
+func mustOpen(t *testing.T, d disk) *Store {
+	t.Helper()
+	s, err := onDisk(t, d)
+	require.NoError(t, err)
+	return s
+}
+
 // work makes changes of all kinds, and calls acknowledged after each. It ends at the first error.
 func work(t *testing.T, r registry.Registry, acknowledged func()) error {
 	t.Helper()
@@ -91,8 +99,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 		}
 		return 0, nil
 	}
-	s, err := onDisk(t, whole)
-	require.NoError(t, err)
+	s := mustOpen(t, whole)
 	note := func() { states = append(states, state(t, s.Client())) }
 	note()
 	require.NoError(t, work(t, s.Client(), note))

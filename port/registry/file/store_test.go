@@ -87,8 +87,7 @@ func TestTermsGrowAcrossProcesses(t *testing.T) {
 	d := newDisk()
 	term := registry.Revision(0)
 	for i := range 3 {
-		s, err := onDisk(t, d)
-		require.NoError(t, err)
+		s := mustOpen(t, d)
 		r := s.Client()
 		if _, err := r.Get(t.Context(), "office"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("process %d finds an office: %v", i, err)
@@ -211,8 +210,7 @@ func TestFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := state(t, r)
-			next, err := onDisk(t, d.powerCut(0))
-			require.NoError(t, err)
+			next := mustOpen(t, d.powerCut(0))
 			if got := state(t, next.Client()); got != want {
 				t.Errorf("the next process has %s, want %s", got, want)
 			}
@@ -224,8 +222,7 @@ func TestFullDisk(t *testing.T) {
 func TestNoRoomForSnapshot(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
-	s, err := onDisk(t, d)
-	require.NoError(t, err)
+	s := mustOpen(t, d)
 	d.setFail(func(_ int, op string) (int, error) {
 		if op == "create" {
 			return 0, syscall.ENOSPC
@@ -244,8 +241,7 @@ func TestNoRoomForSnapshot(t *testing.T) {
 func TestUnsyncedChangeIsSynced(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
-	s, err := onDisk(t, d)
-	require.NoError(t, err)
+	s := mustOpen(t, d)
 	d.setFail(func(_ int, op string) (int, error) {
 		if op == "sync" {
 			return 0, errStopped
@@ -259,10 +255,9 @@ func TestUnsyncedChangeIsSynced(t *testing.T) {
 	left := d.powerCut(3) // nothing of the files is lost, since the machine runs
 	left.durable = map[string]*memoryFile{logName: {disk: left, data: left.names[logName].data, durable: d.names[logName].durable}}
 	left.names = left.durable
-	next, err := onDisk(t, left)
-	require.NoError(t, err)
+	next := mustOpen(t, left)
 	want := state(t, next.Client())
-	if next, err = onDisk(t, left.powerCut(0)); err != nil || state(t, next.Client()) != want || !strings.Contains(want, "a=1") {
+	if next, err := onDisk(t, left.powerCut(0)); err != nil || state(t, next.Client()) != want || !strings.Contains(want, "a=1") {
 		t.Errorf("seen was %s; after the power cut: %v", want, err)
 	}
 }
@@ -270,8 +265,7 @@ func TestUnsyncedChangeIsSynced(t *testing.T) {
 // TestRenewedInTime: the end of a lease's time comes together with its renewal, and the lease stays.
 func TestRenewedInTime(t *testing.T) {
 	t.Parallel()
-	s, err := onDisk(t, newDisk())
-	require.NoError(t, err)
+	s := mustOpen(t, newDisk())
 	c, ctx := s.Client().(*client), t.Context()
 	lease, err := c.Grant(ctx, registry.LeaseMost)
 	if err == nil {
@@ -293,8 +287,7 @@ func TestLeaseEndsOnFullDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
-		s, err := onDisk(t, d)
-		require.NoError(t, err)
+		s := mustOpen(t, d)
 		r, ctx := s.Client(), t.Context()
 		lease, err := r.Grant(ctx, time.Second)
 		require.NoError(t, err)
@@ -325,8 +318,7 @@ func TestSilentDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
-		s, err := onDisk(t, d)
-		require.NoError(t, err)
+		s := mustOpen(t, d)
 		r, ctx := s.Client(), t.Context()
 		lease, err := r.Grant(ctx, 10*time.Second)
 		if err == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 
 	"bellows/link/wire/internal/memory"
 )
@@ -60,5 +61,60 @@ func TestAChainGivesItsPiecesBack(t *testing.T) {
 	}
 	if all := c.Join(); len(all) != 1008 || string(all[:5]) != "stays" || all[1000] == 1 {
 		t.Errorf("%d bytes: %x", len(all), all[995:])
+	}
+}
+
+// most is the largest payload.
+const most = 64 << 20
+
+// TestGet wants memory of the right length, aligned, of which no two are the same.
+func TestGet(t *testing.T) {
+	t.Parallel()
+	var all [][]byte
+	for n := 0; n <= most; n += 1 + n*n/3 {
+		for _, n := range []int{n, n + 1} {
+			b := memory.Get(n)
+			if len(b) != n || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%8 != 0 {
+				t.Fatalf("%d bytes for %d, at %p", len(b), n, b)
+			}
+			for _, o := range all {
+				if unsafe.SliceData(o) == unsafe.SliceData(b) {
+					t.Fatal("one memory given twice")
+				}
+			}
+			all = append(all, b)
+		}
+	}
+}
+
+// TestPooled wants only memory that came from Get to be pooled, and that of its whole length.
+func TestPooled(t *testing.T) {
+	t.Parallel()
+	ours := memory.Get(1000)
+	part := ours[: 1024-512 : 512]
+	for name, b := range map[string][]byte{
+		"made elsewhere":    make([]byte, 1024),
+		"of no pooled size": make([]byte, 1000),
+		"small":             make([]byte, 8),
+		"none":              nil,
+		"a part":            part,
+		"the later half":    ours[512:],
+	} {
+		if memory.Pooled(b) {
+			t.Errorf("memory %s was taken for ours", name)
+		}
+	}
+	if !memory.Pooled(ours) || !memory.Pooled(ours[:7]) {
+		t.Error("our own memory was not known again")
+	}
+}
+
+// TestSizes wants memory to be no more than a quarter longer than what is asked for, its stamp left out.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for n := 64; n <= most; n += 1 + n/7 {
+		if b := memory.Get(n); cap(b) < n+8 || cap(b) > (n+8)*5/4+16 || !memory.Pooled(b) {
+			t.Errorf("%d bytes for %d", cap(b), n)
+		}
 	}
 }
