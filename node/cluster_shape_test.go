@@ -3,9 +3,13 @@ package node
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"bellows"
+	"bellows/core/coord"
+	"bellows/core/route"
 	"bellows/internal/require"
+	"bellows/link/wire"
 	"bellows/table"
 	"bellows/train"
 )
@@ -58,5 +62,49 @@ func TestAClusterIsWhole(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// TestWhatIsLostWithANodeIsSaid in a sentence: who has its splits now, and what is run again, where that is something.
+func TestWhatIsLostWithANodeIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		lost coord.Buried
+		want string
+	}{
+		{coord.Buried{Node: 3, Reason: "it ended"}, "the job goes on without node 3 (it ended)"},
+		{coord.Buried{Node: 3, Reason: "it ended", Splits: []bellows.SplitID{5}, To: []bellows.NodeID{1}}, "the job goes on without node 3: split 5 went to node 1 (it ended)"},
+		{coord.Buried{Node: 3, Reason: "it ended", Splits: []bellows.SplitID{5}, To: []bellows.NodeID{1}, Units: 1}, "the job goes on without node 3: split 5 went to node 1, where 1 task that had not counted run again (it ended)"},
+		{coord.Buried{Node: 3, Reason: "it ended", Splits: []bellows.SplitID{5, 6}, To: []bellows.NodeID{1, 2}, Units: 4}, "the job goes on without node 3: splits 5 and 6 went to nodes 1, 2, where 4 tasks that had not counted run again (it ended)"},
+	} {
+		if got := withoutNode(c.lost); got != c.want {
+			t.Errorf("%+v: %s", c.lost, got)
+		}
+	}
+}
+
+// TestALaterReportStands has reports of a node overtake each other, as they do by way of its runner and of its lanes.
+func TestALaterReportStands(t *testing.T) {
+	l := &lead{process: &process{began: time.Now()}, books: make([]book, 2)}
+	for _, millis := range []int64{5, 9, 7, 9, 2} {
+		l.enter(1, &wire.Report{Millis: millis, Process: uint32(millis)})
+	}
+	if got := l.books[1].report.Millis; got != 9 {
+		t.Errorf("the report of %d ms stands", got)
+	}
+	l.enter(1, &wire.Report{Millis: 10})
+	if got := l.books[1].report.Millis; got != 10 {
+		t.Errorf("the report of %d ms stands, not the last", got)
+	}
+	l.enter(2, &wire.Report{}) // nobody's
+}
+
+// TestWhoHasLeftOwnsByTheLastCut has a process that follows be looked at before it has heard lanes: by the route of the last cut a node owns splits and partitions that has left since, and of which nothing is kept.
+func TestWhoHasLeftOwnsByTheLastCut(t *testing.T) {
+	tables, lanes := []table.Schema{{Name: "w", Rows: 16, Width: 1, Partitions: 4}}, []wire.Address{wire.LaneAt(1, 0), wire.LaneAt(4, 0)}
+	l := &lead{process: &process{job: &train.Job{Splits: 4}}, route: route.Spread(tables, 4, lanes, []bellows.NodeID{1, 4}), books: make([]book, 2)}
+	splits, partitions := l.owned()
+	if splits[1] != 2 || splits[4] != 2 || partitions[1] != 2 || partitions[4] != 2 || splits[2] != 0 {
+		t.Errorf("splits %v, partitions %v", splits, partitions)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"bellows"
@@ -136,18 +137,13 @@ func (g gang) done(t *testing.T) *node.Result {
 
 func TestManyNodesGiveTheBitsOfOne(t *testing.T) {
 	t.Parallel()
-	one, err := node.Train(context.Background(), job(20, drift), node.Options{})
-	require.NoError(t, err)
+	one := runAlone(t, job(20, drift), node.Options{})
 	for name, members := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := gang{members: members, job: func(bellows.NodeID) train.Job { return job(20, drift) }}.done(t)
-			if !slices.Equal(r.Tables[0], one.Tables[0]) {
-				t.Errorf("ends at %v, one node at %v", r.Tables[0], one.Tables[0])
-			}
-			if r.Audit.Sent == 0 || r.Audit.Disagreements(true) != nil {
-				t.Errorf("audit %+v", r.Audit)
-			}
+			sameTable(t, r, one)
+			checkAudit(t, r)
 		})
 	}
 }
@@ -195,8 +191,7 @@ func TestStalenessAcrossNodes(t *testing.T) {
 func TestInterruptAndResumeAcrossNodes(t *testing.T) {
 	t.Parallel()
 	const rounds = 12
-	whole, err := node.Train(context.Background(), job(rounds, drift), node.Options{})
-	require.NoError(t, err)
+	whole := runAlone(t, job(rounds, drift), node.Options{})
 	members := shapes["leader leads"]
 	for stop := range 8 {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -210,6 +205,7 @@ func TestInterruptAndResumeAcrossNodes(t *testing.T) {
 			})
 		}
 		var r *node.Result
+		var err error
 		seen := watchVisits(t, job(rounds, drift))
 		if stop%2 == 0 {
 			r, _, err = gang{members: members, job: stopping, lead: node.Options{OnVisits: seen.take}}.run(ctx, t)
@@ -221,12 +217,11 @@ func TestInterruptAndResumeAcrossNodes(t *testing.T) {
 		case r.Image == nil: // it had ended before it heard of the interruption
 		case stop%2 == 0:
 			seen.goesOn(t, r.Image)
-			r, err = node.Train(context.Background(), job(rounds, drift), node.Options{Resume: r.Image, OnVisits: seen.take})
+			r = runAlone(t, job(rounds, drift), node.Options{Resume: r.Image, OnVisits: seen.take})
 		default:
 			seen.goesOn(t, r.Image)
 			r = gang{members: members, job: func(bellows.NodeID) train.Job { return job(rounds, drift) }, resume: r.Image, lead: node.Options{OnVisits: seen.take}}.done(t)
 		}
-		require.NoError(t, err)
 		if !slices.Equal(r.Tables[0], whole.Tables[0]) {
 			t.Errorf("stopped in clock %d: ends at %v, not %v", stop, r.Tables[0], whole.Tables[0])
 		}
@@ -412,4 +407,141 @@ func TestAFailureElsewhereIsPrintable(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "disk?[2J is?full") || strings.ContainsAny(err.Error(), "\x1b\r") {
 		t.Errorf("the job ends with %q", err)
 	}
+}
+
+// TestTablesAreHeldWhereThereAreEnoughOfThem places tables of as many partitions as members have lanes, and of fewer; a job without tables; and a node that is alone.
+func TestTablesAreHeldWhereThereAreEnoughOfThem(t *testing.T) {
+	two := []node.Member{{}, {Node: 1, Slots: 1, Lanes: 2}, {Node: 2, Lanes: 1}}
+	one := []node.Member{{}, {Node: 1, Slots: 1, Lanes: 1}}
+	alone := []node.Member{{Slots: 1, Lanes: 3}}
+	of := func(partitions int) []table.Schema {
+		return []table.Schema{{Rows: 8, Width: 1, Partitions: partitions}}
+	}
+	for _, c := range []struct {
+		what    string
+		members []node.Member
+		tables  []table.Schema
+		stay    bool
+	}{
+		{"as many", two, of(2), true}, {"fewer", two, of(1), false}, {"none for one", one, nil, false}, {"one for one", one, of(1), true}, {"none, alone", alone, nil, true},
+	} {
+		want := c.members
+		if !c.stay {
+			want = slices.Clone(c.members)
+			for i := range want {
+				want[i].Lanes = 0
+			}
+			want[0].Lanes = 1
+		}
+		if got := node.Place(c.members, c.tables, false); !slices.Equal(got, want) {
+			t.Errorf("%s: %+v, want %+v", c.what, got, want)
+		}
+		if !c.stay { // another process may take the place of node 0, which has nothing then
+			want[0].Lanes, want[1].Lanes = 0, 1
+		}
+		if got := node.Place(c.members, c.tables, true); !slices.Equal(got, want) {
+			t.Errorf("%s, followed: %+v, want %+v", c.what, got, want)
+		}
+	}
+}
+
+// TestANodeOfTheFormerLifeChangesNothing has a node wake of whose life nobody else is left: it calls again, with the token of the life that goes on, and at its addresses. It is
+// turned away by name, and ends; the life ends with the bits of an undisturbed one, and an exact audit (P11).
+func TestANodeOfTheFormerLifeChangesNothing(t *testing.T) {
+	t.Parallel()
+	const rounds, before, now = 30, 6, 7
+	network := mem.New()
+	quiet := runAlone(t, job(rounds, drift), node.Options{})
+	open := func(n bellows.NodeID, address string) (transport.Transport, transport.Listener) {
+		tr, err := network.Join(transport.Config{Self: transport.Hello{Node: n, Token: transport.Token{1}, Era: before}})
+		require.NoError(t, err)
+		l, err := tr.Listen(address)
+		require.NoError(t, err)
+		return tr, l
+	}
+	_, dead := open(0, "its node 0")
+	left, listener := open(1, "the node that is left")
+	accepted := make(chan transport.Conn, 1)
+	go func() {
+		conn, err := dead.Accept(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		accepted <- conn
+	}()
+	conn, err := left.Dial(t.Context(), dead.Address())
+	require.NoError(t, err)
+	wakes, ended := make(chan struct{}), make(chan error, 1)
+	go func() { // its node 0 has died
+		<-wakes
+		if err := errors.Join((<-accepted).Close(), dead.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	go func() {
+		ended <- errors.Join(node.Serve(t.Context(), job(rounds, drift), node.Cluster{Self: 1, Members: []node.Member{{}, {Node: 1, Slots: 1, Lanes: 1}}}, []transport.Conn{conn, nil},
+			node.Options{Era: before, Links: &fabric.Links{Transport: left, Listener: listener, Addresses: []string{inMemory(0)}}}), listener.Close())
+	}()
+	var why error
+	g := gang{members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}, {Node: 2, Slots: 1, Lanes: 1}}, open: network.Join, address: inMemory, mend: true, lead: node.Options{Era: now},
+		job: func(bellows.NodeID) train.Job {
+			return job(rounds, func(task *train.Task) error {
+				if task.Split() == 0 && task.Clock() == rounds/2 {
+					close(wakes)
+					why = <-ended
+				}
+				return drift(task)
+			})
+		}}
+	r := g.done(t)
+	if why == nil || !strings.Contains(why.Error(), "node 1 is of era 6 of the job, but node 0 of era 7: what is left of an era that a rollback has ended is not heard") {
+		t.Errorf("the node of the former life ends: %v", why)
+	}
+	if !slices.Equal(r.Tables[0], quiet.Tables[0]) || r.Audit.Disagreements(true) != nil {
+		t.Errorf("the tables are not those of an undisturbed job, or the audit is not: %v", r.Audit.Disagreements(true))
+	}
+}
+
+// mute is a connection over which nothing passes.
+type mute struct {
+	transport.Conn
+	node bellows.NodeID
+}
+
+func (c mute) Peer() transport.Hello { return transport.Hello{Node: c.node} }
+func (c mute) Close() error          { return nil }
+
+// TestWhoCannotServeHangsUp has nodes that cannot make their part of a job: the others are not left to wait for them.
+func TestWhoCannotServeHangsUp(t *testing.T) {
+	t.Parallel()
+	members := []node.Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}}
+	for name, serve := range map[string]func(j train.Job, c transport.Conn) error{
+		"who leads": func(j train.Job, c transport.Conn) error {
+			_, err := node.Lead(context.Background(), j, node.Cluster{Members: members}, []transport.Conn{nil, c}, node.Options{})
+			return err
+		},
+		"another": func(j train.Job, c transport.Conn) error {
+			return node.Serve(context.Background(), j, node.Cluster{Self: 1, Members: members}, []transport.Conn{c, nil}, node.Options{})
+		},
+	} {
+		var closings atomic.Int32
+		bad := job(1, drift)
+		bad.Splits = 0
+		other := mute{node: 1}
+		if name == "another" {
+			other.node = 0
+		}
+		if err := serve(bad, closeConn{other, &closings}); bellows.KindOf(err) != bellows.Config {
+			t.Errorf("%s: %v", name, err)
+		}
+		if closings.Load() != 1 {
+			t.Errorf("%s: the connection is closed %d times", name, closings.Load())
+		}
+	}
+}
+
+// TestWhoHostsNothingLeavesInPeace has a node without slots and lanes, as Place makes of one that would only hold tables.
+func TestWhoHostsNothingLeavesInPeace(t *testing.T) {
+	t.Parallel()
+	gang{members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1}, {Node: 2}}, job: func(bellows.NodeID) train.Job { return job(3, drift) }}.done(t)
 }

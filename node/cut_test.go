@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/internal/require"
 	"bellows/link/transport"
 	"bellows/node"
 	"bellows/train"
@@ -74,8 +73,7 @@ func (f flaky) Number(n, of uint8) transport.Transport {
 func TestACutIsMended(t *testing.T) {
 	t.Parallel()
 	const rounds = 60
-	one, err := node.Train(context.Background(), busy(rounds), node.Options{})
-	require.NoError(t, err)
+	one := runAlone(t, busy(rounds), node.Options{})
 	for name, members := range shapes {
 		for _, connections := range []int{1, 3} {
 			t.Run(name, func(t *testing.T) {

@@ -92,8 +92,7 @@ func (silent) Restore([]float64) error                                  { return
 // stopped.
 func TestInterruptAndResume(t *testing.T) {
 	const rounds = 12
-	whole, err := node.Train(context.Background(), job(rounds, drift), node.Options{Slots: 2})
-	require.NoError(t, err)
+	whole := runAlone(t, job(rounds, drift), node.Options{Slots: 2})
 	for stop := range rounds * 4 {
 		ctx, cancel := context.WithCancel(context.Background())
 		count := make(chan struct{}, 1000)
@@ -179,8 +178,7 @@ func TestABlockedTaskGivesItsSlotAway(t *testing.T) {
 		return nil
 	})
 	j.Driver = &ahead{clocks: 5}
-	r, err := node.Train(context.Background(), j, node.Options{Slots: 1})
-	require.NoError(t, err)
+	r := runAlone(t, j, node.Options{Slots: 1})
 	if r.Tables[0][0] != 20 {
 		t.Errorf("ends at %v", r.Tables[0][0])
 	}

@@ -329,8 +329,7 @@ func (s *succession) leads(term bellows.Term, frames, slabs int64) (r *node.Resu
 func TestAnotherProcessLeads(t *testing.T) {
 	t.Parallel()
 	visited := int64(0)
-	one, err := node.Train(context.Background(), busy(rounds), node.Options{OnVisits: func(b visits.Batch) { visited += visits.Items(b.List) }})
-	require.NoError(t, err)
+	one := runAlone(t, busy(rounds), node.Options{OnVisits: func(b visits.Batch) { visited += visits.Items(b.List) }})
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/api"
 	"bellows/app"
 	"bellows/app/lda"
 	"bellows/app/linear"
@@ -25,6 +25,7 @@ import (
 	"bellows/link/transport/mem"
 	"bellows/node"
 	"bellows/train"
+	"bellows/train/traintest"
 )
 
 // growth is a job that begins on one node, all in this process, joined by memory: others join it, and splits go here and there, as a script says.
@@ -162,32 +163,11 @@ func (g *growth) rests() bool {
 // scripted is the job with the script in it: a step is taken at the beginning of a task of a node that is in another clock
 // than the step before.
 func (g *growth) scripted() train.Job {
-	job := g.job()
-	made := job.NewExecutor
-	job.NewExecutor = func(s bellows.SplitID) (train.Executor, error) {
-		e, err := made(s)
-		return &scripted{e, g}, err
-	}
-	return job
-}
-
-type scripted struct {
-	train.Executor
-	growth *growth
-}
-
-func (e *scripted) RunTask(t *train.Task) error {
-	if t.Split() == 0 {
-		e.growth.step(int(t.Clock()))
-	}
-	return e.Executor.RunTask(t)
-}
-
-func (e *scripted) Close() error {
-	if c, ok := e.Executor.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
+	return traintest.Before(g.job(), func(t *train.Task) {
+		if t.Split() == 0 {
+			g.step(int(t.Clock()))
+		}
+	})
 }
 
 func (g *growth) step(clock int) {
@@ -261,9 +241,7 @@ func (g *growth) check(quiet *node.Result, splits int) {
 			g.t.Errorf("table %d is not that of a job in which nobody came or went", i)
 		}
 	}
-	if r.Audit.Sent == 0 || r.Audit.Disagreements(true) != nil {
-		g.t.Errorf("audit %+v", r.Audit)
-	}
+	checkAudit(g.t, r)
 	count, shifted := map[node.ChangeKind]int{}, 0
 	for _, c := range g.changes {
 		if c.Sentence == "" || c.Kind == node.Joined && c.Process != os.Getpid() || c.Kind == node.Moved && len(c.Splits)+len(c.Partitions) == 0 {
@@ -303,8 +281,7 @@ func TestAJobGrowsAndItsSplitsMove(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			quiet, err := node.Train(context.Background(), make(), node.Options{})
-			require.NoError(t, err)
+			quiet := runAlone(t, make(), node.Options{})
 			g := &growth{t: t, job: make}
 			g.oneToThree(4)
 			g.check(quiet, 4)
@@ -337,8 +314,7 @@ func TestApplicationsGrow(t *testing.T) {
 				}
 				return run.Job
 			}
-			quiet, err := node.Train(context.Background(), make(false), node.Options{})
-			require.NoError(t, err)
+			quiet := runAlone(t, make(false), node.Options{})
 			splits := make(false).Splits
 			g := &growth{t: t, job: func() train.Job { return make(true) }}
 			g.oneToThree(splits)
@@ -506,3 +482,103 @@ func (g *growth) unwanted() {
 }
 
 func says(err error, what string) bool { return err != nil && strings.Contains(err.Error(), what) }
+
+// remove has a node leave.
+func (g *growth) remove(n bellows.NodeID) {
+	if err := g.commands.Remove(context.Background(), n); err != nil {
+		g.t.Error(err)
+	}
+}
+
+// refused wants the removal of a node to be refused.
+func (g *growth) refused(n bellows.NodeID, want string) {
+	if err := g.commands.Remove(context.Background(), n); bellows.KindOf(err) != bellows.Config || !says(err, want) {
+		g.t.Errorf("node %d: %v, want %q", n, err, want)
+	}
+}
+
+// TestNodesLeaveAJobThatRuns lets two nodes join a job of one and leave, and another one come and go at once: each serves to its end without an error, and the
+// result is that of the quiet job, bit for bit. Who owns something stays.
+func TestNodesLeaveAJobThatRuns(t *testing.T) {
+	t.Parallel()
+	quiet := runAlone(t, job(60, drift), node.Options{})
+	g := &growth{t: t, job: func() train.Job { return job(60, drift) }}
+	all := func(to ...bellows.NodeID) func() {
+		return func() {
+			for s := range bellows.SplitID(4) {
+				g.move(s, to[int(s)%len(to)])
+			}
+		}
+	}
+	g.script = []func(){
+		func() { g.add(2, 0); g.add(2, 2) },
+		all(1, 2),
+		func() {
+			g.refused(1, "it has splits 0 and 2")
+			g.refused(0, "it leads the job")
+			g.refused(7, "it takes no part")
+			all(0, 0, 2)()
+			g.refused(2, "a split is on its way to it")
+		},
+		func() { g.remove(1); g.refused(1, "it takes no part") },
+		func() {
+			g.refused(2, "it has split 2")
+			if n := g.add(2, 1); n != 3 {
+				t.Errorf("the next is node %d", n)
+			}
+			all(3)()
+		},
+		func() { g.remove(2) },
+		all(0),
+		func() { g.remove(3) },
+	}
+	r, err := g.run(node.Options{})
+	require.NoError(t, err)
+	if !slices.Equal(r.Tables[0], quiet.Tables[0]) || r.Audit.Sent == 0 || r.Audit.Disagreements(true) != nil {
+		t.Errorf("it ends at %v, not %v; audit %+v", r.Tables[0], quiet.Tables[0], r.Audit)
+	}
+	var left []bellows.NodeID
+	for _, c := range g.changes {
+		if c.Kind == node.Left && c.Sentence != "" {
+			left = append(left, c.Node)
+		}
+	}
+	if g.next != len(g.script) || !slices.Equal(left, []bellows.NodeID{1, 2, 3}) {
+		t.Errorf("%d steps of %d were taken, and %v left", g.next, len(g.script), left)
+	}
+	if err := g.commands.Remove(context.Background(), 1); bellows.KindOf(err) != bellows.Interrupted {
+		t.Errorf("a node leaves a job that is over: %v", err)
+	}
+}
+
+// TestTheStartIsToldOnceWithAllNodes starts a job of a leader, two workers and a server: its nodes are told before anything else, what each
+// does, and which process it is.
+func TestTheStartIsToldOnceWithAllNodes(t *testing.T) {
+	t.Parallel()
+	var told []string
+	gang{members: shapes["server apart"], lead: node.Options{
+		OnStart: func(nodes []api.Node) {
+			for _, n := range nodes {
+				told = append(told, fmt.Sprintf("%s %v %s: %d slots, %d splits, %d partitions, known process %v", n.ID, n.Roles, n.State, n.Slots, n.Splits, n.Partitions, n.PID > 0))
+			}
+		},
+		OnEpoch: func(e train.Epoch, _ node.Spent) { told = append(told, fmt.Sprintf("epoch %d", e.Number)) },
+	}, job: func(bellows.NodeID) train.Job {
+		j := job(2, drift)
+		j.Driver.(*train.Rounds).Each = func(round int, _ [][]float64, to *train.Dispatcher) bool {
+			to.ShowEpoch(train.Epoch{Number: round + 1})
+			return round == 0
+		}
+		return j
+	}}.done(t)
+	want := []string{
+		"node-0 [controller] running: 0 slots, 0 splits, 0 partitions, known process true",
+		"node-1 [worker] running: 1 slots, 2 splits, 0 partitions, known process true",
+		"node-2 [worker] running: 2 slots, 2 splits, 0 partitions, known process true",
+		"node-3 [server] running: 0 slots, 0 splits, 4 partitions, known process true",
+		"epoch 1", "epoch 2",
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("told\n%q, want\n%q", told, want)
+	}
+}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/internal/require"
 	"bellows/node"
 	"bellows/table"
 	"bellows/train"
@@ -67,16 +66,13 @@ func TestCounting(t *testing.T) {
 				t.Run(fmt.Sprintf("%d splits %v %d slots", splits, c, slots), func(t *testing.T) {
 					var fail error
 					job := countingJob(splits, 30, c, &fail)
-					r, err := node.Train(context.Background(), job, node.Options{Slots: slots, Lanes: 2})
-					require.NoError(t, err)
+					r := runAlone(t, job, node.Options{Slots: slots, Lanes: 2})
 					for s, n := range table.Counts(r.Tables[0]) {
 						if n != 30 {
 							t.Errorf("cell %d ends at %d", s, n)
 						}
 					}
-					if r.Audit.Sent == 0 || r.Audit.Disagreements(true) != nil {
-						t.Errorf("audit %+v", r.Audit)
-					}
+					checkAudit(t, r)
 					if first == nil {
 						first = r.Tables[1]
 					}

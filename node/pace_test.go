@@ -3,6 +3,7 @@ package node
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bellows/core/server"
@@ -58,4 +59,105 @@ func TestACopyRestsBetweenWindows(t *testing.T) {
 	if due := give(server.CopyHurries, last); !slices.Equal(due, []wire.Message{last}) || len(p.since) > 0 {
 		t.Errorf("of a copy that hurries %v are given, and %v is kept", due, p.since)
 	}
+}
+
+// TestARateIsOfTheLastSeconds reads a copy four times a second: its rate is of its own beginning, then of the last three seconds, and 0 when nothing has come for so long.
+func TestARateIsOfTheLastSeconds(t *testing.T) {
+	m := meter{{1000, 0}}
+	at, bytes := int64(1000), int64(0)
+	go250 := func(times int, each int64) {
+		for range times {
+			at, bytes = at+250, bytes+each
+			m = m.enter(reading{at, bytes})
+		}
+	}
+	is := func(when string, want float64) {
+		t.Helper()
+		if got := m.rate(reading{at, bytes}); got != want {
+			t.Errorf("%s it is %v bytes a second, want %v", when, got, want)
+		}
+		if len(m) > 14 {
+			t.Errorf("%s there are %d readings", when, len(m))
+		}
+	}
+	is("at once", 0)
+	go250(2, 100)
+	is("behind half a second", 400)
+	if got := m.rate(reading{at + 500, bytes + 300}); got != 500 {
+		t.Errorf("between two ticks it is %v", got)
+	}
+	go250(10, 100)
+	is("behind three seconds", 400)
+	go250(6, 200)
+	is("when it has been faster for half of that", 600)
+	go250(6, 200)
+	is("when it has been faster for all of that", 800)
+	go250(6, 0)
+	is("when nothing has come for half of that", 400)
+	go250(6, 0)
+	is("when nothing has come for all of that", 0)
+	m, at = m.enter(reading{at + 60_000, bytes}), at+60_000
+	is("when nobody has looked for a minute", 0)
+	go250(1, 200)
+	if got := m.rate(reading{at + 3000, bytes}); got != 0 {
+		t.Errorf("three seconds behind the last that has come it is %v", got)
+	}
+}
+
+// TestNobodyWaitsForReports blocks the first report, and wants the others to be taken all the same, up to a bound, and told
+// in their order.
+func TestNobodyWaitsForReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReporter()
+		gate := make(chan struct{})
+		r.say(func() { <-gate })
+		synctest.Wait() // it is being told
+		var told []int
+		for i := range reportsMost {
+			r.say(func() { told = append(told, i) })
+		}
+		late := false
+		go func() {
+			r.say(func() { told = append(told, reportsMost) })
+			late = true
+		}()
+		synctest.Wait()
+		if late {
+			t.Errorf("%d reports wait", reportsMost+1)
+		}
+		close(gate)
+		synctest.Wait()
+		r.close()
+		if !late || len(told) != reportsMost+1 || !slices.IsSorted(told) {
+			t.Errorf("%d of %d reports were told, in order %v", len(told), reportsMost+1, slices.IsSorted(told))
+		}
+		r.say(func() { t.Error("told after the end") })
+	})
+}
+
+// TestTheEndWaitsForReports closes a reporter while a report is being told and others wait.
+func TestTheEndWaitsForReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReporter()
+		gate := make(chan struct{})
+		told, closed := 0, false
+		r.say(func() { <-gate })
+		synctest.Wait()
+		for range 3 {
+			r.say(func() { told++ })
+		}
+		go func() {
+			r.close()
+			closed = true
+		}()
+		synctest.Wait()
+		if closed {
+			t.Error("closed, and reports wait to be told")
+		}
+		close(gate)
+		synctest.Wait()
+		if !closed || told != 3 {
+			t.Errorf("closed %v, %d of 3 reports were told", closed, told)
+		}
+	})
 }

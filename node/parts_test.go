@@ -1,7 +1,6 @@
 package node_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,8 +96,7 @@ func inFolder(t *testing.T) func(n int) string {
 func TestMessagesInPartsGiveTheBitsOfOne(t *testing.T) {
 	t.Parallel()
 	rounds := 12
-	one, err := node.Train(context.Background(), bulky(rounds), node.Options{})
-	require.NoError(t, err)
+	one := runAlone(t, bulky(rounds), node.Options{})
 	for name, c := range map[string]struct {
 		shape string
 		part  int
@@ -127,9 +125,7 @@ func TestMessagesInPartsGiveTheBitsOfOne(t *testing.T) {
 					t.Errorf("table %d is not as one node makes it", i)
 				}
 			}
-			if r.Audit.Sent == 0 || r.Audit.Disagreements(true) != nil {
-				t.Errorf("audit %+v", r.Audit)
-			}
+			checkAudit(t, r)
 			for _, class := range []tally.Class{tally.Pulls, tally.Rows, tally.Leases, tally.Pushes} {
 				if n := parts[class].Load(); n < 10 {
 					t.Errorf("%d parts of %v came", n, class)

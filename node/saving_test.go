@@ -82,8 +82,7 @@ func TestAJobIsSavedWhileItRuns(t *testing.T) {
 		t.Fatalf("%+v, %v, %v", m, passed, err)
 	}
 	rounds := int(slices.Max(m.State().Complete)) + 7
-	whole, err := node.Train(t.Context(), job(rounds, drift), node.Options{Slots: 2, Lanes: 3})
-	require.NoError(t, err)
+	whole := runAlone(t, job(rounds, drift), node.Options{Slots: 2, Lanes: 3})
 	r, err := node.Train(t.Context(), job(rounds, drift), node.Options{Slots: 1, Lanes: 2, Resume: a.Saved(t.Context(), m)})
 	if err != nil || !slices.Equal(r.Tables[0], whole.Tables[0]) || r.Commits >= whole.Commits {
 		t.Errorf("after %d rounds it has %v by %d records, and %v by %d without: %v", rounds, r.Tables, r.Commits, whole.Tables, whole.Commits, err)

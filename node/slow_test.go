@@ -73,6 +73,14 @@ func (n *notices) all() string {
 	return strings.Join(n.list, "\n")
 }
 
+// expect wants a text to be part of the sentences.
+func (n *notices) expect(t *testing.T, want string) {
+	t.Helper()
+	if said := n.all(); !strings.Contains(said, want) {
+		t.Errorf("nobody says %q: %s", want, said)
+	}
+}
+
 // closing is an executor that does something when it is closed.
 type closing struct {
 	train.Executor
@@ -225,9 +233,7 @@ func TestTasksThatNeverReturnAreGivenUp(t *testing.T) {
 			if errors.Join(others...) != nil {
 				t.Errorf("the others are not let go: %v", others)
 			}
-			if want := "node 0 has waited 2.1 s for split 0 clock 1 items [0,10) to return; the job is over"; !strings.Contains(said.all(), want) {
-				t.Errorf("nobody says %q: %s", want, said.all())
-			}
+			said.expect(t, "node 0 has waited 2.1 s for split 0 clock 1 items [0,10) to return; the job is over")
 		})
 	}
 }
@@ -259,8 +265,7 @@ func TestNodeZeroGivesItsTasksUpWithTheModel(t *testing.T) {
 // TestAnExecutorThatDoesNotCloseLosesNothing has one fail to close when the training is over: the model is as it would be, and somebody says it.
 func TestAnExecutorThatDoesNotCloseLosesNothing(t *testing.T) {
 	t.Parallel()
-	whole, err := node.Train(t.Context(), job(3, drift), node.Options{})
-	require.NoError(t, err)
+	whole := runAlone(t, job(3, drift), node.Options{})
 	for split := range bellows.SplitID(4) {
 		synctest.Test(t, func(t *testing.T) {
 			var said notices
@@ -326,9 +331,7 @@ func TestANodeWhoseTasksHangLeaves(t *testing.T) {
 		if others[0] == nil || !strings.Contains(others[0].Error(), "its executors have not closed 5.0 s after the job's end") || bellows.KindOf(others[0]) != bellows.Lost {
 			t.Errorf("node 1: %v", others[0])
 		}
-		if want := "node 1 has waited 2.1 s for its executors to close; the job is over, and this is given up after 5.0 s"; !strings.Contains(said.all(), want) {
-			t.Errorf("nobody says %q: %s", want, said.all())
-		}
+		said.expect(t, "node 1 has waited 2.1 s for its executors to close; the job is over, and this is given up after 5.0 s")
 	})
 }
 
@@ -351,9 +354,7 @@ func TestATaskThatHangsIsNamed(t *testing.T) {
 					return drift(t)
 				})
 			}}.run(context.Background(), t)
-			if want := "s for split 2 clock 1 on node 3, and gives up after 60.0 s"; !strings.Contains(said.all(), want) {
-				t.Errorf("nobody says whom the job waits for: %s", said.all())
-			}
+			said.expect(t, "s for split 2 clock 1 on node 3, and gives up after 60.0 s")
 			// Its own node and the controller see it at the same time, and either may be the first to say so.
 			named := err != nil && (strings.Contains(err.Error(), "split 2 clock 1 on node 3 has not ended") ||
 				strings.Contains(err.Error(), "split 2 clock 1 items [0,10) on node 3 failed: it has computed for 60."))
@@ -405,9 +406,7 @@ func TestAWaitElsewhereIsNamedAtNodeZero(t *testing.T) {
 			j.Driver = &train.Clocks{Splits: j.Splits, Count: 2}
 			return j
 		}}.done(t)
-		if want := "after clock 0 of every split, after commit 0, behind split 0 on node 0"; !strings.Contains(said.all(), want) {
-			t.Errorf("nobody says %q: %s", want, said.all())
-		}
+		said.expect(t, "after clock 0 of every split, after commit 0, behind split 0 on node 0")
 	})
 }
 
@@ -433,9 +432,7 @@ func TestTheEndThatWaitsForATaskIsNamed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "item 7 is broken") {
 			t.Error(err)
 		}
-		if want := "node 0 has waited 2.1 s for split 2 clock 1 items [0,10) to return; the job is over"; !strings.Contains(said.all(), want) {
-			t.Errorf("nobody says whom the end waits for: %s", said.all())
-		}
+		said.expect(t, "node 0 has waited 2.1 s for split 2 clock 1 items [0,10) to return; the job is over")
 	})
 }
 
@@ -480,13 +477,9 @@ func TestAnEmptyPartitionIsKept(t *testing.T) {
 		if err != nil || r.Image == nil || r.Image.Kept == nil {
 			t.Fatalf("%v %v, others %v", r, err, others)
 		}
-		if !slices.Equal(r.Tables[0], want.Tables[0]) {
-			t.Errorf("what was kept is %v, not %v", r.Tables[0], want.Tables[0])
-		}
+		sameTable(t, r, want)
 		r = gang{members: shapes["server apart"], job: func(bellows.NodeID) train.Job { return keeping(func(bellows.Clock) {}) }, resume: r.Image}.done(t)
-		if !slices.Equal(r.Tables[0], want.Tables[0]) {
-			t.Errorf("ends at %v, not %v", r.Tables[0], want.Tables[0])
-		}
+		sameTable(t, r, want)
 	})
 }
 

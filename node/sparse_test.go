@@ -110,9 +110,7 @@ func checkTwins(t *testing.T, r *node.Result, rounds int) {
 			t.Fatalf("key %x (touched: %v) ends at %v, its twin %d at %v", k, there, got, id, want)
 		}
 	}
-	if r.Audit.Sent == 0 || r.Audit.Disagreements(true) != nil {
-		t.Errorf("audit %+v", r.Audit)
-	}
+	checkAudit(t, r)
 }
 
 // TestSparseTablesAreDenseOnesByKey runs twins under every rule, in one process and over several nodes.
@@ -123,8 +121,7 @@ func TestSparseTablesAreDenseOnesByKey(t *testing.T) {
 		{Name: "adagrad", Step: 0.1, Epsilon: 1e-6}, {Name: "adam", Step: 0.1, Epsilon: 1e-8, Beta1: 0.9, Beta2: 0.999}} {
 		t.Run("rule "+rule.Name, func(t *testing.T) {
 			t.Parallel()
-			one, err := node.Train(context.Background(), twinJob(rounds, rule, twins), node.Options{Slots: 2})
-			require.NoError(t, err)
+			one := runAlone(t, twinJob(rounds, rule, twins), node.Options{Slots: 2})
 			checkTwins(t, one, rounds)
 			for name, members := range shapes {
 				r := gang{members: members, job: func(bellows.NodeID) train.Job { return twinJob(rounds, rule, twins) }}.done(t)
@@ -213,8 +210,7 @@ func TestKeysThatAreReadAgainAreAskedForTwice(t *testing.T) {
 		j.Tables = j.Tables[:denseTwin]
 		return j
 	}
-	one, err := node.Train(context.Background(), j(), node.Options{Slots: 2})
-	require.NoError(t, err)
+	one := runAlone(t, j(), node.Options{Slots: 2})
 	for name, members := range shapes {
 		var watch node.Watch
 		r := gang{members: members, lead: node.Options{Watch: &watch}, job: func(bellows.NodeID) train.Job { return j() }}.done(t)
@@ -317,8 +313,7 @@ func TestSparseTablesResume(t *testing.T) {
 	t.Parallel()
 	const rounds = 10
 	rule := table.Rule{Name: "adam", Step: 0.1, Epsilon: 1e-8, Beta1: 0.9, Beta2: 0.999}
-	whole, err := node.Train(context.Background(), twinJob(rounds, rule, twins), node.Options{})
-	require.NoError(t, err)
+	whole := runAlone(t, twinJob(rounds, rule, twins), node.Options{})
 	resumed := 0
 	for stop := range bellows.Clock(6) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -332,6 +327,7 @@ func TestSparseTablesResume(t *testing.T) {
 			})
 		}
 		var r *node.Result
+		var err error
 		if stop%2 == 0 {
 			r, _, err = gang{members: shapes["leader leads"], job: stopping}.run(ctx, t)
 		} else {
@@ -372,8 +368,7 @@ func TestAKeptSparseTableHasTheKeysOfThen(t *testing.T) {
 			}}
 			return j
 		}
-		one, err := node.Train(context.Background(), keeping(0), node.Options{})
-		require.NoError(t, err)
+		one := runAlone(t, keeping(0), node.Options{})
 		many := gang{members: shapes["server apart"], job: keeping}.done(t)
 		for name, r := range map[string]*node.Result{"one process": one, "many nodes": many} {
 			if want := []bellows.Key{1, 2}[:at]; !slices.Equal(r.Keys[sparseTwin], want) || len(r.Tables[sparseTwin]) != at*twinWidth {

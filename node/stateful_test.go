@@ -56,8 +56,7 @@ func gambling(rounds int, before func(*train.Task)) train.Job {
 // TestExecutorsGoOnWithTheirSplits: what they keep goes to other nodes, there and back, and the result is that of the quiet job.
 func TestExecutorsGoOnWithTheirSplits(t *testing.T) {
 	t.Parallel()
-	quiet, err := node.Train(context.Background(), gambling(40, nil), node.Options{})
-	require.NoError(t, err)
+	quiet := runAlone(t, gambling(40, nil), node.Options{})
 	g := &growth{t: t, job: func() train.Job { return gambling(40, nil) }}
 	g.oneToThree(4)
 	g.check(quiet, 4)
@@ -67,8 +66,7 @@ func TestExecutorsGoOnWithTheirSplits(t *testing.T) {
 func TestExecutorsGoOnWithASavedRun(t *testing.T) {
 	t.Parallel()
 	const rounds = 8
-	whole, err := node.Train(context.Background(), gambling(rounds, nil), node.Options{})
-	require.NoError(t, err)
+	whole := runAlone(t, gambling(rounds, nil), node.Options{})
 	resumed := 0
 	for stop := range rounds {
 		ctx, cancel := context.WithCancel(context.Background())

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"bellows"
-	"bellows/internal/require"
 	"bellows/node"
 	"bellows/train"
 )
@@ -26,8 +25,7 @@ func itemByItem(t *train.Task) error {
 // is told of each unit.
 func TestDividedClocksGiveTheBitsOfWhole(t *testing.T) {
 	t.Parallel()
-	whole, err := node.Train(context.Background(), job(6, itemByItem), node.Options{})
-	require.NoError(t, err)
+	whole := runAlone(t, job(6, itemByItem), node.Options{})
 	divided := func() train.Job {
 		j := job(6, itemByItem)
 		j.Units = func(s bellows.SplitID, c bellows.Clock) int { return (int(s) + 3*int(c)) % 12 }

@@ -29,8 +29,7 @@ var narrow = map[vec.Format]float64{vec.Float16: 0.01, vec.BFloat16: 0.08}
 // bits each time, and with an audit that is right.
 func TestSixteenBitsAreNearAndRepeat(t *testing.T) {
 	t.Parallel()
-	one, err := node.Train(context.Background(), job(20, drift), node.Options{})
-	require.NoError(t, err)
+	one := runAlone(t, job(20, drift), node.Options{})
 	for f, most := range narrow {
 		var first []float32
 		for range 2 {
