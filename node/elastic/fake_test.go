@@ -14,6 +14,7 @@ import (
 
 	"bellows"
 	"bellows/api"
+	"bellows/internal/require"
 	"bellows/node"
 	"bellows/node/elastic"
 	"bellows/policy/reshape"
@@ -49,6 +50,39 @@ func newFake() *fake {
 		f.layout.Partitions = append(f.layout.Partitions, node.Holding{PartitionRef: bellows.PartitionRef{Partition: bellows.PartitionID(p)}, Bytes: 100})
 	}
 	return f
+}
+
+// newShaper returns a job and what shapes it, with no options.
+func newShaper() (*fake, *elastic.Shaper) {
+	f := newFake()
+	return f, elastic.New(f, elastic.Options{})
+}
+
+// locked changes what the test decides.
+func (f *fake) locked(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do()
+}
+
+// other returns a node other than 0 that holds a partition.
+func (f *fake) other(t *testing.T) bellows.NodeID {
+	t.Helper()
+	l, _ := f.Layout(t.Context())
+	for _, p := range l.Partitions {
+		if p.Node != 0 {
+			return p.Node
+		}
+	}
+	t.Fatal("node 0 holds every partition")
+	return 0
+}
+
+// later asks for something while the test continues, and returns the channel of the answer.
+func later(ask func() error) <-chan error {
+	answer := make(chan error, 1)
+	go func() { answer <- ask() }()
+	return answer
 }
 
 func (f *fake) change(do func()) {
@@ -115,9 +149,7 @@ func (f *fake) MovePartition(ctx context.Context, p bellows.PartitionRef, to bel
 		moved <- nil
 		return moved, nil
 	}
-	f.mu.Lock()
-	f.stay[p] = stays
-	f.mu.Unlock()
+	f.locked(func() { f.stay[p] = stays })
 	f.begun <- struct{}{}
 	go func() {
 		select {
@@ -203,9 +235,7 @@ func TestEPSFunctions(t *testing.T) {
 	if w, v := f.counts(); w+v >= 6 || w < 2 || v < 2 {
 		t.Errorf("%d workers and %d servers", w, v)
 	}
-	if _, err := s.Scale(ctx, 2, 2); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, second(s.Scale(ctx, 2, 2)))
 	l, _ := f.Layout(ctx)
 	n := l.Members[1].Node
 	for _, role := range []reshape.Role{reshape.Server, reshape.Worker, reshape.Both} {
@@ -235,15 +265,12 @@ func second(_ elastic.Result, err error) error { return err }
 func TestWhoHasAskedIsAnswered(t *testing.T) { synctest.Test(t, whoHasAskedIsAnswered) }
 
 func whoHasAskedIsAnswered(t *testing.T) {
-	f := newFake()
-	s := elastic.New(f, elastic.Options{})
+	f, s := newShaper()
 	f.held = make(chan struct{})
-	first := make(chan error, 1)
-	go func() { first <- second(s.Scale(t.Context(), 1, 2)) }()
+	first := later(func() error { return second(s.Scale(t.Context(), 1, 2)) })
 	<-f.begun
 	ctx, cancel := context.WithCancelCause(t.Context())
-	other := make(chan error, 1)
-	go func() { other <- second(s.Scale(ctx, 1, 3)) }()
+	other := later(func() error { return second(s.Scale(ctx, 1, 3)) })
 	if err := <-first; bellows.KindOf(err) != bellows.Interrupted || !strings.Contains(err.Error(), "since") {
 		t.Errorf("superseded: %v", err)
 	}
@@ -256,35 +283,23 @@ func whoHasAskedIsAnswered(t *testing.T) {
 	f.held = nil
 	f.mu.Unlock()
 	close(held)
-	if _, err := s.Scale(t.Context(), 2, 2); err != nil {
-		t.Fatal(err)
-	}
-	f.mu.Lock()
-	f.held = make(chan struct{})
-	f.mu.Unlock()
-	l, _ := f.Layout(t.Context())
-	n := slices.IndexFunc(l.Partitions, func(h node.Holding) bool { return h.Node != 0 })
-	if r, err := s.Drain(t.Context(), l.Partitions[n].Node, 20*time.Millisecond); bellows.KindOf(err) != bellows.Unavailable || len(r.Left) == 0 || !strings.Contains(err.Error(), "did not fit into its notice") {
+	require.NoError(t, second(s.Scale(t.Context(), 2, 2)))
+	f.locked(func() { f.held = make(chan struct{}) })
+	n := f.other(t)
+	if r, err := s.Drain(t.Context(), n, 20*time.Millisecond); bellows.KindOf(err) != bellows.Unavailable || len(r.Left) == 0 || !strings.Contains(err.Error(), "did not fit into its notice") {
 		t.Errorf("a notice that is too short: %+v, %v", r, err)
 	}
-	f.mu.Lock()
-	held, f.held = f.held, nil
-	f.mu.Unlock()
+	f.locked(func() { held, f.held = f.held, nil })
 	close(held)
-	last := make(chan error, 1)
-	go func() { last <- second(s.Scale(t.Context(), 1, 1)) }()
+	last := later(func() error { return second(s.Scale(t.Context(), 1, 1)) })
 	for done := false; !done; {
 		select {
 		case <-f.begun:
-		case err := <-last: // what was left has gone
-			last <- err
+		case <-last: // what was left has gone
 			done = true
 		}
 	}
-	<-last
-	f.mu.Lock()
-	f.over = bellows.Errorf(bellows.Interrupted, "look", "", "the job is over")
-	f.mu.Unlock()
+	f.locked(func() { f.over = bellows.Errorf(bellows.Interrupted, "look", "", "the job is over") })
 	if _, err := s.Scale(t.Context(), 2, 1); bellows.KindOf(err) != bellows.Interrupted {
 		t.Errorf("a job that is over: %v", err)
 	}
@@ -294,13 +309,10 @@ func whoHasAskedIsAnswered(t *testing.T) {
 // TestDecisionsAreToldInTheirOrder: what was decided, and then what became of it; and how far it is.
 func TestDecisionsAreToldInTheirOrder(t *testing.T) {
 	t.Parallel()
-	f := newFake()
-	s := elastic.New(f, elastic.Options{})
+	f, s := newShaper()
 	for range 3 {
 		for _, n := range []int{3, 1} {
-			if _, err := s.Scale(t.Context(), n, n); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, second(s.Scale(t.Context(), n, n)))
 		}
 	}
 	s.Close()
@@ -329,8 +341,7 @@ func TestNobodyWaitsWithTheLock(t *testing.T) {
 	f := newFake()
 	f.held = make(chan struct{})
 	s := elastic.New(f, elastic.Options{})
-	first := make(chan error, 1)
-	go func() { first <- second(s.Scale(t.Context(), 1, 2)) }()
+	first := later(func() error { return second(s.Scale(t.Context(), 1, 2)) })
 	<-f.begun
 	if _, err := s.Drain(t.Context(), 55, 0); err == nil {
 		t.Error("a node leaves that there is not")
@@ -345,19 +356,12 @@ func TestNobodyWaitsWithTheLock(t *testing.T) {
 // TestANoticeIsOverWithTheLastMove: a move comes about in the step in which its notice is over.
 func TestANoticeIsOverWithTheLastMove(t *testing.T) {
 	t.Parallel()
-	f := newFake()
-	s := elastic.New(f, elastic.Options{})
-	if _, err := s.Scale(t.Context(), 1, 2); err != nil {
-		t.Fatal(err)
-	}
-	l, _ := f.Layout(t.Context())
-	n := l.Partitions[slices.IndexFunc(l.Partitions, func(h node.Holding) bool { return h.Node != 0 })].Node
+	f, s := newShaper()
+	require.NoError(t, second(s.Scale(t.Context(), 1, 2)))
+	n := f.other(t)
 	held := make(chan struct{})
-	f.mu.Lock()
-	f.held = held
-	f.mu.Unlock()
-	left := make(chan error, 1)
-	go func() { left <- second(s.Drain(t.Context(), n, time.Hour)) }()
+	f.locked(func() { f.held = held })
+	left := later(func() error { return second(s.Drain(t.Context(), n, time.Hour)) })
 	<-f.begun
 	<-f.begun
 	s.Later(time.Hour)
@@ -371,12 +375,10 @@ func TestANoticeIsOverWithTheLastMove(t *testing.T) {
 // TestAStepEndsWhatItBegins: the time begins moves again in the step in which nobody wants them any more.
 func TestAStepEndsWhatItBegins(t *testing.T) {
 	t.Parallel()
-	f := newFake()
-	s := elastic.New(f, elastic.Options{})
+	f, s := newShaper()
 	f.held, f.refuses = make(chan struct{}), 2
 	ctx, cancel := context.WithCancel(t.Context())
-	left := make(chan error, 1)
-	go func() { left <- second(s.Scale(ctx, 1, 2)) }()
+	left := later(func() error { return second(s.Scale(ctx, 1, 2)) })
 	for range 2 {
 		<-f.refused
 	}
@@ -405,18 +407,14 @@ func TestWhoLeavesHurriesWhatMoves(t *testing.T) {
 		"notice": func(s *elastic.Shaper, n bellows.NodeID) error { return second(s.Drain(t.Context(), n, time.Hour)) },
 		"scale":  func(s *elastic.Shaper, _ bellows.NodeID) error { return second(s.Scale(t.Context(), 1, 1)) },
 	} {
-		f := newFake()
-		s := elastic.New(f, elastic.Options{})
-		if _, err := s.Scale(t.Context(), 2, 2); err != nil {
-			t.Fatal(err)
-		}
+		f, s := newShaper()
+		require.NoError(t, second(s.Scale(t.Context(), 2, 2)))
 		if f.moved == 0 || f.hurried > 0 {
 			t.Errorf("of %d moves to a node that comes %d hurry", f.moved, f.hurried)
 		}
-		l, _ := f.Layout(t.Context())
-		n := slices.IndexFunc(l.Partitions, func(h node.Holding) bool { return h.Node != 0 })
+		n := f.other(t)
 		f.moved = 0
-		if err := leave(s, l.Partitions[n].Node); err != nil {
+		if err := leave(s, n); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if f.moved == 0 || f.hurried != f.moved {
@@ -431,9 +429,7 @@ func TestNothingOfWhatIsOverIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		s := elastic.New(f, elastic.Options{Slots: 3})
-		if _, err := s.Scale(t.Context(), 3, 3); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, second(s.Scale(t.Context(), 3, 3)))
 		if _, err := s.Drain(t.Context(), 99, 0); err == nil {
 			t.Error("a node that is not there is drained")
 		}
@@ -447,8 +443,7 @@ func TestNothingOfWhatIsOverIsKept(t *testing.T) {
 		f.held, f.deaf = make(chan struct{}), true
 		held := f.held
 		f.mu.Unlock()
-		asked := make(chan error, 1)
-		go func() { asked <- second(s.Scale(t.Context(), 1, 1)) }()
+		asked := later(func() error { return second(s.Scale(t.Context(), 1, 1)) })
 		<-f.begun
 		closed := make(chan struct{})
 		go func() { s.Close(); close(closed) }()
@@ -469,16 +464,13 @@ func TestNothingOfWhatIsOverIsKept(t *testing.T) {
 // TestWhatNobodyWaitsForIsTold warns of a node that is not there: whoever looks at the job is told that, and the next thing that is decided.
 func TestWhatNobodyWaitsForIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
-		s := elastic.New(f, elastic.Options{})
+		f, s := newShaper()
 		s.Warn(99, time.Second)
 		synctest.Wait()
 		if len(f.told) != 1 || f.told[0].Kind != node.Planned || !strings.Contains(f.told[0].Sentence, "no node 99") {
 			t.Errorf("told %+v", f.told)
 		}
-		if _, err := s.Scale(t.Context(), 2, 2); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, second(s.Scale(t.Context(), 2, 2)))
 		s.Close()
 	})
 }
@@ -514,12 +506,9 @@ func TestScaleEndsWithTheJob(t *testing.T) {
 		s := elastic.New(f, elastic.Options{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		asked := make(chan error, 1)
-		go func() { asked <- second(s.Scale(ctx, 1, 2)) }()
+		asked := later(func() error { return second(s.Scale(ctx, 1, 2)) })
 		<-f.begun
-		f.mu.Lock()
-		f.over = bellows.Errorf(bellows.Interrupted, "look", "", "the job is over")
-		f.mu.Unlock()
+		f.locked(func() { f.over = bellows.Errorf(bellows.Interrupted, "look", "", "the job is over") })
 		close(held)
 		if err := <-asked; err == nil || !strings.Contains(err.Error(), "the job is over") {
 			t.Errorf("the answer is %v", err)
@@ -538,12 +527,9 @@ func TestFailedLookDoesNotEndScale(t *testing.T) {
 		s := elastic.New(f, elastic.Options{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		asked := make(chan error, 1)
-		go func() { asked <- second(s.Scale(ctx, 1, 2)) }()
+		asked := later(func() error { return second(s.Scale(ctx, 1, 2)) })
 		<-f.begun
-		f.mu.Lock()
-		f.over, f.overs, f.held = bellows.Errorf(bellows.Unavailable, "look", "", "not now"), 1, nil
-		f.mu.Unlock()
+		f.locked(func() { f.over, f.overs, f.held = bellows.Errorf(bellows.Unavailable, "look", "", "not now"), 1, nil })
 		close(held)
 		if err := <-asked; err != nil {
 			t.Error(err)
@@ -559,8 +545,7 @@ func TestFailedLookDoesNotEndScale(t *testing.T) {
 func TestDecisionDuringATelling(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
-		s := elastic.New(f, elastic.Options{})
+		f, s := newShaper()
 		slow := make(chan struct{})
 		f.slow = slow
 		s.Warn(98, time.Second)
@@ -590,20 +575,15 @@ func TestContextsEnd(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		withdrawn, withdraw := context.WithCancel(ctx)
-		asked := make(chan error, 1)
-		go func() { asked <- second(s.Scale(withdrawn, 1, 2)) }()
+		asked := later(func() error { return second(s.Scale(withdrawn, 1, 2)) })
 		<-f.begun
 		withdraw()
 		if err := <-asked; bellows.KindOf(err) != bellows.Interrupted {
 			t.Error(err)
 		}
 		synctest.Wait()
-		f.mu.Lock()
-		f.held = nil
-		f.mu.Unlock()
-		if _, err := s.Scale(ctx, 2, 2); err != nil {
-			t.Error(err)
-		}
+		f.locked(func() { f.held = nil })
+		require.NoError(t, second(s.Scale(ctx, 2, 2)))
 		s.Warn(99, time.Second)
 		synctest.Wait()
 		cancel()
@@ -631,11 +611,8 @@ func TestContextsEnd(t *testing.T) {
 func TestDefaultNode(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
-		s := elastic.New(f, elastic.Options{})
-		if _, err := s.Scale(t.Context(), 2, 2); err != nil {
-			t.Fatal(err)
-		}
+		f, s := newShaper()
+		require.NoError(t, second(s.Scale(t.Context(), 2, 2)))
 		for _, m := range f.layout.Members[1:] {
 			if m.Slots != 1 || m.Lanes != 1 {
 				t.Errorf("node %d has %d slots and %d lanes, want 1 and 1", m.Node, m.Slots, m.Lanes)

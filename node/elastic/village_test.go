@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"bellows/node"
 	"bellows/node/elastic"
 	"bellows/train"
+	"bellows/train/traintest"
 )
 
 // village is a job whose nodes are all in this process, joined by memory. Commands are given one after the other while it trains. It stands still but for
@@ -94,32 +94,11 @@ func (v *village) come(ctx context.Context, i node.Invitation) error {
 
 // gated is the job, of which split 0 waits until it may go on.
 func (v *village) gated() train.Job {
-	job := v.job()
-	made := job.NewExecutor
-	job.NewExecutor = func(s bellows.SplitID) (train.Executor, error) {
-		e, err := made(s)
-		return &gated{e, v}, err
-	}
-	return job
-}
-
-type gated struct {
-	train.Executor
-	village *village
-}
-
-func (e *gated) RunTask(t *train.Task) error {
-	if t.Split() == 0 {
-		e.village.pass(t.Clock())
-	}
-	return e.Executor.RunTask(t)
-}
-
-func (e *gated) Close() error {
-	if c, ok := e.Executor.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
+	return traintest.Before(v.job(), func(t *train.Task) {
+		if t.Split() == 0 {
+			v.pass(t.Clock())
+		}
+	})
 }
 
 func (v *village) pass(c bellows.Clock) {
