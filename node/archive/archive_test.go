@@ -113,6 +113,14 @@ func publish(ctx context.Context, a *archive.Archive, c *cut, last *cut) (*archi
 	return m, errors.Join(err, uncollected)
 }
 
+// mustPublish is publish for a cut that nothing keeps from being written.
+func mustPublish(t *testing.T, a *archive.Archive, c *cut, last *cut) *archive.Manifest {
+	t.Helper()
+	m, err := publish(t.Context(), a, c, last)
+	require.NoError(t, err)
+	return m
+}
+
 func open(t *testing.T, s blob.Store) *archive.Archive {
 	t.Helper()
 	a, err := archive.Open(s, job, tables)
@@ -160,8 +168,7 @@ func TestACutComesBack(t *testing.T) {
 			if last != nil {
 				holds(t, a, m, last)
 			}
-			m, err = publish(t.Context(), a, c, last)
-			require.NoError(t, err)
+			m = mustPublish(t, a, c, last)
 			holds(t, a, m, c)
 			if era, any, err := a.Era(t.Context()); era != c.Era || !any || err != nil {
 				t.Error(era, any, err)
@@ -188,8 +195,7 @@ func TestNoDamageTakesTwoCuts(t *testing.T) {
 	var last *cut
 	wrote := map[bellows.PartitionRef]int{}
 	for i, c := range life(2, 1, 2, 3, 4, 5, 6) {
-		m, err := publish(t.Context(), a, c, last)
-		require.NoError(t, err)
+		m := mustPublish(t, a, c, last)
 		holds(t, a, m, c)
 		has := map[string]bool{}
 		for _, e := range m.Shards {
@@ -260,9 +266,7 @@ func TestEveryFlippedBitIsRefusedByName(t *testing.T) {
 	cuts := life(1, 1, 2, 3)
 	var newest *archive.Manifest
 	for _, c := range cuts {
-		m, err := publish(t.Context(), a, c, nil)
-		require.NoError(t, err)
-		newest = m
+		newest = mustPublish(t, a, c, nil)
 	}
 	blobs := []string{names(t, s, "cuts/")[1]}
 	for _, e := range newest.Shards {
@@ -308,9 +312,7 @@ func TestEveryFlippedBitIsRefusedByName(t *testing.T) {
 func TestAPartitionIsVerifiedWhenItIsRead(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
-	if _, err := publish(t.Context(), open(t, s), life(1, 1)[0], nil); err != nil {
-		t.Fatal(err)
-	}
+	mustPublish(t, open(t, s), life(1, 1)[0], nil)
 	a := open(t, s)
 	read, _, err := a.Latest(t.Context())
 	require.NoError(t, err)
@@ -339,9 +341,7 @@ func TestADamagedCutMakesRoom(t *testing.T) {
 	a := open(t, s)
 	cuts := life(1, 1, 2, 3)
 	for _, c := range cuts {
-		if _, err := publish(t.Context(), a, c, nil); err != nil {
-			t.Fatal(err)
-		}
+		mustPublish(t, a, c, nil)
 	}
 	damage := names(t, s, "cuts/")[1]
 	replace(t, s, damage, []byte("{}"))
@@ -351,9 +351,7 @@ func TestADamagedCutMakesRoom(t *testing.T) {
 		t.Fatal(m, passed, err)
 	}
 	next := life(2, 1)[0]
-	if _, err := publish(t.Context(), a, next, nil); err != nil {
-		t.Fatal(err)
-	}
+	mustPublish(t, a, next, nil)
 	if left := names(t, s, "cuts/"); len(left) != 2 || slices.Contains(left, damage) {
 		t.Errorf("there are %v", left)
 	}
@@ -372,9 +370,7 @@ func TestAnErrorOfTheStoreIsNoDamage(t *testing.T) {
 	s := mem.New("a")
 	a := open(t, s)
 	for _, c := range life(1, 1, 2) {
-		if _, err := publish(t.Context(), a, c, nil); err != nil {
-			t.Fatal(err)
-		}
+		mustPublish(t, a, c, nil)
 	}
 	for _, c := range [][2]string{{"list", "cuts/"}, {"open", "cuts/"}, {"read", "cuts/"}, {"open", "shards/"}, {"read", "shards/"}} {
 		broken := errors.New("the cable is out")
@@ -451,8 +447,7 @@ func TestWhatIsNoCutIsRefused(t *testing.T) {
 		t.Error("a shard that was given up is published")
 	}
 
-	m, err := publish(t.Context(), a, c, nil)
-	require.NoError(t, err)
+	m := mustPublish(t, a, c, nil)
 	_, err = a.Begin(c.At)
 	refused("a cut that is there", err)
 	_, _, err = a.Partition(t.Context(), m, bellows.PartitionRef{Table: 7})
@@ -466,9 +461,7 @@ func TestWhatIsNoCutIsRefused(t *testing.T) {
 func TestAnotherJobsCutsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
-	if _, err := publish(t.Context(), open(t, s), life(1, 4)[0], nil); err != nil {
-		t.Fatal(err)
-	}
+	mustPublish(t, open(t, s), life(1, 4)[0], nil)
 	other, err := archive.Open(s, archive.ID{9}, tables)
 	require.NoError(t, err)
 	if m, _, err := other.Latest(t.Context()); m != nil || bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "of another job") {
@@ -765,9 +758,7 @@ func comesBack(t *testing.T, what string, below blob.Store, cuts []*cut, publish
 	for range 2 {
 		was := next
 		next = life(7, next.Commit+1)[0]
-		if m, err = publish(t.Context(), a, next, was); err != nil {
-			t.Fatal(err)
-		}
+		m = mustPublish(t, a, next, was)
 		for _, e := range m.Shards {
 			needed[e.Name] = true
 		}
@@ -783,9 +774,7 @@ func TestAFullStoreCostsNoCut(t *testing.T) {
 	s := mem.New("a")
 	a := open(t, s)
 	cuts := life(1, 1, 2, 3)
-	if _, err := publish(t.Context(), a, cuts[0], nil); err != nil {
-		t.Fatal(err)
-	}
+	mustPublish(t, a, cuts[0], nil)
 	s.Most = 1 << 10
 	if m, err := publish(t.Context(), a, cuts[1], nil); m != nil || !errors.Is(err, blob.ErrFull) || bellows.KindOf(err) != bellows.CannotWrite {
 		t.Fatal(m, err)
@@ -795,9 +784,7 @@ func TestAFullStoreCostsNoCut(t *testing.T) {
 		t.Fatal(m, passed, err)
 	}
 	s.Most = math.MaxInt64
-	if m, err = publish(t.Context(), a, cuts[2], nil); err != nil {
-		t.Fatal(err)
-	}
+	m = mustPublish(t, a, cuts[2], nil)
 	holds(t, a, m, cuts[2])
 	if errors.Is(err, fs.ErrExist) {
 		t.Error(err)
@@ -816,9 +803,7 @@ func TestPublishVerifiesShards(t *testing.T) {
 		s := mem.New("a")
 		a := open(t, s)
 		cuts := life(1, 1, 2)
-		if _, err := publish(t.Context(), a, cuts[0], nil); err != nil {
-			t.Fatal(err)
-		}
+		mustPublish(t, a, cuts[0], nil)
 		before := names(t, s, "shards/")
 		w := mustBegin(t, a, cuts[1].At)
 		for _, ref := range refs() {
@@ -852,8 +837,7 @@ func TestSameKeepsValues(t *testing.T) {
 	cuts[2].changed = cuts[1].changed
 	var last *cut
 	for _, c := range cuts {
-		m, err := publish(t.Context(), a, c, last)
-		require.NoError(t, err)
+		m := mustPublish(t, a, c, last)
 		holds(t, a, m, c)
 		last = c
 	}

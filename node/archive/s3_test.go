@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 
 	"bellows"
-	"bellows/internal/require"
 	"bellows/node/archive"
 	"bellows/port/blob"
 	"bellows/port/blob/s3/s3test"
@@ -62,9 +61,7 @@ func killAtRequest(t *testing.T, n int, f trouble) (requests int) {
 	cuts := append(life(1, 1, 2, 3), life(2, 1)...)
 	a := open(t, s)
 	for i, c := range cuts[:2] {
-		if _, err := publish(t.Context(), a, c, []*cut{nil, cuts[0]}[i]); err != nil {
-			t.Fatal(err)
-		}
+		mustPublish(t, a, c, []*cut{nil, cuts[0]}[i])
 	}
 	server.Upset(func(at int, _ *http.Request) s3test.Fault {
 		if at < n || f.length > 0 && at-n >= f.length {
@@ -135,9 +132,7 @@ func TestEveryDamagedByteOfAnObjectIsRefusedByName(t *testing.T) {
 		cuts := life(1, 1, 2)
 		var newest *archive.Manifest
 		for _, c := range cuts {
-			m, err := publish(t.Context(), a, c, nil)
-			require.NoError(t, err)
-			newest = m
+			newest = mustPublish(t, a, c, nil)
 		}
 		for _, name := range []string{names(t, s, "cuts/")[1], newest.Shards[0].Name, newest.Shards[len(newest.Shards)-1].Name} {
 			for i := range content(t, s, name) {
