@@ -69,18 +69,14 @@ func count(b bool) int {
 	return 0
 }
 
-// judge checks the schedules together. Each fault must be injected in each stage, and each rare event must happen, in 1 % of the schedules. From 10,000
-// schedules on, as in ./dev soak, that is the figure itself; from 3,000 on, two standard deviations less, since a count of 30 varies by 5.5; below
-// that, once.
+// judge checks the schedules together. Each fault must be injected in each stage, and each rare event must happen, in 1 % of the schedules, less two
+// standard deviations, since a count of 30 varies by 5.5; of fewer than 3,000 schedules, once.
 func (a *tally) judge(t *testing.T) {
 	enough := a.schedules >= 3000
 	least := 1
 	if enough {
 		mean := float64(a.schedules) / 100
-		least = int(mean)
-		if a.schedules < 10_000 {
-			least = int(mean - 2*math.Sqrt(mean))
-		}
+		least = int(mean - 2*math.Sqrt(mean))
 	}
 	if a.finished < a.schedules/5 || a.finished > 9*a.schedules/10 {
 		t.Errorf("%d of %d schedules finished: the faults that end jobs are drawn too often or too seldom", a.finished, a.schedules)
