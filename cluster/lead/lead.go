@@ -365,7 +365,7 @@ func (l *Lead) lose() {
 		asked := p.asked
 		p.mu.Unlock()
 		if asked {
-			p.ended(unheard)
+			p.ended(managerGone)
 		}
 	}
 }
@@ -475,8 +475,8 @@ func (p *remote) Last() string {
 	return bellows.Printable(p.end.Last, 1<<16)
 }
 
-// unheard is the end of a process whose manager has gone.
-var unheard = cluster.Over{How: "is not heard of any more: the cluster's manager has gone"}
+// managerGone is the end of a process whose manager has gone.
+var managerGone = cluster.Over{How: "is not heard of any more: the cluster's manager has gone"}
 
 // End tells it to end. Where the manager has gone nobody would say that it has: its agent sees to that.
 func (p *remote) End() { p.order(cluster.Message{Process: p.number, End: true}) }
@@ -492,6 +492,6 @@ func (p *remote) order(m cluster.Message) {
 	lost := p.lead.lost
 	p.lead.mu.Unlock()
 	if lost || p.lead.session.Send(m) != nil {
-		p.ended(unheard)
+		p.ended(managerGone)
 	}
 }

@@ -267,7 +267,7 @@ func (d *desk) recall(s bellows.SplitID) (kept bellows.Clock) {
 // laneAdded takes part while the job runs.
 var laneAdded = wire.LaneAt(2, 0)
 
-// roads are the routes of a desk's job, one behind the other.
+// roads are the routes of a job, each made from the one before.
 type roads struct {
 	*route.Route
 	d *desk

@@ -251,7 +251,7 @@ var (
 	addedClient = wire.ClientAt(4)
 )
 
-// roads are the routes of a job, one behind the other.
+// roads are the routes of a job, each made from the one before.
 type roads struct{ *route.Route }
 
 // next follows by one change.
