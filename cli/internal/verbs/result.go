@@ -101,7 +101,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 		return err
 	}
 	res.Tables = nil
-	if t.made.Doubts != nil {
+	if t.made.Doubts != nil && len(t.files) > 0 { // a demonstration is as long as it is meant to be
 		for _, text := range t.made.Doubts() {
 			t.doubt("%s", text)
 		}
