@@ -109,6 +109,7 @@ var rooms = []room{
 	{path: "data/cache", floor: 4, sees: 3},
 	{path: "node/archive", floor: 4, sees: 3, tests: []string{"port/blob/file", "port/blob/s3/s3test"}},
 	{path: "data/demo", floor: 4, sees: 3},
+	{path: "data/folds", floor: 4, sees: 3},
 
 	// Floor 5, apps: they see what an app is (app), the rules and the training floor (the programming model, the
 	// examples that data gives them, the model that they hand over), never an actor. Their tests train, so they need
@@ -134,6 +135,9 @@ var rooms = []room{
 	{path: "node", floor: 7, sees: 6, big: true},
 	{path: "node/elastic", floor: 7, sees: 6, big: true},
 	{path: "node/launch", floor: 7, sees: 6, big: true},
+	{path: "node/cgroup", floor: 7, sees: -1},
+	{path: "node/memory", floor: 7, sees: 4, also: []string{"node/cgroup"}},
+	{path: "node/machine", floor: 7, sees: 6, also: []string{"node/cgroup"}},
 	{path: "sim", floor: 7, sees: 6, big: true},
 	{path: "sim/lab", floor: 7, sees: 6, big: true},
 
@@ -219,6 +223,7 @@ var edges = []edge{
 
 	// Assembly.
 	{"node/launch", "node", "a process that was started runs a node"},
+	{"node/machine", "node", "a machine's speed is that of a job which a node runs"},
 	{"node/launch", "node/elastic", "what changes a job's shape starts processes"},
 	{"node/elastic", "node", "it changes who takes part in a job, and who runs what"},
 
@@ -229,6 +234,7 @@ var edges = []edge{
 	// Training.
 	{"data/internal/stored", "data/cache", "what is parsed is kept in a folder with bounds"},
 	{"data/demo", "data", "a demonstration is a data set made from a seed"},
+	{"data/folds", "data", "folds are rows of a data set"},
 	{"app/export/internal/peers", "app/export", "other programs are asked about each format that a model has"},
 
 	// Rules that speak of messages. wire's messages are plain data: nothing is opened by naming one.

@@ -5,8 +5,8 @@ import (
 	"runtime"
 
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/machine"
 	"bellows/figures"
+	"bellows/node/machine"
 
 	"github.com/klauspost/cpuid/v2"
 	"github.com/spf13/cobra"

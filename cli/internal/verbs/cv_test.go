@@ -17,10 +17,10 @@ import (
 	"bellows/app"
 	"bellows/app/mf"
 	"bellows/app/mlr"
-	"bellows/cli/internal/folds"
 	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
 	"bellows/data"
+	"bellows/data/folds"
 	"bellows/random"
 	"bellows/run/event"
 )

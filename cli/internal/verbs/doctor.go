@@ -5,10 +5,10 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/machine"
 	"bellows/cli/internal/splits"
 	"bellows/cli/internal/watch"
 	"bellows/figures"
+	"bellows/node/machine"
 
 	"github.com/spf13/cobra"
 )

@@ -8,8 +8,8 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/machine"
 	"bellows/cli/internal/screen"
+	"bellows/node/machine"
 	"bellows/run"
 	"bellows/run/page"
 

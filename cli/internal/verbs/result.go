@@ -13,8 +13,6 @@ import (
 
 	"bellows"
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/machine"
-	"bellows/cli/internal/memory"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/timing"
 	"bellows/cluster/lead"
@@ -22,6 +20,8 @@ import (
 	"bellows/figures"
 	"bellows/model"
 	"bellows/node"
+	"bellows/node/machine"
+	"bellows/node/memory"
 	"bellows/progress"
 	"bellows/run"
 	"bellows/run/event"

@@ -2,7 +2,7 @@ package verbs
 
 import (
 	"bellows/cli/internal/line"
-	"bellows/cli/internal/machine"
+	"bellows/node/machine"
 
 	"github.com/spf13/cobra"
 )

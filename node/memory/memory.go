@@ -22,10 +22,10 @@ import (
 	"syscall"
 
 	"bellows"
-	"bellows/cli/internal/cgroup"
 	"bellows/core/rule"
 	"bellows/data"
 	"bellows/figures"
+	"bellows/node/cgroup"
 	"bellows/table"
 )
 

@@ -13,19 +13,24 @@ import (
 	"bellows/random"
 )
 
-// TestRowsAreDealtEvenly: each row is in one fold, no fold has two rows more than another, neither in all nor of a class, and the seed decides.
+// TestRowsAreDealtEvenly: each row is in one fold, no fold has two rows more than another, neither in all nor of a
+// class, and the seed decides.
 func TestRowsAreDealtEvenly(t *testing.T) {
 	t.Parallel()
 	classes := &data.ExampleSet{}
 	for r := range 203 {
-		classes.Label = append(classes.Label, float32(random.Of(3, uint64(r))%5*random.Of(4, uint64(r))%2*4+random.Of(5, uint64(r))%3))
+		label := random.Of(3, uint64(r))%5*random.Of(4, uint64(r))%2*4 + random.Of(5, uint64(r))%3
+		classes.Label = append(classes.Label, float32(label))
 	}
 	values := &data.ExampleSet{}
 	for r := range 203 {
 		values.Label = append(values.Label, float32(r)/7)
 	}
 	ratings := &data.RatingSet{User: make([]int32, 203), Item: make([]int32, 203), Rating: make([]float32, 203)}
-	for _, set := range []*data.Set{{Kind: data.Examples, Examples: classes}, {Kind: data.Examples, Examples: values}, {Kind: data.Ratings, Ratings: ratings}} {
+	rated := &data.Set{Kind: data.Ratings, Ratings: ratings}
+	for _, set := range []*data.Set{
+		{Kind: data.Examples, Examples: classes}, {Kind: data.Examples, Examples: values}, rated,
+	} {
 		for _, folds := range []int{2, 5, 7, 203} {
 			d, err := New(1, folds, set, nil)
 			if err != nil || d.Stratified != (set.Examples == classes) {
@@ -70,7 +75,7 @@ func TestRowsAreDealtEvenly(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := New(1, 5, &data.Set{Kind: data.Ratings, Ratings: ratings}, progress.New(ctx)); !errors.Is(err, context.Canceled) {
+	if _, err := New(1, 5, rated, progress.New(ctx)); !errors.Is(err, context.Canceled) {
 		t.Errorf("dealing ends with %v", err)
 	}
 }
@@ -78,11 +83,17 @@ func TestRowsAreDealtEvenly(t *testing.T) {
 // TestSpread compares with figures made by hand, and leaves out what a fold lacks.
 func TestSpread(t *testing.T) {
 	t.Parallel()
-	means, deviations := Spread([]Result{{Metrics: map[string]float64{"a": 1, "b": 2}}, {Metrics: map[string]float64{"a": 2}}, {Metrics: map[string]float64{"a": 6, "b": 1}}})
-	if !maps.Equal(means, map[string]float64{"a": 3}) || len(deviations) != 1 || math.Abs(deviations["a"]-math.Sqrt(7)) > 1e-15 {
+	means, deviations := Spread([]Result{
+		{Metrics: map[string]float64{"a": 1, "b": 2}},
+		{Metrics: map[string]float64{"a": 2}},
+		{Metrics: map[string]float64{"a": 6, "b": 1}},
+	})
+	want := map[string]float64{"a": 3}
+	if !maps.Equal(means, want) || len(deviations) != 1 || math.Abs(deviations["a"]-math.Sqrt(7)) > 1e-15 {
 		t.Error(means, deviations)
 	}
-	if means, deviations := Spread([]Result{{Metrics: map[string]float64{"a": 4}}}); means["a"] != 4 || len(deviations) != 0 {
+	means, deviations = Spread([]Result{{Metrics: map[string]float64{"a": 4}}})
+	if means["a"] != 4 || len(deviations) != 0 {
 		t.Error(means, deviations)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"runtime"
 	"strings"
 
-	"bellows/cli/internal/cgroup"
 	"bellows/figures"
+	"bellows/node/cgroup"
 	"bellows/vec"
 
 	"github.com/klauspost/cpuid/v2"

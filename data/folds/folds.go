@@ -1,6 +1,8 @@
-// Package folds deals the rows of a data set to the folds of a cross-validation, and says what all folds come to together.
+// Package folds deals the rows of a data set to the folds of a cross-validation, and says what all folds come to
+// together.
 //
-// The caller's duties, in order: make a Deal with New; for each fold train on the rows that Divide gives first, and score the others; collect a Result of each;
+// The caller's duties, in order: make a Deal with New; for each fold train on the rows that Divide gives first, and
+// score the others; collect a Result of each;
 // Spread and Baseline are then the figures of all.
 //
 // The package refuses to train. What it deals depends on the seed and the labels alone.
@@ -22,7 +24,8 @@ type Deal struct {
 	fold       []int32
 }
 
-// New deals the rows of a set to folds at random, by the seed alone: each gets as many as every other, but for one; and where rows have classes, as many
+// New deals the rows of a set to folds at random, by the seed alone: each gets as many as every other, but for one;
+// and where rows have classes, as many
 // of each, likewise. It ends with the meter's error.
 func New(seed uint64, folds int, set *data.Set, m *progress.Meter) (Deal, error) {
 	m.Begin(progress.Part{Doing: "dealing rows to folds", Unit: "rows", Total: int64(set.Rows())})
@@ -117,7 +120,8 @@ func Baseline(folds []Result) *Measure {
 	return sum
 }
 
-// Spread is the mean of each metric that all folds have, and its sample standard deviation, of two folds at least: the root of the squared distances from the
+// Spread is the mean of each metric that all folds have, and its sample standard deviation, of two folds at least: the
+// root of the squared distances from the
 // mean over one less than the number of folds.
 func Spread(folds []Result) (means, deviations map[string]float64) {
 	means, deviations = map[string]float64{}, map[string]float64{}
