@@ -71,6 +71,43 @@ func TestEndOfStepNamesItsCause(t *testing.T) {
 	}
 }
 
+// TestFunctionsOfDevAreDefinedOnce: in a shell the last of two definitions counts, for the callers of both.
+func TestFunctionsOfDevAreDefinedOnce(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^(\w+)\(\)`).FindAllStringSubmatch(string(text), -1) {
+		if seen[m[1]] {
+			t.Errorf("./dev defines %s twice", m[1])
+		}
+		seen[m[1]] = true
+	}
+	if len(seen) < 20 {
+		t.Errorf("./dev defines %d functions, which cannot be all", len(seen))
+	}
+}
+
+// TestNoChoreLeavesAFolder: what a chore needs for a while is gone when it ends.
+func TestNoChoreLeavesAFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	run := exec.CommandContext(t.Context(), "./dev", "step", "a step", "60", "true")
+	run.Env = append(os.Environ(), "TMPDIR="+dir)
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(left) > 0 {
+		t.Errorf("it leaves %v", left)
+	}
+}
+
 // TestEveryStepOfASoakIsTaken has the first and the third of four steps fail.
 func TestEveryStepOfASoakIsTaken(t *testing.T) {
 	t.Parallel()
