@@ -62,3 +62,5 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d // indirect
 	gopkg.in/ini.v1 v1.67.3 // indirect
 )
+
+replace github.com/goccy/go-json => ./internal/gojson
