@@ -336,8 +336,12 @@ func ceilingBreaches(tr *tree) (out []string) {
 		if len(names) > exportedMax {
 			out = append(out, fmt.Sprintf("package %s exports %d names, more than %d: hide or divide.", p.dir, len(names), exportedMax))
 		}
-		if n := len(p.imports()); n > importsMax && !p.room.big {
-			out = append(out, fmt.Sprintf("package %s imports %d packages of the module, more than %d: it knows too much.", p.dir, n, importsMax))
+		most := importsMax
+		if p.room.floor == actors {
+			most = roleMax
+		}
+		if n := len(p.imports()); n > most && !p.room.big {
+			out = append(out, fmt.Sprintf("package %s imports %d packages of the module, more than %d: it knows too much.", p.dir, n, most))
 		}
 	}
 	return append(out, unseen(tr.code, seen)...)

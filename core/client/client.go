@@ -36,6 +36,7 @@ import (
 	"bellows/core"
 	"bellows/core/audit"
 	"bellows/core/delta"
+	"bellows/core/fence"
 	"bellows/core/planted"
 	"bellows/core/rule"
 	"bellows/link/wire"
@@ -198,8 +199,7 @@ type Client struct {
 
 	complaint wire.Message // why the client does not go on, as the controller was told; nil: it does
 
-	term    bellows.Term // of the controller; what one of a lower term says is dropped
-	dropped int          // how many such messages
+	terms fence.Terms // of the controllers that it has heard
 }
 
 // partition is what the client knows of one partition: who owns it, and what the cache holds of it.
@@ -287,11 +287,12 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 	}
 	end, isEnd := e.Message.(*wire.End)
 	if e.From == c.cfg.Controller {
-		before := c.term
-		if c.outranked(e.Term()) {
+		term := e.Term()
+		if c.terms.Older(term) && !planted.On("old-term-obeyed") { // TestALowerTermIsNotObeyed
+			c.terms.Drop()
 			return
 		}
-		if before > 0 && c.term > before && !isEnd {
+		if c.terms.Hear(term) == fence.NewController && !isEnd {
 			c.complainAgain(fx)
 		}
 	}
@@ -359,19 +360,8 @@ func (c *Client) take(e wire.Envelope, fx *Effects) {
 	}
 }
 
-// outranked reports whether a message of a controller is of an earlier term: another has taken its place (bellows.Term), and it is dropped
-// (TestALowerTermIsNotObeyed). Kinds without a term are of any.
-func (c *Client) outranked(term bellows.Term) bool {
-	if term > 0 && term < c.term && !planted.On("old-term-obeyed") {
-		c.dropped++
-		return true
-	}
-	c.term = max(c.term, term)
-	return false
-}
-
-// Refused is how many messages of earlier controllers the client has dropped.
-func (c *Client) Refused() int { return c.dropped }
+// Refused returns how many messages of earlier controllers the client has dropped.
+func (c *Client) Refused() int { return c.terms.Dropped() }
 
 // Counts are the client's counts so far.
 func (c *Client) Counts() wire.Counts { return c.counts }

@@ -13,7 +13,7 @@ import (
 func (l *Lane) bury(c *bellows.Control, out *wire.Outbox) {
 	a := wire.ClientAt(c.Node)
 	if !planted.On("lost-not-fenced") {
-		l.takeFence(&wire.Fence{Node: c.Node, Incarnation: max(l.cfg.Incarnation(a), l.incarnationOf(a))}, out)
+		l.takeFence(&wire.Fence{Node: c.Node, Incarnation: max(l.cfg.Incarnation(a), l.clients.Newest(a))}, out)
 	}
 	for _, p := range l.owned {
 		if p.leases.Exclusive() && p.leases.Owner() == a && p.remote && !planted.On("lease-of-the-lost-kept") { // it worked on a copy

@@ -11,6 +11,7 @@ import (
 	"bellows/core/audit"
 	"bellows/core/checkpoint"
 	"bellows/core/delta"
+	"bellows/core/fence"
 	"bellows/core/gate"
 	"bellows/core/planted"
 	"bellows/core/store"
@@ -173,12 +174,10 @@ type Lane struct {
 	pairs    []wire.Pair // scratch
 	stamps   uint64      // that have been given to partitions
 
-	// Who is heard.
-	term         bellows.Term // of the controller; what one of a lower term says is dropped
-	dropped      int          // how many such messages
-	incarnations []uint32     // per client: its newest incarnation
-	fenced       []fenced     // processes that were declared gone
-	silence      gate.Silence
+	// Whose messages are taken.
+	terms   fence.Terms
+	clients fence.Clients
+	silence fence.Silence
 
 	// The route: what waits for newer ones.
 	begun   bool              // it takes part by the route; before that it knows no records
@@ -232,7 +231,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	l.credits = gate.Credits{Self: self.Node, Unread: cfg.Limits.Unread}
 	l.cuts.Most = cfg.Limits.Copies
 	for _, a := range cfg.Clients {
-		l.incarnations = append(l.incarnations, cfg.Incarnation(a))
+		l.clients.Add(a, cfg.Incarnation(a))
 	}
 	if l.begun = slices.Contains(cfg.Route.Lanes(), self); !l.begun {
 		return l, nil
@@ -318,16 +317,7 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 // it of a controller or a client that is heard at all; is it one that comes in any state; and is it
 // by a route that this lane has not come to yet, behind which all that its client says must wait.
 func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
-	if e.From == l.cfg.Controller {
-		if term := e.Term(); term < l.term && term > 0 && !planted.On("old-term-heard") {
-			l.dropped++
-			return
-		} else if term > l.term {
-			l.term = term
-			l.cuts.Follow()
-		}
-		l.silence.Hears()
-	} else if len(l.fenced) > 0 && l.keepsOut(&e) {
+	if !l.hears(&e) {
 		return
 	}
 	switch m := e.Message.(type) { // what comes in any state
@@ -478,8 +468,8 @@ func (l *Lane) complain(out *wire.Outbox) {
 // Progress is how far the job has come by the records taken.
 func (l *Lane) Progress() *gate.Progress { return l.progress }
 
-// Refused is how many words of earlier controllers the lane has dropped.
-func (l *Lane) Refused() int { return l.dropped }
+// Refused returns how many messages of earlier controllers the lane has dropped.
+func (l *Lane) Refused() int { return l.terms.Dropped() }
 
 // Applied is the number of the last record taken.
 func (l *Lane) Applied() bellows.CommitNumber { return l.applied }

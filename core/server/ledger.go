@@ -89,7 +89,7 @@ func (l *Lane) drop(m *wire.Push) { l.miss(l.parts(m)) }
 func (l *Lane) countMissed() {
 	l.counts.Ledgers = audit.Add(l.counts.Ledgers, make([]audit.Ledger, len(l.cfg.Tables)))
 	for _, one := range l.missed {
-		of := l.incarnationOf(wire.ClientAt(one.Flush.Client))
+		of := l.clients.Newest(wire.ClientAt(one.Flush.Client))
 		if of == 0 || one.Flush.Incarnation < of || l.buried(one.Flush) && !planted.On("lost-missed-counted") { // nobody's of the job, or of a process that is no more
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 // records: flushes that are held, with what they have finished; who was added and fenced; and what
 // it was told of the end.
 func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
-	h := &wire.Holding{Term: l.term, Last: l.applied, Tail: l.tail.Oldest(l.applied)}
+	h := &wire.Holding{Term: l.terms.Highest(), Last: l.applied, Tail: l.tail.Oldest(l.applied)}
 	for _, f := range l.held {
 		at := slices.IndexFunc(h.Flushes, func(o wire.HeldFlush) bool { return o.Flush == f.push.Flush })
 		if at < 0 {
@@ -35,9 +35,7 @@ func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 	}
 	h.Added = slices.Clone(l.added) // a message is its receiver's
 	h.Adopted = slices.Clone(l.adopted)
-	for _, f := range l.fenced {
-		h.Gone = append(h.Gone, wire.Fence{Node: f.node, Incarnation: f.incarnation})
-	}
+	h.Gone = l.clients.Fences()
 	if l.told != nil && !planted.On("end-unsaid") {
 		h.End = &wire.End{Commit: l.told.Commit, Reason: l.told.Reason, Kind: l.told.Kind}
 	}
@@ -46,6 +44,6 @@ func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 		l.complain(out)
 	}
 	if m.From > 0 {
-		l.tail.Since(m.From, l.term, func(r *wire.Records) { out.Send(l.cfg.Self, from, r) })
+		l.tail.Since(m.From, l.terms.Highest(), func(r *wire.Records) { out.Send(l.cfg.Self, from, r) })
 	}
 }

@@ -55,7 +55,7 @@ func (l *Lane) mustWait(e *wire.Envelope) bool {
 	case *wire.Acquire:
 		return m.Route > v || l.awaited > 0 && l.awaits(m.Pair)
 	case *wire.Push:
-		return m.Route > v && !l.past(e.From, m.Flush.Incarnation) || l.awaited > 0 && slices.ContainsFunc(pushed(m), l.awaits)
+		return m.Route > v && !l.clients.Outlived(e.From, m.Flush.Incarnation) || l.awaited > 0 && slices.ContainsFunc(pushed(m), l.awaits)
 	}
 	return false
 }
@@ -275,7 +275,8 @@ func (l *Lane) admit(a wire.Address) {
 	}
 	gone := slices.Contains(l.left, a)
 	l.cfg.Clients = append(slices.Clip(l.cfg.Clients), a)
-	l.incarnations, l.ended = append(l.incarnations, 1), append(l.ended, gone)
+	l.clients.Add(a, 1)
+	l.ended = append(l.ended, gone)
 	if !gone {
 		l.open++
 	}
