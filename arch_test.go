@@ -92,6 +92,7 @@ var rooms = []room{
 	{path: "link/session", floor: 2, sees: 0},
 	{path: "core", floor: 2, sees: 0},
 	{path: "core/checkpoint", floor: 2, sees: 0},
+	{path: "core/journal", floor: 2, sees: 0},
 	{path: "core/join", floor: 2, sees: 0},
 	{path: "core/members", floor: 2, sees: 0},
 	{path: "core/slots", floor: 2, sees: 0},
@@ -214,6 +215,8 @@ var edges = []edge{
 	{"core/handoff", "core/store", "a partition is copied as its rows are"},
 	{"link/session", "core/liveness", "how long a broken connection is tried again is in the table of times"},
 	{"core/members", "core/liveness", "who is silent for a lease is lost"},
+	{"core/journal", "core/gate", "a flush that has a number is known when it comes again"},
+	{"core/journal", "core/tail", "the records that lanes keep are measured"},
 	{"core/join", "core/liveness", "how long others are waited for is in the table of times"},
 
 	{"policy/plan", "policy/shape", "a plan is the way between two shapes"},
@@ -253,6 +256,7 @@ var edges = []edge{
 	{"core/tail", "link/wire", "the tail is records"},
 	{"core/validate", "link/wire", "a checker judges messages"},
 	{"core/checkpoint", "link/wire", "state travels as slabs"},
+	{"core/journal", "link/wire", "records are sent, and lanes asked for theirs"},
 	{"core/members", "link/wire", "nodes tell each other that they live"},
 	{"link/session", "link/wire", "a session numbers envelopes and puts them in order"},
 

@@ -149,11 +149,7 @@ func (c *Controller) parted(lost bellows.Control) {
 	n := lost.Node
 	c.buried, c.removed = append(c.buried, lost), append(c.removed, wire.ClientAt(n))
 	c.retract(n)
-	for s, list := range c.early.bySplit {
-		rest := slices.DeleteFunc(list, func(d sent) bool { return d.done.Flush.Client == n })
-		c.early.count -= len(list) - len(rest)
-		c.early.bySplit[s] = rest
-	}
+	c.early.Drop(n)
 }
 
 // retract takes back what a node has said of others that is lost itself.

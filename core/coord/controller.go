@@ -10,11 +10,11 @@ import (
 	"bellows/core/audit"
 	"bellows/core/checkpoint"
 	"bellows/core/gate"
+	"bellows/core/journal"
 	"bellows/core/members"
 	"bellows/core/planted"
 	"bellows/core/route"
 	"bellows/core/tail"
-	"bellows/core/visits"
 	"bellows/link/wire"
 )
 
@@ -61,12 +61,9 @@ const recordsMost = 4096
 // Effects are what a step wants done.
 type Effects struct {
 	wire.Outbox
-	Epochs  []Epoch  // that have ended: each behind the visits up to its record, and before those that follow
+	journal.Told
 	Notices []string // sentences about what is waited for long, and whom
 	Losses  []string // sentences about nodes that are lost from now on
-	// Visits is the units of the flushes that got their numbers, in the order of these: what counts
-	// from now on. What is replayed counted before.
-	Visits []visits.Visit
 	// Left are nodes that may go: nothing of the job is there any more.
 	Left   []bellows.NodeID
 	Buried []Buried  // nodes that are lost while the job goes on: nothing that they say is heard any more
@@ -83,8 +80,9 @@ type Effects struct {
 // Reset empties the effects and keeps their memory.
 func (fx *Effects) Reset() {
 	clear(fx.Envelopes)
-	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Epochs: fx.Epochs[:0], Notices: fx.Notices[:0],
-		Losses: fx.Losses[:0], Buried: fx.Buried[:0], Left: fx.Left[:0], Visits: fx.Visits[:0], Moves: fx.Moves[:0], Cuts: fx.Cuts[:0], Met: fx.Met[:0]}
+	*fx = Effects{Outbox: wire.Outbox{Envelopes: fx.Envelopes[:0]}, Told: journal.Told{Epochs: fx.Epochs[:0], Visits: fx.Visits[:0]},
+		Notices: fx.Notices[:0], Losses: fx.Losses[:0], Left: fx.Left[:0], Buried: fx.Buried[:0], Moves: fx.Moves[:0],
+		Cuts: fx.Cuts[:0], Met: fx.Met[:0]}
 }
 
 // Controller is the state of one job: the coordinator of the commit protocol, the other half of the
@@ -121,22 +119,12 @@ type Controller struct {
 	dispatcher Dispatcher
 	nowMillis  int64
 
-	// The log: what has a number, and what of it has not left.
-	progress  *gate.Progress
-	counted   gate.Counted // flushes that have a number
-	number    bellows.CommitNumber
-	records   *wire.Records        // that have not left; nil: none
-	urgent    bool                 // some of them cannot wait for the end of their clock
-	early     early                // dones before their turn
-	covering  bellows.CommitNumber // lanes have been asked whether they have the records up to this
-	uncovered []wire.Address       // those who have not said so
-	covered   bellows.CommitNumber
-	forgotten bellows.CommitNumber // lanes need not keep the records up to this
-	meter     tail.Meter           // of the records that they keep
-	gathered  bellows.Clock        // the last of which a flush has a number that has deltas for tables with a barrier
-	barriers  barriers
-	cut       cutting
-	untold    untold
+	log      *journal.Journal
+	early    journal.Early // messages of flushes whose turn has not come
+	progress *gate.Progress
+	gathered bellows.Clock // the last of which a flush has a number that has deltas for tables with a barrier
+	barriers barriers
+	cut      cutting
 
 	// The driver's work.
 	next       []bellows.Clock // per split: the clock that its next task gets
@@ -189,10 +177,12 @@ func New(job core.Job, opt Options) *Controller {
 	cfg := config{job, opt}
 	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
 	n := cfg.Route.Splits()
-	c := &Controller{cfg: cfg, meter: tail.Meter{Most: cmp.Or(cfg.Limits.Tail, tail.BytesMost)}, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n), out: make([]inFlight, n),
+	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n), out: make([]inFlight, n),
 		newest: make([]int, len(cfg.Clients)), horizon: bellows.NoClock, gathered: bellows.NoClock, first: cfg.Lanes,
 		roll: members.NewRoll(cfg.Controller.Node, slices.Concat(cfg.Clients, cfg.Lanes), cfg.Times)}
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
+	c.log = journal.New(journal.Options{Self: cfg.Controller, Term: c.cfg.Term, RecordsMax: cfg.Limits.Records,
+		TailMax: cmp.Or(cfg.Limits.Tail, tail.BytesMost), Confirms: cfg.Confirms})
 	c.dispatcher.c = c
 	for i, a := range cfg.Clients {
 		c.place(a, i)
@@ -294,9 +284,9 @@ func (c *Controller) dispatchAgain() {
 		t := &list[i]
 		c.horizon = max(c.horizon, t.Unit.Clock)
 		c.started(t.Unit)
-		c.out[t.Unit.Split].add(t.Unit, c.number, t.Args)
+		c.out[t.Unit.Split].add(t.Unit, c.log.Number(), t.Args)
 		if c.recovery == nil {
-			c.dispatchTo(c.clientOf[c.cfg.Route.Node(t.Unit.Split)], c.number).Append(t.Unit, t.Args)
+			c.dispatchTo(c.clientOf[c.cfg.Route.Node(t.Unit.Split)], c.log.Number()).Append(t.Unit, t.Args)
 		}
 	}
 }
@@ -398,7 +388,7 @@ func (c *Controller) Progress() (complete, furthest bellows.Clock, commit bellow
 	for _, next := range c.next {
 		furthest = max(furthest, next-1)
 	}
-	return c.progress.Complete(), furthest, c.number
+	return c.progress.Complete(), furthest, c.log.Number()
 }
 
 // Left is how many items are to be visited until an interrupted job comes to the point from which it can go on.

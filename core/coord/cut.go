@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/journal"
 	"bellows/core/planted"
 	"bellows/link/wire"
 	"bellows/table"
@@ -28,9 +29,9 @@ import (
 type cutting struct {
 	state                   cutState
 	attempt                 uint64
-	unarmed                 []wire.Address // lanes that are not armed yet
-	upTo                    bellows.Clock  // holding: flushes of later clocks wait, which have deltas for tables with a barrier
-	held                    []sent         // that wait
+	unarmed                 []wire.Address    // lanes that are not armed yet
+	upTo                    bellows.Clock     // holding: flushes of later clocks wait, which have deltas for tables with a barrier
+	held                    []journal.Arrival // that wait
 	saved                   Saved
 	shards                  []wire.Shard
 	sinceMillis, heldMillis int64
@@ -62,7 +63,7 @@ func (c *Controller) Cut(fx *Effects) error {
 		return errCutting
 	}
 	c.cut = cutting{state: arming, attempt: c.cut.attempt + 1, unarmed: slices.Clone(c.cfg.Lanes), sinceMillis: c.nowMillis}
-	c.meter.Asked()
+	c.log.SaveBegins()
 	for _, a := range c.cfg.Lanes {
 		c.armLane(a, fx)
 	}
@@ -83,7 +84,7 @@ func (c *Controller) Cutting() bool { return c.cut.state != noCut }
 
 // CutAt is the record of the cut that is under way, when what counts up to there was told of; 0: it has none yet, or none is under way.
 func (c *Controller) CutAt() bellows.CommitNumber {
-	if at := c.cut.saved.Commit; !c.cfg.Confirms || at <= c.untold.confirmed {
+	if at := c.cut.saved.Commit; c.log.Confirmed(at) {
 		return at
 	}
 	return 0
@@ -102,7 +103,7 @@ func (c *Controller) takeShard(from wire.Address, m *wire.Shard, fx *Effects) {
 		k.unarmed = slices.DeleteFunc(k.unarmed, func(a wire.Address) bool { return a == from })
 	case k.state == storing && m.Commit == k.saved.Commit && c.cfg.Route.Has(m.Ref):
 		k.sinceMillis = c.nowMillis
-		c.confirmed(m.Commit)
+		c.log.Confirm(m.Commit)
 		if at := c.cfg.Route.Number(m.Ref); k.shards[at].Commit == 0 {
 			k.shards[at] = *m
 		}
@@ -147,16 +148,16 @@ func (c *Controller) tryCut(fx *Effects) {
 }
 
 // holds keeps a flush from its number that would leave something half gathered, and reports whether it did.
-func (c *Controller) holds(d sent, fx *Effects) bool {
+func (c *Controller) holds(d journal.Arrival, fx *Effects) bool {
 	k := &c.cut
-	if k.state != holding || c.ending != nil || !(d.done.Clock > k.upTo && c.gathers(d.done.Pairs) || c.opens(d.done.Results)) || planted.On("cut-nothing-held") {
+	if k.state != holding || c.ending != nil || !(d.Done.Clock > k.upTo && c.gathers(d.Done.Pairs) || c.opens(d.Done.Results)) || planted.On("cut-nothing-held") {
 		return false
 	}
-	if i := slices.IndexFunc(k.held, func(o sent) bool { return o.done.Flush == d.done.Flush }); i >= 0 {
-		if newer(d.done, k.held[i].done) {
+	if i := slices.IndexFunc(k.held, func(o journal.Arrival) bool { return o.Done.Flush == d.Done.Flush }); i >= 0 {
+		if d.Supersedes(k.held[i]) {
 			d, k.held[i] = k.held[i], d
 		}
-		wire.Free(d.done)
+		wire.Free(d.Done)
 		return true
 	}
 	if len(k.held) >= c.tasks { // each has finished a task that is out
@@ -175,7 +176,7 @@ func (c *Controller) releaseHeld(fx *Effects) {
 	list := c.cut.held
 	c.cut.held = nil
 	for _, d := range list {
-		c.takeDone(d.from, d.done, fx)
+		c.takeDone(d.From, d.Done, fx)
 	}
 }
 

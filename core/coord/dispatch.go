@@ -45,9 +45,9 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 	for i := range n {
 		u.Items = all.Part(i, n)
 		c.started(u)
-		c.out[executor].add(u, c.number, args)
+		c.out[executor].add(u, c.log.Number(), args)
 		if c.recovery == nil && !withheld {
-			c.dispatchTo(c.clientOf[c.cfg.Route.Node(executor)], c.number).Append(u, args)
+			c.dispatchTo(c.clientOf[c.cfg.Route.Node(executor)], c.log.Number()).Append(u, args)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (c *Controller) dispatchTo(client int, commit bellows.CommitNumber) *wire.D
 // (TestEpochsAppearOnce).
 func (d *Dispatcher) ShowEpoch(e Epoch) {
 	if d.c.tellsEpochs() || planted.On("replay-emits") {
-		d.c.tellEpoch(e, d.fx)
+		d.c.log.AddEpoch(e, &d.fx.Told)
 	}
 }
 
@@ -114,12 +114,6 @@ func (d *Dispatcher) SetStaleness(t bellows.TableID, s table.Consistency) {
 
 // Finish says that no more tasks will come: the job ends when the last one out has been committed.
 func (d *Dispatcher) Finish() { d.c.finishing = true }
-
-// Out is a task that was dispatched and whose flush has no number.
-type Out struct {
-	wire.Task
-	Commit bellows.CommitNumber // that it sees
-}
 
 // inFlight is the tasks of one split that are out, in the order of their dispatch: what another
 // controller would have to dispatch again. What is behind the list is memory of arguments that were

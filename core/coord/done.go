@@ -3,16 +3,16 @@ package coord
 import (
 	"fmt"
 	"runtime/debug"
-	"slices"
 
 	"bellows"
+	"bellows/core/journal"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
 
 // The second phase of a commit, as its coordinator sees it: a flush is done, when all of it is
 // held. takeDone is read downwards. What was counted before is known by its name, since a client
-// and a lane may both say it; what comes before its turn waits (keepEarly); the rest is committed:
+// and a lane may both say it; what comes before its turn waits (journal.Early); the rest is committed:
 // held by the owners of now (current), of units that are out and that cover what is left of a clock
 // (completeUnit), it gets its number (record), and the driver is told (tellDriver), which
 // dispatches more.
@@ -36,34 +36,30 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 		wire.Free(m)
 		return
 	}
-	if c.counted.Has(m.Flush) && !planted.On("done-counted-twice") { // its client has said so, and a lane
+	if c.log.Counted(m.Flush) && !planted.On("done-counted-twice") { // its client has said so, and a lane
 		wire.Free(m)
 		return
 	}
 	if r := c.recovery; r != nil {
-		if r.dones = append(r.dones, sent{from, m}); len(r.dones) > donesMost {
+		if r.dones = append(r.dones, journal.Arrival{From: from, Done: m}); len(r.dones) > donesMost {
 			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%d flushes are done before the controller knows what was recorded", donesMost)}, fx)
 		}
 		return
 	}
-	if c.holds(sent{from, m}, fx) {
+	if c.holds(journal.Arrival{From: from, Done: m}, fx) {
 		return
 	}
 	if s, ahead := c.mustCatchUp(m); ahead {
-		c.keepEarly(s, sent{from, m}, fx)
+		if !c.early.Keep(s, journal.Arrival{From: from, Done: m}, c.tasks) {
+			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %d flushes wait for splits to catch up, and no more tasks are out",
+				m.Flush, c.early.Len())}, fx)
+		}
 		return
 	}
 	c.commit(from, m, fx)
 	for i := range m.Results {
-		s := m.Results[i].Unit.Split
-		if int(s) >= len(c.early.bySplit) {
-			continue
-		}
-		list := c.early.bySplit[s]
-		c.early.bySplit[s] = nil
-		c.early.count -= len(list)
-		for _, d := range list {
-			c.takeDone(d.from, d.done, fx)
+		for _, d := range c.early.Take(m.Results[i].Unit.Split) {
+			c.takeDone(d.From, d.Done, fx)
 		}
 	}
 	for i := 0; i < len(m.Results) && len(c.moves) > 0; i++ {
@@ -93,49 +89,6 @@ func (c *Controller) mustCatchUp(m *wire.Done) (bellows.SplitID, bool) {
 	return 0, false
 }
 
-// early is dones that came too early.
-type early struct {
-	bySplit [][]sent // each with the first of its units' splits that is not there yet
-	count   int
-}
-
-// sent is a done and who sent it.
-type sent struct {
-	from wire.Address
-	done *wire.Done
-}
-
-// keepEarly keeps a done until its split has come so far. There cannot be more of them than tasks
-// are out: each has finished one. So a client cannot make the controller keep what it likes
-// (TestEarlyDonesAreNoMoreThanTasksAreOut).
-func (c *Controller) keepEarly(s bellows.SplitID, d sent, fx *Effects) {
-	if int(s) < len(c.early.bySplit) {
-		if i := slices.IndexFunc(c.early.bySplit[s], func(o sent) bool { return o.done.Flush == d.done.Flush }); i >= 0 {
-			if o := &c.early.bySplit[s][i]; newer(d.done, o.done) && !planted.On("older-done-kept") {
-				d, *o = *o, d
-			}
-			wire.Free(d.done)
-			return
-		}
-	}
-	if c.early.count >= c.tasks {
-		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %d flushes wait for splits to catch up, and no more tasks are out", d.done.Flush, c.early.count)}, fx)
-		return
-	}
-	if c.early.bySplit == nil {
-		c.early.bySplit = make([][]sent, len(c.next))
-	}
-	c.early.bySplit[s] = append(c.early.bySplit[s], d)
-	c.early.count++
-}
-
-// newer reports whether a done names a later owner than another of the same flush does: a part of it has been sent again since.
-func newer(a, b *wire.Done) bool {
-	return slices.ContainsFunc(a.Pairs, func(p wire.Pair) bool {
-		return slices.ContainsFunc(b.Pairs, func(q wire.Pair) bool { return p.Ref == q.Ref && p.Generation > q.Generation })
-	})
-}
-
 // commit numbers a flush and tells the driver of its results. A flush that cannot count ends the
 // job: its units were run twice, or by whom they were not dispatched to. One that is held at an
 // owner of the past is to be held at the one of now (current).
@@ -155,7 +108,9 @@ func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 		}
 	}
 	c.waits.moved(c.nowMillis)
-	c.urgent = c.urgent || !m.Deferrable || c.progress.Complete() > complete
+	if !m.Deferrable || c.progress.Complete() > complete {
+		c.log.Hurry()
+	}
 	c.record(m, fx)
 	c.tellDriver(from.Node, m.Results, fx)
 }
@@ -197,7 +152,7 @@ func (c *Controller) completeUnit(u bellows.Unit) error {
 // tellDriver tells the driver what tasks of a client have signalled, whose flush has just got its
 // number. It is the same when a record is replayed, so that the driver comes to the same state.
 func (c *Controller) tellDriver(from bellows.NodeID, results []wire.Result, fx *Effects) {
-	number := c.number // there may be more by what the driver does
+	number := c.log.Number() // there may be more by what the driver does
 	for i := range results {
 		r := &results[i]
 		c.tasks--

@@ -1,6 +1,9 @@
 package coord
 
-import "bellows"
+import (
+	"bellows"
+	"bellows/core/journal"
+)
 
 // Driver is the application's half of the controller (Litz §3, Table 1): it decides which tasks
 // run, from the results of those that have. It must be deterministic in the order of completions,
@@ -26,17 +29,10 @@ type Completion struct {
 	Result       []float64            // what the executor signalled; valid during the call
 }
 
-// Metric is one named figure of an epoch, by the names of the published schema: "test_rmse".
-type Metric struct {
-	Name  string
-	Value float64
-}
-
-// Epoch is what a driver reports when one pass over the data has been committed.
-type Epoch struct {
-	Number   int   // counted from 1
-	Expected int   // epochs that the job is thought to take in all, by now; 0: unknown
-	Items    int64 // items visited in training since the job's start
-	Metrics  []Metric
-	Commit   bellows.CommitNumber // the last record before it: the controller's to say
-}
+// What drivers report is kept by the journal until it may be told.
+type (
+	// Metric is one named figure of an epoch.
+	Metric = journal.Metric
+	// Epoch is a driver's report when one pass over the data has been committed.
+	Epoch = journal.Epoch
+)

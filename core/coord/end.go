@@ -21,12 +21,13 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 	if c.recovery != nil && c.recovery.failed != nil { // before this
 		o = c.recovery.failed
 	}
-	o.Commits, o.State = c.number, c.state()
+	o.Commits, o.State = c.log.Number(), c.state()
 	for s := range c.out {
 		o.Out += len(c.out[s])
 	}
 	if c.recovery != nil { // what is not replayed counts, and nothing else does
-		o.Commits, c.records = c.recovery.last(), nil
+		o.Commits = c.recovery.last()
+		c.log.Discard()
 	}
 	c.ending = o
 	c.giveUpCut("the job is over", fx)
@@ -112,7 +113,7 @@ func (c *Controller) takeClosed(from wire.Address, m *wire.Closed, fx *Effects) 
 		return
 	}
 	if from.Role == wire.Lane && !c.failed() { // it has them all
-		c.confirmed(c.ending.Commits)
+		c.log.Confirm(c.ending.Commits)
 	}
 	c.words = append(c.words, word{from, m})
 	c.open = slices.Delete(c.open, i, i+1)
@@ -231,7 +232,7 @@ func (c *Controller) collected(fx *Effects) {
 func (c *Controller) conclusion(fx *Effects) {
 	if !c.over {
 		c.over = true
-		c.tell(fx) // what is left
+		c.publish(fx) // what is left
 		fx.Outcome = c.ending
 	}
 }

@@ -111,7 +111,7 @@ func (c *Controller) parts(removal bellows.Control) {
 func (c *Controller) drop(a wire.Address) {
 	is := func(b wire.Address) bool { return a == b }
 	c.cfg.Lanes = slices.DeleteFunc(slices.Clone(c.cfg.Lanes), is)
-	c.uncovered = slices.DeleteFunc(c.uncovered, is)
+	c.log.Remove(a)
 	if !slices.Contains(c.cfg.Clients, a) {
 		return
 	}
@@ -167,7 +167,7 @@ func (c *Controller) addMissed(to *wire.Counts, list []wire.Missed) {
 		to.Ledgers = audit.Add(to.Ledgers, make([]audit.Ledger, len(c.cfg.Tables)))
 	}
 	for _, o := range list {
-		if !c.counted.Has(o.Flush) && !c.isBuried(o.Flush.Client) {
+		if !c.log.Counted(o.Flush) && !c.isBuried(o.Flush.Client) {
 			to.Dropped += o.Rows
 			to.Ledgers[o.Ref.Table].Dropped += o.Bits
 		}

@@ -6,52 +6,21 @@ import (
 	"bellows/link/wire"
 )
 
-// The log of decisions. A record gets the next number and becomes part of one message that goes to
-// every lane, shared, not copied. It need not leave in its step: records that nobody waits for wait
-// for the one that completes their clock (pressing), so that a clock of many nodes is one message
-// for each lane.
-
-// record gives a flush its number. From here it counts, whoever is lost: the record reaches every
-// lane that is left, or, if it reaches none, a controller that follows numbers the flush again,
-// since it is still held.
+// record gives a flush its number: from here it counts, whoever is lost.
 func (c *Controller) record(m *wire.Done, fx *Effects) {
-	if c.records != nil && !c.records.Room(m) {
-		c.sendRecords(fx)
-	}
-	c.number++
-	c.counted.Add(m.Flush)
+	c.log.AppendFlush(m, c.cfg.Lanes, &fx.Outbox)
 	c.gather(m.Pairs, m.Results)
 	c.counts(m.Flush.Client, m.Sent)
-	c.tellVisits(m.Results, fx)
-	c.more().Append(c.number, m)
-	c.measure()
+	c.log.AddVisits(m.Results, &fx.Told)
 }
 
-// measure adds the newest record to the meter of the tails.
-func (c *Controller) measure() { c.meter.Add(&c.records.List[len(c.records.List)-1]) }
-
-// control numbers a control record, but for one that was numbered by the controller before. Lanes
-// need it before anything that follows, so that it does not wait.
+// control numbers a control record, unless the controller before has numbered it.
 func (c *Controller) control(r bellows.Control) {
-	c.number++
 	if c.repeats(r) {
+		c.log.Advance()
 		return
 	}
-	c.more().AppendControl(c.number, r)
-	c.measure()
-	c.urgent = true
-}
-
-// more is the message that the next record belongs to.
-func (c *Controller) more() *wire.Records {
-	if c.records == nil {
-		c.records = wire.New[wire.Records]()
-		c.records.Term = c.cfg.Term
-		if c.forgotten > 0 {
-			c.records.Keep = c.forgotten + 1
-		}
-	}
-	return c.records
+	c.log.AppendControl(r)
 }
 
 // staleness is the control record of a change.
@@ -67,7 +36,7 @@ func (c *Controller) conclude(fx *Effects) {
 	if planted.On("route-told-first") {
 		c.announceRoute(fx)
 	}
-	if c.pressing() {
+	if c.log.Pressing(len(c.dispatches) > 0) {
 		c.sendRecords(fx)
 	}
 	c.announce(fx)
@@ -77,29 +46,28 @@ func (c *Controller) conclude(fx *Effects) {
 	}
 	clear(c.dispatches)
 	c.dispatches = c.dispatches[:0]
-	c.tell(fx)
+	c.publish(fx)
 	if c.ending == nil && c.tasks == 0 && c.begun {
 		c.idle(fx)
 	}
 }
 
-// pressing reports whether somebody needs the records that have not left: who is dispatched relies
-// on them, they show or end a lease or a clock, or are of control. Others wait for their clock, so
-// that a clock of many nodes takes one message for each lane.
-func (c *Controller) pressing() bool {
-	return c.records != nil && (c.urgent || len(c.records.List) >= c.cfg.Limits.Records || len(c.dispatches) > 0)
+// sendRecords sends every lane the records that have not left.
+func (c *Controller) sendRecords(fx *Effects) { c.log.Send(c.cfg.Lanes, &fx.Outbox) }
+
+// publish reports what a lane has the records of, and asks a lane about the rest if that is worth it.
+func (c *Controller) publish(fx *Effects) {
+	c.log.Release(c.over, &fx.Told)
+	if c.log.ReportDue() {
+		c.confirm(fx)
+	}
 }
 
-// sendRecords sends every lane the records that have not left: one message for all of them.
-func (c *Controller) sendRecords(fx *Effects) {
-	if c.records == nil {
-		return
+// confirm asks a lane how far it has come, if anything waits to be reported.
+func (c *Controller) confirm(fx *Effects) {
+	if c.recovery == nil && !c.over {
+		c.log.AskLane(c.cfg.Lanes, &fx.Outbox)
 	}
-	c.records.Share(len(c.cfg.Lanes))
-	for _, a := range c.cfg.Lanes {
-		fx.Send(c.cfg.Controller, a, c.records)
-	}
-	c.records, c.urgent = nil, false
 }
 
 // announce tells clients of changes of the route and of staleness, before the tasks that are to see

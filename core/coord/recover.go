@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/core"
+	"bellows/core/journal"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -36,7 +37,7 @@ type recovery struct {
 	upTo     bellows.CommitNumber // the last that a lane has
 	tail     []wire.Record        // from need on, in messages
 	kept     []*wire.Records
-	dones    []sent            // that came meanwhile
+	dones    []journal.Arrival // that came meanwhile
 	adopted  []bellows.Control // removals of those of whom nothing is needed
 	driver   error             // what the driver did not do again
 	end      *wire.End         // what a lane was told of the job's end; nil: none was
@@ -71,7 +72,6 @@ func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 	if err := c.restore(from); err != nil {
 		return nil, err
 	}
-	c.covered, c.forgotten = from.Commit, from.Commit
 	c.roll.Expect()
 	c.timeless = true
 	c.recovery = &recovery{from: from, best: none, holdings: make([]*wire.Holding, len(c.cfg.Lanes)), asked: make([]bool, len(c.cfg.Lanes))}
@@ -103,9 +103,9 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 	case i < 0 || m.Term != c.cfg.Term:
 		return
 	case r == nil:
-		c.confirmed(m.Last)
+		c.log.Confirm(m.Last)
 		if c.ending == nil {
-			c.takeCover(from, m)
+			c.log.TakeAnswer(from, m.Last)
 		}
 		return
 	case c.ending != nil:
@@ -345,8 +345,8 @@ func (r *recovery) at(n bellows.CommitNumber) *wire.Record {
 func (c *Controller) recovered(fx *Effects) {
 	r := c.recovery
 	c.replay(fx)
-	if told := c.cfg.TellFrom; told > c.number+1 && c.ending == nil && !planted.On("told-and-lost") {
-		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: the controller before has told of record %d, and no lane has more than %d", told-1, c.number)}, fx)
+	if told := c.cfg.TellFrom; told > c.log.Number()+1 && c.ending == nil && !planted.On("told-and-lost") {
+		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: the controller before has told of record %d, and no lane has more than %d", told-1, c.log.Number())}, fx)
 	}
 	if r.driver != nil && c.ending == nil {
 		c.end(&Outcome{Kind: bellows.Bug, Err: r.driver, Reason: "the job cannot be recovered: the driver does not do again what it did"}, fx)
@@ -355,7 +355,7 @@ func (c *Controller) recovered(fx *Effects) {
 		return
 	}
 	c.recovery, c.begun = nil, true
-	c.confirmed(r.upTo)
+	c.log.Confirm(r.upTo)
 	c.departures.end(c.nowMillis)
 	fx.Route = c.cfg.Route
 	c.catchUp(r, fx)
@@ -376,7 +376,7 @@ func (c *Controller) recovered(fx *Effects) {
 		c.waits.end(c.nowMillis)
 	}
 	for _, d := range append(r.whole(), r.dones...) {
-		c.takeDone(d.from, d.done, fx)
+		c.takeDone(d.From, d.Done, fx)
 	}
 	for _, m := range r.kept {
 		wire.Free(m)
@@ -392,28 +392,29 @@ func (c *Controller) replay(fx *Effects) {
 	r := c.recovery
 	for i := range r.tail {
 		if r.tail[i].Number > r.from.Commit && !planted.On("tail-unmeasured-after-failover") {
-			c.meter.Add(&r.tail[i])
+			c.log.Measure(&r.tail[i])
 		}
 	}
-	last := max(c.number, r.need-1+bellows.CommitNumber(len(r.tail)))
+	last := max(c.log.Number(), r.need-1+bellows.CommitNumber(len(r.tail)))
 	if r.from.Commit == 0 {
 		if one := r.at(1); one != nil && one.Control.Kind == bellows.Drain && one.Control.Clock == bellows.NoClock {
-			c.number, c.draining = 1, true // before anything was dispatched
+			c.log.Advance()
+			c.draining = true // before anything was dispatched
 		}
 		c.dispatchFirst(fx)
 	}
-	for c.number < last && r.driver == nil && c.ending == nil {
-		one := r.at(c.number + 1)
+	for c.log.Number() < last && r.driver == nil && c.ending == nil {
+		one := r.at(c.log.Number() + 1)
 		switch one.Control.Kind {
 		case bellows.NoControl:
 			c.replayFlush(one, fx)
 		case bellows.Drain:
-			c.number++
+			c.log.Replay(one)
 			c.draining = true
 		case bellows.CutTables:
-			c.number++
+			c.log.Replay(one)
 		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient, bellows.LoseClient:
-			c.replayRoute(&one.Control)
+			c.replayRoute(one)
 		default:
 			r.driver = fmt.Errorf("record %d is %+v, for which it has not asked", one.Number, one.Control)
 		}
@@ -422,12 +423,11 @@ func (c *Controller) replay(fx *Effects) {
 
 // replayFlush takes the record of a flush that counts.
 func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
-	c.number++
-	c.counted.Add(one.Flush)
+	c.log.Replay(one)
 	c.gather(one.Pairs, one.Results)
 	c.counts(one.Flush.Client, one.Sent)
 	if c.tells() {
-		c.tellVisits(one.Results, fx)
+		c.log.AddVisits(one.Results, &fx.Told)
 	}
 	for i := range one.Results {
 		if err := c.completeUnit(one.Results[i].Unit); err != nil {
@@ -438,15 +438,28 @@ func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
 	c.tellDriver(one.Flush.Client, one.Results, fx)
 }
 
+// tells reports whether the visits of the newest record are reported. During a replay, those are not that the controller
+// before has reported for certain.
+func (c *Controller) tells() bool {
+	return c.recovery == nil || c.cfg.TellFrom > 0 && c.log.Number() >= c.cfg.TellFrom
+}
+
+// tellsEpochs reports whether an epoch that ends with the newest record is reported. An epoch is reported after the
+// visits up to its record, and the controller before may have reported only these. To report an epoch twice is harmless.
+func (c *Controller) tellsEpochs() bool {
+	return c.recovery == nil || c.cfg.TellFrom > 0 && c.log.Number()+1 >= c.cfg.TellFrom
+}
+
 // replayRoute takes the record of a change of the route.
-func (c *Controller) replayRoute(change *bellows.Control) {
-	c.number++
+func (c *Controller) replayRoute(one *wire.Record) {
+	c.log.Replay(one)
+	change := &one.Control
 	if planted.On("replay-forgets-route") {
 		return
 	}
 	next, err := c.cfg.Route.Next(*change)
 	if err != nil {
-		c.recovery.driver = fmt.Errorf("record %d: %w", c.number, err)
+		c.recovery.driver = fmt.Errorf("record %d: %w", c.log.Number(), err)
 		return
 	}
 	c.cfg.Route = next
@@ -488,8 +501,8 @@ func (c *Controller) replayMove(s bellows.SplitID) {
 	if c.progress.Split(s)+1 < c.next[s] {
 		return // it moved since what was out of it was given back
 	}
-	if one := c.recovery.at(c.number + 1); one != nil && one.Control.Kind == bellows.MoveSplit && one.Control.Split == s {
-		c.replayRoute(&one.Control)
+	if one := c.recovery.at(c.log.Number() + 1); one != nil && one.Control.Kind == bellows.MoveSplit && one.Control.Split == s {
+		c.replayRoute(one)
 	}
 }
 
@@ -498,7 +511,7 @@ func (c *Controller) repeats(r bellows.Control) bool {
 	if c.recovery == nil {
 		return false
 	}
-	one := c.recovery.at(c.number)
+	one := c.recovery.at(c.log.Number() + 1)
 	if one == nil {
 		return false
 	}
@@ -544,7 +557,7 @@ func (c *Controller) catchUp(r *recovery, fx *Effects) {
 
 // whole are the flushes that the lanes hold and nobody has numbered, as if their clients said that
 // they are done: every part of them is held. They come in the order of clocks.
-func (r *recovery) whole() (list []sent) {
+func (r *recovery) whole() (list []journal.Arrival) {
 	var all []wire.HeldFlush
 	at := map[bellows.FlushID]int{}
 	for _, h := range r.holdings {
@@ -575,11 +588,11 @@ func (r *recovery) whole() (list []sent) {
 			d.Append(one.Unit, one.Values)
 		}
 		d.Sent = append(d.Sent, p.Sent...)
-		list = append(list, sent{wire.ClientAt(p.Flush.Client), d})
+		list = append(list, journal.Arrival{From: wire.ClientAt(p.Flush.Client), Done: d})
 	}
-	slices.SortFunc(list, func(a, b sent) int {
-		f, g := a.done.Flush, b.done.Flush
-		return cmp.Or(cmp.Compare(a.done.Clock, b.done.Clock), cmp.Compare(f.Client, g.Client), cmp.Compare(f.Incarnation, g.Incarnation), cmp.Compare(f.Seq, g.Seq))
+	slices.SortFunc(list, func(a, b journal.Arrival) int {
+		f, g := a.Done.Flush, b.Done.Flush
+		return cmp.Or(cmp.Compare(a.Done.Clock, b.Done.Clock), cmp.Compare(f.Client, g.Client), cmp.Compare(f.Incarnation, g.Incarnation), cmp.Compare(f.Seq, g.Seq))
 	})
 	return list
 }

@@ -193,7 +193,7 @@ func (c *Controller) renew(s bellows.SplitID) {
 		return
 	}
 	for i := range c.out[s] {
-		c.out[s][i].Commit = c.number
+		c.out[s][i].Commit = c.log.Number()
 	}
 }
 
@@ -238,7 +238,7 @@ func (c *Controller) announceRoute(fx *Effects) {
 // welcome tells an actor that begins who owns what, and how far the job is; or one that was there,
 // when the controller is another.
 func (c *Controller) welcome(a wire.Address, whole []bellows.Control, fx *Effects) {
-	begin := &wire.Begin{Commit: c.number, Recorded: c.counted.List()}
+	begin := &wire.Begin{Commit: c.log.Number(), Recorded: c.log.Recorded()}
 	for s := range c.next {
 		begin.Complete = append(begin.Complete, c.progress.Split(bellows.SplitID(s)))
 	}

@@ -4,10 +4,8 @@ import (
 	"slices"
 
 	"bellows"
-	"bellows/core/audit"
-	"bellows/core/gate"
+	"bellows/core/journal"
 	"bellows/core/planted"
-	"bellows/link/wire"
 )
 
 // A checkpoint of the controller: with the records behind it, it is everything. A state may be gone
@@ -17,43 +15,24 @@ import (
 // should be, and lets go (LetGo). Turned down: an acknowledgement of each record, for which only a
 // save has a use (docs/decisions/0032).
 
-// State is what a controller must know to continue a job elsewhere, besides the tables.
-type State struct {
-	Complete []bellows.Clock // per split, the last clock it completed
-	Queue    []wire.Task     // dispatched by the driver and not begun
-	Driver   []float64
-	// Staleness is what the driver changed, in order.
-	Staleness []wire.Staleness
-	Out       []Out // tasks that were dispatched and have no number: run again. None where the job was interrupted
-	Finishing bool  // the driver has no more tasks
-}
-
-// Saved is a controller as it is after one of its records. With the records behind that one, which
-// the lanes keep, another controller goes on from it (Recover). What is written down of it is safe
-// only when every lane has its record: see Covers.
-type Saved struct {
-	State
-	Commit   bellows.CommitNumber // the record; 0: there is none, and the job begins as State says
-	Route    bellows.RouteVersion
-	Lost     []bellows.Control // who was lost while the job went on
-	Sent     [][]audit.Sent    // by client: what its records have of each table
-	Leaving  []bellows.Control // removals of those whose counts no heir had
-	Whole    []bellows.Control // of which the route is rebuilt; none: it is the job's first
-	Open     []bellows.Unit    // that count, of clocks that are not complete
-	Counted  gate.Counted
-	Horizon  bellows.Clock
-	Gathered bellows.Clock
-	Draining bool
-}
+// What is saved is the journal's: package journal has the words.
+type (
+	// State is what a controller must know to continue a job elsewhere, besides the tables.
+	State = journal.State
+	// Saved is a controller's state after one of its records.
+	Saved = journal.Saved
+	// Out is a task that was dispatched and whose flush has no number.
+	Out = journal.Out
+)
 
 // Save is the controller as it is, between any two steps; false where there is nothing behind its
 // beginning yet, or the job is ending.
 func (c *Controller) Save() (Saved, bool) {
-	if c.number == 0 || !c.begun || c.ending != nil {
+	if c.log.Number() == 0 || !c.begun || c.ending != nil {
 		return Saved{}, false
 	}
-	c.meter.Mark(c.number)
-	s := Saved{Commit: c.number, Open: c.progress.Open(), Counted: c.counted.Clone(), Horizon: c.horizon, Gathered: c.gathered, Draining: c.draining}
+	s := Saved{Open: c.progress.Open(), Horizon: c.horizon, Gathered: c.gathered, Draining: c.draining}
+	c.log.Save(&s)
 	s.State, s.Leaving = c.state(), slices.Clone(c.leaving)
 	s.Lost = slices.Clone(c.buried)
 	for _, list := range c.sent {
@@ -116,7 +95,8 @@ func (c *Controller) restore(s Saved) error {
 		c.parts(r)
 		c.enrol(c.removed[len(c.removed)-1]) // who has not left is asked, too
 	}
-	c.number, c.horizon, c.draining, c.counted, c.gathered = s.Commit, s.Horizon, s.Draining, s.Counted.Clone(), s.Gathered
+	c.log.Restore(&s)
+	c.horizon, c.draining, c.gathered = s.Horizon, s.Draining, s.Gathered
 	for i := range s.Out {
 		t := &s.Out[i]
 		c.started(t.Unit)
@@ -130,42 +110,22 @@ func (c *Controller) restore(s Saved) error {
 // one before. Then it says so by LetGo.
 func (c *Controller) Covers(commit bellows.CommitNumber, fx *Effects) {
 	fx.Era = c.cfg.Era
-	if c.ending != nil || c.recovery != nil || commit > c.number {
-		return
-	}
-	c.sendRecords(fx)
-	c.meter.Asked()
-	c.covering, c.uncovered = commit, append(c.uncovered[:0], c.cfg.Lanes...)
-	for _, l := range c.cfg.Lanes {
-		fx.Send(c.cfg.Controller, l, &wire.Query{Term: c.cfg.Term})
+	if c.ending == nil && c.recovery == nil {
+		c.log.AskAll(commit, c.cfg.Lanes, &fx.Outbox)
 	}
 }
 
 // Covered is the last record that was asked about and that every lane has.
-func (c *Controller) Covered() bellows.CommitNumber { return c.covered }
+func (c *Controller) Covered() bellows.CommitNumber { return c.log.Covered() }
 
 // LetGo lets the lanes forget the records up to one, which another controller will not need: the
 // caller goes by a state that covers them, and every lane remembers by itself which flushes have a
 // number, whoever may send them again. Lanes hear of it with the records that follow
 // (wire.Records.Keep).
-func (c *Controller) LetGo(commit bellows.CommitNumber) {
-	c.forgotten = max(c.forgotten, min(commit, c.covered))
-	c.meter.Saved(c.forgotten)
-}
+func (c *Controller) LetGo(commit bellows.CommitNumber) { c.log.Forget(commit) }
 
 // CutDue reports whether a cut should begin now, before the time of the next: the records since the job was last saved use half of each lane's tail. If they use all of it before the job is
 // saved, another controller cannot take over, and the loss of this one rolls the job back.
 func (c *Controller) CutDue() bool {
-	return c.meter.Due() && c.cut.state == noCut && c.begun && c.ending == nil
-}
-
-// takeCover takes a lane's word how far it has come.
-func (c *Controller) takeCover(from wire.Address, m *wire.Holding) {
-	if m.Last < c.covering {
-		return
-	}
-	c.uncovered = slices.DeleteFunc(c.uncovered, func(a wire.Address) bool { return a == from })
-	if len(c.uncovered) == 0 {
-		c.covered = max(c.covered, c.covering)
-	}
+	return c.log.SaveDue() && c.cut.state == noCut && c.begun && c.ending == nil
 }
