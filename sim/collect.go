@@ -16,7 +16,7 @@ func (w *world) checkCollected() {
 	if o.Uncollected != nil && w.asked && !slices.ContainsFunc(w.lanes, func(l *lane) bool {
 		return (l.node.gone || l.node.hung) && (l.gaveAt == 0 || l.gaveAt == w.Now || l.lied)
 	}) {
-		w.violated("P9: the state is not collected (%v), and all that are lost had given theirs, or had none", o.Uncollected)
+		w.Violated("P9: the state is not collected (%v), and all that are lost had given theirs, or had none", o.Uncollected)
 	}
 	w.checkHung()
 	if o.Reason != "" && !o.Interrupted || o.Uncollected != nil {
@@ -33,10 +33,10 @@ func (w *world) checkCollected() {
 		}
 	}
 	if o.Reason == "" && w.before == nil { // tables as a whole, of those that were kept last or as they ended
-		w.must(w.oracle.CheckTables(cmp.Or(w.driver.Kept, o.Commits), w.lead.State.Tables))
+		w.Must(w.oracle.CheckTables(cmp.Or(w.driver.Kept, o.Commits), w.lead.State.Tables))
 	}
 	if w.driver.Kept > 0 && kept == nil {
-		w.violated("keep: the tables of commit %d were kept, and are not among what was collected", w.driver.Kept)
+		w.Violated("keep: the tables of commit %d were kept, and are not among what was collected", w.driver.Kept)
 	}
 }
 
@@ -55,7 +55,7 @@ func (w *world) checkHung() {
 		return
 	}
 	w.coverage.Hit("model-left-with-tasks")
-	w.must(blame.CheckModelLost(w.uncollected(), hung.id, w.named))
+	w.Must(blame.CheckModelLost(w.uncollected(), hung.id, w.named))
 }
 
 // uncollected is why the state has not come to node 0; empty: it has, or nobody asked for it.
@@ -75,13 +75,13 @@ func (w *world) checkImage(ref bellows.PartitionRef, im *store.Image, n bellows.
 
 // again is the next life of a job that was interrupted: on other nodes, from the image that was collected. Nil: there is none.
 func (w *world) again() *world {
-	if w.violation != "" || w.invaded || w.life == livesMax || !w.lost && (w.outcome == nil || !w.outcome.Interrupted || !w.whole) {
+	if w.Violation != "" || w.invaded || w.life == livesMax || !w.lost && (w.outcome == nil || !w.outcome.Interrupted || !w.whole) {
 		return nil
 	}
 	w.Schedule.DrawLife()
 	state, before := w.goesOnFrom()
-	n := &world{Schedule: w.Schedule, log: w.log, only: w.only, sum: w.sum, life: w.life + 1, before: before,
-		coverage: w.coverage, messages: w.messages}
+	n := &world{Schedule: w.Schedule, Trace: w.Trace, life: w.life + 1, before: before, coverage: w.coverage}
+	n.Clock = &n.Now
 	if n.oracle = w.oracle.Again(); w.lost {
 		n.oracle = w.oracle.AgainAt(w.cuts.Last.Commit)
 	} else {
@@ -89,10 +89,10 @@ func (w *world) again() *world {
 	}
 	n.faults.past = w.faults.memory
 	n.build()
-	n.note("life %d", n.life)
+	n.Note("life %d", n.life)
 	n.load(state.Complete)
 	if err := n.lead.Resume(state); err != nil {
-		n.violated("the controller does not resume: %v", err)
+		n.Violated("the controller does not resume: %v", err)
 	}
 	n.failover.epochs = n.driver.Shown()
 	n.failover.resumes(n, state)
@@ -109,7 +109,7 @@ func (w *world) load(complete []bellows.Clock) {
 		damaged, err := w.before.Load(l.Lane, w.owned(l), w.common.Route.Cut, complete, w.Chances)
 		w.coverage.HitIf("damaged-image-refused", damaged > 0)
 		if err != nil {
-			w.violated("%v: %v", l.address, err)
+			w.Violated("%v: %v", l.address, err)
 		}
 	}
 }
@@ -120,6 +120,6 @@ func (w *world) checkStillKept(l *lane) {
 		return
 	}
 	for ref := range w.owned(l) {
-		w.must(w.before.Still(ref, l.Kept(ref)))
+		w.Must(w.before.Still(ref, l.Kept(ref)))
 	}
 }

@@ -18,7 +18,7 @@ func (w *world) cutShells() {
 			out.Send(to, to, m)
 			w.post(w.nodes[to.Node], &out)
 		},
-		Check: w.checkCut, Kept: w.keepCut, Wrong: w.violated, Hit: w.coverage.Hit}}
+		Check: w.checkCut, Kept: w.keepCut, Wrong: w.Violated, Hit: w.coverage.Hit}}
 }
 
 // checkCut holds a partition as it was at a cut against the model after exactly the commits up to it, and the image that was kept by then.
@@ -26,11 +26,11 @@ func (w *world) checkCut(at wire.Address, ref bellows.PartitionRef, live, kept *
 	w.compare(at, ref, live, n, true)
 	switch was := w.oracle.KeptAt(n); {
 	case was > 0 && kept == nil:
-		w.violated("keep: %v has no image of %v at cut %d, which was kept at %d", at, ref, n, was)
+		w.Violated("keep: %v has no image of %v at cut %d, which was kept at %d", at, ref, n, was)
 	case was > 0:
 		w.compare(at, ref, kept, was, true)
 	case (kept != nil) != (w.before != nil && w.before.Kept != nil):
-		w.violated("keep: %v has an image of %v at cut %d, which no life has kept, or lacks one", at, ref, n)
+		w.Violated("keep: %v has an image of %v at cut %d, which no life has kept, or lacks one", at, ref, n)
 	}
 }
 
@@ -54,7 +54,7 @@ func (w *world) keepCut(c *cutting.Cut) {
 func (w *world) goesOnFrom() (coord.State, *cutting.Image) {
 	if w.lost {
 		c := w.cuts.Lost()
-		w.note("all nodes are lost; the job goes on from cut %d", c.Commit)
+		w.Note("all nodes are lost; the job goes on from cut %d", c.Commit)
 		return c.State, c.Image(w.common.Route)
 	}
 	live, kept := w.lead.State.Images()

@@ -60,8 +60,7 @@ type verdict struct {
 func newDirected(cell grid.Cell, seed uint64, log io.Writer) *directed {
 	c := cell.Step.Change
 	s := schedule.Directed(seed, c == "split" || seed%3 == 0, c == "leave")
-	w := &world{Schedule: s, log: log}
-	w.oracle = model.NewOracle(w.Job)
+	w := firstLife(s, log)
 	w.build()
 	d := &directed{world: w, cell: cell, seed: seed}
 	d.watch = grid.Watch{Step: cell.Step, Comes: d.comes}
@@ -75,9 +74,9 @@ func (d *directed) play() (v verdict) {
 	w := d.world
 	defer func() {
 		if p := recover(); p != nil {
-			w.violated("P10: the core panics: %v", p)
-			v.violation = w.violation
-			if w.log != nil {
+			w.Violated("P10: the core panics: %v", p)
+			v.violation = w.Violation
+			if w.Log != nil {
 				panic(p)
 			}
 		}
@@ -85,7 +84,7 @@ func (d *directed) play() (v verdict) {
 	var base *world // the last life that has a cut to go back to
 	for {
 		w.run()
-		if w.violation == "" {
+		if w.Violation == "" {
 			w.checkEnd()
 		}
 		v.lives++
@@ -94,8 +93,8 @@ func (d *directed) play() (v verdict) {
 		} else {
 			v.millis += w.over
 		}
-		if w.violation != "" {
-			v.violation = w.violation
+		if w.Violation != "" {
+			v.violation = w.Violation
 			break
 		}
 		if reason := w.ends(); reason != "" {
@@ -131,7 +130,7 @@ func (d *directed) play() (v verdict) {
 // again is the life that goes on from the last cut, or, without one, begins anew.
 func (d *directed) again(base *world) *world {
 	if base == nil {
-		n := newDirected(d.cell, d.seed, d.log)
+		n := newDirected(d.cell, d.seed, d.Log)
 		n.struck = true // nothing is changed in it
 		return n.world
 	}
@@ -231,7 +230,7 @@ func (d *directed) begin() {
 		at := slices.Index(clients, wire.ClientAt(w.lead.Route().Node(s.Split)))
 		s.Node = clients[(at+1)%len(clients)].Node
 		d.from, d.to, d.third = w.nodes[clients[at].Node], w.nodes[s.Node], w.nodes[1]
-		w.must(w.lead.MoveSplit(s.Split, s.Node, &w.fx))
+		w.Must(w.lead.MoveSplit(s.Split, s.Node, &w.fx))
 		w.obey()
 	case "leave":
 		d.from, d.to, d.third = w.nodes[schedule.DirectedLanes], w.nodes[1], w.nodes[2]
@@ -345,7 +344,7 @@ func (d *directed) part() {
 
 func (d *directed) strikes(who string, how func()) {
 	d.struck, d.at, d.of, d.who = true, d.Now, d.world, who
-	d.note("%v: %s dies", d.cell, who)
+	d.Note("%v: %s dies", d.cell, who)
 	d.moved()
 	if how != nil {
 		how()
@@ -368,7 +367,7 @@ func (d *directed) next(w *world) {
 		again()
 		return
 	case b.role == "controller":
-		d.note("and the controller dies")
+		d.Note("and the controller dies")
 		w.follow()
 		d.who += ", the controller"
 	default:
@@ -378,7 +377,7 @@ func (d *directed) next(w *world) {
 			return
 		}
 		d.who += fmt.Sprintf(", node %d", n.id)
-		w.note("and node %d dies, a %v", n.id, b.role)
+		w.Note("and node %d dies, a %v", n.id, b.role)
 		w.moved()
 		w.crash(n)
 	}

@@ -56,7 +56,7 @@ func (w *world) tells() {
 		w.failover.told = max(w.failover.told, v.Commit)
 	}
 	for _, e := range w.fx.Epochs {
-		w.must(w.failover.epochs.See(e.Number))
+		w.Must(w.failover.epochs.See(e.Number))
 	}
 }
 
@@ -121,7 +121,7 @@ func (w *world) loseController() {
 
 // loseProcess puts another process in the place of that of node 0, which takes a while to begin: whatever was under way to the one before or from it is lost, in any part.
 func (w *world) loseProcess(n *node) {
-	w.note("node 0 is another process")
+	w.Note("node 0 is another process")
 	w.coverage.Hit("followed-by-a-process")
 	for p := range n.pairs.All() {
 		p.To().severed = p.To().severed || !p.Stands() // it may have waited long already
@@ -134,7 +134,7 @@ func (w *world) loseProcess(n *node) {
 	w.moves.Forget(last)
 	w.failover.forked = w.failover.forked || w.moves.History.At(last).Version() < made
 	if w.failover.untrue = w.failover.told > last; w.failover.untrue && w.failover.confirms {
-		w.violated("P1: it was told what counts by record %d, and no lane has more than %d", w.failover.told, last)
+		w.Violated("P1: it was told what counts by record %d, and no lane has more than %d", w.failover.told, last)
 	}
 	w.faults.ends.May("the job cannot be recovered: the controller before has told")
 	w.faults.ends.May("the controller of now knows")
@@ -175,7 +175,7 @@ func (w *world) follow() {
 	if f.confirms {
 		f.epochs.Again()
 	}
-	w.note("controller of term %d follows", f.term)
+	w.Note("controller of term %d follows", f.term)
 	f.wanted, w.followedAt = f.wanted || w.ending || w.lead.Ending() || f.asked.Commit > 0 || w.lead.Cutting() || w.lead.CutDue(), w.Now
 	w.coverage.Hit("controller-followed")
 	w.coverage.HitIf("ending-followed", w.ending)
@@ -195,7 +195,7 @@ func (w *world) follow() {
 	if !w.oracle.Knows(model.Counts) { // the one before may have meant to change it
 		w.oracle.Barrier, w.oracle.BarrierFrom = f.barrier, 0
 	}
-	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
+	w.driver = driver.New(w.Schedule, w.oracle, w.Violated)
 	var err error
 	if f.another {
 		w.lead, err = shell.FollowLead(w.common, w.controllerOptions(), from.Saved, len(w.nodes))
@@ -203,12 +203,12 @@ func (w *world) follow() {
 		w.lead, err = shell.RecoverLead(w.lead, w.common, w.controllerOptions(), from.Saved)
 	}
 	if err != nil {
-		w.violated("no controller follows: %v", err)
+		w.Violated("no controller follows: %v", err)
 		return
 	}
 	w.driver.Follow(&from.driver)
 	f.fresh, err = fresh.New(w.common, from.Saved, f.term)
-	w.must(err)
+	w.Must(err)
 	if f.another {
 		w.nodes[0].checker = f.fresh.Checker
 		for _, n := range w.nodes[1:] {
@@ -286,7 +286,7 @@ func (w *world) sendOldRecord(l *lane, old bellows.Term) {
 		l.Step([]wire.Envelope{{From: wire.ControllerAt(), To: l.address, Message: m, Era: w.era()}}, &out)
 		w.post(l.node, &out)
 		if l.Refused() != before+1 {
-			w.violated("P1: %v takes a record of term %d, and was told of term %d", l.address, old, l.term)
+			w.Violated("P1: %v takes a record of term %d, and was told of term %d", l.address, old, l.term)
 		}
 		w.coverage.Hit("old-term-refused")
 	})
@@ -329,6 +329,6 @@ func (w *world) checkHolding(from wire.Address, m *wire.Holding) {
 		return
 	}
 	w.coverage.HitIf("lane-caught-up", w.failover.term > term && int(m.Last) < len(w.oracle.Log))
-	w.must(w.ledger.Holds(from, m))
-	w.must(account.Holding(from, m, func(ref bellows.PartitionRef) bellows.CommitNumber { return w.oracle.Touched(ref, m.Last) }))
+	w.Must(w.ledger.Holds(from, m))
+	w.Must(account.Holding(from, m, func(ref bellows.PartitionRef) bellows.CommitNumber { return w.oracle.Touched(ref, m.Last) }))
 }

@@ -51,7 +51,7 @@ func (w *world) consider() {
 
 // countFault takes note of a fault in the stages of the nodes that it concerns.
 func (w *world) countFault(f schedule.Fault, nodes ...*node) {
-	w.trace(2, uint64(f.Number()), uint64(nodes[0].id))
+	w.Event(2, uint64(f.Number()), uint64(nodes[0].id))
 	w.coverage.HitAt("fault", f.Family())
 	for _, n := range nodes {
 		if n.done() {
@@ -71,7 +71,7 @@ func (w *world) inject(p schedule.Plan) {
 	if n.done() {
 		return
 	}
-	w.note("%v is injected at node %d in %v", p.Fault, p.Node, p.Stage)
+	w.Note("%v is injected at node %d in %v", p.Fault, p.Node, p.Stage)
 	w.countFault(p.Fault, n)
 	w.moved()
 	switch p.Fault {

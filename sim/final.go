@@ -16,7 +16,7 @@ import (
 
 // checkCounts holds an actor's last word against what the world has seen of it (audit).
 func (w *world) checkCounts(from wire.Address, m *wire.Closed) {
-	w.must(w.ledger.Closed(from, &m.Counts, m.Adopted, w.moves.flips > 0, func() (least, most int64) {
+	w.Must(w.ledger.Closed(from, &m.Counts, m.Adopted, w.moves.flips > 0, func() (least, most int64) {
 		l := w.lanes[slices.IndexFunc(w.lanes, func(l *lane) bool { return l.address == from })]
 		least, most = w.ledger.Applied(from, w.oracle.Complete(l.Applied())-1, func(t bellows.TableID) bool {
 			return w.Job.Schemas[t].Consistency == table.BSP || t == model.Counts && w.oracle.Barrier
@@ -37,7 +37,7 @@ func (w *world) checkEnd() {
 	w.checkReason()
 	w.checkLoss()
 	w.checkAudit()
-	if w.violation != "" {
+	if w.Violation != "" {
 		return
 	}
 	if w.outcome != nil && w.outcome.Reason == "" {
@@ -51,11 +51,11 @@ func (w *world) checkEnd() {
 			if w.failover.cutShort && w.ended("cannot be recovered") { // by a record that nobody else has, which has added it (seed 93043)
 				continue
 			}
-			w.violated("P1: %v ended at commit %d; %d were recorded", l.address, n, len(w.oracle.Log))
+			w.Violated("P1: %v ended at commit %d; %d were recorded", l.address, n, len(w.oracle.Log))
 			return
 		}
 		if l.closed && n != w.outcomeCommits() && !w.failover.cutShort && !slices.Contains(w.removed, l.address) {
-			w.violated("P1: %v closed at commit %d of %d", l.address, n, w.outcomeCommits())
+			w.Violated("P1: %v closed at commit %d of %d", l.address, n, w.outcomeCommits())
 			return
 		}
 		w.checkLane(l)
@@ -79,7 +79,7 @@ func (w *world) checkClosed() {
 	}
 	for _, l := range w.lanes {
 		if lost <= w.losses && l.told && !l.closed && !l.node.gone && !w.lead.Gone(l.node.id) && l.node.pausedUntil < w.Now-schedule.LateMax {
-			w.violated("P8: the job is over, and %v, which was told, waits for somebody", l.address)
+			w.Violated("P8: the job is over, and %v, which was told, waits for somebody", l.address)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (w *world) checkClosed() {
 func (w *world) checkSilenceNamed() {
 	who, silent := strings.CutSuffix(strings.SplitAfter(w.outcome.Reason, " has been silent for ")[0], " for ")
 	if who = who[max(0, strings.LastIndex(who, "node ")):]; silent && w.nodes[0].pausedUntil < w.Now-2*beatEvery && !slices.ContainsFunc(w.named, func(n string) bool { return strings.HasPrefix(n, who) }) {
-		w.violated("P8: %q, which nobody had said before", w.outcome.Reason)
+		w.Violated("P8: %q, which nobody had said before", w.outcome.Reason)
 	}
 }
 
@@ -105,7 +105,7 @@ func (w *world) checkReason() {
 	leader := w.nodes[0]
 	if w.outcome == nil {
 		if !leader.gone {
-			w.violated("P8: node 0 left without an outcome")
+			w.Violated("P8: node 0 left without an outcome")
 		}
 		return
 	}
@@ -118,14 +118,14 @@ func (w *world) checkReason() {
 	}
 	for _, r := range []string{w.outcome.Reason, w.uncollected()} {
 		if r != "" && !w.faults.ends.Allow(r) {
-			w.violated("P9: the job ended (%s) although no fault was injected that may end it: %v", r, &w.faults.ends)
+			w.Violated("P9: the job ended (%s) although no fault was injected that may end it: %v", r, &w.faults.ends)
 		}
 	}
 	if err := w.outcome.Failure("train"); (err != nil) != (w.outcome.Reason != "" && !w.outcome.Interrupted || w.uncollected() != "") {
-		w.violated("P9: a job that ended (%s) has failed: %v", w.outcome.Reason, err)
+		w.Violated("P9: a job that ended (%s) has failed: %v", w.outcome.Reason, err)
 	}
 	if r := w.outcome.Reason; (r == "" || w.outcome.Interrupted) && !w.whole && w.uncollected() == "" && !leader.crashed {
-		w.violated("P8: node 0 left while the state was on its way")
+		w.Violated("P8: node 0 left while the state was on its way")
 	}
 }
 
@@ -160,13 +160,13 @@ func (w *world) checkAudit() {
 	}
 	account := c.Account(names)
 	if list := account.Disagreements(w.outcome.Reason == ""); list != nil {
-		w.violated(theAudit, strings.Join(list, "; "))
+		w.Violated(theAudit, strings.Join(list, "; "))
 	}
 }
 
 // checkLossy holds the counts of a job that has lost nodes against what all its clients have sent, the lost ones too.
 func (w *world) checkLossy(c *wire.Counts) {
-	w.must(w.ledger.Lossy(c))
+	w.Must(w.ledger.Lossy(c))
 	w.coverage.HitIf("audit-after-a-loss", c.Applied > 0)
 }
 
@@ -174,18 +174,18 @@ func (w *world) checkLossy(c *wire.Counts) {
 func (w *world) checkFinished() {
 	o := w.outcome
 	if !w.driver.Finished || int(w.oracle.Complete(o.Commits)) != w.Job.Clocks {
-		w.violated("P1: the job finished after %d of %d tasks", w.driver.Tasks, w.Job.Splits*w.Job.Clocks)
+		w.Violated("P1: the job finished after %d of %d tasks", w.driver.Tasks, w.Job.Splits*w.Job.Clocks)
 	}
 	if o.Commits != bellows.CommitNumber(len(w.oracle.Log)) {
-		w.violated("P1: the job finished at commit %d; %d were recorded", o.Commits, len(w.oracle.Log))
+		w.Violated("P1: the job finished at commit %d; %d were recorded", o.Commits, len(w.oracle.Log))
 	}
 	if complete, furthest, commit := w.lead.Progress(); int(complete) != w.Job.Clocks-1 || furthest != complete || commit != o.Commits {
-		w.violated("P1: the job finished; its controller is at clocks %d and %d and commit %d", complete, furthest, commit)
+		w.Violated("P1: the job finished; its controller is at clocks %d and %d and commit %d", complete, furthest, commit)
 	}
 	if w.faults.ends.Any() {
 		return // somebody's counts may be missing
 	}
-	w.must(account.Staleness(&o.Counts, w.Job.Clocks, w.driver.Tasks-w.driver.Before))
+	w.Must(account.Staleness(&o.Counts, w.Job.Clocks, w.driver.Tasks-w.driver.Before))
 }
 
 // checkLane holds the partitions of a lane against the model after the lane's last commit.
@@ -198,7 +198,7 @@ func (w *world) checkLane(l *lane) {
 	}
 	w.checkStillKept(l)
 	if l.kept != w.driver.Kept && !l.Removed() {
-		w.violated("keep: %v has images of commit %d, not %d", l.address, l.kept, w.driver.Kept)
+		w.Violated("keep: %v has images of commit %d, not %d", l.address, l.kept, w.driver.Kept)
 	}
 	w.checkKept(l)
 }
@@ -212,7 +212,7 @@ func (w *world) checkKept(l *lane) {
 		w.coverage.Hit("tables-kept")
 		im := l.Kept(ref)
 		if im == nil {
-			w.violated("keep: %v has no image of %v", l.address, ref)
+			w.Violated("keep: %v has no image of %v", l.address, ref)
 			return
 		}
 		w.compare(l.address, ref, im, l.kept, true)
@@ -237,14 +237,14 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 	if from, awaits := w.moves.Awaits(l.Applied(), ref); awaits && (err != nil || !w.moves.Late(l.Applied(), ref)) {
 		w.whole = false // its bits
 		if n := w.nodes[from.Node]; err == nil || bellows.KindOf(err) != bellows.Lost || l.closed && !n.gone && !l.node.gone && !w.failover.cutShort {
-			w.violated("P1: %v, whose state %v has not sent to %v: %v", ref, from, l.address, err)
+			w.Violated("P1: %v, whose state %v has not sent to %v: %v", ref, from, l.address, err)
 		}
 		return
 	}
 	if dirty := lease.Exclusive && lease.Local; dirty || err != nil {
 		w.coverage.Hit("torn-partition-refused")
 		if !dirty || bellows.KindOf(err) != bellows.Lost {
-			w.violated("P1: %v, exclusive lease out: %v: %v", ref, dirty, err)
+			w.Violated("P1: %v, exclusive lease out: %v: %v", ref, dirty, err)
 		}
 		return
 	}
@@ -255,7 +255,7 @@ func (w *world) checkPartition(l *lane, ref bellows.PartitionRef) {
 // compare holds a partition, with the memory of its rule where that is wanted, against the model after exactly the commits up to n (P1, P7).
 func (w *world) compare(at wire.Address, ref bellows.PartitionRef, im *store.Image, n bellows.CommitNumber, memory bool) {
 	if err := w.oracle.Check(w.common.Route.Cut(ref.Table), ref, im, n, memory); err != nil {
-		w.violated("P1: %v has %v", at, err)
+		w.Violated("P1: %v has %v", at, err)
 	}
 	compared := memory && len(im.Slots) > 0
 	w.coverage.HitIf("slots-compared", compared && ref.Table != model.Words)

@@ -52,16 +52,16 @@ func (w *world) take(e schedule.Entry) {
 		if w.actor(e.Actor) == nil {
 			return // it could not begin
 		}
-		w.note("split %d goes to node %d", e.Split, n.id)
+		w.Note("split %d goes to node %d", e.Split, n.id)
 		w.coverage.HitIf("split-moved", w.route.Node(e.Split) != n.id)
 		err = w.lead.MoveSplit(e.Split, n.id, &w.fx)
 	case e.Actor.Role == wire.Lane:
-		w.note("%v takes part", e.Actor)
+		w.Note("%v takes part", e.Actor)
 		w.coverage.Hit("lane-added")
 		w.hostLane(n, e.Actor)
 		err = w.lead.AddLane(e.Actor, &w.fx)
 	default:
-		w.note("%v takes part", e.Actor)
+		w.Note("%v takes part", e.Actor)
 		w.coverage.Hit("client-added")
 		if w.actor(e.Actor) == nil {
 			w.addWorker(e.Actor, e.Slots)
@@ -70,7 +70,7 @@ func (w *world) take(e schedule.Entry) {
 		err = w.lead.AddClient(n.id, &w.fx)
 	}
 	if err != nil {
-		w.violated("the controller does not take %+v: %v", e, err)
+		w.Violated("the controller does not take %+v: %v", e, err)
 	}
 	w.checkUnfit()
 	w.moved()
@@ -126,7 +126,7 @@ func (w *world) dismiss() {
 // checkUnfit sees that the controller does not take who takes part already, and that no route follows by a change that does not fit.
 func (w *world) checkUnfit() {
 	if r := w.lead.Route(); w.lead.AddLane(r.Lanes()[0], &w.fx) == nil || w.lead.AddClient(r.Clients()[0].Node, &w.fx) == nil {
-		w.violated("the controller takes who takes part already")
+		w.Violated("the controller takes who takes part already")
 	}
-	w.must(account.Unfit(w.lead.Route(), w.Job.Splits, nobodyAt))
+	w.Must(account.Unfit(w.lead.Route(), w.Job.Splits, nobodyAt))
 }

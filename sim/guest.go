@@ -65,16 +65,16 @@ func (w *world) invite(g schedule.Guest) {
 	case err != nil && w.outcome != nil:
 		return
 	case err != nil && w.lead.Begun():
-		w.violated("E2: %d nodes are on their way, and no other can join: %v", others, err)
+		w.Violated("E2: %d nodes are on their way, and no other can join: %v", others, err)
 		return
 	case err != nil:
 		w.After(10+w.Visiting.Int64N(20), w.nodes[0], func() { w.invite(g) })
 		return
 	case int(who.Node) != len(w.nodes):
-		w.violated("E2: of %d nodes that there were, the next is invited as node %d", len(w.nodes), who.Node)
+		w.Violated("E2: of %d nodes that there were, the next is invited as node %d", len(w.nodes), who.Node)
 		return
 	}
-	w.note("node %d is invited: %v", who.Node, g.Fate)
+	w.Note("node %d is invited: %v", who.Node, g.Fate)
 	w.moved()
 	n := w.addGuest(g, who)
 	w.coverage.HitIf("two-guests", others == 1)
@@ -121,14 +121,14 @@ func (w *world) call(c shell.Call) {
 	n := w.nodes[c.Node]
 	for _, o := range w.onTheWay() {
 		if o.guest.called {
-			w.violated("E2: it is the turn of node %d, and node %d is calling", c.Node, o.id)
+			w.Violated("E2: it is the turn of node %d, and node %d is calling", c.Node, o.id)
 			return
 		}
 	}
-	w.note("it is the turn of node %d", c.Node)
+	w.Note("it is the turn of node %d", c.Node)
 	for _, o := range w.nodes[:c.Node] { // it is to call everybody who takes part, and nobody who is about to go
 		if here := o.id == 0 || takesPart(w.lead.Route(), o.id); here == slices.Contains(c.Gone, o.id) {
-			w.violated("E2: node %d is not to call %v; node %d takes part: %v", c.Node, c.Gone, o.id, here)
+			w.Violated("E2: node %d is not to call %v; node %d takes part: %v", c.Node, c.Gone, o.id, here)
 		}
 	}
 	n.guest.called, n.guest.gone = true, c.Gone
@@ -244,7 +244,7 @@ func (w *world) settle() {
 	for _, o := range list { // all of them, before a connection that ends has the controller take another step
 		n := w.nodes[o.Node]
 		if n.guest == nil || n.guest.outcome != nil || o.Newcomer != n.guest.who {
-			w.violated("E2: of %+v it was told before what becomes of it, or it was never invited", o)
+			w.Violated("E2: of %+v it was told before what becomes of it, or it was never invited", o)
 			return
 		}
 		n.guest.outcome = &o
@@ -264,13 +264,13 @@ func (w *world) settle() {
 		w.call(c)
 	}
 	if list := w.onTheWay(); len(list) > 0 && w.lead.Begun() && !w.ending && w.outcome == nil && !slices.ContainsFunc(list, func(n *node) bool { return n.guest.called }) {
-		w.violated("E2: it is the turn of none of %d nodes that are on their way", len(list))
+		w.Violated("E2: it is the turn of none of %d nodes that are on their way", len(list))
 	}
 }
 
 // turnedAway ends the connections of a guest that takes no part; its process is ended by whoever has it come.
 func (w *world) turnedAway(n *node, why error) {
-	w.note("node %d is turned away: %v", n.id, why)
+	w.Note("node %d is turned away: %v", n.id, why)
 	w.coverage.Hit("guest-refused")
 	w.coverage.HitIf("guest-unwanted", n.guest.Fate == "unwanted")
 	w.coverage.HitIf("guest-of-another-job", n.ready && n.guest.Fate == "stranger")
@@ -287,23 +287,23 @@ func (w *world) turnedAway(n *node, why error) {
 // admitted gives work to a guest that takes part.
 func (w *world) admitted(n *node) {
 	g := n.guest
-	w.note("node %d takes part", n.id)
+	w.Note("node %d takes part", n.id)
 	w.coverage.Hit("guest-joined")
 	w.coverage.HitIf("guest-beside-another", slices.ContainsFunc(w.nodes, func(o *node) bool { return o != n && o.guest != nil && o.hosts() && !o.done() }))
 	switch {
 	case !n.ready:
-		w.violated("E2: node %d takes part before it has said that it is ready", n.id)
+		w.Violated("E2: node %d takes part before it has said that it is ready", n.id)
 	case g.Fate == "stranger":
-		w.violated("E2: node %d has made another job, and takes part", n.id)
+		w.Violated("E2: node %d has made another job, and takes part", n.id)
 	}
 	if p := w.nodes[0].pairs.To(n.id); p != nil {
 		if why, lost := p.Lost(); lost {
-			w.violated("E2: node 0 has lost node %d (%s), which takes part from then on", n.id, why)
+			w.Violated("E2: node 0 has lost node %d (%s), which takes part from then on", n.id, why)
 		}
 	}
 	for _, a := range shell.Brings(g.who) {
 		if r := w.lead.Route(); !w.ending && !slices.Contains(r.Lanes(), a) && !slices.Contains(r.Clients(), a) {
-			w.violated("E2: node %d takes part, and %v does not", n.id, a)
+			w.Violated("E2: node %d takes part, and %v does not", n.id, a)
 		}
 	}
 	w.turn(n, "at work", 10)
@@ -358,7 +358,7 @@ func (w *world) empty(n *node) {
 	clients := slices.DeleteFunc(slices.Clone(r.Clients()), func(a wire.Address) bool { return slices.Contains(w.removed, a) || w.lead.Gone(a.Node) })
 	for s := range bellows.SplitID(r.Splits()) {
 		if r.Node(s) == n.id && len(clients) > 0 {
-			w.must(w.lead.MoveSplit(s, clients[int(s)%len(clients)].Node, &w.fx))
+			w.Must(w.lead.MoveSplit(s, clients[int(s)%len(clients)].Node, &w.fx))
 		}
 	}
 	for _, m := range w.lead.Moving() {
@@ -369,7 +369,7 @@ func (w *world) empty(n *node) {
 	lanes := w.stay(r.Lanes())
 	for ref := range r.All() {
 		if r.Owner(ref).Lane.Node == n.id && len(lanes) > 0 {
-			w.must(w.lead.MovePartition(ref, lanes[r.Number(ref)%len(lanes)], false, &w.fx))
+			w.Must(w.lead.MovePartition(ref, lanes[r.Number(ref)%len(lanes)], false, &w.fx))
 		}
 	}
 }
@@ -401,7 +401,7 @@ func (w *world) enters(c bellows.Control) {
 func (w *world) checkLost() {
 	for _, n := range w.nodes {
 		if g := n.guest; g != nil && w.lead.Gone(n.id) && (g.outcome == nil || g.outcome.Err != nil) {
-			w.violated("E2: node %d takes no part in the job, which has lost it", n.id)
+			w.Violated("E2: node %d takes no part in the job, which has lost it", n.id)
 		}
 	}
 }
@@ -409,7 +409,7 @@ func (w *world) checkLost() {
 // checkSettled sees, when the job is over, that of all who were invited it was told what has become of them.
 func (w *world) checkSettled() {
 	for _, n := range w.onTheWay() {
-		w.violated("E2: the job is over, and nobody has said what becomes of node %d, which was invited", n.id)
+		w.Violated("E2: the job is over, and nobody has said what becomes of node %d, which was invited", n.id)
 	}
 }
 
@@ -427,7 +427,7 @@ func (w *world) unreachable(e wire.Envelope) {
 			return
 		}
 	}
-	w.violated("E2: %v and %v take part, are not joined, and have %T to say", e.From, e.To, e.Message)
+	w.Violated("E2: %v and %v take part, are not joined, and have %T to say", e.From, e.To, e.Message)
 }
 
 // takesPart reports whether a node has an actor in a route.
@@ -464,7 +464,7 @@ func (w *world) checkAdmitted() {
 		}
 		for _, a := range shell.Brings(n.guest.who) {
 			if r := w.lead.Route(); !slices.Contains(r.Lanes(), a) && !slices.Contains(r.Clients(), a) {
-				w.violated("E2: %v was told that it takes part, and does not under the controller of term %d", a, w.failover.term)
+				w.Violated("E2: %v was told that it takes part, and does not under the controller of term %d", a, w.failover.term)
 			}
 		}
 	}

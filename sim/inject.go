@@ -75,7 +75,7 @@ func (w *world) garble(n *node) {
 // halt stops a node: for a while that nobody may mind, for too long, or for good.
 func (w *world) halt(f schedule.Fault, n *node) {
 	w.coverage.HitAt(string(f), n.party())
-	w.note("%v of node %d", f, n.id)
+	w.Note("%v of node %d", f, n.id)
 	switch {
 	case f == "pause" && n.id == 0:
 		w.sleep(n, 20+w.Rng.Int64N(times.Leader-800)) // the others wait for node 0 longer than it for them
@@ -151,7 +151,7 @@ func (w *world) judgeAt(by int64, n *node, until int64) {
 		}
 		awake := w.nodes[0].pausedUntil < by-silenceMax
 		if awake && !n.departed && !n.buried && w.outcome == nil && (!w.ending || w.lead.Collecting() && w.lead.State.Owes(n.id)) {
-			w.violated("P8: node %d has been silent for %d ms, and nothing has followed", n.id, silenceMax)
+			w.Violated("P8: node %d has been silent for %d ms, and nothing has followed", n.id, silenceMax)
 		}
 	})
 }
@@ -294,7 +294,7 @@ func (w *world) forge() {
 
 func (w *world) forged(e wire.Envelope) {
 	if h := (wire.Header{Era: e.Era}); e.Era != w.era() && h.In(w.era()) { // a node asks before its actors do
-		w.violated("P11: node %d takes a frame of era %d in era %d", e.To.Node, e.Era, w.era())
+		w.Violated("P11: node %d takes a frame of era %d in era %d", e.To.Node, e.Era, w.era())
 	}
 	w.actor(e.To).put(letter{envelope: e, digest: msgcopy.Digest(e.Message), forged: true})
 }
@@ -305,7 +305,7 @@ func (w *world) answerForged(e wire.Envelope) {
 	switch e.Message.(type) {
 	case *wire.Refused, *wire.Stale:
 	default:
-		w.violated("P5: a push of another generation is answered by %s", msgcopy.Describe(e.Message))
+		w.Violated("P5: a push of another generation is answered by %s", msgcopy.Describe(e.Message))
 	}
 }
 
@@ -313,7 +313,7 @@ func (w *world) answerForged(e wire.Envelope) {
 func (w *world) loses(e wire.Envelope) bool {
 	lost, first := w.Loss.Loses(e)
 	if first {
-		w.note("%T from %v to %v is lost", e.Message, e.From, e.To)
+		w.Note("%T from %v to %v is lost", e.Message, e.From, e.To)
 		w.coverage.Hit("message-lost")
 		for _, found := range schedule.LossFound {
 			w.faults.ends.May("%s", found)

@@ -36,13 +36,13 @@ type victims struct {
 // panic (P10). What it breaks besides is not looked at: there the schedule ends.
 func (w *world) invade() {
 	w.invaded = true
-	if w.only == "" {
-		w.only = "P10" // drivers go on to look at what they are told
+	if w.Only == "" {
+		w.Only = "P10" // drivers go on to look at what they are told
 	}
 	var to victims
 	for i := range invasion {
 		if h, e, ok := w.faults.hostile.Draw(w.Rng); ok {
-			w.trace(4, uint64(h.Kind)<<32|uint64(h.To.Node), msgcopy.Digest(e.Message))
+			w.Event(4, uint64(h.Kind)<<32|uint64(h.To.Node), msgcopy.Digest(e.Message))
 			w.assail(h, e, &to)
 		}
 		if i%invasionTick == 0 {
@@ -81,7 +81,7 @@ func (w *world) judges(n *node, peer bellows.NodeID, h wire.Header, e wire.Envel
 	if err != nil {
 		w.coverage.Hit("refused-by-a-checker")
 		if bellows.KindOf(err) != bellows.Lost {
-			w.violated("P10: a breach of node %d is no reason to end its connection: %v", peer, err)
+			w.Violated("P10: a breach of node %d is no reason to end its connection: %v", peer, err)
 		}
 	}
 	return err

@@ -71,11 +71,11 @@ func (w *world) stay(lanes []wire.Address) []wire.Address {
 func (w *world) depart() {
 	for _, id := range w.fx.Left {
 		if takesPart(w.lead.Route(), id) {
-			w.violated("P9: node %d is let go and takes part", id)
+			w.Violated("P9: node %d is let go and takes part", id)
 		}
 		for _, n := range w.onTheWay() {
 			if n.guest.called && !slices.Contains(n.guest.gone, id) {
-				w.violated("E2: node %d is let go while it is the turn of node %d, which calls it", id, n.id)
+				w.Violated("E2: node %d is let go while it is the turn of node %d, which calls it", id, n.id)
 			}
 		}
 		w.coverage.Hit("node-let-go")
@@ -90,9 +90,9 @@ func (w *world) buries() {
 	for _, b := range w.fx.Buried {
 		n := w.nodes[b.Node]
 		if slices.ContainsFunc(w.route.Lanes(), func(a wire.Address) bool { return a.Node == n.id }) || n.id == 0 || !n.gone && !w.faults.ends.Allow(b.Reason) {
-			w.violated("P9: node %d is lost (%s), has a part of the model or nothing was injected at it, and the job goes on", n.id, b.Reason)
+			w.Violated("P9: node %d is lost (%s), has a part of the model or nothing was injected at it, and the job goes on", n.id, b.Reason)
 		}
-		w.note("the job goes on without node %d: %s", n.id, b.Reason)
+		w.Note("the job goes on without node %d: %s", n.id, b.Reason)
 		w.mayLose(n) // of two that have lost each other it may be the one to which nothing was done
 		w.moved()
 		w.coverage.Hit("worker-lost")

@@ -57,9 +57,9 @@ func (w *world) ask(e schedule.Shift) {
 	}
 	w.refused("it takes no part", e.Ref, wire.LaneAt(nobodyAt, 0))
 	w.refused("there is no such partition", bellows.PartitionRef{Table: e.Ref.Table, Partition: 1 << 20}, to)
-	w.note("%v is to go to %v", e.Ref, to)
+	w.Note("%v is to go to %v", e.Ref, to)
 	if err := w.lead.MovePartition(e.Ref, to, e.Urgent, &w.fx); err != nil {
-		w.violated("the controller does not move %v to %v: %v", e.Ref, to, err)
+		w.Violated("the controller does not move %v to %v: %v", e.Ref, to, err)
 	}
 	w.moved()
 	w.obey()
@@ -72,14 +72,14 @@ func (w *world) ask(e schedule.Shift) {
 func (w *world) refused(why string, ref bellows.PartitionRef, to wire.Address) {
 	var nobody coord.Effects
 	if w.lead.MovePartition(ref, to, false, &nobody) == nil || len(nobody.Envelopes) > 0 {
-		w.violated("the controller moves %v to %v, and %s", ref, to, why)
+		w.Violated("the controller moves %v to %v, and %s", ref, to, why)
 	}
 }
 
 // unask gives a move up.
 func (w *world) unask(ref bellows.PartitionRef) {
 	if !w.ending && w.lead.Begun() {
-		w.note("%v is to stay", ref)
+		w.Note("%v is to stay", ref)
 		w.lead.CancelMove(ref, &w.fx)
 		w.obey()
 	}
@@ -96,7 +96,7 @@ func (w *world) meddle(ref bellows.PartitionRef, phase string) {
 			return
 		}
 		w.coverage.HitAt("meddled with", phase)
-		w.note("move of %v, which is %v, is %v", ref, phase, meddling)
+		w.Note("move of %v, which is %v, is %v", ref, phase, meddling)
 		switch meddling {
 		case "cancelled":
 			w.unask(ref)
@@ -173,7 +173,7 @@ func (w *world) seesMove(e wire.Envelope) {
 			}
 			next, err := before.Next(r.Control)
 			if err != nil {
-				w.violated("P5: record %d changes the route: %v", r.Number, err)
+				w.Violated("P5: record %d changes the route: %v", r.Number, err)
 				return
 			}
 			w.moves.Made(r.Number, next)

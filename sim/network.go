@@ -12,7 +12,7 @@ type pair = transit.Pair[*node]
 
 // connect joins every two nodes.
 func (w *world) connect() {
-	w.net = &transit.Network[*node]{Schedule: w.Schedule, Queue: &w.Queue, Times: times, Coverage: &w.coverage, Violated: w.violated, Note: w.note, Fault: w.countFault, Joined: w.joins, Moved: w.moved}
+	w.net = &transit.Network[*node]{Schedule: w.Schedule, Queue: &w.Queue, Times: times, Coverage: w.coverage, Violated: w.Violated, Note: w.Note, Fault: w.countFault, Joined: w.joins, Moved: w.moved}
 	for i, pairs := range w.net.Connect(w.nodes) {
 		w.nodes[i].pairs = pairs
 	}
@@ -41,15 +41,15 @@ func (n *node) Deliver(peer bellows.NodeID, sent, received wire.Envelope, digest
 	h := wire.Header{Kind: sent.Kind(), From: sent.From, To: sent.To}
 	err := fresh.Check(n.checker, peer, h, sent)
 	if err != nil && n.w.failover.forked {
-		n.w.note("node %d refuses what node %d says of another route: %v", n.id, peer, err)
+		n.w.Note("node %d refuses what node %d says of another route: %v", n.id, peer, err)
 		n.w.mayPart(n, n.w.nodes[peer])
 		n.pairs.To(peer).Refuse(sent)
 		return
 	}
 	if err != nil {
-		n.w.violated("the checker refuses what a node sends: %v", err)
+		n.w.Violated("the checker refuses what a node sends: %v", err)
 	}
-	n.w.must(n.w.failover.fresh.Judge(peer, h, sent))
+	n.w.Must(n.w.failover.fresh.Judge(peer, h, sent))
 	if a := n.w.actor(sent.To); a != nil && received.Message != nil {
 		a.put(letter{envelope: received, digest: digest})
 	}

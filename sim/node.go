@@ -200,9 +200,9 @@ func (n *node) close() {
 func (n *node) gaveUp(why string) {
 	w := n.w
 	if n.closed || w.Closing[n.id] != int64(schedule.Never) {
-		w.violated("P8: node %d gives up its tasks (%s), which return", n.id, why)
+		w.Violated("P8: node %d gives up its tasks (%s), which return", n.id, why)
 	} else {
-		w.must(blame.CheckGivenUp(why, n.unfinished()))
+		w.Must(blame.CheckGivenUp(why, n.unfinished()))
 	}
 	if !n.hung {
 		n.hung = true
@@ -255,14 +255,14 @@ func (n *node) checkLeave(reason string) {
 		n.w.coverage.Hit("tasks-left")
 		return
 	case reason == "" && !n.closed:
-		n.w.violated("P1: node %d is let go, and its tasks run", n.id)
+		n.w.Violated("P1: node %d is let go, and its tasks run", n.id)
 	}
 	if !n.severed && !n.gone && !(n.told() && (n.w.released || n.departed || n.worker != nil && blame.EndedWithout(n.worker.client.Ended(), n.id))) {
-		n.w.violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
+		n.w.Violated("P9: node %d gives up (%s) although nothing has parted it from node 0", n.id, reason)
 	}
 	// one that had not answered on its first connection when it was lost could not be told, nor one that stopped before it had on the last
 	if to := n.w.nodes[0].pairs[n.id]; n.w.released && !n.buried && !n.told() && !to.Refused() && to.Answered() && (!n.gone || to.Resumed()) && strings.HasSuffix(n.lastSaid, "EOF") {
-		n.w.violated("P8: node %d is let go and was not told why the job is over", n.id)
+		n.w.Violated("P8: node %d is let go and was not told why the job is over", n.id)
 	}
 }
 
@@ -272,7 +272,7 @@ func (n *node) leave(reason string) {
 	if n.left {
 		return
 	}
-	w.note("node %d leaves: %q", n.id, reason)
+	w.Note("node %d leaves: %q", n.id, reason)
 	w.moved()
 	n.left, n.reason = true, reason
 	for p := range n.pairs.All() {
@@ -326,7 +326,7 @@ func (w *world) tickController() {
 	}
 	if kind, mark := w.waitsFor(); w.outcome == nil {
 		if err := w.await.See(kind, mark, w.Now, n.pausedUntil, noticeMax, beatEvery); err != nil {
-			w.violated("P8: %v", err)
+			w.Violated("P8: %v", err)
 		}
 	}
 	w.After(n.period(beatEvery), n, w.tickController)
@@ -370,12 +370,12 @@ func (w *world) obey() {
 		w.await.Hear(kind, n)
 		w.checkCulprit(n)
 		w.coverage.HitIf("task-named", w.await.TasksNamed())
-		w.note("notice: %s", n)
+		w.Note("notice: %s", n)
 	}
 	if w.failover.term > term && w.failover.known != w.failover.term && w.lead.Begun() {
 		w.failover.known = w.failover.term
 		if w.failover.untrue {
-			w.violated("P1: it was told what counts by record %d, which nobody has, and the job goes on", w.failover.told)
+			w.Violated("P1: it was told what counts by record %d, which nobody has, and the job goes on", w.failover.told)
 		}
 		w.checkAdmitted()
 		w.regrow()
@@ -392,7 +392,7 @@ func (w *world) obey() {
 	w.depart()
 	if o := w.fx.Outcome; o != nil {
 		w.coverage.HitIf("tail-cut-off", strings.Contains(o.Reason, "cannot be recovered"))
-		w.note("outcome %q after %d commits, uncollected %v", o.Reason, o.Commits, o.Uncollected)
+		w.Note("outcome %q after %d commits, uncollected %v", o.Reason, o.Commits, o.Uncollected)
 		w.outcome = o
 		w.moved()
 		w.checkSettled()
@@ -414,7 +414,7 @@ func (w *world) letGo() {
 		w.After(resendEvery, leader, w.letGo)
 		return
 	}
-	w.note("node 0 lets the others go")
+	w.Note("node 0 lets the others go")
 	w.moved()
 	w.released = true
 	w.drain(w.Now + times.Broken)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-	"strings"
 
 	"bellows/sim/internal/coverage"
 )
@@ -26,7 +25,7 @@ type Result struct {
 	shape    uint64
 	bits     uint64 // of the tables at the end, as far as they are determined; 0: some are lost
 	streams  bool
-	coverage coverage.Coverage
+	coverage *coverage.Coverage
 }
 
 // Run plays the schedule of a seed. With a log, every message and fault is written there.
@@ -35,10 +34,10 @@ func Run(seed uint64, log io.Writer) Result { return run(seed, log, "") }
 // run is Run with nothing said but by the checks whose formats begin like that.
 func run(seed uint64, log io.Writer, only string) (r Result) {
 	w := newWorld(seed, log)
-	w.only = only
+	w.Only = only
 	defer func() {
 		if p := recover(); p != nil {
-			w.violated("P10: the core panics: %v", p)
+			w.Violated("P10: the core panics: %v", p)
 			if log != nil {
 				fmt.Fprintf(log, "%s", debug.Stack())
 			}
@@ -50,7 +49,7 @@ func run(seed uint64, log io.Writer, only string) (r Result) {
 		w.run()
 		w.coverage.HitIf("staleness-changed", w.driver.Turned)
 		w.coverage.HitIf("far-ahead", w.driver.Ahead > 64)
-		if w.violation == "" && !w.invaded && !w.lost {
+		if w.Violation == "" && !w.invaded && !w.lost {
 			w.checkEnd()
 		}
 	}
@@ -58,8 +57,8 @@ func run(seed uint64, log io.Writer, only string) (r Result) {
 }
 
 func (w *world) result(seed uint64) Result {
-	r := Result{Seed: seed, Violation: w.violation, Hash: uint64(w.sum), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
-		messages: w.messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), streams: w.Streams, coverage: w.coverage}
+	r := Result{Seed: seed, Violation: w.Violation, Hash: uint64(w.Hash), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
+		messages: w.Messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), streams: w.Streams, coverage: w.coverage}
 	switch {
 	case w.invaded:
 		r.Reason = "invaded"
@@ -71,39 +70,4 @@ func (w *world) result(seed uint64) Result {
 		r.Reason = w.outcome.Reason
 	}
 	return r
-}
-
-// trace adds an event to the hash of the schedule.
-func (w *world) trace(what, a, b uint64) {
-	w.sum.Word(what<<56 ^ uint64(w.Now))
-	w.sum.Word(a)
-	w.sum.Word(b)
-}
-
-// violated records the first broken promise, which ends the schedule.
-func (w *world) violated(format string, args ...any) {
-	if w.violation == "" && strings.HasPrefix(format, w.only) {
-		w.violation = fmt.Sprintf(format, args...)
-		w.note("VIOLATION %s", w.violation)
-	}
-}
-
-// must sees that there is no error: it is a promise that was broken.
-func (w *world) must(err error) {
-	if err != nil {
-		w.violated("%v", err)
-	}
-}
-
-// note adds a sentence to the trace.
-func (w *world) note(format string, args ...any) {
-	s := fmt.Sprintf(format, args...)
-	w.sum.Text(s)
-	if w.log != nil {
-		w.print("%s", s)
-	}
-}
-
-func (w *world) print(format string, args ...any) {
-	fmt.Fprintf(w.log, "%6d  %s\n", w.Now, fmt.Sprintf(format, args...))
 }

@@ -64,14 +64,14 @@ const noticeMax = (2000 + 2*beatEvery + 10) * (1000 + 2*schedule.DriftMax) / 100
 // checkNamed sees that a wait that has lasted was named (P8), unless the node itself did not run meanwhile, or has ended the job.
 func (s *script) checkNamed() {
 	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && !s.w.Loss.Done && !s.k.failed && s.k.node.pausedUntil < s.since {
-		s.w.violated("P8: %v has waited for %d ms and nobody said so", s.unit, waited)
+		s.w.Violated("P8: %v has waited for %d ms and nobody said so", s.unit, waited)
 	}
 }
 
 // stick does not go on, until the job is interrupted or loses a node, node 0 has named what it waits for, or the time has come.
 func (s *script) stick() {
 	w := s.w
-	w.note("%v does not go on", &s.Script)
+	w.Note("%v does not go on", &s.Script)
 	w.coverage.Hit("task-without-end")
 	w.coverage.HitAt("fault", "tasks and users")
 	s.k.obey()
@@ -98,7 +98,7 @@ func (s *script) run() {
 	if s.k.scripts[s.unit.Split] != s {
 		return // killed meanwhile
 	}
-	for s.k.client.Ended() == nil && s.w.violation == "" {
+	for s.k.client.Ended() == nil && s.w.Violation == "" {
 		if s.At() == s.stuckAt {
 			s.stick()
 			return
@@ -142,7 +142,7 @@ func (w *world) checkCulprit(notice string) {
 		}
 		w.coverage.Hit("culprit-named")
 		if s.unit.Split != bellows.SplitID(split) {
-			w.violated("P8: %q, and %v does not go on there", notice, s.unit)
+			w.Violated("P8: %q, and %v does not go on there", notice, s.unit)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (w *world) sees(e wire.Envelope) {
 	case *wire.Records:
 		w.coverage.HitIf("records-full", len(m.List) == w.Limits.Coord.Records)
 		for i := range m.List {
-			w.must(w.oracle.Record(&m.List[i]))
+			w.Must(w.oracle.Record(&m.List[i]))
 			if m.List[i].Control.Kind == bellows.CutTables {
 				w.cuts.Numbered(m.List[i].Number, *w.driver)
 			}
@@ -75,7 +75,7 @@ func (w *world) sees(e wire.Envelope) {
 				continue
 			}
 			if e.From == wire.ControllerAt() && !w.ledger.Done[m.List[i].Flush] && !w.wholeHeld(m.List[i].Flush) {
-				w.violated("P5: %v is recorded, and its client has not said done", m.List[i].Flush)
+				w.Violated("P5: %v is recorded, and its client has not said done", m.List[i].Flush)
 			}
 			w.coverage.HitIf("flush-of-several-splits", len(m.List[i].Results) > 1)
 			apart, together := w.Job.Apart(m.List[i].Results)
@@ -112,7 +112,7 @@ func (w *world) sees(e wire.Envelope) {
 		}
 	case *wire.Slab, *wire.Collected:
 		if !w.nodes[e.From.Node].closed {
-			w.violated("P1: %v gives its state away, and tasks run beside it", e.From)
+			w.Violated("P1: %v gives its state away, and tasks run beside it", e.From)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (w *world) delivers(e wire.Envelope) {
 	case *wire.Dispatch:
 		w.nodes[e.To.Node].worker.begun = true
 		if n := w.nodes[e.To.Node]; !n.ready && n.id != 0 {
-			w.violated("node %d is given tasks before it has said that it is ready", n.id)
+			w.Violated("node %d is given tasks before it has said that it is ready", n.id)
 		}
 	case *wire.Rows:
 		w.checkVersions(e.To.Node, m)
@@ -254,7 +254,7 @@ func (w *world) afterLane(l *lane, out []wire.Envelope) {
 			w.coverage.HitIf("shared-lease", !alone)
 			w.coverage.HitIf("exclusive-lease-in-place", alone && here)
 			w.coverage.HitIf("exclusive-lease-on-a-copy", alone && !here)
-			w.must(w.ledger.Granted(l.address, e.To, m))
+			w.Must(w.ledger.Granted(l.address, e.To, m))
 		case *wire.Closed:
 			l.closed = true
 		}
@@ -268,7 +268,7 @@ func (w *world) checkParted(l *lane, e wire.Envelope) {
 	switch m := e.Message.(type) {
 	case *wire.Rows:
 		if l.deaf && m.Request > 0 {
-			w.violated("P11: %v serves node %d and has not heard node 0 for a lease", l.address, client)
+			w.Violated("P11: %v serves node %d and has not heard node 0 for a lease", l.address, client)
 		}
 	case *wire.Done:
 		client = m.Flush.Client
@@ -277,7 +277,7 @@ func (w *world) checkParted(l *lane, e wire.Envelope) {
 		return
 	}
 	if slices.Contains(l.fenced[:l.parted], client) {
-		w.violated("P11: %v answers node %d with %T, which was declared gone", l.address, client, e.Message)
+		w.Violated("P11: %v answers node %d with %T, which was declared gone", l.address, client, e.Message)
 	}
 }
 
@@ -290,10 +290,10 @@ func (w *world) checkVersions(to bellows.NodeID, m *wire.Rows) {
 		}
 		was := w.ledger.Shown(to, p.Ref)
 		if p.Commit < was.Commit || p.Complete < was.Clock {
-			w.violated("P3: node %d is shown %v at commit %d, clock %d after commit %d, clock %d", to, p.Ref, p.Commit, p.Complete, was.Commit, was.Clock)
+			w.Violated("P3: node %d is shown %v at commit %d, clock %d after commit %d, clock %d", to, p.Ref, p.Commit, p.Complete, was.Commit, was.Clock)
 		}
 		if int(p.Commit) > len(w.oracle.Log) || int(p.Complete) >= len(w.oracle.ClockAt) {
-			w.violated("P1: node %d is shown %v at commit %d, clock %d; neither more than %d nor %d is recorded", to, p.Ref, p.Commit, p.Complete, len(w.oracle.Log), len(w.oracle.ClockAt)-1)
+			w.Violated("P1: node %d is shown %v at commit %d, clock %d; neither more than %d nor %d is recorded", to, p.Ref, p.Commit, p.Complete, len(w.oracle.Log), len(w.oracle.ClockAt)-1)
 		}
 		*was = wire.Need{Commit: p.Commit, Clock: p.Complete}
 	}

@@ -238,7 +238,7 @@ const storms0 = 1 << 12
 
 // spared reports whether the job goes on without a worker: another lives, and of no clock that is divided a part counts.
 func spared(w *world, n *node) bool {
-	if w.Job.Divided || strings.Contains(w.violation, "P") {
+	if w.Job.Divided || strings.Contains(w.Violation, "P") {
 		return false
 	}
 	others := 0

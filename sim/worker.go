@@ -80,7 +80,7 @@ func (k *worker) tick(now int64) {
 // checkNamed sees that a lane that does not hold its part for long is named (P8), unless it has left, or all of that is another's by now. Who has ended the job for a loss says no more.
 func (k *worker) checkNamed(u await.Part[account.PartAt]) {
 	if waited := k.w.Now - u.Since; waited > noticeMax && !u.Named && !k.w.Loss.Done && k.client.Ended() == nil && k.node.pausedUntil < u.Since && k.w.ledger.Stays(u.At, k.w.route) {
-		k.w.violated("P8: %v has waited for %d ms for %v and nobody said so", u.At.Flush, waited, u.At.Lane)
+		k.w.Violated("P8: %v has waited for %d ms for %v and nobody said so", u.At.Flush, waited, u.At.Lane)
 	}
 }
 
@@ -112,9 +112,9 @@ func (k *worker) obey() {
 
 // notice takes note of who is named. Several tasks that wait for long share a sentence.
 func (k *worker) notice(sentence string) {
-	k.w.note("notice: %s", sentence)
+	k.w.Note("notice: %s", sentence)
 	if !strings.Contains(sentence, await.Until) {
-		k.w.violated("P8: a wait is named without until when: %q", sentence)
+		k.w.Violated("P8: a wait is named without until when: %q", sentence)
 	}
 	if strings.HasPrefix(sentence, "flush ") {
 		k.w.coverage.Hit("flush-named")
@@ -125,7 +125,7 @@ func (k *worker) notice(sentence string) {
 		return
 	}
 	if !strings.Contains(sentence, " at lane ") && !strings.Contains(sentence, " for route ") { // that is node 0's
-		k.w.violated("P8: a wait is named without whom it is for: %q", sentence)
+		k.w.Violated("P8: a wait is named without whom it is for: %q", sentence)
 	}
 	for _, s := range k.scripts {
 		if s != nil && (strings.HasPrefix(sentence, s.unit.String()) || s.waiting && strings.HasSuffix(sentence, " wait too")) {
@@ -137,11 +137,11 @@ func (k *worker) notice(sentence string) {
 
 func (k *worker) start(t *client.Task) {
 	if s := k.scripts[t.Unit.Split]; s != nil {
-		k.w.violated("the client runs %v beside %v", t.Unit, s.unit)
+		k.w.Violated("the client runs %v beside %v", t.Unit, s.unit)
 		return
 	}
 	if want := k.w.driver.Args(t.Unit); !slices.Equal(t.Args, want) {
-		k.w.violated("%v was dispatched with %v; the executor gets %v", t.Unit, want, t.Args)
+		k.w.Violated("%v was dispatched with %v; the executor gets %v", t.Unit, want, t.Args)
 	}
 	s := k.w.newScript(k, t)
 	k.scripts[t.Unit.Split] = s
@@ -152,7 +152,7 @@ func (k *worker) start(t *client.Task) {
 func (k *worker) give(turn slots.Turn, err error) {
 	switch {
 	case err != nil:
-		k.w.violated("compute slots of node %d: %v", k.node.id, err)
+		k.w.Violated("compute slots of node %d: %v", k.node.id, err)
 	case turn.Do != slots.Nothing:
 		k.w.After(int64(k.w.Rng.IntN(3)), k.node, k.scripts[turn.Split].goOn)
 	}
@@ -173,7 +173,7 @@ func (k *worker) finish(s *script, err error) {
 		k.w.leave(k.node.id, schedule.LeaseHeld)
 	}
 	r := k.w.Job.Result(s.unit)
-	k.w.trace(3, uint64(s.unit.Split)<<32|uint64(s.unit.Clock), s.Sum())
+	k.w.Event(3, uint64(s.unit.Split)<<32|uint64(s.unit.Clock), s.Sum())
 	k.client.Finish(s.task, r[:], err, &k.fx)
 	k.obey()
 	k.give(k.places.End(s.unit.Split))

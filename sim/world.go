@@ -25,6 +25,7 @@ import (
 	"bellows/sim/internal/msgcopy"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/steps"
+	"bellows/sim/internal/trace"
 	"bellows/sim/internal/transit"
 	"bellows/sim/internal/virtual"
 	"bellows/sim/internal/witness"
@@ -58,6 +59,7 @@ const (
 // it asks what an actor holds (images, counts), and compares.
 type world struct {
 	*schedule.Schedule
+	*trace.Trace
 	virtual.Queue[*node]
 	common      core.Job         // what the actors are made of
 	route       *route.Route     // of now, as node 0 has it
@@ -101,14 +103,9 @@ type world struct {
 	interrupted bool                   // the user wants out
 	invaded     bool                   // a node has said what no sound one would: nothing counts any more
 
-	messages  int // posted
-	sum       msgcopy.Hash
-	bits      msgcopy.Hash // of the tables at the end
-	coverage  coverage.Coverage
-	log       io.Writer
-	violation string
-	hooks     grid.Hooks
-	only      string // how the format of a violation begins; others are not heard
+	bits     msgcopy.Hash // of the tables at the end
+	coverage *coverage.Coverage
+	hooks    grid.Hooks
 }
 
 // lane is a server lane and what the world has seen of it.
@@ -156,9 +153,15 @@ type letter struct {
 }
 
 func newWorld(seed uint64, log io.Writer) *world {
-	w := &world{Schedule: schedule.New(seed), log: log}
-	w.oracle = model.NewOracle(w.Job)
+	w := firstLife(schedule.New(seed), log)
 	w.build()
+	return w
+}
+
+// firstLife makes the first life of a job, without nodes.
+func firstLife(s *schedule.Schedule, log io.Writer) *world {
+	w := &world{Schedule: s, Trace: &trace.Trace{Log: log}, coverage: new(coverage.Coverage), oracle: model.NewOracle(s.Job)}
+	w.Clock = &w.Now
 	return w
 }
 
@@ -181,8 +184,8 @@ func (w *world) build() {
 		n.checker = validate.New(w.common, n.id)
 	}
 	w.ledger = account.NewLedger(w.common.Route)
-	w.witness = witness.New(w.Schedule, w.oracle, w.violated)
-	w.steps = &steps.Life{Schedule: w.Schedule, Route: w.common.Route, Witness: w.witness, Coverage: &w.coverage, Violated: w.violated,
+	w.witness = witness.New(w.Schedule, w.oracle, w.Violated)
+	w.steps = &steps.Life{Schedule: w.Schedule, Route: w.common.Route, Witness: w.witness, Coverage: w.coverage, Violated: w.Violated,
 		Leased: func(n bellows.NodeID) { w.enter(n, schedule.LeaseHeld) }}
 	w.cutShells()
 	for _, a := range w.LaneAt {
@@ -250,7 +253,7 @@ func (l *lane) due(batch []wire.Envelope) []wire.Envelope {
 }
 
 func (w *world) addController() {
-	w.driver = driver.New(w.Schedule, w.oracle, w.violated)
+	w.driver = driver.New(w.Schedule, w.oracle, w.Violated)
 	w.failover.begin(w)
 	var err error
 	if w.lead, err = shell.NewLead(w.common, w.controllerOptions()); err != nil {
@@ -266,13 +269,13 @@ func (w *world) addController() {
 func (w *world) post(from *node, out *wire.Outbox) {
 	for _, e := range out.Envelopes {
 		if m, ok := e.Message.(*wire.Complaint); ok && m.Breach && !from.refuses(m.Node) {
-			w.violated("an actor was sent what cannot be: %s", m.Reason)
+			w.Violated("an actor was sent what cannot be: %s", m.Reason)
 			continue
 		}
-		w.messages++
+		w.Messages++
 		w.sees(e)
 		to, sum := w.actor(e.To), uint64(0)
-		if to != nil && to.node != from || w.messages%4 == 0 { // of a node's own, some are looked at
+		if to != nil && to.node != from || w.Messages%4 == 0 { // of a node's own, some are looked at
 			sum = msgcopy.Digest(e.Message)
 		}
 		switch {
@@ -280,7 +283,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 		case to == nil: // whoever the world forged mail from
 			w.answerForged(e)
 		case to.node == from:
-			w.must(w.failover.fresh.Judge(from.id, wire.Header{Kind: e.Kind(), From: e.From, To: e.To}, e))
+			w.Must(w.failover.fresh.Judge(from.id, wire.Header{Kind: e.Kind(), From: e.From, To: e.To}, e))
 			to.put(letter{envelope: e, digest: sum})
 		case from.pairs.To(to.node.id) == nil:
 			w.unreachable(e)
@@ -311,11 +314,11 @@ func (a *actor) wake() {
 		e := l.envelope
 		// What came from another node nobody else has: some of that is looked at. Of what came from here, what has a digest.
 		if here := e.From.Node == a.node.id; l.digest != 0 && (here || l.digest%8 == 0) && msgcopy.Digest(e.Message) != l.digest {
-			a.w.violated("a message changed between its sender and its receiver: %T from %v to %v", e.Message, e.From, e.To)
+			a.w.Violated("a message changed between its sender and its receiver: %T from %v to %v", e.Message, e.From, e.To)
 		}
-		a.w.trace(1, uint64(e.From.Node)<<32|uint64(e.To.Node), l.digest)
-		if a.w.log != nil {
-			a.w.print("%v to %v: %s", e.From, e.To, msgcopy.Describe(e.Message))
+		a.w.Event(1, uint64(e.From.Node)<<32|uint64(e.To.Node), l.digest)
+		if a.w.Log != nil {
+			a.w.Print("%v to %v: %s", e.From, e.To, msgcopy.Describe(e.Message))
 		}
 		if !l.forged {
 			a.w.delivers(e)
@@ -338,13 +341,13 @@ func (w *world) run() {
 		n.begin()
 	}
 	w.host(true)
-	for w.violation == "" && !w.invaded && !w.lost {
+	for w.Violation == "" && !w.invaded && !w.lost {
 		e, ok := w.Next()
 		switch {
 		case w.over > 0 && (!ok || w.Now > w.over+afterwards):
 			return
 		case !ok || w.Now > deadline || w.Now > w.movedAt+stillMax:
-			w.violated("P8: the job hangs: %s", w.hanging())
+			w.Violated("P8: the job hangs: %s", w.hanging())
 			return
 		case e.Node != nil && e.Node.done():
 			continue
