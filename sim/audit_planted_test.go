@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellows/core/planted"
+	"bellows/sim/internal/verdict"
 )
 
 // TestTheAuditAlone plants losses inside lanes and clients, and lets nobody speak but the audit: what it says at the end of a real
@@ -26,7 +27,7 @@ func TestTheAuditAlone(t *testing.T) {
 		planted.Plant(bug)
 		found, last := 0, ""
 		for seed := range uint64(100) {
-			r := run(seed+1, nil, theAudit)
+			r := run(seed+1, nil, verdict.Audit)
 			if r.Violation != "" {
 				found, last = found+1, r.Violation
 			}

@@ -10,6 +10,7 @@ import (
 	"bellows/link/wire"
 	"bellows/sim/internal/grid"
 	"bellows/sim/internal/model"
+	"bellows/sim/internal/nodestate"
 	"bellows/sim/internal/schedule"
 )
 
@@ -41,8 +42,8 @@ type blow struct {
 	gap  int64 // after the one before, or the beginning of the life
 }
 
-// verdict is what became of a directed job.
-type verdict struct {
+// ending is what became of a directed job.
+type ending struct {
 	violation string
 	struck    bool
 	who       string // who has died
@@ -64,13 +65,13 @@ func newDirected(cell grid.Cell, seed uint64, log io.Writer) *directed {
 	w.build()
 	d := &directed{world: w, cell: cell, seed: seed}
 	d.watch = grid.Watch{Step: cell.Step, Comes: d.comes}
-	w.hooks = grid.Hooks{OnPosted: d.watch.Posted, OnTaken: d.watch.Taken, OnSays: d.says}
+	w.hooks = grid.Hooks{OnPosted: d.watch.Posted, OnDelivered: d.watch.Taken, OnSays: d.says}
 	w.After(1, w.nodes[0], d.poll)
 	return d
 }
 
 // play plays the job, and what goes on from its last cut where it has ended for the death.
-func (d *directed) play() (v verdict) {
+func (d *directed) play() (v ending) {
 	w := d.world
 	defer func() {
 		if p := recover(); p != nil {
@@ -85,7 +86,7 @@ func (d *directed) play() (v verdict) {
 	for {
 		w.run()
 		if w.Violation == "" {
-			w.checkEnd()
+			w.list.Final()
 		}
 		v.lives++
 		if w == d.of {
@@ -120,10 +121,10 @@ func (d *directed) play() (v verdict) {
 		break
 	}
 	if strings.Contains(v.why, errKilled.Error()) { // a task has failed besides, as tasks do while a controller asks what lanes hold
-		return verdict{lives: v.lives}
+		return ending{lives: v.lives}
 	}
 	v.struck, v.who, v.shape, v.divided, v.commits = d.struck, d.who, w.Job.Shape, w.Job.Divided, len(w.oracle.Log)
-	v.bits, v.collected = uint64(w.bits), w.whole
+	v.bits, v.collected = uint64(w.images.Bits), w.images.Whole
 	return v
 }
 
@@ -140,23 +141,23 @@ func (d *directed) again(base *world) *world {
 
 // ends is why a life has not come to its model.
 func (w *world) ends() string {
-	if w.outcome == nil {
+	if w.job.Outcome == nil {
 		return "node 0 is gone"
 	}
-	if w.outcome.Reason != "" {
-		return w.outcome.Reason
+	if w.job.Outcome.Reason != "" {
+		return w.job.Outcome.Reason
 	}
-	return w.uncollected()
+	return w.job.Uncollected()
 }
 
 // poll begins what is to change, when the job has run so far that it can go back, and again where nobody has died in it.
 func (d *directed) poll() {
 	w := d.world
-	if d.struck || w.ending || w.outcome != nil {
+	if d.struck || w.job.Ending || w.job.Outcome != nil {
 		return
 	}
 	w.After(2, w.nodes[0], d.poll)
-	if w.lead.Recovering() || !w.lead.Begun() || !w.begun {
+	if w.lead.Recovering() || !w.lead.Begun() || !w.job.Begun {
 		return
 	}
 	if w.cuts.Last == nil {
@@ -165,11 +166,11 @@ func (d *directed) poll() {
 	}
 	if g := d.guest(); g != nil {
 		switch {
-		case g.called && !g.visits:
+		case g.Called && !g.Visits:
 			d.watch.Pass("before")
-		case g.visits && !g.joined:
+		case g.Visits && !g.Joined:
 			d.watch.Pass("midst")
-		case g.joined:
+		case g.Joined:
 			d.watch.Pass("after")
 		}
 	}
@@ -202,11 +203,11 @@ func (d *directed) cut() {
 }
 
 // guest is the node that joins; nil: it has not been invited.
-func (d *directed) guest() *guest {
+func (d *directed) guest() *nodestate.Joiner {
 	if d.cell.Step.Change != "join" || d.to == nil {
 		return nil
 	}
-	return d.to.guest
+	return d.to.Joiner
 }
 
 // begin begins the change.
@@ -234,13 +235,13 @@ func (d *directed) begin() {
 		w.obey()
 	case "leave":
 		d.from, d.to, d.third = w.nodes[schedule.DirectedLanes], w.nodes[1], w.nodes[2]
-		s.Node = d.from.id
+		s.Node = d.from.Number
 		w.take(schedule.Entry{Leaves: true, Actor: wire.LaneAt(s.Node, 0)})
 		if d.seed%4 != 1 { // else it only gives up its part of the model
 			w.After(80*int64(d.seed%2), w.nodes[0], func() { w.take(schedule.Entry{Leaves: true, Actor: wire.ClientAt(s.Node)}) })
 		}
 	case "join":
-		if len(w.onTheWay()) > 0 {
+		if len(w.admission.OnTheWay()) > 0 {
 			return
 		}
 		s.Node = bellows.NodeID(len(w.nodes))
@@ -256,8 +257,8 @@ func (d *directed) begin() {
 	case "cut":
 		d.cut()
 	case "follow":
-		if s.Term = w.failover.term + 1; w.Rng.IntN(3) > 0 { // with words that some lanes have and others have not
-			w.failover.broken = true
+		if s.Term = w.failover.Term + 1; w.Rng.IntN(3) > 0 { // with words that some lanes have and others have not
+			w.failover.Break.Due = true
 			return
 		}
 		w.follow()
@@ -277,14 +278,14 @@ func (d *directed) says(list []wire.Envelope) {
 	if d.struck || c.Role != "controller" || !c.Step.Says || c.Moment == "after" || !d.watch.Says(list) || !w.mayLoseController() || w.fx.Outcome != nil {
 		return
 	}
-	w.failover.broken, w.failover.unsaid = true, c.Moment == "before"
+	w.failover.Break.Due, w.failover.Break.NoOwn = true, c.Moment == "before"
 	d.strikes("the controller", nil)
 }
 
 // comes strikes when its moment has come.
 func (d *directed) comes(moment string) {
 	c, w := d.cell, d.world
-	if d.struck || moment != c.Moment || w.ending {
+	if d.struck || moment != c.Moment || w.job.Ending {
 		return
 	}
 	switch {
@@ -305,11 +306,11 @@ func (d *directed) comes(moment string) {
 // strike has whoever has the role now die, if anybody has.
 func (d *directed) strike() {
 	w := d.world
-	if d.struck || w.ending || w.outcome != nil {
+	if d.struck || w.job.Ending || w.job.Outcome != nil {
 		return
 	}
 	if d.cell.Role == "controller" {
-		if w.nodes[0].done() || w.fx.Outcome != nil {
+		if w.nodes[0].Done() || w.fx.Outcome != nil {
 			return
 		}
 		d.strikes("the controller", nil)
@@ -320,8 +321,8 @@ func (d *directed) strike() {
 		d.part()
 		return
 	}
-	if n := d.has(d.cell.Role); n != nil && !n.done() {
-		d.strikes(fmt.Sprintf("node %d", n.id), func() { w.crash(n) })
+	if n := d.has(d.cell.Role); n != nil && !n.Done() {
+		d.strikes(fmt.Sprintf("node %d", n.Number), func() { w.crash(n) })
 	}
 }
 
@@ -332,11 +333,11 @@ func (d *directed) part() {
 	if n == nil {
 		n = works(w, "leaser", d.from, d.to)
 	}
-	if n == nil || server == nil || server.done() || n.pairs.To(server.id) == nil {
+	if n == nil || server == nil || server.Done() || n.pairs.To(server.Number) == nil {
 		return
 	}
-	d.strikes(fmt.Sprintf("between nodes %d and %d all", n.id, server.id), func() {
-		p := n.pairs[server.id]
+	d.strikes(fmt.Sprintf("between nodes %d and %d all", n.Number, server.Number), func() {
+		p := n.pairs[server.Number]
 		w.mayPart(p.From(), p.To())
 		p.Reset(true)
 	})
@@ -357,13 +358,13 @@ func (d *directed) strikes(who string, how func()) {
 
 // next has the next one die, as soon as somebody has its role.
 func (d *directed) next(w *world) {
-	if len(d.more) == 0 || w.outcome != nil || w.nodes[0].done() {
+	if len(d.more) == 0 || w.job.Outcome != nil || w.nodes[0].Done() {
 		return
 	}
 	b := d.more[0]
 	again := func() { w.After(3, nil, func() { d.next(w) }) }
 	switch {
-	case !w.begun || !w.lead.Begun() && b.role != "controller":
+	case !w.job.Begun || !w.lead.Begun() && b.role != "controller":
 		again()
 		return
 	case b.role == "controller":
@@ -372,12 +373,12 @@ func (d *directed) next(w *world) {
 		d.who += ", the controller"
 	default:
 		n := d.hasIn(w, b.role)
-		if n == nil || n.done() {
+		if n == nil || n.Done() {
 			again()
 			return
 		}
-		d.who += fmt.Sprintf(", node %d", n.id)
-		w.Note("and node %d dies, a %v", n.id, b.role)
+		d.who += fmt.Sprintf(", node %d", n.Number)
+		w.Note("and node %d dies, a %v", n.Number, b.role)
 		w.moved()
 		w.crash(n)
 	}
@@ -403,10 +404,10 @@ func (d *directed) has(role string) *node {
 // works returns a worker that has a role now, except some; nil: none has.
 func works(w *world, role string, but ...*node) *node {
 	for _, n := range w.nodes {
-		if slices.Contains(but, n) || n.done() || n.worker == nil || len(n.lanes) > 0 || n.guest != nil && !n.guest.takesPart {
+		if slices.Contains(but, n) || n.Done() || n.worker == nil || len(n.lanes) > 0 || n.Joiner != nil && !n.Joiner.TakesPart {
 			continue
 		}
-		if role == "writer" && (w.in(n.id, schedule.PushUnderWay) || w.in(n.id, schedule.FlushHeld)) || role == "leaser" && w.in(n.id, schedule.LeaseHeld) {
+		if role == "writer" && (w.in(n.Number, schedule.PushUnderWay) || w.in(n.Number, schedule.FlushHeld)) || role == "leaser" && w.in(n.Number, schedule.LeaseHeld) {
 			return n
 		}
 	}
@@ -419,12 +420,12 @@ func (d *directed) hasIn(w *world, role string) *node {
 		return works(w, role)
 	}
 	if w == d.world {
-		if n := d.has(role); n != nil && !n.done() && n.hosts() {
+		if n := d.has(role); n != nil && !n.Done() && n.hosts() {
 			return n
 		}
 	}
 	for i := range schedule.DirectedLanes {
-		if n := w.nodes[1+(slices.Index(grid.Roles[:], role)+i)%schedule.DirectedLanes]; !n.done() {
+		if n := w.nodes[1+(slices.Index(grid.Roles[:], role)+i)%schedule.DirectedLanes]; !n.Done() {
 			return n
 		}
 	}

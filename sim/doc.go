@@ -11,27 +11,41 @@
 // fault is injected. On both, a direction may go silent, for a while or for ever. Clocks drift; nodes stop and wake, or stop for good; a job that is
 // interrupted goes on from its image on other nodes.
 //
-// The package is read in the order in which a schedule is made:
+// The package makes things happen; observers (internal/observe) see every message and check it. In the order in which a schedule
+// is made:
 //
-//	internal/model, what the job computes, and what the recorded commits make of that; internal/schedule, what a seed decides before the first event
-//	internal/driver, three ways to dispatch the job's clocks; internal/virtual, time
-//	world.go      actors, and the mail between them
-//	node.go       what drives the actors of a process and the shell around them, as packages node and fabric do in production
-//	network.go    what connections know of a node, and tell it; internal/transit, these and the messages on their way over them; internal/msgcopy, copies of messages
-//	worker.go     the shell of a client; script.go, the tasks that it runs
-//	internal/steps, what these read, change and lease
-//	stage.go      which protocol stages a node is in; fault.go and inject.go, what goes wrong within them
-//	invade.go     nodes that say what no sound one would
-//	grow.go       lanes and clients that join later, and splits that move
-//	guest.go      nodes that join, and what becomes of them
-//	cut.go        cuts of the job, and what goes on from them; internal/cutting, the shells that take them
-//	failover.go   other controllers, which follow one that is gone
-//	collect.go    the state on its way to node 0, and the next life of a job that was interrupted
-//	internal/account, row deltas, leases, owners of partitions and compute slots, kept from what the world sees; internal/await, the waits that must be named
-//	internal/witness, promises held against the model, read by read
-//	final.go      promises held against what is left when the job is over; run.go, one schedule, and its result, with its hash and its log
-//	internal/coverage, what the schedule has brought about
-//	internal/grid, deaths that are played one by one: in each step of each change, of each role (TestEveryDeath)
+//	internal/model      what the job computes, and what the recorded commits make of it
+//	internal/schedule   everything that a seed decides before the first event
+//	internal/driver     three ways to dispatch the job's clocks
+//	internal/virtual    time
+//	world.go            actors, and the mail between them
+//	node.go             the process around its actors, which does what packages node and fabric do in production
+//	network.go          connections: internal/transit; internal/msgcopy copies messages
+//	worker.go           the shell of a client; script.go, the tasks that it runs; internal/steps, what these read, change and lease
+//	fault.go, inject.go faults; internal/blame, the reasons for which a job may end; internal/hostile, forged messages
+//	invade.go           nodes that send what no sound node would
+//	grow.go, leave.go   lanes and clients that join and leave; move.go, partitions that move; guest.go, nodes that join
+//	cut.go              cuts of the job; internal/cutting, the shells that take them
+//	failover.go         controllers that follow another
+//	collect.go          the next life of a job that was interrupted
+//	run.go              one schedule, and its result; internal/trace, its hash and its log
+//
+// The observers, in the order in which they are told (observers.go):
+//
+//	internal/lanestate  what lanes have been sent
+//	internal/moves      partitions that move, and who owns what after which record
+//	internal/coverage   events that a schedule has brought about
+//	internal/stages     the protocol stages that nodes are in
+//	internal/account    row deltas, leases and compute slots
+//	internal/await      waits that must be named
+//	internal/witness    every read, compared with the model
+//	internal/lifecycle  how far the job is
+//	internal/nodestate  what has become of nodes
+//	internal/failover   what is known of the controllers
+//	internal/verdict    why the job has ended, and its audit
+//	internal/images     tables of lanes, cuts and node 0, compared with the model
+//	internal/admission  how nodes join
+//	internal/grid       deaths that are played one by one: in each step of each change, of each role (TestEveryDeath)
 //
 // The oracle shares no code with the core: it replays the controller's records through the job's
 // functions. Some jobs have clocks of several units, of which each does its share. Columns of the count tables belong to splits, so that a value read says how many units of

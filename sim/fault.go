@@ -11,7 +11,7 @@ import (
 // party is what a node has in the job.
 func (n *node) party() string {
 	switch {
-	case n.id == 0:
+	case n.Number == 0:
 		return "node 0"
 	case n.worker == nil:
 		return "lanes"
@@ -28,8 +28,9 @@ type faults struct {
 	plans   []schedule.Plan
 	ends    blame.Reasons // for which the job may end
 	memory  hostile.Past
-	past    hostile.Past    // of the life before
-	hostile *hostile.Memory // of what invaders say; nil: there will be none
+	past    hostile.Past // of the life before
+	forger  *hostile.Forger
+	hostile *hostile.Memory // of what invaders send; nil: there will be none
 }
 
 // consider injects the planned faults whose time has come.
@@ -51,14 +52,14 @@ func (w *world) consider() {
 
 // countFault takes note of a fault in the stages of the nodes that it concerns.
 func (w *world) countFault(f schedule.Fault, nodes ...*node) {
-	w.Event(2, uint64(f.Number()), uint64(nodes[0].id))
+	w.Event(2, uint64(f.Number()), uint64(nodes[0].Number))
 	w.coverage.HitAt("fault", f.Family())
 	for _, n := range nodes {
-		if n.done() {
+		if n.Done() {
 			continue
 		}
 		for p := range schedule.Stages {
-			if w.in(n.id, p) {
+			if w.in(n.Number, p) {
 				w.coverage.HitAt(string(f), p.String())
 			}
 		}
@@ -68,7 +69,7 @@ func (w *world) countFault(f schedule.Fault, nodes ...*node) {
 // inject carries out a planned fault, on the node whose work is in the stage, or another one with which it works.
 func (w *world) inject(p schedule.Plan) {
 	n := w.nodes[p.Node]
-	if n.done() {
+	if n.Done() {
 		return
 	}
 	w.Note("%v is injected at node %d in %v", p.Fault, p.Node, p.Stage)
@@ -80,7 +81,7 @@ func (w *world) inject(p schedule.Plan) {
 	case "reset", "sever":
 		w.reset(p.Fault, n)
 	case "replay":
-		w.replay()
+		w.faults.forger.Replay()
 	case "kill":
 		n.worker.kill(n.worker.victim())
 	case "pause", "crash", "stop":
@@ -107,7 +108,7 @@ func (w *world) inject(p schedule.Plan) {
 // interrupt stops the job as a user would.
 func (w *world) interrupt() {
 	w.faults.ends.May("interrupted")
-	w.interrupted = true
+	w.job.Interrupted = true
 	w.lead.Interrupt(&w.fx)
 	w.obey()
 }
@@ -119,7 +120,7 @@ func (w *world) victim(n *node) *node {
 	}
 	var others []*node
 	for _, o := range w.nodes {
-		if !o.done() && o.hosts() {
+		if !o.Done() && o.hosts() {
 			others = append(others, o)
 			if o.party() == "lanes" {
 				others = append(others, o, o, o)
@@ -131,19 +132,19 @@ func (w *world) victim(n *node) *node {
 
 // mayLose allows the job to end because a node is lost; without node 0, all others may give up.
 func (w *world) mayLose(n *node) {
-	w.faults.ends.Lose(n.id)
-	if n.guest != nil && !n.guest.takesPart { // it may yet
+	w.faults.ends.Lose(n.Number)
+	if n.Joiner != nil && !n.Joiner.TakesPart { // it may yet
 		return
 	}
-	n.gone = true
+	n.Gone = true
 	for _, o := range w.nodes {
-		o.severed = o.severed || n.id == 0 || o == n
+		o.Severed = o.Severed || n.Number == 0 || o == n
 	}
 }
 
 // mayPart allows two nodes to lose each other.
 func (w *world) mayPart(a, b *node) {
-	a.gone, b.gone = true, true
-	w.faults.ends.Part(a.id, b.id)
-	a.severed, b.severed = a.severed || b.id == 0, b.severed || a.id == 0
+	a.Gone, b.Gone = true, true
+	w.faults.ends.Part(a.Number, b.Number)
+	a.Severed, b.Severed = a.Severed || b.Number == 0, b.Severed || a.Number == 0
 }

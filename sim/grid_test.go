@@ -30,9 +30,9 @@ const livenessMax = 60000
 type filled struct {
 	cell     grid.Cell
 	seeds    int // that were played
-	verdicts []verdict
+	verdicts []ending
 	played   []uint64
-	broken   *verdict
+	broken   *ending
 	seed     uint64
 }
 
@@ -120,7 +120,7 @@ func TestEveryDeath(t *testing.T) {
 }
 
 // cost is what a death has cost more than it may: the deadline, the bits, or, where a worker or a controller has died, a life.
-func (v *verdict) cost(c grid.Cell, quiet map[uint64]uint64) (more []string) {
+func (v *ending) cost(c grid.Cell, quiet map[uint64]uint64) (more []string) {
 	if v.millis > livenessMax {
 		more = append(more, fmt.Sprintf("the job takes %d ms to its end", v.millis))
 	}
@@ -139,14 +139,14 @@ func (v *verdict) cost(c grid.Cell, quiet map[uint64]uint64) (more []string) {
 }
 
 // same reports whether a job has ended with the bits of the quiet one. Where a server has died behind its last word, all tables have been held against the model when they had been collected.
-func (v *verdict) same(quiet map[uint64]uint64) bool {
+func (v *ending) same(quiet map[uint64]uint64) bool {
 	return v.bits == quiet[v.shape] || v.bits == 0 && v.collected
 }
 
 // quietBits are the tables of each shape when nothing befalls it.
 func quietBits(t *testing.T) map[uint64]uint64 {
 	t.Helper()
-	list := make([]verdict, model.Shapes)
+	list := make([]ending, model.Shapes)
 	each(len(list), func(i int) {
 		d := newDirected(grid.Cells()[0], uint64(i), nil)
 		d.struck = true // nothing is changed, and nobody dies

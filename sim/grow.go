@@ -30,7 +30,7 @@ func (w *world) grow() {
 // take has the controller take an entry. An actor is there before it is told to begin: its node has made it and is joined to all others. A controller that knows no route yet is asked again.
 func (w *world) take(e schedule.Entry) {
 	n := w.nodes[e.Actor.Node]
-	if w.ending || n.done() || w.lead.Gone(n.id) || !e.Leaves && (n.departed || slices.Contains(w.removed, e.Actor)) {
+	if w.job.Ending || n.Done() || w.lead.Gone(n.Number) || !e.Leaves && (n.Departed || slices.Contains(w.removed, e.Actor)) {
 		return
 	}
 	if !w.lead.Begun() || e.Gives && w.actor(e.Actor) != nil && !slices.Contains(w.route.Clients(), e.Actor) {
@@ -43,7 +43,7 @@ func (w *world) take(e schedule.Entry) {
 	if l := w.nodes[0].pairs[e.Behind]; e.Deaf > 0 {
 		l.MuteUntil = max(l.MuteUntil, w.Now+e.Deaf)
 	}
-	w.failover.broken = w.failover.broken || e.Broken && w.mayLoseController()
+	w.failover.Break.Due = w.failover.Break.Due || e.Broken && w.mayLoseController()
 	var err error
 	switch {
 	case e.Leaves:
@@ -52,9 +52,9 @@ func (w *world) take(e schedule.Entry) {
 		if w.actor(e.Actor) == nil {
 			return // it could not begin
 		}
-		w.Note("split %d goes to node %d", e.Split, n.id)
-		w.coverage.HitIf("split-moved", w.route.Node(e.Split) != n.id)
-		err = w.lead.MoveSplit(e.Split, n.id, &w.fx)
+		w.Note("split %d goes to node %d", e.Split, n.Number)
+		w.coverage.HitIf("split-moved", w.route.Node(e.Split) != n.Number)
+		err = w.lead.MoveSplit(e.Split, n.Number, &w.fx)
 	case e.Actor.Role == wire.Lane:
 		w.Note("%v takes part", e.Actor)
 		w.coverage.Hit("lane-added")
@@ -67,7 +67,7 @@ func (w *world) take(e schedule.Entry) {
 			w.addWorker(e.Actor, e.Slots)
 			n.checker.Host(e.Actor)
 		}
-		err = w.lead.AddClient(n.id, &w.fx)
+		err = w.lead.AddClient(n.Number, &w.fx)
 	}
 	if err != nil {
 		w.Violated("the controller does not take %+v: %v", e, err)
@@ -84,7 +84,7 @@ func (w *world) hostLane(n *node, a wire.Address) {
 	}
 	w.addLane(a)
 	n.checker.Host(a)
-	if n.id == 0 {
+	if n.Number == 0 {
 		w.lead.Host(a, &w.fx)
 	} else {
 		n.shell.Host(a, &n.fx)
@@ -98,7 +98,7 @@ func (w *world) regrow() {
 	list := w.taken
 	w.taken = nil
 	for _, n := range w.nodes {
-		if n.guest != nil && n.guest.sent {
+		if n.Joiner != nil && n.Joiner.Sent {
 			w.After(1+w.Visiting.Int64N(20), w.nodes[0], func() { w.dismissNode(n) })
 		}
 	}
@@ -116,9 +116,9 @@ func (w *world) regrow() {
 // dismiss tells clients that were added, and that the controller does not know, since it follows one that had recorded nothing of them, that the job is over. Those with which the job began it knows.
 func (w *world) dismiss() {
 	for _, k := range w.workers {
-		if a := wire.ClientAt(k.node.id); !k.told && k.node.hosts() && !slices.Contains(w.common.Clients, a) {
-			k.told = true
-			w.forged(wire.Envelope{From: wire.ControllerAt(), To: wire.ClientAt(k.node.id), Message: &wire.End{Term: w.failover.term, Reason: "it takes no part"}, Era: w.era()})
+		if a := wire.ClientAt(k.node.Number); !k.node.Told && k.node.hosts() && !slices.Contains(w.common.Clients, a) {
+			k.node.Told = true
+			w.forged(wire.Envelope{From: wire.ControllerAt(), To: wire.ClientAt(k.node.Number), Message: &wire.End{Term: w.failover.Term, Reason: "it takes no part"}, Era: w.era()})
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (w *world) invade() {
 
 // assail gives a frame to its receiver.
 func (w *world) assail(h wire.Header, e wire.Envelope, to *victims) {
-	if int(h.To.Node) >= len(w.nodes) || w.nodes[h.To.Node].done() || w.judges(w.nodes[h.To.Node], h.From.Node, h, e) != nil {
+	if int(h.To.Node) >= len(w.nodes) || w.nodes[h.To.Node].Done() || w.judges(w.nodes[h.To.Node], h.From.Node, h, e) != nil {
 		return
 	}
 	batch := []wire.Envelope{e}
@@ -69,7 +69,7 @@ func (w *world) assail(h wire.Header, e wire.Envelope, to *victims) {
 		to.fx.Reset()
 		return
 	}
-	l := n.lanes[slices.IndexFunc(n.lanes, func(l *lane) bool { return l.address == h.To })]
+	l := n.lanes[slices.IndexFunc(n.lanes, func(l *lane) bool { return l.Address == h.To })]
 	l.Step(batch, &to.out)
 	w.notes(to.out.Envelopes)
 	to.out = wire.Outbox{}
@@ -99,11 +99,11 @@ func (w *world) notes(out []wire.Envelope) {
 // timePasses tells all actors of a later time.
 func (w *world) timePasses(millis int64, to *victims) {
 	for _, n := range w.nodes {
-		if n.done() {
+		if n.Done() {
 			continue
 		}
 		now := n.local() + millis
-		if n.id == 0 {
+		if n.Number == 0 {
 			w.lead.Controller.Tick(now, n.heard, &w.fx)
 			w.fx.Reset()
 		}
@@ -112,7 +112,7 @@ func (w *world) timePasses(millis int64, to *victims) {
 			to.fx.Reset()
 		}
 		for _, l := range n.lanes {
-			l.Step([]wire.Envelope{{From: l.address, To: l.address, Message: &server.Tick{NowMillis: now, Heard: n.heard[0]}}}, &to.out)
+			l.Step([]wire.Envelope{{From: l.Address, To: l.Address, Message: &server.Tick{NowMillis: now, Heard: n.heard[0]}}}, &to.out)
 		}
 		to.out = wire.Outbox{}
 	}

@@ -3,7 +3,6 @@ package sim
 import (
 	"slices"
 
-	"bellows"
 	"bellows/link/wire"
 	"bellows/sim/internal/schedule"
 )
@@ -67,20 +66,11 @@ func (w *world) stay(lanes []wire.Address) []wire.Address {
 	return slices.DeleteFunc(slices.Clone(lanes), func(a wire.Address) bool { return slices.Contains(w.removed, a) || w.lead.Gone(a.Node) })
 }
 
-// depart lets nodes go of which the job has nothing any more.
+// depart lets nodes go that the job has removed.
 func (w *world) depart() {
 	for _, id := range w.fx.Left {
-		if takesPart(w.lead.Route(), id) {
-			w.Violated("P9: node %d is let go and takes part", id)
-		}
-		for _, n := range w.onTheWay() {
-			if n.guest.called && !slices.Contains(n.guest.gone, id) {
-				w.Violated("E2: node %d is let go while it is the turn of node %d, which calls it", id, n.id)
-			}
-		}
-		w.coverage.Hit("node-let-go")
-		w.coverage.HitIf("guest-left", w.nodes[id].guest != nil)
-		w.nodes[id].departed = true
+		w.admission.Released(&w.nodes[id].Node)
+		w.nodes[id].Departed = true
 		w.After(w.Chances.Int64N(40), w.nodes[0], w.nodes[0].pairs[id].Close)
 	}
 }
@@ -89,22 +79,14 @@ func (w *world) depart() {
 func (w *world) buries() {
 	for _, b := range w.fx.Buried {
 		n := w.nodes[b.Node]
-		if slices.ContainsFunc(w.route.Lanes(), func(a wire.Address) bool { return a.Node == n.id }) || n.id == 0 || !n.gone && !w.faults.ends.Allow(b.Reason) {
-			w.Violated("P9: node %d is lost (%s), has a part of the model or nothing was injected at it, and the job goes on", n.id, b.Reason)
+		if slices.ContainsFunc(w.route.Lanes(), func(a wire.Address) bool { return a.Node == n.Number }) || n.Number == 0 || !n.Gone && !w.faults.ends.Allow(b.Reason) {
+			w.Violated("P9: node %d is lost (%s), has a part of the model or nothing was injected at it, and the job goes on", n.Number, b.Reason)
 		}
-		w.Note("the job goes on without node %d: %s", n.id, b.Reason)
+		w.Note("the job goes on without node %d: %s", n.Number, b.Reason)
 		w.mayLose(n) // of two that have lost each other it may be the one to which nothing was done
 		w.moved()
 		w.coverage.Hit("worker-lost")
 		w.coverage.HitIf("lost-with-units", b.Units > 0)
 		w.After(w.Chances.Int64N(40), w.nodes[0], w.nodes[0].pairs[b.Node].Close)
-	}
-}
-
-// fences takes note of a record by which a lane parts from a node that is lost: its leases there are over.
-func (w *world) fences(l *lane, c *bellows.Control) {
-	if c.Kind == bellows.LoseClient && !l.Removed() && !slices.Contains(l.buried, c.Node) {
-		l.fenced, l.buried = append(l.fenced, c.Node), append(l.buried, c.Node)
-		w.ledger.Buried(l.address, c.Node, w.moves.At(l.Applied()))
 	}
 }

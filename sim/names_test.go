@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -82,5 +83,16 @@ func TestNames(t *testing.T) {
 	}
 	if seen < 100 {
 		t.Errorf("%d names were looked at", seen)
+	}
+}
+
+// TestWorldIsSmall holds the number of fields of the world, so that what observes a job gets a package of its own.
+func TestWorldIsSmall(t *testing.T) {
+	t.Parallel()
+	const most = 20
+	for _, v := range []any{world{}, observers{}, leader{}, life{}, node{}, faults{}} {
+		if s := reflect.TypeOf(v); s.NumField() > most {
+			t.Errorf("%v has %d fields, more than %d", s, s.NumField(), most)
+		}
 	}
 }

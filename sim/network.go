@@ -20,10 +20,9 @@ func (w *world) connect() {
 
 // What follows is what connections know of a node (transit.Node).
 
-func (n *node) ID() bellows.NodeID { return n.id }
-func (n *node) Stopped() bool      { return n.stopped() }
-func (n *node) Ended() bool        { return n.crashed && !n.vanished || n.left }
-func (n *node) Vanished() bool     { return n.vanished }
+func (n *node) Stopped() bool  { return n.stopped() }
+func (n *node) Ended() bool    { return n.Crashed && !n.HostGone || n.Left }
+func (n *node) Vanished() bool { return n.HostGone }
 
 func (n *node) Judge(peer bellows.NodeID, h wire.Header, e wire.Envelope) error {
 	return n.w.judges(n, peer, h, e)
@@ -35,13 +34,13 @@ func (n *node) Deliver(peer bellows.NodeID, sent, received wire.Envelope, digest
 	if peer == 0 {
 		n.heardMillis = n.local()
 		for _, at := range n.lanes {
-			at.deaf = false
+			at.Deaf = false
 		}
 	}
 	h := wire.Header{Kind: sent.Kind(), From: sent.From, To: sent.To}
 	err := fresh.Check(n.checker, peer, h, sent)
-	if err != nil && n.w.failover.forked {
-		n.w.Note("node %d refuses what node %d says of another route: %v", n.id, peer, err)
+	if err != nil && n.w.failover.Forked {
+		n.w.Note("node %d refuses what node %d says of another route: %v", n.Number, peer, err)
 		n.w.mayPart(n, n.w.nodes[peer])
 		n.pairs.To(peer).Refuse(sent)
 		return
@@ -49,7 +48,7 @@ func (n *node) Deliver(peer bellows.NodeID, sent, received wire.Envelope, digest
 	if err != nil {
 		n.w.Violated("the checker refuses what a node sends: %v", err)
 	}
-	n.w.Must(n.w.failover.fresh.Judge(peer, h, sent))
+	n.w.Must(n.w.failover.Fresh.Judge(peer, h, sent))
 	if a := n.w.actor(sent.To); a != nil && received.Message != nil {
 		a.put(letter{envelope: received, digest: digest})
 	}

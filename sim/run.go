@@ -50,24 +50,24 @@ func run(seed uint64, log io.Writer, only string) (r Result) {
 		w.coverage.HitIf("staleness-changed", w.driver.Turned)
 		w.coverage.HitIf("far-ahead", w.driver.Ahead > 64)
 		if w.Violation == "" && !w.invaded && !w.lost {
-			w.checkEnd()
+			w.list.Final()
 		}
 	}
 	return r
 }
 
 func (w *world) result(seed uint64) Result {
-	r := Result{Seed: seed, Violation: w.Violation, Hash: uint64(w.Hash), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.life + 1,
-		messages: w.Messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.bits), streams: w.Streams, coverage: w.coverage}
+	r := Result{Seed: seed, Violation: w.Violation, Hash: uint64(w.Hash), Millis: w.Now, Commits: len(w.oracle.Log), Lives: w.number + 1,
+		messages: w.Messages, clocks: len(w.oracle.ClockAt), splits: w.Job.Splits, shape: w.Job.Shape, bits: uint64(w.images.Bits), streams: w.Streams, coverage: w.coverage}
 	switch {
 	case w.invaded:
 		r.Reason = "invaded"
-	case w.outcome == nil:
+	case w.job.Outcome == nil:
 		r.Reason = "node 0 is gone"
-	case w.outcome.Reason == "" && w.outcome.Uncollected != nil:
-		r.Reason = w.uncollected()
+	case w.job.Outcome.Reason == "" && w.job.Outcome.Uncollected != nil:
+		r.Reason = w.job.Uncollected()
 	default:
-		r.Reason = w.outcome.Reason
+		r.Reason = w.job.Outcome.Reason
 	}
 	return r
 }

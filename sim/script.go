@@ -29,7 +29,7 @@ type script struct {
 }
 
 func (w *world) newScript(k *worker, t *client.Task) *script {
-	s := &script{Script: w.steps.Draw(t, k.node.id, k.client, &k.fx), w: w, k: k, task: t, unit: t.Unit, stuckAt: -1}
+	s := &script{Script: w.steps.Draw(t, k.node.Number, k.client, &k.fx), w: w, k: k, task: t, unit: t.Unit, stuckAt: -1}
 	s.goOn = s.run
 	unit, _ := w.Job.Share(t.Unit)
 	if e := w.Endless; e.Split == s.unit.Split && e.Clock == s.unit.Clock && unit == 0 {
@@ -63,7 +63,7 @@ const noticeMax = (2000 + 2*beatEvery + 10) * (1000 + 2*schedule.DriftMax) / 100
 
 // checkNamed sees that a wait that has lasted was named (P8), unless the node itself did not run meanwhile, or has ended the job.
 func (s *script) checkNamed() {
-	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && !s.w.Loss.Done && !s.k.failed && s.k.node.pausedUntil < s.since {
+	if waited := s.w.Now - s.since; s.waiting && waited > noticeMax && !s.named && !s.w.Loss.Done && !s.k.node.Failed && s.k.node.PausedUntil < s.since {
 		s.w.Violated("P8: %v has waited for %d ms and nobody said so", s.unit, waited)
 	}
 }
@@ -83,7 +83,7 @@ func (s *script) stick() {
 	}
 	var look func()
 	look = func() {
-		if w.Now < until && (forever || !w.await.TasksNamed()) && !w.interrupted && w.losses == 0 {
+		if w.Now < until && (forever || !w.await.TasksNamed()) && !w.job.Interrupted && w.losses == 0 {
 			w.After(beatEvery, s.k.node, look)
 			return
 		}
@@ -120,7 +120,7 @@ func (s *script) run() {
 			return
 		}
 	}
-	if s.k.client.Ended() != nil && s.w.Closing[s.k.node.id] != int64(schedule.Never) { // unwound
+	if s.k.client.Ended() != nil && s.w.Closing[s.k.node.Number] != int64(schedule.Never) { // unwound
 		s.k.drop(s)
 		s.k.give(s.k.places.End(s.unit.Split))
 	}
@@ -137,7 +137,7 @@ func (w *world) checkCulprit(notice string) {
 	n := w.nodes[node]
 	for _, s := range n.worker.scripts {
 		// so long that its node has said so, though its word was on its way while a link was cut
-		if s == nil || s.stuckSince == 0 || w.Now < s.stuckSince+1700 || n.gone || n.pausedUntil > s.stuckSince || w.nodes[0].pausedUntil > s.stuckSince {
+		if s == nil || s.stuckSince == 0 || w.Now < s.stuckSince+1700 || n.Gone || n.PausedUntil > s.stuckSince || w.nodes[0].PausedUntil > s.stuckSince {
 			continue
 		}
 		w.coverage.Hit("culprit-named")

@@ -36,7 +36,7 @@ func TestTwoAndThreeDeaths(t *testing.T) {
 	quiet := quietBits(t)
 	cells := grid.Cells()
 	type outcome struct {
-		verdict
+		ending
 		cell  grid.Cell
 		seed  uint64
 		three bool
@@ -89,7 +89,7 @@ func TestTwoAndThreeDeaths(t *testing.T) {
 func TestRevocations(t *testing.T) {
 	quiet := quietBits(t)
 	const every, notices = 3, 140
-	list := make([]verdict, notices)
+	list := make([]ending, notices)
 	left := make([]bool, notices)
 	each(notices, func(i int) {
 		cell := grid.Cell{Step: findStep(t, "leave", "emptied"), Role: "source", Moment: "before"}
@@ -98,8 +98,8 @@ func TestRevocations(t *testing.T) {
 			if moment == "before" && d.at == 0 {
 				d.at, d.of = d.Now, d.world
 				d.After(int64(every*i), nil, func() {
-					if left[i] = d.from.departed; !d.from.done() && !d.ending {
-						d.strikes(fmt.Sprintf("node %d", d.from.id), func() { d.crash(d.from) })
+					if left[i] = d.from.Departed; !d.from.Done() && !d.job.Ending {
+						d.strikes(fmt.Sprintf("node %d", d.from.Number), func() { d.crash(d.from) })
 					}
 				})
 			}
@@ -144,7 +144,7 @@ func findStep(t *testing.T, c string, name string) *grid.Step {
 func TestRejoinStorms(t *testing.T) {
 	quiet := quietBits(t)
 	storms := 60 * *cellsFlag
-	list := make([]verdict, storms)
+	list := make([]ending, storms)
 	var died [storms0][]string
 	joined := make([]int, storms)
 	each(storms, func(i int) {
@@ -154,16 +154,16 @@ func TestRejoinStorms(t *testing.T) {
 		w := d.world
 		note := func(n *node) {
 			how := "invited"
-			switch g := n.guest; {
-			case g.takesPart:
+			switch g := n.Joiner; {
+			case g.TakesPart:
 				how = "at work"
-			case n.ready:
+			case n.Ready:
 				how = "ready"
-			case g.joined:
+			case g.Joined:
 				how = "joined"
-			case g.visits:
+			case g.Visits:
 				how = "calling"
-			case g.up:
+			case g.Up:
 				how = "started"
 			}
 			died[i%storms0] = append(died[i%storms0], how)
@@ -179,14 +179,14 @@ func TestRejoinStorms(t *testing.T) {
 				g.Fate, g.At = "sound", rng.Int64N(1<<rng.IntN(11))
 			}
 			at := len(w.nodes)
-			if len(w.onTheWay()) > 12 || w.outcome != nil || w.ending {
+			if len(w.admission.OnTheWay()) > 12 || w.job.Outcome != nil || w.job.Ending {
 				return
 			}
 			w.invite(g)
 			if fate == "mortal" && at < len(w.nodes) {
 				n := w.nodes[at]
 				w.After(g.At, nil, func() {
-					if !n.done() && !w.ending && w.outcome == nil {
+					if !n.Done() && !w.job.Ending && w.job.Outcome == nil {
 						note(n)
 						w.crash(n)
 						d.at, d.of = w.Now, w
@@ -196,7 +196,7 @@ func TestRejoinStorms(t *testing.T) {
 		}
 		for wave := range int64(3) {
 			w.After(50+wave*250+rng.Int64N(60), w.nodes[0], func() {
-				if n := works(w, "writer"); n != nil && !w.ending && w.lead.Begun() && spared(w, n) {
+				if n := works(w, "writer"); n != nil && !w.job.Ending && w.lead.Begun() && spared(w, n) {
 					w.crash(n)
 					d.at, d.of = w.Now, w
 				}
@@ -207,7 +207,7 @@ func TestRejoinStorms(t *testing.T) {
 		}
 		list[i] = d.play()
 		for _, n := range w.nodes {
-			joined[i] += count(n.guest != nil && n.guest.takesPart)
+			joined[i] += count(n.Joiner != nil && n.Joiner.TakesPart)
 		}
 	})
 	states, all := map[string]int{}, 0
@@ -243,7 +243,7 @@ func spared(w *world, n *node) bool {
 	}
 	others := 0
 	for _, o := range w.nodes {
-		others += count(o != n && !o.done() && o.worker != nil && (o.guest == nil || o.guest.takesPart))
+		others += count(o != n && !o.Done() && o.worker != nil && (o.Joiner == nil || o.Joiner.TakesPart))
 	}
-	return others > 0 && wire.ClientAt(n.id).Node > schedule.DirectedLanes
+	return others > 0 && wire.ClientAt(n.Number).Node > schedule.DirectedLanes
 }

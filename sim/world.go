@@ -14,21 +14,19 @@ import (
 	"bellows/core/shell"
 	"bellows/core/validate"
 	"bellows/link/wire"
-	"bellows/sim/internal/account"
-	"bellows/sim/internal/await"
 	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/cutting"
 	"bellows/sim/internal/driver"
 	"bellows/sim/internal/grid"
-	"bellows/sim/internal/hostile"
+	"bellows/sim/internal/lanestate"
 	"bellows/sim/internal/model"
 	"bellows/sim/internal/msgcopy"
+	"bellows/sim/internal/nodestate"
 	"bellows/sim/internal/schedule"
 	"bellows/sim/internal/steps"
 	"bellows/sim/internal/trace"
 	"bellows/sim/internal/transit"
 	"bellows/sim/internal/virtual"
-	"bellows/sim/internal/witness"
 )
 
 // Times, in milliseconds.
@@ -37,103 +35,70 @@ const (
 	beatEvery   = 100
 	stillMax    = 30000  // a job in which nothing has come about for so long hangs: every patience is shorter
 	deadline    = 300000 // a job that is not over by then hangs too; sound ones have taken 120 s (seed 75550)
-	afterwards  = 300    // how long the world goes on when all is over, for what comes late
+	afterwards  = 300    // how long the world runs when all is over, for messages that are late
 )
 
-// world is a job's actors on their nodes, and all that happens to them: one life of the job. What it goes through is
+// world is one life of a job: its actors on their nodes, and all that happens to them. Package lifecycle names the states that it
+// goes through. At any time it may be invaded: then a node sends what no sound one would, and nothing but a panic counts any more.
+// A life that was interrupted is followed by another world (again), with other nodes and the image that this one has left.
 //
-//	joining      until the first tasks leave (begun)
-//	training     until a controller says End (ending); lanes and clients may be added, and controllers lost
-//	ending       until there is an outcome; its state is collected meanwhile
-//	letting go   until node 0 has closed its connections (released) and everybody has left (over), and a while longer for what comes late
+// There is one goroutine. Everything happens in an event of the queue, at a node or at none. An event of a node that is paused
+// waits until the pause ends, and one of a node that is gone does not happen. All chance is the schedule's, and no map is walked
+// whose order could show: so a seed has one trace (TestSameSeedSameTrace), and an observer that is added changes none.
 //
-// or, at any time, invaded: then a node says what no sound one would, and nothing but a panic counts any more. A life that was interrupted is followed
-// by another world (again), with other nodes and the image that this one has left.
-//
-// There is one goroutine. Everything happens in an event of the queue, at a node or at none; an event of a node that has stopped waits until
-// it wakes, and one of a node that is gone does not happen. All chance is the schedule's, and no map is walked whose order could show: so a seed has one trace
-// (TestSameSeedSameTrace), and adding to what the world looks at changes none.
-//
-// What is checked is checked where it happens, against the model (oracle, witness), an account kept from the messages alone (ledger), or what was
-// injected (faults.ends). The first promise that is broken ends the schedule. The world never asks an actor what it believes and takes that for true;
-// it asks what an actor holds (images, counts), and compares.
+// The world makes things happen, and its observers check them: against the model, an account kept from the messages alone, or the
+// faults that were injected (faults.ends). The first promise that is broken ends the schedule. Nobody asks an actor what it believes
+// and takes that for true: observers ask what an actor holds (images, counts), and compare.
 type world struct {
 	*schedule.Schedule
 	*trace.Trace
 	virtual.Queue[*node]
-	common      core.Job         // what the actors are made of
-	route       *route.Route     // of now, as node 0 has it
-	taken       []schedule.Entry // of what grows, what the controller was asked for
-	nodes       []*node
-	lanes       []*lane
-	workers     []*worker
-	lead        *shell.Lead
-	fx          coord.Effects
-	driver      *driver.Driver
-	outcome     *coord.Outcome
-	released    bool     // node 0 has let the others go
-	followedAt  int64    // when the last controller followed another
-	named       []string // the controller's notices
-	await       await.Watch
-	lastWords   int  // that node 0 has heard
-	asked       bool // lanes for their state
-	surrendered int  // messages with state that have come
-	losses      int  // nodes that it knows to be lost
-	failover    failover
-	cuts        cutting.Shells
-	lost        bool // all nodes are, at once
-	moves       moves
-	net         *transit.Network[*node]
-	whole       bool           // the state has come together
-	life        int            // how often the job has gone on after an interruption
-	before      *cutting.Image // what the life before has left; nil: none
-	over        int64          // when everybody had left; 0: not yet
-	movedAt     int64          // when something last came about
-
-	oracle      *model.Oracle
-	witness     *witness.Witness
-	steps       *steps.Life
-	ledger      account.Ledger
-	faults      faults
-	stages      [][schedule.Stages]int // per node
-	begun       bool                   // tasks have been dispatched
-	removed     []wire.Address         // actors that were to take part no more
-	ending      bool                   // a controller has said End
-	endedBy     bellows.Term           // of the last that has
-	interrupted bool                   // the user wants out
-	invaded     bool                   // a node has said what no sound one would: nothing counts any more
-
-	bits     msgcopy.Hash // of the tables at the end
+	observers
+	leader
+	life
+	common   core.Job     // what the actors are made of
+	route    *route.Route // the current one of node 0
+	nodes    []*node
+	lanes    []*lane
+	workers  []*worker
+	net      *transit.Network[*node]
+	cuts     cutting.Shells
+	steps    *steps.Life
+	oracle   *model.Oracle
 	coverage *coverage.Coverage
+	faults   faults
 	hooks    grid.Hooks
 }
 
-// lane is a server lane and what the world has seen of it.
+// leader is the controller on node 0, and what it was asked for.
+type leader struct {
+	lead       *shell.Lead
+	fx         coord.Effects
+	driver     *driver.Driver
+	followedAt int64            // when the last controller followed another
+	losses     int              // nodes that it knows to be lost
+	taken      []schedule.Entry // of what grows, what the controller was asked for
+	removed    []wire.Address   // actors that were asked to leave
+}
+
+// life is how one life of a job goes.
+type life struct {
+	number  int   // how often the job was interrupted before
+	over    int64 // when every node had left; 0: not yet
+	movedAt int64 // when something last came about
+	lost    bool  // all nodes are lost at once
+	invaded bool  // a node has sent what no sound one would: nothing counts any more
+}
+
+// lane is a server lane on its node.
 type lane struct {
-	*server.Lane
-	address wire.Address
-	node    *node
-	told    bool // by the controller that the job is over
-	closed  bool
-	gaveAt  int64                // when it had given all of its state to node 0, which may hear in one step that it is lost; 0: not yet
-	lied    bool                 // somebody has spoken in its name
-	kept    bellows.CommitNumber // what its images show; 0: it has none
-	deaf    bool                 // it has been told a time at which it had not heard node 0 for a lease, and has not heard it since
-	lost    []bellows.NodeID     // of which it was told that they are gone
-	fenced  []bellows.NodeID     // whose clients it was told are gone
-	buried  []bellows.NodeID     // of these, by a record
-	parted  int                  // of these, before the batch that it is taking
-	look    bool                 // at its images, after the step
-	term    bellows.Term         // it has heard
+	*lanestate.Lane
+	node *node
 }
 
-// part is what the lane has of a flush.
-func (l *lane) part(id bellows.FlushID) account.PartAt {
-	return account.PartAt{Lane: l.address, Flush: id}
-}
-
-// actor is one state machine's mailbox. What comes is taken all at once, a moment after the first of it has come, so that batches have one message or many, as in production; messages of one sender stay
-// in their order. Every message has a digest from where it was posted, and some are looked at again here: what an actor goes on writing into after it has sent it shows.
+// actor is one state machine's mailbox. It takes all its mail at once, a moment after the first message has arrived, so that batches
+// have one message or many, as in production; messages of one sender keep their order. Every message has a digest from when it was
+// posted, and some digests are compared here: a message that an actor changes after it has sent it shows.
 type actor struct {
 	w       *world
 	address wire.Address
@@ -145,7 +110,7 @@ type actor struct {
 	step    func(batch []wire.Envelope)
 }
 
-// letter is mail, with the digest that it had when it was posted. What the world forges is nobody's to account for.
+// letter is mail, with the digest that it had when it was posted. Forged mail is in no account.
 type letter struct {
 	envelope wire.Envelope
 	digest   uint64
@@ -167,11 +132,12 @@ func firstLife(s *schedule.Schedule, log io.Writer) *world {
 
 // build makes the nodes and actors that the schedule decides on.
 func (w *world) build() {
+	var states []*nodestate.Node
 	for i := range w.NodeCount {
-		w.nodes = append(w.nodes, &node{w: w, id: bellows.NodeID(i), drift: w.Schedule.Drift[i], heard: make([]uint64, w.NodeCount),
-			doors: join.NewNewcomers(bellows.NodeID(w.NodeCount), w.Connections)})
+		n := &node{w: w, drift: w.Schedule.Drift[i], heard: make([]uint64, w.NodeCount), doors: join.NewNewcomers(bellows.NodeID(w.NodeCount), w.Connections)}
+		n.Number = bellows.NodeID(i)
+		w.nodes, states = append(w.nodes, n), append(states, &n.Node)
 	}
-	w.stages = make([][schedule.Stages]int, len(w.nodes))
 	w.connect()
 	nodes := make([]bellows.NodeID, 0, len(w.ClientAt))
 	for _, a := range w.ClientAt {
@@ -181,12 +147,10 @@ func (w *world) build() {
 		Incarnations: slices.Repeat([]uint32{w.incarnation()}, len(w.ClientAt)), Tables: w.Job.Schemas,
 		Route: route.Spread(w.Job.Schemas, w.Job.Splits, w.LaneAt, nodes), Items: w.Job.Items, Units: w.Job.Units, Times: times}
 	for _, n := range w.nodes {
-		n.checker = validate.New(w.common, n.id)
+		n.checker = validate.New(w.common, n.Number)
 	}
-	w.ledger = account.NewLedger(w.common.Route)
-	w.witness = witness.New(w.Schedule, w.oracle, w.Violated)
-	w.steps = &steps.Life{Schedule: w.Schedule, Route: w.common.Route, Witness: w.witness, Coverage: w.coverage, Violated: w.Violated,
-		Leased: func(n bellows.NodeID) { w.enter(n, schedule.LeaseHeld) }}
+	w.route = w.common.Route
+	w.observe(states)
 	w.cutShells()
 	for _, a := range w.LaneAt {
 		w.addLane(a)
@@ -195,12 +159,7 @@ func (w *world) build() {
 	for i, a := range w.ClientAt {
 		w.addWorker(a, w.Slots[i])
 	}
-	w.faults.plans = w.Schedule.Plans
-	if w.willInvade() {
-		w.faults.hostile = new(hostile.Memory)
-	}
-	w.route = w.common.Route
-	w.moves.History, w.moves.phases = account.NewHistory(w.route), map[bellows.PartitionRef]*moveState{}
+	w.faults.plans, w.faults.forger = w.Schedule.Plans, w.forger()
 	w.expect()
 }
 
@@ -210,7 +169,7 @@ func (w *world) addActor(a wire.Address, step func([]wire.Envelope)) {
 	at.node.actors = append(at.node.actors, at)
 }
 
-// actor is that of an address; nil: there is none, as of whoever the world forges mail from.
+// actor returns the actor at an address, or nil if there is none, as for a forged sender.
 func (w *world) actor(a wire.Address) *actor {
 	if int(a.Node) < len(w.nodes) {
 		for _, at := range w.nodes[a.Node].actors {
@@ -227,34 +186,38 @@ func (w *world) addLane(a wire.Address) {
 	if err != nil {
 		panic(err)
 	}
-	at := &lane{Lane: l, address: a, node: w.nodes[a.Node]}
+	at := &lane{Lane: &lanestate.Lane{Lane: l, Address: a}, node: w.nodes[a.Node]}
 	at.node.lanes = append(at.node.lanes, at)
 	w.lanes = append(w.lanes, at)
+	w.known.Add(at.Lane)
+	w.flushes.AddLane(a)
 	var out wire.Outbox
 	w.addActor(a, func(batch []wire.Envelope) {
-		w.beforeLane(at, batch)
+		for _, e := range batch {
+			w.before(e)
+		}
 		l.Step(at.due(batch), &out)
-		w.afterLane(at, out.Envelopes)
+		w.list.After(a, out.Envelopes)
 		w.post(at.node, &out)
 		w.cuts.Hear(l, a)
 	})
 }
 
-// due is a batch as a node gives it to a lane that copies partitions: without words of which a later one says all that they do.
+// due is a batch as a node gives it to a lane that copies partitions: without progress reports that a later one supersedes.
 func (l *lane) due(batch []wire.Envelope) []wire.Envelope {
-	said := func(e wire.Envelope) bool {
+	superseded := func(e wire.Envelope) bool {
 		m, ok := e.Message.(*wire.Taken)
 		return ok && l.CopyOf(e.From, m) == server.CopyUnderWay
 	}
-	if !slices.ContainsFunc(batch, said) {
+	if !slices.ContainsFunc(batch, superseded) {
 		return batch
 	}
-	return slices.DeleteFunc(slices.Clone(batch), said)
+	return slices.DeleteFunc(slices.Clone(batch), superseded)
 }
 
 func (w *world) addController() {
 	w.driver = driver.New(w.Schedule, w.oracle, w.Violated)
-	w.failover.begin(w)
+	w.beginFailover()
 	var err error
 	if w.lead, err = shell.NewLead(w.common, w.controllerOptions()); err != nil {
 		panic(err)
@@ -273,22 +236,22 @@ func (w *world) post(from *node, out *wire.Outbox) {
 			continue
 		}
 		w.Messages++
-		w.sees(e)
+		w.list.Posted(e)
 		to, sum := w.actor(e.To), uint64(0)
-		if to != nil && to.node != from || w.Messages%4 == 0 { // of a node's own, some are looked at
+		if to != nil && to.node != from || w.Messages%4 == 0 { // of a node's own, some are compared
 			sum = msgcopy.Digest(e.Message)
 		}
 		switch {
 		case w.loses(e):
-		case to == nil: // whoever the world forged mail from
+		case to == nil: // a sender in whose name mail was forged
 			w.answerForged(e)
 		case to.node == from:
-			w.Must(w.failover.fresh.Judge(from.id, wire.Header{Kind: e.Kind(), From: e.From, To: e.To}, e))
+			w.Must(w.failover.Fresh.Judge(from.Number, wire.Header{Kind: e.Kind(), From: e.From, To: e.To}, e))
 			to.put(letter{envelope: e, digest: sum})
-		case from.pairs.To(to.node.id) == nil:
+		case from.pairs.To(to.node.Number) == nil:
 			w.unreachable(e)
 		default:
-			from.pairs[to.node.id].Send(e, sum)
+			from.pairs[to.node.Number].Send(e, sum)
 		}
 	}
 	clear(out.Envelopes)
@@ -297,7 +260,7 @@ func (w *world) post(from *node, out *wire.Outbox) {
 
 // put leaves mail for an actor, which takes all it has at once, soon.
 func (a *actor) put(l letter) {
-	if a.node.done() {
+	if a.node.Done() {
 		return
 	}
 	a.inbox = append(a.inbox, l)
@@ -312,8 +275,8 @@ func (a *actor) wake() {
 	batch := a.batch[:0]
 	for _, l := range a.inbox {
 		e := l.envelope
-		// What came from another node nobody else has: some of that is looked at. Of what came from here, what has a digest.
-		if here := e.From.Node == a.node.id; l.digest != 0 && (here || l.digest%8 == 0) && msgcopy.Digest(e.Message) != l.digest {
+		// Only its receiver has what came from another node: some of that is compared. Of what came from here, all that has a digest.
+		if here := e.From.Node == a.node.Number; l.digest != 0 && (here || l.digest%8 == 0) && msgcopy.Digest(e.Message) != l.digest {
 			a.w.Violated("a message changed between its sender and its receiver: %T from %v to %v", e.Message, e.From, e.To)
 		}
 		a.w.Event(1, uint64(e.From.Node)<<32|uint64(e.To.Node), l.digest)
@@ -321,7 +284,7 @@ func (a *actor) wake() {
 			a.w.Print("%v to %v: %s", e.From, e.To, msgcopy.Describe(e.Message))
 		}
 		if !l.forged {
-			a.w.delivers(e)
+			a.w.list.Delivered(e)
 		}
 		batch = append(batch, e)
 	}
@@ -349,11 +312,11 @@ func (w *world) run() {
 		case !ok || w.Now > deadline || w.Now > w.movedAt+stillMax:
 			w.Violated("P8: the job hangs: %s", w.hanging())
 			return
-		case e.Node != nil && e.Node.done():
+		case e.Node != nil && e.Node.Done():
 			continue
-		case e.Node != nil && e.Node.pausedUntil > w.Now:
-			w.movedAt = max(w.movedAt, e.Node.pausedUntil)
-			w.After(e.Node.pausedUntil-w.Now, e.Node, e.Do)
+		case e.Node != nil && e.Node.PausedUntil > w.Now:
+			w.movedAt = max(w.movedAt, e.Node.PausedUntil)
+			w.After(e.Node.PausedUntil-w.Now, e.Node, e.Do)
 			continue
 		}
 		e.Do()
@@ -367,25 +330,25 @@ func (w *world) run() {
 // allLeft reports whether the work of every node is over.
 func (w *world) allLeft() bool {
 	for _, n := range w.nodes {
-		if !n.done() {
+		if !n.Done() {
 			return false
 		}
 	}
 	return true
 }
 
-// hanging says what the world waits for.
+// hanging describes what the world waits for.
 func (w *world) hanging() string {
 	for _, k := range w.workers {
 		for _, s := range k.scripts {
-			if s != nil && s.waiting && !k.node.done() && k.client.Ended() == nil {
-				return fmt.Sprintf("%v at node %d waits in step %d since %d ms; %d commits", s.unit, k.node.id, s.At(), s.since, len(w.oracle.Log))
+			if s != nil && s.waiting && !k.node.Done() && k.client.Ended() == nil {
+				return fmt.Sprintf("%v at node %d waits in step %d since %d ms; %d commits", s.unit, k.node.Number, s.At(), s.since, len(w.oracle.Log))
 			}
 		}
 	}
 	for _, n := range w.nodes {
-		if !n.done() {
-			return fmt.Sprintf("node %d is still there, told of the end: %v; outcome %+v; %d commits", n.id, n.told(), w.outcome, len(w.oracle.Log))
+		if !n.Done() {
+			return fmt.Sprintf("node %d is still there, told of the end: %v; outcome %+v; %d commits", n.Number, n.told(), w.job.Outcome, len(w.oracle.Log))
 		}
 	}
 	return "everybody has left"

@@ -26,6 +26,7 @@ type World struct {
 	After  func(millis int64, n bellows.NodeID, do func()) // at a node
 	Say    func(to wire.Address, m wire.Message)           // to a lane of its own node
 	Check  func(at wire.Address, ref bellows.PartitionRef, live, kept *store.Image, n bellows.CommitNumber)
+	Driver func() any   // a copy of the driver, to be kept with a cut
 	Kept   func(c *Cut) // the controller may be told that a cut is kept
 	Wrong  func(format string, args ...any)
 	Hit    func(event string)
@@ -62,10 +63,18 @@ func (s *Shells) at(n bellows.CommitNumber) *Cut {
 	return c
 }
 
-// Numbered takes note that a cut has its record.
-func (s *Shells) Numbered(n bellows.CommitNumber, driver any) {
-	if c := s.at(n); c.Driver == nil {
-		c.Driver = driver
+// Posted keeps the driver with every cut that is recorded, as it is when the record first leaves.
+func (s *Shells) Posted(e wire.Envelope) {
+	m, ok := e.Message.(*wire.Records)
+	if !ok {
+		return
+	}
+	for i := range m.List {
+		if m.List[i].Control.Kind == bellows.CutTables {
+			if c := s.at(m.List[i].Number); c.Driver == nil {
+				c.Driver = s.Driver()
+			}
+		}
 	}
 }
 

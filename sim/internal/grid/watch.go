@@ -77,8 +77,8 @@ func (w *Watch) Reset() { w.posted, w.taken = 0, 0 }
 
 // Hooks are what looks at a life of a job without being a part of it. Those that are nil see nothing.
 type Hooks struct {
-	OnPosted, OnTaken func(e wire.Envelope)
-	OnSays            func(list []wire.Envelope) // the controller is about to say all of it
+	OnPosted, OnDelivered func(e wire.Envelope)
+	OnSays                func(list []wire.Envelope) // the controller is about to say all of it
 }
 
 // Posted is told of a message that an actor posts.
@@ -88,10 +88,10 @@ func (h *Hooks) Posted(e wire.Envelope) {
 	}
 }
 
-// Taken is told of a message that an actor is about to take.
-func (h *Hooks) Taken(e wire.Envelope) {
-	if h.OnTaken != nil {
-		h.OnTaken(e)
+// Delivered is called for a message that has reached its actor.
+func (h *Hooks) Delivered(e wire.Envelope) {
+	if h.OnDelivered != nil {
+		h.OnDelivered(e)
 	}
 }
 

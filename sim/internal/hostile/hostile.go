@@ -1,7 +1,7 @@
 // Package hostile is what a broken peer of a job would send: messages that its sound ones have sent, changed a little, as the codec
 // would still take them.
 //
-// A Memory keeps a few messages of each kind: Remember what is posted, and Draw what is to come. What it makes is like a sound message
+// A Memory keeps a few messages of each kind that is posted: Draw what is to come. What it makes is like a sound message
 // in all but a little, so that it passes most checks before it meets the one that refuses it. The package refuses to know what is
 // sound. A Past keeps a message of each kind that nodes of the past may send again.
 //
@@ -42,8 +42,8 @@ type frame struct {
 	payload []byte
 }
 
-// Remember keeps the last messages, the first of a kind, and then some, in the place of others. No memory keeps none.
-func (m *Memory) Remember(e wire.Envelope) {
+// Posted keeps the last messages, the first of a kind, and then some in the place of others. A nil Memory keeps none.
+func (m *Memory) Posted(e wire.Envelope) {
 	kind := e.Kind()
 	if m == nil || kind == 0 {
 		return

@@ -108,3 +108,24 @@ func OldTerm(rng *rand.Rand, to wire.Address, term bellows.Term, gone func() bel
 	}
 	return m
 }
+
+// Recorder keeps messages of each kind for a Past.
+type Recorder struct {
+	*Past
+	Rng *rand.Rand
+}
+
+// Posted keeps dones and votes when they leave.
+func (r Recorder) Posted(e wire.Envelope) {
+	switch e.Message.(type) {
+	case *wire.Done, *wire.Held:
+		r.Remember(e, r.Rng)
+	}
+}
+
+// Delivered keeps pushes when they have arrived.
+func (r Recorder) Delivered(e wire.Envelope) {
+	if _, push := e.Message.(*wire.Push); push {
+		r.Remember(e, r.Rng)
+	}
+}
