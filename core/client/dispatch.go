@@ -8,33 +8,27 @@ import (
 	"bellows/link/wire"
 )
 
-// Units are started in the order in which they are dispatched, one at a time in a split, and none
-// while
+// Units are started in the order in which they are dispatched, one at a time in a split, and none while
 //
-//   - a lane has no room for what has left (Client.full): what is begun now would have to wait
-//     there too, and the clocks that are behind come first (docs/4-consistency.md, Bounds);
-//   - the split is Limits.Retained flushes ahead of what its reads would see
-//     (TestASplitFarAheadWaitsAndGoesOn);
+//   - a lane has no room for what has left (flush.Coordinator.Full): what is begun now would have to wait there too,
+//     and the clocks that are behind come first (docs/4-consistency.md, Bounds);
+//   - the split is Limits.Retained flushes ahead of what its reads would see (TestASplitFarAheadWaitsAndGoesOn);
 //   - a task has failed, or the job has ended.
 //
-// Where a job divides clocks, the units of one are tasks of their own, each with a result and flushes
-// of its own; what they add to tables with a barrier is one sum, which leaves with the last of them
-// (Client.accumulate).
+// Where a job divides clocks, the units of one are tasks of their own, each with a result and flushes of its own;
+// what they add to tables with a barrier is one sum, which leaves with the last of them (flush.Coordinator.Add).
 //
-// A unit may be dispatched twice: another controller dispatches again whatever has no number yet.
-// The client runs it once (firstDispatch); its flush, which has left or will, is taken by the new
-// controller as by the old one.
+// A unit may be dispatched twice: another controller dispatches again whatever has no number yet. The client runs it
+// once (firstDispatch); its flush, which has left or will, is taken by the new controller as by the old one.
 
 // split is one executor's place in the client.
 type split struct {
-	task      *Task
-	clock     bellows.Clock   // of the last unit that was dispatched
-	units     []bellows.Range // the units of that clock that were
-	ran       int             // items of the clock that its task runs, or ran last, of units that have run
-	running   bool            // its task executes or waits
-	queue     []queued
-	retained  []*bundle            // own deltas that reads may not see in the tables yet, oldest first
-	minCommit bellows.CommitNumber // what its tasks must see: the newest of its own commits that is retained no more
+	task    *Task
+	clock   bellows.Clock   // of the last unit that was dispatched
+	units   []bellows.Range // the units of that clock that were
+	ran     int             // items of the clock that its task runs, or ran last, of units that have run
+	running bool            // its task executes or waits
+	queue   []queued
 }
 
 // queued is a unit that is dispatched and not begun: it is to see every commit up to one.
@@ -58,11 +52,11 @@ func (c *Client) enqueue(t wire.Task, commit bellows.CommitNumber) {
 	}
 	q := &s.queue[n]
 	q.unit, q.commit, q.args = t.Unit, commit, append(q.args[:0], t.Args...)
-	c.writeSetOf(t.Unit.Clock).open++
+	c.flush.Dispatched(t.Unit.Clock)
 }
 
-// firstDispatch takes note of a unit, and reports whether it was not dispatched before (TestAUnitIsRunOnce). Those of a
-// split come in the order of clocks, so that the last clock is all there is to remember.
+// firstDispatch takes note of a unit, and reports whether it was not dispatched before (TestAUnitIsRunOnce). Those of
+// a split come in the order of clocks, so that the last clock is all there is to remember.
 func (s *split) firstDispatch(u *bellows.Unit) bool {
 	switch {
 	case u.Clock < s.clock:
@@ -76,9 +70,9 @@ func (s *split) firstDispatch(u *bellows.Unit) bool {
 	return true
 }
 
-// takeRecall gives back the units of a split that are not begun, so that the split can move before they are run: those
-// of clocks of which nothing was. They may be dispatched here again, by another controller or because the split stays.
-// What they would have left together with others leaves without them.
+// takeRecall gives back the units of a split that are not begun, so that the split can move before they are run:
+// those of clocks of which nothing was. They may be dispatched here again, by another controller or because the split
+// stays. What they would have left together with others leaves without them.
 func (c *Client) takeRecall(m *wire.Recall, fx *Effects) {
 	s := c.splits[m.Split]
 	if s == nil {
@@ -91,7 +85,7 @@ func (c *Client) takeRecall(m *wire.Recall, fx *Effects) {
 		if q := &s.queue[i]; q.unit.Clock <= begun {
 			rest = append(rest, *q)
 		} else {
-			c.writeSetOf(q.unit.Clock).open--
+			c.flush.Finished(q.unit.Clock)
 		}
 	}
 	if len(rest) < len(s.queue) {
@@ -143,39 +137,21 @@ func (c *Client) endsClock(u bellows.Unit) bool {
 	return true
 }
 
-// startQueued starts the next task of every split that is free, unless nothing may begin (see
-// above): called behind whatever may have changed that.
+// startQueued starts the next task of every split that is free, unless nothing may begin (see above): called behind
+// whatever may have changed that.
 func (c *Client) startQueued(fx *Effects) {
-	if c.full > 0 || (c.failed && !planted.On("failure-ignored")) || c.ended != nil {
+	if c.flush.Full() > 0 || (c.closing.failed && !planted.On("failure-ignored")) || c.closing.ended != nil {
 		return
 	}
 	for _, s := range c.splits {
 		if s == nil || s.running || len(s.queue) == 0 {
 			continue
 		}
-		s.dropVisibleOwn(c)
-		if len(s.retained) < c.cfg.Limits.Retained {
+		s.task.reader.DropCommitted()
+		if s.task.reader.Retained() < c.cfg.Limits.Retained {
 			c.start(s, fx)
 		}
 	}
-}
-
-// dropVisibleOwn lets go of the split's flushes that are known to be committed: from its next task on it must see them
-// in the tables (minCommit; planted: own-commit-forgotten). It is done between two tasks, since a task that has pinned
-// older rows still lays them over.
-func (s *split) dropVisibleOwn(c *Client) {
-	keep := s.retained[:0]
-	for _, b := range s.retained {
-		if b.commit == 0 {
-			keep = append(keep, b)
-			continue
-		}
-		if !planted.On("own-commit-forgotten") {
-			s.minCommit = max(s.minCommit, b.commit)
-		}
-		b.drop(c)
-	}
-	s.retained = keep
 }
 
 // start makes the oldest queued unit of a split its task.
@@ -185,11 +161,10 @@ func (c *Client) start(s *split, fx *Effects) {
 	s.queue[len(s.queue)-1] = queued{args: q.args}
 	s.queue = s.queue[:len(s.queue)-1]
 	t := s.task
-	t.own = s.retained
 	t.Unit, t.Args = q.unit, append(t.Args[:0], q.args...)
-	t.commit = max(q.commit, s.minCommit)
+	t.reader.Begin(q.unit, q.commit)
 	s.running = true
-	c.executing++
+	c.running++
 	fx.Run = append(fx.Run, t)
 }
 

@@ -11,22 +11,37 @@ import (
 
 // A client ends in one of three ways, and each next one includes the one before:
 //
-//   - failed: a task has returned an error. No other task begins, which would miss its updates;
-//     those that run finish, and their flushes leave.
-//   - broken: it was sent what cannot be (breach), or waits for what does not come (giveUp). Only
-//     End is taken still.
-//   - ended: the controller has said End. It is passed on to every lane behind all that was pushed,
-//     so that a lane which has heard it from everybody has all that clients have sent, and the
-//     audit adds up (docs/decisions/0006; planted: end-not-passed-on). Then the client says its
-//     last word, its counts, and nothing more.
+//   - failed: a task has returned an error. No other task begins, which would miss its updates; those that run
+//     finish, and their flushes leave.
+//   - broken: it was sent what cannot be (breach), or waits for what does not come (giveUp). Only End is taken still.
+//   - ended: the controller has said End. It is passed on to every lane behind all that was pushed, so that a lane
+//     which has heard it from everybody has all that clients have sent, and the audit adds up (docs/decisions/0006;
+//     planted: end-not-passed-on). Then the client says its last word, its counts, and nothing more.
 //
-// The first complaint is kept and said to each controller that follows, since the one before has
-// perhaps told nobody (TestEachControllerIsToldWhyAClientDoesNotGoOn), and so is the last word. An end that was no finish is such a
-// complaint: where the process of the one before died in the midst of it, this client may be the only one who was told
-// (TestWhoAloneWasToldTheEndSaysSo; planted: end-kept-to-oneself).
+// The first complaint is kept and said to each controller that follows, since the one before has perhaps told nobody
+// (TestEachControllerIsToldWhyAClientDoesNotGoOn), and so is the last word. An end that was no finish is such a
+// complaint: where the process of the one before died in the midst of it, this client may be the only one who was
+// told (TestWhoAloneWasToldTheEndSaysSo; planted: end-kept-to-oneself).
 //
-// Turned down: to count as sent only what was acknowledged as held, since the acknowledgement may
-// be under way too (0006).
+// Turned down: to count as sent only what was acknowledged as held, since the acknowledgement may be under way too
+// (0006).
+
+// closing is how far the client is on its way to the end.
+type closing struct {
+	failed    bool         // a task ended in an error: no other begins, since it would miss that one's updates
+	broken    bool         // some role sent what cannot be: only the end counts any more
+	complaint wire.Message // why the client does not go on, as the controller was told; nil: it does
+	ended     *wire.End
+	passed    []wire.Address // lanes to which the end was passed on
+	parting   []wire.Address // lanes that leave and from which something is to come yet
+}
+
+// judge ends the client's work if what a role sent is not possible.
+func (c *Client) judge(err error, from wire.Address, fx *Effects) {
+	if err != nil {
+		c.breach(from, fx, "%v", err)
+	}
+}
 
 // breach ends the client's work: what it was sent cannot be.
 func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...any) {
@@ -48,16 +63,16 @@ func (c *Client) giveUp(fx *Effects, format string, args ...any) {
 
 // stop ends the client's work and says why, once.
 func (c *Client) stop(why wire.Message, fx *Effects) {
-	if !c.broken {
-		c.broken, c.failed = true, true
+	if !c.closing.broken {
+		c.closing.broken, c.closing.failed = true, true
 		c.complain(why, fx)
 	}
 }
 
 // complain tells the controller why the client does not go on.
 func (c *Client) complain(m wire.Message, fx *Effects) {
-	if c.complaint == nil {
-		c.complaint = m
+	if c.closing.complaint == nil {
+		c.closing.complaint = m
 	}
 	fx.Send(c.cfg.Self, c.cfg.Controller, m)
 }
@@ -68,7 +83,7 @@ func (c *Client) complainAgain(fx *Effects) {
 	if planted.On("complaint-not-repeated") {
 		return
 	}
-	switch said := c.complaint.(type) {
+	switch said := c.closing.complaint.(type) {
 	case *wire.Failed:
 		again := *said
 		fx.Send(c.cfg.Self, c.cfg.Controller, &again)
@@ -78,26 +93,27 @@ func (c *Client) complainAgain(fx *Effects) {
 	}
 }
 
-// end passes the end on. Tasks that wait are woken to find out; those that run are unwound when
-// they ask next, and what they finish is dropped.
+// end passes the end on. Tasks that wait are woken to find out; those that run are unwound when they ask next, and
+// what they finish is dropped.
 func (c *Client) end(m *wire.End, fx *Effects) {
-	c.ended, fx.Ended = m, m
-	if c.complaint == nil && m.Reason != "" && !planted.On("end-kept-to-oneself") {
-		c.complaint = &wire.Failed{Kind: m.Kind, Reason: "the controller before has told it that the job is over: " + m.Reason}
+	c.closing.ended, fx.Ended = m, m
+	if c.closing.complaint == nil && m.Reason != "" && !planted.On("end-kept-to-oneself") {
+		c.closing.complaint = &wire.Failed{Kind: m.Kind, Reason: "the controller before has told it that the job is over: " + m.Reason}
 	}
 	for _, s := range c.splits {
-		if s != nil && s.running && s.task.waits > 0 {
+		if s != nil && s.running && s.task.reader.Waits() {
 			fx.Wake = append(fx.Wake, s.task)
 		}
 	}
-	c.pass(slices.Concat(c.now.Route.Lanes(), c.parting, m.Added()), fx)
+	c.pass(slices.Concat(c.now.Route.Lanes(), c.closing.parting, m.Added()), fx)
 	c.lastWord(fx)
 }
 
-// endAgain says the last word to another controller, too, and passes the end on to lanes of which that has heard since.
+// endAgain says the last word to another controller, too, and passes the end on to lanes of which that has heard
+// since.
 func (c *Client) endAgain(m *wire.End, fx *Effects) {
-	if m.Term > c.ended.Term && !planted.On("last-word-not-repeated") {
-		c.ended = m
+	if m.Term > c.closing.ended.Term && !planted.On("last-word-not-repeated") {
+		c.closing.ended = m
 		c.lastWord(fx)
 	}
 	c.pass(m.Added(), fx)
@@ -106,30 +122,31 @@ func (c *Client) endAgain(m *wire.End, fx *Effects) {
 // pass passes the end on to lanes, each once.
 func (c *Client) pass(lanes []wire.Address, fx *Effects) {
 	for _, l := range lanes {
-		if !slices.Contains(c.passed, l) && !planted.On("end-not-passed-on") {
-			c.passed = append(c.passed, l)
-			fx.Send(c.cfg.Self, l, &wire.End{Commit: c.ended.Commit, Reason: c.ended.Reason})
+		if !slices.Contains(c.closing.passed, l) && !planted.On("end-not-passed-on") {
+			c.closing.passed = append(c.closing.passed, l)
+			fx.Send(c.cfg.Self, l, &wire.End{Commit: c.closing.ended.Commit, Reason: c.closing.ended.Reason})
 		}
 	}
 }
 
-// takeLeave takes note of lanes that are removed, and to which End is to be said. A whole route has the
-// removals of those that have not gone, since the client may not have heard of them.
+// takeLeave takes note of lanes that are removed, and to which End is to be said. A whole route has the removals of
+// those that have not gone, since the client may not have heard of them.
 func (c *Client) takeLeave(m *wire.Route, fx *Effects) {
 	for i := range m.Changes {
 		if who, removed := c.now.Route.Removed(m.Changes[i]); removed && who.Role == wire.Lane && !planted.On("leaver-not-parted") {
-			c.nothingAgain(who, fx)
-			if !slices.Contains(c.parting, who) {
-				c.parting = append(c.parting, who)
+			c.flush.LaneLeaves(who, c.now.Route, c.flushing(fx))
+			c.carry(fx)
+			if !slices.Contains(c.closing.parting, who) {
+				c.closing.parting = append(c.closing.parting, who)
 			}
 		}
 	}
 }
 
-// part says End to lanes that leave and of which nothing is expected any more, so that nothing comes to
-// them either (server.Lane says what for; TestALaneThatLeavesIsPartedFromWhenItHasAnswered).
+// part says End to lanes that leave and of which nothing is expected any more, so that nothing comes to them either
+// (server.Lane says what for; TestALaneThatLeavesIsPartedFromWhenItHasAnswered).
 func (c *Client) part(fx *Effects) {
-	c.parting = slices.DeleteFunc(c.parting, func(who wire.Address) bool {
+	c.closing.parting = slices.DeleteFunc(c.closing.parting, func(who wire.Address) bool {
 		if lane := slices.Index(c.lanes, who); lane >= 0 && c.expects(lane) {
 			return false
 		}
@@ -140,24 +157,20 @@ func (c *Client) part(fx *Effects) {
 
 // expects reports whether something is to come from a lane.
 func (c *Client) expects(lane int) bool {
-	return c.enquiries[lane].open > 0 ||
-		slices.ContainsFunc(c.fetches, func(f *fetch) bool { return f.lane == lane && f.request > 0 && !f.stale }) ||
-		slices.ContainsFunc(c.flushes, func(f *flush) bool {
-			return slices.ContainsFunc(f.pushes, func(p lanePush) bool { return p.lane == lane && p.below(f, partVisible) })
-		})
+	return c.enquiries.lanes[lane].open > 0 || c.cache.Expects(lane) || c.flush.Expects(lane)
 }
 
-// leave ends the client if the route has no place for it any more: it runs no split, and all that it sent has a number. Its last
-// word goes to its heir.
+// leave ends the client if the route has no place for it any more: it runs no split, and all that it sent has a
+// number. Its last word goes to its heir.
 func (c *Client) leave(changes []bellows.Control, fx *Effects) {
 	for i := range changes {
-		if who, removed := c.now.Route.Removed(changes[i]); removed && who == c.cfg.Self && !c.broken {
-			for _, l := range c.parting { // which take no record of this removal, behind their own
+		if who, removed := c.now.Route.Removed(changes[i]); removed && who == c.cfg.Self && !c.closing.broken {
+			for _, l := range c.closing.parting { // which take no record of this removal, behind their own
 				fx.Send(c.cfg.Self, l, &wire.End{Parts: true})
 			}
-			c.parting = nil
-			c.ended = &wire.End{Reason: "its node takes part no more"}
-			fx.Ended = c.ended
+			c.closing.parting = nil
+			c.closing.ended = &wire.End{Reason: "its node takes part no more"}
+			fx.Ended = c.closing.ended
 			fx.Send(c.cfg.Self, c.now.Route.Heir(changes[i]), &wire.Closed{Counts: c.audited(), Route: changes[i].Route})
 		}
 	}
@@ -170,13 +183,13 @@ func (c *Client) lastWord(fx *Effects) {
 
 // audited is the client's counts for a message, which is its receiver's.
 func (c *Client) audited() wire.Counts {
-	counts := c.counts
+	counts := c.Counts()
 	counts.Ledgers = slices.Clone(counts.Ledgers)
 	return counts
 }
 
 // Removed reports whether the client takes part no more: its last word is its heir's.
-func (c *Client) Removed() bool { return c.ended != nil && c.ended.Term == 0 }
+func (c *Client) Removed() bool { return c.closing.ended != nil && c.closing.ended.Term == 0 }
 
 // Ended is the controller's last word, or nil.
-func (c *Client) Ended() *wire.End { return c.ended }
+func (c *Client) Ended() *wire.End { return c.closing.ended }

@@ -2,85 +2,40 @@ package client
 
 import (
 	"bellows"
+	"bellows/core/cache"
 	"bellows/core/delta"
-	"bellows/core/pending"
 	"bellows/core/planted"
 	"bellows/link/wire"
-	"bellows/table"
 )
 
-// Task is one dispatched unit of work, what it has pinned, and what it has changed. A split has
-// one, which runs its units one after the other.
+// Task is one dispatched unit of work, what it has pinned, and what it has changed. A split has one, which runs its
+// units one after the other.
 //
-// Two write to it, never at once. The client does, under the shell's lock, while the task asks or
-// waits: pins, blocks, leases, and how long it waits. The goroutine that runs the task does without
-// the lock, between two questions: its deltas, its scratch, and pin.near. Its methods are for that
-// goroutine.
+// Two write to it, never at once. The client does, under the shell's lock, while the task asks or waits: what the
+// reader has. The goroutine that runs the task does without the lock, between two questions: its deltas and its
+// scratch. Its methods are for that goroutine.
 //
-// What a task sees of a partition is the block that it has pinned; it pins another only for rows
-// that this one lacks. Over that, where the table's rule adds, lie the split's retained flushes
-// that the block lacks, in the order in which they were made, and then what the task itself has
-// added: read-my-writes (docs/decisions/0007).
+// What a task sees of a partition is the block that its reader has pinned. Over that, where the table's rule adds, it
+// lays the split's retained flushes that the block lacks, in the order in which they were made, and then what the
+// task itself has added: read-my-writes (docs/decisions/0007).
 type Task struct {
 	Unit bellows.Unit
 	Args []float64 // valid until the task ends
 
 	client       *Client
-	commit       bellows.CommitNumber // every commit up to this must be seen
-	pins         []pin                // by route.Number
-	pinned       []int                // which pins are set
-	blocks       []*block             // every block that a view may point into
-	leases       []leaseGrant         // exclusive
-	shared       []leaseGrant
-	bspDeltas    update    // for BSP tables: summed along the tree over splits
-	streamDeltas update    // for the others: summed as tasks finish, and retained until their commit
-	own          []*bundle // the split's retained deltas when the task began
+	reader       cache.Reader // of the split
+	bspDeltas    delta.Set    // for BSP tables: summed along the tree over splits
+	streamDeltas delta.Set    // for the others: summed as tasks finish, and retained until their commit
 	arena        []float32
-	list         []uint32 // scratch: rows of one partition, of the read being made
-	groups       groups   // of keys, as Group left them
-
-	waits    int       // answers that it waits for; 0: it executes, or does not run
-	waitsFor int       // the last partition that it waits for, by route.Number: the one that is named
-	delayed  bool      // it waits for its split's own commits before it asks for a lease on that
-	mode     wire.Mode // of the lease
-	patience pending.Patience
-}
-
-// pin is one partition's rows as the task sees them.
-type pin struct {
-	block     *block
-	uncovered uint64 // retained deltas of the split that the block lacks, by their place
-	near      int    // behind the last row that was found by its key
-	// seen is the newest version at which the split has seen the partition in what the cache did
-	// not keep: rows, or a lease, whose end is a commit that it has seen too. What is cached may be
-	// older. It outlives the task (P3 of the simulation: what a split reads never goes back).
-	seen wire.Need
 }
 
 func newTask(c *Client) *Task {
-	n := c.cfg.Route.Partitions()
-	t := &Task{client: c, pins: make([]pin, n), bspDeltas: update{buffers: make([]*delta.Buffer, n)},
-		streamDeltas: update{buffers: make([]*delta.Buffer, n)}}
-	for i := range t.pins {
-		t.pins[i].seen.Clock = bellows.NoClock
-	}
-	return t
-}
-
-// need is what the task's reads of a table must see: all updates of the clocks that the table's staleness asks for, and,
-// but under BSP, the commits that were known when it was dispatched and those of its own split. Under BSP the clocks say
-// all: a commit of a clock that is not complete shows nowhere.
-func (t *Task) need(s *table.Schema) wire.Need {
-	n := wire.Need{Clock: s.Consistency.Needs(t.Unit.Clock)}
-	if s.Consistency != table.BSP {
-		n.Commit = t.commit
-	}
-	return n
+	return &Task{client: c, bspDeltas: c.pools.NewSet(), streamDeltas: c.pools.NewSet()}
 }
 
 // View is the rows [first, end) as the task sees them, with its own deltas laid over (read-my-writes). Read must have
-// said that they are there. The slice is read-only and valid until the task ends. It is the cache's own memory where the
-// rows lie in one partition and nothing is to be laid over them.
+// said that they are there. The slice is read-only and valid until the task ends. It is the cache's own memory where
+// the rows lie in one partition and nothing is to be laid over them.
 func (t *Task) View(tab bellows.TableID, first, end bellows.RowID) []float32 {
 	if first == end {
 		return nil // of no partition, behind the last row
@@ -91,7 +46,7 @@ func (t *Task) View(tab bellows.TableID, first, end bellows.RowID) []float32 {
 	lo, hi := cut.Rows(p)
 	n := c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})
 	if end <= hi && !t.overlaid(n) {
-		return t.pins[n].block.view(int(first-lo), int(end-lo), c.partitions[n].schema.Width)
+		return t.reader.View(n, int(first-lo), int(end-lo), c.partitions[n].width)
 	}
 	dst := t.room(int(end-first) * c.cfg.Tables[tab].Width)
 	t.copyRows(tab, first, end, dst)
@@ -111,7 +66,7 @@ func (t *Task) copyRows(tab bellows.TableID, first, end bellows.RowID, dst []flo
 		n := c.cfg.Route.Number(bellows.PartitionRef{Table: tab, Partition: p})
 		a, b := int(first-lo), int(min(end, hi)-lo)
 		to := dst[:(b-a)*w]
-		copy(to, t.pins[n].block.view(a, b, w))
+		copy(to, t.reader.View(n, a, b, w))
 		t.overlay(n, a, b, to)
 		dst, first = dst[len(to):], hi
 	}
@@ -125,8 +80,8 @@ func (t *Task) Gather(tab bellows.TableID, rows []bellows.RowID, dst []float32) 
 	}
 }
 
-// room is memory of the task's for n values, valid until the task ends: slices that were given
-// before stay, in the arena before this one.
+// room is memory of the task's for n values, valid until the task ends: slices that were given before stay, in the
+// arena before this one.
 func (t *Task) room(n int) []float32 {
 	at := len(t.arena)
 	if cap(t.arena)-at < n {
@@ -137,26 +92,26 @@ func (t *Task) room(n int) []float32 {
 	return t.arena[at : at+n : at+n]
 }
 
-// Version is how new what the task sees of a partition is, under a lease if it has one: it has every commit up to one,
-// and every clock up to another of all splits. Read must have said that some of the partition is there, or Lease that it
-// is leased.
+// Version is how new what the task sees of a partition is, under a lease if it has one: it has every commit up to
+// one, and every clock up to another of all splits. Read must have said that some of the partition is there, or Lease
+// that it is leased.
 func (t *Task) Version(ref bellows.PartitionRef) wire.Need {
-	n := t.client.cfg.Route.Number(ref)
-	if l := t.leaseOn(n); l != nil {
-		return wire.Need{Commit: l.grant.Commit, Clock: l.grant.Complete}
-	}
-	b := t.pins[n].block
-	return wire.Need{Commit: b.commit, Clock: b.complete}
+	return t.reader.Version(t.client.cfg.Route.Number(ref))
 }
 
-// overlaid reports whether the task has deltas of its own to lay over a partition's rows. Other rules than additive ones
-// show a split its updates from their commit on, since what they make of a delta is known only there.
+// Leased is the slab of a partition that the task holds a lease on; nil: it holds none, or the partition has no rows.
+func (t *Task) Leased(ref bellows.PartitionRef) []float32 {
+	return t.reader.Leased(t.client.cfg.Route.Number(ref))
+}
+
+// overlaid reports whether the task has deltas of its own to lay over a partition's rows. Other rules than additive
+// ones show a split its updates from their commit on, since what they make of a delta is known only there.
 func (t *Task) overlaid(n int) bool {
 	p := &t.client.partitions[n]
 	if !p.additive || planted.On("own-updates-forgotten") {
 		return false
 	}
-	if t.pins[n].uncovered != 0 {
+	if t.reader.Uncovered(n) {
 		return true
 	}
 	open := t.open(n)
@@ -166,9 +121,9 @@ func (t *Task) overlaid(n int) bool {
 // open is what the task has added to a partition so far, or nil.
 func (t *Task) open(n int) *delta.Buffer {
 	if t.client.partitions[n].barrier {
-		return t.bspDeltas.buffers[n]
+		return t.bspDeltas.Find(n)
 	}
-	return t.streamDeltas.buffers[n]
+	return t.streamDeltas.Find(n)
 }
 
 // overlay adds to dst, the rows [first, end) of a partition, the split's deltas that they lack.
@@ -176,26 +131,9 @@ func (t *Task) overlay(n, first, end int, dst []float32) {
 	if !t.overlaid(n) {
 		return
 	}
-	for i, own := range t.own {
-		if t.pins[n].uncovered&(1<<i) != 0 {
-			own.update.buffers[n].Overlay(first, end, dst)
-		}
-	}
+	t.reader.Overlay(n, first, end, dst)
 	if open := t.open(n); open != nil {
 		open.Overlay(first, end, dst)
-	}
-}
-
-// notBefore is a need that what the cache holds must meet, so that the split does not see the partition as it was
-// before. A lane is not told of it: it answers with rows as they are, never older than what it has sent before.
-func (p *pin) notBefore(n wire.Need) wire.Need {
-	return wire.Need{Commit: max(n.Commit, p.seen.Commit), Clock: max(n.Clock, p.seen.Clock)}
-}
-
-// sees notes that the split has seen the partition in a version (TestALeaseDoesNotGoBack).
-func (p *pin) sees(n wire.Need) {
-	if !planted.On("lease-unseen") {
-		p.seen = p.notBefore(n)
 	}
 }
 
@@ -229,33 +167,63 @@ func (t *Task) buffer(number int) *delta.Buffer {
 	if t.client.partitions[number].barrier {
 		u = &t.bspDeltas
 	}
-	return u.buffer(number, t.client)
-}
-
-// unpin gives back what a finished task has pinned. Its shared leases end here, its exclusive ones
-// with its flush.
-func (c *Client) unpin(t *Task, fx *Effects) {
-	for _, n := range t.pinned {
-		t.pins[n] = pin{seen: t.pins[n].seen}
-	}
-	t.pinned = t.pinned[:0]
-	for _, b := range t.blocks {
-		c.unpinBlock(b)
-	}
-	t.blocks = t.blocks[:0]
-	for _, l := range t.shared {
-		r := wire.New[wire.Release]()
-		r.Pair = l.grant.Pair
-		fx.Send(c.cfg.Self, c.lanes[l.lane], r)
-		wire.Free(l.grant)
-	}
-	t.shared = t.shared[:0]
-	t.arena = t.arena[:0]
+	return u.Buffer(number)
 }
 
 // discard forgets what a failed task changed.
 func (t *Task) discard() {
-	t.bspDeltas.reset(t.client)
-	t.streamDeltas.reset(t.client)
-	t.leases = t.leases[:0]
+	t.bspDeltas.Reset()
+	t.streamDeltas.Reset()
+	t.reader.ForgetLeases()
+}
+
+// Group sorts the keys of a read, given in any order, for ReadKeys and PrefetchKeys. Keys that ascend are grouped
+// fastest.
+func (t *Task) Group(tab bellows.TableID, list []bellows.Key) {
+	t.reader.Group(tab, t.client.cfg.Route.Cut(tab), list)
+}
+
+// ViewKey is the row of a key as the task sees it, with its own deltas laid over (read-my-writes). ReadKeys must have
+// said that it is there. The slice is read-only and valid until the task ends.
+func (t *Task) ViewKey(tab bellows.TableID, key bellows.Key) []float32 {
+	r := t.client.cfg.Route
+	n := r.Number(bellows.PartitionRef{Table: tab, Partition: r.Cut(tab).FindKey(key)})
+	row := t.reader.KeyRow(n, key, t.client.partitions[n].width)
+	if !t.overlaid(n) {
+		return row
+	}
+	dst := t.room(len(row))
+	copy(dst, row)
+	t.overlayKey(n, key, dst)
+	return dst
+}
+
+// GatherKeys writes the rows of keys, one after the other, to dst, as ViewKey would show them.
+func (t *Task) GatherKeys(tab bellows.TableID, list []bellows.Key, dst []float32) {
+	w, cut := t.client.cfg.Tables[tab].Width, t.client.cfg.Route.Cut(tab)
+	first := t.client.cfg.Route.Number(bellows.PartitionRef{Table: tab})
+	for i, k := range list {
+		n, to := first+int(cut.FindKey(k)), dst[i*w:(i+1)*w]
+		copy(to, t.reader.KeyRow(n, k, w))
+		if t.overlaid(n) {
+			t.overlayKey(n, k, to)
+		}
+	}
+}
+
+// AddKeys adds a delta row to the row of each of the keys.
+func (t *Task) AddKeys(tab bellows.TableID, list []bellows.Key, deltas []float32) {
+	w, cut := t.client.cfg.Tables[tab].Width, t.client.cfg.Route.Cut(tab)
+	first := t.client.cfg.Route.Number(bellows.PartitionRef{Table: tab})
+	for i, k := range list {
+		t.buffer(first+int(cut.FindKey(k))).AddKey(k, deltas[i*w:(i+1)*w])
+	}
+}
+
+// overlayKey adds to the row of a key the split's deltas that it lacks.
+func (t *Task) overlayKey(n int, key bellows.Key, dst []float32) {
+	t.reader.OverlayKey(n, key, dst)
+	if open := t.open(n); open != nil {
+		open.OverlayKey(key, dst)
+	}
 }

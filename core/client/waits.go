@@ -2,36 +2,32 @@ package client
 
 import (
 	"fmt"
-	"slices"
 
 	"bellows"
 	"bellows/core/pending"
-	"bellows/core/planted"
 	"bellows/core/tally"
 	"bellows/link/wire"
 )
 
-// Whatever lasts longer than Times.Notice is named, once, with whom it is for and until when (P8 of
-// the simulation): the first task that waits, with how many others do; each flush that some lane
-// does not hold; a route that does not come. By then the lane has been asked what it is behind
-// (enquire.go).
+// Whatever lasts longer than Times.Notice is named, once, with whom it is for and until when (P8 of the simulation):
+// the first task that waits, with how many others do; each flush that some lane does not hold; a route that does not
+// come. By then the lane has been asked what it is behind (enquire.go).
 
-// Waits is what the node waits for, as it is measured (docs/decisions/0021): tasks that wait
-// for a read or a lease, flushes that some lane does not hold yet, and flushes that are held and
-// not yet visible everywhere. Of a flush for one lane, which passes its done on, the client learns
-// that it is held when it is recorded.
+// Waits is what the node waits for, as it is measured (docs/decisions/0021): tasks that wait for a read or a lease,
+// flushes that some lane does not hold yet, and flushes that are held and not yet visible everywhere. Of a flush for
+// one lane, which passes its done on, the client learns that it is held when it is recorded.
 func (c *Client) Waits() tally.Waits {
-	return tally.Waits{Tasks: c.waiting, Pushes: c.preparing, Commits: len(c.flushes) - c.preparing}
+	preparing := c.flush.Preparing()
+	return tally.Waits{Tasks: c.cache.Waiting(), Pushes: preparing, Commits: c.flush.Open() - preparing}
 }
 
-// Tick tells the client the time: it names waits that last, with until when, and ends those that
-// cannot end otherwise. It returns how much of the time since the last tick counts for a wait: the
-// node may have slept.
+// Tick tells the client the time: it names waits that last, with until when, and ends those that cannot end
+// otherwise. It returns how much of the time since the last tick counts for a wait: the node may have slept.
 func (c *Client) Tick(nowMillis int64, fx *Effects) (awakeMillis int64) {
 	fx.Era = c.cfg.Era
-	awake := c.cfg.Times.Awake(nowMillis - c.nowMillis)
-	c.nowMillis = nowMillis
-	if c.ended == nil && !c.broken {
+	awake := c.cfg.Times.Awake(nowMillis - c.enquiries.nowMillis)
+	c.enquiries.nowMillis = nowMillis
+	if c.closing.ended == nil && !c.closing.broken {
 		c.enquire(awake, fx)
 		c.nameReads(fx)
 		c.nameFlushes(fx)
@@ -40,85 +36,43 @@ func (c *Client) Tick(nowMillis int64, fx *Effects) (awakeMillis int64) {
 	return awake
 }
 
-// Computes tells the client which task of the node has computed for longest, and for how long: what
-// others wait for in the end. The controller is told where that is long, and a task that has not
-// ended after Times.Task, nor asked for anything, ends the job
-// (TestATaskThatComputesForTooLongEndsTheJob).
+// Computes tells the client which task of the node has computed for longest, and for how long: what others wait for
+// in the end. The controller is told where that is long, and a task that has not ended after Times.Task, nor asked
+// for anything, ends the job (TestATaskThatComputesForTooLongEndsTheJob).
 func (c *Client) Computes(s bellows.SplitID, millis int64, fx *Effects) {
 	if at := c.splits[s]; at == nil || !at.running { // its task has ended meanwhile, and the split may have gone
 		return
 	}
 	u := c.splits[s].task.Unit
 	switch {
-	case c.ended != nil || c.broken:
+	case c.closing.ended != nil || c.closing.broken:
 	case millis > c.cfg.Times.Task:
 		c.stop(&wire.Failed{Unit: u, Kind: bellows.Lost, Reason: fmt.Sprintf("it has computed for %s without an end", seconds(millis))}, fx)
-	case millis > c.cfg.Times.Notice/2 && (u != c.computing || c.nowMillis-c.computingMillis > c.cfg.Times.Notice/2):
-		c.computing, c.computingMillis = u, c.nowMillis
+	case millis > c.cfg.Times.Notice/2 && (u != c.enquiries.computing || c.enquiries.nowMillis-c.enquiries.computingMillis > c.cfg.Times.Notice/2):
+		c.enquiries.computing, c.enquiries.computingMillis = u, c.enquiries.nowMillis
 		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Computing{Unit: u, Millis: millis})
 	}
 }
 
 // nameReads names the first task that has waited for an answer for long, and counts the others.
 func (c *Client) nameReads(fx *Effects) {
-	late := 0
-	var first *Task
-	for _, s := range c.splits {
-		if s == nil || !s.running || s.task.waits == 0 {
-			continue
-		}
-		if t := s.task; t.patience.Exhausted(c.nowMillis, c.cfg.Times.Notice) {
-			if late++; first == nil {
-				first = t
-			}
-		}
-	}
-	if first == nil {
+	first, late := c.cache.NameLate(c.enquiries.nowMillis, c.cfg.Times.Notice)
+	if late == 0 {
 		return
 	}
-	sentence := fmt.Sprintf("%v has waited %s for %s%s", first.Unit, seconds(first.patience.Lasted(c.nowMillis)), first.describeWait(), c.taskUntil(first))
+	until := c.givesUp(first.Lane, &first.At)
+	sentence := fmt.Sprintf("%v has waited %s for %s%s", first.Unit, seconds(first.Millis), first.For, until)
 	if late > 1 {
 		sentence += fmt.Sprintf("; %d other splits of node %d wait too", late-1, c.cfg.Self.Node)
 	}
 	fx.Notices = append(fx.Notices, sentence)
 }
 
-// describeWait says what the task waits for.
-func (t *Task) describeWait() string {
-	p := &t.client.partitions[t.waitsFor]
-	n := t.need(p.schema)
-	s := fmt.Sprintf("%v at %v", p.ref, t.client.lanes[p.lane])
-	if t.delayed {
-		return fmt.Sprintf("table %s, %s, until its split's own updates of it are committed", p.schema.Name, s)
-	}
-	if n.Clock > bellows.NoClock {
-		s += fmt.Sprintf(", after clock %d of every split", n.Clock)
-	}
-	return fmt.Sprintf("table %s, %s, after commit %d", p.schema.Name, s, n.Commit)
-}
-
-// taskUntil says until when a task waits: by what it waits for last.
-func (c *Client) taskUntil(t *Task) string {
-	for _, f := range c.fetches {
-		if f.number == t.waitsFor && !(f.stale && f.staleUntil <= c.now.Route.Version()) && slices.Contains(f.waiters, t) {
-			return c.givesUp(f.lane, &f.wait)
-		}
-	}
-	return c.givesUp(c.partitions[t.waitsFor].lane, &pending.At{Known: true, Behind: pending.Record}) // its own flush, which is named by itself
-}
-
 // nameFlushes names the lanes that have not said for long that they hold their part of a flush.
 func (c *Client) nameFlushes(fx *Effects) {
-	for _, f := range c.flushes {
-		for i := range f.pushes {
-			p := &f.pushes[i]
-			held := p.wait.Known && p.wait.Behind != pending.Room || !p.below(f, partHeld)
-			if held || p.has(f, partStale) || !p.wait.Exhausted(c.nowMillis, c.cfg.Times.Notice) || planted.On("alone-unnamed") && len(f.pushes) == 1 {
-				continue
-			}
-			fx.Notices = append(fx.Notices, fmt.Sprintf("%v has waited %s for %v to hold its part%s",
-				f.id, seconds(p.wait.Lasted(c.nowMillis)), c.lanes[p.lane], c.givesUp(p.lane, &p.wait)))
-		}
+	for u := range c.flush.NameUnheld(c.enquiries.nowMillis, c.cfg.Times.Notice) {
+		fx.Notices = append(fx.Notices, fmt.Sprintf("%v has waited %s for %v to hold its part%s",
+			u.Flush, seconds(u.Millis), c.lanes[u.Lane], c.givesUp(u.Lane, &u.At)))
 	}
 }
 

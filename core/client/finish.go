@@ -1,0 +1,89 @@
+package client
+
+import (
+	"bellows/core/flush"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// A finished task leaves its work to the coordinator of flushes (package flush), which sends it, alone or with
+// others, and hears what becomes of it.
+
+// Finish takes a task that has run, with what it signalled. With an error the task's work is dropped and the
+// controller told.
+func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
+	fx.Era = c.cfg.Era
+	if c.closing.ended != nil {
+		return
+	}
+	s := c.splits[t.Unit.Split]
+	s.running = false
+	c.running--
+	t.arena = t.arena[:0]
+	c.cache.End(&t.reader, &fx.Outbox)
+	work := flush.Work{Unit: t.Unit, Result: result, Barrier: &t.bspDeltas, Stream: &t.streamDeltas}
+	work.Ends = c.barriers && (c.endsClock(t.Unit) || planted.On("sum-for-each-unit"))
+	c.flush.Finished(t.Unit.Clock)
+	if err != nil {
+		t.discard()
+		c.closing.failed = true
+		c.complain(&wire.Failed{Unit: t.Unit, Reason: err.Error(), Err: err}, fx)
+		return
+	}
+	work.Leases = c.endLeases(t)
+	if kept := c.flush.Add(&work, c.now.Route, c.flushing(fx)); kept != nil {
+		t.reader.Retain(kept)
+	}
+	c.carry(fx)
+	c.startQueued(fx)
+	c.flushReady(fx)
+}
+
+// endLeases takes the exclusive leases of a task, which its flush ends. The list is valid in this step.
+func (c *Client) endLeases(t *Task) []flush.Lease {
+	list := c.effects.leases[:0]
+	for _, l := range t.reader.Leases() {
+		end := flush.Lease{Reader: t.reader.ID(), Number: l.Number, Granted: l.Granted}
+		if c.lanes[l.Lane].Node != c.cfg.Self.Node {
+			end.Copied = len(l.Granted.Values)
+		}
+		list = append(list, end)
+	}
+	t.reader.ForgetLeases()
+	c.effects.leases = list
+	return list
+}
+
+// flushReady sends what nothing here can be added to, and everything if no task executes.
+func (c *Client) flushReady(fx *Effects) {
+	c.flush.Leave(c.running == c.cache.Waiting(), c.now.Route, c.flushing(fx))
+	c.carry(fx)
+}
+
+// takeRoom has sent again what a lane had no room for.
+func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
+	again, err := c.flush.TakeRoom(m, lane)
+	if c.judge(err, lane, fx); again.Empty() {
+		return
+	}
+	for stale := true; stale; {
+		stale = c.flush.Resend(&again, c.now.Route, c.flushing(fx))
+		if c.carry(fx); stale {
+			c.askAgain(fx)
+		}
+	}
+	c.startQueued(fx)
+}
+
+// takeCommitted learns which flushes have a number: what has waited for that is asked, sent or begun.
+func (c *Client) takeCommitted(m *wire.Committed, lane wire.Address, fx *Effects) {
+	for i := range m.List {
+		err := c.flush.TakeCommitted(&m.List[i], lane, c.flushing(fx))
+		c.carry(fx)
+		c.judge(err, lane, fx)
+	}
+	c.cache.AcquireDelayed(&fx.Outbox)
+	c.askAgain(fx)
+	c.startQueued(fx)
+	wire.Free(m)
+}
