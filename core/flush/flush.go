@@ -141,8 +141,8 @@ type Options struct {
 	Limits     Limits
 }
 
-// New returns the coordinator of a client, by the first route of its job and the tables. The caller then says who owns
-// each partition.
+// New returns the coordinator of a client, by the first route of its job and the tables. The caller then says who
+// owns each partition.
 func New(first *route.Route, tables []table.Schema, o Options) *Coordinator {
 	n := first.Partitions()
 	c := &Coordinator{division: first, partitions: make([]partition, n), at: make([]int, n),
