@@ -53,7 +53,7 @@ const (
 	Current Encounter = iota
 	// Newer has replaced the process that was known before.
 	Newer
-	// Outlived has been replaced: a flush of which a part is not held now will never be whole.
+	// Outlived has been replaced. Its flushes that are not wholly held now never will be.
 	Outlived
 )
 
@@ -110,7 +110,7 @@ func (c *Clients) Fenced(n bellows.NodeID, incarnation uint32) bool {
 	})
 }
 
-// Excludes reports whether a message comes from a client behind a fence. late is set for a push of
+// Excludes reports whether a message comes from a client that is fenced. late is set for a push of
 // the newest known process: its deltas are dropped here, and are counted, since another lane may not have
 // known of the fence. Those of an older process no account has.
 func (c *Clients) Excludes(e *wire.Envelope) (excluded, late bool) {

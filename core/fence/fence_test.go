@@ -122,7 +122,7 @@ func push(incarnation uint32) wire.Message {
 	return &wire.Push{Flush: bellows.FlushID{Client: 2, Incarnation: incarnation, Seq: 1}}
 }
 
-// TestFencesStay fences two processes of a node, and asks who is heard and what is counted.
+// TestFencesStay fences two processes of a node, and sends messages of each.
 func TestFencesStay(t *testing.T) {
 	c := newClients()
 	excluded := func(from wire.Address, m wire.Message) (bool, bool) {
@@ -172,7 +172,7 @@ func TestFencesStay(t *testing.T) {
 	}
 }
 
-// TestProcessAfterFenceIsHeard has a node be started again after its fence.
+// TestProcessAfterFenceIsHeard starts a node again after its fence.
 func TestProcessAfterFenceIsHeard(t *testing.T) {
 	c := newClients()
 	c.Fence(fence.Process{Node: 2, Incarnation: 3})

@@ -18,17 +18,6 @@ func twoParts(v bellows.RouteVersion, from wire.Address, seq int) *wire.Push {
 	return m
 }
 
-// TestRoomIsForAllThatWaits has no room for the push of a flush, nor for more of it that comes again: there is room for both, and both are named.
-func TestRoomIsForAllThatWaits(t *testing.T) {
-	s := newScript(t, 1)
-	s.push(1, 1, 0, ref(1, 0), 8)
-	s.send(clients[1], "push t1/p0", pushBy(0, clients[1], 1, ref(1, 0), wire.Subtree{}, 1))
-	s.send(clients[1], "push t1/p1, again", again(pushBy(0, clients[1], 1, ref(1, 1), wire.Subtree{}, 1)))
-	s.mark()
-	s.record(1, 1, 1, 0)
-	s.expect("room for flush 1 of node 2 [{t1/p0 1} {t1/p1 1}]")
-}
-
 // TestWhatIsForgottenIsToldAndTheRestHeld gives a partition away of which a flush is held that its lane has passed on as done: its client is told what to send again, and
 // that the rest is held. The flush counts here once, whoever it comes to.
 func TestWhatIsForgottenIsToldAndTheRestHeld(t *testing.T) {

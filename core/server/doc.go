@@ -7,14 +7,14 @@
 // What makes a flush count is two-phase commit with a logged decision. The lane is a participant;
 // the controller (package coord) coordinates, and the client (package client) counts the votes:
 //
-//	prepare    wire.Push             parts of a flush come, and are held, unseen (push.go)
+//	prepare    wire.Push             parts of a flush come, and are held, unseen (package prepare)
 //	vote       wire.Held             to the client; or the lane that has all of a flush passes its wire.Done on
 //	           wire.Full, wire.Room  not yet, and come again: backpressure, by the bytes that are held
 //	           wire.Stale            not here any more; wire.Refused: never
 //	decision   wire.Records          the flush has a number, in one order for all lanes (record.go)
 //	ack        wire.Committed        the client's memory is free, and it knows the number before any row shows it
 //
-// There is no abort. What has no number is dropped when its process is declared gone (fence.go), or
+// There is no abort. What has no number is dropped when its process is declared gone (package fence), or
 // the job is over (end.go). The log of decisions is kept by every lane (tail.go), so that another
 // controller can go on.
 //

@@ -49,24 +49,19 @@ func (l *Lane) noteEnd(from wire.Address) {
 func (l *Lane) end(out *wire.Outbox) {
 	l.closed = true
 	l.endCopies(out)
-	for _, f := range l.held {
-		if planted.On("held-applied-at-end") {
-			l.applyFlush(f, out)
-			continue
+	held := l.flushes.Release()
+	for i := range held {
+		switch f := &held[i]; {
+		case planted.On("held-applied-at-end"):
+			l.applyFlush(l.opened(f), out)
+		case planted.On("held-counted-applied"):
+			l.counts.Applied += l.flushes.Rows(f.Push)
+		default:
+			l.flushes.Miss(f.Push)
 		}
-		if planted.On("held-counted-applied") {
-			for _, one := range l.parts(f.push) {
-				l.counts.Applied += one.Rows
-			}
-			continue
-		}
-		l.drop(f.push)
 	}
-	l.held = nil
-	for _, w := range l.waiting {
-		if !planted.On("full-uncounted") {
-			l.miss(w.parts)
-		}
+	if !planted.On("full-uncounted") {
+		l.flushes.DropWaiting()
 	}
 	if !planted.On("missed-uncounted") && l.removal == nil {
 		l.countMissed()

@@ -9,8 +9,8 @@ import (
 	"bellows/link/wire"
 )
 
-// What follows from whose messages are taken (package fence): a silence of the controller is reported,
-// and what the lane has of processes that are gone is forgotten.
+// The lane acts on what package fence finds: it reports a silence of the controller, and forgets the reads,
+// subscriptions, leases and flushes of processes that are gone.
 
 // hears reports whether a message is taken. Messages of the controller and of clients can come from
 // processes that others have replaced, or that were declared gone.
@@ -18,7 +18,7 @@ func (l *Lane) hears(e *wire.Envelope) bool {
 	if e.From != l.cfg.Controller {
 		excluded, late := l.clients.Excludes(e)
 		if late {
-			l.dropLate(e.Message.(*wire.Push))
+			l.flushes.DropLate(e.Message.(*wire.Push), partitions{l})
 		}
 		return !excluded
 	}
@@ -90,23 +90,7 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 	if !l.clients.Fence(gone) {
 		return
 	}
-	rest := l.held[:0]
-	for _, f := range l.held {
-		if !gone.Covers(f.from, f.push.Flush.Incarnation) {
-			rest = append(rest, f)
-			continue
-		}
-		l.drop(f.push)
-		l.heldBytes -= f.bytes
-	}
-	l.held = rest
-	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
-		if !gone.Covers(w.from, w.flush.Incarnation) {
-			return false
-		}
-		l.miss(w.parts)
-		return true
-	})
+	l.flushes.Fence(gone)
 	l.disregard(func(who subscriber) bool { return gone.Covers(who.address, who.incarnation) })
 	leaser := func(a wire.Address) bool { return gone.Covers(a, l.clients.Newest(a)) }
 	for _, p := range l.owned {
@@ -118,12 +102,5 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 		}
 	}
 	l.forsake(m.Node)
-	l.admitWaiting(out)
-}
-
-// dropLate counts as dropped what a process pushes that was declared gone.
-func (l *Lane) dropLate(m *wire.Push) {
-	if err := l.checkPush(m); (err == nil || err == errStale) && len(l.missed) < missedMost {
-		l.drop(m)
-	}
+	l.flushes.Admit(out)
 }

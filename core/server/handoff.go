@@ -318,10 +318,10 @@ func (l *Lane) takeMoved(p *partition, m *wire.Piece, out *wire.Outbox) {
 	push := wire.New[wire.Push]()
 	push.Clock = m.Clock
 	push.Chunks = append(push.Chunks, wire.Chunk{Pair: m.Pair, Subtree: m.Subtree, Rows: m.Rows, Keys: m.Keys, Values: m.Values})
-	*f = flush{push: push, moved: m, open: 1, rows: f.rows}
+	*f = flush{push: push, moved: m, open: 1}
 	c := &push.Chunks[0]
 	if c.Keys != nil {
-		rows, err := p.store.Reserve(c.Keys, f.rows[:0])
+		rows, err := p.store.Reserve(c.Keys, l.rowsFor(len(c.Keys)))
 		if err != nil {
 			l.breach(p.in.From, out, "%v", err)
 			return

@@ -14,6 +14,7 @@ import (
 	"bellows/core/fence"
 	"bellows/core/gate"
 	"bellows/core/planted"
+	"bellows/core/prepare"
 	"bellows/core/store"
 	"bellows/core/tail"
 	"bellows/link/wire"
@@ -127,8 +128,6 @@ func (l Limits) orDefault() Limits {
 //     exactly those up to applied: P1 of the simulation, byte for byte.
 //   - A flush without a number is seen by nobody: TestBarrierShowsAClockAtOnce,
 //     TestAsyncShowsEachCommit.
-//   - A part of a flush is held, or waits for room, or is neither, but never two of these at once,
-//     whatever comes twice: TestPartsOfAFlushComeOneByOne, TestPartsOfAFlushWaitOneByOne.
 //   - A read is answered when all that it needs is visible, and not under an exclusive lease of
 //     another: TestLeases, P4 of the simulation.
 //   - What is held, parked and kept is bounded (Limits): TestTheCapTakesTheLowestFlush,
@@ -149,7 +148,6 @@ type Lane struct {
 
 	// What is recorded.
 	progress *gate.Progress
-	counted  gate.Counted         // flushes that have a number
 	applied  bellows.CommitNumber // records up to this have been taken
 	barrier  bellows.CommitNumber // applied when the last clock became complete
 	tail     tail.Tail
@@ -158,21 +156,18 @@ type Lane struct {
 	owned    []*partition
 	byNumber []*partition // by route.Number; nil: not here
 
-	// What is under way: flushes without a number, and those who wait.
-	held      []*flush
-	heldBytes int
-	waiting   []waiter // flushes told Full, by rank
-	pulls     []parkedPull
-	owing     bool // somebody's subscription is owed rows
-	credits   gate.Credits
+	// Under way.
+	flushes *prepare.Flushes // that have no number
+	pulls   []parkedPull
+	owing   bool // somebody's subscription is owed rows
+	credits gate.Credits
 
 	// Of the message or the step that is being taken, and memory that is used again.
-	news     []news    // what has been committed
-	numbered []*flush  // by the record
-	unasked  []unasked // per subscriber, while relay runs
-	spare    []*flush
-	pairs    []wire.Pair // scratch
-	stamps   uint64      // that have been given to partitions
+	news      []news    // what has been committed
+	numbered  []*flush  // by the record
+	unasked   []unasked // per subscriber, while relay runs
+	spare     []*flush
+	spareRows [][]uint32
 
 	// Whose messages are taken.
 	terms   fence.Terms
@@ -184,7 +179,6 @@ type Lane struct {
 	added   []bellows.Control // who takes part since the job's beginning, or did: he may be leaving
 	ahead   []ahead
 	awaited int // partitions that were given to it and are not here yet
-	missed  []missed
 
 	// What goes to other lanes, and comes from them.
 	outs    []*partition // copied from here; in the order in which that was asked for
@@ -227,6 +221,8 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	cfg.Limits = cfg.Limits.orDefault()
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
 		byNumber: make([]*partition, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
+	l.flushes = prepare.New(prepare.Config{Self: self, Controller: cfg.Controller, Tables: cfg.Tables, Route: cfg.Route,
+		HeldBytesMax: cfg.HeldBytesMax, WaitingMax: cfg.Limits.Parked})
 	l.state.Most = cfg.Limits.Slab
 	l.credits = gate.Credits{Self: self.Node, Unread: cfg.Limits.Unread}
 	l.cuts.Most = cfg.Limits.Copies
@@ -410,7 +406,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 // at is a partition of the job as this lane has it; nil: it never came here.
 func (l *Lane) at(ref bellows.PartitionRef) *partition { return l.byNumber[l.cfg.Route.Number(ref)] }
 
-// find returns the partition of a pair if this lane owns it at that generation. errStale: it has
+// find returns the partition of a pair if this lane owns it at that generation. prepare.ErrStale: it has
 // had another owner since, or this one anew; whoever asks is behind the route and is told so. Any
 // other error is of a pair that no route has had: nobody who keeps to the protocol can name it.
 func (l *Lane) find(p wire.Pair) (*partition, error) {
@@ -419,19 +415,16 @@ func (l *Lane) find(p wire.Pair) (*partition, error) {
 	case (t == nil || t.gone) && p.Generation >= g:
 		return nil, fmt.Errorf("partition %v is not at %v", p.Ref, l.cfg.Self)
 	case p.Generation < g && !(planted.On("generation-unchecked") && t != nil):
-		return nil, errStale
+		return nil, prepare.ErrStale
 	case p.Generation > g && !planted.On("newer-generation-taken") && !planted.On("generation-unchecked"):
 		return nil, fmt.Errorf("partition %v is at generation %d, not %d", p.Ref, g, p.Generation)
 	}
 	return t, nil
 }
 
-// errStale is of a pair that had another owner than now.
-var errStale = errors.New("it was another's")
-
 // refuse answers a question that is not served: it is to be asked again by another route, or can never be.
 func (l *Lane) refuse(to wire.Address, request uint64, err error, out *wire.Outbox) {
-	if err == errStale {
+	if err == prepare.ErrStale {
 		out.Send(l.cfg.Self, to, &wire.Stale{Route: l.cfg.Route.Version(), Request: request})
 		return
 	}

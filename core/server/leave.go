@@ -88,11 +88,11 @@ func (l *Lane) bequeath(out *wire.Outbox) {
 
 // bequest is what was not held here of flushes that may get a number behind this lane's removal: whoever
 // takes over its counts knows whether they have (TestWhatALeaverHasMissedIsItsHeirs).
-func (l *Lane) bequest() []missed {
+func (l *Lane) bequest() []wire.Missed {
 	if l.removal == nil {
 		return nil
 	}
-	return slices.Clone(l.missed)
+	return slices.Clone(l.flushes.Missed())
 }
 
 // takeBequest takes over the counts of somebody who was removed, when this lane has the record that
@@ -115,7 +115,7 @@ func (l *Lane) takeBequest(b bequest, out *wire.Outbox) {
 	l.adopted = append(l.adopted, list...)
 	if !planted.On("bequest-lost") {
 		l.counts.Add(&b.closed.Counts)
-		l.miss(b.closed.Missed)
+		l.flushes.Adopt(b.closed.Missed)
 	}
 	out.Send(l.cfg.Self, l.cfg.Controller, &wire.Adopted{List: slices.Clone(list)})
 	l.closeWhenAll(out)

@@ -70,8 +70,6 @@ type partition struct {
 	subscribedMost int           // keys to which a client may be subscribed
 	changes        store.Changes // of a dense table, since somebody subscribed
 
-	stamp uint64 // the last that Lane.mark or Lane.pairsOf gave it
-
 	cut     checkpoint.Mark
 	image   store.Image
 	kept    bool

@@ -90,24 +90,3 @@ func record(n bellows.CommitNumber, client bellows.NodeID) *wire.Records {
 	r.Append(n, &wire.Done{Flush: bellows.FlushID{Client: client, Incarnation: 1, Seq: 1}})
 	return r
 }
-
-// TestWhatIsHeldOfSeveralPushesIsNamed has room for the second push of a flush and not for the first, which comes again when there is room, as it was: the lane says which part of
-// the flush it holds now.
-func TestWhatIsHeldOfSeveralPushesIsNamed(t *testing.T) {
-	s := newScript(t, 1)
-	s.push(2, 1, 0, ref(1, 0), 8)
-	for i, c := range []struct {
-		from wire.Address
-		m    wire.Message
-		want string
-	}{
-		{clients[0], partsPush(false, 3, 0), "to node 1: full, flush 1 of node 1 must wait"},
-		{controller, record(1, 2), "to node 1: room for flush 1 of node 1\n    to node 2: flush 1 of node 2 is commit 1"},
-		{clients[0], partsPush(true, 3, 1), "to node 1: held flush 1 of node 1 [{t1/p1 1}]"},
-		{clients[0], partsPush(false, 3, 0), "to node 1: held flush 1 of node 1 [{t1/p0 1}]"},
-	} {
-		if got := s.said(c.from, c.m); got != c.want {
-			t.Errorf("step %d: says %q, want %q", i, got, c.want)
-		}
-	}
-}

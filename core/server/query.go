@@ -13,20 +13,8 @@ import (
 // records: flushes that are held, with what they have finished; who was added and fenced; and what
 // it was told of the end.
 func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
-	h := &wire.Holding{Term: l.terms.Highest(), Last: l.applied, Tail: l.tail.Oldest(l.applied)}
-	for _, f := range l.held {
-		at := slices.IndexFunc(h.Flushes, func(o wire.HeldFlush) bool { return o.Flush == f.push.Flush })
-		if at < 0 {
-			at = len(h.Flushes)
-			h.Flushes = append(h.Flushes, wire.HeldFlush{Flush: f.push.Flush, Clock: f.push.Clock, Pairs: slices.Clone(f.push.Pairs)})
-		}
-		one := &h.Flushes[at]
-		one.Held = append(one.Held, l.pairsOf(f.push)...)
-		if d := f.push.Done; d != nil {
-			d = d.Copy() // a message is its receiver's
-			one.Done, one.Sent = d.Results, d.Sent
-		}
-	}
+	h := &wire.Holding{Term: l.terms.Highest(), Last: l.applied, Tail: l.tail.Oldest(l.applied),
+		Flushes: l.flushes.Holding()}
 	for _, p := range l.owned {
 		if p.awaited {
 			continue

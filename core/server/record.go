@@ -32,7 +32,7 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		l.takeControl(from, &r.Control, out)
 		return
 	}
-	l.counted.Add(r.Flush) // every lane learns of every flush, so that gaps close
+	l.flushes.Count(r.Flush) // every lane learns of every flush, so that gaps close
 	before := l.progress.Complete()
 	for i := range r.Results {
 		u := r.Results[i].Unit
@@ -42,8 +42,10 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		}
 		l.progress.Commit(u)
 	}
-	l.unhold(r.Flush)
-	l.forgetMissed(r.Flush)
+	held := l.flushes.Take(r.Flush)
+	for i := range held {
+		l.numbered = append(l.numbered, l.opened(&held[i]))
+	}
 	for _, f := range l.numbered {
 		f.number = r.Number
 		if l.mayShow(f) {
@@ -52,7 +54,7 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 		l.applyFlush(f, out)
 	}
 	if len(l.numbered) > 0 {
-		l.admitWaiting(out)
+		l.flushes.Admit(out)
 	}
 	if c := l.progress.Complete(); c > before {
 		l.barrier = r.Number
@@ -70,24 +72,6 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 	}
 	clear(l.numbered)
 	l.numbered = l.numbered[:0]
-}
-
-// unhold moves what is held of a flush to numbered. As a rule that came in one push, and is near
-// the first: flushes get their numbers about in the order in which they came.
-func (l *Lane) unhold(id bellows.FlushID) {
-	for i := 0; i < len(l.held); i++ {
-		f := l.held[i]
-		if f.push.Flush != id {
-			continue
-		}
-		l.held = slices.Delete(l.held, i, i+1)
-		i--
-		l.heldBytes -= f.bytes
-		l.numbered = append(l.numbered, f)
-		if !f.several {
-			return
-		}
-	}
 }
 
 // applyFlush gives the chunks of a recorded flush to their partitions, and ends its leases. One
@@ -304,7 +288,10 @@ func (l *Lane) closeFlush(f *flush) {
 		l.note(f, false)
 	}
 	wire.Free(f.push)
-	*f = flush{rows: f.rows[:0]}
+	if cap(f.rows) > 0 {
+		l.spareRows = append(l.spareRows, f.rows[:0])
+	}
+	*f = flush{}
 	l.spare = append(l.spare, f)
 }
 
@@ -329,7 +316,7 @@ type news struct {
 func (l *Lane) note(f *flush, waiting bool) {
 	one := wire.Commitment{Flush: f.push.Flush, Commit: f.number, Waiting: waiting}
 	if f.named && !planted.On("pairs-unnamed") {
-		one.Pairs = l.pairsOf(f.push)
+		one.Pairs = l.flushes.PairsOf(f.push)
 	}
 	i := slices.IndexFunc(l.news, func(n news) bool {
 		return n.to == f.from && len(n.committed.List) < l.cfg.Limits.Commitments && n.committed.HasRoom(len(one.Pairs))

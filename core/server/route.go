@@ -1,11 +1,12 @@
 package server
 
 import (
-	"iter"
 	"slices"
 
 	"bellows"
 	"bellows/core/planted"
+	"bellows/core/prepare"
+	"bellows/core/route"
 	"bellows/link/wire"
 )
 
@@ -55,7 +56,7 @@ func (l *Lane) mustWait(e *wire.Envelope) bool {
 	case *wire.Acquire:
 		return m.Route > v || l.awaited > 0 && l.awaits(m.Pair)
 	case *wire.Push:
-		return m.Route > v && !l.clients.Outlived(e.From, m.Flush.Incarnation) || l.awaited > 0 && slices.ContainsFunc(pushed(m), l.awaits)
+		return m.Route > v && !l.clients.Outlived(e.From, m.Flush.Incarnation) || l.awaited > 0 && slices.ContainsFunc(prepare.Pairs(m), l.awaits)
 	}
 	return false
 }
@@ -75,7 +76,7 @@ func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
 	}
 	switch m := e.Message.(type) {
 	case *wire.Push:
-		one.bytes = pushBytes(m)
+		one.bytes = prepare.Bytes(m)
 		for i := range m.Leases {
 			one.bytes += 4 * len(m.Leases[i].Values)
 		}
@@ -84,24 +85,24 @@ func (l *Lane) keepAhead(e wire.Envelope, out *wire.Outbox) {
 		if !above && !full {
 			break
 		}
-		refused := &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: pushed(m)}
-		if !l.miss(l.parts(m)) {
-			l.breach(e.From, out, "parts of %d flushes, of which it knows that they belong elsewhere", missedMost)
+		refused := l.flushes.StaleOf(m)
+		if err := l.flushes.Drop(m); err != nil {
+			l.breach(e.From, out, "%v", err)
 			return
 		}
 		if full {
-			l.sayStale(e.From, refused, out)
+			l.flushes.SayStale(e.From, refused, out)
 			return
 		}
 		one = ahead{envelope: wire.Envelope{From: e.From}, refused: refused}
 	case *wire.Pull:
 		if full {
-			l.refuse(e.From, m.Request, errStale, out)
+			l.refuse(e.From, m.Request, prepare.ErrStale, out)
 			return
 		}
 	case *wire.Acquire:
 		if full {
-			l.refuse(e.From, m.Request, errStale, out)
+			l.refuse(e.From, m.Request, prepare.ErrStale, out)
 			return
 		}
 	}
@@ -124,21 +125,8 @@ func (l *Lane) takeAhead(out *wire.Outbox) {
 			l.ahead = append(l.ahead, a) // it is no further
 		default:
 			a.refused.Route = l.cfg.Route.Version()
-			l.sayStale(a.envelope.From, a.refused, out)
+			l.flushes.SayStale(a.envelope.From, a.refused, out)
 		}
-	}
-}
-
-// sayStale tells a client what of a push is to come again: nothing of a flush that has a number, nor of what is held of it, since this was perhaps a copy.
-func (l *Lane) sayStale(to wire.Address, m *wire.Stale, out *wire.Outbox) {
-	for _, f := range l.held {
-		if f.push.Flush == m.Flush {
-			here := pushed(f.push)
-			m.Pairs = slices.DeleteFunc(m.Pairs, func(p wire.Pair) bool { return slices.Contains(here, p) })
-		}
-	}
-	if len(m.Pairs) > 0 && !l.counted.Has(m.Flush) {
-		out.Send(l.cfg.Self, to, m)
 	}
 }
 
@@ -149,37 +137,9 @@ func (l *Lane) abandon() {
 	for _, a := range list {
 		switch m := a.envelope.Message.(type) {
 		case *wire.Push:
-			if !l.counted.Has(m.Flush) {
-				l.miss(l.parts(m))
-			}
+			l.flushes.Miss(m)
 		case *wire.End:
 			l.noteEnd(a.envelope.From)
-		}
-	}
-}
-
-// pushed are the pairs of which a push has parts, each once, whether or not they are here.
-func pushed(m *wire.Push) (list []wire.Pair) {
-	for p := range pairs(m) {
-		if !slices.Contains(list, p) {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
-// pairs are the pairs of a push's chunks and of the leases that it ends, as they come.
-func pairs(m *wire.Push) iter.Seq[wire.Pair] {
-	return func(yield func(wire.Pair) bool) {
-		for i := range m.Chunks {
-			if !yield(m.Chunks[i].Pair) {
-				return
-			}
-		}
-		for i := range m.Leases {
-			if !yield(m.Leases[i].Pair) {
-				return
-			}
 		}
 	}
 }
@@ -200,8 +160,9 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 		return
 	}
 	first := l.cfg.Route
-	l.begun, l.cfg.Route = true, r
-	l.counted.Load(m.Begin.Recorded)
+	l.begun = true
+	l.setRoute(r)
+	l.flushes.LoadCounted(m.Begin.Recorded)
 	for t, clocks := range m.Begin.Staleness {
 		l.cfg.SetStaleness(bellows.TableID(t), clocks)
 	}
@@ -233,6 +194,12 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 	l.inherit(out)
 }
 
+// setRoute replaces the route.
+func (l *Lane) setRoute(r *route.Route) {
+	l.cfg.Route = r
+	l.flushes.SetRoute(r)
+}
+
 // reroute takes the next route.
 func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) {
 	next, err := l.cfg.Route.Next(*c)
@@ -240,7 +207,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		l.breach(from, out, "%v", err)
 		return
 	}
-	l.cfg.Route = next
+	l.setRoute(next)
 	l.expectBequest(c)
 	switch c.Kind {
 	case bellows.AddLane:
@@ -321,7 +288,7 @@ func (l *Lane) lose(from wire.Address, p *partition, to wire.Address, out *wire.
 		if r.acquire == holdMark {
 			continue
 		}
-		l.refuse(r.from, r.acquire.Request, errStale, out)
+		l.refuse(r.from, r.acquire.Request, prepare.ErrStale, out)
 		wire.Free(r.acquire)
 	}
 	p.queue = nil
@@ -329,72 +296,10 @@ func (l *Lane) lose(from wire.Address, p *partition, to wire.Address, out *wire.
 		if !slices.ContainsFunc(r.pull.Parts, func(q wire.PullPart) bool { return q.Ref == p.ref }) {
 			return false
 		}
-		l.refuse(r.from, r.pull.Request, errStale, out)
+		l.refuse(r.from, r.pull.Request, prepare.ErrStale, out)
 		wire.Free(r.pull)
 		return true
 	})
-	for _, f := range l.held {
-		l.forget(f, p, out)
-	}
-	l.forgetWaiting(p.ref, out)
-	l.held = slices.DeleteFunc(l.held, func(f *flush) bool { return f.open == 0 && len(f.push.Pairs) > 0 })
-	l.admitWaiting(out) // what is held of it no more has no record here, which would make room
-}
-
-// forget takes the parts of a partition out of what is held of a flush, and tells its client, who
-// sends them again to the partition's owner, so that nothing hangs on a controller that is lost. What
-// is left is voted for: perhaps the vote went with a done, which is done no more.
-func (l *Lane) forget(f *flush, p *partition, out *wire.Outbox) {
-	m, bytes := f.push, pushBytes(f.push)
-	if !slices.ContainsFunc(m.Chunks, func(c wire.Chunk) bool { return c.Ref == p.ref }) {
-		return
-	}
-	for _, one := range l.parts(m) {
-		if one.Ref == p.ref {
-			l.miss([]missed{one})
-		}
-	}
-	m.Chunks = slices.DeleteFunc(m.Chunks, func(c wire.Chunk) bool { return c.Ref == p.ref })
-	l.heldBytes -= bytes - pushBytes(m)
-	f.bytes -= bytes - pushBytes(m)
-	f.open = len(m.Chunks) + len(m.Leases)
-	f.named, f.several = true, true
-	if !planted.On("forgotten-untold") {
-		out.Send(l.cfg.Self, f.from, &wire.Stale{Route: l.cfg.Route.Version(), Flush: m.Flush, Pairs: []wire.Pair{p.pair()}})
-	}
-	if f.open > 0 && !planted.On("rest-unvoted") {
-		h := wire.New[wire.Held]()
-		h.Flush, h.Pairs = m.Flush, append(h.Pairs, l.pairsOf(m)...)
-		out.Send(l.cfg.Self, f.from, h)
-	}
-}
-
-// forgetWaiting tells clients of parts of a partition that wait for room here that they belong
-// elsewhere now: what waits with them waits on.
-func (l *Lane) forgetWaiting(ref bellows.PartitionRef, out *wire.Outbox) {
-	for i := range l.waiting {
-		w := &l.waiting[i]
-		at := slices.IndexFunc(w.pairs, func(p wire.Pair) bool { return p.Ref == ref })
-		if at < 0 {
-			continue
-		}
-		out.Send(l.cfg.Self, w.from, &wire.Stale{Route: l.cfg.Route.Version(), Flush: w.flush, Pairs: []wire.Pair{w.pairs[at]}})
-		w.named, w.pairs = true, slices.Delete(slices.Clone(w.pairs), at, at+1)
-		for k, one := range w.parts {
-			if one.Ref == ref {
-				l.miss([]missed{one})
-				w.parts = slices.Delete(slices.Clone(w.parts), k, k+1)
-				break
-			}
-		}
-	}
-	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool { return len(w.pairs) == 0 })
-	for i := range l.waiting { // of one flush they stand in the order of what is left
-		w := &l.waiting[i]
-		w.first = l.cfg.Route.Partitions()
-		for _, p := range w.pairs {
-			w.first = min(w.first, l.cfg.Route.Number(p.Ref))
-		}
-	}
-	slices.SortFunc(l.waiting, rank)
+	l.flushes.Leave(p.pair(), out)
+	l.flushes.Admit(out) // what is held of it no more has no record here, which would make room
 }

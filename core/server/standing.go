@@ -7,6 +7,7 @@ import (
 	"bellows/core/gate"
 	"bellows/core/pending"
 	"bellows/core/planted"
+	"bellows/core/prepare"
 	"bellows/link/wire"
 )
 
@@ -114,7 +115,7 @@ func (l *Lane) slowest() uint32 {
 func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uint32) {
 	p, err := l.find(wire.Pair{Ref: w.Ref, Generation: w.Generation})
 	switch {
-	case err == errStale: // the client asks another when it hears of the route
+	case err == prepare.ErrStale: // the client asks another when it hears of the route
 		return pending.Record, 0
 	case err != nil:
 		return pending.Nothing, 0
@@ -143,14 +144,13 @@ func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uin
 // where that is visible, what keeps the rest of it. A flush that came in several pushes may have
 // room for one and not for the other. Of one of nothing there is no pair.
 func (l *Lane) flushBehind(id bellows.FlushID, of wire.Pair) (pending.Behind, uint32) {
-	brings := func(pairs []wire.Pair) bool { return of.Generation == 0 || slices.Contains(pairs, of) }
-	if i := slices.IndexFunc(l.waiting, func(w waiter) bool { return w.flush == id && brings(w.pairs) }); i >= 0 {
-		if l.waiting[i].asked {
+	if waits, asked := l.flushes.Waits(id, of); waits {
+		if asked {
 			return pending.Room, 1
 		}
 		return pending.Room, 0
 	}
-	if slices.ContainsFunc(l.held, func(f *flush) bool { return f.push.Flush == id && brings(l.pairsOf(f.push)) }) {
+	if l.flushes.Holds(id, of) {
 		return pending.Record, 0
 	}
 	has := func(e entry) bool { return e.chunk >= 0 && e.flush.push.Flush == id }

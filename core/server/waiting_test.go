@@ -24,23 +24,6 @@ func TestWhoPushesAgainIsToldAllThatIsHeld(t *testing.T) {
 	}
 }
 
-// TestAPushSentAgainIsOneThatWaits has two parts of a flush wait that came in two pushes, and both come again in one: that waits, is asked for once, and is no more when it has come.
-func TestAPushSentAgainIsOneThatWaits(t *testing.T) {
-	s := newScript(t, 1)
-	s.push(2, 1, 0, ref(1, 0), 8)
-	s.send(clients[0], "one part", partsPush(true, 3, 0))
-	s.send(clients[0], "the other", partsPush(true, 3, 1))
-	if got, want := s.said(clients[0], partsPush(true, 3, 0, 1)), "to node 1: full, flush 1 of node 1 must wait [{t1/p0 1} {t1/p1 1}]"; got != want {
-		t.Errorf("says %q, want %q", got, want)
-	}
-	if got, want := s.said(controller, record(1, 2)), "to node 1: room for flush 1 of node 1 [{t1/p0 1} {t1/p1 1}]"; !strings.HasPrefix(got, want+"\n") {
-		t.Errorf("says %q, want %q", got, want)
-	}
-	s.send(clients[0], "both", partsPush(true, 3, 0, 1))
-	s.send(controller, "commit 2 is flush 1 of node 1", record(2, 1))
-	s.expectEnd(3, 0)
-}
-
 // TestPartsThatWaitAreAskedForOnce asks for two parts of a flush in one word, and not again when the next record makes room, though they have not come.
 func TestPartsThatWaitAreAskedForOnce(t *testing.T) {
 	s := newScript(t, 16)
