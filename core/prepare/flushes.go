@@ -41,11 +41,11 @@ type Flushes struct {
 
 	layout
 	counted   gate.Counted // flushes that have a number
-	held      []Flush      // in the order in which they came
+	held      []Held       // in the order in which they came
 	heldBytes int
 	waiting   []waiter // by rank
 	missed    []wire.Missed
-	taken     []Flush // scratch: of Take
+	taken     []Held // scratch: of Take
 }
 
 // Config is what Flushes are made of.
@@ -57,8 +57,8 @@ type Config struct {
 	WaitingMax       int // pushes that may wait for room; a client that sends more breaks the protocol
 }
 
-// Flush is what is held of one flush, as it came in one push.
-type Flush struct {
+// Held is what is held of one flush, as it came in one push.
+type Held struct {
 	Push  *wire.Push
 	From  wire.Address
 	Named bool     // messages about it name its pairs, since other pushes bring others
@@ -104,7 +104,7 @@ func (f *Flushes) LoadCounted(list []wire.Recorded) { f.counted.Load(list) }
 // Take returns what is held of a flush that a record has numbered, and forgets the flush. The list is
 // valid until the next call. As a rule all came in one push, near the first that is held: flushes get
 // their numbers about in the order in which they came.
-func (f *Flushes) Take(id bellows.FlushID) []Flush {
+func (f *Flushes) Take(id bellows.FlushID) []Held {
 	clear(f.taken)
 	f.taken = f.taken[:0]
 	for i := 0; i < len(f.held); i++ {
@@ -137,7 +137,7 @@ func (f *Flushes) forget(id bellows.FlushID) {
 
 // Fence drops what a process has pushed that was declared gone.
 func (f *Flushes) Fence(gone fence.Process) {
-	f.held = slices.DeleteFunc(f.held, func(h Flush) bool {
+	f.held = slices.DeleteFunc(f.held, func(h Held) bool {
 		if !gone.Covers(h.From, h.Push.Flush.Incarnation) {
 			return false
 		}
@@ -155,7 +155,7 @@ func (f *Flushes) Fence(gone fence.Process) {
 }
 
 // Release returns all that is held, and holds nothing any more: the job is over.
-func (f *Flushes) Release() []Flush {
+func (f *Flushes) Release() []Held {
 	list := f.held
 	f.held, f.heldBytes = nil, 0
 	return list
@@ -190,7 +190,7 @@ func (f *Flushes) Holding() (list []wire.HeldFlush) {
 
 // Holds reports whether the part of a flush for a pair is held; any part, for a pair without generation.
 func (f *Flushes) Holds(id bellows.FlushID, of wire.Pair) bool {
-	return slices.ContainsFunc(f.held, func(h Flush) bool {
+	return slices.ContainsFunc(f.held, func(h Held) bool {
 		return h.Push.Flush == id && brings(f.PairsOf(h.Push), of)
 	})
 }

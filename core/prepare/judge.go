@@ -155,7 +155,7 @@ func (f *Flushes) fits(from wire.Address, m *wire.Push, at Partitions) error {
 // numbers of the rows that its keys name; nothing can be refused after the vote.
 func (f *Flushes) Hold(from wire.Address, m *wire.Push, j Judgement, rows []uint32, out *wire.Outbox) {
 	named := m.Again || j.known
-	f.held = append(f.held, Flush{Push: m, From: from, Named: named, Rows: rows,
+	f.held = append(f.held, Held{Push: m, From: from, Named: named, Rows: rows,
 		bytes: j.bytes, above: j.room == above && !j.known, several: named})
 	f.heldBytes += j.bytes
 	if f.passDone(m, j.known, out) {

@@ -56,14 +56,14 @@ func (f *Flushes) Leave(p wire.Pair, out *wire.Outbox) {
 		f.recall(&f.held[i], p, out)
 	}
 	f.recallWaiting(p.Ref, out)
-	f.held = slices.DeleteFunc(f.held, func(h Flush) bool {
+	f.held = slices.DeleteFunc(f.held, func(h Held) bool {
 		return len(h.Push.Chunks)+len(h.Push.Leases) == 0 && len(h.Push.Pairs) > 0
 	})
 }
 
 // recall removes the part for a partition from what is held of a flush, and tells its client. The vote
 // for what is left is sent: the vote may have gone with a done, which is void now.
-func (f *Flushes) recall(h *Flush, p wire.Pair, out *wire.Outbox) {
+func (f *Flushes) recall(h *Held, p wire.Pair, out *wire.Outbox) {
 	m, bytes := h.Push, Bytes(h.Push)
 	of := func(c wire.Chunk) bool { return c.Ref == p.Ref }
 	if !slices.ContainsFunc(m.Chunks, of) {

@@ -16,13 +16,13 @@ import (
 // parts it has.
 type layout struct {
 	route *route.Route
-	parts []partition // by route.Number
+	parts []partInfo  // by route.Number
 	stamp uint64      // the last that a partition got
 	pairs []wire.Pair // scratch: of PairsOf
 }
 
-// partition is what is fixed of a partition of the job, wherever it is, and a mark.
-type partition struct {
+// partInfo is what is fixed of a partition of the job, wherever it is, and a mark.
+type partInfo struct {
 	width  int
 	sample audit.Sample
 	stamp  uint64 // see stampPairs
@@ -30,20 +30,20 @@ type partition struct {
 
 // newLayout returns the layout of a job, by any of its routes.
 func newLayout(tables []table.Schema, r *route.Route) layout {
-	l := layout{route: r, parts: make([]partition, r.Partitions())}
+	l := layout{route: r, parts: make([]partInfo, r.Partitions())}
 	for ref := range r.All() {
 		s, values := &tables[ref.Table], 0
 		if !s.Sparse {
 			first, end := r.Cut(ref.Table).Rows(ref.Partition)
 			values = int(end-first) * s.Width
 		}
-		l.parts[r.Number(ref)] = partition{width: s.Width, sample: audit.SampleOf(ref, values)}
+		l.parts[r.Number(ref)] = partInfo{width: s.Width, sample: audit.SampleOf(ref, values)}
 	}
 	return l
 }
 
 // at returns what is fixed of a partition.
-func (l *layout) at(ref bellows.PartitionRef) *partition { return &l.parts[l.route.Number(ref)] }
+func (l *layout) at(ref bellows.PartitionRef) *partInfo { return &l.parts[l.route.Number(ref)] }
 
 // stampPairs gives the partitions of pairs a stamp that no other has. That is a set of partitions without
 // memory of its own, valid until the next.

@@ -109,7 +109,7 @@ func (l *Lane) hold(m *wire.Push) {
 }
 
 // opened returns a flush that a record has numbered, with all that is to be applied.
-func (l *Lane) opened(h *prepare.Flush) *flush {
+func (l *Lane) opened(h *prepare.Held) *flush {
 	f := l.newFlush()
 	*f = flush{push: h.Push, from: h.From, named: h.Named, rows: h.Rows, open: len(h.Push.Chunks) + len(h.Push.Leases)}
 	return f
