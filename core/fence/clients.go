@@ -79,10 +79,12 @@ func (c *Clients) Newest(a wire.Address) uint32 {
 func (c *Clients) Meet(a wire.Address, incarnation uint32) Encounter {
 	i := c.find(a)
 	switch {
-	case i < 0 || incarnation == c.known[i].newest:
+	case i < 0:
 		return Current
 	case incarnation < c.known[i].newest:
 		return Outlived
+	case incarnation == c.known[i].newest:
+		return Current
 	}
 	c.known[i].newest = incarnation
 	return Newer

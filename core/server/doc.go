@@ -15,7 +15,7 @@
 //	ack        wire.Committed        the client's memory is free, and it knows the number before any row shows it
 //
 // There is no abort. What has no number is dropped when its process is declared gone (package fence), or
-// the job is over (end.go). The log of decisions is kept by every lane (tail.go), so that another
+// the job is over (package closing). The log of decisions is kept by every lane (tail.go), so that another
 // controller can go on.
 //
 // The caller's duties, in order:

@@ -45,7 +45,7 @@ type Tick struct {
 // silence is reported to the controller, once.
 func (l *Lane) Tick(nowMillis int64, heard uint64, out *wire.Outbox) {
 	times := l.cfg.Times
-	if times.Lease == 0 || l.closed || !l.begun {
+	if times.Lease == 0 || l.ending.Closed() || !l.begun {
 		return
 	}
 	if silent, name := l.silence.Tick(nowMillis, heard, times.Lease, times.Notice); name {

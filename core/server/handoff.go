@@ -178,7 +178,7 @@ func (l *Lane) stream(out *wire.Outbox) {
 	for _, p := range slices.Clone(l.outs) {
 		s := p.out
 		switch {
-		case p.gone || !s.Begun() || l.closing:
+		case p.gone || !s.Begun() || l.ending.Closing():
 			continue
 		case p.prepared:
 			p.passWaiting(math.MaxInt32, l, out)
@@ -254,7 +254,7 @@ func (l *Lane) hand(from wire.Address, p *partition, to wire.Address, out *wire.
 // takePiece takes a piece of a copy that is sent here. One of a copy that was given up, or that nobody here has taken, is nothing.
 func (l *Lane) takePiece(from wire.Address, m *wire.Piece, out *wire.Outbox) {
 	switch {
-	case l.closed:
+	case l.ending.Closed():
 		wire.Free(m)
 		return
 	case m.Kind == handoff.Offer:
@@ -339,18 +339,18 @@ func (l *Lane) takeMoved(p *partition, m *wire.Piece, out *wire.Outbox) {
 
 // takeOffers says which copies are taken: those of who owns the partition. A lane that is behind the route by which it was offered says so later.
 func (l *Lane) takeOffers(out *wire.Outbox) {
-	if len(l.offers) == 0 || !l.begun || l.broken || l.closed {
+	if len(l.offers) == 0 || !l.begun || l.broken || l.ending.Closed() {
 		return
 	}
 	rest := l.offers[:0]
 	for _, o := range l.offers {
 		m := o.piece
-		if m.Route > l.cfg.Route.Version() && !l.closing {
+		if m.Route > l.cfg.Route.Version() && !l.ending.Closing() {
 			rest = append(rest, o)
 			continue
 		}
 		owner := l.cfg.Route.Owner(m.Pair.Ref)
-		if l.closing || owner.Lane != o.from || owner.Generation != m.Pair.Generation {
+		if l.ending.Closing() || owner.Lane != o.from || owner.Generation != m.Pair.Generation {
 			out.Send(l.cfg.Self, o.from, &wire.Taken{Copy: m.Copy, Pair: m.Pair, Refused: true})
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"bellows/core"
 	"bellows/core/audit"
 	"bellows/core/checkpoint"
+	"bellows/core/closing"
 	"bellows/core/delta"
 	"bellows/core/fence"
 	"bellows/core/gate"
@@ -188,24 +189,9 @@ type Lane struct {
 	cuts    checkpoint.Giver
 
 	// The end.
-	closing    bool              // the controller has ended the job
-	closed     bool              // and nothing more can come
-	broken     bool              // only the end counts any more
-	complaint  *wire.Complaint   // why: somebody sent what cannot be
-	told       *wire.End         // by the controller, last
-	ended      []bool            // per client: it has said or will not say that the job is over
-	open       int               // clients that may still say so
-	over       bool              // somebody has said that the job is over
-	left       []wire.Address    // clients that said that the job is over, and are not known
-	removal    *bellows.Control  // of this lane, while the job goes on; nil: it takes part
-	adopted    []bellows.Control // removals of those whose counts are among its own
-	bequests   []bequest         // that are ahead of the route
-	heirOf     []bellows.Control // removals of those whose counts are to come
-	counts     wire.Counts
-	final      wire.Counts // as it has closed
-	tasksEnded bool        // at this node
-	collector  wire.Address
-	state      checkpoint.Sender
+	ending    *closing.Closing
+	broken    bool            // only the end counts any more
+	complaint *wire.Complaint // why: somebody sent what cannot be
 }
 
 // NewLane makes the lane whose address in the job is self, with its partitions filled by their initialisers, or Blank.
@@ -220,14 +206,14 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	cfg.Limits = cfg.Limits.orDefault()
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
-		byNumber: make([]*partition, cfg.Route.Partitions()), ended: make([]bool, len(cfg.Clients)), open: len(cfg.Clients)}
+		byNumber: make([]*partition, cfg.Route.Partitions()), ending: closing.New(self, cfg.Controller, len(cfg.Tables), cfg.Limits.Slab)}
 	l.flushes = prepare.New(prepare.Config{Self: self, Controller: cfg.Controller, Tables: cfg.Tables, Route: cfg.Route,
 		HeldBytesMax: cfg.HeldBytesMax, WaitingMax: cfg.Limits.Parked})
-	l.state.Most = cfg.Limits.Slab
 	l.credits = gate.Credits{Self: self.Node, Unread: cfg.Limits.Unread}
 	l.cuts.Most = cfg.Limits.Copies
 	for _, a := range cfg.Clients {
 		l.clients.Add(a, cfg.Incarnation(a))
+		l.ending.AddClient(a)
 	}
 	if l.begun = slices.Contains(cfg.Route.Lanes(), self); !l.begun {
 		return l, nil
@@ -306,7 +292,7 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 		l.sayCut(out)
 	}
 	l.tellTaken(out)
-	l.surrender(out)
+	l.ending.Send(l, out)
 }
 
 // take gives a message to whom it is for. Three questions come first, and their order matters: is
@@ -327,7 +313,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		l.credits.Take(e.From.Node, m)
 		return
 	case *TasksEnded:
-		l.tasksEnded = true
+		l.ending.EndTasks()
 		return
 	case *Tick:
 		l.Tick(m.NowMillis, m.Heard, out)
@@ -338,8 +324,10 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 		}
 		return
 	}
-	if l.closed { // what else comes now has come before
-		l.closeAgain(e, out)
+	if l.ending.Closed() { // what else comes now has come before
+		if m, end := e.Message.(*wire.End); end {
+			l.ending.TakeAgain(e.From, m, l.flushes.Missed(), out)
+		}
 		return
 	}
 	if _, end := e.Message.(*wire.End); l.broken && !end {
@@ -353,10 +341,10 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Push:
 		l.takePush(e.From, m, out)
 	case *wire.Closed:
-		l.takeBequest(bequest{e.From, m}, out)
+		l.takeCounts(closing.FinalCounts{From: e.From, Closed: m}, out)
 	case *wire.Records:
 		for i := range m.List {
-			if l.removal != nil && !planted.On("removed-goes-on") { // another controller has not heard of that
+			if l.ending.Removed() && !planted.On("removed-goes-on") { // another controller has not heard of that
 				m.List = m.List[:i]
 				break
 			}

@@ -12,16 +12,17 @@ import (
 // At the end of the job the lane counts as dropped the parts that it has missed (package prepare).
 // TestEndAccountsForEverything and TestTheAuditSeesLossesInside hold this, and the audit of every schedule.
 
-// countMissed counts, when nothing more can come, what has never counted.
+// countMissed counts, when nothing more can come, the parts that have never counted. Those of a client
+// that is not the job's, of an earlier process, and of a client that was lost are in no account.
 func (l *Lane) countMissed() {
-	l.counts.Ledgers = audit.Add(l.counts.Ledgers, make([]audit.Ledger, len(l.cfg.Tables)))
-	for _, one := range l.flushes.Missed() {
-		of := l.clients.Newest(wire.ClientAt(one.Flush.Client))
-		if of == 0 || one.Flush.Incarnation < of || l.buried(one.Flush) && !planted.On("lost-missed-counted") { // nobody's of the job, or of a process that is no more
+	list := l.flushes.Missed()
+	for i := range list {
+		id := list[i].Flush
+		newest := l.clients.Newest(wire.ClientAt(id.Client))
+		if newest == 0 || id.Incarnation < newest || l.ending.Lost(id.Client) && !planted.On("lost-missed-counted") {
 			continue
 		}
-		l.counts.Dropped += one.Rows
-		l.counts.Ledgers[one.Ref.Table].Dropped += one.Bits
+		l.ending.Drop(&list[i])
 	}
 }
 
@@ -64,19 +65,10 @@ func (p *partition) countUnapplied() (rows int64) {
 	return rows
 }
 
-// count adds up what the partitions and their stores have counted.
-func (l *Lane) count() {
-	l.counts.Ledgers = audit.Add(l.counts.Ledgers, make([]audit.Ledger, len(l.cfg.Tables)))
-	for _, p := range l.owned {
-		l.countPartition(p)
-	}
-}
-
-// countPartition adds what one has counted while it was this lane's.
+// countPartition adds what a partition has counted while it was this lane's.
 func (l *Lane) countPartition(p *partition) {
-	l.counts.Ledgers = audit.Add(l.counts.Ledgers, make([]audit.Ledger, len(l.cfg.Tables)))
 	w := p.store.Written()
-	l.counts.Applied += w.Rows - p.before.Rows + p.joined
-	l.counts.Dropped += p.countUnapplied()
-	l.counts.Ledgers[p.ref.Table].Add(&audit.Ledger{Taken: p.taken, Dropped: p.dropped, Yielded: p.yielded, Written: w.Bits - p.before.Bits})
+	dropped := p.countUnapplied()
+	l.ending.Count(p.ref.Table, w.Rows-p.before.Rows+p.joined, dropped,
+		&audit.Ledger{Taken: p.taken, Dropped: p.dropped, Yielded: p.yielded, Written: w.Bits - p.before.Bits})
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"slices"
 
-	"bellows/core/planted"
 	"bellows/link/wire"
 )
 
@@ -22,11 +21,9 @@ func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 		h.Owned = append(h.Owned, wire.Owned{Pair: p.pair(), Newest: p.applied})
 	}
 	h.Added = slices.Clone(l.added) // a message is its receiver's
-	h.Adopted = slices.Clone(l.adopted)
+	h.Adopted = l.ending.Adopted()
 	h.Gone = l.clients.Fences()
-	if l.told != nil && !planted.On("end-unsaid") {
-		h.End = &wire.End{Commit: l.told.Commit, Reason: l.told.Reason, Kind: l.told.Kind}
-	}
+	h.End = l.ending.End()
 	out.Send(l.cfg.Self, from, h)
 	if l.complaint != nil {
 		l.complain(out)

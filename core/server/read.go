@@ -39,7 +39,7 @@ func (l *Lane) takePull(from wire.Address, m *wire.Pull, out *wire.Outbox) {
 // serves nobody: it may have been replaced, and would show a past that others have left
 // (TestALaneThatHearsNobodyServesNoReads).
 func (l *Lane) serve(out *wire.Outbox) {
-	if l.silence.Cut || l.closed && !planted.On("served-after-end") { // nobody reads any more (relay)
+	if l.silence.Cut || l.ending.Closed() && !planted.On("served-after-end") { // nobody reads any more (relay)
 		return
 	}
 	for _, p := range l.owned {

@@ -35,7 +35,7 @@ type ahead struct {
 // isAhead reports whether a message of a client must wait: by itself, or since something of the same client waits. So a client's messages are taken in the order
 // in which it sent them, as if it had sent them later.
 func (l *Lane) isAhead(e *wire.Envelope) bool {
-	if e.From.Role != wire.Client || l.closing {
+	if e.From.Role != wire.Client || l.ending.Closing() {
 		return false
 	}
 	if !l.begun || len(l.ahead) > 0 && slices.ContainsFunc(l.ahead, func(a ahead) bool { return a.envelope.From == e.From }) {
@@ -139,7 +139,7 @@ func (l *Lane) abandon() {
 		case *wire.Push:
 			l.flushes.Miss(m)
 		case *wire.End:
-			l.noteEnd(a.envelope.From)
+			l.ending.EndClient(a.envelope.From)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 		if c.Kind == bellows.AddLane && !slices.Contains(first.Lanes(), wire.LaneAt(c.Node, int(c.Lane))) || c.Kind == bellows.AddClient && !slices.Contains(first.Clients(), wire.ClientAt(c.Node)) {
 			l.added = append(l.added, c)
 		}
-		l.expectBequest(&c)
+		l.ending.Expect(c, r)
 		if c.Kind == bellows.LoseClient {
 			l.bury(&c, out)
 		}
@@ -191,7 +191,7 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 	if c := l.removedBy(m.Changes); c != nil {
 		l.leave(c, out)
 	}
-	l.inherit(out)
+	l.takeCountsAhead(out)
 }
 
 // setRoute replaces the route.
@@ -208,7 +208,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		return
 	}
 	l.setRoute(next)
-	l.expectBequest(c)
+	l.ending.Expect(*c, next)
 	switch c.Kind {
 	case bellows.AddLane:
 		l.added = append(l.added, *c)
@@ -232,21 +232,16 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 			l.leave(c, out)
 		}
 	}
-	l.inherit(out)
+	l.takeCountsAhead(out)
 }
 
 // admit takes in a client, whose pushes and subscriptions are taken from now on.
 func (l *Lane) admit(a wire.Address) {
-	if slices.Contains(l.cfg.Clients, a) || planted.On("added-client-unknown") {
+	if l.clients.Knows(a) || planted.On("added-client-unknown") {
 		return
 	}
-	gone := slices.Contains(l.left, a)
-	l.cfg.Clients = append(slices.Clip(l.cfg.Clients), a)
 	l.clients.Add(a, 1)
-	l.ended = append(l.ended, gone)
-	if !gone {
-		l.open++
-	}
+	l.ending.AddClient(a)
 }
 
 // gain makes a partition that this lane owns from now on, and waits for its state: for the rest of the copy that was sent here.

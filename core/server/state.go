@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"slices"
 
 	"bellows"
 	"bellows/core/planted"
@@ -49,13 +48,15 @@ func (l *Lane) Resume(complete []bellows.Clock) error {
 // TasksEnded is the shell's word to a lane that no task of its node runs any more: nobody works in place on what it leased, and the state may be looked at.
 type TasksEnded struct{ wire.Local }
 
-// takeCollect notes who wants the state. It comes when the job is over, again and again: each asks for more. Who has not passed the end on by then is waited
-// for no more: the controller has given up on them. A partition that is on its way here is: who sends it has perhaps not heard of its record yet, and is
-// declared gone if he does not hear of it.
+// takeCollect notes that the controller wants the state of partitions, after the job's end. Clients that have
+// not passed the end on by then are not waited for: the controller has given them up. A partition that is on
+// its way here is waited for: its owner may not have heard of its record yet, and is declared gone if it does
+// not.
 func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox) {
-	if l.closing && !l.closed {
-		if l.ended, l.open = slices.Repeat([]bool{true}, len(l.ended)), 0; !l.expects() || planted.On("state-on-its-way-unawaited") {
-			l.end(out)
+	if l.ending.Closing() && !l.ending.Closed() {
+		l.ending.EndAllClients()
+		if !l.expects() || planted.On("state-on-its-way-unawaited") {
+			l.close(out)
 		}
 	}
 	refs := make([]bellows.PartitionRef, 0, len(l.owned))
@@ -64,15 +65,7 @@ func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox)
 			refs = append(refs, p.ref)
 		}
 	}
-	l.collector = from
-	l.state.Ask(m, refs)
-}
-
-// surrender sends what has been asked for of the state, when no task of this node works on a slab any more that it leased.
-func (l *Lane) surrender(out *wire.Outbox) {
-	if l.closed && l.tasksEnded && l.state.Asked() {
-		l.state.Send(l, l.cfg.Self, l.collector, out)
-	}
+	l.ending.Ask(from, m, refs)
 }
 
 // Partition is the state of a partition that the lane owns, when the job is over and no task runs any
@@ -110,7 +103,7 @@ func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
 	if p == nil || p.gone || p.awaited {
 		return nil
 	}
-	if l.closed && !p.torn() {
+	if l.ending.Closed() && !p.torn() {
 		p.applyDeferred(l)
 	}
 	if !p.kept {

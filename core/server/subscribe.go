@@ -69,7 +69,7 @@ func (p *partition) wrote(rows []uint32) {
 
 // subscribe adds rows to what a client is sent of a partition.
 func (l *Lane) subscribe(p *partition, who subscriber, rows []uint32) {
-	if !slices.Contains(l.cfg.Clients, who.address) {
+	if !l.clients.Knows(who.address) {
 		return // nobody who pushes here
 	}
 	i := p.subscriber(who)
@@ -92,7 +92,7 @@ func (p *partition) subscriber(who subscriber) int {
 
 // subscribeKeys is subscribe for keys. It refuses more than a client may be subscribed to.
 func (l *Lane) subscribeKeys(p *partition, who subscriber, list []bellows.Key) error {
-	if !slices.Contains(l.cfg.Clients, who.address) {
+	if !l.clients.Knows(who.address) {
 		return nil
 	}
 	i := p.subscriber(who)
@@ -144,7 +144,7 @@ func noBarrier(p *partition) bool  { return !p.barrier }
 // relay sends subscribers what they are owed, one message a client.
 func (l *Lane) relay(out *wire.Outbox) {
 	// Who was declared gone after its last word a lane has not heard: from then on nobody reads any more.
-	if !l.owing || l.closed && !planted.On("relayed-after-end") {
+	if !l.owing || l.ending.Closed() && !planted.On("relayed-after-end") {
 		return
 	}
 	l.owing = false

@@ -1,0 +1,69 @@
+package closing
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/core/planted"
+	"bellows/core/route"
+	"bellows/link/wire"
+)
+
+// Counts of lanes and clients that were removed, and whose successor this lane is.
+
+// Expect notes that a record has removed a lane or client, if its counts come to this lane.
+func (c *Closing) Expect(removal bellows.Control, r *route.Route) {
+	who, removed := r.Removed(removal)
+	if !removed || removal.Kind == bellows.LoseClient || who == c.self || r.Heir(removal) != c.self {
+		return
+	}
+	if !slices.Contains(c.adopted, removal) {
+		c.owed = append(c.owed, removal)
+	}
+}
+
+// Lose notes that a record has parted the job from a client that is lost. It has no final counts: its
+// records are (audit.Sent). A controller that follows another learns here not to wait for it.
+func (c *Closing) Lose(removal bellows.Control) { c.adopted = append(c.adopted, removal) }
+
+// Lost reports whether the job has gone on without a client that was lost.
+func (c *Closing) Lost(client bellows.NodeID) bool {
+	return slices.ContainsFunc(c.adopted, func(r bellows.Control) bool {
+		return r.Kind == bellows.LoseClient && r.Node == client
+	})
+}
+
+// Adopt adds final counts to the lane's own, and confirms that to the controller. It returns what their
+// sender had missed, and whether they were added. Counts that come before the record of the removal wait for
+// it (TakeAhead): from that record on a controller that follows another can learn of the removal here. Counts
+// that come twice are ignored.
+func (c *Closing) Adopt(f FinalCounts, r *route.Route, out *wire.Outbox) (missed []wire.Missed, added bool) {
+	if f.Closed.Route > r.Version() {
+		c.ahead = append(c.ahead, f)
+		return nil, false
+	}
+	one := r.RemoveClient(f.From.Node, c.self)
+	if f.From.Role == wire.Lane {
+		one = r.RemoveLane(f.From, c.self)
+	}
+	one.Route = f.Closed.Route
+	if slices.Contains(c.adopted, one) {
+		return nil, false
+	}
+	c.owed = slices.DeleteFunc(c.owed, func(o bellows.Control) bool { return o == one })
+	list := append(f.Closed.Adopted, one)
+	c.adopted = append(c.adopted, list...)
+	out.Send(c.self, c.controller, &wire.Adopted{List: slices.Clone(list)})
+	if planted.On("bequest-lost") {
+		return nil, true
+	}
+	c.counts.Add(&f.Closed.Counts)
+	return f.Closed.Missed, true
+}
+
+// TakeAhead returns the final counts that waited for a newer route, for Adopt.
+func (c *Closing) TakeAhead() []FinalCounts {
+	list := c.ahead
+	c.ahead = nil
+	return list
+}

@@ -1,0 +1,241 @@
+// Package closing is how a lane ends, or leaves while its job goes on, and what becomes of its counts.
+//
+// The controller says End to every actor. Each client passes it on to every lane, after all that it
+// sent. A lane closes when it has heard both, so that each push that was sent is taken and counted. A
+// lane that closed at the controller's message alone missed pushes that were under way, and the audit did
+// not add up (docs/decisions/0006). The End names clients that are gone, which are not waited for.
+//
+// A record removes a lane that owns no partition (bellows.RemoveLane). The lane takes no later record.
+// Clients that do not know of it yet still send to it, and are answered as stale. Each sends it an End
+// when it hears of the removal, so that the lane knows when nothing more comes. Its final counts go to
+// its successor, a lane that the record names, which adds them to its own and confirms that to the
+// controller (wire.Adopted): then the node may go. A lane that is to leave waits for the counts that it
+// is the successor for, and passes them on with its own. So the audit of the job counts lanes that have
+// left, and no controller has to remember them (docs/decisions/0040).
+//
+// A removed client runs no split: all that it sent has a number, so that its End is not waited for. It
+// sends its own final counts to the successor.
+//
+// The caller's duties: AddClient for each client that takes part; TakeEnd for each End; RemoveClient,
+// Leave and Expect for the records that change who takes part; and Ready after each of these, and after
+// whatever else it waits for. When Ready reports true it counts what is left (Count, Drop) and calls
+// Close. When the lane is closed each message goes to TakeAgain, and the state leaves by Send.
+//
+// Turned down: counting as sent only what was acknowledged, because the acknowledgement may be under way,
+// too. Counts in the controller, or in a record, which every lane then keeps for one message. And waiting
+// for the End of a removed client at all lanes, because a client whose connection breaks as its node goes
+// would hold up the end of the job.
+package closing
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/core/audit"
+	"bellows/core/checkpoint"
+	"bellows/core/planted"
+	"bellows/core/route"
+	"bellows/link/wire"
+)
+
+// Closing is what a lane knows of its end.
+//
+// States. A lane is open; then closing, from the controller's End or its own removal on, and still takes
+// pushes; then closed, when nothing more can come. A closed lane repeats its last message to a controller
+// that follows another, and gives its state away.
+//
+// Invariants:
+//   - A lane closes once, and its final counts never change (TestFinalCountsStay).
+//   - A client is waited for until its End has come, or it is gone, or was removed
+//     (TestLaneClosesWhenNothingMoreComes).
+//   - The counts of a lane or client that was removed are added at one lane, once (TestCountsAreAdoptedOnce).
+type Closing struct {
+	self, controller wire.Address
+
+	closing bool
+	closed  bool
+	over    bool      // somebody has said that the job is over
+	told    *wire.End // by the controller, last
+	clients []client
+	early   []wire.Address // clients whose End came before the record that adds them
+
+	removal *bellows.Control  // of this lane, while the job goes on; nil: it takes part
+	adopted []bellows.Control // removals of lanes and clients whose counts are among its own
+	owed    []bellows.Control // removals whose counts are still to come
+	ahead   []FinalCounts     // that name a newer route than the lane's
+
+	counts wire.Counts
+	final  wire.Counts // as the lane has closed
+
+	tasksEnded bool // at this node
+	collector  wire.Address
+	state      checkpoint.Sender
+}
+
+// client is a client of the job.
+type client struct {
+	address wire.Address
+	ended   bool // nothing more comes from it
+}
+
+// FinalCounts is the last message of a lane or client that was removed, to its successor.
+type FinalCounts struct {
+	From   wire.Address
+	Closed *wire.Closed
+}
+
+// New returns the end of a lane of a job, which is far away. Tables is how many the job has, and slab how
+// many values of a partition go into one message of its state; 0: the default.
+func New(self, controller wire.Address, tables, slab int) *Closing {
+	c := &Closing{self: self, controller: controller}
+	c.counts.Ledgers = make([]audit.Ledger, tables)
+	c.state.Most = slab
+	return c
+}
+
+// Closing reports whether the lane has begun to close, or has closed.
+func (c *Closing) Closing() bool { return c.closing }
+
+// Closed reports whether nothing more can come that counts.
+func (c *Closing) Closed() bool { return c.closed }
+
+// Told reports whether the controller has ended the job.
+func (c *Closing) Told() bool { return c.told != nil }
+
+// Over reports whether the controller or a client has said that the job is over.
+func (c *Closing) Over() bool { return c.over }
+
+// Removed reports whether a record has removed the lane.
+func (c *Closing) Removed() bool { return c.removal != nil }
+
+// Adopted returns the removals of lanes and clients whose counts are among the lane's.
+func (c *Closing) Adopted() []bellows.Control { return slices.Clone(c.adopted) }
+
+// End returns the controller's End, for a controller that follows it; nil: there is none.
+func (c *Closing) End() *wire.End {
+	if c.told == nil || planted.On("end-unsaid") {
+		return nil
+	}
+	return &wire.End{Commit: c.told.Commit, Reason: c.told.Reason, Kind: c.told.Kind}
+}
+
+// AddClient waits for the End of a client, unless it came before the record that adds the client.
+func (c *Closing) AddClient(a wire.Address) {
+	c.clients = append(c.clients, client{a, slices.Contains(c.early, a)})
+}
+
+// RemoveClient stops waiting for a client that a record has removed. It reports whether the client was known.
+func (c *Closing) RemoveClient(a wire.Address) bool {
+	i := c.find(a)
+	if i < 0 || planted.On("parted-awaited") {
+		return false
+	}
+	c.clients[i].ended = true
+	return true
+}
+
+// TakeEnd takes the End of the controller or of a client.
+func (c *Closing) TakeEnd(from wire.Address, m *wire.End) {
+	c.over = c.over || !m.Parts
+	c.EndClient(from)
+	for _, n := range m.Gone {
+		c.EndClient(wire.ClientAt(n))
+	}
+	if from == c.controller {
+		c.closing, c.told = true, m
+	}
+}
+
+// EndClient notes that nothing more comes from a client. If no record has added the client yet, it is not
+// waited for when one does.
+func (c *Closing) EndClient(a wire.Address) {
+	switch i := c.find(a); {
+	case i >= 0:
+		c.clients[i].ended = true
+	case a.Role == wire.Client && !slices.Contains(c.early, a):
+		c.early = append(c.early, a)
+	}
+}
+
+// EndAllClients stops waiting for clients: the controller has given them up.
+func (c *Closing) EndAllClients() {
+	for i := range c.clients {
+		c.clients[i].ended = true
+	}
+}
+
+// Leave begins the end of the lane by a record that removes it.
+func (c *Closing) Leave(removal bellows.Control) { c.removal, c.closing = &removal, true }
+
+// Ready reports whether the lane is to close now: nothing more can come. Awaiting is whether state of a
+// partition is on its way here, and handing whether some is on its way from here. A lane that leaves also
+// waits for handing, and for the counts that it is the successor for
+// (TestAnHeirThatLeavesWaitsForItsInheritance).
+func (c *Closing) Ready(awaiting, handing bool) bool {
+	if !c.closing || c.closed || awaiting {
+		return false
+	}
+	for i := range c.clients {
+		if !c.clients[i].ended {
+			return false
+		}
+	}
+	return c.told != nil || !handing && len(c.owed) == 0
+}
+
+// find returns the place of a client, or -1.
+func (c *Closing) find(a wire.Address) int {
+	return slices.IndexFunc(c.clients, func(o client) bool { return o.address == a })
+}
+
+// Count adds what a partition has counted while it was the lane's, or what was written otherwise.
+func (c *Closing) Count(t bellows.TableID, applied, dropped int64, l *audit.Ledger) {
+	c.counts.Applied += applied
+	c.counts.Dropped += dropped
+	c.counts.Ledgers[t].Add(l)
+}
+
+// Drop counts a part of a flush that never gets a number.
+func (c *Closing) Drop(one *wire.Missed) {
+	c.counts.Dropped += one.Rows
+	c.counts.Ledgers[one.Ref.Table].Dropped += one.Bits
+}
+
+// Close closes the lane, whose counts are final, and sends them: to the controller, or to the successor of
+// a lane that leaves. Missed is what the lane has not held of flushes; a lane that leaves does not know
+// whether they get numbers, and its successor does (TestWhatALeaverHasMissedIsItsHeirs).
+func (c *Closing) Close(missed []wire.Missed, r *route.Route, out *wire.Outbox) {
+	c.closed, c.final = true, copied(c.counts)
+	if c.removal != nil && c.told == nil {
+		m := c.last(missed)
+		m.Route = c.removal.Route
+		out.Send(c.self, r.Heir(*c.removal), m)
+		return
+	}
+	out.Send(c.self, c.controller, c.last(missed))
+}
+
+// TakeAgain takes an End that comes to a closed lane. A controller that follows another ends the job once
+// more, and gets the same last message.
+func (c *Closing) TakeAgain(from wire.Address, m *wire.End, missed []wire.Missed, out *wire.Outbox) {
+	c.over = c.over || !m.Parts
+	if from != c.controller || c.told != nil && m.Term <= c.told.Term || planted.On("last-word-not-repeated") {
+		return
+	}
+	c.told = m
+	out.Send(c.self, c.controller, c.last(missed))
+}
+
+// last returns the last message of the lane.
+func (c *Closing) last(missed []wire.Missed) *wire.Closed {
+	m := &wire.Closed{Counts: copied(c.final), Adopted: slices.Clone(c.adopted)} // a message is its receiver's
+	if c.removal != nil {
+		m.Missed = slices.Clone(missed)
+	}
+	return m
+}
+
+func copied(c wire.Counts) wire.Counts {
+	c.Ledgers = slices.Clone(c.Ledgers)
+	return c
+}

@@ -1,0 +1,130 @@
+package server
+
+import (
+	"bellows"
+	"bellows/core/audit"
+	"bellows/core/closing"
+	"bellows/core/planted"
+	"bellows/link/wire"
+)
+
+// The lane ends, or leaves, as package closing has it. The lane tells it what changes who takes part, drops
+// what is of clients that are gone, and counts what is left when nothing more can come.
+
+// takeEnd takes the End of the controller, or of a client that passes it on.
+func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
+	if from == l.cfg.Controller {
+		l.abandon()
+		l.cuts.End(false)
+	}
+	l.ending.TakeEnd(from, m)
+	for _, n := range m.Gone {
+		l.forsake(n)
+	}
+	l.closeWhenAll(out)
+}
+
+// part stops waiting for a client that a record has removed.
+func (l *Lane) part(a wire.Address, out *wire.Outbox) {
+	if l.ending.RemoveClient(a) {
+		l.disregard(func(s subscriber) bool { return s.address == a })
+		l.closeWhenAll(out)
+	}
+}
+
+// leave begins the lane's end by a record that removes it.
+func (l *Lane) leave(c *bellows.Control, out *wire.Outbox) {
+	l.ending.Leave(*c)
+	l.closeWhenAll(out)
+}
+
+// bury parts from a client that is lost while the job continues, by a record, so that every lane does so at
+// the same point of the log (docs/decisions/0060). What it has sent and is not recorded is in no account: its
+// records count for it (audit.Sent).
+func (l *Lane) bury(c *bellows.Control, out *wire.Outbox) {
+	a := wire.ClientAt(c.Node)
+	if !planted.On("lost-not-fenced") {
+		newest := max(l.cfg.Incarnation(a), l.clients.Newest(a))
+		l.takeFence(&wire.Fence{Node: c.Node, Incarnation: newest}, out)
+	}
+	for _, p := range l.owned {
+		onCopy := p.leases.Exclusive() && p.leases.Owner() == a && p.remote
+		if onCopy && !planted.On("lease-of-the-lost-kept") {
+			p.leases.End()
+			p.catchUp(l, out)
+		}
+	}
+	l.ending.Lose(*c)
+	if !planted.On("lost-awaited") {
+		l.part(a, out)
+	}
+}
+
+// removedBy returns this lane's removal among changes of the route; nil: it is not there.
+func (l *Lane) removedBy(changes []bellows.Control) *bellows.Control {
+	for i := range changes {
+		if who, removed := l.cfg.Route.Removed(changes[i]); removed && who == l.cfg.Self {
+			return &changes[i]
+		}
+	}
+	return nil
+}
+
+// takeCounts adds the final counts of a lane or client that was removed, if this lane is its successor.
+func (l *Lane) takeCounts(f closing.FinalCounts, out *wire.Outbox) {
+	if missed, added := l.ending.Adopt(f, l.cfg.Route, out); added {
+		l.flushes.Adopt(missed)
+		l.closeWhenAll(out)
+	}
+}
+
+// takeCountsAhead adds final counts that waited for the route of now.
+func (l *Lane) takeCountsAhead(out *wire.Outbox) {
+	for _, f := range l.ending.TakeAhead() {
+		l.takeCounts(f, out)
+	}
+}
+
+// closeWhenAll closes a lane that is closing, when nothing more can come.
+func (l *Lane) closeWhenAll(out *wire.Outbox) {
+	if l.ending.Ready(l.expects(), l.Handing()) {
+		l.close(out)
+	}
+}
+
+// close closes the lane. What is held and not recorded never counts, nor does what waits for room, or for a
+// clock that will not complete.
+func (l *Lane) close(out *wire.Outbox) {
+	l.endCopies(out)
+	held := l.flushes.Release()
+	for i := range held {
+		switch f := &held[i]; {
+		case planted.On("held-applied-at-end"):
+			l.applyFlush(l.opened(f), out)
+		case planted.On("held-counted-applied"):
+			l.ending.Count(0, l.flushes.Rows(f.Push), 0, &audit.Ledger{})
+		default:
+			l.flushes.Miss(f.Push)
+		}
+	}
+	if !planted.On("full-uncounted") {
+		l.flushes.DropWaiting()
+	}
+	if !planted.On("missed-uncounted") && !l.ending.Removed() {
+		l.countMissed()
+	}
+	for _, p := range l.owned {
+		l.countPartition(p)
+	}
+	l.ending.Close(l.flushes.Missed(), l.cfg.Route, out)
+}
+
+// Ending reports whether the controller, or a client, has told the lane that the job is over: so a node
+// without a client knows.
+func (l *Lane) Ending() bool { return l.ending.Over() }
+
+// Removed reports whether the lane takes part no more: its counts go to its successor.
+func (l *Lane) Removed() bool { return l.ending.Removed() }
+
+// TakesPart reports whether the lane is one of the job's by the records that it has.
+func (l *Lane) TakesPart() bool { return l.begun && !l.ending.Removed() }
