@@ -99,6 +99,7 @@ var rooms = []room{
 	{path: "core/journal", floor: 2, sees: 0},
 	{path: "core/join", floor: 2, sees: 0},
 	{path: "core/members", floor: 2, sees: 0},
+	{path: "core/roster", floor: 2, sees: 0},
 	{path: "core/slots", floor: 2, sees: 0},
 	{path: "policy/shape", floor: 2, sees: 0},
 	{path: "policy/plan", floor: 2, sees: 0},
@@ -229,6 +230,11 @@ var edges = []edge{
 	{"core/members", "core/liveness", "who is silent for a lease is lost"},
 	{"core/journal", "core/gate", "a flush that has a number is known when it comes again"},
 	{"core/journal", "core/tail", "the records that lanes keep are measured"},
+	{"core/roster", "core", "a roster begins with the actors of a job"},
+	{"core/roster", "core/route", "each change of the membership is one of the route"},
+	{"core/roster", "core/members", "a node that is silent or lost takes part no more"},
+	{"core/roster", "core/liveness", "it measures how long an actor has been leaving"},
+	{"core/roster", "core/journal", "a saved controller has its roster"},
 	{"core/join", "core/liveness", "how long others are waited for is in the table of times"},
 
 	{"policy/plan", "policy/shape", "a plan is the way between two shapes"},
@@ -279,6 +285,7 @@ var edges = []edge{
 	{"core/validate", "link/wire", "a checker judges messages"},
 	{"core/checkpoint", "link/wire", "state travels as slabs"},
 	{"core/journal", "link/wire", "records are sent, and lanes asked for theirs"},
+	{"core/roster", "link/wire", "actors learn of changes by messages"},
 	{"core/members", "link/wire", "nodes tell each other that they live"},
 	{"link/session", "link/wire", "a session numbers envelopes and puts them in order"},
 

@@ -3,16 +3,15 @@ package coord
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"bellows"
 	"bellows/core"
-	"bellows/core/audit"
 	"bellows/core/checkpoint"
 	"bellows/core/gate"
 	"bellows/core/journal"
-	"bellows/core/members"
+	"bellows/core/liveness"
 	"bellows/core/planted"
+	"bellows/core/roster"
 	"bellows/core/route"
 	"bellows/core/tail"
 	"bellows/link/wire"
@@ -120,6 +119,7 @@ type Controller struct {
 	nowMillis  int64
 
 	log      *journal.Journal
+	roster   *roster.Roster
 	early    journal.Early // messages of flushes whose turn has not come
 	progress *gate.Progress
 	gathered bellows.Clock // the last of which a flush has a number that has deltas for tables with a barrier
@@ -133,22 +133,9 @@ type Controller struct {
 	training   int             // of these, with items to visit
 	horizon    bellows.Clock
 	dispatches []dispatch       // of this step, in the order of their commits
-	newest     []int            // per client: 1 + the place of its last one among them; 0: it has none
+	newest     []int            // by node: 1 + the place of its last one among them; 0: it has none
 	staleness  []wire.Staleness // changed by the driver since the job's start
 	announced  int              // of these, told to clients
-
-	// Who takes part.
-	roll     *members.Roll
-	clientOf []int             // by node: its place in core.Job.Clients; -1: none
-	first    []wire.Address    // lanes with which the job began
-	changes  []bellows.Control // of the route, of which clients have not been told
-	moves    []move            // that wait for their splits to rest
-	leaving  []bellows.Control // removals of those whose counts no heir has yet
-	removed  []wire.Address    // all who were removed: no address is given again
-	moving   []moving          // partitions that are copied
-	asked    uint64            // moves of partitions, so far
-	buried   []bellows.Control // who was lost while the job went on
-	sent     [][]audit.Sent    // by client: what its records have of each table
 
 	// Where the job is.
 	opened     bool      // Start was called
@@ -166,10 +153,9 @@ type Controller struct {
 	over       bool           // the outcome is out
 
 	// How long it has waited for what is next.
-	waits      waits
-	departures waits      // of those who are leaving
-	timeless   bool       // it follows another, and has not been told the time
-	computing  []computed // by split; nil: no node has said anything
+	waits     liveness.Wait
+	timeless  bool       // it follows another, and has not been told the time
+	computing []computed // by split; nil: no node has said anything
 }
 
 // New makes the controller of a job.
@@ -178,15 +164,12 @@ func New(job core.Job, opt Options) *Controller {
 	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
 	n := cfg.Route.Splits()
 	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n), out: make([]inFlight, n),
-		newest: make([]int, len(cfg.Clients)), horizon: bellows.NoClock, gathered: bellows.NoClock, first: cfg.Lanes,
-		roll: members.NewRoll(cfg.Controller.Node, slices.Concat(cfg.Clients, cfg.Lanes), cfg.Times)}
+		horizon: bellows.NoClock, gathered: bellows.NoClock}
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
 	c.log = journal.New(journal.Options{Self: cfg.Controller, Term: c.cfg.Term, RecordsMax: cfg.Limits.Records,
 		TailMax: cmp.Or(cfg.Limits.Tail, tail.BytesMost), Confirms: cfg.Confirms})
+	c.roster = roster.New(job, roster.Options{Term: c.cfg.Term, Stays: cfg.Stays})
 	c.dispatcher.c = c
-	for i, a := range cfg.Clients {
-		c.place(a, i)
-	}
 	return c
 }
 
@@ -224,17 +207,17 @@ func (c *Controller) begin(fx *Effects) {
 		return
 	}
 	if c.recovery != nil {
-		if r := c.recovery; c.roll.AllReady() && !r.ready {
+		if r := c.recovery; c.roster.AllReady() && !r.ready {
 			r.ready = true
-			c.waits.end(c.nowMillis)
+			c.waits.Restart(c.nowMillis)
 		}
-		if c.roll.AllReady() {
+		if c.roster.AllReady() {
 			c.ask(fx)
 		}
 		c.chooseTail(fx)
 		return
 	}
-	if !c.roll.AllReady() {
+	if !c.roster.AllReady() {
 		return
 	}
 	c.begun = true
@@ -244,7 +227,7 @@ func (c *Controller) begin(fx *Effects) {
 
 // takeReady lets the job begin when the last node is ready. A node that has made another job ends this one.
 func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint, fx *Effects) {
-	c.roll.Ready(n)
+	c.roster.Ready(n)
 	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && c.ending == nil {
 		c.end(&Outcome{Kind: bellows.Config, Reason: fmt.Sprintf("node %d has made another job than node %d: what differs is %s",
 			n, c.cfg.Controller.Node, want.Differs(job))}, fx)
@@ -278,7 +261,7 @@ func (c *Controller) dispatchAgain() {
 	list := c.resumed
 	c.resumed = nil
 	if len(list) > 0 {
-		c.waits.began(c.nowMillis)
+		c.waits.Begin(c.nowMillis)
 	}
 	for i := range list {
 		t := &list[i]
@@ -286,7 +269,7 @@ func (c *Controller) dispatchAgain() {
 		c.started(t.Unit)
 		c.out[t.Unit.Split].add(t.Unit, c.log.Number(), t.Args)
 		if c.recovery == nil {
-			c.dispatchTo(c.clientOf[c.cfg.Route.Node(t.Unit.Split)], c.log.Number()).Append(t.Unit, t.Args)
+			c.dispatchTo(c.roster.Route().Node(t.Unit.Split), c.log.Number()).Append(t.Unit, t.Args)
 		}
 	}
 }
@@ -296,10 +279,10 @@ func (c *Controller) dispatchAgain() {
 func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 	fx.Era = c.cfg.Era
 	for _, e := range batch {
-		if !e.In(c.cfg.Era) || c.isBuried(e.From.Node) && !planted.On("lost-heard") {
+		if !e.In(c.cfg.Era) || c.roster.IsRemoved(e.From.Node) && !planted.On("lost-heard") {
 			continue
 		}
-		c.roll.Heard(e.From.Node)
+		c.roster.Heard(e.From.Node)
 		switch m := e.Message.(type) {
 		case *wire.Done:
 			c.takeDone(e.From, m, fx)
@@ -315,7 +298,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 			if m.Breach || m.Node == e.From.Node { // no reason is better
 				c.lose(m.Node, m.Reason, m.Breach, fx)
 			} else {
-				c.roll.Accuse(e.From.Node, m.Node, m.Reason, c.cfg.Times.Complaint)
+				c.roster.Accuse(e.From.Node, m.Node, m.Reason, c.cfg.Times.Complaint)
 			}
 		case *wire.Holding:
 			c.takeHolding(e.From, m, fx)
@@ -413,7 +396,7 @@ func (c *Controller) Begun() bool { return c.begun }
 
 // Recovering reports whether the controller follows another, all nodes are ready, and it waits for
 // lanes to say how far that had come.
-func (c *Controller) Recovering() bool { return c.opened && c.recovery != nil && c.roll.AllReady() }
+func (c *Controller) Recovering() bool { return c.opened && c.recovery != nil && c.roster.AllReady() }
 
 // Ending reports whether the job is to end, so that it is saved no more.
 func (c *Controller) Ending() bool { return c.ending != nil }
@@ -422,7 +405,7 @@ func (c *Controller) Ending() bool { return c.ending != nil }
 func (c *Controller) Collecting() bool { return c.collecting && !c.over }
 
 // Awaits reports whether a node has not said yet that it is ready.
-func (c *Controller) Awaits(n bellows.NodeID) bool { return c.roll.Awaits(n) }
+func (c *Controller) Awaits(n bellows.NodeID) bool { return c.roster.Awaits(n) }
 
 // Gone reports whether a node is lost.
-func (c *Controller) Gone(n bellows.NodeID) bool { return c.roll.Lost(n) || c.isBuried(n) }
+func (c *Controller) Gone(n bellows.NodeID) bool { return c.roster.Lost(n) || c.roster.IsRemoved(n) }

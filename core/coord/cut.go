@@ -62,9 +62,9 @@ func (c *Controller) Cut(fx *Effects) error {
 	if c.cut.state != noCut {
 		return errCutting
 	}
-	c.cut = cutting{state: arming, attempt: c.cut.attempt + 1, unarmed: slices.Clone(c.cfg.Lanes), sinceMillis: c.nowMillis}
+	c.cut = cutting{state: arming, attempt: c.cut.attempt + 1, unarmed: slices.Clone(c.roster.Lanes()), sinceMillis: c.nowMillis}
 	c.log.SaveBegins()
-	for _, a := range c.cfg.Lanes {
+	for _, a := range c.roster.Lanes() {
 		c.armLane(a, fx)
 	}
 	return nil
@@ -101,10 +101,10 @@ func (c *Controller) takeShard(from wire.Address, m *wire.Shard, fx *Effects) {
 		c.giveUpCut(fmt.Sprintf("%v: %s", from, m.Reason), fx)
 	case m.Commit == 0:
 		k.unarmed = slices.DeleteFunc(k.unarmed, func(a wire.Address) bool { return a == from })
-	case k.state == storing && m.Commit == k.saved.Commit && c.cfg.Route.Has(m.Ref):
+	case k.state == storing && m.Commit == k.saved.Commit && c.roster.Route().Has(m.Ref):
 		k.sinceMillis = c.nowMillis
 		c.log.Confirm(m.Commit)
-		if at := c.cfg.Route.Number(m.Ref); k.shards[at].Commit == 0 {
+		if at := c.roster.Route().Number(m.Ref); k.shards[at].Commit == 0 {
 			k.shards[at] = *m
 		}
 		if !slices.ContainsFunc(k.shards, func(s wire.Shard) bool { return s.Commit == 0 }) || planted.On("cut-part-stored") {
@@ -143,7 +143,7 @@ func (c *Controller) tryCut(fx *Effects) {
 	if planted.On("cut-out-forgotten") && len(saved.Out) > 1 {
 		saved.Out = saved.Out[1:]
 	}
-	k.state, k.saved, k.shards, k.sinceMillis = storing, saved, make([]wire.Shard, c.cfg.Route.Partitions()), c.nowMillis
+	k.state, k.saved, k.shards, k.sinceMillis = storing, saved, make([]wire.Shard, c.roster.Route().Partitions()), c.nowMillis
 	c.releaseHeld(fx)
 }
 
@@ -241,7 +241,7 @@ func (c *Controller) CutKept(commit bellows.CommitNumber, fx *Effects) {
 		return
 	}
 	c.sendRecords(fx)
-	for _, a := range c.cfg.Lanes {
+	for _, a := range c.roster.Lanes() {
 		fx.Send(c.cfg.Controller, a, &wire.Cut{Term: c.cfg.Term, Attempt: c.cut.attempt, Commit: commit, Whole: true})
 	}
 	c.cut = cutting{attempt: c.cut.attempt}
@@ -271,7 +271,7 @@ func (c *Controller) giveUpCut(reason string, fx *Effects) {
 	fx.Cuts = append(fx.Cuts, CutDone{Saved: k.saved, Reason: reason})
 	if c.ending == nil {
 		fx.Notices = append(fx.Notices, reason)
-		for _, a := range c.cfg.Lanes {
+		for _, a := range c.roster.Lanes() {
 			fx.Send(c.cfg.Controller, a, &wire.Cut{Term: c.cfg.Term})
 		}
 	}
@@ -318,5 +318,5 @@ func (c *Controller) lacking() string {
 		behind = list[0].Split
 	}
 	split, clock := c.culprit(behind, c.progress.Split(behind)+1)
-	return fmt.Sprintf("split %d clock %d on node %d", split, clock, c.cfg.Route.Node(split))
+	return fmt.Sprintf("split %d clock %d on node %d", split, clock, c.roster.Route().Node(split))
 }

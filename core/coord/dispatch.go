@@ -31,15 +31,14 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 		return
 	}
 	if c.tasks == 0 {
-		c.waits.began(c.nowMillis)
+		c.waits.Begin(c.nowMillis)
 	}
 	if c.recovery != nil {
 		c.replayMove(executor)
 	} else if c.progress.Split(executor)+1 == u.Clock {
 		c.finishMove(executor, d.fx)
 	}
-	m := c.moveOf(executor)
-	withheld := m != nil && m.asked && !planted.On("dispatched-while-recalled")
+	withheld := c.roster.IsRecalled(executor) && !planted.On("dispatched-while-recalled")
 	c.horizon = max(c.horizon, u.Clock)
 	all, n := c.cfg.Items(executor, u.Clock), c.cfg.UnitsOf(executor, u.Clock)
 	for i := range n {
@@ -47,7 +46,7 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 		c.started(u)
 		c.out[executor].add(u, c.log.Number(), args)
 		if c.recovery == nil && !withheld {
-			c.dispatchTo(c.clientOf[c.cfg.Route.Node(executor)], c.log.Number()).Append(u, args)
+			c.dispatchTo(c.roster.Route().Node(executor), c.log.Number()).Append(u, args)
 		}
 	}
 }
@@ -63,24 +62,27 @@ func (c *Controller) started(u bellows.Unit) {
 
 // dispatch is tasks for one client that rely on the same commit.
 type dispatch struct {
-	client  int
+	to      bellows.NodeID
 	message *wire.Dispatch
 }
 
 // dispatchTo is the message to a client for tasks that rely on a record. Those that another record
 // caused have one of their own, whatever came in the same step: another controller replays record
 // by record, does not know what came in one step, and must dispatch the same.
-func (c *Controller) dispatchTo(client int, commit bellows.CommitNumber) *wire.Dispatch {
+func (c *Controller) dispatchTo(to bellows.NodeID, commit bellows.CommitNumber) *wire.Dispatch {
 	if planted.On("dispatch-blind") {
 		commit = 0
 	}
-	if n := c.newest[client]; n > 0 && c.dispatches[n-1].message.Commit == commit {
+	for len(c.newest) <= int(to) {
+		c.newest = append(c.newest, 0)
+	}
+	if n := c.newest[to]; n > 0 && c.dispatches[n-1].message.Commit == commit {
 		return c.dispatches[n-1].message
 	}
 	m := wire.New[wire.Dispatch]()
 	m.Term, m.Commit = c.cfg.Term, commit
-	c.dispatches = append(c.dispatches, dispatch{client, m})
-	c.newest[client] = len(c.dispatches)
+	c.dispatches = append(c.dispatches, dispatch{to, m})
+	c.newest[to] = len(c.dispatches)
 	return m
 }
 

@@ -32,7 +32,7 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 		wire.Free(m)
 		return
 	}
-	if c.isBuried(m.Flush.Client) && !planted.On("done-of-the-lost-counted") { // a lane has passed it on before the fence
+	if c.roster.IsRemoved(m.Flush.Client) && !planted.On("done-of-the-lost-counted") { // a lane has passed it on before the fence
 		wire.Free(m)
 		return
 	}
@@ -62,7 +62,7 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 			c.takeDone(d.From, d.Done, fx)
 		}
 	}
-	for i := 0; i < len(m.Results) && len(c.moves) > 0; i++ {
+	for i := range m.Results {
 		c.finishMove(m.Results[i].Unit.Split, fx)
 	}
 	wire.Free(m)
@@ -99,15 +99,15 @@ func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 	}
 	for i := range m.Results {
 		err := c.completeUnit(m.Results[i].Unit)
-		if s := m.Results[i].Unit.Split; err == nil && c.cfg.Route.Node(s) != m.Flush.Client {
-			err = fmt.Errorf("split %d is node %d's", s, c.cfg.Route.Node(s))
+		if s := m.Results[i].Unit.Split; err == nil && c.roster.Route().Node(s) != m.Flush.Client {
+			err = fmt.Errorf("split %d is node %d's", s, c.roster.Route().Node(s))
 		}
 		if err != nil {
 			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %v", m.Flush, err)}, fx)
 			return
 		}
 	}
-	c.waits.moved(c.nowMillis)
+	c.waits.Next(c.nowMillis)
 	if !m.Deferrable || c.progress.Complete() > complete {
 		c.log.Hurry()
 	}
@@ -120,7 +120,7 @@ func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 func (c *Controller) current(m *wire.Done, fx *Effects) bool {
 	var stale []wire.Pair
 	for _, p := range m.Pairs {
-		switch g := c.cfg.Route.Owner(p.Ref).Generation; {
+		switch g := c.roster.Route().Owner(p.Ref).Generation; {
 		case p.Generation < g && !planted.On("old-done-accepted"):
 			stale = append(stale, p)
 		case p.Generation > g && !planted.On("newer-done-accepted"):
@@ -132,7 +132,7 @@ func (c *Controller) current(m *wire.Done, fx *Effects) bool {
 		return true
 	}
 	c.sendRecords(fx) // of the route by which it is stale: it is heard of no sooner than by a lane
-	fx.Send(c.cfg.Controller, wire.ClientAt(m.Flush.Client), &wire.Stale{Term: c.cfg.Term, Route: c.cfg.Route.Version(), Flush: m.Flush, Pairs: stale})
+	fx.Send(c.cfg.Controller, wire.ClientAt(m.Flush.Client), &wire.Stale{Term: c.cfg.Term, Route: c.roster.Route().Version(), Flush: m.Flush, Pairs: stale})
 	return false
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/audit"
 	"bellows/core/checkpoint"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -14,6 +15,12 @@ import (
 // answers with the last word; and, if the job has finished or was interrupted, the state is
 // collected. A node that is lost on the way is waited for no more. Only one that still owes a part
 // of the state takes the state with it.
+
+// word is an actor's last word of a job that ends.
+type word struct {
+	from   wire.Address
+	closed *wire.Closed
+}
 
 // end closes the job: everybody is told the last commit that counts, and answers with its counts. Those
 // who are lost are told too, for when they come back, but not waited for.
@@ -31,13 +38,13 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 	}
 	c.ending = o
 	c.giveUpCut("the job is over", fx)
-	c.waits.end(c.nowMillis)
+	c.waits.Restart(c.nowMillis)
 	c.sendRecords(fx)
 	if c.recovery != nil {
 		c.ask(fx) // the answer comes before the last word
 	}
-	told := slices.Concat(c.cfg.Lanes, c.cfg.Clients)
-	for _, a := range c.leavers() {
+	told := slices.Concat(c.roster.Lanes(), c.roster.Clients())
+	for _, a := range c.roster.Leavers() {
 		if !slices.Contains(told, a) {
 			told = append(told, a)
 		}
@@ -50,9 +57,9 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 func (c *Controller) tellEnd(list []wire.Address, fx *Effects) {
 	for _, a := range list {
 		switch {
-		case planted.On("gone-not-told") && c.roll.Lost(a.Node):
+		case planted.On("gone-not-told") && c.roster.Lost(a.Node):
 			continue
-		case !c.roll.Lost(a.Node) && !c.roll.HasLeft(a.Node): // who has left may not know it yet
+		case !c.roster.Lost(a.Node) && !c.roster.HasLeft(a.Node): // who has left may not know it yet
 			c.open = append(c.open, a)
 		}
 		c.sendEnd(a, fx)
@@ -67,18 +74,18 @@ func (c *Controller) endAdded(m *wire.Holding, fx *Effects) {
 	if c.over || planted.On("failed-too-soon") {
 		return
 	}
-	lanes, clients, left := len(c.cfg.Lanes), len(c.cfg.Clients), len(c.roll.AllLeft())
+	lanes, clients, left := len(c.roster.Lanes()), len(c.roster.Clients()), len(c.roster.AllLeft())
 	c.askAdded(m, fx)
 	c.excuse(m.Adopted)
 	c.spare(m.Adopted)
-	if added := c.cfg.Lanes[lanes:]; len(added) > 0 {
-		for _, a := range c.cfg.Clients[:clients] {
+	if added := c.roster.Lanes()[lanes:]; len(added) > 0 {
+		for _, a := range c.roster.Clients()[:clients] {
 			c.sendEnd(a, fx)
 		}
 		c.tellEnd(added, fx)
 	}
-	c.tellEnd(c.cfg.Clients[clients:], fx)
-	if len(c.roll.AllLeft()) > left {
+	c.tellEnd(c.roster.Clients()[clients:], fx)
+	if len(c.roster.AllLeft()) > left {
 		c.tellLoss(c.open, fx)
 	}
 	c.closeWhenAll(fx)
@@ -88,15 +95,15 @@ func (c *Controller) endAdded(m *wire.Holding, fx *Effects) {
 // end on, behind all that it sent (docs/decisions/0006).
 func (c *Controller) sendEnd(to wire.Address, fx *Effects) {
 	m := &wire.End{Term: c.cfg.Term, Commit: c.ending.Commits, Reason: c.ending.Reason, Kind: c.ending.Kind}
-	if lost := c.roll.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
+	if lost := c.roster.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
 		m.Gone = slices.Clone(lost) // a message is its receiver's
 	}
-	if c.recovery != nil || slices.Contains(c.leavers(), to) && !planted.On("left-awaited-by-leaver") { // a lane that is behind, or takes no record any more, does not know who has left
-		m.Gone = append(m.Gone, c.roll.AllLeft()...)
+	if c.recovery != nil || slices.Contains(c.roster.Leavers(), to) && !planted.On("left-awaited-by-leaver") { // a lane that is behind, or takes no record any more, does not know who has left
+		m.Gone = append(m.Gone, c.roster.AllLeft()...)
 	}
 	if to.Role == wire.Client { // one that does not go on, or has ended for the controller before, takes no route (TestTheEndNamesLanesOfWhichAClientHasNotHeard)
-		for _, l := range slices.Concat(c.cfg.Lanes, c.leavers()) {
-			if l.Role == wire.Lane && !slices.Contains(c.first, l) && !planted.On("lane-unnamed-at-the-end") {
+		for _, l := range slices.Concat(c.roster.Lanes(), c.roster.Leavers()) {
+			if l.Role == wire.Lane && !c.roster.IsFirst(l) && !planted.On("lane-unnamed-at-the-end") {
 				m.Lanes = append(m.Lanes, wire.LaneName{Node: l.Node, Index: l.Index})
 			}
 		}
@@ -124,7 +131,7 @@ func (c *Controller) takeClosed(from wire.Address, m *wire.Closed, fx *Effects) 
 // spare waits no more for the last words of those whose counts a lane has.
 func (c *Controller) spare(adopted []bellows.Control) {
 	for _, r := range adopted {
-		a, _ := c.cfg.Route.Removed(r)
+		a, _ := c.roster.Route().Removed(r)
 		c.open = slices.DeleteFunc(c.open, func(b wire.Address) bool { return a == b })
 	}
 }
@@ -141,12 +148,12 @@ func (c *Controller) closeWhenAll(fx *Effects) {
 		return
 	}
 	c.collecting = true
-	c.waits.end(c.nowMillis)
-	c.cfg.Collector.Follow(c.cfg.Route)
+	c.waits.Restart(c.nowMillis)
+	c.cfg.Collector.Follow(c.roster.Route())
 	c.cfg.Collector.Begin(c.ending.Interrupted)
 	for _, a := range c.cfg.Collector.Open() {
-		if c.roll.Lost(a.Node) {
-			c.uncollected(errors.New(c.roll.Why(a.Node)), fx)
+		if c.roster.Lost(a.Node) {
+			c.uncollected(errors.New(c.roster.Why(a.Node)), fx)
 			return
 		}
 	}
@@ -187,7 +194,7 @@ func (c *Controller) takeSlab(from wire.Address, m *wire.Slab, fx *Effects) {
 		c.lose(from.Node, err.Error(), true, fx)
 		return
 	}
-	c.waits.moved(c.nowMillis)
+	c.waits.Next(c.nowMillis)
 	c.collect(from, c.cfg.Collector.More(), fx)
 }
 
@@ -199,7 +206,7 @@ func (c *Controller) takeCollected(from wire.Address, m *wire.Collected, fx *Eff
 		c.lose(from.Node, err.Error(), true, fx)
 		return
 	}
-	c.waits.moved(c.nowMillis)
+	c.waits.Next(c.nowMillis)
 	c.collected(fx)
 }
 
@@ -235,4 +242,36 @@ func (c *Controller) conclusion(fx *Effects) {
 		c.publish(fx) // what is left
 		fx.Outcome = c.ending
 	}
+}
+
+// addMissed adds what a lane that was removed has missed of flushes that never got a number.
+func (c *Controller) addMissed(to *wire.Counts, list []wire.Missed) {
+	if len(list) > 0 {
+		to.Ledgers = audit.Add(to.Ledgers, make([]audit.Ledger, len(c.cfg.Tables)))
+	}
+	for _, o := range list {
+		if !c.log.Counted(o.Flush) && !c.roster.IsRemoved(o.Flush.Client) {
+			to.Dropped += o.Rows
+			to.Ledgers[o.Ref.Table].Dropped += o.Bits
+		}
+	}
+}
+
+// total is the counts of a job that ends, by the last words: but for those who were removed, where an heir's has theirs.
+func (c *Controller) total() (counts wire.Counts) {
+	var adopted []wire.Address
+	for _, w := range c.words {
+		for _, r := range w.closed.Adopted {
+			a, _ := c.roster.Route().Removed(r)
+			adopted = append(adopted, a)
+		}
+	}
+	for _, w := range c.words {
+		if !slices.Contains(adopted, w.from) || planted.On("bequest-counted-twice") {
+			counts.Add(&w.closed.Counts)
+			c.addMissed(&counts, w.closed.Missed)
+		}
+	}
+	c.roster.AddLostCounts(&counts)
+	return counts
 }

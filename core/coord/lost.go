@@ -2,10 +2,13 @@ package coord
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"bellows"
+	"bellows/core/planted"
 	"bellows/link/wire"
+	"bellows/table"
 )
 
 // How a node is lost. Three can notice: its connection ends (Broken), its process is known to be
@@ -19,7 +22,7 @@ import (
 // Broken tells the controller that the connection to a node has ended, and why: the node is lost soon, if
 // no better reason comes.
 func (c *Controller) Broken(n bellows.NodeID, reason string) {
-	c.roll.Suspect(n, reason, c.cfg.Times.Broken)
+	c.roster.Suspect(n, reason, c.cfg.Times.Broken)
 }
 
 // Lost tells the controller that a node is dead, and why: nothing is expected of it any more, and the
@@ -27,7 +30,7 @@ func (c *Controller) Broken(n bellows.NodeID, reason string) {
 func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if c.mayHaveLeft(n) {
-		c.roll.Suspect(n, reason, 0)
+		c.roster.Suspect(n, reason, 0)
 		return
 	}
 	c.lose(n, reason, false, fx)
@@ -37,7 +40,7 @@ func (c *Controller) Lost(n bellows.NodeID, reason string, fx *Effects) {
 func (c *Controller) Mistrust(n bellows.NodeID, reason string, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if c.mayHaveLeft(n) {
-		c.roll.Suspect(n, reason, 0)
+		c.roster.Suspect(n, reason, 0)
 		return
 	}
 	c.lose(n, reason, true, fx)
@@ -47,18 +50,18 @@ func (c *Controller) Mistrust(n bellows.NodeID, reason string, fx *Effects) {
 // finished loses its state only if the node still owes some of it
 // (TestWhoHoldsNothingMayDieWhileTheStateIsCollected).
 func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effects) {
-	if !c.roll.Lose(n, reason) {
+	if !c.roster.Lose(n, reason) {
 		return
 	}
 	fx.Losses = append(fx.Losses, reason)
 	if c.ending == nil && !breach && c.needs(n) == "" {
 		if c.conclude(fx); c.ending == nil { // a dispatch names a client by its place
-			c.bury(n, reason, fx)
+			c.removeLost(n, reason, fx)
 			return
 		}
 	}
 	c.fence(n, fx)
-	c.retract(n)
+	c.roster.Retract(n)
 	switch {
 	case c.ending == nil:
 		c.end(&Outcome{Kind: bellows.Lost, Reason: reason}, fx)
@@ -78,9 +81,12 @@ func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effe
 // a process, by its incarnation, and not the node, which may be started again.
 func (c *Controller) fence(n bellows.NodeID, fx *Effects) {
 	c.sendRecords(fx)
-	for _, l := range c.cfg.Lanes {
-		if !c.roll.Lost(l.Node) {
-			fx.Send(c.cfg.Controller, l, &wire.Fence{Term: c.cfg.Term, Node: n, Incarnation: c.cfg.Incarnation(wire.ClientAt(n))})
+	job := c.cfg.Job
+	job.Clients = c.roster.Clients() // incarnations are listed in the order of the current clients
+	incarnation := job.Incarnation(wire.ClientAt(n))
+	for _, l := range c.roster.Lanes() {
+		if !c.roster.Lost(l.Node) {
+			fx.Send(c.cfg.Controller, l, &wire.Fence{Term: c.cfg.Term, Node: n, Incarnation: incarnation})
 		}
 	}
 }
@@ -93,4 +99,107 @@ func (c *Controller) tellLoss(list []wire.Address, fx *Effects) {
 			c.sendEnd(a, fx)
 		}
 	}
+}
+
+// Buried is a node that was lost while the job went on.
+type Buried struct {
+	Node   bellows.NodeID
+	Reason string
+	Splits []bellows.SplitID // that it ran, ascending
+	Units  int               // that were out at it and are run again
+	To     []bellows.NodeID  // who has its splits now, ascending
+	Again  bool              // the controller before had done so
+}
+
+// needs returns why the job cannot continue without a node; empty: it can.
+func (c *Controller) needs(n bellows.NodeID) string {
+	switch {
+	case !c.begun:
+		return "the job has not begun"
+	case c.recovery != nil:
+		return "its controller does not know yet what was recorded"
+	}
+	if why := c.roster.Needs(n); why != "" {
+		return why
+	}
+	for _, u := range c.progress.Open() {
+		if c.roster.Route().Node(u.Split) == n && c.anyBarrier() && !planted.On("half-clock-run-again") {
+			return fmt.Sprintf("a part of split %d clock %d counts, and what that adds to BSP tables is with the node alone",
+				u.Split, u.Clock)
+		}
+	}
+	return ""
+}
+
+// spares reports whether the job goes on without a node; or, where it is ending, whether its state comes together without it: whoever else is lost then
+// takes along what has no last word yet (TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays; planted: state-not-spared).
+func (c *Controller) spares(n bellows.NodeID) bool {
+	switch {
+	case c.ending == nil:
+		return c.needs(n) == ""
+	case c.over || !c.collects() || planted.On("state-not-spared"):
+		return false
+	case c.collecting:
+		return !c.cfg.Collector.Owes(n)
+	}
+	return !slices.ContainsFunc(c.roster.Route().Lanes(), func(a wire.Address) bool { return a.Node == n })
+}
+
+// anyBarrier reports whether the clocks of some table become visible as a whole.
+func (c *Controller) anyBarrier() bool {
+	for t := range c.cfg.Tables {
+		now := c.cfg.Tables[t].Consistency
+		for _, m := range c.staleness {
+			if int(m.Table) == t {
+				now = table.Consistency(m.Clocks)
+			}
+		}
+		if now == table.BSP {
+			return true
+		}
+	}
+	return false
+}
+
+// removeLost has the job continue without a node that is lost, and of which it needs nothing. Other nodes run its units
+// again: they are dispatched after the records that give them its splits, so that what they send waits at a lane for the
+// fence. What was under way before in this step has left.
+func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
+	one := Buried{Node: n, Reason: reason}
+	for _, change := range c.roster.RemoveLost(n) {
+		c.recordChange(change, fx)
+		if change.Kind != bellows.MoveSplit {
+			continue
+		}
+		s := change.Split
+		c.renew(s)
+		one.Splits, one.Units = append(one.Splits, s), one.Units+len(c.out[s])
+		if to := c.roster.Route().Node(s); !slices.Contains(one.To, to) {
+			one.To = append(one.To, to)
+		}
+		if c.computing != nil {
+			c.computing[s] = computed{}
+		}
+	}
+	slices.Sort(one.To)
+	c.early.Drop(n)
+	c.log.Remove(wire.ClientAt(n))
+	for _, s := range one.Splits {
+		if planted.On("units-of-the-lost-forgotten") {
+			break
+		}
+		for _, t := range c.out[s] {
+			c.dispatchTo(c.roster.Route().Node(s), t.Commit).Append(t.Unit, t.Args)
+			if planted.On("units-of-the-lost-run-twice") {
+				for _, a := range c.roster.Clients() {
+					if a.Node != c.roster.Route().Node(s) {
+						c.dispatchTo(a.Node, t.Commit).Append(t.Unit, t.Args)
+						break
+					}
+				}
+			}
+		}
+	}
+	fx.Buried = append(fx.Buried, one)
+	c.conclude(fx)
 }

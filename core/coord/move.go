@@ -1,133 +1,283 @@
 package coord
 
 import (
-	"fmt"
 	"slices"
 
 	"bellows"
 	"bellows/core/planted"
+	"bellows/core/roster"
+	"bellows/core/route"
 	"bellows/link/wire"
 )
 
-// A partition goes to another lane in two steps: its owner copies it there, in the background (package handoff), and says when all is there and nothing is out; then the
-// controller records the move, and that record is the only decision. What is asked for is no record and dies with the controller: who asked asks again. One that
-// follows another has all lanes give up what has no record.
+// Changes of the route, each of which is a record: actors join and leave, splits and partitions move. Package roster
+// decides them; here they are recorded, and what is dispatched follows them. Lanes learn of a change by its record, and
+// clients from the controller, before the tasks that rely on it. A message of a client says by which version of the route
+// it was sent: a lane that is behind keeps what is ahead of it, and one that is ahead says so.
 
-// Moving is a partition on its way to another lane, whose move has no record yet.
-type Moving struct {
-	Ref         bellows.PartitionRef
-	From, To    wire.Address
-	Copied, Of  uint64 // bytes that are there, and about how many will be, as the owner has said last; 0, 0: it has said nothing yet
-	SinceMillis int64
-	Urgent      bool
+// What is known of a partition that moves.
+type (
+	// Moving is a partition on its way to another lane, whose move has no record yet.
+	Moving = roster.Moving
+	// Moved is the end of a move: its record was made; or, with a reason, it was given up.
+	Moved = roster.Moved
+)
+
+var (
+	errOver = bellows.Errorf(bellows.Interrupted, "change the route", "", "the job is over")
+	// errEarly is temporary: before the first tasks, and while it is not known what the controller before has recorded.
+	errEarly = bellows.Errorf(bellows.Interrupted, "change the route", "",
+		"the job has not begun, or its controller has been replaced and knows no route yet: ask again")
+)
+
+// mayChange begins a step that changes the route, and returns an error if there is none to change.
+func (c *Controller) mayChange(fx *Effects) error {
+	fx.Era = c.cfg.Era
+	switch {
+	case c.ending != nil:
+		return errOver
+	case !c.begun:
+		return errEarly
+	}
+	return nil
 }
 
-// Moved is the end of a move: its record was made; or, with a reason, it was given up.
-type Moved struct {
-	Moving
-	Reason string
+// recordChange records a change that the roster has made in the route. The checker of this node learns of it at once.
+func (c *Controller) recordChange(change bellows.Control, fx *Effects) {
+	fx.Route = c.roster.Route()
+	c.control(change)
 }
 
-// moving is what the controller knows of a move besides.
-type moving struct {
-	Moving
-	number uint64
-	pair   wire.Pair
+// change makes the next route, by a record.
+func (c *Controller) change(change bellows.Control, fx *Effects) error {
+	if err := c.roster.Change(change); err != nil {
+		return err
+	}
+	c.recordChange(change, fx)
+	return nil
 }
 
-// MovePartition has a partition go to another lane; one that is urgent does not stand back behind other work. It takes the place of an earlier move of the partition.
+// admit returns an error if an actor cannot take part now.
+func (c *Controller) admit(a wire.Address, fx *Effects) error {
+	if err := c.mayChange(fx); err != nil {
+		return err
+	}
+	return c.roster.Admit(a)
+}
+
+// AddLane lets a lane take part that holds nothing yet. Its node is assembled and joined to every other. The lane begins
+// with the record after this one.
+func (c *Controller) AddLane(a wire.Address, fx *Effects) error {
+	if err := c.admit(a, fx); err != nil {
+		return err
+	}
+	if err := c.change(c.roster.Route().AddLane(a), fx); err != nil {
+		return err
+	}
+	c.sendRecords(fx) // to those that there were
+	c.roster.Enrol(a)
+	c.welcome(a, c.roster.WithLost(c.roster.Route().Whole()), fx)
+	c.armLane(a, fx)
+	c.conclude(fx)
+	return nil
+}
+
+// AddClient lets a node run tasks, though no split is its own yet. The node is assembled and joined to every other.
+func (c *Controller) AddClient(n bellows.NodeID, fx *Effects) error {
+	a := wire.ClientAt(n)
+	if err := c.admit(a, fx); err != nil {
+		return err
+	}
+	if err := c.change(c.roster.Route().AddClient(n), fx); err != nil {
+		return err
+	}
+	c.conclude(fx) // for those that there were
+	c.roster.Enrol(a)
+	c.welcome(a, c.roster.Route().Whole(), fx)
+	return nil
+}
+
+// welcome sends an actor that begins the route and how far the job is; or one that has begun, if this controller follows
+// another one.
+func (c *Controller) welcome(a wire.Address, whole []bellows.Control, fx *Effects) {
+	begin := &wire.Begin{Commit: c.log.Number(), Recorded: c.log.Recorded()}
+	for s := range c.next {
+		begin.Complete = append(begin.Complete, c.progress.Split(bellows.SplitID(s)))
+	}
+	if !planted.On("begins-without-units") {
+		begin.Open = c.progress.Open()
+	}
+	for i := range c.cfg.Tables {
+		begin.Staleness = append(begin.Staleness, int32(c.cfg.Tables[i].Consistency))
+	}
+	for _, m := range c.staleness {
+		begin.Staleness[m.Table] = m.Clocks
+	}
+	fx.Send(c.cfg.Controller, a, &wire.Route{Term: c.cfg.Term, Version: c.roster.Route().Version(), Changes: whole, Begin: begin})
+}
+
+// RemoveLane removes a lane that holds nothing.
+func (c *Controller) RemoveLane(a wire.Address, fx *Effects) error { return c.remove(a, fx) }
+
+// RemoveClient has a node run no tasks any more, which runs no split and is to get none.
+func (c *Controller) RemoveClient(n bellows.NodeID, fx *Effects) error {
+	return c.remove(wire.ClientAt(n), fx)
+}
+
+// remove removes an actor. What was sent to it leaves before, and all who must know of the removal learn of it in this
+// step.
+func (c *Controller) remove(a wire.Address, fx *Effects) error {
+	fx.Era = c.cfg.Era
+	if err := c.roster.CheckRemoval(a); err != nil {
+		return err
+	}
+	if err := c.mayChange(fx); err != nil {
+		return err
+	}
+	removal, err := c.roster.RemoveActor(a)
+	if err != nil {
+		return err
+	}
+	c.recordChange(removal, fx)
+	c.conclude(fx)
+	c.roster.StartLeaving(removal, c.nowMillis)
+	if c.ending == nil {
+		c.roster.Remove(a)
+		c.log.Remove(a)
+		c.disarm(a, fx)
+	}
+	return nil
+}
+
+// takeAdopted takes a lane's report that it has the counts of some that were removed. After the end the last words say so.
+func (c *Controller) takeAdopted(list []bellows.Control, fx *Effects) {
+	switch {
+	case c.ending != nil:
+		return
+	case c.recovery != nil:
+		c.excuse(list)
+		c.chooseTail(fx)
+		return
+	}
+	for _, removal := range list {
+		if c.roster.Adopt(removal, c.nowMillis) {
+			c.vacate(removal.Node, fx)
+		}
+	}
+}
+
+// vacate lets a node go at which no actor is left.
+func (c *Controller) vacate(n bellows.NodeID, fx *Effects) {
+	if !slices.Contains(fx.Left, n) && c.roster.Vacate(n) {
+		fx.Left = append(fx.Left, n)
+	}
+}
+
+// nameLeaver returns a sentence about an actor that has been leaving for long; empty: none. The job continues meanwhile.
+func (c *Controller) nameLeaver() string {
+	if c.recovery != nil {
+		return ""
+	}
+	return c.roster.NameLeaver(c.nowMillis, c.cfg.Times.Notice)
+}
+
+// Route returns the current route.
+func (c *Controller) Route() *route.Route { return c.roster.Route() }
+
+// MoveSplit gives a split to another node: at once if it rests, else between two of its clocks.
+func (c *Controller) MoveSplit(s bellows.SplitID, to bellows.NodeID, fx *Effects) error {
+	if err := c.mayChange(fx); err != nil {
+		return err
+	}
+	if err := c.roster.PlanSplitMove(s, to); err != nil {
+		return err
+	}
+	if c.finishMove(s, fx); c.progress.Split(s)+2 < c.next[s] { // one clock that is out is begun, or soon
+		c.roster.Recall(s, &fx.Outbox)
+	}
+	c.conclude(fx)
+	return nil
+}
+
+// takeRecalled takes a client's answer that it has given back what it had not begun of a split.
+func (c *Controller) takeRecalled(from wire.Address, m *wire.Recalled, fx *Effects) {
+	if c.ending == nil && c.roster.TakeRecalled(from.Node, m) {
+		c.finishMove(m.Split, fx)
+	}
+}
+
+// finishMove makes the move of a split that rests, and dispatches what its node has given back.
+func (c *Controller) finishMove(s bellows.SplitID, fx *Effects) {
+	if c.ending != nil {
+		return
+	}
+	change, ended := c.roster.FinishSplitMove(roster.SplitAt{Split: s, Complete: c.progress.Split(s), Next: c.next[s]})
+	if !ended {
+		return
+	}
+	if change.Kind != bellows.NoControl {
+		c.recordChange(change, fx)
+		c.renew(s)
+	}
+	if planted.On("recalled-forgotten") {
+		return
+	}
+	for _, t := range c.out[s] {
+		c.dispatchTo(c.roster.Route().Node(s), t.Commit).Append(t.Unit, t.Args)
+	}
+}
+
+// renew makes what is out of a split that has just moved depend on that record: its new node has not seen what the one
+// before has seen.
+func (c *Controller) renew(s bellows.SplitID) {
+	if planted.On("recalled-not-renewed") {
+		return
+	}
+	for i := range c.out[s] {
+		c.out[s][i].Commit = c.log.Number()
+	}
+}
+
+// MovePartition has a partition go to another lane; an urgent move does not yield to other work. It takes the place of an
+// earlier move of the partition.
 func (c *Controller) MovePartition(ref bellows.PartitionRef, to wire.Address, urgent bool, fx *Effects) error {
 	if err := c.mayChange(fx); err != nil {
 		return err
 	}
-	switch {
-	case !c.cfg.Route.Has(ref):
-		return fmt.Errorf("there is no partition %v", ref)
-	case !slices.Contains(c.cfg.Route.Lanes(), to):
-		return fmt.Errorf("%v takes no part", to)
-	case c.roll.Lost(to.Node):
-		return fmt.Errorf("%v cannot own %v: %s", to, ref, c.roll.Why(to.Node))
+	order, err := c.roster.MovePartition(ref, to, urgent, c.nowMillis)
+	if err != nil {
+		return err
 	}
-	owner := c.cfg.Route.Owner(ref)
-	if i := c.movingAt(ref); i >= 0 && c.moving[i].To == to && c.moving[i].Urgent == urgent {
-		return nil
-	}
-	if owner.Lane == to {
-		c.CancelMove(ref, fx)
-		return nil
-	}
-	c.moving = slices.DeleteFunc(c.moving, func(m moving) bool { return m.Ref == ref }) // the owner hears of the newer one
-	c.asked++
-	m := moving{Moving{Ref: ref, From: owner.Lane, To: to, SinceMillis: c.nowMillis, Urgent: urgent}, c.asked, wire.Pair{Ref: ref, Generation: owner.Generation}}
-	c.moving = append(c.moving, m)
-	c.tellOwner(&m, false, fx)
+	c.order(order, fx)
 	return nil
 }
 
 // CancelMove gives up the move of a partition, if there is one that has no record.
 func (c *Controller) CancelMove(ref bellows.PartitionRef, fx *Effects) {
 	fx.Era = c.cfg.Era
-	if i := c.movingAt(ref); i >= 0 {
-		c.tellOwner(&c.moving[i], true, fx)
-		c.moving = slices.Delete(c.moving, i, i+1)
+	c.order(c.roster.CancelMove(ref), fx)
+}
+
+// Moving returns the moves that have no record, in the order of their requests.
+func (c *Controller) Moving() []Moving { return c.roster.Moving() }
+
+// order sends an order to the owner of a partition, after the records that made it the owner.
+func (c *Controller) order(o *roster.Order, fx *Effects) {
+	if o != nil {
+		c.sendRecords(fx)
+		fx.Send(c.cfg.Controller, o.To, o.Handoff)
 	}
 }
 
-// Moving are the moves that have no record, in the order in which they were asked for.
-func (c *Controller) Moving() (list []Moving) {
-	for i := range c.moving {
-		list = append(list, c.moving[i].Moving)
-	}
-	return list
-}
-
-func (c *Controller) movingAt(ref bellows.PartitionRef) int {
-	return slices.IndexFunc(c.moving, func(m moving) bool { return m.Ref == ref })
-}
-
-// tellOwner tells the lane that owns a partition what is to become of it, behind the records that made it the owner.
-func (c *Controller) tellOwner(m *moving, cancel bool, fx *Effects) {
-	c.sendRecords(fx)
-	fx.Send(c.cfg.Controller, m.From, &wire.Handoff{Term: c.cfg.Term, Number: m.number, Pair: m.pair, Node: m.To.Node, Lane: m.To.Index, Urgent: m.Urgent, Cancel: cancel})
-}
-
-// takePrepared records a move whose partition may go. What is said of a move that was given up, or of one that an earlier controller was asked for, is nothing.
+// takePrepared takes an owner's report of a move, and records the move if its partition may go.
 func (c *Controller) takePrepared(from wire.Address, m *wire.Prepared, fx *Effects) {
-	i := slices.IndexFunc(c.moving, func(o moving) bool {
-		return (o.number == m.Number || planted.On("prepared-unnumbered")) && o.Ref == m.Pair.Ref
-	})
-	if i < 0 || m.Term != c.cfg.Term && !planted.On("prepared-unnumbered") || c.ending != nil || from != c.moving[i].From {
+	if c.ending != nil {
 		return
 	}
-	one := &c.moving[i]
-	if m.Copied >= one.Copied {
-		one.Copied, one.Of = m.Copied, m.Of
+	p := c.roster.TakePrepared(from, m)
+	if p.Change.Kind != bellows.NoControl {
+		c.recordChange(p.Change, fx)
 	}
-	switch {
-	case m.Reason != "":
-		fx.Moves = append(fx.Moves, Moved{one.Moving, m.Reason})
-	case !m.Whole:
-		return
-	case c.roll.Lost(one.To.Node):
-		c.CancelMove(one.Ref, fx)
-		return
-	default:
-		if err := c.change(c.cfg.Route.MovePartition(one.Ref, one.To), fx); err != nil {
-			c.tellOwner(one, true, fx)
-			fx.Moves = append(fx.Moves, Moved{one.Moving, err.Error()})
-			break
-		}
-		fx.Moves = append(fx.Moves, Moved{one.Moving, ""})
-	}
-	c.moving = slices.Delete(c.moving, i, i+1)
-}
-
-// voidMoves has every lane give up the copies that an earlier controller was asked for and has not recorded.
-func (c *Controller) voidMoves(fx *Effects) {
-	if planted.On("copies-left-behind") {
-		return
-	}
-	for _, l := range c.cfg.Lanes {
-		fx.Send(c.cfg.Controller, l, &wire.Handoff{Term: c.cfg.Term})
-	}
+	c.order(p.Order, fx)
+	fx.Moves = append(fx.Moves, p.Moved...)
 }

@@ -8,9 +8,9 @@ import (
 
 // record gives a flush its number: from here it counts, whoever is lost.
 func (c *Controller) record(m *wire.Done, fx *Effects) {
-	c.log.AppendFlush(m, c.cfg.Lanes, &fx.Outbox)
+	c.log.AppendFlush(m, c.roster.Lanes(), &fx.Outbox)
 	c.gather(m.Pairs, m.Results)
-	c.counts(m.Flush.Client, m.Sent)
+	c.roster.AddSent(m.Flush.Client, m.Sent)
 	c.log.AddVisits(m.Results, &fx.Told)
 }
 
@@ -34,15 +34,15 @@ func staleness(m wire.Staleness) bellows.Control {
 func (c *Controller) conclude(fx *Effects) {
 	c.tryCut(fx)
 	if planted.On("route-told-first") {
-		c.announceRoute(fx)
+		c.roster.Announce(&fx.Outbox)
 	}
 	if c.log.Pressing(len(c.dispatches) > 0) {
 		c.sendRecords(fx)
 	}
 	c.announce(fx)
 	for _, d := range c.dispatches {
-		fx.Send(c.cfg.Controller, c.cfg.Clients[d.client], d.message)
-		c.newest[d.client] = 0
+		fx.Send(c.cfg.Controller, wire.ClientAt(d.to), d.message)
+		c.newest[d.to] = 0
 	}
 	clear(c.dispatches)
 	c.dispatches = c.dispatches[:0]
@@ -53,7 +53,7 @@ func (c *Controller) conclude(fx *Effects) {
 }
 
 // sendRecords sends every lane the records that have not left.
-func (c *Controller) sendRecords(fx *Effects) { c.log.Send(c.cfg.Lanes, &fx.Outbox) }
+func (c *Controller) sendRecords(fx *Effects) { c.log.Send(c.roster.Lanes(), &fx.Outbox) }
 
 // publish reports what a lane has the records of, and asks a lane about the rest if that is worth it.
 func (c *Controller) publish(fx *Effects) {
@@ -66,16 +66,16 @@ func (c *Controller) publish(fx *Effects) {
 // confirm asks a lane how far it has come, if anything waits to be reported.
 func (c *Controller) confirm(fx *Effects) {
 	if c.recovery == nil && !c.over {
-		c.log.AskLane(c.cfg.Lanes, &fx.Outbox)
+		c.log.AskLane(c.roster.Lanes(), &fx.Outbox)
 	}
 }
 
 // announce tells clients of changes of the route and of staleness, before the tasks that are to see
 // them. To lanes they are records.
 func (c *Controller) announce(fx *Effects) {
-	c.announceRoute(fx)
+	c.roster.Announce(&fx.Outbox)
 	for ; c.announced < len(c.staleness); c.announced++ {
-		for _, a := range c.cfg.Clients {
+		for _, a := range c.roster.Clients() {
 			m := c.staleness[c.announced]
 			m.Term = c.cfg.Term
 			fx.Send(c.cfg.Controller, a, &m)

@@ -72,9 +72,9 @@ func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 	if err := c.restore(from); err != nil {
 		return nil, err
 	}
-	c.roll.Expect()
+	c.roster.Expect()
 	c.timeless = true
-	c.recovery = &recovery{from: from, best: none, holdings: make([]*wire.Holding, len(c.cfg.Lanes)), asked: make([]bool, len(c.cfg.Lanes))}
+	c.recovery = &recovery{from: from, best: none, holdings: make([]*wire.Holding, len(c.roster.Lanes())), asked: make([]bool, len(c.roster.Lanes()))}
 	return c, nil
 }
 
@@ -84,13 +84,13 @@ const none = -1
 // ask asks the lanes of nodes that are ready what they hold, each once; of a job that has failed all.
 func (c *Controller) ask(fx *Effects) {
 	r := c.recovery
-	for i, l := range c.cfg.Lanes {
+	for i, l := range c.roster.Lanes() {
 		if i == len(r.asked) {
 			r.asked, r.holdings = append(r.asked, false), append(r.holdings, nil)
 		}
-		if !r.asked[i] && (!c.roll.Awaits(l.Node) || c.ending != nil) {
+		if !r.asked[i] && (!c.roster.Awaits(l.Node) || c.ending != nil) {
 			r.asked[i] = true
-			fx.meet(l, c.cfg.Route.Lanes())
+			fx.meet(l, c.roster.Route().Lanes())
 			fx.Send(c.cfg.Controller, l, &wire.Query{Term: c.cfg.Term})
 		}
 	}
@@ -98,7 +98,7 @@ func (c *Controller) ask(fx *Effects) {
 
 // takeHolding takes what a lane holds, and its promise.
 func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects) {
-	i, r := slices.Index(c.cfg.Lanes, from), c.recovery
+	i, r := slices.Index(c.roster.Lanes(), from), c.recovery
 	switch {
 	case i < 0 || m.Term != c.cfg.Term:
 		return
@@ -113,7 +113,7 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 		c.endAdded(m, fx)
 		return
 	}
-	c.waits.end(c.nowMillis)
+	c.waits.Restart(c.nowMillis)
 	r.holdings[i] = m
 	c.askAdded(m, fx)
 	r.hears(m)
@@ -131,13 +131,13 @@ func (c *Controller) excuse(adopted []bellows.Control) {
 		}
 	}
 	for _, one := range r.adopted {
-		a, _ := c.cfg.Route.Removed(one)
-		if i := slices.Index(c.cfg.Lanes, a); i >= 0 && r.holdings[i] == nil {
+		a, _ := c.roster.Route().Removed(one)
+		if i := slices.Index(c.roster.Lanes(), a); i >= 0 && r.holdings[i] == nil {
 			r.holdings[i] = &absent
 		}
 		stays := func(b wire.Address) bool { return b.Node == a.Node && !c.hasAdopted(b) }
-		if a.Node != c.cfg.Controller.Node && !slices.ContainsFunc(slices.Concat(c.cfg.Lanes, c.cfg.Clients), stays) {
-			c.roll.Leave(a.Node)
+		if a.Node != c.cfg.Controller.Node && !slices.ContainsFunc(slices.Concat(c.roster.Lanes(), c.roster.Clients()), stays) {
+			c.roster.Leave(a.Node)
 		}
 	}
 }
@@ -150,12 +150,12 @@ func (c *Controller) mayHaveLeft(n bellows.NodeID) bool {
 		return false
 	}
 	owes, silent := false, false
-	for i, l := range c.cfg.Lanes {
+	for i, l := range c.roster.Lanes() {
 		switch {
 		case c.recovery.holdings[i] != nil:
 		case l.Node == n:
 			owes = true
-		case !c.roll.Due(l.Node):
+		case !c.roster.Due(l.Node):
 			return true
 		default:
 			silent = true
@@ -167,7 +167,7 @@ func (c *Controller) mayHaveLeft(n bellows.NodeID) bool {
 // hasAdopted reports whether a lane has said that it has the counts of an actor.
 func (c *Controller) hasAdopted(a wire.Address) bool {
 	return slices.ContainsFunc(c.recovery.adopted, func(one bellows.Control) bool {
-		who, _ := c.cfg.Route.Removed(one)
+		who, _ := c.roster.Route().Removed(one)
 		return who == a
 	})
 }
@@ -186,9 +186,9 @@ func (c *Controller) askAdded(m *wire.Holding, fx *Effects) {
 		if add.Kind == bellows.AddLane {
 			a = wire.LaneAt(add.Node, int(add.Lane))
 		}
-		c.enrol(a)
+		c.roster.Enrol(a)
 		if a.Role == wire.Client {
-			fx.meet(a, c.cfg.Route.Clients())
+			fx.meet(a, c.roster.Route().Clients())
 		}
 	}
 	c.ask(fx)
@@ -234,13 +234,13 @@ func (c *Controller) decided(r *recovery, fx *Effects) {
 // fresh reports whether a lane was added and has not begun: no record is a lane's of which it knows none.
 func (c *Controller) fresh(r *recovery, lane int) bool {
 	h := r.holdings[lane]
-	return lane >= len(c.first) && h != nil && h.Last == 0
+	return !c.roster.IsFirst(c.roster.Lanes()[lane]) && h != nil && h.Last == 0
 }
 
 // chooseTail says which records are wanted, when all nodes are ready and all lanes have promised: those that some lane or the saved state lacks.
 func (c *Controller) chooseTail(fx *Effects) {
 	r := c.recovery
-	if r.need > 0 || !c.roll.AllReady() || slices.Contains(r.holdings, nil) && !planted.On("recover-without-promise") {
+	if r.need > 0 || !c.roster.AllReady() || slices.Contains(r.holdings, nil) && !planted.On("recover-without-promise") {
 		return
 	}
 	r.need = r.from.Commit + 1
@@ -286,7 +286,7 @@ func (c *Controller) askTail(fx *Effects) {
 		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: records from %d on are needed, and lanes have kept those from %d on", next, kept)}, fx)
 		return
 	}
-	fx.Send(c.cfg.Controller, c.cfg.Lanes[r.best], &wire.Query{Term: c.cfg.Term, From: next})
+	fx.Send(c.cfg.Controller, c.roster.Lanes()[r.best], &wire.Query{Term: c.cfg.Term, From: next})
 }
 
 // next is the first record that is wanted and has not come.
@@ -296,17 +296,17 @@ func (r *recovery) next() bellows.CommitNumber { return r.need + bellows.CommitN
 // (TestALaneThatHasLeftNeedsNoRecords).
 func (c *Controller) hasLeft(r *recovery, lane int) bool {
 	h := r.holdings[lane]
-	return h.Last > 0 && h.Last < r.from.Commit && !slices.Contains(c.cfg.Route.Lanes(), c.cfg.Lanes[lane])
+	return h.Last > 0 && h.Last < r.from.Commit && !slices.Contains(c.roster.Route().Lanes(), c.roster.Lanes()[lane])
 }
 
 // takeTail takes records that a lane has kept. It gives them in their order.
 func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
 	r := c.recovery
-	if c.ending != nil || r == nil || r.best == none || from != c.cfg.Lanes[r.best] {
+	if c.ending != nil || r == nil || r.best == none || from != c.roster.Lanes()[r.best] {
 		wire.Free(m)
 		return
 	}
-	c.waits.end(c.nowMillis)
+	c.waits.Restart(c.nowMillis)
 	r.kept = append(r.kept, m)
 	for i := range m.List {
 		switch n := m.List[i].Number; {
@@ -356,24 +356,25 @@ func (c *Controller) recovered(fx *Effects) {
 	}
 	c.recovery, c.begun = nil, true
 	c.log.Confirm(r.upTo)
-	c.departures.end(c.nowMillis)
-	fx.Route = c.cfg.Route
+	fx.Route = c.roster.Route()
 	c.catchUp(r, fx)
 	c.partAll(r, fx)
 	c.sendRecords(fx)
-	c.voidMoves(fx)
-	c.sayBuried(fx)
+	c.roster.VoidCopies(&fx.Outbox)
+	for _, n := range c.roster.Removed() { // whoever heard it from the controller before may not have acted on it
+		fx.Buried = append(fx.Buried, Buried{Node: n, Reason: fmt.Sprintf("node %d is gone: the controller before has declared it so", n), Again: true})
+	}
 	c.announced = len(c.staleness)
-	for _, a := range append(slices.Clone(c.cfg.Clients), c.leavers()...) {
+	for _, a := range append(slices.Clone(c.roster.Clients()), c.roster.Leavers()...) {
 		if a.Role == wire.Client && !planted.On("client-not-told-again") {
-			c.welcome(a, c.whole(), fx)
+			c.welcome(a, c.roster.Whole(), fx)
 		}
 	}
 	if c.decided(r, fx); c.ending == nil && !planted.On("dispatch-not-repeated") {
 		for _, t := range c.outstanding() {
-			c.dispatchTo(c.clientOf[c.cfg.Route.Node(t.Unit.Split)], t.Commit).Append(t.Unit, t.Args)
+			c.dispatchTo(c.roster.Route().Node(t.Unit.Split), t.Commit).Append(t.Unit, t.Args)
 		}
-		c.waits.end(c.nowMillis)
+		c.waits.Restart(c.nowMillis)
 	}
 	for _, d := range append(r.whole(), r.dones...) {
 		c.takeDone(d.From, d.Done, fx)
@@ -425,7 +426,7 @@ func (c *Controller) replay(fx *Effects) {
 func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
 	c.log.Replay(one)
 	c.gather(one.Pairs, one.Results)
-	c.counts(one.Flush.Client, one.Sent)
+	c.roster.AddSent(one.Flush.Client, one.Sent)
 	if c.tells() {
 		c.log.AddVisits(one.Results, &fx.Told)
 	}
@@ -457,17 +458,9 @@ func (c *Controller) replayRoute(one *wire.Record) {
 	if planted.On("replay-forgets-route") {
 		return
 	}
-	next, err := c.cfg.Route.Next(*change)
-	if err != nil {
+	if err := c.roster.Replay(*change, c.nowMillis); err != nil {
 		c.recovery.driver = fmt.Errorf("record %d: %w", c.log.Number(), err)
 		return
-	}
-	c.cfg.Route = next
-	if change.Kind == bellows.LoseClient {
-		c.roll.Leave(change.Node)
-		c.parted(*change)
-	} else if _, removed := c.cfg.Route.Removed(*change); removed {
-		c.parts(*change)
 	}
 	if change.Kind == bellows.MoveSplit {
 		c.renew(change.Split)
@@ -477,20 +470,12 @@ func (c *Controller) replayRoute(one *wire.Record) {
 // partAll counts those who were removed no more among the job's; those whom an heir has are not
 // leaving either, and their nodes may go.
 func (c *Controller) partAll(r *recovery, fx *Effects) {
-	for _, list := range [][]wire.Address{slices.Clone(c.cfg.Lanes), slices.Clone(c.cfg.Clients)} {
-		for _, a := range list {
-			if !slices.Contains(c.cfg.Route.Lanes(), a) && !slices.Contains(c.cfg.Route.Clients(), a) {
-				c.drop(a)
-			}
-		}
+	for _, a := range c.roster.SettleRemoved(r.adopted, c.nowMillis) {
+		c.log.Remove(a)
 	}
-	c.leaving = slices.DeleteFunc(c.leaving, func(one bellows.Control) bool { return slices.Contains(r.adopted, one) })
 	for _, one := range r.adopted {
-		if a, _ := c.cfg.Route.Removed(one); !slices.Contains(c.removed, a) {
-			c.removed = append(c.removed, a)
-		}
 		if one.Kind != bellows.LoseClient && !planted.On("left-not-told-again") {
-			c.release(one.Node, fx)
+			c.vacate(one.Node, fx)
 		}
 	}
 }
@@ -523,12 +508,12 @@ func (c *Controller) repeats(r bellows.Control) bool {
 
 // catchUp tells lanes that are behind what the others have.
 func (c *Controller) catchUp(r *recovery, fx *Effects) {
-	for i, l := range c.cfg.Lanes {
+	for i, l := range c.roster.Lanes() {
 		switch {
 		case r.holdings[i] == nil || r.holdings[i] == &absent || planted.On("lane-left-behind"):
 			continue
 		case c.fresh(r, i):
-			c.welcome(l, c.whole(), fx)
+			c.welcome(l, c.roster.Whole(), fx)
 			continue
 		}
 		var m *wire.Records
@@ -614,7 +599,7 @@ func union(list, more []wire.Pair) []wire.Pair {
 // awaitLanes names the lanes that keep the controller from going on where the one before has ended,
 // and gives up in the end.
 func (c *Controller) awaitLanes(fx *Effects) {
-	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
+	waited, name := c.waits.Look(c.nowMillis, c.cfg.Times.Notice)
 	late := waited > c.cfg.Times.Task
 	if !name && !late {
 		return
@@ -622,7 +607,7 @@ func (c *Controller) awaitLanes(fx *Effects) {
 	var open []wire.Address
 	for i, h := range c.recovery.holdings {
 		if h == nil || c.recovery.best == i {
-			open = append(open, c.cfg.Lanes[i])
+			open = append(open, c.roster.Lanes()[i])
 		}
 	}
 	if late {

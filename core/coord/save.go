@@ -33,15 +33,9 @@ func (c *Controller) Save() (Saved, bool) {
 	}
 	s := Saved{Open: c.progress.Open(), Horizon: c.horizon, Gathered: c.gathered, Draining: c.draining}
 	c.log.Save(&s)
-	s.State, s.Leaving = c.state(), slices.Clone(c.leaving)
-	s.Lost = slices.Clone(c.buried)
-	for _, list := range c.sent {
-		s.Sent = append(s.Sent, slices.Clone(list))
-	}
+	c.roster.Save(&s)
+	s.State = c.state()
 	s.Out, s.Finishing = c.outstanding(), c.finishing
-	if s.Route = c.cfg.Route.Version(); s.Route > 0 {
-		s.Whole = c.cfg.Route.Whole()
-	}
 	return s, true
 }
 
@@ -72,28 +66,8 @@ func (c *Controller) restore(s Saved) error {
 			return err
 		}
 	}
-	if len(s.Whole) > 0 && !planted.On("saved-route-forgotten") {
-		saved, err := c.cfg.Route.Rebuilt(s.Route, s.Whole)
-		if err != nil {
-			return err
-		}
-		c.cfg.Route = saved
-		for _, a := range slices.Concat(saved.Lanes(), saved.Clients()) {
-			c.enrol(a)
-		}
-	}
-	for _, b := range s.Lost {
-		c.roll.Leave(b.Node)
-		c.parted(b)
-	}
-	if !planted.On("saved-word-of-the-lost-forgotten") {
-		for n, list := range s.Sent {
-			c.counts(bellows.NodeID(n), list)
-		}
-	}
-	for _, r := range s.Leaving {
-		c.parts(r)
-		c.enrol(c.removed[len(c.removed)-1]) // who has not left is asked, too
+	if err := c.roster.Restore(&s, c.nowMillis); err != nil {
+		return err
 	}
 	c.log.Restore(&s)
 	c.horizon, c.draining, c.gathered = s.Horizon, s.Draining, s.Gathered
@@ -111,7 +85,7 @@ func (c *Controller) restore(s Saved) error {
 func (c *Controller) Covers(commit bellows.CommitNumber, fx *Effects) {
 	fx.Era = c.cfg.Era
 	if c.ending == nil && c.recovery == nil {
-		c.log.AskAll(commit, c.cfg.Lanes, &fx.Outbox)
+		c.log.AskAll(commit, c.roster.Lanes(), &fx.Outbox)
 	}
 }
 

@@ -23,20 +23,20 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	c.nowMillis = nowMillis
 	c.sendRecords(fx)
 	c.confirm(fx)
-	slept := c.roll.Tick(nowMillis, heard)
-	c.waits.slept(slept)
-	c.departures.slept(slept)
+	slept := c.roster.Tick(nowMillis, heard)
+	c.waits.Skip(slept)
+	c.roster.SkipWait(slept)
 	c.cut.sinceMillis, c.cut.heldMillis = c.cut.sinceMillis+slept, c.cut.heldMillis+slept
 	switch {
 	case c.timeless:
 		c.timeless = false
-		c.waits.end(nowMillis)
+		c.waits.Restart(nowMillis)
 	case c.opened && c.recovery != nil && c.ending == nil: // who is not ready by now may have left
 		c.ask(fx)
 	}
-	c.roll.Beat(c.cfg.Controller, &fx.Outbox)
+	c.roster.Beat(c.cfg.Controller, &fx.Outbox)
 	for c.ending == nil || !planted.On("ending-unwatched") {
-		loss, found := c.roll.Verdict(c.mayHaveLeft, c.spares)
+		loss, found := c.roster.Verdict(c.mayHaveLeft, c.spares)
 		if !found {
 			break
 		}
@@ -45,11 +45,13 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	if c.over {
 		return
 	}
-	for s := c.roll.NameSilent(); s != ""; s = c.roll.NameSilent() {
+	for s := c.roster.NameSilent(); s != ""; s = c.roster.NameSilent() {
 		fx.Notices = append(fx.Notices, s)
 	}
 	if c.ending == nil {
-		c.awaitLeavers(fx)
+		if s := c.nameLeaver(); s != "" {
+			fx.Notices = append(fx.Notices, s)
+		}
 		if c.awaitCut(fx) && !planted.On("released-unconcluded") {
 			c.conclude(fx) // what waited for it
 		}
@@ -68,51 +70,9 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	}
 }
 
-// waits is how long the controller has waited for what is next: a commit while tasks are out, the
-// last words, the state. What comes ends one wait and begins the next.
-//
-// A wait is named once, when it lasts longer than notice says; one for a commit only when it also
-// lasts four times as long as any before it, so that a job whose clocks take long is not told of
-// each (TestOnlyAnUnusualWaitIsNamed).
-type waits struct {
-	sinceMillis   int64
-	longestMillis int64 // of the waits for commits that have ended
-	named         bool
-}
-
-// unusual is how many times longer than any before a wait must be to be named.
-const unusual = 4
-
-// began starts a wait for a commit: tasks are out, and none were.
-func (w *waits) began(nowMillis int64) { w.sinceMillis, w.named = nowMillis, false }
-
-// moved ends a wait and begins another.
-func (w *waits) moved(nowMillis int64) {
-	w.longestMillis = max(w.longestMillis, nowMillis-w.sinceMillis)
-	w.began(nowMillis)
-}
-
-// end begins a wait of another kind, of which nothing is known.
-func (w *waits) end(nowMillis int64) { *w = waits{sinceMillis: nowMillis} }
-
-// slept leaves out time in which the controller did not run. Some of each sleep counts, so that a
-// controller that is always slow comes to the end of its waits, too
-// (TestASlowControllerEndsItsWaits).
-func (w *waits) slept(millis int64) { w.sinceMillis += millis }
-
-// look is how long the wait has lasted, and whether it is to be named now.
-func (w *waits) look(nowMillis, noticeMillis int64) (waitedMillis int64, name bool) {
-	waitedMillis = nowMillis - w.sinceMillis
-	if w.named || waitedMillis <= max(noticeMillis, unusual*w.longestMillis) {
-		return waitedMillis, false
-	}
-	w.named = true
-	return waitedMillis, true
-}
-
 // awaitReady names the nodes that keep the job from starting, and gives up in the end.
 func (c *Controller) awaitReady(fx *Effects) {
-	sentence, late, isLate := c.roll.NameAwaited()
+	sentence, late, isLate := c.roster.NameAwaited()
 	if sentence != "" {
 		fx.Notices = append(fx.Notices, sentence)
 	}
@@ -124,7 +84,7 @@ func (c *Controller) awaitReady(fx *Effects) {
 // awaitTasks names the task that is furthest behind when nothing has been committed for long, and
 // ends the job in the end.
 func (c *Controller) awaitTasks(fx *Effects) {
-	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
+	waited, name := c.waits.Look(c.nowMillis, c.cfg.Times.Notice)
 	late := waited > c.cfg.Times.Task
 	if !name && !late {
 		return
@@ -140,7 +100,7 @@ func (c *Controller) awaitTasks(fx *Effects) {
 		}
 	}
 	behind, clock = c.culprit(behind, clock)
-	who := fmt.Sprintf("split %d clock %d on node %d", behind, clock, c.cfg.Route.Node(behind))
+	who := fmt.Sprintf("split %d clock %d on node %d", behind, clock, c.roster.Route().Node(behind))
 	if late {
 		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%s has not ended, and nothing has been committed for %.1f s", who, float64(waited)/1000)}, fx)
 		return
@@ -179,7 +139,7 @@ func (c *Controller) culprit(behind bellows.SplitID, clock bellows.Clock) (bello
 	for s := range c.computing {
 		split, said := bellows.SplitID(s), &c.computing[s]
 		fresh := c.nowMillis-said.heardMillis <= 2*c.cfg.Times.Notice && said.clock > c.progress.Split(split) && said.clock < c.next[s]
-		if fresh && said.millis > longest && c.cfg.Route.Node(split) == c.cfg.Route.Node(behind) && !planted.On("neighbour-named") {
+		if fresh && said.millis > longest && c.roster.Route().Node(split) == c.roster.Route().Node(behind) && !planted.On("neighbour-named") {
 			longest = said.millis
 			behind, clock = split, said.clock
 		}
@@ -189,7 +149,7 @@ func (c *Controller) culprit(behind bellows.SplitID, clock bellows.Clock) (bello
 
 // awaitEnd names those who keep the job from ending, and in the end waits for them no longer.
 func (c *Controller) awaitEnd(fx *Effects) {
-	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
+	waited, name := c.waits.Look(c.nowMillis, c.cfg.Times.Notice)
 	if waited > c.cfg.Times.End {
 		c.open = nil
 		c.closeWhenAll(fx)
@@ -203,7 +163,7 @@ func (c *Controller) awaitEnd(fx *Effects) {
 // awaitState names the lanes that keep the state from being complete when nothing has come of it
 // for long, and in the end gives it up.
 func (c *Controller) awaitState(fx *Effects) {
-	waited, name := c.waits.look(c.nowMillis, c.cfg.Times.Notice)
+	waited, name := c.waits.Look(c.nowMillis, c.cfg.Times.Notice)
 	if open := c.cfg.Collector.Open(); waited > c.cfg.Times.Collect {
 		c.uncollected(fmt.Errorf("nothing has come of %v for %.1f s", open[0], float64(waited)/1000), fx)
 	} else if name {

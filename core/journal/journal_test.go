@@ -235,9 +235,8 @@ func TestCoveredWaitsForEveryLane(t *testing.T) {
 	b.append(1, 3)
 	b.AskAll(3, lanes, &b.out)
 	b.Remove(lanes[0])
-	b.TakeAnswer(lanes[0], 3)
 	if b.Covered() != 2 {
-		t.Error("covered by a lane that was removed")
+		t.Error("covered before the other lane has answered")
 	}
 	b.TakeAnswer(lanes[1], 3)
 	if b.Covered() != 3 {

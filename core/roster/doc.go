@@ -1,0 +1,17 @@
+// Package roster keeps the membership of a job as its controller sees it: the route, the lanes and clients that
+// take part, who joins, leaves or is lost, and the splits and partitions that move.
+//
+// The caller's duties, in order:
+//
+//  1. New. A controller that follows another one restores a saved roster (Restore) and replays each record that changes
+//     the route (Replay).
+//  2. Ask for a change: Admit and Enrol for an actor that joins, Successor and StartLeaving for one that leaves,
+//     PlanSplitMove and FinishSplitMove, MovePartition and TakePrepared, RemoveLost.
+//  3. Record each change of the route in the journal, in the order in which they are returned, before anything that
+//     relies on it. Change makes one in the route alone. Then Announce them to the clients.
+//  4. TakeAdopted with each list that a lane sends of counts that it has taken over; Vacate says which nodes may go.
+//
+// Changes are returned as control records, and messages are added to the outbox of the call or returned as an
+// Order. The package decides who gets what is left behind, but not when a node is lost: that is package members,
+// whose Roll it has.
+package roster
