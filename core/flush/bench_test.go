@@ -85,15 +85,16 @@ func (b *bench) dispatch(clock bellows.Clock, units int) {
 func (b *bench) work(s bellows.SplitID, clock bellows.Clock, rows []row, leases ...flush.Lease) {
 	barrier, stream := b.pools.NewSet(), b.pools.NewSet()
 	for _, r := range rows {
-		to, n := &barrier, b.route.Number(bellows.PartitionRef{Table: r.table, Partition: bellows.PartitionID(r.row / 4)})
+		ref := bellows.PartitionRef{Table: r.table, Partition: bellows.PartitionID(r.row / 4)}
+		to, n := &barrier, b.route.Number(ref)
 		if b.tables[r.table].Consistency != table.BSP {
 			to = &stream
 		}
 		to.Buffer(n).AddRow(r.row%4, []float32{r.value})
 	}
 	b.Finished(clock)
-	w := flush.Work{Unit: bellows.Unit{Split: s, Clock: clock, Items: bellows.Range{End: 1}}, Result: []float64{1}, Ends: true,
-		Barrier: &barrier, Stream: &stream, Leases: leases}
+	u := bellows.Unit{Split: s, Clock: clock, Items: bellows.Range{End: 1}}
+	w := flush.Work{Unit: u, Result: []float64{1}, Ends: true, Barrier: &barrier, Stream: &stream, Leases: leases}
 	if kept := b.Add(&w, b.route, &b.fx); kept != nil {
 		b.kept = append(b.kept, kept)
 	}
@@ -164,7 +165,8 @@ func (b *bench) room(lane int, seq uint64, pairs ...wire.Pair) (stale int) {
 
 func (b *bench) commit(lane int, seq uint64, n bellows.CommitNumber, waiting bool, pairs ...wire.Pair) {
 	b.t.Helper()
-	b.no(b.TakeCommitted(&wire.Commitment{Flush: id(seq), Commit: n, Waiting: waiting, Pairs: pairs}, lanes[lane], &b.fx))
+	m := &wire.Commitment{Flush: id(seq), Commit: n, Waiting: waiting, Pairs: pairs}
+	b.no(b.TakeCommitted(m, lanes[lane], &b.fx))
 }
 
 func (b *bench) stale(from wire.Address, seq uint64, until bellows.RouteVersion, pairs ...wire.Pair) {
@@ -200,7 +202,8 @@ func (b *bench) said() string {
 			b.sent = append(b.sent, m)
 			lines = append(lines, to+": "+describe(m))
 		case *wire.Done:
-			lines = append(lines, fmt.Sprintf("%s: done %d: %d results, %d pairs", to, m.Flush.Seq, len(m.Results), len(m.Pairs)))
+			done := fmt.Sprintf("done %d: %d results, %d pairs", m.Flush.Seq, len(m.Results), len(m.Pairs))
+			lines = append(lines, to+": "+done)
 		}
 		if e.From != self {
 			b.t.Errorf("%T is from %v", e.Message, e.From)

@@ -84,6 +84,18 @@ func TestAFlushOfNothingGoesToALane(t *testing.T) {
 	b.counts(0, 0, 0)
 }
 
+// TestAFlushOfNothingGoesToTheOnlyLane has a task change nothing in a job of one lane.
+func TestAFlushOfNothingGoesToTheOnlyLane(t *testing.T) {
+	all := lanes
+	defer func() { lanes = all }()
+	lanes = lanes[:1]
+	b := newBench(t, twoTables(), 1, flush.Limits{})
+	b.dispatch(0, 1)
+	b.work(0, 0, nil)
+	b.leave(false)
+	b.expect("lane 0: push 1 of 0 pairs, done: 1 results, 0 pairs, deferrable")
+}
+
 // TestWhatLeavesWhen has units of two clocks finish. A write set leaves when none of its units is left here, or when
 // the node is idle; those that leave together do so in the order of clocks.
 func TestWhatLeavesWhen(t *testing.T) {
@@ -97,7 +109,8 @@ func TestWhatLeavesWhen(t *testing.T) {
 	b.expect()
 	b.leave(true)
 	b.expect("lane 0: push 1 of 1 pairs, 1/0 [0][2], done: 1 results, 1 pairs",
-		"lane 0: push 2 of 1 pairs, 1/0 [0][3], done: 1 results, 1 pairs", "relay of lane 0 expected", "relay of lane 0 expected")
+		"lane 0: push 2 of 1 pairs, 1/0 [0][3], done: 1 results, 1 pairs",
+		"relay of lane 0 expected", "relay of lane 0 expected")
 	b.leave(true)
 	b.expect()
 	b.Finished(2) // it was recalled
@@ -120,7 +133,8 @@ func TestSplitsOfAClockAreOneFlush(t *testing.T) {
 	b.leave(false)
 	b.said()
 	m := b.sent[0]
-	if got := describe(m); got != "push 1 of 3 pairs, 0/0 [0 1][5 2], 2/0 [1]["+fmt.Sprint(count(2))+"], 1/0 [0][3], done: 3 results, 3 pairs" {
+	want := fmt.Sprintf("0/0 [0 1][5 2], 2/0 [1][%v], 1/0 [0][3]", count(2))
+	if got := describe(m); got != "push 1 of 3 pairs, "+want+", done: 3 results, 3 pairs" {
 		t.Error(got)
 	}
 	if len(b.kept) != 2 || b.kept[0].Find(b.route.Number(bellows.PartitionRef{Table: 1})).Find(0)[0] != 1 {
@@ -168,7 +182,8 @@ func TestRoomAfterAMove(t *testing.T) {
 	if b.room(0, 1) != 1 {
 		t.Error("the push is sent as it was")
 	}
-	b.expect("lane 0: push 1 of 2 pairs again, 0/0 [0][1], done: 1 results, 2 pairs", "lane 1: push 1 of 2 pairs again, 1/0 [0][2]")
+	b.expect("lane 0: push 1 of 2 pairs again, 0/0 [0][1], done: 1 results, 2 pairs",
+		"lane 1: push 1 of 2 pairs again, 1/0 [0][2]")
 	b.counts(1, 1, 0)
 	b.held(1, 1, pair(1, 0, 2))
 	b.held(0, 1, pair(0, 0, 1))
@@ -204,6 +219,11 @@ func TestStalePartsGoElsewhere(t *testing.T) {
 	b.stale(controller, 1, 0, pair(1, 1, 1))
 	b.counts(1, 1, 0)
 	b.said()
+	b.commit(1, 1, 5, true, pair(1, 1, 1), pair(1, 0, 2))
+	b.stale(controller, 1, 9, pair(1, 1, 1)) // it has a number: whoever refuses it knows less
+	if _, _, awaited := b.AwaitedRoute(); awaited {
+		t.Error("a part that is recorded is stale")
+	}
 	b.commit(1, 1, 5, false, pair(1, 1, 1), pair(1, 0, 2))
 	b.counts(0, 0, 0)
 	if _, _, awaited := b.AwaitedRoute(); awaited {
@@ -275,7 +295,8 @@ func TestLeasesLeaveAtOnce(t *testing.T) {
 	b.dispatch(1, 4)
 	b.work(0, 1, []row{{1, 0, 1}})
 	b.work(1, 1, nil, b.lease(1, 1, 0, 8), b.lease(1, 0, 0, 7))
-	b.expect("lane 0: push 1 of 2 pairs, lease 1/0 [7], done: 1 results, 2 pairs", "lane 1: push 1 of 2 pairs, lease 1/1 [8]")
+	b.expect("lane 0: push 1 of 2 pairs, lease 1/0 [7], done: 1 results, 2 pairs",
+		"lane 1: push 1 of 2 pairs, lease 1/1 [8]")
 	b.work(0, 1, []row{{1, 1, 2}}, b.lease(1, 0, 0, 9))
 	b.expect("lane 0: push 2 of 1 pairs, 1/0 [0][1], done: 1 results, 1 pairs",
 		"lane 0: push 3 of 1 pairs, 1/0 [1][2], lease 1/0 [9], done: 1 results, 1 pairs",
@@ -303,7 +324,8 @@ func TestLeasesThatShowWithTheirClock(t *testing.T) {
 	b.work(3, 0, []row{{1, 4, 1}}, b.lease(1, 0, 0, 8)) // it shows before the clock
 	b.said()
 	b.leave(false)
-	b.expect("lane 0: push 3 of 3 pairs, 0/0 [0][2], lease 1/0 [5], done: 2 results, 3 pairs", "lane 1: push 3 of 3 pairs, lease 1/1 [6]")
+	b.expect("lane 0: push 3 of 3 pairs, 0/0 [0][2], lease 1/0 [5], done: 2 results, 3 pairs",
+		"lane 1: push 3 of 3 pairs, lease 1/1 [6]")
 }
 
 // TestWhatCannotBeIsAnError has lanes say what no lane can have said.
@@ -371,7 +393,9 @@ func TestAnswersToAnotherProcess(t *testing.T) {
 	b := newBenchAt(t, twoTables(), 1, flush.Limits{}, 2, 0)
 	b.push(row{1, 0, 1})
 	for f, past := range map[bellows.FlushID]bool{
-		{Client: 1, Incarnation: 1, Seq: 9}: true, {Client: 1, Incarnation: 3, Seq: 1}: false, {Client: 2, Incarnation: 1, Seq: 1}: false,
+		{Client: 1, Incarnation: 1, Seq: 9}: true,
+		{Client: 1, Incarnation: 3, Seq: 1}: false,
+		{Client: 2, Incarnation: 1, Seq: 1}: false,
 	} {
 		if err := b.TakeHeld(&wire.Held{Flush: f}, lanes[0], &b.fx); (err == nil) != past {
 			t.Errorf("%v: %v", f, err)

@@ -135,7 +135,8 @@ func TestTheLedgerHasWhatArrives(t *testing.T) {
 			}
 			n, ledgers := b.Sent()
 			if ledgers[0].Sent != want || want == 0 || m.Done.Sent[0].Bits != want {
-				t.Errorf("%s in %v: the ledger has %x and the done %x, lanes see %x", c.name, f, ledgers[0].Sent, m.Done.Sent[0].Bits, want)
+				t.Errorf("%s in %v: the ledger has %x and the done %x, lanes see %x",
+					c.name, f, ledgers[0].Sent, m.Done.Sent[0].Bits, want)
 			}
 			if n != int64((rows+c.every-1)/c.every) || m.Done.Sent[0].Rows != n {
 				t.Errorf("%s in %v: %d rows are sent", c.name, f, n)

@@ -59,6 +59,11 @@ func TestWhatALaneSaysOfAWait(t *testing.T) {
 		b.room(0, 1)
 	}
 	recorded := func(b *bench) { b.commit(0, 1, 1, true) }
+	shown := func(b *bench) { b.commit(0, 1, 1, false) }
+	elsewhere := func(b *bench) {
+		b.move(1, 0, 1)
+		b.room(0, 1)
+	}
 	no := func(*bench) {}
 	for _, c := range []struct {
 		name   string
@@ -70,7 +75,7 @@ func TestWhatALaneSaysOfAWait(t *testing.T) {
 		lost   bool
 	}{
 		{"nothing", false, no, pending.Nothing, 0, no, true},
-		{"nothing, and it came meanwhile", false, no, pending.Nothing, 0, func(b *bench) { b.commit(0, 1, 1, false) }, false},
+		{"nothing, and it came meanwhile", false, no, pending.Nothing, 0, shown, false},
 		{"room, and Full is lost", false, no, pending.Room, 0, no, true},
 		{"room that there is, and what it was told of crosses", false, no, pending.Room, 1, no, false},
 		{"room", false, full, pending.Room, 0, no, false},
@@ -83,7 +88,7 @@ func TestWhatALaneSaysOfAWait(t *testing.T) {
 		{"a record, and it is held", true, held, pending.Record, 0, no, false},
 		{"a clock, and Committed is lost", true, held, pending.Clock, 0, no, true},
 		{"a clock", true, recorded, pending.Clock, 0, no, false},
-		{"nothing, and it is sent again", false, full, pending.Nothing, 0, func(b *bench) { b.move(1, 0, 1); b.room(0, 1) }, false},
+		{"nothing, and it is sent again", false, full, pending.Nothing, 0, elsewhere, false},
 	} {
 		b := newBench(t, twoTables(), 1, flush.Limits{})
 		b.push(row{1, 0, 1})
@@ -103,7 +108,11 @@ func TestWhatALaneSaysOfAWait(t *testing.T) {
 		if (lost != "") != c.lost || c.lost && !strings.HasSuffix(lost, "lane 0 of node 0 to hold its part") {
 			t.Errorf("%s: lost is %q", c.name, lost)
 		}
-		if lost := b.Stands(1, &pending.Wait{Of: pending.Flush, Number: 1, Ref: asked[0].Ref, Generation: 1}); lost != "" {
+		if lost := b.Stands(0, &pending.Wait{Of: pending.Flush, Number: 1}); lost != "" {
+			t.Errorf("%s: of a part that it was not asked about, %s", c.name, lost)
+		}
+		asked[0].Behind = pending.Nothing
+		if lost := b.Stands(1, &asked[0]); lost != "" {
 			t.Errorf("%s: another lane says that %s", c.name, lost)
 		}
 	}
@@ -128,7 +137,8 @@ func TestAPushIsNamedOnce(t *testing.T) {
 	}
 	b.held(0, 1)
 	b.overdue(1, 99)
-	b.Stands(1, &pending.Wait{Of: pending.Flush, Number: 2, Ref: bellows.PartitionRef{Table: 1, Partition: 1}, Generation: 1, Behind: pending.Record})
+	second := bellows.PartitionRef{Table: 1, Partition: 1}
+	b.Stands(1, &pending.Wait{Of: pending.Flush, Number: 2, Ref: second, Generation: 1, Behind: pending.Record})
 	if got := name(99); !slices.Equal(got, []flush.Unheld{{Flush: id(1), Lane: 1, Millis: 89}}) {
 		t.Errorf("names %v", got)
 	}
@@ -141,7 +151,8 @@ func TestAPushIsNamedOnce(t *testing.T) {
 	b.stale(lanes[0], 3, 2, pair(1, 0, 1))
 	b.fullAt(0, 4)
 	b.overdue(0, 999)
-	b.Stands(0, &pending.Wait{Of: pending.Flush, Number: 4, Ref: bellows.PartitionRef{Table: 1}, Generation: 1, Behind: pending.Room})
+	first := bellows.PartitionRef{Table: 1}
+	b.Stands(0, &pending.Wait{Of: pending.Flush, Number: 4, Ref: first, Generation: 1, Behind: pending.Room})
 	if got := name(999); len(got) != 1 || got[0].Flush != id(4) {
 		t.Errorf("names %v; want the one without room", got)
 	}
