@@ -19,8 +19,8 @@ var (
 	lanes = []wire.Address{{Role: wire.Lane}, {Role: wire.Lane, Index: 1}}
 )
 
-// A bench is a cache that a test drives, with a reader for each of two splits, and what it has said. Partition p of each table
-// belongs to lane p.
+// A bench is a cache that a test drives, with a reader for each of two splits, and what it has said. Partition p of
+// each table belongs to lane p.
 type bench struct {
 	*cache.Cache
 	t       *testing.T
@@ -34,7 +34,8 @@ type bench struct {
 	said    []string
 }
 
-// twoTables returns the tables of most tests, of two partitions with four rows each: w (table 0) is BSP, f (table 1) async.
+// twoTables returns the tables of most tests, of two partitions with four rows each: w (table 0) is BSP, f (table 1)
+// async.
 func twoTables() []table.Schema {
 	return []table.Schema{
 		{Name: "w", Rows: 8, Width: 1, Partitions: 2},
@@ -112,11 +113,13 @@ func (b *bench) readKeys(s bellows.SplitID, t bellows.TableID, keys ...bellows.K
 func rows(t bellows.TableID, p bellows.PartitionID, list []uint32, commit bellows.CommitNumber, complete bellows.Clock,
 	values ...float32) wire.RowsPart {
 	ref := bellows.PartitionRef{Table: t, Partition: p}
-	return wire.RowsPart{Pair: wire.Pair{Ref: ref, Generation: 1}, Commit: commit, Complete: complete, Rows: list, Values: values}
+	at := wire.Pair{Ref: ref, Generation: 1}
+	return wire.RowsPart{Pair: at, Commit: commit, Complete: complete, Rows: list, Values: values}
 }
 
 // keyed returns the rows of keys, each with its value.
-func keyed(t bellows.TableID, keys []bellows.Key, commit bellows.CommitNumber, complete bellows.Clock, value float32) wire.RowsPart {
+func keyed(t bellows.TableID, keys []bellows.Key, commit bellows.CommitNumber, complete bellows.Clock,
+	value float32) wire.RowsPart {
 	r := rows(t, 0, nil, commit, complete, slices.Repeat([]float32{value}, len(keys))...)
 	r.Keys = keys
 	return r
@@ -147,8 +150,8 @@ func (b *bench) must(request uint64, parts ...wire.RowsPart) {
 }
 
 // granted delivers a lease.
-func (b *bench) granted(request uint64, t bellows.TableID, p bellows.PartitionID, mode wire.Mode, commit bellows.CommitNumber,
-	complete bellows.Clock, g bellows.Generation) error {
+func (b *bench) granted(request uint64, t bellows.TableID, p bellows.PartitionID, mode wire.Mode,
+	commit bellows.CommitNumber, complete bellows.Clock, g bellows.Generation) error {
 	m := wire.New[wire.Granted]()
 	m.Request, m.Mode, m.Commit, m.Complete, m.Values = request, mode, commit, complete, []float32{1, 2, 3, 4}
 	m.Pair = wire.Pair{Ref: bellows.PartitionRef{Table: t, Partition: p}, Generation: g}
@@ -190,7 +193,8 @@ func (b *bench) describe(m wire.Message) string {
 		}
 		return s + fmt.Sprintf(" after %d, clock %d", m.Need.Commit, m.Need.Clock)
 	case *wire.Acquire:
-		s := fmt.Sprintf("acquire %d %d/%d after %d, clock %d", m.Request, m.Pair.Ref.Table, m.Pair.Ref.Partition, m.Need.Commit, m.Need.Clock)
+		p, n := m.Pair.Ref, m.Need
+		s := fmt.Sprintf("acquire %d %d/%d after %d, clock %d", m.Request, p.Table, p.Partition, n.Commit, n.Clock)
 		if m.Mode == wire.Exclusive {
 			s += ", exclusive"
 		}

@@ -10,8 +10,8 @@ import (
 	"bellows/link/wire"
 )
 
-// TestFlushesAllocateNothing sends flushes to two lanes, each time when the one before is committed: after a vote of both, and
-// before it, as another controller may number them. (The race detector makes pools forget at random.)
+// TestFlushesAllocateNothing sends flushes to two lanes, each time when the one before is committed: after a vote of
+// both, and before it, as another controller may number them. (The race detector makes pools forget at random.)
 func TestFlushesAllocateNothing(t *testing.T) {
 	for name, votes := range map[string]bool{"votes": true, "no votes": false} {
 		b := newBench(t, twoTables(), 1, flush.Limits{})
