@@ -123,7 +123,7 @@ type Train func(job train.Job) (tables [][]float32, err error)
 const SplitsEach = 4
 
 // SplitsLeast is the least number of splits that an application is to choose, as far as the data can be cut into so many: a run never has more than in the
-// beginning. Where nobody has said how many slots it may get, the data decide alone: see docs/decisions/0055-the-data-decide-how-far-a-job-spreads.md.
+// beginning. Where nobody has said how many slots it may get, the data decide alone: see docs/decisions/0055-let-the-data-decide-the-number-of-splits.md.
 func (in *Input) SplitsLeast() int { return SplitsEach * in.SlotsMost }
 
 // SlotsEnough is for how many compute slots so many splits are enough: each has SplitsEach of them, or there are no more slots than the run begins with and each

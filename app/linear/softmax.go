@@ -9,7 +9,7 @@ import (
 	"bellows/model"
 )
 
-// lossSoftmax is that of three classes and more, whose scores are several. It is mlr's, under this name: see docs/decisions/0089-mlr-is-linears-softmax.md.
+// lossSoftmax is that of three classes and more, whose scores are several. It is mlr's, under this name: see docs/decisions/0089-train-softmax-by-mlr-under-linears-name.md.
 const lossSoftmax = "softmax"
 
 // The solvers of softmax beside sgd, adagrad, adam and ftrl: its rule of that name.

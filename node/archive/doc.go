@@ -12,7 +12,7 @@
 //  4. Cuts are of one job and one writer: who has the run's folder locked.
 //
 // Two cuts are kept, and no shard belongs to both, so that no damage to one blob takes both: a partition that does not change is
-// written once more, and from then on each cut refers to the shard of the cut before the last (docs/decisions/0065).
+// written once more, and from then on each cut refers to the shard of the cut before the last (docs/decisions/0066).
 //
 // The package waits for the store and nothing else: every wait ends with the caller's context. It refuses to write a cut that lacks a partition, and
 // to read what is not of its job.
