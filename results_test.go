@@ -101,22 +101,26 @@ func benchSource(tree fs.FS, name string) (source string) {
 	return source
 }
 
-// resultRows is the cells of each row of the page's tables, without their heads.
+// resultRows returns the cells of each row of the page's tables, without their heads. An empty date, machine or command
+// is that of the row above in the same table.
 func resultRows(text string) (rows [][]string) {
-	head := true
+	head, first := true, true
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
 		case !strings.HasPrefix(line, "|"):
 			head = true
 		case strings.HasPrefix(line, "|--"):
-			head = false
+			head, first = false, true
 		case !head:
 			cells := strings.Split(strings.Trim(line, "|"), "|")
 			for i := range cells {
 				cells[i] = strings.TrimSpace(cells[i])
+				if inherits := i >= resultDate && !first && cells[i] == ""; inherits && i < len(rows[len(rows)-1]) {
+					cells[i] = rows[len(rows)-1][i]
+				}
 			}
-			rows = append(rows, cells)
+			rows, first = append(rows, cells), false
 		}
 	}
 	return rows
@@ -185,6 +189,7 @@ func TestResultsRefuse(t *testing.T) {
 		row("1.5", "2026-11-21", "A", "./dev bench a --full --data DIR"),
 		row("0.5 below", "2026-11-21", "A", "./dev bench a"),
 		"`bench/a` has no row yet\n",
+		row("1.5", "2026-11-21", "A", "./dev bench a --full") + "| size | 3 | 2 | 1.5 | 1 | | | |\n",
 	} {
 		if got := resultBreaches(tree(sound)); len(got) > 0 {
 			t.Errorf("refused a sound page: %q", got)
@@ -200,6 +205,8 @@ func TestResultsRefuse(t *testing.T) {
 		{row("0.5", "2026-11-21", "A", "./dev bench a"), "one that is less ends in below"},
 		{row("1.5 below", "2026-11-21", "A", "./dev bench a"), "and no other does"},
 		{head + "| speed | 3 |\n`bench/a` has no row yet\n", "has 2 columns"},
+		{head + "| speed | 3 | 2 | 1.5 | 1 | | | |\n", "names no command"},
+		{row("1.5", "2026-11-21", "A", "./dev bench a") + "| size | 3 | 2 | 0.5 | 1 | | | |\n", `the row "size" has the ratio`},
 		{strings.Replace(row("1.5", "2026-11-21", "A", "./dev bench a"), "| 3 |", "| – |", 1), "no figure of ours"},
 		{row("1.5", "2026-11-21", "A", "./dev bench a") + row("1.5", "2026-11-21", "A", "./dev bench c --only two --far"), "has no row of bench/c --only one"},
 	} {
