@@ -101,6 +101,7 @@ var rooms = []room{
 	{path: "core/members", floor: 2, sees: 0},
 	{path: "core/roster", floor: 2, sees: 0},
 	{path: "core/slots", floor: 2, sees: 0},
+	{path: "core/takeover", floor: 2, sees: 0},
 	{path: "policy/shape", floor: 2, sees: 0},
 	{path: "policy/plan", floor: 2, sees: 0},
 	{path: "policy/reshape", floor: 2, sees: 0},
@@ -235,6 +236,8 @@ var edges = []edge{
 	{"core/roster", "core/members", "a node that is silent or lost takes part no more"},
 	{"core/roster", "core/liveness", "it measures how long an actor has been leaving"},
 	{"core/roster", "core/journal", "a saved controller has its roster"},
+	{"core/takeover", "core/journal", "messages of flushes wait until the records are known"},
+	{"core/takeover", "core/roster", "lanes of the roster are asked, and it excuses nodes that have left"},
 	{"core/join", "core/liveness", "how long others are waited for is in the table of times"},
 
 	{"policy/plan", "policy/shape", "a plan is the way between two shapes"},
@@ -286,6 +289,7 @@ var edges = []edge{
 	{"core/checkpoint", "link/wire", "state travels as slabs"},
 	{"core/journal", "link/wire", "records are sent, and lanes asked for theirs"},
 	{"core/roster", "link/wire", "actors learn of changes by messages"},
+	{"core/takeover", "link/wire", "lanes are asked for records by messages"},
 	{"core/members", "link/wire", "nodes tell each other that they live"},
 	{"link/session", "link/wire", "a session numbers envelopes and puts them in order"},
 

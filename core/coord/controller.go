@@ -13,7 +13,6 @@ import (
 	"bellows/core/planted"
 	"bellows/core/roster"
 	"bellows/core/route"
-	"bellows/core/tail"
 	"bellows/link/wire"
 )
 
@@ -167,7 +166,7 @@ func New(job core.Job, opt Options) *Controller {
 		horizon: bellows.NoClock, gathered: bellows.NoClock}
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
 	c.log = journal.New(journal.Options{Self: cfg.Controller, Term: c.cfg.Term, RecordsMax: cfg.Limits.Records,
-		TailMax: cmp.Or(cfg.Limits.Tail, tail.BytesMost), Confirms: cfg.Confirms})
+		TailMax: cfg.Limits.Tail, Confirms: cfg.Confirms})
 	c.roster = roster.New(job, roster.Options{Term: c.cfg.Term, Stays: cfg.Stays})
 	c.dispatcher.c = c
 	return c

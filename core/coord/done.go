@@ -7,6 +7,7 @@ import (
 	"bellows"
 	"bellows/core/journal"
 	"bellows/core/planted"
+	"bellows/core/takeover"
 	"bellows/link/wire"
 )
 
@@ -41,8 +42,9 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 		return
 	}
 	if r := c.recovery; r != nil {
-		if r.dones = append(r.dones, journal.Arrival{From: from, Done: m}); len(r.dones) > donesMost {
-			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%d flushes are done before the controller knows what was recorded", donesMost)}, fx)
+		if !r.Keep(journal.Arrival{From: from, Done: m}) {
+			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%d flushes are done before the controller knows what was recorded",
+				takeover.KeptMax)}, fx)
 		}
 		return
 	}

@@ -33,7 +33,7 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 		o.Out += len(c.out[s])
 	}
 	if c.recovery != nil { // what is not replayed counts, and nothing else does
-		o.Commits = c.recovery.last()
+		o.Commits = c.recovery.Last()
 		c.log.Discard()
 	}
 	c.ending = o
@@ -76,7 +76,7 @@ func (c *Controller) endAdded(m *wire.Holding, fx *Effects) {
 	}
 	lanes, clients, left := len(c.roster.Lanes()), len(c.roster.Clients()), len(c.roster.AllLeft())
 	c.askAdded(m, fx)
-	c.excuse(m.Adopted)
+	c.recovery.Excuse(m.Adopted, c.roster)
 	c.spare(m.Adopted)
 	if added := c.roster.Lanes()[lanes:]; len(added) > 0 {
 		for _, a := range c.roster.Clients()[:clients] {

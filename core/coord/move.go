@@ -155,7 +155,7 @@ func (c *Controller) takeAdopted(list []bellows.Control, fx *Effects) {
 	case c.ending != nil:
 		return
 	case c.recovery != nil:
-		c.excuse(list)
+		c.recovery.Excuse(list, c.roster)
 		c.chooseTail(fx)
 		return
 	}

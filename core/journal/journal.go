@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"cmp"
+
 	"bellows"
 	"bellows/core/gate"
 	"bellows/core/tail"
@@ -13,7 +15,7 @@ type Options struct {
 	Self       wire.Address // the controller, which is the sender of all messages
 	Term       bellows.Term
 	RecordsMax int  // records that wait to be sent at most
-	TailMax    int  // bytes of records that each lane keeps (tail.Meter.Most)
+	TailMax    int  // bytes of records that each lane keeps (tail.Meter.Most); 0: the default
 	Confirms   bool // reports wait until a lane has their records
 }
 
@@ -46,7 +48,7 @@ type Journal struct {
 
 // New returns an empty journal.
 func New(opt Options) *Journal {
-	return &Journal{opt: opt, coverage: coverage{meter: tail.Meter{Most: opt.TailMax}}}
+	return &Journal{opt: opt, coverage: coverage{meter: tail.Meter{Most: cmp.Or(opt.TailMax, tail.BytesMost)}}}
 }
 
 // Number returns the number of the newest record; 0: there is none.
