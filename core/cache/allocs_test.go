@@ -10,7 +10,7 @@ import (
 	"bellows/link/wire"
 )
 
-// TestReadsAllocateNothing has splits read what is cached, wait for rows that come unasked, and ask for keys, clock
+// TestReadsAllocateNothing lets splits read what is cached, wait for rows that come unasked, and ask for keys, clock
 // after clock. (The race detector makes pools forget at random.)
 func TestReadsAllocateNothing(t *testing.T) {
 	b := newBench(t, append(twoTables(), keyTables()[1]))

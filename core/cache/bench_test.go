@@ -74,7 +74,7 @@ func newBenchWithin(t *testing.T, tables []table.Schema, l cache.Limits) *bench 
 	return b
 }
 
-// begin has the splits run tasks in a clock, which are to see a commit.
+// begin lets the splits run tasks in a clock, which are to see a commit.
 func (b *bench) begin(clock bellows.Clock, commit bellows.CommitNumber, splits ...bellows.SplitID) {
 	for _, s := range splits {
 		b.readers[s].Begin(bellows.Unit{Split: s, Clock: clock}, commit)
@@ -87,7 +87,7 @@ func (b *bench) end(splits ...bellows.SplitID) {
 	}
 }
 
-// retain has a split keep a delta of its own, of one row.
+// retain lets a split keep a delta of its own, of one row.
 func (b *bench) retain(s bellows.SplitID, t bellows.TableID, row int, value float32) *delta.Bundle {
 	own := b.pools.NewBundle()
 	ref := bellows.PartitionRef{Table: t, Partition: bellows.PartitionID(row / 4)}

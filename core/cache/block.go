@@ -22,7 +22,7 @@ type block struct {
 	rows     []uint32             // ascending; nil: all
 	values   []float32            // row after row
 	readers  int                  // pins of tasks, and 1 for the cache, or for the step that makes it
-	source   *Answer              // whose memory values are; nil: its own
+	source   *Answer              // the owner of the memory of values; nil: this block
 	keys     []bellows.Key        // of a sparse table, in place of rows
 	own      []float32            // memory for values that are joined or copied
 }

@@ -4,7 +4,7 @@
 // A Cache is a step function: no goroutine, no clock, no I/O. Values go in, effects come out, and it knows nothing of
 // its caller. The caller, one goroutine at a time,
 //
-//  1. says who owns each partition: AddLane and SetOwner at the start, SetRoute and Move for each newer route;
+//  1. names the owner of each partition: AddLane and SetOwner at the start, SetRoute and Move for each newer route;
 //  2. takes a Reader for each split that runs here (Join), and brackets each of its tasks with Begin and End;
 //  3. asks for rows with Read, ReadRows, ReadKeys, Prefetch or PrefetchKeys, and for leases with Lease, Acquire and
 //     AcquireDelayed. Where the answer is no, the reader waits until it is among Effects.Woken, and asks the same
@@ -15,14 +15,13 @@
 //     (Refused, AskAgain).
 //
 // Between two steps the goroutine of a task looks at what its Reader has pinned, without the caller's lock: View, Row
-// and Leased read only memory that nobody writes.
+// and Leased only read memory that does not change.
 //
-// The files, each of which calls only those before it: block.go, keys.go and reader.go, what is seen; relay.go and
-// fetch.go, what is to come; subscribe.go and rows.go, what comes; read.go and lease.go, what is asked; wait.go, what
-// lasts.
+// Each file calls only those before it: block.go, keys.go and reader.go, what is seen; relay.go and fetch.go, what is
+// to come; subscribe.go and rows.go, what comes; read.go and lease.go, what is asked; wait.go, what lasts.
 //
-// The package refuses to show rows whose version it does not know, and to guess what another node has committed: it
-// is the lane that keeps a read waiting until it may be answered.
+// The package refuses to show rows of an unknown version, and to guess what another node has committed: it is the
+// lane that keeps a read waiting until it may be answered.
 package cache
 
 import (
@@ -42,7 +41,7 @@ type Limits struct {
 	Unread     int // how often rows may come after the last read before their subscription ends
 }
 
-// Cache is the rows of a node, and who reads and who waits for them.
+// Cache is the rows that a node knows, the readers of them, and the questions about them.
 //
 // A partition is not cached, cached, or subscribed to (partition). A reader is idle; or active, between Begin and
 // End. An active one executes, or waits for fetches: it is a waiter of as many as it has waits, except while it
@@ -51,8 +50,8 @@ type Limits struct {
 // Invariants:
 //   - A block does not change while a task has it pinned (block).
 //   - No split sees a partition's version go back, by reads, subscriptions or leases (pin.seen).
-//   - A split sees each of its own updates once where it may see them at all: what a block lacks is decided when it
-//     is pinned (Cache.pin), and no block mixes rows from before and after an update of its node (changedBetween).
+//   - A split sees each of its updates once where it may see them at all: what a block lacks is decided when it is
+//     pinned (Cache.pin), and no block mixes rows from before and after an update of its node (changedBetween).
 //   - No reader joins a question that waits for a later clock than it needs (fetch.serves).
 //   - No reader waits without a question, unless rows are sure to come (relays.comes).
 //
@@ -82,11 +81,11 @@ type Cache struct {
 	staleness  [tally.StalenessBins]int64
 }
 
-// partition is what a node knows of one partition: who owns it, and the cached rows.
+// partition is what a node knows of one partition: its owner, and the cached rows.
 //
 // It is not cached (block is nil), cached, or subscribed to: then the lane sends what changes of certain rows, and
 // block has no row that is not one of them, so that each message lifts the version of all of it
-// (TestAnOlderBlockIsAskedForAsAWhole; planted: subscribed-to-less). A subscription ends when nobody reads
+// (TestAnOlderBlockIsAskedForAsAWhole; planted: subscribed-to-less). A subscription ends when no reader uses it
 // (unsubscribe), or when the partition gets another owner, which knows of none (TestAMoveEndsASubscription).
 type partition struct {
 	pair       wire.Pair
@@ -101,14 +100,14 @@ type partition struct {
 	keySub     keySubscription // of a sparse table
 }
 
-// Effects are what a step wants done: messages to be sent, and readers whose waits are over.
+// Effects are what a step wants done: messages to be sent, and readers that wait no longer.
 type Effects struct {
 	*wire.Outbox
 	Woken []*Reader
 }
 
 // New returns the cache of a client, by the first route of its job, its tables, and its address and incarnation. The
-// caller then says who owns each partition.
+// caller then names the owner of each partition.
 func New(first *route.Route, tables []table.Schema, self wire.Address, process uint32, l Limits) *Cache {
 	c := &Cache{division: first, tables: slices.Clone(tables), self: self, process: process, unread: l.Unread,
 		partitions: make([]partition, first.Partitions()), readers: readers{bySplit: make([]*Reader, first.Splits())}}

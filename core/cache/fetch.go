@@ -13,7 +13,7 @@ import (
 // fetch is something about one partition that readers wait for, or that is on its way: rows or a lease that a lane
 // was asked for, or rows that come unasked because they are subscribed to (request is 0). One that is refused as
 // stale waits for a route and is asked again as a new question (ask). Freed fetches are after the open ones in
-// Cache.fetches, and are used again. Those of a prefetch have no waiter, and nobody asks what became of them.
+// Cache.fetches, and are used again. Those of a prefetch have no waiter, and are not asked after.
 type fetch struct {
 	// request is by which the answer names it. A pull for several partitions has one for all. 0: it comes unasked.
 	request    uint64
@@ -34,7 +34,7 @@ type fetch struct {
 // fetches are what is under way. Freed ones are after the open ones in the memory of the list, and are used again.
 type fetches struct{ open []*fetch }
 
-// add returns a fetch of nothing yet, of a partition whose owner is a lane.
+// add returns a fetch of nothing yet, of a partition that a lane owns.
 func (s *fetches) add(number, lane int) *fetch {
 	n := len(s.open)
 	if n < cap(s.open) {
@@ -69,8 +69,8 @@ func (s *fetches) free(f *fetch) {
 }
 
 // serves reports whether the answer to a question that another reader asked will do for a need, and comes as soon:
-// the lane waits for no commit whose number is known, but for a clock until its tasks are done. A reader that joined
-// a question for a later clock than its own would perhaps wait for itself (planted: later-clock-shared).
+// the lane waits for no commit that has a number, but for a clock until its tasks are done. A reader that joined a
+// question for a later clock than its own would perhaps wait for itself (planted: later-clock-shared).
 func (f *fetch) serves(n wire.Need) bool {
 	if planted.On("later-clock-shared") {
 		return f.need.Commit >= n.Commit && f.need.Clock >= n.Clock
@@ -147,7 +147,7 @@ func (c *Cache) ask(f *fetch, out *wire.Outbox) {
 	out.Send(c.self, c.lanes[p.lane].address, m)
 }
 
-// askAll asks for all that the cache holds of a partition, for those who waited for it to come.
+// askAll asks for all that the cache holds of a partition, for the readers that waited for it to come.
 func (c *Cache) askAll(f *fetch, out *wire.Outbox) {
 	p := &c.partitions[f.number]
 	f.subscribe = true
@@ -159,7 +159,7 @@ func (c *Cache) askAll(f *fetch, out *wire.Outbox) {
 	c.ask(f, out)
 }
 
-// suspend counts a reader as waiting for answers, the last of which is about a partition.
+// suspend counts a reader as waiting for answers, where the last one is about a partition.
 func (c *Cache) suspend(r *Reader, answers, number int) {
 	if r.wait.answers == 0 {
 		c.waiting++
@@ -214,7 +214,7 @@ func (c *Cache) Refused() iter.Seq2[int, wire.Pair] {
 func (c *Cache) AskAgain(i int, out *wire.Outbox) { c.ask(c.open[i], out) }
 
 // AwaitedRoute returns a partition about which a refused question waits for a route, and the route; false: none does.
-// A question whose route is there waits for a flush, which has a wait of its own
+// If its route is there, a question waits for a flush, which has another wait
 // (TestAQuestionBehindAFlushWaitsForNoRoute).
 func (c *Cache) AwaitedRoute() (ref bellows.PartitionRef, until bellows.RouteVersion, awaited bool) {
 	for _, f := range c.open {

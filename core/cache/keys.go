@@ -12,7 +12,7 @@ import (
 // of a read by their partitions without a lock (Group), and the read then proceeds like that of any rows. Numbers of
 // rows are the lane's alone.
 
-// groups are the keys of one read, sorted by their partition and within it by themselves, each once.
+// groups are the keys of one read, sorted by their partition and then by value, each once.
 type groups struct {
 	table bellows.TableID
 	keys  []bellows.Key
@@ -75,7 +75,7 @@ func (r *Reader) KeyRow(n int, key bellows.Key, width int) []float32 {
 	return p.block.values[at*width : (at+1)*width : (at+1)*width]
 }
 
-// OverlayKey is Overlay for the row of a key.
+// OverlayKey does what Overlay does for the row of a key.
 func (r *Reader) OverlayKey(n int, key bellows.Key, dst []float32) {
 	for i, own := range r.retained {
 		if r.pins[n].uncovered&(1<<i) != 0 {

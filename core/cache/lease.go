@@ -11,16 +11,17 @@ import (
 
 // A lease is asked for like rows, but of one partition at a time, and not before the split's own updates of it are
 // committed (Acquire). While it is out its lane keeps commits out of the partition: a shared one until the task ends
-// (End), an exclusive one until the flush is committed whose push brings the slab back. Within a node the grant is
-// the slab itself and writes are in place; between nodes both are copies (docs/decisions/0004).
+// (End), an exclusive one until the commit of the flush that brings the slab back. Within a node the grant is the
+// slab itself and writes are in place; between nodes both are copies (docs/decisions/0004).
 //
 // A task that holds a lease and waits may be waited for by the tasks for which it waits: a deadlock. These rules
 // leave no circle. A task that breaks one is refused by name, whether or not a deadlock would have come about:
 //
-//   - Leases are taken in ascending order of (table, partition): who waits for one waits for holders further on.
+//   - Leases are taken in ascending order of (table, partition): a task that waits for one waits for holders further
+//     on.
 //   - A read that must wait for an answer is of a partition further on than all that are leased, and a task with an
-//     exclusive lease waits for none. What such a read waits for are holders further on, as a lease would, or
-//     records, which no lease keeps from being made.
+//     exclusive lease waits for none. Such a read waits for holders further on, as a lease would, or records, which
+//     no lease keeps from being made.
 //   - Neither a read nor another lease must see a clock that is newer than what the leases have shown: its gate opens
 //     with tasks of other splits, which may wait for these leases (TestATaskThatOthersWaitForDoesNotWaitForThem).
 //     Commits that it must see are recorded already.
@@ -123,7 +124,7 @@ func (c *Cache) AcquireDelayed(out *wire.Outbox) {
 }
 
 // TakeGranted gives a lease to the reader that waits for it. Its split has then seen that version, whatever the cache
-// has. A lease that nobody asked for is an error.
+// has. A lease that was not asked for is an error.
 func (c *Cache) TakeGranted(m *wire.Granted, fx *Effects) error {
 	f := c.find(m.Request, c.number(m.Ref))
 	if f == nil || !f.lease || f.mode != m.Mode {

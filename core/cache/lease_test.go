@@ -15,7 +15,7 @@ func ref(t bellows.TableID, p bellows.PartitionID) bellows.PartitionRef {
 	return bellows.PartitionRef{Table: t, Partition: p}
 }
 
-// lease has a split ask for a lease that it does not have.
+// lease lets a split ask for a lease that it does not have.
 func (b *bench) lease(s bellows.SplitID, t bellows.TableID, p bellows.PartitionID, mode wire.Mode) {
 	b.t.Helper()
 	if there, err := b.Lease(&b.readers[s], ref(t, p), mode); there || err != nil {
@@ -61,7 +61,7 @@ func TestLeases(t *testing.T) {
 		}
 	}
 	if b.readers[0].Leased(0) != nil {
-		t.Error("a partition is leased that nobody asked for")
+		t.Error("a partition is leased that was not asked for")
 	}
 	b.end(0)
 	b.expect("lane 0: release 1/0")
@@ -75,9 +75,9 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// TestWhatIsSeenDoesNotGoBack reads what is cached after a lease has shown a newer version, after its end has, and
-// after rows that were not kept: older rows are not shown to that split, but to another.
-func TestWhatIsSeenDoesNotGoBack(t *testing.T) {
+// TestReadsDoNotGoBack reads what is cached after a lease has shown a newer version, after its end has, and after
+// rows that were not kept: older rows are not shown to that split, but to another.
+func TestReadsDoNotGoBack(t *testing.T) {
 	cached := func() *bench {
 		b := newBench(t, twoTables())
 		b.begin(0, 0, 1)
@@ -143,7 +143,9 @@ func TestALeaseWaitsForOwnCommits(t *testing.T) {
 		t.Errorf("names %v at once", late)
 	}
 	const until = "until its split's own updates of it are committed"
-	if late, n := b.NameLate(9, 5); n != 1 || !strings.Contains(late.For, until) || !late.At.Known || late.At.Behind != pending.Record || late.Lane != 0 || late.Millis != 8 {
+	late, n := b.NameLate(9, 5)
+	if n != 1 || !strings.Contains(late.For, until) || late.Lane != 0 || late.Millis != 8 ||
+		!late.At.Known || late.At.Behind != pending.Record {
 		t.Errorf("names %d: %v", n, late)
 	}
 	own.Commit = 7
@@ -158,7 +160,7 @@ func TestALeaseWaitsForOwnCommits(t *testing.T) {
 	b.expect("lane 0: acquire 2 0/0 after 0, clock 0, exclusive")
 }
 
-// TestLeasesThatAreRefused has leases answered by an owner of the past, and granted that nobody asked for.
+// TestLeasesThatAreRefused answers for an owner of the past, and grants leases that were not asked for.
 func TestLeasesThatAreRefused(t *testing.T) {
 	b := newBench(t, twoTables())
 	b.begin(1, 0, 0)
@@ -192,7 +194,7 @@ func TestLeasesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestTasksThatWouldDeadlock has tasks with leases ask for what may wait for them.
+// TestTasksThatWouldDeadlock lets tasks with leases ask for what may wait for them.
 func TestTasksThatWouldDeadlock(t *testing.T) {
 	leased := func(mode wire.Mode, clock bellows.Clock) *bench {
 		b := newBench(t, twoTables())
@@ -236,11 +238,11 @@ func TestTasksThatWouldDeadlock(t *testing.T) {
 	b.lease(0, 0, 0, wire.Shared)
 	b.grant(1, 0, 0, wire.Shared, 9, 1)
 	b.read(0, 0, 4, 8)
-	want("a newer clock", b.MayWait(&b.readers[0]), "would wait for clock 2 of other splits, which may wait for the lease")
+	want("a newer clock", b.MayWait(&b.readers[0]), "would wait for clock 2 of other splits, which may wait for")
 }
 
-// TestWhatLastsIsAskedAfter lists what readers wait for at a lane for long, and takes the lane's word about it.
-func TestWhatLastsIsAskedAfter(t *testing.T) {
+// TestOverdue lists what readers wait for at a lane for long, and takes the lane's word about it.
+func TestOverdue(t *testing.T) {
 	b := newBench(t, twoTables())
 	keep(t, b, 0)
 	b.begin(2, 3, 0, 1)
@@ -303,9 +305,8 @@ func TestWhatLastsIsAskedAfter(t *testing.T) {
 	}
 }
 
-// TestWhatIsSureToComeIsAskedAfter lists rows that an async table sends unasked: those of a commit, or of one that is
-// not known.
-func TestWhatIsSureToComeIsAskedAfter(t *testing.T) {
+// TestOverdueRelays lists rows that an async table sends unasked: those of a commit, or of one that is not known.
+func TestOverdueRelays(t *testing.T) {
 	b := newBench(t, twoTables())
 	keep(t, b, 1)
 	b.Expect(0)

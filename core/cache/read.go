@@ -16,11 +16,11 @@ import (
 //  2. the cache has them in a version that the reader may see: they are pinned;
 //  3. the lane is sure to send them unasked: the reader waits for that (subscribe.go);
 //  4. another reader has asked for them, and needs no more than this one: it waits with that one;
-//  5. a question of its own, in one pull for each lane.
+//  5. a new question, in one pull for each lane.
 //
-// An answer goes into the cache, where the next reader finds it, and is pinned for those who wait. A reader that
-// waits for nothing more is woken and reads again, which finds all pinned. It is the lane that keeps a read waiting
-// until its gate opens: the cache knows neither clocks of other nodes nor which commits are to come.
+// An answer goes into the cache, where the next reader finds it, and is pinned for the readers that wait. A reader
+// that waits for nothing more is woken and reads again, which finds all pinned. It is the lane that keeps a read
+// waiting until its gate opens: the cache knows neither clocks of other nodes nor which commits are to come.
 
 // Read makes the rows [first, end) of a table readable and reports whether they are. If not, the reader waits until
 // it is woken and asks again.
@@ -40,7 +40,7 @@ func (c *Cache) read(a readOp, t bellows.TableID, first, end bellows.RowID, out 
 	for p := cut.Find(first); first < end; p++ {
 		lo, hi := cut.Rows(p)
 		if lo == hi {
-			continue // no rows to wait for, as behind a lease
+			continue // no rows to wait for
 		}
 		n := c.number(bellows.PartitionRef{Table: t, Partition: p})
 		a.want(n, rowSet{first: int(first - lo), end: int(min(end, hi) - lo)})
@@ -49,7 +49,7 @@ func (c *Cache) read(a readOp, t bellows.TableID, first, end bellows.RowID, out 
 	return a.done(out)
 }
 
-// ReadRows is Read for any rows, ascending.
+// ReadRows does what Read does for any rows, ascending.
 func (c *Cache) ReadRows(r *Reader, t bellows.TableID, rows []bellows.RowID, out *wire.Outbox) bool {
 	cut := c.division.Cut(t)
 	a := readOp{c: c, r: r, need: r.need(&c.tables[t])}
@@ -67,12 +67,12 @@ func (c *Cache) ReadRows(r *Reader, t bellows.TableID, rows []bellows.RowID, out
 	return a.done(out)
 }
 
-// ReadKeys is Read for the rows of the keys that the reader has grouped.
+// ReadKeys does what Read does for the rows of the keys that the reader has grouped.
 func (c *Cache) ReadKeys(r *Reader, out *wire.Outbox) bool {
 	return c.readKeys(readOp{c: c, r: r}, out)
 }
 
-// PrefetchKeys is Prefetch for the rows of the keys that the reader has grouped.
+// PrefetchKeys does what Prefetch does for the rows of the keys that the reader has grouped.
 func (c *Cache) PrefetchKeys(r *Reader, out *wire.Outbox) {
 	c.readKeys(readOp{c: c, r: r, ahead: true}, out)
 }
@@ -164,7 +164,7 @@ func (a *readOp) awaitRelay(n int, need wire.Need) {
 // request adds a question about a partition to the pull for its lane. Where a quarter of a dense partition or more is
 // wanted, all of it is fetched, since other tasks will want the rest. Rows that the cache holds in an older version
 // are asked for again, with all that it holds, and subscribed to: so what is subscribed to is what is cached. The
-// need is the one by which the answer may be joined with what is cached; it may be more than the lane is told
+// need is the one by which the answer may be joined with what is cached; it may be more than the lane learns
 // (pin.notBefore).
 func (a *readOp) request(n int, w rowSet, cached bool, need wire.Need) {
 	c, p := a.c, &a.c.partitions[n]

@@ -9,13 +9,13 @@ import (
 	"bellows/table"
 )
 
-// TestReadersShareAQuestion has two splits read the same rows: one question is asked, its answer wakes both, and both
-// see it.
+// TestReadersShareAQuestion lets two splits read the same rows: one question is asked, its answer wakes both, and
+// both see it.
 func TestReadersShareAQuestion(t *testing.T) {
 	b := newBench(t, twoTables())
 	b.begin(2, 5, 0, 1)
 	if b.read(0, 1, 2, 6) || b.read(1, 1, 0, 4) {
-		t.Fatal("rows are there that nobody has sent")
+		t.Fatal("rows are there that were not sent")
 	}
 	b.expect("lane 0: pull 1 1/0 after 5, clock -1", "lane 1: pull 2 1/1 after 5, clock -1")
 	if b.Waiting() != 2 || !b.Expects(0) || !b.Expects(1) {
@@ -58,7 +58,7 @@ func TestEmptyPartitionsAreNotRead(t *testing.T) {
 	}
 }
 
-// TestALaterClockIsAskedForApart has a split read in a later clock than another that waits: neither waits for the
+// TestALaterClockIsAskedForApart lets a split read in a later clock than another that waits: neither waits for the
 // clock of the other.
 func TestALaterClockIsAskedForApart(t *testing.T) {
 	b := newBench(t, twoTables())
@@ -78,7 +78,7 @@ func TestALaterClockIsAskedForApart(t *testing.T) {
 	b.equal("the slow split", b.sees(1, 0, 0, 4), 1, 1, 1, 1)
 }
 
-// wide is a table of which a few rows are fetched alone.
+// wide returns a table that is large enough for a few of its rows to be fetched alone.
 func wide() []table.Schema {
 	return []table.Schema{{Name: "f", Rows: 40, Width: 1, Partitions: 1, Consistency: table.Async}}
 }
@@ -94,7 +94,7 @@ func TestSomeRowsAreJoined(t *testing.T) {
 		b.retain(1, 0, 2, 1).Commit = own
 		b.begin(0, 0, 1)
 		if b.readRows(1, 0, 3, 5) {
-			t.Fatal("a row is there that nobody has sent")
+			t.Fatal("a row is there that was not sent")
 		}
 		b.must(2, rows(0, 0, []uint32{3, 5}, 6, 2, 31, 50))
 		b.end(0)
@@ -129,7 +129,7 @@ func TestFewRowsAreAskedForAlone(t *testing.T) {
 	}
 }
 
-// TestCoveredRows has consecutive rows and lists looked for in a block of some rows.
+// TestCoveredRows looks for consecutive rows and lists in a block of some rows.
 func TestCoveredRows(t *testing.T) {
 	b := newBench(t, wide())
 	b.begin(0, 0, 0)
@@ -236,13 +236,13 @@ func TestAPinnedBlockStaysAsItIs(t *testing.T) {
 	}
 	b.equal("after it came", b.sees(0, 1, 0, 4), 2, 3, 2, 2)
 	b.end(0)
-	b.must(0, rows(1, 0, []uint32{2, 3}, 4, 0, 4, 5)) // nobody looks: it is written over the block
+	b.must(0, rows(1, 0, []uint32{2, 3}, 4, 0, 4, 5)) // no task looks: it is written over the block
 	b.begin(1, 4, 1)
 	b.read(1, 1, 0, 4)
 	b.equal("written over", b.sees(1, 1, 0, 4), 2, 3, 4, 5)
 }
 
-// TestStaleQuestionsWaitForTheRoute has questions refused by a newer route: they are asked again when it is there.
+// TestStaleQuestionsWaitForTheRoute refuses questions by a newer route: they are asked again when it is there.
 func TestStaleQuestionsWaitForTheRoute(t *testing.T) {
 	b := newBench(t, twoTables())
 	b.begin(0, 0, 0)
@@ -268,7 +268,7 @@ func TestStaleQuestionsWaitForTheRoute(t *testing.T) {
 	}
 	b.LowerRoutes(1)
 	if _, _, awaited := b.AwaitedRoute(); awaited || refused() != 1 {
-		t.Error("a route is awaited that nobody has")
+		t.Error("a lost route is awaited")
 	}
 	b.Move(2, 1, 2, &b.out)
 	for i, pair := range b.Refused() {
@@ -302,7 +302,7 @@ func TestStaleQuestionsWaitForTheRoute(t *testing.T) {
 	b.expect("wake 0")
 }
 
-// TestAnswersThatDoNotFitAreErrors has lanes answer with other rows than were asked for.
+// TestAnswersThatDoNotFitAreErrors lets lanes answer with other rows than were asked for.
 func TestAnswersThatDoNotFitAreErrors(t *testing.T) {
 	ask := func(t *testing.T) *bench {
 		n := table.Schema{Name: "n", Rows: 4, Width: 1, Partitions: 1, Consistency: table.Async}

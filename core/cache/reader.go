@@ -12,11 +12,11 @@ import (
 // Reader is what one split sees: the blocks and leases of its task, and the split's own deltas, which it lays over
 // rows that lack them (read-my-writes, docs/decisions/0007). The zero Reader is ready for Join.
 //
-// The cache writes to it while the task executes no code of its own: under the caller's lock. The goroutine of the
-// task calls Group, View, Row, KeyRow, OverlayKey, Overlay and the like without the lock; of these only Group and
-// KeyRow write, to the scratch of the reader.
+// The cache writes to it while the task is suspended: under the caller's lock. The goroutine of the task calls Group,
+// View, Row, KeyRow, OverlayKey, Overlay and the like without the lock; of these only Group and KeyRow write, to the
+// scratch of the reader.
 //
-// What a task sees of a partition is the block that it has pinned. It pins another only for rows that this one lacks.
+// A task sees the block of a partition that it has pinned. It pins another only for rows that this one lacks.
 type Reader struct {
 	id       uint64 // of the readers of a cache, from 1: a split that leaves and comes back has another
 	unit     bellows.Unit
@@ -28,7 +28,7 @@ type Reader struct {
 	leases   []Grant              // exclusive
 	shared   []Grant
 	retained []*delta.Bundle // own deltas that the tables may not show yet, oldest first; a pin has a bit for each
-	// floor is what all tasks of the split must see: the newest of its own commits that is not retained any more.
+	// floor is what all tasks of the split must see: the newest of its commits that is not retained any more.
 	floor  bellows.CommitNumber
 	list   []uint32 // scratch: rows of one partition, of the read that is being made
 	groups groups   // of keys, as Group left them
@@ -50,7 +50,7 @@ type pin struct {
 	uncovered uint64 // the retained deltas that the block lacks, by their places
 	near      int    // after the last row that was found by its key
 	// seen is the newest version at which the split has seen the partition in what the cache did not keep: rows, or a
-	// lease, whose end is a commit that it has seen too. What is cached may be older. It outlives the task (P3 of the
+	// lease, whose end is a commit that it has also seen. Cached rows may be older. It outlives the task (P3 of the
 	// simulation: what a split reads never goes back).
 	seen wire.Need
 }
@@ -132,8 +132,8 @@ func (r *Reader) DropCommitted() {
 }
 
 // need returns what the task's reads of a table must see: all updates of the clocks that the table's staleness asks
-// for and, except under BSP, the commits that were known when it was dispatched and those of its own split. Under BSP
-// the clocks say all: a commit of a clock that is not complete shows nowhere.
+// for and, except under BSP, the commits that were known when it was dispatched and those of its split. Under BSP the
+// clocks say all: a commit of a clock that is not complete shows nowhere.
 func (r *Reader) need(s *table.Schema) wire.Need {
 	n := wire.Need{Clock: s.Consistency.Needs(r.unit.Clock)}
 	if s.Consistency != table.BSP {
@@ -240,7 +240,7 @@ func (r *Reader) Version(n int) wire.Need {
 type Grant struct {
 	Number  int           // of the partition
 	Lane    int           // that has granted it
-	Granted *wire.Granted // freed when nobody looks at its values any more
+	Granted *wire.Granted // freed when its values are not used any more
 }
 
 // leaseOn returns the reader's lease on a partition, or nil.

@@ -25,7 +25,7 @@ func (s *relays) AddLane(a wire.Address) { s.lanes = append(s.lanes, laneState{a
 // the node has subscribed to.
 func (s *relays) Expect(lane int) { s.lanes[lane].expected++ }
 
-// Recorded notes that a lane has recorded a push that was expected. What it sends unasked comes after this.
+// Recorded notes that a lane has recorded a push that was expected. Rows that it sends unasked come after this.
 func (s *relays) Recorded(lane int, n bellows.CommitNumber) {
 	l := &s.lanes[lane]
 	l.expected--

@@ -8,8 +8,8 @@ import (
 	"bellows/link/wire"
 )
 
-// Take takes a part of a message of rows, an answer or one sent unasked, into the cache, and pins the rows for those
-// who wait. The message is open.
+// Take takes a part of a message of rows, an answer or one sent unasked, into the cache, and pins the rows for
+// readers that wait. The message is open.
 //
 // An answer to no question is ignored: its question was asked again of another owner. One of an owner of the past is
 // asked for again: what it says was so, and others may have seen newer rows since
@@ -53,10 +53,10 @@ func (c *Cache) Take(a *Answer, part int, unsure bool, fx *Effects) error {
 }
 
 // store makes the rows of an answer the partition's block. It joins them with the block before, if that is new enough
-// for who asked and no update of this node came between the two: the joined block has the older version, so that such
-// an update would be laid over rows that contain it (planted: join-across-own). Rows of a partition that is
-// subscribed to, which are not part of the subscription, are shown to the readers that asked and not kept: nothing
-// would lift their version.
+// for the readers that asked, and no update of this node came between the two: the joined block has the older
+// version, so that such an update would be laid over rows that contain it (planted: join-across-own). Rows of a
+// partition that is subscribed to, which are not part of the subscription, are shown to the readers that asked and
+// not kept: nothing would lift their version.
 func (c *Cache) store(n int, r *wire.RowsPart, f *fetch, a *Answer) *block {
 	p := &c.partitions[n]
 	old, sparse := p.block, p.schema.Sparse

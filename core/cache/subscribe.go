@@ -36,8 +36,8 @@ func (c *Cache) Uncertain(lane int, fx *Effects) {
 }
 
 // Move says that another lane owns a partition, or that the same one owns it at another generation. It ends the
-// subscription, since the new owner knows of none: those who waited for rows that come unasked ask for them. What is
-// cached stays (TestAMoveEndsASubscription).
+// subscription, since the new owner knows of none: readers that waited for rows to come unasked ask for them. Cached
+// rows stays (TestAMoveEndsASubscription).
 func (c *Cache) Move(n, lane int, g bellows.Generation, out *wire.Outbox) {
 	c.SetOwner(n, lane, g)
 	p := &c.partitions[n]
@@ -51,7 +51,8 @@ func (c *Cache) Move(n, lane int, g bellows.Generation, out *wire.Outbox) {
 	}
 }
 
-// wakeAwaiting wakes who waited for rows that came unasked, and asks for those that no other message will bring.
+// wakeAwaiting wakes the readers that waited for rows that came unasked, and asks for those that no other message
+// will bring.
 func (c *Cache) wakeAwaiting(n int, fx *Effects) {
 	p := &c.partitions[n]
 	for i := 0; i < len(c.open); i++ {
@@ -103,7 +104,7 @@ func (c *Cache) takeUnasked(n int, r *wire.RowsPart, a *Answer, fx *Effects) {
 }
 
 // unsubscribe gives up a subscription, and the cached rows with it: they grow old, and the next read of them is not
-// yet a second one, which would subscribe at once. What is under way of it is ignored when it comes.
+// yet a second one, which would subscribe at once. Rows that are under way are ignored when they come.
 func (c *Cache) unsubscribe(p *partition, out *wire.Outbox) {
 	p.subscribed = false
 	p.keySub = keySubscription{most: p.keySub.most}
@@ -116,9 +117,8 @@ func (c *Cache) unsubscribe(p *partition, out *wire.Outbox) {
 //
 // It pays as long as keys are read about as often as they come. Each key that comes costs what two reads of a key
 // earn: fewer bytes travel for a key that comes and is read in each clock than for one that is asked for, and no task
-// waits; but keys that nobody reads any more come all the same. A debt of Limits.Unread times the keys of the
-// subscription ends it (TestASubscriptionThatDoesNotPayIsGivenUp), as do so many messages that nobody reads, and one
-// more.
+// waits; but keys that are not read any more still come. A debt of Limits.Unread times the keys of the subscription
+// ends it (TestASubscriptionThatDoesNotPayIsGivenUp), as do so many unread messages, and one more.
 type keySubscription struct {
 	most  int // keys to which the lane lets a client be subscribed (TestASubscriptionToKeysHasABound)
 	asked int // with Subscribe: never fewer than the lane has

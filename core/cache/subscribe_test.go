@@ -9,7 +9,7 @@ import (
 	"bellows/link/wire"
 )
 
-// keep has split 0 read a partition twice, in a version of commit 1 and then 2, so that it is subscribed to.
+// keep lets split 0 read a partition twice, in a version of commit 1 and then 2, so that it is subscribed to.
 func keep(t *testing.T, b *bench, tab bellows.TableID) {
 	t.Helper()
 	b.begin(0, 0, 0)
@@ -68,9 +68,9 @@ func TestRowsThatAreReadAgainComeUnasked(t *testing.T) {
 	b.expect("lane 0: pull 4 1/0+ after 6, clock -1")
 }
 
-// TestWhoWaitsForNothingAsks has rows become unsure to come: a lane has no room, or another owner, which knows of no
-// subscription. Those who waited ask for all that is cached.
-func TestWhoWaitsForNothingAsks(t *testing.T) {
+// TestReadersAskForLostRelays lets rows become unsure to come: a lane has no room, or another owner, which knows of
+// no subscription. Readers that waited ask for all that is cached.
+func TestReadersAskForLostRelays(t *testing.T) {
 	b := newBench(t, twoTables())
 	keep(t, b, 1)
 	b.Expect(0)
@@ -101,7 +101,7 @@ func TestWhoWaitsForNothingAsks(t *testing.T) {
 	b.expect("wake 0")
 }
 
-// TestASubscriptionIsGivenUp has rows come that nobody reads: after more than the limit the subscription ends, but
+// TestASubscriptionIsGivenUp lets rows come that are not read: after more than the limit the subscription ends, but
 // not while a reader waits for it.
 func TestASubscriptionIsGivenUp(t *testing.T) {
 	b := newBenchWithin(t, twoTables(), cache.Limits{Subscribed: 100, Unread: 2})
@@ -214,9 +214,9 @@ func TestKeysHaveABound(t *testing.T) {
 	}
 }
 
-// TestAnOlderBlockOfKeysIsAskedForWhole adds keys to a subscription of an async table, whose block is older than the
-// reader needs: the question has all keys, since the answer could not be joined with the block.
-func TestAnOlderBlockOfKeysIsAskedForWhole(t *testing.T) {
+// TestOlderKeysAreAskedForWhole adds keys to a subscription of an async table, whose block is older than the reader
+// needs: the question has all keys, since the answer could not be joined with the block.
+func TestOlderKeysAreAskedForWhole(t *testing.T) {
 	b := newBench(t, keyTables())
 	b.begin(0, 0, 0)
 	b.readKeys(0, 1, 1, 2)
@@ -238,9 +238,9 @@ func TestAnOlderBlockOfKeysIsAskedForWhole(t *testing.T) {
 	b.expect("lane 0: pull 4 1/0keys[1 2 5 9]+ after 4, clock -1")
 }
 
-// TestKeysThatDoNotPayAreGivenUp has keys of a subscription come that are not read: each costs as much as two that
-// are read earn, and a debt of so many times all of them ends it.
-func TestKeysThatDoNotPayAreGivenUp(t *testing.T) {
+// TestIdleKeysAreGivenUp lets keys of a subscription come that are not read: each costs as much as two that are read
+// earn, and a debt of so many times all of them ends it.
+func TestIdleKeysAreGivenUp(t *testing.T) {
 	b := newBenchWithin(t, keyTables(), cache.Limits{Subscribed: 100, Unread: 4})
 	b.begin(0, 0, 0)
 	b.readKeys(0, 0, 1, 2)

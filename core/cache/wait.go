@@ -10,11 +10,11 @@ import (
 	"bellows/link/wire"
 )
 
-// What lasts is asked after and named by the caller, which knows how long it may last. The cache says what it waits
-// for at each lane (Overdue), takes the lane's word about it (Stands), and describes it (Late).
+// The caller asks after waits that last, and names them: it knows how long they may last. The cache says what it
+// waits for at each lane (Overdue), takes the lane's word about it (Stands), and describes it (Late).
 
-// Overdue yields each wait at a lane that has lasted longer than a time. What waits for a route is left out: no lane
-// has it.
+// Overdue yields each wait at a lane that has lasted longer than a time. Questions that wait for a route are left
+// out: no lane has it.
 func (c *Cache) Overdue(lane int, nowMillis, mostMillis int64) iter.Seq[pending.Wait] {
 	return func(yield func(pending.Wait) bool) {
 		for _, f := range c.open {
@@ -100,6 +100,6 @@ func (c *Cache) standing(r *Reader) (lane int, at pending.At) {
 			return f.lane, f.wait
 		}
 	}
-	// It waits for a flush of its own, which is named by itself.
+	// It waits for a flush of this node, which is named apart.
 	return c.partitions[r.wait.last].lane, pending.At{Known: true, Behind: pending.Record}
 }

@@ -16,7 +16,7 @@
 // and is done without the shell's lock.
 //
 // The client is a router: it hands each message to the state machine that it is for, and carries out what that wants
-// done. What the node knows of rows is a cache.Cache, and what it has sent is a flush.Coordinator; neither knows the
+// done. A cache.Cache has what the node knows of rows, a flush.Coordinator what it has sent; neither knows the
 // client or the other. The files tell the way of a unit: dispatch.go, until it runs; task.go and read.go, what it
 // sees and changes; finish.go, its end and what becomes of it; route.go, when rows and splits move; enquire.go and
 // waits.go, what takes long; end.go, the end.
@@ -150,12 +150,12 @@ func (fx *Effects) Reset() {
 // another looks at it; now each step of one ends before the next begins.
 type Client struct {
 	// cfg has the job's first route, by which tasks divide tables without a lock: how they are cut never changes.
-	cfg        config
-	now        core.Job // its route is that of now, by which everything is sent
-	cache      *cache.Cache
-	flush      *flush.Coordinator
-	pools      *delta.Pools
-	effects    scratch
+	cfg   config
+	now   core.Job // its route is that of now, by which everything is sent
+	cache *cache.Cache
+	flush *flush.Coordinator
+	pools *delta.Pools
+	scratch
 	partitions []partition // by route.Number
 	barriers   bool        // some table is BSP, so that every task has a subtree of deltas, though perhaps empty
 	splits     []*split
@@ -163,16 +163,16 @@ type Client struct {
 	told       bellows.CommitNumber // the newest record that a dispatch has named
 	lanes      []wire.Address       // every lane that owns a partition, or has; an index stays that lane's for good
 	enquiries  enquiries
-	closing    closing
+	closing
 
 	terms fence.Terms // of the controllers that it has heard
 }
 
 // scratch is the effects of the client's state machines, in the step that is being made.
 type scratch struct {
-	cache  cache.Effects
-	flush  flush.Effects
-	leases []flush.Lease
+	fromCache cache.Effects
+	fromFlush flush.Effects
+	leases    []flush.Lease
 }
 
 // partition is what tasks must know of a partition.
@@ -196,7 +196,9 @@ func New(job core.Job, self wire.Address, opt Options) *Client {
 		flush: flush.New(first, cfg.Tables, flush.Options{
 			Self: self, Controller: cfg.Controller, Process: cfg.Incarnation, Pools: pools,
 			Limits: flush.Limits{Deferrable: l.DeferrableValues, Leased: l.LeasedValues}}),
-		partitions: make([]partition, first.Partitions()), splits: make([]*split, first.Splits())}
+		partitions: make([]partition, first.Partitions()), splits: make([]*split, first.Splits()),
+		enquiries: enquiries{self: self, process: cfg.Incarnation, times: cfg.Times},
+		closing:   closing{self: self, controller: cfg.Controller}}
 	for ref := range first.All() {
 		n, s := first.Number(ref), &cfg.Tables[ref.Table]
 		begin, end := first.Cut(ref.Table).Rows(ref.Partition)
@@ -223,14 +225,14 @@ func (c *Client) setBarriers() {
 }
 
 // cached returns the effects of a step of the cache. The caller hands them on by wake.
-func (c *Client) cached(fx *Effects) *cache.Effects {
-	c.effects.cache.Outbox = &fx.Outbox
-	return &c.effects.cache
+func (s *scratch) cached(fx *Effects) *cache.Effects {
+	s.fromCache.Outbox = &fx.Outbox
+	return &s.fromCache
 }
 
 // wake wakes the tasks that the cache has woken.
 func (c *Client) wake(fx *Effects) {
-	e := &c.effects.cache
+	e := &c.fromCache
 	for _, r := range e.Woken {
 		if s := c.splits[r.Split()]; s != nil {
 			fx.Wake = append(fx.Wake, s.task)
@@ -241,15 +243,15 @@ func (c *Client) wake(fx *Effects) {
 }
 
 // flushing returns the effects of a step of the coordinator. The caller hands them on by carry.
-func (c *Client) flushing(fx *Effects) *flush.Effects {
-	e := &c.effects.flush
+func (s *scratch) flushing(fx *Effects) *flush.Effects {
+	e := &s.fromFlush
 	e.Outbox, e.Relays, e.Seen = &fx.Outbox, e.Relays[:0], e.Seen[:0]
 	return e
 }
 
 // carry tells the cache what a step of the coordinator has changed.
 func (c *Client) carry(fx *Effects) {
-	e := &c.effects.flush
+	e := &c.fromFlush
 	for _, r := range e.Relays {
 		switch r.Change {
 		case flush.RelayExpected:
@@ -285,16 +287,16 @@ func (c *Client) Deliver(e wire.Envelope, fx *Effects) {
 			c.complainAgain(fx)
 		}
 	}
-	if c.closing.ended != nil && isEnd {
+	if c.ended != nil && isEnd {
 		c.endAgain(end, fx)
 	}
-	if c.closing.ended != nil || c.closing.broken && !isEnd {
+	if c.ended != nil || c.broken && !isEnd {
 		return
 	}
 	if c.enquiries.open > 0 {
-		c.hears(e.From)
+		c.enquiries.hears(e.From)
 	}
-	if c.take(e, fx); len(c.closing.parting) > 0 && c.closing.ended == nil {
+	if c.take(e, fx); len(c.parting) > 0 && c.ended == nil {
 		c.part(fx)
 	}
 }
@@ -306,7 +308,8 @@ func (c *Client) take(e wire.Envelope, fx *Effects) {
 		c.told = max(c.told, m.Commit)
 		for i := range m.Tasks {
 			if s := m.Tasks[i].Unit.Split; int(s) >= len(c.splits) || c.splits[s] == nil {
-				c.breach(e.From, fx, "a task of split %d, which is not this node's by route %d", s, c.now.Route.Version())
+				v := c.now.Route.Version()
+				c.breach(e.From, fx, "a task of split %d, which is not this node's by route %d", s, v)
 				return
 			}
 			c.enqueue(m.Tasks[i], m.Commit)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -76,7 +77,8 @@ func (s *split) firstDispatch(u *bellows.Unit) bool {
 func (c *Client) takeRecall(m *wire.Recall, fx *Effects) {
 	s := c.splits[m.Split]
 	if s == nil {
-		c.breach(c.cfg.Controller, fx, "a recall of split %d, which is not this node's by route %d", m.Split, c.now.Route.Version())
+		v := c.now.Route.Version()
+		c.breach(c.cfg.Controller, fx, "a recall of split %d, which is not this node's by route %d", m.Split, v)
 		return
 	}
 	begun := s.begun(c)
@@ -91,7 +93,7 @@ func (c *Client) takeRecall(m *wire.Recall, fx *Effects) {
 	if len(rest) < len(s.queue) {
 		clear(s.queue[len(rest):]) // those that are left have the memory of their arguments
 		s.queue = rest
-		s.clock, s.units = begun, c.unitsOf(m.Split, begun, s.units[:0])
+		s.clock, s.units = begun, unitsOf(&c.cfg.Job, m.Split, begun, s.units[:0])
 	}
 	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Recalled{Term: m.Term, Split: m.Split, Clock: begun})
 	c.flushReady(fx)
@@ -113,24 +115,23 @@ func (s *split) begun(c *Client) bellows.Clock {
 }
 
 // unitsOf appends the units of a clock of a split, which are dispatched together.
-func (c *Client) unitsOf(s bellows.SplitID, clock bellows.Clock, to []bellows.Range) []bellows.Range {
+func unitsOf(job *core.Job, s bellows.SplitID, clock bellows.Clock, to []bellows.Range) []bellows.Range {
 	if clock == bellows.NoClock {
 		return to
 	}
-	all, n := c.cfg.Items(s, clock), c.cfg.UnitsOf(s, clock)
+	all, n := job.Items(s, clock), job.UnitsOf(s, clock)
 	for i := range n {
 		to = append(to, all.Part(i, n))
 	}
 	return to
 }
 
-// endsClock takes note of a unit that has run, and reports whether all of its clock's have.
-func (c *Client) endsClock(u bellows.Unit) bool {
-	if c.cfg.Units == nil {
+// endsClock notes that a unit has run, and reports whether all of its clock's have.
+func (s *split) endsClock(u bellows.Unit, job *core.Job) bool {
+	if job.Units == nil {
 		return true
 	}
-	s := c.splits[u.Split]
-	if s.ran += u.Items.Len(); s.ran < c.cfg.Items(u.Split, u.Clock).Len() {
+	if s.ran += u.Items.Len(); s.ran < job.Items(u.Split, u.Clock).Len() {
 		return false
 	}
 	s.ran = 0
@@ -140,7 +141,7 @@ func (c *Client) endsClock(u bellows.Unit) bool {
 // startQueued starts the next task of every split that is free, unless nothing may begin (see above): called behind
 // whatever may have changed that.
 func (c *Client) startQueued(fx *Effects) {
-	if c.flush.Full() > 0 || (c.closing.failed && !planted.On("failure-ignored")) || c.closing.ended != nil {
+	if c.flush.Full() > 0 || (c.failed && !planted.On("failure-ignored")) || c.ended != nil {
 		return
 	}
 	for _, s := range c.splits {
@@ -149,13 +150,14 @@ func (c *Client) startQueued(fx *Effects) {
 		}
 		s.task.reader.DropCommitted()
 		if s.task.reader.Retained() < c.cfg.Limits.Retained {
-			c.start(s, fx)
+			c.running++
+			fx.Run = append(fx.Run, s.start())
 		}
 	}
 }
 
 // start makes the oldest queued unit of a split its task.
-func (c *Client) start(s *split, fx *Effects) {
+func (s *split) start() *Task {
 	q := s.queue[0]
 	copy(s.queue, s.queue[1:])
 	s.queue[len(s.queue)-1] = queued{args: q.args}
@@ -164,8 +166,7 @@ func (c *Client) start(s *split, fx *Effects) {
 	t.Unit, t.Args = q.unit, append(t.Args[:0], q.args...)
 	t.reader.Begin(q.unit, q.commit)
 	s.running = true
-	c.running++
-	fx.Run = append(fx.Run, t)
+	return t
 }
 
 // Unit is what the task of a split that is active here runs, or ran last.

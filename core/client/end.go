@@ -28,8 +28,10 @@ import (
 
 // closing is how far the client is on its way to the end.
 type closing struct {
+	self, controller wire.Address
+
 	failed    bool         // a task ended in an error: no other begins, since it would miss that one's updates
-	broken    bool         // some role sent what cannot be: only the end counts any more
+	broken    bool         // a role sent what cannot be: only the end counts any more
 	complaint wire.Message // why the client does not go on, as the controller was told; nil: it does
 	ended     *wire.End
 	passed    []wire.Address // lanes to which the end was passed on
@@ -37,94 +39,96 @@ type closing struct {
 }
 
 // judge ends the client's work if what a role sent is not possible.
-func (c *Client) judge(err error, from wire.Address, fx *Effects) {
+func (c *closing) judge(err error, from wire.Address, fx *Effects) {
 	if err != nil {
 		c.breach(from, fx, "%v", err)
 	}
 }
 
 // breach ends the client's work: what it was sent cannot be.
-func (c *Client) breach(from wire.Address, fx *Effects, format string, args ...any) {
-	c.stop(&wire.Complaint{Node: from.Node, Breach: true,
-		Reason: fmt.Sprintf("node %d cannot go on with what %v sent: %s", c.cfg.Self.Node, from, fmt.Sprintf(format, args...))}, fx)
+func (c *closing) breach(from wire.Address, fx *Effects, format string, args ...any) {
+	what := fmt.Sprintf(format, args...)
+	reason := fmt.Sprintf("node %d cannot go on with what %v sent: %s", c.self.Node, from, what)
+	c.stop(&wire.Complaint{Node: from.Node, Breach: true, Reason: reason}, fx)
 }
 
 // lost ends the job for a question or an answer that is lost.
-func (c *Client) lost(what string, fx *Effects) {
+func (c *closing) lost(what string, fx *Effects) {
 	if !planted.On("loss-overlooked") {
 		c.giveUp(fx, "%s, and that lane has nothing of it any more: a message is lost", what)
 	}
 }
 
 // giveUp ends the client's work, and so the job, for a wait that cannot end otherwise.
-func (c *Client) giveUp(fx *Effects, format string, args ...any) {
+func (c *closing) giveUp(fx *Effects, format string, args ...any) {
 	c.stop(&wire.Failed{Kind: bellows.Lost, Reason: fmt.Sprintf(format, args...)}, fx)
 }
 
 // stop ends the client's work and says why, once.
-func (c *Client) stop(why wire.Message, fx *Effects) {
-	if !c.closing.broken {
-		c.closing.broken, c.closing.failed = true, true
+func (c *closing) stop(why wire.Message, fx *Effects) {
+	if !c.broken {
+		c.broken, c.failed = true, true
 		c.complain(why, fx)
 	}
 }
 
 // complain tells the controller why the client does not go on.
-func (c *Client) complain(m wire.Message, fx *Effects) {
-	if c.closing.complaint == nil {
-		c.closing.complaint = m
+func (c *closing) complain(m wire.Message, fx *Effects) {
+	if c.complaint == nil {
+		c.complaint = m
 	}
-	fx.Send(c.cfg.Self, c.cfg.Controller, m)
+	fx.Send(c.self, c.controller, m)
 }
 
 // complainAgain tells a controller that follows another why the client does not go on (planted:
 // complaint-not-repeated).
-func (c *Client) complainAgain(fx *Effects) {
+func (c *closing) complainAgain(fx *Effects) {
 	if planted.On("complaint-not-repeated") {
 		return
 	}
-	switch said := c.closing.complaint.(type) {
+	switch said := c.complaint.(type) {
 	case *wire.Failed:
 		again := *said
-		fx.Send(c.cfg.Self, c.cfg.Controller, &again)
+		fx.Send(c.self, c.controller, &again)
 	case *wire.Complaint:
 		again := *said
-		fx.Send(c.cfg.Self, c.cfg.Controller, &again)
+		fx.Send(c.self, c.controller, &again)
 	}
 }
 
 // end passes the end on. Tasks that wait are woken to find out; those that run are unwound when they ask next, and
 // what they finish is dropped.
 func (c *Client) end(m *wire.End, fx *Effects) {
-	c.closing.ended, fx.Ended = m, m
-	if c.closing.complaint == nil && m.Reason != "" && !planted.On("end-kept-to-oneself") {
-		c.closing.complaint = &wire.Failed{Kind: m.Kind, Reason: "the controller before has told it that the job is over: " + m.Reason}
+	c.ended, fx.Ended = m, m
+	if c.complaint == nil && m.Reason != "" && !planted.On("end-kept-to-oneself") {
+		reason := "the controller before has told it that the job is over: " + m.Reason
+		c.complaint = &wire.Failed{Kind: m.Kind, Reason: reason}
 	}
 	for _, s := range c.splits {
 		if s != nil && s.running && s.task.reader.Waits() {
 			fx.Wake = append(fx.Wake, s.task)
 		}
 	}
-	c.pass(slices.Concat(c.now.Route.Lanes(), c.closing.parting, m.Added()), fx)
+	c.pass(slices.Concat(c.now.Route.Lanes(), c.parting, m.Added()), fx)
 	c.lastWord(fx)
 }
 
 // endAgain says the last word to another controller, too, and passes the end on to lanes of which that has heard
 // since.
 func (c *Client) endAgain(m *wire.End, fx *Effects) {
-	if m.Term > c.closing.ended.Term && !planted.On("last-word-not-repeated") {
-		c.closing.ended = m
+	if m.Term > c.ended.Term && !planted.On("last-word-not-repeated") {
+		c.ended = m
 		c.lastWord(fx)
 	}
 	c.pass(m.Added(), fx)
 }
 
 // pass passes the end on to lanes, each once.
-func (c *Client) pass(lanes []wire.Address, fx *Effects) {
+func (c *closing) pass(lanes []wire.Address, fx *Effects) {
 	for _, l := range lanes {
-		if !slices.Contains(c.closing.passed, l) && !planted.On("end-not-passed-on") {
-			c.closing.passed = append(c.closing.passed, l)
-			fx.Send(c.cfg.Self, l, &wire.End{Commit: c.closing.ended.Commit, Reason: c.closing.ended.Reason})
+		if !slices.Contains(c.passed, l) && !planted.On("end-not-passed-on") {
+			c.passed = append(c.passed, l)
+			fx.Send(c.self, l, &wire.End{Commit: c.ended.Commit, Reason: c.ended.Reason})
 		}
 	}
 }
@@ -133,11 +137,12 @@ func (c *Client) pass(lanes []wire.Address, fx *Effects) {
 // those that have not gone, since the client may not have heard of them.
 func (c *Client) takeLeave(m *wire.Route, fx *Effects) {
 	for i := range m.Changes {
-		if who, removed := c.now.Route.Removed(m.Changes[i]); removed && who.Role == wire.Lane && !planted.On("leaver-not-parted") {
+		who, removed := c.now.Route.Removed(m.Changes[i])
+		if removed && who.Role == wire.Lane && !planted.On("leaver-not-parted") {
 			c.flush.LaneLeaves(who, c.now.Route, c.flushing(fx))
 			c.carry(fx)
-			if !slices.Contains(c.closing.parting, who) {
-				c.closing.parting = append(c.closing.parting, who)
+			if !slices.Contains(c.parting, who) {
+				c.parting = append(c.parting, who)
 			}
 		}
 	}
@@ -146,7 +151,7 @@ func (c *Client) takeLeave(m *wire.Route, fx *Effects) {
 // part says End to lanes that leave and of which nothing is expected any more, so that nothing comes to them either
 // (server.Lane says what for; TestALaneThatLeavesIsPartedFromWhenItHasAnswered).
 func (c *Client) part(fx *Effects) {
-	c.closing.parting = slices.DeleteFunc(c.closing.parting, func(who wire.Address) bool {
+	c.parting = slices.DeleteFunc(c.parting, func(who wire.Address) bool {
 		if lane := slices.Index(c.lanes, who); lane >= 0 && c.expects(lane) {
 			return false
 		}
@@ -164,14 +169,15 @@ func (c *Client) expects(lane int) bool {
 // number. Its last word goes to its heir.
 func (c *Client) leave(changes []bellows.Control, fx *Effects) {
 	for i := range changes {
-		if who, removed := c.now.Route.Removed(changes[i]); removed && who == c.cfg.Self && !c.closing.broken {
-			for _, l := range c.closing.parting { // which take no record of this removal, behind their own
+		if who, removed := c.now.Route.Removed(changes[i]); removed && who == c.cfg.Self && !c.broken {
+			for _, l := range c.parting { // which take no record of this removal, behind their own
 				fx.Send(c.cfg.Self, l, &wire.End{Parts: true})
 			}
-			c.closing.parting = nil
-			c.closing.ended = &wire.End{Reason: "its node takes part no more"}
-			fx.Ended = c.closing.ended
-			fx.Send(c.cfg.Self, c.now.Route.Heir(changes[i]), &wire.Closed{Counts: c.audited(), Route: changes[i].Route})
+			c.parting = nil
+			c.ended = &wire.End{Reason: "its node takes part no more"}
+			fx.Ended = c.ended
+			last := &wire.Closed{Counts: c.audited(), Route: changes[i].Route}
+			fx.Send(c.cfg.Self, c.now.Route.Heir(changes[i]), last)
 		}
 	}
 }
@@ -181,7 +187,7 @@ func (c *Client) lastWord(fx *Effects) {
 	fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Closed{Counts: c.audited()})
 }
 
-// audited is the client's counts for a message, which is its receiver's.
+// audited returns the client's counts for a message, which is its receiver's.
 func (c *Client) audited() wire.Counts {
 	counts := c.Counts()
 	counts.Ledgers = slices.Clone(counts.Ledgers)
@@ -189,7 +195,7 @@ func (c *Client) audited() wire.Counts {
 }
 
 // Removed reports whether the client takes part no more: its last word is its heir's.
-func (c *Client) Removed() bool { return c.closing.ended != nil && c.closing.ended.Term == 0 }
+func (c *closing) Removed() bool { return c.ended != nil && c.ended.Term == 0 }
 
-// Ended is the controller's last word, or nil.
-func (c *Client) Ended() *wire.End { return c.closing.ended }
+// Ended returns the controller's last word, or nil.
+func (c *closing) Ended() *wire.End { return c.ended }

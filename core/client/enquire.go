@@ -1,9 +1,13 @@
 package client
 
 import (
+	"fmt"
 	"slices"
 
 	"bellows"
+	"bellows/core/cache"
+	"bellows/core/flush"
+	"bellows/core/liveness"
 	"bellows/core/pending"
 	"bellows/core/planted"
 	"bellows/link/wire"
@@ -29,93 +33,119 @@ import (
 
 // enquiry is what a client has asked a lane of its waits.
 type enquiry struct {
+	lane         wire.Address
 	open         int   // questions under way
 	askedMillis  int64 // when the last left
 	silentMillis int64 // how long the lane has said nothing since then, without what the node slept
 }
 
-// enquiries are what a client asks of its waits, and what it names of them.
+// enquiries are what a client asks of its waits, and what it names of them. The cache and the
+// coordinator of flushes say what it waits for.
 type enquiries struct {
-	lanes           []enquiry    // by the lane's number
-	open            int          // inquiries under way, of all lanes
-	nowMillis       int64        // the time of the last tick
-	routeless       int64        // milliseconds for which something has waited for a route
-	computing       bellows.Unit // the unit that the controller was told last to compute for long
-	computingMillis int64        // when it was told
+	self            wire.Address
+	process         uint32         // the incarnation of the client
+	times           liveness.Times // how long what may last
+	lanes           []enquiry      // by the lane's number
+	open            int            // inquiries under way, of all lanes
+	nowMillis       int64          // the time of the last tick
+	routeless       int64          // milliseconds for which something has waited for a route
+	computing       bellows.Unit   // the unit that the controller was told last to compute for long
+	computingMillis int64          // when it was told
 }
 
-// enquire asks lanes about waits that last, a lane at most once in half of Times.Notice, and gives the job up when
-// one has said nothing for too long. It is told how long the node was awake since the last call: while it slept,
-// nobody could be heard.
-func (c *Client) enquire(awakeMillis int64, fx *Effects) {
-	now := c.enquiries.nowMillis
-	c.cache.Tick(now)
-	c.flush.Tick(now)
-	for lane := range c.enquiries.lanes {
-		e := &c.enquiries.lanes[lane]
-		if e.open == 0 {
-			if e.askedMillis == 0 || now-e.askedMillis > c.cfg.Times.Notice/2 {
-				c.inquire(lane, fx)
+// tick takes the time, and returns how much of it since the last tick counts for a wait: the node may have slept.
+func (e *enquiries) tick(nowMillis int64) (awakeMillis int64) {
+	awake := e.times.Awake(nowMillis - e.nowMillis)
+	e.nowMillis = nowMillis
+	return awake
+}
+
+// ask asks lanes about waits that last, a lane at most once in half of Times.Notice. It returns a sentence if one has
+// said nothing for too long: the job is given up. The caller says how long the node was awake since the last call: while it
+// slept, nothing could be heard.
+func (e *enquiries) ask(awakeMillis int64, c *cache.Cache, f *flush.Coordinator, out *wire.Outbox) (silent string) {
+	c.Tick(e.nowMillis)
+	f.Tick(e.nowMillis)
+	for i := range e.lanes {
+		l := &e.lanes[i]
+		if l.open == 0 {
+			if l.askedMillis == 0 || e.nowMillis-l.askedMillis > e.times.Notice/2 {
+				e.inquire(i, c, f, out)
 			}
 			continue
 		}
-		if e.silentMillis += awakeMillis; e.silentMillis > c.cfg.Times.Answer && !planted.On("silence-accepted") {
-			c.giveUp(fx, "%v has said nothing for %.1f s, though it was asked what it has of that for which tasks wait", c.lanes[lane], float64(e.silentMillis)/1000)
-			return
+		l.silentMillis += awakeMillis
+		if l.silentMillis > e.times.Answer && !planted.On("silence-accepted") {
+			return fmt.Sprintf("%v has said nothing for %s, though it was asked what it has of that for which tasks wait",
+				l.lane, seconds(l.silentMillis))
 		}
 	}
+	return ""
 }
 
 // inquire asks a lane about all old waits there, in as many messages as they take.
-func (c *Client) inquire(lane int, fx *Effects) {
+func (e *enquiries) inquire(lane int, c *cache.Cache, f *flush.Coordinator, out *wire.Outbox) {
 	var list []pending.Wait
 	add := func(w pending.Wait) {
 		if list = append(list, w); len(list) == pending.Most {
-			c.sendInquiry(lane, list, fx)
+			e.send(lane, list, out)
 			list = nil
 		}
 	}
-	now, most := c.enquiries.nowMillis, c.cfg.Times.Notice/2
-	for w := range c.cache.Overdue(lane, now, most) {
+	for w := range c.Overdue(lane, e.nowMillis, e.times.Notice/2) {
 		add(w)
 	}
-	for w := range c.flush.Overdue(lane, now, most) {
+	for w := range f.Overdue(lane, e.nowMillis, e.times.Notice/2) {
 		add(w)
 	}
 	if len(list) > 0 {
-		c.sendInquiry(lane, list, fx)
+		e.send(lane, list, out)
 	}
 }
 
-// sendInquiry asks a lane of some waits. Its silence counts from here.
-func (c *Client) sendInquiry(lane int, list []pending.Wait, fx *Effects) {
-	e := &c.enquiries.lanes[lane]
+// send asks a lane of some waits. Its silence counts from here.
+func (e *enquiries) send(lane int, list []pending.Wait, out *wire.Outbox) {
+	l := &e.lanes[lane]
+	l.open++
 	e.open++
-	c.enquiries.open++
-	e.askedMillis, e.silentMillis = c.enquiries.nowMillis, 0
-	fx.Send(c.cfg.Self, c.lanes[lane], &wire.Inquiry{Incarnation: c.cfg.Incarnation, List: list})
+	l.askedMillis, l.silentMillis = e.nowMillis, 0
+	out.Send(e.self, l.lane, &wire.Inquiry{Incarnation: e.process, List: list})
+}
+
+// find returns the number of a lane; -1: it is none.
+func (e *enquiries) find(a wire.Address) int {
+	return slices.IndexFunc(e.lanes, func(l enquiry) bool { return l.lane == a })
 }
 
 // hears notes that a lane has said something.
-func (c *Client) hears(a wire.Address) {
-	if lane := slices.Index(c.lanes, a); lane >= 0 {
-		c.enquiries.lanes[lane].silentMillis = 0
+func (e *enquiries) hears(a wire.Address) {
+	if lane := e.find(a); lane >= 0 {
+		e.lanes[lane].silentMillis = 0
 	}
 }
 
+// answered notes that a lane has said what it has of waits, and returns its number; false: it was not asked.
+func (e *enquiries) answered(a wire.Address) (lane int, asked bool) {
+	lane = e.find(a)
+	if lane < 0 || e.lanes[lane].open == 0 {
+		return 0, false
+	}
+	e.lanes[lane].open--
+	e.open--
+	return lane, true
+}
+
 // takeStanding learns what a lane has of the waits that it was asked about. What has been answered meanwhile is not
-// waited for any more, and is passed over.
+// waited for any more, and is ignored.
 func (c *Client) takeStanding(m *wire.Standing, from wire.Address, fx *Effects) {
-	lane := slices.Index(c.lanes, from)
 	if m.Incarnation != c.cfg.Incarnation { // for the process before this one
 		return
 	}
-	if lane < 0 || c.enquiries.lanes[lane].open == 0 {
+	lane, asked := c.enquiries.answered(from)
+	if !asked {
 		c.breach(from, fx, "what it has of waits, which it was not asked")
 		return
 	}
-	c.enquiries.lanes[lane].open--
-	c.enquiries.open--
 	for i := range m.List {
 		w, lost := &m.List[i], ""
 		if w.Of == pending.Flush {

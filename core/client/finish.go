@@ -13,7 +13,7 @@ import (
 // controller told.
 func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	fx.Era = c.cfg.Era
-	if c.closing.ended != nil {
+	if c.ended != nil {
 		return
 	}
 	s := c.splits[t.Unit.Split]
@@ -22,11 +22,11 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 	t.arena = t.arena[:0]
 	c.cache.End(&t.reader, &fx.Outbox)
 	work := flush.Work{Unit: t.Unit, Result: result, Barrier: &t.bspDeltas, Stream: &t.streamDeltas}
-	work.Ends = c.barriers && (c.endsClock(t.Unit) || planted.On("sum-for-each-unit"))
+	work.Ends = c.barriers && (s.endsClock(t.Unit, &c.cfg.Job) || planted.On("sum-for-each-unit"))
 	c.flush.Finished(t.Unit.Clock)
 	if err != nil {
 		t.discard()
-		c.closing.failed = true
+		c.failed = true
 		c.complain(&wire.Failed{Unit: t.Unit, Reason: err.Error(), Err: err}, fx)
 		return
 	}
@@ -40,18 +40,18 @@ func (c *Client) Finish(t *Task, result []float64, err error, fx *Effects) {
 }
 
 // endLeases takes the exclusive leases of a task, which its flush ends. The list is valid in this step.
-func (c *Client) endLeases(t *Task) []flush.Lease {
-	list := c.effects.leases[:0]
+func (s *scratch) endLeases(t *Task) []flush.Lease {
+	c := t.client
+	s.leases = s.leases[:0]
 	for _, l := range t.reader.Leases() {
 		end := flush.Lease{Reader: t.reader.ID(), Number: l.Number, Granted: l.Granted}
 		if c.lanes[l.Lane].Node != c.cfg.Self.Node {
 			end.Copied = len(l.Granted.Values)
 		}
-		list = append(list, end)
+		s.leases = append(s.leases, end)
 	}
 	t.reader.ForgetLeases()
-	c.effects.leases = list
-	return list
+	return s.leases
 }
 
 // flushReady sends what nothing here can be added to, and everything if no task executes.
@@ -60,7 +60,7 @@ func (c *Client) flushReady(fx *Effects) {
 	c.carry(fx)
 }
 
-// takeRoom has sent again what a lane had no room for.
+// takeRoom sends again what a lane had no room for.
 func (c *Client) takeRoom(m *wire.Room, lane wire.Address, fx *Effects) {
 	again, err := c.flush.TakeRoom(m, lane)
 	if c.judge(err, lane, fx); again.Empty() {

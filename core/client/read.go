@@ -5,7 +5,7 @@ import (
 	"bellows/link/wire"
 )
 
-// What a task asks for, the cache has or asks lanes for (package cache). Whenever a task begins to wait, the write
+// The cache has what a task asks for, or asks lanes for it (package cache). Whenever a task begins to wait, the write
 // sets leave as they are if nothing executes any more: their units may be what others wait for, and these what this
 // task waits for.
 
@@ -16,13 +16,13 @@ func (c *Client) Read(t *Task, tab bellows.TableID, first, end bellows.RowID, fx
 	return c.asked(c.cache.Read(&t.reader, tab, first, end, &fx.Outbox), fx)
 }
 
-// ReadRows is Read for any rows, ascending.
+// ReadRows does what Read does for any rows, ascending.
 func (c *Client) ReadRows(t *Task, tab bellows.TableID, rows []bellows.RowID, fx *Effects) bool {
 	fx.Era = c.cfg.Era
 	return c.asked(c.cache.ReadRows(&t.reader, tab, rows, &fx.Outbox), fx)
 }
 
-// ReadKeys is Read for the rows of the keys that the task has grouped.
+// ReadKeys does what Read does for the rows of the keys that the task has grouped.
 func (c *Client) ReadKeys(t *Task, fx *Effects) bool {
 	fx.Era = c.cfg.Era
 	return c.asked(c.cache.ReadKeys(&t.reader, &fx.Outbox), fx)
@@ -43,7 +43,7 @@ func (c *Client) Prefetch(t *Task, tab bellows.TableID, first, end bellows.RowID
 	c.cache.Prefetch(&t.reader, tab, first, end, &fx.Outbox)
 }
 
-// PrefetchKeys is Prefetch for the rows of the keys that the task has grouped.
+// PrefetchKeys does what Prefetch does for the rows of the keys that the task has grouped.
 func (c *Client) PrefetchKeys(t *Task, fx *Effects) {
 	fx.Era = c.cfg.Era
 	c.cache.PrefetchKeys(&t.reader, &fx.Outbox)

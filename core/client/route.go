@@ -1,7 +1,6 @@
 package client
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -36,7 +35,8 @@ func (c *Client) takeRoute(m *wire.Route, fx *Effects) {
 			next, err = next.Next(m.Changes[i])
 		}
 	case m.Version < next.Version() || m.Begin.Commit < c.told && !planted.On("told-more-overlooked"):
-		c.giveUp(fx, "the controller of now knows %d records and route %d, and the one before has told of %d and route %d: a decision is lost", m.Begin.Commit, m.Version, c.told, next.Version())
+		c.giveUp(fx, "the controller of now knows %d records and route %d, and the one before has told of %d and route %d: "+
+			"a decision is lost", m.Begin.Commit, m.Version, c.told, next.Version())
 		return
 	default:
 		next, err = c.cfg.Route.Rebuilt(m.Version, m.Changes)
@@ -92,7 +92,7 @@ func (c *Client) setOwner(n int) (lane int, g bellows.Generation) {
 		c.lanes = append(c.lanes, owner.Lane)
 		c.cache.AddLane(owner.Lane)
 		c.flush.AddLane(owner.Lane)
-		c.enquiries.lanes = append(c.enquiries.lanes, enquiry{})
+		c.enquiries.lanes = append(c.enquiries.lanes, enquiry{lane: owner.Lane})
 	}
 	format := vec.Float32
 	if int(ref.Table) < len(c.cfg.Wire) && owner.Lane.Node != c.cfg.Self.Node {
@@ -120,36 +120,4 @@ func (c *Client) takeStale(m *wire.Stale, from wire.Address, fx *Effects) {
 	c.judge(err, from, fx)
 	c.askAgain(fx)
 	c.startQueued(fx)
-}
-
-// awaitRoute names what waits for a route, and in the end gives it up (TestARouteThatDoesNotComeIsNamed): the
-// controller told this node of the route when it made it, so that a route which does not come means a controller that
-// is lost. The one that follows tells of it when it knows what all lanes hold, which takes as long as it takes to
-// find that somebody is lost, and longer than node 0 may be silent.
-func (c *Client) awaitRoute(awake int64, fx *Effects) {
-	what, until := c.awaitedRoute()
-	if what == "" {
-		c.enquiries.routeless = 0
-		return
-	}
-	before, times := c.enquiries.routeless, &c.cfg.Times
-	c.enquiries.routeless += awake
-	switch {
-	case c.enquiries.routeless > times.Task:
-		c.giveUp(fx, "%s waits for route %d, which has not come in %s: node %d goes by route %d", what, until, seconds(c.enquiries.routeless), c.cfg.Self.Node, c.now.Route.Version())
-	case before <= times.Notice && c.enquiries.routeless > times.Notice:
-		fx.Notices = append(fx.Notices, fmt.Sprintf("%s has waited %s for route %d, and gives up after %s: node %d goes by route %d",
-			what, seconds(c.enquiries.routeless), until, seconds(times.Task), c.cfg.Self.Node, c.now.Route.Version()))
-	}
-}
-
-// awaitedRoute returns something that waits for a route, and the route; "": nothing does.
-func (c *Client) awaitedRoute() (what string, until bellows.RouteVersion) {
-	if id, until, awaited := c.flush.AwaitedRoute(); awaited {
-		return id.String(), until
-	}
-	if ref, until, awaited := c.cache.AwaitedRoute(); awaited {
-		return fmt.Sprintf("a question about %v", ref), until
-	}
-	return "", 0
 }

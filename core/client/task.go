@@ -15,7 +15,7 @@ import (
 // reader has. The goroutine that runs the task does without the lock, between two questions: its deltas and its
 // scratch. Its methods are for that goroutine.
 //
-// What a task sees of a partition is the block that its reader has pinned. Over that, where the table's rule adds, it
+// A task sees the block of a partition that its reader has pinned. Over that, where the table's rule adds, it
 // lays the split's retained flushes that the block lacks, in the order in which they were made, and then what the
 // task itself has added: read-my-writes (docs/decisions/0007).
 type Task struct {

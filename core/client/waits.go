@@ -4,7 +4,10 @@ import (
 	"fmt"
 
 	"bellows"
+	"bellows/core/cache"
+	"bellows/core/flush"
 	"bellows/core/pending"
+	"bellows/core/route"
 	"bellows/core/tally"
 	"bellows/link/wire"
 )
@@ -25,12 +28,14 @@ func (c *Client) Waits() tally.Waits {
 // otherwise. It returns how much of the time since the last tick counts for a wait: the node may have slept.
 func (c *Client) Tick(nowMillis int64, fx *Effects) (awakeMillis int64) {
 	fx.Era = c.cfg.Era
-	awake := c.cfg.Times.Awake(nowMillis - c.enquiries.nowMillis)
-	c.enquiries.nowMillis = nowMillis
-	if c.closing.ended == nil && !c.closing.broken {
-		c.enquire(awake, fx)
-		c.nameReads(fx)
-		c.nameFlushes(fx)
+	awake := c.enquiries.tick(nowMillis)
+	if c.ended == nil && !c.broken {
+		e, r := &c.enquiries, c.now.Route
+		if silent := e.ask(awake, c.cache, c.flush, &fx.Outbox); silent != "" {
+			c.giveUp(fx, "%s", silent)
+		}
+		fx.Notices = e.nameReads(c.cache, r, fx.Notices)
+		fx.Notices = e.nameFlushes(c.flush, r, fx.Notices)
 		c.awaitRoute(awake, fx)
 	}
 	return awake
@@ -45,55 +50,94 @@ func (c *Client) Computes(s bellows.SplitID, millis int64, fx *Effects) {
 	}
 	u := c.splits[s].task.Unit
 	switch {
-	case c.closing.ended != nil || c.closing.broken:
+	case c.ended != nil || c.broken:
 	case millis > c.cfg.Times.Task:
-		c.stop(&wire.Failed{Unit: u, Kind: bellows.Lost, Reason: fmt.Sprintf("it has computed for %s without an end", seconds(millis))}, fx)
-	case millis > c.cfg.Times.Notice/2 && (u != c.enquiries.computing || c.enquiries.nowMillis-c.enquiries.computingMillis > c.cfg.Times.Notice/2):
-		c.enquiries.computing, c.enquiries.computingMillis = u, c.enquiries.nowMillis
+		reason := fmt.Sprintf("it has computed for %s without an end", seconds(millis))
+		c.stop(&wire.Failed{Unit: u, Kind: bellows.Lost, Reason: reason}, fx)
+	case c.enquiries.computes(u, millis):
 		fx.Send(c.cfg.Self, c.cfg.Controller, &wire.Computing{Unit: u, Millis: millis})
 	}
 }
 
-// nameReads names the first task that has waited for an answer for long, and counts the others.
-func (c *Client) nameReads(fx *Effects) {
-	first, late := c.cache.NameLate(c.enquiries.nowMillis, c.cfg.Times.Notice)
-	if late == 0 {
-		return
+// computes reports whether the controller is to be told that a unit has computed for long, and notes that it is.
+func (e *enquiries) computes(u bellows.Unit, millis int64) bool {
+	most := e.times.Notice / 2
+	if millis <= most || u == e.computing && e.nowMillis-e.computingMillis <= most {
+		return false
 	}
-	until := c.givesUp(first.Lane, &first.At)
+	e.computing, e.computingMillis = u, e.nowMillis
+	return true
+}
+
+// nameReads appends a notice of the first task that has waited for an answer for long, with how many others do.
+func (e *enquiries) nameReads(c *cache.Cache, r *route.Route, to []string) []string {
+	first, late := c.NameLate(e.nowMillis, e.times.Notice)
+	if late == 0 {
+		return to
+	}
+	until := e.givesUp(&first.At, r)
 	sentence := fmt.Sprintf("%v has waited %s for %s%s", first.Unit, seconds(first.Millis), first.For, until)
 	if late > 1 {
-		sentence += fmt.Sprintf("; %d other splits of node %d wait too", late-1, c.cfg.Self.Node)
+		sentence += fmt.Sprintf("; %d other splits of node %d wait too", late-1, e.self.Node)
 	}
-	fx.Notices = append(fx.Notices, sentence)
+	return append(to, sentence)
 }
 
-// nameFlushes names the lanes that have not said for long that they hold their part of a flush.
-func (c *Client) nameFlushes(fx *Effects) {
-	for u := range c.flush.NameUnheld(c.enquiries.nowMillis, c.cfg.Times.Notice) {
-		fx.Notices = append(fx.Notices, fmt.Sprintf("%v has waited %s for %v to hold its part%s",
-			u.Flush, seconds(u.Millis), c.lanes[u.Lane], c.givesUp(u.Lane, &u.At)))
+// nameFlushes appends a notice for each lane that has not said for long that it holds its part of a flush.
+func (e *enquiries) nameFlushes(f *flush.Coordinator, r *route.Route, to []string) []string {
+	for u := range f.NameUnheld(e.nowMillis, e.times.Notice) {
+		to = append(to, fmt.Sprintf("%v has waited %s for %v to hold its part%s",
+			u.Flush, seconds(u.Millis), e.lanes[u.Lane].lane, e.givesUp(&u.At, r)))
 	}
+	return to
 }
 
-// givesUp says behind what a wait at a lane stands, and when it is given up.
-func (c *Client) givesUp(lane int, w *pending.At) string {
+// givesUp says what a wait at a lane depends on, and when it is given up.
+func (e *enquiries) givesUp(w *pending.At, r *route.Route) string {
 	if !w.Known {
-		return fmt.Sprintf(", and gives up after %s without a word of that lane", seconds(c.cfg.Times.Answer))
+		return fmt.Sprintf(", and gives up after %s without a word of that lane", seconds(e.times.Answer))
 	}
-	task := seconds(c.cfg.Times.Task)
+	task := seconds(e.times.Task)
 	switch split := bellows.SplitID(w.Who); {
-	case w.Behind == pending.Clock && int(split) < c.cfg.Route.Splits():
-		return fmt.Sprintf(", behind split %d on node %d, and gives up when a task has taken %s", split, c.now.Route.Node(split), task)
+	case w.Behind == pending.Clock && int(split) < r.Splits():
+		return fmt.Sprintf(", behind split %d on node %d, and gives up when a task has taken %s", split, r.Node(split), task)
 	case w.Behind == pending.Lease:
 		return fmt.Sprintf(", behind a lease of node %d, and gives up when a task has taken %s", w.Who, task)
 	case w.Behind == pending.Silence:
-		return fmt.Sprintf(", and gives up after %s without a word of the controller there", seconds(c.cfg.Times.Leader))
+		return fmt.Sprintf(", and gives up after %s without a word of the controller there", seconds(e.times.Leader))
 	case w.Behind == pending.Room:
 		return fmt.Sprintf(", behind others for whom there is room, and gives up after %s without a commit", task)
 	}
 	return fmt.Sprintf(", behind commits to come, and gives up after %s without one", task)
 }
 
-// seconds is how sentences have a time.
+// awaitRoute names what waits for a route, and in the end gives it up (TestARouteThatDoesNotComeIsNamed): the controller
+// told this node of the route when it made it, so that a route which does not come means a controller that is lost. The
+// one that follows tells of it when it knows what all lanes hold, which takes as long as it takes to find that another
+// process is lost, and longer than node 0 may be silent.
+func (c *Client) awaitRoute(awake int64, fx *Effects) {
+	what, until := "", bellows.RouteVersion(0)
+	if id, v, awaited := c.flush.AwaitedRoute(); awaited {
+		what, until = id.String(), v
+	} else if ref, v, awaited := c.cache.AwaitedRoute(); awaited {
+		what, until = fmt.Sprintf("a question about %v", ref), v
+	}
+	e, times := &c.enquiries, &c.cfg.Times
+	if what == "" {
+		e.routeless = 0
+		return
+	}
+	before := e.routeless
+	e.routeless += awake
+	by := fmt.Sprintf("node %d goes by route %d", c.cfg.Self.Node, c.now.Route.Version())
+	switch {
+	case e.routeless > times.Task:
+		c.giveUp(fx, "%s waits for route %d, which has not come in %s: %s", what, until, seconds(e.routeless), by)
+	case before <= times.Notice && e.routeless > times.Notice:
+		fx.Notices = append(fx.Notices, fmt.Sprintf("%s has waited %s for route %d, and gives up after %s: %s",
+			what, seconds(e.routeless), until, seconds(times.Task), by))
+	}
+}
+
+// seconds returns a time as sentences have it.
 func seconds(millis int64) string { return fmt.Sprintf("%.1f s", float64(millis)/1000) }

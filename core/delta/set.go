@@ -110,7 +110,7 @@ func (s *Set) Merge(o *Set) {
 // MergeThree adds the deltas of o, and to that the sum of p and q, as the tree over splits has them (Sum). It may
 // change p, and keeps the deltas of none.
 func (s *Set) MergeThree(o, p, q *Set) {
-	if !s.alike(o) || !s.alike(p) || !s.alike(q) {
+	if !s.sameShape(o) || !s.sameShape(p) || !s.sameShape(q) {
 		s.Merge(o)
 		p.Merge(q)
 		s.Merge(p)
@@ -121,8 +121,8 @@ func (s *Set) MergeThree(o, p, q *Set) {
 	}
 }
 
-// alike reports whether both sets have buffers for the same partitions.
-func (s *Set) alike(o *Set) bool {
+// sameShape reports whether both sets have buffers for the same partitions.
+func (s *Set) sameShape(o *Set) bool {
 	if len(s.touched) != len(o.touched) {
 		return false
 	}

@@ -58,8 +58,8 @@ func (c *Coordinator) TakeStale(m *wire.Stale, from wire.Address, fx *Effects) e
 	return nil
 }
 
-// reopen undoes that a flush is done: not all of it is held where it must be. What has been sent is its receivers'
-// and stays as it is, so the new Done is made of a copy of the results.
+// reopen undoes that a flush is done: not all of it is held where it must be. Messages that were sent are their
+// receivers' and stays as it is, so the new Done is made of a copy of the results.
 func (c *Coordinator) reopen(f *flush) {
 	f.reopened = true
 	if f.writes.done == nil {

@@ -42,8 +42,8 @@ type Resend struct {
 // Empty reports whether no flush is meant.
 func (r *Resend) Empty() bool { return r.flush == nil }
 
-// TakeRoom takes a lane's word that it has room for what it had no room for. The caller then calls Resend until it
-// reports false.
+// TakeRoom takes the message of a lane that it has room for what it had no room for. The caller then calls Resend
+// until it reports false.
 func (c *Coordinator) TakeRoom(m *wire.Room, lane wire.Address) (Resend, error) {
 	const sentence = "found room, for which it did not wait"
 	f, err := c.spokenOf(m.Flush, m.Pairs, lane, false, sentence)
@@ -75,8 +75,8 @@ func (c *Coordinator) Resend(again *Resend, r *route.Route, fx *Effects) (stale 
 	return false
 }
 
-// TakeHeld counts a lane's votes. When all are in, the controller is told (planted: done-after-first, held-by-lane).
-// A vote that comes twice counts once.
+// TakeHeld counts a lane's votes. When all are in, Done goes to the controller (planted: done-after-first,
+// held-by-lane). A vote that comes twice counts once.
 func (c *Coordinator) TakeHeld(m *wire.Held, lane wire.Address, fx *Effects) error {
 	f, err := c.spokenOf(m.Flush, m.Pairs, lane, false, "is held, of which it was sent nothing")
 	if f == nil {

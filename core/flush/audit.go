@@ -60,15 +60,15 @@ func (c *counter) countLease(f *flush, l Lease, p *partition) {
 // add adds rows and the sum of their bits to what a flush and the node have sent of a partition's table.
 func (c *counter) add(f *flush, p *partition, rows int, sum audit.Sum) {
 	t := p.pair.Ref.Table
-	of := f.of(t)
-	of.Rows += int64(rows)
-	of.Bits += sum
+	entry := f.sentOf(t)
+	entry.Rows += int64(rows)
+	entry.Bits += sum
 	c.rows += int64(rows)
 	c.ledgers[t].Sent += sum
 }
 
-// of returns what a flush has sent of a table.
-func (f *flush) of(t bellows.TableID) *audit.Sent {
+// sentOf returns what a flush has sent of a table.
+func (f *flush) sentOf(t bellows.TableID) *audit.Sent {
 	for i := range f.sent {
 		if f.sent[i].Table == t {
 			return &f.sent[i]

@@ -100,7 +100,7 @@ func (b *bench) work(s bellows.SplitID, clock bellows.Clock, rows []row, leases 
 	}
 }
 
-// push has split 0 change rows in clock 0 and the flush leave, and drops what the coordinator says.
+// push lets split 0 change rows in clock 0 and the flush leave, and drops what the coordinator says.
 func (b *bench) push(rows ...row) {
 	b.dispatch(0, 1)
 	b.work(0, 0, rows)
@@ -110,14 +110,14 @@ func (b *bench) push(rows ...row) {
 
 func (b *bench) leave(idle bool) { b.Leave(idle, b.route, &b.fx) }
 
-// move has the route say that the lane of a partition is another.
+// move lets the route say that the lane of a partition is another.
 func (b *bench) move(t bellows.TableID, p bellows.PartitionID, lane int) {
 	ref := bellows.PartitionRef{Table: t, Partition: p}
 	b.next(b.route.MovePartition(ref, lanes[lane]))
 	b.SetOwner(b.route.Number(ref), lane, b.route.Owner(ref).Generation, 0)
 }
 
-// next has the route change.
+// next lets the route change.
 func (b *bench) next(c bellows.Control) {
 	next, err := b.route.Next(c)
 	if err != nil {
@@ -151,7 +151,7 @@ func (b *bench) fullAt(lane int, seq uint64, pairs ...wire.Pair) {
 	b.no(b.TakeFull(&wire.Full{Flush: id(seq), Pairs: pairs}, lanes[lane], &b.fx))
 }
 
-// room has a lane say that it has room, and reports how often parts became stale instead.
+// room lets a lane say that it has room, and reports how often parts became stale instead.
 func (b *bench) room(lane int, seq uint64, pairs ...wire.Pair) (stale int) {
 	b.t.Helper()
 	again, err := b.TakeRoom(&wire.Room{Flush: id(seq), Pairs: pairs}, lanes[lane])

@@ -9,20 +9,20 @@
 //	Committed  a lane has the decision: the flush's number, and whether it can be seen there
 //
 // A Coordinator is a step function: no goroutine, no clock, no I/O. Values go in, effects come out, and it knows
-// nothing of its caller. What it needs of the route comes with each call. The caller, one goroutine at a time,
+// nothing of its caller. The route comes with each call. The caller, one goroutine at a time,
 //
-//  1. says who owns each partition: AddLane and SetOwner, at the start and after each change of the route;
-//  2. counts the units of each clock that are dispatched and not finished (Dispatched, Withdrawn, Finished), gives
-//     the work of each task that has run to Add, and calls Leave whenever something may have become ready to be sent;
+//  1. names the owner of each partition: AddLane and SetOwner, at the start and after each change of the route;
+//  2. counts the units of each clock that are dispatched and not finished (Dispatched, Finished), gives the work of
+//     each task that has run to Add, and calls Leave whenever something may have become ready to be sent;
 //  3. hands it what lanes and the controller say: TakeHeld, TakeFull, TakeRoom with Resend, TakeCommitted and
 //     TakeStale. An error says what cannot be, and ends the job;
 //  4. carries the effects out, in their order;
 //  5. calls PushAgain when a newer route has come, LaneLeaves when a lane is removed, and Repeat for a controller
 //     that follows another.
 //
-// The files, each of which calls only those before it: writes.go, what tasks leave; state.go, a flush and how far it
-// is; audit.go, what the audit counts of it; push.go, how it is sent; again.go, how some of it is sent again;
-// answers.go, what lanes say of it; and wait.go, what lasts.
+// Each file calls only those before it: writes.go, what tasks leave; state.go, a flush and how far it is; audit.go,
+// what the audit counts of it; push.go, how it is sent; again.go, how some of it is sent again; answers.go, what
+// lanes say of it; and wait.go, what lasts.
 //
 // The package refuses to guess: it counts a part as held or visible only when a lane has said so, and what no lane
 // can have said is an error.
@@ -46,8 +46,8 @@ import (
 //
 // Invariants:
 //   - A flush's memory is used again only after its last Committed, and what has been sent is not changed: the
-//     simulation sums every message on its way. What may still be on its way then is left to the garbage collector
-//     (close).
+//     simulation sums every message on its way. A message that may still be on its way is left to the garbage
+//     collector (close).
 //   - Write sets are in the order of clocks, in which they leave where they leave together.
 //   - The results of a flush are handed out once for each time that all of its parts are held.
 //   - full and preparing count parts and flushes as their states say.
@@ -77,7 +77,7 @@ type Coordinator struct {
 	process    uint32 // the incarnation of the node's client
 	deferrable int    // Limits.Deferrable
 	seq        uint64 // the number of the last flush
-	preparing  int    // flushes of which some vote is missing (flush.preparing)
+	preparing  int    // flushes that lack a vote (flush.preparing)
 	full       int    // parts for which lanes had no room (partFull)
 }
 
@@ -178,7 +178,7 @@ func (c *Coordinator) SetOwner(n, lane int, g bellows.Generation, f vec.Format) 
 	p.pair.Generation, p.lane, p.format = g, lane, f
 }
 
-// Full returns for how many parts of flushes lanes have no room. What begins now would have to wait there, too.
+// Full returns for how many parts of flushes lanes have no room. A task that began now would also have to wait there.
 func (c *Coordinator) Full() int { return c.full }
 
 // Preparing returns how many flushes some lane does not hold yet, as far as is known.

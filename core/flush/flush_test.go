@@ -11,8 +11,8 @@ import (
 	"bellows/table"
 )
 
-// TestAllLanesVote sends a flush to two lanes. It is done when both hold it, and over when both show it.
-func TestAllLanesVote(t *testing.T) {
+// TestVotes sends a flush to two lanes. It is done when both hold it, and over when both show it.
+func TestVotes(t *testing.T) {
 	b := newBench(t, twoTables(), 1, flush.Limits{Deferrable: 100})
 	b.dispatch(0, 1)
 	b.work(0, 0, []row{{1, 0, 2}, {1, 5, 3}})
@@ -67,9 +67,8 @@ func TestOneLanePassesTheDoneOn(t *testing.T) {
 	b.counts(3, 3, 0)
 }
 
-// TestAFlushOfNothingGoesToALane has tasks change nothing: a lane of the own node, if there is one, holds the
-// results.
-func TestAFlushOfNothingGoesToALane(t *testing.T) {
+// TestEmptyFlush lets tasks change nothing: a lane of the own node, if there is one, holds the results.
+func TestEmptyFlush(t *testing.T) {
 	b := newBench(t, twoTables(), 1, flush.Limits{})
 	b.push()
 	if m := b.sent[0]; len(m.Pairs) != 0 || len(m.Done.Results) != 1 {
@@ -84,8 +83,8 @@ func TestAFlushOfNothingGoesToALane(t *testing.T) {
 	b.counts(0, 0, 0)
 }
 
-// TestAFlushOfNothingGoesToTheOnlyLane has a task change nothing in a job of one lane.
-func TestAFlushOfNothingGoesToTheOnlyLane(t *testing.T) {
+// TestEmptyFlushWithOneLane has a task change nothing in a job of one lane.
+func TestEmptyFlushWithOneLane(t *testing.T) {
 	all := lanes
 	defer func() { lanes = all }()
 	lanes = lanes[:1]
@@ -96,9 +95,9 @@ func TestAFlushOfNothingGoesToTheOnlyLane(t *testing.T) {
 	b.expect("lane 0: push 1 of 0 pairs, done: 1 results, 0 pairs, deferrable")
 }
 
-// TestWhatLeavesWhen has units of two clocks finish. A write set leaves when none of its units is left here, or when
-// the node is idle; those that leave together do so in the order of clocks.
-func TestWhatLeavesWhen(t *testing.T) {
+// TestLeave lets units of two clocks finish. A write set leaves when none of its units is left here, or when the node
+// is idle; those that leave together do so in the order of clocks.
+func TestLeave(t *testing.T) {
 	b := newBench(t, twoTables(), 3, flush.Limits{})
 	b.dispatch(3, 1)
 	b.dispatch(2, 2)
@@ -120,8 +119,8 @@ func TestWhatLeavesWhen(t *testing.T) {
 	b.expect("lane 0: push 3 of 1 pairs, 1/0 [1][4], done: 1 results, 1 pairs", "relay of lane 0 expected")
 }
 
-// TestSplitsOfAClockAreOneFlush has three splits finish in a clock: their deltas are one chunk of each table, a split
-// of the streamed ones keeps its own, and counts join the first subtree.
+// TestSplitsOfAClockAreOneFlush lets three splits finish in a clock: their deltas are one chunk of each table, a
+// split of the streamed ones keeps its own, and counts join the first subtree.
 func TestSplitsOfAClockAreOneFlush(t *testing.T) {
 	tables := append(twoTables(), table.Schema{Name: "n", Rows: 8, Width: 1, Partitions: 2, DType: table.Int32})
 	b := newBench(t, tables, 3, flush.Limits{})
@@ -151,7 +150,7 @@ func TestSplitsOfAClockAreOneFlush(t *testing.T) {
 	}
 }
 
-// TestLanesWithoutRoom has a lane say that it has no room: the flush is not sure to count, nothing else may begin,
+// TestLanesWithoutRoom lets a lane say that it has no room: the flush is not sure to count, nothing else may begin,
 // and the same message is sent again.
 func TestLanesWithoutRoom(t *testing.T) {
 	b := newBench(t, twoTables(), 1, flush.Limits{})
@@ -171,7 +170,7 @@ func TestLanesWithoutRoom(t *testing.T) {
 	b.expect("relay of lane 0 uncertain")
 }
 
-// TestRoomAfterAMove has a lane find room for a push of which a part has moved: what is left of it is sent in a push
+// TestRoomAfterAMove lets a lane find room for a push of which a part has moved: what is left of it is sent in a push
 // of its own.
 func TestRoomAfterAMove(t *testing.T) {
 	b := newBench(t, twoTables(), 1, flush.Limits{})
@@ -190,7 +189,7 @@ func TestRoomAfterAMove(t *testing.T) {
 	b.expect("controller: done 1: 1 results, 2 pairs", "relay of lane 1 expected")
 }
 
-// TestStalePartsGoElsewhere has a lane refuse a part that it held, and the controller another: both are sent again
+// TestStalePartsGoElsewhere lets a lane refuse a part that it held, and the controller another: both are sent again
 // when the route is there, and not before.
 func TestStalePartsGoElsewhere(t *testing.T) {
 	b := newBench(t, twoTables(), 1, flush.Limits{})
@@ -231,7 +230,7 @@ func TestStalePartsGoElsewhere(t *testing.T) {
 	}
 }
 
-// TestALaneThatLeavesHoldsNothing has a lane of this node hold flushes of nothing. It leaves, and another is to hold
+// TestALaneThatLeavesHoldsNothing lets a lane of this node hold flushes of nothing. It leaves, and another is to hold
 // those that it has not shown.
 func TestALaneThatLeavesHoldsNothing(t *testing.T) {
 	b := newBench(t, twoTables(), 1, flush.Limits{})
@@ -311,8 +310,8 @@ func TestLeasesLeaveAtOnce(t *testing.T) {
 	}
 }
 
-// TestLeasesThatShowWithTheirClock has tasks with leases change a BSP table: they leave with the clock, up to a bound
-// of copies.
+// TestLeasesThatShowWithTheirClock lets tasks with leases change a BSP table: they leave with the clock, up to a
+// bound of copies.
 func TestLeasesThatShowWithTheirClock(t *testing.T) {
 	b := newBench(t, twoTables(), 4, flush.Limits{Leased: 3, Deferrable: 100})
 	b.dispatch(0, 4)
@@ -328,8 +327,8 @@ func TestLeasesThatShowWithTheirClock(t *testing.T) {
 		"lane 1: push 3 of 3 pairs, lease 1/1 [6]")
 }
 
-// TestWhatCannotBeIsAnError has lanes say what no lane can have said.
-func TestWhatCannotBeIsAnError(t *testing.T) {
+// TestImpossibleAnswersAreErrors lets lanes say what no lane can have said.
+func TestImpossibleAnswersAreErrors(t *testing.T) {
 	taken := func(what string, seq uint64, lane int, pairs ...wire.Pair) func(*bench) error {
 		return func(b *bench) (err error) {
 			switch what {

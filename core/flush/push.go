@@ -22,9 +22,9 @@ import (
 // part.
 
 // Add takes the work of a task that has run, whose unit is Finished. A task with exclusive leases is a flush of its
-// own, at once: they keep everybody else out until it is committed. What waits to leave with other units of its clock
-// leaves before it, since the units of a split count in their order (sendEarlier). One whose deltas show with its
-// whole clock leaves with that all the same (leavesWithClock).
+// own, at once: they keep everybody else out until it is committed. Work that waits to leave with other units of its
+// clock leaves before it, since the units of a split count in their order (sendEarlier). One whose deltas show with
+// its whole clock leaves with that all the same (leavesWithClock).
 //
 // It returns the deltas that the task's split lays over its reads until they are committed, of which the split
 // becomes a user; nil: there are none.
@@ -230,7 +230,7 @@ func (p *lanePush) doubt(fx *Effects) {
 	}
 }
 
-// recorded notes that a lane has recorded its parts of a flush. What it sends unasked comes after this.
+// recorded notes that a lane has recorded its parts of a flush. Rows that it sends unasked come after this.
 func (p *lanePush) recorded(n bellows.CommitNumber, fx *Effects) {
 	if p.countedAsCertain {
 		p.countedAsCertain = false

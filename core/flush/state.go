@@ -61,7 +61,7 @@ type lanePush struct {
 	parted           bool
 	waited           bool       // its lane had no room for some of it, and may say Room
 	visibleOnCommit  bool       // some of it shows as soon as it is recorded, and the lane sends subscribed rows then
-	countedAsCertain bool       // it is sure to be recorded: the caller was told so (RelayExpected)
+	countedAsCertain bool       // it is sure to be recorded: the caller knows (RelayExpected)
 	wait             pending.At // how it stands at its lane, until all of it is visible
 	resent           int        // how often, because there was room
 	// asked is what resent was when its lane was asked about it last (wait.go); -1: sent again, and not asked about.
@@ -157,8 +157,8 @@ func (p *lanePush) links(f *flush, pair wire.Pair) bool {
 	return false
 }
 
-// has reports whether some part of a push is in a state.
-func (p *lanePush) has(f *flush, s partState) bool {
+// hasState reports whether some part of a push is in a state.
+func (p *lanePush) hasState(f *flush, s partState) bool {
 	for k := p.first; k != none; k = f.parts[k].next {
 		if f.parts[k].state == s {
 			return true

@@ -13,7 +13,7 @@ import (
 	"bellows/vec"
 )
 
-// TestDeltasAreSummedAlongTheTree has the splits of a clock finish in any order. Each chunk has the bits of the sum
+// TestDeltasAreSummedAlongTheTree lets the splits of a clock finish in any order. Each chunk has the bits of the sum
 // along the tree over splits, two and two.
 func TestDeltasAreSummedAlongTheTree(t *testing.T) {
 	t.Parallel()

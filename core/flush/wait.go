@@ -10,19 +10,19 @@ import (
 	"bellows/link/wire"
 )
 
-// What lasts is asked after and named by the caller, which knows how long it may last. The coordinator says what it
-// waits for at each lane (Overdue), takes the lane's word about it (Stands), and names what some lane does not hold
-// (Unheld).
+// The caller asks after waits that last, and names them: it knows how long they may last. The coordinator says what
+// it waits for at each lane (Overdue), takes the lane's word about it (Stands), and names what some lane does not
+// hold (Unheld).
 
 // Overdue yields each wait at a lane that has lasted longer than a time: a push of which some part is not visible.
-// What waits for a route is left out: no lane has it. The caller asks the lane about each of them.
+// Parts that wait for a route are left out: no lane has it. The caller asks the lane about each of them.
 func (c *Coordinator) Overdue(lane int, nowMillis, mostMillis int64) iter.Seq[pending.Wait] {
 	return func(yield func(pending.Wait) bool) {
 		for _, f := range c.flushes.open {
 			for i := range f.pushes {
 				p := &f.pushes[i]
 				late := p.lane == lane && p.below(f, partVisible) && p.wait.Lasted(nowMillis) > mostMillis
-				if !late || p.has(f, partStale) {
+				if !late || p.hasState(f, partStale) {
 					continue
 				}
 				var pair wire.Pair
@@ -93,7 +93,8 @@ func (p *lanePush) contradicts(f *flush, state partState, w *pending.Wait) bool 
 	case pending.Record: // Held, which comes where other lanes have parts of it, too
 		return f.writes.done != nil && state < partHeld
 	}
-	return p.visibleOnCommit && !p.has(f, partRecorded) && !p.has(f, partVisible) // Committed, which has the number
+	// Committed, which has the number.
+	return p.visibleOnCommit && !p.hasState(f, partRecorded) && !p.hasState(f, partVisible)
 }
 
 // Unheld is a push that its lane has not said for long that it holds.
@@ -111,7 +112,7 @@ func (c *Coordinator) NameUnheld(nowMillis, mostMillis int64) iter.Seq[Unheld] {
 			for i := range f.pushes {
 				p := &f.pushes[i]
 				held := p.wait.Known && p.wait.Behind != pending.Room || !p.below(f, partHeld)
-				if held || p.has(f, partStale) || !p.wait.Exhausted(nowMillis, mostMillis) {
+				if held || p.hasState(f, partStale) || !p.wait.Exhausted(nowMillis, mostMillis) {
 					continue
 				}
 				if planted.On("alone-unnamed") && len(f.pushes) == 1 {

@@ -17,8 +17,8 @@ func (b *bench) overdue(lane int, now int64) []pending.Wait {
 	return slices.Collect(b.Overdue(lane, now, 5))
 }
 
-// TestWhatLastsIsAskedAfter asks about each push that some lane does not show, until it does.
-func TestWhatLastsIsAskedAfter(t *testing.T) {
+// TestOverdue asks about each push that some lane does not show, until it does.
+func TestOverdue(t *testing.T) {
 	b := newBench(t, twoTables(), 1, flush.Limits{})
 	b.push(row{1, 0, 1}, row{1, 4, 1}, row{0, 4, 1})
 	b.Tick(10)
@@ -49,9 +49,9 @@ func TestWhatLastsIsAskedAfter(t *testing.T) {
 	}
 }
 
-// TestWhatALaneSaysOfAWait has a lane say what a push is behind: something is lost if what the lane has said before
-// should have come to this.
-func TestWhatALaneSaysOfAWait(t *testing.T) {
+// TestStands lets a lane say what a push is behind: something is lost if what the lane has said before should have
+// come to this.
+func TestStands(t *testing.T) {
 	held := func(b *bench) { b.held(0, 1) }
 	full := func(b *bench) { b.fullAt(0, 1) }
 	again := func(b *bench) {
@@ -82,7 +82,7 @@ func TestWhatALaneSaysOfAWait(t *testing.T) {
 		{"room that there is, and Room is lost", false, full, pending.Room, 1, no, true},
 		{"room that there is, and what was sent again is lost", false, again, pending.Room, 1, no, true},
 		{"room, and a second Full is lost", false, again, pending.Room, 0, no, true},
-		{"room that there is, and it is sent again behind the question", false, full, pending.Room, 1, again, false},
+		{"room that there is, and it is sent again after the question", false, full, pending.Room, 1, again, false},
 		{"a record, and it has all", false, no, pending.Record, 0, no, false},
 		{"a record, and Held is lost", true, no, pending.Record, 0, no, true},
 		{"a record, and it is held", true, held, pending.Record, 0, no, false},
