@@ -26,7 +26,7 @@ func (c *Closing) Expect(removal bellows.Control, r *route.Route) {
 // records are (audit.Sent). A controller that follows another learns here not to wait for it.
 func (c *Closing) Lose(removal bellows.Control) { c.adopted = append(c.adopted, removal) }
 
-// Lost reports whether the job has gone on without a client that was lost.
+// Lost reports whether the job continued without a client that was lost.
 func (c *Closing) Lost(client bellows.NodeID) bool {
 	return slices.ContainsFunc(c.adopted, func(r bellows.Control) bool {
 		return r.Kind == bellows.LoseClient && r.Node == client

@@ -1,4 +1,4 @@
-// Package closing is how a lane ends, or leaves while its job goes on, and what becomes of its counts.
+// Package closing is how a lane ends, or leaves while its job continues, and what becomes of its counts.
 //
 // The controller says End to every actor. Each client passes it on to every lane, after all that it
 // sent. A lane closes when it has heard both, so that each push that was sent is taken and counted. A
@@ -54,12 +54,12 @@ type Closing struct {
 
 	closing bool
 	closed  bool
-	over    bool      // somebody has said that the job is over
+	over    bool      // the controller or a client has ended the job
 	told    *wire.End // by the controller, last
 	clients []client
 	early   []wire.Address // clients whose End came before the record that adds them
 
-	removal *bellows.Control  // of this lane, while the job goes on; nil: it takes part
+	removal *bellows.Control  // of this lane, while the job continues; nil: it takes part
 	adopted []bellows.Control // removals of lanes and clients whose counts are among its own
 	owed    []bellows.Control // removals whose counts are still to come
 	ahead   []FinalCounts     // that name a newer route than the lane's
@@ -99,11 +99,11 @@ func (c *Closing) Closing() bool { return c.closing }
 // Closed reports whether nothing more can come that counts.
 func (c *Closing) Closed() bool { return c.closed }
 
-// Told reports whether the controller has ended the job.
-func (c *Closing) Told() bool { return c.told != nil }
+// EndedByController reports whether the controller has ended the job.
+func (c *Closing) EndedByController() bool { return c.told != nil }
 
-// Over reports whether the controller or a client has said that the job is over.
-func (c *Closing) Over() bool { return c.over }
+// JobOver reports whether the controller or a client has said that the job is over.
+func (c *Closing) JobOver() bool { return c.over }
 
 // Removed reports whether a record has removed the lane.
 func (c *Closing) Removed() bool { return c.removal != nil }

@@ -120,7 +120,7 @@ func TestLaneClosesWhenNothingMoreComes(t *testing.T) {
 	}
 }
 
-// end is the End of an actor, with nodes that are gone.
+// end returns a step that takes the End of an actor, with nodes that are gone.
 func end(from wire.Address, gone ...bellows.NodeID) func(*desk) {
 	return func(d *desk) { d.TakeEnd(from, &wire.End{Gone: gone, Parts: from != controller && len(gone) == 0}) }
 }
@@ -150,15 +150,15 @@ func TestClientAddedLate(t *testing.T) {
 // TestEndIsRemembered asks what the lane knows of the end.
 func TestEndIsRemembered(t *testing.T) {
 	d := newDesk(t, self)
-	if d.Over() || d.Told() || d.End() != nil || d.Closing.Closing() {
+	if d.JobOver() || d.EndedByController() || d.End() != nil || d.Closing.Closing() {
 		t.Error("it ends before anything was sent")
 	}
 	d.TakeEnd(one, &wire.End{Parts: true})
-	if d.Over() {
+	if d.JobOver() {
 		t.Error("a client that leaves ends the job")
 	}
 	d.TakeEnd(two, &wire.End{})
-	if !d.Over() || d.Told() || d.Closing.Closing() {
+	if !d.JobOver() || d.EndedByController() || d.Closing.Closing() {
 		t.Error("a client that passes the end on does not end the job, or closes the lane")
 	}
 	d.TakeEnd(controller, &wire.End{Term: 2, Commit: 7, Reason: "done", Kind: bellows.Lost, Gone: []bellows.NodeID{1}})
@@ -166,7 +166,7 @@ func TestEndIsRemembered(t *testing.T) {
 	if m == nil || m.Commit != 7 || m.Reason != "done" || m.Kind != bellows.Lost || m.Term != 0 || m.Gone != nil {
 		t.Errorf("the end is %+v", m)
 	}
-	if !d.Told() || !d.Closing.Closing() || d.Closed() || d.Removed() {
+	if !d.EndedByController() || !d.Closing.Closing() || d.Closed() || d.Removed() {
 		t.Error("it is not closing")
 	}
 }
@@ -199,7 +199,7 @@ func TestFinalCountsStay(t *testing.T) {
 	d.Leave(bellows.Control{Kind: bellows.RemoveLane, Route: 4, Heir: 3})
 	d.close()
 	d.said()
-	if d.TakeAgain(one, &wire.End{}, nil, &d.out); !d.Over() || d.Told() {
+	if d.TakeAgain(one, &wire.End{}, nil, &d.out); !d.JobOver() || d.EndedByController() {
 		t.Error("a closed lane does not note that the job is over")
 	}
 	d.TakeAgain(controller, &wire.End{}, []wire.Missed{{}, {}}, &d.out)
@@ -256,9 +256,9 @@ func TestCountsAreAdoptedOnce(t *testing.T) {
 		"the controller: closed, sent 7 applied 0 dropped 0 bits 0; by route 0, adopted [2 1 1], missed 0")
 }
 
-// TestLaneThatLeavesWaitsForWhatItIsOwed removes a lane that is the successor of a client, while a partition
+// TestReadyWaitsForOwedCounts removes a lane that is the successor of a client, while a partition
 // is on its way from it.
-func TestLaneThatLeavesWaitsForWhatItIsOwed(t *testing.T) {
+func TestReadyWaitsForOwedCounts(t *testing.T) {
 	d := newDesk(t, self)
 	d.change(d.route.AddClient(4))
 	removal := d.change(d.route.RemoveClient(4, self))
@@ -286,7 +286,7 @@ func TestLaneThatLeavesWaitsForWhatItIsOwed(t *testing.T) {
 		"lane 0 of node 3: closed, sent 5 applied 0 dropped 0 bits 0; by route 7, adopted [2], missed 1")
 }
 
-// TestJobEndsWhileALaneLeaves has the controller end the job before the lane has closed: its counts go to the
+// TestJobEndsWhileALaneLeaves ends the job before the lane has closed: its counts go to the
 // controller, and no successor is needed.
 func TestJobEndsWhileALaneLeaves(t *testing.T) {
 	d := newDesk(t, self)

@@ -28,8 +28,8 @@ var tables = []table.Schema{
 	{Name: "keys", Rows: 8, Width: 1, Partitions: 2, Sparse: true, Consistency: table.Async},
 }
 
-// desk drives the flushes of one lane, whose clients are nodes 1 and 2 with a split each, and says in words
-// what comes of each push. It stands in for the lane's partitions.
+// desk drives the flushes of one lane, with clients at nodes 1 and 2 that run a split each, and puts the
+// answers into words. It stands in for the lane's partitions.
 type desk struct {
 	*prepare.Flushes
 	t          *testing.T
@@ -51,7 +51,7 @@ func newDesk(t *testing.T, heldBytesMax, waitingMax int) *desk {
 
 var errNeverHere = errors.New("it never was here")
 
-// Owns says whose a partition is.
+// Owns compares a pair with the newest generation.
 func (d *desk) Owns(p wire.Pair) error {
 	g := max(d.generation[p.Ref], 1)
 	switch {
@@ -63,7 +63,7 @@ func (d *desk) Owns(p wire.Pair) error {
 	return nil
 }
 
-// Barrier is of the first table alone.
+// Barrier reports true for the first table alone.
 func (d *desk) Barrier(ref bellows.PartitionRef) bool { return ref.Table == 0 }
 
 // MayEnd looks for the holder of a lease.

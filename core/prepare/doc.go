@@ -7,12 +7,12 @@
 //  1. It calls SetRoute with each new route, before anything that relies on it.
 //  2. It calls Judge with each push, and acts on the verdict. If the push fits it gives rows to the
 //     push's keys, notes the leases that the push ends, and calls Hold; or Miss, if there is no memory.
-//  3. For each record it calls Count, then Take, whose flushes are the lane's from then on, then Admit.
+//  3. For each record it calls Count, then Take, which gives it the flush, then Admit.
 //  4. If a partition goes to another lane it calls Leave, then Admit; if a process is gone, Fence, then
 //     Admit.
 //  5. At the end of the job it calls Release and DropWaiting, and counts what is Missed.
 //
-// Whatever is to be sent is appended to an outbox, in the order in which it must leave. The package
+// Messages are appended to an outbox, in the order in which they must leave. The package
 // refuses to know rows, rules, leases or clocks: what it needs of a partition it asks Partitions, which
 // is passed to the call, and keeps nothing of that.
 //

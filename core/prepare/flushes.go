@@ -25,10 +25,10 @@ import (
 //
 // Invariants:
 //   - A part is held, or waits, or is neither, but never both, however often it comes
-//     (TestPartsOfAFlushComeOneByOne, TestPartsOfAFlushWaitOneByOne).
-//   - heldBytes is the sum of what is held (TestHeldBytesAreTheSumOfWhatIsHeld).
+//     (TestJudgeTakesPartsOneByOne, TestJudgeQueuesPartsOneByOne).
+//   - heldBytes is the sum of what is held (TestFlushesInvariants).
 //   - The flush that is lowest by (clock, client) always has room, so that no two flushes wait for each
-//     other. What is held above the cap has a bound (TestWhatDescendsHasABound).
+//     other. Flushes that are held above the cap have a bound (TestHasRoomBoundsDescendingFlushes).
 //   - waiting is sorted by rank, and bounded (TestFlushesThatWaitAreBounded).
 //   - Each part that never counts is missed once, where it came first (TestWhatIsSentAgainIsDroppedOnce).
 //
@@ -80,7 +80,7 @@ type Partitions interface {
 	MayEnd(ref bellows.PartitionRef, client wire.Address) bool
 }
 
-// ErrStale is the error of a pair whose partition has another owner now.
+// ErrStale is the error of a pair that names an earlier owner of its partition.
 var ErrStale = errors.New("it was another's")
 
 // New returns the flushes of a lane that has none yet.
@@ -195,8 +195,8 @@ func (f *Flushes) Holds(id bellows.FlushID, of wire.Pair) bool {
 	})
 }
 
-// Waits reports whether the part of a flush for a pair waits for room, and whether its client was told
-// since to send it again. A pair without generation stands for any part.
+// Waits reports whether the part of a flush for a pair waits for room, and whether its client was
+// asked since to send it again. A pair without generation stands for any part.
 func (f *Flushes) Waits(id bellows.FlushID, of wire.Pair) (waits, asked bool) {
 	for i := range f.waiting {
 		if w := &f.waiting[i]; w.flush == id && brings(w.pairs, of) {

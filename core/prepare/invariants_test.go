@@ -15,7 +15,7 @@ import (
 // owner is a lane that owns some partitions of one table, at their newest generations.
 type owner []bellows.Generation
 
-// Owns says whose a partition is.
+// Owns compares a pair with the newest generation.
 func (o owner) Owns(p wire.Pair) error {
 	if p.Generation < o[p.Ref.Partition] {
 		return ErrStale
@@ -23,15 +23,15 @@ func (o owner) Owns(p wire.Pair) error {
 	return nil
 }
 
-// Barrier is of no table.
+// Barrier reports that no table has one.
 func (o owner) Barrier(bellows.PartitionRef) bool { return false }
 
-// MayEnd is for no lease.
+// MayEnd reports that there are no leases.
 func (o owner) MayEnd(bellows.PartitionRef, wire.Address) bool { return false }
 
-// TestHeldBytesAreTheSumOfWhatIsHeld plays random pushes, records, moves and fences, and checks the
+// TestFlushesInvariants plays random pushes, records, moves and fences, and checks the
 // invariants of Flushes after each.
-func TestHeldBytesAreTheSumOfWhatIsHeld(t *testing.T) {
+func TestFlushesInvariants(t *testing.T) {
 	tables := []table.Schema{{Name: "free", Rows: 4, Width: 1, Partitions: 4, Consistency: table.Async}}
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -100,7 +100,7 @@ func pushSome(f *Flushes, id bellows.FlushID, rng *rand.Rand, own owner, out *wi
 	}
 }
 
-// checkInvariants compares what is kept beside each other.
+// checkInvariants compares the lists with each other.
 func checkInvariants(t *testing.T, f *Flushes) {
 	type part struct {
 		id  bellows.FlushID

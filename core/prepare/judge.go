@@ -13,7 +13,7 @@ import (
 type Verdict uint8
 
 const (
-	// Known brings nothing new. If it was sent again, its client was told all that is held of the flush.
+	// Known brings nothing new. If it was sent again, the answer names all that is held of the flush.
 	Known Verdict = iota
 	// Stale names a partition of another owner. Nothing of the push is taken; the caller calls Refuse.
 	Stale
@@ -21,7 +21,7 @@ const (
 	Refused
 	// Breach is a push that no client sends which keeps to the protocol, because of Err.
 	Breach
-	// Waits has no room here. Its client was told so, and is told when there is room (Admit).
+	// Waits has no room here. Its client has the answer Full, and gets Room when there is some (Admit).
 	Waits
 	// Fits may be held: the caller calls Hold, or Miss.
 	Fits
@@ -83,7 +83,7 @@ func (f *Flushes) Judge(from wire.Address, m *wire.Push, applied bellows.CommitN
 	return Judgement{Verdict: Fits, known: known, room: found, bytes: bytes}
 }
 
-// owns checks that the lane owns all partitions of which a push has parts.
+// owns checks that the lane owns the partitions of all parts of a push.
 func owns(m *wire.Push, at Partitions) error {
 	for p := range pairs(m) {
 		if err := at.Owns(p); err != nil {

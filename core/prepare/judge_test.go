@@ -8,9 +8,9 @@ import (
 	"bellows/link/wire"
 )
 
-// TestPartsOfAFlushComeOneByOne sends two parts of one flush in two pushes, as happens when a partition
+// TestJudgeTakesPartsOneByOne sends two parts of one flush in two pushes, as happens when a partition
 // comes from another lane. Neither is lost, and what comes again is answered once more.
-func TestPartsOfAFlushComeOneByOne(t *testing.T) {
+func TestJudgeTakesPartsOneByOne(t *testing.T) {
 	d, f := newDesk(t, 0, 8), id(1, 1)
 	for i, c := range []struct {
 		m    *wire.Push
@@ -43,10 +43,10 @@ func TestPartsOfAFlushComeOneByOne(t *testing.T) {
 	}
 }
 
-// TestPartsOfAFlushWaitOneByOne has no room for two parts of one flush that come in two pushes. Each waits,
+// TestJudgeQueuesPartsOneByOne sends two parts of one flush in two pushes to a full lane. Each waits,
 // both are asked for in one message, and the done that came with one of them is kept: of what is sent again
 // the client tells the controller.
-func TestPartsOfAFlushWaitOneByOne(t *testing.T) {
+func TestJudgeQueuesPartsOneByOne(t *testing.T) {
 	d, f := newDesk(t, 1, 8), id(1, 1)
 	d.push(pushOf(id(2, 1), 0, pair(1, 0)))
 	d.expect("the first part", d.push(again(partOf(f, 3, pair(1, 0)))), "node 1: full flush 1 of node 1 [{t1/p0 1}]")
@@ -70,7 +70,7 @@ func TestPartsOfAFlushWaitOneByOne(t *testing.T) {
 	}
 }
 
-// TestNewPartNamesItsPairs has room for the second push of a flush and not for the first. The first comes
+// TestNewPartNamesItsPairs lets the first push of a flush wait, and has room for the second. The first comes
 // when there is room, as it was, and the vote names it.
 func TestNewPartNamesItsPairs(t *testing.T) {
 	d, f := newDesk(t, 1, 8), id(1, 1)
@@ -82,8 +82,8 @@ func TestNewPartNamesItsPairs(t *testing.T) {
 	d.expect("the first again", d.push(partOf(f, 3, pair(1, 0))), "node 1: held flush 1 of node 1 [{t1/p0 1}]")
 }
 
-// TestDoneIsPassedOnWhenAllIsHeld brings the done with the first of two pushes, which is not enough.
-func TestDoneIsPassedOnWhenAllIsHeld(t *testing.T) {
+// TestHoldPassesOnDone brings the done with the first of two pushes, which is not enough.
+func TestHoldPassesOnDone(t *testing.T) {
 	d, f := newDesk(t, 0, 8), id(1, 1)
 	d.expect("all in one push", d.push(withDone(pushOf(id(2, 1), 0, pair(1, 0)))),
 		"the controller: done flush 1 of node 2")
@@ -117,8 +117,8 @@ func TestHoldingHasWhatADoneSays(t *testing.T) {
 	}
 }
 
-// TestFlushOfNothingIsKnownByItsNumber sends again a flush without parts that has a number.
-func TestFlushOfNothingIsKnownByItsNumber(t *testing.T) {
+// TestJudgeKnowsEmptyFlush sends again a flush without parts that has a number.
+func TestJudgeKnowsEmptyFlush(t *testing.T) {
 	d := newDesk(t, 1, 8)
 	d.push(pushOf(id(2, 1), 0, pair(1, 0)))
 	d.expect("a flush of nothing takes no room", d.push(&wire.Push{Flush: id(1, 1), Clock: 9}),
@@ -195,7 +195,7 @@ func TestPushIsStaleAsAWhole(t *testing.T) {
 	d.expect("a late copy", d.push(pushOf(id(1, 1), 0, pair(1, 1))), "")
 }
 
-// TestNextProcessIsAnother has a client's next process use the same sequence.
+// TestNextProcessIsAnother uses the same sequence in two processes of a client.
 func TestNextProcessIsAnother(t *testing.T) {
 	d := newDesk(t, 0, 8)
 	d.push(pushOf(id(1, 1), 0, pair(1, 0)))

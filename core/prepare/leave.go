@@ -9,11 +9,11 @@ import (
 	"bellows/link/wire"
 )
 
-// What belongs to other lanes: pushes that are refused as stale, and parts of a partition that moves.
+// Parts that belong to other lanes: they are refused as stale, or their partition moves.
 
 // Refuse tells a client that a push names a partition of another owner. The push comes again under the
-// same name, to where it belongs. What waits here of it is forgotten, if it waits at the generation that
-// is refused; what has come again since waits on. Refuse fails if too much is missed.
+// same name, to where it belongs. Parts of it that wait here at the generation that is refused are
+// forgotten; those that have come again since wait on. Refuse fails if too much is missed.
 func (f *Flushes) Refuse(from wire.Address, m *wire.Push, out *wire.Outbox) error {
 	f.SayStale(from, f.StaleOf(m), out)
 	err := f.Drop(m)
@@ -89,8 +89,8 @@ func (f *Flushes) recall(h *Held, p wire.Pair, out *wire.Outbox) {
 	}
 }
 
-// recallWaiting tells clients of parts for a partition that wait for room here. What waits with them
-// waits on.
+// recallWaiting tells clients of parts for a partition that wait for room here. Other parts of the
+// same pushes wait on.
 func (f *Flushes) recallWaiting(ref bellows.PartitionRef, out *wire.Outbox) {
 	for i := range f.waiting {
 		w := &f.waiting[i]
@@ -127,7 +127,7 @@ func (f *Flushes) DropLate(m *wire.Push, at Partitions) {
 	}
 }
 
-// Drop is Miss for a push that its client will send again elsewhere. It fails if too much is missed:
+// Drop does what Miss does, for a push that its client will send again elsewhere. It fails if too much is missed:
 // each client has a bounded number of flushes under way.
 func (f *Flushes) Drop(m *wire.Push) error {
 	if f.Miss(m); len(f.missed) > missedMax {

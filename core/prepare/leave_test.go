@@ -8,9 +8,9 @@ import (
 	"bellows/link/wire"
 )
 
-// TestPartOfAPartitionThatMovesIsSentAgain moves a partition of which a flush is held that was passed on as
-// done. Its client is told what to send again, and gets the vote for the rest.
-func TestPartOfAPartitionThatMovesIsSentAgain(t *testing.T) {
+// TestLeaveRecallsHeldParts moves a partition while a flush with a part for it is held and passed on as
+// done. Its client gets that part back, and the vote for the rest.
+func TestLeaveRecallsHeldParts(t *testing.T) {
 	d, f := newDesk(t, 36, 8), id(1, 1)
 	d.push(withDone(pushOf(f, 0, pair(1, 0), pair(1, 1))))
 	d.push(pushOf(id(2, 1), 0, pair(1, 0)))
@@ -38,9 +38,9 @@ func TestPartOfAPartitionThatMovesIsSentAgain(t *testing.T) {
 	}
 }
 
-// TestPartThatWaitsForAPartitionThatMoves has parts for two partitions wait in one push. The rest of the
+// TestLeaveRecallsWaitingParts lets parts for two partitions wait in one push. The rest of the
 // push waits on, and has its place by what is left.
-func TestPartThatWaitsForAPartitionThatMoves(t *testing.T) {
+func TestLeaveRecallsWaitingParts(t *testing.T) {
 	d, f := newDesk(t, 1, 8), id(1, 1)
 	d.push(pushOf(id(2, 1), 0, pair(1, 0)))
 	d.push(pushOf(f, 1, pair(1, 0), pair(2, 1)))
@@ -61,9 +61,9 @@ func TestPartThatWaitsForAPartitionThatMoves(t *testing.T) {
 	d.expect("the rest is asked for", d.said(), "node 1: room flush 1 of node 1 [{t1/p1 1} {t2/p1 1}]")
 }
 
-// TestWhatIsRefusedWaitsAtItsNewOwner has a part wait at the newest generation while a copy of it comes that
+// TestRefuseKeepsNewerParts lets a part wait at the newest generation. A copy of it comes that
 // names an older one. The copy is refused, and the part waits on.
-func TestWhatIsRefusedWaitsAtItsNewOwner(t *testing.T) {
+func TestRefuseKeepsNewerParts(t *testing.T) {
 	d, f := newDesk(t, 1, 8), id(2, 1)
 	d.push(pushOf(id(1, 1), 0, pair(1, 1)))
 	old, back := pair(1, 0), wire.Pair{Ref: pair(1, 0).Ref, Generation: 3}
@@ -96,8 +96,8 @@ func TestLatePushIsDropped(t *testing.T) {
 	}
 }
 
-// TestMissedPartsAreCountedByRowsAndBits drops chunks with rows and with keys, and the end of a lease.
-func TestMissedPartsAreCountedByRowsAndBits(t *testing.T) {
+// TestMissCountsRowsAndBits drops chunks with rows and with keys, and the end of a lease.
+func TestMissCountsRowsAndBits(t *testing.T) {
 	d := newDesk(t, 0, 8)
 	rows, values, keys := []uint32{1, 3}, []float32{1, 2, 3, 4}, []bellows.Key{7, 9, 4}
 	m := &wire.Push{Flush: id(1, 1), Clock: 2}

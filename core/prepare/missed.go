@@ -6,7 +6,7 @@ import (
 	"bellows/link/wire"
 )
 
-// What the audit must know of parts that never count: every row delta that a client sends is applied or
+// Parts that never count, as the audit must know of them: every row delta that a client sends is applied or
 // dropped at one lane, and so are the bits of its values (package audit, docs/decisions/0027). A part
 // that is not held is missed by the lane where it came first. If its flush never gets a number it is
 // dropped there. A part that is sent again is not missed again, so that each counts once wherever it went.

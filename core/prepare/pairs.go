@@ -45,8 +45,8 @@ func newLayout(tables []table.Schema, r *route.Route) layout {
 // at returns what is fixed of a partition.
 func (l *layout) at(ref bellows.PartitionRef) *partInfo { return &l.parts[l.route.Number(ref)] }
 
-// stampPairs gives the partitions of pairs a stamp that no other has. That is a set of partitions without
-// memory of its own, valid until the next.
+// stampPairs gives the partitions of pairs a stamp that no other has. That is a set of partitions that
+// needs no memory, valid until the next call.
 func (l *layout) stampPairs(list iter.Seq[wire.Pair]) {
 	l.stamp++
 	for p := range list {
@@ -61,7 +61,7 @@ func (l *layout) strip(m *wire.Push) {
 	m.Leases = slices.DeleteFunc(m.Leases, func(e wire.LeaseEnd) bool { return stamped(e.Ref) })
 }
 
-// PairsOf returns the pairs of which a push has parts, each partition once. The list is valid until the
+// PairsOf returns the pairs of the parts of a push, each partition once. The list is valid until the
 // next call.
 func (l *layout) PairsOf(m *wire.Push) []wire.Pair {
 	l.stamp++
@@ -137,8 +137,8 @@ func (l *layout) bits(c *wire.Chunk, clock bellows.Clock) audit.Sum {
 	return audit.Rows(c.Ref.Partition, p.width, c.Rows, c.Values)
 }
 
-// same reports whether two names are of one flush. A process that is started again numbers its flushes
-// from 1, too: they are others.
+// same reports whether two names are of one flush. A process that is started again also
+// numbers its flushes from 1: they are others.
 func same(a, b bellows.FlushID) bool {
 	if planted.On("incarnation-ignored") {
 		a.Incarnation = b.Incarnation
@@ -146,7 +146,7 @@ func same(a, b bellows.FlushID) bool {
 	return a == b
 }
 
-// Pairs returns the pairs of which a push has parts, each once.
+// Pairs returns the pairs of the parts of a push, each once.
 func Pairs(m *wire.Push) (list []wire.Pair) {
 	for p := range pairs(m) {
 		if !slices.Contains(list, p) {

@@ -49,15 +49,15 @@ func sameProcess(a, b bellows.FlushID) bool {
 	return a.Client == b.Client && a.Incarnation == b.Incarnation
 }
 
-// waiter is a push that must come again. When there is room its client is told, once. The push may find
+// waiter is a push that must come again. When there is room its client is asked for it, once. The push may find
 // no room when it comes, because others of lower rank came first; then it waits as before.
 type waiter struct {
 	place
-	pairs []wire.Pair // of which it has parts
+	pairs []wire.Pair // of its parts
 	named bool        // messages about it name its pairs
 	from  wire.Address
 	parts []wire.Missed // what is dropped if the flush never gets a number
-	asked bool          // its client was told to send it again
+	asked bool          // its client was asked for it
 }
 
 // shares reports whether a waiter has a part for the partition of one of the pairs.
@@ -93,7 +93,7 @@ func (f *Flushes) Admit(out *wire.Outbox) {
 	next := i + 1
 	more := next < len(f.waiting) && f.waiting[next].flush == id
 	if answer.Pairs == nil && more && !planted.On("room-for-one") {
-		answer.Pairs = slices.Clone(first.pairs) // if others wait, too, all are named
+		answer.Pairs = slices.Clone(first.pairs) // if others also wait, all are named
 	}
 	// They are named in one message: what waits may be one push at its client.
 	for i = next; i < len(f.waiting) && f.waiting[i].flush == id; i++ {
@@ -110,7 +110,7 @@ func (f *Flushes) Admit(out *wire.Outbox) {
 // hasRoom applies the cap on bytes of flushes without a number. The lowest flush by (clock, client) always
 // has room, at every lane, so that no two flushes can wait for each other.
 //
-// What is taken above the cap has a bound, too: of a client that runs S splits, 2S + 1 flushes at a
+// Flushes above the cap also have a bound: of a client that runs S splits, 2S + 1 flushes at a
 // time. A client that keeps to the protocol never has more. Each is below all that are held, so that
 // its clocks descend; and none passes another that waits, so that they come as they were sent. Some
 // bring work that was finished since the one before: by S splits at most, since the clocks of a split
@@ -155,7 +155,7 @@ func (f *Flushes) search(p place) (int, bool) {
 }
 
 // enqueue notes a push that must come again, and reports whether so many may wait. Its client may have
-// been told to send it, and it found no room.
+// been asked for it, and it found no room.
 func (f *Flushes) enqueue(w waiter) bool {
 	i, again := f.search(w.place)
 	if again {

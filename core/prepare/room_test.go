@@ -10,10 +10,10 @@ import (
 	"bellows/link/wire"
 )
 
-// TestWhatDescendsHasABound sends flushes of which each is below all before, as no client does that keeps to
+// TestHasRoomBoundsDescendingFlushes sends flushes in descending order, as no client does that keeps to
 // the protocol: of a client with one split three are held above the cap, besides three below it. Another
 // client's is held all the same, and a record makes room for one more.
-func TestWhatDescendsHasABound(t *testing.T) {
+func TestHasRoomBoundsDescendingFlushes(t *testing.T) {
 	d := newDesk(t, 4*12, 100)
 	held := func(client bellows.NodeID, seq uint64, clock bellows.Clock) bool {
 		said := d.push(pushOf(id(client, seq), clock, pair(1, 0)))
@@ -37,9 +37,9 @@ func TestWhatDescendsHasABound(t *testing.T) {
 	}
 }
 
-// TestRecordBelowTheCapMakesNoRoomAboveIt numbers a flush that is below the cap, of a client that holds as
+// TestTakeBelowCapMakesNoRoom numbers a flush that is below the cap, of a client that holds as
 // many above it as it may.
-func TestRecordBelowTheCapMakesNoRoomAboveIt(t *testing.T) {
+func TestTakeBelowCapMakesNoRoom(t *testing.T) {
 	d := newDesk(t, 24, 100)
 	d.push(pushOf(id(2, 1), 1000, pair(1, 0)))
 	for i := range 4 {
@@ -52,9 +52,9 @@ func TestRecordBelowTheCapMakesNoRoomAboveIt(t *testing.T) {
 	d.expect("the record of one above it", said, "node 1: room flush 5 of node 1")
 }
 
-// TestNoFlushPassesAnotherOfItsClient has a flush wait that is below all that are held, behind a lower one
-// whose client does not know yet that there is room.
-func TestNoFlushPassesAnotherOfItsClient(t *testing.T) {
+// TestHasRoomKeepsClientOrder lets a flush wait that is below all that are held, because a lower one of
+// its client has been asked for and has not come.
+func TestHasRoomKeepsClientOrder(t *testing.T) {
 	d := newDesk(t, 12, 8)
 	d.push(pushOf(id(2, 1), 0, pair(1, 0)))
 	d.push(pushOf(id(1, 1), 1, pair(1, 0)))
@@ -89,7 +89,7 @@ func TestFlushesThatWaitAreBounded(t *testing.T) {
 	d.expect("one more", d.push(pushOf(id(2, 9), 1, pair(1, 0))), "breach: 3 flushes wait for room already")
 }
 
-// TestRoomIsGivenByRank has flushes wait in another order than that in which there is room for them.
+// TestRoomIsGivenByRank fills the queue in another order than the one of its answers.
 func TestRoomIsGivenByRank(t *testing.T) {
 	d := newDesk(t, 1, 100)
 	hold := id(1, 100)
@@ -119,7 +119,7 @@ func TestRoomIsGivenByRank(t *testing.T) {
 	}
 }
 
-// TestRoomIsForAllThatWaits has no room for a push of a flush, nor for more of it that is sent again. Both
+// TestRoomIsForAllThatWaits lets a push of a flush wait, and another of it that is sent again. Both
 // are named when there is room.
 func TestRoomIsForAllThatWaits(t *testing.T) {
 	d, f := newDesk(t, 1, 8), id(2, 1)
@@ -135,7 +135,7 @@ func TestRoomIsForAllThatWaits(t *testing.T) {
 	d.expect("nothing more waits", d.said(), "")
 }
 
-// TestPushSentAgainReplacesWhatWaits has two parts of a flush wait that came in two pushes, and both come
+// TestPushSentAgainReplacesWhatWaits lets two parts of a flush wait that came in two pushes. Both come
 // again in one.
 func TestPushSentAgainReplacesWhatWaits(t *testing.T) {
 	d, f := newDesk(t, 1, 8), id(1, 1)
@@ -170,8 +170,8 @@ func TestPushFindsNoRoomTwice(t *testing.T) {
 	}
 }
 
-// TestPushThatIsKnownNamesWhatIsHeld holds one part of a flush and has no room for the other.
-func TestPushThatIsKnownNamesWhatIsHeld(t *testing.T) {
+// TestJudgeNamesHeldParts holds one part of a flush and has no room for the other.
+func TestJudgeNamesHeldParts(t *testing.T) {
 	d, f := newDesk(t, 12, 8), id(1, 1)
 	d.push(partOf(f, 3, pair(1, 0)))
 	d.push(pushOf(id(2, 1), 1, pair(1, 0)))

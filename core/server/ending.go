@@ -38,10 +38,10 @@ func (l *Lane) leave(c *bellows.Control, out *wire.Outbox) {
 	l.closeWhenAll(out)
 }
 
-// bury parts from a client that is lost while the job continues, by a record, so that every lane does so at
-// the same point of the log (docs/decisions/0060). What it has sent and is not recorded is in no account: its
+// loseClient parts from a client that is lost while the job continues, by a record, so that every lane does
+// so at the same point of the log (docs/decisions/0060). What it has sent and is not recorded is in no account: its
 // records count for it (audit.Sent).
-func (l *Lane) bury(c *bellows.Control, out *wire.Outbox) {
+func (l *Lane) loseClient(c *bellows.Control, out *wire.Outbox) {
 	a := wire.ClientAt(c.Node)
 	if !planted.On("lost-not-fenced") {
 		newest := max(l.cfg.Incarnation(a), l.clients.Newest(a))
@@ -78,7 +78,7 @@ func (l *Lane) takeCounts(f closing.FinalCounts, out *wire.Outbox) {
 	}
 }
 
-// takeCountsAhead adds final counts that waited for the route of now.
+// takeCountsAhead adds final counts that waited for the newest route.
 func (l *Lane) takeCountsAhead(out *wire.Outbox) {
 	for _, f := range l.ending.TakeAhead() {
 		l.takeCounts(f, out)
@@ -92,7 +92,7 @@ func (l *Lane) closeWhenAll(out *wire.Outbox) {
 	}
 }
 
-// close closes the lane. What is held and not recorded never counts, nor does what waits for room, or for a
+// close closes the lane. Flushes that are held and not recorded never count, nor do those that wait for room or for a
 // clock that will not complete.
 func (l *Lane) close(out *wire.Outbox) {
 	l.endCopies(out)
@@ -121,7 +121,7 @@ func (l *Lane) close(out *wire.Outbox) {
 
 // Ending reports whether the controller, or a client, has told the lane that the job is over: so a node
 // without a client knows.
-func (l *Lane) Ending() bool { return l.ending.Over() }
+func (l *Lane) Ending() bool { return l.ending.JobOver() }
 
 // Removed reports whether the lane takes part no more: its counts go to its successor.
 func (l *Lane) Removed() bool { return l.ending.Removed() }

@@ -185,7 +185,7 @@ func (l *Lane) begin(from wire.Address, m *wire.Route, out *wire.Outbox) {
 		}
 		l.ending.Expect(c, r)
 		if c.Kind == bellows.LoseClient {
-			l.bury(&c, out)
+			l.loseClient(&c, out)
 		}
 	}
 	if c := l.removedBy(m.Changes); c != nil {
@@ -226,7 +226,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 	case bellows.RemoveClient:
 		l.part(wire.ClientAt(c.Node), out)
 	case bellows.LoseClient:
-		l.bury(c, out)
+		l.loseClient(c, out)
 	case bellows.RemoveLane:
 		if who, _ := l.cfg.Route.Removed(*c); who == l.cfg.Self {
 			l.leave(c, out)

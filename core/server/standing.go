@@ -28,7 +28,7 @@ func (l *Lane) takeInquiry(from wire.Address, m *wire.Inquiry, out *wire.Outbox)
 	if l.outlived(who) || planted.On("inquiry-ignored") {
 		return
 	}
-	if l.ending.Told() { // what was ahead is given up, and nothing of it is lost: the end is on its way to that client, too
+	if l.ending.EndedByController() { // what was ahead is given up, and nothing of it is lost: the end is on its way to that client, too
 		return
 	}
 	a := &wire.Standing{Incarnation: m.Incarnation, List: slices.Clone(m.List)}
