@@ -8,7 +8,7 @@
 // A record removes a lane that owns no partition (bellows.RemoveLane). The lane takes no later record.
 // Clients that do not know of it yet still send to it, and are answered as stale. Each sends it an End
 // when it hears of the removal, so that the lane knows when nothing more comes. Its final counts go to
-// its successor, a lane that the record names, which adds them to its own and confirms that to the
+// its successor, a lane that the record names (its heir), which adds them to its own and confirms that to the
 // controller (wire.Adopted): then the node may go. A lane that is to leave waits for the counts that it
 // is the successor for, and passes them on with its own. So the audit of the job counts lanes that have
 // left, and no controller has to remember them (docs/decisions/0040).
