@@ -23,7 +23,8 @@ import (
 type Setting struct {
 	Name    string // the key of --set key=value
 	Default string
-	Reason  string // what it does, and why the default is what it is
+	Reason  string // what it does, in one line of help
+	Details string // the whole explanation, in sentences, which `help APP NAME` prints; "": Reason says it all
 }
 
 // Short is a name of an application with settings of its own, for whom the name of a model is nearer than that of the application.
@@ -49,6 +50,7 @@ type Description struct {
 	// Warm says that a run can begin with a saved model: Input.From.
 	Warm     bool
 	Settings []Setting
+	Page     string // the page of documentation that explains the settings; "": none
 	// Short are other words for APP, with some settings made: "svm" for the application linear with loss=hinge.
 	Short []Short
 	// Metrics are the names of the table's columns, in order: "train_rmse", "test_rmse". The last

@@ -16,7 +16,7 @@ type Verb struct {
 	Args    []string // what follows MODEL, as help names it: {"ITEM"}
 	Flags   []Flag
 	Short   string // what it does, in one line of help
-	Long    string // what more there is to say of it, or nothing
+	Long    string // the rest of its explanation, which `help NAME` prints; "": none
 	Example string // what may follow MODEL
 	// Columns name the values of a row of the answer: titles for people, keys of JSON lines.
 	Columns []string
@@ -27,9 +27,9 @@ type Verb struct {
 // Flag is a flag of a verb. Its value is text, which the application reads.
 type Flag struct {
 	Name    string // "user": --user
-	Value   string // what help calls the value: "user"
+	Value   string // the name of the value in help, which Usage has too: "USER"
 	Default string
-	Usage   string // in a few words of help
+	Usage   string // what it does, in one line of help
 	Many    bool   // it may be given again
 }
 
@@ -56,7 +56,7 @@ func (q *Question) Flag(name string) string {
 
 // Top is the flag --top of verbs that list the best of many; Question.Top reads it.
 func Top() Flag {
-	return Flag{Name: topFlag, Value: "number", Default: "10", Usage: "the number of rows, at most"}
+	return Flag{Name: topFlag, Value: "NUMBER", Default: "10", Usage: "largest NUMBER of rows"}
 }
 
 const (

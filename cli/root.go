@@ -13,6 +13,7 @@ import (
 	"bellows"
 	"bellows/app"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/manual"
 	"bellows/cli/internal/screen"
 	"bellows/cli/internal/verbs"
 	"bellows/vec"
@@ -103,7 +104,7 @@ func newRoot(t *verbs.Tool) *cobra.Command {
 		PersistentPreRunE:  func(cmd *cobra.Command, _ []string) error { return prepare(t.Console, cmd) },
 	}
 	line.Choose(root, "command")
-	version := root.Flags().BoolP("version", "v", false, "print the version, as the command of that name does")
+	version := root.Flags().BoolP("version", "v", false, "print the version, like the command version")
 	choose := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if *version && len(args) == 0 {
@@ -112,9 +113,9 @@ func newRoot(t *verbs.Tool) *cobra.Command {
 		return choose(cmd, args)
 	}
 	flags := root.PersistentFlags()
-	flags.BoolVar(&t.JSON, "json", false, "write JSON lines to standard output, as '"+t.Name+" schema' describes them")
-	flags.String("config", "", "read flags from this YAML `file`; the command line and BELLOWS_* come first")
-	flags.String("kernels", "auto", "pin the kernel `set`: auto, "+strings.Join(vec.Sets(), ", "))
+	flags.BoolVar(&t.JSON, "json", false, "write JSON lines, described by '"+t.Name+" schema'")
+	flags.String("config", "", "YAML `FILE` of flags; BELLOWS_* and the command line override it")
+	flags.String("kernels", "auto", "kernel `SET`: auto, "+strings.Join(vec.Sets(), ", "))
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetOut(sink{t.Console})
 	root.SetErr(t.Err)
@@ -122,8 +123,8 @@ func newRoot(t *verbs.Tool) *cobra.Command {
 	root.SetArgs(t.Args)
 	root.AddCommand(t.Commands()...)
 	root.AddCommand(line.ExitCodes(t.Name))
-	root.SetHelpCommand(line.Help())
 	line.Lay(root)
+	manual.Install(root, t.Descriptions())
 	return root
 }
 

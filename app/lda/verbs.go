@@ -14,9 +14,9 @@ const wordFlag = "word"
 // Verbs implements app.Asker.
 func (application) Verbs() []app.Verb {
 	return []app.Verb{{
-		Name: "similar", Short: "List what is most like an item, or a word",
+		Name: "similar", Short: "List the items or words that are most similar to one",
 		Example: "--word river --top 5",
-		Flags:   []app.Flag{{Name: wordFlag, Value: "word", Usage: "a word of the vocabulary"}, app.Top()},
+		Flags:   []app.Flag{{Name: wordFlag, Value: "WORD", Usage: "a WORD of the vocabulary"}, app.Top()},
 		Columns: []string{"rank", "name", "similarity"},
 		Answer:  similar,
 	}}

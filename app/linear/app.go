@@ -20,7 +20,7 @@ var short = []app.Short{
 	{Name: "softmax", Title: "softmax regression of two or more classes", Settings: map[string]string{"loss": lossSoftmax}},
 	{Name: "linreg", Title: "linear regression by least squares", Settings: map[string]string{"loss": lossSquared}},
 	{Name: "ridge", Title: "ridge regression: least squares with l2", Settings: map[string]string{"loss": lossSquared}},
-	{Name: "lasso", Title: "lasso: least squares with l1, with the l1 that rows kept aside choose unless one is set, and without l2", Settings: map[string]string{"loss": lossLasso}},
+	{Name: "lasso", Title: "lasso: least squares with l1 and without l2", Settings: map[string]string{"loss": lossLasso}},
 	{Name: "robust", Title: "robust regression: Huber's loss", Settings: map[string]string{"loss": lossHuber}},
 }
 
@@ -33,9 +33,9 @@ type application struct{}
 func (application) Describe() app.Description {
 	return app.Description{
 		Name: name, Title: "linear regression and classification", Unit: "rows", Data: data.Examples, Demo: "customers", Warm: true, Weighs: true, Short: short,
-		Settings: settings,
-		Metrics:  []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss", "gap"},
-		Other:    []string{"l1", "l2", "nonzero", "held_loss", "held_logloss", "train_loss", "test_loss", "train_rmse", "test_rmse", "test_r2", "progressive_accuracy", "progressive_logloss", "progressive_loss", "progressive_rmse"},
+		Settings: settings, Page: "docs/12-settings.md",
+		Metrics: []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss", "gap"},
+		Other:   []string{"l1", "l2", "nonzero", "held_loss", "held_logloss", "train_loss", "test_loss", "train_rmse", "test_rmse", "test_r2", "progressive_accuracy", "progressive_logloss", "progressive_loss", "progressive_rmse"},
 	}
 }
 

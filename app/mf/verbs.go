@@ -29,23 +29,23 @@ const (
 func (application) Verbs() []app.Verb {
 	return []app.Verb{
 		{
-			Name: "recommend", Short: "List the items that a user would rate highest, and has not seen",
-			Long: "List the items that a user would rate highest. What the user has seen is left out: what was in the training data,\n" +
-				"or in the file of --seen. Somebody whom the model does not know is described by ratings.",
+			Name: "recommend", Short: "List the unseen items that a user would rate highest",
+			Long: "Items that the user has seen are left out: those in the training data, or those in the file of --seen. --ratings " +
+				"describes a user whom the model does not know.",
 			Example: "--user u17 --top 5",
 			Flags: []app.Flag{
-				{Name: userFlag, Value: "user", Usage: "a user of the training data", Many: true},
-				{Name: ratingsFlag, Value: "ratings", Usage: "for somebody new, ratings as item=4.5,other=2 or a file of lines of item and rating"},
-				{Name: seenFlag, Value: "file", Usage: "leave out what users have in this file of user and item, not what they have in the training data"},
+				{Name: userFlag, Value: "USER", Usage: "a USER of the training data", Many: true},
+				{Name: ratingsFlag, Value: "RATINGS", Usage: "RATINGS of a new user: item=4.5,other=2, or a file"},
+				{Name: seenFlag, Value: "FILE", Usage: "leave out the items that users have in this FILE"},
 				app.Top(),
 			},
 			Columns: []string{"user", "rank", "item", "score"},
 			Answer:  recommend,
 		},
 		{
-			Name: "similar", Short: "List what is most like an item, or a word",
+			Name: "similar", Short: "List the items or words that are most similar to one",
 			Example: "--item i42 --top 5",
-			Flags:   []app.Flag{{Name: itemFlag, Value: "item", Usage: "an item of the training data"}, app.Top()},
+			Flags:   []app.Flag{{Name: itemFlag, Value: "ITEM", Usage: "an ITEM of the training data"}, app.Top()},
 			Columns: []string{"rank", "name", "similarity"},
 			Answer:  similar,
 		},

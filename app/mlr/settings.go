@@ -6,18 +6,41 @@ import (
 )
 
 var settings = []app.Setting{
-	{Name: "lr", Default: "1", Reason: "step size, as a multiple of what the data's curvature allows; it grows and is cut by what epochs gain, so the default seldom needs another"},
-	{Name: "l2", Default: app.Auto, Reason: "strength of the pull towards zero, on scaled features and the mean loss; auto chooses it from the training data, again after every epoch"},
-	{Name: "l1", Default: "0", Reason: "strength of the pull that makes weights exactly zero, beside l2, which together are an elastic net; with it the server steps, by rule, and l2=auto is 1/rows, for dense rows 0.001 at least. 0 keeps all weights"},
-	{Name: "class_weights", Default: examples.WeightsNone, Reason: "how much the rows of a class count in training: balanced is rows/(classes*rows of the class), so that rare classes are not missed; or label:weight,..., 1 for other labels; test figures leave these out"},
-	{Name: "scale", Default: app.Auto, Reason: examples.ScaleReason},
-	{Name: "batch", Default: app.Auto, Reason: "rows of a local step; auto is 1 for sparse rows and, for dense ones, 8 to 64 so that a clock has about five steps"},
-	{Name: "rule", Default: app.Auto, Reason: "average: splits take local steps that are averaged with momentum, the fastest; sgd, momentum, adagrad, adam, ftrl (FTRL-proximal): splits push gradients and the server steps; auto is average, and with l1 adam"},
-	{Name: "splits", Default: app.Auto, Reason: "parts of the data, one executor each; auto is 16, with l1 or rule=ftrl 4 for dense rows, fewer for small data, or four for each slot that --workers A:B allows, and never depends on the machine"},
-	{Name: "clocks", Default: app.Auto, Reason: "exchanges an epoch; auto is 10, with l1 or rule=ftrl 100, each of them a step, fewer for small data"},
-	{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out rows are predicted no better, and keep the best epoch; auto is on unless the number of epochs is given. With l1 or rule=ftrl the objective of the training rows decides in their place"},
-	{Name: "gap", Default: "0.001", Reason: "with l1 or rule=ftrl: an epoch that lowers the objective by less than a tenth of this part is one without improvement, and cuts the step; smaller comes closer to the best, and takes longer"},
-	{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping; a cut of the step needs two or three to show, and where rows are many only epochs of short steps count"},
+	{Name: "lr", Default: "1", Reason: "step size, times the one that suits the curvature of the data",
+		Details: "The run adapts it after each epoch by what the epoch gained: it grows or is cut. So the default " +
+			"seldom needs a change."},
+	{Name: "l2", Default: app.Auto, Reason: "L2 penalty on the weights; auto: chosen from the data after each epoch",
+		Details: "The objective is the mean loss of the rows plus l2/2 times the squared length of the weights of " +
+			"scaled features. auto chooses the penalty from the training data, and again after every epoch. With " +
+			"l1 or rule=ftrl, auto is 1/rows, and at least 0.001 for dense rows."},
+	{Name: "l1", Default: "0", Reason: "L1 penalty: makes weights exactly zero; 0 keeps all weights",
+		Details: "Together with l2 it is an elastic net. With l1 the server takes the steps, by `rule`."},
+	{Name: "class_weights", Default: examples.WeightsNone, Reason: "training weights of classes: none, balanced, or LABEL:WEIGHT,…",
+		Details: "balanced gives each row the weight rows/(classes*rows of its class), so that rare classes are not " +
+			"missed. LABEL:WEIGHT,… gives weights by label; labels that are not listed have weight 1. Test " +
+			"metrics ignore it."},
+	{Name: "scale", Default: app.Auto, Reason: examples.ScaleReason, Details: examples.ScaleDetails},
+	{Name: "batch", Default: app.Auto, Reason: "rows of a local step; auto: 1 if sparse, 8 to 64 if dense",
+		Details: "For dense rows auto is chosen so that a clock has about five steps."},
+	{Name: "rule", Default: app.Auto, Reason: "average, sgd, momentum, adagrad, adam or ftrl; auto: average",
+		Details: "average: splits take local steps, which are averaged with momentum; it is the fastest. sgd, " +
+			"momentum, adagrad, adam and ftrl (FTRL-proximal): splits push gradients and the server takes the " +
+			"steps. auto is average, and adam with l1."},
+	{Name: "splits", Default: app.Auto, Reason: "parts of the data, each with one executor; auto: by the data",
+		Details: "auto is 16 (with l1 or rule=ftrl 4 for dense rows), and fewer for small data. With --workers A:B it " +
+			"is four for each slot that the job may get. It never depends on the machine."},
+	{Name: "clocks", Default: app.Auto, Reason: "exchanges per epoch; auto: 10, or 100 with l1 or rule=ftrl",
+		Details: "With l1 or rule=ftrl, each clock is one step. auto is smaller for small data."},
+	{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out rows gain no more; auto: without --epochs",
+		Details: "The run keeps the best epoch. auto is on unless --epochs is given. With l1 or rule=ftrl the " +
+			"objective of the training rows decides instead of the held-out rows."},
+	{Name: "gap", Default: "0.001", Reason: "l1, ftrl: an epoch must lower the objective by a tenth of this fraction",
+		Details: "With l1 or rule=ftrl, an epoch that lowers the objective by less than a tenth of this fraction is " +
+			"without improvement, and the run cuts the step. A smaller gap comes closer to the minimum and takes " +
+			"longer."},
+	{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping",
+		Details: "A cut of the step needs two or three epochs to take effect. With many rows, only epochs of short " +
+			"steps count."},
 }
 
 // The values of the setting rule.

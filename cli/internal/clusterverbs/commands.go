@@ -40,17 +40,17 @@ func Commands(c *screen.Console, apps []string, sample string) []*cobra.Command 
 // Where is which cluster a command means.
 type Where struct{ At, Token, State string }
 
-const tokenHelp = "`token` of the cluster (default: that of the state folder); better in BELLOWS_TOKEN, since others see command lines"
+const tokenHelp = "`TOKEN` of the cluster (default: the one in the state folder)"
 
 // Flags declares --cluster and --token, of a command that runs where the first is empty.
 func (w *Where) Flags(f *pflag.FlagSet) {
-	f.StringVar(&w.At, "cluster", "", "`cluster` to train in: local, for that of `up`, or HOST:PORT")
+	f.StringVar(&w.At, "cluster", "", "train in the cluster at `ADDR`: local or HOST:PORT")
 	f.StringVar(&w.Token, "token", "", tokenHelp)
 }
 
 // flags declares all, for a command of a cluster.
 func (w *Where) flags(f *pflag.FlagSet) {
-	f.StringVar(&w.At, "cluster", cluster.Local, "`cluster` that is meant: local, for that of `up`, or HOST:PORT")
+	f.StringVar(&w.At, "cluster", cluster.Local, "`ADDR` of the cluster: local or HOST:PORT")
 	f.StringVar(&w.Token, "token", "", tokenHelp)
 	watch.StateFlag(f, &w.State)
 }
@@ -69,8 +69,8 @@ func (c commands) scaleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scale",
 		Short: "Change how many workers and servers the cluster has",
-		Long: "Start nodes, or let the last ones leave, until there are as many as wanted. It returns when they are there, or\n" +
-			"have left. A job that runs takes nodes, or gives them up, first; --job makes sure which one it is.",
+		Annotations: line.Details("It starts nodes, or removes the last ones, until there are as many as asked for. It returns when they are ready, or " +
+			"have left. A running job uses new nodes at once, and hands over its work before a node leaves."),
 		Example: "scale --workers 5\nscale --workers 2 --servers 1",
 		Args:    line.Exactly(),
 	}
@@ -95,9 +95,9 @@ func (c commands) scaleCommand() *cobra.Command {
 		}
 		return c.done(done)
 	}
-	cmd.Flags().IntVar(&workers, "workers", 0, "`number` of nodes that compute")
-	cmd.Flags().IntVar(&servers, "servers", 0, "`number` of nodes that hold tables alone")
-	cmd.Flags().IntVar(&job, "job", 0, "`number` of the job that is meant; it is refused if another one runs")
+	cmd.Flags().IntVar(&workers, "workers", 0, "`NUMBER` of nodes that compute")
+	cmd.Flags().IntVar(&servers, "servers", 0, "`NUMBER` of nodes that only hold tables")
+	cmd.Flags().IntVar(&job, "job", 0, "fail unless the job of this `NUMBER` runs")
 	w.flags(cmd.Flags())
 	return cmd
 }
@@ -107,9 +107,9 @@ func (c commands) drainCommand() *cobra.Command {
 	var notice time.Duration
 	cmd := &cobra.Command{
 		Use:   "drain NODE",
-		Short: "Let a node leave the cluster",
-		Long: "Let a node leave: what a job has there goes to other nodes first, as far as the notice allows. It returns when\n" +
-			"the node has left.",
+		Short: "Remove a node from the cluster after moving its work",
+		Annotations: line.Details("The work and the part of the tables that a job has on the node move to other nodes, as far as the notice allows. The " +
+			"command returns when the node has left."),
 		Example: "drain node-3 --notice 30s\ndrain node-3",
 		Args:    line.Exactly("NODE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -124,7 +124,7 @@ func (c commands) drainCommand() *cobra.Command {
 			return c.done(done)
 		},
 	}
-	cmd.Flags().DurationVar(&notice, "notice", 30*time.Second, "`time` that the node has left")
+	cmd.Flags().DurationVar(&notice, "notice", 30*time.Second, "`DURATION` for the node to hand over its work")
 	w.flags(cmd.Flags())
 	return cmd
 }
@@ -162,9 +162,9 @@ func (c commands) jobsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "jobs",
 		Short: "List the jobs of the cluster",
-		Long: "List the jobs that the cluster was given since it is up, the first one first. They run one after the other, each on\n" +
-			"all nodes. --cancel takes one out of the queue, or interrupts it at a safe point, so that the same command goes on with it. --follow\n" +
-			"shows what one has written, and writes until its end; Ctrl-C leaves it.",
+		Annotations: line.Details("It lists the jobs that were submitted since the cluster was started, the oldest first. They run one after the other, " +
+			"each on all nodes. --cancel removes a job from the queue, or interrupts it at a safe point; the same command then resumes it. " +
+			"--follow shows the output of a job until its end; Ctrl-C stops showing it, and the job continues."),
 		Example: "jobs\njobs --json\njobs --cancel 3\njobs --follow 3",
 		Args:    line.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -199,8 +199,8 @@ func (c commands) jobsCommand() *cobra.Command {
 			return c.Object(jobList{s.Cluster, s.Jobs})
 		},
 	}
-	cmd.Flags().IntVar(&cancel, "cancel", 0, "`number` of a job that is to end")
-	cmd.Flags().IntVar(&follow, "follow", 0, "`number` of a job whose output is shown")
+	cmd.Flags().IntVar(&cancel, "cancel", 0, "end the job of this `NUMBER`")
+	cmd.Flags().IntVar(&follow, "follow", 0, "show the output of the job of this `NUMBER`")
 	w.flags(cmd.Flags())
 	return cmd
 }

@@ -24,11 +24,11 @@ const registryFolder = "registry"
 
 // etcdFlags declares how another registry is found.
 func (u *up) etcdFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&u.Etcd, "etcd", nil, "`addresses` of an etcd cluster to use as registry (default: a registry in the state folder)")
-	f.StringVar(&u.EtcdPrefix, "etcd-prefix", "bellows", "`name` of this cluster there, as several may share one etcd")
-	f.StringVar(&u.EtcdCA, "etcd-ca", "", "`file` of the authority that has certified etcd (default: those that the system knows)")
-	f.StringVar(&u.EtcdCert, "etcd-cert", "", "`file` of the certificate that is shown to etcd")
-	f.StringVar(&u.EtcdKey, "etcd-key", "", "`file` of its key")
+	f.StringSliceVar(&u.Etcd, "etcd", nil, "`ADDRS` of an etcd cluster to use as registry (default: a registry of its own)")
+	f.StringVar(&u.EtcdPrefix, "etcd-prefix", "bellows", "`NAME` of this cluster in etcd")
+	f.StringVar(&u.EtcdCA, "etcd-ca", "", "`FILE` of the authority that certified etcd (default: the system's)")
+	f.StringVar(&u.EtcdCert, "etcd-cert", "", "`FILE` of the certificate to show to etcd")
+	f.StringVar(&u.EtcdKey, "etcd-key", "", "`FILE` of the key of --etcd-cert")
 }
 
 // checkEtcd refuses addresses and files that cannot be, and makes the files' names absolute: the manager runs in a folder of its own.

@@ -37,9 +37,9 @@ func (c commands) submitCommand() *cobra.Command {
 	var w Where
 	cmd := &cobra.Command{
 		Use:   "submit COMMAND...",
-		Short: "Hand a training command to the cluster, and return",
-		Long: "Hand a training command to the cluster and return at once, with its number and its run folder. Its flags come\n" +
-			"behind it. Jobs run one after the other; jobs lists them, status and top show how far they are.",
+		Short: "Submit a training command to the cluster and return",
+		Annotations: line.Details("It prints the number of the job and its run folder, and returns at once. The flags of the training command follow the " +
+			"command. Jobs run one after the other: `jobs` lists them, `status` and `top` show how far they are."),
 		Example: "submit " + c.sample + "\nsubmit --cluster 10.0.0.7:7070 " + c.sample,
 		Args:    line.AtLeastOne("COMMAND"),
 	}

@@ -74,18 +74,18 @@ func (c commands) upCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a local cluster of processes",
-		Long: "Start a manager and one agent for each node as processes of this machine, and return when all are ready. They\n" +
-			"go on without a terminal, until down. Whoever has the token in the state folder may use the cluster: this user.",
+		Annotations: line.Details("It starts a manager, and one agent for each node, as processes of this machine. It returns when all are ready. They " +
+			"run without a terminal until `down`. Access needs the token in the state folder, which only you can read."),
 		Example: "up --workers 3 --servers 2\nup --listen 10.0.0.7:7070",
 		Args:    line.Exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context(), cmd.Flags().Changed("listen")) },
 	}
 	f := cmd.Flags()
-	f.IntVar(&u.Workers, "workers", runtime.GOMAXPROCS(0), "`number` of nodes that compute")
-	f.IntVar(&u.Servers, "servers", 0, "`number` of nodes that hold tables and compute nothing; without any the others hold them")
-	f.IntVar(&u.Slots, "slots", 0, "compute slots of each worker (default: its share of the processors)")
+	f.IntVar(&u.Workers, "workers", runtime.GOMAXPROCS(0), "`NUMBER` of nodes that compute")
+	f.IntVar(&u.Servers, "servers", 0, "`NUMBER` of nodes that only hold tables; 0: the workers hold them")
+	f.IntVar(&u.Slots, "slots", 0, "compute `SLOTS` of each worker (default: its share of the CPUs)")
 	noticeFlag(f, &u.Notice)
-	f.StringVar(&u.Listen, "listen", defaultAddress, "`address` of the manager; nodes of other machines join at one that they reach")
+	f.StringVar(&u.Listen, "listen", defaultAddress, "`ADDR` of the manager; other machines need one that they reach")
 	u.etcdFlags(f)
 	watch.StateFlag(f, &u.order.State)
 	return cmd
@@ -396,9 +396,9 @@ func (c commands) downCommand() *cobra.Command {
 	var state string
 	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "End the local cluster",
-		Long: "End the local cluster: a job that runs is interrupted at a safe point, so that the same command goes on with it;\n" +
-			"then agents and the manager end. It returns when no process of the cluster is left. Where none is up it says so.",
+		Short: "Stop the local cluster",
+		Annotations: line.Details("A running job is interrupted at a safe point; the same command resumes it. Then the agents and the manager end. The " +
+			"command returns when no process of the cluster is left."),
 		Example: "down\ndown --json",
 		Args:    line.Exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.down(cmd.Context(), state) },
@@ -479,9 +479,9 @@ func (c commands) joinCommand() *cobra.Command {
 	var notice time.Duration
 	cmd := &cobra.Command{
 		Use:   "join ADDR",
-		Short: "Be a node of a cluster, until Ctrl-C",
-		Long: "Be a node of the cluster whose manager is at ADDR, local or HOST:PORT, from this machine or another one. Ctrl-C or\n" +
-			"SIGTERM leaves, within a notice. It runs the same program as the cluster, and reads DATA of jobs under the same paths.",
+		Short: "Add a node to a cluster until Ctrl-C",
+		Annotations: line.Details("ADDR is the address of the manager, local or HOST:PORT, on this machine or another one. Ctrl-C or SIGTERM removes the " +
+			"node again, within --notice. The node must run the same program as the cluster, and must find the DATA of jobs under the same paths."),
 		Example: "join local\njoin 10.0.0.7:7070 --slots 8 --notice 2m",
 		Args:    line.Exactly("ADDR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -490,8 +490,8 @@ func (c commands) joinCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&slots, "slots", runtime.GOMAXPROCS(0), "compute slots; 0: it holds tables alone")
-	f.IntVar(&lanes, "lanes", 0, "lanes for tables; 0: none where others are servers (a server alone: 1)")
+	f.IntVar(&slots, "slots", runtime.GOMAXPROCS(0), "`NUMBER` of compute slots; 0: only hold tables")
+	f.IntVar(&lanes, "lanes", 0, "`NUMBER` of lanes for tables; 0: none if others are servers")
 	noticeFlag(f, &notice)
 	f.StringVar(&w.Token, "token", "", tokenHelp)
 	watch.StateFlag(f, &w.State)
@@ -500,7 +500,7 @@ func (c commands) joinCommand() *cobra.Command {
 
 // noticeFlag is how long a node that is told to end gives a job.
 func noticeFlag(f *pflag.FlagSet, notice *time.Duration) {
-	f.DurationVar(notice, "notice", cluster.NoticeOfLeave, "`time` that a job has to give a node up that Ctrl-C or SIGTERM ends")
+	f.DurationVar(notice, "notice", cluster.NoticeOfLeave, "`DURATION` to hand over the work of a node after Ctrl-C or SIGTERM")
 }
 
 func checkNotice(notice time.Duration) error {

@@ -21,7 +21,7 @@ import (
 func Command(c *screen.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "plan",
-		Short:   "Print what would be done, and do nothing",
+		Short:   "Show what a change of the cluster would do, without doing it",
 		Example: "plan shape --workers 3 --servers 2 --to workers=5\nplan shape --nodes 4 --to leave=node-2",
 	}
 	line.Choose(cmd, "plan")
@@ -62,33 +62,31 @@ func shapeCommand(c *screen.Console) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:   "shape",
-		Short: "The steps from a cluster to the one that is wanted",
-		Long: "Print the steps by which nodes would come, go and change roles, and partitions and splits would move. A cluster is given by\n" +
-			"numbers or by a snapshot. Steps of one round would run at once; each waits for those that it names.\n\n" +
-			"Node 0 leads. With --nodes each other node runs tasks and holds partitions; with --workers and --servers it does one of these.\n" +
-			"--to is what is wanted: workers=5,servers=2, or nodes=4, and leave=node-3 for each node that is to go. Policy even spreads\n" +
-			"evenly and moves no more than it must; random, add-one and delete-one draw by --seed, for tests.",
+		Short: "Show the steps from one cluster to another",
+		Annotations: line.Details("It prints the steps in which nodes would join, leave and change roles, and partitions and splits would move. The cluster " +
+			"is given by numbers or by a snapshot. Steps of one round would run at the same time; each waits for the steps that it names.\n\n" +
+			"Node 0 leads. With --nodes, each other node runs tasks and holds partitions; with --workers and --servers it does one of them."),
 		Example: "plan shape --workers 3 --servers 2 --to workers=5,servers=2\nplan shape --nodes 4 --splits 32 --partitions 64 --to leave=node-2\n" +
 			"plan shape --workers 3:8 --servers 2 --print-snapshot\nplan shape --snapshot now.json --to workers=5 --json",
 		Args: line.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(c, cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.snapshot, "snapshot", "", "JSON `file` of the cluster and its job, or \"-\" for standard input")
-	f.BoolVar(&o.print, "print-snapshot", false, "print the cluster as a snapshot, and plan nothing")
-	f.IntVar(&o.nodes, "nodes", 0, "`number` of nodes, each of which runs tasks and holds partitions")
-	f.StringVar(&o.workers, "workers", "", "`number` of nodes that run tasks, or A:B for A now and at most B")
-	f.IntVar(&o.servers, "servers", 0, "`number` of nodes that hold partitions")
-	f.IntVar(&o.slots, "slots", 1, "compute slots of a node that runs tasks")
-	f.IntVar(&o.lanes, "lanes", 1, "lanes of a node that holds partitions")
-	f.IntVar(&o.splits, "splits", 0, "`number` of splits (default 4 for each compute slot of the most nodes)")
-	f.StringVar(&o.partitions, "partitions", "16", "`number` of partitions, or a number for each table: 16,16,1")
-	f.Int64Var(&o.partitionBytes, "partition-bytes", 1<<20, "size of each partition")
-	f.Int64Var(&o.splitBytes, "split-bytes", 0, "bytes that travel with each split; 0: whoever gets it has them")
-	f.StringVar(&o.to, "to", "", "what is `wanted`: workers=N, servers=N, nodes=N, leave=node-N, with commas between")
-	f.StringVar(&o.policy, "policy", "even", "one of "+strings.Join(policyNames(), ", "))
-	f.Uint64Var(&o.seed, "seed", 1, "of policies that draw")
-	f.IntVar(&o.atOnce, "at-once", 2, "moves of bytes to a node, or from it, that run at once; nodes come one after the other")
+	f.StringVar(&o.snapshot, "snapshot", "", "JSON `FILE` of the cluster and its job; - is standard input")
+	f.BoolVar(&o.print, "print-snapshot", false, "print the cluster as a snapshot and end")
+	f.IntVar(&o.nodes, "nodes", 0, "`NUMBER` of nodes that run tasks and hold partitions")
+	f.StringVar(&o.workers, "workers", "", "`NUMBER` of nodes that run tasks; A:B: A now, at most B")
+	f.IntVar(&o.servers, "servers", 0, "`NUMBER` of nodes that hold partitions")
+	f.IntVar(&o.slots, "slots", 1, "`NUMBER` of compute slots of a node that runs tasks")
+	f.IntVar(&o.lanes, "lanes", 1, "`NUMBER` of lanes of a node that holds partitions")
+	f.IntVar(&o.splits, "splits", 0, "`NUMBER` of splits (default: 4 a slot of the most nodes)")
+	f.StringVar(&o.partitions, "partitions", "16", "`NUMBER` of partitions, or one for each table: 16,16,1")
+	f.Int64Var(&o.partitionBytes, "partition-bytes", 1<<20, "`BYTES` of each partition")
+	f.Int64Var(&o.splitBytes, "split-bytes", 0, "`BYTES` that move with each split")
+	f.StringVar(&o.to, "to", "", "`TARGET`: workers=N, servers=N, nodes=N, leave=node-N")
+	f.StringVar(&o.policy, "policy", "even", "`NAME`: "+strings.Join(policyNames(), ", "))
+	f.Uint64Var(&o.seed, "seed", 1, "random `SEED` of the policies random, add-one, delete-one")
+	f.IntVar(&o.atOnce, "at-once", 2, "largest `NUMBER` of copies to or from a node at once")
 	return cmd
 }
 

@@ -1,7 +1,6 @@
 package line
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -33,7 +32,7 @@ func Short(cmd *cobra.Command, of string, short app.Short) *cobra.Command {
 	title := strings.ToUpper(short.Title[:1]) + short.Title[1:]
 	_, data, _ := strings.Cut(strings.Split(cmd.Example, "\n")[0], " "+of+" ")
 	cmd.Use, cmd.Short, cmd.Example = short.Name+" DATA...", title, "train "+short.Name+" "+data
-	cmd.Long = title + ".\nA short name of " + means + "; what else there is to set, train " + of + " --help lists."
+	cmd.Long, cmd.Annotations = title+": a short name of `"+means+"`.", Details("It takes the other settings of "+of+" too: `help "+of+"` lists them.")
 	settings, run := cmd.Flags().Lookup("set").Value.(*Settings), cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, key := range slices.Sorted(maps.Keys(short.Settings)) {
@@ -51,16 +50,4 @@ func Short(cmd *cobra.Command, of string, short app.Short) *cobra.Command {
 		return run(cmd, args)
 	}
 	return cmd
-}
-
-// SettingsHelp lists an application's hyperparameters with their reasons, as a paragraph of its own.
-func SettingsHelp(d app.Description) string {
-	var b strings.Builder
-	for _, s := range d.Settings {
-		fmt.Fprintf(&b, "\n  %-28s %s", s.Name+"="+s.Default, s.Reason)
-	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return "\n\nSettings (--set NAME=VALUE), with defaults good enough that nobody needs them:" + b.String()
 }

@@ -34,33 +34,6 @@ func below(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// Help is the command `help`: it shows the help of the command that its words name, and refuses words that name none.
-func Help() *cobra.Command {
-	return &cobra.Command{
-		Use:               "help [COMMAND]",
-		Short:             "Help about any command",
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // whatever is wrong elsewhere, help comes
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			at, rest, err := cmd.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return below(at), cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			at, rest, err := cmd.Root().Find(args)
-			if err != nil {
-				return &bellows.Error{Kind: bellows.Usage, Op: cmd.CommandPath(), Err: err}
-			}
-			if len(rest) > 0 {
-				return Unknown(at, "command", rest[0], below(at))
-			}
-			at.InitDefaultHelpFlag()
-			return at.Help()
-		},
-	}
-}
-
 // Unknown is the error for a word that names nothing, with the nearest that does.
 func Unknown(cmd *cobra.Command, noun, word string, known []string) error {
 	err := bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "there is no %s %q", noun, word)
@@ -136,12 +109,10 @@ func BadFlag(name, value, format string, args ...any) *bellows.Error {
 	return bellows.Errorf(bellows.Usage, "set", fmt.Sprintf("--%s=%s", name, value), format, args...)
 }
 
-// Lay gives a whole tree of commands their help, and checks the numbers of their flags. Examples are written without the name of
+// Lay prepares a whole tree of commands: errors of flags, examples, and the numbers of flags. Examples are written without the name of
 // the program, a line for each, and are given it here.
 func Lay(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpTemplate(helpTemplate)
-	root.SetUsageTemplate(usageTemplate)
 	name(root, root.Name())
 }
 
@@ -155,27 +126,3 @@ func name(cmd *cobra.Command, program string) {
 		name(sub, program)
 	}
 }
-
-// Help leads with examples, then says how to call the command and what there is.
-const (
-	helpTemplate  = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}` + "\n"
-	usageTemplate = `{{if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}{{if .Runnable}}
-
-Usage:
-  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
-
-Commands:{{range .Commands}}{{if .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
-
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
-
-Flags of every command:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasHelpSubCommands}}
-
-More help:{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
-  {{$.Root.Name}} help {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}`
-)

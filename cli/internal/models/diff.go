@@ -66,11 +66,11 @@ type idsChange struct {
 func (t *tool) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff A B",
-		Short: "Print how two models differ: settings, names, values",
-		Long: "Print how two models differ: application, settings, metrics, shapes, names, and of each tensor how many values differ, by how\n" +
-			"much at most and in the mean, and the length of the difference as part of the first's. Values are compared by the names of their\n" +
-			"users, items, features, labels and words, wherever they stand; names that one model alone has are counted.\n\n" +
-			"The exit code is 0 whether they differ or not; \"same\" of --json says it to programs.",
+		Short: "Compare two models: settings, names, values",
+		Annotations: line.Details("It compares the application, settings, metrics, shapes and names. For each tensor it prints how many values differ, the " +
+			"largest and the mean difference, and the length of the difference relative to the first tensor. Values are matched by the names of " +
+			"their users, items, features, labels and words, in whatever order they are stored. Names that only one model has are counted.\n\n" +
+			"The exit code is 0 whether they differ or not; programs read \"same\" of --json."),
 		Example: "model diff " + t.sample + " " + t.sample + "b\nmodel diff " + t.sample + " " + t.sample + "b --json",
 		Args:    line.Exactly("A", "B"),
 		RunE: func(_ *cobra.Command, args []string) error {

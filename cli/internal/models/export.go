@@ -40,21 +40,21 @@ func (t *tool) exportCommand() *cobra.Command {
 	e := &exporting{tool: t}
 	cmd := &cobra.Command{
 		Use:   "export MODEL",
-		Short: "Write a model in a format of other programs",
-		Long: "Write a model in a format of other programs, which then predict as `predict` does:\n\n" +
+		Short: "Export a model to a format of other programs",
+		Annotations: line.Details("Other programs then predict like `predict`. Formats:\n\n" +
 			"  npz        all tensors and names, for NumPy: any model\n" +
 			"  liblinear  text for LIBLINEAR's predict: linear and mlr\n" +
 			"  libmf      text for LIBMF's mf-predict: mf\n" +
 			"  onnx       a graph of core operators: linear, mlr and mf\n\n" +
-			"Features go in as they are: scaling is in the weights. What the reader of the file must know is told behind it, such as which\n" +
-			"number stands for which label.",
+			"The exported model takes features without scaling: scaling is in the weights. The command prints what a reader of the file must know, such " +
+			"as the number of each label."),
 		Example: "model export " + t.sample + " --format onnx\nmodel export " + t.sample + " --out model.npz",
 		Args:    line.Exactly("MODEL"),
 		RunE:    func(_ *cobra.Command, args []string) error { return e.run(args[0]) },
 	}
-	cmd.Flags().StringVar(&e.format, "format", "", "`format` of the file: "+strings.Join(export.All, ", ")+" (default: what the name of --out ends in)")
-	cmd.Flags().StringVar(&e.out, "out", "", "`file` to write (default the model's name and the format, here)")
-	cmd.Flags().BoolVar(&e.force, "force", false, "write over a file that is there")
+	cmd.Flags().StringVar(&e.format, "format", "", "`FORMAT`: "+strings.Join(export.All, ", ")+" (default: by the name of --out)")
+	cmd.Flags().StringVar(&e.out, "out", "", "`FILE` to write (default: model's name and format, in this folder)")
+	cmd.Flags().BoolVar(&e.force, "force", false, "overwrite an existing file")
 	return cmd
 }
 

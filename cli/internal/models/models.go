@@ -28,7 +28,7 @@ func Command(c *screen.Console, sample string, find func(name string) app.Applic
 	t := &tool{c, sample, find}
 	cmd := &cobra.Command{
 		Use:     "model",
-		Short:   "Look at saved models, compare them, write them for other programs",
+		Short:   "Show, compare and export saved models",
 		Example: "model show " + sample + "\nmodel diff " + sample + " " + sample + "b\nmodel export " + sample + " --format onnx",
 	}
 	line.Choose(cmd, "model command")

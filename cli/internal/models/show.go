@@ -56,18 +56,18 @@ func (t *tool) showCommand() *cobra.Command {
 	s := &showing{tool: t}
 	cmd := &cobra.Command{
 		Use:   "show MODEL",
-		Short: "Print a model's tensors, settings, metrics, ids, checksums and largest weights",
-		Long: "Print a model's tensors, settings, metrics, ids and checksums, and of linear and mlr the largest weights by the names of their features.\n" +
-			"Every byte of the model is checked first; a damaged file is named.\n\n" +
-			"Where the names of features were hashed, --vocabulary gives a file of names: Vowpal Wabbit text such as the training data, or a name\n" +
-			"a line, as name or namespace^name. A weight then has the names of the file that have its hash; several names can have one. What two names\n" +
-			"make together, by --quadratic or --ngrams, is found of rows that have both.",
+		Short: "Show a model's tensors, settings, metrics, ids, checksums and largest weights",
+		Annotations: line.Details("Models of linear and mlr also show the largest weights, with the names of their features. Every byte of the model is " +
+			"checked first; a damaged file is named.\n\n" +
+			"If the names of features were hashed, --vocabulary gives a file of names: Vowpal Wabbit text such as the training data, or one name a " +
+			"line, as name or namespace^name. Each weight then lists every name in the file that has its hash; several names can share one. A " +
+			"combination of two names (--quadratic or --ngrams) is found if a row of the file has both."),
 		Example: "model show " + t.sample + "\nmodel show " + t.sample + " --json",
 		Args:    line.Exactly("MODEL"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().IntVar(&s.top, "top", 10, "`number` of weights to print, of each class")
-	cmd.Flags().StringVar(&s.vocabulary, "vocabulary", "", "`file` of names whose hashes are features")
+	cmd.Flags().IntVar(&s.top, "top", 10, "`NUMBER` of weights to print for each class")
+	cmd.Flags().StringVar(&s.vocabulary, "vocabulary", "", "`FILE` of feature names, for a model of hashed names")
 	return cmd
 }
 

@@ -27,7 +27,7 @@ const off = "off"
 
 // Flag declares --cache.
 func Flag(f *pflag.FlagSet, to *string) {
-	f.StringVar(to, "cache", "", "`folder` for parsed inputs, or off (default the user's cache folder)")
+	f.StringVar(to, "cache", "", "cache `FOLDER` of parsed inputs, or off (default: the user's)")
 }
 
 // Check refuses a --cache that can be no folder.
@@ -79,27 +79,27 @@ type kept struct {
 func Command(c *screen.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "cache",
-		Short:   "Look at the parsed inputs that are kept for the next run, or remove them",
+		Short:   "Show or remove the parsed inputs that are kept for the next run",
 		Example: "cache show\ncache clear",
 	}
 	line.Choose(cmd, "cache command")
-	bounds := "At most " + figures.Bytes(cache.BytesMost) + " are kept, and no more than " + diskShare + ":\n" +
-		"what was used longest ago goes first, and what was not used for " + figures.Plural(daysMost, "day") + "."
+	bounds := "At most " + figures.Bytes(cache.BytesMost) + " are kept, and no more than " + diskShare + ". " +
+		"The input that was used longest ago is removed first; an input that was not used for " + figures.Plural(daysMost, "day") + " is removed."
 	cmd.AddCommand(
-		verb(c, "show", "Print what is kept, its size and when it was last used", bounds, cache.List, "holds"),
-		verb(c, "clear", "Remove what is kept", "Nothing is lost: the next run parses its inputs again.", cache.Clear, "held"))
+		verb(c, "show", "Show the parsed inputs, their size and when they were last used", bounds, cache.List, "holds"),
+		verb(c, "clear", "Remove the parsed inputs", "The next run parses its inputs again.", cache.Clear, "held"))
 	return cmd
 }
 
 // diskShare is the bound by the disk, in words.
-const diskShare = "a quarter of what its disk would have free without it"
+const diskShare = "25 % of the free space of its disk, the cache not counted"
 
 const daysMost = int(cache.AgeMost / (24 * time.Hour))
 
 func verb(c *screen.Console, name, short, more string, act func(folder string) ([]cache.Entry, error), says string) *cobra.Command {
 	var flag string
 	cmd := &cobra.Command{
-		Use: name, Short: short, Long: short + ".\n" + more,
+		Use: name, Short: short, Annotations: line.Details(more),
 		Example: "cache " + name + "\ncache " + name + " --json",
 		Args:    line.Exactly(),
 		RunE: func(*cobra.Command, []string) error {

@@ -23,11 +23,11 @@ import (
 func (c *Tool) askCommand(v *appcmd.Verb) *cobra.Command {
 	args := append([]string{"MODEL"}, v.Args...)
 	cmd := &cobra.Command{
-		Use:     v.Name + " " + strings.Join(args, " "),
-		Short:   v.Short,
-		Long:    v.Long,
-		Example: v.Examples(),
-		Args:    line.Exactly(args...),
+		Use:         v.Name + " " + strings.Join(args, " "),
+		Short:       v.Short,
+		Annotations: line.Details(v.Long),
+		Example:     v.Examples(),
+		Args:        line.Exactly(args...),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, err := model.Open(args[0])
 			if err != nil {
@@ -54,7 +54,7 @@ func (c *Tool) askCommand(v *appcmd.Verb) *cobra.Command {
 		usage := strings.Replace(f.Usage, f.Value, "`"+f.Value+"`", 1)
 		switch {
 		case f.Many:
-			cmd.Flags().StringArray(f.Name, nil, usage+"; may be given again")
+			cmd.Flags().StringArray(f.Name, nil, usage+"; may be repeated")
 		default:
 			cmd.Flags().String(f.Name, f.Default, usage)
 		}

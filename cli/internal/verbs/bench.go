@@ -34,16 +34,15 @@ func thisMachine() benchMachine {
 
 func (c *Tool) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure this machine for a few seconds, on generated data",
-		Long: "Measure this machine for a few seconds, on generated data. A figure holds for this machine and\n" +
-			"this moment; compare two only from one run.",
-		Example: "bench kernels\nbench " + c.sample(0).Name + " --json",
+		Use:         "bench",
+		Short:       "Measure this machine for a few seconds on generated data",
+		Annotations: line.Details("A figure is true for this machine at this moment; compare only figures of one run."),
+		Example:     "bench kernels\nbench " + c.sample(0).Name + " --json",
 	}
 	line.Choose(cmd, "bench")
 	cmd.AddCommand(&cobra.Command{
 		Use:     "kernels",
-		Short:   "The kernels on one thread: bytes, elements and operations a second",
+		Short:   "Measure the kernels on one thread: bytes, elements, operations a second",
 		Example: "bench kernels\nbench kernels --kernels go",
 		Args:    line.Exactly(),
 		RunE: func(*cobra.Command, []string) error {
@@ -54,7 +53,7 @@ func (c *Tool) benchCommand() *cobra.Command {
 		d := a.Describe()
 		cmd.AddCommand(&cobra.Command{
 			Use:     d.Name,
-			Short:   fmt.Sprintf("Training by %s: %s a second, by compute slots", d.Title, d.Unit),
+			Short:   fmt.Sprintf("Measure %s: %s a second, by compute slots", d.Title, d.Unit),
 			Example: "bench " + d.Name,
 			Args:    line.Exactly(),
 			RunE: func(cmd *cobra.Command, _ []string) error {

@@ -17,8 +17,8 @@ func (c *Tool) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine: CPU, kernels, memory, limits, folders, clock",
-		Long: "Check this machine, one line per check: ok, warn (it works, but worse than it could) or fail.\n" +
-			"What is not ok comes with what to do. Any fail ends with exit code 78.",
+		Annotations: line.Details("Each check prints one line: ok, warn (it works, but not as well as it could) or fail. A line that is not ok says what " +
+			"to do. The exit code is 78 if a check fails."),
 		Example: "doctor\ndoctor --json",
 		Args:    line.Exactly(),
 		RunE: func(*cobra.Command, []string) error {

@@ -8,6 +8,7 @@ import (
 
 	"bellows"
 	"bellows/app"
+	"bellows/cli/internal/line"
 	"bellows/cli/internal/scores"
 	"bellows/cli/internal/timing"
 	"bellows/data"
@@ -41,11 +42,11 @@ func (c *Tool) evalCommand() *cobra.Command {
 	cmd := c.questionCommand(&cobra.Command{
 		Use:   "eval MODEL DATA...",
 		Short: "Score a saved model on labelled data",
-		Long: "Score a saved model on labelled data. Rows are scored as they are read, so that DATA may be of any size; but\n" +
-			"metrics of rankings, such as ndcg@10, need all ratings of a user, and so all rows at once.",
+		Annotations: line.Details("Rows are scored while others are read, so DATA may be of any size. Ranking metrics, such as ndcg@10, need all ratings " +
+			"of a user, and therefore all rows in memory."),
 		Example: "eval " + one.model() + " " + one.labelled + "\neval " + other.model() + " " + other.labelled + " --json",
 	}, false, timing.Scoring, func(q *question) error { return c.eval(q, metrics) })
-	cmd.Flags().StringVar(&metrics, "metrics", "", "`names` of metrics, separated by commas (default: those that fit the model); a name that is not known lists them")
+	cmd.Flags().StringVar(&metrics, "metrics", "", "`NAMES` of metrics: a,b (default: those that suit the model)")
 	return cmd
 }
 

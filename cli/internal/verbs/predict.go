@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bellows"
+	"bellows/cli/internal/line"
 	"bellows/cli/internal/timing"
 	"bellows/data"
 	"bellows/figures"
@@ -32,14 +33,13 @@ func (c *Tool) predictCommand() *cobra.Command {
 	cmd := c.questionCommand(&cobra.Command{
 		Use:   "predict MODEL DATA...",
 		Short: "Predict each row of DATA with a saved model",
-		Long: "Predict each row of DATA with a saved model, one line per row, in the order of DATA.\n" +
-			"The rows may lack what is predicted: ratings of two fields, tables without a label.\n" +
-			"Rows are written as they are read, so that DATA may be of any size. A row that cannot be read ends the\n" +
-			"command; those above it are written.",
+		Annotations: line.Details("It prints one line for each row, in the order of DATA. The rows need not have what is predicted: ratings may have two " +
+			"fields, tables no label. Rows are written while others are read, so DATA may be of any size. A row that cannot be read ends the " +
+			"command; the predictions of the rows before it are written."),
 		Example: "predict " + one.model() + " " + one.asked + " > " + one.answer + "\npredict " + other.model() + " - < " + other.asked,
 	}, true, timing.Answering, func(q *question) error { return c.predict(q, names, out) })
-	cmd.Flags().BoolVar(&names, "names", false, "begin with a line that names the fields; JSON has the names in any case")
-	cmd.Flags().StringVar(&out, "out", "", "write the lines to this `file`, which is there when all of them are (default: standard output)")
+	cmd.Flags().BoolVar(&names, "names", false, "print a first line with the names of the fields")
+	cmd.Flags().StringVar(&out, "out", "", "write the lines to this `FILE` (default: standard output)")
 	return cmd
 }
 

@@ -29,14 +29,14 @@ func (c *Tool) reportCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "report RUN",
-		Short: "Write one HTML page of a run: curves, time, settings, audit",
-		Long: "Write one HTML page of a run: its curves, where its time went, its input, settings, audit and model, and how to\n" +
-			"go on. The page needs nothing but itself and can be sent around. RUN is a run folder, of an unfinished run too.",
+		Short: "Write an HTML page about a run: curves, time, settings, audit",
+		Annotations: line.Details("The page shows the curves of a run, where its time went, its input, settings, audit and model, and the next commands. " +
+			"It is a single file without links to other files. RUN is a run folder; the run may be unfinished."),
 		Example: "report " + one + "\nreport " + one + " --out page.html",
 		Args:    line.Exactly("RUN"),
 		RunE:    func(_ *cobra.Command, args []string) error { return c.writeReport(args[0], out) },
 	}
-	cmd.Flags().StringVar(&out, "out", "", "`file` to write (default "+run.PageFile+" in RUN)")
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write (default: "+run.PageFile+" in RUN)")
 	return cmd
 }
 

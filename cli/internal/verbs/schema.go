@@ -56,8 +56,8 @@ func (c *Tool) schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [COMMAND]",
 		Short: "Print the JSON schema of what a command writes with --json",
-		Long: "Print the JSON schema (draft 2020-12) that every line of a command's --json output is valid\n" +
-			"under, or without a command the list of schemas. \"error\" is the last line of a command that failed.",
+		Annotations: line.Details("Every line that the command writes with --json is valid under the schema (draft 2020-12). Without COMMAND it lists the " +
+			"schemas. \"error\" is the last line of a command that failed."),
 		Example:   "schema train\nschema",
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: c.schemaNames(),

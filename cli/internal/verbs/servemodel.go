@@ -16,11 +16,10 @@ func (c *Tool) serveModelCommand() *cobra.Command {
 	limits, listen := serve.Default(), "127.0.0.1:8080"
 	cmd := &cobra.Command{
 		Use:   "serve-model MODEL",
-		Short: "Answer questions for predictions over HTTP",
-		Long: "Answer questions for the predictions of a saved model over HTTP: POST /predict with rows as JSON or as lines of a\n" +
-			"file, GET /model, GET /health, and GET /metrics for Prometheus. When the files in MODEL change, or at SIGHUP, the\n" +
-			"model is opened again: the one from before answers until the new one has been found whole. Ctrl-C and SIGTERM\n" +
-			"end it when what is under way has been answered.",
+		Short: "Serve the predictions of a saved model over HTTP",
+		Annotations: line.Details("POST /predict takes rows as JSON or as lines of a file; GET /model, GET /health, and GET /metrics for Prometheus take " +
+			"nothing. When the files in MODEL change, or at SIGHUP, the model is loaded anew: the old one answers until the new one is complete " +
+			"and checked. Ctrl-C and SIGTERM end the server after it has answered open requests."),
 		Example: "serve-model " + one.model() + "\nserve-model " + one.model() + " --listen 127.0.0.1:0 --look 0",
 		Args:    line.Exactly("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,14 +30,14 @@ func (c *Tool) serveModelCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&listen, "listen", listen, "`address` to answer at: HOST:PORT, where port 0 is any free one, or unix:PATH")
-	f.Int64Var(&limits.Body, "max-body", limits.Body, "refuse questions of more than so many `bytes`")
-	f.IntVar(&limits.Rows, "max-rows", limits.Rows, "refuse questions of more than so many `rows`")
-	f.IntVar(&limits.Requests, "max-requests", limits.Requests, "answer so many questions at once; those beyond are told to ask again")
-	f.IntVar(&limits.Connections, "max-connections", limits.Connections, "keep so many connections open at once; those beyond wait")
-	f.DurationVar(&limits.Timeout, "timeout", limits.Timeout, "how `long` a question may take to come")
-	f.DurationVar(&limits.Drain, "drain", limits.Drain, "how `long` at the end to wait for what is under way")
-	f.DurationVar(&limits.Look, "look", limits.Look, "how `often` to look whether the files of MODEL have changed; 0 is never but at SIGHUP")
+	f.StringVar(&listen, "listen", listen, "`ADDR` to listen at: HOST:PORT (0: any free port) or unix:PATH")
+	f.Int64Var(&limits.Body, "max-body", limits.Body, "refuse requests of more than this many `BYTES`")
+	f.IntVar(&limits.Rows, "max-rows", limits.Rows, "refuse requests of more than this many `ROWS`")
+	f.IntVar(&limits.Requests, "max-requests", limits.Requests, "answer this `NUMBER` of requests at once; refuse others")
+	f.IntVar(&limits.Connections, "max-connections", limits.Connections, "keep this `NUMBER` of connections open; others wait")
+	f.DurationVar(&limits.Timeout, "timeout", limits.Timeout, "longest `DURATION` for a request to arrive")
+	f.DurationVar(&limits.Drain, "drain", limits.Drain, "longest `DURATION` to wait for open requests at the end")
+	f.DurationVar(&limits.Look, "look", limits.Look, "reload `INTERVAL` if the files of MODEL changed; 0: only at SIGHUP")
 	flags.register(f, 0)
 	return cmd
 }

@@ -88,6 +88,14 @@ func (c *Tool) application(name string) app.Application {
 	return nil
 }
 
+// Descriptions returns those of the applications.
+func (c *Tool) Descriptions() (list []app.Description) {
+	for _, a := range c.apps {
+		list = append(list, a.Describe())
+	}
+	return list
+}
+
 func (c *Tool) names() []string {
 	var names []string
 	for _, a := range c.apps {

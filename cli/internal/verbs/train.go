@@ -10,6 +10,7 @@ import (
 	"bellows/data"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func (c *Tool) trainCommand() *cobra.Command {
@@ -42,9 +43,8 @@ func (c *Tool) trainApplication(a app.Application) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   s.Name + " DATA...",
 		Short: capital(s.Title),
-		Long: fmt.Sprintf("Train by %s. DATA is files, globs, URIs such as s3://bucket/name, or \"-\" for standard input (%s).\n"+
-			"The table goes to standard output. The same command again goes on with a run that was interrupted.%s%s",
-			s.Title, s.holds, foldsHelp, columnsHelp(s.Data)+line.SettingsHelp(s.Description)),
+		Annotations: line.Details("DATA is one or more files, globs, URIs such as s3://bucket/name, or \"-\" for standard input. Each line has " + s.holds +
+			". The table of epochs goes to standard output." + columnsHelp(s.Data)),
 		Example: strings.Join(slices.Compact([]string{call, call + " --epochs 5 --json | tail -n 1", call + s.setting()}), "\n"),
 		Args:    line.AtLeastOne("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,13 +53,14 @@ func (c *Tool) trainApplication(a app.Application) *cobra.Command {
 	}
 	opt.register(cmd.Flags())
 	opt.registerReading(cmd.Flags(), s.Data)
+	cmd.Long = quickStart(c.Name, s, cmd.Flags())
 	return cmd
 }
 
 func (c *Tool) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "demo",
-		Short:   "Train on data that is generated from a seed: no file needed",
+		Short:   "Train on generated data: no file needed",
 		Example: "demo " + c.sample(0).Name + "\ndemo " + c.sample(1).Name + " --workers 1",
 	}
 	line.Choose(cmd, "demo")
@@ -69,7 +70,7 @@ func (c *Tool) demoCommand() *cobra.Command {
 		sub := &cobra.Command{
 			Use:     d.Name,
 			Short:   capital(d.Title),
-			Long:    fmt.Sprintf("Train by %s on data generated from --seed.%s", d.Title, line.SettingsHelp(d)),
+			Long:    fmt.Sprintf("Train %s on data that is generated from --seed.", d.Title),
 			Example: fmt.Sprintf("demo %[1]s\ndemo %[1]s --seed 2 --json", d.Name),
 			Args:    line.Exactly(),
 			RunE: func(cmd *cobra.Command, _ []string) error {
@@ -85,19 +86,30 @@ func (c *Tool) demoCommand() *cobra.Command {
 // capital begins a title with a capital.
 func capital(title string) string { return strings.ToUpper(title[:1]) + title[1:] }
 
-// foldsHelp says what --cv does, as a paragraph of its own.
-const foldsHelp = "\n\n--cv K deals the rows to K folds by --seed (of rows with classes as many of each), and trains K models in turn, each on the rows of\n" +
-	"the other folds, which its own fold scores; 5 % of the others say when it ends. It prints the metrics of each, their mean and their sample\n" +
-	"standard deviation, and leaves no model and no folder: the same command without --cv trains the model."
+// quickStart returns the first lines of the help of `train APP`: what a first run needs.
+func quickStart(program string, s sample, flags *pflag.FlagSet) string {
+	first := "label"
+	if flags.Lookup("label") == nil || flags.Lookup("label").Hidden {
+		first = "out"
+	}
+	lines := []string{capital(s.Title) + ". DATA is a file with " + s.holds + ".", "",
+		"  " + program + " train " + s.Name + " " + s.file, "",
+		"The model goes to the folder " + s.model() + ". The same command resumes an interrupted run.", ""}
+	for _, name := range []string{first, "test", "set"} {
+		heading, usage := line.Describe(flags.Lookup(name))
+		lines = append(lines, fmt.Sprintf("  %-16s  %s", heading, usage))
+	}
+	return strings.Join(lines, "\n")
+}
 
-// columnsHelp says how the columns of ratings are found, as a paragraph of its own.
+// columnsHelp returns how the columns of ratings are found, as a paragraph of its own.
 func columnsHelp(kind data.Kind) string {
 	if kind != data.Ratings {
 		return ""
 	}
 	user, item, rating := data.RatingColumns()
 	times := data.TimeColumns()
-	return fmt.Sprintf("\n\nColumns stand in the order user, item, rating, or where a header has their names; letter case, blanks, - and _ in names do not matter:"+
-		"\n  %-8s %s\n  %-8s %s\n  %-8s %s\n  %-8s %s (used by --holdout time alone)\nOther columns are not used.",
+	return fmt.Sprintf("\n\nThe columns are user, item and rating in this order, or as a header names them. Letter case, blanks, - and _ in names do not matter:"+
+		"\n\n  %-8s %s\n  %-8s %s\n  %-8s %s\n  %-8s %s (only for --holdout time)\n\nOther columns are not used.",
 		"user", strings.Join(user, " "), "item", strings.Join(item, " "), "rating", strings.Join(rating, " "), "time", strings.Join(times, " "))
 }

@@ -53,58 +53,58 @@ type readOptions struct {
 }
 
 func (o *trainOptions) register(f *pflag.FlagSet) {
-	f.StringVar(&o.out, "out", "", "run `folder` (default runs/APP-N, of a demo runs/demo-APP-N)")
-	f.IntVar(&o.epochs, "epochs", 0, "passes over the data (default: until the held-out error stops falling)")
+	f.StringVar(&o.out, "out", "", "run `FOLDER` (default: runs/APP-N, for a demo runs/demo-APP-N)")
+	f.IntVar(&o.epochs, "epochs", 0, "`NUMBER` of passes over the data (default: until it converges)")
 	line.AtLeast(f, "epochs", 1, "leave --epochs out to stop when the held-out error stops falling")
-	f.StringVar(&o.until, "until", "", "stop when a metric is reached, as `METRIC<=X` or METRIC>=X")
-	f.Uint64Var(&o.seed, "seed", 1, "seed of everything random; the same seed gives the same model")
-	f.Var(&o.set, "set", "set a hyperparameter; may be given again")
-	f.StringVar(&o.staleness, "staleness", "", "clocks that a read may lag: 0 (BSP), a number, or async (default: the application's)")
-	f.StringVar(&o.workers, "workers", "auto", "`number` of compute slots in all, or auto for one per CPU granted; A:B is A now and at most B later, for which there are splits")
-	f.StringVar(&o.checkpoint, "checkpoint", "", "`place` for checkpoints: a folder, a URI such as file:///folder or s3://bucket/prefix, or none (default: checkpoint/ in the run folder)")
-	f.StringVar(&o.checkpointEvery, "checkpoint-every", "auto", "`time` from one checkpoint to the next, such as 60s, or auto: by what one takes and how long machines live")
-	f.BoolVar(&o.fresh, "fresh", false, "start over instead of going on with an unfinished run, and take the place of another run in --out")
-	f.StringVar(&o.from, "from", "", "begin with this `model`: train it on, or on more data; users, items, words, features and classes that it knows keep what it has of them")
-	f.BoolVar(&o.ignoreMemory, "ignore-memory", false, "train even if the estimate says that memory is not enough")
-	f.StringVar(&o.metrics, "metrics", "", "loopback `address` to serve metrics for Prometheus at, such as 127.0.0.1:9090")
+	f.StringVar(&o.until, "until", "", "`GOAL` at which to stop: METRIC<=X or METRIC>=X")
+	f.Uint64Var(&o.seed, "seed", 1, "random `SEED`; the same seed gives the same model")
+	f.Var(&o.set, "set", "`NAME=VALUE`: change a setting; may be repeated")
+	f.StringVar(&o.staleness, "staleness", "", "`CLOCKS` a read may lag: 0 (BSP), more, async (default: by APP)")
+	f.StringVar(&o.workers, "workers", "auto", "`NUMBER` of compute slots; A:B: A now, up to B later")
+	f.StringVar(&o.checkpoint, "checkpoint", "", "`PLACE`: a folder, a URI or none (default: in the run folder)")
+	f.StringVar(&o.checkpointEvery, "checkpoint-every", "auto", "`DURATION` between checkpoints, or auto")
+	f.BoolVar(&o.fresh, "fresh", false, "start over: do not resume a run, replace the one in --out")
+	f.StringVar(&o.from, "from", "", "continue training this saved `MODEL`, on the same or more data")
+	f.BoolVar(&o.ignoreMemory, "ignore-memory", false, "train even if memory is estimated not to be enough")
+	f.StringVar(&o.metrics, "metrics", "", "serve Prometheus metrics at this `ADDR`, such as 127.0.0.1:9090")
 	watch.StateFlag(f, &o.state)
 	o.cluster.register(f)
 }
 
 func (o *clusterOptions) register(f *pflag.FlagSet) {
-	f.IntVar(&o.processes, "processes", 0, "`number` of processes on this machine to run in; 0 is this one alone")
-	f.StringVar(&o.servers, "servers", "auto", "`number` of the processes that hold the tables and run no tasks, or auto: all do both, but small tables stay with this one")
-	f.StringVar(&o.transport, "transport", "unix", "how processes are joined: unix or tcp")
-	f.StringVar(&o.wire, "wire", "fp32", "how float values travel between processes: fp32, fp16 or bf16")
-	f.StringVar(&o.pairs, "connections", "auto", "`number` of connections between each two processes, 1 to 4, or auto")
-	f.BoolVar(&o.pin, "pin", true, "keep each process to its share of the processors")
+	f.IntVar(&o.processes, "processes", 0, "`NUMBER` of processes here to train in; 0: this one alone")
+	f.StringVar(&o.servers, "servers", "auto", "`NUMBER` of processes that only hold tables")
+	f.StringVar(&o.transport, "transport", "unix", "`KIND` of sockets between processes: unix or tcp")
+	f.StringVar(&o.wire, "wire", "fp32", "`TYPE` of sent floats: fp32, fp16 or bf16")
+	f.StringVar(&o.pairs, "connections", "auto", "`NUMBER` of connections per pair of processes")
+	f.BoolVar(&o.pin, "pin", true, "bind each process to its share of the CPUs")
 	o.Where.Flags(f)
-	f.DurationVar(&o.notice, "notice", 30*time.Second, "how `long` a process of --processes that is told to end (SIGTERM) is there still: its work and its part of the tables go to others")
-	f.BoolVar(&o.child, "child", false, "take the assignment that standard input names")
+	f.DurationVar(&o.notice, "notice", 30*time.Second, "`DURATION` to hand over work after SIGTERM")
+	f.BoolVar(&o.child, "child", false, "train the part of the job that standard input assigns")
 	if err := f.MarkHidden("child"); err != nil {
 		panic(err) // it was declared in the line above
 	}
 }
 
 func (o *trainOptions) registerReading(f *pflag.FlagSet, kind data.Kind) {
-	f.StringArrayVar(&o.test, "test", nil, "score this `file`; without it 10 % of DATA is held out")
+	f.StringArrayVar(&o.test, "test", nil, "score the model on this `FILE` (default: hold out 10 % of DATA)")
 	o.registerHoldout(f, kind)
-	f.StringVar(&o.cv, "cv", "", "cross-validate in `K` folds: train on all but one, score that one, and so on; leaves no model")
+	f.StringVar(&o.cv, "cv", "", "cross-validate in `K` folds and leave no model")
 	splits.Flag(f, &o.cache)
 	o.reading.register(f, kind)
 }
 
 func (o *trainOptions) registerHoldout(f *pflag.FlagSet, kind data.Kind) {
-	which := []string{"hash (the default)", "last (as they stand)"}
+	which := []string{"hash", "last"}
 	if kind != data.Documents {
-		which = append(which, "time (the latest by --time)")
-		f.StringVar(&o.time, "time", "", "`column` of numbers or ISO 8601 dates for --holdout time, by name or number from 1 (default: found by its name)")
+		which = append(which, "time")
+		f.StringVar(&o.time, "time", "", "`COLUMN` for --holdout time, numbers or dates (default: by name)")
 	}
 	if kind == data.Examples {
-		which = append(which, "stratified (as many of each class)")
-		f.BoolVar(&o.timeKept, "time-feature", false, "let the column of --holdout time be a feature, too, which else it is not")
+		which = append(which, "stratified")
+		f.BoolVar(&o.timeKept, "time-feature", false, "also use the column of --holdout time as a feature")
 	}
-	f.StringVar(&o.holdout, "holdout", "", "`which` 10 % of DATA are held out: "+strings.Join(which, ", "))
+	f.StringVar(&o.holdout, "holdout", "", "`ROWS` to hold out: "+strings.Join(which, ", ")+" (default hash)")
 }
 
 // meaning is the kinds of data for which a flag of reading means something; those that are not here do for all.
@@ -152,24 +152,24 @@ func (r *readOptions) check(kind data.Kind) error {
 }
 
 func (r *readOptions) registerAll(f *pflag.FlagSet) {
-	f.StringVar(&r.format, "format", "", "format of DATA: "+strings.Join(data.Formats(), ", ")+" (default: detected)")
-	f.StringVar(&r.label, "label", "", "label `column` by name or number from 1; for IDX the file of labels")
-	f.StringVar(&r.weight, "weight", "", "`column` of weights, by name or number: how much each row counts, 0 leaves it out")
-	f.StringVar(&r.user, "user", "", "`column` of the users, by name or number from 1 (default: found by its name, else the first)")
-	f.StringVar(&r.item, "item", "", "`column` of the items, likewise (default: found by its name, else the second)")
-	f.StringVar(&r.rating, "rating", "", "`column` of the ratings, likewise (default: found by its name, else the third)")
-	f.StringVar(&r.ignore, "ignore", "", "`columns` to leave out, by names or numbers, separated by commas; of Vowpal Wabbit namespaces")
-	f.IntVar(&r.hashBits, "hash-bits", 0, "`bits` of the hash that names of Vowpal Wabbit get as features, 1 to 27 (default 18, or those of the model)")
-	f.StringArrayVar(&r.quadratic, "quadratic", nil, "`letters` with which two namespaces of Vowpal Wabbit begin, such as ab: each two of their features make another; may be given again")
-	f.StringVar(&r.categorical, "categorical", "", "`columns` to take as text whatever they hold, the label's among them, by names or numbers")
-	f.StringVar(&r.separator, "sep", "", "separator: tab, comma, semicolon, space, :: or a character (default: detected)")
-	f.StringVar(&r.header, "header", "auto", "whether the first line names the columns: auto, yes, no")
-	f.StringVar(&r.vocab, "vocab", "", "`file` of the words of docword or LDA-C, one a line (default: found by its name)")
-	f.StringVar(&r.text, "text", "", "`key` of the documents' text in JSON lines (default: found by its name)")
-	f.StringVar(&r.stopWords, "stop-words", "", "words to leave out of text: "+data.English+", or a `file` of them, one a line (default: none, or those of the model)")
-	f.IntVar(&r.ngrams, "ngrams", 0, "2: each two `words` of text that follow each other are a word, too, such as new_york, and each two names in a namespace of Vowpal Wabbit a feature; 1: they are not (default: 1, or as the model has it)")
-	f.Var(&r.missing, "missing", "`words` for missing values, separated by commas; '' is the empty one alone (default: NA, NaN, …)")
-	f.StringVar(&r.base, "base", "", "first index of LIBSVM: 0 or 1 (default: detected)")
+	f.StringVar(&r.format, "format", "", "`FORMAT` of DATA, such as csv or libsvm (default: detected)")
+	f.StringVar(&r.label, "label", "", "label `COLUMN`, by name or number from 1; IDX: file of labels")
+	f.StringVar(&r.weight, "weight", "", "`COLUMN` of row weights, by name or number; 0 omits a row")
+	f.StringVar(&r.user, "user", "", "`COLUMN` of the users (default: by name, else the first)")
+	f.StringVar(&r.item, "item", "", "`COLUMN` of the items (default: by name, else the second)")
+	f.StringVar(&r.rating, "rating", "", "`COLUMN` of the ratings (default: by name, else the third)")
+	f.StringVar(&r.ignore, "ignore", "", "`COLUMNS` to leave out, by names or numbers: a,b")
+	f.IntVar(&r.hashBits, "hash-bits", 0, "Vowpal Wabbit: `BITS` of the feature hash, 1 to 27 (default 18)")
+	f.StringArrayVar(&r.quadratic, "quadratic", nil, "Vowpal Wabbit: cross the features of namespaces `AB`")
+	f.StringVar(&r.categorical, "categorical", "", "`COLUMNS` to read as categories, by names or numbers: a,b")
+	f.StringVar(&r.separator, "sep", "", "`SEPARATOR`: tab, comma, space, … or a character")
+	f.StringVar(&r.header, "header", "auto", "`MODE`: first line has column names: auto, yes, no")
+	f.StringVar(&r.vocab, "vocab", "", "`FILE` of docword or LDA-C words (default: found by its name)")
+	f.StringVar(&r.text, "text", "", "`KEY` of the text in JSON lines (default: found by its name)")
+	f.StringVar(&r.stopWords, "stop-words", "", "leave out these words of text: "+data.English+" or a `FILE`")
+	f.IntVar(&r.ngrams, "ngrams", 0, "`WORDS` in a term of text: 1, or 2 for new_york too (default 1)")
+	f.Var(&r.missing, "missing", "`WORDS` that mean a missing value (default: NA, NaN, …)")
+	f.StringVar(&r.base, "base", "", "first `INDEX` of LIBSVM: 0 or 1 (default: detected)")
 }
 
 // apply lays the flags over the options that an application or a model asks for.

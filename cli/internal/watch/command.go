@@ -13,6 +13,7 @@ import (
 
 	"bellows"
 	"bellows/api"
+	"bellows/cli/internal/line"
 	"bellows/cli/internal/screen"
 	"bellows/run/board"
 
@@ -36,7 +37,7 @@ type watcher struct {
 	beside Beside
 }
 
-const stateHelp = "`folder` for what concerns running jobs (default bellows/ in the user's state folder)"
+const stateHelp = "state `FOLDER` (default: bellows in the user's state folder)"
 
 // StateFolder returns where sockets of running jobs are without --state; empty where no such folder is known.
 func StateFolder() string {
@@ -54,10 +55,10 @@ func (c watcher) statusCommand(job string) *cobra.Command {
 	var state string
 	cmd := &cobra.Command{
 		Use:   "status [JOB]",
-		Short: "How far a running job is, and what its time goes into",
-		Long: "Show the jobs that this user runs on this machine; of a single one, or of JOB, its nodes, its clock,\n" +
-			"what became of the time of its compute slots, its traffic, how stale its reads were, and its last\n" +
-			"events. JOB is the name of its run folder, its process, or both as in mf-1.4711.",
+		Short: "Show how far a running job is and where its time goes",
+		Annotations: line.Details("Without JOB, and if several jobs run, it lists the jobs that this user runs on this machine. Of JOB, or of the " +
+			"only job, it shows the nodes, the clock, where the time of its compute slots went, its traffic, how stale its reads were, and its " +
+			"last events. JOB is the name of the run folder, the process number, or both: mf-1.4711."),
 		Example: "status\nstatus " + job + " --json",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,8 +74,8 @@ func (c watcher) topCommand(job string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top [JOB]",
 		Short: "Watch a running job",
-		Long: "Show again and again what status shows, with shares and traffic of the time in between, until the\n" +
-			"job ends or Ctrl-C. Where standard output is no terminal there is one line each time.",
+		Annotations: line.Details("It repeats what status shows, with the shares of time and the traffic since the update before, until the job " +
+			"ends or Ctrl-C. If standard output is not a terminal, it prints one line for each update."),
 		Example: "top\ntop " + job + " --interval 5s",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,8 +87,8 @@ func (c watcher) topCommand(job string) *cobra.Command {
 		},
 	}
 	StateFlag(cmd.Flags(), &t.state)
-	cmd.Flags().DurationVar(&t.interval, "interval", time.Second, "`time` between two looks")
-	cmd.Flags().BoolVar(&t.once, "once", false, "look twice, an interval apart, and end")
+	cmd.Flags().DurationVar(&t.interval, "interval", time.Second, "`DURATION` between two updates")
+	cmd.Flags().BoolVar(&t.once, "once", false, "print one update after an interval, then end")
 	return cmd
 }
 

@@ -26,18 +26,18 @@ func eventsCommand(c *screen.Console, model string) *cobra.Command {
 	e := events{Console: c}
 	cmd := &cobra.Command{
 		Use:   "events RUN",
-		Short: "What happened to a run, and proof of what it visited",
-		Long: "Print the log of a run folder, a sentence for each event, or with --json the events themselves. RUN may also be a file that\n" +
-			"`train --json` wrote, or \"-\" for standard input.\n\n" +
-			"--verify proves by the log alone that each item of the training data was visited as often as the job states, and that the log\n" +
-			"is whole. What was visited again, left out or overlaps is named with its split and clock, and is exit code 65. The log says of\n" +
-			"each unit that counted the record by which it does; units that were given up, since the run went on from before, are void.",
+		Short: "Show the events of a run, or check what it visited",
+		Annotations: line.Details("It prints the event log of a run folder, one sentence for each event, or with --json the events themselves. RUN may " +
+			"also be a file that `train --json` wrote, or \"-\" for standard input.\n\n" +
+			"--verify checks by the log alone that the log is complete, and that each item of the training data was visited as often as the job states. " +
+			"An item that was visited twice or left out is named with its split and clock; the exit code is then 65. For each unit of work that " +
+			"counts, the log has the record that counted it. Units that were discarded because the run resumed from an earlier state do not count."),
 		Example: "events " + model + "\nevents " + model + " --verify\nevents " + model + " --follow",
 		Args:    line.Exactly("RUN"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().BoolVar(&e.verify, "verify", false, "prove that each item was visited as often as stated, and print no events")
-	cmd.Flags().BoolVar(&e.follow, "follow", false, "go on while the run's process does")
+	cmd.Flags().BoolVar(&e.verify, "verify", false, "check that each item was visited as often as stated; print no events")
+	cmd.Flags().BoolVar(&e.follow, "follow", false, "continue until the process of the run ends")
 	return cmd
 }
 

@@ -35,9 +35,9 @@ func logsCommand(c *screen.Console, model string) *cobra.Command {
 	l := logs{Console: c}
 	cmd := &cobra.Command{
 		Use:   "logs RUN",
-		Short: "What the processes of a run have said",
-		Long: "Print the last lines that each process of a run folder has said on its standard error, and how it ended. They are kept for\n" +
-			"runs in several processes, the last MiB. Node 0 is the command itself: what it says is on its own screen, and in `events`.",
+		Short: "Show the log output of a run's processes",
+		Annotations: line.Details("It prints the last lines that each process of a run wrote to standard error, and how the process ended. The last " +
+			"MiB is kept, for runs in several processes. Node 0 is the training command itself: its messages are on its own screen, and in `events`."),
 		Example: "logs " + model + "\nlogs " + model + " --node 2 --lines 50\nlogs " + model + " --follow",
 		Args:    line.Exactly("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,9 +50,9 @@ func logsCommand(c *screen.Console, model string) *cobra.Command {
 			return l.run(cmd.Context(), args[0])
 		},
 	}
-	cmd.Flags().IntVar(&l.node, "node", -1, "`number` of the node whose process is meant (default all)")
-	cmd.Flags().IntVar(&l.lines, "lines", 100, "how many lines of each process at most")
-	cmd.Flags().BoolVar(&l.follow, "follow", false, "go on while the run's process does")
+	cmd.Flags().IntVar(&l.node, "node", -1, "`NUMBER` of the node whose process to show (default: all)")
+	cmd.Flags().IntVar(&l.lines, "lines", 100, "largest `NUMBER` of lines of each process")
+	cmd.Flags().BoolVar(&l.follow, "follow", false, "continue until the process of the run ends")
 	return cmd
 }
 
