@@ -79,7 +79,7 @@ func untilSignal(c *screen.Console) (ctx context.Context, end func()) {
 		signal.Stop(signals)
 		cancel(why)
 		if !c.Calm.Load() {
-			c.Talk("stopping at a safe point; once more stops at once")
+			c.Talk("stopping at a safe point; a second signal stops at once")
 		}
 	}()
 	return ctx, func() { cancel(nil) }

@@ -159,7 +159,7 @@ type halted struct {
 }
 
 func (h *halted) Error() string {
-	return fmt.Sprintf("its manager (process %d) is stopped, and did not go on within %v", h.pid, h.within)
+	return fmt.Sprintf("its manager (process %d) is stopped, and did not continue within %v", h.pid, h.within)
 }
 
 // look looks now and then whether the manager is stopped, for which nobody waits: then the context ends, with that as its
@@ -198,7 +198,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	}
 	if h := (*halted)(nil); errors.As(err, &h) {
 		return bellows.Errorf(bellows.Unavailable, "ask", "the cluster at "+c.Address, "%w", err).
-			Hinted(fmt.Sprintf("`kill -CONT %d` lets it go on, and `%s down` ends the cluster", h.pid, c.program))
+			Hinted(fmt.Sprintf("`kill -CONT %d` continues it, and `%s down` ends the cluster", h.pid, c.program))
 	}
 	if stranger := (*secure.Stranger)(nil); errors.As(err, &stranger) {
 		return bellows.Errorf(bellows.Refused, "ask", "the cluster at "+c.Address, "%w", stranger).

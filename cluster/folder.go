@@ -206,7 +206,7 @@ func (f Folder) Holder() (int, error) {
 func (f Folder) Members() (*os.File, error) {
 	file, err := f.lock(membersName, syscall.LOCK_SH)
 	if err == nil && file == nil {
-		err = bellows.Errorf(bellows.Unavailable, "lock", f.file(membersName), "somebody looks at it").Hinted("call it again")
+		err = bellows.Errorf(bellows.Unavailable, "lock", f.file(membersName), "another process reads it").Hinted("call the command again")
 	}
 	return file, err
 }

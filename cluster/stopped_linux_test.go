@@ -50,7 +50,7 @@ func TestAManagerThatIsStoppedIsNotAwaited(t *testing.T) {
 		t.Error(context.Cause(ctx))
 	}
 	_, err = c.Status(t.Context())
-	if err == nil || bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "is stopped, and did not go on within 1ms") || !strings.Contains(err.Error(), "`means down` ends the cluster") {
+	if err == nil || bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "is stopped, and did not continue within 1ms") || !strings.Contains(err.Error(), "`means down` ends the cluster") {
 		t.Errorf("one that is stopped: %v", err)
 	}
 }

@@ -88,7 +88,7 @@ func (f *Folder) mayAdopt(ctx context.Context, at string) (era bellows.Era, any 
 	case !o.here():
 		why = fmt.Sprintf(anew+"it is of the run in %s on %s, which may still be running; if it is not, resume it here with --checkpoint %s", shown, o.Folder, o.where(), shown)
 	case theirs:
-		why = fmt.Sprintf(anew+"it is of the run in %s; --out %s goes on with it", shown, o.Folder, o.Folder)
+		why = fmt.Sprintf(anew+"it belongs to the run in %s; --out %s resumes it", shown, o.Folder, o.Folder)
 	case !o.ended():
 		why = fmt.Sprintf(anew+"process %d, which trains the run that was in %s, has not ended", shown, o.Process, o.Folder)
 	}

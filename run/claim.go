@@ -235,7 +235,7 @@ func (f *Folder) checkOwner(ctx context.Context, asked string) error {
 		return nil
 	}
 	shown := blob.Shown(f.place())
-	return bellows.Errorf(bellows.Refused, "go on with", f.Dir, "the run in %s on %s has claimed its checkpoints at %s and may still be running", o.Folder, o.where(), shown).
+	return bellows.Errorf(bellows.Refused, "resume", f.Dir, "the run in %s on %s has claimed its checkpoints at %s and may still be running", o.Folder, o.where(), shown).
 		Hinted("wait until that run has ended, or add --fresh to start over; if it was killed, resume here with --checkpoint " + shown)
 }
 

@@ -190,8 +190,8 @@ func (f *Folder) openCuts(ctx context.Context) error {
 // of work.
 func (f *Folder) latest(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(f.Dir, imageFile)); err == nil {
-		return &bellows.Error{Kind: bellows.BadData, Op: "go on from", Subject: filepath.Join(f.Dir, imageFile), Err: errors.New("an older version of this program has saved it, and this one reads checkpoints alone"),
-			Hint: "go on with that version, or add --fresh to give that run up and start over; until then it stays as it is"}
+		return &bellows.Error{Kind: bellows.BadData, Op: "resume from", Subject: filepath.Join(f.Dir, imageFile), Err: errors.New("an older version of this program has saved it, and this one reads checkpoints alone"),
+			Hint: "resume with that version, or add --fresh to discard that run and start over; until then it stays as it is"}
 	}
 	if err := f.openCuts(ctx); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (f *Folder) latest(ctx context.Context) error {
 	}
 	if err == nil && f.Saved != nil {
 		if err = json.Unmarshal(f.Saved.Run, &f.Before); err != nil {
-			err = bellows.Errorf(bellows.BadData, "go on from", f.place(), "what its run has cost cannot be read: %w", err)
+			err = bellows.Errorf(bellows.BadData, "resume from", f.place(), "the figures of its run cannot be read: %w", err)
 		}
 		f.goesOn = true
 	}
@@ -231,7 +231,7 @@ func (f *Folder) latest(ctx context.Context) error {
 func (f *Folder) follow(begun bellows.Era, req Request) error {
 	life := req.Era
 	apart := func(format string, args ...any) error {
-		return bellows.Errorf(bellows.Lost, "go on with", f.Dir, format, args...)
+		return bellows.Errorf(bellows.Lost, "resume", f.Dir, format, args...)
 	}
 	var r Reference
 	if err := json.Unmarshal(req.Follow, &r); err != nil {
@@ -294,7 +294,7 @@ func (f *Folder) Same(c Config) error {
 	if f.record.Config.same(&c) {
 		return nil
 	}
-	return bellows.Errorf(bellows.Refused, "go on with", f.Dir, "its data were changed while it was trained")
+	return bellows.Errorf(bellows.Refused, "resume", f.Dir, "its data were changed while it was trained")
 }
 
 // hasCutsMost is how long whoever only looks at a run waits for a store.

@@ -430,14 +430,14 @@ func TestStrangersAreNeverReplaced(t *testing.T) {
 		plain, fresh string // in the error, or "" for none
 	}{
 		{".gitkeep", "", ""},
-		{"notes.md", "no run's: notes.md; give --out another folder, or add --fresh", ""},
-		{"ratings.tsv", "no run's: ratings.tsv;", ""},
+		{"notes.md", "belong to no run: notes.md; give --out another folder, or add --fresh", ""},
+		{"ratings.tsv", "belong to no run: ratings.tsv;", ""},
 		{"labels.txt", "may write: labels.txt;", "may write: labels.txt;"},
 		{"run.json", "may write: run.json;", "may write: run.json;"},
 		{"events.jsonl", "may write: events.jsonl;", "may write: events.jsonl;"},
 		{"resume.image", "may write: resume.image;", "may write: resume.image;"},
 		{"checkpoint", "may write: checkpoint;", "may write: checkpoint;"},
-		{"metrics.json.partial", "no run's: metrics.json.partial;", ""},
+		{"metrics.json.partial", "belong to no run: metrics.json.partial;", ""},
 		{"model.safetensors", "may write: model.safetensors;", "may write: model.safetensors;"},
 		{"manifest.json", "may write: manifest.json;", "may write: manifest.json;"},
 	} {
@@ -811,7 +811,7 @@ func TestCutsAreFoundAgain(t *testing.T) {
 	}
 	// Its folder is there.
 	elsewhere := claim(t, Request{Config: config(2), Out: filepath.Join(t.TempDir(), "b"), Checkpoint: place})
-	if elsewhere.Resumed || elsewhere.Found != "" || len(elsewhere.Left) != 1 || !strings.Contains(elsewhere.Left[0], "it is of the run in "+out+"; --out "+out+" goes on with it") {
+	if elsewhere.Resumed || elsewhere.Found != "" || len(elsewhere.Left) != 1 || !strings.Contains(elsewhere.Left[0], "it belongs to the run in "+out+"; --out "+out+" resumes it") {
 		t.Errorf("found %q, and left alone %q", elsewhere.Found, elsewhere.Left)
 	}
 	lose(f)

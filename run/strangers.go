@@ -45,7 +45,7 @@ func (f *Folder) yield(r *runFile, fresh bool) error {
 	switch {
 	case len(blocking) > 0:
 		return f.refuse(another+", or move them away",
-			"it holds files that are no run's, and that a run may write: %s", some(blocking))
+			"it holds files that belong to no run, and that a run may write: %s", some(blocking))
 	case fresh:
 		return nil
 	case r != nil && r.State != done:
@@ -55,7 +55,7 @@ func (f *Folder) yield(r *runFile, fresh bool) error {
 		return f.refuse(another+", or add --fresh to replace it",
 			"it holds the model of another command or of data that has changed since")
 	case len(strange) > 0:
-		return f.refuse(another+", or add --fresh to train beside them", "it holds files that are no run's: %s", some(strange))
+		return f.refuse(another+", or add --fresh to train beside them", "it holds files that belong to no run: %s", some(strange))
 	}
 	return nil
 }

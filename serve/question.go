@@ -151,7 +151,7 @@ func (q *question) object(body []byte, most int, a arrays) error {
 		}
 	}
 	if _, err := in.Token(); err != io.EOF {
-		return refuse(http.StatusBadRequest, `there is more behind the object {"rows": [...]}; send one`)
+		return refuse(http.StatusBadRequest, `there is more text after the object {"rows": [...]}; send one`)
 	}
 	if q.rows == 0 {
 		return refuse(http.StatusBadRequest, `there are no rows; send {"rows": [...]}`)

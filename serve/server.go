@@ -236,7 +236,7 @@ func (s *Server) predict(w http.ResponseWriter, r *http.Request) {
 		}()
 	default:
 		w.Header().Set("Retry-After", "1")
-		status = problem(w, refuse(http.StatusTooManyRequests, "%d questions are being answered, and no more at once; ask again", s.limits.Requests))
+		status = problem(w, refuse(http.StatusTooManyRequests, "%d requests are being answered, which is the limit; send the request again", s.limits.Requests))
 		return
 	}
 	out, err := s.ask(w, r)

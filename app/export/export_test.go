@@ -317,7 +317,7 @@ func TestWhatCannotBeExported(t *testing.T) {
 		{long, export.NPZ, "the longest of the 3001 names of columns has 524288 characters", bellows.Refused},
 		{rising, export.ONNX, "its probabilities are by an isotonic calibration, which has no form that the format knows; npz has it", bellows.Refused},
 		{rising, export.LIBLINEAR, "its probabilities are by an isotonic calibration", bellows.Refused},
-		{few, export.ONNX, "there are weights for 2 features, and the lists beside them are of other lengths", bellows.BadData},
+		{few, export.ONNX, "there are weights for 2 features, and lists of other lengths", bellows.BadData},
 		{&model.Model{App: "mlr", Details: []byte("{}")}, export.LIBLINEAR, "tensor weights is missing", bellows.BadData},
 		{&model.Model{App: "mf"}, export.LIBMF, "tensor user_factors is missing", bellows.BadData},
 	} {

@@ -140,7 +140,7 @@ func readScores(m *model.Model) (*scores, error) {
 		s.narrow, s.wide = narrow.List(), d.Features
 	}
 	if len(s.narrow) > 0 && len(s.narrow) != s.features || s.columns != nil && len(s.columns) != s.features || len(d.Scaling.Center) > 0 && len(d.Scaling.Center) != s.features {
-		return nil, r.Refuse("there are weights for %d features, and the lists beside them are of other lengths", s.features)
+		return nil, r.Refuse("there are weights for %d features, and lists of other lengths", s.features)
 	}
 	if err := examples.CheckOrigins(d.Origins, s.features); err != nil {
 		return nil, err

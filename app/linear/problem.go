@@ -269,7 +269,7 @@ func (p *problem) tables() []table.Schema {
 // share counts the splits that use each feature in each clock, over all rows whoever has them.
 func (p *problem) share() {
 	p.sharing = make([][]uint16, p.Visits)
-	p.Meter.Begin(progress.Part{Doing: "counting who shares features", Total: int64(p.Visits)})
+	p.Meter.Begin(progress.Part{Doing: "counting shared features", Total: int64(p.Visits)})
 	app.ForEach(p.Visits, func(at int) {
 		if p.Meter.Add(1) != nil {
 			return

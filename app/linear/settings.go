@@ -152,11 +152,11 @@ func newConfig(in app.Input) (config, error) {
 		return config{}, err
 	}
 	if in.Staleness != nil && *in.Staleness != 0 && rules[v.Text("solver")] == nil {
-		return config{}, bellows.Errorf(bellows.Config, "train", name, "there is no staleness but 0: that a step comes closer to the best is certain only where all splits begin a clock with the same weights").
+		return config{}, bellows.Errorf(bellows.Config, "train", name, "staleness must be 0: a step is sure to lower the objective only if all splits begin a clock with the same weights").
 			Hinted("leave --staleness out, or take --set solver=adagrad, which steps by gradients")
 	}
 	if in.From != nil {
-		return config{}, bellows.Errorf(bellows.Config, "train", name, "only loss=softmax begins with a model").Hinted("leave --from out: the others come to the same best from anywhere")
+		return config{}, bellows.Errorf(bellows.Config, "train", name, "only loss=softmax can start from a model").Hinted("leave --from out: the other losses reach the same minimum from any start")
 	}
 	for _, key := range softmaxOnly {
 		if _, given := in.Settings[key]; given {
@@ -189,7 +189,7 @@ func newConfig(in app.Input) (config, error) {
 		v.Refuse("class_weights", "loss=%s predicts numbers", c.name)
 	}
 	if _, given := in.Settings["lr"]; given && rules[c.solver] == nil {
-		v.Refuse("lr", "there is no step size but that of solver=sgd, adagrad, adam or ftrl; the others need none")
+		v.Refuse("lr", "only solver=sgd, adagrad, adam and ftrl have a step size; leave lr out")
 	}
 	c.check()
 	return c, v.Err()
@@ -219,11 +219,11 @@ func (c *config) check() {
 	v := c.Values
 	switch {
 	case c.seekL1 && rules[c.solver] != nil:
-		v.Refuse("l1", "solver=%s takes it as it is given; leave solver out, or say a number", c.solver)
+		v.Refuse("l1", "solver=%s takes a number only; leave solver out, or give a number", c.solver)
 	case c.path > 0 && rules[c.solver] != nil:
-		v.Refuse("path", "solver=%s goes one way to its end; leave solver or path out", c.solver)
+		v.Refuse("path", "solver=%s follows no path of penalties; leave solver or path out", c.solver)
 	case c.path > 0 && !c.seekL1 && !c.chosen:
-		v.Refuse("path", "l1 and l2 are given, so that there is nothing to choose; say l1=auto, or leave l2 or path out")
+		v.Refuse("path", "l1 and l2 are given, so there is nothing to choose; set l1=auto, or leave l2 or path out")
 	}
 	_, curved := c.loss.(loss.Curved)
 	c.corners = !curved && c.loss != nil
@@ -231,18 +231,18 @@ func (c *config) check() {
 	case c.solver == solverAverage || c.solver == solverMomentum:
 		v.Refuse("solver", "only loss=softmax has it")
 	case c.solver == solverDescent && c.corners:
-		v.Refuse("solver", "loss=%s has corners, where a weight alone finds no way down; solver=dual finds its best", c.name)
+		v.Refuse("solver", "loss=%s has no derivative in places, where descent gets stuck; use solver=dual", c.name)
 	case c.solver == solverNewton && c.corners && c.l1 > 0:
-		v.Refuse("solver", "loss=%s has corners, and so has l1; solver=dual finds the best", c.name)
+		v.Refuse("solver", "loss=%s has no derivative in places, and neither has l1; use solver=dual", c.name)
 	case c.corners && !c.chosen && c.l2 == 0 && rules[c.solver] == nil:
-		v.Refuse("l2", "loss=%s has corners, and needs it", c.name)
+		v.Refuse("l2", "loss=%s needs an l2 above 0", c.name)
 	case c.lasso && c.l1 == 0:
-		v.Refuse("loss", "with l1=0 it is not a lasso; leave l1 out, or say how strong the pull is that makes weights zero, such as l1=0.01")
+		v.Refuse("loss", "a lasso needs an l1 above 0; leave l1 out, or set a penalty such as l1=0.01")
 	case c.chosen || c.l2 >= l2Least:
 	case c.l2 > 0 || c.l1 == 0:
 		v.Refuse("l2", "must be a number from %g to 1e+06, or 0 with l1", l2Least)
 	case c.solver == solverDual:
-		v.Refuse("solver", "its weights are sums divided by l2, which is 0; leave it out")
+		v.Refuse("solver", "solver=dual divides by l2, which is 0; leave solver out")
 	}
 }
 

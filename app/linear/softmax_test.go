@@ -61,7 +61,7 @@ func TestSoftmaxIsMlr(t *testing.T) {
 				t.Errorf("a run with the model begins as %q", again.Headline)
 			}
 			own.Settings["loss"] = "ridge"
-			if _, err := New().NewRun(own); err == nil || !strings.Contains(err.Error(), "only loss=softmax begins with a model") {
+			if _, err := New().NewRun(own); err == nil || !strings.Contains(err.Error(), "only loss=softmax can start from a model") {
 				t.Errorf("ridge from a model: %v", err)
 			}
 		}

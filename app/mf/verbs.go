@@ -56,8 +56,8 @@ func (application) Verbs() []app.Verb {
 func recommend(q *app.Question) ([][]any, error) {
 	users, ratings := q.Flags[userFlag], q.Flag(ratingsFlag)
 	if (len(users) == 0) == (ratings == "") {
-		return nil, bellows.Errorf(bellows.Usage, "recommend", "", "it must be told for whom").
-			Hinted("give --user USER of the training data, or --ratings item=4.5,other=2 of somebody new")
+		return nil, bellows.Errorf(bellows.Usage, "recommend", "", "no user is given").
+			Hinted("give --user USER of the training data, or --ratings item=4.5,other=2 of a new user")
 	}
 	most, err := q.Top()
 	if err != nil {
@@ -98,7 +98,7 @@ func (d *predictor) places(users []string) ([]int32, error) {
 	}
 	if missing != nil {
 		return nil, bellows.Errorf(bellows.BadData, "recommend", "", "the model does not know the user %s", strings.Join(missing, ", ")).
-			Hinted("its users are in users.txt of its folder; for somebody new give --ratings item=4.5,other=2")
+			Hinted("its users are in users.txt of its folder; for a new user give --ratings item=4.5,other=2")
 	}
 	return known, nil
 }
@@ -160,7 +160,7 @@ func (d *predictor) list(rows [][]any, user string, best []toplist.Scored) [][]a
 func (d *predictor) recommendNew(q *app.Question, text string, most int) ([][]any, error) {
 	if d.folding == (details{}) {
 		return nil, bellows.Errorf(bellows.BadData, "recommend", "", "the model does not say how strong L2 was").
-			Hinted("train it again with this version, then somebody new can be given factors")
+			Hinted("train it again with this version, then new users can be given factors")
 	}
 	list, err := d.readGiven(q, text)
 	if err != nil {

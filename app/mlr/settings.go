@@ -97,7 +97,7 @@ func newConfig(in app.Input, a application) (config, error) {
 func (c *config) charge(warm, gapped, fixed bool) {
 	v := c.Values
 	if v.IsAuto("l1") {
-		v.Refuse("l1", "softmax takes it as it is given, and has nothing that chooses it; give a number, such as l1=0.001")
+		v.Refuse("l1", "softmax has no l1=auto; give a number, such as l1=0.001")
 		return
 	}
 	if c.l1 = v.Float("l1", 0, 1e6); c.l1 > 0 && c.l1 < penaltyLeast {
@@ -109,7 +109,7 @@ func (c *config) charge(warm, gapped, fixed bool) {
 		}
 	}
 	if c.charges = c.l1 > 0 || c.rule == ruleFTRL; c.charges && c.batch > 0 {
-		v.Refuse("batch", "with l1 or ftrl a step is of all rows of a clock, whose number clocks says; leave it out")
+		v.Refuse("batch", "with l1 or ftrl a step uses all rows of a clock; leave batch out and set clocks")
 	}
 	switch {
 	case !c.charges:

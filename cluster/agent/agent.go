@@ -217,7 +217,7 @@ func (w *passed) Write(b []byte) (int, error) {
 		pass = pass[n:]
 	}
 	if left > 0 && len(b) > left {
-		w.say(cluster.Message{Process: w.number, Wrote: []byte("\nwhat it wrote behind this is not kept: it is too long\n")})
+		w.say(cluster.Message{Process: w.number, Wrote: []byte("\n[output truncated]\n")})
 	}
 	return len(b), nil
 }

@@ -222,7 +222,7 @@ func (l *Lead) members(connections int) []node.Member {
 func (l *Lead) Reads(saved bool) error {
 	for _, p := range l.nodes() {
 		if saved && p.Host != l.Host {
-			return bellows.Errorf(bellows.Config, "go on with", "the unfinished run", "what was saved is a file of this machine, and %s is of another one (%s)", p.Node, p.Host).
+			return bellows.Errorf(bellows.Config, "resume", "the unfinished run", "the checkpoint is a file of this machine, and %s is on another one (%s)", p.Node, p.Host).
 				Hinted("drain such nodes, or start over with --fresh, and with --checkpoint at a place that all of them reach")
 		}
 	}
@@ -270,7 +270,7 @@ func (l *Lead) Renew(ctx context.Context, most int, talk func(format string, arg
 	clear(l.late)
 	l.losses = losses{}
 	if !slices.ContainsFunc(can, func(p cluster.Place) bool { return p.Slots > 0 }) {
-		return bellows.Errorf(bellows.Lost, "go on with", fmt.Sprintf("job %d", l.Job), "no worker of the cluster is left").Hinted("`scale --workers 2` starts some")
+		return bellows.Errorf(bellows.Lost, "resume", fmt.Sprintf("job %d", l.Job), "no worker of the cluster is left").Hinted("`scale --workers 2` starts some")
 	}
 	return nil
 }

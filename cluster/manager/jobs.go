@@ -400,7 +400,7 @@ func (m *manager) cancel(j *job) error {
 // dropped says that a job was taken out of the queue.
 func (j *job) dropped() string {
 	if j.begun() {
-		return fmt.Sprintf("job %d waited to go on, and is interrupted; the same command goes on with it", j.number)
+		return fmt.Sprintf("job %d was waiting to resume, and is interrupted; the same command resumes it", j.number)
 	}
 	return fmt.Sprintf("job %d had not begun, and is dropped", j.number)
 }

@@ -161,7 +161,7 @@ func (m *manager) recovered(r *jobstore.Job) *job {
 		return j
 	}
 	if j.run != "" {
-		why += fmt.Sprintf(", in %s; the same command goes on with it", j.run)
+		why += fmt.Sprintf(", in %s; the same command resumes it", j.run)
 	}
 	m.recoveries = append(m.recoveries, fmt.Sprintf("job %d %s", j.number, why))
 	j.state, j.ended, j.exit = cluster.Interrupted, time.Now(), bellows.Interrupted.ExitCode()
@@ -171,7 +171,7 @@ func (m *manager) recovered(r *jobstore.Job) *job {
 
 // resume queues a job of a manager that has gone, and says why not, if it cannot.
 func (m *manager) resume(j *job, r *jobstore.Job) (why string) {
-	how := "was interrupted when its manager ended, and cannot go on by itself"
+	how := "was interrupted when its manager ended, and cannot resume by itself"
 	if !j.begun() {
 		how = "had not begun when its manager ended, and cannot begin now"
 	}
@@ -200,7 +200,7 @@ func (m *manager) resume(j *job, r *jobstore.Job) (why string) {
 	if c := j.checkpoint; c != nil {
 		from = fmt.Sprintf("its last checkpoint, at record %d", c.Commit)
 	}
-	said := fmt.Sprintf("job %d ran when its manager ended, and goes on from %s", j.number, from)
+	said := fmt.Sprintf("job %d was running when its manager ended, and resumes from %s", j.number, from)
 	if j.run != "" {
 		said += ", in " + j.run
 	}
@@ -297,7 +297,7 @@ func (k *keeper) renew(ctx context.Context) error {
 	if err := k.campaign(ctx); err != nil {
 		return err
 	}
-	k.m.logf("the lease of the registry was over; nobody else has led since")
+	k.m.logf("the registry lease had expired; this manager leads again, and no other led meanwhile")
 	return nil
 }
 
@@ -316,7 +316,7 @@ func (k *keeper) hear(ctx context.Context, err error) {
 	k.m.mu.Unlock()
 	switch {
 	case why != "" && before == "":
-		k.m.logf("%s; jobs go on without the registry", why)
+		k.m.logf("%s; jobs continue without the registry", why)
 	case why == "" && before != "":
 		k.m.logf("the registry answers again")
 	}

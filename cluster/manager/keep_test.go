@@ -58,11 +58,11 @@ func TestAManagerFindsItsJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	build := "submit mf: the cluster runs another build of bellows (1234) than this one (of another build); `bellows down` and `bellows up` start it with this one"
-	want := []string{"job 4 ran when its manager ended, and goes on from its last checkpoint, at record 77, in runs/4",
+	want := []string{"job 4 was running when its manager ended, and resumes from its last checkpoint, at record 77, in runs/4",
 		"job 5 had not begun when its manager ended, and cannot begin now: " + build, "job 6 waits as before",
 		"job 7 had not begun when its manager ended, and cannot begin now: its command is too long for the registry",
-		"job 8 was interrupted, as it was asked to be, when its manager ended, in runs/8; the same command goes on with it",
-		"job 9 was interrupted when its manager ended, and cannot go on by itself: " + build + ", in runs/9; the same command goes on with it"}
+		"job 8 was interrupted, as it was asked to be, when its manager ended, in runs/8; the same command resumes it",
+		"job 9 was interrupted when its manager ended, and cannot resume by itself: " + build + ", in runs/9; the same command resumes it"}
 	if got := strings.Join(s.Recovered, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("it says\n%s", got)
 	}

@@ -307,9 +307,9 @@ func (m *manager) describeEnd(j *job) string {
 	}
 	switch {
 	case j.state == cluster.Queued:
-		return fmt.Sprintf("job %d was interrupted%s; the next cluster that is up here goes on with it", j.number, where)
+		return fmt.Sprintf("job %d was interrupted%s; the next cluster that starts here resumes it", j.number, where)
 	case j.state == cluster.Interrupted:
-		return fmt.Sprintf("job %d was interrupted%s; the same command goes on with it", j.number, where)
+		return fmt.Sprintf("job %d was interrupted%s; the same command resumes it", j.number, where)
 	case j.state == cluster.Ended:
 		return fmt.Sprintf("job %d has finished%s", j.number, where)
 	}

@@ -415,7 +415,7 @@ func (m *manager) admit(s *cluster.Session, h *cluster.Hello) (*member, error) {
 		}
 	}
 	if n == nil {
-		return nil, bellows.Errorf(bellows.Refused, "join", "the cluster", "nobody awaits a %.40q", h.Node)
+		return nil, bellows.Errorf(bellows.Refused, "join", "the cluster", "no node %.40q is expected", h.Node)
 	}
 	n.session, n.host, n.pid, n.state = s, s.Peer(), h.PID, cluster.Idle
 	n.place.Host, n.place.Kernels, n.notice = n.host, h.Kernels, h.Notice()

@@ -148,8 +148,8 @@ func TestEndNamesTheRun(t *testing.T) {
 	t.Parallel()
 	m := &manager{}
 	for state, want := range map[cluster.State]string{
-		cluster.Queued:      "job 7 was interrupted%s; the next cluster that is up here goes on with it",
-		cluster.Interrupted: "job 7 was interrupted%s; the same command goes on with it",
+		cluster.Queued:      "job 7 was interrupted%s; the next cluster that starts here resumes it",
+		cluster.Interrupted: "job 7 was interrupted%s; the same command resumes it",
 		cluster.Ended:       "job 7 has finished%s",
 		cluster.Failed:      "job 7 has ended with exit code 66%s",
 	} {

@@ -67,7 +67,7 @@ func (r *recovering) falls(died string, live bool, now time.Time) (tookOver stri
 	d := cluster.Recovery{Time: now, Died: died, NoticedBy: "the cluster's manager", Units: event.Unknown, Seconds: event.Unknown, TookOver: tookOver, InRow: r.inRow}
 	switch p := r.report; {
 	case live:
-		d.Units, d.Seconds, d.TookOver = 0, 0, tookOver+"; its nodes go on"
+		d.Units, d.Seconds, d.TookOver = 0, 0, tookOver+"; its nodes continue"
 	case p != nil:
 		d.Units, d.Seconds = p.Units, p.Seconds
 	}
@@ -105,17 +105,17 @@ func (r *recovering) told() cluster.Progress {
 
 // cost says what the death of the process that leads the job undoes.
 func (r *recovering) cost() string {
-	since := "lost is what was done since the last checkpoint"
+	since := "work since the last checkpoint"
 	if r.checkpoint == nil {
-		since += ", if there was one"
+		since += ", if there was one,"
 	}
 	switch p := r.report; {
 	case p == nil:
-		return since + ": how much that is this manager has not been told"
+		return since + " is lost, the amount is unknown to this manager"
 	case r.checkpoint == nil:
-		return fmt.Sprintf("%s: as far as it is known %s, %s s", since, figures.Plural(int(p.Units), "unit"), figures.Duration(p.Seconds))
+		return fmt.Sprintf("%s is lost: as far as known %s, %s s", since, figures.Plural(int(p.Units), "unit"), figures.Duration(p.Seconds))
 	default:
-		return fmt.Sprintf("%s: %s, %s s", since, figures.Plural(int(p.Units), "unit"), figures.Duration(p.Seconds))
+		return fmt.Sprintf("%s is lost: %s, %s s", since, figures.Plural(int(p.Units), "unit"), figures.Duration(p.Seconds))
 	}
 }
 
@@ -136,7 +136,7 @@ func (m *manager) fell(j *job, died string) {
 		took := j.falls(died, live, time.Now())
 		if took == "" {
 			code = bellows.Lost.ExitCode()
-			said = fmt.Sprintf("%s; %s; the job was taken up again %d times in a row without a new checkpoint, and is not again: the same command goes on with it", died, cost, j.inRow)
+			said = fmt.Sprintf("%s; %s; the job gives up after %d restarts in a row without a new checkpoint; the same command resumes it", died, cost, j.inRow)
 			break
 		}
 		j.spool.DropLine()

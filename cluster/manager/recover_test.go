@@ -30,7 +30,7 @@ func TestAnotherProcessTakesOver(t *testing.T) {
 	if code != 0 || strings.Count(out, "dies in term") != 2 || !strings.HasSuffix(out, "done\n") || !strings.Contains(out, "term 3, in runs/one from 5, lost 1 in a row: the process that leads job 1 (") {
 		t.Errorf("%q, %d", out, code)
 	}
-	if strings.Count(talk, "lost is what was done since the last checkpoint: 12 units, 1.50 s; another process, the ") != 2 || !strings.Contains(talk, "the 3rd that leads the job takes over (1 of at most 5 times in a row without a new checkpoint)") {
+	if strings.Count(talk, "work since the last checkpoint is lost: 12 units, 1.50 s; another process, the ") != 2 || !strings.Contains(talk, "the 3rd that leads the job takes over (1 of at most 5 times in a row without a new checkpoint)") {
 		t.Errorf("it is said %q", talk)
 	}
 	if out, _, code := u.output(behind.Job); out != "behind\n" || code != 0 {
@@ -68,7 +68,7 @@ func TestTheNodesOfWhoIsKilledGoOn(t *testing.T) {
 	if j.Term != 4 || j.State != cluster.Ended || len(j.Recoveries) != 3 {
 		t.Fatalf("%+v", j)
 	}
-	if r := j.Recoveries[2]; r.Units != 0 || r.Seconds != 0 || r.TookOver != "another process, the 4th that leads the job; its nodes go on" || r.InRow != 1 {
+	if r := j.Recoveries[2]; r.Units != 0 || r.Seconds != 0 || r.TookOver != "another process, the 4th that leads the job; its nodes continue" || r.InRow != 1 {
 		t.Errorf("%+v", r)
 	}
 	job = u.submit("start", "succeed", "die=always")
@@ -140,7 +140,7 @@ func TestWhoDiesAgainAndAgainIsGivenUp(t *testing.T) {
 	if code != bellows.Lost.ExitCode() || strings.Count(out, "dies in term") != 1+cluster.InRowMost {
 		t.Errorf("%q, %d", out, code)
 	}
-	if !strings.Contains(talk, "the job was taken up again 5 times in a row without a new checkpoint, and is not again: the same command goes on with it") {
+	if !strings.Contains(talk, "the job gives up after 5 restarts in a row without a new checkpoint; the same command resumes it") {
 		t.Errorf("it is said %q", talk)
 	}
 	if out, _, code := u.output(behind.Job); out != "behind\n" || code != 0 {
@@ -222,7 +222,7 @@ func TestDeathsAreCounted(t *testing.T) {
 			t.Fatalf("%d: %q, %+v", i, took, r)
 		}
 	}
-	if r.died.Units != -1 || r.died.Seconds != -1 || !strings.HasSuffix(r.cost(), "if there was one: how much that is this manager has not been told") {
+	if r.died.Units != -1 || r.died.Seconds != -1 || !strings.HasSuffix(r.cost(), "if there was one, is lost, the amount is unknown to this manager") {
 		t.Errorf("nothing was told of it, and it has cost %+v: %s", r.died, r.cost())
 	}
 	if !r.hears(&cluster.Progress{Cost: &cluster.Cost{Units: 7, Seconds: 2}}) || r.recoveries[cluster.InRowMost-1].Units != 7 || r.report != nil || r.hears(&cluster.Progress{Cost: &cluster.Cost{Units: 8}}) {
@@ -240,7 +240,7 @@ func TestDeathsAreCounted(t *testing.T) {
 	if !r.hears(&cluster.Progress{InRow: 4, Recovery: &cluster.Recovery{Died: "node 3"}}) || r.inRow != 4 {
 		t.Errorf("%+v", r)
 	}
-	if r.hears(&cluster.Progress{Checkpoint: &cluster.Checkpoint{Era: 3, Commit: 1}, Units: 3, Seconds: 2}); r.cost() != "lost is what was done since the last checkpoint: 3 units, 2.00 s" {
+	if r.hears(&cluster.Progress{Checkpoint: &cluster.Checkpoint{Era: 3, Commit: 1}, Units: 3, Seconds: 2}); r.cost() != "work since the last checkpoint is lost: 3 units, 2.00 s" {
 		t.Error(r.cost())
 	}
 	if r.falls("it died", false, now); r.died.Units != 3 || r.died.Seconds != 2 {

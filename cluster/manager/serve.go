@@ -180,7 +180,7 @@ func callerOf(r *http.Request) secure.Name {
 func (m *manager) who(r *http.Request) (n secure.Name, err error) {
 	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 		if n, err = m.self.Peer(*r.TLS); err != nil {
-			err = bellows.Errorf(bellows.Refused, "ask", "the cluster", "who asks is not known: %w", err).Hinted("join again, with the cluster's token")
+			err = bellows.Errorf(bellows.Refused, "ask", "the cluster", "the caller is unknown: %w", err).Hinted("join again, with the cluster's token")
 		}
 		return n, err
 	}

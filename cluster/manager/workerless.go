@@ -34,7 +34,7 @@ func (j *job) comes() {
 	}
 }
 
-// workerless ends a job to which no worker has come. What it has done is kept: the same command goes on with it.
+// workerless ends a job to which no worker has come. What it has done is kept: the same command resumes it.
 func (m *manager) workerless(j *job) {
 	m.mu.Lock()
 	if j.lonely == nil || j.state != cluster.Queued || m.closing {
@@ -44,7 +44,7 @@ func (m *manager) workerless(j *job) {
 	j.lonely = nil
 	j.state = cluster.Interrupted // from here on nobody else ends it
 	m.mu.Unlock()
-	said := fmt.Sprintf("job %d: no worker has come within %v; go on with the same command: %s %s", j.number, workerWithin, j.request.Word, command(&j.request))
+	said := fmt.Sprintf("job %d: no worker joined within %v; resume with the same command: %s %s", j.number, workerWithin, j.request.Word, command(&j.request))
 	m.logf("%s", said)
 	j.spool.Say(said)
 	m.ended(j, bellows.Lost.ExitCode())

@@ -76,7 +76,7 @@ func TestAJobWithoutAWorkerIsNamedAndEnds(t *testing.T) {
 			if took := time.Since(began); !cancelled && took != time.Minute || list[0].exit != code || list[0].state != state {
 				t.Errorf("after %v it is %s with %d", took, list[0].state, list[0].exit)
 			}
-			if got, want := said(0), "job 1: no worker has come within 1m0s; go on with the same command: bellows demo mf"; strings.Contains(got, want) == cancelled {
+			if got, want := said(0), "job 1: no worker joined within 1m0s; resume with the same command: bellows demo mf"; strings.Contains(got, want) == cancelled {
 				t.Errorf("it is said: %s", got)
 			}
 			<-list[1].over // at once, and by name: it had not begun

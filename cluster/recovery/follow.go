@@ -26,7 +26,7 @@ func (v *Recovery) Apart(f *run.Folder) bool {
 		return false
 	}
 	if f.Apart == nil {
-		f.Apart = bellows.Errorf(bellows.Lost, "go on with", f.Dir, "it is not the run any more that its nodes are of")
+		f.Apart = bellows.Errorf(bellows.Lost, "resume", f.Dir, "it is no longer the run of these nodes")
 	}
 	l.Dismiss()
 	return true
@@ -34,7 +34,7 @@ func (v *Recovery) Apart(f *run.Folder) bool {
 
 // apart is what became of the process that led before, where its nodes cannot go on.
 func (v *Recovery) apart(why string) string {
-	return v.Lead.Died.Died + "; its nodes cannot go on: " + why
+	return v.Lead.Died.Died + "; its nodes cannot continue: " + why
 }
 
 // Cause is why the run is rolled back that has lost nodes: since the process that led before was lost, where they cannot go on without it.

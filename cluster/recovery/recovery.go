@@ -78,11 +78,11 @@ func (v *Recovery) CheckRunExists(f *run.Folder, kept bool) error {
 	case l == nil || l.Died == nil || f.Saved != nil || f.Live:
 		return nil
 	case !kept:
-		return bellows.Errorf(bellows.Lost, "go on with", fmt.Sprintf("job %d", l.Job), "%s, and no checkpoints are kept of it", l.Died.Died).Hinted("give the command again to start over, and leave --checkpoint none out")
+		return bellows.Errorf(bellows.Lost, "resume", fmt.Sprintf("job %d", l.Job), "%s, and it keeps no checkpoints", l.Died.Died).Hinted("repeat the command without --checkpoint none to start over")
 	case l.Checkpoint == nil || f.Resumed:
 		return nil
 	}
-	return bellows.Errorf(bellows.NoInput, "go on with", fmt.Sprintf("job %d", l.Job), "its run is not in %s any more, and had a checkpoint at record %d", l.Run, l.Checkpoint.Commit).
+	return bellows.Errorf(bellows.NoInput, "resume", fmt.Sprintf("job %d", l.Job), "its run is no longer in %s, and had a checkpoint at record %d", l.Run, l.Checkpoint.Commit).
 		Hinted("bring the folder back and give the command again, or submit it again to start over")
 }
 

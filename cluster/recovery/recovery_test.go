@@ -93,7 +93,7 @@ func TestARunIsTheJobsByItsOrder(t *testing.T) {
 // TestARunThatHasGoneIsNamed where there was more of it, and who keeps no checkpoints ends.
 func TestARunThatHasGoneIsNamed(t *testing.T) {
 	v := &Recovery{Lead: led(t, "runs/x")}
-	if err := v.CheckRunExists(&run.Folder{}, true); bellows.KindOf(err) != bellows.NoInput || err.Error() != "go on with job 7: its run is not in runs/x any more, and had a checkpoint at record 9; bring the folder back and give the command again, or submit it again to start over" {
+	if err := v.CheckRunExists(&run.Folder{}, true); bellows.KindOf(err) != bellows.NoInput || err.Error() != "resume job 7: its run is no longer in runs/x, and had a checkpoint at record 9; bring the folder back and give the command again, or submit it again to start over" {
 		t.Error(err)
 	}
 	if err := v.CheckRunExists(&run.Folder{}, false); bellows.KindOf(err) != bellows.Lost {
@@ -118,12 +118,12 @@ func TestWhatATakeoverCostsIsTold(t *testing.T) {
 	v := &Recovery{Lead: led(t, "runs/x"), InRow: 1}
 	f := &run.Folder{Dir: "runs/x", Life: 4, Saved: &archive.Manifest{At: archive.At{Era: 3, Commit: 9}}}
 	e, ok := v.Takeover(f)
-	want := "who led it; lost is what was done since the last checkpoint: 12 units, 1.50 s: the run goes on from the checkpoint at record 9 of era 3, in era 4, with this (1 of at most 5 times in a row without a new checkpoint)"
+	want := "who led it; work since the last checkpoint is lost: 12 units, 1.50 s: the run resumes from the checkpoint at record 9 of era 3, in era 4, with this (1 of at most 5 times in a row without a new checkpoint)"
 	if !ok || e.Sentence != want || e.Units != 0 && e.Rollback.Units != 12 || e.NoticedBy != "the manager" || len(v.Recoveries) != 1 {
 		t.Errorf("%v %+v", ok, e)
 	}
 	v.Lead.Died.Units, v.Lead.Died.Seconds = -1, -1 // the manager died, too, and there is no log
-	if e, _ := v.Takeover(f); !strings.Contains(e.Sentence, "who led it; lost is what was done since the last checkpoint: how much that is nobody knows any more: the run goes on") || e.Rollback.Units != -1 || e.Rollback.Lost != -1 {
+	if e, _ := v.Takeover(f); !strings.Contains(e.Sentence, "who led it; work since the last checkpoint is lost, the amount is unknown: the run resumes") || e.Rollback.Units != -1 || e.Rollback.Lost != -1 {
 		t.Errorf("%+v", e)
 	}
 	v.Recoveries = v.Recoveries[:1]

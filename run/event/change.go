@@ -45,7 +45,7 @@ func OfCheckpoint(c node.Checkpoint) Event {
 func OfRollback(b *Rollback, model, undone string, most int) Event {
 	to := "starts over"
 	if b.ToCommit > 0 {
-		to = fmt.Sprintf("goes on from the checkpoint at record %s of era %d", figures.Grouped(int64(b.ToCommit)), b.ToEra)
+		to = fmt.Sprintf("resumes from the checkpoint at record %s of era %d", figures.Grouped(int64(b.ToCommit)), b.ToEra)
 	}
 	return Event{Kind: RolledBack, Node: Leader, Model: model, Rollback: b,
 		Sentence: fmt.Sprintf("%s; %s: the run %s, in era %d, with %s (%d of at most %d times in a row without a new checkpoint)", b.Reason, undone, to, b.Era, b.TookOver, b.InRow, most)}
@@ -54,7 +54,7 @@ func OfRollback(b *Rollback, model, undone string, most int) Event {
 // OfTakeover is the event of a job that another process leads from now on, while its nodes have gone on.
 func OfTakeover(b *Rollback, model string, nodes, most int) Event {
 	return Event{Kind: TakenOver, Node: Leader, Model: model, Rollback: b,
-		Sentence: fmt.Sprintf("%s; nothing is lost: the run goes on behind record %s of era %d with its %s, led by %s (%d of at most %d times in a row without a new checkpoint)",
+		Sentence: fmt.Sprintf("%s; no work is lost: the run continues after record %s of era %d with its %s, led by %s (%d of at most %d times in a row without a new checkpoint)",
 			b.Reason, figures.Grouped(int64(b.ToCommit)), b.Era, figures.Plural(nodes, "node"), b.TookOver, b.InRow, most)}
 }
 

@@ -63,7 +63,7 @@ func (l *Log) Told(seen uint64) (t Told, err error) {
 	for line := range bytes.Lines(text[:min(l.kept, int64(len(text)))]) {
 		e := &Event{}
 		if err := json.Unmarshal(line, e); err != nil {
-			return t, bellows.Errorf(bellows.BadData, "read", l.name, "event behind %d: %w", t.Record, err)
+			return t, bellows.Errorf(bellows.BadData, "read", l.name, "event after %d: %w", t.Record, err)
 		}
 		switch {
 		case e.Kind == Stated:

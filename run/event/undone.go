@@ -21,12 +21,12 @@ const Unknown = -1
 func Undone(since node.Since, goesOn bool) string {
 	from := "the last checkpoint"
 	if since.Commit == 0 && !goesOn {
-		from = "the beginning, since there is no checkpoint yet"
+		from = "the beginning, without a checkpoint yet,"
 	}
 	if since.Units < 0 {
-		return fmt.Sprintf("lost is what was done since %s: how much that is nobody knows any more", from)
+		return fmt.Sprintf("work since %s is lost, the amount is unknown", from)
 	}
-	return fmt.Sprintf("lost is what was done since %s: %s, %s s", from, figures.Plural(int(since.Units), "unit"), figures.Duration(since.Trained.Seconds()))
+	return fmt.Sprintf("work since %s is lost: %s, %s s", from, figures.Plural(int(since.Units), "unit"), figures.Duration(since.Trained.Seconds()))
 }
 
 // ToldSince is what the log in a run's folder has of its last life behind a record of it, 0 for the life's beginning: the units that had counted, and the time until the last event. It is the least that

@@ -108,7 +108,7 @@ func read(list []Passage) ([]visits.Passage, error) {
 	for i, s := range list {
 		for k, x := range s {
 			if x < 0 || k < 3 && x > math.MaxInt32 {
-				return nil, fmt.Errorf("%v is no passage: split, first clock, last clock, first item, item behind the last", s)
+				return nil, fmt.Errorf("%v is no passage: split, first clock, last clock, first item, item after the last", s)
 			}
 		}
 		out[i] = visits.Passage{Split: bellows.SplitID(s[0]), First: bellows.Clock(s[1]), Last: bellows.Clock(s[2]), Items: bellows.Range{Begin: s[3], End: s[4]}}

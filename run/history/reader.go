@@ -112,7 +112,7 @@ func (r *Reader) Await(ctx context.Context, busy bool) (bool, error) {
 	}
 	info, err := r.file.Stat()
 	if err == nil && info.Size() < r.read {
-		return false, bellows.Errorf(bellows.IO, "follow events of", r.Name, "the run has begun anew").Hinted("follow it again")
+		return false, bellows.Errorf(bellows.IO, "follow events of", r.Name, "the run was started over").Hinted("call the command again")
 	}
 	return true, nil
 }

@@ -27,7 +27,7 @@ func TestReaderSeesThatARunBeganAnew(t *testing.T) {
 	}
 	defer r.Close()
 	r.read = 1 << 40
-	if _, err := r.Await(t.Context(), true); bellows.KindOf(err) != bellows.IO || !strings.Contains(err.Error(), "the run has begun anew") {
+	if _, err := r.Await(t.Context(), true); bellows.KindOf(err) != bellows.IO || !strings.Contains(err.Error(), "the run was started over") {
 		t.Errorf("its log is shorter: %v", err)
 	}
 }

@@ -61,7 +61,7 @@ func (v *Verifier) event(line []byte) error {
 	case err != nil:
 		return err
 	case v.result:
-		return errors.New("it stands behind the result, which is the last line")
+		return errors.New("it comes after the result, which must be the last line")
 	case e == nil:
 		v.result = true
 		return nil
@@ -198,7 +198,7 @@ func (v *Verifier) stated(e *event.Event) error {
 		return nil
 	}
 	if e.Fold > 0 || say.Complete == nil {
-		return errors.New("the job is stated a second time, and does not go on with anything")
+		return errors.New("the job is stated a second time, and resumes nothing")
 	}
 	was, now := *p.say, *say
 	was.Complete, now.Complete = nil, nil

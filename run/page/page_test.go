@@ -129,7 +129,7 @@ func TestRunsThatDidNotEnd(t *testing.T) {
 		change     func(dir string)
 	}{
 		{"killed", "ended without a word", func(string) {}},
-		{"interrupted", "interrupted, and can go on", func(dir string) { put(t, dir, "checkpoint/cuts/e0000000000-c00000000000000000001.json", "x") }},
+		{"interrupted", "interrupted, can be resumed", func(dir string) { put(t, dir, "checkpoint/cuts/e0000000000-c00000000000000000001.json", "x") }},
 		{"failed", ">failed<", func(dir string) { add(t, dir, event.Event{Kind: event.Lost, Sentence: "node 2 is lost"}) }},
 		{"damaged model", "model.safetensors: it is truncated", func(dir string) { put(t, dir, "model.safetensors", "x") }},
 		{"no model", "none was saved yet", func(dir string) { remove(t, dir, "manifest.json") }},

@@ -55,9 +55,9 @@ func (r *Run) Next(program string, quote func(word string) string) (list []Step)
 	case r.Busy:
 		add("how far it is", "status")
 	case r.Kept:
-		add("go on where it was interrupted", again...)
+		add("resume where it was interrupted", again...)
 	case !r.Finished:
-		add("start over: it left nothing to go on from", again...)
+		add("start over: it left nothing to resume from", again...)
 	}
 	if r.Model == nil {
 		return list

@@ -119,7 +119,7 @@ func (r *Run) state() (words, class string) {
 	case r.Busy:
 		return "running", "live"
 	case r.Kept:
-		return "interrupted, and can go on", "warn"
+		return "interrupted, can be resumed", "warn"
 	}
 	for _, e := range slices.Backward(r.Happened) {
 		switch e.Kind {

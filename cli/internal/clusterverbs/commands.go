@@ -83,7 +83,7 @@ func (c commands) scaleCommand() *cobra.Command {
 			s.Servers = &servers
 		}
 		if s.Workers == nil && s.Servers == nil {
-			return bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "a number is wanted").Hinted("give --workers, --servers or both")
+			return bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "no number of nodes is given").Hinted("give --workers, --servers or both")
 		}
 		client, err := c.find(w)
 		if err != nil {
@@ -169,7 +169,7 @@ func (c commands) jobsCommand() *cobra.Command {
 		Args:    line.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("follow") && cmd.Flags().Changed("cancel") {
-				return bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "--cancel and --follow are two things").Hinted("give one of them")
+				return bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "--cancel and --follow cannot be combined").Hinted("give one of them")
 			}
 			client, err := c.find(w)
 			if err != nil {
@@ -191,10 +191,10 @@ func (c commands) jobsCommand() *cobra.Command {
 				c.Printf("%s\n", jobLine(&s.Jobs[i]))
 			}
 			if failed := slices.IndexFunc(s.Jobs, func(j cluster.Job) bool { return j.State == cluster.Failed }); failed >= 0 {
-				c.Talk("`%s jobs --follow %d` shows what job %[2]d has written", c.Program(), s.Jobs[failed].Job)
+				c.Talk("`%s jobs --follow %d` shows the output of job %[2]d", c.Program(), s.Jobs[failed].Job)
 			}
 			if len(s.Jobs) == 0 {
-				c.Talk("there is none; `%s submit %s` hands one in", c.Program(), c.sample)
+				c.Talk("there are no jobs; `%s submit %s` submits one", c.Program(), c.sample)
 			}
 			return c.Object(jobList{s.Cluster, s.Jobs})
 		},

@@ -210,7 +210,7 @@ func (c commands) follow(ctx context.Context, w Where, client *cluster.Client, j
 	}
 	switch {
 	case errors.Is(context.Cause(reading), screen.ErrHungUp):
-		return bellows.Errorf(bellows.Interrupted, "follow", fmt.Sprintf("job %d", j.Job), "the terminal has gone, and the job goes on")
+		return bellows.Errorf(bellows.Interrupted, "follow", fmt.Sprintf("job %d", j.Job), "the terminal was closed; the job continues")
 	case err != nil:
 		return err
 	case code != 0:
@@ -228,7 +228,7 @@ const (
 
 // another is the client of the manager that follows, when it is up and has the job that is meant, which is then as that one has it. lost is why another is wanted.
 func (c commands) another(ctx context.Context, w Where, j *cluster.Job, lost error) (*cluster.Client, error) {
-	c.Talk("the cluster's manager has gone: the next `%s up` goes on with job %d, which is waited for, %v at most; Ctrl-C leaves it", c.Program(), j.Job, anotherWithin)
+	c.Talk("the cluster's manager is gone: the next `%s up` resumes job %d; waiting at most %v for it; Ctrl-C stops waiting", c.Program(), j.Job, anotherWithin)
 	tick, late := time.NewTicker(lookEvery), time.NewTimer(anotherWithin)
 	defer tick.Stop()
 	defer late.Stop()
@@ -238,7 +238,7 @@ func (c commands) another(ctx context.Context, w Where, j *cluster.Job, lost err
 		case <-late.C:
 			return nil, lost
 		case <-ctx.Done():
-			return nil, bellows.Errorf(bellows.Interrupted, "follow", fmt.Sprintf("job %d", j.Job), "its manager has gone, and no other is up").Hinted(fmt.Sprintf("`%s up` goes on with it", c.Program()))
+			return nil, bellows.Errorf(bellows.Interrupted, "follow", fmt.Sprintf("job %d", j.Job), "its manager is gone, and no other is running").Hinted(fmt.Sprintf("call `%s up` to resume it", c.Program()))
 		}
 		client, err := c.find(w)
 		if err != nil {
@@ -250,7 +250,7 @@ func (c commands) another(ctx context.Context, w Where, j *cluster.Job, lost err
 		}
 		at := slices.IndexFunc(s.Jobs, func(o cluster.Job) bool { return o.Job == j.Job && o.Submitted.Equal(j.Submitted) })
 		if at < 0 {
-			return nil, bellows.Errorf(bellows.Lost, "follow", fmt.Sprintf("job %d", j.Job), "the cluster that is up has not got it").Hinted("give the command again: it goes on from the last checkpoint")
+			return nil, bellows.Errorf(bellows.Lost, "follow", fmt.Sprintf("job %d", j.Job), "the running cluster does not have it").Hinted("repeat the command to resume from the last checkpoint")
 		}
 		*j = s.Jobs[at]
 		return client, nil

@@ -97,7 +97,7 @@ func (u *up) run(ctx context.Context, asked bool) error {
 		return err
 	}
 	if manager.Inside() {
-		return bellows.Errorf(bellows.Refused, "bring up", "a cluster", "this process is itself one of a cluster, and did not ask for it").
+		return bellows.Errorf(bellows.Refused, "bring up", "a cluster", "this process belongs to a cluster itself, and did not ask for it").
 			Hinted("call cli.Main before all else")
 	}
 	if u.order.State != "" { // the manager runs in a folder of its own
@@ -547,7 +547,7 @@ func (c commands) join(ctx context.Context, w Where, slots, lanes int, notice ti
 			}
 		}})
 	if err != nil && bellows.KindOf(err) == bellows.Lost {
-		return bellows.Errorf(bellows.Unavailable, "stay in", "the cluster at "+client.Address, "its manager has gone: %w", err).Hinted("join again when it is up")
+		return bellows.Errorf(bellows.Unavailable, "stay in", "the cluster at "+client.Address, "its manager is gone: %w", err).Hinted("join again when it is up")
 	}
 	return err
 }

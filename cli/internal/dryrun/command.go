@@ -264,7 +264,7 @@ func (o *options) wanted(st *state, most int) error {
 		}
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 || n > nodesMost {
-			return line.BadFlag("to", o.to, "%q must be a number from 1 to %d behind workers=, servers= or nodes=, or leave=node-N", word, nodesMost)
+			return line.BadFlag("to", o.to, "%q must be a number from 1 to %d after workers=, servers= or nodes=, or leave=node-N", word, nodesMost)
 		}
 		switch {
 		case key == "nodes" && w.Beside, key == "workers" && !w.Beside:

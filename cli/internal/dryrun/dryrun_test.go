@@ -112,9 +112,9 @@ func TestSnapshotsAreRefused(t *testing.T) {
 		{`"splits"`, `"spltis"`, `unknown field "spltis"`},
 		{`"splits":[`, `"want":{"workers":-1},"splits":[`, "-1 workers and 0 servers"},
 		{`"splits":[`, `"want":{"workers":1,"servers":1,"slots":1,"lanes":1,"stays":1,"next":3},"splits":[`, "the next node is to be 3, and the last one is 4"},
-		{`"splits":[`, `"want":{"workers":1,"servers":1,"slots":1,"lanes":1,"stays":2},"splits":[`, "node 2 is to stay, and is not there"},
+		{`"splits":[`, `"want":{"workers":1,"servers":1,"slots":1,"lanes":1,"stays":2},"splits":[`, "the snapshot has no node 2, which is to stay"},
 		{`"splits":[`, `"want":{"workers":1,"servers":1,"slots":1,"lanes":1,"stays":1,"leaves":[-4]},"splits":[`, "there is no node -4"},
-		{`}]}`, `}]} {}`, "something stands behind the snapshot"},
+		{`}]}`, `}]} {}`, "there is text after the snapshot"},
 	} {
 		text := strings.Replace(good, c.old, c.new, 1)
 		if text == good {

@@ -78,7 +78,7 @@ func readSnapshot(name string, in io.Reader) (*state, error) {
 	d.DisallowUnknownFields()
 	err = d.Decode(s)
 	if err == nil && d.More() {
-		err = errors.New("something stands behind the snapshot")
+		err = errors.New("there is text after the snapshot")
 	}
 	var st *state
 	if err == nil {
@@ -189,7 +189,7 @@ func (st *state) wanted(w *want) error {
 	}
 	st.Want.Stays, st.Want.Leaves = st.Want.Leaves[0], st.Want.Leaves[1:]
 	if _, found := st.Node(st.Want.Stays); !found {
-		return fmt.Errorf("node %d is to stay, and is not there", st.Want.Stays)
+		return fmt.Errorf("the snapshot has no node %d, which is to stay", st.Want.Stays)
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func verb(c *screen.Console, name, short, more string, act func(folder string) (
 		RunE: func(*cobra.Command, []string) error {
 			folder := Folder(flag)
 			if folder == "" {
-				return line.BadFlag("cache", flag, "then there is none to look at")
+				return line.BadFlag("cache", flag, "the cache is off")
 			}
 			list, err := act(folder)
 			if err != nil {

@@ -34,9 +34,9 @@ func (t *training) examine() {
 	}
 	switch {
 	case t.testsItself():
-		t.doubt("the test rows are those that the model is trained on, so that their score says nothing of others; leave --test out, and %d %% of DATA is held out, or name another file", data.HeldAlone)
+		t.doubt("the test rows are training rows, so that their score does not measure generalisation; leave --test out to hold out %d %% of DATA, or name another file", data.HeldAlone)
 	case t.inputs.test == nil && !app.AnyHeldOut(t.opt.seed, rows, data.HeldAlone):
-		t.doubt("nothing is held out of %s: no figure says how good the model is on others%s; give more rows, or others with --test", figures.Plural(rows, "row"), t.unstopped())
+		t.doubt("nothing is held out of %s: there is no validation score%s; give more rows, or others with --test", figures.Plural(rows, "row"), t.unstopped())
 	case t.inputs.test != nil && t.opt.epochs == 0 && !app.AnyHeldOut(t.opt.seed, rows, data.HeldBesideTest):
 		t.doubt("nothing is held out of %s beside the test%s; give more rows, or say how many --epochs", figures.Plural(rows, "row"), t.unstopped())
 	}
@@ -64,7 +64,7 @@ func (t *training) unscored(err error) {
 	if errors.As(err, &typed) {
 		err = typed.Err
 	}
-	t.doubt("the test rows cannot be scored, since %v: no figure says how good the model is on others; give more rows, or others with --test", err)
+	t.doubt("the test rows cannot be scored, since %v: there is no validation score; give more rows, or others with --test", err)
 }
 
 // strange warns of test rows with what the training data do not have: their score is not that of those that the model knows.

@@ -29,7 +29,7 @@ func (o *trainOptions) checkFolds() error {
 		{"from", o.from, "", "that model may have seen the rows that would score it; leave this out, or leave out --cv"},
 		{"until", o.until, "", "the rows that score a fold would decide when it ends; say how many --epochs, or leave this out"},
 		{"out", o.out, "", "cross-validation leaves no model and no folder; leave this out, or leave out --cv to train a model"},
-		{"fresh", strconv.FormatBool(o.fresh), "false", "cross-validation leaves nothing to go on with, and starts over each time; leave this out"},
+		{"fresh", strconv.FormatBool(o.fresh), "false", "cross-validation leaves nothing to resume, and starts over each time; leave this out"},
 		{"metrics", o.metrics, "", "the folds of a cross-validation are not served; leave this out, and read its --json lines"},
 		{"processes", strconv.Itoa(o.cluster.processes), "0", "the folds of a cross-validation are trained in this process; leave this out, or leave out --cv"},
 	} {

@@ -39,5 +39,5 @@ func (t *training) goOn(err error, res *node.Result) error {
 	if !errors.As(err, &e) || e.Kind != bellows.Lost || res == nil || !t.folder.Begun() || !t.repeatable() {
 		return err
 	}
-	return e.Hinted("go on with the same command: " + t.Again(t.opt.fresh && line.Beneath(t.Args, os.Environ(), "fresh")))
+	return e.Hinted("resume with the same command: " + t.Again(t.opt.fresh && line.Beneath(t.Args, os.Environ(), "fresh")))
 }

@@ -84,7 +84,7 @@ func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 		return nil, line.BadFlag("connections", o.pairs, alone)
 	}
 	if o.notice < 0 {
-		return nil, line.BadFlag("notice", o.notice.String(), "it is how long a process is there still")
+		return nil, line.BadFlag("notice", o.notice.String(), "it must not be negative")
 	}
 	if o.At != "" || o.lead != nil {
 		return o.placed(slots)

@@ -168,7 +168,7 @@ func (t *training) conclude(res *node.Result, moved traffic) error {
 
 // finish tells what is left to be told of a run that had finished before the process was lost that led its job.
 func (c *Tool) finish(l *lead.Lead) error {
-	c.Talk("job %d had finished before who led it was lost: its model is in %s", l.Job, l.Run)
+	c.Talk("job %d had finished before its leading process was lost: its model is in %s", l.Job, l.Run)
 	finished, last, err := run.Finish(l.Run)
 	if err != nil || last == nil {
 		return err
@@ -195,7 +195,7 @@ func (t *training) interrupt(res *node.Result, so run.Progress) error {
 	if !t.repeatable() {
 		im = nil
 	} else {
-		t.stages.Meter.Begin(progress.Part{Doing: "saving what is needed to go on", Unit: "bytes", Total: im.Bytes()})
+		t.stages.Meter.Begin(progress.Part{Doing: "saving what is needed to resume", Unit: "bytes", Total: im.Bytes()})
 	}
 	return t.folder.Interrupted(context.Background(), im, res.Commits, so, func(n int64) { _ = t.stages.Meter.Add(n) })
 }
@@ -203,9 +203,9 @@ func (t *training) interrupt(res *node.Result, so run.Progress) error {
 // interrupted records the interruption and makes the error that says how to go on, where that can be: what was read from a pipe is gone.
 func (t *training) interrupted(what string) error {
 	sentence := "interrupted " + what + " nothing is lost"
-	hint := "go on with the same command: "
+	hint := "resume with the same command: "
 	if t.opt.fresh {
-		hint = "go on with the same command without --fresh: "
+		hint = "resume with the same command without --fresh: "
 	}
 	var out []string
 	if t.unstored != nil {
@@ -215,7 +215,7 @@ func (t *training) interrupted(what string) error {
 	hint += t.Again(t.opt.fresh && line.Beneath(t.Args, os.Environ(), "fresh"), out...)
 	if !t.repeatable() {
 		sentence = "interrupted " + strings.TrimRight(what, ",;")
-		hint = "its data cannot be read again, so that no command goes on with it; train from files to be able to"
+		hint = "its data cannot be read again, so that no command can resume it; train from files to be able to"
 	}
 	t.journal.tell(event.Event{Kind: event.Interrupted, Model: t.folder.Dir, Epoch: new(t.epochs.last.Number), Sentence: sentence})
 	return &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Hint: hint}

@@ -28,7 +28,7 @@ func (t *training) rollBack(ctx context.Context, res *node.Result, lost error) b
 		since = res.Since
 	}
 	if !t.CanRollBack(since) {
-		t.Talk("the run was rolled back %d times in a row without a new checkpoint, and is not again", t.InRow)
+		t.Talk("the run gives up: it was rolled back %d times in a row without a new checkpoint", t.InRow)
 		return false
 	}
 	if err := t.again(ctx, lost, since); err != nil {

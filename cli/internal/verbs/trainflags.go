@@ -281,7 +281,7 @@ const slotsLimit = 1024 // of --workers
 func (o *trainOptions) slots() (slots, most int, err error) {
 	begin, upTo, bounded := strings.Cut(o.workers, ":")
 	refuse := func() (int, int, error) {
-		return 0, 0, line.BadFlag("workers", o.workers, "it must be auto or a number from 1 to %d, and behind a colon the most that the job may get, such as 2:16", slotsLimit)
+		return 0, 0, line.BadFlag("workers", o.workers, "it must be auto or a number from 1 to %d, and after a colon the most that the job may get, such as 2:16", slotsLimit)
 	}
 	if bounded {
 		if most, err = strconv.Atoi(upTo); err != nil || most < 1 || most > slotsLimit {

@@ -190,7 +190,7 @@ const slotsMany = 4
 // warn says what of the flags is allowed and hardly meant.
 func (t *training) warn() {
 	if cpus := runtime.GOMAXPROCS(0); t.opt.cluster.lead == nil && t.slots > slotsMany*cpus {
-		t.Talk("--workers %d on %s: they take turns, which is slower than --workers auto, here %d", t.slots, figures.Plural(cpus, "processor"), cpus)
+		t.Talk("--workers %d on %s: they share processors, which is slower than --workers auto, here %d", t.slots, figures.Plural(cpus, "processor"), cpus)
 	}
 }
 
@@ -313,12 +313,12 @@ func (t *training) baseline() *event.Baseline {
 
 func (t *training) resumedSentence() string {
 	if t.saved == nil {
-		return "an unfinished run of this command is in " + t.folder.Dir + ", but nothing to go on from; it starts over"
+		return "an unfinished run of this command is in " + t.folder.Dir + ", but it left nothing to resume from; it starts over"
 	}
 	if t.folder.Found != "" {
-		return fmt.Sprintf("going on with the checkpoint at %s, whose run's folder is gone, after %s s of training; --fresh would start over", run.Shown(t.folder.Found), figures.Duration(t.folder.Before.Seconds))
+		return fmt.Sprintf("resuming from the checkpoint at %s, whose run folder is missing, after %s s of training; --fresh would start over", run.Shown(t.folder.Found), figures.Duration(t.folder.Before.Seconds))
 	}
-	return fmt.Sprintf("going on with the unfinished run in %s after %s s of training; --fresh would start over", t.folder.Dir, figures.Duration(t.folder.Before.Seconds))
+	return fmt.Sprintf("resuming the unfinished run in %s after %s s of training; --fresh would start over", t.folder.Dir, figures.Duration(t.folder.Before.Seconds))
 }
 
 // run trains, saves and reports, while others may look. A job that failed may leave its state all the same: then the model is saved

@@ -134,7 +134,7 @@ func (e *events) conclude(r *history.Reader, v *history.Verifier, busy bool) err
 	}
 	switch found.Ended {
 	case "":
-		e.Printf("%s goes on; so far the log is whole: %s\n", found.Run, figures.Plural(found.Events, "event"))
+		e.Printf("%s is still running; so far the log is complete: %s\n", found.Run, figures.Plural(found.Events, "event"))
 	default:
 		e.Printf("%s: %s; the log is whole: %s\n", found.Run, found.Ended, figures.Plural(found.Events, "event"))
 	}

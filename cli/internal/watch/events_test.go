@@ -106,7 +106,7 @@ func TestAProofIsPrinted(t *testing.T) {
 	}
 	going := ranIn(t, append(slices.Concat(lines[:6]...), '{'), nil)
 	end := trains(t, going)
-	if out, _, err := look(t.Context(), false, nil, "events", "--verify", going); err != nil || out != proof+going+" goes on; so far the log is whole: 6 events\n" {
+	if out, _, err := look(t.Context(), false, nil, "events", "--verify", going); err != nil || out != proof+going+" is still running; so far the log is complete: 6 events\n" {
 		t.Errorf("one that goes on: %s, %v", out, err)
 	}
 	end()

@@ -103,7 +103,7 @@ func (l *logs) run(ctx context.Context, dir string) error {
 		if l.node >= 0 {
 			who = fmt.Sprintf("node-%d", l.node)
 		}
-		l.Talk("nothing is kept in %s that %s has said", dir, who)
+		l.Talk("%s keeps no output of %s", dir, who)
 	}
 	return nil
 }
