@@ -212,7 +212,7 @@ func TestALogThatProvesNothingSaysSo(t *testing.T) {
 		"nothing is stated before it of what is to be visited":    historytest.Lines(t, []event.Event{{Kind: event.Started}, {Kind: event.Epoch, Epoch: &one}, finished}),
 		"split 0 clock 0: it has not counted":                     historytest.Lines(t, []event.Event{event.OfJob(&job, &train.Rounds{}, nil), {Kind: event.Epoch, Epoch: &one}, finished}),
 		"it is no event":                                          {[]byte("epoch 1\n")},
-		"it comes after the result, which must be the last line":     append(historytest.Lines(t, historytest.Events(1, event.Finished)), []byte("{\"app\":\"mf\"}\n"), []byte("{\"app\":\"mf\"}\n")),
+		"it comes after the result, which must be the last line":  append(historytest.Lines(t, historytest.Events(1, event.Finished)), []byte("{\"app\":\"mf\"}\n"), []byte("{\"app\":\"mf\"}\n")),
 		"it does not say what counts":                             historytest.Lines(t, []event.Event{event.OfJob(&job, &train.Rounds{}, nil), {Kind: event.Visited}}),
 		"0 splits, 0 clocks before the first epoch and 0 in each": historytest.Lines(t, []event.Event{{Kind: event.Stated, Statement: &event.Statement{}}}),
 	} {

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpCommand returns the command `help`: it explains the command, application, setting or flag that its words name, and refuses
-// words that name none.
+// helpCommand returns the command `help`: it explains the command, application, setting or flag with the given name, and
+// refuses unknown names.
 func (m *manual) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [NAME]...",
@@ -81,7 +81,7 @@ func (m *manual) explain(words []string) (string, error) {
 	return "", m.unknown(at, rest[0])
 }
 
-// find returns the command that the first words name, and the words that it leaves.
+// find returns the command with the given path, and the words after the path.
 func (m *manual) find(words []string) (*cobra.Command, []string) {
 	at := m.root
 	for i, word := range words {
@@ -94,7 +94,7 @@ func (m *manual) find(words []string) (*cobra.Command, []string) {
 	return at, nil
 }
 
-// alsoSetting returns a line that says how a setting is explained whose name a command has too, or nothing.
+// alsoSetting returns a line that names the help of the setting with the name of a command, or nothing.
 func (m *manual) alsoSetting(name string) string {
 	for _, d := range m.apps {
 		if setting(&d, name) != nil {
@@ -105,7 +105,7 @@ func (m *manual) alsoSetting(name string) string {
 }
 
 // named explains a name: the settings of all applications that have it, where at is the root, and the flags of at and the
-// commands below it. It returns nothing where there is none.
+// commands below it. It returns nothing if no setting and no flag has the name.
 func (m *manual) named(at *cobra.Command, word string) string {
 	name := strings.TrimLeft(word, "-")
 	var parts []string
@@ -140,7 +140,7 @@ func (m *manual) inApplication(d *app.Description, word string) (string, error) 
 	return "", line.Unknown(m.root, "setting or flag of "+d.Name, word, known)
 }
 
-// unknown returns the error for a word that names nothing.
+// unknown returns the error for a word without a meaning.
 func (m *manual) unknown(at *cobra.Command, word string) error {
 	err := line.Unknown(at, "command", word, names(at))
 	if at != m.root {
@@ -160,7 +160,7 @@ func (m *manual) unknown(at *cobra.Command, word string) error {
 	return err
 }
 
-// setting returns a setting of an application by its name, nil where it has none.
+// setting returns a setting of an application by its name, or nil.
 func setting(d *app.Description, name string) *app.Setting {
 	at := slices.IndexFunc(d.Settings, func(s app.Setting) bool { return s.Name == name })
 	if at < 0 {

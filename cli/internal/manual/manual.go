@@ -5,7 +5,7 @@
 // runs the tree. The explanation of a setting is app.Setting.Details, that of a command is its annotation line.Details, and that
 // of a flag stands in flags.go.
 //
-// The package knows no command by name but those whose flags it explains. It invents nothing: a name without an explanation
+// The package does not decide what commands do: it knows their names only to explain their flags. A name without an explanation
 // shows its line of help alone.
 package manual
 
@@ -61,7 +61,7 @@ func (m *manual) help(cmd *cobra.Command, full bool) string {
 	return b.String()
 }
 
-// trained returns the application that a command trains, nil where it trains none.
+// trained returns the application that a command trains, or nil.
 func (m *manual) trained(cmd *cobra.Command) *app.Description {
 	if parent := cmd.Parent(); parent == nil || parent.Name() != "train" && parent.Name() != "demo" {
 		return nil
@@ -69,7 +69,7 @@ func (m *manual) trained(cmd *cobra.Command) *app.Description {
 	return m.application(cmd.Name())
 }
 
-// application returns the application of a name, nil where there is none.
+// application returns the application of a name, or nil.
 func (m *manual) application(name string) *app.Description {
 	for i := range m.apps {
 		if m.apps[i].Name == name {
@@ -82,7 +82,7 @@ func (m *manual) application(name string) *app.Description {
 // row is a name and the line that explains it.
 type row struct{ name, text string }
 
-// table writes rows under a title, the texts below each other. It writes nothing where there is no row.
+// table writes rows under a title, the texts below each other. Without rows it writes nothing.
 func table(b *strings.Builder, title string, rows []row) {
 	if len(rows) == 0 {
 		return
@@ -97,7 +97,7 @@ func table(b *strings.Builder, title string, rows []row) {
 	}
 }
 
-// commands returns those below a command that a condition holds for.
+// commands returns the subcommands of a command that satisfy a condition.
 func commands(cmd *cobra.Command, holds func(*cobra.Command) bool) (rows []row) {
 	for _, sub := range cmd.Commands() {
 		if holds(sub) {

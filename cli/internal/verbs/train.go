@@ -102,7 +102,7 @@ func quickStart(program string, s sample, flags *pflag.FlagSet) string {
 	return strings.Join(lines, "\n")
 }
 
-// columnsHelp returns how the columns of ratings are found, as a paragraph of its own.
+// columnsHelp returns how the columns of ratings are found, as a separate paragraph.
 func columnsHelp(kind data.Kind) string {
 	if kind != data.Ratings {
 		return ""
