@@ -63,7 +63,7 @@ func Find(state, where, token, program string) (*Client, error) {
 			return nil, bellows.Errorf(bellows.Usage, "find", "cluster "+where, "it must be %s or HOST:PORT, such as 127.0.0.1:7070", Local)
 		}
 		if token == "" && (!up || record == nil || record.Address != where) {
-			return nil, bellows.Errorf(bellows.Refused, "find", "cluster "+where, "its token is wanted").Hinted("give it with --token or BELLOWS_TOKEN: it is in the file token of the cluster's state folder")
+			return nil, bellows.Errorf(bellows.Refused, "find", "cluster "+where, "it requires a token").Hinted("give it with --token or BELLOWS_TOKEN: it is in the file token of the cluster's state folder")
 		}
 		given, err := secure.Token{}, error(nil)
 		if token == "" {
@@ -77,7 +77,7 @@ func Find(state, where, token, program string) (*Client, error) {
 		return NewClient(where, given), nil
 	}
 	if !up || record == nil {
-		none := bellows.Errorf(bellows.Unavailable, "find", "the local cluster", "none is up in %s", folder.Path).Hinted("`" + program + " up` starts one")
+		none := bellows.Errorf(bellows.Unavailable, "find", "the local cluster", "no cluster is running in %s", folder.Path).Hinted("`" + program + " up` starts one")
 		if record != nil {
 			none.Err = fmt.Errorf("its manager (process %d) has ended without `down`", record.PID)
 			none.Hint = "`" + program + " up` starts another"
@@ -282,7 +282,7 @@ func (c *Client) refused(code int, text []byte) error {
 
 // stranger is the error of an answer that is none of a manager.
 func (c *Client) stranger(err error) error {
-	return bellows.Errorf(bellows.Unavailable, "ask", "the cluster at "+c.Address, "what answers there is no manager of a cluster: %w", err).Hinted("see whether the address is right")
+	return bellows.Errorf(bellows.Unavailable, "ask", "the cluster at "+c.Address, "the process that answers is not the manager of a cluster: %w", err).Hinted("see whether the address is right")
 }
 
 // Status asks for the cluster as it is now.
@@ -421,7 +421,7 @@ func (f *following) connect(ctx context.Context) (code int, err error) {
 		err = io.ErrUnexpectedEOF
 	}
 	if ctx.Err() == nil {
-		return 0, bellows.Errorf(bellows.Lost, "follow", fmt.Sprintf("job %d", f.job), "the cluster's manager has gone: %w", err).Hinted("the job is interrupted then: when a cluster is up again, the same command resumes it")
+		return 0, bellows.Errorf(bellows.Lost, "follow", fmt.Sprintf("job %d", f.job), "the cluster's manager is gone: %w", err).Hinted("the job is interrupted then: when a cluster is up again, the same command resumes it")
 	}
 	return 0, f.unreachable(ctx, err)
 }

@@ -97,9 +97,9 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		"refused":         {refused, bellows.Refused, "submit mf: no; never"},
 		"not there":       {NewClient(gone.Addr().String(), secure.Token{}), bellows.Unavailable, "connection refused" + hint + "it is up there, and whether this machine reaches it"},
-		"another program": {said(404, "<html>"), bellows.Unavailable, "what answers there is no manager of a cluster: it answers 404 Not Found" + hint + "the address is right"},
+		"another program": {said(404, "<html>"), bellows.Unavailable, "the process that answers is not the manager of a cluster: it answers 404 Not Found" + hint + "the address is right"},
 		"another one":     {said(404, `{}`), bellows.Unavailable, "it answers 404 Not Found"},
-		"no JSON":         {said(200, "hello\n"), bellows.Unavailable, "what answers there is no manager of a cluster: "},
+		"no JSON":         {said(200, "hello\n"), bellows.Unavailable, "the process that answers is not the manager of a cluster: "},
 		"cut off":         {cut, bellows.Unavailable, "unexpected EOF"},
 		"no address":      {NewClient("a b", secure.Token{}), bellows.Usage, "ask the cluster at a b: "},
 	} {
@@ -164,7 +164,7 @@ func TestOutputIsFollowed(t *testing.T) {
 	if got, code, err := follow(frames, io.ErrShortWrite); got != "a." || code != 0 || !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("it is not wanted any more: %q, %d, %v", got, code, err)
 	}
-	if got, code, err := follow(frames, nil); got != "a...b" || code != 0 || bellows.KindOf(err) != bellows.Lost || !strings.HasPrefix(err.Error(), "follow job 9: the cluster's manager has gone: unexpected EOF") {
+	if got, code, err := follow(frames, nil); got != "a...b" || code != 0 || bellows.KindOf(err) != bellows.Lost || !strings.HasPrefix(err.Error(), "follow job 9: the cluster's manager is gone: unexpected EOF") {
 		t.Errorf("without an end: %q, %d, %v", got, code, err)
 	}
 	if _, code, err := follow("hello\n", nil); code != 0 || bellows.KindOf(err) != bellows.Unavailable {
@@ -301,7 +301,7 @@ func TestFindMeansOneCluster(t *testing.T) {
 		}
 		return c
 	}
-	find(Local, "", bellows.Unavailable, "find the local cluster: none is up in "+filepath.Join(state, "cluster")+"; `bel up` starts one")
+	find(Local, "", bellows.Unavailable, "find the local cluster: no cluster is running in "+filepath.Join(state, "cluster")+"; `bel up` starts one")
 	f, err := In(state)
 	if err == nil {
 		err = f.Make()
@@ -332,7 +332,7 @@ func TestFindMeansOneCluster(t *testing.T) {
 	if c := find("127.0.0.1:8", other.Text(), 0, ""); c.Address != "127.0.0.1:8" || c.token != other {
 		t.Errorf("elsewhere: %+v", c)
 	}
-	find("127.0.0.1:8", "", bellows.Refused, "find cluster 127.0.0.1:8: its token is wanted; give it with --token")
+	find("127.0.0.1:8", "", bellows.Refused, "find cluster 127.0.0.1:8: it requires a token; give it with --token")
 	find("127.0.0.1:8", "mine", bellows.Refused, "read the token: it is none: it has 4 characters")
 	for _, where := range []string{"here", "here:", ""} {
 		find(where, "x", bellows.Usage, "it must be local or HOST:PORT")
@@ -481,7 +481,7 @@ func TestSubmissionFitsIntoALine(t *testing.T) {
 		"many files":         {Submission{App: "mf", Args: strings.Split(strings.Repeat("data/part-00001.csv ", 3000), " "), Env: []string{variable(1 << 16)}, Dir: "/"}, ""},
 		"no words":           {Submission{App: "mf", Dir: "/"}, "submit mf: the command is missing"},
 		"a relative folder":  {Submission{App: "mf", Args: []string{"train"}, Dir: "here"}, "its folder is not absolute"},
-		"a foreign variable": {Submission{App: "mf", Args: []string{"train"}, Env: []string{"PATH=x"}, Dir: "/"}, `the variable "PATH=x" is no flag's`},
+		"a foreign variable": {Submission{App: "mf", Args: []string{"train"}, Env: []string{"PATH=x"}, Dir: "/"}, `the variable "PATH=x" belongs to no flag`},
 		"a long command":     {Submission{App: "mf", Args: []string{strings.Repeat("x", 1<<16+1)}, Dir: "/"}, "its command has 65537 bytes; at most 65536; name a folder"},
 		"a long environment": {Submission{App: "mf", Args: []string{"train"}, Env: []string{variable(1 << 17), variable(1 << 17)}, Dir: "/"}, "its command has 5 bytes, and 2"},
 		"strange letters":    {Submission{App: "mf", Args: []string{strings.Repeat("\x01", 1<<16)}, Dir: "/"}, "its command has 65536 bytes, and 3"},

@@ -127,7 +127,7 @@ func (s *Submission) Check() error {
 	}
 	for _, v := range s.Env {
 		if !strings.HasPrefix(v, "BELLOWS_") {
-			return bellows.Errorf(bellows.Refused, "submit", s.App, "the variable %.40q is no flag's", v)
+			return bellows.Errorf(bellows.Refused, "submit", s.App, "the variable %.40q belongs to no flag", v)
 		}
 	}
 	words := len(strings.Join(s.Args, " "))
@@ -138,7 +138,7 @@ func (s *Submission) Check() error {
 	case words > wordsMost:
 		return bellows.Errorf(bellows.Usage, "submit", s.App, "its command has %d bytes; at most %d", words, wordsMost).Hinted("name a folder or a quoted glob instead of many files")
 	case len(all) > commandMost:
-		return bellows.Errorf(bellows.Usage, "submit", s.App, "its command has %d bytes, and %d with its BELLOWS_ variables and its folder as they travel; at most %d", words, len(all), commandMost).
+		return bellows.Errorf(bellows.Usage, "submit", s.App, "its command has %d bytes, and %d with its BELLOWS_ variables and its folder; at most %d", words, len(all), commandMost).
 			Hinted("unset the variables that it does not need")
 	}
 	return nil

@@ -464,7 +464,7 @@ func Refer(ctx context.Context, reference []byte, tables []table.Schema) (c *nod
 		elsewhere := errors.Is(err, fs.ErrNotExist)
 		switch {
 		case elsewhere && (r.Named || r.From != nil):
-			return nil, nil, bellows.Errorf(bellows.Config, "keep checkpoints at", Shown(r.Place), "this machine has another place of that name than node 0, or none").
+			return nil, nil, bellows.Errorf(bellows.Config, "keep checkpoints at", Shown(r.Place), "this machine does not have the same place of that name as node 0").
 				Hinted("give --checkpoint a place that all machines of the job reach, such as a folder that they share")
 		case elsewhere: // what this node holds is in no cut, which is said at each
 			r.Keep = false

@@ -53,7 +53,7 @@ func TestAPlaceOfAnotherMachineIsNone(t *testing.T) {
 		if keeps || (err != nil) != named {
 			t.Errorf("named %v, elsewhere: %v, %v", named, keeps, err)
 		}
-		if named && (bellows.KindOf(err) != bellows.Config || !strings.HasSuffix(err.Error(), "this machine has another place of that name than node 0, or none; give --checkpoint a place that all machines of the job reach, such as a folder that they share")) {
+		if named && (bellows.KindOf(err) != bellows.Config || !strings.HasSuffix(err.Error(), "this machine does not have the same place of that name as node 0; give --checkpoint a place that all machines of the job reach, such as a folder that they share")) {
 			t.Error(err)
 		}
 		if err := f.Prove(t.Context()); err != nil {

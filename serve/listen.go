@@ -26,7 +26,7 @@ func Listen(address string) (l net.Listener, near bool, err error) {
 		}
 		l, err = sock.ListenLocal(path)
 		if err != nil {
-			return nil, false, &bellows.Error{Kind: bellows.Unavailable, Op: "listen at", Subject: address, Err: bellows.Pathless(err), Hint: "give --listen a path that can be written and that nobody listens at"}
+			return nil, false, &bellows.Error{Kind: bellows.Unavailable, Op: "listen at", Subject: address, Err: bellows.Pathless(err), Hint: "give --listen a path that can be written and that no process listens at"}
 		}
 		return l, true, nil
 	}

@@ -163,7 +163,7 @@ func (s *Server) reload(asked bool) {
 	was := s.served.Load()
 	next, err := s.open()
 	if err == nil && next.Model.App != was.of.Model.App {
-		err = bellows.Errorf(bellows.BadData, "open model", s.name, "it is of %s now, and what is asked is of %s; serve it by a server of its own", next.Model.App, was.of.Model.App)
+		err = bellows.Errorf(bellows.BadData, "open model", s.name, "it is now a model of %s, and this server is for %s; start another server for it", next.Model.App, was.of.Model.App)
 	}
 	var served *Served
 	if err == nil {
@@ -196,7 +196,7 @@ func (s *Server) Handler() http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		if s.near && !api.Loopback(r.Host) {
-			problem(w, refuse(http.StatusMisdirectedRequest, "this address answers to localhost alone"))
+			problem(w, refuse(http.StatusMisdirectedRequest, "this address answers only to localhost"))
 			return
 		}
 		if !api.SameOrigin(r) {
@@ -209,7 +209,7 @@ func (s *Server) Handler() http.Handler {
 			problem(w, refuse(http.StatusNotFound, "no such path: %.100q; ask POST /predict, GET /model, GET /health or GET /metrics", r.URL.Path))
 		case !slices.Contains(to.methods, r.Method):
 			w.Header().Set("Allow", strings.Join(to.methods, ", "))
-			problem(w, refuse(http.StatusMethodNotAllowed, "%s is asked by %s, not by %.20q", r.URL.Path, strings.Join(to.methods, " or "), r.Method))
+			problem(w, refuse(http.StatusMethodNotAllowed, "%s takes %s, not %.20q", r.URL.Path, strings.Join(to.methods, " or "), r.Method))
 		default:
 			to.serve(w, r)
 		}

@@ -43,7 +43,7 @@ func (l *Lead) inherit() error {
 	}
 	for _, o := range f.Processes {
 		if o.Member < 1 {
-			return errors.New("a process is of no node")
+			return errors.New("a process belongs to no node")
 		}
 		p := &remote{lead: l, number: o.Number, node: o.Node, member: bellows.NodeID(o.Member), pid: o.PID, answer: make(chan []byte, 1), over: make(chan struct{})}
 		l.processes[p.number], l.at[p.node] = p, p

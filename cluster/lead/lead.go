@@ -243,7 +243,7 @@ const renewWithin = 10 * time.Second
 // asks at a time, and none of the job's is at a node.
 func (l *Lead) Renew(ctx context.Context, most int, talk func(format string, args ...any)) error {
 	l.Serve(nil) // changes wait for the next life
-	ctx, cancel := context.WithTimeoutCause(ctx, renewWithin, fmt.Errorf("it has not said within %v which nodes there are", renewWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, renewWithin, fmt.Errorf("it did not list its nodes within %v", renewWithin))
 	defer cancel()
 	err := l.session.Send(cluster.Message{Nodes: &cluster.Nodes{}})
 	var places []cluster.Place
@@ -476,7 +476,7 @@ func (p *remote) Last() string {
 }
 
 // managerGone is the end of a process whose manager has gone.
-var managerGone = cluster.Over{How: "is not heard of any more: the cluster's manager has gone"}
+var managerGone = cluster.Over{How: "is no longer heard of: the cluster's manager is gone"}
 
 // End tells it to end. Where the manager has gone nobody would say that it has: its agent sees to that.
 func (p *remote) End() { p.order(cluster.Message{Process: p.number, End: true}) }

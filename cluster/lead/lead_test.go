@@ -213,7 +213,7 @@ func TestProcessesAreStartedElsewhere(t *testing.T) {
 	all[2].End()
 	for what, p := range map[string]*remote{"asked to end before": all[0], "asked to end after": all[2]} {
 		p.Wait()
-		if how := p.How(); how != "is not heard of any more: the cluster's manager has gone" {
+		if how := p.How(); how != "is no longer heard of: the cluster's manager is gone" {
 			t.Errorf("%s the manager had gone: it %s", what, how)
 		}
 	}
@@ -305,7 +305,7 @@ func TestAJobTakesNodes(t *testing.T) {
 		if strings.Join(said, "\n") != c.said || strings.Join(j.asked, ";") != c.asked || len(l.Places) != c.kept {
 			t.Errorf("%s: %q, asked for %q, and has %+v", name, said, j.asked, l.Places)
 		}
-		if c.err == nil && err != nil || c.err != nil && (bellows.KindOf(err) != bellows.Config || !strings.HasPrefix(err.Error(), "change job 5: scale it: no; the nodes are there for the next job")) {
+		if c.err == nil && err != nil || c.err != nil && (bellows.KindOf(err) != bellows.Config || !strings.HasPrefix(err.Error(), "change job 5: scale it: no; the nodes are ready for the next job")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -347,7 +347,7 @@ func TestTheManagerIsAnswered(t *testing.T) {
 					}
 				}
 			}()
-			want, after := "its nodes have not begun to join: it has not come about within 10m0s; ask again", changeWithin
+			want, after := "its nodes have not begun to join: it did not complete within 10m0s; ask again", changeWithin
 			if over {
 				close(l.gone)
 				want, after = "change job 5: it has ended", 0

@@ -27,7 +27,7 @@ func (l *Lead) Serve(c *launch.Control) {
 
 // answer does what the manager asks, and says what came of it.
 func (l *Lead) answer(m cluster.Message) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), changeWithin, fmt.Errorf("it has not come about within %v", changeWithin))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), changeWithin, fmt.Errorf("it did not complete within %v", changeWithin))
 	defer cancel()
 	var said []string
 	began, err := time.Now(), l.await(ctx)
@@ -96,7 +96,7 @@ func (l *Lead) grow(ctx context.Context, c changer, places []cluster.Place) (sai
 		return slices.Contains(before, n) && !wanted
 	}), ", ")
 	if err != nil {
-		return nil, l.refused(err, "the nodes are there for the next job")
+		return nil, l.refused(err, "the nodes are ready for the next job")
 	}
 	if took == "" {
 		return append(said, fmt.Sprintf("job %d has as many nodes as it wants: the new ones are for the next", l.Job)), nil
@@ -110,7 +110,7 @@ func (l *Lead) extend(ctx context.Context, c changer, places []cluster.Place) (w
 	if slices.ContainsFunc(places, func(p cluster.Place) bool { return p.Slots == 0 }) || l.Follows() != nil && l.Apart() { // who led before may have let some in that have nothing yet, and are no servers
 		layout, err := c.Layout(ctx)
 		if err != nil {
-			return 0, 0, l.refused(err, "the nodes are there for the next job")
+			return 0, 0, l.refused(err, "the nodes are ready for the next job")
 		}
 		for _, h := range layout.Partitions {
 			holders[h.Node] = true
@@ -200,7 +200,7 @@ func (l *Lead) drop(ctx context.Context, c changer, nodes []string, notice time.
 	for i, name := range names {
 		l.late[name] = errs[i] != nil && notice > 0
 		if errs[i] != nil {
-			errs[i] = l.refused(errs[i], "what it has left stays there, and so does the node")
+			errs[i] = l.refused(errs[i], "the rest of its work and the node stay")
 			continue
 		}
 		said = append(said, fmt.Sprintf("job %d has given up %s: %d of its splits and partitions went to others, %.1f s after it was asked", l.Job, name, results[i].Moved, results[i].Seconds))

@@ -118,7 +118,7 @@ func (m *manager) outlives(j *job, process *os.Process, exited <-chan struct{}, 
 	select {
 	case <-exited:
 	case <-late.C:
-		m.logf("job %d: the process that leads it (%d) is not heard any more, and is killed", j.number, process.Pid)
+		m.logf("job %d: the process that leads it (%d) no longer responds, and is killed", j.number, process.Pid)
 		if err := process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			m.logf("job %d: %v", j.number, err)
 		}

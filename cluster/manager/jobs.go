@@ -134,7 +134,7 @@ func (m *manager) enqueue(j *job) (number int, err error) {
 	}
 	switch {
 	case m.closing:
-		return 0, bellows.Errorf(bellows.Unavailable, "submit", j.request.App, "the cluster is on its way down").Hinted("bring it up again")
+		return 0, bellows.Errorf(bellows.Unavailable, "submit", j.request.App, "the cluster is shutting down").Hinted("start it again with `up`")
 	case waiting >= jobsMost:
 		return 0, bellows.Errorf(bellows.Unavailable, "submit", j.request.App, "%d jobs wait already", waiting).Hinted("submit it later")
 	}

@@ -287,7 +287,7 @@ func (k *keeper) renew(ctx context.Context) error {
 	case err == nil && leader.Lease != k.lease.ID():
 		err := bellows.Errorf(bellows.Lost, "lead", "the cluster", "%s leads", bellows.Printable(string(leader.Value), 200))
 		if k.m.deposed.CompareAndSwap(false, true) {
-			k.m.logf("%v: this cluster goes down", err)
+			k.m.logf("%v: this cluster shuts down", err)
 			go k.m.down(orderlyWithin)
 		}
 		return err

@@ -217,7 +217,7 @@ func TestAManagerThatWasFollowedGoesDown(t *testing.T) {
 		t.Error(err)
 	}
 	u.over <- nil
-	if text, err := os.ReadFile(u.folder.Log()); err != nil || !strings.Contains(string(text), "another manager leads: this cluster goes down") {
+	if text, err := os.ReadFile(u.folder.Log()); err != nil || !strings.Contains(string(text), "another manager leads: this cluster shuts down") {
 		t.Errorf("it says %s, %v", text, err)
 	}
 }

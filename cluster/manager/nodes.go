@@ -218,7 +218,7 @@ func (m *manager) grow(ctx context.Context, moreWorkers, moreServers, workers in
 		case <-ctx.Done():
 			why = context.Cause(ctx)
 		}
-		return nil, m.giveUp(list, bellows.Errorf(bellows.Lost, "start", n.place.Node, "%w", why).Hinted("what it said is in "+m.Folder.Log()))
+		return nil, m.giveUp(list, bellows.Errorf(bellows.Lost, "start", n.place.Node, "%w", why).Hinted("its output is in "+m.Folder.Log()))
 	}
 	return list, nil
 }
@@ -241,7 +241,7 @@ func (m *manager) enter(n *member) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closing {
-		return bellows.Errorf(bellows.Unavailable, "join", "the cluster", "it is on its way down").Hinted("bring it up again")
+		return bellows.Errorf(bellows.Unavailable, "join", "the cluster", "it is shutting down").Hinted("start it again with `up`")
 	}
 	m.nodes = slices.DeleteFunc(m.nodes, func(o *member) bool { return o.state == cluster.Gone && o.job == nil && m.current == nil })
 	if len(m.nodes) >= nodesMost {
@@ -431,7 +431,7 @@ func (m *manager) letGo(n *member) {
 		m.logf("%s", s)
 	}
 	if err != nil {
-		m.logf("%s leaves, and had something to do still: %v", n.place.Node, err)
+		m.logf("%s leaves with unfinished work: %v", n.place.Node, err)
 		m.tell(n, cluster.Failure(err))
 		m.release(n)
 	}
@@ -467,7 +467,7 @@ func (m *manager) leave(ctx context.Context, d cluster.Drain) (done cluster.Done
 		return done, bellows.Errorf(bellows.Usage, "drain", fmt.Sprintf("%.40q", d.Node), "there is no such node").Hinted(choice(names))
 	}
 	if len(workers) == 1 && workers[0] == n {
-		return done, bellows.Errorf(bellows.Refused, "drain", d.Node, "it is the last worker").Hinted("scale --workers 2 before, or bring the cluster down")
+		return done, bellows.Errorf(bellows.Refused, "drain", d.Node, "it is the last worker").Hinted("call `scale --workers 2` first, or stop the cluster with `down`")
 	}
 	if err := m.drop(ctx, job, []*member{n}, d.NoticeMillis, &done); err != nil {
 		return done, err

@@ -278,7 +278,7 @@ func TestTheQueueHasItsBound(t *testing.T) {
 		}
 	}
 	m.closing = true
-	if _, err := m.submit(cluster.Submission{Program: own, App: "mf", Args: []string{"x"}, Dir: "/"}); err == nil || !strings.Contains(err.Error(), "on its way down") {
+	if _, err := m.submit(cluster.Submission{Program: own, App: "mf", Args: []string{"x"}, Dir: "/"}); err == nil || !strings.Contains(err.Error(), "shutting down") {
 		t.Errorf("the cluster ends, and takes it: %v", err)
 	}
 }

@@ -67,7 +67,7 @@ func (m *manager) offer(n *member) {
 
 // changes calls do as the only change of the cluster, unless the node or the job ends before that; j may be nil.
 func (m *manager) changes(n *member, j *job, do func(context.Context)) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), changeWithin, fmt.Errorf("it has not come about within %v", changeWithin))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), changeWithin, fmt.Errorf("it did not complete within %v", changeWithin))
 	defer cancel()
 	var over chan struct{}
 	if j != nil {
@@ -116,7 +116,7 @@ func (m *manager) offerAgain(j *job, n *member) {
 		j.offers[n]++
 		m.mu.Unlock()
 		if tried >= offersMost {
-			m.logf("job %d has lost %s %d times, and is not offered it any more: `scale` offers it", j.number, n.place.Node, tried)
+			m.logf("job %d has lost %s %d times, and is no longer offered it; `scale` offers it again", j.number, n.place.Node, tried)
 			return
 		}
 		if !m.pause(j, n, tried) {

@@ -198,7 +198,7 @@ func (m *manager) guard(next http.Handler) http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'")
 		if r.Host != m.address && !api.Loopback(r.Host) {
-			cluster.WriteFault(w, http.StatusMisdirectedRequest, bellows.Errorf(bellows.Refused, "ask", "the cluster", "this address answers to its own name alone").Hinted("call it "+m.address))
+			cluster.WriteFault(w, http.StatusMisdirectedRequest, bellows.Errorf(bellows.Refused, "ask", "the cluster", "this address answers only to its own name").Hinted("call it "+m.address))
 			return
 		}
 		by, err := m.who(r)

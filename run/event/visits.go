@@ -54,7 +54,7 @@ func OfJob(job *train.Job, driver train.Driver, from train.Saved) Event {
 // Unstated is the event of a job of which nothing is stated, and why.
 func Unstated(job *train.Job, why string) Event {
 	return Event{Kind: Stated, Statement: &Statement{SplitCount: job.Splits, Opening: []Passage{}, EpochVisits: []Passage{}, Unstated: why},
-		Sentence: "how often each item is visited is not stated: " + why}
+		Sentence: "the log does not state how often each item is visited: " + why}
 }
 
 // Again is a statement of a job that starts over, though what came before may have counted.

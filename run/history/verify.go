@@ -68,15 +68,15 @@ func (v *Verifier) event(line []byte) error {
 	}
 	v.events++
 	if e.Seq != v.seq+1 {
-		return fmt.Errorf("event %d follows event %d: what stood between was taken out, or events stand in another order", e.Seq, v.seq)
+		return fmt.Errorf("event %d follows event %d: an event between them was removed, or events were reordered", e.Seq, v.seq)
 	}
 	v.seq = e.Seq
 	switch v.chain.Follows(line) {
 	case event.Unsealed:
-		return errors.New("it has no digest: the log is of an earlier version, which did not tell what counted, or it was altered")
+		return errors.New("it has no digest: the log was written by an earlier version, or it was altered")
 	case event.Altered:
 		if v.broken == nil {
-			v.broken = &fault{v.lines, fmt.Errorf("event %d was altered, or what stood before it", e.Seq)}
+			v.broken = &fault{v.lines, fmt.Errorf("event %d was altered, or an event before it", e.Seq)}
 		}
 	}
 	return v.kind(e)
@@ -158,7 +158,7 @@ func (v *Verifier) kind(e *event.Event) error {
 // over refuses that the epochs are over that were told, as long as something of them has not counted.
 func (p *trail) over() error {
 	if err := p.Proof.Over(p.epochs); err != nil {
-		return fmt.Errorf("%d epochs are told of: %w", p.epochs, err)
+		return fmt.Errorf("%d epochs are in the log: %w", p.epochs, err)
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (v *Verifier) trail(e *event.Event) (*trail, error) {
 	if i := slices.IndexFunc(v.proofs, func(p *trail) bool { return p.fold == e.Fold && !p.ended }); i >= 0 {
 		return v.proofs[i], nil
 	}
-	return nil, errors.New("nothing is stated before it of what is to be visited")
+	return nil, errors.New("the log before it does not state what is to be visited")
 }
 
 // stated begins a proof, or goes on with it.
@@ -203,7 +203,7 @@ func (v *Verifier) stated(e *event.Event) error {
 	was, now := *p.say, *say
 	was.Complete, now.Complete = nil, nil
 	if !same(&was, &now) {
-		return errors.New("the job is another than before: other splits, clocks or items")
+		return errors.New("the job differs from before: other splits, clocks or items")
 	}
 	if p.unproved != nil {
 		return nil

@@ -151,7 +151,7 @@ func TestAnAlteredLogIsFound(t *testing.T) {
 	}
 	edited := slices.Clone(whole)
 	edited[3] = bytes.Replace(bytes.Clone(edited[3]), []byte(`"epoch":1`), []byte(`"epoch":0`), 1)
-	if _, err := verify(edited, false); err == nil || !strings.Contains(err.Error(), "event 4 was altered, or what stood before it") {
+	if _, err := verify(edited, false); err == nil || !strings.Contains(err.Error(), "event 4 was altered, or an event before it") {
 		t.Errorf("an altered epoch: %v", err)
 	}
 }
@@ -189,7 +189,7 @@ func TestARunThatGoesOnIsProved(t *testing.T) {
 	}
 	other := goOn(first, 5, 3, event.Finished)
 	other[len(first)+1].Statement.EpochClocks = 4
-	if _, err := verify(historytest.Lines(t, other), false); err == nil || !strings.Contains(err.Error(), "the job is another than before") {
+	if _, err := verify(historytest.Lines(t, other), false); err == nil || !strings.Contains(err.Error(), "the job differs from before") {
 		t.Errorf("another job: %v", err)
 	}
 	other = goOn(first, 5, 3, event.Finished)
@@ -209,7 +209,7 @@ func TestALogThatProvesNothingSaysSo(t *testing.T) {
 		"its driver does not say which clocks make an epoch":      historytest.Lines(t, []event.Event{{Kind: event.Started}, event.OfJob(&job, nil, nil), finished}),
 		"the log does not state what is to be visited":            historytest.Lines(t, []event.Event{{Kind: event.Started}, finished}),
 		"the log is of an earlier version":                        {[]byte(`{"seq":1,"kind":"started"}` + "\n")},
-		"nothing is stated before it of what is to be visited":    historytest.Lines(t, []event.Event{{Kind: event.Started}, {Kind: event.Epoch, Epoch: &one}, finished}),
+		"the log before it does not state what is to be visited":  historytest.Lines(t, []event.Event{{Kind: event.Started}, {Kind: event.Epoch, Epoch: &one}, finished}),
 		"split 0 clock 0: it has not counted":                     historytest.Lines(t, []event.Event{event.OfJob(&job, &train.Rounds{}, nil), {Kind: event.Epoch, Epoch: &one}, finished}),
 		"it is no event":                                          {[]byte("epoch 1\n")},
 		"it comes after the result, which must be the last line":  append(historytest.Lines(t, historytest.Events(1, event.Finished)), []byte("{\"app\":\"mf\"}\n"), []byte("{\"app\":\"mf\"}\n")),

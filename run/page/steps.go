@@ -29,7 +29,7 @@ func WriteFile(name string, text []byte) error {
 		head, err := io.ReadAll(io.LimitReader(old, 1<<10))
 		old.Close()
 		if err != nil || !bytes.Contains(head, []byte(Mark)) {
-			return refuse(bellows.Refused, errors.New("there is something else of that name"), "give --out another name")
+			return refuse(bellows.Refused, errors.New("the name is taken by something else"), "give --out another name")
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return refuse(bellows.CannotWrite, err, "give --out another name")

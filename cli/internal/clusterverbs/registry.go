@@ -69,7 +69,7 @@ func (o *order) etcdTLS() (*tls.Config, error) {
 		}
 	}
 	if (o.EtcdCert == "") != (o.EtcdKey == "") {
-		return nil, bellows.Errorf(bellows.Usage, "set", "--etcd-cert and --etcd-key", "one is nothing without the other").Hinted("give both")
+		return nil, bellows.Errorf(bellows.Usage, "set", "--etcd-cert and --etcd-key", "they are needed together").Hinted("give both")
 	}
 	if o.EtcdCert != "" {
 		pair, err := tls.LoadX509KeyPair(o.EtcdCert, o.EtcdKey)

@@ -162,7 +162,7 @@ func (u *up) already(ctx context.Context, folder cluster.Folder) (bool, error) {
 	}
 	client, err := cluster.Find(u.order.State, cluster.Local, "", u.Program())
 	if err != nil {
-		return true, bellows.Errorf(bellows.Unavailable, "bring up", "a cluster", "one is on its way up or down in %s: %w", folder.Path, err).Hinted("call it again")
+		return true, bellows.Errorf(bellows.Unavailable, "bring up", "a cluster", "another one is starting or stopping in %s: %w", folder.Path, err).Hinted("call the command again")
 	}
 	s, err := client.Status(ctx)
 	if err != nil {
@@ -253,13 +253,13 @@ func (u *up) start(ctx context.Context, folder cluster.Folder) (s cluster.Status
 		if r.Error != nil {
 			why = r.Error.Err()
 		} else {
-			why = bellows.Errorf(bellows.Lost, "start", "a manager", "it ended without a word").Hinted("what it said is in " + folder.Log())
+			why = bellows.Errorf(bellows.Lost, "start", "a manager", "it ended without a message").Hinted("its output is in " + folder.Log())
 		}
 		return s, errors.Join(why, ended(cmd))
 	case <-ctx.Done():
 		why = bellows.Errorf(bellows.Interrupted, "bring up", "a cluster", "%w", ctx.Err())
 	case <-late.C:
-		why = bellows.Errorf(bellows.Unavailable, "bring up", "a cluster", "it is not ready after %v", upWithin).Hinted("what it said is in " + folder.Log())
+		why = bellows.Errorf(bellows.Unavailable, "bring up", "a cluster", "it is not ready after %v", upWithin).Hinted("its output is in " + folder.Log())
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		u.Talk("%v", err)

@@ -147,7 +147,7 @@ func (o *options) state(c *screen.Console, cmd *cobra.Command) (*state, int, err
 	case beside && (o.workers != "" || cmd.Flag("servers").Changed):
 		return nil, 0, line.BadFlag("nodes", strconv.Itoa(o.nodes), "each of these runs tasks and holds partitions; leave this out, or leave out --workers and --servers")
 	case !beside && (o.workers == "" || !cmd.Flag("servers").Changed):
-		return nil, 0, bellows.Errorf(bellows.Usage, "plan", "", "nothing says what there is").Hinted("give --nodes, or --workers and --servers, or --snapshot")
+		return nil, 0, bellows.Errorf(bellows.Usage, "plan", "", "no cluster is given").Hinted("give --nodes, or --workers and --servers, or --snapshot")
 	}
 	workers, most := o.nodes, o.nodes
 	if !beside {
@@ -277,7 +277,7 @@ func (o *options) wanted(st *state, most int) error {
 		case w.Beside:
 			return line.BadFlag("to", o.to, "each node runs tasks and holds partitions: say nodes=%d, or leave=node-N", n)
 		default:
-			return line.BadFlag("to", o.to, "%s= is nothing that can be wanted here: say workers=, servers= or leave=node-N", key)
+			return line.BadFlag("to", o.to, "%s= is not possible here: use workers=, servers= or leave=node-N", key)
 		}
 	}
 	if !strings.Contains(o.to, "nodes=") && !strings.Contains(o.to, "workers=") && !strings.Contains(o.to, "servers=") {

@@ -93,9 +93,9 @@ nothing is to be done
 func TestFlagsOfPlansAreRefused(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
-		"":                                         "nothing says what there is",
-		"--workers 1":                              "nothing says what there is",
-		"--servers 1":                              "nothing says what there is",
+		"":                                         "no cluster is given",
+		"--workers 1":                              "no cluster is given",
+		"--servers 1":                              "no cluster is given",
 		"--nodes 1 --workers 1":                    "each of these runs tasks and holds partitions",
 		"--nodes 1 --servers 1":                    "each of these runs tasks and holds partitions",
 		"--nodes 0":                                "it must be from 1 to ",
@@ -121,7 +121,7 @@ func TestFlagsOfPlansAreRefused(t *testing.T) {
 		"--nodes 1 --to leave=x":                   "leave=x must name a node once",
 		"--nodes 1 --to nodes=0":                   "must be a number from 1 to ",
 		"--nodes 1 --to workers=2":                 "each node runs tasks and holds partitions: say nodes=2",
-		"--workers 1 --servers 1 --to nodes=2":     "nodes= is nothing that can be wanted here",
+		"--workers 1 --servers 1 --to nodes=2":     "nodes= is not possible here",
 		"--workers 1:2 --servers 1 --to workers=3": "--workers 1:2 allows 2",
 	} {
 		if out, err := shaped(t, false, "", strings.Fields(words)...); out != "" || bellows.KindOf(err) != bellows.Usage || !strings.Contains(err.Error(), want) {

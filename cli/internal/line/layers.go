@@ -57,7 +57,7 @@ func Fill(cmd *cobra.Command, environ []string) error {
 func refuseEmpty(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" {
-			err = BadFlag(f.Name, "", "its value is empty, perhaps that of a variable").Hinted("give it one, or leave --" + f.Name + " out")
+			err = BadFlag(f.Name, "", "its value is empty; perhaps a variable is not set").Hinted("give it one, or leave --" + f.Name + " out")
 		}
 	})
 	return err
@@ -79,7 +79,7 @@ func fillFromEnvironment(cmd *cobra.Command, environ []string) error {
 		}
 		if err := fill(f, value); err != nil {
 			first = bellows.Errorf(bellows.Config, "read", "the environment", "%s=%s: %w", name, value, err).
-				Hinted("set it otherwise, or unset " + name)
+				Hinted("change it, or unset " + name)
 		}
 	})
 	return first
@@ -258,7 +258,7 @@ func flagWords(f *pflag.Flag, n *yaml.Node) ([]string, error) {
 	case n.Kind == yaml.SequenceNode && isList:
 		for _, e := range n.Content {
 			if e.Kind != yaml.ScalarNode {
-				return nil, errors.New("a list of plain values is wanted")
+				return nil, errors.New("it must be a list of plain values")
 			}
 			words = append(words, e.Value)
 		}
@@ -266,15 +266,15 @@ func flagWords(f *pflag.Flag, n *yaml.Node) ([]string, error) {
 	case n.Kind == yaml.MappingNode && isSettings:
 		for i := 0; i < len(n.Content); i += 2 {
 			if n.Content[i+1].Kind != yaml.ScalarNode {
-				return nil, fmt.Errorf("%s: a plain value is wanted", n.Content[i].Value)
+				return nil, fmt.Errorf("%s: it must be a plain value", n.Content[i].Value)
 			}
 			words = append(words, n.Content[i].Value+"="+n.Content[i+1].Value)
 		}
 		return words, nil
 	case isSettings:
-		return nil, errors.New("a mapping of settings is wanted, such as `set: {rank: 64}`")
+		return nil, errors.New("it must be a mapping of settings, such as `set: {rank: 64}`")
 	}
-	return nil, errors.New("a plain value is wanted")
+	return nil, errors.New("it must be a plain value")
 }
 
 // flagNames lists the flags of all commands below root.

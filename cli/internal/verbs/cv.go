@@ -98,7 +98,7 @@ func (c *Tool) validate(ctx context.Context, a app.Application, files []string, 
 	v.tellCache()
 	v.stages.Enter(timing.Preparing)
 	if count > v.inputs.rows {
-		return line.BadFlag("cv", opt.cv, "DATA has %s, which are dealt to no more folds; it must be from 2 to that", figures.Plural(v.inputs.rows, "row"))
+		return line.BadFlag("cv", opt.cv, "DATA has %s, so that the number of folds must be from 2 to that", figures.Plural(v.inputs.rows, "row"))
 	}
 	if v.Deal, err = folds.New(opt.seed, count, v.inputs.set, v.stages.Meter); err != nil {
 		return interruptedWhile(ctx, "preparing", err)

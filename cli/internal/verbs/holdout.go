@@ -24,9 +24,9 @@ func (o *trainOptions) checkHoldout(kind data.Kind) error {
 	if o.holdout != holdoutTime {
 		switch {
 		case o.time != "":
-			return line.BadFlag("time", o.time, "it is the column by which --holdout time goes; add that, or leave this out")
+			return line.BadFlag("time", o.time, "it is for --holdout time; add that flag, or leave this one out")
 		case o.timeKept:
-			return line.BadFlag("time-feature", "true", "it is of the column by which --holdout time goes; add that, or leave this out")
+			return line.BadFlag("time-feature", "true", "it is for --holdout time; add that flag, or leave this one out")
 		}
 	}
 	switch o.holdout {

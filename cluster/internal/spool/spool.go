@@ -250,7 +250,7 @@ func (s *Spool) Follow(ctx context.Context, from int64, write func([]byte) error
 		}
 		at = min(at, size) // the last frames are not in the file: a follower that connects again gets them once more
 		if closed && (at == 0 || last == nil) {
-			return bellows.Errorf(bellows.Unavailable, "read", "the job's output", "it is not kept any more")
+			return bellows.Errorf(bellows.Unavailable, "read", "the job's output", "it is no longer kept")
 		}
 		dropped := false
 		for at < size && !closed && !dropped {
