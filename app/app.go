@@ -67,7 +67,7 @@ type Goal struct {
 	Value  float64
 }
 
-// Reached says whether the metrics of an epoch meet the goal. No goal is never met.
+// Reached reports whether the metrics of an epoch meet the goal. No goal is never met.
 func (g *Goal) Reached(metrics []train.Metric) bool {
 	if g == nil {
 		return false
@@ -124,8 +124,9 @@ type Train func(job train.Job) (tables [][]float32, err error)
 // nothing to do.
 const SplitsEach = 4
 
-// SplitsLeast is the least number of splits that an application is to choose, as far as the data can be cut into so many: a run never has more than in the
-// beginning. Where nobody has said how many slots it may get, the data decide alone: see docs/decisions/0055-let-the-data-decide-the-number-of-splits.md.
+// SplitsLeast returns the least number of splits that an application is to choose, as far as the data can be cut into
+// so many: a run never has more than in the beginning. Where nobody has said how many slots it may get, the data
+// decide alone: see docs/decisions/0055-let-the-data-decide-the-number-of-splits.md.
 func (in *Input) SplitsLeast() int { return SplitsEach * in.SlotsMost }
 
 // SlotsEnough is for how many compute slots so many splits are enough: each has SplitsEach of them, or there are no more slots than the run begins with and each
@@ -143,7 +144,8 @@ func (in *Input) Consistency(otherwise table.Consistency) table.Consistency {
 	return table.SSP(*in.Staleness)
 }
 
-// AnyHeldOut says whether any of so many rows is held out. Of a thousand there always is one: that none is has a chance of 1e-22.
+// AnyHeldOut reports whether any of so many rows is held out. Of a thousand there always is one: that none is has a
+// chance of 1e-22.
 func AnyHeldOut(seed uint64, rows, percent int) bool {
 	for row := range min(rows, 1000) {
 		if data.HeldOut(seed, int64(row), percent) {
@@ -171,7 +173,7 @@ func (in *Input) HeldOut(stops bool) string {
 // Share is where part i of n items, dealt evenly, begins: the part is [Share(m, i, n), Share(m, i+1, n)).
 func Share(m, i, n int) int { return int(int64(m) * int64(i) / int64(n)) }
 
-// Part is part i of n of a list, dealt evenly.
+// Part returns part i of n of a list, dealt evenly.
 func Part[T any](list []T, i, n int) []T {
 	return list[Share(len(list), i, n):Share(len(list), i+1, n)]
 }

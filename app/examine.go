@@ -75,7 +75,7 @@ func CountAll(p Predictor, c Counting, set *data.Set) (*Examination, error) {
 	return c.Examination()
 }
 
-// UnknownMetric is the error for the name of a metric that an application does not have.
+// UnknownMetric returns the error for the name of a metric that an application does not have.
 func UnknownMetric(app, metric string, known ...string) error {
 	err := bellows.Errorf(bellows.Usage, "set", "--metrics="+metric, "%s has no metric of that name", app)
 	if near := Nearest(metric, known); near != "" && !slices.Contains(known, metric) {

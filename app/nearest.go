@@ -2,7 +2,7 @@ package app
 
 import "strings"
 
-// Nearest is the known word that a mistyped one was probably meant to be, or nothing.
+// Nearest returns the known word that a mistyped one was probably meant to be, or nothing.
 func Nearest(word string, known []string) string {
 	best, least := "", max(1, len(word)/3)+1
 	for _, k := range known {
@@ -15,7 +15,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// edits is the number of letters to insert, delete, replace or swap with a neighbour to make b of
+// edits returns the number of letters to insert, delete, replace or swap with a neighbour to make b of
 // a (optimal string alignment).
 func edits(a, b string) int {
 	var before []int

@@ -45,10 +45,10 @@ func Resolve(d Description, given map[string]string) (Values, error) {
 	return v, v.Err()
 }
 
-// All is every setting with its value, in a map of its own.
+// All returns every setting with its value, in a map of its own.
 func (v Values) All() map[string]string { return maps.Clone(v.text) }
 
-// IsAuto says whether the application is to choose the value.
+// IsAuto reports whether the application is to choose the value.
 func (v Values) IsAuto(name string) bool { return v.must(name) == Auto }
 
 // Settle records the value that the application chose, so that All tells it.
@@ -57,7 +57,7 @@ func (v Values) Settle(name, value string) {
 	v.text[name] = value
 }
 
-// Int is the value as a whole number from low to high.
+// Int returns the value as a whole number from low to high.
 func (v Values) Int(name string, low, high int) int {
 	n, err := strconv.Atoi(v.must(name))
 	if err != nil || n < low || n > high {
@@ -67,10 +67,10 @@ func (v Values) Int(name string, low, high int) int {
 	return n
 }
 
-// Text is the value as it is, without blanks around it.
+// Text returns the value as it is, without blanks around it.
 func (v Values) Text(name string) string { return v.must(name) }
 
-// IntOrAuto is Int, and 0 where the application is to choose.
+// IntOrAuto returns Int, and 0 where the application is to choose.
 func (v Values) IntOrAuto(name string, low, high int) int {
 	if v.IsAuto(name) {
 		return 0
@@ -78,7 +78,7 @@ func (v Values) IntOrAuto(name string, low, high int) int {
 	return v.Int(name, low, high)
 }
 
-// Float is the value as a number from low to high, both included.
+// Float returns the value as a number from low to high, both included.
 func (v Values) Float(name string, low, high float64) float64 {
 	x, err := strconv.ParseFloat(v.must(name), 64)
 	if err != nil || math.IsNaN(x) || x < low || x > high {
@@ -100,7 +100,7 @@ func (v Values) Bool(name string) bool {
 	return false
 }
 
-// Choice is the value as one of the words allowed.
+// Choice returns the value as one of the words allowed.
 func (v Values) Choice(name string, allowed ...string) string {
 	value := v.must(name)
 	if slices.Contains(allowed, value) {
@@ -125,7 +125,7 @@ func (v Values) Err() error {
 	return bellows.Errorf(bellows.Config, "set", v.app, "%s", strings.Join(*v.faults, "; "))
 }
 
-// must is the text of a setting; asking for one that is not described is a bug of the application.
+// must returns the text of a setting; asking for one that is not described is a bug of the application.
 func (v Values) must(name string) string {
 	text, ok := v.text[name]
 	if !ok {

@@ -46,7 +46,7 @@ type Question struct {
 	Note func(format string, args ...any)
 }
 
-// Flag is the value of a flag, or nothing.
+// Flag returns the value of a flag, or nothing.
 func (q *Question) Flag(name string) string {
 	if values := q.Flags[name]; len(values) > 0 {
 		return values[len(values)-1]
@@ -54,7 +54,7 @@ func (q *Question) Flag(name string) string {
 	return ""
 }
 
-// Top is the flag --top of verbs that list the best of many; Question.Top reads it.
+// Top returns the flag --top of verbs that list the best of many; Question.Top reads it.
 func Top() Flag {
 	return Flag{Name: topFlag, Value: "NUMBER", Default: "10", Usage: "largest NUMBER of rows"}
 }
@@ -64,7 +64,7 @@ const (
 	topMost = 1_000_000
 )
 
-// Top is the value of the flag that Top describes.
+// Top returns the value of the flag that Top describes.
 func (q *Question) Top() (int, error) {
 	n, err := strconv.Atoi(q.Flag(topFlag))
 	if err != nil || n < 1 || n > topMost {

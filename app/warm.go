@@ -38,7 +38,7 @@ func Places(names, model []string) []int32 {
 // repeat follows a name once for each time that it was there before.
 const repeat = "\x00"
 
-// New is how many are new to the model.
+// New returns how many are new to the model.
 func (k Known) New() (n int) {
 	for _, i := range k.At {
 		if i < 0 {

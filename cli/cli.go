@@ -36,7 +36,8 @@ func Main(apps ...app.Application) {
 	os.Exit(execute(c, apps...))
 }
 
-// called is what a user gives a shell to start this program again, which was started by that word: `go run` starts one that is gone afterwards.
+// called returns what a user gives a shell to start this program again, which was started by that word: `go run`
+// starts one that is gone afterwards.
 func called(word string) string {
 	if dir := filepath.Dir(word); filepath.Base(dir) == "exe" && strings.Contains(dir, "go-build") {
 		if info, ok := debug.ReadBuildInfo(); ok {

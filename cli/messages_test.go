@@ -137,7 +137,7 @@ func say(m mistake) (code int, text string) {
 	return code, regexp.MustCompile(`/\S*/jobs`).ReplaceAllString(text, "STATE/jobs")
 }
 
-// packed is text as gzip.
+// packed returns text as gzip.
 func packed(text string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

@@ -267,7 +267,7 @@ var mistakes = []mistake{
 	{line: "demo mf", env: "BELLOWS_CLUSTER=elsewhere"}, {line: "cluster-manager"}, {line: "cluster-agent"},
 }
 
-// badFiles are the files of the cases.
+// badFiles returns the files of the cases.
 func badFiles(good string) map[string]string {
 	return map[string]string{
 		"table.csv": "y,a,b\n1,2,3\n0,4,5\n",

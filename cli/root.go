@@ -48,9 +48,9 @@ func advise(err error) error {
 	return err
 }
 
-// untilSignal is a context that the first Ctrl-C, SIGTERM or SIGHUP cancels, so that a command ends at a
-// safe point; the second one ends the process at once, but for SIGHUP, of which a terminal that is closed sends several. Whoever starts
-// it with SIGHUP ignored, as nohup does, wants it to go on.
+// untilSignal returns a context that the first Ctrl-C, SIGTERM or SIGHUP cancels, so that a command ends at a safe
+// point; the second one ends the process at once, but for SIGHUP, of which a terminal that is closed sends several.
+// Whoever starts it with SIGHUP ignored, as nohup does, wants it to go on.
 func untilSignal(c *screen.Console) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals, hangups := make(chan os.Signal, 1), make(chan os.Signal, 1)

@@ -237,10 +237,10 @@ func carryOut(t *testing.T, line string) *outcome {
 // epochLine is a line of the table of epochs.
 var epochLine = regexp.MustCompile(`(?m)^ +[0-9]+ .*\n`)
 
-// said is what a command line has said, but for the epochs.
+// said returns what a command line has said, but for the epochs.
 func (o *outcome) said() string { return epochLine.ReplaceAllString(o.out, "") + o.err }
 
-// folder is the run folder or model that a command line is about.
+// folder returns the run folder or model that a command line is about.
 func (o *outcome) folder() string {
 	for i, word := range o.words {
 		if word == "--out" && i+1 < len(o.words) && o.words[0] != "report" {
@@ -253,7 +253,7 @@ func (o *outcome) folder() string {
 	return "nowhere"
 }
 
-// last is the object in the last line of standard output, at the keys.
+// last returns the object in the last line of standard output, at the keys.
 func (o *outcome) last(keys string) (any, error) {
 	lines := strings.Split(strings.TrimSuffix(o.out, "\n"), "\n")
 	var at any

@@ -69,7 +69,7 @@ func makeFile(t *testing.T, line string) {
 	}
 }
 
-// made is the bytes of a file that is made.
+// made returns the bytes of a file that is made.
 func made(t *testing.T, kind string, args []string) []byte {
 	t.Helper()
 	switch kind {
@@ -126,7 +126,7 @@ func made(t *testing.T, kind string, args []string) []byte {
 	return nil
 }
 
-// sparse is a plain CSV with a label in the first column as LIBSVM, its indices from base.
+// sparse returns a plain CSV with a label in the first column as LIBSVM, its indices from base.
 func sparse(table []byte, base int) []byte {
 	var b strings.Builder
 	for _, line := range strings.Split(strings.TrimSpace(string(table)), "\n")[1:] {
@@ -143,7 +143,7 @@ func sparse(table []byte, base int) []byte {
 // separators are those of patterns, by name.
 var separators = map[string]string{"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " ", "colons": "::", "bag": "\n"}
 
-// pattern is a table of so many rows.
+// pattern returns a table of so many rows.
 func pattern(t *testing.T, rows int, separator string, columns []string) []byte {
 	t.Helper()
 	sep, ok := separators[separator]
@@ -169,7 +169,8 @@ func pattern(t *testing.T, rows int, separator string, columns []string) []byte 
 	return []byte(b.String())
 }
 
-// cell is what a column of a kind has in a row. Rows are of the classes 0 and 1 in turns, and of eight users and six items in any mixture:
+// cell returns what a column of a kind has in a row. Rows are of the classes 0 and 1 in turns, and of eight users and
+// six items in any mixture:
 //
 //	class=A/B      the class by its name
 //	signal         far from 0 in rows of class 1

@@ -27,7 +27,7 @@ func judge(o *outcome, w want) string {
 	return fmt.Sprintf("%s %s: %v", w.what, w.of, fault)
 }
 
-// judged is judge by the kind of the line.
+// judged returns judge by the kind of the line.
 func judged(o *outcome, w want) error {
 	words := strings.Fields(w.of)
 	switch w.what {
@@ -96,7 +96,7 @@ func matches(text, pattern string, wanted bool) error {
 	return nil
 }
 
-// rowsRead is the rows that the first event of a run tells of.
+// rowsRead returns the rows that the first event of a run tells of.
 func rowsRead(o *outcome, want string) error {
 	text, err := os.ReadFile(filepath.Join(o.folder(), "events.jsonl"))
 	if err != nil {
@@ -132,7 +132,7 @@ func idsAre(o *outcome, w want) error {
 	return nil
 }
 
-// ids are the lines of an id file of a model.
+// ids returns the lines of an id file of a model.
 func ids(folder, what string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(folder, what+".txt"))
 	if err != nil {
@@ -218,7 +218,7 @@ func readTensors(folder string) (*tensors, error) {
 	return m, json.Unmarshal(raw[8:8+size], &m.head)
 }
 
-// tensor is the values of one, in 64 bits.
+// tensor returns the values of one, in 64 bits.
 func (m *tensors) tensor(name string) []float64 {
 	h := m.head[name]
 	if len(h.Offsets) != 2 {
@@ -269,7 +269,8 @@ func (m *tensors) table(file, label string) (table [][]string, names []string, e
 	return table, names, nil
 }
 
-// numbers is what a linear model gives the rows of a plain CSV with a header, with the truth where there is a label.
+// numbers returns what a linear model gives the rows of a plain CSV with a header, with the truth where there is a
+// label.
 func (m *tensors) numbers(file, label string) ([]rating, error) {
 	table, names, err := m.table(file, label)
 	if err != nil {
@@ -348,7 +349,8 @@ func (m *tensors) softmax(file, label string) ([]scored, error) {
 	return rows, nil
 }
 
-// features are the values of one row in the order of a model's columns: a number of the column of that name, or 1 or 0 for column=value.
+// features returns the values of one row in the order of a model's columns: a number of the column of that name, or 1
+// or 0 for column=value.
 func features(names, header, record []string) ([]float64, error) {
 	x := make([]float64, len(names))
 	for j, name := range names {
@@ -447,7 +449,7 @@ func (m *tensors) ratings(file string) ([]rating, error) {
 	return all, nil
 }
 
-// missed is the root mean square of what numbers are off.
+// missed returns the root mean square of what numbers are off.
 func missed(all []rating) float64 {
 	sum := 0.0
 	for _, r := range all {

@@ -50,7 +50,7 @@ type Certificate struct {
 	Authority   []byte `json:"authority"`
 }
 
-// Member is this client with a certificate: its own, or one that it is given for the token.
+// Member returns this client with a certificate: its own, or one that it is given for the token.
 func (c *Client) Member(ctx context.Context) (*Client, error) {
 	if c.identity != nil {
 		return c, nil

@@ -44,7 +44,8 @@ const (
 // Local is what --cluster calls the cluster of the state folder.
 const Local = "local"
 
-// Find is a client of the cluster that where names: Local for that of a state folder, or HOST:PORT, with its token. program is what the user calls.
+// Find returns a client of the cluster that where names: Local for that of a state folder, or HOST:PORT, with its
+// token. program is what the user calls.
 func Find(state, where, token, program string) (*Client, error) {
 	folder, err := In(state)
 	if err != nil {
@@ -93,13 +94,14 @@ func Find(state, where, token, program string) (*Client, error) {
 	return c, nil
 }
 
-// NewClient is a user's client of the manager at an address. The token is shown to nobody but that one, whom it knows by its authority.
+// NewClient returns a user's client of the manager at an address. The token is shown to nobody but that one, whom it
+// knows by its authority.
 func NewClient(address string, token secure.Token) *Client {
 	c := &Client{Address: address, token: token, tls: secure.Pinned(token)}
 	return c.begin()
 }
 
-// NewMember is the client of a process of the cluster, which has a certificate.
+// NewMember returns the client of a process of the cluster, which has a certificate.
 func NewMember(address string, i *secure.Identity) *Client {
 	c := &Client{Address: address, identity: i, tls: i.Client(secure.Is(secure.Manager))}
 	return c.begin()
@@ -188,7 +190,7 @@ func (c *Client) look(parent context.Context) (ctx context.Context, end func()) 
 	return ctx, func() { again.Stop(); cancel(nil) }
 }
 
-// unreachable is the error of a manager that does not answer.
+// unreachable returns the error of a manager that does not answer.
 func (c *Client) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -231,7 +233,7 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	return r, nil
 }
 
-// Bearer is how a question shows a token.
+// Bearer returns how a question shows a token.
 func Bearer(t secure.Token) string { return "Bearer " + t.Text() }
 
 const pathDown = "/v1/down"
@@ -280,7 +282,7 @@ func (c *Client) refused(code int, text []byte) error {
 	return f.err()
 }
 
-// stranger is the error of an answer that is none of a manager.
+// stranger returns the error of an answer that is none of a manager.
 func (c *Client) stranger(err error) error {
 	return bellows.Errorf(bellows.Unavailable, "ask", "the cluster at "+c.Address, "the process that answers is not the manager of a cluster: %w", err).Hinted("see whether the address is right")
 }

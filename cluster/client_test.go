@@ -23,7 +23,7 @@ import (
 	"bellows/link/secure"
 )
 
-// fake is a manager that answers as a test says, and a client of it.
+// fake returns a manager that answers as a test says, and a client of it.
 func fake(t *testing.T, answer http.HandlerFunc) *Client {
 	t.Helper()
 	server := clustertest.Serve(t, answer)
@@ -344,7 +344,7 @@ func TestFindMeansOneCluster(t *testing.T) {
 	find("127.0.0.1:8", other.Text(), 0, "")
 }
 
-// drawn is a token of an authority that nobody has.
+// drawn returns a token of an authority that nobody has.
 func drawn(t *testing.T) secure.Token {
 	t.Helper()
 	a, err := secure.NewAuthority("a test")

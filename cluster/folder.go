@@ -38,7 +38,7 @@ type Whereabouts struct {
 	Started time.Time `json:"started"`
 }
 
-// In is the folder of the cluster below a state folder, "" being the user's.
+// In returns the folder of the cluster below a state folder, "" being the user's.
 func In(state string) (Folder, error) {
 	root, err := board.StateFolder(state)
 	if err != nil {
@@ -72,13 +72,13 @@ func (f Folder) Make() error {
 
 func (f Folder) file(name string) string { return filepath.Join(f.Path, name) }
 
-// Log is the file of what the manager says.
+// Log returns the file of what the manager says.
 func (f Folder) Log() string { return f.file(logName) }
 
 // Keep stores the token of the cluster.
 func (f Folder) Keep(t secure.Token) error { return f.put(tokenName, []byte(t.Text()+"\n")) }
 
-// Token is the token of the cluster.
+// Token returns the token of the cluster.
 func (f Folder) Token() (t secure.Token, err error) {
 	text, err := os.ReadFile(f.file(tokenName))
 	if err == nil {
@@ -134,7 +134,7 @@ func (f Folder) Read() (*Whereabouts, error) {
 	return &r, nil
 }
 
-// foreign is the error of a folder that this user may not look into.
+// foreign returns the error of a folder that this user may not look into.
 func (f Folder) foreign(op, name string, err error) error {
 	return bellows.Errorf(bellows.Refused, op, f.file(name), "%w: the folder is another user's", bellows.Pathless(err)).
 		Hinted("give one of your own with --state, or --cluster HOST:PORT with that user's token")
@@ -186,7 +186,7 @@ func (f Folder) Hold() (*os.File, error) {
 	return file, nil
 }
 
-// Holder is the manager's process, where one has the folder.
+// Holder returns the manager's process, where one has the folder.
 func (f Folder) Holder() (int, error) {
 	text, err := os.ReadFile(f.file(lockName))
 	pid := 0

@@ -66,7 +66,7 @@ const NoticeOfLeave = 30 * time.Second
 // noticeMost is the longest notice.
 const noticeMost = time.Hour
 
-// Notice is how long an agent that leaves gives a job.
+// Notice returns how long an agent that leaves gives a job.
 func (h *Hello) Notice() time.Duration {
 	if h.NoticeMillis <= 0 {
 		return NoticeOfLeave
@@ -136,16 +136,16 @@ type Reply struct {
 	Error     *fault   `json:"error,omitempty"`
 }
 
-// Err is the error of a reply.
+// Err returns the error of a reply.
 func (r *Reply) Err() error { return r.Error.err() }
 
 // Failure makes the reply of an error.
 func Failure(err error) *Reply { return &Reply{Error: faultOf(err)} }
 
-// Refusal is the message of an error.
+// Refusal returns the message of an error.
 func Refusal(err error) Message { return Message{Refused: faultOf(err)} }
 
-// Err is the error of a message that refuses.
+// Err returns the error of a message that refuses.
 func (m *Message) Err() error { return m.Refused.err() }
 
 // Session limits: a line's length in bytes, how long a line may take to leave, how often a side says that it is there, and how long
@@ -221,7 +221,7 @@ func (s *Session) pulse() {
 	}
 }
 
-// Host is the address of this machine by which the other side is reached.
+// Host returns the address of this machine by which the other side is reached.
 func (s *Session) Host() string {
 	host, _, err := net.SplitHostPort(s.conn.LocalAddr().String())
 	if err != nil {
@@ -230,7 +230,7 @@ func (s *Session) Host() string {
 	return host
 }
 
-// Peer is the address of the other side.
+// Peer returns the address of the other side.
 func (s *Session) Peer() string {
 	host, _, err := net.SplitHostPort(s.conn.RemoteAddr().String())
 	if err != nil {
@@ -265,7 +265,7 @@ func (s *Session) write(line []byte) error {
 	return err
 }
 
-// Receive is the next message.
+// Receive returns the next message.
 func (s *Session) Receive() (m Message, err error) {
 	for s.lines.Scan() {
 		if len(s.lines.Bytes()) == 0 {
@@ -326,7 +326,7 @@ func faultOf(err error) *fault {
 	return f
 }
 
-// err is the error that has travelled.
+// err returns the error that has travelled.
 func (f *fault) err() error {
 	if f == nil {
 		return nil

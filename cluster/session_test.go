@@ -16,7 +16,7 @@ import (
 	"bellows"
 )
 
-// pair is both ends of a session. What is sent waits until the other end receives.
+// pair returns both ends of a session. What is sent waits until the other end receives.
 func pair(t *testing.T) (a, b *Session) {
 	x, y := net.Pipe()
 	a, b = NewSession(x, strings.NewReader("")), NewSession(y, strings.NewReader(""))
@@ -104,7 +104,7 @@ func TestASessionEnds(t *testing.T) {
 	}
 }
 
-// connected is both ends of a connection.
+// connected returns both ends of a connection.
 func connected(t *testing.T) (a, b net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -83,7 +83,7 @@ type Status struct {
 	Recovered []string `json:"recovered,omitempty"`
 }
 
-// Count is how many nodes with a role take part.
+// Count returns how many nodes with a role take part.
 func (s *Status) Count(role string) (n int) {
 	for i := range s.Nodes {
 		if s.Nodes[i].State != Gone && slices.Contains(s.Nodes[i].Roles, role) {
@@ -174,7 +174,8 @@ type Program struct {
 	Apps        []string `json:"apps"`
 }
 
-// Path is the executable of this process. On Linux it is the file that runs, even if another has its name since, or none.
+// Path returns the executable of this process. On Linux it is the file that runs, even if another has its name since,
+// or none.
 func Path() (string, error) {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe", nil

@@ -55,7 +55,7 @@ func (f *Folder) find(ctx context.Context, asked, app string) (where string, err
 	return where, nil
 }
 
-// cutsAt is the newest life that has a cut at a place; any: one has.
+// cutsAt returns the newest life that has a cut at a place; any: one has.
 func (f *Folder) cutsAt(ctx context.Context, place string) (era bellows.Era, any bool, err error) {
 	g := &Folder{id: f.id, tables: f.tables, record: runFile{Checkpoint: place}}
 	if err := g.openCuts(ctx); err != nil {

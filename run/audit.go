@@ -32,7 +32,7 @@ func Judge(res *node.Result, so Progress) Audit {
 	return r
 }
 
-// Verdict is an error when the audit does not agree, of kind Bug: a promise was broken.
+// Verdict returns an error when the audit does not agree, of kind Bug: a promise was broken.
 func (r *Audit) Verdict() error {
 	if len(r.Disagreements) == 0 {
 		return nil

@@ -56,7 +56,7 @@ func CheckPlace(ctx context.Context, place string) error {
 	return err
 }
 
-// Shown is a place as it may be shown: without a user and a password.
+// Shown returns a place as it may be shown: without a user and a password.
 func Shown(place string) string { return blob.Shown(place) }
 
 // isFolder reports whether a place is a folder of this machine, by its path or as file://.
@@ -82,7 +82,7 @@ func Reach(ctx context.Context, place string) error {
 // cutsOfNobody begins no blob's name.
 const cutsOfNobody = "none/"
 
-// beneath is a place below another. Of a URI the query stays behind.
+// beneath returns a place below another. Of a URI the query stays behind.
 func beneath(place, name string) string {
 	query := ""
 	if strings.Contains(place, "://") {
@@ -93,7 +93,7 @@ func beneath(place, name string) string {
 	return strings.TrimSuffix(place, "/") + "/" + name + query
 }
 
-// named is a place as it is kept: the path of a folder is whole.
+// named returns a place as it is kept: the path of a folder is whole.
 func named(place string) (string, error) {
 	if strings.Contains(place, "://") {
 		return place, nil
@@ -105,7 +105,7 @@ func named(place string) (string, error) {
 	return whole, nil
 }
 
-// lastOf is the folder of a run below the place that was asked for.
+// lastOf returns the folder of a run below the place that was asked for.
 func lastOf(place string) string {
 	if strings.Contains(place, "://") {
 		place, _, _ = strings.Cut(place, "?")
@@ -113,7 +113,7 @@ func lastOf(place string) string {
 	return place[strings.LastIndexByte(place, '/')+1:]
 }
 
-// identity is what makes a job the same: its command, and its tables, which follow from that and from the program.
+// identity returns what makes a job the same: its command, and its tables, which follow from that and from the program.
 func identity(c *Config, tables []table.Schema) archive.ID {
 	h := sha256.New()
 	text, err := json.Marshal(c)
@@ -518,7 +518,7 @@ func inode(dir string) uint64 {
 // everyLeast is the least time between two checkpoints: each is several files that are synced.
 const everyLeast = 10 * time.Millisecond
 
-// ParseEvery is the time between two checkpoints that a setting names; 0 for "auto": as node.Interval has it.
+// ParseEvery returns the time between two checkpoints that a setting names; 0 for "auto": as node.Interval has it.
 func ParseEvery(text string) (time.Duration, error) {
 	if text == "auto" || text == "" {
 		return 0, nil
@@ -530,8 +530,9 @@ func ParseEvery(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// Checkpoints are how the run is saved while it runs: nowhere but where its cuts are. With each is kept what the run has cost until then, and of the audit what was
-// known when this life began: what this life has sent and applied by then only its end can say.
+// Checkpoints returns how the run is saved while it runs: nowhere but where its cuts are. With each is kept what the
+// run has cost until then, and of the audit what was known when this life began: what this life has sent and applied
+// by then only its end can say.
 func (f *Folder) Checkpoints(every time.Duration) (*node.Checkpoints, error) {
 	if f.cuts == nil {
 		if err := f.openCuts(context.Background()); err != nil {
@@ -547,7 +548,7 @@ func (f *Folder) Checkpoints(every time.Duration) (*node.Checkpoints, error) {
 	}}, nil
 }
 
-// GoOn is the cut that the run goes on from; nil: it begins.
+// GoOn returns the cut that the run goes on from; nil: it begins.
 func (f *Folder) GoOn(ctx context.Context) train.Saved {
 	if f.Saved == nil {
 		return nil

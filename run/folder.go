@@ -351,7 +351,7 @@ func (f *Folder) CheckHeld() error {
 		Hint: "stop a run before you remove its folder; train again with --out and another folder"}
 }
 
-// Begun says whether the run has begun.
+// Begun reports whether the run has begun.
 func (f *Folder) Begun() bool { return f.begun }
 
 // Elsewhere makes a new folder below parent the run's, where its own cannot be written any more: what is stored from now on goes there, and the

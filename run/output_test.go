@@ -12,7 +12,7 @@ import (
 	"bellows"
 )
 
-// said is the lines of a run's file, without their times.
+// said returns the lines of a run's file, without their times.
 func said(t *testing.T, dir string) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, OutputFile))

@@ -94,7 +94,7 @@ func Inputs(ctx context.Context, names []string) []Input {
 	return out
 }
 
-// Repeatable says whether all that the names stand for can be read again.
+// Repeatable reports whether all that the names stand for can be read again.
 func Repeatable(names []string) bool {
 	return !slices.ContainsFunc(datafiles.Expand(names), func(path string) bool {
 		return regular(path) == nil && !data.IsBlob(path, Stores) && !data.IsFolder(path)
@@ -160,7 +160,7 @@ type runFile struct {
 	Era bellows.Era `json:"era,omitempty"`
 }
 
-// readRecord is the record in dir, or nil when there is none that can be read: a folder whose
+// readRecord returns the record in dir, or nil when there is none that can be read: a folder whose
 // run.json is damaged has no run to go on with.
 func readRecord(dir string) *runFile {
 	text, err := os.ReadFile(filepath.Join(dir, recordFile))
@@ -185,7 +185,7 @@ func (r *runFile) write(dir string) error {
 // Content writes what a file is to have.
 type Content func(w io.Writer) error
 
-// bytesOf is content that is there.
+// bytesOf returns content that is there.
 func bytesOf(b []byte) Content { return func(w io.Writer) error { _, err := w.Write(b); return err } }
 
 // Prefix returns the name of a run's default folder without the number: the application, with "demo-" before it without DATA.

@@ -24,7 +24,7 @@ import (
 	"bellows/train"
 )
 
-// config is the Config of a run on one file.
+// config returns the Config of a run on one file.
 func config(epochs int) Config {
 	return Config{App: "mf", Data: []string{"r.tsv"}, Seed: 1, Epochs: epochs, Settings: map[string]string{"rank": "2"}}
 }
@@ -38,7 +38,7 @@ func stop(f *Folder, mark float32, so Progress) error {
 	return f.Interrupted(context.Background(), im, 3, so, func(int64) {})
 }
 
-// mark is what an interruption has left; 0: nothing.
+// mark returns what an interruption has left; 0: nothing.
 func mark(t *testing.T, f *Folder) float32 {
 	t.Helper()
 	from := f.GoOn(t.Context())
@@ -400,7 +400,7 @@ func TestAStartThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// contents is the files of a folder.
+// contents returns the files of a folder.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -60,7 +60,7 @@ func (f *Folder) yield(r *runFile, fresh bool) error {
 	return nil
 }
 
-// ownOf says whether a run writes a file of that name, or leaves it when it is cut short.
+// ownOf reports whether a run writes a file of that name, or leaves it when it is cut short.
 func ownOf(name string) bool {
 	return name == PageFile || slices.Contains(ownFiles, name) || strings.HasSuffix(name, ".next") && mayBeOfModel.MatchString(name)
 }

@@ -74,7 +74,7 @@ func (s *Served) answer(q *question, most int) (*answered, error) {
 	return out, err
 }
 
-// reading is how the rows of a question are read.
+// reading returns how the rows of a question are read.
 func (s *Served) reading(q *question) (*data.Texts, error) {
 	if q.format == "" && !q.comma {
 		return s.texts, nil
@@ -101,7 +101,8 @@ func (s *Served) reading(q *question) (*data.Texts, error) {
 	return s.texts.With(opt)
 }
 
-// badRows is the refusal of rows that cannot be read or predicted: but for bugs, whoever asks can do something about it.
+// badRows returns the refusal of rows that cannot be read or predicted: but for bugs, whoever asks can do something
+// about it.
 func badRows(err error) error {
 	var bad *data.Error
 	if errors.As(err, &bad) {
@@ -114,7 +115,7 @@ func badRows(err error) error {
 	return refuse(http.StatusBadRequest, "%v", err)
 }
 
-// unknownIn is what in the rows the model does not know, as predict counts it.
+// unknownIn returns what in the rows the model does not know, as predict counts it.
 func unknownIn(p app.Predictor, set *data.Set) map[string]int64 {
 	counts := map[string]int64{}
 	if s, ok := p.(app.Stranger); ok {

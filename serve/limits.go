@@ -16,7 +16,7 @@ type Limits struct {
 	Look        time.Duration // from one look at the model's folder to the next; 0: none
 }
 
-// Default is what is usual.
+// Default returns what is usual.
 func Default() Limits {
 	return Limits{Body: 8 << 20, Rows: 10_000, Requests: 64, Connections: 1024, Timeout: 10 * time.Second, Drain: 10 * time.Second, Look: 2 * time.Second}
 }

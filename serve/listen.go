@@ -40,7 +40,7 @@ func Listen(address string) (l net.Listener, near bool, err error) {
 	return l, host != "" && api.Loopback(host), nil
 }
 
-// rootOf is what the system said, without the address, which the error names.
+// rootOf returns what the system said, without the address, which the error names.
 func rootOf(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -49,7 +49,7 @@ func rootOf(err error) error {
 	return err
 }
 
-// Address is how questions name a listener.
+// Address returns how questions name a listener.
 func Address(l net.Listener) string {
 	if l.Addr().Network() == "unix" {
 		return unixPrefix + l.Addr().String()
@@ -57,7 +57,7 @@ func Address(l net.Listener) string {
 	return "http://" + l.Addr().String()
 }
 
-// bounded is a listener of which at most so many connections are open at once: others wait in the system's queue.
+// bounded returns a listener of which at most so many connections are open at once: others wait in the system's queue.
 func bounded(l net.Listener, most int) net.Listener {
 	return &boundedListener{Listener: l, places: make(chan struct{}, most), closed: make(chan struct{})}
 }

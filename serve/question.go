@@ -180,7 +180,7 @@ func opens(in *json.Decoder) error {
 	return nil
 }
 
-// shown is a token of JSON in a message.
+// shown returns a token of JSON in a message.
 func shown(t json.Token) string {
 	if text, ok := t.(string); ok {
 		return fmt.Sprintf("%.40q", text)
@@ -218,7 +218,7 @@ func badJSON(err error) error {
 	return refuse(http.StatusBadRequest, `%v; the object is {"rows": [...]}`, err)
 }
 
-// lineOf is a row that is a line.
+// lineOf returns a row that is a line.
 func lineOf(out *bytes.Buffer, row json.RawMessage) error {
 	var text string
 	if err := json.Unmarshal(row, &text); err != nil {

@@ -91,7 +91,7 @@ func (e *events) kinds() string {
 
 func always(o *Opened) func() (*Opened, error) { return func() (*Opened, error) { return o, nil } }
 
-// asked is the answer to one question.
+// asked returns the answer to one question.
 func asked(h http.Handler, method, path, form, body string, more ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "localhost"

@@ -12,7 +12,8 @@ import (
 	"bellows/model"
 )
 
-// columnsModel is a model of two numbers and a text, of which one number and the text always had a value in training.
+// columnsModel returns a model of two numbers and a text, of which one number and the text always had a value in
+// training.
 func columnsModel(t testing.TB, gaps string) *Opened {
 	t.Helper()
 	input := `{"format":"csv","separator":"comma","header":true,"label":{"name":"y","number":1},"text_labels":true,` + gaps +

@@ -77,7 +77,7 @@ const (
 	scoring
 )
 
-// New is the driver of a run that has not begun.
+// New returns the driver of a run that has not begun.
 func New(l Layout, o Order, e Ending, r Results, c Policy) *Driver {
 	return &Driver{
 		Progress: Progress{Best: math.Inf(1), Marked: math.Inf(1)}, layout: l, order: o, ending: e, size: r, policy: c,
@@ -92,7 +92,8 @@ func (d *Driver) DispatchInitialTasks(to *train.Dispatcher) { d.Begin(to) }
 // HandleTaskCompletion implements train.Driver.
 func (d *Driver) HandleTaskCompletion(c train.Completion, to *train.Dispatcher) { d.Complete(c, to) }
 
-// Cycle is what the clocks are for (visits.Cycler): so many before the first epoch, and so many of each, of which the last scores.
+// Cycle returns what the clocks are for (visits.Cycler): so many before the first epoch, and so many of each, of
+// which the last scores.
 func (d *Driver) Cycle() (opens, clocks int) { return d.layout.Opens, d.layout.Clocks + 1 }
 
 // Begin begins the run.
@@ -104,7 +105,7 @@ func (d *Driver) Begin(to Dispatcher) {
 	d.enter(training, to)
 }
 
-// clocks is the number of clocks of the stage.
+// clocks returns the number of clocks of the stage.
 func (d *Driver) clocks() int {
 	if d.stage == training {
 		return d.layout.Clocks
@@ -216,7 +217,8 @@ func (d *Driver) Doubts(far, remedy string) []string {
 	return []string{fmt.Sprintf("training ended at its limit of %d epochs and had not converged%s; %s", d.ending.Epochs, far, remedy)}
 }
 
-// DoubtsOfStopping is Doubts of a run that stops early by the rows that are held out, and nil of one that does not.
+// DoubtsOfStopping returns Doubts of a run that stops early by the rows that are held out, and nil of one that does
+// not.
 func (d *Driver) DoubtsOfStopping() []string {
 	if !d.ending.EarlyStop {
 		return nil
@@ -224,8 +226,8 @@ func (d *Driver) DoubtsOfStopping() []string {
 	return d.Doubts("", "give more with --epochs")
 }
 
-// expected is how many epochs the run is thought to take, where it goes on or not, given the policy's own thought. A run
-// that may stop early takes all its epochs only by chance, so that they say nothing of it.
+// expected returns how many epochs the run is thought to take, where it goes on or not, given the policy's own
+// thought. A run that may stop early takes all its epochs only by chance, so that they say nothing of it.
 func (d *Driver) expected(goes bool, thought int) int {
 	switch {
 	case !goes:

@@ -15,7 +15,7 @@ type Layout struct {
 // Opening is the place of the clocks before the first epoch.
 const Opening = -1
 
-// Place is what a clock is for: Opening, a training clock of its epoch from 0, or Clocks to score.
+// Place returns what a clock is for: Opening, a training clock of its epoch from 0, or Clocks to score.
 func (l Layout) Place(c bellows.Clock) int {
 	if int(c) < l.Opens {
 		return Opening
@@ -31,9 +31,9 @@ type Order interface {
 	Next(split int) int
 }
 
-// OrderOf is the order of tasks that read and write tables of one consistency. Under BSP the gate of the tables makes a
-// split's tasks wait for the same commits however early they were dispatched. Else a task sees what was committed when it was
-// dispatched, and later is fresher.
+// OrderOf returns the order of tasks that read and write tables of one consistency. Under BSP the gate of the tables
+// makes a split's tasks wait for the same commits however early they were dispatched. Else a task sees what was
+// committed when it was dispatched, and later is fresher.
 func OrderOf(c table.Consistency) Order {
 	if c == table.BSP {
 		return AtOnce{}

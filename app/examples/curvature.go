@@ -6,8 +6,8 @@ import (
 	"bellows/vec"
 )
 
-// Curvature is the largest eigenvalue of the scaled rows' second moments, from some of them by power
-// iteration; rows is a row-major sample. The log-loss of classes bends by at most half of it, that of one score by a quarter.
+// Curvature returns the largest eigenvalue of the scaled rows' second moments, from some of them by power iteration;
+// rows is a row-major sample. The log-loss of classes bends by at most half of it, that of one score by a quarter.
 func Curvature(rows []float32, width int) float64 {
 	n := len(rows) / width
 	v, u := make([]float32, width), make([]float32, width)

@@ -98,8 +98,9 @@ func (c *curve) look() {
 	c.steps = append(c.steps[:0], out...)
 }
 
-// area is the area under the curve: each row of the class counts the others below it, and half of those with its chance. Its error is no larger than
-// off, which is 0 where all chances were told apart. It is NaN where all rows are of the class, or none.
+// area returns the area under the curve: each row of the class counts the others below it, and half of those with its
+// chance. Its error is no larger than off, which is 0 where all chances were told apart. It is NaN where all rows are
+// of the class, or none.
 func (c *curve) area() (area, off float64) {
 	c.look()
 	var below, rows, tied float64

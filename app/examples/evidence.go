@@ -48,10 +48,10 @@ const (
 	RowsMany     = 256 // rows a feature from which the noise of long steps is small beside what they gain
 )
 
-// Trusted says whether rows are so many that the prior that follows the evidence needs no help.
+// Trusted reports whether rows are so many that the prior that follows the evidence needs no help.
 func Trusted(rows, features int) bool { return rows >= rowsTrusted*features }
 
-// Belief is the part of the evidence's precision that is taken.
+// Belief returns the part of the evidence's precision that is taken.
 func Belief(dense bool, rows, features int) float64 {
 	if dense {
 		return beliefDense
@@ -59,7 +59,7 @@ func Belief(dense bool, rows, features int) float64 {
 	return min(beliefSparse, max(beliefLeast, float64(rows)/float64(rowsTrusted*features)))
 }
 
-// Evidence is the precision of the weights' prior that the data supports: γ/|w|², where γ counts the
+// Evidence returns the precision of the weights' prior that the data supports: γ/|w|², where γ counts the
 // weights that the data determines, the sum of h/(h+α) over the curvatures h (MacKay 1992,
 // "Bayesian interpolation", eq. 4.8-4.9), here the diagonal of the Hessian. spread is the sum over
 // the rows of p(1-p), one a class, or one where there is one score; alpha is the precision before.

@@ -42,7 +42,7 @@ type Classified struct {
 	curves    []curve // nil: not asked for
 }
 
-// plain are the metrics that cost nothing but the scores.
+// plain returns the metrics that cost nothing but the scores.
 func (c *Classified) plain() []string {
 	if c.Likely {
 		return []string{"accuracy", "logloss"}
@@ -160,7 +160,7 @@ func (c *Classified) Examination() (*app.Examination, error) {
 	return out, nil
 }
 
-// classes are the figures of each class.
+// classes returns the figures of each class.
 func (c *Classified) classes() []app.ClassFigures {
 	out := make([]app.ClassFigures, len(c.Labels))
 	for k := range out {
@@ -175,7 +175,8 @@ func (c *Classified) classes() []app.ClassFigures {
 	return out
 }
 
-// Plainly are the metrics that cost nothing but the scores, of a set as a whole, for who shows them after each of many trainings.
+// Plainly returns the metrics that cost nothing but the scores, of a set as a whole, for who shows them after each of
+// many trainings.
 func (c *Classified) Plainly(p app.Predictor, set *data.Set) ([]train.Metric, error) {
 	c.Asked = c.plain()
 	if err := c.Begin(); err != nil {
@@ -188,7 +189,7 @@ func (c *Classified) Plainly(p app.Predictor, set *data.Set) ([]train.Metric, er
 	return out.Metrics, nil
 }
 
-// Best is the first of the largest values.
+// Best returns the first of the largest values.
 func Best(p []float32) int {
 	at := 0
 	for c, v := range p {
@@ -206,7 +207,7 @@ func ratio(part, whole float64) float64 {
 	return part / whole
 }
 
-// macro is the means over classes. Of two classes auc is that of either: they are the same.
+// macro returns the means over classes. Of two classes auc is that of either: they are the same.
 func macro(classes []app.ClassFigures, confusion [][]int64) []train.Metric {
 	var f1, precision, recall, auc, n, curves float64
 	for c, f := range classes {

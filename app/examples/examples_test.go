@@ -9,7 +9,7 @@ import (
 	"bellows/data"
 )
 
-// sparsely is dense rows with their zeros left out.
+// sparsely returns dense rows with their zeros left out.
 func sparsely(e *data.ExampleSet) *data.ExampleSet {
 	s := &data.ExampleSet{Label: e.Label, Features: e.Features, Offset: []int64{0}}
 	for r := range e.Rows() {

@@ -53,7 +53,7 @@ func isCode(label string) bool {
 	return ok && decimal.Padded(label)
 }
 
-// Text is the class of a label as it is written, or UnknownClass.
+// Text returns the class of a label as it is written, or UnknownClass.
 func (f Finder) Text(label string) int32 {
 	if c, known := f.byName[label]; known {
 		return c

@@ -8,7 +8,8 @@ const denseFilling = 1.0 / 8
 // fullShare is the part of a table, one in so many rows, from which splits work on all of it: its sums and copies then cost less than lists of rows.
 const fullShare = 10
 
-// Packed says whether rows are laid out as dense ones: those that are, and sparse ones that are filled enough, if as dense ones they take no more bytes than the limit.
+// Packed reports whether rows are laid out as dense ones: those that are, and sparse ones that are filled enough, if
+// as dense ones they take no more bytes than the limit.
 func (s Source) Packed(limit float64) bool {
 	if !s.Sparse() {
 		return true
@@ -17,7 +18,8 @@ func (s Source) Packed(limit float64) bool {
 	return float64(len(s.Value)) >= denseFilling*cells && cells*4 <= limit
 }
 
-// Whole says whether splits work on whole tables of features, by what a clock of them all uses: rows are those of a split in it.
+// Whole reports whether splits work on whole tables of features, by what a clock of them all uses: rows are those of
+// a split in it.
 func (s Source) Whole(splits int, rows func(split int) []int32) bool {
 	used, last := 0, make([]int32, s.Width)
 	for split := range splits {
@@ -50,7 +52,7 @@ func (s Source) LastUse(splits, clocks int, rows func(split, clock int) []int32)
 	return last
 }
 
-// AllRows is the numbers of all rows.
+// AllRows returns the numbers of all rows.
 func (s Source) AllRows() []int32 {
 	rows := make([]int32, s.Rows())
 	for i := range rows {
@@ -67,7 +69,7 @@ const (
 	epochStepsMost  = 100
 )
 
-// Steps is how many first-order steps an epoch has where nobody says, each of rows of all splits.
+// Steps returns how many first-order steps an epoch has where nobody says, each of rows of all splits.
 func Steps(dense bool, rows, splits int) int {
 	each := stepRowsSparse
 	if dense {
@@ -79,7 +81,8 @@ func Steps(dense bool, rows, splits int) int {
 // StrengthDense is the least l2 of dense rows where nothing else chooses it. Weights of scaled features hardly notice it, and dual ascent of many rows needs it.
 const StrengthDense = 0.001
 
-// Strength is l2 where nobody gives it and nothing else chooses it: 1/rows, as C=1 of LIBLINEAR, of dense rows 0.001 at least.
+// Strength returns l2 where nobody gives it and nothing else chooses it: 1/rows, as C=1 of LIBLINEAR, of dense rows
+// 0.001 at least.
 func Strength(dense bool, rows int) float64 {
 	l2 := 1 / float64(rows)
 	if dense {

@@ -7,7 +7,8 @@ import (
 	"bellows/data"
 )
 
-// steps is four sparse rows of ten features, in two splits and two clocks: row 2 s + c is that of split s in clock c.
+// steps returns four sparse rows of ten features, in two splits and two clocks: row 2 s + c is that of split s in
+// clock c.
 func steps() (s Source, rows func(split, clock int) []int32) {
 	e := &data.ExampleSet{Features: 10, Label: make([]float32, 4), Offset: []int64{0}}
 	for _, features := range [][]int32{{0, 3}, {3, 4}, {0}, {5}} {

@@ -60,7 +60,7 @@ func NewNarrowing(lists ...[]int32) *Narrowing {
 	return n
 }
 
-// Number is the new number of a feature, or Count when it does not occur.
+// Number returns the new number of a feature, or Count when it does not occur.
 func (n *Narrowing) Number(j int32) int32 {
 	at := int(j / 64)
 	if at >= len(n.words) || n.words[at]&(1<<(j%64)) == 0 {
@@ -69,7 +69,7 @@ func (n *Narrowing) Number(j int32) int32 {
 	return n.before[at] + int32(bits.OnesCount64(n.words[at]&(1<<(j%64)-1)))
 }
 
-// List is the old numbers, in the order of the new.
+// List returns the old numbers, in the order of the new.
 func (n *Narrowing) List() []int32 {
 	list := make([]int32, 0, n.Count)
 	for i, w := range n.words {
@@ -80,7 +80,7 @@ func (n *Narrowing) List() []int32 {
 	return list
 }
 
-// Features is List, written out.
+// Features returns List, written out.
 func (n *Narrowing) Features() []string {
 	names := make([]string, 0, n.Count)
 	for _, j := range n.List() {
@@ -89,8 +89,8 @@ func (n *Narrowing) Features() []string {
 	return names
 }
 
-// Of is a set with its features numbered anew. Those that do not occur in training stand behind the others of their row, as features
-// that the model does not know (Source).
+// Of returns a set with its features numbered anew. Those that do not occur in training stand behind the others of
+// their row, as features that the model does not know (Source).
 func (n *Narrowing) Of(set *data.ExampleSet) *data.ExampleSet {
 	if n == nil || !set.Sparse() {
 		return set
@@ -121,7 +121,7 @@ func (n *Narrowing) Of(set *data.ExampleSet) *data.ExampleSet {
 	return &out
 }
 
-// ParseFeatures is the way back from Features: nil of a model that has them all.
+// ParseFeatures returns the way back from Features: nil of a model that has them all.
 func ParseFeatures(lines []string) (*Narrowing, error) {
 	if len(lines) == 0 {
 		return nil, nil

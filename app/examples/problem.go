@@ -161,7 +161,7 @@ func (p *Problem) CheckWeight(j int, scaled, weight float64) error {
 	return nil
 }
 
-// beyond is the error for a feature that 32 bits cannot hold.
+// beyond returns the error for a feature that 32 bits cannot hold.
 func (p *Problem) beyond(format string, j int, hint string) error {
 	column := fmt.Sprintf("feature %d", j+p.Src.IndexBase)
 	switch names := p.Src.FeatureNames; {
@@ -185,7 +185,7 @@ func (p *Problem) Form() string {
 	return form
 }
 
-// Work is the layout of the run as its driver and its executors see it.
+// Work returns the layout of the run as its driver and its executors see it.
 func (p *Problem) Work() epochs.Layout {
 	return epochs.Layout{Opens: p.Opens, Splits: p.Splits, Clocks: p.Clocks}
 }
@@ -238,7 +238,7 @@ type Sparse struct {
 	Value  []float32
 }
 
-// Entries is row i.
+// Entries returns row i.
 func (s *Sparse) Entries(i int) ([]int32, []float32) {
 	lo, hi := s.Offset[i], s.Offset[i+1]
 	return s.Index[lo:hi], s.Value[lo:hi:hi]
@@ -294,7 +294,7 @@ func (p *Problem) IDs(labels []string) (ids []model.IDs, features int) {
 	return ids, 0
 }
 
-// Reserve is scratch of n values, grown where needed.
+// Reserve returns scratch of n values, grown where needed.
 func Reserve(s *[]float32, n int) []float32 {
 	if cap(*s) < n {
 		*s = make([]float32, n)

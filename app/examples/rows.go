@@ -32,7 +32,7 @@ func NewRowWeights(set *data.ExampleSet, rows []int32) (weights RowWeights, head
 	return weights, fmt.Sprintf("rows weigh %.3g to %.3g", low, high)
 }
 
-// Of is the weight of a row.
+// Of returns the weight of a row.
 func (w RowWeights) Of(row int) float64 {
 	if w == nil {
 		return 1
@@ -40,7 +40,7 @@ func (w RowWeights) Of(row int) float64 {
 	return float64(w[row])
 }
 
-// Sum is the weight of some rows.
+// Sum returns the weight of some rows.
 func (w RowWeights) Sum(rows []int32) (total float64) {
 	if w == nil {
 		return float64(len(rows))
@@ -51,7 +51,7 @@ func (w RowWeights) Sum(rows []int32) (total float64) {
 	return total
 }
 
-// Total is the weight of all of so many rows.
+// Total returns the weight of all of so many rows.
 func (w RowWeights) Total(rows int) (total float64) {
 	if w == nil {
 		return float64(rows)
@@ -73,7 +73,7 @@ func (w RowWeights) Pick(to RowWeights, rows []int32) RowWeights {
 	return to
 }
 
-// Part is the weights from one place up to another.
+// Part returns the weights from one place up to another.
 func (w RowWeights) Part(from, to int) RowWeights {
 	if w == nil {
 		return nil

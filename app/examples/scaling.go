@@ -46,7 +46,7 @@ const (
 	ScaleNone     = "none"
 )
 
-// Schemes are all schemes.
+// Schemes returns all schemes.
 func Schemes() []string {
 	return []string{ScaleAuto, ScaleStandard, ScaleMaxAbs, ScaleMinMax, ScaleNone}
 }
@@ -184,7 +184,7 @@ func (m *moments) factor(j int, center float64, scheme string) float64 {
 	return 1 / math.Sqrt(deviation*math.Sqrt(deviation*max(high-center, center-low)))
 }
 
-// inverse is 1/v, or 0 of 0.
+// inverse returns 1/v, or 0 of 0.
 func inverse(v float64) float64 {
 	if v == 0 {
 		return 0
@@ -202,7 +202,7 @@ type sparseMoments struct {
 // extent is the sum of a feature's squares, its least and its most, zeros included.
 type extent struct{ square, low, high float64 }
 
-// reach is the largest size.
+// reach returns the largest size.
 func (e *extent) reach() float64 { return max(e.high, -e.low) }
 
 // spread is what there is of a feature where it is not zero: about its first value, so that a mean far from 0 costs no digits of the deviation.
@@ -269,7 +269,7 @@ func (m *sparseMoments) add(index []int32, value []float32, weight float64) {
 	}
 }
 
-// variance is the mean square about the mean over rows of so much weight, zeros included.
+// variance returns the mean square about the mean over rows of so much weight, zeros included.
 func (s *spread) variance(rows float64) float64 {
 	if s.weight == 0 {
 		return 0
@@ -302,7 +302,7 @@ func scaleSparse(m *sparseMoments, scheme string) Scaling {
 	return s
 }
 
-// scaleRows is ScaleAuto of sparse rows, whose mean squared length becomes 1.
+// scaleRows returns ScaleAuto of sparse rows, whose mean squared length becomes 1.
 func scaleRows(m *sparseMoments, s Scaling) Scaling {
 	factor, length := make([]float64, len(m.extents)), 0.0
 	for j := range m.extents {
@@ -331,7 +331,7 @@ func (s Scaling) Apply(row, dst []float32) {
 	}
 }
 
-// Length is the mean squared length of a scaled row, the bias included.
+// Length returns the mean squared length of a scaled row, the bias included.
 func (s Scaling) Length() float64 {
 	sum := s.Bias
 	for _, v := range s.Square {

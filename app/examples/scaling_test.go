@@ -52,10 +52,10 @@ func TestSchemes(t *testing.T) {
 	}
 }
 
-// off is how far a number is from what is wanted, as a part of it.
+// off returns how far a number is from what is wanted, as a part of it.
 func off(got, want float64) float64 { return math.Abs(got-want) / max(1e-9, math.Abs(want)) }
 
-// reference is the center, the factor and the scaled mean square of a feature.
+// reference returns the center, the factor and the scaled mean square of a feature.
 func reference(set *data.ExampleSet, weights RowWeights, j int, scheme string, dense bool) (center, factor, square float64) {
 	each := func(visit func(v, weight float64)) {
 		for r := range set.Rows() {

@@ -22,7 +22,7 @@ func (s Source) Lifted(class int) float64 {
 	return s.Lift[class]
 }
 
-// Vector is row r: a view where the layout allows, else written into buf, of the model's width.
+// Vector returns row r: a view where the layout allows, else written into buf, of the model's width.
 func (s Source) Vector(r int, buf []float32) []float32 {
 	if !s.Sparse() {
 		row := s.Dense[r*s.Features : (r+1)*s.Features]
@@ -40,7 +40,7 @@ func (s Source) Vector(r int, buf []float32) []float32 {
 	return buf
 }
 
-// Entries is the entries of row r of a sparse set.
+// Entries returns the entries of row r of a sparse set.
 func (s Source) Entries(r int) ([]int32, []float32) {
 	lo, hi := s.Offset[r], s.Offset[r+1]
 	for hi > lo && int(s.Index[hi-1]) >= s.Width {

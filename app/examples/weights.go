@@ -29,7 +29,7 @@ const (
 // matter. Balanced weights, rows / (classes · rows of the class), have that mean by themselves. Where rows have weights, rows are counted by these.
 type ClassWeights []float32
 
-// Of is the weight of a row of a class.
+// Of returns the weight of a row of a class.
 func (w ClassWeights) Of(class int32) float32 {
 	if w == nil || class == UnknownClass {
 		return 1
@@ -67,7 +67,7 @@ func ReadClassWeights(v app.Values, classes []string, rows []float64) (weights C
 	return weights, "class weights " + told(classes, shown) + "; test figures leave these out"
 }
 
-// balanced is rows / (classes · rows of the class). A class without training rows is none of the classes.
+// balanced returns rows / (classes · rows of the class). A class without training rows is none of the classes.
 func balanced(rows []float64, all float64) []float64 {
 	classes := 0
 	for _, n := range rows {
@@ -136,7 +136,7 @@ func nearestLabel(label string, classes []string) string {
 	return "; it has " + strings.Join(classes, ", ") + more
 }
 
-// told is the weights of a few classes, or the range of many.
+// told returns the weights of a few classes, or the range of many.
 func told(classes []string, weights []float64) string {
 	if len(classes) > labelsNamed {
 		return fmt.Sprintf("from %.3g to %.3g", slices.Min(weights), slices.Max(weights))

@@ -33,7 +33,8 @@ const (
 // All is the names of the formats, each of them also the ending of its files.
 var All = []string{NPZ, LIBLINEAR, LIBMF, ONNX}
 
-// Formats is what a model can be written as: npz always, since all models are tensors; the others where they can say what the model does.
+// Formats returns what a model can be written as: npz always, since all models are tensors; the others where they can
+// say what the model does.
 func Formats(m *model.Model) []string {
 	switch m.App {
 	case mfName:
@@ -44,7 +45,7 @@ func Formats(m *model.Model) []string {
 	return []string{NPZ}
 }
 
-// ByName is the format that a file's name ends in, or nothing.
+// ByName returns the format that a file's name ends in, or nothing.
 func ByName(file string) string {
 	if ending := strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), "."); slices.Contains(All, ending) {
 		return ending

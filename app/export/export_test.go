@@ -49,7 +49,7 @@ func numbers(r *rand.Rand, n int, size float64) []float32 {
 	return out
 }
 
-// weighted is a model of linear or mlr with so many rows of weights.
+// weighted returns a model of linear or mlr with so many rows of weights.
 func weighted(r *rand.Rand, name, details string, rows, features int, ids ...model.IDs) *model.Model {
 	shape := []int{features}
 	if name == "mlr" {
@@ -64,12 +64,12 @@ func weighted(r *rand.Rand, name, details string, rows, features int, ids ...mod
 
 func ids(file string, names ...string) model.IDs { return model.IDs{File: file, Names: names} }
 
-// rows are dense examples.
+// rows returns dense examples.
 func rows(r *rand.Rand, n, features int) *data.Set {
 	return &data.Set{Kind: data.Examples, Examples: &data.ExampleSet{Label: make([]float32, n), Features: features, Dense: numbers(r, n*features, 1)}}
 }
 
-// wide are sparse examples, of features some of which the model does not know.
+// wide returns sparse examples, of features some of which the model does not know.
 func wide(r *rand.Rand, n, features int) *data.Set {
 	e := &data.ExampleSet{Label: make([]float32, n), Features: features, Offset: []int64{0}}
 	for range n {
@@ -108,7 +108,7 @@ func models() (list []made) {
 	return list
 }
 
-// softmaxOf is a model of linear with a score for each class.
+// softmaxOf returns a model of linear with a score for each class.
 func softmaxOf(r *rand.Rand) *model.Model {
 	m := weighted(r, "mlr", `{"loss":"softmax","index_base":1,"l2":1}`, 3, 4, ids("labels.txt", "3", "1", "2"))
 	m.App = "linear"
@@ -124,7 +124,7 @@ func factored(r *rand.Rand, users, items []string) *model.Model {
 	}}
 }
 
-// pairs are users and items by the names of either model, and strangers.
+// pairs returns users and items by the names of either model, and strangers.
 func pairs() *data.Set {
 	s := &data.RatingSet{Users: []string{"2", "0", "5", "3", "ann", "bob", "eve", "joe", "stranger"}, Items: []string{"1", "7", "dune", "strange"}}
 	for u := range s.Users {
@@ -135,7 +135,7 @@ func pairs() *data.Set {
 	return &data.Set{Kind: data.Ratings, Ratings: s}
 }
 
-// predicted is what our own predictor says, line by line and field by field.
+// predicted returns what our own predictor says, line by line and field by field.
 func (m *made) predicted(t *testing.T) (lines [][]string) {
 	t.Helper()
 	p, err := m.app.Open(m.model)
@@ -152,7 +152,7 @@ func (m *made) predicted(t *testing.T) (lines [][]string) {
 	return lines
 }
 
-// encoded is the model in a format.
+// encoded returns the model in a format.
 func (m *made) encoded(t *testing.T, format string) []byte {
 	t.Helper()
 	f, err := export.New(m.model, format)
@@ -201,7 +201,7 @@ func number(t *testing.T, s string) float64 {
 	return v
 }
 
-// inputs are what a graph takes for the rows.
+// inputs returns what a graph takes for the rows.
 func (m *made) inputs() []onnx.Tensor {
 	if s := m.rows.Ratings; s != nil {
 		user, item := s.IndicesIn(&data.RatingSet{Users: m.model.Names("users.txt"), Items: m.model.Names("items.txt")})
@@ -225,7 +225,7 @@ func (m *made) inputs() []onnx.Tensor {
 	return []onnx.Tensor{x}
 }
 
-// columns are the features of the data that the model has weights of.
+// columns returns the features of the data that the model has weights of.
 func (m *made) columns() (list []int) {
 	if names := m.model.Names("features.txt"); names != nil {
 		for _, s := range names {
@@ -240,7 +240,7 @@ func (m *made) columns() (list []int) {
 	return list
 }
 
-// vector is a row with all of its features.
+// vector returns a row with all of its features.
 func (m *made) vector(r int) []float32 {
 	e := m.rows.Examples
 	if !e.Sparse() {

@@ -15,7 +15,7 @@ import (
 	"bellows/data"
 )
 
-// farModels are models of data far from 0, with rows that are counted from the same origins.
+// farModels returns models of data far from 0, with rows that are counted from the same origins.
 func farModels() []made {
 	const milliseconds = 1764297407000
 	r := rand.New(rand.NewPCG(7, 94))

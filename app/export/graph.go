@@ -196,7 +196,7 @@ func ratingGraph(g *onnx.Graph, m *model.Model, f *File) ([]listed, error) {
 	return []listed{{"users", t.users}, {"items", t.items}}, nil
 }
 
-// withUnknown is a table, or with width 0 a list, with zeros behind it for who is unknown.
+// withUnknown returns a table, or with width 0 a list, with zeros behind it for who is unknown.
 func withUnknown(name string, values []float32, width int) onnx.Tensor {
 	all := make([]float32, len(values)+max(1, width))
 	copy(all, values)

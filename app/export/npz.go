@@ -95,7 +95,7 @@ func pieces[T float32 | int32](w io.Writer, values []T) error {
 	return nil
 }
 
-// namesArray is text as NumPy has it: code points of four bytes, padded with zeros.
+// namesArray returns text as NumPy has it: code points of four bytes, padded with zeros.
 func namesArray(name string, names []string, shape []int) (array, error) {
 	width := 1 // NumPy has no text without room for a character
 	for i, s := range names {

@@ -77,7 +77,8 @@ func FeaturesOf(m *model.Model) (*Features, error) {
 	return f, nil
 }
 
-// calibrated is the scores of a model with its calibration in the weights, which makes them those of logistic regression.
+// calibrated returns the scores of a model with its calibration in the weights, which makes them those of logistic
+// regression.
 func calibrated(m *model.Model, format string) (*scores, error) {
 	s, err := readScores(m)
 	if err == nil && m.App == linearName && m.Tensor("isotonic") != nil {
@@ -149,7 +150,7 @@ func readScores(m *model.Model) (*scores, error) {
 	return s, nil
 }
 
-// rowNotes are sentences of how rows are made that a reader of a model of features must make, too.
+// rowNotes returns sentences of how rows are made that a reader of a model of features must make, too.
 func rowNotes(m *model.Model, format string) (notes []string, err error) {
 	if len(m.Input) == 0 {
 		return nil, nil

@@ -65,7 +65,7 @@ func readLIBLINEAR(t *testing.T, text []byte) (l liblinear) {
 	return l
 }
 
-// score is what predict_values of LIBLINEAR computes: features beyond the model's are left out.
+// score returns what predict_values of LIBLINEAR computes: features beyond the model's are left out.
 func (l *liblinear) score(row []float32) []float64 {
 	sums := append([]float64(nil), l.weights[l.width]...)
 	for j, x := range row[:min(len(row), l.width)] {

@@ -13,7 +13,7 @@ import (
 // name is the application's word on the command line and in the manifest.
 const name = "lda"
 
-// New is the application, for the list of the command line.
+// New returns the application, for the list of the command line.
 func New() app.Application { return application{} }
 
 type application struct{}
@@ -48,7 +48,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	return p.run(&in), nil
 }
 
-// run is the problem's training job, and the way to its model.
+// run returns the problem's training job, and the way to its model.
 func (p *problem) run(in *app.Input) *app.Run {
 	k, settings := newPolicy(p), p.settled()
 	job := train.Job{
@@ -73,7 +73,7 @@ func (p *problem) run(in *app.Input) *app.Run {
 	}
 }
 
-// expected is how many epochs a run that ends by itself may take, as long as it has none.
+// expected returns how many epochs a run that ends by itself may take, as long as it has none.
 func (p *problem) expected() int {
 	if p.EarlyStop && p.held > 0 {
 		return min(typical+samples, p.Epochs)

@@ -172,9 +172,10 @@ func pairOf(i, j int) int {
 	return i*(i-1)/2 + j
 }
 
-// coherence is the mean over topics, and over the pairs of each topic's first ten words, of the normalised pointwise mutual information of
-// the words in whole documents (Bouma 2009; Lau, Newman and Baldwin 2014): log(p(a,b)/(p(a)p(b))) / -log p(a,b), which is -1 for words that never occur
-// together and 1 for those that always do. Words that the documents lack do not count, and neither do topics without tokens.
+// coherence returns the mean over topics, and over the pairs of each topic's first ten words, of the normalised
+// pointwise mutual information of the words in whole documents (Bouma 2009; Lau, Newman and Baldwin 2014):
+// log(p(a,b)/(p(a)p(b))) / -log p(a,b), which is -1 for words that never occur together and 1 for those that always
+// do. Words that the documents lack do not count, and neither do topics without tokens.
 func (t *together) coherence() float64 {
 	sum, pairs, n := 0.0, 0.0, float64(t.docs)
 	for k, words := range t.tops {
@@ -192,7 +193,7 @@ func (t *together) coherence() float64 {
 	return sum / pairs
 }
 
-// npmi is the normalised pointwise mutual information of two events by their probabilities and that of both.
+// npmi returns the normalised pointwise mutual information of two events by their probabilities and that of both.
 func npmi(a, b, both float64) float64 {
 	switch both {
 	case 0:

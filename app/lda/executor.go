@@ -90,12 +90,12 @@ func (e *executor) run(t *train.Task, w *space) error {
 	return nil
 }
 
-// state is the split's topics, for writing or for reading.
+// state returns the split's topics, for writing or for reading.
 func (e *executor) state(t *train.Task, mode train.Mode) []int32 {
 	return table.Counts(t.Lease(stateTable, bellows.PartitionID(t.Split()), mode))
 }
 
-// firstTopic is a topic at random, or by the model that the run begins with.
+// firstTopic returns a topic at random, or by the model that the run begins with.
 func (p *problem) firstTopic(word int32, rng *stream) int32 {
 	if p.warm != nil {
 		return p.warm.draw(word, rng)
@@ -137,10 +137,10 @@ func (e *executor) add(t *train.Task) {
 	}
 }
 
-// totals is the tokens of each topic.
+// totals returns the tokens of each topic.
 func (e *executor) totals(t *train.Task) []int32 { return table.Counts(t.PullRange(topicTable, 0, 1)) }
 
-// sweep is a task of an epoch.
+// sweep returns a task of an epoch.
 func (e *executor) sweep(t *train.Task, w *space, u *portion) error {
 	args := t.Args()
 	learns := args[argLearn] != 0

@@ -27,8 +27,8 @@ const (
 	growLeast  = 4       // but for this many: later steps change less, and a sweep costs more
 )
 
-// newGrowth is the growth of a run whose splits have so many tokens in all, of which those that begin have at least so many. Where that is too
-// large a part, all splits begin at once.
+// newGrowth returns the growth of a run whose splits have so many tokens in all, of which those that begin have at
+// least so many. Where that is too large a part, all splits begin at once.
 func newGrowth(splits int, tokens, least int64) growth {
 	g := growth{joins: make([]int32, splits), opens: 1}
 	n := 1
@@ -48,7 +48,7 @@ func newGrowth(splits int, tokens, least int64) growth {
 	return g
 }
 
-// opening is what a split does in an opening clock.
+// opening returns what a split does in an opening clock.
 func (e *executor) opening(t *train.Task, w *space) error {
 	split := int(t.Split())
 	switch join := int(e.p.growth.joins[split]); {
@@ -103,8 +103,8 @@ func (e *executor) join(t *train.Task, w *space, u *portion) {
 	w.push(t, u, true)
 }
 
-// draw is a topic of a word in the document whose mixture is at hand: u is uniform on [0, 1). Rounding may carry it beyond the end; then the
-// last topic is chosen.
+// draw returns a topic of a word in the document whose mixture is at hand: u is uniform on [0, 1). Rounding may carry
+// it beyond the end; then the last topic is chosen.
 func (x *scoring) draw(word int32, floor float32, u float64) int32 {
 	topic, weight := x.words.of(word)
 	at := float32(u) * x.likelihood(word, floor)

@@ -30,7 +30,7 @@ type round struct {
 	clock bellows.Clock
 }
 
-// round is what the tasks of a clock share.
+// round returns what the tasks of a clock share.
 func (p *problem) round(clock bellows.Clock) round {
 	if p.consistency != table.BSP {
 		return round{}
@@ -68,7 +68,7 @@ func (l *list) leave() {
 	}
 }
 
-// row is the packed topics of a word, by its number in the partition, of which part is the counts.
+// row returns the packed topics of a word, by its number in the partition, of which part is the counts.
 func (l *list) row(w *space, part []int32, word int) []uint32 {
 	if l.start == nil {
 		words := len(part) / (w.p.width * w.p.chunks)

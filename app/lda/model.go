@@ -127,7 +127,7 @@ func (application) Learned(m *model.Model) ([]string, error) {
 	return out, nil
 }
 
-// topWords is the words of each topic with the largest counts, in descending order; equal ones in
+// topWords returns the words of each topic with the largest counts, in descending order; equal ones in
 // that of the vocabulary.
 func (p *predictor) topWords() [][]int {
 	tops := make([][]int, p.topics)

@@ -17,7 +17,7 @@ type Topics struct {
 // sumSlack is how far from 1 the probabilities of a topic may add up, for makers that count in 32 bits.
 const sumSlack = 1e-3
 
-// LogLikelihood is the mean log-likelihood of a token in nats, by the same arithmetic that scores models of this
+// LogLikelihood returns the mean log-likelihood of a token in nats, by the same arithmetic that scores models of this
 // package, so that the two can be compared: every other token of a document estimates its mixture, θ_dk =
 // (n_dk+α_k)/(N_d+Σα), and the others are scored under Σ_k θ_dk φ_kw. Words that the model does not know are left out.
 //

@@ -12,7 +12,7 @@ import (
 	"bellows/data"
 )
 
-// asOther is the topics of a trained model as another program would hand them over.
+// asOther returns the topics of a trained model as another program would hand them over.
 func asOther(t *testing.T, set *data.Set, topics string) (own float64, other Topics) {
 	t.Helper()
 	run, tables, _ := trained(t, app.Input{Data: set, Seed: 1, Epochs: 5, Settings: map[string]string{"topics": topics}}, 1)

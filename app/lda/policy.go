@@ -59,7 +59,7 @@ func (k *policy) Train(args []float64, p *epochs.Progress, _, clock int) []float
 	return append(append(args, number(k.p.learns(p.Epoch)), number(k.ending && clock == 0)), k.alpha...)
 }
 
-// number is a truth as tasks are told it.
+// number returns a truth as tasks are told it.
 func number(b bool) float64 {
 	if b {
 		return 1
@@ -94,7 +94,7 @@ func (k *policy) End(p *epochs.Progress, _, scores []float64) epochs.Verdict {
 	return v
 }
 
-// goesOn says whether the run is done, and else after how many epochs it will be.
+// goesOn reports whether the run is done, and else after how many epochs it will be.
 func (k *policy) goesOn(p *epochs.Progress) (done bool, expected int) {
 	if k.ending {
 		return k.samples == samples, p.Epoch + samples - k.samples
@@ -105,8 +105,9 @@ func (k *policy) goesOn(p *epochs.Progress) (done bool, expected int) {
 	return false, expected
 }
 
-// settled says whether the last epochs gained too little to go on, and else after how many in all they will; 0: nothing is held out. The
-// gain of an epoch falls about as the square of their number, which the middle of the last ones stands for.
+// settled reports whether the last epochs gained too little to go on, and else after how many in all they will; 0:
+// nothing is held out. The gain of an epoch falls about as the square of their number, which the middle of the last
+// ones stands for.
 func (k *policy) settled(p *epochs.Progress) (settled bool, expected int) {
 	all := copy(k.best, k.best[1:])
 	k.best[all] = p.Best

@@ -102,7 +102,7 @@ func (p *predictor) mixture(line []byte, word, count, table []int32, order []int
 	return line
 }
 
-// documents is the set's documents, and how their words are numbered here.
+// documents returns the set's documents, and how their words are numbered here.
 func (p *predictor) documents(set *data.Set, op string) (*data.DocumentSet, []int32, error) {
 	if set == nil || set.Kind != data.Documents {
 		return nil, nil, bellows.Errorf(bellows.BadData, op, name, "the data must be documents")

@@ -194,7 +194,7 @@ func newCorpus(set *data.DocumentSet, train, held []int32, test *data.Set, vocab
 	return s
 }
 
-// every is how many documents of the splits that score have one whose likelihood is scored.
+// every returns how many documents of the splits that score have one whose likelihood is scored.
 func (p *problem) every() int {
 	return int(max(1, p.tokens*int64(p.scorers())/int64(p.splits)/trainScored))
 }
@@ -242,17 +242,17 @@ func (p *problem) measure() error {
 	return p.meter.Err()
 }
 
-// portionsOf is a split's portions, by clock.
+// portionsOf returns a split's portions, by clock.
 func (p *problem) portionsOf(split int) []portion {
 	return p.portions[split*p.clocks : (split+1)*p.clocks]
 }
 
-// samples says whether the likelihood of a split's training document is scored, by its number among all.
+// samples reports whether the likelihood of a split's training document is scored, by its number among all.
 func (p *problem) samples(split, number, every int) bool {
 	return split < p.scorers() && number%every == 0
 }
 
-// prepare is the job's Prepare where splits are laid out apart: it lays out some.
+// prepare returns the job's Prepare where splits are laid out apart: it lays out some.
 func (p *problem) prepare(active []bellows.SplitID) error {
 	p.meter.Begin(progress.Part{Doing: "laying out documents", Total: int64(len(active))})
 	local := make([]int32, len(p.vocab))
@@ -292,7 +292,7 @@ func (p *problem) fill(split int, local []int32) {
 	}
 }
 
-// doc is the tokens of document i of the portion.
+// doc returns the tokens of document i of the portion.
 func (u *portion) doc(i int) []int32 {
 	from := int32(0)
 	if i > 0 {
@@ -336,7 +336,7 @@ func numbered(local []int32) (words, count []int32) {
 	return words, count
 }
 
-// frequencies is how often each word is in the training documents.
+// frequencies returns how often each word is in the training documents.
 func (p *problem) frequencies() []int64 {
 	freq := make([]int64, len(p.vocab))
 	for _, d := range p.corpus.train {
@@ -387,7 +387,7 @@ func (p *problem) tables() []table.Schema {
 	return all
 }
 
-// work is the layout of a run as its driver and its executors see it.
+// work returns the layout of a run as its driver and its executors see it.
 func (p *problem) work() epochs.Layout {
 	return epochs.Layout{Opens: p.growth.opens, Splits: p.splits, Clocks: p.clocks}
 }
@@ -409,7 +409,7 @@ func (p *problem) items(s bellows.SplitID, clock bellows.Clock) bellows.Range {
 	return bellows.Range{Begin: a.first, End: b.first + b.size}
 }
 
-// before is how many tokens are visited before the first epoch.
+// before returns how many tokens are visited before the first epoch.
 func (p *problem) before() (tokens int64) {
 	for c := range p.growth.opens {
 		for s := range p.splits {
@@ -419,7 +419,7 @@ func (p *problem) before() (tokens int64) {
 	return tokens
 }
 
-// unigram is the likelihood of the scored tokens under the frequencies of words alone.
+// unigram returns the likelihood of the scored tokens under the frequencies of words alone.
 func (p *problem) unigram() *train.Metric {
 	if math.IsNaN(p.base) {
 		return nil

@@ -9,7 +9,7 @@ import (
 // stream is random numbers for one document in one clock: wyrand (Wang Yi 2019), a multiplication a number.
 type stream uint64
 
-// newStream is a function of the seed and what the numbers are for.
+// newStream returns a function of the seed and what the numbers are for.
 func newStream(seed uint64, split, clock, doc int) stream {
 	return stream(random.Of(seed, uint64(split), uint64(clock), uint64(doc)))
 }
@@ -20,8 +20,8 @@ func (s *stream) next() uint64 {
 	return hi ^ lo
 }
 
-// uniform is uniform on [0, 1).
+// uniform returns uniform on [0, 1).
 func (s *stream) uniform() float64 { return random.Uniform(s.next()) }
 
-// below is uniform on 0 to n-1, but for a bias of n in 2^32.
+// below returns uniform on 0 to n-1, but for a bias of n in 2^32.
 func (s *stream) below(n int) int { return int((s.next() >> 32) * uint64(n) >> 32) }

@@ -22,7 +22,7 @@ func (m *memory) PullRange(_ train.Table, first, end bellows.RowID) []float32 {
 }
 func (*memory) Prefetch(train.Table, bellows.RowID, bellows.RowID) {}
 
-// problemOf is the problem of an input, or the end of the test.
+// problemOf returns the problem of an input, or the end of the test.
 func problemOf(t *testing.T, in app.Input) *problem {
 	t.Helper()
 	c, err := newConfig(in)
@@ -54,7 +54,7 @@ func setOf(docs [][]int32, words int) *data.Set {
 	return &data.Set{Kind: data.Documents, Documents: s}
 }
 
-// posterior is the probability of every way to give the document's tokens topics, the others' counts
+// posterior returns the probability of every way to give the document's tokens topics, the others' counts
 // being as they are: the slow reference (Griffiths and Steyvers 2004, eq. 2 and 3). A state is its
 // topics as digits of a number with the base of topics, the first token's the lowest.
 func posterior(p *problem, words []int32, counts, totals []int32, alpha []float32) []float64 {

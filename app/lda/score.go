@@ -60,11 +60,11 @@ func (p *problem) fillScored(split int, local []int32) {
 	p.scored[split] = b
 }
 
-// scorers is the number of splits that score: not all of them, since each needs the topics of most
+// scorers returns the number of splits that score: not all of them, since each needs the topics of most
 // words. Documents were dealt at random, so that those of some splits stand for all.
 func (p *problem) scorers() int { return (p.splits + 3) / 4 }
 
-// newBag is a document of another vocabulary, whose words table renumbers; nil: the same one.
+// newBag returns a document of another vocabulary, whose words table renumbers; nil: the same one.
 func newBag(word, count, table []int32) bag {
 	word, count = knownOf(word, count, table)
 	b := bag{word: word}
@@ -72,7 +72,7 @@ func newBag(word, count, table []int32) bag {
 	return b
 }
 
-// scoredOf is how many tokens of the document newBag would score.
+// scoredOf returns how many tokens of the document newBag would score.
 func scoredOf(word, count, table []int32) (n int64) {
 	odd := int32(0)
 	for i, c := range count {
@@ -84,7 +84,7 @@ func scoredOf(word, count, table []int32) (n int64) {
 	return n
 }
 
-// knownOf is the words of a document that table has a number for, with their counts; both are copies.
+// knownOf returns the words of a document that table has a number for, with their counts; both are copies.
 func knownOf(word, count, table []int32) (known, counts []int32) {
 	for i, w := range word {
 		if table != nil {
@@ -97,7 +97,7 @@ func knownOf(word, count, table []int32) (known, counts []int32) {
 	return known, counts
 }
 
-// renumber is the number in to of each word of from, -1 where it is unknown; nil if they are the same.
+// renumber returns the number in to of each word of from, -1 where it is unknown; nil if they are the same.
 func renumber(from, to []string) []int32 {
 	if slices.Equal(from, to) {
 		return nil
@@ -247,7 +247,7 @@ func (x *scoring) fold(word, count []int32) (tokens float64) {
 	return tokens
 }
 
-// completed is the log-likelihood of the half of a document that is scored.
+// completed returns the log-likelihood of the half of a document that is scored.
 func (x *scoring) completed(b bag) float64 {
 	tokens := x.fold(b.word, b.fold)
 	norm, floor := math.Log(tokens+x.alphaSum), x.floor()
@@ -295,7 +295,7 @@ func (e *executor) score(t *train.Task, w *space, split int) {
 	t.SignalTaskCompletion(held, test, trained)
 }
 
-// scoredBy is the tables of counts that a scoring task scores by, and their β: those of now, or sums of samples.
+// scoredBy returns the tables of counts that a scoring task scores by, and their β: those of now, or sums of samples.
 func (e *executor) scoredBy(t *train.Task) (words, topics train.Table, beta float64) {
 	if samples := t.Args()[argSamples]; samples > 0 {
 		return sumTable, sumTopicTable, samples * e.p.beta
@@ -303,7 +303,7 @@ func (e *executor) scoredBy(t *train.Task) (words, topics train.Table, beta floa
 	return wordTable, topicTable, e.p.beta
 }
 
-// scoreTrained is the log-likelihood of the portion's training documents that are scored, with the
+// scoreTrained returns the log-likelihood of the portion's training documents that are scored, with the
 // mixtures that their tokens' topics give.
 func (e *executor) scoreTrained(w *space, u *portion, names, z []int32) float64 {
 	x := &w.score

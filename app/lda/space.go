@@ -81,7 +81,7 @@ func (s *spaces) give(w *space) {
 	s.free = append(s.free, w)
 }
 
-// reserve is memory for n values, what was there or more.
+// reserve returns memory for n values, what was there or more.
 func reserve[T any](s []T, n int) []T {
 	if cap(s) < n {
 		s = make([]T, n+n/8)
@@ -202,10 +202,10 @@ func (p *problem) eachPart(t source, tab train.Table, words []int32, f func(b, f
 	}
 }
 
-// firstWord is the first word of a partition of the word table.
+// firstWord returns the first word of a partition of the word table.
 func (p *problem) firstWord(b int) int { return int(p.bounds[b]) / p.chunks }
 
-// countsOf is the counts of a word, by its number in its partition.
+// countsOf returns the counts of a word, by its number in its partition.
 func (p *problem) countsOf(part []int32, word int) []int32 {
 	at := word * p.width * p.chunks
 	return part[at : at+p.topics]

@@ -25,7 +25,7 @@ type sparse struct {
 	lost  bool // a token's topic was not among its word's: the tables disagree
 }
 
-// reachOf is the number of topics that a word's row may come to have.
+// reachOf returns the number of topics that a word's row may come to have.
 func reachOf(has, tokens, topics int) int { return min(topics, has+tokens) }
 
 // loadSparse packs the counts of the portion's words, or copies them from the lists that the tasks of a round share.
@@ -135,7 +135,7 @@ func (w *space) join(k int32, beta, betaSum float32) {
 	x.coef[k] = (float32(n+1) + w.alpha[k]) * now
 }
 
-// rowSum is the sum over a word's topics of coef times count, in four partial sums.
+// rowSum returns the sum over a word's topics of coef times count, in four partial sums.
 func rowSum(row []uint32, coef []float32, shift uint) float32 {
 	mask := uint32(1)<<shift - 1
 	var a, b, c, d float32

@@ -19,7 +19,7 @@ import (
 	"bellows/train/traintest"
 )
 
-// planted is documents of a few topics with words of their own: topic k has the words 8k to 8k+7.
+// planted returns documents of a few topics with words of their own: topic k has the words 8k to 8k+7.
 func planted(documents, topics int, seed uint64) *data.Set {
 	var docs [][]int32
 	rng := newStream(seed, 0, 0, 0)
@@ -163,7 +163,7 @@ func TestGoalEndsTheRun(t *testing.T) {
 	}
 }
 
-// completion is the slow reference of a document's likelihood, straight from the definitions.
+// completion returns the slow reference of a document's likelihood, straight from the definitions.
 func completion(m *model.Model, d details, word, count []int32) (sum, scored float64) {
 	counts, totals := m.Tensor(wordTopic).Counts, m.Tensor(topicTotal).Counts
 	k, v := len(totals), float64(len(counts)/len(totals))

@@ -60,7 +60,7 @@ func similar(q *app.Question) ([][]any, error) {
 	return rows, nil
 }
 
-// product is the inner product of the topics of two words.
+// product returns the inner product of the topics of two words.
 func (p *predictor) product(a, b int) float64 {
 	x, y, sum := p.counts[a*p.topics:][:p.topics], p.counts[b*p.topics:][:p.topics], 0.0
 	for k, n := range x {

@@ -36,7 +36,7 @@ func (c *config) begin(in *app.Input) (*warm, error) {
 	return w, c.values.Err()
 }
 
-// draw is a first topic of a token: in proportion to the word's count in it plus β.
+// draw returns a first topic of a token: in proportion to the word's count in it plus β.
 func (w *warm) draw(word int32, rng *stream) int32 {
 	word = w.words[word]
 	if word < 0 {

@@ -24,7 +24,7 @@ var short = []app.Short{
 	{Name: "robust", Title: "robust regression: Huber's loss", Settings: map[string]string{"loss": lossHuber}},
 }
 
-// New is the application, for the list of the command line.
+// New returns the application, for the list of the command line.
 func New() app.Application { return application{} }
 
 type application struct{}
@@ -62,7 +62,7 @@ func (application) NewRun(in app.Input) (*app.Run, error) {
 	return p.run(in), nil
 }
 
-// run is the run of a problem.
+// run returns the run of a problem.
 func (p *problem) run(in app.Input) *app.Run {
 	k, settings := newPolicy(p), p.settle()
 	objective := "train_" + k.loss

@@ -45,7 +45,7 @@ type ascent struct {
 	groups       []int32 // the places of their first
 }
 
-// newExecutor is one for a split.
+// newExecutor returns one for a split.
 func (p *problem) newExecutor() train.Executor {
 	switch {
 	case p.newton:
@@ -71,7 +71,7 @@ func (e *ascent) RunTask(t *train.Task) error {
 	return nil
 }
 
-// pull is the sums that a block uses, in memory of the executor's.
+// pull returns the sums that a block uses, in memory of the executor's.
 func (e *ascent) pull(t *train.Task, u *block) []float32 {
 	if u.rows == nil {
 		sums := examples.Reserve(&e.sums, e.p.Features+1)
@@ -192,7 +192,7 @@ const (
 	groupRows  = 4
 )
 
-// coprime is a number from 1 to n-1 (or 0 of 1) by which one comes to each of n places, from some number on.
+// coprime returns a number from 1 to n-1 (or 0 of 1) by which one comes to each of n places, from some number on.
 func coprime(from, n int) int {
 	for k := 1 + from%max(1, n-1); ; k++ {
 		if k%n == 0 && n > 1 {

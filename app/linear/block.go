@@ -107,7 +107,7 @@ func (p *problem) layAll() {
 // layParts is how many pieces of the rows of all are laid out at once.
 const layParts = 64
 
-// view is some rows of a block that has all features.
+// view returns some rows of a block that has all features.
 func (u *block) view(from, to, features int) block {
 	v := *u
 	v.first, v.target, v.square = from, u.target[from:to:to], u.square[from:to:to]
@@ -152,7 +152,7 @@ func (p *problem) fillSparse(u *block, s examples.Source, rows []int32, at int, 
 	u.share = append(u.share, float32(p.Splits))
 }
 
-// sharers is how many splits step at once.
+// sharers returns how many splits step at once.
 func (p *problem) sharers() int {
 	if p.lone {
 		return 1
@@ -160,7 +160,7 @@ func (p *problem) sharers() int {
 	return p.Splits
 }
 
-// row is dense row i.
+// row returns dense row i.
 func (u *block) row(i, features int) []float32 { return u.x[i*features : (i+1)*features] }
 
 // penalty is what weights cost, and so how they come from sums: weight = soft(sum, threshold) * factor, where soft takes the threshold off the size.
@@ -175,7 +175,7 @@ func (e penalty) soft(sum float32) float32 {
 
 func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
 
-// score is row i's under sums, of which the last is the bias's.
+// score returns row i's under sums, of which the last is the bias's.
 func (u *block) score(sums []float32, i int, bias float32, by penalty) float64 {
 	last := len(sums) - 1
 	if by.threshold > 0 {
@@ -189,7 +189,8 @@ func (u *block) score(sums []float32, i int, bias float32, by penalty) float64 {
 	return by.factor * (own + float64(product(index, value, sums)))
 }
 
-// product is the sum of values times those of x that they belong to, in four sums at once, since one alone would wait for each addition.
+// product returns the sum of values times those of x that they belong to, in four sums at once, since one alone would
+// wait for each addition.
 func product(index []int32, value, x []float32) float32 {
 	var a, b, c, d float32
 	value = value[:len(index)]

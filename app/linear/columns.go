@@ -26,7 +26,7 @@ type columns struct {
 // entriesAlone is how many entries of the rows one split takes alone: 256 MB of them.
 const entriesAlone = 32 << 20
 
-// groups is how many splits go down at once.
+// groups returns how many splits go down at once.
 func (p *problem) groups() int {
 	if p.entries() <= p.alone {
 		return 1
@@ -84,7 +84,7 @@ func (p *problem) column(split int) columns {
 	return c
 }
 
-// entries is column k.
+// entries returns column k.
 func (c *columns) entries(k int32) ([]int32, []float32) {
 	lo, hi := c.at[k], c.at[k+1]
 	return c.row[lo:hi], c.value[lo:hi:hi]

@@ -18,7 +18,7 @@ const (
 // isotonic makes log-odds of scores by a function that rises.
 type isotonic struct{ loss.Rising }
 
-// tensor is how a model keeps the calibration.
+// tensor returns how a model keeps the calibration.
 func (c *isotonic) tensor() model.Tensor {
 	t := model.Tensor{Name: isotonicTensor, Shape: []int{len(c.Scores), 2}}
 	for i, s := range c.Scores {
@@ -27,7 +27,7 @@ func (c *isotonic) tensor() model.Tensor {
 	return t
 }
 
-// readIsotonic is the way back. It is nil of a model without one; what cannot be one is refused.
+// readIsotonic returns the way back. It is nil of a model without one; what cannot be one is refused.
 func readIsotonic(m *model.Model, r *model.Reader) *isotonic {
 	if m.Tensor(isotonicTensor) == nil {
 		return nil

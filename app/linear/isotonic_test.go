@@ -93,7 +93,7 @@ func TestBadIsotonicModels(t *testing.T) {
 	}
 }
 
-// machine is a model of hinge with the points of a calibration.
+// machine returns a model of hinge with the points of a calibration.
 func machine(points []float32) *model.Model {
 	return &model.Model{App: name, Details: []byte(`{"loss":"hinge"}`), IDs: []model.IDs{{File: examples.LabelsFile, Names: []string{"no", "yes"}}},
 		Tensors: []model.Tensor{{Name: "weights", Shape: []int{1}, Floats: []float32{1}}, {Name: "bias", Shape: []int{1}, Floats: []float32{0}},

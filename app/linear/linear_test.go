@@ -21,7 +21,7 @@ import (
 	"bellows/train/traintest"
 )
 
-// made is rows whose score lies along a hidden direction, with noise: as numbers about 40, or as classes 3 and 7.
+// made returns rows whose score lies along a hidden direction, with noise: as numbers about 40, or as classes 3 and 7.
 func made(rows, features int, seed uint64, classes bool) *data.ExampleSet {
 	rng, hidden := rand.New(rand.NewPCG(seed, 7)), rand.New(rand.NewPCG(99, 7))
 	direction := make([]float64, features)
@@ -48,7 +48,7 @@ func made(rows, features int, seed uint64, classes bool) *data.ExampleSet {
 	return e
 }
 
-// rarely is sparse rows of many features, few of them in each, whose score is a sum of what features say.
+// rarely returns sparse rows of many features, few of them in each, whose score is a sum of what features say.
 func rarely(rows, features int, seed uint64, classes bool) *data.ExampleSet {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	e := &data.ExampleSet{Features: features, Offset: []int64{0}, IndexBase: 1}
@@ -87,7 +87,7 @@ func problemOf(t *testing.T, in app.Input) *problem {
 	return p
 }
 
-// scaledRows is the training rows as the losses see them, the bias last, and their targets.
+// scaledRows returns the training rows as the losses see them, the bias last, and their targets.
 func scaledRows(p *problem) (x [][]float64, y []float64) {
 	raw := make([]float32, p.Features)
 	for _, r := range p.Rows {
@@ -104,8 +104,8 @@ func scaledRows(p *problem) (x [][]float64, y []float64) {
 	return x, y
 }
 
-// optimum is a slow reference: dual coordinate ascent in double precision, one row after the other, until the duality gap is next to nothing. It
-// returns the least objective.
+// optimum returns a slow reference: dual coordinate ascent in double precision, one row after the other, until the
+// duality gap is next to nothing. It returns the least objective.
 func optimum(t *testing.T, p *problem, l2, l1 float64) float64 {
 	t.Helper()
 	x, y := scaledRows(p)
@@ -150,7 +150,7 @@ func optimum(t *testing.T, p *problem, l2, l1 float64) float64 {
 	return 0
 }
 
-// objective is what the run's tables cost in double precision.
+// objective returns what the run's tables cost in double precision.
 func objective(p *problem, w []float64, l2, l1 float64) (sum float64) {
 	x, y := scaledRows(p)
 	for i, row := range x {
@@ -184,8 +184,8 @@ func weightsOf(t *testing.T, p *problem, run *app.Run, tables [][]float32) []flo
 	return w
 }
 
-// sparsest is a slow reference for l1 without l2: coordinate descent in double precision, one feature after the other, each step as if the loss bent as much as it can
-// anywhere. It returns the least objective.
+// sparsest returns a slow reference for l1 without l2: coordinate descent in double precision, one feature after the
+// other, each step as if the loss bent as much as it can anywhere. It returns the least objective.
 func sparsest(t *testing.T, p *problem, most, l1 float64) float64 {
 	t.Helper()
 	x, y := scaledRows(p)
@@ -495,7 +495,7 @@ func TestSplitsApartLieAlike(t *testing.T) {
 	}
 }
 
-// said is what a block says of its rows, whatever it is a view of.
+// said returns what a block says of its rows, whatever it is a view of.
 func said(u *block) (rows []string) {
 	for i, y := range u.target {
 		index, value := u.Entries(i)

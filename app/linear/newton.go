@@ -34,10 +34,10 @@ const (
 // from where it began: from weights of 0 a step as long as that comes twice as near.
 var lengths = loss.Lengths
 
-// longest is the place of the first length that is tried.
+// longest returns the place of the first length that is tried.
 func (p *problem) longest() int { return 1 - int(ones(p.inLine())) }
 
-// inLine says whether rows are added up along a line.
+// inLine reports whether rows are added up along a line.
 func (p *problem) inLine() bool { return p.name == lossLogistic && p.l1 == 0 && !p.seekL1 }
 
 // The tables of Newton's method, in their order.
@@ -109,7 +109,7 @@ func (e *newton) RunTask(t *train.Task) error {
 	return nil
 }
 
-// pull is the table's weights and the direction.
+// pull returns the table's weights and the direction.
 func (e *newton) pull(t *train.Task) (weights, direction []float32) {
 	e.weights = append(e.weights[:0], t.PullRange(weightsTable, 0, e.end())...)
 	e.direction = append(e.direction[:0], t.PullRange(directionTable, 0, e.end())...)
@@ -195,9 +195,11 @@ func (e *newton) gatherMoments(t *train.Task, u *block, b bender, weights []floa
 	t.PushRange(momentsTable, 0, moments)
 }
 
-// thinned is how many rows there are for one whose bend is in the Hessian: where rows are many beside features and multiplying them is what takes the time, a quarter of them says nearly the same, and the
-// gradient is that of all (Byrd et al. 2011, "On the use of stochastic Hessian information in optimization methods for machine learning"). By all, MNIST's halves take 3.7 s of CPU time in
-// 6 epochs, by a quarter 1.7 s in as many. Of squared_hinge, of whose rows few bend, it took more.
+// thinned returns how many rows there are for one whose bend is in the Hessian: where rows are many beside features
+// and multiplying them is what takes the time, a quarter of them says nearly the same, and the gradient is that of
+// all (Byrd et al. 2011, "On the use of stochastic Hessian information in optimization methods for machine
+// learning"). By all, MNIST's halves take 3.7 s of CPU time in 6 epochs, by a quarter 1.7 s in as many. Of
+// squared_hinge, of whose rows few bend, it took more.
 func (p *problem) thinned() int {
 	if !p.Dense || p.name != lossLogistic || p.l1 > 0 || p.Features < thinFeatures {
 		return 1
@@ -212,7 +214,7 @@ const (
 	thinMost     = 4
 )
 
-// bend is both slopes of a row that trains, and of one that is kept aside 0.
+// bend returns both slopes of a row that trains, and of one that is kept aside 0.
 func (e *newton) bend(u *block, b bender, weights []float32, i int, y float64) (first, second float64) {
 	if b.rests(i) {
 		return 0, 0
@@ -329,7 +331,8 @@ func (e *newton) solve(t *train.Task) error {
 	return nil
 }
 
-// beyond is how far the objective is from the best at most, by the square of its gradient; 0 where l2 is 0, and the dual alone says it.
+// beyond returns how far the objective is from the best at most, by the square of its gradient; 0 where l2 is 0, and
+// the dual alone says it.
 func beyond(squares, n, l2 float64) float64 {
 	if l2 > 0 {
 		return squares / (n * n) / (2 * l2)
@@ -517,7 +520,8 @@ func (e *newton) measure(t *train.Task) {
 	t.SignalTaskCompletion(got[:]...)
 }
 
-// fits is the part of the slopes of the rows by which they are dual variables of an objective with l1, where no feature may pull harder than l1 does; 1 without l1.
+// fits returns the part of the slopes of the rows by which they are dual variables of an objective with l1, where no
+// feature may pull harder than l1 does; 1 without l1.
 //
 // l2 is taken as further rows there, one a feature, of the squared loss of √(l2 n) w: their dual variables are what makes the limit that of the slope with l2, and they cost
 // l2/2 |w|² times the square of the part. So the gap goes to 0 with and without l2.

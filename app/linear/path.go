@@ -82,7 +82,7 @@ func (p *problem) newPath(l2 float64) path {
 	return way
 }
 
-// most is how many strengths there may be.
+// most returns how many strengths there may be.
 func (p *path) most() int {
 	if p.given > 0 {
 		return p.given
@@ -90,7 +90,8 @@ func (p *path) most() int {
 	return pathMost
 }
 
-// next is the strength to be tried: of those that are given the next weaker one; else from the first to weaker ones, or to stronger ones where those are better, until one is not. ok is false where no more are.
+// next returns the strength to be tried: of those that are given the next weaker one; else from the first to weaker
+// ones, or to stronger ones where those are better, until one is not. ok is false where no more are.
 func (p *path) next() (strength float64, ok bool) {
 	switch {
 	case len(p.list) == p.most():
@@ -121,7 +122,7 @@ func (p *path) reaches(strength float64) bool {
 	return strength >= p.weakest*(1-pathSlack) && strength <= p.strongest*(1+pathSlack)
 }
 
-// sorted is what was tried from weak to strong, and which of it is best: of equals the stronger.
+// sorted returns what was tried from weak to strong, and which of it is best: of equals the stronger.
 func (p *path) sorted() (list []tried, best int) {
 	list = slices.SortedFunc(slices.Values(p.list), func(a, b tried) int {
 		if a.Strength < b.Strength {
@@ -137,7 +138,8 @@ func (p *path) sorted() (list []tried, best int) {
 	return list, best
 }
 
-// chosen is the strength of the least loss: one of those that were given, or that of the parabola through the best and its neighbours, in the logarithm of strengths.
+// chosen returns the strength of the least loss: one of those that were given, or that of the parabola through the
+// best and its neighbours, in the logarithm of strengths.
 func (p *path) chosen() float64 {
 	if len(p.list) == 0 {
 		return p.start
@@ -153,7 +155,7 @@ func (p *path) chosen() float64 {
 	return list[best].Strength * math.Pow(p.ratio, (weak-strong)/(weak+strong)/2)
 }
 
-// save is all that a path remembers, always as many numbers; restore is its way back.
+// save returns all that a path remembers, always as many numbers; restore is its way back.
 func (p *path) save(to []float64) []float64 {
 	to = append(to, float64(p.epochs), p.least, p.best.Train, p.best.Held, p.best.Count, float64(len(p.list)))
 	for i := range p.most() {
@@ -174,7 +176,8 @@ func (p *path) restore(s []float64) {
 	}
 }
 
-// heldEach is how many rows there are for one that is kept aside: fewer where rows are few, so that what those aside say is less by chance.
+// heldEach returns how many rows there are for one that is kept aside: fewer where rows are few, so that what those
+// aside say is less by chance.
 func (p *problem) heldEach() int {
 	if len(p.Rows) < 5000 {
 		return 5
@@ -182,10 +185,11 @@ func (p *problem) heldEach() int {
 	return 10
 }
 
-// aside says whether a training row, by its place among them, is kept aside while a strength is sought. Their order is by chance.
+// aside reports whether a training row, by its place among them, is kept aside while a strength is sought. Their
+// order is by chance.
 func (p *problem) aside(place int) bool { return place%p.heldEach() == 0 }
 
-// trains is how many rows train, by their weights, while some are kept aside or not.
+// trains returns how many rows train, by their weights, while some are kept aside or not.
 func (p *problem) trains(hold bool) float64 {
 	if hold {
 		return p.apart[0]
@@ -193,7 +197,7 @@ func (p *problem) trains(hold bool) float64 {
 	return float64(len(p.Rows))
 }
 
-// counts is trains by what rows count by themselves, whatever their class.
+// counts returns trains by what rows count by themselves, whatever their class.
 func (p *problem) counts(hold bool) float64 {
 	if hold {
 		return p.apart[1]
@@ -201,12 +205,12 @@ func (p *problem) counts(hold bool) float64 {
 	return float64(len(p.Rows))
 }
 
-// seeks says whether rows that are kept aside choose l2 or l1.
+// seeks reports whether rows that are kept aside choose l2 or l1.
 func (p *problem) seeks() bool {
 	return p.steps == "" && len(p.Rows) >= pathRows && (!p.fixed || p.Epochs > 1) && (p.seekL1 || p.path > 0 || p.chosen && p.dual())
 }
 
-// steep is the least l1 with which all weights are 0: the largest mean slope of a feature where they are.
+// steep returns the least l1 with which all weights are 0: the largest mean slope of a feature where they are.
 func (p *problem) steep() float64 {
 	slope, buf := make([]float64, p.Features+1), make([]float32, p.Features)
 	for _, r := range p.Rows {

@@ -16,7 +16,7 @@ import (
 	"bellows/train"
 )
 
-// words is rows of few out of many words, a part of which says of which class a row is.
+// words returns rows of few out of many words, a part of which says of which class a row is.
 func words(rows, features int, seed uint64, noise float64) *data.ExampleSet {
 	r := rand.New(rand.NewPCG(seed, 31))
 	weight := rand.New(rand.NewPCG(8, 32))
@@ -118,7 +118,7 @@ func TestRowsAsideAreNotTrained(t *testing.T) {
 	}
 }
 
-// noisy is rows of 40 features, of which the first four say something.
+// noisy returns rows of 40 features, of which the first four say something.
 func noisy(rows int, seed uint64, classes bool) *data.ExampleSet {
 	set, r := made(rows, 4, seed, classes), rand.New(rand.NewPCG(seed, 33))
 	wide := &data.ExampleSet{Label: set.Label, Features: 40, Dense: make([]float32, rows*40)}

@@ -88,7 +88,7 @@ func (k *policy) driver() *epochs.Driver {
 	return epochs.New(k.p.Work(), order, k.p.Ending, k.results(), k)
 }
 
-// results is how many numbers tasks signal.
+// results returns how many numbers tasks signal.
 func (k *policy) results() epochs.Results {
 	switch {
 	case k.p.newton:
@@ -182,7 +182,7 @@ func (k *policy) tell(metrics []train.Metric) {
 	}
 }
 
-// evident says whether the evidence of the rows chooses l2.
+// evident reports whether the evidence of the rows chooses l2.
 func (p *problem) evident() bool {
 	return p.chosen && p.newton && p.l1 == 0 && p.path == 0 && (p.name == lossLogistic || p.name == lossSquared)
 }
@@ -269,7 +269,7 @@ func (k *policy) regularise(got []float64) (settled bool) {
 	return math.Abs(math.Log(k.l2/before)) < l2Settled
 }
 
-// strength is l2 as it is given, 0 too, or where nothing else chooses it.
+// strength returns l2 as it is given, 0 too, or where nothing else chooses it.
 func (p *problem) strength() float64 {
 	if !p.chosen {
 		return p.l2
@@ -280,7 +280,7 @@ func (p *problem) strength() float64 {
 // noiseLeast bounds the variance of the noise, in squares of the labels' spread.
 const noiseLeast = 1e-9
 
-// tested is how many test rows there are, by what they count.
+// tested returns how many test rows there are, by what they count.
 func (p *problem) tested() float64 { return p.TestCount.Sum(p.TestRow) }
 
 func (k *policy) metrics(got []float64, gap float64) []train.Metric {
@@ -313,7 +313,7 @@ func (k *policy) close(m []train.Metric, gap, count float64) []train.Metric {
 	return append(m, train.Metric{Name: "progressive_rmse", Value: math.Sqrt(k.first[seenRight] / n)})
 }
 
-// regressed is the metrics of numbers.
+// regressed returns the metrics of numbers.
 func (k *policy) regressed(got []float64) []train.Metric {
 	n, tested := k.p.counts(k.hold), k.p.tested()
 	m := []train.Metric{{Name: "train_rmse", Value: math.Sqrt(got[gotRight] / n)}}
@@ -349,7 +349,7 @@ func (k *policy) weights(tables [][]float32) []float64 {
 	return out
 }
 
-// keptMetrics are the metrics of the epoch that is kept.
+// keptMetrics returns the metrics of the epoch that is kept.
 func (k *policy) keptMetrics() map[string]float64 {
 	all := map[string]float64{}
 	for i, name := range metricNames(k.p) {
@@ -360,7 +360,7 @@ func (k *policy) keptMetrics() map[string]float64 {
 	return all
 }
 
-// metricNames are the columns of a run with a loss.
+// metricNames returns the columns of a run with a loss.
 func metricNames(p *problem) []string {
 	names, c := []string{"train_rmse", "test_rmse", "test_r2", "gap"}, &p.choices
 	switch {

@@ -51,7 +51,8 @@ func (p *predictor) Share() app.Predictor {
 // paceStep is how many rows are scored before somebody asks whether to go on.
 const paceStep = 4096
 
-// score is the score of a row. Rows are asked for in their order, from 0 on. When the meter's context has ended it is 0: nobody will look at it.
+// score returns the score of a row. Rows are asked for in their order, from 0 on. When the meter's context has ended
+// it is 0: nobody will look at it.
 func (p *predictor) score(s examples.Source, r int) float64 {
 	if r%paceStep == 0 {
 		if r == 0 {
@@ -65,7 +66,7 @@ func (p *predictor) score(s examples.Source, r int) float64 {
 	return p.calibrated.Of(p.raw(s, r))
 }
 
-// raw is the score before it is calibrated.
+// raw returns the score before it is calibrated.
 func (p *predictor) raw(s examples.Source, r int) float64 {
 	if !s.Sparse() {
 		if p.x == nil {
@@ -93,7 +94,7 @@ func (p *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	return out.Metrics, nil
 }
 
-// likely says whether scores are log-odds.
+// likely reports whether scores are log-odds.
 func (p *predictor) likely() bool { return p.loss == lossLogistic || p.calibrated != nil }
 
 // lossMost bounds the log-loss of a row, as mlr does: a class that the model does not know has no probability at all.
@@ -131,7 +132,7 @@ func (p *predictor) classified(metrics []string) *examples.Classified {
 		}}
 }
 
-// scored is rows with labels that the model can be held against.
+// scored returns rows with labels that the model can be held against.
 func (p *predictor) scored(set *data.Set) (examples.Source, error) {
 	s, err := p.Source(set, "evaluate", 1)
 	switch {

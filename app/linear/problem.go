@@ -164,10 +164,10 @@ func (p *problem) solve() error {
 	return nil
 }
 
-// dual says whether the solver is dual coordinate ascent.
+// dual reports whether the solver is dual coordinate ascent.
 func (p *problem) dual() bool { return !p.newton && p.steps == "" }
 
-// entries is how many values the rows have.
+// entries returns how many values the rows have.
 func (p *problem) entries() int {
 	if p.Dense {
 		return p.Src.Rows() * p.Features
@@ -227,7 +227,7 @@ func (p *problem) measure() error {
 	return p.Meter.Err()
 }
 
-// first is the place of the first of those among all training rows.
+// first returns the place of the first of those among all training rows.
 func (p *problem) first(split, at int) int {
 	n := len(p.Rows)
 	lo, hi := app.Share(n, split, p.Splits), app.Share(n, split+1, p.Splits)
@@ -333,7 +333,7 @@ type seen struct {
 	weight, count examples.RowWeights
 }
 
-// training is the data, of whose rows some train.
+// training returns the data, of whose rows some train.
 func (p *problem) training() seen { return seen{p.Src, p.target, p.Weight, p.Count} }
 
 // release gives back what prepare has laid out of a split.

@@ -54,7 +54,7 @@ func TestSchemesAreRowsThatCameScaled(t *testing.T) {
 	}
 }
 
-// before is rows scaled before anybody reads them.
+// before returns rows scaled before anybody reads them.
 func before(set *data.ExampleSet, scale examples.Scaling) *data.ExampleSet {
 	out := *set
 	if set.Sparse() {
@@ -71,7 +71,7 @@ func before(set *data.ExampleSet, scale examples.Scaling) *data.ExampleSet {
 	return &out
 }
 
-// scaledModel is the weights and the biases of the model of a run.
+// scaledModel returns the weights and the biases of the model of a run.
 func scaledModel(t *testing.T, set *data.ExampleSet, settings map[string]string) (weights, bias []float32) {
 	t.Helper()
 	run, tables, _ := trained(t, app.Input{Data: apptest.Examples(set), Seed: 1, Settings: settings, Epochs: 5}, 2)

@@ -246,7 +246,7 @@ func (c *config) check() {
 	}
 }
 
-// lossOf is the loss that suits labels: two of them, or text, are classes.
+// lossOf returns the loss that suits labels: two of them, or text, are classes.
 func lossOf(set *data.Set) string {
 	switch labels := set.Examples.Labels(2); {
 	case len(labels) == 2:

@@ -23,7 +23,7 @@ var softmax = mlr.As(name)
 // softmaxOnly are settings that no other loss has.
 var softmaxOnly = []string{"batch", "early_stop", "patience"}
 
-// mlrSettings is settings of linear by mlr's names. What mlr has not is refused in v.
+// mlrSettings returns settings of linear by mlr's names. What mlr has not is refused in v.
 func mlrSettings(in app.Input, v app.Values) map[string]string {
 	given := map[string]string{}
 	for _, key := range []string{"l2", "l1", "lr", "class_weights", "scale", "batch", "splits", "clocks", "early_stop", "patience"} {

@@ -11,7 +11,7 @@ import (
 	"bellows/data"
 )
 
-// three is rows of three classes, which text names.
+// three returns rows of three classes, which text names.
 func three(seed uint64) *data.ExampleSet {
 	e := made(300, 4, seed, false)
 	for r, y := range e.Label {

@@ -56,7 +56,8 @@ var rules = map[string]func(p *problem) table.Rule{
 	},
 }
 
-// reach is the setting lr, times how large weights have to be for rows of the mean length: as large as targets are, which are 1 or about 1 unless they are numbers that nothing has scaled.
+// reach returns the setting lr, times how large weights have to be for rows of the mean length: as large as targets
+// are, which are 1 or about 1 unless they are numbers that nothing has scaled.
 func (p *problem) reach() float64 {
 	size := 1.0
 	if !p.classes && p.Scaling == examples.ScaleNone {
@@ -77,15 +78,16 @@ const (
 	ftrlBeta     = 0.01
 )
 
-// stepTable is the schema of the weights, which the solver's rule steps.
+// stepTable returns the schema of the weights, which the solver's rule steps.
 func (p *problem) stepTable() table.Schema {
 	rule := rules[p.steps](p)
 	rule.Name, rule.L1, rule.L2 = p.steps, float32(p.l1), float32(p.strength())
 	return table.Schema{Name: "weights", Rows: p.Features + 1, Width: charged, Rule: rule, Consistency: p.Consistency}
 }
 
-// stepAt is the step of sgd: the inverse of the expected smoothness of batches of a clock's rows (Gower et al. 2019, "SGD: general analysis and
-// improved rates", prop. 3.8), with mean lengths for largest, times how uneven weights are.
+// stepAt returns the step of sgd: the inverse of the expected smoothness of batches of a clock's rows (Gower et al.
+// 2019, "SGD: general analysis and improved rates", prop. 3.8), with mean lengths for largest, times how uneven
+// weights are.
 func (p *problem) stepAt() float64 {
 	batch, length := float64(len(p.Rows))/float64(p.Clocks), p.Scale.Length()
 	return p.lr / (p.loss.Bend() * (p.Top + (length*p.Weight.Unevenness(p.Rows)-p.Top)/batch))
@@ -98,7 +100,7 @@ func (p *problem) use() {
 	}
 }
 
-// usesWhole says whether blocks work on whole tables, by those of the first clock.
+// usesWhole reports whether blocks work on whole tables, by those of the first clock.
 func (p *problem) usesWhole() bool {
 	return p.Src.Whole(p.Splits, func(split int) []int32 { return p.Visited(split, 0) })
 }
@@ -154,7 +156,7 @@ func (e *steps) RunTask(t *train.Task) error {
 	return nil
 }
 
-// pull is the weights that a block uses, the bias last, in memory of the executor's.
+// pull returns the weights that a block uses, the bias last, in memory of the executor's.
 func (e *steps) pull(t *train.Task, u *block) []float32 {
 	var both []float32
 	if u.rows == nil {

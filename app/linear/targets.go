@@ -100,7 +100,8 @@ const madSpread = 1.4826
 // label is a number to predict and the weight of its row.
 type label struct{ y, weight float64 }
 
-// middle is the mean and the standard deviation of labels, or what takes their places where some may be far out: the median, and the median distance from it.
+// middle returns the mean and the standard deviation of labels, or what takes their places where some may be far out:
+// the median, and the median distance from it.
 func middle(labels []label, robust bool) (center, spread float64) {
 	n := 0.0
 	for _, l := range labels {
@@ -148,7 +149,7 @@ func positive(x float64) float64 {
 	return 1
 }
 
-// targetsOf is the target of each row; of a class that the model does not know, NaN.
+// targetsOf returns the target of each row; of a class that the model does not know, NaN.
 func (t *targets) targetsOf(e *data.ExampleSet) []float32 {
 	out := make([]float32, len(e.Label))
 	if t.names == nil {
@@ -166,7 +167,7 @@ func (t *targets) targetsOf(e *data.ExampleSet) []float32 {
 	return out
 }
 
-// judge is 1 for a score on the right side, and 0 on the other; of numbers the squared error, in their own units.
+// judge returns 1 for a score on the right side, and 0 on the other; of numbers the squared error, in their own units.
 func (t *targets) judge(score, target float64) float64 {
 	if t.names == nil {
 		d := (score - target) * t.spread
@@ -178,7 +179,7 @@ func (t *targets) judge(score, target float64) float64 {
 	return 0
 }
 
-// cost is the loss of a test row: of an unknown class, that of the class that is less likely.
+// cost returns the loss of a test row: of an unknown class, that of the class that is less likely.
 func (c *choices) cost(score, target float64) float64 {
 	if math.IsNaN(target) {
 		return max(c.loss.Value(score, -1), c.loss.Value(score, 1))
@@ -186,7 +187,7 @@ func (c *choices) cost(score, target float64) float64 {
 	return c.loss.Value(score, target)
 }
 
-// baseline is what one gets by always saying the same: the commoner class, or the mean of the training rows.
+// baseline returns what one gets by always saying the same: the commoner class, or the mean of the training rows.
 func (p *problem) baseline() *train.Metric {
 	n := float64(len(p.Rows))
 	if p.Classed != nil {

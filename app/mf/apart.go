@@ -106,7 +106,7 @@ func (p *planner[T]) baselineApart(test *data.RatingSet) {
 	}
 }
 
-// prepare is the job's Prepare: it lays out the splits of a list, each in memory of its own.
+// prepare returns the job's Prepare: it lays out the splits of a list, each in memory of its own.
 func (a *apart[T]) prepare(active []bellows.SplitID) error {
 	if len(active) == 0 {
 		return nil
@@ -198,7 +198,7 @@ type probed struct {
 	number []int32
 }
 
-// probes are the ratings of some splits that are scored: those held out, then those of the test.
+// probes returns the ratings of some splits that are scored: those held out, then those of the test.
 func (a *apart[T]) probes(active []bellows.SplitID, here []*columns) (held, test []probes, err error) {
 	defer clear(a.stages) // they are needed no more
 	held, err = a.groupEach(active, here, func(each func(user, item int32, rating float32)) {
@@ -223,7 +223,8 @@ func (a *apart[T]) probes(active []bellows.SplitID, here []*columns) (held, test
 	return held, test, err
 }
 
-// groupEach is group for some splits, each in memory of its own. all calls each with every rating that is scored, in order, whenever it is called.
+// groupEach returns group for some splits, each in memory of its own. all calls each with every rating that is
+// scored, in order, whenever it is called.
 func (a *apart[T]) groupEach(active []bellows.SplitID, here []*columns, all func(each func(user, item int32, rating float32))) ([]probes, error) {
 	users := seenSpots[T](&a.problem.users)
 	of := func(n int32, user int32) int32 {

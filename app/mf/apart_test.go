@@ -12,7 +12,7 @@ import (
 	"bellows/progress"
 )
 
-// equal says whether two lie alike, and have the same values.
+// equal reports whether two lie alike, and have the same values.
 func (b *blocks) equal(o *blocks) bool {
 	return slices.Equal(b.ends, o.ends) && slices.Equal(b.user, o.user) && slices.Equal(b.item, o.item) && slices.Equal(b.rating, o.rating)
 }

@@ -36,7 +36,7 @@ func (b *blocks) begin(number int) int {
 
 func (b *blocks) block(number int) columns { return b.slice(b.begin(number), b.ends[number]) }
 
-// longest is the length of the longest block.
+// longest returns the length of the longest block.
 func (b *blocks) longest() int {
 	most := 0
 	for n, end := range b.ends {
@@ -45,7 +45,7 @@ func (b *blocks) longest() int {
 	return most
 }
 
-// share is the blocks of a split, where all splits have as many.
+// share returns the blocks of a split, where all splits have as many.
 func (b *blocks) share(split, splits int) blocks {
 	each := len(b.ends) / splits
 	first, ends := b.begin(split*each), slices.Clone(b.ends[split*each:(split+1)*each])

@@ -44,7 +44,7 @@ func (d *predictor) Examine(set *data.Set, metrics []string) (*app.Examination, 
 	return out, nil
 }
 
-// chosen is the metrics that are asked for, or those that mean most, and those of them that are of rankings.
+// chosen returns the metrics that are asked for, or those that mean most, and those of them that are of rankings.
 func (d *predictor) chosen(metrics []string) (names []string, rankings []ranked.Metric, err error) {
 	if len(metrics) == 0 {
 		metrics = []string{"rmse", "mae"}

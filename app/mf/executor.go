@@ -32,7 +32,7 @@ func (w *worker) descend(c columns, users, items []float32, args []float64) floa
 	return vec.FactorBlock(f, c.user, c.item, c.rating)
 }
 
-// between is the model between the users and the items of two slabs.
+// between returns the model between the users and the items of two slabs.
 func (w *worker) between(users, items []float32) *vec.Factors {
 	f := &w.factors
 	f.P, f.Q = users, items
@@ -42,7 +42,7 @@ func (w *worker) between(users, items []float32) *vec.Factors {
 	return f
 }
 
-// score is the sum of the squared errors of probes, by the slabs of their users and of their items.
+// score returns the sum of the squared errors of probes, by the slabs of their users and of their items.
 func (w *worker) score(g group, users, items []float32) float64 {
 	var sum float64
 	if len(g.pairs.rating) > 0 {
@@ -120,5 +120,5 @@ func (p *problem) refill(tab train.Table, a *axis, part int, slab []float32) {
 	}
 }
 
-// finite says whether a sum of errors is a number.
+// finite reports whether a sum of errors is a number.
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -92,7 +92,7 @@ func (s *system) ridge(k int, weight float64) {
 	s.a[at] += weight + 1e-9*(1+s.a[at])
 }
 
-// solve is the solution, by Cholesky's decomposition. The matrix and the right side are overwritten.
+// solve returns the solution, by Cholesky's decomposition. The matrix and the right side are overwritten.
 func (s *system) solve() []float64 {
 	for i := range s.n {
 		row := s.a[i*s.n:][:i+1]

@@ -30,7 +30,7 @@ func (h heldRows) of(set *data.RatingSet) *data.RatingSet {
 	return out
 }
 
-// others is the runs of ratings between the held-out ones, in order.
+// others returns the runs of ratings between the held-out ones, in order.
 func (h heldRows) others(rating []float32) iter.Seq[[]float32] {
 	return func(yield func([]float32) bool) {
 		from := 0
@@ -47,8 +47,8 @@ func (h heldRows) others(rating []float32) iter.Seq[[]float32] {
 // countStep is how many rows are counted before somebody asks whether to go on.
 const countStep = 1 << 20
 
-// countOthers is the number of rows by id, without those held out; when the meter's context ends it is any numbers. It calls idle whenever it has counted
-// so many.
+// countOthers returns the number of rows by id, without those held out; when the meter's context ends it is any
+// numbers. It calls idle whenever it has counted so many.
 func (h heldRows) countOthers(m *progress.Meter, idle func(), ids []int32, n int) []int32 {
 	c := make([]int32, n)
 	for some := range slices.Chunk(ids, countStep) {

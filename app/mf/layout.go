@@ -71,10 +71,10 @@ func dealing(count []int32, seed uint64) []deal {
 	return order
 }
 
-// rows is the number of rows of a part.
+// rows returns the number of rows of a part.
 func (a *axis) rows(part int) int { return int(a.bounds[part+1] - a.bounds[part]) }
 
-// rated is the number of ids with at least one training rating.
+// rated returns the number of ids with at least one training rating.
 func (a *axis) rated() int {
 	n := 0
 	for _, c := range a.count {

@@ -70,7 +70,7 @@ func (v visit) compare(o visit) int {
 	return slices.Compare([]float32{float32(v.user), float32(v.item), v.rating}, []float32{float32(o.user), float32(o.item), o.rating})
 }
 
-// wanted is every training rating of the problem's data, sorted.
+// wanted returns every training rating of the problem's data, sorted.
 func wanted(p *problem, m Made) []visit {
 	set, _ := m.Sets()
 	rows, _ := data.HoldOut(p.seed, set.Rows(), data.HeldAlone)

@@ -8,8 +8,8 @@ import (
 	"bellows/data"
 )
 
-// encodeSeen is the bytes of the tensor of what users have seen, from the layout: the data's own rows are not needed any more. It is what encodeSeen of
-// the data gives (TestTheLayoutKnowsWhatUsersHaveSeen).
+// encodeSeen returns the bytes of the tensor of what users have seen, from the layout: the data's own rows are not
+// needed any more. It is what encodeSeen of the data gives (TestTheLayoutKnowsWhatUsersHaveSeen).
 func (p *problem) encodeSeen() []byte {
 	itemOf := p.items.inverse()
 	texts, ends := make([][]byte, p.splits), make([][]int, p.splits)
@@ -37,7 +37,7 @@ func (p *problem) encodeSeen() []byte {
 	return out
 }
 
-// seenBy is the bytes of that tensor, of the layout or, where splits are laid out apart, of the data.
+// seenBy returns the bytes of that tensor, of the layout or, where splits are laid out apart, of the data.
 func (p *problem) seenBy(set *data.RatingSet) []byte {
 	if p.apart {
 		return seen.Encode(set, seen.RowsMost)
@@ -45,7 +45,7 @@ func (p *problem) seenBy(set *data.RatingSet) []byte {
 	return p.encodeSeen()
 }
 
-// seenIn is all that the users of a split have in the data.
+// seenIn returns all that the users of a split have in the data.
 func (p *problem) seenIn(split int, itemOf []int32) (all []seen.Pairs) {
 	s, order := &p.shares[split], p.rotation()
 	for c := range p.clocks {
@@ -67,7 +67,7 @@ func (p *problem) seenIn(split int, itemOf []int32) (all []seen.Pairs) {
 	return append(all, s.rest)
 }
 
-// inverse is the ids by row.
+// inverse returns the ids by row.
 func (a *axis) inverse() []int32 {
 	id := make([]int32, len(a.row))
 	for i, row := range a.row {

@@ -239,7 +239,7 @@ func (d *predictor) EachUnknown(set *data.Set, f func(what, name string)) {
 	}
 }
 
-// Evaluate is the root mean squared error on the scale of the ratings, pairs with an unknown user
+// Evaluate returns the root mean squared error on the scale of the ratings, pairs with an unknown user
 // or item included; with loss=weighted it is the quality of the first ten of rankings.
 func (d *predictor) Evaluate(set *data.Set) ([]train.Metric, error) {
 	r, err := d.ratings(set)

@@ -14,7 +14,7 @@ import (
 	"bellows/random"
 )
 
-// tiny is a model of two users and two items at rank 1.
+// tiny returns a model of two users and two items at rank 1.
 func tiny() *model.Model {
 	return &model.Model{App: "mf",
 		Tensors: []model.Tensor{

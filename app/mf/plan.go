@@ -51,7 +51,7 @@ func (p *planner[T]) cutStrata() error {
 	return nil
 }
 
-// strataBlocks is the blocks by split and part of the items.
+// strataBlocks returns the blocks by split and part of the items.
 func (p *problem) strataBlocks() []int32 {
 	order, n := p.rotation(), p.clocks
 	blockOf := make([]int32, p.splits*n)
@@ -98,8 +98,8 @@ func (p *planner[T]) train(blockOf []int32, items []spot[T], tiling func(block i
 	}).lay(p.stages)
 }
 
-// room is columns for the n training ratings, which have been put on the stages, and keeps those that are held out. Both are in the memory of the data,
-// where that may be.
+// room returns columns for the n training ratings, which have been put on the stages, and keeps those that are held
+// out. Both are in the memory of the data, where that may be.
 func (p *planner[T]) room(n int) (columns, error) {
 	if p.spent == nil || p.spent.Mapped() {
 		p.held = p.heldRows.of(p.set)
@@ -129,7 +129,7 @@ func behind[V int32 | float32](column []V, n int, rows heldRows) []V {
 	return own
 }
 
-// spots are the places of an axis.
+// spots returns the places of an axis.
 func spots[T local](a *axis) []spot[T] {
 	out := make([]spot[T], len(a.place))
 	for id, p := range a.place {
@@ -138,7 +138,7 @@ func spots[T local](a *axis) []spot[T] {
 	return out
 }
 
-// narrow says whether 16 bits are enough for parts, and for rows within them.
+// narrow reports whether 16 bits are enough for parts, and for rows within them.
 func (a *axis) narrow() bool {
 	parts := len(a.bounds) - 1
 	for p := range parts {

@@ -106,7 +106,7 @@ func (c *policy) restart(p *epochs.Progress) bool {
 	return true
 }
 
-// metrics are the figures of an epoch on the scale of the input. Without ratings to score there
+// metrics returns the figures of an epoch on the scale of the input. Without ratings to score there
 // is no test_rmse.
 func (c *policy) metrics(trained, held, tested float64) []train.Metric {
 	list := []train.Metric{{Name: "train_rmse", Value: trained * c.problem.scale.deviation}}
@@ -118,7 +118,7 @@ func (c *policy) metrics(trained, held, tested float64) []train.Metric {
 	return append(list, train.Metric{Name: "test_rmse", Value: held * c.problem.scale.deviation})
 }
 
-// rms is the root of a mean of squares, 0 of none.
+// rms returns the root of a mean of squares, 0 of none.
 func rms(sum float64, n int) float64 {
 	if n == 0 {
 		return 0
@@ -126,8 +126,8 @@ func rms(sum float64, n int) float64 {
 	return math.Sqrt(sum / float64(n))
 }
 
-// folding is how somebody new is given factors by the model that is kept: with the L2 of its epoch. The products of the model's factors carry the
-// ratings' deviation, and so does the weight of their squares.
+// folding returns how somebody new is given factors by the model that is kept: with the L2 of its epoch. The products
+// of the model's factors carry the ratings' deviation, and so does the weight of their squares.
 func (c *policy) folding() details {
 	return details{L2: c.l2 * c.problem.scale.deviation, BiasL2: c.problem.bias}
 }

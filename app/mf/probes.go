@@ -63,7 +63,7 @@ func (p *planner[T]) group(c columns, number func(i int) int) ([]probes, error) 
 	return out, nil
 }
 
-// seenSpots are the places of an axis, in none of which a row is that is unseen.
+// seenSpots returns the places of an axis, in none of which a row is that is unseen.
 func seenSpots[T local](a *axis) []spot[T] {
 	out := spots[T](a)
 	for id, count := range a.count {
@@ -74,7 +74,7 @@ func seenSpots[T local](a *axis) []spot[T] {
 	return out
 }
 
-// seen says whether the id has a training rating.
+// seen reports whether the id has a training rating.
 func (a *axis) seen(id int32) bool { return id >= 0 && a.count[id] > 0 }
 
 // of returns the probes of a part of the items; the part after the last is that of unseen items.
@@ -86,7 +86,7 @@ func (q *probes) of(part int) group {
 	return group{q.block(part), q.block(parts + part)}
 }
 
-// predict is the standardised prediction from what is known of the user and the item.
+// predict returns the standardised prediction from what is known of the user and the item.
 func (p *problem) predict(user, item int32, users, items []float32) float32 {
 	n := p.rank
 	if user >= 0 && item >= 0 {

@@ -55,8 +55,8 @@ func (s scale) standard(rating float32) float32 {
 	return float32((float64(rating) - s.mean) / s.deviation)
 }
 
-// newScale is the mean and deviation of the ratings but the held-out ones; where all are equal, deviation 1. It adds in the order of the rows:
-// sums in parts would depend on how many.
+// newScale returns the mean and deviation of the ratings but the held-out ones; where all are equal, deviation 1. It
+// adds in the order of the rows: sums in parts would depend on how many.
 func newScale(rating []float32, held heldRows) scale {
 	var sum, squares float64
 	for run := range held.others(rating) {
@@ -167,7 +167,7 @@ func (p *problem) chooseClocks(ratings, most int) {
 	}
 }
 
-// parts is the number of parts of the items.
+// parts returns the number of parts of the items.
 func (p *problem) parts() int {
 	if p.schedule == ssp {
 		return p.splits
@@ -175,10 +175,10 @@ func (p *problem) parts() int {
 	return p.clocks
 }
 
-// rotation is the order of visits under schedule=strata.
+// rotation returns the order of visits under schedule=strata.
 func (p *problem) rotation() rotation { return rotation{p.splits, p.clocks} }
 
-// rowWidth is factors and bias, padded to whole cache lines.
+// rowWidth returns factors and bias, padded to whole cache lines.
 func rowWidth(rank int, biases bool) int {
 	const line = 16
 	n := rank
@@ -206,10 +206,10 @@ func (p *problem) tables() []table.Schema {
 	}
 }
 
-// work is the layout of a run as its driver and its executors see it.
+// work returns the layout of a run as its driver and its executors see it.
 func (p *problem) work() epochs.Layout { return epochs.Layout{Splits: p.splits, Clocks: p.clocks} }
 
-// itemsOf is the job's Items: which visits a split makes in a clock.
+// itemsOf returns the job's Items: which visits a split makes in a clock.
 func (p *problem) itemsOf(split bellows.SplitID, c bellows.Clock) bellows.Range {
 	s, phase := &p.shares[split], p.work().Place(c)
 	if phase == p.clocks {

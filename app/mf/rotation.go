@@ -9,13 +9,13 @@ package mf
 // next class meets it one clock earlier.
 type rotation struct{ splits, parts int }
 
-// part is the part of the items that a split visits in a clock.
+// part returns the part of the items that a split visits in a clock.
 func (o rotation) part(split, clock int) int { return (split + clock) % o.parts }
 
-// clockOf is the clock in which a split visits a part.
+// clockOf returns the clock in which a split visits a part.
 func (o rotation) clockOf(split, part int) int { return ((part-split)%o.parts + o.parts) % o.parts }
 
-// before is who holds the part before the split does: that split, that many clocks earlier. In an
+// before returns who holds the part before the split does: that split, that many clocks earlier. In an
 // epoch's first clocks there may be none: then the clock is negative.
 func (o rotation) before(split int) (holder, clocks int) {
 	if split >= o.parts {
@@ -44,7 +44,7 @@ func (o rotation) Next(split int) int {
 	return min((split%o.parts+o.parts-1)%o.parts, o.splits-1)
 }
 
-// first says whether nobody holds the part before the split does, in that clock of an epoch.
+// first reports whether nobody holds the part before the split does, in that clock of an epoch.
 func (o rotation) first(split, clock int) bool {
 	_, clocks := o.before(split)
 	return clock < clocks

@@ -76,7 +76,7 @@ func (p *problem) headline(heldOut string) string {
 	return fmt.Sprintf("rank %d · %s%s%s", p.rank, from, tested, heldOut)
 }
 
-// ratings is the set's columns.
+// ratings returns the set's columns.
 func ratings(set *data.Set) (*data.RatingSet, error) {
 	r := set.Ratings
 	if r == nil || r.Rows() == 0 {

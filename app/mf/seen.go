@@ -8,7 +8,7 @@ import (
 // seenTensor is what each user has rated, in the model: users in the order of users.txt, see package seen.
 const seenTensor = "seen"
 
-// openSeen is what users have seen by a model, nil where it does not say.
+// openSeen returns what users have seen by a model, nil where it does not say.
 func openSeen(r *model.Reader, users, items int) *seen.Items {
 	text := r.Bytes(seenTensor)
 	if text == nil {

@@ -14,7 +14,7 @@ import (
 // name is the application's word on the command line and in the manifest.
 const name = "mf"
 
-// New is the application, for the list of the command line.
+// New returns the application, for the list of the command line.
 func New() app.Application { return application{} }
 
 type application struct{}

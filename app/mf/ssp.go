@@ -88,7 +88,7 @@ func positions(items []int32) []bellows.RowID {
 	return rows
 }
 
-// damp is the part of a row's change that its split pushes. Splits that start from one version and
+// damp returns the part of a row's change that its split pushes. Splits that start from one version and
 // descend side by side overshoot when their changes are added, where the row is visited often; when
 // they are averaged, rows that few splits visit hardly move. In between: n steps of size a on a
 // loss of curvature 1 go 1-(1-a)^n of the way, about an/(1+an). Contributors with n/m visits each
@@ -142,7 +142,7 @@ func (e *sspExecutor) RunTask(t *train.Task) error {
 	return nil
 }
 
-// overlap is how many clocks of changes may start from one version. Async has no bound; two is
+// overlap returns how many clocks of changes may start from one version. Async has no bound; two is
 // what even splits show.
 func (p *problem) overlap() float32 {
 	if p.consistency == table.Async {

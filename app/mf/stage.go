@@ -24,7 +24,7 @@ type entry[T local] struct {
 	rating     float32
 }
 
-// wide is a row within its part, or -1 for unseen, the largest number of T or -1: no row has it.
+// wide returns a row within its part, or -1 for unseen, the largest number of T or -1: no row has it.
 func wide[T local](row T) int32 {
 	if row == ^T(0) {
 		return -1
@@ -151,7 +151,7 @@ func (s *stage[T]) chunk(block int32) int {
 	return first
 }
 
-// size is the number of a block's entries.
+// size returns the number of a block's entries.
 func (s *stage[T]) size(block int) int {
 	chunks := s.chunks[block]
 	if len(chunks) == 0 {
@@ -189,7 +189,7 @@ func (p *problem) tiling(userPart, itemPart int) tiling {
 // whole is one tile, which leaves the order as it is.
 var whole = tiling{math.MaxInt32, 1, 1}
 
-// worth says whether the tiles of a block of so many ratings are several, and not nearly empty.
+// worth reports whether the tiles of a block of so many ratings are several, and not nearly empty.
 func (t tiling) worth(ratings int) bool { return t.across*t.down > 1 && t.across*t.down <= ratings }
 
 // tiler finds tiles without a division for each rating.
@@ -197,8 +197,8 @@ type tiler struct{ inverse, across uint64 }
 
 func (t tiling) tiler() tiler { return tiler{math.MaxUint64/uint64(t.rows) + 1, uint64(t.across)} }
 
-// of is the tile of a user and an item. The upper half of a product with 2^64/rows, rounded up, is the quotient of any 32-bit number (Lemire, Kaser and
-// Kurz 2019, "Faster remainder by direct computation").
+// of returns the tile of a user and an item. The upper half of a product with 2^64/rows, rounded up, is the quotient
+// of any 32-bit number (Lemire, Kaser and Kurz 2019, "Faster remainder by direct computation").
 func (t tiler) of(user, item uint32) uint64 {
 	down, _ := bits.Mul64(t.inverse, uint64(user))
 	along, _ := bits.Mul64(t.inverse, uint64(item))

@@ -11,17 +11,17 @@ type taste struct {
 	bias    float32
 }
 
-// item is an item's factors.
+// item returns an item's factors.
 func (d *predictor) item(i int) []float32 { return d.qf[i*d.rank:][:d.rank] }
 
-// learned says whether the item was rated in training: else all that the model has of it is zero.
+// learned reports whether the item was rated in training: else all that the model has of it is zero.
 func (d *predictor) learned(i int) bool { return d.qb[i] != 0 || vec.AbsMax(d.item(i)) > 0 }
 
 // scoreBlock is how many items are scored at a time, so that their scores stay in the cache.
 const scoreBlock = 4096
 
-// best is the items with the highest scores for a taste, without some, which are ascending. Items that nobody has rated are left out: nothing
-// is known of them.
+// best returns the items with the highest scores for a taste, without some, which are ascending. Items that nobody
+// has rated are left out: nothing is known of them.
 func (d *predictor) best(of taste, most int, without []int32) []toplist.Scored {
 	t := toplist.Top{Most: most}
 	var block [scoreBlock]float32

@@ -41,7 +41,7 @@ func fit(t *testing.T, in app.Input, slots int) outcome {
 	return o
 }
 
-// rmse is the model's error on a set.
+// rmse returns the model's error on a set.
 func (o outcome) rmse(t *testing.T, set *data.Set) float64 {
 	t.Helper()
 	p := apptest.Open(t, mf.New(), o.model)

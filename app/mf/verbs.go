@@ -86,7 +86,7 @@ func recommend(q *app.Question) ([][]any, error) {
 	return rows, nil
 }
 
-// places are the numbers of users by their names. Those that the model does not know are named.
+// places returns the numbers of users by their names. Those that the model does not know are named.
 func (d *predictor) places(users []string) ([]int32, error) {
 	known := make([]int32, len(users))
 	var missing []string
@@ -103,7 +103,7 @@ func (d *predictor) places(users []string) ([]int32, error) {
 	return known, nil
 }
 
-// without is what each of the users is not to be recommended, ascending.
+// without returns what each of the users is not to be recommended, ascending.
 func (d *predictor) without(q *app.Question, users []string, known []int32) ([][]int32, error) {
 	out := make([][]int32, len(known))
 	if file := q.Flag(seenFlag); file != "" {
@@ -118,7 +118,7 @@ func (d *predictor) without(q *app.Question, users []string, known []int32) ([][
 	return out, nil
 }
 
-// withoutFile is what users have in a file of users and items.
+// withoutFile returns what users have in a file of users and items.
 func (d *predictor) withoutFile(q *app.Question, file string, users []string) ([][]int32, error) {
 	set, err := q.Read(file, data.Ratings)
 	if err != nil {

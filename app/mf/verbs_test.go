@@ -14,7 +14,7 @@ import (
 	"bellows/data"
 )
 
-// madePredictor is a predictor of random factors.
+// madePredictor returns a predictor of random factors.
 func madePredictor(users, items, rank int) *predictor {
 	r := rand.New(rand.NewPCG(3, 4))
 	fill := func(n int) []float32 {
@@ -214,7 +214,7 @@ func TestRankingsByTheBook(t *testing.T) {
 	}
 }
 
-// ideal is the gain of a ranking that begins with n relevant items.
+// ideal returns the gain of a ranking that begins with n relevant items.
 func ideal(n int) (gain float64) {
 	for at := range n {
 		gain += 1 / math.Log2(float64(at)+2)

@@ -37,7 +37,7 @@ func (c *config) begin(in *app.Input, v app.Values, set *data.RatingSet) (*warm,
 	return w, v.Err()
 }
 
-// numbers is 0 to n-1.
+// numbers returns 0 to n-1.
 func numbers(n int) []int32 {
 	out := make([]int32, n)
 	for i := range out {
@@ -46,7 +46,7 @@ func numbers(n int) []int32 {
 	return out
 }
 
-// idsOf is the ids by row.
+// idsOf returns the ids by row.
 func idsOf(a *axis) []int32 {
 	ids := make([]int32, len(a.row))
 	for id, row := range a.row {

@@ -87,7 +87,7 @@ const (
 // weightedMetrics are the columns of the table.
 var weightedMetrics = []string{"train_loss", "test_ndcg_at_10"}
 
-// impliesNothing says whether ratings say nothing but that there is a pair: all are equal.
+// impliesNothing reports whether ratings say nothing but that there is a pair: all are equal.
 func impliesNothing(rating []float32) bool {
 	return !slices.ContainsFunc(rating, func(r float32) bool { return r != rating[0] })
 }
@@ -183,7 +183,7 @@ func (w *weighted) eachPair(f func(row int, weight float32)) {
 	}
 }
 
-// newSide is a side of whose splits none is laid out.
+// newSide returns a side of whose splits none is laid out.
 func newSide(a axis) side {
 	s := side{axis: a, size: make([]int, len(a.bounds)-1), parts: make([]paired, len(a.bounds)-1)}
 	for id, at := range a.place {
@@ -280,7 +280,7 @@ func (l *layer) done() {
 	}
 }
 
-// of is what a row is paired with, by its number in the part.
+// of returns what a row is paired with, by its number in the part.
 func (p *paired) of(row int) (other []int32, weight []float32) {
 	return p.other[p.start[row]:p.start[row+1]], p.weight[p.start[row]:p.start[row+1]]
 }
@@ -374,12 +374,14 @@ func (w *weighted) tables() []table.Schema {
 	}
 }
 
-// work is the layout of the run: a clock that makes the items' first Gram matrix, then epochs of a clock for either side.
+// work returns the layout of the run: a clock that makes the items' first Gram matrix, then epochs of a clock for
+// either side.
 func (w *weighted) work() epochs.Layout {
 	return epochs.Layout{Opens: 1, Splits: w.splits, Clocks: w.clocks}
 }
 
-// itemsOf is the job's Items. An item is a pair, visited once for each side; those of a split are counted by its own.
+// itemsOf returns the job's Items. An item is a pair, visited once for each side; those of a split are counted by its
+// own.
 func (w *weighted) itemsOf(split bellows.SplitID, c bellows.Clock) bellows.Range {
 	place := w.work().Place(c)
 	if place < 0 || place >= len(w.sides) {

@@ -53,7 +53,8 @@ func (e *weightedExecutor) RunTask(t *train.Task) error {
 	return nil
 }
 
-// begin is the split's items at first. Those that the model has which the run begins with are pushed; users follow from the items.
+// begin returns the split's items at first. Those that the model has which the run begins with are pushed; users
+// follow from the items.
 func (e *weightedExecutor) begin(t *train.Task) []float32 {
 	first, end := e.first(itemsTable, t.Split()), e.first(itemsTable, t.Split()+1)
 	old := t.PullRange(itemsTable, first, end)
@@ -70,12 +71,12 @@ func (e *weightedExecutor) begin(t *train.Task) []float32 {
 	return rows
 }
 
-// first is the first row of a split's part of a side.
+// first returns the first row of a split's part of a side.
 func (w *weighted) first(place int, split bellows.SplitID) bellows.RowID {
 	return w.sides[place].bounds[split]
 }
 
-// gramOf is the first row of a side's Gram matrix.
+// gramOf returns the first row of a side's Gram matrix.
 func (w *weighted) gramOf(place int) bellows.RowID { return bellows.RowID(place * w.rank) }
 
 // square adds a multiple of the product of rows with themselves to the change of their Gram matrix.
@@ -148,7 +149,7 @@ func (e *weightedExecutor) solve(x, other []float32, idx []int32, weight []float
 	return l2
 }
 
-// loss is a row's part of the loss but for L2.
+// loss returns a row's part of the loss but for L2.
 func (e *weightedExecutor) loss(x, other []float32, idx []int32, weight []float32) (loss float64) {
 	for k, i := range idx {
 		miss := 1 - float64(vec.Dot(x, other[int(i)*e.width:][:e.rank]))

@@ -82,7 +82,7 @@ func (w *weighted) model(set *data.RatingSet, settings map[string]string, tables
 	}, nil
 }
 
-// foldWeighted is fold for a model of loss=weighted: the row that training would give a user with these pairs.
+// foldWeighted returns fold for a model of loss=weighted: the row that training would give a user with these pairs.
 func (d *predictor) foldWeighted(list []given) taste {
 	s, row, sum := newSystem(d.rank), make([]float64, d.rank), 0.0
 	gram, a := make([]float32, d.rank*d.rank), d.folding.Unobserved

@@ -18,8 +18,8 @@ import (
 	"bellows/train/traintest"
 )
 
-// clubs is pairs of users with items of their own club, which they like, and few others: club c has the users and items of equal number
-// modulo 3.
+// clubs returns pairs of users with items of their own club, which they like, and few others: club c has the users
+// and items of equal number modulo 3.
 func clubs(users, items int) *data.Set {
 	r := rand.New(rand.NewPCG(7, 8))
 	set := &data.RatingSet{Users: namesOf("u", users), Items: namesOf("i", items)}

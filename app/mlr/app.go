@@ -16,10 +16,11 @@ import (
 	"bellows/train"
 )
 
-// New is the application, for the list of the command line.
+// New returns the application, for the list of the command line.
 func New() app.Application { return application{"mlr"} }
 
-// As is the application by the name of another, of which it is one of the losses: models are of that name, and say which loss they are by.
+// As returns the application by the name of another, of which it is one of the losses: models are of that name, and
+// say which loss they are by.
 func As(name string) app.Application { return application{name} }
 
 // application has its word on the command line and in the manifest.
@@ -100,7 +101,7 @@ type judge interface {
 	ended() (details, map[string]float64) // and the metrics of the model, where it may not be that of the last epoch
 }
 
-// judge is what decides between epochs.
+// judge returns what decides between epochs.
 func (p *problem) judge() judge {
 	if p.charges {
 		return newChargedPolicy(p)
@@ -148,7 +149,7 @@ func (p *problem) tables() []table.Schema {
 	return []table.Schema{weights, velocity}
 }
 
-// loss is what a model says of its loss, where its application has others.
+// loss returns what a model says of its loss, where its application has others.
 func (a application) loss() string {
 	if a == New() {
 		return ""
@@ -179,8 +180,8 @@ func (p *problem) headline(in app.Input) string {
 	return fmt.Sprintf("%d classes · %s, %s · %s%s%s", p.width, p.Form(), steps, from, weighed, in.HeldOut(len(p.Held) > 0))
 }
 
-// majority is the accuracy of always naming the training rows' commonest class. It is nothing to compare with where weights ask for more than
-// accuracy.
+// majority returns the accuracy of always naming the training rows' commonest class. It is nothing to compare with
+// where weights ask for more than accuracy.
 func (p *problem) majority() *train.Metric {
 	if p.Classed != nil {
 		return nil

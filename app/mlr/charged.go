@@ -31,7 +31,8 @@ const (
 	gotCharged // how many
 )
 
-// clockStep is the step of rule sgd, whose gradient is that of all rows of a clock. Charged steps have short clocks, whose gradients are noisy; others are taken for exact.
+// clockStep returns the step of rule sgd, whose gradient is that of all rows of a clock. Charged steps have short
+// clocks, whose gradients are noisy; others are taken for exact.
 func (p *problem) clockStep() float64 {
 	if !p.charges {
 		return p.stepAt(1 << 20)
@@ -40,7 +41,7 @@ func (p *problem) clockStep() float64 {
 	return p.lr * 2 / (p.Top + (p.size*p.Weight.Unevenness(p.Rows)-p.Top)/batch)
 }
 
-// stride is the values of a row of the table.
+// stride returns the values of a row of the table.
 func (p *problem) stride() int {
 	if p.charges {
 		return p.width + 1
@@ -48,7 +49,7 @@ func (p *problem) stride() int {
 	return p.width
 }
 
-// plain is rows of the table without what is due: itself where nothing is, else in the memory that is given.
+// plain returns rows of the table without what is due: itself where nothing is, else in the memory that is given.
 func (p *problem) plain(table, to []float32) []float32 {
 	stride := p.stride()
 	if stride == p.width {
@@ -60,7 +61,7 @@ func (p *problem) plain(table, to []float32) []float32 {
 	return to
 }
 
-// pull is the weights of some rows of the table, of nil all.
+// pull returns the weights of some rows of the table, of nil all.
 func (e *executor) pull(t *train.Task, rows []bellows.RowID) []float32 {
 	var table []float32
 	switch {
@@ -97,7 +98,7 @@ func (e *executor) charge(t *train.Task, split, at int) {
 	t.Push(weightsTable, u.rows, push)
 }
 
-// slopes is the unit's part of the mean gradient in rows of the table, in which nothing is due.
+// slopes returns the unit's part of the mean gradient in rows of the table, in which nothing is due.
 func (e *executor) slopes(u tableUnit, w []float32, pace float32) []float32 {
 	g := examples.Reserve(&e.local, len(w))
 	clear(g)

@@ -23,7 +23,7 @@ type entry struct {
 	value float64
 }
 
-// scaledRows is the training rows of a problem in double precision, with a 1 behind each for the bias.
+// scaledRows returns the training rows of a problem in double precision, with a 1 behind each for the bias.
 func scaledRows(p *problem) (x [][]entry) {
 	for _, r := range p.Rows {
 		var row []entry
@@ -58,7 +58,7 @@ func chancesOf(w []float64, x []entry, z []float64) {
 	}
 }
 
-// cost is what weights cost: the mean loss, and l2 and l1 of all but the bias.
+// cost returns what weights cost: the mean loss, and l2 and l1 of all but the bias.
 func cost(p *problem, x [][]entry, w []float64) float64 {
 	z, sum := make([]float64, p.width), 0.0
 	for i, row := range x {
@@ -71,8 +71,9 @@ func cost(p *problem, x [][]entry, w []float64) float64 {
 	return sum
 }
 
-// cheapest is the least cost and its weights, by proximal gradients with momentum that begins again when it leads uphill (Beck and Teboulle 2009, "A fast iterative
-// shrinkage-thresholding algorithm"; O'Donoghue and Candès 2015).
+// cheapest returns the least cost and its weights, by proximal gradients with momentum that begins again when it
+// leads uphill (Beck and Teboulle 2009, "A fast iterative shrinkage-thresholding algorithm"; O'Donoghue and Candès
+// 2015).
 func cheapest(t *testing.T, p *problem) (least float64, w []float64) {
 	t.Helper()
 	x, longest := scaledRows(p), 0.0
@@ -122,7 +123,7 @@ func cheapest(t *testing.T, p *problem) (least float64, w []float64) {
 	return 0, nil
 }
 
-// weightsOf is the weights of a run's tables in double precision.
+// weightsOf returns the weights of a run's tables in double precision.
 func weightsOf(p *problem, tables [][]float32) []float64 {
 	w := make([]float64, (p.Features+1)*p.width)
 	for i, v := range p.plain(tables[weightsTable], make([]float32, len(w))) {
@@ -131,7 +132,7 @@ func weightsOf(p *problem, tables [][]float32) []float64 {
 	return w
 }
 
-// forms is rows that are dense, sparse on whole tables, and sparse on rows of their own.
+// forms returns rows that are dense, sparse on whole tables, and sparse on rows of their own.
 func forms(seed uint64) map[string]*data.ExampleSet {
 	return map[string]*data.ExampleSet{"dense": made(400, 5, 3, seed, 0, 1), "whole": rarely(400, 60, 3, seed), "own": rarely(400, 3000, 4, seed), "binary": rarely(400, 2500, 2, seed)}
 }

@@ -14,8 +14,9 @@ const classesMax = 4096
 // rowsEach is how many rows a class has at least, on the average, where labels are classes and not numbers to predict or ids.
 const rowsEach = 5
 
-// classesOf is the distinct labels as labels.txt and predictions show them: numbers in their order, or text in its. What hardly can be classes is
-// refused, unless somebody has named the column and there are at least two rows for each: then it is a warning.
+// classesOf returns the distinct labels as labels.txt and predictions show them: numbers in their order, or text in
+// its. What hardly can be classes is refused, unless somebody has named the column and there are at least two rows
+// for each: then it is a warning.
 func classesOf(set *data.Set, name string) (classes, warnings []string, err error) {
 	e := set.Examples
 	classes = e.Labels(classesMax)

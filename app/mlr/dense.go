@@ -42,7 +42,7 @@ func (p *problem) fill(u *denseUnit, s seen, rows []int32) {
 	p.LayDense(u.x, s.Source, rows)
 }
 
-// denseUnit is what the split visits in a clock; scratch holds it where units are not kept.
+// denseUnit returns what the split visits in a clock; scratch holds it where units are not kept.
 func (p *problem) denseUnit(split, at int, scratch *denseUnit) *denseUnit {
 	if len(p.denseUnits) > 0 {
 		return &p.denseUnits[split*p.Clocks+at]

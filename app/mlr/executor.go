@@ -65,7 +65,7 @@ func newExecutor(p *problem) *executor {
 	}}
 }
 
-// blockOf is the loss of a split's held-out rows in the place of its block, among zeros.
+// blockOf returns the loss of a split's held-out rows in the place of its block, among zeros.
 func blockOf(split int, loss float64) []float64 {
 	var blocks [heldBlocks]float64
 	blocks[split%heldBlocks] = loss
@@ -74,7 +74,7 @@ func blockOf(split int, loss float64) []float64 {
 
 func row(i int) bellows.RowID { return bellows.RowID(i) }
 
-// end is the number of rows of the tables.
+// end returns the number of rows of the tables.
 func (e *executor) end() bellows.RowID { return row(e.p.Features + 1) }
 
 // RunTask implements train.Executor.

@@ -11,7 +11,7 @@ import (
 	"bellows/train"
 )
 
-// made is rows of which each belongs to the class whose hidden direction it lies along, with noise;
+// made returns rows of which each belongs to the class whose hidden direction it lies along, with noise;
 // label y is the class times step plus base.
 func made(rows, features, classes int, seed uint64, base, step float32) *data.ExampleSet {
 	rng := rand.New(rand.NewPCG(seed, 7))
@@ -44,7 +44,7 @@ func made(rows, features, classes int, seed uint64, base, step float32) *data.Ex
 	return e
 }
 
-// sparsely is the same rows with their zeros left out.
+// sparsely returns the same rows with their zeros left out.
 func sparsely(e *data.ExampleSet) *data.ExampleSet {
 	s := &data.ExampleSet{Label: e.Label, Features: e.Features, Offset: []int64{0}, IndexBase: 1}
 	for r := range e.Rows() {
@@ -59,7 +59,7 @@ func sparsely(e *data.ExampleSet) *data.ExampleSet {
 	return s
 }
 
-// rarely is sparse rows of many features, few of them in each.
+// rarely returns sparse rows of many features, few of them in each.
 func rarely(rows, features, classes int, seed uint64) *data.ExampleSet {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	e := &data.ExampleSet{Features: features, Offset: []int64{0}}

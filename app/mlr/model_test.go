@@ -21,7 +21,7 @@ func modelOf(t *testing.T, set *data.ExampleSet) *model.Model {
 	return apptest.Saved(t, apptest.Model(t, run, tables))
 }
 
-// chance is P(class | x) by the definition, in double precision, from the tensors alone.
+// chance returns P(class | x) by the definition, in double precision, from the tensors alone.
 func chance(m *model.Model, center []float32, x []float32) []float64 {
 	w, b := m.Tensor("weights"), m.Tensor("bias").Floats
 	z, sum := make([]float64, len(b)), 0.0

@@ -13,7 +13,8 @@ import (
 	"bellows/data"
 )
 
-// wideAndNarrow is rows of few features out of very many, and the same rows with the features numbered anew by hand.
+// wideAndNarrow returns rows of few features out of very many, and the same rows with the features numbered anew by
+// hand.
 func wideAndNarrow() (wide, narrow *data.ExampleSet) {
 	features := []int32{3, 64, 127, 128, 5_000_000, 100_000_000, 1<<27 - 1}
 	narrow = &data.ExampleSet{Features: len(features), Offset: []int64{0}}

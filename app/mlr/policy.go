@@ -97,7 +97,7 @@ func (k *policy) End(p *epochs.Progress, trained, scores []float64) epochs.Verdi
 	return epochs.Verdict{Metrics: k.p.metrics(loss, correct, scores), Keep: keep && k.p.EarlyStop}
 }
 
-// metrics are the means of the training rows, and of the rows that are shown.
+// metrics returns the means of the training rows, and of the rows that are shown.
 func (p *problem) metrics(loss, correct float64, score []float64) []train.Metric {
 	m := []train.Metric{{Name: "train_accuracy", Value: correct}, {Name: "train_logloss", Value: loss}}
 	testLoss, testCorrect, rows := score[gotTestLoss], score[gotTestCorrect], p.TestCount.Sum(p.TestRow)
@@ -159,8 +159,9 @@ func (k *policy) mark(blocks []float64) {
 
 func (k *policy) cut(by float64) { k.pace = max(paceLeast, k.pace*by) }
 
-// compare is how much more loss a held-out row has than where all were predicted best, and the standard error of that: rows are the
-// same, so that it comes from the differences between blocks. A single block gives no error, NaN, which nothing is more or less than.
+// compare returns how much more loss a held-out row has than where all were predicted best, and the standard error of
+// that: rows are the same, so that it comes from the differences between blocks. A single block gives no error, NaN,
+// which nothing is more or less than.
 func (k *policy) compare(difference float64, blocks []float64) (more, doubt float64) {
 	squares, rows, n := 0.0, 0.0, 0.0
 	for b, size := range k.rows {

@@ -67,7 +67,7 @@ func (p *predictor) classified(metrics []string) *examples.Classified {
 		}}
 }
 
-// scored is rows that the model can be held against.
+// scored returns rows that the model can be held against.
 func (p *predictor) scored(set *data.Set) (examples.Source, error) {
 	s, err := p.Source(set, "evaluate", len(p.Labels))
 	if err == nil && s.Rows() == 0 {
@@ -96,7 +96,8 @@ func (p *predictor) Predict(set *data.Set, out io.Writer) error {
 // Fields implements app.Named.
 func (p *predictor) Fields() app.Fields { return app.Fields{Of: "probabilities", Names: p.Labels} }
 
-// chances are the probabilities of a row's classes. Rows are asked for in their order, from 0 on: they are done some at a time.
+// chances returns the probabilities of a row's classes. Rows are asked for in their order, from 0 on: they are done
+// some at a time.
 func (p *predictor) chances(s examples.Source, r int) []float32 {
 	width, at := len(p.Labels), r%batchMost
 	if at == 0 {

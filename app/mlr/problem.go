@@ -220,7 +220,7 @@ type seen struct {
 	weight, count examples.RowWeights
 }
 
-// training is the data, of whose rows some train.
+// training returns the data, of whose rows some train.
 func (p *problem) training() seen { return seen{p.Src, p.class, p.Weight, p.Count} }
 
 // release gives back what prepare has laid out of a split.
@@ -235,7 +235,7 @@ func (p *problem) release(split bellows.SplitID) {
 	p.scored[split] = [2]scoreUnit{}
 }
 
-// stepAt is the step of a batch of that many rows: the inverse of the expected smoothness (Gower et
+// stepAt returns the step of a batch of that many rows: the inverse of the expected smoothness (Gower et
 // al. 2019, "SGD: general analysis and improved rates", prop. 3.8), with mean lengths for largest.
 func (p *problem) stepAt(batch int) float64 {
 	return p.lr * 2 / (p.Top + (p.size-p.Top)/float64(batch))

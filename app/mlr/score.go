@@ -79,7 +79,8 @@ func (e *executor) scoreDense(w []float32, u *scoreUnit) {
 	}
 }
 
-// squares is the split's share of the squared weights, the bias left out. Charged steps measure it themselves, beside sizes.
+// squares returns the split's share of the squared weights, the bias left out. Charged steps measure it themselves,
+// beside sizes.
 func (e *executor) squares(t *train.Task, split int) float64 {
 	if e.p.charges {
 		return 0

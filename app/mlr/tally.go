@@ -35,7 +35,7 @@ func (c *counting) pick(s seen, rows []int32) {
 	c.weight, c.count = s.weight.Pick(c.weight[:0], rows), s.count.Pick(c.count[:0], rows)
 }
 
-// part is rows lo to hi-1.
+// part returns rows lo to hi-1.
 func (c *counting) part(lo, hi int) counting {
 	return counting{class: c.class[lo:hi], weight: c.weight.Part(lo, hi), count: c.count.Part(lo, hi)}
 }

@@ -14,7 +14,7 @@ import (
 	"bellows/train"
 )
 
-// optimum is a slow reference: gradient descent with Nesterov's momentum in double precision on the
+// optimum returns a slow reference: gradient descent with Nesterov's momentum in double precision on the
 // scaled training rows, to the least weighted mean log-loss plus l2/2 |w|². It returns that least value.
 func optimum(p *problem, l2 float64) float64 {
 	w := make([]float64, (p.Features+1)*p.width)
@@ -34,7 +34,7 @@ func optimum(p *problem, l2 float64) float64 {
 	return objective(p, w, l2, g)
 }
 
-// objective is the value at w, with its gradient in g.
+// objective returns the value at w, with its gradient in g.
 func objective(p *problem, w []float64, l2 float64, g []float64) float64 {
 	clear(g)
 	value, n := 0.0, float64(len(p.Rows))
@@ -59,7 +59,7 @@ func objective(p *problem, w []float64, l2 float64, g []float64) float64 {
 	return value
 }
 
-// rowLoss is the log-loss of a row times its weight; its gradient is added to g.
+// rowLoss returns the log-loss of a row times its weight; its gradient is added to g.
 func rowLoss(x, w, g []float64, width, class int, weight float64) float64 {
 	z := make([]float64, width)
 	for j, v := range x {

@@ -44,7 +44,7 @@ func (p *problem) begin(in *app.Input) (*warm, error) {
 	return &warm{predictor: old, same: old.about.Data == p.digest}, p.Values.Err()
 }
 
-// join is the classes of the model and of the data.
+// join returns the classes of the model and of the data.
 func (w *warm) join(classes []string) ([]string, error) {
 	all, find := w.Labels[:len(w.Labels):len(w.Labels)], examples.NewFinder(w.Labels)
 	for c := range all {
@@ -119,7 +119,7 @@ func (w *warm) match(e *data.ExampleSet) (wide int, err error) {
 // labelsNamed is how many names an error lists.
 const labelsNamed = 8
 
-// listed is some names.
+// listed returns some names.
 func listed(names []string, between string) string {
 	if len(names) > labelsNamed {
 		names = append(names[:labelsNamed:labelsNamed], "…")
@@ -127,7 +127,7 @@ func listed(names []string, between string) string {
 	return strings.Join(names, between)
 }
 
-// known is the features of the data that the model has weights of; of nil none.
+// known returns the features of the data that the model has weights of; of nil none.
 func (w *warm) known() (list []int32) {
 	if w == nil {
 		return nil
@@ -140,7 +140,7 @@ func (w *warm) known() (list []int32) {
 	return list
 }
 
-// column is the model's column of weights of a feature of the data, or -1.
+// column returns the model's column of weights of a feature of the data, or -1.
 func (w *warm) column(j int32) int32 {
 	if w.named != nil {
 		j = w.named[j]
@@ -233,8 +233,8 @@ func (w *warm) eachConstant(p *problem, visit func(j int, value float64, row []f
 	}
 }
 
-// kept is what the features that training does not touch add to the scores of rows, by row and class, beyond what they add to all training rows; nil
-// where they add nothing.
+// kept returns what the features that training does not touch add to the scores of rows, by row and class, beyond
+// what they add to all training rows; nil where they add nothing.
 func (w *warm) kept(p *problem, s examples.Source, rows []int32) (kept []float32) {
 	if w == nil || len(rows) == 0 {
 		return nil
@@ -284,7 +284,7 @@ func (w *warm) keep(p *problem, weights, bias []float32) {
 	})
 }
 
-// alpha is the precision of the weights that the model was trained with last, as the first of this run.
+// alpha returns the precision of the weights that the model was trained with last, as the first of this run.
 func (w *warm) alpha(rows int) float64 {
 	if l2 := w.about.L2 * float64(rows); l2 > 0 {
 		return min(examples.AlphaMost, max(examples.AlphaLeast, l2))

@@ -15,7 +15,7 @@ import (
 	"bellows/model"
 )
 
-// weightsByName is the weights of a model by label and feature, and the biases by label.
+// weightsByName returns the weights of a model by label and feature, and the biases by label.
 func weightsByName(t *testing.T, m *model.Model) map[string]float32 {
 	t.Helper()
 	out := map[string]float32{}

@@ -30,7 +30,7 @@ func lopsided(e *data.ExampleSet, keep int) *data.ExampleSet {
 	return out
 }
 
-// recallOf is the part of a class's rows that a model finds.
+// recallOf returns the part of a class's rows that a model finds.
 func recallOf(t *testing.T, run *app.Run, tables [][]float32, set *data.Set, class int) float64 {
 	t.Helper()
 	m := apptest.Model(t, run, tables)

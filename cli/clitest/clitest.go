@@ -253,7 +253,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// lastLine is the last line of a file, as JSON.
+// lastLine returns the last line of a file, as JSON.
 func lastLine(ts *testscript.TestScript, file string) (v any) {
 	lines := strings.Split(strings.TrimSuffix(ts.ReadFile(file), "\n"), "\n")
 	ts.Check(json.Unmarshal([]byte(lines[len(lines)-1]), &v))
@@ -379,7 +379,7 @@ func through(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// process is the one whose number the last line of a file has behind some keys.
+// process returns the one whose number the last line of a file has behind some keys.
 func process(ts *testscript.TestScript, args []string) int {
 	at := lastLine(ts, args[0])
 	for key := range strings.SplitSeq(args[1], ".") {
@@ -536,7 +536,7 @@ func follow(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Exec("sh", "-c", printed(ts, args)))
 }
 
-// printed is the command that a file has behind a text.
+// printed returns the command that a file has behind a text.
 func printed(ts *testscript.TestScript, args []string) string {
 	_, command, there := strings.Cut(ts.ReadFile(args[0]), args[1])
 	if !there {
@@ -581,7 +581,7 @@ func flip(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(name, b, 0o666))
 }
 
-// command is a command line in the script's folders.
+// command returns a command line in the script's folders.
 func command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	if args[0] == "follow" {
 		return folders(ts, exec.Command("sh", "-c", "exec "+printed(ts, args[1:])))
@@ -724,7 +724,7 @@ func finish(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(cmd.Wait())
 }
 
-// processOf is the process of a node, as a file with a status has it.
+// processOf returns the process of a node, as a file with a status has it.
 func processOf(ts *testscript.TestScript, node, file string) int {
 	var s api.Status
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &s))

@@ -225,7 +225,7 @@ func (w *passed) Write(b []byte) (int, error) {
 // say tells the manager, if there is one.
 func (a *agent) say(m cluster.Message) { _ = a.session.Send(m) } // whoever receives sees to the rest
 
-// left are the processes that run.
+// left returns the processes that run.
 func (a *agent) left() (list []launch.Process) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// joined is an agent that has joined as node-3, the manager's end of its session, and what its Run returns.
+// joined returns an agent that has joined as node-3, the manager's end of its session, and what its Run returns.
 func joined(t *testing.T) (s *cluster.Session, leave func(), over <-chan error) {
 	t.Helper()
 	called := make(chan *cluster.Session, 1)
@@ -112,7 +112,7 @@ func tell(t *testing.T, s *cluster.Session, m cluster.Message) {
 	}
 }
 
-// heard is the next that the manager hears, but for what processes write to their standard error.
+// heard returns the next that the manager hears, but for what processes write to their standard error.
 func heard(t *testing.T, s *cluster.Session) cluster.Message {
 	t.Helper()
 	for {

@@ -41,7 +41,7 @@ func Serve(t *testing.T, answer http.HandlerFunc) *Fake {
 // Close ends it. Connections that were taken over are the test's.
 func (f *Fake) Close() { f.close() }
 
-// Member is a process with a certificate of the manager's authority.
+// Member returns a process with a certificate of the manager's authority.
 func (f *Fake) Member(t *testing.T, role secure.Role, id string) *secure.Identity {
 	t.Helper()
 	i, err := f.issues.Member(secure.Name{Role: role, ID: id})
@@ -61,7 +61,7 @@ func (f *Fake) Issue(t *testing.T, key []byte) (certificate, authority []byte) {
 	return c, f.issues.Certificate()
 }
 
-// By is who asks; zero: nobody with a certificate of the authority.
+// By returns who asks; zero: nobody with a certificate of the authority.
 func (f *Fake) By(r *http.Request) secure.Name {
 	if r.TLS == nil {
 		return secure.Name{}

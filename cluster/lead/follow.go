@@ -21,7 +21,8 @@ type Following struct {
 	Seconds    float64           // of training since then, likewise
 }
 
-// Follows is what the process that led the job before has left, whose nodes go on; nil: this one begins another life of the job.
+// Follows returns what the process that led the job before has left, whose nodes go on; nil: this one begins another
+// life of the job.
 func (l *Lead) Follows() *launch.Succession { return l.succession }
 
 // Succeed tells the manager what another process needs that is to lead the job in the place of this one.
@@ -54,7 +55,8 @@ func (l *Lead) inherit() error {
 	return nil
 }
 
-// Adopt are the processes of nodes that have gone on, by node. What they write to standard error goes to output from now on.
+// Adopt returns the processes of nodes that have gone on, by node. What they write to standard error goes to output
+// from now on.
 func (l *Lead) Adopt(output func(bellows.NodeID) io.Writer) map[bellows.NodeID]launch.Process {
 	l.mu.Lock()
 	defer l.mu.Unlock()

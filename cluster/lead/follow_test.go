@@ -17,7 +17,7 @@ import (
 	"bellows/node/launch"
 )
 
-// follows is a process that goes on with two nodes of the one before, and the manager's end of its session.
+// follows returns a process that goes on with two nodes of the one before, and the manager's end of its session.
 func follows(t *testing.T) (*Lead, *cluster.Session) {
 	t.Helper()
 	succession, err := json.Marshal(launch.Succession{Members: []node.Member{{Node: 1, Slots: 1}, {Node: 2, Lanes: 1}}})

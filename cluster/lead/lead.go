@@ -135,7 +135,8 @@ func Take(ctx context.Context, in io.Reader, talk func(format string, args ...an
 	return l, nil
 }
 
-// able are the places whose processors have the kernel set of this process, and why others are refused: they would compute other bits.
+// able returns the places whose processors have the kernel set of this process, and why others are refused: they
+// would compute other bits.
 func able(places []cluster.Place) (can []cluster.Place, refused []string) {
 	for _, p := range places {
 		if slices.Contains(p.Kernels, vec.Kernels()) {
@@ -150,7 +151,7 @@ func able(places []cluster.Place) (can []cluster.Place, refused []string) {
 // Close ends the session. What the job has left at nodes is told to end.
 func (l *Lead) Close() error { return l.session.Close() }
 
-// Context is ctx, which ends when the manager has gone, too.
+// Context returns ctx, which ends when the manager has gone, too.
 func (l *Lead) Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -163,14 +164,14 @@ func (l *Lead) Context(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, cancel
 }
 
-// nodes are the places as they are now.
+// nodes returns the places as they are now.
 func (l *Lead) nodes() []cluster.Place {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.Places)
 }
 
-// Slots is how many compute slots the nodes have in all: of a job that goes on, those with which its life began.
+// Slots returns how many compute slots the nodes have in all: of a job that goes on, those with which its life began.
 func (l *Lead) Slots() (n int) {
 	if l.succession != nil {
 		for _, m := range l.succession.Begins() {
@@ -189,8 +190,8 @@ func (l *Lead) Apart() bool {
 	return slices.ContainsFunc(l.nodes(), func(p cluster.Place) bool { return p.Slots == 0 && p.Lanes > 0 })
 }
 
-// Members are the job's nodes: this process, which leads, and one for each place, in order. Where no node is a server alone, workers hold tables as well. Each
-// connection of a pair but the first wants a lane.
+// Members returns the job's nodes: this process, which leads, and one for each place, in order. Where no node is a
+// server alone, workers hold tables as well. Each connection of a pair but the first wants a lane.
 func (l *Lead) Members(connections int) []node.Member {
 	list := l.members(connections)
 	l.mu.Lock()
@@ -288,7 +289,8 @@ func within(places []cluster.Place, most int) (list []cluster.Place) {
 	return list
 }
 
-// Processes is what starts the processes of the job's nodes, with these arguments. What they write to standard error goes to output.
+// Processes returns what starts the processes of the job's nodes, with these arguments. What they write to standard
+// error goes to output.
 func (l *Lead) Processes(args []string, output func(bellows.NodeID) io.Writer) launch.Starter {
 	return starter{l, args, output}
 }

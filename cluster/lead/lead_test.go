@@ -32,7 +32,7 @@ var kernels = []string{"another", vec.Kernels()}
 
 var places = []cluster.Place{{Node: "node-1", Slots: 2, Host: "here", Kernels: kernels}, {Node: "node-2", Slots: 1, Lanes: 3, Host: "here", Kernels: kernels}, {Node: "node-4", Lanes: 1, Host: "there", Kernels: kernels}}
 
-// led is a process that leads job 5, and the manager's end of its session.
+// led returns a process that leads job 5, and the manager's end of its session.
 func led(t *testing.T) (*Lead, *cluster.Session) {
 	t.Helper()
 	called := make(chan *cluster.Session, 1)
@@ -79,7 +79,7 @@ func led(t *testing.T) (*Lead, *cluster.Session) {
 	return l, s
 }
 
-// heard is the next that the manager hears.
+// heard returns the next that the manager hears.
 func heard(t *testing.T, s *cluster.Session) cluster.Message {
 	t.Helper()
 	m, err := s.Receive()

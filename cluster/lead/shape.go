@@ -138,7 +138,7 @@ func (l *Lead) extend(ctx context.Context, c changer, places []cluster.Place) (w
 	return workers, servers, nil
 }
 
-// taken are the nodes at which the job has processes, in the order of the places.
+// taken returns the nodes at which the job has processes, in the order of the places.
 func (l *Lead) taken() (names []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +166,7 @@ type changer interface {
 	DrainAll(ctx context.Context, nodes []bellows.NodeID, notice time.Duration) ([]elastic.Result, []error)
 }
 
-// refused is an error of the job's, with its number and what is so all the same.
+// refused returns an error of the job's, with its number and what is so all the same.
 func (l *Lead) refused(err error, hint string) error {
 	var e *bellows.Error
 	if !errors.As(err, &e) {

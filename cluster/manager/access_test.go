@@ -21,7 +21,7 @@ import (
 	"bellows/link/secure"
 )
 
-// door is the API of a manager whose calls do nothing but note that they were let pass.
+// door returns the API of a manager whose calls do nothing but note that they were let pass.
 func door(t *testing.T) (m *manager, url string) {
 	t.Helper()
 	m = &manager{}

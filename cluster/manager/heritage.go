@@ -32,7 +32,7 @@ type question struct {
 	answer chan cluster.Reply // has room
 }
 
-// tell is a message to the process that leads the job: when there is one. The manager's lock is held.
+// tell returns a message to the process that leads the job: when there is one. The manager's lock is held.
 func (j *job) tell(msg cluster.Message) []outgoing {
 	if j.session != nil {
 		return []outgoing{{j.session, msg}}
@@ -43,7 +43,8 @@ func (j *job) tell(msg cluster.Message) []outgoing {
 	return nil
 }
 
-// meanwhile is what the process that has called has missed: what became of processes, and questions to the one before. The manager's lock is held.
+// meanwhile returns what the process that has called has missed: what became of processes, and questions to the one
+// before. The manager's lock is held.
 func (m *manager) meanwhile(j *job) (list []outgoing) {
 	for _, msg := range j.missed {
 		list = append(list, outgoing{j.session, msg})
@@ -65,7 +66,7 @@ func (m *manager) meanwhile(j *job) (list []outgoing) {
 // follows reports whether another process can follow the one that led the job: that has told what this needs, and nodes of it run. The manager's lock is held.
 func (m *manager) follows(j *job) bool { return j.succession != nil && len(j.processes) > 0 }
 
-// following is what the next process goes on with. The manager's lock is held.
+// following returns what the next process goes on with. The manager's lock is held.
 func (m *manager) following(j *job) *lead.Following {
 	f := &lead.Following{Succession: j.succession, Units: j.told().Units, Seconds: j.told().Seconds}
 	for number, id := range j.processes {
@@ -77,7 +78,7 @@ func (m *manager) following(j *job) *lead.Following {
 	return f
 }
 
-// at are the nodes where the job has processes, in the order of their numbers. The manager's lock is held.
+// at returns the nodes where the job has processes, in the order of their numbers. The manager's lock is held.
 func (m *manager) at(j *job) (list []cluster.Place) {
 	for _, n := range m.nodes {
 		if n.job == j && n.state != cluster.Gone {

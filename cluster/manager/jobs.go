@@ -60,7 +60,7 @@ type relayed struct {
 	member int // the node of the job that it is
 }
 
-// name is what the certificate of the process says that leads the job in this term.
+// name returns what the certificate of the process says that leads the job in this term.
 func (j *job) name() string { return fmt.Sprintf("job-%d-%d", j.number, j.term) }
 
 func (m *manager) describe(j *job) cluster.Job {
@@ -160,7 +160,7 @@ func (m *manager) trim() {
 	}
 }
 
-// job is the one of that number.
+// job returns the one of that number.
 func (m *manager) job(number int) (*job, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -234,7 +234,7 @@ func (m *manager) begin(j *job, a lead.Assignment) {
 	}
 }
 
-// assign is what the process that leads a job is told.
+// assign returns what the process that leads a job is told.
 func (m *manager) assign(j *job) lead.Assignment {
 	host, _, err := net.SplitHostPort(m.address)
 	if err != nil {
@@ -252,7 +252,7 @@ func (m *manager) assign(j *job) lead.Assignment {
 	return a
 }
 
-// places are the nodes where a job may have processes, in the order of their numbers.
+// places returns the nodes where a job may have processes, in the order of their numbers.
 func (m *manager) places(j *job) (list []cluster.Place) {
 	workers, servers := m.live()
 	for _, n := range append(workers, servers...) {
@@ -322,7 +322,7 @@ func (m *manager) lead(j *job, a lead.Assignment) error {
 	return nil
 }
 
-// environment is this process's without flags, with those of a job and one more.
+// environment returns this process's without flags, with those of a job and one more.
 func environment(flags []string, more string) []string {
 	list := slices.DeleteFunc(Mark(), func(v string) bool { return strings.HasPrefix(v, "BELLOWS_") })
 	return append(append(list, flags...), more)

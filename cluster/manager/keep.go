@@ -140,7 +140,8 @@ func (k *keeper) campaign(ctx context.Context) error {
 	}
 }
 
-// recovered is a job of a manager that has gone. One that waited waits; one that ran goes on from its last checkpoint, before those that came later; one that was cancelled or is over stays so.
+// recovered returns a job of a manager that has gone. One that waited waits; one that ran goes on from its last
+// checkpoint, before those that came later; one that was cancelled or is over stays so.
 func (m *manager) recovered(r *jobstore.Job) *job {
 	j := &job{number: r.Number, order: r.Order, request: r.Request, state: r.State, run: r.Run, submitted: r.Submitted, began: r.Began, ended: r.Ended, exit: r.Exit,
 		processes: map[uint64]uint64{}, started: make(chan struct{}), led: make(chan struct{}), over: make(chan struct{}),
@@ -361,7 +362,7 @@ func (k *keeper) put(ctx context.Context, number int, command, text []byte) erro
 	return err
 }
 
-// next is a job that is to be written, 0 if none is.
+// next returns a job that is to be written, 0 if none is.
 func (k *keeper) next() (number int, command, text []byte, err error) {
 	k.m.mu.Lock()
 	defer k.m.mu.Unlock()

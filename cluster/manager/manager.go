@@ -229,7 +229,7 @@ func send(list []outgoing) {
 	}
 }
 
-// status is the cluster now.
+// status returns the cluster now.
 func (m *manager) status() cluster.Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serves is an agent.
+// serves returns an agent.
 func serves() int {
 	var a Assignment
 	if err := json.NewDecoder(os.Stdin).Decode(&a); err != nil {
@@ -68,7 +68,7 @@ func serves() int {
 // own is the program that the cluster of a test runs.
 var own = cluster.Program{Name: "bellows", Fingerprint: "1234", Platform: "here", Apps: []string{"mf", "mlr"}}
 
-// answers is a job that says to whatever it is asked what that was.
+// answers returns a job that says to whatever it is asked what that was.
 func answers() int {
 	var a lead.Assignment
 	if err := json.NewDecoder(os.Stdin).Decode(&a); err != nil {
@@ -133,7 +133,7 @@ func loses() int {
 	}
 }
 
-// leads is a job: it takes its assignment, carries out words, and ends with a code.
+// leads returns a job: it takes its assignment, carries out words, and ends with a code.
 func leads(words []string) int {
 	switch words[0] {
 	case "answer":
@@ -311,7 +311,7 @@ func (u *up) submit(words ...string) cluster.Job {
 	return j
 }
 
-// output is all that a job has written, and its exit code.
+// output returns all that a job has written, and its exit code.
 func (u *up) output(job int) (out, talk string, code int) {
 	u.t.Helper()
 	var o, e bytes.Buffer
@@ -489,7 +489,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	}
 }
 
-// over is a client of HTTP over TLS.
+// over returns a client of HTTP over TLS.
 func over(c *tls.Config) *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: c, DisableKeepAlives: true}}
 }
@@ -566,7 +566,7 @@ func TestAJobOnOneScreenIsOneStream(t *testing.T) {
 	}
 }
 
-// member is a client of an agent that joins by itself.
+// member returns a client of an agent that joins by itself.
 func (u *up) member() *cluster.Client {
 	u.t.Helper()
 	c, err := u.client.Member(u.t.Context())

@@ -67,7 +67,7 @@ func (n *member) close() {
 	}
 }
 
-// live are the nodes that take part, by role: workers compute, and servers alone hold tables.
+// live returns the nodes that take part, by role: workers compute, and servers alone hold tables.
 func (m *manager) live() (workers, servers []*member) {
 	for _, n := range m.nodes {
 		switch {
@@ -131,7 +131,7 @@ func (m *manager) resize(ctx context.Context, want cluster.Scale) (done cluster.
 	return done, err
 }
 
-// last is the last n of a list, those with the highest numbers first.
+// last returns the last n of a list, those with the highest numbers first.
 func last(list []*member, n int) []*member {
 	if n <= 0 {
 		return nil

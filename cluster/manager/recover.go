@@ -79,7 +79,7 @@ func (r *recovering) falls(died string, live bool, now time.Time) (tookOver stri
 	return tookOver
 }
 
-// ordinal is a number in an order.
+// ordinal returns a number in an order.
 func ordinal(n int) string {
 	switch end := "th"; {
 	case n%100/10 == 1:
@@ -95,7 +95,7 @@ func ordinal(n int) string {
 	}
 }
 
-// told is how far the job is, as far as this manager was told.
+// told returns how far the job is, as far as this manager was told.
 func (r *recovering) told() cluster.Progress {
 	if r.report == nil {
 		return cluster.Progress{}

@@ -83,7 +83,7 @@ func (m *manager) serve(l net.Listener) *server {
 	return s
 }
 
-// handlers are what the calls of cluster.Calls do here.
+// handlers returns what the calls of cluster.Calls do here.
 func (m *manager) handlers() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"GET /v1/cluster": func(w http.ResponseWriter, r *http.Request) { reply(w, m.status(), nil) },
@@ -132,7 +132,7 @@ func (r *rooms) lookup(role secure.Role, pattern string) (p *admission.Places, w
 	return r.questions, "questions"
 }
 
-// routes are the handlers, each for the roles that the table has.
+// routes returns the handlers, each for the roles that the table has.
 func routes(handlers map[string]http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
 	all := &rooms{admission.NewPlaces(questionsMost), admission.NewPlaces(endingsMost), admission.NewPlaces(agentsMost), admission.NewPlaces(leadersMost)}

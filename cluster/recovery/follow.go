@@ -32,12 +32,13 @@ func (v *Recovery) Apart(f *run.Folder) bool {
 	return true
 }
 
-// apart is what became of the process that led before, where its nodes cannot go on.
+// apart returns what became of the process that led before, where its nodes cannot go on.
 func (v *Recovery) apart(why string) string {
 	return v.Lead.Died.Died + "; its nodes cannot continue: " + why
 }
 
-// Cause is why the run is rolled back that has lost nodes: since the process that led before was lost, where they cannot go on without it.
+// Cause returns why the run is rolled back that has lost nodes: since the process that led before was lost, where
+// they cannot go on without it.
 func (v *Recovery) Cause(reason string) string {
 	if g := v.goesOn; g != nil && !g.is {
 		reason = v.apart(reason)
@@ -63,7 +64,7 @@ func (v *Recovery) ReadEarlierLog(f *run.Folder) (told event.Told, err error) {
 	return told, nil
 }
 
-// from is the cut of this life that was there before this process led.
+// from returns the cut of this life that was there before this process led.
 func (v *Recovery) from() bellows.CommitNumber {
 	if v.goesOn == nil {
 		return 0
@@ -71,14 +72,15 @@ func (v *Recovery) from() bellows.CommitNumber {
 	return v.goesOn.cut
 }
 
-// followed is the event of a job that this process leads from now on, while its nodes have gone on.
+// followed returns the event of a job that this process leads from now on, while its nodes have gone on.
 func (v *Recovery) followed(b *event.Rollback, f *run.Folder) event.Event {
 	b.Era, b.ToEra, b.ToCommit = uint32(f.Life), uint32(f.Life), v.goesOn.told.Record
 	v.Recoveries = append(v.Recoveries, Restart{Kind: string(event.TakenOver), Rollback: b})
 	return event.OfTakeover(b, f.Dir, len(v.Lead.Following.Processes), cluster.InRowMost)
 }
 
-// Undone is what a death costs that was seen before the job began to go on here: as far as the process before has told.
+// Undone returns what a death costs that was seen before the job began to go on here: as far as the process before
+// has told.
 func (v *Recovery) Undone() node.Since {
 	if l := v.Lead; l != nil && l.Follows() != nil {
 		return node.Since{Units: l.Following.Units, Trained: trained(l.Following.Seconds)}
@@ -88,7 +90,7 @@ func (v *Recovery) Undone() node.Since {
 
 func trained(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
-// Follow is what the job goes on with in this process; nil: it begins, or another life of it does.
+// Follow returns what the job goes on with in this process; nil: it begins, or another life of it does.
 func (v *Recovery) Follow(f *run.Folder, output func(bellows.NodeID) io.Writer) *launch.Following {
 	l := v.Lead
 	if l == nil || l.Follows() == nil {

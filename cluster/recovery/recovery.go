@@ -105,7 +105,8 @@ func (v *Recovery) Takeover(f *run.Folder) (e event.Event, ok bool) {
 	return v.event(b, f, node.Since{Units: b.Units, Trained: trained(b.Lost)}), true
 }
 
-// cost is the death of who led the job before. What that has cost, where nobody knew it who lives, the run's log tells, and the manager hears of it.
+// cost returns the death of who led the job before. What that has cost, where nobody knew it who lives, the run's log
+// tells, and the manager hears of it.
 func (v *Recovery) cost(f *run.Folder) *cluster.Recovery {
 	d := *v.Lead.Died
 	d.Died = v.Lead.Names.Job(d.Died)
@@ -223,7 +224,7 @@ const (
 	tryEvery     = 200 * time.Millisecond
 )
 
-// Claim is the run's folder. Where another process has led the job, it waits for that to leave it, and says so.
+// Claim returns the run's folder. Where another process has led the job, it waits for that to leave it, and says so.
 func (v *Recovery) Claim(ctx context.Context, req run.Request, talk func(format string, args ...any)) (*run.Folder, error) {
 	v.Order(&req)
 	f, err := run.Claim(req)

@@ -29,7 +29,7 @@ import (
 	"bellows/vec"
 )
 
-// led is the side of a job that a process takes over in its second term.
+// led returns the side of a job that a process takes over in its second term.
 func led(t *testing.T, dir string) *lead.Lead {
 	t.Helper()
 	return &lead.Lead{Assignment: lead.Assignment{Job: 7, Order: "ABC", Term: 2, Run: dir, InRow: 1, Checkpoint: &cluster.Checkpoint{Era: 1, Commit: 9},

@@ -68,7 +68,7 @@ func (b *Board) End(s api.State) {
 	b.fixed.State = s
 }
 
-// Status is the job as it is now.
+// Status returns the job as it is now.
 func (b *Board) Status(ctx context.Context) (api.Status, error) {
 	p, err := b.look(ctx)
 	b.mu.Lock()

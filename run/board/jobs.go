@@ -98,7 +98,7 @@ func (j Job) Status(ctx context.Context) (api.Status, error) {
 	return j.statusOver(ctx, func(ctx context.Context, _, _ string) (net.Conn, error) { return sock.DialLocal(ctx, j.path) })
 }
 
-// statusOver is Status over a connection that dial makes.
+// statusOver returns Status over a connection that dial makes.
 func (j Job) statusOver(ctx context.Context, dial func(ctx context.Context, network, address string) (net.Conn, error)) (s api.Status, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer within %v; is it stopped?", answerWithin))
 	defer cancel()
@@ -125,7 +125,7 @@ func (j Job) statusOver(ctx context.Context, dial func(ctx context.Context, netw
 	return s, nil
 }
 
-// silent is the error of a job that does not answer as it should.
+// silent returns the error of a job that does not answer as it should.
 func (j Job) silent(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -185,7 +185,7 @@ func Ask(ctx context.Context, state, word string) ([]Answer, error) {
 	return nil, nothing(ctx, folder, word, others)
 }
 
-// nothing is the error that says what runs instead of what was asked for.
+// nothing returns the error that says what runs instead of what was asked for.
 func nothing(ctx context.Context, folder, word string, others []Job) error {
 	none := &bellows.Error{Kind: bellows.Unavailable, Op: "find", Subject: "a running job", Err: fmt.Errorf("there is none in %s", folder)}
 	if word != "" {

@@ -35,7 +35,7 @@ func (c *Chain) Link(e Event, at time.Time) (Event, []byte, error) {
 	return e, append(append(line, e.Digest...), `"}`...), nil
 }
 
-// seal is the digest of a line that has none yet.
+// seal returns the digest of a line that has none yet.
 func (c *Chain) seal(line []byte) string {
 	h := sha256.New()
 	h.Write([]byte(c.digest))

@@ -8,7 +8,7 @@ import (
 	"bellows/node"
 )
 
-// Of is the event of a change of who takes part in a job, or of who runs what.
+// Of returns the event of a change of who takes part in a job, or of who runs what.
 func Of(c node.Change) Event {
 	e := Event{Node: name(c.Node), Sentence: c.Sentence}
 	switch c.Kind {
@@ -35,13 +35,14 @@ func Of(c node.Change) Event {
 	return e
 }
 
-// OfCheckpoint is the event of a checkpoint.
+// OfCheckpoint returns the event of a checkpoint.
 func OfCheckpoint(c node.Checkpoint) Event {
 	return Event{Kind: Checkpoint, Checkpointed: &Checkpointed{Commit: uint64(c.Commit), Written: c.Written, Within: c.Within.Seconds(), Every: c.Every.Seconds()},
 		Sentence: fmt.Sprintf("a checkpoint at record %s: %s in %s s; the next in %s s", figures.Grouped(int64(c.Commit)), figures.Bytes(uint64(c.Written)), figures.Duration(c.Within.Seconds()), figures.Duration(c.Every.Seconds()))}
 }
 
-// OfRollback is the event of a rollback; undone says what it costs, as Undone does, and most is how many there may be in a row.
+// OfRollback returns the event of a rollback; undone says what it costs, as Undone does, and most is how many there
+// may be in a row.
 func OfRollback(b *Rollback, model, undone string, most int) Event {
 	to := "starts over"
 	if b.ToCommit > 0 {
@@ -51,7 +52,7 @@ func OfRollback(b *Rollback, model, undone string, most int) Event {
 		Sentence: fmt.Sprintf("%s; %s: the run %s, in era %d, with %s (%d of at most %d times in a row without a new checkpoint)", b.Reason, undone, to, b.Era, b.TookOver, b.InRow, most)}
 }
 
-// OfTakeover is the event of a job that another process leads from now on, while its nodes have gone on.
+// OfTakeover returns the event of a job that another process leads from now on, while its nodes have gone on.
 func OfTakeover(b *Rollback, model string, nodes, most int) Event {
 	return Event{Kind: TakenOver, Node: Leader, Model: model, Rollback: b,
 		Sentence: fmt.Sprintf("%s; no work is lost: the run continues after record %s of era %d with its %s, led by %s (%d of at most %d times in a row without a new checkpoint)",

@@ -76,7 +76,7 @@ func TestLogGoesOn(t *testing.T) {
 	}
 }
 
-// last is the last line of a log.
+// last returns the last line of a log.
 func last(folder string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(folder, File))
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")

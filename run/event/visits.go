@@ -33,7 +33,8 @@ type Visits struct {
 	Stop    bool      `json:"stop,omitempty"` // the run may go on from behind it: a checkpoint is taken there
 }
 
-// OfJob is the event of what a job says of its clocks. driver is the application's, and from what the job goes on from; nil: it begins.
+// OfJob returns the event of what a job says of its clocks. driver is the application's, and from what the job goes
+// on from; nil: it begins.
 func OfJob(job *train.Job, driver train.Driver, from train.Saved) Event {
 	opens, clocks := 0, 0
 	if c, ok := driver.(visits.Cycler); ok {
@@ -51,13 +52,13 @@ func OfJob(job *train.Job, driver train.Driver, from train.Saved) Event {
 		figures.Grouped(visits.Items(s.Epoch)), figures.Plural(s.Splits, "split"), figures.Plural(s.Clocks, "clock"))}
 }
 
-// Unstated is the event of a job of which nothing is stated, and why.
+// Unstated returns the event of a job of which nothing is stated, and why.
 func Unstated(job *train.Job, why string) Event {
 	return Event{Kind: Stated, Statement: &Statement{SplitCount: job.Splits, Opening: []Passage{}, EpochVisits: []Passage{}, Unstated: why},
 		Sentence: "the log does not state how often each item is visited: " + why}
 }
 
-// Again is a statement of a job that starts over, though what came before may have counted.
+// Again returns a statement of a job that starts over, though what came before may have counted.
 func Again(e Event) Event {
 	if s := e.Statement; s.Unstated == "" {
 		s.Complete = make([]bellows.Clock, s.SplitCount)
@@ -68,7 +69,7 @@ func Again(e Event) Event {
 	return e
 }
 
-// OfVisits is the event of what counts.
+// OfVisits returns the event of what counts.
 func OfVisits(b visits.Batch) Event {
 	n := visits.Items(b.List)
 	return Event{Kind: Visited, Visits: &Visits{Records: [2]uint64{uint64(b.First), uint64(b.Last)}, Visited: n, Visits: passagees(b.List), Stop: b.Stop},
@@ -83,7 +84,7 @@ func passagees(list []visits.Passage) []Passage {
 	return out
 }
 
-// Statement is the statement itself. One with numbers that nothing can have is an error.
+// Statement returns the statement itself. One with numbers that nothing can have is an error.
 func (s *Statement) Statement() (*visits.Statement, error) {
 	opening, err := read(s.Opening)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Statement) Statement() (*visits.Statement, error) {
 	return &visits.Statement{Splits: s.SplitCount, Opens: s.OpeningClocks, Clocks: s.EpochClocks, Opening: opening, Epoch: epoch}, err
 }
 
-// Batch is the batch itself. One with numbers that nothing can have, or other items than it says, is an error.
+// Batch returns the batch itself. One with numbers that nothing can have, or other items than it says, is an error.
 func (v *Visits) Batch() (visits.Batch, error) {
 	list, err := read(v.Visits)
 	b := visits.Batch{First: bellows.CommitNumber(v.Records[0]), Last: bellows.CommitNumber(v.Records[1]), List: list, Stop: v.Stop}

@@ -27,7 +27,8 @@ func verify(lines [][]byte, going bool) (*Verified, error) {
 	return v.Conclude(going)
 }
 
-// altered is a log whose n-th visited event says something else, written as whoever wrote the log would have written it.
+// altered returns a log whose n-th visited event says something else, written as whoever wrote the log would have
+// written it.
 func altered(t *testing.T, n int, alter func(v *event.Visits)) [][]byte {
 	t.Helper()
 	list := historytest.Events(3, event.Finished)

@@ -78,7 +78,7 @@ func TestTheBrowserSees(t *testing.T) {
 	}
 }
 
-// inBrowser is what Chromium says of a page in a frame of that width, and on its console.
+// inBrowser returns what Chromium says of a page in a frame of that width, and on its console.
 func inBrowser(t *testing.T, page string, width int) (said, console string) {
 	t.Helper()
 	mux := http.NewServeMux()

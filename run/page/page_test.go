@@ -23,7 +23,7 @@ const record = `{"format":"bellows run 1","state":"done","config":{"app":"mf","d
 "reading":{"sep":"<"},"inputs":[{"path":"<b>.tsv","bytes":2048,"modified":"2026-01-02T03:04:05Z"}]},"versions":{"go":"go1"},
 "progress":{"seconds":3,"stage_seconds":{"start":0.5,"read":1,"train":3,"save":0.5},"sent":12345,"applied":12345,"dropped":0,"tables":[{"name":"users","sent":"0000000000000001","taken":"0000000000000001","dropped":"0000000000000000","yielded":"0000000000000000","written":"0000000000000000"}]}}`
 
-// folder is a run with so many epochs, whose strings are not friendly.
+// folder returns a run with so many epochs, whose strings are not friendly.
 func folder(t *testing.T, record string, epochs int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ func folder(t *testing.T, record string, epochs int) string {
 	return dir
 }
 
-// written is the page of a folder.
+// written returns the page of a folder.
 func written(t *testing.T, dir string) (*Run, string) {
 	t.Helper()
 	r, err := Read(dir)

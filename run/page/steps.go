@@ -76,7 +76,7 @@ func (r *Run) Next(program string, quote func(word string) string) (list []Step)
 	return list
 }
 
-// inputWords is the flags by which the run's data were read.
+// inputWords returns the flags by which the run's data were read.
 func (r *Run) inputWords() (words []string) {
 	for _, name := range slices.Sorted(maps.Keys(r.Config.Reading)) {
 		words = append(words, "--"+name, r.Config.Reading[name])
@@ -84,7 +84,8 @@ func (r *Run) inputWords() (words []string) {
 	return words
 }
 
-// again is the words of a command that has the run's configuration: all that it has beyond what is chosen without being named.
+// again returns the words of a command that has the run's configuration: all that it has beyond what is chosen
+// without being named.
 func (r *Run) again() []string {
 	config := &r.Config
 	words := []string{"train", config.App}

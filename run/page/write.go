@@ -76,7 +76,7 @@ const (
 	high, low    = 300, 240
 )
 
-// drawn is a chart in both widths. Package chart escapes what it is given.
+// drawn returns a chart in both widths. Package chart escapes what it is given.
 func drawn(title, says string, svg func(width, height int) string) figure {
 	return figure{Title: title, Says: says, Wide: template.HTML(svg(wide, high)), Narrow: template.HTML(svg(narrow, low))}
 }
@@ -108,10 +108,10 @@ func (r *Run) Write(to io.Writer) error {
 	return sheet().Execute(to, v)
 }
 
-// when is a time for people, with its zone.
+// when returns a time for people, with its zone.
 func when(t time.Time) string { return t.Format("2 January 2006, 15:04 MST") }
 
-// state is how the run ended, and the class of its badge.
+// state returns how the run ended, and the class of its badge.
 func (r *Run) state() (words, class string) {
 	switch {
 	case r.Finished:
@@ -145,7 +145,7 @@ func (r *Run) head(v *view) {
 	}
 }
 
-// about is the application's title.
+// about returns the application's title.
 func (r *Run) about() string {
 	if r.About.Title != "" {
 		return r.About.Title
@@ -153,7 +153,7 @@ func (r *Run) about() string {
 	return r.Config.App
 }
 
-// named is the data as the run's command names it.
+// named returns the data as the run's command names it.
 func (r *Run) named() string {
 	if len(r.Config.Data) == 0 {
 		return "demo"
@@ -161,7 +161,7 @@ func (r *Run) named() string {
 	return strings.Join(r.Config.Data, " ")
 }
 
-// last is the last epoch, nil before there is one.
+// last returns the last epoch, nil before there is one.
 func (r *Run) last() *Moment {
 	if len(r.Course) == 0 {
 		return nil
@@ -202,7 +202,7 @@ func (r *Run) tiles(v *view) {
 	}
 }
 
-// compared is what a metric is compared with, behind a semicolon; nothing where that is not known.
+// compared returns what a metric is compared with, behind a semicolon; nothing where that is not known.
 func (r *Run) compared(metric string) string {
 	if r.Start == nil || r.Start.Baseline == nil || r.Start.Baseline.Metric != metric {
 		return ""
@@ -210,7 +210,7 @@ func (r *Run) compared(metric string) string {
 	return fmt.Sprintf("; %s %s", r.Start.Baseline.Name, number(r.Start.Baseline.Value))
 }
 
-// counted is what the application counts.
+// counted returns what the application counts.
 func (r *Run) counted() string {
 	if r.About.Unit != "" {
 		return r.About.Unit
@@ -239,7 +239,7 @@ func (r *Run) ranked(metrics map[string]float64) []string {
 	return names
 }
 
-// number is a score with as many digits as tell something.
+// number returns a score with as many digits as tell something.
 func number(v float64) string {
 	if size := max(v, -v); size != 0 && (size < 1e-3 || size >= 1e5) {
 		return fmt.Sprintf("%.4g", v)
@@ -361,7 +361,7 @@ func (r *Run) changes(names ...string) bool {
 // marksAbout is how many epochs the axis above shows, more or less.
 const marksAbout = 8
 
-// epochs are the marks of the axis above: the first, and those of round numbers.
+// epochs returns the marks of the axis above: the first, and those of round numbers.
 func (r *Run) epochs() (marks []chart.Mark) {
 	last := r.last()
 	if last == nil {
@@ -398,7 +398,7 @@ func (r *Run) speed(v *view) {
 	v.Figures = append(v.Figures, drawn("Throughput", r.counted()+" a second, by epoch", c.SVG))
 }
 
-// kinds are the phases of a compute slot as JSON names them, and as people do.
+// kinds returns the phases of a compute slot as JSON names them, and as people do.
 func kinds() (keys, names []string) {
 	for p := range tally.Phases {
 		keys = append(keys, tally.Phase(p).String())
@@ -547,7 +547,7 @@ func (r *Run) audit(v *view) {
 	}
 }
 
-// sum is a sum over bits as the audit shows it.
+// sum returns a sum over bits as the audit shows it.
 func sum(s audit.Sum) string { return fmt.Sprintf("%016x", uint64(s)) }
 
 func (r *Run) saved(v *view) {
@@ -580,7 +580,7 @@ func (r *Run) happened(v *view) {
 	}
 }
 
-// Loss is the curves of the metric that counts, as a picture that stands alone.
+// Loss returns the curves of the metric that counts, as a picture that stands alone.
 func (r *Run) Loss() string {
 	charts := r.charts()
 	if len(charts) == 0 {

@@ -39,7 +39,7 @@ func NewObjects(fields app.Fields) Objects {
 	return o
 }
 
-// quoted is text as JSON.
+// quoted returns text as JSON.
 func quoted(text string) []byte {
 	b, err := json.Marshal(text)
 	if err != nil {
@@ -48,7 +48,7 @@ func quoted(text string) []byte {
 	return b
 }
 
-// value is a field as JSON: a number where it is one, else text.
+// value returns a field as JSON: a number where it is one, else text.
 func value(field []byte) []byte {
 	if isNumber(field) {
 		return field
@@ -94,7 +94,7 @@ func isNumber(b []byte) bool {
 	return err == nil && !math.IsInf(v, 0)
 }
 
-// Of is the lines as JSON, the first of them that of the row behind so many. It is good until the next call.
+// Of returns the lines as JSON, the first of them that of the row behind so many. It is good until the next call.
 func (o *Objects) Of(text []byte, before int64) ([]byte, error) {
 	o.out = o.out[:0]
 	for row := before + 1; len(text) > 0; row++ {

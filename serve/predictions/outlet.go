@@ -27,7 +27,7 @@ const partial = ".partial"
 // NewOutlet returns an outlet to a stream, whose errors it passes on unchanged.
 func NewOutlet(out io.Writer) *Outlet { return &Outlet{Writer: out} }
 
-// Create is an outlet to a file, which must not be one of the inputs. Errors are of kind CannotWrite, or Usage.
+// Create returns an outlet to a file, which must not be one of the inputs. Errors are of kind CannotWrite, or Usage.
 func Create(name string, inputs []string) (*Outlet, error) {
 	info, err := os.Stat(name)
 	switch {

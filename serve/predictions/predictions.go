@@ -112,8 +112,8 @@ func (r *Writer) Take(b *data.Block) error {
 	return nil
 }
 
-// Rows is how many rows have been written.
+// Rows returns how many rows have been written.
 func (r *Writer) Rows() int64 { return r.rows }
 
-// Unknown is what in the rows the model does not know, by what it is; without zeros.
+// Unknown returns what in the rows the model does not know, by what it is; without zeros.
 func (r *Writer) Unknown() map[string]int64 { return r.unknown.Totals() }

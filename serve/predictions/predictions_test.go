@@ -65,7 +65,7 @@ func twice(_ *doubler, set *data.Set, r int) string { return fmt.Sprint(2 * set.
 // alone hides what lets predictors be shared.
 type alone struct{ app.Predictor }
 
-// manyRatings are more than one block.
+// manyRatings returns more than one block.
 func manyRatings(rows int) (text string, want []string) {
 	var b strings.Builder
 	for i := range rows {

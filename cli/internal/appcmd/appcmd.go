@@ -27,7 +27,7 @@ type Verb struct {
 	Own      map[string]app.Verb // by application
 }
 
-// Added are the verbs of the applications, in their order. Two that do not agree about one are an error.
+// Added returns the verbs of the applications, in their order. Two that do not agree about one are an error.
 func Added(apps []app.Application) (list []*Verb, err error) {
 	for _, a := range apps {
 		asker, ok := a.(app.Asker)
@@ -68,7 +68,7 @@ func (v *Verb) share(flags []app.Flag) bool {
 	return true
 }
 
-// Examples are a line of each application that has one.
+// Examples returns a line of each application that has one.
 func (v *Verb) Examples() string {
 	var lines []string
 	for _, name := range v.Apps {
@@ -121,7 +121,7 @@ func (v *Verb) instead(own app.Verb, not app.Flag) string {
 	return "use " + strings.Join(only, ", ")
 }
 
-// Cell is a value as people read it.
+// Cell returns a value as people read it.
 func Cell(value any) string {
 	switch v := value.(type) {
 	case float32:

@@ -30,7 +30,8 @@ type commands struct {
 	sample string // a training command, for examples
 }
 
-// Commands are the commands, of a program with these applications. sample is a training command, without the program's name.
+// Commands returns the commands, of a program with these applications. sample is a training command, without the
+// program's name.
 func Commands(c *screen.Console, apps []string, sample string) []*cobra.Command {
 	t := commands{c, apps, sample}
 	return []*cobra.Command{t.upCommand(), t.downCommand(), t.joinCommand(), t.submitCommand(), t.jobsCommand(), t.scaleCommand(), t.drainCommand(),
@@ -55,7 +56,7 @@ func (w *Where) flags(f *pflag.FlagSet) {
 	watch.StateFlag(f, &w.State)
 }
 
-// find is a client of the cluster.
+// find returns a client of the cluster.
 func (c commands) find(w Where) (*cluster.Client, error) {
 	return cluster.Find(w.State, w.At, w.Token, c.Program())
 }
@@ -224,7 +225,7 @@ func (c commands) pass(f cluster.Frame) error {
 	return nil
 }
 
-// jobLine is a job in one line.
+// jobLine returns a job in one line.
 func jobLine(j *cluster.Job) string {
 	s := fmt.Sprintf("job %d · %s", j.Job, j.State)
 	switch {
@@ -246,7 +247,8 @@ func jobLine(j *cluster.Job) string {
 	return s + " · " + j.Command
 }
 
-// Beside is what `status` shows beside the jobs of the state folder: the cluster that is up there, if one is. of is what the jobs say of their nodes.
+// Beside returns what `status` shows beside the jobs of the state folder: the cluster that is up there, if one is. of
+// is what the jobs say of their nodes.
 func Beside(ctx context.Context, state string, of []api.Node) ([]string, any, error) {
 	folder, err := cluster.In(state)
 	if err != nil {
@@ -274,7 +276,7 @@ func Beside(ctx context.Context, state string, of []api.Node) ([]string, any, er
 	return lines, s, nil
 }
 
-// nodeLine is a node in one line.
+// nodeLine returns a node in one line.
 func nodeLine(n *cluster.Node) string {
 	if n.State == cluster.Gone {
 		return fmt.Sprintf("%s is lost: %s", n.ID, n.Why)

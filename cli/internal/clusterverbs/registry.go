@@ -55,7 +55,7 @@ func (u *up) checkEtcd() error {
 	return err
 }
 
-// etcdTLS is how etcd is made sure of, and what it is shown.
+// etcdTLS returns how etcd is made sure of, and what it is shown.
 func (o *order) etcdTLS() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.EtcdCA != "" {

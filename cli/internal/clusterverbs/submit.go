@@ -161,7 +161,7 @@ func (c commands) name(ctx context.Context, client *cluster.Client, r *cluster.S
 	return nil
 }
 
-// With is the words of a command with more flags, which go before others of their name.
+// With returns the words of a command with more flags, which go before others of their name.
 func With(args []string, flags ...string) []string {
 	at := slices.Index(args, "--")
 	if at < 0 {
@@ -226,7 +226,8 @@ const (
 	anotherMost   = 20 // managers that are found, one after the other
 )
 
-// another is the client of the manager that follows, when it is up and has the job that is meant, which is then as that one has it. lost is why another is wanted.
+// another returns the client of the manager that follows, when it is up and has the job that is meant, which is then
+// as that one has it. lost is why another is wanted.
 func (c commands) another(ctx context.Context, w Where, j *cluster.Job, lost error) (*cluster.Client, error) {
 	c.Talk("the cluster's manager is gone: the next `%s up` resumes job %d; waiting at most %v for it; Ctrl-C stops waiting", c.Program(), j.Job, anotherWithin)
 	tick, late := time.NewTicker(lookEvery), time.NewTimer(anotherWithin)

@@ -320,7 +320,7 @@ func (u *up) tell(s cluster.Status, folder cluster.Folder, already bool) error {
 	return u.Object(isUp{s, already, folder.Path, u.sentences})
 }
 
-// managerCommand is the manager's process.
+// managerCommand returns the manager's process.
 func (c commands) managerCommand() *cobra.Command {
 	return &cobra.Command{Use: managerCommand, Hidden: true, Args: line.Exactly(), RunE: func(cmd *cobra.Command, _ []string) error {
 		c.Calm.Store(true)
@@ -360,7 +360,7 @@ func (c commands) manage(ctx context.Context, ready func(cluster.Status)) error 
 		Slots: o.Slots, Notice: o.Notice, Program: program, Log: os.Stderr}, ready)
 }
 
-// agentCommand is the process of an agent that a manager has started.
+// agentCommand returns the process of an agent that a manager has started.
 func (c commands) agentCommand() *cobra.Command {
 	return &cobra.Command{Use: manager.AgentCommand, Hidden: true, Args: line.Exactly(), RunE: func(cmd *cobra.Command, _ []string) error {
 		c.Calm.Store(true)

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Command is plan, with its command.
+// Command returns plan, with its command.
 func Command(c *screen.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "plan",
@@ -131,7 +131,7 @@ func (o *options) run(c *screen.Console, cmd *cobra.Command) error {
 	return c.Object(p)
 }
 
-// state is the cluster that the flags tell of, and how many nodes it may have that run tasks; 0: nobody says.
+// state returns the cluster that the flags tell of, and how many nodes it may have that run tasks; 0: nobody says.
 func (o *options) state(c *screen.Console, cmd *cobra.Command) (*state, int, error) {
 	if o.snapshot != "" {
 		for _, name := range described {
@@ -195,7 +195,7 @@ func (o *options) state(c *screen.Console, cmd *cobra.Command) (*state, int, err
 	return st, most, err
 }
 
-// dealt is a cluster in which everything is spread evenly.
+// dealt returns a cluster in which everything is spread evenly.
 func (o *options) dealt(workers, servers, splits int, tables []int, partitions int) (*state, error) {
 	st := &state{}
 	st.Nodes = []shape.Node{{}} // it leads
@@ -322,7 +322,7 @@ func (n counts) String() string {
 	return fmt.Sprintf("%s, of which %d run tasks and %d hold partitions", figures.Plural(n.Nodes, "node"), n.Workers, n.Servers)
 }
 
-// says is what the step does.
+// says returns what the step does.
 func (s *step) says() string {
 	switch {
 	case s.Split != nil:
@@ -339,7 +339,7 @@ func (s *step) says() string {
 	return s.Kind + " " + s.Node + " to " + roles
 }
 
-// beside is what stands behind a step.
+// beside returns what stands behind a step.
 func (s *step) beside() string {
 	out := ""
 	if s.Bytes > 0 {

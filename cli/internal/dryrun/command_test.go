@@ -11,7 +11,7 @@ import (
 	"bellows/cli/internal/screen"
 )
 
-// shaped is what `plan shape` prints for some words, and its error. in is its standard input.
+// shaped returns what `plan shape` prints for some words, and its error. in is its standard input.
 func shaped(t *testing.T, asJSON bool, in string, words ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer

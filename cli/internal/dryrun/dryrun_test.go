@@ -13,7 +13,7 @@ import (
 	"bellows/policy/shape"
 )
 
-// cluster is one by flags.
+// cluster returns one by flags.
 func cluster(t *testing.T, o options, workers, servers, splits int) *state {
 	t.Helper()
 	tables, all, err := parseTables(o.partitions)

@@ -109,7 +109,7 @@ func content(name string, in io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// state is the snapshot as policies take it. What is no shape is an error.
+// state returns the snapshot as policies take it. What is no shape is an error.
 func (s *snapshot) state() (*state, error) {
 	if len(s.Nodes) > nodesMost || len(s.Splits) > partsMost || len(s.Partitions) > partsMost {
 		return nil, fmt.Errorf("it has %d nodes, %d splits and %d partitions; at most %d, %d and %d are planned for", len(s.Nodes), len(s.Splits), len(s.Partitions), nodesMost, partsMost, partsMost)
@@ -194,7 +194,7 @@ func (st *state) wanted(w *want) error {
 	return nil
 }
 
-// place is a node that something is at.
+// place returns a node that something is at.
 func place(what string, i, at int, size int64) (bellows.NodeID, error) {
 	if at < 0 || at >= math.MaxUint16 {
 		return 0, fmt.Errorf("%s %d is at node %d, which is not there", what, i, at)
@@ -205,7 +205,7 @@ func place(what string, i, at int, size int64) (bellows.NodeID, error) {
 	return bellows.NodeID(at), nil
 }
 
-// snapshot is the state as JSON has it.
+// snapshot returns the state as JSON has it.
 func (st *state) snapshot() *snapshot {
 	s := &snapshot{Nodes: []nodeAt{}, Tables: st.Tables, Partitions: []partitionAt{}, Splits: []splitAt{}}
 	for _, n := range st.Nodes {

@@ -48,11 +48,12 @@ type step struct {
 	Reason    string `json:"reason"`
 }
 
-// name is a node as events have it.
+// name returns a node as events have it.
 func name(n bellows.NodeID) string { return fmt.Sprintf("node-%d", n) }
 
-// planned is the plan to what a policy decides, gone through as whoever carries it out does: a round is what may begin when all of the rounds before is
-// done. A plan that does not lead to what was decided is a bug of package plan.
+// planned returns the plan to what a policy decides, gone through as whoever carries it out does: a round is what may
+// begin when all of the rounds before is done. A plan that does not lead to what was decided is a bug of package
+// plan.
 func (st *state) planned(policy shape.Policy, atOnce int) (*planned, error) {
 	want, err := policy(st.Snapshot)
 	if err != nil {

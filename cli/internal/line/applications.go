@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Words are the names of applications, short ones too, as `train` takes them.
+// Words returns the names of applications, short ones too, as `train` takes them.
 func Words(apps []app.Application) (words []string) {
 	for _, a := range apps {
 		words = append(words, a.Describe().Name)

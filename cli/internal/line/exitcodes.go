@@ -33,7 +33,7 @@ var kinds = []struct {
 	{bellows.Interrupted, "interrupted", "ended by Ctrl-C, SIGTERM or SIGHUP; the same command resumes"},
 }
 
-// KindName is a kind as JSON has it.
+// KindName returns a kind as JSON has it.
 func KindName(kind bellows.Kind) string {
 	for _, k := range kinds {
 		if k.kind == kind {
@@ -43,7 +43,7 @@ func KindName(kind bellows.Kind) string {
 	return ""
 }
 
-// ExitCodes is the help topic `exit-codes` of a program of that name.
+// ExitCodes returns the help topic `exit-codes` of a program of that name.
 func ExitCodes(program string) *cobra.Command {
 	var b strings.Builder
 	b.WriteString("The exit codes of every command:\n\n    0  done\n")
@@ -53,7 +53,7 @@ func ExitCodes(program string) *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "The exit codes of every command", Long: strings.TrimRight(b.String(), "\n")}
 }
 
-// KindOf is the kind of any error that a command ends with.
+// KindOf returns the kind of any error that a command ends with.
 func KindOf(err error) bellows.Kind {
 	var bad *data.Error
 	var cause *bellows.Error

@@ -28,7 +28,7 @@ const environmentPrefix = "BELLOWS_"
 // notSettings are flags that the command line alone has.
 var notSettings = map[string]bool{"help": true, "version": true}
 
-// variable is the environment's name for a flag.
+// variable returns the environment's name for a flag.
 func variable(flag string) string {
 	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -102,7 +102,7 @@ func UnknownVariables(root *cobra.Command, environ []string) (sentences []string
 	return sentences
 }
 
-// Asked says whether a boolean flag is given on a command line, or in the environment, that may be wrong elsewhere.
+// Asked reports whether a boolean flag is given on a command line, or in the environment, that may be wrong elsewhere.
 func Asked(args, environ []string, flag string) (asked bool) {
 	for _, word := range slices.Concat(inEnvironment(environ, flag), args) {
 		if word == "--" {
@@ -131,7 +131,7 @@ func Given(args []string, flag string) bool {
 	return false
 }
 
-// inEnvironment is what the environment says of a flag, as a word of a command line.
+// inEnvironment returns what the environment says of a flag, as a word of a command line.
 func inEnvironment(environ []string, flag string) []string {
 	for _, line := range environ {
 		if value, ok := strings.CutPrefix(line, variable(flag)+"="); ok {
@@ -141,7 +141,7 @@ func inEnvironment(environ []string, flag string) []string {
 	return nil
 }
 
-// Beneath says whether the environment or a file may give a flag that the command line does not.
+// Beneath reports whether the environment or a file may give a flag that the command line does not.
 func Beneath(args, environ []string, flag string) bool {
 	file := slices.ContainsFunc(args, func(word string) bool { return word == "--config" || strings.HasPrefix(word, "--config=") })
 	return file || inEnvironment(environ, flag) != nil || inEnvironment(environ, "config") != nil
@@ -238,7 +238,7 @@ func fillFromNode(f *pflag.Flag, value *yaml.Node) error {
 	return nil
 }
 
-// DidYouMean is the end of an error about a mistyped word: the known one that was probably meant, if there is one.
+// DidYouMean returns the end of an error about a mistyped word: the known one that was probably meant, if there is one.
 func DidYouMean(word string, known []string) string {
 	if near := app.Nearest(word, known); near != "" {
 		return "; did you mean " + near + "?"
@@ -246,7 +246,7 @@ func DidYouMean(word string, known []string) string {
 	return ""
 }
 
-// flagWords is the value of a key as the words that would follow the flag: one, or several for a
+// flagWords returns the value of a key as the words that would follow the flag: one, or several for a
 // list, or key=value for each entry of the mapping under `set`.
 func flagWords(f *pflag.Flag, n *yaml.Node) ([]string, error) {
 	_, isSettings := f.Value.(*Settings)
@@ -314,7 +314,7 @@ func (*Settings) Type() string { return "key=value" }
 // follows them does not begin with a setting's name and =.
 func (s *Settings) Set(text string) error { return s.take(text, true) }
 
-// fill is Set by a lower layer: keys that are there already stay.
+// fill returns Set by a lower layer: keys that are there already stay.
 func (s *Settings) fill(text string) error { return s.take(text, false) }
 
 func (s *Settings) take(text string, replace bool) error {

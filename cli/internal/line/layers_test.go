@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// trainMF is a command of a fresh tree, with a flag of each sort.
+// trainMF returns a command of a fresh tree, with a flag of each sort.
 func trainMF() *cobra.Command {
 	root, cmd := &cobra.Command{Use: "bellows"}, &cobra.Command{Use: "train"}
 	root.AddCommand(cmd)

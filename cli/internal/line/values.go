@@ -32,7 +32,8 @@ func unfit(f *pflag.Flag, cause error) error {
 	return cause
 }
 
-// flagFault is the error of a command line that the flags cannot be taken from, in words, and what to do; the cause itself where that says it.
+// flagFault returns the error of a command line that the flags cannot be taken from, in words, and what to do; the
+// cause itself where that says it.
 func flagFault(cause error) (hint string, err error) {
 	var value *pflag.InvalidValueError
 	var missing *pflag.ValueRequiredError

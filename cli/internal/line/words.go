@@ -24,7 +24,7 @@ func Choose(cmd *cobra.Command, noun string) {
 	}
 }
 
-// below is the names of the commands below another.
+// below returns the names of the commands below another.
 func below(cmd *cobra.Command) (names []string) {
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() {
@@ -34,7 +34,7 @@ func below(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// Unknown is the error for a word that names nothing, with the nearest that does.
+// Unknown returns the error for a word that names nothing, with the nearest that does.
 func Unknown(cmd *cobra.Command, noun, word string, known []string) error {
 	err := bellows.Errorf(bellows.Usage, cmd.CommandPath(), "", "there is no %s %q", noun, word)
 	if near := app.Nearest(word, known); near != "" {
@@ -47,7 +47,7 @@ func Unknown(cmd *cobra.Command, noun, word string, known []string) error {
 	return err
 }
 
-// flagError is the error for a flag that cannot be parsed.
+// flagError returns the error for a flag that cannot be parsed.
 func flagError(cmd *cobra.Command, cause error) error {
 	hint, why := flagFault(cause)
 	err := &bellows.Error{Kind: bellows.Usage, Op: cmd.CommandPath(), Err: why, Hint: hint}
@@ -67,7 +67,7 @@ func flagError(cmd *cobra.Command, cause error) error {
 	return err
 }
 
-// holders are the commands below another that have a flag.
+// holders returns the commands below another that have a flag.
 func holders(cmd *cobra.Command, flag string) (paths []string) {
 	if cmd.IsAvailableCommand() && cmd.LocalNonPersistentFlags().Lookup(flag) != nil {
 		paths = append(paths, cmd.CommandPath())
@@ -104,7 +104,7 @@ func AtLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// BadFlag is the error for a flag whose value cannot be.
+// BadFlag returns the error for a flag whose value cannot be.
 func BadFlag(name, value, format string, args ...any) *bellows.Error {
 	return bellows.Errorf(bellows.Usage, "set", fmt.Sprintf("--%s=%s", name, value), format, args...)
 }

@@ -93,7 +93,7 @@ func (t *tool) diffCommand() *cobra.Command {
 	}
 }
 
-// compare is the report without the names of the models.
+// compare returns the report without the names of the models.
 func compare(a, b *model.Model) (*diffReport, error) {
 	r := &diffReport{
 		Apps: [2]string{a.App, b.App}, Settings: changes(a.Settings, b.Settings, func(s string) string { return s }),
@@ -162,7 +162,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// changes are the values of two maps that differ, by name.
+// changes returns the values of two maps that differ, by name.
 func changes[V comparable](a, b map[string]V, show func(V) string) []changed {
 	list := []changed{}
 	for _, name := range slices.Sorted(maps.Keys(union(a, b))) {
@@ -197,7 +197,8 @@ func union[V any](a, b map[string]V) map[string]bool {
 // featuresList goes for the columns of weights: their names, or their numbers in the data.
 const featuresList = "features"
 
-// listsOf is the lists of ids of a model by their files, and of linear and mlr what the columns of their weights are of.
+// listsOf returns the lists of ids of a model by their files, and of linear and mlr what the columns of their weights
+// are of.
 func listsOf(m *model.Model) (map[string][]string, error) {
 	lists := map[string][]string{}
 	for _, ids := range m.IDs {
@@ -217,7 +218,7 @@ func listsOf(m *model.Model) (map[string][]string, error) {
 	return lists, nil
 }
 
-// axes are the lists that the dimensions of a tensor go by; "" is one that goes by its place.
+// axes returns the lists that the dimensions of a tensor go by; "" is one that goes by its place.
 func axes(a, b *model.Model, tensor string) []string {
 	if a.App != b.App {
 		return nil
@@ -423,7 +424,7 @@ func (r *diffReport) print(c *screen.Console) {
 	}
 }
 
-// quoted is the first ids, and … where there are more.
+// quoted returns the first ids, and … where there are more.
 func (r idsReport) quoted() string {
 	text := ""
 	for i, name := range r.First {

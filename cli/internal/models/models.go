@@ -52,7 +52,7 @@ func (t *tool) open(dir string) (*model.Model, app.Application, error) {
 	return m, a, nil
 }
 
-// refuse is an error about a model.
+// refuse returns an error about a model.
 func refuse(kind bellows.Kind, op, dir, format string, args ...any) *bellows.Error {
 	return bellows.Errorf(kind, op, dir, format, args...)
 }

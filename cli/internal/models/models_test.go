@@ -87,7 +87,8 @@ func TestHashedNamesAreFound(t *testing.T) {
 	}
 }
 
-// softmax is a model of mlr of two labels, whose weight of label l and feature f is 10 l + f by their places in the alphabet.
+// softmax returns a model of mlr of two labels, whose weight of label l and feature f is 10 l + f by their places in
+// the alphabet.
 func softmax(labels, features string) *model.Model {
 	l, f := strings.Split(labels, ""), strings.Split(features, "")
 	m := &model.Model{App: "mlr", Details: []byte(`{"l2":1}`), IDs: []model.IDs{{File: "labels.txt", Names: l}, {File: "columns.txt", Names: f}}, Tensors: []model.Tensor{

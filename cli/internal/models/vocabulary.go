@@ -27,7 +27,7 @@ const (
 // qualified is a feature's name and its namespace, "" for that without a name.
 type qualified struct{ namespace, name string }
 
-// String is the name as Vowpal Wabbit's own tools write it.
+// String returns the name as Vowpal Wabbit's own tools write it.
 func (q qualified) String() string {
 	if q.namespace == "" {
 		return q.name
@@ -175,7 +175,7 @@ func (r *recovered) together(row []word, as *data.Reading) bool {
 	return true
 }
 
-// letter is what the namespace begins with, as Options.Quadratic has it.
+// letter returns what the namespace begins with, as Options.Quadratic has it.
 func (q qualified) letter() byte {
 	if q.namespace == "" {
 		return ' '
@@ -250,7 +250,7 @@ func (s *showing) names(as *data.Reading) (v vocabulary, err error) {
 	return v, nil
 }
 
-// namesIn is the names of a line, and which of them have the value 0 there, which leaves a feature out.
+// namesIn returns the names of a line, and which of them have the value 0 there, which leaves a feature out.
 func namesIn(text string) (list []qualified, zero []bool) {
 	text = strings.TrimSuffix(text, "\r")
 	_, rest, row := strings.Cut(text, "|")

@@ -110,7 +110,7 @@ func (s *showing) name(ctx context.Context, dir string, m *model.Model, r *weigh
 	return nil
 }
 
-// largest is the weights of a row that are largest by their size, without zeros.
+// largest returns the weights of a row that are largest by their size, without zeros.
 func (s *showing) largest(f *export.Features, row []float32) []weightReport {
 	size := func(j int32) float64 { return math.Abs(float64(row[j])) }
 	var order []int32
@@ -134,7 +134,7 @@ func (s *showing) largest(f *export.Features, row []float32) []weightReport {
 	return top
 }
 
-// numberOf is the feature of a column in the data, from 0.
+// numberOf returns the feature of a column in the data, from 0.
 func numberOf(f *export.Features, j int32) int32 {
 	if f.Numbers != nil {
 		return f.Numbers[j]
@@ -142,7 +142,7 @@ func numberOf(f *export.Features, j int32) int32 {
 	return j
 }
 
-// nameOf is a column's name, or its number as the data has it.
+// nameOf returns a column's name, or its number as the data has it.
 func nameOf(f *export.Features, j int32) string {
 	if f.Names != nil {
 		return f.Names[j]

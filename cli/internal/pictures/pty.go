@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal is a terminal of that width: pty has what is written to tty, with line ends as a screen takes them.
+// openTerminal returns a terminal of that width: pty has what is written to tty, with line ends as a screen takes them.
 func openTerminal(columns int) (pty, tty *os.File, err error) {
 	pty, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {

@@ -36,7 +36,7 @@ const blink = 60 * time.Millisecond
 
 func newTerminal(columns int) *terminal { return &terminal{columns: columns, rows: make([]row, 1)} }
 
-// line is the row of the cursor.
+// line returns the row of the cursor.
 func (t *terminal) line() *row {
 	for len(t.rows) <= t.row {
 		t.rows = append(t.rows, row{})
@@ -119,8 +119,8 @@ const (
 	margin, head  = 18, 34
 )
 
-// svg is the recording: each content of a row appears at its time and goes at that of the next. Who wants no motion, and what
-// cannot move, shows the end.
+// svg returns the recording: each content of a row appears at its time and goes at that of the next. Who wants no
+// motion, and what cannot move, shows the end.
 func (t *terminal) svg() string {
 	var b strings.Builder
 	width, height := 2*margin+cell*t.columns, head+margin+leading*len(t.rows)

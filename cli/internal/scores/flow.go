@@ -78,11 +78,11 @@ func (f *Flow) Take(b *data.Block) error {
 	return nil
 }
 
-// Rows is how many rows have been counted.
+// Rows returns how many rows have been counted.
 func (f *Flow) Rows() int64 { return f.rows }
 
-// Unknown is what in the rows the model does not know, by what it is; without zeros.
+// Unknown returns what in the rows the model does not know, by what it is; without zeros.
 func (f *Flow) Unknown() map[string]int64 { return f.unknown.Totals() }
 
-// Examination is what there is to tell of the rows.
+// Examination returns what there is to tell of the rows.
 func (f *Flow) Examination() (*app.Examination, error) { return f.counting.Examination() }

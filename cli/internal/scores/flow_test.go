@@ -22,7 +22,7 @@ import (
 	"bellows/train"
 )
 
-// opened is a model that is open.
+// opened returns a model that is open.
 func opened(t *testing.T, a app.Application, m *model.Model) app.Predictor {
 	t.Helper()
 	p, err := a.Open(m)

@@ -28,7 +28,7 @@ type Class struct {
 	AUC       *float64 `json:"auc,omitempty"`
 }
 
-// namesOf are metrics that are asked for, none where that is left to the application.
+// namesOf returns metrics that are asked for, none where that is left to the application.
 func namesOf(metrics string) (names []string) {
 	if metrics != "" {
 		for m := range strings.SplitSeq(metrics, ",") {
@@ -69,7 +69,7 @@ const (
 	confusionShown = 16
 )
 
-// Classes are the figures of the classes.
+// Classes returns the figures of the classes.
 func Classes(of []app.ClassFigures) []Class {
 	var out []Class
 	for _, f := range of {

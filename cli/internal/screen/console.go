@@ -57,7 +57,7 @@ func (c *Console) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// Lost is the first failure of a write to Out, or nil.
+// Lost returns the first failure of a write to Out, or nil.
 func (c *Console) Lost() error {
 	if err := c.lost.Load(); err != nil {
 		return err
@@ -81,7 +81,7 @@ type Terminal struct {
 	Err     bool `json:"err"`
 }
 
-// Terminal is the screen of the console; nil where there is none, or one that obeys nothing.
+// Terminal returns the screen of the console; nil where there is none, or one that obeys nothing.
 func (c *Console) Terminal() *Terminal {
 	if c.Remote != nil {
 		return c.Remote
@@ -93,7 +93,7 @@ func (c *Console) Terminal() *Terminal {
 	return t
 }
 
-// Width is how many characters a line of standard output has, 0 where it is no terminal.
+// Width returns how many characters a line of standard output has, 0 where it is no terminal.
 func (c *Console) Width() int {
 	if c.Remote != nil && c.Remote.Out {
 		return c.Remote.Columns
@@ -101,7 +101,7 @@ func (c *Console) Width() int {
 	return widthOf(c.Out)
 }
 
-// terminal says whether w is a screen that a person looks at.
+// terminal reports whether w is a screen that a person looks at.
 func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -142,11 +142,12 @@ func (c *Console) Object(v any) error {
 	return err
 }
 
-// Program is how the commands begin that are printed for the user to give next.
+// Program returns how the commands begin that are printed for the user to give next.
 func (c *Console) Program() string { return cmp.Or(c.Called, c.Name) }
 
-// Again is the command that goes on where this one stopped: the same without --fresh, or with --fresh=false where something
-// else than the command line may give that flag; and with more flags, which go before others of their name.
+// Again returns the command that goes on where this one stopped: the same without --fresh, or with --fresh=false
+// where something else than the command line may give that flag; and with more flags, which go before others of their
+// name.
 func (c *Console) Again(overrule bool, more ...string) string {
 	var words, rest []string
 	for i, w := range c.Args {
@@ -169,7 +170,7 @@ func (c *Console) Again(overrule bool, more ...string) string {
 	return line
 }
 
-// Without is the command again, without a flag that has a value.
+// Without returns the command again, without a flag that has a value.
 func (c *Console) Without(flag string) string {
 	line := c.Program()
 	for i := 0; i < len(c.Args); i++ {

@@ -11,7 +11,8 @@ import (
 // of an EpochTable.
 type FoldTable struct{ EpochTable }
 
-// NewFoldTable is the table of an application that describes itself so, on a terminal of so many characters; 0 is no terminal.
+// NewFoldTable returns the table of an application that describes itself so, on a terminal of so many characters; 0
+// is no terminal.
 func NewFoldTable(c *Console, l *Live, d app.Description, width int) *FoldTable {
 	t := &FoldTable{EpochTable{c: c, live: l, terminal: width}}
 	t.Measure(d)

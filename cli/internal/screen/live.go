@@ -70,10 +70,10 @@ func NewLive(c *Console, m *progress.Meter) *Live {
 	return l
 }
 
-// Obeys says whether the terminal, if there is one, takes commands: to erase a line, say.
+// Obeys reports whether the terminal, if there is one, takes commands: to erase a line, say.
 func Obeys() bool { return os.Getenv("TERM") != "dumb" }
 
-// widthOf is how many characters a line of a terminal has, 0 where w is none or does not say.
+// widthOf returns how many characters a line of a terminal has, 0 where w is none or does not say.
 func widthOf(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -129,7 +129,8 @@ func (l *Live) Hold(words string) {
 	l.words, l.standing = words, true
 }
 
-// Release says whether the words of Hold are on the screen still, for the rest of their line to follow, or have to be written again.
+// Release reports whether the words of Hold are on the screen still, for the rest of their line to follow, or have to
+// be written again.
 func (l *Live) Release() (standing bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,7 +194,7 @@ func (l *Live) tell() {
 	l.quiet, l.patience = now, min(2*l.patience, patienceMost)
 }
 
-// begun is what the line begins with, if there is room beside it.
+// begun returns what the line begins with, if there is room beside it.
 func (l *Live) begun() string {
 	if width := l.width(); !l.clears || width > 0 && utf8.RuneCountInString(l.words) > width/2 {
 		return ""
@@ -201,7 +202,8 @@ func (l *Live) begun() string {
 	return tame(l.words)
 }
 
-// room is how many characters the line may have; the last one of a terminal is left free, behind which some go on below.
+// room returns how many characters the line may have; the last one of a terminal is left free, behind which some go
+// on below.
 func (l *Live) room() int {
 	if width := l.width(); width > 0 {
 		return max(1, width-1-utf8.RuneCountInString(l.begun()))

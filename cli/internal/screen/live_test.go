@@ -38,7 +38,7 @@ func (s *stand) after(d time.Duration) {
 	s.tell()
 }
 
-// screen is what a terminal shows of all that was written to it, and the line that has no end yet.
+// screen returns what a terminal shows of all that was written to it, and the line that has no end yet.
 func screen(text string) (lines []string, last string) {
 	for _, r := range strings.ReplaceAll(text, "\x1b[K", "\x00") {
 		switch r {

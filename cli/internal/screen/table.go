@@ -50,7 +50,8 @@ const (
 	keepAlways
 )
 
-// NewEpochTable is the table of an application that describes itself so, on a terminal of so many characters; 0 is no terminal.
+// NewEpochTable returns the table of an application that describes itself so, on a terminal of so many characters; 0
+// is no terminal.
 func NewEpochTable(c *Console, l *Live, d app.Description, width int) *EpochTable {
 	t := &EpochTable{c: c, live: l, thins: width > 0, now: time.Now, terminal: width}
 	t.Measure(d)
@@ -76,7 +77,7 @@ func (t *EpochTable) fit(all []column) {
 	t.columns = fitColumns(all, t.terminal)
 }
 
-// metricsOf are the columns of metrics.
+// metricsOf returns the columns of metrics.
 func metricsOf(names, titles []string) (list []column) {
 	for i, name := range names {
 		keep := keepTrain
@@ -91,7 +92,8 @@ func metricsOf(names, titles []string) (list []column) {
 	return list
 }
 
-// metricColumns are the titles of metrics: "train" and "test" alone where all are of one sort, which is returned in words.
+// metricColumns returns the titles of metrics: "train" and "test" alone where all are of one sort, which is returned
+// in words.
 func metricColumns(names []string) (titles []string, sort string) {
 	sorts := map[string]bool{}
 	var short, long []string
@@ -109,7 +111,7 @@ func metricColumns(names []string) (titles []string, sort string) {
 	return long, ""
 }
 
-// shortTitle is a title where there is little room.
+// shortTitle returns a title where there is little room.
 func shortTitle(title string) string {
 	return strings.NewReplacer("accuracy", "acc", "log-loss", "loss").Replace(title)
 }
@@ -254,7 +256,7 @@ func (t *EpochTable) Add(r Row) {
 	t.held = text
 }
 
-// shown is the cells of the columns that there is room for.
+// shown returns the cells of the columns that there is room for.
 func (t *EpochTable) shown(cells []string) []string {
 	shown := make([]string, len(t.columns))
 	for i, col := range t.columns {
@@ -263,8 +265,8 @@ func (t *EpochTable) shown(cells []string) []string {
 	return shown
 }
 
-// telling says whether an epoch has a line however fast it was: the first ten, then every fifth up to fifty, every tenth up to a hundred,
-// every fiftieth up to five hundred, and so on.
+// telling reports whether an epoch has a line however fast it was: the first ten, then every fifth up to fifty, every
+// tenth up to a hundred, every fiftieth up to five hundred, and so on.
 func telling(epoch int) bool {
 	step := 1
 	for most := 10; epoch > most; most *= 10 {

@@ -43,7 +43,7 @@ var (
 	tokensApp  = app.Description{Unit: "tokens", Metrics: []string{"train_loglik_per_token", "test_loglik_per_token"}}
 )
 
-// tableOf is a table on a screen of that width, and what was written.
+// tableOf returns a table on a screen of that width, and what was written.
 func tableOf(d app.Description, width int) (*EpochTable, *bytes.Buffer) {
 	out := &bytes.Buffer{}
 	c := &Console{Out: out, Err: &bytes.Buffer{}}

@@ -49,7 +49,7 @@ func Folder(flag string) string {
 	return flag
 }
 
-// Home is what the programs of a user keep between runs: bellows/ in the user's cache folder,
+// Home returns what the programs of a user keep between runs: bellows/ in the user's cache folder,
 // or in the temp folder for a user without one.
 func Home() string {
 	dir, err := os.UserCacheDir()
@@ -75,7 +75,7 @@ type kept struct {
 	Used  time.Time `json:"used"`
 }
 
-// Command is cache, with its commands.
+// Command returns cache, with its commands.
 func Command(c *screen.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "cache",

@@ -101,7 +101,7 @@ type Timing struct {
 	Stages map[Stage]float64 `json:"stage_seconds"`
 }
 
-// Timing is what the command has taken until now.
+// Timing returns what the command has taken until now.
 func (s *Stages) Timing() Timing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *Stages) Timing() Timing {
 	return t
 }
 
-// Named is the seconds of the stages until now, for the run's folder.
+// Named returns the seconds of the stages until now, for the run's folder.
 func (s *Stages) Named() map[string]float64 {
 	out := map[string]float64{}
 	for name, seconds := range s.Timing().Stages {

@@ -23,7 +23,7 @@ func NewDriver(d train.Driver, m *progress.Meter) *Driver {
 	return c
 }
 
-// First is how many items were visited before the first task that scored; -1 while there is none.
+// First returns how many items were visited before the first task that scored; -1 while there is none.
 func (d *Driver) First() int64 { return d.first.Load() }
 
 // HandleTaskCompletion implements train.Driver.

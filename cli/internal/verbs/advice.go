@@ -42,7 +42,7 @@ func (t *training) examine() {
 	}
 }
 
-// unstopped is what it means for a run that would stop by itself that nothing is held out.
+// unstopped returns what it means for a run that would stop by itself that nothing is held out.
 func (t *training) unstopped() string {
 	if t.opt.epochs > 0 {
 		return ""
@@ -50,7 +50,7 @@ func (t *training) unstopped() string {
 	return ", and nothing stops training before its last epoch"
 }
 
-// testsItself says whether the test rows are training rows: by their files, or by what is in them.
+// testsItself reports whether the test rows are training rows: by their files, or by what is in them.
 func (t *training) testsItself() bool {
 	if t.inputs.test == nil {
 		return false
@@ -91,7 +91,7 @@ func (t *training) compare(r *result) {
 	}
 }
 
-// remedy is what helps a model that fits its training rows too closely, in the application's own settings.
+// remedy returns what helps a model that fits its training rows too closely, in the application's own settings.
 func (t *training) remedy() string {
 	for _, s := range t.about.Settings {
 		if s.Name == "l2" {

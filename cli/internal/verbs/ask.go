@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// askCommand is the command of such a verb.
+// askCommand returns the command of such a verb.
 func (c *Tool) askCommand(v *appcmd.Verb) *cobra.Command {
 	args := append([]string{"MODEL"}, v.Args...)
 	cmd := &cobra.Command{

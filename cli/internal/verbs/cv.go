@@ -243,7 +243,7 @@ func (v *validation) scored(t *training, f folds.Result) {
 		Sentence: fmt.Sprintf("fold %d of %d: %s", f.Fold, v.Folds, strings.Join(v.testFigures(f.Metrics, nil), ", "))})
 }
 
-// testFigures is the test metrics of the table in words, with what they deviate by where that is known.
+// testFigures returns the test metrics of the table in words, with what they deviate by where that is known.
 func (v *validation) testFigures(metrics, deviations map[string]float64) (parts []string) {
 	for _, name := range v.about.Metrics {
 		x, ok := metrics[name]
@@ -259,7 +259,7 @@ func (v *validation) testFigures(metrics, deviations map[string]float64) (parts 
 	return parts
 }
 
-// result is the figures of the folds that are done.
+// result returns the figures of the folds that are done.
 func (v *validation) result() *validated {
 	r := &validated{App: v.about.Name, Folds: v.done, Stratified: v.Stratified, LoadSeconds: v.inputs.seconds, Members: membership(v.members),
 		Audit: run.Audit{Account: v.account, Disagreements: []string{}}}

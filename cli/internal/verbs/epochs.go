@@ -59,7 +59,7 @@ func (p *epochs) add(e train.Epoch, so node.Spent) {
 	p.journal.tell(told)
 }
 
-// hear is what the table and the log have of an epoch that has ended.
+// hear returns what the table and the log have of an epoch that has ended.
 func (p *epochs) hear(e train.Epoch, so node.Spent) (screen.Row, event.Event) {
 	seconds := (so.Trained - p.spent.Trained).Seconds()
 	slots := so.Slots.Since(&p.spent.Slots)
@@ -136,7 +136,7 @@ func (p *epochs) stop(left int) {
 	}
 }
 
-// all is how many epochs the run takes: as it was told, else as the application thinks by now; 0: nobody knows.
+// all returns how many epochs the run takes: as it was told, else as the application thinks by now; 0: nobody knows.
 func (p *epochs) all() int {
 	if p.last.Number == 0 && p.opt.epochs == 0 && p.made != nil {
 		return p.made.Expected
@@ -144,7 +144,7 @@ func (p *epochs) all() int {
 	return max(p.opt.epochs, p.last.Expected)
 }
 
-// ofAll is all in words, behind the number of an epoch.
+// ofAll returns all in words, behind the number of an epoch.
 func (p *epochs) ofAll() string {
 	switch n := p.all(); {
 	case n == 0:
@@ -158,7 +158,7 @@ func (p *epochs) ofAll() string {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// finiteMetrics is the metrics that JSON can hold.
+// finiteMetrics returns the metrics that JSON can hold.
 func finiteMetrics(metrics []train.Metric) map[string]float64 {
 	out := map[string]float64{}
 	for _, m := range metrics {

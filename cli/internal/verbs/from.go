@@ -28,7 +28,8 @@ func (o *trainOptions) begin(d app.Description) (*model.Model, error) {
 	return m, nil
 }
 
-// reading is how DATA is read: as the flags say, and where the run begins with a model of examples, with the model's columns.
+// reading returns how DATA is read: as the flags say, and where the run begins with a model of examples, with the
+// model's columns.
 func (o *order) reading(opt data.Options) (data.Options, error) {
 	if o.from != nil && o.about.Data == data.Examples {
 		as, err := readingOf(o.from)
@@ -42,7 +43,7 @@ func (o *order) reading(opt data.Options) (data.Options, error) {
 	return o.opt.reading.apply(opt)
 }
 
-// manifest is the file that is another one when the model of --from is.
+// manifest returns the file that is another one when the model of --from is.
 func (o *trainOptions) manifest() []string {
 	if o.from == "" {
 		return nil

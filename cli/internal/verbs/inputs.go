@@ -140,7 +140,7 @@ func (in *inputs) idle() {
 	}
 }
 
-// heldOut is the rows that the model is scored by.
+// heldOut returns the rows that the model is scored by.
 func (in *inputs) heldOut(seed uint64) *data.Set {
 	switch {
 	case in.test != nil:

@@ -112,7 +112,7 @@ func (o *order) checkNames() error {
 	return nil
 }
 
-// data is what the headline calls the data.
+// data returns what the headline calls the data.
 func (o *order) data() string {
 	if len(o.files) == 0 {
 		return "demo"
@@ -198,10 +198,10 @@ func (o *order) place(tables []table.Schema) {
 	}
 }
 
-// shared says whether several nodes run the job.
+// shared reports whether several nodes run the job.
 func (o *order) shared() bool { return o.opt.cluster.apart() }
 
-// config is the resolved configuration that run.json stores.
+// config returns the resolved configuration that run.json stores.
 func (o *order) config(ctx context.Context, settings map[string]string) run.Config {
 	return run.Config{
 		App: o.about.Name, Data: o.files, Test: o.opt.test, Seed: o.opt.seed, Epochs: o.opt.epochs,

@@ -58,7 +58,7 @@ const alone = "nothing travels within one process; give --processes too"
 // processesMost bounds what one machine is asked to start.
 const processesMost = 256
 
-// members are the nodes of a job with that many compute slots in all: this process, which leads, and the
+// members returns the nodes of a job with that many compute slots in all: this process, which leads, and the
 // others. With servers, the last of them hold the tables and run no tasks; without, each does both.
 func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 	if o.processes < 0 || o.processes > processesMost {
@@ -118,7 +118,7 @@ func (o *clusterOptions) members(slots int) ([]node.Member, error) {
 	return list, nil
 }
 
-// placed are the members of a job that runs in a cluster, whose nodes are what they are.
+// placed returns the members of a job that runs in a cluster, whose nodes are what they are.
 func (o *clusterOptions) placed(slots int) ([]node.Member, error) {
 	switch {
 	case o.processes > 0:
@@ -131,7 +131,7 @@ func (o *clusterOptions) placed(slots int) ([]node.Member, error) {
 	return o.lead.Members(o.connections), nil
 }
 
-// membership is the members in numbers.
+// membership returns the members in numbers.
 func membership(list []node.Member) members {
 	m := members{Processes: len(list) - 1}
 	for _, o := range list {
@@ -189,8 +189,8 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 		Control: &launch.Control{}, Notice: c.notice, Output: t.folder.Output.Of}.Run(ctx, t.made.Job, opt)
 }
 
-// joinWithin is how long processes may take to join: a minute, and twice what reading and preparing took here for each of
-// them, since they do the same all at once, on processors that may be few.
+// joinWithin returns how long processes may take to join: a minute, and twice what reading and preparing took here
+// for each of them, since they do the same all at once, on processors that may be few.
 func joinWithin(prepared time.Duration, processes int) time.Duration {
 	return time.Minute + 2*time.Duration(processes)*prepared
 }

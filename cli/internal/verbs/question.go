@@ -137,7 +137,7 @@ func (c *Tool) tellUnknown(q *question, d *data.Detection) {
 	maps.DeleteFunc(q.unknown, func(_ string, n int64) bool { return n == 0 })
 }
 
-// readingOf is how the model's data was read, nil when the model does not say.
+// readingOf returns how the model's data was read, nil when the model does not say.
 func readingOf(m *model.Model) (*data.Reading, error) {
 	if len(m.Input) == 0 {
 		return nil, nil

@@ -221,15 +221,15 @@ func (t *training) interrupted(what string) error {
 	return &bellows.Error{Kind: bellows.Interrupted, Op: "interrupted", Hint: hint}
 }
 
-// repeatable says whether the same command would read the same data.
+// repeatable reports whether the same command would read the same data.
 func (t *training) repeatable() bool { return run.Repeatable(slices.Concat(t.files, t.opt.test)) }
 
-// progress is what the run has cost, earlier parts included.
+// progress returns what the run has cost, earlier parts included.
 func (t *training) progress(res *node.Result) run.Progress {
 	return run.Progress{Seconds: t.folder.Before.Seconds + res.Trained.Seconds(), Account: t.folder.Before.Plus(&res.Audit.Account)}
 }
 
-// result is the figures of a run that made the model.
+// result returns the figures of a run that made the model.
 func (t *training) result(m *model.Model, res *node.Result, so run.Progress, checked run.Audit, moved traffic) (*result, error) {
 	last := &t.epochs.last
 	r := &result{

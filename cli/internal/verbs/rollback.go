@@ -87,7 +87,7 @@ func (t *training) refit(ctx context.Context) (err error) {
 	return err
 }
 
-// anew is what goes on in the place of processes that were lost.
+// anew returns what goes on in the place of processes that were lost.
 func (t *training) anew() string {
 	if t.Lead == nil {
 		return "processes that are started anew"

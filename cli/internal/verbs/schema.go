@@ -20,7 +20,7 @@ var schemas embed.FS
 // sameSchema are commands that write what another does.
 var sameSchema = map[string]string{"demo": "train", "events": "train", "top": "status", "cache-clear": "cache-show", "drain": "scale"}
 
-// schemaNames are the commands that have a schema, as `schema` takes them.
+// schemaNames returns the commands that have a schema, as `schema` takes them.
 func (c *Tool) schemaNames() []string {
 	entries, err := schemas.ReadDir("schema")
 	if err != nil {

@@ -37,7 +37,7 @@ func (t *training) store(write func() error) error {
 	return err
 }
 
-// movedError is how a run ends that has finished, and whose model is not where it should be.
+// movedError returns how a run ends that has finished, and whose model is not where it should be.
 func (t *training) movedError() error {
 	var typed *bellows.Error
 	if !errors.As(t.unstored, &typed) {

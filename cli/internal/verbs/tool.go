@@ -66,7 +66,7 @@ func New(c *screen.Console, apps ...app.Application) (*Tool, error) {
 	return t, nil
 }
 
-// Commands are the verbs of the program.
+// Commands returns the verbs of the program.
 func (c *Tool) Commands() []*cobra.Command {
 	list := []*cobra.Command{c.trainCommand(), c.evalCommand(), c.predictCommand(), c.serveModelCommand()}
 	for _, v := range c.added {
@@ -78,7 +78,7 @@ func (c *Tool) Commands() []*cobra.Command {
 	return append(list, watch.Commands(c.Console, c.sample(0).run(), clusterverbs.Beside)...)
 }
 
-// application is the one of that name, or nil.
+// application returns the one of that name, or nil.
 func (c *Tool) application(name string) app.Application {
 	for _, a := range c.apps {
 		if a.Describe().Name == name {
@@ -138,11 +138,11 @@ func sampleOf(d app.Description) sample {
 // sample is that of an application by its number, or of the last.
 func (c *Tool) sample(i int) sample { return sampleOf(c.apps[min(i, len(c.apps)-1)].Describe()) }
 
-// run is the name of the application's first run, and model the folder that it is in.
+// run returns the name of the application's first run, and model the folder that it is in.
 func (s sample) run() string   { return s.Name + "-1" }
 func (s sample) model() string { return "runs/" + s.run() }
 
-// setting is a hyperparameter with a value to show, or nothing where the application has none.
+// setting returns a hyperparameter with a value to show, or nothing where the application has none.
 func (s sample) setting() string {
 	switch {
 	case len(s.Settings) == 0:
@@ -153,7 +153,7 @@ func (s sample) setting() string {
 	return " --set " + s.Settings[0].Name + "=" + s.Settings[0].Default
 }
 
-// until is the goal, or nothing where the application does not measure it.
+// until returns the goal, or nothing where the application does not measure it.
 func (s sample) until() string {
 	if at := strings.IndexAny(s.goal, "<>"); at < 0 || !slices.Contains(s.Metrics, s.goal[:at]) {
 		return ""

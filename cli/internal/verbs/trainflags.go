@@ -214,7 +214,7 @@ func (r readOptions) apply(o data.Options) (data.Options, error) {
 	return o, nil
 }
 
-// lists are the files of words that the flags name beside DATA.
+// lists returns the files of words that the flags name beside DATA.
 func (r readOptions) lists() []string {
 	if r.stopWords == "" || r.stopWords == data.English {
 		return nil
@@ -240,7 +240,7 @@ func (w *wordsFlag) Set(text string) error {
 // Type implements pflag.Value.
 func (w *wordsFlag) Type() string { return "words" }
 
-// listOf is what commas separate.
+// listOf returns what commas separate.
 func listOf(text string) []string {
 	if text == "" {
 		return nil
@@ -248,7 +248,7 @@ func listOf(text string) []string {
 	return strings.Split(text, ",")
 }
 
-// given is the flags that are not at their defaults, for run.json.
+// given returns the flags that are not at their defaults, for run.json.
 func (r readOptions) given() map[string]string {
 	out := map[string]string{}
 	for name, v := range map[string]string{"format": r.format, "label": r.label, "weight": r.weight, "ignore": r.ignore, "categorical": r.categorical,
@@ -277,7 +277,8 @@ func (r readOptions) given() map[string]string {
 
 const slotsLimit = 1024 // of --workers
 
-// slots is the number of compute slots that --workers asks for, and how many the job may get while it runs; 0: nobody says.
+// slots returns the number of compute slots that --workers asks for, and how many the job may get while it runs; 0:
+// nobody says.
 func (o *trainOptions) slots() (slots, most int, err error) {
 	begin, upTo, bounded := strings.Cut(o.workers, ":")
 	refuse := func() (int, int, error) {
@@ -310,7 +311,7 @@ func (o *trainOptions) slots() (slots, most int, err error) {
 	return slots, most, nil
 }
 
-// workers is the flag of a process that is started for a part of the job, so that it makes the same one.
+// workers returns the flag of a process that is started for a part of the job, so that it makes the same one.
 func (o *order) workers() string {
 	if o.most > 0 {
 		return fmt.Sprintf("--workers=%d:%d", o.slots, o.most)

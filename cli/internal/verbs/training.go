@@ -289,7 +289,7 @@ func (t *training) begun(detected data.Detection, members members) {
 	}})
 }
 
-// life is what tells of epochs in a life of the run.
+// life returns what tells of epochs in a life of the run.
 func (t *training) life() *epochs {
 	return &epochs{training: t, members: membership(t.members).String(), before: t.folder.Before.Seconds, resumed: t.saved != nil, wait: math.NaN()}
 }
@@ -301,7 +301,7 @@ func (t *training) passed() {
 	}
 }
 
-// baseline is what the first test metric is compared with, nil where the application has nothing.
+// baseline returns what the first test metric is compared with, nil where the application has nothing.
 func (t *training) baseline() *event.Baseline {
 	b := t.made.Baseline
 	at := slices.IndexFunc(t.about.Metrics, func(name string) bool { return strings.HasPrefix(name, "test_") })

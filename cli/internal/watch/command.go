@@ -25,7 +25,7 @@ import (
 // Beside is what status shows beside jobs, as lines and as an object for JSON; neither: nothing. It is told what the jobs' nodes are.
 type Beside func(ctx context.Context, state string, of []api.Node) ([]string, any, error)
 
-// Commands are status and top. job is the name of a job, for their examples.
+// Commands returns status and top. job is the name of a job, for their examples.
 func Commands(c *screen.Console, job string, beside Beside) []*cobra.Command {
 	w := watcher{c, beside}
 	return []*cobra.Command{w.statusCommand(job), w.topCommand(job)}
@@ -249,7 +249,8 @@ const (
 	heirEvery   = 50 * time.Millisecond
 )
 
-// heir is a job as another process leads it, where the one that led it has died and it had other nodes, as in a cluster; false: there is none.
+// heir returns a job as another process leads it, where the one that led it has died and it had other nodes, as in a
+// cluster; false: there is none.
 func (t *top) heir(ctx context.Context, j board.Job, last *api.Status) (_ board.Job, s api.Status, led bool) {
 	others := slices.DeleteFunc(slices.Clone(last.Nodes), func(n api.Node) bool { return n.PID < 2 || n.PID == j.PID })
 	folder, err := board.Folder(t.state)
@@ -314,7 +315,7 @@ func (t *top) show(now, before *api.Status) error {
 	return err
 }
 
-// page is lines over all of a terminal's screen: the first ones, each cut off where the terminal ends.
+// page returns lines over all of a terminal's screen: the first ones, each cut off where the terminal ends.
 func page(lines []string, columns, rows int) string {
 	var b strings.Builder
 	b.WriteString("\x1b[H")

@@ -22,7 +22,7 @@ import (
 	"bellows/run/history/historytest"
 )
 
-// look is what a command prints for some words, and its error. in is its standard input.
+// look returns what a command prints for some words, and its error. in is its standard input.
 func look(ctx context.Context, asJSON bool, in []byte, words ...string) (out, talk string, err error) {
 	var o, e bytes.Buffer
 	for _, cmd := range RunCommands(&screen.Console{In: bytes.NewReader(in), Out: &o, Err: &e, JSON: asJSON}, "runs/mf-1") {
@@ -35,7 +35,7 @@ func look(ctx context.Context, asJSON bool, in []byte, words ...string) (out, ta
 	return o.String(), e.String(), err
 }
 
-// ranIn is a run folder with a log, and with what its processes have said.
+// ranIn returns a run folder with a log, and with what its processes have said.
 func ranIn(t *testing.T, log, said []byte) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -108,7 +108,7 @@ func (l *logs) run(ctx context.Context, dir string) error {
 	return nil
 }
 
-// last is the last lines of each process, in the order in which they were said.
+// last returns the last lines of each process, in the order in which they were said.
 func (l *logs) last(list []history.Line) (out []history.Line) {
 	count := map[string]int{}
 	for _, s := range slices.Backward(list) {

@@ -24,7 +24,8 @@ type view struct {
 	lines  []string
 }
 
-// render is a job in lines for a terminal of some width, 0 being none. With an earlier status, shares and traffic are of the time between the two.
+// render returns a job in lines for a terminal of some width, 0 being none. With an earlier status, shares and
+// traffic are of the time between the two.
 func render(now, before *api.Status, width int) []string {
 	v := &view{now: now, before: before, width: width}
 	v.head()
@@ -38,7 +39,7 @@ func render(now, before *api.Status, width int) []string {
 
 func (v *view) line(parts ...string) { v.lines = append(v.lines, join(parts...)) }
 
-// join is a line of all parts that say something.
+// join returns a line of all parts that say something.
 func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
@@ -91,7 +92,7 @@ func checkpointed(c *api.Checkpoint) string {
 	return fmt.Sprintf("last checkpoint: record %s of era %d, %s, %s s ago; %s", figures.Grouped(int64(c.Commit)), c.Era, figures.Bytes(uint64(c.Bytes)), figures.Duration(c.Age), since)
 }
 
-// phaseNames are the phases as JSON names them, in order.
+// phaseNames returns the phases as JSON names them, in order.
 func phaseNames() (list []string) {
 	for p := range tally.Phases {
 		list = append(list, tally.Phase(p).String())
@@ -99,7 +100,7 @@ func phaseNames() (list []string) {
 	return list
 }
 
-// spent is slot time in seconds, since before if that is not nil.
+// spent returns slot time in seconds, since before if that is not nil.
 func spent(now, before *api.Counters) (byPhase map[string]float64, total float64) {
 	byPhase = maps.Clone(now.Phases)
 	for name := range byPhase {
@@ -111,7 +112,7 @@ func spent(now, before *api.Counters) (byPhase map[string]float64, total float64
 	return byPhase, total
 }
 
-// shares is what part of slot time went into each phase: "compute 61 %".
+// shares returns what part of slot time went into each phase: "compute 61 %".
 func (v *view) shares() string {
 	var before *api.Counters
 	if v.before != nil {
@@ -132,7 +133,7 @@ func percent(part, whole float64) string {
 	return fmt.Sprintf("%.0f %%", 100*part/whole)
 }
 
-// traffic is what travels by class, largest first; nothing where nothing does.
+// traffic returns what travels by class, largest first; nothing where nothing does.
 func (v *view) traffic() string {
 	passed := map[string]int64{}
 	for class, f := range v.now.Bytes {
@@ -153,7 +154,7 @@ func (v *view) traffic() string {
 	return strings.Join(words, ", ")
 }
 
-// amount is bytes, of all the time or in a second.
+// amount returns bytes, of all the time or in a second.
 func (v *view) amount(n int64) string {
 	if v.before == nil {
 		return figures.Bytes(uint64(max(0, n)))
@@ -165,7 +166,7 @@ func (v *view) amount(n int64) string {
 	return figures.Bytes(uint64(float64(max(0, n))/seconds)) + "/s"
 }
 
-// staleness is the histogram in words: "0: 93 %, 1: 7 %".
+// staleness returns the histogram in words: "0: 93 %, 1: 7 %".
 func staleness(reads []int64) string {
 	total := int64(0)
 	for _, n := range reads {
@@ -219,7 +220,7 @@ func (v *view) moves() {
 	}
 }
 
-// moving is all that is on its way, in a few words.
+// moving returns all that is on its way, in a few words.
 func moving(moves []api.Move) string {
 	if len(moves) == 0 {
 		return ""
@@ -235,12 +236,12 @@ func moving(moves []api.Move) string {
 	return text
 }
 
-// share is a part of some bytes: "1.0 MiB of 4.0 MiB copied (25 %)".
+// share returns a part of some bytes: "1.0 MiB of 4.0 MiB copied (25 %)".
 func share(part, whole int64, verb string) string {
 	return fmt.Sprintf("%s of %s %s (%s)", figures.Bytes(uint64(max(0, part))), figures.Bytes(uint64(max(0, whole))), verb, percent(float64(part), float64(whole)))
 }
 
-// speed is bytes a second.
+// speed returns bytes a second.
 func speed(rate float64) string { return figures.Bytes(uint64(max(0, rate))) + "/s" }
 
 // nodes is the table of nodes.
@@ -354,12 +355,12 @@ func (v *view) events() {
 	}
 }
 
-// brief is a job in one line.
+// brief returns a job in one line.
 func brief(s *api.Status) string {
 	return join(fmt.Sprintf("%s.%d", s.Job, s.PID), string(s.State), fmt.Sprintf("epoch %d", s.Epoch), clocks(s), figures.Duration(s.Elapsed)+" s", s.Model)
 }
 
-// pulse is what a job has done since before, in one line.
+// pulse returns what a job has done since before, in one line.
 func pulse(now, before *api.Status) string {
 	v := &view{now: now, before: before}
 	return join(figures.Duration(now.Elapsed)+" s", string(now.State), fmt.Sprintf("epoch %d", now.Epoch), clocks(now), v.shares(), v.traffic(), moving(now.Moves))

@@ -29,7 +29,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden screens")
 
-// moment is a job of two nodes after so many seconds.
+// moment returns a job of two nodes after so many seconds.
 func moment(seconds int) api.Status {
 	s := time.Duration(seconds) * time.Second
 	var one tally.Tally
@@ -114,7 +114,7 @@ func TestScreenFitsTheTerminal(t *testing.T) {
 
 func progress(context.Context) (api.Progress, error) { return moment(10).Progress, nil }
 
-// posted is a board that can be read below a state folder, until the test ends.
+// posted returns a board that can be read below a state folder, until the test ends.
 func posted(t *testing.T, state, name string, look func(context.Context) (api.Progress, error)) *board.Board {
 	t.Helper()
 	b := board.New(api.Status{Job: name, App: "mf", PID: os.Getpid(), Model: "runs/" + name, Started: time.Now()}, 100, look)
@@ -127,7 +127,7 @@ func posted(t *testing.T, state, name string, look func(context.Context) (api.Pr
 	return b
 }
 
-// shown is what a command writes.
+// shown returns what a command writes.
 func shown(t *testing.T, asJSON bool, run func(watcher) error) (string, error) {
 	t.Helper()
 	var out bytes.Buffer

@@ -154,7 +154,7 @@ func (s stream) Write(b []byte) (int, error) {
 // lineMost is how long a line may be that is kept back.
 const lineMost = 1 << 20
 
-// whole are the lines that have ended with b, and takes note of the last event among them.
+// whole returns the lines that have ended with b, and takes note of the last event among them.
 func (s *Spool) whole(b []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

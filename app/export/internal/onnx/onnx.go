@@ -100,7 +100,7 @@ func message(b []byte, field protowire.Number, part []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), part)
 }
 
-// Encode is the graph as a ModelProto, the same bytes each time.
+// Encode returns the graph as a ModelProto, the same bytes each time.
 func (g *Graph) Encode() []byte {
 	b := number(nil, 1, IRVersion)
 	b = text(text(b, 2, g.Producer), 3, g.Version)

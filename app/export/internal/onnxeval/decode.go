@@ -46,7 +46,8 @@ func fields(b []byte, f func(field protowire.Number, number uint64, part []byte)
 	return nil
 }
 
-// Decode is the way back from Graph.Encode. What it does not know is an error, so that nothing in a file goes unseen.
+// Decode returns the way back from Graph.Encode. What it does not know is an error, so that nothing in a file goes
+// unseen.
 func Decode(b []byte) (*onnx.Graph, error) {
 	g := &onnx.Graph{}
 	version, opset := uint64(0), uint64(0)

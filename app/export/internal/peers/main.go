@@ -90,7 +90,7 @@ func (p *peers) run(seed uint64) error {
 	return nil
 }
 
-// found is the path of a program, or nothing.
+// found returns the path of a program, or nothing.
 func found(program string) string {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -186,7 +186,7 @@ func (t *trained) rows(dir string, kind data.Kind) (*data.Set, error) {
 	return data.Read(context.Background(), []string{filepath.Join(dir, t.file)}, kind, opt)
 }
 
-// feeds are the inputs of the graph.
+// feeds returns the inputs of the graph.
 func (t *trained) feeds(dir string) (map[string]input, error) {
 	if t.app == "mf" {
 		set, err := t.rows(dir, data.Ratings)
@@ -500,7 +500,8 @@ func cases(dir string, seed uint64) (list []*trained) {
 
 const rowsEach = 2000
 
-// spreadsheet is a CSV of numbers of very different sizes and a column of text, with a label that a function of the numbers in even sizes gives.
+// spreadsheet returns a CSV of numbers of very different sizes and a column of text, with a label that a function of
+// the numbers in even sizes gives.
 func spreadsheet(r *rand.Rand, label string, of func(x []float64) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s,small,plain,large,town\n", label)
@@ -511,7 +512,7 @@ func spreadsheet(r *rand.Rand, label string, of func(x []float64) string) string
 	return b.String()
 }
 
-// sparse is LIBSVM rows of 200 features, of which 20 are in a row.
+// sparse returns LIBSVM rows of 200 features, of which 20 are in a row.
 func sparse(r *rand.Rand, classes int) string {
 	var b strings.Builder
 	const features, each = 200, 20
@@ -537,7 +538,7 @@ func sparse(r *rand.Rand, classes int) string {
 	return b.String()
 }
 
-// ratings are triples of 300 users and 200 items, whose names begin with a prefix.
+// ratings returns triples of 300 users and 200 items, whose names begin with a prefix.
 func ratings(r *rand.Rand, prefix string) string {
 	var b strings.Builder
 	for u := range 300 {

@@ -53,7 +53,7 @@ func xlogx(p float64) float64 {
 	return p * math.Log(p)
 }
 
-// Sigmoid is 1/(1 + exp(-x)).
+// Sigmoid returns 1/(1 + exp(-x)).
 func Sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 // The steps of Newton's method of a logistic row, and the change of the log-odds below which the last step is short enough for a parabola of the probability, whose

@@ -33,7 +33,7 @@ func (c *Rising) Of(score float64) float64 {
 	return math.Log(p / (1 - p))
 }
 
-// Wrong is what is wrong with points that were read, or nothing.
+// Wrong returns what is wrong with points that were read, or nothing.
 func (c *Rising) Wrong() string {
 	for i, s := range c.Scores {
 		switch p := c.Chances[i]; {
@@ -54,9 +54,12 @@ type pool struct {
 	sum, weight float64 // of targets times weights, and of weights
 }
 
-// FitRising is the calibration of scores and classes of rows that were not trained on (Zadrozny and Elkan 2002, "Transforming classifier scores into accurate multiclass probability estimates") that is
-// nearest in least squares, by pool-adjacent-violators (Ayer et al. 1955, "An empirical distribution function for sampling with incomplete information"): while a chance is not above that of the scores below,
-// both become one. Rows of equal scores are one from the start. Targets are those of platt and not 0 and 1, so that no chance is either. Each row counts as its weight says; nil: 1.
+// FitRising returns the calibration of scores and classes of rows that were not trained on (Zadrozny and Elkan 2002,
+// "Transforming classifier scores into accurate multiclass probability estimates") that is nearest in least squares,
+// by pool-adjacent-violators (Ayer et al. 1955, "An empirical distribution function for sampling with incomplete
+// information"): while a chance is not above that of the scores below, both become one. Rows of equal scores are one
+// from the start. Targets are those of platt and not 0 and 1, so that no chance is either. Each row counts as its
+// weight says; nil: 1.
 func FitRising(scores []float64, second []bool, weight examples.RowWeights) *Rising {
 	high, low := ClassTargets(second, weight)
 	rows := make([]pool, len(scores))
@@ -98,7 +101,8 @@ func FitRising(scores []float64, second []bool, weight examples.RowWeights) *Ris
 	return c
 }
 
-// ClassTargets are the targets of the second class and of the first: those of one more row of each class, so that no probability is 0 or 1.
+// ClassTargets returns the targets of the second class and of the first: those of one more row of each class, so that
+// no probability is 0 or 1.
 func ClassTargets(second []bool, weight examples.RowWeights) (high, low float64) {
 	ones := 0.0
 	for i, is := range second {

@@ -2,9 +2,10 @@ package loss
 
 import "math"
 
-// Smoothed is a loss about a dual variable: the most of Dual(d) - score d - (d - dual)²/(2 sharp) over d, and its two derivatives by the score. The first is
-// -d, where d is what Step makes of the dual variable; the second is sharp where d follows the score, and 0 where a bound or a corner holds it. It is at most the
-// loss, by what the last term takes, and equal where the dual variable is at its best already.
+// Smoothed returns a loss about a dual variable: the most of Dual(d) - score d - (d - dual)²/(2 sharp) over d, and
+// its two derivatives by the score. The first is -d, where d is what Step makes of the dual variable; the second is
+// sharp where d follows the score, and 0 where a bound or a corner holds it. It is at most the loss, by what the last
+// term takes, and equal where the dual variable is at its best already.
 //
 // It is for losses that consist of straight pieces (Hinge, Insensitive), whose dual variables have their corners at 0 and at 1 and -1.
 func Smoothed(l Loss, dual, score, sharp, target float64) (value, first, second float64) {
@@ -30,7 +31,7 @@ func NewBender(l Loss, sharp float64) Bender {
 	return Bender{loss: l, curve: curve, Sharp: sharp}
 }
 
-// Slopes are both derivatives of row i.
+// Slopes returns both derivatives of row i.
 func (b *Bender) Slopes(i int, score, target float64) (first, second float64) {
 	if b.curve != nil {
 		return b.curve.Slopes(score, target)
@@ -39,7 +40,7 @@ func (b *Bender) Slopes(i int, score, target float64) (first, second float64) {
 	return first, second
 }
 
-// Value is the cost of row i.
+// Value returns the cost of row i.
 func (b *Bender) Value(i int, score, target float64) float64 {
 	if b.curve != nil {
 		return b.loss.Value(score, target)

@@ -19,7 +19,7 @@ type Metric struct {
 	Sum  float64
 }
 
-// Parse is the metric of a name.
+// Parse returns the metric of a name.
 func Parse(name string) (m Metric, ok bool) {
 	parts := form.FindStringSubmatch(name)
 	if parts == nil {
@@ -29,7 +29,7 @@ func Parse(name string) (m Metric, ok bool) {
 	return Metric{parts[1], k, 0}, true
 }
 
-// Name is how it is called in a report.
+// Name returns how it is called in a report.
 func (a *Metric) Name() string { return a.Sort + "_at_" + strconv.Itoa(a.K) }
 
 // Add counts one user: which places of the ranking, from 0, have a relevant item, ascending, and how many there are.
@@ -51,8 +51,8 @@ func (a *Metric) Add(hits []int, relevant int) {
 	}
 }
 
-// idealGain is the discounted cumulative gain of a ranking that begins with n relevant items (Järvelin and Kekäläinen 2002, with gain
-// 0 or 1).
+// idealGain returns the discounted cumulative gain of a ranking that begins with n relevant items (Järvelin and
+// Kekäläinen 2002, with gain 0 or 1).
 func idealGain(n int) (gain float64) {
 	for at := range n {
 		gain += 1 / math.Log2(float64(at)+2)

@@ -16,7 +16,7 @@ import (
 // RowsMost bounds the ratings that are sorted at a time, and with them the memory that it takes.
 const RowsMost = 1 << 22
 
-// Encode is the bytes of a set of ratings, sorted so many at a time (but all of a user).
+// Encode returns the bytes of a set of ratings, sorted so many at a time (but all of a user).
 func Encode(set *data.RatingSet, rowsMost int) []byte {
 	starts := make([]int, len(set.Users)+1)
 	for _, u := range set.User {
@@ -104,7 +104,7 @@ func Open(text []byte, users, items int) (*Items, bool) {
 	return out, at == len(text)
 }
 
-// Of is the items of a user, ascending, none of one that is not known.
+// Of returns the items of a user, ascending, none of one that is not known.
 func (s *Items) Of(user int32) []int32 {
 	if s == nil || user < 0 || int(user) >= len(s.begin) {
 		return nil
@@ -135,7 +135,7 @@ type Encoder struct {
 // New makes an Encoder where there are so many items.
 func New(items int) *Encoder { return &Encoder{set: make([]uint64, (items+63)/64)} }
 
-// Encode is the text of so many users in the order of their rows, and where that of each ends.
+// Encode returns the text of so many users in the order of their rows, and where that of each ends.
 func (e *Encoder) Encode(users int, all []Pairs) (text []byte, ends []int) {
 	e.next = append(e.next[:0], make([]int32, users+1)...)
 	next := e.next

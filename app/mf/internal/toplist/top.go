@@ -12,7 +12,7 @@ type Scored struct {
 	Score float32
 }
 
-// better says whether a comes before b: the higher score, of equal ones the item of the lower number.
+// better reports whether a comes before b: the higher score, of equal ones the item of the lower number.
 func better(a, b Scored) bool {
 	return a.Score > b.Score || a.Score == b.Score && a.Item < b.Item
 }
@@ -58,7 +58,7 @@ func (t *Top) Offer(s Scored) {
 	}
 }
 
-// Sorted is what is kept, the best first. The top is empty afterwards.
+// Sorted returns what is kept, the best first. The top is empty afterwards.
 func (t *Top) Sorted() []Scored {
 	out := t.heap
 	t.heap = nil
