@@ -1,50 +1,53 @@
-// Package clitest runs a program of package cli as its users do: command lines in scripts, of the form of
-// github.com/rogpeppe/go-internal/testscript, with what a training command needs beside: exit codes, JSON lines held against
-// their schemas, interruptions at the first epoch, jobs that run while others look.
+// Package clitest runs a program of package cli the way its users do: by command lines in scripts. The scripts have the format of
+// github.com/rogpeppe/go-internal/testscript. The package adds the commands that tests of training need: exit codes, JSON lines
+// checked against their schemas, interruptions after the first epochs, and jobs that run while other commands look at them.
 //
 // An author's duties, in order:
 //
-//  1. TestMain calls Main with the program's name and its main, so that the test binary can be called as the program.
+//  1. TestMain calls Main with the name of the program and its main function, so that scripts can call the test binary as the program.
 //  2. A test calls Run with a folder of scripts, testdata/script.
 //
-// Beside the commands of testscript, scripts have
+// Scripts have the commands of testscript, and these:
 //
-//	exits CODE COMMAND...         the command ends with that code
-//	valid SCHEMA FILE             every line of the file is valid under the schema that `PROGRAM schema SCHEMA` prints
-//	last FILE KEY.KEY... VALUE    the last line of the file is an object that has the value there
-//	steps FILE                    the commands under "next" in the last line of the file are carried out, and end with code 0
-//	flip FILE OFFSET              one bit of the file is changed
-//	draw FOLDER IMAGES SEED       so many PNG images in each of FOLDER/cats and FOLDER/dogs, which a linear model can tell apart
-//	s3put FILE NAME               the file is an object of that name in the service of s3test at $S3_ENDPOINT
-//	interrupt SIGNAL COMMAND...   the command, with --json, gets INT, TERM or HUP, which comes twice, in its third or fourth epoch and
-//	                              ends with code 130; what it wrote is in interrupted.out and interrupted.err
-//	follow FILE TEXT              the shell runs the command that the file has behind the text, up to two blanks or its line's end, and it
-//	                              succeeds: a next step that was printed works as it stands. As COMMAND of interrupt it is interrupted
-//	start COMMAND...              a training command with --json is started, is past its first epoch, and goes on until its third or fourth
-//	halt SIGNAL                   the one that was started last gets INT or KILL, and has ended
-//	slay FILE KEY.KEY...          the process whose number the last line of the file has there is killed, and has ended; a number in the path counts in a list
-//	terminate FILE KEY.KEY...     likewise it gets TERM, and ends when it likes
-//	freeze FILE KEY.KEY...        likewise it is stopped, and goes on when it is thawed
+//	exits CODE COMMAND...         run a command and check its exit code
+//	valid SCHEMA FILE             check that every line of the file is valid under the schema that `PROGRAM schema SCHEMA` prints
+//	last FILE KEY.KEY... VALUE    check the value at a path in the object on the last line of the file
+//	steps FILE                    run the commands under "next" in the last line of the file; each must end with code 0
+//	flip FILE OFFSET              change one bit of the file
+//	draw FOLDER IMAGES SEED       write PNG images, that many each in FOLDER/cats and FOLDER/dogs, which a linear model can separate
+//	s3put FILE NAME               store the file as an object of that name in the service of s3test at $S3_ENDPOINT
+//	interrupt SIGNAL COMMAND...   run a command with --json, send INT, TERM or HUP (HUP twice) in its third or fourth epoch, and check that it
+//	                              ends with code 130; its output is in interrupted.out and interrupted.err
+//	follow FILE TEXT              run the shell command that follows the text in the file, up to two blanks or the end of the line; it must
+//	                              succeed, so that a printed next step works as it stands. As COMMAND of interrupt it is interrupted
+//	start COMMAND...              start a training command with --json and return after its first epoch; it runs until its third or fourth
+//	halt SIGNAL                   send INT or KILL to the command that was started last, and wait until it ends
+//	slay FILE KEY.KEY...          kill the process whose number is at a path in the last line of the file, and wait until it ends; a number in
+//	                              the path is an index of a list
+//	terminate FILE KEY.KEY...     send TERM to that process, and do not wait
+//	freeze FILE KEY.KEY...        stop that process; thaw continues it
 //	thaw FILE KEY.KEY...
-//	gate close|reach|open NAME... a run waits at the gate while it is closed, as said below; reach returns when one does; without a name open opens all
-//	through RUN COMMAND...        the command succeeds, which has splits or partitions of that run move: whenever some are on their way, and the run waits at
-//	                              the first gate that is closed, that is opened. What it wrote is in through.out
-//	machines NAME...              each is a network namespace, at the address in the variable of its name and _AT; all reach each other. The condition [machines] says
-//	                              whether this user can make them: root, where there is ip
-//	finish                        the command that was started last is let go, and succeeds
-//	over FILE                     no process runs that the last line of the file names, as "pid" or as "agent", anywhere
-//	await TEXT COMMAND...         the command is carried out again and again until its output has the text
-//	halt NODE FILE                that node's process is killed, by the status of the job in FILE, and the command has ended
+//	gate close|reach|open NAME... close a gate, at which a run waits (see below); wait until a run reaches it; open it, or open all without a name
+//	through RUN COMMAND...        run a command that moves splits or partitions of that run. While some are moving and the run waits at
+//	                              the first closed gate, open that gate. The command must succeed; its output is in through.out
+//	machines NAME...              make a network namespace for each name; its address is in the variable NAME_AT, and all reach each other. The
+//	                              condition [machines] reports whether this user can make them: root, on a system with ip
+//	finish                        let the command that was started last run to its end; it must succeed
+//	over FILE                     check that no process runs that the last line of the file names anywhere as "pid" or as "agent"
+//	await TEXT COMMAND...         repeat a command until its output has the text
+//	halt NODE FILE                kill the process of a node, found in the status of the job in FILE, and wait until the command ends
 //
-// The condition [soak] holds in the long form of the tests, ./dev soak. Use it for lines that take long and for cases that a shorter line has already shown.
+// The condition [soak] holds in the long form of the tests, ./dev soak. Use it for lines that take long, and for cases that a shorter line has
+// shown already.
 //
-// A cluster that a script has brought up is brought down at its end, at the latest. What is left of a script then, since it failed or its cluster cannot be reached, is killed by its
-// number, and the log says so; where the test itself ends before its scripts do, all that they have started ends by itself.
+// A cluster that a script starts is stopped at the end of the script at the latest. Processes that remain then, because the script failed or
+// its cluster cannot be reached, are killed by their numbers, and the log names them. If the test ends before its scripts do, every process that
+// they started ends by itself.
 //
-// Every script has folders of its own: home, cache, state and temporary files. Where a script has CLITEST_HOLD=FILE in the environment of a
-// training command, that waits in its third or fourth epoch while FILE is locked, as flock does; interrupt does so by itself. A process waits for FILE
-// when it has visited the items of three epochs, for FILE.2 behind six, and so on; where there is no such file it does not wait. A job of a cluster
-// waits for the gates of the command that brought that up.
+// Every script has its own folders for home, cache, state and temporary files. If CLITEST_HOLD=FILE is in the environment of a training
+// command, the command waits in its third or fourth epoch while FILE is locked by flock; interrupt does so by itself. A process waits for
+// FILE after it has visited the items of three epochs, for FILE.2 after six, and so on; it does not wait for a file that does not exist. A
+// job of a cluster waits at the gates of the command that started the cluster.
 package clitest
 
 import (
