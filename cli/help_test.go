@@ -45,8 +45,8 @@ func each(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// TestHelpLinesAreShort checks that a line of help, and the text of a command, a flag or a setting, has at most 90 columns, and
-// that the help of a training command fits on two screens.
+// TestHelpLinesAreShort checks that a line of help, and the text of a command, a flag or a setting, has at most 90
+// columns, and that the help of a training command fits on two screens.
 func TestHelpLinesAreShort(t *testing.T) {
 	t.Parallel()
 	root, _ := shipped(t)
@@ -68,7 +68,7 @@ func TestHelpLinesAreShort(t *testing.T) {
 		}
 		training := cmd.HasParent() && cmd.Parent().Name() == "train" // which begins with a first run
 		if strings.Contains(cmd.Long, "\n") && !training && cmd.Name() != "exit-codes" {
-			t.Errorf("%s: its long text has several lines; move what follows the first to line.Details", cmd.CommandPath())
+			t.Errorf("%s: its long text has several lines; move the others to line.Details", cmd.CommandPath())
 		}
 		if strings.Contains(cmd.Short, "\n") {
 			t.Errorf("%s: its short text has several lines", cmd.CommandPath())
@@ -76,8 +76,8 @@ func TestHelpLinesAreShort(t *testing.T) {
 	})
 }
 
-// TestHelpBeginsWithAFirstRun checks that the first ten lines of the help of a training command name a command that works, where the
-// model goes, and three flags.
+// TestHelpBeginsWithAFirstRun checks that the first ten lines of the help of a training command name a command that
+// works, where the model goes, and three flags.
 func TestHelpBeginsWithAFirstRun(t *testing.T) {
 	t.Parallel()
 	root, apps := shipped(t)
@@ -92,7 +92,8 @@ func TestHelpBeginsWithAFirstRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := strings.Join(strings.SplitN(text.String(), "\n", 11)[:10], "\n")
-		for _, want := range []string{"\n  bellows train " + d.Name + " ", "runs/" + d.Name + "-1", "resumes", "\n  --test FILE ", "\n  --set NAME=VALUE "} {
+		wants := []string{"\n  bellows train " + d.Name + " ", "runs/" + d.Name + "-1", "resumes", "\n  --test FILE ", "\n  --set NAME=VALUE "}
+		for _, want := range wants {
 			if !strings.Contains(first, want) {
 				t.Errorf("the first ten lines of train %s --help lack %q:\n%s", d.Name, want, first)
 			}
@@ -100,7 +101,8 @@ func TestHelpBeginsWithAFirstRun(t *testing.T) {
 	}
 }
 
-// TestSettingsAreExplained checks that each setting has a line and a full explanation, and that the page which help names exists.
+// TestSettingsAreExplained checks that each setting has a line and a full explanation, and that the page which help
+// names exists.
 func TestSettingsAreExplained(t *testing.T) {
 	t.Parallel()
 	_, apps := shipped(t)
@@ -116,7 +118,8 @@ func TestSettingsAreExplained(t *testing.T) {
 	}
 }
 
-// TestFlagTextsNameFlags checks that each explanation of a flag belongs to a flag, and that pages named in explanations exist.
+// TestFlagTextsNameFlags checks that each explanation of a flag belongs to a flag, and that pages named in
+// explanations exist.
 func TestFlagTextsNameFlags(t *testing.T) {
 	t.Parallel()
 	root, _ := shipped(t)
@@ -138,8 +141,8 @@ func TestFlagTextsNameFlags(t *testing.T) {
 	}
 }
 
-// TestSettingsPage compares docs/12-settings.md with the explanations that `help` prints: go test ./cli -run TestSettingsPage -update
-// writes it again.
+// TestSettingsPage compares docs/12-settings.md with the explanations that `help` prints: go test ./cli -run
+// TestSettingsPage -update writes it again.
 func TestSettingsPage(t *testing.T) {
 	t.Parallel()
 	root, apps := shipped(t)
@@ -155,7 +158,7 @@ func TestSettingsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Errorf("%s differs from the settings and flags of the program; `go test ./cli -run TestSettingsPage -update` writes it again", file)
+		t.Errorf("%s differs from the texts of the program; `go test ./cli -run TestSettingsPage -update` writes it", file)
 	}
 }
 
@@ -164,7 +167,8 @@ func settingsPage(root *cobra.Command, apps []app.Description) string {
 	var b strings.Builder
 	b.WriteString(`# Settings and flags
 
-This page explains every setting of ` + "`train`" + ` and every flag that needs more than its line of help. The program prints the same texts:
+This page explains every setting of ` + "`train`" + ` and every flag that needs more than its line of help.
+The program prints the same texts:
 
 ` + "```" + `
 bellows help l2            # a setting, of each application that has it
@@ -173,7 +177,8 @@ bellows help linear        # all settings of an application
 bellows help train notice  # a flag
 ` + "```" + `
 
-A setting is given as ` + "`--set NAME=VALUE`" + `. The value shown here is the default. ` + "`auto`" + ` means that the application chooses.
+A setting is given as ` + "`--set NAME=VALUE`" + `. The value shown here is the default.
+` + "`auto`" + ` means that the application chooses.
 The page is written from the program: ` + "`go test ./cli -run TestSettingsPage -update`" + `.
 `)
 	for _, d := range apps {

@@ -1,6 +1,7 @@
-// Package clitest runs a program of package cli the way its users do: by command lines in scripts. The scripts have the format of
-// github.com/rogpeppe/go-internal/testscript. The package adds the commands that tests of training need: exit codes, JSON lines
-// checked against their schemas, interruptions after the first epochs, and jobs that run while other commands look at them.
+// Package clitest runs a program of package cli the way its users do: by command lines in scripts. The scripts have
+// the format of github.com/rogpeppe/go-internal/testscript. The package adds the commands that tests of training
+// need: exit codes, JSON lines checked against their schemas, interruptions after the first epochs, and jobs that run
+// while other commands look at them.
 //
 // An author's duties, in order:
 //
@@ -10,44 +11,56 @@
 // Scripts have the commands of testscript, and these:
 //
 //	exits CODE COMMAND...         run a command and check its exit code
-//	valid SCHEMA FILE             check that every line of the file is valid under the schema that `PROGRAM schema SCHEMA` prints
+//	valid SCHEMA FILE             check that every line of the file is valid under the schema that `PROGRAM schema
+//	                              SCHEMA` prints
 //	last FILE KEY.KEY... VALUE    check the value at a path in the object on the last line of the file
-//	steps FILE                    run the commands under "next" in the last line of the file; each must end with code 0
+//	steps FILE                    run the commands under "next" in the last line of the file; each must end with
+//	                              code 0
 //	flip FILE OFFSET              change one bit of the file
-//	draw FOLDER IMAGES SEED       write PNG images, that many each in FOLDER/cats and FOLDER/dogs, which a linear model can separate
+//	draw FOLDER IMAGES SEED       write PNG images, that many each in FOLDER/cats and FOLDER/dogs, which a linear
+//	                              model can separate
 //	s3put FILE NAME               store the file as an object of that name in the service of s3test at $S3_ENDPOINT
-//	interrupt SIGNAL COMMAND...   run a command with --json, send INT, TERM or HUP (HUP twice) in its third or fourth epoch, and check that it
-//	                              ends with code 130; its output is in interrupted.out and interrupted.err
-//	follow FILE TEXT              run the shell command that follows the text in the file, up to two blanks or the end of the line; it must
-//	                              succeed, so that a printed next step works as it stands. As COMMAND of interrupt it is interrupted
-//	start COMMAND...              start a training command with --json and return after its first epoch; it runs until its third or fourth
+//	interrupt SIGNAL COMMAND...   run a command with --json, send INT, TERM or HUP (HUP twice) in its third or
+//	                              fourth epoch, and check that it ends with code 130; its output is in
+//	                              interrupted.out and interrupted.err
+//	follow FILE TEXT              run the shell command that follows the text in the file, up to two blanks or the
+//	                              end of the line; it must succeed, so that a printed next step works as it stands.
+//	                              As COMMAND of interrupt it is interrupted
+//	start COMMAND...              start a training command with --json and return after its first epoch; it runs
+//	                              until its third or fourth
 //	halt SIGNAL                   send INT or KILL to the command that was started last, and wait until it ends
-//	slay FILE KEY.KEY...          kill the process whose number is at a path in the last line of the file, and wait until it ends; a number in
-//	                              the path is an index of a list
+//	slay FILE KEY.KEY...          kill the process whose number is at a path in the last line of the file, and wait
+//	                              until it ends; a number in the path is an index of a list
 //	terminate FILE KEY.KEY...     send TERM to that process, and do not wait
 //	freeze FILE KEY.KEY...        stop that process; thaw continues it
 //	thaw FILE KEY.KEY...
-//	gate close|reach|open NAME... close a gate, at which a run waits (see below); wait until a run reaches it; open it, or open all without a name
-//	through RUN COMMAND...        run a command that moves splits or partitions of that run. While some are moving and the run waits at
-//	                              the first closed gate, open that gate. The command must succeed; its output is in through.out
-//	machines NAME...              make a network namespace for each name; its address is in the variable NAME_AT, and all reach each other. The
-//	                              condition [machines] reports whether this user can make them: root, on a system with ip
+//	gate close|reach|open NAME... close a gate, at which a run waits (see below); wait until a run reaches it; open
+//	                              it, or open all without a name
+//	through RUN COMMAND...        run a command that moves splits or partitions of that run. While some are moving
+//	                              and the run waits at the first closed gate, open that gate. The command must
+//	                              succeed; its output is in through.out
+//	machines NAME...              make a network namespace for each name; its address is in the variable NAME_AT,
+//	                              and all reach each other. The condition [machines] reports whether this user can
+//	                              make them: root, on a system with ip
 //	finish                        let the command that was started last run to its end; it must succeed
-//	over FILE                     check that no process runs that the last line of the file names anywhere as "pid" or as "agent"
+//	over FILE                     check that no process runs that the last line of the file names anywhere as "pid"
+//	                              or as "agent"
 //	await TEXT COMMAND...         repeat a command until its output has the text
-//	halt NODE FILE                kill the process of a node, found in the status of the job in FILE, and wait until the command ends
+//	halt NODE FILE                kill the process of a node, found in the status of the job in FILE, and wait until
+//	                              the command ends
 //
-// The condition [soak] holds in the long form of the tests, ./dev soak. Use it for lines that take long, and for cases that a shorter line has
-// shown already.
+// The condition [soak] holds in the long form of the tests, ./dev soak. Use it for lines that take long, and for
+// cases that a shorter line has shown already.
 //
-// A cluster that a script starts is stopped at the end of the script at the latest. Processes that remain then, because the script failed or
-// its cluster cannot be reached, are killed by their numbers, and the log names them. If the test ends before its scripts do, every process that
-// they started ends by itself.
+// A cluster that a script starts is stopped at the end of the script at the latest. Processes that remain then,
+// because the script failed or its cluster cannot be reached, are killed by their numbers, and the log names them. If
+// the test ends before its scripts do, every process that they started ends by itself.
 //
-// Every script has its own folders for home, cache, state and temporary files. If CLITEST_HOLD=FILE is in the environment of a training
-// command, the command waits in its third or fourth epoch while FILE is locked by flock; interrupt does so by itself. A process waits for
-// FILE after it has visited the items of three epochs, for FILE.2 after six, and so on; it does not wait for a file that does not exist. A
-// job of a cluster waits at the gates of the command that started the cluster.
+// Every script has its own folders for home, cache, state and temporary files. If CLITEST_HOLD=FILE is in the
+// environment of a training command, the command waits in its third or fourth epoch while FILE is locked by flock;
+// interrupt does so by itself. A process waits for FILE after it has visited the items of three epochs, for FILE.2
+// after six, and so on; it does not wait for a file that does not exist. A job of a cluster waits at the gates of the
+// command that started the cluster.
 package clitest
 
 import (
@@ -80,8 +93,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// holdVariable names, in the environment of a training command, a file: in its third or fourth epoch the tasks of the run wait while
-// somebody has locked it. Whoever interrupts a run that is held cannot come too late, however few epochs it has.
+// holdVariable names, in the environment of a training command, a file: in its third or fourth epoch the tasks of the
+// run wait while somebody has locked it. Whoever interrupts a run that is held cannot come too late, however few
+// epochs it has.
 const holdVariable = "CLITEST_HOLD"
 
 // Main runs the tests of m, with a program that scripts can call, and maybe others, by their names.
@@ -130,7 +144,8 @@ func await(name string, gate int64) {
 	}
 }
 
-// lifeVariable names, in the environment of all that a script starts, a file that is locked as long as the script runs. The system lets go of it however the test ends.
+// lifeVariable names, in the environment of all that a script starts, a file that is locked as long as the script
+// runs. The system lets go of it however the test ends.
 const lifeVariable = "CLITEST_LIFE"
 
 // endWith ends this process when nobody has locked the file any more.
@@ -148,7 +163,8 @@ func endWith(name string) {
 // lifeless is the exit code of what outlives its script.
 const lifeless = 3
 
-// Run runs the scripts of a folder that call the program, all at once. Their environment has these variables, too, written as NAME=VALUE.
+// Run runs the scripts of a folder that call the program, all at once. Their environment has these variables, too,
+// written as NAME=VALUE.
 func Run(t *testing.T, program, dir string, variables ...string) {
 	if signal.Ignored(syscall.SIGHUP) { // under nohup: what a script starts must hear it nevertheless, and what is caught here is not inherited
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
@@ -465,8 +481,8 @@ func over(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// runs reports whether there is a process of that number that has not ended. One that has, and that nobody has waited for, is in state Z; its first thread
-// alone may be, while others end, and with them what the process has open.
+// runs reports whether there is a process of that number that has not ended. One that has, and that nobody has waited
+// for, is in state Z; its first thread alone may be, while others end, and with them what the process has open.
 func runs(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false
@@ -493,7 +509,8 @@ func down(env *testscript.Env, program string) {
 	}
 }
 
-// slayAll kills the processes of this machine that have started with a variable, and returns what they are. What one of them starts meanwhile is killed with the next.
+// slayAll kills the processes of this machine that have started with a variable, and returns what they are. What one
+// of them starts meanwhile is killed with the next.
 func slayAll(variable string) (list []string) {
 	began := time.Now()
 	for left := true; left && time.Since(began) < slayWithin; {
@@ -646,7 +663,8 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 
 const interruptWithin = 2 * time.Minute
 
-// hold has a training command wait in its third or fourth epoch, until what it returns is closed; where the script has gates of its own, at those.
+// hold has a training command wait in its third or fourth epoch, until what it returns is closed; where the script
+// has gates of its own, at those.
 func hold(ts *testscript.TestScript, cmd *exec.Cmd) io.Closer {
 	if own := ts.Getenv(holdVariable); own != "" {
 		cmd.Env = append(cmd.Env, holdVariable+"="+own)

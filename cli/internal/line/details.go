@@ -17,8 +17,9 @@ func DetailsOf(annotations map[string]string) string { return annotations[detail
 // valueNames are the names of values that are no words, and what a line of help calls the values.
 var valueNames = map[string]string{"ADDR": "address", "ADDRS": "addresses", "K": "K", "AB": "AB"}
 
-// Describe returns a flag with the name of its value, such as "--out FOLDER", and its line of help with the default. The usage
-// text of a flag has the value's name in backquotes and in capitals: `FOLDER` of the run, or `FOLDER`: where the run goes.
+// Describe returns a flag with the name of its value, such as "--out FOLDER", and its line of help with the default.
+// The usage text of a flag has the value's name in backquotes and in capitals: `FOLDER` of the run, or `FOLDER`:
+// where the run goes.
 func Describe(f *pflag.Flag) (heading, text string) {
 	value, usage := pflag.UnquoteUsage(f)
 	if rest, ok := strings.CutPrefix(usage, value+": "); ok {

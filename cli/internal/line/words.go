@@ -109,8 +109,8 @@ func BadFlag(name, value, format string, args ...any) *bellows.Error {
 	return bellows.Errorf(bellows.Usage, "set", fmt.Sprintf("--%s=%s", name, value), format, args...)
 }
 
-// Lay prepares a whole tree of commands: errors of flags, examples, and the numbers of flags. Examples are written without the name of
-// the program, a line for each, and are given it here.
+// Lay prepares a whole tree of commands: errors of flags, examples, and the numbers of flags. Examples are written
+// without the name of the program, a line for each, and are given it here.
 func Lay(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagError)
 	name(root, root.Name())

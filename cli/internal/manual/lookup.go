@@ -13,17 +13,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpCommand returns the command `help`: it explains the command, application, setting or flag with the given name, and
-// refuses unknown names.
+// helpCommand returns the command `help`: it explains the command, application, setting or flag with the given name,
+// and refuses unknown names.
 func (m *manual) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [NAME]...",
 		Short: "Explain a command, an application, a setting or a flag",
 		Long:  "Explain a command, an application, a setting or a flag.",
-		Annotations: line.Details("A name that is a setting of several applications, or a flag of several commands, is explained for each of them. " +
-			"Put the application or the command before it to choose one: help linear scale, help drain notice."),
+		Annotations: line.Details("A name that is a setting of several applications, or a flag of several commands, is explained for " +
+			"each of them. Put the application or the command before it to choose one: help linear scale, help drain notice."),
 		DisableFlagParsing: true,                                                // a flag is a name here
-		PersistentPreRunE:  func(*cobra.Command, []string) error { return nil }, // whatever is wrong elsewhere, help is printed
+		PersistentPreRunE:  func(*cobra.Command, []string) error { return nil }, // help needs no valid configuration
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			at, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -53,7 +53,8 @@ func names(cmd *cobra.Command) (list []string) {
 	return list
 }
 
-// explain returns the explanation of what words name. Commands come first: `help scale` is the command, and names the setting.
+// explain returns the explanation of what words name. Commands come first: `help scale` is the command, and names the
+// setting.
 func (m *manual) explain(words []string) (string, error) {
 	at, rest := m.find(words)
 	switch {
@@ -85,7 +86,9 @@ func (m *manual) explain(words []string) (string, error) {
 func (m *manual) find(words []string) (*cobra.Command, []string) {
 	at := m.root
 	for i, word := range words {
-		next := slices.IndexFunc(at.Commands(), func(sub *cobra.Command) bool { return sub.Name() == word && !sub.Hidden })
+		next := slices.IndexFunc(at.Commands(), func(sub *cobra.Command) bool {
+			return sub.Name() == word && !sub.Hidden
+		})
 		if next < 0 {
 			return at, words[i:]
 		}
@@ -104,8 +107,8 @@ func (m *manual) alsoSetting(name string) string {
 	return ""
 }
 
-// named explains a name: the settings of all applications that have it, where at is the root, and the flags of at and the
-// commands below it. It returns nothing if no setting and no flag has the name.
+// named explains a name: the settings of all applications that have it, where at is the root, and the flags of at and
+// the commands below it. It returns nothing if no setting and no flag has the name.
 func (m *manual) named(at *cobra.Command, word string) string {
 	name := strings.TrimLeft(word, "-")
 	var parts []string
@@ -196,8 +199,8 @@ type Flag struct {
 	Commands                     []string // that have it
 }
 
-// Flags returns the flags of a command and those below it, by name and in the order of the commands. A flag that means something
-// else in another command is listed again.
+// Flags returns the flags of a command and those below it, by name and in the order of the commands. A flag that
+// means something else in another command is listed again.
 func Flags(cmd *cobra.Command) (list []Flag) {
 	own := func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {

@@ -1,12 +1,12 @@
-// Package manual prints help in two lengths: `COMMAND --help` has one line for each flag and setting, and `help NAME` explains a
-// command, an application, a setting or a flag in full.
+// Package manual prints help in two lengths: `COMMAND --help` has one line for each flag and setting, and `help NAME`
+// explains a command, an application, a setting or a flag in full.
 //
-// Its caller, in order: builds the tree of commands; calls Install with the applications whose settings the commands take; and
-// runs the tree. The explanation of a setting is app.Setting.Details, that of a command is its annotation line.Details, and that
-// of a flag stands in flags.go.
+// Its caller, in order: builds the tree of commands; calls Install with the applications whose settings the commands
+// take; and runs the tree. The explanation of a setting is app.Setting.Details, that of a command is its annotation
+// line.Details, and that of a flag stands in flags.go.
 //
-// The package does not decide what commands do: it knows their names only to explain their flags. A name without an explanation
-// shows its line of help alone.
+// The package does not decide what commands do: it knows their names only to explain their flags. A name without an
+// explanation shows its line of help alone.
 package manual
 
 import (
