@@ -148,9 +148,9 @@ func wideCount(text []byte) (n int) {
 // exempt are the offenders of this tree.
 var exempt = offenders{
 	code: map[string]int{
-		"app/linear":          3197,
-		"app/mf":              3244,
-		"cli/internal/verbs":  3453,
+		"app/linear":          3255,
+		"app/mf":              3263,
+		"cli/internal/verbs":  3470,
 		"data":                3242,
 		"data/internal/lines": 3410,
 		"link/wire":           2803,
@@ -175,7 +175,6 @@ var exempt = offenders{
 	},
 	columns: map[string]int{
 		"core":                      9,
-		"core/cache":                2,
 		"core/checkpoint":           56,
 		"core/client":               160,
 		"core/coord":                278,

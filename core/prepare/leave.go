@@ -53,17 +53,17 @@ func (f *Flushes) SayStale(to wire.Address, m *wire.Stale, out *wire.Outbox) {
 // flush that is held for an exclusive lease is concerned: a partition does not move while it is leased.
 func (f *Flushes) Leave(p wire.Pair, out *wire.Outbox) {
 	for i := range f.held {
-		f.recall(&f.held[i], p, out)
+		f.sendBack(&f.held[i], p, out)
 	}
-	f.recallWaiting(p.Ref, out)
+	f.sendBackWaiting(p.Ref, out)
 	f.held = slices.DeleteFunc(f.held, func(h Held) bool {
 		return len(h.Push.Chunks)+len(h.Push.Leases) == 0 && len(h.Push.Pairs) > 0
 	})
 }
 
-// recall removes the part for a partition from what is held of a flush, and tells its client. The vote
+// sendBack removes the part for a partition from what is held of a flush, and tells its client. The vote
 // for what is left is sent: the vote may have gone with a done, which is void now.
-func (f *Flushes) recall(h *Held, p wire.Pair, out *wire.Outbox) {
+func (f *Flushes) sendBack(h *Held, p wire.Pair, out *wire.Outbox) {
 	m, bytes := h.Push, Bytes(h.Push)
 	of := func(c wire.Chunk) bool { return c.Ref == p.Ref }
 	if !slices.ContainsFunc(m.Chunks, of) {
@@ -89,9 +89,9 @@ func (f *Flushes) recall(h *Held, p wire.Pair, out *wire.Outbox) {
 	}
 }
 
-// recallWaiting tells clients of parts for a partition that wait for room here. Other parts of the
+// sendBackWaiting tells clients of parts for a partition that wait for room here. Other parts of the
 // same pushes wait on.
-func (f *Flushes) recallWaiting(ref bellows.PartitionRef, out *wire.Outbox) {
+func (f *Flushes) sendBackWaiting(ref bellows.PartitionRef, out *wire.Outbox) {
 	for i := range f.waiting {
 		w := &f.waiting[i]
 		at := slices.IndexFunc(w.pairs, func(p wire.Pair) bool { return p.Ref == ref })

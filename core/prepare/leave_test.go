@@ -8,9 +8,9 @@ import (
 	"bellows/link/wire"
 )
 
-// TestLeaveRecallsHeldParts moves a partition while a flush with a part for it is held and passed on as
+// TestLeaveSendsBackHeldParts moves a partition while a flush with a part for it is held and passed on as
 // done. Its client gets that part back, and the vote for the rest.
-func TestLeaveRecallsHeldParts(t *testing.T) {
+func TestLeaveSendsBackHeldParts(t *testing.T) {
 	d, f := newDesk(t, 36, 8), id(1, 1)
 	d.push(withDone(pushOf(f, 0, pair(1, 0), pair(1, 1))))
 	d.push(pushOf(id(2, 1), 0, pair(1, 0)))
@@ -38,9 +38,9 @@ func TestLeaveRecallsHeldParts(t *testing.T) {
 	}
 }
 
-// TestLeaveRecallsWaitingParts lets parts for two partitions wait in one push. The rest of the
+// TestLeaveSendsBackWaitingParts lets parts for two partitions wait in one push. The rest of the
 // push waits on, and has its place by what is left.
-func TestLeaveRecallsWaitingParts(t *testing.T) {
+func TestLeaveSendsBackWaitingParts(t *testing.T) {
 	d, f := newDesk(t, 1, 8), id(1, 1)
 	d.push(pushOf(id(2, 1), 0, pair(1, 0)))
 	d.push(pushOf(f, 1, pair(1, 0), pair(2, 1)))

@@ -53,11 +53,11 @@ func (m *manual) help(cmd *cobra.Command, full bool) string {
 		fmt.Fprintf(&b, "\nUsage:\n  %s\n", cmd.UseLine())
 	}
 	d := m.trained(cmd)
-	table(&b, "Commands:", commands(cmd, (*cobra.Command).IsAvailableCommand))
-	table(&b, "Settings (--set NAME=VALUE):", settings(d))
-	table(&b, "Flags:", flags(cmd.LocalFlags()))
-	table(&b, "Flags of every command:", flags(cmd.InheritedFlags()))
-	table(&b, "More help:", m.more(cmd, d, !full && details != ""))
+	writeRows(&b, "Commands:", commands(cmd, (*cobra.Command).IsAvailableCommand))
+	writeRows(&b, "Settings (--set NAME=VALUE):", settings(d))
+	writeRows(&b, "Flags:", flags(cmd.LocalFlags()))
+	writeRows(&b, "Flags of every command:", flags(cmd.InheritedFlags()))
+	writeRows(&b, "More help:", m.more(cmd, d, !full && details != ""))
 	return b.String()
 }
 
@@ -82,8 +82,8 @@ func (m *manual) application(name string) *app.Description {
 // row is a name and the line that explains it.
 type row struct{ name, text string }
 
-// table writes rows under a title, the texts below each other. Without rows it writes nothing.
-func table(b *strings.Builder, title string, rows []row) {
+// writeRows writes rows under a title, the texts below each other. Without rows it writes nothing.
+func writeRows(b *strings.Builder, title string, rows []row) {
 	if len(rows) == 0 {
 		return
 	}
