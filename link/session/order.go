@@ -2,9 +2,11 @@ package session
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"bellows/core/planted"
+	"bellows/link/traffic"
 	"bellows/link/wire"
 )
 
@@ -38,28 +40,75 @@ func (e *End) short(m *wire.Envelope) bool {
 	return weight(m.Message) <= cmp.Or(e.shortMost, shortMost)
 }
 
-// choose is the place of the next message of the ordinary stream, which has one that is no mark at its next.
-func (e *End) choose(s *stream) int {
-	if e.short(&s.list[s.next]) {
-		return s.next
+// SetRanks orders the classes of the session by other ranks than the default ones. Call it before the first message is posted. It is
+// meant for an eviction, which raises migration.
+func (e *End) SetRanks(r *traffic.Ranks) { e.ranks = r }
+
+// rank returns the rank of a message's class.
+func (e *End) rank(m *wire.Envelope) uint8 {
+	if e.ranks != nil {
+		return e.ranks[ClassOf(m)]
 	}
+	return traffic.Default[ClassOf(m)]
+}
+
+// ranked returns 1 for a message of the ordinary stream with another rank than flushes, and else 0. Without such messages all ranks
+// in the stream are equal, and need not be compared.
+func (e *End) ranked(m *wire.Envelope) int {
+	ranks := e.ranks
+	if ranks == nil {
+		ranks = &traffic.Default
+	}
+	if c := ClassOf(m); c == traffic.Control || ranks[c] == ranks[traffic.Flushes] {
+		return 0
+	}
+	return 1
+}
+
+// best returns the lowest rank of the messages that may leave: of each pair of actors the first.
+func (e *End) best(s *stream) uint8 {
 	e.waiting = e.waiting[:0]
-	other := s.next
+	best := uint8(math.MaxUint8)
 	for i := s.next; i < min(len(s.list), s.next+lookMost); i++ {
 		m := &s.list[i]
 		if _, mark := m.Message.(*wire.Mark); mark || e.waits(of(m)) {
 			continue
 		}
-		if e.short(m) && s.passed < passMost {
-			return i
+		best = min(best, e.rank(m))
+		e.waiting = append(e.waiting, of(m))
+	}
+	return best
+}
+
+// choose returns the place of the next message of the ordinary stream. The message at next must not be a mark. Of the messages that may
+// leave it takes one of the lowest rank. A message of a higher rank waits for as long as there are others.
+func (e *End) choose(s *stream) int {
+	rank := uint8(math.MaxUint8)
+	if s.ranked > 0 {
+		rank = e.best(s)
+	} else if e.short(&s.list[s.next]) {
+		return s.next
+	}
+	e.waiting = e.waiting[:0]
+	first, other := -1, -1
+	for i := s.next; i < min(len(s.list), s.next+lookMost); i++ {
+		m := &s.list[i]
+		if _, mark := m.Message.(*wire.Mark); mark || e.waits(of(m)) {
+			continue
 		}
-		if other == s.next && of(m) != s.last && !e.short(m) {
+		switch {
+		case rank < math.MaxUint8 && e.rank(m) > rank:
+		case e.short(m) && (first < 0 || s.passed < passMost):
+			return i
+		case first < 0:
+			first, other = i, i
+		case other == first && of(m) != s.last && !e.short(m):
 			other = i
 		}
 		e.waiting = append(e.waiting, of(m))
 	}
-	if of(&s.list[s.next]) != s.last {
-		return s.next
+	if of(&s.list[first]) != s.last {
+		return first
 	}
 	return other
 }
@@ -75,6 +124,9 @@ func (e *End) give(s *stream, at int) (m wire.Envelope, long bool) {
 	copy(s.list[s.next+1:at+1], s.list[s.next:at])
 	s.list[s.next] = m
 	s.next++
+	if s.ranked > 0 {
+		s.ranked -= e.ranked(&m)
+	}
 	if long = !e.short(&m); long {
 		s.last, s.passed = of(&m), 0
 	} else if at >= s.next {
@@ -96,7 +148,7 @@ func (e *End) Beside(to []wire.Envelope) []wire.Envelope {
 		if _, mark := m.Message.(*wire.Mark); mark || e.waits(of(&m)) {
 			continue
 		}
-		if !e.short(&m) {
+		if !e.short(&m) || s.ranked > 0 && e.rank(&m) > e.rank(&s.list[s.next-1]) {
 			e.waiting = append(e.waiting, of(&m))
 			continue
 		}
@@ -107,6 +159,9 @@ func (e *End) Beside(to []wire.Envelope) []wire.Envelope {
 			s.list[s.next-1] = m
 		}
 		s.next++
+		if s.ranked > 0 {
+			s.ranked -= e.ranked(&m)
+		}
 		passed += pass + weight(m.Message)
 		to = append(to, m)
 	}

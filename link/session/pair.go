@@ -5,19 +5,36 @@ import (
 	"bellows/link/wire"
 )
 
-// ConnectionOf is which of the connections of a pair of nodes an envelope takes, by number. What one actor says to another always takes the same,
-// since some of it must not overtake the rest: with several, the first is for whatever the controller says or hears, and for all that is
-// between other roles than a client and a lane; lanes share the others, by the number of the lane.
+// end says which end of a message chooses its connection, by its index.
+type end uint8
+
+const (
+	neither  end = iota // it takes the first connection
+	sender              // a lane, which shares the others with other lanes
+	receiver            // as of a sender
+)
+
+// ways says how a message finds its connection, by the roles of its sender and its receiver. Messages of the controller take the
+// first one, and so do those between two clients, which have no index. A message between two lanes takes that of its sender.
+var ways = [wire.Roles][wire.Roles]end{
+	wire.Client: {wire.Lane: receiver},
+	wire.Lane:   {wire.Client: sender, wire.Lane: sender},
+}
+
+// ConnectionOf returns the number of the connection, of those of a pair of nodes, that an envelope takes. All that one actor sends
+// to another takes the same one, since some of it must not overtake the rest. With several connections the first is for control;
+// lanes share the others, by the number of the lane.
 func ConnectionOf(e wire.Envelope, connections int) int {
-	lane := e.To
-	if e.From.Role == wire.Lane {
-		lane = e.From
-	}
-	if connections == 1 || lane.Role != wire.Lane || e.From.Role == wire.Controller || e.To.Role == wire.Controller {
+	by := ways[e.From.Role][e.To.Role]
+	if connections == 1 || by == neither {
 		return 0
 	}
 	if _, rows := e.Message.(*wire.Rows); rows && planted.On("rows-apart") {
 		return 0
+	}
+	lane := e.To
+	if by == sender {
+		lane = e.From
 	}
 	return 1 + int(lane.Index)%(connections-1)
 }

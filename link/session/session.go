@@ -24,6 +24,7 @@ import (
 	"fmt"
 
 	"bellows/core/planted"
+	"bellows/link/traffic"
 	"bellows/link/wire"
 )
 
@@ -34,16 +35,26 @@ const (
 	Streams
 )
 
-// StreamOf is the stream that an envelope travels in.
+// StreamOf returns the stream in which an envelope travels: the urgent one has what is control, the ordinary one all other classes.
 func StreamOf(e wire.Envelope) int {
-	if e.From.Role != wire.Controller && e.To.Role != wire.Controller {
-		return Ordinary
+	if ClassOf(&e) == traffic.Control {
+		return Urgent
 	}
-	switch e.Message.(type) {
-	case *wire.Slab, *wire.Collected: // of any size: a sign of life must not wait for it
-		return Ordinary
+	return Ordinary
+}
+
+// ClassOf returns the class of an envelope. All that the controller sends or receives is control, but for the state of partitions: a sign
+// of life must not wait for that. Of other actors, what would be control is ordered like flushes: the end of the job, or a stale
+// route, must not pass what its sender has pushed or answered before.
+func ClassOf(e *wire.Envelope) traffic.Class {
+	c := e.Traffic()
+	switch controller := e.From.Role == wire.Controller || e.To.Role == wire.Controller; {
+	case controller && c != traffic.Migration:
+		return traffic.Control
+	case !controller && c == traffic.Control:
+		return traffic.Flushes
 	}
-	return Urgent
+	return c
 }
 
 // Counts are messages of each stream.
@@ -69,6 +80,7 @@ type End struct {
 	synced   bool   // this connection's Resume has come
 	late     int    // bytes that have come since the other end was last told
 
+	ranks     *traffic.Ranks // of the classes; nil: traffic.Default
 	shortMost int
 	waiting   []pairOf // scratch: pairs of actors of which something has been passed over
 }
@@ -81,6 +93,7 @@ type stream struct {
 
 	last   pairOf // of the last long message
 	passed int    // bytes that have passed the next long one
+	ranked int    // messages from next on with another rank than flushes
 }
 
 // Post adds a message for the other node. A *wire.Mark comes back from Acknowledge or Resume when all before it has been acknowledged, or
@@ -96,6 +109,7 @@ func (e *End) Post(m wire.Envelope) (back bool) {
 		s.list, s.next, s.head = s.list[:n], s.next-s.head, 0
 	}
 	s.list = append(s.list, m)
+	s.ranked += e.ranked(&m)
 	return false
 }
 
@@ -280,6 +294,10 @@ func (e *End) Resume(m *wire.Resume, to []wire.Envelope) ([]wire.Envelope, error
 		s := &e.streams[i]
 		if s.next = s.head; planted.On("no-resend") {
 			s.next = len(s.list)
+		}
+		s.ranked = 0
+		for k := s.next; k < len(s.list); k++ {
+			s.ranked += e.ranked(&s.list[k])
 		}
 	}
 	e.synced = true

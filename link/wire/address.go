@@ -37,8 +37,8 @@ const (
 	Controller
 )
 
-// roles is how many there are.
-const roles = Controller + 1
+// Roles is the number of roles.
+const Roles = Controller + 1
 
 // Address names one actor of a job.
 type Address struct {

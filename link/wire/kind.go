@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"bellows/core/tally"
+	"bellows/link/traffic"
 	"bellows/link/wire/internal/fields"
 )
 
@@ -24,10 +25,11 @@ const (
 type ways uint16
 
 // way is the set of one pair.
-func way(from, to Role) ways { return 1 << (from*roles + to) }
+func way(from, to Role) ways { return 1 << (from*Roles + to) }
 
-// The ways that messages take.
+// The ways that messages take. No kind goes from client to client yet; connections and buses carry it like any other.
 var (
+	clientToClient     = way(Client, Client)
 	clientToLane       = way(Client, Lane)
 	clientToController = way(Client, Controller)
 	laneToClient       = way(Lane, Client)
@@ -58,7 +60,8 @@ type kind struct {
 	name  string
 	limit int            // the longest payload
 	ways  ways           // 0: it is of a session, below all actors
-	class tally.Class    // what its frames are for
+	class tally.Class    // what its frames are for, as they are counted
+	waits traffic.Class  // what it waits behind on its way
 	keeps bool           // a decoded message looks into its payload: Free gives that back, or nobody does where the message is not pooled
 	make  func() Message // an empty message, to be decoded into
 }
@@ -70,59 +73,59 @@ type kind struct {
 // A new kind is a type (messages.go), its codec with its number, a line here, and its check in package validate. Turned
 // down: codecs as functions of the table, which would be initialised in a circle with it, and a type switch, which
 // compiles when a kind is forgotten.
-var kinds = [...]kind{
-	kindPull:        {"pull", messageMax, clientToLane, tally.Pulls, true, fromPool[Pull]},
-	kindRows:        {"rows", messageMax, laneToClient, tally.Rows, true, newView},
-	kindAcquire:     {"acquire", acquireSize, clientToLane, tally.Leases, false, fromPool[Acquire]},
-	kindGranted:     {"granted", messageMax, laneToClient, tally.Leases, true, fromPool[Granted]},
-	kindRelease:     {"release", pairSize, clientToLane, tally.Leases, false, fromPool[Release]},
-	kindPush:        {"push", messageMax, clientToLane, tally.Pushes, true, fromPool[Push]},
-	kindHeld:        {"held", answerMax, laneToClient, tally.Receipts, false, fromPool[Held]},
-	kindFull:        {"full", answerMax, laneToClient, tally.Receipts, false, made[Full]},
-	kindRoom:        {"room", answerMax, laneToClient, tally.Receipts, false, made[Room]},
-	kindCommitted:   {"committed", committedMax, laneToClient, tally.Receipts, false, fromPool[Committed]},
-	kindRefused:     {"refused", textMax, laneToClient, tally.Receipts, false, made[Refused]},
-	kindSlab:        {"slab", slabMax, laneToController, tally.Model, true, made[Slab]},
-	kindUnsubscribe: {"unsubscribe", unsubscribeSize, clientToLane, tally.Pulls, false, made[Unsubscribe]},
-	kindInquiry:     {"inquiry", standingMax, clientToLane, tally.Pulls, false, made[Inquiry]},
-	kindStanding:    {"standing", standingMax, laneToClient, tally.Receipts, false, made[Standing]},
-	kindPiece:       {"piece", messageMax, laneToLane, tally.Model, true, fromPool[Piece]},
-	kindTaken:       {"taken", takenSize, laneToLane, tally.Model, false, made[Taken]},
+var kinds = [1 << 8]kind{
+	kindPull:        {"pull", messageMax, clientToLane, tally.Pulls, traffic.Pulls, true, fromPool[Pull]},
+	kindRows:        {"rows", messageMax, laneToClient, tally.Rows, traffic.Rows, true, newView},
+	kindAcquire:     {"acquire", acquireSize, clientToLane, tally.Leases, traffic.Pulls, false, fromPool[Acquire]},
+	kindGranted:     {"granted", messageMax, laneToClient, tally.Leases, traffic.Rows, true, fromPool[Granted]},
+	kindRelease:     {"release", pairSize, clientToLane, tally.Leases, traffic.Flushes, false, fromPool[Release]},
+	kindPush:        {"push", messageMax, clientToLane, tally.Pushes, traffic.Flushes, true, fromPool[Push]},
+	kindHeld:        {"held", answerMax, laneToClient, tally.Receipts, traffic.Flushes, false, fromPool[Held]},
+	kindFull:        {"full", answerMax, laneToClient, tally.Receipts, traffic.Flushes, false, made[Full]},
+	kindRoom:        {"room", answerMax, laneToClient, tally.Receipts, traffic.Flushes, false, made[Room]},
+	kindCommitted:   {"committed", committedMax, laneToClient, tally.Receipts, traffic.Flushes, false, fromPool[Committed]},
+	kindRefused:     {"refused", textMax, laneToClient, tally.Receipts, traffic.Flushes, false, made[Refused]},
+	kindSlab:        {"slab", slabMax, laneToController, tally.Model, traffic.Migration, true, made[Slab]},
+	kindUnsubscribe: {"unsubscribe", unsubscribeSize, clientToLane, tally.Pulls, traffic.Pulls, false, made[Unsubscribe]},
+	kindInquiry:     {"inquiry", standingMax, clientToLane, tally.Pulls, traffic.Pulls, false, made[Inquiry]},
+	kindStanding:    {"standing", standingMax, laneToClient, tally.Receipts, traffic.Rows, false, made[Standing]},
+	kindPiece:       {"piece", messageMax, laneToLane, tally.Model, traffic.Migration, true, fromPool[Piece]},
+	kindTaken:       {"taken", takenSize, laneToLane, tally.Model, traffic.Migration, false, made[Taken]},
 
-	kindDone:      {"done", controlMax, clientToController | laneToController, tally.Control, false, fromPool[Done]},
-	kindFailed:    {"failed", textMax, clientToController, tally.Control, false, made[Failed]},
-	kindBeat:      {"beat", smallMax, clientToController | controllerToClient | controllerToLane, tally.Control, false, made[Beat]},
-	kindRecords:   {"records", controlMax, controllerToLane | laneToController, tally.Control, false, fromPool[Records]},
-	kindStaleness: {"staleness", smallMax, controllerToClient, tally.Control, false, made[Staleness]},
-	kindDispatch:  {"dispatch", controlMax, controllerToClient, tally.Control, false, fromPool[Dispatch]},
-	kindEnd:       {"end", 1 << 20, controllerToClient | controllerToLane | clientToLane, tally.Control, false, made[End]},
-	kindClosed:    {"closed", controlMax, clientToController | laneToController | clientToLane | laneToLane, tally.Control, false, made[Closed]},
-	kindCollect:   {"collect", smallMax, controllerToLane, tally.Control, false, made[Collect]},
-	kindCollected: {"collected", textMax, laneToController, tally.Control, false, made[Collected]},
-	kindReady:     {"ready", smallMax, clientToController, tally.Control, false, made[Ready]},
-	kindNotice:    {"notice", textMax, clientToController | laneToController, tally.Control, false, made[Notice]},
-	kindComplaint: {"complaint", textMax, clientToController | laneToController, tally.Control, false, made[Complaint]},
-	kindBye:       {"bye", smallMax, 0, tally.Control, false, made[Bye]},
-	kindAck:       {"ack", smallMax, 0, tally.Control, false, fromPool[Ack]},
-	kindResume:    {"resume", smallMax, 0, tally.Control, false, made[Resume]},
-	kindFence:     {"fence", smallMax, controllerToLane, tally.Control, false, made[Fence]},
-	kindRoute:     {"route", controlMax, controllerToClient | controllerToLane, tally.Control, false, made[Route]},
-	kindStale:     {"stale", controlMax, laneToClient | controllerToClient, tally.Control, false, made[Stale]},
-	kindQuery:     {"query", smallMax, controllerToLane, tally.Control, false, made[Query]},
-	kindHolding:   {"holding", controlMax, laneToController, tally.Control, false, made[Holding]},
-	kindComputing: {"computing", smallMax, clientToController, tally.Control, false, made[Computing]},
-	kindAdopted:   {"adopted", controlMax, laneToController, tally.Control, false, made[Adopted]},
-	kindRecall:    {"recall", smallMax, controllerToClient, tally.Control, false, made[Recall]},
-	kindRecalled:  {"recalled", smallMax, clientToController, tally.Control, false, made[Recalled]},
-	kindHandoff:   {"handoff", smallMax, controllerToLane, tally.Control, false, made[Handoff]},
-	kindPrepared:  {"prepared", textMax, laneToController, tally.Control, false, made[Prepared]},
-	kindCut:       {"cut", smallMax, controllerToLane, tally.Control, false, made[Cut]},
-	kindShard:     {"shard", textMax, laneToController, tally.Control, false, made[Shard]},
-	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, false, made[Report]},
+	kindDone:      {"done", controlMax, clientToController | laneToController, tally.Control, traffic.Control, false, fromPool[Done]},
+	kindFailed:    {"failed", textMax, clientToController, tally.Control, traffic.Control, false, made[Failed]},
+	kindBeat:      {"beat", smallMax, clientToController | controllerToClient | controllerToLane, tally.Control, traffic.Control, false, made[Beat]},
+	kindRecords:   {"records", controlMax, controllerToLane | laneToController, tally.Control, traffic.Control, false, fromPool[Records]},
+	kindStaleness: {"staleness", smallMax, controllerToClient, tally.Control, traffic.Control, false, made[Staleness]},
+	kindDispatch:  {"dispatch", controlMax, controllerToClient, tally.Control, traffic.Control, false, fromPool[Dispatch]},
+	kindEnd:       {"end", 1 << 20, controllerToClient | controllerToLane | clientToLane, tally.Control, traffic.Control, false, made[End]},
+	kindClosed:    {"closed", controlMax, clientToController | laneToController | clientToLane | laneToLane, tally.Control, traffic.Control, false, made[Closed]},
+	kindCollect:   {"collect", smallMax, controllerToLane, tally.Control, traffic.Control, false, made[Collect]},
+	kindCollected: {"collected", textMax, laneToController, tally.Control, traffic.Migration, false, made[Collected]},
+	kindReady:     {"ready", smallMax, clientToController, tally.Control, traffic.Control, false, made[Ready]},
+	kindNotice:    {"notice", textMax, clientToController | laneToController, tally.Control, traffic.Control, false, made[Notice]},
+	kindComplaint: {"complaint", textMax, clientToController | laneToController, tally.Control, traffic.Control, false, made[Complaint]},
+	kindBye:       {"bye", smallMax, 0, tally.Control, traffic.Control, false, made[Bye]},
+	kindAck:       {"ack", smallMax, 0, tally.Control, traffic.Control, false, fromPool[Ack]},
+	kindResume:    {"resume", smallMax, 0, tally.Control, traffic.Control, false, made[Resume]},
+	kindFence:     {"fence", smallMax, controllerToLane, tally.Control, traffic.Control, false, made[Fence]},
+	kindRoute:     {"route", controlMax, controllerToClient | controllerToLane, tally.Control, traffic.Control, false, made[Route]},
+	kindStale:     {"stale", controlMax, laneToClient | controllerToClient, tally.Control, traffic.Control, false, made[Stale]},
+	kindQuery:     {"query", smallMax, controllerToLane, tally.Control, traffic.Control, false, made[Query]},
+	kindHolding:   {"holding", controlMax, laneToController, tally.Control, traffic.Control, false, made[Holding]},
+	kindComputing: {"computing", smallMax, clientToController, tally.Control, traffic.Control, false, made[Computing]},
+	kindAdopted:   {"adopted", controlMax, laneToController, tally.Control, traffic.Control, false, made[Adopted]},
+	kindRecall:    {"recall", smallMax, controllerToClient, tally.Control, traffic.Control, false, made[Recall]},
+	kindRecalled:  {"recalled", smallMax, clientToController, tally.Control, traffic.Control, false, made[Recalled]},
+	kindHandoff:   {"handoff", smallMax, controllerToLane, tally.Control, traffic.Control, false, made[Handoff]},
+	kindPrepared:  {"prepared", textMax, laneToController, tally.Control, traffic.Control, false, made[Prepared]},
+	kindCut:       {"cut", smallMax, controllerToLane, tally.Control, traffic.Control, false, made[Cut]},
+	kindShard:     {"shard", textMax, laneToController, tally.Control, traffic.Control, false, made[Shard]},
+	kindReport:    {"report", smallMax, clientToController | laneToController, tally.Control, traffic.Control, false, made[Report]},
 }
 
 // known reports whether there is such a kind.
-func known(k uint8) bool { return int(k) < len(kinds) && kinds[k].name != "" }
+func known(k uint8) bool { return kinds[k].name != "" }
 
 // kindLimit is the longest payload of a kind; negative: there is no such kind.
 func kindLimit(k uint8) int {
@@ -149,12 +152,10 @@ func (h Header) Allowed() bool {
 }
 
 // Class is what the frame is for. One of no kind would be control.
-func (h Header) Class() tally.Class {
-	if !known(h.Kind) {
-		return tally.Control
-	}
-	return kinds[h.Kind].class
-}
+func (h Header) Class() tally.Class { return kinds[h.Kind].class }
+
+// Traffic returns the class by which the messages of a kind are ordered. A message without a kind would be control.
+func (e *Envelope) Traffic() traffic.Class { return kinds[e.Kind()].waits }
 
 // Kind is the number of the message's kind, as headers have it; 0: the message does not travel.
 func (e Envelope) Kind() uint8 {

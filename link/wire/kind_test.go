@@ -10,6 +10,7 @@ import (
 	"bellows"
 	"bellows/core/tally"
 	"bellows/internal/require"
+	"bellows/link/traffic"
 )
 
 // TestKindsMakeTheirOwn wants the table to make, for every number, messages that have it, anew and again.
@@ -235,5 +236,40 @@ func TestWhatAControllerSaysHasItsTerm(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no kind has a term")
+	}
+}
+
+// TestEveryPairOfRolesIsAWay wants a separate way for each pair.
+func TestEveryPairOfRolesIsAWay(t *testing.T) {
+	t.Parallel()
+	seen := ways(0)
+	for from := range Roles {
+		for to := range Roles {
+			if w := way(from, to); w == 0 || seen&w != 0 {
+				t.Errorf("the way from role %d to role %d is another's, or none", from, to)
+			}
+			seen |= way(from, to)
+		}
+	}
+	if seen&clientToClient == 0 || clientToClient&(clientToLane|laneToClient|laneToLane) != 0 {
+		t.Error("clients have no way to each other")
+	}
+}
+
+// TestKindsHaveTheirTrafficClass: what becomes of a flush is ordered like the flush, and no kind of an actor is in a class by accident.
+func TestKindsHaveTheirTrafficClass(t *testing.T) {
+	t.Parallel()
+	for k, kind := range kinds {
+		if control := kind.waits == traffic.Control; kind.name != "" && kind.ways != 0 && control && uint8(k) < firstControl {
+			t.Errorf("%s has arrays, and is control", kind.name)
+		}
+	}
+	for _, c := range []struct {
+		kind uint8
+		want traffic.Class
+	}{{kindPush, traffic.Flushes}, {kindCommitted, traffic.Flushes}, {kindPull, traffic.Pulls}, {kindRows, traffic.Rows}, {kindPiece, traffic.Migration}, {kindCollected, traffic.Migration}} {
+		if got := kinds[c.kind].waits; got != c.want {
+			t.Errorf("%s is of the class %v, not %v", kinds[c.kind].name, got, c.want)
+		}
 	}
 }

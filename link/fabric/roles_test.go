@@ -1,0 +1,34 @@
+package fabric
+
+import (
+	"fmt"
+	"testing"
+
+	"bellows/link/wire"
+)
+
+// TestBusCarriesMessagesBetweenAnyTwoRoles sends one message from each role to each, of one process, and over a mesh.
+func TestBusCarriesMessagesBetweenAnyTwoRoles(t *testing.T) {
+	t.Parallel()
+	var posted []wire.Envelope
+	b := newBus(1, func(e wire.Envelope) { posted = append(posted, e) }, func() {})
+	defer b.Close()
+	got := map[string]int{}
+	for role := range wire.Roles {
+		a := wire.Address{Node: 1, Role: role}
+		b.Add(a, func(batch []wire.Envelope, _ *wire.Outbox) {
+			for _, e := range batch {
+				got[fmt.Sprintf("%v to %v", e.From, a)]++
+			}
+		})
+	}
+	for from := range wire.Roles {
+		for to := range wire.Roles {
+			b.Send(wire.Address{Node: 1, Role: from}, wire.Address{Node: 1, Role: to}, &wire.Beat{})
+			b.Send(wire.Address{Node: 1, Role: from}, wire.Address{Node: 2, Role: to}, &wire.Beat{})
+		}
+	}
+	if ways := int(wire.Roles) * int(wire.Roles); len(got) != ways || len(posted) != ways {
+		t.Errorf("%d ways within the process, %d to another node; want %d", len(got), len(posted), ways)
+	}
+}
