@@ -52,6 +52,7 @@ func (s *Schedule) direct() {
 		}
 		s.Links = append(s.Links, row)
 	}
+	s.Ranks = nil
 	s.Endless, s.Loss, s.Unready = Endless{Clock: Never}, Loss{Skip: -1}, 0
 	s.Growth, s.Shifts, s.Meddle, s.Cuts, s.LoseAll = nil, nil, 0, 0, false
 	s.Limits.Lane.Tail, s.Limits.Lane.Copies, s.Limits.Lane.Behind, s.Limits.Lane.Parked = 0, 0, 0, 0

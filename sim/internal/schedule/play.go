@@ -8,6 +8,7 @@ import (
 	"bellows/core/client"
 	"bellows/core/coord"
 	"bellows/core/server"
+	"bellows/link/traffic"
 	"bellows/sim/internal/model"
 	"bellows/vec"
 )
@@ -33,6 +34,8 @@ type Play struct {
 	moving      *rand.Rand     // decides that: another
 	Guests      []Guest        // nodes that join
 	Visiting    *rand.Rand     // decides that: one more
+	Ranks       *traffic.Ranks // of the classes of messages; nil: the default ones
+	ranking     *rand.Rand     // decides that: its own stream
 	Cuts        int            // chance of a tick to begin a cut of the job, in hundredths
 	LoseAll     bool           // all nodes are lost at once when there is one
 	Cutting     *rand.Rand     // decides that, and how they are taken: its own, too
@@ -61,6 +64,7 @@ func (p *Play) begin(seed uint64) {
 	p.Chances, p.losses = rand.New(rand.NewPCG(seed, 0x706c6179)), rand.New(rand.NewPCG(seed, 0x6c6f7373))
 	p.divides = rand.New(rand.NewPCG(seed, 0x756e6974)).IntN(100) < divided
 	p.leaving = rand.New(rand.NewPCG(seed, 0x6c656176))
+	p.ranking = rand.New(rand.NewPCG(seed, 0x72616e6b))
 	p.growing, p.further = rand.New(rand.NewPCG(seed, 0x67726f77)), rand.New(rand.NewPCG(seed, 0x77697265))
 	p.moving = rand.New(rand.NewPCG(seed, 0x6d6f7665))
 	p.Cutting = rand.New(rand.NewPCG(seed, 0x637574))
@@ -137,6 +141,7 @@ func (s *Schedule) drawPlay() {
 	s.drawCuts()
 	s.drawLeaving()
 	s.drawGuests()
+	s.drawRanks()
 }
 
 // drawFailovers lets other controllers follow in a third of the lives, some of which have little memory for what these go by.
@@ -177,6 +182,23 @@ func (s *Schedule) drawCuts() {
 	if s.Cutting.IntN(12) == 0 {
 		s.Limits.Lane.Copies = 1 << (5 + s.Cutting.IntN(6))
 	}
+}
+
+// drawRanks gives the classes of messages other ranks in some lives: migration waits for the rest, or all classes have a rank of
+// chance.
+func (s *Schedule) drawRanks() {
+	s.Ranks = nil
+	if s.ranking.IntN(8) > 0 {
+		return
+	}
+	r := traffic.Default
+	r[traffic.Migration] = 2
+	if s.ranking.IntN(2) == 0 {
+		for c := traffic.Flushes; int(c) < traffic.Classes; c++ {
+			r[c] = uint8(1 + s.ranking.IntN(3))
+		}
+	}
+	s.Ranks = &r
 }
 
 // drawFormats lets the columns of free and of words travel in 16 bits: they are small whole numbers.

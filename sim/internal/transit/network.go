@@ -114,6 +114,7 @@ func (w *Network[N]) end(from, to N) *Pair[N] {
 // prepare makes an end's session ready, which is a new one.
 func (w *Network[N]) prepare(l *link[N]) {
 	l.end.Shorten(w.shortMost(l.from.ID(), l.to.ID()))
+	l.end.SetRanks(w.Ranks)
 	if l.to.ID() == 0 {
 		l.end.Renews()
 	}
