@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellows/core/planted"
+	"bellows/sim/internal/grid"
 	"bellows/sim/internal/verdict"
 )
 
@@ -27,7 +28,9 @@ func TestTheAuditAlone(t *testing.T) {
 		planted.Plant(bug)
 		found, last := 0, ""
 		for seed := range uint64(100) {
-			r := run(seed+1, nil, verdict.Audit)
+			w := newWorld(seed+1, nil, grid.Hooks{})
+			w.Only = verdict.Audit
+			r := w.runLives(seed + 1)
 			if r.Violation != "" {
 				found, last = found+1, r.Violation
 			}

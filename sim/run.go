@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"bellows/sim/internal/coverage"
+	"bellows/sim/internal/grid"
 )
 
 // Result is what became of one schedule.
@@ -29,17 +30,15 @@ type Result struct {
 }
 
 // Run plays the schedule of a seed. With a log, every message and fault is written there.
-func Run(seed uint64, log io.Writer) Result { return run(seed, log, "") }
+func Run(seed uint64, log io.Writer) Result { return newWorld(seed, log, grid.Hooks{}).runLives(seed) }
 
-// run is Run with nothing said but by the checks whose formats begin like that.
-func run(seed uint64, log io.Writer, only string) (r Result) {
-	w := newWorld(seed, log)
-	w.Only = only
+// runLives plays one life of a job after the other, and returns what became of the last.
+func (w *world) runLives(seed uint64) (r Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.Violated("P10: the core panics: %v", p)
-			if log != nil {
-				fmt.Fprintf(log, "%s", debug.Stack())
+			if w.Log != nil {
+				fmt.Fprintf(w.Log, "%s", debug.Stack())
 			}
 		}
 		r = w.result(seed)

@@ -117,8 +117,9 @@ type letter struct {
 	forged   bool
 }
 
-func newWorld(seed uint64, log io.Writer) *world {
+func newWorld(seed uint64, log io.Writer, h grid.Hooks) *world {
 	w := firstLife(schedule.New(seed), log)
+	w.hooks = h
 	w.build()
 	return w
 }
@@ -182,7 +183,7 @@ func (w *world) actor(a wire.Address) *actor {
 }
 
 func (w *world) addLane(a wire.Address) {
-	l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, KeySeed: w.KeySeed, Limits: w.Limits.Lane})
+	l, err := server.NewLane(w.common, a, server.Options{HeldBytesMax: w.HeldMax, KeySeed: w.KeySeed, Limits: w.Limits.Lane, Follow: w.hooks.OnPartition})
 	if err != nil {
 		panic(err)
 	}

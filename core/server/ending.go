@@ -19,7 +19,7 @@ func (l *Lane) takeEnd(from wire.Address, m *wire.End, out *wire.Outbox) {
 	}
 	l.ending.TakeEnd(from, m)
 	for _, n := range m.Gone {
-		l.forsake(n)
+		l.moves.forsake(n, l.cfg.Self.Node)
 	}
 	l.closeWhenAll(out)
 }
@@ -48,10 +48,8 @@ func (l *Lane) loseClient(c *bellows.Control, out *wire.Outbox) {
 		l.takeFence(&wire.Fence{Node: c.Node, Incarnation: newest}, out)
 	}
 	for _, p := range l.owned {
-		onCopy := p.leases.Exclusive() && p.leases.Owner() == a && p.remote
-		if onCopy && !planted.On("lease-of-the-lost-kept") {
-			p.leases.End()
-			p.catchUp(l, out)
+		if !planted.On("lease-of-the-lost-kept") {
+			l.carry(a, p.Abort(a, &l.fx), out)
 		}
 	}
 	l.ending.Lose(*c)

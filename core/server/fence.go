@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bellows/core/fence"
+	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -74,7 +75,7 @@ func (l *Lane) disregard(gone func(subscriber) bool) {
 		return gone(subscriber{r.from, r.pull.Incarnation})
 	})
 	for _, p := range l.owned {
-		p.subs = slices.DeleteFunc(p.subs, func(s subscription) bool { return gone(s.to) })
+		p.Subscribers.Forget(func(s partition.Subscriber) bool { return gone(subscriber{s.Address, s.Incarnation}) })
 	}
 }
 
@@ -94,13 +95,9 @@ func (l *Lane) takeFence(m *wire.Fence, out *wire.Outbox) {
 	l.disregard(func(who subscriber) bool { return gone.Covers(who.address, who.incarnation) })
 	leaser := func(a wire.Address) bool { return gone.Covers(a, l.clients.Newest(a)) }
 	for _, p := range l.owned {
-		p.queue = slices.DeleteFunc(p.queue, func(r request) bool { return leaser(r.from) })
-		for _, a := range slices.Clone(p.leases.Shared()) {
-			if leaser(a) {
-				p.release(a, l, out)
-			}
-		}
+		p.Leases.Forget(leaser)
+		l.carry(wire.ClientAt(m.Node), p.ReleaseAll(leaser, &l.fx), out)
 	}
-	l.forsake(m.Node)
+	l.moves.forsake(m.Node, l.cfg.Self.Node)
 	l.flushes.Admit(out)
 }

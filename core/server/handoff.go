@@ -3,13 +3,12 @@ package server
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"bellows"
 	"bellows/core/handoff"
+	"bellows/core/partition"
 	"bellows/core/planted"
-	"bellows/core/store"
 	"bellows/link/wire"
 )
 
@@ -26,34 +25,31 @@ import (
 //
 // A controller that follows another has every copy given up that has no record (wire.Handoff with number 0), behind the records that the lane lacked.
 
+// moves are the partitions that go to other lanes, and come from them.
+type moves struct {
+	out     []*partition.Partition // copied from here; in the order in which that was asked for
+	begun   uint64                 // copies from here that have begun
+	offers  []offer
+	in      []*partition.Partition // copied to here, and not served yet
+	awaited int                    // partitions that were given to the lane and are not here yet
+}
+
 // offer is a copy that another lane would send.
 type offer struct {
 	from  wire.Address
 	piece *wire.Piece
 }
 
-// holdMark stands in the queue of a partition's leases for the end of its stay here.
-var holdMark = &wire.Acquire{Mode: wire.Exclusive, Need: wire.Need{Clock: bellows.NoClock}}
-
-// mark is a record that concerns an awaited partition.
-type mark struct {
-	entry
-	barrier bool // of a change of the consistency
-}
-
-// barrierMark is an entry of marks: the table's consistency changes.
-const barrierMark = -3
-
 // takeHandoff begins a copy, or gives one up.
 func (l *Lane) takeHandoff(m *wire.Handoff, out *wire.Outbox) {
 	if m.Number == 0 {
-		for _, p := range slices.Clone(l.outs) {
-			if !p.gone {
+		for _, p := range slices.Clone(l.moves.out) {
+			if !p.Gone() {
 				l.void(p, out)
 			}
 		}
 		for _, p := range l.owned {
-			p.due = nil
+			p.In.Due = nil
 		}
 		return
 	}
@@ -63,84 +59,78 @@ func (l *Lane) takeHandoff(m *wire.Handoff, out *wire.Outbox) {
 		return
 	}
 	if m.Cancel {
-		if p.due != nil && p.due.Number == m.Number {
-			p.due = nil
+		if due := p.In.Due; due != nil && due.Number == m.Number {
+			p.In.Due = nil
 		}
-		if p.out != nil && p.out.Number == m.Number {
+		if s := p.Out.Source(); s != nil && s.Number == m.Number {
 			l.void(p, out)
 		}
 		return
 	}
-	if p.out != nil {
+	if p.Out.Source() != nil {
 		l.void(p, out)
 	}
 	switch {
-	case p.awaited:
-		p.due = m
+	case p.Awaited():
+		p.In.Due = m
 		return
 	case !slices.Contains(l.cfg.Route.Lanes(), m.To()) || m.To() == l.cfg.Self:
 		l.tellPrepared(&wire.Prepared{Term: m.Term, Number: m.Number, Pair: m.Pair, Reason: fmt.Sprintf("%v cannot take it", m.To())}, out)
 		return
 	}
-	l.copies++
-	p.out = handoff.NewSource(m, l.copies, handoff.Limits{Slab: min(cmp.Or(l.cfg.Limits.Slab, handoffSlab), handoffSlab), Window: l.cfg.Limits.Window, Behind: l.cfg.Limits.Behind})
-	l.outs = append(l.outs, p)
-	l.say(p, p.out.Offer(l.cfg.Route.Version()), out)
-}
-
-// say sends a piece of a copy, if it is one.
-func (l *Lane) say(p *partition, m *wire.Piece, out *wire.Outbox) {
-	if m != nil {
-		out.Send(l.cfg.Self, p.out.To, m)
-	}
+	l.moves.begun++
+	limits := handoff.Limits{Slab: min(cmp.Or(l.cfg.Limits.Slab, handoffSlab), handoffSlab), Window: l.cfg.Limits.Window,
+		Behind: l.cfg.Limits.Behind}
+	p.Out.Offer(handoff.NewSource(m, l.moves.begun, limits), l.cfg.Route.Version(), &l.fx)
+	l.moves.out = append(l.moves.out, p)
+	l.carry(l.cfg.Self, nil, out)
 }
 
 func (l *Lane) tellPrepared(m *wire.Prepared, out *wire.Outbox) {
 	out.Send(l.cfg.Self, l.cfg.Controller, m)
 }
 
-// void gives a copy up that has no record, and serves as before.
-func (l *Lane) void(p *partition, out *wire.Outbox) {
-	l.say(p, p.out.Void(), out)
-	l.outs = slices.DeleteFunc(l.outs, func(o *partition) bool { return o == p })
-	p.out, p.prepared = nil, false
-	if planted.On("handoff-hold-kept") {
-		return
-	}
-	p.held = false
-	p.queue = slices.DeleteFunc(p.queue, func(r request) bool { return r.acquire == holdMark })
+// void gives up a copy that has no record, and serves as before.
+func (l *Lane) void(p *partition.Partition, out *wire.Outbox) {
+	l.moves.out = slices.DeleteFunc(l.moves.out, func(o *partition.Partition) bool { return o == p })
+	p.Out.Void(&l.fx)
+	l.carry(l.cfg.Self, nil, out)
 }
 
-// giveUp is void by the lane's own decision, of which the controller is told.
-func (l *Lane) giveUp(p *partition, reason string, out *wire.Outbox) {
-	s := p.out
+// giveUp is void by the lane's own decision, of which it tells the controller.
+func (l *Lane) giveUp(p *partition.Partition, reason string, out *wire.Outbox) {
+	s := p.Out.Source()
 	l.void(p, out)
-	l.tellPrepared(&wire.Prepared{Term: s.Term, Number: s.Number, Pair: p.pair(), Reason: reason}, out)
+	l.tellPrepared(&wire.Prepared{Term: s.Term, Number: s.Number, Pair: p.Pair(), Reason: reason}, out)
 }
 
-// takeTaken takes the word how far a copy has come. One of a copy that was given up is nothing.
-func (l *Lane) takeTaken(from wire.Address, m *wire.Taken, out *wire.Outbox) {
-	i := slices.IndexFunc(l.outs, func(p *partition) bool { return p.out.Copy() == m.Copy && p.out.To == from })
+// find returns the copy that a receiver reports on; nil: it was given up.
+func (v *moves) find(from wire.Address, m *wire.Taken) *partition.Partition {
+	i := slices.IndexFunc(v.out, func(p *partition.Partition) bool {
+		return p.Out.Source().Copy() == m.Copy && p.Out.Source().To == from
+	})
 	if i < 0 {
+		return nil
+	}
+	return v.out[i]
+}
+
+// takeTaken takes the report of how far a copy has come.
+func (l *Lane) takeTaken(from wire.Address, m *wire.Taken, out *wire.Outbox) {
+	p := l.moves.find(from, m)
+	if p == nil {
 		return
 	}
-	p := l.outs[i]
-	switch s := p.out; {
-	case m.Refused && !p.gone:
+	switch s := p.Out.Source(); {
+	case m.Refused && !p.Gone():
 		l.giveUp(p, fmt.Sprintf("%v did not take it", from), out)
 	case !s.Begun() && m.Number == 0:
-		s.Begin(p.kept)
-		if p.leases.Exclusive() {
-			s.Torn()
-		}
-		for i := range p.later {
-			p.later[i].passed = false
-		}
+		p.Out.Begin()
 	case m.Refused || !s.Taken(m.Number):
-		l.breach(from, out, "it has taken piece %d of a copy of %v, which it was not sent", m.Number, p.ref)
-	case p.gone && s.Arrived():
-		l.outs = slices.Delete(l.outs, i, i+1)
-		p.out, p.store, p.image, p.buffers = nil, nil, store.Image{}, nil
+		l.breach(from, out, "it has taken piece %d of a copy of %v, which it was not sent", m.Number, p.Ref)
+	case p.Gone() && s.Arrived():
+		l.moves.out = slices.DeleteFunc(l.moves.out, func(o *partition.Partition) bool { return o == p })
+		p.Free()
 		l.closeWhenAll(out)
 	}
 }
@@ -156,99 +146,55 @@ const (
 	CopyRests                     // all of a window has been taken: the next may leave when the job's work has had its time
 )
 
-// CopyOf is the state of the copy that a word is about, as it will be with the word.
+// CopyOf returns the state of the copy that a report is about, as it will be with the report.
 func (l *Lane) CopyOf(from wire.Address, m *wire.Taken) CopyState {
-	i := slices.IndexFunc(l.outs, func(p *partition) bool { return p.out.Copy() == m.Copy && p.out.To == from })
-	if i < 0 || m.Refused {
+	p := l.moves.find(from, m)
+	switch {
+	case p == nil || m.Refused || p.Gone() || p.Out.Hurries():
 		return CopyHurries
-	}
-	switch p := l.outs[i]; {
-	case p.gone || p.held || p.out.Urgent || p.out.IsTorn() || p.out.Copied(p.store):
-		return CopyHurries
-	case !p.out.Begun():
+	case !p.Out.Source().Begun():
 		return CopyBegins
-	case p.out.Open(m.Number):
+	case p.Out.Source().Open(m.Number):
 		return CopyUnderWay
 	}
 	return CopyRests
 }
 
-// stream goes on with the copies that have no record: sends what may be sent, asks for its turn where that is all, and says so to the controller when nothing is out.
+// stream sends more of the copies that have no record, and reports to the controller how far they are.
 func (l *Lane) stream(out *wire.Outbox) {
-	for _, p := range slices.Clone(l.outs) {
-		s := p.out
-		switch {
-		case p.gone || !s.Begun() || l.ending.Closing():
+	for _, p := range slices.Clone(l.moves.out) {
+		if l.ending.Closing() || p.Gone() {
 			continue
-		case p.prepared:
-			p.passWaiting(math.MaxInt32, l, out)
+		}
+		step := p.Out.Stream(&l.fx)
+		l.carry(l.cfg.Self, nil, out)
+		switch step {
+		case partition.CopyWaits:
 			continue
-		case s.Behind():
+		case partition.CopyOverrun:
 			l.giveUp(p, "more has changed meanwhile than may be on its way", out)
 			continue
-		case p.held:
-			s.Again()
-		}
-		for m := s.Next(p.store, &p.image); m != nil; m = s.Next(p.store, &p.image) {
-			l.say(p, m, out)
-		}
-		if s.Copied(p.store) {
-			p.passWaiting(math.MaxInt32, l, out)
-		}
-		if !p.held && (s.IsTorn() || s.Ready(p.store)) {
-			if !slices.ContainsFunc(p.queue, func(r request) bool { return r.acquire == holdMark }) {
-				p.queue = append(p.queue, request{l.cfg.Self, holdMark})
-			}
+		case partition.CopyStops:
 			if !l.silence.Cut {
-				p.grantQueued(l, out)
+				l.grant(p, out)
 			}
-			if p.held {
-				s.Again()
-				for m := s.Next(p.store, &p.image); m != nil; m = s.Next(p.store, &p.image) {
-					l.say(p, m, out)
-				}
-				if s.Copied(p.store) {
-					p.passWaiting(math.MaxInt32, l, out)
-				}
-			}
+			p.Out.Stop(&l.fx)
+			l.carry(l.cfg.Self, nil, out)
 		}
-		l.tellProgress(p, out)
+		if m := p.Out.Announce(); m != nil {
+			l.tellPrepared(m, out)
+		}
 	}
 }
 
-// tellProgress says that a copy may have its record, or now and then how far it is.
-func (l *Lane) tellProgress(p *partition, out *wire.Outbox) {
-	whole := (p.held || planted.On("handoff-not-held")) && p.out.Ready(p.store)
-	p.prepared = p.prepared || whole
-	if m := p.out.Tell(p.store, &p.image, whole); m != nil {
-		l.tellPrepared(m, out)
+// handOver sends the last piece of a partition that a record has given to another lane.
+func (l *Lane) handOver(from wire.Address, p *partition.Partition, to wire.Address, out *wire.Outbox) {
+	err := p.HandOver(to, l.frontier(), &l.fx)
+	l.carry(from, err, out)
+	if err == nil {
+		l.countPartition(p)
+		l.owned = slices.DeleteFunc(l.owned, func(o *partition.Partition) bool { return o == p })
 	}
-}
-
-// hand sends the last piece of a partition that a record has given away. Its counts stay here; its memory does until all of it has arrived.
-func (l *Lane) hand(from wire.Address, p *partition, to wire.Address, out *wire.Outbox) {
-	if s := p.out; s.To != to || !planted.On("handoff-not-held") && (!p.prepared || p.leases.Out() || len(p.deferred) > 0) {
-		l.breach(from, out, "a move of %v, which was not prepared", p.ref)
-		return
-	}
-	shown := p.ended
-	if p.barrier && !planted.On("handoff-version-lost") { // lanes that have begun at other times say other numbers of one clock
-		shown = p.visible(l).Commit
-	}
-	p.passWaiting(math.MaxInt32, l, out)
-	l.say(p, p.out.Last(l.applied, p.applied, shown, p.store.Sum()), out)
-	for _, e := range p.later {
-		if planted.On("handoff-later-counted") {
-			break
-		}
-		l.finish(e.flush)
-	}
-	if !planted.On("handoff-later-counted") {
-		p.later = nil
-	}
-	l.countPartition(p)
-	p.held, p.prepared = false, false
-	l.owned = slices.DeleteFunc(l.owned, func(o *partition) bool { return o == p })
 }
 
 // takePiece takes a piece of a copy that is sent here. One of a copy that was given up, or that nobody here has taken, is nothing.
@@ -258,92 +204,53 @@ func (l *Lane) takePiece(from wire.Address, m *wire.Piece, out *wire.Outbox) {
 		wire.Free(m)
 		return
 	case m.Kind == handoff.Offer:
-		l.offers = slices.DeleteFunc(l.offers, func(o offer) bool { return o.from == from && o.piece.Pair.Ref == m.Pair.Ref })
-		l.offers = append(l.offers, offer{from, m})
+		l.moves.offers = slices.DeleteFunc(l.moves.offers, func(o offer) bool { return o.from == from && o.piece.Pair.Ref == m.Pair.Ref })
+		l.moves.offers = append(l.moves.offers, offer{from, m})
 		return
 	case m.Kind == handoff.Void:
-		l.offers = slices.DeleteFunc(l.offers, func(o offer) bool { return o.from == from && o.piece.Copy == m.Copy })
+		l.moves.offers = slices.DeleteFunc(l.moves.offers, func(o offer) bool { return o.from == from && o.piece.Copy == m.Copy })
 	}
-	i := slices.IndexFunc(l.shadows, func(p *partition) bool { return p.in.Is(from, m) })
+	i := slices.IndexFunc(l.moves.in, func(p *partition.Partition) bool { return p.In.Target.Is(from, m) })
 	if i < 0 {
 		wire.Free(m)
 		return
 	}
-	p := l.shadows[i]
+	p := l.moves.in[i]
 	if m.Kind == handoff.Void && !planted.On("handoff-void-ignored") {
-		if p.awaited {
-			l.breach(from, out, "it gives up a copy of %v, which a record has given away", p.ref)
+		if p.Awaited() {
+			l.breach(from, out, "it gives up a copy of %v, which a record has given away", p.Ref)
 			return
 		}
-		l.shadows = slices.Delete(l.shadows, i, i+1)
+		l.moves.in = slices.Delete(l.moves.in, i, i+1)
 		wire.Free(m)
 		return
 	}
-	if err := p.in.Take(m, p.store, &p.image); err != nil {
-		l.breach(from, out, "%v", err)
+	kind := m.Kind
+	err := p.TakePiece(m, &l.fx)
+	if l.carry(from, err, out); err != nil {
 		return
 	}
-	switch m.Kind {
-	case handoff.Image:
-		p.kept = true
-	case handoff.Chunk:
-		l.takeMoved(p, m, out)
-		return
-	case handoff.Clocks:
-		p.applyClocks(m.Clock, l, out)
-	case handoff.Keep:
-		p.save()
+	switch kind {
+	case handoff.Void:
+		wire.Free(m)
 	case handoff.Ended:
-		p.forsaken = fmt.Sprintf("the job ended at %v before that lane knew of its move", from)
+		p.In.Lost = fmt.Sprintf("the job ended at %v before that lane knew of its move", from)
 		l.closeWhenAll(out)
+		wire.Free(m)
 	case handoff.Last:
-		if p.awaited {
+		if p.Awaited() {
 			l.adopt(p, out)
 		}
-		return
 	}
-	wire.Free(m)
-}
-
-// takeMoved takes a chunk that the owner of a copy has taken. Nobody here is told what becomes of it.
-func (l *Lane) takeMoved(p *partition, m *wire.Piece, out *wire.Outbox) {
-	m, err := p.in.Gather(m)
-	if err != nil {
-		l.breach(p.in.From, out, "%v", err)
-	}
-	if m == nil {
-		return
-	}
-	f := l.newFlush()
-	push := wire.New[wire.Push]()
-	push.Clock = m.Clock
-	push.Chunks = append(push.Chunks, wire.Chunk{Pair: m.Pair, Subtree: m.Subtree, Rows: m.Rows, Keys: m.Keys, Values: m.Values})
-	*f = flush{push: push, moved: m, open: 1}
-	c := &push.Chunks[0]
-	if c.Keys != nil {
-		rows, err := p.store.Reserve(c.Keys, l.rowsFor(len(c.Keys)))
-		if err != nil {
-			l.breach(p.in.From, out, "%v", err)
-			return
-		}
-		f.rows, c.Rows = rows, rows
-	}
-	e := entry{flush: f, clock: m.Clock}
-	if m.Waits {
-		p.later = append(p.later, e)
-		return
-	}
-	p.give(c, m.Clock)
-	l.finish(f)
 }
 
 // takeOffers says which copies are taken: those of who owns the partition. A lane that is behind the route by which it was offered says so later.
 func (l *Lane) takeOffers(out *wire.Outbox) {
-	if len(l.offers) == 0 || !l.begun || l.broken || l.ending.Closed() {
+	if len(l.moves.offers) == 0 || !l.begun || l.broken || l.ending.Closed() {
 		return
 	}
-	rest := l.offers[:0]
-	for _, o := range l.offers {
+	rest := l.moves.offers[:0]
+	for _, o := range l.moves.offers {
 		m := o.piece
 		if m.Route > l.cfg.Route.Version() && !l.ending.Closing() {
 			rest = append(rest, o)
@@ -359,111 +266,82 @@ func (l *Lane) takeOffers(out *wire.Outbox) {
 			l.breach(o.from, out, "%v", err)
 			return
 		}
-		p.in = handoff.NewTarget(o.from, m)
-		l.shadows = slices.DeleteFunc(l.shadows, func(s *partition) bool { return s.ref == p.ref && !s.awaited })
-		l.shadows = append(l.shadows, p)
-		out.Send(l.cfg.Self, o.from, p.in.Welcome())
+		p.In.Target = handoff.NewTarget(o.from, m)
+		l.moves.in = slices.DeleteFunc(l.moves.in, func(s *partition.Partition) bool { return s.Ref == p.Ref && !s.Awaited() })
+		l.moves.in = append(l.moves.in, p)
+		out.Send(l.cfg.Self, o.from, p.In.Target.Welcome())
 	}
-	clear(l.offers[len(rest):])
-	l.offers = rest
+	clear(l.moves.offers[len(rest):])
+	l.moves.offers = rest
 }
 
 // tellTaken tells the owners of copies how far these have come here.
 func (l *Lane) tellTaken(out *wire.Outbox) {
-	for _, p := range l.shadows {
-		if m := p.in.Tell(); m != nil {
-			out.Send(l.cfg.Self, p.in.From, m)
+	for _, p := range l.moves.in {
+		if m := p.In.Target.Tell(); m != nil {
+			out.Send(l.cfg.Self, p.In.Target.From, m)
 		}
 	}
-	l.shadows = slices.DeleteFunc(l.shadows, func(p *partition) bool { return p.adopted })
+	l.moves.in = slices.DeleteFunc(l.moves.in, func(p *partition.Partition) bool { return p.In.Served() })
 }
 
-// shadow is the copy that was sent here of a partition; nil: none was.
-func (l *Lane) shadow(ref bellows.PartitionRef) *partition {
-	if i := slices.IndexFunc(l.shadows, func(p *partition) bool { return p.ref == ref && !p.adopted }); i >= 0 {
-		return l.shadows[i]
+// shadow returns the copy of a partition that is sent here; nil: there is none.
+func (v *moves) shadow(ref bellows.PartitionRef) *partition.Partition {
+	i := slices.IndexFunc(v.in, func(p *partition.Partition) bool { return p.Ref == ref && !p.In.Served() })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return v.in[i]
 }
 
-// adopt serves a partition from now on whose record and whose last piece are here. What the records behind it have asked for is done now.
-func (l *Lane) adopt(p *partition, out *wire.Outbox) {
-	last := p.in.Last()
-	switch number := p.gained; {
-	case last.Commit != number:
-		l.breach(p.in.From, out, "the last piece of %v as of record %d, which was moved by record %d", p.ref, last.Commit, number)
-		return
-	case p.store.Sum() != last.Sum:
-		l.breach(p.in.From, out, "a copy of %v whose bits add up to %016x here, and to %016x there", p.ref, uint64(p.store.Sum()), uint64(last.Sum))
+// adopt serves a partition from now on whose record and whose last piece are here.
+func (l *Lane) adopt(p *partition.Partition, out *wire.Outbox) {
+	if err := p.Serve(); err != nil {
+		l.breach(p.In.Target.From, out, "%v", err)
 		return
 	}
-	p.applied = max(p.applied, last.Newest)
-	if !planted.On("handoff-ended-forgotten") {
-		p.ended = last.Ended
-	}
-	p.taken, p.yielded, p.dropped, p.joined = 0, 0, 0, 0
-	if !planted.On("handoff-counted-twice") {
-		p.before = p.store.Written()
-	}
-	wire.Free(last)
-	p.adopted = true
 	l.settle(p, out)
-	if p.due != nil {
-		m := p.due
-		p.due = nil
+	if m := p.In.Due; m != nil {
+		p.In.Due = nil
 		l.takeHandoff(m, out)
 	}
 	l.closeWhenAll(out)
 }
 
 // settle ends the wait for a partition's state.
-func (l *Lane) settle(p *partition, out *wire.Outbox) {
-	if p.awaited {
-		p.awaited = false
-		l.awaited--
+func (l *Lane) settle(p *partition.Partition, out *wire.Outbox) {
+	if p.Awaited() {
+		l.moves.awaited--
 	}
-	for _, m := range p.marks {
-		switch {
-		case planted.On("handoff-marks-lost"):
-		case m.chunk == keepMark:
-			p.save()
-		case m.chunk == cutMark:
-			p.cutNow(l)
-		case m.chunk == barrierMark:
-			p.barrier = m.barrier
-			p.applyClocks(m.clock, l, out)
-		default:
-			p.reach(m.clock, l, out)
-		}
-	}
-	p.marks = nil
+	l.carry(l.cfg.Self, p.Settle(l.frontier(), &l.fx), out)
 }
 
-// forsake waits no more for the state of partitions that a node which is gone was to send. A lane of
-// this process lives as long as this one, also where the process is told that it is gone itself.
-func (l *Lane) forsake(n bellows.NodeID) {
-	for _, p := range l.shadows {
-		if p.forsaken == "" && p.in.From.Node == n && n != l.cfg.Self.Node {
-			p.forsaken = fmt.Sprintf("node %d is gone, which was to send it", n)
+// forsake waits no more for the state of partitions that a lost node was to send. A lane of this
+// process lives as long as this one, also if the process is told that it is lost itself.
+func (v *moves) forsake(lost, self bellows.NodeID) {
+	for _, p := range v.in {
+		if p.In.Lost == "" && p.In.Target.From.Node == lost && lost != self {
+			p.In.Lost = fmt.Sprintf("node %d is gone, which was to send it", lost)
 		}
 	}
 }
 
-// endCopies tells whom this lane copies to that nothing more comes. A job can end by a controller that
-// does not know the newest records, so that one of them has reached the lane to which it gives a
-// partition, and never comes here (TestACopyEndsWithTheJob).
+// endCopies tells the lanes to which this one copies that nothing more comes. A job can end by a
+// controller that does not know the newest records, so that one of them has reached the lane to which
+// it gives a partition, and never comes here (TestACopyEndsWithTheJob).
 func (l *Lane) endCopies(out *wire.Outbox) {
-	for _, p := range l.outs {
-		if !p.gone {
-			l.say(p, p.out.Ended(), out)
+	for _, p := range l.moves.out {
+		if s := p.Out.Source(); !p.Gone() {
+			out.Send(l.cfg.Self, s.To, s.Ended())
 		}
 	}
 }
 
 // expects reports whether the state of a partition is still to come.
 func (l *Lane) expects() bool {
-	return l.awaited > 0 && !planted.On("handoff-end-unawaited") && slices.ContainsFunc(l.owned, func(p *partition) bool { return p.awaited && p.forsaken == "" })
+	return l.moves.awaited > 0 && !planted.On("handoff-end-unawaited") &&
+		slices.ContainsFunc(l.owned, func(p *partition.Partition) bool { return p.Awaited() && p.In.Lost == "" })
 }
 
 // Handing reports whether something of a partition that was this lane's is on its way still, or is about to be.
-func (l *Lane) Handing() bool { return len(l.outs) > 0 }
+func (l *Lane) Handing() bool { return len(l.moves.out) > 0 }

@@ -8,15 +8,13 @@ import (
 
 	"bellows"
 	"bellows/core"
-	"bellows/core/audit"
 	"bellows/core/checkpoint"
 	"bellows/core/closing"
-	"bellows/core/delta"
 	"bellows/core/fence"
 	"bellows/core/gate"
+	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/core/prepare"
-	"bellows/core/store"
 	"bellows/core/tail"
 	"bellows/link/wire"
 )
@@ -32,6 +30,9 @@ type Options struct {
 	KeySeed uint64
 	Blank   bool // partitions are loaded before the first step (Load), and so not filled by their initialisers
 	Limits  Limits
+	// Follow, if it is set, is called with each partition that the lane makes, before its first change:
+	// readers of its log are attached there (partition.Log). A copy that is sent here is one, too.
+	Follow func(*partition.Partition)
 }
 
 // config is what a lane is made of. Its Times have no lease where it is in one process with the
@@ -80,6 +81,9 @@ type Limits struct {
 	// Behind is how many bytes of what changes a partition may be on their way to such a lane: by
 	// default 1 GiB. Above that the move is given up.
 	Behind int
+	// Log is how many bytes of changes a partition keeps for the slowest cursor over its log: by
+	// default partition.LogMax. Above that the cursor is lost, and its owner starts over.
+	Log int
 	// Copies is how many bytes a cut may take here, of what has changed since: by default 1 GiB.
 	// Above that the cut is given up.
 	Copies int
@@ -154,8 +158,8 @@ type Lane struct {
 	tail     tail.Tail
 
 	// What is here.
-	owned    []*partition
-	byNumber []*partition // by route.Number; nil: not here
+	owned    []*partition.Partition
+	byNumber []*partition.Partition // by route.Number; nil: not here
 
 	// Under way.
 	flushes *prepare.Flushes // that have no number
@@ -169,6 +173,7 @@ type Lane struct {
 	unasked   []unasked // per subscriber, while relay runs
 	spare     []*flush
 	spareRows [][]uint32
+	fx        partition.Effects
 
 	// Whose messages are taken.
 	terms   fence.Terms
@@ -176,17 +181,12 @@ type Lane struct {
 	silence fence.Silence
 
 	// The route: what waits for newer ones.
-	begun   bool              // it takes part by the route; before that it knows no records
-	added   []bellows.Control // who takes part since the job's beginning, or did: he may be leaving
-	ahead   []ahead
-	awaited int // partitions that were given to it and are not here yet
+	begun bool              // it takes part by the route; before that it knows no records
+	added []bellows.Control // who takes part since the job's beginning, or did: he may be leaving
+	ahead []ahead
 
-	// What goes to other lanes, and comes from them.
-	outs    []*partition // copied from here; in the order in which that was asked for
-	copies  uint64       // that have begun here
-	offers  []offer
-	shadows []*partition // copied to here, and not served yet
-	cuts    checkpoint.Giver
+	moves moves
+	cuts  checkpoint.Giver
 
 	// The end.
 	ending    *closing.Closing
@@ -206,7 +206,7 @@ func NewLane(job core.Job, self wire.Address, opt Options) (*Lane, error) {
 	cfg.Tables = slices.Clone(cfg.Tables) // staleness may change
 	cfg.Limits = cfg.Limits.orDefault()
 	l := &Lane{cfg: cfg, progress: gate.NewProgress(cfg.Route.Splits(), cfg.Items),
-		byNumber: make([]*partition, cfg.Route.Partitions()), ending: closing.New(self, cfg.Controller, len(cfg.Tables), cfg.Limits.Slab)}
+		byNumber: make([]*partition.Partition, cfg.Route.Partitions()), ending: closing.New(self, cfg.Controller, len(cfg.Tables), cfg.Limits.Slab)}
 	l.flushes = prepare.New(prepare.Config{Self: self, Controller: cfg.Controller, Tables: cfg.Tables, Route: cfg.Route,
 		HeldBytesMax: cfg.HeldBytesMax, WaitingMax: cfg.Limits.Parked})
 	l.credits = gate.Credits{Self: self.Node, Unread: cfg.Limits.Unread}
@@ -239,29 +239,21 @@ func (l *Lane) own(ref bellows.PartitionRef) error {
 }
 
 // make makes a partition that is filled by its initialiser; or blank, to be filled by a copy.
-func (l *Lane) make(ref bellows.PartitionRef, blank bool) (*partition, error) {
-	s, cut := &l.cfg.Tables[ref.Table], l.cfg.Route.Cut(ref.Table)
-	filled := store.New
-	if blank {
-		filled = store.Blank
+func (l *Lane) make(ref bellows.PartitionRef, blank bool) (*partition.Partition, error) {
+	p, err := partition.New(partition.Config{Ref: ref, Generation: l.cfg.Route.Owner(ref).Generation,
+		Schema: &l.cfg.Tables[ref.Table], Cut: l.cfg.Route.Cut(ref.Table), Blank: blank, Barrier: l.cfg.Barrier(ref.Table),
+		Complete: l.progress.Complete(), KeySeed: l.cfg.KeySeed, Digits: l.cfg.Limits.Digits, LogMax: l.cfg.Limits.Log,
+		Cuts: &l.cuts})
+	if err == nil && l.cfg.Follow != nil {
+		l.cfg.Follow(p)
 	}
-	st, err := filled(s, cut, ref.Partition)
-	if err != nil {
-		return nil, err
-	}
-	st.SeedKeys(l.cfg.KeySeed)
-	if n := l.cfg.Limits.Digits; n > 0 {
-		st.SortDigits(n)
-	}
-	return &partition{ref: ref, sample: audit.SampleOf(ref, len(st.Values())), generation: l.cfg.Route.Owner(ref).Generation, width: s.Width, store: st,
-		newBuffer:      func() *delta.Buffer { return delta.NewBuffer(s, st.Rows()) },
-		subscribedMost: cut.SubscribedMost(s.Width), barrier: l.cfg.Barrier(ref.Table), reached: l.progress.Complete()}, nil
+	return p, err
 }
 
 // insert makes a partition the lane's own.
-func (l *Lane) insert(p *partition) {
-	at := l.cfg.Route.Number(p.ref)
-	after := slices.IndexFunc(l.owned, func(o *partition) bool { return l.cfg.Route.Number(o.ref) > at })
+func (l *Lane) insert(p *partition.Partition) {
+	at := l.cfg.Route.Number(p.Ref)
+	after := slices.IndexFunc(l.owned, func(o *partition.Partition) bool { return l.cfg.Route.Number(o.Ref) > at })
 	if after < 0 {
 		after = len(l.owned)
 	}
@@ -289,7 +281,7 @@ func (l *Lane) Step(batch []wire.Envelope, out *wire.Outbox) {
 		l.relay(out)
 		l.serve(out)
 		l.stream(out)
-		l.sayCut(out)
+		l.tellCut(out)
 	}
 	l.tellTaken(out)
 	l.ending.Send(l, out)
@@ -366,9 +358,7 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 	case *wire.Acquire:
 		l.takeAcquire(e.From, m, out)
 	case *wire.Release:
-		if p, err := l.find(m.Pair); err == nil { // else the lease was given by an owner of the past
-			p.release(e.From, l, out)
-		}
+		l.takeRelease(e.From, m, out)
 		wire.Free(m)
 	case *wire.Route:
 		l.begin(e.From, m, out)
@@ -392,15 +382,17 @@ func (l *Lane) take(e wire.Envelope, out *wire.Outbox) {
 }
 
 // at is a partition of the job as this lane has it; nil: it never came here.
-func (l *Lane) at(ref bellows.PartitionRef) *partition { return l.byNumber[l.cfg.Route.Number(ref)] }
+func (l *Lane) at(ref bellows.PartitionRef) *partition.Partition {
+	return l.byNumber[l.cfg.Route.Number(ref)]
+}
 
 // find returns the partition of a pair if this lane owns it at that generation. prepare.ErrStale: it has
 // had another owner since, or this one anew; whoever asks is behind the route and is told so. Any
 // other error is of a pair that no route has had: nobody who keeps to the protocol can name it.
-func (l *Lane) find(p wire.Pair) (*partition, error) {
+func (l *Lane) find(p wire.Pair) (*partition.Partition, error) {
 	t, g := l.at(p.Ref), l.cfg.Route.Owner(p.Ref).Generation
 	switch {
-	case (t == nil || t.gone) && p.Generation >= g:
+	case (t == nil || t.Gone()) && p.Generation >= g:
 		return nil, fmt.Errorf("partition %v is not at %v", p.Ref, l.cfg.Self)
 	case p.Generation < g && !(planted.On("generation-unchecked") && t != nil):
 		return nil, prepare.ErrStale

@@ -1,8 +1,7 @@
 package server
 
 import (
-	"bellows"
-	"bellows/core/audit"
+	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -26,49 +25,8 @@ func (l *Lane) countMissed() {
 	}
 }
 
-// bits is the audit's sum over a chunk as its client made it: by keys where it has keys, so that it
-// does not depend on the numbers that rows have here; 0 where the clock is not in the sample.
-func (p *partition) bits(c *wire.Chunk, clock bellows.Clock) audit.Sum {
-	if !p.sample.Has(clock) {
-		return 0
-	}
-	return chunkBits(c, p.width)
-}
-
-func chunkBits(c *wire.Chunk, width int) audit.Sum {
-	if c.Keys != nil {
-		return audit.Keys(c.Ref.Partition, width, c.Keys, c.Values)
-	}
-	return audit.Rows(c.Ref.Partition, width, c.Rows, c.Values)
-}
-
-// slabBits is the audit's sum over values of the whole partition; 0 where the clock is not in the sample.
-func (p *partition) slabBits(values []float32, clock bellows.Clock) audit.Sum {
-	if !p.sample.Has(clock) {
-		return 0
-	}
-	return p.store.Bits(nil, values)
-}
-
-// countUnapplied counts, when the job is over, what waits here and is not written: deltas of clocks that will not complete, and those that leases keep out. Leases
-// are out at the end of jobs that failed, and of no others: nobody asks for the state of such a job, which would have what leases kept out (applyDeferred).
-func (p *partition) countUnapplied() (rows int64) {
-	for _, list := range [][]entry{p.later, p.deferred} {
-		for _, e := range list {
-			if e.chunk >= 0 {
-				c := &e.flush.push.Chunks[e.chunk]
-				rows += int64(len(c.Values) / p.width)
-				p.dropped += p.bits(c, e.clock)
-			}
-		}
-	}
-	return rows
-}
-
 // countPartition adds what a partition has counted while it was this lane's.
-func (l *Lane) countPartition(p *partition) {
-	w := p.store.Written()
-	dropped := p.countUnapplied()
-	l.ending.Count(p.ref.Table, w.Rows-p.before.Rows+p.joined, dropped,
-		&audit.Ledger{Taken: p.taken, Dropped: p.dropped, Yielded: p.yielded, Written: w.Bits - p.before.Bits})
+func (l *Lane) countPartition(p *partition.Partition) {
+	ledger, applied, dropped := p.Count()
+	l.ending.Count(p.Ref.Table, applied, dropped, &ledger)
 }

@@ -17,12 +17,14 @@ import (
 type flush struct {
 	push   *wire.Push
 	from   wire.Address
-	named  bool                 // messages about it name its pairs
-	moved  *wire.Piece          // it is one chunk that came with its partition: its client has had the answer
-	number bellows.CommitNumber // 0: it has none here, since it was moved
-	open   int                  // chunks and lease ends not applied yet
-	rows   []uint32             // memory for the numbers of the rows that its keys name
+	named  bool // messages about it name its pairs
+	number bellows.CommitNumber
+	open   int      // chunks and lease ends not applied yet
+	rows   []uint32 // memory for the numbers of the rows that its keys name
 }
+
+// ID returns the name of the flush.
+func (f *flush) ID() bellows.FlushID { return f.push.Flush }
 
 // takePush holds the parts of a flush, or answers why not.
 func (l *Lane) takePush(from wire.Address, m *wire.Push, out *wire.Outbox) {
@@ -62,11 +64,11 @@ func (p partitions) Owns(pair wire.Pair) error {
 }
 
 // Barrier reports whether the clocks of a partition's table become visible as a whole.
-func (p partitions) Barrier(ref bellows.PartitionRef) bool { return p.lane.at(ref).barrier }
+func (p partitions) Barrier(ref bellows.PartitionRef) bool { return p.lane.at(ref).Barrier() }
 
 // MayEnd reports whether a client may end an exclusive lease on a partition.
 func (p partitions) MayEnd(ref bellows.PartitionRef, client wire.Address) bool {
-	return p.lane.at(ref).leases.MayEnd(client)
+	return p.lane.at(ref).Leases.MayEnd(client)
 }
 
 // reserve gives a row to every key of a push, and its chunks the rows' numbers, in memory that is kept
@@ -86,7 +88,7 @@ func (l *Lane) reserve(m *wire.Push) ([]uint32, error) {
 			continue
 		}
 		first := len(list)
-		rows, err := l.at(c.Ref).store.Reserve(c.Keys, list)
+		rows, err := l.at(c.Ref).State.Reserve(c.Keys, list)
 		if err != nil {
 			return nil, err
 		}
@@ -98,12 +100,12 @@ func (l *Lane) reserve(m *wire.Push) ([]uint32, error) {
 // hold notes what changes here when a push is held: a second flush cannot end the leases that it ends.
 func (l *Lane) hold(m *wire.Push) {
 	for i := range m.Leases {
-		l.at(m.Leases[i].Ref).leases.Ending()
+		l.at(m.Leases[i].Ref).Leases.Ending()
 	}
 	if planted.On("applied-when-held") {
 		for i := range m.Chunks {
 			c := &m.Chunks[i]
-			l.at(c.Ref).store.Apply(c.Rows, c.Values)
+			l.at(c.Ref).State.ApplyUnlogged(c)
 		}
 	}
 }

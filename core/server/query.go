@@ -15,10 +15,10 @@ func (l *Lane) takeQuery(from wire.Address, m *wire.Query, out *wire.Outbox) {
 	h := &wire.Holding{Term: l.terms.Highest(), Last: l.applied, Tail: l.tail.Oldest(l.applied),
 		Flushes: l.flushes.Holding()}
 	for _, p := range l.owned {
-		if p.awaited {
+		if p.Awaited() {
 			continue
 		}
-		h.Owned = append(h.Owned, wire.Owned{Pair: p.pair(), Newest: p.applied})
+		h.Owned = append(h.Owned, wire.Owned{Pair: p.Pair(), Newest: p.Applied()})
 	}
 	h.Added = slices.Clone(l.added) // a message is its receiver's
 	h.Adopted = l.ending.Adopted()

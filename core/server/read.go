@@ -43,8 +43,8 @@ func (l *Lane) serve(out *wire.Outbox) {
 		return
 	}
 	for _, p := range l.owned {
-		if len(p.queue) > 0 {
-			p.grantQueued(l, out)
+		if p.Leases.Waiting() {
+			l.grant(p, out)
 		}
 	}
 	rest := l.pulls[:0]
@@ -64,8 +64,8 @@ func (l *Lane) serve(out *wire.Outbox) {
 func (l *Lane) readable(m *wire.Pull) bool {
 	for i := range m.Parts {
 		p := l.at(m.Parts[i].Ref)
-		v := p.visible(l)
-		if (p.leases.Exclusive() && !planted.On("read-under-lease")) || !gate.Admits(m.Need, v.Commit, v.Clock) {
+		v := p.Visible(l.frontier())
+		if (p.Leases.Exclusive() && !planted.On("read-under-lease")) || !gate.Admits(m.Need, v.Commit, v.Clock) {
 			return false
 		}
 	}
@@ -83,26 +83,28 @@ func (l *Lane) answer(r parkedPull, out *wire.Outbox) {
 	for i := range r.pull.Parts {
 		q := &r.pull.Parts[i]
 		p := l.at(q.Ref)
-		v := p.visible(l)
+		v := p.Visible(l.frontier())
 		if planted.On("commit-overstated") {
 			v.Commit++
 			v.Clock++
 		}
 		to := a.Extend()
-		to.Pair, to.Commit, to.Complete, to.Rows = p.pair(), v.Commit, v.Clock, q.Rows
+		to.Pair, to.Commit, to.Complete, to.Rows = p.Pair(), v.Commit, v.Clock, q.Rows
 		if q.Keys != nil {
-			to.Rows, to.Values = nil, p.store.ReadKeys(q.Keys, to.Values)
+			to.Rows, to.Values = nil, p.State.ReadKeys(q.Keys, to.Values)
 			if q.Subscribe {
-				if err := l.subscribeKeys(p, who, q.Keys); err != nil {
+				if err := l.subscribe(p, who, nil, q.Keys); err != nil {
 					l.breach(r.from, out, "%v", err)
 				}
 			}
 			continue
 		}
-		to.Values = p.store.Read(q.Rows, to.Values)
+		to.Values = p.State.Read(q.Rows, to.Values)
 		if q.Subscribe {
-			l.subscribe(p, who, q.Rows)
-			l.owing = l.owing || len(p.deferred) > 0
+			if err := l.subscribe(p, who, q.Rows, nil); err != nil {
+				l.breach(r.from, out, "%v", err)
+			}
+			l.owing = l.owing || p.Deferred()
 		}
 	}
 	n := words(a)

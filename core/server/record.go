@@ -1,11 +1,11 @@
 package server
 
 import (
-	"math"
+	"errors"
 	"slices"
 
 	"bellows"
-	"bellows/core/delta"
+	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/link/wire"
 )
@@ -15,10 +15,8 @@ import (
 // wait, in its partitions; then a clock that this record completes is made visible, in all
 // partitions at once; and the client is told the number (note, tell).
 //
-// A recorded chunk is applied in one of three ways: at once; with its whole clock, where the table
-// has a barrier (reach, applyClocks); or behind the leases that are out (postpone, catchUp). In
-// each it is counted when it is written and not before, and its flush is closed with the last of
-// them (finish).
+// When a recorded chunk is applied is its partition's matter (package partition); its flush is closed
+// with the last of its chunks (finish).
 
 // takeRecord applies one record: it makes a flush count, whose deltas become visible at once, or with their whole clock where the table has a barrier. A record
 // out of order, or of units that no split can have done, is a breach: numbers have no gaps, and links are in order.
@@ -58,11 +56,15 @@ func (l *Lane) takeRecord(from wire.Address, r *wire.Record, out *wire.Outbox) {
 	}
 	if c := l.progress.Complete(); c > before {
 		l.barrier = r.Number
+		var err error
 		for _, p := range l.owned {
-			p.reach(c, l, out)
+			if err = p.Reach(c, l.applied, &l.fx); err != nil {
+				break
+			}
 		}
+		l.carry(from, err, out)
 		if !planted.On("relay-forgotten") {
-			l.owe(nil, hasBarrier)
+			l.owe(nil, (*partition.Partition).Barrier)
 		}
 	}
 	for _, f := range l.numbered {
@@ -81,195 +83,43 @@ func (l *Lane) applyFlush(f *flush, out *wire.Outbox) {
 		l.closeFlush(f)
 		return
 	}
-	// The last application closes the flush, after which it may not be looked at.
 	m := f.push
-	leases := len(m.Leases)
-	for i, n := 0, len(m.Chunks); i < n; i++ {
+	for i := range m.Chunks {
 		c := &m.Chunks[i]
-		p := l.at(c.Ref)
-		p.applied = l.applied
-		p.accept(entry{flush: f, chunk: i, clock: m.Clock}, l, out)
+		l.at(c.Ref).Accept(partition.Entry{Flush: f, Chunk: c, Clock: m.Clock, Number: l.applied}, &l.fx)
 	}
-	for i := range leases {
+	var err error
+	for i := range m.Leases {
 		e := &m.Leases[i]
-		p := l.at(e.Ref)
-		p.applied = l.applied
-		p.endExclusive(f, i, l, out)
+		if err = l.at(e.Ref).EndExclusive(f, e.Values, m.Clock, f.number, &l.fx); err != nil {
+			break
+		}
 	}
+	l.carry(f.from, err, out) // which perhaps closes the flush
 }
 
-// entry is one chunk of a recorded flush, or one of the marks.
-type entry struct {
-	flush  *flush
-	chunk  int
-	clock  bellows.Clock
-	passed bool // where its partition is copied, the other lane has it
+// frontier returns how far the lane is by its records.
+func (l *Lane) frontier() partition.Frontier {
+	return partition.Frontier{Applied: l.applied, Barrier: l.barrier, Complete: l.progress.Complete()}
 }
 
-// The marks: entries that are no chunk.
-const (
-	clockMark = -1 // the clocks up to this are complete
-	keepMark  = -2 // an image is to be kept
-	cutMark   = -4 // a cut
-)
-
-// accept takes in a chunk of a recorded flush. With a barrier all of it waits for its clock, leased
-// or not: the sum along the tree needs every chunk of the clock, and the rule runs once.
-func (p *partition) accept(e entry, l *Lane, out *wire.Outbox) {
-	switch {
-	case p.barrier && !planted.On("visible-when-recorded"):
-		p.later = append(p.later, e)
-	case (p.leases.Out() || len(p.deferred) > 0) && !planted.On("commit-under-lease"):
-		p.postpone(e, l)
-	default:
-		p.apply(e, l, out)
+// carry carries out what partitions have asked for. An error is a breach by a peer, or by the client
+// whose chunks overlap.
+func (l *Lane) carry(from wire.Address, err error, out *wire.Outbox) {
+	for _, s := range l.fx.Sends {
+		out.Send(l.cfg.Self, s.To, s.Message)
 	}
-}
-
-// postpone puts an entry behind the leases that are out. What is visible stays as it was before this record.
-func (p *partition) postpone(e entry, l *Lane) {
-	if len(p.deferred) == 0 {
-		p.lag = wire.Need{Commit: l.applied - 1, Clock: p.reached}
+	for _, f := range l.fx.Applied {
+		l.finish(f.(*flush))
 	}
-	p.deferred = append(p.deferred, e)
-}
-
-// apply makes an entry part of the state, now that nothing keeps it out.
-func (p *partition) apply(e entry, l *Lane, out *wire.Outbox) {
-	switch e.chunk {
-	case clockMark:
-		p.applyClocks(e.clock, l, out)
-		return
-	case keepMark:
-		p.keepNow(l, out)
-		return
-	case cutMark:
-		p.cutNow(l)
+	l.fx.Reset()
+	if err == nil {
 		return
 	}
-	p.pass(e, l, out)
-	p.give(&e.flush.push.Chunks[e.chunk], e.clock)
-	l.finish(e.flush)
-}
-
-// give writes one chunk of a clock as it came.
-func (p *partition) give(c *wire.Chunk, clock bellows.Clock) {
-	bits := p.bits(c, clock)
-	p.taken += bits
-	p.yielded += bits
-	p.write(c.Rows, c.Values, clock)
-}
-
-// write gives deltas of a clock to the rule.
-func (p *partition) write(rows []uint32, deltas []float32, clock bellows.Clock) {
-	if !planted.On("cut-copied-late") {
-		p.cut.Write(rows)
+	if o := (*partition.OverlapError)(nil); errors.As(err, &o) {
+		from = wire.ClientAt(l.cfg.Route.Node(o.Split))
 	}
-	apply := p.store.Apply
-	if p.sample.Has(clock) {
-		apply = p.store.ApplySummed
-	}
-	if p.reached&1 == 0 || !planted.On("write-dropped") {
-		apply(rows, deltas)
-	}
-	if p.reached&1 == 0 && planted.On("write-doubled") {
-		apply(rows, deltas)
-	}
-	if planted.On("cut-copied-late") {
-		p.cut.Write(rows)
-	}
-	p.wrote(rows)
-}
-
-// reach makes the clocks up to c visible. Where a lease keeps them out of a table with a barrier, a mark among the deferred entries does so later: catchUp goes
-// through these in the order of their records.
-func (p *partition) reach(c bellows.Clock, l *Lane, out *wire.Outbox) {
-	if p.awaited {
-		p.marks = append(p.marks, mark{entry: entry{chunk: clockMark, clock: c}})
-		return
-	}
-	if p.barrier && (p.leases.Out() || len(p.deferred) > 0) {
-		if !planted.On("clock-mark-lost") {
-			p.postpone(entry{chunk: clockMark, clock: c}, l)
-		}
-		p.reached = c
-		return
-	}
-	p.reached = c
-	if p.barrier {
-		p.applyClocks(c, l, out)
-	}
-}
-
-// applyClocks applies the recorded deltas of the clocks up to c, clock by clock, each summed along the tree and given to the rule once. Several are there where a
-// lease has kept them out, or where the table's consistency has changed (setStaleness).
-func (p *partition) applyClocks(c bellows.Clock, l *Lane, out *wire.Outbox) {
-	if p.streams() && len(p.later) > 0 && !planted.On("handoff-clocks-lost") {
-		p.passWaiting(c, l, out)
-		l.say(p, p.out.Clocks(c), out)
-	}
-	for len(p.later) > 0 && !l.broken {
-		clock := p.later[0].clock
-		for _, e := range p.later[1:] {
-			clock = min(clock, e.clock)
-		}
-		if clock > c {
-			return
-		}
-		p.applyClock(clock, l, out)
-	}
-}
-
-// applyClock sums the chunks of a clock along the binary tree over split ids and writes the root: the same bits in whichever order the chunks came and by
-// whichever nodes they were sent (P7). A chunk that is alone is written as it came. Two that are of one split are nobody's correct sum: a breach.
-func (p *partition) applyClock(clock bellows.Clock, l *Lane, out *wire.Outbox) {
-	p.sums = p.sums[:0]
-	for _, e := range p.later {
-		if e.clock == clock {
-			p.sums = append(p.sums, e.flush.push.Chunks[e.chunk])
-		}
-	}
-	if len(p.sums) == 1 {
-		p.give(&p.sums[0], clock)
-	} else {
-		var begin func(*delta.Buffer)
-		if p.sample.Has(clock) {
-			begin = p.audited
-		}
-		sum, twice := delta.Sum(p.sums, p.buffer, p.giveBuffer, begin)
-		if twice != nil {
-			from := wire.ClientAt(l.cfg.Route.Node(twice.Split))
-			l.breach(from, out, "for clock %d of %v %v", clock, p.ref, twice)
-			return
-		}
-		p.joined += int64(sum.Joined())
-		rows, values := sum.Chunk()
-		if p.sample.Has(clock) {
-			p.yielded += p.store.Bits(rows, values)
-		}
-		p.write(rows, values, clock)
-		p.giveBuffer(sum)
-	}
-	rest := p.later[:0]
-	for _, e := range p.later {
-		if e.clock != clock {
-			rest = append(rest, e)
-			continue
-		}
-		l.finish(e.flush)
-	}
-	p.later = rest
-}
-
-// audited adds a chunk, in a buffer of its own, to the ledger before it becomes part of a sum.
-func (p *partition) audited(b *delta.Buffer) { p.taken += p.store.Bits(b.Chunk()) }
-
-// catchUp applies what leases had kept out.
-func (p *partition) catchUp(l *Lane, out *wire.Outbox) {
-	for _, e := range p.deferred {
-		p.apply(e, l, out)
-	}
-	p.deferred = p.deferred[:0]
+	l.breach(from, out, "%v", err)
 }
 
 // finish ends one chunk or lease end of a flush: it is part of the state. With the last the flush is closed, and may not be looked at any more.
@@ -282,11 +132,7 @@ func (l *Lane) finish(f *flush) {
 // closeFlush gives the chunks' memory back: to the client by wire.Committed, and the push to its
 // pool. Until here the lane looks into that memory, which in one process is the client's own.
 func (l *Lane) closeFlush(f *flush) {
-	if f.moved != nil { // the lane that had it has told its client
-		wire.Free(f.moved)
-	} else {
-		l.note(f, false)
-	}
+	l.note(f, false)
 	wire.Free(f.push)
 	if cap(f.rows) > 0 {
 		l.spareRows = append(l.spareRows, f.rows[:0])
@@ -298,7 +144,7 @@ func (l *Lane) closeFlush(f *flush) {
 // mayShow reports whether reads may see some of a recorded flush before all of it is visible.
 func (l *Lane) mayShow(f *flush) bool {
 	for i := range f.push.Chunks {
-		if !l.at(f.push.Chunks[i].Ref).barrier {
+		if !l.at(f.push.Chunks[i].Ref).Barrier() {
 			return true
 		}
 	}
@@ -345,96 +191,34 @@ func (l *Lane) takeControl(from wire.Address, c *bellows.Control, out *wire.Outb
 			return
 		}
 		for _, p := range l.owned {
-			p.applied = l.applied
-			if !p.gone {
-				p.keep(l, out)
-			}
+			p.Keep(l.applied, &l.fx)
 		}
+		l.carry(from, nil, out)
 	case bellows.CutTables:
 		l.cuts.Cut(l.applied)
 		for _, p := range l.owned {
-			p.cutAt(l)
+			p.Cut(l.applied)
 		}
 	case bellows.SetStaleness:
-		l.setStaleness(c.Table, c.Clocks, out)
+		l.setStaleness(from, c.Table, c.Clocks, out)
 	case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient, bellows.LoseClient:
 		l.reroute(from, c, out)
 	}
 }
 
 // setStaleness changes a table's consistency. No task is out, so that nothing waits for a clock; what is visible never goes back.
-func (l *Lane) setStaleness(t bellows.TableID, clocks int32, out *wire.Outbox) {
+func (l *Lane) setStaleness(from wire.Address, t bellows.TableID, clocks int32, out *wire.Outbox) {
 	l.cfg.SetStaleness(t, clocks)
 	l.barrier = l.applied
+	var err error
 	for _, p := range l.owned {
-		if p.ref.Table == t {
-			p.applied = l.applied
-			if p.awaited {
-				p.marks = append(p.marks, mark{entry{chunk: barrierMark, clock: math.MaxInt32}, l.cfg.Barrier(t)})
-				continue
-			}
-			p.barrier = l.cfg.Barrier(t)
-			p.applyClocks(math.MaxInt32, l, out)
-		}
-	}
-	l.owe(nil, func(p *partition) bool { return p.ref.Table == t })
-}
-
-// keep saves an image of the state. What a lease still keeps out belongs in it: its release may be under
-// way when the controller, which knows that no task is out, asks.
-func (p *partition) keep(l *Lane, out *wire.Outbox) {
-	switch {
-	case p.awaited:
-		p.marks = append(p.marks, mark{entry: entry{chunk: keepMark}})
-	case len(p.deferred) > 0 && !planted.On("keep-at-once"):
-		p.deferred = append(p.deferred, entry{chunk: keepMark})
-	default:
-		p.keepNow(l, out)
-	}
-}
-
-// keepNow saves the image, and has a lane to which the partition is copied do so.
-func (p *partition) keepNow(l *Lane, out *wire.Outbox) {
-	p.save()
-	if p.streams() {
-		l.say(p, p.out.Keep(p.store), out)
-	}
-}
-
-func (p *partition) save() {
-	p.cut.Keep(&p.image)
-	p.store.Save(&p.image)
-	p.kept = true
-	if planted.On("kept-without-slots") {
-		p.image.Slots = nil
-	}
-}
-
-// streams reports whether what changes is passed on.
-func (p *partition) streams() bool { return p.out != nil && p.out.Begun() && !p.gone }
-
-// pass passes a chunk on that becomes part of the state now, if the partition is copied.
-func (p *partition) pass(e entry, l *Lane, out *wire.Outbox) {
-	if p.streams() && !planted.On("handoff-chunk-lost") {
-		for m := range p.out.Chunk(p.store, &e.flush.push.Chunks[e.chunk], e.clock, false) {
-			l.say(p, m, out)
-		}
-	}
-}
-
-// passWaiting passes on what waits for clocks up to c and was not passed on. That is as late as may be, when they become part of the state or when all rows are copied, since the rows
-// that are copied meanwhile need nothing of it.
-func (p *partition) passWaiting(c bellows.Clock, l *Lane, out *wire.Outbox) {
-	for i := range p.later {
-		e := &p.later[i]
-		if e.passed || e.clock > c {
+		if p.Ref.Table != t {
 			continue
 		}
-		if e.passed = true; c == math.MaxInt32 && planted.On("handoff-later-forgotten") {
-			continue
-		}
-		for m := range p.out.Chunk(p.store, &e.flush.push.Chunks[e.chunk], e.clock, true) {
-			l.say(p, m, out)
+		if err = p.SetBarrier(l.cfg.Barrier(t), l.applied, &l.fx); err != nil {
+			break
 		}
 	}
+	l.carry(from, err, out)
+	l.owe(nil, func(p *partition.Partition) bool { return p.Ref.Table == t })
 }

@@ -38,42 +38,12 @@ func TestWhoWasSentRowsIsForgotten(t *testing.T) {
 				sent++
 			}
 		}
-		if len(l.unasked) > 0 || len(l.owned[0].subs) != 1 {
-			t.Fatalf("in life %d it fills %d messages, and has %d subscribers", life, len(l.unasked), len(l.owned[0].subs))
+		if len(l.unasked) > 0 || len(l.owned[0].Subscribers.List()) != 1 {
+			t.Fatalf("in life %d it fills %d messages, and has %d subscribers", life, len(l.unasked), len(l.owned[0].Subscribers.List()))
 		}
 	}
 	if sent != 20 {
 		t.Errorf("%d of 20 processes were sent rows", sent)
-	}
-}
-
-// TestASubscriptionTakesNoMoreThanItIsSaidTo changes all of a partition, row by row: what rows, all rows, and keys then take in a message is what relay reckons with.
-func TestASubscriptionTakesNoMoreThanItIsSaidTo(t *testing.T) {
-	tables := []table.Schema{{Name: "rows", Rows: 6, Width: 3, Partitions: 1, Consistency: table.Async}, {Name: "keys", Sparse: true, Rows: 6, Width: 3, Partitions: 1, Consistency: table.Async}}
-	at, client := wire.LaneAt(0, 0), wire.ClientAt(1)
-	l, err := NewLane(core.Job{Clients: []wire.Address{client}, Tables: tables, Route: route.Spread(tables, 1, []wire.Address{at}, []bellows.NodeID{1})}, at, Options{})
-	require.NoError(t, err)
-	for i, subscribe := range []func(p *partition, who subscriber) error{
-		func(p *partition, who subscriber) error { l.subscribe(p, who, nil); return nil },
-		func(p *partition, who subscriber) error { l.subscribe(p, who, []uint32{0, 2, 5}); return nil },
-		func(p *partition, who subscriber) error { return l.subscribeKeys(p, who, []bellows.Key{4, 9}) },
-	} {
-		p, who := l.owned[i/2], subscriber{client, uint32(i)}
-		require.NoError(t, subscribe(p, who))
-		changed := []uint32{0, 1, 2, 3, 4, 5}
-		if p.store.Keyed() {
-			if changed, err = p.store.Reserve([]bellows.Key{4, 9}, nil); err != nil {
-				t.Fatal(err)
-			}
-			p.store.Apply(changed, make([]float32, 3*len(changed)))
-		}
-		p.wrote(changed)
-		s := &p.subs[p.subscriber(who)]
-		var m wire.Rows
-		p.fill(m.Extend(), s)
-		if got, want := words(&m), p.words(s); got != want || got == 0 {
-			t.Errorf("subscription %d takes %d words, and was said to take %d", i, got, want)
-		}
 	}
 }
 
@@ -86,12 +56,12 @@ func TestACopyThatIsGivenUpTakesNoMemory(t *testing.T) {
 	s := handoff.NewSource(&wire.Handoff{Term: 1, Number: 1, Pair: wire.Pair{Generation: 1}, Node: 1}, 1, handoff.Limits{Slab: 4, Window: 150, Behind: 1000})
 	var out wire.Outbox
 	l.Step([]wire.Envelope{{From: from, To: at, Message: s.Offer(0)}}, &out)
-	if len(l.shadows) != 1 {
-		t.Fatalf("it has %d copies of what it was offered: %v", len(l.shadows), out.Envelopes)
+	if len(l.moves.in) != 1 {
+		t.Fatalf("it has %d copies of what it was offered: %v", len(l.moves.in), out.Envelopes)
 	}
 	s.Begin(false)
 	l.Step([]wire.Envelope{{From: from, To: at, Message: s.Void()}}, &out)
-	if len(l.shadows) != 0 {
+	if len(l.moves.in) != 0 {
 		t.Error("it keeps a copy that was given up")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bellows"
+	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/core/prepare"
 	"bellows/core/route"
@@ -52,18 +53,18 @@ func (l *Lane) mustWait(e *wire.Envelope) bool {
 	}
 	switch m := e.Message.(type) {
 	case *wire.Pull:
-		return m.Route > v || l.awaited > 0 && slices.ContainsFunc(m.Parts, func(p wire.PullPart) bool { return l.awaits(p.Pair) })
+		return m.Route > v || l.moves.awaited > 0 && slices.ContainsFunc(m.Parts, func(p wire.PullPart) bool { return l.awaits(p.Pair) })
 	case *wire.Acquire:
-		return m.Route > v || l.awaited > 0 && l.awaits(m.Pair)
+		return m.Route > v || l.moves.awaited > 0 && l.awaits(m.Pair)
 	case *wire.Push:
-		return m.Route > v && !l.clients.Outlived(e.From, m.Flush.Incarnation) || l.awaited > 0 && slices.ContainsFunc(prepare.Pairs(m), l.awaits)
+		return m.Route > v && !l.clients.Outlived(e.From, m.Flush.Incarnation) || l.moves.awaited > 0 && slices.ContainsFunc(prepare.Pairs(m), l.awaits)
 	}
 	return false
 }
 
 func (l *Lane) awaits(p wire.Pair) bool {
 	t := l.at(p.Ref)
-	return t != nil && t.awaited && t.generation == p.Generation
+	return t != nil && t.Awaited() && t.Generation == p.Generation
 }
 
 // keepAhead keeps a message, if there is room. Else a push is refused as stale, though it is not, so that its client sends it again. That is said when the lane
@@ -217,7 +218,7 @@ func (l *Lane) reroute(from wire.Address, c *bellows.Control, out *wire.Outbox) 
 		l.admit(wire.ClientAt(c.Node))
 	case bellows.MovePartition:
 		ref := bellows.PartitionRef{Table: c.Table, Partition: c.Partition}
-		if t := l.at(ref); t != nil && !t.gone {
+		if t := l.at(ref); t != nil && !t.Gone() {
 			l.lose(from, t, next.Owner(ref).Lane, out)
 		}
 		if next.Owner(ref).Lane == l.cfg.Self && !l.broken {
@@ -246,55 +247,47 @@ func (l *Lane) admit(a wire.Address) {
 
 // gain makes a partition that this lane owns from now on, and waits for its state: for the rest of the copy that was sent here.
 func (l *Lane) gain(from wire.Address, ref bellows.PartitionRef, out *wire.Outbox) {
-	p := l.shadow(ref)
+	p := l.moves.shadow(ref)
 	if p == nil {
 		if err := l.own(ref); err != nil {
 			l.breach(from, out, "%v", err)
 			return
 		}
-		l.at(ref).awaited = true
-		l.awaited++
+		l.at(ref).Await()
+		l.moves.awaited++
 		return
 	}
-	p.generation, p.gained, p.reached = l.cfg.Route.Owner(ref).Generation, l.applied, l.progress.Complete()
-	p.barrier = l.cfg.Barrier(ref.Table)
-	p.awaited = true
-	l.awaited++
+	p.Gain(l.cfg.Route.Owner(ref).Generation, l.applied, l.progress.Complete(), l.cfg.Barrier(ref.Table))
+	l.moves.awaited++
 	l.insert(p)
-	if p.in.Last() != nil || planted.On("handoff-adopted-early") {
+	if p.In.Target.Last() != nil || planted.On("handoff-adopted-early") {
 		l.adopt(p, out)
 	}
 }
 
 // lose takes leave of a partition: what waits here for it is to be asked again of its owner, and so is what is held of it and not recorded. It is not leased.
 // Recorded entries stay until they are applied: they count here.
-func (l *Lane) lose(from wire.Address, p *partition, to wire.Address, out *wire.Outbox) {
-	if p.out != nil {
-		if l.hand(from, p, to, out); l.broken {
+func (l *Lane) lose(from wire.Address, p *partition.Partition, to wire.Address, out *wire.Outbox) {
+	if p.Out.Source() != nil {
+		if l.handOver(from, p, to, out); l.broken {
 			return
 		}
 	}
-	p.gone, p.subs = true, nil
-	if p.awaited {
-		p.awaited = false
-		l.awaited--
+	if p.Awaited() {
+		l.moves.awaited--
 	}
-	for _, r := range p.queue {
-		if r.acquire == holdMark {
-			continue
-		}
-		l.refuse(r.from, r.acquire.Request, prepare.ErrStale, out)
-		wire.Free(r.acquire)
+	for _, r := range p.Leave(l.applied) {
+		l.refuse(r.From, r.Acquire.Request, prepare.ErrStale, out)
+		wire.Free(r.Acquire)
 	}
-	p.queue = nil
 	l.pulls = slices.DeleteFunc(l.pulls, func(r parkedPull) bool {
-		if !slices.ContainsFunc(r.pull.Parts, func(q wire.PullPart) bool { return q.Ref == p.ref }) {
+		if !slices.ContainsFunc(r.pull.Parts, func(q wire.PullPart) bool { return q.Ref == p.Ref }) {
 			return false
 		}
 		l.refuse(r.from, r.pull.Request, prepare.ErrStale, out)
 		wire.Free(r.pull)
 		return true
 	})
-	l.flushes.Leave(p.pair(), out)
+	l.flushes.Leave(p.Pair(), out)
 	l.flushes.Admit(out) // what is held of it no more has no record here, which would make room
 }

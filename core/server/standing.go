@@ -5,6 +5,7 @@ import (
 
 	"bellows"
 	"bellows/core/gate"
+	"bellows/core/partition"
 	"bellows/core/pending"
 	"bellows/core/planted"
 	"bellows/core/prepare"
@@ -54,25 +55,24 @@ func (l *Lane) answerBehind(who subscriber, request uint64) (pending.Behind, uin
 		}
 		for i := range r.pull.Parts {
 			p := l.at(r.pull.Parts[i].Ref)
-			if v := p.visible(l); p.leases.Exclusive() || !gate.Admits(r.pull.Need, v.Commit, v.Clock) {
+			if v := p.Visible(l.frontier()); p.Leases.Exclusive() || !gate.Admits(r.pull.Need, v.Commit, v.Clock) {
 				return l.partBehind(p, r.pull.Need)
 			}
 		}
 		return l.readyBehind()
 	}
 	for _, p := range l.owned {
-		for _, r := range p.queue {
-			if r.from != who.address || r.acquire.Request != request {
-				continue
-			}
-			if v := p.visible(l); p.leases.Out() || !gate.Admits(r.acquire.Need, v.Commit, v.Clock) {
-				return l.partBehind(p, r.acquire.Need)
-			}
-			if p.out != nil { // it goes to another lane by the next
-				return pending.Record, 0
-			}
-			return l.readyBehind()
+		a := p.Leases.Find(who.address, request)
+		if a == nil {
+			continue
 		}
+		if v := p.Visible(l.frontier()); p.Leases.Out() || !gate.Admits(a.Need, v.Commit, v.Clock) {
+			return l.partBehind(p, a.Need)
+		}
+		if p.Out.Source() != nil { // it goes to another lane by the next
+			return pending.Record, 0
+		}
+		return l.readyBehind()
 	}
 	return pending.Nothing, 0
 }
@@ -86,13 +86,13 @@ func (l *Lane) readyBehind() (pending.Behind, uint32) {
 }
 
 // partBehind is what keeps a partition from meeting a need.
-func (l *Lane) partBehind(p *partition, need wire.Need) (pending.Behind, uint32) {
-	v := p.visible(l)
+func (l *Lane) partBehind(p *partition.Partition, need wire.Need) (pending.Behind, uint32) {
+	v := p.Visible(l.frontier())
 	switch admitted := gate.Admits(need, v.Commit, v.Clock); {
-	case p.leases.Exclusive():
-		return pending.Lease, uint32(p.leases.Owner().Node)
-	case len(p.leases.Shared()) > 0 && (admitted || len(p.deferred) > 0):
-		return pending.Lease, uint32(p.leases.Shared()[0].Node)
+	case p.Leases.Exclusive():
+		return pending.Lease, uint32(p.Leases.Owner().Node)
+	case len(p.Leases.Shared()) > 0 && (admitted || p.Deferred()):
+		return pending.Lease, uint32(p.Leases.Shared()[0].Node)
 	case need.Clock > v.Clock:
 		return pending.Clock, l.slowest()
 	}
@@ -120,21 +120,21 @@ func (l *Lane) relayBehind(who subscriber, w *pending.Wait) (pending.Behind, uin
 	case err != nil:
 		return pending.Nothing, 0
 	}
-	at, v := p.subscriber(who), p.visible(l)
+	sub, v := p.Subscribers.Find(who.subscription()), p.Visible(l.frontier())
 	sent := uint64(l.applied)
-	if p.barrier {
+	if p.Barrier() {
 		sent = uint64(v.Clock + 1)
 	}
 	switch {
-	case at < 0:
+	case sub == nil:
 		return pending.Nothing, 0
-	case (w.Of == pending.Clocks) != p.barrier && !planted.On("clock-taken-for-commit"): // the record that changes the table's consistency is to come
+	case (w.Of == pending.Clocks) != p.Barrier() && !planted.On("clock-taken-for-commit"): // the record that changes the table's consistency is to come
 		return pending.Record, 0
-	case w.Number > 0 && w.Number <= sent && !p.subs[at].owed:
+	case w.Number > 0 && w.Number <= sent && !sub.Owed:
 		return pending.Nothing, 0
-	case p.leases.Exclusive() || len(p.deferred) > 0:
+	case p.Withholds():
 		return l.partBehind(p, v)
-	case p.barrier:
+	case p.Barrier():
 		return pending.Clock, l.slowest()
 	}
 	return pending.Record, 0
@@ -153,12 +153,11 @@ func (l *Lane) flushBehind(id bellows.FlushID, of wire.Pair) (pending.Behind, ui
 	if l.flushes.Holds(id, of) {
 		return pending.Record, 0
 	}
-	has := func(e entry) bool { return e.chunk >= 0 && e.flush.push.Flush == id }
 	for _, p := range l.owned {
-		switch {
-		case slices.ContainsFunc(p.deferred, has):
-			return l.partBehind(p, p.visible(l))
-		case slices.ContainsFunc(p.later, has):
+		switch leases, clock := p.WaitsFor(id); {
+		case leases:
+			return l.partBehind(p, p.Visible(l.frontier()))
+		case clock:
 			return pending.Clock, l.slowest()
 		}
 	}

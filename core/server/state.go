@@ -4,20 +4,21 @@ import (
 	"fmt"
 
 	"bellows"
+	"bellows/core/partition"
 	"bellows/core/planted"
 	"bellows/core/store"
 	"bellows/link/wire"
 )
 
 // State in and out, as a whole: before the first step from a saved run (Load, LoadKept, Resume), and at the end to who asks for it (package checkpoint). Between
-// these nobody copies a partition but by reads, leases, and the images that the driver has kept (partition.keep).
+// these nobody copies a partition but by reads, leases, and the images that the driver has kept (partition.Partition.Keep).
 
 // Load replaces the state of a partition before the job starts, and Resume the clocks; or it brings the state of one that the lane was given while the job runs,
 // which is served then from the next step on.
 func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 	p := l.at(ref)
-	err := p.store.Load(im)
-	if p.awaited {
+	err := p.State.Load(im)
+	if p.Awaited() {
 		var nobody wire.Outbox
 		l.settle(p, &nobody)
 	}
@@ -26,11 +27,7 @@ func (l *Lane) Load(ref bellows.PartitionRef, im *store.Image) error {
 
 // LoadKept gives a partition the kept image of a saved run.
 func (l *Lane) LoadKept(ref bellows.PartitionRef, im *store.Image) {
-	p := l.at(ref)
-	p.image, p.kept = *im, true
-	if p.store.Keyed() && im.Keys == nil {
-		p.image.Keys = []bellows.Key{} // there were none
-	}
+	l.at(ref).State.LoadKept(im)
 }
 
 // Resume continues after the clocks that a saved run had completed.
@@ -40,7 +37,7 @@ func (l *Lane) Resume(complete []bellows.Clock) error {
 	}
 	err := l.progress.Restore(complete, nil)
 	for _, p := range l.owned {
-		p.reached = l.progress.Complete()
+		p.Resume(l.progress.Complete())
 	}
 	return err
 }
@@ -61,8 +58,8 @@ func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox)
 	}
 	refs := make([]bellows.PartitionRef, 0, len(l.owned))
 	for _, p := range l.owned {
-		if !p.gone {
-			refs = append(refs, p.ref)
+		if !p.Gone() {
+			refs = append(refs, p.Ref)
 		}
 	}
 	l.ending.Ask(from, m, refs)
@@ -73,41 +70,34 @@ func (l *Lane) takeCollect(from wire.Address, m *wire.Collect, out *wire.Outbox)
 func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
 	p := l.at(ref)
 	switch {
-	case p == nil || p.gone:
+	case p == nil || p.Gone():
 		return store.Image{}, fmt.Errorf("partition %v is not at %v", ref, l.cfg.Self)
-	case p.awaited:
-		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(), "it has not come to %v: %s", l.cfg.Self, p.forsaken)
-	case p.torn():
+	case p.Awaited():
+		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(), "it has not come to %v: %s", l.cfg.Self, p.In.Lost)
+	case p.Torn():
 		return store.Image{}, bellows.Errorf(bellows.Lost, "read partition", ref.String(), "a task died inside its exclusive lease")
 	}
-	p.applyDeferred(l)
+	l.applyDeferred(p)
 	var im store.Image
-	p.store.Save(&im)
+	p.State.Save(&im)
 	return im, nil
 }
 
-// applyDeferred applies what leases kept out of a job that is over. It is done when the state is asked for and
-// not at the job's end, when a task of this node may still look at the slab.
-func (p *partition) applyDeferred(l *Lane) {
-	if planted.On("leased-out-dropped") {
-		return
-	}
+// applyDeferred applies what leases kept out of a job that is over. Nothing of it is told to anyone.
+func (l *Lane) applyDeferred(p *partition.Partition) {
 	var nobody wire.Outbox
-	p.catchUp(l, &nobody)
+	l.carry(l.cfg.Self, p.ApplyDeferred(&l.fx), &nobody)
 }
 
 // Kept is the image of a partition that the last Keep made, or nil. When the job is over that has
 // what a lease kept out whose holder died before it said that it had ended.
 func (l *Lane) Kept(ref bellows.PartitionRef) *store.Image {
 	p := l.at(ref)
-	if p == nil || p.gone || p.awaited {
+	if p == nil || p.Gone() || p.Awaited() {
 		return nil
 	}
-	if l.ending.Closed() && !p.torn() {
-		p.applyDeferred(l)
+	if l.ending.Closed() && !p.Torn() {
+		l.applyDeferred(p)
 	}
-	if !p.kept {
-		return nil
-	}
-	return &p.image
+	return p.State.Kept()
 }

@@ -84,48 +84,45 @@ func (w *Watch) Take(to []bellows.Key) []bellows.Key {
 	return to
 }
 
-// Changes is which rows of a dense partition have changed since somebody last looked: each write has a number, and a row that of its last.
+// Changes is which rows of a dense partition have changed since a position in a log of changes: of each row it has the number
+// of its last change.
 type Changes struct {
-	writes uint64   // so far
-	all    uint64   // at which of these every row changed
-	rows   []uint64 // per row: at which it did last; nil: none has, on its own
+	all  uint64   // number of the last change of all rows
+	rows []uint64 // per row: number of its last change on its own; nil: no row has one
 }
 
-// Now is the number of the last write.
-func (c *Changes) Now() uint64 { return c.writes }
-
-// Wrote notes a write of rows (nil: all) of so many.
-func (c *Changes) Wrote(rows []uint32, of int) {
-	if c.writes++; rows == nil {
-		c.all = c.writes
+// Wrote notes the change with a number, which is above those before, of rows (nil: all) of so many.
+func (c *Changes) Wrote(number uint64, rows []uint32, of int) {
+	if rows == nil {
+		c.all = number
 		return
 	}
 	if c.rows == nil {
 		c.rows = make([]uint64, of)
 	}
 	for _, r := range rows {
-		c.rows[r] = c.writes
+		c.rows[r] = number
 	}
 }
 
-// AllSince reports whether all rows have changed in one write behind one.
-func (c *Changes) AllSince(write uint64) bool { return c.all > write }
+// AllSince reports whether all rows have changed at once after a position.
+func (c *Changes) AllSince(position uint64) bool { return c.all > position }
 
-// Since appends those of some rows (nil: of all) that have changed behind a write, on their own.
-func (c *Changes) Since(write uint64, of, list []uint32) []uint32 {
+// Since appends those of some rows (nil: of all) that have changed on their own after a position.
+func (c *Changes) Since(position uint64, of, list []uint32) []uint32 {
 	if c.rows == nil {
 		return list
 	}
 	if of == nil {
 		for r, w := range c.rows {
-			if w > write {
+			if w > position {
 				list = append(list, uint32(r))
 			}
 		}
 		return list
 	}
 	for _, r := range of {
-		if c.rows[r] > write {
+		if c.rows[r] > position {
 			list = append(list, r)
 		}
 	}

@@ -1,0 +1,123 @@
+package partition
+
+import (
+	"slices"
+
+	"bellows"
+	"bellows/core/checkpoint"
+	"bellows/core/delta"
+	"bellows/core/planted"
+	"bellows/core/store"
+)
+
+// cut gives the partition away as it was at a record, while it changes (package checkpoint): a
+// reader of the log that sees changes before they are made, since a row that has not been given away
+// is copied before it is written. The copies are its own: what they may take is the giver's limit
+// (checkpoint.Giver.Most), at which the cut is given up.
+type cut struct {
+	giver *checkpoint.Giver
+	mark  checkpoint.Mark
+	state *State
+}
+
+// Before copies what a change is about to replace.
+func (c *cut) Before(change *Change) {
+	switch change.Kind {
+	case Delta, Sum:
+		if !planted.On("cut-copied-late") {
+			c.mark.Write(change.Rows)
+		}
+	case LeaseBegin:
+		if change.InPlace {
+			c.giver.InPlace(&c.mark, c.state.store)
+		}
+	case LeaseEnd:
+		c.mark.Write(nil)
+		c.mark.Ended()
+	case Kept:
+		c.mark.Keep(&c.state.image)
+	}
+}
+
+// After does nothing, but for a bug that tests plant.
+func (c *cut) After(change *Change) {
+	if (change.Kind == Delta || change.Kind == Sum) && planted.On("cut-copied-late") {
+		c.mark.Write(change.Rows)
+	}
+}
+
+// At a cut's record each partition begins to be given away as it is there: after what shared leases
+// keep out, and after the rest of its copy from another lane. Under an exclusive lease it is given
+// away as it was before that, with what the lease keeps out, in a copy (docs/decisions/0063).
+
+// Cut begins to give the partition away, as soon as it is as it was at the record of the cut.
+func (p *Partition) Cut(number bellows.CommitNumber) {
+	mark := Entry{kind: cutMark, Number: number}
+	switch {
+	case p.gone:
+	case p.awaited:
+		p.backlog.early = append(p.backlog.early, mark)
+	case p.Leases.Exclusive() && !planted.On("cut-leased"):
+		p.cutLeased()
+	case len(p.backlog.deferred) > 0 && !planted.On("cut-deferred-late"):
+		p.backlog.deferred = append(p.backlog.deferred, mark)
+	default:
+		p.cutNow(number)
+	}
+}
+
+// cutNow gives the partition away as it is now.
+func (p *Partition) cutNow(number bellows.CommitNumber) {
+	p.cut.begin(p.Ref, p.State.store, false)
+	p.Log.note(Change{Kind: Cut, Commit: number})
+}
+
+// HidesFromCuts reports whether the partition cannot be cut: its holder works on the slab itself, and
+// there is no copy of it as it was before.
+func (p *Partition) HidesFromCuts() bool { return p.Torn() && p.cut.mark.Before() == nil }
+
+// begin gives rows away as the state of a partition. still: nothing writes to them.
+func (c *cut) begin(ref bellows.PartitionRef, rows *store.Partition, still bool) {
+	c.giver.Begin(ref, &c.mark, rows, still, c.state.kept, &c.state.image)
+}
+
+// cutLeased gives away what the partition would be if its exclusive lease had not begun.
+func (p *Partition) cutLeased() {
+	was := p.cut.mark.Before()
+	if p.cut.giver.At() > 0 && (p.Leases.remote || was == nil && planted.On("cut-old-lease")) {
+		was = p.State.store.Clone()
+	}
+	if was == nil {
+		p.cut.giver.Fail("an exclusive lease on " + p.Ref.String() + " was given before the lane was armed")
+		return
+	}
+	for i := range p.backlog.deferred {
+		switch e := &p.backlog.deferred[i]; {
+		case planted.On("cut-without-deferred"):
+		case e.kind == chunkEntry:
+			was.Apply(e.Chunk.Rows, e.Chunk.Values)
+		case e.kind == clockMark:
+			p.backlog.sumInto(was, e.Clock)
+		}
+	}
+	p.cut.begin(p.Ref, was, true)
+}
+
+// sumInto is applyClocks for a copy: what waits stays, and nothing is counted.
+func (b *backlog) sumInto(was *store.Partition, upTo bellows.Clock) {
+	var clocks []bellows.Clock
+	for i := range b.open {
+		if c := b.open[i].Clock; c <= upTo && !slices.Contains(clocks, c) {
+			clocks = append(clocks, c)
+		}
+	}
+	slices.Sort(clocks)
+	for _, c := range clocks {
+		sum, twice := delta.Sum(b.collect(c, nil), b.buffer, b.giveBuffer, nil)
+		if twice != nil {
+			continue // applyClock reports it
+		}
+		was.Apply(sum.Chunk())
+		b.giveBuffer(sum)
+	}
+}

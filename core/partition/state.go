@@ -1,0 +1,120 @@
+package partition
+
+import (
+	"bellows"
+	"bellows/core/audit"
+	"bellows/core/planted"
+	"bellows/core/store"
+	"bellows/link/wire"
+)
+
+// State is the rows of a partition, and the image of them that the driver has kept last. It is the
+// writer: each of its methods that changes rows appends to the log, and nothing else changes them but
+// the holder of an exclusive lease, between LeaseBegin and LeaseEnd.
+type State struct {
+	log    *Log
+	store  *store.Partition
+	sample audit.Sample // the clocks whose bits the store adds up
+	image  store.Image
+	kept   bool // there is an image
+}
+
+// Keyed reports whether rows have keys.
+func (s *State) Keyed() bool { return s.store.Keyed() }
+
+// Read appends the values of rows (nil: all) of a dense table.
+func (s *State) Read(rows []uint32, to []float32) []float32 { return s.store.Read(rows, to) }
+
+// ReadKeys appends the values of the rows of keys.
+func (s *State) ReadKeys(keys []bellows.Key, to []float32) []float32 {
+	return s.store.ReadKeys(keys, to)
+}
+
+// Reserve appends the numbers of the rows of keys, which get rows if they have none. It fails if the
+// table may have no more.
+func (s *State) Reserve(keys []bellows.Key, to []uint32) ([]uint32, error) {
+	return s.store.Reserve(keys, to)
+}
+
+// ApplyUnlogged gives a chunk to the rule, and no reader of the log hears of it: a bug that tests plant.
+func (s *State) ApplyUnlogged(c *wire.Chunk) { s.store.Apply(c.Rows, c.Values) }
+
+// Save copies the state into an image.
+func (s *State) Save(to *store.Image) { s.store.Save(to) }
+
+// Load replaces the state before the job starts, or brings the state of a partition that is awaited.
+func (s *State) Load(im *store.Image) error {
+	c := s.log.begin(Change{Kind: Loaded})
+	if err := s.store.Load(im); err != nil {
+		return err // the change is not part of the log
+	}
+	s.log.end(c)
+	return nil
+}
+
+// LoadKept replaces the image that the driver has kept.
+func (s *State) LoadKept(im *store.Image) {
+	s.image, s.kept = *im, true
+	if s.store.Keyed() && im.Keys == nil {
+		s.image.Keys = []bellows.Key{} // it has no rows
+	}
+}
+
+// Kept returns the image that the driver has kept last; nil: there is none.
+func (s *State) Kept() *store.Image {
+	if !s.kept {
+		return nil
+	}
+	return &s.image
+}
+
+// keep keeps an image of the state.
+func (s *State) keep() {
+	c := s.log.begin(Change{Kind: Kept})
+	s.store.Save(&s.image)
+	s.kept = true
+	if planted.On("kept-without-slots") {
+		s.image.Slots = nil
+	}
+	s.log.end(c)
+}
+
+// write gives the deltas of a change to the rule. odd: the clock that was reached is odd, which only
+// matters to bugs that tests plant.
+func (s *State) write(change Change, odd bool) {
+	c := s.log.begin(change)
+	apply := s.store.Apply
+	if s.sample.Has(c.Clock) {
+		apply = s.store.ApplySummed
+	}
+	if !odd || !planted.On("write-dropped") {
+		apply(c.Rows, c.Deltas)
+	}
+	if !odd && planted.On("write-doubled") {
+		apply(c.Rows, c.Deltas)
+	}
+	s.log.end(c)
+}
+
+// adopt takes the values of an exclusive lease that has ended. Those of a copy replace the rows, those
+// of the slab are there.
+func (s *State) adopt(values []float32, clock bellows.Clock, number bellows.CommitNumber, inPlace bool) {
+	c := s.log.begin(Change{Kind: LeaseEnd, InPlace: inPlace, Clock: clock, Commit: number})
+	if inPlace || !planted.On("copy-forgotten") {
+		s.store.Adopt(values)
+	}
+	if planted.On("slab-changed") && inPlace && s.store.Rows() > 0 {
+		s.store.Values()[0]++
+	}
+	s.log.end(c)
+}
+
+// put takes rows of a copy from another lane, by the function that checks and puts them.
+func (s *State) put(m *wire.Piece, take func() error) error {
+	c := s.log.begin(Change{Kind: Copied, First: int(m.First), Keys: m.Keys, Values: m.Values})
+	if err := take(); err != nil {
+		return err
+	}
+	s.log.end(c)
+	return nil
+}

@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+
+	"bellows/core/partition"
+	"bellows/core/partition/partitiontest"
+	"bellows/sim/internal/grid"
+	"bellows/sim/internal/schedule"
+)
+
+// TestMirrors attaches a mirror to the log of every partition of every lane, copies that are on their
+// way included, and plays schedules with moves, cuts, deaths and rollbacks. Each mirror has the bits of
+// its partition at each cut, move and end, and whenever it reads; some read late.
+func TestMirrors(t *testing.T) {
+	t.Parallel()
+	const seeds = 300
+	var counts [partition.Loaded + 1]int
+	var lock sync.Mutex
+	var group sync.WaitGroup
+	cores := runtime.GOMAXPROCS(0)
+	for core := range cores {
+		group.Go(func() {
+			for seed := core; seed < seeds; seed += cores {
+				list := mirrored(t, uint64(seed+1))
+				lock.Lock()
+				for _, m := range list {
+					for kind, n := range m.Counts {
+						counts[kind] += n
+					}
+				}
+				lock.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	for kind, n := range counts {
+		if n == 0 {
+			t.Errorf("no change of kind %d in %d schedules", kind, seeds)
+		}
+	}
+	t.Logf("changes by kind: %v", counts)
+}
+
+// mirrored plays a schedule and returns the mirrors of its partitions.
+func mirrored(t *testing.T, seed uint64) (list []*partitiontest.Mirror) {
+	tables := schedule.New(seed).Job.Schemas
+	w := newWorld(seed, nil, grid.Hooks{OnPartition: func(p *partition.Partition) {
+		s := &tables[p.Ref.Table]
+		m, err := partitiontest.New(p, s, s.Cut())
+		if err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+			return
+		}
+		m.Every = 1 + len(list)%5
+		list = append(list, m)
+	}})
+	if r := w.runLives(seed); r.Violation != "" {
+		t.Errorf("seed %d: %s", seed, r.Violation)
+	}
+	for _, m := range list {
+		if err := m.Check(); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+			break
+		}
+	}
+	return list
+}
