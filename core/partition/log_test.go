@@ -86,7 +86,8 @@ func TestTheEndOfALeaseHasAllRows(t *testing.T) {
 		begin := *all.Next()
 		end := *all.Next()
 		if begin.Kind != partition.LeaseBegin || begin.InPlace != (from == near) ||
-			end.Kind != partition.LeaseEnd || end.InPlace != (from == near) || end.Commit != 1 || len(end.Values) != rows || end.Values[5] != 8 {
+			end.Kind != partition.LeaseEnd || end.InPlace != (from == near) || end.Commit != 1 ||
+			len(end.Values) != rows || end.Values[5] != 8 {
 			t.Errorf("a lease of %v is %+v and %+v", from, begin, end)
 		}
 		before := begin.Previous
