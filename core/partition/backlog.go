@@ -84,7 +84,7 @@ func (b *backlog) wait(e Entry) {
 	b.open = append(b.open, e)
 }
 
-// postpone puts an entry after the leases that are out. What is visible stays as it was before the
+// postpone puts an entry after the leases that are out. Readers still see the version before the
 // entry's record.
 func (b *backlog) postpone(e Entry) {
 	if len(b.deferred) == 0 {
@@ -223,7 +223,7 @@ func (p *Partition) applyClocks(c bellows.Clock, number bellows.CommitNumber, fx
 
 // applyClock sums the chunks of a clock along the binary tree over split ids and writes the root:
 // the same bits in whichever order the chunks came and whichever nodes sent them (P7). A chunk that
-// is alone is written as it came. Two chunks of one split have no correct sum: a breach.
+// is alone is written as it came. Two chunks of one split have no correct sum: a protocol error.
 func (p *Partition) applyClock(clock bellows.Clock, number bellows.CommitNumber, fx *Effects) error {
 	b := &p.backlog
 	b.sums = b.collect(clock, b.sums[:0])
@@ -273,7 +273,7 @@ func (p *Partition) catchUp(fx *Effects) (err error) {
 	return err
 }
 
-// catchUpUnleased is catchUp after a lease has ended, if it was the last.
+// catchUpUnleased applies what leases have kept out, unless another lease is still out.
 func (p *Partition) catchUpUnleased(fx *Effects) error {
 	if p.Leases.Out() {
 		return nil

@@ -39,7 +39,7 @@ func (c *cut) Before(change *Change) {
 	}
 }
 
-// After does nothing, but for a bug that tests plant.
+// After copies rows too late, which is a bug that tests plant.
 func (c *cut) After(change *Change) {
 	if (change.Kind == Delta || change.Kind == Sum) && planted.On("cut-copied-late") {
 		c.mark.Write(change.Rows)
@@ -73,7 +73,7 @@ func (p *Partition) cutNow(number bellows.CommitNumber) {
 }
 
 // HidesFromCuts reports whether the partition cannot be cut: its holder works on the slab itself, and
-// there is no copy of it as it was before.
+// nothing has copied the rows before.
 func (p *Partition) HidesFromCuts() bool { return p.Torn() && p.cut.mark.Before() == nil }
 
 // begin gives rows away as the state of a partition. still: nothing writes to them.
@@ -103,7 +103,7 @@ func (p *Partition) cutLeased() {
 	p.cut.begin(p.Ref, was, true)
 }
 
-// sumInto is applyClocks for a copy: what waits stays, and nothing is counted.
+// sumInto applies the sums of clocks to a copy. The chunks stay in the backlog, and nothing is counted.
 func (b *backlog) sumInto(was *store.Partition, upTo bellows.Clock) {
 	var clocks []bellows.Clock
 	for i := range b.open {

@@ -3,8 +3,8 @@
 //
 // A Partition is a state machine without a lane: a call gets what the lane knows as values (Frontier,
 // the number of the record) and appends to Effects what is to be done: messages with their receivers,
-// and flushes of which a chunk is part of the state now. An error is a breach of the protocol by a
-// peer. The package starts no goroutine, sends nothing and keeps no list of partitions.
+// and flushes that have a chunk which is part of the state now. An error is a violation of the protocol
+// by a peer. The package starts no goroutine, sends nothing and keeps no list of partitions.
 //
 // The caller's duties, in order:
 //
@@ -21,12 +21,12 @@
 // A partition is served, or awaited (it is the lane's, and its state is on its way), or a shadow (a
 // copy that no record has given to the lane), or gone (another lane's). Beside that, leases may be
 // out, which see one version: what is recorded meanwhile is deferred. A table with a barrier (BSP) has
-// open clocks, whose recorded chunks wait until the clock is complete.
+// open clocks: their recorded chunks wait until the clock is complete.
 //
 // # The log
 //
 // Every write to the rows appends one Change to the Log, with its kind, rows, deltas, clock and
-// record, and the writer knows nothing of who reads it. Readers are attached:
+// record, and the writer knows no reader. Readers are attached:
 //
 //   - the audit's Ledger sums bits, to be compared with what the store has written;
 //   - a cut copies rows before they are written, which it has not given away yet;
@@ -42,10 +42,11 @@
 //
 // A log without cursors keeps nothing. With cursors it keeps what the slowest has not read, up to a
 // limit (Config.LogMax). Above that the slowest is lost and must start over with a copy of the state.
-// The four readers have limits of their own: a move is given up when more has changed than may be on
-// its way (handoff.Limits.Behind), a cut when its copies take too much (checkpoint.Giver.Most), and a
-// subscription takes a number a row, however slow its client is: after a change of everything it is
-// sent all its rows.
+//
+// The four readers have separate limits. A move is given up when more has changed than may be on its
+// way (handoff.Limits.Behind). A cut is given up when its copies take too much (checkpoint.Giver.Most).
+// Subscriptions take a number a row, however slow a client is: after a change of everything it is sent
+// all its rows.
 //
 // # Invariants
 //

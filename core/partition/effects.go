@@ -9,7 +9,7 @@ import (
 )
 
 // Effects are what a call asks the lane to do. The lane carries them out in their order and empties
-// the lists, whose memory is used again.
+// the lists. Their memory is used again.
 type Effects struct {
 	Sends   []Send
 	Applied []Flush // once for each chunk or end of a lease that is part of the state now
@@ -45,7 +45,8 @@ func (fx *Effects) apply(f Flush) {
 	fx.Applied = append(fx.Applied, f)
 }
 
-// OverlapError is a breach: two chunks of one clock are of the same split, so that no sum of them is right.
+// OverlapError is a violation of the protocol: two chunks of one clock are of the same split, so that
+// no sum of them is right.
 type OverlapError struct {
 	Ref   bellows.PartitionRef
 	Clock bellows.Clock

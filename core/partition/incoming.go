@@ -24,7 +24,7 @@ type Incoming struct {
 // Served reports whether the partition has come here whole.
 func (n *Incoming) Served() bool { return n.served }
 
-// copied is a chunk that the lane which had the partition has taken. Its client is told by that lane.
+// copied is a chunk that the lane which had the partition has taken. That lane answers its client.
 type copied struct {
 	chunk wire.Chunk
 	piece *wire.Piece
@@ -86,7 +86,7 @@ func (p *Partition) takeChunk(m *wire.Piece, fx *Effects) error {
 	return nil
 }
 
-// Serve ends the copy, whose record and last piece are here. It fails if these are not of one move, or
+// Serve ends the copy when its record and last piece are here. It fails if these are not of one move, or
 // if the bits are not those that were sent.
 func (p *Partition) Serve() error {
 	last, gained := p.In.Target.Last(), p.In.gained

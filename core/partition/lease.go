@@ -44,7 +44,7 @@ func (s *Leases) Request(from wire.Address, m *wire.Acquire, most int) bool {
 // Waiting reports whether leases are requested.
 func (s *Leases) Waiting() bool { return len(s.queue) > 0 }
 
-// Find returns a request of a client; nil: there is none.
+// Find returns a request of a client, or nil.
 func (s *Leases) Find(from wire.Address, request uint64) *wire.Acquire {
 	for _, r := range s.queue {
 		if r.Acquire != nil && r.From == from && r.Acquire.Request == request {

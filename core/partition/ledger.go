@@ -12,7 +12,7 @@ import (
 // its log. It counts bits where they are taken and given to the store, the store counts what it
 // writes, and the two must agree (TestTheAuditSeesLossesInside).
 type Ledger struct {
-	Sample audit.Sample // the clocks whose bits are summed
+	Sample audit.Sample // the clocks in which bits are summed
 
 	of      bellows.PartitionID
 	width   int
@@ -44,7 +44,7 @@ func (g *Ledger) After(c *Change) {
 	}
 }
 
-// take adds a chunk, in a buffer of its own, before it becomes part of a sum.
+// take adds a chunk, alone in a buffer, before it becomes part of a sum.
 func (g *Ledger) take(b *delta.Buffer) { g.taken += g.store.Bits(b.Chunk()) }
 
 // chunk returns the sum over a chunk as its client made it: by keys where it has keys.
@@ -61,7 +61,7 @@ func (g *Ledger) restart(before store.Written) {
 }
 
 // Count returns what the partition has counted while it was this lane's, and how many rows of deltas
-// were applied and dropped. What still waits is dropped: deltas of clocks that do not complete, and
+// were applied and dropped. Chunks that still wait are dropped: deltas of clocks that do not complete, and
 // those that leases keep out. Leases are out at the end of jobs that failed, and of no others; the
 // state of such a job, which would have what they keep out (ApplyDeferred), is not asked for.
 func (p *Partition) Count() (l audit.Ledger, applied, dropped int64) {

@@ -26,7 +26,7 @@ type Log struct {
 	last    uint64 // number of the last change
 	readers []Reader
 	change  Change     // the one being made: readers borrow it
-	kept    *retention // nil: there are no cursors
+	kept    *retention // nil: no cursors
 	max     int        // bytes that are kept
 }
 
@@ -60,7 +60,7 @@ type Change struct {
 	Commit  bellows.CommitNumber // the record that made it count; 0: it came with a copy of the partition, or by Load
 	Clock   bellows.Clock
 
-	// Rows that change, by number; nil: all. A partition whose rows have keys numbers them for itself:
+	// Rows that change, by number; nil: all. If rows have keys, their numbers mean nothing elsewhere:
 	// Keys has the keys of the chunk, or, of a change that was kept, of all Rows.
 	Rows   []uint32
 	Keys   []bellows.Key
@@ -69,13 +69,13 @@ type Change struct {
 	First int         // of Copied: the first row, where rows have no keys
 	Chunk *wire.Chunk // of Delta: as it came. Its memory is the client's, so that no change that was kept has it
 
-	// What a change that was kept has besides, where a cursor wants it.
+	// The lists that a change which was kept has besides, where a cursor wants them.
 	Values   []float32    // after the change; of Copied with the slots, as store.Put takes them
 	Previous []float32    // before the change
 	Image    *store.Image // of Loaded: the state
 }
 
-// Reader is told of each change when it is made. It must not write to the partition.
+// Reader sees each change when it is made. It must not write to the partition.
 //
 // Before is for readers that need the values before the write, which the log does not have: a cut
 // copies the rows that it has not given away yet, and a move sends a chunk while its memory is still
@@ -86,7 +86,7 @@ type Reader interface {
 	After(c *Change)
 }
 
-// Attach adds a reader, which is told of the changes from now on.
+// Attach adds a reader, which sees the changes from now on.
 func (g *Log) Attach(r Reader) { g.readers = append(g.readers, r) }
 
 // Detach removes a reader, if it is attached.
@@ -146,7 +146,7 @@ func (g *Log) Follow(w Want) *Cursor {
 	return c
 }
 
-// Next returns the next change, which is good until the next call; nil: there is none yet, or the
+// Next returns the next change, which is good until the next call; nil: nothing is new, or the
 // cursor is lost.
 func (c *Cursor) Next() *Change {
 	if c.lost || c.at == c.from.log.last {

@@ -11,7 +11,7 @@ import (
 	"bellows/table"
 )
 
-// add has a chunk recorded that adds a delta to one row of a partition.
+// add records a chunk that adds a delta to one row of a partition.
 func (r *rig) add(row uint32, delta float32) {
 	c := &wire.Chunk{Pair: r.p.Pair(), Rows: []uint32{row}, Values: []float32{delta}}
 	if r.schema.Sparse {
@@ -71,9 +71,9 @@ func TestCursorsOverKeys(t *testing.T) {
 	}
 }
 
-// TestTheEndOfALeaseHasAllRows reads what exclusive leases leave: of one that is worked on in place the
+// TestLeaseEndHasAllRows reads what exclusive leases leave: of one that is worked on in place the
 // previous values come with its beginning, and of one elsewhere with its end.
-func TestTheEndOfALeaseHasAllRows(t *testing.T) {
+func TestLeaseEndHasAllRows(t *testing.T) {
 	t.Parallel()
 	for _, from := range []wire.Address{near, far} {
 		r := newRig(t, 1, false, table.Async, 0)
@@ -100,7 +100,7 @@ func TestTheEndOfALeaseHasAllRows(t *testing.T) {
 	}
 }
 
-// TestASlowCursorIsCutOff has one cursor read and another not, in a log that may keep little.
+// TestASlowCursorIsCutOff reads with one cursor and not with another, in a log that may keep little.
 func TestASlowCursorIsCutOff(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, false, table.Async, 10_000)

@@ -45,7 +45,7 @@ func (o *Outgoing) Before(c *Change) {
 	}
 }
 
-// After has the receiver keep an image when the driver has kept one.
+// After sends that the driver has kept an image, so that the receiver keeps one.
 func (o *Outgoing) After(c *Change) {
 	if c.Kind == Kept {
 		o.piece(o.source.Keep(o.state.store))
@@ -81,7 +81,7 @@ func (o *Outgoing) waiting(c bellows.Clock) {
 	}
 }
 
-// drain has the pieces sent.
+// drain moves the pieces to the effects.
 func (o *Outgoing) drain(fx *Effects) {
 	if len(o.pieces) == 0 {
 		return
@@ -105,7 +105,7 @@ func (o *Outgoing) rows(fx *Effects) {
 	o.drain(fx)
 }
 
-// Source returns the copy; nil: there is none.
+// Source returns the copy, or nil.
 func (o *Outgoing) Source() *handoff.Source { return o.source }
 
 // Offer offers a copy of the partition to the lane that is to own it.
@@ -114,7 +114,7 @@ func (o *Outgoing) Offer(s *handoff.Source, route bellows.RouteVersion, fx *Effe
 	fx.send(s.To, s.Offer(route))
 }
 
-// Begin begins the copy, whose offer was taken.
+// Begin begins the copy after its offer was taken.
 func (o *Outgoing) Begin() {
 	o.source.Begin(o.state.kept)
 	if o.leases.Exclusive() {
@@ -134,7 +134,7 @@ func (o *Outgoing) Void(fx *Effects) {
 	}
 }
 
-// stop has the copy hear of no more changes.
+// stop detaches the copy from the log.
 func (o *Outgoing) stop() { o.log.Detach(o) }
 
 // CopyStep says what a copy needs next.
@@ -180,7 +180,7 @@ func (o *Outgoing) Stop(fx *Effects) {
 }
 
 // Announce returns the message for the controller that the copy may have its record, or now and then how
-// far it is; nil: there is nothing new.
+// far it is; nil: nothing is new.
 func (o *Outgoing) Announce() *wire.Prepared {
 	whole := (o.leases.stopped || planted.On("handoff-not-held")) && o.source.Ready(o.state.store)
 	o.prepared = o.prepared || whole

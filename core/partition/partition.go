@@ -16,8 +16,8 @@ import (
 // Partition is one partition at its lane: its rows, and what is to become of them.
 //
 // It is awaited from the record that gives it to the lane until its state is here, and gone from the
-// record that gives it to another lane. What was recorded before that is still applied, because its
-// clients wait for it and the audit counts it. A partition that another lane is copying here is a
+// record that gives it to another lane. Chunks that were recorded before that are still applied:
+// their clients wait for it, and the audit counts them. A partition that another lane is copying here is a
 // shadow: no record has given it to this lane, and nothing can ask for it.
 type Partition struct {
 	Ref        bellows.PartitionRef
@@ -151,7 +151,7 @@ func (p *Partition) Leave(number bellows.CommitNumber) []Request {
 	return p.Leases.abandon()
 }
 
-// Settle ends the wait for the state. What records have asked for meanwhile is done now.
+// Settle ends the wait for the state, and does now what records have asked for meanwhile.
 func (p *Partition) Settle(at Frontier, fx *Effects) error {
 	p.awaited = false
 	early := p.backlog.early
@@ -179,7 +179,7 @@ func (p *Partition) Settle(at Frontier, fx *Effects) error {
 	return nil
 }
 
-// Keep saves an image of the state for the driver. What a lease still keeps out belongs in it: the
+// Keep saves an image of the state for the driver. Chunks that a lease still keeps out belong in it: the
 // lease's release may be on its way when the controller, which knows that no task is out, asks.
 func (p *Partition) Keep(number bellows.CommitNumber, fx *Effects) {
 	p.applied = number

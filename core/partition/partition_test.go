@@ -116,7 +116,7 @@ func (r *rig) record() bellows.CommitNumber {
 	return r.at.Applied
 }
 
-// accept has a chunk of a flush recorded, of rows with the deltas 1, 2 and so on.
+// accept records a chunk of a flush, with the deltas 1, 2 and so on.
 func (r *rig) accept() {
 	n := 1 + r.rng.IntN(6)
 	c := &wire.Chunk{Pair: r.p.Pair()}
@@ -198,7 +198,7 @@ func (r *rig) release() {
 	r.carry(r.p.EndExclusive(r.flushes, h.values, r.at.Complete+1, r.record(), &r.fx))
 }
 
-// move begins a copy, gives it up, or goes on with it, and moves the partition when it may go.
+// move begins a copy, gives it up, or continues it, and moves the partition when it may go.
 func (r *rig) move() {
 	if r.to == nil {
 		r.copies++
@@ -356,7 +356,7 @@ func TestAMirrorHasTheSameBits(t *testing.T) {
 	}
 }
 
-// soup does so many things in random order.
+// soup takes so many random steps.
 func (r *rig) soup(steps int) {
 	for range steps {
 		switch do := r.rng.IntN(20); {
@@ -386,9 +386,9 @@ func (r *rig) soup(steps int) {
 	r.check()
 }
 
-// TestACutIsAsItWasAtItsRecord has a partition change in every way after the record of a cut. What is
-// given away is the state at the record.
-func TestACutIsAsItWasAtItsRecord(t *testing.T) {
+// TestCutIsTheStateAtItsRecord changes a partition in every way after the record of a cut. The cut still
+// has the state at the record.
+func TestCutIsTheStateAtItsRecord(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
 		for _, sparse := range []bool{false, true} {

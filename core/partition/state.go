@@ -14,7 +14,7 @@ import (
 type State struct {
 	log    *Log
 	store  *store.Partition
-	sample audit.Sample // the clocks whose bits the store adds up
+	sample audit.Sample // the clocks in which the store adds up bits
 	image  store.Image
 	kept   bool // there is an image
 }
@@ -60,7 +60,7 @@ func (s *State) LoadKept(im *store.Image) {
 	}
 }
 
-// Kept returns the image that the driver has kept last; nil: there is none.
+// Kept returns the image that the driver has kept last, or nil.
 func (s *State) Kept() *store.Image {
 	if !s.kept {
 		return nil

@@ -11,9 +11,9 @@ import (
 )
 
 // Subscribers are the clients that are sent rows of a partition, unasked, when these have changed: a
-// reader of its log. Which rows have changed since a position of the log is known from the number of
-// each row's last change (store.Changes), so that nothing is kept for each change, and subscribers
-// however slow take no more memory: a number for each row. For keys a store.Watch of each subscriber
+// reader of its log. Of each row they have the number of its last change (store.Changes), which is
+// compared with positions in the log. So no change is kept, and slow subscribers take no more memory:
+// a number for each row. For keys a store.Watch of each subscriber
 // has the same. After a change of everything a subscriber is sent all its rows.
 //
 // Turned down: subscribing at the first read, since most rows of sparse data are read once
@@ -48,7 +48,7 @@ type Subscription struct {
 	seen uint64       // position in the log when the client was last sent what had changed
 }
 
-// Before does nothing: subscribers are sent the new values.
+// Before ignores the change: subscribers get the new values.
 func (s *Subscribers) Before(*Change) {}
 
 // After notes which rows have changed.
@@ -69,7 +69,7 @@ func (s *Subscribers) After(c *Change) {
 // List returns the subscriptions. They stay in their place until the next call that changes them.
 func (s *Subscribers) List() []Subscription { return s.list }
 
-// Find returns the subscription of a client; nil: there is none.
+// Find returns the subscription of a client, or nil.
 func (s *Subscribers) Find(who Subscriber) *Subscription {
 	if i := slices.IndexFunc(s.list, func(o Subscription) bool { return o.To == who }); i >= 0 {
 		return &s.list[i]
@@ -111,7 +111,7 @@ func (s *Subscribers) Subscribe(who Subscriber, rows []uint32, owed bool) {
 	}
 }
 
-// SubscribeKeys is Subscribe for keys. It refuses more than a client may be subscribed to, in a
+// SubscribeKeys adds keys to what a client is sent. It refuses more than a client may be subscribed to, in a
 // partition of that name.
 func (s *Subscribers) SubscribeKeys(who Subscriber, list []bellows.Key, of bellows.PartitionRef) error {
 	one := s.Find(who)

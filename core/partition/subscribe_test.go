@@ -11,9 +11,9 @@ import (
 	"bellows/table"
 )
 
-// TestASubscriptionTakesNoMoreThanItIsSaidTo changes all of a partition, row by row: rows, all rows, and
+// TestWordsOfASubscription changes all of a partition, row by row: rows, all rows, and
 // keys then take as many words in a message as relay reckons with.
-func TestASubscriptionTakesNoMoreThanItIsSaidTo(t *testing.T) {
+func TestWordsOfASubscription(t *testing.T) {
 	t.Parallel()
 	for i, subscribe := range []func(s *partition.Subscribers, who partition.Subscriber) error{
 		func(s *partition.Subscribers, who partition.Subscriber) error {
@@ -50,8 +50,8 @@ func TestASubscriptionTakesNoMoreThanItIsSaidTo(t *testing.T) {
 	}
 }
 
-// TestASubscriberIsSentWhatHasChangedSince fills message after message.
-func TestASubscriberIsSentWhatHasChangedSince(t *testing.T) {
+// TestSubscriberGetsChangedRows fills message after message.
+func TestSubscriberGetsChangedRows(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, false, table.Async, 0)
 	s, a, b := &r.p.Subscribers, partition.Subscriber{Address: near}, partition.Subscriber{Address: far}
@@ -70,7 +70,7 @@ func TestASubscriberIsSentWhatHasChangedSince(t *testing.T) {
 	r.add(7, 1)
 	s.Subscribe(b, nil, true)
 	if s.Find(a).Owed || !s.Find(b).Owed {
-		t.Error("who is owed rows from the beginning is another")
+		t.Error("the wrong subscriber is owed rows from the beginning")
 	}
 	r.add(1, 1)
 	sent(a, 1, 2)

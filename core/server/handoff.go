@@ -97,7 +97,7 @@ func (l *Lane) void(p *partition.Partition, out *wire.Outbox) {
 	l.carry(l.cfg.Self, nil, out)
 }
 
-// giveUp is void by the lane's own decision, of which it tells the controller.
+// giveUp gives up a copy because the lane decides so, and reports it to the controller.
 func (l *Lane) giveUp(p *partition.Partition, reason string, out *wire.Outbox) {
 	s := p.Out.Source()
 	l.void(p, out)
@@ -285,7 +285,7 @@ func (l *Lane) tellTaken(out *wire.Outbox) {
 	l.moves.in = slices.DeleteFunc(l.moves.in, func(p *partition.Partition) bool { return p.In.Served() })
 }
 
-// shadow returns the copy of a partition that is sent here; nil: there is none.
+// shadow returns the copy of a partition that is sent here, or nil.
 func (v *moves) shadow(ref bellows.PartitionRef) *partition.Partition {
 	i := slices.IndexFunc(v.in, func(p *partition.Partition) bool { return p.Ref == ref && !p.In.Served() })
 	if i < 0 {
@@ -294,7 +294,7 @@ func (v *moves) shadow(ref bellows.PartitionRef) *partition.Partition {
 	return v.in[i]
 }
 
-// adopt serves a partition from now on whose record and whose last piece are here.
+// adopt serves a partition from now on: its record and its last piece are here.
 func (l *Lane) adopt(p *partition.Partition, out *wire.Outbox) {
 	if err := p.Serve(); err != nil {
 		l.breach(p.In.Target.From, out, "%v", err)
@@ -317,7 +317,7 @@ func (l *Lane) settle(p *partition.Partition, out *wire.Outbox) {
 }
 
 // forsake waits no more for the state of partitions that a lost node was to send. A lane of this
-// process lives as long as this one, also if the process is told that it is lost itself.
+// process lives as long as this one, also if the controller takes the process for lost.
 func (v *moves) forsake(lost, self bellows.NodeID) {
 	for _, p := range v.in {
 		if p.In.Lost == "" && p.In.Target.From.Node == lost && lost != self {

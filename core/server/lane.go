@@ -31,7 +31,7 @@ type Options struct {
 	Blank   bool // partitions are loaded before the first step (Load), and so not filled by their initialisers
 	Limits  Limits
 	// Follow, if it is set, is called with each partition that the lane makes, before its first change:
-	// readers of its log are attached there (partition.Log). A copy that is sent here is one, too.
+	// readers of its log are attached there (partition.Log). They include copies that are sent here.
 	Follow func(*partition.Partition)
 }
 

@@ -5,7 +5,7 @@ import (
 	"bellows/link/wire"
 )
 
-// takeAcquire queues a request for a lease (package partition grants it in its turn).
+// takeAcquire queues a request for a lease (package partition grants it).
 func (l *Lane) takeAcquire(from wire.Address, m *wire.Acquire, out *wire.Outbox) {
 	p, err := l.find(m.Pair)
 	if err != nil {

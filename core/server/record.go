@@ -103,8 +103,8 @@ func (l *Lane) frontier() partition.Frontier {
 	return partition.Frontier{Applied: l.applied, Barrier: l.barrier, Complete: l.progress.Complete()}
 }
 
-// carry carries out what partitions have asked for. An error is a breach by a peer, or by the client
-// whose chunks overlap.
+// carry carries out what partitions have asked for. An error is a breach by a peer: by the
+// client of the split, if chunks overlap.
 func (l *Lane) carry(from wire.Address, err error, out *wire.Outbox) {
 	for _, s := range l.fx.Sends {
 		out.Send(l.cfg.Self, s.To, s.Message)

@@ -83,7 +83,7 @@ func (l *Lane) Partition(ref bellows.PartitionRef) (store.Image, error) {
 	return im, nil
 }
 
-// applyDeferred applies what leases kept out of a job that is over. Nothing of it is told to anyone.
+// applyDeferred applies what leases kept out of a job that is over. No client hears of it.
 func (l *Lane) applyDeferred(p *partition.Partition) {
 	var nobody wire.Outbox
 	l.carry(l.cfg.Self, p.ApplyDeferred(&l.fx), &nobody)

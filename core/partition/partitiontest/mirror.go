@@ -1,5 +1,5 @@
 // Package partitiontest follows partitions in tests: a Mirror is a reader of a partition's log that
-// makes every change in a store of its own, and compares the bits. It needs nothing of the partition
+// repeats every change in another store, and compares the bits. It needs nothing of the partition
 // but its log, as a backup or a history of revisions would.
 //
 // Make a Mirror before the partition's first change (server.Options.Follow), have it Read now and then,
@@ -44,7 +44,7 @@ func New(p *partition.Partition, s *table.Schema, cut table.Cut) (*Mirror, error
 	return m, nil
 }
 
-// Before does nothing.
+// Before ignores the change.
 func (m *Mirror) Before(*partition.Change) {}
 
 // After reads the log now and then, and compares the bits: always at cuts, at moves, and when an image is kept.
@@ -93,7 +93,7 @@ func (m *Mirror) make(c *partition.Change) (err error) {
 }
 
 // Check reads what is new, compares the bits of the mirror with those of the partition, and returns the
-// first difference that it has found so far. While a lease is out whose holder works on the slab
+// first difference that it has found so far. While the holder of a lease works on the slab
 // itself, the partition has no state to compare.
 func (m *Mirror) Check() error {
 	if m.Read(); m.err != nil || m.of.Torn() || m.of.Gone() {

@@ -80,11 +80,11 @@ func (w *Watch) Reset() { w.posted, w.taken = 0, 0 }
 type Hooks struct {
 	OnPosted, OnDelivered func(e wire.Envelope)
 	OnSays                func(list []wire.Envelope) // the controller is about to say all of it
-	OnPartition           func(*partition.Partition) // a lane has made a partition; kept for the lives that follow
+	OnPartition           func(*partition.Partition) // a lane has made a partition, also after a restart of the job
 }
 
-// Kept returns the hooks of the lives that follow.
-func (h *Hooks) Kept() Hooks { return Hooks{OnPartition: h.OnPartition} }
+// AfterRestart returns the hooks that stay when the job restarts.
+func (h *Hooks) AfterRestart() Hooks { return Hooks{OnPartition: h.OnPartition} }
 
 // Posted is told of a message that an actor posts.
 func (h *Hooks) Posted(e wire.Envelope) {
