@@ -30,7 +30,7 @@ func TestTheAuditAlone(t *testing.T) {
 		for seed := range uint64(100) {
 			w := newWorld(seed+1, nil, grid.Hooks{})
 			w.Only = verdict.Audit
-			r := w.runLives(seed + 1)
+			r := w.runEras(seed + 1)
 			if r.Violation != "" {
 				found, last = found+1, r.Violation
 			}

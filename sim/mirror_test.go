@@ -57,7 +57,7 @@ func mirrored(t *testing.T, seed uint64) (list []*partitiontest.Mirror) {
 		m.Every = 1 + len(list)%5
 		list = append(list, m)
 	}})
-	if r := w.runLives(seed); r.Violation != "" {
+	if r := w.runEras(seed); r.Violation != "" {
 		t.Errorf("seed %d: %s", seed, r.Violation)
 	}
 	for _, m := range list {

@@ -30,10 +30,10 @@ type Result struct {
 }
 
 // Run plays the schedule of a seed. With a log, every message and fault is written there.
-func Run(seed uint64, log io.Writer) Result { return newWorld(seed, log, grid.Hooks{}).runLives(seed) }
+func Run(seed uint64, log io.Writer) Result { return newWorld(seed, log, grid.Hooks{}).runEras(seed) }
 
-// runLives plays one life of a job after the other, and returns what became of the last.
-func (w *world) runLives(seed uint64) (r Result) {
+// runEras plays one life of a job after the other, and returns what became of the last.
+func (w *world) runEras(seed uint64) (r Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.Violated("P10: the core panics: %v", p)

@@ -45,11 +45,11 @@ import (
 // record and acknowledgement, would wait for the scheduler five times.
 type Bus struct {
 	self   bellows.NodeID
-	era    bellows.Era          // of what Send says
-	post   func(wire.Envelope)  // to another node; called in the order of enqueueing
-	ship   func()               // sends what was posted
-	actors [wire.Roles][]*actor // by role and index; they do not change any more when there are messages
-	outs   sync.Pool            // of *wire.Outbox: a drain takes one for all that it runs
+	era    bellows.Era                   // of what Send says
+	post   func(wire.Envelope)           // to another node; called in the order of enqueueing
+	ship   func()                        // sends what was posted
+	actors [wire.Controller + 1][]*actor // by role and index; they do not change any more when there are messages
+	outs   sync.Pool                     // of *wire.Outbox: a drain takes one for all that it runs
 
 	mu    sync.Mutex
 	ready line[actor]

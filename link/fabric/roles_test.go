@@ -14,7 +14,7 @@ func TestBusCarriesMessagesBetweenAnyTwoRoles(t *testing.T) {
 	b := newBus(1, func(e wire.Envelope) { posted = append(posted, e) }, func() {})
 	defer b.Close()
 	got := map[string]int{}
-	for role := range wire.Roles {
+	for role := range wire.Controller + 1 {
 		a := wire.Address{Node: 1, Role: role}
 		b.Add(a, func(batch []wire.Envelope, _ *wire.Outbox) {
 			for _, e := range batch {
@@ -22,13 +22,13 @@ func TestBusCarriesMessagesBetweenAnyTwoRoles(t *testing.T) {
 			}
 		})
 	}
-	for from := range wire.Roles {
-		for to := range wire.Roles {
+	for from := range wire.Controller + 1 {
+		for to := range wire.Controller + 1 {
 			b.Send(wire.Address{Node: 1, Role: from}, wire.Address{Node: 1, Role: to}, &wire.Beat{})
 			b.Send(wire.Address{Node: 1, Role: from}, wire.Address{Node: 2, Role: to}, &wire.Beat{})
 		}
 	}
-	if ways := int(wire.Roles) * int(wire.Roles); len(got) != ways || len(posted) != ways {
+	if ways := int(wire.Controller+1) * int(wire.Controller+1); len(got) != ways || len(posted) != ways {
 		t.Errorf("%d ways within the process, %d to another node; want %d", len(got), len(posted), ways)
 	}
 }

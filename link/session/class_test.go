@@ -42,7 +42,8 @@ func TestClassIsOfKindAndRoles(t *testing.T) {
 	}
 }
 
-// TestHigherRankWaits gives pieces a rank below that of pushes: they leave when no push may, and keep the order of two lanes.
+// TestHigherRankWaits gives pieces a rank below that of pushes: they leave when no push may, and keep the order of two
+// lanes.
 func TestHigherRankWaits(t *testing.T) {
 	t.Parallel()
 	e := talk(t)
@@ -74,7 +75,8 @@ func TestHigherRankWaits(t *testing.T) {
 	}
 }
 
-// TestRanksKeepThePairsInOrder posts messages of all classes at random, over connections that break, and wants all of them once, those of two
+// TestRanksKeepThePairsInOrder posts messages of all classes at random, over connections that break, and wants all of
+// them once, those of two
 // actors in order.
 func TestRanksKeepThePairsInOrder(t *testing.T) {
 	t.Parallel()

@@ -10,22 +10,28 @@ import (
 	"bellows/link/wire"
 )
 
-// What two actors say to each other keeps its order, and nobody relies on more (docs/5-wire.md). So short messages of others pass a long one, also between its parts (Beside), and of
-// long ones those of two pairs of actors take turns: an answer does not wait for the state of a partition that another lane sends, nor a push for all of it. What passes one long message is
+// What two actors say to each other keeps its order, and nobody relies on more (docs/5-wire.md). So short messages of
+// others pass a long one, also between its parts (Beside), and of
+// long ones those of two pairs of actors take turns: an answer does not wait for the state of a partition that another
+// lane sends, nor a push for all of it. What passes one long message is
 // bounded, so that it gets its turn.
 //
-// A message that passes another comes before it in the list, as it will at the other end: the counts of both ends mean the same messages. It only ever goes towards the head, so that a
+// A message that passes another comes before it in the list, as it will at the other end: the counts of both ends mean
+// the same messages. It only ever goes towards the head, so that a
 // mark stays behind all that was posted before it.
 //
-// Turned down: a queue for each pair of actors, with shares of bytes: as many lists as a node has actors, and a message would be in one of them and in that of what is not acknowledged; and a
-// stream of their own for short messages: what a lane says to a client would be of two streams, and the numbers of flushes come before rows that have them.
+// Turned down: a queue for each pair of actors, with shares of bytes: as many lists as a node has actors, and a
+// message would be in one of them and in that of what is not acknowledged; and a
+// stream of their own for short messages: what a lane says to a client would be of two streams, and the numbers of
+// flushes come before rows that have them.
 const (
 	shortMost = 128 << 10 // bytes of a short message: with half of it, pushes of 64 KiB cost a tenth more, since each is looked for anew
 	passMost  = 256 << 10 // bytes that pass a long one at a time
 	lookMost  = 512       // messages that are looked at for one that may pass
 )
 
-// Shorten makes messages long from so many bytes on; 0: as many as are worth it. No message that travels in parts may be short.
+// Shorten makes messages long from so many bytes on; 0: as many as are worth it. No message that travels in parts may
+// be short.
 func (e *End) Shorten(most int) { e.shortMost = most }
 
 // pairOf is two actors, in the order of what one says to the other.
@@ -40,7 +46,8 @@ func (e *End) short(m *wire.Envelope) bool {
 	return weight(m.Message) <= cmp.Or(e.shortMost, shortMost)
 }
 
-// SetRanks orders the classes of the session by other ranks than the default ones. Call it before the first message is posted. It is
+// SetRanks orders the classes of the session by other ranks than the default ones. Call it before the first message is
+// posted. It is
 // meant for an eviction, which raises migration.
 func (e *End) SetRanks(r *traffic.Ranks) { e.ranks = r }
 
@@ -52,7 +59,8 @@ func (e *End) rank(m *wire.Envelope) uint8 {
 	return traffic.Default[ClassOf(m)]
 }
 
-// ranked returns 1 for a message of the ordinary stream with another rank than flushes, and else 0. Without such messages all ranks
+// ranked returns 1 for a message of the ordinary stream with another rank than flushes, and else 0. Without such
+// messages all ranks
 // in the stream are equal, and need not be compared.
 func (e *End) ranked(m *wire.Envelope) int {
 	ranks := e.ranks
@@ -80,7 +88,8 @@ func (e *End) best(s *stream) uint8 {
 	return best
 }
 
-// choose returns the place of the next message of the ordinary stream. The message at next must not be a mark. Of the messages that may
+// choose returns the place of the next message of the ordinary stream. The message at next must not be a mark. Of the
+// messages that may
 // leave it takes one of the lowest rank. A message of a higher rank waits for as long as there are others.
 func (e *End) choose(s *stream) int {
 	rank := uint8(math.MaxUint8)
@@ -135,7 +144,8 @@ func (e *End) give(s *stream, at int) (m wire.Envelope, long bool) {
 	return m, long
 }
 
-// Beside appends the messages that may be written between two parts of the one that Take gave last: short ones of other pairs of actors, which are then before it.
+// Beside appends the messages that may be written between two parts of the one that Take gave last: short ones of
+// other pairs of actors, which are then before it.
 func (e *End) Beside(to []wire.Envelope) []wire.Envelope {
 	s := &e.streams[Ordinary]
 	if !e.synced || s.next == s.head || s.next == len(s.list) {

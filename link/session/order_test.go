@@ -82,7 +82,8 @@ func takeAll(e *session.End, beside bool) string {
 	}
 }
 
-// TestShortMessagesPassLongOnesOfOthers, and long ones take turns. What one actor says to another stays as it was posted.
+// TestShortMessagesPassLongOnesOfOthers, and long ones take turns. What one actor says to another stays as it was
+// posted.
 func TestShortMessagesPassLongOnesOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ posted, want string }{
@@ -121,7 +122,8 @@ func TestWhatPassesALongMessageIsBounded(t *testing.T) {
 	t.Error("it has not left")
 }
 
-// TestWhatIsBesideComesBefore: between the parts of a long message leaves what is short and another's, as far as that is bounded, and both ends count it before the long one: over another connection
+// TestWhatIsBesideComesBefore: between the parts of a long message leaves what is short and another's, as far as that
+// is bounded, and both ends count it before the long one: over another connection
 // the long one leaves again, and the others do not.
 func TestWhatIsBesideComesBefore(t *testing.T) {
 	t.Parallel()
@@ -166,7 +168,8 @@ func TestWhatIsBesideComesBefore(t *testing.T) {
 	}
 }
 
-// TestTwoActorsKeepTheirOrder posts and takes at random, over connections that break: what one actor says to another comes in its order, all of it and once, and nothing that was posted before a mark is
+// TestTwoActorsKeepTheirOrder posts and takes at random, over connections that break: what one actor says to another
+// comes in its order, all of it and once, and nothing that was posted before a mark is
 // behind it.
 func TestTwoActorsKeepTheirOrder(t *testing.T) {
 	t.Parallel()

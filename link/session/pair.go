@@ -14,15 +14,19 @@ const (
 	receiver            // as of a sender
 )
 
-// ways says how a message finds its connection, by the roles of its sender and its receiver. Messages of the controller take the
-// first one, and so do those between two clients, which have no index. A message between two lanes takes that of its sender.
-var ways = [wire.Roles][wire.Roles]end{
+// ways says how a message finds its connection, by the roles of its sender and its receiver. Messages of the
+// controller take the
+// first one, and so do those between two clients, which have no index. A message between two lanes takes that of its
+// sender.
+var ways = [wire.Controller + 1][wire.Controller + 1]end{
 	wire.Client: {wire.Lane: receiver},
 	wire.Lane:   {wire.Client: sender, wire.Lane: sender},
 }
 
-// ConnectionOf returns the number of the connection, of those of a pair of nodes, that an envelope takes. All that one actor sends
-// to another takes the same one, since some of it must not overtake the rest. With several connections the first is for control;
+// ConnectionOf returns the number of the connection, of those of a pair of nodes, that an envelope takes. All that one
+// actor sends
+// to another takes the same one, since some of it must not overtake the rest. With several connections the first is
+// for control;
 // lanes share the others, by the number of the lane.
 func ConnectionOf(e wire.Envelope, connections int) int {
 	by := ways[e.From.Role][e.To.Role]
@@ -39,9 +43,12 @@ func ConnectionOf(e wire.Envelope, connections int) int {
 	return 1 + int(lane.Index)%(connections-1)
 }
 
-// Pair is what the ends of the connections with another node mean, to this one. A connection that ends for good without a word is the end of
-// all: what it has lost nobody says again. One that ends in peace, behind all that the other node had to say there, ends alone, since
-// the last words of another may still be under way, those of the controller among them. The other node is lost once (TestAPairIsLostOnce).
+// Pair is what the ends of the connections with another node mean, to this one. A connection that ends for good
+// without a word is the end of
+// all: what it has lost nobody says again. One that ends in peace, behind all that the other node had to say there,
+// ends alone, since
+// the last words of another may still be under way, those of the controller among them. The other node is lost once
+// (TestAPairIsLostOnce).
 type Pair struct {
 	open int // connections that have not ended
 	lost bool
@@ -50,7 +57,8 @@ type Pair struct {
 // NewPair is a pair of nodes with so many connections.
 func NewPair(connections int) Pair { return Pair{open: connections} }
 
-// Ended notes that a connection has ended for good; in peace, if the other node has said that it says no more. It reports whether the other node is
+// Ended notes that a connection has ended for good; in peace, if the other node has said that it says no more. It
+// reports whether the other node is
 // lost with it, now.
 func (p *Pair) Ended(peace bool) (lost bool) {
 	p.open--

@@ -7,7 +7,8 @@ import (
 	"bellows/link/wire"
 )
 
-// TestWhatTwoActorsSayTakesOneConnection: what the controller says and hears takes the first, what a client and a lane say one of the others, which
+// TestWhatTwoActorsSayTakesOneConnection: what the controller says and hears takes the first, what a client and a lane
+// say one of the others, which
 // is the same both ways.
 func TestWhatTwoActorsSayTakesOneConnection(t *testing.T) {
 	lane := func(i int) wire.Address { return wire.LaneAt(2, i) }

@@ -2,8 +2,10 @@ package session
 
 import "bellows/core/liveness"
 
-// Redial decides when a connection that has broken is tried again, and when it is given up: when the lease of the other node has passed, or sooner
-// when nobody listens there any more, which means that its process is dead. Times are milliseconds of any clock that only goes forward.
+// Redial decides when a connection that has broken is tried again, and when it is given up: when the lease of the
+// other node has passed, or sooner
+// when nobody listens there any more, which means that its process is dead. Times are milliseconds of any clock that
+// only goes forward.
 type Redial struct {
 	patience    int64 // of the whole, in milliseconds
 	broken      int64 // of a machine on which nobody listens
@@ -20,7 +22,8 @@ const (
 	mostMillis  = 250
 )
 
-// NewRedial begins with a connection that has just broken. One to node 0 is tried for as long as that may be silent, and where another process may come in
+// NewRedial begins with a connection that has just broken. One to node 0 is tried for as long as that may be silent,
+// and where another process may come in
 // its place for as long as that may take.
 func NewRedial(times liveness.Times, leader bool, nowMillis int64) Redial {
 	times = times.Or()
@@ -31,7 +34,8 @@ func NewRedial(times liveness.Times, leader bool, nowMillis int64) Redial {
 	return r
 }
 
-// Failed notes a try that has failed: refused says that the other node's machine has answered, and that nobody listens there.
+// Failed notes a try that has failed: refused says that the other node's machine has answered, and that nobody listens
+// there.
 func (r *Redial) Failed(nowMillis int64, refused bool) {
 	if refused && !r.refused {
 		r.sinceMillis = nowMillis

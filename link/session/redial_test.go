@@ -60,7 +60,8 @@ func TestATryWaitsTwiceAsLongAsTheLast(t *testing.T) {
 	}
 }
 
-// TestWhereNobodyListensTheOtherIsDead: not at the first refusal, since a process may be about to listen, but when they have lasted; one try
+// TestWhereNobodyListensTheOtherIsDead: not at the first refusal, since a process may be about to listen, but when
+// they have lasted; one try
 // that failed otherwise begins the count anew.
 func TestWhereNobodyListensTheOtherIsDead(t *testing.T) {
 	t.Parallel()
@@ -89,7 +90,8 @@ func TestWhereNobodyListensTheOtherIsDead(t *testing.T) {
 	}
 }
 
-// TestWhoSleptTriesOn sleeps for an hour while a connection is down: what is left of the patience is what was left before.
+// TestWhoSleptTriesOn sleeps for an hour while a connection is down: what is left of the patience is what was left
+// before.
 func TestWhoSleptTriesOn(t *testing.T) {
 	t.Parallel()
 	const hour = 3_600_000
@@ -114,7 +116,8 @@ func TestWhoSleptTriesOn(t *testing.T) {
 	}
 }
 
-// TestASuccessorIsWaitedFor tries node 0 for as long as another process may take to come, though nobody listens there meanwhile.
+// TestASuccessorIsWaitedFor tries node 0 for as long as another process may take to come, though nobody listens there
+// meanwhile.
 func TestASuccessorIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	times := times

@@ -1,10 +1,15 @@
-// Package session carries messages between two nodes over connections that may break: both ends of two numbered streams, as step
+// Package session carries messages between two nodes over connections that may break: both ends of two numbered
+// streams, as step
 // functions. In production an End is behind each connection of a pair of nodes, and the simulation plays the same code.
 //
-// A connection keeps order and loses nothing until it ends, and then loses what was under way. So nothing is numbered on the
-// wire: each side counts the messages of a stream that have come whole, says so now and then (wire.Ack), and begins every
-// connection with what it has (wire.Resume); the other goes on behind that. What the controller says and hears is a stream of its own,
-// which overtakes the other, also between the parts of a long message. Within the other, two actors keep the order of what one says to the other, and no more.
+// A connection keeps order and loses nothing until it ends, and then loses what was under way. So nothing is numbered
+// on the
+// wire: each side counts the messages of a stream that have come whole, says so now and then (wire.Ack), and begins
+// every
+// connection with what it has (wire.Resume); the other goes on behind that. What the controller says and hears is a
+// stream of its own,
+// which overtakes the other, also between the parts of a long message. Within the other, two actors keep the order of
+// what one says to the other, and no more.
 //
 // The caller's duties, in order:
 //
@@ -35,7 +40,8 @@ const (
 	Streams
 )
 
-// StreamOf returns the stream in which an envelope travels: the urgent one has what is control, the ordinary one all other classes.
+// StreamOf returns the stream in which an envelope travels: the urgent one has what is control, the ordinary one all
+// other classes.
 func StreamOf(e wire.Envelope) int {
 	if ClassOf(&e) == traffic.Control {
 		return Urgent
@@ -43,8 +49,10 @@ func StreamOf(e wire.Envelope) int {
 	return Ordinary
 }
 
-// ClassOf returns the class of an envelope. All that the controller sends or receives is control, but for the state of partitions: a sign
-// of life must not wait for that. Of other actors, what would be control is ordered like flushes: the end of the job, or a stale
+// ClassOf returns the class of an envelope. All that the controller sends or receives is control, but for the state of
+// partitions: a sign
+// of life must not wait for that. Of other actors, what would be control is ordered like flushes: the end of the job,
+// or a stale
 // route, must not pass what its sender has pushed or answered before.
 func ClassOf(e *wire.Envelope) traffic.Class {
 	c := e.Traffic()
@@ -62,11 +70,13 @@ type Counts = [Streams]uint64
 
 // End is one end of a session. The zero End is ready, and has no connection.
 //
-// A stream is one list: acknowledged messages leave it at its head, posted ones join it at its end, and next is the first that this connection has not
+// A stream is one list: acknowledged messages leave it at its head, posted ones join it at its end, and next is the
+// first that this connection has not
 // been given. A connection that breaks moves next back to the head, and no more: the other end then says what it has.
 // Invariants: received never goes back; what was acknowledged is never sent again (TestExactlyOnceInOrder).
 //
-// Turned down: a number in every frame, since a stream that loses nothing while it lasts can be counted at both ends; one
+// Turned down: a number in every frame, since a stream that loses nothing while it lasts can be counted at both ends;
+// one
 // stream, in which a sign of life would wait behind the state of partitions, and a node that sends its model would look
 // dead; and asking again for each kind of message, in as many places, each with faults of its own.
 type End struct {
@@ -96,7 +106,8 @@ type stream struct {
 	ranked int    // messages from next on with another rank than flushes
 }
 
-// Post adds a message for the other node. A *wire.Mark comes back from Acknowledge or Resume when all before it has been acknowledged, or
+// Post adds a message for the other node. A *wire.Mark comes back from Acknowledge or Resume when all before it has
+// been acknowledged, or
 // at once: back.
 func (e *End) Post(m wire.Envelope) (back bool) {
 	s := &e.streams[StreamOf(m)]
@@ -113,7 +124,8 @@ func (e *End) Post(m wire.Envelope) (back bool) {
 	return false
 }
 
-// Take appends the messages of a stream that may be written now, at most so many, and none behind a long one: between its parts others may leave (Beside).
+// Take appends the messages of a stream that may be written now, at most so many, and none behind a long one: between
+// its parts others may leave (Beside).
 func (e *End) Take(stream, most int, to []wire.Envelope) []wire.Envelope {
 	s := &e.streams[stream]
 	if !e.synced {
@@ -168,7 +180,8 @@ func (e *End) Received(n Counts, bytes int) {
 	e.late += bytes
 }
 
-// How much may come before the other end is told: it keeps what it has not been told of. Less than worthMessages and worthBytes is not worth a
+// How much may come before the other end is told: it keeps what it has not been told of. Less than worthMessages and
+// worthBytes is not worth a
 // frame, even beside others that leave anyway; at dueMessages or dueBytes one leaves alone.
 const (
 	worthMessages = 16
@@ -191,7 +204,8 @@ func (e *End) Due() bool {
 	return e.synced && (late >= dueMessages || late > 0 && e.late >= dueBytes)
 }
 
-// Tick makes Due what has come since the other end was last told: it is called a few times a second, so that nobody keeps for long what
+// Tick makes Due what has come since the other end was last told: it is called a few times a second, so that nobody
+// keeps for long what
 // has come.
 func (e *End) Tick() {
 	if e.received != e.told {
@@ -199,7 +213,8 @@ func (e *End) Tick() {
 	}
 }
 
-// Ack is the word for the other end, nil if it knows already, or nearly all; the caller frees it. It is as good as sent: a connection that
+// Ack is the word for the other end, nil if it knows already, or nearly all; the caller frees it. It is as good as
+// sent: a connection that
 // breaks before is followed by a Resume.
 func (e *End) Ack() *wire.Ack {
 	late := e.untold()
@@ -212,7 +227,8 @@ func (e *End) Ack() *wire.Ack {
 	return a
 }
 
-// Acknowledge takes the other end's word, and appends what has been acknowledged: marks, for their senders, and messages
+// Acknowledge takes the other end's word, and appends what has been acknowledged: marks, for their senders, and
+// messages
 // that the caller may free. An error is a breach.
 func (e *End) Acknowledge(m *wire.Ack, to []wire.Envelope) ([]wire.Envelope, error) {
 	for i, n := range m.Received {
@@ -250,7 +266,8 @@ func (s *stream) acknowledge(n uint64, to []wire.Envelope) ([]wire.Envelope, err
 // Connected begins a connection: nothing may be taken before the other end's Resume.
 func (e *End) Connected() { e.synced = false }
 
-// Renews lets another process come in the place of that at the other end, as one does in that of node 0. The session then begins anew:
+// Renews lets another process come in the place of that at the other end, as one does in that of node 0. The session
+// then begins anew:
 // nothing that was said before comes to it, or from there.
 func (e *End) Renews() { e.renews = true }
 
@@ -263,9 +280,12 @@ func (e *End) Hello(process uint64) *wire.Resume {
 	return &wire.Resume{Process: process, Of: e.peer, Received: e.received}
 }
 
-// Resume takes the other end's first word on a connection, and appends what that acknowledges, as Acknowledge does. The session goes on behind what
-// the other end has. An error is a breach, or another process than before where none may come (Renews): that one has nothing of what was said. Where one
-// may, all that was posted is given back. What the other end has of a process that was here before says nothing of this one.
+// Resume takes the other end's first word on a connection, and appends what that acknowledges, as Acknowledge does.
+// The session goes on behind what
+// the other end has. An error is a breach, or another process than before where none may come (Renews): that one has
+// nothing of what was said. Where one
+// may, all that was posted is given back. What the other end has of a process that was here before says nothing of
+// this one.
 func (e *End) Resume(m *wire.Resume, to []wire.Envelope) ([]wire.Envelope, error) {
 	if e.peer == 0 {
 		e.peer = m.Process

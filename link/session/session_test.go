@@ -203,7 +203,8 @@ func TestTheOtherEndIsToldInTime(t *testing.T) {
 	}
 }
 
-// TestNothingIsToldBeforeTheOtherEndHasSpoken on a connection, however much has come: its first word says what it has of before.
+// TestNothingIsToldBeforeTheOtherEndHasSpoken on a connection, however much has come: its first word says what it has
+// of before.
 func TestNothingIsToldBeforeTheOtherEndHasSpoken(t *testing.T) {
 	t.Parallel()
 	var e session.End
@@ -252,7 +253,8 @@ func TestAListThatIsAcknowledgedGoesOnInPlace(t *testing.T) {
 	}
 }
 
-// TestWhatIsUnsaidAndWhatIsNotKnown follows one message of each stream from Post to its acknowledgement, over a connection that breaks in between.
+// TestWhatIsUnsaidAndWhatIsNotKnown follows one message of each stream from Post to its acknowledgement, over a
+// connection that breaks in between.
 func TestWhatIsUnsaidAndWhatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	for stream := range session.Streams {
@@ -339,7 +341,8 @@ func TestWhatIsAcknowledgedIsLetGo(t *testing.T) {
 	runtime.KeepAlive(&e)
 }
 
-// TestAnotherProcessBeginsAnew puts another process at the other end of a session that allows it: what was posted for the one before comes back, nothing of it is sent, and both count from 0,
+// TestAnotherProcessBeginsAnew puts another process at the other end of a session that allows it: what was posted for
+// the one before comes back, nothing of it is sent, and both count from 0,
 // though this end's first word still counts what the one before had sent.
 func TestAnotherProcessBeginsAnew(t *testing.T) {
 	t.Parallel()
@@ -399,7 +402,8 @@ func TestCountsOfNobodyAreRefused(t *testing.T) {
 	}
 }
 
-// TestPartsAreWhatAConnectionTakesInAWhile: 50 ms, and as short as a quarter of a MiB at most; short writes say nothing, and one that was slow by chance little.
+// TestPartsAreWhatAConnectionTakesInAWhile: 50 ms, and as short as a quarter of a MiB at most; short writes say
+// nothing, and one that was slow by chance little.
 func TestPartsAreWhatAConnectionTakesInAWhile(t *testing.T) {
 	t.Parallel()
 	const milli = 1_000_000

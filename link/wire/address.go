@@ -37,8 +37,8 @@ const (
 	Controller
 )
 
-// Roles is the number of roles.
-const Roles = Controller + 1
+// roles is the number of roles.
+const roles = Controller + 1
 
 // Address names one actor of a job.
 type Address struct {

@@ -15,9 +15,9 @@ import (
 // String names the pairs as the page does.
 func (w ways) String() string {
 	var list []string
-	names := [Roles]string{"client", "lane", "controller"}
-	for from := range Roles {
-		for to := range Roles {
+	names := [roles]string{"client", "lane", "controller"}
+	for from := range roles {
+		for to := range roles {
 			if w&way(from, to) != 0 {
 				list = append(list, names[from]+" to "+names[to])
 			}
@@ -26,12 +26,12 @@ func (w ways) String() string {
 	return strings.Join(list, ", ")
 }
 
-// TestAllowed wants a header to be allowed for the pairs of Roles that its kind names, and for no others.
+// TestAllowed wants a header to be allowed for the pairs of roles that its kind names, and for no others.
 func TestAllowed(t *testing.T) {
 	t.Parallel()
 	for k := range uint8(255) {
-		for from := range Roles {
-			for to := range Roles {
+		for from := range roles {
+			for to := range roles {
 				h := Header{Kind: k, From: Address{Role: from}, To: Address{Role: to}}
 				want := int(k) < len(kinds) && strings.Contains(kinds[k].ways.String(), ways.String(way(from, to)))
 				if h.Allowed() != want {

@@ -25,7 +25,7 @@ const (
 type ways uint16
 
 // way is the set of one pair.
-func way(from, to Role) ways { return 1 << (from*Roles + to) }
+func way(from, to Role) ways { return 1 << (from*roles + to) }
 
 // The ways that messages take. No kind goes from client to client yet; connections and buses carry it like any other.
 var (

@@ -243,8 +243,8 @@ func TestWhatAControllerSaysHasItsTerm(t *testing.T) {
 func TestEveryPairOfRolesIsAWay(t *testing.T) {
 	t.Parallel()
 	seen := ways(0)
-	for from := range Roles {
-		for to := range Roles {
+	for from := range roles {
+		for to := range roles {
 			if w := way(from, to); w == 0 || seen&w != 0 {
 				t.Errorf("the way from role %d to role %d is another's, or none", from, to)
 			}
