@@ -148,9 +148,9 @@ func wideCount(text []byte) (n int) {
 // exempt are the offenders of this tree.
 var exempt = offenders{
 	code: map[string]int{
-		"app/linear":          3197,
-		"app/mf":              3244,
-		"cli/internal/verbs":  3453,
+		"app/linear":          3179,
+		"app/mf":              3233,
+		"cli/internal/verbs":  3445,
 		"data":                3242,
 		"data/internal/lines": 3410,
 		"link/wire":           2802,

@@ -14,6 +14,18 @@ import (
 // Auto is the value of a setting that an application chooses by itself.
 const Auto = "auto"
 
+// ParseSettings reads settings from a text of entries with blank lines between them. The first line of an entry is
+// NAME=DEFAULT and the Reason; the lines after it are the Details, which are one paragraph.
+func ParseSettings(text string) (list []Setting) {
+	for entry := range strings.SplitSeq(text, "\n\n") {
+		first, details, _ := strings.Cut(entry, "\n")
+		setting, reason, _ := strings.Cut(first, " ")
+		name, value, _ := strings.Cut(setting, "=")
+		list = append(list, Setting{name, value, strings.TrimSpace(reason), strings.Join(strings.Fields(details), " ")})
+	}
+	return list
+}
+
 // Values are the settings of one run: what was given, and defaults for the rest.
 //
 // The order of calls: Resolve, then one typed getter per setting, then Err. A getter that finds

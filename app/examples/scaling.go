@@ -51,15 +51,6 @@ func Schemes() []string {
 	return []string{ScaleAuto, ScaleStandard, ScaleMaxAbs, ScaleMinMax, ScaleNone}
 }
 
-// ScaleReason is the line of help about the setting scale, and ScaleDetails its explanation.
-const (
-	ScaleReason  = "feature scaling: standard, maxabs, minmax or none; auto: in between"
-	ScaleDetails = "Features are divided by a figure of the training rows: standard by the standard deviation, maxabs by " +
-		"the largest absolute value, minmax by the range. auto lies between standard and maxabs, so that the " +
-		"units of features do not matter. With each of these, dense features are also centred. none takes " +
-		"features as they are. The weights of the model always belong to unscaled features."
-)
-
 // Scale measures rows of a source, whose weights are 1 in the mean, in one pass.
 func Scale(meter *progress.Meter, s Source, dense bool, rows []int32, weights RowWeights, scheme string) Scaling {
 	meter.Begin(progress.Part{Doing: "measuring columns", Unit: "rows", Total: int64(len(rows))})

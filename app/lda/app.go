@@ -22,7 +22,7 @@ type application struct{}
 func (application) Describe() app.Description {
 	return app.Description{
 		Name: name, Title: "topic model", Unit: "tokens", Data: data.Documents, Warm: true,
-		Settings: settings, Page: "docs/12-settings.md",
+		Settings: app.ParseSettings(settings), Page: "docs/12-settings.md",
 		Metrics: []string{"train_loglik_per_token", "test_loglik_per_token"},
 	}
 }

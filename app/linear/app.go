@@ -33,7 +33,7 @@ type application struct{}
 func (application) Describe() app.Description {
 	return app.Description{
 		Name: name, Title: "linear regression and classification", Unit: "rows", Data: data.Examples, Demo: "customers", Warm: true, Weighs: true, Short: short,
-		Settings: settings, Page: "docs/12-settings.md",
+		Settings: app.ParseSettings(settings), Page: "docs/12-settings.md",
 		Metrics: []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss", "gap"},
 		Other:   []string{"l1", "l2", "nonzero", "held_loss", "held_logloss", "train_loss", "test_loss", "train_rmse", "test_rmse", "test_r2", "progressive_accuracy", "progressive_logloss", "progressive_loss", "progressive_rmse"},
 	}

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	_ "embed" // settings.txt
 	"fmt"
 	"strconv"
 
@@ -11,84 +12,8 @@ import (
 	"bellows/data"
 )
 
-var settings = []app.Setting{
-	{Name: "loss", Default: app.Auto, Reason: "loss function, such as logistic or softmax; auto: by the labels",
-		Details: "Two classes: logistic (scores are log-odds), hinge (also named svm), squared_hinge. Any number of " +
-			"classes: softmax, which is also `train mlr`. Numbers: squared (also named linreg and ridge); lasso, " +
-			"which is squared with l1 and without l2; huber (also named robust), which limits the influence of " +
-			"large errors; insensitive (also named svr), which ignores small errors. auto takes logistic if there " +
-			"are two different labels, softmax if there are more and they are text, and squared if there are more " +
-			"and they are numbers."},
-	{Name: "l2", Default: app.Auto, Reason: "L2 penalty on the weights; auto: chosen from the data",
-		Details: "The objective is the mean loss of the rows plus l2/2 times the squared length of the weights of " +
-			"scaled features. 0 is allowed only together with l1. auto chooses the penalty from the training data " +
-			"(logistic and squared with solver=newton) or from a validation part (solver=dual with 100 rows or " +
-			"more). Otherwise auto is 1/rows, like C=1 of LIBLINEAR, and at least 0.001 for dense rows."},
-	{Name: "l1", Default: "0", Reason: "L1 penalty: makes weights exactly zero; auto: chosen from the data",
-		Details: "Together with l2 it is an elastic net; with l2=0 it stands alone. 0 keeps all weights. auto, the " +
-			"default of lasso, starts at the smallest penalty that makes all weights zero; rows kept aside from " +
-			"training choose how far below that the penalty is. auto then sets l2=0, unless l2 is given or the " +
-			"loss is hinge or insensitive. With fewer than 100 rows, auto is a hundredth of that start. softmax " +
-			"takes a number only and does not penalise the bias."},
-	{Name: "path", Default: app.Auto, Reason: "number of penalties tried to choose l1 or l2; auto: as many as needed",
-		Details: "The path belongs to l1=auto, or without it to l2=auto. Training tries penalties from strong to weak " +
-			"on a part of the rows; each starts from the weights of the one before. The rows kept aside choose " +
-			"among the penalties; then all rows train with the best. Columns of the table and the manifest of the " +
-			"model list each penalty. auto tries as many as it takes whenever l1 or l2 is chosen in this way."},
-	{Name: "delta", Default: "0.5", Reason: "huber: errors above it count linearly; times the spread of labels",
-		Details: "Errors up to delta count by their square, larger errors by their size. The value is a multiple of " +
-			"the spread of the labels, so that it does not depend on their unit."},
-	{Name: "epsilon", Default: "0.1", Reason: "insensitive: errors below it cost nothing; times the spread of labels",
-		Details: "The value is a multiple of the spread of the labels, so that it does not depend on their unit."},
-	{Name: "scale", Default: app.Auto, Reason: examples.ScaleReason, Details: examples.ScaleDetails +
-		" none also takes labels as they are, like LIBLINEAR with -B 1; the others subtract the mean of the " +
-		"training labels and divide by their standard deviation."},
-	{Name: "solver", Default: app.Auto, Reason: "newton, descent, dual, or a gradient solver; auto: by data and penalties",
-		Details: "newton solves for all weights at once. It reaches the minimum of every loss in few epochs, with or " +
-			"without l1, except for hinge and insensitive with l1. descent updates one feature at a time, dual " +
-			"one row at a time; both also end close to the minimum. sgd, adagrad, adam and ftrl (FTRL-proximal) " +
-			"take gradient steps, apply l1 and l2 on the server, and allow --staleness. softmax uses average " +
-			"(splits take local steps, which are averaged with momentum) by default, adam by default with l1; it " +
-			"also takes sgd, momentum, adagrad and ftrl. auto is newton for up to 1,024 features; for more it is " +
-			"descent with l1 and dual without. It is dual for hinge and insensitive with l1."},
-	{Name: "lr", Default: "1", Reason: "gradient solvers, softmax: step size, times the one that suits the data",
-		Details: "It applies to solver=sgd, adagrad, adam and ftrl, and to softmax. The run lowers the step size when " +
-			"epochs gain little."},
-	{Name: "class_weights", Default: "none", Reason: "training weights of classes: none, balanced, or LABEL:WEIGHT,…",
-		Details: "balanced gives each row the weight rows/(classes*rows of its class). LABEL:WEIGHT,… gives weights by " +
-			"label; labels that are not listed have weight 1. The setting is for losses of classes. It multiplies " +
-			"the weights of --weight. Test metrics ignore it."},
-	{Name: "calibrate", Default: calibrateNone, Reason: "two classes: calibrate probabilities: none, platt or isotonic",
-		Details: "platt fits the log-odds as a line over the scores; isotonic fits any rising function and needs 1,000 " +
-			"training rows. With either of them predict and eval give probabilities for every loss of two " +
-			"classes, also for hinge and squared_hinge. Both learn from out-of-fold scores of the training rows, " +
-			"which costs 5 more trainings on 4/5 of the rows at the end of the run."},
-	{Name: "progressive", Default: "false", Reason: "gradient solvers: show the loss of each row before learning from it",
-		Details: "With solver=sgd, adagrad, adam or ftrl, the first epoch scores each row before it learns from it. It " +
-			"shows the loss and the accuracy (for numbers the error): how good the model would have been while it " +
-			"learned."},
-	{Name: "gap", Default: "0.01", Reason: "stop when the objective is within this fraction of its minimum",
-		Details: "Training stops when the objective is proven to be within this fraction of its minimum. It is usually " +
-			"much closer by then; a smaller value takes longer. solver=dual, hinge and insensitive also stop when " +
-			"the objective is within ten times the gap and fell by less than a tenth of the gap in 20 epochs. " +
-			"Gradient solvers prove nothing: they stop when the objective fell by less than a tenth of the gap in 5 " +
-			"epochs. softmax with l1 or ftrl stops after `patience` epochs that each lowered the objective by " +
-			"less than a tenth of the gap; its default is 0.001."},
-	{Name: "splits", Default: app.Auto, Reason: "parts of the data, each with one executor; auto: by the data",
-		Details: "auto is 4 for dense rows and 16 for sparse rows, and fewer for small data. With --workers A:B it is " +
-			"four for each slot that the job may get. It never depends on the machine."},
-	{Name: "clocks", Default: app.Auto, Reason: "exchanges per epoch; auto: 10 for dual, 100 for gradient solvers",
-		Details: "With a gradient solver, each clock is one step. auto is smaller for small data. newton always has 2 " +
-			"clocks an epoch."},
-	{Name: "batch", Default: app.Auto, Reason: "softmax: rows of a local step; auto: 1 if sparse, 8 to 64 if dense",
-		Details: "A local step is what a split does alone with solver=average, before the exchange of a clock."},
-	{Name: "early_stop", Default: app.Auto, Reason: "softmax: stop when held-out rows gain no more; auto: without --epochs",
-		Details: "The run keeps the best epoch. auto is on unless --epochs is given. The other losses, and softmax " +
-			"with l1, have a single minimum and need no held-out rows to stop."},
-	{Name: "patience", Default: "5", Reason: "softmax: epochs without improvement before stopping",
-		Details: "With early_stop an improvement is a better score of the held-out rows; with l1 or ftrl it is an " +
-			"objective that falls by at least a tenth of gap."},
-}
+//go:embed settings.txt
+var settings string
 
 // The values of the setting loss.
 const (

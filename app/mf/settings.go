@@ -1,6 +1,7 @@
 package mf
 
 import (
+	_ "embed" // settings.txt
 	"slices"
 	"strconv"
 
@@ -31,38 +32,8 @@ const (
 	ssp    = "ssp"
 )
 
-var settings = []app.Setting{
-	{Name: "rank", Default: "32", Reason: "number of factors of a user and of an item",
-		Details: "Training time grows in proportion to it. More factors seldom predict better."},
-	{Name: "loss", Default: app.Auto, Reason: "squared or weighted (iALS); auto: weighted if there are no ratings",
-		Details: "squared minimises the squared error of the ratings. weighted is for pairs of user and item without " +
-			"ratings; it counts all pairs (iALS). auto is weighted if the data has no ratings, or if all ratings " +
-			"are equal."},
-	{Name: "lr", Default: app.Auto, Reason: "first step size, on standardised ratings; auto: 0.02",
-		Details: "auto is larger for fewer than 60 epochs. Steps then get smaller, and faster so for rows that are " +
-			"visited more often."},
-	{Name: "l2", Default: app.Auto, Reason: "L2 penalty on factors, per rating; auto: by held-out ratings",
-		Details: "auto follows the noise that remains in held-out ratings. With loss=weighted it is 0.005."},
-	{Name: "unobserved", Default: "0.3", Reason: "loss=weighted: weight of a pair that is not in the data (others: 1)",
-		Details: "Pairs in the data have weight 1."},
-	{Name: "biases", Default: "true", Reason: "learn the offset of each user and item from the mean",
-		Details: "Turn it off to predict by the product of factors alone, p·q."},
-	{Name: "schedule", Default: strata, Reason: "strata: blocks without common rows; ssp: bounded staleness",
-		Details: "strata trains blocks that share no row at the same time; it repeats bit for bit. ssp is " +
-			"data-parallel training with bounded staleness (--staleness)."},
-	{Name: "splits", Default: app.Auto, Reason: "parts of the users, each with one executor; auto: by the data",
-		Details: "auto makes tasks of about 32,000 ratings, and at least four splits. With --workers A:B it is at " +
-			"least four for each slot that the job may get."},
-	{Name: "clocks", Default: app.Auto, Reason: "clocks of a split in an epoch; auto: 10 with ssp, else splits",
-		Details: "With strata it is also the number of parts of the items; auto is then the number of splits, or fewer " +
-			"if tasks would be small."},
-	{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out ratings gain no more; auto: without --epochs",
-		Details: "auto is on unless --epochs is given."},
-	{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping",
-		Details: "A smaller number may stop in a random dip."},
-	{Name: "seen", Default: "true", Reason: "keep the items that each user rated, so that recommend omits them",
-		Details: "It takes about one byte a rating in the model."},
-}
+//go:embed settings.txt
+var settings string
 
 // Describe implements app.Application.
 func (application) Describe() app.Description {
@@ -70,7 +41,7 @@ func (application) Describe() app.Description {
 		Name: name, Title: "matrix factorisation", Unit: "ratings",
 		Data: data.Ratings, Bare: true, Warm: true,
 		Metrics: []string{"train_rmse", "test_rmse"}, Other: weightedMetrics,
-		Settings: settings, Page: "docs/12-settings.md",
+		Settings: app.ParseSettings(settings), Page: "docs/12-settings.md",
 	}
 }
 

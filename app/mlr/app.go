@@ -30,7 +30,7 @@ type application struct{ name string }
 func (a application) Describe() app.Description {
 	return app.Description{
 		Name: a.name, Title: "softmax regression", Unit: "rows", Data: data.Examples, Warm: true, Weighs: true,
-		Settings: settings, Page: "docs/12-settings.md",
+		Settings: app.ParseSettings(settings), Page: "docs/12-settings.md",
 		Metrics: []string{"train_accuracy", "train_logloss", "test_accuracy", "test_logloss"},
 	}
 }

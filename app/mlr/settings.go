@@ -1,47 +1,14 @@
 package mlr
 
 import (
+	_ "embed" // settings.txt
+
 	"bellows/app"
 	"bellows/app/examples"
 )
 
-var settings = []app.Setting{
-	{Name: "lr", Default: "1", Reason: "step size, times the one that suits the curvature of the data",
-		Details: "The run adapts it after each epoch by what the epoch gained: it grows or is cut. So the default " +
-			"seldom needs a change."},
-	{Name: "l2", Default: app.Auto, Reason: "L2 penalty on the weights; auto: chosen from the data after each epoch",
-		Details: "The objective is the mean loss of the rows plus l2/2 times the squared length of the weights of " +
-			"scaled features. auto chooses the penalty from the training data, and again after every epoch. With " +
-			"l1 or rule=ftrl, auto is 1/rows, and at least 0.001 for dense rows."},
-	{Name: "l1", Default: "0", Reason: "L1 penalty: makes weights exactly zero; 0 keeps all weights",
-		Details: "Together with l2 it is an elastic net. With l1 the server takes the steps, by `rule`."},
-	{Name: "class_weights", Default: examples.WeightsNone, Reason: "training weights of classes: none, balanced, or LABEL:WEIGHT,…",
-		Details: "balanced gives each row the weight rows/(classes*rows of its class), so that rare classes are not " +
-			"missed. LABEL:WEIGHT,… gives weights by label; labels that are not listed have weight 1. Test " +
-			"metrics ignore it."},
-	{Name: "scale", Default: app.Auto, Reason: examples.ScaleReason, Details: examples.ScaleDetails},
-	{Name: "batch", Default: app.Auto, Reason: "rows of a local step; auto: 1 if sparse, 8 to 64 if dense",
-		Details: "For dense rows auto is chosen so that a clock has about five steps."},
-	{Name: "rule", Default: app.Auto, Reason: "average, sgd, momentum, adagrad, adam or ftrl; auto: average",
-		Details: "average: splits take local steps, which are averaged with momentum; it is the fastest. sgd, " +
-			"momentum, adagrad, adam and ftrl (FTRL-proximal): splits push gradients and the server takes the " +
-			"steps. auto is average, and adam with l1."},
-	{Name: "splits", Default: app.Auto, Reason: "parts of the data, each with one executor; auto: by the data",
-		Details: "auto is 16 (with l1 or rule=ftrl 4 for dense rows), and fewer for small data. With --workers A:B it " +
-			"is four for each slot that the job may get. It never depends on the machine."},
-	{Name: "clocks", Default: app.Auto, Reason: "exchanges per epoch; auto: 10, or 100 with l1 or rule=ftrl",
-		Details: "With l1 or rule=ftrl, each clock is one step. auto is smaller for small data."},
-	{Name: "early_stop", Default: app.Auto, Reason: "stop when held-out rows gain no more; auto: without --epochs",
-		Details: "The run keeps the best epoch. auto is on unless --epochs is given. With l1 or rule=ftrl the " +
-			"objective of the training rows decides instead of the held-out rows."},
-	{Name: "gap", Default: "0.001", Reason: "l1, ftrl: an epoch must lower the objective by a tenth of this fraction",
-		Details: "With l1 or rule=ftrl, an epoch that lowers the objective by less than a tenth of this fraction is " +
-			"without improvement, and the run cuts the step. A smaller gap comes closer to the minimum and takes " +
-			"longer."},
-	{Name: "patience", Default: "5", Reason: "epochs without improvement before stopping",
-		Details: "A cut of the step needs two or three epochs to take effect. With many rows, only epochs of short " +
-			"steps count."},
-}
+//go:embed settings.txt
+var settings string
 
 // The values of the setting rule.
 const (

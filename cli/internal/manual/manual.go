@@ -3,7 +3,7 @@
 //
 // Its caller, in order: builds the tree of commands; calls Install with the applications whose settings the commands
 // take; and runs the tree. The explanation of a setting is app.Setting.Details, that of a command is its annotation
-// line.Details, and that of a flag stands in flags.go.
+// line.Details, and that of a flag stands in flags.txt.
 //
 // The package does not decide what commands do: it knows their names only to explain their flags. A name without an
 // explanation shows its line of help alone.

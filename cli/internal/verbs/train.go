@@ -7,10 +7,10 @@ import (
 
 	"bellows/app"
 	"bellows/cli/internal/line"
+	"bellows/cli/internal/manual"
 	"bellows/data"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 func (c *Tool) trainCommand() *cobra.Command {
@@ -41,19 +41,18 @@ func (c *Tool) trainApplication(a app.Application) *cobra.Command {
 	call := "train " + s.Name + " " + s.file
 	var opt trainOptions
 	cmd := &cobra.Command{
-		Use:   s.Name + " DATA...",
-		Short: capital(s.Title),
-		Annotations: line.Details("DATA is one or more files, globs, URIs such as s3://bucket/name, or \"-\" for standard input. Each line has " + s.holds +
-			". The table of epochs goes to standard output." + columnsHelp(s.Data)),
-		Example: strings.Join(slices.Compact([]string{call, call + " --epochs 5 --json | tail -n 1", call + s.setting()}), "\n"),
-		Args:    line.AtLeastOne("DATA"),
+		Use:         s.Name + " DATA...",
+		Short:       capital(s.Title),
+		Annotations: line.Details(manual.TrainingData(s.holds, s.Data == data.Ratings)),
+		Example:     strings.Join(slices.Compact([]string{call, call + " --epochs 5 --json | tail -n 1", call + s.setting()}), "\n"),
+		Args:        line.AtLeastOne("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.train(cmd.Context(), a, args, &opt)
 		},
 	}
 	opt.register(cmd.Flags())
 	opt.registerReading(cmd.Flags(), s.Data)
-	cmd.Long = quickStart(c.Name, s, cmd.Flags())
+	cmd.Long = manual.QuickStart(capital(s.Title), s.holds, c.Name+" "+call, s.model(), cmd.Flags())
 	return cmd
 }
 
@@ -85,31 +84,3 @@ func (c *Tool) demoCommand() *cobra.Command {
 
 // capital begins a title with a capital.
 func capital(title string) string { return strings.ToUpper(title[:1]) + title[1:] }
-
-// quickStart returns the first lines of the help of `train APP`: what a first run needs.
-func quickStart(program string, s sample, flags *pflag.FlagSet) string {
-	first := "label"
-	if flags.Lookup("label") == nil || flags.Lookup("label").Hidden {
-		first = "out"
-	}
-	lines := []string{capital(s.Title) + ". DATA is a file with " + s.holds + ".", "",
-		"  " + program + " train " + s.Name + " " + s.file, "",
-		"The model goes to the folder " + s.model() + ". The same command resumes an interrupted run.", ""}
-	for _, name := range []string{first, "test", "set"} {
-		heading, usage := line.Describe(flags.Lookup(name))
-		lines = append(lines, fmt.Sprintf("  %-16s  %s", heading, usage))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// columnsHelp returns how the columns of ratings are found, as a separate paragraph.
-func columnsHelp(kind data.Kind) string {
-	if kind != data.Ratings {
-		return ""
-	}
-	user, item, rating := data.RatingColumns()
-	times := data.TimeColumns()
-	return fmt.Sprintf("\n\nThe columns are user, item and rating in this order, or as a header names them. Letter case, blanks, - and _ in names do not matter:"+
-		"\n\n  %-8s %s\n  %-8s %s\n  %-8s %s\n  %-8s %s (only for --holdout time)\n\nOther columns are not used.",
-		"user", strings.Join(user, " "), "item", strings.Join(item, " "), "rating", strings.Join(rating, " "), "time", strings.Join(times, " "))
-}
