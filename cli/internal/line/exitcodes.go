@@ -27,9 +27,9 @@ var kinds = []struct {
 	{bellows.Bug, "bug", "a defect of bellows"},
 	{bellows.CannotWrite, "cannot write", "an output cannot be created"},
 	{bellows.IO, "input/output", "reading or writing failed midway"},
-	{bellows.Lost, "lost nodes", "ended by the loss of nodes; the same command resumes from the last checkpoint"},
+	{bellows.Lost, "lost nodes", "nodes were lost; the same command resumes from the last checkpoint"},
 	{bellows.Refused, "refused", "not allowed"},
-	{bellows.Config, "configuration", "a setting, an environment variable or the configuration file is invalid"},
+	{bellows.Config, "configuration", "a setting, a variable or the configuration file is invalid"},
 	{bellows.Interrupted, "interrupted", "ended by Ctrl-C, SIGTERM or SIGHUP; the same command resumes"},
 }
 

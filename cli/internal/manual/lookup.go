@@ -146,7 +146,7 @@ func (m *manual) inApplication(d *app.Description, word string) (string, error) 
 // unknown returns the error for a word without a meaning.
 func (m *manual) unknown(at *cobra.Command, word string) error {
 	err := line.Unknown(at, "command", word, names(at))
-	if at != m.root {
+	if at != m.root || app.Nearest(word, names(at)) != "" {
 		return err
 	}
 	var others []string
@@ -156,7 +156,7 @@ func (m *manual) unknown(at *cobra.Command, word string) error {
 			others = append(others, s.Name)
 		}
 	}
-	if near := app.Nearest(word, append(names(at), others...)); near != "" {
+	if near := app.Nearest(word, others); near != "" {
 		return bellows.Errorf(bellows.Usage, at.CommandPath(), "", "there is no command, application, setting or flag %q", word).
 			Hinted("did you mean " + near + "?")
 	}
