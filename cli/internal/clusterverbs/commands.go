@@ -45,7 +45,7 @@ const tokenHelp = "`TOKEN` of the cluster (default: the one in the state folder)
 
 // Flags declares --cluster and --token, of a command that runs where the first is empty.
 func (w *Where) Flags(f *pflag.FlagSet) {
-	f.StringVar(&w.At, "cluster", "", "train in the cluster at `ADDR`: local or HOST:PORT")
+	f.StringVar(&w.At, "cluster", "", "train in the cluster at this `ADDR`: local or HOST:PORT")
 	f.StringVar(&w.Token, "token", "", tokenHelp)
 }
 

@@ -84,7 +84,7 @@ func shapeCommand(c *screen.Console) *cobra.Command {
 	f.Int64Var(&o.partitionBytes, "partition-bytes", 1<<20, "`BYTES` of each partition")
 	f.Int64Var(&o.splitBytes, "split-bytes", 0, "`BYTES` that move with each split")
 	f.StringVar(&o.to, "to", "", "`TARGET`: workers=N, servers=N, nodes=N, leave=node-N")
-	f.StringVar(&o.policy, "policy", "even", "`NAME`: "+strings.Join(policyNames(), ", "))
+	f.StringVar(&o.policy, "policy", "even", "`NAME` of the policy: "+strings.Join(policyNames(), ", "))
 	f.Uint64Var(&o.seed, "seed", 1, "random `SEED` of the policies random, add-one, delete-one")
 	f.IntVar(&o.atOnce, "at-once", 2, "largest `NUMBER` of copies to or from a node at once")
 	return cmd
