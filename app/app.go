@@ -1,5 +1,5 @@
-// Package app says what an application is to the command line: how it describes itself, how it
-// turns data into a training job, and how it predicts from a model that it made.
+// Package app defines an application for the command line: its description, how it turns data into a training job, and
+// how it predicts from a model that it trained.
 //
 // The order of calls: Describe for help and defaults; NewRun with the data, which checks every
 // setting and refuses unknown ones; the caller trains Run.Job; Run.Model turns the trained tables
@@ -27,15 +27,15 @@ type Setting struct {
 	Details string // the whole explanation, in sentences, which `help APP NAME` prints; "": Reason says it all
 }
 
-// Short is a name of an application with settings of its own, for whom the name of a model is nearer than that of the application.
+// A Short is a second name of an application with some settings made, such as svm for linear with loss=hinge.
 type Short struct {
 	Name     string            // the APP of the command line, instead
-	Title    string            // what it is, for help
-	Settings map[string]string // what the name means, by the names of --set: nobody sets them beside
-	Defaults map[string]string // others, where nobody sets them
+	Title    string            // its description in help
+	Settings map[string]string // the settings that the name means; --set may not change them
+	Defaults map[string]string // other settings, which --set may change
 }
 
-// Description is what an application says of itself.
+// A Description describes an application.
 type Description struct {
 	Name  string // the APP of the command line: "mf"
 	Title string // "matrix factorisation"
@@ -43,18 +43,18 @@ type Description struct {
 	Data  data.Kind
 	// Demo is which demonstration of the kind of data shows what the application does (data/demo): "customers" of examples; "": the first of the kind.
 	Demo string
-	// Bare says that rows of training may lack what is predicted: pairs of a user and an item without a rating.
+	// Bare allows training rows without a target: pairs of a user and an item without a rating.
 	Bare bool
-	// Weighs says that rows may count differently in training and in scores: data.ExampleSet.Weight. Others are given rows that count alike alone.
+	// Weighs allows row weights in training and in scores: data.ExampleSet.Weight. Without it every row weighs the same.
 	Weighs bool
-	// Warm says that a run can begin with a saved model: Input.From.
+	// Warm allows a run to start from a saved model: Input.From.
 	Warm     bool
 	Settings []Setting
 	Page     string // the page of documentation that explains the settings; "": none
-	// Short are other words for APP, with some settings made: "svm" for the application linear with loss=hinge.
+	// Short are other names of the application.
 	Short []Short
-	// Metrics are the names of the table's columns, in order: "train_rmse", "test_rmse". The last
-	// is the one that early stopping and --until look at when nothing else is said.
+	// Metrics are the names of the table's columns, in order: "train_rmse", "test_rmse". Early stopping and --until use
+	// the last by default.
 	Metrics []string
 	// Other are the metrics of runs that name their own, see Run.Metrics.
 	Other []string
@@ -67,7 +67,7 @@ type Goal struct {
 	Value  float64
 }
 
-// Reached reports whether the metrics of an epoch meet the goal. No goal is never met.
+// Reached reports whether the metrics of an epoch meet the goal. A nil goal is never met.
 func (g *Goal) Reached(metrics []train.Metric) bool {
 	if g == nil {
 		return false
@@ -80,8 +80,8 @@ func (g *Goal) Reached(metrics []train.Metric) bool {
 	return false
 }
 
-// Falls says whether a metric, with train_ or test_ before it or without, falls as a model gets better. Of a metric that an application
-// alone knows nothing is known.
+// Falls reports whether a metric, with or without a prefix such as train_ or test_, falls as a model gets better. known is
+// false for a metric that only an application defines.
 func Falls(metric string) (falls, known bool) {
 	for _, part := range []string{"train_", "test_", "held_", "progressive_"} {
 		metric = strings.TrimPrefix(metric, part)
@@ -104,36 +104,38 @@ type Input struct {
 	Goal      *Goal // nil: none
 	Staleness *int  // nil: the application's choice; 0 BSP; -1 async
 	Slots     int   // compute slots that will be used, as a hint for the number of splits
-	SlotsMost int   // compute slots that the job may get while it runs; 0: nobody says. See SplitsLeast
+	SlotsMost int   // compute slots that the job may get while it runs; 0: unknown. See SplitsLeast
 	Settings  map[string]string
-	// Meter is told how far NewRun is, and the job's Prepare after it; its errors end them. nil: nobody waits.
+	// Meter receives the progress of NewRun, and then of the job's Prepare; its errors end them. nil: none.
 	Meter *progress.Meter
-	From  *model.Model // the run begins with it; nil: with first values
-	Train Train        // for runs that train more models to make theirs; nil: they fail at the end
-	// Spend lets NewRun use the memory of Data's columns for what it makes of them: then Data has no rows any more, see data.Set.Mapped.
+	From  *model.Model // the run starts from it; nil: from initial values
+	Train Train        // for runs that train further models; nil: such a run fails at its end
+	// Spend lets NewRun reuse the memory of Data's columns. Data then has no rows left, see data.Set.Mapped.
 	Spend bool
-	// Shared says that several nodes run the job. NewRun may then leave the layout of splits to the job's Prepare, which is told those that are active on
-	// a node: what it leaves is made of the columns of Data and Test, which stay as long as the job runs where the Run is not Copied.
+	// Shared is set if several nodes run the job. NewRun may then leave the layout of splits to the job's Prepare, which
+	// receives the splits that are active on a node. Prepare reads the columns of Data and Test, which stay open while
+	// the job runs unless the Run is Copied.
 	Shared bool
 }
 
-// Train trains a job to its end in this process and returns its tables, row-major. It returns an error of kind Interrupted if the user ends it before.
+// Train trains a job to its end in this process and returns its tables, row-major. It returns an error of kind
+// Interrupted if the user ends it before.
 type Train func(job train.Job) (tables [][]float32, err error)
 
-// SplitsEach is how many splits a compute slot has, at least, where the run may come to use as many slots as it can: with fewer some would often have
-// nothing to do.
+// SplitsEach is the least number of splits for each compute slot that a run may use: with fewer, some slots would often
+// be idle.
 const SplitsEach = 4
 
-// SplitsLeast returns the least number of splits that an application is to choose, as far as the data can be cut into
-// so many: a run never has more than in the beginning. Where nobody has said how many slots it may get, the data
-// decide alone: see docs/decisions/0055-let-the-data-decide-the-number-of-splits.md.
+// SplitsLeast returns the least number of splits that an application should choose, if the data can be cut into so many.
+// The number of splits never grows during a run. If the largest number of slots is unknown, only the data decide: see
+// docs/decisions/0055-let-the-data-decide-the-number-of-splits.md.
 func (in *Input) SplitsLeast() int { return SplitsEach * in.SlotsMost }
 
-// SlotsEnough is for how many compute slots so many splits are enough: each has SplitsEach of them, or there are no more slots than the run begins with and each
-// has one.
+// SlotsEnough returns the largest number of compute slots that can use so many splits: each slot has SplitsEach splits,
+// or there are no more slots than at the start of the run and each has one.
 func SlotsEnough(splits, slots int) int { return max(splits/SplitsEach, min(splits, slots)) }
 
-// Consistency is that of a run's tables: what is asked for, else the application's choice.
+// Consistency returns the consistency of a run's tables: Staleness if it is set, otherwise the application's choice.
 func (in *Input) Consistency(otherwise table.Consistency) table.Consistency {
 	switch {
 	case in.Staleness == nil:
@@ -144,8 +146,8 @@ func (in *Input) Consistency(otherwise table.Consistency) table.Consistency {
 	return table.SSP(*in.Staleness)
 }
 
-// AnyHeldOut reports whether any of so many rows is held out. Of a thousand there always is one: that none is has a
-// chance of 1e-22.
+// AnyHeldOut reports whether any of so many rows is held out. Of a thousand rows at least one is, except with a chance
+// of 1e-22.
 func AnyHeldOut(seed uint64, rows, percent int) bool {
 	for row := range min(rows, 1000) {
 		if data.HeldOut(seed, int64(row), percent) {
@@ -155,7 +157,7 @@ func AnyHeldOut(seed uint64, rows, percent int) bool {
 	return rows > 1000
 }
 
-// HeldOut says in words which rows of Data are held out. stops says whether rows beside a test decide when the run ends.
+// HeldOut describes which rows of Data are held out. stops is set if held-out rows decide when a run with a test ends.
 func (in *Input) HeldOut(stops bool) string {
 	switch {
 	case !AnyHeldOut(in.Seed, in.Data.Rows(), data.HeldPercent(in.Test != nil, stops)):
@@ -170,7 +172,7 @@ func (in *Input) HeldOut(stops bool) string {
 	return "nothing held out"
 }
 
-// Share is where part i of n items, dealt evenly, begins: the part is [Share(m, i, n), Share(m, i+1, n)).
+// Share returns the first of m items in part i of n equal parts: part i is [Share(m, i, n), Share(m, i+1, n)).
 func Share(m, i, n int) int { return int(int64(m) * int64(i) / int64(n)) }
 
 // Part returns part i of n of a list, dealt evenly.
@@ -178,8 +180,8 @@ func Part[T any](list []T, i, n int) []T {
 	return list[Share(len(list), i, n):Share(len(list), i+1, n)]
 }
 
-// Identity is what nodes compare to know that they have made the same job, as train.Job.Data: the data by its digest, what is
-// chosen beside it, and the settings of the run. Where a run ends is node 0's to say alone.
+// Identity returns the text that nodes compare, as train.Job.Data, to check that they made the same job: the digest of the
+// data, the other inputs, and the settings of the run. It has no goal and no number of epochs: only node 0 ends a run.
 func (in *Input) Identity(settings map[string]string) string {
 	test, staleness, from := "", "", ""
 	if in.From != nil {
@@ -200,27 +202,28 @@ func (in *Input) Identity(settings map[string]string) string {
 type Run struct {
 	Job      train.Job         // without Data it gets the input's Identity
 	Settings map[string]string // resolved: every setting with its value
-	Headline string            // "rank 32 · 10 % held out (seed 1)": what the table's first line says
-	Warnings []string          // what about the data may not be as meant, a sentence each
+	Headline string            // "rank 32 · 10 % held out (seed 1)": for the first line of the table
+	Warnings []string          // possible mistakes in the data, a sentence each
 	Items    int64             // training items of one epoch
 	Before   int64             // items that are visited before the first epoch
-	Expected int               // epochs that the run is thought to take, before it has any; 0: unknown
-	// Copied says that the run has taken what it needs of the input but ids, names and words: columns may be given back, see data.Set.Release.
+	Expected int               // estimated number of epochs, before the first; 0: unknown
+	// Copied is set if the run has copied all that it needs of the input except ids, names and words. The caller may then
+	// free the columns, see data.Set.Release.
 	Copied bool
-	// Held is the rows of Data that are held out, where the run has copied them; nil: nobody has.
+	// Held is the held-out rows of Data if the run has copied them, otherwise nil.
 	Held *data.Set
-	// Baseline is a figure of comparison that the last line shows: {"mean predictor", 1.1257}.
+	// Baseline is a metric for comparison, shown in the last line: {"mean predictor", 1.1257}.
 	Baseline *train.Metric
-	// Metrics are the table's columns where they are not those of the Description; nil otherwise.
+	// Metrics are the table's columns if they differ from the Description's; nil otherwise.
 	Metrics []string
-	// Numbers says that labels are numbers to predict, and no classes.
+	// Numbers is set if labels are numbers to predict, not classes.
 	Numbers bool
 	// Objective is the name of the metric that the run minimises or maximises.
 	Objective string
-	// Doubts returns warnings about how training ended, a sentence each; nil: there are never any. It is called once the job has ended.
+	// Doubts returns warnings about how training ended, a sentence each; nil: none. It is called after the job has ended.
 	Doubts func() []string
-	// Model builds the model from the tables' values (Tables order, row-major). It may train more models, by Input.Train, once the job has ended: it takes as long as they do, and
-	// what is interrupted meanwhile is done again when the run continues.
+	// Model builds the model from the tables' values (Tables order, row-major). It may train further models by
+	// Input.Train after the job has ended. If it is interrupted, it starts again when the run resumes.
 	Model func(tables [][]float32) (*model.Model, error)
 }
 
@@ -230,36 +233,36 @@ type Predictor interface {
 	Evaluate(set *data.Set) ([]train.Metric, error)
 	// Predict writes one line per row of the data, in its order.
 	Predict(set *data.Set, out io.Writer) error
-	// Read is how the model's data is to be read: the kind, and what fixes its shape.
+	// Read returns how to read the model's data: the kind, and the options that fix its shape.
 	Read() (data.Kind, data.Options)
 }
 
-// Numeric is a Predictor that may predict numbers, where others have classes.
+// Numeric is a Predictor that may predict numbers instead of classes.
 type Numeric interface {
 	Predictor
 	// Numbers reports whether labels are numbers to predict.
 	Numbers() bool
 }
 
-// Paced is a Predictor that tells of its work: from Pace on it adds the rows that it scores to the meter, block by block. When the
-// meter's context ends it leaves the rest out, so that what it answers then means nothing: whoever paces it asks the meter.
+// Paced is a Predictor that reports its progress: after Pace, it adds the rows that it scores to the meter, block by
+// block. If the meter's context ends, it skips the other rows and its answer is invalid: the caller must check the meter.
 type Paced interface {
 	Pace(m *progress.Meter)
 }
 
-// Shared is a Predictor of which several goroutines can have one each: they answer for the same model alike, and have nothing in common that changes.
+// Shared is a Predictor that can be copied for several goroutines. The copies give the same answers, and share no state
+// that changes.
 type Shared interface {
-	// Share is another of them, which nobody paces. It may be called by several goroutines at once.
+	// Share returns another copy, without a meter. Several goroutines may call it at once.
 	Share() Predictor
 }
 
-// Teller is an application that can say in words what a model has learned: `model show` prints the
-// lines.
+// Teller is an application that can describe in words what a model has learned. `model show` prints the lines.
 type Teller interface {
 	Learned(m *model.Model) ([]string, error)
 }
 
-// Application is one of the things that bellows can train.
+// Application is a kind of model that bellows can train.
 type Application interface {
 	Describe() Description
 	NewRun(in Input) (*Run, error)
