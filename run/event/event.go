@@ -1,58 +1,58 @@
-// Package event is what happens to a run: the kinds of events, the JSON names of their fields, and the log that keeps them. The screen, --json,
-// /events and events.jsonl show the same ones.
+// Package event defines the events of a run: their kinds, the JSON names of their fields, and the log that keeps them. The
+// screen, --json, /events and events.jsonl show the same events.
 //
-// Its caller fills in an Event's Kind, Node and Sentence and the fields that the kind has, and appends it to the Log; what comes back is what is
-// shown. The schema of every kind is in `schema train`; a test holds it against this package.
+// Its caller sets an Event's Kind, Node and Sentence, and the fields of the kind, and appends it to the Log; it shows the
+// event that Append returns. The schema of every kind is in `schema train`; a test compares it with this package.
 //
-// The package refuses to judge: it keeps what it is told, in the order in which it is told.
+// The package does not judge events: it keeps them in the order in which they are appended.
 package event
 
 import "time"
 
-// Kind says what happened.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds, in the order in which a run may come to them.
 const (
 	Started     Kind = "started"
-	Stated      Kind = "stated"      // what the job says of its clocks
+	Stated      Kind = "stated"      // the clocks and items of the job
 	Visited     Kind = "visited"     // units that count
 	Passed      Kind = "passed-by"   // a damaged checkpoint
-	Resumed     Kind = "resumed"     // an unfinished run was taken up
-	RolledBack  Kind = "rolled-back" // somebody was lost with what they held, and the run goes on from a checkpoint by itself
-	TakenOver   Kind = "taken-over"  // the process that led was lost, another one leads, and the nodes have gone on
-	Checkpoint  Kind = "checkpoint"  // all that is needed to go on from there is stored
-	Joined      Kind = "joined"      // all processes of the job are there, or one came later
-	Left        Kind = "left"        // a node takes part no more, and its process ends
-	Gone        Kind = "gone"        // a node is lost, and the job goes on
-	Moved       Kind = "moved"       // work has gone from one node to another
-	Plan        Kind = "plan"        // it was decided how the job's shape changes, or what has become of that
+	Resumed     Kind = "resumed"     // an unfinished run continues
+	RolledBack  Kind = "rolled-back" // nodes were lost with their rows, and the run resumes from a checkpoint by itself
+	TakenOver   Kind = "taken-over"  // the leading process was lost; another one leads, and the nodes continue
+	Checkpoint  Kind = "checkpoint"  // a checkpoint is complete
+	Joined      Kind = "joined"      // all processes of the job have joined, or one joined later
+	Left        Kind = "left"        // a node left the job, and its process ends
+	Gone        Kind = "gone"        // a node was lost, and the job continues
+	Moved       Kind = "moved"       // work moved from one node to another
+	Plan        Kind = "plan"        // a change of the job's shape was decided, or ended
 	Epoch       Kind = "epoch"
-	Fold        Kind = "fold"    // of a cross-validation: its model is scored
-	Waiting     Kind = "waiting" // for somebody who is named
+	Fold        Kind = "fold"    // the model of a fold of a cross-validation is scored
+	Waiting     Kind = "waiting" // for a node that the sentence names
 	Lost        Kind = "lost"    // ended by the loss of nodes
 	Failed      Kind = "failed"
 	Interrupted Kind = "interrupted"
 	Finished    Kind = "finished"
 )
 
-// Leader names the node of the process that was called.
+// Leader is the name of the node of the process that the user called.
 const Leader = "node-0"
 
-// Event is one thing that happened, in JSON one flat object. Each field after Sentence is of some kinds only, and absent from the others.
+// Event is one event of a run, in JSON one flat object. Each field after Sentence belongs to some kinds only.
 type Event struct {
 	Seq      uint64    `json:"seq"` // counted from 1 within a run
 	Time     time.Time `json:"time"`
 	Kind     Kind      `json:"kind"`
-	Node     string    `json:"node"` // where it happened; of Moved, where it went
+	Node     string    `json:"node"` // where it happened; of Moved, the destination
 	Sentence string    `json:"sentence"`
 
 	Model         string         `json:"model,omitempty"`     // the run's folder; of all kinds but Joined, Epoch, Fold and Waiting
 	Epoch         *int           `json:"epoch,omitempty"`     // the last that is over, 0 for none; of Epoch and Interrupted
 	Fold          int            `json:"fold,omitempty"`      // from 1; of Fold, and of Epoch, Stated and Visited in a cross-validation
 	Processes     map[string]int `json:"processes,omitempty"` // by node; of Joined
-	From          string         `json:"from,omitempty"`      // of Moved, where it was
-	Units         int            `json:"units,omitempty"`     // of Gone: tasks that had not counted and run again; of Lost: those under way that count nowhere
+	From          string         `json:"from,omitempty"`      // of Moved, the source
+	Units         int            `json:"units,omitempty"`     // of Gone: uncommitted tasks that run again; of Lost: running tasks that were discarded
 	Splits        []int          `json:"splits,omitempty"`    // of Gone, and of Moved; or
 	*Cargo                       // of Moved
 	*Decision                    // of Plan
@@ -64,7 +64,8 @@ type Event struct {
 	*Checkpointed                // of Checkpoint
 	*Rollback                    // of RolledBack, and of TakenOver
 
-	// Digest is of the event without it and of the digest of the event before, so that a line that was altered, added or taken out is seen.
+	// Digest covers the event without it and the digest of the event before, so that a changed, added or removed line
+	// is detected.
 	Digest string `json:"digest,omitempty"`
 }
 
@@ -94,41 +95,41 @@ func (e Event) Renamed(text func(string) string) Event {
 	return e
 }
 
-// Cargo is a partition that has gone from one node to another: of Moved.
+// Cargo is a partition that moved from one node to another: of Moved.
 type Cargo struct {
-	Table  int     `json:"table"` // by its place in the job
+	Table  int     `json:"table"` // index in the job
 	Number int     `json:"partition"`
 	Copied int64   `json:"copied_bytes"`
-	Within float64 `json:"moved_seconds"` // from the command on
+	Within float64 `json:"moved_seconds"` // since the command
 }
 
-// Checkpointed is what a checkpoint came to.
+// Checkpointed describes a complete checkpoint.
 type Checkpointed struct {
-	Commit  uint64  `json:"commit"`             // the last of which it has what was changed
-	Written int64   `json:"checkpoint_bytes"`   // for it
+	Commit  uint64  `json:"commit"`             // the last commit that it contains
+	Written int64   `json:"checkpoint_bytes"`   // written for it
 	Within  float64 `json:"checkpoint_seconds"` // from its beginning until it was verified
 	Every   float64 `json:"interval_seconds"`   // until the next
 }
 
-// Rollback is how a run goes on by itself that has lost nodes with what they held. Where it was taken over, nothing is lost: its era is the one that it had, and it goes on from the last record of it that
-// was told.
+// Rollback describes how a run continues by itself after it lost nodes with their rows. If another process took over,
+// no work is lost: the era stays, and the run continues after the last record that is known.
 type Rollback struct {
-	Reason    string  `json:"reason"`       // who is lost, and how
-	NoticedBy string  `json:"noticed_by"`   // that
-	TookOver  string  `json:"took_over"`    // what goes on in the place of who is lost
-	ToEra     uint32  `json:"to_era"`       // of the checkpoint that it goes on from
-	ToCommit  uint64  `json:"to_commit"`    // its record; 0: there is none, and the run starts over
-	Era       uint32  `json:"era"`          // that begins: it is behind those of all checkpoints, and nothing of an older one counts
-	Units     int64   `json:"lost_units"`   // that had counted since the checkpoint, and are done again; Unknown: nobody is left who knows it
-	Lost      float64 `json:"lost_seconds"` // of training since then, likewise
-	InRow     int     `json:"in_a_row"`     // with no new checkpoint in between, this one included
-	Out       int     `json:"out_units"`    // that were under way and had not counted, beside Units
+	Reason    string  `json:"reason"`       // which node was lost, and how
+	NoticedBy string  `json:"noticed_by"`   // the loss
+	TookOver  string  `json:"took_over"`    // the successor of the lost process
+	ToEra     uint32  `json:"to_era"`       // of the checkpoint that it resumes from
+	ToCommit  uint64  `json:"to_commit"`    // its record; 0: no checkpoint, the run starts over
+	Era       uint32  `json:"era"`          // the new era: later than those of all checkpoints; work of older eras is discarded
+	Units     int64   `json:"lost_units"`   // committed since the checkpoint, and run again; Unknown: no survivor knows
+	Lost      float64 `json:"lost_seconds"` // of training since then, or Unknown
+	InRow     int     `json:"in_a_row"`     // rollbacks without a new checkpoint in between, this one included
+	Out       int     `json:"out_units"`    // running and uncommitted, in addition to Units
 }
 
-// Decision is what was decided about a job's shape: of Plan.
+// Decision is a change of a job's shape: of Plan.
 type Decision struct {
-	Steps []string `json:"steps,omitempty"`        // what is to be done; at the end, what was not
-	Bytes int64    `json:"bytes"`                  // that are to move, or have
+	Steps []string `json:"steps,omitempty"`        // the steps to do; at the end, those not done
+	Bytes int64    `json:"bytes"`                  // to move, or moved
 	Took  float64  `json:"took_seconds,omitempty"` // at the end
 }
 
