@@ -21,33 +21,33 @@ import (
 	"bellows/table"
 )
 
-// Folder is the folder of one run, held by this process.
+// Folder is the folder of one run, locked by this process.
 //
-// States: claimed, in which nothing is written; begun, when the job has started; closed. A start that fails leaves what
-// was there, and no folder where there was none (TestAStartThatFailsLeavesNothing).
+// States: claimed, in which nothing is written; begun, when the job has started; closed. A start that fails changes no
+// file and leaves no new folder (TestAStartThatFailsLeavesNothing).
 //
 // Invariants:
-//   - Of the files in a folder only the run's own are ever replaced or removed: those of its record, and those that
-//     the manifest of its model lists (TestStrangersAreNeverReplaced).
-//   - Nothing is written to a folder that another has replaced: the path is compared with the lock before each
-//     write (CheckHeld, TestRemovedFolderIsNotWritten).
+//   - Only files of the run are replaced or removed: those of its record, and those that the manifest of its model
+//     lists (TestStrangersAreNeverReplaced).
+//   - A folder that was replaced by another is not written: the path is compared with the lock before each write
+//     (CheckHeld, TestRemovedFolderIsNotWritten).
 //   - The checkpoints at a named place are written and removed only by the run with the newest claim there
 //     (claim.go, TestSecondClaimFencesTheFirst).
 type Folder struct {
 	Dir     string
-	Resumed bool              // an unfinished run of the same Config was found and is going on here
-	Found   string            // where cuts of this job are that goes on without the folder that it had; "": it has its own, or there are none
-	Left    []string          // why cuts of this job that were found are left alone, a sentence each
-	Orderly bool              // it was interrupted at a safe point: nothing is lost
-	Live    bool              // its life goes on, which another process led: its nodes are there
-	Apart   error             // why that is not so, where it was wanted
-	Saved   *archive.Manifest // the cut that it goes on from, nil when it starts over
-	Passed  []archive.Passed  // newer cuts, which are damaged
-	Life    bellows.Era       // from now on: newer than all that the run had, and than those of all cuts that are there
-	Before  Progress          // what led to the cut; zero without one
+	Resumed bool              // an unfinished run of the same Config resumes here
+	Found   string            // the place of cuts of this job, whose folder is lost; "": none
+	Left    []string          // why other cuts of this job are not used, a sentence each
+	Orderly bool              // it was interrupted at a safe point, without lost work
+	Live    bool              // its nodes still run, and this process takes over their leadership
+	Apart   error             // why Live is false although Request.Follow is set
+	Saved   *archive.Manifest // the cut from which it resumes; nil: it starts over
+	Passed  []archive.Passed  // newer cuts, all damaged
+	Life    bellows.Era       // the era from now on: newer than every era of the run and of its cuts
+	Before  Progress          // progress before the cut; zero without one
 	Log     *event.Log
 	Output  Output   // of its processes
-	made    []string // folders that Claim made, Dir the last
+	made    []string // folders that Claim made; the last is Dir
 	goesOn  bool     // from a cut
 	begun   bool
 	lock    *os.File
@@ -56,45 +56,47 @@ type Folder struct {
 	id      archive.ID
 	tables  []table.Schema
 	cuts    *archive.Archive // nil: not opened yet
-	proof   string           // what processes of other machines must find where the cuts are; "": none is asked
-	given   string           // where another run has cuts that this one's beginning gives up; "": there is none
+	proof   string           // proof that processes of other machines must find at the place of the cuts; "": none
+	given   string           // place of the cuts of another run, which Begin discards; "": none
 	gaveUp  string           // the random name of that run
-	claimed *bellows.Era     // the last era for which the place of the cuts was claimed; nil: none was
+	claimed *bellows.Era     // the last era for which the place of the cuts was claimed; nil: none
 }
 
-// earlier is a folder that Elsewhere has left.
+// earlier is a folder that Elsewhere replaced by another.
 type earlier struct {
 	lock       *os.File
 	checkpoint string
 	cuts       *archive.Archive
 }
 
-// Request says which folder Claim is to give.
+// Request is the request for a folder, for Claim.
 type Request struct {
 	Config   Config
 	Out      string // --out; "" is runs/PREFIX-N (Prefix), the N of an unfinished run of Config or the next free one
-	Fresh    bool   // start over: give up what an unfinished run has, or the model of another command
+	Fresh    bool   // start over: discard an unfinished run, or the model of another command
 	Versions map[string]string
 	Tables   []table.Schema // of the job
-	// Checkpoint is where cuts are to be kept: the URI of a store, or the path of a folder; "": in the run's folder; or NoCheckpoints.
+	// Checkpoint is the place for cuts: the URI of a store, or the path of a folder; "": the run's folder; or
+	// NoCheckpoints.
 	Checkpoint string
-	// Order names the job of a cluster that wants it; "": none. What that job has begun it goes on with, even with Fresh.
+	// Order names the job of a cluster that asks for the folder; "": none. Such a job resumes its own run even with Fresh.
 	Order string
-	// Follow is the Reference of a life that is to go on in this process: what this is not possible for begins another life, and Folder.Apart says why. nil: another life begins.
+	// Follow is the Reference of running nodes that this process is to lead. If that is not possible, a new attempt
+	// begins, and Folder.Apart says why. nil: a new attempt begins.
 	Follow []byte
-	Era    bellows.Era // of that life
+	Era    bellows.Era // of those nodes
 }
 
-// runsFolder holds the folders that nobody named.
+// runsFolder holds the folders of runs without --out.
 const runsFolder = "runs"
 
 var errHeld = errors.New("another process is training in it")
 
-// Occupied reports whether an error of Claim is that another process trains in the folder.
+// Occupied reports whether Claim failed because another process trains in the folder.
 func Occupied(err error) bool { return errors.Is(err, errHeld) }
 
-// Claim finds or makes the run's folder and locks it. Errors are of kind CannotWrite; BadData for a run whose checkpoints are all damaged; or
-// Refused for a folder that is in use, or holds what is not this run's.
+// Claim finds or makes the run's folder and locks it. Errors are of kind CannotWrite; BadData for a run whose checkpoints
+// are all damaged; or Refused for a folder that is in use, or that holds files of others.
 func Claim(req Request) (*Folder, error) {
 	if req.Out != "" {
 		return claimNamed(req)

@@ -1,26 +1,27 @@
-// Package run is the folder of a training run: what was asked for, how far it came, what happened,
-// and what is needed to go on.
+// Package run manages the folder of a training run: its configuration, its progress, its events, and what it needs to
+// resume.
 //
 // The caller's duties, in order:
 //
 //  1. Fill in a Config: the application, the data, and every setting with its resolved value.
-//  2. Claim gives the folder and keeps others out of it. An unfinished run of the same Config is
-//     taken up again: GoOn is then the cut that it goes on from, if it came to that.
-//  3. Folder.Log records what happens (package event), and Folder.Output what the run's processes say.
+//  2. Claim returns the folder and locks it. If it holds an unfinished run of the same Config, that run resumes: GoOn
+//     then returns the cut from which it resumes, if there is one.
+//  3. Folder.Log records events (package event), and Folder.Output the output of the run's processes.
 //  4. Begin, when the job has started. Before it nothing in the folder changes.
-//  5. Measured stores what the run was measured to be, when its training is over.
+//  5. Measured stores the measurements of the run, when its training is over.
 //  6. Interrupted keeps the runtime's image as the last cut, for the next Claim; Done drops all cuts. Without either the
-//     run stays unfinished, and the next Claim goes on from the newest cut that is whole, or starts over where there is none.
-//  7. Close lets others in.
+//     run stays unfinished, and the next Claim resumes from the newest whole cut, or starts over without one.
+//  7. Close unlocks the folder.
 //
-// Look is for those who only read what is there.
+// Callers that only read use Look.
 //
-// A folder holds run.json (the Config and the state), events.jsonl, metrics.json, output.log where processes have said something, and while a run is not finished
-// its cuts, in checkpoint/ (package archive), unless they are kept elsewhere. The model that package model saves lies beside them.
+// A folder holds run.json (the Config and the state), events.jsonl, metrics.json, output.log if processes wrote output,
+// and, while a run is not finished, its cuts in checkpoint/ (package archive), unless they are kept elsewhere. The model
+// that package model saves is in the same folder.
 //
-// The package refuses to touch the folder of a run that is going on in another process; that of an unfinished run, or
-// of a model, of another command, and one with files that are no run's, unless it is told to start afresh; and it never
-// removes or replaces a file that is no run's.
+// The package does not touch the folder of a run that another process trains. It refuses the folder of an unfinished run
+// or of a model of another command, and a folder with files that belong to no run, unless Request.Fresh is set. It never
+// removes or replaces a file that belongs to no run.
 package run
 
 import (
