@@ -24,7 +24,7 @@ const registryFolder = "registry"
 
 // etcdFlags declares how another registry is found.
 func (u *up) etcdFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&u.Etcd, "etcd", nil, "`ADDRS` of an etcd cluster to use as registry (default: a registry of its own)")
+	f.StringSliceVar(&u.Etcd, "etcd", nil, "`ADDRS` of an etcd cluster as registry (default: its own)")
 	f.StringVar(&u.EtcdPrefix, "etcd-prefix", "bellows", "`NAME` of this cluster in etcd")
 	f.StringVar(&u.EtcdCA, "etcd-ca", "", "`FILE` of the authority that certified etcd (default: the system's)")
 	f.StringVar(&u.EtcdCert, "etcd-cert", "", "`FILE` of the certificate to show to etcd")

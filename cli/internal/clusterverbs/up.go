@@ -85,7 +85,7 @@ func (c commands) upCommand() *cobra.Command {
 	f.IntVar(&u.Servers, "servers", 0, "`NUMBER` of nodes that only hold tables; 0: the workers hold them")
 	f.IntVar(&u.Slots, "slots", 0, "compute `SLOTS` of each worker (default: its share of the CPUs)")
 	noticeFlag(f, &u.Notice)
-	f.StringVar(&u.Listen, "listen", defaultAddress, "`ADDR` of the manager; other machines need one that they reach")
+	f.StringVar(&u.Listen, "listen", defaultAddress, "`ADDR` of the manager, HOST:PORT")
 	u.etcdFlags(f)
 	watch.StateFlag(f, &u.order.State)
 	return cmd
@@ -500,7 +500,7 @@ func (c commands) joinCommand() *cobra.Command {
 
 // noticeFlag is how long a node that is told to end gives a job.
 func noticeFlag(f *pflag.FlagSet, notice *time.Duration) {
-	f.DurationVar(notice, "notice", cluster.NoticeOfLeave, "`DURATION` to hand over the work of a node after Ctrl-C or SIGTERM")
+	f.DurationVar(notice, "notice", cluster.NoticeOfLeave, "`DURATION` to hand over work after Ctrl-C or SIGTERM")
 }
 
 func checkNotice(notice time.Duration) error {

@@ -80,12 +80,12 @@ func shapeCommand(c *screen.Console) *cobra.Command {
 	f.IntVar(&o.slots, "slots", 1, "`NUMBER` of compute slots of a node that runs tasks")
 	f.IntVar(&o.lanes, "lanes", 1, "`NUMBER` of lanes of a node that holds partitions")
 	f.IntVar(&o.splits, "splits", 0, "`NUMBER` of splits (default: 4 a slot of the most nodes)")
-	f.StringVar(&o.partitions, "partitions", "16", "`NUMBER` of partitions, or one for each table: 16,16,1")
+	f.StringVar(&o.partitions, "partitions", "16", "`NUMBER` of partitions, or one a table: 16,16,1")
 	f.Int64Var(&o.partitionBytes, "partition-bytes", 1<<20, "`BYTES` of each partition")
 	f.Int64Var(&o.splitBytes, "split-bytes", 0, "`BYTES` that move with each split")
 	f.StringVar(&o.to, "to", "", "`TARGET`: workers=N, servers=N, nodes=N, leave=node-N")
-	f.StringVar(&o.policy, "policy", "even", "`NAME` of the policy: "+strings.Join(policyNames(), ", "))
-	f.Uint64Var(&o.seed, "seed", 1, "random `SEED` of the policies random, add-one, delete-one")
+	f.StringVar(&o.policy, "policy", "even", "`NAME`: "+strings.Join(policyNames(), ", "))
+	f.Uint64Var(&o.seed, "seed", 1, "random `SEED` of all policies but even")
 	f.IntVar(&o.atOnce, "at-once", 2, "largest `NUMBER` of copies to or from a node at once")
 	return cmd
 }

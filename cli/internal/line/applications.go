@@ -32,7 +32,7 @@ func Short(cmd *cobra.Command, of string, short app.Short) *cobra.Command {
 	title := strings.ToUpper(short.Title[:1]) + short.Title[1:]
 	_, data, _ := strings.Cut(strings.Split(cmd.Example, "\n")[0], " "+of+" ")
 	cmd.Use, cmd.Short, cmd.Example = short.Name+" DATA...", title, "train "+short.Name+" "+data
-	cmd.Long = title + ": a short name of `" + means + "`."
+	cmd.Long = title + ": short for `" + means + "`."
 	cmd.Annotations = Details("It also takes the other settings of " + of + ": `help " + of + "` lists them.")
 	settings, run := cmd.Flags().Lookup("set").Value.(*Settings), cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

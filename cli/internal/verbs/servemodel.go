@@ -30,14 +30,14 @@ func (c *Tool) serveModelCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&listen, "listen", listen, "`ADDR` to listen at: HOST:PORT (0: any free port) or unix:PATH")
+	f.StringVar(&listen, "listen", listen, "`ADDR`: HOST:PORT or unix:PATH")
 	f.Int64Var(&limits.Body, "max-body", limits.Body, "refuse requests of more than this many `BYTES`")
 	f.IntVar(&limits.Rows, "max-rows", limits.Rows, "refuse requests of more than this many `ROWS`")
-	f.IntVar(&limits.Requests, "max-requests", limits.Requests, "answer this `NUMBER` of requests at once; refuse others")
-	f.IntVar(&limits.Connections, "max-connections", limits.Connections, "keep this `NUMBER` of connections open; others wait")
+	f.IntVar(&limits.Requests, "max-requests", limits.Requests, "largest `NUMBER` of requests at once")
+	f.IntVar(&limits.Connections, "max-connections", limits.Connections, "largest `NUMBER` of open connections")
 	f.DurationVar(&limits.Timeout, "timeout", limits.Timeout, "longest `DURATION` for a request to arrive")
-	f.DurationVar(&limits.Drain, "drain", limits.Drain, "longest `DURATION` to wait for open requests at the end")
-	f.DurationVar(&limits.Look, "look", limits.Look, "reload `INTERVAL` if the files of MODEL changed; 0: only at SIGHUP")
+	f.DurationVar(&limits.Drain, "drain", limits.Drain, "longest `DURATION` to finish requests at the end")
+	f.DurationVar(&limits.Look, "look", limits.Look, "`INTERVAL` of checks for a new model; 0: none")
 	flags.register(f, 0)
 	return cmd
 }

@@ -53,20 +53,20 @@ type readOptions struct {
 }
 
 func (o *trainOptions) register(f *pflag.FlagSet) {
-	f.StringVar(&o.out, "out", "", "run `FOLDER` (default: runs/APP-N, for a demo runs/demo-APP-N)")
-	f.IntVar(&o.epochs, "epochs", 0, "`NUMBER` of passes over the data (default: until it converges)")
+	f.StringVar(&o.out, "out", "", "`FOLDER` of the run (default: runs/APP-N)")
+	f.IntVar(&o.epochs, "epochs", 0, "`NUMBER` of passes over the data (default: to convergence)")
 	line.AtLeast(f, "epochs", 1, "leave --epochs out to stop when the held-out error stops falling")
 	f.StringVar(&o.until, "until", "", "`GOAL` at which to stop: METRIC<=X or METRIC>=X")
 	f.Uint64Var(&o.seed, "seed", 1, "random `SEED`; the same seed gives the same model")
 	f.Var(&o.set, "set", "`NAME=VALUE`: change a setting; may be repeated")
-	f.StringVar(&o.staleness, "staleness", "", "`CLOCKS` a read may lag: 0 (BSP), more, async (default: by APP)")
-	f.StringVar(&o.workers, "workers", "auto", "`NUMBER` of compute slots; A:B: A now, up to B later")
+	f.StringVar(&o.staleness, "staleness", "", "`CLOCKS` a read may lag: 0, more, async (default: by APP)")
+	f.StringVar(&o.workers, "workers", "auto", "`NUMBER` of compute slots; A:B may grow to B")
 	f.StringVar(&o.checkpoint, "checkpoint", "", "`PLACE`: a folder, a URI or none (default: in the run folder)")
 	f.StringVar(&o.checkpointEvery, "checkpoint-every", "auto", "`DURATION` between checkpoints, or auto")
 	f.BoolVar(&o.fresh, "fresh", false, "start over: do not resume a run, replace the one in --out")
-	f.StringVar(&o.from, "from", "", "continue training this saved `MODEL`, on the same or more data")
+	f.StringVar(&o.from, "from", "", "continue training this saved `MODEL`, also on more data")
 	f.BoolVar(&o.ignoreMemory, "ignore-memory", false, "train even if memory is estimated not to be enough")
-	f.StringVar(&o.metrics, "metrics", "", "serve Prometheus metrics at this `ADDR`, such as 127.0.0.1:9090")
+	f.StringVar(&o.metrics, "metrics", "", "serve Prometheus metrics at this `ADDR`: 127.0.0.1:9090")
 	watch.StateFlag(f, &o.state)
 	o.cluster.register(f)
 }
@@ -74,7 +74,7 @@ func (o *trainOptions) register(f *pflag.FlagSet) {
 func (o *clusterOptions) register(f *pflag.FlagSet) {
 	f.IntVar(&o.processes, "processes", 0, "`NUMBER` of processes here to train in; 0: this one alone")
 	f.StringVar(&o.servers, "servers", "auto", "`NUMBER` of processes that only hold tables")
-	f.StringVar(&o.transport, "transport", "unix", "`KIND` of sockets between processes: unix or tcp")
+	f.StringVar(&o.transport, "transport", "unix", "`KIND` of sockets of processes: unix or tcp")
 	f.StringVar(&o.wire, "wire", "fp32", "`TYPE` of sent floats: fp32, fp16 or bf16")
 	f.StringVar(&o.pairs, "connections", "auto", "`NUMBER` of connections per pair of processes")
 	f.BoolVar(&o.pin, "pin", true, "bind each process to its share of the CPUs")
@@ -87,7 +87,7 @@ func (o *clusterOptions) register(f *pflag.FlagSet) {
 }
 
 func (o *trainOptions) registerReading(f *pflag.FlagSet, kind data.Kind) {
-	f.StringArrayVar(&o.test, "test", nil, "score the model on this `FILE` (default: hold out 10 % of DATA)")
+	f.StringArrayVar(&o.test, "test", nil, "score this `FILE` (default: hold out 10 % of DATA)")
 	o.registerHoldout(f, kind)
 	f.StringVar(&o.cv, "cv", "", "cross-validate in `K` folds and leave no model")
 	splits.Flag(f, &o.cache)
@@ -98,13 +98,13 @@ func (o *trainOptions) registerHoldout(f *pflag.FlagSet, kind data.Kind) {
 	which := []string{"hash", "last"}
 	if kind != data.Documents {
 		which = append(which, "time")
-		f.StringVar(&o.time, "time", "", "`COLUMN` for --holdout time, numbers or dates (default: by name)")
+		f.StringVar(&o.time, "time", "", "`COLUMN` of times for --holdout time (default: by name)")
 	}
 	if kind == data.Examples {
 		which = append(which, "stratified")
 		f.BoolVar(&o.timeKept, "time-feature", false, "also use the column of --holdout time as a feature")
 	}
-	f.StringVar(&o.holdout, "holdout", "", "`ROWS` to hold out: "+strings.Join(which, ", ")+" (default hash)")
+	f.StringVar(&o.holdout, "holdout", "", "`ROWS` held out: "+strings.Join(which, ", ")+" (default hash)")
 }
 
 // meaning is the kinds of data for which a flag of reading means something; those that are not here do for all.
@@ -159,7 +159,7 @@ func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.item, "item", "", "`COLUMN` of the items (default: by name, else the second)")
 	f.StringVar(&r.rating, "rating", "", "`COLUMN` of the ratings (default: by name, else the third)")
 	f.StringVar(&r.ignore, "ignore", "", "`COLUMNS` to leave out, by names or numbers: a,b")
-	f.IntVar(&r.hashBits, "hash-bits", 0, "Vowpal Wabbit: `BITS` of the feature hash, 1 to 27 (default 18)")
+	f.IntVar(&r.hashBits, "hash-bits", 0, "Vowpal Wabbit: `BITS` of a hash, 1 to 27 (default 18)")
 	f.StringArrayVar(&r.quadratic, "quadratic", nil, "Vowpal Wabbit: cross the features of namespaces `AB`")
 	f.StringVar(&r.categorical, "categorical", "", "`COLUMNS` to read as categories, by names or numbers: a,b")
 	f.StringVar(&r.separator, "sep", "", "`SEPARATOR`: tab, comma, space, … or a character")
@@ -167,7 +167,7 @@ func (r *readOptions) registerAll(f *pflag.FlagSet) {
 	f.StringVar(&r.vocab, "vocab", "", "`FILE` of docword or LDA-C words (default: found by its name)")
 	f.StringVar(&r.text, "text", "", "`KEY` of the text in JSON lines (default: found by its name)")
 	f.StringVar(&r.stopWords, "stop-words", "", "leave out these words of text: "+data.English+" or a `FILE`")
-	f.IntVar(&r.ngrams, "ngrams", 0, "`WORDS` in a term of text: 1, or 2 for new_york too (default 1)")
+	f.IntVar(&r.ngrams, "ngrams", 0, "largest `NUMBER` of words in a term: 1 or 2 (default 1)")
 	f.Var(&r.missing, "missing", "`WORDS` that mean a missing value (default: NA, NaN, …)")
 	f.StringVar(&r.base, "base", "", "first `INDEX` of LIBSVM: 0 or 1 (default: detected)")
 }
