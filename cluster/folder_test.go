@@ -165,7 +165,7 @@ func TestOneManagerHoldsAFolder(t *testing.T) {
 	if err != nil || alone == nil {
 		t.Fatal(alone, err)
 	}
-	if file, err := f.Members(); file != nil || bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "call it again") {
+	if file, err := f.Members(); file != nil || bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "call the command again") {
 		t.Errorf("somebody looks: %v, %v", file, err)
 	}
 	alone.Close()

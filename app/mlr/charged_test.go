@@ -324,13 +324,13 @@ func TestChargedModel(t *testing.T) {
 func TestChargedRefusals(t *testing.T) {
 	t.Parallel()
 	for settings, want := range map[string]string{
-		"l1=auto":              "has nothing that chooses it; give a number, such as l1=0.001",
+		"l1=auto":              "softmax has no l1=auto; give a number, such as l1=0.001",
 		"l1=-1":                "must be a number from 0 to 1e+06",
 		"l1=1e-20":             "must be 0, or a number from 1e-12 to 1e+06",
 		"l1=0.1 rule=average":  "sgd, adagrad, adam and ftrl have; leave it out",
 		"l1=0.1 rule=momentum": "sgd, adagrad, adam and ftrl have; leave it out",
 		"rule=ftrl l2=0":       "ftrl needs what holds weights",
-		"l1=0.1 batch=4":       "whose number clocks says",
+		"l1=0.1 batch=4":       "a step uses all rows of a clock; leave batch out and set clocks",
 		"gap=0.1":              "it goes with l1 or ftrl",
 	} {
 		_, err := New().NewRun(app.Input{Data: apptest.Examples(made(300, 3, 2, 1, 0, 1)), Settings: apptest.Settings(settings)})

@@ -140,7 +140,7 @@ func TestMembersAreItsNodes(t *testing.T) {
 		}
 	}
 	l := &Lead{Assignment: Assignment{Host: "here", Places: places}}
-	if err := l.Reads(true); bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "node-4 is of another one (there)") {
+	if err := l.Reads(true); bellows.KindOf(err) != bellows.Config || !strings.Contains(err.Error(), "node-4 is on another one (there)") {
 		t.Errorf("a node elsewhere: %v", err)
 	}
 	if err := l.Reads(false); err != nil {

@@ -149,7 +149,7 @@ func (a *Archive) Latest(ctx context.Context) (*Manifest, []Passed, error) {
 		return a.kept[0], passed, nil
 	}
 	if len(passed) > 0 {
-		return nil, passed, bellows.Errorf(bellows.BadData, "go on from", a.store.URI(""), "no checkpoint in it is whole: %w", passed[0].Why)
+		return nil, passed, bellows.Errorf(bellows.BadData, "resume from", a.store.URI(""), "no checkpoint in it is whole: %w", passed[0].Why)
 	}
 	return nil, nil, nil
 }

@@ -207,15 +207,15 @@ func TestALogThatProvesNothingSaysSo(t *testing.T) {
 	finished := event.Event{Kind: event.Finished}
 	one := 1
 	for want, lines := range map[string][][]byte{
-		"its driver does not say which clocks make an epoch":      historytest.Lines(t, []event.Event{{Kind: event.Started}, event.OfJob(&job, nil, nil), finished}),
-		"the log does not state what is to be visited":            historytest.Lines(t, []event.Event{{Kind: event.Started}, finished}),
-		"the log is of an earlier version":                        {[]byte(`{"seq":1,"kind":"started"}` + "\n")},
-		"the log before it does not state what is to be visited":  historytest.Lines(t, []event.Event{{Kind: event.Started}, {Kind: event.Epoch, Epoch: &one}, finished}),
-		"split 0 clock 0: it has not counted":                     historytest.Lines(t, []event.Event{event.OfJob(&job, &train.Rounds{}, nil), {Kind: event.Epoch, Epoch: &one}, finished}),
-		"it is no event":                                          {[]byte("epoch 1\n")},
-		"it comes after the result, which must be the last line":  append(historytest.Lines(t, historytest.Events(1, event.Finished)), []byte("{\"app\":\"mf\"}\n"), []byte("{\"app\":\"mf\"}\n")),
-		"it does not say what counts":                             historytest.Lines(t, []event.Event{event.OfJob(&job, &train.Rounds{}, nil), {Kind: event.Visited}}),
-		"0 splits, 0 clocks before the first epoch and 0 in each": historytest.Lines(t, []event.Event{{Kind: event.Stated, Statement: &event.Statement{}}}),
+		"its driver does not say which clocks make an epoch":                             historytest.Lines(t, []event.Event{{Kind: event.Started}, event.OfJob(&job, nil, nil), finished}),
+		"the log does not state what is to be visited":                                   historytest.Lines(t, []event.Event{{Kind: event.Started}, finished}),
+		"it has no digest: the log was written by an earlier version, or it was altered": {[]byte(`{"seq":1,"kind":"started"}` + "\n")},
+		"the log before it does not state what is to be visited":                         historytest.Lines(t, []event.Event{{Kind: event.Started}, {Kind: event.Epoch, Epoch: &one}, finished}),
+		"split 0 clock 0: it has not counted":                                            historytest.Lines(t, []event.Event{event.OfJob(&job, &train.Rounds{}, nil), {Kind: event.Epoch, Epoch: &one}, finished}),
+		"it is no event":                                                                 {[]byte("epoch 1\n")},
+		"it comes after the result, which must be the last line":                         append(historytest.Lines(t, historytest.Events(1, event.Finished)), []byte("{\"app\":\"mf\"}\n"), []byte("{\"app\":\"mf\"}\n")),
+		"it does not say what counts":                                                    historytest.Lines(t, []event.Event{event.OfJob(&job, &train.Rounds{}, nil), {Kind: event.Visited}}),
+		"0 splits, 0 clocks before the first epoch and 0 in each":                        historytest.Lines(t, []event.Event{{Kind: event.Stated, Statement: &event.Statement{}}}),
 	} {
 		if _, err := verify(lines, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

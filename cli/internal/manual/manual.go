@@ -55,8 +55,10 @@ func (m *manual) help(cmd *cobra.Command, full bool) string {
 	d := m.trained(cmd)
 	writeRows(&b, "Commands:", commands(cmd, (*cobra.Command).IsAvailableCommand))
 	writeRows(&b, "Settings (--set NAME=VALUE):", settings(d))
-	writeRows(&b, "Flags:", flags(cmd.LocalFlags()))
-	writeRows(&b, "Flags of every command:", flags(cmd.InheritedFlags()))
+	if !cmd.IsAdditionalHelpTopicCommand() {
+		writeRows(&b, "Flags:", flags(cmd.LocalFlags()))
+		writeRows(&b, "Flags of every command:", flags(cmd.InheritedFlags()))
+	}
 	writeRows(&b, "More help:", m.more(cmd, d, !full && details != ""))
 	return b.String()
 }

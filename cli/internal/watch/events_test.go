@@ -198,7 +198,7 @@ func TestWhatProcessesHaveSaidIsPrinted(t *testing.T) {
 		t.Errorf("%s, %v", out, err)
 	}
 	for flags, who := range map[string]string{"": "a process", "--node 3": "node-3"} {
-		if out, talk, err := look(t.Context(), false, nil, append([]string{"logs", ranIn(t, nil, nil)}, strings.Fields(flags)...)...); err != nil || out != "" || !strings.Contains(talk, "that "+who+" has said") {
+		if out, talk, err := look(t.Context(), false, nil, append([]string{"logs", ranIn(t, nil, nil)}, strings.Fields(flags)...)...); err != nil || out != "" || !strings.Contains(talk, "keeps no output of "+who) {
 			t.Errorf("nothing is kept: %s%s%v", out, talk, err)
 		}
 	}
