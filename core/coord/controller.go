@@ -121,9 +121,7 @@ type Controller struct {
 	roster   *roster.Roster
 	early    journal.Early // messages of flushes whose turn has not come
 	progress *gate.Progress
-	gathered bellows.Clock // the last of which a flush has a number that has deltas for tables with a barrier
-	barriers barriers
-	cut      cutting
+	cut      *checkpoint.Cutter
 
 	// The driver's work.
 	next       []bellows.Clock // per split: the clock that its next task gets
@@ -163,11 +161,12 @@ func New(job core.Job, opt Options) *Controller {
 	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
 	n := cfg.Route.Splits()
 	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n), out: make([]inFlight, n),
-		horizon: bellows.NoClock, gathered: bellows.NoClock}
+		horizon: bellows.NoClock}
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
 	c.log = journal.New(journal.Options{Self: cfg.Controller, Term: c.cfg.Term, RecordsMax: cfg.Limits.Records,
 		TailMax: cfg.Limits.Tail, Confirms: cfg.Confirms})
 	c.roster = roster.New(job, roster.Options{Term: c.cfg.Term, Stays: cfg.Stays})
+	c.cut = checkpoint.NewCutter(c.cfg.Job, c.cfg.Term)
 	c.dispatcher.c = c
 	return c
 }

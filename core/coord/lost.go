@@ -8,7 +8,6 @@ import (
 	"bellows"
 	"bellows/core/planted"
 	"bellows/link/wire"
-	"bellows/table"
 )
 
 // How a node is lost. Three can notice: its connection ends (Broken), its process is known to be
@@ -123,7 +122,7 @@ func (c *Controller) needs(n bellows.NodeID) string {
 		return why
 	}
 	for _, u := range c.progress.Open() {
-		if c.roster.Route().Node(u.Split) == n && c.anyBarrier() && !planted.On("half-clock-run-again") {
+		if c.roster.Route().Node(u.Split) == n && c.cut.AnyBarrier(c.staleness) && !planted.On("half-clock-run-again") {
 			return fmt.Sprintf("a part of split %d clock %d counts, and what that adds to BSP tables is with the node alone",
 				u.Split, u.Clock)
 		}
@@ -143,22 +142,6 @@ func (c *Controller) spares(n bellows.NodeID) bool {
 		return !c.cfg.Collector.Owes(n)
 	}
 	return !slices.ContainsFunc(c.roster.Route().Lanes(), func(a wire.Address) bool { return a.Node == n })
-}
-
-// anyBarrier reports whether the clocks of some table become visible as a whole.
-func (c *Controller) anyBarrier() bool {
-	for t := range c.cfg.Tables {
-		now := c.cfg.Tables[t].Consistency
-		for _, m := range c.staleness {
-			if int(m.Table) == t {
-				now = table.Consistency(m.Clocks)
-			}
-		}
-		if now == table.BSP {
-			return true
-		}
-	}
-	return false
 }
 
 // removeLost has the job continue without a node that is lost, and of which it needs nothing. Other nodes run its units

@@ -77,7 +77,7 @@ func (c *Controller) AddLane(a wire.Address, fx *Effects) error {
 	c.sendRecords(fx) // to those that there were
 	c.roster.Enrol(a)
 	c.welcome(a, c.roster.WithLost(c.roster.Route().Whole()), fx)
-	c.armLane(a, fx)
+	c.cut.Arm(a, &fx.Outbox)
 	c.conclude(fx)
 	return nil
 }
@@ -144,7 +144,7 @@ func (c *Controller) remove(a wire.Address, fx *Effects) error {
 	if c.ending == nil {
 		c.roster.Remove(a)
 		c.log.Remove(a)
-		c.disarm(a, fx)
+		c.giveUpCut(c.cut.Remove(a), fx)
 	}
 	return nil
 }

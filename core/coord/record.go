@@ -9,7 +9,7 @@ import (
 // record gives a flush its number: from here it counts, whoever is lost.
 func (c *Controller) record(m *wire.Done, fx *Effects) {
 	c.log.AppendFlush(m, c.roster.Lanes(), &fx.Outbox)
-	c.gather(m.Pairs, m.Results)
+	c.cut.Gather(m.Pairs, m.Results, c.staleness)
 	c.roster.AddSent(m.Flush.Client, m.Sent)
 	c.log.AddVisits(m.Results, &fx.Told)
 }

@@ -230,7 +230,7 @@ func (c *Controller) replay(fx *Effects) {
 // replayFlush takes the record of a flush that counts.
 func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
 	c.log.Replay(one)
-	c.gather(one.Pairs, one.Results)
+	c.cut.Gather(one.Pairs, one.Results, c.staleness)
 	c.roster.AddSent(one.Flush.Client, one.Sent)
 	if c.tells() {
 		c.log.AddVisits(one.Results, &fx.Told)

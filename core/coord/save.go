@@ -31,7 +31,7 @@ func (c *Controller) Save() (Saved, bool) {
 	if c.log.Number() == 0 || !c.begun || c.ending != nil {
 		return Saved{}, false
 	}
-	s := Saved{Open: c.progress.Open(), Horizon: c.horizon, Gathered: c.gathered, Draining: c.draining}
+	s := Saved{Open: c.progress.Open(), Horizon: c.horizon, Gathered: c.cut.Gathered(), Draining: c.draining}
 	c.log.Save(&s)
 	c.roster.Save(&s)
 	s.State = c.state()
@@ -70,7 +70,8 @@ func (c *Controller) restore(s Saved) error {
 		return err
 	}
 	c.log.Restore(&s)
-	c.horizon, c.draining, c.gathered = s.Horizon, s.Draining, s.Gathered
+	c.cut.Restore(s.Gathered)
+	c.horizon, c.draining = s.Horizon, s.Draining
 	for i := range s.Out {
 		t := &s.Out[i]
 		c.started(t.Unit)
@@ -101,5 +102,5 @@ func (c *Controller) LetGo(commit bellows.CommitNumber) { c.log.Forget(commit) }
 // CutDue reports whether a cut should begin now, before the time of the next: the records since the job was last saved use half of each lane's tail. If they use all of it before the job is
 // saved, another controller cannot take over, and the loss of this one rolls the job back.
 func (c *Controller) CutDue() bool {
-	return c.log.SaveDue() && c.cut.state == noCut && c.begun && c.ending == nil
+	return c.log.SaveDue() && !c.cut.Active() && c.begun && c.ending == nil
 }

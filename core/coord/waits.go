@@ -26,7 +26,7 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	slept := c.roster.Tick(nowMillis, heard)
 	c.waits.Skip(slept)
 	c.roster.SkipWait(slept)
-	c.cut.sinceMillis, c.cut.heldMillis = c.cut.sinceMillis+slept, c.cut.heldMillis+slept
+	c.cut.Skip(slept)
 	switch {
 	case c.timeless:
 		c.timeless = false

@@ -1,0 +1,334 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/gate"
+	"bellows/core/journal"
+	"bellows/core/planted"
+	"bellows/core/route"
+	"bellows/link/wire"
+)
+
+// Cutter is the controller's end of a cut of the job at one record, which is taken while the job continues: the
+// controller's state there, and all tables as they are after exactly the records before (docs/decisions/0063). It is
+//
+//	arming    each lane learns that a cut will come, and answers when no exclusive lease is left of an uncopied table
+//	holding   flushes that would leave something half gathered at the record wait for their numbers; no task waits
+//	storing   the record is made; lanes give their partitions away, and report which are stored
+//	stored    all are; the caller writes down what it gets (CutDone), and then calls Finish or GiveUp
+//
+// and can be given up in each, with a reason, which harms nothing: the next cut is a new attempt. That a lane is
+// armed is no record, since nothing follows from it until the record is made. Lanes give a cut up when they hear of
+// another controller.
+//
+// Two things may be half gathered. A clock of a table with a barrier: its deltas wait at lanes for the rest. And a
+// clock that is divided into units: what its units add to such tables is with their client until the last has run.
+// So the record waits until everything that was gathered is complete, and until no clock of a split has only some
+// of its units committed.
+//
+// Invariants, and what holds them:
+//
+//   - At the record nothing is half gathered: TestTheRecordWaitsForGatheredClocks, TestFlushesThatOpenAClockWait.
+//   - Flushes that wait are no more than tasks are out: TestNoMoreFlushesWaitThanTasks.
+//   - A cut that does not get on is given up: TestACutThatStallsIsGivenUp.
+//   - What a lane reports counts for the attempt that it names: TestReportsOfAnotherAttemptAreIgnored.
+//
+// Rejected: to stop the job for a cut, which costs every worker the time of the slowest lane (docs/decisions/0063).
+type Cutter struct {
+	job         core.Job
+	term        bellows.Term
+	barriers    barriers
+	gathered    bellows.Clock // the last of which a flush with a number has deltas for tables with a barrier
+	attempt     uint64
+	state       cutState
+	unarmed     []wire.Address // lanes that are not armed yet
+	upTo        bellows.Clock  // holding: flushes of later clocks wait that have deltas for tables with a barrier
+	held        []journal.Arrival
+	saved       journal.Saved
+	shards      []wire.Shard
+	sinceMillis int64 // when the state began, or something of it came last
+	heldMillis  int64 // since when a flush has waited
+}
+
+type cutState uint8
+
+const (
+	noCut cutState = iota
+	arming
+	holding
+	storing
+	stored
+)
+
+// CutDone is a cut that is stored, to be written down: all partitions of the job in the order of their names, and the
+// controller's state. With a reason it was given up.
+type CutDone struct {
+	Saved  journal.Saved
+	Shards []wire.Shard
+	Reason string
+}
+
+// NewCutter returns the cutter of a job's controller in a term.
+func NewCutter(job core.Job, term bellows.Term) *Cutter {
+	return &Cutter{job: job, term: term, barriers: newBarriers(&job), gathered: bellows.NoClock}
+}
+
+// errCutting is temporary.
+var errCutting = errors.New("a cut is under way: ask again when it has come to its end")
+
+// Begin begins a cut: it arms the lanes. It fails if one is under way.
+func (k *Cutter) Begin(lanes []wire.Address, nowMillis int64, out *wire.Outbox) error {
+	if k.state != noCut {
+		return errCutting
+	}
+	k.reset()
+	k.state, k.unarmed, k.sinceMillis = arming, slices.Clone(lanes), nowMillis
+	k.held = nil
+	k.attempt++
+	for _, a := range lanes {
+		k.Arm(a, out)
+	}
+	return nil
+}
+
+// reset forgets the cut, but not the flushes that wait.
+func (k *Cutter) reset() {
+	k.state, k.unarmed, k.upTo, k.saved, k.shards = noCut, nil, 0, journal.Saved{}, nil
+	k.sinceMillis, k.heldMillis = 0, 0
+}
+
+// Arm arms a lane, if a cut will come.
+func (k *Cutter) Arm(lane wire.Address, out *wire.Outbox) {
+	if k.state == arming || k.state == holding {
+		out.Send(k.job.Controller, lane, &wire.Cut{Term: k.term, Attempt: k.attempt})
+	}
+}
+
+// Active reports whether a cut is under way.
+func (k *Cutter) Active() bool { return k.state != noCut }
+
+// Holding reports whether the cut waits for what is half gathered.
+func (k *Cutter) Holding() bool { return k.state == holding }
+
+// At returns the record of the cut; 0: it has none yet, or no cut is under way.
+func (k *Cutter) At() bellows.CommitNumber { return k.saved.Commit }
+
+// Stored reports whether the cut at a record is stored.
+func (k *Cutter) Stored(commit bellows.CommitNumber) bool {
+	return k.state == stored && k.saved.Commit == commit
+}
+
+// Gathered returns the last clock of which a flush with a number has deltas for tables with a barrier.
+func (k *Cutter) Gathered() bellows.Clock { return k.gathered }
+
+// Restore continues from a saved state.
+func (k *Cutter) Restore(gathered bellows.Clock) { k.gathered = gathered }
+
+// AnyBarrier reports whether a table has a barrier after these changes of staleness.
+func (k *Cutter) AnyBarrier(staleness []wire.Staleness) bool {
+	k.barriers.follow(staleness)
+	return k.barriers.any()
+}
+
+// Gather notes what a flush that has a number leaves gathered at lanes until its clock is complete.
+func (k *Cutter) Gather(pairs []wire.Pair, results []wire.Result, staleness []wire.Staleness) {
+	k.barriers.follow(staleness)
+	if !k.barriers.gathers(pairs) {
+		return
+	}
+	for i := range results {
+		k.gathered = max(k.gathered, results[i].Unit.Clock)
+	}
+}
+
+// Advance is what follows from a lane's report about the cut.
+type Advance struct {
+	GiveUp    string               // why the cut is to be given up; empty: it is not
+	Confirmed bellows.CommitNumber // the record that the lane has; 0: it says nothing of that
+	Done      *CutDone             // the cut is stored; nil: not yet
+}
+
+// TakeShard takes a lane's a. Those of another attempt are ignored.
+func (k *Cutter) TakeShard(from wire.Address, m *wire.Shard, r *route.Route, nowMillis int64) (a Advance) {
+	if m.Term != k.term || m.Attempt != k.attempt || k.state == noCut || k.state == stored {
+		return a
+	}
+	switch {
+	case m.Reason != "":
+		a.GiveUp = fmt.Sprintf("%v: %s", from, m.Reason)
+	case m.Commit == 0:
+		k.disarm(from)
+	case k.state == storing && m.Commit == k.saved.Commit && r.Has(m.Ref):
+		k.sinceMillis = nowMillis
+		a.Confirmed = m.Commit
+		if at := r.Number(m.Ref); k.shards[at].Commit == 0 {
+			k.shards[at] = *m
+		}
+		if k.missing() < 0 || planted.On("cut-part-stored") {
+			k.state = stored
+			a.Done = &CutDone{Saved: k.saved, Shards: k.shards}
+		}
+	}
+	return a
+}
+
+// disarm waits no more for a lane to be armed.
+func (k *Cutter) disarm(lane wire.Address) {
+	k.unarmed = slices.DeleteFunc(k.unarmed, func(a wire.Address) bool { return a == lane })
+}
+
+// missing returns the number of the first partition that is not stored; -1: all are.
+func (k *Cutter) missing() int {
+	return slices.IndexFunc(k.shards, func(s wire.Shard) bool { return s.Commit == 0 })
+}
+
+// Remove waits no more for an actor that was removed. If it is a lane that has a part of the cut, that goes with
+// it, and the cut is to be given up for the reason that is returned.
+func (k *Cutter) Remove(a wire.Address) (giveUp string) {
+	switch k.state {
+	case arming, holding:
+		k.disarm(a)
+	case storing:
+		if a.Role == wire.Lane {
+			return fmt.Sprintf("%v has left", a)
+		}
+	}
+	return ""
+}
+
+// Ready reports whether the record of the cut is to be made now: all lanes are armed, and nothing is half gathered.
+func (k *Cutter) Ready(p *gate.Progress, nowMillis int64) bool {
+	if k.state == arming && len(k.unarmed) == 0 {
+		k.state, k.upTo, k.sinceMillis = holding, k.gathered, nowMillis
+	}
+	return k.state == holding && (p.Complete() >= k.upTo && len(p.Open()) == 0 || planted.On("cut-half-gathered"))
+}
+
+// Store begins to store the cut, whose record was made.
+func (k *Cutter) Store(saved journal.Saved, partitions int, nowMillis int64) {
+	if planted.On("cut-out-forgotten") && len(saved.Out) > 1 {
+		saved.Out = saved.Out[1:]
+	}
+	k.state, k.saved, k.shards, k.sinceMillis = storing, saved, make([]wire.Shard, partitions), nowMillis
+}
+
+// Hold keeps a flush from its number that would leave something half gathered, and reports whether it did. If more wait
+// than tasks are out, the cut is to be given up for the reason that is returned.
+func (k *Cutter) Hold(a journal.Arrival, tasksOut int, staleness []wire.Staleness, nowMillis int64) (
+	held bool, giveUp string,
+) {
+	if k.state != holding || planted.On("cut-nothing-held") {
+		return false, ""
+	}
+	k.barriers.follow(staleness)
+	if !(a.Done.Clock > k.upTo && k.barriers.gathers(a.Done.Pairs)) && !k.opens(a.Done.Results) {
+		return false, ""
+	}
+	if i := slices.IndexFunc(k.held, func(o journal.Arrival) bool { return o.Done.Flush == a.Done.Flush }); i >= 0 {
+		if a.Supersedes(k.held[i]) {
+			a, k.held[i] = k.held[i], a
+		}
+		wire.Free(a.Done)
+		return true, ""
+	}
+	if len(k.held) >= tasksOut { // each has finished a task that is out
+		return false, fmt.Sprintf("%d flushes wait for it, and no more tasks are out", len(k.held))
+	}
+	if len(k.held) == 0 {
+		k.heldMillis = nowMillis
+	}
+	k.held = append(k.held, a)
+	return true, ""
+}
+
+// opens reports whether some of these units are the first of a clock of which others are missing.
+func (k *Cutter) opens(results []wire.Result) bool {
+	for i := range results {
+		u := &results[i].Unit
+		if k.job.UnitsOf(u.Split, u.Clock) == 1 || u.Items.Begin != k.job.Items(u.Split, u.Clock).Begin {
+			continue
+		}
+		n := 0
+		for j := range results {
+			if o := &results[j].Unit; o.Split == u.Split && o.Clock == u.Clock {
+				n += o.Items.Len()
+			}
+		}
+		if n < k.job.Items(u.Split, u.Clock).Len() {
+			return true
+		}
+	}
+	return false
+}
+
+// Release returns the flushes that have waited, in the order in which they came, to be numbered.
+func (k *Cutter) Release() []journal.Arrival {
+	list := k.held
+	k.held = nil
+	return list
+}
+
+// GiveUp ends a cut that does not come about; false: none is under way. The job continues.
+func (k *Cutter) GiveUp(reason string) (CutDone, bool) {
+	if k.state == noCut {
+		return CutDone{}, false
+	}
+	what := "a cut"
+	if k.saved.Commit > 0 {
+		what = fmt.Sprintf("the cut at record %d", k.saved.Commit)
+	}
+	reason = fmt.Sprintf("%s was given up, and the next is tried at its time: %s", what, reason)
+	done := CutDone{Saved: k.saved, Reason: reason}
+	k.reset()
+	return done, true
+}
+
+// Cancel has lanes forget the cut that was given up.
+func (k *Cutter) Cancel(lanes []wire.Address, out *wire.Outbox) {
+	for _, a := range lanes {
+		out.Send(k.job.Controller, a, &wire.Cut{Term: k.term})
+	}
+}
+
+// Finish ends a cut that the caller has written down. Lanes forget what they hold of it.
+func (k *Cutter) Finish(lanes []wire.Address, out *wire.Outbox) {
+	for _, a := range lanes {
+		out.Send(k.job.Controller, a, &wire.Cut{Term: k.term, Attempt: k.attempt, Commit: k.saved.Commit, Whole: true})
+	}
+	k.reset()
+	k.held = nil
+}
+
+// Skip leaves time in which the caller slept out of all waits.
+func (k *Cutter) Skip(millis int64) {
+	k.sinceMillis, k.heldMillis = k.sinceMillis+millis, k.heldMillis+millis
+}
+
+// Overdue returns why the cut is to be given up; empty: it is not. It is if it keeps flushes waiting for a lease, or if
+// nothing of it has come about for as long as state is waited for. Lacking says what is half gathered.
+func (k *Cutter) Overdue(nowMillis int64, lacking string) string {
+	seconds := func(since int64) float64 { return float64(nowMillis-since) / 1000 }
+	if k.state == holding && len(k.held) > 0 && nowMillis-k.heldMillis > k.job.Times.Lease {
+		return fmt.Sprintf("%d flushes have waited %.1f s for %s", len(k.held), seconds(k.heldMillis), lacking)
+	}
+	if nowMillis-k.sinceMillis <= k.job.Times.Collect {
+		return ""
+	}
+	switch k.state {
+	case arming:
+		return fmt.Sprintf("%v has had a lease from before for %.1f s", k.unarmed[0], seconds(k.sinceMillis))
+	case holding:
+		return fmt.Sprintf("it has waited %.1f s for %s", seconds(k.sinceMillis), lacking)
+	case storing:
+		return fmt.Sprintf("nothing has been stored for %.1f s, and partitions are missing, number %d the first",
+			seconds(k.sinceMillis), k.missing())
+	case stored:
+		return fmt.Sprintf("it has not been written down for %.1f s", seconds(k.sinceMillis))
+	}
+	return ""
+}

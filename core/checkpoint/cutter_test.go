@@ -1,0 +1,350 @@
+package checkpoint_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"bellows"
+	"bellows/core"
+	"bellows/core/checkpoint"
+	"bellows/core/gate"
+	"bellows/core/journal"
+	"bellows/core/liveness"
+	"bellows/core/route"
+	"bellows/internal/require"
+	"bellows/link/wire"
+	"bellows/table"
+)
+
+var cutLanes = []wire.Address{wire.LaneAt(0, 0), wire.LaneAt(1, 0)}
+
+// cutJob returns a job of two splits and two tables, the first of which has a barrier. A clock has two items, and the
+// clocks of split 1 are divided into two units.
+func cutJob() core.Job {
+	tables := []table.Schema{{Name: "b", Rows: 2, Width: 1, Partitions: 2, Consistency: table.BSP},
+		{Name: "a", Rows: 2, Width: 1, Consistency: table.Async}}
+	return core.Job{
+		Controller: wire.Address{Role: wire.Controller}, Lanes: cutLanes, Tables: tables,
+		Route: route.Spread(tables, 2, cutLanes, []bellows.NodeID{0, 1}),
+		Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 2} },
+		Units: func(s bellows.SplitID, _ bellows.Clock) int { return 1 + int(s) },
+		Times: liveness.Times{Lease: 1000, Collect: 5000},
+	}
+}
+
+// cutting is a cutter, how far its job is, and the messages that it has sent.
+type cutting struct {
+	*checkpoint.Cutter
+	progress  *gate.Progress
+	staleness []wire.Staleness
+	out       wire.Outbox
+	now       int64
+}
+
+func newCutting() *cutting {
+	job := cutJob()
+	return &cutting{Cutter: checkpoint.NewCutter(job, 3), progress: gate.NewProgress(2, job.Items), now: 100}
+}
+
+// sent returns the messages since the last call, a line each.
+func (c *cutting) sent() (lines []string) {
+	for _, e := range c.out.Envelopes {
+		m := e.Message.(*wire.Cut)
+		lines = append(lines, fmt.Sprintf("%v: attempt %d, record %d, whole %v, term %d", e.To, m.Attempt, m.Commit,
+			m.Whole, m.Term))
+	}
+	c.out = wire.Outbox{}
+	return lines
+}
+
+func expectLines(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func (c *cutting) begin(t *testing.T) {
+	t.Helper()
+	require.NoError(t, c.Begin(cutLanes, c.now, &c.out))
+}
+
+func (c *cutting) ready() bool { return c.Ready(c.progress, c.now) }
+
+// armed takes the answers of both lanes that they are armed.
+func (c *cutting) armed(attempt uint64) {
+	for _, l := range cutLanes {
+		c.TakeShard(l, &wire.Shard{Term: 3, Attempt: attempt}, cutJob().Route, c.now)
+	}
+}
+
+// hold begins a cut that waits for clocks up to 0 of a table with a barrier.
+func (c *cutting) hold(t *testing.T) {
+	t.Helper()
+	c.Gather(pairsOf(0), resultsOf(0, 0, 0, 2), nil)
+	c.begin(t)
+	c.armed(1)
+	if c.ready() || !c.Holding() {
+		t.Fatal("the cut does not hold")
+	}
+}
+
+// stored returns a lane's report that a partition is stored.
+func (c *cutting) store(ref bellows.PartitionRef, commit bellows.CommitNumber) checkpoint.Advance {
+	return c.TakeShard(cutLanes[0], &wire.Shard{Term: 3, Attempt: 1, Ref: ref, Commit: commit}, cutJob().Route, c.now)
+}
+
+func pairsOf(t bellows.TableID) []wire.Pair {
+	return []wire.Pair{{Ref: bellows.PartitionRef{Table: t}, Generation: 1}}
+}
+
+func resultsOf(s bellows.SplitID, clock bellows.Clock, begin, end int) []wire.Result {
+	return []wire.Result{{Unit: bellows.Unit{Split: s, Clock: clock, Items: bellows.Range{Begin: begin, End: end}}}}
+}
+
+// arrivalOf returns the message of a flush of a clock, with a part of a table.
+func arrivalOf(seq int, t bellows.TableID, clock bellows.Clock, results []wire.Result) journal.Arrival {
+	d := wire.New[wire.Done]()
+	d.Flush, d.Clock, d.Results = bellows.FlushID{Client: 1, Incarnation: 1, Seq: uint64(seq)}, clock, results
+	d.Pairs = append(d.Pairs, pairsOf(t)...)
+	return journal.Arrival{Done: d}
+}
+
+func (c *cutting) expectHeld(t *testing.T, a journal.Arrival, want bool) {
+	t.Helper()
+	if held, giveUp := c.Hold(a, 2, c.staleness, c.now); held != want || giveUp != "" {
+		t.Errorf("held %v (%q), want %v", held, giveUp, want)
+	}
+}
+
+// TestACutIsStored takes a cut from its beginning to its end.
+func TestACutIsStored(t *testing.T) {
+	c := newCutting()
+	if c.Active() || c.ready() {
+		t.Error("a cut is under way")
+	}
+	c.begin(t)
+	if c.Begin(cutLanes, c.now, &c.out) == nil {
+		t.Error("two cuts at a time")
+	}
+	expectLines(t, c.sent(), "lane 0 of node 0: attempt 1, record 0, whole false, term 3",
+		"lane 0 of node 1: attempt 1, record 0, whole false, term 3")
+	c.Arm(wire.LaneAt(2, 0), &c.out)
+	expectLines(t, c.sent(), "lane 0 of node 2: attempt 1, record 0, whole false, term 3")
+	c.TakeShard(cutLanes[0], &wire.Shard{Term: 3, Attempt: 1}, cutJob().Route, c.now)
+	if c.ready() {
+		t.Error("ready, and a lane is not armed")
+	}
+	c.armed(1)
+	if !c.ready() || !c.Active() || c.At() != 0 {
+		t.Error("not ready")
+	}
+	c.Store(journal.Saved{Commit: 7}, 3, c.now)
+	if c.ready() || c.At() != 7 || c.Holding() {
+		t.Error("the record is made twice")
+	}
+	c.Arm(wire.LaneAt(2, 0), &c.out)
+	expectLines(t, c.sent())
+	refs := slices.Collect(cutJob().Route.All())
+	for i, ref := range refs {
+		if a := c.store(ref, 6); a.Confirmed != 0 || a.Done != nil {
+			t.Error("a partition of another record is stored")
+		}
+		if c.Stored(7) {
+			t.Error("stored, and partitions are missing")
+		}
+		a := c.store(ref, 7)
+		if a.Confirmed != 7 || (a.Done != nil) != (i+1 == len(refs)) {
+			t.Errorf("%v: %+v", ref, a)
+		}
+		if a.Done != nil && (a.Done.Saved.Commit != 7 || len(a.Done.Shards) != 3 || a.Done.Shards[2].Ref != ref) {
+			t.Errorf("%+v", a.Done)
+		}
+	}
+	if !c.Stored(7) || c.Stored(6) {
+		t.Error("the cut is not stored")
+	}
+	c.Finish(cutLanes, &c.out)
+	expectLines(t, c.sent(), "lane 0 of node 0: attempt 1, record 7, whole true, term 3",
+		"lane 0 of node 1: attempt 1, record 7, whole true, term 3")
+	if c.Active() || c.At() != 0 {
+		t.Error("the cut goes on")
+	}
+	c.begin(t)
+	if got := c.sent(); got[0] != "lane 0 of node 0: attempt 2, record 0, whole false, term 3" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestTheRecordWaitsForGatheredClocks gathers deltas of clock 0 for a table with a barrier: the record waits for
+// its end.
+func TestTheRecordWaitsForGatheredClocks(t *testing.T) {
+	c := newCutting()
+	c.Gather(pairsOf(1), resultsOf(0, 5, 0, 2), nil) // a table without one
+	if c.Gathered() != bellows.NoClock {
+		t.Errorf("gathered %d", c.Gathered())
+	}
+	c.hold(t)
+	if c.Gathered() != 0 {
+		t.Errorf("gathered %d", c.Gathered())
+	}
+	c.progress.Commit(bellows.Unit{Items: bellows.Range{End: 2}})
+	c.progress.Commit(bellows.Unit{Split: 1, Items: bellows.Range{End: 1}})
+	if c.ready() {
+		t.Error("ready, and half a clock is committed")
+	}
+	c.progress.Commit(bellows.Unit{Split: 1, Items: bellows.Range{Begin: 1, End: 2}})
+	if !c.ready() {
+		t.Error("not ready, and nothing is gathered")
+	}
+	c.progress.Commit(bellows.Unit{Split: 1, Clock: 1, Items: bellows.Range{End: 1}})
+	if c.ready() {
+		t.Error("ready, and the next clock is open")
+	}
+	after := newCutting()
+	after.Restore(c.Gathered())
+	after.Gather(pairsOf(0), resultsOf(0, -1, 0, 2), nil)
+	if after.Gathered() != 0 {
+		t.Errorf("restored %d", after.Gathered())
+	}
+}
+
+// TestFlushesThatOpenAClockWait holds back flushes of later clocks with a barrier, and the first units of a clock.
+func TestFlushesThatOpenAClockWait(t *testing.T) {
+	c := newCutting()
+	c.expectHeld(t, arrivalOf(1, 0, 1, resultsOf(0, 1, 0, 2)), false) // no cut
+	c.hold(t)
+	c.expectHeld(t, arrivalOf(1, 0, 0, resultsOf(0, 0, 0, 2)), false) // the clock that is gathered
+	c.expectHeld(t, arrivalOf(1, 1, 1, resultsOf(0, 1, 0, 2)), false) // a table without a barrier
+	c.expectHeld(t, arrivalOf(1, 1, 0, resultsOf(1, 0, 1, 2)), false) // the last unit
+	both := append(resultsOf(1, 0, 0, 1), resultsOf(1, 0, 1, 2)...)
+	c.expectHeld(t, arrivalOf(1, 1, 0, both), false)
+	c.expectHeld(t, arrivalOf(1, 1, 0, append(resultsOf(0, 0, 0, 2), resultsOf(1, 0, 0, 1)...)), true)
+	c.expectHeld(t, arrivalOf(2, 0, 1, resultsOf(0, 1, 0, 2)), true)
+	list := c.Release()
+	if len(list) != 2 || list[0].Done.Flush.Seq != 1 || list[1].Done.Flush.Seq != 2 || c.Release() != nil {
+		t.Errorf("released %v", list)
+	}
+	c.staleness = []wire.Staleness{{Table: 0, Clocks: int32(table.Async)}, {Table: 9}}
+	c.expectHeld(t, arrivalOf(2, 0, 1, resultsOf(0, 1, 0, 2)), false) // which has no barrier any more
+	if c.AnyBarrier(c.staleness) {
+		t.Error("a table still has a barrier")
+	}
+	c.staleness = append(c.staleness, wire.Staleness{Table: 1, Clocks: int32(table.BSP)})
+	if !c.AnyBarrier(c.staleness) {
+		t.Error("no table has a barrier")
+	}
+}
+
+// TestNoMoreFlushesWaitThanTasks holds two flushes while two tasks are out, of which one comes again.
+func TestNoMoreFlushesWaitThanTasks(t *testing.T) {
+	c := newCutting()
+	c.hold(t)
+	later := func(seq int, generation bellows.Generation) journal.Arrival {
+		a := arrivalOf(seq, 0, 1, resultsOf(0, 1, 0, 2))
+		a.Done.Pairs[0].Generation = generation
+		return a
+	}
+	for _, generation := range []bellows.Generation{1, 3, 2} {
+		c.expectHeld(t, later(1, generation), true)
+	}
+	c.expectHeld(t, later(2, 1), true)
+	held, giveUp := c.Hold(later(3, 1), 2, nil, c.now)
+	if held || giveUp != "2 flushes wait for it, and no more tasks are out" {
+		t.Errorf("held %v, %q", held, giveUp)
+	}
+	done, active := c.GiveUp(giveUp)
+	if !active || done.Reason != "a cut was given up, and the next is tried at its time: "+giveUp || c.Active() {
+		t.Errorf("%v, %+v", active, done)
+	}
+	if list := c.Release(); len(list) != 2 || list[0].Done.Pairs[0].Generation != 3 {
+		t.Errorf("released %v", list)
+	}
+}
+
+// TestACutThatStallsIsGivenUp looks at a cut in each of its steps, when too much time has passed.
+func TestACutThatStallsIsGivenUp(t *testing.T) {
+	c := newCutting()
+	overdue := func(at int64, want string) {
+		t.Helper()
+		if got := c.Overdue(at, "split 1"); got != want {
+			t.Errorf("at %d: %q, want %q", at, got, want)
+		}
+	}
+	overdue(99_000, "")
+	if _, active := c.GiveUp("x"); active {
+		t.Error("gave up what was not under way")
+	}
+	c.Gather(pairsOf(0), resultsOf(0, 0, 0, 2), nil)
+	c.begin(t)
+	overdue(5100, "")
+	overdue(5101, "lane 0 of node 0 has had a lease from before for 5.0 s")
+	c.now = 1000
+	c.armed(1)
+	c.ready()
+	overdue(6000, "")
+	overdue(6001, "it has waited 5.0 s for split 1")
+	c.now = 2000
+	c.expectHeld(t, arrivalOf(1, 0, 1, resultsOf(0, 1, 0, 2)), true)
+	c.now = 2500
+	c.expectHeld(t, arrivalOf(2, 0, 1, resultsOf(0, 1, 0, 2)), true)
+	overdue(3000, "")
+	overdue(3001, "2 flushes have waited 1.0 s for split 1")
+	c.Skip(100)
+	overdue(3100, "")
+	c.Release()
+	overdue(6101, "it has waited 5.0 s for split 1")
+	c.Store(journal.Saved{Commit: 7}, 3, 3000)
+	c.now = 4000
+	c.store(bellows.PartitionRef{}, 7)
+	overdue(9000, "")
+	overdue(9001, "nothing has been stored for 5.0 s, and partitions are missing, number 1 the first")
+	c.store(bellows.PartitionRef{Partition: 1}, 7)
+	c.store(bellows.PartitionRef{Table: 1}, 7)
+	overdue(9001, "it has not been written down for 5.0 s")
+	done, _ := c.GiveUp("no room")
+	const want = "the cut at record 7 was given up, and the next is tried at its time: no room"
+	if done.Reason != want || done.Saved.Commit != 7 {
+		t.Errorf("%+v", done)
+	}
+	c.sent()
+	c.Cancel(cutLanes[:1], &c.out)
+	expectLines(t, c.sent(), "lane 0 of node 0: attempt 0, record 0, whole false, term 3")
+}
+
+// TestReportsOfAnotherAttemptAreIgnored gives a cutter reports that are late, or of another controller.
+func TestReportsOfAnotherAttemptAreIgnored(t *testing.T) {
+	c := newCutting()
+	take := func(term bellows.Term, attempt uint64) string {
+		m := &wire.Shard{Term: term, Attempt: attempt, Reason: "no room"}
+		return c.TakeShard(cutLanes[1], m, cutJob().Route, 0).GiveUp
+	}
+	if take(3, 0) != "" {
+		t.Error("a report counts without a cut")
+	}
+	c.begin(t)
+	if take(2, 1) != "" || take(3, 2) != "" {
+		t.Error("a report of another controller or attempt counts")
+	}
+	if got := take(3, 1); got != "lane 0 of node 1: no room" {
+		t.Errorf("give up: %q", got)
+	}
+}
+
+// TestALaneThatLeavesTakesItsPartAlong removes actors in each step of a cut.
+func TestALaneThatLeavesTakesItsPartAlong(t *testing.T) {
+	c := newCutting()
+	c.begin(t)
+	c.TakeShard(cutLanes[0], &wire.Shard{Term: 3, Attempt: 1}, cutJob().Route, c.now)
+	if why := c.Remove(cutLanes[1]); why != "" || !c.ready() {
+		t.Errorf("not ready without it: %q", why)
+	}
+	c.Store(journal.Saved{Commit: 7}, 3, c.now)
+	if why := c.Remove(wire.ClientAt(1)); why != "" {
+		t.Errorf("a client: %q", why)
+	}
+	if why := c.Remove(cutLanes[1]); why != "lane 0 of node 1 has left" {
+		t.Errorf("a lane: %q", why)
+	}
+}
