@@ -9,7 +9,8 @@ import (
 	"bellows/link/wire"
 )
 
-// TestSteadyStateAllocatesNothing plays clocks of two splits, each numbered in a step of its own. What is sent is freed by who gets it.
+// TestSteadyStateAllocatesNothing plays clocks of two splits, each numbered in a step of its own. What is sent is
+// freed by who gets it.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	d := newDesk(&endless{splits: 2}, 0)
 	d.Start(&d.fx)

@@ -46,7 +46,8 @@ func TestWorkThatWasNotDispatchedIsRefused(t *testing.T) {
 	}
 }
 
-// TestAPartOfATaskIsNotTheTask has a client report one of the two items that it was given: the driver would take its task for done.
+// TestAPartOfATaskIsNotTheTask has a client report one of the two items that it was given: the driver would take
+// its task for done.
 func TestAPartOfATaskIsNotTheTask(t *testing.T) {
 	driver := &rounds{want: 2}
 	job := jobOf(0, lanes, oneTable)
@@ -89,7 +90,8 @@ func TestABreachEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestOtherErasAreNothing gives a controller of era 0 a done of era 1: it numbers nothing, and the one of its own era afterwards.
+// TestOtherErasAreNothing gives a controller of era 0 a done of era 1: it numbers nothing, and the one of its own
+// era afterwards.
 func TestOtherErasAreNothing(t *testing.T) {
 	d := newRunning(&rounds{want: 2})
 	m := wire.New[wire.Done]()

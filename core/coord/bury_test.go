@@ -67,8 +67,9 @@ func (d *desk) sends(client, clock, seq int, rows int64) {
 	d.deliver(wire.ClientAt(bellows.NodeID(client)), m)
 }
 
-// TestALostWorkerCostsItsUnits loses a node that only runs tasks: records move its split and part from it, in this order, and
-// before others hear of the route and get what was out at it. Nothing that is said of it or by it later is heard.
+// TestALostWorkerCostsItsUnits loses a node that only runs tasks: records move its split and part from it, in this
+// order, and before others hear of the route and get what was out at it. Nothing that is said of it or by it later
+// is heard.
 func TestALostWorkerCostsItsUnits(t *testing.T) {
 	d := newMortal(nil)
 	d.sends(3, 0, 1, 7)
@@ -182,8 +183,8 @@ func TestWhoIsNeededEndsTheJob(t *testing.T) {
 	}
 }
 
-// TestSplitMoveToLostNode loses the destination of a split's move before the split rests. The split stays where it is, and its
-// next clock runs there.
+// TestSplitMoveToLostNode loses the destination of a split's move before the split rests. The split stays where it
+// is, and its next clock runs there.
 func TestSplitMoveToLostNode(t *testing.T) {
 	d := newMortal(nil)
 	require.NoError(t, d.MoveSplit(0, 3, &d.fx))
@@ -196,8 +197,8 @@ func TestSplitMoveToLostNode(t *testing.T) {
 	}
 }
 
-// TestAnotherControllerKnowsWhoIsLost follows one that has lost a node, by its records or from a state that was saved: the
-// node is not waited for, is parted from once more, and what counts of it is in the total.
+// TestAnotherControllerKnowsWhoIsLost follows one that has lost a node, by its records or from a state that was
+// saved: the node is not waited for, is parted from once more, and what counts of it is in the total.
 func TestAnotherControllerKnowsWhoIsLost(t *testing.T) {
 	for _, fromSaved := range []bool{false, true} {
 		d := newMortal(nil)

@@ -7,7 +7,6 @@ import (
 	"bellows"
 	"bellows/core"
 	"bellows/core/checkpoint"
-	"bellows/core/gate"
 	"bellows/core/journal"
 	"bellows/core/liveness"
 	"bellows/core/planted"
@@ -29,10 +28,12 @@ type Options struct {
 	Fingerprint bellows.Fingerprint
 	// Stays is why splits cannot go to other nodes; empty: they can.
 	Stays string
-	// TellFrom is the first record of which a controller that follows another tells again what it has come to, epochs and visits: the one before may have told of
-	// it, or not. It has told of those before, which must be there; but of the epoch that ends by the last of these perhaps not, so that it is told again. 0: of none.
+	// TellFrom is the first record of which a controller that follows another tells again what it has come to,
+	// epochs and visits: the one before may have told of it, or not. It has told of those before, which must be
+	// there; but of the epoch that ends by the last of these perhaps not, so that it is told again. 0: of none.
 	TellFrom bellows.CommitNumber
-	// Confirms has epochs and visits wait until a lane has their records: where another process may follow this one, which must find whatever was told.
+	// Confirms has epochs and visits wait until a lane has their records: where another process may follow this
+	// one, which must find whatever was told.
 	Confirms bool
 	Limits   Limits
 }
@@ -48,8 +49,9 @@ type config struct {
 type Limits struct {
 	// Records is how many records wait for the end of their clock: by default 4,096.
 	Records int
-	// Tail is how many bytes of records each lane keeps for a controller that follows (server.Limits.Tail): by default 4 MiB. When half of that is used since the job was last saved, a cut
-	// is due (CutDue). Negative: no controller will follow.
+	// Tail is how many bytes of records each lane keeps for a controller that follows (server.Limits.Tail): by
+	// default 4 MiB. When half of that is used since the job was last saved, a cut is due (CutDue). Negative: no
+	// controller will follow.
 	Tail int
 }
 
@@ -120,34 +122,18 @@ type Controller struct {
 	log      *journal.Journal
 	roster   *roster.Roster
 	early    journal.Early // messages of flushes whose turn has not come
-	progress *gate.Progress
 	cut      *checkpoint.Cutter
+	recovery *recovery // nil: it is the first, or has taken over
 
 	// The driver's work.
-	next       []bellows.Clock // per split: the clock that its next task gets
-	out        []inFlight      // per split
-	tasks      int             // dispatched and not committed
-	training   int             // of these, with items to visit
-	horizon    bellows.Clock
-	dispatches []dispatch       // of this step, in the order of their commits
-	newest     []int            // by node: 1 + the place of its last one among them; 0: it has none
-	staleness  []wire.Staleness // changed by the driver since the job's start
-	announced  int              // of these, told to clients
+	agenda     agenda
+	tasks      tasks
+	dispatches dispatches
 
 	// Where the job is.
-	opened     bool      // Start was called
-	recovery   *recovery // nil: it is the first, or has taken over
-	begun      bool      // the first tasks have left
-	finishing  bool      // the driver has no more tasks
-	interrupt  bool      // the user wants out
-	draining   bool      // clocks that have begun are the last
-	resumed    []Out     // what a saved run had out, to be run again
-	queue      []wire.Task
-	ending     *Outcome
-	open       []wire.Address // actors that have not said Closed
-	words      []word         // of those who have
-	collecting bool           // everybody has closed, and the state is on its way
-	over       bool           // the outcome is out
+	opened  bool // Start was called
+	begun   bool // the first tasks have left
+	closing closing
 
 	// How long it has waited for what is next.
 	waits     liveness.Wait
@@ -155,14 +141,24 @@ type Controller struct {
 	computing []computed // by split; nil: no node has said anything
 }
 
+// agenda is what the driver has asked for and the user wants, besides tasks that are out.
+type agenda struct {
+	staleness []wire.Staleness // changes since the job's start
+	announced int              // of these, sent to clients
+	queue     []wire.Task      // dispatched by the driver, to be begun by another run
+	resumed   []Out            // tasks that a saved run had out, to be run again
+	finishing bool             // the driver has no more tasks
+	interrupt bool             // the user wants out
+	draining  bool             // clocks that have begun are the last
+}
+
 // New makes the controller of a job.
 func New(job core.Job, opt Options) *Controller {
 	cfg := config{job, opt}
 	cfg.Limits.Records = cmp.Or(cfg.Limits.Records, recordsMost)
-	n := cfg.Route.Splits()
-	c := &Controller{cfg: cfg, progress: gate.NewProgress(n, cfg.Items), next: make([]bellows.Clock, n), out: make([]inFlight, n),
-		horizon: bellows.NoClock}
+	c := &Controller{cfg: cfg, tasks: newTasks(&job)}
 	c.cfg.Times, c.cfg.Term = cfg.Times.Or(), max(cfg.Term, 1)
+	c.dispatches.term = c.cfg.Term
 	c.log = journal.New(journal.Options{Self: cfg.Controller, Term: c.cfg.Term, RecordsMax: cfg.Limits.Records,
 		TailMax: cfg.Limits.Tail, Confirms: cfg.Confirms})
 	c.roster = roster.New(job, roster.Options{Term: c.cfg.Term, Stays: cfg.Stays})
@@ -173,18 +169,18 @@ func New(job core.Job, opt Options) *Controller {
 
 // Resume continues a job from a saved state instead of its beginning; call it before Start.
 func (c *Controller) Resume(s State) error {
-	if err := c.progress.Restore(s.Complete, nil); err != nil {
+	if err := c.tasks.progress.Restore(s.Complete, nil); err != nil {
 		return err
 	}
 	for i, clock := range s.Complete {
-		c.next[i] = clock + 1
+		c.tasks.next[i] = clock + 1
 	}
 	if err := c.cfg.Driver.Restore(s.Driver); err != nil {
 		return err
 	}
-	c.queue, c.finishing, c.resumed = s.Queue, s.Finishing, s.Out
+	c.agenda.queue, c.agenda.finishing, c.agenda.resumed = s.Queue, s.Finishing, s.Out
 	if !planted.On("staleness-forgotten") {
-		c.staleness = s.Staleness
+		c.agenda.staleness = s.Staleness
 	}
 	return nil
 }
@@ -201,7 +197,7 @@ func (c *Controller) Start(fx *Effects) {
 // begin dispatches the first tasks, if nobody is waited for and it has not been done. One that
 // follows another asks the lanes instead, and begins when it knows what they know.
 func (c *Controller) begin(fx *Effects) {
-	if c.begun || !c.opened || c.ending != nil {
+	if c.begun || !c.opened || c.closing.outcome != nil {
 		return
 	}
 	if c.recovery != nil {
@@ -226,7 +222,7 @@ func (c *Controller) begin(fx *Effects) {
 // takeReady lets the job begin when the last node is ready. A node that has made another job ends this one.
 func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint, fx *Effects) {
 	c.roster.Ready(n)
-	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && c.ending == nil {
+	if want := c.cfg.Fingerprint; want != (bellows.Fingerprint{}) && job != want && c.closing.outcome == nil {
 		c.end(&Outcome{Kind: bellows.Config, Reason: fmt.Sprintf("node %d has made another job than node %d: what differs is %s",
 			n, c.cfg.Controller.Node, want.Differs(job))}, fx)
 	}
@@ -235,16 +231,16 @@ func (c *Controller) takeReady(n bellows.NodeID, job bellows.Fingerprint, fx *Ef
 
 // dispatchFirst dispatches the first tasks, or those that a saved run had left.
 func (c *Controller) dispatchFirst(fx *Effects) {
-	for _, m := range c.staleness {
+	for _, m := range c.agenda.staleness {
 		c.control(staleness(m))
 	}
 	c.dispatchAgain()
-	if c.queue == nil && c.tasks == 0 {
+	if c.agenda.queue == nil && c.tasks.count == 0 {
 		c.dispatcher.fx = fx
 		c.cfg.Driver.DispatchInitialTasks(&c.dispatcher)
 	} else {
-		queue := c.queue
-		c.queue = nil
+		queue := c.agenda.queue
+		c.agenda.queue = nil
 		for _, t := range queue {
 			if planted.On("queue-forgotten") {
 				break
@@ -256,18 +252,18 @@ func (c *Controller) dispatchFirst(fx *Effects) {
 
 // dispatchAgain dispatches what a saved run had out.
 func (c *Controller) dispatchAgain() {
-	list := c.resumed
-	c.resumed = nil
+	list := c.agenda.resumed
+	c.agenda.resumed = nil
 	if len(list) > 0 {
 		c.waits.Begin(c.nowMillis)
 	}
 	for i := range list {
 		t := &list[i]
-		c.horizon = max(c.horizon, t.Unit.Clock)
-		c.started(t.Unit)
-		c.out[t.Unit.Split].add(t.Unit, c.log.Number(), t.Args)
+		c.tasks.horizon = max(c.tasks.horizon, t.Unit.Clock)
+		c.tasks.start(t.Unit)
+		c.tasks.out[t.Unit.Split].add(t.Unit, c.log.Number(), t.Args)
 		if c.recovery == nil {
-			c.dispatchTo(c.roster.Route().Node(t.Unit.Split), c.log.Number()).Append(t.Unit, t.Args)
+			c.dispatches.to(c.roster.Route().Node(t.Unit.Split), c.log.Number()).Append(t.Unit, t.Args)
 		}
 	}
 }
@@ -322,7 +318,7 @@ func (c *Controller) Step(batch []wire.Envelope, fx *Effects) {
 // fail ends the job by what a task or an actor has said, whose cause is kept where it was in this
 // process. A controller that follows another knows first who takes part and what counts (decided).
 func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
-	if c.ending != nil {
+	if c.closing.outcome != nil {
 		return
 	}
 	kind := m.Kind
@@ -345,45 +341,45 @@ func (c *Controller) fail(from wire.Address, m *wire.Failed, fx *Effects) {
 // finished, later tasks are left in the queue. A second one changes nothing.
 func (c *Controller) Interrupt(fx *Effects) {
 	fx.Era = c.cfg.Era
-	c.interrupt = c.interrupt || c.ending == nil
-	if c.begun && c.ending == nil {
+	c.agenda.interrupt = c.agenda.interrupt || c.closing.outcome == nil
+	if c.begun && c.closing.outcome == nil {
 		c.drain()
 	}
 }
 
 // drain begins the end of an interrupted job: with a record, since it decides what is dispatched from then on.
 func (c *Controller) drain() {
-	if c.interrupt && !c.draining {
-		c.draining = true
-		c.control(bellows.Control{Kind: bellows.Drain, Clock: c.horizon})
+	if c.agenda.interrupt && !c.agenda.draining {
+		c.agenda.draining = true
+		c.control(bellows.Control{Kind: bellows.Drain, Clock: c.tasks.horizon})
 	}
 }
 
 // Training reports whether a task that visits items is out: what counts as training time.
-func (c *Controller) Training() bool { return c.training > 0 }
+func (c *Controller) Training() bool { return c.tasks.training > 0 }
 
 // Progress is how far the job is: the last clock that every split has completed, the last that has been
 // dispatched to any, and the number of the last commit.
 func (c *Controller) Progress() (complete, furthest bellows.Clock, commit bellows.CommitNumber) {
 	furthest = bellows.NoClock
-	for _, next := range c.next {
+	for _, next := range c.tasks.next {
 		furthest = max(furthest, next-1)
 	}
-	return c.progress.Complete(), furthest, c.log.Number()
+	return c.tasks.progress.Complete(), furthest, c.log.Number()
 }
 
 // Left is how many items are to be visited until an interrupted job comes to the point from which it can go on.
 func (c *Controller) Left() (items int) {
-	if !c.draining || c.ending != nil {
+	if !c.agenda.draining || c.closing.outcome != nil {
 		return 0
 	}
-	for s := range c.next {
+	for s := range c.tasks.next {
 		split := bellows.SplitID(s)
-		for clock := c.progress.Split(split) + 1; clock <= c.horizon; clock++ {
+		for clock := c.tasks.progress.Split(split) + 1; clock <= c.tasks.horizon; clock++ {
 			items += c.cfg.Items(split, clock).Len()
 		}
 	}
-	for _, u := range c.progress.Open() {
+	for _, u := range c.tasks.progress.Open() {
 		items -= u.Items.Len()
 	}
 	return items
@@ -397,10 +393,10 @@ func (c *Controller) Begun() bool { return c.begun }
 func (c *Controller) Recovering() bool { return c.opened && c.recovery != nil && c.roster.AllReady() }
 
 // Ending reports whether the job is to end, so that it is saved no more.
-func (c *Controller) Ending() bool { return c.ending != nil }
+func (c *Controller) Ending() bool { return c.closing.outcome != nil }
 
 // Collecting reports whether everybody has closed and the state is on its way.
-func (c *Controller) Collecting() bool { return c.collecting && !c.over }
+func (c *Controller) Collecting() bool { return c.closing.collecting && !c.closing.over }
 
 // Awaits reports whether a node has not said yet that it is ready.
 func (c *Controller) Awaits(n bellows.NodeID) bool { return c.roster.Awaits(n) }

@@ -67,7 +67,8 @@ func TestAnOverlapEndsTheJob(t *testing.T) {
 	expect(t, d.said())
 }
 
-// TestADoneThatComesAgainIsKnown hears twice that a flush is done, of its client and of a lane: it counts once, and nothing ends.
+// TestADoneThatComesAgainIsKnown hears twice that a flush is done, of its client and of a lane: it counts once, and
+// nothing ends.
 func TestADoneThatComesAgainIsKnown(t *testing.T) {
 	d := newRunning(&rounds{want: 2})
 	d.done(1, 0)
@@ -283,8 +284,8 @@ func TestSilenceIsNamedOnce(t *testing.T) {
 		"node 2 has been silent for 2.5 s; after 10.0 s it is declared gone")
 }
 
-// TestTheLostAreFenced loses a node whose flush has its number and not left: lanes that are left hear of the record, then of the fence, then of the
-// end, all in the controller's term.
+// TestTheLostAreFenced loses a node whose flush has its number and not left: lanes that are left hear of the
+// record, then of the fence, then of the end, all in the controller's term.
 func TestTheLostAreFenced(t *testing.T) {
 	d := newRunning(&rounds{want: 5})
 	m := wire.New[wire.Done]()

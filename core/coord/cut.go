@@ -38,7 +38,7 @@ func (c *Controller) CutAt() bellows.CommitNumber {
 
 // takeShard takes a lane's report about the cut.
 func (c *Controller) takeShard(from wire.Address, m *wire.Shard, fx *Effects) {
-	if c.ending != nil {
+	if c.closing.outcome != nil {
 		return
 	}
 	report := c.cut.TakeShard(from, m, c.roster.Route(), c.nowMillis)
@@ -51,7 +51,7 @@ func (c *Controller) takeShard(from wire.Address, m *wire.Shard, fx *Effects) {
 
 // tryCut makes the record of a cut as soon as that is possible at the end of a step.
 func (c *Controller) tryCut(fx *Effects) {
-	if c.ending != nil || c.recovery != nil || !c.begun || c.tasks == 0 || !c.cut.Ready(c.progress, c.nowMillis) {
+	if c.closing.outcome != nil || c.recovery != nil || !c.begun || c.tasks.count == 0 || !c.cut.Ready(c.tasks.progress, c.nowMillis) {
 		return
 	}
 	c.control(bellows.Control{Kind: bellows.CutTables})
@@ -63,10 +63,10 @@ func (c *Controller) tryCut(fx *Effects) {
 // holds keeps a flush from its number that would leave something half gathered at the record of a cut, and reports
 // whether it did.
 func (c *Controller) holds(a journal.Arrival, fx *Effects) bool {
-	if c.ending != nil {
+	if c.closing.outcome != nil {
 		return false
 	}
-	held, giveUp := c.cut.Hold(a, c.tasks, c.staleness, c.nowMillis)
+	held, giveUp := c.cut.Hold(a, c.tasks.count, c.agenda.staleness, c.nowMillis)
 	c.giveUpCut(giveUp, fx)
 	return held
 }
@@ -83,7 +83,7 @@ func (c *Controller) releaseHeld(fx *Effects) {
 // (LetGo).
 func (c *Controller) CutKept(commit bellows.CommitNumber, fx *Effects) {
 	fx.Era = c.cfg.Era
-	if !c.cut.Stored(commit) || c.ending != nil {
+	if !c.cut.Stored(commit) || c.closing.outcome != nil {
 		return
 	}
 	c.sendRecords(fx)
@@ -110,7 +110,7 @@ func (c *Controller) giveUpCut(reason string, fx *Effects) {
 		return
 	}
 	fx.Cuts = append(fx.Cuts, done)
-	if c.ending == nil {
+	if c.closing.outcome == nil {
 		fx.Notices = append(fx.Notices, done.Reason)
 		c.cut.Cancel(c.roster.Lanes(), &fx.Outbox)
 	}
@@ -131,14 +131,14 @@ func (c *Controller) awaitCut(fx *Effects) (givenUp bool) {
 // lacking names the task that keeps what is half gathered from being whole.
 func (c *Controller) lacking() string {
 	behind := bellows.SplitID(0)
-	for s := range c.next {
-		if c.progress.Split(bellows.SplitID(s)) < c.progress.Split(behind) {
+	for s := range c.tasks.next {
+		if c.tasks.progress.Split(bellows.SplitID(s)) < c.tasks.progress.Split(behind) {
 			behind = bellows.SplitID(s)
 		}
 	}
-	if list := c.progress.Open(); len(list) > 0 {
+	if list := c.tasks.progress.Open(); len(list) > 0 {
 		behind = list[0].Split
 	}
-	split, clock := c.culprit(behind, c.progress.Split(behind)+1)
+	split, clock := c.culprit(behind, c.tasks.progress.Split(behind)+1)
 	return fmt.Sprintf("split %d clock %d on node %d", split, clock, c.roster.Route().Node(split))
 }

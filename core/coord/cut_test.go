@@ -71,8 +71,9 @@ func (d *desk) cuts() (lines []string) {
 
 var fourItems = bellows.Range{End: 4}
 
-// TestACutIsABoundaryOfClocks cuts a job of which one split has a clock of a table with a barrier more than the other: flushes of later clocks for that table wait for their numbers, others do
-// not, and the record is made when the clock is complete. Units that are out go with it.
+// TestACutIsABoundaryOfClocks cuts a job of which one split has a clock of a table with a barrier more than the
+// other: flushes of later clocks for that table wait for their numbers, others do not, and the record is made when
+// the clock is complete. Units that are out go with it.
 func TestACutIsABoundaryOfClocks(t *testing.T) {
 	d := cutter(1)
 	if err := d.Cut(&d.fx); err == nil {
@@ -109,7 +110,8 @@ func TestACutIsABoundaryOfClocks(t *testing.T) {
 	expect(t, next.said(), "node 1: run split 0 clock 1 items [0,4) [] after commit 0", "node 2: run split 1 clock 1 items [0,4) [] after commit 0")
 }
 
-// TestACutLeavesNoClockHalfDone cuts a job whose clocks are divided in two: a flush that begins a clock waits, and one that ends one does not.
+// TestACutLeavesNoClockHalfDone cuts a job whose clocks are divided in two: a flush that begins a clock waits, and
+// one that ends one does not.
 func TestACutLeavesNoClockHalfDone(t *testing.T) {
 	d := cutter(2)
 	d.begin()
@@ -122,8 +124,9 @@ func TestACutLeavesNoClockHalfDone(t *testing.T) {
 	expect(t, d.cuts(), "record 2 is flush 2 of node 1", "record 3 is the cut", "record 4 is flush 1 of node 2")
 }
 
-// TestACutThatCannotComeIsGivenUp holds a flush back for longer than it may wait; has a lane say that it cannot; removes what is kept by no more than its caller; and ends the job. Each
-// time the cut is given up by name, and what waited has its number.
+// TestACutThatCannotComeIsGivenUp holds a flush back for longer than it may wait; has a lane say that it cannot;
+// removes what is kept by no more than its caller; and ends the job. Each time the cut is given up by name, and
+// what waited has its number.
 func TestACutThatCannotComeIsGivenUp(t *testing.T) {
 	for name, do := range map[string]func(d *desk){
 		"1 flushes have waited 1.5 s for split 1 clock 0 on node 2": func(d *desk) { d.ticks(500, 2000, clients...) },
@@ -155,7 +158,8 @@ func TestACutThatCannotComeIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfAnotherCutIsNothing says that partitions of another attempt, or of another controller's, are stored; and that a cut is kept that is not stored.
+// TestWhatIsSaidOfAnotherCutIsNothing says that partitions of another attempt, or of another controller's, are
+// stored; and that a cut is kept that is not stored.
 func TestWhatIsSaidOfAnotherCutIsNothing(t *testing.T) {
 	d := cutter(1)
 	d.begin()
@@ -176,8 +180,8 @@ func TestWhatIsSaidOfAnotherCutIsNothing(t *testing.T) {
 	expect(t, d.cuts(), "attempt 0, cut 0, whole false", "cut 2 with 0 shards: the cut at record 2 was given up, and the next is tried at its time: no manifest")
 }
 
-// TestCutKeptIgnoresOlderCut reports an older cut as kept, after it was given up and a newer one was stored. Only the newer
-// cut's own report ends the newer cut.
+// TestCutKeptIgnoresOlderCut reports an older cut as kept, after it was given up and a newer one was stored. Only
+// the newer cut's own report ends the newer cut.
 func TestCutKeptIgnoresOlderCut(t *testing.T) {
 	d := cutter(1)
 	d.begin()
@@ -206,8 +210,8 @@ func TestCutKeptIgnoresOlderCut(t *testing.T) {
 	expect(t, d.cuts(), "attempt 2, cut 3, whole true")
 }
 
-// TestCutWaitsForBarriers cuts a job with only BSP tables and one with only async tables. In the first one the record waits for the
-// end of a clock that has begun.
+// TestCutWaitsForBarriers cuts a job with only BSP tables and one with only async tables. In the first one the
+// record waits for the end of a clock that has begun.
 func TestCutWaitsForBarriers(t *testing.T) {
 	for _, barrier := range []bool{true, false} {
 		one := table.Schema{Name: "b", Rows: 1, Width: 1}
@@ -230,8 +234,8 @@ func TestCutWaitsForBarriers(t *testing.T) {
 	}
 }
 
-// TestCutNamesTheOpenClock gives up a cut that waits for the rest of a clock: the notice names the split that has done a part of the clock, and not the first of those
-// that are as far.
+// TestCutNamesTheOpenClock gives up a cut that waits for the rest of a clock: the notice names the split that has
+// done a part of the clock, and not the first of those that are as far.
 func TestCutNamesTheOpenClock(t *testing.T) {
 	d := cutter(2)
 	d.begin()

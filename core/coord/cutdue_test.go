@@ -32,7 +32,8 @@ func (d *desk) begins(t *testing.T) (attempt uint64) {
 	return attempt
 }
 
-// TestCutDue fills half of a tail with records since the last cut that was kept. After a cut that failed, the next is due an eighth of the tail later. A controller without a successor needs no cut.
+// TestCutDue fills half of a tail with records since the last cut that was kept. After a cut that failed, the next
+// is due an eighth of the tail later. A controller without a successor needs no cut.
 func TestCutDue(t *testing.T) {
 	const tail = 4000
 	d, clock := measuring(tail), 0

@@ -29,7 +29,7 @@ import (
 // takeDone numbers a flush when its turn has come, and then those that had to wait for it. After
 // the end it is nothing: the commit that ends the job has been told.
 func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
-	if c.ending != nil && !planted.On("done-after-end") {
+	if c.closing.outcome != nil && !planted.On("done-after-end") {
 		wire.Free(m)
 		return
 	}
@@ -51,8 +51,8 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 	if c.holds(journal.Arrival{From: from, Done: m}, fx) {
 		return
 	}
-	if s, ahead := c.mustCatchUp(m); ahead {
-		if !c.early.Keep(s, journal.Arrival{From: from, Done: m}, c.tasks) {
+	if s, ahead := c.tasks.behind(m.Results); ahead {
+		if !c.early.Keep(s, journal.Arrival{From: from, Done: m}, c.tasks.count) {
 			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %d flushes wait for splits to catch up, and no more tasks are out",
 				m.Flush, c.early.Len())}, fx)
 		}
@@ -70,37 +70,16 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 	wire.Free(m)
 }
 
-// mustCatchUp is the split of the first unit before which another was dispatched that neither counts
-// nor is in the flush before it; false: there is none.
-func (c *Controller) mustCatchUp(m *wire.Done) (bellows.SplitID, bool) {
-	for i := range m.Results {
-		u := &m.Results[i].Unit
-		if int(u.Split) >= len(c.out) || planted.On("overlap-accepted") || u.Clock == c.progress.Split(u.Split)+1 && planted.On("unit-before-its-turn") {
-			continue
-		}
-		before := c.out[u.Split].place(u)
-		for k := 0; k < i && before > 0; k++ {
-			if m.Results[k].Unit.Split == u.Split {
-				before--
-			}
-		}
-		if before > 0 {
-			return u.Split, true
-		}
-	}
-	return 0, false
-}
-
 // commit numbers a flush and tells the driver of its results. A flush that cannot count ends the
 // job: its units were run twice, or by whom they were not dispatched to. One that is held at an
 // owner of the past is to be held at the one of now (current).
 func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
-	complete := c.progress.Complete()
+	complete := c.tasks.progress.Complete()
 	if !c.current(m, fx) {
 		return
 	}
 	for i := range m.Results {
-		err := c.completeUnit(m.Results[i].Unit)
+		err := c.tasks.complete(m.Results[i].Unit)
 		if s := m.Results[i].Unit.Split; err == nil && c.roster.Route().Node(s) != m.Flush.Client {
 			err = fmt.Errorf("split %d is node %d's", s, c.roster.Route().Node(s))
 		}
@@ -110,7 +89,7 @@ func (c *Controller) commit(from wire.Address, m *wire.Done, fx *Effects) {
 		}
 	}
 	c.waits.Next(c.nowMillis)
-	if !m.Deferrable || c.progress.Complete() > complete {
+	if !m.Deferrable || c.tasks.progress.Complete() > complete {
 		c.log.Hurry()
 	}
 	c.record(m, fx)
@@ -138,28 +117,15 @@ func (c *Controller) current(m *wire.Done, fx *Effects) bool {
 	return false
 }
 
-// completeUnit takes a finished unit into the progress. One that was not dispatched, or comes
-// twice, is refused.
-func (c *Controller) completeUnit(u bellows.Unit) error {
-	if err := c.progress.Check(u); err != nil {
-		return err
-	}
-	if !c.out[u.Split].remove(u) && !planted.On("overlap-accepted") { // nor a part of it: the driver would take that for the whole
-		return fmt.Errorf("%v was not dispatched", u)
-	}
-	c.progress.Commit(u)
-	return nil
-}
-
 // tellDriver tells the driver what tasks of a client have signalled, whose flush has just got its
 // number. It is the same when a record is replayed, so that the driver comes to the same state.
 func (c *Controller) tellDriver(from bellows.NodeID, results []wire.Result, fx *Effects) {
 	number := c.log.Number() // there may be more by what the driver does
 	for i := range results {
 		r := &results[i]
-		c.tasks--
+		c.tasks.count--
 		if r.Unit.Items.Len() > 0 {
-			c.training--
+			c.tasks.training--
 		}
 		last := r.Unit.Items.End == c.cfg.Items(r.Unit.Split, r.Unit.Clock).End || planted.On("unit-taken-for-clock")
 		if err := c.hand(Completion{Unit: r.Unit, Last: last, Commit: number, Result: r.Values}, fx); err != nil {

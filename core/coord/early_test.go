@@ -46,7 +46,8 @@ func TestADoneThatIsEarlyWaits(t *testing.T) {
 	}
 }
 
-// TestEarlyDonesAreNoMoreThanTasksAreOut has a client say again and again, by ever new flushes, that a clock before its turn is done.
+// TestEarlyDonesAreNoMoreThanTasksAreOut has a client say again and again, by ever new flushes, that a clock before
+// its turn is done.
 func TestEarlyDonesAreNoMoreThanTasksAreOut(t *testing.T) {
 	d := newRunning(&eager{})
 	for seq := range 3 {
@@ -62,7 +63,8 @@ func TestEarlyDonesAreNoMoreThanTasksAreOut(t *testing.T) {
 	}
 }
 
-// TestAnInterruptionBeforeTheBeginningBeginsNothing interrupts a job before its nodes are ready: no task is dispatched, and all are in the queue of the next life.
+// TestAnInterruptionBeforeTheBeginningBeginsNothing interrupts a job before its nodes are ready: no task is
+// dispatched, and all are in the queue of the next life.
 func TestAnInterruptionBeforeTheBeginningBeginsNothing(t *testing.T) {
 	d := newDesk(&rounds{want: 5}, 0)
 	d.Interrupt(&d.fx)
@@ -85,7 +87,8 @@ func (d *alone) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
 	to.DispatchTask(c.Unit.Split, float64(c.Unit.Clock))
 }
 
-// TestWhatIsOutIsSavedInTheOrderOfItsCommits saves a controller of splits that wait for nobody: who follows dispatches again what saw the older commit first, as it was.
+// TestWhatIsOutIsSavedInTheOrderOfItsCommits saves a controller of splits that wait for nobody: who follows
+// dispatches again what saw the older commit first, as it was.
 func TestWhatIsOutIsSavedInTheOrderOfItsCommits(t *testing.T) {
 	d := newDesk(&alone{}, 0)
 	d.Start(&d.fx)

@@ -22,6 +22,16 @@ type word struct {
 	closed *wire.Closed
 }
 
+// closing is the end of a job. It is over once: its outcome is out when every actor has closed, and the state has been
+// collected or cannot be.
+type closing struct {
+	outcome    *Outcome       // nil: the job continues
+	open       []wire.Address // actors that have not said Closed
+	words      []word         // of those that have
+	collecting bool           // all have closed, and the state is on its way
+	over       bool           // the outcome is out
+}
+
 // end closes the job: everybody is told the last commit that counts, and answers with its counts. Those
 // who are lost are told too, for when they come back, but not waited for.
 func (c *Controller) end(o *Outcome, fx *Effects) {
@@ -29,14 +39,14 @@ func (c *Controller) end(o *Outcome, fx *Effects) {
 		o = c.recovery.failed
 	}
 	o.Commits, o.State = c.log.Number(), c.state()
-	for s := range c.out {
-		o.Out += len(c.out[s])
+	for s := range c.tasks.out {
+		o.Out += len(c.tasks.out[s])
 	}
 	if c.recovery != nil { // what is not replayed counts, and nothing else does
 		o.Commits = c.recovery.Last()
 		c.log.Discard()
 	}
-	c.ending = o
+	c.closing.outcome = o
 	c.giveUpCut("the job is over", fx)
 	c.waits.Restart(c.nowMillis)
 	c.sendRecords(fx)
@@ -60,7 +70,7 @@ func (c *Controller) tellEnd(list []wire.Address, fx *Effects) {
 		case planted.On("gone-not-told") && c.roster.Lost(a.Node):
 			continue
 		case !c.roster.Lost(a.Node) && !c.roster.HasLeft(a.Node): // who has left may not know it yet
-			c.open = append(c.open, a)
+			c.closing.open = append(c.closing.open, a)
 		}
 		c.sendEnd(a, fx)
 	}
@@ -71,7 +81,7 @@ func (c *Controller) tellEnd(list []wire.Address, fx *Effects) {
 // too, and its last word is waited for. Clients are told of lanes to which they perhaps have not
 // passed the end on, and lanes of nodes that have left.
 func (c *Controller) endAdded(m *wire.Holding, fx *Effects) {
-	if c.over || planted.On("failed-too-soon") {
+	if c.closing.over || planted.On("failed-too-soon") {
 		return
 	}
 	lanes, clients, left := len(c.roster.Lanes()), len(c.roster.Clients()), len(c.roster.AllLeft())
@@ -86,7 +96,7 @@ func (c *Controller) endAdded(m *wire.Holding, fx *Effects) {
 	}
 	c.tellEnd(c.roster.Clients()[clients:], fx)
 	if len(c.roster.AllLeft()) > left {
-		c.tellLoss(c.open, fx)
+		c.tellLoss(c.closing.open, fx)
 	}
 	c.closeWhenAll(fx)
 }
@@ -94,7 +104,7 @@ func (c *Controller) endAdded(m *wire.Holding, fx *Effects) {
 // sendEnd tells an actor the end, with who is lost: a lane waits for every other client to pass the
 // end on, behind all that it sent (docs/decisions/0006).
 func (c *Controller) sendEnd(to wire.Address, fx *Effects) {
-	m := &wire.End{Term: c.cfg.Term, Commit: c.ending.Commits, Reason: c.ending.Reason, Kind: c.ending.Kind}
+	m := &wire.End{Term: c.cfg.Term, Commit: c.closing.outcome.Commits, Reason: c.closing.outcome.Reason, Kind: c.closing.outcome.Kind}
 	if lost := c.roster.AllLost(); len(lost) > 0 && !planted.On("gone-awaited") {
 		m.Gone = slices.Clone(lost) // a message is its receiver's
 	}
@@ -115,15 +125,15 @@ func (c *Controller) sendEnd(to wire.Address, fx *Effects) {
 // nothing. Whose counts are in it is not waited for: he may have left, of which a controller that
 // follows another and ends at once has not heard.
 func (c *Controller) takeClosed(from wire.Address, m *wire.Closed, fx *Effects) {
-	i := slices.Index(c.open, from)
-	if c.ending == nil || i < 0 {
+	i := slices.Index(c.closing.open, from)
+	if c.closing.outcome == nil || i < 0 {
 		return
 	}
 	if from.Role == wire.Lane && !c.failed() { // it has them all
-		c.log.Confirm(c.ending.Commits)
+		c.log.Confirm(c.closing.outcome.Commits)
 	}
-	c.words = append(c.words, word{from, m})
-	c.open = slices.Delete(c.open, i, i+1)
+	c.closing.words = append(c.closing.words, word{from, m})
+	c.closing.open = slices.Delete(c.closing.open, i, i+1)
 	c.spare(m.Adopted)
 	c.closeWhenAll(fx)
 }
@@ -132,25 +142,25 @@ func (c *Controller) takeClosed(from wire.Address, m *wire.Closed, fx *Effects) 
 func (c *Controller) spare(adopted []bellows.Control) {
 	for _, r := range adopted {
 		a, _ := c.roster.Route().Removed(r)
-		c.open = slices.DeleteFunc(c.open, func(b wire.Address) bool { return a == b })
+		c.closing.open = slices.DeleteFunc(c.closing.open, func(b wire.Address) bool { return a == b })
 	}
 }
 
 // closeWhenAll goes on when nobody's last word is waited for any more: to the state, if there is
 // one to collect.
 func (c *Controller) closeWhenAll(fx *Effects) {
-	if len(c.open) > 0 || c.over || c.collecting {
+	if len(c.closing.open) > 0 || c.closing.over || c.closing.collecting {
 		return
 	}
-	c.ending.Counts = c.total()
+	c.closing.outcome.Counts = c.total()
 	if !c.collects() {
 		c.conclusion(fx)
 		return
 	}
-	c.collecting = true
+	c.closing.collecting = true
 	c.waits.Restart(c.nowMillis)
 	c.cfg.Collector.Follow(c.roster.Route())
-	c.cfg.Collector.Begin(c.ending.Interrupted)
+	c.cfg.Collector.Begin(c.closing.outcome.Interrupted)
 	for _, a := range c.cfg.Collector.Open() {
 		if c.roster.Lost(a.Node) {
 			c.uncollected(errors.New(c.roster.Why(a.Node)), fx)
@@ -169,7 +179,9 @@ func (c *Controller) collects() bool {
 }
 
 // failed reports whether a job that ends has neither finished nor been interrupted.
-func (c *Controller) failed() bool { return c.ending.Reason != "" && !c.ending.Interrupted }
+func (c *Controller) failed() bool {
+	return c.closing.outcome.Reason != "" && !c.closing.outcome.Interrupted
+}
 
 // collector is who takes the state: one that has asked for nothing, if nobody wants it.
 func (c *Controller) collector() *checkpoint.Collector {
@@ -187,7 +199,7 @@ func (c *Controller) collect(from wire.Address, m *wire.Collect, fx *Effects) {
 
 // takeSlab takes a piece of the state, and asks for another.
 func (c *Controller) takeSlab(from wire.Address, m *wire.Slab, fx *Effects) {
-	if c.over || m.Term > 0 && m.Term < c.cfg.Term {
+	if c.closing.over || m.Term > 0 && m.Term < c.cfg.Term {
 		return
 	}
 	if err := c.collector().Take(from, m); err != nil {
@@ -199,7 +211,7 @@ func (c *Controller) takeSlab(from wire.Address, m *wire.Slab, fx *Effects) {
 }
 
 func (c *Controller) takeCollected(from wire.Address, m *wire.Collected, fx *Effects) {
-	if c.over || m.Term > 0 && m.Term < c.cfg.Term {
+	if c.closing.over || m.Term > 0 && m.Term < c.cfg.Term {
 		return
 	}
 	if err := c.collector().End(from, m); err != nil {
@@ -213,7 +225,7 @@ func (c *Controller) takeCollected(from wire.Address, m *wire.Collected, fx *Eff
 // Withholds tells the controller that nothing of what a node still owes of the state will come, and
 // why. A node that owes nothing takes nothing with it.
 func (c *Controller) Withholds(n bellows.NodeID, reason string, fx *Effects) {
-	if c.collecting && !c.over && c.cfg.Collector.Owes(n) {
+	if c.closing.collecting && !c.closing.over && c.cfg.Collector.Owes(n) {
 		c.uncollected(errors.New(reason), fx)
 	}
 }
@@ -230,17 +242,17 @@ func (c *Controller) collected(fx *Effects) {
 		return
 	}
 	if err := c.cfg.Collector.Err(); err != nil {
-		c.ending.Uncollected = &bellows.Error{Kind: bellows.Lost, Op: "collect the model", Err: err}
+		c.closing.outcome.Uncollected = &bellows.Error{Kind: bellows.Lost, Op: "collect the model", Err: err}
 	}
 	c.conclusion(fx)
 }
 
 // conclusion is the end of the controller's work: the outcome is out, once.
 func (c *Controller) conclusion(fx *Effects) {
-	if !c.over {
-		c.over = true
+	if !c.closing.over {
+		c.closing.over = true
 		c.publish(fx) // what is left
-		fx.Outcome = c.ending
+		fx.Outcome = c.closing.outcome
 	}
 }
 
@@ -257,16 +269,17 @@ func (c *Controller) addMissed(to *wire.Counts, list []wire.Missed) {
 	}
 }
 
-// total is the counts of a job that ends, by the last words: but for those who were removed, where an heir's has theirs.
+// total is the counts of a job that ends, by the last words: but for those who were removed, where an heir's has
+// theirs.
 func (c *Controller) total() (counts wire.Counts) {
 	var adopted []wire.Address
-	for _, w := range c.words {
+	for _, w := range c.closing.words {
 		for _, r := range w.closed.Adopted {
 			a, _ := c.roster.Route().Removed(r)
 			adopted = append(adopted, a)
 		}
 	}
-	for _, w := range c.words {
+	for _, w := range c.closing.words {
 		if !slices.Contains(adopted, w.from) || planted.On("bequest-counted-twice") {
 			counts.Add(&w.closed.Counts)
 			c.addMissed(&counts, w.closed.Missed)

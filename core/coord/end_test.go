@@ -18,7 +18,8 @@ import (
 	"bellows/table"
 )
 
-// The job of these tests has a lane at node 1, which owns both partitions, one at node 3, which owns none, and clients at nodes 1 and 2.
+// The job of these tests has a lane at node 1, which owns both partitions, one at node 3, which owns none, and
+// clients at nodes 1 and 2.
 var (
 	owner     = wire.Address{Node: 1, Role: wire.Lane}
 	idle      = wire.Address{Node: 3, Role: wire.Lane}
@@ -130,7 +131,8 @@ func TestAnEndThatCameTooEarlyIsABreach(t *testing.T) {
 	}
 }
 
-// TestWhoHoldsNothingMayDieWhileTheStateIsCollected loses every node in turn, by every way: only the owner takes the state with it.
+// TestWhoHoldsNothingMayDieWhileTheStateIsCollected loses every node in turn, by every way: only the owner takes
+// the state with it.
 func TestWhoHoldsNothingMayDieWhileTheStateIsCollected(t *testing.T) {
 	ways := map[string]func(d *desk, n bellows.NodeID){
 		"its process died": func(d *desk, n bellows.NodeID) { d.Lost(n, fmt.Sprintf("node %d died", n), &d.fx) },
@@ -179,8 +181,9 @@ func TestWhoWasLostBeforeOwesTheState(t *testing.T) {
 	}
 }
 
-// TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays has a worker and the owner of the state lose each other, and nobody else, while the last words are waited for or the state is on its way:
-// the worker goes, whoever has spoken first, and the state comes. Where the owner is not heard either, it goes.
+// TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays has a worker and the owner of the state lose each other, and
+// nobody else, while the last words are waited for or the state is on its way: the worker goes, whoever has spoken
+// first, and the state comes. Where the owner is not heard either, it goes.
 func TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays(t *testing.T) {
 	says := func(by, n bellows.NodeID) wire.Envelope {
 		return wire.Envelope{From: wire.ClientAt(by), To: self, Message: &wire.Complaint{Node: n, Reason: fmt.Sprintf("node %d lost its connection to node %d: EOF", by, n)}}
@@ -213,8 +216,8 @@ func TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays(t *testing.T) {
 	}
 }
 
-// TestALossIsToldToLanesThatOweTheState loses a client while the state is collected: a lane that is asked for it may wait for that client to
-// pass the end on, since its last word was not waited for.
+// TestALossIsToldToLanesThatOweTheState loses a client while the state is collected: a lane that is asked for it
+// may wait for that client to pass the end on, since its last word was not waited for.
 func TestALossIsToldToLanesThatOweTheState(t *testing.T) {
 	d := newCollecting(t, liveness.Times{})
 	d.collecting(t)
@@ -245,8 +248,8 @@ func TestAFailedJobCollectsNothing(t *testing.T) {
 	expectLine(t, d.said(), 3, 0, "for which it was not asked")
 }
 
-// TestCollectingIsNamedAndGivenUp has a lane that lives and sends nothing: it is named after 2 s, and given up when its time has passed
-// without anything of the state.
+// TestCollectingIsNamedAndGivenUp has a lane that lives and sends nothing: it is named after 2 s, and given up when
+// its time has passed without anything of the state.
 func TestCollectingIsNamedAndGivenUp(t *testing.T) {
 	d := newCollecting(t, liveness.Times{Collect: 20_000})
 	d.collecting(t)
@@ -324,7 +327,8 @@ func TestATaskThatDoesNotEndIsNamedAndEndsTheJob(t *testing.T) {
 	expectLine(t, d.said(), 4, 0, `"split 1 clock 0 on node 2 has not ended, and nothing has been committed for 60.5 s" gone []`)
 }
 
-// TestOnlyAnUnusualWaitIsNamed has clocks of one length, then one of nearly four times that, and one of more; short ones are never named.
+// TestOnlyAnUnusualWaitIsNamed has clocks of one length, then one of nearly four times that, and one of more; short
+// ones are never named.
 func TestOnlyAnUnusualWaitIsNamed(t *testing.T) {
 	d := newBegun(&rounds{want: 100}, 10_000)
 	now, clock := int64(0), 0
@@ -388,7 +392,8 @@ func TestASleepIsNoWait(t *testing.T) {
 	}
 }
 
-// TestASlowControllerEndsItsWaits ticks every minute only: each of its waits ends all the same, in so many turns as it has seconds.
+// TestASlowControllerEndsItsWaits ticks every minute only: each of its waits ends all the same, in so many turns as
+// it has seconds.
 func TestASlowControllerEndsItsWaits(t *testing.T) {
 	const minute = 60_000
 	for name, c := range map[string]struct {
@@ -443,8 +448,8 @@ func TestSuspicionsAreNotKept(t *testing.T) {
 	expect(t, d.fx.Losses, "node 1 lost its connection to node 2: reset")
 }
 
-// TestTheTaskThatComputesIsNamed has two splits of one node at the same clock, of which one has finished: its flush waits for the other, which
-// goes on computing. The node says so, and then no more.
+// TestTheTaskThatComputesIsNamed has two splits of one node at the same clock, of which one has finished: its flush
+// waits for the other, which goes on computing. The node says so, and then no more.
 func TestTheTaskThatComputesIsNamed(t *testing.T) {
 	job := jobOf(10_000, lanes, oneTable)
 	job.Clients, job.Route = clients[:1], route.Spread(job.Tables, 2, lanes, []bellows.NodeID{1})

@@ -32,7 +32,8 @@ func (d *desk) removals() (list []bellows.Control) {
 	return list
 }
 
-// TestANodeGoesWhenItsHeirHasItsCounts lets a node with a client and a lane join and leave. It may go when the counts of both are with a lane that stays, and is watched until then.
+// TestANodeGoesWhenItsHeirHasItsCounts lets a node with a client and a lane join and leave. It may go when the
+// counts of both are with a lane that stays, and is watched until then.
 func TestANodeGoesWhenItsHeirHasItsCounts(t *testing.T) {
 	d := newBegun(&rounds{want: 3}, 10_000)
 	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx)))
@@ -83,7 +84,8 @@ func TestTheLastDoNotLeave(t *testing.T) {
 	expectError(t, d.RemoveLane(lanes[0], &d.fx), "last lane")
 }
 
-// TestCountsOfWhoLeavesCountOnce ends a job while somebody leaves: what he says himself, and his heir for him, counts once, and nobody waits for who has gone.
+// TestCountsOfWhoLeavesCountOnce ends a job while somebody leaves: what he says himself, and his heir for him,
+// counts once, and nobody waits for who has gone.
 func TestCountsOfWhoLeavesCountOnce(t *testing.T) {
 	for _, inherits := range []bool{false, true} {
 		d := newDesk(&rounds{want: 1}, 0)
@@ -112,8 +114,9 @@ func TestCountsOfWhoLeavesCountOnce(t *testing.T) {
 	}
 }
 
-// TestAnotherControllerKnowsWhoHasLeft has a controller follow one that let a node of the job's beginning go, of which it knows nothing. The node is not ready, silent, and said to be dead: nobody is
-// judged before the lanes have been asked, and the one that has its counts speaks for it.
+// TestAnotherControllerKnowsWhoHasLeft has a controller follow one that let a node of the job's beginning go, of
+// which it knows nothing. The node is not ready, silent, and said to be dead: nobody is judged before the lanes
+// have been asked, and the one that has its counts speaks for it.
 func TestAnotherControllerKnowsWhoHasLeft(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
@@ -195,20 +198,23 @@ func (d *desk) expectLoss(t *testing.T, text string) {
 	}
 }
 
-// TestTwoThatAreSilentDoNotSpeakForEachOther has a controller follow, and lanes' nodes silent: they are lost, and not spared since another might say that they have left.
+// TestTwoThatAreSilentDoNotSpeakForEachOther has a controller follow, and lanes' nodes silent: they are lost, and
+// not spared since another might say that they have left.
 func TestTwoThatAreSilentDoNotSpeakForEachOther(t *testing.T) {
 	d := followed(t, wire.LaneAt(1, 0), wire.LaneAt(2, 0))
 	d.expectLoss(t, "silent")
 }
 
-// TestWhoMayHaveLeftIsNotBlamedForASilentHeir has a controller follow, and the lanes' node silent: that is lost, and not one whose connection has ended before, and which may have left.
+// TestWhoMayHaveLeftIsNotBlamedForASilentHeir has a controller follow, and the lanes' node silent: that is lost,
+// and not one whose connection has ended before, and which may have left.
 func TestWhoMayHaveLeftIsNotBlamedForASilentHeir(t *testing.T) {
 	d := followed(t, wire.LaneAt(1, 0))
 	d.Broken(2, "its connection ended")
 	d.expectLoss(t, "node 1 has been silent")
 }
 
-// TestWhoLeavesForLongIsNamed removes a client of which nothing is heard: it is named once, and who is removed then as well.
+// TestWhoLeavesForLongIsNamed removes a client of which nothing is heard: it is named once, and who is removed then
+// as well.
 func TestWhoLeavesForLongIsNamed(t *testing.T) {
 	d := newBegun(&rounds{want: 3}, 10_000)
 	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(3, &d.fx), d.RemoveClient(3, &d.fx), d.RemoveLane(freshLane, &d.fx)))
@@ -237,8 +243,8 @@ func TestWhoLeavesForLongIsNamed(t *testing.T) {
 	}
 }
 
-// TestALaneThatLeavesIsToldWhoHasLeft ends a job while a lane is leaving, and a node has left behind its removal: the lane takes no record of that, and would wait for the
-// node's client to say that nothing more comes.
+// TestALaneThatLeavesIsToldWhoHasLeft ends a job while a lane is leaving, and a node has left behind its removal:
+// the lane takes no record of that, and would wait for the node's client to say that nothing more comes.
 func TestALaneThatLeavesIsToldWhoHasLeft(t *testing.T) {
 	d := newBegun(&rounds{want: 3}, 10_000)
 	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.AddClient(4, &d.fx), d.RemoveLane(freshLane, &d.fx), d.RemoveClient(4, &d.fx)))
@@ -263,8 +269,9 @@ func TestALaneThatLeavesIsToldWhoHasLeft(t *testing.T) {
 	}
 }
 
-// TestTheEndNamesLanesOfWhichAClientHasNotHeard lets a job fail whose lane that was added has just been removed, under the first controller: clients are told of it with the end,
-// since one that does not go on takes no route, and the lane waits for its word.
+// TestTheEndNamesLanesOfWhichAClientHasNotHeard lets a job fail whose lane that was added has just been removed,
+// under the first controller: clients are told of it with the end, since one that does not go on takes no route,
+// and the lane waits for its word.
 func TestTheEndNamesLanesOfWhichAClientHasNotHeard(t *testing.T) {
 	d := newBegun(&rounds{want: 3}, 10_000)
 	require.NoError(t, errors.Join(d.AddLane(freshLane, &d.fx), d.RemoveLane(freshLane, &d.fx)))
@@ -285,8 +292,8 @@ func TestTheEndNamesLanesOfWhichAClientHasNotHeard(t *testing.T) {
 	}
 }
 
-// TestMissedPartsAreDropped ends a job in which a lane missed parts of two flushes. The one that has no number is counted as dropped, in rows and in
-// bits.
+// TestMissedPartsAreDropped ends a job in which a lane missed parts of two flushes. The one that has no number is
+// counted as dropped, in rows and in bits.
 func TestMissedPartsAreDropped(t *testing.T) {
 	d := newDesk(&rounds{want: 1}, 0)
 	d.Start(&d.fx)
@@ -300,8 +307,8 @@ func TestMissedPartsAreDropped(t *testing.T) {
 	}
 }
 
-// TestWhoLeavesMayBeAnHeir has a lane leave and then its heir, before either's counts are with another. Whom another controller tells of the route can make it: who is
-// to be an heir takes part in it until it goes, too.
+// TestWhoLeavesMayBeAnHeir has a lane leave and then its heir, before either's counts are with another. Whom
+// another controller tells of the route can make it: who is to be an heir takes part in it until it goes, too.
 func TestWhoLeavesMayBeAnHeir(t *testing.T) {
 	list := []wire.Address{{Node: 1, Role: wire.Lane}, {Node: 2, Role: wire.Lane}, {Role: wire.Lane}}
 	job := jobOf(0, list[:1], oneTable)

@@ -53,8 +53,8 @@ func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effe
 		return
 	}
 	fx.Losses = append(fx.Losses, reason)
-	if c.ending == nil && !breach && c.needs(n) == "" {
-		if c.conclude(fx); c.ending == nil { // a dispatch names a client by its place
+	if c.closing.outcome == nil && !breach && c.needs(n) == "" {
+		if c.conclude(fx); c.closing.outcome == nil { // a dispatch names a client by its place
 			c.removeLost(n, reason, fx)
 			return
 		}
@@ -62,16 +62,16 @@ func (c *Controller) lose(n bellows.NodeID, reason string, breach bool, fx *Effe
 	c.fence(n, fx)
 	c.roster.Retract(n)
 	switch {
-	case c.ending == nil:
+	case c.closing.outcome == nil:
 		c.end(&Outcome{Kind: bellows.Lost, Reason: reason}, fx)
-	case c.collecting:
+	case c.closing.collecting:
 		if c.cfg.Collector.Owes(n) {
 			c.uncollected(errors.New(reason), fx)
 		}
 		c.tellLoss(c.cfg.Collector.Open(), fx) // whose last word was perhaps not waited for
 	default:
-		c.open = slices.DeleteFunc(c.open, func(a wire.Address) bool { return a.Node == n })
-		c.tellLoss(c.open, fx)
+		c.closing.open = slices.DeleteFunc(c.closing.open, func(a wire.Address) bool { return a.Node == n })
+		c.tellLoss(c.closing.open, fx)
 		c.closeWhenAll(fx)
 	}
 }
@@ -121,8 +121,9 @@ func (c *Controller) needs(n bellows.NodeID) string {
 	if why := c.roster.Needs(n); why != "" {
 		return why
 	}
-	for _, u := range c.progress.Open() {
-		if c.roster.Route().Node(u.Split) == n && c.cut.AnyBarrier(c.staleness) && !planted.On("half-clock-run-again") {
+	for _, u := range c.tasks.progress.Open() {
+		if c.roster.Route().Node(u.Split) == n && c.cut.AnyBarrier(c.agenda.staleness) &&
+			!planted.On("half-clock-run-again") {
 			return fmt.Sprintf("a part of split %d clock %d counts, and what that adds to BSP tables is with the node alone",
 				u.Split, u.Clock)
 		}
@@ -130,23 +131,24 @@ func (c *Controller) needs(n bellows.NodeID) string {
 	return ""
 }
 
-// spares reports whether the job goes on without a node; or, where it is ending, whether its state comes together without it: whoever else is lost then
-// takes along what has no last word yet (TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays; planted: state-not-spared).
+// spares reports whether the job goes on without a node; or, where it is ending, whether its state comes together
+// without it: whoever else is lost then takes along what has no last word yet
+// (TestOfTwoWhoLoseEachOtherAtTheEndTheStateStays; planted: state-not-spared).
 func (c *Controller) spares(n bellows.NodeID) bool {
 	switch {
-	case c.ending == nil:
+	case c.closing.outcome == nil:
 		return c.needs(n) == ""
-	case c.over || !c.collects() || planted.On("state-not-spared"):
+	case c.closing.over || !c.collects() || planted.On("state-not-spared"):
 		return false
-	case c.collecting:
+	case c.closing.collecting:
 		return !c.cfg.Collector.Owes(n)
 	}
 	return !slices.ContainsFunc(c.roster.Route().Lanes(), func(a wire.Address) bool { return a.Node == n })
 }
 
-// removeLost has the job continue without a node that is lost, and of which it needs nothing. Other nodes run its units
-// again: they are dispatched after the records that give them its splits, so that what they send waits at a lane for the
-// fence. What was under way before in this step has left.
+// removeLost has the job continue without a node that is lost, and of which it needs nothing. Other nodes run its
+// units again: they are dispatched after the records that give them its splits, so that what they send waits at a
+// lane for the fence. What was under way before in this step has left.
 func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
 	one := Buried{Node: n, Reason: reason}
 	for _, change := range c.roster.RemoveLost(n) {
@@ -155,8 +157,8 @@ func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
 			continue
 		}
 		s := change.Split
-		c.renew(s)
-		one.Splits, one.Units = append(one.Splits, s), one.Units+len(c.out[s])
+		c.tasks.renew(s, c.log.Number())
+		one.Splits, one.Units = append(one.Splits, s), one.Units+len(c.tasks.out[s])
 		if to := c.roster.Route().Node(s); !slices.Contains(one.To, to) {
 			one.To = append(one.To, to)
 		}
@@ -171,12 +173,12 @@ func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
 		if planted.On("units-of-the-lost-forgotten") {
 			break
 		}
-		for _, t := range c.out[s] {
-			c.dispatchTo(c.roster.Route().Node(s), t.Commit).Append(t.Unit, t.Args)
+		for _, t := range c.tasks.out[s] {
+			c.dispatches.to(c.roster.Route().Node(s), t.Commit).Append(t.Unit, t.Args)
 			if planted.On("units-of-the-lost-run-twice") {
 				for _, a := range c.roster.Clients() {
 					if a.Node != c.roster.Route().Node(s) {
-						c.dispatchTo(a.Node, t.Commit).Append(t.Unit, t.Args)
+						c.dispatches.to(a.Node, t.Commit).Append(t.Unit, t.Args)
 						break
 					}
 				}

@@ -10,14 +10,14 @@ import (
 	"bellows/link/wire"
 )
 
-// Changes of the route, each of which is a record: actors join and leave, splits and partitions move. Package roster
-// decides them; here they are recorded, and what is dispatched follows them. Lanes learn of a change by its record, and
-// clients from the controller, before the tasks that rely on it. A message of a client says by which version of the route
-// it was sent: a lane that is behind keeps what is ahead of it, and one that is ahead says so.
+// Each change of the route is a record: actors join and leave, splits and partitions move. Package
+// roster decides them; here they are recorded, and what is dispatched follows them. Lanes learn of a change by its
+// record, and clients from the controller, before the tasks that rely on it. A message of a client says by which
+// version of the route it was sent: a lane that is behind keeps what is ahead of it, and one that is ahead says so.
 
-// What is known of a partition that moves.
+// The moves of partitions are the roster's.
 type (
-	// Moving is a partition on its way to another lane, whose move has no record yet.
+	// Moving is a partition on its way to another lane; its move has no record yet.
 	Moving = roster.Moving
 	// Moved is the end of a move: its record was made; or, with a reason, it was given up.
 	Moved = roster.Moved
@@ -30,11 +30,11 @@ var (
 		"the job has not begun, or its controller has been replaced and knows no route yet: ask again")
 )
 
-// mayChange begins a step that changes the route, and returns an error if there is none to change.
+// mayChange begins a step that changes the route, and returns an error if the route cannot change now.
 func (c *Controller) mayChange(fx *Effects) error {
 	fx.Era = c.cfg.Era
 	switch {
-	case c.ending != nil:
+	case c.closing.outcome != nil:
 		return errOver
 	case !c.begun:
 		return errEarly
@@ -65,8 +65,8 @@ func (c *Controller) admit(a wire.Address, fx *Effects) error {
 	return c.roster.Admit(a)
 }
 
-// AddLane lets a lane take part that holds nothing yet. Its node is assembled and joined to every other. The lane begins
-// with the record after this one.
+// AddLane lets a lane take part that holds nothing yet. Its node is assembled and joined to every other. The lane
+// begins with the record after this one.
 func (c *Controller) AddLane(a wire.Address, fx *Effects) error {
 	if err := c.admit(a, fx); err != nil {
 		return err
@@ -97,35 +97,35 @@ func (c *Controller) AddClient(n bellows.NodeID, fx *Effects) error {
 	return nil
 }
 
-// welcome sends an actor that begins the route and how far the job is; or one that has begun, if this controller follows
-// another one.
+// welcome sends an actor that begins the route and how far the job is; or one that has begun, if this controller
+// follows another one.
 func (c *Controller) welcome(a wire.Address, whole []bellows.Control, fx *Effects) {
 	begin := &wire.Begin{Commit: c.log.Number(), Recorded: c.log.Recorded()}
-	for s := range c.next {
-		begin.Complete = append(begin.Complete, c.progress.Split(bellows.SplitID(s)))
+	for s := range c.tasks.next {
+		begin.Complete = append(begin.Complete, c.tasks.progress.Split(bellows.SplitID(s)))
 	}
 	if !planted.On("begins-without-units") {
-		begin.Open = c.progress.Open()
+		begin.Open = c.tasks.progress.Open()
 	}
 	for i := range c.cfg.Tables {
 		begin.Staleness = append(begin.Staleness, int32(c.cfg.Tables[i].Consistency))
 	}
-	for _, m := range c.staleness {
+	for _, m := range c.agenda.staleness {
 		begin.Staleness[m.Table] = m.Clocks
 	}
-	fx.Send(c.cfg.Controller, a, &wire.Route{Term: c.cfg.Term, Version: c.roster.Route().Version(), Changes: whole, Begin: begin})
+	fx.Send(c.cfg.Controller, a, &wire.Route{Term: c.cfg.Term, Version: c.roster.Route().Version(), Changes: whole,
+		Begin: begin})
 }
 
 // RemoveLane removes a lane that holds nothing.
 func (c *Controller) RemoveLane(a wire.Address, fx *Effects) error { return c.remove(a, fx) }
 
-// RemoveClient has a node run no tasks any more, which runs no split and is to get none.
+// RemoveClient removes a client that runs no split and is to get none.
 func (c *Controller) RemoveClient(n bellows.NodeID, fx *Effects) error {
 	return c.remove(wire.ClientAt(n), fx)
 }
 
-// remove removes an actor. What was sent to it leaves before, and all who must know of the removal learn of it in this
-// step.
+// remove removes an actor. Messages to it leave before, and the other actors learn of the removal in this step.
 func (c *Controller) remove(a wire.Address, fx *Effects) error {
 	fx.Era = c.cfg.Era
 	if err := c.roster.CheckRemoval(a); err != nil {
@@ -141,7 +141,7 @@ func (c *Controller) remove(a wire.Address, fx *Effects) error {
 	c.recordChange(removal, fx)
 	c.conclude(fx)
 	c.roster.StartLeaving(removal, c.nowMillis)
-	if c.ending == nil {
+	if c.closing.outcome == nil {
 		c.roster.Remove(a)
 		c.log.Remove(a)
 		c.giveUpCut(c.cut.Remove(a), fx)
@@ -149,10 +149,11 @@ func (c *Controller) remove(a wire.Address, fx *Effects) error {
 	return nil
 }
 
-// takeAdopted takes a lane's report that it has the counts of some that were removed. After the end the last words say so.
+// takeAdopted takes a lane's report that it has the counts of some that were removed. After the end the last words
+// say so.
 func (c *Controller) takeAdopted(list []bellows.Control, fx *Effects) {
 	switch {
-	case c.ending != nil:
+	case c.closing.outcome != nil:
 		return
 	case c.recovery != nil:
 		c.recovery.Excuse(list, c.roster)
@@ -173,7 +174,8 @@ func (c *Controller) vacate(n bellows.NodeID, fx *Effects) {
 	}
 }
 
-// nameLeaver returns a sentence about an actor that has been leaving for long; empty: none. The job continues meanwhile.
+// nameLeaver returns a sentence about an actor that has been leaving for long; empty: none. The job continues
+// meanwhile.
 func (c *Controller) nameLeaver() string {
 	if c.recovery != nil {
 		return ""
@@ -192,7 +194,7 @@ func (c *Controller) MoveSplit(s bellows.SplitID, to bellows.NodeID, fx *Effects
 	if err := c.roster.PlanSplitMove(s, to); err != nil {
 		return err
 	}
-	if c.finishMove(s, fx); c.progress.Split(s)+2 < c.next[s] { // one clock that is out is begun, or soon
+	if c.finishMove(s, fx); c.tasks.progress.Split(s)+2 < c.tasks.next[s] { // one clock that is out is begun, or soon
 		c.roster.Recall(s, &fx.Outbox)
 	}
 	c.conclude(fx)
@@ -201,45 +203,34 @@ func (c *Controller) MoveSplit(s bellows.SplitID, to bellows.NodeID, fx *Effects
 
 // takeRecalled takes a client's answer that it has given back what it had not begun of a split.
 func (c *Controller) takeRecalled(from wire.Address, m *wire.Recalled, fx *Effects) {
-	if c.ending == nil && c.roster.TakeRecalled(from.Node, m) {
+	if c.closing.outcome == nil && c.roster.TakeRecalled(from.Node, m) {
 		c.finishMove(m.Split, fx)
 	}
 }
 
 // finishMove makes the move of a split that rests, and dispatches what its node has given back.
 func (c *Controller) finishMove(s bellows.SplitID, fx *Effects) {
-	if c.ending != nil {
+	if c.closing.outcome != nil {
 		return
 	}
-	change, ended := c.roster.FinishSplitMove(roster.SplitAt{Split: s, Complete: c.progress.Split(s), Next: c.next[s]})
+	change, ended := c.roster.FinishSplitMove(roster.SplitAt{Split: s, Complete: c.tasks.progress.Split(s), Next: c.tasks.next[s]})
 	if !ended {
 		return
 	}
 	if change.Kind != bellows.NoControl {
 		c.recordChange(change, fx)
-		c.renew(s)
+		c.tasks.renew(s, c.log.Number())
 	}
 	if planted.On("recalled-forgotten") {
 		return
 	}
-	for _, t := range c.out[s] {
-		c.dispatchTo(c.roster.Route().Node(s), t.Commit).Append(t.Unit, t.Args)
+	for _, t := range c.tasks.out[s] {
+		c.dispatches.to(c.roster.Route().Node(s), t.Commit).Append(t.Unit, t.Args)
 	}
 }
 
-// renew makes what is out of a split that has just moved depend on that record: its new node has not seen what the one
-// before has seen.
-func (c *Controller) renew(s bellows.SplitID) {
-	if planted.On("recalled-not-renewed") {
-		return
-	}
-	for i := range c.out[s] {
-		c.out[s][i].Commit = c.log.Number()
-	}
-}
-
-// MovePartition has a partition go to another lane; an urgent move does not yield to other work. It takes the place of an
-// earlier move of the partition.
+// MovePartition begins to move a partition to another lane; an urgent move does not yield to other work. It takes
+// the place of an earlier move of the partition.
 func (c *Controller) MovePartition(ref bellows.PartitionRef, to wire.Address, urgent bool, fx *Effects) error {
 	if err := c.mayChange(fx); err != nil {
 		return err
@@ -271,7 +262,7 @@ func (c *Controller) order(o *roster.Order, fx *Effects) {
 
 // takePrepared takes an owner's report of a move, and records the move if its partition may go.
 func (c *Controller) takePrepared(from wire.Address, m *wire.Prepared, fx *Effects) {
-	if c.ending != nil {
+	if c.closing.outcome != nil {
 		return
 	}
 	p := c.roster.TakePrepared(from, m)

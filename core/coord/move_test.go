@@ -57,7 +57,8 @@ func prepared(number uint64, generation bellows.Generation, change func(*wire.Pr
 
 func whole(m *wire.Prepared) { m.Whole = true }
 
-// TestAMoveIsRecordedWhenItsOwnerIsReady asks for moves: what cannot be is refused, the owner copies, and only its word that all is there makes the record, once.
+// TestAMoveIsRecordedWhenItsOwnerIsReady asks for moves: what cannot be is refused, the owner copies, and only its
+// word that all is there makes the record, once.
 func TestAMoveIsRecordedWhenItsOwnerIsReady(t *testing.T) {
 	d := newDeskOf(moverJob(), coord.Options{Driver: &rounds{want: 2}})
 	ref := bellows.PartitionRef{}
@@ -111,8 +112,9 @@ func TestAMoveIsRecordedWhenItsOwnerIsReady(t *testing.T) {
 	}
 }
 
-// TestPartitionMoveToLostNode loses the destination of a move in a job that continues. The move is canceled when its owner is
-// ready, and a new one is refused. Today a job ends when it loses a lane, so the test only marks the node as lost.
+// TestPartitionMoveToLostNode loses the destination of a move in a job that continues. The move is canceled when
+// its owner is ready, and a new one is refused. Today a job ends when it loses a lane, so the test only marks the
+// node as lost.
 func TestPartitionMoveToLostNode(t *testing.T) {
 	d := mover(&rounds{want: 2})
 	ref := bellows.PartitionRef{}
@@ -127,7 +129,8 @@ func TestPartitionMoveToLostNode(t *testing.T) {
 	expectError(t, d.MovePartition(ref, freshLane, false, &d.fx), "lane 0 of node 3 cannot own t0/p0: node 3 died")
 }
 
-// TestHowFarAMoveIs has an owner say how far a copy is: what it has said of a move that was given up, or has been asked for anew, what is said of another controller's move, and what comes late is nothing, and what has come to
+// TestHowFarAMoveIs has an owner say how far a copy is: what it has said of a move that was given up, or has been
+// asked for anew, what is said of another controller's move, and what comes late is nothing, and what has come to
 // its end is not shown.
 func TestHowFarAMoveIs(t *testing.T) {
 	d := mover(&rounds{want: 2})
@@ -179,7 +182,8 @@ func TestHowFarAMoveIs(t *testing.T) {
 	}
 }
 
-// TestAnotherControllerVoidsCopies follows a controller that was asked for a move: what lanes copy is given up behind the records that they lack, and words about it are nothing.
+// TestAnotherControllerVoidsCopies follows a controller that was asked for a move: what lanes copy is given up
+// behind the records that they lack, and words about it are nothing.
 func TestAnotherControllerVoidsCopies(t *testing.T) {
 	job := moverJob()
 	d := recovered(t, job, coord.Options{Driver: &rounds{want: 2}, Term: 2}, coord.Saved{})
@@ -197,7 +201,8 @@ func TestAnotherControllerVoidsCopies(t *testing.T) {
 	expect(t, d.handoffs())
 }
 
-// TestTheNewestDoneWaits has a flush be done before its split's turn, and again when its partition has moved: in whichever order the words come, it counts at the owner of now.
+// TestTheNewestDoneWaits has a flush be done before its split's turn, and again when its partition has moved: in
+// whichever order the words come, it counts at the owner of now.
 func TestTheNewestDoneWaits(t *testing.T) {
 	for _, order := range [][2]bellows.Generation{{1, 2}, {2, 1}} {
 		driver := &eager{}

@@ -9,7 +9,7 @@ import (
 // record gives a flush its number: from here it counts, whoever is lost.
 func (c *Controller) record(m *wire.Done, fx *Effects) {
 	c.log.AppendFlush(m, c.roster.Lanes(), &fx.Outbox)
-	c.cut.Gather(m.Pairs, m.Results, c.staleness)
+	c.cut.Gather(m.Pairs, m.Results, c.agenda.staleness)
 	c.roster.AddSent(m.Flush.Client, m.Sent)
 	c.log.AddVisits(m.Results, &fx.Told)
 }
@@ -36,18 +36,13 @@ func (c *Controller) conclude(fx *Effects) {
 	if planted.On("route-told-first") {
 		c.roster.Announce(&fx.Outbox)
 	}
-	if c.log.Pressing(len(c.dispatches) > 0) {
+	if c.log.Pressing(len(c.dispatches.list) > 0) {
 		c.sendRecords(fx)
 	}
 	c.announce(fx)
-	for _, d := range c.dispatches {
-		fx.Send(c.cfg.Controller, wire.ClientAt(d.to), d.message)
-		c.newest[d.to] = 0
-	}
-	clear(c.dispatches)
-	c.dispatches = c.dispatches[:0]
+	c.dispatches.send(c.cfg.Controller, &fx.Outbox)
 	c.publish(fx)
-	if c.ending == nil && c.tasks == 0 && c.begun {
+	if c.closing.outcome == nil && c.tasks.count == 0 && c.begun {
 		c.idle(fx)
 	}
 }
@@ -57,7 +52,7 @@ func (c *Controller) sendRecords(fx *Effects) { c.log.Send(c.roster.Lanes(), &fx
 
 // publish reports what a lane has the records of, and asks a lane about the rest if that is worth it.
 func (c *Controller) publish(fx *Effects) {
-	c.log.Release(c.over, &fx.Told)
+	c.log.Release(c.closing.over, &fx.Told)
 	if c.log.ReportDue() {
 		c.confirm(fx)
 	}
@@ -65,7 +60,7 @@ func (c *Controller) publish(fx *Effects) {
 
 // confirm asks a lane how far it has come, if anything waits to be reported.
 func (c *Controller) confirm(fx *Effects) {
-	if c.recovery == nil && !c.over {
+	if c.recovery == nil && !c.closing.over {
 		c.log.AskLane(c.roster.Lanes(), &fx.Outbox)
 	}
 }
@@ -74,9 +69,9 @@ func (c *Controller) confirm(fx *Effects) {
 // them. To lanes they are records.
 func (c *Controller) announce(fx *Effects) {
 	c.roster.Announce(&fx.Outbox)
-	for ; c.announced < len(c.staleness); c.announced++ {
+	for ; c.agenda.announced < len(c.agenda.staleness); c.agenda.announced++ {
 		for _, a := range c.roster.Clients() {
-			m := c.staleness[c.announced]
+			m := c.agenda.staleness[c.agenda.announced]
 			m.Term = c.cfg.Term
 			fx.Send(c.cfg.Controller, a, &m)
 		}
@@ -87,9 +82,9 @@ func (c *Controller) announce(fx *Effects) {
 // it has forgotten to dispatch, upon which nothing would ever come.
 func (c *Controller) idle(fx *Effects) {
 	switch {
-	case len(c.queue) > 0:
+	case len(c.agenda.queue) > 0:
 		c.end(&Outcome{Interrupted: true, Kind: bellows.Interrupted, Reason: "interrupted"}, fx)
-	case c.finishing:
+	case c.agenda.finishing:
 		c.end(&Outcome{}, fx)
 	default:
 		c.end(&Outcome{Kind: bellows.Lost, Reason: "the driver dispatched no task and did not finish"}, fx)

@@ -11,7 +11,8 @@ import (
 	"bellows/link/wire"
 )
 
-// endless dispatches every split again and again, and reports each completion as an epoch, after one of its own at the beginning.
+// endless dispatches every split again and again, and reports each completion as an epoch, after one of its own at
+// the beginning.
 type endless struct{ splits, epochs int }
 
 func (d *endless) DispatchInitialTasks(to *coord.Dispatcher) {
@@ -38,8 +39,8 @@ func TestADriverReportsFromItsFirstCallOn(t *testing.T) {
 	}
 }
 
-// TestWhatADriverReportsIsOfItsStep hands the controller other effects in each step: what the driver reports on a completion is in those of the
-// step that brought it.
+// TestWhatADriverReportsIsOfItsStep hands the controller other effects in each step: what the driver reports on a
+// completion is in those of the step that brought it.
 func TestWhatADriverReportsIsOfItsStep(t *testing.T) {
 	d := newDesk(&rounds{want: 1}, 0)
 	d.Start(&d.fx)
@@ -55,7 +56,8 @@ func TestWhatADriverReportsIsOfItsStep(t *testing.T) {
 	}
 }
 
-// TestAnInterruptionIsRecordedAtOnce: lanes have its record with the next step, though no clock ends and nobody is dispatched.
+// TestAnInterruptionIsRecordedAtOnce: lanes have its record with the next step, though no clock ends and nobody is
+// dispatched.
 func TestAnInterruptionIsRecordedAtOnce(t *testing.T) {
 	d := newRunning(&rounds{want: 5})
 	d.Interrupt(&d.fx)
@@ -73,8 +75,8 @@ func newQuiet(limits coord.Limits) *desk {
 	return d
 }
 
-// TestRecordsFitTheirMessage numbers two flushes whose results have more numbers than one message may: the records of the first leave before
-// those of the second are added.
+// TestRecordsFitTheirMessage numbers two flushes whose results have more numbers than one message may: the records
+// of the first leave before those of the second are added.
 func TestRecordsFitTheirMessage(t *testing.T) {
 	d := newQuiet(coord.Limits{})
 	values := make([]float64, 1<<17+1) // two such lists are longer than one may be
@@ -90,7 +92,8 @@ func TestRecordsFitTheirMessage(t *testing.T) {
 	expect(t, d.said(), "lane 0 of node 0: record 2 [split 1 clock 0 items [0,1)]")
 }
 
-// TestRecordsThatNobodyNeedsWaitForTheirLimit numbers flushes whose records wait for the end of their clock: as many as may wait leave together.
+// TestRecordsThatNobodyNeedsWaitForTheirLimit numbers flushes whose records wait for the end of their clock: as
+// many as may wait leave together.
 func TestRecordsThatNobodyNeedsWaitForTheirLimit(t *testing.T) {
 	d := newQuiet(coord.Limits{Records: 2})
 	var want []string
@@ -108,7 +111,8 @@ func TestRecordsThatNobodyNeedsWaitForTheirLimit(t *testing.T) {
 	}
 }
 
-// TestAWaitForATaskBeginsWithIt lets a minute pass until all are ready: the only task is waited for from its dispatch on.
+// TestAWaitForATaskBeginsWithIt lets a minute pass until all are ready: the only task is waited for from its
+// dispatch on.
 func TestAWaitForATaskBeginsWithIt(t *testing.T) {
 	d := newDesk(quiet{1}, 10_000)
 	d.Start(&d.fx)
@@ -125,7 +129,8 @@ func TestAWaitForATaskBeginsWithIt(t *testing.T) {
 	}
 }
 
-// TestAFailureHasItsCause words outcomes as errors: those that leave no tables have a reason, a kind and perhaps a cause.
+// TestAFailureHasItsCause words outcomes as errors: those that leave no tables have a reason, a kind and perhaps a
+// cause.
 func TestAFailureHasItsCause(t *testing.T) {
 	cause, lost := errors.New("item 7 is broken"), bellows.Errorf(bellows.Lost, "collect the model", "", "lane 1 is gone")
 	for _, c := range []struct {

@@ -12,9 +12,9 @@ import (
 	"bellows/link/wire"
 )
 
-// recovery is a controller that follows another one and does not know yet how far that had come. Package takeover finds it
-// out. It numbers nothing before (TestNothingIsNumberedBeforeEveryPromise): whatever reaches it meanwhile waits, or is
-// sent again.
+// recovery is a controller that follows another one and does not know yet how far that had come. Package takeover
+// finds it out. It numbers nothing before (TestNothingIsNumberedBeforeEveryPromise): whatever reaches it meanwhile
+// waits, or is sent again.
 type recovery struct {
 	*takeover.Takeover
 	ready  bool     // all nodes are
@@ -54,7 +54,7 @@ func Recover(job core.Job, opt Options, from Saved) (*Controller, error) {
 
 // ask asks the lanes of nodes that are ready what they hold, each once; of a job that has failed all.
 func (c *Controller) ask(fx *Effects) {
-	fx.Met = append(fx.Met, c.recovery.Ask(c.roster, c.ending != nil, &fx.Outbox)...)
+	fx.Met = append(fx.Met, c.recovery.Ask(c.roster, c.closing.outcome != nil, &fx.Outbox)...)
 }
 
 // takeHolding takes what a lane holds, and its promise.
@@ -65,11 +65,11 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 		return
 	case r == nil:
 		c.log.Confirm(m.Last)
-		if c.ending == nil {
+		if c.closing.outcome == nil {
 			c.log.TakeAnswer(from, m.Last)
 		}
 		return
-	case c.ending != nil:
+	case c.closing.outcome != nil:
 		r.TakeHolding(i, m)
 		c.endAdded(m, fx)
 		return
@@ -84,7 +84,7 @@ func (c *Controller) takeHolding(from wire.Address, m *wire.Holding, fx *Effects
 
 // mayHaveLeft reports whether a node is perhaps one that has left, as a lane may say that has not answered yet.
 func (c *Controller) mayHaveLeft(n bellows.NodeID) bool {
-	return c.recovery != nil && c.ending == nil && !planted.On("leaver-judged") && c.recovery.MayHaveLeft(n, c.roster)
+	return c.recovery != nil && c.closing.outcome == nil && !planted.On("leaver-judged") && c.recovery.MayHaveLeft(n, c.roster)
 }
 
 // askAdded asks the lanes that have begun since, as a lane says.
@@ -103,10 +103,10 @@ func (c *Controller) decided(r *recovery, fx *Effects) {
 			c.lose(n, fmt.Sprintf("node %d is gone: the controller before has declared it so", n), false, fx)
 		}
 	}
-	if end := r.End(); end != nil && c.ending == nil && c.tasks > 0 {
+	if end := r.End(); end != nil && c.closing.outcome == nil && c.tasks.count > 0 {
 		c.end(&Outcome{Kind: end.Kind, Reason: end.Reason}, fx)
 	}
-	if r.failed != nil && c.ending == nil && c.tasks > 0 {
+	if r.failed != nil && c.closing.outcome == nil && c.tasks.count > 0 {
 		c.end(r.failed, fx)
 	}
 }
@@ -134,7 +134,7 @@ func (c *Controller) askTail(fx *Effects) {
 // takeTail takes records that a lane has kept.
 func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
 	r := c.recovery
-	if c.ending != nil || r == nil || !r.Awaits(from, c.roster) {
+	if c.closing.outcome != nil || r == nil || !r.Awaits(from, c.roster) {
 		wire.Free(m)
 		return
 	}
@@ -151,13 +151,13 @@ func (c *Controller) takeTail(from wire.Address, m *wire.Records, fx *Effects) {
 func (c *Controller) recovered(fx *Effects) {
 	r := c.recovery
 	c.replay(fx)
-	if told := c.cfg.TellFrom; told > c.log.Number()+1 && c.ending == nil && !planted.On("told-and-lost") {
+	if told := c.cfg.TellFrom; told > c.log.Number()+1 && c.closing.outcome == nil && !planted.On("told-and-lost") {
 		c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("the job cannot be recovered: the controller before has told of record %d, and no lane has more than %d", told-1, c.log.Number())}, fx)
 	}
-	if r.driver != nil && c.ending == nil {
+	if r.driver != nil && c.closing.outcome == nil {
 		c.end(&Outcome{Kind: bellows.Bug, Err: r.driver, Reason: "the job cannot be recovered: the driver does not do again what it did"}, fx)
 	}
-	if c.ending != nil {
+	if c.closing.outcome != nil {
 		return
 	}
 	c.recovery, c.begun = nil, true
@@ -170,15 +170,15 @@ func (c *Controller) recovered(fx *Effects) {
 	for _, n := range c.roster.Removed() { // whoever heard it from the controller before may not have acted on it
 		fx.Buried = append(fx.Buried, Buried{Node: n, Reason: fmt.Sprintf("node %d is gone: the controller before has declared it so", n), Again: true})
 	}
-	c.announced = len(c.staleness)
+	c.agenda.announced = len(c.agenda.staleness)
 	for _, a := range append(slices.Clone(c.roster.Clients()), c.roster.Leavers()...) {
 		if a.Role == wire.Client && !planted.On("client-not-told-again") {
 			c.welcome(a, c.roster.Whole(), fx)
 		}
 	}
-	if c.decided(r, fx); c.ending == nil && !planted.On("dispatch-not-repeated") {
-		for _, t := range c.outstanding() {
-			c.dispatchTo(c.roster.Route().Node(t.Unit.Split), t.Commit).Append(t.Unit, t.Args)
+	if c.decided(r, fx); c.closing.outcome == nil && !planted.On("dispatch-not-repeated") {
+		for _, t := range c.tasks.outstanding() {
+			c.dispatches.to(c.roster.Route().Node(t.Unit.Split), t.Commit).Append(t.Unit, t.Args)
 		}
 		c.waits.Restart(c.nowMillis)
 	}
@@ -186,7 +186,7 @@ func (c *Controller) recovered(fx *Effects) {
 		c.takeDone(d.From, d.Done, fx)
 	}
 	r.Free()
-	if c.ending == nil && c.tasks > 0 { // else it has ended before somebody wanted out
+	if c.closing.outcome == nil && c.tasks.count > 0 { // else it has ended before somebody wanted out
 		c.drain()
 	}
 }
@@ -205,18 +205,18 @@ func (c *Controller) replay(fx *Effects) {
 	if saved == 0 {
 		if one := r.At(1); one != nil && one.Control.Kind == bellows.Drain && one.Control.Clock == bellows.NoClock {
 			c.log.Advance()
-			c.draining = true // before anything was dispatched
+			c.agenda.draining = true // before anything was dispatched
 		}
 		c.dispatchFirst(fx)
 	}
-	for c.log.Number() < last && r.driver == nil && c.ending == nil {
+	for c.log.Number() < last && r.driver == nil && c.closing.outcome == nil {
 		one := r.At(c.log.Number() + 1)
 		switch one.Control.Kind {
 		case bellows.NoControl:
 			c.replayFlush(one, fx)
 		case bellows.Drain:
 			c.log.Replay(one)
-			c.draining = true
+			c.agenda.draining = true
 		case bellows.CutTables:
 			c.log.Replay(one)
 		case bellows.AddLane, bellows.AddClient, bellows.MovePartition, bellows.MoveSplit, bellows.RemoveLane, bellows.RemoveClient, bellows.LoseClient:
@@ -230,13 +230,13 @@ func (c *Controller) replay(fx *Effects) {
 // replayFlush takes the record of a flush that counts.
 func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
 	c.log.Replay(one)
-	c.cut.Gather(one.Pairs, one.Results, c.staleness)
+	c.cut.Gather(one.Pairs, one.Results, c.agenda.staleness)
 	c.roster.AddSent(one.Flush.Client, one.Sent)
 	if c.tells() {
 		c.log.AddVisits(one.Results, &fx.Told)
 	}
 	for i := range one.Results {
-		if err := c.completeUnit(one.Results[i].Unit); err != nil {
+		if err := c.tasks.complete(one.Results[i].Unit); err != nil {
 			c.recovery.driver = fmt.Errorf("record %d: %w", one.Number, err)
 			return
 		}
@@ -244,14 +244,15 @@ func (c *Controller) replayFlush(one *wire.Record, fx *Effects) {
 	c.tellDriver(one.Flush.Client, one.Results, fx)
 }
 
-// tells reports whether the visits of the newest record are reported. During a replay, those are not that the controller
-// before has reported for certain.
+// tells reports whether the visits of the newest record are reported. During a replay, those are not that the
+// controller before has reported for certain.
 func (c *Controller) tells() bool {
 	return c.recovery == nil || c.cfg.TellFrom > 0 && c.log.Number() >= c.cfg.TellFrom
 }
 
 // tellsEpochs reports whether an epoch that ends with the newest record is reported. An epoch is reported after the
-// visits up to its record, and the controller before may have reported only these. To report an epoch twice is harmless.
+// visits up to its record, and the controller before may have reported only these. To report an epoch twice is
+// harmless.
 func (c *Controller) tellsEpochs() bool {
 	return c.recovery == nil || c.cfg.TellFrom > 0 && c.log.Number()+1 >= c.cfg.TellFrom
 }
@@ -268,7 +269,7 @@ func (c *Controller) replayRoute(one *wire.Record) {
 		return
 	}
 	if change.Kind == bellows.MoveSplit {
-		c.renew(change.Split)
+		c.tasks.renew(change.Split, c.log.Number())
 	}
 }
 
@@ -288,7 +289,7 @@ func (c *Controller) partAll(r *recovery, fx *Effects) {
 // replayMove takes the record of a split that moved between two of its clocks: it stands before
 // what follows the dispatch of the second.
 func (c *Controller) replayMove(s bellows.SplitID) {
-	if c.progress.Split(s)+1 < c.next[s] {
+	if c.tasks.progress.Split(s)+1 < c.tasks.next[s] {
 		return // it moved since what was out of it was given back
 	}
 	if one := c.recovery.At(c.log.Number() + 1); one != nil && one.Control.Kind == bellows.MoveSplit && one.Control.Split == s {

@@ -118,9 +118,9 @@ func heldOf(client, clock, lane int) wire.HeldFlush {
 	return h
 }
 
-// TestNothingIsNumberedBeforeEveryPromise has a controller follow another. What comes before every lane has promised, and before the longest tail has
-// come, waits. Then the driver is told what it was told, in silence; the lane that is behind gets what it lacks; what was out is dispatched again; and what
-// had come counts.
+// TestNothingIsNumberedBeforeEveryPromise has a controller follow another. What comes before every lane has
+// promised, and before the longest tail has come, waits. Then the driver is told what it was told, in silence; the
+// lane that is behind gets what it lacks; what was out is dispatched again; and what had come counts.
 func TestNothingIsNumberedBeforeEveryPromise(t *testing.T) {
 	before, after := &rounds{want: 3}, &rounds{want: 3}
 	f := newFollow(t, before)
@@ -148,8 +148,9 @@ func TestNothingIsNumberedBeforeEveryPromise(t *testing.T) {
 	}
 }
 
-// TestWhatIsHeldWholeCounts lets lanes hold a flush that is whole, one of which a part is missing, one that is recorded, and one of which nobody has what it has
-// finished: the first counts without its client's word, which comes later and changes nothing.
+// TestWhatIsHeldWholeCounts lets lanes hold a flush that is whole, one of which a part is missing, one that is
+// recorded, and one of which nobody has what it has finished: the first counts without its client's word, which
+// comes later and changes nothing.
 func TestWhatIsHeldWholeCounts(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
@@ -168,8 +169,9 @@ func TestWhatIsHeldWholeCounts(t *testing.T) {
 	expectLine(t, f.said(), 4, 0, "record 4 [split 1 clock 1 items [0,1)]")
 }
 
-// TestEpochsAppearOnce replays a job to its last record, which reports an epoch, keeps the tables and finishes: only the lanes are told of the end. The record
-// of what is kept is the one that there was; where it is lost, it is made again.
+// TestEpochsAppearOnce replays a job to its last record, which reports an epoch, keeps the tables and finishes:
+// only the lanes are told of the end. The record of what is kept is the one that there was; where it is lost, it is
+// made again.
 func TestEpochsAppearOnce(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		f := newFollow(t, &rounds{want: 1})
@@ -202,8 +204,9 @@ func TestEpochsAppearOnce(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotToldIsTold has a process follow another that has told of some records, or of more than any lane has: it tells of what is behind
-// that, and of the epoch that it ends; and does not go on where something was told that nobody has.
+// TestWhatWasNotToldIsTold has a process follow another that has told of some records, or of more than any lane
+// has: it tells of what is behind that, and of the epoch that it ends; and does not go on where something was told
+// that nobody has.
 func TestWhatWasNotToldIsTold(t *testing.T) {
 	for told, want := range map[bellows.CommitNumber]string{0: "visits [1 2 3 4] epochs 0", 2: "visits [3 4] epochs 0", 4: "visits [] epochs 0", 5: ""} {
 		f := newFollow(t, &rounds{want: 3})
@@ -256,7 +259,8 @@ func TestARecoveryIsOfSeveralTails(t *testing.T) {
 	f.expectQuery(1, 4)
 }
 
-// TestAnInterruptIsRemembered drains a job and loses its controller: the next one drains it, too, and begins no clock that had not begun.
+// TestAnInterruptIsRemembered drains a job and loses its controller: the next one drains it, too, and begins no
+// clock that had not begun.
 func TestAnInterruptIsRemembered(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		f := newFollow(t, &rounds{want: 3})
@@ -279,8 +283,8 @@ func TestAnInterruptIsRemembered(t *testing.T) {
 	}
 }
 
-// TestAControllerFollowsFromASavedOne saves a controller in the midst of a round, and has lanes let go of the records before: the next goes on from there, and
-// asks for those behind alone.
+// TestAControllerFollowsFromASavedOne saves a controller in the midst of a round, and has lanes let go of the
+// records before: the next goes on from there, and asks for those behind alone.
 func TestAControllerFollowsFromASavedOne(t *testing.T) {
 	before := &rounds{want: 3}
 	f := newFollow(t, before)
@@ -328,8 +332,8 @@ func TestAControllerFollowsFromASavedOne(t *testing.T) {
 	expect(t, f.said())
 }
 
-// TestALaneThatHasLeftNeedsNoRecords has a lane answer that left before the controller was saved, since its process is there for others: what the other lanes have let go
-// since is not asked for.
+// TestALaneThatHasLeftNeedsNoRecords has a lane answer that left before the controller was saved, since its process
+// is there for others: what the other lanes have let go since is not asked for.
 func TestALaneThatHasLeftNeedsNoRecords(t *testing.T) {
 	f := newFollow(t, &rounds{want: 3})
 	f.commit(0)
@@ -346,7 +350,8 @@ func TestALaneThatHasLeftNeedsNoRecords(t *testing.T) {
 	f.expectQuery(0, 6)
 }
 
-// TestWhatCannotBeRecoveredIsNamed has lanes that have not what is needed, a driver that does something else, and lanes that do not answer.
+// TestWhatCannotBeRecoveredIsNamed has lanes that have not what is needed, a driver that does something else, and
+// lanes that do not answer.
 func TestWhatCannotBeRecoveredIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		driver coord.Driver
@@ -396,8 +401,8 @@ func TestWhatCannotBeRecoveredIsNamed(t *testing.T) {
 	}
 }
 
-// grown is a job of two clocks to which a lane and a client were added, of node 3, and split 1 moved to that client between its clocks: records 3, 4 and 7. The
-// state was saved behind record 4.
+// grown is a job of two clocks to which a lane and a client were added, of node 3, and split 1 moved to that client
+// between its clocks: records 3, 4 and 7. The state was saved behind record 4.
 func grown(t *testing.T) (f *follow, saved coord.Saved, before *rounds) {
 	before = &rounds{want: 4}
 	f = newFollow(t, before)
@@ -420,8 +425,9 @@ func (f *follow) knows(a wire.Address, last, tail bellows.CommitNumber, added ..
 	f.deliver(a, &wire.Holding{Term: 2, Last: last, Tail: tail, Added: added})
 }
 
-// TestAFollowerGoesByTheNewestRoute lets a controller follow when a lane and a client have been added and a split has moved, from the beginning and from a saved state; the lane and the
-// client have begun, or have not. Lanes say who has been added, who is then asked, too; and everybody is told the route as a whole.
+// TestAFollowerGoesByTheNewestRoute lets a controller follow when a lane and a client have been added and a split
+// has moved, from the beginning and from a saved state; the lane and the client have begun, or have not. Lanes say
+// who has been added, who is then asked, too; and everybody is told the route as a whole.
 func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		for _, fromSaved := range []bool{false, true} {
@@ -465,7 +471,8 @@ func TestAFollowerGoesByTheNewestRoute(t *testing.T) {
 	}
 }
 
-// TestWhatFollowsAMoveSeesItsRecord moves the first of two splits between its clocks: the other, which is dispatched behind it, is dispatched again under the record that it saw, which is the move's.
+// TestWhatFollowsAMoveSeesItsRecord moves the first of two splits between its clocks: the other, which is
+// dispatched behind it, is dispatched again under the record that it saw, which is the move's.
 func TestWhatFollowsAMoveSeesItsRecord(t *testing.T) {
 	f := newFollow(t, &rounds{want: 4})
 	require.NoError(t, f.MoveSplit(0, 2, &f.fx))
@@ -491,8 +498,8 @@ func count(b bool) int {
 	return 0
 }
 
-// TestEverybodyIsToldOfAFailedRecovery has lanes that have let go of what is needed: clients are to pass the end on to the lane that was added, which they know only by a
-// route that they were perhaps not told.
+// TestEverybodyIsToldOfAFailedRecovery has lanes that have let go of what is needed: clients are to pass the end on
+// to the lane that was added, which they know only by a route that they were perhaps not told.
 func TestEverybodyIsToldOfAFailedRecovery(t *testing.T) {
 	f, _, _ := grown(t)
 	f.next(&rounds{want: 4}, coord.Saved{})
@@ -505,8 +512,8 @@ func TestEverybodyIsToldOfAFailedRecovery(t *testing.T) {
 	expect(t, f.said(), "lane 0 of node 0"+end+"[]", "lane 1 of node 0"+end+"[]", "lane 0 of node 3"+end+"[]", "node 1"+end+"[]"+pass, "node 2"+end+"[]"+pass, "node 3"+end+"[]"+pass)
 }
 
-// TestAFailureWaitsForTheRecovery lets a task fail before the controller that follows knows what was recorded: the job fails when it does, for the first failure, and everybody has the same
-// records then.
+// TestAFailureWaitsForTheRecovery lets a task fail before the controller that follows knows what was recorded: the
+// job fails when it does, for the first failure, and everybody has the same records then.
 func TestAFailureWaitsForTheRecovery(t *testing.T) {
 	f, _, _ := grown(t)
 	tail := f.tail
@@ -534,7 +541,8 @@ func TestAFailureWaitsForTheRecovery(t *testing.T) {
 	}
 }
 
-// failedAtOnce is a controller that follows, of a job that has grown, and to which a node is lost before it has asked anybody.
+// failedAtOnce is a controller that follows, of a job that has grown, and to which a node is lost before it has
+// asked anybody.
 func failedAtOnce(t *testing.T) *follow {
 	f, _, _ := grown(t)
 	f.desk = recovered(t, f.job, coord.Options{Driver: &rounds{want: 4}, Term: 2}, coord.Saved{})
@@ -542,8 +550,9 @@ func failedAtOnce(t *testing.T) *follow {
 	return f
 }
 
-// TestWhoWasAddedIsToldTheEndOfAFailedRecovery has a node lost before the controller that follows has heard of the lane and the client that were added: it asks even lanes whose
-// nodes are not ready, tells those whom they name, has clients pass the end on, and waits for all, so that the audit has their counts.
+// TestWhoWasAddedIsToldTheEndOfAFailedRecovery has a node lost before the controller that follows has heard of the
+// lane and the client that were added: it asks even lanes whose nodes are not ready, tells those whom they name,
+// has clients pass the end on, and waits for all, so that the audit has their counts.
 func TestWhoWasAddedIsToldTheEndOfAFailedRecovery(t *testing.T) {
 	f := failedAtOnce(t)
 	const end, pass = `: end after commit 0: "it speaks nonsense" gone [2]`, " passed on to [{3 0}]"
@@ -572,7 +581,8 @@ func TestWhoWasAddedIsToldTheEndOfAFailedRecovery(t *testing.T) {
 	}
 }
 
-// TestWhoHasLeftIsNotWaitedForByAFailedRecovery has a lane name who was added, and another say that it has the counts of these.
+// TestWhoHasLeftIsNotWaitedForByAFailedRecovery has a lane name who was added, and another say that it has the
+// counts of these.
 func TestWhoHasLeftIsNotWaitedForByAFailedRecovery(t *testing.T) {
 	f := failedAtOnce(t)
 	f.knows(twoLanes[0], 7, 1, added...)
@@ -606,8 +616,9 @@ func TestARouteThatDoesNotFollowIsNamed(t *testing.T) {
 	}
 }
 
-// TestAnEndIsRemembered has lanes that were told of the job's end, or of whose node is gone, by the controller before: that fails again, for the same reason, and though
-// a flush is held whole nothing else is numbered. A job that a lane was told nothing of goes on.
+// TestAnEndIsRemembered has lanes that were told of the job's end, or of whose node is gone, by the controller
+// before: that fails again, for the same reason, and though a flush is held whole nothing else is numbered. A job
+// that a lane was told nothing of goes on.
 func TestAnEndIsRemembered(t *testing.T) {
 	const reason = "split 0 clock 1 items [0,1) on node 1 failed: no such row"
 	for name, c := range map[string]struct {
@@ -644,7 +655,8 @@ func TestAnEndIsRemembered(t *testing.T) {
 	}
 }
 
-// TestStateForTheControllerBeforeIsNotTaken has a lane's answer to the controller before come when the state is collected once more.
+// TestStateForTheControllerBeforeIsNotTaken has a lane's answer to the controller before come when the state is
+// collected once more.
 func TestStateForTheControllerBeforeIsNotTaken(t *testing.T) {
 	d := newCollecting(t, liveness.Times{})
 	d.collecting(t)

@@ -47,8 +47,8 @@ func (d *desk) routes() []string {
 	return lines
 }
 
-// TestALaneBeginsBehindItsRecord adds a lane when a flush has been recorded and another has not left: the lanes that there were get all records, and the new
-// one what it needs in their place.
+// TestALaneBeginsBehindItsRecord adds a lane when a flush has been recorded and another has not left: the lanes
+// that there were get all records, and the new one what it needs in their place.
 func TestALaneBeginsBehindItsRecord(t *testing.T) {
 	d := newDesk(&rounds{want: 2}, 0)
 	d.Start(&d.fx)
@@ -118,7 +118,8 @@ func TestASplitMovesBetweenTwoOfItsClocks(t *testing.T) {
 		"node 2: run split 1 clock 2 items [0,1) [2.5] after commit 7")
 }
 
-// TestWhoBeginsIsToldOfTheStalenessOfNow lets the driver change a table's staleness before a client begins. Lanes hear of it before any client.
+// TestWhoBeginsIsToldOfTheStalenessOfNow lets the driver change a table's staleness before a client begins. Lanes
+// hear of it before any client.
 func TestWhoBeginsIsToldOfTheStalenessOfNow(t *testing.T) {
 	d := newRunning(&loosens{})
 	require.NoError(t, d.AddClient(3, &d.fx))
@@ -138,8 +139,8 @@ func (d *loosens) DispatchInitialTasks(to *coord.Dispatcher) {
 	d.rounds.DispatchInitialTasks(to)
 }
 
-// TestADoneAtAnOldGenerationIsStale moves a partition while a flush that names it is on its way: its client is told, and the same flush counts when it
-// names the owner of now. A generation that there is not yet ends the job.
+// TestADoneAtAnOldGenerationIsStale moves a partition while a flush that names it is on its way: its client is
+// told, and the same flush counts when it names the owner of now. A generation that there is not yet ends the job.
 func TestADoneAtAnOldGenerationIsStale(t *testing.T) {
 	d := mover(&rounds{want: 2})
 	moved := bellows.PartitionRef{}
@@ -200,7 +201,8 @@ func (d *desk) recalled(term bellows.Term, begun bellows.Clock) {
 	d.deliver(clients[0], &wire.Recalled{Term: term, Split: 0, Clock: begun})
 }
 
-// TestASplitThatIsFarAheadMovesAtOnce moves a split of which three clocks are out and one is begun: the other two are run by its new node, behind the record of the move.
+// TestASplitThatIsFarAheadMovesAtOnce moves a split of which three clocks are out and one is begun: the other two
+// are run by its new node, behind the record of the move.
 func TestASplitThatIsFarAheadMovesAtOnce(t *testing.T) {
 	d := newAhead(t)
 	d.moveTo(t, 3)
@@ -221,7 +223,8 @@ func TestASplitThatIsFarAheadMovesAtOnce(t *testing.T) {
 	expect(t, d.routes())
 }
 
-// TestWhatWasGivenBackIsDispatchedWhereTheSplitIs recalls, and has the split stay. A job that is over dispatches nothing.
+// TestWhatWasGivenBackIsDispatchedWhereTheSplitIs recalls, and has the split stay. A job that is over dispatches
+// nothing.
 func TestWhatWasGivenBackIsDispatchedWhereTheSplitIs(t *testing.T) {
 	d := newAhead(t)
 	d.moveTo(t, 3)

@@ -28,22 +28,24 @@ type (
 // Save is the controller as it is, between any two steps; false where there is nothing behind its
 // beginning yet, or the job is ending.
 func (c *Controller) Save() (Saved, bool) {
-	if c.log.Number() == 0 || !c.begun || c.ending != nil {
+	if c.log.Number() == 0 || !c.begun || c.closing.outcome != nil {
 		return Saved{}, false
 	}
-	s := Saved{Open: c.progress.Open(), Horizon: c.horizon, Gathered: c.cut.Gathered(), Draining: c.draining}
+	s := Saved{Open: c.tasks.progress.Open(), Horizon: c.tasks.horizon, Gathered: c.cut.Gathered(),
+		Draining: c.agenda.draining}
 	c.log.Save(&s)
 	c.roster.Save(&s)
 	s.State = c.state()
-	s.Out, s.Finishing = c.outstanding(), c.finishing
+	s.Out, s.Finishing = c.tasks.outstanding(), c.agenda.finishing
 	return s, true
 }
 
 // state is what the job's next life begins with.
 func (c *Controller) state() State {
-	s := State{Driver: slices.Clone(c.cfg.Driver.Save()), Queue: slices.Clone(c.queue), Staleness: slices.Clone(c.staleness)}
-	for i := range c.next {
-		s.Complete = append(s.Complete, c.progress.Split(bellows.SplitID(i)))
+	s := State{Driver: slices.Clone(c.cfg.Driver.Save()), Queue: slices.Clone(c.agenda.queue),
+		Staleness: slices.Clone(c.agenda.staleness)}
+	for i := range c.tasks.next {
+		s.Complete = append(s.Complete, c.tasks.progress.Split(bellows.SplitID(i)))
 	}
 	return s
 }
@@ -60,9 +62,9 @@ func (c *Controller) restore(s Saved) error {
 	if s.Commit == 0 {
 		return nil
 	}
-	c.resumed = nil
+	c.agenda.resumed = nil
 	if !planted.On("saved-units-forgotten") {
-		if err := c.progress.Restore(s.Complete, s.Open); err != nil {
+		if err := c.tasks.progress.Restore(s.Complete, s.Open); err != nil {
 			return err
 		}
 	}
@@ -71,11 +73,11 @@ func (c *Controller) restore(s Saved) error {
 	}
 	c.log.Restore(&s)
 	c.cut.Restore(s.Gathered)
-	c.horizon, c.draining = s.Horizon, s.Draining
+	c.tasks.horizon, c.agenda.draining = s.Horizon, s.Draining
 	for i := range s.Out {
 		t := &s.Out[i]
-		c.started(t.Unit)
-		c.out[t.Unit.Split].add(t.Unit, t.Commit, t.Args)
+		c.tasks.start(t.Unit)
+		c.tasks.out[t.Unit.Split].add(t.Unit, t.Commit, t.Args)
 	}
 	return nil
 }
@@ -85,7 +87,7 @@ func (c *Controller) restore(s Saved) error {
 // one before. Then it says so by LetGo.
 func (c *Controller) Covers(commit bellows.CommitNumber, fx *Effects) {
 	fx.Era = c.cfg.Era
-	if c.ending == nil && c.recovery == nil {
+	if c.closing.outcome == nil && c.recovery == nil {
 		c.log.AskAll(commit, c.roster.Lanes(), &fx.Outbox)
 	}
 }
@@ -99,8 +101,9 @@ func (c *Controller) Covered() bellows.CommitNumber { return c.log.Covered() }
 // (wire.Records.Keep).
 func (c *Controller) LetGo(commit bellows.CommitNumber) { c.log.Forget(commit) }
 
-// CutDue reports whether a cut should begin now, before the time of the next: the records since the job was last saved use half of each lane's tail. If they use all of it before the job is
-// saved, another controller cannot take over, and the loss of this one rolls the job back.
+// CutDue reports whether a cut should begin now, before the time of the next: the records since the job was last
+// saved use half of each lane's tail. If they use all of it before the job is saved, another controller cannot take
+// over, and the loss of this one rolls the job back.
 func (c *Controller) CutDue() bool {
-	return c.log.SaveDue() && !c.cut.Active() && c.begun && c.ending == nil
+	return c.log.SaveDue() && !c.cut.Active() && c.begun && c.closing.outcome == nil
 }

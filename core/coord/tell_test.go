@@ -48,8 +48,8 @@ func (f *follow) confirms(lane int, last bellows.CommitNumber) {
 	f.deliver(twoLanes[lane], &wire.Holding{Term: 1, Last: last, Tail: 1})
 }
 
-// TestWhatIsToldALaneHas has epochs and visits wait for the word of a lane, where another process may follow: of one, and of another one where that says nothing. Where nobody may
-// follow they wait for nobody.
+// TestWhatIsToldALaneHas has epochs and visits wait for the word of a lane, where another process may follow: of
+// one, and of another one where that says nothing. Where nobody may follow they wait for nobody.
 func TestWhatIsToldALaneHas(t *testing.T) {
 	f := newFollowOf(t, coord.Options{Driver: &shows{rounds{want: 4}}, Stays: stays, Confirms: true})
 	expect := func(when, want string) {

@@ -15,7 +15,8 @@ import (
 	"bellows/table"
 )
 
-// units dispatches two clocks of split 0, and another when one is complete, until there were so many; it notes what it is told.
+// units dispatches two clocks of split 0, and another when one is complete, until there were so many; it notes what
+// it is told.
 type units struct {
 	want int
 	sent int
@@ -48,7 +49,8 @@ func (d *units) HandleTaskCompletion(c coord.Completion, to *coord.Dispatcher) {
 func (d *units) Save() []float64           { return []float64{float64(d.sent)} }
 func (d *units) Restore(s []float64) error { d.sent = int(s[0]); return nil }
 
-// dividedJob has one split on node 1. Its clocks have ten items and are three units, but for clock 1, which is one, and clock 2, which has two items.
+// dividedJob has one split on node 1. Its clocks have ten items and are three units, but for clock 1, which is one,
+// and clock 2, which has two items.
 func dividedJob() core.Job {
 	tables := []table.Schema{{Name: "w", Rows: 1, Width: 1}}
 	return core.Job{Controller: self, Lanes: lanes, Clients: clients[:1], Tables: tables, Route: route.Spread(tables, 1, lanes, []bellows.NodeID{1}),
@@ -75,8 +77,9 @@ func (d *desk) doneUnits(seq int, clock bellows.Clock, items ...bellows.Range) {
 // The units of the clocks of ten items.
 var first, second, third = bellows.Range{End: 3}, bellows.Range{Begin: 3, End: 6}, bellows.Range{Begin: 6, End: 10}
 
-// TestAClockIsDividedIntoUnits dispatches clocks of three units, of one, and of as many as there are items. The units of a clock see the same commit, have the
-// same arguments, and are each told; what follows a clock follows its last.
+// TestAClockIsDividedIntoUnits dispatches clocks of three units, of one, and of as many as there are items. The
+// units of a clock see the same commit, have the same arguments, and are each told; what follows a clock follows
+// its last.
 func TestAClockIsDividedIntoUnits(t *testing.T) {
 	driver := &units{want: 3}
 	d := newDeskOf(dividedJob(), coord.Options{Driver: driver})
@@ -101,7 +104,8 @@ func TestAClockIsDividedIntoUnits(t *testing.T) {
 	}
 }
 
-// TestUnitsCountInTheOrderOfDispatch says of the units of a clock, and of a clock behind it, in other orders that they are done: what comes before its turn waits.
+// TestUnitsCountInTheOrderOfDispatch says of the units of a clock, and of a clock behind it, in other orders that
+// they are done: what comes before its turn waits.
 func TestUnitsCountInTheOrderOfDispatch(t *testing.T) {
 	driver := &units{want: 2}
 	d := newDeskOf(dividedJob(), coord.Options{Driver: driver})
@@ -134,7 +138,8 @@ func TestAUnitCountsOnce(t *testing.T) {
 	}
 }
 
-// TestASavedControllerKnowsItsUnits saves a controller when one unit of a clock counts. Another goes on from there with the two that are out.
+// TestASavedControllerKnowsItsUnits saves a controller when one unit of a clock counts. Another goes on from there
+// with the two that are out.
 func TestASavedControllerKnowsItsUnits(t *testing.T) {
 	d := newDeskOf(dividedJob(), coord.Options{Driver: &units{want: 2}})
 	d.Start(&d.fx)
@@ -178,7 +183,8 @@ func TestALaneBeginsInTheMiddleOfAClock(t *testing.T) {
 	t.Error("it is told nothing")
 }
 
-// TestADrainFinishesTheClockThatHasBegun interrupts a job in the middle of a clock: its units are finished, and what the driver dispatches then is queued as a clock.
+// TestADrainFinishesTheClockThatHasBegun interrupts a job in the middle of a clock: its units are finished, and
+// what the driver dispatches then is queued as a clock.
 func TestADrainFinishesTheClockThatHasBegun(t *testing.T) {
 	driver := &units{want: 4}
 	d := newDeskOf(dividedJob(), coord.Options{Driver: driver})

@@ -12,7 +12,8 @@ import (
 	"bellows/internal/require"
 )
 
-// TestAUnitThatCountsTwiceIsInTheLog takes the controller's own check away: what it records is told as it is, and a proof finds it.
+// TestAUnitThatCountsTwiceIsInTheLog takes the controller's own check away: what it records is told as it is, and a
+// proof finds it.
 func TestAUnitThatCountsTwiceIsInTheLog(t *testing.T) {
 	defer planted.Plant("")
 	for bug, want := range map[string]visits.Fault{

@@ -8,7 +8,8 @@ import (
 	"bellows/core/visits"
 )
 
-// TestVisitsAreWhatIsRecorded: a unit is told of when its flush gets a number, with that; one that waits for its turn, comes again or is refused is not.
+// TestVisitsAreWhatIsRecorded: a unit is told of when its flush gets a number, with that; one that waits for its
+// turn, comes again or is refused is not.
 func TestVisitsAreWhatIsRecorded(t *testing.T) {
 	d := newDesk(&eager{}, 0)
 	d.Start(&d.fx)

@@ -31,24 +31,24 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 	case c.timeless:
 		c.timeless = false
 		c.waits.Restart(nowMillis)
-	case c.opened && c.recovery != nil && c.ending == nil: // who is not ready by now may have left
+	case c.opened && c.recovery != nil && c.closing.outcome == nil: // who is not ready by now may have left
 		c.ask(fx)
 	}
 	c.roster.Beat(c.cfg.Controller, &fx.Outbox)
-	for c.ending == nil || !planted.On("ending-unwatched") {
+	for c.closing.outcome == nil || !planted.On("ending-unwatched") {
 		loss, found := c.roster.Verdict(c.mayHaveLeft, c.spares)
 		if !found {
 			break
 		}
 		c.lose(loss.Node, loss.Reason, false, fx)
 	}
-	if c.over {
+	if c.closing.over {
 		return
 	}
 	for s := c.roster.NameSilent(); s != ""; s = c.roster.NameSilent() {
 		fx.Notices = append(fx.Notices, s)
 	}
-	if c.ending == nil {
+	if c.closing.outcome == nil {
 		if s := c.nameLeaver(); s != "" {
 			fx.Notices = append(fx.Notices, s)
 		}
@@ -57,15 +57,15 @@ func (c *Controller) Tick(nowMillis int64, heard []uint64, fx *Effects) {
 		}
 	}
 	switch {
-	case c.collecting:
+	case c.closing.collecting:
 		c.awaitState(fx)
-	case c.ending != nil:
+	case c.closing.outcome != nil:
 		c.awaitEnd(fx)
 	case c.Recovering():
 		c.awaitLanes(fx)
 	case !c.begun:
 		c.awaitReady(fx)
-	case c.tasks > 0:
+	case c.tasks.count > 0:
 		c.awaitTasks(fx)
 	}
 }
@@ -90,9 +90,9 @@ func (c *Controller) awaitTasks(fx *Effects) {
 		return
 	}
 	behind, clock, out := bellows.SplitID(0), bellows.Clock(0), 0
-	for s := range c.next {
-		at := c.progress.Split(bellows.SplitID(s)) + 1
-		if at >= c.next[s] {
+	for s := range c.tasks.next {
+		at := c.tasks.progress.Split(bellows.SplitID(s)) + 1
+		if at >= c.tasks.next[s] {
 			continue
 		}
 		if out++; out == 1 || at < clock {
@@ -126,7 +126,7 @@ type computed struct {
 // while it goes on.
 func (c *Controller) takeComputing(m *wire.Computing) {
 	if c.computing == nil {
-		c.computing = make([]computed, len(c.next))
+		c.computing = make([]computed, len(c.tasks.next))
 	}
 	c.computing[m.Unit.Split] = computed{m.Unit.Clock, m.Millis, c.nowMillis}
 }
@@ -138,7 +138,7 @@ func (c *Controller) culprit(behind bellows.SplitID, clock bellows.Clock) (bello
 	longest := int64(0)
 	for s := range c.computing {
 		split, said := bellows.SplitID(s), &c.computing[s]
-		fresh := c.nowMillis-said.heardMillis <= 2*c.cfg.Times.Notice && said.clock > c.progress.Split(split) && said.clock < c.next[s]
+		fresh := c.nowMillis-said.heardMillis <= 2*c.cfg.Times.Notice && said.clock > c.tasks.progress.Split(split) && said.clock < c.tasks.next[s]
 		if fresh && said.millis > longest && c.roster.Route().Node(split) == c.roster.Route().Node(behind) && !planted.On("neighbour-named") {
 			longest = said.millis
 			behind, clock = split, said.clock
@@ -151,12 +151,12 @@ func (c *Controller) culprit(behind bellows.SplitID, clock bellows.Clock) (bello
 func (c *Controller) awaitEnd(fx *Effects) {
 	waited, name := c.waits.Look(c.nowMillis, c.cfg.Times.Notice)
 	if waited > c.cfg.Times.End {
-		c.open = nil
+		c.closing.open = nil
 		c.closeWhenAll(fx)
 		return
 	}
 	if name {
-		c.nameOpen("the end of the job has waited %.1f s for the last word of %s, and goes on without after %.1f s", waited, c.open, c.cfg.Times.End, fx)
+		c.nameOpen("the end of the job has waited %.1f s for the last word of %s, and goes on without after %.1f s", waited, c.closing.open, c.cfg.Times.End, fx)
 	}
 }
 
