@@ -10,7 +10,7 @@ import (
 
 // coverage follows which records every lane has.
 //
-// A saved state may replace the one before it only when every lane has its record, since a controller that follows
+// A saved state may replace an older one only when every lane has its record, since a controller that follows
 // reads the later records from the lanes and none before. Lanes may forget records only when a stored state covers
 // them.
 type coverage struct {

@@ -12,8 +12,8 @@ func arrival(client, seq int) journal.Arrival {
 	return journal.Arrival{From: wire.ClientAt(bellows.NodeID(client)), Done: done(client, seq)}
 }
 
-// at returns an arrival whose flush has a part of partition 0, held by the owner of a generation.
-func at(generation bellows.Generation) journal.Arrival {
+// heldAt returns an arrival of a flush with a part of partition 0, held by the owner of a generation.
+func heldAt(generation bellows.Generation) journal.Arrival {
 	a := arrival(1, 1)
 	a.Done.Pairs = append(a.Done.Pairs, wire.Pair{Ref: bellows.PartitionRef{Partition: 7}, Generation: 1},
 		wire.Pair{Generation: generation})
@@ -47,13 +47,13 @@ func TestEarlyIsBounded(t *testing.T) {
 func TestEarlyKeepsTheNewestOfAFlush(t *testing.T) {
 	for _, c := range []struct{ first, second, want bellows.Generation }{{1, 2, 2}, {2, 1, 2}, {3, 3, 3}} {
 		var e journal.Early
-		e.Keep(0, at(c.first), 5)
-		e.Keep(0, at(c.second), 5)
+		e.Keep(0, heldAt(c.first), 5)
+		e.Keep(0, heldAt(c.second), 5)
 		if list := e.Take(0); len(list) != 1 || list[0].Done.Pairs[1].Generation != c.want {
 			t.Errorf("of generations %d and %d: %+v", c.first, c.second, list)
 		}
 	}
-	if at(2).Supersedes(arrival(1, 1)) || arrival(1, 1).Supersedes(at(2)) || at(2).Supersedes(at(2)) {
+	if heldAt(2).Supersedes(arrival(1, 1)) || arrival(1, 1).Supersedes(heldAt(2)) || heldAt(2).Supersedes(heldAt(2)) {
 		t.Error("one supersedes another that has the same or none of its partitions")
 	}
 }

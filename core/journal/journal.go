@@ -22,7 +22,7 @@ type Options struct {
 // Journal is the log of one controller.
 //
 // A record gets the next number and joins the pending message, which goes to every lane: one message, shared by all.
-// The pending message is sent when somebody needs it. Records that nobody needs wait for the one that completes their
+// The pending message is sent when a receiver needs it. Other records wait for the one that completes their
 // clock, so that a clock of many nodes is one message for each lane. A record is then held by all lanes once each has
 // said that it has that number (Covered), and is forgotten once a saved state covers it (Forget).
 //
@@ -30,7 +30,7 @@ type Options struct {
 //
 //   - Numbers have no gaps. Each is sent once to each lane, in order: TestRecordsAreNumberedWithoutGaps, P1 of the
 //     simulation.
-//   - A flush has at most one number: TestAFlushIsKnownOnceItHasANumber.
+//   - A flush has at most one number: TestCountedAfterAppend.
 //   - Covered is a number that every lane asked has said it has; lanes are never told to forget a later record:
 //     TestCoveredWaitsForEveryLane, TestForgetNeedsCoverage.
 //   - Nothing is reported before a lane has its record, if Confirms: TestReportsWaitForALane.
@@ -51,7 +51,7 @@ func New(opt Options) *Journal {
 	return &Journal{opt: opt, coverage: coverage{meter: tail.Meter{Most: cmp.Or(opt.TailMax, tail.BytesMost)}}}
 }
 
-// Number returns the number of the newest record; 0: there is none.
+// Number returns the number of the newest record, or 0.
 func (j *Journal) Number() bellows.CommitNumber { return j.number }
 
 // Counted reports whether a flush has a number.
@@ -96,7 +96,7 @@ func (j *Journal) measureNewest() { j.Measure(&j.pending.List[len(j.pending.List
 // Measure adds a record to the meter of the tails: one that another controller has numbered, and that the lanes keep.
 func (j *Journal) Measure(r *wire.Record) { j.coverage.meter.Add(r) }
 
-// Hurry has the pending records be sent at the end of the step.
+// Hurry makes the pending records urgent: they are sent at the end of the step.
 func (j *Journal) Hurry() { j.urgent = true }
 
 // Pressing reports whether the pending records must be sent at the end of the step: a dispatch relies on them, they end
@@ -207,7 +207,7 @@ func (j *Journal) Confirmed(n bellows.CommitNumber) bool {
 	return !j.opt.Confirms || n <= j.reports.confirmed
 }
 
-// Release reports everything whose record a lane has; or everything, when the job is over.
+// Release reports all visits and epochs that a lane has the records of; or all, when the job is over.
 func (j *Journal) Release(all bool, told *Told) { j.reports.release(all, told) }
 
 // ReportDue reports whether enough waits that a lane should be asked now, instead of at the next tick.

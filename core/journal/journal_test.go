@@ -142,8 +142,8 @@ func TestASharedMessageIsFreedByAll(t *testing.T) {
 	}
 }
 
-// TestARecordThatDoesNotFitIsSentApart appends two flushes with more numbers than a message may have.
-func TestARecordThatDoesNotFitIsSentApart(t *testing.T) {
+// TestLargeRecordsAreSentApart appends two flushes with more numbers than a message may have.
+func TestLargeRecordsAreSentApart(t *testing.T) {
 	b := newBook(journal.Options{})
 	for client := 1; client <= 2; client++ {
 		m := wire.New[wire.Done]()
@@ -156,8 +156,8 @@ func TestARecordThatDoesNotFitIsSentApart(t *testing.T) {
 	expect(t, b.sent(), "lane 0 of node 0: records [2]")
 }
 
-// TestAFlushIsKnownOnceItHasANumber asks for flushes by client and number, before and after.
-func TestAFlushIsKnownOnceItHasANumber(t *testing.T) {
+// TestCountedAfterAppend asks for flushes by client and number, before and after.
+func TestCountedAfterAppend(t *testing.T) {
 	b := newBook(journal.Options{})
 	if b.Counted(flush(1, 1)) {
 		t.Error("a flush is known that never came")
@@ -174,8 +174,8 @@ func TestAFlushIsKnownOnceItHasANumber(t *testing.T) {
 	}
 }
 
-// TestWhatPresses lists what has pending records be sent at the end of a step.
-func TestWhatPresses(t *testing.T) {
+// TestPressing lists what has pending records be sent at the end of a step.
+func TestPressing(t *testing.T) {
 	b := newBook(journal.Options{RecordsMax: 3})
 	press := func(what string, want bool) {
 		t.Helper()
@@ -213,7 +213,7 @@ func TestWhatPresses(t *testing.T) {
 	expect(t, b.sent())
 }
 
-// TestCoveredWaitsForEveryLane asks lanes, one of which has fewer records at first.
+// TestCoveredWaitsForEveryLane asks two lanes; one has fewer records at first.
 func TestCoveredWaitsForEveryLane(t *testing.T) {
 	b := newBook(journal.Options{})
 	b.append(1, 1)
@@ -284,8 +284,8 @@ func TestForgetNeedsCoverage(t *testing.T) {
 	expect(t, b.sent(), "lane 0 of node 0: records [5] keep 3")
 }
 
-// TestASaveIsDueWhenTailsAreHalfFull fills half of a small tail, saves, and fills it again.
-func TestASaveIsDueWhenTailsAreHalfFull(t *testing.T) {
+// TestSaveDueAtHalfATail fills half of a small tail, saves, and fills it again.
+func TestSaveDueAtHalfATail(t *testing.T) {
 	b := newBook(journal.Options{TailMax: 400})
 	fill := func() (n int) {
 		for ; !b.SaveDue() && n < 100; n++ {
@@ -379,7 +379,7 @@ func TestReportsWaitForALane(t *testing.T) {
 		t.Error("a second question while one is under way")
 	}
 	if b.Confirmed(1) {
-		t.Error("record 1 is confirmed by nobody")
+		t.Error("record 1 is confirmed, and no lane has answered")
 	}
 	b.Confirm(1)
 	b.Confirm(0)

@@ -37,7 +37,7 @@ type Told struct {
 // way at a time; one without an answer at the next tick is sent to another lane too. Nothing else waits: tasks are
 // dispatched after their records are sent, not after a lane has confirmed them.
 //
-// Invariant: as long as the lane lives that has confirmed it, the next process finds all that was reported (the
+// Invariant: as long as the lane that has confirmed it lives, the next process finds all that was reported (the
 // simulation of a process that is lost; TestReportsWaitForALane).
 //
 // Rejected: an acknowledgement of each record, which is a frame for each clock and lane; and to report what was written

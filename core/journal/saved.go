@@ -7,10 +7,10 @@ import (
 	"bellows/link/wire"
 )
 
-// Out is a task that was dispatched and whose flush has no number.
+// Out is a task that was dispatched and does not count yet: its flush has no number.
 type Out struct {
 	wire.Task
-	Commit bellows.CommitNumber // the record whose effects it sees
+	Commit bellows.CommitNumber // it sees the effects of records up to this
 }
 
 // State is what a controller must know to continue a job elsewhere, besides the tables.
@@ -28,11 +28,11 @@ type State struct {
 // controller continues from it. A stored copy may be used only when every lane has its record (Journal.Covered).
 type Saved struct {
 	State
-	Commit   bellows.CommitNumber // the record; 0: there is none, and the job begins with State
+	Commit   bellows.CommitNumber // the record; 0: none, and the job begins with State
 	Route    bellows.RouteVersion
 	Lost     []bellows.Control // nodes that were lost while the job continued
 	Sent     [][]audit.Sent    // by client: what its records have of each table
-	Leaving  []bellows.Control // removals of actors whose counts no successor had
+	Leaving  []bellows.Control // removals of actors, where no successor has their counts yet
 	Whole    []bellows.Control // the changes that rebuild the route; none: it is the job's first
 	Open     []bellows.Unit    // that count, of clocks that are not complete
 	Counted  gate.Counted

@@ -1,5 +1,5 @@
 // Package roster keeps the membership of a job as its controller sees it: the route, the lanes and clients that
-// take part, who joins, leaves or is lost, and the splits and partitions that move.
+// take part, join, leave or are lost, and the splits and partitions that move.
 //
 // The caller's duties, in order:
 //
@@ -12,6 +12,6 @@
 //  4. TakeAdopted with each list that a lane sends of counts that it has taken over; Vacate says which nodes may go.
 //
 // Changes are returned as control records, and messages are added to the outbox of the call or returned as an
-// Order. The package decides who gets what is left behind, but not when a node is lost: that is package members,
-// whose Roll it has.
+// Order. The package decides who gets what is left behind, but not when a node is lost: that is package members.
+// A Roster has a members.Roll.
 package roster

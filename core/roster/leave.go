@@ -64,7 +64,7 @@ func (r *Roster) StartLeaving(removal bellows.Control, nowMillis int64) {
 	r.leaving, r.removed = append(r.leaving, removal), append(r.removed, a)
 }
 
-// Leavers returns the actors that were removed, and whose counts no successor has yet.
+// Leavers returns the actors that were removed, and are watched until a successor has their counts.
 func (r *Roster) Leavers() (list []wire.Address) {
 	for _, l := range r.leaving {
 		a, _ := r.route.Removed(l)
@@ -95,8 +95,8 @@ func (r *Roster) Vacate(n bellows.NodeID) bool {
 	return true
 }
 
-// SettleRemoved is the end of a replay: actors that the route no longer has take part no more, and those whose counts a
-// lane has said to have are not leaving any more.
+// SettleRemoved ends a replay: it removes actors that the route no longer has, and returns them. Actors that a lane has
+// adopted the counts of are not leaving any more.
 func (r *Roster) SettleRemoved(adopted []bellows.Control, nowMillis int64) (gone []wire.Address) {
 	r.wait.Restart(nowMillis)
 	for _, a := range slices.Concat(r.lanes, r.clients) {
@@ -114,7 +114,7 @@ func (r *Roster) SettleRemoved(adopted []bellows.Control, nowMillis int64) (gone
 	return gone
 }
 
-// SkipWait leaves time in which the caller slept out of the wait for those who are leaving.
+// SkipWait leaves out time in which the caller slept, for NameLeaver.
 func (r *Roster) SkipWait(millis int64) { r.wait.Skip(millis) }
 
 // NameLeaver returns a sentence about the actor that has been leaving for long, once; empty: none. A client has not

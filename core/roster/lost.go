@@ -27,7 +27,7 @@ func (r *Roster) Needs(n bellows.NodeID) string {
 	return ""
 }
 
-// RemoveLost removes a node that is lost, and of which the job needs nothing: each of its splits goes to another
+// RemoveLost removes a lost node that the job does not need: each of its splits goes to another
 // node, and then it takes part no more. It returns these changes, to be recorded in their order.
 //
 // The last change is the fence: after it no lane holds anything of the node, takes anything more of it, or keeps a

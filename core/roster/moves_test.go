@@ -27,7 +27,7 @@ func (l *list) expectFinish(t *testing.T, complete, next bellows.Clock, node bel
 	}
 }
 
-// TestASplitMovesWhenItRests plans the move of a split of which one clock is out.
+// TestASplitMovesWhenItRests plans the move of a split with one clock out.
 func TestASplitMovesWhenItRests(t *testing.T) {
 	l := newList()
 	l.expectFinish(t, 3, 4, 1, false) // no plan
@@ -85,7 +85,7 @@ func TestASplitIsRecalled(t *testing.T) {
 	}
 	require.NoError(t, l.PlanSplitMove(1, 2))
 	if l.TakeRecalled(1, &wire.Recalled{Term: 3, Split: 1, Clock: 4}) {
-		t.Error("an answer counts that nobody has asked for")
+		t.Error("an answer counts that the roster has not asked for")
 	}
 	if !l.TakeRecalled(1, &wire.Recalled{Term: 3, Clock: 4}) {
 		t.Error("the answer does not count")
@@ -116,7 +116,7 @@ func (l *list) move(t *testing.T, to wire.Address, urgent bool) string {
 	return order(o)
 }
 
-// TestAPartitionMoves has a partition be copied, and records its move when all is there.
+// TestAPartitionMoves copies a partition, and records its move when all is there.
 func TestAPartitionMoves(t *testing.T) {
 	l := newList()
 	_, err := l.MovePartition(bellows.PartitionRef{Table: 3}, lanes[1], false, 0)
@@ -176,7 +176,7 @@ func TestOnlyTheNewestMoveCounts(t *testing.T) {
 	}
 }
 
-// TestAMoveIsGivenUp has the owner give it up, and the other lane be lost.
+// TestAMoveIsGivenUp takes a report that the owner gives up, and loses the target of a move.
 func TestAMoveIsGivenUp(t *testing.T) {
 	l := newList()
 	l.move(t, lanes[1], false)
@@ -200,8 +200,8 @@ func TestAMoveIsGivenUp(t *testing.T) {
 	expect(t, l.sent(), "lane 0 of node 1: "+void, "lane 0 of node 2: "+void)
 }
 
-// TestAMoveThatDoesNotFitIsCanceled has the target leave while the partition is copied.
-func TestAMoveThatDoesNotFitIsCanceled(t *testing.T) {
+// TestUnfitMoveIsCanceled removes the target while the partition is copied.
+func TestUnfitMoveIsCanceled(t *testing.T) {
 	l := newList()
 	l.move(t, lanes[1], false)
 	for ref := range l.Route().All() {

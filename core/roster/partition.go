@@ -9,7 +9,7 @@ import (
 	"bellows/link/wire"
 )
 
-// Moving is a partition on its way to another lane, whose move has no record yet.
+// Moving is a partition on its way to another lane; its move has no record yet.
 type Moving struct {
 	Ref      bellows.PartitionRef
 	From, To wire.Address
@@ -51,8 +51,8 @@ type copying struct {
 	pair   wire.Pair
 }
 
-// at returns the place of a partition's move; -1: none.
-func (c *copies) at(ref bellows.PartitionRef) int {
+// index returns the place of a partition's move; -1: none.
+func (c *copies) index(ref bellows.PartitionRef) int {
 	return slices.IndexFunc(c.list, func(m copying) bool { return m.Ref == ref })
 }
 
@@ -67,8 +67,8 @@ func (m *copying) order(term bellows.Term, cancel bool) *Order {
 		Urgent: m.Urgent, Cancel: cancel}}
 }
 
-// MovePartition has a partition go to another lane; an urgent move does not yield to other work. It takes the place
-// of an earlier move of the partition. The order is nil if there is nothing to send.
+// MovePartition begins to move a partition to another lane; an urgent move does not yield to other work. It takes
+// the place of an earlier move of the partition. The order is nil if nothing is to be sent.
 func (r *Roster) MovePartition(ref bellows.PartitionRef, to wire.Address, urgent bool, nowMillis int64) (
 	*Order, error,
 ) {
@@ -82,7 +82,7 @@ func (r *Roster) MovePartition(ref bellows.PartitionRef, to wire.Address, urgent
 	}
 	c := &r.copies
 	owner := r.route.Owner(ref)
-	if i := c.at(ref); i >= 0 && c.list[i].To == to && c.list[i].Urgent == urgent {
+	if i := c.index(ref); i >= 0 && c.list[i].To == to && c.list[i].Urgent == urgent {
 		return nil, nil
 	}
 	if owner.Lane == to {
@@ -96,9 +96,9 @@ func (r *Roster) MovePartition(ref bellows.PartitionRef, to wire.Address, urgent
 	return m.order(r.opt.Term, false), nil
 }
 
-// CancelMove gives up the move of a partition that has no record. The order is nil if there is none.
+// CancelMove gives up the move of a partition that has no record. The order is nil if nothing moves.
 func (r *Roster) CancelMove(ref bellows.PartitionRef) *Order {
-	i := r.copies.at(ref)
+	i := r.copies.index(ref)
 	if i < 0 {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (r *Roster) Moving() (list []Moving) {
 
 // Prepared is what follows from a lane's report of a move.
 type Prepared struct {
-	Change bellows.Control // to be recorded; its kind is bellows.NoControl if there is none
+	Change bellows.Control // to be recorded; its kind is bellows.NoControl if nothing is recorded
 	Order  *Order          // to be sent; nil: none
 	Moved  []Moved         // moves that have ended
 }
@@ -156,7 +156,7 @@ func (r *Roster) TakePrepared(from wire.Address, m *wire.Prepared) (p Prepared) 
 	return p
 }
 
-// VoidCopies has every lane give up the copies that an earlier controller has ordered and not recorded.
+// VoidCopies tells every lane to give up the copies that an earlier controller has ordered and not recorded.
 func (r *Roster) VoidCopies(out *wire.Outbox) {
 	if planted.On("copies-left-behind") {
 		return

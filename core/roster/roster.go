@@ -14,7 +14,7 @@ import (
 	"bellows/link/wire"
 )
 
-// Options are fixed for the life of a Roster, beside the job.
+// Options are fixed for the life of a Roster, as the job is.
 type Options struct {
 	Term bellows.Term
 	// Stays says why splits cannot go to other nodes; empty: they can.
@@ -50,13 +50,13 @@ type Roster struct {
 	clients []wire.Address
 	first   []wire.Address    // lanes with which the job began
 	changes []bellows.Control // of the route, which the clients do not know yet
-	leaving []bellows.Control // removals of actors whose counts no successor has yet
+	leaving []bellows.Control // removals of actors, where no successor has their counts yet
 	removed []wire.Address    // all actors that were removed
 	lost    []bellows.Control // removals of nodes that were lost while the job continued
 	sent    [][]audit.Sent    // by client: what its records have of each table
 	splits  splitMoves        // that wait for their splits to rest
 	copies  copies            // partitions on their way
-	wait    liveness.Wait     // for those who are leaving
+	wait    liveness.Wait     // for actors that are leaving
 }
 
 // New returns the roster with which a job begins.
@@ -74,7 +74,7 @@ func (r *Roster) Route() *route.Route { return r.route }
 // Lanes returns the lanes that take part. The list is the roster's, and stays as it is when the roster changes.
 func (r *Roster) Lanes() []wire.Address { return r.lanes }
 
-// Clients returns the clients that take part, likewise.
+// Clients returns the clients that take part, as Lanes does for lanes.
 func (r *Roster) Clients() []wire.Address { return r.clients }
 
 // IsFirst reports whether a lane was there when the job began.
@@ -160,7 +160,7 @@ func (r *Roster) Whole() []bellows.Control {
 	return append(list, r.leaving...)
 }
 
-// WithLost adds to a whole route that those who are lost were added and removed.
+// WithLost adds to a whole route that lost nodes were added and removed.
 func (r *Roster) WithLost(whole []bellows.Control) []bellows.Control {
 	for _, l := range r.lost {
 		whole = append(whole, r.route.AddClient(l.Node))

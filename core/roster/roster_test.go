@@ -117,7 +117,7 @@ func TestActorsJoinOnce(t *testing.T) {
 		t.Errorf("lanes %v, clients %v", l.Lanes(), l.Clients())
 	}
 	if !l.IsFirst(lanes[1]) || l.IsFirst(wire.LaneAt(4, 0)) {
-		t.Error("who was there at the beginning")
+		t.Error("the lanes of the beginning")
 	}
 	l.Remove(lanes[0])
 	l.Remove(clients[1])
@@ -150,8 +150,8 @@ func TestTheRemovedAreNotAdmitted(t *testing.T) {
 	}
 }
 
-// away gives what a lane or client has to others, so that it can leave.
-func (l *list) away(t *testing.T) {
+// giveAway gives what a lane or client has to others, so that it can leave.
+func (l *list) giveAway(t *testing.T) {
 	t.Helper()
 	for ref := range l.Route().All() {
 		require.NoError(t, l.Change(l.Route().MovePartition(ref, lanes[0])))
@@ -183,7 +183,7 @@ func TestASuccessorIsAnotherLane(t *testing.T) {
 			require.NoError(t, l.Change(l.Route().AddLane(a)))
 			l.Enrol(a)
 		}
-		l.away(t)
+		l.giveAway(t)
 		removal, err := l.RemoveActor(c.who)
 		require.NoError(t, err)
 		if got := l.Route().Heir(removal); got != c.want {
@@ -194,7 +194,7 @@ func TestASuccessorIsAnotherLane(t *testing.T) {
 		}
 	}
 	l := newList()
-	l.away(t)
+	l.giveAway(t)
 	_, err := l.RemoveActor(lanes[1])
 	require.NoError(t, err)
 	_, err = l.RemoveActor(lanes[0])
@@ -202,9 +202,9 @@ func TestASuccessorIsAnotherLane(t *testing.T) {
 	if _, err = newList().RemoveActor(lanes[0]); err == nil {
 		t.Error("a lane that holds a partition is removed")
 	}
-	l = newList() // whose only other lane is on the same node
+	l = newList() // with a second lane on the same node
 	require.NoError(t, l.Change(l.Route().AddLane(wire.LaneAt(1, 1))))
-	l.away(t)
+	l.giveAway(t)
 	_, err = l.RemoveActor(lanes[1])
 	require.NoError(t, err)
 	removal, err := l.RemoveActor(wire.LaneAt(1, 1))
@@ -214,10 +214,10 @@ func TestASuccessorIsAnotherLane(t *testing.T) {
 	}
 }
 
-// TestALeaverIsWatchedUntilItsCountsAreTaken removes two actors of a node, one after the other.
-func TestALeaverIsWatchedUntilItsCountsAreTaken(t *testing.T) {
+// TestLeaverIsWatchedUntilAdopted removes two actors of a node, one after the other.
+func TestLeaverIsWatchedUntilAdopted(t *testing.T) {
 	l := newList()
-	l.away(t)
+	l.giveAway(t)
 	var removals []bellows.Control
 	for i, a := range []wire.Address{lanes[1], clients[1]} {
 		removal, err := l.RemoveActor(a)
@@ -272,7 +272,7 @@ func TestALeaverIsWatchedUntilItsCountsAreTaken(t *testing.T) {
 // both are added before either is removed.
 func TestALeaverMayBeASuccessor(t *testing.T) {
 	l := newList()
-	l.away(t)
+	l.giveAway(t)
 	for _, a := range []wire.Address{clients[2], lanes[1]} {
 		removal, err := l.RemoveActor(a)
 		require.NoError(t, err)
@@ -290,8 +290,8 @@ func TestALeaverMayBeASuccessor(t *testing.T) {
 	}
 }
 
-// TestWhatKeepsAnActor lists what is on its way to an actor that is to be removed.
-func TestWhatKeepsAnActor(t *testing.T) {
+// TestCheckRemoval lists what is on its way to an actor that is to be removed.
+func TestCheckRemoval(t *testing.T) {
 	l := newList()
 	require.NoError(t, l.CheckRemoval(lanes[0]))
 	require.NoError(t, l.CheckRemoval(clients[0]))
@@ -304,8 +304,8 @@ func TestWhatKeepsAnActor(t *testing.T) {
 	require.NoError(t, l.CheckRemoval(clients[1]))
 }
 
-// TestWhatTheJobNeedsOfANode lists nodes without which the job ends.
-func TestWhatTheJobNeedsOfANode(t *testing.T) {
+// TestNeeds lists nodes without which the job ends.
+func TestNeeds(t *testing.T) {
 	l := newList()
 	needs := func(n bellows.NodeID, want string) {
 		t.Helper()
@@ -362,8 +362,8 @@ func TestALostNodeGivesItsSplitsAway(t *testing.T) {
 	}
 }
 
-// TestTheLostHaveTheCountsOfTheirRecords adds up what records have of clients, one of which is lost.
-func TestTheLostHaveTheCountsOfTheirRecords(t *testing.T) {
+// TestAddLostCounts adds up what records have of clients; one is lost.
+func TestAddLostCounts(t *testing.T) {
 	l := newList()
 	l.AddSent(3, []audit.Sent{{Table: 0, Rows: 2, Bits: 5}})
 	l.AddSent(3, []audit.Sent{{Table: 0, Rows: 3, Bits: 7}})
@@ -374,7 +374,7 @@ func TestTheLostHaveTheCountsOfTheirRecords(t *testing.T) {
 		t.Errorf("nobody is lost: %+v", counts)
 	}
 	l.RemoveLost(3)
-	l.NoteLost(bellows.Control{Kind: bellows.LoseClient, Node: 9}) // of which no record has anything
+	l.NoteLost(bellows.Control{Kind: bellows.LoseClient, Node: 9}) // no record has anything of it
 	l.AddLostCounts(&counts)
 	if counts.Sent != 5 || len(counts.Ledgers) != 1 || counts.Ledgers[0].Sent != 12 {
 		t.Errorf("%+v", counts)
@@ -389,7 +389,7 @@ func TestARosterIsRestored(t *testing.T) {
 	if s.Route != 0 || s.Whole != nil {
 		t.Errorf("the first route is saved: %+v", s)
 	}
-	l.away(t)
+	l.giveAway(t)
 	l.AddSent(3, []audit.Sent{{Rows: 2, Bits: 5}})
 	removal, err := l.RemoveActor(lanes[1])
 	require.NoError(t, err)
@@ -422,7 +422,7 @@ func TestARosterIsRestored(t *testing.T) {
 // TestAReplayEndsWithThoseWhoStay replays removals of another controller.
 func TestAReplayEndsWithThoseWhoStay(t *testing.T) {
 	l, after := newList(), newList()
-	l.away(t)
+	l.giveAway(t)
 	removal, err := l.RemoveActor(lanes[1])
 	require.NoError(t, err)
 	other, err := l.RemoveActor(clients[1])

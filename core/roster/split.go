@@ -28,8 +28,8 @@ type splitMove struct {
 // splitMoves are the moves that wait, one for a split at most.
 type splitMoves []splitMove
 
-// of returns the move of a split; nil: none.
-func (l splitMoves) of(s bellows.SplitID) *splitMove {
+// find returns the move of a split; nil: none.
+func (l splitMoves) find(s bellows.SplitID) *splitMove {
 	i := slices.IndexFunc(l, func(m splitMove) bool { return m.split == s })
 	if i < 0 {
 		return nil
@@ -53,7 +53,7 @@ type SplitAt struct {
 	Complete, Next bellows.Clock
 }
 
-// PlanSplitMove has a split go to another node once it rests. It takes the place of an earlier plan.
+// PlanSplitMove plans to move a split to another node once it rests. It takes the place of an earlier plan.
 func (r *Roster) PlanSplitMove(s bellows.SplitID, to bellows.NodeID) error {
 	switch {
 	case int(s) >= r.route.Splits():
@@ -61,7 +61,7 @@ func (r *Roster) PlanSplitMove(s bellows.SplitID, to bellows.NodeID) error {
 	case !r.Runs(to) || r.Lost(to):
 		return fmt.Errorf("node %d runs no tasks", to)
 	}
-	m := r.splits.of(s)
+	m := r.splits.find(s)
 	if m == nil {
 		r.splits = append(r.splits, splitMove{split: s})
 		m = &r.splits[len(r.splits)-1]
@@ -72,7 +72,7 @@ func (r *Roster) PlanSplitMove(s bellows.SplitID, to bellows.NodeID) error {
 
 // Recall asks for the tasks of a split that is to move which were dispatched and not begun.
 func (r *Roster) Recall(s bellows.SplitID, out *wire.Outbox) {
-	if m := r.splits.of(s); m != nil && !m.asked && m.to != r.route.Node(s) {
+	if m := r.splits.find(s); m != nil && !m.asked && m.to != r.route.Node(s) {
 		m.asked = true
 		out.Send(r.self, wire.ClientAt(r.route.Node(s)), &wire.Recall{Term: r.opt.Term, Split: s})
 	}
@@ -80,14 +80,14 @@ func (r *Roster) Recall(s bellows.SplitID, out *wire.Outbox) {
 
 // IsRecalled reports whether the tasks of a split were asked back: nothing of it is dispatched.
 func (r *Roster) IsRecalled(s bellows.SplitID) bool {
-	m := r.splits.of(s)
+	m := r.splits.find(s)
 	return m != nil && m.asked
 }
 
 // TakeRecalled takes a client's answer to Recall, and reports whether it counts. An answer to an earlier controller
 // does not: that split was dispatched again since.
 func (r *Roster) TakeRecalled(from bellows.NodeID, a *wire.Recalled) bool {
-	m := r.splits.of(a.Split)
+	m := r.splits.find(a.Split)
 	if a.Term != r.opt.Term && !planted.On("recalled-of-another") {
 		return false
 	}
@@ -111,7 +111,7 @@ func (m *splitMove) rests(at SplitAt) bool {
 // the split's next clock, so that a split that never pauses moves too. If the split changes its node, the change is
 // made in the route and returned (TestASplitMovesWhenItRests); else its kind is bellows.NoControl.
 func (r *Roster) FinishSplitMove(at SplitAt) (change bellows.Control, ended bool) {
-	m := r.splits.of(at.Split)
+	m := r.splits.find(at.Split)
 	if m == nil || !m.rests(at) && !planted.On("split-moved-busy") {
 		return change, false
 	}
