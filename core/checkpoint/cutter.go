@@ -34,7 +34,7 @@ import (
 // Invariants, and what holds them:
 //
 //   - At the record nothing is half gathered: TestTheRecordWaitsForGatheredClocks, TestFlushesThatOpenAClockWait.
-//   - Flushes that wait are no more than tasks are out: TestNoMoreFlushesWaitThanTasks.
+//   - Flushes that wait are no more than tasks are out: TestHoldIsBounded.
 //   - A cut that does not get on is given up: TestACutThatStallsIsGivenUp.
 //   - What a lane reports counts for the attempt that it names: TestReportsOfAnotherAttemptAreIgnored.
 //
@@ -43,7 +43,7 @@ type Cutter struct {
 	job         core.Job
 	term        bellows.Term
 	barriers    barriers
-	gathered    bellows.Clock // the last of which a flush with a number has deltas for tables with a barrier
+	gathered    bellows.Clock // the last clock with numbered flushes that have deltas for tables with a barrier
 	attempt     uint64
 	state       cutState
 	unarmed     []wire.Address // lanes that are not armed yet
@@ -123,7 +123,7 @@ func (k *Cutter) Stored(commit bellows.CommitNumber) bool {
 	return k.state == stored && k.saved.Commit == commit
 }
 
-// Gathered returns the last clock of which a flush with a number has deltas for tables with a barrier.
+// Gathered returns the last clock with numbered flushes that have deltas for tables with a barrier.
 func (k *Cutter) Gathered() bellows.Clock { return k.gathered }
 
 // Restore continues from a saved state.
@@ -209,7 +209,7 @@ func (k *Cutter) Ready(p *gate.Progress, nowMillis int64) bool {
 	return k.state == holding && (p.Complete() >= k.upTo && len(p.Open()) == 0 || planted.On("cut-half-gathered"))
 }
 
-// Store begins to store the cut, whose record was made.
+// Store begins to store the cut after its record was made.
 func (k *Cutter) Store(saved journal.Saved, partitions int, nowMillis int64) {
 	if planted.On("cut-out-forgotten") && len(saved.Out) > 1 {
 		saved.Out = saved.Out[1:]
@@ -246,7 +246,7 @@ func (k *Cutter) Hold(a journal.Arrival, tasksOut int, staleness []wire.Stalenes
 	return true, ""
 }
 
-// opens reports whether some of these units are the first of a clock of which others are missing.
+// opens reports whether some of these units are the first of a clock, and others of the clock are missing.
 func (k *Cutter) opens(results []wire.Result) bool {
 	for i := range results {
 		u := &results[i].Unit
@@ -288,7 +288,7 @@ func (k *Cutter) GiveUp(reason string) (CutDone, bool) {
 	return done, true
 }
 
-// Cancel has lanes forget the cut that was given up.
+// Cancel tells lanes to forget the cut that was given up.
 func (k *Cutter) Cancel(lanes []wire.Address, out *wire.Outbox) {
 	for _, a := range lanes {
 		out.Send(k.job.Controller, a, &wire.Cut{Term: k.term})

@@ -19,7 +19,7 @@ import (
 
 var cutLanes = []wire.Address{wire.LaneAt(0, 0), wire.LaneAt(1, 0)}
 
-// cutJob returns a job of two splits and two tables, the first of which has a barrier. A clock has two items, and the
+// cutJob returns a job of two splits and two tables. The first table has a barrier. A clock has two items, and the
 // clocks of split 1 are divided into two units.
 func cutJob() core.Job {
 	tables := []table.Schema{{Name: "b", Rows: 2, Width: 1, Partitions: 2, Consistency: table.BSP},
@@ -237,8 +237,8 @@ func TestFlushesThatOpenAClockWait(t *testing.T) {
 	}
 }
 
-// TestNoMoreFlushesWaitThanTasks holds two flushes while two tasks are out, of which one comes again.
-func TestNoMoreFlushesWaitThanTasks(t *testing.T) {
+// TestHoldIsBounded holds two flushes while two tasks are out; one comes again.
+func TestHoldIsBounded(t *testing.T) {
 	c := newCutting()
 	c.hold(t)
 	later := func(seq int, generation bellows.Generation) journal.Arrival {
@@ -332,8 +332,8 @@ func TestReportsOfAnotherAttemptAreIgnored(t *testing.T) {
 	}
 }
 
-// TestALaneThatLeavesTakesItsPartAlong removes actors in each step of a cut.
-func TestALaneThatLeavesTakesItsPartAlong(t *testing.T) {
+// TestRemoveDuringCut removes actors in each step of a cut.
+func TestRemoveDuringCut(t *testing.T) {
 	c := newCutting()
 	c.begin(t)
 	c.TakeShard(cutLanes[0], &wire.Shard{Term: 3, Attempt: 1}, cutJob().Route, c.now)

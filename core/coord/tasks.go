@@ -25,7 +25,7 @@ type tasks struct {
 	out      []inFlight      // per split
 	count    int             // of tasks that are out
 	training int             // of these, with items to visit
-	horizon  bellows.Clock   // the last clock of which any split has a task
+	horizon  bellows.Clock   // the last clock that any split was given
 }
 
 // newTasks returns the tasks of a job that begins.

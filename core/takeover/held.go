@@ -20,7 +20,7 @@ func (t *Takeover) Keep(a journal.Arrival) bool {
 // Kept returns the messages that were kept, in the order of their arrival.
 func (t *Takeover) Kept() []journal.Arrival { return t.kept }
 
-// CatchUp sends a lane that is behind the records of the others, up to so many in a message.
+// CatchUp sends a lane the records that it lacks, up to so many in a message.
 func (t *Takeover) CatchUp(lane int, r *roster.Roster, recordsMax int, out *wire.Outbox) {
 	h := t.holdings[lane]
 	if h == nil || h == &absent {
@@ -50,7 +50,7 @@ func (t *Takeover) CatchUp(lane int, r *roster.Roster, recordsMax int, out *wire
 }
 
 // Whole returns the flushes that the lanes hold and that have no number, as if their clients reported them done: every
-// part of them is held. They are in the order of clocks. A flush of which a part is missing is its client's matter.
+// part of them is held. They are in the order of clocks. A flush with a missing part is sent again by its client.
 func (t *Takeover) Whole() (list []journal.Arrival) {
 	for _, p := range t.held() {
 		if len(p.Done) == 0 || len(p.Held) < len(p.Pairs) && !planted.On("part-taken-for-whole") {

@@ -25,10 +25,10 @@ import (
 // Invariants, and what holds them:
 //
 //   - Nothing is chosen before every lane has answered: one that has not may still take a record of the controller
-//     before that no other lane knows (TestNothingIsChosenBeforeEveryPromise).
+//     before that no other lane knows (TestChooseTailNeedsEveryAnswer).
 //   - The longest tail is the truth, since an actor learns of a record from a lane before it acts on it. Several tails
 //     are joined without a gap (TestTailsAreJoined, TestAGapIsABreach).
-//   - A flush is whole if every part of it is held (TestAFlushIsWholeWhenAllOfItIsHeld). Records that no lane has count
+//   - A flush is whole if every part of it is held (TestWholeJoinsHeldParts). Records that no lane has count
 //     nothing: their flushes are still held.
 //
 // Rejected: to save each record elsewhere. Every lane keeps them anyway (docs/decisions/0032).
@@ -44,7 +44,7 @@ type Takeover struct {
 	tail     []wire.Record        // from need on, in messages
 	messages []*wire.Records      // that have the tail
 	kept     []journal.Arrival    // that arrived meanwhile
-	adopted  []bellows.Control    // removals of actors of which nothing is needed
+	adopted  []bellows.Control    // removals of actors that need not answer
 	end      *wire.End            // what a lane knows of the job's end; nil: no lane knows one
 	gone     []bellows.NodeID     // nodes that the controller before has fenced
 }
@@ -66,7 +66,7 @@ func New(self wire.Address, term bellows.Term, saved bellows.CommitNumber, lanes
 }
 
 // Ask asks lanes of nodes that are ready for what they hold, each once; or all lanes. It returns those that the
-// route does not have, of which the checker of this node must learn.
+// route does not have, so that the checker of this node learns of them.
 func (t *Takeover) Ask(r *roster.Roster, all bool, out *wire.Outbox) (met []wire.Address) {
 	for i, l := range r.Lanes() {
 		if i == len(t.asked) {
@@ -214,7 +214,7 @@ func (t *Takeover) ChooseTail(r *roster.Roster) (chosen bool, err error) {
 }
 
 // hasLeft reports whether a lane that has answered had left before the controller was saved: it takes no records
-// after its removal, and the others may have forgotten those that follow (TestALaneThatHasLeftNeedsNoRecords).
+// after its removal, and the others may have forgotten those that follow (TestLeftLaneNeedsNoRecords).
 func (t *Takeover) hasLeft(lane int, r *roster.Roster) bool {
 	h := t.holdings[lane]
 	return h.Last > 0 && h.Last < t.saved && !slices.Contains(r.Route().Lanes(), r.Lanes()[lane])

@@ -196,8 +196,8 @@ func names(list []wire.Address) (names []string) {
 	return names
 }
 
-// TestNothingIsChosenBeforeEveryPromise has nodes get ready and lanes answer, in both orders.
-func TestNothingIsChosenBeforeEveryPromise(t *testing.T) {
+// TestChooseTailNeedsEveryAnswer has nodes get ready and lanes answer, in both orders.
+func TestChooseTailNeedsEveryAnswer(t *testing.T) {
 	s := newReady(0)
 	s.choose(t, false)
 	s.TakeHolding(0, holding(1, 0))
@@ -245,8 +245,8 @@ func TestTailsAreJoined(t *testing.T) {
 	s.Free()
 }
 
-// TestTheFurthestLaneIsAsked has both lanes keep all records.
-func TestTheFurthestLaneIsAsked(t *testing.T) {
+// TestFurthestLaneIsAsked has both lanes keep all records.
+func TestFurthestLaneIsAsked(t *testing.T) {
 	for _, c := range []struct{ first, second bellows.CommitNumber }{{4, 6}, {6, 4}, {6, 6}} {
 		s := newReady(2)
 		s.TakeHolding(0, holding(1, c.first))
@@ -263,8 +263,8 @@ func TestTheFurthestLaneIsAsked(t *testing.T) {
 	}
 }
 
-// TestALaneThatIsBehindWidensTheTail needs records from before the saved state for a lane that lacks them.
-func TestALaneThatIsBehindWidensTheTail(t *testing.T) {
+// TestTailReachesTheSlowestLane needs records from before the saved state for a lane that lacks them.
+func TestTailReachesTheSlowestLane(t *testing.T) {
 	s := newReady(5)
 	s.TakeHolding(0, holding(1, 3))
 	s.TakeHolding(1, holding(2, 6))
@@ -285,8 +285,8 @@ func TestAGapIsABreach(t *testing.T) {
 	expectBreach(t, err, "lane 0 of node 1 has kept record 4 behind record 2")
 }
 
-// TestWhatCannotBeRecovered lacks records that nobody has.
-func TestWhatCannotBeRecovered(t *testing.T) {
+// TestUnrecoverable lacks records that nobody has.
+func TestUnrecoverable(t *testing.T) {
 	s := newReady(7)
 	s.TakeHolding(0, holding(1, 5))
 	s.TakeHolding(1, holding(1, 6))
@@ -301,8 +301,8 @@ func TestWhatCannotBeRecovered(t *testing.T) {
 	expectError(t, err, "records from 3 on are needed, and lanes have kept those from 5 on")
 }
 
-// TestALaneThatWasAddedHasNoRecords adds a lane that has not begun: it is neither behind nor asked.
-func TestALaneThatWasAddedHasNoRecords(t *testing.T) {
+// TestFreshLane adds a lane that has not begun: it is neither behind nor asked.
+func TestFreshLane(t *testing.T) {
 	s := newReady(2)
 	s.roster.Enrol(added)
 	s.Ask(s.roster, true, &s.out)
@@ -325,8 +325,8 @@ func TestALaneThatWasAddedHasNoRecords(t *testing.T) {
 	}
 }
 
-// TestALaneThatHasLeftNeedsNoRecords has a lane that left before the state was saved.
-func TestALaneThatHasLeftNeedsNoRecords(t *testing.T) {
+// TestLeftLaneNeedsNoRecords has a lane that left before the state was saved.
+func TestLeftLaneNeedsNoRecords(t *testing.T) {
 	s := newReady(8)
 	for ref := range s.roster.Route().All() {
 		require.NoError(t, s.roster.Change(s.roster.Route().MovePartition(ref, lanes[0])))
@@ -368,8 +368,8 @@ func TestTheRemovedAreExcused(t *testing.T) {
 	expect(t, s.sent()[1:])
 }
 
-// TestWhoMayHaveLeft judges no node while a lane has not answered that may excuse it.
-func TestWhoMayHaveLeft(t *testing.T) {
+// TestMayHaveLeft judges no node while a lane has not answered that may excuse it.
+func TestMayHaveLeft(t *testing.T) {
 	s := newSearch(0)
 	may := func(n bellows.NodeID, want bool, when string) {
 		t.Helper()
@@ -429,7 +429,7 @@ func TestADriverRepeatsItsRecords(t *testing.T) {
 	}
 }
 
-// TestLanesCatchUp sends a lane that is behind what it lacks, two records at a time.
+// TestLanesCatchUp sends a lane the records that it lacks, two records at a time.
 func TestLanesCatchUp(t *testing.T) {
 	s := newReady(0)
 	s.TakeHolding(0, holding(1, 5))
@@ -450,7 +450,7 @@ func TestLanesCatchUp(t *testing.T) {
 	}
 }
 
-// heldFlush returns a flush with two parts, of which a lane holds some.
+// heldFlush returns a flush with two parts; a lane holds some of them.
 func heldFlush(client, seq int, clock bellows.Clock, held ...wire.Pair) wire.HeldFlush {
 	all := []wire.Pair{pair(0, 1), pair(1, 1)}
 	return wire.HeldFlush{Flush: flush(client, seq), Clock: clock, Pairs: all, Held: held}
@@ -460,8 +460,8 @@ func pair(partition bellows.PartitionID, generation bellows.Generation) wire.Pai
 	return wire.Pair{Ref: bellows.PartitionRef{Partition: partition}, Generation: generation}
 }
 
-// TestAFlushIsWholeWhenAllOfItIsHeld joins the parts that lanes hold, in the order of clocks and clients.
-func TestAFlushIsWholeWhenAllOfItIsHeld(t *testing.T) {
+// TestWholeJoinsHeldParts joins the parts that lanes hold, in the order of clocks and clients.
+func TestWholeJoinsHeldParts(t *testing.T) {
 	s := newReady(0)
 	done := func(f wire.HeldFlush) wire.HeldFlush {
 		f.Done = []wire.Result{{Unit: bellows.Unit{Clock: f.Clock}, Values: []float64{7}}}
