@@ -135,8 +135,8 @@ func readCeilings(text string) (map[wordUse]int, error) {
 // writeCeilings returns the counts as lines in order.
 func writeCeilings(counts map[wordUse]int) string {
 	var lines []string
-	for use := range maps.Keys(counts) {
-		lines = append(lines, fmt.Sprintf("%s %s %d\n", use.word, use.dir, counts[use]))
+	for use, n := range counts {
+		lines = append(lines, fmt.Sprintf("%s %s %d\n", use.word, use.dir, n))
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "")
