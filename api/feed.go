@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// feedMost is how many events a feed keeps. A follower who is slower than that misses some, and sees it by
-// their numbers.
+// feedMost is the number of events that a feed keeps. A slower follower misses some, and detects it by their numbers.
 const feedMost = 1000
 
-// Feed is the last events of a job. Any goroutine may use it; NewFeed makes one.
+// A Feed holds the last events of a job. It is safe for concurrent use; NewFeed makes one.
 //
-// Invariants, under mu: lines[i] is event first+i of the job, and there are at most feedMost; more is closed exactly when there
-// are events behind those that from gave with it, or the feed has ended (TestEventsAreFollowed, TestFeedForgets).
+// Invariants, under mu: lines[i] is event first+i of the job, and there are at most feedMost. more is closed exactly
+// when there are events after those that linesFrom returned with it, or the feed has ended (TestEventsAreFollowed,
+// TestFeedForgets).
 //
-// Turned down: a channel for each follower. A slow one would hold up the job, or have to be dropped; one that asks for what comes
-// behind a place is told by the numbers what it has missed.
+// Rejected: a channel for each follower. A slow follower would block the job, or have to be dropped; a follower that
+// asks for events after a place sees by the numbers what it has missed.
 type Feed struct {
 	mu    sync.Mutex
 	lines []json.RawMessage
@@ -25,7 +25,7 @@ type Feed struct {
 	ended bool
 }
 
-// NewFeed is a feed without events.
+// NewFeed returns a feed without events.
 func NewFeed() *Feed { return &Feed{more: make(chan struct{})} }
 
 // Append adds an event: one line of JSON, without the line feed.
@@ -54,16 +54,16 @@ func (f *Feed) Close() {
 	}
 }
 
-// Last is the last events, at most n, the oldest first.
+// Last returns the last events, at most n, the oldest first.
 func (f *Feed) Last(n int) []json.RawMessage {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.lines[max(0, len(f.lines)-n):])
 }
 
-// from is the events from a place on, the place behind them, what is closed when there are more, and whether
-// there will be none.
-func (f *Feed) from(place int) (lines []json.RawMessage, next int, more <-chan struct{}, ended bool) {
+// from returns the events from a place on, the place after them, a channel that is closed when there are more, and
+// whether the feed has ended.
+func (f *Feed) linesFrom(place int) (lines []json.RawMessage, next int, more <-chan struct{}, ended bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	at := max(0, place-f.first)

@@ -36,7 +36,7 @@ func NewHandler(status Source, events *Feed) http.Handler {
 	return guard(mux)
 }
 
-// NewServer is a server of a handler with limits on what it takes.
+// NewServer returns a server of a handler, with limits on requests.
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: headerWithin, IdleTimeout: time.Minute, MaxHeaderBytes: headerMost,
 		ErrorLog: log.New(io.Discard, "", 0)}
@@ -114,7 +114,7 @@ func (h *handler) serveStatus(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Write(body.Bytes()) // who has gone needs no answer
+	w.Write(body.Bytes()) // a client that has gone needs no answer
 }
 
 // look makes the status, and bounds the time of the answer.
@@ -135,7 +135,7 @@ func (h *handler) serveEvents(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	answer := http.NewResponseController(w)
 	for place := 0; ; {
-		lines, next, more, ended := h.events.from(place)
+		lines, next, more, ended := h.events.linesFrom(place)
 		place = next
 		answer.SetWriteDeadline(time.Now().Add(answerWithin)) // fails only where writing does
 		for _, line := range lines {

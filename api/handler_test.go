@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden answers")
 
-// sample is a status with something in every field.
+// sample returns a status with something in every field.
 func sample() api.Status {
 	var one, all tally.Tally
 	one.Spent = tally.Spent{tally.Compute: 1500 * time.Millisecond, tally.PullWait: time.Second, tally.CommitWait: time.Millisecond}

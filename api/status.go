@@ -38,25 +38,26 @@ const (
 
 // Progress is what the nodes of a job have done.
 type Progress struct {
-	Clock    int     `json:"clock"`    // the last that every split has completed; -1: none
-	Furthest int     `json:"furthest"` // the last that has been dispatched to any split; -1: none
-	Commit   uint64  `json:"commit"`   // the number of the last commit, counted anew in each era
-	Era      uint32  `json:"era"`      // this life of the run: each rollback, and each command that goes on with it, begins another
-	Splits   int     `json:"splits"`
-	Seconds  float64 `json:"seconds"` // of training alone, as in train --json
+	Clock    int    `json:"clock"`    // the last that every split has completed; -1: none
+	Furthest int    `json:"furthest"` // the last that has been dispatched to any split; -1: none
+	Commit   uint64 `json:"commit"`   // the number of the last commit, counted anew in each era
+	// this attempt of the run: each rollback, and each command that resumes it, begins another
+	Era     uint32  `json:"era"`
+	Splits  int     `json:"splits"`
+	Seconds float64 `json:"seconds"` // of training alone, as in train --json
 	Counters
 	Nodes []Node `json:"nodes"`
 	// Moves are the partitions and the splits on their way to another node: partitions first, each in the order in which they were asked for.
 	Moves []Move `json:"moves"`
 	// Plan is the way to another shape of the job that is under way; nil: none is.
 	Plan *Plan `json:"plan,omitempty"`
-	// Checkpoint is the last from which the job would go on, and what a death would cost now; nil: nobody has looked at the job yet.
+	// Checkpoint is the last one from which the job would resume, and what a death would cost now; nil: unknown yet.
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 }
 
 // Checkpoint is the last cut of a job that is there, and what was done since.
 type Checkpoint struct {
-	Era     uint32  `json:"era"`    // of the run's lives
+	Era     uint32  `json:"era"`    // of the run's attempts
 	Commit  uint64  `json:"commit"` // its record; 0: there is none yet
 	Bytes   int64   `json:"bytes"`  // that were written for it
 	Age     float64 `json:"age_seconds"`
@@ -75,13 +76,14 @@ type Plan struct {
 	Rate    float64 `json:"bytes_per_second"` // of moves that have ended; 0: none has
 }
 
-// Move is a split or a partition on its way to another node. What is known of its copy is what the node that has it said last, ten times a second at most; it may be late, and is
-// of this move alone.
+// A Move is a split or a partition on its way to another node. The state of its copy is the last report of the node
+// that has it, at most ten times a second. It may be late, and belongs to this move only.
 type Move struct {
-	What    string  `json:"what"` // "split 3", "partition 0 of weights"
-	From    string  `json:"from"` // "node-1"
-	To      string  `json:"to"`
-	Bytes   int64   `json:"bytes"`            // how many travel, those that have to be copied again included; 0: none, or nobody knows
+	What string `json:"what"` // "split 3", "partition 0 of weights"
+	From string `json:"from"` // "node-1"
+	To   string `json:"to"`
+	// bytes to send, including those that have to be copied again; 0: none, or unknown
+	Bytes   int64   `json:"bytes"`
 	Copied  int64   `json:"copied_bytes"`     // that are there: it only grows, up to Bytes
 	Seconds float64 `json:"seconds"`          // since it was asked for
 	Rate    float64 `json:"bytes_per_second"` // that came there over the last RateSeconds
@@ -94,7 +96,7 @@ const RateSeconds = 3
 type Counters struct {
 	// Phases is the time of compute slots in seconds, by the names of tally.Phase.
 	Phases map[string]float64 `json:"phases"`
-	// Bytes is the traffic between nodes by the names of tally.Class, counted where it arrived.
+	// Bytes is the traffic between nodes by the names of tally.Class, counted at the receiver.
 	Bytes map[string]Flow `json:"bytes"`
 	// Staleness counts reads by the clocks that they missed; the last entry is for that many and more.
 	Staleness []int64 `json:"staleness"`
@@ -125,14 +127,14 @@ type Node struct {
 // Reliable is the tier of a node that is not announced to go away. There is no other yet.
 const Reliable = "reliable"
 
-// Count makes counters of a tally.
+// Count converts a tally to counters.
 func Count(t *tally.Tally) Counters {
 	c := Counters{Phases: Phases(&t.Spent), Bytes: Traffic(&t.Received), Staleness: make([]int64, len(t.Staleness))}
 	copy(c.Staleness, t.Staleness[:])
 	return c
 }
 
-// Phases is slot time in seconds by the name of the phase.
+// Phases returns slot time in seconds by the name of the phase.
 func Phases(s *tally.Spent) map[string]float64 {
 	m := make(map[string]float64, len(s))
 	for p, d := range s {
@@ -141,7 +143,7 @@ func Phases(s *tally.Spent) map[string]float64 {
 	return m
 }
 
-// Traffic is flows by the name of the class.
+// Traffic returns flows by the name of the class.
 func Traffic(t *tally.Traffic) map[string]Flow {
 	m := make(map[string]Flow, len(t))
 	for c, f := range t {

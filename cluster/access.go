@@ -9,7 +9,7 @@ import (
 	"bellows/link/secure"
 )
 
-// Call is something that one process of a cluster asks of another, and who may.
+// A Call is a request from one process of a cluster to another, with the roles that may send it.
 type Call struct {
 	Pattern string // method and path of the manager's API, or what is done over another port
 	Roles   []secure.Role
@@ -18,8 +18,8 @@ type Call struct {
 // Meet is the call that is made by a connection to a process of a job.
 const Meet = "connect to a node of the job"
 
-// Calls are all of them. What is not in the table nobody may do. An agent speaks for its own node alone, a controller for its own job, and
-// a node for its own number in its job.
+// Calls lists all of them. A call that is not in the table is not allowed. An agent speaks only for its own node, a
+// controller for its own job, and a node for its own number in its job.
 var Calls = []Call{
 	{"GET /v1/cluster", []secure.Role{secure.User}},
 	{"POST /v1/jobs", []secure.Role{secure.User}},
@@ -34,8 +34,8 @@ var Calls = []Call{
 	{Meet, []secure.Role{secure.Node}},
 }
 
-// May reports whether a role may make a call.
-func May(role secure.Role, pattern string) bool {
+// RoleAllows reports whether a role may make a call.
+func RoleAllows(role secure.Role, pattern string) bool {
 	return slices.ContainsFunc(Calls, func(c Call) bool { return c.Pattern == pattern && slices.Contains(c.Roles, role) })
 }
 
@@ -65,7 +65,7 @@ func (c *Client) Member(ctx context.Context) (*Client, error) {
 	return NewMember(c.Address, i), nil
 }
 
-// certify has the manager certify an identity, or renew its certificate.
+// certify makes the manager certify an identity, or renew its certificate.
 func (c *Client) certify(ctx context.Context, i *secure.Identity) error {
 	var a Certificate
 	if err := c.ask(ctx, answerWithin, http.MethodPost, "/v1/certificates", Request{i.Public()}, &a); err != nil {

@@ -30,7 +30,7 @@ func TestTheTableOfCallsIsDrawn(t *testing.T) {
 		fmt.Fprintf(&want, "| %s |", name)
 		for _, role := range secure.Roles {
 			yes := ""
-			if May(role, c.Pattern) {
+			if RoleAllows(role, c.Pattern) {
 				yes = " yes"
 			}
 			fmt.Fprintf(&want, "%s |", yes)
@@ -40,7 +40,7 @@ func TestTheTableOfCallsIsDrawn(t *testing.T) {
 	if !strings.Contains(string(page), "\n"+want.String()+"\n") {
 		t.Errorf("docs/9-local-cluster.md has not the table of calls:\n%s", want.String())
 	}
-	if May(secure.Manager, Calls[0].Pattern) || May(secure.User, "GET /v1/none") {
+	if RoleAllows(secure.Manager, Calls[0].Pattern) || RoleAllows(secure.User, "GET /v1/none") {
 		t.Error("what is not in the table is let pass")
 	}
 }

@@ -26,7 +26,7 @@ type Client struct {
 	identity *secure.Identity // in the place of the token; nil: a user
 	tls      *tls.Config
 	http     *http.Client
-	pid      int                                       // of a manager of this machine, whose lock was held; 0: it may be anywhere
+	pid      int                                       // of a manager of this machine, whose lock was held; 0: it may be on any machine
 	program  string                                    // what the user calls, where there is a pid
 	stopped  time.Duration                             // after which a manager that is stopped is not waited for
 	rest     func(context.Context, time.Duration) bool // waits before a follower comes again
@@ -37,7 +37,7 @@ const (
 	dialWithin   = 5 * time.Second
 	dialAgain    = 20 * time.Millisecond // at first, and then twice as long each time
 	answerWithin = 10 * time.Second
-	// stoppedWithin is how long it may take where the manager's process is stopped: somebody may just let it go on.
+	// stoppedWithin is how long a stopped manager's process is waited for: its user may just be continuing it.
 	stoppedWithin = 2 * time.Second
 )
 
@@ -47,7 +47,7 @@ const Local = "local"
 // Find returns a client of the cluster that where names: Local for that of a state folder, or HOST:PORT, with its
 // token. program is what the user calls.
 func Find(state, where, token, program string) (*Client, error) {
-	folder, err := In(state)
+	folder, err := FindFolder(state)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +164,8 @@ func (h *halted) Error() string {
 	return fmt.Sprintf("its manager (process %d) is stopped, and did not continue within %v", h.pid, h.within)
 }
 
-// look looks now and then whether the manager is stopped, for which nobody waits: then the context ends, with that as its
-// cause. end ends it.
+// look checks from time to time whether the manager is stopped and need not be waited for: then the context ends, with
+// that as its cause. end ends it.
 func (c *Client) look(parent context.Context) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	if c.pid == 0 {
@@ -312,8 +312,8 @@ func (c *Client) Drain(ctx context.Context, s Drain, within time.Duration) (d Do
 	return d, c.ask(ctx, within, http.MethodPost, "/v1/drain", s, &d)
 }
 
-// Down ends the cluster, and returns what became of its jobs when all but the manager has ended.
-func (c *Client) Down(ctx context.Context, within time.Duration) (d Done, err error) {
+// Shutdown ends the cluster, and returns what became of its jobs when all but the manager has ended.
+func (c *Client) Shutdown(ctx context.Context, within time.Duration) (d Done, err error) {
 	return d, c.ask(ctx, within, http.MethodPost, pathDown, nil, &d)
 }
 
@@ -479,7 +479,8 @@ func (c *Client) Session(ctx context.Context, path string, hello Hello) (*Sessio
 	return s, m.Welcome, nil
 }
 
-// Persist begins a Session. For some time it tries again, at growing intervals, while the manager does not answer or has no room. A manager that has ended, whose port is closed, is not called again.
+// Persist begins a Session. For some time it tries again, at growing intervals, while the manager does not answer or is
+// at its connection limit. A manager that has ended, whose port is closed, is not called again.
 func (c *Client) Persist(ctx context.Context, within time.Duration, path string, hello Hello) (*Session, *Welcome, error) {
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -529,7 +530,7 @@ func (c *Client) upgrade(ctx context.Context, conn net.Conn, path string, hello 
 func WriteFault(w http.ResponseWriter, status int, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(faultOf(err)) // who has gone needs no answer
+	_ = json.NewEncoder(w).Encode(faultOf(err)) // a client that has gone needs no answer
 }
 
 // Decode reads the body of a question.

@@ -61,7 +61,7 @@ func TestQuestionsAreAsked(t *testing.T) {
 			d, err := c.Drain(ctx, Drain{"node-1", 5}, answerWithin)
 			return d.Sentences[0], err
 		},
-		"POST /v1/down Bearer secret ": func() (string, error) { d, err := c.Down(ctx, answerWithin); return d.Sentences[0], err },
+		"POST /v1/down Bearer secret ": func() (string, error) { d, err := c.Shutdown(ctx, answerWithin); return d.Sentences[0], err },
 	} {
 		got, err := ask()
 		if asked != want || err != nil || got != "" && got != "done" && got != "here" && got != "3" {
@@ -118,8 +118,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestWhoAsksMayGo: a question that is cancelled says so, and one that takes too long.
-func TestWhoAsksMayGo(t *testing.T) {
+// TestClientMayDisconnect: a question that is cancelled says so, and one that takes too long.
+func TestClientMayDisconnect(t *testing.T) {
 	t.Parallel()
 	c := fake(t, silent)
 	late := c.ask(t.Context(), 1, http.MethodGet, "/v1/cluster", nil, &Status{})
@@ -302,7 +302,7 @@ func TestFindMeansOneCluster(t *testing.T) {
 		return c
 	}
 	find(Local, "", bellows.Unavailable, "find the local cluster: no cluster is running in "+filepath.Join(state, "cluster")+"; `bel up` starts one")
-	f, err := In(state)
+	f, err := FindFolder(state)
 	if err == nil {
 		err = f.Make()
 	}

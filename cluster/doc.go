@@ -1,13 +1,15 @@
-// Package cluster is what the processes of a local cluster know of each other: its folder, the words of the manager's API, the sessions
-// over which the manager, its agents and the process that leads a job talk, and a client for commands.
+// Package cluster has what the processes of a local cluster share: its folder, the messages of the manager's API, the
+// sessions between the manager, its agents and the process that leads a job, and a client for commands.
 //
 // The duties of a command, in order:
 //
-//  1. Find gives a Client of the cluster that the user means: that of the state folder, or one at an address.
-//  2. Status, Submit, Output, Interrupt, Scale, Drain and Down are its questions. Each is bounded, and its error says what to do.
+//  1. Find returns a Client of the cluster that the user means: that of the state folder, or one at an address.
+//  2. Status, Submit, Output, Interrupt, Scale, Drain and Shutdown are its requests. Each is bounded, and its error says
+//     what to do.
 //
-// A manager holds the lock of its folder as long as it lives, so that a record without a lock is of a manager that was killed, whatever
-// process has its number now. All that it starts inherits a second lock: who has that one alone knows that nothing of the cluster runs.
+// A manager holds the lock of its folder as long as it lives. So a record without a lock belongs to a manager that was
+// killed, whatever process has its number now. All processes that it starts inherit a second lock: only a holder of that
+// lock knows that nothing of the cluster runs.
 //
-// The package refuses to talk to whoever does not show the token, to take lines that are too long, and fields that it does not know.
+// The package refuses peers without the token, lines that are too long, and unknown fields.
 package cluster

@@ -38,8 +38,8 @@ type Whereabouts struct {
 	Started time.Time `json:"started"`
 }
 
-// In returns the folder of the cluster below a state folder, "" being the user's.
-func In(state string) (Folder, error) {
+// FindFolder returns the folder of the cluster below a state folder, "" being the user's.
+func FindFolder(state string) (Folder, error) {
 	root, err := board.StateFolder(state)
 	if err != nil {
 		return Folder{}, err
@@ -51,7 +51,7 @@ func In(state string) (Folder, error) {
 	return Folder{filepath.Join(root, "cluster")}, nil
 }
 
-// Make makes the folder, which nobody else may enter.
+// Make makes the folder, which other users may not enter.
 func (f Folder) Make() error {
 	err := os.MkdirAll(f.Path, 0o700)
 	var info fs.FileInfo
@@ -115,7 +115,7 @@ func (f Folder) Write(r Whereabouts) error {
 	return f.put(recordName, append(text, '\n'))
 }
 
-// Read is where a manager is or was; nil: there is none.
+// Read returns where a manager is or was; nil if there is none.
 func (f Folder) Read() (*Whereabouts, error) {
 	text, err := os.ReadFile(f.file(recordName))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -149,7 +149,8 @@ func (f Folder) Forget() error {
 	return nil
 }
 
-// lock opens a file of the folder and locks it, at once or not: nil where somebody else has it.
+// lock opens a file of the folder and locks it, with or without waiting. It returns nil if another process holds the
+// lock.
 func (f Folder) lock(name string, how int) (*os.File, error) {
 	file, err := os.OpenFile(f.file(name), os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

@@ -18,7 +18,7 @@ import (
 
 func made(t *testing.T) Folder {
 	t.Helper()
-	f, err := In(t.TempDir())
+	f, err := FindFolder(t.TempDir())
 	if err == nil {
 		err = f.Make()
 	}
@@ -28,8 +28,9 @@ func made(t *testing.T) Folder {
 	return f
 }
 
-// TestNobodyElseMayEnter a folder, also one that was there with another mode, nor read its files; what is no folder is refused.
-func TestNobodyElseMayEnter(t *testing.T) {
+// TestFolderPermissions checks that no other user may enter the folder, including one that existed with another mode, or
+// read its files; a path that is no folder is refused.
+func TestFolderPermissions(t *testing.T) {
 	t.Parallel()
 	f := made(t)
 	if err := os.Chmod(f.Path, 0o755); err != nil {

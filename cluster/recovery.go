@@ -4,7 +4,7 @@ import "time"
 
 // Checkpoint is the last cut of a job's run, as the process that leads the job has told of it.
 type Checkpoint struct {
-	Era    uint32    `json:"era"` // of the run's lives
+	Era    uint32    `json:"era"` // of the run's attempts
 	Commit uint64    `json:"commit"`
 	Bytes  int64     `json:"bytes"`       // that were written for it
 	At     time.Time `json:"at"`          // when it was there
@@ -19,12 +19,13 @@ func (c *Checkpoint) Newer(o *Checkpoint) bool {
 // Recovery is a death that a job has survived.
 type Recovery struct {
 	Time      time.Time `json:"time"` // when it was noticed
-	Died      string    `json:"died"` // who, and how
+	Died      string    `json:"died"` // which process or node, and how
 	NoticedBy string    `json:"noticed_by"`
-	Units     int64     `json:"lost_units"`   // that had counted since the last checkpoint; -1: nobody is left who knows it
-	Seconds   float64   `json:"lost_seconds"` // of training since then, likewise
-	TookOver  string    `json:"took_over"`
-	InRow     int       `json:"in_a_row"` // with no new checkpoint in between, this one included
+	// that had counted since the last checkpoint; -1: unknown to all living processes
+	Units    int64   `json:"lost_units"`
+	Seconds  float64 `json:"lost_seconds"` // of training since then; unknown likewise
+	TookOver string  `json:"took_over"`
+	InRow    int     `json:"in_a_row"` // with no new checkpoint in between, this one included
 }
 
 // Cost is what a death has undone, by the log of the job's run: at least so much.
@@ -33,7 +34,8 @@ type Cost struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// InRowMost is how many times in a row a job is taken up again with no new checkpoint in between: who dies as often as that does not come forward.
+// InRowMost is how many times a job is restarted without a new checkpoint: a job that dies that often makes no
+// progress.
 const InRowMost = 5
 
 // RecoveriesKept is how many of a job's last recoveries are kept.
@@ -45,6 +47,6 @@ type Progress struct {
 	Units      int64       `json:"units"`                // since then that count
 	Seconds    float64     `json:"seconds"`              // of training since then
 	InRow      int         `json:"in_a_row"`
-	Recovery   *Recovery   `json:"recovery,omitempty"` // that it has just seen to by itself
-	Cost       *Cost       `json:"cost,omitempty"`     // of the death before this process, which nobody else knew
+	Recovery   *Recovery   `json:"recovery,omitempty"` // a recovery that it has just made automatically
+	Cost       *Cost       `json:"cost,omitempty"`     // of the death before this process, which was otherwise unknown
 }

@@ -19,7 +19,7 @@ import (
 // Message is one line of a session: between the manager and an agent, or the manager and the process that leads a job. Processes have
 // numbers that the side which leads draws; the manager passes what is of them on to the agent, and back.
 type Message struct {
-	Hello   *Hello   `json:"hello,omitempty"`   // the first of who calls
+	Hello   *Hello   `json:"hello,omitempty"`   // the first message of the caller
 	Welcome *Welcome `json:"welcome,omitempty"` // the manager's answer
 	Refused *fault   `json:"refused,omitempty"` // or this
 
@@ -47,20 +47,20 @@ type Message struct {
 	Answer   *Reply `json:"answer,omitempty"` // to an agent: what a job did with what it had there
 }
 
-// Hello is who calls.
+// Hello identifies the caller.
 type Hello struct {
 	Node    string  `json:"node,omitempty"` // which an agent of the manager's own is to be
 	Slots   int     `json:"slots,omitempty"`
 	Lanes   int     `json:"lanes,omitempty"`
 	PID     int     `json:"pid"`
 	Program Program `json:"program"`
-	// NoticeMillis is how long an agent that leaves by itself lets a job give it up; 0: NoticeOfLeave.
+	// NoticeMillis is how long an agent that leaves on its own lets a job give it up; 0: NoticeOfLeave.
 	NoticeMillis int64 `json:"notice_millis,omitempty"`
 	// Kernels are the kernel sets that an agent's processor has.
 	Kernels []string `json:"kernels,omitempty"`
 }
 
-// NoticeOfLeave is how long a node that leaves by itself gives a job that has a process there, where nobody has said.
+// NoticeOfLeave is the default time that a node leaving on its own gives a job with a process there.
 const NoticeOfLeave = 30 * time.Second
 
 // noticeMost is the longest notice.
@@ -90,7 +90,7 @@ type Start struct {
 	Member    int      `json:"member"` // the node of the job that it is
 }
 
-// Process is one that a job has at a node, as another process is told that leads the job.
+// Process is a process of a job at a node, for another process that leads the job.
 type Process struct {
 	Number uint64 `json:"number"`
 	Node   string `json:"node"`
@@ -157,8 +157,9 @@ const (
 	silenceMost = 30 * time.Second
 )
 
-// Those of a process that leads a job, which is seen to be silent within three seconds, as a node is (docs/decisions/0073). The last half second of a silence is for what has come while whoever listens
-// did not run: that is read, and judged, first.
+// The times of a leading process, whose silence is detected within three seconds, like that of a node
+// (docs/decisions/0073). The last half second of a silence is for messages that arrived while the listener did not run:
+// they are read, and judged, first.
 const (
 	promptPulse   = 200 * time.Millisecond
 	promptSilence = 2750 * time.Millisecond
@@ -177,7 +178,7 @@ type Session struct {
 	mu      sync.Mutex    // of writing
 }
 
-// NewSession makes a session of a connection, of which early has been read already.
+// NewSession makes a session of a connection; early has been read from it already.
 func NewSession(conn net.Conn, early io.Reader) *Session {
 	s := &Session{conn: conn, quiet: time.NewTicker(pulseEvery), over: make(chan struct{}), silence: silenceMost}
 	s.lines = bufio.NewScanner(io.MultiReader(early, deadlined{s}))
@@ -186,10 +187,11 @@ func NewSession(conn net.Conn, early io.Reader) *Session {
 	return s
 }
 
-// Prompt has this side say so often that it is there that the other may expect that of it (ExpectsPrompt).
+// Prompt makes this side send signs of life so often that the other side may rely on them (ExpectsPrompt).
 func (s *Session) Prompt() { s.quiet.Reset(promptPulse) }
 
-// ExpectsPrompt has the other side be lost when it is silent for as long as a process that leads a job may be. It is called before the first Receive.
+// ExpectsPrompt declares the other side lost when it is silent for as long as a leading process may be. It is called
+// before the first Receive.
 func (s *Session) ExpectsPrompt() { s.silence = promptSilence }
 
 // deadlined gives each read of a session its time. Where that is over, what has come meanwhile still counts: this side may have been stopped itself.

@@ -218,8 +218,8 @@ func TestErrorsTravel(t *testing.T) {
 	}
 }
 
-// TestAPromptSideIsMissedWithinThreeSeconds: it is there for as long as it says so, and gone within 3 s, but not within 2.5 s, of when it is stopped.
-func TestAPromptSideIsMissedWithinThreeSeconds(t *testing.T) {
+// TestPromptSilenceDetection: it is there for as long as it says so, and gone within 3 s, but not within 2.5 s, of when it is stopped.
+func TestPromptSilenceDetection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pair(t)
@@ -250,8 +250,8 @@ func (c *asleep) Read(b []byte) (int, error) {
 	return copy(b, "{\"pid\":3}\n"), nil
 }
 
-// TestWhoSleptMissesNobody: what has come meanwhile is read first.
-func TestWhoSleptMissesNobody(t *testing.T) {
+// TestSleepingReaderKeepsSession: what has come meanwhile is read first.
+func TestSleepingReaderKeepsSession(t *testing.T) {
 	t.Parallel()
 	x, _ := net.Pipe()
 	s := NewSession(&asleep{Conn: x}, strings.NewReader(""))

@@ -13,9 +13,9 @@ import (
 	"bellows/link/secure"
 )
 
-// TestAManagerThatIsStoppedIsNotAwaited asks one that never answers, whose process is stopped: the error says so, and what to do. One that computes is
+// TestStoppedManagerIsNotAwaited asks one that never answers, whose process is stopped: the error says so, and what to do. One that computes is
 // waited for, and one that is let go on.
-func TestAManagerThatIsStoppedIsNotAwaited(t *testing.T) {
+func TestStoppedManagerIsNotAwaited(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -63,7 +63,7 @@ type Job struct {
 	ExitCode  *int       `json:"exit_code,omitempty"`
 	// Term counts the processes that have led it, of all managers.
 	Term int `json:"term"`
-	// Checkpoint is the last from which it would go on; nil: there is none, or nobody has told of it.
+	// Checkpoint is the last one from which the job would resume; nil: there is none, or none was reported.
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	// Recoveries are the deaths that it has survived, the last ones.
 	Recoveries []Recovery `json:"recoveries,omitempty"`
@@ -93,7 +93,7 @@ func (s *Status) Count(role string) (n int) {
 	return n
 }
 
-// Submission is a job that somebody wants done.
+// A Submission is a job that a user wants to run.
 type Submission struct {
 	App     string   `json:"app"`
 	Word    string   `json:"word"` // by which the program was called
@@ -102,7 +102,7 @@ type Submission struct {
 	Dir     string   `json:"dir"` // where paths begin
 	Run     string   `json:"run"` // its folder where it is known
 	Program Program  `json:"program"`
-	// Terminal is the screen of who follows the job as if it ran there; nil: there is none.
+	// Terminal is the screen of a user who follows the job as if it ran there; nil: there is none.
 	Terminal *Terminal `json:"terminal,omitempty"`
 }
 
@@ -166,7 +166,7 @@ func (s Submission) WithoutToken() Submission {
 // IsToken reports whether a variable of an environment, NAME=VALUE, is the token of a cluster.
 func IsToken(variable string) bool { return strings.HasPrefix(variable, "BELLOWS_TOKEN=") }
 
-// Program says which program somebody runs.
+// Program identifies the program that a user runs.
 type Program struct {
 	Name        string   `json:"name"`
 	Fingerprint string   `json:"fingerprint"` // of the executable's bytes

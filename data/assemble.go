@@ -42,7 +42,7 @@ func (r *reader) join() (*Set, error) {
 			set.Time = append(set.Time, p.Time...)
 		}
 	}
-	r.weigh(set, starts)
+	r.joinWeights(set, starts)
 	if err := r.mergeLabels(set.Examples); err != nil {
 		return nil, err
 	}
@@ -59,14 +59,14 @@ func (r *reader) join() (*Set, error) {
 		return nil, &Error{File: r.ins[0].Shown(), What: "there are labels but no features", How: "give each row at least one feature"}
 	}
 	if describe(&set.Detected, set.Examples); r.layout.Table != nil && r.layout.Label < 0 {
-		set.Detected.Classes = 0 // nobody has looked for labels
+		set.Detected.Classes = 0 // the labels were not looked for
 	}
 	set.Reading = r.reading(set)
 	return set, nil
 }
 
-// weigh joins the weights of rows, if there are any but 1.
-func (r *reader) weigh(set *Set, starts []int) {
+// joinWeights joins the weights of rows. It does nothing if all weights are 1.
+func (r *reader) joinWeights(set *Set, starts []int) {
 	e := set.Examples
 	for n, p := range r.pieces {
 		set.Detected.Weightless += p.Weightless
@@ -79,11 +79,11 @@ func (r *reader) weigh(set *Set, starts []int) {
 		copy(e.Weight[starts[n]:], p.Weight)
 	}
 	if set.Detected.Weightless > 0 || e.Weight != nil {
-		set.Detected.Weight = columns.OfImportance // tables say which column
+		set.Detected.Weight = columns.OfImportance // a table says which column it is
 	}
 }
 
-// describe fills in what the columns say.
+// describe fills in what the columns of a set say about it.
 func describe(d *Detection, e *ExampleSet) {
 	d.Features, d.IndexBase, d.Classes = e.Features, e.IndexBase, len(e.LabelNames)
 	if e.LabelNames == nil {
@@ -91,7 +91,7 @@ func describe(d *Detection, e *ExampleSet) {
 	}
 }
 
-// eachPiece runs f for every piece on all workers, until the read is to end.
+// eachPiece runs f for every piece, on all workers, until the meter ends the read.
 func (r *reader) eachPiece(f func(n int, p *piece)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -109,7 +109,7 @@ func (r *reader) eachPiece(f func(n int, p *piece)) {
 	wg.Wait()
 }
 
-// merge numbers the ids of all workers by their first appearance; tables turn a worker's own numbers into those.
+// merge numbers the ids of all workers by first appearance. The tables map a worker's own numbers to the merged ones.
 func (r *reader) merge(of func(*worker) *lines.IDs) (ids []string, tables [][]int32) {
 	owner, own := make([]int, len(r.pieces)), make([]*lines.IDs, len(r.workers))
 	for n, p := range r.pieces {
@@ -121,7 +121,7 @@ func (r *reader) merge(of func(*worker) *lines.IDs) (ids []string, tables [][]in
 	return lines.MergeIDs(own, owner)
 }
 
-// translate renumbers ids; without a table they keep their numbers.
+// translate renumbers ids. Without a table the ids keep their numbers.
 func translate(to, from, table []int32) {
 	if table == nil {
 		copy(to, from)
@@ -132,8 +132,8 @@ func translate(to, from, table []int32) {
 	}
 }
 
-// sparse joins LIBSVM rows: it settles the base and the width, and leaves out
-// entries beyond a given width.
+// sparse joins rows of indexed or hashed features. It settles the index base and the width, and drops entries beyond a
+// given width.
 func (r *reader) sparse(set *Set, rows int, starts []int) {
 	e := set.Examples
 	if bits := r.layout.Bits; bits > 0 {
@@ -161,7 +161,7 @@ func (r *reader) sparse(set *Set, rows int, starts []int) {
 	r.compressed(e, rows, starts)
 }
 
-// base is the index that the first feature has in the input.
+// base returns the index of the first feature in the input.
 func (r *reader) base(low int32) int {
 	switch {
 	case r.opt.IndexBase != "":
@@ -172,7 +172,7 @@ func (r *reader) base(low int32) int {
 	return int(low)
 }
 
-// compressed copies the pieces into rows of compressed sparse form.
+// compressed copies the pieces into compressed sparse rows.
 func (r *reader) compressed(e *ExampleSet, rows int, starts []int) {
 	entries := int64(0)
 	firsts := make([]int64, len(r.pieces)) // first entry of each piece
@@ -203,7 +203,7 @@ func (r *reader) compressed(e *ExampleSet, rows int, starts []int) {
 	})
 }
 
-// drop leaves out the entries with an index of limit or more, and counts them.
+// drop removes the entries with an index of limit or more, and returns their number.
 func (r *reader) drop(limit int32) int64 {
 	var dropped atomic.Int64
 	r.eachPiece(func(_ int, p *piece) {

@@ -120,7 +120,8 @@ var combined = []badCase{
 	{"input/header-late", []string{"input/width-a.csv", "input/names-a.csv"}, Examples, Options{}},
 	{"input/mixed-separators", []string{"input/width-a.csv", "input/tab-b.csv"}, Examples, Options{}},
 	{"input/second-of-two", []string{"input/width-a.csv", "input/second-bad.csv"}, Examples, Options{}},
-	{"input/rows-over-limit", []string{"input/width-a.csv", "input/width-a.csv"}, Examples, Options{Limits: Limits{Rows: 1}}},
+	{"input/rows-over-limit", []string{"input/width-a.csv", "input/width-a.csv"}, Examples,
+		Options{Limits: Limits{Rows: 1}}},
 	{"input/format-unknown", []string{"input/mixed-a.svm"}, Examples, Options{Format: "arff"}},
 	{"input/separator-bad", []string{"input/width-a.csv"}, Examples, Options{Separator: "ab"}},
 	{"input/separator-double", []string{"input/width-a.csv"}, Examples, Options{Separator: "::"}},
@@ -139,8 +140,10 @@ var combined = []badCase{
 	{"documents/as-csv", []string{"documents/libsvm.txt"}, Documents, Options{Format: "csv"}},
 	{"documents/for-ratings", []string{"documents/libsvm.txt"}, Ratings, Options{Format: "docword"}},
 	{"documents/mixed", []string{"documents/docword.ok.txt", "documents/no-words.txt"}, Documents, Options{}},
-	{"documents/other-vocabulary", []string{"documents/docword.ok.txt", "documents/docword.short.txt"}, Documents, Options{}},
-	{"documents/vocabulary-missing", []string{"documents/docword.ok.txt"}, Documents, Options{Vocab: "documents/nowhere"}},
+	{"documents/other-vocabulary", []string{"documents/docword.ok.txt", "documents/docword.short.txt"}, Documents,
+		Options{}},
+	{"documents/vocabulary-missing", []string{"documents/docword.ok.txt"}, Documents,
+		Options{Vocab: "documents/nowhere"}},
 	{"documents/more-words", []string{"documents/docword.ok.txt"}, Documents, Options{Words: []string{"ape"}}},
 	{"csv/label-lacks", []string{"input/width-b.csv"}, Examples, Options{Header: HeaderYes, As: trainedOn("a", "b")}},
 	{"csv/further-columns", []string{"input/names-a.csv"}, Examples, Options{Unlabelled: true, As: trainedOn("y")}},
@@ -171,9 +174,13 @@ var combined = []badCase{
 	{"images/folder-behind-table", []string{"input/width-a.csv", "../folders/ok"}, Examples, Options{}},
 	{"images/folder-rows", []string{"../folders/ok"}, Examples, Options{Limits: Limits{Rows: 1}}},
 	{"images/folders-rows", []string{"../folders/ok", "../folders/ok"}, Examples, Options{Limits: Limits{Rows: 3}}},
-	{"images/model-size", []string{"../folders/ok"}, Examples, Options{Features: 16, As: &Reading{Format: Images, TextLabels: true, Image: &images.Size{Width: 4, Height: 4, Channels: 1}}}},
+	{"images/model-size", []string{"../folders/ok"}, Examples,
+		Options{Features: 16, As: &Reading{Format: Images, TextLabels: true,
+			Image: &images.Size{Width: 4, Height: 4, Channels: 1}}}},
 	{"images/model-features", []string{"../folders/ok"}, Examples, Options{Features: 784}},
-	{"images/model-grey", []string{"../folders/colours"}, Examples, Options{Features: 6, As: &Reading{Format: Images, TextLabels: true, Image: &images.Size{Width: 3, Height: 2, Channels: 1}}}},
+	{"images/model-grey", []string{"../folders/colours"}, Examples,
+		Options{Features: 6, As: &Reading{Format: Images, TextLabels: true,
+			Image: &images.Size{Width: 3, Height: 2, Channels: 1}}}},
 	{"images/model-numbers", []string{"../folders/ok"}, Examples, Options{Features: 6, As: &Reading{Format: IDX}}},
 	{"images/model-table", []string{"../folders/ok"}, Examples, Options{As: trainedOn("a", "b")}},
 	{"images/not-a-tar", []string{"input/width-a.csv"}, Examples, Options{Format: "images"}},
@@ -182,7 +189,7 @@ var combined = []badCase{
 	{"csv/other-columns", []string{"input/names-a.csv"}, Examples, Options{As: trainedOn("b")}},
 }
 
-// trainedOn is a table with a label called y and these features.
+// trainedOn returns a table with a label called y and these features.
 func trainedOn(features ...string) *Reading {
 	r := &Reading{Format: CSV, Separator: "comma", Header: true, Label: &Column{Name: "y", Number: 1}}
 	for i, name := range features {
@@ -203,7 +210,8 @@ func badCases(t *testing.T) []badCase {
 		if strings.HasPrefix(path, "triples/") || strings.HasPrefix(path, "jsonl/ratings-") {
 			kind = Ratings
 		}
-		if strings.HasPrefix(path, "documents/") || strings.HasPrefix(path, "ldac/") || strings.HasPrefix(path, "jsonl/documents-") {
+		if strings.HasPrefix(path, "documents/") || strings.HasPrefix(path, "ldac/") ||
+			strings.HasPrefix(path, "jsonl/documents-") {
 			kind = Documents
 		}
 		cases = append(cases, badCase{path, []string{path}, kind, badOptions[path]})
@@ -249,7 +257,7 @@ func TestBadInputs(t *testing.T) {
 	}
 }
 
-// cause is a message without its particulars.
+// cause returns a message without its particulars.
 func cause(what string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {

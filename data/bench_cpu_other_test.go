@@ -2,5 +2,5 @@
 
 package data
 
-// cpuSeconds is not known here.
+// cpuSeconds returns 0: the CPU time is unknown here.
 func cpuSeconds() float64 { return 0 }

@@ -4,7 +4,7 @@ package data
 
 import "syscall"
 
-// cpuSeconds is the CPU time of this process so far, all threads.
+// cpuSeconds returns the CPU time of this process so far, in all threads.
 func cpuSeconds() float64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

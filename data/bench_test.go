@@ -83,7 +83,8 @@ var benchTexts = []benchText{
 		fmt.Fprintf(b, "%d\t%d\t%d\n", 1+i/165, 1+rng.IntN(3952), rng.IntN(2))
 	}, Options{}},
 	{"triples-words", Ratings, func(b *bytes.Buffer, rng *rand.Rand, i int) {
-		fmt.Fprintf(b, "A%08XUS,B00%06X,%d.0,%d\n", i/20*2654435761%(1<<32), rng.IntN(30_000), 1+rng.IntN(5), 956_703_932+rng.IntN(90_000_000))
+		fmt.Fprintf(b, "A%08XUS,B00%06X,%d.0,%d\n", i/20*2654435761%(1<<32), rng.IntN(30_000), 1+rng.IntN(5),
+			956_703_932+rng.IntN(90_000_000))
 	}, Options{}},
 	{"vw", Examples, func(b *bytes.Buffer, rng *rand.Rand, i int) {
 		fmt.Fprintf(b, "%d |user id_%d age:%.2f |words", 2*(i%2)-1, rng.IntN(5000), rng.Float64())

@@ -36,7 +36,7 @@ func unused(t *testing.T, c cache.Entry, age time.Duration) {
 	settle(t, filepath.Join(c.Dir, cache.Manifest), age)
 }
 
-// held is the names of the inputs that a cache holds, the longest unused first.
+// held returns the names of the inputs in a cache, the least recently used first.
 func held(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	list, err := cache.List(folder)
@@ -49,8 +49,8 @@ func held(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// TestTheCacheKeepsItsBounds stores one input after the other in a cache that has room for three, reads one of them again, and leaves one
-// alone for longer than it may stay.
+// TestTheCacheKeepsItsBounds stores one input after the other in a cache that has room for three, reads one of them
+// again, and leaves one alone for longer than it may stay.
 func TestTheCacheKeepsItsBounds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -104,7 +104,8 @@ func TestTheCacheLeavesOthersAlone(t *testing.T) {
 		}
 		writeFile(t, filepath.Join(opt.Cache, file), []byte("mine"))
 	}
-	if c := storedEntry(t, filepath.Join(dir, "1.svm"), opt); c.Rows != 200 || c.Bytes < 1000 || time.Since(c.Used) > time.Hour {
+	if c := storedEntry(t, filepath.Join(dir, "1.svm"), opt); c.Rows != 200 || c.Bytes < 1000 ||
+		time.Since(c.Used) > time.Hour {
 		t.Errorf("%+v", c)
 	}
 	gone, err := cache.Clear(opt.Cache)

@@ -13,33 +13,31 @@ import (
 	"bellows/data/internal/stored"
 )
 
-// cacheVersion changes when parsing or the stored form does.
+// cacheVersion changes when the parser or the stored form changes.
 const cacheVersion = 9
 
-// slot is where a read is stored, nil where it is not.
+// A slot is the place in the cache where the result of a read is stored. It is nil if the read is not stored.
 type slot stored.Slot
 
-// notes are what a stored set has beside its columns and how it was understood.
+// notes holds what is stored with a set besides its columns and its Detection.
 type notes struct {
 	Kind         Kind
 	Reading      *Reading
 	LabelNames   []string `json:",omitempty"`
 	FeatureNames []string `json:",omitempty"`
 	Numerals     []string `json:",omitempty"` // of labels that are numbers
-	Many         bool     `json:",omitempty"` // they are too many to be classes
+	Many         bool     `json:",omitempty"` // there are too many labels to be classes
 	Origin       float64  `json:",omitempty"` // of labels or ratings
 	Origins      []Origin `json:",omitempty"`
 }
 
-// newSlot finds the slot of a read, nil when it has none: without a cache, and
-// for standard input, which cannot be told from another, and for documents whose
-// words are told, by a model or a training set.
+// newSlot returns the slot of a read. It is nil without a cache; for standard input, which cannot be told apart from
+// other standard input; and for documents whose words come from a model or a training set.
 func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 	if opt.Cache == "" || opt.Words != nil {
 		return nil
 	}
-	key := []any{kind, opt.Format, opt.Label, opt.User, opt.Item, opt.Rating, opt.Separator, opt.Header, opt.IndexBase,
-		opt.Features, opt.Unlabelled, opt.Limits, opt.Ignore, opt.Categorical, opt.As}
+	key := []any{kind, opt.Format, opt.Label, opt.User, opt.Item, opt.Rating, opt.Separator, opt.Header, opt.IndexBase, opt.Features, opt.Unlabelled, opt.Limits, opt.Ignore, opt.Categorical, opt.As}
 	if opt.Timed {
 		key = append(key, "timed", opt.Time, opt.TimeKept)
 	}
@@ -67,7 +65,7 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 	if kind == Documents {
 		key = append(key, opt.Vocab, opt.Text, opt.stops, opt.Ngrams)
 	}
-	a := stored.Asked{Stamp: opt.stamp, Folder: opt.Cache, Bytes: opt.CacheBytes, Version: cacheVersion, Idles: opt.Mapped, Meter: opt.Meter}
+	a := stored.Request{Stamp: opt.blobVersion, Folder: opt.Cache, Bytes: opt.CacheBytes, Version: cacheVersion, Idles: opt.Mapped, Meter: opt.Meter}
 	for _, in := range ins {
 		path, err := filepath.Abs(in.Path)
 		if in.IsBlob() {
@@ -92,8 +90,8 @@ func newSlot(ins []source.Input, kind Kind, opt *Options) *slot {
 	return (*slot)(stored.New(a))
 }
 
-// stamp says which version of a blob is there now.
-func (o *Options) stamp(path string) (version string, found bool) {
+// blobVersion returns the current version of a blob. found is false for other inputs.
+func (o *Options) blobVersion(path string) (version string, found bool) {
 	if !strings.Contains(path, "://") {
 		return "", false
 	}
@@ -101,7 +99,7 @@ func (o *Options) stamp(path string) (version string, found bool) {
 	return in.Version, err == nil && in.IsBlob()
 }
 
-// open returns the stored set, if there is one and every byte of it is good.
+// open returns the stored set if there is one and its checksums match.
 func (s *slot) open() (set *Set, ok bool) {
 	c, ok := (*stored.Slot)(s).Open()
 	if !ok {
@@ -121,8 +119,8 @@ func (s *slot) open() (set *Set, ok bool) {
 	case c.Shape.Ratings:
 		set.Ratings = &RatingSet{User: of.User, Item: of.Item, Rating: of.Rating, Users: c.Users, Items: c.Items, Origin: n.Origin}
 	default:
-		set.Examples = &ExampleSet{Label: of.Label, Weight: of.Weight, Features: c.Shape.Features, Dense: of.Dense, Offset: of.Offset,
-			Index: of.Index, Value: of.Value, LabelNames: n.LabelNames, FeatureNames: n.FeatureNames, IndexBase: set.Detected.IndexBase,
+		set.Examples = &ExampleSet{Label: of.Label, Weight: of.Weight, Features: c.Shape.Features, Dense: of.Dense, Offset: of.Offset, Index: of.Index, Value: of.Value, LabelNames: n.LabelNames, FeatureNames: n.FeatureNames,
+			IndexBase:   set.Detected.IndexBase,
 			LabelOrigin: n.Origin, Origins: n.Origins, written: numerals{n.Numerals, of.Numeral, n.Many}}
 		if set.Detected.Filled > 0 && n.Reading != nil {
 			err = set.Examples.refill(n.Reading.Features)
@@ -135,8 +133,7 @@ func (s *slot) open() (set *Set, ok bool) {
 	return set, true
 }
 
-// store writes a set into the slot. It returns why it did not, which never is
-// a reason to fail a read.
+// store writes a set into the slot. It returns the problem, if there is one; a read never fails because of it.
 func (s *slot) store(set *Set) (problem string) {
 	if s == nil {
 		return ""
@@ -151,7 +148,7 @@ func (s *slot) store(set *Set) (problem string) {
 		c.Shape.Ratings, c.Users, c.Items, n.Origin = true, r.Users, r.Items, r.Origin
 	default:
 		e := set.Examples
-		defer e.bare()()
+		defer e.unfill()()
 		n.Numerals, n.Many, n.Origin, n.Origins = e.written.names, e.written.many, e.LabelOrigin, e.Origins
 		if c.Shape.Weights = e.Weight != nil; e.written.row != nil {
 			c.Shape.Numerals = len(e.written.names)
@@ -171,7 +168,7 @@ func (s *slot) store(set *Set) (problem string) {
 	return (*stored.Slot)(s).Store(c)
 }
 
-// columns is what of the set is stored.
+// columns returns the columns of the set that are stored.
 func (s *Set) columns() *columnfile.Columns {
 	if r := s.Ratings; r != nil {
 		return &columnfile.Columns{User: r.User, Item: r.Item, Rating: r.Rating, Time: s.Time}

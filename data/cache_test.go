@@ -37,7 +37,7 @@ func mustRead(t *testing.T, path string, kind Kind, opt Options) *Set {
 	return s
 }
 
-// samples are one input of every stored shape.
+// samples returns one input of every stored shape.
 func samples() map[string]struct {
 	kind Kind
 	text string
@@ -61,7 +61,8 @@ func samples() map[string]struct {
 		text string
 	}{
 		"a.svm": {Examples, sparse.String()}, "a.csv": {Examples, dense.String()}, "a.tsv": {Ratings, ratings.String()},
-		"a.txt": {Documents, text.String()}, "docword.a.txt": {Documents, "6\n4\n5\n1 1 2\n1 4 1\n3 2 1\n3 4 7\n6 1 1\n"},
+		"a.txt":         {Documents, text.String()},
+		"docword.a.txt": {Documents, "6\n4\n5\n1 1 2\n1 4 1\n3 2 1\n3 4 7\n6 1 1\n"},
 	}
 }
 
@@ -86,7 +87,8 @@ func TestStoredSetIsTheSame(t *testing.T) {
 		}
 		mapped.Idle()
 		for _, s := range []*Set{fresh, stored, idle, mapped} {
-			if s.Rows() != plain.Rows() || !reflect.DeepEqual(s.Ratings, plain.Ratings) || !reflect.DeepEqual(s.Examples, plain.Examples) ||
+			if s.Rows() != plain.Rows() || !reflect.DeepEqual(s.Ratings, plain.Ratings) ||
+				!reflect.DeepEqual(s.Examples, plain.Examples) ||
 				!reflect.DeepEqual(s.Documents, plain.Documents) || s.Detected.String() != plain.Detected.String() {
 				t.Errorf("%s: differs from what was parsed", name)
 			}
@@ -187,7 +189,8 @@ func TestYoungInputIsNotStored(t *testing.T) {
 func TestImagesAreStoredWithTheirLabels(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	images := writeFile(t, filepath.Join(dir, "x-images-idx3-ubyte"), []byte{0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 7, 8})
+	images := writeFile(t, filepath.Join(dir, "x-images-idx3-ubyte"),
+		[]byte{0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 7, 8})
 	labels := writeFile(t, filepath.Join(dir, "x-labels-idx1-ubyte"), []byte{0, 0, 8, 1, 0, 0, 0, 1, 5})
 	settle(t, images, time.Hour)
 	settle(t, labels, time.Hour)
@@ -299,7 +302,8 @@ func TestAbandonedWritersAreSwept(t *testing.T) {
 // TestVocabulariesAreStoredWithTheirBags changes the words beside a bag, takes them away, and names others.
 func TestVocabulariesAreStoredWithTheirBags(t *testing.T) {
 	t.Parallel()
-	dir := files(t, map[string]string{"docword.x.txt": "2\n2\n2\n1 1 2\n2 2 1\n", "vocab.x.txt": "ape\nbee\n", "other.txt": "cat\ndog\n"})
+	dir := files(t, map[string]string{"docword.x.txt": "2\n2\n2\n1 1 2\n2 2 1\n", "vocab.x.txt": "ape\nbee\n",
+		"other.txt": "cat\ndog\n"})
 	bag, vocab := filepath.Join(dir, "docword.x.txt"), filepath.Join(dir, "vocab.x.txt")
 	settle(t, bag, time.Hour)
 	settle(t, vocab, time.Hour)
@@ -307,7 +311,8 @@ func TestVocabulariesAreStoredWithTheirBags(t *testing.T) {
 	opt := Options{Cache: t.TempDir()}
 	read := func(opt Options, stored bool, words ...string) {
 		t.Helper()
-		if s := mustRead(t, bag, Documents, opt); s.Detected.FromCache != stored || !slices.Equal(s.Documents.Vocab, words) {
+		if s := mustRead(t, bag, Documents, opt); s.Detected.FromCache != stored ||
+			!slices.Equal(s.Documents.Vocab, words) {
 			t.Errorf("words are %v, from the cache: %v", s.Documents.Vocab, s.Detected.FromCache)
 		}
 	}

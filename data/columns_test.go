@@ -11,7 +11,7 @@ import (
 	"bellows/data/internal/roles"
 )
 
-// shownRatings is what a text of ratings was taken for: user, item and rating of each row, or the error.
+// shownRatings returns how a text of ratings was read: user, item and rating of each row, or the error.
 func shownRatings(text string, opt Options) string {
 	opt.Stdin = strings.NewReader(text)
 	set, err := Read(context.Background(), []string{"-"}, Ratings, opt)
@@ -31,7 +31,8 @@ func TestColumnsOfRatings(t *testing.T) {
 	t.Parallel()
 	pairs := Options{Unlabelled: true}
 	trained := Options{Unlabelled: true, As: &Reading{Format: Triples, Separator: "comma", Header: true,
-		User: &Column{Name: "fan", Number: 3}, Item: &Column{Name: "film", Number: 2}, Rating: &Column{Name: "rating", Number: 1}}}
+		User: &Column{Name: "fan", Number: 3}, Item: &Column{Name: "film", Number: 2},
+		Rating: &Column{Name: "rating", Number: 1}}}
 	for _, c := range []struct {
 		text string
 		opt  Options
@@ -58,29 +59,37 @@ func TestColumnsOfRatings(t *testing.T) {
 		{"i1,u1\n", trained, "u1 i1 0"}, // the item stood before the user
 		{"2,i1,u1\n", trained, "u1 i1 2"},
 		{"user,film,score\nu1,i1,2\n", Options{}, "u1 i1 2"},
-		{"user,thing,score\nu1,i1,2\n", Options{}, "stdin:1:1: the header names the user (user) and the rating (score), but not the item|name it with --item, or by its number; the columns are user, thing, score"},
-		{"asin,isbn,user,rating\na,b,c,1\n", Options{}, "the item can be column asin or column isbn|say which: --item asin"},
+		{"user,thing,score\nu1,i1,2\n", Options{},
+			"stdin:1:1: the header names the user (user) and the rating (score), but not the item|name it with " +
+				"--item, or by its number; the columns are user, thing, score"},
+		{"asin,isbn,user,rating\na,b,c,1\n", Options{},
+			"the item can be column asin or column isbn|say which: --item asin"},
 		{"u1,i1,2\n", Options{Rating: "stars"}, "no column is named \"stars\""},
 		{"u1,i1,2\n", Options{Rating: "4"}, "there is no column 4 for the rating"},
-		{"u1,i1,2\n", Options{Rating: "2", Item: "2"}, "column 2 is asked for twice"},
-		{"what,who\nu1,i1\n", Options{Unlabelled: true, Header: HeaderYes, As: trained.As}, "the header does not name the user and the item"},
-		{"rating,user,item\n4,u1\n", Options{}, "the line has 2 fields, not 3|give every line the fields of the first, separated by comma"},
+		{"u1,i1,2\n", Options{Rating: "2", Item: "2"}, "column 2 is named twice"},
+		{"what,who\nu1,i1\n", Options{Unlabelled: true, Header: HeaderYes, As: trained.As},
+			"the header does not name the user and the item"},
+		{"rating,user,item\n4,u1\n", Options{},
+			"the line has 2 fields, not 3|give every line the fields of the first, separated by comma"},
 		{"rating,user,item\n4,u1,i1,9\n", Options{}, "the line has more than 3 fields"},
 		{"rating,user,item\nfour,u1,i1\n", Options{}, "rating \"four\" is not a number"},
 		{"1,2,3,4,5\n", Options{}, "the first line has 5 fields, separated by comma"},
 	} {
 		got := shownRatings(c.text, c.opt)
-		lacks := slices.ContainsFunc(strings.Split(c.want, "|"), func(part string) bool { return !strings.Contains(got, part) })
+		lacks := slices.ContainsFunc(strings.Split(c.want, "|"),
+			func(part string) bool { return !strings.Contains(got, part) })
 		if got != c.want && (lacks || !strings.HasPrefix(got, "stdin:")) {
 			t.Errorf("%q with %q %q %q:\n got %s\nwant %s", c.text, c.opt.User, c.opt.Item, c.opt.Rating, got, c.want)
 		}
 	}
 }
 
-// TestColumnsOfFurtherFiles: the first file says where the columns stand, and another order in a further one is refused.
+// TestColumnsOfFurtherFiles: the first file says where the columns stand, and another order in a further one is
+// refused.
 func TestColumnsOfFurtherFiles(t *testing.T) {
 	t.Parallel()
-	dir := files(t, map[string]string{"a.csv": "rating,user,item\n4,u1,i1\n", "b.csv": "5,u2,i1\n", "c.csv": "user,item,rating\nu3,i3,1\n"})
+	dir := files(t, map[string]string{"a.csv": "rating,user,item\n4,u1,i1\n", "b.csv": "5,u2,i1\n",
+		"c.csv": "user,item,rating\nu3,i3,1\n"})
 	set, err := Read(context.Background(), []string{dir + "/a.csv", dir + "/b.csv"}, Ratings, Options{})
 	if err != nil || len(set.Ratings.Users) != 2 || set.Ratings.Rating[1] != 5 {
 		t.Errorf("%v, %v", set, err)

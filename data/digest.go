@@ -7,9 +7,10 @@ import (
 	"bellows/data/internal/columnfile"
 )
 
-// Digest is a line that two readings of the same input have in common, and readings of others hardly: the kind, the numbers
-// of rows, names and values, and a checksum of at most 65,536 values of each column, spread evenly. It takes
-// a millisecond or two, however large the set is; the price is that a large set in which few rows differ looks the same.
+// Digest returns a line that is the same for two readings of the same input, and almost surely differs for other
+// inputs. It holds the kind, the number of rows, and a checksum of names and of at most 65,536 values of each column,
+// spread evenly. It takes a millisecond or two, however large the set is. The price: two large sets that differ in few
+// rows may have the same digest.
 func (s *Set) Digest() string {
 	if s.digest != "" {
 		return s.digest
@@ -55,18 +56,18 @@ func (s *Set) Digest() string {
 	return fmt.Sprintf("kind %d, %d rows, %016x", s.Kind, s.Rows(), uint64(d))
 }
 
-// Freeze finds the digest while there are columns. They must stay as they are from then on, until Release.
+// Freeze computes the digest and keeps it. The columns must not change after that, until Release.
 func (s *Set) Freeze() { s.digest = s.Digest() }
 
-// SameRows reports whether two sets have the same rows in the same order. Their digests also depend on how each was read.
+// SameRows reports whether two sets have the same rows in the same order. Unlike the digest, the answer does not depend
+// on how each set was read.
 func (s *Set) SameRows(other *Set) bool {
 	switch {
 	case s.Rows() != other.Rows():
 		return false
 	case s.Ratings != nil && other.Ratings != nil:
 		p, q := s.Ratings, other.Ratings
-		return slices.Equal(p.Rating, q.Rating) && slices.Equal(p.User, q.User) && slices.Equal(p.Item, q.Item) &&
-			slices.Equal(p.Users, q.Users) && slices.Equal(p.Items, q.Items)
+		return slices.Equal(p.Rating, q.Rating) && slices.Equal(p.User, q.User) && slices.Equal(p.Item, q.Item) && slices.Equal(p.Users, q.Users) && slices.Equal(p.Items, q.Items)
 	case s.Examples != nil && other.Examples != nil:
 		p, q := s.Examples, other.Examples
 		return slices.Equal(p.Label, q.Label) && slices.Equal(p.Weight, q.Weight) && slices.Equal(p.Dense, q.Dense) && slices.Equal(p.Index, q.Index) && slices.Equal(p.Value, q.Value)

@@ -14,10 +14,12 @@ func TestDigestsTellSetsApart(t *testing.T) {
 		return r
 	}
 	examples := func() *ExampleSet {
-		return &ExampleSet{Label: []float32{1, 0}, Features: 3, Offset: []int64{0, 1, 2}, Index: []int32{0, 2}, Value: []float32{1, -1}}
+		return &ExampleSet{Label: []float32{1, 0}, Features: 3, Offset: []int64{0, 1, 2}, Index: []int32{0, 2},
+			Value: []float32{1, -1}}
 	}
 	documents := func() *DocumentSet {
-		return &DocumentSet{Offset: []int64{0, 1, 3}, Word: []int32{0, 0, 1}, Count: []int32{1, 2, 3}, Vocab: []string{"so", "it"}}
+		return &DocumentSet{Offset: []int64{0, 1, 3}, Word: []int32{0, 0, 1}, Count: []int32{1, 2, 3},
+			Vocab: []string{"so", "it"}}
 	}
 	seen := map[string]string{}
 	for name, change := range map[string]func(r *RatingSet, e *ExampleSet, d *DocumentSet){
@@ -47,7 +49,8 @@ func TestDigestsTellSetsApart(t *testing.T) {
 		r, e, d := ratings(), examples(), documents()
 		change(r, e, d)
 		digest := func() (line string) {
-			for _, s := range []Set{{Kind: Ratings, Ratings: r}, {Kind: Examples, Examples: e}, {Kind: Documents, Documents: d}} {
+			for _, s := range []Set{{Kind: Ratings, Ratings: r}, {Kind: Examples, Examples: e},
+				{Kind: Documents, Documents: d}} {
 				line += s.Digest() + "; "
 			}
 			return line

@@ -1,4 +1,4 @@
-// Package data reads training data: ratings, labelled examples and documents from the
+// Package data reads training data: ratings, labelled examples and documents from
 // files people have, into flat columns that kernels can walk.
 //
 // The caller's duties, in order:
@@ -7,7 +7,7 @@
 //     labelled feature vectors, Documents for bags of words.
 //  2. Call Read with paths, globs or "-" and the options of the command line.
 //     Print Set.Detected, which says how the input was understood.
-//  3. For a test file, call Read again with Options.Like(train), so that the
+//  3. For a test file, call Read again with Options.ForTest(train), so that the
 //     features and the index base are those of the training set, and
 //     RatingSet.IndicesIn to find its users and items there.
 //  4. Use the columns read-only. When Options.Cache is set they may point into

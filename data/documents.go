@@ -11,8 +11,8 @@ import (
 	"bellows/data/internal/source"
 )
 
-// DocumentSet is documents as bags of words: document d has Count[i] tokens of the word
-// Vocab[Word[i]] for i from Offset[d] to Offset[d+1]-1. Words ascend within a document.
+// A DocumentSet holds documents as bags of words: document d has Count[i] tokens of the word Vocab[Word[i]] for i from
+// Offset[d] to Offset[d+1]-1. Words ascend within a document.
 type DocumentSet struct {
 	Offset []int64 // documents + 1
 	Word   []int32 // index into Vocab
@@ -20,16 +20,16 @@ type DocumentSet struct {
 	Vocab  []string
 }
 
-// Rows is the number of documents, empty ones included.
+// Rows returns the number of documents, empty ones included.
 func (s *DocumentSet) Rows() int { return max(0, len(s.Offset)-1) }
 
-// Doc is the words of one document and their counts.
+// Doc returns the words of one document and their counts.
 func (s *DocumentSet) Doc(d int) (word, count []int32) {
 	lo, hi := s.Offset[d], s.Offset[d+1]
 	return s.Word[lo:hi], s.Count[lo:hi]
 }
 
-// Tokens is the number of tokens in all documents.
+// Tokens returns the number of tokens in all documents.
 func (s *DocumentSet) Tokens() int64 {
 	n := int64(0)
 	for _, c := range s.Count {
@@ -38,17 +38,19 @@ func (s *DocumentSet) Tokens() int64 {
 	return n
 }
 
-// Index is where names stand in a list, for who looks in it more than once.
+// An Index maps the names of a list to their positions.
 type Index = bags.Index
 
-// NewIndex is that of a list.
+// NewIndex returns the index of a list of names.
 func NewIndex(names []string) Index { return bags.NewIndex(names) }
 
-// WordNumbers is the place in to of each word of from, -1 where it is not there.
+// WordNumbers returns the position in to of each word of from, or -1 if to lacks it.
 func WordNumbers(from, to []string) []int32 { return bags.Numbers(from, to) }
 
 // beginDocuments makes or checks the layout of an input of documents from its first block.
 func (r *reader) beginDocuments(n int, j *job) error {
+	// beginDocuments makes the layout of the documents from the first block of the first input. For further inputs it
+	// checks that they agree with it.
 	d := &layout.Detector{Kind: r.kind, Opt: r.opt.layout(), In: r.ins[n]}
 	line := bytes.TrimSuffix(j.text[:bytes.IndexByte(j.text, '\n')], []byte("\r"))
 	d.Sample(j.text, 0, r.opt.sampleBytes()-(len(j.buf)-len(j.text)))
@@ -74,7 +76,7 @@ func (r *reader) beginDocuments(n int, j *job) error {
 	if f != nil {
 		return lines.Locate(r.ins[n].Shown(), j.text, f)
 	}
-	if r.layout == nil { // workers look at it from the first block on
+	if r.layout == nil { // workers read the layout from the first block on
 		r.layout = next
 	}
 	j.skipped = bytes.Count(j.text[:len(j.text)-len(rest)], []byte("\n"))
@@ -121,7 +123,7 @@ func (r *reader) documents(set *Set) (err error) {
 	}
 	s.Offset, s.Word, s.Count = b.Offset, b.Word, b.Count
 	if len(s.Word) == 0 && !r.opt.Unlabelled {
-		return r.wordless(d)
+		return r.noWordsError(d)
 	}
 	set.Documents = s
 	d.Stops, d.Pairs = len(r.layout.Stops), r.layout.Ngrams == layout.Pairs
@@ -129,8 +131,8 @@ func (r *reader) documents(set *Set) (err error) {
 	return nil
 }
 
-// wordless is the error of documents that have no word.
-func (r *reader) wordless(d *Detection) error {
+// noWordsError returns the error for documents without any word.
+func (r *reader) noWordsError(d *Detection) error {
 	what, how := "no document has a word that counts", "give documents with words; in text a word has at least 2 characters and a letter"
 	switch {
 	case d.Common+d.Rare > 0:
@@ -142,7 +144,7 @@ func (r *reader) wordless(d *Detection) error {
 	return &Error{File: r.ins[0].Shown(), What: what, How: how}
 }
 
-// textDocuments joins the documents of a text, and counts words within each.
+// textDocuments joins the documents of a text and counts the words in each.
 func (r *reader) textDocuments() (*bags.Bags, []string) {
 	vocab, tables := r.merge(func(w *worker) *lines.IDs { return &w.Items })
 	tokens := 0
@@ -151,6 +153,7 @@ func (r *reader) textDocuments() (*bags.Bags, []string) {
 	}
 	b := bags.New(tokens)
 	for _, p := range r.pieces {
+		// the caller reports the error
 		if r.opt.Meter.Add(1) != nil {
 			break // whoever reads says so
 		}
@@ -166,7 +169,8 @@ func (r *reader) textDocuments() (*bags.Bags, []string) {
 	return b, vocab
 }
 
-// countedDocuments joins documents with sorted and counted words; words is one more than the largest.
+// countedDocuments joins documents whose words are sorted and counted. words is one more than the largest word.
+// before each piece
 func (r *reader) countedDocuments() (b *bags.Bags, words int) {
 	entries, docs := make([]int, len(r.pieces)), make([]int, len(r.pieces)) // before each piece
 	n, rows := 0, 0
@@ -194,22 +198,23 @@ func (r *reader) countedDocuments() (b *bags.Bags, words int) {
 	return b, words
 }
 
-// twice returns the error of a word that a document of an input has twice, with the second line of the two if the input can be
-// read again.
-func (r *reader) twice(which int, at *bags.Twice) error {
+// duplicateWordError returns the error for a document that has a word twice. It names the second line of the two if the
+// input can be read again.
+func (r *reader) duplicateWordError(which int, at *bags.Twice) error {
 	if r.ins[which].Path == "" {
-		return bags.Again(r.ins[which].Shown(), nil, at)
+		return bags.DuplicateError(r.ins[which].Shown(), nil, at)
 	}
 	s, err := source.Open(r.ctx, r.ins[which], r.opt.source())
 	if err != nil {
-		return bags.Again(r.ins[which].Shown(), nil, at)
+		return bags.DuplicateError(r.ins[which].Shown(), nil, at)
 	}
 	defer s.Close()
-	return bags.Again(r.ins[which].Shown(), s, at)
+	return bags.DuplicateError(r.ins[which].Shown(), s, at)
 }
 
-// vocabulary is the words of a bag: the file that the option names, or a neighbour that its name finds; without either, words are called by their numbers. The
-// bag has as many, or where that is not exact as many and perhaps more, which no document has.
+// vocabulary returns the words of a bag: from the file that the option names, or from a neighbouring file found by its
+// name. Without either, a word is named by its number. If exact is set, the bag has count words; otherwise the
+// vocabulary may have more, which no document uses.
 func (r *reader) vocabulary(count int, exact bool) ([]string, error) {
 	in, found, err := r.vocabFile()
 	if err != nil {
@@ -221,7 +226,8 @@ func (r *reader) vocabulary(count int, exact bool) ([]string, error) {
 	if known := r.opt.Words; known != nil {
 		if count > len(known) {
 			return nil, &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("it has no vocabulary, and %d words where the model has %d", count, len(known)),
-				How: "put its vocabulary beside it as " + bags.VocabularyName(r.layout.Format == LDAC) + ", or name it with --vocab"}
+				How: "put its vocabulary beside it as " + bags.VocabularyName(r.layout.Format == LDAC) +
+					", or name it with --vocab"}
 		}
 		return known[:count], nil
 	}
@@ -235,10 +241,10 @@ func (r *reader) vocabulary(count int, exact bool) ([]string, error) {
 	return names, nil
 }
 
-// vocabularyFound says whether the bag has one.
+// vocabularyFound reports whether the bag has a vocabulary file.
 func (r *reader) vocabularyFound() bool {
 	_, found, err := r.vocabFile()
-	return found || err != nil // vocabulary says which
+	return found || err != nil // vocabulary returns the error
 }
 
 func (r *reader) vocabFile() (in source.Input, found bool, err error) {

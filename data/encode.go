@@ -10,10 +10,11 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// joinTable joins the pieces of a table: values of text become numbers that all workers share, those that are missing are filled in.
+// joinTable joins the pieces of a table. Values of text get numbers that all workers share, and missing values are
+// filled in.
 func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	e, t := set.Examples, r.layout.Table
-	t.Features = slices.Clone(t.Features) // the model's stay as they are
+	t.Features = slices.Clone(t.Features) // the model's columns stay as they are
 	tables := make([]columns.LevelTables, len(t.Features))
 	for j := range t.Features {
 		c := &t.Features[j]
@@ -30,7 +31,8 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 		})
 		switch {
 		case c.Levels == nil && known != nil:
-			return &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("column %s has more than %d values, which are not told apart any more; the model tells its %d apart", c.Option(), columns.LevelsMax, len(known)),
+			return &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("column %s has more than %d values, which are not told apart any more; the "+
+				"model tells its %d apart", c.Option(), columns.LevelsMax, len(known)),
 				How: "give fewer rows, or train without the model"}
 		case c.Levels == nil:
 			c.Buckets = columns.Buckets
@@ -79,8 +81,8 @@ func (r *reader) joinTable(set *Set, rows int, starts []int) error {
 	return nil
 }
 
-// missing returns how many values of each column of a table are missing: numbers at the gaps, and text as the workers met it. It notes the default
-// words that it met in columns of text.
+// missing returns the number of missing values of each column of a table: of numbers by the gaps, of text by the
+// workers' counts. It also notes in d which default words for a missing value columns of text had.
 func (r *reader) missing(gaps []int64, d *Detection) []int64 {
 	features := r.layout.Table.Features
 	counts := make([]int64, len(features))
@@ -100,6 +102,7 @@ func (r *reader) missing(gaps []int64, d *Detection) []int64 {
 				all[word] += n
 			}
 		}
+		// the words were chosen by the user
 		if r.opt.Missing != nil {
 			continue // the words were chosen
 		}
@@ -110,7 +113,8 @@ func (r *reader) missing(gaps []int64, d *Detection) []int64 {
 	return counts
 }
 
-// mergeLevels joins the open levels that workers have of one column; tables turn each worker's numbers into the merged ones.
+// mergeLevels joins the levels that the workers found in one column. The tables map each worker's numbers to the merged
+// ones.
 func (r *reader) mergeLevels(of func(*worker) *lines.Levels) (names []string, tables columns.LevelTables) {
 	var all []*lines.Levels
 	for _, w := range r.workers {
@@ -128,14 +132,13 @@ func (r *reader) mergeLevels(of func(*worker) *lines.Levels) (names []string, ta
 	return names, tables
 }
 
-// mergeLabels settles labels that are text.
+// mergeLabels numbers the labels that are text.
 func (r *reader) mergeLabels(e *ExampleSet) error {
 	if !r.layout.WordLabels {
 		return nil
 	}
 	if e.LabelNames, r.labels = r.mergeLevels(func(w *worker) *lines.Levels { return w.Labels }); e.LabelNames == nil {
-		return &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("the labels have more than %d values: they are no classes", layout.ClassesMost),
-			How: "name the label's column with --label"}
+		return &Error{File: r.ins[0].Shown(), What: fmt.Sprintf("the labels have more than %d values: they are no classes", layout.ClassesMost), How: "name the label's column with --label"}
 	}
 	return nil
 }
@@ -151,20 +154,21 @@ func (r *reader) copyLabels(to []float32, p *piece) {
 	}
 }
 
-// Described is the set's Reading with what a value of every column of numbers becomes that is missing in data to predict: what FillBy has found,
-// or the mean of all rows.
+// Described returns the set's Reading with a fill value for every column of numbers: the value that missing data gets
+// at prediction. It is the mean that FillBy found, or else the mean of all rows.
 func (s *Set) Described() *Reading {
 	if s.Reading == nil || s.Examples == nil || !slices.ContainsFunc(s.Reading.Features, func(c Column) bool { return !c.Text() && c.Fill == nil }) {
 		return s.Reading
 	}
 	out := *s.Reading
-	fills := s.Examples.rows().Means(s.Examples.gaps, func(int) bool { return true })
+	fills := s.Examples.rows().FeatureMeans(s.Examples.gaps, func(int) bool { return true })
 	out.Features = columns.Filled(out.Features, fills, func(int) bool { return true })
 	return &out
 }
 
-// OtherLabel is how a flag names a column of features that looks more like the label than the one that was taken: the only one of text, else the first
-// of few whole numbers, else the last. It is "" of what is no table.
+// OtherLabel returns, as a flag takes it, the column of features that looks more like the label than the chosen column
+// does: the only one of text, else the first with few whole numbers, else the last. It is "" for input that is no
+// table.
 func (s *Set) OtherLabel() string {
 	if s.Reading == nil || len(s.Reading.Features) == 0 {
 		return ""

@@ -26,19 +26,29 @@ type exactCase struct {
 
 var exactCases = []exactCase{
 	{name: "24 bits", values: []string{"16777216", "16777217", "16777218"}, kind: arrow.PrimitiveTypes.Int64},
-	{name: "32 bits unsigned", values: []string{"4294967293", "4294967294", "4294967295"}, kind: arrow.PrimitiveTypes.Uint32},
-	{name: "53 bits", values: []string{"9007199254740991", "9007199254740992", "9007199254740993"}, kind: arrow.PrimitiveTypes.Int64},
-	{name: "63 bits", values: []string{"-9223372036854775808", "-9223372036854775807", "9223372036854775806", "9223372036854775807"}, kind: arrow.PrimitiveTypes.Int64},
-	{name: "64 bits", values: []string{"5", "18446744073709551613", "18446744073709551614", "18446744073709551615"}, kind: arrow.PrimitiveTypes.Uint64},
-	{name: "decimals", values: []string{"-12345678901234567890.5", "12345678901234567890.5", "12345678901234567890.6"}, kind: &arrow.Decimal128Type{Precision: 38, Scale: 1}},
-	{name: "38 digits", values: []string{"-99999999999999999999999999999999999999", "0", "99999999999999999999999999999999999998", "99999999999999999999999999999999999999"},
+	{name: "32 bits unsigned", values: []string{"4294967293", "4294967294", "4294967295"},
+		kind: arrow.PrimitiveTypes.Uint32},
+	{name: "53 bits", values: []string{"9007199254740991", "9007199254740992", "9007199254740993"},
+		kind: arrow.PrimitiveTypes.Int64},
+	{name: "63 bits", values: []string{"-9223372036854775808", "-9223372036854775807", "9223372036854775806",
+		"9223372036854775807"}, kind: arrow.PrimitiveTypes.Int64},
+	{name: "64 bits", values: []string{"5", "18446744073709551613", "18446744073709551614", "18446744073709551615"},
+		kind: arrow.PrimitiveTypes.Uint64},
+	{name: "decimals", values: []string{"-12345678901234567890.5", "12345678901234567890.5", "12345678901234567890.6"},
+		kind: &arrow.Decimal128Type{Precision: 38, Scale: 1}},
+	{name: "38 digits", values: []string{"-99999999999999999999999999999999999999", "0",
+		"99999999999999999999999999999999999998", "99999999999999999999999999999999999999"},
 		kind: &arrow.Decimal128Type{Precision: 38}},
-	{name: "76 digits", values: []string{"1" + strings.Repeat("0", 74) + "1", "1" + strings.Repeat("0", 74) + "2"}, kind: &arrow.Decimal256Type{Precision: 76}, refused: true},
+	{name: "76 digits", values: []string{"1" + strings.Repeat("0", 74) + "1", "1" + strings.Repeat("0", 74) + "2"},
+		kind: &arrow.Decimal256Type{Precision: 76}, refused: true},
 	{name: "fractions", values: []string{"1", "1.00000001", "1.00000002"}, kind: arrow.PrimitiveTypes.Float64},
-	{name: "whole floats", values: []string{"1000000", "9007199254740991", "9007199254740992"}, kind: arrow.PrimitiveTypes.Float64},
+	{name: "whole floats", values: []string{"1000000", "9007199254740991", "9007199254740992"},
+		kind: arrow.PrimitiveTypes.Float64},
 	{name: "codes", values: []string{"001234", "01234", "1234"}, kind: arrow.BinaryTypes.String, quoted: true},
-	{name: "numbers in text", values: []string{"12345678901234567890.25", "12345678901234567890.5"}, kind: arrow.BinaryTypes.String, quoted: true},
-	{name: "words", values: []string{"16777217th", "east", "west"}, kind: arrow.BinaryTypes.String, words: true, quoted: true},
+	{name: "numbers in text", values: []string{"12345678901234567890.25", "12345678901234567890.5"},
+		kind: arrow.BinaryTypes.String, quoted: true},
+	{name: "words", values: []string{"16777217th", "east", "west"}, kind: arrow.BinaryTypes.String, words: true,
+		quoted: true},
 }
 
 // exactForms write rows of a value and a feature, which is the value's place, or of an id, an item and a rating.
@@ -50,7 +60,8 @@ var exactForms = []struct {
 	{"a.csv", func(_ exactCase, v string, place int) string { return fmt.Sprintf("%s,%d,3\n", v, place) }, true},
 	{"a.tsv", func(_ exactCase, v string, place int) string { return fmt.Sprintf("%s\t%d\t3\n", v, place) }, true},
 	{"a.svm", func(_ exactCase, v string, place int) string { return fmt.Sprintf("%s 1:1 %d:1\n", v, place+2) }, true},
-	{"a.libfm", func(_ exactCase, v string, place int) string { return fmt.Sprintf("%s 0:1 %d:1\n", v, place+2) }, false},
+	{"a.libfm", func(_ exactCase, v string, place int) string { return fmt.Sprintf("%s 0:1 %d:1\n", v, place+2) },
+		false},
 	{"a.vw", func(_ exactCase, v string, place int) string { return fmt.Sprintf("%s |f a b%d\n", v, place) }, false},
 	{"a.jsonl", func(c exactCase, v string, place int) string {
 		if c.quoted {
@@ -74,7 +85,8 @@ func (c exactCase) write(t *testing.T, form int) string {
 		for r := range exactRows {
 			fmt.Fprintf(&text, `%c{"v":%q,"p":%d,"q":3}`, "[,"[min(r, 1)], c.values[r%len(c.values)], r%len(c.values))
 		}
-		s := arrow.NewSchema([]arrow.Field{field("v", c.kind), field("p", arrow.PrimitiveTypes.Int64), field("q", arrow.PrimitiveTypes.Int64)}, nil)
+		s := arrow.NewSchema([]arrow.Field{field("v", c.kind), field("p", arrow.PrimitiveTypes.Int64),
+			field("q", arrow.PrimitiveTypes.Int64)}, nil)
 		as := asParquet
 		if strings.HasSuffix(f.name, ".arrow") {
 			as = asArrow
@@ -93,7 +105,8 @@ func (c exactCase) write(t *testing.T, form int) string {
 	return written(t, f.name, []byte(text.String()))
 }
 
-// checkLabels holds labels against the values that were written: their spelling, their order, and the class of each row.
+// checkLabels holds labels against the values that were written: their spelling, their order, and the class of each
+// row.
 func (c exactCase) checkLabels(t *testing.T, e *ExampleSet, first int) {
 	t.Helper()
 	if got := e.Labels(100); !slices.Equal(got, c.values) {
@@ -107,7 +120,8 @@ func (c exactCase) checkLabels(t *testing.T, e *ExampleSet, first int) {
 	}
 }
 
-// TestLabelsAreExact: labels keep their digits in every format, through any blocks, the cache, selections and streams; what does not fit is refused by name.
+// TestLabelsAreExact: labels keep their digits in every format, through any blocks, the cache, selections and streams;
+// what does not fit is refused by name.
 func TestLabelsAreExact(t *testing.T) {
 	t.Parallel()
 	for _, c := range exactCases {
@@ -115,15 +129,18 @@ func TestLabelsAreExact(t *testing.T) {
 			t.Run(c.name+"/"+f.name, func(t *testing.T) {
 				t.Parallel()
 				path, opt := c.write(t, form), Options{}
-				if strings.Contains(c.name, "digits") || f.row == nil || strings.HasSuffix(f.name, "l") || strings.HasSuffix(f.name, "sv") {
+				if strings.Contains(c.name, "digits") || f.row == nil || strings.HasSuffix(f.name, "l") ||
+					strings.HasSuffix(f.name, "sv") {
 					opt.Label = "v"
 				}
-				if strings.HasSuffix(f.name, ".svm") || strings.HasSuffix(f.name, ".libfm") || strings.HasSuffix(f.name, ".vw") {
+				if strings.HasSuffix(f.name, ".svm") || strings.HasSuffix(f.name, ".libfm") ||
+					strings.HasSuffix(f.name, ".vw") {
 					opt.Label = ""
 				}
 				set, err := Read(context.Background(), []string{path}, Examples, opt)
 				if c.refused || c.words && !f.text {
-					if err == nil || !strings.Contains(err.Error(), c.values[0][:9]) || !strings.Contains(err.Error(), "32-bit float") && !c.words {
+					if err == nil || !strings.Contains(err.Error(), c.values[0][:9]) ||
+						!strings.Contains(err.Error(), "32-bit float") && !c.words {
 						t.Errorf("it is read, or refused by %v", err)
 					}
 					return
@@ -141,7 +158,7 @@ func TestLabelsAreExact(t *testing.T) {
 					}
 				}
 				c.checkStored(t, path, opt, set)
-				c.checkStream(t, path, opt.Like(set))
+				c.checkStream(t, path, opt.ForTest(set))
 			})
 		}
 	}
@@ -189,7 +206,8 @@ func TestIDsAndCategoriesAreExact(t *testing.T) {
 	t.Parallel()
 	for _, c := range exactCases {
 		for form, f := range exactForms {
-			if strings.HasSuffix(f.name, ".svm") || strings.HasSuffix(f.name, ".libfm") || strings.HasSuffix(f.name, ".vw") {
+			if strings.HasSuffix(f.name, ".svm") || strings.HasSuffix(f.name, ".libfm") ||
+				strings.HasSuffix(f.name, ".vw") {
 				continue
 			}
 			t.Run(c.name+"/"+f.name, func(t *testing.T) {
@@ -199,7 +217,8 @@ func TestIDsAndCategoriesAreExact(t *testing.T) {
 				if !slices.Equal(ids.Users, c.values) || int(ids.User[len(c.values)-1]) != len(c.values)-1 {
 					t.Errorf("users are %q", ids.Users)
 				}
-				items := mustRead(t, path, Ratings, Options{User: "p", Item: "v", Rating: "q", blockBytes: 64, Workers: 3}).Ratings
+				items := mustRead(t, path, Ratings,
+					Options{User: "p", Item: "v", Rating: "q", blockBytes: 64, Workers: 3}).Ratings
 				if !slices.Equal(items.Items, c.values) {
 					t.Errorf("items are %q", items.Items)
 				}
@@ -208,7 +227,8 @@ func TestIDsAndCategoriesAreExact(t *testing.T) {
 					want = append(want, "v="+v)
 				}
 				slices.Sort(want)
-				table := mustRead(t, path, Examples, Options{Label: "q", Ignore: []string{"p"}, Categorical: []string{"v"}}).Examples
+				table := mustRead(t, path, Examples,
+					Options{Label: "q", Ignore: []string{"p"}, Categorical: []string{"v"}}).Examples
 				if !slices.Equal(table.FeatureNames, want) {
 					t.Errorf("categories are %q", table.FeatureNames)
 				}
@@ -217,7 +237,8 @@ func TestIDsAndCategoriesAreExact(t *testing.T) {
 	}
 }
 
-// TestEqualNumbersAreOneLabel: it is written as it is first; codes with zeros before them are told apart; labels beyond counting are no classes, and never the same.
+// TestEqualNumbersAreOneLabel: it is written as it is first; codes with zeros before them are told apart; labels beyond
+// counting are no classes, and never the same.
 func TestEqualNumbersAreOneLabel(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -257,7 +278,8 @@ func TestEqualNumbersAreOneLabel(t *testing.T) {
 	}
 	for _, opt := range variants()[1:] {
 		set := readText(t, text.String(), Examples, opt)
-		if e := set.Examples; e.Labels(4096) != nil || set.Detected.Classes != 0 || e.Number(func(string) int32 { return 0 }, -1)[0] != -1 {
+		if e := set.Examples; e.Labels(4096) != nil || set.Detected.Classes != 0 ||
+			e.Number(func(string) int32 { return 0 }, -1)[0] != -1 {
 			t.Errorf("20,000 labels of 13 digits are %d classes", set.Detected.Classes)
 		}
 	}
@@ -266,23 +288,28 @@ func TestEqualNumbersAreOneLabel(t *testing.T) {
 // TestWideFeatureNamesAreRefused: an index or a name of more than 32 bits would become another one.
 func TestWideFeatureNamesAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"4294967296", "4294967297", "9007199254740993", "18446744073709551617", "00004294967297"} {
-		for format, text := range map[Format]string{LIBSVM: "1 1:1 %s:2\n", LibFM: "1 1:1 %s:2\n", VW: "1 |f 1:1 %s:2\n", LDAC: "2 1:1 %s:2\n"} {
+	for _, name := range []string{"4294967296", "4294967297", "9007199254740993", "18446744073709551617",
+		"00004294967297"} {
+		for format, text := range map[Format]string{LIBSVM: "1 1:1 %s:2\n", LibFM: "1 1:1 %s:2\n",
+			VW: "1 |f 1:1 %s:2\n", LDAC: "2 1:1 %s:2\n"} {
 			kind := Examples
 			if format == LDAC {
 				kind = Documents
 			}
 			path := written(t, "a.txt", fmt.Appendf(nil, text, name))
-			if _, err := Read(context.Background(), []string{path}, kind, Options{Format: format}); err == nil || !strings.Contains(err.Error(), name) {
+			if _, err := Read(context.Background(), []string{path}, kind, Options{Format: format}); err == nil ||
+				!strings.Contains(err.Error(), name) {
 				t.Errorf("%s: %s gives %v", format, name, err)
 			}
 		}
 	}
-	if set := readText(t, "1 |f 4294967295:1 n4294967297:1\n0 |f 007:1\n", Examples, Options{Format: VW}); set.Rows() != 2 {
+	if set := readText(t, "1 |f 4294967295:1 n4294967297:1\n0 |f 007:1\n", Examples,
+		Options{Format: VW}); set.Rows() != 2 {
 		t.Errorf("%d rows", set.Rows())
 	}
 	path := written(t, "a.vw", []byte("1 |4294967297 a:1\n"))
-	if _, err := Read(context.Background(), []string{path}, Examples, Options{}); err == nil || !strings.Contains(err.Error(), "namespace 4294967297") {
+	if _, err := Read(context.Background(), []string{path}, Examples, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "namespace 4294967297") {
 		t.Errorf("a namespace gives %v", err)
 	}
 }

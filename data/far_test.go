@@ -45,7 +45,8 @@ var farFormats = []struct {
 		s, batch := farFrame(t, keys, whole, cell)
 		return asArrow(t, s, batch)
 	}},
-	{"svm", false, sparseLines("%s 1:%s 2:%s\n")}, {"libfm", false, sparseLines("%s 0:%s 1:%s\n")}, {"vw", false, sparseLines("%s |f t:%s x:%s\n")},
+	{"svm", false, sparseLines("%s 1:%s 2:%s\n")}, {"libfm", false, sparseLines("%s 0:%s 1:%s\n")},
+	{"vw", false, sparseLines("%s |f t:%s x:%s\n")},
 }
 
 func delimited(separator string) func(*testing.T, []string, bool, func(string, int) string) []byte {
@@ -84,7 +85,8 @@ func sparseLines(form string) func(*testing.T, []string, bool, func(string, int)
 	}
 }
 
-func farFrame(t *testing.T, keys []string, whole bool, cell func(string, int) string) (*arrow.Schema, []arrow.RecordBatch) {
+func farFrame(t *testing.T, keys []string, whole bool, cell func(string, int) string) (*arrow.Schema,
+	[]arrow.RecordBatch) {
 	var fields []arrow.Field
 	for _, key := range keys {
 		kind := arrow.DataType(arrow.PrimitiveTypes.Float64)
@@ -98,7 +100,8 @@ func farFrame(t *testing.T, keys []string, whole bool, cell func(string, int) st
 	return s, framed(t, s, "["+text+"]")
 }
 
-// holds fails unless an origin and what is stored beyond it are what a field says, to the last bit of the 32 that are left.
+// holds fails unless an origin and what is stored beyond it are what a field says, to the last bit of the 32 that are
+// left.
 func holds(t *testing.T, field string, origin float64, stored float32) {
 	t.Helper()
 	exact, _, err := big.ParseFloat(field, 10, 200, big.ToNearestEven)
@@ -115,7 +118,8 @@ func holds(t *testing.T, field string, origin float64, stored float32) {
 
 func abs(x float64) float64 { return max(x, -x) }
 
-// TestFarNumbersKeepTheirDigits reads each kind of number that 32 bits do not hold from each format as a feature, a label, a rating, a weight and a time.
+// TestFarNumbersKeepTheirDigits reads each kind of number that 32 bits do not hold from each format as a feature, a
+// label, a rating, a weight and a time.
 func TestFarNumbersKeepTheirDigits(t *testing.T) {
 	t.Parallel()
 	for _, f := range farFormats {
@@ -131,7 +135,8 @@ func TestFarNumbersKeepTheirDigits(t *testing.T) {
 					}
 				}
 				read := func(kind Kind, far string, keys []string, opt Options) (*Set, error) {
-					path := written(t, strings.ReplaceAll(v.name+"-"+far, " ", "-")+"."+f.name, f.write(t, keys, v.whole, cell(far)))
+					path := written(t, strings.ReplaceAll(v.name+"-"+far, " ", "-")+"."+f.name,
+						f.write(t, keys, v.whole, cell(far)))
 					return Read(context.Background(), []string{path}, kind, opt)
 				}
 				table := []string{"y", "t", "x"}
@@ -177,7 +182,8 @@ func TestFarNumbersKeepTheirDigits(t *testing.T) {
 				if set, err = read(Examples, "time", []string{"y", "t", "time"}, Options{Timed: true}); err != nil {
 					t.Fatal(v.name, err)
 				}
-				if want, _, _ := big.ParseFloat(v.of(9), 10, 53, big.ToNearestEven); set.Time[9]+set.Detected.TimesFrom != first(want.Float64()) {
+				if want, _, _ := big.ParseFloat(v.of(9), 10, 53,
+					big.ToNearestEven); set.Time[9]+set.Detected.TimesFrom != first(want.Float64()) {
 					t.Errorf("%s: the time %s is %v beyond %v", v.name, v.of(9), set.Time[9], set.Detected.TimesFrom)
 				}
 			}
@@ -192,7 +198,8 @@ func farWeight(t *testing.T, name string, read func() (*Set, error), of func(int
 	t.Helper()
 	set, err := read()
 	if err != nil {
-		if !strings.Contains(err.Error(), "weight") || !strings.Contains(err.Error(), "too large") && !strings.Contains(err.Error(), "negative") {
+		if !strings.Contains(err.Error(), "weight") || !strings.Contains(err.Error(), "too large") &&
+			!strings.Contains(err.Error(), "negative") {
 			t.Errorf("%s: %v", name, err)
 		}
 		return
@@ -205,7 +212,8 @@ func farWeight(t *testing.T, name string, read func() (*Set, error), of func(int
 	}
 }
 
-// TestFarRowsLackAFeature: a sparse row without a feature that is counted from an origin has 0 there all the same, also in stored columns and in a test set.
+// TestFarRowsLackAFeature: a sparse row without a feature that is counted from an origin has 0 there all the same, also
+// in stored columns and in a test set.
 func TestFarRowsLackAFeature(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -229,11 +237,14 @@ func TestFarRowsLackAFeature(t *testing.T) {
 			t.Fatalf("origins %v", e.Origins)
 		}
 		for _, r := range []int{farRows, farRows + 1} {
-			if v := e.Place(r, 0); v == nil || e.Origins[0].Value+float64(*v) > 1e5 || e.Origins[0].Value+float64(*v) < -1e5 {
+			if v := e.Place(r, 0); v == nil || e.Origins[0].Value+float64(*v) > 1e5 ||
+				e.Origins[0].Value+float64(*v) < -1e5 {
 				t.Errorf("row %d has %v", r, v)
 			}
 		}
-		test, err := Read(context.Background(), []string{writeFile(t, filepath.Join(folder, "test.svm"), []byte("1 1:1764297407001\n"))}, Examples, opt.Like(set))
+		test, err := Read(context.Background(),
+			[]string{writeFile(t, filepath.Join(folder, "test.svm"), []byte("1 1:1764297407001\n"))}, Examples,
+			opt.ForTest(set))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +259,8 @@ func TestFarRowsLackAFeature(t *testing.T) {
 // TestNearNumbersStay: what 32 bits hold as it is has no origin, so that it is read as it always was.
 func TestNearNumbersStay(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"y,t\n1,2001\n2,2004\n", "1 1:2001\n2 1:2004\n", "1 |f t:2001\n2 |f t:2004\n", "y,t\n0.5,100.5\n2,7\n"} {
+	for _, text := range []string{"y,t\n1,2001\n2,2004\n", "1 1:2001\n2 1:2004\n", "1 |f t:2001\n2 |f t:2004\n",
+		"y,t\n0.5,100.5\n2,7\n"} {
 		e := readText(t, text, Examples, Options{}).Examples
 		if len(e.Origins) > 0 || e.LabelOrigin != 0 {
 			t.Errorf("%q has the origins %v and %v", text, e.Origins, e.LabelOrigin)

@@ -11,20 +11,20 @@ import (
 	"bellows/data/internal/source"
 )
 
-// File is a file or a blob of an input, as it is now.
+// A File is a file or a blob of an input, in its current state.
 type File struct {
 	Name    string
 	Bytes   int64
-	Version string // of a blob: another one has other bytes
+	Version string // of a blob: other bytes have another version
 }
 
-// IsBlob says whether an input begins with one of those schemes.
+// IsBlob reports whether a URI begins with one of the schemes.
 func IsBlob(uri string, stores source.Schemes) bool {
 	return source.NewPlaces(context.Background(), stores).Knows(uri)
 }
 
-// Files finds the blobs that a URI means to Read, where it begins with one of those schemes; or of a folder of images one file, whose version says which images
-// there are. found is false of all other inputs.
+// Files returns the blobs that a URI stands for, if it begins with one of the schemes. For a folder of images it
+// returns one file, whose version identifies the images in the folder. For all other inputs found is false.
 func Files(ctx context.Context, uri string, stores source.Schemes) (files []File, found bool, err error) {
 	at := source.NewPlaces(ctx, stores)
 	if !at.Knows(uri) {
@@ -34,14 +34,15 @@ func Files(ctx context.Context, uri string, stores source.Schemes) (files []File
 	for _, in := range ins {
 		f := File{in.Name, in.Size, in.Version}
 		if f.Version == source.Unversioned {
-			f.Version = time.Now().UTC().Format(time.RFC3339Nano) // nobody can say that it is the same
+			// without a version, no two looks are known to be the same
+			f.Version = time.Now().UTC().Format(time.RFC3339Nano)
 		}
 		files = append(files, f)
 	}
 	return files, true, err
 }
 
-// folderOf is Files of what may be a folder of images.
+// folderOf returns the single File of a folder of images. found is false if the path is no folder.
 func folderOf(ctx context.Context, path string) (files []File, found bool, err error) {
 	path = strings.TrimPrefix(path, "file://")
 	if !IsFolder(path) {
@@ -54,7 +55,7 @@ func folderOf(ctx context.Context, path string) (files []File, found bool, err e
 	return []File{{path, f.Bytes, f.Version()}}, true, nil
 }
 
-// IsFolder says whether an input is a folder.
+// IsFolder reports whether an input is a folder.
 func IsFolder(path string) bool {
 	info, err := os.Stat(strings.TrimPrefix(path, "file://"))
 	return err == nil && info.IsDir()

@@ -8,14 +8,14 @@ import (
 	"bellows/data/internal/columns"
 )
 
-// rows is the set's rows as package columns has them; the slices are shared.
+// rows returns the set's rows in the form of package columns. The slices are shared.
 func (e *ExampleSet) rows() *columns.Rows {
 	return &columns.Rows{Features: e.Features, Dense: e.Dense, Offset: e.Offset, Index: e.Index, Value: e.Value, Weight: e.Weight}
 }
 
-// FillBy makes values that are missing the mean of their column over the rows that training says, and keeps these means as what values become
-// that are missing in other data. Read takes the mean of all rows: it does not know which are held out. The columns of a model keep what they
-// have. Of what is no table it does nothing.
+// FillBy replaces missing values by the mean of their column over the rows for which training returns true. It keeps
+// these means as fill values for other data. Read fills in the mean of all rows, because it does not know which rows
+// are held out. Columns of a model keep their fill values. On input that is no table FillBy does nothing.
 func (s *Set) FillBy(training func(row int) bool) {
 	if s.Reading == nil || s.Examples == nil || len(s.Reading.Features) == 0 {
 		return
@@ -23,20 +23,21 @@ func (s *Set) FillBy(training func(row int) bool) {
 	rows := s.Examples.rows()
 	reading := *s.Reading
 	reading.Gaps = s.gapsWith(rows.Lacking(reading.Features, s.Examples.gaps))
-	reading.Features = columns.Filled(reading.Features, rows.Means(s.Examples.gaps, training), func(i int) bool { return i < s.settled })
+	reading.Features = columns.Filled(reading.Features, rows.FeatureMeans(s.Examples.gaps, training), func(i int) bool { return i < s.settled })
 	s.Reading = &reading
 	s.FillAs(s)
 }
 
-// settledAs notes which columns are those of a model.
-func (s *Set) settledAs(opt *Options) *Set {
+// withModelColumns notes how many columns come from a model.
+func (s *Set) withModelColumns(opt *Options) *Set {
 	if opt.As != nil {
 		s.settled, s.lacked = len(opt.As.Features), opt.As.Gaps
 	}
 	return s
 }
 
-// gapsWith returns the columns that have missing values here or in the data of the model whose columns these are; nil if that is unknown.
+// gapsWith returns the columns that have missing values here or in the data of the model that these columns come from.
+// It returns nil if that is unknown.
 func (s *Set) gapsWith(here []int) []int {
 	if s.settled == 0 {
 		return here
@@ -49,7 +50,8 @@ func (s *Set) gapsWith(here []int) []int {
 	return append([]int{}, slices.Compact(all)...)
 }
 
-// Missing returns the number of missing values of each column of a table, by the column's name, or its number where it has none. Columns without any are left out. It is known of what Texts has read.
+// Missing returns the number of missing values of each column of a table, by the column's name, or by its number if it
+// has no name. Columns without missing values are left out. Only sets that Texts has read know it.
 func (s *Set) Missing() map[string]int64 {
 	out := map[string]int64{}
 	for j, n := range s.missing {
@@ -62,7 +64,7 @@ func (s *Set) Missing() map[string]int64 {
 	return out
 }
 
-// FillAs makes values that are missing what they are in the other set, of the same table.
+// FillAs fills in missing values with the fill values of another set of the same table.
 func (s *Set) FillAs(other *Set) {
 	if s.Reading == nil || s.Examples == nil || len(s.Reading.Features) == 0 {
 		return
@@ -71,8 +73,9 @@ func (s *Set) FillAs(other *Set) {
 	s.Examples.rows().Fill(s.Examples.gaps, columns.Fills(s.Reading.Features))
 }
 
-// bare takes out what is filled in, while the set is stored: what is missing is stored as that. put brings it back.
-func (e *ExampleSet) bare() (put func()) {
+// unfill undoes the filling while the set is stored, so that missing values are stored as missing. put fills them in
+// again.
+func (e *ExampleSet) unfill() (put func()) {
 	values := e.Dense
 	if e.Sparse() {
 		values = e.Value
@@ -88,7 +91,7 @@ func (e *ExampleSet) bare() (put func()) {
 	}
 }
 
-// refill fills in what is missing in stored columns, which are copied for it: they are mapped.
+// refill fills in the missing values of stored columns. It copies the columns first, because they are mapped.
 func (e *ExampleSet) refill(features []Column) error {
 	e.Dense, e.Value = slices.Clone(e.Dense), slices.Clone(e.Value)
 	fills := columns.Fills(features)

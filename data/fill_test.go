@@ -13,7 +13,7 @@ var gapped = map[string]string{
 	"sparse": "label,a,b\n0,1,red\n1,2,blue\n0,9,\n1,?,red\n",
 }
 
-// missed is what the last row has in place of what is missing.
+// missed returns the fill value in the last row.
 func missed(s *Set) float32 {
 	e := s.Examples
 	if e.Sparse() {
@@ -22,8 +22,8 @@ func missed(s *Set) float32 {
 	return e.Dense[len(e.Dense)-e.Features]
 }
 
-// TestHeldOutRowsFillNothing: what is missing becomes the mean of the rows that are trained on, there, in rows that are held out, and in data that is
-// read later.
+// TestHeldOutRowsFillNothing: what is missing becomes the mean of the rows that are trained on, there, in rows that are
+// held out, and in data that is read later.
 func TestHeldOutRowsFillNothing(t *testing.T) {
 	t.Parallel()
 	for name, text := range gapped {
@@ -46,25 +46,28 @@ func TestHeldOutRowsFillNothing(t *testing.T) {
 		if missed(later) != 1.5 {
 			t.Errorf("%s: later it is %g", name, missed(later))
 		}
-		test := readText(t, text, Examples, Options{Format: CSV}.Like(first))
+		test := readText(t, text, Examples, Options{Format: CSV}.ForTest(first))
 		if got := missed(test); got != 1.5 {
 			t.Errorf("%s: in a test file it is %g, want 1.5", name, got)
 		}
 	}
 }
 
-// TestColumnsOfAModelKeepTheirMeans: data to train a model further is filled as the model's was; what it does not know has its own means.
+// TestColumnsOfAModelKeepTheirMeans: data to train a model further is filled as the model's was; what it does not know
+// has its own means.
 func TestColumnsOfAModelKeepTheirMeans(t *testing.T) {
 	t.Parallel()
 	as := readText(t, gapped["dense"], Examples, Options{Format: CSV}).Described()
 	s := readText(t, "label,a,b,c\n0,100,5,1\n1,,6,\n", Examples, Options{Format: CSV, As: as, Grow: true})
 	s.FillBy(func(int) bool { return true })
-	if f := s.Reading.Features; len(f) != 3 || *f[0].Fill != 4 || *f[2].Fill != 1 || s.Examples.Dense[3] != 4 || s.Examples.Dense[5] != 1 {
+	if f := s.Reading.Features; len(f) != 3 || *f[0].Fill != 4 || *f[2].Fill != 1 || s.Examples.Dense[3] != 4 ||
+		s.Examples.Dense[5] != 1 {
 		t.Errorf("%+v: %v", f, s.Examples.Dense)
 	}
 }
 
-// TestAColumnWithoutGapsKeepsItsMean: it is that of the rows that are trained on, too, for data that lacks values there.
+// TestAColumnWithoutGapsKeepsItsMean: it is also that of the training rows, for data that lacks values
+// there.
 func TestAColumnWithoutGapsKeepsItsMean(t *testing.T) {
 	t.Parallel()
 	s := readText(t, gapped["dense"], Examples, Options{Format: CSV})
@@ -84,7 +87,8 @@ func TestStoredGapsAreFilledAnew(t *testing.T) {
 		opt := Options{Cache: filepath.Join(dir, "cache")}
 		fresh, stored := mustRead(t, path, Examples, opt), mustRead(t, path, Examples, opt)
 		for range 2 {
-			if !stored.Detected.FromCache || !reflect.DeepEqual(fresh.Examples, stored.Examples) || !reflect.DeepEqual(fresh.Reading, stored.Reading) {
+			if !stored.Detected.FromCache || !reflect.DeepEqual(fresh.Examples, stored.Examples) ||
+				!reflect.DeepEqual(fresh.Reading, stored.Reading) {
 				t.Fatalf("%s: stored %+v\nfresh %+v", name, stored.Examples, fresh.Examples)
 			}
 			for _, s := range []*Set{fresh, stored} {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestArrowByItsFooter reads an Arrow file with its schema in the footer alone, as Arrow's JavaScript library writes it.
+// TestArrowByItsFooter reads an Arrow file with its schema in the footer alone, as Arrow's JavaScript library writes
+// it.
 func TestArrowByItsFooter(t *testing.T) {
 	whole := asArrow(t, tableSchema, framed(t, tableSchema, tableBatches...))
 	want := mustRead(t, written(t, "whole.arrow", whole), Examples, Options{})
@@ -17,10 +18,12 @@ func TestArrowByItsFooter(t *testing.T) {
 	if !reflect.DeepEqual(got.Examples, want.Examples) {
 		t.Errorf("%+v, want %+v", got.Examples, want.Examples)
 	}
-	for at := len(content) - 300; at < len(content)-10; at++ { // damage in the footer ends in an error or in the same rows
+	// damage in the footer ends in an error or in the same rows
+	for at := len(content) - 300; at < len(content)-10; at++ {
 		damaged := bytes.Clone(content)
 		damaged[at] ^= 0x55
-		set, err := Read(t.Context(), []string{written(t, "damaged.arrow", damaged)}, Examples, Options{Limits: Limits{OutputBytes: 1 << 22}})
+		set, err := Read(t.Context(), []string{written(t, "damaged.arrow", damaged)}, Examples,
+			Options{Limits: Limits{OutputBytes: 1 << 22}})
 		if err == nil && set.Rows() > want.Rows() {
 			t.Errorf("byte %d: %d rows", at, set.Rows())
 		}

@@ -2,7 +2,7 @@ package data
 
 import "bellows/data/internal/layout"
 
-// Format is how the rows of an input are written, by its name as an option. "" is not known yet.
+// Format names the format of an input, as the option does. "" is a format not known yet.
 type Format = layout.Format
 
 // The formats.
@@ -23,11 +23,11 @@ const (
 	Text    = layout.Text
 )
 
-// Formats is the names of all formats, in the order in which help lists them.
+// Formats returns the names of all formats, in the order in which the help lists them.
 func Formats() []string { return layout.Formats() }
 
-// RatingColumns lists by what names in a header the user, the item and the rating are found, for help.
+// RatingColumns returns the header names by which the user, the item and the rating are recognised, for the help.
 func RatingColumns() (user, item, rating []string) { return layout.RatingColumns() }
 
-// TimeColumns lists by what names in a header the time of a row is found, for help.
+// TimeColumns returns the header names by which the time of a row is recognised, for the help.
 func TimeColumns() []string { return layout.TimeColumns() }

@@ -11,10 +11,10 @@ import (
 	"bellows/data/internal/source"
 )
 
-// frameFormat is the format of a file that keeps columns apart, by its first bytes; "" of others.
-func frameFormat(head []byte) Format { return formOf(frames.Is(head)) }
+// frameFormat returns the format of a columnar file by its first bytes, "" for other files.
+func frameFormat(head []byte) Format { return formOf(frames.FormOf(head)) }
 
-// formOf is the format of a form.
+// formOf returns the Format for a form of package frames.
 func formOf(form int) Format {
 	switch form {
 	case frames.Parquet:
@@ -25,15 +25,16 @@ func formOf(form int) Format {
 	return ""
 }
 
-// isFrames says whether an input is, or should be, a file that keeps columns apart.
+// isFrames reports whether an input is a columnar file, or should be one by its name or its option.
 func isFrames(s *source.Stream, opt *Options) bool {
 	return frameFormat(s.Head) != "" || opt.Format.Framed() || opt.Format == "" && layout.FormatOf(s.In.Name).Framed()
 }
 
-// framesReader reads files that keep columns apart. Its units are row groups or record batches. Their rows become pieces
-// as those of text do. Of a stream they are parts of these, and a single row group or record batch is open at a time.
+// framesReader reads columnar files, Parquet and Arrow. Its units are row groups or record batches, and their rows
+// become pieces like rows of text. In a stream the units are parts of row groups or record batches, and a single row
+// group or record batch is open at a time.
 //
-// Turned down: rows written as CSV for the parsers of text, which takes ten times as long; and one worker for each column,
+// Rejected: rows written as CSV for the parsers of text, which takes ten times as long; and one worker per column,
 // because all would wait for the slowest.
 type framesReader struct {
 	*reader
@@ -43,9 +44,8 @@ type framesReader struct {
 
 func newFramesReader(r *reader, head *source.Stream) *framesReader {
 	f, l := &framesReader{reader: r, format: frameFormat(head.Head)}, r.opt.Limits
-	f.files = frames.Files{Ins: r.ins, Limits: frames.Limits{Rows: l.Rows, Columns: l.Features, Bytes: l.OutputBytes}, Check: f.check,
-		Open: func(n int) (*source.Stream, error) { return source.Open(r.ctx, r.ins[n], r.opt.source()) },
-		Done: func(bytes int64) { _ = r.opt.Meter.Add(bytes) }} // units looks at the context
+	f.files = frames.Files{Ins: r.ins, Limits: frames.Limits{Rows: l.Rows, Columns: l.Features, Bytes: l.OutputBytes}, Check: f.check, Open: func(n int) (*source.Stream, error) { return source.Open(r.ctx, r.ins[n], r.opt.source()) },
+		Done: func(bytes int64) { _ = r.opt.Meter.Add(bytes) }} // units checks the context
 	return f
 }
 
@@ -55,9 +55,9 @@ func (r *framesReader) units(head *source.Stream) error {
 	if err := r.begin(head); err != nil {
 		return err
 	}
-	hand := r.whole
+	hand := r.dispatchPart
 	if r.flow != nil {
-		hand = r.stepwise()
+		hand = r.streamParts()
 	}
 	for !r.stops() {
 		part, err := r.files.Next()
@@ -73,17 +73,16 @@ func (r *framesReader) units(head *source.Stream) error {
 	return nil
 }
 
-// otherKind is the error of a further input that is of another format than the first.
+// otherKind returns the error for a further input whose format differs from the first.
 func (r *reader) otherKind(n int, format Format) *Error {
 	first := "text"
 	if r.layout != nil {
 		first = r.layout.Format.Shown()
 	}
-	return &Error{File: r.ins[n].Shown(), What: fmt.Sprintf("the file is %s, %s is %s", cmp.Or(format.Shown(), "neither Parquet nor Arrow"), r.ins[0].Shown(), first),
-		How: "read files of different kinds in separate runs"}
+	return &Error{File: r.ins[n].Shown(), What: fmt.Sprintf("the file is %s, %s is %s", cmp.Or(format.Shown(), "neither Parquet nor Arrow"), r.ins[0].Shown(), first), How: "read files of different kinds in separate runs"}
 }
 
-// check refuses an input of another format than is wanted.
+// check refuses an input whose format is not the expected one.
 func (r *framesReader) check(n, form int) error {
 	switch format := formOf(form); {
 	case n > 0 && format != r.format:
@@ -94,7 +93,7 @@ func (r *framesReader) check(n, form int) error {
 	return nil
 }
 
-// begin opens the first input and settles what becomes of its columns, by its first rows.
+// begin opens the first input and settles the role of each column by its first rows.
 func (r *framesReader) begin(head *source.Stream) error {
 	keys, below, err := r.files.Begin(head, r.opt.sampleBytes())
 	if err != nil {
@@ -114,30 +113,30 @@ func (r *framesReader) begin(head *source.Stream) error {
 	return r.files.Settle(frames.Wanted{Keys: p.Keys, Used: p.Used, Label: p.Label, Strict: r.kind == Examples})
 }
 
-// whole hands out a part; one worker makes its rows.
-func (r *framesReader) whole(part *frames.Part) {
+// dispatchPart hands out a part; one worker makes its rows.
+func (r *framesReader) dispatchPart(part *frames.Part) {
 	var pieces []*piece
 	for left := part.Rows(); left > 0; left -= frames.RowsMost {
 		pieces = append(pieces, &piece{})
 	}
-	if len(pieces) == 0 || !r.hand(func(w *worker) { r.rowsOf(w, part, pieces) }, pieces...) {
+	if len(pieces) == 0 || !r.dispatch(func(w *worker) { r.readPart(w, part, pieces) }, pieces...) {
 		part.Close()
 	}
 }
 
-// rowsOf makes rows of a part.
-func (r *framesReader) rowsOf(w *worker, part *frames.Part, pieces []*piece) {
+// readPart makes the rows of a part.
+func (r *framesReader) readPart(w *worker, part *frames.Part, pieces []*piece) {
 	defer part.Close()
 	row := part.Row
 	for vs, err := range part.Read(part.Columns) {
 		p := pieces[0]
 		p.worker = w.number
-		if row += r.make(w, p, vs, err, row); p.err != nil {
+		if row += r.makeRows(w, p, vs, err, row); p.err != nil {
 			return
 		}
 		if r.columns != nil {
 			r.columns.Add(int32(p.number), &w.scratch, nil, 0)
-		} else if r.layout.Table != nil { // it was made as long as it is
+		} else if r.layout.Table != nil { // it was allocated at its final length
 			p.Piece, w.scratch = w.scratch, lines.Piece{}
 		} else {
 			p.Piece = w.scratch.Clone()
@@ -146,17 +145,17 @@ func (r *framesReader) rowsOf(w *worker, part *frames.Part, pieces []*piece) {
 	}
 }
 
-// make makes rows of vectors, or notes their error. row is the number of the first in the input, from 0. It returns the
-// number of rows that it took from the input.
-func (r *framesReader) make(w *worker, p *piece, vs []frames.Vector, err error, row int64) int64 {
+// makeRows makes rows of vectors, or notes their error. row is the number of the first row in the input, from 0. It
+// returns the number of rows that it took from the input.
+func (r *framesReader) makeRows(w *worker, p *piece, vs []frames.Vector, err error, row int64) int64 {
 	if w.cells == nil {
-		w.cells = cells(r.layout, w, r.opt)
+		w.cells = newCells(r.layout, w, r.opt)
 	}
 	if w.cells.Block = int32(p.number); err != nil {
 		w.scratch.Reset()
 		p.err = frames.Explain(r.ins[p.source], err)
 	} else {
-		p.err = r.take(w, vs, p.source, row)
+		p.err = r.takeRows(w, vs, p.source, row)
 	}
 	if p.err != nil {
 		r.failed.Store(true)
@@ -167,9 +166,9 @@ func (r *framesReader) make(w *worker, p *piece, vs []frames.Vector, err error, 
 	return int64(frames.RowsOf(vs))
 }
 
-// stepwise returns what hands out the parts of a stream. The caller's goroutine makes their rows, so that one part is open at
-// a time, and rows of large parts flow on all processors.
-func (r *framesReader) stepwise() func(part *frames.Part) {
+// streamParts returns the function that hands out the parts of a stream. The caller's goroutine makes their rows, so
+// that one part is open at a time; the rows of a large part then flow on all processors.
+func (r *framesReader) streamParts() func(part *frames.Part) {
 	free := make(chan *worker, len(r.workers)+1)
 	free <- &worker{}
 	for _, w := range r.workers {
@@ -184,7 +183,7 @@ func (r *framesReader) stepwise() func(part *frames.Part) {
 			}
 			w, p := <-free, &piece{}
 			r.place(p)
-			row += r.make(w, p, vs, err, row)
+			row += r.makeRows(w, p, vs, err, row)
 			r.jobs <- func(*worker) {
 				set, late := w.joined(r.reader, p)
 				free <- w
@@ -194,9 +193,9 @@ func (r *framesReader) stepwise() func(part *frames.Part) {
 	}
 }
 
-// take makes rows of vectors, the first of which is a row of the input with that number, counted from 0. Of an error, which is that of the first row that has
-// one, the rows above it are made.
-func (r *framesReader) take(w *worker, vs []frames.Vector, source int, row int64) (err *Error) {
+// takeRows makes rows of vectors. row is the number of the first one in the input, from 0. If rows have errors, take
+// returns that of the first such row, and makes the rows above it.
+func (r *framesReader) takeRows(w *worker, vs []frames.Vector, source int, row int64) (err *Error) {
 	for {
 		w.scratch.Reset()
 		f := w.cells.Take(vs, &w.scratch)
@@ -213,8 +212,8 @@ func (r *framesReader) take(w *worker, vs []frames.Vector, source int, row int64
 	}
 }
 
-// cells is what a worker puts values where rows have them with.
-func cells(p *layout.Layout, w *worker, opt *Options) *frames.Cells {
+// newCells returns what a worker uses to turn values into rows.
+func newCells(p *layout.Layout, w *worker, opt *Options) *frames.Cells {
 	c := &frames.Cells{Keys: p.Keys, Used: p.Used, Times: p.Times, Missing: p.Missing}
 	switch {
 	case p.Words:

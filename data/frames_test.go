@@ -82,7 +82,7 @@ var writers = []struct {
 	as   func(testing.TB, *arrow.Schema, []arrow.RecordBatch) []byte
 }{{"a.parquet", asParquet}, {"a.arrow", asArrow}, {"a.arrows", asStream}}
 
-// written is a file of a test.
+// written writes a file of a test and returns its path.
 func written(t testing.TB, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -98,8 +98,10 @@ func field(name string, kind arrow.DataType) arrow.Field {
 
 // tableSchema has a column of each sort that a table may have.
 var tableSchema = arrow.NewSchema([]arrow.Field{
-	field("whole", arrow.PrimitiveTypes.Int64), field("small", arrow.PrimitiveTypes.Uint8), field("half", arrow.PrimitiveTypes.Float32),
-	field("real", arrow.PrimitiveTypes.Float64), field("flag", arrow.FixedWidthTypes.Boolean), field("colour", arrow.BinaryTypes.String),
+	field("whole", arrow.PrimitiveTypes.Int64), field("small", arrow.PrimitiveTypes.Uint8),
+	field("half", arrow.PrimitiveTypes.Float32),
+	field("real", arrow.PrimitiveTypes.Float64), field("flag", arrow.FixedWidthTypes.Boolean),
+	field("colour", arrow.BinaryTypes.String),
 	field("town", &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}),
 	field("price", &arrow.Decimal128Type{Precision: 10, Scale: 2}), field("label", arrow.BinaryTypes.String),
 }, nil)
@@ -117,7 +119,8 @@ const tableText = `whole,small,half,real,flag,colour,town,price,label
 -3,0,2.5,0,true,blue,,100,no
 `
 
-// TestFramesAreWhatCSVIs reads a table in all three forms, on one worker and on several, and wants what the same table gives as CSV.
+// TestFramesAreWhatCSVIs reads a table in all three forms, on one worker and on several, and wants what the same table
+// gives as CSV.
 func TestFramesAreWhatCSVIs(t *testing.T) {
 	want, err := Read(t.Context(), []string{written(t, "a.csv", []byte(tableText))}, Examples, Options{})
 	if err != nil {
@@ -143,9 +146,11 @@ func TestFramesAreWhatCSVIs(t *testing.T) {
 	}
 }
 
-// TestFramesByTheModel reads rows to predict as a model knows them that was trained on CSV, with the columns in another order and no label.
+// TestFramesByTheModel reads rows to predict as a model knows them that was trained on CSV, with the columns in another
+// order and no label.
 func TestFramesByTheModel(t *testing.T) {
-	train, err := Read(t.Context(), []string{written(t, "a.csv", []byte(tableText))}, Examples, Options{Ignore: []string{"town"}})
+	train, err := Read(t.Context(), []string{written(t, "a.csv", []byte(tableText))}, Examples,
+		Options{Ignore: []string{"town"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +160,9 @@ func TestFramesByTheModel(t *testing.T) {
 		fields = append(fields, tableSchema.Field(i))
 	}
 	s := arrow.NewSchema(fields, nil)
-	path := written(t, "b.parquet", asParquet(t, s, framed(t, s, `[{"whole": 2, "small": 7, "half": 1, "real": 3, "flag": false, "colour": "green", "price": "0.05"}]`)))
-	opt := Options{}.Like(train)
+	path := written(t, "b.parquet", asParquet(t, s,
+		framed(t, s, `[{"whole": 2, "small": 7, "half": 1, "real": 3, "flag": false, "colour": "green", "price": "0.05"}]`)))
+	opt := Options{}.ForTest(train)
 	opt.Unlabelled = true
 	got, err := Read(t.Context(), []string{path}, Examples, opt)
 	if err != nil {
@@ -167,7 +173,8 @@ func TestFramesByTheModel(t *testing.T) {
 	}
 }
 
-var ratingSchema = arrow.NewSchema([]arrow.Field{field("stars", arrow.PrimitiveTypes.Float32), field("user_id", arrow.PrimitiveTypes.Int64), field("item_id", arrow.BinaryTypes.String),
+var ratingSchema = arrow.NewSchema([]arrow.Field{field("stars", arrow.PrimitiveTypes.Float32),
+	field("user_id", arrow.PrimitiveTypes.Int64), field("item_id", arrow.BinaryTypes.String),
 	field("timestamp", &arrow.TimestampType{Unit: arrow.Millisecond})}, nil)
 
 // TestFramesOfRatings finds the columns by their names, and instants.
@@ -182,11 +189,14 @@ func TestFramesOfRatings(t *testing.T) {
 			t.Fatal(form.name, err)
 		}
 		r := set.Ratings
-		if !reflect.DeepEqual(r.Users, []string{"7", "900719925474099"}) || !reflect.DeepEqual(r.Items, []string{"a", "b"}) ||
-			!reflect.DeepEqual(r.User, []int32{0, 1, 0}) || !reflect.DeepEqual(r.Item, []int32{0, 1, 1}) || !reflect.DeepEqual(r.Rating, []float32{4, 2.5, 1}) {
+		if !reflect.DeepEqual(r.Users, []string{"7", "900719925474099"}) ||
+			!reflect.DeepEqual(r.Items, []string{"a", "b"}) ||
+			!reflect.DeepEqual(r.User, []int32{0, 1, 0}) || !reflect.DeepEqual(r.Item, []int32{0, 1, 1}) ||
+			!reflect.DeepEqual(r.Rating, []float32{4, 2.5, 1}) {
 			t.Errorf("%s: %+v", form.name, r)
 		}
-		if !reflect.DeepEqual(set.Time, []float64{0, 50400.25, 1 - 1706695200}) || set.Detected.TimesFrom != 1706695200 {
+		if !reflect.DeepEqual(set.Time, []float64{0, 50400.25, 1 - 1706695200}) ||
+			set.Detected.TimesFrom != 1706695200 {
 			t.Errorf("%s: times %v", form.name, set.Time)
 		}
 	}
@@ -194,7 +204,8 @@ func TestFramesOfRatings(t *testing.T) {
 
 // TestFramesOfDocuments takes the column of text, and a stream from standard input.
 func TestFramesOfDocuments(t *testing.T) {
-	s := arrow.NewSchema([]arrow.Field{field("id", arrow.PrimitiveTypes.Int64), field("text", arrow.BinaryTypes.String)}, nil)
+	s := arrow.NewSchema([]arrow.Field{field("id", arrow.PrimitiveTypes.Int64),
+		field("text", arrow.BinaryTypes.String)}, nil)
 	raw := asStream(t, s, framed(t, s, `[{"id": 1, "text": "An ape\nand a bee"}, {"id": 2, "text": "the ape"}]`))
 	set, err := Read(t.Context(), []string{"-"}, Documents, Options{Stdin: bytes.NewReader(raw)})
 	if err != nil {
@@ -205,9 +216,11 @@ func TestFramesOfDocuments(t *testing.T) {
 	}
 }
 
-// TestFramesOfManyBatches wants rows in order over row groups that are larger than what is read at a time, over files, and with values missing here and there.
+// TestFramesOfManyBatches wants rows in order over row groups that are larger than what is read at a time, over files,
+// and with values missing here and there.
 func TestFramesOfManyBatches(t *testing.T) {
-	s := arrow.NewSchema([]arrow.Field{{Name: "y", Type: arrow.PrimitiveTypes.Int32}, field("x", arrow.PrimitiveTypes.Float64)}, nil)
+	s := arrow.NewSchema([]arrow.Field{{Name: "y", Type: arrow.PrimitiveTypes.Int32},
+		field("x", arrow.PrimitiveTypes.Float64)}, nil)
 	var paths []string
 	next, gaps := 0, 0
 	for n := range 3 {
@@ -245,17 +258,20 @@ func TestFramesOfManyBatches(t *testing.T) {
 
 // TestBadFrames wants an error that says what is wrong and what to do.
 func TestBadFrames(t *testing.T) {
-	one := arrow.NewSchema([]arrow.Field{field("y", arrow.PrimitiveTypes.Int64), field("x", arrow.PrimitiveTypes.Float64)}, nil)
+	one := arrow.NewSchema([]arrow.Field{field("y", arrow.PrimitiveTypes.Int64),
+		field("x", arrow.PrimitiveTypes.Float64)}, nil)
 	rows := `[{"y": 1, "x": 2}, {"y": 0, "x": 3}]`
 	good := asParquet(t, one, framed(t, one, rows))
 	stream := asStream(t, one, framed(t, one, rows))
-	lists := arrow.NewSchema([]arrow.Field{field("y", arrow.PrimitiveTypes.Int64), field("x", arrow.ListOf(arrow.PrimitiveTypes.Int64))}, nil)
+	lists := arrow.NewSchema([]arrow.Field{field("y", arrow.PrimitiveTypes.Int64),
+		field("x", arrow.ListOf(arrow.PrimitiveTypes.Int64))}, nil)
 	listed := framed(t, lists, `[{"y": 1, "x": [2]}]`)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, one)
 	b.Field(0).(*array.Int64Builder).AppendValues([]int64{1, 0}, nil)
 	b.Field(1).(*array.Float64Builder).AppendValues([]float64{1, math.Inf(1)}, nil)
 	infinite := asParquet(t, one, []arrow.RecordBatch{b.NewRecordBatch()})
-	words := arrow.NewSchema([]arrow.Field{field("y", arrow.PrimitiveTypes.Int64), field("x", arrow.BinaryTypes.String)}, nil)
+	words := arrow.NewSchema([]arrow.Field{field("y", arrow.PrimitiveTypes.Int64),
+		field("x", arrow.BinaryTypes.String)}, nil)
 	golden, err := filepath.Abs(filepath.Join(badFolder, "frames"))
 	if err != nil {
 		t.Fatal(err)
@@ -278,13 +294,20 @@ func TestBadFrames(t *testing.T) {
 		{"base.arrows", stream, Examples, Options{IndexBase: "1"}, []string{"leave out --base"}},
 		{"rows.parquet", good, Examples, Options{Limits: Limits{Rows: 1}}, []string{"2 rows, the limit is 1"}},
 		{"rows.arrows", stream, Examples, Options{Limits: Limits{Rows: 1}}, []string{"more rows than the limit, 1"}},
-		{"columns.parquet", good, Examples, Options{Limits: Limits{Features: 1}}, []string{"2 columns, the limit is 1"}},
+		{"columns.parquet", good, Examples, Options{Limits: Limits{Features: 1}},
+			[]string{"2 columns, the limit is 1"}},
 		{"short.arrows", stream[:len(stream)-40], Examples, Options{}, []string{"it ends early"}},
-		{"lists.parquet", asParquet(t, lists, listed), Examples, Options{}, []string{"holds lists", "--ignore x.list.element"}},
-		{"lists.arrows", asStream(t, lists, listed), Examples, Options{}, []string{`column "x" holds lists`, "--ignore x"}},
-		{"infinite.parquet", infinite, Examples, Options{}, []string{`row 2: value "+Inf" of column "x" is not finite`}},
-		{"label.parquet", asParquet(t, one, framed(t, one, `[{"y": 1, "x": 2}, {"y": null, "x": 3}]`)), Examples, Options{}, []string{`row 2: label of column "y" is missing`}},
-		{"word.parquet", asParquet(t, words, framed(t, words, `[{"y": 1, "x": "2"}, {"y": 1, "x": "3"}, {"y": 2, "x": "two"}]`)), Examples, Options{}, []string{`row 3: value "two" of column "x" is not a number`, "--categorical x"}},
+		{"lists.parquet", asParquet(t, lists, listed), Examples, Options{},
+			[]string{"holds lists", "--ignore x.list.element"}},
+		{"lists.arrows", asStream(t, lists, listed), Examples, Options{},
+			[]string{`column "x" holds lists`, "--ignore x"}},
+		{"infinite.parquet", infinite, Examples, Options{},
+			[]string{`row 2: value "+Inf" of column "x" is not finite`}},
+		{"label.parquet", asParquet(t, one, framed(t, one, `[{"y": 1, "x": 2}, {"y": null, "x": 3}]`)), Examples,
+			Options{}, []string{`row 2: label of column "y" is missing`}},
+		{"word.parquet", asParquet(t, words,
+			framed(t, words, `[{"y": 1, "x": "2"}, {"y": 1, "x": "3"}, {"y": 2, "x": "two"}]`)), Examples, Options{},
+			[]string{`row 3: value "two" of column "x" is not a number`, "--categorical x"}},
 		{"none.parquet", good, Examples, Options{Label: "z"}, []string{`no column is named "z"`, "y, x"}},
 		{"user.parquet", good, Ratings, Options{}, []string{"user"}},
 		{"text-column.parquet", good, Documents, Options{}, []string{"no column is known to hold the text", "--text"}},
@@ -320,20 +343,24 @@ func TestBadFrames(t *testing.T) {
 	for _, c := range []struct {
 		paths []string
 		want  string
-	}{{[]string{csv, other}, "the file is Parquet"}, {[]string{other, csv}, "neither Parquet nor Arrow"}, {[]string{other, written(t, "b.arrows", stream)}, "the file is Arrow"},
+	}{{[]string{csv, other}, "the file is Parquet"}, {[]string{other, csv}, "neither Parquet nor Arrow"},
+		{[]string{other, written(t, "b.arrows", stream)}, "the file is Arrow"},
 		{[]string{other, less}, `column "x" is missing`}} {
-		if _, err := Read(t.Context(), c.paths, Examples, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Read(t.Context(), c.paths, Examples, Options{}); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 }
 
-// fuzzFrames reads what is no file on one worker and on several: both end in an *Error, or in a set that holds together.
+// fuzzFrames reads what is no file on one worker and on several: both end in an *Error, or in a set that holds
+// together.
 func fuzzFrames(t *testing.T, content []byte, format Format) {
 	path := written(t, "input", content)
 	for _, kind := range []Kind{Examples, Ratings, Documents} {
 		for _, workers := range []int{1, 3} {
-			set, err := Read(context.Background(), []string{path}, kind, Options{Format: format, Limits: fuzzLimits, Workers: workers})
+			set, err := Read(context.Background(), []string{path}, kind,
+				Options{Format: format, Limits: fuzzLimits, Workers: workers})
 			var e *Error
 			switch {
 			case err == nil:
@@ -347,11 +374,13 @@ func fuzzFrames(t *testing.T, content []byte, format Format) {
 	}
 }
 
-// framesSeed are files of all sorts of columns.
+// framesSeed returns files of all sorts of columns.
 func framesSeed(f *testing.F, as func(testing.TB, *arrow.Schema, []arrow.RecordBatch) []byte) {
 	f.Add(as(f, tableSchema, framed(f, tableSchema, tableBatches...)))
-	f.Add(as(f, ratingSchema, framed(f, ratingSchema, `[{"stars": 4, "user_id": 7, "item_id": "a", "timestamp": "2024-01-31 10:00:00"}]`)))
-	s := arrow.NewSchema([]arrow.Field{field("text", arrow.BinaryTypes.String), field("day", arrow.FixedWidthTypes.Date32), field("list", arrow.ListOf(arrow.PrimitiveTypes.Int8))}, nil)
+	f.Add(as(f, ratingSchema, framed(f, ratingSchema,
+		`[{"stars": 4, "user_id": 7, "item_id": "a", "timestamp": "2024-01-31 10:00:00"}]`)))
+	s := arrow.NewSchema([]arrow.Field{field("text", arrow.BinaryTypes.String),
+		field("day", arrow.FixedWidthTypes.Date32), field("list", arrow.ListOf(arrow.PrimitiveTypes.Int8))}, nil)
 	f.Add(as(f, s, framed(f, s, `[{"text": "an ape", "day": "2024-01-31", "list": [1]}]`)))
 }
 

@@ -15,17 +15,21 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// damageSchema has columns of which batches say many things: dictionaries, some with further buffers, lists, and values that take no bytes.
+// damageSchema has columns of which batches say many things: dictionaries, some with further buffers, lists, and values
+// that take no bytes.
 var damageSchema = arrow.NewSchema([]arrow.Field{
-	field("label", arrow.PrimitiveTypes.Int64), field("colour", arrow.BinaryTypes.String), field("nothing", arrow.Null), field("view", arrow.BinaryTypes.StringView),
-	field("town", &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}), field("list", arrow.ListOf(arrow.PrimitiveTypes.Int8)),
-	field("both", arrow.StructOf(field("a", arrow.PrimitiveTypes.Int32), field("b", &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int16, ValueType: arrow.BinaryTypes.String}))),
+	field("label", arrow.PrimitiveTypes.Int64), field("colour", arrow.BinaryTypes.String), field("nothing", arrow.Null),
+	field("view", arrow.BinaryTypes.StringView),
+	field("town", &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}),
+	field("list", arrow.ListOf(arrow.PrimitiveTypes.Int8)),
+	field("both", arrow.StructOf(field("a", arrow.PrimitiveTypes.Int32),
+		field("b", &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int16, ValueType: arrow.BinaryTypes.String}))),
 }, nil)
 
 var damageRows = `[{"label": 1, "colour": "red", "view": "a view that is longer than twelve bytes", "town": "Ulm", "list": [1, 2], "both": {"a": 1, "b": "x"}},
 	{"label": 2, "colour": null, "view": "short", "town": "Bern", "list": [], "both": {"a": 2, "b": "y"}}]`
 
-// packedStream is a stream whose buffers are packed.
+// packedStream returns a stream with compressed buffers.
 func packedStream(t testing.TB, s *arrow.Schema, batches []arrow.RecordBatch) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -40,14 +44,18 @@ func packedStream(t testing.TB, s *arrow.Schema, batches []arrow.RecordBatch) []
 	return out.Bytes()
 }
 
-// TestDamagedArrowTakesLittle writes large and small numbers over each place of files of Arrow: whatever they then claim to have, reading them takes little
-// memory, and ends in an *Error or in rows.
+// TestDamagedArrowTakesLittle writes large and small numbers over each place of files of Arrow: whatever they then
+// claim to have, reading them takes little memory, and ends in an *Error or in rows.
 func TestDamagedArrowTakesLittle(t *testing.T) {
-	const most = 48 << 20 // bytes that all of a read may take, most of which is room for workers, buffers and what unpacks
-	for name, as := range map[string]func(testing.TB, *arrow.Schema, []arrow.RecordBatch) []byte{"a file": asArrow, "a stream": asStream, "a packed stream": packedStream} {
+	// bytes that all of a read may take, most of which is room for workers, buffers and what unpacks
+	const most = 48 << 20
+	for name, as := range map[string]func(testing.TB, *arrow.Schema, []arrow.RecordBatch) []byte{"a file": asArrow,
+		"a stream": asStream, "a packed stream": packedStream} {
 		good := as(t, damageSchema, framed(t, damageSchema, damageRows))
-		opt := Options{Label: "label", Ignore: []string{"list", "both"}, Workers: 1, Limits: Limits{OutputBytes: 4 << 20, Rows: 1 << 20}}
-		if set, err := Read(t.Context(), []string{written(t, "a.arrow", good)}, Examples, opt); err != nil || set.Rows() != 2 {
+		opt := Options{Label: "label", Ignore: []string{"list", "both"}, Workers: 1,
+			Limits: Limits{OutputBytes: 4 << 20, Rows: 1 << 20}}
+		if set, err := Read(t.Context(), []string{written(t, "a.arrow", good)}, Examples, opt); err != nil ||
+			set.Rows() != 2 {
 			t.Fatal(name, err)
 		}
 		var before, after runtime.MemStats
@@ -73,7 +81,8 @@ func TestDamagedArrowTakesLittle(t *testing.T) {
 	}
 }
 
-// TestArrowClaims wants claims of a damaged file to be told as what they are, and not as what the library makes of them.
+// TestArrowClaims wants claims of a damaged file to be told as what they are, and not as what the library makes of
+// them.
 func TestArrowClaims(t *testing.T) {
 	t.Parallel()
 	s := arrow.NewSchema([]arrow.Field{field("y", arrow.PrimitiveTypes.Int64), field("x", arrow.Null)}, nil)
@@ -95,22 +104,27 @@ func TestArrowClaims(t *testing.T) {
 		binary.LittleEndian.PutUint64(bad[at-1:], to)
 		return bad
 	}
-	one := arrow.NewSchema([]arrow.Field{field("y", arrow.PrimitiveTypes.Int64), field("x", arrow.PrimitiveTypes.Int64)}, nil)
+	one := arrow.NewSchema([]arrow.Field{field("y", arrow.PrimitiveTypes.Int64),
+		field("x", arrow.PrimitiveTypes.Int64)}, nil)
 	file := asArrow(t, one, framed(t, one, `[{"y": 1, "x": 2}, {"y": 2, "x": 5}]`))
 	footer := bytes.LastIndex(file, []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})
 	for name, c := range map[string]struct {
 		content []byte
 		want    string
 	}{
-		"a body": {put(8008, 1<<40, 0), "a message claims 1099511627776 bytes"}, "rows": {put(1001, 1<<40, 0), "it has more rows than the limit"}, "rows that fit": {put(1001, 1<<30, 0), "a record batch claims 1073741824 rows"},
-		"a node": {put(1001, 1<<50, 1), "counts more than it has"}, "a file without its end": {file[:footer], "the mark of its end is missing"},
+		"a body":                 {put(8008, 1<<40, 0), "a message claims 1099511627776 bytes"},
+		"rows":                   {put(1001, 1<<40, 0), "it has more rows than the limit"},
+		"rows that fit":          {put(1001, 1<<30, 0), "a record batch claims 1073741824 rows"},
+		"a node":                 {put(1001, 1<<50, 1), "counts more than it has"},
+		"a file without its end": {file[:footer], "the mark of its end is missing"},
 	} {
 		_, err := Read(t.Context(), []string{written(t, "a.arrow", c.content)}, Examples, Options{Label: "y"})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, not %s", name, err, c.want)
 		}
 	}
-	if set, err := Read(t.Context(), []string{written(t, "a.arrow", file)}, Examples, Options{Label: "y"}); err != nil || set.Rows() != 2 {
+	if set, err := Read(t.Context(), []string{written(t, "a.arrow", file)}, Examples,
+		Options{Label: "y"}); err != nil || set.Rows() != 2 {
 		t.Error(fmt.Sprint(set, err))
 	}
 }

@@ -13,10 +13,14 @@ import (
 )
 
 // flowSchema has what tables, ratings and documents need.
-var flowSchema = arrow.NewSchema([]arrow.Field{{Name: "label", Type: arrow.BinaryTypes.String}, field("x", arrow.PrimitiveTypes.Float64), field("colour", arrow.BinaryTypes.String),
-	field("user", arrow.PrimitiveTypes.Int64), field("item", arrow.BinaryTypes.String), field("rating", arrow.PrimitiveTypes.Float32), field("text", arrow.BinaryTypes.String), field("weight", arrow.PrimitiveTypes.Int8)}, nil)
+var flowSchema = arrow.NewSchema([]arrow.Field{{Name: "label", Type: arrow.BinaryTypes.String},
+	field("x", arrow.PrimitiveTypes.Float64), field("colour", arrow.BinaryTypes.String),
+	field("user", arrow.PrimitiveTypes.Int64), field("item", arrow.BinaryTypes.String),
+	field("rating", arrow.PrimitiveTypes.Float32), field("text", arrow.BinaryTypes.String),
+	field("weight", arrow.PrimitiveTypes.Int8)}, nil)
 
-// flowBatches are rows of it, some of which lack values; wrong is the row whose x is infinite and whose user is missing, -1: none.
+// flowBatches returns rows of it, some of which lack values; wrong is the row whose x is infinite and whose user is
+// missing, -1: none.
 func flowBatches(sizes []int, wrong int) (out []arrow.RecordBatch) {
 	next := 0
 	for _, size := range sizes {
@@ -53,11 +57,13 @@ var flowReads = map[string]struct {
 	kind Kind
 	opt  Options
 }{
-	"a table": {Examples, Options{Label: "label", Ignore: []string{"text", "item"}}}, "with weights": {Examples, Options{Label: "label", Weight: "weight", Ignore: []string{"text", "item"}}},
-	"ratings": {Ratings, Options{}}, "documents": {Documents, Options{}},
+	"a table":      {Examples, Options{Label: "label", Ignore: []string{"text", "item"}}},
+	"with weights": {Examples, Options{Label: "label", Weight: "weight", Ignore: []string{"text", "item"}}},
+	"ratings":      {Ratings, Options{}}, "documents": {Documents, Options{}},
 }
 
-// TestFramesStream: block by block the rows are those of a whole read, for any number of workers, from several files of several parts.
+// TestFramesStream: block by block the rows are those of a whole read, for any number of workers, from several files of
+// several parts.
 func TestFramesStream(t *testing.T) {
 	t.Parallel()
 	sizes := []int{20_000, 3, 17_000}
@@ -71,7 +77,7 @@ func TestFramesStream(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				opt := c.opt.Like(train)
+				opt := c.opt.ForTest(train)
 				whole, err := Read(t.Context(), paths, c.kind, opt)
 				if err != nil {
 					t.Fatal(err)
@@ -80,9 +86,11 @@ func TestFramesStream(t *testing.T) {
 				for _, opt.Workers = range []int{1, 3} {
 					got, blocks, d, err := streamOf(t, paths, c.kind, opt)
 					if err != nil || blocks < 4 || !slices.Equal(got, want) {
-						t.Errorf("%d workers: %d rows in %d blocks, not %d rows: %v", opt.Workers, len(got), blocks, len(want), err)
+						t.Errorf("%d workers: %d rows in %d blocks, not %d rows: %v", opt.Workers, len(got), blocks,
+							len(want), err)
 					}
-					d.Users, d.Items, d.Constant, d.Counting = whole.Detected.Users, whole.Detected.Items, whole.Detected.Constant, whole.Detected.Counting
+					d.Users, d.Items, d.Constant, d.Counting = whole.Detected.Users, whole.Detected.Items,
+						whole.Detected.Constant, whole.Detected.Counting
 					if fmt.Sprintf("%+v", d) != fmt.Sprintf("%+v", whole.Detected) {
 						t.Errorf("%+v, not\n%+v", d, whole.Detected)
 					}
@@ -98,17 +106,20 @@ func TestFramesAboveADefectAreTaken(t *testing.T) {
 	for _, wrong := range []int{0, 16_384, 20_002, 30_000} {
 		for _, form := range writers {
 			sizes := []int{20_000, 3, 17_000}
-			good, bad := written(t, form.name, form.as(t, flowSchema, flowBatches(sizes, -1))), written(t, form.name, form.as(t, flowSchema, flowBatches(sizes, wrong)))
+			good, bad := written(t, form.name, form.as(t, flowSchema, flowBatches(sizes, -1))),
+				written(t, form.name, form.as(t, flowSchema, flowBatches(sizes, wrong)))
 			for name, kind := range map[string]Kind{"a table": Examples, "ratings": Ratings} {
 				c := flowReads[name]
 				train, err := Read(t.Context(), []string{good}, kind, c.opt)
 				if err != nil {
 					t.Fatal(err)
 				}
-				opt := c.opt.Like(train)
+				opt := c.opt.ForTest(train)
 				_, want := Read(t.Context(), []string{bad}, kind, opt)
 				got, _, _, err := streamOf(t, []string{bad}, kind, opt)
-				if want == nil || err == nil || err.Error() != want.Error() || !strings.Contains(err.Error(), fmt.Sprintf("row %d: ", wrong+1)) || !slices.Equal(got, rowsInWords(train)[:wrong]) {
+				if want == nil || err == nil || err.Error() != want.Error() ||
+					!strings.Contains(err.Error(), fmt.Sprintf("row %d: ", wrong+1)) ||
+					!slices.Equal(got, rowsInWords(train)[:wrong]) {
 					t.Errorf("%s, %s, row %d: %d rows, %v\nnot\n%v", form.name, name, wrong, len(got), err, want)
 				}
 			}
@@ -125,8 +136,9 @@ func TestDamagedFramesEndAStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _, _, err := streamOf(t, []string{bad}, Ratings, Options{}.Like(train))
-	if err == nil || !strings.Contains(err.Error(), "it ends early") || !slices.Equal(got, rowsInWords(train)[:20_000]) {
+	got, _, _, err := streamOf(t, []string{bad}, Ratings, Options{}.ForTest(train))
+	if err == nil || !strings.Contains(err.Error(), "it ends early") ||
+		!slices.Equal(got, rowsInWords(train)[:20_000]) {
 		t.Errorf("%d rows, %v", len(got), err)
 	}
 }

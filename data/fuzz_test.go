@@ -92,7 +92,8 @@ func checkSet(t *testing.T, s *Set) {
 	finite(e.Label)
 	finite(e.Value)
 	finite(e.Dense)
-	if e.Weight != nil && len(e.Weight) != e.Rows() || slices.ContainsFunc(e.Weight, func(w float32) bool { return !(w >= 1e-9 && w <= 1e9) }) {
+	if e.Weight != nil && len(e.Weight) != e.Rows() ||
+		slices.ContainsFunc(e.Weight, func(w float32) bool { return !(w >= 1e-9 && w <= 1e9) }) {
 		t.Fatalf("weights %v of %d rows", e.Weight, e.Rows())
 	}
 	if !e.Sparse() {

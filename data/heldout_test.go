@@ -20,7 +20,10 @@ func TestLatest(t *testing.T) {
 			for r := range times {
 				times[r], order[r] = float64(random.Of(7, uint64(rows), uint64(r))%values)/3-0.5*float64(values/3), r
 			}
-			slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(times[a], times[b]), cmp.Compare(a, b)) })
+			slices.SortFunc(order, func(a, b int) int {
+				return cmp.Or(cmp.Compare(times[a], times[b]),
+					cmp.Compare(a, b))
+			})
 			last := order[rows-rows*20/100:]
 			training, held, from := Latest(times, 20)
 			if len(last) > 0 && from != times[last[0]] {
@@ -42,14 +45,16 @@ func TestLatest(t *testing.T) {
 // TestDivideForgetsStrangers: the rows to train on know no user and no item of the others alone.
 func TestDivideForgetsStrangers(t *testing.T) {
 	t.Parallel()
-	whole := &Set{Kind: Ratings, Ratings: &RatingSet{User: []int32{0, 1, 2, 1}, Item: []int32{0, 1, 1, 2}, Rating: []float32{1, 2, 3, 4},
-		Users: []string{"a", "b", "c"}, Items: []string{"x", "y", "z"}}}
+	whole := &Set{Kind: Ratings, Ratings: &RatingSet{User: []int32{0, 1, 2, 1}, Item: []int32{0, 1, 1, 2},
+		Rating: []float32{1, 2, 3, 4},
+		Users:  []string{"a", "b", "c"}, Items: []string{"x", "y", "z"}}}
 	first, second, err := whole.Divide([]int32{1, 2}, []int32{0, 3}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f, s := first.Ratings, second.Ratings
-	if !slices.Equal(f.Users, []string{"b", "c"}) || !slices.Equal(f.Items, []string{"y"}) || !slices.Equal(f.User, []int32{0, 1}) || !slices.Equal(f.Item, []int32{0, 0}) {
+	if !slices.Equal(f.Users, []string{"b", "c"}) || !slices.Equal(f.Items, []string{"y"}) ||
+		!slices.Equal(f.User, []int32{0, 1}) || !slices.Equal(f.Item, []int32{0, 0}) {
 		t.Errorf("%+v", f)
 	}
 	if user, item := s.IndicesIn(f); !slices.Equal(user, []int32{-1, 0}) || !slices.Equal(item, []int32{-1, -1}) {
@@ -87,7 +92,8 @@ func TestStratifiedHoldsOutOfEachLabel(t *testing.T) {
 	}
 	all := append(slices.Clone(train), held...)
 	slices.Sort(all)
-	if len(all) != set.Rows() || len(slices.Compact(all)) != len(all) || !slices.IsSorted(train) || !slices.IsSorted(held) {
+	if len(all) != set.Rows() || len(slices.Compact(all)) != len(all) || !slices.IsSorted(train) ||
+		!slices.IsSorted(held) {
 		t.Error("rows are lost, or there twice")
 	}
 	if _, again := Stratified(8, set, 10); slices.Equal(held, again) {

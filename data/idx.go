@@ -7,11 +7,11 @@ import (
 	"bellows/data/internal/source"
 )
 
-// idxReader reads IDX files: images and their labels, side by side. The label file is the one that Options.Label names, or an
-// input with one dimension after its images, or the neighbour with labels-idx1 in its name for images-idx3.
+// idxReader reads IDX files: images with their labels. The label file is the one that Options.Label names, or an input
+// with one dimension that follows the images, or the neighbour with labels-idx1 in its name for images-idx3.
 //
-// Its units are some images. Nothing is left to do for workers: the caller's goroutine reads the rows. Those that do not go to
-// a flow are read into one column.
+// Its units are batches of images. Workers have nothing to do: the caller's goroutine reads the rows. Without a flow
+// all rows are read into one column.
 type idxReader struct {
 	*reader
 	open     []*source.Stream
@@ -23,8 +23,7 @@ type idxReader struct {
 func newIDXReader(r *reader) (*idxReader, error) {
 	in := r.ins[0]
 	if r.kind == Ratings {
-		return nil, &Error{File: in.Shown(), What: "IDX files hold examples, not ratings",
-			How: "name a file of user, item, rating; or train an app for examples"}
+		return nil, &Error{File: in.Shown(), What: "IDX files hold examples, not ratings", How: "name a file of user, item, rating; or train an app for examples"}
 	}
 	r.files = 0
 	return &idxReader{reader: r, labelled: true, set: ExampleSet{Dense: []float32{}}}, r.opt.forPixels(in, "IDX files")
@@ -46,7 +45,7 @@ func (r *idxReader) units(head *source.Stream) error {
 	return nil
 }
 
-// array opens one file; s is its stream when it is open already.
+// array opens one file. s is its stream if it is open already.
 func (r *idxReader) array(in source.Input, s *source.Stream) (*idx.Rows, error) {
 	if s == nil {
 		var err error
@@ -58,7 +57,7 @@ func (r *idxReader) array(in source.Input, s *source.Stream) (*idx.Rows, error) 
 	return idx.Open(s, idx.Limits{Rows: r.opt.Limits.Rows, Features: r.opt.Limits.Features})
 }
 
-// file reads images and their labels. used is how many of the further inputs it took.
+// file reads images and their labels. used is the number of further inputs that it consumed.
 func (r *idxReader) file(head *source.Stream) (used int, err error) {
 	values, err := r.array(r.ins[r.source], head)
 	if err != nil {
@@ -68,8 +67,7 @@ func (r *idxReader) file(head *source.Stream) (used int, err error) {
 	if err := values.Check(e.Features, r.images, r.opt.Features, r.opt.Limits.Rows); err != nil {
 		return 0, err
 	}
-	labels, used, lacking := idx.OpenLabels(r.opt.places, values, r.ins[r.source+1:], r.opt.Label, r.opt.Unlabelled,
-		func(in source.Input) (*idx.Rows, error) { return r.array(in, nil) })
+	labels, used, lacking := idx.OpenLabels(r.opt.places, values, r.ins[r.source+1:], r.opt.Label, r.opt.Unlabelled, func(in source.Input) (*idx.Rows, error) { return r.array(in, nil) })
 	if lacking != nil && r.flow != nil {
 		return 0, lacking
 	}
@@ -81,7 +79,7 @@ func (r *idxReader) file(head *source.Stream) (used int, err error) {
 	if r.flow == nil {
 		e.Dense = values.Room(e.Dense)
 	}
-	for values.Left() > 0 && !r.stops() {
+	for values.Remaining() > 0 && !r.stops() {
 		if err := r.batch(values, labels); err != nil {
 			return 0, err
 		}
@@ -95,7 +93,7 @@ func (r *idxReader) file(head *source.Stream) (used int, err error) {
 	return used, labels.End()
 }
 
-// batch reads some images and their labels, which are 0 where labels is nil.
+// batch reads a batch of images and their labels. The labels are 0 if labels is nil.
 func (r *idxReader) batch(values, labels *idx.Rows) error {
 	e := &r.set
 	if r.flow != nil {
@@ -107,7 +105,7 @@ func (r *idxReader) batch(values, labels *idx.Rows) error {
 	}
 	p := &piece{rows: n}
 	r.images += n
-	r.hand(func(*worker) {
+	r.dispatch(func(*worker) {
 		if r.flow != nil {
 			r.flow.pass(r.reader, p, r.described(e, 1, labels != nil), nil)
 		}
@@ -117,10 +115,9 @@ func (r *idxReader) batch(values, labels *idx.Rows) error {
 
 // described returns a set of images.
 func (r *idxReader) described(e *ExampleSet, files int, labelled bool) *Set {
-	set := &Set{Kind: Examples, Examples: e, Detected: Detection{Format: IDX.Shown(), Files: files, Rows: e.Rows()},
-		Reading: &Reading{Format: IDX, FormatGiven: r.opt.Format != ""}}
+	set := &Set{Kind: Examples, Examples: e, Detected: Detection{Format: IDX.Shown(), Files: files, Rows: e.Rows()}, Reading: &Reading{Format: IDX, FormatGiven: r.opt.Format != ""}}
 	if describe(&set.Detected, e); !labelled {
-		set.Detected.Classes = 0 // not all of them are known
+		set.Detected.Classes = 0 // not all classes are known
 	}
 	return set
 }

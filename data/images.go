@@ -14,32 +14,33 @@ import (
 
 // imageReader reads PNG and JPEG files in folders or archives. Its units are batches of images, which workers decode.
 //
-// Invariants: the size that all have is settled by the first, before any batch is handed out; a batch belongs to the worker that
-// was handed it until all have ended. Images are kept as bytes until all are there, since one with colours makes all of them such.
+// Invariants: the first image settles the size of all, before any batch is handed out. A batch belongs to the worker
+// that received it until all workers have ended. Images are kept as bytes until all are there, because one image in
+// colour makes all of them colour images.
 type imageReader struct {
 	*reader
 	size    images.Size
-	first   string // which image has settled it; "" before
+	first   string // the image that settled the size; "" before
 	batches []*imageBatch
-	met     int64           // images
-	classes map[string]bool // that have been met
+	met     int64           // images seen
+	classes map[string]bool // classes seen
 }
 
-// imageBatch is images that follow each other.
+// An imageBatch is a batch of consecutive images.
 type imageBatch struct {
 	piece
 	files  []*images.File
 	pixels []byte
-	grey   []bool // of those that were decoded: a pixel is one value, and not three
+	grey   []bool // of each decoded image: a pixel is one value instead of three
 }
 
-// batchFiles and batchPixels bound a batch, but for its last image.
+// batchFiles and batchPixels bound a batch; its last image may exceed them.
 const (
 	batchFiles  = 256
 	batchPixels = 1 << 18
 )
 
-// findImages looks for the files of inputs that are folders.
+// findImages lists the files of inputs that are folders.
 func (o *Options) findImages(ctx context.Context, ins []source.Input, kind Kind) error {
 	for i, in := range ins {
 		if !in.Folder {
@@ -60,7 +61,7 @@ func (o *Options) findImages(ctx context.Context, ins []source.Input, kind Kind)
 	return nil
 }
 
-// sourceOf is how an input is opened that may be an image.
+// sourceOf returns the options to open an input that may be an image.
 func (o *Options) sourceOf(kind Kind) *source.Options {
 	s := o.source()
 	if kind == Examples && (o.Format == "" || o.Format == Images) {
@@ -69,7 +70,7 @@ func (o *Options) sourceOf(kind Kind) *source.Options {
 	return s
 }
 
-// isImages says whether an input is an image, or holds images in folders; head is its stream, nil of a folder.
+// isImages reports whether an input is an image or holds images in folders. head is its stream, nil for a folder.
 func (o *Options) isImages(head *source.Stream, kind Kind) (bool, error) {
 	if head == nil || o.Format == Images && kind == Examples {
 		return true, nil
@@ -94,12 +95,12 @@ func (o *Options) isImages(head *source.Stream, kind Kind) (bool, error) {
 
 func newImageReader(r *reader) (*imageReader, error) {
 	if opt := r.opt; opt.As == nil && !opt.Unlabelled || opt.Features == 0 {
-		r.flow = nil // labels that are text, and colours, are known when all are there
+		r.flow = nil // text labels and colours are known only when all images are there
 	}
 	return &imageReader{reader: r, classes: map[string]bool{}}, r.opt.forImages(r.ins[0])
 }
 
-// forImages refuses options that mean nothing for images in folders.
+// forImages refuses options that do not apply to images in folders.
 func (o *Options) forImages(in source.Input) error {
 	if o.Label != "" {
 		return &Error{File: in.Shown(), What: "the label of an image is the folder that it lies in", How: "leave out --label"}
@@ -107,7 +108,7 @@ func (o *Options) forImages(in source.Input) error {
 	return o.forPixels(in, "images")
 }
 
-// forPixels refuses options that mean nothing for what holds arrays of numbers and neither lines nor names.
+// forPixels refuses options that do not apply to arrays of numbers, which have neither lines nor names.
 func (o *Options) forPixels(in source.Input, what string) error {
 	for _, w := range []struct {
 		given    bool
@@ -146,7 +147,7 @@ func (r *imageReader) units(head *source.Stream) error {
 	return nil
 }
 
-// open opens the images of an input; s is its stream where it is open already.
+// open opens the images of an input. s is its stream if it is open already.
 func (r *imageReader) open(n int, in source.Input, s *source.Stream) (files images.Files, end func() error, err error) {
 	if in.Folder {
 		return r.opt.folders[in.Path].Open(), func() error { return nil }, nil
@@ -170,7 +171,7 @@ func (r *imageReader) open(n int, in source.Input, s *source.Stream) (files imag
 	return images.OpenTar(s, !r.opt.Unlabelled, r.opt.Limits.Rows), s.Close, nil
 }
 
-// input hands out the images of one input. Those before a defect are handed out.
+// input hands out the images of one input, including those before a defect.
 func (r *imageReader) input(files images.Files) (err error) {
 	b := &imageBatch{}
 	for err == nil && !r.stops() {
@@ -179,10 +180,10 @@ func (r *imageReader) input(files images.Files) (err error) {
 			break
 		}
 		if r.first == "" {
-			err = r.settle(f)
+			err = r.settleSize(f)
 		}
 		if err == nil {
-			err = r.counts(f)
+			err = r.countImage(f)
 		}
 		if err != nil {
 			break
@@ -206,11 +207,11 @@ func (r *imageReader) batch(b *imageBatch) {
 	if r.flow == nil {
 		r.batches = append(r.batches, b)
 	}
-	r.hand(func(*worker) { r.decode(b) }, &b.piece)
+	r.dispatch(func(*worker) { r.decode(b) }, &b.piece)
 }
 
-// counts counts an image and its class against the limits.
-func (r *imageReader) counts(f *images.File) error {
+// countImage counts an image and its class against the limits.
+func (r *imageReader) countImage(f *images.File) error {
 	if r.met++; r.met > r.opt.Limits.Rows {
 		return &Error{File: f.Name, What: fmt.Sprintf("there are more than %d images", r.opt.Limits.Rows), How: "raise the limit on rows, or read fewer"}
 	}
@@ -228,8 +229,8 @@ func (r *imageReader) counts(f *images.File) error {
 	return nil
 }
 
-// settle makes the size of the first image that of all, if it is the model's.
-func (r *imageReader) settle(f *images.File) error {
+// settleSize takes the size of the first image as that of all, if it matches the model's.
+func (r *imageReader) settleSize(f *images.File) error {
 	b, err := f.Load()
 	if err != nil {
 		return err
@@ -242,11 +243,11 @@ func (r *imageReader) settle(f *images.File) error {
 	switch {
 	case as != nil && as.Image != nil:
 		if !size.Same(*as.Image) {
-			return &Error{File: f.Name, What: fmt.Sprintf("the image has %s pixels, those of the model have %s", size.Pixels(), as.Image.Pixels()), How: resize(*as.Image)}
+			return &Error{File: f.Name, What: fmt.Sprintf("the image has %s pixels, those of the model have %s", size.Pixels(), as.Image.Pixels()), How: resizeHint(*as.Image)}
 		}
 		size.Channels = as.Image.Channels
 	case features == 0:
-		size.Channels = 0 // it turns out
+		size.Channels = 0 // decided when all images are there
 	case features == images.Grey*pixels || features == images.Colours*pixels:
 		size.Channels = features / pixels
 	default:
@@ -260,12 +261,12 @@ func (r *imageReader) limits() images.Limits {
 	return images.Limits{Files: r.opt.Limits.Rows, Features: r.opt.Limits.Features}
 }
 
-// resize is how images get a size.
-func resize(to images.Size) string {
+// resizeHint returns the hint for images of another size.
+func resizeHint(to images.Size) string {
 	return fmt.Sprintf("give all images one size, for example with ImageMagick: mogrify -resize '%dx%d!' FOLDER/*/*", to.Width, to.Height)
 }
 
-// decode decodes a batch, and gives it to the flow, if there is one.
+// decode decodes a batch, and passes it to the flow if there is one.
 func (r *imageReader) decode(b *imageBatch) {
 	for _, f := range b.files {
 		if err := r.image(f, b); err != nil {
@@ -293,7 +294,7 @@ func (r *imageReader) image(f *images.File, b *imageBatch) error {
 		return err
 	}
 	if !size.Same(r.size) {
-		return &Error{File: f.Name, What: fmt.Sprintf("the image has %s pixels, the first, %s, has %s", size.Pixels(), r.first, r.size.Pixels()), How: resize(r.size)}
+		return &Error{File: f.Name, What: fmt.Sprintf("the image has %s pixels, the first, %s, has %s", size.Pixels(), r.first, r.size.Pixels()), How: resizeHint(r.size)}
 	}
 	if r.size.Channels == images.Grey && size.Channels != images.Grey {
 		return &Error{File: f.Name, What: "the image has colours, and those that the model was trained on are grey", How: "make it grey, for example with ImageMagick: mogrify -colorspace Gray FILE"}
@@ -303,7 +304,7 @@ func (r *imageReader) image(f *images.File, b *imageBatch) error {
 	}
 	b.grey = append(b.grey, size.Channels == images.Grey)
 	if f.InFolder() {
-		_ = r.opt.Meter.Add(int64(len(raw))) // whoever hands out asks the context
+		_ = r.opt.Meter.Add(int64(len(raw))) // the caller's goroutine checks the context
 	}
 	return nil
 }
@@ -320,14 +321,14 @@ func (r *imageReader) join() (*Set, error) {
 	return r.set(r.batches, size, int(r.met))
 }
 
-// set is the images of batches as rows.
+// set returns the images of batches as rows.
 func (r *imageReader) set(batches []*imageBatch, size images.Size, rows int) (*Set, error) {
 	width := size.Values()
 	e := &ExampleSet{Features: width, Label: make([]float32, rows), Dense: make([]float32, rows*width)}
 	row := 0
-	var classes []string // of rows
+	var classes []string // of each row
 	for _, b := range batches {
-		if err := r.opt.ended(r.ctx); err != nil {
+		if err := r.opt.contextErr(r.ctx); err != nil {
 			return nil, err
 		}
 		pixels := b.pixels
@@ -357,17 +358,18 @@ func (r *imageReader) set(batches []*imageBatch, size images.Size, rows int) (*S
 	}
 	set := &Set{Kind: Examples, Examples: e, Detected: Detection{Format: "images of " + size.Pixels() + " pixels, " + colours, Files: len(r.ins), Rows: rows}}
 	if r.opt.Unlabelled {
-		set.Detected.Features = width // nobody has looked for classes
+		set.Detected.Features = width // the classes were not looked for
 	} else {
-		e.label(classes, r.opt.As)
+		e.setLabels(classes, r.opt.As)
 		describe(&set.Detected, e)
 	}
 	set.Reading = &Reading{Format: Images, TextLabels: e.LabelNames != nil, Image: &size}
 	return set, nil
 }
 
-// label makes the names of classes labels: numbers where all are whole ones, and the model's are, if there is one; else text.
-func (e *ExampleSet) label(classes []string, as *Reading) {
+// setLabels turns the class names into labels. They become numbers if all are whole numbers and the model, if there is
+// one, has numbers too; otherwise text.
+func (e *ExampleSet) setLabels(classes []string, as *Reading) {
 	text := as != nil && as.TextLabels
 	for i, name := range classes {
 		y, ok := classNumber(name)
@@ -386,7 +388,7 @@ func (e *ExampleSet) label(classes []string, as *Reading) {
 	}
 }
 
-// classNumber is the whole number that a name is, written as numbers are.
+// classNumber returns the whole number that a class name writes in its usual form.
 func classNumber(name string) (y float32, ok bool) {
 	n, err := strconv.Atoi(name)
 	return float32(n), err == nil && strconv.Itoa(n) == name && n > -1<<24 && n < 1<<24

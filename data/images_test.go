@@ -22,7 +22,7 @@ import (
 	"bellows/data/internal/images"
 )
 
-// encoded is a picture as PNG.
+// encoded returns a picture as PNG.
 func encoded(t testing.TB, m image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -32,7 +32,7 @@ func encoded(t testing.TB, m image.Image) []byte {
 	return b.Bytes()
 }
 
-// greyImage is a picture whose pixels count up from first.
+// greyImage returns a picture with pixels that count up from first.
 func greyImage(w, h, first int) image.Image {
 	m := image.NewGray(image.Rect(0, 0, w, h))
 	for i := range m.Pix {
@@ -41,7 +41,7 @@ func greyImage(w, h, first int) image.Image {
 	return m
 }
 
-// colourImage is a picture whose channels count up from first.
+// colourImage returns a picture with channels that count up from first.
 func colourImage(w, h, first int) image.Image {
 	m := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for i := range w * h {
@@ -50,7 +50,7 @@ func colourImage(w, h, first int) image.Image {
 	return m
 }
 
-// tarred is an archive of files in the order of their names, or in that of the names given.
+// tarred returns an archive of files in the order of their names, or in that of the names given.
 func tarred(t testing.TB, files map[string][]byte, order ...string) []byte {
 	t.Helper()
 	if order == nil {
@@ -91,9 +91,10 @@ func laid(t testing.TB, dir string, files map[string][]byte) string {
 	return dir
 }
 
-// pets is a few grey images of 3 × 2 pixels in two classes, with what is passed over.
+// pets returns a few grey images of 3 × 2 pixels in two classes, with what is passed over.
 func pets(t testing.TB) map[string][]byte {
-	return map[string][]byte{"cats/2.png": encoded(t, greyImage(3, 2, 20)), "cats/10.png": encoded(t, greyImage(3, 2, 100)), "dogs/1.png": encoded(t, greyImage(3, 2, 1)),
+	return map[string][]byte{"cats/2.png": encoded(t, greyImage(3, 2, 20)),
+		"cats/10.png": encoded(t, greyImage(3, 2, 100)), "dogs/1.png": encoded(t, greyImage(3, 2, 1)),
 		"dogs/young/1.png": encoded(t, greyImage(3, 2, 7)), "README.md": []byte("pets"), "dogs/.hidden": {1}}
 }
 
@@ -111,14 +112,17 @@ func TestImagesOfAFolder(t *testing.T) {
 	t.Parallel()
 	set := readImages(t, laid(t, t.TempDir(), pets(t)), Options{})
 	e := set.Examples
-	if !slices.Equal(e.LabelNames, []string{"cats", "dogs"}) || !slices.Equal(e.Label, []float32{0, 0, 1, 1}) || e.Features != 6 ||
-		!slices.Equal(e.Dense, []float32{100, 101, 102, 103, 104, 105, 20, 21, 22, 23, 24, 25, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}) {
+	if !slices.Equal(e.LabelNames, []string{"cats", "dogs"}) || !slices.Equal(e.Label, []float32{0, 0, 1, 1}) ||
+		e.Features != 6 ||
+		!slices.Equal(e.Dense, []float32{100, 101, 102, 103, 104, 105, 20, 21, 22, 23, 24, 25, 1, 2, 3, 4, 5, 6, 7, 8,
+			9, 10, 11, 12}) {
 		t.Errorf("%+v", e)
 	}
 	if got := set.Detected.String(); got != "4 rows × 6 features, 2 classes, images of 3 × 2 pixels, grey" {
 		t.Error(got)
 	}
-	if r := set.Reading; r.Format != Images || !r.TextLabels || *r.Image != (images.Size{Width: 3, Height: 2, Channels: 1}) {
+	if r := set.Reading; r.Format != Images || !r.TextLabels ||
+		*r.Image != (images.Size{Width: 3, Height: 2, Channels: 1}) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -152,7 +156,8 @@ func TestImagesOfAnArchive(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil || got.Digest() != want.Digest() || !slices.Equal(got.Examples.Dense, want.Examples.Dense) || !slices.Equal(got.Examples.LabelNames, want.Examples.LabelNames) {
+			if err != nil || got.Digest() != want.Digest() || !slices.Equal(got.Examples.Dense, want.Examples.Dense) ||
+				!slices.Equal(got.Examples.LabelNames, want.Examples.LabelNames) {
 				t.Errorf("%q in %s: %+v, %v", around, name, got, err)
 			}
 		}
@@ -164,13 +169,14 @@ func TestOneImageWithColoursMakesAllSuch(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{"1/a.png": encoded(t, greyImage(2, 1, 50)), "2/b.png": encoded(t, colourImage(2, 1, 9))}
 	set := readImages(t, laid(t, t.TempDir(), files), Options{})
-	if e := set.Examples; e.LabelNames != nil || !slices.Equal(e.Label, []float32{1, 2}) || !slices.Equal(e.Dense, []float32{50, 50, 50, 51, 51, 51, 9, 10, 11, 12, 13, 14}) {
+	if e := set.Examples; e.LabelNames != nil || !slices.Equal(e.Label, []float32{1, 2}) ||
+		!slices.Equal(e.Dense, []float32{50, 50, 50, 51, 51, 51, 9, 10, 11, 12, 13, 14}) {
 		t.Errorf("%+v", e)
 	}
 	if !strings.HasSuffix(set.Detected.String(), "in colours") || set.Reading.Image.Channels != 3 {
 		t.Errorf("%s, %+v", set.Detected, set.Reading)
 	}
-	one := readImages(t, laid(t, t.TempDir(), map[string][]byte{"1/a.png": files["1/a.png"]}), Options{}.Like(set))
+	one := readImages(t, laid(t, t.TempDir(), map[string][]byte{"1/a.png": files["1/a.png"]}), Options{}.ForTest(set))
 	if !slices.Equal(one.Examples.Dense, []float32{50, 50, 50, 51, 51, 51}) {
 		t.Errorf("as the model's: %v", one.Examples.Dense)
 	}
@@ -184,8 +190,10 @@ func TestKindsOfPixels(t *testing.T) {
 		image.Image
 		Set(x, y int, c color.Color)
 	}{
-		"grey": image.NewGray(bounds), "grey of 16 bits": image.NewGray16(bounds), "colours": image.NewRGBA(bounds), "transparent": image.NewNRGBA(bounds), "of 16 bits": image.NewNRGBA64(bounds),
-		"a palette of grey": image.NewPaletted(bounds, color.Palette{color.Gray{3}, color.NRGBA{200, 200, 200, 255}}), "a palette": image.NewPaletted(bounds, color.Palette{color.Gray{3}, color.NRGBA{200, 0, 200, 9}}),
+		"grey": image.NewGray(bounds), "grey of 16 bits": image.NewGray16(bounds), "colours": image.NewRGBA(bounds),
+		"transparent": image.NewNRGBA(bounds), "of 16 bits": image.NewNRGBA64(bounds),
+		"a palette of grey": image.NewPaletted(bounds, color.Palette{color.Gray{3}, color.NRGBA{200, 200, 200, 255}}),
+		"a palette":         image.NewPaletted(bounds, color.Palette{color.Gray{3}, color.NRGBA{200, 0, 200, 9}}),
 	}
 	for name, m := range kinds {
 		for i := range 15 {
@@ -218,15 +226,17 @@ func TestKindsOfPixels(t *testing.T) {
 			}
 			for i := range 15 {
 				c := color.NRGBAModel.Convert(back.At(i%5, i/5)).(color.NRGBA)
-				if want := []byte{c.R, c.G, c.B}[:size.Channels]; !bytes.Equal(got[i*size.Channels:][:size.Channels], want) {
-					t.Errorf("%s as %s: pixel %d is %v, not %v", name, form, i, got[i*size.Channels:][:size.Channels], want)
+				if want := []byte{c.R, c.G, c.B}[:size.Channels]; !bytes.Equal(got[i*size.Channels:][:size.Channels],
+					want) {
+					t.Errorf("%s as %s: pixel %d is %v, not %v", name, form, i, got[i*size.Channels:][:size.Channels],
+						want)
 				}
 			}
 		}
 	}
 }
 
-// many is images of two classes in the order of their names, of 40 × 40 pixels, so that they fill some batches.
+// many returns images of two classes in the order of their names, of 40 × 40 pixels, so that they fill some batches.
 func many(t testing.TB, n int) map[string][]byte {
 	files := map[string][]byte{}
 	for i := range n {
@@ -235,14 +245,15 @@ func many(t testing.TB, n int) map[string][]byte {
 	return files
 }
 
-// TestImagesStream: blocks have the rows that a whole read has, from a folder and from an archive, with their classes and without; and above a defect all.
+// TestImagesStream: blocks have the rows that a whole read has, from a folder and from an archive, with their classes
+// and without; and above a defect all.
 func TestImagesStream(t *testing.T) {
 	t.Parallel()
 	files := many(t, 400)
 	dir := laid(t, t.TempDir(), files)
 	archive := filepath.Join(laid(t, t.TempDir(), map[string][]byte{"x": tarred(t, files)}), "x")
 	whole := readImages(t, dir, Options{})
-	opt := Options{Workers: 3}.Like(whole)
+	opt := Options{Workers: 3}.ForTest(whole)
 	stream := func(path string, opt Options) (got []string, blocks int, d Detection, err error) {
 		return streamOf(t, strings.Split(path, "\n"), Examples, opt)
 	}
@@ -260,7 +271,9 @@ func TestImagesStream(t *testing.T) {
 	}
 	twice := opt
 	twice.Limits.Rows = 700
-	if got, _, _, err := stream(archive+"\n"+dir, twice); err == nil || !strings.Contains(err.Error(), "there are more than 700 images") || !slices.Equal(got, slices.Concat(want, want[:300])) {
+	if got, _, _, err := stream(archive+"\n"+dir, twice); err == nil ||
+		!strings.Contains(err.Error(), "there are more than 700 images") ||
+		!slices.Equal(got, slices.Concat(want, want[:300])) {
 		t.Errorf("of two inputs %d rows: %v", len(got), err)
 	}
 	files["a/0240.png"] = files["a/0240.png"][:100]
@@ -270,7 +283,8 @@ func TestImagesStream(t *testing.T) {
 	}
 	for _, path := range []string{dir, archive} {
 		got, _, _, err := stream(path, opt)
-		if err == nil || !strings.Contains(err.Error(), "a/0240.png: the image ends early") || !slices.Equal(got, want[:120]) {
+		if err == nil || !strings.Contains(err.Error(), "a/0240.png: the image ends early") ||
+			!slices.Equal(got, want[:120]) {
 			t.Errorf("%d rows, %v", len(got), err)
 		}
 	}
@@ -279,9 +293,11 @@ func TestImagesStream(t *testing.T) {
 // TestImagesWithoutClasses may lie anywhere where no labels are wanted.
 func TestImagesWithoutClasses(t *testing.T) {
 	t.Parallel()
-	dir := laid(t, t.TempDir(), map[string][]byte{"b.png": encoded(t, greyImage(2, 1, 3)), "a/x/c.png": encoded(t, greyImage(2, 1, 5)), "list.txt": {65}})
+	dir := laid(t, t.TempDir(), map[string][]byte{"b.png": encoded(t, greyImage(2, 1, 3)),
+		"a/x/c.png": encoded(t, greyImage(2, 1, 5)), "list.txt": {65}})
 	set := readImages(t, dir, Options{Unlabelled: true})
-	if e := set.Examples; !slices.Equal(e.Dense, []float32{5, 6, 3, 4}) || !slices.Equal(e.Label, []float32{0, 0}) || e.LabelNames != nil {
+	if e := set.Examples; !slices.Equal(e.Dense, []float32{5, 6, 3, 4}) || !slices.Equal(e.Label, []float32{0, 0}) ||
+		e.LabelNames != nil {
 		t.Errorf("%+v", e)
 	}
 	if got := set.Detected.String(); got != "2 rows × 2 features, images of 2 × 1 pixels, grey" {
@@ -303,11 +319,13 @@ func TestImagesAreStored(t *testing.T) {
 	old(t, dir)
 	want, before := readImages(t, dir, Options{Cache: cache}), version()
 	again := readImages(t, dir, Options{Cache: cache})
-	if want.Detected.CacheProblem != "" || !again.Detected.FromCache || again.Digest() != want.Digest() || *again.Reading.Image != *want.Reading.Image || version() != before {
+	if want.Detected.CacheProblem != "" || !again.Detected.FromCache || again.Digest() != want.Digest() ||
+		*again.Reading.Image != *want.Reading.Image || version() != before {
 		t.Errorf("%+v, then %+v", want.Detected, again.Detected)
 	}
 	again.Close()
-	for _, change := range []map[string][]byte{{"cats/3.png": encoded(t, greyImage(3, 2, 60))}, {"dogs/1.png": encoded(t, greyImage(3, 2, 61))}, {"apes/1.png": encoded(t, greyImage(3, 2, 62))}} {
+	for _, change := range []map[string][]byte{{"cats/3.png": encoded(t, greyImage(3, 2, 60))},
+		{"dogs/1.png": encoded(t, greyImage(3, 2, 61))}, {"apes/1.png": encoded(t, greyImage(3, 2, 62))}} {
 		laid(t, dir, change)
 		set := readImages(t, dir, Options{Cache: cache})
 		if set.Detected.FromCache || set.Digest() == want.Digest() || version() == before {
@@ -317,7 +335,7 @@ func TestImagesAreStored(t *testing.T) {
 	}
 }
 
-// TestLinksOfImages are followed, but not in circles.
+// TestLinksOfImages checks that links are followed, but not in circles.
 func TestLinksOfImages(t *testing.T) {
 	t.Parallel()
 	far := laid(t, t.TempDir(), pets(t))
@@ -329,19 +347,23 @@ func TestLinksOfImages(t *testing.T) {
 	}
 	link("cats", filepath.Join(far, "cats"))
 	link("dogs", filepath.Join(far, "dogs"))
-	if set := readImages(t, dir, Options{}); set.Rows() != 4 || !slices.Equal(set.Examples.LabelNames, []string{"cats", "dogs"}) {
+	if set := readImages(t, dir, Options{}); set.Rows() != 4 ||
+		!slices.Equal(set.Examples.LabelNames, []string{"cats", "dogs"}) {
 		t.Errorf("%+v", set.Examples)
 	}
-	for from, c := range map[string][2]string{"self": {".", "self: is a link to a folder that it lies in"}, "nothing": {"nowhere", "nothing: is a link to nothing"}} {
+	for from, c := range map[string][2]string{"self": {".", "self: is a link to a folder that it lies in"},
+		"nothing": {"nowhere", "nothing: is a link to nothing"}} {
 		link(from, c[0])
-		if _, err := Read(t.Context(), []string{dir}, Examples, Options{}); err == nil || !strings.Contains(err.Error(), c[1]) {
+		if _, err := Read(t.Context(), []string{dir}, Examples, Options{}); err == nil ||
+			!strings.Contains(err.Error(), c[1]) {
 			t.Errorf("%v, not %s", err, c[1])
 		}
 		os.Remove(filepath.Join(dir, from))
 	}
 }
 
-// fuzzImages reads what may be an archive, whole and in a stream: both end alike, in an *Error or in rows that hold together.
+// fuzzImages reads what may be an archive, whole and in a stream: both end alike, in an *Error or in rows that hold
+// together.
 func fuzzImages(t *testing.T, archive []byte) {
 	opt := Options{Format: Images, Limits: Limits{Features: 1 << 12, Rows: 100, OutputBytes: 1 << 20}}
 	path := filepath.Join(t.TempDir(), "x.tar")
@@ -361,7 +383,7 @@ func fuzzImages(t *testing.T, archive []byte) {
 		t.Fatalf("%d labels, %d values of %d features", len(e.Label), len(e.Dense), e.Features)
 	}
 	var got []float32
-	_, err = Stream(t.Context(), []string{path}, Examples, opt.Like(set), func(b *Block) error {
+	_, err = Stream(t.Context(), []string{path}, Examples, opt.ForTest(set), func(b *Block) error {
 		if err := b.Turn(); err != nil {
 			return err
 		}
@@ -390,7 +412,8 @@ func FuzzImage(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add(encoded(f, greyImage(3, 2, 1)))
 	f.Add(encoded(f, colourImage(3, 2, 1)))
-	f.Add(encoded(f, image.NewPaletted(image.Rect(0, 0, 3, 2), color.Palette{color.Gray{3}, color.NRGBA{200, 0, 200, 9}})))
+	f.Add(encoded(f, image.NewPaletted(image.Rect(0, 0, 3, 2),
+		color.Palette{color.Gray{3}, color.NRGBA{200, 0, 200, 9}})))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		file := &images.File{Name: "x"}
 		size, err := images.SizeOf(file, raw, images.Limits{Features: 1 << 14})
@@ -419,8 +442,8 @@ func old(t testing.TB, dir string) {
 	}
 }
 
-// TestImagesByThemselves: images that are named one by one are those of their folders, whose names are their classes; where no class is wanted, one may lie anywhere. Other kinds of data, and
-// further inputs of text, refuse them by name.
+// TestImagesByThemselves: images that are named one by one are those of their folders, whose names are their classes;
+// where no class is wanted, one may lie anywhere. Other kinds of data, and further inputs of text, refuse them by name.
 func TestImagesByThemselves(t *testing.T) {
 	t.Parallel()
 	files := pets(t)
@@ -428,10 +451,13 @@ func TestImagesByThemselves(t *testing.T) {
 	dir := laid(t, t.TempDir(), files)
 	want := readImages(t, dir, Options{})
 	got := readImages(t, filepath.Join(dir, "*", "*.png"), Options{})
-	if !slices.Equal(got.Examples.Dense, want.Examples.Dense) || !slices.Equal(got.Examples.Label, want.Examples.Label) || !slices.Equal(got.Examples.LabelNames, want.Examples.LabelNames) || got.Detected.Files != 3 {
+	if !slices.Equal(got.Examples.Dense, want.Examples.Dense) ||
+		!slices.Equal(got.Examples.Label, want.Examples.Label) ||
+		!slices.Equal(got.Examples.LabelNames, want.Examples.LabelNames) || got.Detected.Files != 3 {
 		t.Errorf("%+v %+v, not %+v", got.Detected, got.Examples, want.Examples)
 	}
-	bare := laid(t, t.TempDir(), map[string][]byte{"1.png": files["cats/2.png"], "cut.png": files["cats/2.png"][:40], "a.svm": []byte("1 1:2\n")})
+	bare := laid(t, t.TempDir(), map[string][]byte{"1.png": files["cats/2.png"], "cut.png": files["cats/2.png"][:40],
+		"a.svm": []byte("1 1:2\n")})
 	one := readImages(t, filepath.Join(bare, "1.png"), Options{Unlabelled: true, As: want.Reading, Features: 6})
 	if !slices.Equal(one.Examples.Dense, []float32{20, 21, 22, 23, 24, 25}) || one.Detected.Classes != 0 {
 		t.Errorf("%+v", one.Examples)

@@ -13,18 +13,19 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// numerals is how the labels of a set are written that are numbers, beside their values in Label.
+// numerals records how labels that are numbers are written. Label has their values.
 //
-// Invariants: names ascend by value and then by text, and no two are the same label: they have different values, or one begins with a zero that its
-// value does not need. row is nil where the 32-bit values of the labels tell them apart; that of labels that are counted
-// from an origin never is. Without names, a label is written as strconv.FormatFloat writes its value (lines.Numerals says why that is right).
+// Invariants: names ascend by value and then by text, and no two are the same label: they have different values, or one
+// begins with a zero that its value does not need. row is nil if the 32-bit values of the labels tell them apart; for
+// labels counted from an origin it never is. Without names, a label is written as strconv.FormatFloat writes its value
+// (lines.Numerals says why that is right).
 type numerals struct {
-	names []string // of each label, as the data writes it first
-	row   []int32  // of each row, the place of its label in names; nil: Label says it
+	names []string // of each label, as the data first writes it
+	row   []int32  // for each row, the place of its label in names; nil: Label identifies it
 	many  bool     // there are too many labels to be classes, and Label may merge some
 }
 
-// digitsTold is how many digits of a number a 32-bit float always tells apart.
+// digitsTold is the number of decimal digits that a 32-bit float always tells apart.
 const digitsTold = 6
 
 // values returns the values of names by their places.
@@ -37,11 +38,11 @@ func (n *numerals) values() []float32 {
 	return out
 }
 
-// TextLabels reports whether labels are text, and not numbers.
+// TextLabels reports whether labels are text instead of numbers.
 func (e *ExampleSet) TextLabels() bool { return e.LabelNames != nil }
 
-// Labels returns the different labels that rows have, as the data writes them first: numbers in their order, or text in its order. It is nil if
-// there are more than limit, which is at most 4,096.
+// Labels returns the different labels of the rows, as the data first writes them, ascending: numbers by value, text by
+// text. It returns nil if there are more than limit, which is at most 4,096.
 func (e *ExampleSet) Labels(limit int) []string {
 	switch {
 	case e.LabelNames != nil:
@@ -80,7 +81,7 @@ func (e *ExampleSet) Labels(limit int) []string {
 	return out
 }
 
-// occurringNames returns the names at some places; nil of nil.
+// occurringNames returns the names at some places; nil for nil.
 func occurringNames(places []float32, names []string) []string {
 	if places == nil {
 		return nil
@@ -92,7 +93,8 @@ func occurringNames(places []float32, names []string) []string {
 	return out
 }
 
-// formatLabel writes a label that has no numeral: in as few digits as tell it apart, whole numbers that a float holds without an exponent.
+// formatLabel writes a label that has no numeral: in the fewest digits that identify it, and without an exponent if it
+// is a whole number that a float holds exactly.
 func (e *ExampleSet) formatLabel(y float32) string {
 	if e.LabelOrigin != 0 {
 		return strconv.FormatFloat(e.Target(y), 'f', -1, 64)
@@ -108,10 +110,10 @@ func formatPlain(y float32) string {
 	return strconv.FormatFloat(float64(y), 'g', -1, 32)
 }
 
-// wholeMost bounds the whole numbers that a 32-bit float holds.
+// wholeMost bounds the whole numbers that a 32-bit float holds exactly.
 const wholeMost = 1 << 24
 
-// Classes returns what Labels does if labels are text or whole numbers, else nil.
+// Classes returns the Labels if they are text or whole numbers, else nil.
 func (e *ExampleSet) Classes(limit int) []string {
 	if e.LabelNames == nil && e.written.names == nil && e.wholeValues(limit) == nil { // so for most numbers to predict
 		return nil
@@ -123,7 +125,8 @@ func (e *ExampleSet) Classes(limit int) []string {
 	return labels
 }
 
-// wholeValues returns the different labels of a set without numerals, ascending, if they are whole numbers and at most limit; else nil.
+// wholeValues returns the different labels of a set without numerals, ascending, if they are whole numbers and at most
+// limit; else nil.
 func (e *ExampleSet) wholeValues(limit int) []float32 {
 	if e.written.many {
 		return nil
@@ -135,7 +138,7 @@ func (e *ExampleSet) wholeValues(limit int) []float32 {
 	return values
 }
 
-// classCount returns the number of different labels that are classes.
+// classCount returns the number of classes, 0 if the labels are no classes.
 func (e *ExampleSet) classCount() int {
 	if e.LabelNames == nil && e.written.names == nil {
 		return len(e.wholeValues(layout.ClassesMost))
@@ -149,18 +152,18 @@ func IsWhole(label string) bool {
 	return ok && n.Whole()
 }
 
-// Number gives each row the number that of gives its label, which is called once for each different one, or more often. Labels of a set that has
-// too many to be classes get unknown, unless their values say for certain what they are.
+// Number maps each row's label to a number. It calls of at least once for each different label. In a set with too many
+// labels to be classes, a label gets unknown unless its value identifies it for certain.
 func (e *ExampleSet) Number(of func(label string) int32, unknown int32) []int32 {
 	out := make([]int32, len(e.Label))
 	if names := e.LabelNames; names != nil {
-		table := numbered(names, of)
+		table := mapNames(names, of)
 		for r, at := range e.Label {
 			out[r] = table[int(at)]
 		}
 		return out
 	}
-	table := numbered(e.written.names, of)
+	table := mapNames(e.written.names, of)
 	if e.written.row != nil {
 		for r, at := range e.written.row {
 			out[r] = table[at]
@@ -189,8 +192,8 @@ func (e *ExampleSet) Number(of func(label string) int32, unknown int32) []int32 
 	return out
 }
 
-// numbered calls of for each name.
-func numbered(names []string, of func(string) int32) []int32 {
+// mapNames calls of for each name.
+func mapNames(names []string, of func(string) int32) []int32 {
 	out := make([]int32, len(names))
 	for i, name := range names {
 		out[i] = of(name)
@@ -198,10 +201,11 @@ func numbered(names []string, of func(string) int32) []int32 {
 	return out
 }
 
-// isPlain reports whether the text of a 32-bit value is that of a number of few digits, before and after its point: those of many may have the same value.
+// isPlain reports whether a 32-bit value is written with few digits before and after its point. Numbers with more
+// digits may share a value.
 func isPlain(text string) bool { return len(text) <= digitsTold && !strings.ContainsAny(text, "eE") }
 
-// distinct returns the different values of Label, ascending, if there are at most limit of them; else nil.
+// distinct returns the different values of Label, ascending, if there are at most limit; else nil.
 func (e *ExampleSet) distinct(limit int) []float32 {
 	var small [256]bool // labels 0 to 255 need no hashing
 	seen := make(map[float32]struct{})
@@ -221,8 +225,8 @@ func (e *ExampleSet) distinct(limit int) []float32 {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// classKeys returns what tells classes of several sets apart: text, values, or numbers of more digits than values tell apart. It is nil where
-// labels are no classes.
+// classKeys returns keys that tell the classes of several sets apart: text, values, or decimal numbers with more digits
+// than values tell apart. It returns nil if labels are no classes.
 func (e *ExampleSet) classKeys() (keys []any) {
 	if e.LabelNames == nil && e.written.names == nil {
 		for _, y := range e.wholeValues(layout.ClassesMost) {
@@ -245,19 +249,19 @@ func (e *ExampleSet) classKeys() (keys []any) {
 	return keys
 }
 
-// spelling is one way in which labels are written.
+// A spelling is one way in which a label is written.
 type spelling struct {
 	text   string
 	number decimal.Number
-	label  int32 // its place among those that differ
+	label  int32 // its place among the different labels
 }
 
 // spellings numbers all ways in which the labels of a reader's pieces are written.
 type spellings struct {
 	all    []spelling
 	byText map[string]int32
-	own    [][]int32         // by worker: of each of its numerals
-	plain  map[float32]int32 // of those that are known by their values
+	own    [][]int32         // by worker: the spelling of each of its numerals
+	plain  map[float32]int32 // spellings of labels identified by their values
 }
 
 // add returns the number of a spelling.
@@ -272,8 +276,8 @@ func (s *spellings) add(text string) int32 {
 	return at
 }
 
-// spelled returns the number of the spelling that a row of a piece has.
-func (s *spellings) spelled(p *piece, row int) int32 {
+// spellingAt returns the spelling of a row's label.
+func (s *spellings) spellingAt(p *piece, row int) int32 {
 	if row < len(p.Numeral) {
 		if at := p.Numeral[row]; at >= 0 {
 			return s.own[p.worker][at]
@@ -282,7 +286,7 @@ func (s *spellings) spelled(p *piece, row int) int32 {
 	return s.plain[p.Label[row]]
 }
 
-// numerals settles how labels that are numbers are written. It is called while the pieces have their labels.
+// numerals settles how labels that are numbers are written. It is called while the pieces still have their labels.
 func (r *reader) numerals(e *ExampleSet) {
 	if r.layout.WordLabels {
 		return
@@ -309,7 +313,7 @@ func (r *reader) numerals(e *ExampleSet) {
 		e.written.many = true
 		return
 	}
-	first := r.merged(s)
+	first := r.mergeSpellings(s)
 	if len(first) > layout.ClassesMost {
 		e.written.many = true
 		return
@@ -323,14 +327,14 @@ func (r *reader) numerals(e *ExampleSet) {
 	e.written.row = make([]int32, 0, len(e.Label))
 	for _, p := range r.pieces {
 		for row := range p.Label {
-			e.written.row = append(e.written.row, s.all[s.spelled(p, row)].label)
+			e.written.row = append(e.written.row, s.all[s.spellingAt(p, row)].label)
 		}
 	}
 }
 
-// plainLabels adds the labels that are known by their values.
+// plainLabels adds the labels that are identified by their values.
 func (r *reader) plainLabels(s *spellings) {
-	var recent [64]float32 // of those that are known
+	var recent [64]float32 // of the values already added
 	recent[0] = float32(math.NaN())
 	for _, p := range r.pieces {
 		for row, y := range p.Label {
@@ -348,9 +352,9 @@ func (r *reader) plainLabels(s *spellings) {
 	}
 }
 
-// merged makes spellings of equal numbers one label, unless some number is padded with zeros, as codes are: then each text is one. It returns the
-// spelling of each label, ascending.
-func (r *reader) merged(s *spellings) (first []int32) {
+// mergeSpellings makes spellings of equal numbers one label, unless a number is padded with zeros, like a code: then
+// each text is a label. It returns the first spelling of each label, ascending.
+func (r *reader) mergeSpellings(s *spellings) (first []int32) {
 	padded := slices.ContainsFunc(s.all, func(one spelling) bool { return decimal.Padded(one.text) })
 	key := func(at int32) any {
 		if padded {
@@ -358,7 +362,7 @@ func (r *reader) merged(s *spellings) (first []int32) {
 		}
 		return s.all[at].number
 	}
-	ways := map[any]int32{} // the spelling of each label that occurs first, -1 while it is not known
+	ways := map[any]int32{} // the first spelling of each label; -1 while it is not known
 	for at := range s.all {
 		if _, several := ways[key(int32(at))]; several {
 			ways[key(int32(at))] = -1
@@ -366,7 +370,7 @@ func (r *reader) merged(s *spellings) (first []int32) {
 			ways[key(int32(at))] = int32(at)
 		}
 	}
-	r.firstSpelled(s, ways, key)
+	r.findFirstSpellings(s, ways, key)
 	first = slices.Collect(maps.Values(ways))
 	slices.SortFunc(first, func(a, b int32) int {
 		x, y := s.all[a], s.all[b]
@@ -382,8 +386,8 @@ func (r *reader) merged(s *spellings) (first []int32) {
 	return first
 }
 
-// firstSpelled finds the first spelling of labels that have several, in the order of the input.
-func (r *reader) firstSpelled(s *spellings, ways map[any]int32, key func(at int32) any) {
+// findFirstSpellings finds the first spelling, in the order of the input, of each label that has several.
+func (r *reader) findFirstSpellings(s *spellings, ways map[any]int32, key func(at int32) any) {
 	open := 0
 	for _, at := range ways {
 		if at < 0 {
@@ -395,7 +399,7 @@ func (r *reader) firstSpelled(s *spellings, ways map[any]int32, key func(at int3
 			if open == 0 {
 				return
 			}
-			if at := s.spelled(p, row); ways[key(at)] < 0 {
+			if at := s.spellingAt(p, row); ways[key(at)] < 0 {
 				ways[key(at)] = at
 				open--
 			}

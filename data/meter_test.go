@@ -16,7 +16,7 @@ import (
 	"bellows/progress/progresstest"
 )
 
-// inputsOfAllKinds are files that are read in different ways.
+// inputsOfAllKinds returns files that are read in different ways.
 func inputsOfAllKinds(t *testing.T) map[string]struct {
 	file string
 	kind Kind
@@ -41,14 +41,20 @@ func inputsOfAllKinds(t *testing.T) map[string]struct {
 		file string
 		kind Kind
 	}{
-		"ratings": {write("r.tsv", func(i int) string { return fmt.Sprintf("u%d\ti%d\t%d\n", i%50, i%70, i%5+1) }), Ratings},
-		"dense":   {write("d.csv", func(i int) string { return fmt.Sprintf("%d,%d,%d\n", i%3, i%7, i%11) }), Examples},
-		"sparse":  {write("s.svm", func(i int) string { return fmt.Sprintf("%d 1:%d 5:%d\n", i%3, i%7, i%11) }), Examples},
-		"text":    {write("t.txt", func(i int) string { return fmt.Sprintf("word%d other%d third%d\n", i%17, i%19, i%23) }), Documents},
+		"ratings": {write("r.tsv", func(i int) string { return fmt.Sprintf("u%d\ti%d\t%d\n", i%50, i%70, i%5+1) }),
+			Ratings},
+		"dense": {write("d.csv", func(i int) string { return fmt.Sprintf("%d,%d,%d\n", i%3, i%7, i%11) }), Examples},
+		"sparse": {write("s.svm", func(i int) string { return fmt.Sprintf("%d 1:%d 5:%d\n", i%3, i%7, i%11) }),
+			Examples},
+		"text": {write("t.txt", func(i int) string {
+			return fmt.Sprintf("word%d other%d third%d\n", i%17, i%19,
+				i%23)
+		}), Documents},
 	}
 }
 
-// TestAReadIsTold: all bytes of a file are counted, from the first stretch on, and as many when its columns come from the cache.
+// TestAReadIsTold: all bytes of a file are counted, from the first stretch on, and as many when its columns come from
+// the cache.
 func TestAReadIsTold(t *testing.T) {
 	t.Parallel()
 	for name, in := range inputsOfAllKinds(t) {
@@ -57,7 +63,8 @@ func TestAReadIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := progress.New(t.Context())
-		s, err := source.Open(t.Context(), source.Input{Name: in.file, Path: in.file, Size: info.Size()}, &source.Options{Meter: m})
+		s, err := source.Open(t.Context(), source.Input{Name: in.file, Path: in.file, Size: info.Size()},
+			&source.Options{Meter: m})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,13 +96,15 @@ func TestAReadIsTold(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if parts[false] != "storing columns for the next time" || parts[true] != "opening the stored columns of "+filepath.Base(in.file) {
+		if parts[false] != "storing columns for the next time" ||
+			parts[true] != "opening the stored columns of "+filepath.Base(in.file) {
 			t.Errorf("%s: it ends with %v", name, parts)
 		}
 	}
 }
 
-// TestAReadEndsAtAnyPoint ends a read at each look at its context: it gives that error, no set, and leaves nothing in the cache.
+// TestAReadEndsAtAnyPoint ends a read at each look at its context: it gives that error, no set, and leaves nothing in
+// the cache.
 func TestAReadEndsAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	const workers = 2

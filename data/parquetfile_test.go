@@ -48,7 +48,10 @@ type orderedGroup struct {
 // Fields implements parquet.Node.
 func (g orderedGroup) Fields() []parquet.Field {
 	fields := g.Group.Fields()
-	slices.SortFunc(fields, func(a, b parquet.Field) int { return slices.Index(g.names, a.Name()) - slices.Index(g.names, b.Name()) })
+	slices.SortFunc(fields, func(a, b parquet.Field) int {
+		return slices.Index(g.names,
+			a.Name()) - slices.Index(g.names, b.Name())
+	})
 	return fields
 }
 

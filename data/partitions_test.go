@@ -24,17 +24,21 @@ func partitioned(t *testing.T, name, text string, folders ...string) string {
 	return filepath.Join(dir, "*", "*", name)
 }
 
-// TestPartitionsAreColumns checks that keys of folders become columns of the rows of their files, and that other files are read by them.
+// TestPartitionsAreColumns checks that keys of folders become columns of the rows of their files, and that other files
+// are read by them.
 func TestPartitionsAreColumns(t *testing.T) {
-	for name, text := range map[string]string{"a.csv": "y,x\n1,2\n0,3\n", "a.jsonl": `{"y":1,"x":2}` + "\n" + `{"y":0,"x":3}` + "\n"} {
-		pattern := partitioned(t, name, text, "year=2023/part=0", "year=2023/part=1", "year=2024/part=b%20c", "year=2024/part=__HIVE_DEFAULT_PARTITION__")
+	for name, text := range map[string]string{"a.csv": "y,x\n1,2\n0,3\n", "a.jsonl": `{"y":1,"x":2}` + "\n" +
+		`{"y":0,"x":3}` + "\n"} {
+		pattern := partitioned(t, name, text, "year=2023/part=0", "year=2023/part=1", "year=2024/part=b%20c",
+			"year=2024/part=__HIVE_DEFAULT_PARTITION__")
 		cache := t.TempDir()
 		for range 2 { // the second time from the cache
 			set, err := Read(t.Context(), []string{pattern}, Examples, Options{Label: "y", Cache: cache})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Join(set.Examples.FeatureNames, " "); got != "x part=(missing) part=0 part=1 part=b c year" {
+			if got := strings.Join(set.Examples.FeatureNames,
+				" "); got != "x part=(missing) part=0 part=1 part=b c year" {
 				t.Fatalf("%s: features %s", name, got)
 			}
 			dense := make([]float32, 6)
@@ -47,14 +51,15 @@ func TestPartitionsAreColumns(t *testing.T) {
 				rows = append(rows, fmt.Sprint(dense))
 			}
 			slices.Sort(rows)
-			if want := "[2 0 0 0 1 2024] [2 0 0 1 0 2023] [2 0 1 0 0 2023] [2 1 0 0 0 2024] [3 0 0 0 1 2024] [3 0 0 1 0 2023] [3 0 1 0 0 2023] [3 1 0 0 0 2024]"; strings.Join(rows, " ") != want {
+			if want := "[2 0 0 0 1 2024] [2 0 0 1 0 2023] [2 0 1 0 0 2023] [2 1 0 0 0 2024] [3 0 0 0 1 2024] [3 0 " +
+				"0 1 0 2023] [3 0 1 0 0 2023] [3 1 0 0 0 2024]"; strings.Join(rows, " ") != want {
 				t.Errorf("%s: rows %v, want %s", name, rows, want)
 			}
 			if w := set.Detected.Warnings(); len(w) > 0 {
 				t.Errorf("%s: warnings %q", name, w)
 			}
 			set.FillBy(func(int) bool { return true })
-			checkPartitionsOfAModel(t, name, text, Options{}.Like(set))
+			checkPartitionsOfAModel(t, name, text, Options{}.ForTest(set))
 			set.Close()
 		}
 	}
@@ -69,7 +74,8 @@ func checkPartitionsOfAModel(t *testing.T, name, text string, model Options) {
 		got += fmt.Sprint(b.Set.Examples.Index, b.Set.Examples.Value)
 		return nil
 	}
-	if _, err := Stream(context.Background(), []string{one}, Examples, model, take); err != nil || got != "[0 3 5 0 3 5] [2 1 2024 3 1 2024]" {
+	if _, err := Stream(context.Background(), []string{one}, Examples, model, take); err != nil ||
+		got != "[0 3 5 0 3 5] [2 1 2024 3 1 2024]" {
 		t.Errorf("%s: streamed %s, %v", name, got, err)
 	}
 	file := "w.csv" // the file has the columns itself
@@ -78,38 +84,45 @@ func checkPartitionsOfAModel(t *testing.T, name, text string, model Options) {
 	if err != nil || fmt.Sprint(set.Examples.Value) != "[2 1 2024 3 2024]" || set.Detected.Unknown != 1 {
 		t.Errorf("%s: columns in the file: %v, %v", name, set, err)
 	}
-	if _, err = readNamed(t, "v.csv", "y,x\n1,2\n", Examples, model); err == nil || !strings.Contains(err.Error(), "part") {
+	if _, err = readNamed(t, "v.csv", "y,x\n1,2\n", Examples, model); err == nil ||
+		!strings.Contains(err.Error(), "part") {
 		t.Errorf("%s: without the columns: %v", name, err)
 	}
-	if _, err = Read(t.Context(), []string{partitioned(t, name, text, "part=1/year=soon")}, Examples, model); err == nil || !strings.Contains(err.Error(), "year=soon") {
+	if _, err = Read(t.Context(), []string{partitioned(t, name, text, "part=1/year=soon")}, Examples,
+		model); err == nil || !strings.Contains(err.Error(), "year=soon") {
 		t.Errorf("%s: a folder without a number: %v", name, err)
 	}
 }
 
-// TestPartitionsByOptions checks what options make of partitions: ignored, text, and below a column of the file of the same name.
+// TestPartitionsByOptions checks what options make of partitions: ignored, text, and below a column of the file of the
+// same name.
 func TestPartitionsByOptions(t *testing.T) {
 	const text = "y,x\n1,2\n0,3\n"
 	folders := []string{"year=2023/part=0", "year=2023/part=1"}
-	for want, opt := range map[string]Options{"x part": {}, "x": {Ignore: []string{"part"}}, "x part=0 part=1": {Categorical: []string{"part"}}} {
+	for want, opt := range map[string]Options{"x part": {}, "x": {Ignore: []string{"part"}},
+		"x part=0 part=1": {Categorical: []string{"part"}}} {
 		opt.Label = "y"
 		set, err := Read(t.Context(), []string{partitioned(t, "a.csv", text, folders...)}, Examples, opt)
 		if err != nil || strings.Join(set.Examples.FeatureNames, " ") != want || len(set.Detected.Warnings()) > 0 {
 			t.Errorf("want %s: %v, %v", want, set, err)
 		}
 	}
-	set, err := Read(t.Context(), []string{partitioned(t, "a.csv", "y,part\n1,7\n0,8\n", folders...)}, Examples, Options{Label: "y"})
+	set, err := Read(t.Context(), []string{partitioned(t, "a.csv", "y,part\n1,7\n0,8\n", folders...)}, Examples,
+		Options{Label: "y"})
 	if err != nil || fmt.Sprint(set.Examples.Dense) != "[7 8 7 8]" {
 		t.Errorf("a column of the file: %v, %v", set, err)
 	}
 	set = mustRead(t, writeFile(t, filepath.Join(t.TempDir(), "a.csv"), []byte(text)), Examples, Options{Label: "y"})
-	further := Options{}.Like(set)
+	further := Options{}.ForTest(set)
 	further.Grow = true
 	set, err = Read(t.Context(), []string{partitioned(t, "a.csv", text, folders...)}, Examples, further)
-	if err != nil || !strings.Contains(strings.Join(set.Detected.Warnings(), "\n"), "column part is only in the names of folders") {
+	if err != nil || !strings.Contains(strings.Join(set.Detected.Warnings(), "\n"),
+		"column part is only in the names of folders") {
 		t.Errorf("data to train a model further: %v, %v", set, err)
 	}
 	set, err = Read(t.Context(), []string{partitioned(t, "a.svm", "1 1:2\n0 1:3\n", folders...)}, Examples, Options{})
-	if err != nil || !strings.Contains(strings.Join(set.Detected.Warnings(), "\n"), "column part is only in the names of folders") {
+	if err != nil || !strings.Contains(strings.Join(set.Detected.Warnings(), "\n"),
+		"column part is only in the names of folders") {
 		t.Errorf("sparse rows: %v, %v", set, err)
 	}
 }

@@ -2,7 +2,7 @@ package data
 
 import "bellows/data/internal/lines"
 
-// ratings are the columns with the ids of all workers numbered by their first appearance.
+// ratings returns the columns of ratings. The ids of all workers are numbered by first appearance.
 func (r *reader) ratings(starts []int) *RatingSet {
 	c := r.columns
 	out := &RatingSet{User: c.User, Item: c.Item, Rating: c.Rating}

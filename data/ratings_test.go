@@ -30,11 +30,13 @@ func TestColumnsKnowTheirSize(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := set.Ratings
-		if len(r.Rating) != rows || cap(r.Rating) > rows*3/2 && packed.String() != content { // what is packed is known less well
+		// what is packed is known less well
+		if len(r.Rating) != rows || cap(r.Rating) > rows*3/2 && packed.String() != content {
 			t.Errorf("%s: %d rows in columns with room for %d", name, len(r.Rating), cap(r.Rating))
 		}
 		for i, v := range r.Rating {
-			if v != float32(i%5) || r.Users[r.User[i]] != fmt.Sprintf("%04d", i%5000) || r.Items[r.Item[i]] != fmt.Sprintf("%03d", i%700) {
+			if v != float32(i%5) || r.Users[r.User[i]] != fmt.Sprintf("%04d", i%5000) ||
+				r.Items[r.Item[i]] != fmt.Sprintf("%03d", i%700) {
 				t.Fatalf("%s: row %d is %s, %s, %v", name, i, r.Users[r.User[i]], r.Items[r.Item[i]], v)
 			}
 		}

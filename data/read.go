@@ -16,11 +16,10 @@ import (
 	"bellows/progress"
 )
 
-// Read reads the inputs, in order, as one set of the given kind. An input is a
-// path, a file:// URI, a URI of a store that Options.Stores knows, a glob (its files sorted by name) or "-" for standard
-// input; gzip and zstd are found by their first bytes. Bad data is an *Error,
-// the first one in the order of the input; a cancelled context ends the read
-// with the context's error.
+// Read reads the inputs, in order, as one set of the given kind. An input is a path, a file:// URI, a URI of a store in
+// Options.Stores, a glob (its files sorted by name) or "-" for standard input. Gzip and zstd are recognised by their
+// first bytes. For bad data Read returns an *Error, the first one in the order of the input. A cancelled context ends
+// the read with the context's error.
 func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, error) {
 	ins, err := opt.inputs(ctx, inputs, kind)
 	if err != nil {
@@ -28,8 +27,8 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 	}
 	slot := newSlot(ins, kind, &opt)
 	if set, ok := slot.open(); ok {
-		opt.leftOut(set)
-		return set.settledAs(&opt), nil
+		opt.notePartitions(set)
+		return set.withModelColumns(&opt), nil
 	}
 	opt.Meter.Begin(progress.Part{Doing: "reading " + source.Named(ins), Unit: "bytes", Total: source.Size(ins)})
 	set, err := parseInputs(ctx, ins, kind, &opt, nil)
@@ -43,14 +42,14 @@ func Read(ctx context.Context, inputs []string, kind Kind, opt Options) (*Set, e
 			set = stored
 		}
 	}
-	if err := opt.ended(ctx); err != nil {
+	if err := opt.contextErr(ctx); err != nil {
 		return nil, err
 	}
-	opt.leftOut(set)
-	return set.settledAs(&opt), nil
+	opt.notePartitions(set)
+	return set.withModelColumns(&opt), nil
 }
 
-// inputs completes the options and finds the inputs of some names.
+// inputs completes the options and finds the inputs with the given names.
 func (o *Options) inputs(ctx context.Context, names []string, kind Kind) ([]source.Input, error) {
 	if err := o.complete(kind); err != nil {
 		return nil, err
@@ -63,16 +62,16 @@ func (o *Options) inputs(ctx context.Context, names []string, kind Kind) ([]sour
 	for _, in := range ins {
 		o.paths = append(o.paths, in.Path)
 	}
-	if err := o.settleWords(ctx); err != nil {
+	if err := o.readStopWords(ctx); err != nil {
 		return nil, err
 	}
 	return ins, o.findImages(ctx, ins, kind)
 }
 
-// ended is why the read is to end, if it is: its own context, or that of its meter.
-func (o *Options) ended(ctx context.Context) error { return cmp.Or(ctx.Err(), o.Meter.Err()) }
+// contextErr returns the error of the read's context or of its meter's, if one of them has ended.
+func (o *Options) contextErr(ctx context.Context) error { return cmp.Or(ctx.Err(), o.Meter.Err()) }
 
-// complete fills in defaults and refuses options that mean nothing.
+// complete fills in defaults and refuses options that have no meaning.
 func (o *Options) complete(kind Kind) error {
 	o.Limits = o.Limits.withDefaults()
 	if o.Workers <= 0 {
@@ -86,7 +85,8 @@ func (o *Options) complete(kind Kind) error {
 		return fmt.Errorf("data: %d is no kind of data", kind)
 	}
 	if o.Format != "" && o.Format.Shown() == "" {
-		return &Error{File: "format " + strconv.Quote(string(o.Format)), What: "is not known", How: "use one of " + strings.Join(Formats(), ", ")}
+		return &Error{File: "format " + strconv.Quote(string(o.Format)), What: "is not known", How: "use one of " +
+			strings.Join(Formats(), ", ")}
 	}
 	if o.IndexBase != "" && o.IndexBase != "0" && o.IndexBase != "1" {
 		return &Error{File: "index base " + strconv.Quote(o.IndexBase), What: "is neither 0 nor 1", How: "use 0 or 1"}
@@ -95,7 +95,8 @@ func (o *Options) complete(kind Kind) error {
 		return &Error{File: "column of weights " + strconv.Quote(o.Weight), What: "is for rows of examples, and these are " + kind.String(), How: "leave it out"}
 	}
 	if as := o.As; as != nil && o.Missing != nil && as.Missing != nil && !slices.Equal(o.Missing, as.Missing) {
-		return &Error{File: "--missing " + strconv.Quote(strings.Join(o.Missing, ",")), What: "the model was trained with the words " + strconv.Quote(strings.Join(as.Missing, ",")), How: "leave out --missing: the model keeps its words"}
+		return &Error{File: "--missing " + strconv.Quote(strings.Join(o.Missing, ",")), What: "the model was trained with the words " + strconv.Quote(strings.Join(as.Missing, ",")),
+			How: "leave out --missing: the model keeps its words"}
 	}
 	if o.Separator != "" {
 		if _, err := lines.SeparatorOf(o.Separator); err != nil {
@@ -105,7 +106,7 @@ func (o *Options) complete(kind Kind) error {
 	return nil
 }
 
-// parseInputs reads all inputs by parsing them. There is no set if their rows went to a flow.
+// parseInputs parses all inputs. It returns no set if the rows went to a flow.
 func parseInputs(ctx context.Context, ins []source.Input, kind Kind, opt *Options, f *flow) (*Set, error) {
 	r := newReader(ctx, kind, ins, opt, f)
 	in, head, err := r.open()
@@ -118,7 +119,8 @@ func parseInputs(ctx context.Context, ins []source.Input, kind Kind, opt *Option
 	return r.read(in, head)
 }
 
-// open opens the first input and chooses how all of them are read. head is nil for a folder; it may come with an error.
+// open opens the first input and chooses the reader for all inputs. head is nil for a folder. It may be returned
+// together with an error.
 func (r *reader) open() (in unitReader, head *source.Stream, err error) {
 	first, opt := r.ins[0], r.opt
 	if !first.Folder {
@@ -131,10 +133,9 @@ func (r *reader) open() (in unitReader, head *source.Stream, err error) {
 	case err != nil:
 	case images:
 		in, err = newImageReader(r)
-	case r.kind == Documents && idx.Is(head.Head):
-		err = &Error{File: first.Shown(), What: "IDX files hold examples, not documents",
-			How: "name a bag of words or a text; or train an app for examples"}
-	case r.kind != Documents && (opt.Format == IDX || opt.Format == "" && (idx.Is(head.Head) || layout.FormatOf(first.Name) == IDX)):
+	case r.kind == Documents && idx.HasMagic(head.Head):
+		err = &Error{File: first.Shown(), What: "IDX files hold examples, not documents", How: "name a bag of words or a text; or train an app for examples"}
+	case r.kind != Documents && (opt.Format == IDX || opt.Format == "" && (idx.HasMagic(head.Head) || layout.FormatOf(first.Name) == IDX)):
 		in, err = newIDXReader(r)
 	case isFrames(head, opt):
 		in = newFramesReader(r, head)

@@ -60,13 +60,13 @@ func float(t *testing.T, field string) float32 {
 	return float32(v)
 }
 
-// variants are ways to read that must not change the result.
+// variants returns ways to read that must not change the result.
 func variants() []Options {
 	return []Options{{}, {Workers: 1}, {Workers: 3, blockBytes: 64}, {Workers: 7, blockBytes: 1000}}
 }
 
-// TestLIBSVMEqualsReference compares with a reader made of strings.Fields and strconv.
-func TestLIBSVMEqualsReference(t *testing.T) {
+// TestLibsvmEqualsReference compares with a reader made of strings.Fields and strconv.
+func TestLibsvmEqualsReference(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))
 	var text strings.Builder
@@ -146,7 +146,8 @@ func TestTriplesEqualReference(t *testing.T) {
 			want := &RatingSet{}
 			users, items := map[string]int32{}, map[string]int32{}
 			for range lines {
-				user := []string{"007", "7", "x-é", "user", "12345678901234567890", "4194304", "4194303", "0"}[rng.IntN(8)]
+				user := []string{"007", "7", "x-é", "user", "12345678901234567890", "4194304", "4194303",
+					"0"}[rng.IntN(8)]
 				if rng.IntN(2) == 0 {
 					user = strconv.Itoa(rng.IntN(3000))
 				}
@@ -154,7 +155,8 @@ func TestTriplesEqualReference(t *testing.T) {
 				want.User = append(want.User, intern(user, users, &want.Users))
 				want.Item = append(want.Item, intern(item, items, &want.Items))
 				want.Rating = append(want.Rating, float(t, rating))
-				text.WriteString(user + separator + item + separator + rating + timed + []string{"\n", "\r\n", "\n\n"}[rng.IntN(3)])
+				text.WriteString(user + separator + item + separator + rating + timed +
+					[]string{"\n", "\r\n", "\n\n"}[rng.IntN(3)])
 			}
 			for _, opt := range variants() {
 				s := readText(t, text.String(), Ratings, opt)
@@ -166,7 +168,7 @@ func TestTriplesEqualReference(t *testing.T) {
 	}
 }
 
-// intern is the reference of numbering by first appearance.
+// intern numbers ids by first appearance; it is the slow reference.
 func intern(id string, known map[string]int32, ids *[]string) int32 {
 	at, ok := known[id]
 	if !ok {
@@ -185,26 +187,38 @@ func TestDetection(t *testing.T) {
 		opt        Options
 		want       string
 	}{
-		{"a.tsv", "1\t2\t3\n1\t3\t4\n", Ratings, Options{}, "2 ratings, 1 × 2, triples, tab, columns user 1, item 2, rating 3"},
-		{"ratings.csv", "userId,movieId,rating,timestamp\n1,2,3.5,99\n", Ratings, Options{}, "1 rating, 1 × 1, triples, comma, header, user \"userId\", item \"movieId\", rating \"rating\""},
+		{"a.tsv", "1\t2\t3\n1\t3\t4\n", Ratings, Options{},
+			"2 ratings, 1 × 2, triples, tab, columns user 1, item 2, rating 3"},
+		{"ratings.csv", "userId,movieId,rating,timestamp\n1,2,3.5,99\n", Ratings, Options{},
+			"1 rating, 1 × 1, triples, comma, header, user \"userId\", item \"movieId\", rating \"rating\""},
 		{"a.dat", "1::2::3::4\n", Ratings, Options{}, "1 rating, 1 × 1, triples, ::, columns user 1, item 2, rating 3"},
-		{"a", "\"1\";\"0345\";\"0\"\n", Ratings, Options{}, "1 rating, 1 × 1, triples, semicolon, columns user 1, item 2, rating 3"},
+		{"a", "\"1\";\"0345\";\"0\"\n", Ratings, Options{},
+			"1 rating, 1 × 1, triples, semicolon, columns user 1, item 2, rating 3"},
 		{"a", "a;b,c,5\n", Ratings, Options{}, "1 rating, 1 × 1, triples, comma, columns user 1, item 2, rating 3"},
 		{"a", "1 1:2\n2 3:1\n", Examples, Options{}, "2 rows × 3 features, 2 classes, LIBSVM, base 1"},
 		{"a", "1 1:2\n2 0:1\n", Examples, Options{}, "2 rows × 2 features, 2 classes, LIBSVM, base 0"},
-		{"a.txt", "1 |f a:1 b\n-1 |g a\n", Examples, Options{}, "2 rows × 262 144 features, 2 classes, Vowpal Wabbit, 18 bits of hash"},
-		{"a.vw", "1 |f a:1 b\n2 |\n", Examples, Options{HashBits: 10, Ignore: []string{"g"}}, "2 rows × 1 024 features, 2 classes, Vowpal Wabbit, 10 bits of hash"},
-		{"a.vw", "1 |f a b\n2 |f b a\n", Examples, Options{Ngrams: 2}, "2 rows × 262 144 features, 2 classes, Vowpal Wabbit, 18 bits of hash, pairs of names"},
-		{"a.vw", "1 |f a b\n2 |f b a\n", Examples, Options{As: &Reading{Format: VW, HashBits: 18, Ngrams: 2}, Features: 1 << 18}, "2 rows × 262 144 features, 2 classes, Vowpal Wabbit, 18 bits of hash, pairs of names"},
+		{"a.txt", "1 |f a:1 b\n-1 |g a\n", Examples, Options{},
+			"2 rows × 262 144 features, 2 classes, Vowpal Wabbit, 18 bits of hash"},
+		{"a.vw", "1 |f a:1 b\n2 |\n", Examples, Options{HashBits: 10, Ignore: []string{"g"}},
+			"2 rows × 1 024 features, 2 classes, Vowpal Wabbit, 10 bits of hash"},
+		{"a.vw", "1 |f a b\n2 |f b a\n", Examples, Options{Ngrams: 2},
+			"2 rows × 262 144 features, 2 classes, Vowpal Wabbit, 18 bits of hash, pairs of names"},
+		{"a.vw", "1 |f a b\n2 |f b a\n", Examples,
+			Options{As: &Reading{Format: VW, HashBits: 18, Ngrams: 2}, Features: 1 << 18},
+			"2 rows × 262 144 features, 2 classes, Vowpal Wabbit, 18 bits of hash, pairs of names"},
 		{"c.libfm", "-0.5 7:2 0:1 3:4 # a\n2.5\n", Examples, Options{}, "2 rows × 8 features, libFM, base 0"},
 		{"a.libfm", "1 1:2\n2 2:1\n", Examples, Options{}, "2 rows × 3 features, 2 classes, libFM, base 0"},
 		{"a", "1\n2 3:1\n", Examples, Options{}, "2 rows × 3 features, 2 classes, LIBSVM, base 1"},
 		{"a", "# made by hand\n1 2:1\n", Examples, Options{}, "1 row × 2 features, 1 class, LIBSVM, base 1"},
-		{"a", "1 1:2 5:1\n", Examples, Options{Features: 3}, "1 row × 3 features, 1 class, LIBSVM, base 1, 1 value of unknown features ignored"},
+		{"a", "1 1:2 5:1\n", Examples, Options{Features: 3},
+			"1 row × 3 features, 1 class, LIBSVM, base 1, 1 value of unknown features ignored"},
 		{"a.csv", "y,a\n1.5,2\n", Examples, Options{}, "1 row × 1 feature, CSV, comma, header, label \"y\""},
-		{"a", "1,2\n", Examples, Options{Label: "2"}, "1 row × 1 feature, 1 class, CSV, comma, no header, label column 2"},
-		{"a", "\xef\xbb\xbf1\t2\n", Examples, Options{}, "1 row × 1 feature, 1 class, TSV, tab, no header, label column 1 (the first column; --label overrules)"},
-		{"a", "1 2 3\n", Examples, Options{}, "1 row × 2 features, 1 class, CSV, space, no header, label column 1 (the first column; --label overrules)"},
+		{"a", "1,2\n", Examples, Options{Label: "2"},
+			"1 row × 1 feature, 1 class, CSV, comma, no header, label column 2"},
+		{"a", "\xef\xbb\xbf1\t2\n", Examples, Options{},
+			"1 row × 1 feature, 1 class, TSV, tab, no header, label column 1 (the first column; --label overrules)"},
+		{"a", "1 2 3\n", Examples, Options{},
+			"1 row × 2 features, 1 class, CSV, space, no header, label column 1 (the first column; --label overrules)"},
 		{"a", "0.5;1,5\n", Examples, Options{Separator: ";", Header: HeaderYes}, ""},
 		{"a", "7 8\n", Ratings, Options{Unlabelled: true}, "1 rating, 1 × 1, triples, space, columns user 1, item 2"},
 		{"a", "7,8\n", Examples, Options{Unlabelled: true, Features: 2}, "1 row × 2 features, CSV, comma, no header"},
@@ -245,7 +259,8 @@ func TestManyFilesAndCompression(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := set.Examples; !slices.Equal(e.Label, []float32{1, 3, 5, 7}) || !slices.Equal(e.Dense, []float32{2, 4, 6, 8}) || set.Detected.Files != 3 {
+	if e := set.Examples; !slices.Equal(e.Label, []float32{1, 3, 5, 7}) ||
+		!slices.Equal(e.Dense, []float32{2, 4, 6, 8}) || set.Detected.Files != 3 {
 		t.Errorf("got %+v, %s", e, set.Detected)
 	}
 }
@@ -253,8 +268,9 @@ func TestManyFilesAndCompression(t *testing.T) {
 func TestTestSetLikeTraining(t *testing.T) {
 	t.Parallel()
 	train := readText(t, "1 0:1 4:2\n", Examples, Options{})
-	test := readText(t, "0 1:1\n1 2:1 9:5\n", Examples, Options{}.Like(train))
-	if e := test.Examples; e.Features != 5 || e.IndexBase != 0 || !slices.Equal(e.Index, []int32{1, 2}) || test.Detected.Dropped != 1 {
+	test := readText(t, "0 1:1\n1 2:1 9:5\n", Examples, Options{}.ForTest(train))
+	if e := test.Examples; e.Features != 5 || e.IndexBase != 0 || !slices.Equal(e.Index, []int32{1, 2}) ||
+		test.Detected.Dropped != 1 {
 		t.Errorf("got %+v, %+v", e, test.Detected)
 	}
 	known := readText(t, "a x 1\nb y 2\n", Ratings, Options{}).Ratings
@@ -284,7 +300,8 @@ func TestFirstErrorInOrder(t *testing.T) {
 	lines[1234], lines[1300], lines[4000] = "1 1:first", "1 1:second", "1 1:third"
 	text := strings.Join(lines, "\n")
 	for range 20 {
-		_, err := Read(context.Background(), []string{"-"}, Examples, Options{Stdin: strings.NewReader(text), Workers: 8, blockBytes: 128})
+		_, err := Read(context.Background(), []string{"-"}, Examples,
+			Options{Stdin: strings.NewReader(text), Workers: 8, blockBytes: 128})
 		var e *Error
 		if !errors.As(err, &e) || e.Line != 1235 || e.Column != 5 {
 			t.Fatalf("got %v", err)
@@ -327,13 +344,15 @@ func TestIDXTypes(t *testing.T) {
 		0x0d: {0x3f, 0x80, 0, 0, 0x40, 0, 0, 0, 0x40, 0x40, 0, 0, 0x40, 0x80, 0, 0},
 	} {
 		dir := t.TempDir()
-		images := writeFile(t, filepath.Join(dir, "x-images-idx3-ubyte"), append([]byte{0, 0, kind, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2}, raw...))
+		images := writeFile(t, filepath.Join(dir, "x-images-idx3-ubyte"),
+			append([]byte{0, 0, kind, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2}, raw...))
 		writeFile(t, filepath.Join(dir, "x-labels-idx1-ubyte"), []byte{0, 0, 8, 1, 0, 0, 0, 2, 5, 9})
 		s, err := Read(context.Background(), []string{images}, Examples, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e := s.Examples; e.Features != 2 || !slices.Equal(e.Dense, []float32{1, 2, 3, 4}) || !slices.Equal(e.Label, []float32{5, 9}) {
+		if e := s.Examples; e.Features != 2 || !slices.Equal(e.Dense, []float32{1, 2, 3, 4}) ||
+			!slices.Equal(e.Label, []float32{5, 9}) {
 			t.Errorf("type %#x: %+v", kind, e)
 		}
 	}

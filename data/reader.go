@@ -16,35 +16,35 @@ import (
 	"bellows/progress"
 )
 
-// unitReader reads inputs of one format. A unit is what a worker takes at a time: a block of lines, a row group,
-// a batch of images.
+// A unitReader reads inputs of one format. A unit is what one worker takes at a time: a block of lines, a row group, a
+// batch of images.
 type unitReader interface {
-	// units opens the inputs and hands out their units in order, each as a piece, or several. head is the first
-	// input, open; nil for a folder.
+	// units opens the inputs and hands out their units in order, each as one piece or several. head is the first input,
+	// already open; nil for a folder.
 	units(head *source.Stream) error
 	// join returns the set of all pieces.
 	join() (*Set, error)
 }
 
-// reader reads inputs of any format. The caller's goroutine cuts them into units, and workers make rows of these.
-// The pieces are joined at the end, or each goes to a flow by itself. Units are handed out in order, and the
-// first failure stops that. So each unit before one that failed is read, and the first error in the order of the
-// input is known.
+// A reader reads inputs of any format. The caller's goroutine cuts them into units, and workers turn units into rows.
+// The pieces are joined at the end, or each goes separately to a flow. Units are handed out in order, and the first
+// failure stops that. So every unit before a failed one is read, and the first error in the order of the input is
+// known.
 //
-// Invariants: pieces has one for each unit, in the order of the input; a piece is written by the worker that was handed
-// its unit and read only after read has waited for all workers (TestFirstErrorInOrder, TestCancelledRead). The layout is
-// made before the first unit is handed out and never changed.
+// Invariants: pieces has an entry for each unit, in the order of the input. A piece is written by the worker that
+// received its unit, and read only after read has waited for all workers (TestFirstErrorInOrder, TestCancelledRead).
+// The layout is made before the first unit is handed out and never changed.
 //
-// Turned down: files cut among workers by offset, which a compressed stream and standard input do not allow; and ids in
-// one map: workers would wait for it, and the numbers would depend on the order in which they came.
+// Rejected: files divided among workers by offset, which compressed streams and standard input do not allow; and ids in
+// one shared map: workers would wait for it, and the numbers would depend on timing.
 type reader struct {
 	ctx     context.Context
 	kind    Kind
 	ins     []source.Input
 	opt     *Options
-	flow    *flow // where the rows of each piece go; nil: they are joined
-	source  int   // the input that is cut
-	files   int   // that were read, files of labels among them
+	flow    *flow // receives the rows of each piece; nil: the pieces are joined
+	source  int   // the input that is being cut
+	files   int   // files read, label files included
 	workers []*worker
 	waiting int // units that may wait for a worker
 	jobs    chan func(w *worker)
@@ -56,37 +56,37 @@ type reader struct {
 	out     atomic.Int64 // rows of weight 0, which are left out
 
 	layout  *layout.Layout
-	columns *lines.RatingColumns // of ratings
-	labels  columns.LevelTables  // of labels that are text, else nil
-	words   bags.Index           // of Options.Words, once it is needed
-	bags    []lines.BagHeader    // of each bag of words begun
-	known   []string             // bags that flow: the vocabulary of the bags
-	beyond  string               // LDA-C that flows: the remedy for a word that it lacks
-	numbers []int32              // of known in Options.Words
+	columns *lines.RatingColumns // for ratings
+	labels  columns.LevelTables  // for labels that are text, else nil
+	words   bags.Index           // index of Options.Words, made when it is needed
+	bags    []lines.BagHeader    // the header of each bag of words begun
+	known   []string             // bags in a flow: their vocabulary
+	beyond  string               // LDA-C in a flow: the hint for a word outside the vocabulary
+	numbers []int32              // the numbers in Options.Words of the words in known
 }
 
-// worker is what one goroutine keeps between units.
+// A worker is the state that one goroutine keeps between units.
 type worker struct {
 	layout.Numbers
 	number  int
 	scratch lines.Piece
 	parser  lines.Parser
-	inner   lines.Parser  // it, or the one that it has its lines parsed by
-	cells   *frames.Cells // of files that keep columns apart
+	inner   lines.Parser  // the parser, or the one that it wraps
+	cells   *frames.Cells // for columnar files
 }
 
-// piece is what one unit holds and where it belongs.
+// A piece holds the rows of one unit and their place in the input.
 type piece struct {
-	lines.Piece        // of ratings nothing: their columns have it
+	lines.Piece        // empty for ratings: reader.columns has them
 	number      int    // of the unit
-	worker      int    // the one that made the rows
-	source      int    // which input it is from
+	worker      int    // the worker that made the rows
+	source      int    // the input that it is from
 	rows        int    // rows in the unit
 	lines       int    // newlines in the unit, header lines included
 	entries     int    // docword: lines in the unit
 	promised    *int   // docword: the entries of the whole input, in its last unit
 	err         *Error // first defect, with its line counted from the unit's start
-	twice       error  // docword: the defect of a document that has a word twice, which stands before err
+	twice       error  // docword: the error for a document that has a word twice; it comes before err
 }
 
 func newReader(ctx context.Context, kind Kind, ins []source.Input, opt *Options, f *flow) *reader {
@@ -100,7 +100,7 @@ func newReader(ctx context.Context, kind Kind, ins []source.Input, opt *Options,
 	return r
 }
 
-// read reads all inputs. There is no set if their rows went to a flow.
+// read reads all inputs. It returns no set if their rows went to a flow.
 func (r *reader) read(in unitReader, head *source.Stream) (*Set, error) {
 	r.jobs = make(chan func(w *worker), r.waiting)
 	for _, w := range r.workers {
@@ -115,25 +115,25 @@ func (r *reader) read(in unitReader, head *source.Stream) (*Set, error) {
 	}
 	close(r.jobs)
 	r.wg.Wait()
-	if err := r.opt.ended(r.ctx); err != nil {
+	if err := r.opt.contextErr(r.ctx); err != nil {
 		return nil, err
 	}
 	if r.flow != nil {
-		return nil, r.flow.end(r)
+		return nil, r.flow.outcome(r)
 	}
 	if err := r.firstError(); err != nil {
 		return nil, err
 	}
 	r.opt.Meter.Begin(progress.Part{Doing: "joining what was read", Total: int64(len(r.pieces))})
 	set, err := in.join()
-	if ended := r.opt.ended(r.ctx); ended != nil {
+	if ended := r.opt.contextErr(r.ctx); ended != nil {
 		return nil, ended
 	}
 	return set, err
 }
 
-// hand hands out a unit with its pieces. It reports whether the reading continues.
-func (r *reader) hand(work func(w *worker), pieces ...*piece) bool {
+// dispatch hands out a unit with its pieces. It reports whether reading continues.
+func (r *reader) dispatch(work func(w *worker), pieces ...*piece) bool {
 	if r.stops() {
 		return false
 	}
@@ -145,7 +145,7 @@ func (r *reader) hand(work func(w *worker), pieces ...*piece) bool {
 	return true
 }
 
-// place gives pieces of the input that is cut the next numbers.
+// place gives pieces of the current input the next numbers.
 func (r *reader) place(pieces ...*piece) {
 	for _, p := range pieces {
 		p.number, p.source = r.units, r.source
@@ -153,10 +153,10 @@ func (r *reader) place(pieces ...*piece) {
 	}
 }
 
-// stops reports whether nothing is handed out any more.
-func (r *reader) stops() bool { return r.failed.Load() || r.opt.ended(r.ctx) != nil }
+// stops reports whether no more units are handed out.
+func (r *reader) stops() bool { return r.failed.Load() || r.opt.contextErr(r.ctx) != nil }
 
-// fail records an error after all units that were handed out.
+// fail records an error that comes after all units handed out so far.
 func (r *reader) fail(err error) {
 	p := &piece{source: r.source, err: r.defect(r.source, err)}
 	r.failed.Store(true)
@@ -182,16 +182,17 @@ func (r *reader) rowsRead(n int) {
 	}
 }
 
-// position is a place in the inputs: how much stands before it.
+// A position is a place in the inputs, given by the number of things before it.
 type position struct {
-	rows    int64
+	rows int64
+	// in this source
 	source  int
 	lines   int // of the source
-	entries int // of the source, if it is a bag of words
+	entries int // in this source, if it is a bag of words
 }
 
-// pass moves the position over a piece and returns the first defect in it, at its place in the input.
-func (at *position) pass(r *reader, p *piece) error {
+// advance moves the position past a piece and returns the first defect in the piece, at its place in the input.
+func (at *position) advance(r *reader, p *piece) error {
 	if at.source != p.source {
 		at.source, at.lines, at.entries = p.source, 0, 0
 	}
@@ -203,10 +204,10 @@ func (at *position) pass(r *reader, p *piece) error {
 	case p.twice != nil:
 		return p.twice
 	case p.err != nil:
-		r.opt.named(p.err)
+		r.opt.addHeaderHint(p.err)
 		return p.err
 	case p.promised != nil && *p.promised != at.entries:
-		return bags.Promised(r.ins[p.source].Shown(), at.entries, *p.promised)
+		return bags.CountError(r.ins[p.source].Shown(), at.entries, *p.promised)
 	}
 	return nil
 }
@@ -215,7 +216,7 @@ func (at *position) pass(r *reader, p *piece) error {
 func (r *reader) firstError() error {
 	var at position
 	for _, p := range r.pieces {
-		if err := at.pass(r, p); err != nil {
+		if err := at.advance(r, p); err != nil {
 			return err
 		}
 		if at.rows > r.opt.Limits.Rows {
@@ -223,20 +224,20 @@ func (r *reader) firstError() error {
 		}
 	}
 	if at.rows == 0 {
-		return r.rowless()
+		return r.noRowsError()
 	}
 	return nil
 }
 
-func (r *reader) rowless() error {
+func (r *reader) noRowsError() error {
 	if r.out.Load() > 0 {
 		return &Error{File: r.ins[0].Shown(), What: "all rows have the weight 0, which leaves them out", How: "give the rows that are to count a weight above 0"}
 	}
 	return &Error{File: r.ins[0].Shown(), What: "there are no rows", How: "name a file with data below its header"}
 }
 
-// named adds what may be the matter where a first line is taken for a row.
-func (o *Options) named(e *Error) {
+// addHeaderHint adds a hint where a header was probably taken for a row.
+func (o *Options) addHeaderHint(e *Error) {
 	if e.Line == 1 && o.Header == HeaderNo && !strings.Contains(e.How, "--header no") {
 		e.How += "; if this line names the columns, leave out --header no"
 	}

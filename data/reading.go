@@ -5,19 +5,22 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// Reading is how an input was read: what another input needs to be read alike. A model keeps that of its training data, as `input` of its manifest.
+// A Reading describes how an input was read: what is needed to read another input in the same way. A model keeps the
+// Reading of its training data as `input` in its manifest.
 type Reading = layout.Reading
 
-// Column is a column of a file. A column of numbers is one feature; one of text is a feature for each of its values, 1 where a row has the value, else 0.
+// A Column is a column of a file. A column of numbers is one feature. A column of text has a feature for each of its
+// values, which is 1 in rows with that value, else 0.
 type Column = layout.Column
 
-// Origin is what a feature far from 0 is counted from: its values are stored less the origin, by the difference in 64 bits.
+// An Origin is the value from which a feature far from 0 is counted: the stored value is the difference, computed in 64
+// bits.
 type Origin = layout.Origin
 
-// ParseReading is the way back from JSON.
+// ParseReading decodes a Reading from JSON.
 func ParseReading(text []byte) (*Reading, error) { return layout.ParseReading(text) }
 
-// reading is how the reader has read: what the layout says, and the base that the rows have turned out to have.
+// reading returns how the inputs were read: by the layout, and with the index base found in the rows.
 func (r *reader) reading(set *Set) *Reading {
 	p := r.layout
 	out := &Reading{Format: p.Format, FormatGiven: r.opt.Format != "", Header: p.Header, TextLabels: p.WordLabels, Origin: p.Origin}

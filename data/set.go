@@ -8,7 +8,7 @@ import (
 	"bellows/data/internal/layout"
 )
 
-// Kind says what the rows of an input are.
+// Kind is the kind of rows of an input.
 type Kind = layout.Kind
 
 // The kinds of input.
@@ -18,32 +18,34 @@ const (
 	Documents = layout.Documents // words and their counts
 )
 
-// Detection is how an input was understood.
+// A Detection describes how an input was understood.
 type Detection = columns.Detection
 
-// Set is what Read returns: the columns of one input and how it was understood.
+// A Set is the result of Read: the columns of the inputs and how they were understood.
 //
-// Of Ratings, Examples and Documents one holds the columns. This does not depend on whether a cache was used.
+// Exactly one of Ratings, Examples and Documents holds columns. The content does not depend on whether a cache was
+// used.
 type Set struct {
 	Kind      Kind
 	Ratings   *RatingSet   // nil unless Kind is Ratings
 	Examples  *ExampleSet  // nil unless Kind is Examples
 	Documents *DocumentSet // nil unless Kind is Documents
 	Detected  Detection
-	Reading   *Reading // how another input is read alike; nil of data that were not read
+	Reading   *Reading // how to read another input in the same way; nil for data that were not read
 
-	// Time says when each row is from, beyond Detected.TimesFrom, in seconds where the column holds dates; nil unless Options.Timed.
+	// Time is the time of each row, relative to Detected.TimesFrom, in seconds if the column holds dates. It is nil
+	// unless Options.Timed is set.
 	Time []float64
 
-	unmap   func() error // releases mapped files; nil when columns are on the heap
-	idle    func()       // lets go of their memory; nil like unmap
-	digest  string       // once the set is frozen
-	settled int          // tables: so many columns, the first, are those of a model
-	lacked  []int        // of them, those that had missing values in its data; nil: unknown
-	missing []int64      // tables read by Texts: missing values, by column
+	unmap   func() error // unmaps the files; nil if columns are on the heap
+	idle    func()       // releases their resident memory; nil like unmap
+	digest  string       // set by Freeze
+	settled int          // tables: the number of leading columns that come from a model
+	lacked  []int        // those of them with missing values in the model's data; nil: unknown
+	missing []int64      // tables read by Texts: missing values by column
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (s *Set) Rows() int {
 	switch {
 	case s.Ratings != nil:
@@ -56,10 +58,10 @@ func (s *Set) Rows() int {
 	return 0
 }
 
-// Weighted says whether rows count differently.
+// Weighted reports whether rows have weights.
 func (s *Set) Weighted() bool { return s != nil && s.Examples != nil && s.Examples.Weight != nil }
 
-// Select copies rows, in the order given, into a set of their own with the same ids, names and vocabulary.
+// Select copies rows, in the given order, into a new set with the same ids, names and vocabulary.
 func (s *Set) Select(rows []int32) *Set {
 	out := &Set{Kind: s.Kind, Detected: s.Detected, Reading: s.Reading, settled: s.settled, lacked: s.lacked}
 	switch {
@@ -73,7 +75,7 @@ func (s *Set) Select(rows []int32) *Set {
 		out.Documents = &d
 	case s.Examples != nil:
 		e := *s.Examples
-		e.Label, e.gaps = pick(e.Label, rows), e.rows().Picked(e.gaps, rows)
+		e.Label, e.gaps = pick(e.Label, rows), e.rows().PickGaps(e.gaps, rows)
 		if e.Weight != nil {
 			e.Weight = pick(e.Weight, rows)
 		}
@@ -101,7 +103,7 @@ func pick[T any](column []T, rows []int32) []T {
 	return out
 }
 
-// pickRuns is pick where row r is what two columns have from offset[r] to offset[r+1].
+// pickRuns picks rows of two columns in which row r is the range from offset[r] to offset[r+1].
 func pickRuns[T any](offset []int64, index []int32, value []T, rows []int32) ([]int64, []int32, []T) {
 	ends, i, v := []int64{0}, []int32(nil), []T(nil)
 	for _, r := range rows {
@@ -112,7 +114,7 @@ func pickRuns[T any](offset []int64, index []int32, value []T, rows []int32) ([]
 	return ends, i, v
 }
 
-// Close releases mapped files. No slice of the set may be used afterwards; ids and names stay valid. Closing twice is allowed.
+// Close unmaps files. No slice of the set may be used afterwards; ids and names stay valid. Closing twice is allowed.
 func (s *Set) Close() error {
 	if s.unmap == nil {
 		return nil
@@ -122,16 +124,16 @@ func (s *Set) Close() error {
 	return unmap()
 }
 
-// Idle lets the system take back what of mapped files lies in memory, for who will not look at the set for long. It stays as it is: what is looked at comes
-// from the files again.
+// Idle lets the system reclaim the resident memory of mapped files. Call it when the set will not be used for some
+// time. The set stays valid: its pages are read from the files again.
 func (s *Set) Idle() {
 	if s.idle != nil {
 		s.idle()
 	}
 }
 
-// Release is Close for who still needs the set's ids, names, words, digest and what was detected: its columns are given back, mapped or not, and it has
-// no rows any more.
+// Release closes the set but keeps its ids, names, words, digest and Detection. The columns are freed, mapped or not,
+// and the set has no rows after that.
 func (s *Set) Release() error {
 	s.Freeze()
 	s.Time = nil
@@ -148,24 +150,24 @@ func (s *Set) Release() error {
 	return s.Close()
 }
 
-// Mapped says whether the columns lie in mapped files, which nobody may write to. Those of another set are the memory of whoever has released it.
+// Mapped reports whether the columns lie in mapped files, which must not be written to. Columns of other sets are heap
+// memory.
 func (s *Set) Mapped() bool { return s.unmap != nil }
 
-// RatingSet is ratings in coordinate form: rating r was given by user
-// Users[User[r]] to item Items[Item[r]].
+// A RatingSet holds ratings in coordinate form: rating r was given by user Users[User[r]] to item Items[Item[r]].
 type RatingSet struct {
-	User   []int32   // index into Users, one a row
-	Item   []int32   // index into Items, one a row
-	Rating []float32 // finite, on the scale of the input less Origin
-	Origin float64   // what ratings are counted from; 0 unless they are far from it
+	User   []int32   // index into Users, one per row
+	Item   []int32   // index into Items, one per row
+	Rating []float32 // finite, on the scale of the input, less Origin
+	Origin float64   // the value that ratings are counted from; 0 unless ratings are far from 0
 	Users  []string  // ids as written, by first appearance, no duplicates
 	Items  []string
 }
 
-// Rows is the number of ratings.
+// Rows returns the number of ratings.
 func (r *RatingSet) Rows() int { return len(r.Rating) }
 
-// CountedFrom returns the ratings counted from another origin, in memory of their own where it is another.
+// CountedFrom returns the ratings counted from another origin. It copies them if the origin differs.
 func (r *RatingSet) CountedFrom(origin float64) *RatingSet {
 	if r == nil || r.Origin == origin {
 		return r
@@ -178,21 +180,20 @@ func (r *RatingSet) CountedFrom(origin float64) *RatingSet {
 	return &out
 }
 
-// IndicesIn returns, for every row, the index of its user and of its item in
-// another set (the one that a model was trained on), -1 where that set does
-// not know the id.
+// IndicesIn returns, for every row, the index of its user and of its item in another set (the one that a model was
+// trained on), or -1 if that set lacks the id.
 func (r *RatingSet) IndicesIn(train *RatingSet) (user, item []int32) {
 	return renumber(r.User, r.Users, train.Users), renumber(r.Item, r.Items, train.Items)
 }
 
-// IndicesBy is IndicesIn for who asks more than once, by where the other set has its users and items.
+// IndicesBy works like IndicesIn with indexes of the other set's users and items, which the caller can use again.
 func (r *RatingSet) IndicesBy(users, items Index) (user, item []int32) {
 	return pick(users.Numbers(r.Users), r.User), pick(items.Numbers(r.Items), r.Item)
 }
 
 // renumber maps each index into from to the index of the same id in to, or -1.
 func renumber(column []int32, from, to []string) []int32 {
-	if len(from) == len(to) && len(to) > 0 && &from[0] == &to[0] { // rows that were held out have the ids of the others
+	if len(from) == len(to) && len(to) > 0 && &from[0] == &to[0] { // held-out rows share their ids with the others
 		return slices.Clone(column)
 	}
 	return pick(bags.Numbers(from, to), column)
@@ -205,31 +206,34 @@ func renumber(column []int32, from, to []string) []int32 {
 // ascending and counted from 0 whatever the file's base, with the Value of the
 // same position; Dense is nil.
 type ExampleSet struct {
-	Label        []float32 // finite, one a row: a number less LabelOrigin, or an index into LabelNames
-	LabelOrigin  float64   // what labels are counted from; 0 unless they are numbers far from it
-	Weight       []float32 // how much each row counts, above 0; nil: all count 1
-	LabelNames   []string  // labels that are text, ascending; nil where they are numbers
-	Features     int       // width of every row
-	Dense        []float32
-	Offset       []int64 // Rows+1
-	Index        []int32 // 0 <= index < Features
-	Value        []float32
-	Origins      []Origin // of features that are not counted from 0, ascending: their values are less this. Sparse rows all have them
+	Label       []float32 // finite, one per row: a number less LabelOrigin, or an index into LabelNames
+	LabelOrigin float64   // the value that labels are counted from; 0 unless labels are numbers far from 0
+	Weight      []float32 // the weight of each row, above 0; nil: all weights are 1
+	LabelNames  []string  // labels that are text, ascending; nil if labels are numbers
+	Features    int       // width of every row
+	Dense       []float32
+	Offset      []int64 // Rows+1
+	Index       []int32 // 0 <= index < Features
+	Value       []float32
+	// Origins lists the features that are not counted from 0, ascending; their values are less this. In sparse sets
+	// every row has these features.
+	Origins      []Origin
 	FeatureNames []string // from a CSV header, else nil; "column=value" for a value of text
 	IndexBase    int      // of the file: 0 or 1; 0 for dense input
 
-	gaps []int64 // tables: where in Dense, or in Value, values were missing, ascending; see FillBy
+	// gaps lists the places in Dense, or in Value, where values of a table were missing, ascending; see FillBy.
+	gaps []int64
 
-	written numerals // how labels are written that are numbers
+	written numerals // how labels that are numbers are written
 }
 
-// Rows is the number of examples.
+// Rows returns the number of examples.
 func (e *ExampleSet) Rows() int { return len(e.Label) }
 
-// Target returns the number that a label stands for, which is counted from LabelOrigin.
+// Target returns the number that a label stands for: the label plus LabelOrigin.
 func (e *ExampleSet) Target(label float32) float64 { return e.LabelOrigin + float64(label) }
 
-// Place returns where row r has a feature; nil: it has none.
+// Place returns the address of a feature in row r, nil if the row lacks it.
 func (e *ExampleSet) Place(r int, feature int32) *float32 {
 	if !e.Sparse() {
 		return &e.Dense[r*e.Features+int(feature)]

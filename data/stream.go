@@ -11,27 +11,27 @@ import (
 	"bellows/progress"
 )
 
-// Block is rows of an input that stand one behind the other, on their way through Stream.
+// A Block holds consecutive rows of an input on their way through Stream.
 type Block struct {
-	Set    *Set  // whoever takes the block has it until he returns
-	Row    int64 // rows of the inputs before it
+	Set    *Set  // belongs to take until it returns
+	Row    int64 // number of rows before the block
 	number int
 	out    *lines.Turns
 }
 
-// Turn returns when every block before this one is done with: what follows happens in the order of the input. An error says that one of them has
-// failed, and is to be returned.
+// Turn waits until all blocks before this one are done, so that the caller's next steps happen in the order of the
+// input. If one of them has failed, Turn returns an error, which the caller must return.
 func (b *Block) Turn() error { return b.out.Wait(b.number) }
 
-// Stream reads inputs as Read does, and gives their rows away block by block, so that memory does not grow with the input: take is called on
-// several goroutines at once, each with the block that is next, and the first error in the order of the input ends the reading. Behind a defect nothing is
-// taken, and the rows above it all are, also those of its block.
+// Stream reads inputs as Read does, and passes their rows on block by block, so that memory does not grow with the
+// input. It calls take on several goroutines at once, each with the next block. The first error in the order of the
+// input ends the reading. Rows above a defect are all passed on, including those of its block; rows below it are not.
 //
-// Inputs whose rows cannot be read alike before all of them are known come as a single block: what leaves a question open
-// that only the whole answers, such as the values of a column of text, the mean that a missing value becomes, or the words of documents. Nothing is
-// open where Options have the features, the base and the reading of a model.
+// An input comes as a single block if no row can be read before all are known: if something depends on the whole, such
+// as the values of a column of text, the mean for a missing value, or the words of documents. With the features, the
+// base and the Reading of a model in Options, nothing does.
 //
-// Of what was detected, the users and items of ratings that come in several blocks are not counted.
+// The Detection does not count the users and items of ratings that come in several blocks.
 func Stream(ctx context.Context, inputs []string, kind Kind, opt Options, take func(*Block) error) (Detection, error) {
 	ins, err := opt.inputs(ctx, inputs, kind)
 	if err != nil {
@@ -47,7 +47,7 @@ func Stream(ctx context.Context, inputs []string, kind Kind, opt Options, take f
 	return set.Detected, take(&Block{Set: set, out: f.out})
 }
 
-// flows reports whether the rows of a block can be read without the others.
+// flows reports whether the rows of a block can be read without the other blocks.
 func flows(p *layout.Layout, opt *Options) bool {
 	switch {
 	case p.Table != nil:
@@ -60,7 +60,7 @@ func flows(p *layout.Layout, opt *Options) bool {
 	return true
 }
 
-// chooseFlow keeps the flow of an input whose layout is settled if its rows can be read so.
+// chooseFlow drops the flow if the settled layout does not allow the rows to be read block by block.
 func (r *reader) chooseFlow() (err error) {
 	if !flows(r.layout, r.opt) {
 		r.flow = nil
@@ -73,7 +73,8 @@ func (r *reader) chooseFlow() (err error) {
 	case Docword:
 		r.known, err = r.vocabulary(r.bags[0].Words, true)
 	case LDAC:
-		r.known, r.beyond = r.opt.Words, "it has no vocabulary, and the model has no such word: put its vocabulary beside it as "+bags.VocabularyName(true)+", or name it with --vocab"
+		r.known, r.beyond = r.opt.Words, "it has no vocabulary, and the model has no such word: put its "+
+			"vocabulary beside it as "+bags.VocabularyName(true)+", or name it with --vocab"
 		if r.vocabularyFound() {
 			r.known, err = r.vocabulary(0, false)
 			r.beyond = "its vocabulary has fewer words: name that of this bag with --vocab"
@@ -85,25 +86,27 @@ func (r *reader) chooseFlow() (err error) {
 	return err
 }
 
-// flow is where the rows of a stream go. A worker joins those of a piece as if they were all, and calls pass. It notes the
-// piece's place in the order of the input and calls take. Then it notes the outcome, also in that order.
+// A flow receives the rows of a stream. A worker joins the rows of a piece as if they were the whole input and calls
+// pass. pass notes the piece's place in the order of the input, calls take, and then notes the outcome, also in that
+// order.
 //
-// Invariants: in and out pass every piece that was handed out, whatever becomes of it, so that no goroutine waits for ever. The
-// fields below in are written in a piece's turn there, and the fields below out in its turn at out (TestStreamIsRead).
+// Invariants: every piece that was handed out passes in and out, whatever happens to it, so that no goroutine waits for
+// ever. The fields below in are written in a piece's turn at in, the fields below out in its turn at out
+// (TestStreamIsRead).
 type flow struct {
 	take func(*Block) error
-	cut  *piece // the error of the goroutine that cuts the inputs into units; it comes after all of them
+	cut  *piece // the error of the goroutine that cuts the inputs; it comes after all pieces
 
 	in *lines.Turns
 	at position // before the next piece
 
 	out     *lines.Turns
 	found   Detection
-	classes map[any]bool // labels so far, as classKeys has them
-	many    bool         // they are no classes
+	classes map[any]bool // labels so far, as keys of classKeys
+	many    bool         // labels are no classes
 }
 
-// forget makes the worker one that has met no id and no label.
+// forget drops the ids and labels that the worker has met.
 func (w *worker) forget() {
 	w.Users.Reset()
 	w.Items.Reset()
@@ -113,14 +116,15 @@ func (w *worker) forget() {
 	w.Numerals.Reset()
 }
 
-// pass gives away the rows of a piece, which are a set, or nil. late is a defect of the set.
+// pass passes on the rows of a piece. set holds them, or is nil. late is a defect found while joining them.
 func (f *flow) pass(r *reader, p *piece, set *Set, late error) {
-	_ = f.in.Wait(p.number) // that never fails
+	_ = f.in.Wait(p.number) // which never fails
 	row := f.at.rows
-	defect := f.at.pass(r, p)
+	defect := f.at.advance(r, p)
 	f.in.End(p.number, nil)
 	err := late
-	if err == nil && set != nil && p.rows > 0 && (defect == nil || p.err != nil || p.twice != nil) { // not of a bag that breaks its promise
+	// a bag with a wrong count of entries passes nothing on
+	if err == nil && set != nil && p.rows > 0 && (defect == nil || p.err != nil || p.twice != nil) {
 		err = f.take(&Block{Set: set, Row: row, number: p.number, out: f.out})
 	}
 	if err == nil {
@@ -129,26 +133,25 @@ func (f *flow) pass(r *reader, p *piece, set *Set, late error) {
 	if err != nil {
 		r.failed.Store(true)
 	} else if f.out.Wait(p.number) == nil && set != nil {
-		f.detected(set)
+		f.addDetection(set)
 	}
 	f.out.End(p.number, err)
 }
 
-// joined returns the rows that the worker has made as a set of their own. The worker forgets what it has met in them.
+// joined returns the worker's rows as a set. The worker then forgets the ids and labels in them.
 func (w *worker) joined(r *reader, p *piece) (*Set, error) {
 	defer w.forget()
 	if p.rows == 0 {
 		return nil, nil
 	}
 	opt, how := *r.opt, *r.layout
-	opt.Meter, opt.Workers = nil, 1 // the others have pieces of their own
+	opt.Meter, opt.Workers = nil, 1 // the other workers have pieces too
 	opt.Unlabelled = opt.Unlabelled || r.kind == Documents
 	if how.Table != nil {
 		table := *how.Table
 		how.Table = &table
 	}
-	one := &reader{ctx: r.ctx, kind: r.kind, ins: r.ins, opt: &opt, layout: &how, workers: []*worker{w},
-		words: r.words, known: r.known, numbers: r.numbers,
+	one := &reader{ctx: r.ctx, kind: r.kind, ins: r.ins, opt: &opt, layout: &how, workers: []*worker{w}, words: r.words, known: r.known, numbers: r.numbers,
 		pieces: []*piece{{Piece: w.scratch, source: p.source, rows: p.rows}}}
 	if r.kind == Ratings {
 		s := w.scratch.Clone()
@@ -157,8 +160,8 @@ func (w *worker) joined(r *reader, p *piece) (*Set, error) {
 	return one.join()
 }
 
-// detected adds up what the blocks say. It is called in their order.
-func (f *flow) detected(set *Set) {
+// addDetection adds a block to the Detection of the stream. It is called in the order of the input.
+func (f *flow) addDetection(set *Set) {
 	d := set.Detected
 	if f.found.Files == 0 {
 		f.found, f.classes = d, map[any]bool{}
@@ -185,8 +188,8 @@ func (f *flow) detected(set *Set) {
 	f.found.Classes = len(f.classes)
 }
 
-// end is what became of the stream: the first error in the order of the input, if there is one.
-func (f *flow) end(r *reader) error {
+// outcome returns the outcome of the stream: the first error in the order of the input, if there is one.
+func (f *flow) outcome(r *reader) error {
 	if f.found.Weightless = int(r.out.Load()); f.found.Files > 0 {
 		f.found.Files = r.files
 	}
@@ -194,13 +197,13 @@ func (f *flow) end(r *reader) error {
 		return err
 	}
 	if f.cut != nil {
-		return f.at.pass(r, f.cut)
+		return f.at.advance(r, f.cut)
 	}
 	if f.at.rows == 0 {
-		return r.rowless()
+		return r.noRowsError()
 	}
 	if r.kind == Documents && f.found.Tokens == 0 && !r.opt.Unlabelled {
-		return r.wordless(&f.found)
+		return r.noWordsError(&f.found)
 	}
 	return nil
 }

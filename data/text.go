@@ -10,22 +10,21 @@ import (
 	"bellows/data/internal/source"
 )
 
-// blockBytes is how much text one worker parses at a time: small enough for
-// its cache and for sharing out small files, large enough to make the
-// hand-over negligible.
+// blockBytes is the amount of text that one worker parses at a time. It is small enough for the processor's cache and
+// for dividing small files among workers, and large enough to make the hand-over negligible.
 const blockBytes = 256 << 10
 
 // textReader reads lines of text. Its units are blocks of whole lines.
 //
-// Invariant: there are as many buffers as free has room for, so that memory does not follow the file's size.
+// Invariant: the number of buffers is the capacity of free, so that memory does not grow with the file.
 type textReader struct {
 	*reader
 	free  chan []byte
-	taken int64 // bytes of the inputs before the one that is read
-	total int64 // bytes of all inputs; 0 where one is standard input
+	taken int64 // bytes of the inputs before the current one
+	total int64 // bytes of all inputs; 0 if one is standard input
 }
 
-// job is one block to parse.
+// A job is one block to parse.
 type job struct {
 	*piece
 	text    []byte // whole lines
@@ -77,7 +76,7 @@ func (t *textReader) units(head *source.Stream) error {
 
 // file hands out the blocks of one input.
 func (t *textReader) file(n int, s *source.Stream) error {
-	if n > 0 && frames.Is(s.Head) != frames.Neither {
+	if n > 0 && frames.FormOf(s.Head) != frames.Neither {
 		return t.otherKind(n, frameFormat(s.Head))
 	}
 	blocks := &lines.Blocks{From: s, File: s.In.Shown(), LineMax: t.opt.Limits.LineBytes}
@@ -109,12 +108,12 @@ func (t *textReader) file(n int, s *source.Stream) error {
 			return nil
 		}
 		j.read = t.readPart(s)
-		t.hand(func(w *worker) { w.parse(t, j) }, j.piece)
+		t.dispatch(func(w *worker) { w.parse(t, j) }, j.piece)
 	}
 	return nil
 }
 
-// readPart returns which part of all inputs has been read, 0 if that is unknown.
+// readPart returns the fraction of all inputs that has been read, 0 if it is unknown.
 func (t *textReader) readPart(s *source.Stream) float64 {
 	if t.total == 0 {
 		return 0
@@ -122,7 +121,7 @@ func (t *textReader) readPart(s *source.Stream) float64 {
 	return float64(t.taken+s.Position()) / float64(t.total)
 }
 
-// bag hands out the blocks of a docword; first is the one after the header.
+// bag hands out the blocks of a docword file. first is the block after the header.
 func (t *textReader) bag(s *source.Stream, blocks *lines.Blocks, first *job) error {
 	text, buf, skipped := first.text, first.buf, first.skipped
 	c := &bags.Cutter{Docs: first.bag.Docs, Send: func(text []byte, part bags.Part) {
@@ -133,7 +132,7 @@ func (t *textReader) bag(s *source.Stream, blocks *lines.Blocks, first *job) err
 		if j.text, skipped = j.buf, 0; part.Last {
 			j.promised = &first.bag.Entries
 		}
-		if !t.hand(func(w *worker) { w.parse(t, j) }, j.piece) {
+		if !t.dispatch(func(w *worker) { w.parse(t, j) }, j.piece) {
 			t.free <- j.buf
 		}
 	}}
@@ -159,8 +158,7 @@ func (t *textReader) bag(s *source.Stream, blocks *lines.Blocks, first *job) err
 // byteOrderMark may begin a UTF-8 text.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// begin makes the layout of an input from its first block and takes what comes
-// before the first record off it.
+// begin makes the layout of an input from its first block, and strips what comes before the first record.
 func (r *reader) begin(n int, j *job) error {
 	j.text = bytes.TrimPrefix(j.text, byteOrderMark)
 	if r.kind == Documents && len(j.text) > 0 {
@@ -191,7 +189,7 @@ func (r *reader) begin(n int, j *job) error {
 		e.Line += j.skipped
 		return e
 	}
-	if r.layout == nil { // workers look at it from the first block on
+	if r.layout == nil { // workers read the layout from the first block on
 		r.layout = next
 	}
 	if next.Header && next.Keys == nil {
@@ -202,7 +200,7 @@ func (r *reader) begin(n int, j *job) error {
 	return nil
 }
 
-// parse parses one block into its piece, and gives its buffer back when it is free.
+// parse parses one block into its piece, and returns its buffer to free when it is done.
 func (w *worker) parse(t *textReader, j *job) {
 	if w.parser == nil {
 		w.parser, w.inner = t.layout.Parser(t.opt.layout(), &w.Numbers)
@@ -230,7 +228,7 @@ func (w *worker) parse(t *textReader, j *job) {
 			t.free <- j.buf
 			return
 		}
-		w.above(j, f.At)
+		w.parseAbove(j, f.At)
 	}
 	if j.rows = len(w.scratch.Label); t.layout.Format == Docword {
 		t.joinBag(j, &w.scratch)
@@ -251,7 +249,7 @@ func (w *worker) parse(t *textReader, j *job) {
 	}
 }
 
-// joinBag makes documents of the entries of a docword.
+// joinBag makes documents of the entries of a docword block.
 func (t *textReader) joinBag(j *job, p *lines.Piece) {
 	if j.entries = len(p.Label); j.err != nil {
 		j.part.Cut(p)
@@ -259,16 +257,16 @@ func (t *textReader) joinBag(j *job, p *lines.Piece) {
 	j.rows = j.part.End - j.part.First
 	if twice := bags.Join(p, j.part); twice != nil {
 		t.failed.Store(true)
-		j.rows, j.twice = len(p.Ends), t.twice(j.source, twice)
+		j.rows, j.twice = len(p.Ends), t.duplicateWordError(j.source, twice)
 	}
 }
 
-// above parses the lines of the block again that stand above the one with a defect.
-func (w *worker) above(j *job, at int) {
+// parseAbove parses again the lines of the block that stand above the one with a defect.
+func (w *worker) parseAbove(j *job, at int) {
 	j.text = j.text[:bytes.LastIndexByte(j.text[:min(at, len(j.text))], '\n')+1]
 	w.forget()
 	w.scratch.Reset()
 	if w.parser.Parse(j.text, &w.scratch) != nil {
-		w.scratch.Reset() // they were parsed before, and nothing depends on what follows
+		w.scratch.Reset() // they were parsed before, and do not depend on what follows
 	}
 }

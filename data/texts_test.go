@@ -18,7 +18,7 @@ func TestTextsAreRead(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			opt := c.opt.Like(readText(t, c.train, c.kind, c.opt))
+			opt := c.opt.ForTest(readText(t, c.train, c.kind, c.opt))
 			opt.Unlabelled = c.unlabelled
 			texts, err := NewTexts(c.kind, opt)
 			if err != nil {
@@ -54,14 +54,16 @@ func TestTextsAreRead(t *testing.T) {
 			o := opt
 			o.Stdin = strings.NewReader(bad)
 			_, want := Read(context.Background(), []string{"-"}, c.kind, o)
-			if _, err := texts.Read("body", []byte(bad)); err == nil || err.Error() != strings.Replace(fmt.Sprint(want), "stdin:", "body:", 1) {
+			if _, err := texts.Read("body", []byte(bad)); err == nil ||
+				err.Error() != strings.Replace(fmt.Sprint(want), "stdin:", "body:", 1) {
 				t.Errorf("%v\nnot\n%v", err, want)
 			}
 		})
 	}
 }
 
-// TestTextsThatNeedOthers are refused: what a missing value becomes, or a value of text, is not found out from a request.
+// TestTextsThatNeedOthers refuses them: what a missing value becomes, or a value of text, is not found out from a
+// request.
 func TestTextsThatNeedOthers(t *testing.T) {
 	t.Parallel()
 	for text, opt := range map[string]Options{"1,2\n1,\n": {Features: 1}, "1,red\n2,blue\n": {}} {

@@ -23,9 +23,11 @@ func truthFiles(t *testing.T) (paths []string) {
 		fmt.Fprintf(&rows, `%c{"label":%v,"flag":%v,"n":%d}`, "[,"[min(i, 1)], label, flag, i)
 	}
 	truth := arrow.FixedWidthTypes.Boolean
-	s := arrow.NewSchema([]arrow.Field{field("label", truth), field("flag", truth), field("n", arrow.PrimitiveTypes.Int64)}, nil)
+	s := arrow.NewSchema([]arrow.Field{field("label", truth), field("flag", truth),
+		field("n", arrow.PrimitiveTypes.Int64)}, nil)
 	batches := framed(t, s, rows.String()+"]")
-	for name, content := range map[string][]byte{"a.csv": []byte(csv.String()), "a.tsv": []byte(tsv.String()), "a.jsonl": []byte(jsonl.String()),
+	for name, content := range map[string][]byte{"a.csv": []byte(csv.String()), "a.tsv": []byte(tsv.String()),
+		"a.jsonl":   []byte(jsonl.String()),
 		"a.parquet": asParquet(t, s, batches), "a.arrow": asArrow(t, s, batches)} {
 		paths = append(paths, written(t, name, content))
 	}
@@ -47,13 +49,14 @@ func TestTruthValuesAreTextInEveryFormat(t *testing.T) {
 			t.Errorf("%s: features are %q", trained, got)
 		}
 		for _, path := range paths {
-			other := mustRead(t, path, Examples, Options{}.Like(set))
+			other := mustRead(t, path, Examples, Options{}.ForTest(set))
 			if got := rowsInWords(other); !slices.Equal(got, want) || other.Detected.Unknown != 0 {
 				t.Errorf("%s by the model of %s: %q, %d unknown", path, trained, got, other.Detected.Unknown)
 			}
 		}
 		users := mustRead(t, trained, Ratings, Options{User: "label", Item: "flag", Rating: "n"}).Ratings
-		if !slices.Equal(users.Users, []string{"true", "false"}) || !slices.Equal(users.Items, []string{"true", "false"}) {
+		if !slices.Equal(users.Users, []string{"true", "false"}) ||
+			!slices.Equal(users.Items, []string{"true", "false"}) {
 			t.Errorf("%s: users %q, items %q", trained, users.Users, users.Items)
 		}
 	}
@@ -66,12 +69,13 @@ func TestTruthValuesAsNumbers(t *testing.T) {
 	model := readText(t, "label,flag,n\n1,0,5\n0,1,7\n1,1,9\n0,0,2\n", Examples, Options{})
 	for _, path := range truthFiles(t) {
 		if strings.HasSuffix(path, "csv") || strings.HasSuffix(path, "tsv") {
-			if _, err := Read(t.Context(), []string{path}, Examples, Options{}.Like(model)); err == nil || !strings.Contains(err.Error(), `"true" of column "`) {
+			if _, err := Read(t.Context(), []string{path}, Examples, Options{}.ForTest(model)); err == nil ||
+				!strings.Contains(err.Error(), `"true" of column "`) {
 				t.Errorf("%s: %v", path, err)
 			}
 			continue
 		}
-		set := mustRead(t, path, Examples, Options{}.Like(model))
+		set := mustRead(t, path, Examples, Options{}.ForTest(model))
 		if got := rowsInWords(set)[:4]; !slices.Equal(got, []string{"1[1 0]", "0[0 1]", "0[1 2]", "1[0 3]"}) {
 			t.Errorf("%s: %q", path, got)
 		}

@@ -10,20 +10,21 @@ import (
 	"bellows/data/internal/source"
 )
 
-// English is the name of the list of stop words that is always there.
+// English is the name of the built-in list of stop words.
 const English = bags.English
 
-// PairOf is the feature of two features of Vowpal Wabbit by Options.Quadratic, and GramOf that of two that follow each other by Options.Ngrams, of so many bits of hash.
+// PairOf returns the feature that combines two features of Vowpal Wabbit by Options.Quadratic, hashed to the given
+// number of bits.
 func PairOf(first, second int32, bits int) int32 { return lines.PairOf(first, second, bits) }
 
-// GramOf is said at PairOf.
+// GramOf returns the feature that combines two adjacent features by Options.Ngrams, hashed to the given number of bits.
 func GramOf(first, second int32, bits int) int32 { return lines.GramOf(first, second, bits) }
 
-// settleWords reads the stop words that the options name.
-func (o *Options) settleWords(ctx context.Context) error {
+// readStopWords reads the stop words that the options name.
+func (o *Options) readStopWords(ctx context.Context) error {
 	switch {
 	case o.Ngrams < 0 || o.Ngrams > layout.Pairs:
-		return &Error{File: fmt.Sprintf("ngrams %d", o.Ngrams), What: "is neither 1 nor 2", How: "use 1 for words alone, or 2 for pairs of them, too"}
+		return &Error{File: fmt.Sprintf("ngrams %d", o.Ngrams), What: "is neither 1 nor 2", How: "use 1 for single words, or 2 for words and pairs of adjacent words"}
 	case o.StopWords == "":
 		return nil
 	case o.StopWords == English:

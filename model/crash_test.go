@@ -87,7 +87,7 @@ func (f *failingFile) Sync() error {
 	return nil
 }
 
-// successor is another model than sample, without its items.txt and with a file of its own.
+// successor returns another model than sample, without its items.txt and with a file of its own.
 func successor() *Model {
 	m := sample()
 	m.App, m.Tensors[0].Floats = "lda", []float32{9, 8, 7, 6, 5, 4}
@@ -178,7 +178,7 @@ func TestSaveIntoAFile(t *testing.T) {
 	}
 }
 
-// TestSaveSparesFilesOfOthers has files of somebody's under the names of ids, before any model and beside one.
+// TestSaveSparesFilesOfOthers makes files of somebody's under the names of ids, before any model and beside one.
 func TestSaveSparesFilesOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string]string{"users.txt": t.TempDir(), "vocab.txt": save(t, sample())} {
@@ -186,7 +186,8 @@ func TestSaveSparesFilesOfOthers(t *testing.T) {
 		if err := os.WriteFile(mine, []byte("mine"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if err := Save(dir, successor()); bellows.KindOf(err) != bellows.CannotWrite || !strings.Contains(err.Error(), name) {
+		if err := Save(dir, successor()); bellows.KindOf(err) != bellows.CannotWrite ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("over %s: %v", name, err)
 		}
 		if text, err := os.ReadFile(mine); err != nil || string(text) != "mine" {
@@ -224,10 +225,11 @@ func TestAFullDiskKeepsNoHalfModel(t *testing.T) {
 	}
 }
 
-func TestFilesInAreWhatASaveMayReplace(t *testing.T) {
+func TestFilesIn(t *testing.T) {
 	t.Parallel()
 	dir := save(t, sample())
-	for _, name := range []string{tensorsFile, manifestFile, "users.txt", "items.txt", "items.txt" + nextSuffix, manifestFile + nextSuffix + partialSuffix} {
+	for _, name := range []string{tensorsFile, manifestFile, "users.txt", "items.txt", "items.txt" + nextSuffix,
+		manifestFile + nextSuffix + partialSuffix} {
 		if !slices.Contains(FilesIn(dir), name) {
 			t.Errorf("%s is not held", name)
 		}

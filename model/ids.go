@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// needsQuotes reports whether a name would break the rule of one name a line.
+// needsQuotes reports whether a name would break the format of one name per line.
 func needsQuotes(names []string) bool {
 	return slices.ContainsFunc(names, func(s string) bool { return strings.ContainsAny(s, "\n\r") })
 }
 
-// writeNames writes one name a line, as a Go string literal when quoted.
+// writeNames writes one name per line, as a Go string literal if quoted.
 func writeNames(w io.Writer, names []string, quoted bool) error {
 	b := bufio.NewWriterSize(w, chunkBytes)
 	for _, name := range names {
@@ -27,7 +27,7 @@ func writeNames(w io.Writer, names []string, quoted bool) error {
 	return b.Flush()
 }
 
-// parseNames reads what writeNames wrote; count is the number of names there must be.
+// parseNames reads the output of writeNames. count is the expected number of names.
 func parseNames(text string, count int, quoted bool) ([]string, error) {
 	if n := strings.Count(text, "\n"); n != count || len(text) > 0 && text[len(text)-1] != '\n' {
 		return nil, fmt.Errorf("it has %d lines for %d ids", n, count)

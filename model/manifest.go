@@ -27,8 +27,8 @@ var (
 	hexSum     = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// manifest is manifest.json. Its last field is the SHA-256 of the file itself with sixty-four
-// zeros in the place of the sum, so that a change to any byte shows.
+// A manifest is the content of manifest.json. Its last field is the SHA-256 of the file itself, with sixty-four zeros
+// in place of the sum, so that a change of any byte is detected.
 type manifest struct {
 	Format   string             `json:"format"`
 	App      string             `json:"app"`
@@ -43,7 +43,7 @@ type manifest struct {
 
 var noSum = strings.Repeat("0", 2*sha256.Size)
 
-// encode is the text of the manifest, its own sum included.
+// encode returns the text of the manifest with its own sum.
 func (m manifest) encode() ([]byte, error) {
 	m.Format, m.SHA256 = manifestFormat, noSum
 	text, err := json.MarshalIndent(m, "", "  ")
@@ -96,10 +96,11 @@ func (m *manifest) checkSum(text []byte) error {
 	return nil
 }
 
-// checkFiles refuses lists that no Save writes, paths that lead out of the folder among them.
+// checkFiles refuses lists that no Save writes, such as paths outside the folder.
 func (m *manifest) checkFiles() error {
 	if m.App == "" || len(m.Files) == 0 || len(m.Files) > filesMax || m.Files[0].Name != tensorsFile {
-		return fmt.Errorf("it must name an application, and as its files %s and at most %d id files", tensorsFile, filesMax-1)
+		return fmt.Errorf("it must name an application, and as its files %s and at most %d id files", tensorsFile,
+			filesMax-1)
 	}
 	seen := map[string]bool{}
 	for i, f := range m.Files {

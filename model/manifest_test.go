@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// listing is a manifest of one tensor file and whatever the change makes of it.
+// listing returns a manifest of one tensor file and whatever the change makes of it.
 func listing(change func(*manifest)) manifest {
 	m := manifest{App: "mf", Files: []File{
 		{Name: tensorsFile, Bytes: 10, SHA256: noSum},
@@ -70,7 +70,8 @@ func FuzzParseManifest(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text)
-	f.Add(summed(`{"format":"bellows model 1","app":"a","files":[{"name":"model.safetensors","bytes":0,"sha256":"` + strings.Repeat("a", 64) + `"}],"sha256":"` + noSum + `"}`))
+	f.Add(summed(`{"format":"bellows model 1","app":"a","files":[{"name":"model.safetensors","bytes":0,"sha256":"` +
+		strings.Repeat("a", 64) + `"}],"sha256":"` + noSum + `"}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		for _, text := range [][]byte{in, summed(string(in))} {
 			m, err := parseManifest(text)

@@ -1,10 +1,10 @@
-// Package model is what training leaves behind: named tensors, the ids that give their rows a
+// Package model holds the result of training: named tensors, the ids that give their rows a
 // meaning, and how they were made. A model is numbers and text; no code is ever loaded from one.
 //
 // The caller's duties, in order:
 //
 //  1. Fill in a Model. Every tensor has a name, a shape, and values for exactly that shape.
-//  2. Save writes it into a folder, whole or not at all: a model that was there before stays
+//  2. Save writes it into a folder, completely or not at all: a model that was there before stays
 //     until the new one is on the disk to its last byte.
 //  3. Open reads it back. Damaged, truncated, swapped and foreign files are refused by name.
 //
@@ -24,9 +24,9 @@ import (
 	"bellows"
 )
 
-// Tensor is one named array of a model, row-major. Exactly one of Floats, Counts, Keys and Bytes is set; a
-// tensor without values may leave all nil and is stored as floats. A sparse table is two tensors: its
-// keys, ascending, and its rows in their order.
+// A Tensor is one named array of a model, row-major. Exactly one of Floats, Counts, Keys and Bytes is set. A tensor
+// without values may leave all nil and is stored as floats. A sparse table is two tensors: its keys, ascending, and its
+// rows in their order.
 type Tensor struct {
 	Name   string
 	Shape  []int
@@ -36,7 +36,7 @@ type Tensor struct {
 	Bytes  []byte
 }
 
-// DType is the type of the tensor's values, as safetensors names it: F32, I32, U64 or U8.
+// DType returns the type of the tensor's values, by its name in safetensors: F32, I32, U64 or U8.
 func (t *Tensor) DType() string {
 	switch {
 	case t.Keys != nil:
@@ -49,13 +49,13 @@ func (t *Tensor) DType() string {
 	return "F32"
 }
 
-// IDs is a list of names that a tensor's dimension refers to: line i of File names index i.
+// IDs is a list of names for the indices of a tensor's dimension: line i of File names index i.
 type IDs struct {
 	File  string // "users.txt", "items.txt", "labels.txt", "vocab.txt": lower case, digits and _
 	Names []string
 }
 
-// File is one file of a saved model as its manifest lists it.
+// A File is one file of a saved model, as its manifest lists it.
 type File struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
@@ -66,19 +66,18 @@ type File struct {
 	Quoted bool `json:"quoted,omitempty"`
 }
 
-// Model is one trained model in memory.
+// A Model is one trained model in memory.
 type Model struct {
 	App      string
 	Settings map[string]string // resolved hyperparameters
 	Metrics  map[string]float64
-	// Details is what only the application reads: scaling of inputs, kinds of labels. It is stored
-	// in the manifest as it is.
+	// Details is for the application alone: scaling of inputs, kinds of labels. It is stored in the manifest as it is.
 	Details json.RawMessage
-	// Input is how the training data was read, as package data writes it: what predict and eval read new data by. It is stored
-	// in the manifest as it is, and absent of models that were made of no file, or by versions before format 2.
+	// Input describes how the training data was read, as package data writes it. predict and eval read new data by it.
+	// It is stored in the manifest as it is. Models made without a file, and models of versions before format 2, have
+	// none.
 	Input json.RawMessage
-	// Versions says what made the model: "bellows", "go", "kernels". Open fills it in; Save writes
-	// what the caller puts there.
+	// Versions says what made the model: "bellows", "go", "kernels". Open fills it in; Save writes the caller's values.
 	Versions map[string]string
 	Tensors  []Tensor
 	IDs      []IDs
@@ -86,7 +85,7 @@ type Model struct {
 	Files []File
 }
 
-// Tensor is the tensor of that name, or nil.
+// Tensor returns the tensor of that name, or nil.
 func (m *Model) Tensor(name string) *Tensor {
 	for i := range m.Tensors {
 		if m.Tensors[i].Name == name {
@@ -96,7 +95,7 @@ func (m *Model) Tensor(name string) *Tensor {
 	return nil
 }
 
-// Names is the id list stored under that file name, or nil.
+// Names returns the id list stored under that file name, or nil.
 func (m *Model) Names(file string) []string {
 	for _, ids := range m.IDs {
 		if ids.File == file {
@@ -106,7 +105,7 @@ func (m *Model) Names(file string) []string {
 	return nil
 }
 
-// validate reports the first reason why the model cannot be written.
+// validate returns the first reason why the model cannot be written.
 func (m *Model) validate() error {
 	if m.App == "" {
 		return fmt.Errorf("it names no application")
@@ -128,7 +127,7 @@ func (m *Model) validate() error {
 	return err
 }
 
-// finite is the metrics without those that are not numbers, which JSON cannot hold.
+// finite returns the metrics that are numbers, which JSON can hold.
 func finite(metrics map[string]float64) map[string]float64 {
 	out := make(map[string]float64, len(metrics))
 	for name, v := range metrics {

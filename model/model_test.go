@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// sample is a small model with both kinds of tensor, an empty one, and ids of every sort.
+// sample returns a small model with both kinds of tensor, an empty one, and ids of every sort.
 func sample() *Model {
 	return &Model{
 		App:      "mf",
@@ -56,7 +56,8 @@ func same(t *testing.T, got, want *Model) {
 	t.Helper()
 	g, w := *got, *want
 	g.Files, w.Files = nil, nil
-	for name, text := range map[string][2]json.RawMessage{"details": {g.Details, w.Details}, "input": {g.Input, w.Input}} {
+	for name, text := range map[string][2]json.RawMessage{"details": {g.Details, w.Details},
+		"input": {g.Input, w.Input}} {
 		if compact(t, text[0]) != compact(t, text[1]) {
 			t.Errorf("%s are %s, not %s", name, text[0], text[1])
 		}
@@ -67,7 +68,7 @@ func same(t *testing.T, got, want *Model) {
 	}
 }
 
-// compact is JSON without its blanks; nothing stays nothing.
+// compact returns JSON without its blanks; nothing stays nothing.
 func compact(t *testing.T, text json.RawMessage) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -98,7 +99,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestMetricsThatAreNotNumbersAreLeftOut(t *testing.T) {
+func TestNonFiniteMetricsAreDropped(t *testing.T) {
 	t.Parallel()
 	m := sample()
 	m.Metrics["train_rmse"], m.Metrics["test_mae"] = math.NaN(), math.Inf(1)
@@ -232,7 +233,8 @@ func TestSwappedFilesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Open(a)
-	if err == nil || !strings.Contains(err.Error(), tensorsFile) || !strings.Contains(err.Error(), "belongs to another model") {
+	if err == nil || !strings.Contains(err.Error(), tensorsFile) ||
+		!strings.Contains(err.Error(), "belongs to another model") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -248,7 +250,8 @@ func TestMissingFilesAreNamed(t *testing.T) {
 			t.Errorf("without %s the error is %v", name, err)
 		}
 	}
-	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none"), filepath.Join(save(t, sample()), manifestFile)} {
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none"),
+		filepath.Join(save(t, sample()), manifestFile)} {
 		if _, err := Open(dir); bellows.KindOf(err) != bellows.NoInput || !strings.Contains(err.Error(), "runs/mf-1") {
 			t.Errorf("of %s the error is %v", dir, err)
 		}

@@ -41,7 +41,7 @@ func Open(dir string) (*Model, error) {
 	return m, nil
 }
 
-// readManifest is the manifest in force and whether it is the marked one, see nextSuffix.
+// readManifest returns the manifest in force, and whether it is the marked one, see nextSuffix.
 func readManifest(dir string) (text []byte, marked bool, err error) {
 	for _, suffix := range []string{nextSuffix, ""} {
 		name := filepath.Join(dir, manifestFile+suffix)
@@ -66,7 +66,7 @@ func readManifest(dir string) (text []byte, marked bool, err error) {
 		Hint: "name the run folder that train printed, such as runs/mf-1"}
 }
 
-// load checks one file against its line of the manifest and adds its content to the model.
+// load checks one file against its entry in the manifest and adds its content to the model.
 func (m *Model) load(dir string, want File, marked bool) error {
 	name := filepath.Join(dir, want.Name)
 	f, size, err := openFile(name, marked)
@@ -76,16 +76,19 @@ func (m *Model) load(dir string, want File, marked bool) error {
 	defer f.Close()
 	switch {
 	case size < want.Bytes:
-		return damaged(name, fmt.Errorf("it is truncated: %d bytes of the %d that %s lists", size, want.Bytes, manifestFile))
+		return damaged(name, fmt.Errorf("it is truncated: %d bytes of the %d that %s lists", size, want.Bytes,
+			manifestFile))
 	case size > want.Bytes:
-		return damaged(name, fmt.Errorf("it has %d bytes where %s lists %d: it is not the file that was saved", size, manifestFile, want.Bytes))
+		return damaged(name, fmt.Errorf("it has %d bytes where %s lists %d: it is not the file that was saved", size,
+			manifestFile, want.Bytes))
 	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
 		return missing(name, err)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != want.SHA256 {
-		return damaged(name, fmt.Errorf("its checksum %.12s… is not the %.12s… that %s lists: it was changed, or belongs to another model", got, want.SHA256, manifestFile))
+		return damaged(name, fmt.Errorf("its checksum %.12s… is not the %.12s… that %s lists: it was changed, or "+
+			"belongs to another model", got, want.SHA256, manifestFile))
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return missing(name, err)
@@ -96,8 +99,8 @@ func (m *Model) load(dir string, want File, marked bool) error {
 	return nil
 }
 
-// openFile prefers the marked name while a save has not been tidied up. It looks before it opens,
-// since a pipe of that name would block.
+// openFile opens a file, under its marked name if a save was not tidied up. It checks the type before it opens, because
+// opening a pipe of that name would block.
 func openFile(name string, marked bool) (f *os.File, size int64, err error) {
 	if marked {
 		if _, err := os.Lstat(name + nextSuffix); err == nil {

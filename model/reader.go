@@ -7,19 +7,19 @@ import (
 	"bellows"
 )
 
-// Reader takes what an application needs out of a model, and keeps the first thing that does not fit. The files of a folder
-// agree with its manifest once they are open, but another version or another program may have written them all.
+// A Reader extracts what an application needs from a model, and keeps the first error. The files of an open folder
+// agree with its manifest, but another version or another program may have written all of them.
 //
-// The order of calls: Model.Reader, then what is needed, then Err. What does not fit is nil until then.
+// The order of calls: Model.Reader, then the parts, then Err. After an error, parts are nil.
 type Reader struct {
 	*Model
 	err error
 }
 
-// Any stands for a size of one or more that only the tensor says.
+// Any stands for a size of one or more that the tensor decides.
 const Any = -1
 
-// Reader reads the model as one of the application of that name.
+// Reader returns a reader of the model as one of the named application.
 func (m *Model) Reader(app string) *Reader {
 	r := &Reader{Model: m}
 	if m.App != app {
@@ -28,7 +28,7 @@ func (m *Model) Reader(app string) *Reader {
 	return r
 }
 
-// Refuse notes what does not fit, unless something was found before, and returns Err.
+// Refuse notes an error, unless there was one before, and returns Err.
 func (r *Reader) Refuse(format string, args ...any) error {
 	if r.err == nil {
 		r.err = bellows.Errorf(bellows.BadData, "open model", r.App, format, args...).
@@ -37,10 +37,10 @@ func (r *Reader) Refuse(format string, args ...any) error {
 	return r.err
 }
 
-// Err is nil, or the first thing that did not fit, an error of kind bellows.BadData.
+// Err returns nil, or the first error, of kind bellows.BadData.
 func (r *Reader) Err() error { return r.err }
 
-// Floats is the values of a tensor of float32 of exactly that shape, all of them finite.
+// Floats returns the values of a float32 tensor of exactly that shape, all of them finite.
 func (r *Reader) Floats(name string, shape ...int) []float32 {
 	values := r.fitting(name, "F32", shape).Floats
 	for _, v := range values {
@@ -52,12 +52,12 @@ func (r *Reader) Floats(name string, shape ...int) []float32 {
 	return values
 }
 
-// Counts is the values of a tensor of int32 of exactly that shape.
+// Counts returns the values of an int32 tensor of exactly that shape.
 func (r *Reader) Counts(name string, shape ...int) []int32 {
 	return r.fitting(name, "I32", shape).Counts
 }
 
-// Bytes is the values of a tensor of bytes, or nil where the model has none of that name.
+// Bytes returns the values of a tensor of bytes, or nil if the model has none of that name.
 func (r *Reader) Bytes(name string) []byte {
 	if r.Tensor(name) == nil {
 		return nil
@@ -65,7 +65,7 @@ func (r *Reader) Bytes(name string) []byte {
 	return r.fitting(name, "U8", []int{Any}).Bytes
 }
 
-// fitting is the tensor of that name, or an empty one if it does not fit.
+// fitting returns the tensor of that name, or an empty one if its type or shape differs.
 func (r *Reader) fitting(name, dtype string, shape []int) *Tensor {
 	t := r.Tensor(name)
 	if t == nil {

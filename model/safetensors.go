@@ -14,11 +14,11 @@ import (
 	"bellows"
 )
 
-// The safetensors format (huggingface/safetensors, README "Format"): eight bytes with the length N
-// of the header, little-endian; N bytes of JSON, an object from each tensor's name to its dtype,
-// shape and data_offsets; then the data, row-major and little-endian, without holes.
+// The safetensors format (huggingface/safetensors, README "Format"): eight bytes with the length N of the header,
+// little-endian; N bytes of JSON, an object from each tensor's name to its dtype, shape and data_offsets; then the
+// data, row-major and little-endian, without holes.
 //
-// The limits bound what a header may ask for before any of it is believed.
+// The limits bound what a header may ask for before any of it is trusted.
 const (
 	headerBytesMax = 8 << 20
 	tensorsMax     = 1 << 12
@@ -30,7 +30,7 @@ const (
 	chunkBytes     = 1 << 18
 )
 
-// entry is one tensor's line of the header.
+// An entry describes one tensor in the header.
 type entry struct {
 	name    string
 	DType   string   `json:"dtype"`
@@ -38,7 +38,7 @@ type entry struct {
 	Offsets [2]int64 `json:"data_offsets"`
 }
 
-// layout is the header's entries for the tensors, in their order, checked.
+// layout returns the header's entries for the tensors, in their order, checked.
 func layout(tensors []Tensor) ([]entry, error) {
 	if len(tensors) > tensorsMax {
 		return nil, fmt.Errorf("%d tensors, more than %d", len(tensors), tensorsMax)
@@ -72,7 +72,7 @@ func layout(tensors []Tensor) ([]entry, error) {
 	return entries, nil
 }
 
-// bytes is how many a value takes.
+// bytes returns the size of a value.
 func (e *entry) bytes() int64 {
 	switch e.DType {
 	case "U64":
@@ -83,7 +83,7 @@ func (e *entry) bytes() int64 {
 	return valueBytes
 }
 
-// values is the number of values that the entry's shape holds, with its name and shape checked.
+// values checks the entry's name and shape, and returns the number of values in the shape.
 func (e *entry) values() (int64, error) {
 	if e.name == "" || len(e.name) > nameBytesMax || e.name == "__metadata__" {
 		return 0, fmt.Errorf("%.40q cannot be the name of a tensor", e.name)
@@ -101,8 +101,8 @@ func (e *entry) values() (int64, error) {
 	return n, nil
 }
 
-// writeTensors writes the tensors in the safetensors format. The header is padded with spaces so
-// that the data starts at a multiple of eight bytes and can be mapped.
+// writeTensors writes the tensors in the safetensors format. The header is padded with spaces so that the data starts
+// at a multiple of eight bytes and can be mapped.
 func writeTensors(w io.Writer, tensors []Tensor) error {
 	entries, err := layout(tensors)
 	if err != nil {
@@ -134,7 +134,7 @@ func writeTensors(w io.Writer, tensors []Tensor) error {
 		return err
 	}
 	for i := range tensors {
-		for b := range slices.Chunk(tensors[i].bytes(), chunkBytes) { // who counts them sees how far it is
+		for b := range slices.Chunk(tensors[i].bytes(), chunkBytes) { // in pieces, so that a meter shows progress
 			if _, err := w.Write(b); err != nil {
 				return err
 			}
@@ -143,7 +143,8 @@ func writeTensors(w io.Writer, tensors []Tensor) error {
 	return nil
 }
 
-// bytesOf is the memory of values as the format has them: every machine that bellows is built for is little-endian.
+// bytesOf returns the memory of values in the format's byte order: every machine that bellows is built for is
+// little-endian.
 func bytesOf[T float32 | int32 | bellows.Key](values []T) []byte {
 	if len(values) == 0 {
 		return nil
@@ -151,8 +152,8 @@ func bytesOf[T float32 | int32 | bellows.Key](values []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), len(values)*int(unsafe.Sizeof(values[0])))
 }
 
-// readTensors reads a safetensors stream of size bytes. No memory is taken for data before the
-// offsets of all tensors cover exactly the bytes that are there.
+// readTensors reads a safetensors stream of size bytes. It allocates no memory for data before the offsets of all
+// tensors are known to cover exactly the bytes of the file.
 func readTensors(r io.Reader, size int64) ([]Tensor, error) {
 	var length [8]byte
 	if size < int64(len(length)) {
@@ -179,7 +180,7 @@ func readTensors(r io.Reader, size int64) ([]Tensor, error) {
 	return readValues(r, entries)
 }
 
-// parseHeader reads the header token by token, since package json would let a name come twice.
+// parseHeader reads the header token by token, because package json would accept a repeated name.
 func parseHeader(header []byte) ([]entry, error) {
 	if len(header) == 0 || header[0] != '{' {
 		return nil, errors.New("the header does not start with {")
@@ -224,7 +225,7 @@ func parseHeader(header []byte) ([]entry, error) {
 	return entries, nil
 }
 
-// parseEntry reads one tensor's description, every field of which must be there.
+// parseEntry reads one tensor's description. Every field must be present.
 func parseEntry(dec *json.Decoder, name string) (entry, error) {
 	var fields struct {
 		DType   *string  `json:"dtype"`
@@ -296,7 +297,7 @@ func readValues(r io.Reader, entries []entry) ([]Tensor, error) {
 	return tensors, nil
 }
 
-// kinds is how many kinds of values the tensor has: one, or none where it is empty.
+// kinds returns how many of the tensor's fields have values: one, or none for an empty tensor.
 func (t *Tensor) kinds() int {
 	n := 0
 	for _, there := range []bool{t.Floats != nil, t.Counts != nil, t.Keys != nil, t.Bytes != nil} {
@@ -307,7 +308,7 @@ func (t *Tensor) kinds() int {
 	return n
 }
 
-// bytes is the memory of the tensor's values.
+// bytes returns the memory of the tensor's values.
 func (t *Tensor) bytes() []byte {
 	switch {
 	case t.Keys != nil:

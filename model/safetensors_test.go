@@ -11,7 +11,7 @@ import (
 	"bellows"
 )
 
-// stream is a safetensors file of that header and that many bytes of data.
+// stream returns a safetensors file of that header and that many bytes of data.
 func stream(header string, dataBytes int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(b, header...), make([]byte, dataBytes)...)
@@ -25,28 +25,36 @@ func TestReadTensorsRefuses(t *testing.T) {
 		data         int
 		want         string
 	}{
-		{"hole", `{` + a + `,"b":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}}`, 16, `"b" starts at 12 of the data, not at 8`},
-		{"overlap", `{` + a + `,"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, 8, `"b" starts at 4 of the data, not at 8`},
+		{"hole", `{` + a + `,"b":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}}`, 16,
+			`"b" starts at 12 of the data, not at 8`},
+		{"overlap", `{` + a + `,"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, 8,
+			`"b" starts at 4 of the data, not at 8`},
 		{"twice", `{` + a + `,` + a + `}`, 8, `"a" is there twice`},
 		{"too much data", `{` + a + `}`, 12, "take 8 bytes, and the file has 12"},
 		{"too little data", `{` + a + `}`, 4, "take 8 bytes, and the file has 4"},
 		{"shape and offsets", `{"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}}`, 8, "has data_offsets [0 8]"},
 		{"offsets back", `{"a":{"dtype":"F32","shape":[0],"data_offsets":[8,0]}}`, 8, "has data_offsets [8 0]"},
 		{"negative", `{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,-4]}}`, 0, "impossible shape [-1]"},
-		{"overflow", `{"a":{"dtype":"F32","shape":[2147483647,2147483647,2147483647],"data_offsets":[0,8]}}`, 8, "impossible shape"},
-		{"huge", `{"a":{"dtype":"F32","shape":[2147483647,1000],"data_offsets":[0,8589934588000]}}`, 8, "take 8589934588000 bytes"},
-		{"dtype", `{"a":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}`, 8, `dtype "BF16"; F32, I32, U64 and U8 are read`},
+		{"overflow", `{"a":{"dtype":"F32","shape":[2147483647,2147483647,2147483647],"data_offsets":[0,8]}}`, 8,
+			"impossible shape"},
+		{"huge", `{"a":{"dtype":"F32","shape":[2147483647,1000],"data_offsets":[0,8589934588000]}}`, 8,
+			"take 8589934588000 bytes"},
+		{"dtype", `{"a":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}`, 8,
+			`dtype "BF16"; F32, I32, U64 and U8 are read`},
 		{"keys of four bytes", `{"a":{"dtype":"U64","shape":[2],"data_offsets":[0,8]}}`, 8, "has data_offsets [0 8]"},
-		{"unknown field", `{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"code":"x"}}`, 8, `unknown field "code"`},
+		{"unknown field", `{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"code":"x"}}`, 8,
+			`unknown field "code"`},
 		{"no offsets", `{"a":{"dtype":"F32","shape":[2]}}`, 8, "lacks its dtype, shape or data_offsets"},
-		{"three offsets", `{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8,9]}}`, 8, "lacks its dtype, shape or data_offsets"},
+		{"three offsets", `{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8,9]}}`, 8,
+			"lacks its dtype, shape or data_offsets"},
 		{"no name", `{"":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8, "cannot be the name"},
 		{"metadata", `{"__metadata__":{"a":1}}`, 0, "__metadata__ is not text"},
 		{"array", `[1]`, 0, "does not start with {"},
 		{"after", `{} {}`, 0, "goes on after its last }"},
 		{"cut", `{"a":`, 0, `tensor "a"`},
 		{"empty", ``, 0, "does not start with {"},
-		{"dimensions", `{"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}}`, 4, "9 dimensions, more than 8"},
+		{"dimensions", `{"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}}`, 4,
+			"9 dimensions, more than 8"},
 	} {
 		b := stream(c.header, c.data)
 		_, err := readTensors(bytes.NewReader(b), int64(len(b)))
@@ -104,7 +112,8 @@ func TestKeysComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, got := range tensors {
-		if want := map[string][]bellows.Key{"keys": keys, "none": {}}[got.Name]; !slices.Equal(got.Keys, want) || got.Keys == nil {
+		if want := map[string][]bellows.Key{"keys": keys, "none": {}}[got.Name]; !slices.Equal(got.Keys, want) ||
+			got.Keys == nil {
 			t.Errorf("tensor %s has %d keys, not %d", got.Name, len(got.Keys), len(want))
 		}
 	}

@@ -16,27 +16,27 @@ import (
 	"bellows/progress"
 )
 
-// nextSuffix marks files of a model that is being written. The rename of the new manifest to
-// manifest.json.next is the one moment at which the new model takes the place of the old: before
-// it, Open reads the old files; after it, Open reads each file under its marked name where that
-// exists. The renames that follow only tidy up, and the next Save finishes them if they were cut
-// short. (A rename per file without this step would leave, after a crash in the middle, neither
-// model readable.)
+// nextSuffix marks files of a model that is being written. The rename of the new manifest to manifest.json.next is the
+// moment at which the new model replaces the old one. Before it, Open reads the old files. After it, Open reads each
+// file under its marked name if that exists. The renames that follow only tidy up; the next Save finishes them if they
+// were interrupted. (One rename per file without this step would leave, after a crash in the middle, neither model
+// readable.)
 const (
 	nextSuffix    = ".next"
 	partialSuffix = ".partial" // the new manifest before its rename
 )
 
-// disk is what Save does to a file system, so that tests can stop it at any step.
+// disk is the part of a file system that Save uses, so that tests can stop it at any step.
 //
-// Its states, by the manifests that a folder has: none or the old one, while new files are written beside the old; the old and the
-// marked one, from which moment the new model is in force; the new one, when all marked files have their names.
+// Its states, by the manifests in a folder: none or the old one, while new files are written next to the old ones; the
+// old one and the marked one, from when the new model is in force; the new one, after all marked files have their
+// names.
 //
-// Invariant: in each state, and whatever step a crash cuts short, Open reads one whole model, the old or the new
+// Invariant: in each state, and whatever step a crash interrupts, Open reads one complete model, the old or the new
 // (TestSaveIsWholeOrNothing).
 //
-// Turned down: a new folder that is renamed over the old, which would take other files of the user's with it and cannot be done
-// in one step where the old one is not empty.
+// Rejected: a new folder renamed over the old one, which would remove other files of the user and is not atomic if the
+// old folder is not empty.
 type disk struct {
 	create  func(name string) (output, error)
 	rename  func(from, to string) error
@@ -65,13 +65,14 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-// Save writes the model into dir, which it makes if need be. When Save fails, or the machine stops
-// in the middle, the model that dir held before is still there; when it returns nil the new one is
-// on the disk. A list of ids is never written over a file that is no model's. Errors are of kind CannotWrite, or Bug for a
-// model that contradicts itself.
+// Save writes the model into dir, which it creates if needed. If Save fails, or the machine stops in the middle, the
+// model that dir held before is still there. If it returns nil, the new one is on the disk. Save never overwrites a
+// file with a list of ids that does not belong to a model. Errors are of kind CannotWrite, or Bug for an inconsistent
+// model.
 func Save(dir string, m *Model) error { return SaveWith(dir, m, nil) }
 
-// SaveWith is Save, and begins a part of the meter in which it counts the bytes of tensors and ids. The meter's context does not end it.
+// SaveWith saves like Save, and counts the bytes of tensors and ids in a new part of the meter. The meter's context
+// does not end it.
 func SaveWith(dir string, m *Model, meter *progress.Meter) error {
 	meter.Begin(progress.Part{Doing: "saving the model", Unit: "bytes", Total: m.size()})
 	d := realDisk
@@ -93,7 +94,7 @@ type metered struct {
 
 func (f metered) Write(b []byte) (int, error) { return f.counts.Write(b) }
 
-// size is about how many bytes Save writes.
+// size returns the approximate number of bytes that Save writes.
 func (m *Model) size() (n int64) {
 	for i := range m.Tensors {
 		n += int64(len(m.Tensors[i].bytes()))
@@ -121,7 +122,7 @@ func (d disk) save(dir string, m *Model) error {
 	return nil
 }
 
-// replace writes the new files beside the old ones, commits, and tidies up.
+// replace writes the new files next to the old ones, commits, and tidies up.
 func (d disk) replace(dir string, m *Model) error {
 	if err := d.finish(dir); err != nil {
 		return err
@@ -139,7 +140,7 @@ func (d disk) replace(dir string, m *Model) error {
 	return d.publish(dir, text)
 }
 
-// spare refuses to write lists of ids where files of their names are that no model listed.
+// spare refuses to write lists of ids over files of the same names that belong to no model.
 func spare(dir string, lists []IDs) error {
 	held := FilesIn(dir)
 	for _, name := range idFiles(lists) {
@@ -157,8 +158,8 @@ func idFiles(lists []IDs) (names []string) {
 	return names
 }
 
-// FilesIn lists the files of the model in dir, those of a save that was cut short included: what the next Save may replace. It is
-// nothing where there is no manifest that can be read.
+// FilesIn lists the files of the model in dir, including those of an interrupted save: the files that the next Save may
+// replace. It returns nothing without a readable manifest.
 func FilesIn(dir string) (names []string) {
 	for _, suffix := range []string{"", nextSuffix} {
 		if m := manifestIn(dir, suffix); m != nil {
@@ -171,7 +172,7 @@ func FilesIn(dir string) (names []string) {
 	return names
 }
 
-// manifestIn is the manifest of that suffix, or nil when there is none that can be read.
+// manifestIn returns the manifest with a suffix, or nil if there is none that can be read.
 func manifestIn(dir, suffix string) *manifest {
 	text, err := os.ReadFile(filepath.Join(dir, manifestFile+suffix))
 	if err != nil {
@@ -184,10 +185,12 @@ func manifestIn(dir, suffix string) *manifest {
 	return m
 }
 
-// files writes all files of a model but its manifest, whose text it returns, under their marked names.
+// files writes all files of a model, except its manifest, under their marked names. It returns the text of the
+// manifest.
 func (d disk) files(dir string, m *Model) (text []byte, err error) {
 	next := manifest{
-		App: m.App, Settings: m.Settings, Metrics: finite(m.Metrics), Details: m.Details, Input: m.Input, Versions: m.Versions,
+		App: m.App, Settings: m.Settings, Metrics: finite(m.Metrics), Details: m.Details, Input: m.Input,
+		Versions: m.Versions,
 	}
 	tensors, err := d.write(filepath.Join(dir, tensorsFile+nextSuffix), func(w io.Writer) error {
 		return writeTensors(w, m.Tensors)
@@ -211,7 +214,7 @@ func (d disk) files(dir string, m *Model) (text []byte, err error) {
 	return next.encode()
 }
 
-// write makes one file and reports its size and sum, with every byte on the disk.
+// write writes one file, syncs it to the disk, and returns its size and sum.
 func (d disk) write(name string, content func(io.Writer) error) (File, error) {
 	out, err := d.create(name)
 	if err != nil {
@@ -229,7 +232,7 @@ func (d disk) write(name string, content func(io.Writer) error) (File, error) {
 	return File{Bytes: size.n, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
 }
 
-// publish puts the manifest in force and gives the new files their names.
+// publish puts the manifest in force and renames the new files.
 func (d disk) publish(dir string, manifest []byte) error {
 	partial := filepath.Join(dir, manifestFile+nextSuffix+partialSuffix)
 	_, err := d.write(partial, func(w io.Writer) error { _, err := w.Write(manifest); return err })
@@ -248,9 +251,9 @@ func (d disk) publish(dir string, manifest []byte) error {
 	return d.finish(dir)
 }
 
-// finish removes the old model's id files that a committed model does not have, and gives the new ones their names, the manifest last:
-// until then the old manifest says which files are a model's. Marked files without
-// a marked manifest were never committed and stay until they are written over.
+// finish removes id files of the old model that the committed model lacks, and renames the new files, the manifest
+// last: until then the old manifest lists a model's files. Marked files without a marked manifest were never committed;
+// they stay until they are overwritten.
 func (d disk) finish(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, manifestFile+nextSuffix))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -263,7 +266,7 @@ func (d disk) finish(dir string) error {
 	if err != nil {
 		return d.remove(filepath.Join(dir, manifestFile+nextSuffix))
 	}
-	for _, name := range left(dir, m.Files) {
+	for _, name := range staleIDFiles(dir, m.Files) {
 		if err := d.remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -277,8 +280,8 @@ func (d disk) finish(dir string) error {
 	return d.syncDir(dir)
 }
 
-// left lists the id files of the model in dir that are not among the new ones.
-func left(dir string, files []File) []string {
+// staleIDFiles lists the id files of the model in dir that are not among the new ones.
+func staleIDFiles(dir string, files []File) []string {
 	old := manifestIn(dir, "")
 	if old == nil {
 		return nil
@@ -296,7 +299,7 @@ func left(dir string, files []File) []string {
 	return gone
 }
 
-// counter counts the bytes written to it.
+// A counter counts the bytes written to it.
 type counter struct{ n int64 }
 
 func (c *counter) Write(p []byte) (int, error) {

@@ -59,7 +59,7 @@ func leaseJob(splits, clocks int) train.Job {
 	}
 }
 
-// BenchmarkLeaseTask is the whole price of one task that holds two exclusive leases.
+// BenchmarkLeaseTask measures the whole price of one task that holds two exclusive leases.
 func BenchmarkLeaseTask(b *testing.B) {
 	b.ReportAllocs()
 	clocks := b.N/8 + 1
@@ -68,7 +68,7 @@ func BenchmarkLeaseTask(b *testing.B) {
 	}
 }
 
-// BenchmarkClock is the price of one BSP clock of 8 splits on a table of 31 KB, all rows changed.
+// BenchmarkClock measures the price of one BSP clock of 8 splits on a table of 31 KB, all rows changed.
 func BenchmarkClock(b *testing.B) {
 	b.ReportAllocs()
 	job := train.Job{
@@ -92,7 +92,7 @@ func (e clockTask) RunTask(t *train.Task) error {
 	return nil
 }
 
-// BenchmarkClockKeys is BenchmarkClock on a sparse table: every split reads and updates all 785 rows of ten
+// BenchmarkClockKeys measures BenchmarkClock on a sparse table: every split reads and updates all 785 rows of ten
 // values by their keys.
 func BenchmarkClockKeys(b *testing.B) {
 	b.ReportAllocs()

@@ -47,7 +47,7 @@ func frame(t *testing.T, from, to wire.Address, m wire.Message) []byte {
 	return slices.Concat(b.Buffers()...)
 }
 
-// TestABreachEndsTheJobByName has one node say to another, once, what no node of the job may say. In the shape "leader
+// TestABreachEndsTheJobByName makes one node say to another, once, what no node of the job may say. In the shape "leader
 // leads" nodes 1 and 2 run two splits each; partition 1 is at node 2, the others are at node 1.
 func TestABreachEndsTheJobByName(t *testing.T) {
 	t.Parallel()
@@ -103,8 +103,8 @@ func TestABreachEndsTheJobByName(t *testing.T) {
 	}
 }
 
-// TestPartsThatCannotComeEndTheJobByName has node 2 send the last part of a push without the others, and parts of two messages.
-func TestPartsThatCannotComeEndTheJobByName(t *testing.T) {
+// TestInvalidPartsEndJob makes node 2 send the last part of a push without the others, and parts of two messages.
+func TestInvalidPartsEndJob(t *testing.T) {
 	t.Parallel()
 	two, lane := wire.Address{Node: 2}, wire.Address{Node: 1, Role: wire.Lane}
 	var b wire.Batch
@@ -137,8 +137,8 @@ func TestPartsThatCannotComeEndTheJobByName(t *testing.T) {
 	}
 }
 
-// TestWhatCannotTravelEndsTheJobByName has a lane answer with more rows than one message may have.
-func TestWhatCannotTravelEndsTheJobByName(t *testing.T) {
+// TestOversizedAnswerEndsJob makes a lane answer with more rows than one message may have.
+func TestOversizedAnswerEndsJob(t *testing.T) {
 	t.Parallel()
 	const rows, most = 1 << 14, 1 << 16 // bytes of a message, whose rows have four
 	j := func(bellows.NodeID) train.Job {

@@ -22,12 +22,14 @@ type Member struct {
 	Lanes int // server lanes; 0: it holds no partitions
 }
 
-// Place decides which of a job's nodes hold its tables. Where no table has as many partitions as there are members with
-// lanes, one node holds them all, so that nobody is told of records who holds nothing, and the loss of nobody else costs more than its units. Otherwise members stay as they are.
+// Place decides which of a job's nodes hold its tables. If no table has as many partitions as there are members with
+// lanes, one node holds all of them, so that nodes without tables get no records, and losing any other node costs only
+// its units. Otherwise members stay as they are.
 //
-// That one is node 0, beside the controller: a record and what it changes then reach a worker in one write. One lane of node 0 runs nothing that the controller does not run itself, so that it is no more likely to
-// die than before. A client there was turned down: an application's code would run in the process that leads. Where another process may take the place of node 0 it is node 1: node 0 has nothing that could die
-// with it (Follow).
+// That node is node 0, next to the controller: a record and its changes then reach a worker in one write. One lane of
+// node 0 runs nothing that the controller does not run anyway, so it is no more likely to die than before. Rejected: a
+// client at node 0, because application code would run in the process that leads. If another process may replace node
+// 0, the tables are at node 1: node 0 then holds nothing that could die with it (Follow).
 func Place(members []Member, tables []table.Schema, follows bool) []Member {
 	partitions, servers := 0, 0
 	for i := range tables {
@@ -64,16 +66,18 @@ type Cluster struct {
 	Invited *Invitation
 }
 
-// Invitation is what node 0 tells a node that joins while the job runs, beside the cluster that the job began with.
+// An Invitation is what node 0 sends to a node that joins while the job runs, in addition to the cluster that the job
+// began with.
 type Invitation struct {
 	join.Newcomer
 	Gone []bellows.NodeID    // lower numbers of nodes that are not there any more; known when it is the node's turn (Await)
-	Job  bellows.Fingerprint // what it must have made, too
+	Job  bellows.Fingerprint // the job that the node must also have
 	turn <-chan []bellows.NodeID
 }
 
-// Await waits until it is the node's turn to call the others, which node 0 says, and fills in Gone. Its process may start and read its data meanwhile,
-// beside those of others. The end of ctx is an error: the node is given up, or nobody waits for it any more.
+// Await waits for the node's turn to connect to the others, which node 0 announces, and fills in Gone. Meanwhile its
+// process may start and read its data, in parallel with others. If ctx ends, Await returns an error: the node was given
+// up, or is not awaited any more.
 func (i *Invitation) Await(ctx context.Context) error {
 	select {
 	case i.Gone = <-i.turn:
@@ -83,13 +87,14 @@ func (i *Invitation) Await(ctx context.Context) error {
 	}
 }
 
-// Accept is the cluster as the invited node sees it.
+// Accept returns the cluster as the invited node sees it.
 func (c Cluster) Accept(i Invitation) Cluster {
 	c.Self, c.Invited = i.Node, &i
 	return c
 }
 
-// Check refuses a job that is not the one that a node is invited to. Its own process says so, before it joins anybody; node 0 looks, too.
+// Check refuses a job that differs from the one that a node is invited to. The node's own process checks before it
+// joins; node 0 also checks.
 func (i *Invitation) Check(job *train.Job, wire vec.Format) error {
 	if own := train.Fingerprint(job, wire); own != i.Job {
 		return bellows.Errorf(bellows.Config, "join", fmt.Sprintf("as node %d", i.Node), "this process has made another job than node 0: what differs is %s", i.Job.Differs(own))
@@ -100,7 +105,7 @@ func (i *Invitation) Check(job *train.Job, wire vec.Format) error {
 // ConnectionsMost is how many connections a pair of nodes may have.
 const ConnectionsMost = 4
 
-// ParseConnections is the number of connections that a setting names: 1 to ConnectionsMost, or "auto".
+// ParseConnections returns the number of connections in a setting: 1 to ConnectionsMost, or "auto".
 func ParseConnections(s string) (int, error) {
 	if s == "auto" {
 		return connectionsAuto, nil
@@ -116,7 +121,7 @@ func ParseConnections(s string) (int, error) {
 // messages for each clock (./dev bench protocol --only transfer).
 const connectionsAuto = 1
 
-// Joining is the cluster as those who join it see it.
+// Joining returns the cluster as joining nodes see it.
 func (c Cluster) Joining() join.Cluster {
 	if i := c.Invited; i != nil {
 		return join.Cluster{Self: c.Self, Nodes: int(c.Self) + 1, Connections: c.connections(), Gone: i.Gone}
@@ -124,10 +129,10 @@ func (c Cluster) Joining() join.Cluster {
 	return join.Cluster{Self: c.Self, Nodes: len(c.Members), Connections: c.connections()}
 }
 
-// connections is how many each pair of nodes has.
+// connections returns the number of connections of each pair of nodes.
 func (c *Cluster) connections() int { return max(1, c.Connections) }
 
-// alone is the cluster of a job in one process.
+// alone returns the cluster of a job in one process.
 func alone(opt Options) Cluster {
 	slots := max(1, opt.Slots)
 	lanes := opt.Lanes
@@ -158,15 +163,15 @@ func (c *Cluster) validate() error {
 	return nil
 }
 
-// Me is this process.
-func (c *Cluster) Me() Member {
+// Me returns this process.
+func (c *Cluster) SelfMember() Member {
 	if i := c.Invited; i != nil {
 		return Member{i.Node, i.Slots, i.Lanes}
 	}
 	return c.Members[c.Self]
 }
 
-// lanes are the addresses of all lanes.
+// lanes returns the addresses of all lanes.
 func (c *Cluster) lanes() []wire.Address {
 	counts := make([]int, len(c.Members))
 	for i, m := range c.Members {
@@ -175,7 +180,7 @@ func (c *Cluster) lanes() []wire.Address {
 	return route.Lanes(counts)
 }
 
-// workers are the nodes that run tasks.
+// workers returns the nodes that run tasks.
 func (c *Cluster) workers() []bellows.NodeID {
 	var list []bellows.NodeID
 	for _, m := range c.Members {
@@ -188,8 +193,8 @@ func (c *Cluster) workers() []bellows.NodeID {
 
 func (c *Cluster) clients() []wire.Address { return route.Clients(c.workers()) }
 
-// Fits refuses a cluster with more workers than the job has splits, since some would have nothing to do. Lead and Serve do the same; who
-// starts processes asks before.
+// Fits refuses a cluster with more workers than the job has splits, because some would have nothing to do. Lead and
+// Serve check the same; a caller that starts processes checks before.
 func (c *Cluster) Fits(job *train.Job) error {
 	if workers := len(c.workers()); workers > job.Splits {
 		return bellows.Errorf(bellows.Config, "assemble cluster", fmt.Sprintf("%d nodes", workers),

@@ -14,8 +14,8 @@ import (
 	"bellows/train"
 )
 
-// TestWhoComputesInTurns wants a node to give up its place for frames only where none that could be used comes while it computes.
-func TestWhoComputesInTurns(t *testing.T) {
+// TestComputeTurns wants a node to give up its place for frames only where none that could be used comes while it computes.
+func TestComputeTurns(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name        string
@@ -65,8 +65,8 @@ func TestAClusterIsWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsLostWithANodeIsSaid in a sentence: who has its splits now, and what is run again, where that is something.
-func TestWhatIsLostWithANodeIsSaid(t *testing.T) {
+// TestNodeLossReportsLostWork in a sentence: who has its splits now, and what is run again, where that is something.
+func TestNodeLossReportsLostWork(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		lost coord.Buried
@@ -83,7 +83,7 @@ func TestWhatIsLostWithANodeIsSaid(t *testing.T) {
 	}
 }
 
-// TestALaterReportStands has reports of a node overtake each other, as they do by way of its runner and of its lanes.
+// TestALaterReportStands makes reports of a node overtake each other, as they do by way of its runner and of its lanes.
 func TestALaterReportStands(t *testing.T) {
 	l := &lead{process: &process{began: time.Now()}, books: make([]book, 2)}
 	for _, millis := range []int64{5, 9, 7, 9, 2} {
@@ -99,8 +99,8 @@ func TestALaterReportStands(t *testing.T) {
 	l.enter(2, &wire.Report{}) // nobody's
 }
 
-// TestWhoHasLeftOwnsByTheLastCut has a process that follows be looked at before it has heard lanes: by the route of the last cut a node owns splits and partitions that has left since, and of which nothing is kept.
-func TestWhoHasLeftOwnsByTheLastCut(t *testing.T) {
+// TestDepartedNodeOwnershipInCut makes a process that follows be looked at before it has heard lanes: by the route of the last cut a node owns splits and partitions that has left since, and of which nothing is kept.
+func TestDepartedNodeOwnershipInCut(t *testing.T) {
 	tables, lanes := []table.Schema{{Name: "w", Rows: 16, Width: 1, Partitions: 4}}, []wire.Address{wire.LaneAt(1, 0), wire.LaneAt(4, 0)}
 	l := &lead{process: &process{job: &train.Job{Splits: 4}}, route: route.Spread(tables, 4, lanes, []bellows.NodeID{1, 4}), books: make([]book, 2)}
 	splits, partitions := l.owned()

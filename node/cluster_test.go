@@ -53,7 +53,7 @@ type gang struct {
 	left func(n bellows.NodeID)
 }
 
-// cluster is it as a node sees it.
+// cluster returns it as a node sees it.
 func (g gang) cluster(self bellows.NodeID) node.Cluster {
 	return node.Cluster{Self: self, Members: g.members, Connections: g.connections}
 }
@@ -304,7 +304,7 @@ func (c deafConn) WriteFrames(b [][]byte) error {
 	}
 }
 
-// TestASilentNodeIsDeclaredGone has a node from which nothing comes any more, though its connections stand.
+// TestASilentNodeIsDeclaredGone makes a node from which nothing comes any more, though its connections stand.
 func TestASilentNodeIsDeclaredGone(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []string{"leader leads", "server apart"} {
@@ -332,8 +332,8 @@ func TestASilentNodeIsDeclaredGone(t *testing.T) {
 	}
 }
 
-// TestWithoutNodeZeroTheOthersEndByName has a node 0 from which nothing comes any more, though its connections stand.
-func TestWithoutNodeZeroTheOthersEndByName(t *testing.T) {
+// TestNodesEndWithoutNodeZero makes a node 0 from which nothing comes any more, though its connections stand.
+func TestNodesEndWithoutNodeZero(t *testing.T) {
 	t.Parallel()
 	mute := make(chan struct{})
 	var once sync.Once
@@ -398,7 +398,7 @@ func TestNodesOfDifferentJobsAreRefused(t *testing.T) {
 	}
 }
 
-// TestAFailureElsewhereIsPrintable has a task of another node fail with an error that would clear the screen.
+// TestAFailureElsewhereIsPrintable makes a task of another node fail with an error that would clear the screen.
 func TestAFailureElsewhereIsPrintable(t *testing.T) {
 	t.Parallel()
 	_, _, err := gang{members: shapes["leader leads"], job: func(bellows.NodeID) train.Job {
@@ -409,8 +409,8 @@ func TestAFailureElsewhereIsPrintable(t *testing.T) {
 	}
 }
 
-// TestTablesAreHeldWhereThereAreEnoughOfThem places tables of as many partitions as members have lanes, and of fewer; a job without tables; and a node that is alone.
-func TestTablesAreHeldWhereThereAreEnoughOfThem(t *testing.T) {
+// TestTablePlacement places tables of as many partitions as members have lanes, and of fewer; a job without tables; and a node that is alone.
+func TestTablePlacement(t *testing.T) {
 	two := []node.Member{{}, {Node: 1, Slots: 1, Lanes: 2}, {Node: 2, Lanes: 1}}
 	one := []node.Member{{}, {Node: 1, Slots: 1, Lanes: 1}}
 	alone := []node.Member{{Slots: 1, Lanes: 3}}
@@ -445,9 +445,9 @@ func TestTablesAreHeldWhereThereAreEnoughOfThem(t *testing.T) {
 	}
 }
 
-// TestANodeOfTheFormerLifeChangesNothing has a node wake of whose life nobody else is left: it calls again, with the token of the life that goes on, and at its addresses. It is
+// TestOldAttemptNodeIsIgnored makes a node wake of whose life nobody else is left: it calls again, with the token of the life that goes on, and at its addresses. It is
 // turned away by name, and ends; the life ends with the bits of an undisturbed one, and an exact audit (P11).
-func TestANodeOfTheFormerLifeChangesNothing(t *testing.T) {
+func TestOldAttemptNodeIsIgnored(t *testing.T) {
 	t.Parallel()
 	const rounds, before, now = 30, 6, 7
 	network := mem.New()
@@ -511,8 +511,8 @@ type mute struct {
 func (c mute) Peer() transport.Hello { return transport.Hello{Node: c.node} }
 func (c mute) Close() error          { return nil }
 
-// TestWhoCannotServeHangsUp has nodes that cannot make their part of a job: the others are not left to wait for them.
-func TestWhoCannotServeHangsUp(t *testing.T) {
+// TestFailedNodeDisconnects makes nodes that cannot make their part of a job: the others are not left to wait for them.
+func TestFailedNodeDisconnects(t *testing.T) {
 	t.Parallel()
 	members := []node.Member{{Slots: 1, Lanes: 1}, {Node: 1, Slots: 1, Lanes: 1}}
 	for name, serve := range map[string]func(j train.Job, c transport.Conn) error{
@@ -540,8 +540,8 @@ func TestWhoCannotServeHangsUp(t *testing.T) {
 	}
 }
 
-// TestWhoHostsNothingLeavesInPeace has a node without slots and lanes, as Place makes of one that would only hold tables.
-func TestWhoHostsNothingLeavesInPeace(t *testing.T) {
+// TestIdleNodeLeavesCleanly makes a node without slots and lanes, as Place makes of one that would only hold tables.
+func TestIdleNodeLeavesCleanly(t *testing.T) {
 	t.Parallel()
 	gang{members: []node.Member{{Lanes: 1}, {Node: 1, Slots: 1}, {Node: 2}}, job: func(bellows.NodeID) train.Job { return job(3, drift) }}.done(t)
 }

@@ -14,9 +14,9 @@ import (
 	"bellows/core/join"
 )
 
-// Commands change who takes part in a job that Lead runs, and who runs what, while it goes on. The zero Commands is ready
-// for one job. They may be given by any goroutine, several at once. Before the job's nodes have begun to join, and when it is
-// over, all are refused.
+// Commands change the nodes of a job that Lead runs, and their work, while it continues. The zero Commands is ready for
+// one job. They are safe for concurrent use. Before the job's nodes have begun to join, and after the job has ended,
+// all are refused.
 type Commands struct{ lead atomic.Pointer[lead] }
 
 // Change is something that was changed while the job ran.
@@ -44,13 +44,14 @@ const (
 	Moved                     // some splits, or a partition, are another node's
 	Planned                   // it was decided how the job's shape is to change, or what has become of it
 	Left                      // a node takes part no more, and its process ends
-	Gone                      // a node is lost, and the job goes on
+	Gone                      // a node is lost, and the job continues
 )
 
-// Add lets a node join the job, with so many compute slots and lanes, and returns its number when it takes part. come has
-// it come: it is told what that node is to be told, and may return before it has joined. It is not called where no node can
-// join, and its context ends when the node is given up. Several nodes may be on their way at a time, join.GuestsMost at most: they
-// start and read their data side by side, and call the others one after the other (Invitation.Await). An error is why no node has joined: nothing is changed by it.
+// Add makes a node join the job, with a number of compute slots and lanes, and returns its number when it takes part.
+// come starts it: it gets the invitation to pass on, and may return before the node has joined. It is not called if no
+// node can join, and its context ends when the node is given up. Several nodes may join at a time, at most
+// join.GuestsMost: they start and read their data in parallel, and connect to the others one after another
+// (Invitation.Await). If Add returns an error, no node has joined and nothing has changed.
 func (c *Commands) Add(ctx context.Context, slots, lanes int, come func(context.Context, Invitation) error) (bellows.NodeID, error) {
 	coming, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -80,13 +81,13 @@ func (c *Commands) Add(ctx context.Context, slots, lanes int, come func(context.
 	}
 	if err := come(coming, i); err != nil {
 		giveUp(err)
-		c.lead.Load().tell(&ask{do: func() {}}) // at once
+		c.lead.Load().enqueue(&ask{do: func() {}}) // at once
 	}
-	return i.Node, <-outcome // also where nobody waits for the node any more: then it is given up
+	return i.Node, <-outcome // also if the node is not awaited any more: then it is given up
 }
 
-// MoveSplit gives a split to another node, and returns when the controller has taken that. The move is made between two of
-// the split's clocks: then, or when it never will be, moved is told, which nobody need read.
+// MoveSplit moves a split to another node, and returns when the controller has accepted that. The split moves between
+// two of its clocks. When it has moved, or never will, moved receives the outcome; it need not be read.
 func (c *Commands) MoveSplit(ctx context.Context, s bellows.SplitID, to bellows.NodeID) (moved <-chan error, err error) {
 	told := make(chan error, 1)
 	return told, c.ask(ctx, "move a split", func(l *lead) error {
@@ -105,7 +106,7 @@ func (c *Commands) MoveSplit(ctx context.Context, s bellows.SplitID, to bellows.
 	})
 }
 
-// Splits are the nodes that run the splits now, by split.
+// Splits returns the nodes that run the splits, by split.
 func (c *Commands) Splits(ctx context.Context) ([]bellows.NodeID, error) {
 	var list []bellows.NodeID
 	err := c.ask(ctx, "look at the splits", func(l *lead) error {
@@ -120,14 +121,14 @@ func (c *Commands) Splits(ctx context.Context) ([]bellows.NodeID, error) {
 	return list, nil
 }
 
-// ask has something done in a step of the controller's. Who does not wait for it any more does not undo it.
+// ask makes a step of the controller do something. A caller that stops waiting does not undo it.
 func (c *Commands) ask(ctx context.Context, what string, do func(*lead) error) error {
 	l := c.lead.Load()
 	if l == nil {
 		return bellows.Errorf(bellows.Unavailable, what, "", "the job's nodes have not begun to join")
 	}
 	done := make(chan error, 1)
-	l.tell(&ask{do: func() { done <- do(l) }})
+	l.enqueue(&ask{do: func() { done <- do(l) }})
 	select {
 	case err := <-done:
 		return err
@@ -136,7 +137,7 @@ func (c *Commands) ask(ctx context.Context, what string, do func(*lead) error) e
 	}
 }
 
-// abandoned is why nobody waits any more; nil: somebody does.
+// abandoned returns why the caller has stopped waiting; nil if it waits.
 func abandoned(ctx context.Context) error {
 	why := context.Cause(ctx)
 	if errors.Is(why, context.Canceled) || errors.Is(why, context.DeadlineExceeded) {
@@ -159,12 +160,12 @@ type commands struct {
 	leaves []leaving
 }
 
-// invited is a node that was invited, and who is told what becomes of it.
+// invited is a node that was invited, with the channel for the outcome.
 type invited struct {
 	node   bellows.NodeID
 	since  time.Time
 	turn   chan<- []bellows.NodeID // has room
-	left   func() error            // not nil: nobody waits for it any more
+	left   func() error            // not nil: the node is not awaited any more
 	answer func(error)
 }
 
@@ -176,7 +177,7 @@ type moving struct {
 	answer   chan<- error // has room
 }
 
-// supersede answers who has asked for another move of the split, which is not made any more.
+// supersede answers the earlier request to move the split, which is dropped.
 func (l *lead) supersede(s bellows.SplitID) {
 	l.moves = slices.DeleteFunc(l.moves, func(m moving) bool {
 		if m.split == s {
@@ -186,7 +187,7 @@ func (l *lead) supersede(s bellows.SplitID) {
 	})
 }
 
-// settle answers, at the end of a step, who has asked for what has come about, and tells of it.
+// settle answers, at the end of a step, the requests that are complete, and reports them.
 func (l *lead) settle() {
 	for _, g := range l.guests {
 		if why := g.left(); why != nil {
@@ -202,7 +203,7 @@ func (l *lead) settle() {
 	}
 	l.shell.Calls = l.shell.Calls[:0]
 	for _, n := range l.fx.Left {
-		l.left(n)
+		l.dropMember(n)
 	}
 	for _, b := range l.fx.Buried {
 		l.mourn(b)
@@ -253,7 +254,7 @@ func (m *moving) made(list []Change) []Change {
 	return list
 }
 
-// splits names some splits, of which there is at least one.
+// splits names some splits, at least one.
 func splits(list []bellows.SplitID) string {
 	if n := len(list); n > 4 {
 		return fmt.Sprintf("%d splits", n)
@@ -288,7 +289,7 @@ func (l *lead) joined(o join.Outcome) {
 	g.answer(nil)
 }
 
-// brings is what a node brings.
+// brings describes what a node contributes.
 func brings(m Member) string {
 	slots, lanes := counted(m.Slots, "compute slot"), counted(m.Lanes, "lane")
 	switch {

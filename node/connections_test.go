@@ -16,7 +16,7 @@ import (
 	"bellows/train"
 )
 
-// busy is a job with everything that travels: a BSP table, counts under SSP, and leases, over many partitions.
+// busy returns a job with everything that travels: a BSP table, counts under SSP, and leases, over many partitions.
 func busy(rounds int) train.Job {
 	const splits = 4
 	j := job(rounds, func(t *train.Task) error {
@@ -71,8 +71,8 @@ func TestAnyNumberOfConnectionsGivesTheSame(t *testing.T) {
 	}
 }
 
-// TestTheEndOfOneConnectionIsTheEndOfThePair cuts each connection of a pair in turn.
-func TestTheEndOfOneConnectionIsTheEndOfThePair(t *testing.T) {
+// TestConnectionPairEndsTogether cuts each connection of a pair in turn.
+func TestConnectionPairEndsTogether(t *testing.T) {
 	t.Parallel()
 	members := []node.Member{{}, {Node: 1, Slots: 1, Lanes: 3}, {Node: 2, Slots: 1, Lanes: 3}}
 	for number := range uint8(3) {

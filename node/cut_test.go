@@ -69,7 +69,7 @@ func (f flaky) Number(n, of uint8) transport.Transport {
 	return f
 }
 
-// TestACutIsMended has connections break again and again: the job goes on as if nothing had happened, with the bits of one process.
+// TestACutIsMended makes connections break again and again: the job goes on as if nothing had happened, with the bits of one process.
 func TestACutIsMended(t *testing.T) {
 	t.Parallel()
 	const rounds = 60

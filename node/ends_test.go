@@ -20,7 +20,7 @@ type task func(t *train.Task) error
 
 func (f task) RunTask(t *train.Task) error { return f(t) }
 
-// job is 4 splits of 10 items on one BSP table of 8 rows, driven in rounds.
+// job returns 4 splits of 10 items on one BSP table of 8 rows, driven in rounds.
 func job(rounds int, run func(t *train.Task) error) train.Job {
 	return train.Job{
 		Tables: []table.Schema{{Name: "w", Rows: 8, Width: 2, Partitions: 4}},
@@ -45,7 +45,7 @@ func drift(t *train.Task) error {
 	return nil
 }
 
-func TestATaskThatFailsEndsTheJobByName(t *testing.T) {
+func TestFailedTaskEndsJob(t *testing.T) {
 	boom := bellows.Errorf(bellows.BadData, "read", "items", "item 7 is broken")
 	for name, fail := range map[string]func() error{
 		"error": func() error { return boom },
@@ -167,7 +167,7 @@ func TestKeepReturnsTheKeptTables(t *testing.T) {
 	}
 }
 
-// TestABlockedTaskGivesItsSlotAway has one slot, and tasks dispatched ahead: split 0's clock 1 waits
+// TestABlockedTaskGivesItsSlotAway makes one slot, and tasks dispatched ahead: split 0's clock 1 waits
 // for the clock 0 of splits that have not run yet (Litz §4, co-operative multitasking).
 func TestABlockedTaskGivesItsSlotAway(t *testing.T) {
 	j := job(1, func(t *train.Task) error {
@@ -217,7 +217,7 @@ func TestLeasesOutOfOrderAreRefused(t *testing.T) {
 	}
 }
 
-func TestAReadThatWaitsUnderALeaseIsRefused(t *testing.T) {
+func TestBlockingReadUnderLeaseIsRefused(t *testing.T) {
 	j := job(1, func(t *train.Task) error {
 		t.Lease(0, 1, train.Exclusive)
 		t.PullRange(0, 2, 4) // rows of the leased partition itself: it would wait for ever
@@ -288,9 +288,9 @@ func TestStalenessChangesWhileRunning(t *testing.T) {
 	}
 }
 
-// TestNothingIsDispatchedBehindAnInterrupt interrupts a job of three rounds as the first one ends, and wants it to end amid the second,
+// TestInterruptStopsDispatch interrupts a job of three rounds as the first one ends, and wants it to end amid the second,
 // however late the goroutine comes that waits for the context. Whoever watches is told how many items are left: those of the second round.
-func TestNothingIsDispatchedBehindAnInterrupt(t *testing.T) {
+func TestInterruptStopsDispatch(t *testing.T) {
 	for range 200 {
 		ctx, cancel := context.WithCancel(context.Background())
 		j := job(1, drift)

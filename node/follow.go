@@ -11,24 +11,29 @@ import (
 	"bellows/link/wire"
 )
 
-// Follow is what a process goes on from that leads a job in the place of one that has died. Lanes have kept all records of what that one decided since Saved,
-// so that nothing is decided anew, and nobody else begins again.
+// Follow is the state from which a process continues that leads a job in place of one that has died. Lanes have kept
+// all records since Saved, so that nothing is decided anew and no other process starts over.
 type Follow struct {
 	// Term is above that of all that have led this life of the job.
 	Term bellows.Term
-	// Saved is the controller as it was at the last cut of this life, which the archive of Options.Checkpoints must have found, too (archive.Latest); zero: as the life began.
+	// Saved is the controller at the last cut of this attempt, which the archive of Options.Checkpoints must also have
+	// found (archive.Latest); zero: at the beginning of the attempt.
 	Saved coord.Saved
-	// Members are the nodes that may be there, those that joined since the job's beginning, too. Numbers below Nodes were given.
+	// Members are the nodes that may be there, including those that joined after the job's beginning. Numbers below
+	// Nodes were given.
 	Members []Member
 	Nodes   int
-	// Told is the last record up to which it was told what counts (Options.OnVisits), Counted that of the last batch that has anything, and Epochs the number of the last epoch that was told.
+	// Told is the last record up to which OnVisits was called, Counted the last record of the last batch that has
+	// anything, and Epochs the number of the last reported epoch.
 	Told, Counted bellows.CommitNumber
 	Epochs        int
-	// Since is what was done since the last cut of this life, of which it has the commit, as far as the one before has said; and There and Bytes are when that was there, and its size. They are told to who looks.
+	// Since is the work since the last cut of this attempt, as far as the previous process has reported; it has the
+	// cut's commit. There and Bytes are the time and the size of that cut. They are shown to status requests.
 	Since Since
 	There time.Time
 	Bytes int64
-	// Absent is told of each of Members that takes no part as far as was recorded: its process is to end. nil: nobody is.
+	// Absent is called for each of Members that takes no part according to the records: its process must end. nil: not
+	// called.
 	Absent func(bellows.NodeID)
 }
 
@@ -38,7 +43,7 @@ func (p *process) newLead(opt coord.Options) (*shell.Lead, error) {
 	if f == nil {
 		return shell.NewLead(p.common, opt)
 	}
-	if me := p.cluster.Me(); me.Lanes > 0 || me.Slots > 0 {
+	if me := p.cluster.SelfMember(); me.Lanes > 0 || me.Slots > 0 {
 		return nil, bellows.Errorf(bellows.Lost, "follow", "the process that led", "it held a part of the tables, or ran tasks, which died with it: the job goes back to its last checkpoint")
 	}
 	saved := f.Saved
@@ -49,7 +54,7 @@ func (p *process) newLead(opt coord.Options) (*shell.Lead, error) {
 	return shell.FollowLead(p.common, opt, saved, f.Nodes)
 }
 
-// goesOn is what is known of cuts where the process follows another.
+// goesOn sets what is known about cuts in a process that follows another.
 func (s *saving) goesOn(f *Follow) {
 	if f != nil {
 		s.so.Units = f.Since.Units
@@ -58,7 +63,8 @@ func (s *saving) goesOn(f *Follow) {
 	}
 }
 
-// meet has the checker of a process that follows hear all that may be there, behind the route of the last cut: what lanes say of who takes part comes later.
+// meet tells the checker of a process that follows about everything that may exist after the route of the last cut. The
+// lanes report later who takes part.
 func (l *lead) meet(c *validate.Checker) {
 	f := l.opt.Follow
 	if f == nil {
@@ -78,7 +84,7 @@ func (l *lead) meet(c *validate.Checker) {
 	}
 }
 
-// known are the members by the route that was recovered, and whom it does not have: they are to go.
+// known compares the members with the recovered route. Members that the route lacks are removed.
 func (l *lead) known() {
 	f := l.opt.Follow
 	if f == nil || l.recovered || !l.shell.Begun() {

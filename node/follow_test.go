@@ -81,7 +81,7 @@ func (c mortalConn) WriteFrames(buffers [][]byte) error {
 	return c.Conn.WriteFrames(buffers)
 }
 
-// ReadFrame has the process die in the midst of the model's collection, if it is to.
+// ReadFrame makes the process die in the midst of the model's collection, if it is to.
 func (c mortalConn) ReadFrame() (wire.Header, []byte, error) {
 	h, payload, err := c.Conn.ReadFrame()
 	if err == nil && strings.HasPrefix(h.String(), "slab ") && c.of.slabs.Add(-1) == 0 {
@@ -170,7 +170,7 @@ func (g gated) RunTask(t *train.Task) error {
 	return err
 }
 
-// job is that of all processes: in some clocks its tasks wait, with nothing gathered, so that a checkpoint is sure to come.
+// job returns that of all processes: in some clocks its tasks wait, with nothing gathered, so that a checkpoint is sure to come.
 func (s *succession) job() train.Job {
 	j := busy(rounds)
 	j.Driver = &train.Rounds{Splits: j.Splits, Each: func(r int, _ [][]float64, to *train.Dispatcher) bool {
@@ -185,7 +185,7 @@ func (s *succession) job() train.Job {
 	return j
 }
 
-// archive is that of a process.
+// archive returns that of a process.
 func (s *succession) archive(store blob.Store) *archive.Archive {
 	a, err := archive.Open(store, archive.ID{1}, busy(1).Tables)
 	require.NoError(s.t, err)
@@ -198,7 +198,7 @@ func (s *succession) cluster(self bellows.NodeID) node.Cluster {
 
 const rounds = 60
 
-// gateOf is the clock whose tasks wait until the process that leads in a term has taken a checkpoint, and died of it.
+// gateOf returns the clock whose tasks wait until the process that leads in a term has taken a checkpoint, and died of it.
 func gateOf(term bellows.Term) bellows.Clock { return bellows.Clock(15 * term) }
 
 var successionTimes = liveness.Times{Successor: 60_000}
@@ -250,7 +250,7 @@ func (s *succession) joins(self bellows.NodeID) (*fabric.Links, []transport.Conn
 	return &fabric.Links{Transport: tr, Listener: l, Addresses: addresses}, conns, err
 }
 
-// leads has a process lead until it has written so many frames, or has read so many pieces of the model (0: it is left alone with them), or to the end, in the place of the one before, if there is
+// leads makes a process lead until it has written so many frames, or has read so many pieces of the model (0: it is left alone with them), or to the end, in the place of the one before, if there is
 // one.
 func (s *succession) leads(term bellows.Term, frames, slabs int64) (r *node.Result, err error, died bool) {
 	links, conns, err := s.joins(0)
@@ -399,8 +399,8 @@ func TestAnotherProcessLeads(t *testing.T) {
 	}
 }
 
-// TestWhoFollowsKnowsWhoHasLeft has a node give away its splits and leave behind the last checkpoint that the process that leads has taken, which dies then. The next one begins with the route of that checkpoint, hears of it from lanes, and tells who has what from then on.
-func TestWhoFollowsKnowsWhoHasLeft(t *testing.T) {
+// TestFollowerKnowsDepartedNodes makes a node give away its splits and leave behind the last checkpoint that the process that leads has taken, which dies then. The next one begins with the route of that checkpoint, hears of it from lanes, and tells who has what from then on.
+func TestFollowerKnowsDepartedNodes(t *testing.T) {
 	t.Parallel()
 	const leaves = 2
 	s := &succession{t: t, network: mem.New(), members: []node.Member{{}, {Node: 1, Slots: 1, Lanes: 1}, {Node: leaves, Slots: 1}}, store: blobs.New("a"),

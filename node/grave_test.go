@@ -61,7 +61,7 @@ func (p parting) Dial(ctx context.Context, address string) (transport.Conn, erro
 	return p.Transport.Dial(ctx, address)
 }
 
-// TestALossIsToldAtOnce has a server die, of which the starter tells, while connections that break are made again: those that are left have something to say to it still. None of them waits for that:
+// TestALossIsToldAtOnce makes a server die, of which the starter tells, while connections that break are made again: those that are left have something to say to it still. None of them waits for that:
 // the job has ended, by name, at once.
 func TestALossIsToldAtOnce(t *testing.T) {
 	t.Parallel()

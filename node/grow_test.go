@@ -63,7 +63,7 @@ func (g *growth) listen(n bellows.NodeID, token byte) (transport.Transport, tran
 	return tr, l
 }
 
-// below are the addresses of the nodes of lower number.
+// below returns the addresses of the nodes of lower number.
 func (g *growth) below(n bellows.NodeID) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -74,7 +74,7 @@ func (g *growth) below(n bellows.NodeID) []string {
 	return list
 }
 
-// serve is a node that has been invited, to its end.
+// serve returns a node that has been invited, to its end.
 func (g *growth) serve(ctx context.Context, i node.Invitation, job train.Job, token byte) error {
 	if err := i.Await(ctx); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (g *growth) serve(ctx context.Context, i node.Invitation, job train.Job, to
 	return node.Serve(context.Background(), job, c, conns, node.Options{Links: &fabric.Links{Transport: tr, Listener: l, Addresses: g.below(i.Node)}})
 }
 
-// come has an invited node come, which stays until the end.
+// come makes an invited node come, which stays until the end.
 func (g *growth) come(ctx context.Context, i node.Invitation) {
 	g.others.Go(func() {
 		if err := g.serve(ctx, i, g.scripted(), 1); err != nil {
@@ -98,7 +98,7 @@ func (g *growth) come(ctx context.Context, i node.Invitation) {
 	})
 }
 
-// add has a node join, which stays until the end.
+// add makes a node join, which stays until the end.
 func (g *growth) add(slots, lanes int) bellows.NodeID {
 	n, err := g.commands.Add(context.Background(), slots, lanes, func(ctx context.Context, i node.Invitation) error {
 		g.come(ctx, i)
@@ -110,7 +110,7 @@ func (g *growth) add(slots, lanes int) bellows.NodeID {
 	return n
 }
 
-// move has a split go, between two of its clocks. No other step is taken before it has.
+// move makes a split go, between two of its clocks. No other step is taken before it has.
 func (g *growth) move(s bellows.SplitID, to bellows.NodeID) {
 	moved, err := g.commands.MoveSplit(context.Background(), s, to)
 	if err != nil {
@@ -122,7 +122,7 @@ func (g *growth) move(s bellows.SplitID, to bellows.NodeID) {
 	g.moving = append(g.moving, moved)
 }
 
-// shift has every partition go to a node, by its place among them, and returns when they have: who calls has leased nothing, and leaves others a slot, so that nothing waits for it.
+// shift makes every partition go to a node, by its place among them, and returns when they have: who calls has leased nothing, and leaves others a slot, so that nothing waits for it.
 func (g *growth) shift(to func(i int) bellows.NodeID) {
 	now, err := g.commands.Layout(context.Background())
 	if err != nil || len(now.Partitions) == 0 {
@@ -160,7 +160,7 @@ func (g *growth) rests() bool {
 	return len(g.moving) == 0
 }
 
-// scripted is the job with the script in it: a step is taken at the beginning of a task of a node that is in another clock
+// scripted returns the job with the script in it: a step is taken at the beginning of a task of a node that is in another clock
 // than the step before.
 func (g *growth) scripted() train.Job {
 	return traintest.Before(g.job(), func(t *train.Task) {
@@ -268,7 +268,7 @@ func TestAJobGrowsAndItsSplitsMove(t *testing.T) {
 		"loop": func() train.Job {
 			j := job(0, nil)
 			train.Loop(&j, 40, func(w *train.Worker) error {
-				for clock := w.Now(); clock < 40; clock++ {
+				for clock := w.CurrentClock(); clock < 40; clock++ {
 					if err := drift(w.Task); err != nil {
 						return err
 					}
@@ -289,7 +289,7 @@ func TestAJobGrowsAndItsSplitsMove(t *testing.T) {
 	}
 }
 
-// TestApplicationsGrow is the same with real applications.
+// TestApplicationsGrow checks the same with real applications.
 func TestApplicationsGrow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -323,15 +323,15 @@ func TestApplicationsGrow(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotJoinIsRefusedByName has nodes come to a job that cannot take part: with another token, another job, one that
+// TestJoinRefusalNamesNode makes nodes come to a job that cannot take part: with another token, another job, one that
 // dies on the way, and one for which nobody waits. The job goes on, and takes the next.
-func TestWhoMayNotJoinIsRefusedByName(t *testing.T) {
+func TestJoinRefusalNamesNode(t *testing.T) {
 	t.Parallel()
 	g := &growth{t: t, job: func() train.Job { return job(30, drift) }}
 	fails := func(want string, come func(ctx context.Context, i node.Invitation) error) func() {
 		return func() {
 			n, err := g.commands.Add(context.Background(), 1, 0, come)
-			if err == nil || !says(err, want) || !says(err, fmt.Sprintf("node %d", n)) {
+			if err == nil || !errorSays(err, want) || !errorSays(err, fmt.Sprintf("node %d", n)) {
 				t.Errorf("node %d: %v, want %q", n, err, want)
 			}
 		}
@@ -392,7 +392,7 @@ func TestWhoMayNotJoinIsRefusedByName(t *testing.T) {
 	})
 	r, err := g.run(node.Options{})
 	require.NoError(t, err)
-	if err := <-late; !says(err, "the job is over") {
+	if err := <-late; !errorSays(err, "the job is over") {
 		t.Errorf("a node that has not come when the job ends: %v", err)
 	}
 	quiet, err := node.Train(context.Background(), job(30, drift), node.Options{})
@@ -407,7 +407,7 @@ func TestWhoMayNotJoinIsRefusedByName(t *testing.T) {
 	}
 }
 
-// TestNodesJoinTogether has two nodes on their way at a time, of which the first does not come before the second is invited: both take part, and run splits.
+// TestNodesJoinTogether makes two nodes on their way at a time, of which the first does not come before the second is invited: both take part, and run splits.
 func TestNodesJoinTogether(t *testing.T) {
 	t.Parallel()
 	g := &growth{t: t, job: func() train.Job { return job(30, drift) }}
@@ -458,7 +458,7 @@ func TestNodesJoinTogether(t *testing.T) {
 	}
 }
 
-// unwanted has two nodes come for which nobody waits, the second while the first is on its way, and one that hosts nothing.
+// unwanted makes two nodes come for which nobody waits, the second while the first is on its way, and one that hosts nothing.
 func (g *growth) unwanted() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	_, err := g.commands.Add(ctx, 1, 0, func(context.Context, node.Invitation) error {
@@ -467,13 +467,13 @@ func (g *growth) unwanted() {
 			leave(errors.New("nobody waits for the second"))
 			return i.Await(ctx) // whose turn does not come
 		})
-		if !says(err, "nobody waits for the second") {
+		if !errorSays(err, "nobody waits for the second") {
 			g.t.Errorf("a second one at a time: %v", err)
 		}
 		cancel(errors.New("nobody waits"))
 		return nil
 	})
-	if !says(err, "nobody waits") {
+	if !errorSays(err, "nobody waits") {
 		g.t.Error(err)
 	}
 	if _, err := g.commands.Add(context.Background(), 0, 0, nil); err == nil {
@@ -481,9 +481,9 @@ func (g *growth) unwanted() {
 	}
 }
 
-func says(err error, what string) bool { return err != nil && strings.Contains(err.Error(), what) }
+func errorSays(err error, what string) bool { return err != nil && strings.Contains(err.Error(), what) }
 
-// remove has a node leave.
+// remove makes a node leave.
 func (g *growth) remove(n bellows.NodeID) {
 	if err := g.commands.Remove(context.Background(), n); err != nil {
 		g.t.Error(err)
@@ -492,7 +492,7 @@ func (g *growth) remove(n bellows.NodeID) {
 
 // refused wants the removal of a node to be refused.
 func (g *growth) refused(n bellows.NodeID, want string) {
-	if err := g.commands.Remove(context.Background(), n); bellows.KindOf(err) != bellows.Config || !says(err, want) {
+	if err := g.commands.Remove(context.Background(), n); bellows.KindOf(err) != bellows.Config || !errorSays(err, want) {
 		g.t.Errorf("node %d: %v, want %q", n, err, want)
 	}
 }
@@ -551,9 +551,9 @@ func TestNodesLeaveAJobThatRuns(t *testing.T) {
 	}
 }
 
-// TestTheStartIsToldOnceWithAllNodes starts a job of a leader, two workers and a server: its nodes are told before anything else, what each
+// TestStartIsReportedOnce starts a job of a leader, two workers and a server: its nodes are told before anything else, what each
 // does, and which process it is.
-func TestTheStartIsToldOnceWithAllNodes(t *testing.T) {
+func TestStartIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	var told []string
 	gang{members: shapes["server apart"], lead: node.Options{

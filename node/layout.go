@@ -11,7 +11,7 @@ import (
 	"bellows/table"
 )
 
-// Layout is a job's nodes, and who has what.
+// A Layout is a job's nodes and their work.
 type Layout struct {
 	Version    bellows.RouteVersion // grows with each change
 	Members    []Member             // that take part, by number
@@ -21,14 +21,14 @@ type Layout struct {
 	Stays      string               // why splits cannot move (train.Job); empty: they can
 }
 
-// Holding is a partition, and who has it.
+// A Holding is a partition and its holder.
 type Holding struct {
 	bellows.PartitionRef
 	Node  bellows.NodeID
-	Bytes int64 // of its rows and what their rule keeps beside them; of a sparse table, whose rows nobody counts, 1
+	Bytes int64 // of its rows and of their rule's state; 1 for a sparse table, whose rows are not counted
 }
 
-// Layout is the job as it is now.
+// Layout returns the current state of the job.
 func (c *Commands) Layout(ctx context.Context) (Layout, error) {
 	var found Layout
 	err := c.ask(ctx, "look at the job's layout", func(l *lead) error {
@@ -44,7 +44,7 @@ func (c *Commands) Layout(ctx context.Context) (Layout, error) {
 	return found, err
 }
 
-// layout is made in the controller's step.
+// layout returns the job's state. It runs in a step of the controller.
 func (l *lead) layout() Layout {
 	found := Layout{Version: l.route.Version(), Stays: l.job.Stays, Splits: make([]bellows.NodeID, l.job.Splits)}
 	for _, m := range l.members {
@@ -65,7 +65,7 @@ func (l *lead) layout() Layout {
 	return found
 }
 
-// bytesOf is how large a partition is.
+// bytesOf returns the size of a partition.
 func bytesOf(t *table.Schema, c table.Cut, p bellows.PartitionID) int64 {
 	if t.Sparse {
 		return 1
@@ -80,7 +80,7 @@ func bytesOf(t *table.Schema, c table.Cut, p bellows.PartitionID) int64 {
 	return max(1, 4*int64(end-first)*int64(width))
 }
 
-// StaySplit has a split stay where it is, if it was told to go elsewhere and has not gone: whoever waits for that is told.
+// StaySplit cancels the move of a split that has not moved yet. The waiting caller of the move is notified.
 func (c *Commands) StaySplit(ctx context.Context, s bellows.SplitID) error {
 	return c.ask(ctx, "keep a split", func(l *lead) error {
 		if l.finished {
@@ -97,7 +97,7 @@ func (c *Commands) StaySplit(ctx context.Context, s bellows.SplitID) error {
 	})
 }
 
-// StayPartition has a partition stay where it is, if it was told to go elsewhere and has not gone: whoever waits for that is told.
+// StayPartition cancels the move of a partition that has not moved yet. The waiting caller of the move is notified.
 func (c *Commands) StayPartition(ctx context.Context, ref bellows.PartitionRef) error {
 	return c.ask(ctx, "keep a partition", func(l *lead) error {
 		if l.finished {
@@ -114,7 +114,7 @@ func (c *Commands) StayPartition(ctx context.Context, ref bellows.PartitionRef) 
 	})
 }
 
-// planned is how far a change of the job's shape is, by the time of now.
+// planned returns the progress of a change of the job's shape, as of now.
 func (l *lead) planned() *api.Plan {
 	if l.plan == nil {
 		return nil
@@ -124,7 +124,7 @@ func (l *lead) planned() *api.Plan {
 	return &p
 }
 
-// Planned tells how far a change of the job's shape is, for who looks at the job, and what was decided about it. Nil: none is under way.
+// Planned shows the progress of a change of the job's shape, and what was decided about it. nil: none is in progress.
 func (c *Commands) Planned(ctx context.Context, p *api.Plan, decided []Change) error {
 	return c.ask(ctx, "tell of a plan", func(l *lead) error {
 		l.plan, l.planAt = p, time.Now()

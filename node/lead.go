@@ -18,8 +18,9 @@ import (
 	"bellows/train"
 )
 
-// Train runs a job in this process and returns when it has finished, failed, or was interrupted. An error beside a result that has tables
-// says what went wrong behind the end of the training: executors that did not close, or a task that did not return. The tables are whole.
+// Train runs a job in this process and returns when it has finished, failed, or was interrupted. An error next to a
+// result with tables describes a failure after the end of the training: executors that did not close, or a task that
+// did not return. The tables are complete.
 func Train(ctx context.Context, job train.Job, opt Options) (*Result, error) {
 	p, err := assemble(&job, alone(opt), nil, opt)
 	if err != nil {
@@ -44,24 +45,24 @@ func Lead(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn,
 	return p.lead.run()
 }
 
-// lead drives node 0's shell, which is the controller and what is around it, and carries out its effects. It is two halves.
-// run keeps the time and hears from outside: the context, the ends of processes, the mesh. It tells the shell of it by words
-// in the controller's queue, and waits for the outcome. step is the controller's step on the bus, on whichever goroutine
-// drains: it carries the words out, between the messages of others and in their order.
+// lead drives node 0's shell, which is the controller and what surrounds it, and carries out its effects. It has two
+// halves. run keeps the time and receives outside events: the context, the ends of processes, the mesh. It sends them
+// to the shell as messages in the controller's queue, and waits for the outcome. step is the controller's step on the
+// bus, on whichever goroutine drains: it carries out these messages, in order among those of other nodes.
 //
-// States: assembled; begun, when the first tasks have left; finished, when the outcome is out. The controller is stepped
-// on: lanes and others have to be let go. run ends when it has the outcome, and either no task runs here any more or the
-// shell has given them up.
+// States: assembled; begun, when the first tasks have been sent; finished, when the outcome is out. The controller is
+// still stepped then, because lanes and other nodes must be released. run ends when it has the outcome, and either no
+// task runs here or the shell has given them up.
 //
 // Invariants:
-//   - What step touches, run does not, until the outcome has come through its channel: the collected state and the
-//     stopwatch change no more behind it (TestInterruptAndResume under the race detector).
-//   - Who keeps the time waits for nobody: it leaves its words, for others to run the controller (fabric.Bus.Leave), and the
-//     channels to it have room.
-//   - What is told of the run is told in order, and all before run returns (TestTheEndWaitsForReports).
+//   - run does not touch what step touches until the outcome has arrived through its channel: the collected state and
+//     the stopwatch do not change after it (TestInterruptAndResume under the race detector).
+//   - The timer's goroutine never waits: it leaves its messages for other goroutines, which run the controller
+//     (fabric.Bus.Leave), and the channels to it have room.
+//   - Reports about the run are sent in order, and all before run returns (TestTheEndWaitsForReports).
 //
-// Locks: none. Whoever interrupts the job says so by the context and by no word in the queue, so that the next step sees it, whatever
-// is queued before (TestNothingIsDispatchedBehindAnInterrupt).
+// Locks: none. An interrupt uses the context and no queued message, so that the next step sees it, whatever is queued
+// before (TestInterruptStopsDispatch).
 type lead struct {
 	*process
 	shell    *shell.Lead
@@ -73,19 +74,19 @@ type lead struct {
 	commands
 	saving
 	members     []Member            // that take part now
-	route       *route.Route        // of now
+	route       *route.Route        // the current route
 	fingerprint bellows.Fingerprint // of the job
-	visits      *visits.Gatherer    // of what counts; nil: nobody is told
+	visits      *visits.Gatherer    // of what counts; nil: not reported
 	books       []book              // by node: the last reports; not of this one
 	begun       bool                // the first tasks have left
-	stopping    bool                // it was told that the job is interrupted
-	collecting  bool                // it was told that what has begun is finished, and that the state is on its way
+	stopping    bool                // it was reported that the job is interrupted
+	collecting  bool                // it was reported that started work is finished, and that the state is being sent
 	finished    bool                // the outcome is out
 	recovered   bool                // it follows another, and knows what was recorded
 	training    tally.Stopwatch     // while a task that visits items is out
 }
 
-// What run tells the controller's actor, in the queue with what others send it. None of them travels.
+// Messages from run to the controller's actor, in the queue with those of other nodes. They never leave the process.
 type (
 	start struct{ wire.Local }
 	tick  struct {
@@ -103,15 +104,15 @@ type (
 	}
 )
 
-// tell puts a word into the controller's queue and runs who has mail, the controller among them.
-func (l *lead) tell(m wire.Message) { l.bus.Send(wire.ControllerAt(), wire.ControllerAt(), m) }
+// enqueue puts a message into the controller's queue and runs the actors with messages, the controller among them.
+func (l *lead) enqueue(m wire.Message) { l.bus.Send(wire.ControllerAt(), wire.ControllerAt(), m) }
 
-// disconnected is told by the mesh that a node's connections have ended, on the goroutine of the reader that saw it.
-func (l *lead) disconnected(n fabric.Loss) { l.tell(&cut{Loss: n}) }
+// disconnected handles the end of a node's connections. The mesh calls it on the goroutine of the reader that saw it.
+func (l *lead) disconnected(n fabric.Loss) { l.enqueue(&cut{Loss: n}) }
 
-// step is the controller's step, and carries out its effects. It is an actor's step: never two at a time. Words for the shell
-// are taken out of the batch first. The rest is one step of the controller's, so that all dones that have come make one list
-// of records.
+// step runs the controller's step, and carries out its effects. It is an actor's step: never two run at a time. Messages
+// for the shell are taken out of the batch first. The rest is one step of the controller, so that all dones that have
+// arrived make one list of records.
 func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	l.fx.Era = l.opt.Era
 	if l.ctx.Err() != nil {
@@ -147,7 +148,7 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 		}
 	}
 	l.known()
-	if !l.begun && l.shell.Begun() { // and knows who owns what
+	if !l.begun && l.shell.Begun() { // the nodes know who owns what
 		l.begun = true
 		l.beginSaving()
 		l.reportStart()
@@ -161,7 +162,7 @@ func (l *lead) step(batch []wire.Envelope, out *wire.Outbox) {
 	}
 	if l.fx.Outcome != nil {
 		l.finished = true
-		if l.checker != nil { // nobody waits for what is left to be said to them
+		if l.checker != nil { // messages that are left need not be delivered
 			l.checker.Lose(l.gone())
 		}
 		l.outcome <- l.fx.Outcome
@@ -178,8 +179,8 @@ func (l *lead) reportStart() {
 	}
 }
 
-// reportStop tells how much is to be done until the interrupted job comes to a point from which it can go on: nothing more when its state is
-// collected.
+// reportStop reports how much is left until the interrupted job reaches a point from which it can resume: nothing when
+// its state is collected.
 func (l *lead) reportStop() {
 	if l.opt.OnStop != nil {
 		left := l.shell.Left()
@@ -187,7 +188,7 @@ func (l *lead) reportStop() {
 	}
 }
 
-// reportEpoch tells of an epoch, with the time it took so far: both as of the step that tells of it. The process before has told of its own.
+// reportEpoch reports an epoch with its time so far, both as of this step. The previous process has reported its own.
 func (l *lead) reportEpoch(e train.Epoch) {
 	if f := l.opt.Follow; l.opt.OnEpoch != nil && (f == nil || e.Number > f.Epochs) {
 		so := Spent{l.trainedFor(), l.spent()}
@@ -218,7 +219,7 @@ func (l *lead) take(e wire.Envelope) bool {
 	case *start:
 		l.shell.Start(&l.fx)
 	case *tick:
-		if why := l.shell.Tick(l.millis(), m.heard, l.process.over(), l.unfinished(), &l.fx); why != "" {
+		if why := l.shell.Tick(l.millis(), m.heard, l.process.hasEnded(), l.unfinished(), &l.fx); why != "" {
 			select {
 			case l.kept <- why:
 			default: // it is known
@@ -232,12 +233,12 @@ func (l *lead) take(e wire.Envelope) bool {
 	return true
 }
 
-// trainedFor is how long tasks that visit items were out: neither the joining counts nor a pause of the driver's.
+// trainedFor returns how long tasks that visit items were dispatched, without joining and pauses of the driver.
 func (l *lead) trainedFor() time.Duration { return l.training.Total(time.Since(l.began)) }
 
-// run drives the job to its end. The context is looked at once: behind the interruption the job still comes to a point from
-// which it can go on, and that takes as long as the tasks that are out. A process whose end is told here is named with its
-// last lines, which its connections, whose end the mesh tells, do not have; the shell waits for the better reason.
+// run drives the job to its end. The context is checked only once: after an interrupt the job still reaches a point
+// from which it can resume, which takes as long as the dispatched tasks. If a process ends, its last lines are the
+// reason; its connections, whose end the mesh reports, do not have them. The shell waits for the better reason.
 func (l *lead) run() (*Result, error) {
 	l.reporter = newReporter()
 	defer l.reporter.close()
@@ -248,12 +249,12 @@ func (l *lead) run() (*Result, error) {
 		l.opt.Commands.lead.Store(l)
 	}
 	l.awaitTasks()
-	l.tell(&start{})
+	l.enqueue(&start{})
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	done, deaths := l.ctx.Done(), l.opt.Deaths
 	var outcome *coord.Outcome
-	var late error // of what goes on behind the end of the training
+	var late error // of failures after the end of the training
 	closed := false
 	for outcome == nil || !closed {
 		select {
@@ -268,7 +269,7 @@ func (l *lead) run() (*Result, error) {
 			done = nil
 			l.tick()
 		case d := <-deaths:
-			l.tell(&death{Death: d})
+			l.enqueue(&death{Death: d})
 		case <-ticker.C:
 			l.tick()
 		}
@@ -277,7 +278,7 @@ func (l *lead) run() (*Result, error) {
 	return r, errors.Join(err, late)
 }
 
-// tick tells this node's actors the time. Others run them: who keeps the time waits for nobody.
+// tick sends the time to this node's actors. Other goroutines run them: the timer's goroutine never waits.
 func (l *lead) tick() {
 	if l.runner != nil {
 		l.runner.Tick(l.millis())
@@ -290,7 +291,7 @@ func (l *lead) tick() {
 	l.leave(m)
 }
 
-// leave is tell by who keeps the time: others run the controller.
+// leave enqueues a message from the timer's goroutine: other goroutines run the controller.
 func (l *lead) leave(m wire.Message) {
 	var out wire.Outbox
 	out.Send(wire.ControllerAt(), wire.ControllerAt(), m)
@@ -298,8 +299,8 @@ func (l *lead) leave(m wire.Message) {
 	l.bus.Leave()
 }
 
-// result is what the lanes hold when the job is over, and why there is none. What was trained, counted and committed is told
-// of a job that failed, too.
+// result returns the state of the lanes at the end of the job, or the reason why there is none. For a failed job it
+// also has what was trained, counted and committed.
 func (l *lead) result(o *coord.Outcome) (*Result, error) {
 	names := make([]string, len(l.job.Tables))
 	for i := range names {

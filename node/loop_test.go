@@ -25,7 +25,7 @@ func TestLoopShowsEpochs(t *testing.T) {
 				for range clocks {
 					w.PullRow(0, 0)
 					w.PushRow(0, 0, []float32{1})
-					w.SignalTaskCompletion(float64(w.Split()), float64(w.Now()))
+					w.SignalTaskCompletion(float64(w.Split()), float64(w.CurrentClock()))
 					w.Clock()
 				}
 				return nil

@@ -9,8 +9,8 @@ import (
 	"bellows/core/coord"
 )
 
-// mourn has the job go on without a node that is lost: this node hangs up on it, so that it ends when it wakes, and
-// says what was lost with it and who took over. What somebody has asked for to be moved to it, or of it, does not come about.
+// mourn makes the job continue without a lost node: this node closes its connections to it, so that it ends when it
+// wakes, and reports what was lost with it and which nodes took over. Requested moves to or from it are dropped.
 func (l *lead) mourn(b coord.Buried) {
 	l.mesh.Drop(b.Node)
 	l.members = slices.DeleteFunc(l.members, func(m Member) bool { return m.Node == b.Node })
@@ -26,7 +26,7 @@ func (l *lead) mourn(b coord.Buried) {
 	}
 }
 
-// gone are the nodes that are lost, those without which the job went on, too.
+// gone returns the lost nodes, including those without which the job continued.
 func (l *lead) gone() (list []bellows.NodeID) {
 	for n := range bellows.NodeID(l.common.Numbers()) {
 		if l.shell.Gone(n) {
@@ -36,7 +36,7 @@ func (l *lead) gone() (list []bellows.NodeID) {
 	return list
 }
 
-// withoutNode is a sentence about a node that is lost, what was lost with it, and who took over.
+// withoutNode returns a sentence about a lost node, what was lost with it, and which nodes took over.
 func withoutNode(b coord.Buried) string {
 	s := fmt.Sprintf("the job goes on without node %d", b.Node)
 	if len(b.Splits) > 0 {

@@ -9,10 +9,12 @@ import (
 	"bellows/core/coord"
 )
 
-// What is shown of moves is node 0's own account of what it was asked for and has not come about, with what the owners of partitions have said of their copies (wire.Prepared). The controller
-// takes no word of a move that was given up, and an account ends with its move: so nothing of an earlier move of a partition shows in a later one (TestAMoveIsShownWhileItIsUnderWay).
+// The moves shown are node 0's own account of requested and incomplete moves, with the reports of partitions' owners
+// about their copies (wire.Prepared). The controller ignores messages about an abandoned move, and an account ends with
+// its move: so nothing of an earlier move of a partition appears in a later one (TestMoveInProgressIsShown).
 //
-// Turned down: copies in the reports of nodes. They would come a quarter of a second late, and would have to be told from those of an earlier move and of an earlier owner.
+// Rejected: copies in the reports of nodes. They would arrive a quarter of a second late, and would have to be told
+// apart from those of an earlier move and of an earlier owner.
 
 // reading is how much of a copy was there at some time.
 type reading struct{ millis, bytes int64 }
@@ -26,7 +28,7 @@ func (m meter) enter(r reading) meter {
 	return slices.Delete(m, 0, m.first(r.millis))
 }
 
-// first is the last reading from before the last seconds, or the first of all.
+// first returns the last reading before the given period, or the first of all.
 func (m meter) first(millis int64) (at int) {
 	for at+1 < len(m) && m[at+1].millis <= millis-1000*api.RateSeconds {
 		at++
@@ -34,7 +36,7 @@ func (m meter) first(millis int64) (at int) {
 	return at
 }
 
-// rate is how many bytes a second have come over the last seconds, up to a reading of now.
+// rate returns the bytes per second over the last seconds, up to a current reading.
 func (m meter) rate(now reading) float64 {
 	first := m[m.first(now.millis)]
 	if now.millis <= first.millis {
@@ -43,7 +45,7 @@ func (m meter) rate(now reading) float64 {
 	return 1000 * float64(max(0, now.bytes-first.bytes)) / float64(now.millis-first.millis)
 }
 
-// copyOf is what is known of the copy of a move; zeros: nothing is.
+// copyOf returns what is known about the copy of a move; zeros if nothing is.
 func copyOf(s *shifting, known []coord.Moving) (m coord.Moving) {
 	if i := slices.IndexFunc(known, func(m coord.Moving) bool { return m.Ref == s.ref && m.To == s.to }); i >= 0 {
 		m = known[i]
@@ -63,7 +65,7 @@ func (l *lead) meterCopies() {
 	}
 }
 
-// underWay are the moves that were asked for and have not come about: partitions, then splits.
+// underWay returns the requested moves that are not complete: partitions, then splits.
 func (l *lead) underWay() []api.Move {
 	list := []api.Move{}
 	now, known := l.millis(), l.shell.Moving()

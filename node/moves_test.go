@@ -38,7 +38,7 @@ func newShownMoves(ctx context.Context) *shownMoves {
 	return s
 }
 
-// look is the moves that are shown. After a minute of looking it is an error.
+// look returns the moves that are shown. After a minute of looking it is an error.
 func (s *shownMoves) look() ([]api.Move, error) {
 	p, err := s.watch.Look(s.ctx)
 	if err == nil {
@@ -55,7 +55,7 @@ func (s *shownMoves) ask(t bellows.TableID) (<-chan error, error) {
 	return s.commands.MovePartition(context.Background(), bellows.PartitionRef{Table: t}, 1)
 }
 
-// one is the move of the large table that is shown, and no other.
+// one returns the move of the large table that is shown, and no other.
 func (s *shownMoves) one() (m api.Move, err error) {
 	list, err := s.look()
 	if err != nil {
@@ -95,9 +95,9 @@ func (s *shownMoves) gone() error {
 	return nil
 }
 
-// TestAMoveIsShownWhileItIsUnderWay looks at moves whose ends leases hold up. How much is there grows up to all of it; a move that was given up is not shown any more, and the next one of the
+// TestMoveInProgressIsShown looks at moves whose ends leases hold up. How much is there grows up to all of it; a move that was given up is not shown any more, and the next one of the
 // same partition has nothing of it; what is made is gone.
-func TestAMoveIsShownWhileItIsUnderWay(t *testing.T) {
+func TestMoveInProgressIsShown(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"bellows/train"
 )
 
-// countingJob has every split add 1 to its own cell and a float that depends on split and clock to a
+// countingJob makes every split add 1 to its own cell and a float that depends on split and clock to a
 // shared row, per clock, and checks what it reads.
 func countingJob(splits, clocks int, c table.Consistency, fail *error) train.Job {
 	job := train.Job{
@@ -29,7 +29,7 @@ func countingJob(splits, clocks int, c table.Consistency, fail *error) train.Job
 	train.Loop(&job, clocks, func(w *train.Worker) error {
 		one := table.Counts
 		for range clocks {
-			now := int32(w.Now())
+			now := int32(w.CurrentClock())
 			for s := range splits {
 				seen := one(w.PullRow(0, bellows.RowID(s)))[0]
 				floor, ceiling := int32(c.Needs(bellows.Clock(now)))+1, int32(clocks)
@@ -85,9 +85,9 @@ func TestCounting(t *testing.T) {
 	}
 }
 
-// TestAJobThatEndsEarlyLeavesNoWorkerBehind fails one worker and wants the functions of the others
+// TestEarlyEndStopsWorkers fails one worker and wants the functions of the others
 // unwound, deferred calls included.
-func TestAJobThatEndsEarlyLeavesNoWorkerBehind(t *testing.T) {
+func TestEarlyEndStopsWorkers(t *testing.T) {
 	var left atomic.Int32
 	job := train.Job{
 		Tables: []table.Schema{{Name: "w", Rows: 1, Width: 1}},
@@ -98,7 +98,7 @@ func TestAJobThatEndsEarlyLeavesNoWorkerBehind(t *testing.T) {
 		left.Add(1)
 		defer left.Add(-1)
 		for range 100 {
-			if w.Split() == 1 && w.Now() == 5 {
+			if w.Split() == 1 && w.CurrentClock() == 5 {
 				return errors.New("enough")
 			}
 			w.PushValue(0, 0, 0, w.PullRow(0, 0)[0]+1)

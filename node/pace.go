@@ -8,14 +8,16 @@ import (
 	"bellows/link/wire"
 )
 
-// A copy of a partition that nobody hurries stands back behind the job's work: what it takes of processors and links, the job's clocks would wait for. What is under way of
-// it at once is a window (server.Limits); when all of that has been taken, it rests for some times as long as that took. So it takes the same small part of a machine that is slow, of
-// one that is busy and of a link that is narrow, without a rate that somebody would have to choose.
+// A copy of a partition that is not urgent yields to the job's work, because the job's clocks would wait for the
+// processors and links that it uses. The part of it in progress at once is a window (server.Limits). When all of a
+// window has been taken, the copy rests for a multiple of the time that took. So it takes the same small part of a slow
+// machine, of a busy one and of a narrow link, without a rate to choose.
 //
-// The rest is here and not in the lane, which knows no time but that of ticks: the word that a window was taken is given to the lane later, which is what a slow link would do.
+// The rest is here and not in the lane, which knows no time except ticks: the lane gets the acknowledgement of a window
+// later, as with a slow link.
 //
-// Turned down: pauses between single pieces, which leave several of them under way at once; a share of what training sends, since a job that computes and
-// sends little is kept from its processors all the same.
+// Rejected: pauses between single pieces, which leave several of them in progress at once; and a share of what training
+// sends, because a job that computes and sends little would still lose its processors.
 const (
 	restTimes = 30
 	restMost  = 250 * time.Millisecond // a machine that is as slow as that is not made faster by waiting
@@ -28,14 +30,15 @@ type pace struct {
 	}
 	later func(rest time.Duration, e wire.Envelope)
 	since map[uint64]time.Time // by copy: when the lane heard last of it, and sent what followed
-	held  map[*wire.Taken]bool // words that come again, and are due then
+	held  map[*wire.Taken]bool // acknowledgements that come again, and are due then
 }
 
 func newPace(l *server.Lane, b *fabric.Bus) *pace {
 	return &pace{lane: l, later: b.After, since: map[uint64]time.Time{}, held: map[*wire.Taken]bool{}}
 }
 
-// due is what of a batch is for the lane now. The rest comes again, or is said again by a later word.
+// due returns the part of a batch that is for the lane now. The rest will be sent again, or is superseded by a later
+// message.
 func (p *pace) due(batch []wire.Envelope) []wire.Envelope {
 	now := batch[:0]
 	for _, e := range batch {
@@ -46,7 +49,7 @@ func (p *pace) due(batch []wire.Envelope) []wire.Envelope {
 	return now
 }
 
-// waits reports whether a word is not for the lane now.
+// waits reports whether an acknowledgement is not for the lane yet.
 func (p *pace) waits(e wire.Envelope, m *wire.Taken) bool {
 	state := p.lane.CopyOf(e.From, m)
 	switch {

@@ -104,9 +104,9 @@ func TestARateIsOfTheLastSeconds(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForReports blocks the first report, and wants the others to be taken all the same, up to a bound, and told
+// TestReportsDoNotBlock blocks the first report, and wants the others to be taken all the same, up to a bound, and told
 // in their order.
-func TestNobodyWaitsForReports(t *testing.T) {
+func TestReportsDoNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReporter()
 		gate := make(chan struct{})

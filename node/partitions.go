@@ -22,14 +22,16 @@ type shifting struct {
 	meter  meter        // of its copy
 }
 
-// MovePartition has a partition go to another node, to the lane there that holds least, and returns when the controller has taken that. It is copied while it is used; when it
-// has gone, or will not, moved is told, which nobody need read. Another move of the partition takes the place of one that has not come to its end. It stands back behind the job's
-// work: most of the time nothing of it is under way.
+// MovePartition moves a partition to another node, to the lane there that holds the fewest values, and returns when the
+// controller has accepted the move. The partition is copied while it is used. moved receives the outcome; it need not
+// be read. Another move of the partition replaces one that is not complete. A move yields to the job's work: most of
+// the time nothing of it is in progress.
 func (c *Commands) MovePartition(ctx context.Context, ref bellows.PartitionRef, to bellows.NodeID) (moved <-chan error, err error) {
 	return c.movePartition(ctx, ref, to, false)
 }
 
-// HurryPartition is MovePartition as fast as it goes, whatever the job's clocks take meanwhile: for a node that will be gone soon.
+// HurryPartition moves a partition like MovePartition, but as fast as possible, at the cost of the job's clocks: for a
+// node that will end soon.
 func (c *Commands) HurryPartition(ctx context.Context, ref bellows.PartitionRef, to bellows.NodeID) (moved <-chan error, err error) {
 	return c.movePartition(ctx, ref, to, true)
 }
@@ -61,13 +63,14 @@ func (c *Commands) movePartition(ctx context.Context, ref bellows.PartitionRef, 
 			return nil
 		}
 		s := shifting{ref: ref, to: lane, since: time.Now(), answer: told}
-		s.meter = meter{{l.millis(), int64(copyOf(&s, l.shell.Moving()).Copied)}} // which goes on where the same was asked for before
+		// it continues if the same move was requested before
+		s.meter = meter{{l.millis(), int64(copyOf(&s, l.shell.Moving()).Copied)}}
 		l.shifts = append(l.shifts, s)
 		return nil
 	})
 }
 
-// valuesOf is how many values the rows of a partition have, or may have.
+// valuesOf returns the number of values that the rows of a partition have, or may have.
 func valuesOf(r *route.Route, job *train.Job, ref bellows.PartitionRef) int {
 	cut := r.Cut(ref.Table)
 	if job.Tables[ref.Table].Sparse {
@@ -77,7 +80,7 @@ func valuesOf(r *route.Route, job *train.Job, ref bellows.PartitionRef) int {
 	return int(end-first) * job.Tables[ref.Table].Width
 }
 
-// leastLane is the lane of a node that holds the fewest values; false: it has none.
+// leastLane returns the lane of a node that holds the fewest values; false if it has none.
 func leastLane(r *route.Route, job *train.Job, n bellows.NodeID) (least wire.Address, some bool) {
 	held := map[wire.Address]int{} // for look-ups only
 	for ref := range r.All() {
@@ -91,7 +94,8 @@ func leastLane(r *route.Route, job *train.Job, n bellows.NodeID) (least wire.Add
 	return least, some
 }
 
-// settleShifts answers, at the end of a step, who has asked for a move of a partition that has come to its end, and tells of those that were made.
+// settleShifts answers, at the end of a step, the requests to move a partition that are complete, and reports the moves
+// that were made.
 func (l *lead) settleShifts() {
 	for _, m := range l.fx.Moves {
 		l.shifted(m)

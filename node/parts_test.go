@@ -20,7 +20,7 @@ import (
 	"bellows/train"
 )
 
-// bulky is a job of which everything that travels between clients and lanes is long: rows that are read and changed, under BSP
+// bulky returns a job of which everything that travels between clients and lanes is long: rows that are read and changed, under BSP
 // and by listed rows and by keys, and leases. Its bits do not depend on who is faster.
 func bulky(rounds int) train.Job {
 	const splits, rows, width, leased = 4, 600, 4, 1500
@@ -91,9 +91,9 @@ func inFolder(t *testing.T) func(n int) string {
 	return func(n int) string { return "unix:" + filepath.Join(folder, fmt.Sprint(n)) }
 }
 
-// TestMessagesInPartsGiveTheBitsOfOne plays a job whose messages are longer than a part may be, over every transport: pulls,
+// TestSplitMessagesKeepBits plays a job whose messages are longer than a part may be, over every transport: pulls,
 // rows, pushes and leases all travel in parts, and the bits are those of one process.
-func TestMessagesInPartsGiveTheBitsOfOne(t *testing.T) {
+func TestSplitMessagesKeepBits(t *testing.T) {
 	t.Parallel()
 	rounds := 12
 	one := runAlone(t, bulky(rounds), node.Options{})

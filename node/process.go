@@ -21,27 +21,27 @@ import (
 	"bellows/vec"
 )
 
-// tickEvery is how often actors are told the time.
+// tickEvery is the interval at which actors get the time.
 const tickEvery = shell.TickMillis * time.Millisecond
 
-// process is this process's part of a job: the actors that the cluster gives it, the bus that runs them, and the mesh to
-// the others. lead and member drive it.
+// process is this process's part of a job: its actors, the bus that runs them, and the mesh to the other processes.
+// lead and member drive it.
 //
-// States: assembled, when its actors are there and have what they go on from; started, when the mesh is; its tasks have
-// ended, when closed says so; closed. A node that leads and one that serves have no more in common than that.
+// States: assembled, when its actors are there with their initial state; started, when the mesh is; its tasks have
+// ended, when closed says so; closed. A leading and a serving node have no more in common than that.
 //
-// What actors are made of (common) is the same in every process: each makes the same job, cuts the same tables and deals the
-// same splits, by pure functions, so that nothing of it has to be sent. That all did is what fingerprints are for
-// (TestNodesOfDifferentJobsAreRefused).
+// The common inputs of actors (common) are the same in every process: each makes the same job, cuts the same tables and
+// assigns the same splits, by pure functions, so that nothing of it has to be sent. Fingerprints check that all
+// processes did so (TestNodesOfDifferentJobsAreRefused).
 //
 // Invariants:
-//   - Nobody but the bus steps an actor, the controller's too: what this process has to tell one goes into its queue.
-//   - Executors are closed before the node leaves, and a node whose executors do not close leaves all the same
+//   - Only the bus steps an actor, including the controller: messages of this process to an actor go into its queue.
+//   - Executors are closed before the node leaves. A node whose executors do not close leaves all the same
 //     (TestExecutorsCloseBeforeTheirNodeLeaves, TestANodeWhoseTasksHangLeaves).
-//   - What a node has counted is with node 0 before its lanes' last word is: a report that came behind would be of a
-//     job that has been told of (TestASplitSeesItsOwnSubscribedKeys).
+//   - The counts of a node reach node 0 before the last message of its lanes: a later report would be about a job that
+//     has been reported (TestASplitSeesItsOwnSubscribedKeys).
 //
-// Locks: none of its own. ended is set by lanes and read by who keeps the time.
+// Locks: none of its own. ended is set by lanes and read by the timer's goroutine.
 type process struct {
 	job     *train.Job
 	opt     Options
@@ -56,7 +56,7 @@ type process struct {
 	scribe  *scribe       // nil: the job is not saved while it runs
 	ended   atomic.Bool   // a lane knows that the job is over
 	removed atomic.Int32  // lanes that take part no more
-	letGo   atomic.Bool   // it leaves in peace, behind node 0: nobody waits for what it has to say to anybody
+	letGo   atomic.Bool   // it leaves after node 0 in good order: its remaining messages are not awaited
 	goneBy  atomic.Int64  // when the process is to be gone, as of millis; 0: it was not told
 	closed  chan error    // no task runs any more, and why an executor did not close; has room
 	keySeed uint64        // of the hashes of keys: no peer knows it, or could choose keys that collide
@@ -97,7 +97,7 @@ func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process,
 		return nil, err
 	}
 	if m != nil && opt.Alone {
-		fabric.Places(c.Me().Slots)
+		fabric.Places(c.SelfMember().Slots)
 	}
 	p.bus = fabric.NewBus(c.Self, opt.Era, m)
 	if err := p.addRoles(); err != nil {
@@ -108,8 +108,8 @@ func assemble(job *train.Job, c Cluster, m *fabric.Mesh, opt Options) (*process,
 	return p, nil
 }
 
-// agree works out what the actors of all processes are made of. It is the same in each, but for the lease of somebody who
-// is alone: nobody can be silent there, and a machine that sleeps must not lose the job.
+// agree computes the common inputs of the actors of all processes. They are the same in each, except for the lease of a
+// process that is alone: nothing can be silent there, and a machine that sleeps must not lose the job.
 func (p *process) agree() error {
 	way, err := p.cluster.route(p.job)
 	if err != nil {
@@ -118,14 +118,14 @@ func (p *process) agree() error {
 	p.common = core.Job{Controller: wire.ControllerAt(), Nodes: len(p.cluster.Members), Lanes: p.cluster.lanes(), Clients: p.cluster.clients(),
 		Tables: p.job.Tables, Route: way, Items: p.job.Items, Units: p.job.Units, Wire: p.formats(), Times: p.opt.Times.Or(), Era: p.opt.Era}
 	if p.mesh == nil {
-		p.common.Times.Lease = 0 // where nobody can be silent
+		p.common.Times.Lease = 0 // nothing can be silent
 	} else {
 		p.common.NodesMost = join.NodesMost
 	}
 	return nil
 }
 
-// formats is how the values of each table travel: counts as they are, which 16 bits would not hold.
+// formats returns how the values of each table are sent: counts as they are, because 16 bits would not hold them.
 func (p *process) formats() []vec.Format {
 	list := make([]vec.Format, len(p.job.Tables))
 	for i := range list {
@@ -136,8 +136,8 @@ func (p *process) formats() []vec.Format {
 	return list
 }
 
-// addRoles makes the actors of this process, with what they go on from. Lanes come before the controller, and that before
-// the client: what is resumed needs both, and no message is sent before all are there.
+// addRoles makes the actors of this process, with their initial state. Lanes come before the controller, and it before
+// the client: resumed state needs both, and no message is sent before all are there.
 func (p *process) addRoles() error {
 	if err := p.addLanes(); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (p *process) addRoles() error {
 			return err
 		}
 	}
-	if p.cluster.Me().Slots > 0 {
+	if p.cluster.SelfMember().Slots > 0 {
 		if err := p.addRunner(); err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (p *process) addRoles() error {
 // bounds senders that run far ahead of the controller.
 const heldMost = 1 << 30
 
-// resumes says whether lanes begin with what a saved run had. Who comes later owns nothing yet.
+// resumes reports whether lanes begin with the state of a saved run. A node that joins later owns nothing yet.
 func (p *process) resumes() bool { return p.opt.Resume != nil && p.cluster.Invited == nil }
 
 // addLanes makes the lanes of this node. Each keeps the last records for a controller that follows, but where that could
@@ -172,7 +172,7 @@ func (p *process) addLanes() error {
 	if p.mesh == nil {
 		limits.Tail = -1
 	}
-	for i := range p.cluster.Me().Lanes {
+	for i := range p.cluster.SelfMember().Lanes {
 		a := wire.LaneAt(p.cluster.Self, i)
 		l, err := server.NewLane(p.common, a, server.Options{HeldBytesMax: heldMost, KeySeed: p.keySeed, Blank: p.resumes(), Limits: limits})
 		if err != nil {
@@ -184,8 +184,8 @@ func (p *process) addLanes() error {
 	return nil
 }
 
-// stepLane is the step of a lane, and of what its node learns from it: one without a client has nobody else who is told that
-// the job is over.
+// stepLane returns the step of a lane, which also updates its node: without a client, nothing else tells the node that
+// the job has ended.
 func (p *process) stepLane(l *server.Lane, a wire.Address) func(batch []wire.Envelope, out *wire.Outbox) {
 	removed, pace := false, newPace(l, p.bus)
 	return func(batch []wire.Envelope, out *wire.Outbox) {
@@ -218,8 +218,8 @@ func (p *process) reportLast(out *wire.Outbox) {
 	}
 }
 
-// addController makes the controller and what is around it. A job in one process has no fingerprint, since there is nobody
-// to compare it with.
+// addController makes the controller and what surrounds it. A job in one process has no fingerprint, because there is
+// nothing to compare it with.
 func (p *process) addController() error {
 	var fingerprint bellows.Fingerprint
 	if p.mesh != nil {
@@ -251,7 +251,7 @@ func (p *process) addRunner() error {
 			active = append(active, s)
 		}
 	}
-	r, err := train.NewRunner(c, p.job, active, p.cluster.Me().Slots, p.bus, p.notice)
+	r, err := train.NewRunner(c, p.job, active, p.cluster.SelfMember().Slots, p.bus, p.notice)
 	p.runner = r
 	if p.mesh != nil {
 		r.Share()
@@ -263,7 +263,7 @@ func (p *process) addRunner() error {
 	return err
 }
 
-// notice passes on a sentence about a wait that lasts, to whoever started the job: by way of node 0, which has their ear.
+// notice passes a sentence about a long wait to the caller that started the job, by way of node 0.
 func (p *process) notice(sentence string) {
 	switch {
 	case p.lead == nil:
@@ -273,8 +273,8 @@ func (p *process) notice(sentence string) {
 	}
 }
 
-// start starts the mesh: lost is told of a node whose connections have ended, met when all others have this one among
-// their own, and followed when another process leads. From here on actors run.
+// start starts the mesh. lost is called for a node whose connections have ended, met when all other nodes have
+// connected to this one, and followed when another process leads. From here on actors run.
 func (p *process) start(lost func(fabric.Loss), met, followed func()) {
 	p.checker = validate.New(p.common, p.cluster.Self)
 	if p.lead != nil {
@@ -296,8 +296,8 @@ func (p *process) start(lost func(fabric.Loss), met, followed func()) {
 // parted reports whether nothing is left to say to a node (fabric.Options.Parted).
 func (p *process) parted(n bellows.NodeID) bool { return p.letGo.Load() || p.checker.Parted(n) }
 
-// close ends what the process has started, behind all that it has sent: the mesh first, since the last words of actors are
-// in it, and readers run actors on the bus until they have ended.
+// close ends what the process has started, after all that it has sent: the mesh first, because it holds the last
+// messages of actors, and readers run actors on the bus until they have ended.
 func (p *process) close() {
 	p.scribe.close()
 	if p.mesh != nil {
@@ -319,10 +319,10 @@ func (p *process) closeTasks() {
 	p.closed <- err
 }
 
-// over reports whether this node has been told that the job is over, or goes on without it: a connection to node 0 that ends
-// then is its leave, and before it a loss. Nobody tells a node that hosts nothing, and nothing is lost with it
-// (TestWhoHostsNothingLeavesInPeace). Of one that leaves, the client and all lanes have been removed.
-func (p *process) over() bool {
+// hasEnded reports whether this node knows that the job has ended, or has left while it continues. If the connection to
+// node 0 ends then, that is its leave; before, it is a loss. A node that hosts nothing is not notified, and nothing is
+// lost with it (TestIdleNodeLeavesCleanly). Of a leaving node, the client and all lanes have been removed.
+func (p *process) hasEnded() bool {
 	if p.runner != nil {
 		select {
 		case <-p.runner.Ended():
@@ -336,7 +336,7 @@ func (p *process) over() bool {
 	return p.ended.Load() || int(p.removed.Load()) == len(p.lanes)
 }
 
-// unfinished are the tasks that run in this process.
+// unfinished returns the tasks that run in this process.
 func (p *process) unfinished() []bellows.Unit {
 	if p.runner == nil {
 		return nil
@@ -344,6 +344,6 @@ func (p *process) unfinished() []bellows.Unit {
 	return p.runner.Unfinished()
 }
 
-// millis is the time that actors are told. It goes forward only, whatever becomes of the machine's clock, and begins at
-// this process's start: no actor compares it with another node's.
+// millis returns the time for actors. It is monotonic, whatever happens to the machine's clock, and starts with this
+// process: no actor compares it with another node's.
 func (p *process) millis() int64 { return time.Since(p.began).Milliseconds() }

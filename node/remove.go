@@ -28,14 +28,14 @@ func (c *Commands) Remove(ctx context.Context, n bellows.NodeID) error {
 	}
 }
 
-// leaving is a node that leaves, and who is told when it has.
+// leaving is a node that leaves, with the channel for the outcome.
 type leaving struct {
 	node   bellows.NodeID
 	since  time.Time
 	answer chan<- error // has room
 }
 
-// remove has the controller remove all that a node has in the job, which owns nothing.
+// remove makes the controller remove all that a node has in the job. The node owns nothing.
 func (l *lead) remove(n bellows.NodeID, answer chan<- error) error {
 	refuse := func(format string, args ...any) error {
 		return bellows.Errorf(bellows.Config, "remove a node", fmt.Sprintf("node %d", n), format, args...)
@@ -83,8 +83,8 @@ func (l *lead) isLeaving(n bellows.NodeID) bool {
 	return slices.ContainsFunc(l.leaves, func(r leaving) bool { return r.node == n })
 }
 
-// left lets a node go of which the job has nothing any more: the end of its connections, in peace, tells it so.
-func (l *lead) left(n bellows.NodeID) {
+// dropMember releases a node that has nothing of the job any more. The orderly end of its connections notifies it.
+func (l *lead) dropMember(n bellows.NodeID) {
 	l.mesh.Drop(n)
 	l.members = slices.DeleteFunc(l.members, func(m Member) bool { return m.Node == n })
 	for i, r := range l.leaves {

@@ -2,16 +2,16 @@ package node
 
 import "sync"
 
-// reporter calls what the user of a job has given to be called, in order, on a goroutine of its own: neither the controller
-// nor a task waits for a screen, a file or a pipe that nobody reads (TestNobodyWaitsForReports).
+// A reporter calls the functions of the job's user, in order, on a separate goroutine: neither the controller nor a
+// task waits for a screen, a file or a pipe that is not read (TestReportsDoNotBlock).
 //
-// It is open until close, which takes no more and returns when all has been called (TestTheEndWaitsForReports). What is
-// called must not wait for the end of the job, which waits for it.
+// It is open until close, which takes no more calls and returns when all have been made (TestTheEndWaitsForReports). A
+// called function must not wait for the end of the job, which waits for it.
 //
-// Locks: mu guards the queue and closed, and change is told of both; nothing is called with it held.
+// Locks: mu guards the queue and closed, and change signals both; nothing is called with it held.
 //
-// Turned down: dropping reports that nobody has taken yet. Each epoch is a line of what the user asked for, and thousands of
-// them fit.
+// Rejected: dropping reports that have not been taken yet. Each epoch is a line that the user asked for, and thousands
+// of them fit.
 type reporter struct {
 	mu     sync.Mutex
 	change sync.Cond // of what follows
@@ -20,7 +20,7 @@ type reporter struct {
 	ended  chan struct{}
 }
 
-// reportsMost is how many reports may wait. Beyond them, who has one waits.
+// reportsMost is the number of reports that may wait. Beyond it, the sender of a report waits.
 const reportsMost = 1 << 12
 
 func newReporter() *reporter {
@@ -30,7 +30,8 @@ func newReporter() *reporter {
 	return r
 }
 
-// say has f called. After close it is not: the job is over, and whoever started it has been answered.
+// say calls f on the reporter's goroutine. After close it does not: the job has ended, and its caller has been
+// answered.
 func (r *reporter) say(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,10 +6,10 @@ import (
 	"bellows/train"
 )
 
-// resume gives the lanes of this process what a saved run had, and the controller, if it is here. Every process has all of
-// what was saved and takes what it owns, so that a run may go on in another number of processes than it began in
-// (TestInterruptAndResumeAcrossNodes). Lanes begin with the clocks that were complete; what was not counts nowhere, and is
-// done again.
+// resume loads the state of a saved run into the lanes of this process, and into the controller if it is here. Every
+// process has all of the saved state and takes the parts that it owns, so that a run may resume in another number of
+// processes than it began in (TestInterruptAndResumeAcrossNodes). Lanes begin with the complete clocks; incomplete ones
+// do not count and are run again.
 func (p *process) resume(saved train.Saved) error {
 	if why := p.job.Stays; why != "" {
 		return bellows.Errorf(bellows.Refused, "resume", "", "%s, and cannot be saved: such a job does not go on from a saved run, so start it over", why)
@@ -48,8 +48,8 @@ func (p *process) resume(saved train.Saved) error {
 	return p.lead.shell.Resume(state)
 }
 
-// fits refuses a saved run of other tables or partitions (TestAnImageOfAnotherJobIsRefused). What is within a partition is
-// its lane's to refuse, when it loads it.
+// fits refuses a saved run of other tables or partitions (TestAnImageOfAnotherJobIsRefused). A lane checks the content
+// of a partition when it loads it.
 func (p *process) fits(im *train.Image) error {
 	for _, saved := range [][][]store.Image{im.Tables, im.Kept} {
 		if saved == nil {

@@ -9,10 +9,11 @@ import (
 	"bellows/core/coord"
 )
 
-// What the time between two cuts is made of, where nobody says it.
+// The default interval between two cuts follows from these.
 const (
-	// FailureTime is how long a node is taken to live, at the mean: two hours and a half, as recordings have it of machines that are sold to be taken away (docs/decisions/0083).
-	// Who has better ones loses little: at ten times that cuts could be three times as rare, and save two thirds of little.
+	// FailureTime is the assumed mean lifetime of a node: two and a half hours, as recordings show for preemptible
+	// machines (docs/decisions/0083). Better machines lose little: with ten times that lifetime, cuts could be three
+	// times as rare, and save two thirds of little.
 	FailureTime = 150 * time.Minute
 	// costMost is the share of a run's time that cuts may take, whatever a node's life is: 2 %.
 	costMost = 50
@@ -23,25 +24,27 @@ const (
 	intervalLeast = 10 * time.Second
 )
 
-// Interval is the time from one cut to the next for a cut that takes so long, in a job of so many nodes: sqrt(2·Ts·Tf/N) (Bösen §3.2.4), by which what
-// cuts cost and what deaths lose are least together. It is at least 50 times what a cut takes.
+// Interval returns the time between cuts, by the duration of a cut and the number of nodes: sqrt(2·Ts·Tf/N) (Bösen
+// §3.2.4), which minimises the sum of the cost of cuts and the loss by failures. It is at least 50 times the duration
+// of a cut.
 func Interval(cut time.Duration, nodes int) time.Duration {
 	best := math.Sqrt(2 * cut.Seconds() * FailureTime.Seconds() / float64(max(1, nodes)))
 	return max(time.Duration(best*float64(time.Second)), intervalLeast, costMost*cut)
 }
 
-// saving is when the controller of a job that is saved takes cuts.
+// saving decides when the controller of a saved job takes cuts.
 //
-// States: due at some time; cutting, from the word to begin one until it is written, or given up; over, with the job. All of it is of the controller's steps.
+// States: due at some time; cutting, from the request to begin one until it is written or abandoned; over, with the
+// job. All of it belongs to the controller's steps.
 type saving struct {
 	due   time.Time
 	early time.Time // no early cut begins before this
 	every time.Duration
 	note  *manifest            // of the cut that is under way; nil: none is
-	told  bellows.CommitNumber // the last cut up to which it was told what counts
+	told  bellows.CommitNumber // the last cut up to which visits were reported
 	so    Since                // the job's beginning
 	at    Since                // the cut that is under way, since the job's beginning
-	last  Since                // the last that is there, likewise
+	last  Since                // the work since the last existing cut
 	safe  bellows.CommitNumber
 	letGo bellows.CommitNumber
 	there time.Time // when the last was
@@ -53,7 +56,7 @@ type Since struct {
 	Commit  bellows.CommitNumber // the cut; 0: there is none
 	Units   int64                // that count: of a split in a clock, or a part of it
 	Trained time.Duration
-	Out     int // units that were out at the job's end, and whose updates count nowhere
+	Out     int // units dispatched at the job's end, whose updates do not count
 }
 
 // count counts what the step has numbered.
@@ -75,13 +78,13 @@ func (s *saving) mark(at bellows.CommitNumber, trained time.Duration) {
 	s.at = Since{Commit: at, Units: s.so.Units, Trained: trained}
 }
 
-// since is what was done since the last cut that is there.
+// since returns what was done since the last cut that exists.
 func (l *lead) since() Since {
 	s := &l.saving
 	return Since{Commit: s.last.Commit, Units: s.so.Units - s.last.Units, Trained: l.trainedFor() - s.last.Trained}
 }
 
-// checkpoint is the last cut that is there, for who looks.
+// checkpoint returns the last cut that exists, for status requests.
 func (l *lead) checkpoint() *api.Checkpoint {
 	s, since := &l.saving, l.since()
 	c := &api.Checkpoint{Commit: uint64(since.Commit), Bytes: s.bytes, Units: since.Units, Seconds: since.Trained.Seconds()}
@@ -94,7 +97,7 @@ func (l *lead) checkpoint() *api.Checkpoint {
 	return c
 }
 
-// beginSaving settles when the first cut is due, at the job's beginning: nobody knows yet what one takes.
+// beginSaving sets the time of the first cut, at the job's beginning: the duration of a cut is not known yet.
 func (l *lead) beginSaving() {
 	s := &l.saving
 	if l.scribe == nil {
@@ -131,7 +134,7 @@ func (l *lead) save() {
 	}
 }
 
-// takeCuts has cuts written down that are stored. One that was given up is told of by the controller.
+// takeCuts starts to write cuts that are stored. The controller reports those that were abandoned.
 func (l *lead) takeCuts() {
 	for i := range l.fx.Cuts {
 		c, s := &l.fx.Cuts[i], &l.saving
@@ -141,7 +144,8 @@ func (l *lead) takeCuts() {
 		}
 		m := *s.note
 		m.CutDone = coord.CutDone{Saved: c.Saved, Shards: c.Shards}
-		// after the stop that gather has told: a process that goes on from the cut finds in the log what counts up to it
+		// after the stop that gather has reported: a process that resumes from the cut finds in the log what counts up
+		// to it
 		l.reporter.say(func() { l.scribe.publish(&m) })
 	}
 }
@@ -162,7 +166,7 @@ func (l *lead) cutOver(began time.Time) {
 	s.due = now.Add(s.every)
 }
 
-// takeWritten takes the word that a manifest is there, or cannot be.
+// takeWritten handles the message that a manifest is written, or cannot be.
 func (l *lead) takeWritten(w *written) {
 	if w.err != nil {
 		l.shell.CutLost(w.commit, w.err.Error(), &l.fx)

@@ -19,8 +19,8 @@ import (
 	"bellows/train"
 )
 
-// TestTheIntervalIsWhereCostAndLossAreLeast: by the formula between its bounds, and never so short that cuts take more than 2 %.
-func TestTheIntervalIsWhereCostAndLossAreLeast(t *testing.T) {
+// TestCheckpointIntervalMinimisesCost: by the formula between its bounds, and never so short that cuts take more than 2 %.
+func TestCheckpointIntervalMinimisesCost(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		cut   time.Duration
@@ -89,8 +89,8 @@ func TestAJobIsSavedWhileItRuns(t *testing.T) {
 	}
 }
 
-// TestWhoLooksSeesTheLastCheckpoint, how old it is, and what was done since, in virtual time, in which each task takes a millisecond and nothing else any; the result has that, too.
-func TestWhoLooksSeesTheLastCheckpoint(t *testing.T) {
+// TestLastCheckpointIsVisible, how old it is, and what was done since, in virtual time, in which each task takes a millisecond and nothing else any; the result has that, too.
+func TestLastCheckpointIsVisible(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(t *train.Task) error {

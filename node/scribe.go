@@ -24,7 +24,7 @@ type Checkpoints struct {
 	Every time.Duration
 	// Note is what the caller wants to have back with a cut (archive.Manifest.Run): it is asked when one begins; nil: nothing. So is what it has spent until then.
 	Note func(so Spent) json.RawMessage
-	// OnCut is told of each that is there; nil: it is not told.
+	// OnCut is called for each existing cut; nil: not called.
 	OnCut func(Checkpoint)
 }
 
@@ -32,23 +32,26 @@ type Checkpoints struct {
 type Checkpoint struct {
 	Commit  bellows.CommitNumber
 	Written int64         // bytes
-	Within  time.Duration // from the word to begin it until it was verified
+	Within  time.Duration // from the request to begin it until it was verified
 	Every   time.Duration // until the next
 }
 
-// scribe writes what the lanes of this process give away of a cut, and at node 0 the manifest, on goroutines of its own: lanes never wait for a disk. What they
-// want of a lane they ask by a word in that one's queue. One takes what is to be done in its order, and has each partition written by another, archive.Together at a time: while
-// the disk makes one last, the next is read and summed, and what lasts is settled for several at once.
+// scribe writes the parts of a cut that the lanes of this process provide, and at node 0 the manifest, on separate
+// goroutines: lanes never wait for a disk. It asks a lane by a message in the lane's queue. One goroutine takes the
+// tasks in order, and has each partition written by another, archive.Together at a time: while the disk makes one
+// durable, the next is read and summed, and durable ones are settled together.
 //
-// States: idle; writing, while something waits; ended, when the process's part of the job is over. What is left unwritten then is no cut.
+// States: idle; writing, while something waits; ended, when the process's part of the job is over. Unwritten parts then
+// belong to no cut.
 //
 // Invariants:
 //   - One piece of each partition that is being written is in memory.
-//   - Nothing of a cut that is over is begun. What is being written of it ends at the next piece, unless the store stalls: then the controller has given the
-//     cut up by name, and no manifest is written until the store answers.
-//   - While a manifest is written, nothing else is: what is removed behind it is of no cut that is being written.
+//   - No part of a finished cut is begun. Parts of it that are being written end at the next piece, unless the store
+//     stalls: then the controller has abandoned the cut, with its number in the report, and no manifest is written
+//     until the store answers.
+//   - While a manifest is written, nothing else is: what is removed after it belongs to no cut that is being written.
 //
-// Lock: mu, of the list of what is to be written. Nothing is called while it is held.
+// Lock: mu, of the list of tasks. Nothing is called while it is held.
 type scribe struct {
 	*process
 	cuts  *Checkpoints
@@ -77,7 +80,7 @@ type manifest struct {
 	began time.Time
 }
 
-// want is the word to a lane to give the next piece.
+// want asks a lane for the next piece.
 type want struct {
 	wire.Local
 	errand
@@ -85,7 +88,7 @@ type want struct {
 	given chan error // has room
 }
 
-// written is the word to node 0 what has become of a manifest.
+// written tells node 0 the outcome of a manifest.
 type written struct {
 	wire.Local
 	commit  bellows.CommitNumber
@@ -139,7 +142,7 @@ func (s *scribe) hear(lane wire.Address, news []checkpoint.News) {
 	s.rouse()
 }
 
-// publish has the manifest of a cut written.
+// publish starts to write the manifest of a cut.
 func (s *scribe) publish(m *manifest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +158,7 @@ func (s *scribe) rouse() {
 	}
 }
 
-// next is what is to be written next; false: nothing.
+// next returns what is to be written next; false: nothing.
 func (s *scribe) next() (e errand, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +171,7 @@ func (s *scribe) next() (e errand, ok bool) {
 	return e, false
 }
 
-// run is the scribe's first goroutine.
+// run runs the scribe's first goroutine.
 func (s *scribe) run() {
 	defer close(s.ended)
 	var writers sync.WaitGroup
@@ -200,7 +203,8 @@ func (s *scribe) run() {
 	}
 }
 
-// copy writes a partition, and tells its lane. The piece is the lane's from each word to it until it answers, and is of no more use where the scribe ends meanwhile.
+// copy writes a partition, and notifies its lane. The piece belongs to the lane from each request until it answers, and
+// is unusable if the scribe ends meanwhile.
 func (s *scribe) copy(e errand, piece *checkpoint.Piece) error {
 	shard, err := s.cuts.Archive.Create(s.ctx, archive.At{Era: s.opt.Era, Commit: e.commit}, e.ref)
 	if err != nil {
@@ -232,10 +236,10 @@ func (s *scribe) copy(e errand, piece *checkpoint.Piece) error {
 	return nil
 }
 
-// keptMark marks the digest of a shard that has what the driver kept, too.
+// keptMark marks the digest of a shard that also has what the driver kept.
 const keptMark = "kept "
 
-// digest is what node 0 must know of a shard to have it in the manifest, beside its size.
+// digest returns what node 0 must know about a shard for the manifest, besides its size.
 func digest(e *archive.Entry) string {
 	if e.Kept {
 		return keptMark + e.SHA256
@@ -243,7 +247,7 @@ func digest(e *archive.Entry) string {
 	return e.SHA256
 }
 
-// sign writes the manifest of a cut whose shards are all there, and tells the controller.
+// sign writes the manifest of a cut whose shards are all there, and notifies the controller.
 func (s *scribe) sign(m *manifest) {
 	w := &written{commit: m.Saved.Commit, began: m.began}
 	c, err := s.cuts.Archive.Begin(archive.At{Era: s.opt.Era, Commit: m.Saved.Commit})
@@ -265,7 +269,7 @@ func (s *scribe) sign(m *manifest) {
 	if w.err = err; err == nil {
 		w.bytes = c.Written()
 	}
-	s.lead.tell(w)
+	s.lead.enqueue(w)
 }
 
 // give takes the scribe's words out of what a lane is to be stepped with, and gives what they want.
@@ -284,7 +288,7 @@ func (p *process) give(l *server.Lane, batch []wire.Envelope) []wire.Envelope {
 	return rest
 }
 
-// hearOfCuts passes on what a lane says of cuts. Where nobody writes them, they are given up.
+// hearOfCuts passes on a lane's messages about cuts. If nothing writes them, they are abandoned.
 func (p *process) hearOfCuts(l *server.Lane, self wire.Address) {
 	news := l.CutNews()
 	switch {

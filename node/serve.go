@@ -48,7 +48,7 @@ func Serve(ctx context.Context, job train.Job, c Cluster, conns []transport.Conn
 	return s.run(ctx)
 }
 
-// disconnected is told by the mesh that a node's connections have ended, on the goroutine of the reader that saw it.
+// disconnected handles the end of a node's connections. The mesh calls it on the goroutine of the reader that saw it.
 func (s *member) disconnected(n fabric.Loss) {
 	select {
 	case s.lost <- n:
@@ -56,15 +56,15 @@ func (s *member) disconnected(n fabric.Loss) {
 	}
 }
 
-// meets is told by the mesh that all others have this node among their own.
+// meets handles the mesh's notification that all other nodes have connected to this node.
 func (s *member) meets() {
 	select {
 	case s.met <- struct{}{}:
-	default: // it is known: the node is no guest
+	default: // it is known: the node has already joined
 	}
 }
 
-// followed is told by the mesh that another process leads.
+// followed handles the mesh's notification that another process leads.
 func (s *member) followed() {
 	select {
 	case s.follows <- struct{}{}:
@@ -72,21 +72,22 @@ func (s *member) followed() {
 	}
 }
 
-// member drives the shell of a node that does not lead, and carries out its effects. All of the shell is run's: what happens
-// elsewhere comes to it by channels, and what it has to say to actors goes into their queues.
+// member drives the shell of a node that does not lead, and carries out its effects. The whole shell belongs to run:
+// outside events reach it by channels, and its messages to actors go into their queues.
 //
-// States: joining, if it was invited; ready, when it has said what job it has; serving, until its node is told that the job is over; leaving, while
-// its executors close, and gone when the shell says so. It is gone at once when node 0 is lost before the end.
+// States: joining, if it was invited; ready, when it has announced its job; serving, until the node knows that the job
+// has ended; leaving, while its executors close, and gone when the shell says so. It is gone at once if node 0 is lost
+// before the end.
 //
 // Invariants:
-//   - A reader that has lost its node waits for who keeps the time, which waits for no reader, or for its end
-//     (TestWithoutNodeZeroTheOthersEndByName).
-//   - A node that was invited says that it is ready when all others have it among their own: what they say to it from
-//     then on arrives (TestAJobGrowsAndItsSplitsMove).
-//   - The end of the connections to node 0 is a loss before the node knows that the job is over, and its leave
-//     afterwards (TestWithoutNodeZeroTheOthersEndByName, TestANodeWhoseTasksHangLeaves).
-//   - The end of the context before that of the job ends serving at once: who started this process has gone, and nobody else
-//     will let it go.
+//   - A reader that has lost its node waits for the timer's goroutine, which waits for no reader, or for its end
+//     (TestNodesEndWithoutNodeZero).
+//   - An invited node announces that it is ready when all others have connected to it: messages that they send to it
+//     from then on arrive (TestAJobGrowsAndItsSplitsMove).
+//   - The end of the connections to node 0 is a loss before the node knows that the job has ended, and its leave
+//     afterwards (TestNodesEndWithoutNodeZero, TestANodeWhoseTasksHangLeaves).
+//   - If the context ends before the job, serving ends at once: the starter of this process has gone, and nothing else
+//     will release it.
 //
 // Locks: none.
 type member struct {
@@ -105,7 +106,7 @@ const noticeMost = 1<<31 - 1
 // run keeps the node's time until it is let go. A turn ends with what the shell has to send, before the next thing is waited
 // for, and so with its last words before it returns.
 func (s *member) run(ctx context.Context) error {
-	s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report()) // who it is
+	s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report()) // identifies the node
 	s.awaitTasks()
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
@@ -138,23 +139,23 @@ func (s *member) run(ctx context.Context) error {
 		case <-ticker.C:
 			s.tick()
 		case n := <-s.lost:
-			s.shell.Disconnected(n.Node, n.Reason, n.Breach, s.over(), &s.fx)
+			s.shell.Disconnected(n.Node, n.Reason, n.Breach, s.hasEnded(), &s.fx)
 		case <-done:
-			if !s.over() {
+			if !s.hasEnded() {
 				return ctx.Err()
 			}
-			done = nil // who started this process has let it go
+			done = nil // the starter of this process has released it
 			s.shell.Disconnected(0, ctx.Err().Error(), false, true, &s.fx)
 		}
 	}
 }
 
-// effects are those of no step yet, of this era.
+// effects returns empty effects of this era.
 func (s *member) effects() members.Effects {
 	return members.Effects{Outbox: wire.Outbox{Era: s.opt.Era}}
 }
 
-// tick tells this node's actors the time. Others run them: who keeps the time waits for nobody.
+// tick sends the time to this node's actors. Other goroutines run them: the timer's goroutine never waits.
 func (s *member) tick() {
 	now := s.millis()
 	s.fx.Send(wire.ClientAt(s.cluster.Self), wire.ControllerAt(), s.report())
@@ -162,5 +163,5 @@ func (s *member) tick() {
 		s.runner.Tick(now)
 	}
 	s.mesh.Tick()
-	s.shell.Tick(now, s.mesh.HeardOf(0), s.over(), s.unfinished(), &s.fx)
+	s.shell.Tick(now, s.mesh.HeardOf(0), s.hasEnded(), s.unfinished(), &s.fx)
 }

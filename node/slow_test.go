@@ -67,7 +67,7 @@ func (n *notices) take(s string) {
 	n.list = append(n.list, s)
 }
 
-func (n *notices) all() string {
+func (n *notices) text() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return strings.Join(n.list, "\n")
@@ -76,7 +76,7 @@ func (n *notices) all() string {
 // expect wants a text to be part of the sentences.
 func (n *notices) expect(t *testing.T, want string) {
 	t.Helper()
-	if said := n.all(); !strings.Contains(said, want) {
+	if said := n.text(); !strings.Contains(said, want) {
 		t.Errorf("nobody says %q: %s", want, said)
 	}
 }
@@ -89,7 +89,7 @@ type closing struct {
 
 func (c closing) Close() error { return c.close() }
 
-// onClose has the executors of a job do something when they are closed.
+// onClose makes the executors of a job do something when they are closed.
 func onClose(j train.Job, f func(s bellows.SplitID)) train.Job {
 	run := j.NewExecutor
 	j.NewExecutor = func(s bellows.SplitID) (train.Executor, error) {
@@ -99,7 +99,7 @@ func onClose(j train.Job, f func(s bellows.SplitID)) train.Job {
 	return j
 }
 
-// wide is a job whose table has so many rows of one value.
+// wide returns a job whose table has so many rows of one value.
 func wide(rows, partitions int, run func(t *train.Task) error) train.Job {
 	j := job(3, run)
 	j.Tables[0].Rows, j.Tables[0].Width, j.Tables[0].Partitions = rows, 1, partitions
@@ -111,7 +111,7 @@ func pushOne(t *train.Task) error {
 	return nil
 }
 
-// TestALargeModelIsCollected has a model that takes longer than a lease to travel.
+// TestALargeModelIsCollected makes a model that takes longer than a lease to travel.
 func TestALargeModelIsCollected(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,8 +124,8 @@ func TestALargeModelIsCollected(t *testing.T) {
 	})
 }
 
-// TestASlowLinkIsNotASilentNode has a link that takes longer than a lease for one part of a message: signs of life wait behind it.
-func TestASlowLinkIsNotASilentNode(t *testing.T) {
+// TestSlowLinkIsNotSilence makes a link that takes longer than a lease for one part of a message: signs of life wait behind it.
+func TestSlowLinkIsNotSilence(t *testing.T) {
 	t.Parallel()
 	for from := range bellows.NodeID(2) { // either end
 		synctest.Test(t, func(t *testing.T) {
@@ -147,8 +147,8 @@ func TestASlowLinkIsNotASilentNode(t *testing.T) {
 	}
 }
 
-// TestWhoHoldsNothingMayDieAtTheEnd has a node die, by the word of who started it, while another sends the state.
-func TestWhoHoldsNothingMayDieAtTheEnd(t *testing.T) {
+// TestIdleNodeMayDieAtEnd makes a node die, by the word of who started it, while another sends the state.
+func TestIdleNodeMayDieAtEnd(t *testing.T) {
 	t.Parallel()
 	for _, dead := range []bellows.NodeID{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -195,14 +195,14 @@ func TestExecutorsMayTakeTheirTimeToClose(t *testing.T) {
 			if slow < 2 { // split 1 and 2 are the leader's
 				want = "node 0 has waited"
 			}
-			if !strings.Contains(said.all(), want) {
-				t.Errorf("split %d: nobody says %q: %s", slow, want, said.all())
+			if !strings.Contains(said.text(), want) {
+				t.Errorf("split %d: nobody says %q: %s", slow, want, said.text())
 			}
 		})
 	}
 }
 
-// TestTasksThatNeverReturnAreGivenUp has a task hang at node 0 when another has failed: node 0 ends all the same, and the others with it.
+// TestTasksThatNeverReturnAreGivenUp makes a task hang at node 0 when another has failed: node 0 ends all the same, and the others with it.
 func TestTasksThatNeverReturnAreGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, members := range [][]node.Member{alone, shapes["leader works"]} {
@@ -238,8 +238,8 @@ func TestTasksThatNeverReturnAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestNodeZeroGivesItsTasksUpWithTheModel has an executor of node 0, which holds tables, not close: the model is lost by name, and the others are let go.
-func TestNodeZeroGivesItsTasksUpWithTheModel(t *testing.T) {
+// TestNodeZeroStopsTasksWithModel makes an executor of node 0, which holds tables, not close: the model is lost by name, and the others are let go.
+func TestNodeZeroStopsTasksWithModel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -262,8 +262,8 @@ func TestNodeZeroGivesItsTasksUpWithTheModel(t *testing.T) {
 	})
 }
 
-// TestAnExecutorThatDoesNotCloseLosesNothing has one fail to close when the training is over: the model is as it would be, and somebody says it.
-func TestAnExecutorThatDoesNotCloseLosesNothing(t *testing.T) {
+// TestFailedExecutorCloseLosesNothing makes one fail to close when the training is over: the model is as it would be, and somebody says it.
+func TestFailedExecutorCloseLosesNothing(t *testing.T) {
 	t.Parallel()
 	whole := runAlone(t, job(3, drift), node.Options{})
 	for split := range bellows.SplitID(4) {
@@ -286,14 +286,14 @@ func TestAnExecutorThatDoesNotCloseLosesNothing(t *testing.T) {
 			if r == nil || !slices.Equal(r.Tables[0], whole.Tables[0]) || errors.Join(others...) != nil {
 				t.Errorf("split %d: result %+v, errors %v, %v", split, r, err, others)
 			}
-			if told := err != nil && strings.Contains(err.Error(), "the disk is full"); !told && !strings.Contains(said.all(), "an executor did not close: the disk is full") {
-				t.Errorf("split %d: error %v, and said is %q", split, err, said.all())
+			if told := err != nil && strings.Contains(err.Error(), "the disk is full"); !told && !strings.Contains(said.text(), "an executor did not close: the disk is full") {
+				t.Errorf("split %d: error %v, and said is %q", split, err, said.text())
 			}
 		})
 	}
 }
 
-// TestExecutorsCloseBeforeTheirNodeLeaves has those of nodes without tables take their time to close, and node 0 wait for nothing of
+// TestExecutorsCloseBeforeTheirNodeLeaves makes those of nodes without tables take their time to close, and node 0 wait for nothing of
 // theirs.
 func TestExecutorsCloseBeforeTheirNodeLeaves(t *testing.T) {
 	t.Parallel()
@@ -311,7 +311,7 @@ func TestExecutorsCloseBeforeTheirNodeLeaves(t *testing.T) {
 	})
 }
 
-// TestANodeWhoseTasksHangLeaves has an executor of node 1, which holds tables, not close: the node gives it up, and the model is lost by name.
+// TestANodeWhoseTasksHangLeaves makes an executor of node 1, which holds tables, not close: the node gives it up, and the model is lost by name.
 func TestANodeWhoseTasksHangLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -335,7 +335,7 @@ func TestANodeWhoseTasksHangLeaves(t *testing.T) {
 	})
 }
 
-// TestATaskThatHangsIsNamed has a task take its time: it is named, and the job goes on; one that does not end ends the job.
+// TestATaskThatHangsIsNamed makes a task take its time: it is named, and the job goes on; one that does not end ends the job.
 func TestATaskThatHangsIsNamed(t *testing.T) {
 	t.Parallel()
 	for takes, ends := range map[time.Duration]bool{6 * time.Second: true, 2 * time.Minute: false} {
@@ -365,9 +365,9 @@ func TestATaskThatHangsIsNamed(t *testing.T) {
 	}
 }
 
-// TestTrainedIsTheTimeInWhichItemsWereVisited runs three clocks whose tasks end one second after the other, the second without items: two of them
+// TestTrainedCountsVisitTime runs three clocks whose tasks end one second after the other, the second without items: two of them
 // are training, each until its last task has ended.
-func TestTrainedIsTheTimeInWhichItemsWereVisited(t *testing.T) {
+func TestTrainedCountsVisitTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := gang{members: []node.Member{{Slots: 4, Lanes: 1}}, job: func(bellows.NodeID) train.Job {
@@ -390,9 +390,9 @@ func TestTrainedIsTheTimeInWhichItemsWereVisited(t *testing.T) {
 	})
 }
 
-// TestAWaitElsewhereIsNamedAtNodeZero has a split of node 0 take five seconds for its first clock: those of node 1 wait for it before they read, and
+// TestRemoteWaitIsNamed makes a split of node 0 take five seconds for its first clock: those of node 1 wait for it before they read, and
 // node 0 says so.
-func TestAWaitElsewhereIsNamedAtNodeZero(t *testing.T) {
+func TestRemoteWaitIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var said notices
@@ -410,8 +410,8 @@ func TestAWaitElsewhereIsNamedAtNodeZero(t *testing.T) {
 	})
 }
 
-// TestTheEndThatWaitsForATaskIsNamed has one task fail while another goes on for a while.
-func TestTheEndThatWaitsForATaskIsNamed(t *testing.T) {
+// TestEndWaitNamesTask makes one task fail while another goes on for a while.
+func TestEndWaitNamesTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var said notices
@@ -436,7 +436,7 @@ func TestTheEndThatWaitsForATaskIsNamed(t *testing.T) {
 	})
 }
 
-// gap is a job on a table one of whose partitions has no rows.
+// gap returns a job on a table one of whose partitions has no rows.
 func gap(rounds int, run func(t *train.Task) error) train.Job {
 	j := job(rounds, run)
 	j.Tables[0].Partitions, j.Tables[0].Bounds = 0, []bellows.RowID{0, 3, 3, 8}
@@ -507,8 +507,8 @@ func TestAnEmptyPartitionIsLeasedFromAfar(t *testing.T) {
 	})
 }
 
-// TestNoRowsMayBePulled reads and changes the rows [n, n).
-func TestNoRowsMayBePulled(t *testing.T) {
+// TestPullOfZeroRows reads and changes the rows [n, n).
+func TestPullOfZeroRows(t *testing.T) {
 	t.Parallel()
 	_, err := node.Train(context.Background(), job(1, func(t *train.Task) error {
 		for n := range bellows.RowID(9) {
@@ -522,7 +522,7 @@ func TestNoRowsMayBePulled(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestASplitFarAheadGoesOn has splits that wait for nobody, dispatched far ahead, and one task that takes long.
+// TestASplitFarAheadGoesOn makes splits that wait for nobody, dispatched far ahead, and one task that takes long.
 func TestASplitFarAheadGoesOn(t *testing.T) {
 	t.Parallel()
 	const clocks = 200

@@ -22,10 +22,10 @@ const (
 	touchesMost, twinWidth = 40, 3
 )
 
-// keyOf is the key of a row of the twins.
+// keyOf returns the key of a row of the twins.
 func keyOf(id bellows.RowID) bellows.Key { return bellows.Key(keys.Hash(bellows.Key(id) + 1000)) }
 
-// touched are the rows that a task updates, some twice, in no order: in each clock others are seen first.
+// touched returns the rows that a task updates, some twice, in no order: in each clock others are seen first.
 func touched(s bellows.SplitID, c bellows.Clock) []bellows.RowID {
 	h := keys.Hash(bellows.Key(s)<<32 | bellows.Key(c))
 	ids := make([]bellows.RowID, h%touchesMost)
@@ -175,7 +175,7 @@ func TestSparseTablesUnderStaleness(t *testing.T) {
 	}
 }
 
-// asked is how many questions crossed between nodes in a run, and how many messages of rows.
+// asked returns how many questions crossed between nodes in a run, and how many messages of rows.
 func asked(t *testing.T, w *node.Watch) (pulls, rows int64) {
 	t.Helper()
 	p, err := w.Look(t.Context())
@@ -186,9 +186,9 @@ func asked(t *testing.T, w *node.Watch) (pulls, rows int64) {
 	return pulls, rows
 }
 
-// TestKeysThatAreReadAgainAreAskedForTwice runs jobs in which every split reads the same keys in each round and changes others from round to
+// TestRepeatedKeysNeedTwoRounds runs jobs in which every split reads the same keys in each round and changes others from round to
 // round: no split asks a lane in more than two rounds, and the bits are those of one process.
-func TestKeysThatAreReadAgainAreAskedForTwice(t *testing.T) {
+func TestRepeatedKeysNeedTwoRounds(t *testing.T) {
 	t.Parallel()
 	const rounds = 30
 	again := func(t *train.Task) error {
@@ -227,7 +227,7 @@ func TestKeysThatAreReadAgainAreAskedForTwice(t *testing.T) {
 	}
 }
 
-// TestASplitSeesItsOwnSubscribedKeys has one split read keys of which one exists late and one never, under every consistency: it sees
+// TestASplitSeesItsOwnSubscribedKeys makes one split read keys of which one exists late and one never, under every consistency: it sees
 // what it has written, and asks twice.
 func TestASplitSeesItsOwnSubscribedKeys(t *testing.T) {
 	t.Parallel()
@@ -286,13 +286,13 @@ func TestWorkersCountByKey(t *testing.T) {
 			mine, all := bellows.Key(w.Split()), bellows.Key(1<<40)
 			for range clocks {
 				w.PushKey(0, mine, one)
-				if got := table.Counts(w.PullKey(0, mine)); got[0] != 0 || got[1] != int32(w.Now())+1 {
-					return fmt.Errorf("split %d clock %d counts %v", mine, w.Now(), got)
+				if got := table.Counts(w.PullKey(0, mine)); got[0] != 0 || got[1] != int32(w.CurrentClock())+1 {
+					return fmt.Errorf("split %d clock %d counts %v", mine, w.CurrentClock(), got)
 				}
 				w.PushKeys(0, []bellows.Key{all, all}, append(one, one...))
 				w.PullKeys(0, []bellows.Key{all, mine}, two)
-				if n := table.Counts(two); n[1] < 2*twinSplits*int32(w.Now()-1) || n[3] != int32(w.Now())+1 {
-					return fmt.Errorf("split %d clock %d counts %v", mine, w.Now(), n)
+				if n := table.Counts(two); n[1] < 2*twinSplits*int32(w.CurrentClock()-1) || n[3] != int32(w.CurrentClock())+1 {
+					return fmt.Errorf("split %d clock %d counts %v", mine, w.CurrentClock(), n)
 				}
 				w.Clock()
 			}
@@ -348,9 +348,9 @@ func TestSparseTablesResume(t *testing.T) {
 	}
 }
 
-// TestAKeptSparseTableHasTheKeysOfThen keeps the tables before any key, and after some, and wants no key of
+// TestKeptSparseTableKeys keeps the tables before any key, and after some, and wants no key of
 // later.
-func TestAKeptSparseTableHasTheKeysOfThen(t *testing.T) {
+func TestKeptSparseTableKeys(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int{0, 2} {
 		keeping := func(bellows.NodeID) train.Job {
@@ -378,8 +378,8 @@ func TestAKeptSparseTableHasTheKeysOfThen(t *testing.T) {
 	}
 }
 
-// TestTooManyKeysEndTheJobByName creates keys without end.
-func TestTooManyKeysEndTheJobByName(t *testing.T) {
+// TestTooManyKeysEndJob creates keys without end.
+func TestTooManyKeysEndJob(t *testing.T) {
 	t.Parallel()
 	flood := func(bellows.NodeID) train.Job {
 		return twinJob(1<<20, table.Rule{}, func(t *train.Task) error {
@@ -400,9 +400,9 @@ func TestTooManyKeysEndTheJobByName(t *testing.T) {
 	}
 }
 
-// TestRowsAreNamedInTheWayOfTheirTable wants a task that mixes the ways up, or leases rows that have keys,
+// TestRowNamesInErrors wants a task that mixes the ways up, or leases rows that have keys,
 // told so.
-func TestRowsAreNamedInTheWayOfTheirTable(t *testing.T) {
+func TestRowNamesInErrors(t *testing.T) {
 	t.Parallel()
 	for want, run := range map[string]func(t *train.Task){
 		"use PullKey":           func(t *train.Task) { t.PullRange(sparseTwin, 0, 1) },

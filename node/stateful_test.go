@@ -41,7 +41,7 @@ func (g *gambler) Restore(version uint32, state []byte) error {
 	return g.UnmarshalBinary(state)
 }
 
-// gambling is a job of gamblers, whose states are saved.
+// gambling returns a job of gamblers, whose states are saved.
 func gambling(rounds int, before func(*train.Task)) train.Job {
 	j := job(rounds, nil)
 	j.NewExecutor = func(s bellows.SplitID) (train.Executor, error) {
@@ -106,7 +106,7 @@ func TestSplitsThatStayAreNotMoved(t *testing.T) {
 		func() { g.add(1, 0) },
 		func() {
 			_, err := g.commands.MoveSplit(context.Background(), 2, 1)
-			if err == nil || bellows.KindOf(err) != bellows.Config || !says(err, "2: it stays at node 0") || !says(err, why) {
+			if err == nil || bellows.KindOf(err) != bellows.Config || !errorSays(err, "2: it stays at node 0") || !errorSays(err, why) {
 				t.Errorf("split 2 is moved: %v", err)
 			}
 			if err := g.commands.StaySplit(context.Background(), 2); err != nil {

@@ -13,12 +13,12 @@ import (
 // something to do, they would wait for the end of a task.
 func (p *process) computeOnly() {
 	if p.inTurns() {
-		runtime.GOMAXPROCS(p.cluster.Me().Slots)
+		runtime.GOMAXPROCS(p.cluster.SelfMember().Slots)
 	}
 }
 
-// inTurns reports whether frames have nothing to do while tasks compute: the node holds no partition, so that nobody asks it, and
-// under BSP what comes to it waits for its own tasks.
+// inTurns reports whether no frames need handling while tasks compute: the node holds no partition, so that it gets no
+// requests, and under BSP messages to it wait for its own tasks.
 func (p *process) inTurns() bool {
 	for i := range p.job.Tables {
 		if p.job.Tables[i].Consistency != table.BSP {
@@ -31,7 +31,7 @@ func (p *process) inTurns() bool {
 		}
 	}
 	invited := p.cluster.Invited != nil && p.cluster.Invited.Lanes > 0 // to hold some, though it does not yet
-	return p.cluster.Me().Slots > 0 && !invited
+	return p.cluster.SelfMember().Slots > 0 && !invited
 }
 
 // holds reports whether one of this node's lanes has a partition.

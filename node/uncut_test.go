@@ -19,7 +19,7 @@ import (
 	"bellows/train"
 )
 
-// archiveOf is an archive of a job's tables.
+// archiveOf returns an archive of a job's tables.
 func archiveOf(t *testing.T, s *mem.Store, j train.Job) *archive.Archive {
 	t.Helper()
 	a, err := archive.Open(s, archive.ID{1}, j.Tables)
@@ -27,8 +27,8 @@ func archiveOf(t *testing.T, s *mem.Store, j train.Job) *archive.Archive {
 	return a
 }
 
-// TestACutWithoutAManifestIsGivenUp has the first manifest fail: that is said by name, the job goes on, and the next cut is there.
-func TestACutWithoutAManifestIsGivenUp(t *testing.T) {
+// TestCutWithoutManifestIsDropped makes the first manifest fail: that is said by name, the job goes on, and the next cut is there.
+func TestCutWithoutManifestIsDropped(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
 	var mu sync.Mutex
@@ -59,7 +59,7 @@ func TestACutWithoutAManifestIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestAStalledStoreKeepsNobody has a store that does not answer: the job trains to its end, which waits for the store for some seconds only.
+// TestAStalledStoreKeepsNobody makes a store that does not answer: the job trains to its end, which waits for the store for some seconds only.
 func TestAStalledStoreKeepsNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestAStalledStoreKeepsNobody(t *testing.T) {
 	})
 }
 
-// TestShardsAreWrittenTogether has a disk that takes a while to make a shard last: as many as are worth it are written meanwhile, and the manifest when no other is.
+// TestShardsAreWrittenTogether makes a disk that takes a while to make a shard last: as many as are worth it are written meanwhile, and the manifest when no other is.
 func TestShardsAreWrittenTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestShardsAreWrittenTogether(t *testing.T) {
 	})
 }
 
-// TestANodeWithoutAPlaceCutsNothing has a node that was given no place for checkpoints: each is given up, which names it, and the job ends as it would.
+// TestANodeWithoutAPlaceCutsNothing makes a node that was given no place for checkpoints: each is given up, which names it, and the job ends as it would.
 func TestANodeWithoutAPlaceCutsNothing(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
@@ -152,8 +152,8 @@ func TestANodeWithoutAPlaceCutsNothing(t *testing.T) {
 	}
 }
 
-// TestWhatHasNotChangedIsNotWrittenAgain has a table that changes in the first clock only: a later cut has its partitions from an earlier one, and goes on with them.
-func TestWhatHasNotChangedIsNotWrittenAgain(t *testing.T) {
+// TestUnchangedPartitionsAreNotRewritten makes a table that changes in the first clock only: a later cut has its partitions from an earlier one, and goes on with them.
+func TestUnchangedPartitionsAreNotRewritten(t *testing.T) {
 	t.Parallel()
 	once := func(rounds int) train.Job {
 		j := job(rounds, func(t *train.Task) error {
@@ -200,8 +200,8 @@ func TestWhatHasNotChangedIsNotWrittenAgain(t *testing.T) {
 	}
 }
 
-// TestAManifestWaitsForWhatIsStillWritten has one shard of the first cut stall, until that cut is given up: later ones have no manifest either, since what that removes would be written still. When the store answers, the next is there.
-func TestAManifestWaitsForWhatIsStillWritten(t *testing.T) {
+// TestManifestIsWrittenLast makes one shard of the first cut stall, until that cut is given up: later ones have no manifest either, since what that removes would be written still. When the store answers, the next is there.
+func TestManifestIsWrittenLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, answer := mem.New("a"), make(chan struct{})

@@ -32,8 +32,8 @@ func (c *stuckConn) Close() error        { c.once.Do(func() { close(c.closed) })
 func (*stuckConn) Remote() string        { return "node 1" }
 func (*stuckConn) Peer() transport.Hello { return transport.Hello{Node: 1} }
 
-// TestWhoDoesNotReadIsNotAnswered has a peer ask for a partition of a MiB 300 times and read no answer: what the node keeps for it is bounded.
-func TestWhoDoesNotReadIsNotAnswered(t *testing.T) {
+// TestUnreadAnswersAreBounded makes a peer ask for a partition of a MiB 300 times and read no answer: what the node keeps for it is bounded.
+func TestUnreadAnswersAreBounded(t *testing.T) {
 	conn := &stuckConn{closed: make(chan struct{})}
 	job := train.Job{Tables: []table.Schema{{Name: "w", Rows: 1 << 18, Width: 1, Partitions: 1}}, Splits: 2, Driver: &train.Clocks{Splits: 2, Count: 1},
 		NewExecutor: func(bellows.SplitID) (train.Executor, error) { return nil, nil },

@@ -10,7 +10,8 @@ import (
 // visitsMost is how many passagees wait for the end of their epoch: some 30 KiB of a log.
 const visitsMost = 1 << 10
 
-// gather puts down what the step has numbered, and tells it where an epoch, a cut or the job has ended, or much has come together. Epochs and cuts are told in their place among it.
+// gather records what the step has numbered, and reports it when an epoch, a cut or the job has ended, or much has
+// accumulated. Epochs and cuts are reported in their place in between.
 func (l *lead) gather() {
 	if l.visits == nil {
 		l.visits = visits.NewGatherer(l.job.Splits)
@@ -54,7 +55,7 @@ func (l *lead) tellVisits() {
 	}
 }
 
-// tellStop tells what counts up to a cut, from which the job may go on.
+// tellStop reports what counts up to a cut from which the job may resume.
 func (l *lead) tellStop(at bellows.CommitNumber) {
 	l.saving.told = at
 	b, some := l.visits.Take()

@@ -36,7 +36,7 @@ func (v *visitsSeen) take(b visits.Batch) {
 	}
 }
 
-// epoch is told behind all that it visited.
+// epoch runs after all that the epoch visited.
 func (v *visitsSeen) epoch(e train.Epoch, _ node.Spent) {
 	v.epochs = e.Number
 	if v.fault == nil {
@@ -63,8 +63,8 @@ func (v *visitsSeen) ended(t *testing.T) {
 	}
 }
 
-// TestWhatCountsIsTold in one process and in several, with units of several to a clock, and clocks that drift apart.
-func TestWhatCountsIsTold(t *testing.T) {
+// TestVisitsReportCountedItems in one process and in several, with units of several to a clock, and clocks that drift apart.
+func TestVisitsReportCountedItems(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		epochs int

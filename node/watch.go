@@ -15,14 +15,14 @@ import (
 
 // Watch shows a job that Train or Lead runs to other goroutines. The zero Watch is ready for one job.
 //
-// It has no state of the job: a look is a question in the controller's queue, answered between two of its steps. So what it
-// shows is of one moment, and nobody who trains takes a lock for who may look; a controller that is stuck in its driver
-// answers nobody, which the asker's context ends (TestLookWhileItRuns, TestALookAtAFailedJob). Copies that the controller
-// publishes after each step were turned down: most are never looked at.
+// It has no state of the job: a look is a question in the controller's queue, answered between two of its steps. So it
+// shows one moment, and training takes no lock for possible lookers. A controller that is stuck in its driver does not
+// answer, and the caller's context ends the look (TestLookWhileItRuns, TestALookAtAFailedJob). Rejected: copies that
+// the controller publishes after each step, because most are never looked at.
 type Watch struct{ lead atomic.Pointer[lead] }
 
-// Look is the job as it is now, or as it ended. Before the job's nodes have begun to join there is only its
-// state.
+// Look returns the current state of the job, or its final state. Before the job's nodes have begun to join there is
+// only its state.
 func (w *Watch) Look(ctx context.Context) (api.Progress, error) {
 	l := w.lead.Load()
 	if l == nil {
@@ -30,7 +30,7 @@ func (w *Watch) Look(ctx context.Context) (api.Progress, error) {
 		return api.Progress{Clock: none, Furthest: none, Counters: api.Count(&tally.Tally{}), Nodes: []api.Node{}, Moves: []api.Move{}}, nil
 	}
 	answer := make(chan api.Progress, 1)
-	l.tell(&look{answer: answer})
+	l.enqueue(&look{answer: answer})
 	select {
 	case p := <-answer:
 		return p, nil
@@ -51,8 +51,8 @@ type ask struct {
 	do func()
 }
 
-// report is what this process has counted so far. Counts only grow: each report stands for all before it, so that none has to
-// arrive, and none is added up twice.
+// report returns what this process has counted so far. Counts only grow: each report supersedes all before it, so that
+// none has to arrive, and none is added twice.
 func (p *process) report() *wire.Report {
 	m := &wire.Report{}
 	if p.runner != nil {
@@ -97,7 +97,7 @@ func (l *lead) warned(n bellows.NodeID, notice time.Duration) {
 	}
 }
 
-// bookOf is what is known of a node, one that is on its way to the job, too.
+// bookOf returns what is known about a node, including one that is joining.
 func (l *lead) bookOf(n bellows.NodeID) *book {
 	for len(l.books) <= int(n) {
 		l.books = append(l.books, book{})
@@ -105,7 +105,8 @@ func (l *lead) bookOf(n bellows.NodeID) *book {
 	return &l.books[n]
 }
 
-// spent is what became of the time of all nodes' slots, as far as they have told. This node's own is asked, not told.
+// spent returns how the slots of all nodes have spent their time, as far as they have reported. This node's own slots
+// are read directly.
 func (l *lead) spent() (all tally.Spent) {
 	if l.runner != nil {
 		all = l.runner.Spent()
@@ -120,8 +121,8 @@ func (l *lead) spent() (all tally.Spent) {
 	return all
 }
 
-// progress is the answer to a look. It is made in the controller's step, which is what makes it of one moment. A node that has
-// not told anything yet is there with zeros, and with -1 for when it was heard.
+// progress returns the answer to a look. It is made in the controller's step, so all of it is of one moment. A node
+// that has not reported yet has zeros, and -1 for when it was last heard.
 func (l *lead) progress() api.Progress {
 	complete, furthest, commit := l.shell.Progress()
 	p := api.Progress{Clock: int(complete), Furthest: int(furthest), Commit: uint64(commit), Era: uint32(l.opt.Era), Splits: l.job.Splits,
@@ -149,8 +150,8 @@ func (l *lead) progress() api.Progress {
 	return p
 }
 
-// owned is how many splits and partitions each node has. A process that follows knows, until it has heard the lanes, the route of the last cut, which may name nodes that have left since
-// and of which nothing is kept here.
+// owned returns the number of splits and partitions of each node. Until it has heard the lanes, a process that follows
+// uses the route of the last cut. That route may name nodes that have left since, and about those nothing is kept here.
 func (l *lead) owned() (splits, partitions map[bellows.NodeID]int) {
 	splits, partitions = map[bellows.NodeID]int{}, map[bellows.NodeID]int{}
 	for s := range bellows.SplitID(l.job.Splits) {
@@ -162,10 +163,10 @@ func (l *lead) owned() (splits, partitions map[bellows.NodeID]int) {
 	return splits, partitions
 }
 
-// nodeName is a node as people name it.
+// nodeName returns a node's name for people.
 func nodeName(n bellows.NodeID) string { return fmt.Sprintf("node-%d", n) }
 
-// roles are what a node runs, as people name it: none for one that hosts nothing.
+// roles returns the roles of a node by their names for people; none if it hosts nothing.
 func roles(m Member) []string {
 	list := []string{}
 	for _, r := range []struct {
@@ -179,7 +180,7 @@ func roles(m Member) []string {
 	return list
 }
 
-// state is what a node is doing: a node that is gone stays so when the job has ended.
+// state returns what a node is doing. A node that is gone stays gone when the job has ended.
 func (l *lead) state(n bellows.NodeID) api.State {
 	switch {
 	case l.shell.Gone(n):

@@ -156,7 +156,7 @@ func sum(flows ...api.Flow) (all api.Flow) {
 	return all
 }
 
-// TestPhasesOfManyNodes has every split compute for as many seconds as its number plus one, so that each node
+// TestPhasesOfManyNodes makes every split compute for as many seconds as its number plus one, so that each node
 // waits for the slowest at the end of every clock.
 func TestPhasesOfManyNodes(t *testing.T) {
 	t.Parallel()

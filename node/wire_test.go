@@ -54,7 +54,7 @@ func TestSixteenBitsAreNearAndRepeat(t *testing.T) {
 	}
 }
 
-// TestSixteenBitsKeepOwnWritesAndCounts has every split count clocks in rows of its own: of whole numbers, which may not be rounded however
+// TestSixteenBitsKeepOwnWritesAndCounts makes every split count clocks in rows of its own: of whole numbers, which may not be rounded however
 // large they are, and of floats, which must show the split's own writes at once.
 func TestSixteenBitsKeepOwnWritesAndCounts(t *testing.T) {
 	t.Parallel()
@@ -135,7 +135,7 @@ func TestSixteenBitsHalveWhatTravels(t *testing.T) {
 	}
 }
 
-func TestAValueThatDoesNotFitEndsTheJobByName(t *testing.T) {
+func TestInvalidValueEndsJob(t *testing.T) {
 	t.Parallel()
 	j := func(bellows.NodeID) train.Job {
 		return job(10, func(t *train.Task) error {

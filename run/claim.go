@@ -114,7 +114,7 @@ func (f *Folder) claim(ctx context.Context) error {
 		Hinted("give --checkpoint a place that can be written, or leave it out")
 }
 
-// claimPlace does what claim does for a place that this run has not claimed.
+// claimPlace claims a place that this run has not claimed.
 func (f *Folder) claimPlace(ctx context.Context) error {
 	o, err := f.self()
 	if err != nil {

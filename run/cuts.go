@@ -36,13 +36,13 @@ const NoCheckpoints = "none"
 // schemes are the places that a run can keep its cuts at.
 var schemes = blob.Schemes{"file": file.Open, "s3": s3.Open}
 
-// Stores are the places whose blobs are read as DATA, under whatever names others have put them there.
+// Stores are the places whose blobs are read as DATA, whatever program wrote them.
 var Stores = blob.Schemes{"s3": s3.Options{Others: true}.Open, "gs": s3.Options{Others: true}.Open}
 
 // openStore opens a place by its URI, or by the path of a folder.
 func openStore(ctx context.Context, place string) (blob.Store, error) {
 	if !strings.Contains(place, "://") {
-		return file.At(place), nil
+		return file.InFolder(place), nil
 	}
 	return schemes.Open(ctx, place)
 }
@@ -64,7 +64,7 @@ func isFolder(place string) bool {
 	return !strings.Contains(place, "://") || strings.HasPrefix(place, "file://")
 }
 
-// Reach asks a place that is not of this machine whether it answers, so that nobody trains until the first checkpoint is due to learn that it does not.
+// Reach checks that a remote place answers, so that a training does not learn at its first checkpoint that it does not.
 func Reach(ctx context.Context, place string) error {
 	if place == "" || place == NoCheckpoints || isFolder(place) {
 		return nil
@@ -128,7 +128,7 @@ func identity(c *Config, tables []table.Schema) archive.ID {
 	return archive.ID(h.Sum(nil))
 }
 
-// place is where the run's cuts are, as openStore takes it.
+// place returns where the run's cuts are, as openStore takes it.
 func (f *Folder) place() string {
 	if f.record.Checkpoint != "" {
 		return f.record.Checkpoint
@@ -136,8 +136,8 @@ func (f *Folder) place() string {
 	return filepath.Join(f.Dir, checkpointFolder)
 }
 
-// settle says where the cuts of this run are from now on: where the run that goes on has them, or where the command wants them. There the run has a
-// folder of its own, so that several may be given one place.
+// settle decides where the cuts of this run are from now on: where the resumed run has them, or where the command wants
+// them. There the run has a folder of its own, so that several runs may use one place.
 func (f *Folder) settle(req Request, was string) error {
 	asked := req.Checkpoint
 	if asked == "" || asked == NoCheckpoints {
@@ -186,8 +186,8 @@ func (f *Folder) openCuts(ctx context.Context) error {
 	return err
 }
 
-// latest finds what an unfinished run goes on from. One that has cuts and none of them whole is an error, and all stays where it is: it may be all that is left of days
-// of work.
+// latest finds the cut from which an unfinished run resumes. If it has cuts and none is complete, that is an error and
+// nothing is changed: they may be all that is left of days of work.
 func (f *Folder) latest(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(f.Dir, imageFile)); err == nil {
 		return &bellows.Error{Kind: bellows.BadData, Op: "resume from", Subject: filepath.Join(f.Dir, imageFile), Err: errors.New("an older version of this program has saved it, and this one reads checkpoints alone"),
@@ -227,7 +227,7 @@ func (f *Folder) latest(ctx context.Context) error {
 	return err
 }
 
-// follow takes up a life of the run that another process led: its cuts go on, and so does its log.
+// follow continues an attempt of the run that another process led, with its cuts and its log.
 func (f *Folder) follow(begun bellows.Era, req Request) error {
 	life := req.Era
 	apart := func(format string, args ...any) error {
@@ -255,8 +255,8 @@ func (f *Folder) follow(begun bellows.Era, req Request) error {
 	return nil
 }
 
-// RollBack takes up the run that this process has begun and whose life has ended, as the same command would: from its newest whole cut, or from its beginning
-// where there is none. The life that begins is newer than all before it.
+// RollBack restarts the run of this process after its attempt has ended, as the same command would: from its newest
+// complete cut, or from its beginning if there is none. The new attempt has a higher era than all before it.
 func (f *Folder) RollBack(ctx context.Context) error {
 	if err := f.CheckHeld(); err != nil {
 		return err
@@ -289,7 +289,7 @@ func (f *Folder) Enter() error {
 	return nil
 }
 
-// Same refuses a life of the run whose data are not those that it began with.
+// Same refuses an attempt of the run on other data than those that it began with.
 func (f *Folder) Same(c Config) error {
 	if f.record.Config.same(&c) {
 		return nil
@@ -297,7 +297,7 @@ func (f *Folder) Same(c Config) error {
 	return bellows.Errorf(bellows.Refused, "resume", f.Dir, "its data were changed while it was trained")
 }
 
-// hasCutsMost is how long whoever only looks at a run waits for a store.
+// hasCutsMost limits the wait for a store when a run is only inspected.
 const hasCutsMost = 3 * time.Second
 
 // hasCuts reports whether there is one, whole or not. Nobody knows of a store that cannot be asked.
@@ -335,14 +335,14 @@ func clearCuts(ctx context.Context, place string) error {
 			dir = filepath.Join(filepath.FromSlash(path), dir)
 			file.RemoveDrafts(dir)
 			if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				break // somebody has something there
+				break // the folder holds other files
 			}
 		}
 	}
 	return nil
 }
 
-// Reference is what another process needs to go on from the same cut, and to write to the same archive: as JSON.
+// A Reference is what another process needs to resume from the same cut, and to write to the same archive: as JSON.
 type Reference struct {
 	Place string
 	ID    string
@@ -417,8 +417,9 @@ func clearProofs(ctx context.Context, s blob.Store) error {
 	return nil
 }
 
-// Reference is that of this run; keep: it is saved while it runs. later is for a process that joins while it runs: it names no cut, since the one that the run goes on from is taken away
-// when it has others, and whoever joins owns nothing yet.
+// Reference returns the reference of this run. keep: it is saved while it runs. later is for a process that joins while
+// the job runs: it names no cut, because the cut from which the run resumes is removed once it has others, and a
+// joining process owns nothing yet.
 func (f *Folder) Reference(keep bool) (first, later []byte, err error) {
 	place, err := named(f.place())
 	if err != nil {
@@ -556,8 +557,9 @@ func (f *Folder) GoOn(ctx context.Context) train.Saved {
 	return f.cuts.Saved(ctx, f.Saved)
 }
 
-// Interrupted stores what the runtime needs to go on, for the next Claim of the same Config, and what it has cost so far: as the run's last cut, behind so many
-// commits of this life. wrote is told of bytes that were. A nil image makes that start over.
+// Interrupted stores the runtime's state for the next Claim of the same Config, and the run's cost so far: as the run's
+// last cut, after the given number of commits of this attempt. wrote gets the bytes written. With a nil image the next
+// Claim starts over.
 func (f *Folder) Interrupted(ctx context.Context, im *train.Image, commits bellows.CommitNumber, so Progress, wrote func(bytes int64)) error {
 	if err := f.Begin(); err != nil {
 		return err

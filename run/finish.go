@@ -8,15 +8,15 @@ import (
 	"bellows/run/event"
 )
 
-// End is what a command tells behind its finished run. The record has it from the moment in which the run is finished, so that whoever finds it so can tell it in the place of a process
-// that was killed too early to (Finish).
+// End is what a command prints after its finished run. The record has it from the moment when the run is finished, so
+// that it can be printed for a process that was killed too early (Finish).
 type End struct {
 	Event event.Event     `json:"event"` // as the log is to have it, with no number yet
 	Last  json.RawMessage `json:"last"`  // the last line of train --json
 }
 
-// Finish does what is left of a finished run whose process was killed: its checkpoints go, and its log says that it has finished. It returns what that says, and the last line, which is nil
-// where an older version has kept none.
+// Finish completes a finished run whose process was killed: it removes the checkpoints, and logs that the run has
+// finished. It returns that event, and the last line, which is nil if an older version has kept none.
 func Finish(dir string) (finished event.Event, last json.RawMessage, err error) {
 	f, err := open(dir)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"bellows/run/event"
 )
 
-// TestWhatIsLeftOfAFinishedRunIsTold: a process is killed when its run is marked as finished, before it drops the checkpoints, before it says so, or behind that.
-func TestWhatIsLeftOfAFinishedRunIsTold(t *testing.T) {
+// TestFinishedRunReportsLeftovers: a process is killed when its run is marked as finished, before it drops the checkpoints, before it says so, or behind that.
+func TestFinishedRunReportsLeftovers(t *testing.T) {
 	t.Parallel()
 	for _, said := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "run")

@@ -155,7 +155,7 @@ func claimNamed(req Request) (*Folder, error) {
 	return openMade(req.Out, made, req)
 }
 
-// openMade takes a folder for whose sake some were made.
+// openMade opens a folder; made are the folders that were created for it.
 func openMade(dir string, made []string, req Request) (*Folder, error) {
 	f, err := open(dir)
 	if err != nil {
@@ -189,7 +189,7 @@ func makeFolders(dir string) (made []string, err error) {
 	return made, nil
 }
 
-// unmake removes folders that were made in vain. One that has something in it stays: it is somebody's by now.
+// unmake removes folders that were created in vain. A folder with content stays: something uses it by now.
 func unmake(made []string) {
 	for _, p := range slices.Backward(made) {
 		os.Remove(p)
@@ -283,7 +283,7 @@ func (f *Folder) take(req Request) (*Folder, error) {
 	return f, nil
 }
 
-// Begin is called when the job has started: it gives up what was there of another run, and writes down this one. Beginning
+// Begin records that the job has started. It removes what was there of another run, and records this one. Calling it
 // twice is allowed.
 func (f *Folder) Begin() error {
 	if f.begun {
@@ -356,8 +356,9 @@ func (f *Folder) CheckHeld() error {
 // Begun reports whether the run has begun.
 func (f *Folder) Begun() bool { return f.begun }
 
-// Elsewhere makes a new folder below parent the run's, where its own cannot be written any more: what is stored from now on goes there, and the
-// same command goes on with what an interruption leaves in it, if it is named (--out). The log stays where it is, and so does what the old folder has.
+// Elsewhere makes a new folder below parent the run's folder, if its own cannot be written any more. From now on
+// everything is stored there, and the same command resumes from what an interruption leaves in it, if it is named
+// (--out). The log stays where it is, and so does the content of the old folder.
 func (f *Folder) Elsewhere(parent string) error {
 	dir, err := os.MkdirTemp(parent, filepath.Base(f.Dir)+"-saved-")
 	if err != nil {
@@ -372,8 +373,8 @@ func (f *Folder) Elsewhere(parent string) error {
 	return nil
 }
 
-// Back gives up a folder that Elsewhere has made, with all that is in it, and takes the one before.
-func (f *Folder) Back(dir string) error {
+// RestoreFolder removes a folder that Elsewhere has made, with its content, and returns to the previous one.
+func (f *Folder) RestoreFolder(dir string) error {
 	gone := f.Dir
 	last := len(f.old) - 1
 	err := f.lock.Close()
@@ -399,7 +400,8 @@ func (f *Folder) Measured(figures any) error {
 	return nil
 }
 
-// Done marks the run as finished, and keeps what it has cost and what is to be told of that (Finish); the same command then starts another.
+// Done marks the run as finished, and keeps its cost and what is to be printed about it (Finish). The same command then
+// starts another run.
 func (f *Folder) Done(so Progress, e End) error {
 	if err := f.Begin(); err != nil {
 		return err
@@ -455,7 +457,7 @@ func (f *Folder) Close() error {
 	return err
 }
 
-// Places are where there may be room, the most lasting first.
+// Places returns the folders that may have room, the most lasting first.
 func Places() (list []string) {
 	home, err := os.UserHomeDir()
 	if err == nil {

@@ -15,20 +15,20 @@ import (
 // PageFile is the run on a page, as `report` leaves it in the folder. Training neither writes nor removes it.
 const PageFile = "report.html"
 
-// Past is what a folder says of its run, for those who look at it and train nothing.
+// Past describes the run in a folder, for readers that train nothing.
 type Past struct {
 	Config   Config
 	Versions map[string]string
 	Progress Progress // of a finished run the whole, of an interrupted one up to what is kept of it, else nothing
 	Finished bool
 	Order    string // the job of a cluster that it is; "": none
-	Kept     bool   // the same command goes on where it was interrupted
+	Kept     bool   // the same command resumes where it was interrupted
 	Busy     bool   // a process is training in it
 	Figures  []byte // metrics.json, nil where there is none
 }
 
-// Look reads what is in the folder and changes nothing. A folder without a run is an error of kind NoInput, and one whose
-// record is damaged of kind BadData.
+// Look reads a folder and changes nothing. A folder without a run is an error of kind NoInput, and one whose record is
+// damaged of kind BadData.
 func Look(dir string) (*Past, error) {
 	name := filepath.Join(dir, recordFile)
 	text, err := os.ReadFile(name)

@@ -24,10 +24,11 @@ const (
 	outputLineMost = 4 << 10 // bytes of a line; what is longer is cut into several
 )
 
-// Output keeps what processes say. Until the run begins it is kept in memory, and nothing is written. What cannot be written is dropped: it is no
-// reason to end a run.
+// Output stores the output of processes. Until the run begins it is kept in memory, and nothing is written. Output that
+// cannot be written is dropped: it is no reason to end a run.
 //
-// Lock: mu, taken with no other held. Each process has a writer of its own, which one goroutine uses, and the run begins on another.
+// Lock: mu, taken with no other held. Each process has a separate writer, which one goroutine uses, and the run begins
+// on another.
 type Output struct {
 	mu   sync.Mutex
 	name string   // of the file, once the run has begun; "": it has not
@@ -39,10 +40,10 @@ type Output struct {
 	held func() error // Folder.CheckHeld; nil: the folder is not checked
 }
 
-// Of is where a process's words go.
-func (o *Output) Of(n bellows.NodeID) io.Writer { return &voice{output: o, node: n} }
+// WriterOf returns the writer for a process's output.
+func (o *Output) WriterOf(n bellows.NodeID) io.Writer { return &voice{output: o, node: n} }
 
-// begin writes what was said, and from now on what is. What an earlier life of the run has said stays if it goes on.
+// begin writes the earlier output, and later output from now on. Output of an earlier attempt stays if the run resumes.
 func (o *Output) begin(dir string, goesOn bool, held func() error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -29,8 +29,8 @@ func said(t *testing.T, dir string) (lines []string) {
 	return lines
 }
 
-// TestWhatProcessesSayIsKept from before the run begins, in whole lines, each behind its node; a run that goes on keeps what was said, and another does not.
-func TestWhatProcessesSayIsKept(t *testing.T) {
+// TestProcessOutputIsKept from before the run begins, in whole lines, each behind its node; a run that goes on keeps what was said, and another does not.
+func TestProcessOutputIsKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for i, c := range []struct {
@@ -38,7 +38,7 @@ func TestWhatProcessesSayIsKept(t *testing.T) {
 		want   string
 	}{{false, "node-1 early 0|node-2 late 0"}, {true, "node-1 early 0|node-2 late 0|node-1 early 1|node-2 late 1"}, {false, "node-1 early 2|node-2 late 2"}} {
 		o := &Output{}
-		one, two := o.Of(1), o.Of(2)
+		one, two := o.WriterOf(1), o.WriterOf(2)
 		fmt.Fprintf(one, "early %d\nha", i)
 		if i == 0 {
 			if _, err := os.Stat(filepath.Join(dir, OutputFile)); err == nil {
@@ -70,8 +70,8 @@ func TestWhatProcessesSayIsKept(t *testing.T) {
 	}
 }
 
-// TestWhatIsKeptIsBounded: processes say a hundred times what may be kept, all at once; what is left is the last whole lines.
-func TestWhatIsKeptIsBounded(t *testing.T) {
+// TestOutputIsBounded: processes say a hundred times what may be kept, all at once; what is left is the last whole lines.
+func TestOutputIsBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	o := &Output{}
@@ -81,7 +81,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range 4 {
 		all.Go(func() {
-			w := o.Of(bellows.NodeID(n))
+			w := o.WriterOf(bellows.NodeID(n))
 			for i := range 4000 {
 				fmt.Fprintf(w, "%d %s\n", i, strings.Repeat("x", 1000))
 			}
@@ -90,7 +90,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 	all.Wait()
 	for n := range 4 {
-		fmt.Fprintln(o.Of(bellows.NodeID(n)), "last")
+		fmt.Fprintln(o.WriterOf(bellows.NodeID(n)), "last")
 	}
 	if err := o.close(); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ type Config struct {
 	From      string            `json:"from,omitempty"` // the model that it begins with
 	Holdout   string            `json:"holdout,omitempty"`
 	Time      string            `json:"time,omitempty"` // the column by which rows are held out, where it was named
-	// TimeFeature says that it is a feature, too.
+	// TimeFeature says that it is also a feature.
 	TimeFeature bool `json:"time_feature,omitempty"`
 	// Inputs are the files as they were, so that a changed file is another run.
 	Inputs []Input `json:"inputs,omitempty"`
@@ -74,8 +74,8 @@ type Input struct {
 	Version  string    `json:"version,omitempty"` // of a blob
 }
 
-// Inputs looks at the files that the names stand for; globs are expanded. What is no regular file,
-// such as standard input, cannot be read again: its time is the present, and so is that of a blob that cannot be looked at.
+// Inputs inspects the files that the names stand for; globs are expanded. A file that is not regular, such as standard
+// input, cannot be read again: its time is the present, and so is that of a blob that cannot be inspected.
 func Inputs(ctx context.Context, names []string) []Input {
 	var out []Input
 	for _, path := range datafiles.Expand(names) {
@@ -189,8 +189,8 @@ type Content func(w io.Writer) error
 // bytesOf returns content that is there.
 func bytesOf(b []byte) Content { return func(w io.Writer) error { _, err := w.Write(b); return err } }
 
-// Prefix returns the name of a run's default folder without the number: the application, with "demo-" before it without DATA.
-// A demo must not take runs/APP-1, or people who then train on a file evaluate the demo.
+// Prefix returns the name of a run's default folder without the number: the application, with "demo-" before it without
+// DATA. A demo must not use runs/APP-1; otherwise people who then train on a file would evaluate the demo.
 func Prefix(app string, files []string) string {
 	if len(files) == 0 {
 		return "demo-" + app

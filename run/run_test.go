@@ -109,7 +109,7 @@ func TestUnnamedFolders(t *testing.T) {
 	}
 }
 
-// TestTheOldestUnfinishedRunGoesOn has two, whose folders' names sort the other way round.
+// TestTheOldestUnfinishedRunGoesOn makes two, whose folders' names sort the other way round.
 func TestTheOldestUnfinishedRunGoesOn(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for i, dir := range []string{"runs/mf-2", "runs/mf-10"} {
@@ -125,7 +125,7 @@ func TestTheOldestUnfinishedRunGoesOn(t *testing.T) {
 	}
 }
 
-// manifests are those of a run's folder, oldest first.
+// manifests returns those of a run's folder, oldest first.
 func manifests(t *testing.T, dir string) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, checkpointFolder, "cuts", "*"))
@@ -135,8 +135,8 @@ func manifests(t *testing.T, dir string) []string {
 	return list
 }
 
-// TestWhatTheKilledLeftIsNoCheckpoint has a run finish that was killed while it wrote a checkpoint: the file that it had begun goes with the others.
-func TestWhatTheKilledLeftIsNoCheckpoint(t *testing.T) {
+// TestLeftoverIsNotCheckpoint makes a run finish that was killed while it wrote a checkpoint: the file that it had begun goes with the others.
+func TestLeftoverIsNotCheckpoint(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f := claim(t, Request{Config: config(1), Out: dir})
@@ -462,7 +462,7 @@ func TestStrangersAreNeverReplaced(t *testing.T) {
 	}
 }
 
-// TestAFinishedModelIsAnothersWithoutFresh has a model of a run, and one that was saved or copied without its record.
+// TestAFinishedModelIsAnothersWithoutFresh makes a model of a run, and one that was saved or copied without its record.
 func TestAFinishedModelIsAnothersWithoutFresh(t *testing.T) {
 	t.Parallel()
 	for _, bare := range []bool{false, true} {
@@ -592,8 +592,8 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// TestWhatWasMeasuredIsStored stores figures twice, and once what is no JSON; a run that starts over in the folder has none.
-func TestWhatWasMeasuredIsStored(t *testing.T) {
+// TestMeasurementsAreStored stores figures twice, and once what is no JSON; a run that starts over in the folder has none.
+func TestMeasurementsAreStored(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	name := filepath.Join(dir, metricsFile)
@@ -648,8 +648,8 @@ func TestAnInterruptionWithoutAnImageStartsOver(t *testing.T) {
 	}
 }
 
-// TestAFileThatIsNotThereIsAnInput as it was named: whoever reads it says that it is not there.
-func TestAFileThatIsNotThereIsAnInput(t *testing.T) {
+// TestMissingFileIsInputError keeps a missing file as an input under its name: the reader reports the error.
+func TestMissingFileIsInputError(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "none.tsv")
 	if in := Inputs(t.Context(), []string{name}); len(in) != 1 || in[0].Path != name || in[0].Bytes != 0 || in[0].Modified.IsZero() {
@@ -670,7 +670,7 @@ func TestAFolderElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := f.Dir
-	if err := f.Back(own); err != nil || f.Dir != own {
+	if err := f.RestoreFolder(own); err != nil || f.Dir != own {
 		t.Fatalf("back in %s: %v", f.Dir, err)
 	}
 	if _, err := os.Stat(given); !errors.Is(err, fs.ErrNotExist) {

@@ -15,15 +15,15 @@ import (
 // ownFiles are the names that every run writes, its model's apart.
 var ownFiles = []string{recordFile, event.File, metricsFile, imageFile, OutputFile, checkpointFolder}
 
-// mayBeOfModel are the names that a model's files may have (model.IDs), which nobody knows before it is trained.
+// mayBeOfModel matches the names that a model's files may have (model.IDs), which are unknown before it is trained.
 var mayBeOfModel = regexp.MustCompile(`^(model\.safetensors|manifest\.json|[a-z][a-z0-9_]*\.txt)(\.next)?(\.partial)?$`)
 
 // strangersShown is how many files of others an error names.
 const strangersShown = 3
 
-// yield refuses a folder that holds what is not this run's: an unfinished run or a model of another command, which --fresh gives up,
-// or files of nobody's, beside which --fresh trains where none of them could be in the way. r is the folder's record, nil
-// when there is none.
+// yield refuses a folder that holds something other than this run: an unfinished run or a model of another command,
+// which --fresh discards, or files of unknown origin, next to which --fresh trains if none of them could be in the way.
+// r is the folder's record, nil if there is none.
 func (f *Folder) yield(r *runFile, fresh bool) error {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {
@@ -34,7 +34,7 @@ func (f *Folder) yield(r *runFile, fresh bool) error {
 	for _, e := range entries {
 		name := e.Name()
 		if strings.HasPrefix(name, ".") || r != nil && ownOf(name) || slices.Contains(held, name) {
-			continue // hidden files are in nobody's way
+			continue // hidden files do no harm
 		}
 		strange = append(strange, name)
 		if slices.Contains(ownFiles, name) || mayBeOfModel.MatchString(name) {
@@ -45,7 +45,7 @@ func (f *Folder) yield(r *runFile, fresh bool) error {
 	switch {
 	case len(blocking) > 0:
 		return f.refuse(another+", or move them away",
-			"it holds files that belong to no run, and that a run may write: %s", some(blocking))
+			"it holds files that belong to no run, and that a run may write: %s", firstNames(blocking))
 	case fresh:
 		return nil
 	case r != nil && r.State != done:
@@ -55,7 +55,7 @@ func (f *Folder) yield(r *runFile, fresh bool) error {
 		return f.refuse(another+", or add --fresh to replace it",
 			"it holds the model of another command or of data that has changed since")
 	case len(strange) > 0:
-		return f.refuse(another+", or add --fresh to train beside them", "it holds files that belong to no run: %s", some(strange))
+		return f.refuse(another+", or add --fresh to train beside them", "it holds files that belong to no run: %s", firstNames(strange))
 	}
 	return nil
 }
@@ -69,8 +69,8 @@ func (f *Folder) refuse(hint, format string, args ...any) error {
 	return &bellows.Error{Kind: bellows.Refused, Op: "use run folder", Subject: f.Dir, Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
-// some names the first of a list, and counts the rest.
-func some(names []string) string {
+// firstNames names the first of a list, and counts the rest.
+func firstNames(names []string) string {
 	if len(names) <= strangersShown {
 		return strings.Join(names, ", ")
 	}

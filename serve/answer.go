@@ -62,7 +62,7 @@ func (s *Served) answer(q *question, most int) (*answered, error) {
 		out.body = bytes.Clone(d.text.Bytes())
 		return out, nil
 	}
-	lines, err := d.objects.Of(d.text.Bytes(), 0)
+	lines, err := d.objects.Append(d.text.Bytes(), 0)
 	if err != nil {
 		return nil, badRows(err)
 	}
@@ -98,7 +98,7 @@ func (s *Served) reading(q *question) (*data.Texts, error) {
 			return nil, errors.New(`a document is a string, or an object with its text: {"text": "..."}`)
 		}
 	}
-	return s.texts.With(opt)
+	return s.texts.WithOptions(opt)
 }
 
 // badRows returns the refusal of rows that cannot be read or predicted: but for bugs, whoever asks can do something
@@ -196,5 +196,5 @@ func orNone[V any](m map[string]V) map[string]V {
 func (a *answered) send(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", a.form)
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
-	w.Write(a.body) // who has gone needs no answer
+	w.Write(a.body) // a client that has gone needs no answer
 }

@@ -9,7 +9,7 @@ import (
 type Limits struct {
 	Body        int64         // bytes of a question.
 	Rows        int           // of a question
-	Requests    int           // answered at once; those beyond are told to come again
+	Requests    int           // answered at once; further ones are told to retry
 	Connections int           // open at once; those beyond wait to be taken
 	Timeout     time.Duration // for a question to come whole, and again for its answer to be taken
 	Drain       time.Duration // for those under way when the server ends

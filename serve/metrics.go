@@ -43,7 +43,7 @@ type counts struct {
 	opened   float64
 }
 
-// What comes of a reload.
+// The outcomes of a reload.
 const (
 	reloaded = "ok"
 	failed   = "failed"

@@ -84,8 +84,10 @@ func (s *Served) take() *desk {
 	return s.spare.Get().(*desk)
 }
 
-// give takes a desk back. One that has become large is left to the collector: few questions are so. So is one whose predictor did not come to an end
-// of its work, since nobody knows what that has left in its scratch; but the only one of an application whose predictors are not shared goes back, or nobody would be answered any more.
+// give returns a desk to the pool. A desk that has become large is left to the garbage collector, because few requests
+// are large. So is one whose predictor did not complete its work, because the state of its scratch memory is unknown;
+// but the only desk of an application whose predictors are not shared is returned, or no request would be answered any
+// more.
 func (s *Served) give(d *desk, ended bool) {
 	switch {
 	case s.only != nil:

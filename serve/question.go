@@ -40,7 +40,7 @@ const (
 type question struct {
 	text   []byte      // lines, as in a file
 	format data.Format // of them; "" as the model's data had, or as they look
-	rows   int         // that there are; 0: nobody has counted
+	rows   int         // number of rows; 0: not counted
 	comma  bool        // fields are separated by commas, and the first line names none
 	answer string
 }
@@ -51,7 +51,7 @@ var forms = map[string]data.Format{
 	"text/csv": data.CSV, "text/tab-separated-values": data.TSV, "text/plain": "", "text/x-libsvm": data.LIBSVM, "text/x-vw": data.VW,
 }
 
-// ask reads a question whose body is bounded.
+// ask reads a request with a bounded body.
 func ask(r *http.Request, body []byte, l Limits, a arrays) (*question, error) {
 	given := r.Header.Get("Content-Type")
 	form, params, err := mime.ParseMediaType(given)
@@ -116,8 +116,8 @@ func (q *question) accepts(header string) error {
 	return refuse(http.StatusNotAcceptable, "answers are application/json, application/jsonl or text/tab-separated-values, and none of these is accepted: %s", header)
 }
 
-// object takes the rows of {"rows": [...]} as lines: of objects, of arrays of values, or of strings, each of which is a line. It is read row by row, so
-// that nothing is taken into memory beyond the rows that are allowed.
+// object takes the rows of {"rows": [...]} as lines: of objects, of arrays of values, or of strings, each of which is a
+// line. It reads row by row, so that no more rows than allowed are in memory.
 func (q *question) object(body []byte, most int, a arrays) error {
 	in := json.NewDecoder(bytes.NewReader(body))
 	in.UseNumber()

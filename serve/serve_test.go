@@ -30,7 +30,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// tableModel is one of mlr, of a table with the columns a and b, which says no where a is large. bias tells models apart.
+// tableModel returns one of mlr, of a table with the columns a and b, which says no where a is large. bias tells models apart.
 func tableModel(t testing.TB, bias float32) *Opened {
 	t.Helper()
 	input := `{"format":"csv","separator":"comma","header":true,"label":{"name":"y","number":3},"text_labels":true,
@@ -252,8 +252,8 @@ func TestBadQuestionsAreRefused(t *testing.T) {
 	}
 }
 
-// TestWhatIsTold looks at the three places that say something of the server.
-func TestWhatIsTold(t *testing.T) {
+// TestServerEvents looks at the three places that say something of the server.
+func TestServerEvents(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, Default(), always(tableModel(t, 0)), &events{})
 	h := s.Handler()
@@ -289,8 +289,8 @@ func (p slow) Predict(set *data.Set, out io.Writer) error {
 
 func (p slow) Share() app.Predictor { return slow{p.Predictor.(app.Shared).Share(), p.in, p.on} }
 
-// TestNoMoreAtOnceThanAllowed: those beyond are told to come again, and the places come back.
-func TestNoMoreAtOnceThanAllowed(t *testing.T) {
+// TestConcurrencyLimit: those beyond are told to come again, and the places come back.
+func TestConcurrencyLimit(t *testing.T) {
 	t.Parallel()
 	o := tableModel(t, 0)
 	p := slow{o.Predictor, make(chan struct{}), make(chan struct{})}

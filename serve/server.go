@@ -19,7 +19,7 @@ import (
 	"bellows/api"
 )
 
-// Event is something that whoever runs a server may want to know.
+// An Event is something that the operator of a server may want to know.
 type Event struct {
 	Kind     string `json:"kind"` // serving, reloaded, reload-failed, stopped
 	Sentence string `json:"sentence"`
@@ -31,26 +31,28 @@ type Event struct {
 	Reloads  int64  `json:"reloads"`
 }
 
-// Server answers for one model at a time.
+// A Server answers for one model at a time.
 //
-// Its states: serving; then draining, once the context of Serve has ended: it takes no more connections, GET /health says so, and what is under way is
-// answered. A question is answered by the model that answered when it had come whole, even if another takes its place meanwhile.
+// Its states: serving; then draining, after the context of Serve has ended: it takes no more connections, GET /health
+// reports it, and requests in progress are answered. A request is answered by the model that was current when the
+// request was complete, even if another replaces it meanwhile.
 //
-// Invariants: what answers was opened and found whole; a folder that cannot be opened never changes that (TestABadModelChangesNothing). A question has a
-// place from its header on, of which there are Limits.Requests.
+// Invariants: the current model was opened and found complete; a folder that cannot be opened never changes that
+// (TestABadModelChangesNothing). A request has a place from its header on, of which there are Limits.Requests.
 //
-// Lock: telling, while somebody hears of an event.
+// Lock: telling, while an event is reported.
 //
-// Turned down: a queue of questions that are answered together, which costs each the wait for the others: rows of one question are a batch already. And
-// watching files by the system, which says nothing of folders on other machines.
+// Rejected: a queue of requests that are answered together, which makes each wait for the others: the rows of one
+// request are a batch already. And file watching by the system, which does not report folders on other machines.
 type Server struct {
 	name   string
 	limits Limits
 	open   func() (*Opened, error)
 	tell   func(Event)
 	now    func() time.Time
-	near   bool   // only this machine asks, so that a question by another name is a stranger's page in a browser
-	first  string // stamp of the folder before the model was opened for the first time
+	// only this machine sends requests, so a request with another host name comes from another site's page in a browser
+	near  bool
+	first string // stamp of the folder before the model was opened for the first time
 
 	telling  sync.Mutex
 	served   atomic.Pointer[Served]
@@ -85,7 +87,7 @@ func (s *Server) swap(next *Served) {
 	s.metrics.answers(next, func(text string) string { return strings.ToValidUTF8(text, "\ufffd") })
 }
 
-// Reload has the model's folder looked at soon, whether it has changed or not. It may be called by several goroutines at once.
+// Reload makes the server check the model's folder soon, whether it has changed or not. It is safe for concurrent use.
 func (s *Server) Reload() {
 	select {
 	case s.looks <- struct{}{}:
@@ -93,7 +95,7 @@ func (s *Server) Reload() {
 	}
 }
 
-// Serve answers at a listener until the context ends, and then those who are being answered for Limits.Drain at most.
+// Serve answers at a listener until the context ends, and then finishes requests in progress, for at most Limits.Drain.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: min(5*time.Second, s.limits.Timeout), ReadTimeout: 2 * s.limits.Timeout, WriteTimeout: 4 * s.limits.Timeout,
 		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0)}
@@ -249,7 +251,7 @@ func (s *Server) predict(w http.ResponseWriter, r *http.Request) {
 	out.send(w)
 }
 
-// ask reads a question and answers it. What an application cannot bear is an error, and ends nothing else.
+// ask reads a request and answers it. A failure of an application is an error of this request, and ends nothing else.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request) (out *answered, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -294,7 +296,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	case err != nil:
 		return nil, refuse(http.StatusBadRequest, "the body ended early: %v", err)
 	}
-	control.SetWriteDeadline(s.now().Add(2 * s.limits.Timeout)) // likewise
+	control.SetWriteDeadline(s.now().Add(2 * s.limits.Timeout)) // for the same reason
 	return body, nil
 }
 
@@ -342,5 +344,5 @@ func write(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", jsonForm)
 	w.WriteHeader(status)
-	w.Write(append(text, '\n')) // who has gone needs no answer
+	w.Write(append(text, '\n')) // a client that has gone needs no answer
 }

@@ -91,8 +91,8 @@ func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
 	}
 }
 
-// TestRequestsThatCannotBeReadGetJSON: what package http refuses by itself is JSON, too.
-func TestRequestsThatCannotBeReadGetJSON(t *testing.T) {
+// TestUnreadableRequestGetsJSON: what package http refuses by itself is JSON, too.
+func TestUnreadableRequestGetsJSON(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, Default(), always(tableModel(t, 0)), &events{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -7,7 +7,7 @@ import (
 	"bellows/random"
 )
 
-// InitKind is the shape of the distribution that a row starts from.
+// InitKind is the distribution of initial values.
 type InitKind uint8
 
 const (
@@ -17,8 +17,8 @@ const (
 	Fixed                   // all values Low
 )
 
-// Init is the initial value of every row: a function of (Seed, row) alone, or of (Seed, key), so that
-// any node can make any row, again, at any time.
+// Init is the initial value of every row: a function of (Seed, row), or of (Seed, key), alone, so that any node can
+// compute any row at any time.
 type Init struct {
 	Kind      InitKind
 	Seed      uint64
@@ -28,7 +28,7 @@ type Init struct {
 // Fill writes the initial values of a row. len(values) is the table's width.
 func (in Init) Fill(row bellows.RowID, values []float32) { in.fill(uint64(row), values) }
 
-// FillKey is Fill for the row of a key.
+// FillKey writes the initial values of the row of a key.
 func (in Init) FillKey(key bellows.Key, values []float32) { in.fill(uint64(key), values) }
 
 func (in Init) fill(row uint64, values []float32) {
@@ -53,11 +53,11 @@ func (in Init) fill(row uint64, values []float32) {
 	}
 }
 
-// uniform is uniform on [0, 1) in steps of 2^-24, so that float32 keeps it below 1.
+// uniform returns a number uniform on [0, 1) in steps of 2^-24, so that float32 keeps it below 1.
 func uniform(s *random.Stream) float64 { return float64(s.Next()>>40) / (1 << 24) }
 
-// normal is close to a standard normal: the sum of twelve uniforms less six (Irwin-Hall). Every
-// step is exact, so the value is the same on every machine; the tails end at six deviations.
+// normal returns a number that is close to a standard normal: the sum of twelve uniforms less six (Irwin-Hall). Every
+// step is exact, so the value is the same on every machine. The tails end at six deviations.
 func normal(s *random.Stream) float64 {
 	sum := -6.0
 	for range 12 {
@@ -66,8 +66,8 @@ func normal(s *random.Stream) float64 {
 	return sum
 }
 
-// Counts is the view of a table's values as 32-bit counts. Values of an Int32 table travel and rest
-// as float32 words whose bits are the count; this is the one place where they are reinterpreted.
+// Counts returns a table's values as 32-bit counts. Values of an Int32 table are sent and stored as float32 words whose
+// bits are the count; this is the one place where they are reinterpreted.
 func Counts(words []float32) []int32 {
 	if len(words) == 0 {
 		return nil

@@ -1,10 +1,9 @@
-// Package table describes model state: what a table's rows look like, how they start, and how they
-// are cut into partitions.
+// Package table describes model state: the rows of a table, their initial values, and their division into partitions.
 //
-// A job declares its tables once, as Schemas; Validate checks them and Cut fixes the partitions,
-// which never change afterwards. A dense table has rows 0 to Rows-1 from the start, in partitions of
-// consecutive ones. A sparse table has a row for each 64-bit key that a committed update has touched, in
-// the partition that the key's hash says. The package holds no state: rows live in package store.
+// A job declares its tables once, as Schemas. Validate checks them and Cut fixes the partitions, which never change
+// afterwards. A dense table has rows 0 to Rows-1 from the start, in partitions of consecutive rows. A sparse table has
+// a row for each 64-bit key that a committed update has touched, in the partition given by the key's hash. The package
+// holds no state: rows live in package store.
 package table
 
 import (
@@ -25,18 +24,18 @@ const (
 	Int32                // counts
 )
 
-// Consistency is what a read of a table may miss.
+// Consistency is the staleness that a read of a table may have.
 type Consistency int32
 
 const (
-	// BSP reads see all of the clocks before their own and nothing of it: bulk synchronous parallel.
+	// BSP reads see all clocks before their own and nothing of their own: bulk synchronous parallel.
 	BSP Consistency = 0
-	// Async reads have no bound on what they miss.
+	// Async reads have no bound on staleness.
 	Async Consistency = math.MaxInt32
 )
 
-// SSP bounds staleness to s clocks: a read at clock c sees all of the clocks up to c-1-s
-// (stale synchronous parallel, Bösen §2.2). SSP(0) is BSP.
+// SSP bounds staleness to s clocks: a read at clock c sees all clocks up to c-1-s (stale synchronous parallel, Bösen
+// §2.2). SSP(0) is BSP.
 func SSP(s int) Consistency { return Consistency(s) }
 
 func (c Consistency) String() string {
@@ -49,7 +48,7 @@ func (c Consistency) String() string {
 	return fmt.Sprintf("SSP(%d)", int32(c))
 }
 
-// Needs is the clock that must be complete, over all splits, before a read at the given clock.
+// Needs returns the clock that must be complete, over all splits, before a read at the given clock.
 func (c Consistency) Needs(at bellows.Clock) bellows.Clock {
 	if c == Async {
 		return bellows.NoClock
@@ -57,36 +56,36 @@ func (c Consistency) Needs(at bellows.Clock) bellows.Clock {
 	return max(bellows.NoClock, at-1-bellows.Clock(c))
 }
 
-// Rule names the numeric update of a table: how a delta changes a row. Package rule says which
-// parameters each rule takes; those that its rule does not take stay zero.
+// Rule names the numeric update of a table: how a delta changes a row. Package rule documents the parameters of each
+// rule; parameters that a rule does not take stay zero.
 type Rule struct {
 	Name string  // "add", "sgd", "momentum", "adagrad", "adam" or "ftrl"
 	Step float32 // step size η (adam: α) of all rules but add; positive
 	// Epsilon is added to the root by which adagrad, adam and ftrl (there: β) divide, so that steps of a value without
-	// gradients stay finite. Positive; 1e-8 (Kingma and Ba) suits adam. Too large a value makes steps
-	// small where gradients are.
+	// gradients stay finite. Positive; 1e-8 (Kingma and Ba) suits adam. Too large a value makes steps small where
+	// gradients are small.
 	Epsilon float32
-	// Momentum is the share μ of the velocity that momentum keeps in each update, from 0 to below 1; 0.9
-	// is usual. Steps add up to Step/(1-Momentum) times a steady gradient.
+	// Momentum is the share μ of the velocity that momentum keeps in each update, from 0 to below 1; 0.9 is usual.
+	// Under a steady gradient steps add up to Step/(1-Momentum) times the gradient.
 	Momentum float32
 	Nesterov bool // momentum takes the gradient one step ahead
 	// Beta1 and Beta2 are the shares that adam's averages of gradients and of their squares keep in each
 	// update, from 0 (Beta2: above 0) to below 1; 0.9 and 0.999 are usual.
 	Beta1, Beta2 float32
-	// L1 and L2 are what weights w cost beside the loss whose gradients come: L1 |w| + L2/2 w². sgd, adagrad, adam and ftrl take it by
-	// proximal steps. With either, the last value of a row is no weight but what is due: a delta says there for how many updates the row is to be charged.
+	// L1 and L2 are the penalties on weights w in addition to the loss: L1 |w| + L2/2 w². sgd, adagrad, adam and ftrl
+	// apply them by proximal steps. With either, the last value of a row is no weight but the number of updates due: a
+	// delta adds there the number of updates to charge the row for.
 	L1, L2 float32
 }
 
-// Schema is the declaration of one table.
+// A Schema declares one table.
 type Schema struct {
 	Name string
-	// Sparse names rows by 64-bit keys instead of ids. A row is there from the first committed update of
-	// its key on; one that is read before is the initialiser's and takes no memory.
+	// Sparse names rows by 64-bit keys instead of ids. A row exists from the first committed update of its key. A read
+	// before that returns the initialiser's row and takes no memory.
 	Sparse bool
-	// Rows is the number of rows, ids 0..Rows-1. Of a sparse table it is the most that it is meant to get,
-	// the bound of its memory: Cut.Most says what each partition takes. An update beyond is refused and
-	// ends the job.
+	// Rows is the number of rows, ids 0..Rows-1. For a sparse table it is the intended maximum and bounds its memory:
+	// Cut.Most returns the limit of each partition. An update beyond the limit is refused and ends the job.
 	Rows        int
 	Width       int // values per row
 	DType       DType
@@ -99,14 +98,14 @@ type Schema struct {
 	Bounds     []bellows.RowID
 }
 
-// partitionBytesMin is the smallest useful partition where the table is large enough
-// (architecture, "Tables"); partitionsDefault is the most that Cut chooses by itself.
+// partitionBytesMin is the smallest useful partition of a table that is large enough (architecture, "Tables").
+// partitionsDefault is the most that Cut chooses without Partitions.
 const (
 	partitionBytesMin = 64 << 10
 	partitionsDefault = 64
 )
 
-// Validate reports the first thing that is wrong with the declaration.
+// Validate returns the first error in the declaration.
 func (s *Schema) Validate() error {
 	bad := func(format string, args ...any) error {
 		return bellows.Errorf(bellows.Config, "declare table", s.Name, format, args...)
@@ -143,14 +142,13 @@ func (s *Schema) validateBounds(bad func(string, ...any) error) error {
 	return nil
 }
 
-// Cut is the fixed division of a table's rows into partitions: of consecutive rows, or of keys by their
-// hash.
+// A Cut is the fixed division of a table's rows into partitions: of consecutive rows, or of keys by their hash.
 type Cut struct {
-	bounds []bellows.RowID // zeros where rows have keys
-	most   int             // see Most
+	bounds []bellows.RowID // zeros if rows have keys
+	most   int             // the result of Most
 }
 
-// Cut divides the table. Bounds rule; else Partitions equal parts; else as many parts as leave each
+// Cut divides the table: by Bounds, if given; else into Partitions equal parts; else into as many parts as leave each
 // at least 64 KiB, at most 64.
 func (s *Schema) Cut() Cut {
 	if s.Bounds != nil {
@@ -171,30 +169,31 @@ func (s *Schema) Cut() Cut {
 	return Cut{bounds: b}
 }
 
-// unevenMin and an eighth of its share are what a partition may have beyond its share: hashes spread keys
-// within six deviations of it.
+// unevenMin and an eighth of its share are what a partition may have beyond its share: hashes spread keys within six
+// deviations of it.
 const unevenMin = 128
 
-// Len is the number of partitions.
+// Len returns the number of partitions.
 func (c Cut) Len() int { return len(c.bounds) - 1 }
 
-// Rows is the interval of rows [first, end) that partition p holds; it is empty where rows have keys.
+// Rows returns the interval of rows [first, end) in partition p. It is empty if rows have keys.
 func (c Cut) Rows(p bellows.PartitionID) (first, end bellows.RowID) {
 	return c.bounds[p], c.bounds[p+1]
 }
 
-// Most is how many rows a partition of a sparse table may get: its share of Schema.Rows, an eighth of
-// that and 128 more, so that a table is not refused below Rows because its keys spread unevenly.
+// Most returns the maximum number of rows of a partition of a sparse table: its share of Schema.Rows, plus an eighth of
+// that and 128, so that a table is not refused below Rows because its keys spread unevenly.
 func (c Cut) Most() int { return c.most }
 
-// SubscribedMost is to how many keys of a partition of a sparse table, with rows of so many values, a client may be subscribed:
-// no more than it may get rows, nor than go into 16 MiB, since all of them may have to be sent in one message.
+// SubscribedMost returns the maximum number of keys of a partition of a sparse table to which a client may be
+// subscribed, for rows of the given width: no more than the partition may have rows, and no more than fit into 16 MiB,
+// because all of them may have to be sent in one message.
 func (c Cut) SubscribedMost(width int) int { return min(c.most, subscribedBytesMax/(8+4*width)) }
 
 // subscribedBytesMax bounds keys and values of a subscription.
 const subscribedBytesMax = 16 << 20
 
-// Find is the partition that holds the row.
+// Find returns the partition that holds the row.
 func (c Cut) Find(row bellows.RowID) bellows.PartitionID {
 	if n := len(c.bounds) - 1; n == 1 {
 		return 0
@@ -203,5 +202,5 @@ func (c Cut) Find(row bellows.RowID) bellows.PartitionID {
 	return bellows.PartitionID(i - 1)
 }
 
-// FindKey is the partition that holds the row of the key.
+// FindKey returns the partition that holds the row of the key.
 func (c Cut) FindKey(key bellows.Key) bellows.PartitionID { return keys.Partition(key, c.Len()) }

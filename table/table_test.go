@@ -41,7 +41,7 @@ func TestCutCoversEveryRowOnce(t *testing.T) {
 	}
 }
 
-func TestPartitionsAreAtLeast64KiBWhereTheTableAllows(t *testing.T) {
+func TestMinimumPartitionSize(t *testing.T) {
 	s := table.Schema{Name: "w", Rows: 17562, Width: 20}
 	c := s.Cut()
 	for p := range c.Len() {
@@ -70,7 +70,8 @@ func TestSparseCutTakesRowsKeys(t *testing.T) {
 		}
 		for p, n := range load {
 			if first, end := c.Rows(bellows.PartitionID(p)); n > c.Most() || first != end {
-				t.Errorf("%d rows: partition %d has %d of at most %d keys, and rows [%d,%d)", rows, p, n, c.Most(), first, end)
+				t.Errorf("%d rows: partition %d has %d of at most %d keys, and rows [%d,%d)", rows, p, n, c.Most(),
+					first, end)
 			}
 		}
 		if total := c.Most() * c.Len(); total > rows+rows/8+c.Len()*130 {
@@ -79,7 +80,7 @@ func TestSparseCutTakesRowsKeys(t *testing.T) {
 	}
 }
 
-func TestAKeyStartsLikeTheRowOfItsNumber(t *testing.T) {
+func TestKeyInitEqualsRowInit(t *testing.T) {
 	in := table.Init{Kind: table.Uniform, Seed: 3, Low: -1, High: 1}
 	row, key, far := make([]float32, 4), make([]float32, 4), make([]float32, 4)
 	in.Fill(12, row)

@@ -7,9 +7,9 @@
 //  2. Driver.DispatchInitialTasks dispatches the first tasks. A task is the next clock of one
 //     split.
 //  3. Executor.RunTask reads rows, computes, writes deltas, and signals a result.
-//  4. Driver.HandleTaskCompletion learns of each committed result, dispatches more, reports epochs,
-//     keeps the best state, and says when the job is finished. Where Job.Units divides clocks, it is
-//     told several times of one, of which the last says so: who counts clocks counts that.
+//  4. Driver.HandleTaskCompletion gets each committed result, dispatches more tasks, reports epochs,
+//     keeps the best state, and decides when the job is finished. If Job.Units divides clocks, it is
+//     called several times for one clock, the last time with Completion.Last set: count that one.
 //
 // The Bösen form is built on the same parts: a Worker function per split that loops over PullRow,
 // PushRow and Clock (Loop).
@@ -30,8 +30,8 @@
 // to another (Litz §4, co-operative multitasking). A call that cannot be answered because the job
 // has ended does not return: the runtime unwinds the task.
 //
-// The package refuses to guess: an executor's lasting state is rows of a table, which SaveExecutors
-// makes of what a Stateful one saves, everything else in an executor is scratch that may vanish
-// between two tasks, unless Job.Stays keeps the splits where they are; and random numbers must be
+// The package does not guess. An executor's lasting state is rows of a table, which SaveExecutors
+// makes from the state that a Stateful executor saves. Everything else in an executor is scratch that may vanish
+// between two tasks, unless Job.Stays keeps the splits where they are. Random numbers must be
 // functions of (seed, split, clock, item).
 package train

@@ -8,21 +8,21 @@ import (
 	"bellows"
 )
 
-// Clocks is a driver that runs every split for a number of clocks, each as soon as its own last one
-// has been committed; how far apart they drift is for the tables' consistency to bound.
+// Clocks is a driver that runs every split for a number of clocks, each as soon as the split's previous one has been
+// committed. The tables' consistency bounds how far splits drift apart.
 type Clocks struct {
 	Splits, Count int
-	// Each is called once for each clock in order, when every split has done it, with the results in the
-	// order of splits. It returns the metrics of the epoch that is then shown, and whether the job continues. If not,
-	// every split runs to the furthest clock that has begun, so that none waits for another. If a
-	// clock is divided into units, its result is the results of the units in their order. Results are valid
-	// during the call. nil: no epochs are shown.
+	// Each is called once for each clock in order, when every split has finished it, with the results in the order of
+	// splits. It returns the metrics of the epoch that is then shown, and whether the job continues. If not, every
+	// split runs to the furthest clock that has begun, so that none waits for another. If a clock is divided into
+	// units, its result is the results of the units in order. Results are valid during the call. nil: no epochs are
+	// shown.
 	Each    func(clock int, results [][]float64) (metrics []Metric, more bool)
 	done    int           // splits that have run all their clocks
-	shown   int           // clocks that every split has done
-	end     int           // clocks that are run in all, once Each has ended the job; 0: Count
-	visited int64         // items
-	clocks  []int         // by split: how many it has done
+	shown   int           // clocks that every split has finished
+	end     int           // total number of clocks once Each has ended the job; 0: Count
+	visited int64         // number of items
+	clocks  []int         // by split: number of clocks finished
 	waiting [][][]float64 // by split: the results of clock shown and later ones; the last may lack units
 }
 
@@ -46,7 +46,7 @@ func (d *Clocks) limit() int {
 	return d.Count
 }
 
-// HandleTaskCompletion dispatches the split's next clock, when all units of this one are committed.
+// HandleTaskCompletion dispatches the split's next clock when all units of this one are committed.
 func (d *Clocks) HandleTaskCompletion(c Completion, to *Dispatcher) {
 	if d.Each != nil {
 		d.take(c)
@@ -67,7 +67,7 @@ func (d *Clocks) HandleTaskCompletion(c Completion, to *Dispatcher) {
 	}
 }
 
-// take keeps the result of a task until every split has done its clock.
+// take keeps the result of a task until every split has finished its clock.
 func (d *Clocks) take(c Completion) {
 	d.visited += int64(c.Items.Len())
 	of, at := d.waiting[c.Split], int(c.Clock)-d.shown
@@ -78,7 +78,8 @@ func (d *Clocks) take(c Completion) {
 	d.waiting[c.Split] = of
 }
 
-// show shows the epochs of the clocks that every split has done. Split by has just done a clock and has no task out.
+// show shows the epochs of the clocks that every split has finished. Split by has just finished a clock and has no task
+// dispatched.
 func (d *Clocks) show(by bellows.SplitID, to *Dispatcher) {
 	for d.shown < slices.Min(d.clocks) {
 		results := make([][]float64, d.Splits)
@@ -99,8 +100,9 @@ func (d *Clocks) show(by bellows.SplitID, to *Dispatcher) {
 	}
 }
 
-// Save returns the number of splits that have run all their clocks. With Each, it also has the clocks shown, the clocks at the end and the items; then for each
-// split its clocks, and each waiting result after its length. It has no state of Each's own.
+// Save returns the number of splits that have run all their clocks. With Each, it also returns the clocks shown, the
+// clocks at the end and the items; then for each split its clocks, and each waiting result after its length. It does
+// not include state of Each.
 func (d *Clocks) Save() []float64 {
 	state := []float64{float64(d.done)}
 	if d.Each == nil {
@@ -116,10 +118,10 @@ func (d *Clocks) Save() []float64 {
 	return state
 }
 
-// Cycle says that each clock is an epoch (visits.Cycler).
+// Cycle declares each clock an epoch (visits.Cycler).
 func (d *Clocks) Cycle() (opens, clocks int) { return 0, 1 }
 
-// Restore is Save's way back.
+// Restore restores the numbers of Save.
 func (d *Clocks) Restore(state []float64) error {
 	if len(state) == 0 || d.Each == nil && len(state) != 1 {
 		return otherRun("clocks", "%d numbers", len(state))
@@ -151,7 +153,8 @@ func (d *Clocks) Restore(state []float64) error {
 			state = state[n:]
 		}
 		if n := len(d.waiting[s]); d.clocks[s] < d.shown || n < d.clocks[s]-d.shown || n > d.clocks[s]-d.shown+1 {
-			return otherRun("clocks", "split %d has done %d clocks of %d, and %d results wait", s, d.clocks[s], d.Count, n)
+			return otherRun("clocks", "split %d has done %d clocks of %d, and %d results wait", s, d.clocks[s], d.Count,
+				n)
 		}
 	}
 	if len(state) > 0 || d.visited < 0 || d.end < 0 || d.Splits > 0 && slices.Min(d.clocks) != d.shown {
@@ -160,21 +163,22 @@ func (d *Clocks) Restore(state []float64) error {
 	return nil
 }
 
-// otherRun is the error of a driver that is given numbers which it has not saved.
+// otherRun returns the error for numbers that the driver has not saved.
 func otherRun(driver, format string, args ...any) error {
-	return bellows.Errorf(bellows.BadData, "restore driver", driver, "%s: the state is of another run", fmt.Sprintf(format, args...))
+	return bellows.Errorf(bellows.BadData, "restore driver", driver, "%s: the state is of another run",
+		fmt.Sprintf(format, args...))
 }
 
 // isCount reports whether a saved number counts something.
 func isCount(x float64) bool { return x >= 0 && x <= 1<<53 && x == math.Trunc(x) }
 
-// Rounds is a driver that runs all splits a clock at a time: the next round begins when every split
-// has finished the one before.
+// Rounds is a driver that runs all splits one clock at a time: the next round begins when every split has finished the
+// previous one.
 type Rounds struct {
 	Splits int
-	// Each is told the results of a round in the order of splits, whatever order they came in, and
-	// says whether there is another round. The result of a split whose clock is divided is that of its
-	// units, one behind the other. The results are valid during the call.
+	// Each gets the results of a round in the order of splits, whatever order they arrived in, and returns whether
+	// there is another round. The result of a split whose clock is divided is the concatenation of its units' results.
+	// The results are valid during the call.
 	Each    func(round int, results [][]float64, to *Dispatcher) bool
 	results [][]float64
 	came    []bool // of this round, with all units
@@ -223,12 +227,12 @@ func (d *Rounds) HandleTaskCompletion(c Completion, to *Dispatcher) {
 	to.Finish()
 }
 
-// Cycle says that each round is an epoch (visits.Cycler).
+// Cycle declares each clock an epoch (visits.Cycler).
 func (d *Rounds) Cycle() (opens, clocks int) { return 0, 1 }
 
-// Save is the number of rounds done and, in the middle of one, what has come of it: split after
-// split the length of its result and the result; -1 where none has come, and as much less as
-// numbers follow where some units have. What Each remembers of its own is not in it.
+// Save returns the number of rounds done and, in the middle of a round, its results so far: for each split the length
+// of its result and the result. The length is -1 if there is no result yet, and -1 less the number of values that
+// follow if only some units have arrived. State of Each is not included.
 func (d *Rounds) Save() []float64 {
 	state := []float64{float64(d.round)}
 	if d.done == 0 && !slices.ContainsFunc(d.results, func(r []float64) bool { return len(r) > 0 }) {
@@ -244,7 +248,7 @@ func (d *Rounds) Save() []float64 {
 	return state
 }
 
-// Restore is Save's way back.
+// Restore restores the numbers of Save.
 func (d *Rounds) Restore(state []float64) error {
 	if len(state) == 0 || !isCount(state[0]) {
 		return otherRun("rounds", "%v are no rounds", state)

@@ -14,8 +14,8 @@ import (
 
 func oneItem(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} }
 
-// told is what the executors of these tests signal: as many numbers as the split's, in some clocks none.
-func told(u bellows.Unit) []float64 {
+// resultOf returns what the executors of these tests signal: as many numbers as the split's, in some clocks none.
+func resultOf(u bellows.Unit) []float64 {
 	r := make([]float64, (int(u.Split)+int(u.Clock))%3)
 	for i := range r {
 		r[i] = float64(u.Split) + float64(u.Clock)/100 + float64(i)/10
@@ -23,9 +23,10 @@ func told(u bellows.Unit) []float64 {
 	return r
 }
 
-// withSplits is a job of a number of splits.
+// withSplits returns a job of a number of splits.
 func withSplits(splits int, fresh func() train.Driver) traintest.Job {
-	return traintest.Job{Job: train.Job{Tables: []table.Schema{{Name: "t", Rows: 4, Width: 1}}, Splits: splits, Items: oneItem}, Fresh: fresh, Result: told}
+	return traintest.Job{Job: train.Job{Tables: []table.Schema{{Name: "t", Rows: 4, Width: 1}}, Splits: splits,
+		Items: oneItem}, Fresh: fresh, Result: resultOf}
 }
 
 func TestClocksCanBeSaved(t *testing.T) {
@@ -33,19 +34,21 @@ func TestClocksCanBeSaved(t *testing.T) {
 	traintest.CanBeSaved(t, withSplits(3, func() train.Driver { return &train.Clocks{Splits: 3, Count: 4} }))
 }
 
-// TestClocksThatReportCanBeSaved: epochs and an early end are the same after every record, with one unit for a clock and with several.
+// TestClocksThatReportCanBeSaved: epochs and an early end are the same after every record, with one unit for a clock
+// and with several.
 func TestClocksThatReportCanBeSaved(t *testing.T) {
 	t.Parallel()
 	for _, j := range []traintest.Job{withSplits(1, nil), withSplits(4, nil), divided(withSplits(3, nil))} {
 		for _, last := range []int{1, 9} {
 			j.Fresh = func() train.Driver {
-				return &train.Clocks{Splits: j.Splits, Count: 6, Each: func(clock int, results [][]float64) ([]train.Metric, bool) {
-					sum := 0.0
-					for s, r := range results {
-						sum += float64(s+1) * (float64(len(r)) + sumOf(r))
-					}
-					return []train.Metric{{Name: "sum", Value: sum}}, clock < last
-				}}
+				return &train.Clocks{Splits: j.Splits, Count: 6,
+					Each: func(clock int, results [][]float64) ([]train.Metric, bool) {
+						sum := 0.0
+						for s, r := range results {
+							sum += float64(s+1) * (float64(len(r)) + sumOf(r))
+						}
+						return []train.Metric{{Name: "sum", Value: sum}}, clock < last
+					}}
 			}
 			traintest.CanBeSaved(t, j)
 		}
@@ -59,7 +62,7 @@ func sumOf(list []float64) (sum float64) {
 	return sum
 }
 
-// divided is a job whose clocks are divided into up to three units.
+// divided returns a job whose clocks are divided into up to three units.
 func divided(j traintest.Job) traintest.Job {
 	j.Items = func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 9} }
 	j.Units = func(s bellows.SplitID, c bellows.Clock) int { return 1 + (int(s)+int(c))%3 }
@@ -87,7 +90,8 @@ func TestRoundsGatherTheResultsOfUnits(t *testing.T) {
 			for s, got := range results {
 				var want []float64
 				for i, n := 0, j.Units(bellows.SplitID(s), bellows.Clock(round)); i < n; i++ {
-					want = append(want, j.Result(bellows.Unit{Split: bellows.SplitID(s), Clock: bellows.Clock(round), Items: bellows.Range{End: 9}.Part(i, n)})...)
+					want = append(want, j.Result(bellows.Unit{Split: bellows.SplitID(s), Clock: bellows.Clock(round),
+						Items: bellows.Range{End: 9}.Part(i, n)})...)
 				}
 				if !slices.Equal(got, want) {
 					t.Errorf("round %d: the units of split %d have signalled %v, and %v is told", round, s, want, got)
@@ -99,15 +103,16 @@ func TestRoundsGatherTheResultsOfUnits(t *testing.T) {
 	traintest.CanBeSaved(t, j)
 }
 
-// reporting is rounds that report and keep what they have, and hold every result against what its task signalled: they are
-// told in the order of splits whatever came first, so that a driver that adds them up has one sum (P7).
+// reporting returns rounds that report and keep their state, and compares every result with the signal of its task.
+// Results arrive in the order of splits, whatever came first, so that a driver that adds them up has one sum (P7).
 func reporting(t *testing.T, splits, rounds int) *train.Rounds {
 	return &train.Rounds{Splits: splits, Each: func(round int, results [][]float64, to *train.Dispatcher) bool {
 		if len(results) != splits {
 			t.Errorf("round %d has %d results, not %d", round, len(results), splits)
 		}
 		for s, r := range results {
-			if want := told(bellows.Unit{Split: bellows.SplitID(s), Clock: bellows.Clock(round)}); !slices.Equal(r, want) {
+			if want := resultOf(bellows.Unit{Split: bellows.SplitID(s), Clock: bellows.Clock(round)}); !slices.Equal(r,
+				want) {
 				t.Errorf("round %d: split %d has signalled %v, and %v is told", round, s, want, r)
 			}
 		}
@@ -131,7 +136,8 @@ func reportingClocks() *train.Clocks {
 	return &train.Clocks{Splits: 2, Count: 3, Each: func(int, [][]float64) ([]train.Metric, bool) { return nil, true }}
 }
 
-// TestRoundsSavedBetweenTwoLoad restores the one number that runs were saved with before rounds could be saved in the middle.
+// TestRoundsSavedBetweenTwoLoad restores the one number that runs were saved with before rounds could be saved in the
+// middle.
 func TestRoundsSavedBetweenTwoLoad(t *testing.T) {
 	t.Parallel()
 	d := &train.Rounds{Splits: 2}
@@ -173,7 +179,8 @@ func TestStatesOfOtherRunsAreRefused(t *testing.T) {
 		{&train.Rounds{Splits: 2}, []float64{1, -2, 0}},          // less than none
 		{&train.Rounds{Splits: 2}, []float64{1, math.NaN(), -1}}, // no number of numbers
 	} {
-		if err := c.driver.Restore(c.state); bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "of another run") {
+		if err := c.driver.Restore(c.state); bellows.KindOf(err) != bellows.BadData ||
+			!strings.Contains(err.Error(), "of another run") {
 			t.Errorf("%T takes %v: %v", c.driver, c.state, err)
 		}
 	}

@@ -12,19 +12,18 @@ import (
 	"bellows/vec"
 )
 
-// fingerprintClocks is how many clocks of each split are asked for their items.
+// fingerprintClocks is the number of clocks per split whose items enter the fingerprint.
 const fingerprintClocks = 4
 
-// Fingerprint says what a job is, and what would compute it here, for nodes that join to be
-// compared. What a Driver and executors do is not looked into: the program's version and Job.Data
-// stand for that. It asks Items for the first four clocks of each split: some milliseconds for
-// 100,000 splits.
+// Fingerprint identifies a job and the program that runs it here, so that joining nodes can be compared. It does not
+// inspect the Driver and executors; the program's version and Job.Data represent them. It asks Items for the first four
+// clocks of each split: some milliseconds for 100,000 splits.
 func Fingerprint(job *Job, wire vec.Format) bellows.Fingerprint {
 	return bellows.Fingerprint{
 		Tables: hashed(func(w io.Writer) {
 			for i := range job.Tables {
 				s := &job.Tables[i]
-				fmt.Fprintf(w, "%#v %#v\n", *s, s.Cut()) // all fields, those that come later too
+				fmt.Fprintf(w, "%#v %#v\n", *s, s.Cut()) // all fields, including future ones
 			}
 		}),
 		Splits: hashed(func(w io.Writer) {
@@ -55,7 +54,7 @@ func hashed(write func(io.Writer)) uint64 {
 	return h.Sum64()
 }
 
-// program says which build this is: of which Go and revision. No info is a build without modules.
+// program writes which build this is: its Go version and revision. info is nil for a build without modules.
 func program(w io.Writer, info *debug.BuildInfo) {
 	io.WriteString(w, runtime.Version())
 	if info == nil {

@@ -7,7 +7,7 @@ import (
 	"bellows/table"
 )
 
-// The words of the driver's side are coord's; here they are named for applications.
+// The types of the driver's side belong to coord; here they are named for applications.
 type (
 	Driver     = coord.Driver
 	Dispatcher = coord.Dispatcher
@@ -19,67 +19,67 @@ type (
 // Table names a table of a job: its index in Job.Tables.
 type Table = bellows.TableID
 
-// Job is a training job as the application declares it.
+// A Job is a training job as the application declares it.
 type Job struct {
 	Tables []table.Schema
 	Splits int
-	// Items are the items of a split in a clock: fixed for the job, a pure function. An empty range
-	// is a clock that visits nothing, such as one that scores held-out rows.
+	// Items returns the items of a split in a clock. It is a pure function, fixed for the job. An empty range is a
+	// clock that visits nothing, such as one that scores held-out rows.
 	Items func(split bellows.SplitID, clock bellows.Clock) bellows.Range
-	// Units is into how many units the clock of a split is divided, at most one for each item: tasks
-	// of their own, one after the other, whose updates need not wait for the clock's end where no
-	// table is BSP. The driver is told of each, and which is the last (Completion.Last). nil: one. A
-	// Worker takes a unit for a clock: its job has none.
+	// Units returns the number of units into which the clock of a split is divided, at most one per item. Units are
+	// separate tasks that run one after another; their updates need not wait for the clock's end if no table is BSP.
+	// The driver is called for each, and Completion.Last marks the last. nil: one unit. A Worker treats a unit as a
+	// clock, so its job must have none.
 	Units  func(split bellows.SplitID, clock bellows.Clock) int
 	Driver Driver
-	// Data is what the application says of its data and settings, for nodes that join to be
-	// compared: the same text wherever the same job is made. Empty: they are not compared.
+	// Data describes the application's data and settings, so that joining nodes can be compared: the text is the same
+	// wherever the same job is made. Empty: they are not compared.
 	Data string
-	// Prepare makes ready what the executors of these splits will need: on each node that runs
-	// tasks, before NewExecutor, with the splits that are active there, which may be none; and again
-	// with each that comes there while the job runs, when tasks of others may run. One call is made at
-	// a time, of Prepare, NewExecutor and Release. Where several nodes share a job, in the laboratory, one is told
-	// after the other. nil: nothing is to be done.
+	// Prepare prepares what the executors of some splits need. It is called on each node that runs tasks: before
+	// NewExecutor, with the splits active there, of which there may be none; and again for each split that arrives
+	// while the job runs, when tasks of other splits may be running. Only one call of Prepare, NewExecutor and Release
+	// is made at a time. If several nodes share a job, in the laboratory, they are called one after another. nil:
+	// nothing to prepare.
 	Prepare func(active []bellows.SplitID) error
-	// NewExecutor makes the executor of a split on the node where the split is active. The split may
-	// go to another node between two of its clocks, and come back: it gets another executor each time.
-	// What one keeps is scratch, unless SaveExecutors saves it.
+	// NewExecutor makes the executor of a split on the node where the split is active. The split may move to another
+	// node between two of its clocks, and return: it gets a new executor each time. State in an executor is scratch,
+	// unless SaveExecutors saves it.
 	NewExecutor func(split bellows.SplitID) (Executor, error)
-	// Stays says why the splits cannot go on elsewhere: their executors keep something that cannot be
-	// saved. It is the end of a sentence, such as "each holds a game that is being played". Moves of such splits are
-	// refused by it, policies leave them where they are, and an interrupted run cannot go on. Empty: they can.
+	// Stays says why the splits cannot run elsewhere: their executors keep something that cannot be saved. It is the
+	// end of a sentence, such as "each holds a game that is being played". Moves of such splits are refused with this
+	// reason, policies do not move them, and an interrupted run cannot resume. Empty: they can move.
 	Stays string
-	// Release gives back the memory of what was prepared for a split that has gone to another node,
-	// when its executor is closed. nil: nothing is to be done.
+	// Release frees what was prepared for a split that has moved to another node, after its executor is closed. nil:
+	// nothing to free.
 	Release func(split bellows.SplitID)
 }
 
-// Executor runs the tasks of one split, one after the other (Litz §3). One that is an io.Closer is
-// closed when the job has ended, or its split has gone to another node.
+// An Executor runs the tasks of one split, one after another (Litz §3). An executor that is an io.Closer is closed when
+// the job has ended, or when its split has moved to another node.
 type Executor interface {
-	// RunTask does the task's unit of work. An error ends the job, with nothing of the task
-	// applied.
+	// RunTask does the task's unit of work. An error ends the job; nothing of the task is applied.
 	RunTask(t *Task) error
 }
 
-// Saved is a job at rest: with the same job, all that another run needs to go on as if nothing had happened. Each
-// process reads what it will hold, so that it lies where all of them can.
+// Saved is a job at rest: with the same job, all that another run needs to resume as if nothing had happened. Each
+// process reads the parts that it will hold, so they must lie where all processes can read them.
+// Controller returns the state of the job's controller.
 type Saved interface {
 	// Controller is the state of the job's controller.
 	Controller() coord.State
-	// Partition is a partition, and what the driver last kept of it; nil: it never did. What is returned is the caller's.
-	// It fails where there is no such partition, or it cannot be read.
+	// Partition returns a partition, and the copy of it that the driver last kept; nil: it kept none. The caller owns
+	// the result. It returns an error if the partition does not exist or cannot be read.
 	Partition(ref bellows.PartitionRef) (live, kept *store.Image, err error)
 }
 
-// Image is a job at rest in memory, as an interrupted run leaves it.
+// An Image is a job at rest in memory, as an interrupted run leaves it.
 type Image struct {
 	Tables [][]store.Image // per table and partition
 	Kept   [][]store.Image // the tables as the driver last kept them; nil: never
 	State  coord.State
 }
 
-// Bytes is how many bytes its values and keys have.
+// Bytes returns the size of its values and keys in bytes.
 func (im *Image) Bytes() (n int64) {
 	for _, side := range [][][]store.Image{im.Tables, im.Kept} {
 		for _, table := range side {

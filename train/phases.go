@@ -9,8 +9,8 @@ import (
 	"bellows/link/wire"
 )
 
-// phases measures what becomes of the time of a runner's compute slots. It has a lock of its own,
-// since tasks begin and end to compute without the client's (docs/decisions/0021).
+// phases measures how the runner's compute slots spend their time. It has a separate lock, because tasks begin and end
+// computing without the client's lock (docs/decisions/0021).
 type phases struct {
 	mu    sync.Mutex // guards meter
 	meter tally.Meter
@@ -18,15 +18,14 @@ type phases struct {
 	waits tally.Waits // as the meter knows them; under the runner's lock
 }
 
-// compute says that so many tasks more run, or with a negative number stop.
+// compute adds to the number of computing tasks; a negative number subtracts.
 func (p *phases) compute(more int) {
 	p.mu.Lock()
 	p.meter.Compute(time.Since(p.base), more)
 	p.mu.Unlock()
 }
 
-// follow tells the meter what the client waits for, if that has changed. The caller holds the
-// runner's lock.
+// follow updates the meter's waits from the client, if they have changed. The caller holds the runner's lock.
 func (p *phases) follow(c *client.Client, ended bool) {
 	w := c.Waits()
 	if w == p.waits && !ended {
@@ -42,49 +41,48 @@ func (p *phases) follow(c *client.Client, ended bool) {
 	p.meter.Wait(time.Since(p.base), w)
 }
 
-// spent is what became of the slots' time until now.
+// spent returns how the slots have spent their time so far.
 func (p *phases) spent() tally.Spent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.meter.Spent(time.Since(p.base))
 }
 
-// Waits is what the runner's node waits for.
+// Waits returns what the runner's node waits for.
 func (r *Runner) Waits() tally.Waits {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.client.Waits()
 }
 
-// Spent is what became of the time of the runner's slots since its first task.
+// Spent returns how the runner's slots have spent their time since the first task.
 func (r *Runner) Spent() tally.Spent { return r.phases.spent() }
 
-// Count writes what the runner has measured: the time of its slots, and how stale its reads were.
+// Count writes the runner's measurements: the time of its slots, and the staleness of its reads.
 func (r *Runner) Count(to *tally.Tally) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count(to)
 }
 
-// count is Count under the runner's lock.
+// count writes them under the runner's lock.
 func (r *Runner) count(to *tally.Tally) {
 	to.Spent = r.phases.spent()
 	to.Staleness = r.client.Counts().Staleness
 }
 
-// reportEvery is how long a report stays good enough.
+// reportEvery is the minimum interval between reports.
 const reportEvery = 50 * time.Millisecond
 
-// Report makes the runner send a report, between these two, ahead of the results of a clock, unless
-// it has just sent one, and ahead of its last word. fill adds what the runner does not know. It is
-// called before the first task.
+// Report makes the runner send reports from one address to another. A report precedes the results of a clock, unless
+// one was sent recently, and precedes the runner's last message. fill adds values that the runner does not know. Report
+// is called before the first task.
 func (r *Runner) Report(from, to wire.Address, fill func(*wire.Report)) {
 	r.fill, r.route = fill, wire.Envelope{From: from, To: to}
 }
 
-// report adds a report to what a step sends, where it is due, ahead of the message that brings
-// results: node 0 then knows of the clock's costs when it hears of the clock. The caller holds the
-// runner's lock.
+// report adds a due report to the effects of a step, before the message with results, so that node 0 knows the costs of
+// a clock when it receives the clock. The caller holds the runner's lock.
 func (r *Runner) report(fx *client.Effects) {
 	if r.fill == nil {
 		return

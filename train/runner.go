@@ -14,56 +14,54 @@ import (
 	"bellows/table"
 )
 
-// Runner runs a node's tasks on a fixed number of compute slots. It is the shell of one client:
-// Step hands it the messages that arrive, and what a step wants sent is enqueued before the lock is
-// given back, so that messages leave in the order of steps.
+// A Runner runs a node's tasks on a fixed number of compute slots. It is the shell of one client: Step passes arriving
+// messages to the client, and messages that a step sends are enqueued before the lock is released, so that messages
+// leave in the order of steps.
 //
-// A task asks its client on its own goroutine: lock, ask, unlock, and then, if it must wait,
-// Bus.Drain, which may run the lane that is asked, in this very process
-// (docs/2-goroutines-and-locks.md). So on few cores a question is answered without waking anybody.
-// Only then does the task give its slot away (wait).
+// A task asks its client on its own goroutine: lock, ask, unlock, and then, if it must wait, Bus.Drain, which may run
+// the lane that is asked in this very process (docs/2-goroutines-and-locks.md). So on few cores a question is answered
+// without waking another goroutine. Only then does the task give its slot away (wait).
 //
 // Invariants:
-//   - The client is entered under mu alone. mu is held for no longer than a step: not while a task
-//     computes, nor while a message is written (docs/2-goroutines-and-locks.md).
-//   - A task computes with a slot, and at most as many do as there are slots (TestNoSlotIsLost, P9
-//     of the simulation); one that waits has none (TestATaskThatWaitsGivesItsSlotAway).
-//   - Nothing that a step wants sent stays behind (TestNothingSentIsLeftLying).
-//   - A split may come while the job runs, and go when nothing of it is under way: its first task here
-//     makes its executor (splits).
-//   - A task that asks or waits when the job has ended is unwound, by a panic that call takes
-//     (TestWhoAsksAfterTheEndIsUnwound, TestWhoWaitsAtTheEndIsUnwound): an application need not
-//     look for the end.
+//   - The client is entered only under mu. mu is held no longer than a step: not while a task computes, nor while a
+//     message is written (docs/2-goroutines-and-locks.md).
+//   - A task computes with a slot, and at most as many compute as there are slots (TestSlotsAreConserved, P9 of the
+//     simulation); a waiting task has none (TestWaitingTaskReleasesSlot).
+//   - Every message that a step sends is enqueued (TestStepMessagesAreEnqueued).
+//   - A split may arrive while the job runs, and leave while none of its work is in progress: its first task here makes
+//     its executor (splits).
+//   - A task that asks or waits after the job has ended is unwound, by a panic that call recovers
+//     (TestAskAfterEndUnwinds, TestWaitAtEndUnwinds): an application need not check for the end.
 type Runner struct {
 	mu       sync.Mutex // guards client
 	client   *client.Client
 	tables   []table.Schema
 	bus      Bus
 	notice   func(string)
-	tasks    []*Task // per split; nil: it is not here
+	tasks    []*Task // by split; nil: it is not here
 	splits   splits
 	pool     pool
 	turns    Turns // nil: the slots run tasks
 	effects  sync.Pool
 	phases   phases
-	fill     func(*wire.Report) // nil: nobody is told what is measured
-	route    wire.Envelope      // whence and where to that goes
-	reported time.Time          // when that was last done; under mu
+	fill     func(*wire.Report) // nil: no reports are sent
+	route    wire.Envelope      // the addresses of reports
+	reported time.Time          // time of the last report; under mu
 	ended    chan struct{}
 	endOnce  sync.Once
 }
 
-// Bus sends a runner's messages: Enqueue, called under the lock that orders the client's steps,
-// only queues them; Drain, called without it, may run whoever they are for. Leave has them run by
-// somebody else: the goroutine that keeps the time must not be kept.
+// Bus sends a runner's messages. Enqueue, called under the lock that orders the client's steps, only queues them.
+// Drain, called without the lock, may run their receivers. Leave has another goroutine run them, because the timer's
+// goroutine must not be delayed.
 type Bus interface {
 	Enqueue(out *wire.Outbox)
 	Drain()
 	Leave()
 }
 
-// NewRunner makes the runner of a client and the executors of the splits that are active on its
-// node. notice takes sentences about waits that last.
+// NewRunner makes the runner of a client and the executors of the splits that are active on its node. notice receives
+// sentences about long waits.
 func NewRunner(c *client.Client, job *Job, active []bellows.SplitID, slotCount int, bus Bus,
 	notice func(string)) (*Runner, error) {
 	r := &Runner{client: c, tables: job.Tables, bus: bus, notice: notice, tasks: make([]*Task, job.Splits),
@@ -74,11 +72,11 @@ func NewRunner(c *client.Client, job *Job, active []bellows.SplitID, slotCount i
 	return r, r.splits.begin(active)
 }
 
-// Share makes the runner give processors away as soon as it has no work. It is called before the
-// first task, where other processes of the job compute on the same machine.
+// Share makes the runner yield processors as soon as it has no work. It is called before the first task, if other
+// processes of the job compute on the same machine.
 func (r *Runner) Share() { r.pool.shared = true }
 
-// Step takes messages for the client. What it sends is enqueued.
+// Step passes messages to the client and enqueues what it sends.
 func (r *Runner) Step(batch []wire.Envelope) {
 	fx := r.lock()
 	for _, e := range batch {
@@ -87,7 +85,7 @@ func (r *Runner) Step(batch []wire.Envelope) {
 	r.unlock(fx)
 }
 
-// Tick tells the client the time, in milliseconds of any clock that only goes forward.
+// Tick tells the client the time, in milliseconds of any monotonic clock.
 func (r *Runner) Tick(nowMillis int64) {
 	fx := r.lock()
 	split, millis, computes := r.pool.longest(r.client.Tick(nowMillis, fx))
@@ -98,17 +96,17 @@ func (r *Runner) Tick(nowMillis int64) {
 	r.bus.Leave()
 }
 
-// lock enters the client, with effects for the step to fill.
+// lock enters the client and returns effects for the step to fill.
 func (r *Runner) lock() *client.Effects {
 	fx := r.effects.Get().(*client.Effects)
 	r.mu.Lock()
 	return fx
 }
 
-// unlock leaves the client and carries out its effects; messages are enqueued before others may
-// step the client, so that they keep their order.
+// unlock leaves the client and carries out its effects. Messages are enqueued before another step can begin, so that
+// they keep their order.
 func (r *Runner) unlock(fx *client.Effects) {
-	if fx.Ended != nil { // before the last word leaves: whoever has it may let this node go
+	if fx.Ended != nil { // before the last message leaves: its receiver may release this node
 		r.endOnce.Do(func() { close(r.ended) })
 	}
 	r.phases.follow(r.client, fx.Ended != nil)
@@ -139,8 +137,8 @@ func (r *Runner) unlock(fx *client.Effects) {
 	r.effects.Put(fx)
 }
 
-// read asks the client for rows and reports whether they are there; if not, the task must wait.
-// A task that holds a lease may not, unless nobody for whom it would wait can wait for the lease.
+// read asks the client for rows and reports whether they are there; if not, the task must wait. A task that holds a
+// lease must not wait, unless none of those that it would wait for can wait for the lease.
 func (r *Runner) read(t *Task, question func(*client.Effects) bool) bool {
 	fx := r.lock()
 	r.checkEnded(fx)
@@ -158,7 +156,7 @@ func (r *Runner) lease(t *Task, ref bellows.PartitionRef, mode Mode) bool {
 	return r.leave(ok, err, fx)
 }
 
-// prefetch asks the client for what nobody waits for.
+// prefetch asks the client for rows without waiting.
 func (r *Runner) prefetch(question func(*client.Effects)) {
 	fx := r.lock()
 	r.checkEnded(fx)
@@ -167,8 +165,7 @@ func (r *Runner) prefetch(question func(*client.Effects)) {
 	r.bus.Drain()
 }
 
-// leave leaves the client behind a question, whose error ends the task, and delivers what it sent
-// if the task must wait.
+// leave leaves the client after a question. An error ends the task. If the task must wait, leave delivers what it sent.
 func (r *Runner) leave(answered bool, err error, fx *client.Effects) bool {
 	r.unlock(fx)
 	if err != nil {
@@ -189,8 +186,8 @@ func (r *Runner) checkEnded(fx *client.Effects) {
 	}
 }
 
-// wait gives the task's compute slot away until the task is woken and has one again (Litz §4). The
-// read before it has said that the task does not compute.
+// wait gives the task's compute slot away until the task is woken and has a slot again (Litz §4). The read before it
+// has recorded that the task does not compute.
 func (r *Runner) wait(t *Task) {
 	defer r.phases.compute(1)
 	if r.turns != nil {
@@ -200,8 +197,8 @@ func (r *Runner) wait(t *Task) {
 	r.pool.park(t)
 }
 
-// run runs one task to its end, on the goroutine that has its slot. A task that is unwound is not
-// finished: the client has been told of the end, and counts nothing more.
+// run runs one task to its end, on the goroutine that has its slot. An unwound task is not finished: the client knows
+// of the end and counts nothing more.
 func (r *Runner) run(t *Task) {
 	t.result = t.result[:0]
 	select {
@@ -225,10 +222,10 @@ func (r *Runner) run(t *Task) {
 	t.leave()
 }
 
-// errUnwound is what call makes of an unwound task.
+// errUnwound is the error that call returns for an unwound task.
 var errUnwound = fmt.Errorf("unwound")
 
-// call runs an executor; a panic of the application is an error that ends the job, not the process.
+// call runs an executor. A panic of the application becomes an error, which ends the job, not the process.
 func (r *Runner) call(t *Task) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -248,7 +245,7 @@ func (r *Runner) call(t *Task) (err error) {
 	return e.RunTask(t)
 }
 
-// Unfinished are the tasks that executors have and have not returned.
+// Unfinished returns the units of the tasks that executors are running.
 func (r *Runner) Unfinished() (list []bellows.Unit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -260,19 +257,17 @@ func (r *Runner) Unfinished() (list []bellows.Unit) {
 	return list
 }
 
-// Ended is closed when the client has been told that the job is over.
+// Ended returns a channel that is closed when the client knows that the job has ended.
 func (r *Runner) Ended() <-chan struct{} { return r.ended }
 
-// Removed reports whether the client takes part no more, and the job goes on. It is for when Ended is
-// closed.
+// Removed reports whether the client has left the job while the job continues. It is called after Ended is closed.
 func (r *Runner) Removed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.client.Removed()
 }
 
-// Close waits until no task runs any more, and closes the executors that are io.Closers. The job
-// must have ended.
+// Close waits until no task runs, and closes the executors that are io.Closers. The job must have ended.
 func (r *Runner) Close() error {
 	<-r.ended
 	r.pool.close()

@@ -22,8 +22,8 @@ var (
 	atClient = wire.Address{Role: wire.Client}
 )
 
-// stage is a job in this process: a runner with its client, a lane and a controller. Whoever drains steps them, one at a
-// time. It holds the runner to the contract of Bus.
+// stage is a job in this process: a runner with its client, a lane and a controller. The goroutine that drains steps
+// them, one at a time. It checks that the runner keeps the contract of Bus.
 type stage struct {
 	t          *testing.T
 	runner     *Runner
@@ -43,7 +43,8 @@ type stage struct {
 	left    int // calls of Leave
 }
 
-// newStage makes a job of one node ready to start. Driver and Items have defaults: each split runs one clock of one item.
+// newStage makes a job of one node ready to start. Driver and Items have defaults: each split runs one clock of one
+// item.
 func newStage(t *testing.T, job Job, slots int) *stage {
 	t.Helper()
 	if job.Driver == nil {
@@ -60,10 +61,12 @@ func newStage(t *testing.T, job Job, slots int) *stage {
 	}
 	s := &stage{t: t}
 	way := route.Spread(job.Tables, job.Splits, []wire.Address{atLane}, []bellows.NodeID{0})
-	lane, err := server.NewLane(core.Job{Controller: atLeader, Clients: []wire.Address{atClient}, Tables: job.Tables, Route: way, Items: job.Items}, atLane, server.Options{})
+	lane, err := server.NewLane(core.Job{Controller: atLeader, Clients: []wire.Address{atClient}, Tables: job.Tables,
+		Route: way, Items: job.Items}, atLane, server.Options{})
 	require.NoError(t, err)
 	s.lane = lane
-	s.controller = coord.New(core.Job{Controller: atLeader, Lanes: []wire.Address{atLane}, Clients: []wire.Address{atClient}, Route: way, Items: job.Items}, coord.Options{Driver: job.Driver})
+	s.controller = coord.New(core.Job{Controller: atLeader, Lanes: []wire.Address{atLane},
+		Clients: []wire.Address{atClient}, Route: way, Items: job.Items}, coord.Options{Driver: job.Driver})
 	c := client.New(core.Job{Controller: atLeader, Tables: job.Tables, Route: way}, atClient, client.Options{})
 	var active []bellows.SplitID
 	for i := range bellows.SplitID(job.Splits) {
@@ -72,7 +75,7 @@ func newStage(t *testing.T, job Job, slots int) *stage {
 	if s.runner, err = NewRunner(c, &job, active, slots, s, s.notice); err != nil {
 		t.Fatal(err)
 	}
-	s.runner.Share() // the clock of these tests stands still while somebody looks for work
+	s.runner.Share() // the clock of these tests stands still while a goroutine looks for work
 	return s
 }
 
@@ -115,7 +118,7 @@ func (s *stage) post(out *wire.Outbox) {
 	out.Envelopes = out.Envelopes[:0]
 }
 
-// next is the first message that is not kept back.
+// next returns the first message that is not kept back.
 func (s *stage) next() (wire.Envelope, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,5 +221,5 @@ func executors(f func(t *Task) error) func(bellows.SplitID) (Executor, error) {
 	return func(bellows.SplitID) (Executor, error) { return task(f), nil }
 }
 
-// isRows is a lane's answer to a read.
+// isRows returns a lane's answer to a read.
 func isRows(m wire.Message) bool { _, rows := m.(*wire.Rows); return rows }

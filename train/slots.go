@@ -9,14 +9,13 @@ import (
 	"bellows/core/slots"
 )
 
-// pool is the goroutines that run tasks ("runner" in the docs) as the scheduler of the compute
-// slots decides. One holds a slot from the moment it begins a task until it parks in a wait or
-// finds nothing more to do.
+// pool holds the goroutines that run tasks ("runner" in the docs) as the scheduler of the compute slots decides. A
+// goroutine holds a slot from the beginning of a task until it parks in a wait or finds nothing more to do.
 //
-// A task's stack cannot be put aside, so one that waits keeps its goroutine, and another takes its
-// slot: there are as many goroutines as tasks have begun and not ended, at most one for each split,
-// and those that are left over are used again (TestGoroutinesAreUsedAgain). The goroutine that
-// gives a slot away hands it over itself (give): there is no scheduler in between.
+// A task's stack cannot be set aside. So a waiting task keeps its goroutine, and another goroutine takes its slot:
+// there are as many goroutines as unfinished tasks, at most one for each split, and idle ones are used again
+// (TestGoroutinesAreUsedAgain). The goroutine that gives up a slot hands it over itself (give), without a central
+// scheduler.
 type pool struct {
 	mu        sync.Mutex // guards scheduler and idle
 	scheduler slots.Scheduler
@@ -24,31 +23,31 @@ type pool struct {
 	live      sync.WaitGroup
 	tasks     []*Task // by split
 	run       func(*Task)
-	shared    bool // other processes compute here too
+	shared    bool // other processes compute on this machine
 }
 
-// begin lets a task begin as soon as there is a slot for it.
+// begin starts a task as soon as there is a slot for it.
 func (p *pool) begin(t *Task) {
 	p.mu.Lock()
 	p.give(p.scheduler.Begin(t.split))
 }
 
-// wake lets a task go on as soon as there is a slot for it.
+// wake continues a task as soon as there is a slot for it.
 func (p *pool) wake(t *Task) {
 	p.mu.Lock()
 	p.give(p.scheduler.Wake(t.split))
 }
 
-// park gives the slot of a task, on whose goroutine it is called, to the next, and returns when the
-// task has been woken and has a slot again.
+// park gives the slot of a task to the next one, and returns when the task has been woken and has a slot again. It is
+// called on the task's goroutine.
 func (p *pool) park(t *Task) {
 	p.mu.Lock()
 	p.give(p.scheduler.Park(t.split))
 	<-t.ready
 }
 
-// give carries out a turn: lets a task go on, or begin on a goroutine that is idle, or on a new
-// one. It unlocks, since whoever is handed a task may come back at once.
+// give carries out a turn: it continues a task, or begins one on an idle or a new goroutine. It unlocks, because the
+// receiver of a task may call back at once.
 func (p *pool) give(turn slots.Turn) {
 	if turn.Do == slots.Nothing {
 		p.mu.Unlock()
@@ -71,7 +70,7 @@ func (p *pool) give(turn slots.Turn) {
 	}
 }
 
-// loop runs tasks on one goroutine: one after the other while there are any, then idle.
+// loop runs tasks on one goroutine: one after another while there are any, then idle.
 func (p *pool) loop(t *Task) {
 	defer p.live.Done()
 	mine := make(chan *Task, 1)
@@ -89,24 +88,23 @@ func (p *pool) loop(t *Task) {
 			p.idle = append(p.idle, mine)
 		}
 		p.give(turn)
-		if closed { // nobody would close mine any more
+		if closed { // after Close no one would close mine
 			return
 		}
 		t = p.await(mine)
 	}
 }
 
-// spinMax is how long a goroutine without work looks for some before it sleeps: to wake it takes 50
-// µs and more on virtual machines, and most gaps between the tasks of neighbouring clocks are
-// shorter. Where other processes have the same processors it would take them away from those that
-// have work.
+// spinMax is how long a goroutine without work polls before it sleeps. Waking it takes 50 µs and more on virtual
+// machines, and most gaps between the tasks of neighbouring clocks are shorter. If other processes share the
+// processors, polling would take them from processes with work.
 const spinMax = 100 * time.Microsecond
 
-// spinMost is how many looks it takes at most, each of some 200 ns, so that time is over first. Where a test has a clock that stands still while anybody is
-// busy, this ends it (TestWhoHasNoWorkSleeps).
+// spinMost bounds the number of polls, each of some 200 ns, so that spinMax ends first. It ends the polling in a test
+// whose clock stands still while any goroutine is busy (TestIdleGoroutineSleeps).
 const spinMost = 1 << 12
 
-// await is the next task, nil when there will be none.
+// await returns the next task, nil if there will be none.
 func (p *pool) await(mine <-chan *Task) *Task {
 	began := time.Now()
 	for looks := 0; !p.shared && looks < spinMost && time.Since(began) < spinMax; looks++ {
@@ -120,8 +118,7 @@ func (p *pool) await(mine <-chan *Task) *Task {
 	return <-mine
 }
 
-// longest is the split whose task has computed for longest, and for how long, when so much more
-// time has passed.
+// longest returns the split whose task has computed for longest, and for how long, after more time has passed.
 func (p *pool) longest(passedMillis int64) (bellows.SplitID, int64, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

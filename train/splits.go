@@ -9,26 +9,24 @@ import (
 	"bellows"
 )
 
-// splits is the executors of the splits that are active on a node, which come and go while the job
-// runs.
+// splits holds the executors of the splits that are active on a node, which arrive and leave while the job runs.
 //
-// One that is active from the start has its executor before the first task. One that comes gets it
-// from its first task, on that task's goroutine: to prepare may take long, and neither who brings
-// messages nor other tasks wait for it. One that goes is let go by a goroutine of its own, since an
-// executor may take its time to close; if it comes back meanwhile, its next task waits for that
-// (TestASplitComesAndGoes).
+// A split that is active from the start has its executor before the first task. A split that arrives gets it from its
+// first task, on that task's goroutine: preparing may take long, and neither the goroutine that brings messages nor
+// other tasks wait for it. A split that leaves is released by a separate goroutine, because an executor may take time
+// to close. If the split returns meanwhile, its next task waits for that (TestASplitComesAndGoes).
 //
-// Lock: making is held while the application prepares, makes an executor or releases, of which there
-// is one at a time; it guards err. The lists are behind the runner's lock, but for the place of a
-// split that runs a task, which is that task's: a split goes when it runs none.
+// Lock: making is held while the application prepares, makes an executor or releases, which happens one at a time; it
+// guards err. The lists are guarded by the runner's lock, except the entry of a split that runs a task, which belongs
+// to that task: a split leaves only when it runs none.
 type splits struct {
 	job       *Job
 	executors []Executor      // by split; nil: it is not here, or has run nothing yet
-	gone      []chan struct{} // by split: closed when it has been let go; nil: it never was
+	gone      []chan struct{} // by split: closed when it has been released; nil: it never left
 
 	making  sync.Mutex
-	err     error          // of executors that did not close
-	leaving sync.WaitGroup // splits that are let go
+	err     error          // of executors that failed to close
+	leaving sync.WaitGroup // splits being released
 }
 
 func newSplits(job *Job) splits {
@@ -50,15 +48,16 @@ func (s *splits) begin(active []bellows.SplitID) error {
 	return nil
 }
 
-// make makes the executor of a split. One that saves what it keeps where nothing keeps it would begin anew wherever
-// its split goes.
+// make makes the executor of a split. It refuses an executor that saves state which nothing stores, because such a
+// split would start anew after every move.
 func (s *splits) make(split bellows.SplitID) (Executor, error) {
 	e, err := s.job.NewExecutor(split)
 	if err != nil {
 		return nil, err
 	}
 	if _, saves := e.(Stateful); saves && s.job.Stays == "" {
-		return nil, bellows.Errorf(bellows.Bug, "make the executor", fmt.Sprintf("of split %d", split), "a %T has Save and Restore, which nobody calls: give the job to SaveExecutors", e)
+		return nil, bellows.Errorf(bellows.Bug, "make the executor", fmt.Sprintf("of split %d", split),
+			"a %T has Save and Restore, which nobody calls: give the job to SaveExecutors", e)
 	}
 	return e, nil
 }
@@ -70,7 +69,7 @@ func (s *splits) prepare(active []bellows.SplitID) error {
 	return s.job.Prepare(active)
 }
 
-// executor is that of a split, for its task that runs.
+// executor returns the executor of a split for its running task.
 func (s *splits) executor(split bellows.SplitID) (Executor, error) {
 	if e := s.executors[split]; e != nil {
 		return e, nil
@@ -91,7 +90,7 @@ func (s *splits) executor(split bellows.SplitID) (Executor, error) {
 	return e, nil
 }
 
-// leave lets a split go that is another node's now. Its caller holds the runner's lock.
+// leave releases a split that now belongs to another node. The caller holds the runner's lock.
 func (s *splits) leave(split bellows.SplitID) {
 	e := s.executors[split]
 	if e == nil {
@@ -103,7 +102,7 @@ func (s *splits) leave(split bellows.SplitID) {
 	go s.letGo(split, e, gone)
 }
 
-// letGo closes the executor of a split, and gives back what was prepared for it.
+// letGo closes the executor of a split, and frees what was prepared for it.
 func (s *splits) letGo(split bellows.SplitID, e Executor, gone chan struct{}) {
 	defer s.leaving.Done()
 	defer close(gone)
@@ -116,7 +115,7 @@ func (s *splits) letGo(split bellows.SplitID, e Executor, gone chan struct{}) {
 	}
 }
 
-// close closes all executors. No task runs any more.
+// close closes all executors. No task may be running.
 func (s *splits) close() error {
 	s.leaving.Wait()
 	err := s.err

@@ -29,8 +29,8 @@ func (e *tenant) Close() error {
 	return e.err
 }
 
-// TestASplitComesAndGoes has one of three splits come to a node, go, and come back while it is still let go: it is prepared,
-// closed and released once each time, and in this order.
+// TestASplitComesAndGoes makes one of three splits come to a node, go, and come back while it is still let go: it is
+// prepared, closed and released once each time, and in this order.
 func TestASplitComesAndGoes(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("it does not close")
@@ -69,13 +69,14 @@ func TestASplitComesAndGoes(t *testing.T) {
 	if err := s.close(); !errors.Is(err, boom) {
 		t.Errorf("closing: %v", err)
 	}
-	if want := []string{"prepare0", "make0", "prepare1", "make1", "release1", "prepare1", "make1"}; !slices.Equal(said, want) {
+	if want := []string{"prepare0", "make0", "prepare1", "make1", "release1", "prepare1", "make1"}; !slices.Equal(said,
+		want) {
 		t.Errorf("%v, not %v", said, want)
 	}
 }
 
-// TestASplitThatCannotComeEndsItsTask with the application's error.
-func TestASplitThatCannotComeEndsItsTask(t *testing.T) {
+// TestFailedPrepareEndsTask with the application's error.
+func TestFailedPrepareEndsTask(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("no room")
 	for _, job := range []*Job{
@@ -109,8 +110,8 @@ func TestAProgramIsItsGoAndRevision(t *testing.T) {
 	}
 }
 
-// TestWhoHasNoWorkSleeps in virtual time, too, which stands still while it looks for some.
-func TestWhoHasNoWorkSleeps(t *testing.T) {
+// TestIdleGoroutineSleeps runs in virtual time, which stands still while a goroutine looks for work.
+func TestIdleGoroutineSleeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mine, over := make(chan *Task), make(chan *Task)
 		go func() { over <- (&pool{}).await(mine) }()
@@ -123,7 +124,7 @@ func TestWhoHasNoWorkSleeps(t *testing.T) {
 	})
 }
 
-// BenchmarkPhases is what measuring costs a task that waits for nothing.
+// BenchmarkPhases measures what measuring costs a task that waits for nothing.
 func BenchmarkPhases(b *testing.B) {
 	p := &phases{meter: tally.NewMeter(2), base: time.Now()}
 	b.ReportAllocs()
@@ -133,7 +134,7 @@ func BenchmarkPhases(b *testing.B) {
 	}
 }
 
-// TestPhasesTakeNoMemory: they are told of every task and of every wait.
+// TestPhasesTakeNoMemory reports every task and every wait, and expects no allocation.
 func TestPhasesTakeNoMemory(t *testing.T) {
 	p := &phases{meter: tally.NewMeter(2), base: time.Now()}
 	if n := testing.AllocsPerRun(100, func() {

@@ -13,7 +13,7 @@ import (
 	"bellows/table"
 )
 
-// diary is an executor whose state is what it has written, of a length that its clock says.
+// diary is an executor with its writings as state. Their length depends on its clock.
 type diary struct {
 	text     []byte
 	lengths  []int
@@ -39,18 +39,20 @@ func (d *diary) Close() error {
 	return nil
 }
 
-// TestStatesOfAnyLengthAreRestored has each executor run two clocks, and another one of the split go on: it is given what the one before has
-// saved, longer or shorter than what was saved before, nothing at all included. Who is the first is given nothing.
+// TestStatesOfAnyLengthAreRestored makes each executor run two clocks, and another one of the split continue: it gets
+// the state that the previous one has saved, longer or shorter than the saved state before, or empty. The first
+// executor gets nothing.
 func TestStatesOfAnyLengthAreRestored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		lengths := []int{3, 700, 5, 0, 699, 256, 1, 9}
 		var made []*diary
-		job := Job{Splits: 1, Driver: &Clocks{Splits: 1, Count: len(lengths)}, NewExecutor: func(bellows.SplitID) (Executor, error) {
-			d := &diary{lengths: lengths}
-			made = append(made, d)
-			return d, nil
-		}}
+		job := Job{Splits: 1, Driver: &Clocks{Splits: 1, Count: len(lengths)},
+			NewExecutor: func(bellows.SplitID) (Executor, error) {
+				d := &diary{lengths: lengths}
+				made = append(made, d)
+				return d, nil
+			}}
 		job.Tables = []table.Schema{{Name: "rows", Rows: 4, Width: 1}}
 		require.NoError(t, SaveExecutors(&job, 7, 700))
 		of := job.NewExecutor
@@ -96,30 +98,34 @@ func (s *shortLived) RunTask(t *Task) (err error) {
 
 func (s *shortLived) Close() error { return closeExecutor(s.e) }
 
-// TestStatesThatCannotBeKeptEndTheJobByName.
-func TestStatesThatCannotBeKeptEndTheJobByName(t *testing.T) {
+// TestInvalidStateEndsJob.
+func TestInvalidStateEndsJob(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]*diary{
 		"it has 9 bytes, and the job has room for 8": {lengths: []int{8, 9}},
 		"cannot be written":                          {lengths: []int{1, 1}, fails: errors.New("cannot be written")},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			job := Job{Splits: 1, Driver: &Clocks{Splits: 1, Count: 2}, Tables: []table.Schema{{Name: "rows", Rows: 4, Width: 1}}, NewExecutor: func(bellows.SplitID) (Executor, error) { return d, nil }}
+			job := Job{Splits: 1, Driver: &Clocks{Splits: 1, Count: 2},
+				Tables:      []table.Schema{{Name: "rows", Rows: 4, Width: 1}},
+				NewExecutor: func(bellows.SplitID) (Executor, error) { return d, nil }}
 			require.NoError(t, SaveExecutors(&job, 1, 8))
 			s := newStage(t, job, 1)
 			s.start()
-			if o := s.end(); !strings.Contains(o.Reason, want) && !strings.Contains(fmt.Sprint(o.Failure("train")), want) {
+			if o := s.end(); !strings.Contains(o.Reason, want) &&
+				!strings.Contains(fmt.Sprint(o.Failure("train")), want) {
 				t.Errorf("the job ends: %q, not %q", o.Reason, want)
 			}
 		})
 	}
 }
 
-// TestExecutorsThatAreNotSavedAreRefused: who saves and is not called, who is to save and cannot, and rooms of no size. One that stays need not be
-// saved.
+// TestExecutorsThatAreNotSavedAreRefused covers an executor that saves and is not called, one that should save and
+// cannot, and sizes of 0. One that stays need not be saved.
 func TestExecutorsThatAreNotSavedAreRefused(t *testing.T) {
 	t.Parallel()
-	job := Job{Splits: 1, Tables: []table.Schema{{Name: "rows", Rows: 4, Width: 1}}, NewExecutor: func(bellows.SplitID) (Executor, error) { return &diary{}, nil }}
+	job := Job{Splits: 1, Tables: []table.Schema{{Name: "rows", Rows: 4, Width: 1}},
+		NewExecutor: func(bellows.SplitID) (Executor, error) { return &diary{}, nil }}
 	s := newSplits(&job)
 	if _, err := s.executor(0); err == nil || !strings.Contains(err.Error(), "SaveExecutors") {
 		t.Errorf("nobody saves it: %v", err)

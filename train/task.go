@@ -10,7 +10,7 @@ import (
 	"bellows/link/wire"
 )
 
-// Mode is how Lease holds a partition.
+// Mode is the mode in which Lease holds a partition.
 type Mode = wire.Mode
 
 // The modes of a lease.
@@ -19,38 +19,37 @@ const (
 	Exclusive = wire.Exclusive // updated in place; the task's end is the commit
 )
 
-// Task is one unit of work as its executor sees it. It is for the goroutine that RunTask is called
-// on, and only until RunTask returns.
+// A Task is one unit of work as its executor sees it. Only the goroutine of RunTask may use it, and only until RunTask
+// returns.
 type Task struct {
 	runner *Runner
 	split  bellows.SplitID
 	core   *client.Task
 	result []float64
 	ready  chan struct{} // one token: try again
-	active atomic.Bool   // its executor has it
+	active atomic.Bool   // its executor is running it
 	order  []bellows.RowID
 	one    [1]bellows.Key
-	values []float32 // one row, of PushValue
+	values []float32 // one row, for PushValue
 }
 
 // unwound is the panic that stops a task whose job has ended.
 type unwound struct{}
 
-// Split is the split that the task works on.
+// Split returns the split that the task works on.
 func (t *Task) Split() bellows.SplitID { return t.split }
 
-// Clock is the split's clock.
+// Clock returns the split's clock.
 func (t *Task) Clock() bellows.Clock { return t.core.Unit.Clock }
 
-// Items are the items to visit.
+// Items returns the items to visit.
 func (t *Task) Items() bellows.Range { return t.core.Unit.Items }
 
-// Args are what the driver gave, valid until the task ends.
+// Args returns the driver's arguments. They are valid until the task ends.
 func (t *Task) Args() []float64 { return t.core.Args }
 
-// PullRange returns the rows [first, end) of a table, row after row: a read-only view, valid until
-// the task ends. It shows every commit that the task must see, and the split's own deltas made
-// before.
+// PullRange returns the rows [first, end) of a table, row after row: a read-only view, valid until the task ends. It
+// shows every commit that the task must see, and the deltas that the split has pushed before.
 func (t *Task) PullRange(tab Table, first, end bellows.RowID) []float32 {
 	t.checkRows(tab, first, end)
 	t.enter(Ask{AskRead, tab, first})
@@ -66,8 +65,8 @@ func (t *Task) read(question func(*client.Effects) bool) {
 	}
 }
 
-// Prefetch asks for the rows [first, end) of a table without waiting for them: a later pull, by
-// this task or another of the node, finds them in the cache or on their way.
+// Prefetch asks for the rows [first, end) of a table without waiting for them. A later pull, by this task or another of
+// the node, finds them in the cache or on their way.
 func (t *Task) Prefetch(tab Table, first, end bellows.RowID) {
 	t.checkRows(tab, first, end)
 	t.enter(Ask{AskPrefetch, tab, first})
@@ -75,7 +74,7 @@ func (t *Task) Prefetch(tab Table, first, end bellows.RowID) {
 	t.leave()
 }
 
-// Pull writes the named rows, in the order given, to dst: len(rows) x width values.
+// Pull writes the named rows, in the given order, to dst: len(rows) x width values.
 func (t *Task) Pull(tab Table, rows []bellows.RowID, dst []float32) {
 	if len(rows) == 0 {
 		return
@@ -93,9 +92,9 @@ func (t *Task) Pull(tab Table, rows []bellows.RowID, dst []float32) {
 	t.core.Gather(tab, rows, dst)
 }
 
-// PushRange adds deltas to consecutive rows from first; len(deltas) is a multiple of the table's
-// width. The deltas are copied. They count from the task's commit on; the split's own reads see
-// them at once where the table's rule is additive.
+// PushRange adds deltas to consecutive rows from first. len(deltas) must be a multiple of the table's width. The deltas
+// are copied. They take effect with the task's commit; the split's own reads see them at once if the table's rule is
+// additive.
 func (t *Task) PushRange(tab Table, first bellows.RowID, deltas []float32) {
 	w := t.runner.tables[tab].Width
 	if len(deltas)%w != 0 {
@@ -105,7 +104,7 @@ func (t *Task) PushRange(tab Table, first bellows.RowID, deltas []float32) {
 	t.core.AddRange(tab, first, deltas)
 }
 
-// PullRow is one row: a read-only view, valid until the task ends.
+// PullRow returns one row: a read-only view, valid until the task ends.
 func (t *Task) PullRow(tab Table, row bellows.RowID) []float32 { return t.PullRange(tab, row, row+1) }
 
 // PushRow adds a delta to one row.
@@ -132,9 +131,8 @@ func (t *Task) Push(tab Table, rows []bellows.RowID, deltas []float32) {
 	}
 }
 
-// PullKeys writes the rows of the keys of a sparse table, in the order given, to dst: len(list) x
-// width values. A key that no committed update has touched has the initialiser's row, and is not
-// created. Keys that ascend are found fastest.
+// PullKeys writes the rows of the keys of a sparse table, in the given order, to dst: len(list) x width values. A key
+// that no committed update has touched has the initialiser's row, and is not created. Ascending keys are found fastest.
 func (t *Task) PullKeys(tab Table, list []bellows.Key, dst []float32) {
 	w := t.checkSparse(tab)
 	if len(dst) != len(list)*w {
@@ -148,8 +146,8 @@ func (t *Task) PullKeys(tab Table, list []bellows.Key, dst []float32) {
 	}
 }
 
-// pullMost is how many values PullKeys asks for at once: what comes for them fits a frame, even if
-// it is all of one lane.
+// pullMost is the number of values that PullKeys asks for at once: the answer fits a frame, even if all of it comes
+// from one lane.
 const pullMost = 4 << 20
 
 // readKeys asks for the rows of keys until they are there.
@@ -158,7 +156,7 @@ func (t *Task) readKeys(tab Table, list []bellows.Key) {
 	t.read(func(fx *client.Effects) bool { return t.runner.client.ReadKeys(t.core, fx) })
 }
 
-// PrefetchKeys is Prefetch for the rows of keys of a sparse table.
+// PrefetchKeys prefetches the rows of keys of a sparse table, like Prefetch.
 func (t *Task) PrefetchKeys(tab Table, list []bellows.Key) {
 	w := t.checkSparse(tab)
 	for len(list) > 0 {
@@ -169,7 +167,7 @@ func (t *Task) PrefetchKeys(tab Table, list []bellows.Key) {
 	}
 }
 
-// PullKey is one row of a sparse table: a read-only view, valid until the task ends.
+// PullKey returns one row of a sparse table: a read-only view, valid until the task ends.
 func (t *Task) PullKey(tab Table, key bellows.Key) []float32 {
 	t.checkSparse(tab)
 	t.one[0] = key
@@ -177,8 +175,8 @@ func (t *Task) PullKey(tab Table, key bellows.Key) []float32 {
 	return t.core.ViewKey(tab, key)
 }
 
-// PushKeys adds a delta row to the row of each of the keys of a sparse table, which is created by
-// it where it is not there. The deltas are copied, and count as those of PushRange do.
+// PushKeys adds a delta row to the row of each of the keys of a sparse table, and creates rows that do not exist. The
+// deltas are copied, and take effect like those of PushRange.
 func (t *Task) PushKeys(tab Table, list []bellows.Key, deltas []float32) {
 	w := t.checkSparse(tab)
 	if len(deltas) != len(list)*w {
@@ -187,14 +185,14 @@ func (t *Task) PushKeys(tab Table, list []bellows.Key, deltas []float32) {
 	t.core.AddKeys(tab, list, deltas)
 }
 
-// PushKey adds a delta to the row of one key: PushKeys for a single key.
+// PushKey adds a delta to the row of one key, like PushKeys.
 func (t *Task) PushKey(tab Table, key bellows.Key, delta []float32) {
 	t.one[0] = key
 	t.PushKeys(tab, t.one[:], delta)
 }
 
-// checkSparse is the width of a sparse table. Misuse of a table is a panic, which ends the job by
-// name (TestMisuseEndsTheJobByName).
+// checkSparse returns the width of a sparse table. Misuse of a table is a panic, which ends the job with an error that
+// names it (TestMisuseEndsTheJobByName).
 func (t *Task) checkSparse(tab Table) int {
 	if int(tab) >= len(t.runner.tables) || !t.runner.tables[tab].Sparse {
 		panic(fmt.Sprintf("train: table %d has no keys: it is not declared Sparse", tab))
@@ -202,11 +200,11 @@ func (t *Task) checkSparse(tab Table) int {
 	return t.runner.tables[tab].Width
 }
 
-// Lease gives the slab of one partition, its rows one after the other, until the task ends. With
-// Exclusive nobody else sees the partition meanwhile, updates are in place, and the task's end is
-// their commit; with Shared the slab is read-only. Leases are taken in ascending order of table and
-// partition, after the task's reads: what could make two tasks wait for each other ends the job
-// with an error, such as a read that must wait while the task holds an exclusive lease.
+// Lease returns the slab of one partition, its rows one after another, until the task ends. With Exclusive, no other
+// task sees the partition meanwhile, updates are in place, and the task's end is their commit. With Shared, the slab is
+// read-only. Leases must be taken in ascending order of table and partition, after the task's reads. Anything that
+// could make two tasks wait for each other ends the job with an error, such as a read that must wait while the task
+// holds an exclusive lease.
 func (t *Task) Lease(tab Table, p bellows.PartitionID, mode Mode) []float32 {
 	ref := bellows.PartitionRef{Table: tab, Partition: p}
 	t.enter(Ask{Kind: AskLease, Table: tab})
@@ -217,13 +215,14 @@ func (t *Task) Lease(tab Table, p bellows.PartitionID, mode Mode) []float32 {
 	return t.core.Leased(ref)
 }
 
-// SignalTaskCompletion sets the numbers that the driver is told when the task has been committed.
+// SignalTaskCompletion sets the numbers that the driver receives when the task has been committed.
 func (t *Task) SignalTaskCompletion(result ...float64) { t.result = append(t.result[:0], result...) }
 
-// checkRows is that for the rows [first, end) of a dense table.
+// checkRows checks the rows [first, end) of a dense table.
 func (t *Task) checkRows(tab Table, first, end bellows.RowID) {
 	if int(tab) < len(t.runner.tables) && t.runner.tables[tab].Sparse {
-		panic(fmt.Sprintf("train: table %d is sparse: its rows have keys, so use PullKey, PullKeys, PushKey, PushKeys", tab))
+		panic(fmt.Sprintf("train: table %d is sparse: its rows have keys, so use PullKey, PullKeys, PushKey, PushKeys",
+			tab))
 	}
 	if int(tab) >= len(t.runner.tables) || first > end || int(end) > t.runner.tables[tab].Rows {
 		panic(fmt.Sprintf("train: rows [%d,%d) of table %d do not exist", first, end, tab))

@@ -2,14 +2,13 @@ package train
 
 import "bellows"
 
-// Turns runs the tasks of a runner where goroutines on slots do not: in virtual time, where one
-// task at a time may touch its client and what it computes takes as long as somebody says.
+// Turns runs the tasks of a runner in place of goroutines on slots: in virtual time, where one task at a time may use
+// its client and computing takes as long as the simulation decides.
 //
-// Begin names a task that may begin, by its Run, Wake one that may go on after Wait. A task that
-// runs calls the others, on the goroutine of Run: Enter before it asks something of its client,
-// Leave when it has been answered, Wait in between for as long as there is no answer. What it does
-// between Leave and the next Enter touches nothing that others can see. A task of a job that has
-// ended leaves by returning from Run.
+// Begin names a task that may begin, by its Run; Wake names one that may continue after Wait. A running task calls the
+// others, on the goroutine of Run: Enter before it asks its client, Leave when it has been answered, Wait in between
+// for as long as there is no answer. What it does between Leave and the next Enter affects no other task. A task of an
+// ended job leaves by returning from Run.
 type Turns interface {
 	Begin(t *Task)
 	Wake(t *Task)
@@ -18,7 +17,7 @@ type Turns interface {
 	Wait(t *Task) // returns when Wake has named the task and it may ask again
 }
 
-// Ask is what a task is about to ask of its client.
+// An Ask is the question that a task is about to ask its client.
 type Ask struct {
 	Kind  AskKind
 	Table Table
@@ -39,10 +38,10 @@ const (
 // GiveTurns makes the runner leave its tasks to turns. It is called before the first task.
 func (r *Runner) GiveTurns(turns Turns) { r.turns = turns }
 
-// Run runs a task that Begin has named to its end. It is for Turns alone.
+// Run runs a task that Begin has named to its end. Only Turns may call it.
 func (t *Task) Run() { t.runner.run(t) }
 
-// begin lets a task begin.
+// begin starts a task.
 func (r *Runner) begin(t *Task) {
 	if r.turns != nil {
 		r.turns.Begin(t)
@@ -51,7 +50,7 @@ func (r *Runner) begin(t *Task) {
 	r.pool.begin(t)
 }
 
-// wake lets a task that waits go on.
+// wake continues a waiting task.
 func (r *Runner) wake(t *Task) {
 	if r.turns != nil {
 		r.turns.Wake(t)
@@ -60,7 +59,7 @@ func (r *Runner) wake(t *Task) {
 	r.pool.wake(t)
 }
 
-// enter waits for the task's turn to ask, where there are turns.
+// enter waits for the task's turn to ask, if there are turns.
 func (t *Task) enter(ask Ask) {
 	if turns := t.runner.turns; turns != nil {
 		turns.Enter(t, ask)

@@ -10,9 +10,9 @@ import (
 	"bellows/table"
 )
 
-// oneByOne are Turns whose tasks have goroutines of their own, of which one at a time may ask.
+// oneByOne are Turns with a goroutine for each task, only one of which may ask at a time.
 type oneByOne struct {
-	turn  chan struct{} // whoever has taken it may ask
+	turn  chan struct{} // its holder may ask
 	woken []chan struct{}
 	log   []string // under turn
 }
@@ -22,7 +22,8 @@ func (o *oneByOne) Wake(t *Task)  { o.woken[t.Split()] <- struct{}{} }
 
 func (o *oneByOne) Enter(t *Task, ask Ask) {
 	<-o.turn
-	o.log = append(o.log, fmt.Sprintf("%d: %s table %d row %d", t.Split(), [...]string{"read", "prefetch", "lease", "end"}[ask.Kind], ask.Table, ask.First))
+	o.log = append(o.log, fmt.Sprintf("%d: %s table %d row %d", t.Split(),
+		[...]string{"read", "prefetch", "lease", "end"}[ask.Kind], ask.Table, ask.First))
 }
 
 func (o *oneByOne) Leave(t *Task) {
@@ -38,16 +39,18 @@ func (o *oneByOne) Wait(t *Task) {
 	o.log = append(o.log, fmt.Sprintf("%d: woken", t.Split()))
 }
 
-// TestTurnsAreTaken runs a job whose tasks have turns: each question to the client, the end among them, has one, with what it
-// is about, and is answered within it; in a wait another task has its turn.
+// TestTurnsAreTaken runs a job with turns: each question to the client, including the end, has a turn with its subject,
+// and is answered within it; during a wait another task has its turn.
 func TestTurnsAreTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const splits = 2
-		o := &oneByOne{turn: make(chan struct{}, 1), woken: []chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
+		o := &oneByOne{turn: make(chan struct{}, 1),
+			woken: []chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
 		o.turn <- struct{}{}
 		released := make(chan struct{})
-		s := newStage(t, Job{Splits: splits, Tables: []table.Schema{{Name: "a", Rows: 9, Width: 1}, {Name: "b", Rows: 9, Width: 1}},
+		s := newStage(t, Job{Splits: splits,
+			Tables: []table.Schema{{Name: "a", Rows: 9, Width: 1}, {Name: "b", Rows: 9, Width: 1}},
 			NewExecutor: executors(func(t *Task) error {
 				if t.Split() == 1 {
 					<-released
@@ -84,7 +87,8 @@ func TestTurnsAreTaken(t *testing.T) {
 				t.Errorf("split %d:\n got %q\nwant %q", split, of[split], want[split])
 			}
 		}
-		if at := slices.Index(o.log, "1: end table 0 row 0"); at < slices.Index(o.log, "0: waits") || at > slices.Index(o.log, "0: woken") {
+		if at := slices.Index(o.log, "1: end table 0 row 0"); at < slices.Index(o.log, "0: waits") ||
+			at > slices.Index(o.log, "0: woken") {
 			t.Errorf("the other task has no turn while one waits: %q", o.log)
 		}
 	})

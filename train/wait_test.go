@@ -15,8 +15,8 @@ import (
 	"bellows/table"
 )
 
-// TestATaskThatWaitsGivesItsSlotAway has one slot: a second task runs from its beginning to its end while the first waits.
-func TestATaskThatWaitsGivesItsSlotAway(t *testing.T) {
+// TestWaitingTaskReleasesSlot makes one slot: a second task runs from its beginning to its end while the first waits.
+func TestWaitingTaskReleasesSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var did []string // one slot: one task at a time
@@ -42,9 +42,9 @@ func TestATaskThatWaitsGivesItsSlotAway(t *testing.T) {
 	})
 }
 
-// TestNoSlotIsLost has every read answered while its question is sent, and late, many times over: as many tasks compute at
-// once in the end as in the beginning, and never more.
-func TestNoSlotIsLost(t *testing.T) {
+// TestSlotsAreConserved makes every read answered while its question is sent, and late, many times over: as many tasks
+// compute at once in the end as in the beginning, and never more.
+func TestSlotsAreConserved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const slots, splits, clocks = 2, 4, 30
@@ -93,13 +93,14 @@ func TestNoSlotIsLost(t *testing.T) {
 	})
 }
 
-// TestGoroutinesAreUsedAgain runs tasks one after the other, each of which begins when the goroutine of the last is idle.
+// TestGoroutinesAreUsedAgain runs tasks one after another. Each begins when the goroutine of the previous one is idle.
 func TestGoroutinesAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const clocks = 5
 		ran := 0
-		s := newStage(t, Job{Splits: 1, Driver: &Clocks{Splits: 1, Count: clocks}, NewExecutor: executors(func(*Task) error { ran++; return nil })}, 1)
+		s := newStage(t, Job{Splits: 1, Driver: &Clocks{Splits: 1, Count: clocks},
+			NewExecutor: executors(func(*Task) error { ran++; return nil })}, 1)
 		isDispatch := func(m wire.Message) bool { _, dispatch := m.(*wire.Dispatch); return dispatch }
 		s.holds = isDispatch
 		s.start()
@@ -135,27 +136,28 @@ func denseAndSparse() []table.Schema {
 	return []table.Schema{{Name: "rows", Rows: 4, Width: 1}, {Name: "keys", Sparse: true, Rows: 100, Width: 1}}
 }
 
-// TestWhoAsksAfterTheEndIsUnwound ends a job while a task computes: whatever it asks for then does not return, what it has
+// TestAskAfterEndUnwinds ends a job while a task computes: whatever it asks for then does not return, what it has
 // deferred runs, and nothing hangs.
-func TestWhoAsksAfterTheEndIsUnwound(t *testing.T) {
+func TestAskAfterEndUnwinds(t *testing.T) {
 	t.Parallel()
 	for name, verb := range verbs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				deferred, began, ended := false, make(chan struct{}), make(chan struct{})
-				s := newStage(t, Job{Splits: 2, Tables: denseAndSparse(), NewExecutor: executors(func(task *Task) error {
-					if task.Split() == 1 {
-						<-began
-						return errors.New("this one fails")
-					}
-					defer func() { deferred = true }()
-					close(began)
-					<-ended
-					verb(task)
-					t.Error("the verb returns")
-					return nil
-				})}, 2)
+				s := newStage(t, Job{Splits: 2, Tables: denseAndSparse(),
+					NewExecutor: executors(func(task *Task) error {
+						if task.Split() == 1 {
+							<-began
+							return errors.New("this one fails")
+						}
+						defer func() { deferred = true }()
+						close(began)
+						<-ended
+						verb(task)
+						t.Error("the verb returns")
+						return nil
+					})}, 2)
 				s.start()
 				<-s.runner.Ended()
 				close(ended)
@@ -170,8 +172,8 @@ func TestWhoAsksAfterTheEndIsUnwound(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsAtTheEndIsUnwound ends a job while a task waits, with no slot free and a third task that has not begun.
-func TestWhoWaitsAtTheEndIsUnwound(t *testing.T) {
+// TestWaitAtEndUnwinds ends a job while a task waits, with no slot free and a third task that has not begun.
+func TestWaitAtEndUnwinds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		resume, deferred := make(chan struct{}), false
@@ -200,7 +202,7 @@ func TestWhoWaitsAtTheEndIsUnwound(t *testing.T) {
 	})
 }
 
-// TestTimeOfSlotsIsThatOfTasks has a task compute for 1 s, wait for 2 s and compute for 4 s.
+// TestTimeOfSlotsIsThatOfTasks makes a task compute for 1 s, wait for 2 s and compute for 4 s.
 func TestTimeOfSlotsIsThatOfTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -219,7 +221,8 @@ func TestTimeOfSlotsIsThatOfTasks(t *testing.T) {
 		s.hold(nil)
 		s.end()
 		<-time.After(time.Minute)
-		if got, want := s.runner.Spent(), (tally.Spent{tally.Compute: 5 * time.Second, tally.PullWait: 2 * time.Second}); got != want {
+		if got, want := s.runner.Spent(), (tally.Spent{tally.Compute: 5 * time.Second,
+			tally.PullWait: 2 * time.Second}); got != want {
 			t.Errorf("spent %v, want %v", got, want)
 		}
 		var count tally.Tally
@@ -230,8 +233,8 @@ func TestTimeOfSlotsIsThatOfTasks(t *testing.T) {
 	})
 }
 
-// TestTheTimeThatALeaseIsWaitedForIsNoComputing has a task hold a partition for 3 s, and another that wants it.
-func TestTheTimeThatALeaseIsWaitedForIsNoComputing(t *testing.T) {
+// TestLeaseWaitIsNotComputeTime makes a task hold a partition for 3 s, and another that wants it.
+func TestLeaseWaitIsNotComputeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		leased := make(chan struct{})
@@ -247,14 +250,15 @@ func TestTheTimeThatALeaseIsWaitedForIsNoComputing(t *testing.T) {
 			return nil
 		})}, 2)
 		s.finish()
-		if got, want := s.runner.Spent(), (tally.Spent{tally.Compute: 3 * time.Second, tally.PullWait: 3 * time.Second}); got != want {
+		if got, want := s.runner.Spent(), (tally.Spent{tally.Compute: 3 * time.Second,
+			tally.PullWait: 3 * time.Second}); got != want {
 			t.Errorf("spent %v, want %v", got, want)
 		}
 	})
 }
 
-// TestNothingSentIsLeftLying looks at what has not left after calls that do not wait.
-func TestNothingSentIsLeftLying(t *testing.T) {
+// TestStepMessagesAreEnqueued looks at what has not left after calls that do not wait.
+func TestStepMessagesAreEnqueued(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var s *stage
@@ -262,7 +266,8 @@ func TestNothingSentIsLeftLying(t *testing.T) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if len(s.queue) > 0 || len(s.passed) == before {
-				t.Errorf("after %s %d messages were sent, and %d have not left", what, len(s.passed)-before, len(s.queue))
+				t.Errorf("after %s %d messages were sent, and %d have not left", what, len(s.passed)-before,
+					len(s.queue))
 			}
 		}
 		s = newStage(t, Job{Splits: 1, Tables: denseAndSparse(), NewExecutor: executors(func(task *Task) error {
@@ -283,8 +288,8 @@ func TestNothingSentIsLeftLying(t *testing.T) {
 	})
 }
 
-// TestWhatExecutorsHaveIsUnfinished looks while one task computes, one waits, one has ended and one has not begun.
-func TestWhatExecutorsHaveIsUnfinished(t *testing.T) {
+// TestUnfinished looks while one task computes, one waits, one has ended and one has not begun.
+func TestUnfinished(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		resume := make(chan struct{})
@@ -301,7 +306,8 @@ func TestWhatExecutorsHaveIsUnfinished(t *testing.T) {
 		s.start()
 		synctest.Wait()
 		whole := bellows.Range{End: 1}
-		if got, want := s.runner.Unfinished(), []bellows.Unit{{Split: 1, Items: whole}, {Split: 2, Items: whole}}; !slices.Equal(got, want) {
+		if got, want := s.runner.Unfinished(),
+			[]bellows.Unit{{Split: 1, Items: whole}, {Split: 2, Items: whole}}; !slices.Equal(got, want) {
 			t.Errorf("unfinished are %v, want %v", got, want)
 		}
 		close(resume)
@@ -313,11 +319,15 @@ func TestWhatExecutorsHaveIsUnfinished(t *testing.T) {
 	})
 }
 
-// TestALongWaitIsNamed ticks a runner whose task waits.
+// TestALongWaitIsNamed ticks a runner with a waiting task.
 func TestALongWaitIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, Job{Splits: 1, NewExecutor: executors(func(t *Task) error { t.PullRange(0, 0, 1); return nil })}, 1)
+		s := newStage(t, Job{Splits: 1, NewExecutor: executors(func(t *Task) error {
+			t.PullRange(0, 0,
+				1)
+			return nil
+		})}, 1)
 		s.holds = isRows
 		s.runner.Tick(0)
 		s.start()
@@ -335,8 +345,9 @@ func TestALongWaitIsNamed(t *testing.T) {
 	})
 }
 
-// TestATaskThatComputesForLongIsReported ticks a runner whose task computes: after 2 s the controller is told, by how much time has passed.
-func TestATaskThatComputesForLongIsReported(t *testing.T) {
+// TestLongTaskIsReported ticks a runner with a computing task: after 2 s the controller gets a report with the elapsed
+// time.
+func TestLongTaskIsReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ends := make(chan struct{})
@@ -361,17 +372,18 @@ func TestATaskThatComputesForLongIsReported(t *testing.T) {
 	})
 }
 
-// TestAReportComesAheadOfResults runs clocks of 30 ms each with reports at most every 50 ms: they come ahead of every second
-// result, and of the last word.
+// TestAReportComesAheadOfResults runs clocks of 30 ms each with reports at most every 50 ms: they come ahead of every
+// second result, and of the last word.
 func TestAReportComesAheadOfResults(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const clocks = 4
-		s := newStage(t, Job{Splits: 1, Driver: &Clocks{Splits: 1, Count: clocks}, NewExecutor: executors(func(t *Task) error {
-			<-time.After(30 * time.Millisecond)
-			t.PushRange(0, 0, []float32{1})
-			return nil
-		})}, 1)
+		s := newStage(t, Job{Splits: 1, Driver: &Clocks{Splits: 1, Count: clocks},
+			NewExecutor: executors(func(t *Task) error {
+				<-time.After(30 * time.Millisecond)
+				t.PushRange(0, 0, []float32{1})
+				return nil
+			})}, 1)
 		filled := 0
 		s.runner.Report(atClient, atLeader, func(m *wire.Report) {
 			filled++

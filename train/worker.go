@@ -7,9 +7,9 @@ import (
 	"bellows"
 )
 
-// Worker is the Bösen form of an executor: one function per split that loops over its clocks.
-// Between two calls of Clock it is the task of one clock, with its verbs and its items; what it was
-// given to read is valid until then. The numbers that it signals (SignalTaskCompletion) are its result.
+// A Worker is the Bösen form of an executor: one function per split that loops over its clocks. Between two calls of
+// Clock it is the task of one clock, with its verbs and its items; rows that it has read are valid until then. The
+// numbers that it signals (SignalTaskCompletion) are its result.
 type Worker struct {
 	*Task // of the current clock
 	yield func(struct{}) bool
@@ -17,17 +17,17 @@ type Worker struct {
 	stop  func()
 }
 
-// Loop makes the driver and executors of a job whose splits each run work for that many clocks. The
-// functions run freely within the staleness of the tables that they read; work returns an error to
-// end the job, and must call Clock once per clock.
+// Loop makes the driver and executors of a job whose splits each run work for a number of clocks. The functions run
+// freely within the staleness of the tables that they read. work returns an error to end the job, and must call Clock
+// once per clock.
 //
-// The stack of a function cannot move. Where a split goes on elsewhere, on another node or from a
-// saved run, work is called again there, with Now() its next clock: it runs the clocks that are
-// left, and its locals do not travel. What must last is in tables.
+// The stack of a function cannot move. If a split continues elsewhere, on another node or from a saved run, work is
+// called again there, with CurrentClock() its next clock: it runs the remaining clocks, and its locals are lost.
+// Lasting state belongs in tables.
 //
-// Each clock is an epoch, which is shown when every split has done it. The driver that Loop returns takes
-// a function that makes metrics of what the workers signalled, and may end the job early:
-// Clocks.Each. The tables may be of any consistency, Async too.
+// Each clock is an epoch, which is shown when every split has finished it. The driver that Loop returns takes a
+// function that makes metrics of the workers' signals, and may end the job early: Clocks.Each. The tables may have any
+// consistency, including Async.
 func Loop(job *Job, clocks int, work func(w *Worker) error) *Clocks {
 	d := &Clocks{Splits: job.Splits, Count: clocks, Each: func(int, [][]float64) ([]Metric, bool) { return nil, true }}
 	job.Driver = d
@@ -43,8 +43,8 @@ func Loop(job *Job, clocks int, work func(w *Worker) error) *Clocks {
 	return d
 }
 
-// loop runs one worker function, a clock at a time, as a coroutine (iter.Pull): a call of Clock
-// yields to RunTask, which returns until the next clock is dispatched.
+// loop runs one worker function, a clock at a time, as a coroutine (iter.Pull): a call of Clock yields to RunTask,
+// which returns until the next clock is dispatched.
 type loop struct {
 	worker *Worker
 	failed *error
@@ -72,16 +72,15 @@ func (l *loop) Close() error {
 	return nil
 }
 
-// clocks is how many there are: what the driver gave.
+// clocks returns the number of clocks, which the driver passes as an argument.
 func (l *loop) clocks(t *Task) int { return int(t.Args()[0]) }
 
-// Clock ends the current clock's work: its deltas are on their way. It returns when the next
-// clock's work may begin.
+// Clock ends the current clock's work and sends its deltas. It returns when the next clock's work may begin.
 func (w *Worker) Clock() {
 	if !w.yield(struct{}{}) {
 		panic(unwound{})
 	}
 }
 
-// Now is the worker's current clock, as Task.Clock is a task's.
-func (w *Worker) Now() bellows.Clock { return w.Task.Clock() }
+// CurrentClock returns the worker's current clock, like Task.Clock.
+func (w *Worker) CurrentClock() bellows.Clock { return w.Task.Clock() }

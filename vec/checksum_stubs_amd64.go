@@ -4,7 +4,7 @@
 
 package vec
 
-// checksumAVX2 is Checksum for n elements.
+// checksumAVX2 computes Checksum for n elements.
 //
 //go:noescape
 func checksumAVX2(n int, at uint32, x *float32) uint64

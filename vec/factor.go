@@ -31,7 +31,7 @@ type Factors struct {
 	BiasL2 float32 // weight of the squared biases in the loss
 }
 
-// FactorBlock does one step of stochastic gradient descent on the squared error
+// FactorBlock runs one step of stochastic gradient descent on the squared error
 // of each rating as predicted by the product of two rows (Koren, Bell and
 // Volinsky, "Matrix factorization techniques for recommender systems", 2009,
 // section "Learning algorithms"), in the given order: rating[j] by the row user[j] of f.P on the row item[j] of
@@ -51,10 +51,9 @@ func FactorBlock(f *Factors, user, item []int32, rating []float32) (sumSquares f
 	return f.run("FactorBlock", true, user, item, rating)
 }
 
-// FactorScore returns the sum of the squared residuals of ratings, with the
-// rows as they are: that of [FactorBlock] at step 0, without writing anything.
-// It takes the same slices and panics likewise; Step, L2 and BiasL2 mean
-// nothing. Several goroutines may score by the same slabs.
+// FactorScore returns the sum of the squared residuals of ratings, with the rows as they are: that of [FactorBlock] at
+// step 0, without writing anything. It takes the same slices and panics in the same cases; Step, L2 and BiasL2 are
+// ignored. Several goroutines may score with the same slabs.
 func FactorScore(f *Factors, user, item []int32, rating []float32) (sumSquares float64) {
 	return f.run("FactorScore", false, user, item, rating)
 }

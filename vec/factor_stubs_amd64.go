@@ -4,73 +4,73 @@
 
 package vec
 
-// factorBlockAVX2 is FactorBlock. Of ratings at ahead and beyond, rows are not fetched.
+// factorBlockAVX2 computes FactorBlock. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //
 //go:noescape
 func factorBlockAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 
-// factorScoreAVX2 is FactorScore. Of ratings at ahead and beyond, rows are not fetched.
+// factorScoreAVX2 computes FactorScore. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //
 //go:noescape
 func factorScoreAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 
-// factorBlock16AVX2 is FactorBlock, at rank 16. Of ratings at ahead and beyond, rows are not fetched.
+// factorBlock16AVX2 computes FactorBlock, at rank 16. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //
 //go:noescape
 func factorBlock16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 
-// factorScore16AVX2 is FactorScore, at rank 16. Of ratings at ahead and beyond, rows are not fetched.
+// factorScore16AVX2 computes FactorScore, at rank 16. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //
 //go:noescape
 func factorScore16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 
-// factorBlock32AVX2 is FactorBlock, at rank 32. Of ratings at ahead and beyond, rows are not fetched.
+// factorBlock32AVX2 computes FactorBlock, at rank 32. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //
 //go:noescape
 func factorBlock32AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 
-// factorScore32AVX2 is FactorScore, at rank 32. Of ratings at ahead and beyond, rows are not fetched.
+// factorScore32AVX2 computes FactorScore, at rank 32. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //
 //go:noescape
 func factorScore32AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 
-// factorBlockBiasedAVX2 is FactorBlock, with biases. Of ratings at ahead and beyond, rows are not fetched.
+// factorBlockBiasedAVX2 computes FactorBlock, with biases. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //
 //go:noescape
 func factorBlockBiasedAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 
-// factorScoreBiasedAVX2 is FactorScore, with biases. Of ratings at ahead and beyond, rows are not fetched.
+// factorScoreBiasedAVX2 computes FactorScore, with biases. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //
 //go:noescape
 func factorScoreBiasedAVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 
-// factorBlockBiased16AVX2 is FactorBlock, with biases, at rank 16. Of ratings at ahead and beyond, rows are not fetched.
+// factorBlockBiased16AVX2 computes FactorBlock, with biases, at rank 16. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //
 //go:noescape
 func factorBlockBiased16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 
-// factorScoreBiased16AVX2 is FactorScore, with biases, at rank 16. Of ratings at ahead and beyond, rows are not fetched.
+// factorScoreBiased16AVX2 computes FactorScore, with biases, at rank 16. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //
 //go:noescape
 func factorScoreBiased16AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 
-// factorBlockBiased32AVX2 is FactorBlock, with biases, at rank 32. Of ratings at ahead and beyond, rows are not fetched.
+// factorBlockBiased32AVX2 computes FactorBlock, with biases, at rank 32. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //
 //go:noescape
 func factorBlockBiased32AVX2(n int, ahead int, user *int32, item *int32, rating *float32, users int, items int, p *float32, q *float32, rank int, stride int, mean float32, step float32, decay float32, userBias *float32, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)
 
-// factorScoreBiased32AVX2 is FactorScore, with biases, at rank 32. Of ratings at ahead and beyond, rows are not fetched.
+// factorScoreBiased32AVX2 computes FactorScore, with biases, at rank 32. Of ratings at ahead and beyond, rows are not fetched.
 // Strides are in bytes.
 //
 //go:noescape

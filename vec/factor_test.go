@@ -131,7 +131,7 @@ func TestFactorBlock(t *testing.T) {
 	})
 }
 
-// exactBlock is FactorBlock in double precision, written from its definition.
+// exactBlock computes FactorBlock in double precision, written from its definition.
 func exactBlock(c *blockCase) (sumSquares float64) {
 	f := &c.f
 	step := float64(f.Step)

@@ -25,7 +25,7 @@ func (f Format) String() string {
 	return formatNames[f]
 }
 
-// ParseFormat is the format of a name: "fp32", "fp16" or "bf16".
+// ParseFormat returns the format of a name: "fp32", "fp16" or "bf16".
 func ParseFormat(name string) (Format, error) {
 	for f, n := range formatNames {
 		if n == name {
@@ -85,7 +85,7 @@ func (e *overflow) Error() string {
 	return fmt.Sprintf("a value is %v, and %v ends at %v", e.value, e.format, topMost[e.format])
 }
 
-// Widen is Narrow's way back. It is exact.
+// Widen reverses Narrow. It is exact.
 func (f Format) Widen(dst []float32, src []uint16) {
 	if f == Float16 {
 		FromHalf(dst, src)

@@ -25,8 +25,7 @@ func GemmNN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb i
 	gemmNN(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// GemmNT is [GemmNN] with b transposed: b is n times k with rows ldb apart, and
-// c becomes alpha*a*bᵀ + beta*c.
+// GemmNT computes [GemmNN] with b transposed: b is n times k with rows ldb apart, and c becomes alpha*a*bᵀ + beta*c.
 func GemmNT(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	checkGemm("GemmNT", m, n, k)
 	checkMatrix("GemmNT", "a", m, k, a, lda)
@@ -38,8 +37,7 @@ func GemmNT(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb i
 	gemmNT(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// GemmTN is [GemmNN] with a transposed: a is k times m with rows lda apart, and
-// c becomes alpha*aᵀ*b + beta*c.
+// GemmTN computes [GemmNN] with a transposed: a is k times m with rows lda apart, and c becomes alpha*aᵀ*b + beta*c.
 func GemmTN(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	checkGemm("GemmTN", m, n, k)
 	checkMatrix("GemmTN", "a", k, m, a, lda)
@@ -97,8 +95,8 @@ func scaleRows(m, n int, beta float32, c []float32, ldc int) {
 	}
 }
 
-// goGemm is the reference of all three forms: a's element (i, p) is at
-// a[i*ai+p*ap], b's element (p, j) at b[p*bp+j*bj].
+// goGemm computes all three forms; it is their reference: a's element (i, p) is at a[i*ai+p*ap], b's element (p, j) at
+// b[p*bp+j*bj].
 func goGemm(m, n, k int, alpha float32, a []float32, ai, ap int, b []float32, bp, bj int, beta float32, c []float32, ldc int) {
 	for i := range m {
 		row := c[i*ldc : i*ldc+n]

@@ -89,8 +89,7 @@ func (g *product) run() {
 	}
 }
 
-// part is where piece i of n starts when total is cut as evenly as whole
-// numbers allow.
+// part returns the start of piece i of n if total is divided as evenly as whole numbers allow.
 func part(i, n, total int) int { return i * total / n }
 
 // stretch adds the products over kb steps from p to the nb columns from j.
@@ -203,7 +202,7 @@ func wideTile(height, k int, a *float32, stepA int, b *float32, stepB int, alpha
 	}
 }
 
-// wideTileRows is wideTile for a row-major a.
+// wideTileRows works like wideTile for a row-major a.
 func wideTileRows(height, k int, a *float32, stepA int, b *float32, stepB int, alpha, beta float32, c *float32, strideC, cols int) {
 	switch {
 	case cols > 16:

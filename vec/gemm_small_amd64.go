@@ -12,8 +12,8 @@ const dotStretchMax = 1024
 // to stay in the second-level cache.
 const dotRowsMax = 16
 
-// dots is the product with b transposed and few columns, by inner products:
-// both operands run along k, no lane is idle, nothing is packed.
+// dots computes the product with b transposed and few columns, by inner products: both operands run along k, no lane is
+// idle, nothing is packed.
 func dots(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	stretches := (k + dotStretchMax - 1) / dotStretchMax
 	groups := (n + 4) / 5
@@ -32,7 +32,7 @@ func dots(m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int
 	}
 }
 
-// dotRows is at most dotRowsMax rows of at most five columns.
+// dotRows computes at most dotRowsMax rows of at most five columns.
 func dotRows(rows, cols, k int, a []float32, lda int, b []float32, ldb int, alpha, beta float32, c []float32, ldc int) {
 	height := 2
 	if active() == levelAVX512 {

@@ -111,7 +111,7 @@ func sigmoid(x, y []float32) {
 	}
 }
 
-// softmax has cols > 0.
+// softmax requires cols > 0.
 func softmax(rows, cols int, x []float32) {
 	if active() == levelGo {
 		goSoftmax(rows, cols, x)

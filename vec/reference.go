@@ -108,9 +108,8 @@ func goSoftmax(rows, cols int, x []float32) {
 	}
 }
 
-// exp64 is e^x in double precision, good to well over single precision, with
-// the same bits on every machine. Package math has assembly for some.
-// Cody-Waite reduction to |r| <= ln(2)/2, then the Taylor series to r^13.
+// exp64 computes e^x in double precision, good to well over single precision, with the same bits on every machine.
+// Package math has assembly for some. Cody-Waite reduction to |r| <= ln(2)/2, then the Taylor series to r^13.
 func exp64(x float64) float64 {
 	switch {
 	case x != x:
@@ -133,8 +132,8 @@ func exp64(x float64) float64 {
 	return math.Ldexp(sum, int(n))
 }
 
-// log64 is the natural logarithm in double precision, as exp64 is for e^x:
-// log(m 2^e) = e ln 2 + 2 artanh((m-1)/(m+1)) with m within sqrt(2) of 1.
+// log64 computes the natural logarithm in double precision, with the same guarantees as exp64: log(m 2^e) = e ln 2 + 2
+// artanh((m-1)/(m+1)) with m within sqrt(2) of 1.
 func log64(x float64) float64 {
 	switch {
 	case x != x || math.IsInf(x, 1):

@@ -4,42 +4,42 @@
 
 package vec
 
-// toHalfAVX2 is ToHalf for n elements, a multiple of 8.
+// toHalfAVX2 computes ToHalf for n elements, a multiple of 8.
 //
 //go:noescape
 func toHalfAVX2(n int, dst *uint16, src *float32)
 
-// toHalfAVX512 is ToHalf for n elements.
+// toHalfAVX512 computes ToHalf for n elements.
 //
 //go:noescape
 func toHalfAVX512(n int, dst *uint16, src *float32)
 
-// toBrainAVX2 is ToBrain for n elements, a multiple of 8.
+// toBrainAVX2 computes ToBrain for n elements, a multiple of 8.
 //
 //go:noescape
 func toBrainAVX2(n int, dst *uint16, src *float32)
 
-// toBrainAVX512 is ToBrain for n elements.
+// toBrainAVX512 computes ToBrain for n elements.
 //
 //go:noescape
 func toBrainAVX512(n int, dst *uint16, src *float32)
 
-// fromHalfAVX2 is FromHalf for n elements, a multiple of 8.
+// fromHalfAVX2 computes FromHalf for n elements, a multiple of 8.
 //
 //go:noescape
 func fromHalfAVX2(n int, dst *float32, src *uint16)
 
-// fromHalfAVX512 is FromHalf for n elements.
+// fromHalfAVX512 computes FromHalf for n elements.
 //
 //go:noescape
 func fromHalfAVX512(n int, dst *float32, src *uint16)
 
-// fromBrainAVX2 is FromBrain for n elements, a multiple of 8.
+// fromBrainAVX2 computes FromBrain for n elements, a multiple of 8.
 //
 //go:noescape
 func fromBrainAVX2(n int, dst *float32, src *uint16)
 
-// fromBrainAVX512 is FromBrain for n elements.
+// fromBrainAVX512 computes FromBrain for n elements.
 //
 //go:noescape
 func fromBrainAVX512(n int, dst *float32, src *uint16)

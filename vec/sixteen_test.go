@@ -21,7 +21,7 @@ var formats = []format{
 	{"Brain", ToBrain, goToBrain, FromBrain, goFromBrain, 8, 7, 6},
 }
 
-// value is what a word means, in the words of IEEE 754.
+// value returns what a word means, in the words of IEEE 754.
 func (f format) value(h uint16) float64 {
 	fraction := float64(h & (1<<f.fraction - 1))
 	e := int(h >> f.fraction & (1<<f.exponent - 1))
@@ -41,11 +41,11 @@ func (f format) value(h uint16) float64 {
 	return math.Copysign(v, 0.5-float64(h>>15))
 }
 
-// infinity is the word of +Inf: the words below it are the finite numbers from 0
+// infinity returns the word of +Inf: the words below it are the finite numbers from 0
 // up, in order.
 func (f format) infinity() uint16 { return (1<<f.exponent - 1) << f.fraction }
 
-// nearest is the word closest to v by search among all, ties to the even one.
+// nearest returns the word closest to v by search among all, ties to the even one.
 // What would follow the largest finite number stands for infinity.
 func (f format) nearest(v float32) uint16 {
 	sign := uint16(0)
@@ -208,7 +208,7 @@ func TestSetsGiveTheSameWords(t *testing.T) {
 	})
 }
 
-// guarded is n words at an offset, in a buffer full of guards.
+// guarded returns n words at an offset, in a buffer full of guards.
 func guarded(offset, n int) (buffer, x []uint16) {
 	buffer = slices.Repeat([]uint16{0xabcd}, guards+offset+n+guards)
 	return buffer, buffer[guards+offset : guards+offset+n : guards+offset+n]

@@ -33,11 +33,9 @@ func Momentum(decay, step float32, g, v, w []float32) {
 	momentum(decay, step, g, v, w)
 }
 
-// Nesterov is Momentum that looks one step ahead (Sutskever et al. 2013, eq. 3
-// and 4, in the variables of Bengio et al. 2013, eq. 7, where w is the point
-// looked at): v[i] = decay*v[i] + g[i]; w[i] -= step*(g[i] + decay*v[i]). It is
-// the same bit for bit in every set. The lengths must be equal; no two of the
-// slices may overlap.
+// Nesterov works like Momentum but looks one step ahead (Sutskever et al. 2013, eq. 3 and 4, in the variables of Bengio
+// et al. 2013, eq. 7, where w is the point looked at): v[i] = decay*v[i] + g[i]; w[i] -= step*(g[i] + decay*v[i]). The
+// result is the same bit for bit in every set. The lengths must be equal; no two of the slices may overlap.
 func Nesterov(decay, step float32, g, v, w []float32) {
 	same("Nesterov", len(g), len(v))
 	same("Nesterov", len(g), len(w))
@@ -101,5 +99,5 @@ func goAdam(beta1, beta2, step, epsilon float32, g, m, v, w []float32) {
 	}
 }
 
-// root is the square root, rounded once: a double has more than twice the digits.
+// root returns the square root, rounded once: a double has more than twice the digits.
 func root(x float32) float32 { return float32(math.Sqrt(float64(x))) }

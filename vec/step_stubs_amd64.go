@@ -4,22 +4,22 @@
 
 package vec
 
-// adaGradAVX2 is AdaGrad for n elements.
+// adaGradAVX2 computes AdaGrad for n elements.
 //
 //go:noescape
 func adaGradAVX2(n int, step float32, epsilon float32, grad *float32, s *float32, w *float32)
 
-// momentumAVX2 is Momentum for n elements.
+// momentumAVX2 computes Momentum for n elements.
 //
 //go:noescape
 func momentumAVX2(n int, decay float32, step float32, grad *float32, v *float32, w *float32)
 
-// nesterovAVX2 is Nesterov for n elements.
+// nesterovAVX2 computes Nesterov for n elements.
 //
 //go:noescape
 func nesterovAVX2(n int, decay float32, step float32, grad *float32, v *float32, w *float32)
 
-// adamAVX2 is Adam for n elements, with rest1 = 1-beta1 and rest2 = 1-beta2.
+// adamAVX2 computes Adam for n elements, with rest1 = 1-beta1 and rest2 = 1-beta2.
 //
 //go:noescape
 func adamAVX2(n int, beta1 float32, rest1 float32, beta2 float32, rest2 float32, step float32, epsilon float32, grad *float32, m *float32, v *float32, w *float32)

@@ -66,7 +66,7 @@ func (f field) intact(t *testing.T, what string) {
 
 func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
 
-// values are n numbers around 1, either sign.
+// values returns n numbers around 1, either sign.
 func values(r *rand.Rand, n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -103,7 +103,7 @@ func near(got, want float32, tolerance float64) bool {
 	return sameFloat(got, want) || math.Abs(float64(got)-float64(want)) <= tolerance
 }
 
-// ulps is the distance of got from the exact want in units of the last place of
+// ulps returns the distance of got from the exact want in units of the last place of
 // a float32 at want.
 func ulps(got float32, want float64) float64 {
 	w := float32(want)

@@ -4,62 +4,62 @@
 
 package vec
 
-// axpyAVX2 is y += alpha*x for n elements.
+// axpyAVX2 computes y += alpha*x for n elements.
 //
 //go:noescape
 func axpyAVX2(n int, alpha float32, x *float32, y *float32)
 
-// addAVX2 is y += x for n elements.
+// addAVX2 computes y += x for n elements.
 //
 //go:noescape
 func addAVX2(n int, x *float32, y *float32)
 
-// addInt32AVX2 is y += x for n elements.
+// addInt32AVX2 computes y += x for n elements.
 //
 //go:noescape
 func addInt32AVX2(n int, x *int32, y *int32)
 
-// addThreeAVX2 is y = (y + x) + (p + q) for n elements.
+// addThreeAVX2 computes y = (y + x) + (p + q) for n elements.
 //
 //go:noescape
 func addThreeAVX2(n int, x *float32, p *float32, q *float32, y *float32)
 
-// scaleAVX2 is x *= alpha for n elements.
+// scaleAVX2 computes x *= alpha for n elements.
 //
 //go:noescape
 func scaleAVX2(n int, alpha float32, x *float32)
 
-// dotAVX2 is the sum of x*y over n elements.
+// dotAVX2 computes the sum of x*y over n elements.
 //
 //go:noescape
 func dotAVX2(n int, x *float32, y *float32) float32
 
-// sumSquaresAVX2 is the sum of x*x over n elements.
+// sumSquaresAVX2 computes the sum of x*x over n elements.
 //
 //go:noescape
 func sumSquaresAVX2(n int, x *float32) float32
 
-// absMaxAVX2 is the largest |x| of n elements, NaN if there is one.
+// absMaxAVX2 computes the largest |x| of n elements, NaN if there is one.
 //
 //go:noescape
 func absMaxAVX2(n int, x *float32) float32
 
-// expAVX2 is Exp, y = e^x.
+// expAVX2 computes Exp, y = e^x.
 //
 //go:noescape
 func expAVX2(n int, x *float32, y *float32)
 
-// logAVX2 is Log, y = ln x.
+// logAVX2 computes Log, y = ln x.
 //
 //go:noescape
 func logAVX2(n int, x *float32, y *float32)
 
-// sigmoidAVX2 is Sigmoid, y = 1/(1+e^-x).
+// sigmoidAVX2 computes Sigmoid, y = 1/(1+e^-x).
 //
 //go:noescape
 func sigmoidAVX2(n int, x *float32, y *float32)
 
-// softmaxAVX2 is Softmax for rows > 0 and cols > 0.
+// softmaxAVX2 computes Softmax for rows > 0 and cols > 0.
 //
 //go:noescape
 func softmaxAVX2(rows int, cols int, x *float32)

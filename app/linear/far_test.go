@@ -49,7 +49,7 @@ func learn(t *testing.T, text, format string, settings map[string]string) (measu
 		return set
 	}
 	set := read(data.Options{})
-	test := read(data.Options{}.Like(set))
+	test := read(data.Options{}.ForTest(set))
 	run, tables, epochs := trained(t, app.Input{Data: set, Test: test, Seed: 1, Epochs: 30, Settings: settings}, 2)
 	m := apptest.Model(t, run, tables)
 	p, err := application{}.Open(m)

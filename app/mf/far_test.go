@@ -33,7 +33,7 @@ func TestOffsetsOfRatingsDoNotMatter(t *testing.T) {
 			return set
 		}
 		set := read(data.Options{})
-		o := fit(t, app.Input{Data: set, Test: read(data.Options{}.Like(set)), Seed: 1, Epochs: 8, Settings: map[string]string{"rank": "2"}}, 1)
+		o := fit(t, app.Input{Data: set, Test: read(data.Options{}.ForTest(set)), Seed: 1, Epochs: 8, Settings: map[string]string{"rank": "2"}}, 1)
 		for _, m := range o.epochs[len(o.epochs)-1].Metrics {
 			if m.Name == "test_rmse" {
 				measured = m.Value

@@ -1,10 +1,10 @@
-// Package agent is a node of a cluster while no job has it: it starts the processes that jobs want there, tells them what they are told, and
-// ends them.
+// Package agent runs a node of a cluster while no job uses it: it starts the processes that jobs want there, passes
+// messages to them, and ends them.
 //
-// Its caller calls Run, which returns when the manager lets the agent go, when the manager has gone, or when the context ends. No process that
-// it has started runs then.
+// Its caller calls Run, which returns when the manager releases the agent, when the manager has gone, or when the
+// context ends. No process that it has started runs then.
 //
-// The package refuses to start anything but this program, and to know what a process is for.
+// The package starts only this program, and does not know what a process is for.
 package agent
 
 import (
@@ -29,7 +29,7 @@ type Config struct {
 	Client *cluster.Client
 	Hello  cluster.Hello
 	Call   time.Duration // how long it tries to reach the manager; 0: once
-	// Joined is told which node it is; Left what a job has done with what it had here, when the node leaves. nil: nobody is.
+	// Joined gets the node's name; Left gets how a job has given up the node, when the node leaves. nil: not called.
 	Joined func(node string)
 	Left   func(sentences []string, err error)
 }
@@ -47,8 +47,8 @@ type agent struct {
 	processes map[uint64]launch.Process
 }
 
-// How long processes may take: to end by themselves when the manager has gone, as those of a job that is interrupted do, and to end when they are told to; and
-// how long an agent that wants to leave waits behind its notice.
+// Time limits: for processes to end on their own when the manager has gone, as those of an interrupted job do, and to
+// end when they are told to; and the time that a leaving agent waits after its notice.
 const (
 	graceWithin = 30 * time.Second
 	endWithin   = 5 * time.Second
@@ -103,7 +103,9 @@ func (a *agent) leave(over <-chan struct{}) {
 	}
 }
 
-// serve takes orders until the manager lets the agent go. An agent that hears the manager no more ends their session, whatever its processes still do: the manager, which may only have been stopped, is not to give orders to who takes none.
+// serve takes orders until the manager releases the agent. An agent that does not hear the manager any more ends their
+// session, whatever its processes still do: the manager, which may only have been stopped, must not give orders to an
+// agent that takes none.
 func (a *agent) serve() error {
 	for {
 		m, err := a.session.Receive()
@@ -146,7 +148,7 @@ func finish(p launch.Process) {
 	p.End()
 	late := time.AfterFunc(endWithin, p.Kill)
 	go func() {
-		<-p.Over()
+		<-p.Ended()
 		late.Stop()
 	}()
 }
@@ -175,9 +177,9 @@ func (a *agent) start(number uint64, s *cluster.Start) {
 		select {
 		case line := <-p.Answer():
 			a.say(cluster.Message{Process: number, Said: line})
-		case <-p.Over():
+		case <-p.Ended():
 			select {
-			case line := <-p.Answer(): // it has ended behind that
+			case line := <-p.Answer(): // it has ended after that
 				a.say(cluster.Message{Process: number, Said: line})
 			default:
 			}
@@ -223,10 +225,10 @@ func (w *passed) Write(b []byte) (int, error) {
 }
 
 // say tells the manager, if there is one.
-func (a *agent) say(m cluster.Message) { _ = a.session.Send(m) } // whoever receives sees to the rest
+func (a *agent) say(m cluster.Message) { _ = a.session.Send(m) } // the receiver handles a failure
 
-// left returns the processes that run.
-func (a *agent) left() (list []launch.Process) {
+// running returns the processes that run.
+func (a *agent) running() (list []launch.Process) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range a.processes {
@@ -235,12 +237,12 @@ func (a *agent) left() (list []launch.Process) {
 	return list
 }
 
-// await waits until all processes have ended by themselves, at most for a time.
+// await waits until all processes have ended on their own, at most for a time.
 func (a *agent) await(within time.Duration) {
 	late := time.After(within)
-	for _, p := range a.left() {
+	for _, p := range a.running() {
 		select {
-		case <-p.Over():
+		case <-p.Ended():
 		case <-late:
 			return
 		}
@@ -249,7 +251,7 @@ func (a *agent) await(within time.Duration) {
 
 // end ends all processes.
 func (a *agent) end() {
-	for _, p := range a.left() {
+	for _, p := range a.running() {
 		finish(p)
 	}
 }

@@ -27,7 +27,7 @@ import (
 	"bellows/node/launch"
 )
 
-// TestMain is a process that an agent has started, too: it does what its words say.
+// TestMain checks a process that an agent has started, too: it does what its words say.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || os.Args[0] != "child" {
 		os.Exit(m.Run())
@@ -56,7 +56,7 @@ func joined(t *testing.T) (s *cluster.Session, leave func(), over <-chan error) 
 	called := make(chan *cluster.Session, 1)
 	var server *clustertest.Fake
 	server = clustertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
-		by := server.By(r)
+		by := server.Caller(r)
 		if r.URL.Path == "/v1/certificates" && by.Role == "" && r.Header.Get("Authorization") == cluster.Bearer(server.Token) {
 			var q cluster.Request
 			if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
@@ -105,7 +105,7 @@ func joined(t *testing.T) (s *cluster.Session, leave func(), over <-chan error) 
 	return s, cancel, ends
 }
 
-func tell(t *testing.T, s *cluster.Session, m cluster.Message) {
+func sendMessage(t *testing.T, s *cluster.Session, m cluster.Message) {
 	t.Helper()
 	if err := s.Send(m); err != nil {
 		t.Fatal(err)
@@ -126,14 +126,14 @@ func heard(t *testing.T, s *cluster.Session) cluster.Message {
 	}
 }
 
-// start has an agent start a process with a word.
+// start makes an agent start a process with a word.
 func start(t *testing.T, s *cluster.Session, number uint64, word string) (pid int, dir string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	tell(t, s, cluster.Message{Process: number, Start: &cluster.Start{Node: "node-3", Args: []string{"child", word}, Env: []string{"BELLOWS_B=b"}, Dir: dir, Place: -1}})
+	sendMessage(t, s, cluster.Message{Process: number, Start: &cluster.Start{Node: "node-3", Args: []string{"child", word}, Env: []string{"BELLOWS_B=b"}, Dir: dir, Place: -1}})
 	m := heard(t, s)
 	if m.Process != number || m.PID == 0 {
 		t.Fatalf("it is not started: %+v, %+v", m, m.Over)
@@ -155,9 +155,9 @@ func TestAnAgentStartsProcesses(t *testing.T) {
 	t.Setenv("OTHER", "c")
 	s, _, over := joined(t)
 	start(t, s, 1, "echo")
-	tell(t, s, cluster.Message{Process: 9, Say: []byte("nobody\n")})
-	tell(t, s, cluster.Message{Process: 1, Start: &cluster.Start{Args: []string{"child", "wait"}, Place: -1}}) // it is there already
-	tell(t, s, cluster.Message{Process: 1, Say: []byte("hello\n")})
+	sendMessage(t, s, cluster.Message{Process: 9, Say: []byte("nobody\n")})
+	sendMessage(t, s, cluster.Message{Process: 1, Start: &cluster.Start{Args: []string{"child", "wait"}, Place: -1}}) // it is there already
+	sendMessage(t, s, cluster.Message{Process: 1, Say: []byte("hello\n")})
 	if m := heard(t, s); m.Process != 1 || strings.TrimSpace(string(m.Said)) != "hello" {
 		t.Errorf("it says %+v", m)
 	}
@@ -166,7 +166,7 @@ func TestAnAgentStartsProcesses(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "environment")); string(text) != "bc"+dir {
 		t.Errorf("its environment is %s, %v", text, err)
 	}
-	tell(t, s, cluster.Message{Process: 1, End: true})
+	sendMessage(t, s, cluster.Message{Process: 1, End: true})
 	ended(t, s, 1, "exit status 0", "")
 	start(t, s, 3, "wait")
 	var said, wrote string
@@ -180,19 +180,19 @@ func TestAnAgentStartsProcesses(t *testing.T) {
 	if strings.TrimSpace(said) != "waits" || wrote != "so\n" {
 		t.Errorf("it says %q and writes %q", said, wrote)
 	}
-	tell(t, s, cluster.Message{Process: 3, Kill: true})
+	sendMessage(t, s, cluster.Message{Process: 3, Kill: true})
 	ended(t, s, 3, "killed", "so")
-	tell(t, s, cluster.Message{Process: 4, Start: &cluster.Start{Args: []string{"child", "echo"}, Dir: filepath.Join(dir, "none"), Place: -1}})
+	sendMessage(t, s, cluster.Message{Process: 4, Start: &cluster.Start{Args: []string{"child", "echo"}, Dir: filepath.Join(dir, "none"), Place: -1}})
 	ended(t, s, 4, "was not started: ", "")
-	tell(t, s, cluster.Message{Process: 7, Start: &cluster.Start{Args: []string{"child", "environment"}, Dir: dir, Place: 0, Computing: 1}}) // one that computes
+	sendMessage(t, s, cluster.Message{Process: 7, Start: &cluster.Start{Args: []string{"child", "environment"}, Dir: dir, Place: 0, Computing: 1}}) // one that computes
 	if m := heard(t, s); m.Process != 7 || m.PID == 0 {
 		t.Errorf("it is not started: %+v", m)
 	}
 	ended(t, s, 7, "exit status 0", "")
-	tell(t, s, cluster.Message{Process: 6, Start: &cluster.Start{Args: []string{"child", "echo"}, Dir: dir}})
+	sendMessage(t, s, cluster.Message{Process: 6, Start: &cluster.Start{Args: []string{"child", "echo"}, Dir: dir}})
 	ended(t, s, 6, "was not started: it would be process 0 of 0 that compute", "")
 	pid, _ := start(t, s, 5, "echo")
-	tell(t, s, cluster.Message{End: true})
+	sendMessage(t, s, cluster.Message{End: true})
 	if err := <-over; err != nil {
 		t.Errorf("it is let go: %v", err)
 	}
@@ -201,15 +201,15 @@ func TestAnAgentStartsProcesses(t *testing.T) {
 	}
 }
 
-// TestNothingRunsBehindAnAgent that is let go.
-func TestNothingRunsBehindAnAgent(t *testing.T) {
+// TestAgentLeavesNoProcess that is let go.
+func TestAgentLeavesNoProcess(t *testing.T) {
 	s, leave, over := joined(t)
 	pid, dir := start(t, s, 1, "echo")
 	leave()
 	if m := heard(t, s); !m.End || m.Process != 0 {
 		t.Errorf("it wants to leave and says %+v", m)
 	}
-	tell(t, s, cluster.Message{End: true})
+	sendMessage(t, s, cluster.Message{End: true})
 	if err := <-over; err != nil {
 		t.Errorf("it has left: %v", err)
 	}
@@ -221,7 +221,7 @@ func TestNothingRunsBehindAnAgent(t *testing.T) {
 	}
 }
 
-// TestAManagerThatGoes is an error, but for an agent that wants to leave. Processes may end by themselves.
+// TestAManagerThatGoes checks an error, but for an agent that wants to leave. Processes may end by themselves.
 func TestAManagerThatGoes(t *testing.T) {
 	s, _, over := joined(t)
 	pid, dir := start(t, s, 1, "echo")
@@ -248,8 +248,8 @@ func TestAManagerThatGoes(t *testing.T) {
 	}
 }
 
-// TestWhoHearsNoManagerSaysNothingToIt has a manager say nothing for as long as a session may be silent: it learns at once, when it goes on, that the agent takes no orders any more.
-func TestWhoHearsNoManagerSaysNothingToIt(t *testing.T) {
+// TestSilentManagerEndsSession makes a manager say nothing for as long as a session may be silent: it learns at once, when it goes on, that the agent takes no orders any more.
+func TestSilentManagerEndsSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
@@ -328,16 +328,16 @@ type child struct {
 	killed time.Duration // after which; 0: it was not
 }
 
-func (c *child) Over() <-chan struct{} { return c.over }
-func (c *child) End()                  { c.ended++ }
+func (c *child) Ended() <-chan struct{} { return c.over }
+func (c *child) End()                   { c.ended++ }
 
 func (c *child) Kill() {
 	c.killed = time.Since(c.began)
 	close(c.over)
 }
 
-// TestWhatProcessesWriteIsPassedOn in pieces, up to so much; that there was more is said once.
-func TestWhatProcessesWriteIsPassedOn(t *testing.T) {
+// TestAgentForwardsOutput in pieces, up to so much; that there was more is said once.
+func TestAgentForwardsOutput(t *testing.T) {
 	t.Parallel()
 	x, y := net.Pipe()
 	defer y.Close()

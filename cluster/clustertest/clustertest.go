@@ -1,4 +1,5 @@
-// Package clustertest is a manager of tests: it speaks TLS with a certificate of an authority of its own, and answers as a test says.
+// Package clustertest has a fake manager for tests: it speaks TLS with a certificate of its own authority, and answers
+// as a test says.
 package clustertest
 
 import (
@@ -61,8 +62,8 @@ func (f *Fake) Issue(t *testing.T, key []byte) (certificate, authority []byte) {
 	return c, f.issues.Certificate()
 }
 
-// By returns who asks; zero: nobody with a certificate of the authority.
-func (f *Fake) By(r *http.Request) secure.Name {
+// Caller returns who asks; zero: nobody with a certificate of the authority.
+func (f *Fake) Caller(r *http.Request) secure.Name {
 	if r.TLS == nil {
 		return secure.Name{}
 	}

@@ -13,12 +13,12 @@ import (
 	"bellows/node/launch"
 )
 
-// Following is what a process needs that leads a job in the place of one that was killed, while its nodes go on.
+// Following is what a process needs to lead a job in place of a killed one, while its nodes continue.
 type Following struct {
 	Succession json.RawMessage   // as that one has told it (Succeed)
 	Processes  []cluster.Process // of the nodes
 	Units      int64             // that count since the last checkpoint, as far as the manager knows
-	Seconds    float64           // of training since then, likewise
+	Seconds    float64           // of training since then; Unknown likewise
 }
 
 // Follows returns what the process that led the job before has left, whose nodes go on; nil: this one begins another
@@ -27,7 +27,7 @@ func (l *Lead) Follows() *launch.Succession { return l.succession }
 
 // Succeed tells the manager what another process needs that is to lead the job in the place of this one.
 func (l *Lead) Succeed(s launch.Succession) {
-	if text, err := json.Marshal(s); err == nil { // else nobody can follow
+	if text, err := json.Marshal(s); err == nil { // otherwise no process can follow
 		_ = l.session.Send(cluster.Message{Succession: text}) // a manager that has gone is noticed otherwise
 	}
 }
@@ -78,7 +78,7 @@ func (p *remote) keep(to io.Writer) {
 	_, _ = to.Write(early) // what cannot be kept is no reason to end a job
 }
 
-// earlyMost is how many bytes are kept of what a process writes before anybody has said where that goes.
+// earlyMost bounds the output of a process that is kept before its destination is set.
 const earlyMost = 64 << 10
 
 // wrote passes on what the process has written.
@@ -94,10 +94,10 @@ func (p *remote) wrote(b []byte) {
 	}
 }
 
-// dismissWithin is how long a process may take to end that is told to.
+// dismissWithin is how long a process may take to end after it was told to.
 const dismissWithin = 3 * time.Second
 
-// Dismiss ends the processes of nodes that have gone on, where the job cannot go on with them.
+// Dismiss ends the processes of nodes that continue, if the job cannot continue with them.
 func (l *Lead) Dismiss() {
 	l.mu.Lock()
 	list := slices.Collect(maps.Values(l.processes))

@@ -69,8 +69,8 @@ func TestProcessesOfWhoLedBeforeAreAdopted(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoSuccessionIsRefused before anything is done with it.
-func TestWhatIsNoSuccessionIsRefused(t *testing.T) {
+// TestInvalidSuccessionIsRefused before anything is done with it.
+func TestInvalidSuccessionIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, f := range []Following{{Succession: []byte("7")}, {Succession: []byte("{}"), Processes: []cluster.Process{{Number: 1, Node: "node-1"}}}} {
 		l := &Lead{Assignment: Assignment{Following: &f}, processes: map[uint64]*remote{}, at: map[string]*remote{}}
@@ -166,8 +166,8 @@ func TestSoManySlotsAreEnough(t *testing.T) {
 	}
 }
 
-// TestWhatTheNextNeedsIsToldToTheManager, and how far the job is.
-func TestWhatTheNextNeedsIsToldToTheManager(t *testing.T) {
+// TestSuccessionIsSentToManager, and how far the job is.
+func TestSuccessionIsSentToManager(t *testing.T) {
 	t.Parallel()
 	l, s := led(t)
 	l.Succeed(launch.Succession{Nodes: 4})
@@ -181,8 +181,8 @@ func TestWhatTheNextNeedsIsToldToTheManager(t *testing.T) {
 	}
 }
 
-// TestWhatWasAskedOfWhoLedBeforeIsAskedAgain: nodes that the job has taken since are told of as taken, and one that has partitions already is not wanted once more.
-func TestWhatWasAskedOfWhoLedBeforeIsAskedAgain(t *testing.T) {
+// TestUnansweredRequestsAreRepeated: nodes that the job has taken since are told of as taken, and one that has partitions already is not wanted once more.
+func TestUnansweredRequestsAreRepeated(t *testing.T) {
 	t.Parallel()
 	worker, server := cluster.Place{Node: "node-7", Slots: 4, Kernels: kernels}, cluster.Place{Node: "node-8", Lanes: 2, Kernels: kernels}
 	l := &Lead{Assignment: Assignment{Job: 5, Places: []cluster.Place{places[0], worker, server}}, at: map[string]*remote{"node-1": {member: 1}, "node-7": {member: 3}, "node-8": {member: 2}}, late: map[string]bool{}}

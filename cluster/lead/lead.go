@@ -1,15 +1,17 @@
-// Package lead is the side of a cluster that a job sees: the process that leads it, which a manager has started, learns which nodes it has, and
-// has their processes started by the agents there.
+// Package lead is a job's side of a cluster: the process that leads the job, which a manager has started, gets the job's
+// nodes, and has their processes started by the agents there.
 //
 // The caller's duties, in order:
 //
-//  1. Leads says whether this process was started by a manager. Take then reads where it is from standard input, and calls it.
-//  2. Members are the nodes that the job has; a Lead is the launch.Starter of their processes.
-//  3. Tell the manager the run's folder with Began, and how far it is with HowFar; close the Lead at the end.
-//  4. A job that has lost nodes with what they held, and whose processes have all ended, asks with Renew which nodes it may have now.
+//  1. Leads reports whether a manager has started this process. Take then reads the manager's address from standard
+//     input, and connects to it.
+//  2. Members returns the nodes of the job; a Lead is the launch.Starter of their processes.
+//  3. Tell the manager the run's folder with Began, and the progress with HowFar; close the Lead at the end.
+//  4. A job that has lost nodes with what they held, and whose processes have all ended, asks with Renew for the nodes
+//     that it may have now.
 //
-// Where the manager goes, the job is interrupted: Context ends. The package refuses to lead without a manager, and to start processes at nodes
-// that the job was not given.
+// If the manager goes, the job is interrupted: Context ends. The package does not lead without a manager, and starts no
+// processes at nodes that the job was not given.
 package lead
 
 import (
@@ -43,7 +45,7 @@ const Variable = "_BELLOWS_JOB"
 // Leads reports whether this process leads a job of a cluster.
 func Leads() bool { return os.Getenv(Variable) != "" }
 
-// Assignment is what it reads from its standard input, whose end is of no meaning.
+// An Assignment is what the process reads from its standard input. The end of the input has no meaning.
 type Assignment struct {
 	Address  string
 	Identity *secure.Identity
@@ -51,9 +53,9 @@ type Assignment struct {
 	Host     string // where nodes reach it
 	Places   []cluster.Place
 	Program  cluster.Program
-	// Terminal is the screen at which somebody follows the job.
+	// Terminal is the screen at which a user follows the job.
 	Terminal *cluster.Terminal
-	// Order names the job in the record of its run, for good: whoever leads it knows its run by that.
+	// Order names the job in the record of its run, permanently: a later leader finds its run by it.
 	Order string
 	// Term counts the processes that have led the job, this one included.
 	Term int
@@ -65,11 +67,13 @@ type Assignment struct {
 	Died *cluster.Recovery
 	// InRow is how often in a row the job was taken up again with no new checkpoint in between.
 	InRow int
-	// Shown is the last event that was written to the job's standard output; the largest number: all of them, or nobody knows.
+	// Shown is the last event that was written to the job's standard output; the largest number: all of them, or
+	// unknown.
 	Shown uint64
 	// Call is how long it tries to reach the manager; 0: once. A process that follows another one tries at least as long as the nodes of the job wait.
 	Call time.Duration
-	// Following is what it goes on with where the nodes of the process before this one go on; nil: it begins another life of the job.
+	// Following is the state to continue from if the nodes of the previous process continue; nil: another attempt of
+	// the job begins.
 	Following *Following
 }
 
@@ -91,12 +95,13 @@ type Lead struct {
 	at        map[string]*remote // the process at a node of the cluster
 	control   *launch.Control    // nil: the job does not run yet
 	begins    []node.Member      // with which this life of the job begins
-	late      map[string]bool    // nodes that were to leave, and whose notice is over
+	late      map[string]bool    // nodes that are leaving and whose notice has ended
 	losses
 	lost bool
 }
 
-// Take reads the assignment and calls the manager. talk is told which nodes of the cluster cannot take part, and why.
+// Take reads the assignment and connects to the manager. talk gets the nodes of the cluster that cannot take part, and
+// why.
 func Take(ctx context.Context, in io.Reader, talk func(format string, args ...any)) (*Lead, error) {
 	l := &Lead{gone: make(chan struct{}), places: make(chan []cluster.Place, 1), processes: map[uint64]*remote{}, at: map[string]*remote{}, late: map[string]bool{}}
 	line, err := bufio.NewReader(in).ReadBytes('\n')
@@ -112,7 +117,7 @@ func Take(ctx context.Context, in io.Reader, talk func(format string, args ...an
 	if err != nil {
 		return nil, bellows.Errorf(bellows.Usage, "take assignment", "standard input", "this process is started by a cluster's manager: %w", err)
 	}
-	signal.Ignore(syscall.SIGPIPE) // who reads what it writes may go before it
+	signal.Ignore(syscall.SIGPIPE) // readers of its output may end before it
 	hello := cluster.Hello{PID: os.Getpid(), Program: l.Program}
 	call := l.Call
 	if l.succession != nil {
@@ -148,7 +153,7 @@ func able(places []cluster.Place) (can []cluster.Place, refused []string) {
 	return can, refused
 }
 
-// Close ends the session. What the job has left at nodes is told to end.
+// Close ends the session. Processes that the job has left at nodes are told to end.
 func (l *Lead) Close() error { return l.session.Close() }
 
 // Context returns ctx, which ends when the manager has gone, too.
@@ -185,8 +190,8 @@ func (l *Lead) Slots() (n int) {
 	return n
 }
 
-// Apart reports whether some nodes hold tables and run no tasks.
-func (l *Lead) Apart() bool {
+// HasServersOnly reports whether some nodes hold tables and run no tasks.
+func (l *Lead) HasServersOnly() bool {
 	return slices.ContainsFunc(l.nodes(), func(p cluster.Place) bool { return p.Slots == 0 && p.Lanes > 0 })
 }
 
@@ -205,7 +210,7 @@ func (l *Lead) members(connections int) []node.Member {
 		return l.succession.Begins()
 	}
 	list := []node.Member{{}}
-	apart := l.Apart()
+	apart := l.HasServersOnly()
 	for i, p := range l.nodes() {
 		m := node.Member{Node: bellows.NodeID(i + 1), Slots: p.Slots, Lanes: p.Lanes}
 		switch {
@@ -219,7 +224,7 @@ func (l *Lead) members(connections int) []node.Member {
 	return list
 }
 
-// Reads refuses to go on from a saved run where nodes are of other machines: it is a file of this one.
+// Reads refuses to resume from a saved run if nodes are on other machines: the run is a file of this one.
 func (l *Lead) Reads(saved bool) error {
 	for _, p := range l.nodes() {
 		if saved && p.Host != l.Host {
@@ -239,9 +244,10 @@ func (l *Lead) HowFar(p cluster.Progress) { _ = l.session.Send(cluster.Message{P
 // renewWithin is how long the manager may take to say which nodes there are.
 const renewWithin = 10 * time.Second
 
-// Renew asks the manager which nodes the job may have now, for another life of it whose processes are all started anew: those that are left, and others that have come.
-// most is how many compute slots it may have in all, as far as that can be chosen; 0: any number. talk is told which cannot take part. One process
-// asks at a time, and none of the job's is at a node.
+// Renew asks the manager for the nodes that the job may have now, for another attempt whose processes are all started
+// anew: the remaining nodes, and new ones. most limits the compute slots of all nodes, as far as there is a choice; 0:
+// no limit. talk gets the nodes that cannot take part. Only one process asks at a time, and none of the job's processes
+// runs then.
 func (l *Lead) Renew(ctx context.Context, most int, talk func(format string, args ...any)) error {
 	l.Serve(nil) // changes wait for the next life
 	ctx, cancel := context.WithTimeoutCause(ctx, renewWithin, fmt.Errorf("it did not list its nodes within %v", renewWithin))
@@ -380,7 +386,7 @@ func (l *Lead) take(m cluster.Message) {
 	if m.Nodes != nil {
 		select {
 		case l.places <- m.Nodes.Places:
-		default: // nobody has asked
+		default: // there was no request
 		}
 		return
 	}
@@ -455,9 +461,9 @@ func (p *remote) Say(text []byte) error {
 	return p.lead.session.Send(cluster.Message{Process: p.number, Say: text})
 }
 
-func (p *remote) Answer() <-chan []byte { return p.answer }
-func (p *remote) Wait()                 { <-p.over }
-func (p *remote) Over() <-chan struct{} { return p.over }
+func (p *remote) Answer() <-chan []byte  { return p.answer }
+func (p *remote) Wait()                  { <-p.over }
+func (p *remote) Ended() <-chan struct{} { return p.over }
 
 func (p *remote) PID() int {
 	p.mu.Lock()
@@ -480,7 +486,7 @@ func (p *remote) Last() string {
 // managerGone is the end of a process whose manager has gone.
 var managerGone = cluster.Over{How: "is no longer heard of: the cluster's manager is gone"}
 
-// End tells it to end. Where the manager has gone nobody would say that it has: its agent sees to that.
+// End tells the process to end. If the manager has gone, no message would report the end: the agent ends the process.
 func (p *remote) End() { p.order(cluster.Message{Process: p.number, End: true}) }
 
 // Kill ends it.

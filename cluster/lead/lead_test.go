@@ -38,7 +38,7 @@ func led(t *testing.T) (*Lead, *cluster.Session) {
 	called := make(chan *cluster.Session, 1)
 	var server *clustertest.Fake
 	server = clustertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if by := server.By(r); r.URL.Path != "/v1/jobs/5/lead" || by.Role != secure.Controller || by.ID != "job-5" {
+		if by := server.Caller(r); r.URL.Path != "/v1/jobs/5/lead" || by.Role != secure.Controller || by.ID != "job-5" {
 			t.Errorf("%s is called by %v", r.URL.Path, by)
 		}
 		conn, both, err := w.(http.Hijacker).Hijack()
@@ -106,8 +106,8 @@ func TestAnAssignmentIsTaken(t *testing.T) {
 		t.Errorf("no manager: %v, %v", l, err)
 	}
 	l, s := led(t)
-	if l.Job != 5 || !reflect.DeepEqual(l.Places, places) || l.Slots() != 3 || !l.Apart() {
-		t.Errorf("%+v, %d slots, apart %v", l.Assignment, l.Slots(), l.Apart())
+	if l.Job != 5 || !reflect.DeepEqual(l.Places, places) || l.Slots() != 3 || !l.HasServersOnly() {
+		t.Errorf("%+v, %d slots, apart %v", l.Assignment, l.Slots(), l.HasServersOnly())
 	}
 	if err := l.Began("runs/a"); err != nil || heard(t, s).Run != "runs/a" {
 		t.Errorf("its folder: %v", err)
@@ -135,8 +135,8 @@ func TestMembersAreItsNodes(t *testing.T) {
 		"apart":    {[]cluster.Place{{Slots: 2}, {Lanes: 1}, {Slots: 1, Lanes: 2}}, 3, []node.Member{{}, {Node: 1, Slots: 2}, {Node: 2, Lanes: 2}, {Node: 3, Slots: 1, Lanes: 2}}, true},
 	} {
 		l := &Lead{Assignment: Assignment{Places: c.places}}
-		if got := l.Members(c.connections); !reflect.DeepEqual(got, c.want) || l.Apart() != c.apart {
-			t.Errorf("%s: %+v, apart %v, want %+v", name, got, l.Apart(), c.want)
+		if got := l.Members(c.connections); !reflect.DeepEqual(got, c.want) || l.HasServersOnly() != c.apart {
+			t.Errorf("%s: %+v, apart %v, want %+v", name, got, l.HasServersOnly(), c.want)
 		}
 	}
 	l := &Lead{Assignment: Assignment{Host: "here", Places: places}}
@@ -188,7 +188,7 @@ func TestProcessesAreStartedElsewhere(t *testing.T) {
 		t.Errorf("it is told %+v", m)
 	}
 	p.Wait()
-	<-p.Over()
+	<-p.Ended()
 	if p.PID() != 77 || string(<-p.Answer()) != "first" || !strings.HasPrefix(p.How(), "e") || strings.Contains(p.How(), "\x1b") || !strings.HasSuffix(p.Last(), "ast") || strings.Contains(p.Last(), "\x1b") {
 		t.Errorf("process %d %q %q", p.PID(), p.How(), p.Last())
 	}

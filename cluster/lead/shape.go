@@ -25,7 +25,7 @@ func (l *Lead) Serve(c *launch.Control) {
 	l.control = c
 }
 
-// answer does what the manager asks, and says what came of it.
+// answer carries out a request of the manager and reports the result.
 func (l *Lead) answer(m cluster.Message) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), changeWithin, fmt.Errorf("it did not complete within %v", changeWithin))
 	defer cancel()
@@ -46,10 +46,10 @@ func (l *Lead) answer(m cluster.Message) {
 		said, err = l.drop(ctx, control, m.Drain.Nodes, notice)
 	}
 	reply := &cluster.Reply{Sentences: said}
-	if err != nil && (control == nil || !control.Over()) { // else nothing of the job is left at its nodes, or is about to be
+	if err != nil && (control == nil || !control.Ended()) { // else nothing of the job is left at its nodes, or is about to be
 		reply = cluster.Failure(err)
 	}
-	_ = l.session.Send(cluster.Message{Question: m.Question, Answer: reply}) // whoever receives sees to the rest
+	_ = l.session.Send(cluster.Message{Question: m.Question, Answer: reply}) // the receiver handles a failure
 }
 
 // awaitEvery is how often await looks.
@@ -78,7 +78,7 @@ func (l *Lead) await(ctx context.Context) error {
 	}
 }
 
-// grow has the job take nodes that have come to the cluster.
+// grow makes the job take nodes that have come to the cluster.
 func (l *Lead) grow(ctx context.Context, c changer, places []cluster.Place) (said []string, err error) {
 	use, said := able(places)
 	if len(use) == 0 {
@@ -92,7 +92,8 @@ func (l *Lead) grow(ctx context.Context, c changer, places []cluster.Place) (sai
 	r, err := c.Scale(ctx, workers, servers)
 	l.prune(use)
 	took := strings.Join(slices.DeleteFunc(l.taken(), func(n string) bool {
-		wanted := slices.ContainsFunc(use, func(p cluster.Place) bool { return p.Node == n }) // taken by who led before, perhaps
+		// perhaps taken by the previous leader
+		wanted := slices.ContainsFunc(use, func(p cluster.Place) bool { return p.Node == n })
 		return slices.Contains(before, n) && !wanted
 	}), ", ")
 	if err != nil {
@@ -107,7 +108,8 @@ func (l *Lead) grow(ctx context.Context, c changer, places []cluster.Place) (sai
 // extend adds places, and says how many nodes of each role the job has then. 0: as many as it has.
 func (l *Lead) extend(ctx context.Context, c changer, places []cluster.Place) (workers, servers int, err error) {
 	holders := map[bellows.NodeID]bool{}
-	if slices.ContainsFunc(places, func(p cluster.Place) bool { return p.Slots == 0 }) || l.Follows() != nil && l.Apart() { // who led before may have let some in that have nothing yet, and are no servers
+	// the previous leader may have accepted some that have nothing yet, and are no servers
+	if slices.ContainsFunc(places, func(p cluster.Place) bool { return p.Slots == 0 }) || l.Follows() != nil && l.HasServersOnly() {
 		layout, err := c.Layout(ctx)
 		if err != nil {
 			return 0, 0, l.refused(err, "the nodes are ready for the next job")
@@ -120,7 +122,8 @@ func (l *Lead) extend(ctx context.Context, c changer, places []cluster.Place) (w
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, p := range places {
-		if !slices.ContainsFunc(l.Places, func(o cluster.Place) bool { return o.Node == p.Node }) { // else it was asked for before, and who led then has taken it
+		// otherwise it was requested before, and the leader of that time has taken it
+		if !slices.ContainsFunc(l.Places, func(o cluster.Place) bool { return o.Node == p.Node }) {
 			l.Places = append(l.Places, p)
 		}
 	}
@@ -216,7 +219,7 @@ func (l *Lead) keeps(ctx context.Context, c changer, leave []bellows.NodeID) err
 	if err != nil {
 		return nil // DrainAll returns that error for each node
 	}
-	apart := l.Apart()
+	apart := l.HasServersOnly()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	both := !apart || slices.ContainsFunc(l.begins, func(o node.Member) bool { return o.Slots > 0 && o.Lanes > 0 })
@@ -248,7 +251,7 @@ func (l *Lead) keeps(ctx context.Context, c changer, leave []bellows.NodeID) err
 		Hinted(fmt.Sprintf("keep one with `scale %s`, or wait for the end of job %d", flag, l.Job))
 }
 
-// leave has no process started at a node any more. Its caller holds the lock.
+// leave stops starting processes at a node. Its caller holds the lock.
 func (l *Lead) leave(name string) {
 	l.Places = slices.DeleteFunc(l.Places, func(p cluster.Place) bool { return p.Node == name })
 }

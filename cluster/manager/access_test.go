@@ -85,7 +85,7 @@ func TestEveryCallIsForItsRoles(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Authorization", token)
-		answer, err := over(c).Do(r)
+		answer, err := tlsClient(c).Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestEveryCallIsForItsRoles(t *testing.T) {
 				config, token = named(t, m.issues, role, "x-1"), ""
 			}
 			want := http.StatusForbidden
-			if cluster.May(role, pattern) {
+			if cluster.RoleAllows(role, pattern) {
 				want = http.StatusOK
 			}
 			if code, text := ask(pattern, config, token); code != want || code == http.StatusOK && !strings.HasPrefix(text, string(role)) {
@@ -121,8 +121,8 @@ func TestEveryCallIsForItsRoles(t *testing.T) {
 	}
 }
 
-// TestWhoIsNotTheManagerLearnsNothing: a token of another cluster shows itself to nobody, and plain text to the port of TLS and TLS to a plain port end with a sentence.
-func TestWhoIsNotTheManagerLearnsNothing(t *testing.T) {
+// TestFalseManagerLearnsNothing: a token of another cluster shows itself to nobody, and plain text to the port of TLS and TLS to a plain port end with a sentence.
+func TestFalseManagerLearnsNothing(t *testing.T) {
 	u := bringUp(t)
 	other, err := secure.NewAuthority("another")
 	if err != nil {
@@ -201,7 +201,7 @@ func TestAnAgentIsWhoItsCertificateSays(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Authorization", token)
-		answer, err := over(c).Do(r)
+		answer, err := tlsClient(c).Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,8 +261,8 @@ func TestAControllerLeadsItsOwnJob(t *testing.T) {
 	}
 }
 
-// TestWhoLedAnOlderTermIsTurnedAway, and what was under way from it when it died does nothing.
-func TestWhoLedAnOlderTermIsTurnedAway(t *testing.T) {
+// TestOldTermLeaderIsRefused, and what was under way from it when it died does nothing.
+func TestOldTermLeaderIsRefused(t *testing.T) {
 	t.Parallel()
 	j := &job{number: 1, recovering: recovering{term: 3}, processes: map[uint64]uint64{}}
 	m := &manager{jobs: []*job{j}, current: j}

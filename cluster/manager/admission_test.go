@@ -133,7 +133,7 @@ func TestFollowersLeaveRoomForLeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Authorization", token)
-		answer, err := over(config).Do(r)
+		answer, err := tlsClient(config).Do(r)
 		if err != nil {
 			t.Fatalf("%s: %v", c.call, err)
 		}
@@ -196,7 +196,7 @@ func TestFollowContinuesAtAnOffset(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Authorization", cluster.Bearer(shown))
-		answer, err := over(secure.Pinned(shown)).Do(r)
+		answer, err := tlsClient(secure.Pinned(shown)).Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}

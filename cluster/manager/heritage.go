@@ -12,14 +12,17 @@ import (
 	"bellows/cluster/lead"
 )
 
-// heritage is what the process that leads a job leaves to another one that follows it, while the processes of the job's nodes go on. The zero value: nobody can follow.
+// heritage is what the process that leads a job leaves to a successor, while the processes of the job's nodes continue.
+// The zero value: there can be no successor.
 //
-// States of a job in which one does: it runs, led, until the process dies by a signal and all that it has said is heard; it runs still, with the next term, and the next process is started at once and
-// not by the queue; when that calls it is told what became of the nodes' processes meanwhile, and asked again what was asked and not answered (meanwhile). Where it cannot follow after all, it says so, ends
-// those processes and begins another life of the job, as one does that has lost nodes with tables.
+// States of a job with a successor: it runs, led, until the process is killed by a signal and its messages are all
+// received; it still runs, in the next term, and the next process is started at once and not by the queue; when that
+// process connects, it gets what became of the nodes' processes meanwhile, and the unanswered requests again
+// (meanwhile). If it cannot follow after all, it says so, ends those processes and begins another attempt of the job,
+// like a leader that has lost nodes with tables.
 type heritage struct {
 	succession json.RawMessage   // as the process has told it, with secrets: for a pipe to the next one
-	missed     []cluster.Message // of the nodes' processes, since nobody leads
+	missed     []cluster.Message // of the nodes' processes, since the job has no leader
 }
 
 // missedMost is how many messages are kept for a process that has not called yet. Of the ends of processes there are fewer.
@@ -32,8 +35,8 @@ type question struct {
 	answer chan cluster.Reply // has room
 }
 
-// tell returns a message to the process that leads the job: when there is one. The manager's lock is held.
-func (j *job) tell(msg cluster.Message) []outgoing {
+// notifyLeader returns a message to the process that leads the job: when there is one. The manager's lock is held.
+func (j *job) notifyLeader(msg cluster.Message) []outgoing {
 	if j.session != nil {
 		return []outgoing{{j.session, msg}}
 	}
@@ -68,7 +71,7 @@ func (m *manager) follows(j *job) bool { return j.succession != nil && len(j.pro
 
 // following returns what the next process goes on with. The manager's lock is held.
 func (m *manager) following(j *job) *lead.Following {
-	f := &lead.Following{Succession: j.succession, Units: j.told().Units, Seconds: j.told().Seconds}
+	f := &lead.Following{Succession: j.succession, Units: j.lastReport().Units, Seconds: j.lastReport().Seconds}
 	for number, id := range j.processes {
 		if p := m.processes[id]; p != nil {
 			f.Processes = append(f.Processes, cluster.Process{Number: number, Node: p.at.place.Node, Member: p.member, PID: p.pid})
@@ -78,8 +81,8 @@ func (m *manager) following(j *job) *lead.Following {
 	return f
 }
 
-// at returns the nodes where the job has processes, in the order of their numbers. The manager's lock is held.
-func (m *manager) at(j *job) (list []cluster.Place) {
+// placesOf returns the nodes where the job has processes, in the order of their numbers. The manager's lock is held.
+func (m *manager) placesOf(j *job) (list []cluster.Place) {
 	for _, n := range m.nodes {
 		if n.job == j && n.state != cluster.Gone {
 			list = append(list, n.place)

@@ -23,8 +23,9 @@ import (
 	"bellows/link/secure"
 )
 
-// job is a job of the cluster. It is queued, runs in a process that leads it, and ends; over is closed then. One whose leading process dies, or whose manager has, is queued
-// again, before those that came later, and goes on in another process (recover.go).
+// A job is a job of the cluster. It is queued, runs in a process that leads it, and ends; over is closed then. If its
+// leading process dies, or its manager, it is queued again, before later jobs, and continues in another process
+// (recover.go).
 type job struct {
 	number    int
 	order     string // names it in its run's record, for good
@@ -41,12 +42,13 @@ type job struct {
 	highest   int               // number of a node that it may have met
 	spool     *spool.Spool
 	started   chan struct{} // closed when its process has been; of each process another
-	led       chan struct{} // closed when that has called, and is heard, or when there is nobody to ask; likewise
-	heard     chan struct{} // closed when it is not any more; nil: it has not called. Likewise
-	exited    chan struct{} // closed when it has ended; likewise
-	over      chan struct{}
-	lonely    *time.Timer     // ends its wait for a worker, behind its term; nil: it waits for none
-	offers    map[*member]int // number of times that it was offered a node where its process had died
+	// closed when that process has connected, or when there is none to ask; new for each process
+	led    chan struct{}
+	heard  chan struct{} // closed when it is not any more; nil: it has not called. Likewise
+	exited chan struct{} // closed when it has ended; new for each process
+	over   chan struct{}
+	lonely *time.Timer     // ends its wait for a worker, behind its term; nil: it waits for none
+	offers map[*member]int // number of times that it was offered a node where its process had died
 	recovering
 	heritage
 }
@@ -171,7 +173,8 @@ func (m *manager) job(number int) (*job, error) {
 	return m.jobs[at], nil
 }
 
-// next starts the first job of the queue, if none runs and nothing of one before does. One that was begun waits for a worker (awaitWorker), and those behind it for that one.
+// next starts the first job of the queue, if no job runs and no process of an earlier one. A job that was begun waits
+// for a worker (awaitWorker), and later jobs wait for it.
 func (m *manager) next() {
 	m.mu.Lock()
 	if !m.opened || m.current != nil || len(m.processes) > 0 || m.closing {
@@ -202,7 +205,7 @@ func (m *manager) next() {
 	m.waits.Go(func() { m.begin(j, assignment) })
 }
 
-// awaits has another process be waited for that leads the job. The manager's lock is held.
+// awaits starts to wait for another process to lead the job. The manager's lock is held.
 func (j *job) awaits() {
 	j.started, j.heard, j.exited = make(chan struct{}), nil, make(chan struct{})
 	if closed(j.led) {
@@ -283,7 +286,7 @@ func (m *manager) lead(j *job, a lead.Assignment) error {
 	}
 	cmd := exec.Command(m.path, j.request.Args...)
 	cmd.Args[0] = j.request.Word
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = j.request.Dir, environment(j.request.Env, lead.Variable+"=1"), apart()
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = j.request.Dir, environment(j.request.Env, lead.Variable+"=1"), ownGroup()
 	t := j.request.Terminal
 	cmd.Stdout, cmd.Stderr = j.spool.Writer(true, t != nil && t.Out), j.spool.Writer(false, true)
 	if t != nil && t.Out && t.Err {
@@ -328,19 +331,20 @@ func environment(flags []string, more string) []string {
 	return append(append(list, flags...), more)
 }
 
-// ended takes note that a job is over, with its exit code. Processes that it has left are told to end.
+// ended records the end of a job, with its exit code. Remaining processes of it are told to end.
 func (m *manager) ended(j *job, code int) {
 	m.mu.Lock()
 	j.ended, j.exit = time.Now(), code
 	switch code {
 	case 0:
 		j.state = cluster.Ended
-	case bellows.Interrupted.ExitCode(), bellows.Lost.ExitCode(): // the same command goes on
+	case bellows.Interrupted.ExitCode(), bellows.Lost.ExitCode(): // the same command resumes it
 		j.state = cluster.Interrupted
 	default:
 		j.state = cluster.Failed
 	}
-	if m.suspended && !j.cancelled && j.state == cluster.Interrupted { // by this manager, and the next one goes on with it
+	// by this manager, and the next one resumes it
+	if m.suspended && !j.cancelled && j.state == cluster.Interrupted {
 		j.state, j.ended, j.exit = cluster.Queued, time.Time{}, 0
 	}
 	list := m.abandon(j)
@@ -384,7 +388,7 @@ func (m *manager) cancel(j *job) error {
 		j.spool.Say(j.dropped())
 		j.spool.End(j.exit)
 		close(j.over)
-		m.next() // what waits behind it
+		m.next() // the jobs that wait for it
 		return nil
 	}
 	state := j.state
@@ -393,7 +397,7 @@ func (m *manager) cancel(j *job) error {
 	if state != cluster.Running {
 		return bellows.Errorf(bellows.Refused, "cancel", fmt.Sprintf("job %d", j.number), "it is over already: %s", state)
 	}
-	m.keep(j) // whatever dies from now on, nobody goes on with it
+	m.keep(j) // from now on no process resumes it, whatever dies
 	return m.signal(j, os.Interrupt)
 }
 
@@ -427,7 +431,7 @@ func (m *manager) signal(j *job, s os.Signal) error {
 	return nil
 }
 
-// leads refuses who does not lead a job in its present term. The manager's lock is held.
+// leads refuses a caller that does not lead a job in its present term. The manager's lock is held.
 func (j *job) leads(by secure.Name) error {
 	if by.ID != j.name() {
 		return bellows.Errorf(bellows.Refused, "lead", fmt.Sprintf("job %d", j.number), "%s leads another one, or led it once", by)
@@ -562,7 +566,7 @@ func (m *manager) fromAgent(n *member, msg cluster.Message) {
 		}
 	}
 	msg.Process = p.number
-	list := p.job.tell(msg)
+	list := p.job.notifyLeader(msg)
 	m.mu.Unlock()
 	send(list)
 	if msg.Over != nil {

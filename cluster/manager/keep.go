@@ -50,7 +50,7 @@ func (m *manager) take(ctx context.Context, reg registry.Registry) error {
 	k := &keeper{m: m, reg: reg, have: map[int]registry.Revision{}, stored: map[int]bool{}, wake: make(chan struct{}, 1), done: make(chan struct{}), wanted: map[int]chan struct{}{}}
 	ctx, cancel := context.WithTimeoutCause(ctx, leadWithin, fmt.Errorf("it has not gone within %v", leadWithin))
 	defer cancel()
-	if m.Own { // the folder's lock says that whoever led is gone
+	if m.Own { // the folder's lock shows that the previous leader is gone
 		if err := k.reg.Delete(ctx, officeKey); err != nil {
 			return err
 		}
@@ -121,8 +121,8 @@ func (k *keeper) read(ctx context.Context) (jobs []*jobstore.Job, err error) {
 	return jobs, nil
 }
 
-// campaign waits until this manager leads. Its lease may be over by then, since the one before may have been that of a manager which lived on for a while: then it has another
-// (TestAManagerWaitsLongerThanItsLease).
+// campaign waits until this manager leads. Its lease may have ended by then, because the previous lease may belong to a
+// manager which lived on for a while: then it gets another one (TestAManagerWaitsLongerThanItsLease).
 func (k *keeper) campaign(ctx context.Context) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -212,7 +212,8 @@ func (m *manager) resume(j *job, r *jobstore.Job) (why string) {
 	return ""
 }
 
-// want has a job written, and returns what is closed when it is. The manager's lock is held, or nobody else has the manager yet.
+// want schedules the writing of a job, and returns a channel that is closed when it is written. The manager's lock is
+// held, or the manager is not shared yet.
 func (k *keeper) want(number int) <-chan struct{} {
 	c := k.wanted[number]
 	if c == nil {
@@ -226,7 +227,7 @@ func (k *keeper) want(number int) <-chan struct{} {
 	return c
 }
 
-// note has a job written, without waiting.
+// note schedules the writing of a job, without waiting.
 func (m *manager) note(j *job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -235,7 +236,7 @@ func (m *manager) note(j *job) {
 	}
 }
 
-// keep has a job written and waits for it, but not for a registry that is silent.
+// keep writes a job and waits for it, but not for a silent registry.
 func (m *manager) keep(j *job) {
 	if m.keeper == nil {
 		return
@@ -273,7 +274,7 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// renew says that the manager is there. One whose lease was over leads again, unless another does.
+// renew renews the manager's lease. A manager whose lease has ended leads again, unless another one does.
 func (k *keeper) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, silentAfter)
 	defer cancel()
@@ -289,7 +290,7 @@ func (k *keeper) renew(ctx context.Context) error {
 		err := bellows.Errorf(bellows.Lost, "lead", "the cluster", "%s leads", bellows.Printable(string(leader.Value), 200))
 		if k.m.deposed.CompareAndSwap(false, true) {
 			k.m.logf("%v: this cluster shuts down", err)
-			go k.m.down(orderlyWithin)
+			go k.m.shutDown(orderlyWithin)
 		}
 		return err
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -302,7 +303,7 @@ func (k *keeper) renew(ctx context.Context) error {
 	return nil
 }
 
-// hear takes note of whether the registry answers. Jobs go on without it.
+// hear notes whether the registry answers. Jobs continue without it.
 func (k *keeper) hear(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -384,7 +385,7 @@ func (k *keeper) next() (number int, command, text []byte, err error) {
 	return number, command, text, err
 }
 
-// wrote tells who waits for it, unless the job has changed since.
+// wrote notifies those who wait for the writing, unless the job has changed since.
 func (k *keeper) wrote(number int, text []byte) {
 	k.m.mu.Lock()
 	defer k.m.mu.Unlock()
@@ -443,7 +444,8 @@ func (k *keeper) remove(ctx context.Context, number int) error {
 	return err
 }
 
-// end writes what is left to write and resigns. What was said by `down` removes all that the registry has of the cluster.
+// end writes what is left to write and resigns. After `down` it removes everything that the registry has of the
+// cluster.
 func (k *keeper) end(forget bool) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), endWithin, errors.New("the registry is silent"))
 	defer cancel()

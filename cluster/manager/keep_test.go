@@ -103,7 +103,7 @@ func TestAManagerFindsItsJobs(t *testing.T) {
 	if err != nil || after.Jobs[1].Began == nil || after.Jobs[3].Began == nil || after.Jobs[3].Began.Before(*after.Jobs[1].Ended) {
 		t.Errorf("what waited began before what ran had ended: %+v", after.Jobs)
 	}
-	if _, err := u.client.Down(t.Context(), time.Minute); err != nil {
+	if _, err := u.client.Shutdown(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	u.over <- <-u.over

@@ -1,9 +1,11 @@
-// Package manager is the process that a local cluster hangs on: it starts agents and takes those that join, holds the queue of jobs, starts the
-// process that leads a job, and passes on what that one and the agents have to say to each other.
+// Package manager runs the central process of a local cluster: it starts agents and accepts those that join, holds the
+// queue of jobs, starts the process that leads a job, and passes messages between that process and the agents.
 //
-// Its caller runs it in a process of its own with Run, which returns when the cluster is down: asked to by the API, or when the context ends.
+// Its caller runs it in a separate process with Run, which returns when the cluster is down: by a request of the API, or
+// when the context ends.
 //
-// The package refuses to train, to look into what nodes tell each other, and to go on without the lock of the cluster's folder.
+// The package does not train, does not inspect the messages between nodes, and does not continue without the lock of the
+// cluster's folder.
 package manager
 
 import (
@@ -29,26 +31,29 @@ import (
 // Config is how a cluster begins.
 type Config struct {
 	Folder           cluster.Folder
-	Listen           string        // HOST:PORT of the API
-	Asked            bool          // somebody has asked for that port; else any other will do
-	Workers, Servers int           // 0 workers: nodes join by themselves
-	Slots            int           // of each worker; 0: its share of the processors
-	Notice           time.Duration // of nodes that it starts, when they are told to end: how long a job has to give one up; 0: cluster.NoticeOfLeave
-	Program          cluster.Program
-	Log              *os.File // for agents, too
+	Listen           string // HOST:PORT of the API
+	Asked            bool   // the user asked for that port; otherwise any other may be used
+	Workers, Servers int    // 0 workers: nodes join on their own
+	Slots            int    // of each worker; 0: its share of the processors
+	// how long a job may take to give up a node that this manager starts, when the node is told to end; 0:
+	// cluster.NoticeOfLeave
+	Notice  time.Duration
+	Program cluster.Program
+	Log     *os.File // also for agents
 	// OpenRegistry opens the registry when the folder is locked. Run closes it before it lets the lock go.
 	OpenRegistry func(context.Context) (registry.Registry, error)
 	Own          bool // the registry is this folder's, and no other manager's
 }
 
-// manager is a cluster that is up.
+// manager is a running cluster.
 //
 // Invariants:
-//   - One job runs at a time, the first of the queue; the next begins when no process of the one before runs any more.
-//   - A process of a job belongs to the process that leads it: when that ends, they are told to, unless it was killed and another one follows it.
-//   - Whatever was started is waited for, by a goroutine of its own.
+//   - One job runs at a time, the first of the queue; the next begins when no process of the previous one runs.
+//   - A process of a job belongs to the process that leads it: when that ends, its processes are told to end, unless it
+//     was killed and another one follows it.
+//   - Every started process is awaited, by a separate goroutine.
 //
-// Lock: mu, of all below it. Nothing is sent and nobody is waited for while it is held.
+// Lock: mu, of all fields below it. Nothing is sent and nothing is waited for while it is held.
 type manager struct {
 	Config
 	address   string
@@ -70,7 +75,7 @@ type manager struct {
 	current   *job // that runs
 	processes map[uint64]*relayed
 	drawn     uint64 // the last number of a process, or of a question
-	guests    int    // the last number of a certificate for who joins by itself
+	guests    int    // the last certificate number of a process that joins on its own
 	closing   bool
 	opened    bool                 // all that it began with is there: jobs may begin
 	suspended bool                 // it goes down, and its jobs wait for the next manager
@@ -169,7 +174,7 @@ func Run(ctx context.Context, c Config, ready func(cluster.Status)) (err error) 
 		m.mu.Lock()
 		m.suspended = true
 		m.mu.Unlock()
-		m.down(orderlyWithin)
+		m.shutDown(orderlyWithin)
 	case <-m.downed:
 		orderly = !m.deposed.Load()
 	}
@@ -177,7 +182,8 @@ func Run(ctx context.Context, c Config, ready func(cluster.Status)) (err error) 
 	return nil
 }
 
-// identify draws the authority of the cluster, whose key no file has: it lives as long as the manager. The token names it.
+// identify draws the authority of the cluster. Its key is in no file: it lives as long as the manager. The token names
+// it.
 func (m *manager) identify() (err error) {
 	if m.issues, err = secure.NewAuthority("a cluster"); err != nil {
 		return err
@@ -191,7 +197,7 @@ func (m *manager) identify() (err error) {
 	return m.Folder.Keep(m.token)
 }
 
-// listen opens the API. Where nobody has asked for the port, and another process has it, any other is taken.
+// listen opens the API. If the user has not chosen the port and another process has it, another port is used.
 func (m *manager) listen() error {
 	l, err := net.Listen("tcp", m.Listen)
 	if err != nil && !m.Asked && errors.Is(err, syscall.EADDRINUSE) {
@@ -220,7 +226,7 @@ type outgoing struct {
 	m  cluster.Message
 }
 
-// send sends messages in order. A session that fails ends, and whoever receives from it sees to the rest.
+// send sends messages in order. A session that fails ends, and its receiver handles that.
 func send(list []outgoing) {
 	for _, o := range list {
 		if o.to != nil {
@@ -244,11 +250,11 @@ func (m *manager) status() cluster.Status {
 	return s
 }
 
-// orderlyWithin is how long a job that is interrupted may take to come to a point from which it goes on.
+// orderlyWithin is how long an interrupted job may take to reach a state from which it can resume.
 const orderlyWithin = time.Minute
 
-// down ends the jobs, then the nodes, and says what became of them. A second call waits for the first.
-func (m *manager) down(within time.Duration) cluster.Done {
+// shutDown ends the jobs, then the nodes, and says what became of them. A second call waits for the first.
+func (m *manager) shutDown(within time.Duration) cluster.Done {
 	m.mu.Lock()
 	if m.closing {
 		m.mu.Unlock()

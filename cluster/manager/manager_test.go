@@ -33,7 +33,7 @@ import (
 	"bellows/vec"
 )
 
-// TestMain is the process that leads a job, too, where the manager of a test has started this program: it does what its words say. It is an agent of
+// TestMain checks the process that leads a job, too, where the manager of a test has started this program: it does what its words say. It is an agent of
 // the manager's own, and a process that runs at a node until it is told to end.
 func TestMain(m *testing.M) {
 	switch {
@@ -171,7 +171,7 @@ func leads(words []string) int {
 				return 70
 			}
 		case "nodes":
-			fmt.Println(len(l.Members(1))-1, l.Slots(), l.Apart())
+			fmt.Println(len(l.Members(1))-1, l.Slots(), l.HasServersOnly())
 		case "screen":
 			fmt.Println(*l.Terminal)
 		case "wait": // until the manager has gone, or an interruption kills
@@ -249,7 +249,7 @@ func bringUpAt(t *testing.T, store *mem.Store, workers, servers int) *up {
 func bringUpWithRegistry(t *testing.T, open func(context.Context) (registry.Registry, error), workers, servers int) *up {
 	t.Helper()
 	state := t.TempDir()
-	folder, err := cluster.In(state)
+	folder, err := cluster.FindFolder(state)
 	if err == nil {
 		err = folder.Make()
 	}
@@ -284,7 +284,7 @@ func bringUpWithRegistry(t *testing.T, open func(context.Context) (registry.Regi
 	return u
 }
 
-// join has an agent join, which ends with the test, or when told to.
+// join makes an agent join, which ends with the test, or when told to.
 func (u *up) join(slots, lanes int, program cluster.Program) (node string, leave func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	joined, over := make(chan string, 1), make(chan error, 1)
@@ -374,8 +374,8 @@ func TestJobsRunOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestWhoMayJoin: another program is refused, and named; a node that leaves is gone, and its number is free again.
-func TestWhoMayJoin(t *testing.T) {
+// TestJoinPermissions: another program is refused, and named; a node that leaves is gone, and its number is free again.
+func TestJoinPermissions(t *testing.T) {
 	u := bringUp(t)
 	other := u.program
 	other.Fingerprint = "5678"
@@ -446,7 +446,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, asks := shown.Text(), over(secure.Pinned(shown))
+	token, asks := shown.Text(), tlsClient(secure.Pinned(shown))
 	for name, c := range map[string]struct {
 		method, path, body, token, host string
 		want                            int
@@ -489,8 +489,8 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	}
 }
 
-// over returns a client of HTTP over TLS.
-func over(c *tls.Config) *http.Client {
+// tlsClient returns a client of HTTP over TLS.
+func tlsClient(c *tls.Config) *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: c, DisableKeepAlives: true}}
 }
 
@@ -516,7 +516,7 @@ func TestTheEndIsTold(t *testing.T) {
 		ended <- err
 	}()
 	<-begun
-	d, err := u.client.Down(t.Context(), time.Minute)
+	d, err := u.client.Shutdown(t.Context(), time.Minute)
 	if err != nil || len(d.Sentences) != 2 || d.Sentences[0] != "job 2 had not begun, and is dropped" || !strings.HasPrefix(d.Sentences[1], "job 1 ") {
 		t.Errorf("%q, %v", d.Sentences, err)
 	}
@@ -544,9 +544,9 @@ func TestTwoManagersOfAFolder(t *testing.T) {
 	}
 }
 
-// TestAJobOnOneScreenIsOneStream follows a job at a terminal, which shows what goes to both streams: it is kept in the order in which it was written, and the job knows
+// TestSingleScreenIsOneStream follows a job at a terminal, which shows what goes to both streams: it is kept in the order in which it was written, and the job knows
 // the terminal.
-func TestAJobOnOneScreenIsOneStream(t *testing.T) {
+func TestSingleScreenIsOneStream(t *testing.T) {
 	u := bringUp(t)
 	if _, _, err := u.join(1, 0, u.program); err != nil {
 		t.Fatal(err)

@@ -24,14 +24,14 @@ import (
 // States: starting, until its agent says hello; idle; running, while it has a process of a job; leaving; gone, when it was lost. over is closed
 // when it is none of the cluster any more.
 type member struct {
-	notice  time.Duration // that it gives a job when it leaves by itself
+	notice  time.Duration // that it gives a job when it leaves on its own
 	place   cluster.Place
 	state   cluster.State
 	why     string // it is gone
 	host    string
 	pid     int
 	session *cluster.Session
-	process *os.Process   // nil: it has joined by itself
+	process *os.Process   // nil: it has joined on its own
 	in      io.Closer     // of that: its end is the order to end
 	there   chan struct{} // closed when it has said hello
 	over    chan struct{}
@@ -159,7 +159,7 @@ func (m *manager) drop(ctx context.Context, j *job, list []*member, noticeMillis
 		}
 		done.Sentences = append(done.Sentences, reply.Sentences...)
 		for _, n := range list {
-			m.tell(n, &reply)
+			m.answerAgent(n, &reply)
 		}
 	}
 	for _, n := range list {
@@ -173,8 +173,8 @@ func (m *manager) drop(ctx context.Context, j *job, list []*member, noticeMillis
 	return nil
 }
 
-// tell tells an agent what became of what a job had there.
-func (m *manager) tell(n *member, r *cluster.Reply) {
+// answerAgent tells an agent what became of what a job had there.
+func (m *manager) answerAgent(n *member, r *cluster.Reply) {
 	m.mu.Lock()
 	session := n.session
 	m.mu.Unlock()
@@ -223,7 +223,7 @@ func (m *manager) grow(ctx context.Context, moreWorkers, moreServers, workers in
 	return list, nil
 }
 
-// giveUp ends nodes of which one did not come.
+// giveUp ends nodes after one of them did not come.
 func (m *manager) giveUp(list []*member, err error) error {
 	for _, n := range list {
 		m.release(n)
@@ -263,7 +263,8 @@ func (m *manager) enter(n *member) error {
 	return nil
 }
 
-// Assignment is what an agent of the manager's own reads from its standard input, whose end is the order to end.
+// An Assignment is what an agent that the manager has started reads from its standard input. The end of the input is
+// the order to end.
 type Assignment struct {
 	Address  string
 	Identity *secure.Identity
@@ -286,7 +287,7 @@ func (m *manager) start(p cluster.Place) (*member, error) {
 	}
 	cmd := exec.Command(m.path, AgentCommand)
 	cmd.Args[0] = m.Program.Name
-	cmd.Env, cmd.Stderr, cmd.SysProcAttr = Mark(), m.Log, apart()
+	cmd.Env, cmd.Stderr, cmd.SysProcAttr = Mark(), m.Log, ownGroup()
 	cmd.ExtraFiles = []*os.File{m.members} // inherited by all that descend from it
 	in, err := cmd.StdinPipe()
 	var line []byte
@@ -318,7 +319,7 @@ func (m *manager) start(p cluster.Place) (*member, error) {
 	return n, nil
 }
 
-// lost takes note that a node's agent has gone. A job that has a process there is told.
+// lost records that a node's agent has gone. A job with a process there is notified.
 func (m *manager) lost(n *member, why string) {
 	m.mu.Lock()
 	if n.state == cluster.Gone {
@@ -329,14 +330,14 @@ func (m *manager) lost(n *member, why string) {
 	n.state, n.why = cluster.Gone, why
 	var list []outgoing
 	if j := m.current; j != nil {
-		list = j.tell(cluster.Message{Lost: []string{n.place.Node}})
+		list = j.notifyLeader(cluster.Message{Lost: []string{n.place.Node}})
 	}
 	for id, p := range m.processes {
 		if p.at != n {
 			continue
 		}
 		how := fmt.Sprintf("(process %d) is lost with %s of the cluster: %s", p.pid, n.place.Node, why)
-		list = append(list, p.job.tell(cluster.Message{Process: p.number, Over: &cluster.Over{How: how}})...)
+		list = append(list, p.job.notifyLeader(cluster.Message{Process: p.number, Over: &cluster.Over{How: how}})...)
 		delete(p.job.processes, p.number)
 		delete(m.processes, id)
 	}
@@ -432,7 +433,7 @@ func (m *manager) letGo(n *member) {
 	}
 	if err != nil {
 		m.logf("%s leaves with unfinished work: %v", n.place.Node, err)
-		m.tell(n, cluster.Failure(err))
+		m.answerAgent(n, cluster.Failure(err))
 		m.release(n)
 	}
 }

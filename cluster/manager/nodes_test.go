@@ -122,8 +122,8 @@ func TestAClusterIsScaled(t *testing.T) {
 	}
 }
 
-// TestWhoLeavesSaysWithinWhichTime: a job has the notice that the node has joined with to give it up, or the usual one.
-func TestWhoLeavesSaysWithinWhichTime(t *testing.T) {
+// TestLeaveNotice: a job has the notice that the node has joined with to give it up, or the usual one.
+func TestLeaveNotice(t *testing.T) {
 	u := bringUpWith(t, 1, 0)
 	u.waits(u.submit("answer"))
 	for notice, want := range map[int64]string{7000: "within 7000 ms", 0: "within 30000 ms"} {
@@ -138,8 +138,8 @@ func TestWhoLeavesSaysWithinWhichTime(t *testing.T) {
 	}
 }
 
-// TestWhatAJobLeavesIsEnded: a process at a node does not outlive its job.
-func TestWhatAJobLeavesIsEnded(t *testing.T) {
+// TestLeftoverProcessesAreEnded: a process at a node does not outlive its job.
+func TestLeftoverProcessesAreEnded(t *testing.T) {
 	u := bringUp(t)
 	if _, _, err := u.join(1, 0, u.program); err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestAnAgentThatIsLostIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", cluster.Bearer(token))
-	answer, err := over(secure.Pinned(token)).Do(r)
+	answer, err := tlsClient(secure.Pinned(token)).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestAnAgentThatIsLostIsForgotten(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatDoesNotListen is lost when it is welcomed, and let go when it does not leave.
+// TestAnAgentThatDoesNotListen checks lost when it is welcomed, and let go when it does not leave.
 func TestAnAgentThatDoesNotListen(t *testing.T) {
 	t.Parallel()
 	log, err := os.Create(t.TempDir() + "/log")
@@ -283,8 +283,8 @@ func TestTheQueueHasItsBound(t *testing.T) {
 	}
 }
 
-// TestWhatThereIsToChooseIsNamed, and how to come by a node where there is none.
-func TestWhatThereIsToChooseIsNamed(t *testing.T) {
+// TestScaleNamesChoices also expects the way to get a node if there is none.
+func TestScaleNamesChoices(t *testing.T) {
 	t.Parallel()
 	if got := choice([]string{"node-1", "node-3"}); got != "there are node-1, node-3" {
 		t.Error(got)

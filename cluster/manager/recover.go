@@ -11,19 +11,21 @@ import (
 	"bellows/run/event"
 )
 
-// recovering is what of a job lets it go on behind a death: of the process that leads it, or of the manager. All of it but report is in the registry.
+// recovering is what lets a job continue after a death: of the process that leads it, or of the manager. Except report,
+// all of it is in the registry.
 //
-// The states of such a job are those of any: it is queued again, with a term above 0, and so comes before all that were submitted later; next starts another process when
-// every process of the one before has ended, and a worker is there. The new term is written before it starts, under the manager's own. That process is told which run is the job's,
-// by the order that the run's record has, and goes on there from the last checkpoint.
+// Such a job has the states of any job: it is queued again, with a term above 0, and so comes before all that were
+// submitted later. next starts another process when every process of the previous one has ended, and a worker is there.
+// The new term is written before it starts, under the manager's own term. That process finds the job's run by the order
+// in the run's record, and resumes from the last checkpoint.
 type recovering struct {
 	term       int  // counts the processes that have led it
 	cut        bool // its command was too long for the registry of the manager before
 	cancelled  bool
-	checkpoint *cluster.Checkpoint // the last that was told of
+	checkpoint *cluster.Checkpoint // the last reported one
 	inRow      int                 // deaths with no newer one in between
 	recoveries []cluster.Recovery  // the last ones
-	died       *cluster.Recovery   // what the next process is told; nil: none has led it before
+	died       *cluster.Recovery   // for the next process; nil: none has led it before
 	report     *cluster.Progress   // the last; nil: this manager has heard of none since the job was led last
 }
 
@@ -56,8 +58,8 @@ func (r *recovering) survives(d cluster.Recovery) {
 	}
 }
 
-// falls takes note of the death of the process that led the job, and says who takes over; "": nobody, since that came too often with no new checkpoint in between. live: the job's nodes go on, and nothing is
-// lost.
+// falls records the death of the process that led the job, and says what takes over; "": nothing, because this happened
+// too often without a new checkpoint. live: the job's nodes continue, and nothing is lost.
 func (r *recovering) falls(died string, live bool, now time.Time) (tookOver string) {
 	if r.inRow >= cluster.InRowMost {
 		return ""
@@ -95,8 +97,8 @@ func ordinal(n int) string {
 	}
 }
 
-// told returns how far the job is, as far as this manager was told.
-func (r *recovering) told() cluster.Progress {
+// lastReport returns how far the job is, as far as this manager was told.
+func (r *recovering) lastReport() cluster.Progress {
 	if r.report == nil {
 		return cluster.Progress{}
 	}
@@ -119,8 +121,9 @@ func (r *recovering) cost() string {
 	}
 }
 
-// fell sees to a job whose leading process was killed. Where what the job has at nodes can go on without it, another process follows it at once; else that is told to end, and another process begins a new life of the
-// job when it has. One that was to end, or dies again and again, has ended.
+// fell handles a job whose leading process was killed. If the job's processes at nodes can continue without it, another
+// process follows at once. Otherwise they are told to end, and another process then begins a new attempt of the job. A
+// job that was to end, or dies again and again, has ended.
 func (m *manager) fell(j *job, died string) {
 	m.hearOut(j)
 	m.mu.Lock()
@@ -142,11 +145,11 @@ func (m *manager) fell(j *job, died string) {
 		j.spool.DropLine()
 		said = fmt.Sprintf("%s; %s; %s takes over (%d of at most %d times in a row without a new checkpoint)", died, cost, took, j.inRow, cluster.InRowMost)
 		if live {
-			said = fmt.Sprintf("%s; %s takes its place, with what the job has at %s (%d of at most %d times in a row without a new checkpoint)", died, took, figures.Plural(len(m.at(j)), "node"), j.inRow, cluster.InRowMost)
+			said = fmt.Sprintf("%s; %s takes its place, with what the job has at %s (%d of at most %d times in a row without a new checkpoint)", died, took, figures.Plural(len(m.placesOf(j)), "node"), j.inRow, cluster.InRowMost)
 			j.term++
 			j.awaits()
 			assignment = m.assign(j)
-			assignment.Places, assignment.Following = m.at(j), m.following(j)
+			assignment.Places, assignment.Following = m.placesOf(j), m.following(j)
 			break
 		}
 		j.state, m.current = cluster.Queued, nil

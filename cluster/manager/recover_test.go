@@ -49,8 +49,8 @@ func TestAnotherProcessTakesOver(t *testing.T) {
 	}
 }
 
-// TestTheNodesOfWhoIsKilledGoOn, where that process has told what another one needs: that one is given the processes, which have not ended, and nothing is lost. Five times in a row is the most for it, too.
-func TestTheNodesOfWhoIsKilledGoOn(t *testing.T) {
+// TestNodesContinueAfterLeaderDeath kills a leader that has reported what a successor needs: that one is given the processes, which have not ended, and nothing is lost. Five times in a row is the most for it, too.
+func TestNodesContinueAfterLeaderDeath(t *testing.T) {
 	u := bringUpAt(t, mem.New("test"), 1, 0)
 	job := u.submit("run=runs/one", "start", "cut", "succeed", "followed", "die=3", "say=done")
 	out, talk, code := u.output(job.Job)
@@ -77,8 +77,8 @@ func TestTheNodesOfWhoIsKilledGoOn(t *testing.T) {
 	}
 }
 
-// TestWhatIsAskedIsAskedAgain of the process that takes the place of one which was killed and had not answered; and it is told what became of the job's processes meanwhile.
-func TestWhatIsAskedIsAskedAgain(t *testing.T) {
+// TestManagerRepeatsUnansweredRequests of the process that takes the place of one which was killed and had not answered; and it is told what became of the job's processes meanwhile.
+func TestManagerRepeatsUnansweredRequests(t *testing.T) {
 	t.Parallel()
 	theirs, ours := net.Pipe()
 	defer theirs.Close()
@@ -87,23 +87,23 @@ func TestWhatIsAskedIsAskedAgain(t *testing.T) {
 	j := &job{number: 3}
 	m := &manager{asked: map[uint64]*question{7: {j, cluster.Message{Question: 7, Drain: &cluster.Drop{}}, nil}, 5: {j, cluster.Message{Question: 5, Scale: &cluster.Grow{}}, nil}, 6: {&job{}, cluster.Message{Question: 6}, nil}}}
 	for range missedMost + 3 {
-		if list := j.tell(cluster.Message{Process: 1, Wrote: []byte("x")}); list != nil {
+		if list := j.notifyLeader(cluster.Message{Process: 1, Wrote: []byte("x")}); list != nil {
 			t.Fatal("somebody is told")
 		}
 	}
-	j.tell(cluster.Message{Process: 2, Over: &cluster.Over{}})
+	j.notifyLeader(cluster.Message{Process: 2, Over: &cluster.Over{}})
 	j.session = at
 	list := m.meanwhile(j)
 	if n := len(list); n != missedMost+3 || list[n-3].m.Over == nil || list[n-2].m.Question != 5 || list[n-1].m.Question != 7 {
 		t.Errorf("%d messages, the last %+v", n, list[n-3:])
 	}
-	if list := m.meanwhile(j); len(list) != 2 || len(j.tell(cluster.Message{})) != 1 {
+	if list := m.meanwhile(j); len(list) != 2 || len(j.notifyLeader(cluster.Message{})) != 1 {
 		t.Errorf("once more: %+v", list)
 	}
 }
 
-// TestWhoWaitsNoMoreKeepsNobody: what was asked of a job is forgotten with its asker, and the manager answers others.
-func TestWhoWaitsNoMoreKeepsNobody(t *testing.T) {
+// TestAbandonedRequestBlocksNothing: what was asked of a job is forgotten with its asker, and the manager answers others.
+func TestAbandonedRequestBlocksNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		theirs, ours := net.Pipe()
@@ -131,8 +131,8 @@ func TestWhoWaitsNoMoreKeepsNobody(t *testing.T) {
 	})
 }
 
-// TestWhoDiesAgainAndAgainIsGivenUp: five times in a row with no new checkpoint another process takes over; then the job is interrupted, with the exit code of lost nodes. Those behind it run.
-func TestWhoDiesAgainAndAgainIsGivenUp(t *testing.T) {
+// TestRepeatedDeathEndsJob: five times in a row with no new checkpoint another process takes over; then the job is interrupted, with the exit code of lost nodes. Those behind it run.
+func TestRepeatedDeathEndsJob(t *testing.T) {
 	u := bringUpAt(t, mem.New("test"), 1, 0)
 	job := u.submit("die=always")
 	behind := u.submit("say=behind")
@@ -152,8 +152,8 @@ func TestWhoDiesAgainAndAgainIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestWhatIsCancelledIsNotTakenUp: a job that was to end, and whose process is killed before it has, is interrupted.
-func TestWhatIsCancelledIsNotTakenUp(t *testing.T) {
+// TestCancelledJobIsNotResumed: a job that was to end, and whose process is killed before it has, is interrupted.
+func TestCancelledJobIsNotResumed(t *testing.T) {
 	store := mem.New("test")
 	u := bringUpAt(t, store, 1, 0)
 	job := u.submit("wait=" + t.TempDir() + "/never")

@@ -54,7 +54,7 @@ type listener struct {
 	strangers *admission.Places
 }
 
-// guest is a connection with such a place, which it keeps until it is closed or its caller is known.
+// guest is a connection with such a place, which it keeps until it is closed or its caller is identified.
 type guest struct {
 	net.Conn
 	leave func()
@@ -94,7 +94,7 @@ func (m *manager) handlers() map[string]http.HandlerFunc {
 		callFollow:       m.serveOutput,
 		"POST /v1/scale": func(w http.ResponseWriter, r *http.Request) { answer(w, r, m.resize) },
 		"POST /v1/drain": func(w http.ResponseWriter, r *http.Request) { answer(w, r, m.leave) },
-		callDown:         func(w http.ResponseWriter, r *http.Request) { reply(w, m.down(orderlyWithin), nil) },
+		callDown:         func(w http.ResponseWriter, r *http.Request) { reply(w, m.shutDown(orderlyWithin), nil) },
 		"POST /v1/certificates": func(w http.ResponseWriter, r *http.Request) {
 			answer(w, r, func(_ context.Context, q cluster.Request) (cluster.Certificate, error) {
 				return m.certify(callerOf(r), q)
@@ -138,7 +138,7 @@ func routes(handlers map[string]http.HandlerFunc) http.Handler {
 	all := &rooms{admission.NewPlaces(questionsMost), admission.NewPlaces(endingsMost), admission.NewPlaces(agentsMost), admission.NewPlaces(leadersMost)}
 	for pattern, handle := range handlers {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if by := callerOf(r); !cluster.May(by.Role, pattern) {
+			if by := callerOf(r); !cluster.RoleAllows(by.Role, pattern) {
 				cluster.WriteFault(w, http.StatusForbidden, bellows.Errorf(bellows.Refused, "ask", "the cluster", "%s may not call %s", by, pattern))
 				return
 			}
@@ -176,8 +176,8 @@ func callerOf(r *http.Request) secure.Name {
 	return n
 }
 
-// who asks: a certificate says it, or else the token is shown, which a user has.
-func (m *manager) who(r *http.Request) (n secure.Name, err error) {
+// caller asks: a certificate says it, or else the token is shown, which a user has.
+func (m *manager) caller(r *http.Request) (n secure.Name, err error) {
 	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 		if n, err = m.self.Peer(*r.TLS); err != nil {
 			err = bellows.Errorf(bellows.Refused, "ask", "the cluster", "the caller is unknown: %w", err).Hinted("join again, with the cluster's token")
@@ -191,7 +191,8 @@ func (m *manager) who(r *http.Request) (n secure.Name, err error) {
 	return secure.Name{Role: secure.User, ID: "of the token"}, nil
 }
 
-// guard lets those pass who are known, and call this address by its name: a browser that a stranger's page led here does neither.
+// guard accepts only identified callers that address this API by its name: a browser led here by another site's page
+// does neither.
 func (m *manager) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -201,7 +202,7 @@ func (m *manager) guard(next http.Handler) http.Handler {
 			cluster.WriteFault(w, http.StatusMisdirectedRequest, bellows.Errorf(bellows.Refused, "ask", "the cluster", "this address answers only to its own name").Hinted("call it "+m.address))
 			return
 		}
-		by, err := m.who(r)
+		by, err := m.caller(r)
 		if err != nil {
 			cluster.WriteFault(w, http.StatusUnauthorized, err)
 			return
@@ -214,7 +215,7 @@ func (m *manager) guard(next http.Handler) http.Handler {
 	})
 }
 
-// certify gives who joins a certificate as an agent, and an agent a new one in the place of its own.
+// certify gives a joining process a certificate as an agent, and an agent a new one in place of its own.
 func (m *manager) certify(by secure.Name, q cluster.Request) (c cluster.Certificate, err error) {
 	if by.Role == secure.User {
 		m.mu.Lock()
@@ -237,10 +238,10 @@ func reply(w http.ResponseWriter, v any, err error) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // who has gone needs no answer
+	_ = json.NewEncoder(w).Encode(v) // a client that has gone needs no answer
 }
 
-// answer takes a question's body and answers it. Who goes away gives up what is asked.
+// answer decodes a request's body and answers it. A client that disconnects abandons its request.
 func answer[Q, A any](w http.ResponseWriter, r *http.Request, do func(context.Context, Q) (A, error)) {
 	var q Q
 	text, err := io.ReadAll(r.Body)

@@ -118,7 +118,7 @@ func TestACommandIsStoredOnce(t *testing.T) {
 	if err != nil || len(s.Jobs) != 1 || !strings.HasSuffix(s.Jobs[0].Command, long) {
 		t.Errorf("the next manager has %d jobs, %v", len(s.Jobs), err)
 	}
-	if _, err := next.client.Down(t.Context(), time.Minute); err != nil {
+	if _, err := next.client.Shutdown(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	next.over <- <-next.over

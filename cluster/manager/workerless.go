@@ -8,12 +8,13 @@ import (
 	"bellows/cluster"
 )
 
-// workerWithin is how long a job that has lost who led it, and all workers, waits for one. Nodes that were lost are seldom started again in a moment, and seldom later than that where something
-// does it by itself.
+// workerWithin is how long a job that has lost its leader and all workers waits for a worker. Lost nodes are rarely
+// restarted within a moment, and rarely later than this if that happens automatically.
 const workerWithin = time.Minute
 
-// awaitWorker has a job that is to go on, and has no worker, named once with what it waits for, and ended when none has come: with the exit code of lost nodes, as one is that led when it lost them. The
-// manager's lock is held.
+// awaitWorker handles a job that should resume and has no worker: it reports once what the job waits for, and ends the
+// job if no worker has come, with the exit code of lost nodes, as for a leader that lost them. The manager's lock is
+// held.
 func (m *manager) awaitWorker(j *job) {
 	if j.lonely != nil {
 		return
@@ -42,7 +43,7 @@ func (m *manager) workerless(j *job) {
 		return
 	}
 	j.lonely = nil
-	j.state = cluster.Interrupted // from here on nobody else ends it
+	j.state = cluster.Interrupted // from here on nothing else ends it
 	m.mu.Unlock()
 	said := fmt.Sprintf("job %d: no worker joined within %v; resume with the same command: %s %s", j.number, workerWithin, j.request.Word, command(&j.request))
 	m.logf("%s", said)

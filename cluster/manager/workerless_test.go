@@ -17,9 +17,9 @@ import (
 	"bellows/link/secure"
 )
 
-// TestAJobWithoutAWorkerIsNamedAndEnds: one whose leading process has died, and all workers with it. What it waits for is said once, and until when; then it ends with the exit code of lost nodes, and says how to
+// TestJobWithoutWorkerEnds: one whose leading process has died, and all workers with it. What it waits for is said once, and until when; then it ends with the exit code of lost nodes, and says how to
 // go on; one that is taken out of the queue meanwhile does not end twice, and the next begins when it has ended.
-func TestAJobWithoutAWorkerIsNamedAndEnds(t *testing.T) {
+func TestJobWithoutWorkerEnds(t *testing.T) {
 	t.Parallel()
 	for _, cancelled := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

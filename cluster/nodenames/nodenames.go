@@ -29,12 +29,12 @@ import (
 // Lock: mu, of both maps. Nothing is called while it is held.
 type Map struct {
 	mu      sync.Mutex
-	names   map[bellows.NodeID]string // only of numbers whose name is another
+	names   map[bellows.NodeID]string // only of numbers with a name of their own
 	numbers map[string]bellows.NodeID // of the same; the last number of a name
 }
 
-// own returns the name that a node has in a job.
-func own(n bellows.NodeID) string { return fmt.Sprintf("node-%d", n) }
+// defaultName returns the name that a node has in a job.
+func defaultName(n bellows.NodeID) string { return fmt.Sprintf("node-%d", n) }
 
 // Set names a node of the job.
 func (t *Map) Set(n bellows.NodeID, name string) {
@@ -43,7 +43,7 @@ func (t *Map) Set(n bellows.NodeID, name string) {
 	if t.names == nil {
 		t.names, t.numbers = map[bellows.NodeID]string{}, map[string]bellows.NodeID{}
 	}
-	if t.numbers[name] = n; name != own(n) {
+	if t.numbers[name] = n; name != defaultName(n) {
 		t.names[n] = name
 	}
 }
@@ -83,7 +83,7 @@ func (t *Map) Job(text string) string {
 		if !known {
 			return m
 		}
-		return own(n)
+		return defaultName(n)
 	})
 }
 

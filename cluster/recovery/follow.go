@@ -12,15 +12,16 @@ import (
 	"bellows/run/event"
 )
 
-// goingOn is a life of the run whose nodes have gone on when the process that led it was lost.
+// goingOn is an attempt of the run whose nodes have continued when the leading process was lost.
 type goingOn struct {
 	told event.Told
 	cut  bellows.CommitNumber // the last of this life; 0: none is there
-	is   bool                 // its tasks have left here, too
+	is   bool                 // its tasks have also been sent from here
 }
 
-// Apart ends the processes of nodes that have gone on, where the run that the folder has is not the one that they can go on with, and reports whether it is so: another life begins then.
-func (v *Recovery) Apart(f *run.Folder) bool {
+// RefuseOtherRun ends the processes of continuing nodes if the run in the folder is not the one that they can continue
+// with, and reports whether it is so: then another attempt begins.
+func (v *Recovery) RefuseOtherRun(f *run.Folder) bool {
 	l := v.Lead
 	if l == nil || l.Follows() == nil || f.Live {
 		return false
@@ -32,8 +33,8 @@ func (v *Recovery) Apart(f *run.Folder) bool {
 	return true
 }
 
-// apart returns what became of the process that led before, where its nodes cannot go on.
-func (v *Recovery) apart(why string) string {
+// leaderLost returns what became of the process that led before, where its nodes cannot go on.
+func (v *Recovery) leaderLost(why string) string {
 	return v.Lead.Died.Died + "; its nodes cannot continue: " + why
 }
 
@@ -41,7 +42,7 @@ func (v *Recovery) apart(why string) string {
 // they cannot go on without it.
 func (v *Recovery) Cause(reason string) string {
 	if g := v.goesOn; g != nil && !g.is {
-		reason = v.apart(reason)
+		reason = v.leaderLost(reason)
 	}
 	v.goesOn = nil
 	return reason
@@ -53,7 +54,7 @@ func (v *Recovery) ReadEarlierLog(f *run.Folder) (told event.Told, err error) {
 	if !f.Live {
 		return told, nil
 	}
-	if told, err = f.Log.Told(v.Lead.Shown); err != nil {
+	if told, err = f.Log.Replay(v.Lead.Shown); err != nil {
 		return told, err
 	}
 	f.Before.Seconds += v.Lead.Following.Seconds
@@ -64,8 +65,8 @@ func (v *Recovery) ReadEarlierLog(f *run.Folder) (told event.Told, err error) {
 	return told, nil
 }
 
-// from returns the cut of this life that was there before this process led.
-func (v *Recovery) from() bellows.CommitNumber {
+// firstCut returns the cut of this life that was there before this process led.
+func (v *Recovery) firstCut() bellows.CommitNumber {
 	if v.goesOn == nil {
 		return 0
 	}

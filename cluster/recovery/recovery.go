@@ -35,8 +35,8 @@ type Recovery struct {
 	Recoveries []Restart
 	InRow      int           // with no new checkpoint in between
 	lostAt     time.Time     // zero: it trains
-	goesOn     *goingOn      // its nodes have gone on, since another process led; nil: they have not
-	cut        chan struct{} // has room for one: the manager is to be told without delay
+	goesOn     *goingOn      // its nodes have continued since another process led; nil: they have not
+	cut        chan struct{} // has room for one: the manager must be notified without delay
 }
 
 // Restart is the cost of one failure, in the last line of `train --json`.
@@ -100,7 +100,7 @@ func (v *Recovery) Takeover(f *run.Folder) (e event.Event, ok bool) {
 		return v.followed(b, f), true
 	}
 	if f.Apart != nil {
-		b.Reason, b.Units, b.Lost = v.apart(f.Apart.Error()), l.Following.Units, l.Following.Seconds
+		b.Reason, b.Units, b.Lost = v.leaderLost(f.Apart.Error()), l.Following.Units, l.Following.Seconds
 	}
 	return v.event(b, f, node.Since{Units: b.Units, Trained: trained(b.Lost)}), true
 }
@@ -139,7 +139,7 @@ func (v *Recovery) event(b *event.Rollback, f *run.Folder, since node.Since) eve
 
 // CanRollBack reports whether the run may be rolled back once more, after a part of it that ended with since.
 func (v *Recovery) CanRollBack(since node.Since) bool {
-	if since.Commit > v.from() {
+	if since.Commit > v.firstCut() {
 		v.InRow = 0
 	}
 	if v.InRow >= cluster.InRowMost {
@@ -168,7 +168,7 @@ func (v *Recovery) Resumed() {
 	}
 }
 
-// tellEvery is how often the manager is told how far the job is.
+// tellEvery is the interval at which the manager gets the job's progress.
 const tellEvery = time.Second
 
 // NotifyManager reports to the manager of a cluster how far the job is, until ctx ends: the work that a death of this process would lose.
@@ -201,7 +201,7 @@ func (v *Recovery) notify(ctx context.Context, b *board.Board, howFar func(clust
 	}
 }
 
-// ReportCheckpoint has NotifyManager report a checkpoint without delay.
+// ReportCheckpoint makes NotifyManager report a checkpoint without delay.
 func (v *Recovery) ReportCheckpoint() {
 	select {
 	case v.cut <- struct{}{}:

@@ -36,9 +36,9 @@ func led(t *testing.T, dir string) *lead.Lead {
 		Died: &cluster.Recovery{Died: "who led it", NoticedBy: "the manager", TookOver: "this", Units: 12, Seconds: 1.5, InRow: 1}}}
 }
 
-// TestARunIsTheJobsByItsOrder: what a job has begun it goes on with though it says --fresh, and where another has led it, in that folder; what it has finished is over. A run of the same command that is
+// TestOrderIdentifiesRun: what a job has begun it goes on with though it says --fresh, and where another has led it, in that folder; what it has finished is over. A run of the same command that is
 // another job's is given up by --fresh.
-func TestARunIsTheJobsByItsOrder(t *testing.T) {
+func TestOrderIdentifiesRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	claim := func(order string) *run.Folder {
 		t.Helper()
@@ -113,8 +113,8 @@ func TestARunThatHasGoneIsNamed(t *testing.T) {
 	}
 }
 
-// TestWhatATakeoverCostsIsTold, and an interruption at a safe point costs nothing.
-func TestWhatATakeoverCostsIsTold(t *testing.T) {
+// TestTakeoverCostIsReported, and an interruption at a safe point costs nothing.
+func TestTakeoverCostIsReported(t *testing.T) {
 	v := &Recovery{Lead: led(t, "runs/x"), InRow: 1}
 	f := &run.Folder{Dir: "runs/x", Life: 4, Saved: &archive.Manifest{At: archive.At{Era: 3, Commit: 9}}}
 	e, ok := v.Takeover(f)
@@ -154,8 +154,8 @@ func TestARunIsRolledBackSoOften(t *testing.T) {
 	}
 }
 
-// TestTheRunOfWhoLedBeforeIsAskedFor by who follows, once it is known: who leads first begins where it is told to.
-func TestTheRunOfWhoLedBeforeIsAskedFor(t *testing.T) {
+// TestFollowerRequestsRun by who follows, once it is known: who leads first begins where it is told to.
+func TestFollowerRequestsRun(t *testing.T) {
 	for _, c := range []struct {
 		term      int
 		run, want string
@@ -172,8 +172,8 @@ func TestTheRunOfWhoLedBeforeIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestTheManagerIsToldHowFarAJobIs once a second, and of a checkpoint without delay, for as long as the job runs; not where nobody knows.
-func TestTheManagerIsToldHowFarAJobIs(t *testing.T) {
+// TestProgressIsReportedToManager once a second, and of a checkpoint without delay, for as long as the job runs; not where nobody knows.
+func TestProgressIsReportedToManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // of what follows, up to told
 		var shown *api.Checkpoint
@@ -286,8 +286,8 @@ func TestAManagerHearsOfACheckpoint(t *testing.T) {
 	<-ended
 }
 
-// TestWhoIsNoJobOfAClusterTellsNobody: there is nothing to wait for.
-func TestWhoIsNoJobOfAClusterTellsNobody(t *testing.T) {
+// TestStandaloneJobReportsNothing: there is nothing to wait for.
+func TestStandaloneJobReportsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -300,8 +300,8 @@ func TestWhoIsNoJobOfAClusterTellsNobody(t *testing.T) {
 	})
 }
 
-// TestWhoLedBeforeIsWaitedFor until it has left the run's folder, for a minute at most, and who leads first waits for nobody.
-func TestWhoLedBeforeIsWaitedFor(t *testing.T) {
+// TestClaimWaitsForPreviousLeader until it has left the run's folder, for a minute at most, and who leads first waits for nobody.
+func TestClaimWaitsForPreviousLeader(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		lives       Recovery

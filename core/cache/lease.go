@@ -23,7 +23,7 @@ import (
 //     exclusive lease waits for none. Such a read waits for holders further on, as a lease would, or records, which
 //     no lease keeps from being made.
 //   - Neither a read nor another lease must see a clock that is newer than what the leases have shown: its gate opens
-//     with tasks of other splits, which may wait for these leases (TestATaskThatOthersWaitForDoesNotWaitForThem).
+//     with tasks of other splits, which may wait for these leases (TestLeaseHolderMustNotWait).
 //     Commits that it must see are recorded already.
 //
 // Turned down: to let the lane find the circle. It knows of leases and of parked reads, but not which task causes

@@ -1,8 +1,8 @@
-// Package cache is the folder in which package data keeps inputs that it has parsed: what is there, and how it stays within
-// its bounds. What lies in an entry, and whether it is good, package data alone knows.
+// Package cache manages the folder in which package data keeps parsed inputs: what is in it, and how it stays within
+// its bounds. Only package data knows the content of an entry, and whether it is valid.
 //
-// Its caller stores an entry whole, by a rename, under a name of 32 hexadecimal digits, and then calls Trim. People look with List, and
-// Clear.
+// The caller stores an entry whole, by a rename, under a name of 32 hexadecimal digits, and then calls Trim. List and
+// Clear are for users.
 //
 // The package touches nothing in the folder that does not look like an entry: a user may name any folder.
 package cache
@@ -21,22 +21,23 @@ import (
 	"time"
 )
 
-// Manifest is the file of an entry that says what it is of. It is JSON with the Inputs, and the Rows that were Detected in them. Its
-// time is when the entry was last used.
+// Manifest is the file that describes an entry. It is JSON with the Inputs, and the Rows that were Detected in them.
+// Its modification time is when the entry was last used.
 const Manifest = "manifest.json"
 
-// abandoned is the age at which what a killed writer left is removed.
+// abandoned is the age at which leftovers of a killed writer are removed.
 const abandoned = 24 * time.Hour
 
-// The bounds of a cache. Whenever a set is stored, what was not used for AgeMost goes, and then what was used
-// longest ago until the rest takes at most Most bytes: BytesMost, or one part in FreeParts of what its disk would have free without it.
+// The bounds of a cache. After a set is stored, Trim removes entries not used for AgeMost, and then the least recently
+// used ones until the rest takes at most Most bytes: BytesMost, or one part in FreeParts of the space that the disk
+// would have free without the cache.
 const (
 	BytesMost = 10 << 30
 	FreeParts = 4
 	AgeMost   = 30 * 24 * time.Hour
 )
 
-// Most is how many bytes a cache may hold in a folder, as its disk is now.
+// Most returns the number of bytes that a cache may hold in a folder, by the current state of its disk.
 func Most(folder string) int64 {
 	held := int64(0)
 	list, err := List(folder)
@@ -47,25 +48,25 @@ func Most(folder string) int64 {
 	}
 	for {
 		if free, ok := freeBytes(folder); ok {
-			return bound(free, held)
+			return sizeLimit(free, held)
 		}
 		above := filepath.Dir(folder)
 		if above == folder {
 			return BytesMost
 		}
-		folder = above // where it will be made
+		folder = above // where the folder will be made
 	}
 }
 
-// bound is Most of a disk with so many bytes free beside those that the cache holds.
-func bound(free, held int64) int64 {
+// sizeLimit returns Most for a disk with the given free bytes and a cache that holds the given bytes.
+func sizeLimit(free, held int64) int64 {
 	return min(BytesMost, free/FreeParts+held/FreeParts)
 }
 
-// Entry is one input as a cache holds it.
+// An Entry is one input in a cache.
 type Entry struct {
 	Dir    string
-	Inputs []string // the files that it was read from; nil where the manifest is damaged
+	Inputs []string // the files that it was read from; nil if the manifest is damaged
 	Rows   int
 	Bytes  int64
 	Used   time.Time // when it was last read or stored
@@ -76,8 +77,8 @@ var (
 	partName  = regexp.MustCompile(`^[0-9a-f]{32}\.part-`)
 )
 
-// List lists what a cache holds, the longest unused first. Whatever else is in the folder is no business of a cache's. A folder
-// that is not there holds nothing.
+// List returns the entries of a cache, the least recently used first. Anything else in the folder is ignored. A missing
+// folder has no entries.
 func List(folder string) ([]Entry, error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +97,7 @@ func List(folder string) ([]Entry, error) {
 	return list, nil
 }
 
-// entryIn looks at a slot: a folder of that form of name, with files of those names alone.
+// entryIn returns the entry in a folder whose name has the form of an entry and that has only files of an entry.
 func entryIn(dir string) (c Entry, ok bool) {
 	files, err := os.ReadDir(dir)
 	if err != nil || !entryName.MatchString(filepath.Base(dir)) {
@@ -124,7 +125,7 @@ func entryIn(dir string) (c Entry, ok bool) {
 	return c, true
 }
 
-// Clear removes what a cache holds, and returns what it has removed. Sets that are in use stay good: their files lie in memory.
+// Clear removes the entries of a cache and returns those removed. Sets in use stay valid: their files are mapped.
 func Clear(folder string) ([]Entry, error) {
 	list, err := List(folder)
 	if err != nil {
@@ -139,8 +140,8 @@ func Clear(folder string) ([]Entry, error) {
 	return list, nil
 }
 
-// Trim keeps a cache within its bounds once dir, one of its slots, has been stored. What cannot be removed is passed over: whoever
-// stores next tries again. It is an error that dir alone is too large, and dir is then gone, too.
+// Trim keeps a cache within its bounds after dir, one of its entries, has been stored. An entry that cannot be removed
+// is skipped; the next Trim tries again. If dir alone is too large, Trim removes it and returns an error.
 func Trim(dir string, most int64, now time.Time) error {
 	folder := filepath.Dir(dir)
 	sweep(folder, now)
@@ -152,7 +153,8 @@ func Trim(dir string, most int64, now time.Time) error {
 	for _, c := range list {
 		total += c.Bytes
 		if c.Dir == dir && c.Bytes > most {
-			return cmp.Or(os.RemoveAll(dir), fmt.Errorf("its %d bytes are more than the %d that the cache may have", c.Bytes, most))
+			return cmp.Or(os.RemoveAll(dir),
+				fmt.Errorf("its %d bytes are more than the %d that the cache may have", c.Bytes, most))
 		}
 	}
 	for _, c := range list {
@@ -163,7 +165,7 @@ func Trim(dir string, most int64, now time.Time) error {
 	return nil
 }
 
-// sweep removes what killed writers left long ago.
+// sweep removes old leftovers of killed writers.
 func sweep(folder string, now time.Time) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

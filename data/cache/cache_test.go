@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheBoundFollowsTheDisk: on a large disk the cache has its fixed bound, on a small one a share of what is free without it, so that it
-// does not grow less by what it holds already.
+// TestTheBoundFollowsTheDisk: on a large disk the cache has its fixed bound, on a small one a share of what is free
+// without it, so that it does not grow less by what it holds already.
 func TestTheBoundFollowsTheDisk(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ free, held, want int64 }{
@@ -20,7 +20,7 @@ func TestTheBoundFollowsTheDisk(t *testing.T) {
 		{0, 0, 0},
 		{math.MaxInt64, math.MaxInt64, BytesMost},
 	} {
-		if got := bound(c.free, c.held); got != c.want {
+		if got := sizeLimit(c.free, c.held); got != c.want {
 			t.Errorf("with %d free and %d held: %d, want %d", c.free, c.held, got, c.want)
 		}
 	}

@@ -4,7 +4,7 @@ package cache
 
 import "syscall"
 
-// freeBytes is what a user may still write to the disk that a folder is on; ok is false where nobody says.
+// freeBytes returns the bytes that the user may still write to the disk of a folder. ok is false if they are unknown.
 func freeBytes(folder string) (free int64, ok bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(folder, &s); err != nil {

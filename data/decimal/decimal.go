@@ -1,7 +1,7 @@
 // Package decimal compares decimal numbers exactly, whatever their width.
 //
-// The caller's duties: Parse the text of a number, and use the Number as a map key, or Compare it with others. Two numbers are equal if and
-// only if their values are: "1", "+1", "1.0" and "10e-1" are one.
+// The caller's duties: Parse the text of a number, and use the Number as a map key, or Compare it with others. Two
+// numbers are equal if and only if their values are: "1", "+1", "1.0" and "10e-1" are one.
 //
 // The package refuses hexadecimal, underscores, infinities and NaN. It does no arithmetic.
 package decimal
@@ -13,7 +13,8 @@ import (
 
 // Number is a decimal number of any width. Its value is 0.digits × 10^exponent, with a minus where it is negative.
 //
-// Invariant: digits neither begin nor end with 0, and zero has none, no exponent and no sign, so that equal values are equal Numbers.
+// Invariant: digits neither begin nor end with 0, and zero has none, no exponent and no sign, so that equal values are
+// equal Numbers.
 type Number struct {
 	digits   string
 	exponent int
@@ -80,8 +81,8 @@ func IsDigits(text string) bool {
 	return true
 }
 
-// Padded reports whether a number begins with a zero that its value does not need, as in 01234 or -007: such a text is a code rather than a
-// number. Those in 0, 0.5 and 0e1 are needed.
+// Padded reports whether a number begins with a zero that its value does not need, as in 01234 or -007: such a text is
+// a code rather than a number. Those in 0, 0.5 and 0e1 are needed.
 func Padded(text string) bool {
 	if text != "" && (text[0] == '-' || text[0] == '+') {
 		text = text[1:]
@@ -100,7 +101,8 @@ func Compare(a, b Number) int {
 	if s := cmp.Compare(a.sign(), b.sign()); s != 0 {
 		return s
 	}
-	magnitude := cmp.Or(cmp.Compare(a.exponent, b.exponent), cmp.Compare(a.digits, b.digits)) // digits are compared from the first on
+	// digits are compared from the first on
+	magnitude := cmp.Or(cmp.Compare(a.exponent, b.exponent), cmp.Compare(a.digits, b.digits))
 	if a.negative {
 		return -magnitude
 	}

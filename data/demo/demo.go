@@ -1,10 +1,10 @@
-// Package demo makes the data of `bellows demo` from a seed: a set with a planted answer, so that a
-// newcomer sees a model learn within a second and without a file.
+// Package demo makes the data of `bellows demo` from a seed: a set with a planted answer, so that a newcomer sees a
+// model learn within a second and without a file.
 //
-// The caller's duties: call Make with the kind of data that an application reads, or Named where it wants another than the first of the kind, and treat the set
-// as one that was read from a file. The same seed gives the same set on every machine.
+// The caller's duties: call Make with the kind of data that an application reads, or Named for another set than the
+// first of the kind, and treat the set like one read from a file. The same seed gives the same set on every machine.
 //
-// The package refuses to stand in for a benchmark: the sets are small and as easy as they look.
+// The package refuses to stand in for a benchmark: the sets are small and easy to learn.
 package demo
 
 import (
@@ -15,7 +15,7 @@ import (
 	"bellows/random"
 )
 
-// The shape of the ratings is that of MovieLens-100K, the first set that most people try.
+// The shape of the ratings is that of MovieLens-100K, the first data set that most people try.
 const (
 	users   = 943
 	items   = 1682
@@ -31,12 +31,12 @@ const (
 
 const (
 	documents = 2000
-	tokens    = 60 // of a document, about
+	tokens    = 60 // average per document
 	topics    = 20
 	words     = 2000
 )
 
-// Named generates the set of the kind that is called so; "" is that of Make. There is an error for names that no set of the kind has.
+// Named generates the set of a kind with a name; "" is the set of Make. It returns an error for an unknown name.
 func Named(kind data.Kind, name string, seed uint64) (*data.Set, error) {
 	if name == "" {
 		return Make(kind, seed)
@@ -50,7 +50,7 @@ func Named(kind data.Kind, name string, seed uint64) (*data.Set, error) {
 	}}, nil
 }
 
-// Make generates a set of the kind, and an error for kinds that have no demo.
+// Make generates a set of the kind. It returns an error for kinds without a demo.
 func Make(kind data.Kind, seed uint64) (*data.Set, error) {
 	s := &source{random.Stream(seed*0x9e3779b97f4a7c15 + uint64(kind))}
 	switch kind {
@@ -73,8 +73,8 @@ func Make(kind data.Kind, seed uint64) (*data.Set, error) {
 	return nil, fmt.Errorf("there is no demo of %v", kind)
 }
 
-// makeRatings plants biases and a product of factors under noise, and rounds to whole stars from 1
-// to 5. Pairs are distinct; few users and items have most of the ratings, as people's have.
+// makeRatings plants biases and a product of factors under noise, and rounds to whole stars from 1 to 5. Pairs are
+// distinct. Few users and items have most of the ratings, as in real data.
 func makeRatings(s *source) *data.RatingSet {
 	set := &data.RatingSet{
 		User: make([]int32, 0, ratings), Item: make([]int32, 0, ratings), Rating: make([]float32, 0, ratings),
@@ -84,7 +84,7 @@ func makeRatings(s *source) *data.RatingSet {
 	userFactors, itemFactors := s.normals(users*rank, 0.8), s.normals(items*rank, 0.8)
 	taken := make([]bool, users*items)
 	for n := 0; set.Rows() < ratings; n++ {
-		// The first pairs name everybody in order, so that ids are numbered by first appearance.
+		// The first pairs name all users and items in order, so that ids are numbered by first appearance.
 		u, i := n%users, n
 		if n >= items {
 			u, i = s.skewed(users), s.skewed(items)
@@ -104,8 +104,8 @@ func makeRatings(s *source) *data.RatingSet {
 	return set
 }
 
-// makeExamples plants a linear classifier: a row's class is the largest of its products with the
-// planted weights, each under noise.
+// makeExamples plants a linear classifier: the class of a row is the largest of its products with the planted weights,
+// each under noise.
 func makeExamples(s *source) *data.ExampleSet {
 	set := &data.ExampleSet{
 		Features: features, Label: make([]float32, rows), Dense: make([]float32, rows*features),
@@ -138,11 +138,11 @@ func names(prefix string, n int) []string {
 	return out
 }
 
-// source is where a demonstration's data come from: the same numbers on every machine and in every version of Go.
+// source produces the numbers of a demonstration: the same on every machine and in every version of Go.
 type source struct{ random.Stream }
 
-// normal has mean 0 and deviation 1: the sum of three uniforms (Irwin-Hall), stretched. Its tails end at three
-// deviations, which does for a demo and needs no logarithm, whose last bit differs between machines.
+// normal returns a number with mean 0 and deviation 1: the sum of three uniforms (Irwin-Hall), scaled. Its tails end at
+// three deviations, which is enough for a demo and needs no logarithm, whose last bit differs between machines.
 func (s *source) normal() float64 { return 2 * (s.Uniform() + s.Uniform() + s.Uniform() - 1.5) }
 
 func (s *source) normals(n int, deviation float64) []float64 {
@@ -153,7 +153,7 @@ func (s *source) normals(n int, deviation float64) []float64 {
 	return out
 }
 
-// skewed is an index below n, low ones more often: the density falls with the root.
+// skewed returns an index below n. Low ones are more frequent: the density falls with the root.
 func (s *source) skewed(n int) int {
 	u := s.Uniform()
 	return int(u * u * float64(n))

@@ -8,7 +8,7 @@ import (
 	"bellows/data"
 )
 
-// sum is a hash of the values, which must be the same on every machine.
+// sum returns a hash of the values, which must be the same on every machine.
 func sum(columns ...[]float32) uint64 {
 	h := fnv.New64a()
 	for _, c := range columns {
@@ -150,7 +150,8 @@ func TestDocuments(t *testing.T) {
 
 const goldenDocuments = 0xb5adcafc2c46ba5
 
-// TestCustomers: the columns that say something differ between those who cancel and those who stay, and the others do not.
+// TestCustomers: the columns that say something differ between those who cancel and those who stay, and the others do
+// not.
 func TestCustomers(t *testing.T) {
 	t.Parallel()
 	set, err := Named(data.Examples, Customers, 1)

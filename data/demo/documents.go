@@ -5,8 +5,8 @@ import (
 	"bellows/data/internal/bags"
 )
 
-// makeDocuments plants topics: each has 60 words of its own, low ones more often, and a document mixes
-// three of them with words that all documents share.
+// makeDocuments plants topics: each has 60 words of its own, low ones more frequent, and a document mixes three topics
+// with words that all documents share.
 func makeDocuments(s *source) *data.DocumentSet {
 	const own = 60
 	bagged := bags.New(documents * tokens)

@@ -1,11 +1,10 @@
-// Package folds deals the rows of a data set to the folds of a cross-validation, and says what all folds come to
-// together.
+// Package folds deals the rows of a data set to the folds of a cross-validation, and summarises the results of all
+// folds.
 //
-// The caller's duties, in order: make a Deal with New; for each fold train on the rows that Divide gives first, and
-// score the others; collect a Result of each;
-// Spread and Baseline are then the figures of all.
+// The caller's duties, in order: make a Deal with New; for each fold train on the first rows that Divide returns, and
+// score the others; collect a Result of each. Spread and Baseline then summarise them.
 //
-// The package refuses to train. What it deals depends on the seed and the labels alone.
+// The package does not train. A deal depends only on the seed and the labels.
 package folds
 
 import (
@@ -16,17 +15,16 @@ import (
 	"bellows/random"
 )
 
-// Deal says which fold each row is in, from 0.
+// A Deal assigns each row to a fold, from 0.
 type Deal struct {
 	Folds      int
-	Stratified bool //  each has as many rows of each class, but for one
-	Least      int  // rows of the rarest class, where there are classes
+	Stratified bool // the folds have equally many rows of each class, up to one
+	Least      int  // rows of the rarest class, if there are classes
 	fold       []int32
 }
 
-// New deals the rows of a set to folds at random, by the seed alone: each gets as many as every other, but for one;
-// and where rows have classes, as many
-// of each, likewise. It ends with the meter's error.
+// New deals the rows of a set to folds at random, by the seed alone. Folds have equally many rows, up to one; if rows
+// have classes, this also holds for each class. New returns the meter's error.
 func New(seed uint64, folds int, set *data.Set, m *progress.Meter) (Deal, error) {
 	m.Begin(progress.Part{Doing: "dealing rows to folds", Unit: "rows", Total: int64(set.Rows())})
 	d := Deal{Folds: folds, fold: make([]int32, set.Rows())}
@@ -66,16 +64,16 @@ func New(seed uint64, folds int, set *data.Set, m *progress.Meter) (Deal, error)
 	return d, m.Err()
 }
 
-// dealStep is how many rows are dealt before somebody asks whether to go on.
+// dealStep is the number of rows dealt between checks for cancellation.
 const dealStep = 1 << 16
 
-// foldPurpose keeps the chance by which rows are dealt apart from that by which they are held out.
+// foldPurpose separates the random numbers of dealing from those of holding rows out.
 const foldPurpose = 0x666f6c64
 
-// classesMost bounds the labels that are taken for classes.
+// classesMost bounds the labels that count as classes.
 const classesMost = 4096
 
-// Divide is the rows that train a fold's model and those that score it, both ascending.
+// Divide returns the rows that train a fold's model and those that score it, both ascending.
 func (d *Deal) Divide(fold int) (training, held []int32) {
 	for r, f := range d.fold {
 		if int(f) == fold {
@@ -87,25 +85,25 @@ func (d *Deal) Divide(fold int) (training, held []int32) {
 	return training, held
 }
 
-// Result is what a fold came to.
+// A Result is the result of one fold.
 type Result struct {
 	Fold      int                `json:"fold"` // from 1
 	TrainRows int                `json:"train_rows"`
 	TestRows  int                `json:"test_rows"`
 	Epochs    int                `json:"epochs"`
 	Examples  int64              `json:"examples"` // items visited in training
-	Seconds   float64            `json:"seconds"`  // of training alone
+	Seconds   float64            `json:"seconds"`  // training time only
 	Metrics   map[string]float64 `json:"metrics"`
 	Baseline  *Measure           `json:"baseline,omitempty"`
 }
 
-// Measure is a metric of a fold, or of all.
+// A Measure is a metric of a fold, or of all.
 type Measure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 }
 
-// Baseline is the mean of the folds' figures of comparison, nil where they have none.
+// Baseline returns the mean of the folds' baselines, nil if a fold has none.
 func Baseline(folds []Result) *Measure {
 	var sum *Measure
 	for _, f := range folds {
@@ -120,9 +118,8 @@ func Baseline(folds []Result) *Measure {
 	return sum
 }
 
-// Spread is the mean of each metric that all folds have, and its sample standard deviation, of two folds at least: the
-// root of the squared distances from the
-// mean over one less than the number of folds.
+// Spread returns the mean of each metric that all folds have, and its sample standard deviation, which needs at least
+// two folds: the root of the sum of squared distances from the mean, divided by one less than the number of folds.
 func Spread(folds []Result) (means, deviations map[string]float64) {
 	means, deviations = map[string]float64{}, map[string]float64{}
 	for name := range folds[0].Metrics {

@@ -25,7 +25,7 @@ import (
 //
 //   - A cut is whole or absent, whatever call of the store fails, is cut short or is the last (TestKilledAtEveryCall).
 //   - There is no moment without a whole cut, once there was one: one is removed only when a newer one was read back (TestKilledAtEveryCall).
-//   - No shard belongs to two cuts that follow each other (TestNoDamageTakesTwoCuts).
+//   - No shard belongs to two cuts that follow each other (TestConsecutiveCutsShareNoShard).
 //   - What was removed by Clear or forgotten is not read again: a manifest goes before its shards.
 //
 // Several goroutines may use it; one cut is written at a time.
@@ -43,7 +43,8 @@ type Archive struct {
 	kept []*Manifest // newest first, at most keepMost; what cuts that follow may refer to
 }
 
-// Guard is the checks that an archive makes before it changes its place: they stop a process after another run has taken the place. A nil function allows everything.
+// Guard is the checks that an archive makes before it changes its place: they stop a process after another run has
+// taken the place. A nil function allows everything.
 type Guard struct {
 	Write  func(context.Context) error // before each shard that is written
 	Remove func(context.Context) error // before a manifest is written, and before anything is removed
@@ -62,7 +63,7 @@ func (a *Archive) SetGuard(g Guard) { a.guard = g }
 // keepMost is how many cuts there are at least: the newest, and the one to use where that is damaged.
 const keepMost = 2
 
-// Open is the archive of a job in a store, of which nothing is known before Latest.
+// Open returns the archive of a job in a store. It reads nothing before Latest.
 func Open(s blob.Store, job ID, tables []table.Schema) (*Archive, error) {
 	a := &Archive{store: s, id: job, tables: tables}
 	for i := range tables {
@@ -75,7 +76,7 @@ func Open(s blob.Store, job ID, tables []table.Schema) (*Archive, error) {
 	return a, nil
 }
 
-// partitions are those of all tables, in order.
+// partitions yields the partitions of all tables, in order.
 func (a *Archive) partitions() iter.Seq[bellows.PartitionRef] {
 	return func(yield func(bellows.PartitionRef) bool) {
 		for t := range a.cuts {
@@ -88,13 +89,13 @@ func (a *Archive) partitions() iter.Seq[bellows.PartitionRef] {
 	}
 }
 
-// names are the manifests that are there, newest first.
+// names returns the manifests in the store, newest first.
 func (a *Archive) names(ctx context.Context) (list []At, err error) {
 	for info, err := range a.store.List(ctx, cutsFolder) {
 		if err != nil {
 			return nil, err
 		}
-		if at, ok := at(info.Name); ok {
+		if at, ok := parseCutName(info.Name); ok {
 			list = append(list, at)
 		}
 	}
@@ -102,7 +103,7 @@ func (a *Archive) names(ctx context.Context) (list []At, err error) {
 	return list, nil
 }
 
-// unusable is what is wrong with a blob of a cut.
+// unusable returns the error for a bad blob of a cut.
 func (a *Archive) unusable(name string, err error) error {
 	if bellows.KindOf(err) != bellows.Bug { // of the store, which names it
 		return err
@@ -116,8 +117,10 @@ type Passed struct {
 	Why error // names the blob
 }
 
-// Latest is the newest whole cut, every byte of which was read and held against its checksums; nil where there is none. Newer ones that are not whole are passed by.
-// Where there are cuts and none is whole it is an error of kind BadData. An error of the store, other than that a blob is missing, is returned: it may pass, and the cut be whole.
+// Latest returns the newest complete cut; nil if there is none. Every byte of it was read and checked against its
+// checksums. Newer cuts that are incomplete are skipped. If there are cuts and none is complete, it returns an error of
+// kind BadData. Any error of the store, other than a missing blob, is returned: it may be temporary, and the cut may be
+// complete.
 func (a *Archive) Latest(ctx context.Context) (*Manifest, []Passed, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -149,12 +152,13 @@ func (a *Archive) Latest(ctx context.Context) (*Manifest, []Passed, error) {
 		return a.kept[0], passed, nil
 	}
 	if len(passed) > 0 {
-		return nil, passed, bellows.Errorf(bellows.BadData, "resume from", a.store.URI(""), "no checkpoint in it is whole: %w", passed[0].Why)
+		return nil, passed, bellows.Errorf(bellows.BadData, "resume from", a.store.URI(""),
+			"no checkpoint in it is whole: %w", passed[0].Why)
 	}
 	return nil, nil, nil
 }
 
-// Era is the newest of which there is a cut, whole or not; false where there is none.
+// Era returns the newest era with a cut, complete or not; false if there is none.
 func (a *Archive) Era(ctx context.Context) (bellows.Era, bool, error) {
 	list, err := a.names(ctx)
 	if err != nil || len(list) == 0 {
@@ -172,7 +176,8 @@ func (a *Archive) manifest(ctx context.Context, where At) (*Manifest, error) {
 	}
 	defer r.Close()
 	if r.Bytes() > manifestBytesMax {
-		return nil, a.unusable(name, fmt.Errorf("it has %d bytes, and at most %d are read", r.Bytes(), manifestBytesMax))
+		return nil, a.unusable(name, fmt.Errorf("it has %d bytes, and at most %d are read", r.Bytes(),
+			manifestBytesMax))
 	}
 	text, err := io.ReadAll(io.NewSectionReader(r, 0, r.Bytes()))
 	if err != nil {
@@ -195,15 +200,18 @@ func (a *Archive) verify(ctx context.Context, list []Entry) error {
 	return nil
 }
 
-// read goes through a shard, and says that it is not as its entry says only behind its end. Every block is held against its checksum, and, if it is to be, the whole against its digest.
-func (a *Archive) read(ctx context.Context, e *Entry, digest bool, take func(image uint32, rows int, b []byte) error) error {
+// read goes through a shard, and says that it is not as its entry says only behind its end. Every block is held against
+// its checksum, and, if it is to be, the whole against its digest.
+func (a *Archive) read(ctx context.Context, e *Entry, digest bool,
+	take func(image uint32, rows int, b []byte) error) error {
 	r, err := a.store.Open(ctx, e.Name)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	if r.Bytes() != e.Bytes {
-		return a.unusable(e.Name, fmt.Errorf("it is damaged: it has %d bytes, and its manifest says %d", r.Bytes(), e.Bytes))
+		return a.unusable(e.Name, fmt.Errorf("it is damaged: it has %d bytes, and its manifest says %d", r.Bytes(),
+			e.Bytes))
 	}
 	memory := blocks.Get().(*[]byte)
 	want, shard := e.stamp(a.id), shardReader{from: io.NewSectionReader(r, 0, r.Bytes()), rest: r.Bytes(), b: *memory}
@@ -231,8 +239,10 @@ func (a *Archive) read(ctx context.Context, e *Entry, digest bool, take func(ima
 	return nil
 }
 
-// Partition reads a partition of a cut, and what the driver has kept of it, if it did, and verifies both: by checksums once more where Latest has read all of the cut, else by their digests, too.
-func (a *Archive) Partition(ctx context.Context, m *Manifest, ref bellows.PartitionRef) (live, kept *store.Image, err error) {
+// Partition reads a partition of a cut, and the copy that the driver kept, if there is one, and verifies both: by
+// checksums again if Latest has read all of the cut, else also by their digests.
+func (a *Archive) Partition(ctx context.Context, m *Manifest, ref bellows.PartitionRef) (live, kept *store.Image,
+	err error) {
 	e := m.find(ref)
 	if e == nil {
 		return nil, nil, bellows.Errorf(bellows.Bug, "read checkpoint", a.store.URI(m.At.name()), "it has no %v", ref)
@@ -262,23 +272,24 @@ func (a *Archive) Partition(ctx context.Context, m *Manifest, ref bellows.Partit
 	return images[liveImage], images[keptImage], nil
 }
 
-// Cut is the cut of a number, whose shards are verified as they are read: for processes that are told which one to go on from.
+// Cut returns the cut of a number. Its shards are verified as they are read. It is for processes that are told which
+// cut to resume from.
 func (a *Archive) Cut(ctx context.Context, at At) (*Manifest, error) { return a.manifest(ctx, at) }
 
-// Saved is a cut to go on from: a train.Saved. Its Partition may be called by several goroutines.
+// Saved is a cut to resume from: a train.Saved. Its Partition is safe for concurrent use.
 type Saved struct {
 	ctx      context.Context // of all that is read
 	archive  *Archive
 	manifest *Manifest
 }
 
-// Saved is a cut of the archive to go on from. The context is for all that is read of it.
+// Saved returns a cut of the archive to resume from. The context is used for everything that is read from it.
 func (a *Archive) Saved(ctx context.Context, m *Manifest) *Saved { return &Saved{ctx, a, m} }
 
-// Controller is the state of the job's controller.
+// Controller returns the state of the job's controller.
 func (s *Saved) Controller() coord.State { return s.manifest.saved.State }
 
-// Partition is that of the archive.
+// Partition returns a partition of the cut.
 func (s *Saved) Partition(ref bellows.PartitionRef) (live, kept *store.Image, err error) {
 	return s.archive.Partition(s.ctx, s.manifest, ref)
 }
@@ -291,8 +302,9 @@ func (a *Archive) Clear(ctx context.Context) error {
 	return a.collect(ctx, math.MaxUint32)
 }
 
-// collect removes the blobs of eras up to one that no kept cut needs. A later era belongs to another process, which judges for itself. Manifests go first, the oldest before the others, so that
-// a process that dies meanwhile leaves whole cuts.
+// collect removes the blobs of eras up to one that no kept cut needs. A later era belongs to another process, which
+// judges for itself. Manifests go first, the oldest before the others, so that a process that dies meanwhile leaves
+// whole cuts.
 func (a *Archive) collect(ctx context.Context, upTo bellows.Era) error {
 	if err := allowed(ctx, a.guard.Remove); err != nil {
 		return err

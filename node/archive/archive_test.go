@@ -32,16 +32,18 @@ import (
 // The tables of the tests: a dense one whose second partition has no rows, and a sparse one whose rule keeps slots.
 var tables = []table.Schema{
 	{Name: "dense", Rows: 3, Width: 2, Bounds: []bellows.RowID{0, 1, 1, 3}},
-	{Name: "sparse", Sparse: true, Rows: 9, Width: 1, Partitions: 2, Rule: table.Rule{Name: "momentum", Step: 1, Momentum: 0.5}},
+	{Name: "sparse", Sparse: true, Rows: 9, Width: 1, Partitions: 2,
+		Rule: table.Rule{Name: "momentum", Step: 1, Momentum: 0.5}},
 }
 
 var job = archive.ID{1, 2, 3}
 
 func refs() []bellows.PartitionRef {
-	return []bellows.PartitionRef{{Table: 0}, {Table: 0, Partition: 1}, {Table: 0, Partition: 2}, {Table: 1}, {Table: 1, Partition: 1}}
+	return []bellows.PartitionRef{{Table: 0}, {Table: 0, Partition: 1}, {Table: 0, Partition: 2}, {Table: 1},
+		{Table: 1, Partition: 1}}
 }
 
-// image is a partition as some commit has left it.
+// image returns a partition as some commit has left it.
 func image(ref bellows.PartitionRef, changed bellows.CommitNumber) *store.Image {
 	x := float32(100*ref.Table) + 10*float32(ref.Partition) + float32(changed)/8
 	if ref.Table == 0 {
@@ -69,16 +71,22 @@ type cut struct {
 }
 
 func (c *cut) state() *coord.Saved {
-	return &coord.Saved{Commit: c.Commit, State: coord.State{Complete: []bellows.Clock{bellows.Clock(c.Commit), bellows.NoClock}, Driver: []float64{math.Inf(1), float64(c.Commit)},
-		Queue:     []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 5}}, Args: []float64{math.Pi}}},
-		Out:       []coord.Out{{Task: wire.Task{Unit: bellows.Unit{Split: 1, Clock: 3, Items: bellows.Range{Begin: 3, End: 5}}}, Commit: 7}},
-		Staleness: []wire.Staleness{{Table: 1, Clocks: -3}}, Finishing: c.Era > 1}, Lost: []bellows.Control{{Kind: bellows.LoseClient, Node: 3, Lane: 2, Heir: 1, HeirLane: 4}}, Open: []bellows.Unit{{Split: 2}}, Gathered: 5}
+	return &coord.Saved{Commit: c.Commit, State: coord.State{Complete: []bellows.Clock{bellows.Clock(c.Commit),
+		bellows.NoClock}, Driver: []float64{math.Inf(1), float64(c.Commit)},
+		Queue: []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 5}},
+			Args: []float64{math.Pi}}},
+		Out: []coord.Out{{Task: wire.Task{Unit: bellows.Unit{Split: 1, Clock: 3,
+			Items: bellows.Range{Begin: 3, End: 5}}}, Commit: 7}},
+		Staleness: []wire.Staleness{{Table: 1, Clocks: -3}}, Finishing: c.Era > 1},
+		Lost: []bellows.Control{{Kind: bellows.LoseClient, Node: 3, Lane: 2, Heir: 1, HeirLane: 4}},
+		Open: []bellows.Unit{{Split: 2}}, Gathered: 5}
 }
 
-// life is cuts that follow each other. The first partition of each table never changes, the others with every cut.
+// life returns cuts that follow each other. The first partition of each table never changes, the others with every cut.
 func life(era bellows.Era, commits ...bellows.CommitNumber) (list []*cut) {
 	for _, n := range commits {
-		c := &cut{At: archive.At{Era: era, Commit: n}, changed: map[bellows.PartitionRef]bellows.CommitNumber{}, kept: era > 1}
+		c := &cut{At: archive.At{Era: era, Commit: n}, changed: map[bellows.PartitionRef]bellows.CommitNumber{},
+			kept: era > 1}
 		for _, ref := range refs() {
 			if ref.Partition > 0 {
 				c.changed[ref] = n
@@ -113,7 +121,7 @@ func publish(ctx context.Context, a *archive.Archive, c *cut, last *cut) (*archi
 	return m, errors.Join(err, uncollected)
 }
 
-// mustPublish is publish for a cut that nothing keeps from being written.
+// mustPublish returns publish for a cut that nothing keeps from being written.
 func mustPublish(t *testing.T, a *archive.Archive, c *cut, last *cut) *archive.Manifest {
 	t.Helper()
 	m, err := publish(t.Context(), a, c, last)
@@ -131,15 +139,19 @@ func open(t *testing.T, s blob.Store) *archive.Archive {
 // holds wants a cut to be as it was.
 func holds(t *testing.T, a *archive.Archive, m *archive.Manifest, want *cut) {
 	t.Helper()
-	if m == nil || m.At != want.At || !reflect.DeepEqual(m.Saved(), *want.state()) || !reflect.DeepEqual(m.State(), want.state().State) || m.HasKept() != want.kept || string(m.Run) != `{"seconds":2.5}` {
+	if m == nil || m.At != want.At || !reflect.DeepEqual(m.Saved(), *want.state()) ||
+		!reflect.DeepEqual(m.State(), want.state().State) || m.HasKept() != want.kept ||
+		string(m.Run) != `{"seconds":2.5}` {
 		t.Fatalf("the cut is %+v, not that of %+v", m, want)
 	}
 	same := func(im, was *store.Image) bool {
-		return slices.Equal(im.Keys, was.Keys) && (im.Keys == nil) == (was.Keys == nil) && slices.Equal(im.Values, was.Values) && slices.EqualFunc(im.Slots, was.Slots, slices.Equal)
+		return slices.Equal(im.Keys, was.Keys) && (im.Keys == nil) == (was.Keys == nil) &&
+			slices.Equal(im.Values, was.Values) && slices.EqualFunc(im.Slots, was.Slots, slices.Equal)
 	}
 	for _, ref := range refs() {
 		live, kept, err := a.Partition(t.Context(), m, ref)
-		if err != nil || !same(live, image(ref, want.changed[ref])) || (kept != nil) != want.kept || kept != nil && !same(kept, image(ref, 0)) {
+		if err != nil || !same(live, image(ref, want.changed[ref])) || (kept != nil) != want.kept || kept != nil &&
+			!same(kept, image(ref, 0)) {
 			t.Fatalf("%v of %+v is %+v, and was kept as %+v: %v", ref, want.At, live, kept, err)
 		}
 	}
@@ -157,7 +169,7 @@ func names(t *testing.T, s blob.Store, prefix string) (list []string) {
 // TestACutComesBack from a folder, from memory and from S3, through lives and what was kept.
 func TestACutComesBack(t *testing.T) {
 	t.Parallel()
-	for _, s := range []blob.Store{mem.New("a"), file.At(t.TempDir()), s3test.Start(t).Store(t, "a")} {
+	for _, s := range []blob.Store{mem.New("a"), file.InFolder(t.TempDir()), s3test.Start(t).Store(t, "a")} {
 		var last *cut
 		for _, c := range append(life(1, 3, 5, 6, 9), life(3, 1, 2)...) {
 			a := open(t, s)
@@ -177,7 +189,8 @@ func TestACutComesBack(t *testing.T) {
 		}
 		a := open(t, s)
 		require.NoError(t, a.Clear(t.Context()))
-		if m, passed, err := a.Latest(t.Context()); m != nil || passed != nil || err != nil || len(names(t, s, "")) > 0 {
+		if m, passed, err := a.Latest(t.Context()); m != nil || passed != nil || err != nil ||
+			len(names(t, s, "")) > 0 {
 			t.Errorf("what was cleared has %v: %v, %v, %v", names(t, s, ""), m, passed, err)
 		}
 		if _, any, err := a.Era(t.Context()); any || err != nil {
@@ -186,8 +199,9 @@ func TestACutComesBack(t *testing.T) {
 	}
 }
 
-// TestNoDamageTakesTwoCuts: cuts that follow each other share no shard; what does not change is written twice, and then no more; what no cut needs goes.
-func TestNoDamageTakesTwoCuts(t *testing.T) {
+// TestConsecutiveCutsShareNoShard: cuts that follow each other share no shard; what does not change is written twice,
+// and then no more; what no cut needs goes.
+func TestConsecutiveCutsShareNoShard(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
 	a := open(t, s)
@@ -234,7 +248,7 @@ func mustBegin(t *testing.T, a *archive.Archive, at archive.At) *archive.Cut {
 	return c
 }
 
-// content is the bytes of a blob.
+// content returns the bytes of a blob.
 func content(t *testing.T, s blob.Store, name string) []byte {
 	t.Helper()
 	r, err := s.Open(t.Context(), name)
@@ -257,8 +271,8 @@ func replace(t *testing.T, s blob.Store, name string, b []byte) {
 	require.NoError(t, err)
 }
 
-// TestEveryFlippedBitIsRefusedByName flips every bit of every blob of the newest cut, cuts every blob short at every byte, and takes each away: the blob is named, and the cut
-// before is used.
+// TestEveryFlippedBitIsRefusedByName flips every bit of every blob of the newest cut, cuts every blob short at every
+// byte, and takes each away: the blob is named, and the cut before is used.
 func TestEveryFlippedBitIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
@@ -277,7 +291,8 @@ func TestEveryFlippedBitIsRefusedByName(t *testing.T) {
 		whole := content(t, s, name)
 		refused := func(what string, i int) {
 			m, passed, err := a.Latest(t.Context())
-			if err != nil || len(passed) != 1 || passed[0].At != cuts[2].At || !strings.Contains(passed[0].Why.Error(), s.URI(name)) || m.At != cuts[1].At {
+			if err != nil || len(passed) != 1 || passed[0].At != cuts[2].At ||
+				!strings.Contains(passed[0].Why.Error(), s.URI(name)) || m.At != cuts[1].At {
 				t.Fatalf("%s %d of %s: %v, %v, %v", what, i, name, m, passed, err)
 			}
 		}
@@ -308,8 +323,9 @@ func TestEveryFlippedBitIsRefusedByName(t *testing.T) {
 	holds(t, a, m, cuts[2])
 }
 
-// TestAPartitionIsVerifiedWhenItIsRead, too: every bit of its shard that flips behind Latest, which has read all of it, or where nobody has, is refused by name.
-func TestAPartitionIsVerifiedWhenItIsRead(t *testing.T) {
+// TestPartitionReadVerifiesChecksum, too: every bit of its shard that flips behind Latest, which has read all of it, or
+// where nobody has, is refused by name.
+func TestPartitionReadVerifiesChecksum(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
 	mustPublish(t, open(t, s), life(1, 1)[0], nil)
@@ -326,7 +342,8 @@ func TestAPartitionIsVerifiedWhenItIsRead(t *testing.T) {
 		whole[i/8] ^= 1 << (i % 8)
 		replace(t, s, name, slices.Clone(whole))
 		for what, m := range map[string]*archive.Manifest{"behind Latest": read, "of a cut that is told": told} {
-			if _, _, err := a.Partition(t.Context(), m, ref); bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), s.URI(name)) {
+			if _, _, err := a.Partition(t.Context(), m, ref); bellows.KindOf(err) != bellows.BadData ||
+				!strings.Contains(err.Error(), s.URI(name)) {
 				t.Fatalf("bit %d, %s: %v", i, what, err)
 			}
 		}
@@ -334,7 +351,8 @@ func TestAPartitionIsVerifiedWhenItIsRead(t *testing.T) {
 	}
 }
 
-// TestADamagedCutMakesRoom: one that was passed by goes with the next, and that is not of the shards of the damaged one.
+// TestADamagedCutMakesRoom: one that was passed by goes with the next, and that is not of the shards of the damaged
+// one.
 func TestADamagedCutMakesRoom(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
@@ -359,20 +377,22 @@ func TestADamagedCutMakesRoom(t *testing.T) {
 		replace(t, s, name, []byte("{"))
 	}
 	m, passed, err = a.Latest(t.Context())
-	if m != nil || len(passed) != 2 || bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), s.URI("")) {
+	if m != nil || len(passed) != 2 || bellows.KindOf(err) != bellows.BadData ||
+		!strings.Contains(err.Error(), s.URI("")) {
 		t.Errorf("where no cut is whole: %v, %v, %v", m, passed, err)
 	}
 }
 
-// TestAnErrorOfTheStoreIsNoDamage: what may pass does not cost a cut.
-func TestAnErrorOfTheStoreIsNoDamage(t *testing.T) {
+// TestStoreErrorIsNotDamage: what may pass does not cost a cut.
+func TestStoreErrorIsNotDamage(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
 	a := open(t, s)
 	for _, c := range life(1, 1, 2) {
 		mustPublish(t, a, c, nil)
 	}
-	for _, c := range [][2]string{{"list", "cuts/"}, {"open", "cuts/"}, {"read", "cuts/"}, {"open", "shards/"}, {"read", "shards/"}} {
+	for _, c := range [][2]string{{"list", "cuts/"}, {"open", "cuts/"}, {"read", "cuts/"}, {"open", "shards/"},
+		{"read", "shards/"}} {
 		broken := errors.New("the cable is out")
 		s.Fail = func(op, name string) error {
 			if op == c[0] && strings.HasPrefix(name, c[1]) {
@@ -387,8 +407,9 @@ func TestAnErrorOfTheStoreIsNoDamage(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoCutIsRefused: one that lacks a partition, or what was kept of one; one that is not newer; shards of another cut, or of no partition; pieces out of order, and of other sizes.
-func TestWhatIsNoCutIsRefused(t *testing.T) {
+// TestInvalidCutIsRefused: one that lacks a partition, or what was kept of one; one that is not newer; shards of
+// another cut, or of no partition; pieces out of order, and of other sizes.
+func TestInvalidCutIsRefused(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
 	a := open(t, s)
@@ -400,7 +421,8 @@ func TestWhatIsNoCutIsRefused(t *testing.T) {
 	ends := func(what string) {
 		t.Helper()
 		m, _, err := w.Publish(t.Context(), c.state(), nil, time.Unix(1, 0))
-		if m != nil || bellows.KindOf(err) != bellows.Bug || !strings.Contains(err.Error(), "it lacks t0/p") || len(names(t, s, "cuts/")) > 0 {
+		if m != nil || bellows.KindOf(err) != bellows.Bug || !strings.Contains(err.Error(), "it lacks t0/p") ||
+			len(names(t, s, "cuts/")) > 0 {
 			t.Errorf("%s: %v, %v", what, m, err)
 		}
 	}
@@ -413,18 +435,20 @@ func TestWhatIsNoCutIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	refused("a partition that the job has not", w.Put(t.Context(), bellows.PartitionRef{Table: 7}, image(refs()[0], 0), nil))
+	refused("a partition that the job has not",
+		w.Put(t.Context(), bellows.PartitionRef{Table: 7}, image(refs()[0], 0), nil))
 	refused("an image of another partition", w.Put(t.Context(), refs()[2], image(refs()[0], 0), nil))
 	refused("the same as before, of which there is none", w.Same(t.Context(), refs()[0], 3))
 	refused("a shard without a digest", w.AddWritten(refs()[0], false, 200, "x"))
 	for what, pieces := range map[string][]archive.Piece{
-		"a hole":               {{Count: 1, Values: []float32{1, 2}}, {First: 2, Count: 1, Values: []float32{3, 4}}},
-		"another width":        {{Count: 2, Values: []float32{1, 2, 3}}},
-		"keys of a dense one":  {{Count: 1, Values: []float32{1, 2}, Keys: []bellows.Key{1}}},
-		"a row too few":        {{Count: 1, Values: []float32{1, 2}}},
-		"nothing":              {},
-		"only what was kept":   {{Kept: true, Count: 2, Values: []float32{1, 2, 3, 4}}},
-		"behind what was kept": {{Count: 1, Values: []float32{1, 2}}, {Kept: true, Count: 2, Values: []float32{1, 2, 3, 4}}, {First: 1, Count: 1, Values: []float32{1, 2}}},
+		"a hole":              {{Count: 1, Values: []float32{1, 2}}, {First: 2, Count: 1, Values: []float32{3, 4}}},
+		"another width":       {{Count: 2, Values: []float32{1, 2, 3}}},
+		"keys of a dense one": {{Count: 1, Values: []float32{1, 2}, Keys: []bellows.Key{1}}},
+		"a row too few":       {{Count: 1, Values: []float32{1, 2}}},
+		"nothing":             {},
+		"only what was kept":  {{Kept: true, Count: 2, Values: []float32{1, 2, 3, 4}}},
+		"behind what was kept": {{Count: 1, Values: []float32{1, 2}},
+			{Kept: true, Count: 2, Values: []float32{1, 2, 3, 4}}, {First: 1, Count: 1, Values: []float32{1, 2}}},
 	} {
 		shard, err := a.Create(t.Context(), c.At, refs()[2])
 		require.NoError(t, err)
@@ -464,7 +488,8 @@ func TestAnotherJobsCutsAreRefused(t *testing.T) {
 	mustPublish(t, open(t, s), life(1, 4)[0], nil)
 	other, err := archive.Open(s, archive.ID{9}, tables)
 	require.NoError(t, err)
-	if m, _, err := other.Latest(t.Context()); m != nil || bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "of another job") {
+	if m, _, err := other.Latest(t.Context()); m != nil || bellows.KindOf(err) != bellows.BadData ||
+		!strings.Contains(err.Error(), "of another job") {
 		t.Errorf("another job: %v, %v", m, err)
 	}
 	wider := slices.Clone(tables)
@@ -487,7 +512,8 @@ func TestAnotherJobsCutsAreRefused(t *testing.T) {
 // TestLongPartitionsComeBack in pieces of all sizes, as they were put or added.
 func TestLongPartitionsComeBack(t *testing.T) {
 	t.Parallel()
-	large := []table.Schema{{Name: "large", Rows: 200_001, Width: 1, Partitions: 1}, {Name: "many", Sparse: true, Rows: 100_000, Width: 1, Partitions: 1}}
+	large := []table.Schema{{Name: "large", Rows: 200_001, Width: 1, Partitions: 1},
+		{Name: "many", Sparse: true, Rows: 100_000, Width: 1, Partitions: 1}}
 	values, list := make([]float32, 200_001), make([]bellows.Key, 100_000)
 	for i := range values {
 		values[i] = float32(i)
@@ -529,7 +555,8 @@ func TestLongPartitionsComeBack(t *testing.T) {
 		if err != nil || !slices.Equal(im.Values, values) {
 			t.Fatalf("of pieces of %d: %v", piece, err)
 		}
-		if im, _, err = a.Partition(t.Context(), m, bellows.PartitionRef{Table: 1}); err != nil || !slices.Equal(im.Keys, list) || !slices.Equal(im.Values, values[:len(list)]) {
+		if im, _, err = a.Partition(t.Context(), m, bellows.PartitionRef{Table: 1}); err != nil ||
+			!slices.Equal(im.Keys, list) || !slices.Equal(im.Values, values[:len(list)]) {
 			t.Fatalf("of pieces of %d: %v", piece, err)
 		}
 		if c.Written() != m.Bytes() {
@@ -568,7 +595,7 @@ type faulty struct {
 
 var errGone = errors.New("the process is gone")
 
-// call is one: do does it.
+// call returns one: do does it.
 func (s *faulty) call(ctx context.Context, op string, do func() error) error {
 	n := s.calls
 	s.calls++
@@ -670,8 +697,9 @@ func (r *faultyReader) ReadAt(p []byte, at int64) (n int, err error) {
 
 func (r *faultyReader) Close() error { return r.s.call(r.ctx, "leave", r.Reader.Close) }
 
-// TestKilledAtEveryCall lets each call of the store go wrong in each way, while cuts of two lives are written: the newest cut that was published without an
-// error is there, or a newer one, whole; and the next cut is, with nothing left that it does not need.
+// TestKilledAtEveryCall lets each call of the store go wrong in each way, while cuts of two lives are written: the
+// newest cut that was published without an error is there, or a newer one, whole; and the next cut is, with nothing
+// left that it does not need.
 func TestKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	for f := range faults {
@@ -702,8 +730,8 @@ func killAt(t *testing.T, n int, f fault) (calls int) {
 	return s.calls
 }
 
-// writeAll writes cuts from one on, those before being there, each life by an archive of its own, whatever goes wrong with some of them; told hears of those that were
-// published. An error is of the tests.
+// writeAll writes cuts from one on, those before being there, each life by an archive of its own, whatever goes wrong
+// with some of them; told hears of those that were published. An error is of the tests.
 func writeAll(ctx context.Context, s blob.Store, cuts []*cut, from int, told func(i int)) error {
 	var a *archive.Archive
 	var last *cut // since which something is unchanged
@@ -730,8 +758,8 @@ func writeAll(ctx context.Context, s blob.Store, cuts []*cut, from int, told fun
 	return nil
 }
 
-// comesBack wants of a store in which cuts were written that the newest is whole, and at least the last that was published; and that cuts can be written behind it,
-// after which nothing is left that they do not need.
+// comesBack wants of a store in which cuts were written that the newest is whole, and at least the last that was
+// published; and that cuts can be written behind it, after which nothing is left that they do not need.
 func comesBack(t *testing.T, what string, below blob.Store, cuts []*cut, published int) {
 	t.Helper()
 	a := open(t, below)
@@ -776,7 +804,8 @@ func TestAFullStoreCostsNoCut(t *testing.T) {
 	cuts := life(1, 1, 2, 3)
 	mustPublish(t, a, cuts[0], nil)
 	s.Most = 1 << 10
-	if m, err := publish(t.Context(), a, cuts[1], nil); m != nil || !errors.Is(err, blob.ErrFull) || bellows.KindOf(err) != bellows.CannotWrite {
+	if m, err := publish(t.Context(), a, cuts[1], nil); m != nil || !errors.Is(err, blob.ErrFull) ||
+		bellows.KindOf(err) != bellows.CannotWrite {
 		t.Fatal(m, err)
 	}
 	m, passed, err := open(t, s).Latest(t.Context())
@@ -791,8 +820,8 @@ func TestAFullStoreCostsNoCut(t *testing.T) {
 	}
 }
 
-// TestPublishVerifiesShards damages a shard after it was written and before its cut is published. Publish names the shard, and
-// Latest still finds the older cut.
+// TestPublishVerifiesShards damages a shard after it was written and before its cut is published. Publish names the
+// shard, and Latest still finds the older cut.
 func TestPublishVerifiesShards(t *testing.T) {
 	t.Parallel()
 	for what, damage := range map[string]func(b []byte) []byte{
@@ -817,7 +846,8 @@ func TestPublishVerifiesShards(t *testing.T) {
 			replace(t, s, name, b)
 		}
 		m, _, err := w.Publish(t.Context(), cuts[1].state(), nil, time.Unix(2, 0))
-		if kind := bellows.KindOf(err); m != nil || err == nil || kind != bellows.BadData && kind != bellows.NoInput || !strings.Contains(err.Error(), s.URI(name)) {
+		if kind := bellows.KindOf(err); m != nil || err == nil || kind != bellows.BadData && kind != bellows.NoInput ||
+			!strings.Contains(err.Error(), s.URI(name)) {
 			t.Errorf("%s: published %v, %v", what, m, err)
 		}
 		m, passed, err := open(t, s).Latest(t.Context())
@@ -828,8 +858,8 @@ func TestPublishVerifiesShards(t *testing.T) {
 	}
 }
 
-// TestSameKeepsValues changes partitions between the first and the second cut, and not after that. The third cut has the values
-// of the second: the first cut's shards have the same size and other values.
+// TestSameKeepsValues changes partitions between the first and the second cut, and not after that. The third cut has
+// the values of the second: the first cut's shards have the same size and other values.
 func TestSameKeepsValues(t *testing.T) {
 	t.Parallel()
 	a := open(t, mem.New("a"))
@@ -843,7 +873,8 @@ func TestSameKeepsValues(t *testing.T) {
 	}
 }
 
-// TestClearRemovesOldCutsFirst kills the process at each call of Clear. The newest cut is left whole, or no cut is left.
+// TestClearRemovesOldCutsFirst kills the process at each call of Clear. The newest cut is left whole, or no cut is
+// left.
 func TestClearRemovesOldCutsFirst(t *testing.T) {
 	t.Parallel()
 	cuts := life(1, 1, 2)
@@ -868,7 +899,8 @@ func TestClearRemovesOldCutsFirst(t *testing.T) {
 	}
 }
 
-// TestLatestRejectsRenamedManifest copies the manifest of a cut to the name of a later one, in the same era and in the next.
+// TestLatestRejectsRenamedManifest copies the manifest of a cut to the name of a later one, in the same era and in the
+// next.
 func TestLatestRejectsRenamedManifest(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
@@ -882,7 +914,8 @@ func TestLatestRejectsRenamedManifest(t *testing.T) {
 	} {
 		replace(t, s, as, content(t, s, name))
 		m, passed, err := a.Latest(t.Context())
-		if err != nil || len(passed) != 1 || passed[0].At != at || bellows.KindOf(passed[0].Why) != bellows.BadData || !strings.Contains(passed[0].Why.Error(), s.URI(as)) {
+		if err != nil || len(passed) != 1 || passed[0].At != at || bellows.KindOf(passed[0].Why) != bellows.BadData ||
+			!strings.Contains(passed[0].Why.Error(), s.URI(as)) {
 			t.Fatalf("%s: passed %v, %v", as, passed, err)
 		}
 		holds(t, a, m, cuts[1])
@@ -893,8 +926,8 @@ func TestLatestRejectsRenamedManifest(t *testing.T) {
 	}
 }
 
-// TestPartitionRejectsBadKeys writes shards of a sparse partition with a key twice, with descending keys, and with a key of another
-// partition. Their checksums are right, so only the keys show it.
+// TestPartitionRejectsBadKeys writes shards of a sparse partition with a key twice, with descending keys, and with a
+// key of another partition. Their checksums are right, so only the keys show it.
 func TestPartitionRejectsBadKeys(t *testing.T) {
 	t.Parallel()
 	ref := refs()[4]
@@ -903,7 +936,8 @@ func TestPartitionRejectsBadKeys(t *testing.T) {
 	for keys.Partition(foreign, 2) == ref.Partition {
 		foreign++
 	}
-	for what, list := range map[string][]bellows.Key{"twice": {good[0], good[0]}, "descending": {good[1], good[0]}, "of another partition": {foreign}, "": good} {
+	for what, list := range map[string][]bellows.Key{"twice": {good[0], good[0]}, "descending": {good[1], good[0]},
+		"of another partition": {foreign}, "": good} {
 		a := open(t, mem.New("a"))
 		c := life(1, 1)[0]
 		w := mustBegin(t, a, c.At)
@@ -917,7 +951,8 @@ func TestPartitionRejectsBadKeys(t *testing.T) {
 		m, _, err := w.Publish(t.Context(), c.state(), nil, time.Unix(1, 0))
 		require.NoError(t, err)
 		_, _, err = a.Partition(t.Context(), m, ref)
-		if (err == nil) != (what == "") || what != "" && (bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "the key")) {
+		if (err == nil) != (what == "") || what != "" &&
+			(bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), "the key")) {
 			t.Errorf("keys %s: %v", what, err)
 		}
 	}

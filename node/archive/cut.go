@@ -16,11 +16,12 @@ import (
 	"bellows/port/blob"
 )
 
-// Together is how many shards of a cut are worth writing at a time: while a disk makes one last, others are read and summed, and a file system settles several at once.
+// Together is how many shards of a cut are worth writing at a time: while a disk makes one last, others are read and
+// summed, and a file system settles several at once.
 const Together = 4
 
-// Cut is one that is being written. It is nothing until Publish has returned, and need not be ended otherwise: what is left of it goes with the next.
-// Several goroutines may put and add shards; then one publishes.
+// Cut is one that is being written. It is nothing until Publish has returned, and need not be ended otherwise: what is
+// left of it goes with the next. Several goroutines may put and add shards; then one publishes.
 //
 // Lock: mu, of what is in it.
 type Cut struct {
@@ -38,7 +39,8 @@ func (a *Archive) Begin(at At) (*Cut, error) {
 	defer a.mu.Unlock()
 	if len(a.kept) > 0 && at.Compare(a.kept[0].At) <= 0 {
 		last := a.kept[0].At
-		return nil, bellows.Errorf(bellows.Bug, "write checkpoint", a.store.URI(at.name()), "record %d of era %d is not behind record %d of era %d", at.Commit, at.Era, last.Commit, last.Era)
+		return nil, bellows.Errorf(bellows.Bug, "write checkpoint", a.store.URI(at.name()),
+			"record %d of era %d is not behind record %d of era %d", at.Commit, at.Era, last.Commit, last.Era)
 	}
 	return &Cut{At: at, archive: a, shards: map[bellows.PartitionRef]Entry{}}, nil
 }
@@ -46,7 +48,8 @@ func (a *Archive) Begin(at At) (*Cut, error) {
 // Add takes note of a shard that was written, by this process or by another.
 func (c *Cut) Add(e Entry) error {
 	if e.At != c.At || e.Name != e.name() || !hexSum.MatchString(e.SHA256) || e.Bytes < headerBytes {
-		return bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()), "%.80q is no shard of it", e.Name)
+		return bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()),
+			"%.80q is no shard of it", e.Name)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +58,7 @@ func (c *Cut) Add(e Entry) error {
 	return nil
 }
 
-// AddWritten is Add of a shard that another process has written: of its Close are left the size and the digest.
+// AddWritten adds a shard that another process has written, by the size and the digest from that process's Close.
 func (c *Cut) AddWritten(ref bellows.PartitionRef, kept bool, bytes int64, sum string) error {
 	e := Entry{Table: ref.Table, Partition: ref.Partition, At: c.At, Kept: kept, Bytes: bytes, SHA256: sum}
 	e.Name = e.name()
@@ -83,21 +86,24 @@ func (c *Cut) Put(ctx context.Context, ref bellows.PartitionRef, live, kept *sto
 	return c.Add(e)
 }
 
-// Same takes a partition as the last cut has it, which must be of this era: nothing of it has changed since. Where the cut before that has the same, its shard is taken; else the last
-// one's is copied, so that no two cuts that follow each other have a shard together.
+// Same takes a partition as the last cut has it, which must be of this era: nothing of it has changed since. Where the
+// cut before that has the same, its shard is taken; else the last one's is copied, so that no two cuts that follow each
+// other have a shard together.
 func (c *Cut) Same(ctx context.Context, ref bellows.PartitionRef, since bellows.CommitNumber) error {
 	c.archive.mu.Lock()
 	kept := slices.Clone(c.archive.kept)
 	c.archive.mu.Unlock()
 	at := slices.IndexFunc(kept, func(m *Manifest) bool { return m.At == At{c.Era, since} })
 	if at < 0 {
-		return bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()), "%v is as at record %d, of which there is no checkpoint", ref, since)
+		return bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()),
+			"%v is as at record %d, of which there is no checkpoint", ref, since)
 	}
 	last := kept[at].find(ref)
 	if last == nil {
-		return bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()), "%v is as at record %d, which has none", ref, since)
+		return bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()),
+			"%v is as at record %d, which has none", ref, since)
 	}
-	if at > 0 { // the last one is not known to whoever asks, and has another shard
+	if at > 0 { // the caller does not know the last one, and it has another shard
 		c.take(last)
 		return nil
 	}
@@ -110,14 +116,14 @@ func (c *Cut) Same(ctx context.Context, ref bellows.PartitionRef, since bellows.
 	return c.copy(ctx, last)
 }
 
-// take has the shard of another cut.
+// take takes a shard of another cut.
 func (c *Cut) take(e *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.shards[e.Ref()] = *e
 }
 
-// copy writes the shard of another cut once more, for this one: what is behind the header is the same.
+// copy writes the shard of another cut again, for this one: the bytes after the header are the same.
 func (c *Cut) copy(ctx context.Context, e *Entry) error {
 	s, err := c.archive.Create(ctx, c.At, e.Ref())
 	if err != nil {
@@ -135,7 +141,7 @@ func (c *Cut) copy(ctx context.Context, e *Entry) error {
 	return c.Add(written)
 }
 
-// Written is how many bytes of shards were written for the cut.
+// Written returns the number of bytes of shards written for the cut.
 func (c *Cut) Written() (n int64) {
 	for i := range c.written {
 		n += c.written[i].Bytes
@@ -143,13 +149,16 @@ func (c *Cut) Written() (n int64) {
 	return n
 }
 
-// Publish makes the cut one: it writes the manifest, reads back what was written, and removes what is not needed any more. After an error the cut may be
-// there or not, and those before it are. uncollected is why what is not needed was not removed: the cut is there, and the next tries again.
-func (c *Cut) Publish(ctx context.Context, saved *coord.Saved, run json.RawMessage, now time.Time) (m *Manifest, uncollected, err error) {
+// Publish makes the cut one: it writes the manifest, reads back what was written, and removes what is not needed any
+// more. After an error the cut may be there or not, and those before it are. uncollected is why what is not needed was
+// not removed: the cut is there, and the next tries again.
+func (c *Cut) Publish(ctx context.Context, saved *coord.Saved, run json.RawMessage, now time.Time) (m *Manifest,
+	uncollected, err error) {
 	a := c.archive
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	m = &Manifest{Format: manifestFormat, Job: hex.EncodeToString(a.id[:]), At: c.At, Time: now.UTC(), Controller: encodeState(saved), Run: run, saved: *saved}
+	m = &Manifest{Format: manifestFormat, Job: hex.EncodeToString(a.id[:]), At: c.At, Time: now.UTC(),
+		Controller: encodeState(saved), Run: run, saved: *saved}
 	if m.Shards, err = c.list(); err != nil {
 		return nil, nil, err
 	}
@@ -177,12 +186,13 @@ func (c *Cut) Publish(ctx context.Context, saved *coord.Saved, run json.RawMessa
 	return read, a.collect(ctx, c.Era), nil
 }
 
-// list is the cut's shards in order. All must be there.
+// list returns the cut's shards in order. All must be there.
 func (c *Cut) list() (list []Entry, err error) {
 	for ref := range c.archive.partitions() {
 		e, ok := c.shards[ref]
 		if !ok || len(list) > 0 && e.Kept != list[0].Kept {
-			return nil, bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()), "it lacks %v, or what the driver kept of it", ref)
+			return nil, bellows.Errorf(bellows.Bug, "write checkpoint", c.archive.store.URI(c.At.name()),
+				"it lacks %v, or what the driver kept of it", ref)
 		}
 		list = append(list, e)
 	}

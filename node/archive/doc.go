@@ -1,7 +1,9 @@
-// Package archive keeps the cuts of a job in a store of blobs: what it needs to go on after its processes have died, or were interrupted.
+// Package archive keeps the cuts of a job in a store of blobs: what it needs to go on after its processes have died, or
+// were interrupted.
 //
-// A cut is the state after exactly the commits up to a number: of every partition a shard, and a manifest, which is written last and lists them. A cut
-// without a whole manifest, or with a shard that is not as the manifest says, is none.
+// A cut is the state after exactly the commits up to a number: of every partition a shard, and a manifest, which is
+// written last and lists them. A cut without a whole manifest, or with a shard that is not as the manifest says, is
+// none.
 //
 // The caller's duties, in order:
 //
@@ -14,6 +16,6 @@
 // Two cuts are kept, and no shard belongs to both, so that no damage to one blob takes both: a partition that does not change is
 // written once more, and from then on each cut refers to the shard of the cut before the last (docs/decisions/0066).
 //
-// The package waits for the store and nothing else: every wait ends with the caller's context. It refuses to write a cut that lacks a partition, and
-// to read what is not of its job.
+// The package waits for the store and nothing else: every wait ends with the caller's context. It refuses to write a
+// cut that lacks a partition, and to read what is not of its job.
 package archive

@@ -40,7 +40,7 @@ var fuzzedImages = []*store.Image{
 	{Keys: []bellows.Key{3, 9}, Values: []float32{1, 2}},
 }
 
-// fuzzedShards are a shard of each table, what was kept of it included.
+// fuzzedShards returns a shard of each table, what was kept of it included.
 func fuzzedShards(tb testing.TB, a *Archive) (list [][]byte) {
 	c, err := a.Begin(At{1, 2})
 	require.NoError(tb, err)
@@ -57,7 +57,8 @@ func fuzzedShards(tb testing.TB, a *Archive) (list [][]byte) {
 	return list
 }
 
-// FuzzShard wants every shard that is taken to be one that can be written, of the partition's size and no other. Its blocks are given right checksums.
+// FuzzShard wants every shard that is taken to be one that can be written, of the partition's size and no other. Its
+// blocks are given right checksums.
 func FuzzShard(f *testing.F) {
 	a := fuzzedArchive(f)
 	for t, b := range fuzzedShards(f, a) {
@@ -72,7 +73,10 @@ func FuzzShard(f *testing.F) {
 			}
 			images := []*store.Image{s.empty(), s.empty()}
 			r := shardReader{from: bytes.NewReader(text), rest: int64(len(text))}
-			kept, err := r.read(s, func(image uint32, rows int, b []byte) error { return s.take(images[image], rows, b) })
+			kept, err := r.read(s, func(image uint32, rows int,
+				b []byte) error {
+				return s.take(images[image], rows, b)
+			})
 			if err != nil || s.whole(images[0]) != nil || kept && s.whole(images[1]) != nil {
 				continue
 			}
@@ -92,7 +96,8 @@ func FuzzShard(f *testing.F) {
 // sameImage compares bits, as numbers that are none differ from themselves.
 func sameImage(a, b *store.Image) bool {
 	bits := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
-	return a == b || a != nil && b != nil && slices.Equal(a.Keys, b.Keys) && slices.EqualFunc(a.Values, b.Values, bits) &&
+	return a == b || a != nil && b != nil && slices.Equal(a.Keys, b.Keys) &&
+		slices.EqualFunc(a.Values, b.Values, bits) &&
 		slices.EqualFunc(a.Slots, b.Slots, func(a, b []float32) bool { return slices.EqualFunc(a, b, bits) })
 }
 
@@ -113,8 +118,9 @@ func mend(b []byte, s *mold) []byte {
 	return out
 }
 
-// FuzzManifest wants every manifest that is taken to be written as it was read, and to lead to the partitions that were published or to an error that names what is wrong. They are published ones, changed value by value
-// (edit), so that they stay JSON, and are given the checksum that they should have, so that what is behind that is reached.
+// FuzzManifest wants every manifest that is taken to be written as it was read, and to lead to the partitions that were
+// published or to an error that names what is wrong. They are published ones, changed value by value (edit), so that
+// they stay JSON, and are given the checksum that they should have, so that what is behind that is reached.
 func FuzzManifest(f *testing.F) {
 	a := fuzzedArchive(f)
 	texts := fuzzedManifests(f, a)
@@ -146,7 +152,8 @@ const (
 	editsHow  = 14
 )
 
-// TestEveryEditOfAManifest changes each value of a manifest to each other one, and each bit of the controller's state, and wants of them what FuzzManifest does.
+// TestEveryEditOfAManifest changes each value of a manifest to each other one, and each bit of the controller's state,
+// and wants of them what FuzzManifest does.
 func TestEveryEditOfAManifest(t *testing.T) {
 	t.Parallel()
 	a := fuzzedArchive(t)
@@ -172,13 +179,19 @@ func TestEveryEditOfAManifest(t *testing.T) {
 	}
 }
 
-// fuzzedManifests are those of two cuts in the archive: one with what was kept and a controller in the midst of its work, and a newer one, which has shards of the first.
+// fuzzedManifests returns those of two cuts in the archive: one with what was kept and a controller in the midst of its
+// work, and a newer one, which has shards of the first.
 func fuzzedManifests(tb testing.TB, a *Archive) (list [][]byte) {
 	states := []coord.Saved{
 		{State: coord.State{Driver: []float64{1}, Finishing: true}, Commit: 1},
-		{State: coord.State{Complete: []bellows.Clock{1, bellows.NoClock}, Driver: []float64{1, math.Inf(1)}, Staleness: []wire.Staleness{{Table: 1, Clocks: -1}},
-			Queue: []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 4}}, Args: []float64{5}}}, Out: []coord.Out{{Commit: 8}}}, Commit: 2, Route: 2, Lost: []bellows.Control{{Kind: bellows.LoseClient, Node: 2}}, Sent: [][]audit.Sent{nil, {{Table: 1, Rows: 3, Bits: 7}}},
-			Whole: []bellows.Control{{Kind: bellows.MoveSplit, Split: 3, Route: 1, Generation: 2}}, Open: []bellows.Unit{{Split: 1, Clock: 2}}, Horizon: 3, Gathered: bellows.NoClock, Draining: true},
+		{State: coord.State{Complete: []bellows.Clock{1, bellows.NoClock}, Driver: []float64{1, math.Inf(1)},
+			Staleness: []wire.Staleness{{Table: 1, Clocks: -1}},
+			Queue: []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 4}},
+				Args: []float64{5}}}, Out: []coord.Out{{Commit: 8}}}, Commit: 2, Route: 2,
+			Lost:  []bellows.Control{{Kind: bellows.LoseClient, Node: 2}},
+			Sent:  [][]audit.Sent{nil, {{Table: 1, Rows: 3, Bits: 7}}},
+			Whole: []bellows.Control{{Kind: bellows.MoveSplit, Split: 3, Route: 1, Generation: 2}},
+			Open:  []bellows.Unit{{Split: 1, Clock: 2}}, Horizon: 3, Gathered: bellows.NoClock, Draining: true},
 	}
 	for i, at := range []At{{1, 1}, {1, 2}} {
 		c, err := a.Begin(at)
@@ -202,7 +215,9 @@ func fuzzedManifests(tb testing.TB, a *Archive) (list [][]byte) {
 }
 
 // others are what a value of a manifest is made, beside the other values of its text.
-var others = []string{"0", "1", "-1", "2", "65535", "65536", "4294967295", "4294967296", "18446744073709551615", "18446744073709551616", "1e3", "0.5", `""`, `"0"`, `"AAAA"`, "null", "true", "false", "[]", "{}", `[{}]`, `{"era":1}`}
+var others = []string{"0", "1", "-1", "2", "65535", "65536", "4294967295", "4294967296", "18446744073709551615",
+	"18446744073709551616", "1e3", "0.5", `""`, `"0"`, `"AAAA"`, "null", "true", "false", "[]", "{}", `[{}]`,
+	`{"era":1}`}
 
 // edit changes one value of a JSON text, or one name. What is none stays as it is.
 func edit(text []byte, which, how, with byte) []byte {
@@ -247,7 +262,7 @@ func edit(text []byte, which, how, with byte) []byte {
 	return slices.Concat(text[:at[0]], now, text[at[1]:])
 }
 
-// valuesIn is where the values and names of a JSON text begin and end, as far as it is one.
+// valuesIn returns where the values and names of a JSON text begin and end, as far as it is one.
 func valuesIn(text []byte) (list [][2]int) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	var open []int // in list
@@ -297,7 +312,8 @@ func takeManifest(t *testing.T, a *Archive, text []byte) {
 	if err != nil {
 		t.Fatalf("%s was taken, and %s is not: %v", text, again, err)
 	}
-	if !reflect.DeepEqual(n.Shards, m.Shards) || !bytes.Equal(n.Controller, m.Controller) || n.At != m.At || !bytes.Equal(encodeState(&m.saved), m.Controller) {
+	if !reflect.DeepEqual(n.Shards, m.Shards) || !bytes.Equal(n.Controller, m.Controller) || n.At != m.At ||
+		!bytes.Equal(encodeState(&m.saved), m.Controller) {
 		t.Fatalf("%+v came back as %+v", m, n)
 	}
 	all := slices.Collect(a.partitions())
@@ -305,11 +321,14 @@ func takeManifest(t *testing.T, a *Archive, text []byte) {
 		t.Fatalf("%s is taken, which lists %d shards of %d", text, len(m.Shards), len(all))
 	}
 	for i, ref := range all {
-		if e := m.Shards[i]; e.Ref() != ref || e.Kept != m.Shards[0].Kept || e.At.Compare(m.At) > 0 || e.Name != e.name() {
+		if e := m.Shards[i]; e.Ref() != ref || e.Kept != m.Shards[0].Kept || e.At.Compare(m.At) > 0 ||
+			e.Name != e.name() {
 			t.Fatalf("%s is taken, whose shard %d is %+v", text, i, e)
 		}
 		live, kept, err := a.Partition(t.Context(), m, ref)
-		if want := fuzzedImages[ref.Table]; err == nil && (!sameImage(live, want) || kept != nil && !sameImage(kept, want)) || err != nil && bellows.KindOf(err) != bellows.BadData && bellows.KindOf(err) != bellows.NoInput {
+		if want := fuzzedImages[ref.Table]; err == nil &&
+			(!sameImage(live, want) || kept != nil && !sameImage(kept, want)) || err != nil &&
+			bellows.KindOf(err) != bellows.BadData && bellows.KindOf(err) != bellows.NoInput {
 			t.Fatalf("%s leads to %+v and %+v: %v", text, live, kept, err)
 		}
 	}
@@ -318,10 +337,15 @@ func takeManifest(t *testing.T, a *Archive, text []byte) {
 // FuzzState wants every state that is taken to be the one that is written.
 func FuzzState(f *testing.F) {
 	f.Add(encodeState(&coord.Saved{}))
-	f.Add(encodeState(&coord.Saved{State: coord.State{Complete: []bellows.Clock{1, bellows.NoClock}, Driver: []float64{1, 2}, Staleness: []wire.Staleness{{Table: 3, Clocks: -1}},
-		Queue: []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 4}}, Args: []float64{5}}},
-		Out:   []coord.Out{{Task: wire.Task{Args: []float64{6}}, Commit: 8}}, Finishing: true}, Commit: 9, Route: 2, Lost: []bellows.Control{{Kind: bellows.LoseClient, Node: 2}}, Sent: [][]audit.Sent{nil, {{Table: 1, Rows: 3, Bits: 7}}},
-		Whole: []bellows.Control{{Kind: bellows.MoveSplit, Split: 3, Route: 1, Generation: 2}}, Open: []bellows.Unit{{Split: 1, Clock: 2}}, Horizon: 3, Gathered: bellows.NoClock, Draining: true}))
+	f.Add(encodeState(&coord.Saved{State: coord.State{Complete: []bellows.Clock{1, bellows.NoClock},
+		Driver: []float64{1, 2}, Staleness: []wire.Staleness{{Table: 3, Clocks: -1}},
+		Queue: []wire.Task{{Unit: bellows.Unit{Split: 1, Clock: 2, Items: bellows.Range{Begin: 3, End: 4}},
+			Args: []float64{5}}},
+		Out: []coord.Out{{Task: wire.Task{Args: []float64{6}}, Commit: 8}}, Finishing: true}, Commit: 9, Route: 2,
+		Lost:  []bellows.Control{{Kind: bellows.LoseClient, Node: 2}},
+		Sent:  [][]audit.Sent{nil, {{Table: 1, Rows: 3, Bits: 7}}},
+		Whole: []bellows.Control{{Kind: bellows.MoveSplit, Split: 3, Route: 1, Generation: 2}},
+		Open:  []bellows.Unit{{Split: 1, Clock: 2}}, Horizon: 3, Gathered: bellows.NoClock, Draining: true}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := decodeState(b)
 		if err == nil && !bytes.Equal(encodeState(&s), b) {

@@ -20,22 +20,23 @@ type mold struct {
 	sparse bool  // rows have keys
 }
 
-// moldOf is the mold of a partition's image.
+// moldOf returns the mold of a partition's image.
 func (a *Archive) moldOf(ref bellows.PartitionRef) *mold {
-	s := &mold{cut: a.cuts[ref.Table], part: ref.Partition, widths: a.widths[ref.Table], sparse: a.tables[ref.Table].Sparse}
+	s := &mold{cut: a.cuts[ref.Table], part: ref.Partition, widths: a.widths[ref.Table],
+		sparse: a.tables[ref.Table].Sparse}
 	for _, w := range s.widths {
 		s.row += w
 	}
 	return s
 }
 
-// fixed is how many rows the image has; false: as many as keys.
+// fixed returns the number of rows of the image; false: as many as keys.
 func (s *mold) fixed() (int, bool) {
 	first, end := s.cut.Rows(s.part)
 	return int(end - first), !s.sparse
 }
 
-// bytes are those of so many rows in a block.
+// bytes returns the size of a number of rows in a block.
 func (s *mold) bytes(rows int) int64 {
 	n := int64(4 * s.row)
 	if s.sparse {
@@ -44,10 +45,10 @@ func (s *mold) bytes(rows int) int64 {
 	return int64(rows) * n
 }
 
-// most is how many bytes the rows of a block may have.
+// most returns the maximum size of the rows of a block.
 func (s *mold) most() int64 { return max(blockMost, s.bytes(1)) }
 
-// empty is an image in which nothing has come. A sparse one has keys, though there be none.
+// empty returns an image without content. A sparse one has a list of keys, even if it is empty.
 func (s *mold) empty() *store.Image {
 	im := &store.Image{Slots: make([][]float32, len(s.widths)-1)}
 	if s.sparse {
@@ -98,7 +99,7 @@ func (s *mold) take(im *store.Image, rows int, b []byte) error {
 	return nil
 }
 
-// whole refuses an image of which something has not come.
+// whole refuses an image with missing parts.
 func (s *mold) whole(im *store.Image) error {
 	have := len(im.Values) / s.widths[0]
 	if rows, fixed := s.fixed(); fixed && have != rows {
@@ -107,7 +108,7 @@ func (s *mold) whole(im *store.Image) error {
 	return nil
 }
 
-// widthsOf are those of a table's rows, and of the slots that its rule keeps.
+// widthsOf returns the widths of a table's rows, and of the slots of its rule.
 func widthsOf(s *table.Schema) ([]int, error) {
 	r, err := rule.For(s)
 	if err != nil {

@@ -25,10 +25,10 @@ const (
 	shardsFolder     = "shards/"
 )
 
-// ID is the identity of a job: whoever makes the same job of the same data has the same.
+// ID is the identity of a job. The same job made of the same data has the same ID.
 type ID [sha256.Size]byte
 
-// At is where in the life of a job a cut is: the history, and the last commit of which it has what was changed. Later ones are greater.
+// At is the place of a cut in a job's history: the era, and the last commit that it contains. Later places are greater.
 type At struct {
 	Era    bellows.Era          `json:"era"`
 	Commit bellows.CommitNumber `json:"commit"`
@@ -39,13 +39,13 @@ func (a At) Compare(b At) int {
 	return cmp.Or(cmp.Compare(a.Era, b.Era), cmp.Compare(a.Commit, b.Commit))
 }
 
-// name is the manifest's, so that names are in the order of age.
+// name returns the manifest's name. Names are in the order of age.
 func (a At) name() string { return fmt.Sprintf("%se%010d-c%020d.json", cutsFolder, a.Era, a.Commit) }
 
 var cutName = regexp.MustCompile(`^` + cutsFolder + `e([0-9]{10})-c([0-9]{20})\.json$`)
 
-// at is where the cut is that a manifest's name says; false: no manifest is called so.
-func at(name string) (a At, ok bool) {
+// at returns the place of the cut that a manifest's name denotes; false if it is not the name of a manifest.
+func parseCutName(name string) (a At, ok bool) {
 	if !cutName.MatchString(name) {
 		return a, false
 	}
@@ -58,18 +58,18 @@ type Entry struct {
 	Table     bellows.TableID     `json:"table"`
 	Partition bellows.PartitionID `json:"partition"`
 	At                            // the cut that it was written for
-	Kept      bool                `json:"kept"` // it has what the driver kept, too
+	Kept      bool                `json:"kept"` // it also has what the driver kept
 	Name      string              `json:"name"`
 	Bytes     int64               `json:"bytes"`
 	SHA256    string              `json:"sha256"` // of what is behind its header
 }
 
-// Ref is the partition.
+// Ref returns the partition.
 func (e *Entry) Ref() bellows.PartitionRef {
 	return bellows.PartitionRef{Table: e.Table, Partition: e.Partition}
 }
 
-// name is that of the shard: of what it is of.
+// name returns the name of the shard, by its content.
 func (e *Entry) name() string {
 	return fmt.Sprintf("%se%010d-c%020d-t%05d-p%010d", shardsFolder, e.Era, e.Commit, e.Table, e.Partition)
 }
@@ -84,8 +84,8 @@ func eraOf(name string) (era bellows.Era) {
 
 func (e *Entry) stamp(job ID) stamp { return stamp{job, e.At, e.Ref()} }
 
-// Manifest is what a cut is made of. It is its JSON text, whose last field is the SHA-256 of the text itself with sixty-four zeros in the place of the
-// sum, so that a change to any byte shows.
+// A Manifest describes a cut. It is its JSON text, whose last field is the SHA-256 of the text itself with sixty-four
+// zeros in place of the sum, so that a change of any byte is detected.
 type Manifest struct {
 	Format string `json:"format"`
 	Job    string `json:"job"` // its identity, in hexadecimal digits
@@ -103,13 +103,13 @@ type Manifest struct {
 	summed bool
 }
 
-// State is what the controller of another life begins with.
+// State returns the state from which the controller of another attempt starts.
 func (m *Manifest) State() coord.State { return m.saved.State }
 
-// Saved is what another controller of this life goes on from.
+// Saved returns the state from which another controller of this attempt continues.
 func (m *Manifest) Saved() coord.Saved { return m.saved }
 
-// Bytes are those of all its shards.
+// Bytes returns the size of all its shards.
 func (m *Manifest) Bytes() (n int64) {
 	for i := range m.Shards {
 		n += m.Shards[i].Bytes
@@ -120,7 +120,7 @@ func (m *Manifest) Bytes() (n int64) {
 // HasKept reports whether the driver has kept the tables.
 func (m *Manifest) HasKept() bool { return len(m.Shards) > 0 && m.Shards[0].Kept }
 
-// find is the entry of a partition; nil: there is none.
+// find returns the entry of a partition; nil if there is none.
 func (m *Manifest) find(ref bellows.PartitionRef) *Entry {
 	i, found := slices.BinarySearchFunc(m.Shards, ref, func(e Entry, ref bellows.PartitionRef) int {
 		return cmp.Or(cmp.Compare(e.Table, ref.Table), cmp.Compare(e.Partition, ref.Partition))
@@ -136,7 +136,7 @@ var (
 	noSum  = strings.Repeat("0", 2*sha256.Size)
 )
 
-// encode is the text, its own sum included.
+// encode returns the text with its own sum.
 func (m Manifest) encode() ([]byte, error) {
 	m.Format, m.SHA256 = manifestFormat, noSum
 	text, err := json.Marshal(m)
@@ -200,7 +200,8 @@ func (m *Manifest) checkSum(text []byte) error {
 	return nil
 }
 
-// checkShards refuses lists that no Publish writes: all partitions must be there, in their order, once, and all as the driver kept them, too, or none.
+// checkShards refuses lists that no Publish writes: all partitions must be there, in order, once; and as the driver
+// kept them, either all or none.
 func (a *Archive) checkShards(m *Manifest) error {
 	i := 0
 	for ref := range a.partitions() {
@@ -209,7 +210,8 @@ func (a *Archive) checkShards(m *Manifest) error {
 		}
 		e := &m.Shards[i]
 		i++
-		if e.Ref() != ref || e.Kept != m.HasKept() || e.Name != e.name() || e.Bytes < headerBytes || !hexSum.MatchString(e.SHA256) || e.At.Compare(m.At) > 0 {
+		if e.Ref() != ref || e.Kept != m.HasKept() || e.Name != e.name() || e.Bytes < headerBytes ||
+			!hexSum.MatchString(e.SHA256) || e.At.Compare(m.At) > 0 {
 			return fmt.Errorf("it lists %.80q where %v is to be", e.Name, ref)
 		}
 	}

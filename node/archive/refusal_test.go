@@ -13,7 +13,8 @@ import (
 	"bellows/internal/require"
 )
 
-// TestParseRejectsBadEntries changes one field of one shard's entry in a manifest that is right otherwise, its own checksum included.
+// TestParseRejectsBadEntries changes one field of one shard's entry in a manifest that is right otherwise, its own
+// checksum included.
 func TestParseRejectsBadEntries(t *testing.T) {
 	t.Parallel()
 	a := fuzzedArchive(t)
@@ -41,7 +42,8 @@ func TestParseRejectsBadEntries(t *testing.T) {
 		text, err := changed.encode()
 		require.NoError(t, err)
 		_, err = a.parse(text, m.At)
-		if taken := what == "" || what == "of an older cut"; (err == nil) != taken || !taken && !strings.Contains(err.Error(), "where t1/p0 is to be") {
+		if taken := what == "" || what == "of an older cut"; (err == nil) != taken || !taken &&
+			!strings.Contains(err.Error(), "where t1/p0 is to be") {
 			t.Errorf("an entry %s: %v", what, err)
 		}
 	}
@@ -50,7 +52,8 @@ func TestParseRejectsBadEntries(t *testing.T) {
 	}
 }
 
-// TestDamageNamesItsPlace damages a shard in its header, in a block and in its end: the error says what it is, and at which byte.
+// TestDamageNamesItsPlace damages a shard in its header, in a block and in its end: the error says what it is, and at
+// which byte.
 func TestDamageNamesItsPlace(t *testing.T) {
 	t.Parallel()
 	a := fuzzedArchive(t)
@@ -80,7 +83,8 @@ func TestDamageNamesItsPlace(t *testing.T) {
 // TestShortStateIsRejected cuts the state of a controller short at each byte.
 func TestShortStateIsRejected(t *testing.T) {
 	t.Parallel()
-	whole := encodeState(&coord.Saved{State: coord.State{Complete: []bellows.Clock{3, 4}, Driver: []float64{1, 2}}, Commit: 7, Horizon: 5, Gathered: 4, Draining: true})
+	whole := encodeState(&coord.Saved{State: coord.State{Complete: []bellows.Clock{3, 4}, Driver: []float64{1, 2}},
+		Commit: 7, Horizon: 5, Gathered: 4, Draining: true})
 	if s, err := decodeState(whole); err != nil || !s.Draining || s.Horizon != 5 || s.Gathered != 4 {
 		t.Errorf("the whole state is %+v, %v", s, err)
 	}

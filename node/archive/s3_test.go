@@ -25,12 +25,14 @@ func (f trouble) String() string {
 	return fmt.Sprintf("%v %s of %d", f.What, f.Code, f.length)
 }
 
-// requestsApart is how far apart the requests are that TestKilledAtEveryRequest lets go wrong. The soak takes each of them.
+// requestsApart is how far apart the requests are that TestKilledAtEveryRequest lets go wrong. The soak takes each of
+// them.
 var requestsApart = 5
 
-// TestKilledAtEveryRequest lets each request that checkpoints make of S3 go wrong in each way, once, until a call fails, or for as long as the process lives: the newest cut that was published
-// without an error is there, or a newer one, whole; and the next cut is, with nothing left that it does not need. One fault that passes is not noticed.
-// Each way gets one request of requestsApart, beginning at another one than the way before it.
+// TestKilledAtEveryRequest lets each request that checkpoints make of S3 go wrong in each way, once, until a call
+// fails, or for as long as the process lives: the newest cut that was published without an error is there, or a newer
+// one, whole; and the next cut is, with nothing left that it does not need. One fault that passes is not noticed. Each
+// way gets one request of requestsApart, beginning at another one than the way before it.
 func TestKilledAtEveryRequest(t *testing.T) {
 	t.Parallel()
 	answers := func(status int, code string) s3test.Fault {
@@ -38,8 +40,10 @@ func TestKilledAtEveryRequest(t *testing.T) {
 	}
 	const call = 6 // requests, of which a call makes five at most
 	for i, f := range []trouble{
-		{s3test.Fault{What: s3test.Unasked}, 0}, {s3test.Fault{What: s3test.Unheard}, 1}, {s3test.Fault{What: s3test.Short}, call}, {s3test.Fault{What: s3test.Damaged}, call},
-		{s3test.Fault{What: s3test.Stalled}, call}, {answers(500, "InternalError"), call}, {answers(503, "SlowDown"), call}, {answers(403, "AccessDenied"), 1},
+		{s3test.Fault{What: s3test.Unasked}, 0}, {s3test.Fault{What: s3test.Unheard}, 1},
+		{s3test.Fault{What: s3test.Short}, call}, {s3test.Fault{What: s3test.Damaged}, call},
+		{s3test.Fault{What: s3test.Stalled}, call}, {answers(500, "InternalError"), call},
+		{answers(503, "SlowDown"), call}, {answers(403, "AccessDenied"), 1},
 	} {
 		t.Run(f.String(), func(t *testing.T) {
 			t.Parallel()
@@ -121,9 +125,9 @@ func settled(t *testing.T, s blob.Store, a *archive.Archive, n int) {
 	}
 }
 
-// TestEveryDamagedByteOfAnObjectIsRefusedByName has a bit of each byte of the newest manifest, and of a shard of each table, come as another one, in each read: the object is named, and the
-// cut before is used.
-func TestEveryDamagedByteOfAnObjectIsRefusedByName(t *testing.T) {
+// TestDamagedObjectIsNamed makes a bit of each byte of the newest manifest, and of a shard of each table, come as
+// another one, in each read: the object is named, and the cut before is used.
+func TestDamagedObjectIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := s3test.Pipe(t)
@@ -134,7 +138,8 @@ func TestEveryDamagedByteOfAnObjectIsRefusedByName(t *testing.T) {
 		for _, c := range cuts {
 			newest = mustPublish(t, a, c, nil)
 		}
-		for _, name := range []string{names(t, s, "cuts/")[1], newest.Shards[0].Name, newest.Shards[len(newest.Shards)-1].Name} {
+		for _, name := range []string{names(t, s, "cuts/")[1], newest.Shards[0].Name,
+			newest.Shards[len(newest.Shards)-1].Name} {
 			for i := range content(t, s, name) {
 				server.Upset(func(_ int, r *http.Request) (f s3test.Fault) {
 					if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/"+name) {
@@ -142,14 +147,16 @@ func TestEveryDamagedByteOfAnObjectIsRefusedByName(t *testing.T) {
 					}
 					return f
 				})
-				if _, err := a.Cut(t.Context(), newest.At); strings.HasPrefix(name, "cuts/") && i%64 > 0 { // Latest asks for much more
+				// Latest asks for much more
+				if _, err := a.Cut(t.Context(), newest.At); strings.HasPrefix(name, "cuts/") && i%64 > 0 {
 					if bellows.KindOf(err) != bellows.BadData || !strings.Contains(err.Error(), s.URI(name)) {
 						t.Fatalf("byte %d of %s: %v", i, name, err)
 					}
 					continue
 				}
 				m, passed, err := a.Latest(t.Context())
-				if err != nil || len(passed) != 1 || passed[0].At != cuts[1].At || !strings.Contains(passed[0].Why.Error(), s.URI(name)) || m.At != cuts[0].At {
+				if err != nil || len(passed) != 1 || passed[0].At != cuts[1].At ||
+					!strings.Contains(passed[0].Why.Error(), s.URI(name)) || m.At != cuts[0].At {
 					t.Fatalf("byte %d of %s: %v, %v, %v", i, name, m, passed, err)
 				}
 			}

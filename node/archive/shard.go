@@ -18,7 +18,8 @@ import (
 	"bellows/port/blob"
 )
 
-// A shard is a partition's state as bytes, all numbers little-endian: as it was, and behind that as the driver last kept it, if it did. It begins with a header:
+// A shard is a partition's state as bytes, all numbers little-endian: as it was, and behind that as the driver last
+// kept it, if it did. It begins with a header:
 //
 //	8   "bellowsc"
 //	4   version
@@ -26,9 +27,11 @@ import (
 //	4   era, 4 table, 4 partition, 8 commit of the cut that it was written for
 //	4   CRC-32C of all before
 //
-// Blocks follow: of which image (0 as it was, 1 as kept), how many rows; of a sparse table their keys, 8 bytes each; their values, row after row, and then those of
-// each slot of the rule; and the CRC-32C of all these, continued from the sum before, so that blocks that were exchanged or left out show. How many bytes a row has says the
-// job's table, and not the shard. The last block is of image 2^32-1 and has no rows. What a manifest has the SHA-256 of begins behind the header.
+// Blocks follow: of which image (0 as it was, 1 as kept), how many rows; of a sparse table their keys, 8 bytes each;
+// their values, row after row, and then those of each slot of the rule; and the CRC-32C of all these, continued from
+// the sum before, so that blocks that were exchanged or left out show. How many bytes a row has says the job's table,
+// and not the shard. The last block is of image 2^32-1 and has no rows. What a manifest has the SHA-256 of begins
+// behind the header.
 const (
 	shardMagic   = "bellowsc"
 	shardVersion = 1
@@ -81,8 +84,8 @@ type Shard struct {
 	err   error  // the first
 }
 
-// Create begins the shard of a partition for a cut. It is of no use before the Entry that its Close returns is in the cut's manifest. Another process
-// than the one that publishes may write it, and several may be written at a time.
+// Create begins the shard of a partition for a cut. It is of no use before the Entry that its Close returns is in the
+// cut's manifest. Another process than the one that publishes may write it, and several may be written at a time.
 func (a *Archive) Create(ctx context.Context, at At, ref bellows.PartitionRef) (*Shard, error) {
 	if int(ref.Table) >= len(a.cuts) || int(ref.Partition) >= a.cuts[ref.Table].Len() {
 		return nil, bellows.Errorf(bellows.Bug, "write checkpoint", a.store.URI(at.name()), "the job has no %v", ref)
@@ -142,9 +145,12 @@ func (s *Shard) write(b []byte) {
 // Add writes the next piece.
 func (s *Shard) Add(p *Piece) error {
 	i := bit(p.Kept)
-	if p.First != s.rows[i] || len(p.Values) != p.Count*s.mold.row || s.mold.sparse && len(p.Keys) != p.Count || !s.mold.sparse && len(p.Keys) > 0 ||
+	if p.First != s.rows[i] || len(p.Values) != p.Count*s.mold.row || s.mold.sparse && len(p.Keys) != p.Count ||
+		!s.mold.sparse && len(p.Keys) > 0 ||
 		i == liveImage && s.came[keptImage] || s.mold.bytes(p.Count) > s.mold.most() {
-		return s.fail(bellows.Errorf(bellows.Bug, "write checkpoint", s.entry.Name, "a piece of %d rows at row %d, with %d keys and %d values, does not follow %d rows", p.Count, p.First, len(p.Keys), len(p.Values), s.rows[i]))
+		return s.fail(bellows.Errorf(bellows.Bug, "write checkpoint", s.entry.Name,
+			"a piece of %d rows at row %d, with %d keys and %d values, does not follow %d rows", p.Count, p.First,
+			len(p.Keys), len(p.Values), s.rows[i]))
 	}
 	s.rows[i] += p.Count
 	s.came[i] = true
@@ -196,11 +202,14 @@ func (s *Shard) again(image uint32, rows int, b []byte) error {
 	return s.err
 }
 
-// Close publishes the shard, and says what the manifest is to have of it. After an error, here or before, nothing of it is there, or a shard to which no cut refers.
+// Close publishes the shard, and says what the manifest is to have of it. After an error, here or before, nothing of it
+// is there, or a shard to which no cut refers.
 func (s *Shard) Close() (Entry, error) {
 	s.block(endOfImages, &Piece{})
-	if rows, fixed := s.mold.fixed(); s.err == nil && (!s.came[liveImage] || fixed && (s.rows[liveImage] != rows || s.came[keptImage] && s.rows[keptImage] != rows)) {
-		_ = s.fail(bellows.Errorf(bellows.Bug, "write checkpoint", s.entry.Name, "it has %d rows, and %d as kept", s.rows[liveImage], s.rows[keptImage]))
+	if rows, fixed := s.mold.fixed(); s.err == nil &&
+		(!s.came[liveImage] || fixed && (s.rows[liveImage] != rows || s.came[keptImage] && s.rows[keptImage] != rows)) {
+		_ = s.fail(bellows.Errorf(bellows.Bug, "write checkpoint", s.entry.Name, "it has %d rows, and %d as kept",
+			s.rows[liveImage], s.rows[keptImage]))
 	}
 	if s.err == nil {
 		s.err = s.to.Publish()
@@ -217,7 +226,7 @@ func (s *Shard) Close() (Entry, error) {
 // GiveUp ends a shard that is not to be.
 func (s *Shard) GiveUp() {
 	_ = s.fail(errGivenUp)
-	_ = s.to.Close() // nobody sees it
+	_ = s.to.Close() // no reader sees it
 	s.letGo()
 }
 
@@ -235,7 +244,8 @@ func (s *Shard) put(im *store.Image, kept bool) error {
 			n = len(im.Slots[i-1])
 		}
 		if len(im.Slots) != len(s.mold.widths)-1 || n != rows*w {
-			return s.fail(bellows.Errorf(bellows.Bug, "write checkpoint", s.entry.Name, "%d rows have %d values in array %d of %d", rows, n, i, len(im.Slots)+1))
+			return s.fail(bellows.Errorf(bellows.Bug, "write checkpoint", s.entry.Name,
+				"%d rows have %d values in array %d of %d", rows, n, i, len(im.Slots)+1))
 		}
 	}
 	var p Piece
@@ -252,7 +262,8 @@ func (s *Shard) put(im *store.Image, kept bool) error {
 	return nil
 }
 
-// piece is so many rows of an image: in its own memory where rows have no slots, else in memory that is used again.
+// piece returns a number of rows of an image: in its own memory if rows have no slots, else in memory that is used
+// again.
 func (s *mold) piece(im *store.Image, kept bool, first, rows int, values []float32) Piece {
 	p := Piece{Kept: kept, First: first, Count: rows, Values: values[:0]}
 	if s.sparse {
@@ -315,11 +326,12 @@ func (r *shardReader) header(want *stamp) error {
 	if string(r.b[:8]) == shardMagic && order.Uint32(r.b[8:]) != shardVersion {
 		return fmt.Errorf("its format is version %d, and this program reads %d", order.Uint32(r.b[8:]), shardVersion)
 	}
-	return damaged(0, "its header is not that of %v at record %d of era %d of this job", want.ref, want.Commit, want.Era)
+	return damaged(0, "its header is not that of %v at record %d of era %d of this job", want.ref, want.Commit,
+		want.Era)
 }
 
-// read goes through the blocks of a shard whose header was read, and gives each to take, which may refuse it. It says whether there are blocks of what was kept. What take is given
-// is there until it returns.
+// read goes through the blocks of a shard whose header was read, and passes each to take, which may refuse it. It
+// reports whether there are blocks of what was kept. The argument of take is valid until it returns.
 func (r *shardReader) read(s *mold, take func(image uint32, rows int, b []byte) error) (kept bool, err error) {
 	last, any := uint32(liveImage), false
 	for {
@@ -329,8 +341,10 @@ func (r *shardReader) read(s *mold, take func(image uint32, rows int, b []byte) 
 		}
 		image, rows := order.Uint32(r.b), int(order.Uint32(r.b[4:]))
 		n := s.bytes(rows)
-		if n > s.most() || image == endOfImages && rows > 0 || image > keptImage && image != endOfImages || image < last || !any && image != liveImage {
-			return false, damaged(from, "a block of %d rows of image %d, of at most %d bytes, follows one of image %d", rows, image, s.most(), last)
+		if n > s.most() || image == endOfImages && rows > 0 || image > keptImage && image != endOfImages ||
+			image < last || !any && image != liveImage {
+			return false, damaged(from, "a block of %d rows of image %d, of at most %d bytes, follows one of image %d",
+				rows, image, s.most(), last)
 		}
 		if err := r.take(8, int(n)+4); err != nil {
 			return false, err

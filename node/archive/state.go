@@ -16,8 +16,9 @@ import (
 // stateMagic begins the bytes of a controller's state; its last byte is the version of the format.
 const stateMagic = "bellowsq\x02"
 
-// encodeState is a saved controller as bytes: what another life begins with, and what another controller of the same life goes on from. All numbers are
-// little-endian; a list is its length as 32 bits, then its entries.
+// encodeState encodes a saved controller: the state from which another attempt starts, and from which another
+// controller of the same attempt continues. All numbers are little-endian; a list is its length as 32 bits, then its
+// entries.
 func encodeState(s *coord.Saved) []byte {
 	e := encoder{b: []byte(stateMagic)}
 	clocks.put(&e, s.Complete)
@@ -46,10 +47,12 @@ func decodeState(b []byte) (s coord.Saved, err error) {
 	if string(d.take(len(stateMagic))) != stateMagic {
 		d.fail("its state does not begin like one of this version")
 	}
-	s.Complete, s.Queue, s.Staleness, s.Driver, s.Out = clocks.get(d), tasks.get(d), lags.get(d), doubles.get(d), outs.get(d)
+	s.Complete, s.Queue, s.Staleness, s.Driver, s.Out = clocks.get(d), tasks.get(d), lags.get(d), doubles.get(d),
+		outs.get(d)
 	s.Finishing = d.bit("that the driver has tasks nor that it has none")
 	s.Commit, s.Route = bellows.CommitNumber(d.long()), bellows.RouteVersion(d.half())
-	s.Lost, s.Sent, s.Leaving, s.Whole, s.Open = controls.get(d), words.get(d), controls.get(d), controls.get(d), unitLists.get(d)
+	s.Lost, s.Sent, s.Leaving, s.Whole, s.Open = controls.get(d), words.get(d), controls.get(d), controls.get(d),
+		unitLists.get(d)
 	s.Counted.Load(recorded.get(d))
 	s.Horizon, s.Gathered = bellows.Clock(d.word()), bellows.Clock(d.word())
 	s.Draining = d.bit("that somebody wants out nor that nobody does")
@@ -128,7 +131,8 @@ var (
 	unitLists = listOf(units)
 	controls  = listOf(form[bellows.Control]{
 		put: func(e *encoder, c bellows.Control) {
-			for _, v := range [...]uint32{uint32(c.Kind), uint32(c.Table), uint32(c.Clocks), uint32(c.Clock), uint32(c.Node), uint32(c.Lane), uint32(c.Partition),
+			for _, v := range [...]uint32{uint32(c.Kind), uint32(c.Table), uint32(c.Clocks), uint32(c.Clock),
+				uint32(c.Node), uint32(c.Lane), uint32(c.Partition),
 				uint32(c.Split), uint32(c.Heir), uint32(c.HeirLane)} {
 				e.word(v)
 			}
@@ -136,9 +140,12 @@ var (
 			e.long(uint64(c.Generation))
 		},
 		get: func(d *decoder) (c bellows.Control) {
-			c.Kind, c.Table, c.Clocks, c.Clock = bellows.ControlKind(d.small(math.MaxUint8)), d.table(), int32(d.word()), bellows.Clock(d.word())
-			c.Node, c.Lane, c.Partition = bellows.NodeID(d.small(math.MaxUint16)), uint16(d.small(math.MaxUint16)), bellows.PartitionID(d.word())
-			c.Split, c.Heir, c.HeirLane = bellows.SplitID(d.word()), bellows.NodeID(d.small(math.MaxUint16)), uint16(d.small(math.MaxUint16))
+			c.Kind, c.Table, c.Clocks, c.Clock = bellows.ControlKind(d.small(math.MaxUint8)), d.table(),
+				int32(d.word()), bellows.Clock(d.word())
+			c.Node, c.Lane, c.Partition = bellows.NodeID(d.small(math.MaxUint16)), uint16(d.small(math.MaxUint16)),
+				bellows.PartitionID(d.word())
+			c.Split, c.Heir, c.HeirLane = bellows.SplitID(d.word()), bellows.NodeID(d.small(math.MaxUint16)),
+				uint16(d.small(math.MaxUint16))
 			c.Route, c.Generation = bellows.RouteVersion(d.half()), bellows.Generation(d.half())
 			return c
 		},
@@ -197,7 +204,7 @@ func listOf[T any](entry form[T]) form[[]T] {
 	}
 }
 
-// encoder writes values one behind the other.
+// encoder writes values one after another.
 type encoder struct{ b []byte }
 
 func (e *encoder) word(v uint32) { e.b = order.AppendUint32(e.b, v) }
@@ -226,7 +233,8 @@ func (d *decoder) take(n int) []byte {
 	return b
 }
 
-// length is that of a list that follows, whose entries have at least so many bytes; 0 when there are not so many.
+// length returns the length of the list that follows, 0 if the rest is too short for so many entries of at least the
+// given size.
 func (d *decoder) length(least int) int {
 	n := int(d.word())
 	if n > len(d.rest)/least {
@@ -239,7 +247,7 @@ func (d *decoder) length(least int) int {
 func (d *decoder) word() uint32 { return order.Uint32(d.take(4)) }
 func (d *decoder) long() uint64 { return order.Uint64(d.take(8)) }
 
-// bit is 0 or 1, of which neither would say what.
+// bit returns 0 or 1. Any other value is an error about what.
 func (d *decoder) bit(what string) bool {
 	n := d.word()
 	if n > 1 {
@@ -248,7 +256,7 @@ func (d *decoder) bit(what string) bool {
 	return n == 1
 }
 
-// small is a number up to another.
+// small returns a number up to a maximum.
 func (d *decoder) small(most uint32) uint32 {
 	n := d.word()
 	if n > most {
@@ -257,7 +265,7 @@ func (d *decoder) small(most uint32) uint32 {
 	return n
 }
 
-// half is a number of 32 bits that lies in 64.
+// half returns a 32-bit number that is stored in 64 bits.
 func (d *decoder) half() uint32 {
 	n := d.long()
 	if n > math.MaxUint32 {
@@ -266,10 +274,10 @@ func (d *decoder) half() uint32 {
 	return uint32(n)
 }
 
-// client is the number of a node that counts are of: of those there are few, and a list is made by it.
+// client returns the number of a node with counts. Such nodes are few, and a list is allocated by this number.
 func (d *decoder) client() bellows.NodeID { return bellows.NodeID(d.small(join.NodesMost)) }
 
-// table is a table's number, of which there are at most 2^16.
+// table returns a table's number. There are at most 2^16 tables.
 func (d *decoder) table() bellows.TableID {
 	n := d.word()
 	if n > math.MaxUint16 {

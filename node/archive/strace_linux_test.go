@@ -23,9 +23,11 @@ import (
 	"bellows/port/blob/file"
 )
 
-var livesFlag = flag.Bool("archive.lives", false, "let every call of two lives go wrong in a process of its own, in every way; some minutes")
+var livesFlag = flag.Bool("archive.lives", false,
+	"let every call of two lives go wrong in a process of its own, in every way; some minutes")
 
-// writesIn is the variable by which a process of this program is told to write cuts into a folder, and to do nothing else.
+// writesIn is the variable by which a process of this program is told to write cuts into a folder, and to do nothing
+// else.
 const writesIn = "BELLOWS_TEST_WRITES_CUTS_IN"
 
 // The thread that begins a program is kept by the goroutine that does, so that all its calls are those of one thread.
@@ -43,8 +45,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tracedCuts are those of which some are written while the process is looked at, from one on: the third of a job, which takes what has not changed from the first, and removes
-// that one; or all of two lives.
+// tracedCuts returns those of which some are written while the process is looked at, from one on: the third of a job,
+// which takes what has not changed from the first, and removes that one; or all of two lives.
 func tracedCuts() (cuts []*cut, from int) {
 	if *livesFlag {
 		return append(life(1, 1, 2, 3, 4), life(2, 1, 2)...), 0
@@ -57,7 +59,7 @@ func before(t *testing.T, base string) (folder string) {
 	t.Helper()
 	cuts, from := tracedCuts()
 	folder = filepath.Join(base, "cuts")
-	err := writeAll(t.Context(), file.At(folder), cuts[:from], 0, func(int) {})
+	err := writeAll(t.Context(), file.InFolder(folder), cuts[:from], 0, func(int) {})
 	require.NoError(t, err)
 	return folder
 }
@@ -65,10 +67,11 @@ func before(t *testing.T, base string) (folder string) {
 // callMark is how a trace shows where calls of the port begin and end: by a look for a file that is not there.
 const callMark = "/no/such/folder/"
 
-// writeTraced is the process that is looked at: it writes cuts, whatever goes wrong, and says on standard output which were published.
+// writeTraced returns the process that is looked at: it writes cuts, whatever goes wrong, and says on standard output
+// which were published.
 func writeTraced(folder string) int {
 	mark := func(text string) { _, _ = os.Readlink(callMark + text) }
-	s := &faulty{Store: file.At(folder), at: -1, begins: func(n int, op string) func() {
+	s := &faulty{Store: file.InFolder(folder), at: -1, begins: func(n int, op string) func() {
 		mark(fmt.Sprintf("%d/%s", n, op))
 		return func() { mark("end") }
 	}}
@@ -112,19 +115,23 @@ const all = "%file,%desc"
 func trace(t *testing.T, folder, which string, more ...string) traced {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "trace")
-	args := append([]string{"-ff", "-y", "-q", "-s", "300", "-e", "trace=" + which, "-e", "signal=none", "-o", to}, more...)
-	cmd := exec.CommandContext(t.Context(), "strace", append(args, os.Args[0], "-archive.lives="+strconv.FormatBool(*livesFlag))...)
+	args := append([]string{"-ff", "-y", "-q", "-s", "300", "-e", "trace=" + which, "-e", "signal=none", "-o", to},
+		more...)
+	cmd := exec.CommandContext(t.Context(), "strace",
+		append(args, os.Args[0], "-archive.lives="+strconv.FormatBool(*livesFlag))...)
 	cmd.Env = append(os.Environ(), writesIn+"="+folder, "GOMAXPROCS=1", "GOGC=off")
 	var says bytes.Buffer
 	cmd.Stderr = &says
 	out, err := cmd.Output()
 	ended := (*exec.ExitError)(nil)
 	if errors.Is(err, exec.ErrNotFound) {
-		t.Fatal("strace is not there, by which this test sees what the port asks of the system: install the Debian package strace, or let root run ./dev test")
+		t.Fatal("strace is not there, by which this test sees what the port asks of the system: install the " +
+			"Debian package strace, or let root run ./dev test")
 	}
 	files, globbed := filepath.Glob(to + ".*")
 	if globbed != nil || len(files) == 0 {
-		t.Fatalf("strace has traced nothing (%v): %s\nwhere it may not, let it: kernel.yama.ptrace_scope at most 1, and in a container the capability SYS_PTRACE", err, says.String())
+		t.Fatalf("strace has traced nothing (%v): %s\nwhere it may not, let it: kernel.yama.ptrace_scope at most "+
+			"1, and in a container the capability SYS_PTRACE", err, says.String())
 	}
 	_, from := tracedCuts()
 	r := traced{published: from - 1}
@@ -161,7 +168,7 @@ func trace(t *testing.T, folder, which string, more ...string) traced {
 	return r
 }
 
-// readTrace is a thread's.
+// readTrace returns a thread's.
 func readTrace(t *testing.T, name, base string) (list []sysCall) {
 	t.Helper()
 	f, err := os.Open(name)
@@ -188,14 +195,15 @@ func readTrace(t *testing.T, name, base string) (list []sysCall) {
 		}
 		n, _ := strconv.Atoi(m[2])
 		list = append(list, sysCall{name: m[1], nth: nth[m[1]], call: call, op: op, ours: strings.Contains(line, base),
-			struck: strings.HasSuffix(line, "(INJECTED)") || strings.HasSuffix(line, "(DELAYED)") || m[2] == "?", bytes: n, line: line})
+			struck: strings.HasSuffix(line, "(INJECTED)") || strings.HasSuffix(line, "(DELAYED)") || m[2] == "?",
+			bytes:  n, line: line})
 	}
 	require.NoError(t, lines.Err())
 	return list
 }
 
-// wholeOps are the system calls of each call of the port that change something, or make it last, in their order, beside those that only look: what makes a file whole for
-// good is synced before it has its name, and its folder behind that.
+// wholeOps are the system calls of each call of the port that change something, or make it last, in their order, beside
+// those that only look: what makes a file whole for good is synced before it has its name, and its folder behind that.
 var wholeOps = map[string]*regexp.Regexp{
 	"create":  regexp.MustCompile(`^(mkdirat fsync )*create $`),
 	"write":   regexp.MustCompile(`^write $`),
@@ -209,10 +217,12 @@ var wholeOps = map[string]*regexp.Regexp{
 }
 
 // lookers are the system calls that change nothing.
-var lookers = map[string]bool{"openat": true, "newfstatat": true, "statx": true, "fstat": true, "fcntl": true, "epoll_ctl": true, "getdents64": true, "read": true, "pread64": true, "close": true, "lseek": true}
+var lookers = map[string]bool{"openat": true, "newfstatat": true, "statx": true, "fstat": true, "fcntl": true,
+	"epoll_ctl": true, "getdents64": true, "read": true, "pread64": true, "close": true, "lseek": true}
 
-// TestThePortSeesEveryCall looks by strace at a process that writes cuts on one thread: whatever it asks the system to do in their folder belongs to a numbered call of the port,
-// and changes what that call is for, in the order that keeps it.
+// TestThePortSeesEveryCall looks by strace at a process that writes cuts on one thread: whatever it asks the system to
+// do in their folder belongs to a numbered call of the port, and changes what that call is for, in the order that keeps
+// it.
 func TestThePortSeesEveryCall(t *testing.T) {
 	t.Parallel()
 	folder := before(t, t.TempDir())
@@ -249,7 +259,7 @@ func TestThePortSeesEveryCall(t *testing.T) {
 	if cuts, _ := tracedCuts(); r.published != len(cuts)-1 || r.died {
 		t.Errorf("cut %d is the last", r.published)
 	} else {
-		comesBack(t, "undisturbed", file.At(folder), cuts, r.published)
+		comesBack(t, "undisturbed", file.InFolder(folder), cuts, r.published)
 	}
 	t.Logf("%d calls of the port ask the system for something, by what for so often: %v", len(ops), ofCall)
 }
@@ -262,7 +272,8 @@ type strike struct {
 	all  bool // of the cuts are there in the end
 }
 
-// changers is how to strike a system call that changes something, or makes it last: between others that change nothing a process leaves the same behind.
+// changers returns how to strike a system call that changes something, or makes it last: between others that change
+// nothing a process leaves the same behind.
 func changers(how string) func(c *sysCall) string {
 	return func(c *sysCall) string {
 		if lookers[c.name] && !strings.Contains(c.line, "O_CREAT") {
@@ -287,7 +298,8 @@ var strikes = []strike{
 	}},
 	{name: "full", how: changers("error=ENOSPC")},
 	{name: "stalled", how: changers("delay_enter=20000"), all: true}, // microseconds
-	// A write that says it took half, and took nothing: a disk that lies. What is short and honest the language's library makes whole.
+	// A write that says it took half, and took nothing: a disk that lies. What is short and honest the language's
+	// library makes whole.
 	{name: "short", how: func(c *sysCall) string {
 		if c.name != "write" {
 			return ""
@@ -296,8 +308,9 @@ var strikes = []strike{
 	}},
 }
 
-// TestKilledAtEverySystemCall lets each system call by which a process writes cuts go wrong, in each way that concerns it, in a process of its own. What is left then is whole, with
-// equal bits, and can be gone on from. With -archive.lives these are all calls of two lives.
+// TestKilledAtEverySystemCall lets each system call by which a process writes cuts go wrong, in each way that concerns
+// it, in a process of its own. What is left then is whole, with equal bits, and can be gone on from. With
+// -archive.lives these are all calls of two lives.
 func TestKilledAtEverySystemCall(t *testing.T) {
 	t.Parallel()
 	begin := before(t, t.TempDir())
@@ -308,7 +321,7 @@ func TestKilledAtEverySystemCall(t *testing.T) {
 			n := 0
 			for i := range plain.calls {
 				if c := &plain.calls[i]; c.ours && s.how(c) != "" {
-					s.at(t, begin, c)
+					s.strikeCall(t, begin, c)
 					n++
 				}
 			}
@@ -320,7 +333,7 @@ func TestKilledAtEverySystemCall(t *testing.T) {
 	}
 }
 
-// copied is a copy of a folder, in a base of its own.
+// copied returns a copy of a folder, in a base of its own.
 func copied(t *testing.T, folder string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "cuts")
@@ -331,11 +344,12 @@ func copied(t *testing.T, folder string) string {
 	return to
 }
 
-// triesMost is how often a call is struck until it is the one that was meant: what a process does before it writes need not be the same each time.
+// triesMost is how often a call is struck until it is the one that was meant: what a process does before it writes need
+// not be the same each time.
 const triesMost = 10
 
-// at strikes one call, in a copy of the folder with which all begin.
-func (s *strike) at(t *testing.T, begin string, c *sysCall) {
+// strikeCall strikes one call, in a copy of the folder with which all begin.
+func (s *strike) strikeCall(t *testing.T, begin string, c *sysCall) {
 	t.Helper()
 	what := fmt.Sprintf("%s at %s %d of call %d, %s", s.name, c.name, c.nth, c.call, c.op)
 	for range triesMost {
@@ -351,7 +365,7 @@ func (s *strike) at(t *testing.T, begin string, c *sysCall) {
 		if s.all && r.published != len(cuts)-1 {
 			t.Fatalf("%s: number %d is the last that was published", what, r.published)
 		}
-		comesBack(t, what, file.At(folder), cuts, r.published)
+		comesBack(t, what, file.InFolder(folder), cuts, r.published)
 		return
 	}
 	t.Fatalf("%s: in %d processes it was another call", what, triesMost)

@@ -103,7 +103,7 @@ func (m root) stated(dir, name string) float64 {
 	return -1
 }
 
-// number is the value of a limit, -1 for "max" and everything else that is none.
+// number returns the value of a limit, -1 for "max" and everything that is no number.
 func number(text string) float64 {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"bellows/policy/reshape"
 )
 
-// answerWithin is how long a look at the job, or a word to it, may take.
+// answerWithin limits a look at the job, or a command to it.
 const answerWithin = 10 * time.Second
 
-// begin begins an op, on a goroutine of its own. Its caller holds the lock; behind Close the machine begins none.
+// begin starts an op on a separate goroutine. Its caller holds the lock. After Close the machine starts none.
 func (s *Shaper) begin(op reshape.Op) {
 	ctx, abandon := context.WithCancel(s.ctx)
 	s.under[op.ID] = abandon
@@ -32,7 +32,7 @@ func (s *Shaper) ended(id reshape.OpID, end reshape.End) {
 	layout, err := s.job.Layout(ctx)
 	s.step(func(m *reshape.Machine, fx *reshape.Effects) {
 		delete(s.under, id)
-		var f reshape.Facts // of nobody knows when, which the machine passes over
+		var f reshape.Facts // with time zero, which the machine ignores
 		if err == nil {
 			f = s.facts(&layout)
 		}
@@ -43,8 +43,8 @@ func (s *Shaper) ended(id reshape.OpID, end reshape.End) {
 	})
 }
 
-// carry does what an op says, and returns when it has come about, or has not. An op whose context ends is given up as soon as
-// that is possible.
+// carry carries out an op, and returns when it has succeeded or failed. An op whose context ends is abandoned as soon
+// as possible.
 func (s *Shaper) carry(ctx context.Context, op *reshape.Op) (end reshape.End) {
 	var err error
 	switch {
@@ -87,7 +87,7 @@ func (s *Shaper) movePartition(ctx context.Context, number int, to bellows.NodeI
 	return await(ctx, moved, func(ctx context.Context) error { return s.job.StayPartition(ctx, ref) })
 }
 
-// await waits until something has moved. What is given up stays where it is, unless it has gone already.
+// await waits until something has moved. If ctx ends, it stays where it is, unless it has moved already.
 func await(ctx context.Context, moved <-chan error, stay func(context.Context) error) error {
 	select {
 	case err := <-moved:
@@ -107,7 +107,7 @@ func await(ctx context.Context, moved <-chan error, stay func(context.Context) e
 	}
 }
 
-// wake has the machine told the time when it has asked to be. Its caller holds the lock.
+// wake sets the machine's timer if the machine has asked for one. Its caller holds the lock.
 func (s *Shaper) wake() {
 	if s.timer != nil {
 		s.timer.Stop()
@@ -118,7 +118,7 @@ func (s *Shaper) wake() {
 	}
 }
 
-// change is a note as the job's user is told of it.
+// change returns a note in the form for the job's user.
 func (s *Shaper) change(n *reshape.Note) node.Change {
 	c := node.Change{Kind: node.Planned, Bytes: n.Bytes, Seconds: float64(n.Millis) / 1000, Sentence: n.Sentence}
 	for i := range n.Steps {
@@ -127,18 +127,18 @@ func (s *Shaper) change(n *reshape.Note) node.Change {
 	return c
 }
 
-// remark tells of something that nobody waits for.
+// remark reports something that no caller waits for.
 func (s *Shaper) remark(sentence string) {
 	s.mu.Lock()
 	s.decided = append(s.decided, node.Change{Kind: node.Planned, Sentence: sentence})
 	s.changed = true
 	s.mu.Unlock()
-	s.tell()
+	s.notify()
 }
 
-// tell tells the job what is new, one telling at a time, so that what was decided is told in its order. A job that is over is told nothing
-// any more.
-func (s *Shaper) tell() {
+// notify reports news to the job, one report at a time, so that decisions are reported in their order. A job that has
+// ended gets no reports.
+func (s *Shaper) notify() {
 	for {
 		s.mu.Lock()
 		if s.telling || !s.changed {
@@ -162,7 +162,7 @@ func (s *Shaper) tell() {
 	}
 }
 
-// progress is how far it is, for who looks at the job; nil: nothing is wanted. Its caller holds the lock.
+// progress returns the progress of the current plan; nil if nothing is wanted. Its caller holds the lock.
 func (s *Shaper) progress() *api.Plan {
 	p, wanted := s.machine.Progress()
 	if !wanted {
@@ -171,7 +171,7 @@ func (s *Shaper) progress() *api.Plan {
 	return &api.Plan{Reason: p.Reason, Steps: p.Steps, Of: p.Of, Bytes: p.Bytes, All: p.All, Seconds: float64(p.SinceMillis) / 1000, Rate: p.Rate}
 }
 
-// Close answers all who have asked, gives up what is under way, and returns when that has ended.
+// Close answers all requests, abandons ops in progress, and returns when those have ended.
 func (s *Shaper) Close() {
 	s.step(func(m *reshape.Machine, fx *reshape.Effects) {
 		s.closed = true

@@ -1,20 +1,21 @@
-// Package elastic changes the shape of a job while it runs: how many nodes work and serve, who leaves, and what a node is for. These are
-// EPS's four functions (EPS §3: adding and removing workers, adding and removing servers) and the switch of a role, as one API.
+// Package elastic changes the shape of a job while it runs: how many nodes work and serve, which nodes leave, and the role
+// of a node. These are EPS's four functions (EPS §3: adding and removing workers, adding and removing servers) and the
+// switch of a role, as one API.
 //
-// What decides is package reshape, a step function; this package carries it: it looks at the job, begins what is to
-// begin, each step on a goroutine of its own, and answers who has asked. Its caller's duties, in order:
+// Package reshape, a step function, decides; this package carries it out: it looks at the job, starts steps, each on a
+// separate goroutine, and answers requests. Its caller's duties, in order:
 //
-//  1. Make a Shaper of a Job, when the job's nodes begin to join. launch.Control has one; others give node.Commands and how a process
-//     comes for a node (Of).
-//  2. Scale, Drain, Switch, by any goroutine, several at once: each returns when it has come about, or says what has not. What is asked later
-//     supersedes what was asked before, but for drains. Nothing is undone by an error or by the end of a context: the job is whole behind each
-//     step.
+//  1. Make a Shaper of a Job, when the job's nodes begin to join. launch.Control has one; other callers give
+//     node.Commands and a function that starts a node's process (NewJob).
+//  2. Call Scale, Drain, Switch, on any goroutine, several at once: each returns when it has succeeded, or says what
+//     has not. A later request supersedes an earlier one, except for drains. Neither an error nor the end of a context
+//     undoes anything: the job is consistent after each step.
 //  3. Close it when the job is over.
 //
-// A node that comes can run tasks and hold partitions, whatever it is for at first, so that it can be switched. One that the job
-// began with can be switched to what it was started with.
+// A new node can run tasks and hold partitions, whatever its first role is, so that it can be switched. A node that the
+// job began with can be switched to the roles that it was started with.
 //
-// The package refuses to end processes: who has them hears that a node has left by the end of its process.
+// The package does not end processes: their owner notices by the end of a process that its node has left.
 package elastic
 
 import (
@@ -32,8 +33,8 @@ import (
 	"bellows/policy/shape"
 )
 
-// Job is what a Shaper does to a job. Each returns when the job's controller has taken it, or says why it does not. A channel is told
-// when it has come about, or never will.
+// A Job carries out a Shaper's changes. Each method returns when the job's controller has accepted the change, or why it
+// does not. A channel receives the outcome when the change is complete, or never will be.
 type Job interface {
 	Layout(ctx context.Context) (node.Layout, error)
 	// Add has a node come, and returns its number when it takes part.
@@ -62,8 +63,8 @@ const (
 	Both   = reshape.Both
 )
 
-// Of is the Job of Commands, where come has the process of a node come, as of node.Commands.Add.
-func Of(c *node.Commands, come func(context.Context, node.Invitation) error) Job {
+// Of returns a Job that uses Commands. come starts the process of an invited node, as with node.Commands.Add.
+func NewJob(c *node.Commands, come func(context.Context, node.Invitation) error) Job {
 	return &invited{c, come}
 }
 
@@ -90,16 +91,17 @@ type Result struct {
 	Left    []string // what was not done, and why, if that is told as an error
 }
 
-// Shaper changes the shape of one job.
+// A Shaper changes the shape of one job.
 //
-// States: open, and closed, when nothing is begun any more. What was begun ends still: Close waits for it.
+// States: open, and closed, when nothing new is started. Steps that were started still end: Close waits for them.
 //
 // Invariants:
-//   - The machine is stepped by one goroutine at a time, and nobody waits for the job with the lock held (TestNobodyWaitsWithTheLock).
-//   - What was decided is told in its order (TestDecisionsAreToldInTheirOrder).
-//   - Whoever asks is answered once, by the end of its context at the latest (TestWhoHasAskedIsAnswered).
+//   - One goroutine at a time steps the machine, and nothing waits for the job with the lock held
+//     (TestShaperNeverWaitsLocked).
+//   - Decisions are reported in their order (TestDecisionsAreToldInTheirOrder).
+//   - Each request is answered once, by the end of its context at the latest (TestShaperAnswersRequests).
 //
-// Locks: mu guards all that follows it.
+// Locks: mu guards all fields after it.
 type Shaper struct {
 	job   Job
 	lanes int
@@ -115,12 +117,12 @@ type Shaper struct {
 	under   map[reshape.OpID]context.CancelFunc
 	timer   *time.Timer // of the machine's next tick; nil: none is needed
 	decided []node.Change
-	telling bool // somebody tells
+	telling bool // a goroutine is reporting
 	changed bool // there is something to tell
 	closed  bool
 }
 
-// New is a Shaper of a job.
+// New returns a Shaper of a job.
 func New(job Job, opt Options) *Shaper {
 	ctx, end := context.WithCancel(context.Background())
 	host := shape.Node{Slots: max(1, opt.Slots), Lanes: 1}
@@ -128,15 +130,16 @@ func New(job Job, opt Options) *Shaper {
 		waiting: map[reshape.AskID]chan<- reshape.Outcome{}, under: map[reshape.OpID]context.CancelFunc{}}
 }
 
-// Scale has so many nodes run tasks, and so many hold partitions; 0: as many as there are. Where every node does both, and servers are 0, those
-// that come do both, too. An error of kind Config is of what cannot be; of kind Interrupted, that something else was asked since; and
-// of kind Unavailable, that not all of it came about.
+// Scale changes the numbers of nodes that run tasks and of nodes that hold partitions; 0 keeps a number. If every node
+// does both and servers is 0, new nodes do both as well. Errors are of kind Config for impossible requests, Interrupted
+// if another request came since, and Unavailable if only a part was achieved.
 func (s *Shaper) Scale(ctx context.Context, workers, servers int) (Result, error) {
 	return s.ask(ctx, "scale", reshape.Ask{Scale: &reshape.Scale{Workers: workers, Servers: servers}})
 }
 
-// Drain has a node leave: what it has goes to others, and nobody comes in its place. With a notice it is over by then, and an
-// error says what the node still has; what has no copy goes first. 0: it takes as long as it takes. Errors are as of Scale.
+// Drain removes a node: its work moves to other nodes, and no node replaces it. With a notice it ends within that time,
+// and an error lists what the node still has; parts without a copy move first. 0: there is no time limit. Errors are
+// like those of Scale.
 func (s *Shaper) Drain(ctx context.Context, n bellows.NodeID, notice time.Duration) (Result, error) {
 	results, errs := s.DrainAll(ctx, []bellows.NodeID{n}, notice)
 	return results[0], errs[0]
@@ -161,7 +164,7 @@ func (s *Shaper) DrainAll(ctx context.Context, nodes []bellows.NodeID, notice ti
 	return results, errs
 }
 
-// Warn is Drain for whoever does not wait: what becomes of it is told as a decision.
+// Warn drains a node without waiting. The outcome is reported as a decision.
 func (s *Shaper) Warn(n bellows.NodeID, notice time.Duration) {
 	s.ops.Go(func() {
 		if _, err := s.Drain(s.ctx, n, max(notice, time.Millisecond)); err != nil {
@@ -170,12 +173,12 @@ func (s *Shaper) Warn(n bellows.NodeID, notice time.Duration) {
 	})
 }
 
-// Switch has a node be a worker, a server or both, without a restart. Errors are as of Scale.
+// Switch makes a node a worker, a server or both, without a restart. Errors are like those of Scale.
 func (s *Shaper) Switch(ctx context.Context, n bellows.NodeID, role Role) (Result, error) {
 	return s.ask(ctx, "switch", reshape.Ask{Switch: &reshape.Switch{Node: n, Role: role}})
 }
 
-// Shape has the job take whatever shape a policy decides.
+// Shape makes the job take the shape that a policy decides.
 func (s *Shaper) Shape(ctx context.Context, p shape.Policy) (Result, error) {
 	return s.ask(ctx, "reshape", reshape.Ask{Shape: p})
 }
@@ -228,7 +231,7 @@ func (s *Shaper) asks(ctx context.Context, what string, ask func(*reshape.Machin
 	return list
 }
 
-// result is the answer as callers want it.
+// result converts an outcome to an answer for callers.
 func result(what string, o *reshape.Outcome) (Result, error) {
 	r := Result{Moved: o.Moved, Bytes: o.Bytes, Seconds: float64(o.Millis) / 1000}
 	for i := range o.Left {
@@ -246,7 +249,7 @@ func result(what string, o *reshape.Outcome) (Result, error) {
 	return r, bellows.Errorf(kind, what, "", "%s", o.Err)
 }
 
-// facts is a layout as the machine takes it.
+// facts converts a layout for the machine.
 func (s *Shaper) facts(l *node.Layout) reshape.Facts {
 	f := reshape.Facts{Version: uint64(l.Version), Splits: l.Splits}
 	for _, m := range l.Members {
@@ -289,5 +292,5 @@ func (s *Shaper) step(do func(*reshape.Machine, *reshape.Effects)) {
 	s.wake()
 	s.changed = s.changed || len(fx.Begin)+len(fx.Outcomes)+len(fx.Notes) > 0
 	s.mu.Unlock()
-	s.tell()
+	s.notify()
 }

@@ -115,7 +115,7 @@ func anywhere(rng *rand.Rand) shape.Policy {
 	}
 }
 
-// TestAWarnedNodeIsDrained has a node told that its process will be gone: what it has goes elsewhere, and nobody has asked for that.
+// TestAWarnedNodeIsDrained makes a node told that its process will be gone: what it has goes elsewhere, and nobody has asked for that.
 func TestAWarnedNodeIsDrained(t *testing.T) {
 	t.Parallel()
 	a := applications["mf"]
@@ -135,7 +135,7 @@ func TestAWarnedNodeIsDrained(t *testing.T) {
 	}
 }
 
-// workers has so many nodes run tasks, and looks whether they do.
+// workers makes so many nodes run tasks, and looks whether they do.
 func (v *village) workers(ctx context.Context, n int) error {
 	if _, err := v.shaper.Scale(ctx, n, 1); err != nil {
 		return err

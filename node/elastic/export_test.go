@@ -9,7 +9,7 @@ func (s *Shaper) Later(d time.Duration) {
 	s.began = s.began.Add(-d)
 }
 
-// Open is how many asks wait for their answer, and how many ops are under way.
+// Open returns how many asks wait for their answer, and how many ops are under way.
 func (s *Shaper) Open() (waiting, under int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

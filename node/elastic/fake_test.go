@@ -261,8 +261,8 @@ func TestEPSFunctions(t *testing.T) {
 
 func second(_ elastic.Result, err error) error { return err }
 
-// TestWhoHasAskedIsAnswered is answered when something else is asked, when its context ends, when a notice does, and when the job is over.
-func TestWhoHasAskedIsAnswered(t *testing.T) { synctest.Test(t, whoHasAskedIsAnswered) }
+// TestShaperAnswersRequests checks answered when something else is asked, when its context ends, when a notice does, and when the job is over.
+func TestShaperAnswersRequests(t *testing.T) { synctest.Test(t, whoHasAskedIsAnswered) }
 
 func whoHasAskedIsAnswered(t *testing.T) {
 	f, s := newShaper()
@@ -335,8 +335,8 @@ func TestDecisionsAreToldInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsWithTheLock asks for something while a move does not end.
-func TestNobodyWaitsWithTheLock(t *testing.T) {
+// TestShaperNeverWaitsLocked asks for something while a move does not end.
+func TestShaperNeverWaitsLocked(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	f.held = make(chan struct{})
@@ -353,8 +353,8 @@ func TestNobodyWaitsWithTheLock(t *testing.T) {
 	s.Close()
 }
 
-// TestANoticeIsOverWithTheLastMove: a move comes about in the step in which its notice is over.
-func TestANoticeIsOverWithTheLastMove(t *testing.T) {
+// TestNoticeEndsWithLastMove: a move comes about in the step in which its notice is over.
+func TestNoticeEndsWithLastMove(t *testing.T) {
 	t.Parallel()
 	f, s := newShaper()
 	require.NoError(t, second(s.Scale(t.Context(), 1, 2)))
@@ -399,8 +399,8 @@ func TestAStepEndsWhatItBegins(t *testing.T) {
 	s.Close()
 }
 
-// TestWhoLeavesHurriesWhatMoves: what a node has that comes stands back behind the job's work, and what a node has that leaves does not.
-func TestWhoLeavesHurriesWhatMoves(t *testing.T) {
+// TestLeaveHurriesMoves: what a node has that comes stands back behind the job's work, and what a node has that leaves does not.
+func TestLeaveHurriesMoves(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(*elastic.Shaper, bellows.NodeID) error{
 		"drain":  func(s *elastic.Shaper, n bellows.NodeID) error { return second(s.Drain(t.Context(), n, 0)) },
@@ -424,8 +424,8 @@ func TestWhoLeavesHurriesWhatMoves(t *testing.T) {
 	}
 }
 
-// TestNothingOfWhatIsOverIsKept has asks end in each way, and closes what has ended: nobody is waited for, and no op is under way. What closes waits for ops that take their time.
-func TestNothingOfWhatIsOverIsKept(t *testing.T) {
+// TestShaperForgetsFinishedWork makes asks end in each way, and closes what has ended: nobody is waited for, and no op is under way. What closes waits for ops that take their time.
+func TestShaperForgetsFinishedWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		s := elastic.New(f, elastic.Options{Slots: 3})
@@ -461,8 +461,8 @@ func TestNothingOfWhatIsOverIsKept(t *testing.T) {
 	})
 }
 
-// TestWhatNobodyWaitsForIsTold warns of a node that is not there: whoever looks at the job is told that, and the next thing that is decided.
-func TestWhatNobodyWaitsForIsTold(t *testing.T) {
+// TestShaperReportsUnrequestedResults warns of a node that is not there: whoever looks at the job is told that, and the next thing that is decided.
+func TestShaperReportsUnrequestedResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, s := newShaper()
 		s.Warn(99, time.Second)

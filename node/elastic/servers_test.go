@@ -12,7 +12,7 @@ import (
 	"bellows/train"
 )
 
-// TestTablesMoveWhileApplicationsTrain has nodes hold tables that came while the job ran: what there is of them is dealt, and drawn anew again and again: eight
+// TestTablesMoveWhileApplicationsTrain makes nodes hold tables that came while the job ran: what there is of them is dealt, and drawn anew again and again: eight
 // times, three with -short.
 func TestTablesMoveWhileApplicationsTrain(t *testing.T) {
 	t.Parallel()

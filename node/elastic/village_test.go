@@ -59,7 +59,7 @@ func (v *village) listen(n bellows.NodeID) (transport.Transport, transport.Liste
 	return tr, l
 }
 
-// below are the addresses of the nodes of lower number than n.
+// below returns the addresses of the nodes of lower number than n.
 func (v *village) below(n bellows.NodeID) []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -70,7 +70,7 @@ func (v *village) below(n bellows.NodeID) []string {
 	return list
 }
 
-// come has an invited node come, which serves until it is let go.
+// come makes an invited node come, which serves until it is let go.
 func (v *village) come(ctx context.Context, i node.Invitation) error {
 	v.others.Go(func() {
 		if err := i.Await(ctx); err != nil {
@@ -92,7 +92,7 @@ func (v *village) come(ctx context.Context, i node.Invitation) error {
 	return nil
 }
 
-// gated is the job, of which split 0 waits until it may go on.
+// gated returns the job, of which split 0 waits until it may go on.
 func (v *village) gated() train.Job {
 	return traintest.Before(v.job(), func(t *train.Task) {
 		if t.Split() == 0 {
@@ -133,7 +133,7 @@ func (f *freeing) MoveSplit(ctx context.Context, s bellows.SplitID, to bellows.N
 	return moved, err
 }
 
-func (v *village) told(c node.Change) {
+func (v *village) changed(c node.Change) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.changes = append(v.changes, c)
@@ -149,7 +149,7 @@ func (v *village) await(what func(node.Change) bool) {
 	}
 }
 
-// warned is where a node is warned that its process will be gone.
+// warned returns where a node is warned that its process will be gone.
 func (v *village) warned(n bellows.NodeID) chan time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -175,7 +175,7 @@ func (f *freeing) HurryPartition(ctx context.Context, p bellows.PartitionRef, to
 func (v *village) run(script []func(ctx context.Context) error) (*node.Result, error) {
 	tr, l := v.listen(0)
 	v.at, v.until = bellows.NoClock, 0
-	v.shaper = elastic.New(&freeing{elastic.Of(&v.commands, v.come), v}, elastic.Options{})
+	v.shaper = elastic.New(&freeing{elastic.NewJob(&v.commands, v.come), v}, elastic.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	followed := make(chan error, 1)
@@ -191,7 +191,7 @@ func (v *village) run(script []func(ctx context.Context) error) (*node.Result, e
 		followed <- err
 	}()
 	r, err := node.Lead(context.Background(), v.gated(), node.Cluster{Members: v.members}, nil,
-		node.Options{Commands: &v.commands, Links: &fabric.Links{Transport: tr, Listener: l}, OnChange: v.told, OnWarning: v.shaper.Warn})
+		node.Options{Commands: &v.commands, Links: &fabric.Links{Transport: tr, Listener: l}, OnChange: v.changed, OnWarning: v.shaper.Warn})
 	cancel()
 	err = errors.Join(err, <-followed, l.Close())
 	v.shaper.Close()

@@ -4,5 +4,5 @@ package launch
 
 import "syscall"
 
-// apart does nothing where processes have no groups.
-func apart() *syscall.SysProcAttr { return nil }
+// ownGroup returns nil on systems without process groups.
+func ownGroup() *syscall.SysProcAttr { return nil }

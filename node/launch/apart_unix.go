@@ -4,5 +4,5 @@ package launch
 
 import "syscall"
 
-// apart keeps a process out of the terminal's group: an interruption is for the process that leads.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// ownGroup keeps a process out of the terminal's group: an interruption is for the process that leads.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -19,9 +19,9 @@ import (
 	"bellows/vec"
 )
 
-// assignment is what a process is told of its place in a cluster, as one line of JSON on its standard input. Node 0 makes
-// one for itself, too, and each other is that with another Self. It has what the command line does not: what was drawn or
-// made for this run, and what options of node 0's must be the same everywhere.
+// An assignment gives a process its place in a cluster, as one line of JSON on its standard input. Node 0 makes one for
+// itself as well; the others differ only in Self. It has what the command line does not: what was drawn or made for
+// this run, and the options of node 0 that must be the same everywhere.
 type assignment struct {
 	node.Cluster
 	Transport string // "unix" or "tcp"
@@ -32,7 +32,7 @@ type assignment struct {
 	Wire      vec.Format
 	Saved     []byte // where a saved run lies; nil: nowhere
 	Times     liveness.Times
-	Notice    time.Duration // how long a process that is told to end is there still
+	Notice    time.Duration // how long a process stays after it was told to end
 	Authority []byte        // of tcp: the certificate of the job's, in DER
 }
 
@@ -42,17 +42,18 @@ type address struct {
 	Key     []byte
 }
 
-// addresses is where all processes listen, by node, with the certificate of the process that reads it. One that joins while the job runs is told when
-// it is to call the others, and who of them is gone. A later line has a certificate alone, before the one in use runs out.
+// addresses says where all processes listen, by node, with the certificate of the process that reads it. A process that
+// joins while the job runs also gets its turn to connect to the others, and the nodes that are gone. A later line has
+// only a certificate, before the one in use expires.
 type addresses struct {
 	Addresses   []string
 	Gone        []bellows.NodeID
 	Certificate []byte
 }
 
-// endpoint is a process that has its assignment: it listens, and can join the others. The listener stays open while the job
-// runs, since connections that break are made again through it; whoever has made the endpoint closes that. Connections live
-// on. A child's learns from its input where the others are; node 0's knows.
+// An endpoint is a process with its assignment: it listens, and can join the others. The listener stays open while the
+// job runs, because broken connections are made again through it; the maker of the endpoint closes it. Connections
+// outlive the endpoint. A child's endpoint gets the addresses of the others from its input; node 0's knows them.
 type endpoint struct {
 	assignment
 	identity  *secure.Identity // nil: not with tcp
@@ -62,10 +63,11 @@ type endpoint struct {
 	known     []string // the addresses, when they have come
 }
 
-// listen opens the process's listener, which turns away whoever does not know the token, and from other hosts whoever has no certificate.
+// listen opens the process's listener, which refuses connections without the token, and those from other hosts without
+// a certificate.
 func (s assignment) listen() (*endpoint, error) { return s.listenAt(s.place()) }
 
-// listenAt is listen at an address.
+// listenAt listens at an address.
 func (s assignment) listenAt(place string) (c *endpoint, err error) {
 	c = &endpoint{assignment: s}
 	config := transport.Config{Self: transport.Hello{Node: s.Self, Token: s.Token, Era: s.Era}}
@@ -83,8 +85,9 @@ func (s assignment) listenAt(place string) (c *endpoint, err error) {
 	return c, nil
 }
 
-// place is where the process listens: a socket in its folder, which nobody else on the machine may enter, or a free port of the
-// loopback device or of another address, to which anybody may talk who reaches it: the token guards it, and certificates do against other hosts.
+// place returns where the process listens: a socket in its folder, which no other user of the machine may enter, or a
+// free port of the loopback device or of another address, which any process that reaches it may connect to: the token
+// protects it, and certificates do against other hosts.
 func (s assignment) place() string {
 	if s.Transport == "tcp" {
 		return "tcp:" + net.JoinHostPort(cmp.Or(os.Getenv(hostVariable), s.Host, "127.0.0.1"), "0")
@@ -92,12 +95,12 @@ func (s assignment) place() string {
 	return "unix:" + filepath.Join(s.Folder, fmt.Sprintf("node-%d.sock", s.Self))
 }
 
-// joinAt is join where the addresses are known, as node 0, which gathers them, knows them.
+// joinAt joins by known addresses, as node 0 does, which gathers them.
 func (c *endpoint) joinAt(ctx context.Context, addresses []string, notice func(string)) ([]transport.Conn, error) {
 	return fabric.Connect(ctx, c.transport, c.listener, c.Cluster.Joining(), addresses, c.Times, notice)
 }
 
-// links is how connections that break are made again.
+// links returns the way in which broken connections are made again.
 func (c *endpoint) links(addresses []string) *fabric.Links {
 	return &fabric.Links{Transport: c.transport, Listener: c.listener, Addresses: addresses}
 }

@@ -29,8 +29,8 @@ func TestProcessesGetNewCertificates(t *testing.T) {
 		told, silent := &sink{}, &sink{}
 		one := &child{node: 1, Process: &local{in: told}}
 		f := &fleet{issues: issues, ending: make(chan struct{}), children: []*child{one, {node: 2, Process: &local{in: silent}}}}
-		require.NoError(t, f.tell(one, addresses{Addresses: []string{"here", "there"}}, who.Public()))
-		if err := f.tell(one, addresses{}, []byte("no key")); bellows.KindOf(err) != bellows.Lost {
+		require.NoError(t, f.sendAddresses(one, addresses{Addresses: []string{"here", "there"}}, who.Public()))
+		if err := f.sendAddresses(one, addresses{}, []byte("no key")); bellows.KindOf(err) != bellows.Lost {
 			t.Errorf("what is no key is certified: %v", err)
 		}
 		over := make(chan struct{})
@@ -79,7 +79,7 @@ func TestWithTCPNodesHaveCertificates(t *testing.T) {
 	}
 }
 
-// jsonLine is what a process is told.
+// jsonLine returns what a process is told.
 func jsonLine(own assignment) (string, error) {
 	s := &sink{}
 	c := child{Process: &local{in: s}}

@@ -20,20 +20,22 @@ import (
 // Part is what a process that was started makes of its arguments, and of where the saved run lies.
 type Part struct {
 	Job         train.Job
-	Saved       train.Saved       // what it goes on from; nil: the job begins
+	Saved       train.Saved       // the state to resume from; nil: the job begins
 	Checkpoints *node.Checkpoints // where it is saved; nil: nowhere
 }
 
-// RunChild takes this process's assignment in the job of the process that started it from standard input in, and runs its part
-// until it is let go. prepare makes the same job as there, and finds the saved run if there is one. It listens before it prepares,
-// which may take a while: node 0 then knows where everybody is, and can tell, while others still read their data.
+// RunChild reads this process's assignment from standard input, and runs its part of the job until it is released.
+// prepare makes the same job as in the process that started it, and finds the saved run if there is one. RunChild
+// listens before it prepares, which may take a while: node 0 then knows all addresses, and can send them, while others
+// still read their data.
 //
-// Its context ends with the input, whatever it is doing: a process whose parent was killed does not read a file to its end
-// first. What it has to say to a person goes to standard error, which the parent keeps the last lines of.
+// Its context ends with the input, whatever it is doing: a process whose parent was killed does not finish reading a
+// file first. Its messages for people go to standard error; the parent keeps the last lines.
 //
-// Once the process takes part, the end of ctx is a warning: it will be gone after the notice of the Processes, and node 0, if it has a Control,
-// has its work and its partitions go elsewhere, and lets it go. The process goes on until then, and so does the context that prepare was given: it may be given other splits
-// meanwhile, if others die (TestWhoIsWarnedGoesOn).
+// Once the process takes part, the end of ctx is a warning: the process will end after the notice of the Processes.
+// Node 0, if it has a Control, moves its work and its partitions elsewhere, and releases it. The process continues
+// until then, and so does the context that prepare was given: it may get other splits meanwhile, if others die
+// (TestWarnedProcessContinues).
 func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare func(ctx context.Context, saved []byte) (Part, error)) error {
 	asked := ctx
 	parent, letGo := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -101,12 +103,12 @@ func takeAssignment(in io.Reader, out io.Writer, letGo context.CancelCauseFunc) 
 	return c, nil
 }
 
-// hear learns where the others are, who this process is to them, again and again, and then the end.
+// hear reads the addresses of the others, again and again, and then the end of the input.
 func (c *endpoint) hear(lines *bufio.Reader, told chan<- addresses) {
 	var a addresses
 	others := len(c.Members)
 	if c.Invited != nil {
-		others = int(c.Self) // nobody calls those of higher number
+		others = int(c.Self) // nodes of higher number are not called
 	}
 	if err := hear(lines, &a); err != nil || len(a.Addresses) != others {
 		return
@@ -123,7 +125,8 @@ func (c *endpoint) hear(lines *bufio.Reader, told chan<- addresses) {
 	}
 }
 
-// hold takes a certificate into use. What is none is said, and the one in use stays: without any, whoever calls from another host is turned away.
+// hold takes a certificate into use. An invalid one is reported, and the one in use stays: without any, calls from
+// other hosts are refused.
 func (c *endpoint) hold(a addresses) bool {
 	if c.identity == nil {
 		return true
@@ -147,8 +150,9 @@ func hear(lines *bufio.Reader, to any) error {
 	return nil
 }
 
-// join connects the process to all others, once it has been told where they are. It has been told when all listen, so that
-// the slowest to start is waited for here, by name (TestTheWaitForAddressesIsNamedAndEnds). One that joins while the job runs is told when it is its turn.
+// join connects the process to all others, once it has their addresses. It gets these when all listen, so the wait for
+// the slowest to start is here, and is named (TestAddressesWaitTimesOut). A process that joins while the job runs gets
+// them when it is its turn.
 func (c *endpoint) join(ctx context.Context, notice func(string)) ([]transport.Conn, error) {
 	within := c.Times.Or().Join
 	if c.Invited != nil {

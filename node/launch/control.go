@@ -17,8 +17,9 @@ type Control struct {
 	over atomic.Bool
 }
 
-// Over reports whether the Run has ended, or is about to: what has not been done is of no use any more, and nobody is lost by it.
-func (c *Control) Over() bool { return c.over.Load() }
+// Ended reports whether the Run has ended, or is about to: pending changes are of no use any more, and no node counts
+// as lost.
+func (c *Control) Ended() bool { return c.over.Load() }
 
 // grower is what a Run has for its Control.
 type grower struct {
@@ -28,8 +29,9 @@ type grower struct {
 	shaper *elastic.Shaper
 }
 
-// Add starts a process that joins the job, with so many compute slots and lanes, and returns its node when it takes part. An
-// error is why it does not, with the process's last lines if it has ended: the process is gone then, and the job goes on as it was.
+// Add starts a process that joins the job, with a number of compute slots and lanes, and returns its node when it takes
+// part. If it returns an error, which has the process's last lines if it has ended, the process is gone and the job
+// continues unchanged.
 func (c *Control) Add(ctx context.Context, slots, lanes int) (bellows.NodeID, error) {
 	var g *grower
 	n, err := c.Commands.Add(ctx, slots, lanes, func(ctx context.Context, i node.Invitation) error {
@@ -48,13 +50,13 @@ func (c *Control) Remove(ctx context.Context, n bellows.NodeID) error {
 		return err
 	}
 	if g := c.grow.Load(); g != nil {
-		return g.fleet.left(n)
+		return g.fleet.awaitExit(n)
 	}
 	return nil
 }
 
-// Scale is that of elastic.Shaper: processes are started for nodes that come, and end with those that leave. One that comes
-// has as many compute slots and lanes as the largest that the job began with.
+// Scale works like that of elastic.Shaper. It starts processes for new nodes and ends those of departing ones. A new
+// node has as many compute slots and lanes as the largest that the job began with.
 func (c *Control) Scale(ctx context.Context, workers, servers int) (elastic.Result, error) {
 	s, err := c.shaper("scale")
 	if err != nil {
@@ -63,7 +65,7 @@ func (c *Control) Scale(ctx context.Context, workers, servers int) (elastic.Resu
 	return s.Scale(ctx, workers, servers)
 }
 
-// Drain is that of elastic.Shaper. The node's process has ended when it returns without an error.
+// Drain works like that of elastic.Shaper. The node's process has ended when it returns without an error.
 func (c *Control) Drain(ctx context.Context, n bellows.NodeID, notice time.Duration) (elastic.Result, error) {
 	s, err := c.shaper("drain")
 	if err != nil {
@@ -85,7 +87,7 @@ func (c *Control) DrainAll(ctx context.Context, nodes []bellows.NodeID, notice t
 	return s.DrainAll(ctx, nodes, notice)
 }
 
-// Switch is that of elastic.Shaper.
+// Switch works like that of elastic.Shaper.
 func (c *Control) Switch(ctx context.Context, n bellows.NodeID, role elastic.Role) (elastic.Result, error) {
 	s, err := c.shaper("switch")
 	if err != nil {
@@ -94,7 +96,7 @@ func (c *Control) Switch(ctx context.Context, n bellows.NodeID, role elastic.Rol
 	return s.Switch(ctx, n, role)
 }
 
-// begins gives the Control what a Run has for it. What it returns ends all changes.
+// begins gives the Control access to a Run. The function that it returns ends all changes.
 func (c *Control) begins(f *fleet, of Processes, own assignment) (end func()) {
 	var largest elastic.Options
 	for _, m := range of.Members {
@@ -108,7 +110,7 @@ func (c *Control) begins(f *fleet, of Processes, own assignment) (end func()) {
 	}
 }
 
-// warned has a node drained whose process is to be gone soon. What becomes of it is told as a decision.
+// warned drains a node whose process will end soon. The outcome is reported as a decision.
 func (c *Control) warned(n bellows.NodeID, notice time.Duration) {
 	if g := c.grow.Load(); g != nil {
 		g.shaper.Warn(n, notice)

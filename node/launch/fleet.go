@@ -19,30 +19,31 @@ import (
 	"bellows/node"
 )
 
-// fleet is the processes of a job on this machine, but for this one.
+// A fleet holds the processes of a job on this machine, except this one.
 //
-// States: starting, one process after the other; introduced, when all have said where they listen and have been told of
-// each other; joined, when this node has a connection to each; closed. One that fails on the way is closed by who made it.
+// States: starting, one process after another; introduced, when all have announced their addresses and have those of
+// the others; joined, when this node has a connection to each; closed. A fleet that fails on the way is closed by its
+// maker.
 //
 // Invariants:
-//   - A process that was started is waited for, by a goroutine of its own, and has ended when close returns: asked by the
-//     end of its input, and killed if it does not follow within patience (TestWhoDoesNotFollowIsKilled).
-//   - The end of a process that nobody asked for is told once: as the error of who waits for it, while all are introduced
-//     and join, or in deaths, which has room for all (TestADeathWhileJoiningEndsIsNotLost, TestADeathEndsTheJoining).
-//   - Every wait is named while it lasts, and ends (TestTheWaitForAnAddressIsNamedAndEnds).
+//   - A started process is awaited, by a separate goroutine, and has ended when close returns: asked by the end of its
+//     input, and killed if it does not follow within patience (TestUnresponsiveProcessIsKilled).
+//   - The unrequested end of a process is reported once: as the error of the waiting caller, while all are introduced
+//     and join, or in deaths, which has room for all (TestDeathAtEndOfJoin, TestADeathEndsTheJoining).
+//   - Every wait is named while it lasts, and ends (TestAddressWaitTimesOut).
 //
-// A process may be added while the others run (add). Lock: mu guards the list of children, addresses, and closed, of a fleet that has
-// been started: no process is started behind its end. It is not held while anybody is waited for.
+// A process may be added while the others run (add). Lock: mu guards the list of children, addresses, and closed, of a
+// started fleet: no process is started after its end. It is not held during any wait.
 type fleet struct {
 	deaths   chan node.Death // processes that ended before close
-	ending   chan struct{}   // closed by close: nobody reads deaths any more
+	ending   chan struct{}   // closed by close: deaths is not read any more
 	waits    sync.WaitGroup
 	patience time.Duration     // how long one that is asked to end may take
 	issues   *secure.Authority // of the processes' certificates; nil: they have none
 	own      assignment        // of the process that leads
-	succeed  func(Succession)  // told what another needs to follow this one; nil: nobody is
+	succeed  func(Succession)  // gets what another process needs to follow this one; nil: not called
 	begun    atomic.Bool       // from now on
-	telling  sync.Mutex        // keeps what is told in order; before mu
+	telling  sync.Mutex        // keeps messages to processes in order; taken before mu
 
 	mu        sync.Mutex
 	children  []*child
@@ -91,7 +92,7 @@ func newFleet(l Processes, own assignment, issues *secure.Authority) *fleet {
 // renewEvery is how often the processes get new certificates: three times in the life of one.
 const renewEvery = 8 * time.Hour
 
-// renew has them all get new certificates now and then, until the fleet is closed.
+// renew gives all processes new certificates from time to time, until the fleet is closed.
 func (f *fleet) renew() {
 	ticker := time.NewTicker(renewEvery)
 	defer ticker.Stop()
@@ -105,7 +106,8 @@ func (f *fleet) renew() {
 	}
 }
 
-// certifyAll gives each process that has a certificate another one. One that cannot be told has ended, or is about to.
+// certifyAll gives each process that has a certificate another one. A process that cannot receive it has ended, or is
+// about to.
 func (f *fleet) certifyAll() {
 	f.mu.Lock()
 	of := map[*child][]byte{}
@@ -116,12 +118,12 @@ func (f *fleet) certifyAll() {
 	}
 	f.mu.Unlock()
 	for c, key := range of {
-		_ = f.tell(c, addresses{}, key)
+		_ = f.sendAddresses(c, addresses{}, key)
 	}
 }
 
-// tell tells a process where others listen, which it is told once, and certifies its key.
-func (f *fleet) tell(c *child, a addresses, key []byte) (err error) {
+// sendAddresses sends a process the addresses of the others, once, and certifies its key.
+func (f *fleet) sendAddresses(c *child, a addresses, key []byte) (err error) {
 	if f.issues != nil {
 		if a.Certificate, err = f.issues.Issue(key, sock.NodeName(c.node)); err != nil {
 			return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w", err)
@@ -132,7 +134,7 @@ func (f *fleet) tell(c *child, a addresses, key []byte) (err error) {
 	}
 	if f.issues != nil {
 		f.mu.Lock()
-		c.key = key // and from now on it is told again
+		c.key = key // from now on it gets new certificates
 		f.mu.Unlock()
 	}
 	return nil
@@ -166,10 +168,10 @@ func (f *fleet) start(by Starter, each assignment, roam bool) error {
 	return nil
 }
 
-// startOne starts a process, in its place among so many that compute, and tells it who it is.
+// startOne starts a process, in its place among those that compute, and sends its assignment.
 func (f *fleet) startOne(by Starter, each assignment, place, computing int) error {
-	c := &child{node: each.Self, member: each.Cluster.Me()}
-	if err := f.enlist(c, by, each.Cluster.Me(), place, computing); err != nil {
+	c := &child{node: each.Self, member: each.Cluster.SelfMember()}
+	if err := f.enlist(c, by, each.Cluster.SelfMember(), place, computing); err != nil {
 		return bellows.Errorf(bellows.Lost, "start a process", c.name(), "%w", err)
 	}
 	if err := c.say(each); err != nil {
@@ -195,14 +197,14 @@ func (f *fleet) enlist(c *child, by Starter, m node.Member, place, computing int
 	return nil
 }
 
-// add starts a process that is invited, and tells it where those of lower number listen when it is its turn to call them: it starts and reads its data
-// beside others that are invited. It has the whole machine: shares are
-// of those that the job began with. What it waits for is named by node 0, which waits for the process to join.
+// add starts an invited process, and sends it the addresses of those of lower number when it is its turn to connect: it
+// starts and reads its data in parallel with other invited ones. It may use the whole machine: shares are for those
+// that the job began with. Node 0, which waits for the process to join, names what it waits for.
 func (f *fleet) add(ctx context.Context, l Processes, own assignment, i node.Invitation) error {
 	f.mu.Lock()
 	f.nodes = max(f.nodes, int(i.Node)+1)
 	f.mu.Unlock()
-	f.heirs() // before anybody else hears of that number
+	f.heirs() // before any other process learns that number
 	each := own
 	each.Cluster, each.Saved = own.Cluster.Accept(i), l.Later
 	if err := f.startOne(l.starter(), each, -1, 0); err != nil {
@@ -219,7 +221,7 @@ func (f *fleet) add(ctx context.Context, l Processes, own assignment, i node.Inv
 	if err != nil {
 		return err
 	}
-	if err := i.Await(ctx); err != nil { // which ends with the process, too
+	if err := i.Await(ctx); err != nil { // it also ends with the process
 		return err
 	}
 	f.mu.Lock()
@@ -231,10 +233,10 @@ func (f *fleet) add(ctx context.Context, l Processes, own assignment, i node.Inv
 	c.told, c.key = true, at.Key
 	f.mu.Unlock()
 	f.heirs() // before it can take part
-	return f.tell(c, addresses{Addresses: below, Gone: i.Gone}, at.Key)
+	return f.sendAddresses(c, addresses{Addresses: below, Gone: i.Gone}, at.Key)
 }
 
-// child is the process of a node; nil: there is none.
+// child returns the process of a node; nil if there is none.
 func (f *fleet) child(n bellows.NodeID) *child {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -254,7 +256,7 @@ func (f *fleet) dismiss(n bellows.NodeID) {
 	}
 	c.end()
 	late := time.AfterFunc(f.patience, c.Kill)
-	<-c.Over()
+	<-c.Ended()
 	late.Stop()
 	f.forget(c)
 }
@@ -267,7 +269,8 @@ func (f *fleet) forget(c *child) {
 	f.heirs()
 }
 
-// bury kills what is left of the processes of nodes that are lost: one that is stopped, or that nobody reaches, would not hear that it is to end, and be waited for.
+// bury kills the remaining processes of lost nodes. A stopped or unreachable one would not notice that it must end, and
+// would be waited for.
 func (f *fleet) bury(gone []bellows.NodeID) {
 	for _, n := range gone {
 		if c := f.child(n); c != nil {
@@ -277,16 +280,16 @@ func (f *fleet) bury(gone []bellows.NodeID) {
 	}
 }
 
-// left waits for the end of a process whose node takes part no more, and forgets it. It ends by itself; one that does not is
-// made to, and no harm is done.
-func (f *fleet) left(n bellows.NodeID) error {
+// awaitExit waits for the end of a process whose node has left the job, and forgets it. The process ends on its own;
+// one that does not is killed, which does no harm.
+func (f *fleet) awaitExit(n bellows.NodeID) error {
 	c := f.child(n)
 	if c == nil {
 		return nil
 	}
 	slow := time.AfterFunc(f.patience, c.end)
 	late := time.AfterFunc(2*f.patience, c.Kill)
-	<-c.Over()
+	<-c.Ended()
 	slow.Stop()
 	late.Stop()
 	f.forget(c)
@@ -298,8 +301,8 @@ func (f *fleet) left(n bellows.NodeID) error {
 
 func (c *child) name() string { return fmt.Sprintf("node %d", c.node) }
 
-// say writes a line of JSON to the process. A line is shorter than a pipe's buffer: a process that does not read holds
-// nobody up.
+// say writes a line of JSON to the process. A line is shorter than a pipe's buffer: a process that does not read blocks
+// nothing.
 func (c *child) say(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
@@ -323,14 +326,14 @@ func (f *fleet) introduce(ctx context.Context, w *wait) error {
 		c.told = true
 	}
 	for i, c := range f.children {
-		if err := f.tell(c, addresses{Addresses: f.addresses}, keys[i]); err != nil {
+		if err := f.sendAddresses(c, addresses{Addresses: f.addresses}, keys[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// listens is where the process says that it does.
+// listens waits for the address at which the process listens.
 func (c *child) listens(ctx context.Context, w *wait) (a address, err error) {
 	line, err := c.answer(ctx, w)
 	if err != nil {
@@ -342,14 +345,14 @@ func (c *child) listens(ctx context.Context, w *wait) (a address, err error) {
 	return a, nil
 }
 
-// answer is the first line that the process says. One that has died instead is named with its last lines; it has left a word
-// in deaths, too, which nobody reads any more.
+// answer returns the first line of the process. If it has died, the error has its last lines. Its death is also in
+// deaths, which is not read any more.
 func (c *child) answer(ctx context.Context, w *wait) ([]byte, error) {
 	for {
 		select {
 		case line := <-c.Answer():
 			return line, nil
-		case <-c.Over():
+		case <-c.Ended():
 			return nil, bellows.Errorf(bellows.Lost, "start a process", c.name(), "%s", c.death())
 		case <-ctx.Done():
 			return nil, bellows.Errorf(bellows.Lost, "start a process", c.name(), "it has not said where it listens: %w%s", context.Cause(ctx), c.Last())
@@ -359,9 +362,9 @@ func (c *child) answer(ctx context.Context, w *wait) ([]byte, error) {
 	}
 }
 
-// join waits for all processes to come, as long as all live. A process that dies while they come is the error, at once: nobody
-// waits a minute for the dead. One that dies later is left in deaths. Which of the two a death is is decided in one place,
-// by watch, so that it is never both or neither.
+// join waits for all processes to connect, as long as all live. If one dies meanwhile, join returns that error at once.
+// One that dies later is reported in deaths. Which of the two a death becomes is decided in one place, by watch, so
+// that it is never both or neither.
 func (f *fleet) join(ctx context.Context, connect func(ctx context.Context) ([]transport.Conn, error)) ([]transport.Conn, error) {
 	conns, dead, err := f.joinOnce(ctx, connect)
 	if dead != nil {
@@ -370,7 +373,8 @@ func (f *fleet) join(ctx context.Context, connect func(ctx context.Context) ([]t
 	return conns, err
 }
 
-// joinOnce is join, and says who has died meanwhile: there are no connections then, and an error is of their end.
+// joinOnce joins, and returns the processes that have died meanwhile. Then there are no connections, and the error
+// follows from the deaths.
 func (f *fleet) joinOnce(ctx context.Context, connect func(ctx context.Context) ([]transport.Conn, error)) ([]transport.Conn, *node.Death, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -396,7 +400,7 @@ func (f *fleet) watch(joined <-chan struct{}, cancel context.CancelCauseFunc) *n
 	}
 }
 
-// wait reports the end of a process, if nobody asked for it.
+// wait reports the end of a process, unless it was requested.
 func (f *fleet) wait(c *child) {
 	c.Wait()
 	if !c.shut.Load() {
@@ -407,7 +411,7 @@ func (f *fleet) wait(c *child) {
 	}
 }
 
-// death says how a process ended, with its last lines: the reason is mostly there, in the words of the process itself.
+// death says how a process ended, with its last lines, which mostly have the reason.
 func (c *child) death() string { return fmt.Sprintf("node %d %s%s", c.node, c.How(), c.Last()) }
 
 // close ends the processes: it asks all of them first, and kills those that do not follow, all at the same time.

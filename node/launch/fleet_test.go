@@ -30,9 +30,9 @@ type heard struct {
 
 func (c *heard) Close() error { c.closed = true; return nil }
 
-// TestADeathWhileJoiningEndsIsNotLost has a process die in the moment when all have joined: either that is why there is no
+// TestDeathAtEndOfJoin makes a process die in the moment when all have joined: either that is why there is no
 // job, and the connections are closed, or the death is there for whoever leads.
-func TestADeathWhileJoiningEndsIsNotLost(t *testing.T) {
+func TestDeathAtEndOfJoin(t *testing.T) {
 	t.Parallel()
 	said, left := 0, 0
 	for range 300 {
@@ -54,7 +54,7 @@ func TestADeathWhileJoiningEndsIsNotLost(t *testing.T) {
 	t.Logf("the death ended the joining %d times, and was left for the job %d times", said, left)
 }
 
-// TestADeathEndsTheJoining has a process die while the others are waited for.
+// TestADeathEndsTheJoining makes a process die while the others are waited for.
 func TestADeathEndsTheJoining(t *testing.T) {
 	t.Parallel()
 	f := &fleet{deaths: make(chan node.Death, 2)}
@@ -68,8 +68,8 @@ func TestADeathEndsTheJoining(t *testing.T) {
 	}
 }
 
-// TestTheWaitForAnAddressIsNamedAndEnds starts a process that says nothing.
-func TestTheWaitForAnAddressIsNamedAndEnds(t *testing.T) {
+// TestAddressWaitTimesOut starts a process that says nothing.
+func TestAddressWaitTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		quick := &local{in: &sink{}, over: make(chan struct{}), first: first{line: make(chan []byte, 1)}}
@@ -95,8 +95,8 @@ func TestTheWaitForAnAddressIsNamedAndEnds(t *testing.T) {
 	})
 }
 
-// TestTheWaitForAddressesIsNamedAndEnds is a part of the job of a process that then says nothing.
-func TestTheWaitForAddressesIsNamedAndEnds(t *testing.T) {
+// TestAddressesWaitTimesOut checks a part of the job of a process that then says nothing.
+func TestAddressesWaitTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := &endpoint{assignment: assignment{Cluster: node.Cluster{Self: 2}, Times: liveness.Times{Join: 7000}}}

@@ -13,8 +13,8 @@ import (
 	"bellows/node"
 )
 
-// TestWhoDoesNotFollowIsKilled asks a process to end that does not read what it is told. One that is ended is no death.
-func TestWhoDoesNotFollowIsKilled(t *testing.T) {
+// TestUnresponsiveProcessIsKilled asks a process to end that does not read what it is told. One that is ended is no death.
+func TestUnresponsiveProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	f := &fleet{deaths: make(chan node.Death, 2), patience: time.Millisecond}
 	require.NoError(t, f.start(Local{Program: "/bin/sh", Args: []string{"sh", "-c", "exec sleep 3600"}}, assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1}}}}, true))
@@ -30,8 +30,8 @@ func TestWhoDoesNotFollowIsKilled(t *testing.T) {
 	}
 }
 
-// TestWhoIsLostIsNotWaitedFor has a process not hear that it is to end, as one that is stopped does not: its node is lost, so that it is killed at once, and not when it has had its time.
-func TestWhoIsLostIsNotWaitedFor(t *testing.T) {
+// TestLostProcessIsNotAwaited makes a process not hear that it is to end, as one that is stopped does not: its node is lost, so that it is killed at once, and not when it has had its time.
+func TestLostProcessIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	f := &fleet{deaths: make(chan node.Death, 2), patience: time.Hour}
 	require.NoError(t, f.start(Local{Program: "/bin/sh", Args: []string{"sh", "-c", "exec sleep 3600"}}, assignment{Cluster: node.Cluster{Members: []node.Member{{}, {Node: 1}}}}, true))

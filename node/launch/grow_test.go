@@ -34,7 +34,7 @@ var apps = map[string]grown{
 	"linear by dual ascent":     {linear.New(), map[string]string{"loss": "svr", "solver": "dual", "clocks": "10"}, 11},
 }
 
-// ungated is a job of an application.
+// ungated returns a job of an application.
 func ungated(name string) (train.Job, error) {
 	a := apps[name]
 	set, err := demo.Make(a.app.Describe().Data, 1)
@@ -53,7 +53,7 @@ const gates = 4
 
 func gate(folder string, n int) string { return filepath.Join(folder, strconv.Itoa(n)) }
 
-// gated is a job whose split 0 waits at gates.
+// gated returns a job whose split 0 waits at gates.
 func gated(name, folder string) (train.Job, error) {
 	job, err := ungated(name)
 	made := job.NewExecutor

@@ -80,9 +80,9 @@ func (g gatedTask) RunTask(t *train.Task) error {
 	return g.counter.RunTask(t)
 }
 
-// TestWhoIsWarnedIsDrained tells the process of a node to end while a task of it runs: its splits and its partitions go to the others, its process ends by itself, and the model has
+// TestWarnedProcessIsDrained tells the process of a node to end while a task of it runs: its splits and its partitions go to the others, its process ends by itself, and the model has
 // all that it would have. Nobody has asked for that but the system.
-func TestWhoIsWarnedIsDrained(t *testing.T) {
+func TestWarnedProcessIsDrained(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -128,8 +128,8 @@ func TestWhoIsWarnedIsDrained(t *testing.T) {
 	}
 }
 
-// TestWhoCannotBeStartedIsNobody has a node that is asked for while the job runs be refused by whoever starts processes: that is why it has not come, and the job goes on.
-func TestWhoCannotBeStartedIsNobody(t *testing.T) {
+// TestFailedStartAddsNoNode makes a node that is asked for while the job runs be refused by whoever starts processes: that is why it has not come, and the job goes on.
+func TestFailedStartAddsNoNode(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

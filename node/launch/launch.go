@@ -1,18 +1,20 @@
-// Package launch runs a job in processes of this machine that it starts: node 0 is the one that calls Processes.Run, and
-// each other calls RunChild.
+// Package launch runs a job in processes of this machine that it starts: node 0 calls Processes.Run, and each other node
+// calls RunChild.
 //
 // All run the same program with the same arguments. They parse the same flags, read the same files and so make the same
-// job, of which nothing is sent: a description of it would be a second form of every setting, to be kept equal to the first.
-// What differs comes on the standard input of each:
+// job, of which nothing is sent: a description of it would be a second form of every setting, to be kept equal to the
+// first. What differs comes on the standard input of each:
 //
-//  1. A process that is started reads a line: who it is, who the others are, and the token of the job (assignment). It is not
-//     on the command line, which others on the machine can read.
-//  2. It listens, and writes a line to its standard output: where. No address is fixed, or two jobs would meet.
-//  3. When all have, it reads a second line: where all of them listen. Then each connects to all others. With tcp its answer has a public key, and the
-//     second line a certificate of that, by which the nodes of other hosts know it. Later lines have another, before that runs out.
-//  4. The end of its standard input is the order to end. So a leader that is killed leaves nobody behind.
+//  1. A started process reads a line: its node, the other nodes, and the token of the job (assignment). The token is not
+//     on the command line, which other users of the machine can read.
+//  2. It listens, and writes its address to its standard output. No address is fixed; otherwise two jobs would collide.
+//  3. When all have, it reads a second line with all addresses. Then each connects to all others. With tcp its answer has
+//     a public key, and the second line a certificate for it, by which nodes on other hosts recognise it. Later lines
+//     have another certificate, before the current one expires.
+//  4. The end of its standard input is the order to end. So a leader that is killed leaves no process behind.
 //
-// The package refuses to reach for other machines, and to judge what the death of a process means: it tells whoever leads.
+// The package does not start processes on other machines, and does not judge the death of a process: it reports it to
+// the leader.
 package launch
 
 import (
@@ -42,26 +44,32 @@ type Processes struct {
 	// Connections is how many each pair of processes has, at most ConnectionsMost; 0: one.
 	Connections int
 	// Roam lets the system move processes between processors; otherwise each that computes keeps to its share.
-	Roam  bool
-	Saved []byte // where a saved run lies to go on from, and what is saved of this one, for RunChild to pass on; nil: nowhere
-	// Later is in the place of Saved for a process that is added while the job runs: it owns nothing when it comes, and what the job went on from may be gone by then.
-	// nil: nowhere.
+	Roam bool
+	// Saved says where a saved run lies to resume from, and what is saved of this one, for RunChild to pass on; nil:
+	// nothing
+	Saved []byte
+	// Later replaces Saved for a process that is added while the job runs: it owns nothing when it joins, and the state
+	// that the job resumed from may be gone by then. nil: nothing.
 	Later []byte
 	// Starter starts the others, in the place of Program and Args; nil: these, on this machine.
 	Starter Starter
 	// Host is the address of this machine at which the others reach it, with tcp; "": that of the loopback device.
 	Host string
-	// Output is where what a node's process says on its standard error goes, beside its last lines; nil, or for a node nil: nowhere. Whoever is
-	// written to takes it all: no process is held up by it. A Starter of the caller's keeps what it likes.
+	// Output returns the writer of a node's standard error, in addition to its last lines; nil, or nil for a node: it
+	// is dropped. The writer must accept everything: no process may be blocked by it. A Starter of the caller may keep
+	// what it likes.
 	Output func(bellows.NodeID) io.Writer
-	// Control changes the job while it runs; nil: nobody does.
+	// Control changes the job while it runs; nil: nothing does.
 	Control *Control
-	// Succeed is told what another process needs that is to lead in the place of this one, when the first tasks have left and whenever that changes, by one goroutine at a time; nil: nobody
-	// is. The others wait for such a one where the times have a Successor.
+	// Succeed gets what another process needs to lead in place of this one, when the first tasks have been sent and
+	// whenever it changes, on one goroutine at a time; nil: not called. The other nodes wait for such a process if the
+	// times have a Successor.
 	Succeed func(Succession)
-	// Following has Run go on with the processes of a Run that has died; nil: it starts some. Members, Connections, Transport and Saved are then those of the other, and need not be given.
+	// Following makes Run continue with the processes of a Run that has died; nil: it starts new ones. Members,
+	// Connections, Transport and Saved are then those of the dead Run, and need not be given.
 	Following *Following
-	// Notice is how long a process that is told to end, as by SIGTERM, is there still: by then a Control drains it. 0: 30 seconds.
+	// Notice is how long a process stays after it was told to end, as by SIGTERM: a Control drains it within this time.
+	// 0: 30 seconds.
 	Notice time.Duration
 }
 
@@ -69,9 +77,9 @@ type Processes struct {
 // program that does not look whether it is a child, as the binary of a test, would start itself again and again.
 const started = "_BELLOWS_CHILD"
 
-// Run runs a job as node 0, and returns like Train. All processes have ended when it returns, and the folder of their sockets
-// is gone. The connections have ended before the processes are told to, so that none of them takes the end of a job for the
-// loss of node 0.
+// Run runs a job as node 0, and returns like Train. When it returns, all processes have ended, and the folder of their
+// sockets is gone. Connections end before the processes are told to end, so that none of them takes the end of a job
+// for the loss of node 0.
 func (l Processes) Run(ctx context.Context, job train.Job, opt node.Options) (*node.Result, error) {
 	if os.Getenv(started) != "" {
 		return nil, bellows.Errorf(bellows.Config, "start", l.Program, "this process was itself started for a part of a job, and did not ask for it: the program must call RunChild, or cli.Main, before all else")
@@ -140,7 +148,8 @@ func (l Processes) lead(ctx context.Context, job train.Job, opt node.Options, ow
 	return res, err
 }
 
-// certify draws the authority of a job whose nodes are joined by TCP, and so may be on several hosts: its key stays in this process.
+// certify draws the authority of a job whose nodes are joined by TCP, and so may be on several hosts. Its key stays in
+// this process.
 func (s *assignment) certify(transport string) (*secure.Authority, error) {
 	if transport != "tcp" {
 		return nil, nil
@@ -153,7 +162,7 @@ func (s *assignment) certify(transport string) (*secure.Authority, error) {
 	return a, nil
 }
 
-// starter is what starts the others.
+// starter returns the starter of the other processes.
 func (l Processes) starter() Starter {
 	if l.Starter != nil {
 		return l.Starter
@@ -161,8 +170,8 @@ func (l Processes) starter() Starter {
 	return Local{Program: l.Program, Args: l.Args, Output: l.Output}
 }
 
-// assign is node 0's assignment, with what the others need to know. The token is drawn for the job: whoever cannot show it
-// is turned away at the door of every node.
+// assign returns node 0's assignment, with what the others need to know. The token is drawn for the job: every node
+// refuses connections without it.
 func (l Processes) assign(folder string, opt node.Options) (assignment, error) {
 	s := assignment{Cluster: node.Cluster{Members: l.Members, Connections: l.Connections}, Transport: l.Transport, Host: l.Host, Folder: folder,
 		Era: opt.Era, Wire: opt.Wire, Times: opt.Times, Notice: cmp.Or(l.Notice, 30*time.Second)}

@@ -28,11 +28,11 @@ func (w *first) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// tail is the end of a process's standard error: why it died, if it does. It is written by os/exec's goroutine and read by
-// who makes a sentence of it. A tail of a process that says much forgets the beginning; all of it is shown to nobody, since
-// a job has one screen, and node 0 writes there.
+// tail is the end of a process's standard error: the reason for its death, if it dies. os/exec's goroutine writes it,
+// and the maker of a sentence reads it. A tail of a process that writes much forgets the beginning. It is not shown in
+// full, because a job has one screen, which node 0 uses.
 type tail struct {
-	all  io.Writer  // gets all of it; nil: nobody does
+	all  io.Writer  // gets all of it; nil: nothing does
 	mu   sync.Mutex // of text, and of writing to all: notes come while the process still writes
 	text []byte
 }
@@ -63,16 +63,16 @@ func (w *tail) note(line string) {
 	}
 }
 
-// lastLines are the words before the last lines of a process, of which each is in a line of its own.
+// lastLines introduces the last lines of a process, each on a line.
 const lastLines = "; its last lines:"
 
-// Sentence is the message of an error in one line: without the last lines of a process that has ended.
+// Sentence returns the message of an error in one line, without the last lines of a process that has ended.
 func Sentence(err error) string {
 	s, _, _ := strings.Cut(err.Error(), "\n")
 	return strings.TrimSuffix(s, lastLines)
 }
 
-// last is the last lines, as the end of a sentence. Bytes that a terminal would obey are made visible.
+// last returns the last lines, as the end of a sentence. Control bytes are made visible.
 func (w *tail) last() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

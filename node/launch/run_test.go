@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// startedByTest is what a process does that a test has started.
+// startedByTest returns what a process does that a test has started.
 func startedByTest(role string) error {
 	switch role {
 	case "mute": // until its input ends
@@ -71,7 +71,7 @@ func startedByTest(role string) error {
 	})
 }
 
-// counts has each of four splits add 1 to its row in each of three clocks.
+// counts makes each of four splits add 1 to its row in each of three clocks.
 func counts() train.Job {
 	return train.Job{Splits: 4, Tables: []table.Schema{{Name: "counts", Rows: 4, Width: 1, Partitions: 2}}, Driver: &train.Clocks{Splits: 4, Count: 3},
 		Items:       func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{End: 1} },
@@ -113,7 +113,7 @@ func (death) RunTask(t *train.Task) error {
 	return nil
 }
 
-// processes is how a test starts this program for members of a cluster.
+// processes returns how a test starts this program for members of a cluster.
 func processes(t *testing.T, role, transport string, image []byte) Processes {
 	t.Helper()
 	program, err := os.Executable()
@@ -141,8 +141,8 @@ func TestAJobRunsInProcesses(t *testing.T) {
 	}
 }
 
-// TestWhoIsWarnedGoesOn tells processes to end while their tasks run, with nobody who would take over: the job goes on to its end, and what they have made of it may be read.
-func TestWhoIsWarnedGoesOn(t *testing.T) {
+// TestWarnedProcessContinues tells processes to end while their tasks run, with nobody who would take over: the job goes on to its end, and what they have made of it may be read.
+func TestWarnedProcessContinues(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r, err := processes(t, "warned", "unix", nil).Run(ctx, counts(), node.Options{})
@@ -167,7 +167,7 @@ func TestProcessesThatCannotTakePartAreNamed(t *testing.T) {
 	}
 }
 
-// TestAProcessThatDiesIsNamed has a process end in the midst of the job: that is why the job has failed, as its system says.
+// TestAProcessThatDiesIsNamed makes a process end in the midst of the job: that is why the job has failed, as its system says.
 func TestAProcessThatDiesIsNamed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -177,8 +177,8 @@ func TestAProcessThatDiesIsNamed(t *testing.T) {
 	}
 }
 
-// TestWhoIsToldNoPlaceSaysSo is a process whose standard input is not another's word: empty, no assignment, or one without a token.
-func TestWhoIsToldNoPlaceSaysSo(t *testing.T) {
+// TestInvalidAssignmentIsReported checks a process whose standard input is not another's word: empty, no assignment, or one without a token.
+func TestInvalidAssignmentIsReported(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
 		"":                      "EOF",
@@ -228,8 +228,8 @@ func TestAChildStartsNoOthers(t *testing.T) {
 	}
 }
 
-// TestAJobOfTooFewSplitsStartsNothing has more members than parts of the data: that is said before any of them is started.
-func TestAJobOfTooFewSplitsStartsNothing(t *testing.T) {
+// TestTooFewSplitsStartsNothing makes more members than parts of the data: that is said before any of them is started.
+func TestTooFewSplitsStartsNothing(t *testing.T) {
 	t.Parallel()
 	job := counts()
 	l := Processes{Program: "/nonexistent", Transport: "unix", Members: []node.Member{{Lanes: 1}}}

@@ -20,7 +20,7 @@ const timerSlack = 1_000_000
 //     four, and all waited for it.
 //
 // Both are of a thread, and what a thread starts inherits them: so the thread is held for the start, and gets back what it
-// had (TestAStartLeavesItsThreadAsItWas). The child could not do it itself: its runtime has started threads before any code
+// had (TestStartRestoresThread). The child could not do it itself: its runtime has started threads before any code
 // of ours runs. What the system refuses is left out, since it is only speed. Turned down: shorter time slices
 // (sched_setattr(2)), which made no difference.
 func startPlaced(cmd *exec.Cmd, i, of int) error {
@@ -41,8 +41,9 @@ func startPlaced(cmd *exec.Cmd, i, of int) error {
 	return cmd.Start()
 }
 
-// share is the processors of process i: some of its own where there are enough, else one, which it has with others
-// (TestSharesOfProcessors). They are shares of what this process itself may use, which may be less than the machine has.
+// share returns the processors of process i: separate ones if there are enough, else one that is shared with other
+// processes (TestSharesOfProcessors). They are a part of what this process may use, which may be less than the machine
+// has.
 func share(all *unix.CPUSet, i, of int) (mine unix.CPUSet) {
 	n := all.Count()
 	first, end := i*n/of, (i+1)*n/of

@@ -13,9 +13,9 @@ import (
 	"bellows/node"
 )
 
-// TestAStartLeavesItsThreadAsItWas starts a process with its share of the processors: the thread that started it has all of them again afterwards, and
+// TestStartRestoresThread starts a process with its share of the processors: the thread that started it has all of them again afterwards, and
 // timers as exact as before.
-func TestAStartLeavesItsThreadAsItWas(t *testing.T) {
+func TestStartRestoresThread(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	thread := func() (slack int, cpus unix.CPUSet) {
@@ -84,7 +84,7 @@ func TestEachProcessThatComputesHasItsShare(t *testing.T) {
 	}
 }
 
-// mask is a set of processors as /proc has it, of the length that the machine's has.
+// mask returns a set of processors as /proc has it, of the length that the machine's has.
 func mask(s *unix.CPUSet) string {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

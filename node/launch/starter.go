@@ -11,24 +11,24 @@ import (
 	"bellows/node"
 )
 
-// Starter starts the processes of a job's nodes: Local on this machine, others where they know a way. What a process is told, and what it
-// answers, is the fleet's and the same for all.
+// A Starter starts the processes of a job's nodes: Local on this machine, others elsewhere. The messages to and from a
+// process belong to the fleet, and are the same for all Starters.
 type Starter interface {
-	// Start starts the process of a member, in its place among so many that compute; -1: in none. It waits for nobody: a process
-	// that cannot be started after all has ended.
+	// Start starts the process of a member, in its place among those that compute; -1: no place. It does not block: a
+	// process that cannot be started after all has ended.
 	Start(m node.Member, place, computing int) (Process, error)
 }
 
-// Process is a process of a job, as whoever leads sees it. All but Wait may be called by any goroutine, at any time.
+// A Process is a process of a job, as the leader sees it. Its methods, except Wait, are safe for concurrent use.
 type Process interface {
-	Say(text []byte) error // to its standard input; text is shorter than a pipe's buffer
-	PID() int              // the system's number, on its machine; 0: not known
-	Answer() <-chan []byte // the first line of its standard output, once
-	Wait()                 // for its end; it is called once, and Over is closed when it returns
-	Over() <-chan struct{} // closed when it has ended
-	How() string           // which process it was and how it has ended, as "(process 4711) ended with exit status 1"; once it is over
-	Last() string          // its last lines, as the end of a sentence; empty: none
-	End()                  // closes its standard input
+	Say(text []byte) error  // to its standard input; text is shorter than a pipe's buffer
+	PID() int               // the system's number, on its machine; 0: not known
+	Answer() <-chan []byte  // the first line of its standard output, once
+	Wait()                  // for its end; it is called once, and Over is closed when it returns
+	Ended() <-chan struct{} // closed when it has ended
+	How() string            // which process it was and how it has ended, as "(process 4711) ended with exit status 1"; once it is over
+	Last() string           // its last lines, as the end of a sentence; empty: none
+	End()                   // closes its standard input
 	Kill()
 }
 
@@ -36,19 +36,20 @@ type Process interface {
 type Local struct {
 	Program string
 	Args    []string                       // the first its name
-	Env     []string                       // beside the mark of a process that was started; nil: this process's
+	Env     []string                       // in addition to the mark of a started process; nil: this process's
 	Dir     string                         // where they run; "": where this process does
 	Output  func(bellows.NodeID) io.Writer // as Processes has it
 	Host    string                         // the address at which the others reach them, with tcp; "": that which node 0 says
 }
 
-// hostVariable names the variable of the environment that tells a process its Host: whoever starts it knows that, and node 0 does not.
+// hostVariable names the environment variable that gives a process its Host, which its starter knows and node 0 does
+// not.
 const hostVariable = "_BELLOWS_HOST"
 
-// Start starts a process, with the bytes of its standard error that are kept for who asks.
+// Start starts a process, and keeps the last bytes of its standard error.
 func (l Local) Start(m node.Member, place, computing int) (Process, error) {
 	p := &local{cmd: exec.Command(l.Program), over: make(chan struct{}), first: first{line: make(chan []byte, 1)}}
-	p.cmd.Args, p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = l.Args, &p.first, &p.tail, apart()
+	p.cmd.Args, p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = l.Args, &p.first, &p.tail, ownGroup()
 	if l.Output != nil {
 		p.tail.all = l.Output(m.Node)
 	}
@@ -83,10 +84,10 @@ func (p *local) Say(text []byte) error {
 	return err
 }
 
-func (p *local) PID() int              { return p.cmd.Process.Pid }
-func (p *local) Answer() <-chan []byte { return p.first.line }
-func (p *local) Over() <-chan struct{} { return p.over }
-func (p *local) Last() string          { return p.tail.last() }
+func (p *local) PID() int               { return p.cmd.Process.Pid }
+func (p *local) Answer() <-chan []byte  { return p.first.line }
+func (p *local) Ended() <-chan struct{} { return p.over }
+func (p *local) Last() string           { return p.tail.last() }
 
 // Wait waits for the end. An error that is no exit status, as one of a pipe, is added to what the process said last.
 func (p *local) Wait() {

@@ -19,15 +19,16 @@ import (
 	"bellows/train"
 )
 
-// Succession is what a process needs, beside what the lanes and the archive of the job have, to lead it in the place of one that has died: who its nodes may be, where they listen, what opens
-// their doors. It has the job's token and the key of its authority: it is for pipes and sealed connections, and for no file.
+// Succession is what a process needs to lead a job in place of one that has died, in addition to the state of lanes and
+// the archive: the possible nodes, their addresses, their keys. It has the job's token and the key of its authority: it
+// is for pipes and encrypted connections, never for a file.
 type Succession struct {
 	Own       assignment
 	Addresses []string                  // by node
 	Keys      map[bellows.NodeID][]byte // of their certificates
 	Members   []node.Member             // that may be there, but for node 0
 	Nodes     int                       // numbers of nodes below it were given
-	Issues    *secure.Authority         // nil: nobody has a certificate
+	Issues    *secure.Authority         // nil: no certificates
 }
 
 // Following is a Run in the place of another one.
@@ -39,16 +40,17 @@ type Following struct {
 	Follow node.Follow
 }
 
-// Begins are the members that the job began with.
+// Begins returns the members that the job began with.
 func (s *Succession) Begins() []node.Member { return slices.Clone(s.Own.Members) }
 
-// Era is that of the job's life.
+// Era returns the era of the job's attempt.
 func (s *Succession) Era() bellows.Era { return s.Own.Era }
 
-// Saved is what the Run that began had as its Processes.Saved.
+// Saved returns the Processes.Saved of the Run that began.
 func (s *Succession) Saved() []byte { return s.Own.Saved }
 
-// heirs tells what a process needs that is to lead in the place of this one, whenever that has changed; nobody, before the first tasks leave. What is told later is newer.
+// heirs reports what a process needs to lead in place of this one, whenever it has changed, but not before the first
+// tasks are sent. A later report supersedes an earlier one.
 func (f *fleet) heirs() {
 	f.telling.Lock()
 	defer f.telling.Unlock()
@@ -68,7 +70,8 @@ func (f *fleet) heirs() {
 	f.succeed(s)
 }
 
-// begins has OnStart say that the first tasks have left, and what a process needs that is to follow this one: the job's log has begun by then.
+// begins makes OnStart report that the first tasks have been sent, and send what a process needs to follow this one:
+// the job's log has begun by then.
 func (f *fleet) begins(opt *node.Options) {
 	told := opt.OnStart
 	opt.OnStart = func(nodes []api.Node) {
@@ -118,7 +121,8 @@ func (l Processes) follow(ctx context.Context, job train.Job, opt node.Options) 
 	return l.lead(ctx, job, opt, own, self, f, conns)
 }
 
-// adopt is the fleet of the processes that another one has started. Those that nobody may know are told to end: guests of the one before.
+// adopt returns the fleet of the processes that another process has started. Unknown ones, which were still joining,
+// are told to end.
 func (l Processes) adopt(own assignment) *fleet {
 	s := &l.Following.Succession
 	f := newFleet(l, own, s.Issues)
@@ -141,7 +145,7 @@ func (l Processes) adopt(own assignment) *fleet {
 	return f
 }
 
-// lost are the members without a process.
+// lost returns the members without a process.
 func (l Processes) lost() (dead []node.Death) {
 	for _, m := range l.Following.Succession.Members {
 		if l.Following.Processes[m.Node] == nil {
@@ -163,7 +167,7 @@ func (f *fleet) rejoin(ctx context.Context, who join.Cluster, dead []node.Death,
 		if died == nil {
 			return conns, dead, err
 		}
-		if slices.Contains(who.Gone, died.Node) { // it has ended, and nobody waited for it
+		if slices.Contains(who.Gone, died.Node) { // it has ended, and was not awaited
 			return nil, nil, errors.Join(err, errors.New(died.Reason))
 		}
 		who.Gone, dead = append(who.Gone, died.Node), append(dead, *died)
@@ -176,7 +180,7 @@ const (
 	listenEvery  = 20 * time.Millisecond
 )
 
-// listenAgain listens where the process before did: nobody is told of another place.
+// listenAgain listens at the previous process's address: no other address is announced.
 func (s assignment) listenAgain(ctx context.Context, at string) (*endpoint, error) {
 	late := time.NewTimer(listenWithin)
 	defer late.Stop()

@@ -25,18 +25,18 @@ type stays struct {
 
 func newStays() *stays { return &stays{over: make(chan struct{})} }
 
-func (p *stays) Say([]byte) error      { return nil }
-func (p *stays) PID() int              { return 7 }
-func (p *stays) Answer() <-chan []byte { return nil }
-func (p *stays) Wait()                 { <-p.over }
-func (p *stays) Over() <-chan struct{} { return p.over }
-func (p *stays) How() string           { return "ended" }
-func (p *stays) Last() string          { return "" }
-func (p *stays) End()                  { p.once.Do(func() { close(p.over) }) }
-func (p *stays) Kill()                 { p.End() }
+func (p *stays) Say([]byte) error       { return nil }
+func (p *stays) PID() int               { return 7 }
+func (p *stays) Answer() <-chan []byte  { return nil }
+func (p *stays) Wait()                  { <-p.over }
+func (p *stays) Ended() <-chan struct{} { return p.over }
+func (p *stays) How() string            { return "ended" }
+func (p *stays) Last() string           { return "" }
+func (p *stays) End()                   { p.once.Do(func() { close(p.over) }) }
+func (p *stays) Kill()                  { p.End() }
 
-// TestWhoFollowsWaitsForThoseThatAreThere: for the members with a process, but for one that dies meanwhile. A guest of the process before ends, and who is lost is told of.
-func TestWhoFollowsWaitsForThoseThatAreThere(t *testing.T) {
+// TestFollowerWaitsForPresentNodes: for the members with a process, but for one that dies meanwhile. A guest of the process before ends, and who is lost is told of.
+func TestFollowerWaitsForPresentNodes(t *testing.T) {
 	t.Parallel()
 	begun := []node.Member{{}, {Node: 1, Slots: 1}, {Node: 2, Lanes: 1}}
 	own := assignment{Cluster: node.Cluster{Members: begun}}
@@ -79,8 +79,8 @@ func TestWhoFollowsWaitsForThoseThatAreThere(t *testing.T) {
 	<-one.over
 }
 
-// TestWhatTheNextNeedsIsToldInTime: from when the first tasks have left, a node's number before anybody hears of it, and a node that has ended no more. It is whole behind its way as JSON.
-func TestWhatTheNextNeedsIsToldInTime(t *testing.T) {
+// TestSuccessorInformationIsSentInTime: from when the first tasks have left, a node's number before anybody hears of it, and a node that has ended no more. It is whole behind its way as JSON.
+func TestSuccessorInformationIsSentInTime(t *testing.T) {
 	t.Parallel()
 	issues, err := secure.NewAuthority("a test")
 	require.NoError(t, err)

@@ -9,8 +9,8 @@ import (
 	"bellows/core/liveness"
 )
 
-// wait is a wait for others by this process's clock: join.Wait decides when it is named and when it is over, as it does for
-// nodes that connect, and this adds the clock and somebody to tell.
+// A wait is a wait for other processes by this process's clock: join.Wait decides when it is named and when it ends, as
+// for connecting nodes; this type adds the clock and the receiver of the notice.
 type wait struct {
 	join.Wait
 	began  time.Time
@@ -22,12 +22,12 @@ func newWait(self bellows.NodeID, times liveness.Times, withinMillis int64, noti
 	return &wait{join.NewWait(self, times, withinMillis, 0), time.Now(), time.Duration(withinMillis) * time.Millisecond, notice}
 }
 
-// bound is ctx with the end of the wait.
+// bound returns ctx with the end of the wait.
 func (w *wait) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, w.within, w.Over(w.within.Milliseconds()))
 }
 
-// next is when it is to be named, or ends.
+// next returns when the wait is named next, or ends.
 func (w *wait) next() <-chan time.Time {
 	return time.After(time.Until(w.began.Add(time.Duration(w.Next()) * time.Millisecond)))
 }

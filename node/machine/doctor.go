@@ -84,7 +84,7 @@ func (f Folder) but(k Check, status string) Check {
 	return k.but(status, f.ToDo)
 }
 
-// Examine is the report on this machine.
+// Examine returns the report on this machine.
 func Examine(folders ...Folder) Findings { return examine(host(folders)) }
 
 func host(folders []Folder) machine {
@@ -213,7 +213,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// folder checks that files can be made in it or, where it is not there yet, beside it.
+// folder checks that files can be created in it or, if it does not exist yet, next to it.
 func (m machine) folder(f Folder) Check {
 	if f.Dir == "" {
 		return f.but(good(f.Name, "there is none"), "fail")

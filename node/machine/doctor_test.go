@@ -32,7 +32,7 @@ func fakeMachine(t *testing.T, files map[string]string) machine {
 	}
 }
 
-// status is the status of one check of the machine, and what to do.
+// status returns the status of one check of the machine, and what to do.
 func status(m machine, name string) (string, string) {
 	for _, k := range examine(m).Checks {
 		if k.Name == name {

@@ -20,7 +20,7 @@ func freeBytes(dir string) (uint64, error) {
 	return uint64(s.Bavail) * uint64(s.Bsize), nil
 }
 
-// memInfo is the memory of the machine and what of it can be had, in bytes; 0 where it is unknown.
+// memInfo returns the total and the available memory of the machine, in bytes; 0 if unknown.
 func (m machine) memInfo() (total, available uint64) {
 	text, err := m.root("/proc/meminfo")
 	if err != nil {

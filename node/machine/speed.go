@@ -118,7 +118,7 @@ func Application(ctx context.Context, a app.Application) ([]Figure, error) {
 	return list, nil
 }
 
-// withSlots is the items a second of training alone.
+// withSlots returns the items per second of training alone.
 func withSlots(ctx context.Context, a app.Application, in app.Input) (float64, error) {
 	made, err := a.NewRun(in)
 	if err != nil {

@@ -1,17 +1,19 @@
-// Package blob is the port to where bytes are kept under names: a folder, a bucket. It is what such places have in common, and no more.
+// Package blob is the port to places that keep bytes under names: a folder, a bucket. It has what such places have in
+// common, and no more.
 //
 // The caller's duties, in order:
 //
 //  1. Open a Store by its URI, through the Schemes that the program knows.
-//  2. To keep something, Create it, write, and Publish. Until Publish returns nobody sees anything of it, and from then on everybody sees
-//     all of it. Close a Writer that is not to be published; closing one that was is allowed.
-//  3. To use something, Open it, read at any places, and Close it.
+//  2. To write a blob, Create it, write, and Publish. Nothing of it is visible before Publish returns, and all of it
+//     afterwards. Close a Writer that is not to be published; closing a published one is allowed.
+//  3. To read a blob, Open it, read at any positions, and Close it.
 //  4. Make no name the folder of another: where "a/b" is, there is no blob "a". Some stores cannot have both.
 //
-// An error of Publish leaves open whether the blob is there: the answer may be what was lost. Publishing the same again is right.
+// An error of Publish leaves open whether the blob exists: the answer may have been lost. Publishing the same bytes again
+// is correct.
 //
-// Blobs are never changed in place: one is replaced whole, or deleted. Whoever reads one that is replaced meanwhile reads what was there, or
-// gets ErrReplaced; never a part of each.
+// Blobs are never changed in place: one is replaced whole, or deleted. A reader of a blob that is replaced meanwhile reads
+// the old bytes, or gets ErrReplaced; never a mixture.
 //
 // The package refuses names that some store could not have: see CheckName.
 package blob
@@ -29,7 +31,7 @@ import (
 
 // Store is a place with blobs. Its methods may be called by several goroutines. A context that ends, ends what it was given to, with its error.
 type Store interface {
-	// URI names the store, or a blob in it, in words that Schemes and people understand; "" is the store itself.
+	// URI returns the name of the store, or of a blob in it, for Schemes and for people; "" is the store itself.
 	URI(name string) string
 	// Create begins a blob, to be seen when it is published. It replaces what has the name by then. The context is for all that is
 	// done with the Writer.
@@ -38,8 +40,8 @@ type Store interface {
 	Open(ctx context.Context, name string) (Reader, error)
 	// Stat tells of a blob. fs.ErrNotExist: there is none.
 	Stat(ctx context.Context, name string) (Info, error)
-	// List yields the blobs whose names begin with a prefix, in the order of their names' bytes, and ends with the first error. A blob
-	// that comes or goes meanwhile may be among them.
+	// List yields the blobs whose names begin with a prefix, in the order of their names' bytes, and ends with the
+	// first error. A blob that is added or removed meanwhile may be included.
 	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
 	// Delete removes a blob. That there is none is no error.
 	Delete(ctx context.Context, name string) error
@@ -65,7 +67,8 @@ type Writer interface {
 	io.Writer
 	// Publish makes the blob seen, whole and for good: when it returns nil the blob outlasts a power cut. Nothing may be written after it.
 	Publish() error
-	// PublishNew is Publish where nobody has the name yet; else it fails with fs.ErrExist. Of several that are published so at once, one is.
+	// PublishNew publishes like Publish if the name is free; otherwise it fails with fs.ErrExist. Of several concurrent
+	// calls for a name, one succeeds.
 	PublishNew() error
 	// Close gives up what is not published.
 	Close() error
@@ -92,7 +95,8 @@ func (s Schemes) Open(ctx context.Context, uri string) (Store, error) {
 	return open(ctx, at)
 }
 
-// Shown is a URI, or what was meant to be one, without the user and the password that it may have, nor what stands behind them up to the next "@": keys have slashes.
+// Shown returns a URI, or text that was meant to be one, without its user and password. It removes everything up to the
+// next "@", because keys have slashes.
 func Shown(uri string) string {
 	scheme, rest, ok := strings.Cut(uri, "://")
 	if at := strings.LastIndex(rest, "@"); ok && at >= 0 {

@@ -35,7 +35,7 @@ func TestSchemesOpenByURI(t *testing.T) {
 	}
 }
 
-func TestNoPasswordIsTold(t *testing.T) {
+func TestErrorsHidePasswords(t *testing.T) {
 	t.Parallel()
 	for uri, want := range map[string]string{"s3://me:a/b@c/d@bucket/x": "s3://…@bucket/x", "s3://bucket/x": "s3://bucket/x", "s3://@bucket": "s3://…@bucket", "/a@b": "/a@b", "": ""} {
 		if got := blob.Shown(uri); got != want {

@@ -8,7 +8,8 @@ import (
 	"bellows"
 )
 
-// What an error of a store may be, by errors.Is, beside fs.ErrNotExist, fs.ErrExist, fs.ErrPermission and those of contexts.
+// The possible errors of a store, by errors.Is, in addition to fs.ErrNotExist, fs.ErrExist, fs.ErrPermission and those
+// of contexts.
 var (
 	// ErrFull says that the store has no space left for it.
 	ErrFull = errors.New("no space is left")
@@ -20,8 +21,8 @@ var (
 	ErrClosed = errors.New("it is closed")
 )
 
-// Fault is what a store returns when something could not be done to the blob or store of a URI: an error whose kind and hint go by its cause.
-// op is what was attempted, such as "read". It returns nil for nil.
+// Fault returns the error of a failed operation on the blob or store of a URI. Its kind and hint follow from its cause.
+// op is the operation, such as "read". It returns nil for nil.
 func Fault(op, uri string, err error) error {
 	if err == nil {
 		return nil

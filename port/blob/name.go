@@ -16,8 +16,9 @@ const (
 	partBytesMost = 200
 )
 
-// CheckName refuses a name that some store could not have: parts between slashes, each of small letters, digits, "_", "=", "." and "-", of which it begins
-// with neither of the last two. File systems that take A for a, or that keep hidden files apart, have no surprises for such names.
+// CheckName refuses a name that some store could not have: parts between slashes, each of small letters, digits, "_",
+// "=", "." and "-"; it begins with neither of the last two. File systems that ignore case, or that hide some files,
+// handle such names.
 func CheckName(name string) error {
 	if len(name) > nameBytesMost || slices.ContainsFunc(strings.Split(name, "/"), badPart) {
 		return bellows.Errorf(bellows.Bug, "name blob", bellows.Printable(name, nameBytesMost),
@@ -37,8 +38,8 @@ const partBytes = "abcdefghijklmnopqrstuvwxyz0123456789_=.-"
 // foreignBytesMost is the longest name that any store gives.
 const foreignBytesMost = 1024
 
-// CheckForeign refuses a name that others cannot have given to what is read: one that is empty, too long, not UTF-8, has characters that do not print, or
-// ends with a slash, as what stands for a folder does.
+// CheckForeign refuses a name that other programs cannot have given to an input: an empty or too long name, one that is
+// not UTF-8 or has unprintable characters, or one that ends with a slash, which denotes a folder.
 func CheckForeign(name string) error {
 	if name == "" || len(name) > foreignBytesMost || !utf8.ValidString(name) || strings.HasSuffix(name, "/") || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return bellows.Errorf(bellows.NoInput, "name blob", bellows.Printable(name, foreignBytesMost), "no object that is read is called so").Hinted("name one by letters that print, without a slash at its end")

@@ -9,20 +9,23 @@ import (
 	"bellows"
 )
 
-// Leadership is that somebody leads, from winning an election until it resigns, or its lease is over.
+// Leadership is the state of a leader from winning an election until it resigns or its lease ends.
 //
-// Algorithm: the leader's key is put where nobody has it, with the lease of who campaigns, and is never put again. Its revision is the term. It is deleted by Resign or with the lease,
-// and the next one to put it has a higher revision. Who waits watches the key. All who wait try at once then, which is right for the few that wait for one office.
+// Algorithm: a candidate puts the leader's key if it is free, with the candidate's lease, and never puts it again. The
+// key's revision is the term. Resign or the end of the lease deletes the key, and the next put has a higher revision.
+// Waiting candidates watch the key. All of them try at once then, which is right for the few that wait for one office.
 type Leadership struct {
 	Key  string
 	Term Revision // a fencing token: a later leader has a higher one
 }
 
-// Holds is the condition that the leadership still stands. Put with it in all that only the leader may write.
+// Holds returns the condition that the leadership still stands. It must accompany every write that only the leader may
+// do.
 func (l Leadership) Holds() Is { return Is{l.Key, l.Term} }
 
-// Campaign waits until the caller leads the election of that key, or the context ends: the error says who leads instead. who is what others learn of the leader. A lease is of one process, so that
-// a leadership of the same lease is the caller's own, from a campaign whose answer was lost. ErrExpired: the lease is over.
+// Campaign waits until the caller leads the election of that key, or the context ends; the error then names the current
+// leader. who is what others learn about the leader. A lease belongs to one process, so a leadership with the same
+// lease is the caller's own, from a campaign whose answer was lost. ErrExpired: the lease has ended.
 func Campaign(ctx context.Context, r Registry, key string, who []byte, lease Lease) (l Leadership, err error) {
 	for {
 		term, err := r.Put(ctx, key, who, lease.ID(), Is{key, 0})

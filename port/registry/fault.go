@@ -11,7 +11,7 @@ import (
 	"bellows"
 )
 
-// What an error of a registry may be, by errors.Is, beside fs.ErrNotExist and those of contexts.
+// The possible errors of a registry, by errors.Is, in addition to fs.ErrNotExist and those of contexts.
 var (
 	// ErrChanged says that a condition does not hold.
 	ErrChanged = errors.New("it has changed meanwhile")
@@ -27,8 +27,8 @@ var (
 	ErrClosed = errors.New("it is closed")
 )
 
-// Fault is what a registry returns when something could not be done: an error whose kind and hint go by its cause. op is what was attempted, such as "put". It
-// returns nil for nil.
+// Fault returns the error of a failed operation of a registry. Its kind and hint follow from its cause. op is the
+// operation, such as "put". It returns nil for nil.
 func Fault(op, subject string, err error) error {
 	if err == nil {
 		return nil
@@ -58,8 +58,8 @@ var (
 	prefixForm = regexp.MustCompile(`^[a-z0-9_=.-]*(/[a-z0-9_=.-]*)*$`)
 )
 
-// CheckKey refuses a key that some registry could not have: parts between slashes, each of small letters, digits, "_", "=", "." and "-", of which it begins
-// with neither of the last two.
+// CheckKey refuses a key that some registry could not have: parts between slashes, each of small letters, digits, "_",
+// "=", "." and "-"; it begins with neither of the last two.
 func CheckKey(key string) error {
 	if len(key) > keyBytesMost || !keyForm.MatchString(key) {
 		return bellows.Errorf(bellows.Bug, "name", bellows.Printable(key, keyBytesMost), "it is no key of at most %d bytes: small letters, digits, _ = . - in parts between /", keyBytesMost)

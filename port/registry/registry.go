@@ -1,21 +1,24 @@
-// Package registry is the port to what the processes of a cluster agree on: small values under keys, leases by which who has gone is suspected,
-// and who leads.
+// Package registry is the port to the state that the processes of a cluster agree on: small values under keys, leases that
+// mark missing processes as suspects, and leadership.
 //
 // The caller's duties, in order:
 //
 //  1. Open a Registry through an implementation, and Close it in the end.
-//  2. Put values, and hand what was read before as a condition where others may write too. What must not outlive its writer is put with a Lease,
-//     which the writer renews well before its time is over.
-//  3. To follow what others do, List, and Watch from the revision that List has told. After ErrBehind do both again.
-//  4. Who is to be the only one campaigns (Campaign) and hands Leadership.Holds as a condition with all that it writes.
+//  2. Put values, with the value that was read before as a condition if others may also write. A value that must not
+//     outlive its writer is put with a Lease, which the writer renews well before it ends.
+//  3. To follow changes, List, and Watch from the revision that List has returned. After ErrBehind do both again.
+//  4. A process that must be the only one campaigns (Campaign), and passes Leadership.Holds as a condition of all its
+//     writes.
 //
-// An error of Put, Delete, Grant or Revoke that is neither ErrChanged nor ErrExpired leaves open whether it was done: the answer may be what was lost. A Put with a
-// condition on its own key may be repeated: it is not done twice, and ErrChanged then asks to look.
+// An error of Put, Delete, Grant or Revoke that is neither ErrChanged nor ErrExpired leaves open whether it was done: the
+// answer may have been lost. A Put with a condition on its own key may be repeated: it is not done twice, and after
+// ErrChanged the caller must read the key.
 //
-// A lease only suspects. That it has expired does not show that its holder has stopped, and a holder may learn of it late: what only one may do is
-// guarded by a term, which whoever is asked compares. Terms grow and none comes twice.
+// A lease only suspects. Its end does not prove that its holder has stopped, and a holder may learn of it late. An action
+// that only one process may do is guarded by a term, which the receiver compares. Terms grow and none is used twice.
 //
-// The package refuses keys that some registry could not have (CheckKey), values above ValueBytesMost, and lists above EntriesMost.
+// The package refuses keys that some registry could not have (CheckKey), values above ValueBytesMost, and lists above
+// EntriesMost.
 package registry
 
 import (
@@ -54,20 +57,22 @@ type Change struct {
 	Gone  bool // deleted, or ended with its lease
 }
 
-// Is is a condition: the key's last change is that of the revision. 0: nobody has the key.
+// Is is a condition: the key's last change has that revision. 0: the key does not exist.
 type Is struct {
 	Key      string
 	Revision Revision
 }
 
-// Registry is a client of one. Its methods may be called by several goroutines, and each ends: with its context, or when the implementation finds that it has waited
-// long enough for an answer, which is an error of kind Unavailable that says who does not answer.
+// A Registry is a client of a registry. Its methods are safe for concurrent use, and each ends: with its context, or
+// when the implementation has waited long enough for an answer, with an error of kind Unavailable that names what does
+// not answer.
 type Registry interface {
-	// Name says which registry it is, in words that people understand.
+	// Name returns the registry's name for people.
 	Name() string
 	// Get finds a key's value, as new as any that was put before. fs.ErrNotExist: there is none.
 	Get(ctx context.Context, key string) (Entry, error)
-	// List are the entries whose keys begin with a prefix, in the order of their keys' bytes, all as they were at one revision. ErrTooMany: there are more than EntriesMost.
+	// List returns the entries whose keys begin with a prefix, in the order of their keys' bytes, all as of one
+	// revision. ErrTooMany: there are more than EntriesMost.
 	List(ctx context.Context, prefix string) ([]Entry, Revision, error)
 	// Put sets a key's value, with a lease or 0, where all conditions hold; it returns the revision of that. ErrChanged: one does not hold. ErrExpired: there is no such lease.
 	Put(ctx context.Context, key string, value []byte, lease LeaseID, where ...Is) (Revision, error)
@@ -77,7 +82,7 @@ type Registry interface {
 	Watch(prefix string, after Revision) (Watch, error)
 	// Grant begins a lease of a time from LeaseLeast to LeaseMost.
 	Grant(ctx context.Context, least time.Duration) (Lease, error)
-	// Close ends the client, its watches and what waits for them. Its leases expire by themselves.
+	// Close ends the client, its watches and waiting calls. Its leases expire.
 	Close() error
 }
 

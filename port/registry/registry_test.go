@@ -51,8 +51,8 @@ func TestFaultsGoByTheirCauses(t *testing.T) {
 	}
 }
 
-// TestWhatNoRegistryHasIsRefused at its bound, and what is at it is not.
-func TestWhatNoRegistryHasIsRefused(t *testing.T) {
+// TestUnknownRegistryIsRefused at its bound, and what is at it is not.
+func TestUnknownRegistryIsRefused(t *testing.T) {
 	t.Parallel()
 	key, value := strings.Repeat("k", 512), make([]byte, registry.ValueBytesMost)
 	many := make([]registry.Is, registry.ConditionsMost)
@@ -80,8 +80,8 @@ func TestWhatNoRegistryHasIsRefused(t *testing.T) {
 	}
 }
 
-// TestWhoSettlesLooks what became of a Put: how often it is tried, and whose value counts.
-func TestWhoSettlesLooks(t *testing.T) {
+// TestSettleReadsCurrentState checks what became of a Put: how often it is tried, and whose value counts.
+func TestSettleReadsCurrentState(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
 	r := s.Open()
@@ -164,8 +164,8 @@ func TestWhoSettlesLooks(t *testing.T) {
 	}
 }
 
-// TestWhoResignsLeadsNoMore; that it has ended before is no error, and that the registry is silent is one.
-func TestWhoResignsLeadsNoMore(t *testing.T) {
+// TestResignEndsLeadership; that it has ended before is no error, and that the registry is silent is one.
+func TestResignEndsLeadership(t *testing.T) {
 	t.Parallel()
 	s := mem.New("a")
 	r := s.Open()
@@ -219,8 +219,8 @@ func (w *watched) Close() {
 	w.Watch.Close()
 }
 
-// TestWhoWaitsToLeadWatchesNoLonger than it waits.
-func TestWhoWaitsToLeadWatchesNoLonger(t *testing.T) {
+// TestCampaignEndsWatch than it waits.
+func TestCampaignEndsWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New("a")

@@ -12,8 +12,9 @@ import (
 // settleTries is how often Settle tries: each try waits as long as the registry waits for an answer.
 const settleTries = 8
 
-// Settle puts a value over what the caller has read, at revision was, 0 for nothing, and finds out what became of a Put whose answer was lost. ErrChanged: somebody else has put
-// another value, or another condition does not hold. Who else puts the same value with the same lease is taken for the caller.
+// Settle puts a value over the one that the caller has read at revision was (0: none), and finds out what became of a
+// Put whose answer was lost. ErrChanged: another client has put another value, or another condition does not hold. A
+// client that puts the same value with the same lease counts as the caller.
 func Settle(ctx context.Context, r Registry, key string, value []byte, lease LeaseID, was Revision, where ...Is) (Revision, error) {
 	where = append([]Is{{key, was}}, where...)
 	unsure := false

@@ -18,14 +18,14 @@ type Board struct {
 	feed *api.Feed
 
 	mu     sync.Mutex
-	before float64    // seconds of training that led to what the job goes on from
+	before float64    // seconds of training up to the state that the job resumes from
 	fixed  api.Status // what look does not say
 	from   *api.Checkpoint
 	at     time.Time // when that was made
 }
 
-// New makes the board of a job of which Job, App, PID, Model and Started are given. look says how far it
-// is; before is the time in seconds that it was trained for by earlier processes.
+// New makes the board of a job with Job, App, PID, Model and Started filled in. look returns its progress; before is
+// the time in seconds that earlier processes trained it for.
 func New(fixed api.Status, before float64, look func(context.Context) (api.Progress, error)) *Board {
 	fixed.State, fixed.Metrics = api.Starting, map[string]float64{}
 	return &Board{look: look, before: before, feed: api.NewFeed(), fixed: fixed}
@@ -47,14 +47,15 @@ func (b *Board) Epoch(number int, metrics map[string]float64) {
 	b.fixed.Epoch, b.fixed.Metrics = number, metrics
 }
 
-// GoesOn says that the job goes on from a point to which that many seconds of training have led.
+// GoesOn declares that the job resumes from a state after so many seconds of training.
 func (b *Board) GoesOn(before float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.before = before
 }
 
-// Saved says which checkpoint the job goes on from, and when that was made; nil: none. It stands until the job has one of its own.
+// Saved sets the checkpoint that the job resumes from, and its time; nil: none. It is shown until the job has taken one
+// itself.
 func (b *Board) Saved(c *api.Checkpoint, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,5 +98,5 @@ func running(nodes []api.Node) bool {
 	return len(nodes) > 0
 }
 
-// Close says that nothing more will happen: who follows the events sees their end.
+// Close ends the stream of events for its readers.
 func (b *Board) Close() { b.feed.Close() }

@@ -47,8 +47,8 @@ func TestJobsFolder(t *testing.T) {
 	}
 }
 
-// TestAJobRunsWhenItsNodesHaveJoined.
-func TestAJobRunsWhenItsNodesHaveJoined(t *testing.T) {
+// TestJobRunsAfterJoin.
+func TestJobRunsAfterJoin(t *testing.T) {
 	t.Parallel()
 	var p api.Progress
 	joins := []api.Node{{State: api.Running}, {State: api.Running}, {State: api.Joining}}
@@ -99,7 +99,7 @@ func TestMetricsAddress(t *testing.T) {
 	}
 }
 
-// TestAJobThatHangs is given up, in virtual time: a pipe stands for the socket of a process that was stopped.
+// TestAJobThatHangs checks given up, in virtual time: a pipe stands for the socket of a process that was stopped.
 func TestAJobThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

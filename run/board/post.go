@@ -34,9 +34,9 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Post makes the board readable at a socket below the state folder, and where address is not empty, at that
-// loopback address. talk is told where the latter is, and why there is no socket if there is none: then only
-// status, called as a verb of program, does not show the job. An address that cannot be had is an error.
+// Post makes the board readable at a socket below the state folder, and, if address is not empty, at that loopback
+// address. talk gets the latter's location, and the reason if there is no socket: then only the status verb of program
+// cannot show the job. An address that cannot be used is an error.
 func (b *Board) Post(program, state, address string, talk func(format string, args ...any)) (*Post, error) {
 	p := &Post{}
 	h := api.NewHandler(b.Status, b.feed)
@@ -66,10 +66,10 @@ func (b *Board) Post(program, state, address string, talk func(format string, ar
 func (p *Post) serve(l net.Listener, h http.Handler) {
 	s := api.NewServer(h)
 	p.servers = append(p.servers, s)
-	p.serving.Go(func() { s.Serve(l) }) // it ends with the listener, and nobody waits for why
+	p.serving.Go(func() { s.Serve(l) }) // it ends with the listener; the reason is not needed
 }
 
-// closeWait is how long those who are being answered may take.
+// closeWait is how long requests in progress may take.
 const closeWait = time.Second
 
 // Close takes the board down, and the socket away. The board is closed before, so that followers go.

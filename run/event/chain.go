@@ -10,9 +10,11 @@ import (
 	"bellows"
 )
 
-// Chain is the order of a run's events: each has the next number, and a digest that it shares with all before it. The zero value has none.
+// Chain orders a run's events: each has the next number, and a digest over itself and all before it. The zero value has
+// none.
 //
-// A digest is no signature: whoever wants to can make a log of their own. It shows what was cut out, altered by hand or damaged.
+// A digest is no signature: anyone can make a log of their own. It shows lines that were removed, altered by hand or
+// damaged.
 type Chain struct {
 	seq    uint64
 	digest string
@@ -21,8 +23,8 @@ type Chain struct {
 // digestField begins the last field of a line.
 const digestField = `,"digest":"`
 
-// Link numbers, dates and seals the next event, and gives the line that it is written as. What JSON cannot hold is an error of kind
-// Bug; its number stays free.
+// Link numbers, dates and seals the next event, and returns its line. What JSON cannot hold is an error of kind Bug;
+// its number stays free.
 func (c *Chain) Link(e Event, at time.Time) (Event, []byte, error) {
 	c.seq++
 	e.Seq, e.Time, e.Digest = c.seq, at, ""
@@ -47,7 +49,7 @@ func (c *Chain) seal(line []byte) string {
 // Break is what of a line does not fit the chain.
 type Break int
 
-// What may be wrong with a line.
+// The possible defects of a line.
 const (
 	Whole    Break = iota
 	Unsealed       // it has no digest

@@ -45,8 +45,8 @@ func TestAChainShowsWhatIsAltered(t *testing.T) {
 	}
 }
 
-// TestALogThatGoesOnIsOneChain: what is behind the point where it went on is sealed with what is before it. It may be closed twice.
-func TestALogThatGoesOnIsOneChain(t *testing.T) {
+// TestResumedLogIsOneChain: what is behind the point where it went on is sealed with what is before it. It may be closed twice.
+func TestResumedLogIsOneChain(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	var read Chain
@@ -88,8 +88,8 @@ type cycles struct{ train.Driver }
 
 func (cycles) Cycle() (opens, clocks int) { return 1, 3 }
 
-// TestWhatAJobStatesComesBack, and what counts, as they were; a driver that says nothing of its clocks is told of.
-func TestWhatAJobStatesComesBack(t *testing.T) {
+// TestJobStatementRoundTrip, and what counts, as they were; a driver that says nothing of its clocks is told of.
+func TestJobStatementRoundTrip(t *testing.T) {
 	t.Parallel()
 	items := func(s bellows.SplitID, c bellows.Clock) bellows.Range {
 		if c == 0 {

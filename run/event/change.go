@@ -8,8 +8,8 @@ import (
 	"bellows/node"
 )
 
-// Of returns the event of a change of who takes part in a job, or of who runs what.
-func Of(c node.Change) Event {
+// FromChange returns the event of a change of who takes part in a job, or of who runs what.
+func FromChange(c node.Change) Event {
 	e := Event{Node: name(c.Node), Sentence: c.Sentence}
 	switch c.Kind {
 	case node.Joined:

@@ -162,7 +162,7 @@ type Scored struct {
 	Epochs    int `json:"epochs"`
 }
 
-// Figures are what an epoch came to, or the fold whose model was trained.
+// Figures are the results of an epoch, or of the fold whose model was trained.
 type Figures struct {
 	Metrics           map[string]float64 `json:"metrics"`
 	Seconds           float64            `json:"seconds"`                       // of training, since the start of the run

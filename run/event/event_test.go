@@ -29,8 +29,8 @@ func TestEventIsOneFlatObject(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoJSONIsABug appends a figure that JSON cannot hold: it is told of, and what comes after it is kept.
-func TestWhatIsNoJSONIsABug(t *testing.T) {
+// TestInvalidJSONIsBug appends a figure that JSON cannot hold: it is told of, and what comes after it is kept.
+func TestInvalidJSONIsBug(t *testing.T) {
 	t.Parallel()
 	log, err := OpenLog(t.TempDir(), false)
 	if err != nil {
@@ -58,7 +58,7 @@ func TestChangesAreEvents(t *testing.T) {
 		`"kind":"left","node":"node-3","sentence":"it went"}`:                                                                                  {Kind: node.Left, Node: 3, Seconds: 1, Sentence: "it went"},
 		`"kind":"gone","node":"node-3","sentence":"it died","units":2,"splits":[5]}`:                                                           {Kind: node.Gone, Node: 3, Splits: []bellows.SplitID{5}, Units: 2, Sentence: "it died"},
 	} {
-		text, err := json.Marshal(Of(c))
+		text, err := json.Marshal(FromChange(c))
 		if err != nil || !strings.HasSuffix(string(text), want) {
 			t.Errorf("%+v is %s, %v, not %s", c, text, err, want)
 		}

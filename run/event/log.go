@@ -22,13 +22,13 @@ type Log struct {
 	name  string
 	file  *os.File // nil until Begin
 	kept  int64    // bytes of the file that stay
-	early []byte   // lines of before Begin
+	early []byte   // lines from before Begin
 	last  Event    // of the file when it was opened
 	chain Chain
 }
 
-// OpenLog looks at the log of a run's folder. To go on it keeps the whole lines that are there, and cuts off a last one
-// that a crash left unfinished; else it starts an empty log.
+// OpenLog opens the log of a run's folder. To resume it keeps the complete lines, and cuts off a last one that a crash
+// left unfinished; otherwise it starts an empty log.
 func OpenLog(folder string, goOn bool) (*Log, error) {
 	l := &Log{name: filepath.Join(folder, File)}
 	if !goOn {
@@ -46,17 +46,17 @@ func OpenLog(folder string, goOn bool) (*Log, error) {
 	return l, err
 }
 
-// Told is what a log has told of the life that goes on.
+// Told is the content of a log about the resumed attempt.
 type Told struct {
-	Record  uint64            // the last up to which it was told what counts; 0: nothing was
+	Record  uint64            // the last record up to which visits were reported; 0: none
 	Counted uint64            // that of the last event that has anything
 	Epoch   *Event            // the last that has ended; nil: none has
 	Unseen  []json.RawMessage // the events behind one
 }
 
-// Told returns what the log that was opened to go on has told: of the life that was stated last, and of all behind
+// Replay returns what the log that was opened to go on has told: of the life that was stated last, and of all behind
 // the event of a number.
-func (l *Log) Told(seen uint64) (t Told, err error) {
+func (l *Log) Replay(seen uint64) (t Told, err error) {
 	text, err := os.ReadFile(l.name)
 	if err != nil {
 		return t, err

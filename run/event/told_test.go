@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWhatALogHasTold is of the life that was stated last, and of all behind an event; a last line that is torn was not told.
-func TestWhatALogHasTold(t *testing.T) {
+// TestLogReplay checks of the life that was stated last, and of all behind an event; a last line that is torn was not told.
+func TestLogReplay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, err := OpenLog(dir, false)
@@ -28,7 +28,7 @@ func TestWhatALogHasTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		is, err := again.Told(shown)
+		is, err := again.Replay(shown)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,10 +14,11 @@ import (
 	"bellows/node"
 )
 
-// Unknown is how many units are lost, and seconds, where nobody is left who knew it: never 0, which would say that nothing is.
+// Unknown is the number of lost units, and of seconds, if no process that knew it is left: never 0, which would mean
+// that nothing is lost.
 const Unknown = -1
 
-// Undone says what the loss of nodes has cost; goesOn: the run had gone on from a checkpoint.
+// Undone says what the loss of nodes has cost. goesOn: the run had resumed from a checkpoint.
 func Undone(since node.Since, goesOn bool) string {
 	from := "the last checkpoint"
 	if since.Commit == 0 && !goesOn {

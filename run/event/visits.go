@@ -10,7 +10,7 @@ import (
 	"bellows/train"
 )
 
-// Passage is a visits.Passage: split, first clock, last clock, first item, and the item behind the last.
+// Passage is a visits.Passage: split, first clock, last clock, first item, and the item after the last.
 type Passage [5]int
 
 // Statement is what the job says of its clocks, in this life of the run.
@@ -20,7 +20,7 @@ type Statement struct {
 	EpochClocks   int       `json:"epoch_clocks"`   // of each epoch
 	Opening       []Passage `json:"opening"`
 	EpochVisits   []Passage `json:"epoch_visits"` // clocks counted from the epoch's first
-	// Complete is the last clock of each split that counts from before, where the run goes on.
+	// Complete is the last clock of each split that counts from before the run resumed.
 	Complete []bellows.Clock `json:"complete,omitempty"`
 	Unstated string          `json:"unstated,omitempty"` // why nothing is stated
 }
@@ -30,7 +30,7 @@ type Visits struct {
 	Records [2]uint64 `json:"records"` // the first and the last
 	Visited int64     `json:"visited"` // items
 	Visits  []Passage `json:"visits"`
-	Stop    bool      `json:"stop,omitempty"` // the run may go on from behind it: a checkpoint is taken there
+	Stop    bool      `json:"stop,omitempty"` // the run may resume after it: a checkpoint is taken there
 }
 
 // OfJob returns the event of what a job says of its clocks. driver is the application's, and from what the job goes

@@ -25,7 +25,7 @@ const (
 // A Reader reads the lines of a log, as far as it is written.
 type Reader struct {
 	Name   string // as errors name it
-	Folder string // of the run; "" where the log is a file of its own
+	Folder string // of the run; "" if the log is a separate file
 	in     io.Reader
 	file   *os.File // nil: standard input
 	lines  *bufio.Reader

@@ -12,10 +12,11 @@ import (
 	"bellows/run/event"
 )
 
-// A Verifier goes through a log, line by line, and says of the first that does not fit what is wrong with it.
+// A Verifier goes through a log, line by line, and reports the first line that does not fit, and why.
 //
-// It trusts nothing but the log: numbers and digests say that it is whole, the statement what each epoch is to visit, and what counted is held against
-// that (visits.Proof). A digest that does not fit is told last, since what was altered may be told better: which split, and which clock.
+// It trusts only the log: numbers and digests show that it is complete, the statement says what each epoch has to
+// visit, and what counted is checked against that (visits.Proof). A digest that does not fit is reported last, because
+// another check may say better what was altered: which split, and which clock.
 type Verifier struct {
 	chain  event.Chain
 	seq    uint64
@@ -23,7 +24,7 @@ type Verifier struct {
 	events int
 	proofs []*trail // one, or one for each fold
 	broken error    // the first line that does not fit the chain
-	result bool     // the line behind the events was read, as train --json writes it
+	result bool     // the line after the events was read, as train --json writes it
 	ended  string   // how the run ended: the kind of its last event; "": it has not
 }
 
@@ -33,7 +34,7 @@ type trail struct {
 	unproved error // why there is nothing to prove by
 	say      *event.Statement
 	*visits.Proof
-	epochs int // that were told
+	epochs int // epochs reported
 	ended  bool
 }
 
@@ -126,18 +127,18 @@ func (v *Verifier) kind(e *event.Event) error {
 			return errors.New("it does not say which epoch is over")
 		}
 		p.epochs = *e.Epoch
-		return p.over()
+		return p.checkEpochs()
 	case event.Fold:
 		p, err := v.trail(e)
 		if err != nil || p.unproved != nil {
 			return err
 		}
 		p.ended = true
-		return p.over()
+		return p.checkEpochs()
 	case event.Finished:
 		for _, p := range v.proofs {
 			if p.unproved == nil {
-				if err := p.over(); err != nil {
+				if err := p.checkEpochs(); err != nil {
 					return err
 				}
 			}
@@ -155,8 +156,8 @@ func (v *Verifier) kind(e *event.Event) error {
 	return nil
 }
 
-// over refuses that the epochs are over that were told, as long as something of them has not counted.
-func (p *trail) over() error {
+// checkEpochs returns an error if something of the reported epochs has not counted.
+func (p *trail) checkEpochs() error {
 	if err := p.Proof.Over(p.epochs); err != nil {
 		return fmt.Errorf("%d epochs are in the log: %w", p.epochs, err)
 	}
@@ -171,7 +172,7 @@ func (v *Verifier) trail(e *event.Event) (*trail, error) {
 	return nil, errors.New("the log before it does not state what is to be visited")
 }
 
-// stated begins a proof, or goes on with it.
+// stated begins a proof, or continues it.
 func (v *Verifier) stated(e *event.Event) error {
 	say := e.Statement
 	if say == nil {
@@ -220,7 +221,7 @@ func same(a, b *event.Statement) bool {
 type Verified struct {
 	Run      string  `json:"run"`
 	Verified bool    `json:"verified"` // an error is printed else
-	Ended    string  `json:"ended"`    // how the run ended: the kind of its last event; "": it goes on
+	Ended    string  `json:"ended"`    // how the run ended: the kind of its last event; "": it is running
 	Events   int     `json:"events"`
 	Proofs   []Proof `json:"proofs"` // one, or one for each fold
 }
@@ -230,11 +231,11 @@ type Proof struct {
 	Fold    int   `json:"fold,omitempty"`
 	Splits  int   `json:"splits"`
 	Items   int64 `json:"items"`   // that an epoch visits
-	Epochs  int   `json:"epochs"`  // in each of which each of them was visited once; void ones too
+	Epochs  int   `json:"epochs"`  // in each of which each item was visited once; void ones included
 	Visited int64 `json:"visited"` // by what counts
 	Before  int64 `json:"before"`  // of these, before the first epoch
 	Begun   int64 `json:"begun"`   // of these, in an epoch that is not over
-	Void    int64 `json:"void"`    // visited and given up, since the run went on from before
+	Void    int64 `json:"void"`    // visited and discarded, because the run resumed from an earlier state
 	Lives   int   `json:"lives"`   // processes that trained it
 }
 

@@ -86,8 +86,8 @@ func TestFoldsAreProved(t *testing.T) {
 	}
 }
 
-// TestWhatALogHidesIsFound: visits that are doubled, left out, or overlap, by somebody who wrote the digests anew, too.
-func TestWhatALogHidesIsFound(t *testing.T) {
+// TestVerifyFindsHiddenEvents: visits that are doubled, left out, or overlap, by somebody who wrote the digests anew, too.
+func TestVerifyFindsHiddenEvents(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		alter func(v *event.Visits)

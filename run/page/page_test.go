@@ -120,7 +120,7 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 	}
 }
 
-// TestRunsThatDidNotEnd have a page too, which says what became of them.
+// TestRunsThatDidNotEnd makes a page too, which says what became of them.
 func TestRunsThatDidNotEnd(t *testing.T) {
 	t.Parallel()
 	unfinished := strings.Replace(record, `"done"`, `"running"`, 1)

@@ -39,7 +39,7 @@ type Run struct {
 	Made    time.Time       // by the caller: now
 }
 
-// Step is a command that goes on from here.
+// A Step is a command for what to do next.
 type Step struct {
 	Command string
 	Says    string // what it does
@@ -51,7 +51,8 @@ type Moment struct {
 	event.Figures
 }
 
-// What is kept of a log at most. Of more epochs every second is dropped, again and again; of what else happened, the first and the last are kept.
+// The limits of what is kept of a log. Of more epochs every second is dropped, again and again; of other events, the
+// first and the last are kept.
 const (
 	momentsMost  = 4096
 	happenedMost = 200

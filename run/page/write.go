@@ -443,7 +443,7 @@ func (r *Run) spent(v *view) {
 	}
 }
 
-// stages is what the last command took, in the order in which a command comes to them.
+// stages fills in the times of the last command, in the order of its stages.
 func (r *Run) stages(v *view) {
 	total := 0.0
 	for _, seconds := range r.Progress.Stages {
@@ -478,7 +478,7 @@ func (r *Run) input(v *view) {
 	}
 }
 
-// order is what was asked for: settings with their reasons, and flags.
+// order fills in the request: settings with their reasons, and flags.
 func (r *Run) order(v *view) {
 	known := map[string]string{}
 	for _, s := range r.About.Settings {

@@ -77,7 +77,7 @@ func (c *Counter) Totals() map[string]int64 {
 	return all
 }
 
-// maxNames bounds the names of one sort that are told apart, and so memory. It is the count where there are more.
+// maxNames bounds the names of one sort that are told apart, and so memory. With more names it is the count.
 const maxNames = 1 << 22
 
 // distinct counts names, each once, by their hashes: two of 4 million have one hash with a chance of 5e-7.

@@ -28,7 +28,7 @@ type Objects struct {
 // cell is a field that names itself.
 type cell struct{ name, value []byte }
 
-// NewObjects is for lines with such fields behind the prediction. One goroutine at a time uses it.
+// NewObjects returns a formatter of lines with such fields after the prediction. It is not safe for concurrent use.
 func NewObjects(fields app.Fields) Objects {
 	o := Objects{fields: fields, open: `,"` + fields.Of + `":{`, words: map[string][]byte{}}
 	for i, name := range fields.Names {
@@ -94,8 +94,8 @@ func isNumber(b []byte) bool {
 	return err == nil && !math.IsInf(v, 0)
 }
 
-// Of returns the lines as JSON, the first of them that of the row behind so many. It is good until the next call.
-func (o *Objects) Of(text []byte, before int64) ([]byte, error) {
+// Append returns the lines as JSON, the first of them that of the row behind so many. It is good until the next call.
+func (o *Objects) Append(text []byte, before int64) ([]byte, error) {
 	o.out = o.out[:0]
 	for row := before + 1; len(text) > 0; row++ {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
@@ -155,7 +155,7 @@ func (o *Objects) value(field []byte) {
 	}
 }
 
-// inOrder appends the fields behind the first by their names.
+// inOrder appends the fields after the first by their names.
 func (o *Objects) inOrder(row int64) error {
 	if len(o.cells)-1 != len(o.keys) {
 		return bellows.Errorf(bellows.Bug, "write predictions", "", "row %d has %d %s for %d names", row, len(o.cells)-1, o.fields.Of, len(o.keys))
@@ -200,7 +200,8 @@ func (o *Objects) selfNamed(row int64) error {
 	return nil
 }
 
-// number appends a number. What is none is a bug of the application, and what is not finite that of a model.
+// number appends a number. A value that is no number is a bug of the application, and one that is not finite a bug of a
+// model.
 func (o *Objects) number(field []byte, row int64) error {
 	if isNumber(field) {
 		o.out = append(o.out, field...)

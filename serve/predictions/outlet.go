@@ -10,10 +10,12 @@ import (
 	"bellows"
 )
 
-// Outlet is where predictions go: standard output, or a file. A file has another name until all of it is there, so that nobody takes a part for the
-// whole; what is no regular file, such as a named pipe, is written as it is.
+// An Outlet is the destination of predictions: standard output, or a file. A file has another name until it is
+// complete, so that a part is never taken for the whole; a file that is not regular, such as a named pipe, is written
+// directly.
 //
-// Its states: open; Done, which gives the file its name; or closed without that, and then the part that was written stays under the other name.
+// Its states: open; Done, which gives the file its name; or closed without that, and then the written part stays under
+// the other name.
 type Outlet struct {
 	io.Writer
 	file  *os.File // nil: standard output
@@ -24,7 +26,7 @@ type Outlet struct {
 // partial is what the name of a file ends in that is not whole.
 const partial = ".partial"
 
-// NewOutlet returns an outlet to a stream, whose errors it passes on unchanged.
+// NewOutlet returns an outlet to a stream. It passes the stream's errors on unchanged.
 func NewOutlet(out io.Writer) *Outlet { return &Outlet{Writer: out} }
 
 // Create returns an outlet to a file, which must not be one of the inputs. Errors are of kind CannotWrite, or Usage.
@@ -68,7 +70,7 @@ func (o *Outlet) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Kept is where a part of the file stays that was not ended, "" where none does.
+// Kept returns where an unfinished part of the file stays, "" if there is none.
 func (o *Outlet) Kept() string {
 	if o.name == "" || o.bytes == 0 {
 		return ""

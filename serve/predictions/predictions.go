@@ -20,13 +20,14 @@ import (
 
 // A Writer writes the predictions for one input.
 //
-// A block of rows is predicted by a predictor that nobody else has, into memory that the next block uses again; in its turn it is written. So a
-// predictor is never held by who waits for a turn: with a single one that could be waited for by the block whose turn it is.
+// A block of rows is predicted by a predictor of its own, into memory that the next block uses again; in its turn it is
+// written. So a block that waits for its turn never holds a predictor: with a single predictor, the block whose turn it
+// is might wait for that one.
 //
-// Lock: what stands below unknown is written by who has the turn alone.
+// Lock: only the block whose turn it is writes the fields below unknown.
 type Writer struct {
 	out    io.Writer
-	fields app.Fields // behind the prediction; none without names
+	fields app.Fields // after the prediction; none without names
 	json   bool
 	desks  chan app.Predictor
 	spare  sync.Pool // of *page
@@ -97,7 +98,7 @@ func (r *Writer) Take(b *data.Block) error {
 	}
 	out := p.text.Bytes()
 	if r.json {
-		if out, err = p.json.Of(out, b.Row); err != nil {
+		if out, err = p.json.Append(out, b.Row); err != nil {
 			return err
 		}
 	}

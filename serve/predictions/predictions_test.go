@@ -127,8 +127,8 @@ func TestRowsCostNoAllocation(t *testing.T) {
 	}
 }
 
-// TestJSONLinesAreThoseOfTheText holds what is written against what package json says of it.
-func TestJSONLinesAreThoseOfTheText(t *testing.T) {
+// TestJSONEqualsText holds what is written against what package json says of it.
+func TestJSONEqualsText(t *testing.T) {
 	t.Parallel()
 	two := app.Fields{Of: "probabilities", Names: []string{"b\"<", "a"}}
 	for _, c := range []struct {
@@ -148,14 +148,14 @@ func TestJSONLinesAreThoseOfTheText(t *testing.T) {
 		{app.Fields{Of: "shares"}, "3\t3:0.5\t10:0.25\tx:y:1", `{"row":7,"prediction":3,"shares":{"10":0.25,"3":0.5,"x:y":1}}`},
 	} {
 		o := NewObjects(c.fields)
-		got, err := o.Of([]byte(c.line+"\n"), 6)
+		got, err := o.Append([]byte(c.line+"\n"), 6)
 		if err != nil || string(got) != c.want+"\n" || !json.Valid(got) {
 			t.Errorf("%q is %s, %v\nnot %s", c.line, got, err, c.want)
 		}
 	}
 	for line, kind := range map[string]bellows.Kind{"a\t0.5": bellows.Bug, "a\t0.5\tx": bellows.Bug, "a\tNaN\t1": bellows.BadData, "a\t0.5\t+Inf": bellows.BadData} {
 		o := NewObjects(two)
-		if got, err := o.Of([]byte(line+"\n"), 0); err == nil || bellows.KindOf(err) != kind {
+		if got, err := o.Append([]byte(line+"\n"), 0); err == nil || bellows.KindOf(err) != kind {
 			t.Errorf("%q is %s, %v", line, got, err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestJSONAllocatesNothing(t *testing.T) {
 	o := NewObjects(app.Fields{Of: "probabilities", Names: []string{"+1", "-1"}})
 	text := []byte(strings.Repeat("+1\t0.25\t0.75\n", 1000))
 	if n := testing.AllocsPerRun(10, func() {
-		if _, err := o.Of(text, 0); err != nil {
+		if _, err := o.Append(text, 0); err != nil {
 			t.Error(err)
 		}
 	}); n > 0 {

@@ -191,8 +191,8 @@ func TestAWorkerFunctionRuns(t *testing.T) {
 			Items: func(bellows.SplitID, bellows.Clock) bellows.Range { return bellows.Range{Begin: 0, End: 1} }}
 		train.Loop(&job, 5, func(w *train.Worker) error {
 			for range 5 {
-				if own := w.PullRow(0, 0)[0]; own < float32(w.Now()) {
-					return fmt.Errorf("split %d at clock %d reads %v: not even its own", w.Split(), w.Now(), own)
+				if own := w.PullRow(0, 0)[0]; own < float32(w.CurrentClock()) {
+					return fmt.Errorf("split %d at clock %d reads %v: not even its own", w.Split(), w.CurrentClock(), own)
 				}
 				w.PushValue(0, 0, 0, 1)
 				w.Clock()

@@ -27,7 +27,7 @@ func (e *before) RunTask(t *train.Task) error {
 	return e.Executor.RunTask(t)
 }
 
-// Close closes the executor, if it is one that can be closed.
+// Close closes the executor if it can be closed.
 func (e *before) Close() error {
 	if c, ok := e.Executor.(io.Closer); ok {
 		return c.Close()

@@ -1,8 +1,8 @@
-// Package traintest is what the tests of drivers share: CanBeSaved holds a driver to the promise that another
-// controller may go on with it after any record.
+// Package traintest has helpers for tests of drivers: CanBeSaved checks that another controller can continue with a
+// driver after any record.
 //
-// It plays a job with the controller that ships, without clients and lanes: tasks are completed in an order by chance,
-// each with the result that the caller makes up. The package refuses to run executors.
+// It plays a job with the real controller, without clients and lanes: tasks are completed in random order, each with a
+// result that the caller makes up. The package does not run executors.
 package traintest
 
 import (
@@ -20,25 +20,25 @@ import (
 	"bellows/train"
 )
 
-// Job is a job whose driver is tested. Its tables, splits and items are used; its driver and executors are not.
+// A Job is a job whose driver is tested. Its tables, splits and items are used; its driver and executors are not.
 type Job struct {
 	train.Job
-	// Fresh makes the driver as it is before anything has run.
+	// Fresh makes the driver in its state before anything has run.
 	Fresh func() train.Driver
-	// Result is what the executor of a unit signals. It is a function of the unit alone.
+	// Result returns the signal of the executor of a unit. It is a function of the unit alone.
 	Result func(u bellows.Unit) []float64
 }
 
-// seeds is how many orders of completion are tried, singles about how many single moments of each.
+// seeds is the number of orders of completion that are tried, singles about the number of single moments of each.
 const (
 	seeds   = 3
 	singles = 40
 )
 
 // CanBeSaved plays a job to its end in a few orders of completion, and again with the driver replaced, after its first
-// dispatches or after a completion, by one that was made from its numbers: at every such moment in one play, and at a single
-// one in others, every one of a job that has few. The controller must be told the same in every play: the same tasks with the same
-// arguments after the same commits, the same epochs, Keep, SetStaleness and Finish.
+// dispatches or after a completion, by one restored from its numbers: at every such moment in one play, and at a single
+// moment in others (every one, if the job has few). The controller must receive the same in every play: the same tasks
+// with the same arguments after the same commits, the same epochs, Keep, SetStaleness and Finish.
 func CanBeSaved(t *testing.T, job Job) {
 	t.Helper()
 	for seed := range uint64(seeds) {
@@ -58,20 +58,21 @@ func CanBeSaved(t *testing.T, job Job) {
 			}
 			for i := range max(len(straight.log), len(again.log)) {
 				if want, got := straight.line(i), again.line(i); got != want {
-					t.Fatalf("seed %d, %v: what the controller is told differs in line %d\n  %s\n  %s, without", seed, moment(at), i+1, got, want)
+					t.Fatalf("seed %d, %v: what the controller is told differs in line %d\n  %s\n  %s, without", seed,
+						moment(at), i+1, got, want)
 				}
 			}
 		}
 	}
 }
 
-// Moments at which drivers are replaced: after so many completions, or one of these.
+// Moments at which drivers are replaced: after a number of completions, or one of these.
 const (
 	never  = -2
 	always = -1
 )
 
-// moment is a moment in words.
+// moment is a moment at which the driver is replaced.
 type moment int
 
 func (m moment) String() string {
@@ -87,7 +88,7 @@ type play struct {
 	random     *rand.Rand
 	driver     train.Driver
 	at         int // when the driver is replaced
-	moments    int // completions so far, and one before the first
+	moments    int // completions so far, plus one before the first
 	controller *coord.Controller
 	fx         coord.Effects
 	flush      uint64
@@ -106,9 +107,11 @@ var (
 // play plays the job to its end.
 func (j *Job) play(t *testing.T, seed uint64, at int) *play {
 	t.Helper()
-	p := &play{job: j, random: rand.New(rand.NewPCG(seed, 0)), driver: j.Fresh(), at: at, out: make([][]bellows.Unit, j.Splits)}
+	p := &play{job: j, random: rand.New(rand.NewPCG(seed, 0)), driver: j.Fresh(), at: at,
+		out: make([][]bellows.Unit, j.Splits)}
 	p.controller = coord.New(core.Job{Controller: leader, Lanes: []wire.Address{lane}, Clients: []wire.Address{worker},
-		Route: route.Spread(j.Tables, j.Splits, []wire.Address{lane}, []bellows.NodeID{0}), Items: j.Items, Units: j.Units}, coord.Options{Driver: p})
+		Route: route.Spread(j.Tables, j.Splits, []wire.Address{lane}, []bellows.NodeID{0}), Items: j.Items,
+		Units: j.Units}, coord.Options{Driver: p})
 	p.controller.Start(&p.fx)
 	for p.obey(); !p.over && p.failed == ""; p.obey() {
 		p.complete()
@@ -131,10 +134,11 @@ func (p *play) HandleTaskCompletion(c train.Completion, d *train.Dispatcher) {
 // Save implements train.Driver.
 func (p *play) Save() []float64 { return p.driver.Save() }
 
-// Restore implements train.Driver. A play begins at the beginning.
+// Restore implements train.Driver. A play starts at the beginning.
 func (p *play) Restore([]float64) error { return nil }
 
-// recorded replaces the driver, if the moment has come. The one before and the numbers are spoilt: neither may be needed.
+// recorded replaces the driver if the moment has come. It overwrites the old driver and the numbers: neither may be
+// needed.
 func (p *play) recorded() {
 	p.moments++
 	if p.at != always && p.at != p.moments-1 || p.failed != "" {
@@ -157,7 +161,7 @@ func (p *play) recorded() {
 	p.driver = fresh
 }
 
-// complete tells the controller of one flush, of one to three tasks of different splits that were dispatched.
+// complete sends the controller one flush, of one to three dispatched tasks of different splits.
 func (p *play) complete() {
 	done := wire.New[wire.Done]()
 	p.flush++
@@ -173,7 +177,7 @@ func (p *play) complete() {
 	p.controller.Step([]wire.Envelope{{From: worker, To: leader, Message: done}}, &p.fx)
 }
 
-// obey takes note of what the controller wants.
+// obey notes what the controller wants.
 func (p *play) obey() {
 	for _, e := range p.fx.Epochs {
 		p.note("epoch %+v", e)
@@ -205,7 +209,7 @@ func (p *play) obey() {
 
 func (p *play) note(format string, args ...any) { p.log = append(p.log, fmt.Sprintf(format, args...)) }
 
-// line is a line of the log.
+// line returns a line of the log.
 func (p *play) line(i int) string {
 	if i < len(p.log) {
 		return p.log[i]

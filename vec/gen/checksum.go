@@ -15,18 +15,18 @@ const (
 // checksumKernels write the sum of products of 32 bits by 32. Elements of even and odd number have sums of their own: one
 // multiplication takes every other word.
 func checksumKernels() {
-	kernel("checksumAVX2", "func(n int, at uint32, x *float32) uint64", "is Checksum for n elements.")
+	kernel("checksumAVX2", "func(n int, at uint32, x *float32) uint64", "computes Checksum for n elements.")
 	n, x := load64("n"), load64("x")
 	factors, step, flip := broadcast("at"), YMM(), YMM()
-	VPMULLD(all(checksumOdd), factors, factors)
+	VPMULLD(constant(checksumOdd), factors, factors)
 	VPADDD(table("checksum_first", func() {
 		odd := uint32(checksumOdd)
 		for i := range uint32(width) {
 			DATA(int(4*i), U32(i*odd))
 		}
 	}), factors, factors)
-	VMOVDQU(all(uint32(width*checksumOdd&0xffffffff)), step)
-	VMOVDQU(all(checksumFlip), flip)
+	VMOVDQU(constant(uint32(width*checksumOdd&0xffffffff)), step)
+	VMOVDQU(constant(checksumFlip), flip)
 	acc := zeros(4)
 	elements("checksum", n, 4, []stream{x}, func(l lanes) {
 		even, odd, factor := l.load(x), YMM(), YMM()

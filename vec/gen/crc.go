@@ -15,7 +15,7 @@ var folds = map[int][2]uint64{
 	128:  {0xf20c0dfe, 0x14cd00bd6},
 }
 
-// foldConstant is the constants of a distance in memory, 16 bytes.
+// foldConstant puts the constants of a distance into memory, 16 bytes.
 func foldConstant(name string, bits int) Mem {
 	g := GLOBL(name, RODATA|NOPTR)
 	DATA(0, U64(folds[bits][0]))
@@ -34,7 +34,7 @@ func crcKernels() {
 	var z [4]reg.VecVirtual
 	for i := range z {
 		z[i] = ZMM()
-		VMOVDQU64(at(p, 64*i), z[i])
+		VMOVDQU64(memAt(p, 64*i), z[i])
 	}
 	first := XMM()
 	VMOVD(state, first)
@@ -47,7 +47,7 @@ func crcKernels() {
 	for i := range z {
 		VPCLMULQDQ(Imm(0), k, z[i], t)
 		VPCLMULQDQ(Imm(0x11), k, z[i], z[i])
-		VPTERNLOGQ(Imm(0x96), at(p, 64*i), t, z[i])
+		VPTERNLOGQ(Imm(0x96), memAt(p, 64*i), t, z[i])
 	}
 	ADDQ(U32(256), p)
 	SUBQ(U32(256), n)

@@ -16,10 +16,9 @@ func horner(x reg.VecVirtual, coefficients ...float32) reg.VecVirtual {
 	return p
 }
 
-// expLanes is e^x = 2^n e^r with n = round(x/ln 2) and |r| <= ln(2)/2; e^r by
-// the polynomial of the Cephes library (expf), 2^n in two factors so that
-// subnormal and infinite results come out of the multiplication. Clamping keeps
-// n within what two factors can hold; its operand order lets NaN through.
+// expLanes computes e^x = 2^n e^r with n = round(x/ln 2) and |r| <= ln(2)/2. e^r is the polynomial of the Cephes
+// library (expf), and 2^n has two factors, so that subnormal and infinite results come out of the multiplication.
+// Clamping keeps n within what two factors can hold; its operand order lets NaN through.
 func expLanes(x reg.VecVirtual) reg.VecVirtual {
 	n, r, high := YMM(), YMM(), YMM()
 	VMOVUPS(allFloat(89), high)
@@ -43,21 +42,21 @@ func expLanes(x reg.VecVirtual) reg.VecVirtual {
 	VPSRAD(Imm(1), n, half)
 	VPSUBD(half, n, n)
 	for _, e := range []reg.VecVirtual{half, n} {
-		VPADDD(all(127), e, e)
+		VPADDD(constant(127), e, e)
 		VPSLLD(Imm(23), e, e)
 		VMULPS(e, p, p)
 	}
 	return p
 }
 
-// logLanes is ln x = e ln 2 + ln m with m from sqrt(1/2) to sqrt(2), ln m by the
-// polynomial of the Cephes library (logf). Subnormal x is scaled up first.
+// logLanes computes ln x = e ln 2 + ln m with m from sqrt(1/2) to sqrt(2). ln m is the polynomial of the Cephes library
+// (logf). Subnormal x is scaled up first.
 func logLanes(x reg.VecVirtual) reg.VecVirtual {
 	m, e, tiny := YMM(), YMM(), YMM()
 	VCMPPS(Imm(1), allFloat(1.17549435e-38), x, tiny) // x < smallest normal
 	VMULPS(allFloat(1<<23), x, m)
 	VBLENDVPS(tiny, m, x, m)
-	VPSUBD(all(0x3f3504f3), m, e) // bits of sqrt(1/2)
+	VPSUBD(constant(0x3f3504f3), m, e) // bits of sqrt(1/2)
 	VPSRAD(Imm(23), e, e)
 	shift := YMM()
 	VPSLLD(Imm(23), e, shift)
@@ -86,20 +85,20 @@ func logSpecial(x, p reg.VecVirtual) reg.VecVirtual {
 	is, zero, value := YMM(), YMM(), YMM()
 	VXORPS(zero, zero, zero)
 	VCMPPS(Imm(0), zero, x, is) // x == 0
-	VMOVUPS(all(0xff800000), value)
+	VMOVUPS(constant(0xff800000), value)
 	VBLENDVPS(is, value, p, p)
-	VCMPPS(Imm(0), all(0x7f800000), x, is) // x == +Inf
+	VCMPPS(Imm(0), constant(0x7f800000), x, is) // x == +Inf
 	VBLENDVPS(is, x, p, p)
 	VCMPPS(Imm(9), zero, x, is) // not x >= 0
 	VORPS(is, p, p)
 	return p
 }
 
-// sigmoidLanes is 1/(1+e) for x >= 0 and e/(1+e) below, with e = e^-|x|: e never
-// overflows, and small results keep their precision.
+// sigmoidLanes computes 1/(1+e) for x >= 0 and e/(1+e) below, with e = e^-|x|: e never overflows, and small results
+// keep their precision.
 func sigmoidLanes(x reg.VecVirtual) reg.VecVirtual {
 	minus, one := YMM(), YMM()
-	VORPS(all(0x80000000), x, minus)
+	VORPS(constant(0x80000000), x, minus)
 	e := expLanes(minus)
 	VMOVUPS(allFloat(1), one)
 	top := YMM()

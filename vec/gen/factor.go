@@ -33,7 +33,7 @@ type pair struct {
 	ps, qs []reg.VecVirtual
 }
 
-func (f *pair) at(row reg.GPVirtual, disp int) Mem {
+func (f *pair) row(row reg.GPVirtual, disp int) Mem {
 	return Mem{Base: row, Index: f.offset, Scale: 1, Disp: disp}
 }
 
@@ -45,20 +45,20 @@ func (f *pair) product() reg.VecVirtual {
 	acc := zeros(2)
 	multiply := func(i int) {
 		v, w := YMM(), YMM()
-		VMOVUPS(f.at(f.p, 32*i), v)
-		VMOVUPS(f.at(f.q, 32*i), w)
+		VMOVUPS(f.row(f.p, 32*i), v)
+		VMOVUPS(f.row(f.q, 32*i), w)
 		VFMADD231PS(v, w, acc[i])
 	}
 	f.overRow("product", func(vectors int) {
-		PREFETCHT0(f.at(f.nextP, 0))
-		PREFETCHT0(f.at(f.nextQ, 0))
+		PREFETCHT0(f.row(f.nextP, 0))
+		PREFETCHT0(f.row(f.nextQ, 0))
 		for i := range vectors {
 			multiply(i)
 		}
 	}, func(n reg.GPVirtual) {
 		mask, v, w := restMask(n), YMM(), YMM()
-		VMASKMOVPS(f.at(f.p, 0), mask, v)
-		VMASKMOVPS(f.at(f.q, 0), mask, w)
+		VMASKMOVPS(f.row(f.p, 0), mask, v)
+		VMASKMOVPS(f.row(f.q, 0), mask, w)
 		VFMADD231PS(v, w, acc[1])
 	})
 	return fold(acc, sum)
@@ -69,8 +69,8 @@ func (f *pair) productInRegisters() reg.VecVirtual {
 	var acc []reg.VecVirtual
 	for i := range vectors {
 		v, w := YMM(), YMM()
-		VMOVUPS(at(f.p, 32*i), v)
-		VMOVUPS(at(f.q, 32*i), w)
+		VMOVUPS(memAt(f.p, 32*i), v)
+		VMOVUPS(memAt(f.q, 32*i), w)
 		f.ps, f.qs = append(f.ps, v), append(f.qs, w)
 		if i < 2 {
 			a := YMM()
@@ -81,13 +81,13 @@ func (f *pair) productInRegisters() reg.VecVirtual {
 		}
 	}
 	for line := 0; line < 4*f.rank; line += 64 {
-		PREFETCHT0(at(f.nextP, line))
-		PREFETCHT0(at(f.nextQ, line))
+		PREFETCHT0(memAt(f.nextP, line))
+		PREFETCHT0(memAt(f.nextQ, line))
 	}
 	return fold(acc, sum)
 }
 
-// update does the step of both rows.
+// update emits the step of both rows.
 func (f *pair) update(step, decay reg.VecVirtual) {
 	both := func(v, w reg.VecVirtual) (newV, newW reg.VecVirtual) {
 		newV, newW = YMM(), YMM()
@@ -100,24 +100,24 @@ func (f *pair) update(step, decay reg.VecVirtual) {
 	if f.rank > 0 {
 		for i := range f.ps {
 			v, w := both(f.ps[i], f.qs[i])
-			VMOVUPS(v, at(f.p, 32*i))
-			VMOVUPS(w, at(f.q, 32*i))
+			VMOVUPS(v, memAt(f.p, 32*i))
+			VMOVUPS(w, memAt(f.q, 32*i))
 		}
 		return
 	}
 	f.overRow("update", func(vectors int) {
 		for i := range vectors {
 			v, w := YMM(), YMM()
-			VMOVUPS(f.at(f.p, 32*i), v)
-			VMOVUPS(f.at(f.q, 32*i), w)
+			VMOVUPS(f.row(f.p, 32*i), v)
+			VMOVUPS(f.row(f.q, 32*i), w)
 			v, w = both(v, w)
-			VMOVUPS(v, f.at(f.p, 32*i))
-			VMOVUPS(w, f.at(f.q, 32*i))
+			VMOVUPS(v, f.row(f.p, 32*i))
+			VMOVUPS(w, f.row(f.q, 32*i))
 		}
 	}, func(n reg.GPVirtual) {
 		mask, v, w := restMask(n), YMM(), YMM()
-		VMASKMOVPS(f.at(f.p, 0), mask, v)
-		VMASKMOVPS(f.at(f.q, 0), mask, w)
+		VMASKMOVPS(f.row(f.p, 0), mask, v)
+		VMASKMOVPS(f.row(f.q, 0), mask, w)
 		v, w = both(v, w)
 		f.storeRest("p", n, v, f.p)
 		f.storeRest("q", n, w, f.q)
@@ -126,7 +126,7 @@ func (f *pair) update(step, decay reg.VecVirtual) {
 
 func (f *pair) storeRest(name string, n reg.GPVirtual, v reg.VecVirtual, row reg.GPVirtual) {
 	end := GP64()
-	LEAQ(f.at(row, 0), end)
+	LEAQ(f.row(row, 0), end)
 	storeRest(f.name+"_update_"+name, n, v, end)
 }
 
@@ -158,8 +158,8 @@ func (f *pair) overRow(name string, body func(vectors int), rest func(n reg.GPVi
 	Label(label("end"))
 }
 
-// ratingsKernel is a loop over ratings; one does what is to be done with rating j. A known rank gives a loop without branches
-// but its own and the two checks of the indices. All such kernels take the same arguments, used or not.
+// ratingsKernel emits a loop over ratings; one emits the work for rating j. A known rank gives a loop without branches
+// except its own and the two checks of the indices. All such kernels take the same arguments, used or not.
 func ratingsKernel(name, public string, rank int, biases bool, one func(b *block)) {
 	doc := ""
 	if biases {
@@ -172,7 +172,7 @@ func ratingsKernel(name, public string, rank int, biases bool, one func(b *block
 	}
 	kernel(name+"AVX2", "func(n, ahead int, user, item *int32, rating *float32, users, items int, p, q *float32, rank, stride int, "+
 		"mean, step, decay float32, userBias, itemBias *float32, biasStride int, biasDecay float32) (done int, sumSquares float64)",
-		"is "+public+doc+". Of ratings at ahead and beyond, rows are not fetched.", "Strides are in bytes.")
+		"computes "+public+doc+". Of ratings at ahead and beyond, rows are not fetched.", "Strides are in bytes.")
 	b := newBlock(rank, biases)
 	Label("rating")
 	b.rows()
@@ -240,14 +240,14 @@ func (b *block) row(pointer, index reg.GPVirtual, stride, slab string) {
 	ADDQ(address(slab), pointer)
 }
 
-// residual is what the rows leave of rating j.
+// residual returns the residual of rating j.
 func (b *block) residual() reg.VecVirtual {
 	e := XMM()
 	VMOVSS(Mem{Base: b.rating, Index: b.j, Scale: 4}, e)
 	VSUBSS(address("mean"), e, e)
 	if b.biases {
-		VSUBSS(at(b.userBias, 0), e, e)
-		VSUBSS(at(b.itemBias, 0), e, e)
+		VSUBSS(memAt(b.userBias, 0), e, e)
+		VSUBSS(memAt(b.itemBias, 0), e, e)
 	}
 	if b.rank == 0 {
 		b.bytes = load64("rank")
@@ -279,8 +279,8 @@ func (b *block) learn() {
 		for _, bias := range []reg.GPVirtual{b.userBias, b.itemBias} {
 			v := XMM()
 			VMOVSS(address("biasDecay"), v)
-			VFMADD132SS(at(bias, 0), a, v)
-			VMOVSS(v, at(bias, 0))
+			VFMADD132SS(memAt(bias, 0), a, v)
+			VMOVSS(v, memAt(bias, 0))
 		}
 	}
 	b.count(e)

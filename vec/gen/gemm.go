@@ -97,7 +97,7 @@ type reader struct {
 func columnOfA(int) reader {
 	a, step := load64("a"), load64("stepA")
 	return reader{
-		element: func(i, _ int) Mem { return at(a, 4*i) },
+		element: func(i, _ int) Mem { return memAt(a, 4*i) },
 		next:    func() { ADDQ(step, a) },
 		pass:    func(int) {},
 	}
@@ -116,7 +116,7 @@ func rowsOfA(height int) reader {
 	}
 	return reader{
 		element: func(i, ahead int) Mem {
-			m := at(pointers[i/3], 4*ahead)
+			m := memAt(pointers[i/3], 4*ahead)
 			if i%3 > 0 {
 				m = m.Idx(stride, uint8(i%3))
 			}
@@ -148,9 +148,8 @@ func tileKernel(set outer, heightMax int, read func(height int) reader, suffix, 
 	}
 }
 
-// oneTile is the packed product: for each step it loads a row of b, broadcasts
-// each element of a column of a, and adds the products to the tile, which stays
-// in registers.
+// oneTile emits the packed product: for each step it loads a row of b, broadcasts each element of a column of a, and
+// adds the products to the tile, which stays in registers.
 func oneTile(prefix string, set outer, height int, a reader) {
 	k, b, stepB := load64("k"), load64("b"), load64("stepB")
 	acc := make([][]reg.VecVirtual, height)
@@ -165,7 +164,7 @@ func oneTile(prefix string, set outer, height int, a reader) {
 		row := make([]reg.VecVirtual, set.vectors())
 		for half := range row {
 			row[half] = set.vector()
-			VMOVUPS(at(b, 4*set.lanes()*half), row[half])
+			VMOVUPS(memAt(b, 4*set.lanes()*half), row[half])
 		}
 		for i := range acc {
 			t := set.vector()
@@ -203,8 +202,7 @@ func repeat(name string, n reg.GPVirtual, count int, body, pass func(i int)) {
 	Label(name + "_end")
 }
 
-// writeTile is c = alpha*tile + beta*c, without reading c when beta is 0, and
-// the return.
+// writeTile emits c = alpha*tile + beta*c, without reading c if beta is 0, and the return.
 func writeTile(prefix string, set outer, acc [][]reg.VecVirtual) {
 	c, stride, cols := load64("c"), load64("strideC"), load64("cols")
 	if narrow, ok := set.(narrow); ok {
@@ -246,7 +244,7 @@ func eachVector(set outer, acc [][]reg.VecVirtual, c, stride reg.GPVirtual, do f
 	MOVQ(c, row)
 	for i := range acc {
 		for half, v := range acc[i] {
-			do(v, at(row, 4*set.lanes()*half), half)
+			do(v, memAt(row, 4*set.lanes()*half), half)
 		}
 		if i < len(acc)-1 {
 			ADDQ(stride, row)
@@ -299,7 +297,7 @@ func (p *masked) prepare(cols reg.GPVirtual) {
 
 func (p *masked) mask(half int) reg.VecVirtual {
 	v := YMM()
-	VMOVUPS(at(p.starts[half], 0), v)
+	VMOVUPS(memAt(p.starts[half], 0), v)
 	return v
 }
 
@@ -337,7 +335,7 @@ func (s dotSet) rest(n reg.GPVirtual) func(m Mem) reg.VecVirtual {
 	}
 }
 
-// zeros is n accumulators.
+// zeros returns n accumulators.
 func (s dotSet) zeros(n int) []reg.VecVirtual {
 	if !s.avx512 {
 		return zeros(n)
@@ -350,7 +348,7 @@ func (s dotSet) zeros(n int) []reg.VecVirtual {
 	return acc
 }
 
-// high is the upper half of v.
+// high returns the upper half of v.
 func (s dotSet) high(v reg.VecVirtual) reg.VecVirtual {
 	high := XMM()
 	if s.avx512 {
@@ -395,7 +393,7 @@ func dotTiles(set dotSet, name string, rows, cols int) {
 	Label(name + "_tile")
 	a, b := GP64(), load64("b")
 	MOVQ(d.top, a)
-	d.a, d.b = apart(a, d.strideA, rows), apart(b, strideB, cols)
+	d.a, d.b = rowsAt(a, d.strideA, rows), rowsAt(b, strideB, cols)
 	for range rows {
 		d.acc = append(d.acc, set.zeros(cols))
 	}
@@ -409,9 +407,9 @@ func dotTiles(set dotSet, name string, rows, cols int) {
 	finish()
 }
 
-// apart is where up to five rows lie, stride bytes apart.
-func apart(base, stride reg.GPVirtual, n int) []Mem {
-	rows := []Mem{at(base, 0), {Base: base, Index: stride, Scale: 1}, {Base: base, Index: stride, Scale: 2}, {}, {Base: base, Index: stride, Scale: 4}}
+// rowsAt returns the places of up to five rows, stride bytes apart.
+func rowsAt(base, stride reg.GPVirtual, n int) []Mem {
+	rows := []Mem{memAt(base, 0), {Base: base, Index: stride, Scale: 1}, {Base: base, Index: stride, Scale: 2}, {}, {Base: base, Index: stride, Scale: 4}}
 	if n > 3 {
 		three := GP64()
 		LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, three)
@@ -483,7 +481,7 @@ func (d *dots) write() {
 		for i, row := range d.acc {
 			column[i] = row[cols]
 		}
-		places := apart(d.c, stride, rows)
+		places := rowsAt(d.c, stride, rows)
 		for i := range places {
 			places[i] = places[i].Offset(4 * cols)
 		}
@@ -492,13 +490,13 @@ func (d *dots) write() {
 	for i, row := range d.acc {
 		for j := 0; j < cols; j += 4 {
 			n := min(4, cols-j)
-			writeSums(fmt.Sprintf("%s_write%d%d", d.name, i, j), d.sums(row[j:j+n]), n, at(d.c, 4*j), alpha, beta, bits)
+			writeSums(fmt.Sprintf("%s_write%d%d", d.name, i, j), d.sums(row[j:j+n]), n, memAt(d.c, 4*j), alpha, beta, bits)
 		}
 		ADDQ(stride, d.c)
 	}
 }
 
-// writeColumn is c = alpha*v + beta*c for lanes of v that lie below one another in c.
+// writeColumn emits c = alpha*v + beta*c for lanes of v that lie below one another in c.
 func writeColumn(name string, v reg.VecVirtual, c []Mem, alpha, beta reg.VecVirtual, bits reg.GPVirtual) {
 	VMULPS(alpha, v, v)
 	TESTL(bits, bits)
@@ -536,8 +534,7 @@ func (d *dots) sums(acc []reg.VecVirtual) reg.VecVirtual {
 	return asX(ab)
 }
 
-// writeSums is c = alpha*v + beta*c for the first n lanes of v. bits is zero if
-// beta is.
+// writeSums emits c = alpha*v + beta*c for the first n lanes of v. bits is zero if beta is.
 func writeSums(name string, v reg.VecVirtual, n int, c Mem, alpha, beta reg.VecVirtual, bits reg.GPVirtual) {
 	VMULPS(alpha, v, v)
 	TESTL(bits, bits)
@@ -591,13 +588,13 @@ func transposeKernel() {
 	v := make([]reg.VecVirtual, 4)
 	for i, r := range rows {
 		v[i] = YMM()
-		VMOVUPS(at(r, 0), v[i])
+		VMOVUPS(memAt(r, 0), v[i])
 		ADDQ(Imm(32), r)
 	}
 	out, half := transposed(v), GP64()
 	LEAQ(Mem{Base: to, Index: step, Scale: 4}, half)
 	places := func(base reg.GPVirtual) []Mem {
-		return []Mem{at(base, 0), {Base: base, Index: step, Scale: 1}, {Base: base, Index: step, Scale: 2}, {Base: base, Index: three, Scale: 1}}
+		return []Mem{memAt(base, 0), {Base: base, Index: step, Scale: 1}, {Base: base, Index: step, Scale: 2}, {Base: base, Index: three, Scale: 1}}
 	}
 	for i, m := range places(to) {
 		VMOVUPS(asX(out[i]), m)
@@ -614,14 +611,14 @@ func transposeKernel() {
 	mask := restMask(cols)
 	for i, r := range rows {
 		v[i] = YMM()
-		VMASKMOVPS(at(r, 0), mask, v[i])
+		VMASKMOVPS(memAt(r, 0), mask, v[i])
 	}
 	out = transposed(v)
 	for i := range 7 {
 		if i < 4 {
-			VMOVUPS(asX(out[i]), at(to, 0))
+			VMOVUPS(asX(out[i]), memAt(to, 0))
 		} else {
-			VEXTRACTF128(Imm(1), out[i-4], at(to, 0))
+			VEXTRACTF128(Imm(1), out[i-4], memAt(to, 0))
 		}
 		ADDQ(step, to)
 		DECQ(cols)
@@ -658,8 +655,8 @@ func copyKernel(floats int) {
 		if floats-i < width {
 			v = asX(v)
 		}
-		VMOVUPS(at(from, 4*i), v)
-		VMOVUPS(v, at(to, 4*i))
+		VMOVUPS(memAt(from, 4*i), v)
+		VMOVUPS(v, memAt(to, 4*i))
 	}
 	ADDQ(stepFrom, from)
 	ADDQ(stepTo, to)

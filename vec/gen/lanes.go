@@ -24,7 +24,7 @@ type lanes struct {
 	mask  reg.VecVirtual // the elements present, or nil for all eight
 }
 
-// kernel begins a function, whose pointers do not escape, with what its stub says of it after its name.
+// kernel begins a function with pointers that do not escape. doc is the comment of its stub, without the name.
 func kernel(name, signature string, doc ...string) {
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
@@ -32,7 +32,7 @@ func kernel(name, signature string, doc ...string) {
 	Doc(doc...)
 }
 
-func at(p reg.Register, disp int) Mem { return Mem{Base: p, Disp: disp} }
+func memAt(p reg.Register, disp int) Mem { return Mem{Base: p, Disp: disp} }
 
 // elements emits a loop over n elements of all streams: the body unrolled, then
 // one vector at a time, then a masked rest. n and the streams are consumed. The
@@ -68,10 +68,10 @@ func whole(i int) lanes {
 		index: i,
 		load: func(s stream) reg.VecVirtual {
 			v := YMM()
-			VMOVUPS(at(s, 4*width*i), v)
+			VMOVUPS(memAt(s, 4*width*i), v)
 			return v
 		},
-		store: func(v reg.VecVirtual, s stream) { VMOVUPS(v, at(s, 4*width*i)) },
+		store: func(v reg.VecVirtual, s stream) { VMOVUPS(v, memAt(s, 4*width*i)) },
 	}
 }
 
@@ -83,7 +83,7 @@ func rest(name string, n reg.GPVirtual) lanes {
 		mask: mask,
 		load: func(s stream) reg.VecVirtual {
 			v := YMM()
-			VMASKMOVPS(at(s, 0), mask, v)
+			VMASKMOVPS(memAt(s, 0), mask, v)
 			return v
 		},
 		store: func(v reg.VecVirtual, s stream) {
@@ -109,25 +109,25 @@ func storeRest(name string, n reg.GPVirtual, v reg.VecVirtual, s stream) {
 	x := asX(v)
 	TESTQ(U32(4), n)
 	JZ(LabelRef(name + "_two"))
-	VMOVUPS(x, at(s, 0))
+	VMOVUPS(x, memAt(s, 0))
 	ADDQ(Imm(16), s)
 	VEXTRACTF128(Imm(1), v, x)
 	Label(name + "_two")
 	TESTQ(U32(2), n)
 	JZ(LabelRef(name + "_last"))
-	VMOVLPS(x, at(s, 0))
+	VMOVLPS(x, memAt(s, 0))
 	ADDQ(Imm(8), s)
 	VPERMILPS(Imm(0x4e), x, x)
 	Label(name + "_last")
 	TESTQ(U32(1), n)
 	JZ(LabelRef(name + "_done"))
-	VMOVSS(x, at(s, 0))
+	VMOVSS(x, memAt(s, 0))
 	Label(name + "_done")
 }
 
 var tables = map[string]Mem{}
 
-// maskTable is eight words of ones, then eight of zeros.
+// maskTable returns eight words of ones, then eight of zeros.
 func maskTable() Mem {
 	return table("restmask", func() {
 		for i := range 16 {
@@ -140,8 +140,8 @@ func maskTable() Mem {
 	})
 }
 
-// all is a constant vector with the given word in each lane.
-func all(word uint32) Mem {
+// constant returns a constant vector with the given word in each lane.
+func constant(word uint32) Mem {
 	return table(fmt.Sprintf("all%08x", word), func() {
 		for i := range width {
 			DATA(4*i, U32(word))
@@ -149,7 +149,7 @@ func all(word uint32) Mem {
 	})
 }
 
-func allFloat(v float32) Mem { return all(math.Float32bits(v)) }
+func allFloat(v float32) Mem { return constant(math.Float32bits(v)) }
 
 func table(name string, fill func()) Mem {
 	if m, ok := tables[name]; ok {
@@ -196,7 +196,7 @@ func broadcast(param string) reg.VecVirtual {
 	return v
 }
 
-// address is where an argument lies in the frame.
+// address returns the place of an argument in the frame.
 func address(param string) Mem {
 	b, err := Param(param).Resolve()
 	if err != nil {
@@ -209,5 +209,5 @@ func load64(param string) reg.GPVirtual {
 	return Load(Param(param), GP64()).(reg.GPVirtual)
 }
 
-// asX is the low half of a vector register.
+// asX returns the low half of a vector register.
 func asX(v reg.VecVirtual) reg.VecVirtual { return v.AsX().(reg.VecVirtual) }

@@ -6,9 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// sixteenKernels convert between float32 and the two formats of 16 bits. With
-// AVX2 they convert whole vectors of eight; with AVX-512, whose masks reach
-// words of 16 bits in memory, any number.
+// sixteenKernels convert between float32 and the two 16-bit formats. With AVX2 they convert whole vectors of eight;
+// with AVX-512, which has masks for 16-bit words in memory, any number.
 func sixteenKernels() {
 	narrow := "func(n int, dst *uint16, src *float32)"
 	widen := "func(n int, dst *float32, src *uint16)"
@@ -29,7 +28,7 @@ type conversion struct {
 
 func (c conversion) kernels() {
 	name := c.name + "AVX2"
-	kernel(name, c.signature, "is "+c.public+" for n elements, a multiple of 8.")
+	kernel(name, c.signature, "computes "+c.public+" for n elements, a multiple of 8.")
 	n, src, dst := load64("n"), load64("src"), load64("dst")
 	c.loop(name+"_many", name+"_one", 8, 4, n, src, dst, c.eight)
 	c.loop(name+"_one", name+"_end", 8, 1, n, src, dst, c.eight)
@@ -37,7 +36,7 @@ func (c conversion) kernels() {
 	finish()
 
 	name = c.name + "AVX512"
-	kernel(name, c.signature, "is "+c.public+" for n elements.")
+	kernel(name, c.signature, "computes "+c.public+" for n elements.")
 	n, src, dst = load64("n"), load64("src"), load64("dst")
 	whole := func(s, d Mem) { c.sixteen(s, d, nil) }
 	c.loop(name+"_many", name+"_one", 16, 4, n, src, dst, whole)
@@ -45,19 +44,18 @@ func (c conversion) kernels() {
 	Label(name + "_rest")
 	TESTQ(n, n)
 	JZ(LabelRef(name + "_end"))
-	c.sixteen(at(src, 0), at(dst, 0), opmask(n))
+	c.sixteen(memAt(src, 0), memAt(dst, 0), opmask(n))
 	Label(name + "_end")
 	finish()
 }
 
-// loop emits a loop over count vectors of so many lanes at a time, which goes on
-// to next when fewer are left.
+// loop emits a loop over count vectors of a number of lanes at a time, which jumps to next when fewer are left.
 func (c conversion) loop(label, next string, lanes, count int, n, src, dst reg.GPVirtual, vector func(src, dst Mem)) {
 	Label(label)
 	CMPQ(n, U32(lanes*count))
 	JL(LabelRef(next))
 	for i := range count {
-		vector(at(src, i*lanes*c.from), at(dst, i*lanes*c.to))
+		vector(memAt(src, i*lanes*c.from), memAt(dst, i*lanes*c.to))
 	}
 	ADDQ(U32(c.from*lanes*count), src)
 	ADDQ(U32(c.to*lanes*count), dst)
@@ -118,11 +116,11 @@ func toBrain8(src, dst Mem) {
 	x, up, nan, quiet, high := YMM(), YMM(), YMM(), YMM(), XMM()
 	VMOVUPS(src, x)
 	VPSRLD(Imm(16), x, up)
-	VPAND(all(1), up, up)
-	VPADDD(all(0x7fff), up, up)
+	VPAND(constant(1), up, up)
+	VPADDD(constant(0x7fff), up, up)
 	VPADDD(x, up, up)
 	VCMPPS(Imm(unordered), x, x, nan)
-	VPOR(all(quietBit), x, quiet)
+	VPOR(constant(quietBit), x, quiet)
 	VBLENDVPS(nan, quiet, up, up)
 	VPSRLD(Imm(16), up, up)
 	VEXTRACTI128(Imm(1), up, high)
@@ -145,11 +143,11 @@ func toBrain16(src, dst Mem, mask reg.OpmaskVirtual) {
 		VMOVUPS_Z(src, mask, x)
 	}
 	VPSRLD(Imm(16), x, up)
-	VPANDD_BCST(all(1), up, up)
-	VPADDD_BCST(all(0x7fff), up, up)
+	VPANDD_BCST(constant(1), up, up)
+	VPADDD_BCST(constant(0x7fff), up, up)
 	VPADDD(x, up, up)
 	VCMPPS(Imm(unordered), x, x, nan)
-	VPORD_BCST(all(quietBit), x, nan, up)
+	VPORD_BCST(constant(quietBit), x, nan, up)
 	VPSRLD(Imm(16), up, up)
 	if mask == nil {
 		VPMOVDW(up, words)
@@ -159,13 +157,13 @@ func toBrain16(src, dst Mem, mask reg.OpmaskVirtual) {
 	}
 }
 
-// fromBrain8 is the upper half of a word, with NaN made quiet.
+// fromBrain8 emits the upper half of a word, with NaN made quiet.
 func fromBrain8(src, dst Mem) {
 	x, nan := YMM(), YMM()
 	VPMOVZXWD(src, x)
 	VPSLLD(Imm(16), x, x)
 	VCMPPS(Imm(unordered), x, x, nan)
-	VPAND(all(quietBit), nan, nan)
+	VPAND(constant(quietBit), nan, nan)
 	VPOR(nan, x, x)
 	VMOVUPS(x, dst)
 }
@@ -179,7 +177,7 @@ func fromBrain16(src, dst Mem, mask reg.OpmaskVirtual) {
 	}
 	VPSLLD(Imm(16), x, x)
 	VCMPPS(Imm(unordered), x, x, nan)
-	VPORD_BCST(all(quietBit), x, nan, x)
+	VPORD_BCST(constant(quietBit), x, nan, x)
 	if mask == nil {
 		VMOVUPS(x, dst)
 	} else {

@@ -5,9 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// stepKernels are the updates of weights by gradients. They do without fused
-// multiply-add: each operation rounds once, as in the reference, so that the
-// bits are the reference's.
+// stepKernels emits the updates of weights by gradients. They do without fused multiply-add: each operation rounds
+// once, as in the reference, so that the bits are those of the reference.
 func stepKernels() {
 	adaGradKernel()
 	momentumKernel("momentumAVX2", "Momentum", func(_, v, _ reg.VecVirtual) reg.VecVirtual { return v })
@@ -20,7 +19,7 @@ func stepKernels() {
 }
 
 func adaGradKernel() {
-	kernel("adaGradAVX2", "func(n int, step, epsilon float32, grad, s, w *float32)", "is AdaGrad for n elements.")
+	kernel("adaGradAVX2", "func(n int, step, epsilon float32, grad, s, w *float32)", "computes AdaGrad for n elements.")
 	n, step, epsilon := load64("n"), broadcast("step"), broadcast("epsilon")
 	g, s, w := load64("grad"), load64("s"), load64("w")
 	elements("adaGrad", n, 2, []stream{g, s, w}, func(l lanes) {
@@ -36,7 +35,7 @@ func adaGradKernel() {
 // momentumKernel moves the velocity, then the weights by step times the
 // direction.
 func momentumKernel(name, public string, direction func(g, v, decay reg.VecVirtual) reg.VecVirtual) {
-	kernel(name, "func(n int, decay, step float32, grad, v, w *float32)", "is "+public+" for n elements.")
+	kernel(name, "func(n int, decay, step float32, grad, v, w *float32)", "computes "+public+" for n elements.")
 	n, decay, step := load64("n"), broadcast("decay"), broadcast("step")
 	g, v, w := load64("grad"), load64("v"), load64("w")
 	elements(public, n, 2, []stream{g, v, w}, func(l lanes) {
@@ -51,7 +50,7 @@ func momentumKernel(name, public string, direction func(g, v, decay reg.VecVirtu
 }
 
 func adamKernel() {
-	kernel("adamAVX2", "func(n int, beta1, rest1, beta2, rest2, step, epsilon float32, grad, m, v, w *float32)", "is Adam for n elements, with rest1 = 1-beta1 and rest2 = 1-beta2.")
+	kernel("adamAVX2", "func(n int, beta1, rest1, beta2, rest2, step, epsilon float32, grad, m, v, w *float32)", "computes Adam for n elements, with rest1 = 1-beta1 and rest2 = 1-beta2.")
 	n := load64("n")
 	beta1, rest1, beta2, rest2 := broadcast("beta1"), broadcast("rest1"), broadcast("beta2"), broadcast("rest2")
 	step, epsilon := broadcast("step"), broadcast("epsilon")
@@ -70,7 +69,7 @@ func adamKernel() {
 	finish()
 }
 
-// descend is weight - top/(sqrt(square)+epsilon). It consumes top and weight.
+// descend computes weight - top/(sqrt(square)+epsilon). It consumes top and weight.
 func descend(weight, top, square, epsilon reg.VecVirtual) reg.VecVirtual {
 	root := YMM()
 	VSQRTPS(square, root)

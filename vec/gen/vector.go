@@ -22,7 +22,7 @@ func vectorKernels() {
 }
 
 func axpyKernel() {
-	kernel("axpyAVX2", "func(n int, alpha float32, x, y *float32)", "is y += alpha*x for n elements.")
+	kernel("axpyAVX2", "func(n int, alpha float32, x, y *float32)", "computes y += alpha*x for n elements.")
 	n, alpha := load64("n"), broadcast("alpha")
 	x, y := load64("x"), load64("y")
 	elements("axpy", n, 4, []stream{x, y}, func(l lanes) {
@@ -34,7 +34,7 @@ func axpyKernel() {
 }
 
 func addKernel(name, signature string, op func(a, b reg.VecVirtual)) {
-	kernel(name, signature, "is y += x for n elements.")
+	kernel(name, signature, "computes y += x for n elements.")
 	n, x, y := load64("n"), load64("x"), load64("y")
 	elements("add", n, 4, []stream{x, y}, func(l lanes) {
 		a, b := l.load(x), l.load(y)
@@ -60,7 +60,7 @@ func addThreeKernel() {
 }
 
 func scaleKernel() {
-	kernel("scaleAVX2", "func(n int, alpha float32, x *float32)", "is x *= alpha for n elements.")
+	kernel("scaleAVX2", "func(n int, alpha float32, x *float32)", "computes x *= alpha for n elements.")
 	n, alpha, x := load64("n"), broadcast("alpha"), load64("x")
 	elements("scale", n, 4, []stream{x}, func(l lanes) {
 		a := l.load(x)
@@ -71,7 +71,7 @@ func scaleKernel() {
 }
 
 func dotKernel() {
-	kernel("dotAVX2", "func(n int, x, y *float32) float32", "is the sum of x*y over n elements.")
+	kernel("dotAVX2", "func(n int, x, y *float32) float32", "computes the sum of x*y over n elements.")
 	n, x, y := load64("n"), load64("x"), load64("y")
 	acc := zeros(8)
 	elements("dot", n, 8, []stream{x, y}, func(l lanes) {
@@ -82,7 +82,7 @@ func dotKernel() {
 }
 
 func sumSquaresKernel() {
-	kernel("sumSquaresAVX2", "func(n int, x *float32) float32", "is the sum of x*x over n elements.")
+	kernel("sumSquaresAVX2", "func(n int, x *float32) float32", "computes the sum of x*x over n elements.")
 	n, x := load64("n"), load64("x")
 	acc := zeros(8)
 	elements("sumSquares", n, 8, []stream{x}, func(l lanes) {
@@ -95,10 +95,10 @@ func sumSquaresKernel() {
 // absMaxKernel compares the bits as integers: non-negative floats are in the
 // same order, and NaN is above Inf, so that it wins.
 func absMaxKernel() {
-	kernel("absMaxAVX2", "func(n int, x *float32) float32", "is the largest |x| of n elements, NaN if there is one.")
+	kernel("absMaxAVX2", "func(n int, x *float32) float32", "computes the largest |x| of n elements, NaN if there is one.")
 	n, x := load64("n"), load64("x")
 	acc, magnitude := zeros(8), YMM()
-	VMOVUPS(all(0x7fffffff), magnitude)
+	VMOVUPS(constant(0x7fffffff), magnitude)
 	elements("absMax", n, 8, []stream{x}, func(l lanes) {
 		a := l.load(x)
 		VPAND(a, magnitude, a)
@@ -108,7 +108,7 @@ func absMaxKernel() {
 }
 
 func mapKernel(name, doc string, f func(x reg.VecVirtual) reg.VecVirtual) {
-	kernel(name, "func(n int, x, y *float32)", "is "+doc)
+	kernel(name, "func(n int, x, y *float32)", "computes "+doc)
 	n, x, y := load64("n"), load64("x"), load64("y")
 	elements("map", n, 1, []stream{x, y}, func(l lanes) { l.store(f(l.load(x)), y) })
 	finish()
@@ -117,7 +117,7 @@ func mapKernel(name, doc string, f func(x reg.VecVirtual) reg.VecVirtual) {
 // softmaxKernel makes three passes over each row: largest element, exponentials
 // and their sum, division.
 func softmaxKernel() {
-	kernel("softmaxAVX2", "func(rows, cols int, x *float32)", "is Softmax for rows > 0 and cols > 0.")
+	kernel("softmaxAVX2", "func(rows, cols int, x *float32)", "computes Softmax for rows > 0 and cols > 0.")
 	rows, x := load64("rows"), load64("x")
 	n, s := GP64(), GP64()
 	start := func() {
@@ -128,7 +128,7 @@ func softmaxKernel() {
 	Label("row")
 	start()
 	top, lowest := YMM(), YMM()
-	VMOVUPS(all(0xff800000), lowest)
+	VMOVUPS(constant(0xff800000), lowest)
 	VMOVAPS(lowest, top)
 	elements("top", n, 1, []stream{s}, func(l lanes) {
 		a := l.load(s)

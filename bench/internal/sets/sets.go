@@ -114,7 +114,7 @@ func (s *Shelf) file(pattern string) (found string) {
 // Read reads both files of a pair.
 func (p Pair) Read(kind data.Kind) (train, test *data.Set) {
 	train = pair.Must(data.Read(context.Background(), []string{p.Train}, kind, data.Options{}))
-	return train, pair.Must(data.Read(context.Background(), []string{p.Test}, kind, data.Options{}.Like(train)))
+	return train, pair.Must(data.Read(context.Background(), []string{p.Test}, kind, data.Options{}.ForTest(train)))
 }
 
 // Plain is the path of a file without compression: itself, or a copy in the shelf's own folder of what gzip packed. A race

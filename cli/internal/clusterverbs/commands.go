@@ -250,7 +250,7 @@ func jobLine(j *cluster.Job) string {
 // Beside returns what `status` shows beside the jobs of the state folder: the cluster that is up there, if one is. of
 // is what the jobs say of their nodes.
 func Beside(ctx context.Context, state string, of []api.Node) ([]string, any, error) {
-	folder, err := cluster.In(state)
+	folder, err := cluster.FindFolder(state)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -107,7 +107,7 @@ func (u *up) run(ctx context.Context, asked bool) error {
 		}
 		u.order.State = state
 	}
-	folder, err := cluster.In(u.order.State)
+	folder, err := cluster.FindFolder(u.order.State)
 	if err != nil {
 		return err
 	}
@@ -347,7 +347,7 @@ func (c commands) manage(ctx context.Context, ready func(cluster.Status)) error 
 	if err != nil {
 		return bellows.Errorf(bellows.Usage, "take orders", "standard input", "this process is started by `up`: %w", err).Hinted("call that")
 	}
-	folder, err := cluster.In(o.State)
+	folder, err := cluster.FindFolder(o.State)
 	if err != nil {
 		return err
 	}
@@ -408,7 +408,7 @@ func (c commands) downCommand() *cobra.Command {
 }
 
 func (c commands) down(ctx context.Context, state string) error {
-	folder, err := cluster.In(state)
+	folder, err := cluster.FindFolder(state)
 	if err != nil {
 		return err
 	}
@@ -435,7 +435,7 @@ func (c commands) down(ctx context.Context, state string) error {
 	case err != nil: // its token or its record cannot be read
 		done.Sentences, err = end(folder, syscall.SIGTERM, "told to end", err)
 	default:
-		if done, err = client.Down(ctx, downWithin); err != nil && bellows.KindOf(err) == bellows.Unavailable {
+		if done, err = client.Shutdown(ctx, downWithin); err != nil && bellows.KindOf(err) == bellows.Unavailable {
 			done.Sentences, err = end(folder, syscall.SIGKILL, "killed", err)
 		}
 	}

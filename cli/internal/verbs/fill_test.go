@@ -52,7 +52,7 @@ func TestFillsComeFromTrainingRows(t *testing.T) {
 		if math.Abs(got-sum/n) > 1e-5 {
 			t.Errorf("tested %v: filled by %v, want %v", tested, got, sum/n)
 		}
-		if later := read("y,x\n0,1\n1,\n", data.Options{}.Like(in.set)); *later.Described().Features[0].Fill != *fill.Fill {
+		if later := read("y,x\n0,1\n1,\n", data.Options{}.ForTest(in.set)); *later.Described().Features[0].Fill != *fill.Fill {
 			t.Errorf("tested %v: other data is filled by %v, want %v", tested, *later.Described().Features[0].Fill, *fill.Fill)
 		}
 	}

@@ -66,7 +66,7 @@ func (in *inputs) read(ctx context.Context, o *order, stdin io.Reader, m *progre
 		return nil
 	}
 	in.fill(o.opt.seed, true)
-	if in.test, err = data.Read(ctx, o.opt.test, o.about.Data, opt.Like(in.set)); err != nil {
+	if in.test, err = data.Read(ctx, o.opt.test, o.about.Data, opt.ForTest(in.set)); err != nil {
 		return interruptedWhile(ctx, "reading", err)
 	}
 	return nil

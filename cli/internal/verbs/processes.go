@@ -47,7 +47,7 @@ func (o *clusterOptions) apart() bool {
 // auto reports whether small tables may be all at one node. Of a job whose nodes go on that was decided.
 func (o *clusterOptions) auto() bool {
 	if o.lead != nil {
-		return !o.lead.Apart() && o.lead.Follows() == nil
+		return !o.lead.HasServersOnly() && o.lead.Follows() == nil
 	}
 	return o.servers == "auto"
 }
@@ -181,12 +181,12 @@ func (t *training) lead(ctx context.Context, opt node.Options) (*node.Result, er
 		opt.Times.Successor = opt.Times.Join
 		control := &launch.Control{}
 		l.Serve(control)
-		return launch.Processes{Program: program, Control: control, Succeed: l.Succeed, Following: t.Follow(t.folder, t.folder.Output.Of), Starter: l.Processes(args, t.folder.Output.Of), Host: l.Host, Members: t.members, Connections: c.connections, Transport: "tcp",
+		return launch.Processes{Program: program, Control: control, Succeed: l.Succeed, Following: t.Follow(t.folder, t.folder.Output.WriterOf), Starter: l.Processes(args, t.folder.Output.WriterOf), Host: l.Host, Members: t.members, Connections: c.connections, Transport: "tcp",
 			Roam: !c.pin, Saved: saved, Later: later, Notice: c.notice}.Run(ctx, t.made.Job, opt)
 	}
 	return launch.Processes{Program: program, Args: slices.Concat(os.Args[:1], t.Args, []string{"--child"}),
 		Members: t.members, Connections: c.connections, Transport: c.transport, Roam: !c.pin, Saved: saved, Later: later,
-		Control: &launch.Control{}, Notice: c.notice, Output: t.folder.Output.Of}.Run(ctx, t.made.Job, opt)
+		Control: &launch.Control{}, Notice: c.notice, Output: t.folder.Output.WriterOf}.Run(ctx, t.made.Job, opt)
 }
 
 // joinWithin returns how long processes may take to join: a minute, and twice what reading and preparing took here

@@ -30,7 +30,7 @@ func (t *training) store(write func() error) error {
 			t.unstored = err
 			return nil
 		}
-		if failed := t.folder.Back(own); failed != nil {
+		if failed := t.folder.RestoreFolder(own); failed != nil {
 			return errors.Join(err, failed)
 		}
 	}

@@ -224,7 +224,7 @@ func (t *training) claim(ctx context.Context, table *screen.EpochTable) error {
 	if t.folder, err = t.Claim(ctx, request, t.Talk); err == nil {
 		err = t.CheckRunExists(t.folder, t.opt.checkpoint != run.NoCheckpoints)
 	}
-	if err == nil && t.Apart(t.folder) {
+	if err == nil && t.RefuseOtherRun(t.folder) {
 		err = t.refit(ctx)
 		t.place(t.made.Job.Tables)
 	}
@@ -368,7 +368,7 @@ func (t *training) drive(ctx context.Context, giveUp context.CancelCauseFunc) (*
 	opt := node.Options{Era: t.folder.Life, Slots: t.slots, Wire: t.opt.cluster.format, Watch: &t.look, OnEpoch: t.epochs.add, OnStop: t.epochs.stop, Resume: t.saved,
 		OnStart: func(nodes []api.Node) { t.started(nodes, giveUp) },
 		OnChange: func(c node.Change) {
-			t.journal.tell(event.Of(c))
+			t.journal.tell(event.FromChange(c))
 			if l := t.opt.cluster.lead; l != nil && c.Kind == node.Gone {
 				l.Missing(c.Node)
 			}

@@ -40,7 +40,7 @@ type Job struct {
 	Order      string              `json:"order,omitempty"` // names it in its run's record
 	Term       int                 `json:"term,omitempty"`  // counts the processes that have led it
 	Cancelled  bool                `json:"cancelled,omitempty"`
-	Checkpoint *cluster.Checkpoint `json:"checkpoint,omitempty"` // the last that was told of
+	Checkpoint *cluster.Checkpoint `json:"checkpoint,omitempty"` // the last reported one
 	InRow      int                 `json:"in_a_row,omitempty"`
 	Recoveries []cluster.Recovery  `json:"recoveries,omitempty"`
 }

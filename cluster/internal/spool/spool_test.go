@@ -119,8 +119,8 @@ func TestOutputWithoutFile(t *testing.T) {
 	s.Close()
 }
 
-// TestWhatIsToldInPartIsNot: the standard output comes in whole lines where no screen shows it, what a killed process has begun is dropped, and the last event is known.
-func TestWhatIsToldInPartIsNot(t *testing.T) {
+// TestSpoolIgnoresPartialLines: the standard output comes in whole lines where no screen shows it, what a killed process has begun is dropped, and the last event is known.
+func TestSpoolIgnoresPartialLines(t *testing.T) {
 	t.Parallel()
 	s, err := New(t.TempDir())
 	if err != nil {

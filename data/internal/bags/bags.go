@@ -1,10 +1,10 @@
 // Package bags joins documents as bags of words.
 //
-// The caller's duties, in order: New; then for each document Add its tokens in any order, or Open it
-// and Put its entries; then Sort, which finds words that a document has twice; then Prune, or
-// Renumber into another vocabulary. The slices belong to the caller afterwards.
+// The caller's duties, in order: New; then for each document Add with its tokens in any order, or Open and then Put for
+// each entry; then Sort, which finds words that a document has twice; then Prune, or Renumber into another vocabulary.
+// After that the slices belong to the caller.
 //
-// The package refuses nothing but words given twice: who reads the input checks its numbers.
+// The package refuses only words given twice. The reader of the input checks its numbers.
 package bags
 
 import (
@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// Bags are documents: document d has Count[i] tokens of Word[i] for i from Offset[d] to Offset[d+1]-1.
+// Bags holds documents: document d has Count[i] tokens of Word[i] for i from Offset[d] to Offset[d+1]-1.
 type Bags struct {
 	Offset []int64 // documents + 1
 	Word   []int32
@@ -22,30 +22,30 @@ type Bags struct {
 	seen tokens
 }
 
-// New is no documents, with room for that many entries.
+// New returns no documents, with room for a number of entries.
 func New(entries int) *Bags {
 	return &Bags{Offset: []int64{0}, Word: make([]int32, 0, entries), Count: make([]int32, 0, entries)}
 }
 
-// Len is the number of documents.
+// Len returns the number of documents.
 func (b *Bags) Len() int { return len(b.Offset) - 1 }
 
-// Add appends one document, given as its tokens, of a vocabulary of that size.
+// Add appends one document, given by its tokens. words is the size of the vocabulary.
 func (b *Bags) Add(tokens []int32, words int) {
-	if b.seen.of(words); len(b.seen.top) > topMost*len(tokens) {
-		b.sorted(tokens)
+	if b.seen.grow(words); len(b.seen.top) > topMost*len(tokens) {
+		b.addSorted(tokens)
 	} else {
 		b.Word, b.Count = b.seen.count(tokens, b.Word, b.Count)
 	}
 	b.Open(b.Len() + 1)
 }
 
-// topMost is how many parts of the vocabulary may be looked at for each token of a document, before sorting them is
+// topMost bounds the parts of the vocabulary that are scanned per token of a document. Above it, sorting the tokens is
 // less work.
 const topMost = 8
 
-// sorted appends the tokens of a document to the last one, and leaves them sorted.
-func (b *Bags) sorted(tokens []int32) {
+// addSorted appends the tokens of a document to the last one. It sorts tokens in place.
+func (b *Bags) addSorted(tokens []int32) {
 	slices.Sort(tokens)
 	for i, w := range tokens {
 		if i > 0 && w == tokens[i-1] {
@@ -56,24 +56,23 @@ func (b *Bags) sorted(tokens []int32) {
 	}
 }
 
-// tokens counts the tokens of one document after the other: a bit for each word, in whose order words are read out,
-// and a bit for each 64 of those. It takes a
-// few operations a token, where sorting takes as many as the logarithm of their number.
+// tokens counts the tokens of one document after another: a bit for each word, in whose order words are read out, and a
+// bit for each 64 of those bits. It takes a few operations per token, while sorting takes a logarithmic number.
 //
-// Invariant: between two documents all is 0.
+// Invariant: between two documents everything is 0.
 type tokens struct {
 	times    []int32 // by word
 	bit, top []uint64
 }
 
-// of makes room for a vocabulary.
-func (t *tokens) of(words int) {
+// grow makes room for a vocabulary.
+func (t *tokens) grow(words int) {
 	if words > len(t.times) {
 		t.times, t.bit, t.top = make([]int32, words), make([]uint64, words/64+1), make([]uint64, words/4096+1)
 	}
 }
 
-// count appends the words of a document, ascending, and how often each is there.
+// count appends the words of a document, ascending, and their counts.
 func (t *tokens) count(tokens, word, count []int32) (w, c []int32) {
 	for _, w := range tokens {
 		t.times[w]++
@@ -108,14 +107,14 @@ func (b *Bags) Put(word, count int32) {
 	b.Offset[len(b.Offset)-1] = int64(len(b.Word))
 }
 
-// Twice is the error of a word that a document has twice. Both are counted from 0.
+// Twice is the error for a document that has a word twice. Both count from 0.
 type Twice struct{ Doc, Word int }
 
 func (t *Twice) Error() string {
 	return fmt.Sprintf("document %d has the word %d twice", t.Doc+1, t.Word+1)
 }
 
-// Sort puts the words of each document in ascending order. A word that a document has twice is a *Twice.
+// Sort puts the words of each document in ascending order. For a document that has a word twice it returns a *Twice.
 func (b *Bags) Sort() error {
 	var order []int64 // word, then count
 	for d := range b.Len() {
@@ -140,22 +139,22 @@ func (b *Bags) Sort() error {
 	return nil
 }
 
-// Words that say nothing of what a document is about: those of almost no document, and those of most.
-// Few documents tell neither.
+// The limits for words that do not help to tell the subject of a document: those of almost no document, and those of
+// most. Few documents do not show which words these are.
 const (
-	pruneDocs     = 20 // documents from which on words are left out
-	rareDocs      = 2  // a word of fewer documents is left out
-	commonPercent = 50 // a word of more documents than that is left out
+	pruneDocs     = 20 // with fewer documents all words are kept
+	rareDocs      = 2  // a word of fewer documents is dropped
+	commonPercent = 50 // a word of a larger share of documents is dropped
 )
 
-// Cut leaves n documents.
+// Cut keeps the first n documents.
 func (b *Bags) Cut(n int) {
 	b.Offset = b.Offset[:n+1]
 	b.Word, b.Count = b.Word[:b.Offset[n]], b.Count[:b.Offset[n]]
 }
 
-// Prune leaves out rare and common words of a vocabulary of that size. kept is the numbers of the
-// others, ascending; their new numbers are the places there.
+// Prune drops the rare and common words of a vocabulary of the given size. kept has the numbers of the other words,
+// ascending; their new numbers are their places in it.
 func (b *Bags) Prune(words int) (kept []int32, rare, common int) {
 	docs := make([]int, words)
 	for _, w := range b.Word {
@@ -174,12 +173,12 @@ func (b *Bags) Prune(words int) (kept []int32, rare, common int) {
 			kept = append(kept, int32(w))
 		}
 	}
-	b.renumber(table) // whose numbers ascend, so that words stay sorted
+	b.renumber(table) // the numbers ascend, so that words stay sorted
 	return kept, rare, common
 }
 
-// Renumber gives words the numbers of table, no two the same, and leaves out those of number -1; it
-// returns how many tokens that were.
+// Renumber gives words the numbers of table, which must differ, and drops those of number -1. It returns the number of
+// tokens dropped.
 func (b *Bags) Renumber(table []int32) (dropped int64) {
 	dropped = b.renumber(table)
 	if err := b.Sort(); err != nil {
@@ -188,7 +187,7 @@ func (b *Bags) Renumber(table []int32) (dropped int64) {
 	return dropped
 }
 
-// renumber leaves the words of each document in their order.
+// renumber renumbers words and keeps the words of each document in their order.
 func (b *Bags) renumber(table []int32) (dropped int64) {
 	kept, from := 0, int64(0)
 	for d := range b.Len() {
@@ -208,10 +207,10 @@ func (b *Bags) renumber(table []int32) (dropped int64) {
 	return dropped
 }
 
-// Index is where names stand in a list, for who looks in it more than once. Several goroutines may use one.
+// An Index maps the names of a list to their positions. Several goroutines may use one.
 type Index map[string]int32
 
-// NewIndex is that of a list.
+// NewIndex returns the index of a list of names.
 func NewIndex(names []string) Index {
 	x := make(Index, len(names))
 	for i, w := range names {
@@ -220,7 +219,7 @@ func NewIndex(names []string) Index {
 	return x
 }
 
-// Numbers is the place of each word of from, -1 where it is not there.
+// Numbers returns the position of each word of from, or -1 if the index lacks it.
 func (x Index) Numbers(from []string) []int32 {
 	table := make([]int32, len(from))
 	for i, w := range from {
@@ -232,5 +231,5 @@ func (x Index) Numbers(from []string) []int32 {
 	return table
 }
 
-// Numbers is the place in to of each word of from, -1 where it is not there.
+// Numbers returns the position in to of each word of from, or -1 if to lacks it.
 func Numbers(from, to []string) []int32 { return NewIndex(to).Numbers(from) }

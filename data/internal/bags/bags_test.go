@@ -81,7 +81,8 @@ func TestPruneLeavesRareAndCommonWordsOut(t *testing.T) {
 			}
 			continue
 		}
-		if !slices.Equal(kept, []int32{1, 2, 3}) || common != 1 || rare != 26 || !slices.Equal(b.tokens(4), []int32{1}) {
+		if !slices.Equal(kept, []int32{1, 2, 3}) || common != 1 || rare != 26 ||
+			!slices.Equal(b.tokens(4), []int32{1}) {
 			t.Errorf("kept %v, rare %d, common %d, document 4 %v", kept, rare, common, b.tokens(4))
 		}
 	}
@@ -93,7 +94,8 @@ func TestRenumber(t *testing.T) {
 	b.Add([]int32{0, 1, 1, 2}, 3)
 	b.Add([]int32{1}, 3)
 	table := Numbers([]string{"a", "b", "c"}, []string{"c", "a"})
-	if dropped := b.Renumber(table); dropped != 3 || !slices.Equal(b.tokens(0), []int32{0, 1}) || b.Len() != 2 || len(b.tokens(1)) != 0 {
+	if dropped := b.Renumber(table); dropped != 3 || !slices.Equal(b.tokens(0), []int32{0, 1}) || b.Len() != 2 ||
+		len(b.tokens(1)) != 0 {
 		t.Errorf("dropped %d, documents %v %v", dropped, b.tokens(0), b.tokens(1))
 	}
 }
@@ -104,12 +106,15 @@ func TestVocabulary(t *testing.T) {
 	if !slices.Equal(words, []string{"one", "two", "three"}) || defect != nil || err != nil {
 		t.Error(words, defect, err)
 	}
-	for text, line := range map[string]int{"a\n\nc\n": 2, "a\na\nc\n": 2, "a\nb\nc\nd\n": 4, "a\n": 0, "\xff\nb\nc\n": 1} {
-		if _, defect, err := Vocabulary(strings.NewReader(text), 3, true, "bag"); err != nil || defect == nil || defect.Line != line {
+	for text, line := range map[string]int{"a\n\nc\n": 2, "a\na\nc\n": 2, "a\nb\nc\nd\n": 4, "a\n": 0,
+		"\xff\nb\nc\n": 1} {
+		if _, defect, err := Vocabulary(strings.NewReader(text), 3, true, "bag"); err != nil || defect == nil ||
+			defect.Line != line {
 			t.Errorf("%q: %v, %v", text, defect, err)
 		}
 	}
-	if words, defect, err := Vocabulary(strings.NewReader("one\ntwo\nthree\n"), 2, false, "bag"); err != nil || defect != nil || len(words) != 3 {
+	if words, defect, err := Vocabulary(strings.NewReader("one\ntwo\nthree\n"), 2, false, "bag"); err != nil ||
+		defect != nil || len(words) != 3 {
 		t.Error(words, defect, err)
 	}
 	if _, _, err := Vocabulary(iotest.ErrReader(iotest.ErrTimeout), 3, true, "bag"); err != iotest.ErrTimeout {

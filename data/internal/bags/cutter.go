@@ -6,14 +6,14 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// Part is documents numbered from 0 in their input: First to End-1. Some may have no entry.
+// A Part is a range of documents, numbered from 0 in their input: First to End-1. Some may have no entry.
 type Part struct {
 	First, End int
 	Last       bool // of the input
 }
 
-// Cut leaves the last document that has an entry out, and those behind it: its next line is a defect, so that it may
-// not be whole.
+// Cut drops the last document that has an entry, and those after it. Its next line has a defect, so the document may be
+// incomplete.
 func (b *Part) Cut(p *lines.Piece) {
 	n := len(p.User)
 	for n > 0 && p.User[n-1] == p.User[len(p.User)-1] {
@@ -26,34 +26,33 @@ func (b *Part) Cut(p *lines.Piece) {
 	p.User, p.Item, p.Label = p.User[:n], p.Item[:n], p.Label[:n]
 }
 
-// emptyMost bounds the documents without an entry that stand together in a part.
+// emptyMost bounds the documents without an entry in one part.
 const emptyMost = 1 << 16
 
-// Cutter cuts the text of a bag of words (docword) where documents end, so that each part can be read without the
+// Cutter cuts the text of a bag of words (docword) at ends of documents, so that each part can be read without the
 // others.
 //
-// The caller's duties, in order: Add the lines behind the header as they come, and End when there are no more. Send is
-// called with each part, in their order. The
-// last document comes alone, with those without an entry behind it: nobody is to be given it before the file has as
-// many entries as it promises. Lines that are
-// no entry go to the parser with the others, which says what is wrong.
+// The caller's duties, in order: Add the lines after the header as they come, and End when there are no more. Send is
+// called with each part, in order. The last document is sent alone, with documents without an entry after it: nothing
+// may use it before the file has as many entries as its header states. Lines that are no entry go to the parser with
+// the others, which reports them.
 type Cutter struct {
-	Docs int // that the header promises
+	Docs int // the number in the header
 	Send func(text []byte, part Part)
 
-	first   int    // documents that were sent
-	pending []byte // whole lines that were not
-	doc     int    // the number of their last document in the text, 0 where there is none
+	first   int    // documents sent so far
+	pending []byte // whole lines not sent yet
+	doc     int    // the number in the text of their last document, 0 if there is none
 }
 
-// Add takes more lines, and sends those of documents that have ended.
+// Add takes more lines, and sends the documents that have ended.
 func (c *Cutter) Add(text []byte) {
 	from, start := len(c.pending), 0
 	c.pending = append(c.pending, text...)
 	at, doc := len(c.pending), 0
 	for at > from && start == 0 {
 		line := bytes.LastIndexByte(c.pending[from:at-1], '\n') + 1 + from
-		switch n := docOf(c.pending[line:at]); {
+		switch n := documentNumber(c.pending[line:at]); {
 		case n == 0: // blank
 		case doc == 0:
 			doc = n
@@ -66,16 +65,16 @@ func (c *Cutter) Add(text []byte) {
 		start, c.doc = from, doc
 	}
 	if start > 0 {
-		c.hand(start, false)
+		c.sendUpTo(start, false)
 	}
 }
 
-// End sends what is left.
-func (c *Cutter) End() { c.hand(len(c.pending), true) }
+// End sends the rest.
+func (c *Cutter) End() { c.sendUpTo(len(c.pending), true) }
 
-// docOf is the number that a line begins with, 0 where it is blank, and -1 where it begins with none: the parser says
-// what is wrong.
-func docOf(line []byte) (n int) {
+// documentNumber returns the number at the start of a line, 0 for a blank line, and -1 for a line without a number,
+// which the parser reports.
+func documentNumber(line []byte) (n int) {
 	line = bytes.TrimLeft(line, " \t\r\n")
 	if len(line) == 0 {
 		return 0
@@ -94,9 +93,9 @@ func docOf(line []byte) (n int) {
 	return -1
 }
 
-// hand sends the lines up to a place where a document ends, or all that is left; documents without an entry that are
-// many go ahead, or behind.
-func (c *Cutter) hand(at int, last bool) {
+// sendUpTo sends the lines up to the end of a document, or the rest. If many documents without an entry come before or
+// after them, these are sent separately.
+func (c *Cutter) sendUpTo(at int, last bool) {
 	text := c.pending[:at]
 	filled := min(c.Docs, max(c.first, lastDoc(text)))
 	end := filled
@@ -104,20 +103,20 @@ func (c *Cutter) hand(at int, last bool) {
 		end = c.Docs
 	}
 	if n := firstDoc(text); n > 0 {
-		c.empty(min(filled, max(c.first, n-1))-emptyMost, false)
+		c.sendEmpty(min(filled, max(c.first, n-1))-emptyMost, false)
 	} else {
-		c.empty(end-emptyMost, false)
+		c.sendEmpty(end-emptyMost, false)
 	}
 	if filled = max(filled, c.first); end-filled <= emptyMost {
 		filled = end
 	}
 	c.send(text, filled, last && filled == end)
-	c.empty(end, last)
+	c.sendEmpty(end, last)
 	c.pending = append(c.pending[:0], c.pending[at:]...)
 }
 
-// empty sends documents without an entry up to an end.
-func (c *Cutter) empty(end int, last bool) {
+// sendEmpty sends documents without an entry, up to end.
+func (c *Cutter) sendEmpty(end int, last bool) {
 	for c.first < end {
 		next := min(end, c.first+emptyMost)
 		c.send(nil, next, last && next == end)
@@ -130,20 +129,21 @@ func (c *Cutter) send(text []byte, end int, last bool) {
 	c.Send(text, part)
 }
 
-// firstDoc and lastDoc are the numbers of the first and the last document of some lines, 0 where there is none.
+// firstDoc returns the number of the first document in some lines, 0 if there is none.
 func firstDoc(text []byte) int {
 	for line := range bytes.Lines(text) {
-		if n := docOf(line); n != 0 {
+		if n := documentNumber(line); n != 0 {
 			return max(0, n)
 		}
 	}
 	return 0
 }
 
+// lastDoc returns the number of the last document in some lines, 0 if there is none.
 func lastDoc(text []byte) int {
 	for at := len(text); at > 0; {
 		line := bytes.LastIndexByte(text[:at-1], '\n') + 1
-		if n := docOf(text[line:at]); n != 0 {
+		if n := documentNumber(text[line:at]); n != 0 {
 			return max(0, n)
 		}
 		at = line

@@ -11,11 +11,9 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// Join makes documents of the entries of a part, as LDA-C has them: the words of each, ascending, as Index, their
-// counts as
-// Value, and their Ends. Documents after the last entry have no Ends. If a document has a word twice, only those
-// before it are
-// joined.
+// Join makes documents of the entries of a part, in the form of LDA-C: the words of each, ascending, as Index, their
+// counts as Value, and their Ends. Documents after the last entry have no Ends. If a document has a word twice, only
+// the documents before it are joined.
 func Join(p *lines.Piece, part Part) (twice *Twice) {
 	b := New(len(p.Label))
 	for i, d := range p.User {
@@ -34,12 +32,12 @@ func Join(p *lines.Piece, part Part) (twice *Twice) {
 	return twice
 }
 
-// headerLines are those before the entries of a bag of words.
+// headerLines is the number of lines before the entries of a bag of words.
 const headerLines = 3
 
-// Again is the error of a word that a document has twice, with the second line of the two if the input can be read
-// again; nil: it cannot.
-func Again(file string, again io.Reader, at *Twice) *lines.Error {
+// DuplicateError returns the error for a document that has a word twice. It names the second of the two lines if again
+// is not nil, which reads the input once more.
+func DuplicateError(file string, again io.Reader, at *Twice) *lines.Error {
 	e := &lines.Error{File: file, What: at.Error(), How: "add the counts of the two lines up on one"}
 	if again == nil {
 		return e
@@ -62,8 +60,8 @@ func Again(file string, again io.Reader, at *Twice) *lines.Error {
 	return e
 }
 
-// Promised is the error of a bag with another number of entries than its header has.
-func Promised(file string, got, entries int) *lines.Error {
+// CountError returns the error for a bag whose number of entries differs from its header.
+func CountError(file string, got, entries int) *lines.Error {
 	return &lines.Error{File: file, What: fmt.Sprintf("the header promises %d entries, there are %d", entries, got),
 		How: "the file is truncated, or its header belongs to another file"}
 }

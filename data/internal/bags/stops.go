@@ -12,9 +12,8 @@ import (
 // English names the list of EnglishStops.
 const English = "english"
 
-// english is words of English that say how others belong together, and nothing of what a text is about: articles,
-// pronouns, prepositions, conjunctions, auxiliary
-// verbs and their contractions, as lines.Text has them.
+// english holds English function words, which do not tell what a text is about: articles, pronouns, prepositions,
+// conjunctions, auxiliary verbs and their contractions, in the form of lines.Text.
 const english = `
 the an this that these those such same other another each every either neither both all any some none no nor not only own more most much many few less least several enough
 
@@ -34,20 +33,21 @@ i'll you'll he'll she'll it'll we'll they'll that'll isn't aren't wasn't weren't
 couldn't mayn't mightn't mustn't needn't oughtn't
 `
 
-// EnglishStops is stop words of English, sorted.
+// EnglishStops returns the stop words of English, sorted.
 func EnglishStops() []string {
 	words := strings.Fields(english)
 	slices.Sort(words)
 	return slices.Compact(words)
 }
 
-// StopsMost bounds a list of stop words.
+// StopsMost bounds the length of a list of stop words.
 const StopsMost = 100_000
 
-// stopsBytesMost bounds its text.
+// stopsBytesMost bounds the size of its text.
 const stopsBytesMost = 16 << 20
 
-// Stops is the words of a text, sorted, each once: those that are found in documents. Its errors are *lines.Error.
+// Stops reads a text of stop words and returns them, sorted, without duplicates and without words that documents cannot
+// have. Its errors are *lines.Error.
 func Stops(s *source.Stream) ([]string, error) {
 	fail := func(what, how string) ([]string, error) {
 		return nil, &lines.Error{File: s.In.Shown(), What: what, How: how}

@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// Defect is what is wrong with a vocabulary.
+// A Defect describes what is wrong with a vocabulary.
 type Defect struct {
-	Line      int // from 1; 0: of the file as a whole
+	Line      int // from 1; 0: the file as a whole
 	What, How string
 }
 
 // wordsMax bounds a vocabulary, like the widest row.
 const wordsMax = 1 << 27
 
-// Vocabulary reads one word a line, as many as the bag of that name has, or more where that is not exact. err is the
-// reader's.
+// Vocabulary reads one word per line: as many as the bag with that name has, or more if exact is false. err is the
+// reader's error.
 func Vocabulary(from io.Reader, count int, exact bool, bag string) (words []string, defect *Defect, err error) {
 	words = make([]string, 0, min(count, 1<<20))
 	seen := make(map[string]int, min(count, 1<<20))
@@ -41,20 +41,23 @@ func Vocabulary(from io.Reader, count int, exact bool, bag string) (words []stri
 		case !utf8.ValidString(word) || strings.ContainsRune(word, 0):
 			return nil, &Defect{line, "the word is not UTF-8 text", "is this the vocabulary?"}, nil
 		case twice:
-			return nil, &Defect{line, fmt.Sprintf("the word is that of line %d", before), "give each word one line"}, nil
+			return nil, &Defect{line, fmt.Sprintf("the word is that of line %d", before), "give each word one line"},
+				nil
 		case exact && len(words) == count, len(words) == wordsMax:
-			return nil, &Defect{line, fmt.Sprintf("there are more words than the %d of %s", len(words), bag), "name the vocabulary of this bag with --vocab"}, nil
+			return nil, &Defect{line, fmt.Sprintf("there are more words than the %d of %s", len(words), bag),
+				"name the vocabulary of this bag with --vocab"}, nil
 		}
 		seen[word] = line
 		words = append(words, word)
 	}
 	if len(words) < count {
-		return nil, &Defect{0, fmt.Sprintf("it has %d words, %s has %d", len(words), bag, count), "name the vocabulary of this bag with --vocab"}, nil
+		return nil, &Defect{0, fmt.Sprintf("it has %d words, %s has %d", len(words), bag, count),
+			"name the vocabulary of this bag with --vocab"}, nil
 	}
 	return words, nil, nil
 }
 
-// VocabularyPaths are the places of the vocabulary of a bag: the file that is named, or its neighbours.
+// VocabularyPaths returns the possible paths of the vocabulary of a bag: the named file, or the bag's neighbours.
 func VocabularyPaths(bag, named string) []string {
 	if named != "" {
 		return []string{named}
@@ -62,15 +65,15 @@ func VocabularyPaths(bag, named string) []string {
 	folder, name := filepath.Split(bag)
 	switch {
 	case strings.Contains(name, "docword"):
-		return source.Packings(folder + strings.Replace(name, "docword", "vocab", 1))
+		return source.PackedNames(folder + strings.Replace(name, "docword", "vocab", 1))
 	case bag == "":
 		return nil
 	}
 	stem := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	return source.Packings(folder + strings.TrimSuffix(stem, filepath.Ext(stem)) + ".vocab")
+	return source.PackedNames(folder + strings.TrimSuffix(stem, filepath.Ext(stem)) + ".vocab")
 }
 
-// VocabularyName is how the vocabulary of a bag beside it is called.
+// VocabularyName returns the name pattern of a vocabulary file next to its bag.
 func VocabularyName(ldac bool) string {
 	if ldac {
 		return "NAME.vocab"

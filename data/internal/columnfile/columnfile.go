@@ -1,27 +1,24 @@
-// Package columnfile stores the columns of a set, and lists of names, as
-// Arrow IPC files that map into memory.
+// Package columnfile stores the columns of a set, and lists of names, as Arrow IPC files that map into memory.
 //
 // The caller's duties, in order:
 //
-//  1. WriteColumns and WriteNames into a file that nobody reads yet; keep its
+//  1. WriteColumns and WriteNames into a file that is not in use yet; keep its
 //     length, checksum and Layout (see Locate) elsewhere, and move it into
-//     place when it is whole.
+//     place when it is complete.
 //  2. Map the file, compare length and checksum, then ReadColumns with the
 //     Contents and the Layout that were written. The columns point into the
 //     mapping: a write to them ends the process, and they are gone when the
 //     mapping is closed.
 //
-// Every file is one uncompressed record batch without nulls, so that pyarrow
-// and others read it. Ratings are the columns user, item (int32, positions in
-// the lists of names) and rating (float32). Examples are label (float32) and
-// features, a fixed_size_list<float32> where rows are dense, and a
-// large_list<struct<index: int32, value: float32>> where they are sparse.
-// Documents are words, a large_list<struct<word: int32, count: int32>>, words
-// by their positions in the list of names. Behind them may be a time (float64), and of examples a weight (float32) and a
-// numeral (int32), the position of the row's label in a list of labels.
+// Every file is one uncompressed record batch without nulls, so that pyarrow and others read it. Ratings are the
+// columns user, item (int32, positions in the lists of names) and rating (float32). Examples are label (float32) and
+// features, a fixed_size_list<float32> where rows are dense, and a large_list<struct<index: int32, value: float32>>
+// where they are sparse. Documents are words, a large_list<struct<word: int32, count: int32>>, words by their positions
+// in the list of names. After them may follow a time (float64), and for examples a weight (float32) and a numeral
+// (int32), the position of the row's label in a list of labels.
 //
-// The package refuses layouts that do not fit the file, and positions that
-// point outside their list or width: whoever walks the columns may trust them.
+// The package refuses layouts that do not fit the file, and positions that point outside their list or width: the
+// reader of the columns may trust them.
 package columnfile
 
 import (
@@ -37,22 +34,21 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// Contents says which columns a file has.
+// Contents describes the columns of a file.
 type Contents struct {
 	Ratings   bool
 	Documents bool
 	Sparse    bool // examples only
-	Times     bool // there is a time, float64, behind the other columns
-	Weights   bool // examples only: there is a weight, float32, behind all
-	Numerals  int  // examples only: the bound of the numerals, int32, the last column; 0: no numerals
+	Times     bool // a time, float64, follows the other columns
+	Weights   bool // examples only: a weight, float32, follows
+	Numerals  int  // examples only: the bound of the numerals, int32, the last column; 0: none
 	Features  int  // examples: at least 1; documents: the bound of the words' positions
-	Users     int  // ratings only: bound of the users' positions
+	Users     int  // ratings only: the bound of the users' positions
 	Items     int
 }
 
-// Columns are the rows of a set. Ratings use the first three, examples the
-// next: Dense, or Offset (rows+1 positions in Index and Value), Index, Value.
-// Documents are Offset, Index and Count, at least 1.
+// Columns are the rows of a set. Ratings use the first three fields. Examples use Label and either Dense, or Offset
+// (rows+1 positions in Index and Value), Index and Value. Documents use Offset, Index and Count, which is at least 1.
 type Columns struct {
 	User, Item []int32
 	Rating     []float32
@@ -69,18 +65,19 @@ type Columns struct {
 	Numeral []int32 // positions in a list of labels
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (c *Columns) Rows() int { return max(len(c.Label), len(c.Rating), len(c.Offset)-1) }
 
-// tally is one word of a document.
+// tally is the type of one word of a document.
 var tally = arrow.StructOf(required("word", arrow.PrimitiveTypes.Int32), required("count", arrow.PrimitiveTypes.Int32))
 
-// entry is one feature of a sparse row.
-var entry = arrow.StructOf(required("index", arrow.PrimitiveTypes.Int32), required("value", arrow.PrimitiveTypes.Float32))
+// entry is the type of one feature of a sparse row.
+var entry = arrow.StructOf(required("index", arrow.PrimitiveTypes.Int32),
+	required("value", arrow.PrimitiveTypes.Float32))
 
 func required(name string, t arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: t} }
 
-// schema is the schema of a shape.
+// schema returns the Arrow schema of the columns.
 func (s Contents) schema(meta map[string]string) *arrow.Schema {
 	var fields []arrow.Field
 	switch {
@@ -109,7 +106,7 @@ func (s Contents) schema(meta map[string]string) *arrow.Schema {
 	return arrow.NewSchema(fields, &m)
 }
 
-// spans is how many buffers the columns of a shape have.
+// spans returns the number of buffers of the columns.
 func (s Contents) spans() int {
 	n := 2
 	switch {
@@ -130,7 +127,7 @@ func (s Contents) spans() int {
 	return n
 }
 
-// WriteColumns writes one file; meta goes into its schema.
+// WriteColumns writes one file. meta goes into its schema.
 func WriteColumns(w io.Writer, s Contents, c *Columns, meta map[string]string) error {
 	var columns []arrow.ArrayData
 	rows := c.Rows()
@@ -139,7 +136,8 @@ func WriteColumns(w io.Writer, s Contents, c *Columns, meta map[string]string) e
 		columns = []arrow.ArrayData{column(arrow.PrimitiveTypes.Int32, c.User),
 			column(arrow.PrimitiveTypes.Int32, c.Item), column(arrow.PrimitiveTypes.Float32, c.Rating)}
 	case s.Documents:
-		columns = []arrow.ArrayData{c.runs(tally, column(arrow.PrimitiveTypes.Int32, c.Index), column(arrow.PrimitiveTypes.Int32, c.Count))}
+		columns = []arrow.ArrayData{c.runs(tally, column(arrow.PrimitiveTypes.Int32, c.Index),
+			column(arrow.PrimitiveTypes.Int32, c.Count))}
 	case s.Sparse:
 		columns = []arrow.ArrayData{column(arrow.PrimitiveTypes.Float32, c.Label),
 			c.runs(entry, column(arrow.PrimitiveTypes.Int32, c.Index), column(arrow.PrimitiveTypes.Float32, c.Value))}
@@ -161,7 +159,7 @@ func WriteColumns(w io.Writer, s Contents, c *Columns, meta map[string]string) e
 	return write(w, s.schema(meta), columns, rows)
 }
 
-// runs is a column of lists, of what two columns have between the offsets.
+// runs returns a column of lists: row r has the entries of two columns between two offsets.
 func (c *Columns) runs(of arrow.DataType, index, value arrow.ArrayData) arrow.ArrayData {
 	entries := array.NewData(of, len(c.Index), []*memory.Buffer{nil}, []arrow.ArrayData{index, value}, 0, 0)
 	return array.NewData(arrow.LargeListOfNonNullable(of), len(c.Offset)-1,
@@ -203,21 +201,19 @@ func WriteNames(w io.Writer, names []string) error {
 
 var namesSchema = arrow.NewSchema([]arrow.Field{required("name", arrow.BinaryTypes.LargeString)}, nil)
 
-// Span is where one buffer lies in a file.
+// A Span is the place of one buffer in a file.
 type Span struct{ Offset, Bytes int64 }
 
-// Layout is where the columns of a file lie, in this order: user, item,
-// rating; or label, values; or label, offsets, indices, values; or offsets,
-// words, counts; each with the
-// times behind them, and the weights behind those, if there are any; or, for names, offsets, text.
+// A Layout has the places of the columns of a file, in this order: user, item, rating; or label, values; or label,
+// offsets, indices, values; or offsets, words, counts. The times follow, and then the weights, if there are any. For
+// names they are offsets and text.
 type Layout struct {
 	Rows  int
 	Spans []Span
 }
 
-// Locate finds the columns of a file that this process has just written. It
-// runs the Arrow reader, which takes memory on the word of what it reads, so
-// it is not for files from elsewhere: their layout was kept beside them.
+// Locate finds the columns of a file that this process has just written. It runs the Arrow reader, which allocates
+// memory on the claim of the file. So it must not be used for files from elsewhere; their layout was kept with them.
 func Locate(file []byte) (Layout, error) {
 	in, err := ipc.NewMappedFileReader(file, ipc.WithBodySizeLimit(0))
 	if err != nil {
@@ -237,8 +233,7 @@ func Locate(file []byte) (Layout, error) {
 	return l, nil
 }
 
-// add adds the buffers of a column, but for the first, which would mark nulls,
-// and then those of its children.
+// add adds the buffers of a column, except the first, which would mark nulls, and then those of its children.
 func (l *Layout) add(file []byte, data arrow.ArrayData) error {
 	for _, buffer := range data.Buffers()[1:] {
 		var b []byte
@@ -263,7 +258,7 @@ func (l *Layout) add(file []byte, data arrow.ArrayData) error {
 	return nil
 }
 
-// ReadNames reads a list of names; the strings do not refer to file.
+// ReadNames reads a list of names. The strings do not refer to file.
 func ReadNames(file []byte, l Layout) ([]string, error) {
 	if l.Rows < 0 || len(l.Spans) != 2 {
 		return nil, fmt.Errorf("columnfile: %d names in %d buffers", l.Rows, len(l.Spans))
@@ -280,9 +275,10 @@ func ReadNames(file []byte, l Layout) ([]string, error) {
 	return names, nil
 }
 
-// ReadColumns returns the columns of a file, which point into it.
+// ReadColumns returns the columns of a file. They point into it.
 func ReadColumns(file []byte, l Layout, s Contents) (*Columns, error) {
-	if l.Rows < 0 || !s.Ratings && !s.Documents && (s.Features < 1 || l.Rows > math.MaxInt64/s.Features) || len(l.Spans) != s.spans() {
+	if l.Rows < 0 || !s.Ratings && !s.Documents && (s.Features < 1 || l.Rows > math.MaxInt64/s.Features) ||
+		len(l.Spans) != s.spans() {
 		return nil, fmt.Errorf("columnfile: %d rows of %d features in %d buffers", l.Rows, s.Features, len(l.Spans))
 	}
 	c, v, rows := &Columns{}, viewer{file: file, Layout: l}, int64(l.Rows)
@@ -330,21 +326,21 @@ func ReadColumns(file []byte, l Layout, s Contents) (*Columns, error) {
 	return c, nil
 }
 
-// viewer looks at a file by its layout, and keeps the first thing that is wrong; then it sees nothing.
+// A viewer reads a file by its layout, and keeps the first error. After an error it returns nothing.
 type viewer struct {
 	Layout
 	file []byte
 	err  error
 }
 
-// fail notes what is wrong.
+// fail notes an error.
 func (v *viewer) fail(format string, args ...any) {
 	if v.err == nil {
 		v.err = fmt.Errorf("columnfile: "+format, args...)
 	}
 }
 
-// bytes is what span i covers.
+// bytes returns the bytes of span i.
 func (v *viewer) bytes(i int) []byte {
 	s, size := v.Spans[i], int64(len(v.file))
 	if s.Offset < 0 || s.Bytes < 0 || s.Offset > size || s.Bytes > size-s.Offset {
@@ -356,10 +352,10 @@ func (v *viewer) bytes(i int) []byte {
 	return v.file[s.Offset : s.Offset+s.Bytes : s.Offset+s.Bytes]
 }
 
-// padding is the multiple to which Arrow fills up buffers.
+// padding is the multiple to which Arrow pads buffers.
 const padding = 8
 
-// view is span i as n values.
+// view returns span i as n values.
 func view[T int32 | int64 | float32 | float64](v *viewer, i int, n int64) []T {
 	b := v.bytes(i)
 	var zero T
@@ -386,7 +382,7 @@ func bytesOf[T int32 | int64 | float32 | float64](values []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), len(values)*int(unsafe.Sizeof(values[0])))
 }
 
-// checkOffsets wants offsets from 0, ascending, within n.
+// checkOffsets checks that offsets start at 0, ascend, and stay within n.
 func (v *viewer) checkOffsets(offset []int64, n int64) {
 	previous := int64(0)
 	for i, at := range offset {
@@ -400,7 +396,7 @@ func (v *viewer) checkOffsets(offset []int64, n int64) {
 	}
 }
 
-// checkBelow wants values of 0 to n-1.
+// checkBelow checks that values are 0 to n-1.
 func (v *viewer) checkBelow(values []int32, n int) {
 	worst := uint32(0)
 	for _, at := range values {
@@ -411,7 +407,7 @@ func (v *viewer) checkBelow(values []int32, n int) {
 	}
 }
 
-// checkCounts wants values of 1 and more.
+// checkCounts checks that values are at least 1.
 func (v *viewer) checkCounts(values []int32) {
 	for _, n := range values {
 		if n < 1 {
@@ -421,7 +417,7 @@ func (v *viewer) checkCounts(values []int32) {
 	}
 }
 
-// checkWeights wants finite values above 0.
+// checkWeights checks that values are finite and above 0.
 func (v *viewer) checkWeights(values []float32) {
 	for _, w := range values {
 		if !(w > 0 && w <= math.MaxFloat32) {

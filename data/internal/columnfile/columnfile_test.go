@@ -13,16 +13,20 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
-// samples are small columns of every shape.
+// samples returns small columns of every shape.
 func samples() map[Contents]*Columns {
 	return map[Contents]*Columns{
-		{Ratings: true, Users: 2, Items: 3}: {User: []int32{0, 1, 1}, Item: []int32{2, 0, 1}, Rating: []float32{1, 2.5, -3}},
-		{Features: 2}:                       {Label: []float32{1, 0}, Dense: []float32{1, 2, 3, 4}},
+		{Ratings: true, Users: 2, Items: 3}: {User: []int32{0, 1, 1}, Item: []int32{2, 0, 1},
+			Rating: []float32{1, 2.5, -3}},
+		{Features: 2}: {Label: []float32{1, 0}, Dense: []float32{1, 2, 3, 4}},
 		{Sparse: true, Features: 9}: {Label: []float32{1, 0, 2}, Offset: []int64{0, 2, 2, 3},
 			Index: []int32{0, 8, 4}, Value: []float32{1, 2, 3}},
-		{Sparse: true, Weights: true, Features: 9}: {Label: []float32{1, 0}, Offset: []int64{0, 1, 1}, Index: []int32{8}, Value: []float32{2}, Weight: []float32{0.5, 3}},
-		{Weights: true, Features: 2}:               {Label: []float32{1, 0}, Dense: []float32{1, 2, 3, 4}, Weight: []float32{2, 1}},
-		{Documents: true, Features: 9}:             {Offset: []int64{0, 0, 2, 3}, Index: []int32{2, 8, 8}, Count: []int32{1, 3, 2}},
+		{Sparse: true, Weights: true, Features: 9}: {Label: []float32{1, 0}, Offset: []int64{0, 1, 1},
+			Index: []int32{8}, Value: []float32{2}, Weight: []float32{0.5, 3}},
+		{Weights: true, Features: 2}: {Label: []float32{1, 0}, Dense: []float32{1, 2, 3, 4},
+			Weight: []float32{2, 1}},
+		{Documents: true, Features: 9}: {Offset: []int64{0, 0, 2, 3}, Index: []int32{2, 8, 8},
+			Count: []int32{1, 3, 2}},
 	}
 }
 
@@ -106,7 +110,8 @@ func TestPositionsAreChecked(t *testing.T) {
 			}
 		}
 	}
-	bad := &Columns{Label: []float32{1, 0}, Offset: []int64{0, 5, 3}, Index: []int32{0, 1, 2, 3, 4}, Value: make([]float32, 5)}
+	bad := &Columns{Label: []float32{1, 0}, Offset: []int64{0, 5, 3}, Index: []int32{0, 1, 2, 3, 4},
+		Value: make([]float32, 5)}
 	s := Contents{Sparse: true, Features: 9}
 	if got, err := decode(t, encode(t, s, bad), s); err == nil {
 		t.Errorf("descending offsets read as %+v", got)
@@ -135,7 +140,8 @@ func TestDamagedBytes(t *testing.T) {
 		for range 2000 {
 			moved := Layout{Rows: l.Rows + rng.IntN(3) - 1}
 			for _, span := range l.Spans {
-				moved.Spans = append(moved.Spans, Span{span.Offset + int64(rng.IntN(17)-8), span.Bytes + int64(rng.IntN(17)-8)})
+				moved.Spans = append(moved.Spans,
+					Span{span.Offset + int64(rng.IntN(17)-8), span.Bytes + int64(rng.IntN(17)-8)})
 			}
 			checkRead(t, file, moved, s)
 		}
@@ -185,7 +191,8 @@ func FuzzColumns(f *testing.F) {
 		for i, span := range l.Spans {
 			spans[2*i], spans[2*i+1] = span.Offset, span.Bytes
 		}
-		f.Add(file, l.Rows, spans[0], spans[1], spans[2], spans[3], spans[4], spans[5], spans[6], spans[7], spans[8], spans[9])
+		f.Add(file, l.Rows, spans[0], spans[1], spans[2], spans[3], spans[4], spans[5], spans[6], spans[7], spans[8],
+			spans[9])
 	}
 	f.Fuzz(func(t *testing.T, file []byte, rows int, a, aBytes, b, bBytes, c, cBytes, d, dBytes, e, eBytes int64) {
 		l := Layout{Rows: rows, Spans: []Span{{a, aBytes}, {b, bBytes}, {c, cBytes}, {d, dBytes}, {e, eBytes}}}

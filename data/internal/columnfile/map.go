@@ -5,15 +5,13 @@ import (
 	"os"
 )
 
-// Mapping is a file in memory, read-only: mapped where the system can do it,
-// read elsewhere.
+// A Mapping is a read-only file in memory: mapped if the system supports it, else read.
 type Mapping struct {
 	Bytes []byte
 	unmap func() error
 }
 
-// Map maps a whole file. Files that are mapped must be replaced by renaming,
-// never written in place.
+// Map maps a whole file. Mapped files must be replaced by renaming, never written in place.
 func Map(path string) (*Mapping, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -27,7 +25,7 @@ func Map(path string) (*Mapping, error) {
 	return mapFile(f, info.Size())
 }
 
-// Idle lets the system take the memory back until the bytes are read again, which then come from its cache of the file, or the file itself.
+// Idle lets the system reclaim the memory until the bytes are read again, from its page cache or from the file.
 func (m *Mapping) Idle() {
 	if m.unmap != nil {
 		idle(m.Bytes)
@@ -47,13 +45,13 @@ func (m *Mapping) Close() error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Checksum is the CRC-32C of a file's bytes.
+// Checksum returns the CRC-32C of a file's bytes.
 func Checksum(file []byte) uint32 { return crc32.Checksum(file, castagnoli) }
 
-// Update is the checksum of what sum is of, followed by more bytes; 0 is the sum of none.
+// Update returns the checksum of the bytes of sum followed by more bytes. The checksum of no bytes is 0.
 func Update(sum uint32, more []byte) uint32 { return crc32.Update(sum, castagnoli, more) }
 
-// Writer counts and sums what is written through it.
+// A Writer counts the bytes written through it and computes their checksum.
 type Writer struct {
 	File  *os.File
 	Bytes int64

@@ -21,4 +21,4 @@ func mapFile(f *os.File, size int64) (*Mapping, error) {
 	return &Mapping{Bytes: b, unmap: func() error { return syscall.Munmap(b) }}, nil
 }
 
-func idle(mapped []byte) { _ = unix.Madvise(mapped, unix.MADV_DONTNEED) } // a hint
+func idle(mapped []byte) { _ = unix.Madvise(mapped, unix.MADV_DONTNEED) } // only a hint

@@ -8,11 +8,11 @@ import (
 	"bellows/progress"
 )
 
-// Metered counts what passes through it, and stops when its meter says so.
+// Metered counts the bytes that pass through it, and stops with the error of its meter.
 type Metered struct {
 	To    io.Writer
 	Meter *progress.Meter
-	Step  int // bytes between two looks at it
+	Step  int // bytes between two checks of the meter
 }
 
 // Write implements io.Writer.

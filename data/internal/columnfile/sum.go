@@ -7,17 +7,18 @@ import (
 	"bellows/random"
 )
 
-// SampleMost is how many values of a column go into a checksum.
+// SampleMost is the maximum number of values of a column that go into a checksum.
 const SampleMost = 1 << 16
 
-// Sum sums columns of values, and lists of names, by a sample of them: as fast however long they are. It begins as 0, and depends on the order of what is added. It promises nothing
-// to who wants two inputs to look alike.
+// Sum is a checksum of columns of values and of lists of names. It uses a sample of them, so its cost does not grow
+// with their length. It starts at 0 and depends on their order. It does not resist an attacker who wants two inputs to
+// look alike.
 type Sum uint64
 
 // Add adds a number.
 func (s *Sum) Add(x uint64) { *s = Sum(random.Mix(uint64(*s) + x)) }
 
-// spread adds the length of a column and at most SampleMost values of it, spread evenly, the last among them.
+// spread adds the length of a column and at most SampleMost of its values, spread evenly, the last one included.
 func (s *Sum) spread(n int, at func(i int) uint64) {
 	s.Add(uint64(n))
 	k := min(n, SampleMost)
@@ -36,7 +37,7 @@ func Add[T int32 | int64 | float32](s *Sum, column []T) {
 	})
 }
 
-// Origin adds what a column is counted from; of 0 nothing.
+// Origin adds the origin of a column. It adds nothing for 0.
 func (s *Sum) Origin(x float64) {
 	if x != 0 {
 		s.Add(math.Float64bits(x))

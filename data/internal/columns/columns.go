@@ -1,11 +1,11 @@
-// Package columns is what the columns of a table hold: numbers or text, and what becomes of the two.
+// Package columns decides which columns of a table hold numbers and which text, and turns both into features.
 //
 // The caller's duties, in order:
 //
 //  1. Take a Sample of the first rows, and ask Headed whether the first line names the columns.
-//  2. Make a Column of each that is a feature, Open where its sample is text. Parse with what Numbering gives, one for each worker, and
+//  2. Make a Column for each feature, Open if its sample is text. Parse with the levels of Numbering, one per worker, and
 //     settle what was open by lines.MergeLevels.
-//  3. FillIn what is missing, look for Odd columns, and Encode the rows where some column is text.
+//  3. FillIn missing values, look for Odd columns, and Encode the rows if a column is text.
 //
 // The package refuses a first line that could be either, a header or a row. It guesses nothing from names.
 package columns
@@ -19,31 +19,35 @@ import (
 
 // The bounds of columns of text.
 const (
-	LevelsMax = 10_000  // values of one column that are told apart; where there are more, all are hashed
-	Buckets   = 1 << 14 // into so many features
+	LevelsMax = 10_000  // values of one column that are told apart; with more, all are hashed
+	Buckets   = 1 << 14 // number of features that hashed values become
 )
 
-// Column is a column of a file. A column of numbers is one feature. One of text is a feature for each of its values, 1
-// where a row has
-// the value, else 0: one for each of Levels, in their order, or for each of Buckets.
+// A Column is a column of a file. A column of numbers is one feature. A column of text has a feature for each of its
+// values, which is 1 in rows with that value, else 0: one for each of Levels, in their order, or for each of Buckets.
 type Column struct {
 	Name   string `json:"name,omitempty"`   // "" without a header
-	Number int    `json:"number"`           // from 1, in the file that was read; 0 of one that only folders have
+	Number int    `json:"number"`           // from 1, in the file; 0 for a column that only folders have
 	Folder bool   `json:"folder,omitempty"` // its values are in the names of folders (FolderKey)
 
-	Levels  []string `json:"levels,omitempty"`  // text: its values, ascending; "" is a value that is missing
-	Buckets int      `json:"buckets,omitempty"` // text with too many values to tell apart: they are hashed into so many features
-	Fill    *float32 `json:"fill,omitempty"`    // numbers: the mean, which a missing value becomes; beyond the origin
-	Origin  float64  `json:"origin,omitempty"`  // numbers far from 0: what values are counted from
+	Levels []string `json:"levels,omitempty"` // text: its values, ascending; "" is a missing value
+	// Buckets is the number of features that the values of a column of text are hashed into, if there are too many to
+	// tell apart.
+	Buckets int      `json:"buckets,omitempty"`
+	Fill    *float32 `json:"fill,omitempty"`   // numbers: the mean, which replaces a missing value; less Origin
+	Origin  float64  `json:"origin,omitempty"` // numbers far from 0: what values are counted from
 
-	Open bool    `json:"-"` // text, with values that are not known yet; Levels are those that are
-	Loss float64 `json:"-"` // the part of the spread of its values that is lost beyond the origin, where it is not small
+	// Open marks a column of text whose values are not all known yet. Levels has the known ones.
+	Open bool `json:"-"`
+	// Loss is the part of the values' spread that rounding to 32 bits loses even after subtracting the origin, if it is
+	// not small.
+	Loss float64 `json:"-"`
 }
 
 // Text reports whether the column's values are text.
 func (c *Column) Text() bool { return c.Open || c.Levels != nil || c.Buckets > 0 }
 
-// Width is how many features the column is.
+// Width returns the number of features of the column.
 func (c *Column) Width() int {
 	switch {
 	case c.Buckets > 0:
@@ -54,7 +58,8 @@ func (c *Column) Width() int {
 	return 1
 }
 
-// Numbering says how a worker numbers the values of a column of text, by the rule of what is missing.
+// Numbering returns the levels with which a worker numbers the values of a column of text. rule decides which values
+// are missing.
 func (c *Column) Numbering(rule *missing.Rule) *lines.Levels {
 	switch {
 	case c.Open:
@@ -69,7 +74,7 @@ func (c *Column) Numbering(rule *missing.Rule) *lines.Levels {
 	return &lines.Levels{Known: known, Missing: rule}
 }
 
-// Option is how a flag names the column.
+// Option returns the column as a flag takes it.
 func (c *Column) Option() string {
 	if lines.IsPlain(c.Name) {
 		return c.Name

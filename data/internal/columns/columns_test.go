@@ -10,7 +10,7 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// table is the first line of a text, and what is sampled below it.
+// table returns the first line of a text, and the sample below it.
 func table(t *testing.T, text string) (first []lines.Field, seen []Sampled) {
 	t.Helper()
 	separator := ","
@@ -25,7 +25,7 @@ func table(t *testing.T, text string) (first []lines.Field, seen []Sampled) {
 	return first, Sample(nil, []byte(rows), separator, first)
 }
 
-// settled is what becomes of the columns of a text with a header.
+// settled returns the roles of the columns of a text with a header.
 func settled(t *testing.T, text string, want Wanted) (*Choice, *lines.Fault) {
 	t.Helper()
 	first, seen := table(t, text)
@@ -73,7 +73,8 @@ func TestDoubtfulHeaders(t *testing.T) {
 		"y,1,2\nno,3,4\nyes,5,6\nno,2,2\n": false,
 	} {
 		first, seen := table(t, text)
-		if _, f := Headed(first, seen, false); f == nil || !strings.Contains(f.How, "--header yes") || !strings.Contains(f.How, "--header no") {
+		if _, f := Headed(first, seen, false); f == nil || !strings.Contains(f.How, "--header yes") ||
+			!strings.Contains(f.How, "--header no") {
 			t.Errorf("%q: %+v", text, f)
 		}
 		if header, f := Headed(first, seen, true); header || (f != nil) != known {
@@ -106,7 +107,8 @@ func TestLabelColumns(t *testing.T) {
 		"label,x\ntrue,1\nfalse,2\n": {"label", false, 0},
 	} {
 		p, f := settled(t, text, Wanted{})
-		if f != nil || p.Names[p.Label] != want.label || (p.Choice != "") != want.chosen || len(p.Ignored) != want.ignored {
+		if f != nil || p.Names[p.Label] != want.label || (p.Choice != "") != want.chosen ||
+			len(p.Ignored) != want.ignored {
 			t.Errorf("%q: %+v, %v", text, p, f)
 		}
 	}
@@ -116,10 +118,11 @@ func TestLabelColumns(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeSettled: each fault names the column, and what to say instead.
-func TestWhatCannotBeSettled(t *testing.T) {
+// TestSettleRefuses: each fault names the column, and what to say instead.
+func TestSettleRefuses(t *testing.T) {
 	t.Parallel()
-	model := &Known{Header: true, Label: &Column{Name: "y", Number: 1}, Features: []Column{{Name: "a", Number: 2}, {Name: "b", Number: 3}}}
+	model := &Known{Header: true, Label: &Column{Name: "y", Number: 1},
+		Features: []Column{{Name: "a", Number: 2}, {Name: "b", Number: 3}}}
 	for _, c := range []struct {
 		text      string
 		want      Wanted
@@ -136,7 +139,8 @@ func TestWhatCannotBeSettled(t *testing.T) {
 		{"a,b\n2,3\n", Wanted{As: model}, `"y" is missing`, "--label"},
 		{"y,a\n1,2\n", Wanted{Features: 3}, "1 feature", "same columns"},
 	} {
-		if _, f := settled(t, c.text, c.want); f == nil || !strings.Contains(f.What, c.what) || !strings.Contains(f.How, c.how) {
+		if _, f := settled(t, c.text, c.want); f == nil || !strings.Contains(f.What, c.what) ||
+			!strings.Contains(f.How, c.how) {
 			t.Errorf("%q %+v: %+v", c.text, c.want, f)
 		}
 	}
@@ -145,12 +149,14 @@ func TestWhatCannotBeSettled(t *testing.T) {
 // TestColumnsOfAModelAreFound: by their names in any order, by position where there are none.
 func TestColumnsOfAModelAreFound(t *testing.T) {
 	t.Parallel()
-	model := &Known{Header: true, Label: &Column{Name: "y", Number: 1}, Features: []Column{{Name: "a", Number: 2}, {Name: "b", Number: 3}}}
+	model := &Known{Header: true, Label: &Column{Name: "y", Number: 1},
+		Features: []Column{{Name: "a", Number: 2}, {Name: "b", Number: 3}}}
 	p, f := settled(t, "b,y,a\n3,1,2\n", Wanted{As: model})
 	if f != nil || p.Label != 1 || !slices.Equal(p.Place, []int{1, -1, 0}) {
 		t.Errorf("%+v, %v", p, f)
 	}
-	if p, f = Settle(nil, make([]Sampled, 2), &Wanted{As: model, Unlabelled: true}); f != nil || p.Label != -1 || !slices.Equal(p.Place, []int{0, 1}) {
+	if p, f = Settle(nil, make([]Sampled, 2), &Wanted{As: model, Unlabelled: true}); f != nil || p.Label != -1 ||
+		!slices.Equal(p.Place, []int{0, 1}) {
 		t.Errorf("%+v, %v", p, f)
 	}
 }
@@ -164,7 +170,8 @@ func TestFillIn(t *testing.T) {
 	list := []Column{{Name: "a"}, {Name: "b", Fill: &given}, {Name: "c", Levels: []string{"x"}}}
 	values := []float32{1, nan, 0, 3, 5, 0, nan, nan, -1}
 	gaps := FillIn(values, list, nil)
-	if !slices.Equal(values, []float32{1, 9, 0, 3, 5, 0, 2, 9, -1}) || !slices.Equal(gaps, []int64{1, 6, 7}) || *list[0].Fill != 2 || list[2].Fill != nil {
+	if !slices.Equal(values, []float32{1, 9, 0, 3, 5, 0, 2, 9, -1}) || !slices.Equal(gaps, []int64{1, 6, 7}) ||
+		*list[0].Fill != 2 || list[2].Fill != nil {
 		t.Errorf("%v, gaps %v, %+v", values, gaps, list)
 	}
 }
@@ -175,11 +182,13 @@ func TestEncode(t *testing.T) {
 	t.Parallel()
 	list := []Column{{Name: "c", Levels: []string{"", "x"}}, {Name: "a"}, {Number: 3, Buckets: 2}}
 	s := Encode([]float32{1, 5, 0, -1, 6, 1}, list, []int64{4})
-	if s.Features != 5 || s.Unknown != 1 || !slices.Equal(s.Index, []int32{1, 2, 3, 2, 4}) || !slices.Equal(s.Value, []float32{1, 5, 1, 6, 1}) ||
+	if s.Features != 5 || s.Unknown != 1 || !slices.Equal(s.Index, []int32{1, 2, 3, 2, 4}) ||
+		!slices.Equal(s.Value, []float32{1, 5, 1, 6, 1}) ||
 		!slices.Equal(s.Offset, []int64{0, 3, 5}) || !slices.Equal(s.Gaps, []int64{3}) {
 		t.Errorf("%+v", s)
 	}
-	if got, want := Names(list), []string{"c=(missing)", "c=x", "a", "column 3#0", "column 3#1"}; !slices.Equal(got, want) {
+	if got, want := Names(list), []string{"c=(missing)", "c=x", "a", "column 3#0", "column 3#1"}; !slices.Equal(got,
+		want) {
 		t.Errorf("names %q, want %q", got, want)
 	}
 }
@@ -190,11 +199,12 @@ func TestEncode(t *testing.T) {
 func TestMeansOfSomeRows(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]*Rows{
-		"dense":  {Features: 2, Dense: []float32{1, 5, 3, 7, 8, 9}},
-		"sparse": {Features: 2, Offset: []int64{0, 2, 4, 6}, Index: []int32{0, 1, 0, 1, 0, 1}, Value: []float32{1, 5, 3, 7, 8, 9}},
+		"dense": {Features: 2, Dense: []float32{1, 5, 3, 7, 8, 9}},
+		"sparse": {Features: 2, Offset: []int64{0, 2, 4, 6}, Index: []int32{0, 1, 0, 1, 0, 1},
+			Value: []float32{1, 5, 3, 7, 8, 9}},
 	} {
 		gaps := []int64{2, 4, 5}
-		means := r.Means(gaps, func(row int) bool { return row < 2 })
+		means := r.FeatureMeans(gaps, func(row int) bool { return row < 2 })
 		if !slices.Equal(means, []float32{1, 6}) {
 			t.Errorf("%s: means %v", name, means)
 		}
@@ -202,7 +212,7 @@ func TestMeansOfSomeRows(t *testing.T) {
 		if got := r.values(); !slices.Equal(got, []float32{1, 5, 1, 7, 1, 6}) {
 			t.Errorf("%s: filled %v", name, got)
 		}
-		if got := r.Picked(gaps, []int32{2, 0, 1, 1}); !slices.Equal(got, []int64{0, 1, 4, 6}) {
+		if got := r.PickGaps(gaps, []int32{2, 0, 1, 1}); !slices.Equal(got, []int64{0, 1, 4, 6}) {
 			t.Errorf("%s: picked %v", name, got)
 		}
 		r.Fill(gaps, []float32{nan, nan})
@@ -215,7 +225,8 @@ func TestMeansOfSomeRows(t *testing.T) {
 // TestOdd: columns of numbers that count the rows, from ten on, or are the same in all, by the names that flags take.
 func TestOdd(t *testing.T) {
 	t.Parallel()
-	list := []Column{{Name: "id", Number: 1}, {Name: "x", Number: 2}, {Name: "same too", Number: 3}, {Name: "text", Number: 4, Levels: []string{"a"}}}
+	list := []Column{{Name: "id", Number: 1}, {Name: "x", Number: 2}, {Name: "same too", Number: 3},
+		{Name: "text", Number: 4, Levels: []string{"a"}}}
 	var values []float32
 	for i := range 10 {
 		values = append(values, float32(100+i), float32(i*i%7), 3, 0)
@@ -232,7 +243,8 @@ func TestOdd(t *testing.T) {
 // TestFew: several whole numbers, on the average five rows of each.
 func TestFew(t *testing.T) {
 	t.Parallel()
-	if few := []float32{1, 2, 1, 2, 1, 2, 1, 2, 1, 2}; !Few(few, 1, 0) || Few(few[:9], 1, 0) || Few([]float32{1, 1, 1, 1, 1}, 1, 0) || Few(append([]float32{1.5}, few[:9]...), 1, 0) {
+	if few := []float32{1, 2, 1, 2, 1, 2, 1, 2, 1, 2}; !Few(few, 1, 0) || Few(few[:9], 1, 0) ||
+		Few([]float32{1, 1, 1, 1, 1}, 1, 0) || Few(append([]float32{1.5}, few[:9]...), 1, 0) {
 		t.Error("few is judged otherwise")
 	}
 }
@@ -249,7 +261,8 @@ func TestAdviceListsFewColumns(t *testing.T) {
 		columns []string
 		want    string
 	}{
-		{many, "6 667 columns are the same in all rows, and say nothing: c0, c3, c6 and 6 664 more; leave them out with --ignore COLUMNS"},
+		{many, "6 667 columns are the same in all rows, and say nothing: c0, c3, c6 and 6 664 more; leave them " +
+			"out with --ignore COLUMNS"},
 		{many[:2], "2 columns are the same in all rows, and say nothing; leave them out with --ignore c0,c3"},
 	} {
 		got := (Detection{Constant: c.columns}).Warnings()
@@ -257,7 +270,8 @@ func TestAdviceListsFewColumns(t *testing.T) {
 			t.Errorf("%d columns: %q, want %q", len(c.columns), got, c.want)
 		}
 	}
-	_, f := settled(t, "y,"+strings.Join(many, ",")+"\n1"+strings.Repeat(",2", len(many))+"\n", Wanted{Label: "y", As: &Known{Header: true, Label: &Column{Name: "y"}, Features: []Column{{Name: "c0"}}}})
+	_, f := settled(t, "y,"+strings.Join(many, ",")+"\n1"+strings.Repeat(",2", len(many))+"\n",
+		Wanted{Label: "y", As: &Known{Header: true, Label: &Column{Name: "y"}, Features: []Column{{Name: "c0"}}}})
 	if f == nil || len(f.What+f.How) > 300 {
 		t.Errorf("columns that training had not: %+v", f)
 	}

@@ -2,19 +2,18 @@ package columns
 
 import "slices"
 
-// Rows is rows of features, dense ones or sparse ones: row r has Dense[r*Features:(r+1)*Features], or Index and Value
-// from Offset[r] to
-// Offset[r+1]-1. A place is one in Dense, or in Value.
+// Rows holds rows of features, dense or sparse: row r has Dense[r*Features:(r+1)*Features], or Index and Value from
+// Offset[r] to Offset[r+1]-1. A place is an index into Dense, or into Value.
 type Rows struct {
 	Features int
 	Dense    []float32
 	Offset   []int64
 	Index    []int32
 	Value    []float32
-	Weight   []float32 // how much each row counts in means; nil: 1
+	Weight   []float32 // the weight of each row in means; nil: 1
 }
 
-// values are all values, by their places.
+// values returns all values, by their places.
 func (r *Rows) values() []float32 {
 	if r.Offset != nil {
 		return r.Value
@@ -22,7 +21,7 @@ func (r *Rows) values() []float32 {
 	return r.Dense
 }
 
-// count is the number of rows.
+// count returns the number of rows.
 func (r *Rows) count() int {
 	if r.Offset != nil {
 		return len(r.Offset) - 1
@@ -30,7 +29,7 @@ func (r *Rows) count() int {
 	return len(r.Dense) / max(1, r.Features)
 }
 
-// span is the places of a row.
+// span returns the places of a row.
 func (r *Rows) span(row int) (from, to int) {
 	if r.Offset != nil {
 		return int(r.Offset[row]), int(r.Offset[row+1])
@@ -38,7 +37,7 @@ func (r *Rows) span(row int) (from, to int) {
 	return row * r.Features, (row + 1) * r.Features
 }
 
-// feature is that of a place in a row whose places begin at from.
+// feature returns the feature at a place. from is the first place of its row.
 func (r *Rows) feature(place, from int) int {
 	if r.Offset != nil {
 		return int(r.Index[place])
@@ -46,10 +45,9 @@ func (r *Rows) feature(place, from int) int {
 	return place - from
 }
 
-// Means is the mean of each feature over the rows that counted says, without the values at the gaps, which are places,
-// ascending. It is 0 where
-// no row has one.
-func (r *Rows) Means(gaps []int64, counted func(row int) bool) []float32 {
+// FeatureMeans returns the mean of each feature over the rows for which counted returns true, without the values at the
+// gaps, which are places, ascending. It is 0 if no row has a value.
+func (r *Rows) FeatureMeans(gaps []int64, counted func(row int) bool) []float32 {
 	sums, counts, values := make([]float64, r.Features), make([]float64, r.Features), r.values()
 	for row := range r.count() {
 		from, to := r.span(row)
@@ -69,20 +67,20 @@ func (r *Rows) Means(gaps []int64, counted func(row int) bool) []float32 {
 	}
 	means := make([]float32, r.Features)
 	for j := range means {
-		means[j] = float32(mean(sums[j], counts[j]))
+		means[j] = float32(divide(sums[j], counts[j]))
 	}
 	return means
 }
 
-// mean is a sum divided by what was counted, 0 where that is nothing.
-func mean(sum, count float64) float64 {
+// divide returns sum / count, or 0 if count is 0.
+func divide(sum, count float64) float64 {
 	if count == 0 {
 		return 0
 	}
 	return sum / count
 }
 
-// Fill writes the value of each gap's feature.
+// Fill writes a value into each gap, by the gap's feature.
 func (r *Rows) Fill(gaps []int64, by []float32) {
 	values := r.values()
 	for row := 0; len(gaps) > 0; row++ {
@@ -93,7 +91,7 @@ func (r *Rows) Fill(gaps []int64, by []float32) {
 	}
 }
 
-// Gaps is where values are missing: the places of those that are NaN.
+// Gaps returns the places of missing values, which are NaN.
 func (r *Rows) Gaps() (gaps []int64) {
 	for place, v := range r.values() {
 		if v != v {
@@ -103,8 +101,8 @@ func (r *Rows) Gaps() (gaps []int64) {
 	return gaps
 }
 
-// Picked is where gaps come to lie when rows are copied, in the order given.
-func (r *Rows) Picked(gaps []int64, rows []int32) (moved []int64) {
+// PickGaps returns the new places of gaps after rows are copied in the given order.
+func (r *Rows) PickGaps(gaps []int64, rows []int32) (moved []int64) {
 	if len(gaps) == 0 {
 		return nil
 	}
@@ -119,8 +117,8 @@ func (r *Rows) Picked(gaps []int64, rows []int32) (moved []int64) {
 	return moved
 }
 
-// Lacking returns the places of the columns that have missing values, ascending, where gaps are the places of missing
-// numbers. Columns of hashed text are always among them: a hash does not show it.
+// Lacking returns the positions of the columns with missing values, ascending. gaps are the places of missing numbers.
+// Columns of hashed text are always included, because a hash does not show missing values.
 func (r *Rows) Lacking(columns []Column, gaps []int64) []int {
 	owner := make([]int, 0, r.Features) // the column of each feature
 	lacks := make([]bool, len(columns))
@@ -144,7 +142,7 @@ func (r *Rows) Lacking(columns []Column, gaps []int64) []int {
 	return places
 }
 
-// Fills is what a missing value of each feature becomes: the Fill of the columns of numbers.
+// Fills returns the fill value of each feature. Only columns of numbers have one.
 func Fills(columns []Column) []float32 {
 	var fills []float32
 	for i := range columns {
@@ -158,7 +156,7 @@ func Fills(columns []Column) []float32 {
 	return fills
 }
 
-// Filled is the columns with what a missing value of each feature becomes, but for those that keep theirs.
+// Filled returns the columns with fill values, except for columns that keep theirs.
 func Filled(columns []Column, fills []float32, keeps func(i int) bool) []Column {
 	out, first := slices.Clone(columns), 0
 	for i := range out {

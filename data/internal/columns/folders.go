@@ -12,30 +12,30 @@ import (
 	"bellows/data/internal/missing"
 )
 
-// FolderKey is a partition: a column of a table that only the names of folders have, as Hive and Spark write it:
+// A FolderKey is a partition: a column of a table that exists only in the names of folders, as Hive and Spark write it:
 // key=value.
 type FolderKey struct {
 	Key    string
-	Values []string // by input; "" where it is missing
+	Values []string // by input; "" if it is missing
 }
 
-// hiveMissing is the value of the folder for rows that have none.
+// hiveMissing is the folder's value for rows without one.
 const hiveMissing = "__HIVE_DEFAULT_PARTITION__"
 
-// FolderKeys finds the partitions of inputs in their paths, and sorts them by their keys.
+// FolderKeys finds the partitions in the paths of inputs, and sorts them by key.
 func FolderKeys(paths []string) []FolderKey {
 	values := map[string][]string{}
 	for n, path := range paths {
 		folders := strings.Split(strings.ReplaceAll(path, `\`, "/"), "/")
 		for _, folder := range folders[:len(folders)-1] {
 			key, value, found := strings.Cut(folder, "=")
-			if key = unescaped(key); !found || key == "" {
+			if key = unescape(key); !found || key == "" {
 				continue
 			}
 			if values[key] == nil {
 				values[key] = make([]string, len(paths))
 			}
-			if value = unescaped(value); value != hiveMissing {
+			if value = unescape(value); value != hiveMissing {
 				values[key][n] = value
 			}
 		}
@@ -47,37 +47,40 @@ func FolderKeys(paths []string) []FolderKey {
 	return list
 }
 
-// unescaped returns a part of a folder's name without the percent signs that stand for other characters.
-func unescaped(part string) string {
+// unescape decodes the percent escapes in a part of a folder's name.
+func unescape(part string) string {
 	if plain, err := url.PathUnescape(part); err == nil {
 		return plain
 	}
 	return part
 }
 
+// varies reports whether the inputs have more than one value.
 // various reports whether the inputs have more than one value.
-func (p *FolderKey) various() bool {
+func (p *FolderKey) varies() bool {
 	return slices.ContainsFunc(p.Values, func(v string) bool { return v != p.Values[0] })
 }
 
-// LeftOut returns the keys of partitions with several values that are neither among the columns nor ignored.
+// LeftOut returns the keys of partitions with several values that are neither columns nor ignored.
 func LeftOut(paths []string, columns []Column, ignored []string) (keys []string) {
 	for _, part := range FolderKeys(paths) {
 		has := func(c Column) bool { return c.Name == part.Key }
-		if part.various() && !slices.Contains(ignored, part.Key) && !slices.ContainsFunc(columns, has) {
+		if part.varies() && !slices.Contains(ignored, part.Key) && !slices.ContainsFunc(columns, has) {
 			keys = append(keys, part.Key)
 		}
 	}
 	return keys
 }
 
-// Folder is a feature column with the values of a partition.
+// A Folder is a feature column with the values of a partition.
 type Folder struct {
-	Place  int       // among the features
-	Values []float32 // by input, as a parser would have it in each row: a number, NaN where it is missing, or the place of a level
+	Place int // among the features
+	// Values has a value for each input, as a parser would give it for each row: a number, NaN if it is missing, or the
+	// position of a level.
+	Values []float32
 }
 
-// PutFolders writes the values of an input to rows of so many columns.
+// PutFolders writes the values of an input into rows of the given width.
 func PutFolders(folders []Folder, rows []float32, width, input int) {
 	for _, f := range folders {
 		for i := f.Place; i < len(rows); i += width {
@@ -86,7 +89,7 @@ func PutFolders(folders []Folder, rows []float32, width, input int) {
 	}
 }
 
-// MissingIn returns how many numbers each row of an input lacks.
+// MissingIn returns the number of numbers that each row of an input lacks.
 func MissingIn(folders []Folder, input int) (n int) {
 	for _, f := range folders {
 		if f.Values[input] != f.Values[input] {
@@ -96,7 +99,8 @@ func MissingIn(folders []Folder, input int) (n int) {
 	return n
 }
 
-// folderKey returns the partition of a name; nil if a column of the file has the name, or no partition.
+// folderKey returns the partition with a name. It returns nil if there is none, or if a column of the file has the
+// name.
 func (p *Choice) folderKey(name string) *FolderKey {
 	at := slices.IndexFunc(p.want.FolderKeys, func(part FolderKey) bool { return part.Key == name })
 	if at < 0 || slices.Contains(p.Names, name) {
@@ -105,12 +109,12 @@ func (p *Choice) folderKey(name string) *FolderKey {
 	return &p.want.FolderKeys[at]
 }
 
-// chooseFolders makes the partitions of training data the last features. A partition becomes a column of numbers if
+// chooseFolders adds the partitions of training data as the last features. A partition becomes a column of numbers if
 // all of its values are numbers.
 func (p *Choice) chooseFolders() *lines.Fault {
 	for _, each := range p.want.FolderKeys {
 		part := p.folderKey(each.Key)
-		if part == nil || !part.various() || slices.Contains(p.want.Ignore, part.Key) {
+		if part == nil || !part.varies() || slices.Contains(p.want.Ignore, part.Key) {
 			continue
 		}
 		c, text := Column{Name: part.Key, Folder: true}, slices.Contains(p.want.Categorical, part.Key)
@@ -136,7 +140,7 @@ func (p *Choice) chooseFolders() *lines.Fault {
 	return nil
 }
 
-// level returns the level of a value, as lines.Levels has it.
+// level returns the level of a value, as lines.Levels does.
 func level(rule *missing.Rule, value string) string {
 	if rule.Text([]byte(value)) && rule.Merged() {
 		return ""
@@ -159,12 +163,13 @@ func (p *Choice) addFolder(place int, part *FolderKey) *lines.Fault {
 		var v float32
 		switch err := error(nil); {
 		case c.Text():
-			v, _ = levels.Number([]byte(value)) // those that are known, or hashed, are always fine
+			v, _ = levels.Number([]byte(value)) // known or hashed values are always valid
 		case p.want.Rule.Number([]byte(value)):
 			v = float32(math.NaN())
 		default:
 			if v, err = lines.Shifted([]byte(value), c.Origin); err != nil {
-				return &lines.Fault{What: fmt.Sprintf("the folder %s=%s has no number, and the model was trained on numbers", part.Key, value),
+				return &lines.Fault{What: fmt.Sprintf(
+					"the folder %s=%s has no number, and the model was trained on numbers", part.Key, value),
 					How: "leave out its files, or write the number into the name of the folder"}
 			}
 		}
@@ -174,9 +179,8 @@ func (p *Choice) addFolder(place int, part *FolderKey) *lines.Fault {
 	return nil
 }
 
-// knownFolders takes the values of the model's features that the file lacks, by found, from partitions. It returns the
-// names of features that no
-// partition has.
+// knownFolders takes the values of features that the model has and the file lacks, by found, from partitions. It
+// returns the names of features that no partition has.
 func (p *Choice) knownFolders(found []bool) (lacking []string, f *lines.Fault) {
 	for j, c := range p.want.As.Features {
 		if found[j] {
@@ -194,7 +198,7 @@ func (p *Choice) knownFolders(found []bool) (lacking []string, f *lines.Fault) {
 	return lacking, nil
 }
 
-// withoutFolders returns the columns of a model that the file itself has to have, where columns are found by position.
+// withoutFolders returns the columns of a model that the file itself must have, when columns are found by position.
 func (p *Choice) withoutFolders(list []Column) []Column {
 	return slices.DeleteFunc(slices.Clone(list), func(c Column) bool { return c.Folder && p.folderKey(c.Name) != nil })
 }

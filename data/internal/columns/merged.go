@@ -2,10 +2,10 @@ package columns
 
 import "slices"
 
-// LevelTables are what each worker's numbers of a column's values become.
+// LevelTables map each worker's numbers of a column's values to the merged ones.
 type LevelTables [][]float32
 
-// Merged returns the number of a value that worker w has numbered at.
+// Merged returns the merged number of a value that worker w has numbered at.
 func (t LevelTables) Merged(w int, at float32) float32 {
 	if i := int(at); i < len(t[w]) {
 		return t[w][i]
@@ -13,7 +13,7 @@ func (t LevelTables) Merged(w int, at float32) float32 {
 	return at - LevelsMax - 1
 }
 
-// Join makes numbers among names those among names and known, and returns both together, ascending.
+// Join maps numbers among names to numbers among names and known together, and returns both lists joined, ascending.
 func (t LevelTables) Join(names, known []string) []string {
 	all := slices.Concat(names, known)
 	slices.Sort(all)

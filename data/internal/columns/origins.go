@@ -2,7 +2,7 @@ package columns
 
 import "bellows/data/internal/lines"
 
-// Origins returns what features are counted from, of columns that are settled, ascending.
+// Origins returns the origins of the features of settled columns, ascending.
 func Origins(columns []Column) []lines.Origin {
 	var list []lines.Origin
 	first := int32(0)

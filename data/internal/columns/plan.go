@@ -11,59 +11,56 @@ import (
 	"bellows/data/internal/roles"
 )
 
-// Choice is what becomes of the columns of a table.
+// A Choice assigns a role to each column of a table.
 //
-// Invariant: Features and Place say the same, and depend on what was sampled of the first file alone, so neither on
-// the number of
+// Invariant: Features and Place agree, and depend only on the sample of the first file, neither on the number of
 // workers nor on the size of blocks (TestColumnsDoNotDependOnBlocks).
 //
-// Turned down: columns settled when the whole input has been seen. Numbers would have to be parsed again as text, or
-// kept
-// as text for all rows, because of one word near the end; that word is an error with its place and both remedies
-// instead.
+// Rejected: columns settled after the whole input has been seen. One word near the end would force numbers to be parsed
+// again as text, or all rows to be kept as text. Instead that word is an error with its place and both remedies.
 type Choice struct {
 	Names      []string // of all columns, from the header; nil without one
-	Count      int      // of columns
+	Count      int      // number of columns
 	Label      int      // the label's column, -1 for none
-	Time       int      // the column that says when rows are from, -1: nobody asks
-	Weight     int      // the column that says how much rows count, -1: they count alike
+	Time       int      // the column of times, -1: not wanted
+	Weight     int      // the column of weights, -1: all rows have the same weight
 	TextLabels bool
 	Features   []Column // in the order of a row's values
-	Place      []int    // of each column of the file, its feature; -1 of the label and of what is left out
-	Folders    []Folder // the features that no column of the file is
+	Place      []int    // the feature of each column of the file; -1 for the label and for columns left out
+	Folders    []Folder // the features that no column of the file has
 	Ignored    []Column
-	Choice     string  // how the label's column was chosen if no option named it, for the screen
+	Choice     string  // how the label's column was chosen, for the screen; "" if the user named it
 	Origin     float64 // what labels are counted from
-	LabelLoss  float64 // as Column.Loss
-	Fresh      bool    // the columns are not those of a model
+	LabelLoss  float64 // like Column.Loss
+	Fresh      bool    // the columns do not come from a model
 	want       *Wanted
 }
 
-// Wanted is what is said of the columns of a table.
+// Wanted holds the options and the model that decide the roles of columns.
 type Wanted struct {
-	Label               string // by name or number, like those of the lists; "" leaves it open
+	Label               string // by name or number, like the lists; "" leaves it open
 	Ignore, Categorical []string
 	Unlabelled          bool   // rows need no label
-	Features            int    // how many features a model has that says nothing of its columns; 0 for any
+	Features            int    // number of features of a model that does not describe its columns; 0 for any
 	As                  *Known // nil for training data
 	FolderKeys          []FolderKey
 	Rule                *missing.Rule // which values are missing
 	Timed, TimeKept     bool          // a column of times is wanted, and stays a feature
-	Time                string        // it, by name or number; "" finds it by its name
-	Weight              string        // the column of weights, by name or number; "": that of a model, if it has one
+	Time                string        // that column, by name or number; "" finds it by its name
+	Weight              string        // the column of weights, by name or number; "" is the model's, if it has one
 }
 
-// Known is the columns of a model's data.
+// Known describes the columns of a model's data.
 type Known struct {
 	Header, TextLabels bool
 	Label, Weight      *Column
 	Features, Ignored  []Column
 	Origin             float64 // what labels are counted from
-	Grow               bool    // further columns and values of text are taken, behind those that are known
+	Grow               bool    // new columns and values of text are accepted, and numbered after the known ones
 }
 
-// all is the columns of a table.
-func (k *Known) all() []Column {
+// columns returns the columns of the model's table.
+func (k *Known) columns() []Column {
 	list := slices.Concat(k.Features, k.Ignored)
 	for _, c := range []*Column{k.Label, k.Weight} {
 		if c != nil {
@@ -73,12 +70,12 @@ func (k *Known) all() []Column {
 	return list
 }
 
-// Names reports whether a line has a name of the model's columns.
-func (k *Known) Names(fields []lines.Field) bool {
+// NamedIn reports whether a line has the name of one of the model's columns.
+func (k *Known) NamedIn(fields []lines.Field) bool {
 	if !k.Header {
 		return false
 	}
-	for _, c := range k.all() {
+	for _, c := range k.columns() {
 		if slices.ContainsFunc(fields, func(f lines.Field) bool { return c.Name != "" && string(f.Text) == c.Name }) {
 			return true
 		}
@@ -86,11 +83,11 @@ func (k *Known) Names(fields []lines.Field) bool {
 	return false
 }
 
-// Settle says what becomes of the columns. names is nil without a header; the samples are of all columns. Faults are
-// of the whole first line.
+// Settle assigns the roles of columns. names is nil without a header. seen has the samples of all columns. A fault
+// refers to the whole first line.
 func Settle(names []string, seen []Sampled, want *Wanted) (*Choice, *lines.Fault) {
 	p := &Choice{Names: names, Count: len(seen), Place: make([]int, len(seen)), Time: -1, Weight: -1, want: want}
-	ignored, f := p.named(want.Ignore)
+	ignored, f := p.positions(want.Ignore)
 	if f == nil && want.Timed {
 		ignored, f = p.putTimeAside(ignored)
 	}
@@ -107,14 +104,14 @@ func Settle(names []string, seen []Sampled, want *Wanted) (*Choice, *lines.Fault
 	return p, f
 }
 
-// settle says whether a column that training has is one of text, and what its values are counted from.
+// settle decides whether a column of training data is text, and what its values are counted from.
 func (c *Column) settle(seen *Sampled, text bool) {
 	if c.Open = seen.Text() || text; !c.Open {
 		c.Origin, c.Loss = seen.values.Choose()
 	}
 }
 
-// column is the column at position i, from 0.
+// column returns the column at position i, from 0.
 func (p *Choice) column(i int) Column {
 	c := Column{Number: i + 1}
 	if p.Names != nil {
@@ -123,16 +120,17 @@ func (p *Choice) column(i int) Column {
 	return c
 }
 
-// width compares the columns with what a model has that says nothing of its columns.
+// width checks the number of features against a model that does not describe its columns.
 func (p *Choice) width() *lines.Fault {
 	if n := len(p.Features); p.want.Features > 0 && n != p.want.Features {
-		return &lines.Fault{What: fmt.Sprintf("the first row has %s, the model has %d", lines.Plural(n, "feature"), p.want.Features),
+		return &lines.Fault{What: fmt.Sprintf("the first row has %s, the model has %d", lines.Plural(n, "feature"),
+			p.want.Features),
 			How: "give the same columns as in training, the label among them"}
 	}
 	return nil
 }
 
-// NamesOf is a header's names.
+// NamesOf returns the names in a header.
 func NamesOf(fields []lines.Field) []string {
 	names := make([]string, len(fields))
 	for i, field := range fields {
@@ -141,8 +139,8 @@ func NamesOf(fields []lines.Field) []string {
 	return names
 }
 
-// named returns the positions of columns that an option lists by name or number. Partitions have none.
-func (p *Choice) named(list []string) ([]int, *lines.Fault) {
+// positions returns the positions of columns that an option lists by name or number. Partitions have no position.
+func (p *Choice) positions(list []string) ([]int, *lines.Fault) {
 	var at []int
 	for _, name := range list {
 		if p.folderKey(name) != nil {
@@ -157,7 +155,7 @@ func (p *Choice) named(list []string) ([]int, *lines.Fault) {
 	return at, nil
 }
 
-// find is the position of a column by its name or its number from 1.
+// find returns the position of a column by its name or its number from 1.
 func (p *Choice) find(name string) (int, *lines.Fault) {
 	if i := slices.Index(p.Names, name); i >= 0 {
 		return i, nil
@@ -169,28 +167,32 @@ func (p *Choice) find(name string) (int, *lines.Fault) {
 	f := &lines.Fault{}
 	switch {
 	case err == nil:
-		f.What, f.How = fmt.Sprintf("there is no column %d", n), fmt.Sprintf("the first line has %s", lines.Plural(p.Count, "column"))
+		f.What, f.How = fmt.Sprintf("there is no column %d", n),
+			fmt.Sprintf("the first line has %s", lines.Plural(p.Count, "column"))
 	case p.Names == nil:
-		f.What = fmt.Sprintf("no column is named %s: the first line is a row", lines.Quoted([]byte(name)))
-		f.How = fmt.Sprintf("name it by its number, 1 to %d, or say with --header yes that the first line names the columns", p.Count)
+		f.What = fmt.Sprintf("no column is named %s: the first line is a row", lines.Quote([]byte(name)))
+		f.How = fmt.Sprintf("name it by its number, 1 to %d, or say with --header yes that the first line names "+
+			"the columns", p.Count)
 	default:
-		f.What = fmt.Sprintf("no column is named %s", lines.Quoted([]byte(name)))
-		f.How = "the first line has: " + Listed(p.Names) + "; a number from 1 names a column, too"
+		f.What = fmt.Sprintf("no column is named %s", lines.Quote([]byte(name)))
+		f.How = "the first line has: " + JoinNames(p.Names) + "; a number from 1 also names a column"
 	}
 	return 0, f
 }
 
-// choose says what becomes of the columns of training data.
+// choose assigns the roles of columns of training data.
 func (p *Choice) choose(seen []Sampled, ignored []int) *lines.Fault {
-	texts, f := p.named(p.want.Categorical)
+	texts, f := p.positions(p.want.Categorical)
 	if f != nil {
 		return f
 	}
 	for i, name := range p.Names {
 		if name == "" && !slices.Contains(ignored, i) { // the number of a row, as data frames write it
 			ignored = append(ignored, i)
-		} else if other := slices.Index(p.Names, name); name != "" && other < i && !slices.Contains(ignored, i) && !slices.Contains(ignored, other) {
-			return &lines.Fault{What: fmt.Sprintf("columns %d and %d are both named %s", other+1, i+1, lines.Quoted([]byte(name))),
+		} else if other := slices.Index(p.Names, name); name != "" && other < i && !slices.Contains(ignored, i) &&
+			!slices.Contains(ignored, other) {
+			return &lines.Fault{What: fmt.Sprintf("columns %d and %d are both named %s", other+1, i+1,
+				lines.Quote([]byte(name))),
 				How: fmt.Sprintf("name them apart, or leave one out with --ignore %d", i+1)}
 		}
 	}
@@ -223,33 +225,35 @@ func (p *Choice) choose(seen []Sampled, ignored []int) *lines.Fault {
 	return p.width()
 }
 
-// putTimeAside finds the column of times and adds it to those that are left out, unless it is asked for as a feature.
+// putTimeAside finds the column of times and adds it to the ignored ones, unless it is also wanted as a feature.
 func (p *Choice) putTimeAside(ignored []int) ([]int, *lines.Fault) {
 	f := p.chooseTime()
 	if f != nil {
 		return nil, f
 	}
-	texts, f := p.named(p.want.Categorical)
+	texts, f := p.positions(p.want.Categorical)
 	if !p.want.TimeKept && !slices.Contains(texts, p.Time) && !slices.Contains(ignored, p.Time) {
 		ignored = append(ignored, p.Time)
 	}
 	return ignored, f
 }
 
-// putWeightAside finds the column of weights and adds it to those that are neither the label nor a feature. Rows to
-// predict have no use for it, and there it is left out.
+// putWeightAside finds the column of weights and adds it to the columns that are neither label nor feature. Rows to
+// predict do not use it, and there it is left out.
 func (p *Choice) putWeightAside(ignored []int) ([]int, *lines.Fault) {
 	at, f := p.find(p.want.Weight)
 	if f != nil {
 		return nil, f
 	}
-	texts, f := p.named(p.want.Categorical)
+	texts, f := p.positions(p.want.Categorical)
 	switch {
 	case f != nil:
 	case at == p.Time:
-		f = &lines.Fault{What: "the column of weights is to say when rows are from", How: "name another column with --weight or --time"}
+		f = &lines.Fault{What: "the column of weights is to say when rows are from",
+			How: "name another column with --weight or --time"}
 	case slices.Contains(ignored, at):
-		f = &lines.Fault{What: "the column of weights is to be ignored", How: "leave it out of --ignore, or leave out --weight"}
+		f = &lines.Fault{What: "the column of weights is to be ignored",
+			How: "leave it out of --ignore, or leave out --weight"}
 	case slices.Contains(texts, at):
 		f = &lines.Fault{What: "the column of weights is to be text", How: "leave it out of --categorical"}
 	case !p.want.Unlabelled:
@@ -258,7 +262,7 @@ func (p *Choice) putWeightAside(ignored []int) ([]int, *lines.Fault) {
 	return append(ignored, at), f
 }
 
-// chooseTime finds the column of times: the one that the option names, or the only one with a name that times have.
+// chooseTime finds the column of times: the one that the option names, or the only one with a usual name for times.
 func (p *Choice) chooseTime() (f *lines.Fault) {
 	if p.want.Time != "" {
 		p.Time, f = p.find(p.want.Time)
@@ -275,21 +279,23 @@ func (p *Choice) chooseTime() (f *lines.Fault) {
 		p.Time = named[0]
 		return nil
 	case len(named) > 1:
-		return &lines.Fault{What: fmt.Sprintf("the time can be column %s or column %s", p.Names[named[0]], p.Names[named[1]]),
+		return &lines.Fault{What: fmt.Sprintf("the time can be column %s or column %s", p.Names[named[0]],
+			p.Names[named[1]]),
 			How: "say which: --time " + p.option(named[0])}
 	case p.Names == nil:
-		return &lines.Fault{What: "no column is known to hold the time of the rows, by which some are to be held out: the first line is a row",
+		return &lines.Fault{What: "no column is known to hold the time of the rows, by which some are to be held " +
+			"out: the first line is a row",
 			How: fmt.Sprintf("say with --time which column it is, by its number, 1 to %d", p.Count)}
 	}
 	return &lines.Fault{What: "the header names no time of the rows, by which some are to be held out",
-		How: "name its column with --time, or by its number; the columns are " + Listed(p.Names)}
+		How: "name its column with --time, or by its number; the columns are " + JoinNames(p.Names)}
 }
 
-// labelTitles are what a label's column is called when nobody says, the surest first. Beside an x and others, y is a
+// labelTitles are the usual names of a label's column, the most certain first. Next to x and other columns, y may be a
 // coordinate.
 var labelTitles = []string{"label", "target", "class", "y"}
 
-// chooseLabel finds the label's column: the one that the option names, or one with a name that labels have, or the
+// chooseLabel finds the label's column: the one that the option names, else one with a usual name for labels, else the
 // first.
 func (p *Choice) chooseLabel(ignored []int) (f *lines.Fault) {
 	p.Label, p.Fresh = -1, true
@@ -297,9 +303,11 @@ func (p *Choice) chooseLabel(ignored []int) (f *lines.Fault) {
 		switch p.Label, f = p.find(p.want.Label); {
 		case f != nil:
 		case p.Label == p.Time:
-			f = &lines.Fault{What: "the label's column is to say when rows are from", How: "name another column with --time"}
+			f = &lines.Fault{What: "the label's column is to say when rows are from",
+				How: "name another column with --time"}
 		case p.Label == p.Weight:
-			f = &lines.Fault{What: "the label's column is to be that of weights", How: "name another column with --weight or --label"}
+			f = &lines.Fault{What: "the label's column is to be that of weights",
+				How: "name another column with --weight or --label"}
 		case slices.Contains(ignored, p.Label):
 			f = &lines.Fault{What: "the label's column is to be ignored", How: "leave it out of --ignore"}
 		}
@@ -310,7 +318,8 @@ func (p *Choice) chooseLabel(ignored []int) (f *lines.Fault) {
 	}
 	for _, title := range labelTitles {
 		for i, name := range p.Names {
-			coordinate := title == "y" && p.Count > 2 && slices.ContainsFunc(p.Names, func(other string) bool { return strings.EqualFold(other, "x") })
+			coordinate := title == "y" && p.Count > 2 &&
+				slices.ContainsFunc(p.Names, func(other string) bool { return strings.EqualFold(other, "x") })
 			if strings.EqualFold(name, title) && !coordinate && !slices.Contains(ignored, i) {
 				p.Label = i
 				return nil
@@ -327,7 +336,7 @@ func (p *Choice) chooseLabel(ignored []int) (f *lines.Fault) {
 	return &lines.Fault{What: "no column is left", How: "ignore fewer columns"}
 }
 
-// match finds the columns of the model's data: by name, in any order, where both have a header, else by position.
+// match finds the columns of the model's data: by name, in any order, if both have a header, else by position.
 func (p *Choice) match(seen []Sampled, ignored []int) *lines.Fault {
 	as := p.want.As
 	p.Features = as.Features
@@ -343,13 +352,14 @@ func (p *Choice) match(seen []Sampled, ignored []int) *lines.Fault {
 	if f == nil && as.Grow {
 		f = p.grow(extra, seen)
 	}
-	if p.TextLabels = p.Label >= 0 && (as.TextLabels || seen[p.Label].Text() && !seen[p.Label].onlyTruths()); !p.TextLabels {
+	if p.TextLabels = p.Label >= 0 && (as.TextLabels || seen[p.Label].Text() &&
+		!seen[p.Label].onlyTruths()); !p.TextLabels {
 		p.Origin = as.Origin
 	}
 	return f
 }
 
-// matchNames is match by name.
+// matchNames matches columns by name.
 func (p *Choice) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 	as := p.want.As
 	label, f := p.matchLabel()
@@ -365,11 +375,13 @@ func (p *Choice) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 			p.Ignored = append(p.Ignored, p.column(i))
 		case i == label:
 		case feature >= 0 && found[feature]:
-			return nil, &lines.Fault{What: fmt.Sprintf("two columns are named %s", lines.Quoted([]byte(name))), How: "leave one of them out with --ignore and its number"}
+			return nil, &lines.Fault{What: fmt.Sprintf("two columns are named %s", lines.Quote([]byte(name))),
+				How: "leave one of them out with --ignore and its number"}
 		case feature >= 0:
 			found[feature], p.Place[i] = true, feature
 		case p.weighs(i):
-		case name == "", slices.ContainsFunc(as.Ignored, func(c Column) bool { return c.Name == name }), as.Label != nil && as.Label.Name == name:
+		case name == "", slices.ContainsFunc(as.Ignored, func(c Column) bool { return c.Name == name }),
+			as.Label != nil && as.Label.Name == name:
 			p.Ignored = append(p.Ignored, p.column(i))
 		default:
 			extra = append(extra, i)
@@ -380,25 +392,27 @@ func (p *Choice) matchNames(ignored []int) (extra []int, f *lines.Fault) {
 	case f != nil:
 		return nil, f
 	case p.Time >= 0 && slices.Contains(lacking, p.Names[p.Time]):
-		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained on %s, which is to say when rows are from", columnsNamed(p.Names[p.Time:p.Time+1])),
-			How: "let it be a feature, too: --time-feature"}
+		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained on %s, which is to say when rows are from",
+			columnsNamed(p.Names[p.Time:p.Time+1])),
+			How: "keep it as a feature with --time-feature"}
 	case len(lacking) > 0:
-		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained on %s, and there is no such column", columnsNamed(lacking)),
-			How: "the first line has: " + Listed(p.Names) + "; give the columns that training had, in any order"}
+		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained on %s, and there is no such column",
+			columnsNamed(lacking)),
+			How: "the first line has: " + JoinNames(p.Names) + "; give the columns that training had, in any order"}
 	case len(extra) > 0 && !as.Grow:
 		var names []string
 		for _, i := range extra {
 			names = append(names, p.option(i))
 		}
-		_, flag := ignoring(names)
+		_, flag := ignoreFlag(names)
 		return nil, &lines.Fault{What: fmt.Sprintf("the model was trained without %s", columnsNamed(names)),
 			How: "leave out what it does not know with " + flag}
 	}
 	return extra, nil
 }
 
-// weighs says whether a column has the weights of rows by the name that the model's data had, and notes it where rows
-// have a use for them.
+// weighs reports whether a column has the weights, by the name that it had in the model's data. It notes the column if
+// the rows use weights.
 func (p *Choice) weighs(i int) bool {
 	as := p.want.As
 	if as.Weight == nil || p.Names[i] != as.Weight.Name {
@@ -412,22 +426,23 @@ func (p *Choice) weighs(i int) bool {
 	return true
 }
 
-// grow takes what the model does not know: columns, which become features behind its own, and further values of its
-// columns of text. Columns
-// get the numbers that they have here.
+// grow adds what the model does not know: columns, which become features after the known ones, and values of its
+// columns of text. New columns get the numbers that they have here.
 func (p *Choice) grow(extra []int, seen []Sampled) *lines.Fault {
-	texts, f := p.named(p.want.Categorical)
+	texts, f := p.positions(p.want.Categorical)
 	if f != nil {
 		return f
 	}
 	p.Features, p.Fresh = slices.Clone(p.Features), true
 	for j := range p.Features {
-		p.Features[j].Open = p.Features[j].Levels != nil && !slices.ContainsFunc(p.Folders, func(f Folder) bool { return f.Place == j })
+		p.Features[j].Open = p.Features[j].Levels != nil &&
+			!slices.ContainsFunc(p.Folders, func(f Folder) bool { return f.Place == j })
 	}
 	for _, i := range extra {
 		c := p.column(i)
 		if slices.ContainsFunc(p.Features, func(other Column) bool { return other.Name == c.Name }) {
-			return &lines.Fault{What: fmt.Sprintf("two columns are named %s", lines.Quoted([]byte(c.Name))), How: "leave one of them out with --ignore and its number"}
+			return &lines.Fault{What: fmt.Sprintf("two columns are named %s", lines.Quote([]byte(c.Name))),
+				How: "leave one of them out with --ignore and its number"}
 		}
 		c.settle(&seen[i], slices.Contains(texts, i))
 		p.Place[i] = len(p.Features)
@@ -441,8 +456,8 @@ func (p *Choice) grow(extra []int, seen []Sampled) *lines.Fault {
 	return nil
 }
 
-// matchLabel is the position of the label, -1 where there is none. Rows to predict need none, and theirs is not looked
-// at.
+// matchLabel returns the position of the label, -1 if there is none. Rows to predict need no label, and theirs is not
+// read.
 func (p *Choice) matchLabel() (at int, f *lines.Fault) {
 	as := p.want.As
 	at = -1
@@ -458,14 +473,15 @@ func (p *Choice) matchLabel() (at int, f *lines.Fault) {
 		return at, nil
 	}
 	if at < 0 {
-		return -1, &lines.Fault{What: fmt.Sprintf("the label's column %s is missing", lines.Quoted([]byte(as.Label.Name))),
-			How: "the first line has: " + Listed(p.Names) + "; give the labels, or name their column with --label"}
+		return -1, &lines.Fault{What: fmt.Sprintf("the label's column %s is missing",
+			lines.Quote([]byte(as.Label.Name))),
+			How: "the first line has: " + JoinNames(p.Names) + "; give the labels, or name their column with --label"}
 	}
 	p.Label = at
 	return at, nil
 }
 
-// matchPlaces is match by position, where a header is missing here or was missing in training.
+// matchPlaces matches columns by position, if this file or the training data has no header.
 func (p *Choice) matchPlaces(ignored []int) (extra []int, f *lines.Fault) {
 	as := p.want.As
 	var rest []int // positions in the file that are not ignored here
@@ -479,10 +495,10 @@ func (p *Choice) matchPlaces(ignored []int) (extra []int, f *lines.Fault) {
 		}
 	}
 	known := *as
-	if p.Weight >= 0 { // it is named, wherever the model's stood
+	if p.Weight >= 0 { // the option names it, wherever the model had it
 		known.Weight = nil
 	}
-	order, features := p.withoutFolders(known.all()), p.withoutFolders(as.Features)
+	order, features := p.withoutFolders(known.columns()), p.withoutFolders(as.Features)
 	slices.SortFunc(order, func(a, b Column) int { return a.Number - b.Number })
 	switch {
 	case len(rest) == len(order):
@@ -491,9 +507,12 @@ func (p *Choice) matchPlaces(ignored []int) (extra []int, f *lines.Fault) {
 	default:
 		how := "give the columns that training had, in their order; leave out others with --ignore and their numbers"
 		if p.want.Unlabelled {
-			how = "give the columns that training had, in their order, with or without the label; leave out others with --ignore and their numbers"
+			how = "give the columns that training had, in their order, with or without the label; leave out " +
+				"others with --ignore and their numbers"
 		}
-		return nil, &lines.Fault{What: fmt.Sprintf("rows have %s, those of the training data had %d, the label among them", lines.Plural(len(rest), "column"), len(order)), How: how}
+		return nil, &lines.Fault{What: fmt.Sprintf(
+			"rows have %s, those of the training data had %d, the label among them", lines.Plural(len(rest), "column"),
+			len(order)), How: how}
 	}
 	for k, c := range order {
 		if j := slices.IndexFunc(as.Features, func(f Column) bool { return f.Number == c.Number }); j >= 0 {
@@ -512,15 +531,15 @@ func (p *Choice) matchPlaces(ignored []int) (extra []int, f *lines.Fault) {
 	return nil, f
 }
 
-// columnsNamed is one column's name, or several.
+// columnsNamed names one column or several in a message.
 func columnsNamed(names []string) string {
 	if len(names) == 1 {
-		return "the column " + lines.Quoted([]byte(names[0]))
+		return "the column " + lines.Quote([]byte(names[0]))
 	}
-	return "the columns " + Listed(names)
+	return "the columns " + JoinNames(names)
 }
 
-// option is how a flag names a column.
+// option returns a column as a flag takes it.
 func (p *Choice) option(i int) string {
 	if p.Names != nil && lines.IsPlain(p.Names[i]) {
 		return p.Names[i]
@@ -528,7 +547,7 @@ func (p *Choice) option(i int) string {
 	return strconv.Itoa(i + 1)
 }
 
-// Plain reports whether all columns are numbers, in the order of the rows, but for a label that is one, too.
+// Plain reports whether all columns are numbers in the order of the rows, and the label, if there is one, is a number.
 func (p *Choice) Plain() bool {
 	next := 0
 	for i, at := range p.Place {
@@ -540,11 +559,12 @@ func (p *Choice) Plain() bool {
 		}
 		next++
 	}
-	return !p.TextLabels && next == len(p.Features) && p.Origin == 0 && !slices.ContainsFunc(p.Features, func(c Column) bool { return c.Origin != 0 })
+	return !p.TextLabels && next == len(p.Features) && p.Origin == 0 &&
+		!slices.ContainsFunc(p.Features, func(c Column) bool { return c.Origin != 0 })
 }
 
-// Listed is the first few names of a list.
-func Listed(names []string) string {
+// JoinNames joins the first few names of a list.
+func JoinNames(names []string) string {
 	var b strings.Builder
 	for i, name := range names {
 		if i == 8 {
@@ -554,13 +574,13 @@ func Listed(names []string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(strings.Trim(lines.Quoted([]byte(name)), `"`))
+		b.WriteString(strings.Trim(lines.Quote([]byte(name)), `"`))
 	}
 	return b.String()
 }
 
-// Repeated reports whether the first line of a further file is a header, too: the same one, or one with a word above a
-// column of numbers.
+// Repeated reports whether the first line of a further file is a header as well: the same one, or one with a word above
+// a column of numbers.
 func (p *Choice) Repeated(fields []lines.Field) bool {
 	if slices.Equal(p.Names, NamesOf(fields)) {
 		return true

@@ -7,13 +7,12 @@ import (
 )
 
 // FillIn writes the mean of each column of numbers into its missing values, which are NaN, and returns their places,
-// ascending; a model's columns
-// have their means. The mean is that of the values that are there, by the weights of their rows (nil: 1), summed in
-// their order, and 0 where there are none.
+// ascending. Columns of a model keep their means. A mean is that of the present values, weighted by the weights of rows
+// (nil: 1), summed in order, and 0 if there are none.
 func FillIn(values []float32, columns []Column, weight []float32) (gaps []int64) {
 	rows := &Rows{Features: len(columns), Dense: values, Weight: weight}
 	gaps = rows.Gaps()
-	means, lacking := rows.Means(gaps, func(int) bool { return true }), make([]bool, len(columns))
+	means, lacking := rows.FeatureMeans(gaps, func(int) bool { return true }), make([]bool, len(columns))
 	for _, at := range gaps {
 		lacking[at%int64(len(columns))] = true
 	}
@@ -30,16 +29,16 @@ func FillIn(values []float32, columns []Column, weight []float32) (gaps []int64)
 	return gaps
 }
 
-// Sparse is rows of features that columns have become.
+// Sparse holds rows of features made from columns.
 type Sparse struct {
 	Rows
 	Gaps    []int64 // where values were missing
-	Unknown int64   // values of text that the columns do not know, which are left out
+	Unknown int64   // number of values of text that the columns do not know, which are left out
 }
 
-// Encode turns rows of columns into sparse rows of features. The gaps are places of values.
+// Encode turns rows of columns into sparse rows of features. gaps are places in values.
 func Encode(values []float32, columns []Column, gaps []int64) (s Sparse) {
-	first := make([]int32, len(columns)) // feature of each column
+	first := make([]int32, len(columns)) // first feature of each column
 	for j := range columns {
 		first[j] = int32(s.Features)
 		s.Features += columns[j].Width()
@@ -66,7 +65,7 @@ func Encode(values []float32, columns []Column, gaps []int64) (s Sparse) {
 	return s
 }
 
-// Names are the names of the features that columns become.
+// Names returns the names of the features that columns become.
 func Names(columns []Column) []string {
 	var names []string
 	for _, c := range columns {
@@ -93,7 +92,7 @@ func Names(columns []Column) []string {
 	return names
 }
 
-// Odd looks for columns of numbers that say nothing, the same in all rows, or count them. Both are as flags name them.
+// Odd returns columns of numbers that are constant or count the rows, as flags name them.
 func Odd(values []float32, columns []Column) (constant, counts []string) {
 	width := len(columns)
 	rows := len(values) / max(1, width)
@@ -119,11 +118,11 @@ func Odd(values []float32, columns []Column) (constant, counts []string) {
 	return constant, counts
 }
 
-// countingLeast is the number of rows from which a column that counts them is no accident.
+// countingLeast is the number of rows from which a column that counts them is not a coincidence.
 const countingLeast = 10
 
-// Few reports whether a feature of dense rows has several values, all of them whole numbers, and on the average five
-// rows of each.
+// Few reports whether a feature of dense rows has several values, all of them whole numbers, each in five rows on
+// average.
 func Few(dense []float32, width, feature int) bool {
 	seen := map[float32]bool{}
 	for i := feature; i < len(dense); i += width {

@@ -6,18 +6,18 @@ import (
 	"bellows/data/internal/notation"
 )
 
-// sort is what a field of a table is.
+// sort classifies a field of a table.
 type sort uint8
 
 const (
 	goneField sort = iota
 	numberField
 	wordField
-	wrongField // nearly a number: with a comma for a point, a percent sign, other digits; infinite, too large
-	keptField  // missing in a column of numbers, and a value in a column of text
+	wrongField // nearly a number: decimal comma, percent sign, other digits; infinite, too large
+	keptField  // missing in a column of numbers, but a value in a column of text
 )
 
-// sortOf looks at one field, by the rule of what is missing; nil is the default.
+// sortOf classifies one field. rule decides which values are missing; nil is the default.
 func sortOf(rule *missing.Rule, field []byte) sort {
 	switch {
 	case rule.Text(field):

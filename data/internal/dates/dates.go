@@ -1,4 +1,5 @@
-// Package dates parses dates and times of day of ISO 8601. It returns whole seconds and nanoseconds, since a float of seconds since 1970 holds no nanoseconds.
+// Package dates parses dates and times of day of ISO 8601. It returns whole seconds and nanoseconds, since a float of
+// seconds since 1970 holds no nanoseconds.
 //
 // The package refuses other notations: no names of months, no local orders of day and month.
 package dates
@@ -8,8 +9,8 @@ import (
 	"time"
 )
 
-// Parse returns a date of ISO 8601 in seconds and nanoseconds since 1970. A date is a month or a day, or a day and a time of it, in the extended form or the
-// basic one; a blank may stand for the T. Without a zone it is of UTC.
+// Parse returns a date of ISO 8601 in seconds and nanoseconds since 1970. A date is a month or a day, or a day and a
+// time of it, in the extended form or the basic one; a blank may stand for the T. Without a zone it is of UTC.
 func Parse(field []byte) (seconds int64, nanoseconds int, ok bool) {
 	const longest = len("2024-01-31T17:30:00.000000000+01:00")
 	if len(field) < len("2024-01") || len(field) > longest {

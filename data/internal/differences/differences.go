@@ -1,8 +1,8 @@
-// Package differences takes differences of decimal numbers as they are written, before they are rounded. It serves numbers with
-// more digits than a 64-bit float has: nanoseconds since 1970, hashes, decimals of twenty digits.
+// Package differences takes differences of decimal numbers as they are written, before they are rounded. It serves
+// numbers with more digits than a 64-bit float has: nanoseconds since 1970, hashes, decimals of twenty digits.
 //
-// The caller parses the field as a number first, and passes only fields that were accepted. Less and Since then return what the field has beyond an
-// origin, as a 32-bit and as a 64-bit float.
+// The caller parses the field as a number first, and passes only fields that were accepted. Less and Since then return
+// what the field has beyond an origin, as a 32-bit and as a 64-bit float.
 //
 // The package refuses to say what a number is: it parses no words, and checks no limits.
 package differences
@@ -14,7 +14,8 @@ import (
 	"strconv"
 )
 
-// Whole is the size from which all 64-bit floats are whole numbers, so that they hold no decimals, and lose units soon after.
+// Whole is the size from which all 64-bit floats are whole numbers, so that they hold no decimals, and lose units soon
+// after.
 const Whole = 1 << 53
 
 // precision is the bits in which differences of long decimals are taken: enough for 76 digits.
@@ -48,7 +49,8 @@ func Difference(a, b uint64, negative bool) float32 {
 	return -float32(b - a)
 }
 
-// Less returns a number less an origin: the exact difference, rounded once if the number is whole, and to about 90 digits before if it is not.
+// Less returns a number less an origin: the exact difference, rounded once if the number is whole, and to about 90
+// digits before if it is not.
 func Less(field []byte, origin float64) (float32, bool) {
 	x, _, err := big.ParseFloat(string(field), 10, precision, big.ToNearestEven)
 	if err != nil {
@@ -58,13 +60,14 @@ func Less(field []byte, origin float64) (float32, bool) {
 	return less, true
 }
 
-// Since returns a time less an origin, which is a whole number. The difference of the digits before the point is taken exactly; exact reports whether a
-// 64-bit float holds it.
+// Since returns a time less an origin, which is a whole number. The difference of the digits before the point is taken
+// exactly; exact reports whether a 64-bit float holds it.
 func Since(field []byte, origin float64) (since float64, exact bool) {
 	whole, part, _ := bytes.Cut(field, []byte("."))
 	negative, n, ok := WholeNumber(whole)
 	rest, err := strconv.ParseFloat("0."+string(part)+"0", 64)
-	if from := math.Abs(origin); !ok || err != nil || bytes.ContainsAny(part, "eE") || from >= 1<<64 || origin != 0 && negative != (origin < 0) {
+	if from := math.Abs(origin); !ok || err != nil || bytes.ContainsAny(part, "eE") || from >= 1<<64 || origin != 0 &&
+		negative != (origin < 0) {
 		x, _ := strconv.ParseFloat(string(field), 64)
 		return x - origin + 0, math.Abs(x) < Whole // no -0
 	}

@@ -1,9 +1,12 @@
-// Package foreign knows forms of data that bellows does not read, so that they are refused by name: containers and programs by their first
-// bytes, texts by their first line, files elsewhere by their address, and what stands behind the end of a gzip stream.
+// Package foreign recognises forms of data that bellows does not read, so that they are refused by name: containers and
+// programs by their first bytes, texts by their first line, remote files by their address, and data after the end of a
+// gzip stream.
 //
-// Its caller asks in this order: Remote of a name, Container of a stream's first bytes, Text of its first line. Members reads what is packed.
+// The caller asks in this order: Remote for a name, Container for a stream's first bytes, Text for its first line.
+// Members reads gzip files.
 //
-// The package refuses nothing itself: it says what a thing is and what to do, and nothing where it may be one of ours.
+// The package refuses nothing itself: it returns what a thing is and what to do, or nothing if the thing may be
+// supported.
 package foreign
 
 import (
@@ -22,7 +25,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// known are compressed and binary containers, pictures and programs.
+// known lists compressed and binary containers, pictures and programs.
 var known = []struct{ magic, what, how string }{
 	{"\x1f\x8b", "is compressed twice", "decompress it once"},
 	{"\x28\xb5\x2f\xfd", "is compressed twice", "decompress it once"},
@@ -36,14 +39,17 @@ var known = []struct{ magic, what, how string }{
 	{"FEA1", "is a Feather file of the first version", "write it again as Feather 2, which is Arrow, or as Parquet"},
 	{"Obj\x01", "is an Avro file", "write it as CSV"},
 	{"\x89HDF", "is an HDF5 file", "write it as CSV"},
-	{"SQLite format 3\x00", "is an SQLite database", "export the table, for example with sqlite3 -header -csv FILE 'select * from TABLE'"},
+	{"SQLite format 3\x00", "is an SQLite database",
+		"export the table, for example with sqlite3 -header -csv FILE 'select * from TABLE'"},
 	{"\xd0\xcf\x11\xe0", "is an old Excel file or another one of Office", "save it as CSV"},
 	{"\x80\x02", "is a Python pickle", "write it as CSV; nothing here loads code from data"},
 	{"\x80\x03", "is a Python pickle", "write it as CSV; nothing here loads code from data"},
 	{"\x80\x04", "is a Python pickle", "write it as CSV; nothing here loads code from data"},
 	{"\x80\x05", "is a Python pickle", "write it as CSV; nothing here loads code from data"},
-	{"\x89PNG", "is a PNG picture", "name the folder that it lies in, or the one around folders that are called like the classes of their images"},
-	{"\xff\xd8\xff", "is a JPEG picture", "name the folder that it lies in, or the one around folders that are called like the classes of their images"},
+	{"\x89PNG", "is a PNG picture", "name the folder that it lies in, or the one around folders that are called " +
+		"like the classes of their images"},
+	{"\xff\xd8\xff", "is a JPEG picture", "name the folder that it lies in, or the one around folders that are " +
+		"called like the classes of their images"},
 	{"GIF87a", "is a GIF picture", "convert it to PNG, and name the folder that it lies in"},
 	{"GIF89a", "is a GIF picture", "convert it to PNG, and name the folder that it lies in"},
 	{"%PDF", "is a PDF document", "extract its text, for example with pdftotext"},
@@ -52,13 +58,13 @@ var known = []struct{ magic, what, how string }{
 	{"\xfe\xff", "is UTF-16 text", "convert it, for example with iconv -f UTF-16 -t UTF-8"},
 }
 
-// sheets are names that stand near the beginning of the zip archive that an Excel file is.
+// sheets matches names near the beginning of the zip archive that an Excel file is.
 var sheets = regexp.MustCompile(`\[Content_Types\]\.xml|xl/|_rels/\.rels`)
 
-// HeadBytes is how much of a stream Container looks at.
+// HeadBytes is the number of bytes of a stream that Container inspects.
 const HeadBytes = 512
 
-// Container says what a stream is by its first bytes, and what to do; nothing where it may be text, or IDX.
+// Container returns what a stream is, by its first bytes, and what to do. It returns nothing for text and IDX.
 func Container(head []byte) (what, how string) {
 	for _, f := range known {
 		if !bytes.HasPrefix(head, []byte(f.magic)) {
@@ -76,13 +82,14 @@ func Container(head []byte) (what, how string) {
 	return "", ""
 }
 
-// schemes are what begins the name of a file elsewhere, and how its bytes get to standard input.
+// schemes lists the schemes of remote files, and the commands that write their bytes to standard output.
 var schemes = []struct{ name, fetch string }{
-	{"s3", "aws s3 cp %s -"}, {"gs", "gcloud storage cat %s"}, {"http", "curl -sSL %s"}, {"https", "curl -sSL %s"}, {"ftp", "curl -sSL %s"},
+	{"s3", "aws s3 cp %s -"}, {"gs", "gcloud storage cat %s"}, {"http", "curl -sSL %s"}, {"https", "curl -sSL %s"},
+	{"ftp", "curl -sSL %s"},
 	{"hdfs", "hdfs dfs -cat %s"}, {"ssh", ""}, {"abfs", ""}, {"az", ""},
 }
 
-// Remote says of the name of a file that is not on this machine what it is and how its bytes come here; nothing of others.
+// Remote returns, for the name of a remote file, what it is and how to fetch it. It returns nothing for other names.
 func Remote(name string) (what, how string) {
 	scheme, _, found := strings.Cut(name, "://")
 	for _, s := range schemes {
@@ -99,36 +106,42 @@ func Remote(name string) (what, how string) {
 }
 
 var (
-	// namespace is where Vowpal Wabbit's features begin: a bar behind the label, or at the beginning.
+	// namespace matches the start of Vowpal Wabbit's features: a bar after the label, or at the beginning.
 	namespace = regexp.MustCompile(`^(\S+ )*('\S* ?)?\|(\S+)?( \S+)*\s*$`)
-	// account is a line of /etc/passwd.
+	// account matches a line of /etc/passwd.
 	account = regexp.MustCompile(`^[^:\s]+:[^:]*:[0-9]+:[0-9]+:[^:]*:/[^:]*:[^:]*$`)
-	// bagLine is a document of LDA-C.
+	// bagLine matches a document of LDA-C.
 	bagLine = regexp.MustCompile(`^[0-9]+( [0-9]+:[0-9]+)+\s*$`)
 )
 
-// Text is the fault of a first line of a form that is known and not read here, nil where it may be one of ours. documents says
-// that text is wanted, and separated that the fields' separator is given.
+// Text returns the fault of a first line in a known, unsupported form, nil for other lines. documents says that text is
+// expected, separated that the separator of fields is given.
 func Text(line []byte, documents, separated bool) *lines.Fault {
 	whole := func(what, how string) *lines.Fault { return &lines.Fault{Width: len(line), What: what, How: how} }
 	bare := bytes.TrimSpace(line)
 	switch {
 	case len(bare) == 0:
 	case bare[0] == '[' && (json.Valid(bare) || len(bare) == 1 && !documents):
-		return whole("this is a JSON array, which is not read", "write an object on each line, for example with jq -c '.[]'")
+		return whole("this is a JSON array, which is not read",
+			"write an object on each line, for example with jq -c '.[]'")
 	case documents:
 	case account.Match(bare):
-		return whole("this is a list of accounts, such as /etc/passwd, not data", "name a file of data; if : separates columns, say --sep :")
+		return whole("this is a list of accounts, such as /etc/passwd, not data",
+			"name a file of data; if : separates columns, say --sep :")
 	case bare[0] == '#':
 		return whole("the first line is a comment", "remove it, or only its # if it names the columns")
 	case bare[0] == '@' && bytes.HasPrefix(bytes.ToLower(bare), []byte("@relation")):
-		return whole("this is ARFF, which is not read", "remove all up to the line @data, and put the names of the columns there")
-	case bytes.HasPrefix(bare, []byte("<?xml")), bytes.HasPrefix(bytes.ToLower(bare), []byte("<!doctype")), bytes.HasPrefix(bytes.ToLower(bare), []byte("<html")):
-		return whole("this is a web page or XML, not data", "look into it: it may be the answer of a server that had no file")
+		return whole("this is ARFF, which is not read",
+			"remove all up to the line @data, and put the names of the columns there")
+	case bytes.HasPrefix(bare, []byte("<?xml")), bytes.HasPrefix(bytes.ToLower(bare), []byte("<!doctype")),
+		bytes.HasPrefix(bytes.ToLower(bare), []byte("<html")):
+		return whole("this is a web page or XML, not data",
+			"look into it: it may be the answer of a server that had no file")
 	case bytes.HasPrefix(bare, []byte("%%MatrixMarket")):
 		return whole("this is a Matrix Market file, which is not read", "write it as LIBSVM or CSV")
 	case !separated && bytes.IndexByte(line, '|') >= 0 && namespace.Match(line) && !lines.LooksVW(line):
-		return whole("this may be Vowpal Wabbit text, or a table whose columns a bar separates", "say which: --format vw or --sep '|'")
+		return whole("this may be Vowpal Wabbit text, or a table whose columns a bar separates",
+			"say which: --format vw or --sep '|'")
 	}
 	return nil
 }
@@ -139,7 +152,7 @@ func CountsItself(line []byte) bool {
 	return bagLine.Match(line) && string(fields[0]) == strconv.Itoa(len(fields)-1)
 }
 
-// OnlyNumbers reports whether a line is several numbers, as in ratings, tables and LIBSVM.
+// OnlyNumbers reports whether a line consists of several numbers, as in ratings, tables and LIBSVM.
 func OnlyNumbers(line []byte) bool {
 	parts := bytes.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ,;:\t|", r) })
 	for _, f := range parts {
@@ -150,7 +163,8 @@ func OnlyNumbers(line []byte) bool {
 	return len(parts) > 1
 }
 
-// TrySeparator names the separator that would make as many fields of a line as are wanted, for an error about one that did not.
+// TrySeparator names the separator that would divide a line into the wanted number of fields, for the error about one
+// that did not.
 func TrySeparator(line []byte, least, most int) string {
 	for _, s := range []string{"\t", ",", ";", "::", " ", "|", ":"} {
 		if fields, f := lines.Fields(line, s); f == nil && len(fields) >= least && len(fields) <= most {
@@ -160,7 +174,7 @@ func TrySeparator(line []byte, least, most int) string {
 	return ""
 }
 
-// shellSeparator is a separator as a command line has it.
+// shellSeparator returns a separator as a command line takes it.
 func shellSeparator(s string) string {
 	if s == "|" {
 		return "'|'"
@@ -168,20 +182,20 @@ func shellSeparator(s string) string {
 	return strings.Trim(lines.SeparatorName(s), `"`)
 }
 
-// ErrBehind is that bytes which are no gzip stand behind the last member.
-var ErrBehind = errors.New("bytes that are no gzip stand behind the end of its gzip stream")
+// ErrBehind is returned if bytes that are not gzip follow the last member.
+var ErrBehind = errors.New("bytes that are not gzip follow the end of its gzip stream")
 
 // gzipMagic begins a member.
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// Members reads the members of a gzip file one after the other. Zero bytes after the last of them are padding; anything else there is
-// named: package gzip alone takes it for a member that is cut short. NewMembers makes one.
+// Members reads the members of a gzip file one after another. Zero bytes after the last one are padding. Anything else
+// there is reported as such; package gzip alone would treat it as a truncated member. NewMembers makes one.
 type Members struct {
 	z    *gzip.Reader
 	from *bufio.Reader
 }
 
-// NewMembers begins with the header of the first member. Its errors are those of gzip.
+// NewMembers reads the header of the first member. Its errors are those of gzip.
 func NewMembers(from *bufio.Reader) (*Members, error) {
 	z, err := gzip.NewReader(from)
 	if err != nil {
@@ -191,7 +205,7 @@ func NewMembers(from *bufio.Reader) (*Members, error) {
 	return &Members{z, from}, nil
 }
 
-// Read gives decompressed bytes. Its errors are those of gzip, of the reader below, and ErrBehind.
+// Read returns decompressed bytes. Its errors are those of gzip, of the reader below, and ErrBehind.
 func (m *Members) Read(p []byte) (int, error) {
 	for {
 		n, err := m.z.Read(p)
@@ -217,8 +231,8 @@ func (m *Members) Read(p []byte) (int, error) {
 	}
 }
 
-// padding reads zero bytes after the last member, which tapes and disk images append and gzip ignores. It returns io.EOF, or
-// ErrBehind if anything else follows them: not even a further member is read, as gzip reads none.
+// padding reads zero bytes after the last member, which tapes and disk images append and gzip ignores. It returns
+// io.EOF, or ErrBehind if anything else follows. Like gzip, it reads no further member after padding.
 func (m *Members) padding() error {
 	for {
 		chunk, err := m.from.Peek(max(1, m.from.Buffered()))

@@ -14,8 +14,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
-// arrowFile is a stream of record batches. A file is one, too, between its first eight bytes and what stands behind
-// the stream's end.
+// An arrowFile is a stream of record batches. An Arrow file contains one, between its first eight bytes and the data
+// after the stream's end.
 type arrowFile struct {
 	r       *ipc.Reader
 	columns []Column
@@ -23,19 +23,20 @@ type arrowFile struct {
 	limits  Limits
 }
 
-// OpenArrowFile reads the footer and the schema of a file of so many bytes.
+// OpenArrowFile reads the footer and the schema of a file. size is the file's size.
 func OpenArrowFile(at io.ReaderAt, size int64, limits Limits) (f File, err error) {
-	defer caught(&err)
+	defer recoverError(&err)
 	foot, err := openFooter(at, size, limits)
 	if err != nil {
 		return nil, err
 	}
-	return openMessages(&messages{mem: newAllocator(limits.Bytes), limits: limits, size: size, marked: true, footed: foot})
+	return openMessages(&messages{mem: newAllocator(limits.Bytes), limits: limits, size: size, marked: true,
+		footed: foot})
 }
 
-// OpenArrow reads the schema. size is that of the file, where it is one and not packed, else 0.
+// OpenArrow reads the schema of a stream. size is the size of an uncompressed file, else 0.
 func OpenArrow(from io.Reader, size int64, limits Limits) (f File, err error) {
-	defer caught(&err)
+	defer recoverError(&err)
 	head := bufio.NewReader(from)
 	m := &messages{from: head, mem: newAllocator(limits.Bytes), limits: limits, size: size}
 	if magic, _ := head.Peek(len(arrowMagic)); string(magic) == string(arrowMagic) {
@@ -55,7 +56,7 @@ func OpenArrow(from io.Reader, size int64, limits Limits) (f File, err error) {
 func openMessages(m *messages) (File, error) {
 	r, err := ipc.NewReaderFromMessageReader(m, ipc.WithAllocator(m.mem))
 	if err != nil {
-		return nil, early(err)
+		return nil, truncated(err)
 	}
 	if err := m.settle(r.Schema()); err != nil {
 		return nil, err
@@ -65,22 +66,25 @@ func openMessages(m *messages) (File, error) {
 		return nil, fmt.Errorf("it has %d columns, the limit is %d", n, m.limits.Columns)
 	}
 	for _, field := range r.Schema().Fields() {
-		a.columns = append(a.columns, Column{Name: strings.ToValidUTF8(field.Name, "\ufffd"), Odd: oddArrow(field.Type)})
+		a.columns = append(a.columns, Column{Name: strings.ToValidUTF8(field.Name, "\ufffd"),
+			Odd: arrowDefect(field.Type)})
 	}
 	return a, nil
 }
 
-// oddArrow is why a column cannot be read.
-func oddArrow(t arrow.DataType) string {
+// arrowDefect returns why a column cannot be read, "" if it can.
+func arrowDefect(t arrow.DataType) string {
 	switch t := t.(type) {
 	case *arrow.DictionaryType:
-		return oddArrow(t.ValueType)
+		return arrowDefect(t.ValueType)
 	case arrow.ExtensionType:
-		return oddArrow(t.StorageType())
+		return arrowDefect(t.StorageType())
 	}
 	switch t.ID() {
-	case arrow.NULL, arrow.BOOL, arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
-		arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.STRING, arrow.LARGE_STRING, arrow.STRING_VIEW, arrow.BINARY, arrow.LARGE_BINARY, arrow.BINARY_VIEW,
+	case arrow.NULL, arrow.BOOL, arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16,
+		arrow.UINT32, arrow.UINT64,
+		arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.STRING, arrow.LARGE_STRING, arrow.STRING_VIEW, arrow.BINARY,
+		arrow.LARGE_BINARY, arrow.BINARY_VIEW,
 		arrow.DATE32, arrow.DATE64, arrow.TIMESTAMP, arrow.DECIMAL128, arrow.DECIMAL256:
 		return ""
 	case arrow.LIST, arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST, arrow.LIST_VIEW, arrow.LARGE_LIST_VIEW, arrow.MAP:
@@ -94,7 +98,7 @@ func (a *arrowFile) Columns() []Column { return a.columns }
 
 // Next implements File.
 func (a *arrowFile) Next() (c Chunk, err error) {
-	defer caught(&err)
+	defer recoverError(&err)
 	if !a.r.Next() {
 		if err := a.r.Err(); err != nil && err != io.EOF {
 			return nil, err
@@ -109,7 +113,7 @@ func (a *arrowFile) Next() (c Chunk, err error) {
 	return &recordBatch{batch, a.columns}, nil
 }
 
-// recordBatch is one of a stream.
+// A recordBatch is one batch of a stream.
 type recordBatch struct {
 	arrow.RecordBatch
 	columns []Column
@@ -142,8 +146,9 @@ func (b *recordBatch) Read(columns []int) iter.Seq2[[]Vector, error] {
 
 // vectorOf makes a Vector of n values of an array.
 func vectorOf(a arrow.Array, from, n int, v *Vector) (err error) {
-	defer caught(&err)
-	v.F32, v.F64, v.I64, v.U64, v.Wide, v.Text, v.Null, v.Scale = v.F32[:0], v.F64[:0], v.I64[:0], v.U64[:0], v.Wide[:0], v.Text[:0], nil, 0
+	defer recoverError(&err)
+	v.F32, v.F64, v.I64, v.U64, v.Wide, v.Text, v.Null, v.Scale = v.F32[:0], v.F64[:0], v.I64[:0], v.U64[:0],
+		v.Wide[:0], v.Text[:0], nil, 0
 	v.Truths = false
 	if extended, ok := a.(array.ExtensionArray); ok {
 		a = extended.Storage()
@@ -176,7 +181,7 @@ func vectorOf(a arrow.Array, from, n int, v *Vector) (err error) {
 	return v.take(values, n, at, there)
 }
 
-// take takes the values of an array at places.
+// take takes the values of an array at some places.
 func (v *Vector) take(values arrow.Array, n int, at func(int) int, there func(int) bool) error {
 	switch a := values.(type) {
 	case *array.Null:
@@ -224,7 +229,7 @@ func (v *Vector) take(values arrow.Array, n int, at func(int) int, there func(in
 	return nil
 }
 
-// takeMore is take for whole numbers and text.
+// takeMore works like take for whole numbers and text.
 func (v *Vector) takeMore(values arrow.Array, n int, at func(int) int, there func(int) bool) error {
 	var whole func(i int) int64
 	switch a := values.(type) {
@@ -263,7 +268,7 @@ func (v *Vector) takeMore(values arrow.Array, n int, at func(int) int, there fun
 	return nil
 }
 
-// gather appends n values, the zero where there is none.
+// gather appends n values, zero where a value is missing.
 func gather[T any](to []T, n int, there func(int) bool, of func(int) T) []T {
 	var zero T
 	if cap(to) < n || to == nil {
@@ -279,7 +284,7 @@ func gather[T any](to []T, n int, there func(int) bool, of func(int) T) []T {
 	return to
 }
 
-// times takes instants or days as text.
+// times converts instants or days to text.
 func (v *Vector) times(n int, day bool, there func(int) bool, of func(int) time.Time) {
 	v.Text = gather(v.Text, n, there, func(i int) []byte { return appendTime(nil, of(i), day) })
 }

@@ -9,33 +9,33 @@ import (
 	"bellows/data/internal/roles"
 )
 
-// Cells puts the values of columns where rows have them.
+// Cells turns vectors of columns into rows.
 //
-// Its caller fills in what becomes of the columns, and Uses for tables; for ratings, or documents, what numbers their
-// ids, or words.
+// The caller fills in the roles of the columns: Uses for tables; for ratings and documents the numbering of ids and
+// words.
 type Cells struct {
 	Keys   []string // of all columns
-	Used   []bool   // those of which there are vectors
+	Used   []bool   // which columns have vectors
 	Uses   []lines.Use
-	Width  int          // tables: values of a row
-	Times  *lines.Times // nil: nobody asks
-	Weighs bool         // the column at Weight says how much rows count
+	Width  int          // tables: number of values of a row
+	Times  *lines.Times // nil: times are not wanted
+	Weighs bool         // the column at Weight has the weights of rows
 	Weight int
 	Block  int32 // the number of the vectors, ascending
 
-	Numerals *lines.Numerals // of labels that are numbers; nil: not noted
+	Numerals *lines.Numerals // spellings of labels that are numbers; nil: not noted
 	Missing  *missing.Rule   // which values are missing; nil: the default
 
-	Words             *lines.Text // documents: what their text is parsed by; else nil
-	Users, Items      *lines.IDs  // ratings; else nil
-	User, Item, Label int         // ratings: columns; Label is -1 without one
+	Words             *lines.Text // documents: the parser of their text; else nil
+	Users, Items      *lines.IDs  // for ratings; else nil
+	User, Item, Label int         // ratings: columns; Label is -1 if there is none
 	Origin            float64     // ratings: what they are counted from
 
-	Row  int // of a fault, in the vectors
+	Row  int // the row of a fault in the vectors
 	text []byte
 }
 
-// Take appends the rows of some vectors, of the columns that are used.
+// Take appends the rows of some vectors, which belong to the used columns.
 func (c *Cells) Take(vs []Vector, p *lines.Piece) *lines.Fault {
 	rows, at := RowsOf(vs), c.columns(vs)
 	if c.Weighs {
@@ -84,8 +84,7 @@ func (c *Cells) Take(vs []Vector, p *lines.Piece) *lines.Fault {
 	return nil
 }
 
-// columns returns the vector of each column, nil for a column that is not used. Truth values are numbers in columns of
-// numbers.
+// columns returns the vector of each column, nil for an unused one. In columns of numbers, truth values become numbers.
 func (c *Cells) columns(vs []Vector) []*Vector {
 	at, next := make([]*Vector, len(c.Keys)), 0
 	for k := range c.Keys {
@@ -106,11 +105,12 @@ func (c *Cells) isText(k int) bool {
 	return c.Uses != nil && c.Uses[k].Levels != nil
 }
 
-// place names a column in messages.
-func (c *Cells) place(k int) string { return " of column " + lines.Quoted([]byte(c.Keys[k])) }
+// place returns the name of a column for messages.
+func (c *Cells) place(k int) string { return " of column " + lines.Quote([]byte(c.Keys[k])) }
 
 // numbers takes a column of numbers.
-func (c *Cells) numbers(k int, v *Vector, rows int, to []float32, step int, origin float64, p *lines.Piece) *lines.Fault {
+func (c *Cells) numbers(k int, v *Vector, rows int, to []float32, step int, origin float64,
+	p *lines.Piece) *lines.Fault {
 	if v.Text == nil {
 		gone, bad := v.spread(to, step, origin)
 		p.Missing += gone
@@ -126,7 +126,7 @@ func (c *Cells) numbers(k int, v *Vector, rows int, to []float32, step int, orig
 	for i := range rows {
 		field := v.Text[i]
 		if v.Missing(i) || c.Missing.Number(field) {
-			to[i*step] = lines.NotThere
+			to[i*step] = lines.MissingValue
 			p.Missing++
 			continue
 		}
@@ -135,7 +135,8 @@ func (c *Cells) numbers(k int, v *Vector, rows int, to []float32, step int, orig
 			c.Row = i
 			f := lines.BadNumber(0, field, "value", c.place(k), "")
 			if lines.IsPlain(c.Keys[k]) {
-				f.How += "; or take the column as text with --categorical " + c.Keys[k] + ", or leave it out with --ignore " + c.Keys[k]
+				f.How += "; or take the column as text with --categorical " + c.Keys[k] +
+					", or leave it out with --ignore " + c.Keys[k]
 			}
 			return f
 		}
@@ -151,7 +152,8 @@ func (c *Cells) levels(k int, v *Vector, rows int, levels *lines.Levels, to []fl
 		x, ok := levels.Number(c.text)
 		if !ok {
 			c.Row = i
-			return &lines.Fault{What: fmt.Sprintf("value %s%s is not printable UTF-8", lines.Quoted(c.text), c.place(k)), How: "leave the column out with --ignore, or write it as text"}
+			return &lines.Fault{What: fmt.Sprintf("value %s%s is not printable UTF-8", lines.Quote(c.text), c.place(k)),
+				How: "leave the column out with --ignore, or write it as text"}
 		}
 		to[i*step] = x
 	}
@@ -204,7 +206,7 @@ func (c *Cells) labels(k int, v *Vector, rows int, u *lines.Use, p *lines.Piece,
 	return nil
 }
 
-// badLabel returns the fault of a label or a rating that is not a number, or does not fit.
+// badLabel returns the fault of a label or a rating that is not a number or does not fit.
 func (c *Cells) badLabel(field []byte, noun string, k int) *lines.Fault {
 	f := lines.BadNumber(0, field, noun, c.place(k), "")
 	if c.Uses != nil && lines.IsPlain(c.Keys[k]) {
@@ -213,18 +215,18 @@ func (c *Cells) badLabel(field []byte, noun string, k int) *lines.Fault {
 	return f
 }
 
-// remove makes numbers missing that are among the words, and returns how many.
+// remove replaces numbers that stand for a missing value by NaN, and returns how many it replaced.
 func (c *Cells) remove(v *Vector, to []float32, rows, step int) (gone int) {
 	for i := range rows {
 		if x := to[i*step]; x == x && c.missingNumber(v, i) {
-			to[i*step] = lines.NotThere
+			to[i*step] = lines.MissingValue
 			gone++
 		}
 	}
 	return gone
 }
 
-// missingTargets returns the fault of the first label, a number, that is one of the words for what is missing.
+// missingTargets returns the fault of the first numeric label that stands for a missing value.
 func (c *Cells) missingTargets(k int, v *Vector, rows int) *lines.Fault {
 	for i := range rows {
 		if v.Text != nil && c.Missing.Number(v.Text[i]) || v.Text == nil && c.missingNumber(v, i) {
@@ -235,7 +237,7 @@ func (c *Cells) missingTargets(k int, v *Vector, rows int) *lines.Fault {
 	return nil
 }
 
-// missingNumber reports whether the number of a row is one of the words for what is missing.
+// missingNumber reports whether the number of a row stands for a missing value.
 func (c *Cells) missingNumber(v *Vector, row int) bool {
 	if v.F32 != nil {
 		return c.Missing.Value32(v.F32[row])
@@ -243,7 +245,7 @@ func (c *Cells) missingNumber(v *Vector, row int) bool {
 	return c.Missing.Value(v.float(row))
 }
 
-// missingLabels returns the fault of the first label that is one of the words for what is missing.
+// missingLabels returns the fault of the first text label that stands for a missing value.
 func (c *Cells) missingLabels(k int, v *Vector, rows int) *lines.Fault {
 	for i := range rows {
 		if c.text = v.Append(c.text[:0], i); c.Missing.Text(c.text) {
@@ -258,7 +260,7 @@ func (c *Cells) missingLabels(k int, v *Vector, rows int) *lines.Fault {
 func (c *Cells) times(v *Vector, rows int, p *lines.Piece) *lines.Fault {
 	for i := range rows {
 		c.text = v.Append(c.text[:0], i)
-		at, f := c.Times.Of(c.text, 0)
+		at, f := c.Times.Parse(c.text, 0)
 		if f != nil {
 			c.Row = i
 			return f
@@ -295,23 +297,26 @@ func (c *Cells) ids(k int, v *Vector, rows int, ids *lines.IDs, to []int32, noun
 		switch {
 		case len(c.text) == 0:
 			c.Row = i
-			return nil, &lines.Fault{What: "the " + noun + c.place(k) + " is missing", How: "fill it in, or leave the row out: what is missing is not guessed"}
-		case !ok && ids.Gone(c.text):
+			return nil, &lines.Fault{What: "the " + noun + c.place(k) + " is missing",
+				How: "fill it in, or leave the row out: missing values are not guessed"}
+		case !ok && ids.IsMissing(c.text):
 			c.Row = i
 			return nil, lines.MissingID(c.text, noun)
 		case !ok:
 			c.Row = i
-			return nil, &lines.Fault{What: fmt.Sprintf("the %s %s%s is not printable UTF-8", noun, lines.Quoted(c.text), c.place(k)), How: "name another column, or write it as text"}
+			return nil, &lines.Fault{What: fmt.Sprintf("the %s %s%s is not printable UTF-8", noun, lines.Quote(c.text),
+				c.place(k)), How: "name another column, or write it as text"}
 		}
 		to = append(to, at)
 	}
 	return to, nil
 }
 
-// documents takes a column of text, a document a row, by the parser of lines of text.
+// documents takes a column of text, one document per row, with the parser of lines of text.
 func (c *Cells) documents(v *Vector, p *lines.Piece) *lines.Fault {
 	if v.Text == nil {
-		return &lines.Fault{What: "the column " + lines.Quoted([]byte(c.Keys[0])) + " has numbers, and not the text of documents", How: "name the column of text with --text"}
+		return &lines.Fault{What: "the column " + lines.Quote([]byte(c.Keys[0])) +
+			" has numbers, and not the text of documents", How: "name the column of text with --text"}
 	}
 	c.Words.Block = c.Block
 	for i := range v.Rows() {

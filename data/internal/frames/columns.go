@@ -10,11 +10,11 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// columnReader reads one column of one row group, RowsMost values at a time.
+// A columnReader reads one column of one row group, RowsMost values at a time.
 type columnReader struct {
 	*parquet.Column
 	out   Vector
-	begun bool // out is still to be taken
+	begun bool // out is not taken yet
 	text  []byte
 	ends  []int
 }
@@ -25,7 +25,7 @@ func (c *columnReader) next(n int) (v Vector, err error) {
 		c.begun = false
 		return c.out, nil
 	}
-	defer caught(&err)
+	defer recoverError(&err)
 	read, err := c.Read(n)
 	if err != nil {
 		return v, err
@@ -51,7 +51,7 @@ func (c *columnReader) next(n int) (v Vector, err error) {
 	return c.out, err
 }
 
-// spaced moves adjacent values to their rows.
+// spaced moves adjacent values to their rows, so that missing ones have places.
 func spaced[T any](values []T, null []bool, n, read int) ([]T, error) {
 	values = values[:n]
 	if null == nil {
@@ -75,7 +75,7 @@ func spaced[T any](values []T, null []bool, n, read int) ([]T, error) {
 	return values, nil
 }
 
-// room is a slice of RowsMost values.
+// room returns a slice of RowsMost values.
 func room[T any](s []T) []T {
 	if s == nil {
 		s = make([]T, RowsMost)
@@ -83,7 +83,7 @@ func room[T any](s []T) []T {
 	return s[:RowsMost]
 }
 
-// convert makes a Vector's slice of the first n values, by what the schema says of them.
+// convert makes a Vector's slice of the first n values, by the type in the schema.
 func (c *columnReader) convert(n int) {
 	v, leaf := &c.Values, c.Leaf()
 	c.out.Scale = leaf.Scale
@@ -150,7 +150,7 @@ func (c *columnReader) convert(n int) {
 	}
 }
 
-// converted makes numbers of another type.
+// converted converts numbers to another type.
 func converted[T, F int64 | uint64 | int32 | byte](to []T, from []F) []T {
 	to = room(to)
 	for i, x := range from {
@@ -159,7 +159,7 @@ func converted[T, F int64 | uint64 | int32 | byte](to []T, from []F) []T {
 	return to
 }
 
-// times makes text of instants or days.
+// times formats instants or days as text.
 func (c *columnReader) times(n int, day bool, of func(i int) time.Time) {
 	c.text, c.ends, c.out.Text = c.text[:0], c.ends[:0], room(c.out.Text)
 	for i := range n {
@@ -169,7 +169,7 @@ func (c *columnReader) times(n int, day bool, of func(i int) time.Time) {
 	cut(c.out.Text, c.text, c.ends)
 }
 
-// cut makes slices of a text by their ends.
+// cut divides a text into slices by their ends.
 func cut(to [][]byte, text []byte, ends []int) {
 	from := 0
 	for i, end := range ends {

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// described is the bytes of a message, a FlatBuffer, whose vectors are held against them.
+// described holds the bytes of a message, a FlatBuffer, and checks its vectors against them.
 type described struct {
 	b    []byte
-	left int     // of what may be visited: a table may be meant more than once
-	deep int     // fields around the one that is visited
-	ids  []int64 // of dictionaries that were visited
+	left int     // visits left: a table may be referenced more than once
+	deep int     // nesting depth of the field being visited
+	ids  []int64 // of the dictionaries visited
 	bad  bool
 }
 
-// deepMost bounds how deep fields lie in each other.
+// deepMost bounds the nesting of fields.
 const deepMost = 64
 
-// Places of fields in the tables of Arrow's format.
+// The indices of fields in the tables of Arrow's format.
 const (
 	messageVersion  = 4
 	messageType     = 6
@@ -49,11 +49,11 @@ const (
 	codecZstd    = 1
 )
 
-// structBytes is the size of a node, its length and how many values are missing, and of a buffer, where it begins and
-// its length.
+// structBytes is the size of a node (its length and its number of missing values) and of a buffer (its offset and its
+// length).
 const structBytes = 16
 
-// saying is what a message says of itself.
+// saying holds the claims of a message.
 type saying struct {
 	body    int64
 	buffers []extent
@@ -62,10 +62,10 @@ type saying struct {
 	err     error
 }
 
-// extent is a buffer in a body.
+// An extent is a buffer in a body.
 type extent struct{ offset, length int64 }
 
-// message holds a message against its bytes, and takes the dictionaries' numbers from a schema.
+// message checks a message against its bytes, and collects the dictionaries' numbers from a schema.
 func (s *described) message(m *messages) (said saying) {
 	at := s.follow(0)
 	version, kind := s.number(s.field(at, messageVersion), 2), s.number(s.field(at, messageType), 1)
@@ -93,7 +93,7 @@ func (s *described) message(m *messages) (said saying) {
 		at := s.field(header, dictionaryBatch)
 		if s.bad = s.bad || !known || at == 0; !s.bad {
 			var n needs
-			n.add(values, 0) // the library reads dictionaries as those of the first version
+			n.add(values, 0) // the library reads dictionaries like those of the first version
 			said.err = s.batch(s.follow(at), n, &said, m.limits)
 		}
 	}
@@ -115,7 +115,7 @@ func (s *described) schema(at int, m *messages) {
 	m.ids = s.ids
 }
 
-// batch holds a record batch against its bytes, its body, and what the schema needs.
+// batch checks a record batch against its bytes, its body, and the needs of the schema.
 func (s *described) batch(at int, n needs, said *saying, l Limits) error {
 	rows := s.number(s.field(at, batchRows), 8)
 	nodes, nodeCount := s.structs(at, batchNodes, structBytes)
@@ -146,13 +146,13 @@ func (s *described) batch(at int, n needs, said *saying, l Limits) error {
 		return errBatch
 	case rows > l.Rows:
 		return fmt.Errorf("it has more rows than the limit, %d", l.Rows)
-	case rows > 0 && rows > l.Bytes/4/int64(max(1, n.nodes)): // as those of Parquet
+	case rows > 0 && rows > l.Bytes/4/int64(max(1, n.nodes)): // like Parquet
 		return fmt.Errorf("%w: a record batch claims %d rows", ErrLimit, rows)
 	}
 	return nil
 }
 
-// structs is where the vector of a table begins that holds structs of a size, and how many it holds.
+// structs returns the start of a table's vector of structs of a size, and its length.
 func (s *described) structs(table, slot, size int) (at, n int) {
 	if at = s.field(table, slot); at == 0 || s.bad {
 		return 0, 0
@@ -165,7 +165,7 @@ func (s *described) structs(table, slot, size int) (at, n int) {
 	return at + 4, n
 }
 
-// number is the whole number of so many bytes at a place, 0 where the place is 0.
+// number returns the whole number of the given size at a place, 0 if the place is 0.
 func (s *described) number(at, size int) int64 {
 	if at == 0 || s.bad {
 		return 0
@@ -194,7 +194,7 @@ func (s *described) oneField(at int) {
 	s.deep--
 }
 
-// u32 is the number at a place.
+// u32 returns the number at a place.
 func (s *described) u32(at int) int {
 	if s.bad = s.bad || at < 0 || at+4 > len(s.b); s.bad {
 		return 0
@@ -202,14 +202,14 @@ func (s *described) u32(at int) int {
 	return int(binary.LittleEndian.Uint32(s.b[at:]))
 }
 
-// follow is where an offset at a place points to.
+// follow returns the target of an offset at a place.
 func (s *described) follow(at int) int {
 	to := at + s.u32(at)
 	s.bad = s.bad || to <= at || to+4 > len(s.b)
 	return to
 }
 
-// field is where a table has a field; 0: it has none.
+// field returns the place of a field of a table, 0 if the table lacks it.
 func (s *described) field(table, slot int) int {
 	if s.bad {
 		return 0
@@ -231,7 +231,7 @@ func (s *described) field(table, slot int) int {
 	return table + at
 }
 
-// vector holds the vector of a table against the bytes, and visits the tables that it is of.
+// vector checks the vector of a table against the bytes, and visits the tables in it.
 func (s *described) vector(table, slot, width int, visit func(at int)) {
 	at := s.field(table, slot)
 	if at == 0 || s.bad {

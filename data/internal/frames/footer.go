@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Places of fields in the table that ends a file of Arrow's format, and the size of a block, which says where a
-// message stands.
+// The indices of fields in the footer's table in Arrow's file format, and the size of a block, which has the place of a
+// message.
 const (
 	footerVersion      = 4
 	footerSchema       = 6
@@ -17,7 +17,7 @@ const (
 	blockBytes         = 24
 )
 
-// markBytes is the size of what follows the footer: its length, and the mark of the end.
+// markBytes is the size of the data after the footer: its length, and the mark of the end.
 const markBytes = 10
 
 // Errors of a file's footer.
@@ -26,14 +26,14 @@ var (
 	errNoSchema = errors.New("its schema stands at its end, and this can only be read from its beginning")
 )
 
-// block is where a message stands in a file.
+// A block is the place of a message in a file.
 type block struct{ offset, metadata, body int64 }
 
 // footed is a file that is read by its footer: its schema, then its dictionaries, then its record batches, wherever
 // they stand.
 type footed struct {
 	at     io.ReaderAt
-	schema []byte // a message; nil once it was read
+	schema []byte // a message; nil after it was read
 	blocks []block
 }
 
@@ -44,7 +44,7 @@ func openFooter(at io.ReaderAt, size int64, limits Limits) (*footed, error) {
 		return nil, fmt.Errorf("the mark of its end is missing: %w", io.ErrUnexpectedEOF)
 	}
 	if _, err := at.ReadAt(mark[:], size-markBytes); err != nil {
-		return nil, early(err)
+		return nil, truncated(err)
 	}
 	if string(mark[4:]) != string(arrowMagic[:6]) {
 		return nil, fmt.Errorf("the mark of its end is missing: %w", io.ErrUnexpectedEOF)
@@ -58,7 +58,7 @@ func openFooter(at io.ReaderAt, size int64, limits Limits) (*footed, error) {
 	}
 	b := make([]byte, length)
 	if _, err := at.ReadAt(b, size-markBytes-length); err != nil {
-		return nil, early(err)
+		return nil, truncated(err)
 	}
 	d := described{b: b, left: len(b)}
 	root := d.follow(0)
@@ -72,7 +72,8 @@ func openFooter(at io.ReaderAt, size int64, limits Limits) (*footed, error) {
 		for i := range n {
 			place := from + i*blockBytes
 			one := block{d.number(place, 8), int64(int32(d.u32(place + 8))), d.number(place+16, 8)}
-			if one.offset < int64(len(arrowMagic)) || one.metadata <= 0 || one.body < 0 || one.offset > size || one.metadata > size-one.offset || one.body > size-one.offset-one.metadata {
+			if one.offset < int64(len(arrowMagic)) || one.metadata <= 0 || one.body < 0 || one.offset > size ||
+				one.metadata > size-one.offset || one.body > size-one.offset-one.metadata {
 				d.bad = true
 			}
 			f.blocks = append(f.blocks, one)
@@ -84,8 +85,7 @@ func openFooter(at io.ReaderAt, size int64, limits Limits) (*footed, error) {
 	return f, nil
 }
 
-// schemaMessage returns the message that a stream would begin with: a table that points at the schema in the footer
-// that follows.
+// schemaMessage returns the message that begins a stream: a table that points at the schema in the footer that follows.
 func schemaMessage(footer []byte, schema int, version int16) []byte {
 	const (
 		table  = 16 // after the offset of the table, and the places of its fields
@@ -95,7 +95,8 @@ func schemaMessage(footer []byte, schema int, version int16) []byte {
 	b := make([]byte, behind, behind+len(footer))
 	le := binary.LittleEndian
 	le.PutUint32(b, table)
-	for i, n := range []uint16{12, 24, 4, 6, 8, 16} { // of the list of places and of the table; then of the version, the type, the header and the body
+	// of the list of places and of the table; then of the version, the type, the header and the body
+	for i, n := range []uint16{12, 24, 4, 6, 8, 16} {
 		le.PutUint16(b[4+2*i:], n)
 	}
 	le.PutUint32(b[table:], table-4)
@@ -115,7 +116,7 @@ func (f *footed) next() (block, error) {
 	return b, nil
 }
 
-// described returns the description of the next message, and what its body is read from.
+// described returns the description of the next message, and the reader of its body.
 func (f *footed) described(m *messages) (meta []byte, err error) {
 	if meta = f.schema; meta != nil {
 		f.schema = nil
@@ -127,7 +128,7 @@ func (f *footed) described(m *messages) (meta []byte, err error) {
 	}
 	m.from = io.NewSectionReader(f.at, b.offset, b.metadata)
 	if meta, err = m.metadata(); err == io.EOF {
-		err = errFooter // no block is an end
+		err = errFooter // a block never ends the stream
 	}
 	m.from = io.NewSectionReader(f.at, b.offset+b.metadata, b.body)
 	return meta, err

@@ -1,19 +1,18 @@
-// Package frames reads files that keep columns apart and say of each what it holds: Parquet, and Arrow's IPC files and
-// streams.
+// Package frames reads columnar files with typed columns: Parquet, and Arrow's IPC files and streams.
 //
 // The caller's duties, in order:
 //
-//  1. Ask Is of a file's first bytes.
-//  2. OpenParquet of a file with a size, or OpenArrow of a stream; look at Columns.
-//  3. Take one Chunk after the other from Next, with one goroutine; read each with any goroutine, and only the columns that are needed. What
-//     Read yields is overwritten by the next of it.
+//  1. Pass a file's first bytes to FormOf.
+//  2. Call OpenParquet for a file with a size, or OpenArrow for a stream; inspect Columns.
+//  3. Take one Chunk after another from Next, with one goroutine; read each with any goroutine, and only the needed
+//     columns. What Read yields is overwritten by its next step.
 //
 // A panic of the libraries below, which damaged files cause, is an error here. Memory is bounded before a file is
-// believed: pages, messages and what they unpack to have
-// limits, and all that is taken at a time has one, which follows the file's size.
+// trusted: pages, messages and their decompressed content have limits, and so has all memory in use at a time, by the
+// file's size.
 //
-// The package refuses lists and objects as values, and ciphers. It guesses nothing of what a column without an
-// annotation may mean: bytes are text.
+// The package refuses lists and objects as values, and encryption. It does not guess the meaning of a column without an
+// annotation: bytes are text.
 package frames
 
 import (
@@ -38,15 +37,15 @@ var (
 	streamMagic  = []byte{0xff, 0xff, 0xff, 0xff} // and the length of a message, which is a multiple of 8
 )
 
-// What a file is.
+// The forms of files.
 const (
 	Neither = iota
 	Parquet
 	Arrow
 )
 
-// Is says what a file is by its first bytes.
-func Is(head []byte) int {
+// FormOf returns the form of a file, by its first bytes.
+func FormOf(head []byte) int {
 	switch {
 	case bytes.HasPrefix(head, parquetMagic):
 		return Parquet
@@ -58,51 +57,52 @@ func Is(head []byte) int {
 	return Neither
 }
 
-// RowsMost is how many rows Read yields at a time.
+// RowsMost is the number of rows that Read yields at a time.
 const RowsMost = 16 << 10
 
-// Column is a column as the schema has it. A part of an object is one, too, with the names joined by dots.
+// A Column is a column of the schema. A part of an object is a column as well; dots join its names.
 type Column struct {
 	Name string
-	Odd  string // why it cannot be read, such as "holds lists"; "" where it can
+	Odd  string // why it cannot be read, such as "holds lists"; "" if it can
 }
 
-// File is an open file.
+// A File is an open file.
 type File interface {
 	Columns() []Column
-	// Next is the next part of the file, in order; io.EOF behind the last.
+	// Next returns the next part of the file, in order, or io.EOF after the last.
 	Next() (Chunk, error)
 }
 
-// Chunk is a part of a file: a row group, a record batch.
+// A Chunk is a part of a file: a row group, a record batch.
 type Chunk interface {
 	Rows() int
-	// Read yields the values of columns, RowsMost rows at a time but for the last, and ends with the first error.
+	// Read yields the values of columns, RowsMost rows at a time except for the last step, and ends with the first
+	// error.
 	Read(columns []int) iter.Seq2[[]Vector, error]
-	// Close gives its memory back.
+	// Close releases its memory.
 	Close()
 }
 
-// Vector is the values of one column: those of one of the slices, one a row.
+// A Vector holds the values of one column, in one of the slices, one per row.
 type Vector struct {
 	F32  []float32
 	F64  []float64
 	I64  []int64
 	U64  []uint64
-	Wide [][]byte // whole numbers of big-endian two's complement
+	Wide [][]byte // whole numbers, as big-endian two's complement
 	Text [][]byte
 
-	Scale  int    // of decimals: values of I64 and Wide are to be divided by 10^Scale
+	Scale  int    // of decimals: the values of I64 and Wide are divided by 10^Scale
 	Truths bool   // values of I64 are truth values: 1 is true, 0 is false
 	Null   []bool // nil: none is missing
 }
 
-// Rows is how many values there are.
+// Rows returns the number of values.
 func (v *Vector) Rows() int {
 	return max(len(v.F32), len(v.F64), len(v.I64), len(v.U64), len(v.Wide), len(v.Text))
 }
 
-// Missing reports whether a row has no value; NaN is none.
+// Missing reports whether a row has no value. NaN is a missing value.
 func (v *Vector) Missing(row int) bool {
 	switch {
 	case v.Null != nil && v.Null[row]:
@@ -115,7 +115,7 @@ func (v *Vector) Missing(row int) bool {
 	return false
 }
 
-// float returns a number as a 64-bit float. It has nothing to do with text.
+// float returns a number as a 64-bit float. It does not apply to text.
 func (v *Vector) float(row int) float64 {
 	switch {
 	case v.F32 != nil:
@@ -130,7 +130,7 @@ func (v *Vector) float(row int) float64 {
 	return float64(v.I64[row]) / math.Pow10(v.Scale)
 }
 
-// Append appends a value as a CSV file would have it, without quotes; a missing one is empty.
+// Append appends a value as in a CSV file, without quotes. A missing value is empty.
 func (v *Vector) Append(to []byte, row int) []byte {
 	switch {
 	case v.Missing(row):
@@ -153,9 +153,8 @@ func (v *Vector) Append(to []byte, row int) []byte {
 	return append(to, v.Text[row]...)
 }
 
-// Spread writes numbers to every step-th place of to, NaN for those that are missing, and says how many are; bad is
-// the first row with a number
-// that is not finite as a 32-bit float, or -1. It has nothing to do with text.
+// Spread writes numbers to every step-th place of to, NaN for missing ones, and returns how many are missing. bad is
+// the first row whose number is not finite as a 32-bit float, or -1. It does not apply to text.
 func (v *Vector) Spread(to []float32, step int) (missing, bad int) {
 	bad = -1
 	switch {
@@ -203,7 +202,7 @@ func (v *Vector) Spread(to []float32, step int) (missing, bad int) {
 	return missing, bad
 }
 
-// odd counts a number that is not finite: NaN is missing, others are bad.
+// odd counts a number that is not finite. NaN is missing, others are bad.
 func odd(x float64, row, missing, bad int) (int, int) {
 	switch {
 	case x != x:
@@ -214,10 +213,10 @@ func odd(x float64, row, missing, bad int) (int, int) {
 	return missing, bad
 }
 
-// ErrLimit is that a file asks for more memory than it may.
+// ErrLimit is returned if a file needs more memory than it may.
 var ErrLimit = parquet.ErrLimit
 
-// allocator takes memory within a limit, which all that is taken at a time shares.
+// An allocator allocates memory within a limit, which all memory in use at a time shares.
 type allocator struct {
 	memory.Allocator
 	parquet.Budget
@@ -251,8 +250,8 @@ func (a *allocator) Free(b []byte) {
 	a.Allocator.Free(b)
 }
 
-// caught makes a panic of a library an error.
-func caught(err *error) {
+// recoverError converts a panic of a library to an error.
+func recoverError(err *error) {
 	switch p := recover().(type) {
 	case nil:
 	case error:
@@ -265,15 +264,15 @@ func caught(err *error) {
 	}
 }
 
-// early is io.EOF where more is wanted.
-func early(err error) error {
+// truncated converts io.EOF to the error of a truncated file.
+func truncated(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
 }
 
-// timeForm is how instants are written, so that they are read as dates in text are.
+// timeForm is the format of instants. It is one that dates in text may have.
 const timeForm = "2006-01-02T15:04:05.999999999Z07:00"
 
 // appendTime appends an instant, or a day.

@@ -23,25 +23,30 @@ func onePage(t *testing.T, kind format.Type, rows, deep int, crc uint32, body []
 		return b
 	}
 	n := int32(len(body))
-	page := marshal(&format.PageHeader{Type: format.DataPage, UncompressedPageSize: n, CompressedPageSize: n, CRC: int32(crc),
+	page := marshal(&format.PageHeader{Type: format.DataPage, UncompressedPageSize: n, CompressedPageSize: n,
+		CRC: int32(crc),
 		DataPageHeader: thrift.New(format.DataPageHeader{NumValues: int32(rows), Encoding: format.Plain,
 			DefinitionLevelEncoding: format.BitPacked, RepetitionLevelEncoding: format.BitPacked})})
 	page = append(page, body...)
 	schema, path := []format.SchemaElement{{Name: "root", NumChildren: thrift.New[int32](1)}}, []string(nil)
 	for k := range deep - 1 {
 		name := strings.Repeat("g", k+1)
-		schema = append(schema, format.SchemaElement{Name: name, NumChildren: thrift.New[int32](1), RepetitionType: thrift.New(format.Optional)})
+		schema = append(schema, format.SchemaElement{Name: name, NumChildren: thrift.New[int32](1),
+			RepetitionType: thrift.New(format.Optional)})
 		path = append(path, name)
 	}
 	repetition := format.Required
 	if deep > 0 {
 		repetition = format.Optional
 	}
-	schema = append(schema, format.SchemaElement{Name: "v", Type: thrift.New(kind), RepetitionType: thrift.New(repetition)})
+	schema = append(schema, format.SchemaElement{Name: "v", Type: thrift.New(kind),
+		RepetitionType: thrift.New(repetition)})
 	size := int64(len(page))
-	meta := marshal(&format.FileMetaData{Version: 1, Schema: schema, NumRows: int64(rows), RowGroups: []format.RowGroup{{NumRows: int64(rows), TotalByteSize: size,
-		Columns: []format.ColumnChunk{{MetaData: format.ColumnMetaData{Type: kind, Encoding: []format.Encoding{format.Plain}, PathInSchema: append(path, "v"),
-			NumValues: int64(rows), TotalUncompressedSize: size, TotalCompressedSize: size, DataPageOffset: 4}}}}}})
+	meta := marshal(&format.FileMetaData{Version: 1, Schema: schema, NumRows: int64(rows),
+		RowGroups: []format.RowGroup{{NumRows: int64(rows), TotalByteSize: size,
+			Columns: []format.ColumnChunk{{MetaData: format.ColumnMetaData{Type: kind,
+				Encoding: []format.Encoding{format.Plain}, PathInSchema: append(path, "v"),
+				NumValues: int64(rows), TotalUncompressedSize: size, TotalCompressedSize: size, DataPageOffset: 4}}}}}})
 	file := append([]byte("PAR1"), page...)
 	file = binary.LittleEndian.AppendUint32(append(file, meta...), uint32(len(meta)))
 	return append(file, "PAR1"...)
@@ -76,14 +81,20 @@ func TestHandmadeParquet(t *testing.T) {
 		want       string // the rows
 		err        string
 	}{
-		"no checksum":           {kind: format.Int32, rows: 3, body: three, want: "7 8 9"},
-		"its checksum":          {kind: format.Int32, rows: 3, crc: sum, body: three, want: "7 8 9"},
-		"another checksum":      {kind: format.Int32, rows: 3, crc: sum ^ 1, body: three, err: "the checksum of a page differs"},
-		"packed bits":           {kind: format.Int32, rows: 9, deep: 1, body: append([]byte{0b1011_0010, 0b1000_0000}, numbersOf(1, 3, 4, 7, 9)...), want: "1 - 3 4 - - 7 - 9"},
-		"pairs of packed bits":  {kind: format.Int32, rows: 5, deep: 2, body: append([]byte{0b10_00_01_10, 0b10_00_00_00}, numbersOf(1, 4, 5)...), want: "1 - - 4 5"},
-		"too few packed bits":   {kind: format.Int32, rows: 9, deep: 1, body: []byte{0b1111_1111}, err: "unexpected EOF"},
-		"instants of 96 bits":   {kind: format.Int96, rows: 3, body: days(2460341, 2440588, 2440587), want: "2024-01-31T17:30:00.5Z 1970-01-01T17:30:00.5Z 1969-12-31T17:30:00.5Z"},
-		"instants with missing": {kind: format.Int96, rows: 2, deep: 1, body: append([]byte{0b0100_0000}, days(2460341)...), want: "- 2024-01-31T17:30:00.5Z"},
+		"no checksum":  {kind: format.Int32, rows: 3, body: three, want: "7 8 9"},
+		"its checksum": {kind: format.Int32, rows: 3, crc: sum, body: three, want: "7 8 9"},
+		"another checksum": {kind: format.Int32, rows: 3, crc: sum ^ 1, body: three,
+			err: "the checksum of a page differs"},
+		"packed bits": {kind: format.Int32, rows: 9, deep: 1,
+			body: append([]byte{0b1011_0010, 0b1000_0000}, numbersOf(1, 3, 4, 7, 9)...), want: "1 - 3 4 - - 7 - 9"},
+		"pairs of packed bits": {kind: format.Int32, rows: 5, deep: 2,
+			body: append([]byte{0b10_00_01_10, 0b10_00_00_00}, numbersOf(1, 4, 5)...), want: "1 - - 4 5"},
+		"too few packed bits": {kind: format.Int32, rows: 9, deep: 1, body: []byte{0b1111_1111},
+			err: "unexpected EOF"},
+		"instants of 96 bits": {kind: format.Int96, rows: 3, body: days(2460341, 2440588, 2440587),
+			want: "2024-01-31T17:30:00.5Z 1970-01-01T17:30:00.5Z 1969-12-31T17:30:00.5Z"},
+		"instants with missing": {kind: format.Int96, rows: 2, deep: 1,
+			body: append([]byte{0b0100_0000}, days(2460341)...), want: "- 2024-01-31T17:30:00.5Z"},
 	} {
 		text, err := written(onePage(t, c.kind, c.rows, c.deep, c.crc, c.body), limitsOfTests)
 		if c.err != "" {

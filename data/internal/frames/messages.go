@@ -13,36 +13,36 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// metadataBytesMost bounds the description of one message, windowMost the window of a packed buffer.
+// metadataBytesMost bounds the description of one message, windowMost the window of a compressed buffer.
 const (
 	metadataBytesMost = 64 << 20
 	windowMost        = 128 << 20
 )
 
-// Errors of messages whose description of themselves does not fit into their bytes.
+// Errors of messages whose claims do not fit their bytes.
 var (
 	errSchema = errors.New("its schema is damaged: it counts more than it has")
 	errBatch  = errors.New("a record batch is damaged: it counts more than it has")
 )
 
-// messages is the messages of a stream, each held against its bytes and the file before the library looks at it: that
-// makes room for whatever a message says
-// that it has, and looks for nodes and buffers without asking how many there are. It is an ipc.MessageReader.
+// messages reads the messages of a stream. It checks each against its bytes and the file before the library sees it,
+// because the library allocates whatever a message claims, and indexes nodes and buffers without checking their number.
+// It is an ipc.MessageReader.
 type messages struct {
 	from   io.Reader
 	mem    *allocator
 	limits Limits
 	size   int64   // of the file; 0: unknown
 	marked bool    // it ends with a mark, as files do and streams may
-	footed *footed // the file is read by its footer; nil: in the order in which it stands
+	footed *footed // the file is read by its footer; nil: in its own order
 
 	schema *arrow.Schema
 	ids    []int64                  // of dictionaries, in the order of the fields
-	values map[int64]arrow.DataType // of them, once the schema is known
+	values map[int64]arrow.DataType // types of their values, once the schema is known
 	last   *ipc.Message
 }
 
-// settle says what batches hold.
+// settle sets what batches hold.
 func (m *messages) settle(s *arrow.Schema) error {
 	var types []arrow.DataType
 	for _, f := range s.Fields() {
@@ -58,7 +58,7 @@ func (m *messages) settle(s *arrow.Schema) error {
 	return nil
 }
 
-// Retain implements ipc.MessageReader; whoever has made it releases it.
+// Retain implements ipc.MessageReader. The owner of messages releases it.
 func (m *messages) Retain() {}
 
 // Release implements ipc.MessageReader.
@@ -69,7 +69,8 @@ func (m *messages) Release() {
 	}
 }
 
-// Message implements ipc.MessageReader: the next message, io.EOF behind the last. It is good until the next call.
+// Message implements ipc.MessageReader: it returns the next message, or io.EOF after the last. The message is valid
+// until the next call.
 func (m *messages) Message() (*ipc.Message, error) {
 	m.Release()
 	var meta []byte
@@ -93,7 +94,7 @@ func (m *messages) Message() (*ipc.Message, error) {
 	}
 	defer body.Release()
 	if said.packed {
-		if err := m.unpacks(&said, body.Bytes()); err != nil {
+		if err := m.checkSizes(&said, body.Bytes()); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +115,7 @@ func (m *messages) metadata() ([]byte, error) {
 		return nil, cutIn("what describes a message", err)
 	}
 	size := binary.LittleEndian.Uint32(head[:])
-	if size == 1<<32-1 { // streams of before 2019 begin with the length
+	if size == 1<<32-1 { // streams from before 2019 begin with the length
 		if _, err := io.ReadFull(m.from, head[:]); err != nil {
 			return nil, cutIn("what describes a message", err)
 		}
@@ -126,29 +127,30 @@ func (m *messages) metadata() ([]byte, error) {
 	case int64(size) > min(metadataBytesMost, m.limits.Bytes):
 		return nil, fmt.Errorf("%w: a message is described by %d bytes", ErrLimit, size)
 	}
-	var meta bytes.Buffer // it grows with what is there
+	var meta bytes.Buffer // it grows with the data
 	if n, err := io.CopyN(&meta, m.from, int64(size)); n < int64(size) {
 		return nil, cutIn("what describes a message", err)
 	}
 	return meta.Bytes(), nil
 }
 
-// cutIn is an error within something, an io.ErrUnexpectedEOF where that ends early.
+// cutIn returns an error inside something; io.EOF becomes io.ErrUnexpectedEOF.
 func cutIn(what string, err error) error {
-	if err = early(err); err == io.ErrUnexpectedEOF {
+	if err = truncated(err); err == io.ErrUnexpectedEOF {
 		return fmt.Errorf("in %s: %w", what, err)
 	}
 	return err
 }
 
-// bodyStep is how much of a body is read at first where nobody knows how much there is.
+// bodyStep is the size of the first read of a body whose size cannot be checked.
 const bodyStep = 1 << 20
 
-// body reads what stands behind a description.
+// body reads the bytes after a description.
 func (m *messages) body(length int64) (*memory.Buffer, error) {
 	switch {
 	case m.size > 0 && length > m.size:
-		return nil, fmt.Errorf("a message claims %d bytes, and the file has %d: %w", length, m.size, io.ErrUnexpectedEOF)
+		return nil, fmt.Errorf("a message claims %d bytes, and the file has %d: %w", length, m.size,
+			io.ErrUnexpectedEOF)
 	case length > m.limits.Bytes:
 		return nil, fmt.Errorf("%w: a message claims %d bytes", ErrLimit, length)
 	}
@@ -168,8 +170,8 @@ func (m *messages) body(length int64) (*memory.Buffer, error) {
 	return b, nil
 }
 
-// unpacks holds what the buffers of a body say that they unpack to against the limit.
-func (m *messages) unpacks(said *saying, body []byte) error {
+// checkSizes checks the claimed decompressed sizes of a body's buffers against the limit.
+func (m *messages) checkSizes(said *saying, body []byte) error {
 	total := int64(0)
 	for _, b := range said.buffers {
 		if b.length == 0 {
@@ -180,7 +182,7 @@ func (m *messages) unpacks(said *saying, body []byte) error {
 		}
 		part := body[b.offset : b.offset+b.length]
 		size := int64(binary.LittleEndian.Uint64(part))
-		if size == -1 { // it is not packed
+		if size == -1 { // it is not compressed
 			continue
 		}
 		if size < 0 || size > m.limits.Bytes-total {
@@ -188,7 +190,8 @@ func (m *messages) unpacks(said *saying, body []byte) error {
 		}
 		total += size
 		var h zstd.Header
-		if said.codec == codecZstd && h.Decode(part[8:]) == nil && (h.WindowSize > windowMost || h.SingleSegment && h.FrameContentSize > uint64(size)) {
+		if said.codec == codecZstd && h.Decode(part[8:]) == nil &&
+			(h.WindowSize > windowMost || h.SingleSegment && h.FrameContentSize > uint64(size)) {
 			return fmt.Errorf("%w: a buffer needs a window of more than %d MiB", ErrLimit, windowMost>>20)
 		}
 	}

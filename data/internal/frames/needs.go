@@ -2,16 +2,15 @@ package frames
 
 import "github.com/apache/arrow-go/v18/arrow"
 
-// needs is how many nodes, buffers and counts of further buffers a record batch has for values of some types. The
-// library looks for so many without asking how
-// many there are.
+// needs counts the nodes, buffers and variadic buffer counts of a record batch with values of some types. The library
+// indexes that many without checking their number.
 type needs struct {
 	nodes   int
-	buffers int // without the further ones
-	views   int // columns with further buffers, whose number they say
+	buffers int // without the variadic ones
+	views   int // columns with variadic buffers, whose number the batch states
 }
 
-// add counts what a type needs, of that version of the metadata.
+// add adds the needs of a type, in the given version of the metadata.
 func (n *needs) add(t arrow.DataType, version int) {
 	if extended, ok := t.(arrow.ExtensionType); ok {
 		n.add(extended.StorageType(), version)
@@ -29,11 +28,12 @@ func (n *needs) add(t arrow.DataType, version int) {
 	}
 	n.buffers += bitmap
 	switch t.ID() {
-	case arrow.DICTIONARY: // its values come by themselves
+	case arrow.DICTIONARY: // its values come separately
 		n.buffers++
 		return
 	case arrow.NULL, arrow.STRUCT, arrow.FIXED_SIZE_LIST, arrow.RUN_END_ENCODED:
-	case arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.LIST_VIEW, arrow.LARGE_LIST_VIEW, arrow.DENSE_UNION:
+	case arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.LIST_VIEW, arrow.LARGE_LIST_VIEW,
+		arrow.DENSE_UNION:
 		n.buffers += 2
 	case arrow.STRING_VIEW, arrow.BINARY_VIEW:
 		n.buffers++
@@ -48,7 +48,7 @@ func (n *needs) add(t arrow.DataType, version int) {
 	}
 }
 
-// metadataV5 is the version of Arrow 1.0; before it unions had bits for missing values.
+// metadataV5 is the version of Arrow 1.0. Before it, unions had bits for missing values.
 const metadataV5 = 4
 
 // dictionaries appends the types of values of all dictionaries in a type, in the order of the fields of a schema.

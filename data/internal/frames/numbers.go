@@ -11,7 +11,7 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// decimal returns a number of big-endian two's complement, divided by 10^scale, as near as a float comes.
+// decimal returns a number of big-endian two's complement, divided by 10^scale, as exactly as a float allows.
 func decimal(raw []byte, scale int) float64 {
 	x := 0.0
 	if len(raw) > 0 && raw[0] >= 0x80 {
@@ -23,15 +23,14 @@ func decimal(raw []byte, scale int) float64 {
 	return x / math.Pow10(scale)
 }
 
-// Up to these a float holds every whole number.
+// A float holds every whole number up to these.
 const (
 	wholeMost32 = 1 << 24
 	wholeMost64 = 1 << 53
 )
 
-// appendFloat appends a float in as few digits as tell it apart. Whole numbers have no exponent, as those of columns
-// of whole numbers have none,
-// unless the float may stand for several.
+// appendFloat appends a float in the fewest digits that identify it. Whole numbers have no exponent, like those of
+// columns of whole numbers, unless the float may stand for several.
 func appendFloat(to []byte, x float64, bitSize int) []byte {
 	most := float64(wholeMost64)
 	if bitSize == 32 {
@@ -88,10 +87,10 @@ func appendDecimal(to, raw []byte, scale int) []byte {
 	} else {
 		to = strconv.AppendUint(to, below, 10)
 	}
-	return pointed(to, from, scale)
+	return insertPoint(to, from, scale)
 }
 
-// appendBig appends what appendDecimal does for numbers of any width.
+// appendBig works like appendDecimal for numbers of any width.
 func appendBig(to, raw []byte, scale int) []byte {
 	x := new(big.Int).SetBytes(raw)
 	if raw[0] >= 0x80 {
@@ -99,7 +98,7 @@ func appendBig(to, raw []byte, scale int) []byte {
 		to = append(to, '-')
 		x.Neg(x)
 	}
-	return pointed(x.Append(to, 10), len(to), scale)
+	return insertPoint(x.Append(to, 10), len(to), scale)
 }
 
 // appendScaled appends x / 10^scale with all of its digits.
@@ -108,11 +107,11 @@ func appendScaled(to []byte, x int64, scale int) []byte {
 	if x < 0 {
 		to, magnitude = append(to, '-'), -magnitude
 	}
-	return pointed(strconv.AppendUint(to, magnitude, 10), len(to), scale)
+	return insertPoint(strconv.AppendUint(to, magnitude, 10), len(to), scale)
 }
 
-// pointed divides the digits of to that begin at from by 10^scale.
-func pointed(to []byte, from, scale int) []byte {
+// insertPoint divides the digits in to from position from by 10^scale.
+func insertPoint(to []byte, from, scale int) []byte {
 	for ; scale < 0; scale++ {
 		if len(to) > from+1 || to[from] != '0' {
 			to = append(to, '0')
@@ -127,21 +126,22 @@ func pointed(to []byte, from, scale int) []byte {
 	return slices.Insert(to, len(to)-scale, '.')
 }
 
-// Below these, whole numbers and quarters are plain numerals (lines.Numerals).
+// Below these bounds, whole numbers and quarters are plain numerals (lines.Numerals).
 const (
 	wholeBelow   = 1_000_000
 	quarterBelow = 10_000
 )
 
-// numeralKey returns what tells the values of a row apart, and whether a 32-bit float does. It has nothing to do with
-// text and wide numbers.
+// numeralKey returns what identifies the value of a row, and whether a 32-bit float does. It does not apply to text and
+// wide numbers.
 func (v *Vector) numeralKey(row int) (key lines.NumeralKey, plain bool) {
 	switch {
 	case v.F32 != nil:
 		return lines.NumeralKey{Of: 's', Bits: uint64(math.Float32bits(v.F32[row]))}, true
 	case v.F64 != nil:
 		x := v.F64[row]
-		return lines.NumeralKey{Of: 'f', Bits: math.Float64bits(x)}, x == math.Trunc(x) && math.Abs(x) < wholeBelow || 4*x == math.Trunc(4*x) && math.Abs(x) < quarterBelow
+		return lines.NumeralKey{Of: 'f', Bits: math.Float64bits(x)}, x == math.Trunc(x) && math.Abs(x) < wholeBelow ||
+			4*x == math.Trunc(4*x) && math.Abs(x) < quarterBelow
 	case v.U64 != nil:
 		return lines.NumeralKey{Of: 'u', Bits: v.U64[row]}, v.U64[row] < wholeBelow
 	}
@@ -149,7 +149,7 @@ func (v *Vector) numeralKey(row int) (key lines.NumeralKey, plain bool) {
 	return lines.NumeralKey{Of: 'i', Scale: v.Scale, Bits: uint64(x)}, v.Scale == 0 && x > -wholeBelow && x < wholeBelow
 }
 
-// note notes how labels are written. None may be missing.
+// note records how labels are written. None may be missing.
 func (c *Cells) note(v *Vector, rows int, p *lines.Piece) {
 	for i := range rows {
 		if v.Text != nil || v.Wide != nil {

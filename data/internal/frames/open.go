@@ -12,8 +12,8 @@ import (
 	"bellows/data/internal/source"
 )
 
-// Open opens an input whose stream is given. Its errors are *lines.Error. Limits may leave the bytes open: 0 derives
-// them from the file's size.
+// Open opens an input with the given stream. Its errors are *lines.Error. If limits set no bytes, they follow from the
+// file's size.
 func Open(s *source.Stream, limits Limits) (f File, close func() error, err error) {
 	in := s.In
 	fail := func(what, how string) (File, func() error, error) {
@@ -23,11 +23,12 @@ func Open(s *source.Stream, limits Limits) (f File, close func() error, err erro
 	if limits.Bytes <= 0 {
 		limits.Bytes = source.OutputFloor + 256*in.Size
 	}
-	switch form := Is(s.Head); {
+	switch form := FormOf(s.Head); {
 	case form == Neither && len(s.Head) == 0:
 		return fail("the file is empty", "name a file with data, or leave it out")
 	case form == Neither:
-		return fail("this is neither a Parquet file, which begins with PAR1, nor an Arrow file or stream", "name its true format with --format, or write it again")
+		return fail("this is neither a Parquet file, which begins with PAR1, nor an Arrow file or stream",
+			"name its true format with --format, or write it again")
 	case form == Arrow && bytes.HasPrefix(s.Head, arrowMagic) && s.Packing == "" && !in.Pipe && !in.IsBlob():
 		return openAt(s, limits, OpenArrowFile)
 	case form == Arrow:
@@ -41,12 +42,14 @@ func Open(s *source.Stream, limits Limits) (f File, close func() error, err erro
 		}
 		return f, s.Close, nil
 	case s.Packing != "":
-		return fail("a Parquet file is packed as a whole, and is read from its end", "decompress it; what it holds is packed already")
+		return fail("a Parquet file is packed as a whole, and is read from its end",
+			"decompress it; what it holds is packed already")
 	case in.Pipe:
-		return fail("a Parquet file is read from its end, and this can only be read from its beginning", "name the file itself, or give an Arrow stream")
+		return fail("a Parquet file is read from its end, and this can only be read from its beginning",
+			"name the file itself, or give an Arrow stream")
 	}
 	if in.IsBlob() {
-		if f, close, err = fetched(s, limits); err != nil {
+		if f, close, err = openCopy(s, limits); err != nil {
 			return nil, nil, Explain(in, err)
 		}
 		return f, close, nil
@@ -54,13 +57,15 @@ func Open(s *source.Stream, limits Limits) (f File, close func() error, err erro
 	return openAt(s, limits, OpenParquet)
 }
 
-// openAt opens a file that is read here and there.
-func openAt(s *source.Stream, limits Limits, open func(at io.ReaderAt, size int64, limits Limits) (File, error)) (f File, close func() error, err error) {
+// openAt opens a file for random access.
+func openAt(s *source.Stream, limits Limits,
+	open func(at io.ReaderAt, size int64, limits Limits) (File, error)) (f File, close func() error, err error) {
 	in := s.In
 	s.Close()
 	at, err := os.Open(in.Path)
 	if err != nil {
-		return nil, nil, &lines.Error{File: in.Shown(), What: "cannot be opened: " + err.Error(), How: "check the path and its permissions", Err: err}
+		return nil, nil, &lines.Error{File: in.Shown(), What: "cannot be opened: " + err.Error(),
+			How: "check the path and its permissions", Err: err}
 	}
 	if f, err = open(at, in.Size, limits); err != nil {
 		at.Close()
@@ -69,10 +74,9 @@ func openAt(s *source.Stream, limits Limits, open func(at io.ReaderAt, size int6
 	return f, at.Close, nil
 }
 
-// fetched opens a Parquet file of a store in a copy of its own: pages are read here and there by several workers, and
-// only who reads all in order can hold it
-// against its checksum. Nobody finds the copy by a name.
-func fetched(s *source.Stream, limits Limits) (f File, close func() error, err error) {
+// openCopy opens a Parquet file of a store in a local copy: several workers read pages at random, and only a reader of
+// the whole file can check it against its checksum. The copy has no name.
+func openCopy(s *source.Stream, limits Limits) (f File, close func() error, err error) {
 	defer s.Close()
 	at, err := os.CreateTemp("", "parquet-*")
 	if err != nil {
@@ -96,13 +100,14 @@ func fetched(s *source.Stream, limits Limits) (f File, close func() error, err e
 	return f, close, nil
 }
 
-// Explain says what a failed read means.
+// Explain converts the error of a read.
 func Explain(in source.Input, err error) *lines.Error {
 	if known := (*lines.Error)(nil); errors.As(err, &known) {
 		return known
 	}
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "parquet: "), "arrow/ipc: ")
-	e := &lines.Error{File: in.Shown(), What: "its columns cannot be read: " + shortened(text), How: "the file is damaged or cut short; copy it again, or write it again", Err: err}
+	e := &lines.Error{File: in.Shown(), What: "its columns cannot be read: " + oneLine(text),
+		How: "the file is damaged or cut short; copy it again, or write it again", Err: err}
 	switch {
 	case errors.Is(err, errNoSchema):
 		e.What, e.How = text, "name the file itself, as it is on this machine and unpacked, or give an Arrow stream"
@@ -111,15 +116,15 @@ func Explain(in source.Input, err error) *lines.Error {
 	case strings.Contains(text, "the limit"):
 		e.What, e.How = text, "raise the limit, or read fewer rows or columns"
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		e.What = "it ends early: " + shortened(text)
+		e.What = "it ends early: " + oneLine(text)
 	case strings.Contains(text, "ncrypt"):
 		e.How = "write it without encryption"
 	}
 	return e
 }
 
-// shortened is a library's message in one line.
-func shortened(text string) string {
+// oneLine returns a library's message in one line.
+func oneLine(text string) string {
 	const most = 160
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
 	if text = strings.ToValidUTF8(text, "\ufffd"); len(text) > most {
@@ -128,8 +133,8 @@ func shortened(text string) string {
 	return strings.TrimRight(text, ". ")
 }
 
-// Sample is the first rows as lines of CSV, of so many bytes at most, and the parts that they were found in, which are
-// still to be read. The error is as Read has it.
+// Sample returns the first rows as lines of CSV, of at most the given number of bytes, and the parts that it found them
+// in, which are still to be read. Its error is like that of Read.
 func Sample(f File, most int) (csv []byte, ahead []Chunk, err error) {
 	var readable []int
 	width := len(f.Columns())
@@ -165,7 +170,7 @@ func Sample(f File, most int) (csv []byte, ahead []Chunk, err error) {
 	return csv, ahead, nil
 }
 
-// RowsOf is how many rows vectors have.
+// RowsOf returns the number of rows of vectors.
 func RowsOf(vs []Vector) int {
 	if len(vs) == 0 {
 		return 0
@@ -185,7 +190,7 @@ func Above(vs []Vector, rows int) []Vector {
 	return out
 }
 
-// appendCSV appends rows as those of a CSV file with so many columns, up to so many bytes.
+// appendCSV appends rows as those of a CSV file with a number of columns, up to a number of bytes.
 func appendCSV(csv []byte, vs []Vector, columns []int, width, rows, most int) []byte {
 	var field []byte
 	for row := range rows {

@@ -12,7 +12,7 @@ import (
 // Limits bound what a file may ask for.
 type Limits = parquet.Limits
 
-// parquetFile is one file; Chunks of it are read at any places, by several goroutines.
+// A parquetFile is one file. Several goroutines read its Chunks at any places.
 type parquetFile struct {
 	*parquet.File
 	columns []Column
@@ -20,12 +20,12 @@ type parquetFile struct {
 	next    int
 
 	mu    sync.Mutex
-	spare map[int][]*columnReader // by column; of row groups that have been read
+	spare map[int][]*columnReader // by column; from row groups that have been read
 }
 
-// OpenParquet reads the schema and where row groups are. The reader below stays its owner's.
+// OpenParquet reads the schema and the places of row groups. The caller keeps the ownership of the reader.
 func OpenParquet(at io.ReaderAt, size int64, limits Limits) (f File, err error) {
-	defer caught(&err)
+	defer recoverError(&err)
 	file, err := parquet.Open(at, size, limits)
 	if err != nil {
 		return nil, err
@@ -49,11 +49,11 @@ func (p *parquetFile) Next() (Chunk, error) {
 	return &rowGroup{of: p, at: p.next - 1}, nil
 }
 
-// rowGroup is one of a file.
+// A rowGroup is one row group of a file.
 type rowGroup struct {
 	of    *parquetFile
 	at    int
-	begun map[int]*columnReader // by column; what has its first rows, which a Read has yielded and gone no further
+	begun map[int]*columnReader // by column: readers whose first rows were read, by a Read that stopped after them
 }
 
 // Close implements Chunk.
@@ -67,7 +67,7 @@ func (g *rowGroup) Close() {
 // Rows implements Chunk.
 func (g *rowGroup) Rows() int { return int(g.of.Meta.RowGroups[g.at].NumRows) }
 
-// Read implements Chunk. One that is left at its first rows has them for the next.
+// Read implements Chunk. After a Read that stopped at its first rows, the next one yields them again.
 func (g *rowGroup) Read(columns []int) iter.Seq2[[]Vector, error] {
 	return func(yield func([]Vector, error) bool) {
 		readers, err := g.open(columns)
@@ -79,7 +79,8 @@ func (g *rowGroup) Read(columns []int) iter.Seq2[[]Vector, error] {
 		for row := 0; row < g.Rows(); row += RowsMost {
 			for i, r := range readers {
 				if out[i], err = r.next(min(g.Rows()-row, RowsMost)); err != nil {
-					yield(nil, fmt.Errorf("row group %d, column %s: %w", g.at+1, g.of.columns[columns[i]].Name, early(err)))
+					yield(nil, fmt.Errorf("row group %d, column %s: %w", g.at+1, g.of.columns[columns[i]].Name,
+						truncated(err)))
 					return
 				}
 			}
@@ -105,10 +106,11 @@ func (g *rowGroup) keep(columns []int, readers []*columnReader) {
 
 // open makes a reader of each column.
 func (g *rowGroup) open(columns []int) (readers []*columnReader, err error) {
-	defer caught(&err)
+	defer recoverError(&err)
 	group, bytes := &g.of.Meta.RowGroups[g.at], int64(0)
 	for _, at := range columns {
-		if bytes += max(0, group.Columns[at].MetaData.TotalUncompressedSize) + 4*group.NumRows; bytes > g.of.limits.Bytes {
+		if bytes += max(0, group.Columns[at].MetaData.TotalUncompressedSize) +
+			4*group.NumRows; bytes > g.of.limits.Bytes {
 			return nil, fmt.Errorf("row group %d: %w", g.at+1, ErrLimit)
 		}
 	}
@@ -126,7 +128,7 @@ func (g *rowGroup) open(columns []int) (readers []*columnReader, err error) {
 	return readers, nil
 }
 
-// reader returns a reader of a column, with the memory of one that is done if there is any.
+// reader returns a reader of a column, in the memory of an earlier one if there is any.
 func (p *parquetFile) reader(at int) *columnReader {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +140,7 @@ func (p *parquetFile) reader(at int) *columnReader {
 	return spare[len(spare)-1]
 }
 
-// done keeps the memory of readers.
+// done keeps the memory of readers for later ones.
 func (p *parquetFile) done(columns []int, readers []*columnReader) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// spread does what Spread does for numbers less an origin. It subtracts in 64 bits and rounds the difference.
+// spread works like Spread for numbers less an origin. It subtracts in 64 bits and rounds the difference.
 func (v *Vector) spread(to []float32, step int, origin float64) (missing, bad int) {
 	if origin == 0 {
 		return v.Spread(to, step)
@@ -43,8 +43,8 @@ func (v *Vector) spread(to []float32, step int, origin float64) (missing, bad in
 	return missing, bad
 }
 
-// spreadText does what spread does for numbers that may have more digits than a 64-bit float: it takes each as it is
-// written. It counts none that is missing.
+// spreadText works like spread for numbers that may have more digits than a 64-bit float: it parses each as
+// written. It counts no missing values.
 func (v *Vector) spreadText(to []float32, step int, origin float64) (bad int) {
 	bad = -1
 	var text []byte
@@ -62,12 +62,12 @@ func (v *Vector) spreadText(to []float32, step int, origin float64) (bad int) {
 	return bad
 }
 
-// spreadWide does what spread does for 64-bit floats.
+// spreadWide works like spread for 64-bit floats.
 func spreadWide(values []float64, to []float32, step int, origin float64) (missing, bad int) {
 	bad = -1
 	for i, x := range values {
 		to[i*step] = float32(x - origin)
-		if y := float32(x); y-y != 0 { // what does not fit is refused as without an origin
+		if y := float32(x); y-y != 0 { // a value that does not fit is refused as without an origin
 			missing, bad = odd(float64(y), i, missing, bad)
 		}
 	}

@@ -2,8 +2,8 @@ package frames
 
 import "bellows/data/internal/lines"
 
-// weights takes the column of weights. Of rows that weigh 0 nothing else is looked at: it gives back the vectors
-// without them, and which rows are left, nil where all are.
+// weights takes the column of weights. Rows of weight 0 are not read further: it returns the vectors without them, and
+// which rows are left, nil for all.
 func (c *Cells) weights(vs []Vector, v *Vector, rows int, p *lines.Piece) (left []Vector, kept []int, f *lines.Fault) {
 	some, weights := false, make([]float32, 0, rows)
 	for i := range rows {
@@ -41,9 +41,10 @@ func (c *Cells) weights(vs []Vector, v *Vector, rows int, p *lines.Piece) (left 
 	return left, kept, nil
 }
 
-// picked is some rows of a vector.
+// picked returns some rows of a vector.
 func (v *Vector) picked(rows []int) Vector {
-	return Vector{F32: pick(v.F32, rows), F64: pick(v.F64, rows), I64: pick(v.I64, rows), U64: pick(v.U64, rows), Wide: pick(v.Wide, rows), Text: pick(v.Text, rows),
+	return Vector{F32: pick(v.F32, rows), F64: pick(v.F64, rows), I64: pick(v.I64, rows), U64: pick(v.U64, rows),
+		Wide: pick(v.Wide, rows), Text: pick(v.Text, rows),
 		Scale: v.Scale, Truths: v.Truths, Null: pick(v.Null, rows)}
 }
 

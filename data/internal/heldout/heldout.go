@@ -1,6 +1,7 @@
-// Package heldout chooses the rows that training does not see: by a hash, by labels, by time, or as they stand.
+// Package heldout chooses the rows that are held out from training: by a hash, by labels, by time, or by their order.
 //
-// Its caller says how many rows there are, or what they have, and gets numbers of rows, ascending. The package refuses to know sets.
+// The caller passes the number of rows, or their labels or times, and gets row numbers, ascending. The package knows
+// nothing about sets.
 package heldout
 
 import (
@@ -11,31 +12,30 @@ import (
 	"bellows/random"
 )
 
-// Row reports whether a row is kept out of training: a fixed choice of
-// about percent in 100 rows, by a hash of (seed, row) alone, so that every
-// node, resume and rerun makes the same one. percent is 0 to 100.
+// Row reports whether a row is held out: a fixed choice of about percent in 100 rows, by a hash of (seed, row) alone,
+// so that every node, resume and rerun makes the same one. percent is 0 to 100.
 func Row(seed uint64, row int64, percent int) bool {
 	return random.Of(seed, uint64(row))>>32*100>>32 < uint64(percent)
 }
 
-// Between is the rows from begin to end-1 that are held out, ascending.
+// Between returns the rows from begin to end-1 that are held out, ascending.
 func Between(seed uint64, begin, end, percent int) []int32 {
 	rows := end - begin
-	held := make([]int32, rows*percent/100+rows/1000+16) // with room for chance
+	held := make([]int32, rows*percent/100+rows/1000+16) // with room for random deviation
 	mixed, n := random.Mix(seed), 0
 	for r := begin; r < end; r++ {
 		if n == len(held) {
 			held = append(held, make([]int32, n/8+1)...)
 		}
 		held[n] = int32(r)
-		if random.Mix(mixed^uint64(r))>>32*100>>32 < uint64(percent) { // Row, but for what all rows share
+		if random.Mix(mixed^uint64(r))>>32*100>>32 < uint64(percent) { // Row, without the part that all rows share
 			n++
 		}
 	}
 	return held[:n]
 }
 
-// ByHash divides rows 0 to rows-1 into those to train on and those held out, both ascending.
+// ByHash divides rows 0 to rows-1 into training and held-out rows, both ascending.
 func ByHash(seed uint64, rows, percent int) (training, held []int32) {
 	held = Between(seed, 0, rows, percent)
 	training = make([]int32, 0, rows-len(held))
@@ -52,7 +52,8 @@ func ByHash(seed uint64, rows, percent int) (training, held []int32) {
 	return training, held
 }
 
-// Last divides rows 0 to rows-1 into those to train on and the last percent in 100 of them: what came last, of rows in the order of time.
+// Last divides rows 0 to rows-1 into training rows and the last percent in 100 of them. In rows ordered by time these
+// are the latest.
 func Last(rows, percent int) (training, held []int32) {
 	from := rows - int(int64(rows)*int64(percent)/100)
 	for r := range rows {
@@ -65,15 +66,15 @@ func Last(rows, percent int) (training, held []int32) {
 	return training, held
 }
 
-// Stratified divides rows into those to train on and percent in 100 of those of each label, by a hash of (seed, row), both ascending. Of a label with
-// fewer rows than would be one, rounded, none is held out.
+// Stratified divides rows into training rows and, of each label, percent in 100 of its rows, by a hash of (seed, row).
+// Both lists ascend. A label with so few rows that its share rounds to 0 loses none.
 func Stratified[T comparable](seed uint64, labels []T, percent int) (training, held []int32) {
 	of := map[T][]int32{}
 	for r, y := range labels {
 		of[y] = append(of[y], int32(r))
 	}
 	out := make([]bool, len(labels))
-	for _, rows := range of { // in any order: each label is by itself
+	for _, rows := range of { // in any order: labels do not affect each other
 		slices.SortFunc(rows, func(a, b int32) int {
 			return cmp.Or(cmp.Compare(random.Of(seed, uint64(a)), random.Of(seed, uint64(b))), cmp.Compare(a, b))
 		})
@@ -81,16 +82,17 @@ func Stratified[T comparable](seed uint64, labels []T, percent int) (training, h
 			out[r] = true
 		}
 	}
-	return apart(out)
+	return separate(out)
 }
 
-// Latest divides rows into those to train on and the latest percent in 100 of them, rounded down, both ascending: those with the largest times. Of rows of the
-// same time the later ones in the set are later. from is the time of the earliest that is held out.
+// Latest divides rows into training rows and the latest percent in 100 of them, rounded down: those with the largest
+// times. Both lists ascend. Among rows of the same time, a later position in the set counts as later. from is the
+// earliest time that is held out.
 //
-// The least time that is held out is found digit by digit, so that nothing is sorted and no copy made.
+// The earliest held-out time is found digit by digit, so that nothing is sorted or copied.
 func Latest(times []float64, percent int) (training, held []int32, from float64) {
 	left := int(int64(len(times)) * int64(percent) / 100)
-	least, known := uint64(0), uint64(0) // the least place that is held out, and which of its bits are settled
+	least, known := uint64(0), uint64(0) // the least place held out, and a mask of its settled bits
 	for shift := 48; left > 0 && shift >= 0; shift -= 16 {
 		count := make([]int, 1<<16)
 		for _, t := range times {
@@ -104,7 +106,7 @@ func Latest(times []float64, percent int) (training, held []int32, from float64)
 		}
 		least, known = least|uint64(digit)<<shift, known|0xffff<<shift
 	}
-	out := make([]bool, len(times)) // left is now how many of those with the least time are held out
+	out := make([]bool, len(times)) // left is now the number of held-out rows with the earliest time
 	for r := len(times) - 1; known > 0 && r >= 0; r-- {
 		switch at := place(times[r]); {
 		case at > least:
@@ -114,12 +116,12 @@ func Latest(times []float64, percent int) (training, held []int32, from float64)
 			left--
 		}
 	}
-	training, held = apart(out)
+	training, held = separate(out)
 	return training, held, from
 }
 
-// apart is the rows that are not held out and those that are, both ascending.
-func apart(out []bool) (training, held []int32) {
+// separate returns the rows that are not held out and those that are, both ascending.
+func separate(out []bool) (training, held []int32) {
 	for r, is := range out {
 		if is {
 			held = append(held, int32(r))
@@ -130,7 +132,7 @@ func apart(out []bool) (training, held []int32) {
 	return training, held
 }
 
-// place is a number whose order is that of the times.
+// place maps a time to an integer with the same order.
 func place(t float64) uint64 {
 	bits := math.Float64bits(t)
 	if bits>>63 != 0 {

@@ -1,9 +1,9 @@
 // Package idx reads arrays of IDX files (the MNIST page of LeCun, Cortes and Burges).
 //
-// The caller's duties, in order: ask Is of a file's first bytes, or Named of its name; Open it within limits, take its rows by Batch, and End;
-// LabelNames are where the labels of images may be.
+// The caller's duties, in order: check a file's first bytes with HasMagic, or its name with Named; Open it within limits,
+// take its rows with Batch, and call End. LabelNames returns the possible label files of images.
 //
-// The package refuses values that are no finite 32-bit numbers, and takes no memory on the word of a header.
+// The package refuses values that are no finite 32-bit numbers, and allocates no memory on the claim of a header.
 package idx
 
 import (
@@ -30,26 +30,26 @@ var types = [256]struct {
 	0x0c: {4, "32-bit integers"}, 0x0d: {4, "32-bit floats"}, 0x0e: {8, "64-bit floats"},
 }
 
-// suffix is how names of IDX files end, as "-images-idx3-ubyte".
+// suffix matches the ends of names of IDX files, such as "-images-idx3-ubyte".
 var suffix = regexp.MustCompile(`[.-]idx\d?(-u?byte)?$`)
 
-// Named reports whether a file is called as IDX files are.
+// Named reports whether a file has the name of an IDX file.
 func Named(name string) bool { return suffix.MatchString(name) }
 
-// Is reports whether a file that begins so is an IDX file.
-func Is(h []byte) bool {
+// HasMagic reports whether a file with these first bytes is an IDX file.
+func HasMagic(h []byte) bool {
 	return len(h) >= 4 && h[0] == 0 && h[1] == 0 && types[h[2]].bytes > 0 && h[3] > 0 && h[3] < 8
 }
 
-// LabelNames are the places where the labels of images may be: the name with
-// labels for images and idx1 for idx3, packed or not.
+// LabelNames returns the possible paths of the labels of images: the name with labels for images and idx1 for idx3,
+// compressed or not.
 func LabelNames(images string) []string {
 	at := strings.LastIndexByte(images, os.PathSeparator) + 1
 	name := strings.NewReplacer("images", "labels", "idx3", "idx1", "idx2", "idx1", "idx4", "idx1").Replace(images[at:])
 	if name == images[at:] || images == "" {
 		return nil
 	}
-	return source.Packings(images[:at] + name)
+	return source.PackedNames(images[:at] + name)
 }
 
 // Limits bound what a header may ask for.
@@ -58,14 +58,14 @@ type Limits struct {
 	Features int // values of a row
 }
 
-// Rows is an IDX file of rows x width values. Some rows are read at a time.
+// Rows reads an IDX file of rows x width values, some rows at a time.
 type Rows struct {
 	In    source.Input
 	Dims  []int
 	Width int // of a row
 	from  *source.Stream
 	kind  byte
-	taken int // values
+	taken int // number of values read
 	raw   []byte
 }
 
@@ -85,9 +85,11 @@ func Open(s *source.Stream, opt Limits) (*Rows, error) {
 	kind := types[magic[2]]
 	switch {
 	case magic[0] != 0 || magic[1] != 0:
-		return fail(fmt.Sprintf("the magic number % x is not that of an IDX file, 00 00 08 03 for images", magic), "copy the file again, or name its true format")
+		return fail(fmt.Sprintf("the magic number % x is not that of an IDX file, 00 00 08 03 for images", magic),
+			"copy the file again, or name its true format")
 	case kind.bytes == 0:
-		return fail(fmt.Sprintf("the element type 0x%02x is not known", magic[2]), "IDX types are 08 09 0b 0c 0d 0e; copy the file again")
+		return fail(fmt.Sprintf("the element type 0x%02x is not known", magic[2]),
+			"IDX types are 08 09 0b 0c 0d 0e; copy the file again")
 	case magic[3] == 0:
 		return fail("the array has no dimension", "copy the file again")
 	}
@@ -95,10 +97,10 @@ func Open(s *source.Stream, opt Limits) (*Rows, error) {
 	return r, r.readDims(s, int(magic[3]), opt)
 }
 
-// Left is how many rows have not been read.
-func (r *Rows) Left() int { return r.Dims[0] - r.taken/r.Width }
+// Remaining returns the number of rows that have not been read.
+func (r *Rows) Remaining() int { return r.Dims[0] - r.taken/r.Width }
 
-// next fills values with the next ones of the file.
+// next fills values with the next values of the file.
 func (r *Rows) next(values []float32) error {
 	size := types[r.kind].bytes
 	if len(r.raw) < len(values)*size {
@@ -115,7 +117,9 @@ func (r *Rows) next(values []float32) error {
 		return err
 	}
 	if bad := convert(values, want, r.kind); bad >= 0 {
-		return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("value %d is not a finite 32-bit number", r.taken+bad+1), How: "replace it; missing values are not filled in"}
+		return &lines.Error{File: r.In.Shown(),
+			What: fmt.Sprintf("value %d is not a finite 32-bit number", r.taken+bad+1),
+			How:  "replace it; missing values are not filled in"}
 	}
 	r.taken += len(values)
 	return nil
@@ -124,19 +128,22 @@ func (r *Rows) next(values []float32) error {
 // End checks that nothing follows the last row.
 func (r *Rows) End() error {
 	if n, err := lines.ReadFull(r.from, make([]byte, 1)); n > 0 {
-		return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("data follows the %d values that the header claims", r.Dims[0]*r.Width), How: "the header or the file is damaged; copy it again"}
+		return &lines.Error{File: r.In.Shown(),
+			What: fmt.Sprintf("data follows the %d values that the header claims", r.Dims[0]*r.Width),
+			How:  "the header or the file is damaged; copy it again"}
 	} else if err != io.EOF {
 		return err
 	}
 	return nil
 }
 
-// header is the next bytes of a header.
+// header returns the next bytes of a header.
 func header(s *source.Stream, bytes int) ([]byte, error) {
 	raw := make([]byte, bytes)
 	_, err := lines.ReadFull(s, raw)
 	if err == io.EOF {
-		err = &lines.Error{File: s.In.Shown(), What: "the IDX header ends early", How: "the file is truncated; copy it again"}
+		err = &lines.Error{File: s.In.Shown(), What: "the IDX header ends early",
+			How: "the file is truncated; copy it again"}
 	}
 	return raw, err
 }
@@ -150,29 +157,34 @@ func (r *Rows) readDims(s *source.Stream, n int, opt Limits) error {
 	for i := range n {
 		d := binary.BigEndian.Uint32(raw[4*i:])
 		if d == 0 {
-			return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("dimension %d has size 0", i+1), How: "sizes are 1 or more; copy the file again"}
+			return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("dimension %d has size 0", i+1),
+				How: "sizes are 1 or more; copy the file again"}
 		}
 		r.Dims = append(r.Dims, int(d))
 		if i == 0 {
 			if int64(d) > opt.Rows {
-				return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("the header claims %d rows, the limit is %d", d, opt.Rows), How: "copy the file again, or raise the limit on rows"}
+				return &lines.Error{File: r.In.Shown(),
+					What: fmt.Sprintf("the header claims %d rows, the limit is %d", d, opt.Rows),
+					How:  "copy the file again, or raise the limit on rows"}
 			}
 			continue
 		}
 		if r.Width > opt.Features/int(d) {
-			return &lines.Error{File: r.In.Shown(), What: fmt.Sprintf("the header claims more than %d values a row", opt.Features), How: "copy the file again: no image is so large"}
+			return &lines.Error{File: r.In.Shown(),
+				What: fmt.Sprintf("the header claims more than %d values a row", opt.Features),
+				How:  "copy the file again: no image is so large"}
 		}
 		r.Width *= int(d)
 	}
 	return nil
 }
 
-// batchValues is about how many values are read at a time: memory follows the data that
-// is there, not the header's word.
+// batchValues is about the number of values read at a time. So memory grows with the data that is there, not with the
+// header's claim.
 const batchValues = 1 << 18
 
-// Room returns a list with room for all values of the file, if it can hold as many as its header claims: gzip packs at most
-// 1032 to 1.
+// Room returns a list with room for all values of the file, if the file can hold as many as its header claims: gzip
+// compresses at most 1032 to 1.
 func (r *Rows) Room(values []float32) []float32 {
 	total, size := r.Dims[0]*r.Width, r.In.Size
 	if r.from.Packing != "" {
@@ -184,10 +196,10 @@ func (r *Rows) Room(values []float32) []float32 {
 	return slices.Grow(values, total)
 }
 
-// Batch appends the values of some images to x and their labels, which are 0 where labels is nil, to y. It returns the number
-// of images.
+// Batch appends the values of some images to x, and their labels to y, which are 0 if labels is nil. It returns the
+// number of images.
 func (r *Rows) Batch(x, y *[]float32, labels *Rows) (n int, err error) {
-	n = min(r.Left(), max(1, batchValues/r.Width))
+	n = min(r.Remaining(), max(1, batchValues/r.Width))
 	for left := n * r.Width; left > 0 && err == nil; left -= batchValues {
 		err = r.appendTo(x, min(left, batchValues))
 	}
@@ -205,7 +217,7 @@ func (r *Rows) appendTo(to *[]float32, n int) error {
 	return r.next((*to)[len(*to)-n:])
 }
 
-// byteValues are the unsigned bytes as numbers: pixels are not scaled here.
+// byteValues are the unsigned bytes as numbers. Pixels are not scaled here.
 var byteValues = func() (values [256]float32) {
 	for i := range values {
 		values[i] = float32(i)
@@ -213,8 +225,7 @@ var byteValues = func() (values [256]float32) {
 	return values
 }()
 
-// convert converts big-endian values and returns the position of the first
-// that is not finite, or -1.
+// convert converts big-endian values and returns the position of the first that is not finite, or -1.
 func convert(out []float32, raw []byte, kind byte) int {
 	switch kind {
 	case 0x08:
@@ -246,8 +257,10 @@ func convert(out []float32, raw []byte, kind byte) int {
 	return -1
 }
 
-// findLabels finds the file of labels that belongs to images: the one that is named, the input after them, or a neighbour; used is how many inputs it took.
-func findLabels(at *source.Places, images source.Input, further []source.Input, named string) (in source.Input, used int, err error) {
+// findLabels finds the label file of images: the named one, else the input after them, else a neighbour. used is the
+// number of inputs it consumed.
+func findLabels(at *source.Places, images source.Input, further []source.Input, named string) (in source.Input,
+	used int, err error) {
 	if named != "" {
 		in, err := at.Stat(named)
 		return in, 0, err
@@ -258,5 +271,6 @@ func findLabels(at *source.Places, images source.Input, further []source.Input, 
 	if in, found := at.StatAny(LabelNames(images.Path)); found {
 		return in, 0, nil
 	}
-	return source.Input{}, 0, &lines.Error{File: images.Shown(), What: "its labels are not found", How: "put them beside the images as ...labels-idx1-ubyte, or name their file with --label"}
+	return source.Input{}, 0, &lines.Error{File: images.Shown(), What: "its labels are not found",
+		How: "put them beside the images as ...labels-idx1-ubyte, or name their file with --label"}
 }

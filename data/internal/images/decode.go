@@ -14,7 +14,7 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// Size is that of an image: how many pixels, and how many values each has.
+// Size is the size of an image: its pixels, and the values of each pixel.
 type Size struct {
 	Width    int `json:"width"`
 	Height   int `json:"height"`
@@ -27,16 +27,16 @@ const (
 	Colours = 3
 )
 
-// Values is how many values an image has.
+// Values returns the number of values of an image.
 func (s Size) Values() int { return s.Width * s.Height * s.Channels }
 
-// Pixels shows the size in pixels.
+// Pixels formats the size in pixels.
 func (s Size) Pixels() string { return fmt.Sprintf("%d × %d", s.Width, s.Height) }
 
-// Same reports whether the pixels are as many.
+// Same reports whether two sizes have the same pixels.
 func (s Size) Same(o Size) bool { return s.Width == o.Width && s.Height == o.Height }
 
-// pixelsMost bounds an image: what decodes it takes up to 8 bytes for each.
+// pixelsMost bounds an image. Decoding takes up to 8 bytes per pixel.
 const pixelsMost = 1 << 24
 
 // The first bytes of images.
@@ -45,9 +45,10 @@ const (
 	jpegMagic = "\xff\xd8\xff"
 )
 
-// others are images that are not read, by their first bytes.
+// others are unsupported kinds of images, by their first bytes.
 var others = []struct{ magic, what string }{
-	{"GIF8", "a GIF image"}, {"BM", "a BMP image"}, {"RIFF", "a WebP image"}, {"II*\x00", "a TIFF image"}, {"MM\x00*", "a TIFF image"},
+	{"GIF8", "a GIF image"}, {"BM", "a BMP image"}, {"RIFF", "a WebP image"}, {"II*\x00", "a TIFF image"},
+	{"MM\x00*", "a TIFF image"},
 	{"P5", "a PGM image"}, {"P6", "a PPM image"},
 }
 
@@ -66,7 +67,8 @@ func SizeOf(f *File, b []byte, l Limits) (Size, error) {
 	default:
 		for _, o := range others {
 			if bytes.HasPrefix(b, []byte(o.magic)) {
-				return fail("is "+o.what+", and PNG and JPEG are read", "convert it, for example with ImageMagick: mogrify -format png FILE")
+				return fail("is "+o.what+", and PNG and JPEG are read",
+					"convert it, for example with ImageMagick: mogrify -format png FILE")
 			}
 		}
 		return fail("is neither a PNG nor a JPEG image", "move it away, or convert it")
@@ -82,7 +84,9 @@ func SizeOf(f *File, b []byte, l Limits) (Size, error) {
 	case c.Width <= 0 || c.Height <= 0:
 		return fail("its header says that it has no pixels", "the file is damaged; copy it again")
 	case c.Width > pixelsMost/c.Height || c.Width*c.Height > l.Features/Colours:
-		return fail(fmt.Sprintf("its header says that it has %s pixels, the limit is %d", s.Pixels(), min(pixelsMost, l.Features/Colours)), "make it smaller, for example with ImageMagick: mogrify -resize '64x64!' FILE")
+		return fail(fmt.Sprintf("its header says that it has %s pixels, the limit is %d", s.Pixels(),
+			min(pixelsMost, l.Features/Colours)),
+			"make it smaller, for example with ImageMagick: mogrify -resize '64x64!' FILE")
 	}
 	return s, nil
 }
@@ -102,8 +106,9 @@ func isGrey(m color.Model) bool {
 	}
 }
 
-// Decode appends the values of an image, whose header has that size and number of channels: from 0 to 255, row by row from the top, of each pixel from the left all its channels. Transparency is not
-// looked at; of 16 bits the upper 8 are taken.
+// Decode appends the values of an image with the given size, which comes from its header. Values are 0 to 255, row by
+// row from the top, pixels from the left, with all channels of each pixel. Transparency is ignored. Of 16 bits the
+// upper 8 are used.
 func Decode(f *File, b []byte, s Size, to []byte) ([]byte, error) {
 	var m image.Image
 	var err error
@@ -117,7 +122,8 @@ func Decode(f *File, b []byte, s Size, to []byte) ([]byte, error) {
 	}
 	r := m.Bounds()
 	if r.Dx() != s.Width || r.Dy() != s.Height {
-		return to, &lines.Error{File: f.Name, What: "it is not of the size that its header says", How: "the file is damaged; copy it again"}
+		return to, &lines.Error{File: f.Name, What: "it is not of the size that its header says",
+			How: "the file is damaged; copy it again"}
 	}
 	switch m := m.(type) {
 	case *image.Gray:
@@ -154,7 +160,7 @@ func Decode(f *File, b []byte, s Size, to []byte) ([]byte, error) {
 	return to, nil
 }
 
-// colours appends red, green and blue of pixels that have a fourth value.
+// colours appends red, green and blue of pixels with a fourth value.
 func colours(to, pixels []byte, stride int, s Size) []byte {
 	for y := range s.Height {
 		row := pixels[y*stride:][:4*s.Width]
@@ -165,18 +171,20 @@ func colours(to, pixels []byte, stride int, s Size) []byte {
 	return to
 }
 
-// explain says what the error of a decoder means.
+// explain converts the error of a decoder.
 func explain(f *File, err error) error {
 	text := err.Error()
 	for _, of := range []string{"png: ", "jpeg: ", "invalid format: ", "invalid JPEG format: "} {
 		text = strings.TrimPrefix(text, of)
 	}
-	e := &lines.Error{File: f.Name, What: "the image is damaged: " + strings.TrimSpace(text), How: "copy it again, or remove it", Err: err}
+	e := &lines.Error{File: f.Name, What: "the image is damaged: " + strings.TrimSpace(text),
+		How: "copy it again, or remove it", Err: err}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF), strings.Contains(text, "not enough pixel data"):
 		e.What, e.How = "the image ends early", "the file is truncated; copy it again, or remove it"
 	case strings.Contains(text, "unsupported"):
-		e.What, e.How = "the image is of a kind that is not read: "+text, "write it again, for example with ImageMagick: mogrify -format png FILE"
+		e.What, e.How = "the image is of a kind that is not read: "+text,
+			"write it again, for example with ImageMagick: mogrify -format png FILE"
 	}
 	return e
 }

@@ -18,15 +18,15 @@ import (
 	"bellows/data/internal/source"
 )
 
-// depthMost bounds folders within folders.
+// depthMost bounds nested folders.
 const depthMost = 16
 
-// Folder is what a folder of images holds, by the names of files, in the order of the bytes of their paths.
+// Folder holds the images of a folder, in byte order of their paths.
 type Folder struct {
 	Bytes int64
-	Paths []string // of all files and folders that decide what is read
+	Paths []string // all files and folders that decide what is read
 	files []found
-	named bool     // one of the files is called as images are
+	named bool     // one of the files has the extension of an image
 	bare  []string // folders of classes without files
 	in    source.Input
 }
@@ -34,11 +34,11 @@ type Folder struct {
 // found is a file of a folder.
 type found struct {
 	rel, class string
-	stamp      string // its size and when it was changed
+	stamp      string // its size and modification time
 }
 
-// Find looks for the images of a folder: those of a folder in it have its name as their class, however deep they lie. Where labelled is false they may lie
-// anywhere. Links are followed. Its errors are *lines.Error, or the context's.
+// Find finds the images of a folder. The class of an image is the name of the top folder that it lies in, however deep.
+// If labelled is false, images may lie anywhere. Links are followed. Errors are *lines.Error, or the context's.
 func Find(ctx context.Context, in source.Input, labelled bool, most int64) (*Folder, error) {
 	root, err := os.Stat(in.Path)
 	if err != nil {
@@ -51,16 +51,18 @@ func Find(ctx context.Context, in source.Input, labelled bool, most int64) (*Fol
 	}
 	if !f.named {
 		return nil, &lines.Error{File: in.Shown(), What: "is a folder, and holds no folders of images",
-			How: "name its files, for example " + source.Below(in.Path) + "; or put PNG or JPEG images into a folder for each class there"}
+			How: "name its files, for example " + source.Below(in.Path) +
+				"; or put PNG or JPEG images into a folder for each class there"}
 	}
 	if len(f.bare) > 0 {
-		return nil, &lines.Error{File: w.shown(f.bare[0]), What: "the folder is a class, and has no images", How: "put some there, or remove it"}
+		return nil, &lines.Error{File: w.shown(f.bare[0]), What: "the folder is a class, and has no images",
+			How: "put some there, or remove it"}
 	}
 	slices.SortFunc(f.files, func(a, b found) int { return cmp.Compare(a.rel, b.rel) })
 	return f, nil
 }
 
-// walk is a search for images.
+// A walk is a search for images.
 type walk struct {
 	*Folder
 	ctx      context.Context
@@ -70,7 +72,7 @@ type walk struct {
 
 func (w *walk) shown(rel string) string { return filepath.Join(w.in.Shown(), rel) }
 
-// folder looks into one folder; above is it and those around it.
+// folder searches one folder. above has the folder and the folders around it.
 func (w *walk) folder(rel, class string, above []fs.FileInfo) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -96,7 +98,7 @@ func (w *walk) folder(rel, class string, above []fs.FileInfo) error {
 	return nil
 }
 
-// entry looks at a file or a folder in a folder.
+// entry handles a file or a folder in a folder.
 func (w *walk) entry(rel, class string, above []fs.FileInfo) error {
 	fail := func(what, how string) error { return &lines.Error{File: w.shown(rel), What: what, How: how} }
 	if bad := badName(rel); bad != "" {
@@ -110,25 +112,27 @@ func (w *walk) entry(rel, class string, above []fs.FileInfo) error {
 	case err != nil:
 		return source.OpenError(w.shown(rel), err)
 	case info.IsDir():
-		return w.below(rel, class, append(slices.Clip(above), info))
+		return w.subfolder(rel, class, append(slices.Clip(above), info))
 	case !Named(rel) && top:
 		return nil // such as a list of classes
 	case !info.Mode().IsRegular():
-		return fail("is neither a file nor a folder", "name the files that hold the data, or a folder of nothing but images")
+		return fail("is neither a file nor a folder",
+			"name the files that hold the data, or a folder of nothing but images")
 	case top && w.labelled:
-		return homeless(w.shown(rel))
+		return noClassError(w.shown(rel))
 	case int64(len(w.files)) >= w.most:
 		return fail(fmt.Sprintf("there are more than %d images", w.most), "raise the limit on rows, or read fewer")
 	}
 	w.named = w.named || Named(rel)
 	w.Bytes += info.Size()
 	w.Paths = append(w.Paths, at)
-	w.files = append(w.files, found{filepath.ToSlash(rel), class, fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())})
+	w.files = append(w.files, found{filepath.ToSlash(rel), class,
+		fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())})
 	return nil
 }
 
-// below looks into a folder in a folder.
-func (w *walk) below(rel, class string, above []fs.FileInfo) error {
+// subfolder searches a folder in a folder.
+func (w *walk) subfolder(rel, class string, above []fs.FileInfo) error {
 	fail := func(what, how string) error { return &lines.Error{File: w.shown(rel), What: what, How: how} }
 	last := len(above) - 1
 	switch {
@@ -143,10 +147,10 @@ func (w *walk) below(rel, class string, above []fs.FileInfo) error {
 	return w.folder(rel, class, above)
 }
 
-// Open is the images from the first on.
+// Open returns the images, from the first on.
 func (f *Folder) Open() Files { return &reading{f, 0} }
 
-// reading is a folder as far as it has been read.
+// reading is the state of reading a folder.
 type reading struct {
 	*Folder
 	at int
@@ -162,7 +166,7 @@ func (f *reading) Next() (*File, error) {
 	return &File{Name: filepath.Join(f.in.Shown(), c.rel), Class: c.class, path: filepath.Join(f.in.Path, c.rel)}, nil
 }
 
-// Version says which images there are: other names, sizes or times of change have another one.
+// Version identifies the images: with other names, sizes or modification times it differs.
 func (f *Folder) Version() string {
 	sum := sha256.New()
 	for _, c := range f.files {

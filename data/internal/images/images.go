@@ -1,15 +1,18 @@
-// Package images reads images, PNG or JPEG, that lie in folders named by their classes, or in a tar archive of such folders.
+// Package images reads PNG and JPEG images from folders named after their classes, or from a tar archive of such
+// folders.
 //
 // The caller's duties, in order:
 //
-//  1. Find what a folder holds, or ask IsTar of a stream's first bytes and OpenTar; take one File after the other from Next.
-//  2. Load each file, by any goroutine; look at SizeOf what came, and hold it against the size that is wanted; only then Decode it.
+//  1. Find the images of a folder, or check a stream's first bytes with IsTar and call OpenTar; take one File after
+//     another from Next.
+//  2. Load each file, on any goroutine; compare its SizeOf with the wanted size; only then Decode it.
 //
-// Bounds come before trust: a header is read before its image is decoded, and what it claims is bounded. What an archive holds is never written anywhere, and
-// its names are only looked at.
+// Bounds come before trust: a header is read and bounded before its image is decoded. Content of an archive is never
+// written anywhere, and its names are only inspected.
 //
-// The package refuses to guess and to leave out: images in no folder have no class, files in folders of classes that are no images are errors, links in
-// archives and links to a folder above them, too. Only hidden files are passed over, and beside the folders of classes those that are not called as images are.
+// The package neither guesses nor skips: images in no folder have no class; files in folders of classes that are no
+// images are errors, and so are links in archives and links to a folder above them. It skips only hidden files, and
+// files next to the folders of classes without the extension of an image.
 package images
 
 import (
@@ -33,27 +36,27 @@ type Limits struct {
 // bytesMost bounds the file of one image.
 const bytesMost = 64 << 20
 
-// pathMost bounds the path of an image below its folder or in its archive, classMost its folder's name.
+// pathMost bounds the path of an image below its folder or in its archive, classMost the name of its folder.
 const (
 	pathMost  = 4096
 	classMost = 255
 )
 
-// File is one image, not decoded.
+// A File is one image, not decoded.
 type File struct {
-	Name  string // as people are told
-	Class string // the folder that names it, "" where it is in none
-	bytes []byte // of an archive
-	path  string // in a folder
+	Name  string // the name in messages
+	Class string // the folder that names its class, "" if it is in none
+	bytes []byte // for a file of an archive
+	path  string // for a file in a folder
 }
 
 // Files are images in their order.
 type Files interface {
-	// Next is the next of them, io.EOF behind the last.
+	// Next returns the next image, or io.EOF after the last.
 	Next() (*File, error)
 }
 
-// Load is what the file holds.
+// Load returns the content of the file.
 func (f *File) Load() ([]byte, error) {
 	if f.path == "" {
 		return f.bytes, nil
@@ -65,7 +68,8 @@ func (f *File) Load() ([]byte, error) {
 	defer at.Close()
 	b, err := io.ReadAll(io.LimitReader(at, bytesMost+1))
 	if err != nil {
-		return nil, &lines.Error{File: f.Name, What: "cannot be read: " + err.Error(), How: "check the disk that it lies on", Err: err}
+		return nil, &lines.Error{File: f.Name, What: "cannot be read: " + err.Error(),
+			How: "check the disk that it lies on", Err: err}
 	}
 	if len(b) > bytesMost {
 		return nil, tooLong(f.Name)
@@ -73,17 +77,18 @@ func (f *File) Load() ([]byte, error) {
 	return b, nil
 }
 
-// InFolder says whether it is read where it lies, and not with an archive.
+// InFolder reports whether the file is read from a folder instead of an archive.
 func (f *File) InFolder() bool { return f.path != "" }
 
-// Forget lets what the file holds go.
+// Forget releases the content of the file.
 func (f *File) Forget() { f.bytes = nil }
 
 func tooLong(name string) error {
-	return &lines.Error{File: name, What: fmt.Sprintf("the file has more than %d MiB, which no image to train on needs", bytesMost>>20), How: "make it smaller, or move it away if it is no image"}
+	return &lines.Error{File: name, What: fmt.Sprintf("the file has more than %d MiB, which no image to train on needs",
+		bytesMost>>20), How: "make it smaller, or move it away if it is no image"}
 }
 
-// Named reports whether a file is called as images are.
+// Named reports whether a file has the extension of an image.
 func Named(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm":
@@ -97,7 +102,7 @@ func hidden(base string) bool {
 	return strings.HasPrefix(base, ".") || base == "__MACOSX" || base == "Thumbs.db" || base == "desktop.ini"
 }
 
-// badName is what is wrong with a name below a folder or in an archive; "" where nothing is.
+// badName returns what is wrong with a name below a folder or in an archive, "" if nothing is.
 func badName(name string) string {
 	switch {
 	case !utf8.ValidString(name):
@@ -110,7 +115,8 @@ func badName(name string) string {
 	return ""
 }
 
-// homeless is the error of an image that no folder gives a class.
-func homeless(name string) error {
-	return &lines.Error{File: name, What: "the image lies in no folder, which would name its class", How: "put it into a folder that is called like its class"}
+// noClassError returns the error for an image whose class no folder names.
+func noClassError(name string) error {
+	return &lines.Error{File: name, What: "the image lies in no folder, which would name its class",
+		How: "put it into a folder that is called like its class"}
 }

@@ -11,15 +11,16 @@ import (
 	"bellows/data/internal/source"
 )
 
-// IsImage reports whether a stream that begins so is an image that is read.
+// IsImage reports whether a stream with these first bytes is a supported image.
 func IsImage(head []byte) bool {
 	return strings.HasPrefix(string(head), pngMagic) || strings.HasPrefix(string(head), jpegMagic)
 }
 
-// OpenLone is the image that a stream is. The folder that it lies in names its class; where labelled is true there must be one.
+// OpenLone returns the single image of a stream. The folder that it lies in names its class; if labelled is true there
+// must be one.
 func OpenLone(s *source.Stream, labelled bool) Files { return &lone{s, labelled} }
 
-// lone is a stream that is an image, nil once it was read.
+// lone is a stream with one image. from is nil once it was read.
 type lone struct {
 	from     *source.Stream
 	labelled bool
@@ -37,7 +38,7 @@ func (l *lone) Next() (*File, error) {
 		f.Class = ""
 	}
 	if l.labelled && f.Class == "" {
-		return nil, homeless(f.Name)
+		return nil, noClassError(f.Name)
 	}
 	b, err := io.ReadAll(io.LimitReader(s, bytesMost+1))
 	var known *lines.Error

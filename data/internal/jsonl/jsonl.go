@@ -1,14 +1,16 @@
-// Package jsonl reads lines of JSON, an object each, as the rows of a table whose columns are the objects' keys.
+// Package jsonl reads lines of JSON, one object per line, as the rows of a table whose columns are the objects' keys.
 //
 // The caller's duties, in order:
 //
-//  1. Keys of the first lines are the columns, and Sample the rows of those lines as CSV, to be looked at.
-//  2. Make a Rows for each goroutine, with the parser of the table as it would stand in a CSV file. Its faults stand where they are in the JSON.
+//  1. Take the columns from Keys of the first lines, and those rows as CSV from Sample, to inspect them.
+//  2. Make a Rows for each goroutine, with the parser of the table as it would be in a CSV file. Faults are mapped back
+//     to their places in the JSON.
 //
-// A key that an object lacks is a value that is missing, and so are null and NaN. Numbers, strings, true and false are what they
-// would be as fields of a CSV file. In columns of numbers true is 1 and false is 0.
+// A key that an object lacks is a missing value, and so are null and NaN. Numbers, strings, true and false mean what
+// they would mean as fields of a CSV file. In columns of numbers true is 1 and false is 0.
 //
-// The package refuses lines that are not one object, keys that stand twice in one, and objects and arrays as values of columns that are used.
+// The package refuses lines that are not one object, keys that an object has twice, and objects and arrays in columns
+// that are used.
 package jsonl
 
 import (
@@ -24,33 +26,33 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// sort is what a value is.
+// sort classifies a value.
 type sort uint8
 
 const (
-	absent  sort = iota // there is no such key, or null, or NaN
+	absent  sort = iota // the key is missing, or its value is null or NaN
 	number              // a number, true or false
-	plain               // a string that is a field as it stands
-	quoted              // one that is in quotes
+	plain               // a string that can be a field as it is
+	quoted              // a string that needs quotes
 	escaped             // a string with an escape
 	nested              // an object or an array
 )
 
-// cell is where a value stands in the text.
+// A cell is the place of a value in the text.
 type cell struct {
 	from, to int
 	sort     sort
 }
 
-// Rows turns blocks of lines into those of a CSV file for another parser, and the faults back.
+// Rows turns blocks of lines into blocks of CSV for another parser, and maps its faults back.
 type Rows struct {
 	Keys   []string // of all columns
-	Order  []int    // columns in the order of the fields; nil: as they stand
-	Used   []bool   // columns whose values are looked at; nil: all
-	Number []bool   // columns of numbers; nil: none is known
+	Order  []int    // columns in the order of the fields; nil: as in Keys
+	Used   []bool   // columns whose values are read; nil: all
+	Number []bool   // columns of numbers; nil: unknown
 	Strict bool     // other keys are refused
-	Closed bool     // Keys are all that a model knows, and not those of the first lines
-	Needs  []bool   // columns whose keys every object has; nil: none
+	Closed bool     // Keys come from a model instead of the first lines
+	Needs  []bool   // columns whose keys every object must have; nil: none
 	Bars   []bool   // columns whose keys are refused; nil: none
 	Words  bool     // the one field is a text, whose lines are joined
 	To     lines.Parser
@@ -59,12 +61,12 @@ type Rows struct {
 	csv []byte
 }
 
-// row reads one object after the other.
+// A row reads one object after another.
 type row struct {
 	keys  map[string]int
 	names [][]byte // by column
 	cells []cell
-	next  int // the column that is expected
+	next  int // the column that is expected next
 	other func(name []byte, at, end int) *lines.Fault
 }
 
@@ -82,7 +84,7 @@ func (l *Rows) Parse(text []byte, p *lines.Piece) *lines.Fault {
 	if l.row.keys == nil {
 		l.row = newRow(l.Keys)
 		if l.Strict {
-			l.row.other = l.unknown
+			l.row.other = l.unknownKey
 		}
 	}
 	l.csv = l.csv[:0]
@@ -92,7 +94,7 @@ func (l *Rows) Parse(text []byte, p *lines.Piece) *lines.Fault {
 			if f := l.row.object(text, at, end); f != nil {
 				return f
 			}
-			if f := l.complete(at); f != nil {
+			if f := l.checkKeys(at); f != nil {
 				return f
 			}
 			if f := l.write(text); f != nil {
@@ -103,37 +105,44 @@ func (l *Rows) Parse(text []byte, p *lines.Piece) *lines.Fault {
 	}
 	f := l.To.Parse(l.csv, p)
 	if f != nil {
-		l.back(text, f)
+		l.mapFault(text, f)
 	}
 	return f
 }
 
-// unknown is the fault of a key that is no column.
-func (l *Rows) unknown(name []byte, at, end int) *lines.Fault {
+// unknownKey returns the fault of a key that is no column.
+func (l *Rows) unknownKey(name []byte, at, end int) *lines.Fault {
 	if l.Closed {
 		known := slices.DeleteFunc(slices.Clone(l.Keys), func(key string) bool {
 			k := l.row.keys[key]
 			return l.Bars != nil && l.Bars[k]
 		})
-		return &lines.Fault{At: at, Width: end - at, What: fmt.Sprintf("the model was trained without the key %s", lines.Quoted(name)), How: "leave it out; the keys are " + columns.Listed(known)}
+		return &lines.Fault{At: at, Width: end - at,
+			What: fmt.Sprintf("the model was trained without the key %s", lines.Quote(name)),
+			How:  "leave it out; the keys are " + columns.JoinNames(known)}
 	}
-	f := &lines.Fault{At: at, Width: end - at, What: fmt.Sprintf("the key %s is not among those of the first lines", lines.Quoted(name)), How: "leave it out with --ignore " + string(name) + ", or put a line that has it first"}
+	f := &lines.Fault{At: at, Width: end - at,
+		What: fmt.Sprintf("the key %s is not among those of the first lines", lines.Quote(name)),
+		How:  "leave it out with --ignore " + string(name) + ", or put a line that has it first"}
 	if !lines.IsPlain(string(name)) {
 		f.How = "give it in the first lines already, as null where it has no value"
 	}
 	return f
 }
 
-// complete returns the fault of an object, which begins at a position, without a key that it needs, or with one that it may not have.
-func (l *Rows) complete(at int) *lines.Fault {
+// checkKeys returns the fault of an object that lacks a needed key or has a refused one. at is the position of the
+// object.
+func (l *Rows) checkKeys(at int) *lines.Fault {
 	for k, barred := range l.Bars {
 		if c := l.row.cells[k]; barred && c.to > 0 {
-			return l.unknown([]byte(l.Keys[k]), c.from, c.to)
+			return l.unknownKey([]byte(l.Keys[k]), c.from, c.to)
 		}
 	}
 	for k, needed := range l.Needs {
 		if needed && l.row.cells[k].to == 0 {
-			return &lines.Fault{At: at, Width: 1, What: fmt.Sprintf("the key %s is missing, which all rows of the training data had", lines.Quoted([]byte(l.Keys[k]))),
+			return &lines.Fault{At: at, Width: 1,
+				What: fmt.Sprintf("the key %s is missing, which all rows of the training data had",
+					lines.Quote([]byte(l.Keys[k]))),
 				How: "give it its value; null makes it the mean of the training data"}
 		}
 	}
@@ -185,14 +194,16 @@ func (l *Rows) write(text []byte) *lines.Fault {
 			case l.Words:
 				how = "name the key of the documents' text with --text"
 			}
-			return &lines.Fault{At: c.from, Width: c.to - c.from, What: fmt.Sprintf("the key %s has %s, where a number or a text is wanted", lines.Quoted([]byte(l.Keys[k])), what), How: how}
+			return &lines.Fault{At: c.from, Width: c.to - c.from,
+				What: fmt.Sprintf("the key %s has %s, where a number or a text is expected",
+					lines.Quote([]byte(l.Keys[k])), what), How: how}
 		}
 	}
 	l.csv = append(l.csv, '\n')
 	return nil
 }
 
-// appendNumber appends a number, true or false; the two as numbers in a column of numbers.
+// appendNumber appends a number, true or false. In a column of numbers true becomes 1 and false 0.
 func appendNumber(csv, value []byte, numbers bool) []byte {
 	switch {
 	case numbers && value[0] == 't':
@@ -203,7 +214,7 @@ func appendNumber(csv, value []byte, numbers bool) []byte {
 	return append(csv, value...)
 }
 
-// appendString appends a string with its escapes undone, in quotes.
+// appendString appends a string in quotes, with its escapes decoded.
 func (l *Rows) appendString(csv, text []byte, c cell, k int) ([]byte, *lines.Fault) {
 	from := len(csv)
 	if !l.Words {
@@ -222,7 +233,9 @@ func (l *Rows) appendString(csv, text []byte, c cell, k int) ([]byte, *lines.Fau
 		return utf8.AppendRune(out, r)
 	})
 	if f == nil && control >= 0 {
-		f = &lines.Fault{At: control, Width: 1, What: fmt.Sprintf("the text of the key %s holds a control character, such as a line break", lines.Quoted([]byte(l.Keys[k]))),
+		f = &lines.Fault{At: control, Width: 1,
+			What: fmt.Sprintf("the text of the key %s holds a control character, such as a line break",
+				lines.Quote([]byte(l.Keys[k]))),
 			How: "leave the key out with --ignore, or write the text without it"}
 	}
 	if f != nil {
@@ -234,8 +247,8 @@ func (l *Rows) appendString(csv, text []byte, c cell, k int) ([]byte, *lines.Fau
 	return csv, nil
 }
 
-// back puts a fault of the CSV where its field stands in the JSON.
-func (l *Rows) back(text []byte, f *lines.Fault) {
+// mapFault moves a fault in the CSV to the place of its field in the JSON.
+func (l *Rows) mapFault(text []byte, f *lines.Fault) {
 	at := min(f.At, len(l.csv)-1)
 	line, start := bytes.Count(l.csv[:at], []byte("\n")), bytes.LastIndexByte(l.csv[:at], '\n')+1
 	field := 0
@@ -267,7 +280,7 @@ func (l *Rows) back(text []byte, f *lines.Fault) {
 	}
 }
 
-// object reads the object from i, which is all that stands up to end, a newline.
+// object reads the object from i, which must fill the line up to end, a newline.
 func (r *row) object(text []byte, i, end int) *lines.Fault {
 	clear(r.cells)
 	r.next = 0
@@ -275,11 +288,11 @@ func (r *row) object(text []byte, i, end int) *lines.Fault {
 		return notObject(text, i, end)
 	}
 	if i = blanks(text, i+1); text[i] == '}' {
-		return behind(text, i+1, end)
+		return checkEnd(text, i+1, end)
 	}
 	for {
 		if text[i] != '"' {
-			return broken(text, i, end, "a key in quotes is wanted here")
+			return syntaxFault(text, i, end, "a key in quotes is expected here")
 		}
 		to, escapes, f := stringEnd(text, i, end)
 		if f != nil {
@@ -291,7 +304,7 @@ func (r *row) object(text []byte, i, end int) *lines.Fault {
 		}
 		at := blanks(text, to)
 		if text[at] != ':' {
-			return broken(text, at, end, "a colon is wanted behind a key")
+			return syntaxFault(text, at, end, "a colon must follow a key")
 		}
 		c, f := value(text, blanks(text, at+1), end)
 		if f != nil {
@@ -299,7 +312,9 @@ func (r *row) object(text []byte, i, end int) *lines.Fault {
 		}
 		if k >= 0 {
 			if r.cells[k].to > 0 {
-				return &lines.Fault{At: i, Width: to - i, What: fmt.Sprintf("the key %s stands twice in a line", lines.Quoted(text[i+1:to-1])), How: "keep one of the two"}
+				return &lines.Fault{At: i, Width: to - i,
+					What: fmt.Sprintf("the key %s occurs twice in a line", lines.Quote(text[i+1:to-1])),
+					How:  "keep one of the two"}
 			}
 			r.cells[k] = c
 		}
@@ -307,14 +322,14 @@ func (r *row) object(text []byte, i, end int) *lines.Fault {
 		case ',':
 			i = blanks(text, i+1)
 		case '}':
-			return behind(text, i+1, end)
+			return checkEnd(text, i+1, end)
 		default:
-			return broken(text, i, end, "a comma or the end of the object is wanted here")
+			return syntaxFault(text, i, end, "a comma or the end of the object is wanted here")
 		}
 	}
 }
 
-// column is the column of the key from i to end, -1 of none.
+// column returns the column of the key from i to end, -1 if there is none.
 func (r *row) column(text []byte, i, end int, escapes bool) (int, *lines.Fault) {
 	name := text[i+1 : end-1]
 	if r.next < len(r.names) && bytes.Equal(name, r.names[r.next]) {
@@ -322,7 +337,8 @@ func (r *row) column(text []byte, i, end int, escapes bool) (int, *lines.Fault) 
 		return r.next - 1, nil
 	}
 	if escapes {
-		plain, f := unescape(nil, text, i+1, end-1, func(out []byte, _ int, c rune) []byte { return utf8.AppendRune(out, c) })
+		plain, f := unescape(nil, text, i+1, end-1,
+			func(out []byte, _ int, c rune) []byte { return utf8.AppendRune(out, c) })
 		if f != nil {
 			return 0, f
 		}
@@ -338,7 +354,7 @@ func (r *row) column(text []byte, i, end int, escapes bool) (int, *lines.Fault) 
 	return -1, nil
 }
 
-// blanks is the position of the first byte from i that is no blank; a newline is none.
+// blanks returns the position of the first byte from i that is no blank. A newline is no blank.
 func blanks(text []byte, i int) int {
 	for text[i] == ' ' || text[i] == '\t' || text[i] == '\r' {
 		i++
@@ -346,7 +362,7 @@ func blanks(text []byte, i int) int {
 	return i
 }
 
-// stringEnd is the position behind the closing quote of the string that begins at i.
+// stringEnd returns the position after the closing quote of the string that begins at i.
 func stringEnd(text []byte, i, end int) (to int, escapes bool, f *lines.Fault) {
 	at := i + 1
 	quote := bytes.IndexByte(text[at:end], '"')
@@ -356,11 +372,11 @@ func stringEnd(text []byte, i, end int) (to int, escapes bool, f *lines.Fault) {
 			return quote + 1, escapes, nil
 		}
 		escapes = true
-		if at += slash + 2; at > quote { // it is the quote that is escaped
+		if at += slash + 2; at > quote { // the quote is escaped
 			quote = at + bytes.IndexByte(text[at:end], '"')
 		}
 	}
-	return 0, false, broken(text, i, end, "the quote is never closed")
+	return 0, false, syntaxFault(text, i, end, "the quote is not closed")
 }
 
 // value reads the value that begins at i.
@@ -374,7 +390,7 @@ func value(text []byte, i, end int) (cell, *lines.Fault) {
 		if escapes {
 			return cell{i, to, escaped}, nil
 		}
-		return cell{i, to, quoting(text[i+1 : to-1])}, nil
+		return cell{i, to, classify(text[i+1 : to-1])}, nil
 	case '{', '[':
 		to, f := nestedEnd(text, i, end)
 		return cell{i, to, nested}, f
@@ -390,18 +406,18 @@ func value(text []byte, i, end int) (cell, *lines.Fault) {
 	}
 	to := numberEnd(text, i)
 	if to < 0 {
-		return cell{}, broken(text, i, end, "this is no value: a number, a string, true, false or null is wanted")
+		return cell{}, syntaxFault(text, i, end, "this is no value: a number, a string, true, false or null is wanted")
 	}
 	return cell{i, to, number}, nil
 }
 
-// quoting is what a string without escapes is.
-func quoting(s []byte) sort {
+// classify classifies a string without escapes.
+func classify(s []byte) sort {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	rest := s
 	for ; len(rest) >= 8; rest = rest[8:] {
 		if word := binary.LittleEndian.Uint64(rest); (word-' '*ones)&^word&high != 0 {
-			return escaped // of control characters somebody has to be told
+			return escaped // control characters are reported
 		}
 	}
 	for _, c := range rest {
@@ -415,7 +431,7 @@ func quoting(s []byte) sort {
 	return plain
 }
 
-// numberEnd is the position behind the number at i, -1 where there is none.
+// numberEnd returns the position after the number at i, -1 if there is none.
 func numberEnd(text []byte, i int) int {
 	digits := func() bool {
 		from := i
@@ -446,21 +462,23 @@ func numberEnd(text []byte, i int) int {
 	return i
 }
 
-// deepest bounds how deep objects and arrays may lie in each other.
+// deepest bounds the nesting of objects and arrays.
 const deepest = 100
 
-// nestedEnd is the position behind the object or array at i. What is in it is looked at no further than that it ends.
+// nestedEnd returns the position after the object or array at i. It checks the content only as far as needed to find
+// the end.
 func nestedEnd(text []byte, i, end int) (int, *lines.Fault) {
 	var open []byte
 	for at := i; at < end; at++ {
 		switch c := text[at]; c {
 		case '{', '[':
 			if open = append(open, c); len(open) > deepest {
-				return 0, broken(text, at, end, fmt.Sprintf("objects and arrays lie more than %d deep in each other", deepest))
+				return 0, syntaxFault(text, at, end,
+					fmt.Sprintf("objects and arrays lie more than %d deep in each other", deepest))
 			}
 		case '}', ']':
 			if open[len(open)-1] != c-2 {
-				return 0, broken(text, at, end, "what is closed here was not opened")
+				return 0, syntaxFault(text, at, end, "there is no opening bracket for this one")
 			}
 			if open = open[:len(open)-1]; len(open) == 0 {
 				return at + 1, nil
@@ -473,16 +491,16 @@ func nestedEnd(text []byte, i, end int) (int, *lines.Fault) {
 			at = to - 1
 		}
 	}
-	return 0, broken(text, i, end, "what is opened here is never closed")
+	return 0, syntaxFault(text, i, end, "what is opened here is never closed")
 }
 
-// unescape appends what a string means, by put for each character.
+// unescape appends the decoded string. It calls put for each escaped or control character.
 func unescape(out, text []byte, i, end int, put func(out []byte, at int, r rune) []byte) ([]byte, *lines.Fault) {
 	for i < end {
 		if text[i] != '\\' {
 			if c := text[i]; c < ' ' {
 				out = put(out, i, rune(c))
-			} else { // others look whether it is UTF-8
+			} else { // the parser checks that they are UTF-8
 				out = append(out, c)
 			}
 			i++
@@ -507,14 +525,15 @@ func unescape(out, text []byte, i, end int, put func(out []byte, at int, r rune)
 			r = -1
 		}
 		if r < 0 {
-			return out, &lines.Fault{At: at, Width: 2, What: "the escape " + lines.Quoted(text[at:min(i, end)]) + " is none of JSON", How: `JSON knows \" \\ \/ \b \f \n \r \t and \u with four hexadecimal digits`}
+			return out, &lines.Fault{At: at, Width: 2, What: "the escape " + lines.Quote(text[at:min(i, end)]) +
+				" is none of JSON", How: `JSON knows \" \\ \/ \b \f \n \r \t and \u with four hexadecimal digits`}
 		}
 		out = put(out, at, r)
 	}
 	return out, nil
 }
 
-// hex is the number of four hexadecimal digits, -1 of anything else.
+// hex returns the value of four hexadecimal digits, -1 for anything else.
 func hex(s []byte) rune {
 	if len(s) < 4 {
 		return -1
@@ -526,7 +545,7 @@ func hex(s []byte) rune {
 	return rune(n)
 }
 
-// pair is the character of two surrogates, of which the first was read; one alone stands for no character.
+// pair decodes a surrogate pair whose first half was read. A lone surrogate is no character.
 func pair(text []byte, first rune, i, end int) (rune, int) {
 	if i+6 <= end && text[i] == '\\' && text[i+1] == 'u' {
 		if r := utf16.DecodeRune(first, hex(text[i+2:end])); r != utf8.RuneError {
@@ -536,17 +555,17 @@ func pair(text []byte, first rune, i, end int) (rune, int) {
 	return utf8.RuneError, i
 }
 
-func behind(text []byte, i, end int) *lines.Fault {
+func checkEnd(text []byte, i, end int) *lines.Fault {
 	if i = blanks(text, i); i < end {
-		return broken(text, i, end, "something stands behind the object")
+		return syntaxFault(text, i, end, "text follows the object")
 	}
 	return nil
 }
 
 const oneLine = "each line is one object, as jq -c writes it"
 
-// broken is the fault of what is no JSON.
-func broken(text []byte, i, end int, what string) *lines.Fault {
+// syntaxFault returns the fault of text that is not JSON.
+func syntaxFault(text []byte, i, end int, what string) *lines.Fault {
 	width := 1
 	if i < end && text[i] >= ' ' {
 		for i+width < end && text[i+width] > ' ' && bytes.IndexByte([]byte(`,:{}[]"`), text[i+width]) < 0 {
@@ -558,12 +577,13 @@ func broken(text []byte, i, end int, what string) *lines.Fault {
 
 func notObject(text []byte, i, end int) *lines.Fault {
 	if text[i] == '[' {
-		return &lines.Fault{At: i, Width: max(1, end-i), What: "the line is an array, where an object is wanted", How: "write an object on each line, for example with jq -c '.[]'"}
+		return &lines.Fault{At: i, Width: max(1, end-i), What: "the line is an array, where an object is expected",
+			How: "write an object on each line, for example with jq -c '.[]'"}
 	}
-	return broken(text, i, end, "an object is wanted")
+	return syntaxFault(text, i, end, "an object is expected")
 }
 
-// Keys are the keys of the objects of some lines, in the order in which they come, at most so many.
+// Keys returns the keys of the objects in some lines, in order of appearance, at most most of them.
 func Keys(text []byte, most int) (keys []string, f *lines.Fault) {
 	r := newRow(nil)
 	seen := map[string]bool{}
@@ -572,11 +592,14 @@ func Keys(text []byte, most int) (keys []string, f *lines.Fault) {
 		case seen[string(name)]:
 			return nil
 		case !utf8.Valid(name):
-			return &lines.Fault{At: at, Width: end - at, What: "the key " + lines.Quoted(name) + " is not UTF-8", How: lines.ToUTF8}
+			return &lines.Fault{At: at, Width: end - at, What: "the key " + lines.Quote(name) + " is not UTF-8",
+				How: lines.ToUTF8}
 		case slices.ContainsFunc(name, func(c byte) bool { return c < ' ' }):
-			return &lines.Fault{At: at, Width: end - at, What: "the key " + lines.Quoted(name) + " holds a control character", How: "give it another name"}
+			return &lines.Fault{At: at, Width: end - at, What: "the key " + lines.Quote(name) +
+				" holds a control character", How: "give it another name"}
 		case len(keys) == most:
-			return &lines.Fault{At: at, Width: end - at, What: fmt.Sprintf("the objects have more than %d keys", most), How: "leave some out, or write the rows as LIBSVM"}
+			return &lines.Fault{At: at, Width: end - at, What: fmt.Sprintf("the objects have more than %d keys", most),
+				How: "leave some out, or write the rows as LIBSVM"}
 		}
 		seen[string(name)] = true
 		keys = append(keys, string(name))
@@ -594,7 +617,7 @@ func Keys(text []byte, most int) (keys []string, f *lines.Fault) {
 	return keys, nil
 }
 
-// Sample is the lines as those of a CSV file. Values that cannot stand there are missing in it.
+// Sample returns the lines as CSV. Values that CSV cannot hold are missing in it.
 func Sample(text []byte, keys []string) (csv []byte) {
 	l := &Rows{Keys: keys, row: newRow(keys)}
 	for i := 0; i < len(text); {
@@ -615,7 +638,7 @@ func Sample(text []byte, keys []string) (csv []byte) {
 	return l.csv
 }
 
-// Header is the keys as the first line of a CSV file.
+// Header returns the keys as the first line of a CSV file.
 func Header(keys []string) (line []byte) {
 	for i, key := range keys {
 		if i > 0 {

@@ -16,69 +16,81 @@ import (
 	"bellows/data/internal/source"
 )
 
-// bagName is how files of bags of words are called, for which that of their words is found.
-var bagName = regexp.MustCompile(`^docword\..*\.txt`)
+// bagFileName matches the names of bags of words whose vocabulary is found by name.
+var bagFileName = regexp.MustCompile(`^docword\..*\.txt`)
 
-// Detector makes the layout of one file from its name and first line.
+// A Detector makes the layout of one file from its name and first lines.
 type Detector struct {
 	Kind  Kind
 	Opt   *Options
 	In    source.Input
-	below []byte // the lines below the first that are looked at, too
-	first []byte // the first as it stands, and those
-	keyed bool   // the columns have no order, but names
+	below []byte // the sampled lines below the first
+	first []byte // the first line as written, and those
+	keyed bool   // the columns have names but no order
 }
 
-// Layout looks at the first line (without its newline).
+// layout makes the layout from the first line (without its newline).
 func (d *Detector) layout(line []byte) (*Layout, *lines.Fault) {
 	if at := bytes.IndexByte(line, 0); at >= 0 {
-		return nil, &lines.Fault{At: at, Width: 1, What: "the text holds a NUL byte", How: "this is not a text file in UTF-8; if it is IDX, say so with --format"}
+		return nil, &lines.Fault{At: at, Width: 1, What: "the text holds a NUL byte",
+			How: "this is not a text file in UTF-8; if it is IDX, say so with --format"}
 	}
 	if at := bytes.IndexFunc(line, func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' }); at >= 0 {
-		return nil, &lines.Fault{At: at, Width: 1, What: "the first line holds control characters", How: "this is not a file of text in UTF-8; name another"}
+		return nil, &lines.Fault{At: at, Width: 1, What: "the first line holds control characters",
+			How: "this is not a file of text in UTF-8; name another"}
 	}
 	if d.Opt.Format == "" {
 		if f := foreign.Text(line, false, d.Opt.Separator != "" || FormatOf(d.In.Name) == VW); f != nil {
 			return nil, f
 		}
 	}
-	if bagName.MatchString(path.Base(d.In.Name)) && d.Opt.Format == "" {
-		return nil, &lines.Fault{Width: len(line), What: "the file is named as bags of words are, which hold documents, not " + d.Kind.String(), How: "train an app for documents, such as lda; or say with --format what else it is"}
+	if bagFileName.MatchString(path.Base(d.In.Name)) && d.Opt.Format == "" {
+		return nil, &lines.Fault{Width: len(line),
+			What: "the file is named as bags of words are, which hold documents, not " + d.Kind.String(),
+			How:  "train an app for documents, such as lda; or say with --format what else it is"}
 	}
 	p := &Layout{Format: d.format(line), Label: -1, Missing: d.Opt.Missing}
-	if f := d.disguised(line, p.Format); f != nil {
+	if f := d.looksLikeLIBSVM(line, p.Format); f != nil {
 		return nil, f
 	}
 	if p.Format.Documents() {
-		return nil, &lines.Fault{Width: 1, What: p.Format.Shown() + " holds documents, not " + d.Kind.String(), How: "name another format, or train an app for documents"}
+		return nil, &lines.Fault{Width: 1, What: p.Format.Shown() + " holds documents, not " + d.Kind.String(),
+			How: "name another format, or train an app for documents"}
 	}
 	if len(d.Opt.Quadratic) > 0 && p.Format != VW {
-		return nil, &lines.Fault{Width: 1, What: p.Format.Shown() + " has no namespaces", How: "leave out --quadratic, which is for Vowpal Wabbit text"}
+		return nil, &lines.Fault{Width: 1, What: p.Format.Shown() + " has no namespaces",
+			How: "leave out --quadratic, which is for Vowpal Wabbit text"}
 	}
 	if d.Opt.Ngrams > 0 && p.Format != VW {
-		return nil, &lines.Fault{Width: 1, What: p.Format.Shown() + " has no words that follow each other", How: "leave out --ngrams, which is for text and Vowpal Wabbit text"}
+		return nil, &lines.Fault{Width: 1, What: p.Format.Shown() + " has no words that follow each other",
+			How: "leave out --ngrams, which is for text and Vowpal Wabbit text"}
 	}
 	if d.Opt.HashBits > 0 && p.Format != VW {
-		return nil, &lines.Fault{Width: 1, What: p.Format.Shown() + " has no names to be hashed", How: "leave out --hash-bits, which is for Vowpal Wabbit text"}
+		return nil, &lines.Fault{Width: 1, What: p.Format.Shown() + " has no names to be hashed",
+			How: "leave out --hash-bits, which is for Vowpal Wabbit text"}
 	}
 	if d.Kind == Ratings && p.Format != IDX {
 		if p.Format.sparse() {
-			return nil, &lines.Fault{Width: len(line), What: p.Format.Shown() + " lines hold examples, not ratings", How: "write lines of user, item, rating; or train an app for examples"}
+			return nil, &lines.Fault{Width: len(line), What: p.Format.Shown() + " lines hold examples, not ratings",
+				How: "write lines of user, item, rating; or train an app for examples"}
 		}
 		p.Format = Triples
 	}
 	switch p.Format {
 	case Triples:
 		if d.Kind != Ratings {
-			return nil, &lines.Fault{Width: len(line), What: "triples hold ratings, not examples", How: "name another format, or train an app for ratings"}
+			return nil, &lines.Fault{Width: len(line), What: "triples hold ratings, not examples",
+				How: "name another format, or train an app for ratings"}
 		}
 		return p, d.triples(p, line)
 	case CSV, TSV:
 		return p, d.columns(p, line)
 	case IDX:
-		return nil, &lines.Fault{Width: 1, What: "this is not an IDX file: it does not begin with two zero bytes", How: "name its true format"}
+		return nil, &lines.Fault{Width: 1, What: "this is not an IDX file: it does not begin with two zero bytes",
+			How: "name its true format"}
 	case Images:
-		return nil, &lines.Fault{Width: 1, What: "this is neither a folder of images nor a tar archive of one", How: "name its true format"}
+		return nil, &lines.Fault{Width: 1, What: "this is neither a folder of images nor a tar archive of one",
+			How: "name its true format"}
 	case VW:
 		return p, d.vw(p, line)
 	case "":
@@ -88,32 +100,40 @@ func (d *Detector) layout(line []byte) (*Layout, *lines.Fault) {
 	return p, d.indexed(p, line)
 }
 
-// listed refuses options that mean nothing for lines of features, and models that know them otherwise.
-func (d *Detector) listed(p *Layout, line []byte) *lines.Fault {
+// checkSparse refuses options that do not apply to lines of features, and models that do not fit them.
+func (d *Detector) checkSparse(p *Layout, line []byte) *lines.Fault {
 	switch {
 	case d.Opt.Label != "":
-		return &lines.Fault{Width: 1, What: "lines of " + p.Format.Shown() + " begin with their label, and none of their columns is one", How: "leave out --label"}
+		return &lines.Fault{Width: 1, What: "lines of " + p.Format.Shown() +
+			" begin with their label, and none of their columns is one", How: "leave out --label"}
 	case d.Opt.Weight != "":
 		how := "write the rows as a table with a column of weights, or as Vowpal Wabbit text; or leave out --weight"
 		if p.Format == VW {
-			how = "write the weight behind the label of each line, such as 1 2.5 |f a, and leave out --weight"
+			how = "write the weight after the label of each line, such as 1 2.5 |f a, and leave out --weight"
 		}
-		return &lines.Fault{Width: 1, What: "lines of " + p.Format.Shown() + " have no columns, and so none of weights", How: how}
+		return &lines.Fault{Width: 1, What: "lines of " + p.Format.Shown() + " have no columns, and so none of weights",
+			How: how}
 	case d.Opt.Timed:
-		return &lines.Fault{Width: 1, What: "lines of " + p.Format.Shown() + " have no column of times, by which rows are to be held out", How: "write the rows as a table; or, where they stand in the order of time, hold out the last with --holdout last"}
+		return &lines.Fault{Width: 1, What: "lines of " + p.Format.Shown() +
+			" have no column of times, by which rows are to be held out",
+			How: "write the rows as a table; or, where they stand in the order of time, hold out the last " +
+				"with --holdout last"}
 	case d.Opt.Header == HeaderYes:
-		return &lines.Fault{Width: 1, What: "lines of " + p.Format.Shown() + " have no header", How: "leave out --header yes"}
+		return &lines.Fault{Width: 1, What: "lines of " + p.Format.Shown() + " have no header",
+			How: "leave out --header yes"}
 	case d.Opt.Separator != "" && d.Opt.Separator != " " && d.Opt.Separator != "space":
-		return &lines.Fault{Width: 1, What: "the fields of " + p.Format.Shown() + " are separated by blanks", How: "leave out --sep, or name another format with --format"}
+		return &lines.Fault{Width: 1, What: "the fields of " + p.Format.Shown() + " are separated by blanks",
+			How: "leave out --sep, or name another format with --format"}
 	}
 	return nil
 }
 
-// vw completes the layout of lines of Vowpal Wabbit.
+// vw completes the layout of Vowpal Wabbit lines.
 func (d *Detector) vw(p *Layout, line []byte) *lines.Fault {
 	whole := func(what, how string) *lines.Fault { return &lines.Fault{Width: len(line), What: what, How: how} }
 	as := d.Opt.As
-	p.Bits, p.Namespaces, p.Pairs, p.Ngrams = cmp.Or(d.Opt.HashBits, lines.HashBits), d.Opt.Ignore, d.Opt.Quadratic, d.Opt.Ngrams
+	p.Bits, p.Namespaces, p.Pairs, p.Ngrams = cmp.Or(d.Opt.HashBits, lines.HashBits), d.Opt.Ignore, d.Opt.Quadratic,
+		d.Opt.Ngrams
 	if as != nil && as.HashBits > 0 {
 		p.Bits, p.Ngrams = cmp.Or(d.Opt.HashBits, as.HashBits), cmp.Or(d.Opt.Ngrams, as.Ngrams)
 		if len(p.Pairs) == 0 {
@@ -123,23 +143,30 @@ func (d *Detector) vw(p *Layout, line []byte) *lines.Fault {
 			p.Namespaces = append(slices.Clip(p.Namespaces), c.Name)
 		}
 	}
-	switch f := d.listed(p, line); {
+	switch f := d.checkSparse(p, line); {
 	case f != nil:
 		return f
 	case p.Bits < 1 || p.Bits > lines.HashBitsMost || 1<<p.Bits > d.Opt.FeaturesMost:
-		return whole(fmt.Sprintf("features cannot be hashed to %d bits", p.Bits), fmt.Sprintf("name 1 to %d with --hash-bits", min(lines.HashBitsMost, bits.Len(uint(d.Opt.FeaturesMost))-1)))
+		return whole(fmt.Sprintf("features cannot be hashed to %d bits", p.Bits),
+			fmt.Sprintf("name 1 to %d with --hash-bits", min(lines.HashBitsMost, bits.Len(uint(d.Opt.FeaturesMost))-1)))
 	case slices.ContainsFunc(p.Pairs, func(pair string) bool { return len(pair) != 2 }):
-		return whole(fmt.Sprintf("%q are no two letters with which namespaces begin", p.Pairs), "name two with --quadratic, such as --quadratic ab")
+		return whole(fmt.Sprintf("%q are no two letters with which namespaces begin", p.Pairs),
+			"name two with --quadratic, such as --quadratic ab")
 	case as != nil && as.HashBits > 0 && !slices.Equal(p.Pairs, as.Quadratic):
-		return whole(fmt.Sprintf("the model has features of the pairs of namespaces %q, and these are to have those of %q", as.Quadratic, p.Pairs), "leave out --quadratic")
+		return whole(fmt.Sprintf("the model has features of the pairs of namespaces %q, and these are to have "+
+			"those of %q", as.Quadratic, p.Pairs), "leave out --quadratic")
 	case as != nil && as.HashBits > 0 && max(p.Ngrams, 1) != max(as.Ngrams, 1):
-		return whole("the model was trained with other pairs of names that follow each other", "leave out --ngrams: the model says whether there are any")
+		return whole("the model was trained with other pairs of names that follow each other",
+			"leave out --ngrams: the model says whether there are any")
 	case as != nil && as.HashBits > 0 && p.Bits != as.HashBits:
-		return whole(fmt.Sprintf("the features of the model are hashed to %d bits, and these are to be to %d", as.HashBits, p.Bits), "leave out --hash-bits")
+		return whole(fmt.Sprintf("the features of the model are hashed to %d bits, and these are to be to %d",
+			as.HashBits, p.Bits), "leave out --hash-bits")
 	case (as != nil || d.Opt.Features > 0) && (as == nil || as.HashBits == 0):
-		return whole("the features of the model are not hashed, and those of Vowpal Wabbit are names", "give the rows in the form that training had")
+		return whole("the features of the model are not hashed, and those of Vowpal Wabbit are names",
+			"give the rows in the form that training had")
 	case d.Opt.IndexBase != "" && as == nil:
-		return whole("the features of Vowpal Wabbit are names, and no indices that a base could count from", "leave out --base, which is for LIBSVM")
+		return whole("the features of Vowpal Wabbit are names, and no indices that a base could count from",
+			"leave out --base, which is for LIBSVM")
 	case len(d.Opt.Categorical) > 0:
 		return whole("lines of Vowpal Wabbit have no columns", "leave out --categorical, which is for tables")
 	}
@@ -147,25 +174,31 @@ func (d *Detector) vw(p *Layout, line []byte) *lines.Fault {
 	return nil
 }
 
-// indexed completes the layout of LIBSVM rows: it finds out whether labels are text, and refuses options for columns.
+// indexed completes the layout of LIBSVM rows: it decides whether labels are text, and refuses options for columns.
 func (d *Detector) indexed(p *Layout, line []byte) *lines.Fault {
-	switch f := d.listed(p, line); {
+	switch f := d.checkSparse(p, line); {
 	case f != nil:
 		return f
 	case d.Opt.As != nil && d.Opt.As.HashBits > 0:
-		return &lines.Fault{Width: len(line), What: "the features of the model are names that were hashed, and those of " + p.Format.Shown() + " are numbers", How: "give the rows as Vowpal Wabbit text, with the names that training had"}
-	case d.Opt.As.trained() != nil && d.Opt.IndexBase == "":
+		return &lines.Fault{Width: len(line),
+			What: "the features of the model are names that were hashed, and those of " + p.Format.Shown() +
+				" are numbers", How: "give the rows as Vowpal Wabbit text, with the names that training had"}
+	case d.Opt.As.modelColumns() != nil && d.Opt.IndexBase == "":
 		how := "give the rows as CSV with the columns that training had"
-		if !d.Opt.Grow { // who trains the model further has to name the columns
+		if !d.Opt.Grow { // to train the model further, its columns must be named
 			how += "; or say with --base 0 or --base 1 what the first of them is called here"
 		}
-		return &lines.Fault{Width: len(line), What: "the model was trained on a table, and this is " + p.Format.Shown() + ", which does not name its columns", How: how}
+		return &lines.Fault{Width: len(line), What: "the model was trained on a table, and this is " +
+			p.Format.Shown() + ", which does not name its columns", How: how}
 	case p.Format == LibFM && d.Opt.IndexBase == "1":
-		return &lines.Fault{Width: 1, What: "the features of libFM count from 0, and here they are to count from 1", How: "leave out --base; rows that count from 1 are LIBSVM: --format libsvm"}
+		return &lines.Fault{Width: 1, What: "the features of libFM count from 0, and here they are to count from 1",
+			How: "leave out --base; rows that count from 1 are LIBSVM: --format libsvm"}
 	case p.Format == LibFM && d.Opt.As != nil && d.Opt.As.TextLabels && !d.Opt.Unlabelled:
-		return &lines.Fault{Width: 1, What: "the labels of the model are text, and those of libFM are numbers", How: "give the rows as LIBSVM, with the labels that training had"}
+		return &lines.Fault{Width: 1, What: "the labels of the model are text, and those of libFM are numbers",
+			How: "give the rows as LIBSVM, with the labels that training had"}
 	case len(d.Opt.Ignore)+len(d.Opt.Categorical) > 0:
-		return &lines.Fault{Width: 1, What: "lines of " + p.Format.Shown() + " have no columns", How: "leave out --ignore and --categorical, which are for tables"}
+		return &lines.Fault{Width: 1, What: "lines of " + p.Format.Shown() + " have no columns",
+			How: "leave out --ignore and --categorical, which are for tables"}
 	}
 	if p.Format == LibFM {
 		d.sparseOrigins(p, line)
@@ -182,9 +215,9 @@ func (d *Detector) indexed(p *Layout, line []byte) *lines.Fault {
 	return nil
 }
 
-// further makes the layout of a file behind the first one: its label stands
-// where the first file has it, whether or not it repeats the header.
-func (d *Detector) further(first *Layout, line []byte) (*Layout, *lines.Fault) {
+// furtherFile makes the layout of a file after the first one. Its label has the same position as in the first file,
+// whether or not it repeats the header.
+func (d *Detector) furtherFile(first *Layout, line []byte) (*Layout, *lines.Fault) {
 	if first.Table != nil {
 		return d.furtherTable(first, line)
 	}
@@ -207,7 +240,7 @@ func (d *Detector) further(first *Layout, line []byte) (*Layout, *lines.Fault) {
 	return p, f
 }
 
-// format is the option, or what the name says, or what the line looks like.
+// format returns the format: by the option, else by the file's name, else by the line.
 func (d *Detector) format(line []byte) Format {
 	if d.Opt.Format != "" {
 		return d.Opt.Format
@@ -240,8 +273,8 @@ func (d *Detector) format(line []byte) Format {
 	return ""
 }
 
-// SeparatorLine finds the line sep=; that spreadsheets write above a table, with any separator. end is the position after the line, 0 where the
-// text does not begin with one.
+// SeparatorLine finds the line sep=; that spreadsheets write above a table, with any separator. end is the position
+// after the line, 0 if the text does not begin with one.
 func SeparatorLine(text []byte) (separator string, end int) {
 	end = bytes.IndexByte(text[:min(len(text), 16)], '\n') + 1
 	line := bytes.Trim(bytes.TrimRight(text[:end], "\r\n"), `"`)
@@ -253,11 +286,12 @@ func SeparatorLine(text []byte) (separator string, end int) {
 	return "", 0
 }
 
-// disguised returns the fault of a line that could be one of LIBSVM, though the name of its file says that it is a table: the label, then indices that
-// ascend, each with a number.
-func (d *Detector) disguised(line []byte, format Format) *lines.Fault {
+// looksLikeLIBSVM returns the fault of a line that looks like LIBSVM, although the file's name says that it is a table:
+// a label, then ascending indices, each with a number.
+func (d *Detector) looksLikeLIBSVM(line []byte, format Format) *lines.Fault {
 	fields := bytes.Fields(line)
-	if d.Kind != Examples || d.Opt.Format != "" || d.Opt.As != nil || !format.columnar() || len(fields) < 2 || isEntry(fields[0]) {
+	if d.Kind != Examples || d.Opt.Format != "" || d.Opt.As != nil || !format.columnar() || len(fields) < 2 ||
+		isEntry(fields[0]) {
 		return nil
 	}
 	last := -1
@@ -269,7 +303,8 @@ func (d *Detector) disguised(line []byte, format Format) *lines.Fault {
 		}
 		last = n
 	}
-	return &lines.Fault{Width: len(line), What: "the file is named as a " + format.Shown() + " is, and its first line looks like LIBSVM",
+	return &lines.Fault{Width: len(line), What: "the file is named as a " + format.Shown() +
+		" is, and its first line looks like LIBSVM",
 		How: "say which it is: --format libsvm, or --format " + string(format)}
 }
 
@@ -279,13 +314,13 @@ func isEntry(field []byte) bool {
 	return found && lines.IsDigits(index)
 }
 
-// fields cuts the first line into fields by the separator of the layout, which
-// it chooses first when no option does.
+// fields cuts the first line into fields by the separator of the layout. If no option sets the separator, it chooses
+// one first.
 func (d *Detector) fields(p *Layout, line []byte) ([]lines.Field, *lines.Fault) {
 	switch {
 	case d.Opt.Separator != "":
 		p.Separator, _ = lines.SeparatorOf(d.Opt.Separator)
-	case d.known(p, line):
+	case d.hasKnownSeparator(p, line):
 		p.Separator, _ = lines.SeparatorOf(d.Opt.As.Separator)
 	case p.Format == TSV || d.Opt.Format == "" && FormatOf(d.In.Name) == TSV:
 		p.Separator = "\t"
@@ -295,8 +330,8 @@ func (d *Detector) fields(p *Layout, line []byte) ([]lines.Field, *lines.Fault) 
 	return lines.Fields(line, p.Separator)
 }
 
-// known reports whether the line has the separator that the model's data had.
-func (d *Detector) known(p *Layout, line []byte) bool {
+// hasKnownSeparator reports whether the line has the separator of the model's data.
+func (d *Detector) hasKnownSeparator(p *Layout, line []byte) bool {
 	as := d.Opt.As
 	if as == nil || as.Separator == "" || as.Format != p.Format {
 		return false
@@ -305,8 +340,8 @@ func (d *Detector) known(p *Layout, line []byte) bool {
 	return err == nil && bytes.Contains(line, []byte(text))
 }
 
-// header decides whether the first line names the columns. A label that only
-// looks like a number gone wrong is refused: a header would lose that row.
+// header decides whether the first line names the columns. A label that looks like a malformed number is refused,
+// because a header would lose that row.
 func (d *Detector) header(p *Layout, fields []lines.Field, noun string) *lines.Fault {
 	switch d.Opt.Header {
 	case HeaderYes:
@@ -315,7 +350,8 @@ func (d *Detector) header(p *Layout, fields []lines.Field, noun string) *lines.F
 		field := fields[max(0, p.Label)]
 		word := field.Text
 		if !p.Header && !lines.IsNumber(word) {
-			if _, err := lines.Number(word); len(word) == 0 || err != lines.ErrNotNumber || bytes.IndexByte([]byte("+-.0123456789"), word[0]) >= 0 {
+			if _, err := lines.Number(word); len(word) == 0 || err != lines.ErrNotNumber ||
+				bytes.IndexByte([]byte("+-.0123456789"), word[0]) >= 0 {
 				f := lines.BadNumber(field.At, word, noun, "", "")
 				f.How += "; if this line names the columns, say so with --header yes"
 				return f
@@ -330,7 +366,8 @@ func (d *Detector) header(p *Layout, fields []lines.Field, noun string) *lines.F
 	return nil
 }
 
-// Begin makes the layout of an input from its first line, as it is in the first file where that has made one.
+// Begin makes the layout of an input from its first line. first is the layout of the first file, nil for that file
+// itself.
 func (d *Detector) Begin(first *Layout, line []byte, name string) (next *Layout, f *lines.Fault) {
 	json := d.isJSON(line)
 	switch {
@@ -343,7 +380,7 @@ func (d *Detector) Begin(first *Layout, line []byte, name string) (next *Layout,
 	case json:
 		next = &Layout{Format: JSONL}
 	default:
-		next, f = d.further(first, line)
+		next, f = d.furtherFile(first, line)
 	}
 	if f == nil {
 		f = first.Agree(next, name)
@@ -351,15 +388,16 @@ func (d *Detector) Begin(first *Layout, line []byte, name string) (next *Layout,
 	return next, f
 }
 
-// Sample takes the line at start and those below it which end within most bytes: the same ones for any size of blocks.
+// Sample takes the line at start and the lines below it that end within most bytes. These are the same for any block
+// size.
 func (d *Detector) Sample(text []byte, start, most int) {
 	from := start + bytes.IndexByte(text[start:], '\n') + 1
 	end := max(from, bytes.LastIndexByte(text[:min(len(text), most)], '\n')+1)
 	d.first, d.below = text[start:end], text[from:end]
 }
 
-// FirstRecord finds the first line that is not blank, nor, where the format
-// can be LIBSVM, a comment. line is nil when there is none.
+// FirstRecord finds the first line that is not blank and, where the format can be LIBSVM, no comment. line is nil if
+// there is none.
 func (d *Detector) FirstRecord(text []byte) (start int, line []byte) {
 	comments := d.Kind == Examples && (d.Opt.Format == "" && FormatOf(d.In.Name) == "" || d.format(nil).Indexed())
 	for start < len(text) {

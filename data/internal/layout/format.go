@@ -9,10 +9,11 @@ import (
 	"bellows/data/internal/idx"
 )
 
-// Format is how the rows of an input are written, by its name as an option. "" is not known yet.
+// Format names the format of an input, as the option does. "" is a format not known yet.
 type Format string
 
-// The formats. A new one is a line here and in formats, and a case where a detector makes its layout and a layout its parser.
+// The formats. A new one needs a line here and in formats, a case in a detector that makes its layout, and a case in a
+// layout that makes its parser.
 const (
 	LIBSVM  Format = "libsvm"
 	LibFM   Format = "libfm"
@@ -30,11 +31,11 @@ const (
 	Text    Format = "text"
 )
 
-// formats is all that there are, in the order in which help lists them.
+// formats lists all formats, in the order in which the help lists them.
 var formats = []struct {
 	format Format
 	shown  string   // on the screen
-	ends   []string // of names of files, but for compression; IDX has a form of its own
+	ends   []string // file name extensions, without compression; IDX has names of its own form
 }{
 	{LIBSVM, columns.ShownLIBSVM, []string{".libsvm", ".svm", ".svmlight"}},
 	{LibFM, columns.ShownLibFM, []string{".libfm"}},
@@ -52,7 +53,7 @@ var formats = []struct {
 	{Text, "text", nil},
 }
 
-// Formats is the names of all formats, in the order in which help lists them.
+// Formats returns the names of all formats, in the order in which the help lists them.
 func Formats() []string {
 	names := make([]string, len(formats))
 	for i, f := range formats {
@@ -61,7 +62,7 @@ func Formats() []string {
 	return names
 }
 
-// Shown is the format's name on the screen, "" of one that is not known.
+// Shown returns the format's name on the screen, "" if the format is unknown.
 func (f Format) Shown() string {
 	for _, known := range formats {
 		if known.format == f {
@@ -71,22 +72,22 @@ func (f Format) Shown() string {
 	return ""
 }
 
-// Indexed says whether lines are a label and pairs of an index and a value.
+// Indexed reports whether a line is a label and pairs of index and value.
 func (f Format) Indexed() bool { return f == LIBSVM || f == LibFM }
 
-// sparse says whether lines have features by an index or a name, and not the same fields.
+// sparse reports whether lines have features by an index or a name instead of the same fields.
 func (f Format) sparse() bool { return f.Indexed() || f == VW }
 
-// columnar says whether lines have the same fields, one of them the label.
+// columnar reports whether all lines have the same fields, one of them the label.
 func (f Format) columnar() bool { return f == CSV || f == TSV }
 
-// Framed says whether files keep columns apart, with names and types, and have no lines.
+// Framed reports whether the files are columnar, with names and types, and have no lines.
 func (f Format) Framed() bool { return f == Parquet || f == Arrow }
 
-// Documents says whether rows are documents.
+// Documents reports whether the rows are documents.
 func (f Format) Documents() bool { return f == Docword || f == LDAC || f == Text }
 
-// FormatOf proposes a format by file name, "" when the name says nothing.
+// FormatOf proposes a format by file name, "" if the name says nothing.
 func FormatOf(name string) Format {
 	name = strings.ToLower(path.Base(name))
 	for _, packed := range []string{".gz", ".gzip", ".zst", ".zstd"} {

@@ -6,7 +6,7 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// Frames makes the layout of columns that have names, from some of their rows.
+// Frames makes the layout of named columns, from some of their rows.
 func (d *Detector) Frames(keys []string, below []byte, format Format) (*Layout, *lines.Fault) {
 	shown := format.Shown()
 	switch {
@@ -15,15 +15,20 @@ func (d *Detector) Frames(keys []string, below []byte, format Format) (*Layout, 
 	case d.Opt.Header == HeaderNo:
 		return nil, &lines.Fault{What: "the columns of " + shown + " have names", How: "leave out --header no"}
 	case len(d.Opt.Quadratic) > 0:
-		return nil, &lines.Fault{What: shown + " has no namespaces", How: "leave out --quadratic, which is for Vowpal Wabbit text"}
+		return nil, &lines.Fault{What: shown + " has no namespaces",
+			How: "leave out --quadratic, which is for Vowpal Wabbit text"}
 	case d.Opt.Ngrams > 0 && d.Kind != Documents:
-		return nil, &lines.Fault{What: shown + " has no words that follow each other", How: "leave out --ngrams, which is for text and Vowpal Wabbit text"}
+		return nil, &lines.Fault{What: shown + " has no words that follow each other",
+			How: "leave out --ngrams, which is for text and Vowpal Wabbit text"}
 	case d.Opt.HashBits > 0:
-		return nil, &lines.Fault{What: shown + " has no names to be hashed", How: "leave out --hash-bits, which is for Vowpal Wabbit text"}
+		return nil, &lines.Fault{What: shown + " has no names to be hashed",
+			How: "leave out --hash-bits, which is for Vowpal Wabbit text"}
 	case d.Opt.IndexBase != "" && d.Opt.As == nil:
-		return nil, &lines.Fault{What: "the columns of " + shown + " have no indices that a base could count from", How: "leave out --base, which is for LIBSVM"}
-	case d.Kind == Examples && (d.Opt.Features > 0 && d.Opt.As.trained() == nil):
-		return nil, &lines.Fault{What: "the features of the model have no names, and those of " + shown + " are found by their names", How: "give the rows in the form that training had"}
+		return nil, &lines.Fault{What: "the columns of " + shown + " have no indices that a base could count from",
+			How: "leave out --base, which is for LIBSVM"}
+	case d.Kind == Examples && (d.Opt.Features > 0 && d.Opt.As.modelColumns() == nil):
+		return nil, &lines.Fault{What: "the features of the model have no names, and those of " + shown +
+			" are found by their names", How: "give the rows in the form that training had"}
 	case d.Kind == Documents:
 		p, f := d.textAmong(keys, "column")
 		if f == nil {
@@ -32,7 +37,7 @@ func (d *Detector) Frames(keys []string, below []byte, format Format) (*Layout, 
 		}
 		return p, f
 	}
-	p, f := d.named(keys, below)
+	p, f := d.layoutByName(keys, below)
 	if f != nil {
 		return nil, &lines.Fault{What: ofColumns.Replace(f.What), How: ofColumns.Replace(f.How)}
 	}
@@ -40,6 +45,7 @@ func (d *Detector) Frames(keys []string, below []byte, format Format) (*Layout, 
 	return p, nil
 }
 
-// ofColumns is what is said of a header and the first line where there are columns with names.
-var ofColumns = strings.NewReplacer("the first line has", "the file has", "The first line has", "The file has", "the header names", "the file names", "the header does not name", "the file does not name",
+// ofColumns rewrites messages about a header and a first line for formats whose columns have names.
+var ofColumns = strings.NewReplacer("the first line has", "the file has", "The first line has", "The file has",
+	"the header names", "the file names", "the header does not name", "the file does not name",
 	"first line", "file", ", separated by comma", "")

@@ -13,7 +13,7 @@ import (
 	"bellows/data/internal/roles"
 )
 
-// isJSON reports whether an input whose first line is given is JSON lines.
+// isJSON reports whether an input with the given first line is JSON lines.
 func (d *Detector) isJSON(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	switch as := d.Opt.As; {
@@ -27,11 +27,13 @@ func (d *Detector) isJSON(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("{")) && (d.Kind != Documents || json.Valid(line))
 }
 
-// ofKeys is what tables say of their columns as it is said of keys.
-var ofKeys = strings.NewReplacer("the header names", "the keys name", "the header does not name", "the keys do not name", "the first line has", "the first lines have",
-	"the columns are", "the keys are", "the first row has", "the first objects have", "first line", "first lines", ", separated by comma", "")
+// ofKeys rewrites messages about columns of tables for keys.
+var ofKeys = strings.NewReplacer("the header names", "the keys name", "the header does not name",
+	"the keys do not name", "the first line has", "the first lines have",
+	"the columns are", "the keys are", "the first row has", "the first objects have", "first line", "first lines",
+	", separated by comma", "")
 
-// json makes the layout of JSON lines from the first, and those below it that are looked at: that of a CSV file whose header is the keys.
+// json makes the layout of JSON lines from the sampled lines. It is that of a CSV file whose header is the keys.
 func (d *Detector) json(line []byte) (*Layout, *lines.Fault) {
 	whole := func(what, how string) *lines.Fault { return &lines.Fault{Width: len(line), What: what, How: how} }
 	switch {
@@ -39,16 +41,21 @@ func (d *Detector) json(line []byte) (*Layout, *lines.Fault) {
 		return nil, whole("JSON lines have no separator", "leave out --sep")
 	case d.Opt.Header == HeaderNo:
 		return nil, whole("the columns of JSON lines are named by their keys", "leave out --header no")
-	case d.Kind == Examples && (d.Opt.Features > 0 && d.Opt.As.trained() == nil || d.Opt.As.trained() != nil && !d.Opt.As.Header):
-		return nil, whole("the features of the model have no names, and those of JSON lines are found by their names", "give the rows in the form that training had")
+	case d.Kind == Examples && (d.Opt.Features > 0 && d.Opt.As.modelColumns() == nil ||
+		d.Opt.As.modelColumns() != nil && !d.Opt.As.Header):
+		return nil, whole("the features of the model have no names, and those of JSON lines are found by their names",
+			"give the rows in the form that training had")
 	case len(d.Opt.Quadratic) > 0:
 		return nil, whole("JSON lines have no namespaces", "leave out --quadratic, which is for Vowpal Wabbit text")
 	case d.Opt.Ngrams > 0:
-		return nil, whole("JSON lines of a table have no words that follow each other", "leave out --ngrams, which is for text and Vowpal Wabbit text")
+		return nil, whole("JSON lines of a table have no words that follow each other",
+			"leave out --ngrams, which is for text and Vowpal Wabbit text")
 	case d.Opt.HashBits > 0:
-		return nil, whole("JSON lines have no names to be hashed", "leave out --hash-bits, which is for Vowpal Wabbit text")
+		return nil, whole("JSON lines have no names to be hashed",
+			"leave out --hash-bits, which is for Vowpal Wabbit text")
 	case d.Opt.IndexBase != "" && d.Opt.As == nil:
-		return nil, whole("the keys of JSON lines have no indices that a base could count from", "leave out --base, which is for LIBSVM")
+		return nil, whole("the keys of JSON lines have no indices that a base could count from",
+			"leave out --base, which is for LIBSVM")
 	}
 	keys, f := jsonl.Keys(d.first, d.Opt.FeaturesMost)
 	if f != nil {
@@ -58,7 +65,7 @@ func (d *Detector) json(line []byte) (*Layout, *lines.Fault) {
 		return nil, f
 	}
 	keys = d.furtherKeys(keys)
-	p, f := d.named(keys, jsonl.Sample(d.first, keys))
+	p, f := d.layoutByName(keys, jsonl.Sample(d.first, keys))
 	if f != nil {
 		return nil, whole(ofKeys.Replace(f.What), ofKeys.Replace(f.How))
 	}
@@ -66,17 +73,17 @@ func (d *Detector) json(line []byte) (*Layout, *lines.Fault) {
 		return p, nil
 	}
 	order := []int{p.User, p.Item}
-	if p.Label != roles.Nowhere {
+	if p.Label != roles.Absent {
 		order = append(order, p.Label)
 	}
-	if p.Times == nil { // the three alone, in the usual order, are read faster
+	if p.Times == nil { // the usual three columns in the usual order are parsed faster
 		p.Order, p.Columns, p.Roles = order, len(order), nil
 	}
 	return p, nil
 }
 
-// named makes the layout of rows whose columns are found by their names, and of which some are given as those of a CSV file.
-func (d *Detector) named(keys []string, below []byte) (*Layout, *lines.Fault) {
+// layoutByName makes the layout of rows whose columns are found by name. below holds some of the rows as CSV.
+func (d *Detector) layoutByName(keys []string, below []byte) (*Layout, *lines.Fault) {
 	opt := *d.Opt
 	opt.Format, opt.Separator, opt.Header = CSV, ",", HeaderYes
 	table := *d
@@ -93,7 +100,7 @@ func (d *Detector) named(keys []string, below []byte) (*Layout, *lines.Fault) {
 		return p, nil
 	}
 	for _, at := range []int{p.User, p.Item, p.Label} {
-		if at != roles.Nowhere {
+		if at != roles.Absent {
 			p.Used[at] = true
 		}
 	}
@@ -103,9 +110,10 @@ func (d *Detector) named(keys []string, below []byte) (*Layout, *lines.Fault) {
 	return p, nil
 }
 
-// closedKeys returns the keys that objects may have. With Options.Complete they are those of the model's table, whether the first objects have them or not; otherwise the keys of the first objects.
+// closedKeys returns the keys that objects may have. With Options.Complete they are those of the model's table, whether
+// the first objects have them or not; otherwise the keys of the first objects.
 func (d *Detector) closedKeys(keys []string) ([]string, *lines.Fault) {
-	as := d.Opt.As.trained()
+	as := d.Opt.As.modelColumns()
 	if !d.Opt.Complete || as == nil || d.Kind != Examples {
 		return keys, nil
 	}
@@ -133,8 +141,8 @@ func (d *Detector) closedKeys(keys []string) ([]string, *lines.Fault) {
 	return known, nil
 }
 
-// furtherKeys adds keys that the first objects may lack: those to ignore, and those of the model that are no partition, if the objects have one of
-// them.
+// furtherKeys adds keys that the first objects may lack: those to ignore, and those of the model that are no partition,
+// if the objects have one of them.
 func (d *Detector) furtherKeys(keys []string) []string {
 	take := func(name string) {
 		if name != "" && !slices.Contains(keys, name) {
@@ -149,7 +157,8 @@ func (d *Detector) furtherKeys(keys []string) []string {
 			take(name)
 		}
 	}
-	if as := d.Opt.As.trained(); as != nil && as.Header && slices.ContainsFunc(as.Features, func(c Column) bool { return slices.Contains(keys, c.Name) }) {
+	if as := d.Opt.As.modelColumns(); as != nil && as.Header &&
+		slices.ContainsFunc(as.Features, func(c Column) bool { return slices.Contains(keys, c.Name) }) {
 		folders := columns.FolderKeys(d.Opt.Paths)
 		for _, c := range as.Features {
 			if !slices.ContainsFunc(folders, func(part columns.FolderKey) bool { return part.Key == c.Name }) {
@@ -160,8 +169,9 @@ func (d *Detector) furtherKeys(keys []string) []string {
 	return keys
 }
 
-// textKeys are what the text of a document is called when nobody says, the surest first.
-var textKeys = []string{"text", "document", "content", "body", "review", "reviewtext", "abstract", "message", "sentence", "doc"}
+// textKeys are the usual names of a document's text, the most certain first.
+var textKeys = []string{"text", "document", "content", "body", "review", "reviewtext", "abstract", "message",
+	"sentence", "doc"}
 
 // jsonDocuments makes the layout of documents that are a key of JSON lines.
 func (d *Detector) jsonDocuments(line []byte) (*Layout, *lines.Fault) {
@@ -178,7 +188,7 @@ func (d *Detector) jsonDocuments(line []byte) (*Layout, *lines.Fault) {
 	return p, nil
 }
 
-// textAmong makes the layout of documents that are one of the keys, or of whatever noun names them.
+// textAmong makes the layout of documents that are one of the keys. noun names a key in messages.
 func (d *Detector) textAmong(keys []string, noun string) (*Layout, *lines.Fault) {
 	p := &Layout{Label: -1, Words: true}
 	name := d.Opt.Text
@@ -195,9 +205,10 @@ func (d *Detector) textAmong(keys []string, noun string) (*Layout, *lines.Fault)
 	if !slices.Contains(keys, name) {
 		what := "no " + noun + " is known to hold the text of the documents"
 		if name != "" {
-			what = "no " + noun + " is named " + lines.Quoted([]byte(name))
+			what = "no " + noun + " is named " + lines.Quote([]byte(name))
 		}
-		return nil, &lines.Fault{What: what, How: fmt.Sprintf("name it with --text; the %ss are %s", noun, columns.Listed(keys))}
+		return nil, &lines.Fault{What: what,
+			How: fmt.Sprintf("name it with --text; the %ss are %s", noun, columns.JoinNames(keys))}
 	}
 	p.Keys, p.Used = []string{name}, []bool{true}
 	return p, nil

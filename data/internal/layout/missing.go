@@ -6,8 +6,8 @@ import (
 	"bellows/data/internal/missing"
 )
 
-// MissingWords returns the words that stand for a missing value: those that were chosen, or those of a model, or the default. nil is the rule of
-// models that do not say theirs.
+// MissingWords returns the words that stand for a missing value: the chosen ones, else those of a model, else the
+// default. nil is the rule of models that do not record theirs.
 func MissingWords(chosen []string, as *Reading) []string {
 	switch {
 	case chosen != nil:

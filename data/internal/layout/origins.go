@@ -11,10 +11,10 @@ import (
 	"bellows/data/internal/origins"
 )
 
-// sampledLines is how many lines are looked at for origins; a sample takes no more values.
+// sampledLines is the number of lines sampled for origins. A sample takes no more values.
 const sampledLines = 256
 
-// Coarse is a column, as it is called, that loses a part of its spread though it has an origin.
+// Coarse is a column that loses a part of its spread in spite of its origin. Name is its name in messages.
 type Coarse struct {
 	Name string
 	Part float64
@@ -35,14 +35,14 @@ func (p *Layout) tableCoarse() {
 	}
 }
 
-// FoundCoarse fills in what loses digits.
+// FoundCoarse adds the columns that lose digits to a Detection.
 func (p *Layout) FoundCoarse(d *columns.Detection) {
 	for _, c := range p.Coarse {
 		d.Coarse, d.CoarseMost = append(d.Coarse, c.Name), max(d.CoarseMost, c.Part)
 	}
 }
 
-// shifts returns what the parsers of sparse rows count from.
+// shifts returns the origins for the parsers of sparse rows.
 func (p *Layout) shifts() lines.Shifts {
 	return lines.Shifts{Origins: p.Origins, LabelOrigin: p.Origin}
 }
@@ -71,7 +71,7 @@ func (d *Detector) ratingOrigin(p *Layout, line []byte) {
 	var s origins.Sample
 	for line := range bytes.Lines(d.sample(line)) {
 		if fields, f := lines.Fields(bytes.TrimRight(line, "\r\n"), p.Separator); f == nil && p.Label < len(fields) {
-			if v, err := lines.Number64(fields[p.Label].Text); err == nil { // not of a header
+			if v, err := lines.Number64(fields[p.Label].Text); err == nil { // skips a header
 				s.Add(v)
 			}
 		}
@@ -81,7 +81,8 @@ func (d *Detector) ratingOrigin(p *Layout, line []byte) {
 	p.coarse("the rating", loss)
 }
 
-// sparseOrigins settles what labels and features of sparse rows are counted from: features that all rows have.
+// sparseOrigins settles what labels and features of sparse rows are counted from. Only features that all rows have get
+// an origin.
 func (d *Detector) sparseOrigins(p *Layout, line []byte) {
 	if as := d.Opt.As; as != nil {
 		base := int32(0)

@@ -8,24 +8,26 @@ import (
 	"bellows/data/internal/roles"
 )
 
-// Numbers is what one goroutine numbers ids, labels and values of text with, by their first appearance.
+// Numbers holds one goroutine's numbering of ids, labels and values of text, by first appearance.
 type Numbers struct {
 	Users, Items lines.IDs       // of ratings; words of documents are items
-	Labels       *lines.Levels   // of labels that are text, else nil
-	Levels       []*lines.Levels // tables: of each feature that is text, else nil
-	Numerals     lines.Numerals  // of labels that are numbers
+	Labels       *lines.Levels   // for labels that are text, else nil
+	Levels       []*lines.Levels // tables: for each feature that is text, else nil
+	Numerals     lines.Numerals  // for labels that are numbers
 }
 
-// Parser makes the parser of one goroutine. inner is it, or the one that it has its lines parsed by.
+// Parser makes the parser of one goroutine. inner is the same parser, or the one that it wraps.
 func (p *Layout) Parser(opt *Options, w *Numbers) (outer, inner lines.Parser) {
 	inner = p.lineParser(opt, w)
-	if p.Keys != nil { // JSON lines, as they would stand in a CSV file
-		return &jsonl.Rows{Keys: p.Keys, Order: p.Order, Used: p.Used, Number: p.numbers(), Strict: p.Table != nil || opt.Complete, Closed: opt.Complete, Needs: p.needs(opt), Bars: p.bars(opt), Words: p.Words, To: inner}, inner
+	if p.Keys != nil { // JSON lines, converted to CSV
+		return &jsonl.Rows{Keys: p.Keys, Order: p.Order, Used: p.Used, Number: p.numbers(), Strict: p.Table != nil ||
+			opt.Complete, Closed: opt.Complete, Needs: p.requiredKeys(opt), Bars: p.refusedKeys(opt), Words: p.Words,
+			To: inner}, inner
 	}
 	return inner, inner
 }
 
-// numbers returns which columns of JSON lines hold numbers.
+// numbers reports, for each column of JSON lines, whether it holds numbers.
 func (p *Layout) numbers() []bool {
 	list := make([]bool, len(p.Keys))
 	if t := p.Table; t != nil {
@@ -38,20 +40,22 @@ func (p *Layout) numbers() []bool {
 	return list
 }
 
-// needs returns the keys that each object must have, by column; nil: none.
-func (p *Layout) needs(opt *Options) []bool {
+// requiredKeys reports, for each column, whether every object must have its key; nil: none.
+func (p *Layout) requiredKeys(opt *Options) []bool {
 	if !opt.Complete || opt.As == nil || p.Table == nil {
 		return nil
 	}
 	list := make([]bool, len(p.Keys))
 	for i, at := range p.Table.Place {
-		list[i] = at >= 0 && opt.As.Always(at)
+		list[i] = at >= 0 && opt.As.AlwaysPresent(at)
 	}
 	return list
 }
 
-// bars returns the keys of ratings that say nothing to a model, which objects may not have that are held against one, by column; nil: none. Times are known, though a model does not use them.
-func (p *Layout) bars(opt *Options) []bool {
+// refusedKeys reports, for each column, whether objects with its key are refused; nil: none. These are the keys of
+// ratings without meaning for the model, when objects must match it. Keys of times are accepted, though a model does
+// not use them.
+func (p *Layout) refusedKeys(opt *Options) []bool {
 	if !opt.Complete || p.Table != nil || p.Words {
 		return nil
 	}
@@ -62,14 +66,14 @@ func (p *Layout) bars(opt *Options) []bool {
 	return list
 }
 
-// lineParser makes the parser of lines, as which JSON lines are read, too.
+// lineParser makes the parser of lines. JSON lines use it as well, as CSV.
 func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 	if p.WordLabels {
 		w.Labels = &lines.Levels{Max: ClassesMost, Buckets: 1, Missing: p.Missing}
 	}
 	var numerals *lines.Numerals
 	w.Numerals.All = p.Origin != 0
-	if !p.WordLabels && !opt.Numbers { // tables to predict have no label, but the lines of LIBSVM do
+	if !p.WordLabels && !opt.Numbers { // tables to predict have no label, but LIBSVM lines do
 		numerals = &w.Numerals
 	}
 	switch {
@@ -80,7 +84,8 @@ func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 	case p.Format == LDAC:
 		return &lines.LDAC{WordMax: opt.FeaturesMost - 1}
 	case p.Format == VW:
-		l := &lines.VW{Bits: p.Bits, Unlabelled: opt.Unlabelled, Numerals: numerals, Grams: p.Ngrams == Pairs, Pairs: p.Pairs, Shifts: p.shifts()}
+		l := &lines.VW{Bits: p.Bits, Unlabelled: opt.Unlabelled, Numerals: numerals, Grams: p.Ngrams == Pairs,
+			Pairs: p.Pairs, Shifts: p.shifts()}
 		for _, name := range p.Namespaces {
 			l.Ignore = append(l.Ignore, []byte(name))
 		}
@@ -89,25 +94,29 @@ func (p *Layout) lineParser(opt *Options, w *Numbers) lines.Parser {
 		return p.TextParser(w)
 	case !p.Format.Indexed():
 		w.Users.Missing, w.Items.Missing = p.Missing, p.Missing
-		return &lines.Triples{Separator: p.Separator, Fields: p.Columns, Roles: p.Roles, Times: p.Times, Users: &w.Users, Items: &w.Items, Origin: p.Origin}
+		return &lines.Triples{Separator: p.Separator, Fields: p.Columns, Roles: p.Roles, Times: p.Times,
+			Users: &w.Users, Items: &w.Items, Origin: p.Origin}
 	}
-	l := &lines.LIBSVM{LibFM: p.Format == LibFM, IndexMax: opt.FeaturesMost - 1, Labels: w.Labels, Numerals: numerals, Shifts: p.shifts()}
+	l := &lines.LIBSVM{LibFM: p.Format == LibFM, IndexMax: opt.FeaturesMost - 1, Labels: w.Labels, Numerals: numerals,
+		Shifts: p.shifts()}
 	if opt.IndexBase == "1" {
 		l.Least, l.IndexMax = 1, opt.FeaturesMost
 	}
 	return l
 }
 
-// tableParser is the parser of CSV and TSV.
+// tableParser returns the parser of CSV and TSV.
 func (p *Layout) tableParser(w *Numbers, numerals *lines.Numerals) lines.Parser {
-	csv := lines.CSV{Separator: p.Separator[0], Columns: p.Columns, Label: p.Label, Names: p.Names, Numerals: numerals, Missing: p.Missing}
+	csv := lines.CSV{Separator: p.Separator[0], Columns: p.Columns, Label: p.Label, Names: p.Names, Numerals: numerals,
+		Missing: p.Missing}
 	if p.Times == nil && p.Table.Weight < 0 && p.Table.Plain() {
 		return &csv
 	}
-	return &lines.Mixed{CSV: csv, Times: p.Times, Width: len(p.Table.Features), Uses: p.Uses(w), Weighs: p.Table.Weight >= 0, Weight: p.Table.Weight}
+	return &lines.Mixed{CSV: csv, Times: p.Times, Width: len(p.Table.Features), Uses: p.Uses(w),
+		Weighs: p.Table.Weight >= 0, Weight: p.Table.Weight}
 }
 
-// Uses is what becomes of each column, by what one goroutine numbers values of text with.
+// Uses returns the role of each column. w numbers the values of text.
 func (p *Layout) Uses(w *Numbers) []lines.Use {
 	t := p.Table
 	uses := make([]lines.Use, len(t.Place))

@@ -12,15 +12,15 @@ import (
 	"bellows/data/internal/roles"
 )
 
-// RatingColumns lists by what names in a header the user, the item and the rating are found, for help.
+// RatingColumns returns the header names by which the user, the item and the rating are recognised, for the help.
 func RatingColumns() (user, item, rating []string) {
 	return roles.All[0].Aliases, roles.All[1].Aliases, roles.All[2].Aliases
 }
 
-// TimeColumns lists by what names in a header the time of a row is found, for help.
+// TimeColumns returns the header names by which the time of a row is recognised, for the help.
 func TimeColumns() []string { return roles.TimeNames }
 
-// triples completes the layout of a ratings file.
+// triples completes the layout of a file of ratings.
 func (d *Detector) triples(p *Layout, line []byte) *lines.Fault {
 	fields, f := d.fields(p, line)
 	if f != nil {
@@ -31,9 +31,11 @@ func (d *Detector) triples(p *Layout, line []byte) *lines.Fault {
 	if d.Opt.Unlabelled {
 		least = 2
 	}
-	n := &roles.Finder{Hint: foreign.TrySeparator(line, least, 4), Fields: fields, Width: len(line), Separator: p.Separator, Asked: [...]string{d.Opt.User, d.Opt.Item, d.Opt.Rating},
-		Headerless: d.Opt.Header == HeaderNo, Unlabelled: d.Opt.Unlabelled, Listed: columns.Listed(columns.NamesOf(fields)), At: roles.Unknown,
-		Keyed: d.keyed, Timed: d.Opt.Timed, AskedTime: d.Opt.Time, Time: roles.Nowhere}
+	n := &roles.Finder{Hint: foreign.TrySeparator(line, least, 4), Fields: fields, Width: len(line),
+		Separator: p.Separator, Asked: [...]string{d.Opt.User, d.Opt.Item, d.Opt.Rating},
+		Headerless: d.Opt.Header == HeaderNo, Unlabelled: d.Opt.Unlabelled,
+		Listed: columns.JoinNames(columns.NamesOf(fields)), At: roles.Unknown,
+		Keyed: d.keyed, Timed: d.Opt.Timed, AskedTime: d.Opt.Time, Time: roles.Absent}
 	if as := d.Opt.As; as != nil {
 		for i, c := range [...]*Column{as.User, as.Item, as.Rating} {
 			if c != nil {
@@ -44,7 +46,7 @@ func (d *Detector) triples(p *Layout, line []byte) *lines.Fault {
 	if f = d.find(p, n); f == nil {
 		f = n.FindTime(p.Header)
 	}
-	if f == nil && n.Time != roles.Nowhere {
+	if f == nil && n.Time != roles.Absent {
 		p.Times = d.times(p, n.Time, line)
 	}
 	p.User, p.Item, p.Label, p.Roles = n.At[0], n.At[1], n.At[2], n.Columns(p.Header)
@@ -54,7 +56,8 @@ func (d *Detector) triples(p *Layout, line []byte) *lines.Fault {
 	return f
 }
 
-// find finds the columns, and whether the line names them: where nothing else says so, the rating decides.
+// find finds the columns, and decides whether the line names them. If nothing else decides, the field of the rating
+// does.
 func (d *Detector) find(p *Layout, n *roles.Finder) *lines.Fault {
 	named, f := n.Options()
 	if f != nil {
@@ -78,11 +81,12 @@ func (d *Detector) find(p *Layout, n *roles.Finder) *lines.Fault {
 	return n.Named()
 }
 
-// times is how the column at a position says when rows are from: as it does in the first of them. A row that says it otherwise is refused where it stands.
+// times returns the column of times at a position. The first row decides between numbers and dates; a later row that
+// differs is refused.
 func (d *Detector) times(p *Layout, at int, line []byte) *lines.Times {
 	t := &lines.Times{At: at, Place: fmt.Sprintf(" of column %d", at+1)}
 	if p.Names != nil && p.Names[at] != "" {
-		t.Place = " of column " + lines.Quoted([]byte(p.Names[at]))
+		t.Place = " of column " + lines.Quote([]byte(p.Names[at]))
 	}
 	if p.Header {
 		for line = range bytes.Lines(d.below) {
@@ -98,7 +102,7 @@ func (d *Detector) times(p *Layout, at int, line []byte) *lines.Times {
 	return t
 }
 
-// RatingColumns says which columns were taken for what, for the screen.
+// RatingColumns returns the chosen columns for the screen.
 func (p *Layout) RatingColumns() string {
 	var parts []string
 	take := func(noun string, at int) {
@@ -109,7 +113,7 @@ func (p *Layout) RatingColumns() string {
 		parts = append(parts, noun+" "+column)
 	}
 	for i, at := range [...]int{p.User, p.Item, p.Label} {
-		if at != roles.Nowhere {
+		if at != roles.Absent {
 			take(roles.All[i].Noun, at)
 		}
 	}

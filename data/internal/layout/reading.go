@@ -11,51 +11,59 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// Reading is how an input was read: what another input needs to be read alike. A model keeps that of its training data, as `input` of
-// its manifest, and Options.As reads by it. Formats, separators and columns are proposals there: a file that says otherwise of
-// itself, and the options that are given, go before them.
+// A Reading describes how an input was read: what is needed to read another input in the same way. A model keeps the
+// Reading of its training data as `input` in its manifest, and Options.As uses it. The format, separator and columns in
+// it are proposals: what a file says about itself, and given options, override them.
 type Reading struct {
-	Format      Format       `json:"format"`
-	FormatGiven bool         `json:"format_given,omitempty"` // an option named it, whatever the file's name says
-	Separator   string       `json:"separator,omitempty"`    // as Options.Separator takes it; "" where lines have no columns
-	Header      bool         `json:"header"`                 // the first line named the columns
-	IndexBase   *int         `json:"index_base,omitempty"`   // LIBSVM and libFM
-	HashBits    int          `json:"hash_bits,omitempty"`    // Vowpal Wabbit
-	Quadratic   []string     `json:"quadratic,omitempty"`    // Vowpal Wabbit: pairs of letters of namespaces
-	Label       *Column      `json:"label,omitempty"`        // tables
-	Weight      *Column      `json:"weight,omitempty"`       // tables: how much rows count
-	User        *Column      `json:"user,omitempty"`         // ratings
-	Item        *Column      `json:"item,omitempty"`
-	Rating      *Column      `json:"rating,omitempty"`
-	TextLabels  bool         `json:"text_labels,omitempty"` // labels are text
-	Origin      float64      `json:"origin,omitempty"`      // what labels that are numbers, or ratings, are counted from
-	Origins     []Origin     `json:"origins,omitempty"`     // sparse formats: what features are counted from, ascending; columns of tables have theirs
-	Features    []Column     `json:"features,omitempty"`    // tables: in the order of the model
-	Gaps        []int        `json:"gaps,omitzero"`         // tables: which of Features had missing values in training, by their places, ascending; nil: unknown
-	Ignored     []Column     `json:"ignored,omitempty"`     // tables: columns that were left out; Vowpal Wabbit: namespaces, which have no number
-	Image       *images.Size `json:"image,omitempty"`       // images in folders or archives
-	Text        string       `json:"text,omitempty"`        // documents in JSON lines: the key of their text
-	StopWords   []string     `json:"stop_words,omitempty"`  // text: the words that were left out
-	Missing     []string     `json:"missing,omitzero"`      // ratings, tables and labels that are text: the words for a value that is missing, in addition to the empty one; nil of models that do not say
-	Ngrams      int          `json:"ngrams,omitempty"`      // text and Vowpal Wabbit: 2 where two words, or names, that follow each other are one, too
+	Format Format `json:"format"`
+	// an option named the format, whatever the file's name says
+	FormatGiven bool `json:"format_given,omitempty"`
+	// as Options.Separator takes it; "" if lines have no columns
+	Separator  string   `json:"separator,omitempty"`
+	Header     bool     `json:"header"`               // the first line named the columns
+	IndexBase  *int     `json:"index_base,omitempty"` // LIBSVM and libFM
+	HashBits   int      `json:"hash_bits,omitempty"`  // Vowpal Wabbit
+	Quadratic  []string `json:"quadratic,omitempty"`  // Vowpal Wabbit: pairs of initial letters of namespaces
+	Label      *Column  `json:"label,omitempty"`      // tables
+	Weight     *Column  `json:"weight,omitempty"`     // tables: the weights of rows
+	User       *Column  `json:"user,omitempty"`       // ratings
+	Item       *Column  `json:"item,omitempty"`
+	Rating     *Column  `json:"rating,omitempty"`
+	TextLabels bool     `json:"text_labels,omitempty"` // labels are text
+	Origin     float64  `json:"origin,omitempty"`      // what labels that are numbers, or ratings, are counted from
+	// sparse formats: what features are counted from, ascending; columns of tables have their own
+	Origins  []Origin `json:"origins,omitempty"`
+	Features []Column `json:"features,omitempty"` // tables: in the order of the model
+	// tables: the positions in Features of those with missing values in training, ascending; nil: unknown
+	Gaps []int `json:"gaps,omitzero"`
+	// tables: columns left out; Vowpal Wabbit: namespaces, which have no number
+	Ignored   []Column     `json:"ignored,omitempty"`
+	Image     *images.Size `json:"image,omitempty"`      // images in folders or archives
+	Text      string       `json:"text,omitempty"`       // documents in JSON lines: the key of their text
+	StopWords []string     `json:"stop_words,omitempty"` // text: the stop words
+	// ratings, tables and labels that are text: the words for a missing value, in addition to the empty one; nil in
+	// models that do not record them
+	Missing []string `json:"missing,omitzero"`
+	// text and Vowpal Wabbit: 2 adds pairs of adjacent words or names
+	Ngrams int `json:"ngrams,omitempty"`
 }
 
-// Column is a column of a file. A column of numbers is one feature. One of text is a feature for each of its values, 1 where a row has
-// the value, else 0.
+// A Column is a column of a file. A column of numbers is one feature. A column of text has a feature for each of its
+// values, which is 1 in rows with that value, else 0.
 type Column = columns.Column
 
-// Origin is what a feature is counted from.
+// An Origin is what a feature is counted from.
 type Origin = lines.Origin
 
-// Tabular says whether the input was a table.
-func (r *Reading) Tabular() bool { return r.trained() != nil }
+// Tabular reports whether the input was a table.
+func (r *Reading) Tabular() bool { return r.modelColumns() != nil }
 
-// Always reports whether each row of the training data had a value of a feature.
-func (r *Reading) Always(feature int) bool {
+// AlwaysPresent reports whether every row of the training data had a value of a feature.
+func (r *Reading) AlwaysPresent(feature int) bool {
 	return r.Gaps != nil && !slices.Contains(r.Gaps, feature)
 }
 
-// ParseReading is the way back from JSON.
+// ParseReading decodes a Reading from JSON.
 func ParseReading(text []byte) (*Reading, error) {
 	r := &Reading{}
 	if err := json.Unmarshal(text, r); err != nil {
@@ -81,8 +89,10 @@ func ParseReading(text []byte) (*Reading, error) {
 	if len(r.StopWords) > bags.StopsMost {
 		return nil, fmt.Errorf("there are %d stop_words, at most %d can be", len(r.StopWords), bags.StopsMost)
 	}
-	if i := r.Image; i != nil && (i.Width < 1 || i.Height < 1 || i.Channels != images.Grey && i.Channels != images.Colours) {
-		return nil, fmt.Errorf("image is %d × %d × %d; it has a width, a height, and 1 or 3 channels", i.Width, i.Height, i.Channels)
+	if i := r.Image; i != nil && (i.Width < 1 || i.Height < 1 || i.Channels != images.Grey &&
+		i.Channels != images.Colours) {
+		return nil, fmt.Errorf("image is %d × %d × %d; it has a width, a height, and 1 or 3 channels", i.Width,
+			i.Height, i.Channels)
 	}
 	if b := r.IndexBase; b != nil && *b != 0 && *b != 1 {
 		return nil, fmt.Errorf("index_base is %d; it is 0 or 1", *b)

@@ -9,10 +9,10 @@ import (
 	"bellows/data/internal/lines"
 )
 
-// singularLeast is the number of a column's values from which it is no accident that most rows have their own.
+// singularLeast is the number of values of a column from which mostly unique values are not a coincidence.
 const singularLeast = 20
 
-// Found fills in what the layout of a table says, in which so many numbers are missing.
+// Found adds the roles of a table's columns to a Detection. missing is the number of missing numbers.
 func (p *Layout) Found(d *columns.Detection, missing int) {
 	d.Filled, d.Missing, d.Ignored, d.Choice = missing, missing, len(p.Table.Ignored), p.Table.Choice
 	switch {
@@ -44,7 +44,7 @@ func (p *Layout) Found(d *columns.Detection, missing int) {
 	}
 }
 
-// TimesFound fills in where the layout has found times.
+// TimesFound adds the column of times to a Detection.
 func (p *Layout) TimesFound(d *columns.Detection) {
 	t := p.Times
 	if t == nil {
@@ -56,7 +56,7 @@ func (p *Layout) TimesFound(d *columns.Detection) {
 	}
 }
 
-// SampleBytes is how much of the first file is looked at: what the columns hold is settled by the rows that end in them.
+// SampleBytes is the size of the sample of the first file. The rows that end in it decide what the columns hold.
 const SampleBytes = 64 << 10
 
 // columns completes the layout of a CSV or TSV file.
@@ -66,21 +66,26 @@ func (d *Detector) columns(p *Layout, line []byte) *lines.Fault {
 		return f
 	}
 	if len(p.Separator) > 1 {
-		return &lines.Fault{Width: len(line), What: "a table cannot be separated by " + p.Separator, How: "use one character"}
+		return &lines.Fault{Width: len(line), What: "a table cannot be separated by " + p.Separator,
+			How: "use one character"}
 	}
 	p.Columns = len(fields)
 	if p.Columns > d.Opt.FeaturesMost {
-		return &lines.Fault{Width: 1, What: fmt.Sprintf("the first row has %d columns, the limit is %d", p.Columns, d.Opt.FeaturesMost), How: "leave columns out, or write the rows as LIBSVM"}
+		return &lines.Fault{Width: 1, What: fmt.Sprintf("the first row has %d columns, the limit is %d", p.Columns,
+			d.Opt.FeaturesMost), How: "leave columns out, or write the rows as LIBSVM"}
 	}
 	if p.Columns == 1 && d.Opt.As == nil && d.Opt.Features == 0 {
-		return &lines.Fault{Width: len(line), What: "the first line has 1 column, separated by " + lines.SeparatorName(p.Separator),
-			How: "give each row a label and its features, each in a column" + foreign.TrySeparator(line, 2, d.Opt.FeaturesMost)}
+		return &lines.Fault{Width: len(line), What: "the first line has 1 column, separated by " +
+			lines.SeparatorName(p.Separator),
+			How: "give each row a label and its features, each in a column" +
+				foreign.TrySeparator(line, 2, d.Opt.FeaturesMost)}
 	}
 	if d.Opt.IndexBase != "" && d.Opt.As == nil {
-		return &lines.Fault{Width: 1, What: "the columns of " + p.Format.Shown() + " have no indices that a base could count from", How: "leave out --base, which is for LIBSVM"}
+		return &lines.Fault{Width: 1, What: "the columns of " + p.Format.Shown() +
+			" have no indices that a base could count from", How: "leave out --base, which is for LIBSVM"}
 	}
 	seen := columns.Sample(d.Opt.Missing, d.below, p.Separator, fields)
-	if p.Header, f = d.headed(fields, seen); f != nil {
+	if p.Header, f = d.isHeader(fields, seen); f != nil {
 		f.Width = len(line)
 		return f
 	}
@@ -95,8 +100,10 @@ func (d *Detector) columns(p *Layout, line []byte) *lines.Fault {
 		}
 	}
 	o := d.Opt
-	want := &columns.Wanted{Label: o.Label, Ignore: o.Ignore, Categorical: o.Categorical, Unlabelled: o.Unlabelled, Features: o.Features, As: o.As.trained(),
-		Timed: o.Timed, Time: o.Time, TimeKept: o.TimeKept, Weight: o.Weight, FolderKeys: columns.FolderKeys(o.Paths), Rule: o.Missing}
+	want := &columns.Wanted{Label: o.Label, Ignore: o.Ignore, Categorical: o.Categorical, Unlabelled: o.Unlabelled,
+		Features: o.Features, As: o.As.modelColumns(),
+		Timed: o.Timed, Time: o.Time, TimeKept: o.TimeKept, Weight: o.Weight, FolderKeys: columns.FolderKeys(o.Paths),
+		Rule: o.Missing}
 	if want.As != nil {
 		want.As.Grow = o.Grow
 	}
@@ -112,28 +119,30 @@ func (d *Detector) columns(p *Layout, line []byte) *lines.Fault {
 	return nil
 }
 
-// trained is the columns of a model that was trained on a table, else nil.
-func (r *Reading) trained() *columns.Known {
+// modelColumns returns the columns of a model that was trained on a table, else nil.
+func (r *Reading) modelColumns() *columns.Known {
 	if r == nil || len(r.Features) == 0 {
 		return nil
 	}
-	return &columns.Known{Header: r.Header, TextLabels: r.TextLabels, Label: r.Label, Weight: r.Weight, Features: r.Features, Ignored: r.Ignored, Origin: r.Origin}
+	return &columns.Known{Header: r.Header, TextLabels: r.TextLabels, Label: r.Label, Weight: r.Weight,
+		Features: r.Features, Ignored: r.Ignored, Origin: r.Origin}
 }
 
-// headed decides whether the first line names the columns.
-func (d *Detector) headed(fields []lines.Field, seen []columns.Sampled) (bool, *lines.Fault) {
+// isHeader decides whether the first line names the columns.
+func (d *Detector) isHeader(fields []lines.Field, seen []columns.Sampled) (bool, *lines.Fault) {
 	if d.Opt.Header != HeaderAuto {
 		return d.Opt.Header == HeaderYes, nil
 	}
-	if as := d.Opt.As.trained(); as != nil && as.Names(fields) {
+	if as := d.Opt.As.modelColumns(); as != nil && as.NamedIn(fields) {
 		return true, nil
 	}
-	return columns.Headed(fields, seen, d.Opt.As.trained() != nil)
+	return columns.Headed(fields, seen, d.Opt.As.modelColumns() != nil)
 }
 
-// furtherTable makes the layout of a table behind the first one, which has settled everything. It may repeat the header.
+// furtherTable makes the layout of a table after the first one, which has settled everything. It may repeat the header.
 func (d *Detector) furtherTable(first *Layout, line []byte) (*Layout, *lines.Fault) {
-	p := &Layout{Format: d.format(line), Label: first.Label, Table: first.Table, WordLabels: first.WordLabels, Times: first.Times, Origin: first.Origin, Missing: first.Missing}
+	p := &Layout{Format: d.format(line), Label: first.Label, Table: first.Table, WordLabels: first.WordLabels,
+		Times: first.Times, Origin: first.Origin, Missing: first.Missing}
 	if !p.Format.columnar() {
 		return p, nil
 	}

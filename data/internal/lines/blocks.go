@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Blocks cuts a stream into blocks of whole lines. Every block ends in a
-// newline, which parsers rely on; one is added behind a last line without it.
+// Blocks cuts a stream into blocks of whole lines. Every block ends in a newline, which parsers rely on; Blocks adds
+// one after a last line that lacks it.
 type Blocks struct {
 	From    io.Reader // its errors are io.EOF or *Error
 	File    string    // in messages
@@ -16,9 +16,8 @@ type Blocks struct {
 	done    bool
 }
 
-// Next fills buf, growing it for a longer line, and returns the block in it
-// (empty at the end of the stream). Text before a read error is lost: a
-// stream that is damaged is refused as a whole.
+// Next fills buf, growing it for a longer line, and returns the block in it, which is empty at the end of the stream.
+// Text before a read error is lost: a damaged stream is refused as a whole.
 func (l *Blocks) Next(buf []byte) ([]byte, error) {
 	buf = append(buf[:0], l.carry...)
 	l.carry = l.carry[:0]
@@ -52,7 +51,7 @@ func (l *Blocks) Next(buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// ReadFull reads until p is full; io.EOF comes with the bytes before it.
+// ReadFull reads until p is full. At the end of the stream it returns io.EOF with the number of bytes before it.
 func ReadFull(r io.Reader, p []byte) (int, error) {
 	n := 0
 	for n < len(p) {

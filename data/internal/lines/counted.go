@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Counted is a count with its noun.
+// Counted returns a count with its noun.
 func Counted(n int, noun string) string {
 	switch {
 	case n == 1:
@@ -17,7 +17,7 @@ func Counted(n int, noun string) string {
 	return Grouped(n) + " " + noun
 }
 
-// Grouped writes n with a space before every third digit.
+// Grouped returns n with a space before every third digit.
 func Grouped(n int) string {
 	s := strconv.Itoa(n)
 	for at := len(s) - 3; at > 0; at -= 3 {

@@ -10,7 +10,8 @@ import (
 	"bellows/data/internal/notation"
 )
 
-// CSV parses rows of numbers with a fixed number of columns. A value that is missing is NaN, and counted; a label may not be missing.
+// CSV parses rows of numbers with a fixed number of columns. A missing value is NaN, and counted. A missing label is an
+// error.
 type CSV struct {
 	Separator byte // ' ' stands for runs of blanks
 	Columns   int
@@ -59,7 +60,7 @@ func blankEnd(text []byte, i int) (next int, ok bool) {
 // crlf reports whether a carriage return and a newline stand at i.
 func crlf(text []byte, i int) bool { return text[i] == '\r' && text[i+1] == '\n' }
 
-// row parses the line that starts at i and returns the position behind it.
+// row parses the line that starts at i and returns the position after it.
 func (l *CSV) row(text []byte, i int, p *Piece) (int, *Fault) {
 	start, separator, last, ask := i, l.Separator, l.Columns-1, l.Missing.Numeric()
 	label := float32(0)
@@ -103,8 +104,8 @@ func (l *CSV) row(text []byte, i int, p *Piece) (int, *Fault) {
 	}
 }
 
-// slowField parses a field that is quoted, padded, far from ordinary, or bad.
-// end is the position of the separator or newline behind it.
+// slowField parses a field that is quoted, padded, unusual or bad. end is the position of the separator or newline
+// after it.
 func (l *CSV) slowField(text []byte, at, column int, p *Piece) (value float32, end int, f *Fault) {
 	field, end, f := cutField(text, at, string(l.Separator))
 	if f != nil {
@@ -117,7 +118,7 @@ func (l *CSV) slowField(text []byte, at, column int, p *Piece) (value float32, e
 	switch gone := l.Missing.Number(field); {
 	case gone && column != l.Label:
 		p.Missing++
-		return NotThere, end, nil
+		return MissingValue, end, nil
 	case gone && !missing.Default.Number(field):
 		return 0, 0, l.missingLabel(start, field, column)
 	}
@@ -131,14 +132,15 @@ func (l *CSV) slowField(text []byte, at, column int, p *Piece) (value float32, e
 	return 0, 0, l.badNumber(start, field, column)
 }
 
-// otherRow is the fault of a row with a field that is no number, where the row has another number of fields, too: that is then its cause.
+// otherRow returns the fault of a row whose number of fields is wrong, nil otherwise. It is called for a field that is
+// no number, because a wrong number of fields is then the cause.
 func (l *CSV) otherRow(text []byte, at int) *Fault {
 	start := bytes.LastIndexByte(text[:at], '\n') + 1
 	end := lineEnd(text, start) - 1
 	fields, f := Fields(bytes.TrimSuffix(text[start:end], []byte("\r")), string(l.Separator))
 	switch {
 	case f != nil:
-		return nil // it will be met
+		return nil // it is reported later
 	case len(fields) < l.Columns:
 		f = l.fewFields(text, start, end, len(fields))
 		f.How += "; if fields are not separated by " + SeparatorName(string(l.Separator)) + ", say so with --sep"
@@ -148,10 +150,10 @@ func (l *CSV) otherRow(text []byte, at int) *Fault {
 	return f
 }
 
-// NotThere is the value of a field that is missing.
-var NotThere = float32(math.NaN())
+// MissingValue is the value of a missing field.
+var MissingValue = float32(math.NaN())
 
-// badNumber is the fault of a field of a column of numbers.
+// badNumber returns the fault of a field in a column of numbers.
 func (l *CSV) badNumber(at int, field []byte, column int) *Fault {
 	noun, option := "value", l.option(column)
 	if column == l.Label {
@@ -171,33 +173,33 @@ func (l *CSV) badNumber(at int, field []byte, column int) *Fault {
 	case column == l.Label:
 		f.How += "; or take the labels as text with --categorical " + option
 	default:
-		f.How += "; or take the column as text with --categorical " + option + ", or leave it out with --ignore " + option
+		f.How += "; or take the column as text with --categorical " + option + ", or leave it out with --ignore " +
+			option
 	}
 	return f
 }
 
-// TextLabels adds to a remedy that labels which do not fit numbers may be text.
+// TextLabels adds to a hint that labels which are not numbers may be read as text.
 func TextLabels(how, option string) string {
 	return how + "; or, if the labels are classes, take them as text with --categorical " + option
 }
 
-// missingLabel returns the fault of a label that is one of the words for what is missing.
+// missingLabel returns the fault of a label that is a word for a missing value.
 func (l *CSV) missingLabel(at int, field []byte, column int) *Fault {
 	f := MissingLabel(field, l.place(column))
 	f.At = at
 	return f
 }
 
-// MissingLabel returns the fault of a label that is one of the words for what is missing.
+// MissingLabel returns the fault of a label that is a word for a missing value.
 func MissingLabel(field []byte, place string) *Fault {
 	if len(field) == 0 {
 		return &Fault{Width: 1, What: "label" + place + " is missing", How: "fill it in, or leave the row out; a label may not be missing"}
 	}
-	return &Fault{Width: len(field), What: "label " + Quoted(field) + place + " stands for a missing value",
-		How: "fill it in, or leave the row out; if it is a class, keep it with --missing ''"}
+	return &Fault{Width: len(field), What: "label " + Quote(field) + place + " stands for a missing value", How: "fill it in, or leave the row out; if it is a class, keep it with --missing ''"}
 }
 
-// option is how a flag names a column: by its name where that is a plain word, else by its number.
+// option returns a column as a flag takes it: by its name if that is a plain word, else by its number.
 func (l *CSV) option(column int) string {
 	if column < len(l.Names) && IsPlain(l.Names[column]) {
 		return l.Names[column]
@@ -205,7 +207,8 @@ func (l *CSV) option(column int) string {
 	return strconv.Itoa(column + 1)
 }
 
-// IsPlain reports whether a name can stand on a command line as it is, in a list with commas, and is not taken for a number.
+// IsPlain reports whether a name can stand unquoted on a command line, in a list with commas, and is not taken for a
+// number.
 func IsPlain(name string) bool {
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {
@@ -215,10 +218,10 @@ func IsPlain(name string) bool {
 	return name != "" && name[0] != '-' && !IsDigits([]byte(name))
 }
 
-// place names a column in messages.
+// place returns the name of a column for messages.
 func (l *CSV) place(column int) string {
 	if column < len(l.Names) && l.Names[column] != "" {
-		return " of column " + Quoted([]byte(l.Names[column]))
+		return " of column " + Quote([]byte(l.Names[column]))
 	}
 	return fmt.Sprintf(" of column %d", column+1)
 }
@@ -227,9 +230,8 @@ func (l *CSV) fewFields(text []byte, start, end, found int) *Fault {
 	if end > start && text[end-1] == '\r' {
 		end--
 	}
-	return &Fault{At: end, Width: 1,
-		What: fmt.Sprintf("the row has %s, the first row has %d", Plural(found, "field"), l.Columns),
-		How:  "give every row the same columns; a value may be empty, its separator may not be left out"}
+	return &Fault{At: end, Width: 1, What: fmt.Sprintf("the row has %s, the first row has %d", Plural(found, "field"), l.Columns),
+		How: "give every row the same columns; a value may be empty, its separator may not be left out"}
 }
 
 func (l *CSV) extraField(text []byte, at int) *Fault {
@@ -237,14 +239,12 @@ func (l *CSV) extraField(text []byte, at int) *Fault {
 	for text[end] != '\n' && text[end] != '\r' {
 		end++
 	}
-	return &Fault{At: at, Width: end - at,
-		What: fmt.Sprintf("the row has more fields than the first row, which has %d", l.Columns),
-		How:  "give every row the same columns; quote a value that contains the separator"}
+	return &Fault{At: at, Width: end - at, What: fmt.Sprintf("the row has more fields than the first row, which has %d", l.Columns),
+		How: "give every row the same columns; quote a value that contains the separator"}
 }
 
-// cutField returns the field that starts at i, without quotes and blanks
-// around it, and the position of the separator or newline behind it. A
-// separator of " " stands for runs of blanks.
+// cutField returns the field that starts at i, without quotes and blanks around it, and the position of the separator
+// or newline after it. A separator of " " stands for runs of blanks.
 func cutField(text []byte, i int, separator string) (field []byte, end int, f *Fault) {
 	if text[i] == '"' {
 		return cutQuoted(text, i, separator)
@@ -277,7 +277,7 @@ func separates(text []byte, i int, separator string) bool {
 	return bytes.HasPrefix(text[i:], []byte(separator))
 }
 
-// cutQuoted is cutField for a field in quotes, inside which "" is a quote.
+// cutQuoted works like cutField for a field in quotes, in which "" is a quote.
 func cutQuoted(text []byte, at int, separator string) (field []byte, end int, f *Fault) {
 	i := at + 1
 	for text[i] != '"' && text[i] != '\n' {
@@ -287,8 +287,7 @@ func cutQuoted(text []byte, at int, separator string) (field []byte, end int, f 
 	for {
 		switch {
 		case text[i] == '\n':
-			return nil, 0, &Fault{At: at, Width: i - at, What: "the quote is never closed",
-				How: "close it in the same line; quoted line breaks are not supported"}
+			return nil, 0, &Fault{At: at, Width: i - at, What: "the quote is not closed", How: "close it in the same line; quoted line breaks are not supported"}
 		case text[i] != '"':
 			field = append(field, text[i])
 			i++
@@ -303,8 +302,7 @@ func cutQuoted(text []byte, at int, separator string) (field []byte, end int, f 
 	end = i + 1
 	for text[end] != '\n' && !separates(text, end, separator) {
 		if c := text[end]; c != ' ' && c != '\r' && c != '\t' {
-			return nil, 0, &Fault{At: end, Width: 1, What: "text follows a closing quote",
-				How: `write a quote inside quotes twice: "a ""b"" c"`}
+			return nil, 0, &Fault{At: end, Width: 1, What: "text follows a closing quote", How: `write a quote inside quotes twice: "a ""b"" c"`}
 		}
 		end++
 	}

@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// Docword parses "document word count" lines, the body of a UCI bag of words. Numbers are counted
-// from 1 in the text and from 0 in the piece, which gets them as User, Item and Label.
+// Docword parses "document word count" lines, the body of a UCI bag of words. Numbers count from 1 in the text and from
+// 0 in the piece, where they are User, Item and Label.
 type Docword struct {
 	Docs, Words int // from the file's header
-	After       int // the documents before the block
+	After       int // number of documents before the block
 }
 
 // CountMax is the largest count of a word in a document: a float32 holds every whole number up to it.
@@ -55,10 +55,10 @@ func (l *Docword) Parse(text []byte, p *Piece) *Fault {
 
 const docwordLine = "each line is document, word, count: three whole numbers from 1, separated by blanks"
 
-// DocwordOrder is what to do about documents that are not in order.
+// DocwordOrder is the hint for documents that are not in order.
 const DocwordOrder = "sort the lines by document; in a header the order is documents, words, entries"
 
-// number parses one field; most is the largest number that it may be.
+// number parses one field. most is the largest number allowed.
 func (l *Docword) number(text []byte, i int, noun string, most int) (n int32, end int, f *Fault) {
 	i = skipBlanks(text, i, ' ')
 	if text[i] == '\n' || crlf(text, i) {
@@ -69,7 +69,7 @@ func (l *Docword) number(text []byte, i int, noun string, most int) (n int32, en
 		for end = i; text[end] > ' '; {
 			end++
 		}
-		return 0, 0, &Fault{At: i, Width: end - i, What: fmt.Sprintf("%s %s is not a whole number", noun, Quoted(text[i:end])), How: docwordLine}
+		return 0, 0, &Fault{At: i, Width: end - i, What: fmt.Sprintf("%s %s is not a whole number", noun, Quote(text[i:end])), How: docwordLine}
 	}
 	if v < 1 || v > most {
 		what := fmt.Sprintf("%s %d is outside 1 to %d, which the header states", noun, v, most)
@@ -81,19 +81,19 @@ func (l *Docword) number(text []byte, i int, noun string, most int) (n int32, en
 	return int32(min(v, math.MaxInt32)), end, nil
 }
 
-// BagHeader is the first three lines of a bag of words.
+// A BagHeader holds the first three lines of a bag of words.
 type BagHeader struct{ Docs, Words, Entries int }
 
 // headerLineMax bounds a line of a header, so that a small block holds all three.
 const headerLineMax = 40
 
-// HeaderBytes is the most that a header takes, a byte order mark before it included.
+// HeaderBytes is the maximum size of a header, with a byte order mark before it.
 const HeaderBytes = 3*(headerLineMax+1) + 3
 
 const headerHow = "a bag of words begins with three lines: the numbers of documents, of words and of entries"
 
-// ParseBagHeader reads the header at the start of a text and returns what stands behind it. docs bounds the
-// numbers of documents and of entries, words that of words.
+// ParseBagHeader reads the header at the start of a text and returns the text after it. docs bounds the numbers of
+// documents and of entries, words the number of words.
 func ParseBagHeader(text []byte, docs, words int64) (h BagHeader, rest []byte, f *Fault) {
 	rest = text
 	for _, field := range []struct {
@@ -108,7 +108,7 @@ func ParseBagHeader(text []byte, docs, words int64) (h BagHeader, rest []byte, f
 		}
 		digits := bytes.Trim(rest[:end], " \t\r")
 		if !IsDigits(digits) || end > headerLineMax {
-			return h, nil, &Fault{At: at, Width: end, What: fmt.Sprintf("the number of %s, %s, is not a whole number", field.noun, Quoted(digits)), How: headerHow}
+			return h, nil, &Fault{At: at, Width: end, What: fmt.Sprintf("the number of %s, %s, is not a whole number", field.noun, Quote(digits)), How: headerHow}
 		}
 		n, err := strconv.ParseInt(string(digits), 10, 64)
 		if err != nil || n < 1 || n > field.most {

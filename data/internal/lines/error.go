@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Error is a defect of an input: what is wrong, where, and what to do. errors.Is sees
-// through it to fs.ErrNotExist and to system errors.
+// An Error is a defect of an input: what is wrong, where, and what to do. errors.Is unwraps it to fs.ErrNotExist and to
+// system errors.
 type Error struct {
 	File   string // as the user named it; "stdin" for "-"
 	Line   int    // from 1, in the decompressed text; 0 when the defect has no line
@@ -19,7 +19,7 @@ type Error struct {
 	Err    error  // the cause, when there is one
 }
 
-// Error returns position, sentence, excerpt and remedy, one a line:
+// Error returns position, sentence, excerpt and hint, one per line:
 //
 //	news.svm.gz:4711:11: feature value "0,5" is not a number
 //	   4711 | 3 12:1 40:0,5 77:2
@@ -36,8 +36,7 @@ func (e *Error) Error() string {
 	}
 	b.WriteString(": " + e.What)
 	if e.Text != "" {
-		fmt.Fprintf(&b, "\n%7d | %s\n        | %s%s", e.Line, e.Text,
-			strings.Repeat(" ", e.Mark), strings.Repeat("^", max(1, e.Width)))
+		fmt.Fprintf(&b, "\n%7d | %s\n        | %s%s", e.Line, e.Text, strings.Repeat(" ", e.Mark), strings.Repeat("^", max(1, e.Width)))
 	}
 	if e.How != "" {
 		b.WriteString("\n" + e.How)

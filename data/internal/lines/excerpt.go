@@ -13,8 +13,8 @@ const (
 	excerptBefore = 36
 )
 
-// Locate turns a fault into an Error with line and column counted from the
-// start of the block, and an excerpt that does not refer to the block.
+// Locate turns a fault into an Error, with line and column counted from the start of the block. The excerpt does not
+// retain the block.
 func Locate(file string, text []byte, f *Fault) *Error {
 	f.At = min(f.At, len(text))
 	start := bytes.LastIndexByte(text[:f.At], '\n') + 1
@@ -30,8 +30,7 @@ func Locate(file string, text []byte, f *Fault) *Error {
 	return e
 }
 
-// excerpt sets Column, Text, Mark and Width from a line and byte positions in
-// it, clipping long lines around the mark.
+// excerpt sets Column, Text, Mark and Width from a line and byte positions in it. It clips long lines around the mark.
 func (e *Error) excerpt(line []byte, at, width int) {
 	before := utf8.RuneCount(line[:at])
 	marked := max(1, utf8.RuneCount(line[at:at+width]))
@@ -61,8 +60,8 @@ func (e *Error) excerpt(line []byte, at, width int) {
 // clip returns at most n bytes of line.
 func clip(line []byte, n int) []byte { return line[:min(n, len(line))] }
 
-// printable copies at most limit characters, each one column wide: blanks for
-// tabs, a replacement mark for what a terminal would not show.
+// printable copies at most limit characters, each one column wide. Tabs become blanks, and characters that a terminal
+// would not show become a replacement mark.
 func printable(line []byte, limit int) (text string, cut bool) {
 	var b strings.Builder
 	for ; len(line) > 0; limit-- {

@@ -9,7 +9,7 @@ import (
 	"bellows/data/internal/missing"
 )
 
-// smallIDs bounds the whole numbers that are found by position, not by hash.
+// smallIDs bounds the whole numbers that are found by position instead of by hash.
 const smallIDs = 1 << 22
 
 // IDs numbers ids by first appearance. Ids are text: "7" and "07" differ.
@@ -17,16 +17,16 @@ type IDs struct {
 	small  []int32 // 1 + number of the id that is this decimal, 0 when unseen
 	other  []place // hash table of the other ids; its length is a power of two
 	texts  int     // entries in other
-	pairs  pairs   // of ids that are two of the others
-	names  []byte  // of all ids, one behind the other: a string for each would take several times as much
+	pairs  pairs   // of ids that join two other ids
+	names  []byte  // names holds all ids, concatenated. A string for each would take several times as much memory.
 	ends   []int   // where each id ends in names
 	first  []int32 // block of each id's first appearance, ascending
-	resets int     // how often all were forgotten
+	resets int     // number of calls of Reset
 
-	Missing *missing.Rule // which ids are missing, and refused; nil: none is
+	Missing *missing.Rule // which ids count as missing and are refused; nil: none
 }
 
-// name is the id of a number.
+// name returns the id with a number.
 func (in *IDs) name(at int32) []byte {
 	from := 0
 	if at > 0 {
@@ -35,7 +35,7 @@ func (in *IDs) name(at int32) []byte {
 	return in.names[from:in.ends[at]]
 }
 
-// List is all ids by their numbers.
+// List returns all ids by their numbers.
 func (in *IDs) List() []string {
 	names, from := string(in.names), 0
 	ids := make([]string, len(in.ends))
@@ -45,19 +45,18 @@ func (in *IDs) List() []string {
 	return ids
 }
 
-// place is an entry of an open-addressing hash table with linear probing. At
-// 8 bytes an id it stays in the cache longer than a map from strings does.
+// place is an entry of an open-addressing hash table with linear probing. At 8 bytes per id the table fits the
+// processor's cache longer than a map of strings does.
 type place struct {
 	hash  uint32
 	taken int32 // 1 + number of the id, 0 when free
 }
 
-// hashSeed differs from process to process, so that no input can be made to
-// collide; numbers of ids do not depend on it.
+// hashSeed differs from process to process, so that no input can be made to collide. Numbers of ids do not depend on
+// it.
 var hashSeed = maphash.MakeSeed()
 
-// number returns the number of an id that is the canonical decimal n <
-// smallIDs, or -1 when it is new.
+// number returns the number of the id that is the canonical decimal n < smallIDs, or -1 if it is new.
 func (in *IDs) number(n int) int32 {
 	if n < len(in.small) {
 		return in.small[n] - 1
@@ -75,8 +74,8 @@ func (in *IDs) addNumber(n int, id []byte, block int32) int32 {
 	return at
 }
 
-// text returns the number of any other id, giving it the next one when it is
-// new; ok is false when a new id is missing or not printable UTF-8.
+// text returns the number of any other id; a new one gets the next number. ok is false if a new id is missing or not
+// printable UTF-8.
 func (in *IDs) text(id []byte, block int32) (at int32, ok bool) {
 	if 2*in.texts >= len(in.other) {
 		in.grow()
@@ -89,7 +88,7 @@ func (in *IDs) text(id []byte, block int32) (at int32, ok bool) {
 			return p.taken - 1, true
 		}
 	}
-	if in.Gone(id) || !printableID(id) {
+	if in.IsMissing(id) || !printableID(id) {
 		return 0, false
 	}
 	at = in.add(id, block)
@@ -116,19 +115,20 @@ func (in *IDs) grow() {
 }
 
 func (in *IDs) add(id []byte, block int32) int32 {
-	in.names = append(doubled(in.names, len(id)), id...)
-	return in.added(block)
+	in.names = append(growDoubling(in.names, len(id)), id...)
+	return in.appendEnd(block)
 }
 
-// added is the number of the id that is the last of names.
-func (in *IDs) added(block int32) int32 {
-	in.ends = append(doubled(in.ends, 1), len(in.names))
-	in.first = append(doubled(in.first, 1), block)
+// appendEnd returns the number of the last id in names, and notes its block.
+func (in *IDs) appendEnd(block int32) int32 {
+	in.ends = append(growDoubling(in.ends, 1), len(in.names))
+	in.first = append(growDoubling(in.first, 1), block)
 	return int32(len(in.ends) - 1)
 }
 
-// doubled makes room for n more by doubling: in smaller steps, as append takes them, a large list leaves several times its size behind.
-func doubled[T any](list []T, n int) []T {
+// growDoubling makes room for n more elements by doubling. Growing in smaller steps, as append does, leaves several
+// times the size of a large list as garbage.
+func growDoubling[T any](list []T, n int) []T {
 	if len(list)+n > cap(list) {
 		list = slices.Grow(list, len(list)+n)
 	}
@@ -148,13 +148,12 @@ func (in *IDs) Reset() {
 	in.pairs.taken, in.texts, in.names, in.ends, in.first = 0, 0, in.names[:0], in.ends[:0], in.first[:0]
 }
 
-// Gone reports whether an id stands for a missing value. It is asked of new ids alone.
-func (in *IDs) Gone(id []byte) bool { return in.Missing != nil && in.Missing.ID(id) }
+// IsMissing reports whether an id stands for a missing value. It is called only for new ids.
+func (in *IDs) IsMissing(id []byte) bool { return in.Missing != nil && in.Missing.ID(id) }
 
 // MissingID returns the fault of an id that stands for a missing value.
 func MissingID(id []byte, noun string) *Fault {
-	return &Fault{Width: len(id), What: noun + " " + Quoted(id) + " stands for a missing value",
-		How: "write an id for the " + noun + ", or leave the row out; if it is an id, keep it with --missing ''"}
+	return &Fault{Width: len(id), What: noun + " " + Quote(id) + " stands for a missing value", How: "write an id for the " + noun + ", or leave the row out; if it is an id, keep it with --missing ''"}
 }
 
 func printableID(id []byte) bool {
@@ -168,11 +167,10 @@ func printableID(id []byte) bool {
 	return true
 }
 
-// MergeIDs numbers the ids of several workers by first appearance in the whole
-// input. owner[b] is the worker of block b. Every worker took its blocks in
-// ascending order, so its ids are sorted by block, and within a block by
-// appearance: walking the blocks in order meets every new id where the input
-// has it. tables[w] maps a worker's numbers to the merged ones.
+// MergeIDs numbers the ids of several workers by first appearance in the whole input. owner[b] is the worker of block
+// b. Every worker took its blocks in ascending order. So its ids are sorted by block, and within a block by appearance,
+// and a walk through the blocks in order meets every new id where the input has it. tables[w] maps a worker's numbers
+// to the merged ones.
 func MergeIDs(workers []*IDs, owner []int) (ids []string, tables [][]int32) {
 	if len(workers) == 1 {
 		return workers[0].List(), [][]int32{nil}
@@ -185,19 +183,20 @@ func MergeIDs(workers []*IDs, owner []int) (ids []string, tables [][]int32) {
 	for block, w := range owner {
 		in := workers[w]
 		for at := len(tables[w]); at < len(in.ends) && in.first[at] == int32(block); at++ {
-			tables[w] = append(tables[w], merged.again(in.name(int32(at))))
+			tables[w] = append(tables[w], merged.numberOf(in.name(int32(at))))
 		}
 	}
 	return merged.List(), tables
 }
 
-// again is the number of an id that other IDs have taken before.
-func (in *IDs) again(id []byte) int32 {
+// numberOf returns the number of an id that another IDs has accepted before.
+func (in *IDs) numberOf(id []byte) int32 {
 	at, _ := in.Take(id, 0)
 	return at
 }
 
-// Take returns the number of an id in a block, the next one when it is new; ok is false when a new id is missing or not printable UTF-8.
+// Take returns the number of an id in a block; a new one gets the next number. ok is false if a new id is missing or
+// not printable UTF-8.
 func (in *IDs) Take(id []byte, block int32) (at int32, ok bool) {
 	n, small := smallID(id)
 	if !small {
@@ -206,7 +205,7 @@ func (in *IDs) Take(id []byte, block int32) (at int32, ok bool) {
 	if at := in.number(n); at >= 0 {
 		return at, true
 	}
-	if in.Gone(id) {
+	if in.IsMissing(id) {
 		return 0, false
 	}
 	return in.addNumber(n, id, block), true

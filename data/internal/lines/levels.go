@@ -7,26 +7,26 @@ import (
 	"bellows/random"
 )
 
-// Levels numbers the values of a column of text. There are three ways, and the caller fills in the fields of one:
+// Levels numbers the values of a column of text. There are three ways; the caller fills in the fields of one:
 //
-//   - open (Max): values are numbered by first appearance, and those beyond Max are hashed. MergeLevels joins what several
+//   - open (Max): values are numbered by first appearance; beyond Max they are hashed. MergeLevels joins what several
 //     workers have found, in the order of the text.
-//   - known (Known): only these are numbered, others are -1.
+//   - known (Known): only these have numbers; others get -1.
 //   - hashed (Buckets): a value's number is its bucket.
 //
-// A missing value is the empty text, or a word of its own (missing.Rule.Merged).
+// A missing value is the empty text, or keeps its word (missing.Rule.Merged).
 type Levels struct {
-	Max     int              // open: the values that are told apart
-	Known   map[string]int32 // known; it is only read, so that workers may share it
-	Buckets int              // hashed, or open: of values beyond Max
+	Max     int              // open: the number of values that are told apart
+	Known   map[string]int32 // known; only read, so that workers may share it
+	Buckets int              // hashed, or open: number of buckets for values beyond Max
 	Missing *missing.Rule    // which values are missing; nil: the default
 	ids     IDs
-	gone    int            // values that were missing
-	words   map[string]int // of them those that were not empty, by the word
+	gone    int            // number of missing values
+	words   map[string]int // the non-empty ones among them, by word
 }
 
-// Number is the number of a value; ok is false when a new one is not printable UTF-8. A worker that has
-// met more than Max values gives Max + 1 and a bucket.
+// Number returns the number of a value. ok is false if a new value is not printable UTF-8. After more than Max values,
+// new ones get Max + 1 plus their bucket.
 func (l *Levels) Number(field []byte) (n float32, ok bool) {
 	gone := l.Missing.Text(field)
 	if gone {
@@ -38,7 +38,7 @@ func (l *Levels) Number(field []byte) (n float32, ok bool) {
 	switch {
 	case l.Known != nil:
 		at, known := l.Known[string(field)]
-		if !known && gone { // another word than in training
+		if !known && gone { // a missing-value word that training did not have
 			at, known = l.Known[""]
 		}
 		if known {
@@ -65,20 +65,20 @@ func (l *Levels) count(field []byte) {
 	l.words[string(field)]++
 }
 
-// TakeMissing returns how many values were missing since the last call, and how many of them each word stood for that was not empty.
+// TakeMissing returns the number of values missing since the last call, and how often each word stood for one.
 func (l *Levels) TakeMissing() (n int, words map[string]int) {
 	n, words = l.gone, l.words
 	l.gone, l.words = 0, nil
 	return n, words
 }
 
-// Reset forgets the values that an open one has met.
+// Reset forgets the values that an open Levels has met.
 func (l *Levels) Reset() {
 	l.ids.Reset()
 	l.gone, l.words = 0, nil
 }
 
-// Bucket is the bucket of a value: the upper bits of a mixed FNV-1a sum. Models rely on it.
+// Bucket returns the bucket of a value: the upper bits of a mixed FNV-1a hash. Models depend on it.
 func Bucket(field []byte, buckets int) int {
 	h := uint64(14695981039346656037)
 	for _, c := range field {
@@ -87,9 +87,9 @@ func Bucket(field []byte, buckets int) int {
 	return int(random.Mix(h) >> 32 * uint64(buckets) >> 32)
 }
 
-// MergeLevels joins the open levels of one column that several workers have numbered: names ascend, and tables[w] has the
-// merged number of each of a worker's own. Where there are more than Max values, names is nil and the merged numbers
-// are buckets; a worker's numbers above Max are then Max + 1 and a bucket. Nothing depends on which worker saw what.
+// MergeLevels joins the open levels of one column from several workers. names ascend, and tables[w] maps a worker's
+// numbers to the merged ones. If there are more than Max values, names is nil and the merged numbers are buckets; a
+// worker's numbers above Max are Max + 1 plus a bucket. The result does not depend on which worker saw which value.
 func MergeLevels(workers []*Levels) (names []string, tables [][]float32) {
 	for _, l := range workers {
 		names = append(names, l.ids.List()...)

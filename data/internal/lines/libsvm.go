@@ -6,17 +6,17 @@ import (
 	"math"
 )
 
-// LIBSVM parses "label index:value index:value ... # comment" lines.
-// Indices must ascend within a line and are kept as written: the base is known
-// when the whole input was seen. A line with a label alone is a row of zeros.
+// LIBSVM parses "label index:value index:value ... # comment" lines. Indices must ascend within a line and are kept as
+// written, because the base is known only after the whole input. A line with only a label is a row of zeros.
 //
-// Those of libFM are written alike and mean less and more: indices count from 0 and may stand in any order, labels are numbers.
+// LibFM lines have the same form with other rules: indices count from 0 and may stand in any order, and labels are
+// numbers.
 type LIBSVM struct {
 	LibFM    bool
-	Least    int       // smallest index allowed: the base, 0 while it is open
+	Least    int       // smallest index allowed: the base, 0 while it is undecided
 	IndexMax int       // largest index allowed
-	Labels   *Levels   // of labels that are text; nil where they are numbers
-	Numerals *Numerals // of labels that are numbers; nil: not noted
+	Labels   *Levels   // for labels that are text; nil if they are numbers
+	Numerals *Numerals // spellings of labels that are numbers; nil: not noted
 	Shifts
 	row unsorted
 }
@@ -56,7 +56,7 @@ func (l *LIBSVM) Parse(text []byte, p *Piece) *Fault {
 	return nil
 }
 
-// label parses a label that is text, far from ordinary, or bad.
+// label parses a label that is text, unusual or bad.
 func (l *LIBSVM) label(text []byte, i int) (label float32, end int, f *Fault) {
 	field := token(text, i)
 	end = i + len(field)
@@ -81,13 +81,12 @@ func (l *LIBSVM) label(text []byte, i int) (label float32, end int, f *Fault) {
 	}
 	label, ok := l.Labels.Number(field)
 	if !ok {
-		return 0, 0, unprintable(i, len(field), "label "+Quoted(field), field)
+		return 0, 0, unprintable(i, len(field), "label "+Quote(field), field)
 	}
 	return label, end, nil
 }
 
-// features parses the rest of a line, from behind its label, and returns the
-// position behind the newline.
+// features parses the rest of a line, after its label, and returns the position after the newline.
 func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 	previous := l.Least - 1
 	indices, values, from, loose := p.Index, p.Value, len(p.Index), false
@@ -111,7 +110,7 @@ func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 				if loose {
 					return next, l.order(text, first, indices[from:], values[from:], p)
 				}
-				if from < len(indices) { // ascending: the ends are the extremes
+				if from < len(indices) { // ascending: the first and last are the extremes
 					p.Low, p.High = min(p.Low, indices[from]), max(p.High, int32(previous))
 				}
 				return next, nil
@@ -145,7 +144,7 @@ func (l *LIBSVM) features(text []byte, i int, p *Piece) (int, *Fault) {
 	}
 }
 
-// order sorts a row whose indices do not ascend, of the line that ends at end. None may stand twice.
+// order sorts a row whose indices do not ascend, of the line that ends at end. An index that occurs twice is an error.
 func (l *LIBSVM) order(text []byte, end int, indices []int32, values []float32, p *Piece) *Fault {
 	if index := l.row.sort(indices, values); index >= 0 {
 		at, width := entryAt(text, bytes.LastIndexByte(text[:end], '\n')+1, index)
@@ -168,7 +167,7 @@ func rowEnd(text []byte, i int) (next int, ok bool) {
 	return 0, false
 }
 
-// lineEnd is the position behind the newline that ends the line of i.
+// lineEnd returns the position after the newline that ends the line of i.
 func lineEnd(text []byte, i int) int {
 	for text[i] != '\n' {
 		i++
@@ -176,7 +175,7 @@ func lineEnd(text []byte, i int) int {
 	return i + 1
 }
 
-// token is the field that starts at i, up to a blank or the end of the line.
+// token returns the field that starts at i, up to a blank or the end of the line.
 func token(text []byte, i int) []byte {
 	end := i
 	for text[end] > ' ' || text[end] < '\t' || text[end] > '\r' && text[end] < ' ' {
@@ -185,7 +184,7 @@ func token(text []byte, i int) []byte {
 	return text[i:end]
 }
 
-// badValue is the fault of what stands behind a colon.
+// badValue returns the fault of a field after a colon.
 func badValue(at int, field []byte, prefix string) *Fault {
 	f := BadNumber(at, field, "feature value", "", prefix)
 	switch {
@@ -219,10 +218,10 @@ func (l *LIBSVM) badEntry(text []byte, at int) *Fault {
 	}
 	switch {
 	case colon == len(field):
-		f.What = fmt.Sprintf("feature %s has no colon", Quoted(field))
+		f.What = fmt.Sprintf("feature %s has no colon", Quote(field))
 		f.How = "write index:value, such as 3:0.5; a feature that is 0 may be left out"
 	case colon == 0:
-		f.What = fmt.Sprintf("feature %s has no index", Quoted(field))
+		f.What = fmt.Sprintf("feature %s has no index", Quote(field))
 		f.How = "write index:value, such as 3:0.5"
 	case string(field[:colon]) == "qid":
 		f.Width = colon
@@ -239,8 +238,8 @@ func (l *LIBSVM) badEntry(text []byte, at int) *Fault {
 		return l.badIndex(field[:colon], at, math.MaxInt, 0)
 	default:
 		f.Width = colon
-		f.What = fmt.Sprintf("feature index %s is not a whole number", Quoted(field[:colon]))
-		f.How = fmt.Sprintf("number the features from %d; names belong into a CSV header", l.first())
+		f.What = fmt.Sprintf("feature index %s is not a whole number", Quote(field[:colon]))
+		f.How = fmt.Sprintf("number the features from %d; names belong into a CSV header", l.firstIndex())
 	}
 	return f
 }
@@ -255,8 +254,8 @@ func IsDigits(field []byte) bool {
 	return len(field) > 0
 }
 
-// first is the index that the first feature is best called by.
-func (l *LIBSVM) first() int {
+// firstIndex returns the index that the first feature should have.
+func (l *LIBSVM) firstIndex() int {
 	if l.LibFM {
 		return 0
 	}
@@ -268,7 +267,7 @@ func (l *LIBSVM) badIndex(field []byte, at, index, previous int) *Fault {
 	switch {
 	case index > l.IndexMax:
 		f.What = fmt.Sprintf("feature index %s is larger than %d", field[:min(24, len(field))], l.IndexMax)
-		f.How = fmt.Sprintf("number the features anew, from %d and in any order: only those that occur need a number", l.first())
+		f.How = fmt.Sprintf("number the features anew, from %d and in any order: only those that occur need a number", l.firstIndex())
 	case index < l.Least:
 		f.What = fmt.Sprintf("feature index %d in a file whose indices count from %d", index, l.Least)
 		f.How = "count from the same base in training and test files, or name the base"

@@ -8,7 +8,7 @@
 //  2. Call Parse with blocks of whole lines; the last byte of a block must be
 //     a newline, which all loops here stop at. Triples and Text also want Block set,
 //     ascending.
-//  3. On a Fault, turn its position into line and column; the piece is spoilt.
+//  3. On a Fault, turn its position into line and column; the piece is unusable.
 //  4. For Triples and Text, merge the ids of all workers with MergeIDs.
 //
 // The package refuses fields that are almost right: no value is guessed, no
@@ -25,13 +25,12 @@ import (
 	"bellows/data/internal/notation"
 )
 
-// Parser parses blocks of whole lines; one belongs to one goroutine. It
-// appends to p and stops at the first defect.
+// A Parser parses blocks of whole lines. It belongs to one goroutine. It appends to p and stops at the first defect.
 type Parser interface {
 	Parse(text []byte, p *Piece) *Fault
 }
 
-// Fault is a defect inside a block of text, before anybody knows the line.
+// A Fault is a defect inside a block of text, before its line is known.
 type Fault struct {
 	At    int // byte position in the block
 	Width int // bytes to mark
@@ -39,7 +38,7 @@ type Fault struct {
 	How   string
 }
 
-// Field is a part of a line, without quotes and blanks around it.
+// A Field is a part of a line, without quotes and blanks around it.
 type Field struct {
 	At   int // byte position in the line
 	Text []byte
@@ -69,15 +68,15 @@ func Fields(line []byte, separator string) ([]Field, *Fault) {
 // quotedMax bounds a field in a message, in bytes.
 const quotedMax = 32
 
-// Quoted is a field as a message shows it.
-func Quoted(field []byte) string {
+// Quote returns a field as messages show it.
+func Quote(field []byte) string {
 	if len(field) > quotedMax {
 		return strconv.Quote(string(bytes.ToValidUTF8(field[:quotedMax], nil))) + "…"
 	}
 	return strconv.Quote(string(field))
 }
 
-// Plural is a count with its noun.
+// Plural returns a count with its noun.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -85,22 +84,21 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// BadNumber is the fault of a field that should be a number. noun says what it
-// is, place (such as " of column 3") where, prefix what stands before the
-// number in the remedy.
+// BadNumber returns the fault of a field that should be a number. noun says what the field is, place (such as " of
+// column 3") where it is, and prefix what stands before the number in the hint.
 func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 	f := &Fault{At: at, Width: len(field)}
 	if len(field) == 0 {
 		f.Width = 1
 		f.What = noun + place + " is missing"
-		f.How = "fill it in, or leave the row out: what is missing is not guessed"
+		f.How = "fill it in, or leave the row out: missing values are not guessed"
 		return f
 	}
 	_, err := Number(field)
 	if err == nil {
 		err = ErrNotNumber
 	}
-	f.What = fmt.Sprintf("%s %s%s %s", noun, Quoted(field), place, err)
+	f.What = fmt.Sprintf("%s %s%s %s", noun, Quote(field), place, err)
 	plain, how := notation.Recognize(field)
 	bare := string(bytes.ReplaceAll(field, []byte(","), nil))
 	switch {
@@ -123,7 +121,7 @@ func BadNumber(at int, field []byte, noun, place, prefix string) *Fault {
 	return f
 }
 
-// unprintable is the fault of text that is not UTF-8, or has control characters.
+// unprintable returns the fault of text that is not UTF-8 or has control characters.
 func unprintable(at, width int, what string, field []byte) *Fault {
 	f := &Fault{At: at, Width: width, What: what + " is not printable text", How: "remove its control characters; is this a file of text?"}
 	if !utf8.Valid(field) {
@@ -132,8 +130,8 @@ func unprintable(at, width int, what string, field []byte) *Fault {
 	return f
 }
 
-// ToUTF8 is the remedy for text in another encoding.
+// ToUTF8 is the hint for text in another encoding.
 const ToUTF8 = "convert the file, for example with iconv -f LATIN1 -t UTF-8, if it is text"
 
-// decimal is the remedy for what is no number at all.
+// decimal is the hint for a field that is no number.
 const decimal = "write a decimal number such as 0.5 or 1e-3"

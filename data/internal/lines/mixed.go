@@ -1,11 +1,11 @@
 package lines
 
-// Use is what becomes of a column of a Mixed table.
+// A Use is the role of a column in a Mixed table.
 type Use struct {
 	Kind   Kind
-	Place  int     // where the row has the value: UseNumber and UseText
-	Levels *Levels // UseText, and UseLabel where labels are text
-	Origin float64 // UseNumber and UseLabel: what the value is counted from
+	Place  int     // where the row has the value: for UseNumber and UseText
+	Levels *Levels // for UseText, and for UseLabel if labels are text
+	Origin float64 // for UseNumber and UseLabel: what the value is counted from
 }
 
 // Kind is the kind of a column.
@@ -19,15 +19,15 @@ const (
 	UseNone // left out
 )
 
-// Mixed parses rows of a table with columns of text, columns that are left out, or columns in another order than rows are to have. It
-// is slower than CSV, which parses all other tables.
+// Mixed parses rows of a table with columns of text, with columns that are left out, or with columns in another order
+// than in the rows. It is slower than CSV, which parses all other tables.
 type Mixed struct {
 	CSV
-	Width int // values of a row
+	Width int // number of values of a row
 	Uses  []Use
-	Times *Times // the column that says when rows are from; nil: nobody asks
+	Times *Times // the column of times; nil: not wanted
 
-	Weighs bool // the column at Weight, of UseNone, says how much rows count
+	Weighs bool // the column at Weight, which is UseNone, has the weights of rows
 	Weight int
 }
 
@@ -48,12 +48,12 @@ func (l *Mixed) Parse(text []byte, p *Piece) *Fault {
 	return nil
 }
 
-// row parses the line that starts at i and returns the position behind it.
+// row parses the line that starts at i and returns the position after it.
 func (l *Mixed) row(text []byte, i int, p *Piece) (int, *Fault) {
 	start, separator := i, l.Separator
 	from, label := len(p.Value), float32(0)
 	if l.Weighs {
-		weight, next, f := l.weightless(text, i)
+		weight, next, f := l.readWeight(text, i)
 		switch {
 		case f != nil:
 			return 0, f
@@ -102,7 +102,8 @@ func (l *Mixed) row(text []byte, i int, p *Piece) (int, *Fault) {
 	}
 }
 
-// after returns the position after what ends a field, and whether that ends the row, which began at start.
+// after returns the position after the separator or newline that ends a field, and whether that ends the row, which
+// began at start.
 func (l *CSV) after(text []byte, start, i, column int) (next int, ended bool, f *Fault) {
 	if l.Separator == ' ' {
 		i = skipBlanks(text, i, l.Separator)
@@ -123,7 +124,7 @@ func (l *CSV) after(text []byte, start, i, column int) (next int, ended bool, f 
 	return i + 1, false, nil
 }
 
-// cell parses the field at i; end is the position of the separator or newline behind it.
+// cell parses the field at i. end is the position of the separator or newline after it.
 func (l *Mixed) cell(text []byte, i, column int, u *Use, p *Piece) (value float32, end int, f *Fault) {
 	if u.Origin != 0 {
 		return l.shifted(text, i, column, u.Origin, p)
@@ -148,7 +149,7 @@ func (l *Mixed) cell(text []byte, i, column int, u *Use, p *Piece) (value float3
 	}
 	value, ok := u.Levels.Number(field)
 	if !ok {
-		return 0, 0, unprintable(at, len(field), "value "+Quoted(field)+l.place(column), field)
+		return 0, 0, unprintable(at, len(field), "value "+Quote(field)+l.place(column), field)
 	}
 	return value, end, nil
 }

@@ -2,29 +2,31 @@ package lines
 
 import "math/bits"
 
-// near remembers the numbers of words of at most nearBytes bytes by their letters, as two numbers of which the first is never 0. It forgets: a set has room for few words, of which the one that was asked for
-// last comes first, and a new one takes the place of the last. It begins with few sets, since a text may be a line, and grows to what a core's own cache has room for: most words of a text are few.
-type near struct {
-	sets  []nearSet
+// wordCache is a cache of the numbers of short words, of at most nearBytes bytes. A word is two numbers of its letters,
+// the first of which is never 0. The cache forgets: a set has room for few words, the most recently used first, and a
+// new word replaces the last. It starts with few sets, because a text may be one line, and grows to the size of a
+// core's own cache, because few words make up most of a text.
+type wordCache struct {
+	sets  []wordCacheSet
 	shift int // of a hash to a set
 }
 
 const (
 	nearBytes = 16 // of the longest word
 	nearWays  = 3  // words of a set
-	nearLeast = 8  // bits of how many sets there are
+	nearLeast = 8  // bits of the least number of sets
 	nearMost  = 16
 )
 
-// nearSet is a line of the cache.
-type nearSet struct {
+// wordCacheSet fills a cache line.
+type wordCacheSet struct {
 	lo, hi [nearWays]uint64
-	at     [nearWays]int32 // its number, or leftOut
+	at     [nearWays]int32 // the word's number, or leftOut
 	_      int32
 }
 
-// grow makes room for so many different words, and forgets all of them when it does.
-func (m *near) grow(words int) {
+// grow makes room for the given number of different words. When it grows, it forgets all words.
+func (m *wordCache) grow(words int) {
 	had := len(m.sets)
 	if words < had || had == 1<<nearMost {
 		return
@@ -33,17 +35,17 @@ func (m *near) grow(words int) {
 	for size < nearMost && 1<<size <= 2*words {
 		size++
 	}
-	m.sets, m.shift = make([]nearSet, 1<<size), 64-size
+	m.sets, m.shift = make([]wordCacheSet, 1<<size), 64-size
 }
 
-// set is where a word is remembered.
-func (m *near) set(lo, hi uint64) *nearSet {
+// set returns the set of a word.
+func (m *wordCache) set(lo, hi uint64) *wordCacheSet {
 	high, low := bits.Mul64(lo^0x9e3779b97f4a7c15, hi^0xc2b2ae3d27d4eb4f)
 	return &m.sets[(high^low)>>(m.shift&63)]
 }
 
-// find is the number of a word, if it is remembered.
-func (m *near) find(lo, hi uint64) (at int32, ok bool) {
+// find returns the number of a word, if the cache has it.
+func (m *wordCache) find(lo, hi uint64) (at int32, ok bool) {
 	s := m.set(lo, hi)
 	if s.lo[0] == lo && s.hi[0] == hi {
 		return s.at[0], true
@@ -59,8 +61,8 @@ func (m *near) find(lo, hi uint64) (at int32, ok bool) {
 	return 0, false
 }
 
-// add remembers a word.
-func (m *near) add(lo, hi uint64, at int32) {
+// add puts a word into the cache.
+func (m *wordCache) add(lo, hi uint64, at int32) {
 	s := m.set(lo, hi)
 	copy(s.lo[1:], s.lo[:])
 	copy(s.hi[1:], s.hi[:])

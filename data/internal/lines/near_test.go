@@ -5,11 +5,12 @@ import (
 	"testing"
 )
 
-// TestNearIsRight asks for words beyond its room: what is remembered is right, and a word that was asked for just now is there.
+// TestNearIsRight asks for words beyond its room: what is remembered is right, and a word that was asked for just now
+// is there.
 func TestNearIsRight(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))
-	var m near
+	var m wordCache
 	forgot := 0
 	for words := range 4000 {
 		m.grow(words)

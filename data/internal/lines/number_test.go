@@ -87,7 +87,8 @@ func TestNumberEdges(t *testing.T) {
 		checkNumber(t, field)
 	}
 	for field, want := range map[string]error{
-		"": ErrNotNumber, ".": ErrNotNumber, "-": ErrNotNumber, "+-1": ErrNotNumber, "1e": ErrNotNumber, "1e+": ErrNotNumber,
+		"": ErrNotNumber, ".": ErrNotNumber, "-": ErrNotNumber, "+-1": ErrNotNumber, "1e": ErrNotNumber,
+		"1e+":  ErrNotNumber,
 		"0x10": ErrNotNumber, "0x1p-2": ErrNotNumber, "1_000": ErrNotNumber, "0,5": ErrNotNumber, "1 2": ErrNotNumber,
 		"nan": errNotFinite, "-NaN": errNotFinite, "inf": errNotFinite, "+Inf": errNotFinite, "Infinity": errNotFinite,
 		"4e38": errTooLarge, "--1": ErrNotNumber, "1.2.3": ErrNotNumber, "٣": ErrNotNumber,
@@ -116,7 +117,8 @@ func BenchmarkNumber(b *testing.B) {
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	for _, c := range []string{"", "0", "7", "42", "007", "999999", "1234567", "12345678", "123456789012345678"} {
-		for _, behind := range []string{"\n", "\t1\n", ":5 6:7 8:9\n", "\xff\xb0\xb9\x2f\x3a\n", "/////////\n", "::::::::::\n"} {
+		for _, behind := range []string{"\n", "\t1\n", ":5 6:7 8:9\n", "\xff\xb0\xb9\x2f\x3a\n", "/////////\n",
+			"::::::::::\n"} {
 			want, _ := strconv.Atoi("0" + c)
 			text := []byte("x" + c + behind)
 			if n, end := whole(text, 1); n != want || end != 1+len(c) {

@@ -5,25 +5,30 @@ import (
 	"encoding/binary"
 )
 
-// NumeralsMost bounds the spellings of labels that one goroutine tells apart. Labels of more are numbers to predict or ids, and not classes.
+// NumeralsMost bounds the spellings of labels that one goroutine tells apart. Labels with more spellings are numbers to
+// predict or ids, not classes.
 const NumeralsMost = 1 << 13
 
-// Numerals keeps how labels that are numbers are written, so that no two are merged because a float does not hold their digits, and so that classes
-// are shown as the data has them.
+// Numerals records how labels that are numbers are written, so that no two are merged because a float does not hold
+// their digits, and so that classes are shown as the data has them.
 //
-// A plain numeral, of up to six characters as strconv.FormatFloat writes them, is known by its value: a 32-bit float tells numbers of six digits apart.
-// Piece.Numeral stays empty for it. Any other spelling, such as +1, 1.0, 007 or 16777217, gets a number here.
+// A plain numeral, of up to six characters as strconv.FormatFloat writes them, is identified by its value: a 32-bit
+// float tells numbers of six digits apart. Piece.Numeral stays empty for it. Any other spelling, such as +1, 1.0, 007
+// or 16777217, gets a number here.
 //
-// Turned down: every label as text, which takes a look-up for each row, and labels in 64 bits, which still merge 9007199254740993 and ...992.
+// Rejected: every label as text, which takes a look-up for each row; and labels in 64 bits, which still merge
+// 9007199254740993 and ...992.
 type Numerals struct {
-	All    bool // also number plain numerals: the values of labels that are counted from an origin do not say how they are written
+	// All gives plain numerals numbers as well: the value of a label that is counted from an origin does not say how it
+	// is written.
+	All    bool
 	ids    IDs
-	keys   map[NumeralKey]int32 // of numbers in 64 bits; -1 of plain ones
-	many   bool                 // more than NumeralsMost were found; nothing is noted any more
+	keys   map[NumeralKey]int32 // of numbers in 64 bits; -1 for plain ones
+	many   bool                 // more than NumeralsMost were found, and recording stopped
 	recent [64]recentNumeral
 }
 
-// recentNumeral is a spelling of up to eight bytes that occurred recently.
+// A recentNumeral is a spelling of up to eight bytes that occurred recently.
 type recentNumeral struct {
 	word uint64
 	id   int32
@@ -32,16 +37,16 @@ type recentNumeral struct {
 // plainDigits is the length of the longest plain numeral, without its sign.
 const plainDigits = 6
 
-// Note notes how the label of the next row is written: text[i:end], perhaps in quotes or with blanks around it. The row's label is appended to the piece
-// afterwards. Bytes of text behind end may be looked at.
+// Note records the spelling of the next row's label: text[i:end], perhaps in quotes or with blanks around it. The
+// caller appends the label to the piece after that. Note may read text after end.
 func (n *Numerals) Note(text []byte, i, end int, p *Piece) {
 	if n == nil || !n.All && plainAt(text, i, end) {
 		return
 	}
-	n.note(text, i, end, p)
+	n.noteUnusual(text, i, end, p)
 }
 
-// plainAt reports whether text[i:end], which is a number, is a plain numeral. It may say no of one.
+// plainAt reports whether text[i:end], which is a number, is a plain numeral. It may return false for a plain one.
 func plainAt(text []byte, i, end int) bool {
 	if end-i == 1 {
 		return true
@@ -55,12 +60,13 @@ func plainAt(text []byte, i, end int) bool {
 		i++
 	}
 	size := uint(end - i)
-	if size-1 >= plainDigits { // also of an empty one
+	if size-1 >= plainDigits { // also for an empty one
 		return false
 	}
 	first, last := byte(word)-'0', byte(word>>(8*size-8))
 	switch {
-	case first > 9, last-'0' > 9, word<<(64-8*size)&0x4040404040404040 != 0: // it begins with + or a point, ends with a blank, or has an exponent
+	// it begins with + or a point, ends with a blank, or has an exponent
+	case first > 9, last-'0' > 9, word<<(64-8*size)&0x4040404040404040 != 0:
 		return false
 	case first == 0: // 0.5, but neither 01 nor -0
 		return size > 2 && byte(word>>8) == '.' && last != '0'
@@ -68,16 +74,17 @@ func plainAt(text []byte, i, end int) bool {
 	return last != '0' || bytes.IndexByte(text[i:end], '.') < 0
 }
 
-// note notes a spelling that does not look plain.
-func (n *Numerals) note(text []byte, i, end int, p *Piece) {
+// noteUnusual records a spelling that does not look plain.
+func (n *Numerals) noteUnusual(text []byte, i, end int, p *Piece) {
 	field := text[i:end]
-	if last := field[len(field)-1]; last == '"' || last <= ' ' || field[0] == '"' { // a search through a set of bytes takes as long as all else
+	// searching a set of bytes would take as long as the rest
+	if last := field[len(field)-1]; last == '"' || last <= ' ' || field[0] == '"' {
 		field = bytes.Trim(field, "\" \t\r")
 	}
 	n.NoteRow(len(p.Label), field, p)
 }
 
-// NoteRow notes how the label of a row of the piece is written, given the text alone. Rows are noted in ascending order.
+// NoteRow records the spelling of the label of a row of the piece. Rows are noted in ascending order.
 func (n *Numerals) NoteRow(row int, field []byte, p *Piece) {
 	if n.many {
 		return
@@ -103,7 +110,7 @@ func (n *Numerals) NoteRow(row int, field []byte, p *Piece) {
 	p.number(row, id)
 }
 
-// number returns the number of a spelling, -1 of a plain one and if there are too many.
+// number returns the number of a spelling. It is -1 for a plain one, and when there are too many.
 func (n *Numerals) number(field []byte) int32 {
 	if !n.All && isPlain(field) {
 		return -1
@@ -118,14 +125,15 @@ func (n *Numerals) number(field []byte) int32 {
 
 func (n *Numerals) giveUp() { n.ids, n.keys, n.many = IDs{}, nil, true }
 
-// NumeralKey is a number of a file that keeps numbers in 64 bits: its bits, which kind of number they are, and the power of ten that divides it.
+// A NumeralKey identifies a number of a file that keeps numbers in 64 bits: its bits, its kind, and the power of ten
+// that divides it.
 type NumeralKey struct {
 	Of    byte
 	Scale int
 	Bits  uint64
 }
 
-// NoteKey notes a number that NoteNew has noted before by the same key, and reports whether it has.
+// NoteKey records a number that NoteNew has recorded before under the same key, and reports whether it has.
 func (n *Numerals) NoteKey(row int, key NumeralKey, p *Piece) bool {
 	if n.many {
 		return true
@@ -137,7 +145,7 @@ func (n *Numerals) NoteKey(row int, key NumeralKey, p *Piece) bool {
 	return known
 }
 
-// NoteNew notes the number of a key, given its text.
+// NoteNew records the number of a key, with its text.
 func (n *Numerals) NoteNew(row int, key NumeralKey, field []byte, p *Piece) {
 	id := n.number(field)
 	switch {

@@ -6,11 +6,13 @@ import (
 	"testing"
 )
 
-// TestPlainNumeralsAreWrittenAsTheirValues: what is known by its 32-bit value alone reads back as it was written, wherever it stands in a block.
+// TestPlainNumeralsAreWrittenAsTheirValues: what is known by its 32-bit value alone reads back as it was written,
+// wherever it stands in a block.
 func TestPlainNumeralsAreWrittenAsTheirValues(t *testing.T) {
 	t.Parallel()
 	plain := []string{"0", "7", "-7", "10", "100000", "-999999", "0.5", "-0.5", "12.345", "0.0001", "1.25"}
-	other := []string{"+1", "-0", "1.0", "01", "00", "-01", "1.", ".5", "1e3", "1E3", "1000000", "16777217", "0.50", "123.4567", "9007199254740993", "0.00001", "-0.0", `"7.0"`, `"+7"`, "7.0 "}
+	other := []string{"+1", "-0", "1.0", "01", "00", "-01", "1.", ".5", "1e3", "1E3", "1000000", "16777217", "0.50",
+		"123.4567", "9007199254740993", "0.00001", "-0.0", `"7.0"`, `"+7"`, "7.0 "}
 	for _, text := range append(slices.Clone(plain), `"7"`, "7  ", "7\r") {
 		for _, behind := range []string{"\n", ",1,2,3,4,5,6\n"} {
 			var n Numerals

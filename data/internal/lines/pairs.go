@@ -5,29 +5,30 @@ import (
 	"math/rand/v2"
 )
 
-// pairs numbers two ids as one: a hash table with linear probing, whose length is a power of two. Since no id of a word has a PairJoin, two ids make one text and one text is of two ids, and texts need
-// not be compared.
+// pairs numbers pairs of ids, in a hash table with linear probing whose length is a power of two. No id of a word
+// contains PairJoin. So different pairs have different joined texts, and texts need not be compared.
 type pairs struct {
 	table []pairPlace
 	taken int
-	seen  int32 // of nothing: what was looked at
+	seen  int32 // a dummy sum, so that the look-ahead reads are kept
 }
 
-// pairPlace is two numbers of ids, and 1 + the number of both; 0 when free.
+// A pairPlace holds two ids, and 1 + the number of the pair, 0 if free.
 type pairPlace struct{ first, second, at int32 }
 
-// pairSeed differs from process to process, as hashSeed does and for the same reason.
+// pairSeed differs from process to process, for the same reason as hashSeed.
 var pairSeed = rand.Uint64()
 
-// together is two ids that follow each other, and the place in a list where their number goes.
-type together struct {
+// idPair holds two adjacent ids, and the place in a list where their number goes.
+type idPair struct {
 	first, second int32
 	to            int
 	hash          uint64
 }
 
-// number gives pairs their numbers in a list, the next ones where they are new. The table is far larger than any cache: the places of all are looked at first, so that waits for memory pass side by side.
-func (m *pairs) number(in *IDs, list []together, to []int32, block int32) {
+// number writes the numbers of pairs into a list; new pairs get the next numbers. The table is far larger than any
+// cache. So number first reads the places of all pairs, and the waits for memory overlap.
+func (m *pairs) number(in *IDs, list []idPair, to []int32, block int32) {
 	for 2*(m.taken+len(list)) >= len(m.table) {
 		m.grow()
 	}
@@ -41,9 +42,9 @@ func (m *pairs) number(in *IDs, list []together, to []int32, block int32) {
 		p := m.find(t.first, t.second, t.hash)
 		if p.at == 0 {
 			m.taken++
-			in.names = doubled(in.names, len(in.name(t.first))+1+len(in.name(t.second)))
+			in.names = growDoubling(in.names, len(in.name(t.first))+1+len(in.name(t.second)))
 			in.names = append(append(append(in.names, in.name(t.first)...), PairJoin), in.name(t.second)...)
-			*p = pairPlace{t.first, t.second, in.added(block) + 1}
+			*p = pairPlace{t.first, t.second, in.appendEnd(block) + 1}
 		}
 		to[t.to] = p.at - 1
 	}
@@ -54,7 +55,7 @@ func hashOf(first, second int32) uint64 {
 	return high ^ low
 }
 
-// find is the place of two ids, or where they belong.
+// find returns the place of two ids, or the free place where they belong.
 func (m *pairs) find(first, second int32, hash uint64) *pairPlace {
 	for mask := uint64(len(m.table) - 1); ; hash++ {
 		if p := &m.table[hash&mask]; p.at == 0 || p.first == first && p.second == second {

@@ -5,24 +5,26 @@ import (
 	"slices"
 )
 
-// Piece is what one block of text holds, in the order of its lines.
+// A Piece holds the content of one block of text, in the order of its lines.
 type Piece struct {
-	Label []float32 // label or rating, one a row
+	Label []float32 // label or rating, one per row
 	Value []float32 // sparse values, or the cells of a table row by row
 	Index []int32   // sparse: as written
 	Ends  []int64   // sparse: entries up to the end of each row
-	User  []int32   // ratings: numbers of the worker's own ids; bags: documents
+	User  []int32   // ratings: the worker's numbers of ids; bags: documents
 	Item  []int32   // bags: words
 	Low   int32     // sparse: smallest and largest index
 	High  int32
 
-	Numeral []int32 // by row: the number of how its label is written in the worker's own Numerals, -1 of a plain one; rows behind its end have plain ones
+	// Numeral has, by row, the number in the worker's own Numerals of how its label is written, -1 for a plain one.
+	// Rows after its end have plain ones.
+	Numeral []int32
 
-	Missing int // tables: values that are not there; they are NaN in Value
+	Missing int // tables: number of missing values, which are NaN in Value
 
-	Time []float64 // one a row, where a column of times is asked for
+	Time []float64 // one per row, if a column of times is wanted
 
-	Weight     []float32 // one a row, above 0; nil: all are 1
+	Weight     []float32 // one per row, above 0; nil: all are 1
 	Weightless int       // rows of weight 0, which are left out
 }
 
@@ -33,12 +35,12 @@ func (p *Piece) Reset() {
 	p.Low, p.High, p.Missing, p.Weightless = math.MaxInt32, -1, 0, 0
 }
 
-// room makes room for so many ratings, so that columns need not grow in steps.
+// room makes room for a number of ratings, so that columns need not grow in steps.
 func (p *Piece) room(rows int) {
 	p.Label, p.User, p.Item = slices.Grow(p.Label, rows), slices.Grow(p.User, rows), slices.Grow(p.Item, rows)
 }
 
-// Clone is a copy without spare capacity.
+// Clone returns a copy without spare capacity.
 func (p *Piece) Clone() Piece {
 	return Piece{
 		Label: exact(p.Label), Value: exact(p.Value), Index: exact(p.Index), Ends: exact(p.Ends),

@@ -2,24 +2,25 @@ package lines
 
 import "sync"
 
-// RatingColumns are the columns of ratings while they are read: each block's rows are put behind those of the block before it as soon as that is
-// there, so that no row is kept twice. Ids are the numbers of the workers who parsed them until their reader gives them those of the set.
+// RatingColumns are the columns of ratings while they are read. Each block's rows are appended as soon as those of the
+// block before it are there, so that no row is kept twice. Ids are the numbers of the worker that parsed them, until
+// the reader renumbers them for the set.
 //
-// Its states: blocks are due one after the other; a block that is parsed before its turn waits in early, and its buffer with it: where one worker stands
-// still the others come to an end of the buffers, and not of the memory. The block that is due has a buffer already, so that its turn comes. A block
-// with a defect never has its turn, and the read fails.
+// Its states: blocks are due one after the other. A block parsed before its turn waits in early, and its buffer with
+// it: if one worker stands still, the others run out of buffers instead of memory. The block that is due already has a
+// buffer, so its turn comes. A block with a defect never has its turn, and the read fails.
 //
-// Invariant: rows stand in the order of the input (TestColumnsGrow). Turned down: columns made when all blocks are parsed, which needs the rows
-// twice at the end.
+// Invariant: rows stand in the order of the input (TestColumnsGrow). Rejected: columns allocated after all blocks are
+// parsed, which needs memory for the rows twice at the end.
 type RatingColumns struct {
 	mu         sync.Mutex
 	User, Item []int32
 	Rating     []float32
-	Time       []float64           // one a row, where they are asked for
+	Time       []float64           // one per row, if times are wanted
 	due        int32               // the block whose turn it is
 	early      map[int32]earlyRows // parsed before their turn
-	spare      []Piece             // emptied, for who parses next
-	free       chan<- []byte       // for buffers; it has room for all. nil: there are none
+	spare      []Piece             // emptied pieces, for the next blocks
+	free       chan<- []byte       // takes buffers back; it has room for all. nil: there are none
 }
 
 // earlyRows is a block that waits for its turn.
@@ -28,13 +29,14 @@ type earlyRows struct {
 	buf []byte
 }
 
-// NewRatingColumns is for blocks of buffers that go back to free, which has room for all; nil: there are none.
+// NewRatingColumns returns empty columns. Buffers of blocks are sent to free, which has room for all of them; nil:
+// there are no buffers.
 func NewRatingColumns(free chan<- []byte) *RatingColumns {
 	return &RatingColumns{early: map[int32]earlyRows{}, free: free}
 }
 
-// Add takes the rows of a block, and its buffer when the rows are in the columns. The block ends where that part of the input is read; 0 where nobody
-// knows how much there is. When the block is early its memory stays here, and p gets other.
+// Add takes the rows of a block, and returns its buffer to free when the rows are in the columns. read is the fraction
+// of the input up to the block's end, 0 if unknown. The memory of an early block stays here, and p gets other memory.
 func (c *RatingColumns) Add(block int32, p *Piece, buf []byte, read float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,17 +48,17 @@ func (c *RatingColumns) Add(block int32, p *Piece, buf []byte, read float64) {
 		return
 	}
 	c.take(p, read)
-	c.back(buf)
+	c.returnBuffer(buf)
 	for next, found := c.early[c.due]; found; next, found = c.early[c.due] {
 		delete(c.early, c.due)
 		c.take(&next.Piece, read)
-		c.back(next.buf)
+		c.returnBuffer(next.buf)
 		c.spare = append(c.spare, next.Piece)
 	}
 }
 
-// back gives a buffer back. Files that keep columns apart have none.
-func (c *RatingColumns) back(buf []byte) {
+// returnBuffer returns a buffer. Columnar files have none.
+func (c *RatingColumns) returnBuffer(buf []byte) {
 	if c.free != nil {
 		c.free <- buf
 	}
@@ -70,7 +72,8 @@ func (c *RatingColumns) take(p *Piece, read float64) {
 	c.due++
 }
 
-// grow makes room for n more rows; when it must, for as many as the whole input has if it goes on as it began. What is never written takes no memory.
+// grow makes room for n more rows. When it must allocate, it estimates the rows of the whole input from those so far.
+// Memory that is never written is not resident.
 func (c *RatingColumns) grow(n int, read float64) {
 	const margin = 1.03
 	rows := len(c.Rating) + n

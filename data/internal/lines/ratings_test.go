@@ -35,9 +35,11 @@ func TestColumnsGrow(t *testing.T) {
 			var want RatingColumns
 			for n := range int32(len(order)) {
 				p := block(n)
-				want.User, want.Item, want.Rating = append(want.User, p.User...), append(want.Item, p.Item...), append(want.Rating, p.Label...)
+				want.User, want.Item, want.Rating = append(want.User, p.User...), append(want.Item, p.Item...),
+					append(want.Rating, p.Label...)
 			}
-			if s := c; !slices.Equal(s.User, want.User) || !slices.Equal(s.Item, want.Item) || !slices.Equal(s.Rating, want.Rating) || len(c.early) > 0 {
+			if s := c; !slices.Equal(s.User, want.User) || !slices.Equal(s.Item, want.Item) ||
+				!slices.Equal(s.Rating, want.Rating) || len(c.early) > 0 {
 				t.Errorf("order %v, %v read: got %v, want %v", order, read, c.Rating, want.Rating)
 			}
 		}

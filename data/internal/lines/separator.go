@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Separators are the common ones, in the order in which a first line is tried.
-// " " stands for runs of blanks.
+// Separators are the common separators, in the order in which they are tried on a first line. " " stands for runs of
+// blanks.
 var Separators = []struct{ Text, Name string }{
 	{"\t", "tab"}, {"::", "::"}, {",", "comma"}, {";", "semicolon"}, {" ", "space"},
 }
 
-// SeparatorName is how a separator is called on screen.
+// SeparatorName returns the name of a separator for the screen.
 func SeparatorName(text string) string {
 	for _, s := range Separators {
 		if s.Text == text {
@@ -22,7 +22,7 @@ func SeparatorName(text string) string {
 	return strconv.Quote(text)
 }
 
-// SeparatorOf is the separator that an option means, by its name or as it is. Its error is an *Error.
+// SeparatorOf returns the separator that an option means, by its name or literally. Its error is an *Error.
 func SeparatorOf(option string) (string, error) {
 	for _, s := range Separators {
 		if option == s.Name || option == s.Text {
@@ -35,11 +35,10 @@ func SeparatorOf(option string) (string, error) {
 	if len(option) == 1 && option[0] > ' ' && option[0] < 0x7f && !strings.Contains(`"+-.`, option) && !IsDigits([]byte(option)) {
 		return option, nil
 	}
-	return "", &Error{File: "separator " + strconv.Quote(option), What: "cannot separate fields",
-		How: "use tab, comma, semicolon, space, :: or one punctuation character"}
+	return "", &Error{File: "separator " + strconv.Quote(option), What: "cannot separate fields", How: "use tab, comma, semicolon, space, :: or one punctuation character"}
 }
 
-// SeparatorOption is a separator as SeparatorOf takes it, a name where it has one.
+// SeparatorOption returns a separator as SeparatorOf takes it, by its name if it has one.
 func SeparatorOption(text string) string {
 	for _, s := range Separators {
 		if s.Text == text {
@@ -49,9 +48,8 @@ func SeparatorOption(text string) string {
 	return text
 }
 
-// Propose chooses the separator of a first line: for triples the first that
-// makes three or four fields of it, else the first that occurs. Semicolons go
-// before commas that can be decimal ones, at most one a field.
+// Propose chooses the separator of a first line. For triples it is the first that makes three or four fields of the
+// line, else the first that occurs. Semicolons come before commas that can be decimal commas, at most one per field.
 func Propose(line []byte, triples bool) string {
 	for _, s := range Separators {
 		fields, f := Fields(line, s.Text)

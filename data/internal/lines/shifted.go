@@ -10,14 +10,14 @@ import (
 	"bellows/data/internal/differences"
 )
 
-// Origin is the number that a feature is counted from: its values are stored less the origin, so that 32-bit floats hold what tells rows apart where
-// values are far from 0. Features without one are counted from 0.
+// An Origin is the number that a feature is counted from. Its values are stored less the origin, so that 32-bit floats
+// tell rows apart even if values are far from 0. Features without an Origin are counted from 0.
 type Origin struct {
-	Feature int32   `json:"feature"` // from 0; in a parser the index as it is written
+	Feature int32   `json:"feature"` // from 0; in a parser the index as written
 	Value   float64 `json:"value"`
 }
 
-// Number64 parses a whole field as Number does, in 64 bits. A number that does not fit a 32-bit float is refused as there.
+// Number64 parses a whole field in 64 bits. Like Number, it refuses a number that does not fit a 32-bit float.
 func Number64(field []byte) (float64, error) {
 	y, err := Number(field)
 	if err != nil {
@@ -30,8 +30,8 @@ func Number64(field []byte) (float64, error) {
 	return v, nil
 }
 
-// Shifted parses a whole field as Number does, and returns it less the origin: the difference is taken of what the field says, and rounded then. That of whole
-// numbers of up to 64 bits is exact before it is rounded.
+// Shifted parses a whole field as Number does, and returns it less the origin. It subtracts first and rounds then. For
+// whole numbers of up to 64 bits the difference is exact before it is rounded.
 func Shifted(field []byte, origin float64) (float32, error) {
 	if origin == 0 {
 		return Number(field)
@@ -73,19 +73,22 @@ func (l *CSV) shifted(text []byte, at, column int, origin float64, p *Piece) (va
 	return l.slowField(text, at, column, p)
 }
 
-// Shifts is the part of parsers of sparse rows that counts features from their origins. A row that lacks such a feature gets an entry of it: 0 less the origin.
+// Shifts is the part of parsers of sparse rows that counts features from their origins. A row that lacks such a feature
+// gets an entry for it: 0 less the origin.
 type Shifts struct {
 	Origins     []Origin // ascending by index
 	LabelOrigin float64
-	seen        [][]float64 // by origin: the features' values, where they are sampled; else nil
+	seen        [][]float64 // by origin: the feature's values, if they are sampled; else nil
 	exact       []float64   // by origin: the value in the row
 	met         []bool
-	alone       []float32 // by origin: what the last value that was noted has beyond it; of Vowpal Wabbit, as what follows
-	noted       []int     // values of the feature's own names in the row
-	times       []int     // values in the row
+	// by origin: the last value noted, less its origin; like the next two, for Vowpal Wabbit only
+	alone []float32
+	noted []int // values under the feature's own names in the row
+	times []int // values in the row
 }
 
 // begin forgets the row before.
+// begin forgets the previous row.
 func (s *Shifts) begin() {
 	n := len(s.Origins)
 	if len(s.exact) != n {
@@ -96,12 +99,13 @@ func (s *Shifts) begin() {
 	clear(s.noted)
 }
 
-// find returns the place of an index among the origins.
+// find returns the position of an index among the origins.
 func (s *Shifts) find(index int32) (int, bool) {
 	return slices.BinarySearchFunc(s.Origins, index, func(o Origin, index int32) int { return int(o.Feature) - int(index) })
 }
 
-// end writes the row's values less their origins; its entries are those of the piece from a place on. less says what a value less its origin is.
+// end writes the row's values less their origins. The row's entries are those of the piece from a position on. less
+// returns a value less its origin.
 func (s *Shifts) end(p *Piece, from int, less func(k int) float32) {
 	for k, o := range s.Origins {
 		if s.seen != nil && s.met[k] {
@@ -121,7 +125,8 @@ func (s *Shifts) end(p *Piece, from int, less func(k int) float32) {
 	}
 }
 
-// shift counts the entries of a line from their origins: those of the piece from a place on, which the text holds after the label.
+// shift counts the entries of a line from their origins. They are those of the piece from a position on; text begins
+// after the label.
 func (l *LIBSVM) shift(text []byte, p *Piece, from int) {
 	l.begin()
 	shifted := make([]float32, len(l.Origins))
@@ -145,7 +150,8 @@ func (l *LIBSVM) shift(text []byte, p *Piece, from int) {
 	l.end(p, from, func(k int) float32 { return shifted[k] })
 }
 
-// note adds what a feature's value has in 64 bits beyond the value in the row. field is the value as it is written, nil for 1.
+// note adds the part of a feature's value that 64 bits hold beyond the value in the row. field is the value as written,
+// nil for 1.
 func (l *VW) note(index int32, field []byte, value float32) {
 	k, ok := l.find(index)
 	if !ok {
@@ -163,7 +169,7 @@ func (l *VW) note(index int32, field []byte, value float32) {
 	l.exact[k] += exact*l.scale - float64(value)
 }
 
-// exactWeight returns the weight that ends the text, that of a namespace, in 64 bits.
+// exactWeight returns, in 64 bits, the weight of a namespace, which ends the text.
 func (l *VW) exactWeight(text []byte, weight float32) float64 {
 	if exact, err := Number64(text[bytes.LastIndexAny(text, "|:")+1:]); weight != 1 && err == nil {
 		return exact
@@ -171,7 +177,8 @@ func (l *VW) exactWeight(text []byte, weight float32) float64 {
 	return float64(weight)
 }
 
-// shift counts the entries of the row from their origins; they stand in the piece from a place on. Names that meet in a feature are added up first.
+// shift counts the entries of the row from their origins. They are in the piece from a position on. Names that share a
+// feature are added up first.
 func (l *VW) shift(p *Piece, from int) {
 	clear(l.times)
 	for _, e := range l.row {
@@ -189,7 +196,7 @@ func (l *VW) shift(p *Piece, from int) {
 	})
 }
 
-// Sampler is a parser of sparse rows that Sample takes.
+// A Sampler is a parser of sparse rows that Sample accepts.
 type Sampler interface {
 	Parser
 	shifts() *Shifts
@@ -197,11 +204,12 @@ type Sampler interface {
 
 func (s *Shifts) shifts() *Shifts { return s }
 
-// Sample calls f with the values of each feature that all rows of a text have, ascending, in 64 bits. The parser is not to be used otherwise.
+// Sample calls f with the values, in 64 bits, of each feature that all rows of a text have, in ascending order of
+// features. The parser must not be used for anything else.
 func Sample(parser Sampler, text []byte, f func(index int32, values []float64)) {
 	var p Piece
 	p.Reset()
-	_ = parser.Parse(text, &p) // what is wrong is said when the rows are read; those above it count
+	_ = parser.Parse(text, &p) // defects are reported when the rows are read; the rows above them count
 	rows, counts := len(p.Ends), map[int32]int{}
 	if rows == 0 {
 		return

@@ -7,32 +7,33 @@ import (
 	"unicode/utf8"
 )
 
-// Text parses plain text, one document a line, into words.
+// Text parses plain text, one document per line, into words.
 //
-// A word is a run of letters, marks and digits in lower case, with apostrophes inside, of 2
-// characters to WordBytes bytes, with at least one letter. What stands between words, shorter and
-// longer runs, and numbers are not kept. A line without a word is an empty document.
+// A word is a run of letters, marks and digits in lower case, with apostrophes inside, of 2 characters to WordBytes
+// bytes, with at least one letter. Text between words, shorter and longer runs, and numbers are not kept. A line
+// without a word is an empty document.
 //
-// Words of Stops are not kept either. With Pairs, each two words that follow each other among those of a document that are kept are one more word, joined by PairJoin.
+// The words in Stops are not kept. With Pairs, each two adjacent kept words of a document are one more word, joined by
+// PairJoin.
 //
 // A piece gets the words of its documents as Index, numbers of the worker's own IDs, and their Ends.
 type Text struct {
 	Words *IDs
 	Stops map[string]bool // words that are left out
-	Pairs bool            // words that follow each other are a word, too
+	Pairs bool            // each two adjacent words are one more word
 	Block int32           // number of the block being parsed
 
-	word   [wordRoom]byte // the word being read; what is beyond its end is of a run that is no word
-	before int32          // the number of the word before in the document, leftOut at its beginning
-	near   near           // words that were met not long ago, by their letters
-	resets int            // of Words, when near was filled
-	behind []together     // pairs that have a place in the piece, and no number yet
+	word    [wordRoom]byte // the word being read; a run that exceeds it is no word
+	before  int32          // number of the previous word in the document, leftOut at its start
+	cache   wordCache      // cache of recent words
+	resets  int            // of Words, when near was filled
+	pending []idPair       // pairs that have a place in the piece but no number yet
 }
 
-// WordBytes is the longest word; longer runs are addresses, encodings or damage.
+// WordBytes is the length of the longest word. Longer runs are addresses, encodings or damage.
 const WordBytes = 48
 
-// PairJoin stands between two words that are one; no word has it.
+// PairJoin joins the two words of a pair. No word contains it.
 const PairJoin = '_'
 
 // wordRoom is a power of two above WordBytes.
@@ -44,12 +45,12 @@ const leftOut = -1
 // Parse appends the documents of a block.
 func (l *Text) Parse(text []byte, p *Piece) *Fault {
 	switch {
-	case l.near.sets == nil:
-		l.near.grow(len(l.Words.ends))
+	case l.cache.sets == nil:
+		l.cache.grow(len(l.Words.ends))
 	case l.resets != l.Words.resets:
-		clear(l.near.sets)
+		clear(l.cache.sets)
 	}
-	l.resets, l.before, l.behind = l.Words.resets, leftOut, l.behind[:0]
+	l.resets, l.before, l.pending = l.Words.resets, leftOut, l.pending[:0]
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
 		case folded[c] != 0 || c >= utf8.RuneSelf:
@@ -76,8 +77,9 @@ func (l *Text) Parse(text []byte, p *Piece) *Fault {
 	return nil
 }
 
-// takeShort reads the word that starts at i and returns the position behind it, where it is of at most 15 characters, all of ASCII and none an apostrophe; else 0. It looks
-// at eight bytes at once, as most words are: what a loop over bytes does for each of them, and the guess how many there are, which no CPU gets right, are not there.
+// takeShort reads the word that starts at i and returns the position after it, if it has at most 15 characters, all of
+// them ASCII and none an apostrophe; else 0. It reads eight bytes at once, since most words are short. That saves the
+// work of a loop over bytes, and the branch on their number, which no CPU predicts.
 func (l *Text) takeShort(text []byte, i int, p *Piece) (next int) {
 	if len(text)-i < nearBytes {
 		return 0
@@ -109,7 +111,7 @@ func (l *Text) takeShort(text []byte, i int, p *Piece) (next int) {
 		return 0
 	}
 	if n >= 2 && letters != 0 {
-		at, ok := l.near.find(lo, hi)
+		at, ok := l.cache.find(lo, hi)
 		if !ok {
 			at = l.lookShort(lo, hi, n, p)
 		}
@@ -120,7 +122,8 @@ func (l *Text) takeShort(text []byte, i int, p *Piece) (next int) {
 	return next
 }
 
-// characters are those of eight bytes, as the highest bits of the bytes: what is no letter or digit of ASCII, and what is a letter; behind the first other character the letters are any.
+// characters classifies eight bytes, by the highest bit of each: others are the bytes that are no letter or digit of
+// ASCII, letters are the letters. After the first other byte, letters is undefined.
 func characters(word uint64) (others, letters uint64) {
 	low := word &^ (0x80 * ones)
 	small := low | 0x20*ones
@@ -129,7 +132,7 @@ func characters(word uint64) (others, letters uint64) {
 	return (^(letters | digits) | word) & (0x80 * ones), letters & (0x80 * ones)
 }
 
-// folded is the ASCII characters that words are made of, in lower case, and 0 for all other bytes.
+// folded maps the ASCII characters of words to lower case, and all other bytes to 0.
 var folded = func() (set [256]byte) {
 	for c := range utf8.RuneSelf {
 		switch {
@@ -145,9 +148,9 @@ var folded = func() (set [256]byte) {
 // letterBit is set in lower-case letters of ASCII, and not in digits.
 const letterBit = 0x40
 
-// take reads the word that may start at i, and returns the position behind it.
+// take reads the word that may start at i, and returns the position after it.
 func (l *Text) take(text []byte, i int, p *Piece) (next int, f *Fault) {
-	n, more := 0, 0 // bytes of the word, and of them those beside one for each character
+	n, more := 0, 0 // bytes of the word, and the number of bytes beyond one per character
 	letters := byte(0)
 	for {
 		c := text[i]
@@ -201,7 +204,8 @@ func beginsLetter(text []byte) bool {
 	return unicode.IsLetter(r)
 }
 
-// add numbers the word that was read, of so many bytes and characters, if it is one that is kept, and the pair that it makes.
+// add numbers the word that was read, if it is one that is kept, and its pair with the word before. n and runes are its
+// bytes and characters.
 func (l *Text) add(n, runes int, letters byte, p *Piece) {
 	if runes < 2 || letters&letterBit == 0 || n > WordBytes {
 		return
@@ -211,34 +215,34 @@ func (l *Text) add(n, runes int, letters byte, p *Piece) {
 	}
 }
 
-// put appends a word that is kept, and the pair that it makes.
+// put appends a word that is kept, and its pair with the word before.
 func (l *Text) put(at int32, p *Piece) {
 	p.Index = append(p.Index, at)
 	if !l.Pairs {
 		return
 	}
 	if l.before != leftOut {
-		l.behind = append(l.behind, together{first: l.before, second: at, to: len(p.Index)})
+		l.pending = append(l.pending, idPair{first: l.before, second: at, to: len(p.Index)})
 		p.Index = append(p.Index, leftOut)
-		if len(l.behind) == pairsAtOnce {
+		if len(l.pending) == pairsAtOnce {
 			l.pair(p)
 		}
 	}
 	l.before = at
 }
 
-// pairsAtOnce is how many pairs get their numbers at a time.
+// pairsAtOnce is the number of pairs that are numbered at a time.
 const pairsAtOnce = 64
 
-// pair gives the pairs that have none their numbers.
+// pair numbers the pairs that have no number yet.
 func (l *Text) pair(p *Piece) {
-	if len(l.behind) > 0 {
-		l.Words.pairs.number(l.Words, l.behind, p.Index, l.Block)
-		l.behind = l.behind[:0]
+	if len(l.pending) > 0 {
+		l.Words.pairs.number(l.Words, l.pending, p.Index, l.Block)
+		l.pending = l.pending[:0]
 	}
 }
 
-// number is that of the word that was read.
+// number returns the number of the word that was read.
 func (l *Text) number(n int, p *Piece) int32 {
 	if n > nearBytes {
 		return l.look(l.word[:n], p)
@@ -247,26 +251,26 @@ func (l *Text) number(n int, p *Piece) int32 {
 	if n < 8 {
 		lo, hi = lo&(1<<(8*n)-1), 0
 	} else {
-		hi &= 1<<(8*(n-8)) - 1 // of 16 bytes all
+		hi &= 1<<(8*(n-8)) - 1 // for 16 bytes the mask is all ones
 	}
-	at, ok := l.near.find(lo, hi)
+	at, ok := l.cache.find(lo, hi)
 	if !ok {
 		at = l.lookShort(lo, hi, n, p)
 	}
 	return at
 }
 
-// lookShort looks for a word of at most nearBytes bytes, and remembers it.
+// lookShort looks up a word of at most nearBytes bytes, and caches it.
 func (l *Text) lookShort(lo, hi uint64, n int, p *Piece) int32 {
 	binary.LittleEndian.PutUint64(l.word[:], lo)
 	binary.LittleEndian.PutUint64(l.word[8:], hi)
 	at := l.look(l.word[:n], p)
-	l.near.grow(len(l.Words.ends))
-	l.near.add(lo, hi, at)
+	l.cache.grow(len(l.Words.ends))
+	l.cache.add(lo, hi, at)
 	return at
 }
 
-// look finds a word, or gives it the next number, behind those of the pairs before it.
+// look finds a word. A new one gets the next number, after those of the pairs before it.
 func (l *Text) look(word []byte, p *Piece) int32 {
 	l.pair(p)
 	if l.Stops[string(word)] {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// plainWords is what Text is to find in a document, slowly.
+// plainWords returns the words that Text should find in a document, by a slow reference.
 func plainWords(doc string, stops map[string]bool, pairs bool) (words []string) {
 	runes := []rune(doc)
 	before := ""
@@ -48,8 +48,8 @@ func plainWords(doc string, stops map[string]bool, pairs bool) (words []string) 
 	return words
 }
 
-// TestTextIsWhatItSays takes texts of all sorts of characters apart, in blocks, and compares with the slow way; now and then the words are forgotten, as
-// streams do.
+// TestTextIsWhatItSays takes texts of all sorts of characters apart, in blocks, and compares with the slow way; now and
+// then the words are forgotten, as streams do.
 func TestTextIsWhatItSays(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -58,7 +58,8 @@ func TestTextIsWhatItSays(t *testing.T) {
 	for _, c := range []struct {
 		stops []string
 		pairs bool
-	}{{nil, false}, {nil, true}, {[]string{"aa", "ab", "ba", "zz", "é0"}, false}, {[]string{"aa", "ab", "a'a", long}, true}} {
+	}{{nil, false}, {nil, true}, {[]string{"aa", "ab", "ba", "zz", "é0"}, false},
+		{[]string{"aa", "ab", "a'a", long}, true}} {
 		stops := map[string]bool{}
 		for _, s := range c.stops {
 			stops[s] = true
@@ -72,7 +73,9 @@ func TestTextIsWhatItSays(t *testing.T) {
 				for range rng.IntN(12) {
 					switch rng.IntN(8) {
 					case 0: // around the longest word, and the longest that is remembered
-						doc.WriteString(strings.Repeat("y", []int{7, 8, 9, 15, 16, 17, WordBytes - 1, WordBytes, WordBytes + 1, 2*wordRoom + 3}[rng.IntN(10)]))
+						doc.WriteString(strings.Repeat("y",
+							[]int{7, 8, 9, 15, 16, 17, WordBytes - 1, WordBytes, WordBytes + 1, 2*wordRoom +
+								3}[rng.IntN(10)]))
 					case 1:
 						doc.WriteString([]string{"aa", "Ab", "the", "zz", "aab'c"}[rng.IntN(5)])
 					default:

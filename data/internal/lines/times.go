@@ -11,21 +11,22 @@ import (
 	"bellows/data/internal/missing"
 )
 
-// Times is the column that says when a row is from: numbers, such as Unix seconds, or dates of ISO 8601, but not both.
+// Times is the column with the time of each row: numbers, such as Unix seconds, or ISO 8601 dates, but not both.
 type Times struct {
-	At    int     // its position
-	Place string  // it in messages: ` of column "day"`
+	At    int     // the column's position
+	Place string  // the column in messages: ` of column "day"`
 	Dates bool    // the first row has a date there, else a number
-	From  float64 // times are counted from it: a whole number
+	From  float64 // what times are counted from: a whole number
 
-	Rounded atomic.Bool // some are so far from it that 64-bit floats do not hold their last digits
+	// Rounded is set if some times are so far from From that 64-bit floats do not hold their last digits.
+	Rounded atomic.Bool
 }
 
-// Of returns the time in a field, beyond the one that times are counted from. Dates are in seconds. The field stands at a position of the text.
-func (t *Times) Of(field []byte, at int) (float64, *Fault) {
+// Parse returns the time in a field, less From. Dates are in seconds. at is the position of the field in the text.
+func (t *Times) Parse(field []byte, at int) (float64, *Fault) {
 	f := &Fault{At: at, Width: len(field)}
 	if missing.Default.Number(field) {
-		f.What, f.How = "the time"+t.Place+" is missing", "give every row its time, or leave the row out; "+otherwise
+		f.What, f.How = "the time"+t.Place+" is missing", "give every row its time, or leave the row out; "+otherHoldout
 		return 0, f
 	}
 	seconds, nanoseconds, isDate := dates.Parse(field)
@@ -44,17 +45,17 @@ func (t *Times) Of(field []byte, at int) (float64, *Fault) {
 		}
 		return since, nil
 	case isDate:
-		f.What, f.How = fmt.Sprintf("time %s%s is a date, and the first row has a number", Quoted(field), t.Place), alike
+		f.What, f.How = fmt.Sprintf("time %s%s is a date, and the first row has a number", Quote(field), t.Place), sameKind
 	case isNumber:
-		f.What, f.How = fmt.Sprintf("time %s%s is a number, and the first row has a date", Quoted(field), t.Place), alike
+		f.What, f.How = fmt.Sprintf("time %s%s is a number, and the first row has a date", Quote(field), t.Place), sameKind
 	default:
-		f.What = fmt.Sprintf("time %s%s is neither a number nor a date of ISO 8601", Quoted(field), t.Place)
-		f.How = "write 2024-01-31, 2024-01-31T17:30:00Z or Unix seconds; " + otherwise
+		f.What = fmt.Sprintf("time %s%s is neither a number nor a date of ISO 8601", Quote(field), t.Place)
+		f.How = "write 2024-01-31, 2024-01-31T17:30:00Z or Unix seconds; " + otherHoldout
 	}
 	return 0, f
 }
 
-// cell parses the field at i; end is the position of the separator or newline behind it.
+// cell parses the field at i. end is the position of the separator or newline after it.
 func (t *Times) cell(text []byte, i int, separator string) (at float64, end int, f *Fault) {
 	if separator != " " {
 		i = skipBlanks(text, i, separator[0])
@@ -66,14 +67,14 @@ func (t *Times) cell(text []byte, i int, separator string) (at float64, end int,
 	if text[i] == '"' {
 		i++
 	}
-	at, f = t.Of(field, i)
+	at, f = t.Parse(field, i)
 	return at, end, f
 }
 
-// The ends of remedies.
+// The ends of hints.
 const (
-	alike     = "give all rows numbers, or all rows dates"
-	otherwise = "or hold out otherwise: --holdout last takes the last rows as they stand"
+	sameKind     = "give all rows numbers, or all rows dates"
+	otherHoldout = "or hold out otherwise: --holdout last takes the last rows as they stand"
 )
 
 // instant reports whether a field is a finite decimal number.
@@ -87,7 +88,7 @@ func instant(field []byte) bool {
 	return err == nil && !math.IsInf(x, 0)
 }
 
-// Begin settles what a column of times has and is counted from, by the field of its first row.
+// Begin settles, by the field of the first row, whether the column has dates, and what times are counted from.
 func (t *Times) Begin(field []byte) {
 	seconds, _, isDate := dates.Parse(field)
 	if t.Dates, t.From = isDate, float64(seconds); !isDate && instant(field) {
@@ -102,8 +103,8 @@ func (t *Times) Begin(field []byte) {
 	}
 }
 
-// timesNear is the size below which times are counted from 0: 64 bits have all digits of them.
+// timesNear is the size below which times are counted from 0: 64-bit floats hold all their digits.
 const timesNear = 1 << 20
 
-// timesFar is 104 days in seconds. A 64-bit float that counts more nanoseconds than these have rounds them.
+// timesFar is 104 days in seconds. Beyond it a 64-bit float rounds nanoseconds.
 const timesFar = 9_000_000

@@ -15,19 +15,23 @@ func TestTimesOfRows(t *testing.T) {
 		says  string
 	}{
 		{"978300760", false, 978300760, ""}, {"-1.5e3", false, -1500, ""}, {"1970-01-02", true, 86400, ""},
-		{"1970-01-02", false, 0, "is a date, and the first row has a number"}, {"7", true, 0, "is a number, and the first row has a date"},
-		{"", true, 0, "is missing"}, {"NA", false, 0, "is missing"}, {"1,5", false, 0, "is neither"}, {"1e999", false, 0, "is neither"}, {"0x7", false, 0, "is neither"}, {"inf", false, 0, "is neither"},
+		{"1970-01-02", false, 0, "is a date, and the first row has a number"},
+		{"7", true, 0, "is a number, and the first row has a date"},
+		{"", true, 0, "is missing"}, {"NA", false, 0, "is missing"}, {"1,5", false, 0, "is neither"},
+		{"1e999", false, 0, "is neither"}, {"0x7", false, 0, "is neither"}, {"inf", false, 0, "is neither"},
 		{"yesterday", true, 0, `time "yesterday" of column 4 is neither`},
 	} {
 		times := Times{Place: " of column 4", Dates: c.dates}
-		got, f := times.Of([]byte(c.field), 7)
-		if f == nil && (c.says != "" || got != c.want) || f != nil && (c.says == "" || !strings.Contains(f.What, c.says) || f.At != 7 || f.How == "") {
+		got, f := times.Parse([]byte(c.field), 7)
+		if f == nil && (c.says != "" || got != c.want) || f != nil &&
+			(c.says == "" || !strings.Contains(f.What, c.says) || f.At != 7 || f.How == "") {
 			t.Errorf("%q is %v, %+v", c.field, got, f)
 		}
 	}
 }
 
-// TestTimesKeepTheirOrder: times that a 64-bit float of their size does not tell apart are counted from the first, and what is rounded all the same is noted.
+// TestTimesKeepTheirOrder: times that a 64-bit float of their size does not tell apart are counted from the first, and
+// what is rounded all the same is noted.
 func TestTimesKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -48,8 +52,8 @@ func TestTimesKeepTheirOrder(t *testing.T) {
 	} {
 		var times Times
 		times.Begin([]byte(c.first))
-		a, f := times.Of([]byte(c.earlier), 0)
-		b, g := times.Of([]byte(c.later), 0)
+		a, f := times.Parse([]byte(c.earlier), 0)
+		b, g := times.Parse([]byte(c.later), 0)
 		if f != nil || g != nil || a >= b || times.Rounded.Load() != c.rounded {
 			t.Errorf("from %s: %s is %v, %s is %v, rounded %t", c.first, c.earlier, a, c.later, b, times.Rounded.Load())
 		}

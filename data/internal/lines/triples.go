@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Role is what a column of ratings holds.
+// A Role is the content of a column of ratings.
 type Role uint8
 
-// The roles of columns; a column that is skipped may hold anything.
+// The roles of columns. A skipped column may hold anything.
 const (
 	Skipped Role = iota
 	User
@@ -18,20 +18,20 @@ const (
 	Time
 )
 
-// Triples parses "user item rating [timestamp]" lines, "user item"
-// lines when the rating may be absent, or lines whose columns have roles.
+// Triples parses "user item rating [timestamp]" lines, "user item" lines if the rating may be absent, or lines whose
+// columns have roles.
 type Triples struct {
 	Separator string // "\t", ",", ";", "::", ..., or " " for runs of blanks
 	Fields    int    // 2, 3 or 4; with roles any number
-	Roles     []Role // of each field; nil when they stand as usual
-	Times     *Times // with a role of Time
+	Roles     []Role // of each field; nil if they are in the usual order
+	Times     *Times // for a role of Time
 	Users     *IDs
 	Items     *IDs
 	Block     int32   // number of the block being parsed
 	Origin    float64 // what ratings are counted from
 }
 
-// shortLine is about the least that most lines of ratings have, such as 123,45,5.
+// shortLine is about the shortest length that most lines of ratings have, such as 123,45,5.
 const shortLine = 9
 
 // Parse appends the ratings of a block.
@@ -63,7 +63,7 @@ func (l *Triples) Parse(text []byte, p *Piece) *Fault {
 		if text[next] == '\n' {
 			return l.fewFields(text, next, 1)
 		}
-		item, next, f := l.id(text, l.behind(text, next), stop, l.Items, "item")
+		item, next, f := l.id(text, l.afterSeparator(text, next), stop, l.Items, "item")
 		if f != nil {
 			return f
 		}
@@ -83,7 +83,8 @@ func (l *Triples) Parse(text []byte, p *Piece) *Fault {
 	return nil
 }
 
-// plainBytes is more than a line has that plain parses, and what it looks at behind, but for the digits of a long rating.
+// plainBytes is more than the length of a line that plain parses plus the bytes that it reads after it, except for the
+// digits of a long rating.
 const plainBytes = 64
 
 // tenths are the ratings from 0.0 to 9.9.
@@ -94,8 +95,8 @@ var tenths = func() (of [100]float32) {
 	return of
 }()
 
-// plain appends the ratings of lines of the usual form, without a call for each field, up to the first that is not: two whole numbers that have been seen
-// before and a rating. It returns the position of that line, which is for Parse.
+// plain appends the ratings of lines of the usual form, without a call for each field: two whole numbers that have been
+// seen before, and a rating. It stops at the first other line, and returns that line's position for Parse.
 func (l *Triples) plain(text []byte, i int, p *Piece) int {
 	stop, users, items := l.Separator[0], l.Users.small, l.Items.small
 	if len(l.Separator) != 1 || stop == ' ' || l.Fields != 3 || l.Roles != nil || l.Origin != 0 {
@@ -140,7 +141,7 @@ func (l *Triples) plain(text []byte, i int, p *Piece) int {
 	return i
 }
 
-// row parses a line whose columns have roles and returns the position behind it.
+// row parses a line whose columns have roles, and returns the position after it.
 func (l *Triples) row(text []byte, i int, p *Piece) (next int, f *Fault) {
 	var user, item int32
 	rating, stop, at := float32(0), l.Separator[0], 0.0
@@ -149,7 +150,7 @@ func (l *Triples) row(text []byte, i int, p *Piece) (next int, f *Fault) {
 			if i = l.trail(text, i); text[i] == '\n' {
 				return 0, l.fewFields(text, i, column)
 			}
-			i = l.behind(text, i)
+			i = l.afterSeparator(text, i)
 		}
 		switch role {
 		case User:
@@ -184,16 +185,16 @@ func (l *Triples) blankLine(text []byte, i int) (next int, ok bool) {
 	return i + 1, text[i] == '\n'
 }
 
-// behind is the start of the field behind the separator at i.
-func (l *Triples) behind(text []byte, i int) int {
+// afterSeparator returns the start of the field after the separator at i.
+func (l *Triples) afterSeparator(text []byte, i int) int {
 	if l.Separator == " " {
 		return skipBlanks(text, i, ' ')
 	}
 	return i + len(l.Separator)
 }
 
-// id parses an id field and returns its number and the position of the
-// separator or newline behind it. Whole numbers take the fast way.
+// id parses an id field and returns its number and the position of the separator or newline after it. Whole numbers
+// take a fast path.
 func (l *Triples) id(text []byte, i int, stop byte, ids *IDs, noun string) (at int32, end int, f *Fault) {
 	if stop == ' ' && text[i] == ' ' {
 		i = skipBlanks(text, i, ' ')
@@ -202,7 +203,7 @@ func (l *Triples) id(text []byte, i int, stop byte, ids *IDs, noun string) (at i
 	if (text[end] == stop || text[end] == '\n') && end > i && end-i < 8 && n < smallIDs && (text[i] != '0' || end-i == 1) &&
 		(len(l.Separator) == 1 || text[end] == '\n' || separates(text, end, l.Separator)) {
 		if at = ids.number(n); at < 0 {
-			if ids.Missing.Numeric() && ids.Gone(text[i:end]) {
+			if ids.Missing.Numeric() && ids.IsMissing(text[i:end]) {
 				return l.textID(text, i, ids, noun)
 			}
 			at = ids.addNumber(n, text[i:end], l.Block)
@@ -212,29 +213,30 @@ func (l *Triples) id(text []byte, i int, stop byte, ids *IDs, noun string) (at i
 	return l.textID(text, i, ids, noun)
 }
 
-// textID is id for everything but short whole numbers.
+// textID works like id for everything except short whole numbers.
 func (l *Triples) textID(text []byte, i int, ids *IDs, noun string) (at int32, end int, f *Fault) {
 	field, end, f := cutField(text, i, l.Separator)
 	if f != nil {
 		return 0, 0, f
 	}
 	if len(field) == 0 {
-		return 0, 0, &Fault{At: i, Width: 1, What: noun + " is missing", How: "write an id for the " + noun + ", or leave the line out"}
+		return 0, 0, &Fault{At: i, Width: 1, What: noun + " is missing", How: "write an id for the " + noun +
+			", or leave the line out"}
 	}
 	at, ok := ids.Take(field, l.Block)
-	if !ok && ids.Gone(field) {
+	if !ok && ids.IsMissing(field) {
 		f := MissingID(field, noun)
 		f.At = i
 		return 0, 0, f
 	}
 	if !ok {
-		return 0, 0, unprintable(i, end-i, noun+" id "+Quoted(field), field)
+		return 0, 0, unprintable(i, end-i, noun+" id "+Quote(field), field)
 	}
 	return at, end, nil
 }
 
-// smallID reports whether an id is a canonical decimal below smallIDs, so that
-// it has one number whether it was quoted or not.
+// smallID reports whether an id is a canonical decimal below smallIDs. Such an id has one number whether it is quoted
+// or not.
 func smallID(field []byte) (n int, ok bool) {
 	if len(field) > 7 || len(field) > 1 && field[0] == '0' || !IsDigits(field) {
 		return 0, false
@@ -245,12 +247,12 @@ func smallID(field []byte) (n int, ok bool) {
 	return n, n < smallIDs
 }
 
-// rating parses the third field, behind the separator at i.
+// rating parses the third field, after the separator at i.
 func (l *Triples) rating(text []byte, i int) (value float32, end int, f *Fault) {
 	if text[i] == '\n' {
 		return 0, 0, l.fewFields(text, i, 2)
 	}
-	return l.number(text, l.behind(text, i))
+	return l.number(text, l.afterSeparator(text, i))
 }
 
 // number parses a rating that starts at i.
@@ -280,14 +282,13 @@ func (l *Triples) number(text []byte, i int) (value float32, end int, f *Fault) 
 	return value, end, nil
 }
 
-// rest checks what stands between the rating and the end of the line, and
-// returns the position behind it.
+// rest checks the text between the rating and the end of the line, and returns the position after it.
 func (l *Triples) rest(text []byte, i int) (next int, f *Fault) {
 	if l.Fields == 4 {
 		if i = l.trail(text, i); text[i] == '\n' {
 			return 0, l.fewFields(text, i, 3)
 		}
-		start := l.behind(text, i)
+		start := l.afterSeparator(text, i)
 		end := start
 		for isTime[text[end]] {
 			end++
@@ -302,7 +303,7 @@ func (l *Triples) rest(text []byte, i int) (next int, f *Fault) {
 	return l.end(text, i)
 }
 
-// end checks that the line ends at i, but for blanks, and returns the position behind it.
+// end checks that the line ends at i, apart from blanks, and returns the position after it.
 func (l *Triples) end(text []byte, i int) (next int, f *Fault) {
 	if text[i] == '\n' {
 		return i + 1, nil
@@ -311,7 +312,8 @@ func (l *Triples) end(text []byte, i int) (next int, f *Fault) {
 		return i + 1, nil
 	}
 	if i+len(l.Separator) <= len(text) && !separates(text, i, l.Separator) {
-		return 0, &Fault{At: i, Width: 1, What: "text follows a field", How: "separate the fields by " + SeparatorName(l.Separator)}
+		return 0, &Fault{At: i, Width: 1, What: "text follows a field", How: "separate the fields by " +
+			SeparatorName(l.Separator)}
 	}
 	f = &Fault{At: i, Width: max(1, lineEnd(text, i)-1-i), What: fmt.Sprintf("the line has more than %d fields", l.Fields),
 		How: "give every line the fields of the first: user, item, rating and perhaps a timestamp"}
@@ -321,7 +323,7 @@ func (l *Triples) end(text []byte, i int) (next int, f *Fault) {
 	return 0, f
 }
 
-// trail skips blanks in front of the line's end, and nothing else.
+// trail skips blanks at the end of the line, and nothing else.
 func (l *Triples) trail(text []byte, i int) int {
 	j := i
 	for text[j] == ' ' || text[j] == '\t' || text[j] == '\r' {
@@ -352,8 +354,7 @@ func (l *Triples) slowTime(text []byte, i int) (end int, f *Fault) {
 	}
 	for _, c := range field {
 		if !isTime[c] && c != ' ' {
-			return 0, &Fault{At: i, Width: end - i, What: fmt.Sprintf("timestamp %s is not a time", Quoted(field)),
-				How: "the fourth field is Unix seconds or an ISO 8601 time; remove other columns"}
+			return 0, &Fault{At: i, Width: end - i, What: fmt.Sprintf("timestamp %s is not a time", Quote(field)), How: "the fourth field is Unix seconds or an ISO 8601 time; remove other columns"}
 		}
 	}
 	return end, nil
@@ -364,7 +365,8 @@ func (l *Triples) fewFields(text []byte, end, found int) *Fault {
 		end--
 	}
 	f := &Fault{At: end, Width: 1, What: fmt.Sprintf("the line has %s, not %d", Plural(found, "field"), l.Fields),
-		How: fmt.Sprintf("each line is user, item, rating and perhaps a timestamp, separated by %s, with as many fields as the first", SeparatorName(l.Separator))}
+		How: fmt.Sprintf("each line is user, item, rating and perhaps a timestamp, separated by %s, with as many "+
+			"fields as the first", SeparatorName(l.Separator))}
 	if l.Roles != nil {
 		f.How = fmt.Sprintf("give every line the fields of the first, separated by %s", SeparatorName(l.Separator))
 	}

@@ -5,15 +5,16 @@ import (
 	"sync"
 )
 
-// ErrBefore is why a part has no turn: one before it has failed.
+// ErrBefore is returned to a part whose turn never comes, because a part before it has failed.
 var ErrBefore = errors.New("a part before this one has failed")
 
-// Turns has goroutines that do numbered parts of some work end them in the order of their numbers.
+// Turns makes goroutines that do numbered parts of some work end them in the order of their numbers.
 //
-// The caller's duties, in order: number the parts from 0 and hand them out in that order; Wait for a part's turn where the order matters;
-// End every part, whatever became of it, or whoever has a later one waits for ever. Of what goes wrong it keeps that of the part with the lowest number.
+// The caller's duties, in order: number the parts from 0 and start them in that order; call Wait before steps whose
+// order matters; call End for every part, whatever became of it, or later parts wait for ever. Of several errors, Turns
+// keeps that of the part with the lowest number.
 //
-// Invariant: part n has its turn when the parts 0 to n-1 have ended, and nobody else has one then. Lock: mu.
+// Invariant: part n has its turn when parts 0 to n-1 have ended, and no other part has one then. Lock: mu.
 type Turns struct {
 	mu    sync.Mutex
 	moved *sync.Cond
@@ -21,14 +22,14 @@ type Turns struct {
 	err   error // of the first part that failed
 }
 
-// NewTurns is the order of parts none of which has ended.
+// NewTurns returns an order of parts none of which has ended.
 func NewTurns() *Turns {
 	t := &Turns{}
 	t.moved = sync.NewCond(&t.mu)
 	return t
 }
 
-// Wait returns when it is part n's turn: ErrBefore where one before it has failed.
+// Wait waits for part n's turn. It returns ErrBefore if a part before it has failed.
 func (t *Turns) Wait(n int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +46,7 @@ func (t *Turns) wait(n int) error {
 	return nil
 }
 
-// End waits for part n's turn and ends it, with what went wrong or nil.
+// End waits for part n's turn and ends it, with its error or nil.
 func (t *Turns) End(n int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,7 +57,7 @@ func (t *Turns) End(n int, err error) {
 	t.moved.Broadcast()
 }
 
-// Err is what went wrong first.
+// Err returns the error of the first part that failed.
 func (t *Turns) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -37,7 +37,8 @@ func TestPartsEndInOrder(t *testing.T) {
 	}
 }
 
-// TestTheFirstErrorStays: it is that of the lowest number, whoever failed first by the clock, and later parts have no turn.
+// TestTheFirstErrorStays: it is that of the lowest number, whoever failed first by the clock, and later parts have no
+// turn.
 func TestTheFirstErrorStays(t *testing.T) {
 	t.Parallel()
 	one, two := errors.New("one"), errors.New("two")

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// unsorted is room to sort a row whose indices do not ascend.
+// unsorted is scratch memory to sort a row whose indices do not ascend.
 type unsorted []entry
 
-// entry is a feature of a row.
+// An entry is a feature of a row.
 type entry struct {
 	index int32
 	value float32
 }
 
-// sort sorts a row by its indices. twice is the least that stands there twice, -1 where none does.
+// sort sorts a row by its indices. twice is the least index that occurs twice, -1 if there is none.
 func (u *unsorted) sort(indices []int32, values []float32) (twice int32) {
 	row := (*u)[:0]
 	for i, index := range indices {
@@ -31,7 +31,7 @@ func (u *unsorted) sort(indices []int32, values []float32) (twice int32) {
 	return twice
 }
 
-// entryAt is the second entry of the line from i that has an index.
+// entryAt returns the position of the second entry with an index in the line from i.
 func entryAt(text []byte, i int, index int32) (at, width int) {
 	for found := 0; ; {
 		i = skipBlanks(text, i, ' ')

@@ -9,58 +9,67 @@ import (
 	"slices"
 )
 
-// The bits of the hash that features of Vowpal Wabbit get, as its -b.
+// The numbers of hash bits of Vowpal Wabbit features, as its -b.
 const (
-	HashBits     = 18 // unless others are named
+	HashBits     = 18 // the default
 	HashBitsMost = 27
 )
 
-// VW parses lines of Vowpal Wabbit: "[label [importance]] ['tag]|namespace[:weight] name[:value] ... |namespace ...". A name without a value has 1. The importance is the weight of the row, and 0 leaves it
-// out. Where rows need no label, as those to predict, it means nothing.
+// VW parses lines of Vowpal Wabbit: "[label [importance]] ['tag]|namespace[:weight] name[:value] ... |namespace ...". A
+// name without a value has the value 1. The importance is the weight of the row; 0 leaves the row out. If rows need no
+// label, as for prediction, the importance is ignored.
 //
-// A feature is the lower Bits bits of the hash of its name, as Vowpal Wabbit has it by --hash strings, its default: MurmurHash3 (x86, 32 bits) of the name's bytes,
-// seeded with that of the namespace, which is seeded with 0; a name or namespace of decimal digits alone is that number plus its seed; the namespace without a
-// name is 0. There is no constant feature. With Pairs each feature of a namespace that begins with the one letter makes one with each feature of a namespace that begins with the
-// other, as by Vowpal Wabbit's -q: its index is that of the first times 16777619, exclusive-or that of the second, its value the product of theirs; of a letter
-// paired with itself each two features do once, and each with itself. With Grams each two features that follow each other among those of namespaces that begin with the same letter make one before that, of value 1,
-// as by Vowpal Wabbit's --ngram 2: its index is that of the first times 27942141, plus that of the second; features of value 0 do not stand between. Values of names that meet in a feature are added up, and those that are 0 left out.
+// A feature is the lower Bits bits of the hash of its name, as with Vowpal Wabbit's default, --hash strings:
+// MurmurHash3 (x86, 32 bits) of the name's bytes. Its seed is the hash of the namespace, whose seed is 0. A name or
+// namespace of decimal digits alone is that number plus its seed. The namespace without a name is 0. There is no
+// constant feature.
+//
+// With Pairs, as with Vowpal Wabbit's -q, each feature of a namespace that begins with the first letter makes one with
+// each feature of a namespace that begins with the second. Its index is that of the first times 16777619, exclusive-or
+// that of the second; its value is the product of the two. A letter paired with itself combines each two features once,
+// and each feature with itself.
+//
+// With Grams, as with Vowpal Wabbit's --ngram 2, each two adjacent features among those of namespaces that begin with
+// the same letter make one before that, of value 1. Its index is that of the first times 27942141, plus that of the
+// second. Features of value 0 are skipped. Values of names that share a feature are added up, and sums of 0 are left
+// out.
 type VW struct {
 	Bits       int
 	Ignore     [][]byte  // namespaces to leave out
 	Unlabelled bool      // rows need no label
-	Numerals   *Numerals // of labels; nil: not noted
+	Numerals   *Numerals // spellings of labels; nil: not noted
 	Grams      bool
-	Pairs      []string // of two letters with which namespaces begin; a blank is that of namespaces without a name
+	Pairs      []string // pairs of initial letters of namespaces; a blank stands for the namespace without a name
 	Shifts
-	row         []uint64 // features, above the bits of their values
-	spaces      []space  // of the row, where there are Pairs or Grams
+	row         []uint64 // features: the index above the bits of the value
+	spaces      []space  // of the row, with Pairs or Grams
 	left, right []uint64
-	scale       float64 // the weight of the namespace; of rows with origins
+	scale       float64 // the weight of the namespace; used with origins
 }
 
-// space is a namespace of a row: the features up to the next one's.
+// A space is a namespace of a row: the features up to the next space.
 type space struct {
 	letter byte
 	from   int
 }
 
-// pairsMost is how many features the pairs of a row may make.
+// pairsMost bounds the number of features that the pairs of a row make.
 const pairsMost = 1 << 22
 
 // pairPrime mixes the first feature of a pair, as Vowpal Wabbit does (FNV).
 const pairPrime = 16777619
 
-// gramPrime mixes the first feature of two that follow each other, as Vowpal Wabbit does.
+// gramPrime mixes the first of two adjacent features, as Vowpal Wabbit does.
 const gramPrime = 27942141
 
-// grams adds the features of two that follow each other, which belong to the namespaces that theirs do.
+// grams adds the features of adjacent pairs. They belong to the namespaces of their two features.
 func (l *VW) grams() {
 	own := len(l.row)
 	for k, s := range l.spaces {
 		if slices.ContainsFunc(l.spaces[:k], func(before space) bool { return before.letter == s.letter }) {
 			continue
 		}
-		l.left = l.of(s.letter, l.left, own)
+		l.left = l.featuresOf(s.letter, l.left, own)
 		if len(l.left) > 1 {
 			l.spaces = append(l.spaces, space{s.letter, len(l.row)})
 		}
@@ -70,8 +79,8 @@ func (l *VW) grams() {
 	}
 }
 
-// of is the row's features of namespaces that begin with the letter, in memory of the caller's.
-func (l *VW) of(letter byte, buf []uint64, end int) []uint64 {
+// featuresOf returns the row's features in namespaces that begin with the letter, in the memory of buf.
+func (l *VW) featuresOf(letter byte, buf []uint64, end int) []uint64 {
 	buf = buf[:0]
 	for k, s := range l.spaces {
 		to := end
@@ -85,12 +94,12 @@ func (l *VW) of(letter byte, buf []uint64, end int) []uint64 {
 	return buf
 }
 
-// pair adds the features of pairs to the row, which begins at i and ends before end.
+// pair adds the features of pairs to the row. The row begins at i and ends before end.
 func (l *VW) pair(text []byte, i, end int) *Fault {
 	own, made := len(l.row), 0
 	for _, p := range l.Pairs {
-		l.left = l.of(p[0], l.left, own)
-		l.right = l.of(p[1], l.right, own)
+		l.left = l.featuresOf(p[0], l.left, own)
+		l.right = l.featuresOf(p[1], l.right, own)
 		if made += len(l.left) * len(l.right); made > pairsMost {
 			return &Fault{At: i, Width: max(1, end-i), What: fmt.Sprintf("the pairs of the row's namespaces make more than %d features", pairsMost), How: "name smaller namespaces with --quadratic"}
 		}
@@ -150,18 +159,19 @@ func (l *VW) Parse(text []byte, p *Piece) *Fault {
 
 const vwLine = "a line is label |namespace name:value ..., such as 1 |user age:0.4 city=rome"
 
-// head parses what stands before the first bar, from i.
+// head parses the text before the first bar, from i.
 func (l *VW) head(text []byte, i int) (label, weight float32, bar int, f *Fault) {
 	start := i
-	if value, end := ordinary(text, i); end > i && text[end] == ' ' && text[end+1] == '|' { // as most lines begin
+	// the start of most lines
+	if value, end := ordinary(text, i); end > i && text[end] == ' ' && text[end+1] == '|' {
 		return value, 1, end + 1, nil
 	}
 	weight = 1
-	var fields [4]int // where they begin
+	var fields [4]int // their positions
 	n := 0
 	for text[i] != '|' {
 		if text[i] == '\n' {
-			return 0, 0, 0, &Fault{At: start, Width: max(1, i-start), What: "the line has no bar, behind which its features are", How: vwLine}
+			return 0, 0, 0, &Fault{At: start, Width: max(1, i-start), What: "the line has no bar before its features", How: vwLine}
 		}
 		end := i
 		for text[end] > ' ' && text[end] != '|' {
@@ -169,10 +179,11 @@ func (l *VW) head(text []byte, i int) (label, weight float32, bar int, f *Fault)
 		}
 		if text[i] == '\'' || text[end] == '|' { // a tag
 			if i = skipBlanks(text, end, ' '); text[i] != '|' {
-				return 0, 0, 0, &Fault{At: i, Width: max(1, len(token(text, i))), What: "something stands between the tag and the bar", How: vwLine}
+				return 0, 0, 0, &Fault{At: i, Width: max(1, len(token(text, i))), What: "text stands between the tag and the bar", How: vwLine}
 			}
 			if n == 0 && text[start] != '\'' && end > start && !l.Unlabelled {
-				return 0, 0, 0, &Fault{At: start, Width: end - start, What: fmt.Sprintf("%s touches the bar, which makes it the tag of a line without a label", Quoted(text[start:end])), How: "write a blank between the label and the bar"}
+				return 0, 0, 0, &Fault{At: start, Width: end - start, What: fmt.Sprintf("%s touches the bar, which makes it the tag of a line without a label",
+					Quote(text[start:end])), How: "write a blank between the label and the bar"}
 			}
 			break
 		}
@@ -206,12 +217,12 @@ func (l *VW) head(text []byte, i int) (label, weight float32, bar int, f *Fault)
 		}
 	}
 	if n == 0 && !l.Unlabelled {
-		return 0, 0, 0, &Fault{At: start, Width: 1, What: "label is missing", How: "write it before the bar, with a blank between them; what is missing is not guessed"}
+		return 0, 0, 0, &Fault{At: start, Width: 1, What: "label is missing", How: "write it before the bar, with a blank between them; missing values are not guessed"}
 	}
 	return label, weight, i, nil
 }
 
-// features parses the rest of a line, from its first bar, and returns the position behind it.
+// features parses the rest of a line, from its first bar, and returns the position after it.
 func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
 	l.row, l.spaces = l.row[:0], l.spaces[:0]
 	begin := i
@@ -283,10 +294,11 @@ func (l *VW) features(text []byte, i int, p *Piece) (int, *Fault) {
 	}
 }
 
-// wideDigits is how many digits the least number has that does not fit 32 bits.
+// wideDigits is the number of digits of the smallest number that does not fit 32 bits.
 const wideDigits = 10
 
-// isWide reports whether a name is a whole number of more than 32 bits. Its hash would be its lower bits: numbers 2^32 apart would be one feature.
+// isWide reports whether a name is a whole number of more than 32 bits. Its hash would be its lower bits, and numbers
+// 2^32 apart would share a feature.
 func isWide(name []byte) bool {
 	if len(name) < wideDigits || !IsDigits(name) {
 		return false
@@ -297,16 +309,18 @@ func isWide(name []byte) bool {
 
 func tooWide(at int, name []byte, noun string) *Fault {
 	return &Fault{At: at, Width: len(name), What: fmt.Sprintf("the %s %s is a number of more than 32 bits, and the hash would keep only its lower 32", noun, name[:min(24, len(name))]),
-		How: "begin the name with a letter, such as n" + string(name[:min(24, len(name))]) + ", in all rows to train on and to predict, so that the whole name is hashed"}
+		How: "begin the name with a letter, such as n" + string(name[:min(24, len(name))]) +
+			", in all rows to train on and to predict, so that the whole name is hashed"}
 }
 
-// nameEnd is the position of the first byte from i that ends a name: a colon, a bar, a blank or what stands below it.
+// nameEnd returns the position of the first byte from i that ends a name: a colon, a bar, a blank or a control
+// character.
 func nameEnd(text []byte, i int) int {
 	for ; i+8 <= len(text); i += 8 {
 		word := binary.LittleEndian.Uint64(text[i:])
 		colons, bars := word^':'*ones, word^'|'*ones
 		if ends := ((colons-ones)&^colons | (bars-ones)&^bars | (word-(' '+1)*ones)&^word) & (0x80 * ones); ends != 0 {
-			return i + bits.TrailingZeros64(ends)>>3 // what is above the first may be wrong
+			return i + bits.TrailingZeros64(ends)>>3 // bits above the first may be wrong
 		}
 	}
 	for text[i] > ' ' && text[i] != ':' && text[i] != '|' {
@@ -315,7 +329,7 @@ func nameEnd(text []byte, i int) int {
 	return i
 }
 
-// value parses what stands at a colon behind the name that begins at i.
+// value parses the value at a colon, after the name that begins at i.
 func (l *VW) value(text []byte, i, at int) (value float32, next int, f *Fault) {
 	if value, next = ordinary(text, at); next >= 0 && (text[next] <= ' ' || text[next] == '|') {
 		return value, next, nil
@@ -334,7 +348,7 @@ func (l *VW) value(text []byte, i, at int) (value float32, next int, f *Fault) {
 	return value, next, nil
 }
 
-// namespace parses a namespace's name and weight, from behind the bar at i-1.
+// namespace parses a namespace's name and weight, after the bar at i-1.
 func (l *VW) namespace(text []byte, i int) (seed uint32, weight float32, ignored bool, next int, f *Fault) {
 	end := i
 	for text[end] > ' ' && text[end] != ':' && text[end] != '|' {
@@ -358,7 +372,7 @@ func (l *VW) namespace(text []byte, i int) (seed uint32, weight float32, ignored
 		return seed, 1, ignored, end, nil
 	}
 	if end == i {
-		return 0, 0, false, 0, &Fault{At: i, Width: 1, What: "the weight belongs to a namespace without a name", How: "write |name:weight, or a blank behind the bar"}
+		return 0, 0, false, 0, &Fault{At: i, Width: 1, What: "the weight belongs to a namespace without a name", How: "write |name:weight, or a blank after the bar"}
 	}
 	for next = end + 1; text[next] > ' ' && text[next] != '|'; {
 		next++
@@ -370,7 +384,7 @@ func (l *VW) namespace(text []byte, i int) (seed uint32, weight float32, ignored
 	return seed, weight, ignored, next, nil
 }
 
-// put appends the row's features, ascending, with what meets added up.
+// put appends the row's features, ascending, and adds up values that share a feature.
 func (l *VW) put(p *Piece) {
 	l.row, l.left = ascending(l.row, l.left, l.Bits)
 	from := len(p.Index)
@@ -387,8 +401,9 @@ func (l *VW) put(p *Piece) {
 	}
 }
 
-// ascending sorts a row whose indices have so many bits, by way of the memory of other, and returns the sorted one and the other. Hashes are spread evenly: dealt out by their highest bits, nearly all are in their places, where sorting
-// by comparisons takes as many for each as the logarithm of their number, of which no CPU guesses the outcome.
+// ascending sorts a row whose indices have width bits. It uses other as scratch memory, and returns the sorted memory
+// and the rest. Hashes are spread evenly, so after a distribution by their highest bits nearly all are in place.
+// Sorting by comparison takes a logarithmic number of comparisons for each, whose outcome no CPU predicts.
 func ascending(row, other []uint64, width int) (sorted, rest []uint64) {
 	if len(row) < 16 || slices.IsSorted(row) {
 		slices.Sort(row)
@@ -410,7 +425,7 @@ func ascending(row, other []uint64, width int) (sorted, rest []uint64) {
 		other[ends[k]] = e
 		ends[k]++
 	}
-	if most > 16 { // as of names that are numbers
+	if most > 16 { // as with names that are numbers
 		from := uint32(0)
 		for _, end := range ends {
 			if end-from > 16 {
@@ -429,7 +444,7 @@ func ascending(row, other []uint64, width int) (sorted, rest []uint64) {
 	return other, row
 }
 
-// Hashed is the feature of a name in a namespace, "" for that without a name.
+// Hashed returns the feature of a name in a namespace; "" is the namespace without a name.
 func Hashed(namespace, name string, bits int) int32 {
 	seed := uint32(0)
 	if namespace != "" {
@@ -438,17 +453,17 @@ func Hashed(namespace, name string, bits int) int32 {
 	return int32(hash([]byte(name), seed) & (1<<bits - 1))
 }
 
-// PairOf is the feature of two by VW.Pairs.
+// PairOf returns the feature of two features by VW.Pairs.
 func PairOf(first, second int32, bits int) int32 {
 	return int32((uint32(first)*pairPrime ^ uint32(second)) & (1<<bits - 1))
 }
 
-// GramOf is the feature of two that follow each other, by VW.Grams.
+// GramOf returns the feature of two adjacent features by VW.Grams.
 func GramOf(first, second int32, bits int) int32 {
 	return int32((uint32(first)*gramPrime + uint32(second)) & (1<<bits - 1))
 }
 
-// hash is the hash of a name: its number where it is one, else MurmurHash3 (x86, 32 bits, by Austin Appleby).
+// hash returns the hash of a name: the number itself if it is one, else MurmurHash3 (x86, 32 bits, by Austin Appleby).
 func hash(name []byte, seed uint32) uint32 {
 	if c := name[0]; c >= '0' && c <= '9' {
 		n := uint32(0)
@@ -473,7 +488,7 @@ func murmur(name []byte, seed uint32) uint32 {
 	}
 	k := uint32(0)
 	if len(name) >= 4 {
-		k = binary.LittleEndian.Uint32(name[len(name)-4:]) >> (32 - 8*len(rest)) // 0 of no bytes
+		k = binary.LittleEndian.Uint32(name[len(name)-4:]) >> (32 - 8*len(rest)) // 0 for no bytes
 	} else {
 		for i, c := range rest {
 			k |= uint32(c) << (8 * i)
@@ -486,7 +501,8 @@ func murmur(name []byte, seed uint32) uint32 {
 	return h ^ h>>16
 }
 
-// LooksVW reports whether a line can only be one of Vowpal Wabbit: numbers and perhaps a tag before its first bar, and behind it a name with a letter.
+// LooksVW reports whether a line can only be one of Vowpal Wabbit: it has numbers and perhaps a tag before its first
+// bar, and a name with a letter after it.
 func LooksVW(line []byte) bool {
 	head, rest, found := bytes.Cut(line, []byte("|"))
 	if !found {

@@ -15,8 +15,10 @@ func TestHash(t *testing.T) {
 		name       string
 		seed, want uint32
 	}{
-		{"test", 0, 0xba6bd213}, {"test", 0x9747b28c, 0x704b81dc}, {"Hello, world!", 0, 0xc0363e43}, {"Hello, world!", 0x9747b28c, 0x24884cba},
-		{"The quick brown fox jumps over the lazy dog", 0, 0x2e4ff723}, {"aaaa", 0x9747b28c, 0x5a97808a}, {"aaa", 0x9747b28c, 0x283e0130},
+		{"test", 0, 0xba6bd213}, {"test", 0x9747b28c, 0x704b81dc}, {"Hello, world!", 0, 0xc0363e43},
+		{"Hello, world!", 0x9747b28c, 0x24884cba},
+		{"The quick brown fox jumps over the lazy dog", 0, 0x2e4ff723}, {"aaaa", 0x9747b28c, 0x5a97808a},
+		{"aaa", 0x9747b28c, 0x283e0130},
 		{"aa", 0x9747b28c, 0x5d211726}, {"a", 0x9747b28c, 0x7fa09ea6}, {"123", 7, 130}, {"4294967297", 0, 1},
 	} {
 		if got := hash([]byte(c.name), c.seed); got != c.want {
@@ -103,7 +105,8 @@ func TestVW(t *testing.T) {
 	}{
 		{"1 |f a:2 b\n", 1, map[int32]float32{at("f", "a"): 2, at("f", "b"): 1}},
 		{"-1.5 1.0 'tag| a:0.5 | 7:3\n", -1.5, map[int32]float32{at("", "a"): 0.5, 7: 3}},
-		{"2 1 0 tag|ns:0.5 a:4 b |f c\r\n", 2, map[int32]float32{at("ns", "a"): 2, at("ns", "b"): 0.5, at("f", "c"): 1}},
+		{"2 1 0 tag|ns:0.5 a:4 b |f c\r\n", 2,
+			map[int32]float32{at("ns", "a"): 2, at("ns", "b"): 0.5, at("f", "c"): 1}},
 		{" 3 |f a a:2 zero:0 |out x y:3|f d\n", 3, map[int32]float32{at("f", "a"): 3, at("f", "d"): 1}},
 		{"0 |\n", 0, nil},
 		{"1 |12 5:2\n", 1, map[int32]float32{17: 2}},
@@ -119,7 +122,8 @@ func TestVW(t *testing.T) {
 		for i, index := range p.Index {
 			got[index] = p.Value[i]
 		}
-		if !slices.IsSorted(p.Index) || len(got) != len(p.Index) || len(got) != len(c.of) || p.Label[0] != c.label || len(p.Ends) != 1 {
+		if !slices.IsSorted(p.Index) || len(got) != len(p.Index) || len(got) != len(c.of) || p.Label[0] != c.label ||
+			len(p.Ends) != 1 {
 			t.Errorf("%q: %+v", c.line, p)
 		}
 		for index, v := range c.of {
@@ -135,7 +139,8 @@ func TestLooksVW(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]bool{
 		"1 |f a:1 b:2": true, "|f a b": true, "1 0.5 'tag|f a": true, "1 | a:2": true, "-1 tag| b": true,
-		"1|2|3": false, "a|b|c": false, "1 | 2 | 3": false, "1,2": false, "x | a": false, "1 | a, b": false, "": false, "|": false,
+		"1|2|3": false, "a|b|c": false, "1 | 2 | 3": false, "1,2": false, "x | a": false, "1 | a, b": false, "": false,
+		"|": false,
 	} {
 		if LooksVW([]byte(line)) != want {
 			t.Errorf("%q: %v", line, !want)
@@ -143,23 +148,27 @@ func TestLooksVW(t *testing.T) {
 	}
 }
 
-// TestPairs makes the features of pairs of namespaces from their own, by the words of the rule: the order of features and of namespaces of one letter as they stand, what
-// is left out left out, and what meets added up.
+// TestPairs makes the features of pairs of namespaces from their own, by the words of the rule: the order of features
+// and of namespaces of one letter as they stand, what is left out left out, and what meets added up.
 func TestPairs(t *testing.T) {
 	t.Parallel()
 	const bits = 10
 	at := func(namespace, name string) uint32 { return uint32(Hashed(namespace, name, bits)) }
 	both := func(a, b uint32) int32 { return int32((a*16777619 ^ b) & (1<<bits - 1)) }
-	age, rome, cat, dog, bare := at("user", "age"), at("unit", "rome"), at("words", "cat"), at("words", "dog"), at("", "x")
+	age, rome, cat, dog, bare := at("user", "age"), at("unit", "rome"), at("words", "cat"), at("words", "dog"),
+		at("", "x")
 	own := map[int32]float32{int32(age): 2, int32(rome): 1, int32(cat): 1, int32(dog): 3, int32(bare): 5}
 	for _, c := range []struct {
 		pairs []string
 		more  map[int32]float32
 	}{
 		{nil, nil},
-		{[]string{"uw"}, map[int32]float32{both(age, cat): 2, both(age, dog): 6, both(rome, cat): 1, both(rome, dog): 3}},
-		{[]string{"wu"}, map[int32]float32{both(cat, age): 2, both(dog, age): 6, both(cat, rome): 1, both(dog, rome): 3}},
-		{[]string{"ww", "w "}, map[int32]float32{both(cat, cat): 1, both(cat, dog): 3, both(dog, dog): 9, both(cat, bare): 5, both(dog, bare): 15}},
+		{[]string{"uw"}, map[int32]float32{both(age, cat): 2, both(age, dog): 6, both(rome, cat): 1,
+			both(rome, dog): 3}},
+		{[]string{"wu"}, map[int32]float32{both(cat, age): 2, both(dog, age): 6, both(cat, rome): 1,
+			both(dog, rome): 3}},
+		{[]string{"ww", "w "}, map[int32]float32{both(cat, cat): 1, both(cat, dog): 3, both(dog, dog): 9,
+			both(cat, bare): 5, both(dog, bare): 15}},
 		{[]string{"uz", "o "}, nil},
 	} {
 		want := map[int32]float32{}
@@ -174,7 +183,8 @@ func TestPairs(t *testing.T) {
 		if f := l.Parse([]byte("\n"+line+line), &p); f != nil {
 			t.Fatalf("%q: %+v", c.pairs, f)
 		}
-		if len(p.Ends) != 2 || int(p.Ends[1]) != 2*len(want) || !slices.IsSorted(p.Index[:len(want)]) || !slices.Equal(p.Index[:len(want)], p.Index[len(want):]) {
+		if len(p.Ends) != 2 || int(p.Ends[1]) != 2*len(want) || !slices.IsSorted(p.Index[:len(want)]) ||
+			!slices.Equal(p.Index[:len(want)], p.Index[len(want):]) {
 			t.Fatalf("%q: rows end at %d with %d", c.pairs, p.Ends, p.Index)
 		}
 		for k, j := range p.Index {
@@ -184,7 +194,8 @@ func TestPairs(t *testing.T) {
 		}
 	}
 	many := "1 |a" + strings.Repeat(" 1 2 3 4 5 6 7 8", 300) + "\n"
-	for line, want := range map[string]string{many: "make more than 4194304 features", "1 |a x:1e30 y:1e30\n": "does not fit a 32-bit float"} {
+	for line, want := range map[string]string{many: "make more than 4194304 features",
+		"1 |a x:1e30 y:1e30\n": "does not fit a 32-bit float"} {
 		l := &VW{Bits: bits, Pairs: []string{"aa"}}
 		if f := l.Parse([]byte("\n"+line), &Piece{}); f == nil || !strings.Contains(f.What, want) {
 			t.Errorf("want a fault about %q, got %+v", want, f)
@@ -192,14 +203,16 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestGrams makes the features of two that follow each other by the words of the rule: over namespaces of one letter, without what is left out, of value 1 whatever theirs are; and pairs of them.
+// TestGrams makes the features of two that follow each other by the words of the rule: over namespaces of one letter,
+// without what is left out, of value 1 whatever theirs are; and pairs of them.
 func TestGrams(t *testing.T) {
 	t.Parallel()
 	const bits = 10
 	at := func(namespace, name string) uint32 { return uint32(Hashed(namespace, name, bits)) }
 	two := func(a, b uint32) uint32 { return (a*27942141 + b) & (1<<bits - 1) }
 	both := func(a, b uint32) int32 { return int32((a*16777619 ^ b) & (1<<bits - 1)) }
-	new, york, cat, far, bare := at("words", "new"), at("words", "york"), at("words", "cat"), at("way", "far"), at("", "x")
+	new, york, cat, far, bare := at("words", "new"), at("words", "york"), at("words", "cat"), at("way", "far"),
+		at("", "x")
 	grams := []uint32{two(new, york), two(york, cat), two(cat, far)}
 	want := map[int32]float32{int32(new): 2, int32(york): 6, int32(cat): 2, int32(far): 1, int32(bare): 5}
 	for _, g := range grams {
@@ -218,7 +231,8 @@ func TestGrams(t *testing.T) {
 		t.Fatalf("%+v", f)
 	}
 	first := p.Ends[0]
-	if len(p.Ends) != 4 || p.Ends[1] != 2*first || p.Ends[2] != 2*first || p.Ends[3] != 2*first+1 || !slices.Equal(p.Index[:first], p.Index[first:2*first]) {
+	if len(p.Ends) != 4 || p.Ends[1] != 2*first || p.Ends[2] != 2*first || p.Ends[3] != 2*first+1 ||
+		!slices.Equal(p.Index[:first], p.Index[first:2*first]) {
 		t.Fatalf("rows end at %d with %d", p.Ends, p.Index)
 	}
 	if int(first) != len(want) || !slices.IsSorted(p.Index[:first]) {
@@ -231,7 +245,8 @@ func TestGrams(t *testing.T) {
 	}
 }
 
-// TestGramsAreThoseOfVowpalWabbit holds features against what vw 9.11.2 prints of the same lines with --ngram 2 --audit.
+// TestGramsAreThoseOfVowpalWabbit holds features against what vw 9.11.2 prints of the same lines with --ngram 2
+// --audit.
 func TestGramsAreThoseOfVowpalWabbit(t *testing.T) {
 	t.Parallel()
 	var p Piece

@@ -7,16 +7,17 @@ import (
 	"bellows/data/internal/missing"
 )
 
-// A row counts as much as its weight says: 0, which leaves it out, or from weightLeast to weightMost, so that sums and products of weights are far from the bounds of 32-bit floats.
+// The bounds of a weight. A weight is 0, which leaves the row out, or from weightLeast to weightMost, so that sums and
+// products of weights are far from the bounds of 32-bit floats.
 const (
 	weightLeast = 1e-9
 	weightMost  = 1e9
 )
 
-// weightBounds is what a weight may be, in remedies.
+// weightBounds says, in hints, which weights are allowed.
 var weightBounds = fmt.Sprintf("a weight is from %g to %g, or 0, which leaves the row out", weightLeast, float64(weightMost))
 
-// WeightOf is the field at a position as a weight; noun and place name it in messages.
+// WeightOf returns a field as a weight. at is its position; noun and place name it in messages.
 func WeightOf(field []byte, at int, noun, place string) (float32, *Fault) {
 	if missing.Default.Number(field) {
 		return 0, &Fault{At: at, Width: max(1, len(field)), What: noun + place + " is missing", How: "give every row its weight, 1 for those that are like others; " + weightBounds}
@@ -36,18 +37,18 @@ func WeightOf(field []byte, at int, noun, place string) (float32, *Fault) {
 	f := &Fault{At: at, Width: len(field), How: weightBounds}
 	switch zero := w == 0 && !bytes.ContainsAny(mantissa(field), "123456789"); {
 	case w < 0 || field[0] == '-' && !zero:
-		f.What = fmt.Sprintf("%s %s%s is negative", noun, Quoted(field), place)
+		f.What = fmt.Sprintf("%s %s%s is negative", noun, Quote(field), place)
 	case size > weightMost:
-		f.What = fmt.Sprintf("%s %s%s is too large", noun, Quoted(field), place)
+		f.What = fmt.Sprintf("%s %s%s is too large", noun, Quote(field), place)
 	case size < weightLeast && !zero:
-		f.What = fmt.Sprintf("%s %s%s is too small", noun, Quoted(field), place)
+		f.What = fmt.Sprintf("%s %s%s is too small", noun, Quote(field), place)
 	default:
 		return w + 0, nil // no -0
 	}
 	return 0, f
 }
 
-// mantissa is what of a number stands before its exponent.
+// mantissa returns the part of a number before its exponent.
 func mantissa(field []byte) []byte {
 	if at := bytes.IndexAny(field, "eE"); at >= 0 {
 		return field[:at]
@@ -55,7 +56,7 @@ func mantissa(field []byte) []byte {
 	return field
 }
 
-// weigh notes the weight of the row whose label is the next. While all are 1 there are none.
+// weigh notes the weight of the next row. While all weights are 1 the piece has none.
 func (p *Piece) weigh(w float32) {
 	if w == 1 && len(p.Weight) == 0 {
 		return
@@ -66,9 +67,9 @@ func (p *Piece) weigh(w float32) {
 	p.Weight = append(p.Weight, w)
 }
 
-// weightless looks for the row's weight before anything else of it is parsed, so that a row that is left out leaves no value of text behind. Of such a row nothing is looked at but the number of
-// its fields. next is the position behind a row that is left out, 0 where none is.
-func (l *Mixed) weightless(text []byte, i int) (weight float32, next int, f *Fault) {
+// readWeight reads the row's weight before the rest is parsed, so that a row that is left out adds no value of text. Of
+// such a row only the number of fields is checked. next is the position after a row that is left out, else 0.
+func (l *Mixed) readWeight(text []byte, i int) (weight float32, next int, f *Fault) {
 	start := i
 	for column := 0; ; column++ {
 		if text[i] == ' ' {
@@ -96,7 +97,7 @@ func (l *Mixed) weightless(text []byte, i int) (weight float32, next int, f *Fau
 		next, ended, f := l.after(text, start, end, column)
 		switch {
 		case f != nil && column < l.Weight:
-			return 1, 0, nil // it has another number of fields, which is met
+			return 1, 0, nil // another number of fields is reported later
 		case f != nil:
 			return 0, 0, f
 		case ended:

@@ -1,7 +1,7 @@
-// Package missing decides which fields stand for a value that is missing.
+// Package missing decides which fields stand for a missing value.
 //
-// A Rule is made once for an input, by New or Old, and shared by all goroutines that parse it. A nil *Rule is the default rule.
-// A parser asks by what the field would be: Number, Text or ID.
+// A Rule is made once for an input, by New or Old, and shared by all goroutines that parse it. A nil *Rule is the
+// default rule. A parser calls Number, Text or ID, by the kind of the field.
 //
 // The package counts and replaces nothing.
 package missing
@@ -17,19 +17,20 @@ var Words = []string{"?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NUL
 // longest is the length of the longest of Words.
 const longest = 4
 
-// Rule is which fields stand for a missing value.
+// A Rule decides which fields stand for a missing value.
 //
-// Invariant: it is never changed once made.
+// Invariant: it never changes once made.
 type Rule struct {
 	words  map[string]bool // nil: those of Words
-	values []float64       // those of words that are numbers
+	values []float64       // the words that are numbers
 	old    bool
 }
 
 // Default is the default rule.
 var Default = &Rule{}
 
-// New returns the rule by which the words stand for a missing value, and so does the empty field. nil is the default, Words.
+// New returns the rule by which the given words and the empty field stand for a missing value. nil is the default,
+// Words.
 func New(words []string) *Rule {
 	if words == nil {
 		return Default
@@ -44,10 +45,11 @@ func New(words []string) *Rule {
 	return r
 }
 
-// Old returns the rule of models that do not say theirs: ids are taken as they stand, and \N is a value of text.
+// Old returns the rule of models that do not record theirs: ids are taken as they are, and \N is a value of text.
 func Old() *Rule { return &Rule{old: true} }
 
-// Number reports whether a field of a column of numbers stands for a missing value. The default words always do: none of them is a number.
+// Number reports whether a field of a column of numbers stands for a missing value. The default words always do,
+// because none of them is a number.
 func (r *Rule) Number(field []byte) bool {
 	switch {
 	case byDefault(field):
@@ -66,12 +68,13 @@ func (r *Rule) Number(field []byte) bool {
 // Value reports whether a number stands for a missing value. NaN always does.
 func (r *Rule) Value(x float64) bool { return x != x || r != nil && slices.Contains(r.values, x) }
 
-// Value32 reports whether a number that is stored as a 32-bit float stands for a missing value: whether it is one of the words, rounded to 32 bits.
+// Value32 reports whether a 32-bit float stands for a missing value: whether it equals one of the words, rounded to 32
+// bits.
 func (r *Rule) Value32(x float32) bool {
 	return x != x || r != nil && slices.ContainsFunc(r.values, func(v float64) bool { return float32(v) == x })
 }
 
-// Numeric reports whether one of the words is a number, so that fields that look like numbers have to be asked about.
+// Numeric reports whether one of the words is a number, so that fields that look like numbers must be checked.
 func (r *Rule) Numeric() bool { return r != nil && len(r.values) > 0 }
 
 // Text reports whether a category, or a label that is text, stands for a missing value.
@@ -85,8 +88,8 @@ func (r *Rule) Text(field []byte) bool {
 	return r.words[string(field)]
 }
 
-// Merged reports whether categories that stand for a missing value are one with the empty field. By default each word stays a category of its own,
-// so that a country NA is not lost. Chosen words are merged.
+// Merged reports whether categories that stand for a missing value are merged with the empty field. By default each
+// word stays a category, so that a country NA is not lost. Chosen words are merged.
 func (r *Rule) Merged() bool { return r != nil && (r.old || r.words != nil) }
 
 // ID reports whether the id of a user or an item stands for a missing value.

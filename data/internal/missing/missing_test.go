@@ -26,7 +26,8 @@ func TestRuleByKind(t *testing.T) {
 	} {
 		f := []byte(c.field)
 		if c.rule.Number(f) != c.number || c.rule.Text(f) != c.text || c.rule.ID(f) != c.id {
-			t.Errorf("%s: %q: number %v, text %v, id %v", c.name, c.field, c.rule.Number(f), c.rule.Text(f), c.rule.ID(f))
+			t.Errorf("%s: %q: number %v, text %v, id %v", c.name, c.field, c.rule.Number(f), c.rule.Text(f),
+				c.rule.ID(f))
 		}
 	}
 }

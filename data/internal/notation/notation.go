@@ -25,7 +25,8 @@ var (
 	commasForm    = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?$|^[+-]?[1-9]\d?(,\d{2})*,\d{3}(\.\d+)?$`)
 	dotsForm      = regexp.MustCompile(`^[+-]?\d{1,3}(\.\d{3})+,\d+$|^[+-]?\d{1,3}(\.\d{3}){2,}$`)
 	commaForm     = regexp.MustCompile(`^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$`)
-	currencyCodes = []string{"USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "AUD", "CAD", "SEK", "NOK", "DKK", "RUB", "BRL", "PLN", "CZK", "HUF", "KRW", "TRY", "MXN", "ZAR",
+	currencyCodes = []string{"USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "AUD", "CAD", "SEK", "NOK", "DKK", "RUB",
+		"BRL", "PLN", "CZK", "HUF", "KRW", "TRY", "MXN", "ZAR",
 		"kr", "zł", "Kč", "Ft", "Fr."}
 )
 
@@ -181,7 +182,8 @@ func grouped(text string, notes []string) (string, []string) {
 	switch {
 	case groupsForm.MatchString(text):
 		text = strings.Replace(strings.NewReplacer(" ", "", "'", "", "_", "").Replace(text), ",", ".", 1)
-		return text, append(slices.DeleteFunc(notes, func(n string) bool { return strings.HasPrefix(n, "a blank") }), Thousands)
+		return text, append(slices.DeleteFunc(notes, func(n string) bool { return strings.HasPrefix(n, "a blank") }),
+			Thousands)
 	case commasForm.MatchString(text):
 		return strings.ReplaceAll(text, ",", ""), append(notes, Thousands)
 	case dotsForm.MatchString(text):

@@ -1,10 +1,12 @@
-// Package origins chooses what columns far from 0 are counted from, so that 32-bit floats hold what tells their rows apart: milliseconds since 1970, survey
-// coordinates, prices in cents.
+// Package origins chooses what columns far from 0 are counted from, so that 32-bit floats hold what tells their rows
+// apart: milliseconds since 1970, survey coordinates, prices in cents.
 //
-// The caller's duties, in order: Add values of the first rows to a Sample of each column; ask Choose; read the values less the origin, by the difference in 64 bits.
+// The caller's duties, in order: Add values of the first rows to a Sample of each column; ask Choose; read the values
+// less the origin, by the difference in 64 bits.
 //
-// The choice also holds for rows beyond the sample. An origin lies within the values of the column. A column without one has values that are not far from 0
-// beside their spread. In both cases no stored number is more than 17 times the column's range. So rounding it to 32 bits costs at most a millionth of the range.
+// The choice also holds for rows beyond the sample. An origin lies within the values of the column. A column without
+// one has values that are not far from 0 beside their spread. In both cases no stored number is more than 17 times the
+// column's range. So rounding it to 32 bits costs at most a millionth of the range.
 //
 // The package refuses to move a column that 32 bits hold as it is: whole numbers up to about a million.
 package origins
@@ -14,8 +16,9 @@ import (
 	"slices"
 )
 
-// The rule. far is how many times the spread a column's middle is from 0 for it to have an origin: below it, 32 bits tell the rows apart by a millionth of the
-// spread. exact is the size up to which whole numbers are left alone. most is the values that a Sample keeps.
+// The rule. far is how many times the spread a column's middle is from 0 for it to have an origin: below it, 32 bits
+// tell the rows apart by a millionth of the spread. exact is the size up to which whole numbers are left alone. most is
+// the values that a Sample keeps.
 const (
 	far   = 16
 	exact = 1 << 20
@@ -43,7 +46,8 @@ func (s *Sample) Add(v float64) {
 	s.broken = s.broken || v != math.Trunc(v)
 }
 
-// Choose returns the number that the column is to be counted from, 0 where it stays as it is, and the part of its spread that 64 bits cannot hold.
+// Choose returns the number that the column is to be counted from, 0 where it stays as it is, and the part of its
+// spread that 64 bits cannot hold.
 func (s *Sample) Choose() (origin, loss float64) {
 	if len(s.values) == 0 {
 		return 0, 0

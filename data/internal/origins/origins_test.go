@@ -31,7 +31,10 @@ func TestChoose(t *testing.T) {
 		{"coordinates", column(300, func(i int) float64 { return 5412000.25 + float64(i%100)/10 }), true, false},
 		{"negative", column(300, func(i int) float64 { return -1e8 - float64(i%7)/4 }), true, false},
 		{"one value", []float64{1e9 + 0.5}, true, false},
-		{"one far out", column(300, func(i int) float64 { return 1e9*math.Copysign(1, float64(i-1)+0.5) + float64(i%9) }), true, false},
+		{"one far out", column(300, func(i int) float64 {
+			return 1e9*math.Copysign(1, float64(i-1)+0.5) +
+				float64(i%9)
+		}), true, false},
 		{"mostly zeros", column(300, func(i int) float64 { return float64(i%20/19) * 1e9 }), false, false},
 		{"beyond 64 bits", column(300, func(i int) float64 { return 1e15 + float64(i%9)/8 + 0.125 }), true, true},
 		{"whole and wide", column(300, func(i int) float64 { return 1 << 60 * (1 + float64(i%9)/1e6) }), true, false},
@@ -47,10 +50,12 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestOriginsBoundTheLoss: whatever follows a sample, rounding what is left to 32 bits costs a millionth of the distance between extremes at most.
+// TestOriginsBoundTheLoss: whatever follows a sample, rounding what is left to 32 bits costs a millionth of the
+// distance between extremes at most.
 func TestOriginsBoundTheLoss(t *testing.T) {
 	t.Parallel()
-	for _, first := range [][]float64{{0, 1, 2, 3}, {1e9, 1e9 + 1, 1e9 + 2}, {1e9 + 0.5}, {-5e7, -5e7 + 1e6}, {1 << 20, 3}} {
+	for _, first := range [][]float64{{0, 1, 2, 3}, {1e9, 1e9 + 1, 1e9 + 2}, {1e9 + 0.5}, {-5e7, -5e7 + 1e6},
+		{1 << 20, 3}} {
 		var s Sample
 		for _, v := range first {
 			s.Add(v)

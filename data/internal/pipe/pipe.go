@@ -1,7 +1,7 @@
-// Package pipe reads what may keep its reader waiting for ever, so that the reader can leave.
+// Package pipe reads inputs that may block for ever, so that the reader can still return.
 //
-// Its caller gives New a function that opens the input, reads, and calls Close. The package refuses to take a system call back that waits: it
-// goes on until something comes or the process ends.
+// The caller gives New a function that opens the input, calls Read, and calls Close. The package cannot interrupt a
+// blocked system call: the call continues until data arrives or the process ends.
 package pipe
 
 import (
@@ -9,43 +9,44 @@ import (
 	"io"
 )
 
-// Pipe reads what may keep its reader waiting for ever: standard input, and files that are not regular, such as named pipes, where
-// opening waits too. A goroutine of its own opens and reads, so that whoever is interrupted leaves at once (TestAReadThatWaitsCanBeLeft of package data).
-// What it waits for then is lost with the read, and it stays until that comes or the process ends: a system call that waits cannot be taken back.
+// Pipe reads an input that may block for ever: standard input, and files that are not regular, such as named pipes,
+// whose opening blocks too. A separate goroutine opens and reads, so that a cancelled reader returns at once
+// (TestAReadThatWaitsCanBeLeft of package data). The data that the goroutine waits for is lost with the read. The
+// goroutine stays until the data arrives or the process ends, because a blocked system call cannot be interrupted.
 //
-// Invariant: serve has buf from the moment it was asked until it has answered, and the reader at all other times.
+// Invariant: serve holds buf from a request to its answer, and the reader holds it at all other times.
 type Pipe struct {
 	ctx   context.Context
 	buf   []byte
 	asked chan struct{}
-	got   chan gulp // has room, so that nobody need be there
-	rest  []byte    // of buf
-	err   error     // behind rest
+	got   chan chunk // has room, so that serve never blocks on it
+	rest  []byte     // the unread part of buf
+	err   error      // returned after rest
 }
 
-// gulp is what one read gave.
-type gulp struct {
+// A gulp is the result of one read.
+type chunk struct {
 	bytes int
 	err   error
 }
 
-const gulpBytes = 256 << 10
+const chunkBytes = 256 << 10
 
-// New begins to open an input.
+// New starts to open an input.
 func New(ctx context.Context, open func() (io.ReadCloser, error)) *Pipe {
-	p := &Pipe{ctx: ctx, buf: make([]byte, gulpBytes), asked: make(chan struct{}), got: make(chan gulp, 1)}
+	p := &Pipe{ctx: ctx, buf: make([]byte, chunkBytes), asked: make(chan struct{}), got: make(chan chunk, 1)}
 	go p.serve(open)
 	return p
 }
 
-// serve reads once for each time it is asked.
+// serve reads once per request.
 func (p *Pipe) serve(open func() (io.ReadCloser, error)) {
 	from, err := open()
 	if err == nil {
 		defer from.Close()
 	}
 	for range p.asked {
-		var g gulp
+		var g chunk
 		if g.err = err; err == nil {
 			g.bytes, g.err = from.Read(p.buf)
 		}
@@ -53,7 +54,7 @@ func (p *Pipe) serve(open func() (io.ReadCloser, error)) {
 	}
 }
 
-// Read implements io.Reader. Its errors are those of the read, of opening, or the context's.
+// Read implements io.Reader. Its errors are those of reading, of opening, or the context's.
 func (p *Pipe) Read(to []byte) (int, error) {
 	if len(p.rest) == 0 && p.err == nil {
 		select {
@@ -75,7 +76,7 @@ func (p *Pipe) Read(to []byte) (int, error) {
 	return 0, p.err
 }
 
-// Close lets the goroutine end. Nothing may be read afterwards.
+// Close lets the goroutine end. Read must not be called after it.
 func (p *Pipe) Close() error {
 	close(p.asked)
 	return nil

@@ -9,15 +9,17 @@ import (
 // folderDepth bounds how deep Below looks for a file.
 const folderDepth = 8
 
-// Below returns a pattern for the files of a folder: those with the ending of the first one, which may lie in folders of folders, as partitions do.
+// Below returns a pattern for the files of a folder: those with the extension of the first one. They may lie in nested
+// folders, as partitions do.
 func Below(folder string) string {
 	pattern, at := folder, folder
 	for range folderDepth {
-		entries, _ := os.ReadDir(at) // without any, the pattern is a guess
+		entries, _ := os.ReadDir(at) // without entries the pattern is a guess
 		next := ""
 		for _, e := range entries {
 			switch name := e.Name(); {
-			case strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_"): // as Spark calls what is no data
+			// Spark names files so that are no data
+			case strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_"):
 			case !e.IsDir():
 				return filepath.Join(pattern, "*"+filepath.Ext(name))
 			case next == "":

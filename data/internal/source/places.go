@@ -15,41 +15,42 @@ import (
 	"bellows/port/blob"
 )
 
-// Schemes is how stores are opened, by the schemes of their URIs.
+// Schemes maps the schemes of URIs to functions that open their stores.
 type Schemes = blob.Schemes
 
-// Places is where inputs may lie beside the files of this machine: stores of blobs, by the schemes of their URIs, such as s3://bucket/name?region=eu-north-1. What
-// stands behind the first ? opens the store; whatever names a second blob of a bucket may leave it out. nil knows no stores. One goroutine at a time may call it.
+// Places are the places of inputs besides the files of this machine: stores of blobs, by the schemes of their URIs,
+// such as s3://bucket/name?region=eu-north-1. The query after the first ? opens the store; a second blob of the same
+// bucket may leave it out. A nil Places has no stores. It is not safe for concurrent use.
 type Places struct {
 	ctx     context.Context
 	schemes Schemes
 	stores  map[string]opened // by scheme and bucket
 }
 
-// opened is a store, and the query that it was opened with.
+// opened is a store with the query that opened it.
 type opened struct {
 	blob.Store
 	query string
 }
 
-// NewPlaces knows the stores of some schemes.
+// NewPlaces returns places with the stores of some schemes.
 func NewPlaces(ctx context.Context, schemes Schemes) *Places {
 	return &Places{ctx: ctx, schemes: schemes, stores: map[string]opened{}}
 }
 
-// Unversioned is the version of a blob whose store says none.
+// Unversioned is the version of a blob whose store reports none.
 const Unversioned = "?"
 
-// globMost is how many names of a bucket are looked at for a glob.
+// globMost bounds the names of a bucket that are listed for a glob.
 const globMost = 1_000_000
 
-// address is a URI of a store that is known, in its parts.
+// An address is the parts of a URI of a known store.
 type address struct{ bucket, name, query string }
 
-// shown is the address as people are told it, which is also the input's path.
+// shown returns the address as messages show it, which is also the input's path.
 func (a *address) shown() string { return a.bucket + "/" + a.name }
 
-// address takes a URI apart; nil: it is none, or none of a store that is known.
+// address parses a URI. It returns nil for other strings and for unknown stores.
 func (p *Places) address(uri string) *address {
 	scheme, rest, found := strings.Cut(uri, "://")
 	scheme = strings.ToLower(scheme)
@@ -61,7 +62,7 @@ func (p *Places) address(uri string) *address {
 	return &address{scheme + "://" + bucket, name, query}
 }
 
-// Knows says whether a URI is one of a store that is known.
+// Knows reports whether a URI belongs to a known store.
 func (p *Places) Knows(uri string) bool { return p.address(uri) != nil }
 
 // store opens the store of an address, once.
@@ -71,8 +72,10 @@ func (p *Places) store(a *address) (blob.Store, error) {
 	case found && (a.query == "" || a.query == known.query):
 		return known, nil
 	case found:
-		return nil, &lines.Error{File: a.shown(), What: "the bucket was named before with " + cmp.Or(bellows.Printable(known.query, 200), "nothing") + " behind ?, and now with " + bellows.Printable(a.query, 200),
-			How: "say the same behind each of its objects, or once"}
+		return nil, &lines.Error{File: a.shown(), What: "the bucket was named before with " +
+			cmp.Or(bellows.Printable(known.query, 200), "nothing") + " behind ?, and now with " +
+			bellows.Printable(a.query, 200),
+			How: "use the same query for each of its objects, or give it once"}
 	}
 	uri := a.bucket
 	if a.query != "" {
@@ -80,13 +83,13 @@ func (p *Places) store(a *address) (blob.Store, error) {
 	}
 	s, err := p.schemes.Open(p.ctx, uri)
 	if err != nil {
-		return nil, explained(blob.Shown(a.shown()), err)
+		return nil, storeError(blob.Shown(a.shown()), err)
 	}
 	p.stores[a.bucket] = opened{s, a.query}
 	return s, nil
 }
 
-// expand is Expand of one URI.
+// expand expands one URI.
 func (p *Places) expand(a *address) ([]Input, error) {
 	s, err := p.store(a)
 	if err != nil {
@@ -96,7 +99,8 @@ func (p *Places) expand(a *address) ([]Input, error) {
 		return nil, &lines.Error{File: a.shown(), What: what, How: how, Err: err}
 	}
 	if a.name == "" {
-		return fail("names a bucket, and none of its objects", "name objects, for example "+a.bucket+"/*", fs.ErrNotExist)
+		return fail("names a bucket, and none of its objects", "name objects, for example "+a.bucket+"/*",
+			fs.ErrNotExist)
 	}
 	folder := strings.TrimRight(a.name, "/")
 	in, err := p.stat(&address{a.bucket, folder, ""})
@@ -109,11 +113,11 @@ func (p *Places) expand(a *address) ([]Input, error) {
 	case literal < 0:
 		for _, err := range s.List(p.ctx, folder+"/") {
 			if err != nil {
-				return nil, explained(a.shown(), err)
+				return nil, storeError(a.shown(), err)
 			}
 			return fail("is a folder", "name its objects, for example "+a.bucket+"/"+folder+"/*", fs.ErrNotExist)
 		}
-		return fail("there is no such object", notThere, fs.ErrNotExist)
+		return fail("there is no such object", missingObjectHint, fs.ErrNotExist)
 	}
 	if _, err := path.Match(a.name, ""); err != nil {
 		return fail("is not a valid glob", "close every [ with a ]", err)
@@ -122,10 +126,11 @@ func (p *Places) expand(a *address) ([]Input, error) {
 	looked := 0
 	for info, err := range s.List(p.ctx, a.name[:literal]) {
 		if err != nil {
-			return nil, explained(a.shown(), err)
+			return nil, storeError(a.shown(), err)
 		}
 		if looked++; looked > globMost {
-			return fail(fmt.Sprintf("the glob may mean more than %d objects, which are too many to look at", globMost), "write more of the name before the first * or [", nil)
+			return fail(fmt.Sprintf("the glob may mean more than %d objects, which are too many to look at", globMost),
+				"write more of the name before the first * or [", nil)
 		}
 		if match, _ := path.Match(a.name, info.Name); match {
 			all = append(all, (&address{bucket: a.bucket, name: info.Name}).input(s, info))
@@ -137,12 +142,13 @@ func (p *Places) expand(a *address) ([]Input, error) {
 	return all, nil
 }
 
-// input is a blob as an input.
+// input returns a blob as an input.
 func (a *address) input(s blob.Store, info blob.Info) Input {
-	return Input{Name: a.shown(), Path: a.shown(), Size: info.Bytes, Version: cmp.Or(info.Version, Unversioned), store: s, blob: a.name}
+	return Input{Name: a.shown(), Path: a.shown(), Size: info.Bytes, Version: cmp.Or(info.Version, Unversioned),
+		store: s, blob: a.name}
 }
 
-// stat is the blob of an address.
+// stat returns the blob of an address.
 func (p *Places) stat(a *address) (Input, error) {
 	s, err := p.store(a)
 	if err != nil {
@@ -150,12 +156,12 @@ func (p *Places) stat(a *address) (Input, error) {
 	}
 	info, err := s.Stat(p.ctx, a.name)
 	if err != nil {
-		return Input{}, explained(a.shown(), err)
+		return Input{}, storeError(a.shown(), err)
 	}
 	return a.input(s, info), nil
 }
 
-// Stat is the file at a path, or the blob of a URI.
+// Stat returns the file at a path, or the blob of a URI.
 func (p *Places) Stat(path string) (Input, error) {
 	if a := p.address(path); a != nil {
 		return p.stat(a)
@@ -163,7 +169,7 @@ func (p *Places) Stat(path string) (Input, error) {
 	return Stat(path)
 }
 
-// StatAny is the first of the names that is there.
+// StatAny returns the first of the names that exists.
 func (p *Places) StatAny(names []string) (in Input, found bool) {
 	for _, name := range names {
 		if in, err := p.Stat(name); err == nil {
@@ -173,21 +179,22 @@ func (p *Places) StatAny(names []string) (in Input, found bool) {
 	return Input{}, false
 }
 
-// explained says what the error of a store means for an input.
-func explained(shown string, err error) error {
+// storeError converts an error of a store to that of an input.
+func storeError(shown string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	e := &lines.Error{File: shown, What: "cannot be read: " + err.Error(), Err: err, How: "try again later"}
 	var known *bellows.Error
 	if errors.As(err, &known) {
-		if e.What, e.How = "cannot be read: "+known.Err.Error(), cmp.Or(known.Hint, e.How); known.Kind == bellows.Config {
+		if e.What, e.How = "cannot be read: "+known.Err.Error(),
+			cmp.Or(known.Hint, e.How); known.Kind == bellows.Config {
 			e.What = known.Err.Error()
 		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.What, e.How = "there is no such object", notThere
+		e.What, e.How = "there is no such object", missingObjectHint
 	case errors.Is(err, blob.ErrReplaced):
 		e.How = "read it when nobody writes it"
 	case errors.Is(err, blob.ErrDamaged):
@@ -196,35 +203,35 @@ func explained(shown string, err error) error {
 	return e
 }
 
-// notThere is what to do where there is no object.
-const notThere = "check the bucket and the name, whose letters are large or small as they were written"
+// missingObjectHint is the hint for a missing object.
+const missingObjectHint = "check the bucket and the name, whose letters are large or small as they were written"
 
-// A blob is read so much at a time, and so often ahead of who parses it.
+// The size of one read of a blob, and the number of reads ahead of the parser.
 const (
 	aheadBytes = 1 << 20
 	aheadMost  = 8
 )
 
-// ahead reads a blob ahead of its reader, so that who parses and who asks the store do not wait for each other.
+// ahead reads a blob ahead of its reader, so that the parser and the store do not wait for each other.
 //
-// Invariant: a buffer is with one of free, run, got and the reader.
+// Invariant: a buffer is held by exactly one of free, run, got and the reader.
 type ahead struct {
 	from   blob.Reader
 	ctx    context.Context
 	cancel context.CancelFunc
 	free   chan []byte
-	got    chan gulp
-	last   gulp
+	got    chan chunk
+	last   chunk
 	rest   []byte // of last
 }
 
-// gulp is what one read gave.
-type gulp struct {
+// A gulp is the result of one read.
+type chunk struct {
 	bytes []byte
 	err   error
 }
 
-// openBlob opens the blob that an input is.
+// openBlob opens the blob of an input.
 func (in Input) openBlob(ctx context.Context) (*ahead, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r, err := in.store.Open(ctx, in.blob)
@@ -234,9 +241,9 @@ func (in Input) openBlob(ctx context.Context) (*ahead, error) {
 	}
 	if err != nil {
 		cancel()
-		return nil, explained(in.Shown(), err)
+		return nil, storeError(in.Shown(), err)
 	}
-	a := &ahead{from: r, ctx: ctx, cancel: cancel, free: make(chan []byte, aheadMost), got: make(chan gulp, aheadMost)}
+	a := &ahead{from: r, ctx: ctx, cancel: cancel, free: make(chan []byte, aheadMost), got: make(chan chunk, aheadMost)}
 	for range aheadMost {
 		a.free <- nil
 	}
@@ -249,7 +256,7 @@ func (a *ahead) run() {
 	defer close(a.got)
 	defer a.from.Close()
 	for at := int64(0); ; {
-		var g gulp
+		var g chunk
 		select {
 		case g.bytes = <-a.free:
 		case <-a.ctx.Done():
@@ -264,7 +271,7 @@ func (a *ahead) run() {
 		if at += int64(n); g.err == nil && at == a.from.Bytes() {
 			g.err = io.EOF
 		}
-		a.got <- g // has room for all buffers
+		a.got <- g // got has room for all buffers
 		if g.err != nil {
 			return
 		}
@@ -291,7 +298,7 @@ func (a *ahead) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close implements io.Closer. What the store is being asked for is given up.
+// Close implements io.Closer. It cancels requests in flight.
 func (a *ahead) Close() error {
 	a.cancel()
 	for range a.got { // until run has ended

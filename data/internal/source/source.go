@@ -1,8 +1,10 @@
-// Package source finds the inputs of a read and gives their bytes, unpacked and within limits.
+// Package source finds the inputs of a read and returns their bytes, decompressed and within limits.
 //
-// The caller's duties, in order: Expand what the command names, by the Places that are known; Open each Input; look at the stream's Head, read, and Close it. Its errors are *lines.Error.
+// The caller's duties, in order: Expand the names of the command with Places; Open each Input; inspect the stream's
+// Head, read, and Close it. Errors are *lines.Error.
 //
-// The package refuses inputs in places that nobody knows, folders, forms of files that are not read, and streams that grow beyond all measure.
+// The package refuses inputs in unknown places, folders, unsupported file formats, and streams that decompress to too
+// many bytes.
 package source
 
 import (
@@ -32,23 +34,23 @@ import (
 // stdinName is the input that stands for standard input.
 const stdinName = "-"
 
-// Input is one file to read.
+// An Input is one file to read.
 type Input struct {
-	Name   string // as the user wrote it, or as the glob gave it
+	Name   string // as the user wrote it, or as the glob returned it
 	Path   string // "" for standard input
 	Size   int64
 	Folder bool // a folder of images, whose Size is that of its files once they are found
-	Pipe   bool // whoever reads it may have to wait: standard input, a file that is not regular
+	Pipe   bool // reading may block: standard input, or a file that is not regular
 
-	Version string     // of a blob, perhaps Unversioned; "" of what is none
-	store   blob.Store // nil: it is none
+	Version string     // of a blob, perhaps Unversioned; "" for a file
+	store   blob.Store // nil for a file
 	blob    string     // its name in the store
 }
 
-// IsBlob says whether it is no file of this machine.
+// IsBlob reports whether the input is a blob instead of a file of this machine.
 func (in Input) IsBlob() bool { return in.store != nil }
 
-// Shown is the name in messages.
+// Shown returns the name for messages.
 func (in Input) Shown() string {
 	if in.Path == "" {
 		return "stdin"
@@ -56,14 +58,14 @@ func (in Input) Shown() string {
 	return in.Name
 }
 
-// Expand resolves paths, URIs, globs and "-" to inputs, in the order given, the
-// files of one glob sorted by name.
+// Expand resolves paths, URIs, globs and "-" to inputs, in the given order. The files of one glob are sorted by name.
 func (p *Places) Expand(names []string) ([]Input, error) {
 	var all []Input
 	stdins := 0
 	for _, name := range names {
 		if name == "" {
-			return nil, &lines.Error{File: "input", What: "the name of a file is empty", How: "name a file; perhaps a variable in the command has no value"}
+			return nil, &lines.Error{File: "input", What: "the name of a file is empty",
+				How: "name a file; perhaps a variable in the command has no value"}
 		}
 		if name == stdinName {
 			if stdins++; stdins > 1 {
@@ -79,7 +81,8 @@ func (p *Places) Expand(names []string) ([]Input, error) {
 		all = append(all, found...)
 	}
 	if len(all) == 0 {
-		return nil, &lines.Error{File: "input", What: "no input is named", How: "name a file, a glob, or - for standard input"}
+		return nil, &lines.Error{File: "input", What: "no input is named",
+			How: "name a file, a glob, or - for standard input"}
 	}
 	return all, nil
 }
@@ -103,7 +106,8 @@ func (p *Places) expandPath(name string) ([]Input, error) {
 		return nil, &lines.Error{File: name, What: "is not a valid glob", How: "close every [ with a ]", Err: err}
 	}
 	if len(matches) == 0 {
-		return nil, &lines.Error{File: name, What: "no file matches", How: "check the path; quote the glob so that the shell leaves it alone", Err: fs.ErrNotExist}
+		return nil, &lines.Error{File: name, What: "no file matches",
+			How: "check the path; quote the glob so that the shell leaves it alone", Err: fs.ErrNotExist}
 	}
 	slices.Sort(matches)
 	var all []Input
@@ -117,7 +121,7 @@ func (p *Places) expandPath(name string) ([]Input, error) {
 	return all, nil
 }
 
-// Named names inputs in a few words.
+// Named describes inputs in a few words.
 func Named(ins []Input) string {
 	if len(ins) > 1 {
 		return fmt.Sprintf("%d files", len(ins))
@@ -125,7 +129,7 @@ func Named(ins []Input) string {
 	return filepath.Base(ins[0].Shown())
 }
 
-// Size is the bytes of all inputs, as they lie on the disk; 0 where one of them does not say.
+// Size returns the stored bytes of all inputs, or 0 if the size of one is unknown.
 func Size(ins []Input) (bytes int64) {
 	for _, in := range ins {
 		if in.Pipe {
@@ -136,7 +140,7 @@ func Size(ins []Input) (bytes int64) {
 	return bytes
 }
 
-// Stat is the file at a path.
+// Stat returns the file at a path.
 func Stat(path string) (Input, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -148,15 +152,16 @@ func Stat(path string) (Input, error) {
 	return Input{Name: path, Path: path, Size: info.Size(), Pipe: !info.Mode().IsRegular()}, nil
 }
 
-// IsFolder is the error of a folder where a file is wanted.
+// IsFolder returns the error for a folder where a file is expected.
 func IsFolder(path string) error {
 	return &lines.Error{File: path, What: "is a folder", How: "name its files, for example " + Below(path)}
 }
 
-// Packings are the names that a neighbour of that name may have: this one, and packed or not.
-func Packings(name string) []string {
+// PackedNames returns the possible names of a neighbouring file: the given one, and those with another compression.
+func PackedNames(name string) []string {
 	bare := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	others := slices.DeleteFunc([]string{bare, bare + ".gz", bare + ".zst"}, func(other string) bool { return other == name })
+	others := slices.DeleteFunc([]string{bare, bare + ".gz", bare + ".zst"},
+		func(other string) bool { return other == name })
 	return append([]string{name}, others...)
 }
 
@@ -166,7 +171,8 @@ func OpenError(name string, err error) error {
 	if errors.As(err, &path) {
 		err = path.Err
 	}
-	e := &lines.Error{File: name, What: "cannot be opened: " + err.Error(), Err: err, How: "check the path and its permissions"}
+	e := &lines.Error{File: name, What: "cannot be opened: " + err.Error(), Err: err,
+		How: "check the path and its permissions"}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e.What, e.How = "there is no such file", "check the path; it is relative to the working directory"
@@ -182,7 +188,7 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// Stream is the decompressed bytes of one input. Its errors are *lines.Error.
+// A Stream holds the decompressed bytes of one input. Its errors are *lines.Error.
 type Stream struct {
 	In      Input
 	r       io.Reader
@@ -191,13 +197,13 @@ type Stream struct {
 	taken   counter // bytes read from the file
 	ahead   *bufio.Reader
 	meter   *progress.Meter
-	told    int64  // of taken, to the meter
-	out     int64  // bytes given, when packed
+	told    int64  // the part of taken that the meter has counted
+	out     int64  // bytes returned, if compressed
 	limit   int64  // on out; 0 derives it from taken
-	Head    []byte // first bytes, for telling formats apart
+	Head    []byte // first bytes, to detect the format
 }
 
-// counter counts the bytes that pass through a reader.
+// A counter counts the bytes that pass through a reader.
 type counter struct {
 	r io.Reader
 	n int64
@@ -209,17 +215,17 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Options are what an input is opened with.
+// Options configure how an input is opened.
 type Options struct {
 	Stdin       io.Reader       // what "-" reads
-	OutputBytes int64           // most that one file unpacks to; 0 derives it from its packed size
-	Meter       *progress.Meter // is told what is read; nil: nobody waits
+	OutputBytes int64           // limit on the decompressed bytes of one file; 0 derives it from its compressed size
+	Meter       *progress.Meter // counts the bytes read; nil: none
 
-	// Takes says by the first bytes of what is known to be no text that it is taken all the same; nil: nothing is.
+	// Takes accepts, by its first bytes, a file that is not text; nil: none.
 	Takes func(head []byte) bool
 }
 
-// Open opens an input and finds its compression by magic bytes.
+// Open opens an input and detects its compression by magic bytes.
 func Open(ctx context.Context, in Input, opt *Options) (*Stream, error) {
 	if in.Folder {
 		return nil, IsFolder(in.Name)
@@ -266,10 +272,10 @@ func Open(ctx context.Context, in Input, opt *Options) (*Stream, error) {
 	return s, nil
 }
 
-// wait opens an input that may keep its reader waiting.
+// wait opens an input whose reader may have to wait.
 func (in Input) wait(opt *Options) (io.ReadCloser, error) {
 	if in.Path == "" {
-		return io.NopCloser(opt.Stdin), nil // others may read on
+		return io.NopCloser(opt.Stdin), nil // others may read on from it
 	}
 	f, err := os.Open(in.Path)
 	if err != nil {
@@ -300,15 +306,14 @@ func (s *Stream) unpack(head *bufio.Reader, magic []byte) error {
 	return nil
 }
 
-// The default bound on decompressed bytes: OutputFloor plus outputRatio times
-// the compressed bytes read so far. Text of zeros packs about 1000 to 1, real
-// data rarely beyond 50 to 1.
+// The default limit on decompressed bytes is OutputFloor plus outputRatio times the compressed bytes read so far. Text
+// of zeros compresses about 1000 to 1, real data rarely beyond 50 to 1.
 const (
 	OutputFloor = 1 << 30
 	outputRatio = 256
 )
 
-// Read gives decompressed bytes. Its errors are io.EOF or *lines.Error.
+// Read returns decompressed bytes. Its errors are io.EOF or *lines.Error.
 func (s *Stream) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	if s.Packing != "" {
@@ -319,57 +324,61 @@ func (s *Stream) Read(p []byte) (int, error) {
 		}
 		if s.out > limit {
 			return 0, &lines.Error{File: s.In.Shown(),
-				What: fmt.Sprintf("its %s stream grows beyond %d bytes, from %d compressed", s.Packing, limit, s.taken.n),
-				How:  "decompress it first if it is what you expect"}
+				What: fmt.Sprintf("its %s stream grows beyond %d bytes, from %d compressed", s.Packing, limit,
+					s.taken.n),
+				How: "decompress it first if it is what you expect"}
 		}
 	}
 	if err != nil && err != io.EOF {
 		err = s.explain(err)
 	}
 	if s.taken.n > s.told {
-		_ = s.meter.Add(s.taken.n - s.told) // whoever cuts the stream into blocks asks the context
+		_ = s.meter.Add(s.taken.n - s.told) // the goroutine that cuts the stream checks the context
 		s.told = s.taken.n
 	}
 	return n, err
 }
 
-// explain says what a failed read means.
+// explain converts the error of a read.
 func (s *Stream) explain(err error) error {
 	if known := (*lines.Error)(nil); errors.As(err, &known) {
 		return known
 	}
 	if stored := (*bellows.Error)(nil); errors.As(err, &stored) || s.In.IsBlob() && errors.Is(err, context.Canceled) {
-		return explained(s.In.Shown(), err)
+		return storeError(s.In.Shown(), err)
 	}
 	e := &lines.Error{File: s.In.Shown(), Err: err}
 	switch {
 	case s.Packing == "":
 		e.What, e.How = "cannot be read: "+err.Error(), "check the disk or the pipe that it comes from"
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		e.What, e.How = fmt.Sprintf("its %s stream ends early, after %d bytes", s.Packing, s.taken.n), "the file is truncated; copy it again"
+		e.What, e.How = fmt.Sprintf("its %s stream ends early, after %d bytes", s.Packing, s.taken.n),
+			"the file is truncated; copy it again"
 	case errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		e.What, e.How = "its zstd stream needs a window over 128 MiB", "compress it again without --ultra or --long"
 	case s.out > 0 && (errors.Is(err, gzip.ErrHeader) || errors.Is(err, zstd.ErrMagicMismatch)):
-		e.What, e.How = fmt.Sprintf("what follows its %s stream is not another one", s.Packing), "remove what was appended, or copy the file again"
+		e.What, e.How = fmt.Sprintf("what follows its %s stream is not another one", s.Packing),
+			"remove what was appended, or copy the file again"
 	case errors.Is(err, foreign.ErrBehind):
 		e.What, e.How = err.Error(), "remove what was appended, or copy the file again"
 	case errors.Is(err, gzip.ErrHeader):
 		e.What, e.How = "its gzip header is damaged", "copy the file again"
 	case errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zstd.ErrCRCMismatch):
-		e.What, e.How = fmt.Sprintf("its %s stream does not match its checksum", s.Packing), "the file is damaged; copy it again"
+		e.What, e.How = fmt.Sprintf("its %s stream does not match its checksum", s.Packing),
+			"the file is damaged; copy it again"
 	default:
 		e.What, e.How = fmt.Sprintf("its %s stream is damaged", s.Packing), "copy the file again"
 	}
 	return e
 }
 
-// Position is how many bytes of the file have been used.
+// Position returns the number of bytes of the file that have been used.
 func (s *Stream) Position() int64 { return s.taken.n - int64(s.ahead.Buffered()) }
 
-// Told is how many bytes of the file its meter has been told of.
-func (s *Stream) Told() int64 { return s.told }
+// Metered returns the number of bytes of the file that its meter has counted.
+func (s *Stream) Metered() int64 { return s.told }
 
-// Close ends the reading.
+// Close closes the stream.
 func (s *Stream) Close() error {
 	var first error
 	for _, c := range slices.Backward(s.closers) {

@@ -1,9 +1,10 @@
-// Package stored keeps the columns of a read in an entry of the cache: files of Arrow with a manifest beside them, whole or not there.
+// Package stored keeps the columns of a read in an entry of the cache: Arrow files with a manifest, complete or absent.
 //
-// The caller's duties, in order: make a Slot by everything that decides what a read gives; Open it, and Close what it gave when its columns are used no
-// more; else read, and Store what came. What the columns mean is told to it by Notes, and is the caller's.
+// The caller's duties, in order: make a Slot from everything that decides the result of the read; Open it, and Close
+// the contents when their columns are not used any more; otherwise read, and Store the result. The meaning of the
+// columns belongs to the caller, which may keep it in Notes.
 //
-// The package refuses to believe a byte that does not match its sum, and to store of inputs that change.
+// The package returns no byte whose checksum does not match, and does not store inputs that change.
 package stored
 
 import (
@@ -25,55 +26,54 @@ import (
 	"bellows/progress"
 )
 
-// settled is how old a file must be before its columns are stored: two writes
-// within one tick of a file system's clock look the same.
+// settled is the minimum age of a file whose columns are stored: two writes within one tick of a file system's clock
+// look the same.
 const settled = 50 * time.Millisecond
 
-// Slot is the place of one read in the cache: a folder whose name is a hash of
-// the inputs' paths and the options, with a manifest and an Arrow file of
-// the columns. It is good while its fingerprint, which covers sizes and
-// modification times, fits. A new folder is written beside it and renamed, so
-// that a slot is whole or absent; whatever else is found there is replaced.
+// A Slot is the place of one read in the cache: a folder whose name is a hash of the inputs' paths and the options,
+// with a manifest and an Arrow file of the columns. It is valid while its fingerprint, which covers sizes and
+// modification times, matches. A new folder is written next to it and renamed, so that a slot is complete or absent;
+// anything else found there is replaced.
 //
-// Invariant: a set that comes from a slot is the set that parsing would give (TestStoredSetIsTheSame, TestStoredSetFollowsItsInput,
-// TestDamagedSlotIsRewritten): every byte is summed before it is believed. Folders need no lock. Two processes that store at once
-// each write one of their own, and either is good.
+// Invariant: a set from a slot equals the set that parsing would give (TestStoredSetIsTheSame,
+// TestStoredSetFollowsItsInput, TestDamagedSlotIsRewritten): every byte is checked against its checksum before use.
+// Folders need no lock. If two processes store at once, each writes a folder of its own, and either is valid.
 type Slot struct {
-	Asked
+	Request
 	dir         string
 	fingerprint string
 	since       time.Time
 }
 
-// Asked is what a slot is made by.
-type Asked struct {
+// Request holds what a slot is made from.
+type Request struct {
 	Folder  string                                       // the cache
-	Bytes   int64                                        // what it may hold; 0 is cache.Most of the folder
-	Version int                                          // of the stored form, and of whatever makes it
+	Bytes   int64                                        // limit of the cache; 0 is cache.Most of the folder
+	Version int                                          // of the stored form, and of the code that makes it
 	Key     []any                                        // everything that decides what is read, as JSON
-	Inputs  []string                                     // as people are told
-	Files   []string                                     // whose sizes and times are looked at, if they are there
-	Stamp   func(path string) (stamp string, found bool) // of those that are no files of this machine
-	Idles   bool                                         // what was looked at is given back
-	Meter   *progress.Meter                              // is told what is written and summed
+	Inputs  []string                                     // as messages show them
+	Files   []string                                     // whose sizes and times are checked, if they exist
+	Stamp   func(path string) (stamp string, found bool) // versions of those that are no files of this machine
+	Idles   bool                                         // memory is released after it was checked
+	Meter   *progress.Meter                              // counts the bytes written and checked
 }
 
-// Contents is what lies in a slot.
+// Contents holds the content of a slot.
 type Contents struct {
 	Detected json.RawMessage   // how the input was understood; it has the Rows
-	Notes    json.RawMessage   // whatever else its reader wants to be told
-	Meta     map[string]string // of the file of columns, for other programs
+	Notes    json.RawMessage   // further information for the caller
+	Meta     map[string]string // metadata of the file of columns, for other programs
 
 	Shape   columnfile.Contents
 	Columns *columnfile.Columns
-	Users   []string // of ratings
-	Items   []string // of ratings
-	Words   []string // of documents
+	Users   []string // for ratings
+	Items   []string // for ratings
+	Words   []string // for documents
 
 	maps []*columnfile.Mapping
 }
 
-// manifest describes the files of a slot.
+// A manifest describes the files of a slot.
 type manifest struct {
 	Version     int
 	Fingerprint string
@@ -83,17 +83,17 @@ type manifest struct {
 	Shape       columnfile.Contents
 	Rows        int
 	Files       map[string]storedFile // by name
-	Checksum    uint32                // of this manifest with 0 here
+	Checksum    uint32                // of this manifest with 0 in this field
 }
 
-// storedFile is one file of a slot.
+// A storedFile is one file of a slot.
 type storedFile struct {
 	columnfile.Layout
 	Bytes  int64
 	CRC32C uint32
 }
 
-// The files of a slot. Ratings have all but words, documents columns and words, examples columns alone.
+// The files of a slot. Ratings have all but words, documents columns and words, examples only columns.
 const (
 	manifestName = cache.Manifest
 	columnsName  = "columns.arrow"
@@ -102,11 +102,11 @@ const (
 	wordsName    = "words.arrow"
 )
 
-// New is the slot of what is read now.
-func New(a Asked) *Slot {
-	s := &Slot{Asked: a, since: time.Now()}
+// New returns the slot of a read that begins now.
+func New(a Request) *Slot {
+	s := &Slot{Request: a, since: time.Now()}
 	s.dir = filepath.Join(a.Folder, digest(append([]any{a.Version}, a.Key...))[:32])
-	s.fingerprint, _ = s.state()
+	s.fingerprint, _ = s.currentState()
 	return s
 }
 
@@ -119,8 +119,8 @@ func digest(parts []any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// state is a fingerprint of the inputs as they are now, and the time of their last change.
-func (s *Slot) state() (fingerprint string, changed time.Time) {
+// currentState returns a fingerprint of the inputs in their current state, and the time of their last change.
+func (s *Slot) currentState() (fingerprint string, changed time.Time) {
 	parts := []any{s.Version}
 	for _, path := range s.Files {
 		if stamp, found := s.Stamp(path); found {
@@ -137,7 +137,7 @@ func (s *Slot) state() (fingerprint string, changed time.Time) {
 	return digest(parts), changed
 }
 
-// Open returns what is stored, if there is something and every byte of it is good.
+// Open returns the stored contents if there are any and all checksums match.
 func (s *Slot) Open() (c *Contents, ok bool) {
 	if s == nil {
 		return nil, false
@@ -147,31 +147,33 @@ func (s *Slot) Open() (c *Contents, ok bool) {
 		return nil, false
 	}
 	l := &loader{dir: s.dir, m: m, meter: s.Meter, idles: s.Idles}
-	s.Meter.Begin(progress.Part{Doing: "opening the stored columns of " + named(s.Inputs), Unit: "bytes", Total: m.bytes()})
+	s.Meter.Begin(progress.Part{Doing: "opening the stored columns of " + describeInputs(s.Inputs), Unit: "bytes",
+		Total: m.bytes()})
 	if c, err = l.load(); err != nil {
 		_ = l.close()
 		return nil, false
 	}
-	_ = os.Chtimes(filepath.Join(s.dir, manifestName), s.since, s.since) // it was used now; a folder that cannot be written is not trimmed
+	// marks it as used now; a folder that cannot be written is not trimmed
+	_ = os.Chtimes(filepath.Join(s.dir, manifestName), s.since, s.since)
 	return c, true
 }
 
-// named names inputs in a few words.
-func named(inputs []string) string {
+// describeInputs describes inputs in a few words.
+func describeInputs(inputs []string) string {
 	if len(inputs) > 1 {
 		return fmt.Sprintf("%d files", len(inputs))
 	}
 	return filepath.Base(inputs[0])
 }
 
-// Close gives the columns back.
+// Close releases the columns.
 func (c *Contents) Close() error {
 	l := &loader{maps: c.maps}
 	c.maps = nil
 	return l.close()
 }
 
-// Idle lets the system have the memory of what was looked at; it comes again from the disk.
+// Idle lets the system reclaim resident memory. Pages are read from the disk again when needed.
 func (c *Contents) Idle() {
 	for _, m := range c.maps {
 		m.Idle()
@@ -194,7 +196,7 @@ func readManifest(path string) (*manifest, error) {
 	return m, nil
 }
 
-// bytes are those of all files.
+// bytes returns the size of all files.
 func (m *manifest) bytes() (all int64) {
 	for _, f := range m.Files {
 		all += f.Bytes
@@ -210,13 +212,13 @@ func (m *manifest) sum() uint32 {
 	return columnfile.Checksum(text)
 }
 
-// loader maps the files of a slot.
+// A loader maps the files of a slot.
 type loader struct {
 	dir   string
 	m     *manifest
 	maps  []*columnfile.Mapping
 	meter *progress.Meter
-	idles bool // what was looked at is given back
+	idles bool // memory is released after it was checked
 }
 
 func (l *loader) close() error {
@@ -249,7 +251,8 @@ func (l *loader) file(name string) ([]byte, columnfile.Layout, error) {
 	return m.Bytes, f.Layout, nil
 }
 
-// sum is the checksum of a file, which comes from the disk as it is summed: some megabytes after the other, with a look whether to go on.
+// sum returns the checksum of a file, which is read from the disk for it. It works in steps of some megabytes and
+// checks the meter for cancellation after each.
 func (l *loader) sum(m *columnfile.Mapping) (sum uint32, err error) {
 	for piece := range slices.Chunk(m.Bytes, storeStep) {
 		sum = columnfile.Update(sum, piece)
@@ -302,13 +305,12 @@ func (l *loader) load() (c *Contents, err error) {
 	return c, nil
 }
 
-// Changed begins the reasons for which an input is not stored this time, and is the next.
+// Changed begins the reasons for not storing an input that may be stored the next time.
 const Changed = "the input changed"
 
-// Store writes into the slot. It returns why it did not, which never is
-// a reason to fail a read.
+// Store writes into the slot. It returns the problem, if there is one; a read never fails because of it.
 func (s *Slot) Store(c *Contents) (problem string) {
-	now, changed := s.state()
+	now, changed := s.currentState()
 	switch {
 	case now != s.fingerprint:
 		return Changed + " while it was read"
@@ -329,7 +331,7 @@ func (s *Slot) Store(c *Contents) (problem string) {
 	return ""
 }
 
-// write writes a new folder and puts it into the slot's place.
+// write writes a new folder and moves it into the slot's place.
 func (s *Slot) write(c *Contents) error {
 	if err := os.MkdirAll(s.Folder, 0o755); err != nil {
 		return err
@@ -339,7 +341,8 @@ func (s *Slot) write(c *Contents) error {
 		return err
 	}
 	defer os.RemoveAll(temporary)
-	m := &manifest{Version: s.Version, Fingerprint: s.fingerprint, Inputs: s.Inputs, Detected: c.Detected, Notes: c.Notes, Shape: c.Shape,
+	m := &manifest{Version: s.Version, Fingerprint: s.fingerprint, Inputs: s.Inputs, Detected: c.Detected,
+		Notes: c.Notes, Shape: c.Shape,
 		Rows: c.Columns.Rows(), Files: map[string]storedFile{}}
 	w := &storer{dir: temporary, m: m, meter: s.Meter}
 	w.meter.Begin(progress.Part{Doing: "storing columns for the next time", Unit: "bytes", Total: c.size()})
@@ -357,8 +360,8 @@ func (s *Slot) write(c *Contents) error {
 	return s.replace(temporary)
 }
 
-// replace renames a whole folder into the slot's place. Another process may do
-// the same at this moment: then either folder is good.
+// replace renames a complete folder into the slot's place. If another process does the same at this moment, either
+// folder is valid.
 func (s *Slot) replace(whole string) error {
 	if err := os.Chmod(whole, 0o755); err != nil {
 		return err
@@ -374,20 +377,22 @@ func (s *Slot) replace(whole string) error {
 	return os.Rename(whole, s.dir)
 }
 
-// storer writes the files of a slot.
+// A storer writes the files of a slot.
 type storer struct {
 	dir   string
 	m     *manifest
 	meter *progress.Meter
 }
 
-// storeStep is how much of a stored file is written or summed before somebody asks whether to go on.
+// storeStep is the number of bytes of a stored file that are written or summed between checks for cancellation.
 const storeStep = 4 << 20
 
-// size is about how many bytes the columns take when they are stored.
+// size returns the approximate size of the stored columns in bytes.
 func (c *Contents) size() int64 {
 	of, ids := c.Columns, len(c.Users)+len(c.Items)+len(c.Words)
-	return int64(4*(len(of.User)+len(of.Item)+len(of.Rating)+len(of.Label)+len(of.Dense)+len(of.Index)+len(of.Value)+len(of.Count)) + 8*(len(of.Offset)+len(of.Time)) + 16*ids)
+	return int64(4*(len(of.User)+len(of.Item)+len(
+		of.Rating)+len(of.Label)+len(of.Dense)+len(of.Index)+len(of.Value)+len(of.Count)) +
+		8*(len(of.Offset)+len(of.Time)) + 16*ids)
 }
 
 func (w *storer) contents(c *Contents) error {
@@ -401,14 +406,17 @@ func (w *storer) contents(c *Contents) error {
 			return err
 		}
 	}
-	return w.file(columnsName, func(f io.Writer) error { return columnfile.WriteColumns(f, c.Shape, c.Columns, c.Meta) })
+	return w.file(columnsName, func(f io.Writer) error {
+		return columnfile.WriteColumns(f, c.Shape, c.Columns,
+			c.Meta)
+	})
 }
 
 func (w *storer) names(name string, ids []string) error {
 	return w.file(name, func(f io.Writer) error { return columnfile.WriteNames(f, ids) })
 }
 
-// file writes one file, buffered, and lists it with its checksum and where its columns are.
+// file writes one file, buffered, and lists it with its checksum and the places of its columns.
 func (w *storer) file(name string, fill func(io.Writer) error) error {
 	path := filepath.Join(w.dir, name)
 	f, err := os.Create(path)

@@ -51,7 +51,7 @@ func Run(t *testing.T, empty func(t *testing.T) blob.Store) {
 	}
 }
 
-// suite is one test with a store of its own.
+// suite is one test with a separate store.
 type suite struct {
 	*testing.T
 	store blob.Store
@@ -121,7 +121,7 @@ func (s suite) lacks(name string) {
 	}
 }
 
-// listed are the names of the blobs with a prefix, as they are listed.
+// listed returns the names of the blobs with a prefix, as they are listed.
 func (s suite) listed(prefix string) (all []string) {
 	s.Helper()
 	for info, err := range s.store.List(s.ctx, prefix) {
@@ -141,7 +141,7 @@ func (s suite) fails(what string, err, cause error, kind bellows.Kind) {
 	}
 }
 
-// content is so many bytes by chance.
+// content returns random bytes.
 func content(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, n)

@@ -64,7 +64,7 @@ func (d *disk) mkdirAll(name string) error {
 	return nil
 }
 
-// link gives a file another name where nobody has it, and takes the old one from it.
+// link renames a file if no file has the new name.
 func (d *disk) link(from, to string) error {
 	if err := d.linkOnly(from, to); err != nil {
 		return err
@@ -72,11 +72,12 @@ func (d *disk) link(from, to string) error {
 	return d.remove(from)
 }
 
-// draft is a file that is being written, under a hidden name beside its own.
+// draft is a file that is being written, under a hidden name next to its own.
 //
-// States: written, in which it is nobody's; named, by rename or link, when everybody sees it whole; gone.
+// States: written, when no other process uses it; named, by rename or link, when every process sees it complete; gone.
 //
-// Invariant: whatever step fails or is cut short, what has the name is whole, the old or the new (TestAFileIsWholeOrNothing).
+// Invariant: whatever step fails or is interrupted, the file with the name is complete, the old or the new
+// (TestAFileIsWholeOrNothing).
 type draft struct {
 	disk *disk
 	file *os.File
@@ -133,7 +134,7 @@ func (d disk) replace(name string, content func(w io.Writer) error) error {
 	return draft.publish(d.rename)
 }
 
-// inOrder sorts a folder's entries as the names below them are: a folder by its name with a slash behind it.
+// inOrder sorts a folder's entries in the order of the names below them: a folder by its name followed by a slash.
 func inOrder(entries []fs.DirEntry) []fs.DirEntry {
 	name := func(e fs.DirEntry) string {
 		if e.IsDir() {

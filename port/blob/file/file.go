@@ -36,16 +36,16 @@ type Store struct {
 	disk   disk
 }
 
-// At is the store in a folder, by its path.
-func At(folder string) *Store { return &Store{folder, realDisk} }
+// At returns the store in a folder, by its path.
+func InFolder(folder string) *Store { return &Store{folder, realDisk} }
 
-// Open is the store of a URI with an absolute path and nothing else. Errors are of kind Config.
+// Open returns the store of a URI with an absolute path and nothing else. Errors are of kind Config.
 func Open(_ context.Context, at *url.URL) (blob.Store, error) {
 	if at.Host != "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" || !path.IsAbs(at.Path) {
 		return nil, bellows.Errorf(bellows.Config, "open storage", at.Redacted(), "a file's URI has an absolute path, and nothing else").
 			Hinted("write it with three slashes, such as file:///folder")
 	}
-	return At(filepath.FromSlash(at.Path)), nil
+	return InFolder(filepath.FromSlash(at.Path)), nil
 }
 
 // URI implements blob.Store.
@@ -59,12 +59,12 @@ func (s *Store) URI(name string) string {
 
 func (s *Store) path(name string) string { return filepath.Join(s.folder, filepath.FromSlash(name)) }
 
-// fault is the port's error for one of the system.
+// fault converts an error of the system to one of the port.
 func (s *Store) fault(op, name string, err error) error {
 	return blob.Fault(op, s.URI(name), translated(err))
 }
 
-// translated is an error of the system by the port's names.
+// translated converts an error of the system to the port's sentinel errors.
 func translated(err error) error {
 	if linked := (*os.LinkError)(nil); errors.As(err, &linked) {
 		err = linked.Err // its paths are those of a draft
@@ -142,7 +142,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[blob.Info, er
 	}
 }
 
-// list walks a folder, "" or a name with a slash behind it, and says whether to go on.
+// list walks a folder, "" or a name followed by a slash, and reports whether to continue.
 func (s *Store) list(ctx context.Context, folder, prefix string, yield func(blob.Info, error) bool) bool {
 	refuse := func(err error) bool {
 		yield(blob.Info{}, s.fault("list", folder, err))
@@ -293,7 +293,7 @@ func sweep(folder string, now time.Time) {
 	}
 }
 
-// draftName is a hidden name beside a file's, which no other writer has.
+// draftName returns a hidden name next to a file's, which no other writer uses.
 func draftName(name string) string {
 	return filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".part-"+rand.Text())
 }

@@ -22,7 +22,7 @@ import (
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	blobtest.Run(t, func(t *testing.T) blob.Store {
-		return At(filepath.Join(t.TempDir(), "made", "when needed"))
+		return InFolder(filepath.Join(t.TempDir(), "made", "when needed"))
 	})
 }
 
@@ -30,7 +30,7 @@ func TestOpenByURI(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "ünï %20 cöde")
 	known := blob.Schemes{"file": Open}
-	s, err := known.Open(t.Context(), At(folder).URI(""))
+	s, err := known.Open(t.Context(), InFolder(folder).URI(""))
 	if err != nil || s.(*Store).folder != folder {
 		t.Fatal(s, err)
 	}
@@ -51,12 +51,12 @@ func TestAFolderNeedsNoRoot(t *testing.T) {
 	here, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	t.Chdir(here)
-	if want := At(filepath.Join(here, "a")).URI("b"); At("a").URI("b") != want {
-		t.Errorf("it is at %s, want %s", At("a").URI("b"), want)
+	if want := InFolder(filepath.Join(here, "a")).URI("b"); InFolder("a").URI("b") != want {
+		t.Errorf("it is at %s, want %s", InFolder("a").URI("b"), want)
 	}
 }
 
-// TestAFolderThatOthersMakeMeanwhile is there; a file of that name, or none, is an error.
+// TestAFolderThatOthersMakeMeanwhile checks there; a file of that name, or none, is an error.
 func TestAFolderThatOthersMakeMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -81,7 +81,7 @@ func TestAFolderThatOthersMakeMeanwhile(t *testing.T) {
 	}
 }
 
-// failing is a disk of which one step fails, and perhaps all that follow, as when the process dies.
+// failing returns a disk of which one step fails, and perhaps all that follow, as when the process dies.
 func failing(at int, dies bool, with error) (d disk, steps *int) {
 	steps = new(int)
 	step := func() error {
@@ -136,7 +136,7 @@ func TestAFileIsWholeOrNothing(t *testing.T) {
 				before := old
 				if isNew {
 					before = ""
-				} else if err := put(At(folder), old, false); err != nil {
+				} else if err := put(InFolder(folder), old, false); err != nil {
 					t.Fatal(err)
 				}
 				d, steps := failing(at, dies, syscall.ENOSPC)
@@ -201,13 +201,13 @@ func TestAbandonedDraftsAreSwept(t *testing.T) {
 	for name, stays := range map[string]bool{".c.part-AAAAAAAAAAAAAAAAAAAAAAAAAA": false, ".c.part-young": true, "c.part-AAAAAAAAAAAAAAAAAAAAAAAAAA": true, ".mine": true} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
 		require.NoError(t, os.Chtimes(filepath.Join(folder, name), long, long))
-		require.NoError(t, put(At(folder), "c", false))
+		require.NoError(t, put(InFolder(folder), "c", false))
 		if _, err := os.Stat(filepath.Join(folder, name)); (err == nil) != stays {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	young := filepath.Join(folder, ".c.part-BBBBBBBBBBBBBBBBBBBBBBBBBB")
-	require.NoError(t, errors.Join(os.WriteFile(young, nil, 0o600), put(At(folder), "c", false)))
+	require.NoError(t, errors.Join(os.WriteFile(young, nil, 0o600), put(InFolder(folder), "c", false)))
 	if _, err := os.Stat(young); err != nil {
 		t.Errorf("another writer's file is gone: %v", err)
 	}
@@ -259,7 +259,7 @@ func TestListPassesOverWhatIsNotOurs(t *testing.T) {
 	}
 	require.NoError(t, os.Symlink("nothing", filepath.Join(folder, "a-went")))
 	n := 0
-	for info, err := range At(folder).List(t.Context(), "") {
+	for info, err := range InFolder(folder).List(t.Context(), "") {
 		if n++; err != nil || info.Name != "a" {
 			t.Errorf("%+v: %v", info, err)
 		}

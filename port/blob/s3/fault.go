@@ -20,7 +20,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// meaning is what an answer of the service means to whoever asked.
+// meaning is what an answer of the service means to the caller.
 type meaning struct {
 	codes  []string // of the protocol
 	status int      // of HTTP, where no code is known; 0: none
@@ -51,7 +51,7 @@ var meanings = []meaning{
 	{status: http.StatusInternalServerError, kind: bellows.IO, says: fmt.Sprintf("the service fails, %d times in a row", attempts), hint: "try again later"},
 }
 
-// meaningOf is what an answer means; nil: nobody knows.
+// meaningOf returns the meaning of an answer; nil if it is unknown.
 func meaningOf(code string, status int) *meaning {
 	i := slices.IndexFunc(meanings, func(m meaning) bool { return slices.Contains(m.codes, code) })
 	if i < 0 {
@@ -91,10 +91,10 @@ func statusOf(err error) int {
 	return 0
 }
 
-// answerBytesMost is how much of a service's own words is shown.
+// answerBytesMost bounds the part of a service's own message that is shown.
 const answerBytesMost = 200
 
-// fault is the port's error for one of a call. What it says has no address of a request, and no credentials.
+// fault converts the error of a call to one of the port. Its text has no address of a request, and no credentials.
 func (s *Store) fault(ctx context.Context, op, name string, err error) error {
 	uri := s.URI(name)
 	switch {

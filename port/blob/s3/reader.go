@@ -22,7 +22,7 @@ import (
 // partBytes are those of a part of a long blob as it is sent, and of a stretch as it is read.
 const partBytes = 8 << 20
 
-// readsMost is how often a stretch is asked for whose answer was cut short or damaged.
+// readsMost is how often a stretch is requested after answers that were truncated or damaged.
 const readsMost = 3
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -31,7 +31,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type checksum struct {
 	sum   uint32
 	parts int  // > 0: it is that of the sums of so many parts, each of partBytes but the last
-	known bool // false: nobody has stated one
+	known bool // false: no checksum was stated
 }
 
 // checksumOf returns that of an object by the headers of an answer: the service's, or else the one that its writer left.
@@ -51,16 +51,17 @@ func checksumOf(answer http.Header) checksum {
 	return c
 }
 
-// stated is a CRC-32C as the protocol writes it.
+// stated returns a CRC-32C as the protocol writes it.
 func stated(sum uint32) string {
 	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum))
 }
 
-// reader reads one object, in stretches of partBytes, of which it keeps the last two. Who wants one that is on its way waits for it.
+// reader reads one object, in stretches of partBytes, of which it keeps the last two. A read of a stretch in flight
+// waits for it.
 //
-// States: open; closed. A stretch that came damaged, or not at all, is asked for again by the next read.
+// States: open; closed. A stretch that arrived damaged, or not at all, is requested again by the next read.
 //
-// Invariant: what it gives is of the object that was opened: requests name it by its ETag, and so does each answer.
+// Invariant: all bytes are of the object that was opened: requests name it by its ETag, and so does each answer.
 //
 // Lock: mu, of the list of stretches and of the checksum. Nothing is waited for while it is held.
 type reader struct {
@@ -138,7 +139,7 @@ func (r *reader) usable() error {
 
 var errDamaged = fmt.Errorf("%w: it does not have the checksum that it was published with", blob.ErrDamaged)
 
-// stretch is the one that begins at a byte, whether it came or not.
+// stretch returns the stretch that begins at a byte, whether it has arrived or not.
 func (r *reader) stretch(at int64) *stretch {
 	r.mu.Lock()
 	for _, s := range r.near {

@@ -73,17 +73,18 @@ type Store struct {
 	swept  sync.Once
 }
 
-// Options are what a program may say beside the URI; its zero value is right for all but tests.
+// Options are settings of a program in addition to the URI. The zero value is right except in tests.
 type Options struct {
 	Dial        func(ctx context.Context, network, address string) (net.Conn, error) // nil: as usual
 	Key, Secret string                                                               // "": found as the package says
 	Others      bool                                                                 // blobs that others have put there are read and listed, whatever their names
 }
 
-// Open is the store of a URI, as the package says. It asks nobody: whether there is such a bucket shows with the first call. Errors are of kind Config.
+// Open returns the store of a URI, as the package comment says. It sends no request: the first call shows whether the
+// bucket exists. Errors are of kind Config.
 func Open(ctx context.Context, at *url.URL) (blob.Store, error) { return Options{}.Open(ctx, at) }
 
-// Open is the store of a URI, with these options.
+// Open returns the store of a URI, with these options.
 func (o Options) Open(_ context.Context, at *url.URL) (blob.Store, error) {
 	p, err := placeOf(at)
 	if err != nil {
@@ -116,7 +117,7 @@ func (p *place) uri() string {
 	return strings.TrimSuffix(p.scheme+"://"+p.bucket+"/"+p.prefix, "/")
 }
 
-// placeOf reads a URI. What it says of one names no user, who may be a secret.
+// placeOf parses a URI. Its errors show no user, who may be a secret.
 func placeOf(at *url.URL) (*place, error) {
 	p := &place{scheme: at.Scheme, bucket: at.Host, prefix: strings.Trim(at.Path, "/")}
 	refuse := func(hint, format string, args ...any) (*place, error) {
@@ -196,7 +197,7 @@ func (s *Store) Stat(ctx context.Context, name string) (blob.Info, error) {
 type object struct {
 	bytes  int64
 	etag   string
-	writer string // the random word of whoever published it
+	writer string // the random word of its publisher
 	sum    checksum
 }
 
@@ -223,7 +224,7 @@ func (s *Store) look(ctx context.Context, op, name string) (o object, err error)
 // metadata is what the header of a value of an object's metadata begins with.
 const metadata = "X-Amz-Meta-"
 
-// why is what the error of a HEAD means.
+// why returns the meaning of the error of a HEAD.
 func (s *Store) why(ctx context.Context, name string, err error) error {
 	status := statusOf(err)
 	if status < http.StatusMovedPermanently || status >= http.StatusInternalServerError {
@@ -309,7 +310,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 
 var errLate = fmt.Errorf("there was no answer within %v", callMost)
 
-// call does something, repetitions included, for at most callMost.
+// call calls a function, repetitions included, for at most callMost.
 func (s *Store) call(ctx context.Context, op, name string, do func(ctx context.Context) error) error {
 	err := ctx.Err()
 	if err == nil {
@@ -328,7 +329,8 @@ const (
 	sweepMost = 10 * time.Second
 )
 
-// sweep removes what killed processes have left of long blobs. What fails is left to the next: nobody reads it.
+// sweep removes what killed processes have left of long blobs. Failures are left to the next sweep: such parts are
+// never read.
 func (s *Store) sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepMost)
 	defer cancel()

@@ -55,7 +55,7 @@ func TestTheWholeBucketMayBeTheStore(t *testing.T) {
 	}
 }
 
-// content is so many bytes, no two stretches of which are alike.
+// content returns so many bytes, no two stretches of which are alike.
 func content(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -90,8 +90,8 @@ func read(ctx context.Context, s blob.Store, name string) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(r, 0, r.Bytes()))
 }
 
-// all asks a store for all that it can do, and gives the errors by what was asked.
-func all(t *testing.T, s blob.Store) map[string]error {
+// callAll asks a store for all that it can do, and gives the errors by what was asked.
+func callAll(t *testing.T, s blob.Store) map[string]error {
 	t.Helper()
 	errs := map[string]error{"delete": s.Delete(t.Context(), "a")}
 	_, errs["stat"] = s.Stat(t.Context(), "a")
@@ -138,7 +138,7 @@ func TestOpenByURI(t *testing.T) {
 	}
 }
 
-// TestErrorsAreNamed has the service answer with each of its errors, to whatever it is asked: none is taken for a blob that is not there.
+// TestErrorsAreNamed makes the service answer with each of its errors, to whatever it is asked: none is taken for a blob that is not there.
 func TestErrorsAreNamed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -171,7 +171,7 @@ func TestErrorsAreNamed(t *testing.T) {
 				server.Upset(func(int, *http.Request) s3test.Fault {
 					return s3test.Fault{What: s3test.Answered, Status: c.status, Code: c.code}
 				})
-				for what, err := range all(t, s) {
+				for what, err := range callAll(t, s) {
 					if err == nil || bellows.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.hint) ||
 						!strings.Contains(err.Error(), "s3://tests/p") || errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), s3test.Secret) {
 						t.Errorf("%s: %v, of kind %d", what, err, bellows.KindOf(err))
@@ -241,8 +241,8 @@ func TestALongNewOneTakesNobodysName(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotIsToldSo: a bucket that is not there, a key that nobody knows and a wrong secret, of a service that looks.
-func TestWhoMayNotIsToldSo(t *testing.T) {
+// TestForbiddenRequestIsReported: a bucket that is not there, a key that nobody knows and a wrong secret, of a service that looks.
+func TestForbiddenRequestIsReported(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
 	for what, c := range map[string]struct {
@@ -254,7 +254,7 @@ func TestWhoMayNotIsToldSo(t *testing.T) {
 		"no key":    {server.StoreAs(t, server.Place("p"), "AKIANOBODY", s3test.Secret), bellows.Refused, "InvalidAccessKeyId"},
 		"no secret": {server.StoreAs(t, server.Place("p"), s3test.Key, "a guess"), bellows.Refused, "SignatureDoesNotMatch"},
 	} {
-		for asked, err := range all(t, c.s) {
+		for asked, err := range callAll(t, c.s) {
 			if err == nil || bellows.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) || errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "a guess") {
 				t.Errorf("%s, %s: %v, of kind %d", what, asked, err, bellows.KindOf(err))
 			}
@@ -279,7 +279,7 @@ func TestWithoutCredentialsNothingIsAsked(t *testing.T) {
 		t.Helper()
 		s, err := known.Open(t.Context(), place)
 		require.NoError(t, err)
-		for what, err := range all(t, s) {
+		for what, err := range callAll(t, s) {
 			if err == nil || bellows.KindOf(err) != kind || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), hint) {
 				t.Errorf("%s: %v, of kind %d", what, err, bellows.KindOf(err))
 			}
@@ -302,14 +302,14 @@ func TestWithoutCredentialsNothingIsAsked(t *testing.T) {
 	put(t, s, "a", []byte("by the environment"))
 }
 
-// TestAServiceThatIsNotThereIsNamed, by its address.
-func TestAServiceThatIsNotThereIsNamed(t *testing.T) {
+// TestMissingServiceIsNamed, by its address.
+func TestMissingServiceIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := s3test.Pipe(t)
 		server.Hang(errors.New("the cable is out"))
 		s := server.Store(t, "p")
-		for what, err := range all(t, s) {
+		for what, err := range callAll(t, s) {
 			if bellows.KindOf(err) != bellows.Unavailable || !strings.Contains(err.Error(), "cannot be reached") || !strings.Contains(err.Error(), "see the endpoint") {
 				t.Errorf("%s: %v", what, err)
 			}
@@ -340,8 +340,8 @@ func TestRequestsNameTheirRegion(t *testing.T) {
 	})
 }
 
-// TestABucketIsNamedInPathOrHost, as the place says it: in the path, where it names an endpoint and says nothing.
-func TestABucketIsNamedInPathOrHost(t *testing.T) {
+// TestBucketInPathOrHost, as the place says it: in the path, where it names an endpoint and says nothing.
+func TestBucketInPathOrHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := s3test.Pipe(t)
@@ -360,8 +360,8 @@ func TestABucketIsNamedInPathOrHost(t *testing.T) {
 	})
 }
 
-// TestAServiceThatFailsIsAskedForNothingElse: only where it has refused is a list asked what that means.
-func TestAServiceThatFailsIsAskedForNothingElse(t *testing.T) {
+// TestFailedServiceGetsNoMoreRequests: only where it has refused is a list asked what that means.
+func TestFailedServiceGetsNoMoreRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := s3test.Pipe(t)
@@ -427,9 +427,9 @@ func TestOneFaultIsNotNoticed(t *testing.T) {
 	}
 }
 
-// TestWhatIsDamagedIsNotGiven: of one bit that flips on its way nothing is noticed, or the write fails; what lies damaged in the service is refused, whole or part by part, and by a service
+// TestDamagedBytesAreNotReturned: of one bit that flips on its way nothing is noticed, or the write fails; what lies damaged in the service is refused, whole or part by part, and by a service
 // that keeps no checksums, too, where a blob is one part.
-func TestWhatIsDamagedIsNotGiven(t *testing.T) {
+func TestDamagedBytesAreNotReturned(t *testing.T) {
 	t.Parallel()
 	short, long := content(1000), content(2*part+5)
 	reads := func(r *http.Request) bool { return r.Method == http.MethodGet && r.Header.Get("Range") != "" }
@@ -489,8 +489,8 @@ func TestWhatIsDamagedIsNotGiven(t *testing.T) {
 	}
 }
 
-// TestAReaderOfWhatIsDamagedGivesNoMore: what it would give again may be what was damaged.
-func TestAReaderOfWhatIsDamagedGivesNoMore(t *testing.T) {
+// TestReaderStopsAtDamage: what it would give again may be what was damaged.
+func TestReaderStopsAtDamage(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
 	s := server.Store(t, "p")
@@ -513,7 +513,7 @@ func TestAReaderOfWhatIsDamagedGivesNoMore(t *testing.T) {
 	}
 }
 
-// TestAStallEnds has a service that never answers: each call ends within a minute and a half, and at once where nobody waits any more.
+// TestAStallEnds makes a service that never answers: each call ends within a minute and a half, and at once where nobody waits any more.
 func TestAStallEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -608,8 +608,8 @@ func TestALongBlobIsSeenWhole(t *testing.T) {
 	}
 }
 
-// TestWhatWasAbandonedIsRemoved by the next that sends a long blob, a day later.
-func TestWhatWasAbandonedIsRemoved(t *testing.T) {
+// TestAbandonedUploadIsRemoved by the next that sends a long blob, a day later.
+func TestAbandonedUploadIsRemoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := s3test.Pipe(t)

@@ -18,9 +18,9 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// What a writer leaves with an object, as its metadata.
+// The metadata that a writer stores with an object.
 const (
-	writerKey = "bellows-writer" // a random word: whose it is, where an answer was lost
+	writerKey = "bellows-writer" // a random word that identifies the writer if an answer was lost
 	sumKey    = "bellows-crc32c" // of an object that was put in one request, for services that keep none
 )
 
@@ -39,9 +39,9 @@ const (
 
 // writer writes one blob.
 //
-// States: gathering, while what was written is less than a part or just one; sending, from the first part on; closed.
+// States: gathering, while at most one part was written; sending, from the first part on; closed.
 //
-// Invariant: nobody sees anything of it before the one request that ends publish: a put, or the word that the parts are all.
+// Invariant: nothing of it is visible before the one request that ends publish: a put, or the completion of the parts.
 type writer struct {
 	ctx    context.Context
 	store  *Store
@@ -51,7 +51,7 @@ type writer struct {
 	upload string // its name; "": none has begun
 	parts  []minio.CompletePart
 	sum    uint32 // of all that was written
-	err    error  // the first: nothing is published behind it
+	err    error  // the first error: nothing is published after it
 	closed bool
 }
 
@@ -72,7 +72,7 @@ func (w *writer) call(do func(ctx context.Context) error) error {
 	return w.store.call(w.ctx, "write", w.name, do)
 }
 
-// usable is why nothing can be written; nil: it can.
+// usable returns why nothing can be written; nil if it can.
 func (w *writer) usable() error {
 	if w.closed {
 		return w.fault(blob.ErrClosed)
@@ -180,7 +180,8 @@ func (w *writer) publish(isNew bool) error {
 	return err
 }
 
-// conclude is the request by which the blob is seen. Who is told that another was first, or that the upload is over, may have been so himself, where an answer was lost: the object says whose it is.
+// conclude sends the request that makes the blob visible. An answer that another writer was first, or that the upload
+// has ended, may come after an answer of this writer was lost: the object says whose it is.
 func (w *writer) conclude(ctx context.Context, isNew bool) (err error) {
 	for range publishMost {
 		if w.upload == "" {
@@ -189,7 +190,7 @@ func (w *writer) conclude(ctx context.Context, isNew bool) (err error) {
 			err = w.complete(ctx, isNew)
 		}
 		switch code := codeOf(err); {
-		case code == "ConditionalRequestConflict": // with one who publishes at the same time
+		case code == "ConditionalRequestConflict": // with a concurrent publisher
 			continue
 		case code == "PreconditionFailed", code == "NoSuchUpload":
 			o, looked := w.store.look(ctx, "look at", w.name)
@@ -232,7 +233,7 @@ func options(isNew bool, headers map[string]string) minio.PutObjectOptions {
 	return how
 }
 
-// abort gives up what was sent, also where the context has ended. What it cannot give up is swept a day later.
+// abort removes what was sent, even if the context has ended. What it cannot remove is swept a day later.
 func (w *writer) abort() {
 	if w.upload == "" {
 		return

@@ -37,14 +37,15 @@ type Config struct {
 	Within    time.Duration // how long a call waits for an answer; 0: WithinDefault
 }
 
-// WithinDefault is how long a call waits for an answer where nobody says otherwise: members choose another leader in less.
+// WithinDefault is the default wait for an answer of a call: members elect another leader in less.
 const WithinDefault = 5 * time.Second
 
 const (
 	endpointsMost = 16
-	silentAfter   = 5 * time.Second // a connection is asked whether it lives: members refuse to be asked more often
-	silentFor     = 2 * time.Second
-	again         = 100 * time.Millisecond // before something that has failed is tried again
+	// the interval of keep-alive probes on a connection: members refuse more frequent ones
+	silentAfter = 5 * time.Second
+	silentFor   = 2 * time.Second
+	again       = 100 * time.Millisecond // before something that has failed is tried again
 )
 
 // CheckEndpoint refuses an address that is none, or at which what is said could be heard.
@@ -124,7 +125,8 @@ func (c *client) Close() error {
 	return nil
 }
 
-// call asks the cluster something, until it answers, ctx ends, or it has been silent for too long. What was not answered is asked again where that is harmless.
+// call sends a request to the cluster, until it answers, ctx ends, or it has been silent for too long. An unanswered
+// request is repeated if that is harmless.
 func (c *client) call(ctx context.Context, op, subject string, harmless bool, do func(context.Context) error) error {
 	select {
 	case <-c.closed:
@@ -182,7 +184,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// rpcError is an error of the client's as gRPC has it: the client makes its own of those that it knows.
+// rpcError converts an error of the client to one of gRPC. The client makes its own of those that it knows.
 func rpcError(err error) error {
 	var known rpctypes.EtcdError
 	if errors.As(err, &known) {
@@ -191,7 +193,7 @@ func rpcError(err error) error {
 	return err
 }
 
-// cause is what an error of etcd means to the port.
+// cause returns the port's meaning of an error of etcd.
 func cause(err error) error {
 	for theirs, ours := range map[error]error{
 		rpctypes.ErrLeaseNotFound: registry.ErrExpired,
@@ -251,7 +253,7 @@ func (c *client) List(ctx context.Context, prefix string) (list []registry.Entry
 	return list, at, err
 }
 
-// where are conditions as etcd compares them: of a key that is not there the last change is 0.
+// where returns conditions as etcd compares them. The last change of a missing key is 0.
 func (c *client) where(list []registry.Is) (out []clientv3.Cmp) {
 	for _, is := range list {
 		out = append(out, clientv3.Compare(clientv3.ModRevision(c.prefix+is.Key), "=", int64(is.Revision)))
@@ -259,7 +261,7 @@ func (c *client) where(list []registry.Is) (out []clientv3.Cmp) {
 	return out
 }
 
-// change does one thing where all conditions hold.
+// change applies one operation if all conditions hold.
 func (c *client) change(ctx context.Context, op, key string, do clientv3.Op, where []registry.Is) (at registry.Revision, err error) {
 	held := true
 	err = c.call(ctx, op, key, false, func(ctx context.Context) error {
@@ -303,7 +305,8 @@ func (c *client) Grant(ctx context.Context, least time.Duration) (registry.Lease
 	}
 	l := &granted{client: c}
 	seconds := int64((least + time.Second - 1) / time.Second)
-	err := c.call(ctx, "grant", "a lease", true, func(ctx context.Context) error { // one that was granted twice expires by itself
+	// a lease that was granted twice expires unused
+	err := c.call(ctx, "grant", "a lease", true, func(ctx context.Context) error {
 		r, err := c.etcd.Grant(ctx, seconds)
 		if err == nil {
 			l.id, l.ttl = r.ID, time.Duration(r.TTL)*time.Second

@@ -63,8 +63,8 @@ func TestAQueueHasItsBound(t *testing.T) {
 	})
 }
 
-// TestWhatAddressesAreWrongIsSaid, without what is secret in them, and how many there may be.
-func TestWhatAddressesAreWrongIsSaid(t *testing.T) {
+// TestInvalidAddressesAreNamed, without what is secret in them, and how many there may be.
+func TestInvalidAddressesAreNamed(t *testing.T) {
 	t.Parallel()
 	for at, want := range map[string]string{
 		"http://10.0.0.5:2379":              "use etcd at http://10.0.0.5:2379: whoever listens on the network would read and change what is said",
@@ -135,8 +135,8 @@ func (c *changing) Commit() (*clientv3.TxnResponse, error) {
 	return &clientv3.TxnResponse{Header: header, Succeeded: true}, c.of.answers()
 }
 
-// TestWhatIsHarmlessIsAskedAgain, and what may have been done is not.
-func TestWhatIsHarmlessIsAskedAgain(t *testing.T) {
+// TestHarmlessErrorIsRetried also checks that a request that may have taken effect is not retried.
+func TestHarmlessErrorIsRetried(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
 		ask   func(context.Context, *client) error

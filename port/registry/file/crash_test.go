@@ -36,7 +36,7 @@ func onDisk(t *testing.T, d disk) (*Store, error) {
 	return s, err
 }
 
-// mustOpen is onDisk for a disk that can be opened.
+// mustOpen returns onDisk for a disk that can be opened.
 func mustOpen(t *testing.T, d disk) *Store {
 	t.Helper()
 	s, err := onDisk(t, d)

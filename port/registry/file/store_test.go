@@ -218,8 +218,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestNoRoomForSnapshot: the log grows while a snapshot has no room.
-func TestNoRoomForSnapshot(t *testing.T) {
+// TestSnapshotDiskFull: the log grows while a snapshot has no room.
+func TestSnapshotDiskFull(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
 	s := mustOpen(t, d)

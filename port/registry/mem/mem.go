@@ -15,7 +15,7 @@ import (
 	"bellows/port/registry/internal/keyspace"
 )
 
-// HistoryDefault is how many changes a store remembers where nobody says otherwise.
+// HistoryDefault is the default number of changes that a store remembers.
 const HistoryDefault = 4096
 
 // Store is a registry. The fields are set before it is used.
@@ -24,7 +24,8 @@ type Store struct {
 	HistoryMost int
 	// Fail is asked before each step, which fails with what it returns: "get", "list", "put", "delete", "watch", "grant", "renew" or "revoke".
 	Fail func(op, key string) error
-	// Lose is asked after each step that has changed something, whose answer is lost with what it returns.
+	// Lose is called after each step that has changed something. If it returns an error, the step's answer is lost with
+	// that error.
 	Lose func(op, key string) error
 
 	name   string
@@ -76,7 +77,7 @@ func (c *client) begin(ctx context.Context, op, key string) error {
 	return registry.Fault(op, key, err)
 }
 
-// lost is the error of a step that was done, and whose answer is lost.
+// lost returns the error of a step that was done but whose answer was lost.
 func (c *client) lost(op, key string) error {
 	if c.store.Lose == nil {
 		return nil

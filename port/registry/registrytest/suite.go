@@ -25,7 +25,7 @@ type Place struct {
 	New func(t *testing.T) func() registry.Registry
 	// Compact makes the registry forget all changes so far.
 	Compact func(t *testing.T)
-	// Play calls a test; it may give it a clock of its own.
+	// Play runs a test; it may give the test a separate clock.
 	Play func(t *testing.T, test func(t *testing.T))
 }
 
@@ -74,7 +74,7 @@ func Run(t *testing.T, p Place) {
 	}
 }
 
-// suite is one test with a registry of its own.
+// suite is one test with a separate registry.
 type suite struct {
 	*testing.T
 	open    func() registry.Registry
@@ -200,7 +200,7 @@ func (s *suite) conditions() {
 	s.holds("a", "2", second)
 }
 
-// counts has several clients add to one number, each by what it has read.
+// counts makes several clients add to one number, each by what it has read.
 func (s *suite) counts() {
 	const who, each = 6, 5
 	var all sync.WaitGroup
@@ -290,7 +290,7 @@ func (s *suite) deletes() {
 	s.holds2(s.reg, "ab", "1")
 }
 
-// watches has a watch that nobody reads while much happens, and one that is read all the time.
+// watches opens a watch that is not read while much happens, and one that is read all the time.
 func (s *suite) watches() {
 	early := s.watch("w/", s.put("before", "", 0))
 	var want []string
@@ -325,7 +325,7 @@ func (s *suite) watches() {
 	if !slices.Equal(got, want) {
 		s.Errorf("seen were\n%v, wanted\n%v", got, want)
 	}
-	for _, value := range []string{"behind", "last"} { // none of before comes again
+	for _, value := range []string{"behind", "last"} { // no earlier value comes again
 		put := s.put("w/0", value, 0)
 		if list := s.next(early, 1); len(list) != 1 || list[0].Revision != put || string(list[0].Value) != value {
 			s.Errorf("behind them all comes %+v, wanted is %s at revision %d", list, value, put)
@@ -469,7 +469,7 @@ func (s *suite) renews() {
 	s.Error("no lease was renewed in time")
 }
 
-// elects has several lead after each other. Each, while it leads, must be the only one.
+// elects makes several clients lead one after another. Each must be the only leader while it leads.
 func (s *suite) elects() {
 	const who = 5
 	var mu sync.Mutex
@@ -542,7 +542,7 @@ func (s *suite) deposes() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if err := lease.Revoke(s.ctx); err != nil { // as when it expires: who leads learns nothing of it
+	if err := lease.Revoke(s.ctx); err != nil { // as when it expires: the leader is not notified
 		s.Fatal(err)
 	}
 	next, err := registry.Campaign(s.ctx, s.reg, "office", []byte("two"), s.grant(s.reg, long))

@@ -101,7 +101,7 @@ const some = 64
 func live(args []string) {
 	life, folder, schema := args[0], args[1], tableOf(pair.Must(strconv.ParseInt(args[2], 10, 64)))
 	ctx, say := context.Background(), sync.OnceFunc(func() { fmt.Println(life) })
-	a := pair.Must(archive.Open(file.At(filepath.Join(folder, "checkpoint")), archive.ID{1}, []table.Schema{schema}))
+	a := pair.Must(archive.Open(file.InFolder(filepath.Join(folder, "checkpoint")), archive.ID{1}, []table.Schema{schema}))
 	opt := node.Options{Slots: 2, Era: 1, Checkpoints: &node.Checkpoints{Archive: a, Every: 100 * time.Millisecond}}
 	if life == first {
 		opt.Checkpoints.OnCut = func(node.Checkpoint) { say() }

@@ -50,7 +50,7 @@ func (c *check) writes(size int64) {
 	}
 	folder := pair.Must(os.MkdirTemp(c.shelf.Path("."), "cuts-"))
 	defer os.RemoveAll(folder)
-	a := pair.Must(archive.Open(file.At(filepath.Join(folder, "ours")), archive.ID{1}, []table.Schema{schema}))
+	a := pair.Must(archive.Open(file.InFolder(filepath.Join(folder, "ours")), archive.ID{1}, []table.Schema{schema}))
 	plain := filepath.Join(folder, "plain")
 	pair.Check(os.Mkdir(plain, 0o777))
 

@@ -39,24 +39,24 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
-// Who may ask, and for what.
+// The accepted credentials, and the bucket.
 const (
 	Bucket = "tests"
 	Key    = "AKIATESTTESTTESTTEST"
 	Secret = "a-secret-that-nobody-may-see/+in-a-log"
 )
 
-// What may become of a request.
+// What is the outcome of a request.
 type What int
 
-// They are done when a Fault says so.
+// The effects of a Fault.
 const (
 	Served   What = iota // as it should
 	Unasked              // the connection ends, and nothing was done
 	Unheard              // it was done, and the connection ends
 	Short                // what is read ends in the middle; else Unheard
 	Damaged              // a bit of what is read, or of what is sent, is another
-	Stalled              // there is no answer, and nothing is done, until whoever asks gives up
+	Stalled              // there is no answer, and nothing is done, until the client gives up
 	Answered             // with an error of the protocol, and nothing is done
 )
 
@@ -134,18 +134,18 @@ func (s *Server) listen(t testing.TB, l net.Listener) {
 	})
 }
 
-// Place is the URI of a prefix.
+// Place returns the URI of a prefix.
 func (s *Server) Place(prefix string) string {
 	return "s3://" + Bucket + "/" + prefix + "?region=us-east-1&endpoint=" + url.QueryEscape(s.Endpoint)
 }
 
-// Store opens a prefix, as who may.
+// Store opens a prefix with valid credentials.
 func (s *Server) Store(t testing.TB, prefix string) blob.Store {
 	t.Helper()
 	return s.StoreAs(t, s.Place(prefix), Key, Secret)
 }
 
-// StoreAs opens a place of the server, as somebody.
+// StoreAs opens a place of the server with the given credentials.
 func (s *Server) StoreAs(t testing.TB, place, key, secret string) blob.Store {
 	t.Helper()
 	o := s3.Options{Key: key, Secret: secret}
@@ -189,19 +189,19 @@ func Put(ctx context.Context, endpoint, name string, content []byte) error {
 	return nil
 }
 
-// Hang has nobody reach a server in memory, for this reason. It is called before the first request.
+// Hang makes a server in memory unreachable, with this error. It is called before the first request.
 func (s *Server) Hang(why error) {
 	s.pipes.fail = why
 }
 
-// Upset has requests go wrong from now on, and counts them from 0 again; nil: none does.
+// Upset makes requests fail from now on, and counts them from 0 again; nil: none fails.
 func (s *Server) Upset(upset func(n int, r *http.Request) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.upset, s.requests = upset, 0
 }
 
-// Requests is how many there were since the last Upset.
+// Requests returns the number of requests since the last Upset.
 func (s *Server) Requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -304,7 +304,7 @@ func door(r *http.Request, body []byte) (status int, code string) {
 // dateForm is that of the time of a request.
 const dateForm = "20060102T150405Z"
 
-// signed is the Authorization that a request should have.
+// signed returns the Authorization that a request should have.
 func signed(r *http.Request) string {
 	_, names, _ := strings.Cut(r.Header.Get("Authorization"), "SignedHeaders=")
 	names, _, _ = strings.Cut(names, ",")

@@ -31,7 +31,7 @@ const (
 	memberQuota = "_REGISTRY_QUOTA"
 )
 
-// TestMain is a member where it was started as one. It ends with its standard input.
+// TestMain checks a member where it was started as one. It ends with its standard input.
 func TestMain(m *testing.M) {
 	name, cluster, is := strings.Cut(os.Getenv(asMember), " ")
 	if !is {

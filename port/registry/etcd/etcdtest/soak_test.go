@@ -44,7 +44,7 @@ func (m *members) follower() string {
 	return ""
 }
 
-// TestMembersDie has a client count, lead and hold a lease while a follower and then the leader of the members is killed.
+// TestMembersDie makes a client count, lead and hold a lease while a follower and then the leader of the members is killed.
 func TestMembersDie(t *testing.T) {
 	t.Parallel()
 	m := startMembers(t)

@@ -39,7 +39,7 @@ const (
 	readyWithin    = 30 * time.Second
 )
 
-// Run is a member until ctx ends or it fails. ready is called when it answers.
+// Run runs a member until ctx ends or it fails. It calls ready when the member answers.
 func Run(ctx context.Context, c Config, ready func()) error {
 	fail := func(kind bellows.Kind, err error) error {
 		return bellows.Errorf(kind, "run", "registry member "+c.Name, "%w", bellows.Pathless(err))
