@@ -75,7 +75,7 @@ func (p *Places) store(a *address) (blob.Store, error) {
 		return nil, &lines.Error{File: a.shown(), What: "the bucket was named before with " +
 			cmp.Or(bellows.Printable(known.query, 200), "nothing") + " behind ?, and now with " +
 			bellows.Printable(a.query, 200),
-			How: "use the same query for each of its objects, or give it once"}
+			How: "give the same query for each of its objects, or once"}
 	}
 	uri := a.bucket
 	if a.query != "" {
