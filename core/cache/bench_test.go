@@ -31,7 +31,6 @@ type bench struct {
 	out     wire.Outbox
 	fx      cache.Effects
 	asked   []wire.Message // questions
-	said    []string
 }
 
 // twoTables returns the tables of most tests, of two partitions with four rows each: w (table 0) is BSP, f (table 1)

@@ -53,7 +53,6 @@ type rig struct {
 	copies uint64
 	pieces []*wire.Piece
 	moves  int
-	cuts   int
 
 	want map[bellows.Key]float32 // by row or key: the sum of everything that was accepted
 }

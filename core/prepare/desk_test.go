@@ -17,7 +17,6 @@ var (
 	laneAt     = wire.LaneAt(0, 0)
 	controller = wire.ControllerAt()
 	one        = wire.ClientAt(1)
-	two        = wire.ClientAt(2)
 )
 
 // tables are the desk's: the first has a barrier, the second has none, the third has keys. Each has two
