@@ -19,7 +19,7 @@ func addAVX2(n int, x *float32, y *float32)
 //go:noescape
 func addInt32AVX2(n int, x *int32, y *int32)
 
-// addThreeAVX2 is y = (y + x) + (p + q) for n elements.
+// addThreeAVX2 computes y = (y + x) + (p + q) for n elements.
 //
 //go:noescape
 func addThreeAVX2(n int, x *float32, p *float32, q *float32, y *float32)

@@ -47,7 +47,7 @@ func addKernel(name, signature string, op func(a, b reg.VecVirtual)) {
 func addThreeKernel() {
 	TEXT("addThreeAVX2", NOSPLIT, "func(n int, x, p, q, y *float32)")
 	Pragma("noescape")
-	Doc("addThreeAVX2 is y = (y + x) + (p + q) for n elements.")
+	Doc("addThreeAVX2 computes y = (y + x) + (p + q) for n elements.")
 	n, x, p, q, y := load64("n"), load64("x"), load64("p"), load64("q"), load64("y")
 	elements("addThree", n, 4, []stream{x, p, q, y}, func(l lanes) {
 		a, b, c, d := l.load(x), l.load(p), l.load(q), l.load(y)
