@@ -4,8 +4,10 @@ import (
 	"testing"
 
 	"bellows"
+	"bellows/core"
 	"bellows/core/route"
 	"bellows/core/server"
+	"bellows/internal/require"
 	"bellows/link/wire"
 	"bellows/sim/internal/coverage"
 	"bellows/sim/internal/lanestate"
@@ -19,7 +21,8 @@ import (
 var testLane = wire.LaneAt(0, 0)
 
 // newWatch is of a job with one lane, at node 0, and clients at nodes 1 and 2.
-func newWatch() *Watch {
+func newWatch(t *testing.T) *Watch {
+	t.Helper()
 	job := model.Jobs[0]()
 	r := route.Spread(job.Schemas, job.Splits, []wire.Address{testLane}, []bellows.NodeID{1, 2})
 	h := NewHistory(r)
@@ -30,7 +33,14 @@ func newWatch() *Watch {
 		w.Stages.Add()
 		w.Nodes.All = append(w.Nodes.All, &nodestate.Node{Number: n})
 	}
-	w.Lanes.Add(&lanestate.Lane{Lane: new(server.Lane), Address: testLane})
+	clients := []wire.Address{wire.ClientAt(1), wire.ClientAt(2)}
+	of := core.Job{
+		Controller: wire.ControllerAt(), Nodes: 3, Lanes: []wire.Address{testLane}, Clients: clients,
+		Incarnations: []uint32{1, 1}, Tables: job.Schemas, Route: r, Items: job.Items, Units: job.Units,
+	}
+	l, err := server.NewLane(of, testLane, server.Options{})
+	require.NoError(t, err)
+	w.Lanes.Add(&lanestate.Lane{Lane: l, Address: testLane})
 	return w
 }
 
@@ -41,7 +51,7 @@ func push(client bellows.NodeID, rows int) wire.Envelope {
 
 func TestFlushIsHeldUntilItsRecord(t *testing.T) {
 	t.Parallel()
-	w, e := newWatch(), push(1, 3)
+	w, e := newWatch(t), push(1, 3)
 	id := e.Message.(*wire.Push).Flush
 	w.Posted(e)
 	w.Before(e)
@@ -60,7 +70,7 @@ func TestFlushIsHeldUntilItsRecord(t *testing.T) {
 
 func TestFlushOfLostClientIsLate(t *testing.T) {
 	t.Parallel()
-	w, e := newWatch(), push(1, 3)
+	w, e := newWatch(t), push(1, 3)
 	w.Posted(e)
 	w.Before(e)
 	lose := &wire.Records{List: []wire.Record{{Number: 1, Control: bellows.Control{Kind: bellows.LoseClient, Node: 1}}}}
@@ -74,7 +84,7 @@ func TestFlushOfLostClientIsLate(t *testing.T) {
 
 func TestLeasesExcludeEachOther(t *testing.T) {
 	t.Parallel()
-	w := newWatch()
+	w := newWatch(t)
 	grant := func(to bellows.NodeID, mode wire.Mode) {
 		w.After(testLane, []wire.Envelope{{From: testLane, To: wire.ClientAt(to), Message: &wire.Granted{Mode: mode}}})
 	}
