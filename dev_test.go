@@ -71,7 +71,7 @@ func TestEndOfStepNamesItsCause(t *testing.T) {
 	}
 }
 
-// TestFunctionsOfDevAreDefinedOnce: in a shell the last of two definitions counts, for the callers of both.
+// TestFunctionsOfDevAreDefinedOnce looks for functions with two definitions: in a shell, the last replaces the first.
 func TestFunctionsOfDevAreDefinedOnce(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("dev")

@@ -263,7 +263,7 @@ func (c *Controller) dispatchAgain() {
 		c.tasks.start(t.Unit)
 		c.tasks.out[t.Unit.Split].add(t.Unit, c.log.Number(), t.Args)
 		if c.recovery == nil {
-			c.dispatches.to(c.roster.Route().Node(t.Unit.Split), c.log.Number()).Append(t.Unit, t.Args)
+			c.dispatches.messageTo(c.roster.Route().Node(t.Unit.Split), c.log.Number()).Append(t.Unit, t.Args)
 		}
 	}
 }

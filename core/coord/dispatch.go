@@ -45,7 +45,7 @@ func (d *Dispatcher) DispatchTask(executor bellows.SplitID, args ...float64) {
 		c.tasks.start(u)
 		c.tasks.out[executor].add(u, c.log.Number(), args)
 		if c.recovery == nil && !withheld {
-			c.dispatches.to(c.roster.Route().Node(executor), c.log.Number()).Append(u, args)
+			c.dispatches.messageTo(c.roster.Route().Node(executor), c.log.Number()).Append(u, args)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (c *Controller) takeDone(from wire.Address, m *wire.Done, fx *Effects) {
 	if c.holds(journal.Arrival{From: from, Done: m}, fx) {
 		return
 	}
-	if s, ahead := c.tasks.behind(m.Results); ahead {
+	if s, ahead := c.tasks.firstBehind(m.Results); ahead {
 		if !c.early.Keep(s, journal.Arrival{From: from, Done: m}, c.tasks.count) {
 			c.end(&Outcome{Kind: bellows.Lost, Reason: fmt.Sprintf("%v refused: %d flushes wait for splits to catch up, and no more tasks are out",
 				m.Flush, c.early.Len())}, fx)

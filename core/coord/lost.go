@@ -174,11 +174,11 @@ func (c *Controller) removeLost(n bellows.NodeID, reason string, fx *Effects) {
 			break
 		}
 		for _, t := range c.tasks.out[s] {
-			c.dispatches.to(c.roster.Route().Node(s), t.Commit).Append(t.Unit, t.Args)
+			c.dispatches.messageTo(c.roster.Route().Node(s), t.Commit).Append(t.Unit, t.Args)
 			if planted.On("units-of-the-lost-run-twice") {
 				for _, a := range c.roster.Clients() {
 					if a.Node != c.roster.Route().Node(s) {
-						c.dispatches.to(a.Node, t.Commit).Append(t.Unit, t.Args)
+						c.dispatches.messageTo(a.Node, t.Commit).Append(t.Unit, t.Args)
 						break
 					}
 				}

@@ -225,7 +225,7 @@ func (c *Controller) finishMove(s bellows.SplitID, fx *Effects) {
 		return
 	}
 	for _, t := range c.tasks.out[s] {
-		c.dispatches.to(c.roster.Route().Node(s), t.Commit).Append(t.Unit, t.Args)
+		c.dispatches.messageTo(c.roster.Route().Node(s), t.Commit).Append(t.Unit, t.Args)
 	}
 }
 

@@ -178,7 +178,7 @@ func (c *Controller) recovered(fx *Effects) {
 	}
 	if c.decided(r, fx); c.closing.outcome == nil && !planted.On("dispatch-not-repeated") {
 		for _, t := range c.tasks.outstanding() {
-			c.dispatches.to(c.roster.Route().Node(t.Unit.Split), t.Commit).Append(t.Unit, t.Args)
+			c.dispatches.messageTo(c.roster.Route().Node(t.Unit.Split), t.Commit).Append(t.Unit, t.Args)
 		}
 		c.waits.Restart(c.nowMillis)
 	}

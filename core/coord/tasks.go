@@ -57,9 +57,9 @@ func (t *tasks) complete(u bellows.Unit) error {
 	return nil
 }
 
-// behind returns the split of the first unit before which another was dispatched that neither counts nor is in the
+// firstBehind returns the split of the first unit before which another was dispatched that neither counts nor is in the
 // flush before it; false: none.
-func (t *tasks) behind(results []wire.Result) (bellows.SplitID, bool) {
+func (t *tasks) firstBehind(results []wire.Result) (bellows.SplitID, bool) {
 	for i := range results {
 		u := &results[i].Unit
 		if int(u.Split) >= len(t.out) || planted.On("overlap-accepted") ||
@@ -152,10 +152,10 @@ type dispatch struct {
 	message *wire.Dispatch
 }
 
-// to returns the message to a client for tasks that rely on a record. Tasks that another record has caused have a
-// message of their own, although both came in one step: another controller replays record by record, does not know
+// messageTo returns the message to a client for tasks that rely on a record. Tasks that another record has caused have
+// a message of their own, although both came in one step: another controller replays record by record, does not know
 // what came in one step, and must dispatch the same.
-func (d *dispatches) to(node bellows.NodeID, commit bellows.CommitNumber) *wire.Dispatch {
+func (d *dispatches) messageTo(node bellows.NodeID, commit bellows.CommitNumber) *wire.Dispatch {
 	if planted.On("dispatch-blind") {
 		commit = 0
 	}

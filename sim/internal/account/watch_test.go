@@ -20,7 +20,7 @@ import (
 
 var testLane = wire.LaneAt(0, 0)
 
-// newWatch is of a job with one lane, at node 0, and clients at nodes 1 and 2.
+// newWatch returns the watch of a job with one lane, at node 0, and clients at nodes 1 and 2.
 func newWatch(t *testing.T) *Watch {
 	t.Helper()
 	job := model.Jobs[0]()

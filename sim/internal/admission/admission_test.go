@@ -13,7 +13,7 @@ import (
 	"bellows/sim/internal/trace"
 )
 
-// newWatch is of a job with node 0 and two nodes that join.
+// newWatch returns the watch of a job with node 0 and two nodes that join.
 func newWatch() *Watch {
 	tr := &trace.Trace{Clock: new(int64)}
 	w := &Watch{Trace: tr, Coverage: new(coverage.Coverage), Life: new(lifecycle.Watch), Nodes: &nodestate.Watch{Trace: tr}}

@@ -15,7 +15,7 @@ import (
 	"bellows/sim/internal/trace"
 )
 
-// newWatch is of a job that has begun, with its first controller.
+// newWatch returns the watch of a job that has begun, with its first controller.
 func newWatch(knows *bool) *Watch {
 	job := model.Jobs[0]()
 	r := route.Spread(job.Schemas, job.Splits, []wire.Address{wire.LaneAt(0, 0)}, []bellows.NodeID{1})

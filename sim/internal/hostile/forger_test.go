@@ -10,7 +10,7 @@ import (
 	"bellows/sim/internal/coverage"
 )
 
-// newForger is of a job in which one done and one vote were sent, and the forged messages.
+// newForger returns the forger of a job in which one done and one vote were sent, and the forged messages.
 func newForger(seed uint64) (*Forger, *[]wire.Envelope) {
 	rng, sent := rand.New(rand.NewPCG(seed, 1)), new([]wire.Envelope)
 	f := &Forger{Coverage: new(coverage.Coverage), Past: new(Past), Earlier: new(Past), Rng: rng, Chances: rng, Ends: new(blame.Reasons),

@@ -16,7 +16,7 @@ import (
 	"bellows/sim/internal/trace"
 )
 
-// newWatch is of a job with two nodes that has ended for a reason.
+// newWatch returns the watch of a job with two nodes that has ended for a reason.
 func newWatch(reason string) *Watch {
 	tr, cover := &trace.Trace{Clock: new(int64)}, new(coverage.Coverage)
 	*tr.Clock = 5000
