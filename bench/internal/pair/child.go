@@ -168,7 +168,7 @@ func Once(name, program string, env []string, args ...string) (out []byte, t Tur
 // Build builds the command itself, in its own module.
 func Build(program string) {
 	root, _ := Once("go list", "go", nil, "list", "-m", "-f", "{{.Dir}}", "bellows")
-	Once("go build", "go", []string{"GOWORK=off"}, "build", "-C", strings.TrimSpace(string(root)), "-trimpath", "-o", program, "./cmd/bellows")
+	Once("go build", "go", []string{"GOWORK=off", "CGO_ENABLED=0"}, "build", "-C", strings.TrimSpace(string(root)), "-trimpath", "-ldflags", "-s -w", "-o", program, "./cmd/bellows")
 }
 
 // Compile compiles a C program with a library, and starts it as Start does. The folder of the program is removed as soon as it runs.

@@ -7,6 +7,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -16,17 +17,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"bellows"
 	"bellows/port/registry"
-
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // Config is what a client needs.
@@ -73,14 +67,21 @@ func CheckEndpoint(at string) error {
 	return bellows.Errorf(bellows.Config, "use etcd at", shown, "%s", why).Hinted("write one such as https://10.0.0.5:2379, or http://127.0.0.1:2379 on this machine")
 }
 
+// caller sends requests to etcd.
+type caller interface {
+	call(ctx context.Context, method string, request []byte) (response []byte, err error)
+	follow(ctx context.Context, method string, request []byte) (*stream, error)
+	close()
+}
+
 // client is the registry. Its fields do not change.
 type client struct {
-	etcd   *clientv3.Client
+	etcd   caller
 	name   string
 	prefix string
 	within time.Duration
-	once   sync.Once
-	closed chan struct{}
+	ctx    context.Context // ends when the client is closed, and with it calls and watches
+	end    context.CancelFunc
 }
 
 // Open makes a client and waits until the cluster answers.
@@ -100,58 +101,52 @@ func Open(ctx context.Context, c Config) (registry.Registry, error) {
 		c.TLS = nil // else its client would speak TLS over a Unix socket
 	}
 	name := "etcd at " + strings.Join(c.Endpoints, ",")
-	e, err := clientv3.New(clientv3.Config{Endpoints: c.Endpoints, TLS: c.TLS, Logger: zap.NewNop(),
-		DialKeepAliveTime: silentAfter, DialKeepAliveTimeout: silentFor})
-	if err != nil {
-		return nil, bellows.Errorf(bellows.Config, "open", name, "%w", err)
-	}
-	r := &client{etcd: e, name: name, prefix: c.Prefix + "/", within: c.Within, closed: make(chan struct{})}
-	if r.within <= 0 {
-		r.within = WithinDefault
-	}
+	r := newClient(newMembers(c.Endpoints, c.TLS), name, c.Prefix, cmp.Or(max(c.Within, 0), WithinDefault))
 	if _, err := r.Get(ctx, "is-there"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
+func newClient(etcd caller, name, prefix string, within time.Duration) *client {
+	ctx, end := context.WithCancel(context.Background())
+	return &client{etcd: etcd, name: name, prefix: prefix + "/", within: within, ctx: ctx, end: end}
+}
+
 func (c *client) Name() string { return c.name }
 
 func (c *client) Close() error {
-	c.once.Do(func() {
-		close(c.closed)
-		_ = c.etcd.Close() // it says no more than that the context of its watches has ended
-	})
+	c.end()
+	c.etcd.close()
 	return nil
 }
 
-// call sends a request to the cluster, until it answers, ctx ends, or it has been silent for too long. An unanswered
-// request is repeated if that is harmless.
-func (c *client) call(ctx context.Context, op, subject string, harmless bool, do func(context.Context) error) error {
-	select {
-	case <-c.closed:
-		return registry.Fault(op, subject, registry.ErrClosed)
-	default:
-	}
-	if err := ctx.Err(); err != nil {
-		return registry.Fault(op, subject, err)
+// call sends a request until the cluster answers, ctx ends, or it has been silent for too long. A request that a member may
+// have carried out is repeated only where that is harmless.
+func (c *client) call(ctx context.Context, op, subject string, harmless bool, method string, request []byte) ([]byte, error) {
+	switch {
+	case c.ctx.Err() != nil:
+		return nil, registry.Fault(op, subject, registry.ErrClosed)
+	case ctx.Err() != nil:
+		return nil, registry.Fault(op, subject, ctx.Err())
 	}
 	inner, cancel := context.WithTimeout(ctx, c.within)
 	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
 	var last error
 	for {
-		err := do(inner)
+		response, err := c.etcd.call(inner, method, request)
 		switch {
 		case err == nil:
-			return nil
-		case isClosed(c.closed):
-			return registry.Fault(op, subject, registry.ErrClosed)
+			return response, nil
+		case c.ctx.Err() != nil:
+			return nil, registry.Fault(op, subject, registry.ErrClosed)
 		case ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled):
-			return registry.Fault(op, subject, ctx.Err())
+			return nil, registry.Fault(op, subject, ctx.Err())
 		case inner.Err() != nil:
-			return registry.Fault(op, subject, fmt.Errorf("%s has not answered%s: %w", c.name, because(last), context.DeadlineExceeded))
-		case !harmless || status.Code(rpcError(err)) != codes.Unavailable:
-			return registry.Fault(op, subject, cause(err))
+			return nil, registry.Fault(op, subject, fmt.Errorf("%s has not answered%s: %w", c.name, because(last), context.DeadlineExceeded))
+		case !isUnavailable(err) || !harmless && !isUnsent(err):
+			return nil, registry.Fault(op, subject, cause(err))
 		}
 		last = err
 		pause(inner, again)
@@ -162,16 +157,7 @@ func because(last error) string {
 	if last == nil {
 		return ""
 	}
-	return " (" + bellows.Printable(status.Convert(rpcError(last)).Message(), 200) + ")"
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
+	return " (" + bellows.Printable(last.Error(), 200) + ")"
 }
 
 // pause waits for a time, or until ctx ends.
@@ -184,118 +170,108 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// rpcError converts an error of the client to one of gRPC. The client makes its own of those that it knows.
-func rpcError(err error) error {
-	var known rpctypes.EtcdError
-	if errors.As(err, &known) {
-		return status.Error(known.Code(), known.Error())
-	}
-	return err
-}
-
-// cause returns the port's meaning of an error of etcd.
+// cause returns the port's meaning of an error of etcd, which is known by its code and text.
 func cause(err error) error {
-	for theirs, ours := range map[error]error{
-		rpctypes.ErrLeaseNotFound: registry.ErrExpired,
-		rpctypes.ErrCompacted:     registry.ErrBehind,
-		rpctypes.ErrNoSpace:       registry.ErrFull,
-		rpctypes.ErrGRPCNoSpace:   registry.ErrFull,
-	} {
-		if errors.Is(err, theirs) || errors.Is(rpctypes.Error(err), theirs) {
-			return ours
-		}
+	var s *status
+	if !errors.As(err, &s) {
+		return err
+	}
+	switch {
+	case s.code == codeNotFound && strings.Contains(s.message, "requested lease not found"):
+		return registry.ErrExpired
+	case s.code == codeOutOfRange && strings.Contains(s.message, "has been compacted"):
+		return registry.ErrBehind
+	case s.code == codeResourceExhausted && strings.Contains(s.message, "database space exceeded"):
+		return registry.ErrFull
 	}
 	return err
 }
 
-func (c *client) entry(key, value []byte, revision, lease int64) registry.Entry {
-	return registry.Entry{Key: strings.TrimPrefix(string(key), c.prefix), Value: value, Revision: registry.Revision(revision), Lease: registry.LeaseID(lease)}
+// entry returns a key and value of etcd as this registry has them.
+func (c *client) entry(kv keyValue) registry.Entry {
+	return registry.Entry{Key: strings.TrimPrefix(kv.key, c.prefix), Value: kv.value, Revision: registry.Revision(kv.modRevision), Lease: registry.LeaseID(kv.lease)}
 }
 
 func (c *client) Get(ctx context.Context, key string) (e registry.Entry, err error) {
 	if err := registry.CheckKey(key); err != nil {
 		return e, err
 	}
-	there := false
-	err = c.call(ctx, "get", key, true, func(ctx context.Context) error {
-		r, err := c.etcd.Get(ctx, c.prefix+key)
-		if err == nil && len(r.Kvs) > 0 {
-			kv := r.Kvs[0]
-			e, there = c.entry(kv.Key, kv.Value, kv.ModRevision, kv.Lease), true
-		}
-		return err
-	})
-	if err == nil && !there {
+	list, _, err := c.find(ctx, "get", key, rangeRequest(c.prefix+key, "", 0))
+	if err == nil && len(list) == 0 {
 		err = registry.Fault("get", key, fs.ErrNotExist)
 	}
-	return e, err
+	if err != nil {
+		return e, err
+	}
+	return list[0], nil
 }
 
-func (c *client) List(ctx context.Context, prefix string) (list []registry.Entry, at registry.Revision, err error) {
+func (c *client) List(ctx context.Context, prefix string) ([]registry.Entry, registry.Revision, error) {
 	if err := registry.CheckPrefix(prefix); err != nil {
 		return nil, 0, err
 	}
-	more := false
-	err = c.call(ctx, "list", prefix, true, func(ctx context.Context) error {
-		r, err := c.etcd.Get(ctx, c.prefix+prefix, clientv3.WithPrefix(), clientv3.WithLimit(registry.EntriesMost))
-		if err != nil {
-			return err
-		}
-		list, at, more = nil, registry.Revision(r.Header.Revision), r.More
-		for _, kv := range r.Kvs {
-			list = append(list, c.entry(kv.Key, kv.Value, kv.ModRevision, kv.Lease))
-		}
-		return nil
-	})
-	if err == nil && more {
-		return nil, 0, registry.Fault("list", prefix, registry.ErrTooMany)
+	from := c.prefix + prefix
+	list, at, err := c.find(ctx, "list", prefix, rangeRequest(from, prefixEnd(from), registry.EntriesMost+1))
+	if err == nil && len(list) > registry.EntriesMost {
+		err = registry.Fault("list", prefix, registry.ErrTooMany)
 	}
-	return list, at, err
+	if err != nil {
+		return nil, 0, err
+	}
+	return list, at, nil
 }
 
-// where returns conditions as etcd compares them. The last change of a missing key is 0.
-func (c *client) where(list []registry.Is) (out []clientv3.Cmp) {
-	for _, is := range list {
-		out = append(out, clientv3.Compare(clientv3.ModRevision(c.prefix+is.Key), "=", int64(is.Revision)))
+// find returns the entries of a range, and the revision at which they were read.
+func (c *client) find(ctx context.Context, op, subject string, request []byte) (list []registry.Entry, at registry.Revision, err error) {
+	response, err := c.call(ctx, op, subject, true, "KV/Range", request)
+	if err != nil {
+		return nil, 0, err
 	}
-	return out
+	r, err := readRange(response)
+	if err != nil {
+		return nil, 0, registry.Fault(op, subject, err)
+	}
+	for _, kv := range r.entries {
+		list = append(list, c.entry(kv))
+	}
+	return list, registry.Revision(r.revision), nil
 }
 
 // change applies one operation if all conditions hold.
-func (c *client) change(ctx context.Context, op, key string, do clientv3.Op, where []registry.Is) (at registry.Revision, err error) {
-	held := true
-	err = c.call(ctx, op, key, false, func(ctx context.Context) error {
-		r, err := c.etcd.Txn(ctx).If(c.where(where)...).Then(do).Commit()
-		if err == nil {
-			held, at = r.Succeeded, registry.Revision(r.Header.Revision)
-		}
-		return err
-	})
-	if err == nil && !held {
-		err = registry.Fault(op, key, registry.ErrChanged)
+func (c *client) change(ctx context.Context, op, key string, operation []byte, where []registry.Is) (registry.Revision, error) {
+	response, err := c.call(ctx, op, key, false, "KV/Txn", txnRequest(c.prefix, where, operation))
+	if err != nil {
+		return 0, err
 	}
-	return at, err
+	r, err := readTxn(response)
+	switch {
+	case err != nil:
+		return 0, registry.Fault(op, key, err)
+	case !r.succeeded:
+		return registry.Revision(r.revision), registry.Fault(op, key, registry.ErrChanged)
+	}
+	return registry.Revision(r.revision), nil
 }
 
 func (c *client) Put(ctx context.Context, key string, value []byte, lease registry.LeaseID, where ...registry.Is) (registry.Revision, error) {
 	if err := registry.CheckPut(key, value, where); err != nil {
 		return 0, err
 	}
-	return c.change(ctx, "put", key, clientv3.OpPut(c.prefix+key, string(value), clientv3.WithLease(clientv3.LeaseID(lease))), where)
+	return c.change(ctx, "put", key, putOperation(c.prefix+key, value, int64(lease)), where)
 }
 
 func (c *client) Delete(ctx context.Context, key string, where ...registry.Is) error {
 	if err := registry.CheckPut(key, nil, where); err != nil {
 		return err
 	}
-	_, err := c.change(ctx, "delete", key, clientv3.OpDelete(c.prefix+key), where)
+	_, err := c.change(ctx, "delete", key, deleteOperation(c.prefix+key), where)
 	return err
 }
 
 // granted is a lease of a client.
 type granted struct {
 	client *client
-	id     clientv3.LeaseID
+	id     int64
 	ttl    time.Duration
 }
 
@@ -303,37 +279,37 @@ func (c *client) Grant(ctx context.Context, least time.Duration) (registry.Lease
 	if err := registry.CheckTTL(least); err != nil {
 		return nil, err
 	}
-	l := &granted{client: c}
-	seconds := int64((least + time.Second - 1) / time.Second)
 	// a lease that was granted twice expires unused
-	err := c.call(ctx, "grant", "a lease", true, func(ctx context.Context) error {
-		r, err := c.etcd.Grant(ctx, seconds)
-		if err == nil {
-			l.id, l.ttl = r.ID, time.Duration(r.TTL)*time.Second
-		}
-		return err
-	})
+	l, err := c.askLease(ctx, "grant", "Lease/LeaseGrant", grantRequest(int64((least+time.Second-1)/time.Second)))
 	if err != nil {
 		return nil, err
 	}
-	return l, nil
+	return &granted{client: c, id: l.id, ttl: time.Duration(l.seconds) * time.Second}, nil
+}
+
+// askLease sends a request about a lease. Errors call it "a lease": its number means nothing to people.
+func (c *client) askLease(ctx context.Context, op, method string, request []byte) (leaseResponse, error) {
+	response, err := c.call(ctx, op, "a lease", true, method, request)
+	if err != nil {
+		return leaseResponse{}, err
+	}
+	l, err := readLease(response)
+	return l, registry.Fault(op, "a lease", err)
 }
 
 func (l *granted) ID() registry.LeaseID { return registry.LeaseID(l.id) }
 func (l *granted) TTL() time.Duration   { return l.ttl }
 
 func (l *granted) Renew(ctx context.Context) error {
-	return l.client.call(ctx, "renew", "a lease", true, func(ctx context.Context) error {
-		_, err := l.client.etcd.KeepAliveOnce(ctx, l.id)
-		return err
-	})
+	r, err := l.client.askLease(ctx, "renew", "Lease/LeaseKeepAlive", leaseRequest(l.id))
+	if err == nil && r.seconds <= 0 { // how etcd says that there is none
+		err = registry.Fault("renew", "a lease", registry.ErrExpired)
+	}
+	return err
 }
 
 func (l *granted) Revoke(ctx context.Context) error {
-	err := l.client.call(ctx, "revoke", "a lease", true, func(ctx context.Context) error {
-		_, err := l.client.etcd.Revoke(ctx, l.id)
-		return err
-	})
+	_, err := l.client.askLease(ctx, "revoke", "Lease/LeaseRevoke", leaseRequest(l.id))
 	if errors.Is(err, registry.ErrExpired) {
 		return nil
 	}

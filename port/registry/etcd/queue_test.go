@@ -13,11 +13,6 @@ import (
 	"bellows"
 	"bellows/internal/require"
 	"bellows/port/registry"
-
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // TestAQueueHasItsBound: behind it etcd is asked for no more, until all that waits was taken.
@@ -25,9 +20,9 @@ func TestAQueueHasItsBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const each = entryBytes + len("ab") + len("cde")
-		w := &watch{client: &client{prefix: "p/"}, most: 2 * each, wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+		w := &watch{client: newClient(nil, "a test", "p", WithinDefault), most: 2 * each, wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 		put := func(revision int64) bool {
-			return w.add([]*clientv3.Event{{Type: mvccpb.Event_PUT, Kv: &mvccpb.KeyValue{Key: []byte("p/ab"), Value: []byte("cde"), ModRevision: revision, Lease: 7}}})
+			return w.add([]event{{keyValue: keyValue{key: "p/ab", value: []byte("cde"), modRevision: revision, lease: 7}}})
 		}
 		if put(3) || put(4) {
 			t.Error("it is full before its bound")
@@ -49,7 +44,7 @@ func TestAQueueHasItsBound(t *testing.T) {
 			t.Errorf("%+v, %v", list, err)
 		}
 		<-waited
-		if put(6) || !w.add([]*clientv3.Event{{Type: mvccpb.Event_DELETE, Kv: &mvccpb.KeyValue{Key: []byte("p/" + strings.Repeat("k", 2*each)), ModRevision: 7}}}) {
+		if put(6) || !w.add([]event{{keyValue: keyValue{key: "p/" + strings.Repeat("k", 2*each), modRevision: 7}, gone: true}}) {
 			t.Error("what was taken counts, or what waits does not")
 		}
 		cancel()
@@ -87,53 +82,27 @@ func TestInvalidAddressesAreNamed(t *testing.T) {
 	}
 }
 
-// electing is etcd while its members choose another leader: the first time that it is asked it does not answer.
+// electing is etcd while its members choose another leader: the first request is refused.
 type electing struct {
-	clientv3.KV
-	clientv3.Lease
+	err   error // of the first
 	asked int
 }
 
-func (e *electing) answers() error {
+func (e *electing) call(_ context.Context, method string, _ []byte) ([]byte, error) {
 	if e.asked++; e.asked == 1 {
-		return rpctypes.ErrGRPCNoLeader
+		return nil, e.err
 	}
-	return nil
+	switch method {
+	case "KV/Range":
+		return appendBytes(nil, 2, appendText(nil, 1, "p/a")), nil
+	case "KV/Txn":
+		return appendNumber(nil, 2, 1), nil
+	}
+	return appendNumber(appendNumber(nil, 2, 7), 3, 9), nil
 }
 
-var header = &etcdserverpb.ResponseHeader{Revision: 5}
-
-func (e *electing) Get(context.Context, string, ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-	kv := []*mvccpb.KeyValue{{Key: []byte("p/a"), Value: []byte("v"), ModRevision: 4}}
-	return &clientv3.GetResponse{Header: header, Kvs: kv, Count: 1}, e.answers()
-}
-
-func (e *electing) Grant(context.Context, int64) (*clientv3.LeaseGrantResponse, error) {
-	return &clientv3.LeaseGrantResponse{ID: 7, TTL: 9}, e.answers()
-}
-
-func (e *electing) KeepAliveOnce(context.Context, clientv3.LeaseID) (*clientv3.LeaseKeepAliveResponse, error) {
-	return nil, e.answers()
-}
-
-func (e *electing) Revoke(context.Context, clientv3.LeaseID) (*clientv3.LeaseRevokeResponse, error) {
-	return nil, e.answers()
-}
-
-func (e *electing) Txn(context.Context) clientv3.Txn { return &changing{of: e} }
-
-// changing is a change that it is asked for.
-type changing struct {
-	clientv3.Txn
-	of *electing
-}
-
-func (c *changing) If(...clientv3.Cmp) clientv3.Txn  { return c }
-func (c *changing) Then(...clientv3.Op) clientv3.Txn { return c }
-
-func (c *changing) Commit() (*clientv3.TxnResponse, error) {
-	return &clientv3.TxnResponse{Header: header, Succeeded: true}, c.of.answers()
-}
+func (e *electing) follow(context.Context, string, []byte) (*stream, error) { return nil, e.err }
+func (e *electing) close()                                                  {}
 
 // TestHarmlessErrorIsRetried also checks that a request that may have taken effect is not retried.
 func TestHarmlessErrorIsRetried(t *testing.T) {
@@ -151,11 +120,18 @@ func TestHarmlessErrorIsRetried(t *testing.T) {
 		"delete": {func(ctx context.Context, c *client) error { return c.Delete(ctx, "a") }, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			e := &electing{}
-			r := &client{etcd: &clientv3.Client{KV: e, Lease: e}, name: "a test", prefix: "p/", within: WithinDefault, closed: make(chan struct{})}
-			err := c.ask(t.Context(), r)
+			e := &electing{err: &status{code: codeUnavailable, message: "no leader"}}
+			err := c.ask(t.Context(), newClient(e, "a test", "p", WithinDefault))
 			if e.asked != c.asked || (err == nil) != (c.asked == 2) || c.asked == 1 && bellows.KindOf(err) != bellows.Unavailable {
 				t.Errorf("%s: asked %d times, %v", what, e.asked, err)
+			}
+			e = &electing{err: unsent(net.ErrClosed)}
+			if err := c.ask(t.Context(), newClient(e, "a test", "p", WithinDefault)); err != nil || e.asked != 2 {
+				t.Errorf("%s that was not sent: asked %d times, %v", what, e.asked, err)
+			}
+			e = &electing{err: &status{code: codeUnknown, message: "refused"}}
+			if err := c.ask(t.Context(), newClient(e, "a test", "p", WithinDefault)); err == nil || e.asked != 1 {
+				t.Errorf("%s that was refused: asked %d times, %v", what, e.asked, err)
 			}
 		})
 	}

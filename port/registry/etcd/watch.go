@@ -6,10 +6,6 @@ import (
 	"sync"
 
 	"bellows/port/registry"
-
-	"go.etcd.io/etcd/api/v3/mvccpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // queueMost is how many bytes of changes wait for Next. Above it etcd is asked for no more, and later again from there.
@@ -26,10 +22,9 @@ const entryBytes = 128
 type watch struct {
 	client *client
 	prefix string
-	most   int // bytes of the queue
+	most   int             // bytes of the queue
+	ctx    context.Context // of pump, and of what it asks etcd
 	end    context.CancelFunc
-	closed chan struct{}
-	once   sync.Once
 	wake   chan struct{}
 	room   chan struct{}
 
@@ -48,26 +43,21 @@ func (c *client) watch(prefix string, after registry.Revision, most int) (regist
 	if err := registry.CheckPrefix(prefix); err != nil {
 		return nil, err
 	}
-	if isClosed(c.closed) {
+	if c.ctx.Err() != nil {
 		return nil, registry.Fault("watch", prefix, registry.ErrClosed)
 	}
-	ctx, end := context.WithCancel(clientv3.WithRequireLeader(c.etcd.Ctx()))
-	w := &watch{client: c, prefix: prefix, most: most, after: after, end: end, closed: make(chan struct{}), wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	ctx, end := context.WithCancel(c.ctx)
+	w := &watch{client: c, prefix: prefix, most: most, after: after, ctx: ctx, end: end, wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 	go w.pump(ctx)
 	return w, nil
 }
 
-func (w *watch) Close() {
-	w.once.Do(func() {
-		w.end()
-		close(w.closed)
-	})
-}
+func (w *watch) Close() { w.end() }
 
 func (w *watch) Next(ctx context.Context) ([]registry.Change, error) {
 	for {
 		switch {
-		case isClosed(w.closed), isClosed(w.client.closed):
+		case w.ctx.Err() != nil:
 			return nil, registry.Fault("watch", w.prefix, registry.ErrClosed)
 		case ctx.Err() != nil:
 			return nil, registry.Fault("watch", w.prefix, ctx.Err())
@@ -78,8 +68,7 @@ func (w *watch) Next(ctx context.Context) ([]registry.Change, error) {
 		select {
 		case <-w.wake:
 		case <-ctx.Done():
-		case <-w.closed:
-		case <-w.client.closed:
+		case <-w.ctx.Done():
 		}
 	}
 }
@@ -150,26 +139,38 @@ func (w *watch) follow(ctx context.Context) error {
 	w.mu.Lock()
 	from := int64(w.after) + 1
 	w.mu.Unlock()
-	for r := range w.client.etcd.Watch(ctx, w.client.prefix+w.prefix, clientv3.WithPrefix(), clientv3.WithRev(from)) {
-		if r.CompactRevision != 0 || errors.Is(r.Err(), rpctypes.ErrCompacted) {
-			return registry.ErrBehind
+	key := w.client.prefix + w.prefix
+	stream, err := w.client.etcd.follow(ctx, "Watch/Watch", watchRequest(key, prefixEnd(key), from))
+	if err != nil {
+		return cause(err)
+	}
+	defer stream.close()
+	for {
+		message, err := stream.receive()
+		if err != nil {
+			return cause(err)
 		}
-		if err := r.Err(); err != nil {
+		r, err := readWatch(message)
+		switch {
+		case err != nil:
 			return err
+		case r.compacted != 0:
+			return registry.ErrBehind
+		case r.cancelled:
+			return errInterrupted
 		}
-		if full := w.add(r.Events); full {
+		if full := w.add(r.events); full {
 			return nil
 		}
 	}
-	return errInterrupted
 }
 
 // add puts the changes of whole revisions into the queue, and says whether it is full.
-func (w *watch) add(events []*clientv3.Event) (full bool) {
+func (w *watch) add(events []event) (full bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, e := range events {
-		c := registry.Change{Entry: w.client.entry(e.Kv.Key, e.Kv.Value, e.Kv.ModRevision, e.Kv.Lease), Gone: e.Type == mvccpb.Event_DELETE}
+		c := registry.Change{Entry: w.client.entry(e.keyValue), Gone: e.gone}
 		w.queue = append(w.queue, c)
 		w.bytes += entryBytes + len(c.Key) + len(c.Value)
 		w.after = c.Revision

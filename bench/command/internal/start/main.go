@@ -22,6 +22,8 @@ const (
 	firstByteMillis = 100
 	sizeMax         = 40e6
 	cloneSeconds    = 60
+	startMillis     = 12 // of CPU time, of a command that does nothing
+	startBytes      = 20e6
 )
 
 // Program is the measurement.
@@ -35,6 +37,7 @@ func run(b *pair.Bench) {
 	program := filepath.Join(scratch, "bellows")
 	pair.Build(program)
 	b.AddFact(pair.Fact{Figure: "binary", Unit: "B", Ours: float64(pair.Must(os.Stat(program)).Size()), Peer: "limit", Bound: sizeMax})
+	startUp(b, program)
 	for _, args := range [][]string{{"help"}, {"version"}, {"demo", "mf"}} {
 		firstBytes(b, program, scratch, args)
 	}
@@ -43,6 +46,18 @@ func run(b *pair.Bench) {
 	} else {
 		b.Note("--full also clones and builds with an empty build cache")
 	}
+}
+
+// startUp shows what a command costs that does nothing: CPU time and peak of memory of `bellows version`.
+func startUp(b *pair.Bench, program string) {
+	var peak int64
+	series := b.Interleave(pair.Side{Name: "version", Run: func() pair.Turn {
+		_, turn := pair.Once("bellows version", program, nil, "version")
+		peak = max(peak, turn.Peak)
+		return turn
+	}})
+	b.AddFact(pair.Fact{Figure: "CPU time of bellows version", Unit: "s", Ours: series[0].Costs(pair.CPU).Median, Peer: "limit", Bound: startMillis / 1e3})
+	b.AddFact(pair.Fact{Figure: "its peak of memory", Unit: "B", Ours: float64(peak), Peer: "limit", Bound: startBytes})
 }
 
 // firstBytes shows the time from starting the program to its first byte, whether talk or data.
