@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// sound is a small tree that breaks no rule; each refusal changes one thing in it.
+// sound returns a small tree that breaks no rule; each refusal changes one thing in it.
 func sound() map[string]string {
 	return map[string]string{
 		"words.go":                 "// Package bellows is words.\npackage bellows\n",
@@ -45,7 +45,7 @@ func mapFS(files map[string]string) fstest.MapFS {
 	return m
 }
 
-// exports is a package of n documented exported variables.
+// exports returns a package of n documented exported variables.
 func exports(n int) string {
 	var b strings.Builder
 	b.WriteString("// Package model is large.\npackage model\n\n// All of them.\nvar (\n")
@@ -56,12 +56,12 @@ func exports(n int) string {
 	return b.String()
 }
 
-// function is a package with one function of n lines.
+// function returns a package with one function of n lines.
 func function(n int) string {
 	return "// Package model is long.\npackage model\n\nfunc long() {\n" + strings.Repeat("\t_ = 0\n", n-2) + "}\n"
 }
 
-// structure is a package with a struct of n fields.
+// structure returns a package with a struct of n fields.
 func structure(n int) string {
 	var b strings.Builder
 	b.WriteString("package table\n\ntype wide struct {\n\tf0, f1 int\n")
@@ -71,7 +71,7 @@ func structure(n int) string {
 	return b.String() + "}\n"
 }
 
-// methods is a package with a type of n methods, on values and pointers.
+// methods returns a package with a type of n methods, on values and pointers.
 func methods(n int) string {
 	var b strings.Builder
 	b.WriteString("package table\n\ntype busy[T any] struct{}\n\nfunc (*busy[T]) m0() {}\n")
@@ -81,7 +81,7 @@ func methods(n int) string {
 	return b.String()
 }
 
-// importer is a package on floor 3 that imports the first n rooms of floor 2.
+// importer returns a package on floor 3 that imports the first n rooms of floor 2.
 func importer(n int) string {
 	var b strings.Builder
 	b.WriteString("// Package coord knows many.\npackage coord\n\nimport (\n")

@@ -196,7 +196,7 @@ func (h house) find(dir string) (room, bool) {
 	return best, found
 }
 
-// at is the position of n as file:line.
+// at returns the position of n as file:line.
 func (tr *tree) at(n ast.Node) string {
 	p := tr.fset.Position(n.Pos())
 	return p.Filename + ":" + strconv.Itoa(p.Line)

@@ -105,7 +105,7 @@ func brokenLink(tree fs.FS, page, target string) string {
 	return ""
 }
 
-// anchors are the names that a page's headings get when it is shown.
+// anchors returns the names that a page's headings get when it is shown.
 func anchors(text string) (out []string) {
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
 		slug := slugDrop.ReplaceAllString(strings.ToLower(strings.TrimSpace(m[1])), "")
@@ -266,7 +266,7 @@ func moduleFiles(tree fs.FS) (files []string) {
 	return files
 }
 
-// shortModule is a module path without the host github.com and without its major version.
+// shortModule returns a module path without the host github.com and without its major version.
 func shortModule(name string) string {
 	name = strings.TrimPrefix(name, "github.com/")
 	return regexp.MustCompile(`/v[0-9]+$`).ReplaceAllString(name, "")

@@ -29,7 +29,7 @@ const (
 
 var exitCodes = [...]int{70, 64, 65, 66, 69, 73, 74, 75, 77, 78, 130}
 
-// ExitCode is the exit status of a command that ends with an error of this kind.
+// ExitCode returns the exit status of a command that ends with an error of this kind.
 func (k Kind) ExitCode() int { return exitCodes[k] }
 
 // Error is the one shape of an error across rooms: the operation that failed, its subject, why,
@@ -69,7 +69,7 @@ func (e *Error) Hinted(hint string) *Error {
 	return e
 }
 
-// KindOf is the kind of the outermost Error in err's chain, and Bug where there is none: an error
+// KindOf returns the kind of the outermost Error in err's chain, and Bug where there is none: an error
 // that nobody classified is ours to fix.
 func KindOf(err error) Kind {
 	var e *Error

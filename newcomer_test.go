@@ -62,7 +62,7 @@ func newcomerBreaches(t *testing.T, fsys fs.FS) (out []string) {
 	return out
 }
 
-// declaredByFile are the functions, methods and types of each file, methods as Type.Method.
+// declaredByFile returns the functions, methods and types of each file, methods as Type.Method.
 func declaredByFile(tr *tree) map[string][]string {
 	declared := map[string][]string{}
 	for f := range tr.sources() {

@@ -57,8 +57,8 @@ func storyBreaches(t *testing.T, fsys fs.FS) (out []string) {
 	return out
 }
 
-// callsByName are the names that each function of the tree mentions in its body, by package.Function or package.Type.Method. Mentions and
-// not calls, since a function may be handed on.
+// callsByName returns the names that each function of the tree mentions in its body, by package.Function or
+// package.Type.Method. Mentions and not calls, since a function may be handed on.
 func callsByName(tr *tree) map[string][]string {
 	calls := map[string][]string{}
 	for f := range tr.sources() {
@@ -83,7 +83,7 @@ func callsByName(tr *tree) map[string][]string {
 	return calls
 }
 
-// receiverName is the type of a method and a dot, or nothing.
+// receiverName returns the type of a method and a dot, or nothing.
 func receiverName(fn *ast.FuncDecl) string {
 	if fn.Recv == nil {
 		return ""

@@ -57,13 +57,13 @@ type Term uint32
 // Range is the half-open interval [Begin, End) of items of a split.
 type Range struct{ Begin, End int }
 
-// Len is the number of items in the range.
+// Len returns the number of items in the range.
 func (r Range) Len() int { return r.End - r.Begin }
 
 // Overlaps reports whether the two ranges share an item.
 func (r Range) Overlaps(o Range) bool { return r.Begin < o.End && o.Begin < r.End }
 
-// Part is one of n parts of the range, which follow each other and are as long as each other, but for one item.
+// Part returns one of n parts of the range, which follow each other and are as long as each other, but for one item.
 func (r Range) Part(i, n int) Range {
 	return Range{r.Begin + r.Len()*i/n, r.Begin + r.Len()*(i+1)/n}
 }

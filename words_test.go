@@ -40,9 +40,10 @@ func TestWordsMeanOneThing(t *testing.T) {
 	}
 }
 
-// wordBreaches are the declarations of words in rooms that the table does not name. Types and packages called by a word declare it, and so do functions
-// and methods, unless they are about the thing itself: what has the thing's type in its signature, or is a type with the thing in it, says the
-// same. Rooms aside, which nothing imports, may call things what they like.
+// wordBreaches returns the declarations of words in rooms that the table does not name. Types and packages called by a
+// word declare it, and so do functions and methods, unless they are about the thing itself: what has the thing's type
+// in its signature, or is a type with the thing in it, says the same. Rooms aside, which nothing imports, may call
+// things what they like.
 func wordBreaches(t *testing.T, fsys fs.FS, stray []strayWord) (out []string) {
 	tr, err := load(fsys, house{rooms: rooms, edges: edges})
 	if err != nil {
@@ -88,7 +89,7 @@ type declaration struct {
 	same     bool
 }
 
-// declarations are the package's own name and its types, functions and methods.
+// declarations returns the package's own name and its types, functions and methods.
 func (p *pack) declarations() (out []declaration) {
 	for _, f := range p.files {
 		if f.test || f.generated {

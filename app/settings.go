@@ -100,7 +100,7 @@ func (v Values) Float(name string, low, high float64) float64 {
 	return x
 }
 
-// Bool is the value as a truth: true or false, on or off, yes or no, 1 or 0.
+// Bool returns the value as a truth: true or false, on or off, yes or no, 1 or 0.
 func (v Values) Bool(name string) bool {
 	switch strings.ToLower(v.must(name)) {
 	case "true", "on", "yes", "1":

@@ -19,8 +19,8 @@ type axis struct {
 	step      float64 // between linear ticks
 }
 
-// newAxis is an axis for the values from low to high with about n ticks, which it widens to round ones at both ends. Logarithmic is chosen
-// where may allows it and the range needs it.
+// newAxis returns an axis for the values from low to high with about n ticks, which it widens to round ones at both
+// ends. Logarithmic is chosen where may allows it and the range needs it.
 func newAxis(low, high float64, n int, may bool) axis {
 	if !(low <= high) {
 		low, high = 0, 1
@@ -56,7 +56,7 @@ func (a axis) within(low, high float64) axis {
 	return a
 }
 
-// Round is the least of 1, 2, 5 times a power of ten that is not below x.
+// Round returns the least of 1, 2, 5 times a power of ten that is not below x.
 func Round(x float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(x)))
 	for _, m := range []float64{1, 2, 5} {
@@ -85,7 +85,7 @@ func logAxis(low, high float64) axis {
 	return a
 }
 
-// at is where a value lies: 0 at the low end, 1 at the high one.
+// at returns where a value lies: 0 at the low end, 1 at the high one.
 func (a axis) at(v float64) float64 {
 	if a.log {
 		return math.Log(v/a.low) / math.Log(a.high/a.low)
@@ -93,7 +93,7 @@ func (a axis) at(v float64) float64 {
 	return (v - a.low) / (a.high - a.low)
 }
 
-// words is a tick's value.
+// words returns a tick's value.
 func (a axis) words(v float64) string {
 	size := math.Max(math.Abs(a.low), math.Abs(a.high))
 	switch {
@@ -106,7 +106,7 @@ func (a axis) words(v float64) string {
 	return strconv.FormatFloat(v, 'f', min(decimals, 6), 64)
 }
 
-// short is a number in few letters: 950, 2.5k, 12M, 3e-05.
+// short returns a number in few letters: 950, 2.5k, 12M, 3e-05.
 func short(v float64) string {
 	size := math.Abs(v)
 	for _, unit := range []struct {

@@ -18,7 +18,7 @@ type Bars struct {
 // barsMost is how many bars are drawn: of more steps, neighbours are added up.
 const barsMost = 80
 
-// SVG is the chart, that many pixels wide and high.
+// SVG returns the chart, that many pixels wide and high.
 func (c *Bars) SVG(width, height int) string {
 	var b strings.Builder
 	open(&b, width, height, c.Title)
@@ -82,7 +82,7 @@ func (c *Bars) merged() (steps [][]float64, each int) {
 	return steps, each
 }
 
-// Legend is the names of the parts with their colours.
+// Legend returns the names of the parts with their colours.
 func (c *Bars) Legend() string {
 	var b strings.Builder
 	b.WriteString(`<p class="legend">`)

@@ -42,7 +42,7 @@ const (
 	letter                         = 7  // the width of one, on average
 )
 
-// SVG is the chart, that many pixels wide and high.
+// SVG returns the chart, that many pixels wide and high.
 func (c *Lines) SVG(width, height int) string {
 	var b strings.Builder
 	c.begin(&b, width, height)
@@ -51,7 +51,7 @@ func (c *Lines) SVG(width, height int) string {
 	return b.String()
 }
 
-// File is the chart as a picture that stands alone.
+// File returns the chart as a picture that stands alone.
 func (c *Lines) File(width, height int) string {
 	var b strings.Builder
 	c.begin(&b, width, height)
@@ -91,7 +91,7 @@ func (c *Lines) draw(b *strings.Builder, width, height int) {
 	f.curves(b, lines)
 }
 
-// finite is the lines without what cannot be drawn.
+// finite returns the lines without what cannot be drawn.
 func (c *Lines) finite() (lines []Line) {
 	for _, l := range c.Lines {
 		l.Points = slices.DeleteFunc(slices.Clone(l.Points), func(p Point) bool {
@@ -213,7 +213,7 @@ func (f *frame) curves(b *strings.Builder, lines []Line) {
 	}
 }
 
-// ending is what stands behind a curve.
+// ending returns what stands behind a curve.
 func ending(l Line) string {
 	v := l.Points[len(l.Points)-1].Y
 	words := short(v)

@@ -105,7 +105,7 @@ var metricWords = map[string]string{
 	"loglik_per_token": "log-likelihood per token", "perplexity": "perplexity",
 }
 
-// Metric is the name of a metric on the screen: "test RMSE" for test_rmse.
+// Metric returns the name of a metric on the screen: "test RMSE" for test_rmse.
 func Metric(name string) string {
 	for _, part := range []string{"train_", "test_"} {
 		if plain, ok := strings.CutPrefix(name, part); ok {

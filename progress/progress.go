@@ -107,7 +107,7 @@ func (m *Meter) Context() context.Context {
 	return m.ctx
 }
 
-// Read is what is worked on, and how far that is.
+// Read returns what is worked on, and how far that is.
 func (m *Meter) Read() Reading {
 	if m == nil {
 		return Reading{}

@@ -16,19 +16,19 @@ package random
 // golden is 2^64 divided by the golden ratio, the step between the states of SplitMix64.
 const golden = 0x9e3779b97f4a7c15
 
-// Finish is the finaliser of SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators",
-// figure 16): a bijection in which every bit of x moves half of the bits. Zero stays zero.
+// Finish returns the finaliser of SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
+// generators", figure 16): a bijection in which every bit of x moves half of the bits. Zero stays zero.
 func Finish(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
 
-// Mix is the number that SplitMix64 draws from state x: a bijection like Finish that moves zero as well.
+// Mix returns the number that SplitMix64 draws from state x: a bijection like Finish that moves zero as well.
 func Mix(x uint64) uint64 { return Finish(x + golden) }
 
-// Of is the number of a seed for one purpose, such as (split, clock, item): each word is mixed with all before it, so that
-// (1, 2) and (2, 1) have nothing in common.
+// Of returns the number of a seed for one purpose, such as (split, clock, item): each word is mixed with all before it,
+// so that (1, 2) and (2, 1) have nothing in common.
 func Of(seed uint64, purpose ...uint64) uint64 {
 	h := Mix(seed)
 	for _, x := range purpose {
@@ -43,15 +43,15 @@ func Uniform(bits uint64) float64 { return float64(bits>>11) / (1 << 53) }
 // Stream is SplitMix64 by its state: 2^64 numbers before it repeats, from any start.
 type Stream uint64
 
-// Start is the stream of a seed that belongs to a row or a key.
+// Start returns the stream of a seed that belongs to a row or a key.
 func Start(seed, row uint64) Stream { return Stream((seed ^ (row+1)*golden) + golden) }
 
-// Next is the stream's next number.
+// Next returns the stream's next number.
 func (s *Stream) Next() uint64 {
 	x := Mix(uint64(*s))
 	*s += golden
 	return x
 }
 
-// Uniform is the next number, uniform on [0, 1).
+// Uniform returns the next number, uniform on [0, 1).
 func (s *Stream) Uniform() float64 { return Uniform(s.Next()) }

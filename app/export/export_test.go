@@ -83,7 +83,7 @@ func wide(r *rand.Rand, n, features int) *data.Set {
 	return &data.Set{Kind: data.Examples, Examples: e}
 }
 
-// models are one of each form.
+// models returns one of each form.
 func models() (list []made) {
 	r := rand.New(rand.NewPCG(7, 91))
 	add := func(name string, a app.Application, m *model.Model, set *data.Set) {

@@ -166,7 +166,7 @@ func (t *together) document(word, table []int32) {
 	t.some = t.some[:0]
 }
 
-// pairOf is where two different places stand in a triangle.
+// pairOf returns where two different places stand in a triangle.
 func pairOf(i, j int) int {
 	i, j = max(i, j), min(i, j)
 	return i*(i-1)/2 + j

@@ -21,7 +21,7 @@ func findHeld(seed uint64, rows, percent int) heldRows {
 	return slices.Concat(found...)
 }
 
-// of is those rows of a set.
+// of returns those rows of a set.
 func (h heldRows) of(set *data.RatingSet) *data.RatingSet {
 	out := &data.RatingSet{User: make([]int32, len(h)), Item: make([]int32, len(h)), Rating: make([]float32, len(h)), Users: set.Users, Items: set.Items, Origin: set.Origin}
 	for i, row := range h {
@@ -68,7 +68,7 @@ func (h heldRows) countOthers(m *progress.Meter, idle func(), ids []int32, n int
 	return c
 }
 
-// within is those from begin to end.
+// within returns those from begin to end.
 func (h heldRows) within(begin, end int) heldRows {
 	first, _ := slices.BinarySearch(h, int32(begin))
 	last, _ := slices.BinarySearch(h, int32(end))

@@ -105,13 +105,13 @@ func (d *predictor) Share() app.Predictor {
 	return &q
 }
 
-// indexOf is where users and items are, found out when it is first asked for.
+// indexOf returns where users and items are, found out when it is first asked for.
 func indexOf(known *data.RatingSet) func() [2]data.Index {
 	users, items := known.Users, known.Items
 	return sync.OnceValue(func() [2]data.Index { return [2]data.Index{data.NewIndex(users), data.NewIndex(items)} })
 }
 
-// indices are those of the users and items of each row in the model, -1 where it does not know them.
+// indices returns those of the users and items of each row in the model, -1 where it does not know them.
 func (d *predictor) indices(r *data.RatingSet) (user, item []int32) {
 	x := d.index()
 	return r.IndicesBy(x[0], x[1])

@@ -199,7 +199,8 @@ func (b *bench) die() {
 	}
 }
 
-// stretched is a run whose items are so dear that it takes as long as is wanted: its time is a straight line over what an item costs, of which two shorter runs are points.
+// stretched returns a run whose items are so dear that it takes as long as is wanted: its time is a straight line over
+// what an item costs, of which two shorter runs are points.
 func (b *bench) stretched(site lab.Site, costs lab.Costs) *lab.Result {
 	at := func(item float64) *lab.Result {
 		c := costs
@@ -212,7 +213,7 @@ func (b *bench) stretched(site lab.Site, costs lab.Costs) *lab.Result {
 	return at(max(low, low+(b.hours*3600-x)*(high-low)/(y-x)))
 }
 
-// times is a ratio as people read it.
+// times returns a ratio as people read it.
 func times(ratio float64) string {
 	if math.IsInf(ratio, 1) {
 		return "given up"
@@ -220,7 +221,7 @@ func times(ratio float64) string {
 	return fmt.Sprintf("%.3f times", ratio)
 }
 
-// finite is a number for JSON; nil: it was given up.
+// finite returns a number for JSON; nil: it was given up.
 func finite(s float64) any {
 	if math.IsInf(s, 1) {
 		return nil

@@ -19,7 +19,7 @@ import (
 // megabit is bytes a second.
 const megabit = 1e6 / 8
 
-// make is the cluster that the flags describe, of machines that wake up as the one that costs were fitted on.
+// make returns the cluster that the flags describe, of machines that wake up as the one that costs were fitted on.
 func (s site) make(f fitted) lab.Site {
 	servers := s.servers
 	if servers == 0 {
@@ -50,7 +50,7 @@ func trial(o jobs.Order, site lab.Site, cfg lab.Config) (*lab.Result, time.Durat
 	return r, time.Since(began)
 }
 
-// placed is a site whose nodes hold tables as those of a real job do.
+// placed returns a site whose nodes hold tables as those of a real job do.
 func placed(site lab.Site, tables []table.Schema) lab.Site {
 	members := make([]node.Member, len(site.Nodes))
 	for i, n := range site.Nodes {
@@ -76,7 +76,7 @@ type flow struct {
 	Bytes    int64 `json:"bytes"`
 }
 
-// flowOf is a flow as --json prints it.
+// flowOf returns a flow as --json prints it.
 func flowOf(f tally.Flow) flow { return flow{f.Frames, f.Bytes} }
 
 // phases is slot time by the names of its phases.
@@ -118,7 +118,7 @@ func (b *bench) show(r *lab.Result, wall time.Duration) {
 		"sent": r.Sent, "applied": r.Applied, "dropped": r.Dropped, "staleness": r.Staleness, "slot_nanoseconds": phases(&r.Phases), "links": links})
 }
 
-// shares are the phases in percent of slot-time.
+// shares returns the phases in percent of slot-time.
 func shares(s *tally.Spent) string {
 	percent := func(p tally.Phase) float64 { return 100 * s[p].Seconds() / max(1e-9, s.Total().Seconds()) }
 	return fmt.Sprintf("%6.1f%% %4.1f%% %4.1f%% %5.1f%% %4.1f%%", percent(tally.Compute), percent(tally.PullWait), percent(tally.PushWait),

@@ -29,7 +29,7 @@ const (
 	clockEpochs = 12
 )
 
-// train is the order of the job with so many clocks an epoch.
+// train returns the order of the job with so many clocks an epoch.
 func (b *bench) train(clocks int) jobs.Order {
 	o := b.order
 	o.Epochs = jobs.Warm + 20
@@ -50,7 +50,8 @@ func clock(rows int) jobs.Order {
 // within nodes and their bytes.
 type counts [8]float64
 
-// costs are the unknowns by what they are for. What sender and receiver of a message do cannot be told apart by their sum.
+// costs returns the unknowns by what they are for. What sender and receiver of a message do cannot be told apart by
+// their sum.
 func (x counts) costs() lab.Costs {
 	return lab.Costs{Item: x[0], Task: x[1], Score: x[2], Send: x[3] / 2, Receive: x[3] / 2, SendByte: x[4] / 2, ReceiveByte: x[4] / 2,
 		Wake: x[5], Local: x[6], LocalByte: x[7]}
@@ -81,7 +82,7 @@ func virtual(o jobs.Order, site lab.Site, costs lab.Costs) (pace, counts) {
 	return pace{Wall: (z.Time - a.Time).Seconds() / n, Trained: (z.Trained - a.Trained).Seconds() / n, CPU: (z.Cores - a.Cores).Seconds() / n}, c
 }
 
-// exchanges are the runs of a job that does nothing but exchange.
+// exchanges returns the runs of a job that does nothing but exchange.
 func exchanges() []measured {
 	var list []measured
 	for _, processes := range []int{0, 2} {
@@ -92,7 +93,7 @@ func exchanges() []measured {
 	return list
 }
 
-// trainings are the runs of the job.
+// trainings returns the runs of the job.
 func (b *bench) trainings() []measured {
 	var list []measured
 	for _, s := range shapes {
@@ -128,7 +129,7 @@ func fit(list []measured) (f fitted) {
 	return f
 }
 
-// rows are what a run says of costs: in one process on one slot, training and scoring are told apart by time.
+// rows returns what a run says of costs: in one process on one slot, training and scoring are told apart by time.
 func (m measured) rows(c counts) []row {
 	cpu := m.Pace.CPU * 1e9
 	if m.Order.App == jobs.ClockApp || m.Shape.Processes > 0 {
@@ -166,5 +167,5 @@ func (f *fitted) fitLatency(e measured, latency *time.Duration) {
 	*latency = min(max(*latency, 0), most)
 }
 
-// cores is how many this machine has.
+// cores returns how many this machine has.
 func cores() int { return runtime.NumCPU() }

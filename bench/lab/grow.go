@@ -39,7 +39,7 @@ func (b *bench) growTo(nodes int, f fitted) {
 		sent.Frames, float64(sent.Bytes)/1e9, resident()>>20, r.Hash)
 }
 
-// resident is the most memory that this process has had, in bytes.
+// resident returns the most memory that this process has had, in bytes.
 func resident() int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -10,7 +10,7 @@ import (
 	"bellows"
 )
 
-// misses is the sum of the squared relative errors.
+// misses returns the sum of the squared relative errors.
 func misses(rows []row, x counts) (sum float64) {
 	for _, r := range rows {
 		predicted := 0.0

@@ -112,7 +112,7 @@ func (b *bench) set(text string) error {
 	return nil
 }
 
-// find is the data of the job, or makes some.
+// find returns the data of the job, or makes some.
 func (b *bench) find(files string) []string {
 	switch {
 	case files != "":
@@ -126,7 +126,7 @@ func (b *bench) find(files string) []string {
 	return nil
 }
 
-// costs are those of --costs, or fitted to runs that are made now: to all, or to those alone that costs need.
+// costs returns those of --costs, or fitted to runs that are made now: to all, or to those alone that costs need.
 func (b *bench) costs(all bool) fitted {
 	if b.costsFile != "" {
 		return b.load()

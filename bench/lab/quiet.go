@@ -20,7 +20,7 @@ const (
 // tick is the unit of /proc/stat.
 const tick = 10 * time.Millisecond
 
-// busy is the time of all cores that was used on this machine so far; 0 where it is not told.
+// busy returns the time of all cores that was used on this machine so far; 0 where it is not told.
 func busy() time.Duration {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -34,7 +34,7 @@ func busy() time.Duration {
 	return time.Duration(user+nice+system+interrupts+soft+stolen) * tick
 }
 
-// others is the share of the machine that others had while do ran.
+// others returns the share of the machine that others had while do ran.
 func others(do func()) float64 {
 	all, ours, began := busy(), pair.FamilyTime(), time.Now()
 	do()

@@ -23,7 +23,7 @@ type pace struct {
 	CPU     float64 // of all processes
 }
 
-// jobOf is the job of a process that another has started.
+// jobOf returns the job of a process that another has started.
 func jobOf(order string) (train.Job, error) {
 	var o jobs.Order
 	if err := json.Unmarshal([]byte(order), &o); err != nil {
@@ -45,7 +45,7 @@ type mark struct {
 	err          error         // why cpu is not known
 }
 
-// markOf is the mark of now.
+// markOf returns the mark of now.
 func markOf(processes []int, so node.Spent) mark {
 	m := mark{wall: time.Now(), trained: so.Trained}
 	for _, pid := range processes {

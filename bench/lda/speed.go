@@ -23,7 +23,7 @@ var samplers = []string{"sparse", "mh"}
 // loglik is the metric that both sides are held against.
 const loglik = "test_loglik_per_token"
 
-// setup is a run on one compute slot that ends after some sweeps.
+// setup returns a run on one compute slot that ends after some sweeps.
 func (c *corpus) setup(topics, sweeps int, sampler string) trial.Setup {
 	return trial.Setup{App: lda.New(), Data: c.train, Test: c.test, Epochs: sweeps, Slots: 1,
 		Settings: map[string]string{"topics": strconv.Itoa(topics), "sampler": sampler}}
@@ -52,7 +52,7 @@ func (b *bench) speed(c *corpus) {
 	}
 }
 
-// turns is some runs to the end of a sweep, each a turn.
+// turns returns some runs to the end of a sweep, each a turn.
 func turns(runs []*trial.Outcome, sweep int) (series pair.Series) {
 	for _, out := range runs {
 		series.Turns = append(series.Turns, out.To(sweep))

@@ -59,7 +59,7 @@ func lasso(b *pair.Bench, shelf *sets.Shelf, python *pair.Child) {
 	}
 }
 
-// steepest is the least l1 that makes all weights zero.
+// steepest returns the least l1 that makes all weights zero.
 func steepest(e *data.ExampleSet) (most float64) {
 	slope := make([]float64, e.Features+1)
 	for r, y := range e.Label {
@@ -72,7 +72,7 @@ func steepest(e *data.ExampleSet) (most float64) {
 	return most
 }
 
-// weights is those of a run's model, the bias last.
+// weights returns those of a run's model, the bias last.
 func weights(out *trial.Outcome) []float64 {
 	m := out.Model()
 	return append(doubles(m.Tensor("weights").Floats), float64(m.Tensor("bias").Floats[0]))
@@ -85,7 +85,7 @@ func score(e *data.ExampleSet, r int, w []float64) float64 {
 	return sum
 }
 
-// squares is the mean squared error.
+// squares returns the mean squared error.
 func squares(e *data.ExampleSet, w []float64) (sum float64) {
 	for r, y := range e.Label {
 		d := score(e, r, w) - float64(y)

@@ -233,7 +233,7 @@ func (m *ridge) solve(a [][]float64) {
 	}
 }
 
-// errors is the sum of squared errors.
+// errors returns the sum of squared errors.
 func (m *ridge) errors(e *data.ExampleSet, in func(r int) bool) (sum float64) {
 	for r, y := range e.Label {
 		if !in(r) {

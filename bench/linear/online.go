@@ -35,7 +35,7 @@ func onlineRows(b *pair.Bench, shelf *sets.Shelf, name string) (train, test *dat
 	return train, test
 }
 
-// towards is a run with our defaults that ends with the first epoch whose test log-loss is at most the goal.
+// towards returns a run with our defaults that ends with the first epoch whose test log-loss is at most the goal.
 func towards(train, test *data.Set, goal float64) (out *trial.Outcome, reached bool) {
 	out = trial.Setup{App: linear.New(), Data: train, Test: test, Slots: 1, Goal: &app.Goal{Metric: "test_logloss", Below: true, Value: goal}}.Train()
 	got, ok := out.At("test_logloss", len(out.Epochs))
@@ -134,7 +134,7 @@ func writeWabbit(path string, e *data.ExampleSet) {
 	})
 }
 
-// wabbitLoss is the mean log-loss of a model on test rows.
+// wabbitLoss returns the mean log-loss of a model on test rows.
 func wabbitLoss(program, model, exam, answers string, test *data.ExampleSet) (sum float64) {
 	pair.Once("Vowpal Wabbit", program, nil, "-t", "-i", model, "-d", exam, "-p", answers, "--link", "logistic", "--quiet")
 	lines := bufio.NewScanner(bytes.NewReader(pair.Must(os.ReadFile(answers))))

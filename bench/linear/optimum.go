@@ -84,7 +84,7 @@ func objective(e *data.ExampleSet, w []float64, cost func(margin float64) float6
 	return sum
 }
 
-// readLiblinear is the weights and the bias of a model file, for scores that are positive for label 1.
+// readLiblinear returns the weights and the bias of a model file, for scores that are positive for label 1.
 func readLiblinear(file string, features int) []float64 {
 	f := pair.Must(os.Open(file))
 	defer f.Close()

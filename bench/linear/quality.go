@@ -90,7 +90,7 @@ func against(b *pair.Bench, shelf *sets.Shelf, python *pair.Child) {
 	}
 }
 
-// lowest is the mean that one in forty of those is below that are drawn from the list with replacement.
+// lowest returns the mean that one in forty of those is below that are drawn from the list with replacement.
 func lowest(list []float64) float64 {
 	r, means := rand.New(rand.NewPCG(27, 28)), make([]float64, draws)
 	for i := range means {

@@ -64,7 +64,7 @@ func halves(e *data.ExampleSet) *data.ExampleSet {
 	return out
 }
 
-// some is the rows of a set that are listed.
+// some returns the rows of a set that are listed.
 func some(e *data.ExampleSet, rows []int) *data.ExampleSet {
 	out := &data.ExampleSet{Features: e.Features, IndexBase: e.IndexBase, LabelNames: e.LabelNames}
 	if e.Sparse() {

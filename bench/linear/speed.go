@@ -86,7 +86,7 @@ func readAlone(p sets.Pair) *data.Set {
 	return pair.Must(data.Read(context.Background(), []string{p.Train}, data.Examples, data.Options{}))
 }
 
-// repeats is how often a run that takes so long is made, so that a measurement lasts atLeast.
+// repeats returns how often a run that takes so long is made, so that a measurement lasts atLeast.
 func repeats(once time.Duration) int { return 1 + int(atLeast/max(once, time.Microsecond)) }
 
 // racer is both sides of the races of one loss, on the same rows.
@@ -99,13 +99,13 @@ type racer struct {
 	best  float64 // the least objective
 }
 
-// theirs is some runs of LIBLINEAR's, and the objective of the last.
+// theirs returns some runs of LIBLINEAR's, and the objective of the last.
 func (r *racer) theirs(solver int, end float64, times int) (pair.Turn, float64) {
 	a := pair.Must(r.peer.Ask(fmt.Sprintf("train %d %g %d %s", solver, end, times, r.model)))
 	return pair.Turn{Work: a[0], Wall: pair.Seconds(a[1]), CPU: pair.Seconds(a[2])}, objective(r.e, readLiblinear(r.model, r.e.Features), r.cost)
 }
 
-// ours is some runs of ours, from rows in memory to the last epoch, and the last.
+// ours returns some runs of ours, from rows in memory to the last epoch, and the last.
 func (r *racer) ours(gap float64, times int) (pair.Turn, *trial.Outcome) {
 	t, out := pair.Turn{Work: float64(times)}, (*trial.Outcome)(nil)
 	setup := trial.Setup{App: linear.New(), Data: setOf(r.e), Test: setOf(some(r.e, []int{0, 1})), Slots: 1, Settings: map[string]string{
@@ -117,7 +117,7 @@ func (r *racer) ours(gap float64, times int) (pair.Turn, *trial.Outcome) {
 	return t, out
 }
 
-// loosest is the first end with which a try comes near enough, and its turn; ok is false where none does.
+// loosest returns the first end with which a try comes near enough, and its turn; ok is false where none does.
 func (r *racer) loosest(ends []float64, try func(end float64) (pair.Turn, float64)) (end float64, turn pair.Turn, ok bool) {
 	for _, end := range ends {
 		turn, o := try(end)

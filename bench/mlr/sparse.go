@@ -113,7 +113,7 @@ func (b *bench) best(p sets.Pair, g grid) (best fit, found bool) {
 	return best, true
 }
 
-// digit is a truth as peer.py reads it.
+// digit returns a truth as peer.py reads it.
 func digit(b bool) int {
 	if b {
 		return 1

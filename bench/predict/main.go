@@ -109,7 +109,7 @@ func (m *measure) side(verb, path string, rows int, args ...string) pair.Side {
 	}}
 }
 
-// rows is how many are predicted or scored in a turn.
+// rows returns how many are predicted or scored in a turn.
 func (m *measure) rows() int {
 	if m.Full {
 		return 10_000_000

@@ -25,7 +25,7 @@ const (
 // priors keep α and β as they are.
 var priors = map[string]string{"alpha": "0.05", "beta": "0.05"}
 
-// papers is the NIPS papers.
+// papers returns the NIPS papers.
 func (b *bench) papers(part string) (set *data.Set, found bool) {
 	if b.shelf.Generated() {
 		b.Note("%s is left out: no --data", part)
@@ -37,8 +37,8 @@ func (b *bench) papers(part string) (set *data.Set, found bool) {
 	return set, true
 }
 
-// reached is the likelihood of held-out documents under the model that a run kept: of its best epoch where it ends by itself, else of
-// its last one.
+// reached returns the likelihood of held-out documents under the model that a run kept: of its best epoch where it ends
+// by itself, else of its last one.
 func reached(out *trial.Outcome, best bool) float64 {
 	last, _ := out.At("test_loglik_per_token", len(out.Epochs))
 	if !best {

@@ -62,7 +62,7 @@ func newFactorLoop(set *data.Set, run *app.Run) (loop, error) {
 	return l, nil
 }
 
-// factorsAt is what one side's factors are at first: small, as the application fills them in.
+// factorsAt returns what one side's factors are at first: small, as the application fills them in.
 func factorsAt(seed uint64) table.Init {
 	return table.Init{Kind: table.Normal, Seed: seed, High: 0.03}
 }
@@ -95,7 +95,7 @@ func (l *factorLoop) deal(ids []int32, n int) []place {
 	return places
 }
 
-// slabs are the first values of all parts.
+// slabs returns the first values of all parts.
 func (l *factorLoop) slabs(places []place, init table.Init) [][]float32 {
 	slabs := make([][]float32, l.parts)
 	rows := make([]int, l.parts)

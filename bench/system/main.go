@@ -124,7 +124,7 @@ func (b bench) price(s subject, set *data.Set, slots int) {
 	b.Add(row)
 }
 
-// bareSides are the two views of the same epochs of a bare loop: all of it, and the visits alone.
+// bareSides returns the two views of the same epochs of a bare loop: all of it, and the visits alone.
 func bareSides(l loop, threads, epochs int) (whole, visits pair.Side) {
 	var visiting pair.Turn
 	whole = pair.Side{Name: "bare loop", Run: func() pair.Turn {

@@ -123,7 +123,7 @@ func (l *softmaxLoop) walk(w *walker, u *unit) {
 	vec.Axpy(part*momentum, l.velocity, w.local)
 }
 
-// chances is the softmax of the scores of some rows.
+// chances returns the softmax of the scores of some rows.
 func (l *softmaxLoop) chances(weights []float32, w *walker, u *unit, lo, hi int) []float32 {
 	f, c := l.features, l.classes
 	z := w.scores[:(hi-lo)*c]

@@ -147,7 +147,7 @@ func nearest(centres [][]float32, x []float32) (best int, least float64) {
 	return best, least
 }
 
-// centres are the means of the clusters, of rows of sums.
+// centres returns the means of the clusters, of rows of sums.
 func (p *problem) centres(rows []float32) [][]float32 {
 	list := make([][]float32, p.clusters)
 	for k := range list {
@@ -217,7 +217,7 @@ func (p *problem) epoch(round int, results [][]float64, to *train.Dispatcher) bo
 	return moved*1000 > float64(len(p.points))
 }
 
-// model is the centres, and how many points each has.
+// model returns the centres, and how many points each has.
 func (p *problem) model(tables [][]float32) (*model.Model, error) {
 	centres := model.Tensor{Name: "centres", Shape: []int{p.clusters, p.features}}
 	points := model.Tensor{Name: "points", Shape: []int{p.clusters}}

@@ -24,7 +24,7 @@ type cluster struct {
 	network          *network // nil: all nodes are of this machine
 }
 
-// state is the cluster's folder for what concerns it.
+// state returns the cluster's folder for what concerns it.
 func (c *cluster) state() string { return filepath.Join(c.j.folder, "state") }
 
 // The bounds of what is asked of a cluster.
@@ -50,7 +50,7 @@ func (c *cluster) up() error {
 	return err
 }
 
-// number is the number behind the first place of a text that reads so.
+// number returns the number behind the first place of a text that reads so.
 func number(text, behind string) (n int, err error) {
 	for i := range text {
 		if len(text)-i > len(behind) && text[i:i+len(behind)] == behind {
@@ -169,7 +169,7 @@ func (c *cluster) giveIn(i int, env []string, args ...string) (*aside, error) {
 	return a, nil
 }
 
-// words is a command of this program, in a namespace where there are some.
+// words returns a command of this program, in a namespace where there are some.
 func (c *cluster) words(i int, args []string) []string {
 	args = append([]string{c.j.program}, args...)
 	if c.network != nil {
@@ -353,7 +353,8 @@ func ledAnew(e event) bool {
 	return slices.Contains([]string{"taken-over", "rolled-back", "lost", "resumed"}, e.Kind)
 }
 
-// leads is the process that leads the job: that of a cluster's job it has from the cluster, since another may have come in its place.
+// leads returns the process that leads the job: that of a cluster's job it has from the cluster, since another may have
+// come in its place.
 func (j *job) leads(l *life) (process, error) {
 	if j.cluster == nil {
 		return l.leads(), nil

@@ -109,7 +109,7 @@ func (c *counts) told(text []byte) {
 	}
 }
 
-// all is all kills.
+// all returns all kills.
 func (c *counts) all() (n int) {
 	for _, k := range c.Kills {
 		n += k

@@ -113,7 +113,7 @@ func (j *job) disturb(l *life) (came, error) {
 	return c, err
 }
 
-// draw is the act whose turn it is, and when those are over one that is drawn.
+// draw returns the act whose turn it is, and when those are over one that is drawn.
 func (j *job) draw() act {
 	if j.turns > 0 {
 		j.turns--

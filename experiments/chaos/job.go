@@ -30,7 +30,7 @@ var applications = []application{
 // overLinks is the part of its epochs that an application trains for where links are narrow.
 const overLinks = 3
 
-// args are the flags that decide its model.
+// args returns the flags that decide its model.
 func (a application) args() []string {
 	return append([]string{"--epochs", strconv.Itoa(a.epochs)}, a.words...)
 }
@@ -259,7 +259,7 @@ const (
 
 func (j *job) log() string { return filepath.Join(j.folder, "run", "events.jsonl") }
 
-// tail is the end of a file.
+// tail returns the end of a file.
 func tail(name string) string {
 	text, err := os.ReadFile(name)
 	if err != nil {

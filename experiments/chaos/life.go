@@ -70,7 +70,8 @@ type process struct {
 	started string
 }
 
-// startedAt is when a process started, in the system's ticks; empty: there is none, or it has ended and is only not waited for.
+// startedAt returns when a process started, in the system's ticks; empty: there is none, or it has ended and is only
+// not waited for.
 func startedAt(pid int) string {
 	fields := stat(pid)
 	if len(fields) < 20 || fields[0] == "X" {
@@ -84,7 +85,7 @@ func startedAt(pid int) string {
 	return fields[19]
 }
 
-// stat is what the system tells of a process, from its state on: that, its parent, and more.
+// stat returns what the system tells of a process, from its state on: that, its parent, and more.
 func stat(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -94,7 +95,7 @@ func stat(pid int) []string {
 	return strings.Fields(rest)
 }
 
-// pids are the numbers of all processes.
+// pids returns the numbers of all processes.
 func pids() (list []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -162,7 +163,7 @@ func (l *life) read(out io.Reader) {
 	close(l.over)
 }
 
-// take is the next event that was not looked at.
+// take returns the next event that was not looked at.
 func (l *life) take() (e event, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -223,7 +224,8 @@ func (l *life) await(within time.Duration, wanted func(event) bool) (came, event
 	}
 }
 
-// patience is how long it may say nothing from now on. What it says first has another bound: that its processes join.
+// patience returns how long it may say nothing from now on. What it says first has another bound: that its processes
+// join.
 func (l *life) patience() time.Duration {
 	if l.news.IsZero() {
 		return max(l.quiet, 2*noticeMost)
@@ -247,7 +249,7 @@ func (l *life) note(e event) {
 	}
 }
 
-// others are the job's processes but for the one that leads, in the order of their names.
+// others returns the job's processes but for the one that leads, in the order of their names.
 func (l *life) others() (list []process) {
 	for _, name := range slices.Sorted(maps.Keys(l.nodes)) {
 		if p := l.nodes[name]; name != leader && p.alive() {
@@ -259,7 +261,7 @@ func (l *life) others() (list []process) {
 
 const leader = "node-0"
 
-// leads is the process that leads the job.
+// leads returns the process that leads the job.
 func (l *life) leads() process {
 	if p, ok := l.nodes[leader]; ok {
 		return p
@@ -267,7 +269,7 @@ func (l *life) leads() process {
 	return process{leader, l.cmd.Process.Pid, startedAt(l.cmd.Process.Pid)}
 }
 
-// code is how the command has ended: -1 is by a signal.
+// code returns how the command has ended: -1 is by a signal.
 func (l *life) code() int { return l.cmd.ProcessState.ExitCode() }
 
 // dump has all processes of a job that hangs write down what their goroutines do, and end; those that do not are killed.

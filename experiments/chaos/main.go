@@ -155,7 +155,8 @@ func (f *figures) enough() bool {
 	return f.all() >= wantKills && f.Migrations >= wantMigrations && f.InClock*wantInClock >= f.all() && f.InPlan >= wantInside && f.Kills[aLeader] >= wantLeading
 }
 
-// least is how many jobs there are, whatever they take: one of each application, and but for the tests one in each world.
+// least returns how many jobs there are, whatever they take: one of each application, and but for the tests one in each
+// world.
 func (b *bench) least() int {
 	if b.quick {
 		return len(applications)
@@ -202,7 +203,7 @@ func (b *bench) say(r *report.Run, f *figures) {
 	}
 }
 
-// names are those of all acts that can come here, whether they did or not.
+// names returns those of all acts that can come here, whether they did or not.
 func (b *bench) names() (list []string) {
 	for _, w := range []*world{ofCommand, ofCluster, ofLinks, ofDisk} {
 		for _, a := range w.acts {
@@ -224,7 +225,7 @@ func load() string {
 	return one
 }
 
-// quiet is the model of a run that nobody disturbs, in one process.
+// quiet returns the model of a run that nobody disturbs, in one process.
 func (b *bench) quiet(a application) ([]byte, error) {
 	name := fmt.Sprint(a.name, "-", a.epochs)
 	if m := b.models[name]; m != nil {

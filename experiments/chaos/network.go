@@ -21,7 +21,7 @@ type network struct {
 // apart is how many other namespaces there are.
 const apart = 2
 
-// at is the address of a namespace. No other one of the machine is reached from there.
+// at returns the address of a namespace. No other one of the machine is reached from there.
 func at(i int) string { return fmt.Sprintf("10.91.0.%d", i+1) }
 
 // ip carries out a command of iproute2.
@@ -98,7 +98,7 @@ func (n *network) close() (err error) {
 	return err
 }
 
-// within is a command that runs in a namespace.
+// within returns a command that runs in a namespace.
 func (n *network) within(i int, args []string) []string {
 	return append([]string{"ip", "netns", "exec", n.spaces[i]}, args...)
 }

@@ -54,7 +54,7 @@ func main() {
 // warm is how many epochs of a run are not measured.
 const warm = 1
 
-// orders are the jobs. Clocks and batches are given, so that the same work is done however it is cut.
+// orders returns the jobs. Clocks and batches are given, so that the same work is done however it is cut.
 func (p *plan) orders(quick bool) []subject.Order {
 	list := []subject.Order{
 		{App: "mlr", Size: 60_000, Epochs: warm + 8, Settings: map[string]string{"clocks": "10", "batch": "32"}},
@@ -116,7 +116,7 @@ func (p *plan) run(r *report.Run) (*report.Outcome, error) {
 	return &report.Outcome{Figures: rows, Pictures: []report.Picture{{Lines: picture}}}, nil
 }
 
-// measure is the rows of a job.
+// measure returns the rows of a job.
 func (p *plan) measure(o subject.Order) ([]row, error) {
 	paces := make([][]pace, len(counts))
 	for range p.turns {

@@ -66,7 +66,8 @@ func (p *plan) check(o subject.Order, turns []turn) (list []check, err error) {
 	return list, nil
 }
 
-// predict is the seconds of a way in the laboratory, with so many nanoseconds for an item and seconds for the start of processes.
+// predict returns the seconds of a way in the laboratory, with so many nanoseconds for an item and seconds for the
+// start of processes.
 func (p *plan) predict(o subject.Order, w way, item, start float64) (float64, error) {
 	r, err := p.virtual(o, w.from, w.from, item, 0, 0)
 	if err != nil {

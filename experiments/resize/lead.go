@@ -242,7 +242,7 @@ func (l *led) grow(ctx context.Context, c *launch.Control, v *voice, more int) e
 	return nil
 }
 
-// last is the last split of the node that has most.
+// last returns the last split of the node that has most.
 func last(now []bellows.NodeID) (split int) {
 	count := map[bellows.NodeID]int{}
 	for _, n := range now {

@@ -55,7 +55,7 @@ const (
 	asked     = 0.3
 )
 
-// order is the job.
+// order returns the job.
 func (p *plan) order(quick bool) (subject.Order, error) {
 	o := subject.Order{App: p.app, Size: 8000, Epochs: p.epochs, Slots: many, Settings: map[string]string{"splits": "16", "clocks": "4"}}
 	switch p.app {

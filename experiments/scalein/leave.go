@@ -141,7 +141,7 @@ func (p *plan) drain(ctx context.Context, c *launch.Control, t *turn) error {
 	return all
 }
 
-// copy is the time of a plain copy of so many bytes.
+// copy returns the time of a plain copy of so many bytes.
 func (p *plan) copy(bytes int64) (float64, error) {
 	if p.link != "" {
 		return p.copyOver(bytes)
@@ -149,7 +149,8 @@ func (p *plan) copy(bytes int64) (float64, error) {
 	return copyOf(bytes, p.first-p.last)
 }
 
-// copyOf is the time of a plain copy of so many bytes through so many pairs of sockets at once, into memory that holds them.
+// copyOf returns the time of a plain copy of so many bytes through so many pairs of sockets at once, into memory that
+// holds them.
 func copyOf(bytes int64, pairs int) (float64, error) {
 	ended := make(chan error, 2*pairs)
 	each := max(1, int(bytes)/pairs)

@@ -21,7 +21,7 @@ import (
 // spacesVariable names the variable of the environment that tells this program, started again in the namespace of the bridge, the names of all namespaces, by node.
 const spacesVariable = "_SCALEIN_SPACES"
 
-// at is where a node is.
+// at returns where a node is.
 func at(n int) string { return fmt.Sprintf("10.90.0.%d", n+1) }
 
 // within runs this program again behind links of a rate, between so many processes and the one that leads.
@@ -203,7 +203,8 @@ func (h *helper) hears() (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// copyOver is the time of a plain copy of so many bytes over the links: from each node that leaves to one that stays.
+// copyOver returns the time of a plain copy of so many bytes over the links: from each node that leaves to one that
+// stays.
 func (p *plan) copyOver(bytes int64) (seconds float64, err error) {
 	leave := p.first - p.last
 	var takers, givers []*helper

@@ -62,7 +62,7 @@ const (
 	gigabit  = 1e9 / 8
 )
 
-// jobs are those of Litz's §5.1.
+// jobs returns those of Litz's §5.1.
 func (p *plan) jobs(quick bool) []job {
 	list := []job{
 		// 1.2 million images of 21,000 features and 1,000 classes, 81 GB, on links of 40 Gbit/s.
@@ -221,7 +221,7 @@ func (p *plan) cut(tables []table.Schema, j job) {
 	}
 }
 
-// bytesOf is the size of tables.
+// bytesOf returns the size of tables.
 func bytesOf(tables []table.Schema) (bytes float64) {
 	for i := range tables {
 		bytes += 4 * float64(tables[i].Rows) * float64(tables[i].Width)
@@ -242,13 +242,13 @@ func (j *job) progress(r *lab.Result) progress {
 
 func (p progress) end() time.Duration { return p[len(p)-1] }
 
-// at is when so many epochs were done: in between as if an epoch went on evenly.
+// at returns when so many epochs were done: in between as if an epoch went on evenly.
 func (p progress) at(done float64) time.Duration {
 	n := min(int(done), len(p)-2)
 	return p[n] + time.Duration((done-float64(n))*float64(p[n+1]-p[n]))
 }
 
-// done is how many epochs are at a time.
+// done returns how many epochs are at a time.
 func (p progress) done(at time.Duration) float64 {
 	n := min(max(0, sort.Search(len(p), func(i int) bool { return p[i] > at })-1), len(p)-2)
 	return float64(n) + float64(at-p[n])/float64(p[n+1]-p[n])

@@ -181,7 +181,7 @@ var (
 	})
 )
 
-// listOf is the form of a list, nil where it is empty.
+// listOf returns the form of a list, nil where it is empty.
 func listOf[T any](entry form[T]) form[[]T] {
 	return form[[]T]{
 		put: func(e *encoder, list []T) {

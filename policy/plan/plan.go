@@ -30,7 +30,7 @@ const (
 	Delete             // a node goes, which has nothing left
 )
 
-// String is the word of experience and events.
+// String returns the word of experience and events.
 func (k Kind) String() string { return [...]string{"add", "switch", "move", "delete"}[k] }
 
 // Step is one step. Which fields it has depends on its kind.
@@ -79,7 +79,7 @@ func size(of []int64, i int) int64 {
 	return 0
 }
 
-// Between is the way from one shape to another. Both are valid, and of one job.
+// Between returns the way from one shape to another. Both are valid, and of one job.
 func Between(now shape.Shape, want shape.Decision, job shape.Job, sizes Sizes) Plan {
 	b := builder{now: now, want: want, job: job, gained: map[bellows.NodeID]int{}, emptied: map[bellows.NodeID][]int{}}
 	b.gain()
@@ -174,7 +174,7 @@ func (b *builder) lose() {
 	}
 }
 
-// Apply is the shape behind a step.
+// Apply returns the shape behind a step.
 func Apply(s shape.Shape, step *Step) shape.Shape {
 	i, there := slices.BinarySearchFunc(s.Nodes, step.Node, func(n shape.Node, id bellows.NodeID) int { return cmp.Compare(n.ID, id) })
 	node := shape.Node{ID: step.Node, Slots: step.Slots, Lanes: step.Lanes}

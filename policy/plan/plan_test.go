@@ -14,7 +14,7 @@ import (
 	"bellows/policy/shape"
 )
 
-// draw is a job that has come to some shape, and where it is to go next.
+// draw returns a job that has come to some shape, and where it is to go next.
 func draw(t *testing.T, seed uint64) (now shape.Snapshot, want shape.Decision, sizes plan.Sizes) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 7))

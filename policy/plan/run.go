@@ -51,7 +51,7 @@ type Run struct {
 	adds   int                      // that are begun
 }
 
-// NewRun is a plan of which no step has begun.
+// NewRun returns a plan of which no step has begun.
 func NewRun(p Plan, limits Limits) *Run {
 	if limits.OfNode == 0 {
 		limits.OfNode = movesOfNode
@@ -71,7 +71,7 @@ func NewRun(p Plan, limits Limits) *Run {
 	return r
 }
 
-// Begin is what begins now, by places in the plan. The caller does these, and says when each is done
+// Begin returns what begins now, by places in the plan. The caller does these, and says when each is done
 // or has failed.
 func (r *Run) Begin() (list []int) { return r.BeginIf(func(*Step) bool { return true }) }
 
@@ -123,7 +123,7 @@ func (r *Run) room(s *Step) bool {
 	return true
 }
 
-// ends are the nodes of a move.
+// ends returns the nodes of a move.
 func (s *Step) ends() []bellows.NodeID {
 	if s.From.Node == s.Node {
 		return []bellows.NodeID{s.Node}
@@ -175,7 +175,7 @@ func (r *Run) Over() bool {
 	return !slices.Contains(r.states, begun) && !slices.Contains(r.states, waiting)
 }
 
-// Undone are the steps that failed or were dropped, when the run is over.
+// Undone returns the steps that failed or were dropped, when the run is over.
 func (r *Run) Undone() (list []int) {
 	for i, s := range r.states {
 		if s >= failed {
@@ -185,7 +185,7 @@ func (r *Run) Undone() (list []int) {
 	return list
 }
 
-// Share is how many bytes have moved, of how many: those of moves that are done.
+// Share returns how many bytes have moved, of how many: those of moves that are done.
 func (r *Run) Share() (moved, all int64) {
 	for i := range r.Plan.Steps {
 		all += r.Plan.Steps[i].Bytes
@@ -196,7 +196,7 @@ func (r *Run) Share() (moved, all int64) {
 	return moved, all
 }
 
-// Waiting are the steps that have not begun and still may.
+// Waiting returns the steps that have not begun and still may.
 func (r *Run) Waiting() (list []int) {
 	for i, s := range r.states {
 		if s == waiting {

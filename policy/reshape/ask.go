@@ -102,8 +102,8 @@ func (m *Machine) forgive(anew *Drain) {
 	}
 }
 
-// base is the nodes from which it goes on: those that are there, with the roles that they are to have, those that are on their way, and not
-// those that are to leave.
+// base returns the nodes from which it goes on: those that are there, with the roles that they are to have, those that
+// are on their way, and not those that are to leave.
 func (m *Machine) base(leaves []bellows.NodeID) (nodes []shape.Node) {
 	for _, n := range m.now.Nodes {
 		if slices.Contains(leaves, n.ID) {
@@ -182,7 +182,7 @@ func (m *Machine) decide(news []asked) (want shape.Decision, leaves []bellows.No
 	return want, leaves, nil
 }
 
-// able is what a policy wants, dealt anew where nodes are to leave, or can not run what they are to.
+// able returns what a policy wants, dealt anew where nodes are to leave, or can not run what they are to.
 func (m *Machine) able(s shape.Snapshot, want shape.Decision, leaves []bellows.NodeID) (shape.Decision, error) {
 	var nodes []shape.Node
 	for _, n := range want.Nodes {
@@ -251,7 +251,7 @@ func (m *Machine) reason(news []asked, want *shape.Shape) string {
 	return fmt.Sprintf("%s within %.1f s", leave, float64(a.Drain.NoticeMillis)/1000)
 }
 
-// switched is the nodes, one of which has another role.
+// switched returns the nodes, one of which has another role.
 func (m *Machine) switched(nodes []shape.Node, s *Switch) ([]shape.Node, error) {
 	if s.Role == 0 || s.Role > Both {
 		return nil, fmt.Errorf("there is no %v", s.Role)
@@ -278,7 +278,7 @@ func (m *Machine) switched(nodes []shape.Node, s *Switch) ([]shape.Node, error) 
 	return nodes, nil
 }
 
-// snapshot is what a policy looks at.
+// snapshot returns what a policy looks at.
 func (m *Machine) snapshot(w shape.Want) shape.Snapshot {
 	return shape.Snapshot{Job: m.now.Job, Shape: m.shape(), Want: w, Hosts: m.now.Nodes}
 }

@@ -73,7 +73,7 @@ const (
 	Both   = Worker | Server
 )
 
-// String is the word of people.
+// String returns the word of people.
 func (r Role) String() string {
 	switch r {
 	case Worker:

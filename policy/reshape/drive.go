@@ -93,7 +93,7 @@ func (m *Machine) leaves(n bellows.NodeID) bool {
 	return !stays
 }
 
-// noticed is the drain with notice of a node; nil: there is none.
+// noticed returns the drain with notice of a node; nil: there is none.
 func (m *Machine) noticed(n bellows.NodeID) *asked {
 	for i := range m.asks {
 		if _, has := m.asks[i].deadline(); has && m.asks[i].Drain.Node == n {
@@ -103,7 +103,7 @@ func (m *Machine) noticed(n bellows.NodeID) *asked {
 	return nil
 }
 
-// has is what a node has: the moves that would empty it, to nowhere.
+// has returns what a node has: the moves that would empty it, to nowhere.
 func (m *Machine) has(n bellows.NodeID) (list []plan.Step) {
 	for p, at := range m.now.Partitions {
 		if at == n {
@@ -193,7 +193,7 @@ func (m *Machine) hopeless(fx *Effects) (found bool) {
 	return found
 }
 
-// counted is a list of moves in words.
+// counted returns a list of moves in words.
 func counted(list []plan.Step) string {
 	partitions, splits := 0, 0
 	for _, s := range list {
@@ -357,7 +357,8 @@ func (m *Machine) match(fx *Effects) {
 	}
 }
 
-// wanted is what is wanted, but for what has to stay as it is: what was given up, what a node has that is gone, or that is given up with it.
+// wanted returns what is wanted, but for what has to stay as it is: what was given up, what a node has that is gone, or
+// that is given up with it.
 func (m *Machine) wanted() shape.Decision {
 	g := m.goal
 	w := clone(g.want)
@@ -512,7 +513,7 @@ type Progress struct {
 	Rate        float64 // bytes a second, of moves that have ended; 0: none has
 }
 
-// Progress is how far it is; false: nothing is wanted.
+// Progress returns how far it is; false: nothing is wanted.
 func (m *Machine) Progress() (p Progress, ok bool) {
 	g := m.goal
 	if g == nil || g.run == nil {

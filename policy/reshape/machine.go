@@ -63,7 +63,7 @@ type asked struct {
 	since int64
 }
 
-// deadline is when a drain with notice is over; false: it is none.
+// deadline returns when a drain with notice is over; false: it is none.
 func (a *asked) deadline() (int64, bool) {
 	if a.Drain == nil || a.Drain.NoticeMillis == 0 {
 		return 0, false
@@ -126,7 +126,7 @@ func of(s *plan.Step) subject {
 	return subject{plan.Move, s.Partition}
 }
 
-// New is a Machine that knows no job yet.
+// New returns a Machine that knows no job yet.
 func New(l Limits) *Machine {
 	l.Host = shape.Node{Slots: max(1, l.Host.Slots), Lanes: 1}
 	l.Tries, l.RetryMillis = cmp.Or(l.Tries, 3), cmp.Or(l.RetryMillis, 250)
@@ -172,7 +172,7 @@ func (m *Machine) there(n bellows.NodeID) bool {
 	return slices.ContainsFunc(m.now.Nodes, func(o shape.Node) bool { return o.ID == n })
 }
 
-// shape is the shape of now: nodes with the roles that they have.
+// shape returns the shape of now: nodes with the roles that they have.
 func (m *Machine) shape() shape.Shape {
 	s := shape.Shape{Splits: m.now.Splits}
 	for _, n := range m.now.Nodes {
@@ -190,7 +190,7 @@ func (m *Machine) Tick(nowMillis int64, fx *Effects) {
 	m.advance(fx)
 }
 
-// Next is when Tick is to be called at the latest, in milliseconds from the clock's last; false: there is no need.
+// Next returns when Tick is to be called at the latest, in milliseconds from the clock's last; false: there is no need.
 func (m *Machine) Next() (int64, bool) {
 	next := int64(-1)
 	sooner := func(at int64) {
@@ -351,7 +351,7 @@ func (m *Machine) giveUp(s *plan.Step, why string) {
 	g.stuck[of(s)] = stuck{*s, why}
 }
 
-// says is a step in words; a node that has not come has no number.
+// says returns a step in words; a node that has not come has no number.
 func says(s *plan.Step) string {
 	if s.Kind == plan.Add {
 		return fmt.Sprintf("to add a node with %s", roles(s.Slots, s.Lanes))

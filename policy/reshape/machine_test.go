@@ -63,7 +63,7 @@ func (w *world) after(millis int64, do func()) {
 	w.queue = append(w.queue, happening{w.clock + millis, do})
 }
 
-// step is the next thing that happens; false: nothing does.
+// step returns the next thing that happens; false: nothing does.
 func (w *world) step() bool {
 	if wait, has := w.machine.Next(); has {
 		w.queue = append(w.queue, happening{w.clock + wait, func() {}})
@@ -138,7 +138,7 @@ func (w *world) draw(which func(shape.Node) bool) bellows.NodeID {
 	return list[w.rng.IntN(len(list))]
 }
 
-// seen is the job as somebody sees it who looks now.
+// seen returns the job as somebody sees it who looks now.
 func (w *world) seen() reshape.Facts {
 	f := w.facts
 	f.Nodes, f.Splits, f.Partitions = slices.Clone(f.Nodes), slices.Clone(f.Splits), slices.Clone(f.Partitions)
@@ -247,7 +247,7 @@ func (w *world) judge(q *question) {
 	}
 }
 
-// key is what an op changes.
+// key returns what an op changes.
 func key(s *plan.Step) string {
 	if s.Kind == plan.Move {
 		return fmt.Sprintf("move %d %d", s.Split, s.Partition)

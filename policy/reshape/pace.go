@@ -21,7 +21,7 @@ func (p *pace) enter(s *plan.Step, millis int64) {
 	}
 }
 
-// millisOf is how long a move is thought to take; 0, where none was measured.
+// millisOf returns how long a move is thought to take; 0, where none was measured.
 func (p *pace) millisOf(s *plan.Step) int64 {
 	switch {
 	case s.Split >= 0 && p.splits > 0:

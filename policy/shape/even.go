@@ -57,7 +57,7 @@ func (s *Snapshot) stay(nodes []Node) error {
 	return nil
 }
 
-// deal is what Even deals over some nodes.
+// deal returns what Even deals over some nodes.
 func (s *Snapshot) deal(nodes []Node) Shape {
 	want := Shape{Nodes: nodes}
 	if want.Splits = s.Splits; s.Stays == "" {
@@ -114,7 +114,7 @@ func dealPartitions(job Job, now Shape, want *Shape) []Place {
 	return to
 }
 
-// follows is where a partition goes that is near a split, if it can.
+// follows returns where a partition goes that is near a split, if it can.
 func (j *Job) follows(p int, want *Shape) (bellows.NodeID, bool) {
 	s := j.near(p)
 	if s < 0 {

@@ -28,7 +28,7 @@ type Decision struct {
 // Policy is a pure function: the same snapshot makes the same decision.
 type Policy func(now Snapshot) (Decision, error)
 
-// resized is the reason of a change of nodes.
+// resized returns the reason of a change of nodes.
 func (s *Snapshot) resized(nodes []Node) string {
 	w, v := s.Counts()
 	workers, servers := counts(nodes)
@@ -46,12 +46,12 @@ func (s *Snapshot) resized(nodes []Node) string {
 	return fmt.Sprintf("%d workers and %d servers are wanted, there are %d and %d%s", workers, servers, w, v, leave)
 }
 
-// AddOne is one node more than there is, a worker or a server by a seed.
+// AddOne returns one node more than there is, a worker or a server by a seed.
 func AddOne(seed uint64) Policy {
 	return func(now Snapshot) (Decision, error) { return now.step(seed, +1) }
 }
 
-// DeleteOne is one node less, if one can be spared.
+// DeleteOne returns one node less, if one can be spared.
 func DeleteOne(seed uint64) Policy {
 	return func(now Snapshot) (Decision, error) { return now.step(seed, -1) }
 }

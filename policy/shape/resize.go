@@ -22,8 +22,9 @@ type Want struct {
 	Next bellows.NodeID
 }
 
-// Resize is the nodes that are wanted, of those of now. A node that is too many in one role and missing in the other is
-// switched, and not sent away for another to come. Who goes is who came last. hosts is what the nodes can run, as of a Snapshot.
+// Resize returns the nodes that are wanted, of those of now. A node that is too many in one role and missing in the
+// other is switched, and not sent away for another to come. Who goes is who came last. hosts is what the nodes can run,
+// as of a Snapshot.
 func Resize(now, hosts []Node, w Want) ([]Node, error) {
 	if w.Beside {
 		w.Servers = w.Workers

@@ -48,7 +48,7 @@ type Job struct {
 	Stays string
 }
 
-// near is the split near which a partition is to be, or -1.
+// near returns the split near which a partition is to be, or -1.
 func (j *Job) near(partition int) int {
 	if partition < len(j.Near) {
 		return j.Near[partition]
@@ -56,7 +56,7 @@ func (j *Job) near(partition int) int {
 	return -1
 }
 
-// Node is a node of the shape.
+// Node returns a node of the shape.
 func (s *Shape) Node(id bellows.NodeID) (Node, bool) {
 	i, found := find(s.Nodes, id)
 	if !found {
@@ -69,7 +69,7 @@ func find(nodes []Node, id bellows.NodeID) (int, bool) {
 	return slices.BinarySearchFunc(nodes, id, func(n Node, id bellows.NodeID) int { return int(n.ID) - int(id) })
 }
 
-// Counts is how many nodes run tasks, and how many hold partitions: a node may do both.
+// Counts returns how many nodes run tasks, and how many hold partitions: a node may do both.
 func (s *Shape) Counts() (workers, servers int) { return counts(s.Nodes) }
 
 func counts(nodes []Node) (workers, servers int) {

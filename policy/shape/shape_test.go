@@ -13,7 +13,7 @@ import (
 	"bellows/policy/shape"
 )
 
-// start is a job on one node.
+// start returns a job on one node.
 func start(rng *rand.Rand) shape.Snapshot {
 	var s shape.Snapshot
 	s.Shape.Nodes = []shape.Node{{Slots: 2, Lanes: 1 + rng.IntN(3)}}
@@ -50,7 +50,7 @@ func ask(rng *rand.Rand, s *shape.Snapshot) {
 	}
 }
 
-// spread is the greatest difference between the numbers of some holders.
+// spread returns the greatest difference between the numbers of some holders.
 func spread[K comparable](among []K, of []K) int {
 	count := map[K]int{}
 	for _, k := range of {

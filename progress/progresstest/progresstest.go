@@ -16,7 +16,7 @@ type Countdown struct {
 	left atomic.Int64
 }
 
-// After is a context that ends when it has been looked at so often.
+// After returns a context that ends when it has been looked at so often.
 func After(parent context.Context, looks int64) *Countdown {
 	c := &Countdown{Context: parent}
 	c.left.Store(looks)
@@ -31,7 +31,7 @@ func (c *Countdown) Err() error {
 	return nil
 }
 
-// Over is how often it was looked at behind its end.
+// Over returns how often it was looked at behind its end.
 func (c *Countdown) Over() int64 { return max(0, -c.left.Load()) }
 
 // EndsAnywhere does the work again and again, and ends it at ever later looks, until it comes to its own end. Wherever it is ended its error is the

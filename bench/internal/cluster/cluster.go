@@ -64,7 +64,8 @@ func (l Launch) Run(job train.Job, opt node.Options) {
 		Transport: l.Transport, Connections: l.Connections}.Run(context.Background(), job, opt))
 }
 
-// Clocks is an Exchange of so many clocks. Its only report comes when the first has ended: what is before that is the start.
+// Clocks returns an Exchange of so many clocks. Its only report comes when the first has ended: what is before that is
+// the start.
 func Clocks(clocks int, schema table.Schema, splits int) train.Job {
 	return Exchange(schema, splits, func(round int, to *train.Dispatcher) bool {
 		if round == 0 {
@@ -82,8 +83,8 @@ func (l Launch) Time(job train.Job, opt node.Options) time.Duration {
 	return time.Since(began)
 }
 
-// Exchange is a job in which every task reads all rows of a table and changes all of them. Each is told of every round that has
-// ended, as train.Rounds tells it.
+// Exchange returns a job in which every task reads all rows of a table and changes all of them. Each is told of every
+// round that has ended, as train.Rounds tells it.
 func Exchange(schema table.Schema, splits int, each func(round int, to *train.Dispatcher) (more bool)) train.Job {
 	task := exchange{schema.Rows, make([]float32, schema.Rows*schema.Width)}
 	return train.Job{

@@ -75,7 +75,7 @@ func (c *Command) read(out io.Reader) {
 	_, _ = io.Copy(io.Discard, out) // a line was too long: the command must not wait for its reader
 }
 
-// PID is the number of the process.
+// PID returns the number of the process.
 func (c *Command) PID() int { return c.cmd.Process.Pid }
 
 // Why Pass has ended without the wanted event.
@@ -147,10 +147,10 @@ func (c *Command) Kill() {
 	}
 }
 
-// Code is the exit code of a command that was killed or has ended; -1: a signal ended it.
+// Code returns the exit code of a command that was killed or has ended; -1: a signal ended it.
 func (c *Command) Code() int { return c.cmd.ProcessState.ExitCode() }
 
-// Stderr is the end of what a command that is gone has printed to its standard error.
+// Stderr returns the end of what a command that is gone has printed to its standard error.
 func (c *Command) Stderr() string {
 	text := c.stderr.Bytes()
 	return string(text[max(0, len(text)-2000):])

@@ -53,7 +53,7 @@ func (b *Bench) run(rest []string, quick, full int, measure func(b *Bench)) {
 // failure is an error on its way to Main.
 type failure struct{ error }
 
-// Must is a value without its error, which ends the command.
+// Must returns a value without its error, which ends the command.
 func Must[T any](v T, err error) T {
 	Check(err)
 	return v

@@ -142,7 +142,7 @@ func lastLine(s string) string {
 	return lines[len(lines)-1]
 }
 
-// Seconds is a time as a child gives it.
+// Seconds returns a time as a child gives it.
 func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // Once runs a program to its end, with the given environment added and threads as the program chooses, and returns its

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// listed is two programs that share a flag, and note what they were given.
+// listed returns two programs that share a flag, and note what they were given.
 func listed(got map[string]string) []Program {
 	define := func(name string, more string) func(*flag.FlagSet) func(*Bench) {
 		return func(flags *flag.FlagSet) func(*Bench) {

@@ -17,7 +17,7 @@ type Quantile struct {
 	Whole bool    `json:"too_few,omitempty"` // for such an interval
 }
 
-// Median is the quantile in the middle.
+// Median returns the quantile in the middle.
 func Median(figures []float64) Quantile { return QuantileOf(0.5, figures) }
 
 // QuantileOf sorts a copy of the figures. None gives zeros. part is between 0 and 1, as 0.99.
@@ -43,7 +43,7 @@ func QuantileOf(part float64, figures []float64) Quantile {
 	return q
 }
 
-// between is the quantile of sorted figures; of an even number the one in the middle lies between two.
+// between returns the quantile of sorted figures; of an even number the one in the middle lies between two.
 func between(s []float64, part float64) float64 {
 	at := part * float64(len(s))
 	if i := int(at); part == 0.5 && len(s)%2 == 0 {
@@ -52,7 +52,7 @@ func between(s []float64, part float64) float64 {
 	return s[min(int(at), len(s)-1)]
 }
 
-// binomial is the chance of k of n, each of which comes with chance p.
+// binomial returns the chance of k of n, each of which comes with chance p.
 func binomial(n, k int, p float64) float64 {
 	all, _ := math.Lgamma(float64(n + 1))
 	some, _ := math.Lgamma(float64(k + 1))

@@ -86,7 +86,7 @@ func (t *Table) Add(r Row) {
 	t.line(r.Figure, amount(ours, r.Unit), peerText, ratioText, targetText(r.Target, measured), missed)
 }
 
-// ratioText is the ratio by the row's clock, and by the other one where both sides have it.
+// ratioText returns the ratio by the row's clock, and by the other one where both sides have it.
 func (r Row) ratioText(ratio Spread) string {
 	text := fmt.Sprintf("%.3f %s", ratio.Median, r.Clock)
 	other := CPU - r.Clock
@@ -203,7 +203,7 @@ func targetText(target float64, measured bool) string {
 	return fmt.Sprintf("%.3g", target)
 }
 
-// amount is a spread and its unit with one prefix for all three figures: "127 (119-137) M ratings/s".
+// amount returns a spread and its unit with one prefix for all three figures: "127 (119-137) M ratings/s".
 func amount(s Spread, unit string) string {
 	factor, prefix := prefixOf(s.Median)
 	text := digits(s.Median * factor)
@@ -221,7 +221,7 @@ func withUnit(prefix, unit string) string {
 	return prefix + " " + unit
 }
 
-// prefixOf is the prefix that leaves a figure between 1 and 1000, and what to multiply by.
+// prefixOf returns the prefix that leaves a figure between 1 and 1000, and what to multiply by.
 func prefixOf(x float64) (factor float64, prefix string) {
 	size := math.Abs(x)
 	if size == 0 || math.IsNaN(x) || math.IsInf(x, 0) {

@@ -37,7 +37,7 @@ func (c Clock) String() string {
 	return "wall"
 }
 
-// Seconds is the time of the turn by a clock, in seconds.
+// Seconds returns the time of the turn by a clock, in seconds.
 func (t Turn) Seconds(c Clock) float64 {
 	if c == CPU {
 		return t.CPU.Seconds()
@@ -128,7 +128,7 @@ func Random(n int, seed uint64) []float32 {
 	return x
 }
 
-// CPUTime is the user and system time of this process so far, all threads together.
+// CPUTime returns the user and system time of this process so far, all threads together.
 func CPUTime() time.Duration { return usage(syscall.RUSAGE_SELF) }
 
 // FamilyTime is CPUTime and that of all processes that this one has started and waited for.
@@ -180,7 +180,7 @@ func (s Series) Costs(c Clock) Spread {
 	return s.spread(func(t Turn) float64 { return t.Seconds(c) / t.Work })
 }
 
-// Peak is the median of the turns' peaks of memory.
+// Peak returns the median of the turns' peaks of memory.
 func (s Series) Peak() float64 {
 	return s.spread(func(t Turn) float64 { return float64(t.Peak) }).Median
 }
@@ -193,8 +193,8 @@ func (s Series) spread(f func(Turn) float64) Spread {
 	return SpreadOf(figures)
 }
 
-// Ratio is the speed of ours over that of the peer, turn by turn: above 1 ours is faster, whatever the unit. Comparing
-// neighbours in time, it is steadier than a ratio of medians when the machine slows down halfway.
+// Ratio returns the speed of ours over that of the peer, turn by turn: above 1 ours is faster, whatever the unit.
+// Comparing neighbours in time, it is steadier than a ratio of medians when the machine slows down halfway.
 func Ratio(ours, peer Series, c Clock) Spread {
 	n := min(len(ours.Turns), len(peer.Turns))
 	figures := make([]float64, 0, n)
@@ -205,7 +205,7 @@ func Ratio(ours, peer Series, c Clock) Spread {
 	return SpreadOf(figures)
 }
 
-// Fastest is the side with the highest median rate by a clock.
+// Fastest returns the side with the highest median rate by a clock.
 func Fastest(sides []Series, c Clock) Series {
 	return slices.MaxFunc(sides, func(a, b Series) int { return cmp.Compare(a.Rates(c).Median, b.Rates(c).Median) })
 }

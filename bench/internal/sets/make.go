@@ -177,7 +177,7 @@ func (s *Shelf) Mixed(seed uint64, train, test, features, classes int) Pair {
 	})
 }
 
-// drawn is a class drawn with the probabilities that scores come to.
+// drawn returns a class drawn with the probabilities that scores come to.
 func drawn(r *rand.Rand, score []float64) int {
 	at, most := 0, math.Inf(-1)
 	for c, z := range score { // the largest of scores with Gumbel noise is drawn so

@@ -51,7 +51,7 @@ type Pair struct {
 	Origin      string // a sentence for the output
 }
 
-// Find is the pair of a name: the first files in the folder that match name.train.* and name.test.*.
+// Find returns the pair of a name: the first files in the folder that match name.train.* and name.test.*.
 func (s *Shelf) Find(name string) Pair { return s.find(name, name+".train.*", name+".test.*") }
 
 func (s *Shelf) find(name, train, test string) Pair {
@@ -65,14 +65,15 @@ func (s *Shelf) FindAs(name, word string) Pair {
 	return s.find(name, name+"."+word+".*", name+".test.*")
 }
 
-// Alone is a set without a test file.
+// Alone returns a set without a test file.
 func (s *Shelf) Alone(name string) Pair {
 	p := Pair{Name: name, Train: s.file(name + ".train.*")}
 	p.Origin = name + ": " + p.Train
 	return p
 }
 
-// Digits is the pair of MNIST's image files, by their usual names; without a folder, as many images with so many to test on.
+// Digits returns the pair of MNIST's image files, by their usual names; without a folder, as many images with so many
+// to test on.
 func (s *Shelf) Digits(tested int) Pair {
 	if s.Generated() {
 		return s.Images(60_000, tested, 28)
@@ -88,7 +89,7 @@ func (s *Shelf) Rated(name string) Pair {
 	return s.Find(name)
 }
 
-// Bag is the path of a bag of words: the first file in the folder that matches docword.name*.txt*.
+// Bag returns the path of a bag of words: the first file in the folder that matches docword.name*.txt*.
 func (s *Shelf) Bag(name string) string { return s.file("docword." + name + "*.txt*") }
 
 func (s *Shelf) file(pattern string) (found string) {
@@ -117,8 +118,8 @@ func (p Pair) Read(kind data.Kind) (train, test *data.Set) {
 	return train, pair.Must(data.Read(context.Background(), []string{p.Test}, kind, data.Options{}.ForTest(train)))
 }
 
-// Plain is the path of a file without compression: itself, or a copy in the shelf's own folder of what gzip packed. A race
-// over reading is fair only when both sides read the same text.
+// Plain returns the path of a file without compression: itself, or a copy in the shelf's own folder of what gzip
+// packed. A race over reading is fair only when both sides read the same text.
 func (s *Shelf) Plain(path string) string {
 	stem, packed := strings.CutSuffix(path, ".gz")
 	if !packed {
@@ -134,7 +135,7 @@ func (s *Shelf) Plain(path string) string {
 	})
 }
 
-// Path is a place for a file of this name in the shelf's own folder.
+// Path returns a place for a file of this name in the shelf's own folder.
 func (s *Shelf) Path(name string) string { return filepath.Join(s.scratch, name) }
 
 // write makes a file in the shelf's own folder.

@@ -102,7 +102,7 @@ func mallocs() uint64 {
 	return samples[0].Value.Uint64() + samples[1].Value.Uint64()
 }
 
-// At is a metric as it was last known by the end of an epoch, counted from 1.
+// At returns a metric as it was last known by the end of an epoch, counted from 1.
 func (o *Outcome) At(metric string, epoch int) (value float64, ok bool) {
 	for _, e := range o.Epochs[:min(epoch, len(o.Epochs))] {
 		for _, m := range e.Metrics {
@@ -114,7 +114,8 @@ func (o *Outcome) At(metric string, epoch int) (value float64, ok bool) {
 	return value, ok
 }
 
-// First is the first epoch after which a metric was at least so much, and how much; the last epoch where it never was.
+// First returns the first epoch after which a metric was at least so much, and how much; the last epoch where it never
+// was.
 func (o *Outcome) First(metric string, least float64) (value float64, epoch int) {
 	for _, e := range o.Epochs {
 		var ok bool
@@ -125,10 +126,10 @@ func (o *Outcome) First(metric string, least float64) (value float64, epoch int)
 	return value, len(o.Epochs)
 }
 
-// Model is the model that the run kept.
+// Model returns the model that the run kept.
 func (o *Outcome) Model() *model.Model { return o.finished() }
 
-// Score is a metric of the model that the run kept, on labelled data.
+// Score returns a metric of the model that the run kept, on labelled data.
 func (o *Outcome) Score(set *data.Set, metric string) float64 {
 	metrics := pair.Must(pair.Must(o.app.Open(o.finished())).Evaluate(set))
 	at := slices.IndexFunc(metrics, func(m train.Metric) bool { return strings.TrimPrefix(m.Name, "test_") == metric })
@@ -138,7 +139,7 @@ func (o *Outcome) Score(set *data.Set, metric string) float64 {
 	return metrics[at].Value
 }
 
-// mark is the end of an epoch, counted from 1.
+// mark returns the end of an epoch, counted from 1.
 func (o *Outcome) mark(epoch int) mark {
 	if epoch < 1 || epoch > len(o.marks) {
 		pair.Check(fmt.Errorf("trial: epoch %d of a run of %d", epoch, len(o.marks)))
@@ -146,7 +147,7 @@ func (o *Outcome) mark(epoch int) mark {
 	return o.marks[epoch-1]
 }
 
-// Whole is the epochs after from up to to, as one turn: all that the job does, scoring and all.
+// Whole returns the epochs after from up to to, as one turn: all that the job does, scoring and all.
 func (o *Outcome) Whole(from, to int) pair.Turn {
 	a, b := o.mark(from), o.mark(to)
 	return pair.Turn{Work: float64(b.items - a.items), Wall: b.wall.Sub(a.wall), CPU: b.cpu - a.cpu}
@@ -165,7 +166,7 @@ func (o *Outcome) To(epoch int) pair.Turn {
 	return pair.Turn{Work: float64(m.items), Wall: m.trained, CPU: m.cpu - o.began}
 }
 
-// PerTask is the allocations for a task between the ends of two epochs.
+// PerTask returns the allocations for a task between the ends of two epochs.
 func (o *Outcome) PerTask(from, to int) (mallocs float64, tasks int) {
 	a, b := o.mark(from), o.mark(to)
 	tasks = b.tasks - a.tasks

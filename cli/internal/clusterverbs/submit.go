@@ -30,7 +30,7 @@ type detachment struct {
 	args []string
 }
 
-// Detached is the cluster that `submit` hands a training command to, if it does.
+// Detached returns the cluster that `submit` hands a training command to, if it does.
 func Detached(ctx context.Context) bool { return ctx.Value(detached{}) != nil }
 
 func (c commands) submitCommand() *cobra.Command {

@@ -58,7 +58,7 @@ func tensor(name string, shape ...int) model.Tensor {
 	return model.Tensor{Name: name, Shape: shape, Floats: some(n)}
 }
 
-// models are one of each application, with rows for it; in some of them is what the model does not know.
+// models returns one of each application, with rows for it; in some of them is what the model does not know.
 func models(t *testing.T) map[string]struct {
 	p   app.Predictor
 	row func(i int) string

@@ -38,7 +38,7 @@ func Check(flag string) error {
 	return nil
 }
 
-// Folder is where parsed inputs are kept with this --cache, "" for nowhere.
+// Folder returns where parsed inputs are kept with this --cache, "" for nowhere.
 func Folder(flag string) string {
 	switch flag {
 	case "":

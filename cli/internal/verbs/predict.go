@@ -76,7 +76,7 @@ func (c *Tool) predict(q *question, names bool, out string) error {
 	return c.Object(predictReport{q.name, q.model.App, run.Rows(), q.unknown, q.missing, out, time.Since(start).Seconds(), q.stages.Timing()})
 }
 
-// outlet is where predictions go.
+// outlet returns where predictions go.
 func (c *Tool) outlet(q *question, out string) (*predictions.Outlet, error) {
 	if out == "" {
 		q.stages.Live.Yield()

@@ -47,7 +47,7 @@ func TestTheSchemaKnowsEveryEvent(t *testing.T) {
 	}
 }
 
-// jsonNames are those of a struct's fields, and of the structs that it embeds.
+// jsonNames returns those of a struct's fields, and of the structs that it embeds.
 func jsonNames(s reflect.Type) (list []string) {
 	for f := range s.Fields() {
 		if f.Anonymous {

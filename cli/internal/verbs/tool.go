@@ -174,7 +174,7 @@ func beside(gap int, lines ...[2]string) string {
 	return strings.Join(out, "\n")
 }
 
-// Examples are those of the program as a whole.
+// Examples returns those of the program as a whole.
 func (c *Tool) Examples() string {
 	s := c.sample(0)
 	return beside(2,

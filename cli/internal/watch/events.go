@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// RunCommands are those that look at what a run has left. model is the name of a run folder, for their examples.
+// RunCommands returns those that look at what a run has left. model is the name of a run folder, for their examples.
 func RunCommands(c *screen.Console, model string) []*cobra.Command {
 	return []*cobra.Command{eventsCommand(c, model), logsCommand(c, model)}
 }

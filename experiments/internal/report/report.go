@@ -122,7 +122,7 @@ func (r *Run) Write(name, folder string, o *Outcome) error {
 	return nil
 }
 
-// machine is what figures belong to.
+// machine returns what figures belong to.
 func machine() string {
 	words := []string{runtime.GOARCH, fmt.Sprintf("%d cores", runtime.NumCPU()), runtime.Version()}
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -167,7 +167,7 @@ func IntervalOf(figures []float64) Interval {
 	return Interval{Median: (s[(n-1)/2] + s[n/2]) / 2, Low: s[cut], High: s[n-1-cut], Count: n}
 }
 
-// choose is the number of ways to take k of n.
+// choose returns the number of ways to take k of n.
 func choose(n, k int) float64 {
 	ways := 1.0
 	for i := range k {
@@ -179,7 +179,7 @@ func choose(n, k int) float64 {
 // String implements fmt.Stringer.
 func (i Interval) String() string { return fmt.Sprintf("%.3f (%.3f to %.3f)", i.Median, i.Low, i.High) }
 
-// CPUTime is the time of all processors that this process has used.
+// CPUTime returns the time of all processors that this process has used.
 func CPUTime() (time.Duration, error) {
 	var u unix.Timespec
 	err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &u)

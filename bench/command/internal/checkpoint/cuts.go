@@ -106,7 +106,7 @@ func (a *around) add(r *course) {
 	}
 }
 
-// beyond is the CPU and wall time of a stretch beyond what as many epochs take beside it.
+// beyond returns the CPU and wall time of a stretch beyond what as many epochs take beside it.
 func (r *course) beyond(w span) (cpu, wall float64, ok bool) {
 	if len(r.samples) == 0 || w.begin.Add(-beside).Before(r.samples[0].at) || w.end.Add(beside).After(r.samples[len(r.samples)-1].at) {
 		return 0, 0, false
@@ -122,7 +122,7 @@ func (r *course) beyond(w span) (cpu, wall float64, ok bool) {
 	return cpu, wall, true
 }
 
-// find is the first sample at a time or behind it, or the last of all.
+// find returns the first sample at a time or behind it, or the last of all.
 func (r *course) find(at time.Time) sample {
 	i := sort.Search(len(r.samples), func(i int) bool { return !r.samples[i].at.Before(at) })
 	return r.samples[min(i, len(r.samples)-1)]
@@ -154,7 +154,7 @@ func watch(program string, set sets.Pair, out, every string, count int) *course 
 // cutWithin bounds the wait for a checkpoint.
 const cutWithin = 10 * time.Minute
 
-// trainWords are the arguments of a job that trains until it is killed, with a checkpoint after each interval.
+// trainWords returns the arguments of a job that trains until it is killed, with a checkpoint after each interval.
 func trainWords(set sets.Pair, out, every string) []string {
 	return []string{"train", "mf", set.Train, "--set", "early_stop=false", "--epochs", "10000000", "--cache", filepath.Join(filepath.Dir(out), "cache"), "--out", out, "--json",
 		"--checkpoint-every", every}

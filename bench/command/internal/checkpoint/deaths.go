@@ -70,7 +70,7 @@ func (c *check) deaths(list []string, kills, jobs int, picture string) {
 
 func trim(x float64) string { return fmt.Sprintf("%.2f", x) }
 
-// meanOf is the mean and its standard error.
+// meanOf returns the mean and its standard error.
 func meanOf(x []float64) (mean, apart float64) {
 	for _, v := range x {
 		mean += v / float64(len(x))

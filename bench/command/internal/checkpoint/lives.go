@@ -57,7 +57,7 @@ func (c *check) lives(folder string) {
 	c.AddFact(pair.Fact{Figure: "the life that intervals are made for, in times of the mean of all", Ours: node.FailureTime.Hours() / many.mean().Hours(), Exact: true})
 }
 
-// recordings are those in an archive.
+// recordings returns those in an archive.
 func recordings(name string) (list []lived, err error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -50,7 +50,7 @@ type check struct {
 	shelf *sets.Shelf
 }
 
-// times is how much longer something took, and by both clocks.
+// times returns how much longer something took, and by both clocks.
 func times(ours, other pair.Turn) (wall, cpu float64) {
 	return float64(ours.Wall) / float64(other.Wall), float64(ours.CPU) / float64(max(other.CPU, time.Millisecond))
 }

@@ -24,7 +24,7 @@ const (
 	width       = 256
 )
 
-// tableOf is a table of so many bytes.
+// tableOf returns a table of so many bytes.
 func tableOf(size int64) table.Schema {
 	return table.Schema{Name: "model", Rows: int(max(1, size/(4*width))), Width: width, Init: table.Init{Kind: table.Uniform, Seed: 1, Low: -1, High: 1}}
 }
@@ -121,7 +121,7 @@ func writePlain(folder string, number int, size int64, b []byte) {
 	pair.Check(errors.Join(d.Sync(), d.Close()))
 }
 
-// files are those below a folder, and their bytes.
+// files returns those below a folder, and their bytes.
 func files(folder string) (list []string, size int64) {
 	pair.Check(filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

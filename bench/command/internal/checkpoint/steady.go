@@ -27,7 +27,7 @@ type interval struct {
 	held  bool // against what checkpoints may cost
 }
 
-// intervals are those that were asked for, or those of the form.
+// intervals returns those that were asked for, or those of the form.
 func intervals(asked string, full bool) (list []interval) {
 	if asked == "" {
 		asked = "1s"

@@ -48,7 +48,7 @@ func run(b *pair.Bench) {
 	}
 }
 
-// kinds are what is interrupted: small and, in the full form, large data and models.
+// kinds returns what is interrupted: small and, in the full form, large data and models.
 func kinds(b *pair.Bench, shelf *sets.Shelf) []kind {
 	mf := func(ratings int, more ...string) kind {
 		return kind{fmt.Sprintf("mf, %d million ratings", ratings/1_000_000),
@@ -138,7 +138,7 @@ func (r *runs) run(after time.Duration) answer {
 	return a
 }
 
-// doingOf is what a run says that it was doing.
+// doingOf returns what a run says that it was doing.
 func doingOf(words string, failed bool) string {
 	for _, doing := range []string{"reading", "preparing"} {
 		if strings.Contains(words, "while "+doing) {

@@ -176,7 +176,8 @@ func (p *process) look(id int) (pss, files int64) {
 	return rollup["Pss"], rollup["Pss_File"]
 }
 
-// fields are the numbers of a file of /proc that are given in kB, in bytes. Of a process that has ended there are none.
+// fields returns the numbers of a file of /proc that are given in kB, in bytes. Of a process that has ended there are
+// none.
 func fields(path string) map[string]int64 {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -195,7 +196,7 @@ func fields(path string) map[string]int64 {
 	return out
 }
 
-// family is a process and those that it has started, in the order of their numbers.
+// family returns a process and those that it has started, in the order of their numbers.
 func family(id int) []int {
 	all := []int{id}
 	folders, err := filepath.Glob("/proc/[0-9]*")

@@ -142,7 +142,7 @@ func (q *quiet) figures(name, part string) {
 	})
 }
 
-// costOf is the time that a unit of work takes, from a row that has a time or a rate; 0: it has none.
+// costOf returns the time that a unit of work takes, from a row that has a time or a rate; 0: it has none.
 func costOf(unit string, ours json.RawMessage) float64 {
 	var value float64
 	if json.Unmarshal(ours, &value) != nil {

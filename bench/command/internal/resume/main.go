@@ -271,7 +271,7 @@ func (t *trial) command(out string, processes int, p *plan) (a answer) {
 	return a
 }
 
-// nodeName is the name of the node that a plan kills.
+// nodeName returns the name of the node that a plan kills.
 func nodeName(p *plan) string {
 	if p == nil || p.node == 0 {
 		return ""

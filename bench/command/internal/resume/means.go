@@ -14,7 +14,7 @@ import (
 	"bellows/bench/internal/pair"
 )
 
-// staleness is the flag of a consistency; "": BSP, where runs repeat bit for bit.
+// staleness returns the flag of a consistency; "": BSP, where runs repeat bit for bit.
 func staleness(consistency string) (string, error) {
 	clocks, ssp := strings.CutPrefix(consistency, "ssp:")
 	switch n, err := strconv.Atoi(clocks); {

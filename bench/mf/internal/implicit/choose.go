@@ -16,7 +16,7 @@ var defaults = settings{0.3, 0.005}
 
 func (s settings) String() string { return fmt.Sprintf("unobserved=%g l2=%g", s.unobserved, s.l2) }
 
-// choices is the grid of our own settings.
+// choices returns the grid of our own settings.
 func choices() (list []settings) {
 	for _, u := range []float64{0.1, 0.2, 0.3, 0.5} {
 		for _, l2 := range []float64{0.002, 0.005, 0.01, 0.02, 0.05} {

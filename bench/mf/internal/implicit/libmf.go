@@ -25,7 +25,7 @@ func (c choice) String() string {
 	return fmt.Sprintf("-k %d -t %d -l2 %g -r %g", c.rank, c.iterations, c.l2, c.step)
 }
 
-// grid is what LIBMF is tried with at first: the settings that matter most, in runs that are short.
+// grid returns what LIBMF is tried with at first: the settings that matter most, in runs that are short.
 func grid(full bool) (list []choice) {
 	l2s, steps := []float64{0.01, 0.05, 0.1}, []float64{0.1}
 	if full {
@@ -39,7 +39,7 @@ func grid(full bool) (list []choice) {
 	return list
 }
 
-// larger is what the best of the grid are tried with then.
+// larger returns what the best of the grid are tried with then.
 func larger(c choice) (list []choice) {
 	for _, k := range []int{32, 64} {
 		for _, t := range []int{200, 600} {

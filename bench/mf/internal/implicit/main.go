@@ -100,7 +100,8 @@ func (b bench) all(files sets.Pair) {
 // deepened is how many of the best of the grid are tried with more factors and iterations.
 const deepened = 1
 
-// best is the settings that are best on a tenth of the training pairs: of the grid, and of its best ones with more factors and iterations.
+// best returns the settings that are best on a tenth of the training pairs: of the grid, and of its best ones with more
+// factors and iterations.
 func (b bench) best(train *data.Set, seed uint64) choice {
 	known, held := split(train, seed+1000, validPercent)
 	like, scores, list := b.ours(known, nil), map[choice]float64{}, grid(b.Full)

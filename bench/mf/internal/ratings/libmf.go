@@ -107,7 +107,7 @@ func (p *peer) best(full bool) best {
 	return found
 }
 
-// lowest is the lowest error on the test ratings over the iterations of one run on one thread, where it repeats.
+// lowest returns the lowest error on the test ratings over the iterations of one run on one thread, where it repeats.
 func (p *peer) lowest(s settings) float64 {
 	out, _ := pair.Once("LIBMF", p.program, []string{"OMP_NUM_THREADS=1"}, "-k", strconv.Itoa(rank), "-s", "1", "-t", "60",
 		"-l2", fmt.Sprint(s.l2), "-r", fmt.Sprint(s.step), "-p", p.test, p.train, p.model)

@@ -34,7 +34,7 @@ var applications = []application{
 	{"lda", lda.New(), map[string]string{"splits": "8", "topics": "4"}, 200},
 }
 
-// jobOf is the job of an order, the same in each process, and what proves its visits.
+// jobOf returns the job of an order, the same in each process, and what proves its visits.
 func jobOf(order string) (train.Job, *visits.Proof) {
 	var name string
 	var epochs int

@@ -203,7 +203,7 @@ func (c *churn) flat() error {
 	return err
 }
 
-// alone is the order of an application's job, and what one process makes of it.
+// alone returns the order of an application's job, and what one process makes of it.
 func (c *churn) alone(name string) (order string, r *node.Result) {
 	i := slices.IndexFunc(applications, func(a application) bool { return a.name == name })
 	order = fmt.Sprintf("%s %d", name, applications[i].epochs/max(1, c.short))

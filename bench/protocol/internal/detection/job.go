@@ -78,7 +78,7 @@ func (j *job) awaitVisit(since time.Time) follow.Event {
 	return j.await("visit that counts", func(e follow.Event) bool { return e.Kind == "visited" && e.Time.After(since) })
 }
 
-// nodeOf is the number of a node by its name; 0: it has none.
+// nodeOf returns the number of a node by its name; 0: it has none.
 func nodeOf(name string) (n int) {
 	if _, err := fmt.Sscanf(name, "node-%d", &n); err != nil {
 		return 0

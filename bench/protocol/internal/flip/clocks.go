@@ -22,7 +22,7 @@ const (
 	clockWork  = 5 * time.Millisecond
 )
 
-// clockJob is the job: over is told when a clock is.
+// clockJob returns the job: over is told when a clock is.
 func clockJob(busy bool, over func(time.Time) (more bool)) train.Job {
 	const splits = 2
 	return train.Job{

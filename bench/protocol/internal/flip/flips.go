@@ -33,7 +33,7 @@ const (
 	splitsOfFlip
 )
 
-// computing is how many splits only compute.
+// computing returns how many splits only compute.
 func computing(busy bool) int {
 	if busy {
 		return runtime.NumCPU()
@@ -41,7 +41,7 @@ func computing(busy bool) int {
 	return 0
 }
 
-// flipJob is one of a table of one partition. Split 0 reads and changes rows, split 1 all of them, others compute.
+// flipJob returns one of a table of one partition. Split 0 reads and changes rows, split 1 all of them, others compute.
 func flipJob(mib, writes int, busy bool, started func(stretch)) train.Job {
 	rows := mib << 20 / 4 / width
 	written := rows
@@ -164,7 +164,7 @@ type stretch struct{ from, to time.Time }
 func (s stretch) meets(o stretch) bool  { return s.from.Before(o.to) && o.from.Before(s.to) }
 func (s stretch) length() time.Duration { return s.to.Sub(s.from) }
 
-// around is where the flip of a move is that was told of.
+// around returns where the flip of a move is that was told of.
 func around(told time.Time) stretch { return stretch{told.Add(-before), told.Add(behind)} }
 
 // network is between the processes.
@@ -231,8 +231,8 @@ func measureFlips(mib, writes int, busy bool, l limits) *felt {
 	return sum(tasks, wrote, moves)
 }
 
-// sum is what tasks took, by what happened meanwhile. Behind a flip comes a stretch as long as that which it is looked for in, 20 ms later: what the flip has left
-// to be done is over, and nothing moves.
+// sum returns what tasks took, by what happened meanwhile. Behind a flip comes a stretch as long as that which it is
+// looked for in, 20 ms later: what the flip has left to be done is over, and nothing moves.
 func sum(tasks []stretch, wrote []time.Time, moves []stretch) *felt {
 	f := &felt{}
 	begins := func(t stretch, at time.Time) int { return t.from.Compare(at) }

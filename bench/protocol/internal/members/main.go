@@ -96,7 +96,7 @@ func (s *server) kill() {
 // epochs are the times at which the job has told of one.
 type epochs []time.Time
 
-// gaps are the seconds from one epoch to the next that end in a stretch of time.
+// gaps returns the seconds from one epoch to the next that end in a stretch of time.
 func (e epochs) gaps(from, to time.Time) (list []float64) {
 	for i := 1; i < len(e); i++ {
 		if at := e[i]; at.After(from) && !at.After(to) {

@@ -171,7 +171,7 @@ func lead(kind string, processes int, long time.Duration) {
 	pair.Check(json.NewEncoder(os.Stdout).Encode(p))
 }
 
-// job is the job of an order. A round that has ended is told to node 0 alone.
+// job returns the job of an order. A round that has ended is told to node 0 alone.
 func job(order string, round func(n int) bool) train.Job {
 	j := cluster.Exchange(table.Schema{Name: "weights", Rows: rows, Width: width}, splits, func(n int, _ *train.Dispatcher) bool { return round(n) })
 	if order == idle {

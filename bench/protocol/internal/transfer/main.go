@@ -77,7 +77,7 @@ func run(s setting, network string, bytes int) pair.Turn {
 	return pair.Turn{Work: float64(clocks(bytes)) * 2 * float64(bytes) / 1e9, Wall: took, CPU: pair.FamilyTime() - before}
 }
 
-// clocks is how many a turn takes.
+// clocks returns how many a turn takes.
 func clocks(bytes int) int { return min(most, max(2, moved/(2*bytes))) }
 
 // ordered makes the job of an order, which is the bytes of its table.

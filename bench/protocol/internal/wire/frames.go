@@ -47,7 +47,7 @@ func nodeTransport(self bellows.NodeID) transport.Transport {
 	return pair.Must(sock.New(transport.Config{Self: transport.Hello{Node: self, Token: token}}))
 }
 
-// newLane is the server's lane.
+// newLane returns the server's lane.
 func newLane() (*server.Lane, error) {
 	return server.NewLane(core.Job{Controller: controllerAt, Clients: []wire.Address{clientAt}, Tables: tables,
 		Route: route.Spread(tables, 1, []wire.Address{laneAt}, []bellows.NodeID{1}),
@@ -130,7 +130,7 @@ func (d *driver) drive(job duty.Duty, latencies []time.Duration) error {
 	return <-d.done
 }
 
-// tableOf is the table that a duty works on: for rows one by one, the next larger one.
+// tableOf returns the table that a duty works on: for rows one by one, the next larger one.
 func tableOf(d duty.Duty) (bellows.TableID, error) {
 	for i, s := range tables {
 		bytes := 4 * s.Width * s.Rows

@@ -95,7 +95,7 @@ func (b *bench) start() {
 	}
 }
 
-// address is a new one: of a socket in a folder of its own, or of a port that the system chooses.
+// address returns a new one: of a socket in a folder of its own, or of a port that the system chooses.
 func (b *bench) address() string {
 	if !b.unix {
 		return "tcp:127.0.0.1:0"

@@ -103,7 +103,7 @@ func plainDriver(c net.Conn, d duty.Duty) error {
 	return err
 }
 
-// bytesOf is the memory of numbers.
+// bytesOf returns the memory of numbers.
 func bytesOf(v []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
 }

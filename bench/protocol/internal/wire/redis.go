@@ -59,7 +59,7 @@ func startRedis(address string) *redis {
 	}
 }
 
-// freePort is a port that nobody used a moment ago.
+// freePort returns a port that nobody used a moment ago.
 func freePort() string {
 	l := pair.Must(net.Listen("tcp", "127.0.0.1:0"))
 	_, port, err := net.SplitHostPort(l.Addr().String())
@@ -87,7 +87,7 @@ func (r *redis) side(command string, clients, pipeline, count int) pair.Side {
 	}}
 }
 
-// rateOf is the requests per second in what redis-benchmark --csv prints: "test","rps",... and a line such as
+// rateOf returns the requests per second in what redis-benchmark --csv prints: "test","rps",... and a line such as
 // "GET","52631.58",...
 func rateOf(printed []byte) (float64, error) {
 	lines, err := csv.NewReader(bytes.NewReader(printed)).ReadAll()

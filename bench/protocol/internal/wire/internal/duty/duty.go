@@ -54,7 +54,7 @@ func Serve(address string, listening io.Closer, accept func() error, computes fu
 	}
 }
 
-// portOf is the port of an address tcp:HOST:PORT; 0 where it has none.
+// portOf returns the port of an address tcp:HOST:PORT; 0 where it has none.
 func portOf(address string) int {
 	port, err := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:])
 	if err != nil {
